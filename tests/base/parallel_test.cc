@@ -1,0 +1,231 @@
+#include "tenon/base/parallel.hpp"
+
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <ctime>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace {
+using tenon::Executor;
+using tenon::parallel_for;
+using tenon::ScopedPool;
+using tenon::ThreadPool;
+using Chunks = std::vector<std::pair<int64_t, int64_t>>;
+
+// The chunks that a loop is cut into, in order of their beginnings, whichever thread ran them.
+Chunks chunks_of(int64_t n, int64_t grain) {
+  std::mutex mutex;
+  Chunks chunks;
+  parallel_for(n, grain, [&](int64_t begin, int64_t end) {
+    const std::lock_guard lock(mutex);
+    auto place = chunks.begin();
+    while (place != chunks.end() && place->first < begin) ++place;
+    chunks.insert(place, {begin, end});
+  });
+  return chunks;
+}
+
+double cpu_seconds() {
+  timespec t;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+}  // namespace
+
+TEST_CASE("chunks depend on length and grain only") {
+  constexpr int64_t big = int64_t{1} << 62;
+  const struct {
+    int64_t n, grain;
+    Chunks expected;
+  } rows[] = {
+      {-3, 4, {}},
+      {0, 4, {}},
+      {1, 4, {{0, 1}}},
+      {4, 4, {{0, 4}}},
+      {5, 4, {{0, 4}, {4, 5}}},
+      {8, 4, {{0, 4}, {4, 8}}},
+      {3, 0, {{0, 1}, {1, 2}, {2, 3}}},
+      {2, -7, {{0, 1}, {1, 2}}},
+      {7, 1000, {{0, 7}}},
+      {big + 1, big, {{0, big}, {big, big + 1}}},
+      {std::numeric_limits<int64_t>::max(), big, {{0, big}, {big, std::numeric_limits<int64_t>::max()}}},
+  };
+  for (const auto& row : rows) {
+    CAPTURE(row.n);
+    CAPTURE(row.grain);
+    CHECK(chunks_of(row.n, row.grain) == row.expected);
+    for (const int threads : {1, 2, 3, 8}) {
+      ThreadPool pool(threads);
+      const ScopedPool use(pool);
+      CHECK(chunks_of(row.n, row.grain) == row.expected);
+    }
+  }
+}
+
+TEST_CASE("a pool has between 1 and 4096 threads") {
+  for (const int threads : {0, -1, 4097}) CHECK_THROWS_AS(ThreadPool{threads}, tenon::Error);
+  for (const int threads : {1, 2, 5}) CHECK(ThreadPool(threads).threads() == threads);
+}
+
+TEST_CASE("every task runs once, many times over") {
+  for (const int threads : {1, 2, 4}) {
+    ThreadPool pool(threads);
+    for (int round = 0; round < 2000; ++round) {
+      const int64_t tasks = round % 37;
+      int counts[37] = {};
+      pool.run(tasks, [&](int64_t i) { ++counts[i]; });
+      for (int i = 0; i < 37; ++i) REQUIRE(counts[i] == (i < tasks ? 1 : 0));
+    }
+  }
+}
+
+TEST_CASE("workers help") {
+  ThreadPool pool(3);
+  for (int round = 0; round < 20; ++round) {
+    // Three tasks that wait for each other can only finish on three threads.
+    std::atomic<int> arrived{0};
+    pool.run(3, [&](int64_t) {
+      ++arrived;
+      while (arrived.load() < 3) std::this_thread::yield();
+    });
+    CHECK(arrived.load() == 3);
+  }
+}
+
+TEST_CASE("many callers share a pool") {
+  ThreadPool pool(3);
+  std::vector<std::thread> callers;
+  std::atomic<int64_t> total{0};
+  for (int caller = 0; caller < 6; ++caller) {
+    callers.emplace_back([&pool, &total, caller] {
+      const ScopedPool use(pool);
+      for (int round = 0; round < 300; ++round) {
+        std::vector<int64_t> squares(static_cast<size_t>(50 + caller));
+        parallel_for(50 + caller, 3, [&](int64_t begin, int64_t end) {
+          for (int64_t i = begin; i < end; ++i) squares[static_cast<size_t>(i)] = i * i;
+        });
+        for (const int64_t square : squares) total += square;
+      }
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  int64_t expected = 0;
+  for (int caller = 0; caller < 6; ++caller) {
+    for (int64_t i = 0; i < 50 + caller; ++i) expected += 300 * i * i;
+  }
+  CHECK(total.load() == expected);
+}
+
+TEST_CASE("a caller does not wait for another's work") {
+  ThreadPool pool(2);
+  std::atomic<bool> release{false};
+  std::atomic<int> held{0};
+  // Both the worker and the first caller are held until the second caller has finished.
+  std::thread first([&] {
+    pool.run(2, [&](int64_t) {
+      ++held;
+      while (!release.load()) std::this_thread::yield();
+    });
+  });
+  while (held.load() < 2) std::this_thread::yield();
+  int64_t sum = 0;
+  pool.run(10, [&](int64_t i) { sum += i; });
+  CHECK(sum == 45);
+  release = true;
+  first.join();
+}
+
+TEST_CASE("nested loops") {
+  ThreadPool pool(3);
+  const ScopedPool use(pool);
+  std::atomic<int> strangers{0}, calls{0}, executors{0};
+  parallel_for(8, 1, [&](int64_t, int64_t) {
+    if (tenon::current_executor() != nullptr) ++executors;
+    const auto self = std::this_thread::get_id();
+    parallel_for(100, 7, [&](int64_t, int64_t) {
+      ++calls;
+      if (std::this_thread::get_id() != self) ++strangers;
+    });
+  });
+  CHECK(executors.load() == 0);
+  CHECK(calls.load() == 8 * 15);
+  CHECK(strangers.load() == 0);
+  CHECK(tenon::current_executor() == &pool);
+
+  // Asking the pool itself from inside a task is allowed, to any depth.
+  std::atomic<int> leaves{0};
+  for (int round = 0; round < 50; ++round) {
+    pool.run(4, [&](int64_t) { pool.run(4, [&](int64_t) { pool.run(4, [&](int64_t) { ++leaves; }); }); });
+  }
+  CHECK(leaves.load() == 50 * 64);
+}
+
+TEST_CASE("the exception of the first failing chunk reaches the caller") {
+  for (const int threads : {1, 2, 4}) {
+    ThreadPool pool(threads);
+    const ScopedPool use(pool);
+    for (int round = 0; round < 200; ++round) {
+      std::string message;
+      try {
+        parallel_for(64, 2, [&](int64_t begin, int64_t) {
+          if (begin >= 20) {
+            throw tenon::Error(tenon::ErrorCode::invalid_argument, "chunk", std::to_string(begin));
+          }
+        });
+      } catch (const tenon::Error& error) {
+        message = error.what();
+      }
+      REQUIRE(message == "chunk: 20");
+    }
+    CHECK(tenon::current_executor() == &pool);
+    CHECK_THROWS_AS(pool.run(3, [](int64_t) { throw 7; }), int);
+    int calls = 0;
+    pool.run(1, [&](int64_t) { ++calls; });
+    CHECK(calls == 1);
+  }
+}
+
+TEST_CASE("a caller's own executor") {
+  struct Backwards final : Executor {
+    using Executor::run;
+    void run(int64_t tasks, void (*task)(void*, int64_t), void* data) override {
+      ++runs;
+      for (int64_t i = tasks; i-- > 0;) task(data, i);
+    }
+    int threads() const override { return 2; }
+    int runs = 0;
+  } own;
+  {
+    const ScopedPool use(own);
+    CHECK(chunks_of(10, 4) == Chunks{{0, 4}, {4, 8}, {8, 10}});
+    CHECK(chunks_of(4, 4) == Chunks{{0, 4}});
+    CHECK(own.runs == 1);
+    {
+      const ScopedPool serial(nullptr);
+      CHECK(tenon::current_executor() == nullptr);
+    }
+    // Even where the last chunk runs first, the first chunk's exception wins.
+    int64_t thrown = -1;
+    try {
+      parallel_for(5, 1, [](int64_t begin, int64_t) { throw begin; });
+    } catch (int64_t begin) {
+      thrown = begin;
+    }
+    CHECK(thrown == 0);
+  }
+  CHECK(tenon::current_executor() == nullptr);
+}
+
+TEST_CASE("idle workers sleep") {
+  ThreadPool pool(4);
+  std::atomic<int> calls{0};
+  pool.run(100, [&](int64_t) { ++calls; });
+  const double before = cpu_seconds();
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  CHECK(cpu_seconds() - before < 0.1);
+  pool.run(100, [&](int64_t) { ++calls; });
+  CHECK(calls.load() == 200);
+}
