@@ -1,0 +1,100 @@
+"""Repositories made of what the machine has installed, so that nothing is fetched from a network."""
+
+def _system_library(ctx):
+    folder, _, name = ctx.attr.header.rpartition("/")
+    roots = ["/usr/include", "/usr/local/include"]
+    if ctx.attr.override and ctx.os.environ.get(ctx.attr.override):
+        roots = [ctx.os.environ[ctx.attr.override]]
+    found = [root for root in roots if ctx.path(root + "/" + ctx.attr.header).exists]
+    program = ctx.which(ctx.attr.program) if ctx.attr.program else None
+    if not found or (ctx.attr.program and not program):
+        fail("%s is not installed; run: apt-get install --no-install-recommends %s" % (ctx.name, ctx.attr.package))
+
+    top = folder.partition("/")[0]
+    ctx.symlink(found[0] + "/" + top, "include/" + top)
+    build = """package(default_visibility = ["//visibility:public"])
+
+cc_library(
+    name = "{name}",
+    hdrs = glob(["include/**"]),
+    includes = ["include"],
+    linkopts = {linkopts},
+)
+""".format(name = ctx.name, linkopts = repr(ctx.attr.linkopts))
+    if program:
+        ctx.symlink(program, ctx.attr.program)
+        build += 'exports_files(["%s"])\n' % ctx.attr.program
+    ctx.file("BUILD.bazel", build)
+
+system_library = repository_rule(
+    implementation = _system_library,
+    doc = """An installed C++ library as `@name`: its headers and the flags that link it.
+
+    `override` names an environment variable that may point to another include folder,
+    `program` a tool which comes with the library and becomes `@name//:program`.""",
+    attrs = {
+        "header": attr.string(mandatory = True),
+        "linkopts": attr.string_list(),
+        "override": attr.string(),
+        "package": attr.string(mandatory = True),
+        "program": attr.string(),
+    },
+    configure = True,
+    local = True,
+)
+
+def _stand_in(ctx):
+    for path, text in ctx.attr.files.items():
+        ctx.file(path, text)
+
+_stand_in_repository = repository_rule(
+    implementation = _stand_in,
+    attrs = {"files": attr.string_dict()},
+)
+
+def _rules(names):
+    return "\n".join(["%s = native.%s" % (name, name) for name in names]) + "\n"
+
+def bazel_stand_ins():
+    """What Bazel's own build files load, in terms of its native rules."""
+    _stand_in_repository(
+        name = "rules_cc",
+        files = {
+            "BUILD.bazel": "",
+            "cc/BUILD.bazel": "",
+            "cc/defs.bzl": _rules([
+                "cc_binary",
+                "cc_import",
+                "cc_library",
+                "cc_test",
+                "cc_toolchain",
+                "cc_toolchain_suite",
+            ]),
+        },
+    )
+    _stand_in_repository(
+        name = "rules_java",
+        files = {
+            "BUILD.bazel": "",
+            "java/BUILD.bazel": "",
+            "java/defs.bzl": _rules([
+                "java_binary",
+                "java_import",
+                "java_library",
+                "java_runtime",
+                "java_test",
+                "java_toolchain",
+            ]),
+        },
+    )
+    _stand_in_repository(
+        name = "remote_coverage_tools",
+        files = {
+            "BUILD.bazel": """package(default_visibility = ["//visibility:public"])
+
+filegroup(name = "coverage_report_generator")
+
+filegroup(name = "lcov_merger")
+""",
+        },
+    )

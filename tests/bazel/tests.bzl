@@ -1,0 +1,51 @@
+"""One small test program per *_test.cc; see //tests."""
+
+load("//loader/bazel:levels.bzl", "LEVELS")
+
+def _at_level(name, level, program, **kwargs):
+    native.sh_test(
+        name = name + "_" + level,
+        size = "small",
+        srcs = ["//tests/bazel:at_level.sh"],
+        args = [level, "$(location %s)" % program],
+        data = [program],
+        **kwargs
+    )
+
+def tenon_tests(folder, deps, data = []):
+    """A cc_test for every *_test.cc below `folder`."""
+    for source in native.glob([folder + "/**/*_test.cc"], allow_empty = True):
+        native.cc_test(
+            name = source[:-len(".cc")],
+            size = "small",
+            srcs = [source],
+            data = data,
+            deps = deps + [":main"],
+        )
+
+def tenon_level_run_tests(folder, deps):
+    """Every *_test.cc below `folder` built once, against kernels that choose their level at run time, and run at each."""
+    for source in native.glob([folder + "/**/*_test.cc"], allow_empty = True):
+        name = source[:-len(".cc")]
+        native.cc_binary(
+            name = name,
+            testonly = True,
+            srcs = [source],
+            deps = deps + [":main"],
+        )
+        for level in LEVELS:
+            _at_level(name, level, name)
+
+def tenon_level_built_tests(folder, deps):
+    """Every *_test.cc below `folder` built with the flags of each level, as a header-only user does, and run."""
+    for source in native.glob([folder + "/**/*_test.cc"], allow_empty = True):
+        name = source[:-len(".cc")]
+        for level in LEVELS:
+            native.cc_binary(
+                name = name + "_built_" + level,
+                testonly = True,
+                srcs = [source],
+                copts = LEVELS[level].copts,
+                deps = deps + [":main"],
+            )
+            _at_level(name, level, name + "_built_" + level)
