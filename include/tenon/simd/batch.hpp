@@ -1,0 +1,484 @@
+// Vectors of one element type at one instruction-set level: the only header that includes xsimd or
+// intrinsics. It is written to xsimd 8.1; names that later versions changed are hidden here. What xsimd
+// has not (masked tails, half-precision conversions, NaN-propagating extrema) comes from intrinsics, with
+// a scalar twin for plain targets. No name here is one of xsimd's free functions, or argument-dependent
+// lookup would find both. Everything is a template on the level's tag or on the batch type, so that no
+// function compiled with wide instructions can be shared with a narrower unit.
+#pragma once
+
+#include <bit>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include "tenon/simd/arch.hpp"
+
+// GCC 12's AVX-512 intrinsics read variables that they leave unset on purpose, and warn of it where inlined.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+#include <xsimd/xsimd.hpp>
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+
+namespace tenon::simd {
+
+namespace detail {
+
+template <class Arch>
+struct xsimd_arch;
+
+#if defined(__x86_64__)
+template <>
+struct xsimd_arch<Baseline> {
+  using type = xsimd::sse2;
+};
+#else
+template <>
+struct xsimd_arch<Baseline> {
+  using type = xsimd::default_arch;
+};
+#endif
+
+#if defined(__AVX2__) && defined(__FMA__) && defined(__F16C__)
+#define TENON_HAS_AVX2 1
+template <>
+struct xsimd_arch<Avx2> {
+  using type = xsimd::fma3<xsimd::avx2>;
+};
+#endif
+
+#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
+#define TENON_HAS_AVX512 1
+template <>
+struct xsimd_arch<Avx512> {
+  using type = xsimd::avx512bw;
+};
+#endif
+
+}  // namespace detail
+
+/// Whether this unit's compiler flags allow code of the level.
+template <class Arch>
+inline constexpr bool compiled_for = requires { typename detail::xsimd_arch<Arch>::type; };
+
+/// A register of T at a level. T: int8..64, uint8..64, float, double.
+template <class T, class Arch>
+using batch = xsimd::batch<T, typename detail::xsimd_arch<Arch>::type>;
+
+/// The comparison result that belongs to `batch<T, Arch>`.
+template <class T, class Arch>
+using batch_bool = xsimd::batch_bool<T, typename detail::xsimd_arch<Arch>::type>;
+
+/// Elements in a `batch<T, Arch>`.
+template <class T, class Arch>
+inline constexpr int lanes = static_cast<int>(batch<T, Arch>::size);
+
+// ------------------------------------------------------------------------------------------ loads and stores
+
+/// All lanes from memory of any alignment.
+template <class Arch, class T>
+inline batch<T, Arch> loadu(const T* p) {
+  return batch<T, Arch>::load_unaligned(p);
+}
+
+/// All lanes equal to x.
+template <class Arch, class T>
+inline batch<T, Arch> broadcast(T x) {
+  return batch<T, Arch>(x);
+}
+
+/// All lanes to memory of any alignment.
+template <class T, class A>
+inline void storeu(T* p, const xsimd::batch<T, A>& v) {
+  v.store_unaligned(p);
+}
+
+namespace detail {
+
+#if defined(TENON_HAS_AVX2)
+// Sixteen words whose window starting at 8 - n has n leading ones: the mask operand of vmaskmov.
+template <class Arch>
+inline __m256i mask_of_first_words(int64_t n) {
+  alignas(64) static constexpr int32_t table[16] = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0};
+  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(table + 8 - n));
+}
+#endif
+
+}  // namespace detail
+
+/// The first n lanes from memory, 0 <= n <= lanes, the others zero. Reads nothing past p + n.
+template <class Arch, class T>
+inline batch<T, Arch> load_n(const T* p, int64_t n) {
+  constexpr int width = lanes<T, Arch>;
+#if defined(TENON_HAS_AVX512)
+  if constexpr (std::is_same_v<Arch, Avx512>) {
+    const uint64_t ones = n >= 64 ? ~uint64_t{0} : (uint64_t{1} << n) - 1;
+    if constexpr (std::is_same_v<T, float>)
+      return _mm512_maskz_loadu_ps(static_cast<__mmask16>(ones), p);
+    else if constexpr (std::is_same_v<T, double>)
+      return _mm512_maskz_loadu_pd(static_cast<__mmask8>(ones), p);
+    else if constexpr (sizeof(T) == 8)
+      return _mm512_maskz_loadu_epi64(static_cast<__mmask8>(ones), p);
+    else if constexpr (sizeof(T) == 4)
+      return _mm512_maskz_loadu_epi32(static_cast<__mmask16>(ones), p);
+    else if constexpr (sizeof(T) == 2)
+      return _mm512_maskz_loadu_epi16(static_cast<__mmask32>(ones), p);
+    else
+      return _mm512_maskz_loadu_epi8(static_cast<__mmask64>(ones), p);
+  } else
+#endif
+#if defined(TENON_HAS_AVX2)
+      if constexpr (std::is_same_v<Arch, Avx2> && sizeof(T) >= 4) {
+    const __m256i mask = detail::mask_of_first_words<Arch>(n * static_cast<int64_t>(sizeof(T) / 4));
+    if constexpr (std::is_same_v<T, float>)
+      return _mm256_maskload_ps(p, mask);
+    else if constexpr (std::is_same_v<T, double>)
+      return _mm256_maskload_pd(p, mask);
+    else
+      return _mm256_maskload_epi32(reinterpret_cast<const int*>(p), mask);
+  } else
+#endif
+  {
+    alignas(64) T lane[width] = {};
+    if (n > 0) std::memcpy(lane, p, static_cast<size_t>(n) * sizeof(T));
+    return loadu<Arch>(lane);
+  }
+}
+
+/// The first n lanes from memory, the others `fill`.
+template <class Arch, class T>
+inline batch<T, Arch> load_n(const T* p, int64_t n, T fill) {
+  alignas(64) T lane[lanes<T, Arch>];
+  for (int i = 0; i < lanes<T, Arch>; ++i) lane[i] = fill;
+  if (n > 0) std::memcpy(lane, p, static_cast<size_t>(n) * sizeof(T));
+  return loadu<Arch>(lane);
+}
+
+/// The first n lanes to memory, 0 <= n <= lanes. Writes nothing past p + n.
+template <class T, class A>
+inline void store_n(T* p, const xsimd::batch<T, A>& v, int64_t n) {
+#if defined(TENON_HAS_AVX512)
+  if constexpr (std::is_same_v<A, detail::xsimd_arch<Avx512>::type>) {
+    const uint64_t ones = n >= 64 ? ~uint64_t{0} : (uint64_t{1} << n) - 1;
+    if constexpr (std::is_same_v<T, float>)
+      _mm512_mask_storeu_ps(p, static_cast<__mmask16>(ones), v);
+    else if constexpr (std::is_same_v<T, double>)
+      _mm512_mask_storeu_pd(p, static_cast<__mmask8>(ones), v);
+    else if constexpr (sizeof(T) == 8)
+      _mm512_mask_storeu_epi64(p, static_cast<__mmask8>(ones), v);
+    else if constexpr (sizeof(T) == 4)
+      _mm512_mask_storeu_epi32(p, static_cast<__mmask16>(ones), v);
+    else if constexpr (sizeof(T) == 2)
+      _mm512_mask_storeu_epi16(p, static_cast<__mmask32>(ones), v);
+    else
+      _mm512_mask_storeu_epi8(p, static_cast<__mmask64>(ones), v);
+  } else
+#endif
+#if defined(TENON_HAS_AVX2)
+      if constexpr (std::is_same_v<A, detail::xsimd_arch<Avx2>::type> && sizeof(T) >= 4) {
+    const __m256i mask = detail::mask_of_first_words<Avx2>(n * static_cast<int64_t>(sizeof(T) / 4));
+    if constexpr (std::is_same_v<T, float>)
+      _mm256_maskstore_ps(p, mask, v);
+    else if constexpr (std::is_same_v<T, double>)
+      _mm256_maskstore_pd(p, mask, v);
+    else
+      _mm256_maskstore_epi32(reinterpret_cast<int*>(p), mask, v);
+  } else
+#endif
+  {
+    alignas(64) T lane[xsimd::batch<T, A>::size];
+    storeu(lane, v);
+    if (n > 0) std::memcpy(p, lane, static_cast<size_t>(n) * sizeof(T));
+  }
+}
+
+// ------------------------------------------------------------------------------------------------ arithmetic
+
+/// x * y + z, rounded once where the level has FMA; Baseline on x86 may round twice.
+template <class T, class A>
+inline xsimd::batch<T, A> mul_add(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& y,
+                              const xsimd::batch<T, A>& z) {
+  return xsimd::fma(x, y, z);
+}
+
+/// The greater; NaN when either is NaN.
+template <class T, class A>
+inline xsimd::batch<T, A> max_nan(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& y) {
+  if constexpr (std::floating_point<T>)
+    return xsimd::select((x > y) | xsimd::isnan(x), x, y);
+  else
+    return xsimd::max(x, y);
+}
+
+/// The lesser; NaN when either is NaN.
+template <class T, class A>
+inline xsimd::batch<T, A> min_nan(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& y) {
+  if constexpr (std::floating_point<T>)
+    return xsimd::select((x < y) | xsimd::isnan(x), x, y);
+  else
+    return xsimd::min(x, y);
+}
+
+/// The greater; the other one when one is NaN.
+template <class T, class A>
+inline xsimd::batch<T, A> max_num(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& y) {
+  if constexpr (std::floating_point<T>)
+    return xsimd::select((x > y) | xsimd::isnan(y), x, y);
+  else
+    return xsimd::max(x, y);
+}
+
+/// The lesser; the other one when one is NaN.
+template <class T, class A>
+inline xsimd::batch<T, A> min_num(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& y) {
+  if constexpr (std::floating_point<T>)
+    return xsimd::select((x < y) | xsimd::isnan(y), x, y);
+  else
+    return xsimd::min(x, y);
+}
+
+/// The lanes' bits read as lanes of U (the same register width).
+template <class U, class T, class A>
+inline xsimd::batch<U, A> bits_as(const xsimd::batch<T, A>& v) {
+#if XSIMD_VERSION_MAJOR >= 10
+  return xsimd::bitwise_cast<U>(v);
+#else
+  return xsimd::bitwise_cast<xsimd::batch<U, A>>(v);
+#endif
+}
+
+// ------------------------------------------------------------------------------------------------ reductions
+
+namespace detail {
+
+// Folds halves onto each other: the order depends on the lane count alone.
+template <class T, class A, class F>
+inline T fold(const xsimd::batch<T, A>& v, F f) {
+  constexpr int width = static_cast<int>(xsimd::batch<T, A>::size);
+  alignas(64) T lane[width];
+  storeu(lane, v);
+  for (int half = width / 2; half > 0; half /= 2)
+    for (int i = 0; i < half; ++i) lane[i] = f(lane[i], lane[i + half]);
+  return lane[0];
+}
+
+}  // namespace detail
+
+/// The sum of all lanes (integers wrap).
+template <class T, class A>
+inline T sum_of_lanes(const xsimd::batch<T, A>& v) {
+  if constexpr (std::floating_point<T>) {
+#if defined(TENON_HAS_AVX512)
+    if constexpr (std::is_same_v<xsimd::batch<T, A>, batch<float, Avx512>>)
+      return _mm512_reduce_add_ps(v);
+    else if constexpr (std::is_same_v<xsimd::batch<T, A>, batch<double, Avx512>>)
+      return _mm512_reduce_add_pd(v);
+    else
+#endif
+#if XSIMD_VERSION_MAJOR >= 10
+      return xsimd::reduce_add(v);
+#else
+    return xsimd::hadd(v);
+#endif
+  } else {
+    using U = std::make_unsigned_t<T>;
+    return detail::fold(v, [](T a, T b) { return static_cast<T>(static_cast<U>(a) + static_cast<U>(b)); });
+  }
+}
+
+/// The greatest lane; NaN when any lane is NaN.
+template <class T, class A>
+inline T max_of_lanes(const xsimd::batch<T, A>& v) {
+  return detail::fold(v, [](T a, T b) { return a > b || a != a ? a : b; });
+}
+
+/// The least lane; NaN when any lane is NaN.
+template <class T, class A>
+inline T min_of_lanes(const xsimd::batch<T, A>& v) {
+  return detail::fold(v, [](T a, T b) { return a < b || a != a ? a : b; });
+}
+
+// -------------------------------------------------------------------------------- half-precision conversions
+
+namespace detail {
+
+/// binary16 to binary32, exact; signalling NaNs become quiet, as F16C does.
+template <class Arch>
+constexpr float f16_bits_to_f32(uint16_t h) {
+  const uint32_t sign = static_cast<uint32_t>(h & 0x8000u) << 16;
+  const uint32_t magnitude = h & 0x7fffu;
+  if (magnitude >= 0x7c00u) {
+    const uint32_t payload = (magnitude & 0x3ffu) << 13;
+    return std::bit_cast<float>(sign | 0x7f800000u | payload | (payload ? 0x400000u : 0u));
+  }
+  if (magnitude >= 0x400u) return std::bit_cast<float>(sign | ((magnitude << 13) + 0x38000000u));
+  const float value = static_cast<float>(magnitude) * 0x1p-24f;
+  return std::bit_cast<float>(sign | std::bit_cast<uint32_t>(value));
+}
+
+/// binary32 to binary16, to nearest even; NaNs stay NaNs with the top of their payload.
+template <class Arch>
+constexpr uint16_t f32_to_f16_bits(float x) {
+  const uint32_t bits = std::bit_cast<uint32_t>(x);
+  const uint32_t sign = (bits >> 16) & 0x8000u;
+  const uint32_t magnitude = bits & 0x7fffffffu;
+  if (magnitude > 0x7f800000u)
+    return static_cast<uint16_t>(sign | 0x7e00u | ((magnitude >> 13) & 0x1ffu));
+  // 65520 and more round to infinity.
+  if (magnitude >= 0x477ff000u) return static_cast<uint16_t>(sign | 0x7c00u);
+  if (magnitude >= 0x38800000u) {
+    const uint32_t odd = (magnitude >> 13) & 1u;
+    return static_cast<uint16_t>(sign | ((magnitude - 0x38000000u + 0xfffu + odd) >> 13));
+  }
+  // Subnormal result: adding 0.5 puts the unit of binary16's subnormals, 2^-24, in the last place.
+  const float shifted = std::bit_cast<float>(magnitude) + 0.5f;
+  return static_cast<uint16_t>(sign | (std::bit_cast<uint32_t>(shifted) - 0x3f000000u));
+}
+
+/// binary32 to bfloat16, to nearest even; NaNs stay NaNs.
+template <class Arch>
+constexpr uint16_t f32_to_bf16_bits(float x) {
+  const uint32_t bits = std::bit_cast<uint32_t>(x);
+  if ((bits & 0x7fffffffu) > 0x7f800000u) return static_cast<uint16_t>((bits >> 16) | 0x40u);
+  return static_cast<uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
+}
+
+// Whole blocks of `width` numbers, then the rest through a padded copy.
+template <int width, class In, class Out, class Block>
+inline void in_blocks(const In* in, Out* out, int64_t n, Block block) {
+  int64_t i = 0;
+  for (; i + width <= n; i += width) block(in + i, out + i);
+  if (i == n) return;
+  In last_in[width] = {};
+  Out last_out[width];
+  std::memcpy(last_in, in + i, static_cast<size_t>(n - i) * sizeof(In));
+  block(last_in, last_out);
+  std::memcpy(out + i, last_out, static_cast<size_t>(n - i) * sizeof(Out));
+}
+
+#if defined(TENON_HAS_AVX512)
+template <class Arch>
+inline __m256i bf16_from_f32(__m512 x) {
+  const __m512i bits = _mm512_castps_si512(x);
+  const __m512i high = _mm512_srli_epi32(bits, 16);
+  const __m512i odd = _mm512_and_si512(high, _mm512_set1_epi32(1));
+  const __m512i bias = _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff));
+  const __m512i near = _mm512_srli_epi32(_mm512_add_epi32(bits, bias), 16);
+  const __m512i quiet = _mm512_or_si512(high, _mm512_set1_epi32(0x40));
+  const __mmask16 nan = _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q);
+  return _mm512_cvtepi32_epi16(_mm512_mask_mov_epi32(near, nan, quiet));
+}
+#endif
+
+#if defined(TENON_HAS_AVX2)
+template <class Arch>
+inline __m128i bf16_from_f32(__m256 x) {
+  const __m256i bits = _mm256_castps_si256(x);
+  const __m256i high = _mm256_srli_epi32(bits, 16);
+  const __m256i odd = _mm256_and_si256(high, _mm256_set1_epi32(1));
+  const __m256i bias = _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff));
+  const __m256i near = _mm256_srli_epi32(_mm256_add_epi32(bits, bias), 16);
+  const __m256i quiet = _mm256_or_si256(high, _mm256_set1_epi32(0x40));
+  const __m256i nan = _mm256_castps_si256(_mm256_cmp_ps(x, x, _CMP_UNORD_Q));
+  const __m256i words = _mm256_blendv_epi8(near, quiet, nan);
+  return _mm256_castsi256_si128(_mm256_permute4x64_epi64(_mm256_packus_epi32(words, words), 0x08));
+}
+#endif
+
+}  // namespace detail
+
+/// n binary16 numbers (as bits) to binary32.
+template <class Arch>
+inline void f16_to_f32(const uint16_t* in, float* out, int64_t n) {
+#if defined(TENON_HAS_AVX512)
+  if constexpr (std::is_same_v<Arch, Avx512>)
+    detail::in_blocks<16>(in, out, n, [](const uint16_t* h, float* x) {
+      _mm512_storeu_ps(x, _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(h))));
+    });
+  else
+#endif
+#if defined(TENON_HAS_AVX2)
+      if constexpr (std::is_same_v<Arch, Avx2>)
+    detail::in_blocks<8>(in, out, n, [](const uint16_t* h, float* x) {
+      _mm256_storeu_ps(x, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(h))));
+    });
+  else
+#endif
+    for (int64_t i = 0; i < n; ++i) out[i] = detail::f16_bits_to_f32<Arch>(in[i]);
+}
+
+/// n binary32 numbers to binary16 (as bits), to nearest even.
+template <class Arch>
+inline void f32_to_f16(const float* in, uint16_t* out, int64_t n) {
+#if defined(TENON_HAS_AVX512)
+  if constexpr (std::is_same_v<Arch, Avx512>)
+    detail::in_blocks<16>(in, out, n, [](const float* x, uint16_t* h) {
+      const __m256i halves = _mm512_cvtps_ph(_mm512_loadu_ps(x), _MM_FROUND_TO_NEAREST_INT);
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(h), halves);
+    });
+  else
+#endif
+#if defined(TENON_HAS_AVX2)
+      if constexpr (std::is_same_v<Arch, Avx2>)
+    detail::in_blocks<8>(in, out, n, [](const float* x, uint16_t* h) {
+      const __m128i halves = _mm256_cvtps_ph(_mm256_loadu_ps(x), _MM_FROUND_TO_NEAREST_INT);
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(h), halves);
+    });
+  else
+#endif
+    for (int64_t i = 0; i < n; ++i) out[i] = detail::f32_to_f16_bits<Arch>(in[i]);
+}
+
+/// n bfloat16 numbers (as bits) to binary32.
+template <class Arch>
+inline void bf16_to_f32(const uint16_t* in, float* out, int64_t n) {
+#if defined(TENON_HAS_AVX512)
+  if constexpr (std::is_same_v<Arch, Avx512>)
+    detail::in_blocks<16>(in, out, n, [](const uint16_t* h, float* x) {
+      const __m512i wide = _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(h)));
+      _mm512_storeu_si512(x, _mm512_slli_epi32(wide, 16));
+    });
+  else
+#endif
+#if defined(TENON_HAS_AVX2)
+      if constexpr (std::is_same_v<Arch, Avx2>)
+    detail::in_blocks<8>(in, out, n, [](const uint16_t* h, float* x) {
+      const __m256i wide = _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(h)));
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(x), _mm256_slli_epi32(wide, 16));
+    });
+  else
+#endif
+    for (int64_t i = 0; i < n; ++i) out[i] = std::bit_cast<float>(static_cast<uint32_t>(in[i]) << 16);
+}
+
+/// n binary32 numbers to bfloat16 (as bits), to nearest even. Not vcvtneps2bf16, which flushes subnormals.
+template <class Arch>
+inline void f32_to_bf16(const float* in, uint16_t* out, int64_t n) {
+#if defined(TENON_HAS_AVX512)
+  if constexpr (std::is_same_v<Arch, Avx512>)
+    detail::in_blocks<16>(in, out, n, [](const float* x, uint16_t* h) {
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(h), detail::bf16_from_f32<Arch>(_mm512_loadu_ps(x)));
+    });
+  else
+#endif
+#if defined(TENON_HAS_AVX2)
+      if constexpr (std::is_same_v<Arch, Avx2>)
+    detail::in_blocks<8>(in, out, n, [](const float* x, uint16_t* h) {
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(h), detail::bf16_from_f32<Arch>(_mm256_loadu_ps(x)));
+    });
+  else
+#endif
+    for (int64_t i = 0; i < n; ++i) out[i] = detail::f32_to_bf16_bits<Arch>(in[i]);
+}
+
+}  // namespace tenon::simd
