@@ -1,6 +1,7 @@
-// Parallel loops and the pool that runs them. `parallel_for` is the only threading point of the library: it runs on
-// the executor that the calling thread has put in force with ScopedPool, and serially where there is none. How a loop
-// is cut depends on its length and grain only, so results are the same bits for any number of threads.
+// Parallel loops and the pool that runs them. `parallel_for` is the only threading point of the library: it
+// runs on the executor that the calling thread has put in force with ScopedPool, and serially where there is
+// none. How a loop is cut depends on its length and grain only, so results are the same bits for any number
+// of threads.
 #pragma once
 
 #include <atomic>
@@ -25,16 +26,18 @@ class Executor {
   Executor& operator=(const Executor&) = delete;
   virtual ~Executor() = default;
 
-  /// Calls task(data, i) once for every i of [0, tasks), in any order and on any threads, and returns when all calls
-  /// have returned; what they wrote is then visible to the caller. Must be callable from several threads at once and
-  /// from inside a task. `task` never throws when the call comes from the template below or from parallel_for.
+  /// Calls task(data, i) once for every i of [0, tasks), in any order and on any threads, and returns when
+  /// all calls have returned; what they wrote is then visible to the caller. Must be callable from several
+  /// threads at once and from inside a task. `task` never throws when the call comes from the template below
+  /// or from parallel_for.
   virtual void run(int64_t tasks, void (*task)(void* data, int64_t index), void* data) = 0;
 
   /// How many threads work on one call, the caller's included.
   virtual int threads() const = 0;
 
-  /// Calls f(i) for every i of [0, tasks). If calls throw, the exception of the lowest index reaches the caller, which
-  /// is the one that a serial loop would have met; calls of higher indices may then be left out.
+  /// Calls f(i) for every i of [0, tasks). If calls throw, the exception of the lowest index reaches the
+  /// caller, which is the one that a serial loop would have met; calls of higher indices may then be left
+  /// out.
   template <class F>
   void run(int64_t tasks, F&& f);
 };
@@ -94,7 +97,8 @@ void Executor::run(int64_t tasks, F&& f) {
 /// The executor that parallel_for uses on this thread; nullptr if it runs serially.
 inline Executor* current_executor() { return detail::current_executor; }
 
-/// Puts an executor in force for parallel_for on this thread, for the lifetime of this object; nullptr means serial.
+/// Puts an executor in force for parallel_for on this thread, for the lifetime of this object; nullptr means
+/// serial.
 class ScopedPool {
  public:
   explicit ScopedPool(Executor& executor) : ScopedPool(&executor) {}
@@ -109,9 +113,10 @@ class ScopedPool {
   Executor* previous_;
 };
 
-/// Calls f(begin, end) for the chunks [0, grain), [grain, 2 grain), … of [0, n), at once where an executor is in force
-/// (see ScopedPool). `begin / grain` numbers the chunks. n <= grain is one call in the caller, n <= 0 none. A
-/// parallel_for inside f runs serially. Of exceptions, that of the first chunk to fail reaches the caller.
+/// Calls f(begin, end) for the chunks [0, grain), [grain, 2 grain), … of [0, n), at once where an executor is
+/// in force (see ScopedPool). `begin / grain` numbers the chunks. n <= grain is one call in the caller, n <=
+/// 0 none. A parallel_for inside f runs serially. Of exceptions, that of the first chunk to fail reaches the
+/// caller.
 template <class F>
 void parallel_for(int64_t n, int64_t grain, F&& f) {
   if (n <= 0) return;
@@ -136,9 +141,9 @@ void parallel_for(int64_t n, int64_t grain, F&& f) {
   });
 }
 
-/// A pool of threads that sleep while there is nothing to do. Several threads may call run at once: each works on its
-/// own call, and the workers help wherever tasks are left, so that no caller waits for another's work. A call allocates
-/// nothing. The pool must outlive the calls.
+/// A pool of threads that sleep while there is nothing to do. Several threads may call run at once: each
+/// works on its own call, and the workers help wherever tasks are left, so that no caller waits for another's
+/// work. A call allocates nothing. The pool must outlive the calls.
 class ThreadPool final : public Executor {
  public:
   /// `threads` counts the calling thread: 1 starts no worker. Takes 1 to 4096, else Error{invalid_argument};
@@ -241,12 +246,15 @@ class ThreadPool final : public Executor {
         lock.lock();
         // Reaching zero lets the caller return, which ends the job: it must not be touched afterwards.
         const bool caller_sleeps = job->caller_sleeps;
-        if (job->helpers.fetch_sub(1, std::memory_order_release) == 1 && caller_sleeps) finished_.notify_all();
+        const bool last = job->helpers.fetch_sub(1, std::memory_order_release) == 1;
+        if (last && caller_sleeps) finished_.notify_all();
         continue;
       }
       const uint64_t seen = posted_.load(std::memory_order_relaxed);
       lock.unlock();
-      for (int i = 0; i < spins_ && posted_.load(std::memory_order_relaxed) == seen; ++i) detail::spin_pause();
+      for (int i = 0; i < spins_ && posted_.load(std::memory_order_relaxed) == seen; ++i) {
+        detail::spin_pause();
+      }
       lock.lock();
       ++sleepers_;
       posted_or_stopping_.wait(

@@ -1,0 +1,247 @@
+// Memory that tensors stand in: allocators, and `Storage`, a shared handle on a block of bytes that was
+// allocated here, belongs to something else that is kept alive (a mapped file, a moved-in vector), or is
+// merely borrowed.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "tenon/base/error.hpp"
+
+namespace tenon {
+
+/// Every block that is allocated here begins at a multiple of this: a cache line, and the widest vector
+/// register.
+inline constexpr size_t storage_alignment = 64;
+
+/// a * b; Error{invalid_shape} at `where` if the product does not fit.
+template <class Int>
+Int checked_mul(Int a, Int b, std::string_view where) {
+  static_assert(std::is_integral_v<Int>);
+  Int product;
+  if (__builtin_mul_overflow(a, b, &product)) {
+    throw Error(ErrorCode::invalid_shape, std::string(where), concat(a, " x ", b, " is too large"));
+  }
+  return product;
+}
+
+/// Where blocks come from. Derive from it to lend Tenon memory of your own; it must outlive the storages it
+/// backs, and be callable from several threads at once.
+class Allocator {
+ public:
+  /// `bytes` > 0 bytes at a multiple of `alignment` (a power of two). Throws, or returns nullptr, if there
+  /// are none.
+  virtual void* allocate(size_t bytes, size_t alignment) = 0;
+  /// Takes back what allocate gave for the same sizes.
+  virtual void deallocate(void* memory, size_t bytes, size_t alignment) noexcept = 0;
+
+ protected:
+  ~Allocator() = default;
+};
+
+namespace detail {
+class NewAllocator final : public Allocator {
+ public:
+  void* allocate(size_t bytes, size_t alignment) override {
+    return ::operator new(bytes, std::align_val_t(alignment), std::nothrow);
+  }
+  void deallocate(void* memory, size_t bytes, size_t alignment) noexcept override {
+    ::operator delete(memory, bytes, std::align_val_t(alignment));
+  }
+};
+// Trivially destructible, hence good for storages of any lifetime, static ones included.
+inline constinit NewAllocator new_allocator;
+
+// What a storage of zero bytes points to where its owner gave nullptr.
+alignas(storage_alignment) inline constinit std::byte no_bytes[storage_alignment] = {};
+}  // namespace detail
+
+/// Aligned operator new.
+inline Allocator& default_allocator() { return detail::new_allocator; }
+
+/// A handle on a block of bytes: copies share the block, moves are a few words, and the last handle frees it.
+/// Counting is atomic, so handles on one block may live on many threads. Default-constructed or moved-from,
+/// it is empty; a block of zero bytes is not. Constness is that of the handle; `writable` tells whether the
+/// bytes may be written.
+class Storage {
+ public:
+  Storage() = default;
+  Storage(const Storage& other) noexcept
+      : block_(other.block_), data_(other.data_), bytes_(other.bytes_), writable_(other.writable_) {
+    if (block_ != nullptr) block_->handles.fetch_add(1, std::memory_order_relaxed);
+  }
+  Storage(Storage&& other) noexcept
+      : block_(std::exchange(other.block_, nullptr)),
+        data_(std::exchange(other.data_, nullptr)),
+        bytes_(std::exchange(other.bytes_, 0)),
+        writable_(std::exchange(other.writable_, false)) {}
+  Storage& operator=(Storage other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~Storage() {
+    if (block_ == nullptr) return;
+    if (block_->handles.fetch_sub(1, std::memory_order_acq_rel) == 1) block_->destroy(block_);
+  }
+
+  void swap(Storage& other) noexcept {
+    std::swap(block_, other.block_);
+    std::swap(data_, other.data_);
+    std::swap(bytes_, other.bytes_);
+    std::swap(writable_, other.writable_);
+  }
+
+  /// A new block of uninitialised bytes at a multiple of 64. Error{out_of_memory}.
+  static Storage allocate(size_t bytes, Allocator& allocator = default_allocator()) {
+    return Storage(*new_block<std::byte>(bytes, 0, allocator), bytes);
+  }
+
+  /// A new block of n elements at a multiple of 64: uninitialised where T is trivial, else
+  /// default-constructed and destroyed with the block (std::string). Error{invalid_shape} for n < 0 or n *
+  /// sizeof(T) beyond 64 bits, Error{out_of_memory}.
+  template <class T>
+  static Storage make(int64_t n, Allocator& allocator = default_allocator()) {
+    static_assert(alignof(T) <= storage_alignment);
+    if (n < 0) throw Error(ErrorCode::invalid_shape, "Storage", concat("cannot hold ", n, " elements"));
+    const size_t bytes = checked_mul(static_cast<size_t>(n), sizeof(T), "Storage");
+    if constexpr (std::is_trivially_default_constructible_v<T> && std::is_trivially_destructible_v<T>) {
+      return allocate(bytes, allocator);
+    } else {
+      static_assert(std::is_nothrow_default_constructible_v<T>);
+      OwnBlock* block = new_block<T>(bytes, static_cast<size_t>(n), allocator);
+      T* elements = reinterpret_cast<T*>(block + 1);
+      for (int64_t i = 0; i < n; ++i) ::new (static_cast<void*>(elements + i)) T();
+      return Storage(*block, bytes);
+    }
+  }
+
+  /// Memory that `owner` keeps valid: any movable object, which is destroyed with the last handle (a
+  /// shared_ptr, a unique_ptr with a deleter, a mapping). The memory need not be aligned beyond its elements'
+  /// needs.
+  template <class Owner>
+  static Storage keep(void* data, size_t bytes, Owner owner) {
+    auto* block = new (std::nothrow) KeepBlock<Owner>{{{1}, &KeepBlock<Owner>::destroy}, std::move(owner)};
+    if (block == nullptr) throw Error(ErrorCode::out_of_memory, "Storage", "no memory for a block's owner");
+    return Storage(block, data, bytes, true);
+  }
+  /// The same for memory that may only be read.
+  template <class Owner>
+  static Storage keep(const void* data, size_t bytes, Owner owner) {
+    Storage storage = keep(const_cast<void*>(data), bytes, std::move(owner));
+    storage.writable_ = false;
+    return storage;
+  }
+
+  /// The elements of a vector, which stay where they are.
+  template <class T, class A>
+  static Storage take(std::vector<T, A>&& elements) {
+    static_assert(!std::is_same_v<T, bool>, "std::vector<bool> has no array of elements");
+    T* data = elements.data();
+    const size_t bytes = elements.size() * sizeof(T);
+    return keep(data, bytes, std::move(elements));
+  }
+
+  /// Memory that the caller keeps valid for as long as any handle is used.
+  static Storage borrow(void* data, size_t bytes) noexcept { return Storage(nullptr, data, bytes, true); }
+  static Storage borrow(const void* data, size_t bytes) noexcept {
+    return Storage(nullptr, const_cast<void*>(data), bytes, false);
+  }
+
+  /// A handle on a part of the same block. Error{out_of_range} where the part reaches beyond this one.
+  Storage slice(size_t offset, size_t bytes) const {
+    if (offset > bytes_ || bytes > bytes_ - offset) {
+      throw Error(ErrorCode::out_of_range, "Storage",
+                  concat(bytes, " bytes at ", offset, " reach beyond a block of ", bytes_));
+    }
+    Storage part = *this;
+    if (part.data_ != nullptr) part.data_ = static_cast<std::byte*>(part.data_) + offset;
+    part.bytes_ = bytes;
+    return part;
+  }
+
+  explicit operator bool() const noexcept { return data_ != nullptr; }
+  /// The first byte; nullptr only for an empty handle. Write through it only where `writable`.
+  void* data() const noexcept { return data_; }
+  template <class T>
+  T* as() const noexcept {
+    return static_cast<T*>(data_);
+  }
+  size_t size_bytes() const noexcept { return bytes_; }
+  /// False for blocks that were given as const memory, such as mapped files.
+  bool writable() const noexcept { return writable_; }
+  /// How many handles there are on the block, slices included; 0 for borrowed memory and empty handles.
+  int64_t use_count() const noexcept {
+    return block_ == nullptr ? 0 : block_->handles.load(std::memory_order_relaxed);
+  }
+  /// Whether this is the only handle on a block, so that nobody else can see a write to it. Never so for
+  /// borrowed memory, whose lender sees it. What former handles' threads did to the block happened before.
+  bool unique() const noexcept {
+    return block_ != nullptr && block_->handles.load(std::memory_order_acquire) == 1;
+  }
+
+ private:
+  struct Block {
+    std::atomic<int64_t> handles;
+    void (*destroy)(Block*) noexcept;
+  };
+
+  // Stands in front of the bytes of an allocated block, in the same allocation; its size keeps them aligned.
+  struct alignas(storage_alignment) OwnBlock : Block {
+    Allocator* allocator;
+    size_t allocated;
+    size_t elements;  // to be destroyed
+  };
+
+  template <class Owner>
+  struct KeepBlock : Block {
+    Owner owner;
+    static void destroy(Block* block) noexcept { delete static_cast<KeepBlock*>(block); }
+  };
+
+  Storage(Block* block, void* data, size_t bytes, bool writable) noexcept
+      : block_(block), data_(data), bytes_(bytes), writable_(writable) {
+    if (data_ == nullptr && bytes_ == 0) data_ = detail::no_bytes;
+  }
+  Storage(OwnBlock& block, size_t bytes) noexcept : Storage(&block, &block + 1, bytes, true) {}
+
+  template <class T>
+  static OwnBlock* new_block(size_t bytes, size_t elements, Allocator& allocator) {
+    // Pointer differences have to fit, and operator new takes no more either.
+    if (bytes > static_cast<size_t>(PTRDIFF_MAX) - 2 * storage_alignment) no_memory(bytes);
+    const size_t padded = (bytes + storage_alignment - 1) / storage_alignment * storage_alignment;
+    const size_t allocated = sizeof(OwnBlock) + padded;
+    void* memory = allocator.allocate(allocated, storage_alignment);
+    if (memory == nullptr) no_memory(bytes);
+    return ::new (memory) OwnBlock{{{1}, &destroy_own<T>}, &allocator, allocated, elements};
+  }
+
+  template <class T>
+  static void destroy_own(Block* base) noexcept {
+    OwnBlock* block = static_cast<OwnBlock*>(base);
+    if constexpr (!std::is_trivially_destructible_v<T>) {
+      T* elements = reinterpret_cast<T*>(block + 1);
+      for (size_t i = block->elements; i-- > 0;) elements[i].~T();
+    }
+    Allocator& allocator = *block->allocator;
+    const size_t allocated = block->allocated;
+    block->~OwnBlock();
+    allocator.deallocate(block, allocated, storage_alignment);
+  }
+
+  [[noreturn]] static void no_memory(size_t bytes) {
+    throw Error(ErrorCode::out_of_memory, "Storage", concat("cannot allocate ", bytes, " bytes"));
+  }
+
+  Block* block_ = nullptr;  // nullptr: borrowed, or empty
+  void* data_ = nullptr;
+  size_t bytes_ = 0;
+  bool writable_ = false;
+};
+
+}  // namespace tenon
