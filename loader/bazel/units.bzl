@@ -1,0 +1,86 @@
+"""Translation units that are written from folder listings, so that a new header needs no edit elsewhere."""
+
+load("//loader/bazel:levels.bzl", "LEVELS")
+
+def _include(header):
+    """How the sources spell it: "tenon/op/math/add.hpp"."""
+    return header.short_path.rpartition("include/")[2]
+
+def _name(header):
+    return _include(header)[:-len(".hpp")].replace("/", "_")
+
+def _kernel_units(ctx):
+    units = []
+    for header in ctx.files.headers:
+        unit = ctx.actions.declare_file("%s/%s.cc" % (ctx.label.name, _name(header)))
+        ctx.actions.write(unit, "#define TENON_INSTANTIATE %s\n#include \"%s\"\n" % (
+            LEVELS[ctx.attr.level].tag,
+            _include(header),
+        ))
+        units.append(unit)
+    return [DefaultInfo(files = depset(units))]
+
+kernel_units = rule(
+    implementation = _kernel_units,
+    doc = "For each kernels/*_impl.hpp, a unit that instantiates its kernels for one level.",
+    attrs = {
+        "headers": attr.label_list(allow_files = True),
+        "level": attr.string(values = LEVELS.keys()),
+    },
+)
+
+def _header_units(ctx):
+    units = []
+    for header in ctx.files.headers:
+        unit = ctx.actions.declare_file("%s/%s.cc" % (ctx.label.name, _name(header)))
+        ctx.actions.write(unit, "#include \"%s\"\n" % _include(header))
+        units.append(unit)
+    return [DefaultInfo(files = depset(units))]
+
+header_units = rule(
+    implementation = _header_units,
+    doc = "For each header, a unit that includes it and nothing else.",
+    attrs = {"headers": attr.label_list(allow_files = True)},
+)
+
+def _operator_units(ctx):
+    # A header's unit follows from its path alone, so that a new operator recompiles one unit and not all.
+    headers_of = [[] for _ in range(ctx.attr.count)]
+    for header in ctx.files.headers:
+        headers_of[hash(_include(header)) % ctx.attr.count].append(header)
+
+    units = []
+    for index, headers in enumerate(headers_of):
+        if not headers:
+            continue
+        unit = ctx.actions.declare_file("%s/unit_%d.cc" % (ctx.label.name, index))
+        ctx.actions.run_shell(
+            command = 'awk -v unit="$1" -f "$2" "${@:4}" > "$3"',
+            arguments = [str(index), ctx.file._script.path, unit.path] + [header.path for header in headers],
+            inputs = headers + [ctx.file._script],
+            outputs = [unit],
+            mnemonic = "OperatorUnit",
+        )
+        units.append((index, unit))
+
+    every = ctx.actions.declare_file("%s/all.cc" % ctx.label.name)
+    ctx.actions.write(every, "\n".join(
+        ["#include \"tenon/op/registry.hpp\"", "", "namespace tenon {", ""] +
+        ["void register_unit_%d(Registry& registry);" % index for index, _ in units] +
+        ["", "void register_all(Registry& registry) {"] +
+        ["  register_unit_%d(registry);" % index for index, _ in units] +
+        ["}", "", "}  // namespace tenon", ""],
+    ))
+    return [DefaultInfo(files = depset([every] + [unit for _, unit in units]))]
+
+operator_units = rule(
+    implementation = _operator_units,
+    doc = """Units that register every operator of the headers, and tenon::register_all, which calls them all.
+
+    An operator is a struct that opens at the start of a line in one of the headers; see register.awk.""",
+    attrs = {
+        "count": attr.int(default = 20),
+        "headers": attr.label_list(allow_files = True),
+        "_script": attr.label(default = "//loader/bazel:register.awk", allow_single_file = True),
+    },
+)
