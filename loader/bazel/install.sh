@@ -1,0 +1,17 @@
+# install PACKAGE...: installs what is missing, with apt. Sourced by tests/run and examples/run.
+install() {
+  local missing=() package
+  for package in "$@"; do
+    [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || missing+=("$package")
+  done
+  [ ${#missing[@]} -eq 0 ] && return
+  if [ "$(id -u)" != 0 ]; then
+    echo "These packages are missing; as root, run: apt-get install --no-install-recommends ${missing[*]}" >&2
+    exit 1
+  fi
+  export DEBIAN_FRONTEND=noninteractive
+  apt-get update -qq && apt-get install -qq -y --no-install-recommends "${missing[@]}" || exit 1
+}
+
+export HOME="${HOME:-$(getent passwd "$(id -u)" | cut -d: -f6)}"
+needed_to_build=(bazel-bootstrap g++ libxsimd-dev libprotobuf-dev protobuf-compiler)
