@@ -69,7 +69,9 @@ struct xsimd_arch<Avx512> {
 
 /// Whether this unit's compiler flags allow code of the level.
 template <class Arch>
-inline constexpr bool compiled_for = requires { typename detail::xsimd_arch<Arch>::type; };
+inline constexpr bool compiled_for = requires {
+  typename detail::xsimd_arch<Arch>::type;
+};
 
 /// A register of T at a level. T: int8..64, uint8..64, float, double.
 template <class T, class Arch>
@@ -123,29 +125,21 @@ inline batch<T, Arch> load_n(const T* p, int64_t n) {
 #if defined(TENON_HAS_AVX512)
   if constexpr (std::is_same_v<Arch, Avx512>) {
     const uint64_t ones = n >= 64 ? ~uint64_t{0} : (uint64_t{1} << n) - 1;
-    if constexpr (std::is_same_v<T, float>)
-      return _mm512_maskz_loadu_ps(static_cast<__mmask16>(ones), p);
+    if constexpr (std::is_same_v<T, float>) return _mm512_maskz_loadu_ps(static_cast<__mmask16>(ones), p);
     else if constexpr (std::is_same_v<T, double>)
       return _mm512_maskz_loadu_pd(static_cast<__mmask8>(ones), p);
-    else if constexpr (sizeof(T) == 8)
-      return _mm512_maskz_loadu_epi64(static_cast<__mmask8>(ones), p);
-    else if constexpr (sizeof(T) == 4)
-      return _mm512_maskz_loadu_epi32(static_cast<__mmask16>(ones), p);
-    else if constexpr (sizeof(T) == 2)
-      return _mm512_maskz_loadu_epi16(static_cast<__mmask32>(ones), p);
-    else
-      return _mm512_maskz_loadu_epi8(static_cast<__mmask64>(ones), p);
+    else if constexpr (sizeof(T) == 8) return _mm512_maskz_loadu_epi64(static_cast<__mmask8>(ones), p);
+    else if constexpr (sizeof(T) == 4) return _mm512_maskz_loadu_epi32(static_cast<__mmask16>(ones), p);
+    else if constexpr (sizeof(T) == 2) return _mm512_maskz_loadu_epi16(static_cast<__mmask32>(ones), p);
+    else return _mm512_maskz_loadu_epi8(static_cast<__mmask64>(ones), p);
   } else
 #endif
 #if defined(TENON_HAS_AVX2)
       if constexpr (std::is_same_v<Arch, Avx2> && sizeof(T) >= 4) {
     const __m256i mask = detail::mask_of_first_words<Arch>(n * static_cast<int64_t>(sizeof(T) / 4));
-    if constexpr (std::is_same_v<T, float>)
-      return _mm256_maskload_ps(p, mask);
-    else if constexpr (std::is_same_v<T, double>)
-      return _mm256_maskload_pd(p, mask);
-    else
-      return _mm256_maskload_epi32(reinterpret_cast<const int*>(p), mask);
+    if constexpr (std::is_same_v<T, float>) return _mm256_maskload_ps(p, mask);
+    else if constexpr (std::is_same_v<T, double>) return _mm256_maskload_pd(p, mask);
+    else return _mm256_maskload_epi32(reinterpret_cast<const int*>(p), mask);
   } else
 #endif
   {
@@ -170,29 +164,20 @@ inline void store_n(T* p, const xsimd::batch<T, A>& v, int64_t n) {
 #if defined(TENON_HAS_AVX512)
   if constexpr (std::is_same_v<A, detail::xsimd_arch<Avx512>::type>) {
     const uint64_t ones = n >= 64 ? ~uint64_t{0} : (uint64_t{1} << n) - 1;
-    if constexpr (std::is_same_v<T, float>)
-      _mm512_mask_storeu_ps(p, static_cast<__mmask16>(ones), v);
-    else if constexpr (std::is_same_v<T, double>)
-      _mm512_mask_storeu_pd(p, static_cast<__mmask8>(ones), v);
-    else if constexpr (sizeof(T) == 8)
-      _mm512_mask_storeu_epi64(p, static_cast<__mmask8>(ones), v);
-    else if constexpr (sizeof(T) == 4)
-      _mm512_mask_storeu_epi32(p, static_cast<__mmask16>(ones), v);
-    else if constexpr (sizeof(T) == 2)
-      _mm512_mask_storeu_epi16(p, static_cast<__mmask32>(ones), v);
-    else
-      _mm512_mask_storeu_epi8(p, static_cast<__mmask64>(ones), v);
+    if constexpr (std::is_same_v<T, float>) _mm512_mask_storeu_ps(p, static_cast<__mmask16>(ones), v);
+    else if constexpr (std::is_same_v<T, double>) _mm512_mask_storeu_pd(p, static_cast<__mmask8>(ones), v);
+    else if constexpr (sizeof(T) == 8) _mm512_mask_storeu_epi64(p, static_cast<__mmask8>(ones), v);
+    else if constexpr (sizeof(T) == 4) _mm512_mask_storeu_epi32(p, static_cast<__mmask16>(ones), v);
+    else if constexpr (sizeof(T) == 2) _mm512_mask_storeu_epi16(p, static_cast<__mmask32>(ones), v);
+    else _mm512_mask_storeu_epi8(p, static_cast<__mmask64>(ones), v);
   } else
 #endif
 #if defined(TENON_HAS_AVX2)
       if constexpr (std::is_same_v<A, detail::xsimd_arch<Avx2>::type> && sizeof(T) >= 4) {
     const __m256i mask = detail::mask_of_first_words<Avx2>(n * static_cast<int64_t>(sizeof(T) / 4));
-    if constexpr (std::is_same_v<T, float>)
-      _mm256_maskstore_ps(p, mask, v);
-    else if constexpr (std::is_same_v<T, double>)
-      _mm256_maskstore_pd(p, mask, v);
-    else
-      _mm256_maskstore_epi32(reinterpret_cast<int*>(p), mask, v);
+    if constexpr (std::is_same_v<T, float>) _mm256_maskstore_ps(p, mask, v);
+    else if constexpr (std::is_same_v<T, double>) _mm256_maskstore_pd(p, mask, v);
+    else _mm256_maskstore_epi32(reinterpret_cast<int*>(p), mask, v);
   } else
 #endif
   {
@@ -207,44 +192,36 @@ inline void store_n(T* p, const xsimd::batch<T, A>& v, int64_t n) {
 /// x * y + z, rounded once where the level has FMA; Baseline on x86 may round twice.
 template <class T, class A>
 inline xsimd::batch<T, A> mul_add(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& y,
-                              const xsimd::batch<T, A>& z) {
+                                  const xsimd::batch<T, A>& z) {
   return xsimd::fma(x, y, z);
 }
 
 /// The greater; NaN when either is NaN.
 template <class T, class A>
 inline xsimd::batch<T, A> max_nan(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& y) {
-  if constexpr (std::floating_point<T>)
-    return xsimd::select((x > y) | xsimd::isnan(x), x, y);
-  else
-    return xsimd::max(x, y);
+  if constexpr (std::floating_point<T>) return xsimd::select((x > y) | xsimd::isnan(x), x, y);
+  else return xsimd::max(x, y);
 }
 
 /// The lesser; NaN when either is NaN.
 template <class T, class A>
 inline xsimd::batch<T, A> min_nan(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& y) {
-  if constexpr (std::floating_point<T>)
-    return xsimd::select((x < y) | xsimd::isnan(x), x, y);
-  else
-    return xsimd::min(x, y);
+  if constexpr (std::floating_point<T>) return xsimd::select((x < y) | xsimd::isnan(x), x, y);
+  else return xsimd::min(x, y);
 }
 
 /// The greater; the other one when one is NaN.
 template <class T, class A>
 inline xsimd::batch<T, A> max_num(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& y) {
-  if constexpr (std::floating_point<T>)
-    return xsimd::select((x > y) | xsimd::isnan(y), x, y);
-  else
-    return xsimd::max(x, y);
+  if constexpr (std::floating_point<T>) return xsimd::select((x > y) | xsimd::isnan(y), x, y);
+  else return xsimd::max(x, y);
 }
 
 /// The lesser; the other one when one is NaN.
 template <class T, class A>
 inline xsimd::batch<T, A> min_num(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& y) {
-  if constexpr (std::floating_point<T>)
-    return xsimd::select((x < y) | xsimd::isnan(y), x, y);
-  else
-    return xsimd::min(x, y);
+  if constexpr (std::floating_point<T>) return xsimd::select((x < y) | xsimd::isnan(y), x, y);
+  else return xsimd::min(x, y);
 }
 
 /// The lanes' bits read as lanes of U (the same register width).
@@ -279,8 +256,7 @@ template <class T, class A>
 inline T sum_of_lanes(const xsimd::batch<T, A>& v) {
   if constexpr (std::floating_point<T>) {
 #if defined(TENON_HAS_AVX512)
-    if constexpr (std::is_same_v<xsimd::batch<T, A>, batch<float, Avx512>>)
-      return _mm512_reduce_add_ps(v);
+    if constexpr (std::is_same_v<xsimd::batch<T, A>, batch<float, Avx512>>) return _mm512_reduce_add_ps(v);
     else if constexpr (std::is_same_v<xsimd::batch<T, A>, batch<double, Avx512>>)
       return _mm512_reduce_add_pd(v);
     else
@@ -332,8 +308,7 @@ constexpr uint16_t f32_to_f16_bits(float x) {
   const uint32_t bits = std::bit_cast<uint32_t>(x);
   const uint32_t sign = (bits >> 16) & 0x8000u;
   const uint32_t magnitude = bits & 0x7fffffffu;
-  if (magnitude > 0x7f800000u)
-    return static_cast<uint16_t>(sign | 0x7e00u | ((magnitude >> 13) & 0x1ffu));
+  if (magnitude > 0x7f800000u) return static_cast<uint16_t>(sign | 0x7e00u | ((magnitude >> 13) & 0x1ffu));
   // 65520 and more round to infinity.
   if (magnitude >= 0x477ff000u) return static_cast<uint16_t>(sign | 0x7c00u);
   if (magnitude >= 0x38800000u) {
