@@ -1,4 +1,4 @@
-// DType: the element types of ONNX, under ONNX's own numbers (TensorProto.DataType), and what is known of each.
+// DType: ONNX's element types under ONNX's own numbers (TensorProto.DataType), and what is known of each.
 #pragma once
 
 #include <cstdint>

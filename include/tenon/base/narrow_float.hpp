@@ -48,9 +48,9 @@ struct FloatFormat {
   }
   // float4e2m1 has no NaN: the pattern of -0 is what ONNX's own data holds in its place.
   constexpr uint32_t nan() const {
-    return has_infinity()                  ? infinity() | (uint32_t{1} << (mantissa_bits - 1))
+    return has_infinity()             ? infinity() | (uint32_t{1} << (mantissa_bits - 1))
            : specials == Specials::fn ? sign() - 1
-                                           : sign();
+                                      : sign();
   }
 };
 
@@ -147,7 +147,8 @@ constexpr double sticky_double(I value) {
   } else {
     const bool negative = value < 0;
     uint64_t magnitude = negative ? ~static_cast<uint64_t>(value) + 1 : static_cast<uint64_t>(value);
-    if (magnitude >> 53 != 0) magnitude = (magnitude & ~uint64_t{0xfff}) | ((magnitude & 0xfff) != 0 ? 0x800 : 0);
+    const uint64_t low = magnitude & 0xfff;
+    if (magnitude >> 53 != 0) magnitude = magnitude - low + (low != 0 ? 0x800 : 0);
     const auto real = static_cast<double>(magnitude);
     return negative ? -real : real;
   }
@@ -201,8 +202,8 @@ struct NarrowFloat {
   }
 };
 
-/// Arithmetic as float, rounded back after each operation. With at most 11 significant bits that is the same as
-/// rounding the exact result of + - * / once, since float has more than twice as many.
+/// Arithmetic as float, rounded back after each operation. With at most 11 significant bits that is the same
+/// as rounding the exact result of + - * / once, since float has more than twice as many.
 template <class T>
 struct FloatArithmetic {
   friend constexpr T operator+(T a, T b) { return T(static_cast<float>(a) + static_cast<float>(b)); }
@@ -230,8 +231,7 @@ struct bfloat16 : detail::NarrowFloat<bfloat16, detail::FloatFormat{8, 7, 127, d
 };
 
 /// 4 exponent, 3 mantissa bits, NaN but no Inf; largest 448.
-struct float8e4m3fn
-    : detail::NarrowFloat<float8e4m3fn, detail::FloatFormat{4, 3, 7, detail::Specials::fn}> {
+struct float8e4m3fn : detail::NarrowFloat<float8e4m3fn, detail::FloatFormat{4, 3, 7, detail::Specials::fn}> {
   using NarrowFloat::NarrowFloat;
 };
 
@@ -242,8 +242,7 @@ struct float8e4m3fnuz
 };
 
 /// 5 exponent, 2 mantissa bits, Inf and NaN as in IEEE 754; largest 57344.
-struct float8e5m2
-    : detail::NarrowFloat<float8e5m2, detail::FloatFormat{5, 2, 15, detail::Specials::ieee8}> {
+struct float8e5m2 : detail::NarrowFloat<float8e5m2, detail::FloatFormat{5, 2, 15, detail::Specials::ieee8}> {
   using NarrowFloat::NarrowFloat;
 };
 
@@ -254,8 +253,7 @@ struct float8e5m2fnuz
 };
 
 /// 2 exponent, 1 mantissa bit in the low nibble of `bits`: +-{0, 0.5, 1, 1.5, 2, 3, 4, 6}.
-struct float4e2m1
-    : detail::NarrowFloat<float4e2m1, detail::FloatFormat{2, 1, 1, detail::Specials::finite}> {
+struct float4e2m1 : detail::NarrowFloat<float4e2m1, detail::FloatFormat{2, 1, 1, detail::Specials::finite}> {
   using NarrowFloat::NarrowFloat;
 };
 
@@ -268,8 +266,8 @@ enum class E8M0Round : uint8_t {
 
 namespace detail {
 
-/// ONNX leaves negative numbers open: their magnitude counts. Without saturation whatever rounds out of the range
-/// is NaN, and so is 0.
+/// ONNX leaves negative numbers open: their magnitude counts. Without saturation whatever rounds out of the
+/// range is NaN, and so is 0.
 constexpr uint8_t encode_e8m0(double x, bool saturate, E8M0Round round) {
   constexpr uint8_t nan = 0xff, largest = 0xfe, smallest = 0;
   const uint64_t magnitude = std::bit_cast<uint64_t>(x) & ~(uint64_t{1} << 63);
@@ -332,7 +330,8 @@ struct NarrowFloatLimits : std::numeric_limits<void> {
   static constexpr int radix = 2;
   static constexpr int digits = format.mantissa_bits + 1;
   static constexpr int min_exponent = format.min_exponent() + 1;
-  static constexpr int max_exponent = static_cast<int>(format.max() >> format.mantissa_bits) - format.bias + 1;
+  static constexpr int max_exponent =
+      static_cast<int>(format.max() >> format.mantissa_bits) - format.bias + 1;
 
   static constexpr T of(uint32_t bits) { return T::from_bits(static_cast<typename T::Bits>(bits)); }
   static constexpr T max() noexcept { return of(format.max()); }
@@ -357,10 +356,12 @@ struct std::numeric_limits<tenon::bfloat16> : tenon::detail::NarrowFloatLimits<t
 template <>
 struct std::numeric_limits<tenon::float8e4m3fn> : tenon::detail::NarrowFloatLimits<tenon::float8e4m3fn> {};
 template <>
-struct std::numeric_limits<tenon::float8e4m3fnuz> : tenon::detail::NarrowFloatLimits<tenon::float8e4m3fnuz> {};
+struct std::numeric_limits<tenon::float8e4m3fnuz> : tenon::detail::NarrowFloatLimits<tenon::float8e4m3fnuz> {
+};
 template <>
 struct std::numeric_limits<tenon::float8e5m2> : tenon::detail::NarrowFloatLimits<tenon::float8e5m2> {};
 template <>
-struct std::numeric_limits<tenon::float8e5m2fnuz> : tenon::detail::NarrowFloatLimits<tenon::float8e5m2fnuz> {};
+struct std::numeric_limits<tenon::float8e5m2fnuz> : tenon::detail::NarrowFloatLimits<tenon::float8e5m2fnuz> {
+};
 template <>
 struct std::numeric_limits<tenon::float4e2m1> : tenon::detail::NarrowFloatLimits<tenon::float4e2m1> {};

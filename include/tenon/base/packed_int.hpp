@@ -16,9 +16,9 @@ namespace tenon {
 namespace detail {
 
 /// A float cut towards zero. Beyond the range of I, where ONNX leaves the result open, it is what the x86
-/// instructions give (and hence numpy there), and the same on every machine: types narrower than 32 bits keep the
-/// low bits of the int32, uint32 those of the int64; NaN and what the wide type does not hold count as its
-/// smallest number. uint64 takes [2^63, 2^64) as it is, and 0 for more.
+/// instructions give (and hence numpy there), and the same on every machine: types narrower than 32 bits keep
+/// the low bits of the int32, uint32 those of the int64; NaN and what the wide type does not hold count as
+/// its smallest number. uint64 takes [2^63, 2^64) as it is, and 0 for more.
 template <class I, class R>
 constexpr I truncate_to(R x) {
   constexpr R two31 = 2147483648.0f, two63 = 9223372036854775808.0f, two64 = 18446744073709551616.0f;
@@ -38,7 +38,8 @@ constexpr I truncate_to(R x) {
   }
 }
 
-/// What the packed integers share. T is the type itself; `bits` holds its Width bits, the upper ones are zero.
+/// What the packed integers share. T is the type itself; `bits` holds its Width bits, the upper ones are
+/// zero.
 template <class T, int Width, bool Signed>
 struct PackedInt {
   using Bits = uint8_t;
@@ -114,10 +115,11 @@ inline constexpr int packed_width<uint2> = 2;
 
 /// An element type of which several share a byte.
 template <class T>
-concept PackedElement = detail::packed_width<std::remove_const_t<T>> != 0;
+concept PackedElement = detail::packed_width<std::remove_const_t<T>>
+!= 0;
 
-/// Stands for T& into a packed array: reads as a T, is assigned a T. Elements in one byte are not independent:
-/// two threads must not write to the same byte.
+/// Stands for T& into a packed array: reads as a T, is assigned a T. Elements in one byte are not
+/// independent: two threads must not write to the same byte.
 template <PackedElement T>
 class PackedRef {
  public:
@@ -127,34 +129,26 @@ class PackedRef {
   constexpr PackedRef(Byte* byte, int shift) : byte_(byte), shift_(shift) {}
   PackedRef(const PackedRef&) = default;
 
-  constexpr operator Value() const { return Value::from_bits(static_cast<uint8_t>((*byte_ >> shift_) & mask)); }
+  constexpr operator Value() const {
+    return Value::from_bits(static_cast<uint8_t>((*byte_ >> shift_) & mask));
+  }
   template <detail::Arithmetic A>
   constexpr explicit operator A() const {
     return static_cast<A>(static_cast<Value>(*this));
   }
-  constexpr operator PackedRef<const Value>() const
-    requires(!std::is_const_v<T>)
-  {
-    return {byte_, shift_};
-  }
+  constexpr operator PackedRef<const Value>() const requires(!std::is_const_v<T>) { return {byte_, shift_}; }
 
   // Const, as an iterator's writable reference must be: it is the element that changes, not the proxy.
-  constexpr const PackedRef& operator=(Value value) const
-    requires(!std::is_const_v<T>)
-  {
+  constexpr const PackedRef& operator=(Value value) const requires(!std::is_const_v<T>) {
     *byte_ = static_cast<uint8_t>((*byte_ & ~(mask << shift_)) | ((value.bits & mask) << shift_));
     return *this;
   }
-  constexpr PackedRef& operator=(const PackedRef& other)
-    requires(!std::is_const_v<T>)
-  {
+  constexpr PackedRef& operator=(const PackedRef& other) requires(!std::is_const_v<T>) {
     static_cast<const PackedRef&>(*this) = static_cast<Value>(other);
     return *this;
   }
 
-  friend constexpr void swap(PackedRef a, PackedRef b)
-    requires(!std::is_const_v<T>)
-  {
+  friend constexpr void swap(PackedRef a, PackedRef b) requires(!std::is_const_v<T>) {
     const Value value = a;
     static_cast<const PackedRef&>(a) = static_cast<Value>(b);
     static_cast<const PackedRef&>(b) = value;
@@ -186,9 +180,7 @@ class PackedPtr {
   constexpr PackedPtr(std::nullptr_t) {}
   constexpr explicit PackedPtr(Byte* bytes) : byte_(bytes) {}
   explicit PackedPtr(Void* bytes) : byte_(static_cast<Byte*>(bytes)) {}
-  constexpr operator PackedPtr<const Value>() const
-    requires(!std::is_const_v<T>)
-  {
+  constexpr operator PackedPtr<const Value>() const requires(!std::is_const_v<T>) {
     return PackedPtr<const Value>(byte_) + slot_;
   }
 

@@ -1,5 +1,5 @@
-// The C++ types of ONNX's 26 element types, the map between them and DType, dispatch from a DType known at run
-// time to a type, and pointers to elements.
+// The C++ types of ONNX's 26 element types, the map between them and DType, dispatch from a DType known at
+// run time to a type, and pointers to elements.
 #pragma once
 
 #include <complex>
@@ -31,14 +31,14 @@ struct DTypeOf {
 template <DType D>
 struct type_of;
 
-#define TENON_ELEMENT_TYPE(Type, D)              \
-  template <>                                    \
-  struct detail::DTypeOf<Type> {                 \
-    static constexpr DType value = DType::D;     \
-  };                                             \
-  template <>                                    \
-  struct type_of<DType::D> {                     \
-    using type = Type;                           \
+#define TENON_ELEMENT_TYPE(Type, D)          \
+  template <>                                \
+  struct detail::DTypeOf<Type> {             \
+    static constexpr DType value = DType::D; \
+  };                                         \
+  template <>                                \
+  struct type_of<DType::D> {                 \
+    using type = Type;                       \
   }
 
 TENON_ELEMENT_TYPE(float, float32);
@@ -78,7 +78,8 @@ inline constexpr DType dtype_of = detail::DTypeOf<T>::value;
 
 /// One of the 26 element types, without const.
 template <class T>
-concept Element = dtype_of<T> != DType::undefined;
+concept Element = dtype_of<T>
+!= DType::undefined;
 
 /// A narrow float, packed or not: one of the types of narrow_float.hpp.
 template <class T>
@@ -169,7 +170,8 @@ constexpr void store_element(PackedPtr<T> p, int64_t i, std::type_identity_t<T> 
   p[i] = value;
 }
 
-/// Bytes of an array of n >= 0 elements of d, a last byte in part included; strings count as std::string objects.
+/// Bytes of an array of n >= 0 elements of d, a last byte in part included; strings count as std::string
+/// objects.
 /// @throws Error{invalid_shape} when that does not fit an int64.
 constexpr int64_t packed_bytes(int64_t n, DType d) {
   if (is_packed(d)) {
@@ -178,7 +180,8 @@ constexpr int64_t packed_bytes(int64_t n, DType d) {
   }
   const int64_t each = d == DType::string ? static_cast<int64_t>(sizeof(std::string)) : bits(d) / 8;
   if (each != 0 && n > std::numeric_limits<int64_t>::max() / each) {
-    throw Error(ErrorCode::invalid_shape, "", concat(n, " elements of ", name(d), " overflow the address space"));
+    throw Error(ErrorCode::invalid_shape, "",
+                concat(n, " elements of ", name(d), " overflow the address space"));
   }
   return n * each;
 }
