@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
@@ -153,7 +154,7 @@ class ThreadPool final : public Executor {
       throw Error(ErrorCode::invalid_argument, "ThreadPool", concat("cannot have ", threads, " threads"));
     }
     // A worker that spins while the thread it waits for has no processor only slows that thread down.
-    if (static_cast<unsigned>(threads) <= std::thread::hardware_concurrency()) spins_ = 2000;
+    spin_ = static_cast<unsigned>(threads) <= std::thread::hardware_concurrency();
     try {
       workers_.reserve(static_cast<size_t>(threads - 1));
       while (static_cast<int>(workers_.size()) + 1 < threads) workers_.emplace_back([this] { work(); });
@@ -223,15 +224,27 @@ class ThreadPool final : public Executor {
       *link = job.after;
     }
     // Unlinked, the job gets no more helpers; wait for those it has.
-    for (int i = 0; job.helpers.load(std::memory_order_acquire) != 0; ++i) {
-      if (i >= spins_) {
-        std::unique_lock lock(mutex_);
-        job.caller_sleeps = true;
-        finished_.wait(lock, [&job] { return job.helpers.load(std::memory_order_acquire) == 0; });
-        return;
+    const auto done = [&job] { return job.helpers.load(std::memory_order_acquire) == 0; };
+    if (spin_until(done)) return;
+    std::unique_lock lock(mutex_);
+    job.caller_sleeps = true;
+    finished_.wait(lock, done);
+  }
+
+  // Waking a sleeper takes some twenty microseconds, longer than many a loop of a small network. So a thread
+  // looks about before it sleeps: for as long as serial operators between two loops last, and no longer.
+  template <class Condition>
+  bool spin_until(Condition condition) const {
+    if (condition()) return true;
+    if (!spin_) return false;
+    const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(100);
+    do {
+      for (int i = 0; i < 32; ++i) {
+        detail::spin_pause();
+        if (condition()) return true;
       }
-      detail::spin_pause();
-    }
+    } while (std::chrono::steady_clock::now() < end);
+    return false;
   }
 
   void work() {
@@ -252,10 +265,9 @@ class ThreadPool final : public Executor {
       }
       const uint64_t seen = posted_.load(std::memory_order_relaxed);
       lock.unlock();
-      for (int i = 0; i < spins_ && posted_.load(std::memory_order_relaxed) == seen; ++i) {
-        detail::spin_pause();
-      }
+      const bool found = spin_until([&] { return posted_.load(std::memory_order_relaxed) != seen; });
       lock.lock();
+      if (found) continue;
       ++sleepers_;
       posted_or_stopping_.wait(
           lock, [&] { return stopping_ || posted_.load(std::memory_order_relaxed) != seen; });
@@ -279,7 +291,7 @@ class ThreadPool final : public Executor {
   size_t sleepers_ = 0;               // guarded by mutex_
   bool stopping_ = false;             // guarded by mutex_
   std::atomic<uint64_t> posted_{0};   // written under mutex_; how many jobs there have been
-  int spins_ = 0;                     // looks at an atomic before sleeping: some tens of microseconds
+  bool spin_ = false;
   std::vector<std::thread> workers_;
 };
 
