@@ -1,0 +1,62 @@
+// The one exception that Tenon throws.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+namespace tenon {
+
+enum class ErrorCode {
+  invalid_argument,  ///< a caller's value is not what the call takes
+  invalid_type,      ///< an element type or kind of value that the operator or conversion does not take
+  invalid_shape,     ///< ranks or extents that do not fit each other, or whose product overflows
+  invalid_model,     ///< a model, file or graph that breaks ONNX's rules
+  not_supported,     ///< an operator, domain, opset or feature that is not known here
+  out_of_range,      ///< an index outside of what it indexes
+  out_of_memory,     ///< an allocation failed
+  io,                ///< a file could not be opened, read or mapped
+};
+
+constexpr std::string_view name(ErrorCode code) {
+  constexpr std::string_view names[] = {"invalid argument", "invalid type", "invalid shape", "invalid model",
+                                        "not supported",    "out of range", "out of memory", "input/output"};
+  return names[static_cast<int>(code)];
+}
+
+/// A mistake in what was given to Tenon: the kind, the place (operator, node, file), and what is wrong with it.
+class Error : public std::exception {
+ public:
+  Error(ErrorCode code, std::string where, std::string message)
+      : code_(code), where_(std::move(where)), message_(std::move(message)) {
+    what_ = where_.empty() ? message_ : where_ + ": " + message_;
+  }
+
+  ErrorCode code() const noexcept { return code_; }
+  const std::string& where() const noexcept { return where_; }
+  const std::string& message() const noexcept { return message_; }
+  const char* what() const noexcept override { return what_.c_str(); }
+
+ private:
+  ErrorCode code_;
+  std::string where_, message_, what_;
+};
+
+/// Joins strings and numbers, for messages: concat("rank ", 3, " of '", name, "'").
+template <class... Parts>
+std::string concat(const Parts&... parts) {
+  std::string text;
+  auto append = [&text](const auto& part) {
+    using P = std::decay_t<decltype(part)>;
+    if constexpr (std::is_same_v<P, char>) text += part;
+    else if constexpr (std::is_arithmetic_v<P>) text += std::to_string(part);
+    else text += std::string_view(part);
+  };
+  (append(parts), ...);
+  return text;
+}
+
+}  // namespace tenon

@@ -1,0 +1,198 @@
+// How an operator's `compute` is called: which C++ type each operand arrives as, for typed and for erased callers.
+//
+// `compute` takes the inputs in the order of the specification, then the outputs, each as a view:
+//   TensorView<const T> / TensorView<T>   T is the operand's element type (a type variable, or a type of its own)
+//   AnyView / AnyOut                      the element type is a matter of run time
+//   const Value&                          the operand may be other than a tensor (sequence, optional, map, …)
+//   std::span<const …>                    the members of a variadic operand, in any of these forms (Value: of pointers)
+// Operands that were left out arrive as absent views (false in a condition). A leading `Context&` is passed on request.
+// Where `compute` is a template, its parameters are deduced: it is tried with no type variable typed, then the first,
+// then the first two; the first form that fits is used. Without the outputs in its parameters (extents that depend on
+// data, results that are not tensors) `compute` returns the results: a Tensor, a Value, a tuple of these, or a
+// std::vector<Value>.
+#pragma once
+
+#include "tenon/op/context.hpp"
+
+namespace tenon::op {
+
+template <class T>
+concept Operator = requires { T::spec.name; };
+
+namespace detail {
+
+inline constexpr int max_variables = 3;
+
+/// The C++ types that stand for the first type variables of an operator.
+template <class... Ts>
+struct Bound {
+  static constexpr int count = sizeof...(Ts);
+  template <int I>
+  using at = std::tuple_element_t<I, std::tuple<Ts...>>;
+};
+
+template <class Op, int I, bool Output, class B>
+constexpr auto slot_type() {
+  constexpr Param p = Output ? Op::spec.outputs[I] : Op::spec.inputs[I];
+  constexpr TypeSet set = Op::spec.permits(p);
+  constexpr int variable = Op::spec.variable(p.type);
+  if constexpr (!set.tensors_only()) return std::type_identity<Value>{};
+  else if constexpr (variable >= 0 && variable < B::count) {
+    using T = typename B::template at<variable>;
+    return std::type_identity<TensorView<std::conditional_t<Output, T, const T>>>{};
+  } else if constexpr (set.single().element != DType::undefined) {
+    using T = cpp_type<set.single().element>;
+    return std::type_identity<TensorView<std::conditional_t<Output, T, const T>>>{};
+  } else return std::type_identity<std::conditional_t<Output, AnyOut, AnyView>>{};
+}
+
+/// The view (or Value) for one member of input or output I.
+template <class Op, int I, bool Output, class B>
+using slot_t = typename decltype(slot_type<Op, I, Output, B>())::type;
+
+template <class Slot>
+using member_t = std::conditional_t<std::is_same_v<Slot, Value>, const Value*, Slot>;
+
+template <class Op, int I, bool Output, class B>
+using argument_t =
+    std::conditional_t<(Output ? Op::spec.outputs[I] : Op::spec.inputs[I]).arity == Arity::variadic,
+                       std::span<const member_t<slot_t<Op, I, Output, B>>>,
+                       std::conditional_t<std::is_same_v<slot_t<Op, I, Output, B>, Value>, const Value&,
+                                          slot_t<Op, I, Output, B>>>;
+
+enum class Form { none, planned, fresh };
+
+template <class Op, class B, bool WithContext, class Ins, class Outs>
+struct Callable;
+template <class Op, class B, bool WithContext, int... I, int... O>
+struct Callable<Op, B, WithContext, std::integer_sequence<int, I...>, std::integer_sequence<int, O...>> {
+  static constexpr bool planned = [] {
+    if constexpr (WithContext)
+      return requires(const Op& op, Context& c, argument_t<Op, I, false, B>... in, argument_t<Op, O, true, B>... out) {
+        op.compute(c, in..., out...);
+      };
+    else
+      return requires(const Op& op, argument_t<Op, I, false, B>... in, argument_t<Op, O, true, B>... out) {
+        op.compute(in..., out...);
+      };
+  }();
+  static constexpr bool fresh = [] {
+    if constexpr (WithContext)
+      return requires(const Op& op, Context& c, argument_t<Op, I, false, B>... in) { op.compute(c, in...); };
+    else return requires(const Op& op, argument_t<Op, I, false, B>... in) { op.compute(in...); };
+  }();
+};
+
+/// How `compute` wants to be called: the number of typed variables, the form, whether with a context.
+struct Convention {
+  int typed = 0;
+  Form form = Form::none;
+  bool context = false;
+};
+
+template <class Op>
+using Inputs = std::make_integer_sequence<int, Op::spec.inputs.size()>;
+template <class Op>
+using Outputs = std::make_integer_sequence<int, Op::spec.outputs.size()>;
+
+/// The first element type that variable V permits, to try `compute` with.
+template <class Op, int V>
+constexpr DType sample() {
+  const uint32_t mask = Op::spec.types[V].any().tensor;
+  for (int d = 1; d <= 26; ++d)
+    if (mask >> d & 1) return static_cast<DType>(d);
+  return DType::undefined;
+}
+
+template <class Op, int K>
+constexpr auto sample_bound() {
+  return []<int... V>(std::integer_sequence<int, V...>) {
+    return Bound<cpp_type<sample<Op, V>()>...>{};
+  }(std::make_integer_sequence<int, K>{});
+}
+
+template <class Op, int K = 0>
+constexpr Convention find_convention() {
+  if constexpr (K > Op::spec.types.size() || K > max_variables) {
+    return {};
+  } else if constexpr (K > 0 && !Op::spec.types[K > 0 ? K - 1 : 0].any().tensors_only()) {
+    return {};
+  } else {
+    using B = decltype(sample_bound<Op, K>());
+    if constexpr (Callable<Op, B, false, Inputs<Op>, Outputs<Op>>::planned) return {K, Form::planned, false};
+    else if constexpr (Callable<Op, B, true, Inputs<Op>, Outputs<Op>>::planned) return {K, Form::planned, true};
+    else if constexpr (Callable<Op, B, false, Inputs<Op>, Outputs<Op>>::fresh) return {K, Form::fresh, false};
+    else if constexpr (Callable<Op, B, true, Inputs<Op>, Outputs<Op>>::fresh) return {K, Form::fresh, true};
+    else return find_convention<Op, K + 1>();
+  }
+}
+
+template <class Op>
+inline constexpr Convention convention = [] {
+  constexpr Convention c = find_convention<Op>();
+  static_assert(c.form != Form::none, "compute does not take the operands that spec states");
+  return c;
+}();
+
+}  // namespace detail
+
+/// Checks element types against the specification at a version and fills in the types of outputs that follow from
+/// the inputs or are fixed. Says what is wrong in the message.
+constexpr void resolve_types(const Spec& spec, int version, std::span<const Info> in, std::span<Info> out, Message& m) {
+  Type bound[5]{};
+  const int given = static_cast<int>(in.size());
+  if (given > spec.inputs.size() && !spec.variadic_inputs()) {
+    m.add("takes at most "), m.add(spec.inputs.size()), m.add(" inputs, not "), m.add(given);
+    return;
+  }
+  const int needed = spec.min_inputs(version);
+  for (int i = 0; i < std::max(given, needed); ++i) {
+    const Param& p = spec.input(i);
+    if (i >= given || !in[i].present()) {
+      if (p.arity != Arity::optional && i < needed && p.in(version)) {
+        m.add("input "), m.add(p.name), m.add(" is missing");
+        return;
+      }
+      continue;
+    }
+    const Type t = in[i].type;
+    if (!p.in(version) || !spec.permits(p, version).contains(t)) {
+      m.add("input "), m.add(p.name), m.add(" cannot be "), m.add(t.kind == Kind::tensor ? "tensor(" : "a value of (");
+      m.add(t.element), m.add(")");
+      return;
+    }
+    const int v = spec.variable(p.type);
+    if (v < 0 || p.heterogeneous) continue;
+    if (bound[v] && !(bound[v] == t)) {
+      m.add("input "), m.add(p.name), m.add(" is tensor("), m.add(t.element), m.add("), but "), m.add(p.type);
+      m.add(" is tensor("), m.add(bound[v].element), m.add(")");
+      return;
+    }
+    bound[v] = t;
+  }
+  for (int o = 0; o < static_cast<int>(out.size()); ++o) {
+    if (o >= spec.outputs.size() && !spec.variadic_outputs()) {
+      m.add("has at most "), m.add(spec.outputs.size()), m.add(" outputs");
+      return;
+    }
+    const Param& p = spec.output(o);
+    const int v = spec.variable(p.type);
+    if (out[o].present()) continue;
+    const TypeSet set = spec.permits(p, version);
+    if (v >= 0 && bound[v] && !p.heterogeneous) out[o].type = bound[v];
+    else if (set.single()) out[o].type = set.single();
+  }
+}
+
+/// resolve_types, then the operator's own rule.
+template <class Op>
+constexpr Message infer(const Op& op, int version, std::span<const Info> in, std::span<Info> out) {
+  Message m;
+  resolve_types(Op::spec, version, in, out, m);
+  if (!m.empty()) return m;
+  Infer i(in, out);
+  op.infer(i);
+  return i.message();
+}
+
+}  // namespace tenon::op

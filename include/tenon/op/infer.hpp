@@ -1,0 +1,198 @@
+// The one shape rule: what an operator's `infer` sees of its operands and says of its results. The compiler (typed
+// calls), shape inference, the memory plan and the check before a run all go through it.
+#pragma once
+
+#include <concepts>
+
+#include "tenon/base/types.hpp"
+#include "tenon/op/spec.hpp"
+#include "tenon/tensor/shape.hpp"
+
+namespace tenon::op {
+
+/// Text of bounded length that the compiler can build.
+struct Message {
+  char text_[200]{};
+  int size_ = 0;
+
+  constexpr std::string_view view() const { return {text_, static_cast<std::size_t>(size_)}; }
+  constexpr bool empty() const { return size_ == 0; }
+  constexpr bool operator==(const Message&) const = default;
+
+  constexpr void add(std::string_view s) {
+    for (char c : s)
+      if (size_ < 199) text_[size_++] = c;
+  }
+  constexpr void add(const char* s) { add(std::string_view(s)); }
+  constexpr void add(const Str& s) { add(std::string_view(s)); }
+  constexpr void add(std::integral auto v) {
+    char digits[20]{};
+    int n = 0;
+    const bool negative = v < 0;
+    uint64_t u = negative ? uint64_t{0} - static_cast<uint64_t>(v) : static_cast<uint64_t>(v);
+    do digits[n++] = static_cast<char>('0' + u % 10);
+    while ((u /= 10) != 0);
+    if (negative) add("-");
+    while (n > 0) add(std::string_view(&digits[--n], 1));
+  }
+  constexpr void add(Dim d) {
+    if (d.known()) add(d.value());
+    else add("?");
+  }
+  constexpr void add(DType d) { add(name(d)); }
+  constexpr void add(const Dims& d) {
+    add("(");
+    for (int i = 0; i < d.rank(); ++i) {
+      if (i > 0) add(",");
+      add(d[i]);
+    }
+    add(d.ranked() ? ")" : "...)");
+  }
+};
+
+/// The integers that a value holds, where they are known before it is computed: shapes, axes, repeats.
+struct Values {
+  InlineVector<Dim, 64> items_{};
+  bool known_ = false;
+
+  constexpr Values() = default;
+  constexpr Values(std::initializer_list<Dim> list) : items_(list), known_(true) {}
+  constexpr bool known() const { return known_; }
+  constexpr int size() const { return items_.size(); }
+  constexpr Dim operator[](int64_t i) const { return items_[i]; }
+  /// Makes the values known; false (and nothing is known) past the capacity.
+  constexpr bool begin(int64_t count) {
+    known_ = count <= items_.capacity();
+    items_.clear();
+    return known_;
+  }
+  constexpr void push_back(Dim d) { items_.push_back(d); }
+};
+
+/// What is known of one operand or result before it is computed. For sequences and optionals `dims` are those of
+/// the elements. `data` points to the elements where they exist (constants, run time).
+struct Info {
+  Type type;
+  Dims dims;
+  Values values;
+  const void* data = nullptr;
+
+  constexpr bool present() const { return static_cast<bool>(type); }
+};
+
+/// The operands and results of one use of an operator. Rules read inputs, write outputs, and end with
+/// `return i.fail(…)` where ONNX forbids what they see. Element types of outputs are filled in from the type
+/// variables before the rule runs.
+class Infer {
+ public:
+  constexpr Infer(std::span<const Info> inputs, std::span<Info> outputs) : inputs_(inputs), outputs_(outputs) {}
+
+  constexpr int inputs() const { return static_cast<int>(inputs_.size()); }
+  constexpr int outputs() const { return static_cast<int>(outputs_.size()); }
+  /// Whether an operand is there (optional ones may be left out).
+  constexpr bool has(int input) const { return input < inputs() && inputs_[input].present(); }
+  constexpr const Info& in(int input) const { return input < inputs() ? inputs_[input] : none_; }
+  constexpr const Dims& dims(int input) const { return in(input).dims; }
+  constexpr DType dtype(int input) const { return in(input).type.element; }
+  /// Whether the ranks of all of these inputs are known; a rule that needs them returns when not.
+  constexpr bool ranked(std::same_as<int> auto... input) const { return (dims(input).ranked() && ...); }
+
+  /// The result; results that nobody asked for are written to nowhere.
+  constexpr Info& out(int output) { return output < outputs() ? outputs_[output] : sink_; }
+  constexpr void out(int output, const Dims& dims) { out(output).dims = dims; }
+  constexpr void out(int output, DType dtype, const Dims& dims) {
+    out(output).type = dtype;
+    out(output).dims = dims;
+  }
+
+  /// Whether the elements of an int64, int32 or bool input are known (each may still be symbolic or unknown).
+  constexpr bool known(int input) const { return in(input).values.known() || in(input).data != nullptr; }
+  /// Elements of a known input.
+  constexpr int64_t count(int input) const {
+    return in(input).values.known() ? in(input).values.size() : dims(input).count().value();
+  }
+  /// An element of a known input.
+  constexpr Dim value(int input, int64_t i) const {
+    const Info& x = in(input);
+    if (x.values.known()) return x.values[i];
+    switch (x.type.element) {
+      case DType::int64: return static_cast<const int64_t*>(x.data)[i];
+      case DType::int32: return static_cast<const int32_t*>(x.data)[i];
+      case DType::bool_: return static_cast<const bool*>(x.data)[i];
+      default: return {};
+    }
+  }
+  /// The elements as numbers, or false when one of them is not known. At most Ints' capacity; more fails.
+  constexpr bool ints(int input, Ints& result) {
+    result.clear();
+    if (!known(input)) return false;
+    if (count(input) > Ints::capacity()) return fail("input ", input, " has ", count(input), " elements: too many"), false;
+    for (int64_t k = 0; k < count(input); ++k) {
+      if (!value(input, k).known()) return result.clear(), false;
+      result.push_back(value(input, k).value());
+    }
+    return true;
+  }
+  /// The elements of any type where they exist (constants and run time), else null.
+  template <class T>
+  const T* data(int input) const {
+    return dtype(input) == dtype_of<T> ? static_cast<const T*>(in(input).data) : nullptr;
+  }
+
+  /// Says what is wrong. The first message stays.
+  constexpr void fail(const auto&... parts) {
+    if (failed()) return;
+    (message_.add(parts), ...);
+  }
+  constexpr bool failed() const { return !message_.empty(); }
+  constexpr const Message& message() const { return message_; }
+
+  /// The axis in [0, rank); fails outside [-rank, rank).
+  constexpr int axis(int64_t axis, int rank) {
+    if (axis < -rank || axis >= rank) {
+      fail("axis ", axis, " outside of [", -rank, ", ", rank - 1, "]");
+      return 0;
+    }
+    return static_cast<int>(axis < 0 ? axis + rank : axis);
+  }
+  /// The axes as one bit each; fails when one is out of range or named twice.
+  constexpr uint32_t axes(std::span<const int64_t> list, int rank) {
+    uint32_t mask = 0;
+    for (int64_t a : list) {
+      const uint32_t bit = 1u << axis(a, rank);
+      if (mask & bit) fail("axis ", a, " is named twice");
+      mask |= bit;
+    }
+    return mask;
+  }
+  /// What two extents that must be equal are together; fails when they differ.
+  constexpr Dim unify(Dim a, Dim b, std::string_view what) {
+    if (a.differs(b)) fail(what, " differ: ", a, " and ", b);
+    return a.known() ? a : b.known() ? b : a.symbolic() ? a : b;
+  }
+  /// numpy's broadcasting; fails when two extents above 1 differ.
+  constexpr Dims broadcast(const Dims& a, const Dims& b) {
+    if (!a.ranked() || !b.ranked()) return {};
+    const int rank = std::max(a.rank(), b.rank());
+    Dims r = Dims::of_rank(rank);
+    for (int k = 0; k < rank; ++k) {
+      const int ka = k - (rank - a.rank()), kb = k - (rank - b.rank());
+      const Dim x = ka < 0 ? Dim(1) : a[ka], y = kb < 0 ? Dim(1) : b[kb];
+      if (x.is(1) || x.same(y)) r[k] = y;
+      else if (y.is(1)) r[k] = x;
+      else if (x.differs(y)) return fail("extents ", a, " and ", b, " do not broadcast"), Dims{};
+      else if (x.known()) r[k] = x;  // above 1, so y is that or 1
+      else if (y.known()) r[k] = y;
+    }
+    return r;
+  }
+
+ private:
+  static constexpr Info none_{};
+  std::span<const Info> inputs_;
+  std::span<Info> outputs_;
+  Info sink_{};
+  Message message_{};
+};
+
+}  // namespace tenon::op

@@ -1,0 +1,60 @@
+// Softmax: exponentials along an axis, scaled to sum 1.   onnx.ai/onnx/operators/onnx__Softmax.html
+#pragma once
+
+#include "tenon/kernels/softmax.hpp"
+#include "tenon/op/call.hpp"
+
+namespace tenon::op {
+
+/// output = exp(input) / ReduceSum(exp(input), axis). Stable: the greatest element is subtracted first.
+struct Softmax {
+  int64_t axis = -1;
+
+  static constexpr Spec spec{.name = "Softmax",
+                             .since = {13},
+                             .inputs = {{"input", "T"}},
+                             .outputs = {{"output", "T"}},
+                             .types = {{"T", types::floats_bf16}},
+                             .memory = Memory::elementwise};
+  static constexpr std::tuple attributes{attr("axis", &Softmax::axis)};
+
+  constexpr void infer(Infer& i) const {
+    const Dims& x = i.dims(0);
+    if (x.ranked() && x.rank() > 0) i.axis(axis, x.rank());
+    i.out(0, x);
+  }
+  template <class T>
+  void compute(TensorView<const T> x, TensorView<T> y) const {
+    const int a = x.rank() == 0 ? 0 : static_cast<int>(axis < 0 ? axis + x.rank() : axis);
+    const auto [outer, extent, inner] = split_at(x.extents(), a);
+    kernels::softmax(x.data(), y.data(), outer, extent, inner);
+  }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+};
+
+/// The input is taken as a matrix: axes before `axis` make its rows, those from `axis` on are normalised together.
+struct Softmax_1 {
+  int64_t axis = 1;
+
+  static constexpr Spec spec{.name = "Softmax",
+                             .since = {1, 11},
+                             .inputs = {{"input", "T"}},
+                             .outputs = {{"output", "T"}},
+                             .types = {{"T", types::floats}},
+                             .memory = Memory::elementwise};
+  static constexpr std::tuple attributes{attr("axis", &Softmax_1::axis)};
+
+  constexpr void infer(Infer& i) const {
+    const Dims& x = i.dims(0);
+    if (x.ranked() && axis != x.rank()) i.axis(axis, x.rank());
+    i.out(0, x);
+  }
+  template <class T>
+  void compute(TensorView<const T> x, TensorView<T> y) const {
+    const int64_t rows = product(x.extents().first(static_cast<std::size_t>(axis < 0 ? axis + x.rank() : axis)));
+    if (!x.empty()) kernels::softmax(x.data(), y.data(), rows, x.size() / rows, 1);
+  }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+};
+
+}  // namespace tenon::op

@@ -1,0 +1,31 @@
+// SequenceConstruct: tensors become a sequence.   onnx.ai/onnx/operators/onnx__SequenceConstruct.html
+#pragma once
+
+#include "tenon/op/call.hpp"
+
+namespace tenon::op {
+
+/// The sequence of copies of the inputs, which share one element type.
+struct SequenceConstruct {
+  static constexpr Spec spec{.name = "SequenceConstruct",
+                             .since = {11},
+                             .inputs = {{"inputs", "T", variadic}},
+                             .outputs = {{"output_sequence", "S"}},
+                             .types = {{"T", types::all}, {"S", seq(types::all)}}};
+  static constexpr std::tuple attributes{};
+
+  constexpr void infer(Infer& i) const {
+    i.out(0).type = Type(Kind::sequence, i.dtype(0));
+    Dims d = i.dims(0);
+    for (int k = 1; k < i.inputs(); ++k) d = common(d, i.dims(k));
+    i.out(0, d);
+  }
+  Value compute(std::span<const AnyView> inputs) const {
+    Sequence s{.element = inputs[0].dtype(), .items = {}};
+    for (const AnyView& x : inputs) s.items.push_back(AnyTensor::copy_of(x));
+    return s;
+  }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+};
+
+}  // namespace tenon::op

@@ -1,0 +1,47 @@
+// NonZero: where the elements are that are not zero.   onnx.ai/onnx/operators/onnx__NonZero.html
+#pragma once
+
+#include "tenon/op/call.hpp"
+
+namespace tenon::op {
+
+/// Coordinates of the elements of X that are not zero (for strings: not empty), in row-major order: Y (rank, N).
+struct NonZero {
+  static constexpr Spec spec{.name = "NonZero",
+                             .since = {9, 13},
+                             .inputs = {{"X", "T"}},
+                             .outputs = {{"Y", "tensor(int64)"}},
+                             .types = {{"T", {{9, types::all}, {13, types::all_ir4}}}}};
+  static constexpr std::tuple attributes{};
+
+  constexpr void infer(Infer& i) const {
+    if (!i.ranked(0)) return i.out(0, Dims::of_rank(2));
+    // numpy takes a scalar as a vector of one element, and so does ONNX.
+    i.out(0, Dims{std::max(1, i.dims(0).rank()), Dim::unknown()});
+  }
+  template <class T>
+  Tensor<int64_t> compute(TensorView<const T> x) const {
+    const auto nonzero = [](const T& e) {
+      if constexpr (std::is_same_v<T, std::string>) return !e.empty();
+      else return e != T{};
+    };
+    const int64_t n = std::count_if(x.begin(), x.end(), nonzero);
+    const int rank = std::max(1, x.rank());
+    Tensor<int64_t> y(Extents{rank, n});
+    int64_t found = 0;
+    for (int64_t k = 0; k < x.size(); ++k) {
+      if (!nonzero(x[k])) continue;
+      int64_t rest = k;
+      for (int axis = rank; axis-- > 0;) {
+        const int64_t extent = x.rank() == 0 ? 1 : x.extent(axis);
+        y[axis * n + found] = rest % extent;
+        rest /= extent;
+      }
+      ++found;
+    }
+    return y;
+  }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+};
+
+}  // namespace tenon::op

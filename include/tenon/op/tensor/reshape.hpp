@@ -1,0 +1,125 @@
+// Reshape: the same elements under other extents.   onnx.ai/onnx/operators/onnx__Reshape.html
+#pragma once
+
+#include <cstring>
+
+#include "tenon/op/call.hpp"
+
+namespace tenon::op {
+
+namespace detail {
+/// The result's extents for `count` requested ones, `at(k)`: -1 stands for what is left, 0 (unless `allow_zero`) for
+/// the input's extent on that axis.
+template <class At>
+constexpr Dims reshaped(Infer& i, const Dims& x, int64_t count, bool allow_zero, At at) {
+  if (count > max_rank) return i.fail("rank ", count, " is above ", max_rank), Dims{};
+  Dims r = Dims::of_rank(static_cast<int>(count));
+  int left = -1;
+  bool zero = false;
+  for (int k = 0; k < r.rank(); ++k) {
+    const Dim d = at(k);
+    if (d.is(-1)) {
+      if (left >= 0) return i.fail("more than one extent is -1"), Dims{};
+      left = k;
+    } else if (d.is(0) && !allow_zero) {
+      if (!x.ranked()) continue;
+      if (k >= x.rank()) return i.fail("extent 0 at axis ", k, " stands for none of the input's axes ", x), Dims{};
+      r[k] = x[k];
+    } else if (d.known() && d.value() < -1) {
+      return i.fail("extent ", d, " is negative"), Dims{};
+    } else {
+      r[k] = d;
+      zero |= d.is(0);
+    }
+  }
+  if (left >= 0 && zero && allow_zero) return i.fail("with allowzero, -1 and 0 exclude each other"), Dims{};
+  if (!x.ranked()) return r;
+  if (left >= 0) {
+    // Extents that the input has too cancel out, so that a symbol among them does no harm.
+    Dim have = 1, given = 1;
+    bool used[max_rank]{};
+    for (int k = 0; k < r.rank(); ++k) {
+      if (k == left) continue;
+      bool cancelled = false;
+      for (int j = 0; j < x.rank() && !cancelled && r[k].symbolic(); ++j)
+        if (!used[j] && x[j].same(r[k])) cancelled = used[j] = true;
+      if (!cancelled) given = given * r[k];
+    }
+    for (int j = 0; j < x.rank(); ++j)
+      if (!used[j]) have = have * x[j];
+    if (have.known() && given.known()) {
+      if (given.is(0) ? !have.is(0) : have.value() % given.value() != 0)
+        return i.fail("the elements of ", x, " do not divide into ", r), Dims{};
+      r[left] = given.is(0) ? 0 : have.value() / given.value();
+    } else if (given.is(1)) {
+      r[left] = have;
+    }
+  }
+  if (x.known() && r.known() && x.count().differs(r.count())) return i.fail(x, " cannot become ", r), Dims{};
+  return r;
+}
+
+/// compute of the operators that only change extents, for when the result has memory of its own.
+inline void copy_elements(AnyView x, AnyOut y) {
+  if (x.dtype() == DType::string) {
+    std::copy_n(static_cast<const std::string*>(x.data()), x.size(), static_cast<std::string*>(y.data()));
+  } else if (!x.empty() && x.data() != y.data()) {
+    std::memcpy(y.data(), x.data(), static_cast<std::size_t>(x.bytes()));
+  }
+}
+}  // namespace detail
+
+/// At most one requested extent is -1: what the others leave. 0 copies the input's extent, or with `allowzero` is 0.
+struct Reshape {
+  int64_t allowzero = 0;
+
+  static constexpr Spec spec{.name = "Reshape",
+                             .since = {5, 13, 14, 19, 21, 23, 24, 25},
+                             .inputs = {{"data", "T"}, {"shape", "tensor(int64)"}},
+                             .outputs = {{"reshaped", "T"}},
+                             .types = {{"T",
+                                        {{5, types::all},
+                                         {13, types::all_ir4},
+                                         {19, types::all_ir9},
+                                         {21, types::all_ir10},
+                                         {23, types::all_ir11},
+                                         {24, types::all_ir12},
+                                         {25, types::all_ir13}}}},
+                             .memory = Memory::alias};
+  static constexpr std::tuple attributes{attr("allowzero", &Reshape::allowzero).since(14)};
+
+  constexpr void infer(Infer& i) const {
+    const Dims& shape = i.dims(1);
+    if (shape.ranked() && shape.rank() != 1) return i.fail("shape has rank ", shape.rank(), ", not 1");
+    i.out(0).values = i.in(0).values;
+    if (i.known(1))
+      i.out(0, detail::reshaped(i, i.dims(0), i.count(1), allowzero != 0, [&](int k) { return i.value(1, k); }));
+    else if (shape.ranked() && shape[0].known() && shape[0].value() <= max_rank)
+      i.out(0, Dims::of_rank(static_cast<int>(shape[0].value())));
+  }
+  void compute(AnyView data, TensorView<const int64_t>, AnyOut reshaped) const { detail::copy_elements(data, reshaped); }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+};
+
+/// The extents are an attribute.
+struct Reshape_1 {
+  Ints consumed_inputs{};  ///< a memory hint that has no meaning today
+  Ints shape{};
+
+  static constexpr Spec spec{.name = "Reshape",
+                             .since = {1},
+                             .inputs = {{"data", "T"}},
+                             .outputs = {{"reshaped", "T"}},
+                             .types = {{"T", types::floats}},
+                             .memory = Memory::alias};
+  static constexpr std::tuple attributes{attr("consumed_inputs", &Reshape_1::consumed_inputs),
+                                         attr("shape", &Reshape_1::shape)};
+
+  constexpr void infer(Infer& i) const {
+    i.out(0, detail::reshaped(i, i.dims(0), shape.size(), false, [&](int k) { return Dim(shape[k]); }));
+  }
+  void compute(AnyView data, AnyOut reshaped) const { detail::copy_elements(data, reshaped); }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+};
+
+}  // namespace tenon::op

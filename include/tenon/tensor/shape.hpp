@@ -1,0 +1,187 @@
+// Extents: of the compiler (Shape), of a tensor that exists (Extents), and of one that is only reasoned about (Dims).
+#pragma once
+
+#include <array>
+#include <limits>
+
+#include "tenon/base/inline_vector.hpp"
+
+namespace tenon {
+
+/// An extent that only run time knows.
+inline constexpr int64_t dyn = -1;
+
+/// The extents of a tensor as part of its type; `dyn` where run time decides.
+template <int64_t... E>
+struct Shape {
+  static_assert(((E >= dyn) && ...), "an extent is at least 0, or dyn");
+  static_assert(sizeof...(E) <= max_rank, "a tensor has at most 16 axes");
+  static constexpr int rank = sizeof...(E);
+  static constexpr std::array<int64_t, sizeof...(E)> extents{E...};
+};
+
+/// Rank and extents are left to run time.
+struct AnyShape {
+  static constexpr int rank = -1;
+};
+
+/// The extents of a tensor that exists.
+using Extents = InlineVector<int64_t, max_rank>;
+
+/// "(2,3)"
+inline std::string to_string(std::span<const int64_t> extents) {
+  std::string text = "(";
+  for (std::size_t i = 0; i < extents.size(); ++i) text += concat(i ? "," : "", extents[i]);
+  return text + ")";
+}
+
+/// The number of elements; Error{invalid_shape} when an extent is negative or the product leaves int64.
+constexpr int64_t element_count(std::span<const int64_t> extents) {
+  int64_t count = 1;
+  bool zero = false;
+  for (int64_t e : extents) {
+    if (e < 0) throw Error(ErrorCode::invalid_shape, {}, concat("negative extent in ", to_string(extents)));
+    zero |= e == 0;
+  }
+  if (zero) return 0;
+  for (int64_t e : extents)
+    if (__builtin_mul_overflow(count, e, &count))
+      throw Error(ErrorCode::invalid_shape, {}, concat("extents ", to_string(extents), " overflow"));
+  return count;
+}
+
+/// The product of extents that have been checked; 1 for none.
+constexpr int64_t product(std::span<const int64_t> extents) {
+  int64_t p = 1;
+  for (int64_t e : extents) p *= e;
+  return p;
+}
+
+/// The extents seen as (outer, extent of the axis, inner). A scalar is (1, 1, 1).
+struct AxisSplit {
+  int64_t outer = 1, extent = 1, inner = 1;
+};
+constexpr AxisSplit split_at(std::span<const int64_t> extents, int axis) {
+  if (extents.empty()) return {};
+  const auto at = static_cast<std::size_t>(axis);
+  return {product(extents.first(at)), extents[at], product(extents.subspan(at + 1))};
+}
+
+/// An integer that is known, a symbol ("batch"), or unknown: an extent, or an element of shape arithmetic.
+struct Dim {
+  // Values near the lower end of int64 stand for "unknown" and, above it, for symbols by their number.
+  static constexpr int64_t unknown_ = std::numeric_limits<int64_t>::min();
+  static constexpr int64_t last_symbol_ = unknown_ + (int64_t{1} << 32);
+  int64_t raw_ = unknown_;
+
+  constexpr Dim() = default;
+  constexpr Dim(int64_t value) : raw_(value <= last_symbol_ ? unknown_ : value) {}
+  /// The symbol of a number above 0; equal numbers are equal extents.
+  static constexpr Dim symbol(int32_t number) {
+    Dim d;
+    d.raw_ = unknown_ + number;
+    return d;
+  }
+  static constexpr Dim unknown() { return {}; }
+
+  constexpr bool known() const { return raw_ > last_symbol_; }
+  constexpr bool symbolic() const { return raw_ > unknown_ && raw_ <= last_symbol_; }
+  constexpr int64_t value() const { return raw_; }
+  constexpr int32_t symbol() const { return static_cast<int32_t>(raw_ - unknown_); }
+
+  /// Known to be the same integer.
+  constexpr bool same(Dim o) const { return raw_ == o.raw_ && raw_ != unknown_; }
+  /// Known to be different integers.
+  constexpr bool differs(Dim o) const { return known() && o.known() && raw_ != o.raw_; }
+  constexpr bool is(int64_t value) const { return known() && raw_ == value; }
+  constexpr bool operator==(const Dim&) const = default;
+
+  friend constexpr Dim operator+(Dim a, Dim b) {
+    if (a.is(0)) return b;
+    if (b.is(0)) return a;
+    int64_t r = 0;
+    if (!a.known() || !b.known() || __builtin_add_overflow(a.raw_, b.raw_, &r)) return unknown();
+    return r;
+  }
+  friend constexpr Dim operator-(Dim a, Dim b) {
+    if (b.is(0)) return a;
+    if (a.same(b)) return 0;
+    int64_t r = 0;
+    if (!a.known() || !b.known() || __builtin_sub_overflow(a.raw_, b.raw_, &r)) return unknown();
+    return r;
+  }
+  friend constexpr Dim operator*(Dim a, Dim b) {
+    if (a.is(1)) return b;
+    if (b.is(1)) return a;
+    if (a.is(0) || b.is(0)) return 0;
+    int64_t r = 0;
+    if (!a.known() || !b.known() || __builtin_mul_overflow(a.raw_, b.raw_, &r)) return unknown();
+    return r;
+  }
+  /// Truncates, as integer division in ONNX does; unknown when b is 0.
+  friend constexpr Dim operator/(Dim a, Dim b) {
+    if (b.is(1)) return a;
+    if (a.same(b) && !a.is(0)) return 1;
+    if (!a.known() || !b.known() || b.raw_ == 0) return unknown();
+    return b.raw_ == -1 ? Dim(0) - a : Dim(a.raw_ / b.raw_);
+  }
+};
+
+/// The extents of a value that is only reasoned about: rank known or not, each extent known, symbolic or unknown.
+struct Dims {
+  InlineVector<Dim, max_rank> dims_{};
+  bool ranked_ = false;
+
+  constexpr Dims() = default;
+  constexpr Dims(std::initializer_list<Dim> dims) : dims_(dims), ranked_(true) {}
+  constexpr Dims(std::span<const int64_t> extents) : dims_(extents.begin(), extents.end()), ranked_(true) {}
+  constexpr Dims(const Extents& extents) : Dims(std::span<const int64_t>(extents)) {}
+  static constexpr Dims of_rank(int rank, Dim fill = {}) {
+    Dims d;
+    d.ranked_ = true;
+    d.dims_.resize(rank, fill);
+    return d;
+  }
+
+  constexpr bool ranked() const { return ranked_; }
+  constexpr int rank() const { return dims_.size(); }
+  constexpr Dim operator[](int64_t i) const { return dims_[i]; }
+  constexpr Dim& operator[](int64_t i) { return dims_[i]; }
+  constexpr const Dim* begin() const { return dims_.begin(); }
+  constexpr const Dim* end() const { return dims_.end(); }
+  constexpr void push_back(Dim d) { dims_.push_back(d); }
+  constexpr void insert(int at, Dim d) { dims_.insert(at, d); }
+  constexpr void erase(int at) { dims_.erase(at); }
+  constexpr bool operator==(const Dims&) const = default;
+
+  /// Rank and every extent are known.
+  constexpr bool known() const {
+    return ranked_ && std::all_of(begin(), end(), [](Dim d) { return d.known(); });
+  }
+  /// The product of the extents from axis `first` up to `last`.
+  constexpr Dim product(int first, int last) const {
+    Dim p = 1;
+    for (int i = first; i < last; ++i)
+      if (dims_[i].is(0)) return 0;
+    for (int i = first; i < last; ++i) p = p * dims_[i];
+    return p;
+  }
+  constexpr Dim count() const { return ranked_ ? product(0, rank()) : Dim{}; }
+  /// The extents; only when known().
+  constexpr Extents extents() const {
+    Extents e;
+    for (Dim d : *this) e.push_back(d.value());
+    return e;
+  }
+};
+
+/// What holds for both of two values' extents: where they differ, nothing is known.
+constexpr Dims common(const Dims& a, const Dims& b) {
+  if (!a.ranked() || !b.ranked() || a.rank() != b.rank()) return {};
+  Dims r = a;
+  for (int k = 0; k < a.rank(); ++k)
+    if (!a[k].same(b[k])) r[k] = Dim::unknown();
+  return r;
+}
+
+}  // namespace tenon

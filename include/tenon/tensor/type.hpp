@@ -1,0 +1,127 @@
+// The type of a value as ONNX names it: tensor(float), seq(tensor(int64)), map(string,tensor(float)), …
+#pragma once
+
+#include "tenon/base/dtype.hpp"
+#include "tenon/base/inline_vector.hpp"
+
+namespace tenon {
+
+enum class Kind : uint8_t { none, tensor, sequence, optional, optional_sequence, sparse_tensor, map, sequence_map };
+
+/// The kind of a value and its element type; for maps the key's and the value's types.
+struct Type {
+  Kind kind = Kind::none;
+  DType element = DType::undefined;
+  DType key = DType::undefined;
+
+  constexpr Type() = default;
+  constexpr Type(DType tensor_of) : kind(Kind::tensor), element(tensor_of) {}
+  constexpr Type(Kind k, DType e, DType map_key = DType::undefined) : kind(k), element(e), key(map_key) {}
+  constexpr bool operator==(const Type&) const = default;
+  constexpr explicit operator bool() const { return kind != Kind::none; }
+};
+
+inline std::string to_string(Type t) {
+  const std::string tensor = concat("tensor(", name(t.element), ")");
+  switch (t.kind) {
+    case Kind::none: return "none";
+    case Kind::tensor: return tensor;
+    case Kind::sequence: return concat("seq(", tensor, ")");
+    case Kind::optional: return concat("optional(", tensor, ")");
+    case Kind::optional_sequence: return concat("optional(seq(", tensor, "))");
+    case Kind::sparse_tensor: return concat("sparse_tensor(", name(t.element), ")");
+    case Kind::map: return concat("map(", name(t.key), ",", tensor, ")");
+    case Kind::sequence_map: return concat("seq(map(", name(t.key), ",", tensor, "))");
+  }
+  return "none";
+}
+
+/// A set of types: what a type variable of an operator permits.
+struct TypeSet {
+  // One bit an element type (bit = DType's number). Maps: keys are int64 or string; bit = DType of the value.
+  uint32_t tensor = 0, sequence = 0, optional = 0, optional_sequence = 0, sparse_tensor = 0;
+  uint32_t map_int64 = 0, map_string = 0, sequence_map_int64 = 0, sequence_map_string = 0;
+
+  constexpr bool operator==(const TypeSet&) const = default;
+  friend constexpr TypeSet operator|(TypeSet a, TypeSet b) {
+    return {a.tensor | b.tensor,
+            a.sequence | b.sequence,
+            a.optional | b.optional,
+            a.optional_sequence | b.optional_sequence,
+            a.sparse_tensor | b.sparse_tensor,
+            a.map_int64 | b.map_int64,
+            a.map_string | b.map_string,
+            a.sequence_map_int64 | b.sequence_map_int64,
+            a.sequence_map_string | b.sequence_map_string};
+  }
+  constexpr uint32_t elements(Kind kind, DType key = DType::undefined) const {
+    switch (kind) {
+      case Kind::none: return 0;
+      case Kind::tensor: return tensor;
+      case Kind::sequence: return sequence;
+      case Kind::optional: return optional;
+      case Kind::optional_sequence: return optional_sequence;
+      case Kind::sparse_tensor: return sparse_tensor;
+      case Kind::map: return key == DType::string ? map_string : map_int64;
+      case Kind::sequence_map: return key == DType::string ? sequence_map_string : sequence_map_int64;
+    }
+    return 0;
+  }
+  constexpr bool contains(Type t) const { return elements(t.kind, t.key) >> static_cast<int>(t.element) & 1; }
+  constexpr bool tensors_only() const { return *this == TypeSet{.tensor = tensor}; }
+  /// The one type in the set, or none when there are several.
+  constexpr Type single() const {
+    if (!tensors_only() || (tensor & (tensor - 1)) != 0) return {};
+    for (int d = 1; d <= 26; ++d)
+      if (tensor == 1u << d) return static_cast<DType>(d);
+    return {};
+  }
+};
+
+/// tensor(...) of each of these.
+constexpr TypeSet tensor(std::initializer_list<DType> elements) {
+  TypeSet s;
+  for (DType d : elements) s.tensor |= 1u << static_cast<int>(d);
+  return s;
+}
+constexpr TypeSet seq(TypeSet tensors) { return {.sequence = tensors.tensor}; }
+constexpr TypeSet optional_of(TypeSet s) { return {.optional = s.tensor, .optional_sequence = s.sequence}; }
+constexpr TypeSet sparse(TypeSet tensors) { return {.sparse_tensor = tensors.tensor}; }
+
+// Sets that many operators share. `irN` is what ONNX called all tensor types at that IR version.
+namespace types {
+inline constexpr TypeSet float16 = tensor({DType::float16}), float32 = tensor({DType::float32}),
+                         float64 = tensor({DType::float64}), bfloat16 = tensor({DType::bfloat16}),
+                         int8 = tensor({DType::int8}), int16 = tensor({DType::int16}),
+                         int32 = tensor({DType::int32}), int64 = tensor({DType::int64}),
+                         uint8 = tensor({DType::uint8}), uint16 = tensor({DType::uint16}),
+                         uint32 = tensor({DType::uint32}), uint64 = tensor({DType::uint64}),
+                         boolean = tensor({DType::bool_}), string = tensor({DType::string}),
+                         complex64 = tensor({DType::complex64}), complex128 = tensor({DType::complex128});
+inline constexpr TypeSet floats = float16 | float32 | float64;
+inline constexpr TypeSet floats_bf16 = floats | bfloat16;
+inline constexpr TypeSet signed_integers = int8 | int16 | int32 | int64;
+inline constexpr TypeSet unsigned_integers = uint8 | uint16 | uint32 | uint64;
+inline constexpr TypeSet integers = signed_integers | unsigned_integers;
+inline constexpr TypeSet numeric = floats | integers;
+inline constexpr TypeSet numeric_bf16 = numeric | bfloat16;
+inline constexpr TypeSet wide_numeric = floats | int32 | int64 | uint32 | uint64;  // "high precision" in ONNX
+inline constexpr TypeSet wide_numeric_bf16 = wide_numeric | bfloat16;
+inline constexpr TypeSet complexes = complex64 | complex128;
+inline constexpr TypeSet indices = int32 | int64;
+inline constexpr TypeSet int4s = tensor({DType::uint4, DType::int4});
+inline constexpr TypeSet int2s = tensor({DType::uint2, DType::int2});
+inline constexpr TypeSet float8s =
+    tensor({DType::float8e4m3fn, DType::float8e4m3fnuz, DType::float8e5m2, DType::float8e5m2fnuz});
+inline constexpr TypeSet float8e8m0 = tensor({DType::float8e8m0});
+inline constexpr TypeSet float4s = tensor({DType::float4e2m1});
+inline constexpr TypeSet all = numeric | complexes | boolean | string;
+inline constexpr TypeSet all_ir4 = all | bfloat16;
+inline constexpr TypeSet all_ir9 = all_ir4 | float8s;
+inline constexpr TypeSet all_ir10 = all_ir9 | int4s;
+inline constexpr TypeSet all_ir11 = all_ir10 | float4s;
+inline constexpr TypeSet all_ir12 = all_ir11 | float8e8m0;
+inline constexpr TypeSet all_ir13 = all_ir12 | int2s;
+}  // namespace types
+
+}  // namespace tenon

@@ -1,0 +1,215 @@
+// Views of tensors that lie elsewhere: dense, row-major, of a typed or of any element type.
+#pragma once
+
+#include "tenon/base/types.hpp"
+#include "tenon/tensor/shape.hpp"
+#include "tenon/tensor/type.hpp"
+
+namespace tenon {
+
+/// Rank and extents at run time; the static ones are part of the type and cost nothing to ask for.
+template <class S>
+struct Layout {
+  static constexpr int static_rank = S::rank;
+  std::array<int64_t, S::rank> extents_ = default_extents();
+
+  constexpr Layout() = default;
+  constexpr explicit Layout(std::span<const int64_t> extents) {
+    if (!fits(extents))
+      throw Error(ErrorCode::invalid_shape, {}, concat("extents ", to_string(extents), " do not fit the type ", text()));
+    std::copy(extents.begin(), extents.end(), extents_.begin());
+  }
+  static constexpr bool fits(std::span<const int64_t> extents) {
+    if (extents.size() != S::extents.size()) return false;
+    for (std::size_t i = 0; i < extents.size(); ++i)
+      if (S::extents[i] != dyn && S::extents[i] != extents[i]) return false;
+    return true;
+  }
+  static constexpr bool is_static() {
+    for (int64_t e : S::extents)
+      if (e == dyn) return false;
+    return true;
+  }
+  static std::string text() {
+    std::string t = "(";
+    for (std::size_t i = 0; i < S::extents.size(); ++i)
+      t += concat(i ? "," : "", S::extents[i] == dyn ? std::string("dyn") : std::to_string(S::extents[i]));
+    return t + ")";
+  }
+  constexpr int rank() const { return S::rank; }
+  constexpr std::span<const int64_t> extents() const { return extents_; }
+
+ private:
+  static constexpr std::array<int64_t, S::rank> default_extents() {
+    auto e = S::extents;
+    for (int64_t& x : e) x = x == dyn ? 0 : x;
+    return e;
+  }
+};
+
+template <>
+struct Layout<AnyShape> {
+  static constexpr int static_rank = -1;
+  Extents extents_{0};
+
+  constexpr Layout() = default;
+  constexpr explicit Layout(std::span<const int64_t> extents) : extents_(extents) {}
+  static constexpr bool fits(std::span<const int64_t>) { return true; }
+  static constexpr bool is_static() { return false; }
+  static std::string text() { return "(any)"; }
+  constexpr int rank() const { return extents_.size(); }
+  constexpr std::span<const int64_t> extents() const { return extents_; }
+};
+
+/// Whether a tensor of extents From is always one of extents To.
+template <class From, class To>
+constexpr bool widens() {
+  if constexpr (std::is_same_v<To, AnyShape>) return true;
+  else if constexpr (std::is_same_v<From, AnyShape>) return false;
+  else if constexpr (From::rank != To::rank) return false;
+  else {
+    for (int i = 0; i < From::rank; ++i)
+      if (To::extents[i] != dyn && To::extents[i] != From::extents[i]) return false;
+    return true;
+  }
+}
+
+/// Elements of type T (const T for reading only), dense and row-major, owned by someone else. A
+/// default-constructed view is absent: what an operator sees for an optional operand that was left out.
+/// Sub-byte elements are reached through a proxy reference.
+template <class T, class S = AnyShape>
+class TensorView {
+ public:
+  using element_type = T;
+  using value_type = std::remove_const_t<T>;
+  using shape_type = S;
+  using pointer = element_pointer_t<T>;
+  using reference = decltype(*std::declval<pointer>());
+
+  constexpr TensorView() = default;
+  /// `data` holds as many elements as the product of `extents`.
+  constexpr TensorView(pointer data, std::span<const int64_t> extents)
+      : data_(data), layout_(extents), count_(element_count(extents)), present_(true) {}
+  constexpr TensorView(pointer data, std::initializer_list<int64_t> extents)
+      : TensorView(data, std::span<const int64_t>(extents.begin(), extents.size())) {}
+  /// From a view of writable elements or of narrower extents.
+  template <class U, class From>
+    requires(std::is_same_v<std::remove_const_t<U>, value_type> && (std::is_const_v<T> || !std::is_const_v<U>) &&
+             widens<From, S>())
+  constexpr TensorView(const TensorView<U, From>& o) : count_(o.size()), present_(static_cast<bool>(o)) {
+    if (!present_) return;
+    data_ = pointer(o.data());
+    layout_ = Layout<S>(o.extents());
+  }
+
+  constexpr explicit operator bool() const { return present_; }
+  static constexpr DType dtype() { return dtype_of<value_type>; }
+  constexpr int rank() const { return layout_.rank(); }
+  constexpr std::span<const int64_t> extents() const { return layout_.extents(); }
+  /// The extent of an axis; negative axes count from the end.
+  constexpr int64_t extent(int axis) const { return extents()[axis < 0 ? axis + rank() : axis]; }
+  /// The number of elements.
+  constexpr int64_t size() const { return count_; }
+  constexpr bool empty() const { return count_ == 0; }
+
+  constexpr pointer data() const { return data_; }
+  constexpr pointer begin() const { return data_; }
+  constexpr pointer end() const { return data_ + count_; }
+  /// The i-th element in row-major order.
+  constexpr reference operator[](int64_t i) const { return data_[i]; }
+  /// The element at an index per axis; Error{out_of_range} outside.
+  template <class... I>
+  constexpr reference operator()(I... index) const {
+    static_assert(Layout<S>::static_rank < 0 || Layout<S>::static_rank == sizeof...(I), "one index for each axis");
+    if (static_cast<int>(sizeof...(I)) != rank())
+      throw Error(ErrorCode::out_of_range, {}, concat(sizeof...(I), " indices for rank ", rank()));
+    int64_t offset = 0;
+    int axis = 0;
+    auto step = [&](int64_t i) {
+      if (i < 0 || i >= extents()[axis])
+        throw Error(ErrorCode::out_of_range, {},
+                    concat("index ", i, " outside of axis ", axis, " of extents ", to_string(extents())));
+      offset = offset * extents()[axis++] + i;
+    };
+    (step(static_cast<int64_t>(index)), ...);
+    return data_[offset];
+  }
+  /// The only element; Error{invalid_shape} when there is not exactly one.
+  constexpr reference item() const {
+    if (count_ != 1) throw Error(ErrorCode::invalid_shape, {}, concat("one element expected, not ", to_string(extents())));
+    return data_[0];
+  }
+  constexpr std::span<T> span() const
+    requires std::is_pointer_v<pointer>
+  {
+    return {data_, static_cast<std::size_t>(count_)};
+  }
+  /// The same elements under narrower extents; Error{invalid_shape} when they do not fit.
+  template <class To>
+  constexpr TensorView<T, To> as() const {
+    return {data_, extents()};
+  }
+
+ private:
+  pointer data_{};
+  Layout<S> layout_{};
+  int64_t count_ = 0;
+  bool present_ = false;
+};
+
+/// A view whose element type run time knows. `Void` is const void for reading, void for writing.
+template <class Void>
+class ErasedView {
+ public:
+  constexpr ErasedView() = default;
+  constexpr ErasedView(DType dtype, Void* data, std::span<const int64_t> extents)
+      : data_(data), extents_(extents), count_(element_count(extents)), dtype_(dtype) {}
+  template <class T, class S>
+    requires(std::is_const_v<Void> || !std::is_const_v<T>)
+  constexpr ErasedView(const TensorView<T, S>& v)
+      : data_(raw(v.data())), extents_(v.extents()), count_(v.size()), dtype_(v ? v.dtype() : DType::undefined) {}
+  constexpr operator ErasedView<const void>() const
+    requires(!std::is_const_v<Void>)
+  {
+    return dtype_ == DType::undefined ? ErasedView<const void>() : ErasedView<const void>(dtype_, data_, extents_);
+  }
+
+  constexpr explicit operator bool() const { return dtype_ != DType::undefined; }
+  constexpr DType dtype() const { return dtype_; }
+  constexpr int rank() const { return extents_.size(); }
+  constexpr std::span<const int64_t> extents() const { return extents_; }
+  constexpr int64_t extent(int axis) const { return extents_[axis < 0 ? axis + rank() : axis]; }
+  constexpr int64_t size() const { return count_; }
+  constexpr bool empty() const { return count_ == 0; }
+  constexpr Void* data() const { return data_; }
+  /// Bytes that the elements fill (packed types: rounded up to whole bytes; strings: their objects).
+  constexpr int64_t bytes() const { return packed_bytes(count_, dtype_); }
+
+  /// The view with its element type; Error{invalid_type} when it is another.
+  template <class T>
+  auto as() const {
+    using E = std::conditional_t<std::is_const_v<Void>, const std::remove_const_t<T>, T>;
+    if (dtype_ != dtype_of<std::remove_const_t<T>>)
+      throw Error(ErrorCode::invalid_type, {},
+                  concat("tensor(", name(dtype_), ") is not a tensor(", name(dtype_of<std::remove_const_t<T>>), ")"));
+    return TensorView<E>(element_pointer<std::remove_const_t<T>>(data_), extents());
+  }
+
+
+ private:
+  template <class P>
+  static constexpr Void* raw(P p) {
+    if constexpr (std::is_pointer_v<P>) return p;
+    else return p.byte();
+  }
+
+  Void* data_ = nullptr;
+  Extents extents_{};
+  int64_t count_ = 0;
+  DType dtype_ = DType::undefined;
+};
+
+using AnyView = ErasedView<const void>;
+using AnyOut = ErasedView<void>;
+
+}  // namespace tenon
