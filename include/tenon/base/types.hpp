@@ -101,7 +101,7 @@ using all_types =
 
 /// Calls f.template operator()<T>() for the T among Ts whose DType is d. False, and no call, when none is.
 template <class... Ts, class F>
-constexpr bool dispatch(DType d, F&& f) {
+constexpr bool dispatch([[maybe_unused]] DType d, [[maybe_unused]] F&& f) {
   return ((d == dtype_of<Ts> && (static_cast<void>(f.template operator()<Ts>()), true)) || ...);
 }
 
