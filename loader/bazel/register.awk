@@ -1,30 +1,43 @@
 # Reads operator headers and writes the unit that registers what they define:
 #   awk -v unit=3 -f register.awk include/tenon/op/math/add.hpp ...
 # An operator is a struct (no template, no mere declaration) that opens at the start of a line, in namespace
-# tenon::op or a namespace within it that is not called detail.
+# tenon::op or a namespace within it, and not in a namespace called detail. A header without any is an error.
+function check() {
+  if (path == "" || found) return
+  print path ": no operator in namespace tenon::op; shared pieces belong in tenon/op/ itself" > "/dev/stderr"
+  failed = 1
+}
+
 FNR == 1 {
+  check()
   path = FILENAME
   sub(/^.*include\/tenon\//, "tenon/", path)
   includes = includes "#include \"" path "\"\n"
-  space = ""
-  template = 0
+  depth = found = template = 0
 }
 
-/^namespace [A-Za-z0-9_:]+ *\{/ {
-  space = $2
-  sub(/\{.*/, "", space)
+/^namespace [A-Za-z0-9_:]+ *\{/ && !/\}/ {
+  name = $2
+  sub(/\{.*/, "", name)
+  space[depth + 1] = depth ? space[depth] "::" name : name
+  ++depth
 }
 
-/^struct [A-Za-z_][A-Za-z0-9_]*([ :{]|$)/ && !/;[ \t]*$/ && !template &&
-    space ~ /^tenon::op(::|$)/ && space !~ /::detail(::|$)/ {
+/^\} *\/\/ namespace/ && depth { --depth }
+
+/^struct [A-Za-z_][A-Za-z0-9_]*([ :{]|$)/ && !/;[ \t]*$/ && !template && depth &&
+    space[depth] ~ /^tenon::op(::|$)/ && space[depth] !~ /::detail(::|$)/ {
   name = $2
   sub(/[:{].*/, "", name)
-  calls = calls "  register_operator<" space "::" name ">(registry);\n"
+  calls = calls "  register_operator<" space[depth] "::" name ">(registry);\n"
+  found = 1
 }
 
 { template = (/^template/ || template) && !/[;}]/ && !/^struct/ }
 
 END {
+  check()
+  if (failed) exit 1
   printf "#include \"tenon/op/registry.hpp\"\n%s\n", includes
   printf "namespace tenon {\n\nvoid register_unit_%d(Registry& registry);\n\n", unit
   printf "void register_unit_%d(Registry& registry) {\n%s}\n\n}  // namespace tenon\n", unit, calls
