@@ -122,7 +122,7 @@ std::vector<AttributeInfo> attributes_of(const Op& op) {
   std::vector<AttributeInfo> list;
   std::apply(
       [&](const auto&... a) {
-        auto add = [&](const auto& attribute) {
+        [[maybe_unused]] auto add = [&](const auto& attribute) {
           using M = detail::Member<typename std::decay_t<decltype(attribute)>::type>;
           list.push_back({attribute.name, M::type, attribute.is_required, attribute.first, attribute.last,
                           M::get(op.*attribute.member)});
@@ -139,7 +139,7 @@ void set_attribute(Op& op, int version, std::string_view name, const AttributeVa
   bool found = false;
   std::apply(
       [&](const auto&... a) {
-        auto try_one = [&](const auto& attribute) {
+        [[maybe_unused]] auto try_one = [&](const auto& attribute) {
           if (found || attribute.name != name || !attribute.in(version)) return;
           found = true;
           using M = detail::Member<typename std::decay_t<decltype(attribute)>::type>;

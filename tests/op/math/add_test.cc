@@ -1,0 +1,62 @@
+#include "tenon/op/math/add.hpp"
+
+#include "tests/op/check.hpp"
+
+namespace tenon {
+using namespace test;
+
+TEST_CASE("Add: cases") {
+  const Value f = t<float>({2, 2}, {1, 2, 3, 4});
+  const float nan = std::nanf(""), inf = INFINITY;
+  struct Row {
+    std::vector<Value> in;
+    Value out;
+  } rows[] = {
+      {{f, f}, t<float>({2, 2}, {2, 4, 6, 8})},
+      {{f, t<float>({2}, {10, 20})}, t<float>({2, 2}, {11, 22, 13, 24})},
+      {{f, t<float>({2, 1}, {10, 20})}, t<float>({2, 2}, {11, 12, 23, 24})},
+      {{t<float>({}, {1}), t<float>({}, {2})}, t<float>({}, {3})},
+      {{t<float>({0, 2}, {}), t<float>({2}, {1, 2})}, t<float>({0, 2}, {})},
+      {{t<float>({3}, {nan, inf, inf}), t<float>({3}, {1, 1, -inf})}, t<float>({3}, {nan, inf, nan})},
+      {{t<uint8_t>({2}, {255, 1}), t<uint8_t>({1}, {2})}, t<uint8_t>({2}, {1, 3})},
+      {{t<int64_t>({1}, {INT64_MAX}), t<int64_t>({1}, {1})}, t<int64_t>({1}, {INT64_MIN})},
+      {{cast<float16>({2}, {0.5, 2}), cast<float16>({2}, {1, 2048})}, cast<float16>({2}, {1.5, 2050})},
+      {{cast<bfloat16>({2}, {0.5, 2}), cast<bfloat16>({}, {1})}, cast<bfloat16>({2}, {1.5, 3})},
+  };
+  for (const Row& row : rows) check(op::Add{}, row.in, {row.out});
+}
+
+TEST_CASE("Add: versions 1 and 6 align B by axis") {
+  const Value a = t<float>({2, 2}, {1, 2, 3, 4}), b = t<float>({2}, {10, 20});
+  check(op::Add_1{.broadcast = 1}, {a, b}, {t<float>({2, 2}, {11, 22, 13, 24})});
+  check(op::Add_1{.axis = 0, .broadcast = 1}, {a, b}, {t<float>({2, 2}, {11, 12, 23, 24})});
+  check_fails(op::Add_1{}, {a, b}, "broadcast is 0");
+  check_fails(op::Add_1{.axis = 2, .broadcast = 1}, {a, b}, "does not lie within");
+}
+
+TEST_CASE("Add: what is refused") {
+  check_fails(op::Add{}, {t<float>({2}, {1, 2}), t<float>({3}, {1, 2, 3})}, "extents (2) and (3) do not broadcast");
+  check_fails(op::Add{}, {t<float>({1}, {1}), t<double>({1}, {1})}, "input B is tensor(double), but T is tensor(float)");
+  check_fails(op::Add{}, {t<bool>({1}, {true}), t<bool>({1}, {true})}, "input A cannot be tensor(bool)");
+  check_fails(op::Add{}, {t<uint8_t>({1}, {1}), t<uint8_t>({1}, {1})}, "input A cannot be tensor(uint8)", 1, 13);
+  check_fails(op::Add{}, {t<float>({1}, {1})}, "input B is missing");
+}
+
+TEST_CASE("Add: shape arithmetic and symbols") {
+  const auto n = Dim::symbol(1);
+  const auto out = infer(op::Add{}, {info(DType::float32, {n, 3}), info(DType::float32, {1, 3})});
+  CHECK(out[0].dims == Dims{n, 3});
+  const auto values = infer(op::Add{}, {info(DType::int64, {2}, {2, n}), info(DType::int64, {1}, {1})});
+  CHECK(values[0].values[0].is(3));
+  CHECK_FALSE(values[0].values[1].known());
+}
+
+TEST_CASE("Add: typed") {
+  Tensor<float, Shape<2, 2>> a{{1, 2}, {3, 4}};
+  Tensor<float, Shape<2>> b{10, 20};
+  auto c = op::Add{}(a, b);
+  static_assert(std::is_same_v<decltype(c), Tensor<float, Shape<2, 2>>>);
+  CHECK(c(1, 1) == 24);
+  CHECK(op::Add{}(a, 1.0f)(0, 0) == 2);
+}
+}  // namespace tenon
