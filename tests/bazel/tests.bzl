@@ -12,15 +12,14 @@ def _at_level(name, level, program, **kwargs):
         **kwargs
     )
 
-def tenon_tests(folder, deps, data = []):
+def tenon_tests(folder, deps):
     """A cc_test for every *_test.cc below `folder`."""
     for source in native.glob([folder + "/**/*_test.cc"], allow_empty = True):
         native.cc_test(
             name = source[:-len(".cc")],
             size = "small",
             srcs = [source],
-            data = data,
-            deps = deps + [":main"],
+            deps = deps + [":support"],
         )
 
 def tenon_level_run_tests(folder, deps):
@@ -31,7 +30,7 @@ def tenon_level_run_tests(folder, deps):
             name = name,
             testonly = True,
             srcs = [source],
-            deps = deps + [":main"],
+            deps = deps + [":support"],
         )
         for level in LEVELS:
             _at_level(name, level, name)
@@ -46,6 +45,6 @@ def tenon_level_built_tests(folder, deps):
                 testonly = True,
                 srcs = [source],
                 copts = LEVELS[level].copts,
-                deps = deps + [":main"],
+                deps = deps + [":support"],
             )
             _at_level(name, level, name + "_built_" + level)
