@@ -8,6 +8,7 @@
 
 #include "tenon/kernels/elementwise.hpp"
 #include "tenon/simd/math.hpp"
+#include "tenon/simd/wide.hpp"
 
 namespace tenon::kernels {
 
@@ -187,31 +188,12 @@ struct LogicFunction {
 
 namespace detail {
 
-/// Elements that are widened to float, or gathered from short broadcast rows, at a time.
+/// Elements of short broadcast rows that are gathered at a time.
 inline constexpr int64_t panel = 256;
 
+/// Whether batches of T's own type, or of float for it, exist; else loops are left to the compiler.
 template <class T>
-inline constexpr bool is_wide = std::is_same_v<T, float> || std::is_same_v<T, double>;
-template <class T>
-inline constexpr bool is_half = std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
-
-/// n narrow floats to float and back.
-template <class Arch>
-void widen(const float16* x, float* y, int64_t n) {
-  simd::f16_to_f32<Arch>(reinterpret_cast<const uint16_t*>(x), y, n);
-}
-template <class Arch>
-void widen(const bfloat16* x, float* y, int64_t n) {
-  simd::bf16_to_f32<Arch>(reinterpret_cast<const uint16_t*>(x), y, n);
-}
-template <class Arch>
-void narrow(const float* x, float16* y, int64_t n) {
-  simd::f32_to_f16<Arch>(x, reinterpret_cast<uint16_t*>(y), n);
-}
-template <class Arch>
-void narrow(const float* x, bfloat16* y, int64_t n) {
-  simd::f32_to_bf16<Arch>(x, reinterpret_cast<uint16_t*>(y), n);
-}
+inline constexpr bool has_batch = std::is_floating_point_v<T> || simd::is_narrow<T>;
 
 // Calls f<op>() for the op of Op's first `count` that equals it.
 template <class Op, class F, int... i>
@@ -225,50 +207,38 @@ void with_op(Op op, F f) {
 
 template <class Arch, class T, class F>
 void map(const T* x, T* y, int64_t n, const F& f) {
-  if constexpr (is_wide<T>) {
-    constexpr int64_t width = simd::lanes<T, Arch>;
-    int64_t i = 0;
-    for (; i + width <= n; i += width) simd::storeu(y + i, f(simd::loadu<Arch>(x + i)));
-    if (i < n) simd::store_n(y + i, f(simd::load_n<Arch>(x + i, n - i)), n - i);
-  } else if constexpr (is_half<T>) {
-    alignas(64) float wide[panel];
-    for (int64_t i = 0; i < n; i += panel) {
-      const int64_t count = n - i < panel ? n - i : panel;
-      widen<Arch>(x + i, wide, count);
-      map<Arch>(wide, wide, count, f);
-      narrow<Arch>(wide, y + i, count);
-    }
+  int64_t i = 0;
+  if constexpr (has_batch<T>) {
+    constexpr int64_t width = simd::lanes<simd::wide<T>, Arch>;
+    for (; i + width <= n; i += width) simd::store_wide<Arch>(y + i, f(simd::load_wide<Arch>(x + i)));
+    if (i < n) simd::store_wide<Arch>(y + i, f(simd::load_wide<Arch>(x + i, n - i)), n - i);
   } else {
-    for (int64_t i = 0; i < n; ++i) y[i] = f(x[i]);
+    for (; i < n; ++i) y[i] = f(x[i]);
   }
 }
 
-// c[i] = f(a[i], b[i]), with either operand standing still if its step is 0.
-template <class Arch, class T, class R, class F>
-void zip(const T* a, bool a_moves, const T* b, bool b_moves, R* c, int64_t n, F& f) {
-  if constexpr (is_wide<T> && std::is_same_v<T, R>) {
-    constexpr int64_t width = simd::lanes<T, Arch>;
+// c[i] = f(a[i], b[i]); an operand that does not move stays at its first element.
+template <class Arch, class T, class F>
+void zip(const T* a, bool a_moves, const T* b, bool b_moves, T* c, int64_t n, F& f) {
+  if constexpr (has_batch<T>) {
+    using W = simd::wide<T>;
+    constexpr int64_t width = simd::lanes<W, Arch>;
     int64_t i = 0;
-    if (a_moves && b_moves) {
-      for (; i + width <= n; i += width)
-        simd::storeu(c + i, f(simd::loadu<Arch>(a + i), simd::loadu<Arch>(b + i)));
-      if (i < n)
-        simd::store_n(c + i, f(simd::load_n<Arch>(a + i, n - i), simd::load_n<Arch>(b + i, n - i)), n - i);
-    } else if (a_moves) {
-      const auto y = simd::broadcast<Arch>(*b);
-      for (; i + width <= n; i += width) simd::storeu(c + i, f(simd::loadu<Arch>(a + i), y));
-      if (i < n) simd::store_n(c + i, f(simd::load_n<Arch>(a + i, n - i), y), n - i);
-    } else {
-      const auto x = simd::broadcast<Arch>(*a);
-      if (!b_moves) {
-        T value[simd::lanes<T, Arch>];
-        simd::storeu(value, f(x, simd::broadcast<Arch>(*b)));
-        for (; i < n; ++i) c[i] = value[0];
-        return;
-      }
-      for (; i + width <= n; i += width) simd::storeu(c + i, f(x, simd::loadu<Arch>(b + i)));
-      if (i < n) simd::store_n(c + i, f(x, simd::load_n<Arch>(b + i, n - i)), n - i);
-    }
+    const auto loop = [&](auto&& x, auto&& y) {
+      for (; i + width <= n; i += width) simd::store_wide<Arch>(c + i, f(x(i), y(i)));
+      if (i < n) simd::store_wide<Arch>(c + i, f(x(i, n - i), y(i, n - i)), n - i);
+    };
+    const auto moving = [](const T* p) {
+      return [p](int64_t at, auto... count) { return simd::load_wide<Arch>(p + at, count...); };
+    };
+    const auto fixed = [](const T* p) {
+      return [v = simd::broadcast<Arch>(static_cast<W>(*p))](auto...) { return v; };
+    };
+    if (n <= 0) return;
+    if (a_moves && b_moves) loop(moving(a), moving(b));
+    else if (a_moves) loop(moving(a), fixed(b));
+    else if (b_moves) loop(fixed(a), moving(b));
+    else loop(fixed(a), fixed(b));
   } else {
     if (a_moves && b_moves) {
       for (int64_t i = 0; i < n; ++i) c[i] = f(a[i], b[i]);
@@ -277,9 +247,32 @@ void zip(const T* a, bool a_moves, const T* b, bool b_moves, R* c, int64_t n, F&
       for (int64_t i = 0; i < n; ++i) c[i] = f(a[i], y);
     } else {
       const T x = *a;
-      const int64_t step = b_moves;
-      for (int64_t i = 0; i < n; ++i) c[i] = f(x, b[i * step]);
+      for (int64_t i = 0, step = b_moves; i < n; ++i) c[i] = f(x, b[i * step]);
     }
+  }
+}
+
+// The same with bools as results.
+template <class Arch, class T, class F>
+  requires(!std::is_same_v<T, bool>)
+void zip(const T* a, bool a_moves, const T* b, bool b_moves, bool* c, int64_t n, F& f) {
+  if constexpr (simd::is_narrow<T>) {
+    constexpr int64_t width = simd::lanes<float, Arch>;
+    alignas(64) float x[width], y[width];
+    for (int64_t i = 0; i < n; i += width) {
+      const int64_t count = n - i < width ? n - i : width;
+      simd::storeu(x, a_moves ? simd::load_wide<Arch>(a + i, count) : simd::broadcast<Arch>(static_cast<float>(*a)));
+      simd::storeu(y, b_moves ? simd::load_wide<Arch>(b + i, count) : simd::broadcast<Arch>(static_cast<float>(*b)));
+      for (int64_t j = 0; j < count; ++j) c[i + j] = f(x[j], y[j]);
+    }
+  } else if (a_moves && b_moves) {
+    for (int64_t i = 0; i < n; ++i) c[i] = f(a[i], b[i]);
+  } else if (a_moves) {
+    const T y = *b;
+    for (int64_t i = 0; i < n; ++i) c[i] = f(a[i], y);
+  } else {
+    const T x = *a;
+    for (int64_t i = 0, step = b_moves; i < n; ++i) c[i] = f(x, b[i * step]);
   }
 }
 
@@ -299,30 +292,10 @@ void gather(const BroadcastPlan<n>& plan, const T* x, T* to, int64_t at, int64_t
 template <class Arch, class T, class R, class F>
 void zip_broadcast(const T* a, const T* b, R* c, const BroadcastPlan<2>& plan, int64_t begin, int64_t end, F f) {
   const int64_t step_a = plan.strides[0][plan.rank - 1], step_b = plan.strides[1][plan.rank - 1];
-  const auto block = [&](const T* p, bool p_moves, const T* q, bool q_moves, R* r, int64_t n) {
-    if constexpr (is_half<T>) {
-      alignas(64) float x[panel], y[panel], z[panel];
-      if (!p_moves) x[0] = static_cast<float>(*p);
-      if (!q_moves) y[0] = static_cast<float>(*q);
-      for (int64_t i = 0; i < n; i += panel) {
-        const int64_t count = n - i < panel ? n - i : panel;
-        if (p_moves) widen<Arch>(p + i, x, count);
-        if (q_moves) widen<Arch>(q + i, y, count);
-        if constexpr (std::is_same_v<R, bool>) {
-          zip<Arch>(x, p_moves, y, q_moves, r + i, count, f);
-        } else {
-          zip<Arch>(x, p_moves, y, q_moves, z, count, f);
-          narrow<Arch>(z, r + i, count);
-        }
-      }
-    } else {
-      zip<Arch>(p, p_moves, q, q_moves, r, n, f);
-    }
-  };
   const bool unit = (step_a == 0 || step_a == 1) && (step_b == 0 || step_b == 1);
   if (unit && (plan.rank == 1 || plan.inner() >= 32)) {
     for_each_run(plan, begin, end, [&](int64_t at, const int64_t* offsets, int64_t count) {
-      block(a + offsets[0], step_a, b + offsets[1], step_b, c + at, count);
+      zip<Arch>(a + offsets[0], step_a, b + offsets[1], step_b, c + at, count, f);
     });
     return;
   }
@@ -332,7 +305,7 @@ void zip_broadcast(const T* a, const T* b, R* c, const BroadcastPlan<2>& plan, i
     const int64_t count = end - at < panel ? end - at : panel;
     if (!dense_a) gather<Arch, 0>(plan, a, x, at, count);
     if (!dense_b) gather<Arch, 1>(plan, b, y, at, count);
-    block(dense_a ? a + at : x, true, dense_b ? b + at : y, true, c + at, count);
+    zip<Arch>(dense_a ? a + at : x, true, dense_b ? b + at : y, true, c + at, count, f);
   }
 }
 
