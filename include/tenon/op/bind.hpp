@@ -156,6 +156,7 @@ constexpr void resolve_types(const Spec& spec, int version, std::span<const Info
       continue;
     }
     const Type t = in[i].type;
+    if (t.kind == Kind::unknown) continue;
     if (!p.in(version) || !spec.permits(p, version).contains(t)) {
       m.add("input "), m.add(p.name), m.add(" cannot be "), m.add(t.kind == Kind::tensor ? "tensor(" : "a value of (");
       m.add(t.element), m.add(")");
@@ -192,6 +193,8 @@ constexpr Message infer(const Op& op, int version, std::span<const Info> in, std
   if (!m.empty()) return m;
   Infer i(in, out);
   op.infer(i);
+  for (Info& o : out)
+    if (!o.present()) o.type = Type(Kind::unknown, DType::undefined);
   return i.message();
 }
 

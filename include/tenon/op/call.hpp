@@ -139,16 +139,35 @@ struct StaticResult {
   std::array<Info, Count> out;
 };
 
-/// The rule as the compiler applies it. Without the operator's attributes (`op` is null) only types are resolved.
-template <class Op, int Count, class... A>
-consteval StaticResult<Op, Count> infer_static(const Op* op) {
+/// What the compiler knows of an operator object: its attributes (Known), all of it because it has none, or nothing.
+template <auto Object>
+struct Known {
+  static constexpr bool known = true;
+  static constexpr const auto& object = Object;
+};
+template <class Op>
+struct AtRunTime {
+  static constexpr bool known = false;
+};
+template <class Op>
+  requires std::is_empty_v<Op>
+struct AtRunTime<Op> {
+  static constexpr bool known = true;
+  static constexpr Op object{};
+};
+
+/// The rule as the compiler applies it. Without the operator's attributes only types are resolved.
+template <class Op, class Static, int Count, class... A>
+consteval StaticResult<Op, Count> infer_static() {
   const std::array<Info, sizeof...(A)> in{Operand<A>::info()...};
   StaticResult<Op, Count> r{};
   resolve_types(Op::spec, always - 1, in, r.out, r.message);
-  if (op == nullptr || !r.message.empty()) return r;
-  Infer i(in, r.out);
-  op->infer(i);
-  r.message = i.message();
+  if constexpr (Static::known) {
+    if (!r.message.empty()) return r;
+    Infer i(in, r.out);
+    Static::object.infer(i);
+    r.message = i.message();
+  }
   return r;
 }
 
@@ -204,9 +223,9 @@ consteval auto shape_of_dims() {
 }
 
 /// The static side of one typed call: whether it fits, and the results' types.
-template <class Op, auto Static, int Count, class... A>
+template <class Op, class Static, int Count, class... A>
 struct Typed {
-  static constexpr auto result = infer_static<Op, Count, A...>(Static());
+  static constexpr auto result = infer_static<Op, Static, Count, A...>();
   static constexpr bool valid = result.message.empty();
   static constexpr bool resolved = [] {
     for (const Info& i : result.out)
@@ -482,12 +501,15 @@ auto call_typed(const Op& op, std::index_sequence<R...>, const A&... a) {
   else return out;
 }
 
+/// The result of a call that does not compile, so that no other message drowns the one that counts.
 struct Invalid {};
 
-template <int Count, class Op, auto Static, class... A>
+template <int Count, class Op, class Static, class... A>
 auto call(const Op& op, const A&... a) {
   constexpr int count = Count > 0 ? Count : std::max(1, Op::spec.min_outputs());
-  if constexpr (!(Operand<A>::typed && ...)) {
+  if constexpr ((std::is_same_v<A, Invalid> || ...)) {
+    return Invalid{};
+  } else if constexpr (!(Operand<A>::typed && ...)) {
     return call_values<Op, count>(op, a...);
   } else {
     using T = Typed<Op, Static, count, A...>;
@@ -502,18 +524,6 @@ auto call(const Op& op, const A&... a) {
   }
 }
 
-template <class Op>
-inline constexpr Op without_attributes{};
-
-/// What the compiler knows of an operator object: all of it when it has no attributes, else nothing.
-template <class Op>
-inline constexpr auto run_time_attributes = []() -> const Op* {
-  if constexpr (std::is_empty_v<Op>) return &without_attributes<Op>;
-  else return nullptr;
-};
-template <auto Op>
-inline constexpr auto static_attributes = []() -> const decltype(Op)* { return &Op; };
-
 }  // namespace detail
 
 /// What `operator()` of every operator does: infers, allocates, computes. Operands are tensors, views, numbers
@@ -522,7 +532,7 @@ inline constexpr auto static_attributes = []() -> const decltype(Op)* { return &
 /// obligatory ones. Error{invalid_shape, invalid_type, …} where ONNX forbids the operands.
 template <int Count = 0, Operator Op, class... A>
 auto call(const Op& op, const A&... a) {
-  return detail::call<Count, Op, detail::run_time_attributes<Op>, detail::clean<A>...>(op, a...);
+  return detail::call<Count, Op, detail::AtRunTime<Op>, detail::clean<A>...>(op, a...);
 }
 
 }  // namespace op
@@ -531,7 +541,7 @@ auto call(const Op& op, const A&... a) {
 /// fit does not compile. apply<op::Conv{.strides = {2, 2}}>(x, w)
 template <auto Op, int Count = 0, class... A>
 auto apply(const A&... a) {
-  return op::detail::call<Count, decltype(Op), op::detail::static_attributes<Op>, op::detail::clean<A>...>(Op, a...);
+  return op::detail::call<Count, std::remove_cv_t<decltype(Op)>, op::detail::Known<Op>, op::detail::clean<A>...>(Op, a...);
 }
 
 }  // namespace tenon

@@ -1,7 +1,9 @@
-// What the elementwise operators of two operands share: types, shape rules, and the way to the kernels.
+// What the elementwise operators of two and more operands share: types, shape rules, and the way to the kernels.
 #pragma once
 
+#include "tenon/base/scratch.hpp"
 #include "tenon/kernels/elementwise.hpp"
+#include "tenon/kernels/fold.hpp"
 #include "tenon/op/call.hpp"
 
 namespace tenon::op {
@@ -12,24 +14,65 @@ inline constexpr TypeVar arithmetic_types{
 /// T of the same operators at versions 1 and 6.
 inline constexpr TypeVar arithmetic_types_1{"T", {{1, types::floats}, {6, types::wide_numeric}}};
 
-/// Broadcasting extents; `combine` carries shape arithmetic (int64 operands whose elements are known) through.
+/// An element of shape arithmetic as a type holds it: int32 wraps, bool is whether it differs from 0.
+constexpr Dim held(DType dtype, Dim d) {
+  switch (dtype) {
+    case DType::int64: return d;
+    case DType::int32: return d.known() ? Dim(static_cast<int32_t>(d.value())) : d;
+    case DType::bool_: return d.known() ? Dim(d.value() != 0) : Dim();
+    default: return {};
+  }
+}
+
+/// Carries shape arithmetic through: where all inputs' elements are known, and none has more than one axis,
+/// `combine(k)` is element k of the result for those that the function `value(input)` gives.
+template <class F>
+constexpr void infer_values(Infer& i, F combine) {
+  int64_t n = 1;
+  for (int k = 0; k < i.inputs(); ++k) {
+    if (!i.known(k) || i.dims(k).rank() > 1) return;
+    const DType d = i.dtype(k);
+    if (d != DType::int64 && d != DType::int32 && d != DType::bool_) return;
+    if (i.count(k) != 1) n = i.count(k);
+  }
+  Values& v = i.out(0).values;
+  if (!v.begin(n)) return;
+  for (int64_t e = 0; e < n; ++e) {
+    const auto value = [&](int input) { return i.value(input, i.count(input) == 1 ? 0 : e); };
+    v.push_back(held(i.out(0).type.element, combine(value)));
+  }
+}
+
+/// Extents of all inputs together; the operator's results are unknown until it runs.
+constexpr void infer_broadcast(Infer& i) {
+  Dims d = i.dims(0);
+  for (int k = 1; k < i.inputs() && !i.failed(); ++k) d = i.broadcast(d, i.dims(k));
+  i.out(0, d);
+}
+/// The same for two inputs; `combine` does the operator's arithmetic on extents (int64 and int32 operands whose
+/// elements are known).
 template <class F>
 constexpr void infer_broadcast(Infer& i, F combine) {
-  i.out(0, i.broadcast(i.dims(0), i.dims(1)));
-  if (i.failed() || !i.known(0) || !i.known(1) || i.dims(0).rank() > 1 || i.dims(1).rank() > 1) return;
-  const int64_t a = i.count(0), b = i.count(1);
-  Values& v = i.out(0).values;
-  const int64_t n = a == 0 || b == 0 ? 0 : std::max(a, b);
-  if (!v.begin(n)) return;
-  for (int64_t k = 0; k < n; ++k) v.push_back(combine(i.value(0, a == 1 ? 0 : k), i.value(1, b == 1 ? 0 : k)));
+  infer_broadcast(i);
+  if (!i.failed()) infer_values(i, [&](auto value) { return combine(value(0), value(1)); });
 }
-constexpr void infer_broadcast(Infer& i) { i.out(0, i.broadcast(i.dims(0), i.dims(1))); }
 
 /// c = f(a, b) with numpy's broadcasting. Error{invalid_argument} for an integer divided by zero.
 template <kernels::BinaryOp F, class T>
 void binary(std::string_view name, TensorView<const T> a, TensorView<const T> b, TensorView<T> c) {
   if (!kernels::binary<F>(a.data(), b.data(), c.data(), kernels::broadcast_plan(a.extents(), b.extents())))
     raise(ErrorCode::invalid_argument, name, "an integer is divided by zero");
+}
+
+/// y = f of all x with numpy's broadcasting; at least one x.
+template <kernels::FoldOp F, class T>
+void fold(std::span<const TensorView<const T>> x, TensorView<T> y) {
+  const auto n = static_cast<int64_t>(x.size());
+  Scratch<kernels::FoldOp> scratch;
+  auto* operands = scratch.template take<kernels::FoldOperand<T>>(n);
+  for (std::size_t k = 0; k < x.size(); ++k)
+    operands[k] = {x[k].data(), kernels::broadcast_plan(x[k].extents(), y.extents())};
+  kernels::fold(F, operands, n, y.data(), y.size());
 }
 
 /// Before version 7, B was stretched only on request, and lay along A's axes from `axis` on (default: the last ones).

@@ -6,7 +6,8 @@
 
 namespace tenon {
 
-enum class Kind : uint8_t { none, tensor, sequence, optional, optional_sequence, sparse_tensor, map, sequence_map };
+/// `none` is no value at all, `unknown` a value of which nothing is known.
+enum class Kind : uint8_t { none, tensor, sequence, optional, optional_sequence, sparse_tensor, map, sequence_map, unknown };
 
 /// The kind of a value and its element type; for maps the key's and the value's types.
 struct Type {
@@ -25,6 +26,7 @@ inline std::string to_string(Type t) {
   const std::string tensor = concat("tensor(", name(t.element), ")");
   switch (t.kind) {
     case Kind::none: return "none";
+    case Kind::unknown: return "unknown";
     case Kind::tensor: return tensor;
     case Kind::sequence: return concat("seq(", tensor, ")");
     case Kind::optional: return concat("optional(", tensor, ")");
@@ -56,7 +58,8 @@ struct TypeSet {
   }
   constexpr uint32_t elements(Kind kind, DType key = DType::undefined) const {
     switch (kind) {
-      case Kind::none: return 0;
+      case Kind::none:
+      case Kind::unknown: return 0;
       case Kind::tensor: return tensor;
       case Kind::sequence: return sequence;
       case Kind::optional: return optional;

@@ -1,0 +1,404 @@
+// Frame: one run at a time of a program with one plan; keeps its memory between runs. Runner: frames for every set of
+// extents that comes, and for every thread that runs at once.
+#pragma once
+
+#include <chrono>
+#include <mutex>
+
+#include "tenon/base/parallel.hpp"
+#include "tenon/graph/plan.hpp"
+
+namespace tenon {
+
+/// What a run took, node by node.
+struct Profile {
+  struct Entry {
+    std::string node;
+    std::string op;
+    double start_us = 0;     ///< since the run began
+    double duration_us = 0;
+  };
+  std::vector<Entry> entries;
+};
+
+namespace detail {
+
+class Frame final : public op::Context {
+ public:
+  Frame(const Program& program, std::vector<op::Info> infos, Allocator& allocator)
+      : op::Context(allocator), program_(program), plan_(Planner(program, infos).take()), infos_(std::move(infos)) {
+    const Graph& g = program.graph();
+    values_.resize(g.values().size());
+    outputs_.resize(program.outputs().size());
+    arena_ = Storage::allocate(static_cast<std::size_t>(plan_.arena_bytes), allocator);
+    for (std::size_t v = 0; v < values_.size(); ++v) place(static_cast<ValueId>(v));
+    for (std::size_t s = 0; s < program.steps().size(); ++s) add_step(static_cast<int>(s));
+    link();
+  }
+
+  const Plan& plan() const { return plan_; }
+  const Value& value(ValueId v) const { return values_[static_cast<std::size_t>(v)]; }
+  /// The extents and types that the frame is for, by value.
+  const std::vector<op::Info>& infos() const { return infos_; }
+
+  /// `inputs` are the graph's, in order (constants and fallbacks: empty). Results replace what `outputs` holds, whose
+  /// memory is used again where it fits and nobody else has a handle on it.
+  void run(std::span<const Value* const> inputs, const Frame* outer, std::span<Value> outputs, Profile* profile) {
+    const Graph& g = program_.graph();
+    for (std::size_t k = 0; k < inputs.size(); ++k)
+      if (inputs[k] && *inputs[k]) values_[static_cast<std::size_t>(g.inputs()[k])] = *inputs[k];
+    for (ValueId v : g.captures())
+      if (program_.used(v)) values_[static_cast<std::size_t>(v)] = outer->value(g.entry(v).outer);
+    bind_outputs(outputs);
+    std::size_t s = 0;
+    const auto begin = std::chrono::steady_clock::now();
+    try {
+      if (profile == nullptr) {
+        for (; s < steps_.size(); ++s) execute(steps_[s]);
+      } else {
+        for (; s < steps_.size(); ++s) {
+          const auto start = std::chrono::steady_clock::now();
+          execute(steps_[s]);
+          const auto stop = std::chrono::steady_clock::now();
+          const Graph::Node& n = node(steps_[s]);
+          const std::chrono::duration<double, std::micro> since = start - begin, took = stop - start;
+          profile->entries.push_back({n.name, std::string(n.op.spec().name), since.count(), took.count()});
+        }
+      }
+    } catch (const Error& e) {
+      const Graph::Node& n = node(steps_[s]);
+      release();
+      rethrow_at(n, e);
+    } catch (...) {
+      release();
+      throw;
+    }
+    for (std::size_t o = 0; o < outputs.size(); ++o) {
+      const Value& v = value(program_.outputs()[o]);
+      outputs[o] = owned(v);
+    }
+    release();
+  }
+
+ private:
+  struct Step {
+    Action action;
+    int node;
+    std::span<const Value* const> in;
+    std::span<Value* const> out;
+    std::span<const ValueId> dying;  // run-time values that no later step reads
+  };
+
+  const Graph::Node& node(const Step& s) const { return program_.graph().nodes()[static_cast<std::size_t>(s.node)]; }
+  Value& at(ValueId v) { return values_[static_cast<std::size_t>(v)]; }
+  const Plan::Entry& entry(ValueId v) const { return plan_.values[static_cast<std::size_t>(v)]; }
+
+  static bool borrowed(const Storage& s) { return s.use_count() == 0 && s.size_bytes() > 0; }
+
+  // Gives a value its tensor, where the plan knows it already.
+  void place(ValueId v) {
+    const Plan::Entry& e = entry(v);
+    const op::Info& i = e.info;
+    switch (e.place) {
+      case Place::fixed:
+        if (program_.constant(v)) {
+          at(v) = program_.constant(v);
+        } else if (e.root == v) {
+          at(v) = integers(i);
+        } else {
+          at(v) = at(e.root).tensor().reshaped(i.dims.extents());
+        }
+        break;
+      case Place::arena: {
+        const int64_t bytes = packed_bytes(element_count(i.dims.extents()), i.type.element);
+        void* start = static_cast<std::byte*>(arena_.data()) + plan_.values[static_cast<std::size_t>(e.root)].offset;
+        at(v) = AnyTensor(i.type.element, i.dims.extents(), Storage::borrow(start, static_cast<std::size_t>(bytes)));
+        break;
+      }
+      case Place::own:
+        at(v) = e.root == v ? AnyTensor::uninitialized(i.type.element, i.dims.extents(), allocator())
+                            : at(e.root).tensor().reshaped(i.dims.extents());
+        break;
+      case Place::output: bound_.push_back(v); break;
+      case Place::none:
+      case Place::given:
+      case Place::run_time: break;
+    }
+  }
+
+  AnyTensor integers(const op::Info& i) {
+    AnyTensor t = AnyTensor::uninitialized(i.type.element, i.dims.extents(), allocator());
+    for (int k = 0; k < i.values.size(); ++k) {
+      if (i.type.element == DType::int64) static_cast<int64_t*>(t.data())[k] = i.values[k].value();
+      else static_cast<int32_t*>(t.data())[k] = static_cast<int32_t>(i.values[k].value());
+    }
+    return t;
+  }
+
+  void add_step(int s) {
+    const Action action = plan_.actions[static_cast<std::size_t>(s)];
+    const int index = program_.steps()[static_cast<std::size_t>(s)];
+    if (action == Action::skip) return;
+    steps_.push_back({action, index, {}, {}, {}});
+    const Graph::Node& n = node(steps_.back());
+    for (ValueId v : n.inputs) in_.push_back(v < 0 ? nullptr : &at(v));
+    for (ValueId v : n.outputs) out_.push_back(entry(v).place == Place::none ? nullptr : &at(v));
+    counts_.push_back({n.inputs.size(), n.outputs.size(), 0});
+    auto dies = [&](ValueId v) {
+      if (v >= 0 && entry(v).place == Place::run_time && entry(v).last <= s) dying_.push_back(v), ++counts_.back()[2];
+    };
+    for (ValueId v : n.inputs) dies(v);
+    for (ValueId v : n.captures) dies(v);
+    infer_in_.resize(std::max(infer_in_.size(), n.inputs.size()));
+    infer_out_.resize(std::max(infer_out_.size(), n.outputs.size()));
+  }
+
+  // The lists have stopped growing: spans into them hold.
+  void link() {
+    std::size_t i = 0, o = 0, d = 0;
+    for (std::size_t s = 0; s < steps_.size(); ++s) {
+      const auto [in, out, dying] = counts_[s];
+      steps_[s].in = std::span(in_).subspan(i, in);
+      steps_[s].out = std::span(out_).subspan(o, out);
+      steps_[s].dying = std::span(dying_).subspan(d, dying);
+      i += in, o += out, d += dying;
+    }
+    is_output_ = program_.outputs();
+  }
+
+  void bind_outputs(std::span<Value> outputs) {
+    for (ValueId v : bound_) {
+      const Plan::Entry& e = entry(v);
+      const Plan::Entry& memory = plan_.values[static_cast<std::size_t>(e.root)];
+      Storage& storage = outputs_[static_cast<std::size_t>(memory.output)];
+      if (!storage) {
+        const int64_t count = element_count(e.info.dims.extents());
+        const DType d = e.info.type.element;
+        const auto bytes = static_cast<std::size_t>(packed_bytes(count, d));
+        Value& old = outputs[static_cast<std::size_t>(memory.output)];
+        if (old.is_tensor() && old.tensor().dtype() == d && old.tensor().storage().unique() &&
+            old.tensor().storage().writable() && old.tensor().storage().size_bytes() == bytes)
+          storage = old.tensor().storage();
+        else if (d == DType::string) storage = Storage::make<std::string>(count);
+        else storage = Storage::allocate(bytes);
+        old = Value();
+      }
+      at(v) = AnyTensor(e.info.type.element, e.info.dims.extents(), storage);
+    }
+    for (Storage& s : outputs_) s = Storage();
+  }
+
+  void execute(const Step& s) {
+    const AnyOperator& op = node(s).op;
+    switch (s.action) {
+      case Action::compute: op.run(*this, s.in, s.out); break;
+      case Action::rename: {
+        const ValueId v = node(s).outputs[0];
+        at(v) = s.in[0]->tensor().reshaped(entry(v).info.dims.extents());
+        break;
+      }
+      case Action::infer: infer(s); break;
+      case Action::fresh: fresh(s); break;
+      case Action::skip: return;
+    }
+    for (ValueId v : s.dying) drop(v);
+  }
+
+  // Extents follow from values that exist only now.
+  void infer(const Step& s) {
+    const Graph::Node& n = node(s);
+    for (std::size_t k = 0; k < s.in.size(); ++k)
+      infer_in_[k] = s.in[k] ? op::detail::info_of(*s.in[k]) : op::Info{};
+    for (std::size_t k = 0; k < s.out.size(); ++k) infer_out_[k] = op::Info{};
+    const std::span<const op::Info> in(infer_in_.data(), s.in.size());
+    const std::span<op::Info> out(infer_out_.data(), s.out.size());
+    const op::Message m = n.op.infer(in, out);
+    if (!m.empty()) op::detail::raise_rule(n.op.spec(), in, m);
+    for (std::size_t k = 0; k < out.size(); ++k) {
+      if (s.out[k] == nullptr) continue;
+      if (out[k].type.kind != Kind::tensor || !out[k].dims.known())
+        op::raise(ErrorCode::invalid_shape, n.op.spec().name, "the extents of a result cannot be told from the operands");
+      *s.out[k] = allocate(out[k].type.element, out[k].dims.extents());
+      check_planned(n, k, *s.out[k]);
+    }
+    n.op.run(*this, s.in, s.out);
+  }
+  // Later steps rely on what the plan took as known.
+  void check_planned(const Graph::Node& n, std::size_t k, const Value& v) const {
+    const op::Info& planned = entry(n.outputs[k]).info;
+    bool fits = planned.type.kind == Kind::unknown || planned.type == v.type();
+    if (fits && v.is_tensor() && planned.dims.ranked()) {
+      const Extents& x = v.tensor().extents();
+      fits = x.size() == planned.dims.rank();
+      for (int d = 0; fits && d < x.size(); ++d) fits = !planned.dims[d].differs(x[d]);
+    }
+    if (!fits)
+      op::raise(ErrorCode::invalid_model, n.op.spec().name, "result ", k, " is ", to_string(v.type()),
+                v.is_tensor() ? " " + to_string(v.tensor().extents()) : std::string(), ", not what its rule said");
+  }
+
+  void fresh(const Step& s) {
+    const Graph::Node& n = node(s);
+    n.op.run(*this, s.in, s.out);
+    for (std::size_t k = 0; k < s.out.size(); ++k) {
+      if (s.out[k] == nullptr) continue;
+      if (!*s.out[k] && program_.used(n.outputs[k]))
+        op::raise(ErrorCode::invalid_model, n.op.spec().name, "result ", k, " was not given a value");
+      *s.out[k] = owned(*s.out[k]);
+      if (*s.out[k]) check_planned(n, k, *s.out[k]);
+    }
+  }
+
+  // A value that holds when the arena and the caller's operands are gone.
+  Value owned(const Value& v) const {
+    return v.is_tensor() && borrowed(v.tensor().storage()) ? Value(v.tensor().clone(allocator())) : v;
+  }
+
+  // Memory of run-time values is kept for the next one that fits, so that runs of one size come to allocate nothing.
+  AnyTensor allocate(DType d, const Extents& extents) {
+    if (d == DType::string) return AnyTensor::uninitialized(d, extents, allocator());
+    const auto bytes = static_cast<std::size_t>(packed_bytes(element_count(extents), d));
+    std::size_t best = spare_.size();
+    for (std::size_t k = 0; k < spare_.size(); ++k)
+      if (spare_[k].size_bytes() >= bytes && (best == spare_.size() || spare_[k].size_bytes() < spare_[best].size_bytes()))
+        best = k;
+    if (best == spare_.size() || spare_[best].size_bytes() > 2 * bytes + 4096)
+      return {d, extents, Storage::allocate(bytes, allocator())};
+    std::swap(spare_[best], spare_.back());
+    Storage s = std::move(spare_.back());
+    spare_.pop_back();
+    return {d, extents, std::move(s)};
+  }
+
+  void drop(ValueId v) {
+    if (std::find(is_output_.begin(), is_output_.end(), v) != is_output_.end()) return;
+    Value dead = std::move(at(v));
+    at(v) = Value();
+    if (!dead.is_tensor() || dead.tensor().dtype() == DType::string || spare_.size() >= max_spare) return;
+    if (dead.tensor().storage().unique() && dead.tensor().storage().writable()) spare_.push_back(dead.tensor().storage());
+  }
+
+  // Lets go of what belongs to the caller.
+  void release() {
+    const Graph& g = program_.graph();
+    for (ValueId v : g.inputs())
+      if (entry(v).place == Place::given) at(v) = Value();
+    for (ValueId v : g.captures()) at(v) = Value();
+    for (ValueId v : bound_) at(v) = Value();
+    for (const Step& s : steps_) {
+      if (s.action == Action::rename) at(node(s).outputs[0]) = Value();
+      if (s.action == Action::infer || s.action == Action::fresh)
+        for (ValueId v : node(s).outputs)
+          if (at(v)) release_run_time(v);
+    }
+  }
+  void release_run_time(ValueId v) {
+    if (std::find(is_output_.begin(), is_output_.end(), v) != is_output_.end()) at(v) = Value();
+    else drop(v);
+  }
+
+  static constexpr std::size_t max_spare = 64;
+
+  const Program& program_;
+  Plan plan_;
+  std::vector<op::Info> infos_;
+  std::vector<Value> values_;
+  std::vector<Storage> outputs_;  // while outputs are bound
+  std::vector<ValueId> bound_;    // values in outputs' memory
+  std::vector<ValueId> is_output_;
+  std::vector<Step> steps_;
+  std::vector<const Value*> in_;
+  std::vector<Value*> out_;
+  std::vector<ValueId> dying_;
+  std::vector<std::array<std::size_t, 3>> counts_;
+  std::vector<op::Info> infer_in_, infer_out_;
+  std::vector<Storage> spare_;
+  Storage arena_;
+};
+
+/// Runs one program for any extents, from any number of threads at once.
+class Runner {
+ public:
+  Runner(const Graph& graph, std::vector<ValueId> outputs, std::span<const ValueId> given, bool fold, Allocator& allocator)
+      : program_(graph, std::move(outputs), given, fold), allocator_(&allocator) {
+    idle_.reserve(max_idle + 1);
+  }
+
+  const Program& program() const { return program_; }
+
+  void run(std::span<const Value* const> inputs, const Frame* outer, std::span<Value> outputs, Profile* profile = nullptr) {
+    std::unique_ptr<Frame> frame = take(inputs, outer);
+    try {
+      frame->run(inputs, outer, outputs, profile);
+    } catch (...) {
+      give(std::move(frame));
+      throw;
+    }
+    give(std::move(frame));
+  }
+
+  /// The plan for operands of these types and extents, by value.
+  Plan plan(std::vector<op::Info> infos) const { return Planner(program_, std::move(infos)).take(); }
+
+ private:
+  static bool same(const op::Info& i, const Value& v) {
+    if (!v.is_tensor()) return i.type == v.type() && !i.dims.ranked();
+    const AnyTensor& t = v.tensor();
+    if (!(i.type == Type(t.dtype())) || i.dims.rank() != t.rank() || !i.dims.ranked()) return false;
+    for (int k = 0; k < t.rank(); ++k)
+      if (!i.dims[k].is(t.extents()[k])) return false;
+    return true;
+  }
+  // Calls f(value id, value) for everything that a run gives.
+  template <class F>
+  bool all_given(std::span<const Value* const> inputs, const Frame* outer, F f) const {
+    const Graph& g = program_.graph();
+    for (std::size_t k = 0; k < inputs.size(); ++k)
+      if (inputs[k] && *inputs[k] && !f(g.inputs()[k], *inputs[k])) return false;
+    for (ValueId v : g.captures())
+      if (program_.used(v) && !f(v, outer->value(g.entry(v).outer))) return false;
+    return true;
+  }
+
+  std::unique_ptr<Frame> take(std::span<const Value* const> inputs, const Frame* outer) {
+    {
+      const std::lock_guard lock(mutex_);
+      for (std::size_t k = idle_.size(); k-- > 0;) {
+        const Frame& f = *idle_[k];
+        if (!all_given(inputs, outer, [&](ValueId v, const Value& x) { return same(f.infos()[static_cast<std::size_t>(v)], x); }))
+          continue;
+        std::unique_ptr<Frame> frame = std::move(idle_[k]);
+        idle_.erase(idle_.begin() + static_cast<std::ptrdiff_t>(k));
+        return frame;
+      }
+    }
+    std::vector<op::Info> infos(program_.graph().values().size());
+    all_given(inputs, outer, [&](ValueId v, const Value& x) {
+      op::Info& i = infos[static_cast<std::size_t>(v)];
+      i = op::detail::info_of(x);
+      i.data = nullptr;
+      if (!x.is_tensor()) i.dims = {};
+      return true;
+    });
+    return std::make_unique<Frame>(program_, std::move(infos), *allocator_);
+  }
+  void give(std::unique_ptr<Frame> frame) {
+    std::unique_ptr<Frame> oldest;  // freed outside of the lock
+    const std::lock_guard lock(mutex_);
+    idle_.push_back(std::move(frame));
+    if (idle_.size() > max_idle) {
+      oldest = std::move(idle_.front());
+      idle_.erase(idle_.begin());
+    }
+  }
+
+  static constexpr std::size_t max_idle = 16;
+
+  Program program_;
+  Allocator* allocator_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Frame>> idle_;
+};
+
+}  // namespace detail
+}  // namespace tenon

@@ -1,0 +1,339 @@
+// Graph: a list of nodes over named values, built in code with typed edges or by a loader with erased ones.
+#pragma once
+
+#include <map>
+
+#include "tenon/op/registry.hpp"
+
+namespace tenon {
+
+class Graph;
+
+/// A value of a graph, by its number; -1 is none.
+using ValueId = int32_t;
+
+/// A tensor of a graph that is built in code: element type and extents are checked by the compiler where they are
+/// part of the type, and by the operators' rules when nodes are added.
+template <class T, class S = AnyShape>
+struct Edge {
+  Graph* graph = nullptr;
+  ValueId id = -1;
+
+  template <class To>
+    requires(widens<S, To>())
+  operator Edge<T, To>() const {
+    return {graph, id};
+  }
+};
+
+/// A value of any type.
+struct AnyEdge {
+  Graph* graph = nullptr;
+  ValueId id = -1;
+
+  AnyEdge() = default;
+  AnyEdge(Graph& g, ValueId i) : graph(&g), id(i) {}
+  template <class T, class S>
+  AnyEdge(Edge<T, S> e) : graph(e.graph), id(e.id) {}
+};
+
+/// Nodes in the order in which they were added, which is a topological one. Values have names, types, extents as
+/// far as the operators' rules tell, and contents where they are constant. A graph that is the attribute of an operator
+/// may use values of the graph around it: `capture`.
+class Graph {
+ public:
+  enum class Source : uint8_t { input, constant, node, capture };
+
+  struct ValueEntry {
+    std::string name;
+    Source source = Source::node;
+    op::Info info;      ///< type and extents; for captures those of the outer value
+    Value content;      ///< of a constant; of an input: what it is unless it is given
+    ValueId outer = -1;  ///< of a capture: the value of the graph around
+  };
+  struct Node {
+    std::string name;
+    AnyOperator op;
+    std::vector<ValueId> inputs;    ///< -1: left out
+    std::vector<ValueId> outputs;
+    std::vector<ValueId> captures;  ///< values that the node's graph attributes use
+  };
+
+  Graph() : symbols_(std::make_shared<std::vector<std::string>>()) {}
+  /// A graph within another, whose values it may capture; for the attributes of If, Loop and Scan.
+  static Graph inside(Graph& outer) {
+    Graph g;
+    g.outer_ = &outer;
+    g.symbols_ = outer.symbols_;
+    return g;
+  }
+  Graph(Graph&&) = default;
+  Graph& operator=(Graph&&) = default;
+
+  // --- typed building ---
+
+  /// A graph input.
+  template <class T, class S = AnyShape>
+  Edge<T, S> input(std::string name) {
+    const op::Info i = op::detail::info_of_type<T, S>();
+    return {this, add_input(std::move(name), i.type, i.dims)};
+  }
+  /// A constant; shares the tensor's elements.
+  template <class T, class S>
+  Edge<T, S> constant(const Tensor<T, S>& tensor, std::string name = {}) {
+    return {this, add_constant(std::move(name), tensor)};
+  }
+  /// A node. Operands are edges of this graph, tensors, numbers or `constant<…>` (which become constants), or `none`. The
+  /// result is an Edge, a tuple of Edges, or AnyEdges where only run time knows the element type. Error where the
+  /// operator forbids the operands and the compiler could not tell. Count asks for more than the obligatory results.
+  template <int Count = 0, op::Operator Op, class... A>
+  auto add(const Op& op, const A&... a) {
+    return add_typed<Count, Op, op::detail::AtRunTime<Op>>(op, a...);
+  }
+  /// The same with attributes that the compiler knows: g.add<op::Conv{.strides = {2, 2}}>(x, w).
+  template <auto Op, int Count = 0, class... A>
+  auto add(const A&... a) {
+    return add_typed<Count, std::remove_cv_t<decltype(Op)>, op::detail::Known<Op>>(Op, a...);
+  }
+  /// Makes a value a graph output.
+  void output(std::string name, const AnyEdge& edge) { add_output(std::move(name), edge.id); }
+
+  // --- erased building: what loaders use ---
+
+  /// The symbolic extent of a name, "batch".
+  Dim symbol(std::string_view name) {
+    for (std::size_t k = 0; k < symbols_->size(); ++k)
+      if ((*symbols_)[k] == name) return Dim::symbol(static_cast<int32_t>(k + 1));
+    symbols_->emplace_back(name);
+    return Dim::symbol(static_cast<int32_t>(symbols_->size()));
+  }
+  std::string_view symbol_name(Dim d) const { return (*symbols_)[static_cast<std::size_t>(d.symbol() - 1)]; }
+
+  /// `fallback` is the input's value in a run that does not give one.
+  ValueId add_input(std::string name, Type type, const Dims& dims, Value fallback = {}) {
+    op::Info info;
+    info.type = type;
+    info.dims = dims;
+    const ValueId id = add_value({std::move(name), Source::input, info, std::move(fallback), -1});
+    inputs_.push_back(id);
+    return id;
+  }
+  ValueId add_constant(std::string name, Value value) {
+    op::Info info = op::detail::info_of(value);
+    return add_value({std::move(name), Source::constant, info, std::move(value), -1});
+  }
+  /// A node over values of this graph. `inputs` holds -1 for operands left out, `outputs` a name, or "", for each
+  /// result. Runs the operator's rule: Error, with the node's name, where it forbids the operands.
+  std::vector<ValueId> add_node(std::string name, AnyOperator op, std::vector<ValueId> inputs,
+                                std::span<const std::string> outputs);
+  void add_output(std::string name, ValueId value) {
+    if (value < 0) raise(ErrorCode::invalid_model, concat("output '", name, "' has no value"));
+    outputs_.emplace_back(std::move(name), value);
+  }
+  /// A value of the graph around this one, as a value of this one.
+  ValueId capture(ValueId outer) {
+    for (ValueId id : captures_)
+      if (entry(id).outer == outer) return id;
+    const ValueEntry& e = outer_->entry(outer);
+    if (e.source == Source::constant) {
+      const ValueId id = add_value({{}, Source::constant, e.info, e.content, -1});
+      return id;
+    }
+    op::Info info = e.info;
+    info.values = {};
+    const ValueId id = add_value({{}, Source::capture, info, {}, outer});
+    captures_.push_back(id);
+    return id;
+  }
+  /// The value of a name, looked up here, then in the graphs around (and captured); -1 when there is none.
+  ValueId find(std::string_view name) {
+    if (const auto it = names_.find(name); it != names_.end()) return it->second;
+    if (outer_ == nullptr) return -1;
+    const ValueId outer = outer_->find(name);
+    if (outer < 0) return -1;
+    const ValueId id = capture(outer);
+    names_.emplace(std::string(name), id);
+    return id;
+  }
+  ValueId find(std::string_view name) const {
+    const auto it = names_.find(name);
+    return it == names_.end() ? -1 : it->second;
+  }
+  /// Adds the nodes of another graph, whose inputs become these values; gives what its outputs are here. A function, in
+  /// ONNX's words. Names get the prefix.
+  std::vector<ValueId> add_graph(const Graph& function, std::span<const ValueId> inputs, std::string_view prefix = {});
+
+  // --- reading ---
+
+  const std::vector<Node>& nodes() const { return nodes_; }
+  const std::vector<ValueEntry>& values() const { return values_; }
+  const ValueEntry& entry(ValueId id) const { return values_[static_cast<std::size_t>(id)]; }
+  const std::vector<ValueId>& inputs() const { return inputs_; }
+  const std::vector<std::pair<std::string, ValueId>>& outputs() const { return outputs_; }
+  const std::vector<ValueId>& captures() const { return captures_; }
+
+  std::string name;  ///< for messages
+
+ private:
+  [[noreturn]] void raise(ErrorCode code, std::string message) const {
+    throw Error(code, name.empty() ? std::string("graph") : concat("graph '", name, "'"), std::move(message));
+  }
+  ValueId add_value(ValueEntry entry) {
+    const auto id = static_cast<ValueId>(values_.size());
+    if (!entry.name.empty() && !names_.emplace(entry.name, id).second)
+      raise(ErrorCode::invalid_model, concat("value '", entry.name, "' is defined twice"));
+    values_.push_back(std::move(entry));
+    return id;
+  }
+
+  // What an operand of `add` is to the compiler: the tensor type whose rules apply, and its id.
+  template <class A>
+  struct Argument {
+    using type = A;  // tensors, numbers, constants, none
+    static ValueId id(Graph& g, const A& a) {
+      if constexpr (std::is_same_v<A, None>) return -1;
+      else if constexpr (requires { a.storage(); }) return g.add_constant({}, a);
+      else return g.add_constant({}, AnyTensor::copy_of(op::detail::Operand<A>::view(a)));
+    }
+  };
+  template <class T, class S>
+  struct Argument<Edge<T, S>> {
+    using type = TensorView<const T, S>;
+    static ValueId id(Graph& g, const Edge<T, S>& e) {
+      if (e.graph != &g) g.raise(ErrorCode::invalid_argument, "an edge belongs to another graph");
+      return e.id;
+    }
+  };
+
+  template <int Count, class Op, class Static, class... A>
+  auto add_typed(const Op& op, const A&... a) {
+    constexpr int count = Count > 0 ? Count : std::max(1, Op::spec.min_outputs());
+    constexpr bool typed = (!std::is_same_v<A, AnyEdge> && ...);
+    const std::vector<std::string> names(count);
+    auto ids = [&]<uint32_t Filter>() {
+      return add_node({}, AnyOperator::make<Op, Filter>(op), {argument_id(a)...}, names);
+    };
+    if constexpr ((std::is_same_v<A, op::detail::Invalid> || ...)) {
+      return op::detail::Invalid{};
+    } else if constexpr (!typed) {
+      return any_edges<count>(ids.template operator()<~uint32_t{0}>());
+    } else {
+      using T = op::detail::Typed<Op, Static, count, typename Argument<A>::type...>;
+      if constexpr (!T::valid) {
+        op::detail::report<op::detail::titled<Op>(T::result.message)>();
+        return op::detail::Invalid{};
+      } else {
+        const std::vector<ValueId> out = ids.template operator()<op::detail::filter_of<typename Argument<A>::type...>()>();
+        if constexpr (!T::resolved) {
+          return any_edges<count>(out);
+        } else {
+          auto edge = [&]<int I>() {
+            using R = typename T::template tensor<I>;
+            return Edge<typename R::value_type, typename R::shape_type>{this, out[I]};
+          };
+          if constexpr (count == 1) return edge.template operator()<0>();
+          else
+            return [&]<int... I>(std::integer_sequence<int, I...>) {
+              return std::tuple{edge.template operator()<I>()...};
+            }(std::make_integer_sequence<int, count>{});
+        }
+      }
+    }
+  }
+  ValueId argument_id(const AnyEdge& e) const { return e.id; }
+  template <class A>
+  ValueId argument_id(const A& a) {
+    return Argument<A>::id(*this, a);
+  }
+  template <int Count>
+  auto any_edges(const std::vector<ValueId>& ids) {
+    if constexpr (Count == 1) return AnyEdge(*this, ids[0]);
+    else {
+      std::array<AnyEdge, Count> edges;
+      for (int k = 0; k < Count; ++k) edges[static_cast<std::size_t>(k)] = AnyEdge(*this, ids[static_cast<std::size_t>(k)]);
+      return edges;
+    }
+  }
+
+  std::vector<Node> nodes_;
+  std::vector<ValueEntry> values_;
+  std::map<std::string, ValueId, std::less<>> names_;
+  std::vector<ValueId> inputs_, captures_;
+  std::vector<std::pair<std::string, ValueId>> outputs_;
+  Graph* outer_ = nullptr;
+  std::shared_ptr<std::vector<std::string>> symbols_;
+};
+
+namespace detail {
+/// "node 'conv1' (Conv-11)"
+inline std::string describe(const Graph::Node& n) {
+  return concat("node '", n.name, "' (", n.op.spec().name, "-", n.op.version(), ")");
+}
+}  // namespace detail
+
+/// The graph attribute of an operator, and what it captures: implemented by GraphBody (graph/body.hpp).
+class CapturingBody : public op::Body {
+ public:
+  /// Values of the graph around that the body reads.
+  virtual std::vector<ValueId> outer_values() const = 0;
+};
+
+inline std::vector<ValueId> Graph::add_node(std::string node_name, AnyOperator op, std::vector<ValueId> inputs,
+                                            std::span<const std::string> outputs) {
+  Node n{std::move(node_name), std::move(op), std::move(inputs), {}, {}};
+  if (n.name.empty()) n.name = concat(n.op.spec().name, "_", nodes_.size());
+  std::vector<op::Info> in, out(outputs.size());
+  for (ValueId id : n.inputs) {
+    if (id >= static_cast<ValueId>(values_.size())) raise(ErrorCode::invalid_model, "an input is not of this graph");
+    in.push_back(id < 0 ? op::Info{} : entry(id).info);
+    if (id >= 0 && entry(id).source == Source::constant && entry(id).content.is_tensor())
+      in.back().data = entry(id).content.tensor().data();
+  }
+  op::Message m;
+  try {
+    m = n.op.infer(in, out);
+  } catch (const Error& e) {
+    throw Error(e.code(), detail::describe(n), e.what());
+  }
+  if (!m.empty())
+    throw Error(ErrorCode::invalid_model, detail::describe(n),
+                concat(m.view(), " [", op::detail::describe(n.op.spec(), in), "]"));
+  for (const op::AttributeInfo& a : n.op.attributes())
+    if (const auto* body = std::get_if<op::BodyRef>(&a.value))
+      if (const auto* capturing = dynamic_cast<const CapturingBody*>(body->body.get()))
+        for (ValueId id : capturing->outer_values()) n.captures.push_back(id);
+  for (std::size_t k = 0; k < outputs.size(); ++k)
+    n.outputs.push_back(add_value({outputs[k], Source::node, out[k], {}, -1}));
+  nodes_.push_back(std::move(n));
+  return nodes_.back().outputs;
+}
+
+inline std::vector<ValueId> Graph::add_graph(const Graph& function, std::span<const ValueId> inputs,
+                                             std::string_view prefix) {
+  if (inputs.size() != function.inputs_.size())
+    raise(ErrorCode::invalid_argument,
+          concat("graph '", function.name, "' has ", function.inputs_.size(), " inputs, not ", inputs.size()));
+  std::vector<ValueId> here(function.values_.size(), -1);
+  for (std::size_t k = 0; k < inputs.size(); ++k) here[static_cast<std::size_t>(function.inputs_[k])] = inputs[k];
+  for (std::size_t v = 0; v < here.size(); ++v) {
+    const ValueEntry& e = function.values_[v];
+    if (e.source == Source::capture) raise(ErrorCode::invalid_argument, "a graph that captures values cannot be a function");
+    if (e.source == Source::constant) here[v] = add_constant({}, e.content);
+  }
+  for (const Node& n : function.nodes_) {
+    std::vector<ValueId> in;
+    for (ValueId id : n.inputs) in.push_back(id < 0 ? -1 : here[static_cast<std::size_t>(id)]);
+    std::vector<std::string> names;
+    for (ValueId id : n.outputs) {
+      const std::string& own = function.entry(id).name;
+      names.push_back(own.empty() ? own : concat(prefix, own));
+    }
+    const auto out = add_node(concat(prefix, n.name), n.op, std::move(in), names);
+    for (std::size_t k = 0; k < out.size(); ++k) here[static_cast<std::size_t>(n.outputs[k])] = out[k];
+  }
+  std::vector<ValueId> results;
+  for (const auto& [name, id] : function.outputs_) results.push_back(here[static_cast<std::size_t>(id)]);
+  return results;
+}
+
+}  // namespace tenon

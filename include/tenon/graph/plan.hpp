@@ -1,0 +1,225 @@
+// Where the values of a run lie: lifetimes become offsets in one arena, results are written over operands that die, and
+// operators that only change extents share their operand's memory.
+#pragma once
+
+#include "tenon/graph/program.hpp"
+
+namespace tenon::detail {
+
+/// What a value's memory is.
+enum class Place : uint8_t {
+  none,      ///< nobody reads it
+  fixed,     ///< a constant, or an integer vector that the rules computed already
+  given,     ///< an input or a captured value: the caller's
+  arena,     ///< at an offset in the arena
+  own,       ///< strings: memory of the frame, kept between runs
+  output,    ///< a graph output's memory
+  run_time,  ///< assigned in the run: extents that depend on data, and values that are no tensors
+};
+
+enum class Action : uint8_t {
+  skip,     ///< nothing to do: results are fixed, or lie where the operand lies
+  compute,  ///< operands and results have their places: call the operator
+  rename,   ///< the first result is the first operand's memory under other extents
+  infer,    ///< extents are known in the run only: infer, allocate, call
+  fresh,    ///< the operator makes its results
+};
+
+/// Types, extents, places and actions for one set of input extents.
+struct Plan {
+  struct Entry {
+    op::Info info;
+    Place place = Place::none;
+    int root = -1;         ///< the value whose memory it shares; itself when the memory is its own
+    int64_t offset = 0;    ///< arena: of the root
+    int output = -1;       ///< output: which
+    int last = -1;         ///< the last step that reads it (of the root: its memory)
+  };
+  std::vector<Entry> values;
+  std::vector<Action> actions;  ///< one a step
+  int64_t arena_bytes = 0;
+  int64_t naive_bytes = 0;  ///< what the arena's values would take without sharing
+};
+
+class Planner {
+ public:
+  /// `inputs[v]` is set for graph inputs and captures: their types and extents.
+  Planner(const Program& program, std::vector<op::Info> infos) : program_(program), graph_(program.graph()) {
+    plan_.values.resize(graph_.values().size());
+    for (std::size_t v = 0; v < infos.size(); ++v) {
+      const Value& c = program.constant(static_cast<ValueId>(v));
+      if (c) {
+        at(static_cast<ValueId>(v)).info = op::detail::info_of(c);
+        own(static_cast<ValueId>(v), Place::fixed);
+      } else if (graph_.values()[v].source == Graph::Source::input || graph_.values()[v].source == Graph::Source::capture) {
+        at(static_cast<ValueId>(v)).info = std::move(infos[v]);
+        own(static_cast<ValueId>(v), Place::given);
+      }
+    }
+    find_last_uses();
+    for (std::size_t s = 0; s < program.steps().size(); ++s) plan_.actions.push_back(step(static_cast<int>(s)));
+    lay_out();
+  }
+  Plan take() && { return std::move(plan_); }
+
+ private:
+  Plan::Entry& at(ValueId v) { return plan_.values[static_cast<std::size_t>(v)]; }
+  Plan::Entry& root(ValueId v) { return at(at(v).root); }
+  const Graph::Node& node(int s) const {
+    return graph_.nodes()[static_cast<std::size_t>(program_.steps()[static_cast<std::size_t>(s)])];
+  }
+  void own(ValueId v, Place place) {
+    at(v).place = place;
+    at(v).root = v;
+  }
+
+  void find_last_uses() {
+    for (std::size_t s = 0; s < program_.steps().size(); ++s) {
+      const Graph::Node& n = node(static_cast<int>(s));
+      for (ValueId v : n.inputs)
+        if (v >= 0) at(v).last = static_cast<int>(s);
+      for (ValueId v : n.captures) at(v).last = static_cast<int>(s);
+    }
+    outputs_.assign(graph_.values().size(), -1);
+    for (std::size_t o = 0; o < program_.outputs().size(); ++o) {
+      const ValueId v = program_.outputs()[o];
+      if (outputs_[static_cast<std::size_t>(v)] < 0) outputs_[static_cast<std::size_t>(v)] = static_cast<int>(o);
+    }
+  }
+
+  Action step(int s) {
+    const Graph::Node& n = node(s);
+    in_.clear();
+    out_.assign(n.outputs.size(), op::Info{});
+    for (ValueId v : n.inputs) in_.push_back(v < 0 ? op::Info{} : at(v).info);
+    op::Message m;
+    try {
+      m = n.op.infer(in_, out_);
+      if (!m.empty()) op::detail::raise_rule(n.op.spec(), in_, m);
+    } catch (const Error& e) {
+      rethrow_at(n, e);
+    }
+    bool known = n.op.planned();
+    for (std::size_t k = 0; k < out_.size(); ++k) {
+      out_[k].data = nullptr;
+      at(n.outputs[k]).info = out_[k];
+      known &= out_[k].type.kind == Kind::tensor && out_[k].dims.known();
+    }
+    if (!known) {
+      for (ValueId v : n.outputs) own(v, Place::run_time);
+      return n.op.planned() ? Action::infer : Action::fresh;
+    }
+    if (n.outputs.size() == 1 && values_known(n.outputs[0])) {
+      own(n.outputs[0], Place::fixed);
+      return Action::skip;
+    }
+    Action action = Action::compute;
+    for (std::size_t k = 0; k < n.outputs.size(); ++k) {
+      const ValueId v = n.outputs[k];
+      if (!program_.used(v) && n.op.spec().output(static_cast<int>(k)).arity == op::Arity::optional) continue;
+      if (k == 0 && n.op.spec().memory == op::Memory::alias && rename(s, n, v)) {
+        action = n.outputs.size() > 1 ? Action::compute : root(v).place == Place::given ? Action::rename : Action::skip;
+        continue;
+      }
+      if (k == 0 && n.op.spec().memory == op::Memory::elementwise && overwrite(s, n, v)) continue;
+      place_result(v, s);
+    }
+    return action;
+  }
+
+  bool values_known(ValueId v) const {
+    const op::Info& i = plan_.values[static_cast<std::size_t>(v)].info;
+    if (!i.values.known() || i.dims.rank() > 1 || outputs_[static_cast<std::size_t>(v)] >= 0) return false;
+    if (i.type.element != DType::int64 && i.type.element != DType::int32) return false;
+    for (int k = 0; k < i.values.size(); ++k)
+      if (!i.values[k].known()) return false;
+    return i.dims.count().is(i.values.size());
+  }
+
+  void place_result(ValueId v, int s) {
+    const int output = outputs_[static_cast<std::size_t>(v)];
+    own(v, output >= 0                                  ? Place::output
+           : at(v).info.type.element == DType::string ? Place::own
+                                                        : Place::arena);
+    at(v).output = output;
+    at(v).last = std::max(at(v).last, s);
+    first_.push_back({v, s});
+  }
+
+  /// Lets v share the memory of value r, whose root is an arena value or, unless v is an output too, anything known.
+  bool share(ValueId v, ValueId r) {
+    Plan::Entry& memory = root(r);
+    const int output = outputs_[static_cast<std::size_t>(v)];
+    if (output >= 0) {
+      if (memory.place != Place::arena) return false;
+      memory.place = Place::output;
+      memory.output = output;
+    }
+    at(v).root = at(r).root;
+    at(v).place = memory.place;
+    memory.last = std::max(memory.last, at(v).last);
+    return true;
+  }
+
+  bool rename(int, const Graph::Node& n, ValueId v) {
+    const ValueId x = n.inputs.empty() ? -1 : n.inputs[0];
+    if (x < 0 || at(x).info.type.kind != Kind::tensor || at(x).place == Place::run_time || at(x).root < 0) return false;
+    if (!at(x).info.dims.count().same(at(v).info.dims.count()) || !(at(x).info.type == at(v).info.type)) return false;
+    return share(v, x);
+  }
+
+  bool overwrite(int s, const Graph::Node& n, ValueId v) {
+    for (ValueId x : n.inputs) {
+      if (x < 0 || at(x).root < 0 || !(at(x).info.type == at(v).info.type) || !(at(x).info.dims == at(v).info.dims)) continue;
+      const Plan::Entry& memory = root(x);
+      if (memory.place != Place::arena || memory.last > s) continue;
+      bool safe = true;  // another operand in the same memory must be read in step with the result
+      for (ValueId y : n.inputs)
+        if (y >= 0 && y != x && at(y).root == at(x).root && !(at(y).info.dims == at(v).info.dims)) safe = false;
+      for (ValueId y : n.captures)
+        if (at(y).root == at(x).root) safe = false;
+      if (safe && share(v, x)) return true;
+    }
+    return false;
+  }
+
+  // Greatest first, each at the lowest offset where it meets no other that lives at the same time.
+  void lay_out() {
+    struct Block {
+      ValueId value;
+      int first, last;
+      int64_t bytes, offset;
+    };
+    std::vector<Block> blocks, laid;
+    for (const auto& [v, s] : first_) {
+      if (at(v).root != v || at(v).place != Place::arena) continue;
+      const int64_t bytes = packed_bytes(element_count(at(v).info.dims.extents()), at(v).info.type.element);
+      if (bytes > INT64_MAX / 4) throw Error(ErrorCode::out_of_memory, "plan", "a value is larger than memory");
+      blocks.push_back({v, s, at(v).last, (bytes + 63) / 64 * 64, 0});
+      plan_.naive_bytes += blocks.back().bytes;
+      if (plan_.naive_bytes > INT64_MAX / 4) throw Error(ErrorCode::out_of_memory, "plan", "the values are larger than memory");
+    }
+    std::sort(blocks.begin(), blocks.end(), [](const Block& a, const Block& b) {
+      return a.bytes != b.bytes ? a.bytes > b.bytes : a.value < b.value;
+    });
+    for (Block& b : blocks) {
+      for (const Block& o : laid)  // sorted by offset
+        if (o.first <= b.last && b.first <= o.last && o.offset < b.offset + b.bytes && b.offset < o.offset + o.bytes)
+          b.offset = o.offset + o.bytes;
+      at(b.value).offset = b.offset;
+      plan_.arena_bytes = std::max(plan_.arena_bytes, b.offset + b.bytes);
+      laid.insert(std::upper_bound(laid.begin(), laid.end(), b,
+                                   [](const Block& x, const Block& y) { return x.offset < y.offset; }),
+                  b);
+    }
+  }
+
+  const Program& program_;
+  const Graph& graph_;
+  Plan plan_;
+  std::vector<int> outputs_;                      // the graph output that a value is, or -1
+  std::vector<std::pair<ValueId, int>> first_;    // results in their order, with their steps
+  std::vector<op::Info> in_, out_;
+};
+
+}  // namespace tenon::detail

@@ -1,0 +1,105 @@
+// Program: the part of a graph that a set of outputs needs, with constants folded. Independent of extents.
+#pragma once
+
+#include "tenon/graph/graph.hpp"
+
+namespace tenon::detail {
+
+/// Rethrows an Error with the node in front of its place.
+[[noreturn]] inline void rethrow_at(const Graph::Node& n, const Error& e) {
+  throw Error(e.code(), e.where() == n.op.spec().name ? describe(n) : concat(describe(n), ": ", e.where()), e.message());
+}
+
+class Program {
+ public:
+  /// `outputs` are values of the graph; `given` are inputs that a run gives although they have a value of their own.
+  Program(const Graph& graph, std::vector<ValueId> outputs, std::span<const ValueId> given, bool fold)
+      : graph_(graph), outputs_(std::move(outputs)), constants_(graph.values().size()) {
+    for (std::size_t v = 0; v < constants_.size(); ++v) {
+      const Graph::ValueEntry& e = graph.values()[v];
+      const bool overridden = std::find(given.begin(), given.end(), static_cast<ValueId>(v)) != given.end();
+      if (e.source == Graph::Source::constant || (e.source == Graph::Source::input && !overridden)) constants_[v] = e.content;
+    }
+    std::vector<bool> needed = find_needed();
+    for (std::size_t n = 0; n < graph.nodes().size(); ++n)
+      if (needed[n] && !(fold && fold_node(graph.nodes()[n]))) steps_.push_back(static_cast<int>(n));
+    drop_unneeded();
+  }
+
+  const Graph& graph() const { return graph_; }
+  const std::vector<ValueId>& outputs() const { return outputs_; }
+  /// Nodes to run, in order.
+  const std::vector<int>& steps() const { return steps_; }
+  /// What a value is when it does not depend on a run, else empty.
+  const Value& constant(ValueId v) const { return constants_[static_cast<std::size_t>(v)]; }
+  /// Whether a step or an output reads the value.
+  bool used(ValueId v) const { return used_[static_cast<std::size_t>(v)]; }
+
+ private:
+  template <class F>
+  static void for_each_operand(const Graph::Node& n, F f) {
+    for (ValueId v : n.inputs)
+      if (v >= 0) f(v);
+    for (ValueId v : n.captures) f(v);
+  }
+
+  std::vector<bool> find_needed() {
+    used_.assign(constants_.size(), false);
+    for (ValueId v : outputs_) used_[static_cast<std::size_t>(v)] = true;
+    std::vector<bool> needed(graph_.nodes().size());
+    for (std::size_t n = graph_.nodes().size(); n-- > 0;) {
+      const Graph::Node& node = graph_.nodes()[n];
+      for (ValueId v : node.outputs)
+        if (used_[static_cast<std::size_t>(v)]) needed[n] = true;
+      if (needed[n]) for_each_operand(node, [&](ValueId v) { used_[static_cast<std::size_t>(v)] = true; });
+    }
+    return needed;
+  }
+
+  // Constants that only folded nodes read are freed, and the values that remain in use are counted anew.
+  void drop_unneeded() {
+    used_.assign(constants_.size(), false);
+    for (ValueId v : outputs_) used_[static_cast<std::size_t>(v)] = true;
+    for (int n : steps_)
+      for_each_operand(graph_.nodes()[static_cast<std::size_t>(n)],
+                       [&](ValueId v) { used_[static_cast<std::size_t>(v)] = true; });
+    for (std::size_t v = 0; v < constants_.size(); ++v)
+      if (!used_[v]) constants_[v] = {};
+  }
+
+  bool fold_node(const Graph::Node& n) {
+    bool all = n.op.spec().deterministic && n.captures.empty();
+    for_each_operand(n, [&](ValueId v) { all &= static_cast<bool>(constant(v)); });
+    if (!all) return false;
+    std::vector<op::Info> in, results(n.outputs.size());
+    std::vector<const Value*> ins;
+    for (ValueId v : n.inputs) {
+      in.push_back(v < 0 ? op::Info{} : op::detail::info_of(constant(v)));
+      ins.push_back(v < 0 ? nullptr : &constant(v));
+    }
+    std::vector<Value> out(n.outputs.size());
+    std::vector<Value*> outs;
+    try {
+      const op::Message m = n.op.infer(in, results);
+      if (!m.empty()) op::detail::raise_rule(n.op.spec(), in, m);
+      for (std::size_t k = 0; k < out.size(); ++k) {
+        if (n.op.planned()) out[k] = AnyTensor::uninitialized(results[k].type.element, results[k].dims.extents());
+        outs.push_back(&out[k]);
+      }
+      op::Context context;
+      n.op.run(context, ins, outs);
+    } catch (const Error& e) {
+      rethrow_at(n, e);
+    }
+    for (std::size_t k = 0; k < out.size(); ++k) constants_[static_cast<std::size_t>(n.outputs[k])] = std::move(out[k]);
+    return true;
+  }
+
+  const Graph& graph_;
+  std::vector<ValueId> outputs_;
+  std::vector<Value> constants_;
+  std::vector<int> steps_;
+  std::vector<bool> used_;
+};
+
+}  // namespace tenon::detail

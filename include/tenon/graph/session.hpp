@@ -1,0 +1,173 @@
+// Session: runs a graph.
+#pragma once
+
+#include "tenon/graph/body.hpp"
+
+namespace tenon {
+
+struct SessionOptions {
+  int threads = 1;                ///< of a pool of the session's own, the calling thread included
+  Executor* executor = nullptr;   ///< the caller's pool instead
+  Allocator* allocator = nullptr; ///< for intermediate values; default: aligned operator new
+  bool fold_constants = true;     ///< compute what depends on constants only once, when the session is made
+};
+
+/// The inputs of a run, by name. Values share the tensors' elements.
+using Feeds = std::vector<std::pair<std::string_view, Value>>;
+
+/// The results of a run, by name and in the order asked for.
+class Outputs {
+ public:
+  Value& operator[](std::string_view name) {
+    for (std::size_t k = 0; k < names_.size(); ++k)
+      if (names_[k] == name) return values_[k];
+    throw Error(ErrorCode::invalid_argument, "session", concat("there is no output '", name, "'"));
+  }
+  Value& operator[](std::size_t k) { return values_.at(k); }
+  std::size_t size() const { return values_.size(); }
+  const std::vector<std::string>& names() const { return names_; }
+  std::vector<Value>& values() { return values_; }
+
+ private:
+  friend class Session;
+  std::vector<std::string> names_;
+  std::vector<Value> values_;
+};
+
+struct RunOptions {
+  std::vector<std::string> outputs;  ///< any values of the graph by name; empty: the graph's outputs
+  Profile* profile = nullptr;        ///< receives what each node took
+};
+
+/// A graph made ready to run. `run` may be called from many threads at once. A second run with inputs of the same
+/// extents plans nothing and, given the same Outputs again, allocates nothing.
+class Session {
+ public:
+  explicit Session(Graph graph, SessionOptions options = {})
+      : graph_(std::make_unique<Graph>(std::move(graph))), options_(options), shared_(std::make_unique<Shared>()) {
+    if (options.executor == nullptr && options.threads > 1) {
+      pool_ = std::make_unique<ThreadPool>(options.threads);
+      options_.executor = pool_.get();
+    }
+    for (const auto& [name, id] : graph_->outputs()) names_.push_back(name), outputs_.push_back(id);
+    variant({}, outputs_, {});
+  }
+
+  const Graph& graph() const { return *graph_; }
+
+  /// Runs the graph: s.run({{"x", batch}})["y"]. Inputs with a value of their own may be left out.
+  /// Error{invalid_argument} for unknown or missing inputs, {invalid_type, invalid_shape} for those that do not fit, and
+  /// what the operators throw, with the node's name.
+  Outputs run(const Feeds& feeds, const RunOptions& options = {}) const {
+    Outputs outputs;
+    run(feeds, outputs, options);
+    return outputs;
+  }
+  /// The same into the results of an earlier run, whose memory is used again.
+  void run(const Feeds& feeds, Outputs& outputs, const RunOptions& options = {}) const {
+    SmallVector<const Value*, 64> inputs(graph_->inputs().size());
+    SmallVector<ValueId, 64> given;
+    for (const auto& [name, value] : feeds) bind(name, value, inputs, given);
+    for (std::size_t k = 0; k < inputs.size(); ++k) {
+      const Graph::ValueEntry& e = graph_->entry(graph_->inputs()[k]);
+      if (inputs[k] == nullptr && !e.content)
+        throw Error(ErrorCode::invalid_argument, "session", concat("input '", e.name, "' is missing"));
+    }
+    detail::Runner& runner = find_variant(options, given.span());
+    if (outputs.names_.size() != runner.program().outputs().size() || outputs.names_ != requested(options)) {
+      outputs.names_ = requested(options);
+      outputs.values_.resize(outputs.names_.size());
+    }
+    const ScopedPool use(options_.executor ? options_.executor : tenon::detail::current_executor);
+    runner.run(inputs.span(), nullptr, outputs.values_, options.profile);
+  }
+
+  /// How a run with these inputs lays out memory.
+  detail::Plan plan(const Feeds& feeds) const {
+    std::vector<op::Info> infos(graph_->values().size());
+    for (ValueId v : graph_->inputs()) infos[static_cast<std::size_t>(v)] = graph_->entry(v).info;
+    for (const auto& [name, value] : feeds) {
+      const ValueId v = graph_->find(name);
+      if (v >= 0) infos[static_cast<std::size_t>(v)] = op::detail::info_of(value), infos[static_cast<std::size_t>(v)].data = nullptr;
+    }
+    return shared_->variants.front()->runner.plan(std::move(infos));
+  }
+  const detail::Program& program() const { return shared_->variants.front()->runner.program(); }
+
+ private:
+  // The graph compiled for a set of outputs and of inputs that replace values of their own.
+  struct Variant {
+    std::vector<std::string> outputs;
+    std::vector<ValueId> given;
+    detail::Runner runner;
+  };
+  struct Shared {
+    std::mutex mutex;
+    std::vector<std::unique_ptr<Variant>> variants;
+  };
+
+  const std::vector<std::string>& requested(const RunOptions& o) const { return o.outputs.empty() ? names_ : o.outputs; }
+
+  template <class Inputs, class Given>
+  void bind(std::string_view name, const Value& value, Inputs& inputs, Given& given) const {
+    const std::vector<ValueId>& ids = graph_->inputs();
+    for (std::size_t k = 0; k < ids.size(); ++k) {
+      const Graph::ValueEntry& e = graph_->entry(ids[k]);
+      if (e.name != name) continue;
+      check(e, value);
+      inputs[k] = &value;
+      if (e.content) given.push_back(ids[k]);
+      return;
+    }
+    throw Error(ErrorCode::invalid_argument, "session", concat("there is no input '", name, "'"));
+  }
+  void check(const Graph::ValueEntry& e, const Value& v) const {
+    const auto where = [&] { return concat("input '", e.name, "'"); };
+    if (e.info.type && e.info.type.kind != Kind::unknown && !(v.type() == e.info.type))
+      throw Error(ErrorCode::invalid_type, where(), concat(to_string(v.type()), " given, ", to_string(e.info.type), " declared"));
+    if (!v.is_tensor() || !e.info.dims.ranked()) return;
+    const Extents& x = v.tensor().extents();
+    bool fits = x.size() == e.info.dims.rank();
+    for (int k = 0; fits && k < x.size(); ++k) fits = !e.info.dims[k].differs(x[k]);
+    if (fits) return;
+    op::Message declared;
+    declared.add(e.info.dims);
+    throw Error(ErrorCode::invalid_shape, where(), concat(to_string(x), " given, ", declared.view(), " declared"));
+  }
+
+  detail::Runner& find_variant(const RunOptions& options, std::span<const ValueId> given) const {
+    const std::lock_guard lock(shared_->mutex);
+    for (const auto& v : shared_->variants)
+      if (v->outputs == options.outputs && std::equal(v->given.begin(), v->given.end(), given.begin(), given.end()))
+        return v->runner;
+    std::vector<ValueId> ids = outputs_;
+    if (!options.outputs.empty()) {
+      ids.clear();
+      for (const std::string& name : options.outputs) {
+        ValueId id = std::as_const(*graph_).find(name);
+        for (std::size_t k = 0; id < 0 && k < names_.size(); ++k)
+          if (names_[k] == name) id = outputs_[k];
+        if (id < 0) throw Error(ErrorCode::invalid_argument, "session", concat("there is no value '", name, "'"));
+        ids.push_back(id);
+      }
+    }
+    return variant(options.outputs, std::move(ids), given);
+  }
+  detail::Runner& variant(std::vector<std::string> names, std::vector<ValueId> ids, std::span<const ValueId> given) const {
+    Allocator& allocator = options_.allocator ? *options_.allocator : default_allocator();
+    const ScopedPool use(options_.executor ? options_.executor : tenon::detail::current_executor);
+    shared_->variants.push_back(std::unique_ptr<Variant>(
+        new Variant{std::move(names), {given.begin(), given.end()},
+                    detail::Runner(*graph_, std::move(ids), given, options_.fold_constants, allocator)}));
+    return shared_->variants.back()->runner;
+  }
+
+  std::unique_ptr<Graph> graph_;  // in one place: programs refer to it
+  SessionOptions options_;
+  std::unique_ptr<ThreadPool> pool_;
+  std::vector<std::string> names_;
+  std::vector<ValueId> outputs_;
+  std::unique_ptr<Shared> shared_;
+};
+
+}  // namespace tenon

@@ -1,0 +1,27 @@
+// Not: Y = !X.   onnx.ai/onnx/operators/onnx__Not.html
+#pragma once
+
+#include "tenon/op/unary.hpp"
+
+namespace tenon::op {
+
+/// Y = !X.
+struct Not {
+  static constexpr Spec spec{.name = "Not",
+                             .since = {1},
+                             .inputs = {{"X", "T"}},
+                             .outputs = {{"Y", "T"}},
+                             .types = {{"T", types::boolean}},
+                             .memory = Memory::elementwise};
+  static constexpr std::tuple attributes{};
+
+  constexpr void infer(Infer& i) const {
+    infer_unary(i, [](Dim x) { return Dim(1) - x; });
+  }
+  void compute(TensorView<const bool> x, TensorView<bool> y) const {
+    kernels::logical_not(x.data(), y.data(), x.size());
+  }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+};
+
+}  // namespace tenon::op

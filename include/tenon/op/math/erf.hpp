@@ -1,0 +1,30 @@
+// Erf: the error function.   onnx.ai/onnx/operators/onnx__Erf.html
+#pragma once
+
+#include "tenon/op/unary.hpp"
+
+namespace tenon::op {
+
+/// output = erf(input); of integers (version 9), cut towards zero.
+struct Erf {
+  static constexpr Spec spec{.name = "Erf",
+                             .since = {9, 13},
+                             .inputs = {{"input", "T"}},
+                             .outputs = {{"output", "T"}},
+                             .types = {{"T", {{9, types::numeric}, {13, types::floats_bf16}}}},
+                             .memory = Memory::elementwise};
+  static constexpr std::tuple attributes{};
+
+  constexpr void infer(Infer& i) const { infer_unary(i); }
+  template <class T>
+  void compute(TensorView<const T> x, TensorView<T> y) const {
+    if constexpr (std::is_integral_v<T>) {
+      for (int64_t k = 0; k < x.size(); ++k) y[k] = static_cast<T>(std::erf(static_cast<double>(x[k])));
+    } else {
+      unary<kernels::UnaryOp::erf>(x, y);
+    }
+  }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+};
+
+}  // namespace tenon::op

@@ -1,0 +1,26 @@
+// HardSwish: Y = X max(0, min(1, X / 6 + 1 / 2)).   onnx.ai/onnx/operators/onnx__HardSwish.html
+#pragma once
+
+#include "tenon/op/unary.hpp"
+
+namespace tenon::op {
+
+/// Y = X max(0, min(1, X / 6 + 1 / 2)).
+struct HardSwish {
+  static constexpr Spec spec{.name = "HardSwish",
+                             .since = {14, 22},
+                             .inputs = {{"X", "T"}},
+                             .outputs = {{"Y", "T"}},
+                             .types = {{"T", {{14, types::floats}, {22, types::floats_bf16}}}},
+                             .memory = Memory::elementwise};
+  static constexpr std::tuple attributes{};
+
+  constexpr void infer(Infer& i) const { infer_unary(i); }
+  template <class T>
+  void compute(TensorView<const T> x, TensorView<T> y) const {
+    unary<kernels::UnaryOp::hard_swish>(x, y);
+  }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+};
+
+}  // namespace tenon::op

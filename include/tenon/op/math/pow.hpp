@@ -1,0 +1,104 @@
+// Pow: Z = X to the power of Y.   onnx.ai/onnx/operators/onnx__Pow.html
+#pragma once
+
+#include <atomic>
+#include <cstring>
+
+#include "tenon/base/convert.hpp"
+#include "tenon/op/elementwise.hpp"
+
+namespace tenon::op {
+
+/// Z = X ^ Y in X's type, with numpy's broadcasting. Integers to powers of integers wrap, negative ones give the quotient
+/// cut towards zero; Error{invalid_argument} for a negative power of the integer zero. Integers to powers of floats are
+/// cut towards zero, and held within the type's range.
+struct Pow {
+  static constexpr Spec spec{
+      .name = "Pow",
+      .since = {12, 13, 15},
+      .inputs = {{"X", "T"}, {"Y", "T1"}},
+      .outputs = {{"Z", "T"}},
+      .types = {{"T", {{12, types::floats | types::indices}, {13, types::floats_bf16 | types::indices}}},
+                {"T1", {{12, types::numeric}, {15, types::numeric_bf16}}}},
+      .memory = Memory::elementwise};
+  static constexpr std::tuple attributes{};
+
+  constexpr void infer(Infer& i) const { infer_broadcast(i); }
+  template <class T>
+  void compute(TensorView<const T> x, AnyView y, TensorView<T> z) const {
+    if (y.dtype() == dtype_of<T>) return binary<kernels::BinaryOp::pow>(spec.name, x, y.as<T>(), z);
+    // Mostly the other type's exponents are some that T has too, such as 2. Integers have their powers of floats apart.
+    if (std::is_integral_v<T> <= is_integer(y.dtype())) {
+      Scratch<Pow> scratch;
+      T* same = scratch.template take<T>(y.size());
+      auto* back = scratch.template take<std::byte>(y.bytes());
+      convert_n(dtype_of<T>, same, y.dtype(), y.data(), y.size());
+      convert_n(y.dtype(), back, dtype_of<T>, same, y.size());
+      if (y.empty() || std::memcmp(back, y.data(), static_cast<std::size_t>(y.bytes())) == 0)
+        return binary<kernels::BinaryOp::pow>(spec.name, x, TensorView<const T>(same, y.extents()), z);
+    }
+    if (!std::is_integral_v<T> || !is_integer(y.dtype())) powers<double>(x, y, z);
+    else if (y.dtype() == DType::uint64) powers<uint64_t>(x, y, z);
+    else powers<int64_t>(x, y, z);
+  }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+
+ private:
+  /// With exponents as E, which holds all of Y's type.
+  template <class E, class T>
+  static void powers(TensorView<const T> x, AnyView y, TensorView<T> z) {
+    Scratch<Pow> scratch;
+    E* exponents = scratch.template take<E>(y.size());
+    convert_n(dtype_of<E>, exponents, y.dtype(), y.data(), y.size());
+    std::atomic<bool> defined{true};
+    kernels::binary_each(x.data(), exponents, z.data(), kernels::broadcast_plan(x.extents(), y.extents()),
+                         [&](T base, E exponent) {
+                           if constexpr (std::is_integral_v<T> && std::is_signed_v<E> && std::is_integral_v<E>)
+                             if (base == 0 && exponent < 0) defined.store(false, std::memory_order_relaxed);
+                           return kernels::power(base, exponent);
+                         });
+    if (!defined.load(std::memory_order_relaxed))
+      raise(ErrorCode::invalid_argument, spec.name, "an integer is divided by zero");
+  }
+};
+
+/// X and Y are of one type.
+struct Pow_7 {
+  static constexpr Spec spec{.name = "Pow",
+                             .since = {7},
+                             .inputs = {{"X", "T"}, {"Y", "T"}},
+                             .outputs = {{"Z", "T"}},
+                             .types = {{"T", types::floats}},
+                             .memory = Memory::elementwise};
+  static constexpr std::tuple attributes{};
+
+  constexpr void infer(Infer& i) const { infer_broadcast(i); }
+  template <class T>
+  void compute(TensorView<const T> x, TensorView<const T> y, TensorView<T> z) const {
+    binary<kernels::BinaryOp::pow>(spec.name, x, y, z);
+  }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+};
+
+/// Y is stretched over X only where `broadcast` says so, along X's axes from `axis` on.
+struct Pow_1 {
+  Opt<int64_t> axis{};
+  int64_t broadcast = 0;
+
+  static constexpr Spec spec{.name = "Pow",
+                             .since = {1},
+                             .inputs = {{"X", "T"}, {"Y", "T"}},
+                             .outputs = {{"Z", "T"}},
+                             .types = {{"T", types::floats}},
+                             .memory = Memory::elementwise};
+  static constexpr std::tuple attributes{attr("axis", &Pow_1::axis), attr("broadcast", &Pow_1::broadcast)};
+
+  constexpr void infer(Infer& i) const { infer_legacy_broadcast(i, broadcast, axis); }
+  template <class T>
+  void compute(TensorView<const T> x, TensorView<const T> y, TensorView<T> z) const {
+    Pow_7{}.compute(x, {y.data(), legacy_extents(x.extents(), y.extents(), axis)}, z);
+  }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+};
+
+}  // namespace tenon::op

@@ -1,0 +1,54 @@
+// ReduceMax: greatest elements along axes.   onnx.ai/onnx/operators/onnx__ReduceMax.html
+#pragma once
+
+#include "tenon/op/reduction.hpp"
+
+namespace tenon::op {
+
+/// The greatest element over `axes`: all of them when there are none, unless noop_with_empty_axes. NaN where an element is;
+/// of nothing, the least value of the type (floats: -infinity).
+struct ReduceMax {
+  int64_t keepdims = 1;
+  int64_t noop_with_empty_axes = 0;
+
+  static constexpr Spec spec{.name = "ReduceMax",
+                             .since = {18, 20},
+                             .inputs = {{"data", "T"}, {"axes", "tensor(int64)", optional}},
+                             .outputs = {{"reduced", "T"}},
+                             .types = {extremum_types}};
+  static constexpr std::tuple attributes{attr("keepdims", &ReduceMax::keepdims),
+                                         attr("noop_with_empty_axes", &ReduceMax::noop_with_empty_axes)};
+
+  constexpr void infer(Infer& i) const {
+    infer_reduction_of_input(i, keepdims != 0, noop_with_empty_axes != 0);
+  }
+  template <class T>
+  void compute(TensorView<const T> x, TensorView<const int64_t> axes, TensorView<T> y) const {
+    reduce<kernels::ReduceOp::max>(x, axes.span(), noop_with_empty_axes != 0, y);
+  }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+};
+
+/// The axes are an attribute.
+struct ReduceMax_1 {
+  Ints axes{};
+  int64_t keepdims = 1;
+
+  static constexpr Spec spec{.name = "ReduceMax",
+                             .since = {1, 11, 12, 13},
+                             .inputs = {{"data", "T"}},
+                             .outputs = {{"reduced", "T"}},
+                             .types = {extremum_types_1}};
+  static constexpr std::tuple attributes{attr("axes", &ReduceMax_1::axes), attr("keepdims", &ReduceMax_1::keepdims)};
+
+  constexpr void infer(Infer& i) const {
+    infer_reduction(i, axes, keepdims != 0);
+  }
+  template <class T>
+  void compute(TensorView<const T> x, TensorView<T> y) const {
+    reduce<kernels::ReduceOp::max>(x, axes, false, y);
+  }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+};
+
+}  // namespace tenon::op
