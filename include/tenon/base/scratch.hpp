@@ -84,8 +84,12 @@ class ScratchStack {
   std::size_t used_ = 0;  // of the current block
 };
 
+// Not a variable template: GCC 12 does not run the destructors of thread-local ones.
 template <class Tag>
-inline thread_local ScratchStack<Tag> scratch_stack;
+ScratchStack<Tag>& scratch_stack() {
+  static thread_local ScratchStack<Tag> stack;
+  return stack;
+}
 
 }  // namespace detail
 
@@ -94,7 +98,7 @@ inline thread_local ScratchStack<Tag> scratch_stack;
 template <class Tag>
 class Scratch {
  public:
-  Scratch() : stack_(detail::scratch_stack<Tag>), mark_(stack_.mark()) {}
+  Scratch() : stack_(detail::scratch_stack<Tag>()), mark_(stack_.mark()) {}
   ~Scratch() { stack_.rewind(mark_); }
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;

@@ -49,7 +49,7 @@ struct GemmArgs {
   int64_t d_row = 0, d_col = 1;  ///< zero strides broadcast
   const T* row_bias = nullptr;   ///< (M) or nullptr
   const T* col_bias = nullptr;   ///< (N) or nullptr
-  T lo = no_lower_bound<T>;      ///< fused activation: Relu is lo = 0, Clip is both; a NaN stays NaN
+  T lo = no_lower_bound<T>;  ///< fused activation, of float and double alone: Relu is lo = 0; a NaN stays NaN
   T hi = no_upper_bound<T>;
   const T* packed_a = nullptr;  ///< what pack_a wrote; `a` is then not read
   const T* packed_b = nullptr;  ///< what pack_b wrote; `b` is then not read

@@ -224,6 +224,63 @@ inline xsimd::batch<T, A> min_num(const xsimd::batch<T, A>& x, const xsimd::batc
   else return xsimd::min(x, y);
 }
 
+/// x within [lo, hi], hi winning if they cross; NaN stays NaN.
+template <class T, class A>
+inline xsimd::batch<T, A> bound(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& lo,
+                                const xsimd::batch<T, A>& hi) {
+  const xsimd::batch<T, A> y = xsimd::select(x < lo, lo, x);
+  return xsimd::select(y > hi, hi, y);
+}
+
+/// x * y of 32- or 64-bit integers, wrapping. (xsimd multiplies some of them as scalars that must not
+/// overflow.)
+template <class T, class A>
+inline xsimd::batch<T, A> mul_wrap(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& y) {
+#if defined(TENON_HAS_AVX512)
+  if constexpr (std::is_same_v<A, detail::xsimd_arch<Avx512>::type>) {
+    if constexpr (sizeof(T) == 4) return _mm512_mullo_epi32(x, y);
+    else return _mm512_mullo_epi64(x, y);
+  } else
+#endif
+#if defined(TENON_HAS_AVX2)
+      if constexpr (std::is_same_v<A, detail::xsimd_arch<Avx2>::type> && sizeof(T) == 4) {
+    return _mm256_mullo_epi32(x, y);
+  } else
+#endif
+  {
+    constexpr int width = static_cast<int>(xsimd::batch<T, A>::size);
+    alignas(64) T a[width];
+    alignas(64) T b[width];
+    storeu(a, x);
+    storeu(b, y);
+    using U = std::make_unsigned_t<T>;
+    for (int i = 0; i < width; ++i) a[i] = static_cast<T>(static_cast<U>(a[i]) * static_cast<U>(b[i]));
+    return xsimd::batch<T, A>::load_unaligned(a);
+  }
+}
+
+/// Each lane as two int16 (x = x0 + 65536 x1): z + x0 y0 + x1 y1, wrapping.
+template <class A>
+inline xsimd::batch<int32_t, A> mul_add_pairs(const xsimd::batch<int32_t, A>& x,
+                                              const xsimd::batch<int32_t, A>& y,
+                                              const xsimd::batch<int32_t, A>& z) {
+#if defined(TENON_HAS_AVX512)
+  if constexpr (std::is_same_v<A, detail::xsimd_arch<Avx512>::type>)
+    return _mm512_add_epi32(z, _mm512_madd_epi16(x, y));
+  else
+#endif
+#if defined(TENON_HAS_AVX2)
+      if constexpr (std::is_same_v<A, detail::xsimd_arch<Avx2>::type>)
+    return _mm256_add_epi32(z, _mm256_madd_epi16(x, y));
+  else
+#endif
+#if defined(__x86_64__)
+    return _mm_add_epi32(z, _mm_madd_epi16(x, y));
+#else
+  return z + (x >> 16) * (y >> 16) + ((x << 16) >> 16) * ((y << 16) >> 16);
+#endif
+}
+
 /// The lanes' bits read as lanes of U (the same register width).
 template <class U, class T, class A>
 inline xsimd::batch<U, A> bits_as(const xsimd::batch<T, A>& v) {
@@ -231,6 +288,37 @@ inline xsimd::batch<U, A> bits_as(const xsimd::batch<T, A>& v) {
   return xsimd::bitwise_cast<U>(v);
 #else
   return xsimd::bitwise_cast<xsimd::batch<U, A>>(v);
+#endif
+}
+
+/// Transposes a square of 16 bytes a side: tile_side<T> rows of as many numbers.
+template <class T>
+inline constexpr int tile_side = static_cast<int>(16 / sizeof(T));
+
+/// to[j * to_row + i] = from[i * from_row + j] for i, j < tile_side<T>. T of 4 or 8 bytes.
+template <class Arch, class T>
+inline void transpose_tile(const T* from, int64_t from_row, T* to, int64_t to_row) {
+#if defined(__x86_64__)
+  if constexpr (sizeof(T) == 4) {
+    const auto* f = reinterpret_cast<const float*>(from);
+    auto* t = reinterpret_cast<float*>(to);
+    __m128 r0 = _mm_loadu_ps(f), r1 = _mm_loadu_ps(f + from_row);
+    __m128 r2 = _mm_loadu_ps(f + 2 * from_row), r3 = _mm_loadu_ps(f + 3 * from_row);
+    _MM_TRANSPOSE4_PS(r0, r1, r2, r3);
+    _mm_storeu_ps(t, r0);
+    _mm_storeu_ps(t + to_row, r1);
+    _mm_storeu_ps(t + 2 * to_row, r2);
+    _mm_storeu_ps(t + 3 * to_row, r3);
+  } else {
+    const auto* f = reinterpret_cast<const double*>(from);
+    auto* t = reinterpret_cast<double*>(to);
+    const __m128d r0 = _mm_loadu_pd(f), r1 = _mm_loadu_pd(f + from_row);
+    _mm_storeu_pd(t, _mm_unpacklo_pd(r0, r1));
+    _mm_storeu_pd(t + to_row, _mm_unpackhi_pd(r0, r1));
+  }
+#else
+  for (int j = 0; j < tile_side<T>; ++j)
+    for (int i = 0; i < tile_side<T>; ++i) to[j * to_row + i] = from[i * from_row + j];
 #endif
 }
 
