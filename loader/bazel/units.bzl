@@ -1,7 +1,5 @@
 """Translation units that are written from folder listings, so that a new header needs no edit elsewhere."""
 
-load("//loader/bazel:levels.bzl", "LEVELS")
-
 def _include(header):
     """How the sources spell it: "tenon/op/math/add.hpp"."""
     return header.short_path.rpartition("include/")[2]
@@ -13,8 +11,8 @@ def _kernel_units(ctx):
     units = []
     for header in ctx.files.headers:
         unit = ctx.actions.declare_file("%s/%s.cc" % (ctx.label.name, _name(header)))
-        ctx.actions.write(unit, "#define TENON_INSTANTIATE %s\n#include \"%s\"\n" % (
-            LEVELS[ctx.attr.level].tag,
+        ctx.actions.write(unit, "#define TENON_INSTANTIATE tenon::simd::%s\n#include \"%s\"\n" % (
+            ctx.attr.tag,
             _include(header),
         ))
         units.append(unit)
@@ -22,10 +20,10 @@ def _kernel_units(ctx):
 
 kernel_units = rule(
     implementation = _kernel_units,
-    doc = "For each kernels/*_impl.hpp, a unit that instantiates its kernels for one level.",
+    doc = "For each kernels/*_impl.hpp, a unit that instantiates its kernels for the level with that tag.",
     attrs = {
         "headers": attr.label_list(allow_files = True),
-        "level": attr.string(values = LEVELS.keys()),
+        "tag": attr.string(mandatory = True),
     },
 )
 

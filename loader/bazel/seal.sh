@@ -1,0 +1,18 @@
+#!/bin/bash
+# seal.sh IN.a OUT.a TAG: makes each object's weak functions and vtables its own, but for those with TAG in their
+# names. The linker keeps one copy of a weak function for the whole program: were that one from an object built for
+# AVX-512, code that every processor runs would use AVX-512. Variables stay shared.
+set -eu
+in=$(realpath "$1") out=$(realpath -m "$2")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+ar x "$in"
+for object in *.o; do
+  nm --defined-only "$object" |
+    awk -v tag="$3" '($2 == "W" || $2 == "V" && $3 ~ /^_ZTV/) && !index($3, tag) { print $3 }' > private
+  [ -s private ] || continue
+  ld -r --force-group-allocation -o sealed "$object"  # a private symbol cannot be in a group that the linker merges
+  objcopy --localize-symbols=private sealed "$object"
+done
+ar rcsD "$out" *.o
