@@ -2,7 +2,9 @@
 #pragma once
 
 #include <array>
+#include <memory>
 
+#include "tenon/base/scratch.hpp"
 #include "tenon/op/bind.hpp"
 
 namespace tenon {
@@ -269,10 +271,21 @@ struct Caller {
   std::span<const Value* const> in;
   std::span<Value* const> out;
 
+  /// The members of a variadic operand; they live for as long as the call.
   template <class Member>
-  struct Many {
-    std::vector<Member> members;
-    operator std::span<const Member>() const { return members; }
+  class Many {
+   public:
+    template <class F>
+    Many(std::size_t count, F view_of)
+        : members_(scratch_.template take<Member>(static_cast<int64_t>(count))), count_(count) {
+      for (std::size_t k = 0; k < count; ++k) std::construct_at(members_ + k, narrow_view<Member>(view_of(k)));
+    }
+    operator std::span<const Member>() const { return {members_, count_}; }
+
+   private:
+    Scratch<Context> scratch_;
+    Member* members_;
+    std::size_t count_;
   };
 
   static AnyView input_view(const Value* v) { return v && *v ? v->tensor().view() : AnyView(); }
@@ -285,10 +298,8 @@ struct Caller {
       if constexpr (std::is_same_v<Slot, Value>) {
         return in.subspan(std::min<std::size_t>(I, in.size()));
       } else {
-        Many<Slot> many;
-        many.members.reserve(in.size());
-        for (std::size_t k = I; k < in.size(); ++k) many.members.push_back(narrow_view<Slot>(input_view(in[k])));
-        return many;
+        return Many<Slot>(in.size() - std::min<std::size_t>(I, in.size()),
+                          [&](std::size_t k) { return input_view(in[I + k]); });
       }
     } else {
       const Value* v = I < in.size() ? in[I] : nullptr;
@@ -300,9 +311,8 @@ struct Caller {
   auto output() const {
     using Slot = slot_t<Op, O, true, B>;
     if constexpr (Op::spec.outputs[O].arity == Arity::variadic) {
-      Many<Slot> many;
-      for (std::size_t k = O; k < out.size(); ++k) many.members.push_back(narrow_view<Slot>(output_view(out[k])));
-      return many;
+      return Many<Slot>(out.size() - std::min<std::size_t>(O, out.size()),
+                        [&](std::size_t k) { return output_view(out[O + k]); });
     } else {
       return narrow_view<Slot>(output_view(O < out.size() ? out[O] : nullptr));
     }
@@ -324,10 +334,16 @@ struct Caller {
   void operator()() const {
     constexpr Convention c = convention<Op>;
     [&]<int... I, int... O>(std::integer_sequence<int, I...>, std::integer_sequence<int, O...>) {
-      if constexpr (c.form == Form::planned && c.context) op.compute(context, input<I>()..., output<O>()...);
-      else if constexpr (c.form == Form::planned) op.compute(input<I>()..., output<O>()...);
-      else if constexpr (c.context) store(op.compute(context, input<I>()...));
-      else store(op.compute(input<I>()...));
+      // A compute that deduces T needs the very types that it takes.
+      if constexpr (c.form == Form::planned && c.context)
+        op.compute(context, static_cast<argument_t<Op, I, false, B>>(input<I>())...,
+                   static_cast<argument_t<Op, O, true, B>>(output<O>())...);
+      else if constexpr (c.form == Form::planned)
+        op.compute(static_cast<argument_t<Op, I, false, B>>(input<I>())...,
+                   static_cast<argument_t<Op, O, true, B>>(output<O>())...);
+      else if constexpr (c.context)
+        store(op.compute(context, static_cast<argument_t<Op, I, false, B>>(input<I>())...));
+      else store(op.compute(static_cast<argument_t<Op, I, false, B>>(input<I>())...));
     }(Inputs<Op>{}, Outputs<Op>{});
   }
 };
@@ -472,9 +488,11 @@ void compute_typed(const Op& op, std::integer_sequence<int, I...>, std::integer_
   };
   if constexpr (convention<Op>.context) {
     Context context;
-    op.compute(context, input.template operator()<I>()..., output.template operator()<O>()...);
+    op.compute(context, static_cast<argument_t<Op, I, false, B>>(input.template operator()<I>())...,
+               static_cast<argument_t<Op, O, true, B>>(output.template operator()<O>())...);
   } else {
-    op.compute(input.template operator()<I>()..., output.template operator()<O>()...);
+    op.compute(static_cast<argument_t<Op, I, false, B>>(input.template operator()<I>())...,
+               static_cast<argument_t<Op, O, true, B>>(output.template operator()<O>())...);
   }
 }
 
