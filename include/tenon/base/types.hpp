@@ -81,6 +81,10 @@ template <class T>
 concept Element = dtype_of<T>
 != DType::undefined;
 
+/// ONNX's number of T, as attributes name element types: op::Cast{.to = dtype<float16>}.
+template <Element T>
+inline constexpr int64_t dtype = static_cast<int64_t>(dtype_of<T>);
+
 /// A narrow float, packed or not: one of the types of narrow_float.hpp.
 template <class T>
 concept NarrowFloatElement = Element<T> && is_float(dtype_of<T>) && !std::is_floating_point_v<T>;

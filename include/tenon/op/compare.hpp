@@ -6,11 +6,12 @@
 namespace tenon::op {
 
 /// T of Less and Greater since version 7.
-inline constexpr TypeVar ordered_types{"T", {{7, types::floats}, {9, types::numeric}, {13, types::numeric_bf16}}};
+inline constexpr TypeVar ordered_types{"T",
+                                       {{7, types::floats}, {9, types::numeric}, {13, types::numeric_bf16}}};
 /// T1, what every comparison gives.
 inline constexpr TypeVar comparison_result{"T1", types::boolean};
 
-/// What is known of a comparison of elements of shape arithmetic. Symbols stand for extents: they are at least 0.
+/// What is known of a comparison in shape arithmetic. Symbols stand for extents: they are at least 0.
 constexpr Dim compared(kernels::CompareOp op, Dim a, Dim b) {
   int64_t x = a.value(), y = b.value();
   if (a.same(b)) x = y = 0;

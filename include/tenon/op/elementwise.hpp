@@ -1,4 +1,4 @@
-// What the elementwise operators of two and more operands share: types, shape rules, and the way to the kernels.
+// What elementwise operators of several operands share: types, shape rules, and the way to the kernels.
 #pragma once
 
 #include "tenon/base/scratch.hpp"
@@ -24,8 +24,8 @@ constexpr Dim held(DType dtype, Dim d) {
   }
 }
 
-/// Carries shape arithmetic through: where all inputs' elements are known, and none has more than one axis,
-/// `combine(k)` is element k of the result for those that the function `value(input)` gives.
+/// Carries shape arithmetic through, where the elements of all inputs are known and none has more than one
+/// axis: combine(value) is an element of the result, value(k) the element of input k that belongs to it.
 template <class F>
 constexpr void infer_values(Infer& i, F combine) {
   int64_t n = 1;
@@ -49,12 +49,24 @@ constexpr void infer_broadcast(Infer& i) {
   for (int k = 1; k < i.inputs() && !i.failed(); ++k) d = i.broadcast(d, i.dims(k));
   i.out(0, d);
 }
-/// The same for two inputs; `combine` does the operator's arithmetic on extents (int64 and int32 operands whose
-/// elements are known).
+/// The same for two inputs; `combine` does the operator's arithmetic on extents (int64 and int32 operands
+/// whose elements are known).
 template <class F>
 constexpr void infer_broadcast(Infer& i, F combine) {
   infer_broadcast(i);
   if (!i.failed()) infer_values(i, [&](auto value) { return combine(value(0), value(1)); });
+}
+/// The extents that all inputs have.
+constexpr void infer_same_extents(Infer& i) {
+  Dims d = i.dims(0);
+  for (int k = 1; k < i.inputs(); ++k) {
+    const Dims& x = i.dims(k);
+    if (!x.ranked()) continue;
+    if (!d.ranked()) d = x;
+    if (x.rank() != d.rank()) return i.fail("extents ", d, " and ", x, " differ");
+    for (int a = 0; a < d.rank(); ++a) d[a] = i.unify(d[a], x[a], "extents");
+  }
+  i.out(0, d);
 }
 
 /// c = f(a, b) with numpy's broadcasting. Error{invalid_argument} for an integer divided by zero.
@@ -75,7 +87,7 @@ void fold(std::span<const TensorView<const T>> x, TensorView<T> y) {
   kernels::fold(F, operands, n, y.data(), y.size());
 }
 
-/// Before version 7, B was stretched only on request, and lay along A's axes from `axis` on (default: the last ones).
+/// Before version 7, B was stretched only on request, and lay along A's axes from `axis` on (or the last ones).
 constexpr void infer_legacy_broadcast(Infer& i, int64_t broadcast, const Opt<int64_t>& axis) {
   const Dims &a = i.dims(0), &b = i.dims(1);
   i.out(0, a);
@@ -86,18 +98,20 @@ constexpr void infer_legacy_broadcast(Infer& i, int64_t broadcast, const Opt<int
     return;
   }
   const int64_t first = axis ? (*axis < 0 ? *axis + a.rank() : *axis) : a.rank() - b.rank();
-  if (first < 0 || first + b.rank() > a.rank()) return i.fail("B ", b, " does not lie within A ", a, " from axis ", first);
+  if (first < 0 || first > a.rank() - b.rank())
+    return i.fail("B ", b, " does not lie within A ", a, " from axis ", first);
   for (int k = 0; k < b.rank(); ++k)
     if (!b[k].is(1)) i.unify(a[static_cast<int>(first) + k], b[k], "extents");
 }
 
 /// B's extents with ones behind, so that today's broadcasting aligns them as `axis` says.
-constexpr Extents legacy_extents(std::span<const int64_t> a, std::span<const int64_t> b, const Opt<int64_t>& axis) {
+constexpr Extents legacy_extents(std::span<const int64_t> a, std::span<const int64_t> b,
+                                 const Opt<int64_t>& axis) {
   const int rank = static_cast<int>(a.size());
   Extents e(b);
   if (!axis) return e;
   const int64_t first = *axis < 0 ? *axis + rank : *axis;
-  while (first + e.size() < rank) e.push_back(1);
+  while (e.size() < rank && first + e.size() < rank) e.push_back(1);
   return e;
 }
 

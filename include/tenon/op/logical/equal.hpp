@@ -39,7 +39,8 @@ struct Equal_1 {
                              .outputs = {{"C", "T1"}},
                              .types = {{"T", types::indices | types::boolean}, comparison_result},
                              .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{attr("axis", &Equal_1::axis), attr("broadcast", &Equal_1::broadcast)};
+  static constexpr std::tuple attributes{attr("axis", &Equal_1::axis),
+                                         attr("broadcast", &Equal_1::broadcast)};
 
   constexpr void infer(Infer& i) const { infer_legacy_broadcast(i, broadcast, axis); }
   template <class T>

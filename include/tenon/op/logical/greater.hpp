@@ -34,7 +34,8 @@ struct Greater_1 {
                              .outputs = {{"C", "T1"}},
                              .types = {{"T", types::floats}, comparison_result},
                              .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{attr("axis", &Greater_1::axis), attr("broadcast", &Greater_1::broadcast)};
+  static constexpr std::tuple attributes{attr("axis", &Greater_1::axis),
+                                         attr("broadcast", &Greater_1::broadcast)};
 
   constexpr void infer(Infer& i) const { infer_legacy_broadcast(i, broadcast, axis); }
   template <class T>

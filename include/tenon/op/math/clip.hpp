@@ -7,8 +7,8 @@
 
 namespace tenon::op {
 
-/// output = min(max(input, min), max): all max where max is below min; NaN stays. Each bound is one element, or is left
-/// out.
+/// output = min(max(input, min), max): all max where max is below min; NaN stays. Each bound is one element,
+/// or is left out.
 struct Clip {
   static constexpr Spec spec{
       .name = "Clip",
@@ -26,11 +26,15 @@ struct Clip {
     infer_unary(i);
   }
   template <class T>
-  void compute(TensorView<const T> x, TensorView<const T> min, TensorView<const T> max, TensorView<T> y) const {
+  void compute(TensorView<const T> x, TensorView<const T> min, TensorView<const T> max,
+               TensorView<T> y) const {
     using Limits = std::numeric_limits<T>;
-    const T low = min ? min[0] : Limits::has_infinity ? T(-Limits::infinity()) : Limits::lowest();
-    const T high = max ? max[0] : Limits::has_infinity ? Limits::infinity() : Limits::max();
-    kernels::clip(x.data(), y.data(), x.size(), low, high);
+    T low = Limits::lowest(), high = Limits::max();
+    if constexpr (Limits::has_infinity) {
+      constexpr float infinity = std::numeric_limits<float>::infinity();
+      low = T(-infinity), high = T(infinity);
+    }
+    kernels::clip(x.data(), y.data(), x.size(), min ? min[0] : low, max ? max[0] : high);
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
@@ -68,8 +72,8 @@ struct Clip_1 {
                              .outputs = {{"output", "T"}},
                              .types = {{"T", types::floats}},
                              .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{attr("consumed_inputs", &Clip_1::consumed_inputs), attr("max", &Clip_1::max),
-                                         attr("min", &Clip_1::min)};
+  static constexpr std::tuple attributes{attr("consumed_inputs", &Clip_1::consumed_inputs),
+                                         attr("max", &Clip_1::max), attr("min", &Clip_1::min)};
 
   constexpr void infer(Infer& i) const { infer_unary(i); }
   template <class T>

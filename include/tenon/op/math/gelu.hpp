@@ -5,7 +5,8 @@
 
 namespace tenon::op {
 
-/// Y = X / 2 (1 + erf(X / sqrt(2))), or with `approximate` "tanh" Y = X / 2 (1 + tanh(sqrt(2 / pi) (X + 0.044715 X^3))).
+/// Y = X / 2 (1 + erf(X / sqrt(2))), or with `approximate` "tanh"
+/// Y = X / 2 (1 + tanh(sqrt(2 / pi) (X + 0.044715 X^3))).
 struct Gelu {
   Str approximate = "none";
 
@@ -18,7 +19,8 @@ struct Gelu {
   static constexpr std::tuple attributes{attr("approximate", &Gelu::approximate)};
 
   constexpr void infer(Infer& i) const {
-    if (approximate != "none" && approximate != "tanh") return i.fail("approximate is '", approximate, "', not none or tanh");
+    if (approximate != "none" && approximate != "tanh")
+      return i.fail("approximate is '", approximate, "', not none or tanh");
     infer_unary(i);
   }
   template <class T>

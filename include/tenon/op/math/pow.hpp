@@ -9,9 +9,9 @@
 
 namespace tenon::op {
 
-/// Z = X ^ Y in X's type, with numpy's broadcasting. Integers to powers of integers wrap, negative ones give the quotient
-/// cut towards zero; Error{invalid_argument} for a negative power of the integer zero. Integers to powers of floats are
-/// cut towards zero, and held within the type's range.
+/// Z = X ^ Y in X's type, with numpy's broadcasting. Integers to powers of integers wrap, negative ones give
+/// the quotient cut towards zero; Error{invalid_argument} for a negative power of the integer zero. Integers
+/// to powers of floats are cut towards zero, and held within the type's range.
 struct Pow {
   static constexpr Spec spec{
       .name = "Pow",
@@ -27,8 +27,8 @@ struct Pow {
   template <class T>
   void compute(TensorView<const T> x, AnyView y, TensorView<T> z) const {
     if (y.dtype() == dtype_of<T>) return binary<kernels::BinaryOp::pow>(spec.name, x, y.as<T>(), z);
-    // Mostly the other type's exponents are some that T has too, such as 2. Integers have their powers of floats apart.
-    if (std::is_integral_v<T> <= is_integer(y.dtype())) {
+    // Mostly the other type's exponents are some that T has too, such as 2.
+    if (!std::is_integral_v<T> || is_integer(y.dtype())) {
       Scratch<Pow> scratch;
       T* same = scratch.template take<T>(y.size());
       auto* back = scratch.template take<std::byte>(y.bytes());
@@ -51,12 +51,13 @@ struct Pow {
     E* exponents = scratch.template take<E>(y.size());
     convert_n(dtype_of<E>, exponents, y.dtype(), y.data(), y.size());
     std::atomic<bool> defined{true};
-    kernels::binary_each(x.data(), exponents, z.data(), kernels::broadcast_plan(x.extents(), y.extents()),
-                         [&](T base, E exponent) {
-                           if constexpr (std::is_integral_v<T> && std::is_signed_v<E> && std::is_integral_v<E>)
-                             if (base == 0 && exponent < 0) defined.store(false, std::memory_order_relaxed);
-                           return kernels::power(base, exponent);
-                         });
+    kernels::binary_each(
+        x.data(), exponents, z.data(), kernels::broadcast_plan(x.extents(), y.extents()),
+        [&](T base, E exponent) {
+          if constexpr (std::is_integral_v<T> && std::is_signed_v<E> && std::is_integral_v<E>)
+            if (base == 0 && exponent < 0) defined.store(false, std::memory_order_relaxed);
+          return kernels::power(base, exponent);
+        });
     if (!defined.load(std::memory_order_relaxed))
       raise(ErrorCode::invalid_argument, spec.name, "an integer is divided by zero");
   }

@@ -35,7 +35,8 @@ struct Where {
     const auto step = [&](int k) { return plan.strides[k][plan.rank - 1]; };
     kernels::for_each_run(plan, 0, plan.size, [&](int64_t at, const int64_t* offsets, int64_t count) {
       for (int64_t k = 0; k < count; ++k)
-        c[at + k] = condition[offsets[0] + k * step(0)] ? a[offsets[1] + k * step(1)] : b[offsets[2] + k * step(2)];
+        c[at + k] =
+            condition[offsets[0] + k * step(0)] ? a[offsets[1] + k * step(1)] : b[offsets[2] + k * step(2)];
     });
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }

@@ -1,0 +1,32 @@
+// CastLike: the elements as the type of another tensor.   onnx.ai/onnx/operators/onnx__CastLike.html
+#pragma once
+
+#include "tenon/op/cast.hpp"
+
+namespace tenon::op {
+
+/// output = input in elements of target_type's type; see Cast.
+struct CastLike {
+  Str round_mode = "up";  ///< how float8e8m0 rounds: up, down, nearest
+  int64_t saturate = 1;   ///< whether a float8 beyond the range is the greatest one, rather than Inf or NaN
+
+  static constexpr Spec spec{.name = "CastLike",
+                             .since = {15, 19, 21, 23, 24, 25},
+                             .inputs = {{"input", "T1"}, {"target_type", "T2"}},
+                             .outputs = {{"output", "T2"}},
+                             .types = {cast_types("T1"), cast_types("T2")},
+                             .memory = Memory::elementwise};
+  static constexpr std::tuple attributes{attr("round_mode", &CastLike::round_mode).since(24),
+                                         attr("saturate", &CastLike::saturate).since(19)};
+
+  constexpr void infer(Infer& i) const {
+    check_round_mode(i, round_mode);
+    infer_cast(i, i.dtype(1));
+  }
+  void compute(AnyView input, AnyView, AnyOut output) const {
+    cast(input, output, cast_options(saturate, round_mode));
+  }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+};
+
+}  // namespace tenon::op
