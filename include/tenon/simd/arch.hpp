@@ -46,7 +46,9 @@ inline Level level() {
 /// Calls f(Arch{}) with the tag of the level in force.
 template <class F>
 decltype(auto) dispatch(F&& f) {
-#if defined(TENON_COMPILED) && defined(__x86_64__)
+#if defined(TENON_INSTANTIATE)  // within a kernel unit: its level, the only one that its flags can compile
+  return f(TENON_INSTANTIATE{});
+#elif defined(TENON_COMPILED) && defined(__x86_64__)
   switch (level()) {
     case Level::avx512: return f(Avx512{});
     case Level::avx2: return f(Avx2{});
