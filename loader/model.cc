@@ -1,0 +1,453 @@
+// ModelProto to Graph: scopes, functions, attributes, versions.
+#include <set>
+
+#include "loader/tensor.hpp"
+#include "loader/wire.hpp"
+#include "tenon/loader.hpp"
+
+namespace tenon {
+
+void register_all(Registry& registry);  // generated
+
+const Registry& standard_registry() {
+  static const Registry registry = [] {
+    Registry r;
+    register_all(r);
+    return r;
+  }();
+  return registry;
+}
+
+namespace loader {
+namespace {
+
+constexpr int64_t newest_ir = 14;
+constexpr std::size_t max_nodes = 4'000'000;  // functions that call functions could multiply without end
+
+// The newest operator set of each domain that is known here.
+int newest_opset(std::string_view domain) {
+  if (domain.empty()) return 28;
+  if (domain == "ai.onnx.ml") return 5;
+  if (domain == "ai.onnx.training" || domain == "ai.onnx.preview" || domain == "ai.onnx.preview.training") return 1;
+  return 0;
+}
+
+std::string_view canonical(std::string_view domain) { return domain == "ai.onnx" ? std::string_view() : domain; }
+std::string display(std::string_view domain) { return std::string(domain.empty() ? "ai.onnx" : domain); }
+
+using Opsets = std::map<std::string, int, std::less<>>;
+
+template <class List>
+Opsets read_opsets(const List& imports, const std::string& where) {
+  Opsets opsets;
+  for (const auto& i : imports) {
+    if (i.version() < 1 || i.version() > 1'000'000)
+      throw Error(ErrorCode::invalid_model, where, concat("opset version ", i.version(), " of ", display(i.domain())));
+    if (!opsets.emplace(std::string(canonical(i.domain())), static_cast<int>(i.version())).second)
+      throw Error(ErrorCode::invalid_model, where, concat("domain ", display(i.domain()), " is imported twice"));
+  }
+  return opsets;
+}
+
+using FunctionKey = std::tuple<std::string, std::string, std::string>;  // domain, name, overload
+
+// Names to values. A scope of a graph attribute sees its outer scope through captures; a function sees nothing outside.
+struct Scope {
+  Graph* graph = nullptr;
+  Scope* outer = nullptr;
+  std::map<std::string, ValueId, std::less<>> names;
+  std::string prefix;  // of the names of a function's values
+  const Opsets* opsets = nullptr;
+  const std::map<std::string, const onnx::AttributeProto*, std::less<>>* attributes = nullptr;  // a function's
+
+  static constexpr ValueId missing = -2;
+
+  ValueId find(std::string_view name) {
+    if (const auto it = names.find(name); it != names.end()) return it->second;
+    if (outer == nullptr) return missing;
+    ValueId id = outer->find(name);
+    if (id < 0) return id;
+    if (outer->graph != graph) id = graph->capture(id);
+    names.emplace(std::string(name), id);
+    return id;
+  }
+};
+
+class Importer {
+ public:
+  Importer(const onnx::ModelProto& model, const LoadOptions& options, DataSource source)
+      : model_(model), registry_(options.registry ? *options.registry : standard_registry()), source_(std::move(source)) {
+    source_.files = &files_;
+  }
+
+  Model run() {
+    Model m;
+    m.ir_version = model_.ir_version();
+    if (!model_.has_ir_version() || m.ir_version < 1)
+      throw Error(ErrorCode::invalid_model, "model", "ir_version is missing");
+    if (m.ir_version > newest_ir)
+      throw Error(ErrorCode::not_supported, "model", concat("IR version ", m.ir_version, " is newer than ", newest_ir));
+    if (!model_.has_graph()) throw Error(ErrorCode::invalid_model, "model", "there is no graph");
+    opsets_ = read_opsets(model_.opset_import(), "model");
+    if (opsets_.empty()) {
+      if (m.ir_version >= 3) throw Error(ErrorCode::invalid_model, "model", "no operator set is imported");
+      opsets_.emplace("", 1);
+    }
+    for (const auto& f : model_.functions()) {
+      const FunctionKey key{std::string(canonical(f.domain())), f.name(), f.overload()};
+      if (!functions_.emplace(key, &f).second)
+        throw Error(ErrorCode::invalid_model, "model", concat("function '", f.name(), "' is defined twice"));
+    }
+    report_missing();
+    m.producer_name = model_.producer_name();
+    m.producer_version = model_.producer_version();
+    m.domain = model_.domain();
+    m.doc_string = model_.doc_string();
+    m.model_version = model_.model_version();
+    for (const auto& i : model_.opset_import()) m.opset_imports.emplace_back(canonical(i.domain()), static_cast<int>(i.version()));
+    for (const auto& e : model_.metadata_props()) m.metadata.emplace_back(e.key(), e.value());
+    Scope scope{.graph = &m.graph, .outer = nullptr, .names = {}, .prefix = {}, .opsets = &opsets_, .attributes = nullptr};
+    read_graph(model_.graph(), scope);
+    return m;
+  }
+
+ private:
+  // --- what is missing, all of it in one error ---
+
+  void report_missing() {
+    for (const auto& [domain, version] : opsets_) check_opset(domain, version);
+    scan(model_.graph(), opsets_);
+    for (const auto& [key, f] : functions_) {
+      const Opsets own = read_opsets(f->opset_import(), concat("function '", f->name(), "'"));
+      for (const auto& n : f->node()) scan(n, own.empty() ? opsets_ : own);
+    }
+    if (missing_.empty()) return;
+    std::string list;
+    for (const std::string& s : missing_) list += concat(list.empty() ? "" : "; ", s);
+    throw Error(ErrorCode::not_supported, "model", list);
+  }
+  void check_opset(const std::string& domain, int version) {
+    const int newest = newest_opset(domain);
+    if (newest > 0 && version > newest)
+      missing_.insert(concat("opset ", version, " of ", display(domain), " (the newest known is ", newest, ")"));
+  }
+  template <class F>
+  void note_unsupported(F f) {
+    try {
+      f();
+    } catch (const Error& e) {
+      if (e.code() != ErrorCode::not_supported) throw;
+      missing_.insert(e.message());
+    }
+  }
+  void scan(const onnx::GraphProto& g, const Opsets& opsets) {
+    for (const auto& v : g.input()) note_unsupported([&] { read_type(v.type()); });
+    for (const auto& v : g.output()) note_unsupported([&] { read_type(v.type()); });
+    for (const auto& v : g.value_info()) note_unsupported([&] { read_type(v.type()); });
+    for (const auto& t : g.initializer()) scan_type(t.data_type());
+    for (const auto& t : g.sparse_initializer()) scan_type(t.values().data_type());
+    for (const auto& n : g.node()) scan(n, opsets);
+  }
+  void scan_type(int32_t number) {
+    if (dtype_from_onnx(number) == DType::undefined) missing_.insert(concat("element type ", number));
+  }
+  void scan(const onnx::NodeProto& n, const Opsets& opsets) {
+    for (const auto& a : n.attribute()) {
+      if (a.has_g()) scan(a.g(), opsets);
+      for (const auto& g : a.graphs()) scan(g, opsets);
+      if (a.has_t()) scan_type(a.t().data_type());
+    }
+    if (find_function(n) != nullptr) return;
+    const auto domain = canonical(n.domain());
+    const auto it = opsets.find(domain);
+    if (it == opsets.end())
+      missing_.insert(concat("operator ", display(domain), ".", n.op_type(), " (the domain is not imported)"));
+    else if (registry_.find(domain, n.op_type(), it->second).op_class == nullptr)
+      missing_.insert(concat("operator ", display(domain), ".", n.op_type(), " at opset ", it->second));
+  }
+  const onnx::FunctionProto* find_function(const onnx::NodeProto& n) const {
+    const auto it = functions_.find({std::string(canonical(n.domain())), n.op_type(), n.overload()});
+    return it == functions_.end() ? nullptr : it->second;
+  }
+
+  // --- graphs ---
+
+  void read_graph(const onnx::GraphProto& g, Scope& scope) {
+    Graph& graph = *scope.graph;
+    graph.name = g.name();
+    const std::string place = concat("graph '", g.name(), "'");
+    std::map<std::string_view, const onnx::TensorProto*> defaults;
+    for (const auto& t : g.initializer()) {
+      if (t.name().empty()) throw Error(ErrorCode::invalid_model, place, "an initializer has no name");
+      if (!defaults.emplace(t.name(), &t).second)
+        throw Error(ErrorCode::invalid_model, place, concat("initializer '", t.name(), "' is defined twice"));
+    }
+    for (const auto& v : g.input()) {
+      if (v.name().empty()) throw Error(ErrorCode::invalid_model, place, "an input has no name");
+      Value fallback;
+      if (const auto it = defaults.find(v.name()); it != defaults.end()) {
+        fallback = read_tensor(*it->second, source_);
+        defaults.erase(it);
+      }
+      Type type = read_type(v.type());
+      if (type.kind == Kind::unknown && fallback) type = fallback.type();
+      Dims dims = read_dims(v.type(), graph);
+      if (fallback) check_fallback(v.name(), type, dims, fallback);
+      define(scope, v.name(), graph.add_input(v.name(), type, dims, std::move(fallback)));
+    }
+    for (const auto& t : g.initializer())
+      if (defaults.count(t.name())) define(scope, t.name(), graph.add_constant(t.name(), read_tensor(t, source_)));
+    for (const auto& t : g.sparse_initializer())
+      define(scope, t.values().name(), graph.add_constant(t.values().name(), densify(read_sparse_tensor(t, source_))));
+    for (const auto& n : g.node()) read_node(n, scope);
+    for (const auto& v : g.output()) {
+      const ValueId id = scope.find(v.name());
+      if (id < 0) throw Error(ErrorCode::invalid_model, place, concat("output '", v.name(), "' is not produced"));
+      const Type declared = read_type(v.type()), found = graph.entry(id).info.type;
+      if (declared && declared.kind != Kind::unknown && found.kind != Kind::unknown && !(declared == found))
+        throw Error(ErrorCode::invalid_model, place,
+                    concat("output '", v.name(), "' is ", to_string(found), ", but ", to_string(declared), " is declared"));
+      graph.add_output(v.name(), id);
+    }
+  }
+
+  static void check_fallback(const std::string& name, Type type, const Dims& dims, const Value& fallback) {
+    const auto refuse = [&](const std::string& why) {
+      throw Error(ErrorCode::invalid_model, concat("input '", name, "'"), why);
+    };
+    if (!(type == fallback.type())) refuse(concat("its initializer is ", to_string(fallback.type()), ", not ", to_string(type)));
+    if (!dims.ranked()) return;
+    const Extents& x = fallback.tensor().extents();
+    bool fits = x.size() == dims.rank();
+    for (int k = 0; fits && k < x.size(); ++k) fits = !dims[k].differs(x[k]);
+    if (!fits) refuse(concat("its initializer's extents are ", to_string(x), ", not the declared ones"));
+  }
+
+  static void define(Scope& scope, const std::string& name, ValueId id) {
+    if (!scope.names.emplace(name, id).second)
+      throw Error(ErrorCode::invalid_model, concat("graph '", scope.graph->name, "'"), concat("value '", name, "' is defined twice"));
+  }
+
+  static Dims read_dims(const onnx::TypeProto& t, Graph& graph) {
+    const onnx::TensorShapeProto* shape = nullptr;
+    if (t.has_tensor_type() && t.tensor_type().has_shape()) shape = &t.tensor_type().shape();
+    if (t.has_sparse_tensor_type() && t.sparse_tensor_type().has_shape()) shape = &t.sparse_tensor_type().shape();
+    if (shape == nullptr) return {};
+    if (shape->dim_size() > max_rank)
+      throw Error(ErrorCode::not_supported, graph.name, concat("rank ", shape->dim_size(), " is above ", max_rank));
+    Dims d = Dims::of_rank(0);
+    for (const auto& dim : shape->dim()) {
+      if (dim.has_dim_value() && dim.dim_value() >= 0) d.push_back(dim.dim_value());
+      else if (dim.has_dim_param() && !dim.dim_param().empty()) d.push_back(graph.symbol(dim.dim_param()));
+      else d.push_back(Dim::unknown());
+    }
+    return d;
+  }
+
+  // --- nodes ---
+
+  void read_node(const onnx::NodeProto& n, Scope& scope) {
+    if (++nodes_ > max_nodes) throw Error(ErrorCode::invalid_model, "model", concat("more than ", max_nodes, " nodes"));
+    const std::string place = node_place(n);
+    std::vector<ValueId> inputs;
+    for (const std::string& name : n.input()) {
+      if (name.empty()) {
+        inputs.push_back(-1);
+        continue;
+      }
+      const ValueId id = scope.find(name);
+      if (id == Scope::missing)
+        throw Error(ErrorCode::invalid_model, place, concat("input '", name, "' is not defined before the node"));
+      inputs.push_back(id);
+    }
+    // Operands left out at the end are as good as not named.
+    while (!inputs.empty() && inputs.back() < 0) inputs.pop_back();
+    if (const onnx::FunctionProto* f = find_function(n)) return call_function(n, *f, inputs, scope);
+    std::vector<std::string> names;
+    for (const std::string& name : n.output()) names.push_back(name.empty() ? name : scope.prefix + name);
+    const AnyOperator op = make_operator(n, place, scope);
+    const std::vector<ValueId> outputs =
+        scope.graph->add_node(scope.prefix + (n.name().empty() ? unnamed(n) : n.name()), op, std::move(inputs), names);
+    for (int k = 0; k < n.output_size(); ++k)
+      if (!n.output(k).empty()) define(scope, n.output(k), outputs[static_cast<std::size_t>(k)]);
+  }
+
+  // A node is told by its first result where it has no name.
+  static std::string unnamed(const onnx::NodeProto& n) {
+    for (const std::string& name : n.output())
+      if (!name.empty()) return name;
+    return n.op_type();
+  }
+  static std::string node_place(const onnx::NodeProto& n) {
+    return concat("node '", n.name().empty() ? unnamed(n) : n.name(), "' (", n.op_type(), ")");
+  }
+
+  // What a reference to an attribute of the function stands for; null where the caller left it out.
+  static const onnx::AttributeProto* referred(const onnx::AttributeProto& a, const std::string& place, const Scope& scope) {
+    if (scope.attributes == nullptr)
+      throw Error(ErrorCode::invalid_model, place, concat("attribute '", a.name(), "' refers to one of a function, outside of any"));
+    const auto it = scope.attributes->find(a.ref_attr_name());
+    return it == scope.attributes->end() ? nullptr : it->second;
+  }
+
+  AnyOperator make_operator(const onnx::NodeProto& n, const std::string& place, Scope& scope) {
+    const auto domain = canonical(n.domain());
+    const int opset = scope.opsets->find(domain)->second;
+    const Registry::Found found = registry_.find(domain, n.op_type(), opset);
+    const std::shared_ptr<void> object = found.op_class->create();
+    std::set<std::string, std::less<>> given;
+    for (const auto& a : n.attribute()) {
+      const onnx::AttributeProto* value = &a;
+      if (!a.ref_attr_name().empty()) {
+        value = referred(a, place, scope);
+        if (value == nullptr) continue;
+      }
+      if (!given.insert(a.name()).second)
+        throw Error(ErrorCode::invalid_model, place, concat("attribute '", a.name(), "' is given twice"));
+      try {
+        found.op_class->set_attribute(object.get(), found.version, a.name(), read_attribute(*value, scope));
+      } catch (const Error& e) {
+        throw Error(e.code(), concat(place, e.where().empty() || e.where() == n.op_type() ? "" : ": " + e.where()), e.message());
+      }
+    }
+    for (const op::AttributeInfo& info : found.op_class->attributes(object.get()))
+      if (info.required && info.since <= found.version && found.version <= info.until && !given.contains(info.name))
+        throw Error(ErrorCode::invalid_model, place, concat("attribute '", info.name, "' is required"));
+    const int wanted = n.output_size(), most = found.op_class->spec->outputs.size();
+    if (wanted > most && !found.op_class->spec->variadic_outputs())
+      throw Error(ErrorCode::invalid_model, place, concat("has at most ", most, " outputs, not ", wanted));
+    if (wanted < found.op_class->spec->min_outputs(found.version))
+      throw Error(ErrorCode::invalid_model, place, concat("has at least ", found.op_class->spec->min_outputs(found.version), " outputs"));
+    return {*found.op_class, object, found.version};
+  }
+
+  op::AttributeValue read_attribute(const onnx::AttributeProto& a, Scope& scope) {
+    onnx::AttributeProto::AttributeType type = a.type();
+    if (type == onnx::AttributeProto::UNDEFINED) type = guess_type(a);
+    switch (type) {
+      case onnx::AttributeProto::FLOAT: return a.f();
+      case onnx::AttributeProto::INT: return static_cast<int64_t>(a.i());
+      case onnx::AttributeProto::STRING: return std::string(a.s());
+      case onnx::AttributeProto::FLOATS: return std::vector<float>(a.floats().begin(), a.floats().end());
+      case onnx::AttributeProto::INTS: return std::vector<int64_t>(a.ints().begin(), a.ints().end());
+      case onnx::AttributeProto::STRINGS: return std::vector<std::string>(a.strings().begin(), a.strings().end());
+      case onnx::AttributeProto::TENSOR: return Value(read_tensor(a.t(), source_));
+      case onnx::AttributeProto::SPARSE_TENSOR: return Value(read_sparse_tensor(a.sparse_tensor(), source_));
+      case onnx::AttributeProto::TYPE_PROTO: return read_type(a.tp());
+      case onnx::AttributeProto::GRAPH: {
+        Graph graph = Graph::inside(*scope.graph);
+        Scope inner{.graph = &graph, .outer = &scope, .names = {}, .prefix = {}, .opsets = scope.opsets, .attributes = scope.attributes};
+        read_graph(a.g(), inner);
+        return body(std::move(graph));
+      }
+      default: break;
+    }
+    throw Error(ErrorCode::not_supported, {},
+                concat("attribute '", a.name(), "' of type ", onnx::AttributeProto::AttributeType_Name(type)));
+  }
+  // IR 1 wrote no type.
+  static onnx::AttributeProto::AttributeType guess_type(const onnx::AttributeProto& a) {
+    if (a.has_f()) return onnx::AttributeProto::FLOAT;
+    if (a.has_i()) return onnx::AttributeProto::INT;
+    if (a.has_s()) return onnx::AttributeProto::STRING;
+    if (a.has_t()) return onnx::AttributeProto::TENSOR;
+    if (a.has_g()) return onnx::AttributeProto::GRAPH;
+    if (a.has_sparse_tensor()) return onnx::AttributeProto::SPARSE_TENSOR;
+    if (a.has_tp()) return onnx::AttributeProto::TYPE_PROTO;
+    if (a.floats_size() > 0) return onnx::AttributeProto::FLOATS;
+    if (a.strings_size() > 0) return onnx::AttributeProto::STRINGS;
+    return onnx::AttributeProto::INTS;
+  }
+
+  // --- functions: their nodes take the place of the one that calls them ---
+
+  void call_function(const onnx::NodeProto& n, const onnx::FunctionProto& f, const std::vector<ValueId>& inputs, Scope& scope) {
+    const std::string place = node_place(n);
+    if (std::find(calls_.begin(), calls_.end(), &f) != calls_.end())
+      throw Error(ErrorCode::invalid_model, place, "the function calls itself");
+    if (static_cast<int>(inputs.size()) > f.input_size())
+      throw Error(ErrorCode::invalid_model, place, concat("the function has ", f.input_size(), " inputs, not ", inputs.size()));
+    if (n.output_size() > f.output_size())
+      throw Error(ErrorCode::invalid_model, place, concat("the function has ", f.output_size(), " outputs, not ", n.output_size()));
+    std::map<std::string, const onnx::AttributeProto*, std::less<>> attributes;
+    for (const auto& a : f.attribute_proto()) attributes[a.name()] = &a;
+    for (const auto& a : n.attribute()) {
+      const onnx::AttributeProto* value = &a;
+      if (!a.ref_attr_name().empty()) {
+        value = referred(a, place, scope);
+        if (value == nullptr) continue;
+      }
+      const bool named = std::find(f.attribute().begin(), f.attribute().end(), a.name()) != f.attribute().end();
+      if (!named && !attributes.contains(a.name()))
+        throw Error(ErrorCode::invalid_model, place, concat("the function has no attribute '", a.name(), "'"));
+      attributes[a.name()] = value;
+    }
+    const Opsets own = read_opsets(f.opset_import(), place);
+    const std::string& tag = n.name().empty() ? unnamed(n) : n.name();
+    Scope inner{.graph = scope.graph,
+                .outer = nullptr,
+                .names = {},
+                .prefix = concat(scope.prefix, tag, "#", ++calls_made_, "/"),
+                .opsets = own.empty() ? &opsets_ : &own,
+                .attributes = &attributes};
+    for (int k = 0; k < f.input_size(); ++k)
+      define(inner, f.input(k), k < static_cast<int>(inputs.size()) ? inputs[static_cast<std::size_t>(k)] : -1);
+    calls_.push_back(&f);
+    for (const auto& node : f.node()) read_node(node, inner);
+    calls_.pop_back();
+    for (int k = 0; k < n.output_size(); ++k) {
+      if (n.output(k).empty()) continue;
+      const ValueId id = inner.find(f.output(k));
+      if (id < 0) throw Error(ErrorCode::invalid_model, place, concat("the function does not produce '", f.output(k), "'"));
+      define(scope, n.output(k), id);
+    }
+  }
+
+  const onnx::ModelProto& model_;
+  const Registry& registry_;
+  DataSource source_;
+  std::vector<std::pair<std::string, std::shared_ptr<const MappedFile>>> files_;
+  Opsets opsets_;
+  std::map<FunctionKey, const onnx::FunctionProto*> functions_;
+  std::vector<const onnx::FunctionProto*> calls_;
+  std::set<std::string> missing_;
+  std::size_t nodes_ = 0;
+  int64_t calls_made_ = 0;
+};
+
+Model import(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, const std::filesystem::path& folder,
+             bool external, const LoadOptions& options) {
+  if (bytes.size() > INT32_MAX * std::size_t{1024}) throw Error(ErrorCode::invalid_model, "model", "the file is too large");
+  const std::string stripped = strip_raw_data(bytes);
+  if (stripped.size() > INT32_MAX) throw Error(ErrorCode::invalid_model, "model", "more than 2 GiB besides raw tensor data");
+  onnx::ModelProto proto;
+  if (!proto.ParseFromString(stripped)) throw Error(ErrorCode::invalid_model, "model", "not a ModelProto");
+  DataSource source;
+  source.model = bytes;
+  source.owner = std::move(owner);
+  source.folder = options.external_folder.empty() ? folder : options.external_folder;
+  source.external = external || !options.external_folder.empty();
+  return Importer(proto, options, std::move(source)).run();
+}
+
+}  // namespace
+}  // namespace loader
+
+Model load_model(const std::filesystem::path& file, const LoadOptions& options) {
+  const auto mapped = loader::MappedFile::open(file);
+  try {
+    return loader::import(mapped->bytes(), mapped, file.parent_path(), true, options);
+  } catch (const Error& e) {
+    throw Error(e.code(), concat(file.string(), e.where().empty() ? "" : ": ", e.where()), e.message());
+  }
+}
+
+Model parse_model(std::span<const std::byte> bytes, const LoadOptions& options) {
+  return loader::import(bytes, nullptr, {}, false, options);
+}
+
+Session load(const std::filesystem::path& file, const SessionOptions& session, const LoadOptions& options) {
+  return Session(load_model(file, options).graph, session);
+}
+
+}  // namespace tenon

@@ -1,0 +1,275 @@
+#include "loader/tensor.hpp"
+
+#include <charconv>
+#include <cstring>
+
+#include "loader/wire.hpp"
+
+namespace tenon::loader {
+namespace {
+
+[[noreturn]] void fail(const onnx::TensorProto& t, const std::string& what) {
+  throw Error(ErrorCode::invalid_model, concat("tensor '", t.name(), "'"), what);
+}
+
+Extents read_extents(const onnx::TensorProto& t) {
+  if (t.dims_size() > max_rank) fail(t, concat("rank ", t.dims_size(), " is above ", max_rank));
+  Extents e;
+  for (int64_t d : t.dims()) {
+    if (d < 0) fail(t, concat("negative extent ", d));
+    e.push_back(d);
+  }
+  try {
+    element_count(e);
+  } catch (const Error& error) {
+    fail(t, error.message());
+  }
+  return e;
+}
+
+int64_t parse_number(const onnx::TensorProto& t, std::string_view key, std::string_view text) {
+  int64_t value = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (code != std::errc() || end != text.data() + text.size() || value < 0)
+    fail(t, concat("external data's ", key, " is '", text, "'"));
+  return value;
+}
+
+bool aligned(const void* data, DType d) {
+  const auto size = static_cast<uintptr_t>(is_complex(d) ? bits(d) / 16 : std::max(1, bits(d) / 8));
+  return reinterpret_cast<uintptr_t>(data) % size == 0;
+}
+
+// A whole tensor out of bytes that lie elsewhere: shared when they may be, else copied.
+AnyTensor from_bytes(DType d, const Extents& extents, std::span<const std::byte> bytes, std::shared_ptr<const void> owner) {
+  if (owner != nullptr && aligned(bytes.data(), d) && !bytes.empty())
+    return {d, extents, Storage::keep(bytes.data(), bytes.size(), std::move(owner))};
+  AnyTensor tensor = AnyTensor::uninitialized(d, extents);
+  if (!bytes.empty()) std::memcpy(tensor.data(), bytes.data(), bytes.size());
+  return tensor;
+}
+
+AnyTensor read_external(const onnx::TensorProto& t, DType d, const Extents& extents, int64_t size, const DataSource& source) {
+  std::string location;
+  int64_t offset = 0, length = -1;
+  for (const auto& entry : t.external_data()) {
+    if (entry.key() == "location") location = entry.value();
+    else if (entry.key() == "offset") offset = parse_number(t, "offset", entry.value());
+    else if (entry.key() == "length") length = parse_number(t, "length", entry.value());
+  }
+  if (d == DType::string) fail(t, "strings cannot be external");
+  if (!source.external) fail(t, "external data is not to be had here: the model's folder is not known");
+  std::shared_ptr<const MappedFile> file;
+  for (const auto& [name, open] : *source.files)
+    if (name == location) file = open;
+  if (!file) {
+    try {
+      file = MappedFile::open_within(source.folder, location);
+    } catch (const Error& e) {
+      throw Error(e.code(), concat("tensor '", t.name(), "': ", e.where()), e.message());
+    }
+    source.files->emplace_back(location, file);
+  }
+  const auto available = static_cast<int64_t>(file->bytes().size());
+  if (length < 0) length = size;
+  if (length != size) fail(t, concat("external data of ", length, " bytes, ", size, " are needed"));
+  if (offset > available || size > available - offset)
+    fail(t, concat("external data at ", offset, " of ", size, " bytes reaches beyond the file's ", available));
+  return from_bytes(d, extents, file->bytes().subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(size)), file);
+}
+
+
+// Elements that a file claims are backed by the file before memory is reserved for them.
+void require_values(const onnx::TensorProto& t, int64_t have, int64_t expected) {
+  if (have != expected) fail(t, concat(have, " values in its data, ", expected, " are needed"));
+}
+
+AnyTensor read_typed(const onnx::TensorProto& t, DType d, const Extents& extents, int64_t count) {
+  const int64_t bytes = packed_bytes(count, d);
+  const bool pairs = is_complex(d);
+  switch (d) {
+    case DType::float32:
+    case DType::complex64: require_values(t, t.float_data_size(), pairs ? 2 * count : count); break;
+    case DType::float64:
+    case DType::complex128: require_values(t, t.double_data_size(), pairs ? 2 * count : count); break;
+    case DType::int64: require_values(t, t.int64_data_size(), count); break;
+    case DType::uint32:
+    case DType::uint64: require_values(t, t.uint64_data_size(), count); break;
+    case DType::string: require_values(t, t.string_data_size(), count); break;
+    default: require_values(t, t.int32_data_size(), is_packed(d) ? bytes : count); break;
+  }
+  AnyTensor tensor = AnyTensor::uninitialized(d, extents);
+  void* data = tensor.data();
+  const auto each = [&]<class T>(const auto& field, T* out) {
+    for (int k = 0; k < field.size(); ++k) out[k] = static_cast<T>(field[k]);
+  };
+  switch (d) {
+    case DType::float32:
+    case DType::complex64: each(t.float_data(), static_cast<float*>(data)); break;
+    case DType::float64:
+    case DType::complex128: each(t.double_data(), static_cast<double*>(data)); break;
+    case DType::int64: each(t.int64_data(), static_cast<int64_t*>(data)); break;
+    case DType::uint64: each(t.uint64_data(), static_cast<uint64_t*>(data)); break;
+    case DType::uint32: each(t.uint64_data(), static_cast<uint32_t*>(data)); break;
+    case DType::string: each(t.string_data(), static_cast<std::string*>(data)); break;
+    case DType::int32: each(t.int32_data(), static_cast<int32_t*>(data)); break;
+    case DType::int16:
+    case DType::uint16:
+    case DType::float16:
+    case DType::bfloat16: each(t.int32_data(), static_cast<uint16_t*>(data)); break;
+    case DType::bool_:
+      for (int k = 0; k < t.int32_data_size(); ++k) static_cast<bool*>(data)[k] = t.int32_data(k) != 0;
+      break;
+    default: each(t.int32_data(), static_cast<uint8_t*>(data)); break;
+  }
+  return tensor;
+}
+
+// A bool is 0 or 1; another byte in a file is made so, for elsewhere it would be undefined.
+AnyTensor sanitise_bools(AnyTensor tensor) {
+  const auto* bytes = static_cast<const uint8_t*>(tensor.data());
+  if (std::all_of(bytes, bytes + tensor.size(), [](uint8_t b) { return b < 2; })) return tensor;
+  AnyTensor copy = tensor.clone();
+  auto* out = static_cast<uint8_t*>(copy.data());
+  for (int64_t k = 0; k < copy.size(); ++k) out[k] = out[k] != 0;
+  return copy;
+}
+
+}  // namespace
+
+AnyTensor read_tensor(const onnx::TensorProto& t, const DataSource& source) {
+  const DType d = dtype_from_onnx(t.data_type());
+  if (d == DType::undefined) fail(t, concat("element type ", t.data_type(), " is not one of ONNX's"));
+  if (t.has_segment()) fail(t, "segments of tensors are not supported");
+  const Extents extents = read_extents(t);
+  const int64_t count = element_count(extents);
+  int64_t bytes = 0;
+  try {
+    bytes = packed_bytes(count, d);
+  } catch (const Error& e) {
+    fail(t, e.message());
+  }
+  const auto finish = [&](AnyTensor tensor) { return d == DType::bool_ ? sanitise_bools(std::move(tensor)) : tensor; };
+  const std::string* mapped = nullptr;
+  for (const auto& entry : t.external_data())
+    if (entry.key() == mapped_key) mapped = &entry.value();
+  if (t.data_location() == onnx::TensorProto::EXTERNAL) return finish(read_external(t, d, extents, bytes, source));
+  if (mapped == nullptr && !t.has_raw_data()) return read_typed(t, d, extents, count);
+  if (d == DType::string) fail(t, "strings cannot be raw data");
+  std::span<const std::byte> raw(reinterpret_cast<const std::byte*>(t.raw_data().data()), t.raw_data().size());
+  if (mapped != nullptr) {
+    const std::size_t comma = mapped->find(',');
+    raw = source.model.subspan(static_cast<std::size_t>(parse_number(t, "offset", mapped->substr(0, comma))),
+                               static_cast<std::size_t>(parse_number(t, "length", mapped->substr(comma + 1))));
+  }
+  if (static_cast<int64_t>(raw.size()) != bytes) fail(t, concat(raw.size(), " bytes of raw data, ", bytes, " are needed"));
+  return finish(from_bytes(d, extents, raw, mapped ? source.owner : nullptr));
+}
+
+SparseTensor read_sparse_tensor(const onnx::SparseTensorProto& t, const DataSource& source) {
+  SparseTensor s{read_tensor(t.values(), source), read_tensor(t.indices(), source), {}};
+  const auto refuse = [&](const std::string& why) { fail(t.values(), concat("sparse: ", why)); };
+  if (t.dims_size() > max_rank) refuse("too many axes");
+  for (int64_t d : t.dims()) {
+    if (d < 0) refuse("negative extent");
+    s.extents.push_back(d);
+  }
+  const int64_t count = element_count(s.extents), n = s.values.size();
+  const int rank = s.extents.size();
+  if (s.values.rank() != 1) refuse("values have one axis");
+  if (s.indices.dtype() != DType::int64) refuse("indices are int64");
+  const bool linear = s.indices.rank() == 1;
+  if (linear ? s.indices.size() != n : s.indices.rank() != 2 || s.indices.extents()[0] != n || s.indices.extents()[1] != rank)
+    refuse("indices have extents (NNZ) or (NNZ,rank)");
+  const auto* index = static_cast<const int64_t*>(s.indices.data());
+  int64_t before = -1;
+  for (int64_t k = 0; k < n; ++k) {
+    int64_t offset = 0;
+    if (linear) {
+      offset = index[k];
+      if (offset < 0 || offset >= count) refuse(concat("index ", offset, " outside of ", to_string(s.extents)));
+    } else {
+      for (int a = 0; a < rank; ++a) {
+        const int64_t i = index[k * rank + a];
+        if (i < 0 || i >= s.extents[a]) refuse(concat("index ", i, " outside of axis ", a, " of ", to_string(s.extents)));
+        offset = offset * s.extents[a] + i;
+      }
+    }
+    if (offset <= before) refuse("indices are not ascending");
+    before = offset;
+  }
+  return s;
+}
+
+AnyTensor densify(const SparseTensor& s) {
+  AnyTensor dense = AnyTensor::uninitialized(s.values.dtype(), s.extents);
+  if (s.values.dtype() != DType::string && dense.bytes() > 0) std::memset(dense.data(), 0, static_cast<std::size_t>(dense.bytes()));
+  const auto* index = static_cast<const int64_t*>(s.indices.data());
+  const int rank = s.extents.size();
+  visit_dtype(s.values.dtype(), [&]<class T>() {
+    const auto in = s.values.view().as<T>();
+    const auto out = dense.out().as<T>();
+    for (int64_t k = 0; k < in.size(); ++k) {
+      int64_t offset = 0;
+      if (s.indices.rank() == 1) offset = index[k];
+      else
+        for (int a = 0; a < rank; ++a) offset = offset * s.extents[a] + index[k * rank + a];
+      out[offset] = static_cast<T>(in[k]);
+    }
+  });
+  return dense;
+}
+
+void write_tensor(const AnyTensor& tensor, onnx::TensorProto& t) {
+  t.set_data_type(static_cast<int32_t>(tensor.dtype()));
+  for (int64_t e : tensor.extents()) t.add_dims(e);
+  if (tensor.dtype() == DType::string) {
+    for (int64_t k = 0; k < tensor.size(); ++k) t.add_string_data(static_cast<const std::string*>(tensor.data())[k]);
+  } else {
+    t.set_raw_data(tensor.data(), static_cast<std::size_t>(tensor.bytes()));
+  }
+}
+
+namespace {
+DType known(int32_t number) {
+  const DType d = dtype_from_onnx(number);
+  if (d == DType::undefined) throw Error(ErrorCode::not_supported, {}, concat("element type ", number));
+  return d;
+}
+}  // namespace
+
+Type read_type(const onnx::TypeProto& t) {
+  switch (t.value_case()) {
+    case onnx::TypeProto::kTensorType:
+      // Without an element type the value may be a tensor of any.
+      if (t.tensor_type().elem_type() == 0) return Type(Kind::unknown, DType::undefined);
+      return known(t.tensor_type().elem_type());
+    case onnx::TypeProto::kSparseTensorType: return {Kind::sparse_tensor, known(t.sparse_tensor_type().elem_type())};
+    case onnx::TypeProto::kSequenceType: {
+      const Type e = read_type(t.sequence_type().elem_type());
+      if (e.kind == Kind::tensor) return {Kind::sequence, e.element};
+      if (e.kind == Kind::map) return {Kind::sequence_map, e.element, e.key};
+      if (e.kind == Kind::unknown) return e;
+      throw Error(ErrorCode::not_supported, {}, concat("a sequence of ", to_string(e)));
+    }
+    case onnx::TypeProto::kOptionalType: {
+      const Type e = read_type(t.optional_type().elem_type());
+      if (e.kind == Kind::tensor) return {Kind::optional, e.element};
+      if (e.kind == Kind::sequence) return {Kind::optional_sequence, e.element};
+      if (e.kind == Kind::unknown) return e;
+      throw Error(ErrorCode::not_supported, {}, concat("an optional of ", to_string(e)));
+    }
+    case onnx::TypeProto::kMapType: {
+      const Type v = read_type(t.map_type().value_type());
+      if (v.kind != Kind::tensor) throw Error(ErrorCode::not_supported, {}, concat("a map to ", to_string(v)));
+      return {Kind::map, v.element, known(t.map_type().key_type())};
+    }
+    case onnx::TypeProto::kOpaqueType:
+      throw Error(ErrorCode::not_supported, {},
+                  concat("opaque type '", t.opaque_type().domain(), ".", t.opaque_type().name(), "'"));
+    case onnx::TypeProto::VALUE_NOT_SET: break;
+  }
+  return Type(Kind::unknown, DType::undefined);
+}
+
+}  // namespace tenon::loader
