@@ -1,0 +1,51 @@
+// The commands of the `tenon` tool and what they share.
+#pragma once
+
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tenon/loader.hpp"
+
+namespace tenon::tool {
+
+/// A command line that cannot be understood: usage on stderr, exit code 2.
+struct UsageError {
+  std::string message;
+};
+
+/// The words of a command line, taken one by one.
+class Arguments {
+ public:
+  Arguments(int argc, char** argv) : words_(argv, argv + argc) {}
+  bool empty() const { return next_ == words_.size(); }
+  std::string take() { return words_[next_++]; }
+  /// The word after an option.
+  std::string value(std::string_view option) {
+    if (empty()) throw UsageError{concat("option ", option, " needs a value")};
+    return take();
+  }
+  int64_t integer(std::string_view option, int64_t least, int64_t most);
+
+ private:
+  std::vector<std::string> words_;
+  std::size_t next_ = 0;
+};
+
+int run(Arguments arguments);
+int test(Arguments arguments);
+int info(Arguments arguments);
+int bench(Arguments arguments);
+int ops(Arguments arguments);
+
+/// "1x3x224x224"; "" is a scalar.
+Extents parse_extents(std::string_view text);
+/// Numbers that are the same in every run: floats in [0, 1), integers in [0, 10), bools, strings of digits.
+Value random_value(Type type, const Extents& extents, uint64_t seed);
+/// The extents of an input with unknown ones set to 1.
+Extents default_extents(const Dims& dims);
+/// "x: tensor(float) (batch,3,224,224)"
+std::string describe(const Graph& graph, const std::string& name, ValueId value);
+
+}  // namespace tenon::tool

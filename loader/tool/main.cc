@@ -1,0 +1,77 @@
+// `tenon`: runs, tests, describes and times models.
+#include <charconv>
+#include <exception>
+
+#include "loader/tool/command.hpp"
+
+namespace tenon::tool {
+namespace {
+
+constexpr std::string_view usage = R"(usage: tenon COMMAND …
+
+  run MODEL [--input NAME=FILE.npy|FILE.pb|random:1x3x224x224]… [--output DIR] [--threads N] [--profile TRACE.json]
+      runs a model once and prints its outputs; inputs that are not named are random
+  test DIR… [--threads N]
+      runs cases in the layout of ONNX's backend tests, below every DIR
+  info MODEL
+      inputs, outputs, operators, parameters, memory plan
+  bench MODEL [--threads N] [--iters N] [--shape NAME=1x3x224x224]…
+      times runs on random inputs; the last line is a JSON object
+  ops
+      the operators that models may use: versions and types
+)";
+
+}  // namespace
+
+int64_t Arguments::integer(std::string_view option, int64_t least, int64_t most) {
+  const std::string text = value(option);
+  int64_t n = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), n);
+  if (code != std::errc() || end != text.data() + text.size() || n < least || n > most)
+    throw UsageError{concat("option ", option, " takes a number from ", least, " to ", most)};
+  return n;
+}
+
+Extents parse_extents(std::string_view text) {
+  Extents e;
+  while (!text.empty()) {
+    int64_t n = 0;
+    const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), n);
+    if (code != std::errc() || n < 0 || e.size() == max_rank) throw UsageError{concat("'", text, "' is not a shape such as 1x3x224x224")};
+    e.push_back(n);
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    if (text.empty()) break;
+    if (text.front() != 'x' || text.size() == 1) throw UsageError{concat("'", text, "' is not a shape such as 1x3x224x224")};
+    text.remove_prefix(1);
+  }
+  return e;
+}
+
+}  // namespace tenon::tool
+
+int main(int argc, char** argv) {
+  using namespace tenon;
+  using namespace tenon::tool;
+  constexpr struct {
+    std::string_view name;
+    int (*run)(Arguments);
+  } commands[] = {{"run", tool::run}, {"test", tool::test}, {"info", tool::info}, {"bench", tool::bench}, {"ops", tool::ops}};
+  try {
+    Arguments arguments(argc - 1, argv + 1);
+    if (arguments.empty()) throw UsageError{"a command is missing"};
+    const std::string command = arguments.take();
+    if (command == "--help" || command == "-h") {
+      std::fwrite(usage.data(), 1, usage.size(), stdout);
+      return 0;
+    }
+    for (const auto& c : commands)
+      if (c.name == command) return c.run(arguments);
+    throw UsageError{concat("there is no command '", command, "'")};
+  } catch (const UsageError& e) {
+    std::fprintf(stderr, "tenon: %s\n%.*s", e.message.c_str(), static_cast<int>(usage.size()), usage.data());
+    return 2;
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "tenon: %s\n", e.what());
+    return 1;
+  }
+}
