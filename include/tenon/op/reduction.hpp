@@ -16,7 +16,8 @@ inline constexpr TypeVar extremum_types_1{"T",
                                            {12, types::wide_numeric | types::int8 | types::uint8},
                                            {13, types::wide_numeric_bf16 | types::int8 | types::uint8}}};
 
-/// A bit for each axis that is reduced. No axes stand for all of them, or with `noop` for none. Axes are valid.
+/// A bit for each axis that is reduced. No axes stand for all of them, or with `noop` for none. Axes are
+/// valid.
 constexpr uint32_t reduced_axes(std::span<const int64_t> axes, int rank, bool noop = false) {
   if (axes.empty()) return noop ? 0u : (1u << rank) - 1;
   uint32_t mask = 0;
@@ -27,10 +28,11 @@ constexpr uint32_t reduced_axes(std::span<const int64_t> axes, int rank, bool no
 /// What infer_reduction folds known elements of the input with, where there is nothing to fold with.
 struct NoFold {};
 
-/// The extents of the result for axes that an attribute gives. `fold(so_far, element)` carries shape arithmetic through
-/// the reduction of a short vector; so_far is unknown before the first element.
+/// The extents of the result for axes that an attribute gives. `fold(so_far, element)` carries shape
+/// arithmetic through the reduction of a short vector; so_far is unknown before the first element.
 template <class Fold = NoFold>
-constexpr void infer_reduction(Infer& i, std::span<const int64_t> axes, bool keepdims, bool noop = false, Fold fold = {}) {
+constexpr void infer_reduction(Infer& i, std::span<const int64_t> axes, bool keepdims, bool noop = false,
+                               Fold fold = {}) {
   const Dims& x = i.dims(0);
   if (!x.ranked()) return;
   i.axes(axes, x.rank());
@@ -58,7 +60,8 @@ constexpr void infer_reduction_of_input(Infer& i, bool keepdims, bool noop, Fold
   const Dims &x = i.dims(0), &a = i.dims(1);
   Ints axes;
   if (a.ranked() && a.rank() != 1) return i.fail("axes has rank ", a.rank(), ", not 1");
-  if (!i.has(1) || (a.ranked() && a[0].is(0)) || i.ints(1, axes)) return infer_reduction(i, axes, keepdims, noop, fold);
+  if (!i.has(1) || (a.ranked() && a[0].is(0)) || i.ints(1, axes))
+    return infer_reduction(i, axes, keepdims, noop, fold);
   if (i.failed() || !x.ranked()) return;
   if (keepdims) return i.out(0, Dims::of_rank(x.rank()));
   if (!a.ranked() || !a[0].known()) return;
@@ -76,7 +79,8 @@ void reduce(TensorView<const T> x, uint32_t mask, TensorView<T> y) {
     if (x.empty() && (mask >> k & 1)) extents[k] = 0;
   const kernels::ReducePlan plan = kernels::reduce_plan(extents, mask);
   if constexpr (std::is_same_v<T, bool>)
-    kernels::reduce<F>(reinterpret_cast<const uint8_t*>(x.data()), reinterpret_cast<uint8_t*>(y.data()), plan);
+    kernels::reduce<F>(reinterpret_cast<const uint8_t*>(x.data()), reinterpret_cast<uint8_t*>(y.data()),
+                       plan);
   else kernels::reduce<F>(x.data(), y.data(), plan);
 }
 
@@ -101,7 +105,8 @@ constexpr void infer_arg_reduction(Infer& i, int64_t axis, bool keepdims) {
 template <class T>
 void arg_reduce(bool greatest, TensorView<const T> x, int64_t axis, bool last_index, TensorView<int64_t> y) {
   if (y.empty()) return;
-  const auto [outer, extent, inner] = split_at(x.extents(), static_cast<int>(axis < 0 ? axis + x.rank() : axis));
+  const auto [outer, extent, inner] =
+      split_at(x.extents(), static_cast<int>(axis < 0 ? axis + x.rank() : axis));
   kernels::arg_reduce(greatest, last_index, x.data(), y.data(), outer, extent, inner);
 }
 

@@ -5,8 +5,8 @@
 
 namespace tenon::op {
 
-/// The index along `axis` of the greatest element: the first of equals, or the last with select_last_index. NaN counts
-/// as greater than all else.
+/// The index along `axis` of the greatest element: the first of equals, or the last with select_last_index.
+/// NaN counts as greater than all else.
 struct ArgMax {
   int64_t axis = 0;
   int64_t keepdims = 1;

@@ -5,8 +5,8 @@
 
 namespace tenon::op {
 
-/// The greatest element over `axes`: all of them when there are none, unless noop_with_empty_axes. NaN where an element is;
-/// of nothing, the least value of the type (floats: -infinity).
+/// The greatest element over `axes`: all of them when there are none, unless noop_with_empty_axes. NaN where
+/// an element is; of nothing, the least value of the type (floats: -infinity).
 struct ReduceMax {
   int64_t keepdims = 1;
   int64_t noop_with_empty_axes = 0;
@@ -39,11 +39,10 @@ struct ReduceMax_1 {
                              .inputs = {{"data", "T"}},
                              .outputs = {{"reduced", "T"}},
                              .types = {extremum_types_1}};
-  static constexpr std::tuple attributes{attr("axes", &ReduceMax_1::axes), attr("keepdims", &ReduceMax_1::keepdims)};
+  static constexpr std::tuple attributes{attr("axes", &ReduceMax_1::axes),
+                                         attr("keepdims", &ReduceMax_1::keepdims)};
 
-  constexpr void infer(Infer& i) const {
-    infer_reduction(i, axes, keepdims != 0);
-  }
+  constexpr void infer(Infer& i) const { infer_reduction(i, axes, keepdims != 0); }
   template <class T>
   void compute(TensorView<const T> x, TensorView<T> y) const {
     reduce<kernels::ReduceOp::max>(x, axes, false, y);

@@ -5,8 +5,8 @@
 
 namespace tenon::op {
 
-/// Means over `axes`: all of them when there are none, unless noop_with_empty_axes. Those of integers are truncated; that of
-/// nothing is NaN, for integers 0.
+/// Means over `axes`: all of them when there are none, unless noop_with_empty_axes. Those of integers are
+/// truncated; that of nothing is NaN, for integers 0.
 struct ReduceMean {
   int64_t keepdims = 1;
   int64_t noop_with_empty_axes = 0;
@@ -39,11 +39,10 @@ struct ReduceMean_1 {
                              .inputs = {{"data", "T"}},
                              .outputs = {{"reduced", "T"}},
                              .types = {{"T", {{1, types::wide_numeric}, {13, types::wide_numeric_bf16}}}}};
-  static constexpr std::tuple attributes{attr("axes", &ReduceMean_1::axes), attr("keepdims", &ReduceMean_1::keepdims)};
+  static constexpr std::tuple attributes{attr("axes", &ReduceMean_1::axes),
+                                         attr("keepdims", &ReduceMean_1::keepdims)};
 
-  constexpr void infer(Infer& i) const {
-    infer_reduction(i, axes, keepdims != 0);
-  }
+  constexpr void infer(Infer& i) const { infer_reduction(i, axes, keepdims != 0); }
   template <class T>
   void compute(TensorView<const T> x, TensorView<T> y) const {
     reduce<kernels::ReduceOp::mean>(x, axes, false, y);

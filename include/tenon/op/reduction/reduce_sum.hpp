@@ -38,7 +38,8 @@ struct ReduceSum_1 {
                              .inputs = {{"data", "T"}},
                              .outputs = {{"reduced", "T"}},
                              .types = {{"T", types::wide_numeric}}};
-  static constexpr std::tuple attributes{attr("axes", &ReduceSum_1::axes), attr("keepdims", &ReduceSum_1::keepdims)};
+  static constexpr std::tuple attributes{attr("axes", &ReduceSum_1::axes),
+                                         attr("keepdims", &ReduceSum_1::keepdims)};
 
   constexpr void infer(Infer& i) const {
     infer_reduction(i, axes, keepdims != 0, false, [](Dim a, Dim b) { return a + b; });

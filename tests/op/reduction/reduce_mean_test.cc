@@ -1,0 +1,54 @@
+#include "tenon/op/reduction/reduce_mean.hpp"
+
+#include "tests/op/check.hpp"
+
+namespace tenon {
+using namespace test;
+
+TEST_CASE("ReduceMean: cases") {
+  const Value x = t<float>({2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8});
+  const float nan = std::nanf("");
+  struct Row {
+    op::ReduceMean op;
+    std::vector<Value> in;
+    Value out;
+  } rows[] = {
+      {{}, {x, t<int64_t>({1}, {1})}, t<float>({2, 1, 2}, {2, 3, 6, 7})},
+      {{.keepdims = 0}, {x, t<int64_t>({2}, {-1, 0})}, t<float>({2}, {3.5f, 5.5f})},
+      {{.keepdims = 0}, {x}, t<float>({}, {4.5f})},
+      {{.noop_with_empty_axes = 1}, {x}, x},
+      {{}, {t<float>({}, {3})}, t<float>({}, {3})},
+      {{}, {t<float>({2, 0}, {}), t<int64_t>({1}, {1})}, t<float>({2, 1}, {nan, nan})},
+      {{}, {t<int32_t>({0}, {})}, t<int32_t>({1}, {0})},
+      {{}, {t<float>({0, 2}, {}), t<int64_t>({1}, {1})}, t<float>({0, 1}, {})},
+      {{}, {t<float>({2}, {nan, 1})}, t<float>({1}, {nan})},
+      {{}, {t<int32_t>({2}, {-3, 0})}, t<int32_t>({1}, {-1})},
+      {{}, {t<uint64_t>({2}, {5, 2})}, t<uint64_t>({1}, {3})},
+      {{}, {t<double>({2}, {1, 2})}, t<double>({1}, {1.5})},
+      {{}, {cast<float16>({2}, {60000, 60002})}, cast<float16>({1}, {60000})},
+      {{}, {cast<bfloat16>({4}, {1, 2, 3, 4})}, cast<bfloat16>({1}, {2.5})},
+  };
+  for (const Row& row : rows) check(row.op, row.in, {row.out});
+}
+
+TEST_CASE("ReduceMean: versions 1 to 13 have the axes as an attribute") {
+  const Value x = t<float>({2, 2}, {1, 2, 3, 4});
+  for (int version : {1, 11, 13}) {
+    check(op::ReduceMean_1{.axes = {1}}, {x}, {t<float>({2, 1}, {1.5f, 3.5f})}, 0, 0, version);
+    check(op::ReduceMean_1{.axes = {-2}, .keepdims = 0}, {x}, {t<float>({2}, {2, 3})}, 0, 0, version);
+    check(op::ReduceMean_1{.keepdims = 0}, {x}, {t<float>({}, {2.5f})}, 0, 0, version);
+  }
+  check(op::ReduceMean_1{}, {cast<bfloat16>({2}, {1, 2})}, {cast<bfloat16>({1}, {1.5})});
+  check_fails(op::ReduceMean_1{}, {cast<bfloat16>({1}, {1})}, "input data cannot be tensor(bfloat16)", 1, 11);
+  check_fails(op::ReduceMean_1{.axes = {-3}}, {x}, "axis -3 outside of [-2, 1]");
+}
+
+TEST_CASE("ReduceMean: typed, and extents that are not known yet") {
+  Tensor<float, Shape<2, 4>> x{{1, 2, 3, 4}, {5, 6, 7, 8}};
+  const auto y = apply<op::ReduceMean{}>(x, constant<int64_t, 1>);
+  static_assert(std::is_same_v<decltype(y), const Tensor<float, Shape<2, 1>>>);
+  CHECK(y(1, 0) == 6.5f);
+  const auto n = Dim::symbol(3);
+  CHECK(infer(op::ReduceMean_1{.axes = {-1}}, {info(DType::float32, {n, 3})})[0].dims == Dims{n, 1});
+}
+}  // namespace tenon
