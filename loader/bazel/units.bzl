@@ -30,6 +30,8 @@ kernel_units = rule(
 def _header_units(ctx):
     units = []
     for header in ctx.files.headers:
+        if _include(header).split("/")[1] in ctx.attr.skip:
+            continue
         unit = ctx.actions.declare_file("%s/%s.cc" % (ctx.label.name, _name(header)))
         ctx.actions.write(unit, "#include \"%s\"\n" % _include(header))
         units.append(unit)
@@ -37,8 +39,11 @@ def _header_units(ctx):
 
 header_units = rule(
     implementation = _header_units,
-    doc = "For each header, a unit that includes it and nothing else.",
-    attrs = {"headers": attr.label_list(allow_files = True)},
+    doc = "For each header that is not in one of the `skip` folders, a unit that includes it and nothing else.",
+    attrs = {
+        "headers": attr.label_list(allow_files = True),
+        "skip": attr.string_list(),
+    },
 )
 
 def _operator_units(ctx):
