@@ -1,0 +1,94 @@
+// DequantizeLinear: y = (x - x_zero_point) * x_scale.   onnx.ai/onnx/operators/onnx__DequantizeLinear.html
+#pragma once
+
+#include "tenon/op/quantization.hpp"
+
+namespace tenon::op {
+
+namespace detail {
+inline void dequantize_linear(AnyView x, AnyView scale, AnyView zero, AnyOut y, int64_t axis, int64_t block_size) {
+  kernels::dequantize({.grid = quant_grid(x, scale, axis, block_size),
+                       .x_type = x.dtype(),
+                       .x = x.data(),
+                       .zero = zero ? zero.data() : nullptr,
+                       .scale_type = scale.dtype(),
+                       .scale = scale.data(),
+                       .y_type = y.dtype(),
+                       .y = y.data()});
+}
+}  // namespace detail
+
+/// Computed as float. One scale for the tensor, for each index of `axis`, or for each `block_size` elements along it. y
+/// has the type `output_dtype`, by default that of x_scale.
+struct DequantizeLinear {
+  int64_t axis = 1;
+  int64_t block_size = 0;
+  int64_t output_dtype = 0;
+
+  static constexpr TypeSet reals = types::float16 | types::float32 | types::bfloat16;
+  static constexpr Spec spec{.name = "DequantizeLinear",
+                             .since = {23, 24, 25},
+                             .inputs = {{"x", "T1"}, {"x_scale", "T2"}, {"x_zero_point", "T1", optional}},
+                             .outputs = {{"y", "T3"}},
+                             .types = {{"T1", {{23, quantized_23 | types::int32}, {25, quantized_25 | types::int32}}},
+                                       {"T2", {{23, reals}, {24, reals | types::float8e8m0}}},
+                                       {"T3", reals}}};
+  static constexpr std::tuple attributes{attr("axis", &DequantizeLinear::axis),
+                                         attr("block_size", &DequantizeLinear::block_size),
+                                         attr("output_dtype", &DequantizeLinear::output_dtype)};
+
+  constexpr void infer(Infer& i) const {
+    infer_quantization(i, axis, block_size);
+    if (output_dtype == 0 && i.in(1).type.kind != Kind::tensor) return;
+    const DType y = output_dtype == 0 ? i.dtype(1) : dtype_from_onnx(output_dtype);
+    if (!reals.contains(y))
+      return output_dtype == 0 ? i.fail("x_scale is ", y, ", which y cannot be: output_dtype is needed")
+                               : i.fail("output_dtype ", output_dtype, " is not float, float16 or bfloat16");
+    i.out(0).type = y;
+  }
+  void compute(AnyView x, AnyView x_scale, AnyView x_zero_point, AnyOut y) const {
+    detail::dequantize_linear(x, x_scale, x_zero_point, y, axis, block_size);
+  }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+};
+
+/// y has the type of the scales.
+struct DequantizeLinear_19 {
+  int64_t axis = 1;
+  int64_t block_size = 0;
+
+  static constexpr Spec spec{.name = "DequantizeLinear",
+                             .since = {19, 21},
+                             .inputs = {{"x", "T1"}, {"x_scale", "T2"}, {"x_zero_point", "T1", optional}},
+                             .outputs = {{"y", "T2"}},
+                             .types = {{"T1", {{19, quantized_19 | types::int32}, {21, quantized_21 | types::int32}}},
+                                       {"T2", DequantizeLinear::reals}}};
+  static constexpr std::tuple attributes{attr("axis", &DequantizeLinear_19::axis),
+                                         attr("block_size", &DequantizeLinear_19::block_size).since(21)};
+
+  constexpr void infer(Infer& i) const { infer_quantization(i, axis, block_size); }
+  void compute(AnyView x, AnyView x_scale, AnyView x_zero_point, AnyOut y) const {
+    detail::dequantize_linear(x, x_scale, x_zero_point, y, axis, block_size);
+  }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+};
+
+/// Scales and y are float; one scale for the tensor or, since 13, for each index of an axis.
+struct DequantizeLinear_10 {
+  int64_t axis = 1;
+
+  static constexpr Spec spec{.name = "DequantizeLinear",
+                             .since = {10, 13},
+                             .inputs = {{"x", "T"}, {"x_scale", "tensor(float)"}, {"x_zero_point", "T", optional}},
+                             .outputs = {{"y", "tensor(float)"}},
+                             .types = {{"T", quantized_8 | types::int32}}};
+  static constexpr std::tuple attributes{attr("axis", &DequantizeLinear_10::axis).since(13)};
+
+  constexpr void infer(Infer& i) const { infer_quantization(i, axis, 0); }
+  void compute(AnyView x, TensorView<const float> x_scale, AnyView x_zero_point, TensorView<float> y) const {
+    detail::dequantize_linear(x, x_scale, x_zero_point, y, axis, 0);
+  }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+};
+
+}  // namespace tenon::op

@@ -1,0 +1,49 @@
+#include "tenon/op/quantization/dynamic_quantize_linear.hpp"
+
+#include "tests/op/check.hpp"
+
+namespace tenon {
+using namespace test;
+
+TEST_CASE("DynamicQuantizeLinear: cases") {
+  const float nan = std::nanf(""), inf = INFINITY;
+  struct Row {
+    Value x, y;
+    float scale;
+    uint8_t zero;
+  } rows[] = {
+      {t<float>({6}, {0, 2, -3, -2.5f, 1.34f, 0.5f}), t<uint8_t>({6}, {153, 255, 0, 26, 221, 179}), 5.0f / 255, 153},
+      {t<float>({3}, {-1, -2.1f, -1.3f}), t<uint8_t>({3}, {134, 0, 97}), 2.1f / 255, 255},
+      {t<float>({2, 2}, {1, 2.1f, 1.3f, 2.5f}), t<uint8_t>({2, 2}, {102, 214, 133, 255}), 2.5f / 255, 0},
+      {t<float>({3}, {0, 0, -0.0f}), t<uint8_t>({3}, {0, 0, 0}), 1, 0},
+      {t<float>({}, {255}), t<uint8_t>({}, {255}), 1, 0},
+      {t<float>({0, 2}, {}), t<uint8_t>({0, 2}, {}), 1, 0},
+      {t<float>({2}, {inf, 1}), t<uint8_t>({2}, {0, 0}), inf, 0},
+      {t<float>({2}, {nan, 1}), t<uint8_t>({2}, {0, 0}), nan, 0},
+  };
+  for (const Row& row : rows)
+    check(op::DynamicQuantizeLinear{}, {row.x}, {row.y, t<float>({}, {row.scale}), t<uint8_t>({}, {row.zero})});
+}
+
+TEST_CASE("DynamicQuantizeLinear: a long tensor, symbols, typed") {
+  Tensor<float> x(Extents{1000});
+  for (int64_t k = 0; k < 1000; ++k) x[k] = static_cast<float>(k - 500) / 100;
+  const std::vector<Value> out = run(op::DynamicQuantizeLinear{}, {x}, 3);
+  const float scale = out[1].view<float>()[0];
+  const int zero = out[2].view<uint8_t>()[0];
+  for (int64_t k = 0; k < 1000; ++k) {
+    const float back = static_cast<float>(out[0].view<uint8_t>()[k] - zero) * scale;
+    CHECK(std::abs(back - x[k]) <= 0.51f * scale);
+  }
+  const auto n = Dim::symbol(1);
+  const auto infos = infer(op::DynamicQuantizeLinear{}, {info(DType::float32, {n})}, 3);
+  CHECK(infos[0].dims == Dims{n});
+  CHECK(infos[1].dims == Dims::of_rank(0));
+  CHECK(infos[2].type == Type(DType::uint8));
+  const auto [y, s, z] = op::DynamicQuantizeLinear{}(Tensor<float, Shape<2>>{0, 255});
+  CHECK(y(1) == 255);
+  CHECK(s.item() == 1);
+  CHECK(z.item() == 0);
+  check_fails(op::DynamicQuantizeLinear{}, {t<double>({1}, {1})}, "x cannot be tensor(double)");
+}
+}  // namespace tenon
