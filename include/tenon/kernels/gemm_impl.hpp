@@ -84,20 +84,24 @@ struct Finish {
   }
 };
 
-/// How a tile ends, for a block of K.
+/// How a tile ends: raw == nullptr: sums + add + row_bias, bounded, go to C; else sums go to `raw` as they
+/// are.
 template <class Out>
 struct TileEnd {
-  bool add_to_c;
+  Out* c;
+  int64_t c_row;
+  const Out* add;  ///< with rows add_row apart, or nullptr
+  int64_t add_row;
+  const Out* row_bias;  ///< or nullptr
   bool bounded;
   Out lo, hi;
+  Out* raw;
 };
 
-/// C (R, NV vectors) = or += A panel * B panel over `depth` cells. With `raw`, sums go there instead, as they
-/// are.
+/// Sums of R rows, NV vectors: A panel * B panel over `depth` cells.
 template <class Ops, class Arch, int R, int NV>
 void compute_tile(int64_t depth, const typename Ops::Cell* a, const typename Ops::Cell* b, int64_t b_step,
-                  typename Ops::Out* c, int64_t c_row, const typename Ops::Out* row_bias,
-                  const TileEnd<typename Ops::Out>& end, typename Ops::Out* raw) {
+                  const TileEnd<typename Ops::Out>& end) {
   using Cell = typename Ops::Cell;
   using V = batch<Cell, Arch>;
   constexpr int L = lanes<Cell, Arch>;
@@ -120,24 +124,25 @@ void compute_tile(int64_t depth, const typename Ops::Cell* a, const typename Ops
     a += a_step;
     b += b_step;
   }
-  if (raw != nullptr) {
+  if (end.raw != nullptr) {
 #pragma GCC unroll 32
     for (int r = 0; r < R; ++r)
 #pragma GCC unroll 4
-      for (int v = 0; v < NV; ++v) simd::storeu(raw + (r * NV + v) * L, sum[r][v]);
+      for (int v = 0; v < NV; ++v) simd::storeu(end.raw + (r * NV + v) * L, sum[r][v]);
     return;
   }
-  if (end.add_to_c) {
+  if (end.add != nullptr) {
 #pragma GCC unroll 32
     for (int r = 0; r < R; ++r)
 #pragma GCC unroll 4
-      for (int v = 0; v < NV; ++v) sum[r][v] = simd::loadu<Arch>(c + r * c_row + v * L) + sum[r][v];
+      for (int v = 0; v < NV; ++v)
+        sum[r][v] = simd::loadu<Arch>(end.add + r * end.add_row + v * L) + sum[r][v];
   }
-  if (row_bias != nullptr) {
+  if (end.row_bias != nullptr) {
 #pragma GCC unroll 32
     for (int r = 0; r < R; ++r)
 #pragma GCC unroll 4
-      for (int v = 0; v < NV; ++v) sum[r][v] = sum[r][v] + V(row_bias[r]);
+      for (int v = 0; v < NV; ++v) sum[r][v] = sum[r][v] + V(end.row_bias[r]);
   }
   if constexpr (std::is_floating_point_v<Cell>) {
     if (end.bounded) {
@@ -151,13 +156,12 @@ void compute_tile(int64_t depth, const typename Ops::Cell* a, const typename Ops
 #pragma GCC unroll 32
   for (int r = 0; r < R; ++r)
 #pragma GCC unroll 4
-    for (int v = 0; v < NV; ++v) simd::storeu(c + r * c_row + v * L, sum[r][v]);
+    for (int v = 0; v < NV; ++v) simd::storeu(end.c + r * end.c_row + v * L, sum[r][v]);
 }
 
 template <class Ops>
 using TileFunction = void (*)(int64_t, const typename Ops::Cell*, const typename Ops::Cell*, int64_t,
-                              typename Ops::Out*, int64_t, const typename Ops::Out*,
-                              const TileEnd<typename Ops::Out>&, typename Ops::Out*);
+                              const TileEnd<typename Ops::Out>&);
 
 /// compute_tile for every count of rows and vectors: entry (rows - 1) * vectors + (vectors - 1).
 template <class Ops, class Arch>
@@ -309,21 +313,31 @@ void compute_block(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1, i
   constexpr int L = lanes<Cell, Arch>;
   const bool first = p0 == 0, last = p0 + depth == q.depth;
   const Finish<Out>& f = q.finish;
-  const TileEnd<Out> end{!first, last && f.bounded(), f.lo, f.hi};
-  const bool direct = f.alpha == Out{1} && !(first && f.d != nullptr) && !(last && f.col_bias != nullptr);
+  const bool plain_d = f.d == nullptr || (f.beta == Out{1} && f.d_col == 1);
+  const bool direct = f.alpha == Out{1} && (!first || plain_d) && !(last && f.col_bias != nullptr);
+  const Out* add = first ? f.d : q.c;
   alignas(64) Out raw[S::rows * S::cols];
+  TileEnd<Out> end{};
+  end.c_row = q.c_row;
+  end.add_row = first ? f.d_row : q.c_row;
+  end.bounded = last && f.bounded();
+  end.lo = f.lo;
+  end.hi = f.hi;
   for (int64_t j = j0; j < j1; j += S::cols) {
     const int64_t cols = std::min<int64_t>(S::cols, j1 - j);
     const int vectors = static_cast<int>((cols + L - 1) / L);
     const Cell* b_panel = plain_b ? b + (j - j0) : b + (j - j0) * depth;
     const int64_t b_step = plain_b ? q.plain_b_row : S::cols;
     const bool spill = !direct || cols != vectors * L;
+    end.raw = spill ? raw : nullptr;
     for (int64_t i = i0; i < i1; i += S::rows) {
       const int64_t rows = std::min<int64_t>(S::rows, i1 - i);
       const auto tile =
           tile_functions<Ops, Arch>[static_cast<std::size_t>((rows - 1) * S::vectors + vectors - 1)];
-      tile(depth, a + (i - i0) * depth, b_panel, b_step, q.c + i * q.c_row + j, q.c_row,
-           last && f.row_bias != nullptr ? f.row_bias + i : nullptr, end, spill ? raw : nullptr);
+      end.c = q.c + i * q.c_row + j;
+      end.add = add == nullptr ? nullptr : add + i * end.add_row + j;
+      end.row_bias = last && f.row_bias != nullptr ? f.row_bias + i : nullptr;
+      tile(depth, a + (i - i0) * depth, b_panel, b_step, end);
       if (spill) finish_sums<Arch>(raw, vectors * L, rows, cols, i, j, f, first, last, q.c, q.c_row);
     }
   }

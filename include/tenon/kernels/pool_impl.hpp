@@ -15,6 +15,7 @@
 namespace tenon::kernels::pool_detail {
 
 using window_detail::Axis;
+using window_detail::fits_padded;
 using window_detail::max_rank;
 using window_detail::PaddedPlane;
 using window_detail::step;
@@ -69,15 +70,6 @@ template <class Arch, class F>
 void for_planes(int64_t planes, int64_t work, F body) {
   const int64_t grain = std::max<int64_t>((int64_t{1} << 16) / std::max<int64_t>(work, 1), 1);
   parallel_for(planes, grain, body);
-}
-
-/// Whether a padded copy of a plane is in proportion to its input and output.
-template <class Arch, class T>
-bool fits_padded(const Window<Arch>& w) {
-  const int64_t limit = 4 * (w.in_cells() + w.out_cells()) + 4096;
-  __int128 kernel = 1;
-  for (int d = 0; d < w.rank; ++d) kernel *= w.axis[d].kernel;
-  return kernel <= limit && PaddedPlane<T, Arch>::size(w, limit) <= limit;
 }
 
 /// All outputs by vectors: join(vector, vector) over each window, done(vector, of_row(outer coordinates), o)
@@ -164,7 +156,7 @@ void max_pool_impl(const PoolArgs<T>& g) {
   const int64_t in = w.in_cells();
   if (g.planes <= 0 || w.out_cells() <= 0) return;
   if constexpr (std::is_arithmetic_v<T>) {
-    if (g.indices == nullptr && fits_padded<Arch, T>(w)) {
+    if (g.indices == nullptr && fits_padded<T>(w)) {
       // NaN is the neutral element of a maximum that prefers numbers.
       constexpr T neutral =
           std::is_integral_v<T> ? std::numeric_limits<T>::lowest() : std::numeric_limits<T>::quiet_NaN();
@@ -209,7 +201,7 @@ void average_pool_impl(const PoolArgs<T>& g) {
     return std::max<int64_t>(part.last - part.first, 0);
   };
   if constexpr (std::is_floating_point_v<T>) {
-    if (fits_padded<Arch, T>(w)) {
+    if (fits_padded<T>(w)) {
       using V = simd::batch<T, Arch>;
       constexpr int L = simd::lanes<T, Arch>;
       Scratch<Arch> scratch;

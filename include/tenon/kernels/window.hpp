@@ -169,4 +169,13 @@ class PaddedPlane {
   int64_t stride_[max_rank];
 };
 
+/// Whether a padded copy of a channel is in proportion to its input and output.
+template <class T, class Arch>
+bool fits_padded(const Window<Arch>& w) {
+  const int64_t limit = 4 * (w.in_cells() + w.out_cells()) + 4096;
+  __int128 kernel = 1;
+  for (int d = 0; d < w.rank; ++d) kernel *= w.axis[d].kernel;
+  return kernel <= limit && PaddedPlane<T, Arch>::size(w, limit) <= limit;
+}
+
 }  // namespace tenon::kernels::window_detail

@@ -1,0 +1,526 @@
+// Convolutions: bodies.
+//
+// A convolution is the product of weights (Cout / groups, Cin / groups * kernel cells) and a matrix of
+// windows (Cin / groups * kernel cells, output cells) that never exists as a whole: panels of it are gathered
+// from the input as the product comes to them.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <type_traits>
+
+#include "tenon/base/parallel.hpp"
+#include "tenon/base/scratch.hpp"
+#include "tenon/kernels/conv.hpp"
+#include "tenon/kernels/gemm_impl.hpp"
+#include "tenon/kernels/window.hpp"
+#include "tenon/simd/batch.hpp"
+
+namespace tenon::kernels::conv_detail {
+
+using gemm_detail::Finish;
+using gemm_detail::pack_panel;
+using gemm_detail::pack_whole;
+using gemm_detail::packed_size;
+using gemm_detail::Pair;
+using gemm_detail::Product;
+using gemm_detail::run_products;
+using gemm_detail::Single;
+using gemm_detail::Tile;
+using window_detail::Axis;
+using window_detail::fits_padded;
+using window_detail::max_rank;
+using window_detail::PaddedPlane;
+using window_detail::step;
+using window_detail::steps_to_zero;
+using window_detail::Window;
+
+template <class Arch>
+Window<Arch> window_of(const ConvGeometry& g) {
+  return {true, g.rank, g.in, g.out, g.kernel, g.strides, g.dilations, g.pads};
+}
+
+template <class Arch>
+int64_t kernel_cells(const ConvGeometry& g) {
+  int64_t cells = 1;
+  for (int d = 0; d < g.rank; ++d) cells *= g.kernel[d];
+  return cells;
+}
+
+/// Few outputs for each input channel alone: a product would have next to no rows.
+template <class Arch>
+bool depthwise(const ConvGeometry& g) {
+  return g.in_channels == g.groups && g.out_channels < 4 * g.groups;
+}
+
+/// to[i] = from[i * stride].
+template <class Arch, class T>
+inline void copy_strided(const T* from, int64_t stride, int64_t count, T* to) {
+  constexpr int L = simd::lanes<T, Arch>;
+  if (stride == 1) {
+    int64_t i = 0;
+    for (; i + L <= count; i += L) simd::storeu(to + i, simd::loadu<Arch>(from + i));
+    if (i < count) simd::store_n(to + i, simd::load_n<Arch>(from + i, count - i), count - i);
+  } else {
+    for (int64_t i = 0; i < count; ++i) to[i] = from[i * stride];
+  }
+}
+
+/// Gathers rows of the window matrix for a range of output cells. A row belongs to a channel and a kernel
+/// cell; how its cells lie in the input is the same for all channels, and worked out once for each kernel
+/// cell in question.
+template <class T, class Arch>
+class WindowRows {
+ public:
+  /// For output cells [j, j + cols) and `depth` rows from row p on.
+  WindowRows(Scratch<Arch>& scratch, const Window<Arch>& w, int64_t kernel_cells, int64_t j, int64_t cols,
+             int64_t p, int64_t depth)
+      : in_cells_(w.in_cells()), kernel_cells_(kernel_cells), first_(p), stride_(w.inner().stride) {
+    const Axis& inner = w.inner();
+    const int64_t most_runs = std::min(cols, cols / inner.out + 2);
+    Run* runs = scratch.template take<Run>(most_runs);
+    entries_ = std::min(depth, kernel_cells);
+    Entry* entries = scratch.template take<Entry>(entries_ * most_runs);
+    int64_t* starts =
+        scratch.template take<int64_t>(most_runs * w.rank);  // input coordinates of kernel cell 0
+    for (int64_t c = 0; c < cols;) {
+      int64_t flat = j + c;
+      int64_t* start = starts + runs_ * w.rank;
+      const int64_t o = flat % inner.out;
+      for (int d = w.rank - 1; d >= 0; --d) {
+        const Axis& a = w.axis[d];
+        start[d] = flat % a.out * a.stride - a.pad;
+        flat /= a.out;
+      }
+      const int64_t length = std::min(inner.out - o, cols - c);
+      runs[runs_++] = {c, length};
+      c += length;
+    }
+    int64_t at[max_rank];
+    int64_t rest = p % kernel_cells;
+    for (int d = w.rank - 1; d >= 0; --d) {
+      at[d] = rest % w.axis[d].kernel;
+      rest /= w.axis[d].kernel;
+    }
+    for (int64_t e = 0; e < entries_; ++e) {
+      for (int64_t r = 0; r < runs_; ++r) {
+        const int64_t* start = starts + r * w.rank;
+        int64_t from = 0;
+        bool inside = true;
+        for (int d = 0; d + 1 < w.rank; ++d) {
+          const Axis& a = w.axis[d];
+          const int64_t x = start[d] + at[d] * a.dilation;
+          inside = inside && x >= 0 && x < a.in;
+          from = from * a.in + x;
+        }
+        const int64_t x = start[w.rank - 1] + at[w.rank - 1] * inner.dilation;
+        const int64_t head = std::min(steps_to_zero(x, inner.stride), runs[r].length);
+        const int64_t end = std::min(steps_to_zero(x - inner.in, inner.stride), runs[r].length);
+        Entry& entry = entries[e * runs_ + r];
+        if (inside && head < end) entry = {from * inner.in + x + head * inner.stride, head, end - head};
+        else entry = {0, 0, 0};
+      }
+      step<Arch>(w.rank, at, [&](int d) { return w.axis[d].kernel; });
+    }
+    run_ = runs;
+    entry_ = entries;
+  }
+
+  /// Row k of the matrix, of an input x (channels, cells); cells outside of the input are `fill`.
+  void gather(const T* x, int64_t k, T* to, T fill) const {
+    const T* plane = x + k / kernel_cells_ * in_cells_;
+    const Entry* entry = entry_ + (k - first_) % kernel_cells_ * runs_;
+    for (int64_t r = 0; r < runs_; ++r) {
+      T* run = to + run_[r].col;
+      const int64_t length = run_[r].length;
+      if (entry[r].count < length) std::fill(run, run + length, fill);
+      copy_strided<Arch>(plane + entry[r].from, stride_, entry[r].count, run + entry[r].head);
+    }
+  }
+
+ private:
+  struct Run {
+    int64_t col, length;
+  };
+  struct Entry {
+    int64_t from;         // in the channel
+    int64_t head, count;  // cells of the run before those inside, and inside
+  };
+  int64_t in_cells_, kernel_cells_, first_, stride_;
+  int64_t runs_ = 0, entries_ = 0;
+  const Run* run_;
+  const Entry* entry_;
+};
+
+/// Each output channel from one input channel: taps over a padded copy, four vectors of outputs at a time.
+template <class Arch, class T>
+void run_depthwise(const ConvArgs<T>& g, const Window<Arch>& w, const T* weights) {
+  using V = simd::batch<T, Arch>;
+  constexpr int L = simd::lanes<T, Arch>;
+  const ConvGeometry& s = g.geometry;
+  const int64_t in = w.in_cells(), out = w.out_cells(), kernel = w.kernel_cells();
+  const int64_t row = w.inner().out, rows = out / row, vectors = rows * ((row + L - 1) / L);
+  const int64_t each = s.out_channels / s.groups;  // outputs of an input channel
+  const int64_t size = PaddedPlane<T, Arch>::size(w, std::numeric_limits<int64_t>::max() - 1);
+  const bool bounded = g.lo != no_lower_bound<T> || g.hi != no_upper_bound<T>;
+  const int64_t grain = std::max<int64_t>((int64_t{1} << 18) / (in + each * vectors * L * kernel), 1);
+  parallel_for(s.batch * s.in_channels, grain, [&](int64_t begin, int64_t end) {
+    struct Place {
+      int64_t from, to, count;
+    };
+    Scratch<Arch> scratch;
+    int64_t* taps = scratch.template take<int64_t>(kernel);
+    T* space = scratch.template take<T>(size);
+    Place* places = scratch.template take<Place>(vectors + 3);
+    PaddedPlane<T, Arch> padded(w, space, taps, T{0});
+    int64_t at[max_rank] = {}, count = 0;
+    for (int64_t r = 0; r < rows; ++r) {
+      for (int64_t o = 0; o < row; o += L)
+        places[count++] = {padded.row(at) - space + o, r * row + o, std::min<int64_t>(L, row - o)};
+      step<Arch>(w.rank - 1, at, [&](int d) { return w.axis[d].out; });
+    }
+    while (count % 4 != 0) places[count++] = {0, 0, 0};
+    for (int64_t plane = begin; plane < end; ++plane) {
+      padded.load(g.x + plane * in);
+      for (int64_t e = 0; e < each; ++e) {
+        const int64_t channel = plane % s.in_channels * each + e;
+        const int64_t base = (plane / s.in_channels * s.out_channels + channel) * out;
+        const T* f = weights + channel * kernel;
+        const V bias(g.bias != nullptr ? g.bias[channel] : T{0}), lo(g.lo), hi(g.hi);
+        for (int64_t p = 0; p < count; p += 4) {
+          const Place* place = places + p;
+          V sum[4] = {V(T{0}), V(T{0}), V(T{0}), V(T{0})};
+          for (int64_t k = 0; k < kernel; ++k) {
+            const V factor(f[k]);
+            const T* from = space + taps[k];
+#pragma GCC unroll 4
+            for (int v = 0; v < 4; ++v)
+              sum[v] = simd::mul_add(factor, V(simd::loadu<Arch>(from + place[v].from)), sum[v]);
+          }
+#pragma GCC unroll 4
+          for (int v = 0; v < 4; ++v) {
+            V y = sum[v] + bias;
+            const int64_t to = base + place[v].to;
+            if (g.add != nullptr) y = y + simd::load_n<Arch>(g.add + to, place[v].count);
+            if (bounded) y = simd::bound(y, lo, hi);
+            if (place[v].count == L) simd::storeu(g.y + to, y);
+            else simd::store_n(g.y + to, y, place[v].count);
+          }
+        }
+      }
+    }
+  });
+}
+
+/// Extents of the product of one group, and what packing its weights takes.
+template <class Ops, class Arch>
+struct GroupProduct {
+  int64_t m, n, k, depth, packed;
+
+  GroupProduct(const ConvGeometry& g, int64_t out_cells)
+      : m(g.out_channels / g.groups),
+        n(out_cells),
+        k(g.in_channels / g.groups * kernel_cells<Arch>(g)),
+        depth((k + Ops::per_cell - 1) / Ops::per_cell),
+        packed(packed_size(m, Tile<Ops, Arch>::rows, depth)) {}
+};
+
+/// Packs the weights of all groups: pack(group, i, rows, p, depth, to) writes a panel.
+template <class Ops, class Arch, class Pack>
+void pack_groups(const GroupProduct<Ops, Arch>& q, int64_t groups, typename Ops::Cell* packed, Pack pack) {
+  using S = Tile<Ops, Arch>;
+  for (int64_t group = 0; group < groups; ++group)
+    pack_whole<Arch, S::rows, S::depth>(q.m, q.depth, packed + group * q.packed,
+                                        [&](int64_t i, int64_t rows, int64_t p, int64_t depth,
+                                            typename Ops::Cell* to) { pack(group, i, rows, p, depth, to); });
+}
+
+/// A product's A that is packed always.
+struct NoPack {
+  template <class Cell>
+  void operator()(int64_t, int64_t, int64_t, int64_t, Cell*) const {}
+};
+
+template <class Arch, class T>
+void pack_weights(const ConvGeometry& g, const T* w, T* packed) {
+  using Ops = Single<T>;
+  const GroupProduct<Ops, Arch> q(g, 0);
+  pack_groups<Ops, Arch>(q, g.groups, packed,
+                         [&](int64_t group, int64_t i, int64_t rows, int64_t p, int64_t depth, T* to) {
+                           const T* from = w + (group * q.m + i) * q.k + p;
+                           pack_panel<Arch, Tile<Ops, Arch>::rows>(from, q.k, int64_t{1}, rows, depth, to);
+                         });
+}
+
+template <class Arch>
+void quant_pack_weights(const QuantConvArgs& g, int32_t* packed) {
+  using S = Tile<Pair, Arch>;
+  const GroupProduct<Pair, Arch> q(g.geometry, 0);
+  const QuantMatrix w{g.w, q.k, 1, g.w_signed, g.w_zero, g.w_zero_step};
+  pack_groups<Pair, Arch>(q, g.geometry.groups, packed,
+                          [&](int64_t group, int64_t i, int64_t rows, int64_t p, int64_t depth, int32_t* to) {
+                            gemm_detail::pack_quant_panel<Arch, S::rows>(w, 0, q.k, 1, group * q.m + i, rows,
+                                                                         q.k, p, depth, to);
+                          });
+}
+
+/// Products over all images and groups, whose B panels gather_panel(input of the group, j, cols, p, depth,
+/// to) packs.
+template <class Ops, class Arch, class X, class GatherPanel>
+void run_groups(const ConvGeometry& g, const GroupProduct<Ops, Arch>& q, const X* x, int64_t in_cells,
+                const typename Ops::Cell* packed, const typename Ops::Cell* plain_b, typename Ops::Out* y,
+                const typename Ops::Out* bias, const typename Ops::Out* add, typename Ops::Out lo,
+                typename Ops::Out hi, const GatherPanel& gather_panel) {
+  using Cell = typename Ops::Cell;
+  using Out = typename Ops::Out;
+  const int64_t group_in = g.in_channels / g.groups * in_cells, group_out = q.m * q.n;
+  const auto product = [&](int64_t item) {
+    const int64_t group = item % g.groups;
+    const auto pack_b = [from = x + item * group_in, &gather_panel](int64_t j, int64_t cols, int64_t p,
+                                                                    int64_t depth, Cell* to) {
+      gather_panel(from, j, cols, p, depth, to);
+    };
+    Finish<Out> finish;
+    finish.lo = lo;
+    finish.hi = hi;
+    if (bias != nullptr) finish.row_bias = bias + group * q.m;
+    if (add != nullptr) {
+      finish.beta = 1;
+      finish.d = add + item * group_out;
+      finish.d_row = q.n;
+      finish.d_col = 1;
+    }
+    return Product<Ops, NoPack, decltype(pack_b)>{
+        q.m,      q.n,
+        q.depth,  packed + group * q.packed,
+        nullptr,  {},
+        pack_b,   plain_b != nullptr ? plain_b + item * group_in : nullptr,
+        in_cells, y + item * group_out,
+        q.n,      finish};
+  };
+  run_products<Ops, Arch>(product(0), g.batch * g.groups, product);
+}
+
+/// y[i * stride] += x[i].
+template <class Arch, class T>
+inline void add_strided(const T* x, int64_t count, T* y, int64_t stride) {
+  constexpr int L = simd::lanes<T, Arch>;
+  if (stride == 1) {
+    int64_t i = 0;
+    for (; i + L <= count; i += L) simd::storeu(y + i, simd::loadu<Arch>(y + i) + simd::loadu<Arch>(x + i));
+    for (; i < count; ++i) y[i] += x[i];
+  } else {
+    for (int64_t i = 0; i < count; ++i) y[i * stride] += x[i];
+  }
+}
+
+/// Adds the row of products of one kernel cell, for input cells [begin, end), to its output plane.
+template <class Arch, class T>
+void scatter_row(const ConvGeometry& g, const int64_t* kernel_at, const T* sums, int64_t begin, int64_t end,
+                 T* plane) {
+  const int inner = g.rank - 1;
+  const int64_t width = g.in[inner], stride = g.strides[inner];
+  for (int64_t i = begin; i < end;) {
+    const int64_t column = i % width, count = std::min(width - column, end - i);
+    int64_t rest = i / width, to = 0, cells = g.out[inner];
+    bool inside = true;
+    for (int d = inner - 1; d >= 0; --d) {
+      const int64_t o = rest % g.in[d] * g.strides[d] + kernel_at[d] * g.dilations[d] - g.pads[d];
+      rest /= g.in[d];
+      inside = inside && o >= 0 && o < g.out[d];
+      to += o * cells;
+      cells *= g.out[d];
+    }
+    if (inside) {
+      const int64_t o = column * stride + kernel_at[inner] * g.dilations[inner] - g.pads[inner];
+      const int64_t skip = std::min(steps_to_zero(o, stride), count);
+      const int64_t stop = std::min(steps_to_zero(o - g.out[inner], stride), count);
+      if (skip < stop)
+        add_strided<Arch>(sums + (i - begin) + skip, stop - skip, plane + to + o + skip * stride, stride);
+    }
+    i += count;
+  }
+}
+
+template <class Arch>
+int64_t product_of(const int64_t* extents, int rank) {
+  int64_t cells = 1;
+  for (int d = 0; d < rank; ++d) cells *= extents[d];
+  return cells;
+}
+
+}  // namespace tenon::kernels::conv_detail
+
+namespace tenon::kernels {
+
+template <class Arch, class T>
+int64_t conv_packed_weight_size_impl(const ConvGeometry& g) {
+  using namespace conv_detail;
+  if (depthwise<Arch>(g)) return g.out_channels * kernel_cells<Arch>(g);
+  return g.groups * GroupProduct<Single<T>, Arch>(g, 0).packed;
+}
+
+template <class Arch, class T>
+void conv_pack_weights_impl(const ConvGeometry& g, const T* w, T* packed) {
+  using namespace conv_detail;
+  if (depthwise<Arch>(g)) std::copy_n(w, g.out_channels * kernel_cells<Arch>(g), packed);
+  else pack_weights<Arch>(g, w, packed);
+}
+
+template <class Arch, class T>
+void conv_impl(const ConvArgs<T>& g) {
+  using namespace conv_detail;
+  using Ops = Single<T>;
+  using S = Tile<Ops, Arch>;
+  const ConvGeometry& s = g.geometry;
+  const Window<Arch> w = window_of<Arch>(s);
+  const int64_t out = w.out_cells(), in = w.in_cells(), kernel = w.kernel_cells();
+  if (s.batch <= 0 || s.out_channels <= 0 || out <= 0) return;
+  const T* plain = g.w;
+  const T* packed = g.packed_w;
+  if (depthwise<Arch>(s)) {
+    if (packed != nullptr) plain = packed;  // the packed form is the plain one
+    packed = nullptr;
+    if (kernel > 0 && fits_padded<T>(w)) return run_depthwise<Arch>(g, w, plain);
+  }
+  const GroupProduct<Ops, Arch> q(s, out);
+  Scratch<Arch> scratch;
+  if (packed == nullptr) {
+    T* own = scratch.template take<T>(s.groups * q.packed);
+    pack_weights<Arch>(s, plain, own);
+    packed = own;
+  }
+  const bool pointwise = w.identity();  // the matrix of windows is the input
+  run_groups<Ops, Arch>(s, q, g.x, in, packed, pointwise && q.m <= 2 * S::rows ? g.x : nullptr, g.y, g.bias,
+                        g.add, g.lo, g.hi,
+                        [&](const T* x, int64_t j, int64_t cols, int64_t p, int64_t depth, T* to) {
+                          if (pointwise) {
+                            pack_panel<Arch, S::cols>(x + p * in + j, int64_t{1}, in, cols, depth, to);
+                            return;
+                          }
+                          Scratch<Arch> own;
+                          const WindowRows<T, Arch> rows(own, w, kernel, j, cols, p, depth);
+                          for (int64_t k = p; k < p + depth; ++k, to += S::cols) {
+                            rows.gather(x, k, to, T{0});
+                            std::fill(to + cols, to + S::cols, T{0});
+                          }
+                        });
+}
+
+template <class Arch>
+int64_t quant_conv_packed_weight_size_impl(const ConvGeometry& g) {
+  using namespace conv_detail;
+  return g.groups * GroupProduct<Pair, Arch>(g, 0).packed;
+}
+
+template <class Arch>
+void quant_conv_pack_weights_impl(const QuantConvArgs& g, int32_t* packed) {
+  conv_detail::quant_pack_weights<Arch>(g, packed);
+}
+
+template <class Arch>
+void quant_conv_impl(const QuantConvArgs& g) {
+  using namespace conv_detail;
+  using S = Tile<Pair, Arch>;
+  const ConvGeometry& s = g.geometry;
+  const Window<Arch> w = window_of<Arch>(s);
+  const int64_t out = w.out_cells(), in = w.in_cells(), kernel = w.kernel_cells();
+  if (s.batch <= 0 || s.out_channels <= 0 || out <= 0) return;
+  const GroupProduct<Pair, Arch> q(s, out);
+  Scratch<Arch> scratch;
+  const int32_t* packed = g.packed_w;
+  if (packed == nullptr) {
+    int32_t* own = scratch.template take<int32_t>(s.groups * q.packed);
+    quant_pack_weights<Arch>(g, own);
+    packed = own;
+  }
+  const auto run = [&]<class X>(const X* x) {
+    const X zero = static_cast<X>(g.x_zero);
+    run_groups<Pair, Arch>(
+        s, q, x, in, packed, nullptr, g.y, g.bias, nullptr, no_lower_bound<int32_t>, no_upper_bound<int32_t>,
+        [&](const X* from, int64_t j, int64_t cols, int64_t p, int64_t depth, int32_t* to) {
+          Scratch<Arch> own;
+          const int64_t first = 2 * p, last = std::min(q.k, 2 * (p + depth));
+          const WindowRows<X, Arch> rows(own, w, kernel, j, cols, first, last - first);
+          X low[S::cols], high[S::cols];
+          for (int64_t k = first; k < last; k += 2, to += S::cols) {
+            rows.gather(from, k, low, zero);
+            if (k + 1 < last) rows.gather(from, k + 1, high, zero);
+            else std::fill(high, high + S::cols, zero);
+            for (int64_t c = 0; c < cols; ++c) {
+              const uint32_t l = static_cast<uint16_t>(low[c] - zero),
+                             h = static_cast<uint16_t>(high[c] - zero);
+              to[c] = static_cast<int32_t>(l | h << 16);
+            }
+            std::fill(to + cols, to + S::cols, 0);
+          }
+        });
+  };
+  if (g.x_signed) run(static_cast<const int8_t*>(g.x));
+  else run(static_cast<const uint8_t*>(g.x));
+}
+
+template <class Arch, class T>
+void conv_transpose_impl(const ConvTransposeArgs<T>& g) {
+  using namespace conv_detail;
+  const ConvGeometry& s = g.geometry;
+  const int64_t in = product_of<Arch>(s.in, s.rank), out = product_of<Arch>(s.out, s.rank);
+  const int64_t kernel = kernel_cells<Arch>(s);
+  if (s.batch <= 0 || s.out_channels <= 0 || out <= 0) return;
+  const int64_t group_in = s.in_channels / s.groups, group_out = s.out_channels / s.groups;
+  // A task owns some output channels of an image: a product of about 128 rows, one for each channel and
+  // kernel cell, over a piece of the input that fits into the second-level cache, is added to their planes.
+  const int64_t channels = std::clamp<int64_t>(128 / std::max<int64_t>(kernel, 1), 1, group_out);
+  const int64_t blocks = (group_out + channels - 1) / channels;
+  const int64_t piece = std::clamp<int64_t>((int64_t{1} << 17) / std::max<int64_t>(channels * kernel, 1), 64,
+                                            std::max<int64_t>(in, 64));
+  parallel_for(s.batch * s.groups * blocks, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t t = begin; t < end; ++t) {
+      const int64_t item = t / blocks, group = item % s.groups, first = t % blocks * channels;
+      const int64_t count = std::min(channels, group_out - first);
+      T* y = g.y + (item * group_out + first) * out;
+      for (int64_t c = 0; c < count; ++c)
+        std::fill_n(y + c * out, out, g.bias != nullptr ? g.bias[group * group_out + first + c] : T{0});
+      Scratch<Arch> scratch;
+      T* sums = scratch.template take<T>(count * kernel * std::min(piece, in));
+      for (int64_t i = 0; i < in; i += piece) {
+        const int64_t i_end = std::min(i + piece, in);
+        GemmArgs<T> product;
+        product.m = count * kernel, product.n = i_end - i, product.k = group_in;
+        product.a = g.w + (group * group_in * group_out + first) * kernel;
+        product.a_row = 1, product.a_col = group_out * kernel;
+        product.b = g.x + item * group_in * in + i, product.b_row = in;
+        product.c = sums, product.c_row = i_end - i;
+        gemm_impl<Arch>(product);
+        int64_t at[max_rank] = {};
+        for (int64_t k = 0; k < kernel; ++k) {
+          for (int64_t c = 0; c < count; ++c)
+            scatter_row<Arch>(s, at, sums + (c * kernel + k) * (i_end - i), i, i_end, y + c * out);
+          step<Arch>(s.rank, at, [&](int d) { return s.kernel[d]; });
+        }
+      }
+    }
+  });
+}
+
+}  // namespace tenon::kernels
+
+#ifdef TENON_INSTANTIATE
+namespace tenon::kernels {
+
+#define TENON_CONV(T)                                                                            \
+  template void conv_impl<TENON_INSTANTIATE, T>(const ConvArgs<T>&);                             \
+  template int64_t conv_packed_weight_size_impl<TENON_INSTANTIATE, T>(const ConvGeometry&);      \
+  template void conv_pack_weights_impl<TENON_INSTANTIATE, T>(const ConvGeometry&, const T*, T*); \
+  template void conv_transpose_impl<TENON_INSTANTIATE, T>(const ConvTransposeArgs<T>&);
+TENON_CONV(float)
+TENON_CONV(double)
+#undef TENON_CONV
+
+template void quant_conv_impl<TENON_INSTANTIATE>(const QuantConvArgs&);
+template int64_t quant_conv_packed_weight_size_impl<TENON_INSTANTIATE>(const ConvGeometry&);
+template void quant_conv_pack_weights_impl<TENON_INSTANTIATE>(const QuantConvArgs&, int32_t*);
+
+}  // namespace tenon::kernels
+#endif

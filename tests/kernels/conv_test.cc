@@ -1,0 +1,350 @@
+#include "tenon/kernels/conv.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "tenon/base/parallel.hpp"
+
+using namespace tenon;
+using namespace tenon::kernels;
+
+namespace {
+
+template <class F>
+void at_each_level(F f) {
+#if defined(TENON_COMPILED) && defined(__x86_64__)
+  f(simd::Baseline{});
+  if (simd::level() >= simd::Level::avx2) f(simd::Avx2{});
+  if (simd::level() >= simd::Level::avx512) f(simd::Avx512{});
+#else
+  f(simd::Baseline{});
+#if defined(__AVX2__) && defined(__FMA__) && defined(__F16C__)
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) f(simd::Avx2{});
+#endif
+#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl")) f(simd::Avx512{});
+#endif
+#endif
+}
+
+using Axes = std::vector<int64_t>;
+
+struct Case {
+  const char* name;
+  int64_t batch, groups, in_channels, out_channels;
+  Axes in, kernel, strides, dilations, pads;  // pads: all at the start, then all at the end
+};
+const Case cases[] = {
+    {"1-d", 2, 1, 3, 5, {20}, {3}, {1}, {1}, {1, 1}},
+    {"1-d strided, dilated", 1, 2, 4, 6, {61}, {4}, {3}, {2}, {3, 0}},
+    {"pointwise", 2, 1, 7, 33, {9, 11}, {1, 1}, {1, 1}, {1, 1}, {0, 0, 0, 0}},
+    {"pointwise, few outputs", 1, 1, 300, 5, {5, 13}, {1, 1}, {1, 1}, {1, 1}, {0, 0, 0, 0}},
+    {"pointwise, groups", 2, 3, 6, 12, {5, 5}, {1, 1}, {1, 1}, {1, 1}, {0, 0, 0, 0}},
+    {"pointwise, strided", 1, 1, 9, 10, {9, 11}, {1, 1}, {2, 2}, {1, 1}, {0, 0, 0, 0}},
+    {"3x3 same", 2, 1, 5, 17, {12, 14}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
+    {"3x3 narrow", 1, 1, 40, 20, {7, 7}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
+    {"3x3 deep", 1, 1, 70, 9, {6, 8}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
+    {"7x7 strided", 1, 1, 3, 16, {33, 40}, {7, 7}, {2, 2}, {1, 1}, {3, 3, 3, 3}},
+    {"kernel beyond a block", 1, 1, 2, 4, {25, 40}, {19, 21}, {1, 1}, {1, 1}, {2, 3, 4, 5}},
+    {"asymmetric", 1, 1, 2, 3, {9, 13}, {2, 4}, {2, 1}, {2, 3}, {0, 3, 2, 1}},
+    {"cropping pads", 1, 1, 2, 3, {9, 13}, {3, 3}, {1, 2}, {1, 1}, {-2, 1, 1, -1}},
+    {"width 1", 1, 1, 4, 6, {50, 1}, {5, 1}, {1, 1}, {1, 1}, {2, 0, 2, 0}},
+    {"inner identity", 2, 1, 3, 4, {10, 9}, {3, 1}, {1, 1}, {1, 1}, {1, 0, 1, 0}},
+    {"kernel inside padding", 1, 1, 2, 2, {3, 3}, {2, 2}, {1, 1}, {1, 1}, {4, 4, 4, 4}},
+    {"depthwise", 2, 8, 8, 8, {13, 35}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
+    {"depthwise strided", 1, 6, 6, 12, {14, 15}, {3, 5}, {2, 3}, {1, 2}, {1, 2, 1, 2}},
+    {"depthwise 1-d", 1, 4, 4, 4, {100}, {9}, {1}, {1}, {8, 0}},
+    {"depthwise, padding beyond proportion",
+     1,
+     2,
+     2,
+     2,
+     {3, 3},
+     {2, 2},
+     {1000, 1000},
+     {1000, 1000},
+     {999, 999, 999, 999}},
+    {"groups", 1, 4, 16, 24, {8, 9}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
+    {"3-d", 1, 1, 3, 5, {5, 6, 9}, {3, 2, 3}, {1, 2, 1}, {1, 1, 2}, {1, 0, 2, 1, 1, 2}},
+    {"3-d depthwise", 1, 3, 3, 3, {5, 6, 9}, {3, 3, 3}, {2, 1, 2}, {1, 1, 1}, {1, 1, 1, 1, 1, 1}},
+    {"4-d", 1, 1, 2, 2, {3, 4, 3, 5}, {2, 2, 2, 2}, {1, 1, 1, 1}, {1, 1, 1, 1}, {0, 1, 0, 1, 0, 0, 1, 0}},
+    {"no channels", 1, 1, 0, 3, {4, 4}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
+    {"no images", 0, 1, 2, 3, {4, 4}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
+};
+
+int64_t cells(const Axes& a) {
+  int64_t n = 1;
+  for (int64_t e : a) n *= e;
+  return n;
+}
+
+Axes out_extents(const Case& c, bool transposed) {
+  const size_t rank = c.in.size();
+  Axes out(rank);
+  for (size_t d = 0; d < rank; ++d) {
+    const int64_t span = (c.kernel[d] - 1) * c.dilations[d] + 1, pads = c.pads[d] + c.pads[rank + d];
+    out[d] =
+        transposed ? (c.in[d] - 1) * c.strides[d] + span - pads : (c.in[d] + pads - span) / c.strides[d] + 1;
+  }
+  return out;
+}
+
+ConvGeometry geometry(const Case& c, const Axes& out) {
+  return {static_cast<int>(c.in.size()),
+          c.batch,
+          c.groups,
+          c.in_channels,
+          c.out_channels,
+          c.in.data(),
+          out.data(),
+          c.kernel.data(),
+          c.strides.data(),
+          c.dilations.data(),
+          c.pads.data()};
+}
+
+std::mt19937 random_bits(11);
+
+template <class T>
+std::vector<T> numbers(int64_t count) {
+  std::vector<T> v(static_cast<size_t>(count));
+  for (T& x : v) {
+    const int n = static_cast<int>(random_bits() % 255) - 127;
+    if constexpr (std::is_integral_v<T>) x = static_cast<T>(n);
+    else x = static_cast<T>(n) / 64;
+  }
+  return v;
+}
+
+// Calls f(input cell, kernel cell, output cell) for all that meet; `transposed` swaps the roles of input and
+// output.
+template <class F>
+void meetings(const Case& c, const Axes& out, bool transposed, F f) {
+  const Axes& sliding = transposed ? c.in : out;  // o in o * stride + k * dilation - pad
+  const Axes& covered = transposed ? out : c.in;
+  for (int64_t o = 0; o < cells(sliding); ++o)
+    for (int64_t k = 0; k < cells(c.kernel); ++k) {
+      int64_t flat = 0, stride = 1, o_rest = o, k_rest = k;
+      bool inside = true;
+      for (size_t d = c.in.size(); d-- > 0;) {
+        const int64_t at =
+            o_rest % sliding[d] * c.strides[d] + k_rest % c.kernel[d] * c.dilations[d] - c.pads[d];
+        o_rest /= sliding[d], k_rest /= c.kernel[d];
+        inside = inside && at >= 0 && at < covered[d];
+        flat += at * stride, stride *= covered[d];
+      }
+      if (inside) {
+        if (transposed) f(o, k, flat);
+        else f(flat, k, o);
+      }
+    }
+}
+
+size_t at(int64_t i) { return static_cast<size_t>(i); }
+
+// Weights are (Cout, Cin / groups, kernel); `transposed`: (Cin, Cout / groups, kernel).
+template <class Wide, class T>
+std::vector<Wide> expected(const Case& c, const Axes& out, bool transposed, const std::vector<T>& x,
+                           const std::vector<T>& w) {
+  const int64_t in = cells(c.in), to = cells(out), kernel = cells(c.kernel);
+  const int64_t gi = c.in_channels / c.groups, go = c.out_channels / c.groups;
+  std::vector<Wide> y(at(c.batch * c.out_channels * to));
+  meetings(c, out, transposed, [&](int64_t i, int64_t k, int64_t o) {
+    for (int64_t n = 0; n < c.batch; ++n)
+      for (int64_t co = 0; co < c.out_channels; ++co)
+        for (int64_t ci = 0; ci < gi; ++ci) {
+          const int64_t group = co / go;
+          const int64_t weight =
+              transposed ? ((group * gi + ci) * go + co % go) * kernel + k : (co * gi + ci) * kernel + k;
+          y[at((n * c.out_channels + co) * to + o)] +=
+              static_cast<Wide>(x[at((n * c.in_channels + group * gi + ci) * in + i)]) *
+              static_cast<Wide>(w[at(weight)]);
+        }
+  });
+  return y;
+}
+
+// Sums of these numbers are exact in float: results have to be equal.
+template <class Arch, class T>
+void test_conv(const Case& c) {
+  const Axes out = out_extents(c, false);
+  ConvArgs<T> g;
+  g.geometry = geometry(c, out);
+  const int64_t to = cells(out), kernel = cells(c.kernel);
+  const auto x = numbers<T>(c.batch * c.in_channels * cells(c.in));
+  const auto w = numbers<T>(c.out_channels * (c.in_channels / c.groups) * kernel);
+  const auto bias = numbers<T>(c.out_channels), add = numbers<T>(c.batch * c.out_channels * to);
+  std::vector<T> y(add.size()), packed(at(conv_packed_weight_size_impl<Arch, T>(g.geometry)));
+  conv_pack_weights_impl<Arch, T>(g.geometry, w.data(), packed.data());
+  const auto sums = expected<T>(c, out, false, x, w);
+  for (const bool prepacked : {false, true})
+    for (int form = 0; form < 4; ++form) {
+      y = add;
+      g.x = x.data(), g.w = prepacked ? nullptr : w.data(), g.packed_w = prepacked ? packed.data() : nullptr;
+      g.bias = form >= 1 ? bias.data() : nullptr,
+      g.add = form >= 2 ? (form == 3 ? y.data() : add.data()) : nullptr;
+      g.lo = form == 1 ? 0 : form == 3 ? -1 : no_lower_bound<T>, g.hi = form == 3 ? T(2) : no_upper_bound<T>;
+      g.y = y.data();
+      conv_impl<Arch>(g);
+      int64_t wrong = 0;
+      for (size_t i = 0; i < y.size(); ++i) {
+        T want = sums[i];
+        if (form >= 1) want += bias[at(static_cast<int64_t>(i) / to % c.out_channels)];
+        if (form >= 2) want += add[i];
+        want = std::min(std::max(want, g.lo), g.hi);
+        wrong += y[i] != want;
+      }
+      CAPTURE(prepacked);
+      CAPTURE(form);
+      CHECK(wrong == 0);
+    }
+}
+
+template <class Arch, class T>
+void test_transpose(const Case& c) {
+  const Axes out = out_extents(c, true);
+  for (int64_t e : out)
+    if (e <= 0) return;
+  ConvTransposeArgs<T> g;
+  g.geometry = geometry(c, out);
+  const auto x = numbers<T>(c.batch * c.in_channels * cells(c.in));
+  const auto w = numbers<T>(c.in_channels * (c.out_channels / c.groups) * cells(c.kernel));
+  const auto bias = numbers<T>(c.out_channels);
+  const auto sums = expected<T>(c, out, true, x, w);
+  std::vector<T> y(sums.size());
+  g.x = x.data(), g.w = w.data(), g.bias = bias.data(), g.y = y.data();
+  conv_transpose_impl<Arch>(g);
+  int64_t wrong = 0;
+  for (size_t i = 0; i < y.size(); ++i)
+    wrong += y[i] != sums[i] + bias[at(static_cast<int64_t>(i) / cells(out) % c.out_channels)];
+  CHECK(wrong == 0);
+  g.bias = nullptr;
+  conv_transpose_impl<Arch>(g);
+  for (size_t i = 0; i < y.size(); ++i) wrong += y[i] != sums[i];
+  CHECK(wrong == 0);
+}
+
+template <class Arch, class X, class W>
+void test_quant(const Case& c) {
+  const Axes out = out_extents(c, false);
+  QuantConvArgs g;
+  g.geometry = geometry(c, out);
+  const int64_t to = cells(out), own = c.in_channels / c.groups * cells(c.kernel);
+  const auto x = numbers<X>(c.batch * c.in_channels * cells(c.in));
+  const auto w = numbers<W>(c.out_channels * own), w_zero = numbers<W>(c.out_channels);
+  const auto bias = numbers<int32_t>(c.out_channels);
+  for (const bool per_channel : {false, true}) {
+    const X x_zero = static_cast<X>(random_bits());
+    std::vector<int32_t> wide_x(x.begin(), x.end()), wide_w(w.begin(), w.end());
+    for (int32_t& v : wide_x) v -= x_zero;
+    for (size_t i = 0; i < w.size(); ++i) wide_w[i] -= w_zero[per_channel ? i / at(own) : 0];
+    auto want = expected<int32_t>(c, out, false, wide_x, wide_w);
+    for (size_t i = 0; i < want.size(); ++i)
+      want[i] += bias[at(static_cast<int64_t>(i) / to % c.out_channels)];
+    std::vector<int32_t> y(want.size());
+    g.x = x.data(), g.x_signed = std::is_signed_v<X>, g.x_zero = x_zero;
+    g.w = w.data(), g.w_signed = std::is_signed_v<W>, g.w_zero = w_zero.data(), g.w_zero_step = per_channel;
+    g.bias = bias.data(), g.y = y.data(), g.packed_w = nullptr;
+    quant_conv_impl<Arch>(g);
+    CHECK(y == want);
+    std::vector<int32_t> packed(at(quant_conv_packed_weight_size_impl<Arch>(g.geometry)));
+    quant_conv_pack_weights_impl<Arch>(g, packed.data());
+    g.packed_w = packed.data(), g.w = g.w_zero = nullptr;
+    y.assign(y.size(), 0);
+    quant_conv_impl<Arch>(g);
+    CHECK(y == want);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("conv: bias, residual, bounds and packed weights, against the definition") {
+  at_each_level([]<class Arch>(Arch) {
+    for (const Case& c : cases) {
+      CAPTURE(c.name);
+      test_conv<Arch, float>(c);
+      test_conv<Arch, double>(c);
+    }
+  });
+}
+
+TEST_CASE("conv_transpose: against the definition") {
+  at_each_level([]<class Arch>(Arch) {
+    for (const Case& c : cases) {
+      if (c.strides[0] > 100) continue;  // a stride that makes much output of little input
+      CAPTURE(c.name);
+      test_transpose<Arch, float>(c);
+      test_transpose<Arch, double>(c);
+    }
+  });
+}
+
+TEST_CASE("quant_conv: signs, zero points and packed weights, against the definition") {
+  at_each_level([]<class Arch>(Arch) {
+    for (const Case& c : cases) {
+      CAPTURE(c.name);
+      test_quant<Arch, uint8_t, uint8_t>(c);
+      test_quant<Arch, uint8_t, int8_t>(c);
+      test_quant<Arch, int8_t, uint8_t>(c);
+      test_quant<Arch, int8_t, int8_t>(c);
+    }
+  });
+}
+
+TEST_CASE("conv: NaN in the input stays where it is seen") {
+  const int64_t in[] = {6, 20}, kernel[] = {3, 3}, ones[] = {1, 1};
+  at_each_level([&]<class Arch>(Arch) {
+    for (int64_t groups : {1, 4}) {
+      std::vector<float> x(4 * 120, 1.0f), w(at(4 * 4 / groups * 9), 1.0f), y(4 * 120);
+      x[0] = std::numeric_limits<float>::quiet_NaN();
+      ConvArgs<float> g;
+      g.geometry = {2, 1, groups, 4, 4, in, in, kernel, ones, ones, ones};
+      g.x = x.data(), g.w = w.data(), g.y = y.data(), g.lo = 0;
+      conv_impl<Arch>(g);
+      int64_t nans = 0;
+      for (float v : y) nans += std::isnan(v);
+      CHECK(nans == (groups == 1 ? 16 : 4));
+      CHECK(std::isnan(y[21]));
+    }
+  });
+}
+
+TEST_CASE("conv: the same bits for any number of threads") {
+  const Case threaded[] = {{"3x3", 2, 1, 33, 50, {30, 31}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
+                           {"pointwise", 1, 2, 128, 200, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {0, 0, 0, 0}},
+                           {"depthwise", 2, 64, 64, 64, {40, 41}, {3, 3}, {2, 2}, {1, 1}, {1, 1, 1, 1}}};
+  at_each_level([&]<class Arch>(Arch) {
+    for (const Case& c : threaded)
+      for (const bool transposed : {false, true}) {
+        CAPTURE(c.name);
+        CAPTURE(transposed);
+        const Axes out = out_extents(c, transposed);
+        std::vector<float> x(at(c.batch * c.in_channels * cells(c.in)));
+        std::vector<float> w(at(c.out_channels * c.in_channels / c.groups * cells(c.kernel)));
+        for (float& v : x) v = static_cast<float>(random_bits()) * 1e-9f;
+        for (float& v : w) v = static_cast<float>(random_bits()) * 1e-9f - 2;
+        std::vector<float> serial(at(c.batch * c.out_channels * cells(out))), y = serial;
+        const auto run = [&](float* to) {
+          if (transposed)
+            conv_transpose_impl<Arch>(
+                ConvTransposeArgs<float>{geometry(c, out), x.data(), w.data(), nullptr, to});
+          else {
+            ConvArgs<float> g;
+            g.geometry = geometry(c, out), g.x = x.data(), g.w = w.data(), g.y = to;
+            conv_impl<Arch>(g);
+          }
+        };
+        run(serial.data());
+        for (int threads : {2, 3}) {
+          ThreadPool pool(threads);
+          const ScopedPool scope(pool);
+          run(y.data());
+          CHECK(y == serial);
+        }
+      }
+  });
+}
