@@ -287,7 +287,8 @@ inline IntegerRange range_of(DType type) {
 }
 
 inline void load_int32(const void* src, int64_t first, int64_t n, int32_t* to) {
-  std::copy_n(static_cast<const int32_t*>(src) + first, n, to);
+  const int32_t* from = static_cast<const int32_t*>(src) + first;
+  for (int64_t i = 0; i < n; ++i) to[i] = from[i];
 }
 
 }  // namespace detail
