@@ -17,7 +17,8 @@ struct Layout {
   constexpr explicit Layout(std::span<const int64_t> extents) {
     if (!fits(extents))
       throw Error(ErrorCode::invalid_shape, {}, concat("extents ", to_string(extents), " do not fit the type ", text()));
-    std::copy(extents.begin(), extents.end(), extents_.begin());
+    // Not std::copy: gcc takes its memmove of no extents for one from null.
+    for (std::size_t i = 0; i < extents.size(); ++i) extents_[i] = extents[i];
   }
   static constexpr bool fits(std::span<const int64_t> extents) {
     if (extents.size() != S::extents.size()) return false;
@@ -106,8 +107,8 @@ class TensorView {
   static constexpr DType dtype() { return dtype_of<value_type>; }
   constexpr int rank() const { return layout_.rank(); }
   constexpr std::span<const int64_t> extents() const { return layout_.extents(); }
-  /// The extent of an axis; negative axes count from the end.
-  constexpr int64_t extent(int axis) const { return extents()[axis < 0 ? axis + rank() : axis]; }
+  /// The extent of an axis; negative axes count from the end. Error{out_of_range}.
+  constexpr int64_t extent(int axis) const { return extent_at(extents(), axis); }
   /// The number of elements.
   constexpr int64_t size() const { return count_; }
   constexpr bool empty() const { return count_ == 0; }
@@ -123,9 +124,10 @@ class TensorView {
     static_assert(Layout<S>::static_rank < 0 || Layout<S>::static_rank == sizeof...(I), "one index for each axis");
     if (static_cast<int>(sizeof...(I)) != rank())
       throw Error(ErrorCode::out_of_range, {}, concat(sizeof...(I), " indices for rank ", rank()));
+    if (!present_) throw Error(ErrorCode::out_of_range, {}, "an absent view has no elements");
     int64_t offset = 0;
     int axis = 0;
-    auto step = [&](int64_t i) {
+    [[maybe_unused]] auto step = [&](int64_t i) {
       if (i < 0 || i >= extents()[axis])
         throw Error(ErrorCode::out_of_range, {},
                     concat("index ", i, " outside of axis ", axis, " of extents ", to_string(extents())));
@@ -147,7 +149,7 @@ class TensorView {
   /// The same elements under narrower extents; Error{invalid_shape} when they do not fit.
   template <class To>
   constexpr TensorView<T, To> as() const {
-    return {data_, extents()};
+    return present_ ? TensorView<T, To>(data_, extents()) : TensorView<T, To>();
   }
 
  private:
@@ -178,7 +180,7 @@ class ErasedView {
   constexpr DType dtype() const { return dtype_; }
   constexpr int rank() const { return extents_.size(); }
   constexpr std::span<const int64_t> extents() const { return extents_; }
-  constexpr int64_t extent(int axis) const { return extents_[axis < 0 ? axis + rank() : axis]; }
+  constexpr int64_t extent(int axis) const { return extent_at(extents_, axis); }
   constexpr int64_t size() const { return count_; }
   constexpr bool empty() const { return count_ == 0; }
   constexpr Void* data() const { return data_; }
@@ -194,7 +196,6 @@ class ErasedView {
                   concat("tensor(", name(dtype_), ") is not a tensor(", name(dtype_of<std::remove_const_t<T>>), ")"));
     return TensorView<E>(element_pointer<std::remove_const_t<T>>(data_), extents());
   }
-
 
  private:
   template <class P>
