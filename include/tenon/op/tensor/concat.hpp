@@ -1,0 +1,97 @@
+// Concat: tensors one behind the other along an axis.   onnx.ai/onnx/operators/onnx__Concat.html
+#pragma once
+
+#include "tenon/op/movement.hpp"
+
+namespace tenon::op {
+
+namespace detail {
+constexpr void infer_concat(Infer& i, int64_t along) {
+  Dims r;
+  for (int k = 0; k < i.inputs(); ++k) {
+    if (!i.has(k)) return i.fail("input ", k, " is missing");
+    const Dims& x = i.dims(k);
+    if (r.ranked() && x.ranked() && r.rank() != x.rank())
+      return i.fail("ranks of ", r, " and ", x, " differ");
+    if (!r.ranked()) r = x;
+  }
+  if (!r.ranked()) return;
+  const int axis = i.axis(along, r.rank());
+  if (i.failed()) return;
+  Dim sum = 0;
+  for (int k = 0; k < i.inputs(); ++k) {
+    const Dims& x = i.dims(k);
+    sum = x.ranked() ? sum + x[axis] : Dim{};
+    if (!x.ranked()) break;
+    for (int d = 0; d < r.rank(); ++d)
+      if (d != axis) r[d] = i.unify(r[d], x[d], "extents off the axis");
+  }
+  r[axis] = sum;
+  i.out(0, r);
+
+  int64_t count = 0;
+  for (int k = 0; k < i.inputs(); ++k) {
+    if (!carries(i, k) || r.rank() != 1) return;
+    count += i.count(k);
+  }
+  Values& v = i.out(0).values;
+  if (!v.begin(count)) return;
+  for (int k = 0; k < i.inputs(); ++k)
+    for (int64_t j = 0; j < i.count(k); ++j) v.push_back(i.value(k, j));
+}
+
+inline void concat_along(std::span<const AnyView> inputs, int64_t along, AnyOut y) {
+  if (y.empty()) return;
+  const int axis = static_cast<int>(along < 0 ? along + y.rank() : along);
+  const AxisSplit whole = split_at(y.extents(), axis);
+  const int64_t row = whole.extent * whole.inner;
+  int64_t at = 0;
+  for (const AnyView& x : inputs) {
+    const int64_t length = x.extent(axis) * whole.inner;
+    const int64_t extents[] = {whole.outer, length}, to[] = {row, 1}, from[] = {length, 1};
+    kernels::move(y.dtype(), y.data(), {at, to}, x.data(), {0, from}, extents);
+    at += length;
+  }
+}
+}  // namespace detail
+
+/// The inputs differ at most in their extent on `axis`, where the result has the sum.
+struct Concat {
+  Opt<int64_t> axis{};
+
+  static constexpr Spec spec{.name = "Concat",
+                             .since = {4, 11, 13},
+                             .inputs = {{"inputs", "T", variadic}},
+                             .outputs = {{"concat_result", "T"}},
+                             .types = {all_tensors_ir4}};
+  static constexpr std::tuple attributes{attr("axis", &Concat::axis).required()};
+
+  constexpr void infer(Infer& i) const {
+    if (!axis) return i.fail("axis is missing");
+    detail::infer_concat(i, *axis);
+  }
+  void compute(std::span<const AnyView> inputs, AnyOut concat_result) const {
+    detail::concat_along(inputs, *axis, concat_result);
+  }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+};
+
+/// The axis is 1 unless it is stated.
+struct Concat_1 {
+  Opt<int64_t> axis{};
+
+  static constexpr Spec spec{.name = "Concat",
+                             .since = {1},
+                             .inputs = {{"inputs", "T", variadic}},
+                             .outputs = {{"concat_result", "T"}},
+                             .types = {{"T", types::floats}}};
+  static constexpr std::tuple attributes{attr("axis", &Concat_1::axis)};
+
+  constexpr void infer(Infer& i) const { detail::infer_concat(i, axis.value_or(1)); }
+  void compute(std::span<const AnyView> inputs, AnyOut concat_result) const {
+    detail::concat_along(inputs, axis.value_or(1), concat_result);
+  }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+};
+
+}  // namespace tenon::op

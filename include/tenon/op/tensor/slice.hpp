@@ -1,0 +1,185 @@
+// Slice: every step-th element from a start to an end.   onnx.ai/onnx/operators/onnx__Slice.html
+#pragma once
+
+#include <limits>
+
+#include "tenon/op/movement.hpp"
+
+namespace tenon::op {
+
+namespace detail {
+
+/// What a slice takes of one axis. `step` counts elements and is 1 where there are fewer than two.
+struct SliceAxis {
+  int64_t start = 0, count = 0, step = 1;
+};
+
+/// Starts and ends below 0 count from the end of the axis; beyond it they are cut. Steps are not 0.
+constexpr SliceAxis slice_axis(int64_t start, int64_t end, int64_t step, int64_t extent) {
+  if (extent == 0) return {};
+  if (start < 0) start += extent;
+  if (end < 0) end += extent;
+  SliceAxis a;
+  if (step > 0) {
+    start = std::clamp<int64_t>(start, 0, extent);
+    end = std::clamp<int64_t>(end, 0, extent);
+    if (end > start) a = {start, (end - start - 1) / step + 1, step};
+  } else {
+    start = std::clamp<int64_t>(start, 0, extent - 1);
+    end = std::clamp<int64_t>(end, -1, extent - 1);
+    const uint64_t back = uint64_t{0} - static_cast<uint64_t>(step);  // that of INT64_MIN is no int64
+    if (start > end)
+      a = {start, static_cast<int64_t>(static_cast<uint64_t>(start - end - 1) / back) + 1, step};
+  }
+  if (a.count < 2) a.step = 1;
+  return a;
+}
+
+/// A slice on one axis, as far as it is known.
+struct SlicePart {
+  Opt<int64_t> axis, start, end, step;
+  Dim symbolic_end{};  ///< the end as shape arithmetic has it
+};
+using SliceParts = InlineVector<SlicePart, max_rank>;
+
+/// What is known of a slice's extent when not all is.
+constexpr Dim slice_extent(Dim extent, const SlicePart& p) {
+  // ONNX's way to say "to the end" of an extent that is not known: the greatest or smallest int32 or int64.
+  constexpr int64_t far = std::numeric_limits<int32_t>::max();
+  if (!p.start || !p.step) return {};
+  if (*p.step == 1 && *p.start == 0 && (p.symbolic_end.same(extent) || (p.end && *p.end >= far)))
+    return extent;
+  if (*p.step == -1 && (*p.start == -1 || *p.start >= far) && p.end && *p.end <= -far) return extent;
+  return {};
+}
+
+constexpr void infer_slice(Infer& i, const SliceParts& parts) {
+  const Dims& x = i.dims(0);
+  Dims r = x;
+  Extents starts = Extents::filled(x.rank(), 0), steps = Extents::filled(x.rank(), 1);
+  uint32_t seen = 0;
+  bool exact = true;
+  for (const SlicePart& p : parts) {
+    if (!p.axis) return i.out(0, Dims::of_rank(x.rank()));
+    const int d = i.axis(*p.axis, x.rank());
+    if (i.failed()) return;
+    if (seen >> d & 1) return i.fail("axis ", *p.axis, " is named twice");
+    seen |= 1u << d;
+    if (p.step && *p.step == 0) return i.fail("the step on axis ", d, " is 0");
+    if (p.start && p.end && p.step && x[d].known()) {
+      const SliceAxis a = slice_axis(*p.start, *p.end, *p.step, x[d].value());
+      r[d] = a.count;
+      starts[d] = a.start;
+      steps[d] = a.step;
+    } else {
+      r[d] = slice_extent(x[d], p);
+      exact = false;
+    }
+  }
+  i.out(0, r);
+  if (!exact || !carries_array(i)) return;
+  Extents strides = dense_strides(x.extents());
+  int64_t offset = 0;
+  for (int d = 0; d < x.rank(); ++d) {
+    offset += starts[d] * strides[d];
+    strides[d] *= steps[d];
+  }
+  carry_strided(i, offset, strides);
+}
+
+inline void slice(AnyView x, const SliceParts& parts, AnyOut y) {
+  if (y.empty()) return;
+  Extents strides = dense_strides(x.extents());
+  const Extents to = dense_strides(y.extents());
+  int64_t offset = 0;
+  for (const SlicePart& p : parts) {
+    const int d = static_cast<int>(*p.axis < 0 ? *p.axis + x.rank() : *p.axis);
+    const SliceAxis a = slice_axis(*p.start, *p.end, *p.step, x.extent(d));
+    offset += a.start * strides[d];
+    strides[d] *= a.step;
+  }
+  kernels::move(x.dtype(), y.data(), {0, to.data()}, x.data(), {offset, strides.data()}, y.extents());
+}
+
+}  // namespace detail
+
+/// Negative starts and ends count from the end of their axis, and what lies beyond it is cut. Without `axes`
+/// the first ones are meant, without `steps` each is 1; steps below 0 go backwards.
+struct Slice {
+  static constexpr Spec spec{.name = "Slice",
+                             .since = {10, 11, 13},
+                             .inputs = {{"data", "T"},
+                                        {"starts", "Tind"},
+                                        {"ends", "Tind"},
+                                        {"axes", "Tind", optional},
+                                        {"steps", "Tind", optional}},
+                             .outputs = {{"output", "T"}},
+                             .types = {all_tensors_ir4, {"Tind", types::indices}}};
+  static constexpr std::tuple attributes{};
+
+  constexpr void infer(Infer& i) const {
+    Dim count;
+    for (int k = 1; k <= 4; ++k) {
+      if (!i.has(k) || !i.dims(k).ranked()) continue;
+      if (i.dims(k).rank() != 1)
+        return i.fail(spec.inputs[k].name, " has rank ", i.dims(k).rank(), ", not 1");
+      count = i.unify(count, i.dims(k)[0], "lengths of starts, ends, axes and steps");
+    }
+    if (i.failed() || !i.ranked(0)) return;
+    if (!count.known()) return i.out(0, Dims::of_rank(i.dims(0).rank()));
+    if (count.value() > i.dims(0).rank())
+      return i.fail("slices ", count, " axes of a rank of ", i.dims(0).rank());
+    detail::SliceParts parts;
+    for (int64_t k = 0; k < count.value(); ++k)
+      parts.push_back({.axis = i.has(3) ? int_at(i, 3, k) : k,
+                       .start = int_at(i, 1, k),
+                       .end = int_at(i, 2, k),
+                       .step = i.has(4) ? int_at(i, 4, k) : 1,
+                       .symbolic_end = i.known(2) ? i.value(2, k) : Dim{}});
+    detail::infer_slice(i, parts);
+  }
+  void compute(AnyView data, AnyView starts, AnyView ends, AnyView axes, AnyView steps, AnyOut output) const {
+    detail::SliceParts parts;
+    for (int64_t k = 0; k < starts.size(); ++k)
+      parts.push_back({.axis = axes ? int_at(axes, k) : k,
+                       .start = int_at(starts, k),
+                       .end = int_at(ends, k),
+                       .step = steps ? int_at(steps, k) : 1});
+    detail::slice(data, parts, output);
+  }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+};
+
+/// Starts, ends and axes are attributes, and there are no steps.
+struct Slice_1 {
+  Ints axes{}, ends{}, starts{};
+
+  static constexpr Spec spec{.name = "Slice",
+                             .since = {1},
+                             .inputs = {{"data", "T"}},
+                             .outputs = {{"output", "T"}},
+                             .types = {{"T", types::all}}};
+  static constexpr std::tuple attributes{attr("axes", &Slice_1::axes),
+                                         attr("ends", &Slice_1::ends).required(),
+                                         attr("starts", &Slice_1::starts).required()};
+
+  constexpr void infer(Infer& i) const {
+    if (ends.size() != starts.size() || (!axes.empty() && axes.size() != starts.size()))
+      return i.fail("lengths of starts, ends and axes differ");
+    const Dims& x = i.dims(0);
+    if (!x.ranked()) return;
+    if (starts.size() > x.rank()) return i.fail("slices ", starts.size(), " axes of a rank of ", x.rank());
+    detail::infer_slice(i, parts());
+  }
+  void compute(AnyView data, AnyOut output) const { detail::slice(data, parts(), output); }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+
+  constexpr detail::SliceParts parts() const {
+    detail::SliceParts list;
+    for (int k = 0; k < starts.size(); ++k)
+      list.push_back({.axis = axes.empty() ? k : axes[k], .start = starts[k], .end = ends[k], .step = 1});
+    return list;
+  }
+};
+
+}  // namespace tenon::op

@@ -1,0 +1,163 @@
+// Split: a tensor cut into parts along an axis.   onnx.ai/onnx/operators/onnx__Split.html
+#pragma once
+
+#include "tenon/op/movement.hpp"
+
+namespace tenon::op {
+
+namespace detail {
+
+/// The lengths of the parts, where they are stated: `count` of them, at(k) each (unknown: not known yet).
+template <class At>
+constexpr void infer_split(Infer& i, int64_t along, int64_t count, At at) {
+  const Dims& x = i.dims(0);
+  if (count != i.outputs()) return i.fail("split states ", count, " lengths for ", i.outputs(), " outputs");
+  if (!x.ranked()) return;
+  const int axis = i.axis(along, x.rank());
+  if (i.failed()) return;
+  Dim sum = 0;
+  for (int k = 0; k < i.outputs(); ++k) {
+    const Dim length = at(k);
+    if (length.known() && length.value() < 0) return i.fail("length ", length, " is negative");
+    Dims r = x;
+    r[axis] = length;
+    i.out(k, r);
+    if (x.rank() == 1 && length.known() && sum.known())
+      carry(i, 0, k, length.value(), [&](int64_t j) { return sum.value() + j; });
+    if (length.known() && sum.known() && !(sum + length).known()) return i.fail("the lengths overflow");
+    sum = sum + length;
+  }
+  if (sum.differs(x[axis])) i.fail("the lengths sum to ", sum, ", but axis ", axis, " has ", x[axis]);
+}
+
+/// Part k of `parts` parts of one length, of which the last ones may be shorter or empty.
+constexpr Dim even_part(Dim extent, int64_t parts, int64_t k) {
+  if (parts == 1) return extent;
+  if (!extent.known()) return {};
+  const int64_t n = extent.value(), length = n / parts + (n % parts != 0);
+  const int64_t before = length != 0 && k > n / length ? n : k * length;
+  return std::min(length, n - before);
+}
+
+constexpr void infer_even_split(Infer& i, int64_t along, int64_t parts, bool exact) {
+  const Dims& x = i.dims(0);
+  if (parts < 1) return i.fail("cannot split into ", parts, " parts");
+  if (!x.ranked()) return;
+  const int axis = i.axis(along, x.rank());
+  if (i.failed()) return;
+  const Dim extent = x[axis];
+  if (exact && extent.known() && extent.value() % parts != 0)
+    return i.fail("axis ", axis, " of ", x, " does not divide into ", parts, " equal parts");
+  infer_split(i, along, parts, [&](int k) { return even_part(extent, parts, k); });
+}
+
+/// `length(k)` is that of part k, for when the part itself is not asked for.
+template <class Length>
+void split(AnyView x, int64_t along, std::span<const AnyOut> outputs, Length length) {
+  if (x.empty()) return;
+  const int axis = static_cast<int>(along < 0 ? along + x.rank() : along);
+  const AxisSplit whole = split_at(x.extents(), axis);
+  const int64_t row = whole.extent * whole.inner;
+  int64_t at = 0;
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    const int64_t part = whole.inner * (outputs[k] ? outputs[k].extent(axis) : length(static_cast<int>(k)));
+    const int64_t extents[] = {whole.outer, part}, to[] = {part, 1}, from[] = {row, 1};
+    if (outputs[k]) kernels::move(x.dtype(), outputs[k].data(), {0, to}, x.data(), {at, from}, extents);
+    at += part;
+  }
+}
+
+}  // namespace detail
+
+/// The parts' lengths along `axis` are those of `split`, or else equal; with `num_outputs` the last ones may
+/// then be shorter.
+struct Split {
+  int64_t axis = 0;
+  Opt<int64_t> num_outputs{};
+
+  static constexpr Spec spec{.name = "Split",
+                             .since = {13, 18},
+                             .inputs = {{"input", "T"}, {"split", "tensor(int64)", optional}},
+                             .outputs = {{"outputs", "T", variadic}},
+                             .types = {{"T", types::all_ir4}}};
+  static constexpr std::tuple attributes{attr("axis", &Split::axis),
+                                         attr("num_outputs", &Split::num_outputs).since(18)};
+
+  constexpr void infer(Infer& i) const {
+    if (i.has(1) && num_outputs) return i.fail("split and num_outputs exclude each other");
+    if (!i.has(1)) return detail::infer_even_split(i, axis, num_outputs.value_or(i.outputs()), !num_outputs);
+    const Dims& s = i.dims(1);
+    if (s.ranked() && s.rank() != 1) return i.fail("split has rank ", s.rank(), ", not 1");
+    const int64_t count = i.known(1) ? i.count(1) : s.ranked() && s[0].known() ? s[0].value() : i.outputs();
+    detail::infer_split(i, axis, count, [&](int k) { return i.known(1) ? i.value(1, k) : Dim{}; });
+  }
+  void compute(AnyView input, TensorView<const int64_t> split, std::span<const AnyOut> outputs) const {
+    detail::split(input, axis, outputs, [&](int k) {
+      const auto parts = num_outputs.value_or(static_cast<int64_t>(outputs.size()));
+      return split ? split[k] : detail::even_part(input.extent(static_cast<int>(axis)), parts, k).value();
+    });
+  }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+};
+
+/// The lengths are an attribute.
+struct Split_2 {
+  int64_t axis = 0;
+  std::vector<int64_t> split{};
+
+  static constexpr Spec spec{.name = "Split",
+                             .since = {2, 11},
+                             .inputs = {{"input", "T"}},
+                             .outputs = {{"outputs", "T", variadic}},
+                             .types = {{"T", types::all}}};
+  static constexpr std::tuple attributes{attr("axis", &Split_2::axis), attr("split", &Split_2::split)};
+
+  constexpr void infer(Infer& i) const {
+    if (split.empty()) return detail::infer_even_split(i, axis, i.outputs(), true);
+    detail::infer_split(i, axis, static_cast<int64_t>(split.size()), [&](int k) { return length(k); });
+  }
+  void compute(AnyView input, std::span<const AnyOut> outputs) const {
+    detail::split(input, axis, outputs, [&](int k) {
+      const auto parts = static_cast<int64_t>(outputs.size());
+      return split.empty() ? input.extent(static_cast<int>(axis)) / parts : length(k);
+    });
+  }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+
+  constexpr int64_t length(int k) const { return split[static_cast<std::size_t>(k)]; }
+};
+
+/// The lengths are an attribute, or an input of the data's type, which wins.
+struct Split_1 {
+  Opt<int64_t> axis{};  ///< 0 unless stated
+  std::vector<int64_t> split{};
+
+  static constexpr Spec spec{.name = "Split",
+                             .since = {1},
+                             .inputs = {{"input", "T"}, {"split", "T", optional}},
+                             .outputs = {{"outputs...", "T", variadic}},
+                             .types = {{"T", types::floats}}};
+  static constexpr std::tuple attributes{attr("axis", &Split_1::axis), attr("split", &Split_1::split)};
+
+  constexpr void infer(Infer& i) const {
+    const int64_t along = axis.value_or(0);
+    if (!i.has(1)) return Split_2{along, split}.infer(i);
+    const Dims& s = i.dims(1);
+    if (s.ranked() && s.rank() != 1) return i.fail("split has rank ", s.rank(), ", not 1");
+    const int64_t count = s.ranked() && s[0].known() ? s[0].value() : i.outputs();
+    const void* data = i.in(1).data;
+    detail::infer_split(i, along, count,
+                        [&](int k) { return data ? Dim(truncated_at(i.dtype(1), data, k)) : Dim{}; });
+  }
+  void compute(AnyView input, AnyView lengths, std::span<const AnyOut> outputs) const {
+    detail::split(input, axis.value_or(0), outputs, [&](int k) {
+      if (lengths) return truncated_at(lengths.dtype(), lengths.data(), k);
+      return split.empty()
+                 ? input.extent(static_cast<int>(axis.value_or(0))) / static_cast<int64_t>(outputs.size())
+                 : split[static_cast<std::size_t>(k)];
+    });
+  }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+};
+
+}  // namespace tenon::op

@@ -1,0 +1,53 @@
+// Transpose: the axes in another order.   onnx.ai/onnx/operators/onnx__Transpose.html
+#pragma once
+
+#include "tenon/op/movement.hpp"
+
+namespace tenon::op {
+
+/// Axis d of the result is axis perm[d] of data; without `perm` the axes are reversed.
+struct Transpose {
+  Ints perm{};
+
+  static constexpr Spec spec{.name = "Transpose",
+                             .since = {1, 13, 21, 23, 24, 25},
+                             .inputs = {{"data", "T"}},
+                             .outputs = {{"transposed", "T"}},
+                             .types = {all_tensors}};
+  static constexpr std::tuple attributes{attr("perm", &Transpose::perm)};
+
+  constexpr void infer(Infer& i) const {
+    const Dims& x = i.dims(0);
+    if (!x.ranked()) {
+      if (!perm.empty() && perm.size() <= max_rank) i.out(0, Dims::of_rank(perm.size()));
+      return;
+    }
+    if (!perm.empty() && perm.size() != x.rank())
+      return i.fail("perm names ", perm.size(), " axes, but the rank is ", x.rank());
+    uint32_t seen = 0;
+    Dims r = x;
+    for (int d = 0; d < x.rank(); ++d) {
+      const int64_t from = source(d, x.rank());
+      if (from < 0 || from >= x.rank() || (seen >> from & 1)) return i.fail("perm is no permutation: ", from);
+      seen |= 1u << from;
+      r[d] = x[from];
+    }
+    i.out(0, r);
+    if (!carries_array(i)) return;
+    const Extents steps = dense_strides(x.extents());
+    Extents from = steps;
+    for (int d = 0; d < x.rank(); ++d) from[d] = steps[source(d, x.rank())];
+    carry_strided(i, 0, from);
+  }
+  void compute(AnyView data, AnyOut transposed) const {
+    Extents order;
+    for (int d = 0; d < data.rank(); ++d) order.push_back(source(d, data.rank()));
+    kernels::transpose(data.dtype(), transposed.data(), data.data(), data.extents(), order);
+  }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+
+  /// The axis of data that becomes axis d.
+  constexpr int64_t source(int d, int rank) const { return perm.empty() ? rank - 1 - d : perm[d]; }
+};
+
+}  // namespace tenon::op
