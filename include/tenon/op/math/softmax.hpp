@@ -25,6 +25,7 @@ struct Softmax {
   }
   template <class T>
   void compute(TensorView<const T> x, TensorView<T> y) const {
+    if (x.empty()) return;  // other extents may overflow
     const int a = x.rank() == 0 ? 0 : static_cast<int>(axis < 0 ? axis + x.rank() : axis);
     const auto [outer, extent, inner] = split_at(x.extents(), a);
     kernels::softmax(x.data(), y.data(), outer, extent, inner);
@@ -51,8 +52,9 @@ struct Softmax_1 {
   }
   template <class T>
   void compute(TensorView<const T> x, TensorView<T> y) const {
+    if (x.empty()) return;
     const int64_t rows = product(x.extents().first(static_cast<std::size_t>(axis < 0 ? axis + x.rank() : axis)));
-    if (!x.empty()) kernels::softmax(x.data(), y.data(), rows, x.size() / rows, 1);
+    kernels::softmax(x.data(), y.data(), rows, x.size() / rows, 1);
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };

@@ -1,0 +1,160 @@
+// Gemm: matrix product with an addend.   onnx.ai/onnx/operators/onnx__Gemm.html
+#pragma once
+
+#include <cmath>
+
+#include "tenon/base/convert.hpp"
+#include "tenon/kernels/gemm.hpp"
+#include "tenon/op/call.hpp"
+#include "tenon/op/wide.hpp"
+
+namespace tenon::op {
+
+namespace detail {
+
+/// (M,N) from A (M,K) and B (K,N), either transposed, and a C that is stretched to it; with `exact`, C has
+/// its extents.
+constexpr void infer_gemm(Infer& i, bool trans_a, bool trans_b, bool exact = false) {
+  const Dims &a = i.dims(0), &b = i.dims(1), &c = i.dims(2);
+  if ((a.ranked() && a.rank() != 2) || (b.ranked() && b.rank() != 2))
+    return i.fail("A ", a, " and B ", b, " are not matrices");
+  Dims y = Dims::of_rank(2);
+  if (a.ranked()) y[0] = a[trans_a ? 1 : 0];
+  if (b.ranked()) y[1] = b[trans_b ? 0 : 1];
+  if (a.ranked() && b.ranked()) i.unify(a[trans_a ? 0 : 1], b[trans_b ? 1 : 0], "inner extents");
+  if (i.has(2) && c.ranked()) {
+    bool fits = c.rank() <= 2 && (!exact || c.rank() == 2);
+    for (int k = 1; fits && k <= c.rank(); ++k) {
+      Dim& d = y[2 - k];
+      const Dim e = c[c.rank() - k];
+      fits = !e.differs(d) || (e.is(1) && !exact);
+      // An extent above 1 is not stretched.
+      if (!d.known() && e.known() && (exact || e.value() > 1)) d = e;
+    }
+    if (!fits) return i.fail("C ", c, exact ? " is not " : " does not stretch to ", y);
+  }
+  i.out(0, y);
+}
+
+/// y = alpha A B + beta C, the last of which may be absent.
+template <class T>
+void gemm(TensorView<const T> a, TensorView<const T> b, TensorView<const T> c, TensorView<T> y, float alpha,
+          float beta, bool trans_a, bool trans_b) {
+  if (y.empty()) return;
+  WideScratch scratch;
+  kernels::GemmArgs<wide_t<T>> args;
+  args.m = y.extent(0);
+  args.n = y.extent(1);
+  args.k = a.extent(trans_a ? 0 : 1);
+  args.a = widen(scratch, a.data(), a.size());
+  args.a_row = trans_a ? 1 : args.k;
+  args.a_col = trans_a ? args.m : 1;
+  args.b = widen(scratch, b.data(), b.size());
+  args.b_row = trans_b ? 1 : args.n;
+  args.b_col = trans_b ? args.k : 1;
+  args.c = wide_result(scratch, y.data(), y.size());
+  args.c_row = args.n;
+  if (c && beta != 0) {
+    args.d = widen(scratch, c.data(), c.size());
+    args.d_row = c.rank() == 2 && c.extent(0) != 1 ? c.extent(1) : 0;
+    args.d_col = c.rank() > 0 && c.extent(-1) != 1;
+  }
+  if constexpr (std::is_integral_v<T>) {
+    const auto whole = [](float f) { return std::trunc(f) == f && std::abs(f) < 0x1p31f; };
+    if (!whole(alpha) || !whole(beta)) {
+      // Factors with fractions: the product wraps as T, the rest is computed in double and truncated.
+      const T* d = std::exchange(args.d, nullptr);
+      kernels::gemm(args);
+      for (int64_t r = 0; r < args.m; ++r)
+        for (int64_t s = 0; s < args.n; ++s) {
+          T& out = args.c[r * args.n + s];
+          const double addend = d ? static_cast<double>(d[r * args.d_row + s * args.d_col]) * beta : 0.0;
+          out = convert<T>(static_cast<double>(out) * alpha + addend);
+        }
+      return;
+    }
+    args.alpha = static_cast<T>(static_cast<int64_t>(alpha));
+    args.beta = static_cast<T>(static_cast<int64_t>(beta));
+  } else {
+    args.alpha = alpha;
+    args.beta = beta;
+  }
+  kernels::gemm(args);
+  narrow(args.c, y.data(), y.size());
+}
+
+}  // namespace detail
+
+/// Y = alpha A' B' + beta C, where A' (M,K) is A or with transA its transpose, B' (K,N) likewise, and C is
+/// stretched to (M,N). Integers wrap; factors with fractions truncate them.
+struct Gemm {
+  float alpha = 1.0f;
+  float beta = 1.0f;
+  int64_t transA = 0;
+  int64_t transB = 0;
+
+  static constexpr Spec spec{.name = "Gemm",
+                             .since = {11, 13},
+                             .inputs = {{"A", "T"}, {"B", "T"}, {"C", "T", optional}},
+                             .outputs = {{"Y", "T"}},
+                             .types = {{"T", {{11, types::wide_numeric}, {13, types::wide_numeric_bf16}}}}};
+  static constexpr std::tuple attributes{attr("alpha", &Gemm::alpha), attr("beta", &Gemm::beta),
+                                         attr("transA", &Gemm::transA), attr("transB", &Gemm::transB)};
+
+  constexpr void infer(Infer& i) const { detail::infer_gemm(i, transA != 0, transB != 0); }
+  template <class T>
+  void compute(TensorView<const T> a, TensorView<const T> b, TensorView<const T> c, TensorView<T> y) const {
+    detail::gemm(a, b, c, y, alpha, beta, transA != 0, transB != 0);
+  }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+};
+
+/// C is not optional.
+struct Gemm_7 {
+  float alpha = 1.0f;
+  float beta = 1.0f;
+  int64_t transA = 0;
+  int64_t transB = 0;
+
+  static constexpr Spec spec{.name = "Gemm",
+                             .since = {7, 9},
+                             .inputs = {{"A", "T"}, {"B", "T"}, {"C", "T"}},
+                             .outputs = {{"Y", "T"}},
+                             .types = {{"T", {{7, types::floats}, {9, types::wide_numeric}}}}};
+  static constexpr std::tuple attributes{attr("alpha", &Gemm_7::alpha), attr("beta", &Gemm_7::beta),
+                                         attr("transA", &Gemm_7::transA), attr("transB", &Gemm_7::transB)};
+
+  constexpr void infer(Infer& i) const { detail::infer_gemm(i, transA != 0, transB != 0); }
+  template <class T>
+  void compute(TensorView<const T> a, TensorView<const T> b, TensorView<const T> c, TensorView<T> y) const {
+    detail::gemm(a, b, c, y, alpha, beta, transA != 0, transB != 0);
+  }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+};
+
+/// C is stretched only where `broadcast` says so.
+struct Gemm_1 {
+  float alpha = 1.0f;
+  float beta = 1.0f;
+  int64_t broadcast = 0;
+  int64_t transA = 0;
+  int64_t transB = 0;
+
+  static constexpr Spec spec{.name = "Gemm",
+                             .since = {1, 6},
+                             .inputs = {{"A", "T"}, {"B", "T"}, {"C", "T"}},
+                             .outputs = {{"Y", "T"}},
+                             .types = {{"T", types::floats}}};
+  static constexpr std::tuple attributes{attr("alpha", &Gemm_1::alpha), attr("beta", &Gemm_1::beta),
+                                         attr("broadcast", &Gemm_1::broadcast),
+                                         attr("transA", &Gemm_1::transA), attr("transB", &Gemm_1::transB)};
+
+  constexpr void infer(Infer& i) const { detail::infer_gemm(i, transA != 0, transB != 0, broadcast == 0); }
+  template <class T>
+  void compute(TensorView<const T> a, TensorView<const T> b, TensorView<const T> c, TensorView<T> y) const {
+    detail::gemm(a, b, c, y, alpha, beta, transA != 0, transB != 0);
+  }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+};
+
+}  // namespace tenon::op

@@ -1,0 +1,43 @@
+// MatMul: matrix product as numpy.matmul has it.   onnx.ai/onnx/operators/onnx__MatMul.html
+#pragma once
+
+#include "tenon/op/matmul.hpp"
+#include "tenon/op/wide.hpp"
+
+namespace tenon::op {
+
+/// Y (batch..., M, N) = A (batch..., M, K) B (batch..., K, N). Batches broadcast; a vector is a row on the
+/// left, a column on the right, and leaves no axis. Integers wrap.
+struct MatMul {
+  static constexpr Spec spec{
+      .name = "MatMul",
+      .since = {1, 9, 13},
+      .inputs = {{"A", "T"}, {"B", "T"}},
+      .outputs = {{"Y", "T"}},
+      .types = {{"T", {{1, types::floats}, {9, types::wide_numeric}, {13, types::wide_numeric_bf16}}}}};
+  static constexpr std::tuple attributes{};
+
+  constexpr void infer(Infer& i) const { i.out(0, infer_matmul(i, i.dims(0), i.dims(1))); }
+  template <class T>
+  void compute(TensorView<const T> a, TensorView<const T> b, TensorView<T> y) const {
+    if (y.empty()) return;
+    const MatMulPlan plan(a.extents(), b.extents());
+    WideScratch scratch;
+    kernels::GemmArgs<wide_t<T>> args;
+    args.m = plan.m;
+    args.n = plan.n;
+    args.k = plan.k;
+    args.a = widen(scratch, a.data(), a.size());
+    args.a_row = plan.k;
+    args.b = widen(scratch, b.data(), b.size());
+    args.b_row = plan.n;
+    args.c = wide_result(scratch, y.data(), y.size());
+    args.c_row = plan.n;
+    args.batch = plan.batch();
+    kernels::gemm(args);
+    narrow(args.c, y.data(), y.size());
+  }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+};
+
+}  // namespace tenon::op
