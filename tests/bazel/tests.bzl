@@ -12,17 +12,18 @@ def _at_level(name, level, program, **kwargs):
         **kwargs
     )
 
-def tenon_tests(folder, deps):
+def tenon_tests(folder, deps, copts = []):
     """A cc_test for every *_test.cc below `folder`."""
     for source in native.glob([folder + "/**/*_test.cc"], allow_empty = True):
         native.cc_test(
             name = source[:-len(".cc")],
             size = "small",
             srcs = [source],
+            copts = copts,
             deps = deps + [":support"],
         )
 
-def tenon_level_run_tests(folder, deps):
+def tenon_level_run_tests(folder, deps, copts = []):
     """Every *_test.cc below `folder` built once, against kernels that choose their level at run time, and run at each."""
     for source in native.glob([folder + "/**/*_test.cc"], allow_empty = True):
         name = source[:-len(".cc")]
@@ -30,6 +31,7 @@ def tenon_level_run_tests(folder, deps):
             name = name,
             testonly = True,
             srcs = [source],
+            copts = copts,
             deps = deps + [":support"],
         )
         for level in LEVELS:
