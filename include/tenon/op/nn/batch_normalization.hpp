@@ -1,0 +1,238 @@
+// BatchNormalization: mean 0 and variance 1 in each channel.
+// onnx.ai/onnx/operators/onnx__BatchNormalization.html
+#pragma once
+
+#include "tenon/base/scratch.hpp"
+#include "tenon/kernels/moments.hpp"
+#include "tenon/kernels/normalize.hpp"
+#include "tenon/op/call.hpp"
+
+namespace tenon::op {
+
+namespace detail {
+
+struct BatchNormScratch;
+using BatchNormFloats = TypeList<float, double, float16, bfloat16>;
+
+/// v's elements as numbers of type C: themselves, or a copy.
+template <class C>
+const C* numbers(Scratch<BatchNormScratch>& scratch, AnyView v) {
+  if (v.dtype() == dtype_of<C>) return static_cast<const C*>(v.data());
+  C* p = scratch.template take<C>(v.size());
+  dispatch(BatchNormFloats{}, v.dtype(), [&]<class T>() {
+    const T* from = v.as<T>().data();
+    for (int64_t k = 0; k < v.size(); ++k)
+      if constexpr (std::is_same_v<T, double>) p[k] = static_cast<C>(from[k]);
+      else p[k] = static_cast<C>(static_cast<float>(from[k]));
+  });
+  return p;
+}
+
+/// f(k) for each element k of a result that may be absent.
+template <class F>
+void fill(AnyOut out, F f) {
+  if (!out) return;
+  dispatch(BatchNormFloats{}, out.dtype(), [&]<class T>() {
+    T* to = out.as<T>().data();
+    for (int64_t k = 0; k < out.size(); ++k)
+      if constexpr (std::is_same_v<T, double>) to[k] = f(k);
+      else to[k] = static_cast<T>(static_cast<float>(f(k)));
+  });
+}
+
+/// Results of training, (channels) each; any may be absent.
+struct BatchStatistics {
+  AnyOut running_mean, running_var, saved_mean, saved_var;
+};
+
+/// What all versions compute. Without `spatial` every element of a sample is a channel of its own.
+template <class T>
+void batch_normalization(TensorView<const T> x, AnyView scale, AnyView bias, AnyView mean, AnyView variance,
+                         TensorView<T> y, float epsilon, bool spatial, bool training, float momentum,
+                         const BatchStatistics& statistics) {
+  using C = kernels::compute_type<T>;
+  const int64_t channels = scale.size();
+  const int64_t batch = x.extent(0), inner = x.empty() || !spatial ? 1 : x.size() / batch / channels;
+  Scratch<BatchNormScratch> scratch;
+  const C *m = numbers<C>(scratch, mean), *v = numbers<C>(scratch, variance);
+  if (training) {
+    double *means = scratch.template take<double>(channels),
+           *variances = scratch.template take<double>(channels);
+    kernels::moments(x.data(), means, variances, x.empty() ? 0 : batch, channels, inner);
+    C *own_mean = scratch.template take<C>(channels), *own_variance = scratch.template take<C>(channels);
+    for (int64_t c = 0; c < channels; ++c) {
+      own_mean[c] = static_cast<C>(means[c]);
+      own_variance[c] = static_cast<C>(variances[c]);
+    }
+    const double kept = momentum;
+    fill(statistics.running_mean, [&](int64_t c) { return m[c] * kept + means[c] * (1 - kept); });
+    fill(statistics.running_var, [&](int64_t c) { return v[c] * kept + variances[c] * (1 - kept); });
+    fill(statistics.saved_mean, [&](int64_t c) { return means[c]; });
+    fill(statistics.saved_var, [&](int64_t c) { return variances[c]; });
+    m = own_mean;
+    v = own_variance;
+  }
+  if (x.empty()) return;
+  kernels::batch_norm<T>({.x = x.data(),
+                          .y = y.data(),
+                          .batch = batch,
+                          .channels = channels,
+                          .spatial = inner,
+                          .scale = numbers<C>(scratch, scale),
+                          .bias = numbers<C>(scratch, bias),
+                          .mean = m,
+                          .variance = v,
+                          .epsilon = epsilon});
+}
+
+/// The rule of all versions; statistics are results of training alone.
+constexpr void infer_batch_normalization(Infer& i, bool spatial, bool training) {
+  const Dims& x = i.dims(0);
+  Dims channels;
+  if (x.ranked() && x.rank() == 0) return i.fail("X is a scalar");
+  if (!training && i.outputs() > 1) return i.fail(i.outputs(), " outputs, but only training has more than 1");
+  if (x.ranked() && spatial) {
+    channels = Dims{x.rank() > 1 ? x[1] : Dim(1)};
+  } else if (x.ranked()) {
+    channels = x;
+    channels.erase(0);
+  }
+  for (int p = 1; p < 5; ++p) {
+    const Dims& d = i.dims(p);
+    if (!d.ranked()) continue;
+    if (!channels.ranked()) channels = spatial ? Dims::of_rank(1) : d;
+    if (d.rank() != channels.rank())
+      return i.fail("input ", p, " has rank ", d.rank(), ", not ", channels.rank());
+    for (int k = 0; k < d.rank(); ++k) channels[k] = i.unify(channels[k], d[k], "extents of channels");
+  }
+  i.out(0, x);
+  for (int o = 1; o < 5; ++o) i.out(o, channels);
+}
+
+}  // namespace detail
+
+/// Y = (X - mean) / sqrt(var + epsilon) * scale + B, where X is (N, C, ...), or (N) with one channel, and the
+/// others are (C). With training_mode mean and variance are X's own, and running ones are updated by 1 -
+/// momentum.
+struct BatchNormalization {
+  float epsilon = 1e-5f;
+  float momentum = 0.9f;
+  int64_t training_mode = 0;
+
+  static constexpr Spec spec{
+      .name = "BatchNormalization",
+      .since = {15},
+      .inputs = {{"X", "T"}, {"scale", "T1"}, {"B", "T1"}, {"input_mean", "T2"}, {"input_var", "T2"}},
+      .outputs = {{"Y", "T"}, {"running_mean", "T2", optional}, {"running_var", "T2", optional}},
+      .types = {{"T", types::floats_bf16}, {"T1", types::floats_bf16}, {"T2", types::floats_bf16}},
+      .memory = Memory::elementwise};
+  static constexpr std::tuple attributes{attr("epsilon", &BatchNormalization::epsilon),
+                                         attr("momentum", &BatchNormalization::momentum),
+                                         attr("training_mode", &BatchNormalization::training_mode)};
+
+  constexpr void infer(Infer& i) const { detail::infer_batch_normalization(i, true, training_mode != 0); }
+  template <class T>
+  void compute(TensorView<const T> x, AnyView scale, AnyView b, AnyView mean, AnyView var, TensorView<T> y,
+               AnyOut running_mean, AnyOut running_var) const {
+    detail::batch_normalization(x, scale, b, mean, var, y, epsilon, true, training_mode != 0, momentum,
+                                {running_mean, running_var, {}, {}});
+  }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+};
+
+/// One element type for X, scale and B.
+struct BatchNormalization_14 {
+  float epsilon = 1e-5f;
+  float momentum = 0.9f;
+  int64_t training_mode = 0;
+
+  static constexpr Spec spec{
+      .name = "BatchNormalization",
+      .since = {14},
+      .inputs = {{"X", "T"}, {"scale", "T"}, {"B", "T"}, {"input_mean", "U"}, {"input_var", "U"}},
+      .outputs = {{"Y", "T"}, {"running_mean", "U", optional}, {"running_var", "U", optional}},
+      .types = {{"T", types::floats_bf16}, {"U", types::floats_bf16}},
+      .memory = Memory::elementwise};
+  static constexpr std::tuple attributes{attr("epsilon", &BatchNormalization_14::epsilon),
+                                         attr("momentum", &BatchNormalization_14::momentum),
+                                         attr("training_mode", &BatchNormalization_14::training_mode)};
+
+  constexpr void infer(Infer& i) const { detail::infer_batch_normalization(i, true, training_mode != 0); }
+  template <class T>
+  void compute(TensorView<const T> x, TensorView<const T> scale, TensorView<const T> b, AnyView mean,
+               AnyView var, TensorView<T> y, AnyOut running_mean, AnyOut running_var) const {
+    detail::batch_normalization<T>(x, scale, b, mean, var, y, epsilon, true, training_mode != 0, momentum,
+                                   {running_mean, running_var, {}, {}});
+  }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+};
+
+/// Training is what a node with more outputs than Y asks for.
+struct BatchNormalization_7 {
+  float epsilon = 1e-5f;
+  float momentum = 0.9f;
+  int64_t spatial = 1;
+
+  static constexpr Spec spec{.name = "BatchNormalization",
+                             .since = {7, 9},
+                             .inputs = {{"X", "T"}, {"scale", "T"}, {"B", "T"}, {"mean", "T"}, {"var", "T"}},
+                             .outputs = {{"Y", "T"},
+                                         {"mean", "T", optional},
+                                         {"var", "T", optional},
+                                         {"saved_mean", "T", optional},
+                                         {"saved_var", "T", optional}},
+                             .types = {{"T", types::floats}},
+                             .memory = Memory::elementwise};
+  static constexpr std::tuple attributes{attr("epsilon", &BatchNormalization_7::epsilon),
+                                         attr("momentum", &BatchNormalization_7::momentum),
+                                         attr("spatial", &BatchNormalization_7::spatial).until(8)};
+
+  constexpr void infer(Infer& i) const {
+    detail::infer_batch_normalization(i, spatial != 0, i.outputs() > 1);
+  }
+  template <class T>
+  void compute(TensorView<const T> x, TensorView<const T> scale, TensorView<const T> b,
+               TensorView<const T> mean, TensorView<const T> var, TensorView<T> y, TensorView<T> running_mean,
+               TensorView<T> running_var, TensorView<T> saved_mean, TensorView<T> saved_var) const {
+    const bool training = running_mean || running_var || saved_mean || saved_var;
+    detail::batch_normalization<T>(x, scale, b, mean, var, y, epsilon, spatial != 0, training, momentum,
+                                   {running_mean, running_var, saved_mean, saved_var});
+  }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+};
+
+/// Training is the default, until is_test says otherwise.
+struct BatchNormalization_1 {
+  Ints consumed_inputs{};  ///< a memory hint that has no meaning today
+  float epsilon = 1e-5f;
+  int64_t is_test = 0;
+  float momentum = 0.9f;
+  int64_t spatial = 1;
+
+  static constexpr Spec spec{.name = "BatchNormalization",
+                             .since = {1, 6},
+                             .inputs = {{"X", "T"}, {"scale", "T"}, {"B", "T"}, {"mean", "T"}, {"var", "T"}},
+                             .outputs = {{"Y", "T"},
+                                         {"mean", "T", optional},
+                                         {"var", "T", optional},
+                                         {"saved_mean", "T", optional},
+                                         {"saved_var", "T", optional}},
+                             .types = {{"T", types::floats}},
+                             .memory = Memory::elementwise};
+  static constexpr std::tuple attributes{
+      attr("consumed_inputs", &BatchNormalization_1::consumed_inputs).required().until(5),
+      attr("epsilon", &BatchNormalization_1::epsilon), attr("is_test", &BatchNormalization_1::is_test),
+      attr("momentum", &BatchNormalization_1::momentum), attr("spatial", &BatchNormalization_1::spatial)};
+
+  constexpr void infer(Infer& i) const { detail::infer_batch_normalization(i, spatial != 0, is_test == 0); }
+  template <class T>
+  void compute(TensorView<const T> x, TensorView<const T> scale, TensorView<const T> b,
+               TensorView<const T> mean, TensorView<const T> var, TensorView<T> y, TensorView<T> running_mean,
+               TensorView<T> running_var, TensorView<T> saved_mean, TensorView<T> saved_var) const {
+    detail::batch_normalization<T>(x, scale, b, mean, var, y, epsilon, spatial != 0, is_test == 0, momentum,
+                                   {running_mean, running_var, saved_mean, saved_var});
+  }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+};
+
+}  // namespace tenon::op

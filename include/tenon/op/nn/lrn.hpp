@@ -1,0 +1,40 @@
+// LRN: local response normalization across channels.   onnx.ai/onnx/operators/onnx__LRN.html
+#pragma once
+
+#include "tenon/kernels/normalize.hpp"
+#include "tenon/op/call.hpp"
+
+namespace tenon::op {
+
+/// Y = X / (bias + alpha / size * sum)^beta, (N, C, ...), where the sum is that of the squares of the `size`
+/// channels around each.
+struct LRN {
+  float alpha = 0.0001f;
+  float beta = 0.75f;
+  float bias = 1.0f;
+  Opt<int64_t> size{};
+
+  static constexpr Spec spec{.name = "LRN",
+                             .since = {1, 13},
+                             .inputs = {{"X", "T"}},
+                             .outputs = {{"Y", "T"}},
+                             .types = {{"T", {{1, types::floats}, {13, types::floats_bf16}}}}};
+  static constexpr std::tuple attributes{attr("alpha", &LRN::alpha), attr("beta", &LRN::beta),
+                                         attr("bias", &LRN::bias), attr("size", &LRN::size).required()};
+
+  constexpr void infer(Infer& i) const {
+    if (!size || *size < 1) return i.fail("size is ", *size, ", at least 1 expected");
+    if (i.ranked(0) && i.dims(0).rank() < 2)
+      return i.fail("X has rank ", i.dims(0).rank(), ", at least 2 expected");
+    i.out(0, i.dims(0));
+  }
+  template <class T>
+  void compute(TensorView<const T> x, TensorView<T> y) const {
+    if (x.empty()) return;
+    const auto [batch, channels, spatial] = split_at(x.extents(), 1);
+    kernels::lrn<T>({x.data(), y.data(), batch, channels, spatial, *size, alpha, beta, bias});
+  }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+};
+
+}  // namespace tenon::op
