@@ -40,10 +40,10 @@ std::vector<std::string> split(const std::string& text, char at) {
 TypeSet type_set(const std::vector<std::string>& groups) {
   TypeSet set;
   const std::map<std::string, uint32_t TypeSet::*> kinds = {
-      {"tensor", &TypeSet::tensor},           {"seq", &TypeSet::sequence},
-      {"optional", &TypeSet::optional},       {"optional_seq", &TypeSet::optional_sequence},
-      {"map_int64", &TypeSet::map_int64},     {"seq_map_int64", &TypeSet::sequence_map_int64},
-      {"map_string", &TypeSet::map_string},   {"seq_map_string", &TypeSet::sequence_map_string},
+      {"tensor", &TypeSet::tensor},         {"seq", &TypeSet::sequence},
+      {"optional", &TypeSet::optional},     {"optional_seq", &TypeSet::optional_sequence},
+      {"map_int64", &TypeSet::map_int64},   {"seq_map_int64", &TypeSet::sequence_map_int64},
+      {"map_string", &TypeSet::map_string}, {"seq_map_string", &TypeSet::sequence_map_string},
   };
   for (const std::string& group : groups) {
     const std::size_t colon = group.find(':');
@@ -108,7 +108,9 @@ const Facts& facts() {
         versions = &f[{domain, words[0].substr(colon == std::string::npos ? 0 : colon + 1)}];
       } else if (section == "v") {
         Schema next = versions->empty() ? Schema() : versions->rbegin()->second;
-        const auto flag = [&](const char* f) { return std::find(words.begin(), words.end(), f) != words.end(); };
+        const auto flag = [&](const char* f) {
+          return std::find(words.begin(), words.end(), f) != words.end();
+        };
         next.random = flag("random");
         next.unstated = flag("unstated");
         next.deprecated = flag("deprecated");
@@ -119,11 +121,13 @@ const Facts& facts() {
         for (const std::string& w : words) list.push_back(operand(w));
       } else if (section == "attr") {
         schema->attributes.clear();
-        for (const std::string& w : words) schema->attributes[w.substr(0, w.find(':'))] = attribute(w.substr(w.find(':') + 1));
+        for (const std::string& w : words)
+          schema->attributes[w.substr(0, w.find(':'))] = attribute(w.substr(w.find(':') + 1));
       } else {
         REQUIRE(section == "type");
         schema->types.clear();
-        for (const std::string& w : words) schema->types[w.substr(0, w.find('='))] = sets.at(w.substr(w.find('=') + 1));
+        for (const std::string& w : words)
+          schema->types[w.substr(0, w.find('='))] = sets.at(w.substr(w.find('=') + 1));
       }
     }
     return f;
@@ -137,7 +141,8 @@ std::string to_text(const TypeSet& s) {
     for (int d = 1; d < dtype_count; ++d)
       if (mask >> d & 1) text += concat(" ", kind, name(static_cast<DType>(d)));
   };
-  add("", s.tensor), add("seq ", s.sequence), add("optional ", s.optional), add("optional seq ", s.optional_sequence);
+  add("", s.tensor), add("seq ", s.sequence), add("optional ", s.optional),
+      add("optional seq ", s.optional_sequence);
   add("sparse ", s.sparse_tensor), add("map int64 ", s.map_int64), add("map string ", s.map_string);
   add("seq map int64 ", s.sequence_map_int64), add("seq map string ", s.sequence_map_string);
   return text.empty() ? " nothing" : text;
@@ -150,11 +155,13 @@ struct Comparison {
   std::vector<std::string> differences;
 
   void differ(const auto&... parts) {
-    differences.push_back(concat(spec.domain, spec.domain.empty() ? "" : ":", spec.name, "-", version, ": ", parts...));
+    differences.push_back(
+        concat(spec.domain, spec.domain.empty() ? "" : ":", spec.name, "-", version, ": ", parts...));
   }
 
   template <int N>
-  void operands(std::string_view what, const op::List<op::Param, N>& params, const std::vector<Operand>& expected) {
+  void operands(std::string_view what, const op::List<op::Param, N>& params,
+                const std::vector<Operand>& expected) {
     std::size_t k = 0;
     for (const op::Param& p : params) {
       if (!p.in(version)) continue;
@@ -164,7 +171,9 @@ struct Comparison {
       if (p.type != e.type) differ(what, " ", e.name, " is of type ", e.type, ", not ", p.type);
       if (p.arity != e.arity)
         differ(what, " ", e.name, " is ",
-               e.arity == op::Arity::single ? "obligatory" : e.arity == op::optional ? "optional" : "variadic");
+               e.arity == op::Arity::single ? "obligatory"
+               : e.arity == op::optional    ? "optional"
+                                            : "variadic");
       if (e.arity != op::variadic) continue;
       if (p.min_arity != e.min_arity) differ(what, " ", e.name, " has at least ", e.min_arity, " members");
       if (p.heterogeneous != e.heterogeneous)
@@ -210,7 +219,8 @@ struct Comparison {
     return v.index() != 0;
   }
 
-  void attributes(const std::vector<op::AttributeInfo>& stated, const std::map<std::string, AttributeFact>& expected) {
+  void attributes(const std::vector<op::AttributeInfo>& stated,
+                  const std::map<std::string, AttributeFact>& expected) {
     std::set<std::string> seen;
     for (const op::AttributeInfo& a : stated) {
       if (version < a.since || version > a.until) continue;
@@ -222,7 +232,8 @@ struct Comparison {
       if (!seen.insert(it->first).second) differ("attribute ", a.name, " is stated twice");
       const AttributeFact& e = it->second;
       if (name(a.type) != e.type) differ("attribute ", a.name, " takes ", e.type, ", not ", name(a.type));
-      if (a.required != e.required) differ("attribute ", a.name, " is ", e.required ? "required" : "not required");
+      if (a.required != e.required)
+        differ("attribute ", a.name, " is ", e.required ? "required" : "not required");
       if (has_value(a.value) != e.has_default) {
         differ("attribute ", a.name, e.has_default ? " has the default " + e.value : " has no default");
       } else if (const auto* f = std::get_if<float>(&a.value)) {
@@ -240,12 +251,16 @@ std::vector<std::string> compare(const OperatorClass& c, int version, const Sche
   Comparison x{*c.spec, version, {}};
   x.operands("input", c.spec->inputs, s.inputs);
   x.operands("output", c.spec->outputs, s.outputs);
-  if (c.spec->min_inputs(version) != Comparison::fewest(s.inputs)) x.differ("at least ", Comparison::fewest(s.inputs), " inputs");
-  if (c.spec->min_outputs(version) != Comparison::fewest(s.outputs)) x.differ("at least ", Comparison::fewest(s.outputs), " outputs");
+  if (c.spec->min_inputs(version) != Comparison::fewest(s.inputs))
+    x.differ("at least ", Comparison::fewest(s.inputs), " inputs");
+  if (c.spec->min_outputs(version) != Comparison::fewest(s.outputs))
+    x.differ("at least ", Comparison::fewest(s.outputs), " outputs");
   x.types(s);
   x.attributes(c.attributes(c.create().get()), s.attributes);
-  if (!s.unstated && c.spec->deterministic == s.random) x.differ(s.random ? "is not deterministic" : "is deterministic");
-  if (s.deprecated && c.spec->until >= version && c.spec->latest() == version) x.differ("is deprecated: until = ", version - 1);
+  if (!s.unstated && c.spec->deterministic == s.random)
+    x.differ(s.random ? "is not deterministic" : "is deterministic");
+  if (s.deprecated && c.spec->until >= version && c.spec->latest() == version)
+    x.differ("is deprecated: until = ", version - 1);
   return x.differences;
 }
 
@@ -279,7 +294,8 @@ TEST_CASE("Specifications: every registered operator states what ONNX states") {
         FAIL_CHECK(key.second, "-", version, " does not exist");
         continue;
       }
-      for (const std::string& difference : compare(*op_class, version, schema->second)) FAIL_CHECK(difference);
+      for (const std::string& difference : compare(*op_class, version, schema->second))
+        FAIL_CHECK(difference);
     }
   }
 }
@@ -290,22 +306,24 @@ TEST_CASE("Specifications: a difference is seen") {
                                   .inputs = {{"x", "T"}},
                                   .outputs = {{"output", "T", op::optional}},
                                   .types = {{"T", types::floats}}};
-  const std::vector<op::AttributeInfo> attributes = {{"axis", op::AttributeType::integer, true, 1, op::always, int64_t{0}},
-                                                     {"axes", op::AttributeType::integers, false, 1, op::always, {}}};
+  const std::vector<op::AttributeInfo> attributes = {
+      {"axis", op::AttributeType::integer, true, 1, op::always, int64_t{0}},
+      {"axes", op::AttributeType::integers, false, 1, op::always, {}}};
   const Schema& s = facts().at({"", "Softmax"}).at(13);
   Comparison x{wrong, 13, {}};
   x.operands("input", wrong.inputs, s.inputs);
   x.operands("output", wrong.outputs, s.outputs);
   x.types(s);
   x.attributes(attributes, s.attributes);
-  CHECK(x.differences == std::vector<std::string>{
-                             "Softmax-13: input x is input",
-                             "Softmax-13: output output is obligatory",
-                             "Softmax-13: type variable T permits float float16 double bfloat16, not float float16 double",
-                             "Softmax-13: attribute axis is not required",
-                             "Softmax-13: attribute axis is -1 by default, not 0",
-                             "Softmax-13: there is no attribute axes",
-                         });
+  CHECK(x.differences ==
+        std::vector<std::string>{
+            "Softmax-13: input x is input",
+            "Softmax-13: output output is obligatory",
+            "Softmax-13: type variable T permits float float16 double bfloat16, not float float16 double",
+            "Softmax-13: attribute axis is not required",
+            "Softmax-13: attribute axis is -1 by default, not 0",
+            "Softmax-13: there is no attribute axes",
+        });
 }
 
 }  // namespace tenon

@@ -502,6 +502,7 @@ auto call_typed(const Op& op, std::index_sequence<R...>, const A&... a) {
     Info i = Operand<A>::info();
     if constexpr (!std::is_same_v<A, None>) {
       const auto v = Operand<A>::view(a);
+      if (!v) return Info{};
       i.dims = Dims(v.extents());
       if constexpr (std::is_pointer_v<decltype(v.data())>) i.data = v.data();
     }

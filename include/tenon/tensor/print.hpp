@@ -1,4 +1,5 @@
-// Tensors and values as text: nested brackets as numpy prints them, numbers in the digits that Cast gives them.
+// Tensors and values as text: nested brackets as numpy prints them, numbers in the digits that Cast gives
+// them.
 #pragma once
 
 #include "tenon/base/convert.hpp"
@@ -116,7 +117,8 @@ inline std::string indented(std::string_view text) {
 
 }  // namespace detail
 
-/// The elements in nested brackets, "[[1.0, 2.0],\n [3.0, 4.0]]". Of more than 1000, each axis shows its ends around "...".
+/// The elements in nested brackets, "[[1.0, 2.0],\n [3.0, 4.0]]". Of more than 1000, each axis shows its ends
+/// around "...".
 template <class T, class S>
 std::string to_string(const TensorView<T, S>& v) {
   return v ? detail::ElementText(v).take() : "none";
@@ -131,7 +133,9 @@ inline std::string to_string(AnyView v) {
   return concat(to_string(Type(v.dtype())), " ", to_string(v.extents()), v.rank() > 1 ? "\n" : " ",
                 detail::ElementText(v).take());
 }
-inline std::string to_string(const AnyTensor& t) { return t.dtype() == DType::undefined ? "none" : to_string(t.view()); }
+inline std::string to_string(const AnyTensor& t) {
+  return t.dtype() == DType::undefined ? "none" : to_string(t.view());
+}
 
 /// The type, then what the value holds: tensors as above, one item a line.
 inline std::string to_string(const Value& v) {

@@ -57,6 +57,14 @@ constexpr int64_t product(std::span<const int64_t> extents) {
   return p;
 }
 
+/// The extent of an axis; negative axes count from the end. Error{out_of_range}.
+constexpr int64_t extent_at(std::span<const int64_t> extents, int axis) {
+  const auto rank = static_cast<int>(extents.size());
+  if (axis < -rank || axis >= rank)
+    throw Error(ErrorCode::out_of_range, {}, concat("axis ", axis, " of ", to_string(extents)));
+  return extents[static_cast<std::size_t>(axis < 0 ? axis + rank : axis)];
+}
+
 /// The extents seen as (outer, extent of the axis, inner). A scalar is (1, 1, 1).
 struct AxisSplit {
   int64_t outer = 1, extent = 1, inner = 1;

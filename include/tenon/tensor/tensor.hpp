@@ -101,8 +101,11 @@ class Tensor {
 
   Tensor(const Tensor&) = delete;
   Tensor& operator=(const Tensor&) = delete;
+  /// What is moved from holds nothing: no elements, extents as by default, an absent view.
   Tensor(Tensor&& o) noexcept
-      : layout_(std::exchange(o.layout_, {})), count_(std::exchange(o.count_, 0)), storage_(std::move(o.storage_)) {}
+      : layout_(std::exchange(o.layout_, {})),
+        count_(std::exchange(o.count_, 0)),
+        storage_(std::move(o.storage_)) {}
   Tensor& operator=(Tensor&& o) noexcept {
     layout_ = std::exchange(o.layout_, {});
     count_ = std::exchange(o.count_, 0);
@@ -116,6 +119,7 @@ class Tensor {
 
   /// A copy with elements of its own.
   Tensor clone(Allocator& allocator = default_allocator()) const {
+    if (!storage_) return {};
     Tensor t = uninitialized(extents(), allocator);
     if constexpr (std::is_pointer_v<pointer>) std::copy(begin(), end(), t.begin());
     else std::memcpy(t.storage_.data(), storage_.data(), static_cast<std::size_t>(packed_bytes(count_, dtype())));
@@ -125,7 +129,8 @@ class Tensor {
   static constexpr DType dtype() { return dtype_of<T>; }
   int rank() const { return layout_.rank(); }
   std::span<const int64_t> extents() const { return layout_.extents(); }
-  int64_t extent(int axis) const { return extents()[axis < 0 ? axis + rank() : axis]; }
+  /// The extent of an axis; negative axes count from the end. Error{out_of_range}.
+  int64_t extent(int axis) const { return extent_at(extents(), axis); }
   int64_t size() const { return count_; }
   bool empty() const { return count_ == 0; }
 
@@ -147,8 +152,10 @@ class Tensor {
   }
   const_reference item() const { return view().item(); }
 
-  TensorView<T, S> view() { return {data(), extents()}; }
-  TensorView<const T, S> view() const { return {data(), extents()}; }
+  TensorView<T, S> view() { return storage_ ? TensorView<T, S>(data(), extents()) : TensorView<T, S>(); }
+  TensorView<const T, S> view() const {
+    return storage_ ? TensorView<const T, S>(data(), extents()) : TensorView<const T, S>();
+  }
   template <class U, class To>
     requires(std::is_same_v<std::remove_const_t<U>, T> && std::is_const_v<U> && widens<S, To>())
   operator TensorView<U, To>() const {
@@ -164,7 +171,7 @@ class Tensor {
   template <class To>
   Tensor<T, To> as() && {
     Layout<To> checked(extents());
-    return Tensor<T, To>::from_storage(std::move(storage_), checked.extents());
+    return Tensor<T, To>::from_storage(std::move(*this).storage(), checked.extents());
   }
   template <class To>
   TensorView<const T, To> as() const& {
@@ -176,7 +183,11 @@ class Tensor {
   }
 
   const Storage& storage() const& { return storage_; }
-  Storage storage() && { return std::move(storage_); }
+  Storage storage() && {
+    layout_ = {};
+    count_ = 0;
+    return std::move(storage_);
+  }
 
  private:
   Tensor(Storage storage, std::span<const int64_t> extents)

@@ -17,8 +17,22 @@ class AnyTensor {
     if (storage_.size_bytes() < static_cast<std::size_t>(packed_bytes(count_, dtype)))
       throw Error(ErrorCode::invalid_shape, {}, concat("storage too small for ", to_string(extents)));
   }
+  AnyTensor(const AnyTensor&) = default;
+  AnyTensor& operator=(const AnyTensor&) = default;
+  /// What is moved from holds nothing.
+  AnyTensor(AnyTensor&& o) noexcept { *this = std::move(o); }
+  AnyTensor& operator=(AnyTensor&& o) noexcept {
+    if (this == &o) return *this;
+    extents_ = o.extents_;
+    o.extents_.clear();
+    count_ = std::exchange(o.count_, 0);
+    storage_ = std::move(o.storage_);
+    dtype_ = std::exchange(o.dtype_, DType::undefined);
+    return *this;
+  }
   template <class T, class S>
-  AnyTensor(Tensor<T, S>&& t) : AnyTensor(dtype_of<T>, Extents(t.extents()), t.storage()) {}
+  AnyTensor(Tensor<T, S>&& t)
+      : extents_(t.extents()), count_(t.size()), storage_(std::move(t).storage()), dtype_(dtype_of<T>) {}
   /// Shares the tensor's elements.
   template <class T, class S>
   AnyTensor(const Tensor<T, S>& t) : AnyTensor(dtype_of<T>, Extents(t.extents()), t.storage()) {}
@@ -38,8 +52,8 @@ class AnyTensor {
   const void* data() const { return storage_.data(); }
   void* data() { return storage_.data(); }
 
-  AnyView view() const { return {dtype_, storage_.data(), extents_}; }
-  AnyOut out() { return AnyOut(dtype_, storage_.data(), extents_); }
+  AnyView view() const { return storage_ ? AnyView(dtype_, storage_.data(), extents_) : AnyView(); }
+  AnyOut out() { return storage_ ? AnyOut(dtype_, storage_.data(), extents_) : AnyOut(); }
   operator AnyView() const { return view(); }
 
   /// A tensor with a copy of the view's elements.
@@ -90,6 +104,14 @@ struct SparseTensor {
 class Value {
  public:
   Value() = default;
+  Value(const Value&) = default;
+  Value& operator=(const Value&) = default;
+  /// What is moved from holds nothing.
+  Value(Value&& o) noexcept : held_(std::exchange(o.held_, Held())) {}
+  Value& operator=(Value&& o) noexcept {
+    held_ = std::exchange(o.held_, Held());
+    return *this;
+  }
   Value(AnyTensor t) : held_(std::move(t)) {}
   template <class T, class S>
   Value(Tensor<T, S>&& t) : held_(AnyTensor(std::move(t))) {}
@@ -117,13 +139,15 @@ class Value {
   const Map& map() const { return *get<std::shared_ptr<const Map>>("a map"); }
   const SparseTensor& sparse_tensor() const { return *get<std::shared_ptr<const SparseTensor>>("a sparse tensor"); }
 
-  /// The tensor with its type; it shares the elements. Error{invalid_type, invalid_shape} when it has another.
+  /// The tensor with its type; it shares the elements, or has a copy of them where memory may only be read.
+  /// Error{invalid_type, invalid_shape} when it has another type or other extents.
   template <class T, class S = AnyShape>
   Tensor<T, S> as() const {
     const AnyTensor& t = tensor();
     if (t.dtype() != dtype_of<T>)
       throw Error(ErrorCode::invalid_type, {}, concat(to_string(type()), " is not a tensor(", name(dtype_of<T>), ")"));
-    return Tensor<T, S>::from_storage(t.storage(), t.extents());
+    const Storage& s = t.storage();
+    return Tensor<T, S>::from_storage(s.writable() ? s : t.clone().storage(), t.extents());
   }
   template <class T, class S = AnyShape>
   TensorView<const T, S> view() const {
@@ -137,9 +161,10 @@ class Value {
     throw Error(ErrorCode::invalid_type, {}, concat(to_string(type()), " is not ", what));
   }
 
-  std::variant<std::monostate, AnyTensor, std::shared_ptr<const Sequence>, std::shared_ptr<const OptionalValue>,
-               std::shared_ptr<const Map>, std::shared_ptr<const SparseTensor>>
-      held_;
+  using Held = std::variant<std::monostate, AnyTensor, std::shared_ptr<const Sequence>,
+                            std::shared_ptr<const OptionalValue>, std::shared_ptr<const Map>,
+                            std::shared_ptr<const SparseTensor>>;
+  Held held_;
 };
 
 inline Type Value::type() const {
