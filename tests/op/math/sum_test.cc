@@ -1,0 +1,76 @@
+#include "tenon/op/math/sum.hpp"
+
+#include "tests/op/elementwise.hpp"
+
+namespace tenon {
+using namespace test;
+
+TEST_CASE("Sum: cases") {
+  const Value f = t<float>({2, 2}, {1, 2, 3, 4}), row = t<float>({2}, {10, 20}),
+              column = t<float>({2, 1}, {100, 200});
+  struct Row {
+    std::vector<Value> in;
+    Value out;
+  } rows[] = {
+      {{f}, f},
+      {{f, row}, t<float>({2, 2}, {11, 22, 13, 24})},
+      {{f, row, column}, t<float>({2, 2}, {111, 122, 213, 224})},
+      {{row, column, row}, t<float>({2, 2}, {120, 140, 220, 240})},
+      {{row, row, row, t<float>({}, {0.5})}, t<float>({2}, {30.5, 60.5})},
+      {{t<float>({}, {1}), t<float>({}, {2}), t<float>({}, {4})}, t<float>({}, {7})},
+      {{t<float>({0, 2}, {}), row, row}, t<float>({0, 2}, {})},
+      {{t<float>({2}, {NAN, INFINITY}), row, row}, t<float>({2}, {NAN, INFINITY})},
+      {{t<double>({1}, {1}), t<double>({1}, {2}), t<double>({1}, {4})}, t<double>({1}, {7})},
+      {{cast<bfloat16>({2}, {1, 2}), cast<bfloat16>({2}, {3, 4}), cast<bfloat16>({}, {1})},
+       cast<bfloat16>({2}, {5, 7})},
+      // narrow floats are rounded once: 2048 + 1 alone would be 2048
+      {{cast<float16>({1}, {2048}), cast<float16>({1}, {1}), cast<float16>({1}, {1})},
+       cast<float16>({1}, {2050})},
+  };
+  for (const Row& r : rows) check(op::Sum{}, r.in, {r.out});
+  for (std::size_t reused : {0, 1, 2, 3}) {
+    check_in_place(op::Sum{}, {f, f, row, f}, reused == 2 ? 0 : reused);
+    check_in_place(op::Sum{}, {f, t<float>({2, 2}, {5, 6, 7, 8}), t<float>({2, 2}, {4, 3, 2, 1}), f}, reused);
+  }
+}
+
+TEST_CASE("Sum: more elements than a panel and a chunk hold") {
+  const int64_t n = 40001;
+  Tensor<float> a(Extents{n}), b(Extents{3, 1}), expected(Extents{3, n});
+  for (int64_t k = 0; k < n; ++k) a[k] = static_cast<float>(k);
+  for (int64_t k = 0; k < 3; ++k) b[k] = static_cast<float>(k) / 2;
+  for (int64_t k = 0; k < 3 * n; ++k) expected[k] = 2 * a[k % n] + b[k / n];
+  const Value x = a, y = b;
+  ThreadPool pool(3);
+  const ScopedPool scope(pool);
+  check(op::Sum{}, {x, y, x}, {expected}, 0, 0);
+}
+
+TEST_CASE("Sum: versions 1 and 6 do not broadcast") {
+  const Value f = t<float>({2, 2}, {1, 2, 3, 4}), row = t<float>({2}, {10, 20});
+  check(op::Sum_1{}, {f, f, f}, {t<float>({2, 2}, {3, 6, 9, 12})});
+  check(op::Sum_1{}, {f}, {f});
+  check_fails(op::Sum_1{}, {f, f, row}, "extents (2,2) and (2) differ");
+  check_fails(op::Sum_1{}, {f, t<float>({2, 1}, {1, 2})}, "extents differ: 2 and 1");
+  const auto out = infer(
+      op::Sum_1{}, {info(DType::float32, {Dim::unknown(), 3}), info(DType::float32, {2, Dim::unknown()})});
+  CHECK(out[0].dims == Dims{2, 3});
+}
+
+TEST_CASE("Sum: what is refused, symbols, typed calls") {
+  check_fails(op::Sum{}, {}, "input data_0 is missing");
+  check_fails(op::Sum{}, {t<float>({1}, {1}), t<double>({1}, {1})},
+              "is tensor(double), but T is tensor(float)");
+  check_fails(op::Sum{}, {t<float>({2}, {1, 2}), t<float>({1}, {1}), t<float>({3}, {1, 2, 3})},
+              "do not broadcast");
+  check_fails(op::Sum{}, {cast<bfloat16>({1}, {1})}, "cannot be tensor(bfloat16)", 1, 8);
+  const auto n = Dim::symbol(1);
+  const auto f = DType::float32;
+  CHECK(infer(op::Sum{}, {info(f, {n}), info(f, {2, 1}), info(f, {1})})[0].dims == Dims{2, n});
+  CHECK_FALSE(infer(op::Sum{}, {info(f, {n}), info(f, Dims())})[0].dims.ranked());
+
+  const auto y = op::Sum{}(Tensor<float, Shape<2, 1>>{{1}, {2}}, Tensor<float, Shape<2>>{10, 20}, 100.0f);
+  static_assert(std::is_same_v<decltype(y), const Tensor<float, Shape<2, 2>>>);
+  CHECK(y(1, 1) == 122);
+}
+}  // namespace tenon
