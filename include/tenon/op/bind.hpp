@@ -177,6 +177,10 @@ constexpr void resolve_types(const Spec& spec, int version, std::span<const Info
       return;
     }
     const Param& p = spec.output(o);
+    if (!p.in(version)) {
+      m.add("has no output "), m.add(p.name), m.add(" at version "), m.add(version);
+      return;
+    }
     const int v = spec.variable(p.type);
     if (out[o].present()) continue;
     const TypeSet set = spec.permits(p, version);
