@@ -1,0 +1,50 @@
+// AveragePool: the mean of each window.   onnx.ai/onnx/operators/onnx__AveragePool.html
+#pragma once
+
+#include "tenon/kernels/pool.hpp"
+#include "tenon/op/window.hpp"
+
+namespace tenon::op {
+
+/// Y (N, C, out...) from X (N, C, in...). The padding of a window counts as zeros with count_include_pad,
+/// else not at all; what ceil_mode adds behind the padding never counts.
+struct AveragePool {
+  Str auto_pad = "NOTSET";
+  int64_t ceil_mode = 0;
+  int64_t count_include_pad = 0;
+  Ints dilations{};
+  Ints kernel_shape{};
+  Ints pads{};
+  Ints strides{};
+
+  static constexpr Spec spec{.name = "AveragePool",
+                             .since = {1, 7, 10, 11, 19, 22},
+                             .inputs = {{"X", "T"}},
+                             .outputs = {{"Y", "T"}},
+                             .types = {{"T", {{1, types::floats}, {22, types::floats_bf16}}}}};
+  static constexpr std::tuple attributes{attr("auto_pad", &AveragePool::auto_pad),
+                                         attr("ceil_mode", &AveragePool::ceil_mode).since(10),
+                                         attr("count_include_pad", &AveragePool::count_include_pad).since(7),
+                                         attr("dilations", &AveragePool::dilations).since(19),
+                                         attr("kernel_shape", &AveragePool::kernel_shape).required(),
+                                         attr("pads", &AveragePool::pads),
+                                         attr("strides", &AveragePool::strides)};
+
+  constexpr Window window() const {
+    return {auto_pad, dilations, kernel_shape, pads, strides, ceil_mode != 0};
+  }
+  constexpr void infer(Infer& i) const { i.out(0, infer_pool(i, window())); }
+  template <class T>
+  void compute(TensorView<const T> x, TensorView<T> y) const {
+    if (y.empty()) return;
+    const WindowLayout layout(window(), x.extents(), y.extents(), kernel_shape);
+    auto args = layout.pool<kernels::PoolArgs<T>>(x.extent(0) * x.extent(1));
+    args.x = x.data();
+    args.y = y.data();
+    args.count_include_pad = count_include_pad != 0;
+    kernels::average_pool(args);
+  }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+};
+
+}  // namespace tenon::op

@@ -1,0 +1,110 @@
+// ConvTranspose: every cell of the input adds a filter to the output.
+// onnx.ai/onnx/operators/onnx__ConvTranspose.html
+#pragma once
+
+#include "tenon/op/wide.hpp"
+#include "tenon/op/window.hpp"
+
+namespace tenon::op {
+
+/// Y (N, M, out...) from X (N, C, in...), W (C, M/group, kernel...) and, if given, B (M), where
+/// out = stride (in - 1) + output_padding + dilation (kernel - 1) + 1 - pads. With output_shape or auto_pad,
+/// the pads follow from the extents, and what these have in excess lies at the end; `pads` is then not read.
+struct ConvTranspose {
+  Str auto_pad = "NOTSET";
+  Ints dilations{};
+  int64_t group = 1;
+  Ints kernel_shape{};
+  Ints output_padding{};
+  Ints output_shape{};
+  Ints pads{};
+  Ints strides{};
+
+  static constexpr Spec spec{.name = "ConvTranspose",
+                             .since = {1, 11, 22},
+                             .inputs = {{"X", "T"}, {"W", "T"}, {"B", "T", optional}},
+                             .outputs = {{"Y", "T"}},
+                             .types = {{"T", {{1, types::floats}, {22, types::floats_bf16}}}}};
+  static constexpr std::tuple attributes{attr("auto_pad", &ConvTranspose::auto_pad),
+                                         attr("dilations", &ConvTranspose::dilations),
+                                         attr("group", &ConvTranspose::group),
+                                         attr("kernel_shape", &ConvTranspose::kernel_shape),
+                                         attr("output_padding", &ConvTranspose::output_padding),
+                                         attr("output_shape", &ConvTranspose::output_shape),
+                                         attr("pads", &ConvTranspose::pads),
+                                         attr("strides", &ConvTranspose::strides)};
+
+  constexpr Window window() const { return {auto_pad, dilations, kernel_shape, pads, strides}; }
+
+  constexpr void infer(Infer& i) const {
+    const Window w = window();
+    Convolved c{i.dims(0), i.dims(1), {}};
+    if (!infer_convolved(i, w, group, c)) return;
+    const int spatial = c.kernel.rank();
+    if (!w.check_kernel(i, c.kernel) ||
+        !Window::check_list(i, "output_padding", output_padding, spatial, 0) ||
+        !Window::check_list(i, "output_shape", output_shape, spatial, 0))
+      return;
+    i.unify(c.x[1], c.w[0], "X's channels and W's first extent");
+    if (c.x[1].known() && c.x[1].value() % group != 0)
+      return i.fail(c.x[1], " channels do not divide into ", group, " groups");
+    const Dim channels = c.w[1] * group;
+    if (c.w[1].known() && !channels.known()) return i.fail("group is ", group);
+    infer_bias(i, 2, channels);
+    Dims y{c.x[0], channels};
+    for (int k = 0; k < spatial; ++k) {
+      if (added(k) > 0 && added(k) >= std::max(w.stride(k), w.dilation(k)))
+        return i.fail("output_padding ", added(k), " is not below the stride or dilation");
+      const Dim in = c.x[k + 2], whole = natural(w, k, in, c.kernel[k]),
+                out = extent_along(w, k, in, c.kernel[k]);
+      const bool known = in.known() && c.kernel[k].known();
+      if ((known && (!whole.known() || !out.known())) || too_large(in) || too_large(whole) || too_large(out))
+        return i.fail("the extent along axis ", k + 2, " is too large");
+      if (out.known() && (out.value() < 0 || (in.known() && out.is(0) != in.is(0))))
+        return i.fail("extent ", in, " along axis ", k + 2, " would become ", out);
+      y.push_back(out);
+    }
+    i.out(0, y);
+  }
+
+  template <class T>
+  void compute(TensorView<const T> x, TensorView<const T> w, TensorView<const T> b, TensorView<T> y) const {
+    if (y.empty()) return;
+    const Window win = window();
+    WindowLayout layout(win, x.extents(), y.extents(), w.extents().subspan(2));
+    for (int k = 0; k < x.rank() - 2; ++k) {
+      const int64_t excess = natural(win, k, layout.in[k], layout.kernel[k]).value() - layout.out[k];
+      layout.pads_begin[k] = output_shape.empty() && !win.same()
+                                 ? win.padding(k).begin
+                                 : win.split(std::max<int64_t>(0, excess)).begin;
+    }
+    WideScratch scratch;
+    kernels::ConvTransposeArgs<wide_t<T>> args;
+    args.geometry = layout.geometry(x.extent(0), group, x.extent(1), y.extent(1));
+    args.x = widen(scratch, x.data(), x.size());
+    args.w = widen(scratch, w.data(), w.size());
+    args.bias = widen(scratch, b.data(), b.size());
+    args.y = wide_result(scratch, y.data(), y.size());
+    kernels::conv_transpose(args);
+    narrow(args.y, y.data(), y.size());
+  }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+
+  constexpr int64_t added(int k) const { return output_padding.empty() ? 0 : output_padding[k]; }
+  static constexpr bool too_large(Dim d) { return d.known() && d.value() > Window::limit; }
+  /// The extent along axis k before anything is cut off.
+  constexpr Dim natural(const Window& w, int k, Dim in, Dim kernel) const {
+    if (!kernel.known()) return {};
+    return (in - 1) * w.stride(k) + (added(k) + w.reach(k, kernel.value()));
+  }
+  constexpr Dim extent_along(const Window& w, int k, Dim in, Dim kernel) const {
+    if (!output_shape.empty()) return output_shape[k];
+    if (w.same()) return in * w.stride(k);
+    if (!kernel.known()) return {};
+    const Window::Padding p = w.padding(k);
+    if (w.stride(k) == 1) return in + (added(k) + w.reach(k, kernel.value()) - 1 - p.begin - p.end);
+    return natural(w, k, in, kernel) - (p.begin + p.end);
+  }
+};
+
+}  // namespace tenon::op

@@ -1,0 +1,42 @@
+// Flatten: a matrix out of all axes.   onnx.ai/onnx/operators/onnx__Flatten.html
+#pragma once
+
+#include "tenon/op/movement.hpp"
+
+namespace tenon::op {
+
+/// (product of the extents before `axis`, product of the rest); `axis` in [-rank, rank].
+struct Flatten {
+  int64_t axis = 1;
+
+  static constexpr Spec spec{.name = "Flatten",
+                             .since = {1, 9, 11, 13, 21, 23, 24, 25},
+                             .inputs = {{"input", "T"}},
+                             .outputs = {{"output", "T"}},
+                             .types = {{"T",
+                                        {{1, types::floats},
+                                         {9, types::all},
+                                         {13, types::all_ir4},
+                                         {21, types::all_ir10},
+                                         {23, types::all_ir11},
+                                         {24, types::all_ir12},
+                                         {25, types::all_ir13}}}},
+                             .memory = Memory::alias};
+  static constexpr std::tuple attributes{attr("axis", &Flatten::axis)};
+
+  constexpr void infer(Infer& i) const {
+    carry(i);
+    const Dims& x = i.dims(0);
+    if (!x.ranked()) return i.out(0, Dims::of_rank(2));
+    const int rank = x.rank();
+    // A scalar is (1,1), although the default axis lies outside of its range.
+    if (axis < -rank || (axis > rank && !(rank == 0 && axis == 1)))
+      return i.fail("axis ", axis, " outside of [", -rank, ", ", rank, "]");
+    const int at = std::min(rank, static_cast<int>(axis < 0 ? axis + rank : axis));
+    i.out(0, Dims{x.product(0, at), x.product(at, rank)});
+  }
+  void compute(AnyView input, AnyOut output) const { copy_elements(input, output); }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+};
+
+}  // namespace tenon::op

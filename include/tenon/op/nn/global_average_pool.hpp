@@ -1,0 +1,26 @@
+// GlobalAveragePool: the mean of each channel.   onnx.ai/onnx/operators/onnx__GlobalAveragePool.html
+#pragma once
+
+#include "tenon/op/reduction.hpp"
+#include "tenon/op/window.hpp"
+
+namespace tenon::op {
+
+/// Y (N, C, 1...) from X (N, C, in...).
+struct GlobalAveragePool {
+  static constexpr Spec spec{.name = "GlobalAveragePool",
+                             .since = {1, 22},
+                             .inputs = {{"X", "T"}},
+                             .outputs = {{"Y", "T"}},
+                             .types = {{"T", {{1, types::floats}, {22, types::floats_bf16}}}}};
+  static constexpr std::tuple attributes{};
+
+  constexpr void infer(Infer& i) const { infer_global_pool(i); }
+  template <class T>
+  void compute(TensorView<const T> x, TensorView<T> y) const {
+    reduce<kernels::ReduceOp::mean>(x, reduced_axes({}, x.rank()) & ~3u, y);
+  }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+};
+
+}  // namespace tenon::op
