@@ -58,6 +58,12 @@ class Planner {
     }
     find_last_uses();
     for (std::size_t s = 0; s < program.steps().size(); ++s) plan_.actions.push_back(step(static_cast<int>(s)));
+    // Memory that became an output's late is that for everything which lies in it.
+    for (Plan::Entry& e : plan_.values)
+      if (e.root >= 0) e.place = plan_.values[static_cast<std::size_t>(e.root)].place;
+    // Memory that became an output's while values in it had been placed is an output's for all of them.
+    for (Plan::Entry& e : plan_.values)
+      if (e.root >= 0) e.place = plan_.values[static_cast<std::size_t>(e.root)].place;
     lay_out();
   }
   Plan take() && { return std::move(plan_); }
@@ -99,32 +105,29 @@ class Planner {
     } catch (const Error& e) {
       rethrow_at(n, e);
     }
-    bool known = n.op.planned();
+    bool known = true;
     for (std::size_t k = 0; k < out_.size(); ++k) {
       out_[k].data = nullptr;
       at(n.outputs[k]).info = out_[k];
       known &= out_[k].type.kind == Kind::tensor && out_[k].dims.known();
     }
-    if (!known) {
-      for (ValueId v : n.outputs) own(v, Place::run_time);
-      return n.op.planned() ? Action::infer : Action::fresh;
-    }
-    if (n.outputs.size() == 1 && values_known(n.outputs[0])) {
+    if (known && n.outputs.size() == 1 && values_known(n.outputs[0])) {
       own(n.outputs[0], Place::fixed);
       return Action::skip;
     }
-    Action action = Action::compute;
+    if (known && n.op.spec().memory == op::Memory::alias && rename(n))
+      return root(n.outputs[0]).place == Place::given ? Action::rename : Action::skip;
+    if (!known || !n.op.planned()) {
+      for (ValueId v : n.outputs) own(v, Place::run_time);
+      return n.op.planned() ? Action::infer : Action::fresh;
+    }
     for (std::size_t k = 0; k < n.outputs.size(); ++k) {
       const ValueId v = n.outputs[k];
       if (!program_.used(v) && n.op.spec().output(static_cast<int>(k)).arity == op::Arity::optional) continue;
-      if (k == 0 && n.op.spec().memory == op::Memory::alias && rename(s, n, v)) {
-        action = n.outputs.size() > 1 ? Action::compute : root(v).place == Place::given ? Action::rename : Action::skip;
-        continue;
-      }
       if (k == 0 && n.op.spec().memory == op::Memory::elementwise && overwrite(s, n, v)) continue;
       place_result(v, s);
     }
-    return action;
+    return Action::compute;
   }
 
   bool values_known(ValueId v) const {
@@ -161,10 +164,14 @@ class Planner {
     return true;
   }
 
-  bool rename(int, const Graph::Node& n, ValueId v) {
-    const ValueId x = n.inputs.empty() ? -1 : n.inputs[0];
+  /// Lets the first result lie where the first operand lies; not where other results are needed too, which only
+  /// the operator makes.
+  bool rename(const Graph::Node& n) {
+    const ValueId v = n.outputs[0], x = n.inputs.empty() ? -1 : n.inputs[0];
     if (x < 0 || at(x).info.type.kind != Kind::tensor || at(x).place == Place::run_time || at(x).root < 0) return false;
     if (!at(x).info.dims.count().same(at(v).info.dims.count()) || !(at(x).info.type == at(v).info.type)) return false;
+    for (std::size_t k = 1; k < n.outputs.size(); ++k)
+      if (program_.used(n.outputs[k])) return false;
     return share(v, x);
   }
 
