@@ -1,0 +1,55 @@
+// Gather: slices of an axis by their indices.   onnx.ai/onnx/operators/onnx__Gather.html
+#pragma once
+
+#include "tenon/kernels/gather.hpp"
+#include "tenon/op/movement.hpp"
+
+namespace tenon::op {
+
+/// The result's extents are those of data with `axis` replaced by those of indices; indices below 0 count
+/// from the end.
+struct Gather {
+  int64_t axis = 0;
+
+  static constexpr Spec spec{.name = "Gather",
+                             .since = {1, 11, 13},
+                             .inputs = {{"data", "T"}, {"indices", "Tind"}},
+                             .outputs = {{"output", "T"}},
+                             .types = {all_tensors_ir4, {"Tind", types::indices}}};
+  static constexpr std::tuple attributes{attr("axis", &Gather::axis)};
+
+  constexpr void infer(Infer& i) const {
+    const Dims &x = i.dims(0), &indices = i.dims(1);
+    if (!x.ranked()) return;
+    const int along = i.axis(axis, x.rank());
+    if (i.failed() || !indices.ranked()) return;
+    const int rank = x.rank() - 1 + indices.rank();
+    if (rank > max_rank) return i.fail("rank ", rank, " is above ", max_rank);
+    Dims r = Dims::of_rank(rank);
+    for (int d = 0; d < rank; ++d) {
+      const int behind = d - along - indices.rank();
+      r[d] = d < along ? x[d] : behind < 0 ? indices[d - along] : x[along + 1 + behind];
+    }
+    i.out(0, r);
+    if (x.rank() != 1 || !carries(i, 1) || !carries(i, 0)) return;
+    const int64_t extent = i.count(0);
+    carry(i, 0, 0, i.count(1), [&](int64_t k) {
+      const Dim index = i.value(1, k);
+      return !index.known() ? -1 : index.value() < 0 ? index.value() + extent : index.value();
+    });
+  }
+  /// Error{out_of_range} for an index outside of [-extent, extent).
+  void compute(AnyView data, AnyView indices, AnyOut output) const {
+    const int along = static_cast<int>(axis < 0 ? axis + data.rank() : axis);
+    check_indices(spec.name, indices, data.extent(along));
+    if (output.empty()) return;
+    const AxisSplit s = split_at(data.extents(), along);
+    with_indices(indices, [&](const auto* p) {
+      kernels::gather(data.dtype(), output.data(), data.data(), p, indices.size(), s.outer, s.extent,
+                      s.inner);
+    });
+  }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+};
+
+}  // namespace tenon::op

@@ -1,0 +1,205 @@
+// Pad: a border on each axis, or elements cut away.   onnx.ai/onnx/operators/onnx__Pad.html
+#pragma once
+
+#include "tenon/base/convert.hpp"
+#include "tenon/kernels/pad.hpp"
+#include "tenon/op/movement.hpp"
+
+namespace tenon::op {
+
+namespace detail {
+
+constexpr Opt<kernels::PadMode> pad_mode(std::string_view name) {
+  using enum kernels::PadMode;
+  if (name == "constant") return constant;
+  if (name == "reflect") return reflect;
+  if (name == "edge") return edge;
+  if (name == "wrap") return wrap;
+  return {};
+}
+
+/// What a padded axis is made of: elements of border, elements [first, first + taken) of the source, border
+/// again.
+struct PadAxis {
+  int64_t before = 0, first = 0, taken = 0, after = 0;
+};
+/// Element k of the result stands for k - front of the source; `extent + front + back` is at least 0.
+constexpr PadAxis pad_axis(int64_t extent, int64_t front, int64_t back) {
+  const int64_t length = extent + (front + back);
+  PadAxis a;
+  a.first = -std::clamp<int64_t>(front, -extent, 0);
+  a.taken = std::max<int64_t>(0, extent + std::clamp<int64_t>(back, -extent, 0) - a.first);
+  a.before = std::clamp<int64_t>(a.first + front, 0, length);
+  a.after = length - a.before - a.taken;
+  return a;
+}
+
+/// `axis_of(k)` is the k-th axis to pad, by pad(k) in front and pad(k + count) behind; both as far as they
+/// are known.
+template <class Axis, class Pads>
+constexpr void infer_pad(Infer& i, const Str& mode, int64_t count, Axis axis_of, Pads pad) {
+  const auto m = pad_mode(mode);
+  if (!m) return i.fail("mode cannot be '", mode, "'");
+  const Dims& x = i.dims(0);
+  if (!x.ranked()) return;
+  if (count > x.rank()) return i.fail("pads ", count, " axes of a rank of ", x.rank());
+  Dims r = x;
+  uint32_t seen = 0;
+  for (int64_t k = 0; k < count; ++k) {
+    const Opt<int64_t> axis = axis_of(k);
+    if (!axis) return i.out(0, Dims::of_rank(x.rank()));
+    const int d = i.axis(*axis, x.rank());
+    if (i.failed()) return;
+    if (seen >> d & 1) return i.fail("axis ", *axis, " is named twice");
+    seen |= 1u << d;
+    const Dim front = pad(k), back = pad(k + count);
+    r[d] = x[d] + (front + back);
+    if (!x[d].known() || !front.known() || !back.known()) continue;
+    if (!r[d].known() || r[d].value() < 0)
+      return i.fail("pads ", front, " and ", back, " do not fit an extent of ", x[d]);
+    const PadAxis a = pad_axis(x[d].value(), front.value(), back.value());
+    if (*m != kernels::PadMode::constant && a.taken == 0 && r[d].value() > 0)
+      return i.fail("mode '", mode, "' has nothing to repeat on axis ", d);
+  }
+  i.out(0, r);
+}
+
+/// `value` is one element.
+template <class Axis, class Pads>
+void pad(const Str& mode, AnyView x, const void* value, AnyOut y, int64_t count, Axis axis_of, Pads pad) {
+  if (y.empty()) return;
+  int64_t before[max_rank] = {}, after[max_rank] = {};
+  Extents taken(x.extents());
+  const Extents strides = dense_strides(x.extents());
+  int64_t offset = 0;
+  for (int64_t k = 0; k < count; ++k) {
+    const int64_t axis = axis_of(k);
+    const int d = static_cast<int>(axis < 0 ? axis + x.rank() : axis);
+    const PadAxis a = pad_axis(x.extent(d), pad(k), pad(k + count));
+    before[d] = a.before;
+    taken[d] = a.taken;
+    after[d] = a.after;
+    if (!x.empty()) offset += a.first * strides[d];
+  }
+  kernels::pad(*pad_mode(mode), {.dtype = x.dtype(),
+                                 .rank = x.rank(),
+                                 .before = before,
+                                 .extents = taken.data(),
+                                 .after = after,
+                                 .from = x.data(),
+                                 .from_at = {offset, strides.data()},
+                                 .value = value,
+                                 .to = y.data()});
+}
+
+/// The rule of the versions whose pads, for all axes, are an attribute.
+constexpr void infer_pad(Infer& i, const Str& mode, const Ints& pads) {
+  if (pads.size() % 2 != 0) return i.fail(pads.size(), " pads: not an even number");
+  if (i.ranked(0) && pads.size() != 2 * i.dims(0).rank())
+    return i.fail(pads.size(), " pads for a rank of ", i.dims(0).rank());
+  infer_pad(
+      i, mode, pads.size() / 2, [](int64_t k) { return Opt(k); }, [&](int64_t k) { return Dim(pads[k]); });
+}
+inline void pad(const Str& mode, AnyView x, float value, AnyOut y, const Ints& pads) {
+  dispatch<float, double, float16>(x.dtype(), [&]<class T>() {
+    const T element = convert<T>(value);
+    pad(
+        mode, x, &element, y, x.rank(), [](int64_t k) { return k; }, [&](int64_t k) { return pads[k]; });
+  });
+}
+
+}  // namespace detail
+
+/// pads: elements in front of each of `axes` (default: all), then elements behind each; below 0 elements are
+/// cut away. The border repeats constant_value (default 0, false, ""), the outermost element (edge), or what
+/// lies within, mirrored at the outermost element (reflect) or wrapped around (wrap).
+struct Pad {
+  Str mode = "constant";
+
+  static constexpr Spec spec{.name = "Pad",
+                             .since = {11, 13, 18, 19, 21, 23, 24, 25},
+                             .inputs = {{"data", "T"},
+                                        {"pads", "tensor(int64)"},
+                                        {"constant_value", "T", optional},
+                                        {.name = "axes", .type = "Tind", .arity = optional, .since = 18}},
+                             .outputs = {{"output", "T"}},
+                             .types = {{"T",
+                                        {{11, types::numeric},
+                                         {13, types::all_ir4},
+                                         {21, types::all_ir10},
+                                         {23, types::all_ir11},
+                                         {24, types::all_ir12},
+                                         {25, types::all_ir13}}},
+                                       {"Tind", {{18, types::indices}}}}};
+  static constexpr std::tuple attributes{attr("mode", &Pad::mode)};
+
+  constexpr void infer(Infer& i) const {
+    const Dims &pads = i.dims(1), &axes = i.dims(3);
+    if (pads.ranked() && pads.rank() != 1) return i.fail("pads have rank ", pads.rank(), ", not 1");
+    if (axes.ranked() && axes.rank() != 1) return i.fail("axes have rank ", axes.rank(), ", not 1");
+    if (i.has(2) && i.dims(2).count().differs(1))
+      return i.fail("constant_value is not one element: ", i.dims(2));
+    Dim count = i.has(3) ? (axes.ranked() ? axes[0] : Dim{}) : i.ranked(0) ? Dim(i.dims(0).rank()) : Dim{};
+    if (pads.ranked() && pads[0].differs(count * 2)) return i.fail(pads[0], " pads for ", count, " axes");
+    if (!count.known()) {
+      if (i.ranked(0)) i.out(0, Dims::of_rank(i.dims(0).rank()));
+      return;
+    }
+    detail::infer_pad(
+        i, mode, count.value(), [&](int64_t k) { return i.has(3) ? int_at(i, 3, k) : Opt(k); },
+        [&](int64_t k) { return i.known(1) ? i.value(1, k) : Dim{}; });
+  }
+  void compute(AnyView data, TensorView<const int64_t> pads, AnyView constant_value, AnyView axes,
+               AnyOut output) const {
+    alignas(16) static constexpr char zero[16]{};
+    static const std::string no_text;
+    const void* value = constant_value                  ? constant_value.data()
+                        : data.dtype() == DType::string ? static_cast<const void*>(&no_text)
+                                                        : zero;
+    detail::pad(
+        mode, data, value, output, pads.size() / 2, [&](int64_t k) { return axes ? int_at(axes, k) : k; },
+        [&](int64_t k) { return pads[k]; });
+  }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+};
+
+/// The pads and the border's value are attributes.
+struct Pad_2 {
+  Str mode = "constant";
+  Ints pads{};
+  float value = 0;
+
+  static constexpr Spec spec{.name = "Pad",
+                             .since = {2},
+                             .inputs = {{"data", "T"}},
+                             .outputs = {{"output", "T"}},
+                             .types = {{"T", types::floats}}};
+  static constexpr std::tuple attributes{attr("mode", &Pad_2::mode), attr("pads", &Pad_2::pads).required(),
+                                         attr("value", &Pad_2::value)};
+
+  constexpr void infer(Infer& i) const { detail::infer_pad(i, mode, pads); }
+  void compute(AnyView data, AnyOut output) const { detail::pad(mode, data, value, output, pads); }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+};
+
+/// Pads are called paddings.
+struct Pad_1 {
+  Str mode = "constant";
+  Ints paddings{};
+  float value = 0;
+
+  static constexpr Spec spec{.name = "Pad",
+                             .since = {1},
+                             .inputs = {{"data", "T"}},
+                             .outputs = {{"output", "T"}},
+                             .types = {{"T", types::floats}}};
+  static constexpr std::tuple attributes{attr("mode", &Pad_1::mode),
+                                         attr("paddings", &Pad_1::paddings).required(),
+                                         attr("value", &Pad_1::value)};
+
+  constexpr void infer(Infer& i) const { detail::infer_pad(i, mode, paddings); }
+  void compute(AnyView data, AnyOut output) const { detail::pad(mode, data, value, output, paddings); }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+};
+
+}  // namespace tenon::op

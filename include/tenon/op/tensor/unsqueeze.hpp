@@ -1,0 +1,67 @@
+// Unsqueeze: axes of extent 1 inserted.   onnx.ai/onnx/operators/onnx__Unsqueeze.html
+#pragma once
+
+#include "tenon/op/movement.hpp"
+
+namespace tenon::op {
+
+namespace detail {
+constexpr void infer_unsqueeze(Infer& i, const Ints& axes) {
+  carry(i);
+  const Dims& x = i.dims(0);
+  if (!x.ranked()) return;
+  const int rank = x.rank() + axes.size();
+  if (rank > max_rank) return i.fail("rank ", rank, " is above ", max_rank);
+  const uint32_t named = i.axes(axes, rank);
+  if (i.failed()) return;
+  Dims r = Dims::of_rank(rank, 1);
+  for (int d = 0, from = 0; d < rank; ++d)
+    if (!(named >> d & 1)) r[d] = x[from++];
+  i.out(0, r);
+}
+}  // namespace detail
+
+/// `axes` are those of the result, in any order.
+struct Unsqueeze {
+  static constexpr Spec spec{.name = "Unsqueeze",
+                             .since = {13, 21, 23, 24, 25},
+                             .inputs = {{"data", "T"}, {"axes", "tensor(int64)"}},
+                             .outputs = {{"expanded", "T"}},
+                             .types = {all_tensors},
+                             .memory = Memory::alias};
+  static constexpr std::tuple attributes{};
+
+  constexpr void infer(Infer& i) const {
+    Ints axes;
+    if (i.ints(1, axes)) return detail::infer_unsqueeze(i, axes);
+    carry(i);
+    const Dims &x = i.dims(0), &a = i.dims(1);
+    if (!x.ranked() || !a.ranked()) return;
+    if (a.rank() > 1) return i.fail("axes have rank ", a.rank(), ", not 1");
+    const Dim rank = Dim(x.rank()) + a.count();
+    if (rank.known() && rank.value() <= max_rank) i.out(0, Dims::of_rank(static_cast<int>(rank.value())));
+  }
+  void compute(AnyView data, TensorView<const int64_t>, AnyOut expanded) const {
+    copy_elements(data, expanded);
+  }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+};
+
+/// The axes are an attribute.
+struct Unsqueeze_1 {
+  Ints axes{};
+
+  static constexpr Spec spec{.name = "Unsqueeze",
+                             .since = {1, 11},
+                             .inputs = {{"data", "T"}},
+                             .outputs = {{"expanded", "T"}},
+                             .types = {{"T", types::all}},
+                             .memory = Memory::alias};
+  static constexpr std::tuple attributes{attr("axes", &Unsqueeze_1::axes).required()};
+
+  constexpr void infer(Infer& i) const { detail::infer_unsqueeze(i, axes); }
+  void compute(AnyView data, AnyOut expanded) const { copy_elements(data, expanded); }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+};
+
+}  // namespace tenon::op

@@ -1,0 +1,183 @@
+#include "tenon/op/tensor/pad.hpp"
+
+#include "tests/op/movement.hpp"
+
+namespace tenon {
+using namespace test;
+
+namespace {
+Value ints(const std::vector<int64_t>& v) {
+  return Tensor<int64_t>({static_cast<int64_t>(v.size())}, v.begin(), v.end());
+}
+}  // namespace
+
+TEST_CASE("Pad: one axis") {
+  const struct {
+    const char* mode;
+    std::vector<int32_t> in;
+    int64_t front, back;
+    std::vector<int32_t> out;
+  } rows[] = {
+      {"constant", {1, 2, 3}, 2, 1, {9, 9, 1, 2, 3, 9}},
+      {"constant", {1, 2, 3}, -1, 2, {2, 3, 9, 9}},
+      {"constant", {1, 2, 3}, -2, -1, {}},
+      {"constant", {1, 2, 3}, -5, 4, {9, 9}},
+      {"constant", {1, 2, 3}, 4, -5, {9, 9}},
+      {"constant", {1, 2, 3}, 1, -2, {9, 1}},
+      {"constant", {}, 1, 1, {9, 9}},
+      {"edge", {1, 2, 3}, 2, 3, {1, 1, 1, 2, 3, 3, 3, 3}},
+      {"edge", {1, 2, 3}, -1, 2, {2, 3, 3, 3}},
+      {"edge", {}, 0, 0, {}},
+      {"reflect", {1, 2, 3, 4}, 2, 3, {3, 2, 1, 2, 3, 4, 3, 2, 1}},
+      {"reflect", {1, 2, 3}, 5, 6, {2, 1, 2, 3, 2, 1, 2, 3, 2, 1, 2, 3, 2, 1}},
+      {"reflect", {1}, 2, 1, {1, 1, 1, 1}},
+      {"reflect", {1, 2, 3, 4}, -1, 2, {2, 3, 4, 3, 2}},
+      {"wrap", {1, 2, 3}, 2, 1, {2, 3, 1, 2, 3, 1}},
+      {"wrap", {1, 2, 3}, 4, 5, {3, 1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2}},
+      {"wrap", {1, 2, 3}, -1, 1, {2, 3, 2}},
+      {"wrap", {7}, 2, 0, {7, 7, 7}},
+  };
+  for (const auto& row : rows) {
+    CAPTURE(row.mode);
+    CAPTURE(row.front);
+    CAPTURE(row.back);
+    auto tensor = [](const std::vector<int32_t>& v) {
+      return Tensor<int32_t>({static_cast<int64_t>(v.size())}, v.begin(), v.end());
+    };
+    check(op::Pad{.mode = row.mode}, {tensor(row.in), ints({row.front, row.back}), t<int32_t>({}, {9})},
+          {tensor(row.out)});
+  }
+}
+
+TEST_CASE("Pad: cases") {
+  const Value x = t<float>({2, 2}, {1, 2, 3, 4});
+  struct Row {
+    op::Pad op;
+    std::vector<Value> in;
+    Value out;
+  } rows[] = {
+      {{}, {x, ints({0, 1, 1, 0})}, t<float>({3, 3}, {0, 1, 2, 0, 3, 4, 0, 0, 0})},
+      {{}, {x, ints({1, 0}), t<float>({1}, {7}), ints({-1})}, t<float>({2, 3}, {7, 1, 2, 7, 3, 4})},
+      {{}, {x, ints({0, 1, 0, -1}), Value(), t<int32_t>({2}, {1, 0})}, t<float>({2, 2}, {0, 0, 1, 2})},
+      {{}, {x, ints({}), Value(), ints({})}, x},
+      {{.mode = "edge"}, {x, ints({1, 1, 0, 0})}, t<float>({3, 3}, {1, 1, 2, 1, 1, 2, 3, 3, 4})},
+      {{.mode = "reflect"}, {x, ints({1, 1, 0, 0})}, t<float>({3, 3}, {4, 3, 4, 2, 1, 2, 4, 3, 4})},
+      {{.mode = "wrap"}, {x, ints({0, 1, 1, 0})}, t<float>({3, 3}, {2, 1, 2, 4, 3, 4, 2, 1, 2})},
+      {{}, {t<float>({}, {5}), ints({})}, t<float>({}, {5})},
+      {{}, {t<float>({0, 1}, {}), ints({1, 0, 0, 1})}, t<float>({1, 2}, {0, 0})},
+      {{.mode = "edge"}, {t<float>({0, 1}, {}), ints({0, 2, 0, 1})}, t<float>({0, 4}, {})},
+      {{}, {t<bool>({1}, {true}), ints({1, 1})}, t<bool>({3}, {false, true, false})},
+      {{}, {t<std::string>({1}, {"a"}), ints({1, 0})}, t<std::string>({2}, {"", "a"})},
+      {{},
+       {t<std::string>({1}, {"a"}), ints({1, 0}), t<std::string>({}, {"-"})},
+       t<std::string>({2}, {"-", "a"})},
+      {{.mode = "reflect"},
+       {t<std::string>({2}, {"a", "b"}), ints({1, 1})},
+       t<std::string>({4}, {"b", "a", "b", "a"})},
+  };
+  for (const Row& row : rows) check(row.op, row.in, {row.out});
+  check(op::Pad{}, {x, ints({0, 1, 1, 0})}, {t<float>({3, 3}, {0, 1, 2, 0, 3, 4, 0, 0, 0})}, 0, 0, 11);
+  // Nothing takes long although the pads are many.
+  check(op::Pad{.mode = "reflect"}, {t<float>({0, 2}, {}), ints({0, int64_t{1} << 40, 0, 0})},
+        {t<float>({0, (int64_t{1} << 40) + 2}, {})});
+}
+
+TEST_CASE("Pad: every type, against the definition") {
+  const WithThreads threads;
+  const struct {
+    Extents extents, front, back;
+  } rows[] = {{{3, 4}, {2, 1}, {1, 3}},
+              {{3, 4, 2}, {-1, 5, 1}, {2, -2, 0}},
+              {{2, 3, 1, 5}, {1, 2, 3, 4}, {4, 3, 2, 1}},
+              {{4, 8}, {2, 4}, {2, 8}},
+              {{200, 300}, {100, 50}, {120, 450}},
+              {{150001}, {7, 0}, {149000, 0}}};
+  for (const auto& row : rows)
+    for (const char* mode : {"constant", "edge", "reflect", "wrap"})
+      for_types(op::Pad::spec.types[0], [&](DType d) {
+        const int rank = row.extents.size();
+        const Value x = pattern(d, row.extents), one = pattern(d, {1}, 99);
+        std::vector<int64_t> pads;
+        Extents out = row.extents;
+        for (int a = 0; a < rank; ++a) pads.push_back(row.front[a]), out[a] += row.front[a] + row.back[a];
+        for (int a = 0; a < rank; ++a) pads.push_back(row.back[a]);
+        const Value y = run(op::Pad{.mode = mode}, {x, ints(pads), one})[0];
+        REQUIRE(y.tensor().extents() == out);
+        // The definition: each axis' index after cutting, mapped into what is left.
+        for (int64_t k = 0; k < y.tensor().size(); ++k) {
+          Extents from = Extents::filled(rank, 0);
+          bool outside = false;
+          for (int64_t rest = k, a = rank; a-- > 0; rest /= out[a]) {
+            const int64_t first = std::max<int64_t>(0, -row.front[a]);
+            const int64_t n = row.extents[a] - first - std::max<int64_t>(0, -row.back[a]);
+            int64_t i = rest % out[a] - std::max<int64_t>(0, row.front[a]);
+            outside |= i < 0 || i >= n;
+            if (mode[0] == 'e') i = std::clamp<int64_t>(i, 0, n - 1);
+            if (mode[0] == 'w') i = (i % n + n) % n;
+            if (mode[0] == 'r') {
+              const int64_t period = std::max<int64_t>(1, 2 * (n - 1));
+              i = (i % period + period) % period;
+              i = std::min(i, period - i) % std::max<int64_t>(n, 1);
+            }
+            from[a] = first + i;
+          }
+          const bool value = mode[0] == 'c' && outside;
+          const AnyTensor& source = value ? one.tensor() : x.tensor();
+          if (element(y.tensor(), k) == element(source, value ? 0 : place(row.extents, from))) continue;
+          FAIL_CHECK(mode, ": element ", k);
+          return;
+        }
+      });
+}
+
+TEST_CASE("Pad: versions 1 and 2 state pads and value as attributes") {
+  const Value out = t<float>({1, 4}, {9, 1, 2, 9});
+  check(op::Pad_2{.pads = {0, 1, 0, 1}, .value = 9}, {t<float>({1, 2}, {1, 2})}, {out});
+  check(op::Pad_1{.paddings = {0, 1, 0, 1}, .value = 9}, {t<float>({1, 2}, {1, 2})}, {out});
+  check(op::Pad_2{.pads = {1, 0}, .value = 2.5f}, {cast<float16>({1}, {1})}, {cast<float16>({2}, {2.5, 1})});
+  check(op::Pad_2{.pads = {1, 0}, .value = 2.5f}, {t<double>({1}, {1})}, {t<double>({2}, {2.5, 1})});
+  check(op::Pad_2{.mode = "edge", .pads = {1, -1}}, {t<float>({2}, {1, 2})}, {t<float>({2}, {1, 1})});
+  check(op::Pad_1{.mode = "reflect", .paddings = {1, 0}}, {t<float>({2}, {1, 2})},
+        {t<float>({3}, {2, 1, 2})});
+  check_fails(op::Pad_2{.pads = {1, 1, 1}}, {t<float>({1}, {1})}, "3 pads: not an even number");
+  check_fails(op::Pad_1{.paddings = {1, 1}}, {t<float>({}, {1})}, "2 pads for a rank of 0");
+}
+
+TEST_CASE("Pad: what is refused") {
+  const Value x = t<float>({2, 2}, {1, 2, 3, 4});
+  check_fails(op::Pad{.mode = "mirror"}, {x, ints({0, 0, 0, 0})}, "mode cannot be 'mirror'");
+  check_fails(op::Pad{}, {x, ints({0, 0})}, "2 pads for 2 axes");
+  check_fails(op::Pad{}, {x, ints({0, 0}), Value(), ints({0, 1})}, "2 pads for 2 axes");
+  check_fails(op::Pad{}, {x, ints({0, 0, 0, 0}), Value(), ints({0, -2})}, "axis -2 is named twice");
+  check_fails(op::Pad{}, {x, ints({0, 0}), Value(), ints({2})}, "axis 2 outside");
+  check_fails(op::Pad{}, {x, ints({0, 0, 0, 0, 0, 0}), Value(), ints({0, 1, 1})},
+              "pads 3 axes of a rank of 2");
+  check_fails(op::Pad{}, {x, ints({-1, 0, -2, 0})}, "pads -1 and -2 do not fit an extent of 2");
+  check_fails(op::Pad{}, {x, ints({INT64_MAX, 0, INT64_MAX, 0})}, "do not fit");
+  check_fails(op::Pad{}, {x, ints({INT64_MIN, 0, 0, 0})}, "");
+  check_fails(op::Pad{}, {x, ints({0, 0, 0, 0}), t<float>({2}, {1, 2})},
+              "constant_value is not one element: (2)");
+  check_fails(op::Pad{}, {x, t<int64_t>({1, 4}, {0, 0, 0, 0})}, "pads have rank 2, not 1");
+  check_fails(op::Pad{.mode = "edge"}, {t<float>({0}, {}), ints({1, 0})},
+              "mode 'edge' has nothing to repeat on axis 0");
+  check_fails(op::Pad{.mode = "wrap"}, {t<float>({2}, {1, 2}), ints({-2, 1})},
+              "mode 'wrap' has nothing to repeat");
+  check_fails(op::Pad{}, {x, ints({0, 0}), Value(), ints({0})}, "input axes cannot be", 1, 13);
+}
+
+TEST_CASE("Pad: symbols, typed") {
+  const auto n = Dim::symbol(1);
+  const auto f = DType::float32, l = DType::int64;
+  CHECK(infer(op::Pad{}, {info(f, {n, 3}), info(l, {4}, {0, 1, 0, 2})})[0].dims == Dims{n, 6});
+  CHECK(infer(op::Pad{}, {info(f, {n, 3}), info(l, {4}, {1, 1, 0, n})})[0].dims == Dims{Dim(), Dim()});
+  CHECK(infer(op::Pad{}, {info(f, {n, 3}), info(l, {2}, {1, 1}), {}, info(l, {1}, {1})})[0].dims ==
+        Dims{n, 5});
+  CHECK(infer(op::Pad{}, {info(f, {n, 3}), info(l, {2}), {}, info(l, {1}, {1})})[0].dims == Dims{n, Dim()});
+  CHECK(infer(op::Pad{}, {info(f, {n, 3}), info(l, {2}), {}, info(l, {1})})[0].dims == Dims::of_rank(2));
+  CHECK(infer(op::Pad{}, {info(f, {n, 3}), info(l, {}), {}, info(l, {})})[0].dims == Dims::of_rank(2));
+  CHECK_FALSE(infer(op::Pad{}, {info(f, {}), info(l, {4})})[0].dims.ranked());
+  auto y = apply<op::Pad{}>(Tensor<float, Shape<2>>{4, 5}, constant<int64_t, 1, 2>, 7.0f);
+  static_assert(std::is_same_v<decltype(y), Tensor<float, Shape<5>>>);
+  CHECK((y[0] == 7 && y[1] == 4 && y[4] == 7));
+}
+}  // namespace tenon
