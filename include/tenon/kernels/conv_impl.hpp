@@ -29,9 +29,15 @@ using gemm_detail::run_products;
 using gemm_detail::Single;
 using gemm_detail::Tile;
 using window_detail::Axis;
+using window_detail::copy_strided;
+using window_detail::fill_run;
 using window_detail::fits_padded;
+using window_detail::list_places;
 using window_detail::max_rank;
+using window_detail::most_places;
 using window_detail::PaddedPlane;
+using window_detail::Place;
+using window_detail::reduce_windows;
 using window_detail::step;
 using window_detail::steps_to_zero;
 using window_detail::Window;
@@ -52,19 +58,6 @@ int64_t kernel_cells(const ConvGeometry& g) {
 template <class Arch>
 bool depthwise(const ConvGeometry& g) {
   return g.in_channels == g.groups && g.out_channels < 4 * g.groups;
-}
-
-/// to[i] = from[i * stride].
-template <class Arch, class T>
-inline void copy_strided(const T* from, int64_t stride, int64_t count, T* to) {
-  constexpr int L = simd::lanes<T, Arch>;
-  if (stride == 1) {
-    int64_t i = 0;
-    for (; i + L <= count; i += L) simd::storeu(to + i, simd::loadu<Arch>(from + i));
-    if (i < count) simd::store_n(to + i, simd::load_n<Arch>(from + i, count - i), count - i);
-  } else {
-    for (int64_t i = 0; i < count; ++i) to[i] = from[i * stride];
-  }
 }
 
 /// Gathers rows of the window matrix for a range of output cells. A row belongs to a channel and a kernel
@@ -127,15 +120,27 @@ class WindowRows {
     entry_ = entries;
   }
 
-  /// Row k of the matrix, of an input x (channels, cells); cells outside of the input are `fill`.
-  void gather(const T* x, int64_t k, T* to, T fill) const {
-    const T* plane = x + k / kernel_cells_ * in_cells_;
-    const Entry* entry = entry_ + (k - first_) % kernel_cells_ * runs_;
-    for (int64_t r = 0; r < runs_; ++r) {
-      T* run = to + run_[r].col;
-      const int64_t length = run_[r].length;
-      if (entry[r].count < length) std::fill(run, run + length, fill);
-      copy_strided<Arch>(plane + entry[r].from, stride_, entry[r].count, run + entry[r].head);
+  /// Rows [p, p + depth) of the matrix of an input x (channels, cells) go to `to`, `to_step` apart; cells
+  /// outside of the input are `fill`.
+  void gather(const T* x, int64_t depth, T* to, int64_t to_step, T fill) const {
+    const T* plane = x + first_ / kernel_cells_ * in_cells_;
+    int64_t left = kernel_cells_ - first_ % kernel_cells_;  // rows of this channel
+    const Entry* entry = entry_;
+    const Entry* const entry_end = entry_ + entries_ * runs_;
+    for (int64_t k = 0; k < depth; ++k, to += to_step) {
+      for (int64_t r = 0; r < runs_; ++r) {
+        const Entry e = entry[r];
+        T* run = to + run_[r].col;
+        for (int64_t i = 0; i < e.head; ++i) run[i] = fill;
+        copy_strided<Arch>(plane + e.from, stride_, e.count, run + e.head);
+        for (int64_t i = e.head + e.count; i < run_[r].length; ++i) run[i] = fill;
+      }
+      entry += runs_;
+      if (entry == entry_end) entry = entry_;
+      if (--left == 0) {
+        left = kernel_cells_;
+        plane += in_cells_;
+      }
     }
   }
 
@@ -153,61 +158,40 @@ class WindowRows {
   const Entry* entry_;
 };
 
-/// Each output channel from one input channel: taps over a padded copy, four vectors of outputs at a time.
+/// Each output channel from one input channel: taps over a padded copy.
 template <class Arch, class T>
 void run_depthwise(const ConvArgs<T>& g, const Window<Arch>& w, const T* weights) {
   using V = simd::batch<T, Arch>;
-  constexpr int L = simd::lanes<T, Arch>;
   const ConvGeometry& s = g.geometry;
   const int64_t in = w.in_cells(), out = w.out_cells(), kernel = w.kernel_cells();
-  const int64_t row = w.inner().out, rows = out / row, vectors = rows * ((row + L - 1) / L);
   const int64_t each = s.out_channels / s.groups;  // outputs of an input channel
   const int64_t size = PaddedPlane<T, Arch>::size(w, std::numeric_limits<int64_t>::max() - 1);
-  const bool bounded = g.lo != no_lower_bound<T> || g.hi != no_upper_bound<T>;
-  const int64_t grain = std::max<int64_t>((int64_t{1} << 18) / (in + each * vectors * L * kernel), 1);
+  const int64_t grain = std::max<int64_t>((int64_t{1} << 18) / (in + each * out * kernel), 1);
   parallel_for(s.batch * s.in_channels, grain, [&](int64_t begin, int64_t end) {
-    struct Place {
-      int64_t from, to, count;
-    };
     Scratch<Arch> scratch;
     int64_t* taps = scratch.template take<int64_t>(kernel);
     T* space = scratch.template take<T>(size);
-    Place* places = scratch.template take<Place>(vectors + 3);
+    Place* places = scratch.template take<Place>(most_places<T>(w));
     PaddedPlane<T, Arch> padded(w, space, taps, T{0});
-    int64_t at[max_rank] = {}, count = 0;
-    for (int64_t r = 0; r < rows; ++r) {
-      for (int64_t o = 0; o < row; o += L)
-        places[count++] = {padded.row(at) - space + o, r * row + o, std::min<int64_t>(L, row - o)};
-      step<Arch>(w.rank - 1, at, [&](int d) { return w.axis[d].out; });
-    }
-    while (count % 4 != 0) places[count++] = {0, 0, 0};
+    const int64_t count = list_places(w, padded, space, places);
     for (int64_t plane = begin; plane < end; ++plane) {
       padded.load(g.x + plane * in);
       for (int64_t e = 0; e < each; ++e) {
         const int64_t channel = plane % s.in_channels * each + e;
         const int64_t base = (plane / s.in_channels * s.out_channels + channel) * out;
-        const T* f = weights + channel * kernel;
+        const T* factors = weights + channel * kernel;
+        const T* add = g.add == nullptr ? nullptr : g.add + base;
         const V bias(g.bias != nullptr ? g.bias[channel] : T{0}), lo(g.lo), hi(g.hi);
-        for (int64_t p = 0; p < count; p += 4) {
-          const Place* place = places + p;
-          V sum[4] = {V(T{0}), V(T{0}), V(T{0}), V(T{0})};
-          for (int64_t k = 0; k < kernel; ++k) {
-            const V factor(f[k]);
-            const T* from = space + taps[k];
-#pragma GCC unroll 4
-            for (int v = 0; v < 4; ++v)
-              sum[v] = simd::mul_add(factor, V(simd::loadu<Arch>(from + place[v].from)), sum[v]);
-          }
-#pragma GCC unroll 4
-          for (int v = 0; v < 4; ++v) {
-            V y = sum[v] + bias;
-            const int64_t to = base + place[v].to;
-            if (g.add != nullptr) y = y + simd::load_n<Arch>(g.add + to, place[v].count);
-            if (bounded) y = simd::bound(y, lo, hi);
-            if (place[v].count == L) simd::storeu(g.y + to, y);
-            else simd::store_n(g.y + to, y, place[v].count);
-          }
-        }
+        reduce_windows<Arch>(
+            space, taps, kernel, places, count, T{0}, g.y + base,
+            [factors](int64_t k) {
+              return [f = V(factors[k])](const V& x, const V& sum) { return simd::mul_add(f, x, sum); };
+            },
+            [&](const Place& place, const V& sum) {
+              V y = sum + bias;
+              if (add != nullptr) y = y + simd::load_n<Arch>(add + place.to, place.count);
+              return simd::bound(y, lo, hi);
+            });
       }
     }
   });
@@ -401,10 +385,9 @@ void conv_impl(const ConvArgs<T>& g) {
                           }
                           Scratch<Arch> own;
                           const WindowRows<T, Arch> rows(own, w, kernel, j, cols, p, depth);
-                          for (int64_t k = p; k < p + depth; ++k, to += S::cols) {
-                            rows.gather(x, k, to, T{0});
-                            std::fill(to + cols, to + S::cols, T{0});
-                          }
+                          rows.gather(x, depth, to, S::cols, T{0});
+                          for (int64_t k = 0; cols < S::cols && k < depth; ++k)
+                            std::fill(to + k * S::cols + cols, to + (k + 1) * S::cols, T{0});
                         });
 }
 
@@ -443,11 +426,13 @@ void quant_conv_impl(const QuantConvArgs& g) {
           Scratch<Arch> own;
           const int64_t first = 2 * p, last = std::min(q.k, 2 * (p + depth));
           const WindowRows<X, Arch> rows(own, w, kernel, j, cols, first, last - first);
-          X low[S::cols], high[S::cols];
-          for (int64_t k = first; k < last; k += 2, to += S::cols) {
-            rows.gather(from, k, low, zero);
-            if (k + 1 < last) rows.gather(from, k + 1, high, zero);
-            else std::fill(high, high + S::cols, zero);
+          // One row more, for the partner of the last where their number is odd.
+          X* space = own.template take<X>(2 * depth * S::cols);
+          std::fill(space + (2 * depth - 1) * S::cols, space + 2 * depth * S::cols, zero);
+          rows.gather(from, last - first, space, S::cols, zero);
+          for (int64_t d = 0; d < depth; ++d, to += S::cols) {
+            const X* low = space + 2 * d * S::cols;
+            const X* high = low + S::cols;
             for (int64_t c = 0; c < cols; ++c) {
               const uint32_t l = static_cast<uint16_t>(low[c] - zero),
                              h = static_cast<uint16_t>(high[c] - zero);
@@ -481,7 +466,7 @@ void conv_transpose_impl(const ConvTransposeArgs<T>& g) {
       const int64_t count = std::min(channels, group_out - first);
       T* y = g.y + (item * group_out + first) * out;
       for (int64_t c = 0; c < count; ++c)
-        std::fill_n(y + c * out, out, g.bias != nullptr ? g.bias[group * group_out + first + c] : T{0});
+        fill_run<Arch>(y + c * out, out, g.bias != nullptr ? g.bias[group * group_out + first + c] : T{0});
       Scratch<Arch> scratch;
       T* sums = scratch.template take<T>(count * kernel * std::min(piece, in));
       for (int64_t i = 0; i < in; i += piece) {

@@ -16,8 +16,12 @@ namespace tenon::kernels::pool_detail {
 
 using window_detail::Axis;
 using window_detail::fits_padded;
+using window_detail::list_places;
 using window_detail::max_rank;
+using window_detail::most_places;
 using window_detail::PaddedPlane;
+using window_detail::Place;
+using window_detail::reduce_windows;
 using window_detail::step;
 using window_detail::steps_to_zero;
 using window_detail::Window;
@@ -72,46 +76,56 @@ void for_planes(int64_t planes, int64_t work, F body) {
   parallel_for(planes, grain, body);
 }
 
-/// All outputs by vectors: join(vector, vector) over each window, done(vector, of_row(outer coordinates), o)
-/// at its end.
-template <class Arch, class T, class Join, class OfRow, class Done>
-void pool_padded(const Window<Arch>& w, int64_t planes, const T* x, T* y, T fill, Join join, OfRow of_row,
-                 Done done) {
-  using V = simd::batch<T, Arch>;
-  constexpr int L = simd::lanes<T, Arch>;
+/// All outputs by vectors: join(cells, sum) over each window, beginning with `fill`, and done(place, sum) at
+/// its end.
+template <class Arch, class T, class Join, class Done>
+void pool_padded(const Window<Arch>& w, int64_t planes, const T* x, T* y, T fill, Join join, Done done) {
   const int64_t in = w.in_cells(), out = w.out_cells(), kernel = w.kernel_cells();
-  const int64_t row = w.inner().out, rows = row == 0 ? 0 : out / row;
   const int64_t size = PaddedPlane<T, Arch>::size(w, std::numeric_limits<int64_t>::max() - 1);
-  for_planes<Arch>(planes, in + out * kernel / L, [&](int64_t begin, int64_t end) {
+  for_planes<Arch>(planes, in + out * kernel, [&](int64_t begin, int64_t end) {
     Scratch<Arch> scratch;
     int64_t* taps = scratch.template take<int64_t>(kernel);
-    PaddedPlane<T, Arch> padded(w, scratch.template take<T>(size), taps, fill);
+    T* space = scratch.template take<T>(size);
+    Place* places = scratch.template take<Place>(most_places<T>(w));
+    PaddedPlane<T, Arch> padded(w, space, taps, fill);
+    const int64_t count = list_places(w, padded, space, places);
     for (int64_t plane = begin; plane < end; ++plane) {
       padded.load(x + plane * in);
-      int64_t at[max_rank] = {};
-      T* to = y + plane * out;
-      for (int64_t r = 0; r < rows; ++r, to += row) {
-        const T* from = padded.row(at);
-        const T row_value = of_row(at);
-        int64_t o = 0;
-        for (; o + 2 * L <= row; o += 2 * L) {
-          V v0 = simd::loadu<Arch>(from + taps[0] + o), v1 = simd::loadu<Arch>(from + taps[0] + o + L);
-          for (int64_t k = 1; k < kernel; ++k) {
-            v0 = join(v0, V(simd::loadu<Arch>(from + taps[k] + o)));
-            v1 = join(v1, V(simd::loadu<Arch>(from + taps[k] + o + L)));
-          }
-          simd::storeu(to + o, done(v0, row_value, o));
-          simd::storeu(to + o + L, done(v1, row_value, o + L));
-        }
-        for (; o < row; o += L) {
-          V v = simd::loadu<Arch>(from + taps[0] + o);
-          for (int64_t k = 1; k < kernel; ++k) v = join(v, V(simd::loadu<Arch>(from + taps[k] + o)));
-          simd::store_n(to + o, done(v, row_value, o), std::min<int64_t>(L, row - o));
-        }
-        step<Arch>(w.rank - 1, at, [&](int d) { return w.axis[d].out; });
-      }
+      reduce_windows<Arch>(
+          space, taps, kernel, places, count, fill, y + plane * out, [&](int64_t) { return join; }, done);
     }
   });
+}
+
+/// All outputs where one window is just the plane: all cells of a plane are folded to one vector, then to a
+/// number.
+template <class Arch, class T, class Join, class Done>
+void pool_whole(int64_t planes, int64_t cells, const T* x, T* y, T neutral, Join join, Done done) {
+  using V = simd::batch<T, Arch>;
+  constexpr int L = simd::lanes<T, Arch>;
+  for_planes<Arch>(planes, cells, [&](int64_t begin, int64_t end) {
+    for (int64_t plane = begin; plane < end; ++plane) {
+      const T* from = x + plane * cells;
+      V sum[4] = {V(neutral), V(neutral), V(neutral), V(neutral)};
+      int64_t i = 0;
+      for (; i + 4 * L <= cells; i += 4 * L)
+#pragma GCC unroll 4
+        for (int v = 0; v < 4; ++v) sum[v] = join(V(simd::loadu<Arch>(from + i + v * L)), sum[v]);
+      for (; i + L <= cells; i += L) sum[0] = join(V(simd::loadu<Arch>(from + i)), sum[0]);
+      if (i < cells) sum[1] = join(simd::load_n<Arch>(from + i, cells - i, neutral), sum[1]);
+      y[plane] = done(join(join(sum[0], sum[1]), join(sum[2], sum[3])));
+    }
+  });
+}
+
+/// Whether there is one window, and it sees each cell of a plane once.
+template <class Arch>
+bool sees_whole(const Window<Arch>& w) {
+  for (int d = 0; d < w.rank; ++d) {
+    const Axis& a = w.axis[d];
+    if (a.out != 1 || a.pad != 0 || a.kernel != a.in || (a.dilation != 1 && a.kernel != 1)) return false;
+  }
+  return true;
 }
 
 /// All outputs cell by cell: one(x of the plane, output coordinates, plane, place of the output).
@@ -160,9 +174,9 @@ void max_pool_impl(const PoolArgs<T>& g) {
       // NaN is the neutral element of a maximum that prefers numbers.
       constexpr T neutral =
           std::is_integral_v<T> ? std::numeric_limits<T>::lowest() : std::numeric_limits<T>::quiet_NaN();
-      pool_padded<Arch>(
-          w, g.planes, g.x, g.y, neutral, [](const auto& a, const auto& b) { return simd::max_num(a, b); },
-          [](const int64_t*) { return T{}; }, [](const auto& v, T, int64_t) { return v; });
+      using V = simd::batch<T, Arch>;
+      const auto greater = [](const V& a, const V& b) { return simd::max_num(a, b); };
+      pool_padded<Arch>(w, g.planes, g.x, g.y, neutral, greater, [](const Place&, const V& v) { return v; });
       return;
     }
   }
@@ -201,22 +215,26 @@ void average_pool_impl(const PoolArgs<T>& g) {
     return std::max<int64_t>(part.last - part.first, 0);
   };
   if constexpr (std::is_floating_point_v<T>) {
+    using V = simd::batch<T, Arch>;
+    const auto plus = [](const V& a, const V& b) { return a + b; };
+    if (sees_whole(w)) {
+      pool_whole<Arch>(g.planes, in, g.x, g.y, T{0}, plus,
+                       [=](const V& sum) { return simd::sum_of_lanes(sum) / static_cast<T>(in); });
+      return;
+    }
     if (fits_padded<T>(w)) {
-      using V = simd::batch<T, Arch>;
-      constexpr int L = simd::lanes<T, Arch>;
       Scratch<Arch> scratch;
-      const int64_t row = w.inner().out;
-      T* across = scratch.template take<T>(row + L);
-      for (int64_t o = 0; o < row + L; ++o)
-        across[o] = o < row ? static_cast<T>(counted(w.rank - 1, o)) : T{1};
-      pool_padded<Arch>(
-          w, g.planes, g.x, g.y, T{0}, [](const auto& a, const auto& b) { return a + b; },
-          [&](const int64_t* at) {
-            T cells = 1;
-            for (int d = 0; d + 1 < w.rank; ++d) cells *= static_cast<T>(counted(d, at[d]));
-            return cells;
-          },
-          [&](const V& v, T outer, int64_t o) { return v / (V(outer) * V(simd::loadu<Arch>(across + o))); });
+      const int64_t out = w.out_cells();
+      T* counts = scratch.template take<T>(out);
+      int64_t at[max_rank] = {};
+      for (int64_t o = 0; o < out; ++o) {
+        counts[o] = 1;
+        for (int d = 0; d < w.rank; ++d) counts[o] *= static_cast<T>(counted(d, at[d]));
+        step<Arch>(w.rank, at, [&](int d) { return w.axis[d].out; });
+      }
+      pool_padded<Arch>(w, g.planes, g.x, g.y, T{0}, plus, [counts](const Place& place, const V& sum) {
+        return sum / simd::load_n<Arch>(counts + place.to, place.count);
+      });
       return;
     }
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 #include "tenon/base/scratch.hpp"
 #include "tenon/simd/batch.hpp"
@@ -76,6 +77,36 @@ inline void step(int rank, int64_t* index, Extent extent) {
 /// The least t >= 0 with first + t * by >= 0.
 constexpr int64_t steps_to_zero(int64_t first, int64_t by) { return first >= 0 ? 0 : (-first + by - 1) / by; }
 
+/// to[i] = x for i < count.
+template <class Arch, class T>
+inline void fill_run(T* to, int64_t count, T x) {
+  constexpr int L = simd::lanes<T, Arch>;
+  const auto v = simd::broadcast<Arch>(x);
+  int64_t i = 0;
+  for (; i + L <= count; i += L) simd::storeu(to + i, v);
+  if (i < count) simd::store_n(to + i, v, count - i);
+}
+
+/// to[i] = from[i * stride].
+template <class Arch, class T>
+inline void copy_strided(const T* from, int64_t stride, int64_t count, T* to) {
+  constexpr int L = simd::lanes<T, Arch>;
+  int64_t i = 0;
+  if (stride == 1) {
+    for (; i + L <= count; i += L) simd::storeu(to + i, simd::loadu<Arch>(from + i));
+    if (i < count) simd::store_n(to + i, simd::load_n<Arch>(from + i, count - i), count - i);
+    return;
+  }
+  if constexpr (std::is_floating_point_v<T>) {
+    if (stride == 2) {
+      for (; i + L <= count; i += L) simd::storeu(to + i, simd::load_even_n<Arch>(from + 2 * i, L));
+      if (i < count) simd::store_n(to + i, simd::load_even_n<Arch>(from + 2 * i, count - i), count - i);
+      return;
+    }
+  }
+  for (; i < count; ++i) to[i] = from[i * stride];
+}
+
 /// A copy of one channel with its padding in place, in which the innermost axis is split by its stride: cells
 /// that neighbouring outputs see through one kernel cell lie side by side, whatever the stride. Then an
 /// output row needs no tests of borders and only unit-stride loads.
@@ -99,7 +130,7 @@ class PaddedPlane {
       stride_[d] = stride;
       stride *= span(w.axis[d]);
     }
-    std::fill(space, space + stride, fill);
+    fill_run<Arch>(space, stride, fill);
     int64_t at[max_rank] = {};
     const int64_t kernel_cells = w.kernel_cells();
     for (int64_t k = 0; k < kernel_cells; ++k) {
@@ -129,15 +160,13 @@ class PaddedPlane {
       }
       if (inside) {
         const T* from = x + r * inner.in - inner.pad;
-        if (inner.stride == 1) {
-          for (int64_t c = first; c < end; ++c) to[c] = from[c];
-        } else {
-          for (int64_t s = 0; s < inner.stride; ++s) {
-            const int64_t skip = s >= first ? 0 : (first - s + inner.stride - 1) / inner.stride;
-            T* phase = to + s * phase_;
-            for (int64_t c = s + skip * inner.stride, i = skip; c < end && i < phase_; c += inner.stride, ++i)
-              phase[i] = from[c];
-          }
+        for (int64_t s = 0; s < inner.stride; ++s) {
+          const int64_t skip = s >= first ? 0 : (first - s + inner.stride - 1) / inner.stride;
+          const int64_t c = s + skip * inner.stride;
+          if (c < end)
+            copy_strided<Arch>(from + c, inner.stride,
+                               std::min((end - c - 1) / inner.stride + 1, phase_ - skip),
+                               to + s * phase_ + skip);
         }
       }
       step<Arch>(w_.rank - 1, at, [&](int d) { return w_.axis[d].in; });
@@ -168,6 +197,65 @@ class PaddedPlane {
   int64_t phase_, row_;
   int64_t stride_[max_rank];
 };
+
+/// Vectors of outputs of a channel: each begins at `from` in the padded copy, at `to` in the output, and has
+/// `count` outputs.
+struct Place {
+  int64_t from, to, count;
+};
+
+/// Vectors that are computed side by side: enough to cover the latency of fma, with registers to spare.
+inline constexpr int place_group = 8;
+
+/// How many places there can be, whole groups.
+template <class T, class Arch>
+int64_t most_places(const Window<Arch>& w) {
+  const int64_t row = w.inner().out, vectors = (row + simd::lanes<T, Arch> - 1) / simd::lanes<T, Arch>;
+  return w.out_cells() / row * vectors + place_group - 1;
+}
+
+/// Fills `places` with all of a channel's and, to make up the last group, empty ones; returns their number.
+template <class T, class Arch>
+int64_t list_places(const Window<Arch>& w, const PaddedPlane<T, Arch>& padded, const T* space,
+                    Place* places) {
+  constexpr int L = simd::lanes<T, Arch>;
+  const int64_t row = w.inner().out, rows = w.out_cells() / row;
+  int64_t at[max_rank] = {}, count = 0;
+  for (int64_t r = 0; r < rows; ++r) {
+    const int64_t from = padded.row(at) - space;
+    for (int64_t o = 0; o < row; o += L)
+      places[count++] = {from + o, r * row + o, std::min<int64_t>(L, row - o)};
+    step<Arch>(w.rank - 1, at, [&](int d) { return w.axis[d].out; });
+  }
+  while (count % place_group != 0) places[count++] = {0, 0, 0};
+  return count;
+}
+
+/// y = done(place, sum), where sum = join(k)(cells that kernel cell k sees, sum) over all k, beginning with
+/// `start`.
+template <class Arch, class T, class Join, class Done>
+void reduce_windows(const T* space, const int64_t* taps, int64_t kernel, const Place* places, int64_t count,
+                    T start, T* y, Join join, Done done) {
+  using V = simd::batch<T, Arch>;
+  for (int64_t p = 0; p < count; p += place_group) {
+    const Place* place = places + p;
+    V sum[place_group];
+#pragma GCC unroll 8
+    for (int v = 0; v < place_group; ++v) sum[v] = V(start);
+    for (int64_t k = 0; k < kernel; ++k) {
+      const auto with = join(k);
+      const T* from = space + taps[k];
+#pragma GCC unroll 8
+      for (int v = 0; v < place_group; ++v) sum[v] = with(V(simd::loadu<Arch>(from + place[v].from)), sum[v]);
+    }
+#pragma GCC unroll 8
+    for (int v = 0; v < place_group; ++v) {
+      const V result = done(place[v], sum[v]);
+      if (place[v].count == simd::lanes<T, Arch>) simd::storeu(y + place[v].to, result);
+      else simd::store_n(y + place[v].to, result, place[v].count);
+    }
+  }
+}
 
 /// Whether a padded copy of a channel is in proportion to its input and output.
 template <class T, class Arch>

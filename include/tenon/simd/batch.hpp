@@ -224,12 +224,27 @@ inline xsimd::batch<T, A> min_num(const xsimd::batch<T, A>& x, const xsimd::batc
   else return xsimd::min(x, y);
 }
 
-/// x within [lo, hi], hi winning if they cross; NaN stays NaN.
+/// x within [lo, hi], hi winning if they cross; NaN stays NaN. T: float, double.
 template <class T, class A>
 inline xsimd::batch<T, A> bound(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& lo,
                                 const xsimd::batch<T, A>& hi) {
-  const xsimd::batch<T, A> y = xsimd::select(x < lo, lo, x);
-  return xsimd::select(y > hi, hi, y);
+  // x86's maximum and minimum give their second operand if either is NaN.
+#if defined(TENON_HAS_AVX512)
+  if constexpr (std::is_same_v<A, detail::xsimd_arch<Avx512>::type>) {
+    if constexpr (sizeof(T) == 4) return _mm512_min_ps(hi, _mm512_max_ps(lo, x));
+    else return _mm512_min_pd(hi, _mm512_max_pd(lo, x));
+  } else
+#endif
+#if defined(TENON_HAS_AVX2)
+      if constexpr (std::is_same_v<A, detail::xsimd_arch<Avx2>::type>) {
+    if constexpr (sizeof(T) == 4) return _mm256_min_ps(hi, _mm256_max_ps(lo, x));
+    else return _mm256_min_pd(hi, _mm256_max_pd(lo, x));
+  } else
+#endif
+  {
+    const xsimd::batch<T, A> y = xsimd::select(x < lo, lo, x);
+    return xsimd::select(y > hi, hi, y);
+  }
 }
 
 /// x * y of 32- or 64-bit integers, wrapping. (xsimd multiplies some of them as scalars that must not
@@ -289,6 +304,43 @@ inline xsimd::batch<U, A> bits_as(const xsimd::batch<T, A>& v) {
 #else
   return xsimd::bitwise_cast<xsimd::batch<U, A>>(v);
 #endif
+}
+
+/// Every second number: p[0], p[2], ... to p[2 * (n - 1)], beyond which nothing is read; other lanes are
+/// undefined. T: float, double. 0 < n <= lanes.
+template <class Arch, class T>
+inline batch<T, Arch> load_even_n(const T* p, int64_t n) {
+  constexpr int width = lanes<T, Arch>;
+#if defined(TENON_HAS_AVX512)
+  if constexpr (std::is_same_v<Arch, Avx512>) {
+    // The second load begins one early, so as to end where the first lane past it would.
+    const bool whole = n == width;
+    const auto low = whole ? loadu<Arch>(p) : load_n<Arch>(p, n * 2 - 1 < width ? n * 2 - 1 : width);
+    const int64_t rest = n * 2 - 1 - (width - 1);
+    const auto high = whole ? loadu<Arch>(p + width - 1) : load_n<Arch>(p + width - 1, rest > 0 ? rest : 0);
+    if constexpr (sizeof(T) == 4) {
+      const __m512i pick = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 17, 19, 21, 23, 25, 27, 29, 31);
+      return _mm512_permutex2var_ps(low, pick, high);
+    } else {
+      return _mm512_permutex2var_pd(low, _mm512_setr_epi64(0, 2, 4, 6, 9, 11, 13, 15), high);
+    }
+  } else
+#endif
+#if defined(TENON_HAS_AVX2)
+      if constexpr (std::is_same_v<Arch, Avx2> && sizeof(T) == 4) {
+    const bool whole = n == width;
+    const auto low = whole ? loadu<Arch>(p) : load_n<Arch>(p, n * 2 - 1 < width ? n * 2 - 1 : width);
+    const int64_t rest = n * 2 - 1 - (width - 1);
+    const auto high = whole ? loadu<Arch>(p + width - 1) : load_n<Arch>(p + width - 1, rest > 0 ? rest : 0);
+    const __m256 mixed = _mm256_shuffle_ps(low, high, _MM_SHUFFLE(3, 1, 2, 0));
+    return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(mixed), _MM_SHUFFLE(3, 1, 2, 0)));
+  } else
+#endif
+  {
+    alignas(64) T lane[width] = {};
+    for (int64_t i = 0; i < n; ++i) lane[i] = p[2 * i];
+    return loadu<Arch>(lane);
+  }
 }
 
 /// Transposes a square of 16 bytes a side: tile_side<T> rows of as many numbers.
