@@ -1,0 +1,104 @@
+// Distinct slices along an axis. Elements of any type of whole bytes, strings and complex numbers included.
+#pragma once
+
+#include <algorithm>
+#include <complex>
+#include <cstdint>
+#include <numeric>
+#include <string>
+#include <type_traits>
+
+#include "tenon/base/scratch.hpp"
+#include "tenon/base/types.hpp"
+
+namespace tenon::kernels {
+
+namespace detail {
+
+/// Below 0, 0 or above 0 as a goes before, with, or after b. NaN goes after all numbers and with NaN.
+template <class T>
+int compare_elements(const T& a, const T& b) {
+  if constexpr (std::is_same_v<T, std::string>) {
+    return a.compare(b);
+  } else if constexpr (is_complex(dtype_of<T>)) {
+    const int real = compare_elements(a.real(), b.real());
+    return real != 0 ? real : compare_elements(a.imag(), b.imag());
+  } else if constexpr (std::is_integral_v<T>) {
+    return static_cast<int>(a > b) - static_cast<int>(a < b);
+  } else {
+    const bool a_nan = a != a, b_nan = b != b;
+    if (a_nan || b_nan) return static_cast<int>(a_nan) - static_cast<int>(b_nan);
+    return static_cast<int>(a > b) - static_cast<int>(a < b);
+  }
+}
+
+/// Slices of an array (outer, extent, inner) along its middle axis.
+struct Slices {
+  const void* data;
+  int64_t outer, extent, inner;
+};
+
+/// Compares slices a and b element by element, the first difference counts.
+using CompareSlices = int (*)(const Slices& s, int64_t a, int64_t b);
+
+template <class T>
+int compare_slices(const Slices& s, int64_t a, int64_t b) {
+  const T* p = static_cast<const T*>(s.data);
+  for (int64_t o = 0; o < s.outer; ++o) {
+    const T *pa = p + (o * s.extent + a) * s.inner, *pb = p + (o * s.extent + b) * s.inner;
+    for (int64_t i = 0; i < s.inner; ++i)
+      if (const int order = compare_elements(pa[i], pb[i])) return order;
+  }
+  return 0;
+}
+
+struct UniqueScratch {};
+
+}  // namespace detail
+
+/// Groups equal slices of x (outer, extent, inner) along its middle axis, in ascending order (`sorted`) or in that of
+/// their first members. Returns how many groups there are; for each, first[g] is its first slice and counts[g] the
+/// number of its slices, and slice k is in group inverse[k]. All three arrays have room for `extent`.
+inline int64_t unique(DType type, const void* x, int64_t outer, int64_t extent, int64_t inner, bool sorted,
+                      int64_t* first, int64_t* inverse, int64_t* counts) {
+  detail::CompareSlices compare = nullptr;
+  dispatch<float, double, float16, bfloat16, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t,
+           bool, std::string, complex64, complex128>(type, [&]<class T>() { compare = detail::compare_slices<T>; });
+  const detail::Slices slices{x, outer, extent, inner};
+  Scratch<detail::UniqueScratch> scratch;
+  int64_t* order = scratch.take<int64_t>(extent);
+  std::iota(order, order + extent, int64_t{0});
+  // Equal slices by index, so that each group begins with its first.
+  std::sort(order, order + extent, [&](int64_t a, int64_t b) {
+    const int c = compare(slices, a, b);
+    return c != 0 ? c < 0 : a < b;
+  });
+  int64_t groups = 0;
+  for (int64_t k = 0; k < extent; ++k) {
+    if (k == 0 || compare(slices, order[k - 1], order[k]) != 0) {
+      first[groups] = order[k];
+      counts[groups++] = 0;
+    }
+    ++counts[groups - 1];
+    inverse[order[k]] = groups - 1;
+  }
+  if (sorted) return groups;
+
+  int64_t* number = scratch.take<int64_t>(groups);
+  std::fill_n(counts, groups, int64_t{0});
+  groups = 0;
+  for (int64_t k = 0; k < extent; ++k) {
+    // A group's first slice stands before all its others; until then `number` of the group is not read.
+    int64_t& group = number[inverse[k]];
+    if (first[inverse[k]] == k) {
+      group = groups++;
+      order[group] = k;
+    }
+    ++counts[group];
+    inverse[k] = group;
+  }
+  std::copy_n(order, groups, first);
+  return groups;
+}
+
+}  // namespace tenon::kernels

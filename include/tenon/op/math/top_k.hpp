@@ -1,0 +1,98 @@
+// TopK: the greatest or least elements along an axis, and where they are.   onnx.ai/onnx/operators/onnx__TopK.html
+#pragma once
+
+#include "tenon/kernels/top_k.hpp"
+#include "tenon/op/call.hpp"
+
+namespace tenon::op {
+
+namespace detail {
+/// Both results have K in place of the axis.
+constexpr void infer_top_k(Infer& i, int64_t axis, Dim k) {
+  i.out(1).type = DType::int64;
+  if (k.known() && k.value() < 0) return i.fail("K ", k, " is negative");
+  if (!i.ranked(0)) return;
+  Dims r = i.dims(0);
+  const int a = i.axis(axis, r.rank());
+  if (i.failed()) return;
+  if (k.known() && r[a].known() && k.value() > r[a].value()) return i.fail("K ", k, " is above the extent ", r[a]);
+  r[a] = k;
+  i.out(0, r);
+  i.out(1, r);
+}
+
+inline void top_k(AnyView x, AnyOut values, TensorView<int64_t> indices, int64_t axis, bool largest) {
+  const int a = static_cast<int>(axis < 0 ? axis + x.rank() : axis);
+  const auto [outer, extent, inner] = split_at(x.extents(), a);
+  const int64_t k = values ? values.extent(a) : indices ? indices.extent(a) : 0;
+  kernels::top_k(x.dtype(), x.data(), outer, extent, inner, k, largest, values.data(), indices.data());
+}
+}  // namespace detail
+
+/// The `largest` (or least) K elements along `axis`, always in order, even where `sorted` does not ask for it; among
+/// equals the one of lower index goes first. NaN counts as greater than every number.
+struct TopK {
+  int64_t axis = -1;
+  int64_t largest = 1;
+  int64_t sorted = 1;
+
+  static constexpr Spec spec{.name = "TopK",
+                             .since = {11, 24},
+                             .inputs = {{"X", "T"}, {"K", "tensor(int64)"}},
+                             .outputs = {{"Values", "T"}, {"Indices", "I"}},
+                             .types = {{"T", {{11, types::numeric}, {24, types::numeric_bf16}}}, {"I", types::int64}}};
+  static constexpr std::tuple attributes{attr("axis", &TopK::axis), attr("largest", &TopK::largest),
+                                         attr("sorted", &TopK::sorted)};
+
+  constexpr void infer(Infer& i) const {
+    if (i.dims(1).count().differs(1) || (i.known(1) && i.count(1) != 1))
+      return i.fail("K has extents ", i.dims(1), ", not one element");
+    detail::infer_top_k(i, axis, i.known(1) ? i.value(1, 0) : Dim());
+  }
+  void compute(AnyView x, TensorView<const int64_t>, AnyOut values, TensorView<int64_t> indices) const {
+    detail::top_k(x, values, indices, axis, largest != 0);
+  }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+};
+
+/// The greatest only.
+struct TopK_10 {
+  int64_t axis = -1;
+
+  static constexpr Spec spec{.name = "TopK",
+                             .since = {10},
+                             .inputs = {{"X", "T"}, {"K", "tensor(int64)"}},
+                             .outputs = {{"Values", "T"}, {"Indices", "I"}},
+                             .types = {{"T", types::floats}, {"I", types::int64}}};
+  static constexpr std::tuple attributes{attr("axis", &TopK_10::axis)};
+
+  constexpr void infer(Infer& i) const { TopK{.axis = axis}.infer(i); }
+  void compute(AnyView x, TensorView<const int64_t>, AnyOut values, TensorView<int64_t> indices) const {
+    detail::top_k(x, values, indices, axis, true);
+  }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+};
+
+/// K is an attribute.
+struct TopK_1 {
+  int64_t axis = -1;
+  Opt<int64_t> k{};
+
+  static constexpr Spec spec{.name = "TopK",
+                             .since = {1},
+                             .inputs = {{"X", "T"}},
+                             .outputs = {{"Values", "T"}, {"Indices", "I"}},
+                             .types = {{"T", types::floats}, {"I", types::int64}}};
+  static constexpr std::tuple attributes{attr("axis", &TopK_1::axis), attr("k", &TopK_1::k).required()};
+
+  constexpr void infer(Infer& i) const {
+    if (!k) return i.fail("attribute k is missing");
+    detail::infer_top_k(i, axis, *k);
+  }
+  void compute(AnyView x, AnyOut values, TensorView<int64_t> indices) const {
+    detail::top_k(x, values, indices, axis, true);
+  }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+};
+
+}  // namespace tenon::op

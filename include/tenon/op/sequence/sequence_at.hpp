@@ -1,0 +1,31 @@
+// SequenceAt: one tensor of a sequence.   onnx.ai/onnx/operators/onnx__SequenceAt.html
+#pragma once
+
+#include "tenon/op/movement.hpp"
+
+namespace tenon::op {
+
+/// The tensor at `position`, a scalar in [-n, n) for a sequence of n; negative ones count from the end.
+struct SequenceAt {
+  static constexpr Spec spec{.name = "SequenceAt",
+                             .since = {11},
+                             .inputs = {{"input_sequence", "S"}, {"position", "I"}},
+                             .outputs = {{"tensor", "T"}},
+                             .types = {{"S", seq(types::all)}, {"T", types::all}, {"I", types::indices}}};
+  static constexpr std::tuple attributes{};
+
+  constexpr void infer(Infer& i) const {
+    if (i.dims(1).count().differs(1)) return i.fail("position has extents ", i.dims(1), ", not one element");
+    if (i.in(0).type.kind == Kind::sequence) i.out(0).type = i.dtype(0);
+    i.out(0, i.dims(0));
+  }
+  Value compute(const Value& input_sequence, AnyView position) const {
+    const std::vector<Value>& items = input_sequence.sequence().items;
+    const int64_t n = static_cast<int64_t>(items.size()), p = int_at(position, 0);
+    if (p < -n || p >= n) raise(ErrorCode::out_of_range, spec.name, "position ", p, " in a sequence of ", n);
+    return items[static_cast<std::size_t>(p < 0 ? p + n : p)];
+  }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+};
+
+}  // namespace tenon::op

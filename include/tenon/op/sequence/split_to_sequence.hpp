@@ -1,0 +1,70 @@
+// SplitToSequence: a tensor cut along an axis.   onnx.ai/onnx/operators/onnx__SplitToSequence.html
+#pragma once
+
+#include "tenon/op/movement.hpp"
+
+namespace tenon::op {
+
+/// A scalar `split` is the length of every part but perhaps the last, a vector states the length of each. Without it parts
+/// have length 1, and lose the axis where `keepdims` is 0.
+struct SplitToSequence {
+  int64_t axis = 0;
+  int64_t keepdims = 1;
+
+  static constexpr Spec spec{.name = "SplitToSequence",
+                             .since = {11, 24},
+                             .inputs = {{"input", "T"}, {"split", "I", optional}},
+                             .outputs = {{"output_sequence", "S"}},
+                             .types = {{"T", {{11, types::all}, {24, types::all_ir4}}},
+                                       {"I", types::indices},
+                                       {"S", {{11, seq(types::all)}, {24, seq(types::all_ir4)}}}}};
+  static constexpr std::tuple attributes{attr("axis", &SplitToSequence::axis),
+                                         attr("keepdims", &SplitToSequence::keepdims)};
+
+  /// Parts are values of their own; more than this come from a mistaken extent.
+  static constexpr int64_t max_parts = int64_t{1} << 22;
+
+  constexpr void infer(Infer& i) const {
+    if (i.in(0).type.kind == Kind::tensor) i.out(0).type = Type(Kind::sequence, i.dtype(0));
+    if (i.has(1) && i.ranked(1) && i.dims(1).rank() > 1) return i.fail("split ", i.dims(1), " is no scalar and no vector");
+    if (!i.ranked(0)) return;
+    Dims part = i.dims(0);
+    const int a = i.axis(axis, part.rank());
+    if (i.failed()) return;
+    if (i.has(1)) part[a] = Dim();
+    else if (keepdims) part[a] = 1;
+    else part.erase(a);
+    i.out(0, part);
+  }
+  /// Error{invalid_shape} where the lengths are negative, or do not sum to the extent of the axis.
+  Value compute(Context& c, AnyView input, AnyView split) const {
+    const int a = static_cast<int>(axis < 0 ? axis + input.rank() : axis);
+    const auto [outer, extent, inner] = split_at(input.extents(), a);
+    const bool each = split && split.rank() == 1;
+    const int64_t length = !split ? 1 : each ? 0 : int_at(split, 0);
+    if (!each && length <= 0) raise(ErrorCode::invalid_shape, spec.name, "split ", length, " is not positive");
+    const int64_t parts = each ? split.size() : extent / length + (extent % length != 0);
+    if (parts > max_parts) raise(ErrorCode::out_of_memory, spec.name, parts, " parts");
+    Sequence s{.element = input.dtype(), .items = {}};
+    s.items.reserve(static_cast<std::size_t>(parts));
+    int64_t at = 0;
+    for (int64_t k = 0; k < parts; ++k) {
+      const int64_t n = each ? int_at(split, k) : std::min(length, extent - at);
+      if (n < 0 || n > extent - at)
+        raise(ErrorCode::invalid_shape, spec.name, "part ", k, " of length ", n, " at ", at, " of extent ", extent);
+      Extents extents(input.extents());
+      if (!split && !keepdims) extents.erase(a);
+      else extents[a] = n;
+      AnyTensor part = AnyTensor::uninitialized(input.dtype(), extents, c.allocator());
+      const int64_t rows[] = {outer, n * inner}, to[] = {n * inner, 1}, from[] = {extent * inner, 1};
+      kernels::move(input.dtype(), part.data(), {0, to}, input.data(), {at * inner, from}, rows);
+      s.items.push_back(std::move(part));
+      at += n;
+    }
+    if (at != extent) raise(ErrorCode::invalid_shape, spec.name, "the parts sum to ", at, ", not to extent ", extent);
+    return s;
+  }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+};
+
+}  // namespace tenon::op
