@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tenon/base/convert.hpp"
+#include "tenon/kernels/half.hpp"
 #include "tenon/op/elementwise.hpp"
 
 namespace tenon::op {
@@ -47,10 +48,23 @@ constexpr void check_round_mode(Infer& i, const Str& mode) {
     i.fail("round_mode is '", mode, "', not up, down or nearest");
 }
 
+/// The conversions that models of half precision are full of, by vector instructions; false for all others.
+inline bool cast_half(AnyView x, AnyOut y) {
+  const auto widen = [&]<class H>() {
+    kernels::convert_half(x.as<H>().data(), y.as<float>().data(), x.size());
+  };
+  const auto narrow = [&]<class H>() {
+    kernels::convert_half(x.as<float>().data(), y.as<H>().data(), x.size());
+  };
+  if (y.dtype() == DType::float32) return dispatch<float16, bfloat16>(x.dtype(), widen);
+  return x.dtype() == DType::float32 && dispatch<float16, bfloat16>(y.dtype(), narrow);
+}
+
 /// output = input, each element converted. Error{invalid_argument} for a string that says no such element.
 inline void cast(AnyView input, AnyOut output, CastOptions options) {
   const DType from = input.dtype(), to = output.dtype();
   if (from == to && input.data() == output.data()) return;
+  if (cast_half(input, output)) return;
   // Chunks end at whole bytes of any packed type.
   const int64_t grain = from == DType::string || to == DType::string ? 1024 : 16384;
   parallel_for(input.size(), grain, [&](int64_t begin, int64_t end) {

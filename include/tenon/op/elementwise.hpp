@@ -87,7 +87,7 @@ void fold(std::span<const TensorView<const T>> x, TensorView<T> y) {
   kernels::fold(F, operands, n, y.data(), y.size());
 }
 
-/// Before version 7, B was stretched only on request, and lay along A's axes from `axis` on (or the last ones).
+/// Before version 7, B was stretched only on request, along A's axes from `axis` on, or along the last ones.
 constexpr void infer_legacy_broadcast(Infer& i, int64_t broadcast, const Opt<int64_t>& axis) {
   const Dims &a = i.dims(0), &b = i.dims(1);
   i.out(0, a);
