@@ -425,11 +425,11 @@ std::vector<Value> call_erased(const Op& op, std::span<const Value* const> in, i
 template <class A>
 using clean = std::remove_cvref_t<A>;
 
-/// The bits of the element types of typed operands; all when one is erased.
+/// The bits of the element types of typed operands; all when one is erased, or there is none.
 template <class... A>
 consteval uint32_t filter_of() {
-  uint32_t mask = 0;
-  auto add = [&]<class X>() {
+  uint32_t mask = sizeof...(A) == 0 ? ~uint32_t{0} : 0;
+  [[maybe_unused]] auto add = [&]<class X>() {
     if constexpr (!Operand<X>::typed) mask = ~uint32_t{0};
     else mask |= 1u << static_cast<int>(Operand<X>::info().type.element);
   };

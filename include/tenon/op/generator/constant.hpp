@@ -1,0 +1,137 @@
+// Constant: the tensor in an attribute.   onnx.ai/onnx/operators/onnx__Constant.html
+#pragma once
+
+#include <cstring>
+
+#include "tenon/kernels/scatter.hpp"
+#include "tenon/op/attribute.hpp"
+#include "tenon/op/movement.hpp"
+
+namespace tenon::op {
+
+namespace detail {
+
+/// The result is a tensor that exists already.
+inline void infer_constant(Infer& i, AnyView v) {
+  i.out(0, v.dtype(), Dims(v.extents()));
+  Values& values = i.out(0).values;
+  const bool integers = v.dtype() == DType::int64 || v.dtype() == DType::int32;
+  if ((!integers && v.dtype() != DType::bool_) || !values.begin(v.size())) return;
+  for (int64_t k = 0; k < v.size(); ++k)
+    values.push_back(integers ? int_at(v, k) : static_cast<const bool*>(v.data())[k]);
+}
+
+/// The dense form of a sparse tensor. Error{invalid_shape, out_of_range} where it is not well-formed.
+inline AnyTensor dense(std::string_view name, const SparseTensor& s) {
+  AnyTensor t = AnyTensor::uninitialized(s.values.dtype(), s.extents);
+  if (t.dtype() != DType::string && t.size() > 0)
+    std::memset(t.data(), 0, static_cast<std::size_t>(t.bytes()));
+  const bool coordinates = s.indices.rank() == 2;
+  const int depth = coordinates ? s.extents.size() : 1;
+  const int64_t count = s.values.size(), offsets[] = {t.size()}, one[] = {1};
+  if (s.indices.dtype() != DType::int64 || s.indices.rank() < 1 || s.indices.rank() > 2 ||
+      s.indices.extents()[0] != count || (coordinates && s.indices.extents()[1] != depth))
+    raise(ErrorCode::invalid_shape, name, "indices ", to_string(s.indices.extents()), " do not fit ", count,
+          " values of ", to_string(s.extents));
+  const Extents strides = dense_strides(s.extents);
+  const kernels::ScatterPlan plan{.indices = static_cast<const int64_t*>(s.indices.data()),
+                                  .count = count,
+                                  .depth = depth,
+                                  .extents = coordinates ? s.extents.data() : offsets,
+                                  .strides = coordinates ? strides.data() : one,
+                                  .inner = 1};
+  for (int64_t k = 0; k < count * depth; ++k)
+    if (plan.indices[k] < 0 || plan.indices[k] >= plan.extents[k % depth])
+      raise(ErrorCode::out_of_range, name, "index ", plan.indices[k], " outside of ", to_string(s.extents));
+  kernels::scatter_nd(t.dtype(), t.data(), s.values.data(), plan);
+  return t;
+}
+
+}  // namespace detail
+
+/// Exactly one attribute is stated: a tensor, a sparse tensor, which becomes a dense one, or numbers or
+/// strings, alone (a scalar) or as a list (one axis).
+struct Constant {
+  SparseTensorAttribute sparse_value{};
+  TensorAttribute value{};
+  Opt<float> value_float{};
+  Opt<std::vector<float>> value_floats{};
+  Opt<int64_t> value_int{};
+  Opt<std::vector<int64_t>> value_ints{};
+  Opt<std::string> value_string{};
+  Opt<std::vector<std::string>> value_strings{};
+
+  static constexpr Spec spec{.name = "Constant",
+                             .since = {11, 12, 13, 19, 21, 23, 24, 25},
+                             .inputs = {},
+                             .outputs = {{"output", "T"}},
+                             .types = {{"T",
+                                        {{11, types::all},
+                                         {13, types::all_ir4},
+                                         {19, types::all_ir9},
+                                         {21, types::all_ir10},
+                                         {23, types::all_ir11},
+                                         {24, types::all_ir12},
+                                         {25, types::all_ir13}}}}};
+  static constexpr std::tuple attributes{attr("sparse_value", &Constant::sparse_value),
+                                         attr("value", &Constant::value),
+                                         attr("value_float", &Constant::value_float).since(12),
+                                         attr("value_floats", &Constant::value_floats).since(12),
+                                         attr("value_int", &Constant::value_int).since(12),
+                                         attr("value_ints", &Constant::value_ints).since(12),
+                                         attr("value_string", &Constant::value_string).since(12),
+                                         attr("value_strings", &Constant::value_strings).since(12)};
+
+  void infer(Infer& i) const {
+    const int stated = !!sparse_value + !!value + !!value_float + !!value_floats + !!value_int +
+                       !!value_ints + !!value_string + !!value_strings;
+    if (stated != 1) return i.fail("states ", stated, " values, not 1");
+    if (sparse_value) {
+      const SparseTensor& s = sparse_value.value.sparse_tensor();
+      return i.out(0, s.values.dtype(), Dims(s.extents));
+    }
+    detail::infer_constant(i, view());
+  }
+  Value compute() const {
+    if (value) return value.value;
+    if (sparse_value) return detail::dense(spec.name, sparse_value.value.sparse_tensor());
+    return AnyTensor::copy_of(view());
+  }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+
+ private:
+  AnyView view() const {
+    auto one = []<class T>(const T& v) { return TensorView<const T>(&v, {}); };
+    auto list = []<class T>(const std::vector<T>& v) {
+      return TensorView<const T>(v.data(), {static_cast<int64_t>(v.size())});
+    };
+    if (value) return value.value.tensor().view();
+    if (value_float) return one(*value_float);
+    if (value_floats) return list(*value_floats);
+    if (value_int) return one(*value_int);
+    if (value_ints) return list(*value_ints);
+    if (value_string) return one(*value_string);
+    return list(*value_strings);
+  }
+};
+
+/// A tensor.
+struct Constant_1 {
+  TensorAttribute value{};
+
+  static constexpr Spec spec{.name = "Constant",
+                             .since = {1, 9},
+                             .inputs = {},
+                             .outputs = {{"output", "T"}},
+                             .types = {{"T", {{1, types::floats}, {9, types::all}}}}};
+  static constexpr std::tuple attributes{attr("value", &Constant_1::value).required()};
+
+  void infer(Infer& i) const {
+    if (!value) return i.fail("value is missing");
+    detail::infer_constant(i, value.value.tensor().view());
+  }
+  Value compute() const { return value.value; }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+};
+
+}  // namespace tenon::op

@@ -1,0 +1,65 @@
+// ConstantOfShape: one element throughout.   onnx.ai/onnx/operators/onnx__ConstantOfShape.html
+#pragma once
+
+#include "tenon/op/attribute.hpp"
+#include "tenon/op/movement.hpp"
+
+namespace tenon::op {
+
+/// A tensor of the extents `input` (none: a scalar) whose elements are the one in `value`, a float 0 unless
+/// stated.
+struct ConstantOfShape {
+  TensorAttribute value{};
+
+ private:
+  static constexpr TypeSet types_9 = types::numeric | types::boolean,
+                           types_20 = types_9 | types::bfloat16 | types::float8s;
+
+ public:
+  static constexpr Spec spec{
+      .name = "ConstantOfShape",
+      .since = {9, 20, 21, 23, 24, 25},
+      .inputs = {{"input", "T1"}},
+      .outputs = {{"output", "T2"}},
+      .types = {{"T1", types::int64},
+                {"T2",
+                 {{9, types_9},
+                  {20, types_20},
+                  {21, types_20 | types::int4s},
+                  {23, types_20 | types::int4s | types::float4s},
+                  {24, types_20 | types::int4s | types::float4s | types::float8e8m0},
+                  {25, types_20 | types::int4s | types::float4s | types::float8e8m0 | types::int2s}}}}};
+  static constexpr std::tuple attributes{attr("value", &ConstantOfShape::value)};
+
+  void infer(Infer& i) const {
+    if (value && value.value.tensor().size() != 1)
+      return i.fail("value has ", value.value.tensor().size(), " elements");
+    const DType d = value ? value.value.tensor().dtype() : DType::float32;
+    if (!spec.types[1].any().contains(d)) return i.fail("value cannot be tensor(", d, ")");
+    i.out(0).type = d;
+    const Dims& shape = i.dims(0);
+    if (shape.ranked() && shape.rank() != 1) return i.fail("input has rank ", shape.rank(), ", not 1");
+    const Dim rank = i.known(0) ? Dim(i.count(0)) : shape.ranked() ? shape[0] : Dim{};
+    if (!rank.known()) return;
+    if (rank.value() > max_rank) return i.fail("rank ", rank, " is above ", max_rank);
+    Dims r = Dims::of_rank(static_cast<int>(rank.value()));
+    for (int k = 0; k < r.rank() && i.known(0); ++k) {
+      r[k] = i.value(0, k);
+      if (r[k].known() && r[k].value() < 0) return i.fail("extent ", r[k], " is negative");
+    }
+    i.out(0, r);
+    if (!r.count().known() || !value || (d != DType::int64 && d != DType::int32 && d != DType::bool_)) return;
+    Values& v = i.out(0).values;
+    const AnyView element = value.value.tensor().view();
+    if (!v.begin(r.count().value())) return;
+    const Dim each = d == DType::bool_ ? *static_cast<const bool*>(element.data()) : int_at(element, 0);
+    for (int64_t k = 0; k < r.count().value(); ++k) v.push_back(each);
+  }
+  void compute(TensorView<const int64_t>, AnyOut output) const {
+    alignas(16) static constexpr char zero[16]{};
+    kernels::fill(output.dtype(), output.data(), value ? value.value.tensor().data() : zero, output.size());
+  }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+};
+
+}  // namespace tenon::op

@@ -1,0 +1,163 @@
+// Dropout: elements set to 0 at random, in training.   onnx.ai/onnx/operators/onnx__Dropout.html
+#pragma once
+
+#include "tenon/base/convert.hpp"
+#include "tenon/kernels/random.hpp"
+#include "tenon/op/movement.hpp"
+
+namespace tenon::op {
+
+namespace detail {
+
+constexpr void infer_dropout(Infer& i) {
+  i.out(0, i.dims(0));
+  i.out(1, i.dims(0));
+}
+
+/// Calls f.operator()<T>() for the float types that Dropout has.
+template <class F>
+void with_dropout_type(DType d, F&& f) {
+  dispatch<float, double, float16, bfloat16, float8e4m3fn, float8e4m3fnuz, float8e5m2, float8e5m2fnuz>(d, f);
+}
+
+/// y = x, and a mask of ones, of bool or of x's type, where it is asked for.
+inline void keep_all(AnyView x, AnyOut y, AnyOut mask) {
+  copy_elements(x, y);
+  if (!mask) return;
+  const bool yes = true;
+  if (mask.dtype() == DType::bool_) return kernels::fill(DType::bool_, mask.data(), &yes, mask.size());
+  with_dropout_type(mask.dtype(), [&]<class T>() {
+    const T one = convert<T>(1.0f);
+    kernels::fill(mask.dtype(), mask.data(), &one, mask.size());
+  });
+}
+
+/// Element k is dropped if the k-th number drawn is below `ratio`, else divided by 1 - ratio. Numbers are
+/// drawn one by one, so this is a serial loop. Error{invalid_argument} unless ratio is in [0, 1).
+inline void drop(std::string_view name, AnyView x, double ratio, uint64_t seed, AnyOut y, AnyOut mask) {
+  if (!(ratio >= 0 && ratio < 1))
+    raise(ErrorCode::invalid_argument, name, "ratio ", ratio, " outside of [0, 1)");
+  if (ratio == 0) return keep_all(x, y, mask);
+  kernels::MersenneTwister random(static_cast<uint32_t>(seed));
+  with_dropout_type(x.dtype(), [&]<class T>() {
+    using R = std::conditional_t<std::is_same_v<T, double>, double, float>;
+    const R scale = static_cast<R>(1 / (1 - ratio));
+    const T *from = static_cast<const T*>(x.data()), one = convert<T>(1.0f), zero = convert<T>(0.0f);
+    T* to = static_cast<T*>(y.data());
+    bool* kept = mask && mask.dtype() == DType::bool_ ? static_cast<bool*>(mask.data()) : nullptr;
+    T* kept_as_number = mask && !kept ? static_cast<T*>(mask.data()) : nullptr;
+    for (int64_t k = 0; k < x.size(); ++k) {
+      const bool keep = random.uniform() >= ratio;
+      to[k] = keep ? convert<T>(static_cast<R>(static_cast<R>(from[k]) * scale)) : zero;
+      if (kept) kept[k] = keep;
+      if (kept_as_number) kept_as_number[k] = keep ? one : zero;
+    }
+  });
+}
+
+}  // namespace detail
+
+/// Without training_mode: data, and a mask of true. With it each element is dropped with probability `ratio`
+/// (default 0.5), and the others are divided by 1 - ratio; the mask tells which those are. A seed gives the
+/// same elements on every run, and those of ONNX's reference implementation.
+struct Dropout {
+  Opt<int64_t> seed{};
+
+ private:
+  static constexpr TypeSet types_22 = types::floats_bf16 | types::float8s;
+
+ public:
+  static constexpr Spec spec{
+      .name = "Dropout",
+      .since = {12, 13, 22},
+      .inputs = {{"data", "T"}, {"ratio", "T1", optional}, {"training_mode", "T2", optional}},
+      .outputs = {{"output", "T"}, {"mask", "T2", optional}},
+      .types = {{"T", {{12, types::floats}, {13, types::floats_bf16}, {22, types_22}}},
+                {"T1", {{12, types::floats}, {22, types_22}}},
+                {"T2", types::boolean}},
+      .memory = Memory::elementwise,
+      .deterministic = false};
+  static constexpr std::tuple attributes{attr("seed", &Dropout::seed)};
+
+  constexpr void infer(Infer& i) const {
+    for (int k = 1; k <= 2; ++k)
+      if (i.has(k) && i.dims(k).count().differs(1))
+        return i.fail(spec.inputs[k].name, " is not one element: ", i.dims(k));
+    detail::infer_dropout(i);
+  }
+  void compute(AnyView data, AnyView ratio, TensorView<const bool> training_mode, AnyOut output,
+               TensorView<bool> mask) const {
+    if (!training_mode || !training_mode[0]) return detail::keep_all(data, output, mask);
+    double share = 0.5;
+    if (ratio)
+      detail::with_dropout_type(ratio.dtype(), [&]<class T>() { share = convert<double>(ratio.as<T>()[0]); });
+    const auto start = seed ? static_cast<uint64_t>(*seed) : kernels::fresh_seed();
+    detail::drop(spec.name, data, share, start, output, mask);
+  }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+};
+
+/// For inference only: data, and a mask of true.
+struct Dropout_10 {
+  float ratio = 0.5f;
+
+  static constexpr Spec spec{.name = "Dropout",
+                             .since = {10},
+                             .inputs = {{"data", "T"}},
+                             .outputs = {{"output", "T"}, {"mask", "T1", optional}},
+                             .types = {{"T", types::floats}, {"T1", types::boolean}},
+                             .memory = Memory::elementwise,
+                             .deterministic = false};
+  static constexpr std::tuple attributes{attr("ratio", &Dropout_10::ratio)};
+
+  constexpr void infer(Infer& i) const { detail::infer_dropout(i); }
+  void compute(AnyView data, AnyOut output, TensorView<bool> mask) const {
+    detail::keep_all(data, output, mask);
+  }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+};
+
+/// The mask is of the data's type.
+struct Dropout_7 {
+  float ratio = 0.5f;
+
+  static constexpr Spec spec{.name = "Dropout",
+                             .since = {7},
+                             .inputs = {{"data", "T"}},
+                             .outputs = {{"output", "T"}, {"mask", "T", optional}},
+                             .types = {{"T", types::floats}},
+                             .memory = Memory::elementwise,
+                             .deterministic = false};
+  static constexpr std::tuple attributes{attr("ratio", &Dropout_7::ratio)};
+
+  constexpr void infer(Infer& i) const { detail::infer_dropout(i); }
+  void compute(AnyView data, AnyOut output, AnyOut mask) const { detail::keep_all(data, output, mask); }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+};
+
+/// Trains unless `is_test` says otherwise; then the mask, which ONNX leaves open, is all ones.
+struct Dropout_1 {
+  Ints consumed_inputs{};  ///< a memory hint that has no meaning today
+  int64_t is_test = 0;
+  float ratio = 0.5f;
+
+  static constexpr Spec spec{.name = "Dropout",
+                             .since = {1, 6},
+                             .inputs = {{"data", "T"}},
+                             .outputs = {{"output", "T"}, {"mask", "T", optional}},
+                             .types = {{"T", types::floats}},
+                             .memory = Memory::elementwise,
+                             .deterministic = false};
+  static constexpr std::tuple attributes{attr("consumed_inputs", &Dropout_1::consumed_inputs).until(5),
+                                         attr("is_test", &Dropout_1::is_test),
+                                         attr("ratio", &Dropout_1::ratio)};
+
+  constexpr void infer(Infer& i) const { detail::infer_dropout(i); }
+  void compute(AnyView data, AnyOut output, AnyOut mask) const {
+    if (is_test != 0) return detail::keep_all(data, output, mask);
+    detail::drop(spec.name, data, ratio, kernels::fresh_seed(), output, mask);
+  }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+};
+
+}  // namespace tenon::op

@@ -1,0 +1,51 @@
+// Shape: the extents of a tensor.   onnx.ai/onnx/operators/onnx__Shape.html
+#pragma once
+
+#include "tenon/op/movement.hpp"
+
+namespace tenon::op {
+
+/// The extents of axes [start, end), as int64; both count from the last axis where below 0, and are cut to
+/// the rank.
+struct Shape {
+  Opt<int64_t> end{};  ///< behind the last axis unless stated
+  int64_t start = 0;
+
+  static constexpr Spec spec{.name = "Shape",
+                             .since = {1, 13, 15, 19, 21, 23, 24, 25},
+                             .inputs = {{"data", "T"}},
+                             .outputs = {{"shape", "T1"}},
+                             .types = {{"T",
+                                        {{1, types::all},
+                                         {13, types::all_ir4},
+                                         {19, types::all_ir9},
+                                         {21, types::all_ir10},
+                                         {23, types::all_ir11},
+                                         {24, types::all_ir12},
+                                         {25, types::all_ir13}}},
+                                       {"T1", types::int64}}};
+  static constexpr std::tuple attributes{attr("end", &Shape::end).since(15),
+                                         attr("start", &Shape::start).since(15)};
+
+  constexpr void infer(Infer& i) const {
+    const Dims& x = i.dims(0);
+    if (!x.ranked()) return i.out(0, Dims::of_rank(1));
+    const int first = axis(start, x.rank()), last = axis(end.value_or(x.rank()), x.rank());
+    i.out(0, Dims{std::max(0, last - first)});
+    Values& v = i.out(0).values;
+    v.begin(std::max(0, last - first));
+    for (int d = first; d < last; ++d) v.push_back(x[d]);
+  }
+  void compute(AnyView data, TensorView<int64_t> shape) const {
+    const int first = axis(start, data.rank());
+    for (int64_t k = 0; k < shape.size(); ++k) shape[k] = data.extent(first + static_cast<int>(k));
+  }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+
+ private:
+  static constexpr int axis(int64_t a, int rank) {
+    return static_cast<int>(std::clamp<int64_t>(a < 0 ? a + rank : a, 0, rank));
+  }
+};
+
+}  // namespace tenon::op

@@ -1,0 +1,77 @@
+#include "tenon/op/generator/constant.hpp"
+
+#include "tests/op/movement.hpp"
+
+namespace tenon {
+using namespace test;
+
+TEST_CASE("Constant: each attribute") {
+  const Value x = t<float>({2, 1}, {1, 2});
+  check(op::Constant{.value = {x}}, {}, {x});
+  CHECK(run(op::Constant{.value = {x}}, {})[0].tensor().data() == x.tensor().data());  // shared
+  check(op::Constant_1{.value = {x}}, {}, {x}, 0, 0, 1);
+  check(op::Constant{.value_float = 1.5f}, {}, {t<float>({}, {1.5})});
+  check(op::Constant{.value_floats = std::vector<float>{1, 2}}, {}, {t<float>({2}, {1, 2})});
+  check(op::Constant{.value_floats = std::vector<float>{}}, {}, {t<float>({0}, {})});
+  check(op::Constant{.value_int = 7}, {}, {t<int64_t>({}, {7})});
+  check(op::Constant{.value_ints = std::vector<int64_t>{1, INT64_MIN}}, {},
+        {t<int64_t>({2}, {1, INT64_MIN})});
+  check(op::Constant{.value_string = std::string("a")}, {}, {t<std::string>({}, {"a"})});
+  check(op::Constant{.value_strings = std::vector<std::string>{"a", ""}}, {},
+        {t<std::string>({2}, {"a", ""})});
+  const op::TypeVar all{"T", types::all_ir13};
+  for_types(all, [&](DType d) {
+    const Value p = pattern(d, {5});
+    check_moved(run(op::Constant{.value = {p}}, {})[0].tensor(), p.tensor(), {5},
+                [](const Extents& i) { return i[0]; });
+  });
+}
+
+TEST_CASE("Constant: sparse tensors become dense") {
+  auto sparse = [](Value values, Value indices, const Extents& extents) {
+    return op::Constant{.sparse_value = {SparseTensor{values.tensor(), indices.tensor(), extents}}};
+  };
+  const Value two = t<float>({2}, {8, 9});
+  check(sparse(two, t<int64_t>({2}, {1, 5}), {2, 3}), {}, {t<float>({2, 3}, {0, 8, 0, 0, 0, 9})});
+  check(sparse(two, t<int64_t>({2, 2}, {0, 1, 1, 2}), {2, 3}), {}, {t<float>({2, 3}, {0, 8, 0, 0, 0, 9})});
+  check(sparse(t<float>({0}, {}), t<int64_t>({0}, {}), {2}), {}, {t<float>({2}, {0, 0})});
+  check(sparse(t<std::string>({1}, {"a"}), t<int64_t>({1}, {1}), {2}), {}, {t<std::string>({2}, {"", "a"})});
+  check(sparse(cast<int4>({1}, {-3}), t<int64_t>({1}, {1}), {3}), {}, {cast<int4>({3}, {0, -3, 0})});
+  check_fails(sparse(two, t<int64_t>({2}, {1, 6}), {2, 3}), {}, "index 6 outside of (2,3)");
+  check_fails(sparse(two, t<int64_t>({2}, {-1, 1}), {2, 3}), {}, "index -1 outside of (2,3)");
+  check_fails(sparse(two, t<int64_t>({2, 2}, {0, 1, 1, 3}), {2, 3}), {}, "index 3 outside of (2,3)");
+  check_fails(sparse(two, t<int64_t>({1}, {1}), {2, 3}), {}, "indices (1) do not fit 2 values of (2,3)");
+  check_fails(sparse(two, t<int64_t>({2, 1}, {1, 2}), {2, 3}), {}, "indices (2,1) do not fit");
+  check_fails(sparse(two, t<int32_t>({2}, {1, 2}), {2, 3}), {}, "do not fit");
+}
+
+TEST_CASE("Constant: what is refused") {
+  check_fails(op::Constant{}, {}, "states 0 values, not 1");
+  check_fails(op::Constant{.value_float = 1.0f, .value_int = 1}, {}, "states 2 values, not 1");
+  check_fails(op::Constant_1{}, {}, "value is missing");
+}
+
+TEST_CASE("Constant: what the rule says") {
+  auto r = infer(op::Constant{.value_ints = std::vector<int64_t>{4, 5}}, {})[0];
+  CHECK((r.type == Type(DType::int64) && r.dims == Dims{2} && r.values[1].is(5)));
+  r = infer(op::Constant{.value = {t<int32_t>({}, {3})}}, {})[0];
+  CHECK((r.dims == Dims::of_rank(0) && r.values[0].is(3)));
+  const Value many = pattern(DType::int64, {65});
+  r = infer(op::Constant{.value = {many}}, {})[0];
+  CHECK((!r.values.known() && r.dims == Dims{65}));
+  r = infer(op::Constant{.sparse_value = {SparseTensor{
+                             t<float>({0}, {}).tensor(), t<int64_t>({0}, {}).tensor(), {4}}}},
+            {})[0];
+  CHECK((r.type == Type(DType::float32) && r.dims == Dims{4}));
+}
+
+TEST_CASE("Constant: attributes by version") {
+  op::Constant c;
+  op::set_attribute(c, 12, "value_ints", std::vector<int64_t>{1, 2});
+  CHECK((*c.value_ints).size() == 2);
+  CHECK_THROWS_AS(op::set_attribute(c, 11, "value_int", int64_t{1}), Error);
+  CHECK_THROWS_AS(op::set_attribute(c, 13, "value_int", 1.0f), Error);
+}
+
+TEST_CASE("Constant: called") { check_equal(op::Constant{.value_int = 3}(), t<int64_t>({}, {3})); }
+}  // namespace tenon
