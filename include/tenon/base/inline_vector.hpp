@@ -7,7 +7,6 @@
 #include <initializer_list>
 #include <span>
 #include <string_view>
-#include <vector>
 
 #include "tenon/base/error.hpp"
 
@@ -74,31 +73,6 @@ struct InlineVector {
   }
 
   constexpr bool operator==(const InlineVector& o) const { return std::equal(begin(), end(), o.begin(), o.end()); }
-};
-
-/// A vector whose first N elements need no allocation.
-template <class T, int N>
-class SmallVector {
- public:
-  explicit SmallVector(std::size_t size = 0) {
-    if (size > N) more_.resize(size);
-    size_ = size;
-  }
-  std::size_t size() const { return size_; }
-  T* data() { return more_.empty() ? few_ : more_.data(); }
-  T& operator[](std::size_t k) { return data()[k]; }
-  std::span<T> span() { return {data(), size_}; }
-  void push_back(T value) {
-    if (more_.empty() && size_ == N) more_.assign(few_, few_ + N);
-    if (size_ >= N) more_.push_back(value);
-    else few_[size_] = value;
-    ++size_;
-  }
-
- private:
-  T few_[N]{};
-  std::vector<T> more_;
-  std::size_t size_ = 0;
 };
 
 /// The greatest rank of a tensor.

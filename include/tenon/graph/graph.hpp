@@ -96,7 +96,7 @@ class Graph {
     return add_typed<Count, std::remove_cv_t<decltype(Op)>, op::detail::Known<Op>>(Op, a...);
   }
   /// Makes a value a graph output.
-  void output(std::string name, const AnyEdge& edge) { add_output(std::move(name), edge.id); }
+  void output(std::string name, const AnyEdge& edge) { add_output(std::move(name), argument_id(edge)); }
 
   // --- erased building: what loaders use ---
 
@@ -123,11 +123,15 @@ class Graph {
     return add_value({std::move(name), Source::constant, info, std::move(value), -1});
   }
   /// A node over values of this graph. `inputs` holds -1 for operands left out, `outputs` a name, or "", for each
-  /// result. Runs the operator's rule: Error, with the node's name, where it forbids the operands.
+  /// result; obligatory ones at the end may be left out. Runs the operator's rule: Error, with the node's name, where
+  /// it forbids the operands.
   std::vector<ValueId> add_node(std::string name, AnyOperator op, std::vector<ValueId> inputs,
                                 std::span<const std::string> outputs);
   void add_output(std::string name, ValueId value) {
-    if (value < 0) raise(ErrorCode::invalid_model, concat("output '", name, "' has no value"));
+    if (value < 0 || value >= static_cast<ValueId>(values_.size()))
+      raise(ErrorCode::invalid_model, concat("output '", name, "' has no value"));
+    for (const auto& [other, id] : outputs_)
+      if (other == name) raise(ErrorCode::invalid_model, concat("output '", name, "' is defined twice"));
     outputs_.emplace_back(std::move(name), value);
   }
   /// A value of the graph around this one, as a value of this one.
@@ -160,7 +164,7 @@ class Graph {
     return it == names_.end() ? -1 : it->second;
   }
   /// Adds the nodes of another graph, whose inputs become these values; gives what its outputs are here. A function, in
-  /// ONNX's words. Names get the prefix.
+  /// ONNX's words. Names get the prefix. Error where the other graph, or a graph within it, captures values.
   std::vector<ValueId> add_graph(const Graph& function, std::span<const ValueId> inputs, std::string_view prefix = {});
 
   // --- reading ---
@@ -240,7 +244,10 @@ class Graph {
       }
     }
   }
-  ValueId argument_id(const AnyEdge& e) const { return e.id; }
+  ValueId argument_id(const AnyEdge& e) {
+    if (e.graph != this && e.id >= 0) raise(ErrorCode::invalid_argument, "an edge belongs to another graph");
+    return e.id;
+  }
   template <class A>
   ValueId argument_id(const A& a) {
     return Argument<A>::id(*this, a);
@@ -282,7 +289,8 @@ inline std::vector<ValueId> Graph::add_node(std::string node_name, AnyOperator o
                                             std::span<const std::string> outputs) {
   Node n{std::move(node_name), std::move(op), std::move(inputs), {}, {}};
   if (n.name.empty()) n.name = concat(n.op.spec().name, "_", nodes_.size());
-  std::vector<op::Info> in, out(outputs.size());
+  const auto made = std::max(outputs.size(), static_cast<std::size_t>(n.op.spec().min_outputs(n.op.version())));
+  std::vector<op::Info> in, out(made);
   for (ValueId id : n.inputs) {
     if (id >= static_cast<ValueId>(values_.size())) raise(ErrorCode::invalid_model, "an input is not of this graph");
     in.push_back(id < 0 ? op::Info{} : entry(id).info);
@@ -302,8 +310,8 @@ inline std::vector<ValueId> Graph::add_node(std::string node_name, AnyOperator o
     if (const auto* body = std::get_if<op::BodyRef>(&a.value))
       if (const auto* capturing = dynamic_cast<const CapturingBody*>(body->body.get()))
         for (ValueId id : capturing->outer_values()) n.captures.push_back(id);
-  for (std::size_t k = 0; k < outputs.size(); ++k)
-    n.outputs.push_back(add_value({outputs[k], Source::node, out[k], {}, -1}));
+  for (std::size_t k = 0; k < made; ++k)
+    n.outputs.push_back(add_value({k < outputs.size() ? outputs[k] : std::string(), Source::node, out[k], {}, -1}));
   nodes_.push_back(std::move(n));
   return nodes_.back().outputs;
 }
@@ -321,6 +329,7 @@ inline std::vector<ValueId> Graph::add_graph(const Graph& function, std::span<co
     if (e.source == Source::constant) here[v] = add_constant({}, e.content);
   }
   for (const Node& n : function.nodes_) {
+    if (!n.captures.empty()) raise(ErrorCode::invalid_argument, detail::describe(n) + " captures values of a function");
     std::vector<ValueId> in;
     for (ValueId id : n.inputs) in.push_back(id < 0 ? -1 : here[static_cast<std::size_t>(id)]);
     std::vector<std::string> names;

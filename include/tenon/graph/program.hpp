@@ -79,18 +79,23 @@ class Program {
     }
     std::vector<Value> out(n.outputs.size());
     std::vector<Value*> outs;
+    // What fails here fails in the run, if one comes to it: the branch of an If may never be taken.
     try {
-      const op::Message m = n.op.infer(in, results);
-      if (!m.empty()) op::detail::raise_rule(n.op.spec(), in, m);
+      if (!n.op.infer(in, results).empty()) return false;
       for (std::size_t k = 0; k < out.size(); ++k) {
-        if (n.op.planned()) out[k] = AnyTensor::uninitialized(results[k].type.element, results[k].dims.extents());
+        if (n.op.planned()) {
+          if (results[k].type.kind != Kind::tensor || !results[k].dims.known()) return false;
+          out[k] = AnyTensor::uninitialized(results[k].type.element, results[k].dims.extents());
+        }
         outs.push_back(&out[k]);
       }
       op::Context context;
       n.op.run(context, ins, outs);
-    } catch (const Error& e) {
-      rethrow_at(n, e);
+    } catch (const Error&) {
+      return false;
     }
+    for (std::size_t k = 0; k < out.size(); ++k)
+      if (!out[k] && used(n.outputs[k])) return false;
     for (std::size_t k = 0; k < out.size(); ++k) constants_[static_cast<std::size_t>(n.outputs[k])] = std::move(out[k]);
     return true;
   }

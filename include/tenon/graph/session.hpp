@@ -65,21 +65,27 @@ class Session {
   }
   /// The same into the results of an earlier run, whose memory is used again.
   void run(const Feeds& feeds, Outputs& outputs, const RunOptions& options = {}) const {
-    SmallVector<const Value*, 64> inputs(graph_->inputs().size());
-    SmallVector<ValueId, 64> given;
-    for (const auto& [name, value] : feeds) bind(name, value, inputs, given);
-    for (std::size_t k = 0; k < inputs.size(); ++k) {
+    const std::size_t count = graph_->inputs().size();
+    Scratch<Session> scratch;
+    const std::span inputs(scratch.take<const Value*>(static_cast<int64_t>(count)), count);
+    std::fill(inputs.begin(), inputs.end(), nullptr);
+    for (const auto& [name, value] : feeds) bind(name, value, inputs);
+    // Inputs that replace a value of their own, in the graph's order.
+    ValueId* const given = scratch.take<ValueId>(static_cast<int64_t>(count));
+    std::size_t replaced = 0;
+    for (std::size_t k = 0; k < count; ++k) {
       const Graph::ValueEntry& e = graph_->entry(graph_->inputs()[k]);
       if (inputs[k] == nullptr && !e.content)
         throw Error(ErrorCode::invalid_argument, "session", concat("input '", e.name, "' is missing"));
+      if (inputs[k] != nullptr && e.content) given[replaced++] = graph_->inputs()[k];
     }
-    detail::Runner& runner = find_variant(options, given.span());
+    detail::Runner& runner = find_variant(options, {given, replaced});
     if (outputs.names_.size() != runner.program().outputs().size() || outputs.names_ != requested(options)) {
       outputs.names_ = requested(options);
       outputs.values_.resize(outputs.names_.size());
     }
     const ScopedPool use(options_.executor ? options_.executor : tenon::detail::current_executor);
-    runner.run(inputs.span(), nullptr, outputs.values_, options.profile);
+    runner.run(inputs, nullptr, outputs.values_, options.profile);
   }
 
   /// How a run with these inputs lays out memory.
@@ -108,15 +114,13 @@ class Session {
 
   const std::vector<std::string>& requested(const RunOptions& o) const { return o.outputs.empty() ? names_ : o.outputs; }
 
-  template <class Inputs, class Given>
-  void bind(std::string_view name, const Value& value, Inputs& inputs, Given& given) const {
+  void bind(std::string_view name, const Value& value, std::span<const Value*> inputs) const {
     const std::vector<ValueId>& ids = graph_->inputs();
     for (std::size_t k = 0; k < ids.size(); ++k) {
       const Graph::ValueEntry& e = graph_->entry(ids[k]);
       if (e.name != name) continue;
       check(e, value);
       inputs[k] = &value;
-      if (e.content) given.push_back(ids[k]);
       return;
     }
     throw Error(ErrorCode::invalid_argument, "session", concat("there is no input '", name, "'"));
