@@ -1,0 +1,68 @@
+// If: one of two graphs.   onnx.ai/onnx/operators/onnx__If.html
+#pragma once
+
+#include "tenon/op/control_flow.hpp"
+
+namespace tenon::op {
+
+/// Runs then_branch where cond holds, else else_branch; neither takes inputs, both give as many values of equal types.
+/// Only the branch that runs has to fit the operands of the run.
+struct If {
+  BodyRef else_branch{};
+  BodyRef then_branch{};
+
+  static constexpr Spec spec{.name = "If",
+                             .since = {1, 11, 13, 16, 19, 21, 23, 24, 25},
+                             .inputs = {{"cond", "B"}},
+                             .outputs = {{"outputs", "V", variadic, 1, true}},
+                             .types = {control_flow_types, {"B", types::boolean}},
+                             .deterministic = false};
+  static constexpr std::tuple attributes{attr("else_branch", &If::else_branch).required(),
+                                         attr("then_branch", &If::then_branch).required()};
+
+  void infer(Infer& i) const {
+    if (!then_branch || !else_branch) return i.fail("a branch is missing");
+    if (then_branch->inputs() != 0 || else_branch->inputs() != 0) return i.fail("a branch takes inputs");
+    if (then_branch->outputs() != else_branch->outputs() || then_branch->outputs() < i.outputs())
+      return i.fail("has ", i.outputs(), " outputs, then_branch ", then_branch->outputs(), ", else_branch ",
+                    else_branch->outputs());
+    if (i.dims(0).count().differs(1)) return i.fail("cond has extents ", i.dims(0), ", not one element");
+    if (i.known(0) && i.count(0) == 1 && i.value(0, 0).known()) {
+      const std::vector<Info> taken = infer_body(i.value(0, 0).is(0) ? else_branch : then_branch, {});
+      for (int k = 0; k < i.outputs(); ++k) i.out(k) = taken[static_cast<std::size_t>(k)];
+      return;
+    }
+    // A branch that does not fit is no mistake where it never runs; of its results nothing is known then.
+    std::vector<Info> of_then, of_else;
+    const bool fits = infer_branch(then_branch, of_then);
+    if (!infer_branch(else_branch, of_else)) {
+      if (!fits) of_then = infer_body(then_branch, {});
+      of_else.resize(of_then.size());
+    }
+    of_then.resize(of_else.size());
+    for (int k = 0; k < i.outputs(); ++k) {
+      const Info &a = of_then[static_cast<std::size_t>(k)], &b = of_else[static_cast<std::size_t>(k)];
+      const bool has_a = a.type && a.type.kind != Kind::unknown, has_b = b.type && b.type.kind != Kind::unknown;
+      if (has_a && has_b && !(a.type == b.type)) return i.fail("the types of output ", k, " differ in the branches");
+      if (has_a || has_b) i.out(k).type = has_a ? a.type : b.type;
+      i.out(k, common(a.dims, b.dims));
+    }
+  }
+  std::vector<Value> compute(Context& c, TensorView<const bool> cond) const {
+    const BodyRef& branch = cond.item() ? then_branch : else_branch;
+    return run_body(spec.name, branch, c, {}, static_cast<std::size_t>(branch->outputs()));
+  }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+
+ private:
+  static bool infer_branch(const BodyRef& branch, std::vector<Info>& out) {
+    try {
+      out = infer_body(branch, {});
+      return true;
+    } catch (const Error&) {
+      return false;
+    }
+  }
+};
+
+}  // namespace tenon::op

@@ -1,0 +1,118 @@
+// Loop: a graph run again and again.   onnx.ai/onnx/operators/onnx__Loop.html
+#pragma once
+
+#include "tenon/op/control_flow.hpp"
+
+namespace tenon::op {
+
+/// Runs `body` at most M times, and for as long as cond holds, which each run gives anew. Where cond is left out, what the
+/// body says of it does not matter; leaving out both would never end, and is refused. The body takes the number of the
+/// iteration, the condition and the state, and gives the condition, the state and scan outputs, which are stacked along
+/// a new first axis.
+struct Loop {
+  BodyRef body{};
+
+  static constexpr Spec spec{.name = "Loop",
+                             .since = {11, 13, 16, 19, 21, 23, 24, 25},
+                             .inputs = {{"M", "I", optional}, {"cond", "B", optional}, {"v_initial", "V", variadic, 0, true}},
+                             .outputs = {{"v_final_and_scan_outputs", "V", variadic, 1, true}},
+                             .types = {control_flow_types, {"I", types::int64}, {"B", types::boolean}},
+                             .deterministic = false};
+  static constexpr std::tuple attributes{attr("body", &Loop::body).required()};
+
+  void infer(Infer& i) const {
+    const int states = std::max(0, i.inputs() - 2);
+    if (!body) return i.fail("the body is missing");
+    if (body->inputs() != states + 2 || body->outputs() < states + 1 || body->outputs() < i.outputs() + 1)
+      return i.fail("with ", states, " states and ", i.outputs(), " outputs, the body takes ", body->inputs(),
+                    " values and gives ", body->outputs());
+    if (!i.has(0) && !i.has(1)) return i.fail("without M and cond the loop has no end");
+    for (int k = 0; k < 2; ++k)
+      if (i.has(k) && i.dims(k).count().differs(1))
+        return i.fail(spec.inputs[k].name, " has extents ", i.dims(k), ", not one element");
+    std::vector<Info> state;
+    for (int k = 0; k < states; ++k) state.push_back(shape_of(i.in(k + 2)));
+    const std::vector<Info> out = infer_states(i, state, 1, [&](const std::vector<Info>& s) { return infer_step(s); });
+    if (i.failed()) return;
+    const Dim trips = i.has(0) && !i.has(1) && i.known(0) && i.count(0) == 1 ? i.value(0, 0) : Dim();
+    for (int k = 0; k < i.outputs(); ++k) {
+      if (k < states) {
+        i.out(k) = state[static_cast<std::size_t>(k)];
+        continue;
+      }
+      const Info& item = out[static_cast<std::size_t>(k) + 1];
+      i.out(k).type = item.type;
+      Dims d = item.dims;
+      if (d.ranked()) d.insert(0, trips.known() ? Dim(std::max<int64_t>(0, trips.value())) : Dim());
+      i.out(k, d);
+    }
+  }
+  std::vector<Value> compute(Context& c, TensorView<const int64_t> m, TensorView<const bool> cond,
+                             std::span<const Value* const> v_initial) const {
+    const std::size_t states = v_initial.size(), given = static_cast<std::size_t>(body->outputs());
+    const int64_t most = m ? m.item() : std::numeric_limits<int64_t>::max();
+    bool go = !cond || cond.item();
+    std::vector<Value> in(states + 2);
+    for (std::size_t k = 0; k < states; ++k) in[k + 2] = v_initial[k] ? *v_initial[k] : Value();
+    std::vector<std::vector<Value>> scans(given - states - 1);
+    int64_t trip = 0;
+    for (; go && trip < most; ++trip) {
+      in[0] = Tensor<int64_t>(Extents{}, {trip});
+      in[1] = Tensor<bool>(Extents{}, {go});
+      std::vector<Value> out = run_body(spec.name, body, c, in, given);
+      if (cond) go = out[0].view<bool>().item();
+      for (std::size_t k = 0; k < states; ++k) in[k + 2] = std::move(out[k + 1]);
+      for (std::size_t k = 0; k < scans.size(); ++k) scans[k].push_back(std::move(out[k + 1 + states]));
+    }
+    std::vector<Value> result;
+    for (std::size_t k = 0; k < states; ++k) result.push_back(kept(in[k + 2], c));
+    std::vector<Info> infos;
+    if (trip == 0 && !scans.empty()) {
+      std::vector<Info> state;
+      for (std::size_t k = 0; k < states; ++k) state.push_back(shape_of(detail::info_of(in[k + 2])));
+      infos = infer_step(state);
+    }
+    for (std::size_t k = 0; k < scans.size(); ++k) {
+      if (trip == 0) result.push_back(stacked_none(spec.name, infos[k + 1 + states], 0, c.allocator()));
+      else result.push_back(stacked(spec.name, scans[k], 0, false, c.allocator()));
+    }
+    return result;
+  }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+
+ private:
+  std::vector<Info> infer_step(const std::vector<Info>& states) const {
+    std::vector<Info> in(2);
+    in[0].type = DType::int64;
+    in[1].type = DType::bool_;
+    in[0].dims = in[1].dims = Dims::of_rank(0);
+    in.insert(in.end(), states.begin(), states.end());
+    return infer_body(body, in);
+  }
+};
+
+/// Has at least one state, and tensors only.
+struct Loop_1 {
+  BodyRef body{};
+
+  static constexpr Spec spec{.name = "Loop",
+                             .since = {1},
+                             .inputs = {{"M", "I", optional}, {"cond", "B", optional}, {"v_initial", "V", variadic, 1, true}},
+                             .outputs = {{"v_final_and_scan_outputs", "V", variadic, 1, true}},
+                             .types = {{"V", types::all}, {"I", types::int64}, {"B", types::boolean}},
+                             .deterministic = false};
+  static constexpr std::tuple attributes{attr("body", &Loop_1::body).required()};
+
+  void infer(Infer& i) const { Loop{body}.infer(i); }
+  std::vector<Value> compute(Context& c, TensorView<const int64_t> m, TensorView<const bool> cond,
+                             std::span<const AnyView> v_initial) const {
+    std::vector<Value> states;
+    std::vector<const Value*> pointers;
+    for (AnyView v : v_initial) states.push_back(lent(v));
+    for (const Value& v : states) pointers.push_back(&v);
+    return Loop{body}.compute(c, m, cond, pointers);
+  }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+};
+
+}  // namespace tenon::op
