@@ -33,7 +33,8 @@ struct Softmax {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-/// The input is taken as a matrix: axes before `axis` make its rows, those from `axis` on are normalised together.
+/// The input is taken as a matrix: axes before `axis` make its rows, those from `axis` on are normalised
+/// together.
 struct Softmax_1 {
   int64_t axis = 1;
 
@@ -53,7 +54,8 @@ struct Softmax_1 {
   template <class T>
   void compute(TensorView<const T> x, TensorView<T> y) const {
     if (x.empty()) return;
-    const int64_t rows = product(x.extents().first(static_cast<std::size_t>(axis < 0 ? axis + x.rank() : axis)));
+    const int64_t rows =
+        product(x.extents().first(static_cast<std::size_t>(axis < 0 ? axis + x.rank() : axis)));
     kernels::softmax(x.data(), y.data(), rows, x.size() / rows, 1);
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
