@@ -1,7 +1,6 @@
 // What Conv, the pools and their kin share: windows that slide along the spatial axes of (N, C, spatial...).
 #pragma once
 
-#include "tenon/kernels/conv.hpp"
 #include "tenon/op/call.hpp"
 
 namespace tenon::op {
@@ -212,22 +211,24 @@ struct WindowLayout {
     }
   }
 
-  /// What convolutions take. It points into this object.
-  kernels::ConvGeometry geometry(int64_t batch, int64_t groups, int64_t in_channels,
-                                 int64_t out_channels) const {
-    return {.rank = rank,
-            .batch = batch,
-            .groups = groups,
-            .in_channels = in_channels,
-            .out_channels = out_channels,
-            .in = in,
-            .out = out,
-            .kernel = kernel,
-            .strides = strides,
-            .dilations = dilations,
-            .pads = pads_begin};
+  /// What convolutions take, a kernels::ConvGeometry. It points into this object.
+  template <class Geometry>
+  Geometry geometry(int64_t batch, int64_t groups, int64_t in_channels, int64_t out_channels) const {
+    Geometry g;
+    g.rank = rank;
+    g.batch = batch;
+    g.groups = groups;
+    g.in_channels = in_channels;
+    g.out_channels = out_channels;
+    g.in = in;
+    g.out = out;
+    g.kernel = kernel;
+    g.strides = strides;
+    g.dilations = dilations;
+    g.pads = pads_begin;
+    return g;
   }
-  /// What pools take. It points into this object.
+  /// What pools take, a kernels::PoolArgs. It points into this object.
   template <class Args>
   Args pool(int64_t planes) const {
     Args a;

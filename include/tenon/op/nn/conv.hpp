@@ -1,6 +1,7 @@
 // Conv: convolution of (N, C, spatial...) with a set of filters.   onnx.ai/onnx/operators/onnx__Conv.html
 #pragma once
 
+#include "tenon/kernels/conv.hpp"
 #include "tenon/op/wide.hpp"
 #include "tenon/op/window.hpp"
 
@@ -35,7 +36,7 @@ struct Conv {
     const WindowLayout layout(window(), x.extents(), y.extents(), w.extents().subspan(2));
     WideScratch scratch;
     kernels::ConvArgs<wide_t<T>> args;
-    args.geometry = layout.geometry(x.extent(0), group, x.extent(1), y.extent(1));
+    args.geometry = layout.geometry<kernels::ConvGeometry>(x.extent(0), group, x.extent(1), y.extent(1));
     args.x = widen(scratch, x.data(), x.size());
     args.w = widen(scratch, w.data(), w.size());
     args.bias = widen(scratch, b.data(), b.size());

@@ -2,6 +2,7 @@
 // onnx.ai/onnx/operators/onnx__ConvTranspose.html
 #pragma once
 
+#include "tenon/kernels/conv.hpp"
 #include "tenon/op/wide.hpp"
 #include "tenon/op/window.hpp"
 
@@ -80,7 +81,7 @@ struct ConvTranspose {
     }
     WideScratch scratch;
     kernels::ConvTransposeArgs<wide_t<T>> args;
-    args.geometry = layout.geometry(x.extent(0), group, x.extent(1), y.extent(1));
+    args.geometry = layout.geometry<kernels::ConvGeometry>(x.extent(0), group, x.extent(1), y.extent(1));
     args.x = widen(scratch, x.data(), x.size());
     args.w = widen(scratch, w.data(), w.size());
     args.bias = widen(scratch, b.data(), b.size());
