@@ -50,6 +50,8 @@ class Frame final : public op::Context {
     for (ValueId v : g.captures())
       if (program_.used(v)) values_[static_cast<std::size_t>(v)] = outer->value(g.entry(v).outer);
     bind_outputs(outputs);
+    for (std::size_t o = 0; o < outputs.size(); ++o)
+      if (entry(program_.outputs()[o]).place == Place::run_time) keep(std::exchange(outputs[o], Value()));
     std::size_t s = 0;
     const auto begin = std::chrono::steady_clock::now();
     try {
@@ -258,24 +260,26 @@ class Frame final : public op::Context {
   AnyTensor allocate(DType d, const Extents& extents) {
     if (d == DType::string) return AnyTensor::uninitialized(d, extents, allocator());
     const auto bytes = static_cast<std::size_t>(packed_bytes(element_count(extents), d));
-    std::size_t best = spare_.size();
-    for (std::size_t k = 0; k < spare_.size(); ++k)
-      if (spare_[k].size_bytes() >= bytes && (best == spare_.size() || spare_[k].size_bytes() < spare_[best].size_bytes()))
+    auto best = spare_.end();
+    for (auto k = spare_.begin(); k != spare_.end(); ++k)
+      if (k->storage.size_bytes() >= bytes &&
+          (best == spare_.end() || k->storage.size_bytes() < best->storage.size_bytes()))
         best = k;
-    if (best == spare_.size() || spare_[best].size_bytes() > 2 * bytes + 4096)
+    if (best == spare_.end() || best->storage.size_bytes() > 2 * bytes + 4096)
       return {d, extents, Storage::allocate(bytes, allocator())};
-    std::swap(spare_[best], spare_.back());
-    Storage s = std::move(spare_.back());
+    std::swap(*best, spare_.back());
+    Storage s = std::move(spare_.back().storage);
     spare_.pop_back();
     return {d, extents, std::move(s)};
   }
 
   void drop(ValueId v) {
     if (std::find(is_output_.begin(), is_output_.end(), v) != is_output_.end()) return;
-    Value dead = std::move(at(v));
-    at(v) = Value();
+    keep(std::exchange(at(v), Value()));
+  }
+  void keep(const Value& dead) {
     if (!dead.is_tensor() || dead.tensor().dtype() == DType::string || spare_.size() >= max_spare) return;
-    if (dead.tensor().storage().unique() && dead.tensor().storage().writable()) spare_.push_back(dead.tensor().storage());
+    if (dead.tensor().storage().unique() && dead.tensor().storage().writable()) spare_.push_back({dead.tensor().storage(), runs_});
   }
 
   // Lets go of what belongs to the caller.
@@ -291,6 +295,9 @@ class Frame final : public op::Context {
         for (ValueId v : node(s).outputs)
           if (at(v)) release_run_time(v);
     }
+    // What the last two runs had no use for is given back.
+    std::erase_if(spare_, [&](const Spare& s) { return s.run + 1 < runs_; });
+    ++runs_;
   }
   void release_run_time(ValueId v) {
     if (std::find(is_output_.begin(), is_output_.end(), v) != is_output_.end()) at(v) = Value();
@@ -312,7 +319,12 @@ class Frame final : public op::Context {
   std::vector<ValueId> dying_;
   std::vector<std::array<std::size_t, 3>> counts_;
   std::vector<op::Info> infer_in_, infer_out_;
-  std::vector<Storage> spare_;
+  struct Spare {
+    Storage storage;
+    int64_t run;  // that used it last
+  };
+  std::vector<Spare> spare_;
+  int64_t runs_ = 0;
   Storage arena_;
 };
 

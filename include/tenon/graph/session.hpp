@@ -35,7 +35,7 @@ class Outputs {
 };
 
 struct RunOptions {
-  std::vector<std::string> outputs;  ///< any values of the graph by name; empty: the graph's outputs
+  std::vector<std::string> outputs{};  ///< any values of the graph by name; empty: the graph's outputs
   Profile* profile = nullptr;        ///< receives what each node took
 };
 

@@ -1,0 +1,458 @@
+#include "tenon/graph/session.hpp"
+
+#include <doctest/doctest.h>
+
+#include <thread>
+
+#include "tenon/op/controlflow/if.hpp"
+#include "tenon/op/controlflow/loop.hpp"
+#include "tenon/op/logical/less.hpp"
+#include "tenon/op/math/add.hpp"
+#include "tenon/op/math/exp.hpp"
+#include "tenon/op/math/gemm.hpp"
+#include "tenon/op/math/mat_mul.hpp"
+#include "tenon/op/math/mul.hpp"
+#include "tenon/op/math/neg.hpp"
+#include "tenon/op/math/relu.hpp"
+#include "tenon/op/math/softmax.hpp"
+#include "tenon/op/nn/conv.hpp"
+#include "tenon/op/reduction/reduce_mean.hpp"
+#include "tenon/op/reduction/reduce_sum.hpp"
+#include "tenon/op/sequence/sequence_construct.hpp"
+#include "tenon/op/tensor/concat.hpp"
+#include "tenon/op/tensor/gather.hpp"
+#include "tenon/op/tensor/identity.hpp"
+#include "tenon/op/tensor/non_zero.hpp"
+#include "tenon/op/tensor/reshape.hpp"
+#include "tenon/op/tensor/transpose.hpp"
+
+namespace tenon {
+namespace {
+
+std::string error_of(auto f) {
+  try {
+    f();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+void check_error(auto f, std::initializer_list<std::string_view> texts) {
+  const std::string what = error_of(f);
+  for (std::string_view text : texts)
+    CHECK_MESSAGE(what.find(text) != std::string::npos, "'", what, "' lacks '", std::string(text), "'");
+}
+
+template <class Op>
+ValueId node(Graph& g, const Op& op, std::vector<ValueId> inputs, std::string value = {},
+             std::string name = {}) {
+  const std::string names[] = {std::move(value)};
+  return g.add_node(std::move(name), AnyOperator::make(op), std::move(inputs), names)[0];
+}
+
+Tensor<float> numbers(const Extents& extents, uint32_t seed = 1) {
+  Tensor<float> t{extents};
+  for (int64_t k = 0; k < t.size(); ++k) {
+    seed = seed * 1664525 + 1013904223;
+    t[k] = static_cast<float>(seed >> 8) / (1 << 23) - 1;
+  }
+  return t;
+}
+
+bool same(const Value& a, const Value& b) {
+  return a.type() == b.type() && a.tensor().extents() == b.tensor().extents() &&
+         std::memcmp(a.tensor().data(), b.tensor().data(), static_cast<std::size_t>(a.tensor().bytes())) == 0;
+}
+
+std::vector<float> floats(const Value& v) {
+  const auto view = v.view<float>();
+  return std::vector<float>(view.begin(), view.end());
+}
+
+/// Products, reductions and windows, for any batch.
+Graph network() {
+  Graph g;
+  const auto x = g.input<float, Shape<dyn, 4, 20, 20>>("x");
+  const auto c = g.add<op::Conv{.pads = {1, 1, 1, 1}}>(x, numbers({16, 4, 3, 3}, 2), numbers({16}, 3));
+  const auto m = g.add<op::ReduceMean{.keepdims = 0}>(g.add(op::Relu{}, c), constant<int64_t, 2, 3>);
+  const auto f = g.add<op::Gemm{}>(m, numbers({16, 50}, 4), numbers({50}, 5));
+  g.output("y", g.add<op::Softmax{}>(f));
+  return g;
+}
+
+}  // namespace
+
+TEST_CASE("Session: values by name") {
+  Graph g;
+  const ValueId x = g.add_input("x", DType::float32, {3});
+  const ValueId w = g.add_constant("w", Tensor<float>({3}, {1, 2, 3}));
+  const ValueId a = node(g, op::Add{}, {x, w}, "a");
+  const ValueId b = node(g, op::Neg{}, {a}, "b");
+  const ValueId c = node(g, op::Relu{}, {b}, "c");
+  node(g, op::Exp{}, {x}, "unneeded");
+  g.add_output("y", c);
+  const Session s(std::move(g));
+  const Feeds feeds = {{"x", Tensor<float>({3}, {-5, 1, -4})}};
+  CHECK(s.program().steps().size() == 3);
+  Outputs out = s.run(feeds);
+  CHECK(out.size() == 1);
+  CHECK(out.names()[0] == "y");
+  CHECK(floats(out["y"]) == std::vector<float>{4, 0, 1});
+  CHECK(floats(out[0]) == floats(out["y"]));
+  check_error([&] { out["z"]; }, {"there is no output 'z'"});
+  Outputs some = s.run(feeds, {.outputs = {"a", "unneeded", "y", "x", "w", "b"}});
+  CHECK(floats(some["a"]) == std::vector<float>{-4, 3, -1});
+  CHECK(floats(some["b"]) == std::vector<float>{4, -3, 1});
+  CHECK(floats(some["y"]) == std::vector<float>{4, 0, 1});
+  CHECK(floats(some["x"]) == std::vector<float>{-5, 1, -4});
+  CHECK(floats(some["w"]) == std::vector<float>{1, 2, 3});
+  CHECK(some["unneeded"].view<float>()(1) == doctest::Approx(2.71828f));
+  s.run(feeds, some);  // into outputs of other names
+  CHECK(some.size() == 1);
+  CHECK(floats(some["y"]) == std::vector<float>{4, 0, 1});
+  check_error([&] { s.run(feeds, {.outputs = {"nothing"}}); }, {"there is no value 'nothing'"});
+}
+
+TEST_CASE("Session: inputs with a value of their own") {
+  Graph g;
+  const ValueId x = g.add_input("x", DType::float32, {2});
+  const ValueId w = g.add_input("w", DType::float32, {2}, Tensor<float>({2}, {10, 20}));
+  const ValueId b = g.add_input("b", DType::float32, {}, Tensor<float>({}, {1}));
+  g.add_output("y", node(g, op::Add{}, {node(g, op::Mul{}, {x, node(g, op::Neg{}, {w})}), b}));
+  const Session s(std::move(g));
+  CHECK(s.program().steps().size() == 2);  // -w is a constant
+  const Value one = Tensor<float>({2}, {1, 1}), w2 = Tensor<float>({2}, {3, 4}),
+              b2 = Tensor<float>({}, {100});
+  for (int round = 0; round < 2; ++round) {
+    CHECK(floats(s.run({{"x", one}})["y"]) == std::vector<float>{-9, -19});
+    CHECK(floats(s.run({{"x", one}, {"w", w2}})["y"]) == std::vector<float>{-2, -3});
+    CHECK(floats(s.run({{"b", b2}, {"x", one}})["y"]) == std::vector<float>{90, 80});
+    CHECK(floats(s.run({{"b", b2}, {"w", w2}, {"x", one}})["y"]) == std::vector<float>{97, 96});
+    CHECK(floats(s.run({{"w", w2}, {"x", one}, {"b", b2}})["y"]) == std::vector<float>{97, 96});
+  }
+}
+
+TEST_CASE("Session: inputs that do not fit") {
+  Graph g;
+  const ValueId x = g.add_input("x", DType::float32, {g.symbol("n"), 3});
+  g.add_input("more", DType::int64, {});
+  g.add_output("y", node(g, op::Relu{}, {x}));
+  const Session s(std::move(g));
+  const Value fits = Tensor<float>(Extents{2, 3}), more = Tensor<int64_t>(Extents{});
+  CHECK_NOTHROW(s.run({{"x", fits}, {"more", more}}));
+  check_error([&] { s.run({{"x", fits}}); }, {"input 'more' is missing"});
+  check_error([&] { s.run({}); }, {"input 'x' is missing"});
+  check_error([&] { s.run({{"x", fits}, {"more", more}, {"z", fits}}); }, {"there is no input 'z'"});
+  check_error(
+      [&] {
+        s.run({{"x", Tensor<double>(Extents{2, 3})}, {"more", more}});
+      },
+      {"input 'x'", "tensor(double) given, tensor(float) declared"});
+  check_error(
+      [&] {
+        s.run({{"x", Tensor<float>(Extents{2, 4})}, {"more", more}});
+      },
+      {"input 'x'", "(2,4) given, (?,3) declared"});
+  check_error([&] { s.run({{"x", Tensor<float>(Extents{3})}, {"more", more}}); }, {"(3) given"});
+  check_error([&] { s.run({{"x", Value()}, {"more", more}}); }, {"input 'x'", "none given"});
+  CHECK_NOTHROW(s.run({{"x", fits}, {"more", more}}));
+}
+
+TEST_CASE("Session: what fails in a run names the node, the operator, its version, and the shapes") {
+  Graph g;
+  const ValueId x = g.add_input("x", DType::float32, {g.symbol("n"), g.symbol("m")});
+  const ValueId i = g.add_input("i", DType::int64, {g.symbol("k")});
+  const ValueId shape = g.add_input("shape", DType::int64, {2});
+  const ValueId w = g.add_constant("w", Tensor<float>(Extents{3, 3}));
+  const ValueId p = node(g, op::MatMul{}, {x, w}, "p", "product");
+  const ValueId t = node(g, op::Gather{}, {p, i}, "t", "table");
+  g.add_output("y", node(g, op::Reshape{}, {t, shape}, "r", "turn"));
+  const Session s(std::move(g));
+  const auto run = [&](const Extents& x, std::initializer_list<int64_t> i,
+                       std::initializer_list<int64_t> shape) {
+    return s.run({{"x", Tensor<float>(x)},
+                  {"i", Tensor<int64_t>({static_cast<int64_t>(i.size())}, i)},
+                  {"shape", Tensor<int64_t>({2}, shape)}});
+  };
+  for (int round = 0; round < 2; ++round) {
+    CHECK(run({2, 3}, {0, 1}, {3, 2})["y"].tensor().extents() == Extents{3, 2});
+    check_error(
+        [&] {
+          run({2, 4}, {0}, {1, 3});
+        },
+        {"node 'product' (MatMul-13)", "inner extents differ: 4 and 3", "A: tensor(float) (2,4)",
+         "B: tensor(float) (3,3)"});
+    check_error([&] { run({2, 3}, {0, 2}, {3, 2}); }, {"node 'table' (Gather-13)", "2"});
+    check_error(
+        [&] {
+          run({2, 3}, {0, 1}, {5, 2});
+        },
+        {"node 'turn' (Reshape-25)", "(2,3) cannot become (5,2)", "data: tensor(float) (2,3)"});
+  }
+}
+
+TEST_CASE("Session: batch sizes in turn") {
+  const Session s(network());
+  std::vector<Value> in, expected;
+  for (int64_t n = 1; n <= 20; ++n) {  // more than are kept ready
+    in.push_back(numbers({n, 4, 20, 20}, static_cast<uint32_t>(n)));
+    expected.push_back(Session(network()).run({{"x", in.back()}})["y"]);
+    CHECK(expected.back().tensor().extents() == Extents{n, 50});
+  }
+  Outputs out;
+  for (int round = 0; round < 3; ++round)
+    for (std::size_t k = 0; k < in.size(); ++k) {
+      s.run({{"x", in[k]}}, out);
+      CHECK(same(out["y"], expected[k]));
+    }
+  CHECK(same(s.run({{"x", Tensor<float>(Extents{0, 4, 20, 20})}})["y"], Tensor<float>(Extents{0, 50})));
+}
+
+TEST_CASE("Session: the number of threads does not show in the results") {
+  Graph g;
+  const auto x = g.input<float, Shape<257, 311>>("x");
+  const auto p = g.add<op::MatMul{}>(x, numbers({311, 193}, 7));
+  g.output("softmax", g.add<op::Softmax{}>(p));
+  g.output("sum", g.add<op::ReduceSum{.keepdims = 0}>(p));
+  g.output("column", g.add<op::ReduceSum{}>(p, constant<int64_t, 0>));
+  g.output("exp", g.add(op::Exp{}, p));
+  const Session one(std::move(g));
+  const Feeds feeds = {{"x", numbers({257, 311}, 9)}};
+  Outputs a = one.run(feeds);
+  for (int threads : {2, 4, 7}) {
+    ThreadPool pool(threads);
+    const ScopedPool use(pool);
+    Outputs b = one.run(feeds);  // the caller's pool, in force on this thread
+    for (const std::string& name : a.names()) CHECK_MESSAGE(same(a[name], b[name]), name);
+  }
+  Outputs c = Session(network()).run({{"x", numbers({5, 4, 20, 20})}});
+  Outputs d = Session(network(), {.threads = 4}).run({{"x", numbers({5, 4, 20, 20})}});
+  ThreadPool mine(3);
+  Outputs e = Session(network(), {.executor = &mine}).run({{"x", numbers({5, 4, 20, 20})}});
+  CHECK(same(c["y"], d["y"]));
+  CHECK(same(c["y"], e["y"]));
+}
+
+TEST_CASE("Session: runs from many threads at once") {
+  for (int threads : {1, 2}) {
+    const Session s(network(), {.threads = threads});
+    std::vector<Value> in, expected;
+    for (int64_t n = 1; n <= 8; ++n) {
+      in.push_back(numbers({n, 4, 20, 20}, static_cast<uint32_t>(n)));
+      expected.push_back(Session(network()).run({{"x", in.back()}})["y"]);
+    }
+    std::atomic<int> wrong{0};
+    std::vector<std::thread> users;
+    for (std::size_t k = 0; k < 8; ++k)
+      users.emplace_back([&, k] {
+        Outputs out;
+        for (std::size_t round = 0; round < 6; ++round) {
+          const std::size_t which = (k + round / 3) % 8;
+          s.run({{"x", in[which]}}, out);
+          if (!same(out["y"], expected[which])) ++wrong;
+          if (round == 2 && s.run({{"x", in[k]}}, {.outputs = {"x", "y"}}).size() != 2) ++wrong;
+        }
+      });
+    for (std::thread& t : users) t.join();
+    CHECK(wrong == 0);
+  }
+}
+
+TEST_CASE("Session: results stay what they are when the session runs again, and when it is gone") {
+  auto s = std::make_unique<Session>(network());
+  const Value x = numbers({2, 4, 20, 20}), z = numbers({2, 4, 20, 20}, 8);
+  Outputs first = s->run({{"x", x}});
+  const Value kept = first["y"];
+  const Value copy = kept.tensor().clone();
+  s->run({{"x", z}}, first);  // `kept` has a handle: its memory is not used again
+  CHECK(same(kept, copy));
+  CHECK_FALSE(same(first["y"], copy));
+  s.reset();
+  CHECK(same(kept, copy));
+}
+
+TEST_CASE("Session: a result fed back") {
+  Graph g;
+  const ValueId x = g.add_input("x", DType::float32, {2});
+  g.add_output("y", node(g, op::Add{}, {x, x}));
+  const Session s(std::move(g));
+  Outputs out = s.run({{"x", Tensor<float>({2}, {1, 3})}});
+  for (int k = 0; k < 3; ++k) s.run({{"x", out["y"]}}, out);
+  CHECK(floats(out["y"]) == std::vector<float>{16, 48});
+}
+
+TEST_CASE("Session: extents that depend on data, and values that are no tensors") {
+  Graph g;
+  const ValueId x = g.add_input("x", DType::float32, {g.symbol("n")});
+  const ValueId at = node(g, op::NonZero{}, {x}, "at");
+  const ValueId turned = node(g, op::Transpose{}, {at}, "turned");
+  const ValueId flat =
+      node(g, op::Reshape{}, {turned, g.add_constant({}, Tensor<int64_t>({1}, {-1}))}, "flat");
+  const ValueId picked = node(g, op::Gather{}, {x, flat}, "picked");
+  const ValueId twice = node(g, op::Add{}, {picked, picked}, "twice");
+  g.add_output("twice", twice);
+  g.add_output("list", node(g, op::SequenceConstruct{}, {x, twice, picked}, "sequence"));
+  const Session s(std::move(g));
+  struct Row {
+    std::vector<float> in, twice;
+  } rows[] = {{{1, 0, 2}, {2, 4}}, {{0, 0, 0}, {}}, {{0, 5, 0}, {10}}, {{1, 2, 3}, {2, 4, 6}}, {{}, {}}};
+  Outputs out;
+  for (int round = 0; round < 2; ++round)
+    for (const Row& row : rows) {
+      const Value in = Tensor<float>({static_cast<int64_t>(row.in.size())}, row.in);
+      s.run({{"x", in}}, out);
+      CHECK(floats(out["twice"]) == row.twice);
+      const std::vector<Value>& items = out["list"].sequence().items;
+      CHECK(items.size() == 3);
+      CHECK(floats(items[0]) == row.in);
+      CHECK(floats(items[1]) == row.twice);
+    }
+}
+
+TEST_CASE("Session: strings") {
+  Graph g;
+  const ValueId x = g.add_input("x", DType::string, {2});
+  const ValueId a = node(g, op::Concat{.axis = 0}, {x, x}, "a");
+  const ValueId b = node(g, op::Reshape{}, {a, g.add_constant({}, Tensor<int64_t>({2}, {2, 2}))}, "b");
+  const ValueId c = node(g, op::Transpose{}, {b}, "c");
+  g.add_output("y", node(g, op::Identity{}, {c}, "d"));
+  g.add_output("a", a);
+  const Session s(std::move(g));
+  Outputs out;
+  for (const char* text : {"first", "second, and so long that it needs memory of its own", ""}) {
+    s.run({{"x", Tensor<std::string>({2}, {text, "b"})}}, out);
+    CHECK(out["y"].view<std::string>()(0, 1) == text);
+    CHECK(out["a"].view<std::string>()(3) == "b");
+  }
+}
+
+TEST_CASE("Session: the caller's allocator") {
+  struct Counting final : Allocator {
+    std::atomic<int> taken{0}, given{0};
+    void* allocate(size_t bytes, size_t alignment) override {
+      ++taken;
+      return ::operator new(bytes, std::align_val_t(alignment));
+    }
+    void deallocate(void* memory, size_t bytes, size_t alignment) noexcept override {
+      ++given;
+      ::operator delete(memory, bytes, std::align_val_t(alignment));
+    }
+  } mine;
+  {
+    const Session s(network(), {.allocator = &mine});
+    s.run({{"x", numbers({2, 4, 20, 20})}});
+    CHECK(mine.taken > 0);
+  }
+  CHECK(mine.taken == mine.given);
+}
+
+TEST_CASE("Session: profile") {
+  Profile profile;
+  const Session s(network());
+  s.run({{"x", numbers({2, 4, 20, 20})}}, {.profile = &profile});
+  REQUIRE(profile.entries.size() == 5);
+  CHECK(profile.entries[0].op == "Conv");
+  CHECK(profile.entries[0].node == "Conv_0");
+  for (std::size_t k = 1; k < profile.entries.size(); ++k)
+    CHECK(profile.entries[k].start_us >=
+          profile.entries[k - 1].start_us + profile.entries[k - 1].duration_us);
+}
+
+TEST_CASE("Session: constants are computed once, and what fails there fails in the run") {
+  Graph g;
+  const ValueId x = g.add_input("x", DType::float32, {2});
+  const ValueId table = g.add_constant("table", Tensor<float>({2, 2}, {1, 2, 3, 4}));
+  const ValueId good = g.add_constant("good", Tensor<int64_t>({}, {1})),
+                bad = g.add_constant("bad", Tensor<int64_t>({}, {7}));
+  g.add_output("y", node(g, op::Add{}, {x, node(g, op::Gather{}, {table, good}, "row")}));
+  g.add_output("z", node(g, op::Add{}, {x, node(g, op::Gather{}, {table, bad}, "none", "beyond")}));
+  const Session s(std::move(g));
+  CHECK(s.program().steps().size() == 3);
+  const Feeds feeds = {{"x", Tensor<float>({2}, {1, 1})}};
+  CHECK(floats(s.run(feeds, {.outputs = {"y"}})["y"]) == std::vector<float>{4, 5});
+  check_error([&] { s.run(feeds); }, {"node 'beyond' (Gather-13)", "7"});
+  Graph h;
+  const ValueId c = h.add_constant("c", Tensor<float>({1}, {2}));
+  h.add_output("y", node(h, op::Neg{}, {c}));
+  const Session unfolded(std::move(h), {.fold_constants = false});
+  CHECK(unfolded.program().steps().size() == 1);
+  CHECK(floats(unfolded.run({})["y"]) == std::vector<float>{-2});
+}
+
+TEST_CASE("Session: branches see the values around them") {
+  Graph g;
+  const ValueId x = g.add_input("x", DType::float32, {g.symbol("n")});
+  const ValueId cond = g.add_input("cond", DType::bool_, {});
+  g.add_constant("w", Tensor<float>({1}, {10}));
+  node(g, op::Neg{}, {x}, "a");  // dies in the If
+  const ValueId b = node(g, op::Exp{}, {x}, "b");
+  Graph then_branch = Graph::inside(g), else_branch = Graph::inside(g);
+  then_branch.add_output("r",
+                         node(then_branch, op::Add{}, {then_branch.find("a"), then_branch.find("w")}, "r"));
+  // A branch within the branch reads `a` from two graphs above; the other one gives `x` as it is.
+  Graph inner = Graph::inside(else_branch), other = Graph::inside(else_branch);
+  inner.add_output("i", node(inner, op::Mul{}, {inner.find("a"), inner.find("a")}, "i"));
+  other.add_output("o", other.find("x"));
+  const ValueId again = else_branch.find("cond");
+  const ValueId nested =
+      node(else_branch, op::If{.else_branch = body(std::move(inner)), .then_branch = body(std::move(other))},
+           {again}, "n");
+  else_branch.add_output("r", nested);
+  const ValueId r = node(
+      g, op::If{.else_branch = body(std::move(else_branch)), .then_branch = body(std::move(then_branch))},
+      {cond}, "r");
+  g.add_output("y", node(g, op::Add{}, {r, r}, "y"));
+  g.add_output("b", b);
+  const Session s(std::move(g));
+  const auto run = [&](std::initializer_list<float> x, bool cond) {
+    return floats(s.run({{"x", Tensor<float>({static_cast<int64_t>(x.size())}, x)},
+                         {"cond", Tensor<bool>({}, {cond})}})["y"]);
+  };
+  for (int round = 0; round < 2; ++round) {
+    CHECK(run({1, 2}, true) == std::vector<float>{18, 16});
+    CHECK(run({1, 2}, false) == std::vector<float>{2, 8});
+    CHECK(run({3}, false) == std::vector<float>{18});
+  }
+}
+
+TEST_CASE("Session: loops see the values around them") {
+  // v = v * x + step, as long as there are trips; every v is kept.
+  Graph g;
+  const ValueId trips = g.add_input("trips", DType::int64, {});
+  const ValueId x = g.add_input("x", DType::float32, {2});
+  const ValueId start = g.add_input("start", DType::float32, {2});
+  node(g, op::Neg{}, {x}, "minus");
+  Graph b = Graph::inside(g);
+  b.name = "body";
+  b.add_input("i", DType::int64, {});
+  const ValueId go = b.add_input("go", DType::bool_, {});
+  const ValueId v = b.add_input("v", DType::float32, {2});
+  const ValueId next =
+      node(b, op::Add{},
+           {node(b, op::Mul{}, {v, b.find("minus")}), b.add_constant({}, Tensor<float>({}, {1}))}, "next");
+  b.add_output("go_on", go);
+  b.add_output("next", next);
+  b.add_output("kept", next);
+  const std::string names[] = {"last", "all"};
+  const auto out =
+      g.add_node("loop", AnyOperator::make(op::Loop{body(std::move(b))}), {trips, -1, start}, names);
+  g.add_output("last", out[0]);
+  g.add_output("all", out[1]);
+  const Session s(std::move(g));
+  for (int64_t n : {0, 1, 3, 2}) {
+    std::vector<float> expected = {5, -1}, all;
+    for (int64_t k = 0; k < n; ++k) {
+      expected = {expected[0] * -2 + 1, expected[1] * -3 + 1};
+      all.insert(all.end(), expected.begin(), expected.end());
+    }
+    Outputs y = s.run({{"trips", Tensor<int64_t>({}, {n})},
+                       {"x", Tensor<float>({2}, {2, 3})},
+                       {"start", Tensor<float>({2}, {5, -1})}});
+    CHECK(floats(y["last"]) == expected);
+    CHECK(floats(y["all"]) == all);
+    CHECK(y["all"].tensor().extents() == Extents{n, 2});
+  }
+}
+
+}  // namespace tenon
