@@ -1,5 +1,5 @@
-// Loop nests over up to three operands that broadcast to one dense row-major result: the axes that all operands walk
-// alike are merged, so that most shapes end in one or two loops. Nothing here allocates.
+// Loop nests over up to three operands that broadcast to one dense row-major result: the axes that all
+// operands walk alike are merged, so that most shapes end in one or two loops. Nothing here allocates.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace tenon::kernels {
 
-/// How N dense row-major operands walk along with a dense row-major result. `rank` is at least 1, `strides[k][d]` is
-/// what operand k advances (in elements) along axis d, 0 where it is broadcast.
+/// How N dense row-major operands walk along with a dense row-major result. `rank` is at least 1,
+/// `strides[k][d]` is what operand k advances (in elements) along axis d, 0 where it is broadcast.
 template <int N>
 struct BroadcastPlan {
   int rank = 1;
@@ -27,10 +27,18 @@ struct BroadcastPlan {
       if (strides[k][d] != step && extents[d] != 1) return false;
     return true;
   }
+
+  /// Whether operand k is one element throughout.
+  constexpr bool constant(int k) const {
+    for (int d = 0; d < rank; ++d)
+      if (strides[k][d] != 0) return false;
+    return true;
+  }
 };
 
-/// The plan for operands of these shapes, aligned at their last axes, whose extents are equal or 1 on each axis. The
-/// caller has checked that, that ranks are at most max_rank, and that the result's element count fits int64.
+/// The plan for operands of these shapes, aligned at their last axes, whose extents are equal or 1 on each
+/// axis. The caller has checked that, that ranks are at most max_rank, and that the result's element count
+/// fits int64.
 template <class... Shapes>
 constexpr BroadcastPlan<sizeof...(Shapes)> broadcast_plan(const Shapes&... shapes) {
   constexpr int n = sizeof...(Shapes);
@@ -75,8 +83,9 @@ constexpr BroadcastPlan<sizeof...(Shapes)> broadcast_plan(const Shapes&... shape
   return plan;
 }
 
-/// Calls run(at, offsets, count) for the pieces of the result's elements [begin, end) that lie on one innermost row:
-/// elements at .. at + count, where operand k starts at offsets[k] and advances by plan.strides[k][plan.rank - 1].
+/// Calls run(at, offsets, count) for the pieces of the result's elements [begin, end) that lie on one
+/// innermost row: elements at .. at + count, where operand k starts at offsets[k] and advances by
+/// plan.strides[k][plan.rank - 1].
 template <int N, class F>
 constexpr void for_each_run(const BroadcastPlan<N>& plan, int64_t begin, int64_t end, F&& run) {
   if (begin >= end) return;

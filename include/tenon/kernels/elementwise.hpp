@@ -1,5 +1,6 @@
-// Maps over elements: unary, binary with broadcasting, comparisons, logic, selection. Results are dense row-major;
-// a result may be the same memory as an operand of its own extents. Results do not depend on threads.
+// Maps over elements: unary, binary with broadcasting, comparisons, logic, selection. Results are dense
+// row-major; a result may be the same memory as an operand of its own extents. Results do not depend on
+// threads.
 #pragma once
 
 #include <atomic>
@@ -41,8 +42,8 @@ enum class UnaryOp : uint8_t {
   erf,
   exp,
   floor,
-  gelu,       // x (1 + erf(x / sqrt(2))) / 2
-  gelu_tanh,  // x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) / 2
+  gelu,          // x (1 + erf(x / sqrt(2))) / 2
+  gelu_tanh,     // x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) / 2
   hard_sigmoid,  // max(0, min(1, a x + b))
   hard_swish,    // x max(0, min(1, x/6 + 1/2))
   leaky_relu,    // x < 0 ? a x : x
@@ -50,8 +51,8 @@ enum class UnaryOp : uint8_t {
   log,
   mish,  // x tanh(softplus(x))
   reciprocal,
-  round,  // to nearest, ties to even
-  selu,   // b (x > 0 ? x : a (exp(x) - 1))
+  round,   // to nearest, ties to even
+  selu,    // b (x > 0 ? x : a (exp(x) - 1))
   shrink,  // x < -a ? x + b : x > a ? x - b : 0
   sigmoid,
   sin,
@@ -75,12 +76,12 @@ enum class BinaryOp : uint8_t {
   add,
   sub,
   mul,
-  div,  // integers: towards zero
-  min,  // NaN if either is
-  max,  // NaN if either is
-  pow,  // integers: negative exponents give the truncated quotient
-  mod,   // sign of b
-  fmod,  // sign of a
+  div,    // integers: towards zero
+  min,    // NaN if either is
+  max,    // NaN if either is
+  pow,    // integers: negative exponents give the truncated quotient
+  mod,    // sign of b
+  fmod,   // sign of a
   prelu,  // a < 0 ? a b : a
   // integers only
   bitwise_and,
@@ -98,15 +99,16 @@ enum class LogicOp : uint8_t { logical_and, logical_or, logical_xor };
 template <class Arch, class T>
 void unary_impl(UnaryOp op, UnaryParams p, const T* x, T* y, int64_t n);
 template <class Arch, class T>
-bool binary_impl(BinaryOp op, const T* a, const T* b, T* c, const BroadcastPlan<2>& plan, int64_t begin, int64_t end);
+bool binary_impl(BinaryOp op, const T* a, const T* b, T* c, const BroadcastPlan<2>& plan, int64_t begin,
+                 int64_t end);
 template <class Arch, class T>
 void compare_impl(CompareOp op, const T* a, const T* b, bool* c, const BroadcastPlan<2>& plan, int64_t begin,
                   int64_t end);
 template <class Arch, class T>
 void clip_impl(const T* x, T* y, int64_t n, T low, T high);
 template <class Arch>
-void logic_impl(LogicOp op, const bool* a, const bool* b, bool* c, const BroadcastPlan<2>& plan, int64_t begin,
-                int64_t end);
+void logic_impl(LogicOp op, const bool* a, const bool* b, bool* c, const BroadcastPlan<2>& plan,
+                int64_t begin, int64_t end);
 template <class Arch, UnaryOp op, class T>
 void unary_of(UnaryParams p, const T* x, T* y, int64_t n);
 template <class Arch, BinaryOp op, class T>
@@ -175,8 +177,9 @@ void clip(const T* x, T* y, int64_t n, T low, T high) {
   });
 }
 
-/// c = op(a, b), broadcast by `plan` (see broadcast_plan). T: every number type. c may be an operand that is not
-/// broadcast. False if an integer was divided by zero (div, mod, fmod; or zero to a negative power): those elements are 0.
+/// c = op(a, b), broadcast by `plan` (see broadcast_plan). T: every number type. c may be an operand that is
+/// not broadcast. False if an integer was divided by zero (div, mod, fmod; or zero to a negative power):
+/// those elements are 0.
 template <class T>
 bool binary(BinaryOp op, const T* a, const T* b, T* c, const BroadcastPlan<2>& plan) {
   std::atomic<bool> defined{true};
@@ -245,7 +248,8 @@ inline void where(const bool* condition, const void* a, const void* b, void* c, 
   });
 }
 
-/// c = f(a, b) for any types, one element at a time: strings, exponents of another type. f is called from any thread.
+/// c = f(a, b) for any types, one element at a time: strings, exponents of another type. f is called from any
+/// thread.
 template <class A, class B, class C, class F>
 void binary_each(const A* a, const B* b, C* c, const BroadcastPlan<2>& plan, F f) {
   const int64_t step_a = plan.strides[0][plan.rank - 1], step_b = plan.strides[1][plan.rank - 1];
@@ -257,14 +261,15 @@ void binary_each(const A* a, const B* b, C* c, const BroadcastPlan<2>& plan, F f
   });
 }
 
-/// base to the power of exponent for any two number types: integers wrap, a result that T cannot hold saturates (NaN
-/// gives 0), and negative exponents of integers give the truncated quotient, 0 for base 0.
+/// base to the power of exponent for any two number types: integers wrap, a result that T cannot hold
+/// saturates (NaN gives 0), and negative exponents of integers give the truncated quotient, 0 for base 0.
 template <class T, class E>
 T power(T base, E exponent) {
   if constexpr (std::is_integral_v<T> && std::is_integral_v<E>) {
     if (exponent < E{0}) {
       if (base == T{1}) return 1;
-      if (std::is_signed_v<T> && base == static_cast<T>(-1)) return (exponent & 1) ? static_cast<T>(-1) : T{1};
+      if (std::is_signed_v<T> && base == static_cast<T>(-1))
+        return (exponent & 1) ? static_cast<T>(-1) : T{1};
       return 0;
     }
     uint64_t result = 1, square = static_cast<uint64_t>(base);
@@ -282,7 +287,8 @@ T power(T base, E exponent) {
   } else if constexpr (std::is_same_v<T, double>) {
     return std::pow(base, static_cast<double>(exponent));
   } else {
-    return static_cast<T>(static_cast<float>(std::pow(static_cast<double>(base), static_cast<double>(exponent))));
+    return static_cast<T>(
+        static_cast<float>(std::pow(static_cast<double>(base), static_cast<double>(exponent))));
   }
 }
 

@@ -1,5 +1,6 @@
-// Bodies of elementwise.hpp. What an operation does stands in one line of a functor: UnaryFunction and BinaryFunction
-// take batches of float or double, IntegerUnary and IntegerBinary take integers and leave vectors to the compiler.
+// Bodies of elementwise.hpp. What an operation does stands in one line of a functor: UnaryFunction and
+// BinaryFunction take batches of float or double, IntegerUnary and IntegerBinary take integers and leave
+// vectors to the compiler.
 #pragma once
 
 #include <cstring>
@@ -12,7 +13,8 @@
 
 namespace tenon::kernels {
 
-// ---------------------------------------------------------------------------------------------------- functors
+// ----------------------------------------------------------------------------------------------------
+// functors
 
 /// One operation on a batch, with its parameters; fused chains compose them.
 template <UnaryOp op>
@@ -24,16 +26,16 @@ struct UnaryFunction {
     using T = typename B::value_type;
     using enum UnaryOp;
     [[maybe_unused]] const B a(static_cast<T>(p.alpha)), b(static_cast<T>(p.beta)), zero(T(0)), one(T(1));
-    // A comparison with NaN is false, so NaN has to end up in the branch that is x.
     const auto clamp = [](const B& v, const B& low, const B& high) {
-      const B raised = xsimd::select(v < low, low, v);
-      return xsimd::select(raised > high, high, raised);
+      return simd::at_most(simd::at_least(v, low), high);
     };
     if constexpr (op == absolute) return xsimd::abs(x);
-    else if constexpr (op == negate) return -x;
-    else if constexpr (op == sign) return xsimd::select(x > zero, one, xsimd::select(x < zero, -one, x * zero));
+    // -0 minus x, for xsimd takes -x as 0 - x with AVX-512, which makes +0 of +0.
+    else if constexpr (op == negate) return B(T(-0.0)) - x;
+    else if constexpr (op == sign)
+      return xsimd::select(x > zero, one, xsimd::select(x < zero, -one, x * zero));
     else if constexpr (op == square) return x * x;
-    else if constexpr (op == relu) return xsimd::select(x < zero, zero, x);
+    else if constexpr (op == relu) return simd::at_least(x, zero);
     else if constexpr (op == acos) return simd::each_lane(x, [](T v) { return std::acos(v); });
     else if constexpr (op == acosh) return simd::each_lane(x, [](T v) { return std::acosh(v); });
     else if constexpr (op == asin) return simd::each_lane(x, [](T v) { return std::asin(v); });
@@ -41,30 +43,30 @@ struct UnaryFunction {
     else if constexpr (op == atan) return simd::each_lane(x, [](T v) { return std::atan(v); });
     else if constexpr (op == atanh) return simd::each_lane(x, [](T v) { return std::atanh(v); });
     else if constexpr (op == ceil) return xsimd::ceil(x);
-    else if constexpr (op == celu) return xsimd::select(x < zero, a * simd::expm1(x / a), x);
+    else if constexpr (op == celu) return xsimd::select(x < zero, a * simd::expm1_negative(x / a), x);
     else if constexpr (op == clip) return clamp(x, a, b);
     else if constexpr (op == cos) return simd::cos(x);
-    else if constexpr (op == cosh) return simd::each_lane(x, [](T v) { return std::cosh(v); });
-    else if constexpr (op == elu) return xsimd::select(x < zero, a * simd::expm1(x), x);
+    else if constexpr (op == cosh) return simd::cosh(x);
+    else if constexpr (op == elu) return xsimd::select(x < zero, a * simd::expm1_negative(x), x);
     else if constexpr (op == erf) return simd::erf(x);
     else if constexpr (op == exp) return simd::exp(x);
     else if constexpr (op == floor) return xsimd::floor(x);
     else if constexpr (op == gelu) return simd::gelu(x);
     else if constexpr (op == gelu_tanh) return simd::gelu_tanh(x);
     else if constexpr (op == hard_sigmoid) return clamp(simd::mul_add(a, x, b), zero, one);
-    else if constexpr (op == hard_swish) return x * clamp(simd::mul_add(B(T(1) / T(6)), x, B(T(0.5))), zero, one);
+    else if constexpr (op == hard_swish)
+      return x * clamp(simd::mul_add(B(T(1) / T(6)), x, B(T(0.5))), zero, one);
     else if constexpr (op == leaky_relu) return xsimd::select(x < zero, a * x, x);
     else if constexpr (op == linear) return simd::mul_add(a, x, b);
     else if constexpr (op == log) return simd::log(x);
-    else if constexpr (op == mish) return x * simd::tanh(simd::softplus(x));
+    else if constexpr (op == mish) return simd::mish(x);
     else if constexpr (op == reciprocal) return one / x;
     else if constexpr (op == round) return xsimd::nearbyint(x);
-    else if constexpr (op == selu) return b * xsimd::select(x > zero, x, a * simd::expm1(x));
-    else if constexpr (op == shrink)
-      return xsimd::select(x < -a, x + b, xsimd::select(x > a, x - b, zero));
+    else if constexpr (op == selu) return b * xsimd::select(x > zero, x, a * simd::expm1_negative(x));
+    else if constexpr (op == shrink) return xsimd::select(x < -a, x + b, xsimd::select(x > a, x - b, zero));
     else if constexpr (op == sigmoid) return simd::sigmoid(x);
     else if constexpr (op == sin) return simd::sin(x);
-    else if constexpr (op == sinh) return simd::each_lane(x, [](T v) { return std::sinh(v); });
+    else if constexpr (op == sinh) return simd::sinh(x);
     else if constexpr (op == softplus) return simd::softplus(x);
     else if constexpr (op == softsign) return x / (one + xsimd::abs(x));
     else if constexpr (op == sqrt) return xsimd::sqrt(x);
@@ -99,7 +101,6 @@ template <BinaryOp op>
 struct BinaryFunction {
   template <class B>
   B operator()(const B& x, const B& y) const {
-    using T = typename B::value_type;
     using enum BinaryOp;
     if constexpr (op == add) return x + y;
     else if constexpr (op == sub) return x - y;
@@ -108,13 +109,9 @@ struct BinaryFunction {
     else if constexpr (op == min) return simd::min_nan(x, y);
     else if constexpr (op == max) return simd::max_nan(x, y);
     else if constexpr (op == pow) return simd::pow(x, y);
-    else if constexpr (op == fmod) return simd::each_lane(x, y, [](T a, T b) { return std::fmod(a, b); });
-    else if constexpr (op == mod)
-      return simd::each_lane(x, y, [](T a, T b) {
-        const T rest = std::fmod(a, b);
-        return rest == T(0) ? std::copysign(rest, b) : (rest < T(0)) != (b < T(0)) ? rest + b : rest;
-      });
-    else if constexpr (op == prelu) return xsimd::select(x < B(T(0)), x * y, x);
+    else if constexpr (op == fmod) return simd::fmod(x, y);
+    else if constexpr (op == mod) return simd::mod(x, y);
+    else if constexpr (op == prelu) return xsimd::select(x < B(0), x * y, x);
     else static_assert(op == add, "an operation of integers only");
   }
 };
@@ -184,7 +181,8 @@ struct LogicFunction {
   }
 };
 
-// ------------------------------------------------------------------------------------------------------- loops
+// -------------------------------------------------------------------------------------------------------
+// loops
 
 namespace detail {
 
@@ -198,7 +196,8 @@ inline constexpr bool has_batch = std::is_floating_point_v<T> || simd::is_narrow
 // Calls f<op>() for the op of Op's first `count` that equals it.
 template <class Op, class F, int... i>
 void call_with_op(Op op, F& f, std::integer_sequence<int, i...>) {
-  static_cast<void>(((op == static_cast<Op>(i) && (f.template operator()<static_cast<Op>(i)>(), true)) || ...));
+  static_cast<void>(
+      ((op == static_cast<Op>(i) && (f.template operator()<static_cast<Op>(i)>(), true)) || ...));
 }
 template <int count, class Op, class F>
 void with_op(Op op, F f) {
@@ -254,15 +253,17 @@ void zip(const T* a, bool a_moves, const T* b, bool b_moves, T* c, int64_t n, F&
 
 // The same with bools as results.
 template <class Arch, class T, class F>
-  requires(!std::is_same_v<T, bool>)
-void zip(const T* a, bool a_moves, const T* b, bool b_moves, bool* c, int64_t n, F& f) {
+requires(!std::is_same_v<T, bool>) void zip(const T* a, bool a_moves, const T* b, bool b_moves, bool* c,
+                                            int64_t n, F& f) {
   if constexpr (simd::is_narrow<T>) {
     constexpr int64_t width = simd::lanes<float, Arch>;
     alignas(64) float x[width], y[width];
     for (int64_t i = 0; i < n; i += width) {
       const int64_t count = n - i < width ? n - i : width;
-      simd::storeu(x, a_moves ? simd::load_wide<Arch>(a + i, count) : simd::broadcast<Arch>(static_cast<float>(*a)));
-      simd::storeu(y, b_moves ? simd::load_wide<Arch>(b + i, count) : simd::broadcast<Arch>(static_cast<float>(*b)));
+      simd::storeu(
+          x, a_moves ? simd::load_wide<Arch>(a + i, count) : simd::broadcast<Arch>(static_cast<float>(*a)));
+      simd::storeu(
+          y, b_moves ? simd::load_wide<Arch>(b + i, count) : simd::broadcast<Arch>(static_cast<float>(*b)));
       for (int64_t j = 0; j < count; ++j) c[i + j] = f(x[j], y[j]);
     }
   } else if (a_moves && b_moves) {
@@ -287,10 +288,11 @@ void gather(const BroadcastPlan<n>& plan, const T* x, T* to, int64_t at, int64_t
   });
 }
 
-// Runs of one innermost row are handed on as they are if they are long; else operands are gathered into panels first.
-// Steps other than 0 and 1 are gathered too.
+// Runs of one innermost row are handed on as they are if they are long; else operands are gathered into
+// panels first. Steps other than 0 and 1 are gathered too.
 template <class Arch, class T, class R, class F>
-void zip_broadcast(const T* a, const T* b, R* c, const BroadcastPlan<2>& plan, int64_t begin, int64_t end, F f) {
+void zip_broadcast(const T* a, const T* b, R* c, const BroadcastPlan<2>& plan, int64_t begin, int64_t end,
+                   F f) {
   const int64_t step_a = plan.strides[0][plan.rank - 1], step_b = plan.strides[1][plan.rank - 1];
   const bool unit = (step_a == 0 || step_a == 1) && (step_b == 0 || step_b == 1);
   if (unit && (plan.rank == 1 || plan.inner() >= 32)) {
@@ -311,14 +313,13 @@ void zip_broadcast(const T* a, const T* b, R* c, const BroadcastPlan<2>& plan, i
 
 }  // namespace detail
 
-// -------------------------------------------------------------------------------------------------- entry points
+// -------------------------------------------------------------------------------------------------- entry
+// points
 
 template <class Arch, UnaryOp op, class T>
 void unary_of(UnaryParams p, const T* x, T* y, int64_t n) {
-  if constexpr (std::is_integral_v<T>)
-    detail::map<Arch>(x, y, n, IntegerUnary<op>{});
-  else
-    detail::map<Arch>(x, y, n, UnaryFunction<op>{p});
+  if constexpr (std::is_integral_v<T>) detail::map<Arch>(x, y, n, IntegerUnary<op>{});
+  else detail::map<Arch>(x, y, n, UnaryFunction<op>{p});
 }
 
 template <class Arch, class T>
@@ -337,9 +338,31 @@ void clip_impl(const T* x, T* y, int64_t n, T low, T high) {
       const T raised = v < low ? low : v;
       return raised > high ? high : raised;
     });
-  else
-    unary_of<Arch, UnaryOp::clip>({static_cast<double>(low), static_cast<double>(high)}, x, y, n);
+  else unary_of<Arch, UnaryOp::clip>({static_cast<double>(low), static_cast<double>(high)}, x, y, n);
 }
+
+namespace detail {
+
+// x^e for the exponents that models have: false for others.
+template <class Arch, class T>
+bool map_power(const T* x, T* y, int64_t n, T e) {
+  const double exponent = static_cast<double>(e);
+  const auto root = [](const auto& v) {
+    using B = std::decay_t<decltype(v)>;
+    // pow has no -0 here, and infinity for -infinity.
+    const B infinity(std::numeric_limits<typename B::value_type>::infinity());
+    return xsimd::select(v == -infinity, infinity, xsimd::sqrt(v + B(0)));
+  };
+  if (exponent == 2) map<Arch>(x, y, n, [](const auto& v) { return v * v; });
+  else if (exponent == 3) map<Arch>(x, y, n, [](const auto& v) { return v * v * v; });
+  else if (exponent == 0.5) map<Arch>(x, y, n, root);
+  else if (exponent == 1) map<Arch>(x, y, n, [](const auto& v) { return v; });
+  else if (exponent == -1) map<Arch>(x, y, n, [](const auto& v) { return std::decay_t<decltype(v)>(1) / v; });
+  else return false;
+  return true;
+}
+
+}  // namespace detail
 
 template <class Arch, BinaryOp op, class T>
 bool binary_of(const T* a, const T* b, T* c, const BroadcastPlan<2>& plan, int64_t begin, int64_t end) {
@@ -347,8 +370,7 @@ bool binary_of(const T* a, const T* b, T* c, const BroadcastPlan<2>& plan, int64
   if constexpr (std::is_integral_v<T>)
     detail::zip_broadcast<Arch>(a, b, c, plan, begin, end,
                                 [&](T x, T y) { return IntegerBinary<op>{}(x, y, defined); });
-  else
-    detail::zip_broadcast<Arch>(a, b, c, plan, begin, end, BinaryFunction<op>{});
+  else detail::zip_broadcast<Arch>(a, b, c, plan, begin, end, BinaryFunction<op>{});
   return defined;
 }
 
@@ -372,13 +394,12 @@ template <class Arch, class T>
 void compare_impl(CompareOp op, const T* a, const T* b, bool* c, const BroadcastPlan<2>& plan, int64_t begin,
                   int64_t end) {
   constexpr int count = static_cast<int>(CompareOp::greater_equal) + 1;
-  detail::with_op<count>(op,
-                         [&]<CompareOp known>() { compare_of<Arch, known>(a, b, c, plan, begin, end); });
+  detail::with_op<count>(op, [&]<CompareOp known>() { compare_of<Arch, known>(a, b, c, plan, begin, end); });
 }
 
 template <class Arch>
-void logic_impl(LogicOp op, const bool* a, const bool* b, bool* c, const BroadcastPlan<2>& plan, int64_t begin,
-                int64_t end) {
+void logic_impl(LogicOp op, const bool* a, const bool* b, bool* c, const BroadcastPlan<2>& plan,
+                int64_t begin, int64_t end) {
   constexpr int count = static_cast<int>(LogicOp::logical_xor) + 1;
   detail::with_op<count>(op, [&]<LogicOp known>() {
     detail::zip_broadcast<Arch>(a, b, c, plan, begin, end, LogicFunction<known>{});
@@ -430,12 +451,12 @@ void where_impl(const bool* condition, const void* a, const void* b, void* c, st
 }
 
 #ifdef TENON_INSTANTIATE
-#define TENON_ELEMENTWISE(T)                                                                                   \
-  template void unary_impl<TENON_INSTANTIATE, T>(UnaryOp, UnaryParams, const T*, T*, int64_t);                 \
-  template void clip_impl<TENON_INSTANTIATE, T>(const T*, T*, int64_t, T, T);                                  \
-  template bool binary_impl<TENON_INSTANTIATE, T>(BinaryOp, const T*, const T*, T*, const BroadcastPlan<2>&,   \
-                                                  int64_t, int64_t);                                           \
-  template void compare_impl<TENON_INSTANTIATE, T>(CompareOp, const T*, const T*, bool*,                       \
+#define TENON_ELEMENTWISE(T)                                                                                 \
+  template void unary_impl<TENON_INSTANTIATE, T>(UnaryOp, UnaryParams, const T*, T*, int64_t);               \
+  template void clip_impl<TENON_INSTANTIATE, T>(const T*, T*, int64_t, T, T);                                \
+  template bool binary_impl<TENON_INSTANTIATE, T>(BinaryOp, const T*, const T*, T*, const BroadcastPlan<2>&, \
+                                                  int64_t, int64_t);                                         \
+  template void compare_impl<TENON_INSTANTIATE, T>(CompareOp, const T*, const T*, bool*,                     \
                                                    const BroadcastPlan<2>&, int64_t, int64_t);
 TENON_ELEMENTWISE(float)
 TENON_ELEMENTWISE(double)

@@ -1,5 +1,6 @@
-// Normalisations: layer, RMS, batch (inference), group and instance, local response. Narrow floats are computed in
-// float; sums are kept in double blocks as in reduce.hpp. Variances are those of the centred values, so they do not cancel.
+// Normalisations: layer, RMS, batch (inference), group and instance, local response. Narrow floats are
+// computed in float; sums are kept in double blocks as in reduce.hpp. Variances are those of the centred
+// values, so they do not cancel.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,8 @@ namespace tenon::kernels {
 template <class T>
 using compute_type = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
-/// y = (x - mean) / sqrt(variance + epsilon) * scale + bias over each row of x (rows, n); RMS: without the mean.
+/// y = (x - mean) / sqrt(variance + epsilon) * scale + bias over each row of x (rows, n); RMS: without the
+/// mean.
 template <class T>
 struct LayerNormArgs {
   const T* x;
@@ -28,7 +30,8 @@ struct LayerNormArgs {
   float* inv_std = nullptr;  ///< (rows) results, if wanted: 1 / sqrt(variance + epsilon)
 };
 
-/// y = (x - mean) / sqrt(variance + epsilon) * scale + bias, each (channels), over x (batch, channels, spatial).
+/// y = (x - mean) / sqrt(variance + epsilon) * scale + bias, each (channels), over x (batch, channels,
+/// spatial).
 template <class T>
 struct BatchNormArgs {
   const T* x;
@@ -38,8 +41,8 @@ struct BatchNormArgs {
   double epsilon = 1e-5;
 };
 
-/// As layer norm over each of `groups` equal parts of the channels of x (batch, channels, spatial), then scale and
-/// bias of each channel. groups == channels is instance norm.
+/// As layer norm over each of `groups` equal parts of the channels of x (batch, channels, spatial), then
+/// scale and bias of each channel. groups == channels is instance norm.
 template <class T>
 struct GroupNormArgs {
   const T* x;
@@ -50,7 +53,8 @@ struct GroupNormArgs {
   double epsilon = 1e-5;
 };
 
-/// y = x / (bias + alpha / size * sum of x^2 over the channels c - (size-1)/2 .. c + size/2)^beta, rounded down and up.
+/// y = x / (bias + alpha / size * sum of x^2 over the channels c - (size-1)/2 .. c + size/2)^beta, rounded
+/// down and up.
 template <class T>
 struct LrnArgs {
   const T* x;
@@ -96,7 +100,8 @@ void batch_norm(const BatchNormArgs<T>& args) {
   // Lines along the spatial axis; without one, along the channels.
   const bool flat = args.spatial == 1;
   parallel_for(flat ? args.batch : args.batch * args.channels,
-               detail::normalize_grain(flat ? args.channels : args.spatial), [&](int64_t first, int64_t last) {
+               detail::normalize_grain(flat ? args.channels : args.spatial),
+               [&](int64_t first, int64_t last) {
                  simd::dispatch([&]<class Arch>(Arch) { batch_norm_impl<Arch>(args, first, last); });
                });
 }
@@ -113,9 +118,10 @@ void group_norm(const GroupNormArgs<T>& args) {
 
 template <class T>
 void lrn(const LrnArgs<T>& args) {
-  parallel_for(args.batch * args.spatial, detail::normalize_grain(args.channels), [&](int64_t first, int64_t last) {
-    simd::dispatch([&]<class Arch>(Arch) { lrn_impl<Arch>(args, first, last); });
-  });
+  parallel_for(args.batch * args.spatial, detail::normalize_grain(args.channels),
+               [&](int64_t first, int64_t last) {
+                 simd::dispatch([&]<class Arch>(Arch) { lrn_impl<Arch>(args, first, last); });
+               });
 }
 
 }  // namespace tenon::kernels

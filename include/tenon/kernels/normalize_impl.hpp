@@ -17,10 +17,13 @@ template <class Arch, class T>
 void row_moments(const T* x, int64_t n, bool centred, double& mean, double& variance) {
   using C = simd::wide<T>;
   using B = simd::batch<C, Arch>;
-  mean = centred ? reduce_run<Arch, Add, C>(x, n, [](const B& v) { return v; }) / static_cast<double>(n) : 0;
+  mean = centred
+             ? reduce_run<Arch, Add, C>(x, n, [](const B& v, auto...) { return v; }) / static_cast<double>(n)
+             : 0;
   const B centre(static_cast<C>(mean));
-  variance = reduce_run<Arch, Add, C>(x, n, [&](const B& v) { return (v - centre) * (v - centre); }) /
-             static_cast<double>(n);
+  variance =
+      reduce_run<Arch, Add, C>(x, n, [&](const B& v, auto...) { return (v - centre) * (v - centre); }) /
+      static_cast<double>(n);
 }
 
 template <class Arch, class T>
@@ -44,8 +47,7 @@ void norm_rows(const LayerNormArgs<T>& a, bool centred, int64_t first_row, int64
       map_row<Arch>(x, y, a.n, [&](const B& v, int64_t i, auto... count) {
         return scaled(v, i, count...) + simd::load_wide<Arch>(a.bias + i, count...);
       });
-    else
-      map_row<Arch>(x, y, a.n, scaled);
+    else map_row<Arch>(x, y, a.n, scaled);
   }
 }
 
@@ -70,7 +72,9 @@ void batch_norm_impl(const BatchNormArgs<T>& a, int64_t first, int64_t last) {
     for (int64_t row = first; row < last; ++row)
       detail::map_row<Arch>(a.x + row * a.channels, a.y + row * a.channels, a.channels,
                             [&](const B& v, int64_t c, auto... count) {
-                              const auto load = [&](const C* p) { return simd::load_wide<Arch>(p + c, count...); };
+                              const auto load = [&](const C* p) {
+                                return simd::load_wide<Arch>(p + c, count...);
+                              };
                               const B scale = load(a.scale) / xsimd::sqrt(load(a.variance) + epsilon);
                               return simd::mul_add(v - load(a.mean), scale, load(a.bias));
                             });
@@ -115,7 +119,13 @@ void lrn_impl(const LrnArgs<T>& a, int64_t first, int64_t last) {
   constexpr int64_t width = simd::lanes<C, Arch>;
   const int64_t below = (a.size - 1) / 2, above = a.size / 2;
   const B factor(static_cast<C>(a.alpha / static_cast<double>(a.size))), bias(static_cast<C>(a.bias));
-  const B power(static_cast<C>(-a.beta));
+  const B exponent(static_cast<C>(-a.beta));
+  const bool three_quarters = a.beta == 0.75;
+  const auto power = [&](const B& v) {
+    if (!three_quarters) return simd::pow(v, exponent);
+    const B root = xsimd::sqrt(v);
+    return B(C(1)) / (root * xsimd::sqrt(root));
+  };
   for (int64_t at = first; at < last;) {
     const int64_t s = at % a.spatial, left = a.spatial - s;
     int64_t n = left < last - at ? left : last - at;
@@ -127,12 +137,13 @@ void lrn_impl(const LrnArgs<T>& a, int64_t first, int64_t last) {
     };
     for (int64_t c = 0; c < a.channels; ++c) {
       B sum(C(0));
-      const int64_t from = c > below ? c - below : 0, to = c + above < a.channels ? c + above : a.channels - 1;
+      const int64_t from = c > below ? c - below : 0,
+                    to = c + above < a.channels ? c + above : a.channels - 1;
       for (int64_t k = from; k <= to; ++k) {
         const B v = load(k);
         sum = simd::mul_add(v, v, sum);
       }
-      const B y = load(c) * simd::pow(simd::mul_add(factor, sum, bias), power);
+      const B y = load(c) * power(simd::mul_add(factor, sum, bias));
       simd::store_wide<Arch>(a.y + offset + c * a.spatial, y, n);
     }
     at += n;
@@ -140,11 +151,11 @@ void lrn_impl(const LrnArgs<T>& a, int64_t first, int64_t last) {
 }
 
 #ifdef TENON_INSTANTIATE
-#define TENON_NORMALIZE(T)                                                                          \
-  template void layer_norm_impl<TENON_INSTANTIATE>(const LayerNormArgs<T>&, int64_t, int64_t);      \
-  template void rms_norm_impl<TENON_INSTANTIATE>(const LayerNormArgs<T>&, int64_t, int64_t);        \
-  template void batch_norm_impl<TENON_INSTANTIATE>(const BatchNormArgs<T>&, int64_t, int64_t);      \
-  template void group_norm_impl<TENON_INSTANTIATE>(const GroupNormArgs<T>&, int64_t, int64_t);      \
+#define TENON_NORMALIZE(T)                                                                     \
+  template void layer_norm_impl<TENON_INSTANTIATE>(const LayerNormArgs<T>&, int64_t, int64_t); \
+  template void rms_norm_impl<TENON_INSTANTIATE>(const LayerNormArgs<T>&, int64_t, int64_t);   \
+  template void batch_norm_impl<TENON_INSTANTIATE>(const BatchNormArgs<T>&, int64_t, int64_t); \
+  template void group_norm_impl<TENON_INSTANTIATE>(const GroupNormArgs<T>&, int64_t, int64_t); \
   template void lrn_impl<TENON_INSTANTIATE>(const LrnArgs<T>&, int64_t, int64_t);
 TENON_NORMALIZE(float)
 TENON_NORMALIZE(double)

@@ -1,6 +1,6 @@
-// Reductions over any set of axes of a dense row-major tensor. Floats are summed in short float blocks that are added
-// up in double; narrow floats are read as float; integers are summed in 64 bits and wrap. How sums are cut depends on
-// the extents alone, so results do not depend on threads.
+// Reductions over any set of axes of a dense row-major tensor. Floats are summed in short float blocks that
+// are added up in double; narrow floats are read as float; integers are summed in 64 bits and wrap. How sums
+// are cut depends on the extents alone, so results do not depend on threads.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@
 
 namespace tenon::kernels {
 
-/// Of no elements: sum, sum_square, l1, l2 0; prod 1; mean NaN (integers 0); max, min the type's least and greatest
-/// value (infinities for floats); log_sum and log_sum_exp -infinity (integers: the least value).
+/// Of no elements: sum, sum_square, l1, l2 0; prod 1; mean NaN (integers 0); max, min the type's least and
+/// greatest value (infinities for floats); log_sum and log_sum_exp -infinity (integers: the least value).
 enum class ReduceOp : uint8_t {
   sum,
   mean,  // integers: towards zero
@@ -75,13 +75,13 @@ struct ReduceSum {
   using type = double;
 };
 template <class T>
-  requires std::is_integral_v<T>
+requires std::is_integral_v<T>
 struct ReduceSum<T> {
   using type = std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>;
 };
 
-/// What part of a reduction has come to: the sum, product or extremum, in `real` where the op leaves the integers;
-/// for log_sum_exp also the greatest element, and `real` is the sum of exp(x - greatest).
+/// What part of a reduction has come to: the sum, product or extremum, in `real` where the op leaves the
+/// integers; for log_sum_exp also the greatest element, and `real` is the sum of exp(x - greatest).
 template <class T>
 struct Partial {
   typename ReduceSum<T>::type value;
@@ -93,8 +93,8 @@ inline constexpr int reduce_partials = 512;       // partial results that are ke
 
 }  // namespace detail
 
-/// Serial bodies, in reduce_impl.hpp. partial[o - first] for the results [first, last) over the elements [begin, end) of
-/// the `reduced` that make each of them.
+/// Serial bodies, in reduce_impl.hpp. partial[o - first] for the results [first, last) over the elements
+/// [begin, end) of the `reduced` that make each of them.
 template <class Arch, ReduceOp op, class T>
 void reduce_part(const T* x, detail::Partial<T>* partial, const ReducePlan& plan, int64_t first, int64_t last,
                  int64_t begin, int64_t end);
@@ -105,8 +105,8 @@ void reduce_results(const T* x, T* y, const ReducePlan& plan, int64_t first, int
 template <class Arch, ReduceOp op, class T>
 void reduce_finish(const detail::Partial<T>* partial, int64_t parts, T* y, int64_t results, int64_t reduced);
 template <class Arch, class T>
-void reduce_part_impl(ReduceOp op, const T* x, detail::Partial<T>* partial, const ReducePlan& plan, int64_t first,
-                      int64_t last, int64_t begin, int64_t end);
+void reduce_part_impl(ReduceOp op, const T* x, detail::Partial<T>* partial, const ReducePlan& plan,
+                      int64_t first, int64_t last, int64_t begin, int64_t end);
 template <class Arch, class T>
 void reduce_results_impl(ReduceOp op, const T* x, T* y, const ReducePlan& plan, int64_t first, int64_t last);
 template <class Arch, class T>
@@ -130,9 +130,8 @@ void reduce_cut(const ReducePlan& plan, Part part, Results results, Finish finis
   Partial<T> partial[reduce_partials];
   int64_t slice = plan.reduced * plan.kept / reduce_partials + 1;
   if (slice * plan.kept < reduce_grain) slice = reduce_grain / plan.kept;
-  parallel_for(plan.reduced, slice, [&](int64_t begin, int64_t end) {
-    part(partial + begin / slice * plan.kept, begin, end);
-  });
+  parallel_for(plan.reduced, slice,
+               [&](int64_t begin, int64_t end) { part(partial + begin / slice * plan.kept, begin, end); });
   finish(static_cast<const Partial<T>*>(partial), (plan.reduced + slice - 1) / slice);
 }
 
@@ -152,8 +151,9 @@ void reduce(ReduceOp op, const T* x, T* y, const ReducePlan& plan) {
         simd::dispatch([&]<class Arch>(Arch) { reduce_results_impl<Arch>(op, x, y, plan, first, last); });
       },
       [&](const detail::Partial<T>* partial, int64_t parts) {
-        simd::dispatch(
-            [&]<class Arch>(Arch) { reduce_finish_impl<Arch>(op, partial, parts, y, plan.kept, plan.reduced); });
+        simd::dispatch([&]<class Arch>(Arch) {
+          reduce_finish_impl<Arch>(op, partial, parts, y, plan.kept, plan.reduced);
+        });
       });
 }
 
@@ -179,10 +179,12 @@ void reduce(const T* x, T* y, const ReducePlan& plan) {
 #endif
 }
 
-/// y (outer,inner) = the index along `axis` of the greatest (or least) element of x (outer,axis,inner), the first or
-/// last of equals. NaN counts as greater (less) than all else, as numpy has it. axis >= 1. T: every number type.
+/// y (outer,inner) = the index along `axis` of the greatest (or least) element of x (outer,axis,inner), the
+/// first or last of equals. NaN counts as greater (less) than all else, as numpy has it. axis >= 1. T: every
+/// number type.
 template <class T>
-void arg_reduce(bool greatest, bool last_index, const T* x, int64_t* y, int64_t outer, int64_t axis, int64_t inner) {
+void arg_reduce(bool greatest, bool last_index, const T* x, int64_t* y, int64_t outer, int64_t axis,
+                int64_t inner) {
   const int64_t grain = axis >= detail::reduce_grain ? 1 : detail::reduce_grain / axis;
   parallel_for(outer * inner, grain, [=](int64_t first, int64_t last) {
     simd::dispatch([=]<class Arch>(Arch) {

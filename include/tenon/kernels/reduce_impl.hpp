@@ -1,5 +1,5 @@
-// Bodies of reduce.hpp. Where the last axis is reduced, contiguous runs are reduced to a number each; where it is kept,
-// up to `reduce_tile` neighbouring results are made at once from rows of that width.
+// Bodies of reduce.hpp. Where the last axis is reduced, contiguous runs are reduced to a number each; where
+// it is kept, up to `reduce_tile` neighbouring results are made at once from rows of that width.
 #pragma once
 
 #include <cmath>
@@ -18,8 +18,9 @@ namespace detail {
 template <ReduceOp op>
 struct ReduceStep {
   using enum ReduceOp;
-  using Join = std::conditional_t<
-      op == max, Greatest, std::conditional_t<op == min, Least, std::conditional_t<op == prod, Multiply, Add>>>;
+  using Join =
+      std::conditional_t<op == max, Greatest,
+                         std::conditional_t<op == min, Least, std::conditional_t<op == prod, Multiply, Add>>>;
   /// Whether integers are reduced as doubles: the result is not made by ring arithmetic.
   static constexpr bool real = op == l2 || op == log_sum || op == log_sum_exp;
 
@@ -36,8 +37,8 @@ struct ReduceStep {
   }
 };
 
-/// What floats, and integers that are reduced as reals, are computed in by an op. Products are kept in double, where
-/// their order cannot make them overflow.
+/// What floats, and integers that are reduced as reals, are computed in by an op. Products are kept in
+/// double, where their order cannot make them overflow.
 template <class T, ReduceOp op>
 using reduce_lane = std::conditional_t<std::is_integral_v<T> || op == ReduceOp::prod, double, simd::wide<T>>;
 
@@ -47,7 +48,8 @@ double exponent_shift(double greatest) {
   return greatest - greatest == 0 ? greatest : 0;
 }
 
-/// Calls f(offset, count) for the pieces of the reduced elements [begin, end) that lie on the last reduced axis.
+/// Calls f(offset, count) for the pieces of the reduced elements [begin, end) that lie on the last reduced
+/// axis.
 template <class Arch, class F>
 void for_each_segment(const ReducePlan& plan, int64_t begin, int64_t end, const F& f) {
   const int last = plan.last_reduced ? plan.rank - 1 : plan.rank - 2;
@@ -82,94 +84,140 @@ int64_t result_offset(const ReducePlan& plan, int64_t o) {
 
 }  // namespace detail
 
+namespace detail {
+
+/// Whether T is reduced by batches; else integers one by one.
+template <ReduceOp op, class T>
+inline constexpr bool by_batch = !std::is_integral_v<T> || ReduceStep<op>::real;
+
+/// One result from contiguous runs, which run_through(f) names by f(from, n).
+template <class Arch, ReduceOp op, class T, class Runs>
+Partial<T> reduce_runs(const Runs& run_through) {
+  using Step = ReduceStep<op>;
+  using Join = typename Step::Join;
+  using C = reduce_lane<T, op>;
+  using B = simd::batch<C, Arch>;
+  Partial<T> p{};
+  if constexpr (op == ReduceOp::log_sum_exp) {
+    p.greatest = Greatest::identity<double>();
+    run_through([&](const T* x, int64_t n) {
+      const double most = reduce_run<Arch, Greatest, C>(x, n, [](const B& v, auto...) { return v; });
+      p.greatest = Greatest::join(p.greatest, most);
+    });
+    const B shift(static_cast<C>(exponent_shift<Arch>(p.greatest)));
+    run_through([&](const T* x, int64_t n) {
+      p.real +=
+          reduce_run<Arch, Add, C>(x, n, [&](const B& v, auto...) { return simd::exp_flushed(v - shift); });
+    });
+  } else if constexpr (by_batch<op, T>) {
+    p.real = Join::template identity<double>();
+    run_through([&](const T* x, int64_t n) {
+      p.real = Join::join(p.real,
+                          reduce_run<Arch, Join, C>(x, n, [](const B& v, auto...) { return Step::map(v); }));
+    });
+  } else {
+    auto value = static_cast<typename ReduceSum<T>::type>(Join::template identity<T>());
+    run_through([&](const T* x, int64_t n) {
+      for (int64_t i = 0; i < n; ++i)
+        value = Join::join(Step::map(static_cast<decltype(value)>(x[i])), value);
+    });
+    p.value = value;
+  }
+  return p;
+}
+
+/// n <= reduce_tile results from rows of n elements `stride` apart, which row_through(f) names by f(from,
+/// rows).
+template <class Arch, ReduceOp op, class T, class Rows>
+void reduce_columns(Partial<T>* p, int64_t stride, int64_t n, const Rows& row_through) {
+  using Step = ReduceStep<op>;
+  using C = reduce_lane<T, op>;
+  using B = simd::batch<C, Arch>;
+  // Short rows without gaps are taken several at a time; what the copies of a column come to is joined at the
+  // end.
+  const int64_t copies = stride == n && n > 0 ? reduce_tile / n : 1;
+  const auto reduce_all = [&]<class Join>(Join, auto* total, const auto& rows_into) {
+    for (int64_t j = 0; j < copies * n; ++j)
+      total[j] = static_cast<std::decay_t<decltype(*total)>>(
+          Join::template identity<std::conditional_t<by_batch<op, T>, double, T>>());
+    row_through([&](const T* x, int64_t rows) {
+      const int64_t whole = rows / copies;
+      rows_into(x, copies * stride, whole, copies * n);
+      rows_into(x + whole * copies * stride, stride, rows - whole * copies, n);
+    });
+    for (int64_t j = n; j < copies * n; ++j) total[j % n] = Join::join(total[j], total[j % n]);
+  };
+  if constexpr (by_batch<op, T>) {
+    double total[reduce_tile];
+    const auto reduce_mapped = [&]<class Join>(Join, const auto& f) {
+      reduce_all(Join{}, total, [&](const T* x, int64_t step, int64_t rows, int64_t columns) {
+        reduce_rows<Arch, Join, C>(x, step, rows, columns, total, f);
+      });
+    };
+    if constexpr (op == ReduceOp::log_sum_exp) {
+      alignas(64) C shift[reduce_tile + simd::lanes<C, Arch>] = {};
+      reduce_mapped(Greatest{}, [](const B& v, auto...) { return v; });
+      for (int64_t j = 0; j < n; ++j) p[j].greatest = total[j];
+      for (int64_t j = 0; j < copies * n; ++j)
+        shift[j] = static_cast<C>(exponent_shift<Arch>(p[j % n].greatest));
+      reduce_mapped(Add{}, [&](const B& v, int64_t j, auto...) {
+        return simd::exp_flushed(v - simd::loadu<Arch>(shift + j));
+      });
+    } else {
+      reduce_mapped(typename Step::Join{}, [](const B& v, auto...) { return Step::map(v); });
+    }
+    for (int64_t j = 0; j < n; ++j) p[j].real = total[j];
+  } else {
+    using Sum = typename ReduceSum<T>::type;
+    using Join = typename Step::Join;
+    Sum total[reduce_tile];
+    reduce_all(Join{}, total, [&](const T* x, int64_t step, int64_t rows, int64_t columns) {
+      for (int64_t r = 0; r < rows; ++r)
+        for (int64_t j = 0; j < columns; ++j)
+          total[j] = Join::join(Step::map(static_cast<Sum>(x[r * step + j])), total[j]);
+    });
+    for (int64_t j = 0; j < n; ++j) p[j].value = total[j];
+  }
+}
+
+}  // namespace detail
+
 template <class Arch, ReduceOp op, class T>
 void reduce_part(const T* x, detail::Partial<T>* partial, const ReducePlan& plan, int64_t first, int64_t last,
                  int64_t begin, int64_t end) {
-  using Step = detail::ReduceStep<op>;
-  using Join = typename Step::Join;
-  using detail::Greatest;
-  using Sum = typename detail::ReduceSum<T>::type;
-  constexpr bool by_batch = !std::is_integral_v<T> || Step::real;
-  using C = detail::reduce_lane<T, op>;
-  using B = simd::batch<C, Arch>;
-  constexpr int64_t width = simd::lanes<C, Arch>;
-  const auto plain = [](const B& v, auto...) { return Step::map(v); };
-  const auto as_is = [](const B& v, auto...) { return v; };
-
+  constexpr int64_t tile = detail::reduce_tile;
+  const auto segments = [&](const T* from) {
+    return [&plan, begin, end, from](const auto& f) {
+      detail::for_each_segment<Arch>(plan, begin, end,
+                                     [&](int64_t offset, int64_t n) { f(from + offset, n); });
+    };
+  };
   if (plan.last_reduced) {
+    const bool lines = plan.rank <= 2 && begin == 0 && end == plan.reduced;
+    if (lines && end < detail::short_line && last - first > 1) {
+      T columns[detail::short_line * tile];
+      for (int64_t o = first; o < last; o += tile) {
+        const int64_t n = last - o < tile ? last - o : tile;
+        detail::turn_lines<Arch>(x + o * end, columns, end, n);
+        detail::reduce_columns<Arch, op>(partial + (o - first), tile, n,
+                                         [&](const auto& f) { f(static_cast<const T*>(columns), end); });
+      }
+      return;
+    }
     for (int64_t o = first; o < last; ++o) {
       detail::Partial<T>& p = partial[o - first];
-      const T* from = x + detail::result_offset<Arch>(plan, o);
-      if constexpr (op == ReduceOp::log_sum_exp) {
-        p.greatest = Greatest::template identity<double>();
-        detail::for_each_segment<Arch>(plan, begin, end, [&](int64_t offset, int64_t n) {
-          p.greatest = Greatest::join(p.greatest, detail::reduce_run<Arch, Greatest, C>(from + offset, n, as_is));
-        });
-        p.real = 0;
-        const B shift(static_cast<C>(detail::exponent_shift<Arch>(p.greatest)));
-        detail::for_each_segment<Arch>(plan, begin, end, [&](int64_t offset, int64_t n) {
-          p.real += detail::reduce_run<Arch, Join, C>(from + offset, n, [&](const B& v) { return simd::exp(v - shift); });
-        });
-      } else if constexpr (by_batch) {
-        p.real = Join::template identity<double>();
-        detail::for_each_segment<Arch>(plan, begin, end, [&](int64_t offset, int64_t n) {
-          p.real = Join::join(p.real, detail::reduce_run<Arch, Join, C>(from + offset, n, plain));
-        });
-      } else {
-        Sum value = static_cast<Sum>(Join::template identity<T>());
-        detail::for_each_segment<Arch>(plan, begin, end, [&](int64_t offset, int64_t n) {
-          for (int64_t i = 0; i < n; ++i) value = Join::join(Step::map(static_cast<Sum>(from[offset + i])), value);
-        });
-        p.value = value;
-      }
+      if (lines) p = detail::reduce_runs<Arch, op, T>([&](const auto& f) { f(x + o * end, end); });
+      else p = detail::reduce_runs<Arch, op, T>(segments(x + detail::result_offset<Arch>(plan, o)));
     }
     return;
   }
-
-  const int64_t inner = plan.rank > 0 ? plan.extents[plan.rank - 1] : 1;  // and the distance of rows
+  const int64_t inner = plan.rank > 0 ? plan.extents[plan.rank - 1] : 1;
   for (int64_t o = first; o < last;) {
     const int64_t left = inner - o % inner;
     int64_t n = left < last - o ? left : last - o;
-    if (n > detail::reduce_tile) n = detail::reduce_tile;
-    const T* from = x + detail::result_offset<Arch>(plan, o);
-    detail::Partial<T>* p = partial + (o - first);
-    if constexpr (by_batch) {
-      double total[detail::reduce_tile];
-      if constexpr (op == ReduceOp::log_sum_exp) {
-        alignas(64) C shift[detail::reduce_tile + width];
-        for (int64_t j = 0; j < n; ++j) total[j] = Greatest::template identity<double>();
-        detail::for_each_segment<Arch>(plan, begin, end, [&](int64_t offset, int64_t rows) {
-          detail::reduce_rows<Arch, Greatest, C>(from + offset, inner, rows, n, total, as_is);
-        });
-        for (int64_t j = 0; j < n; ++j) {
-          p[j].greatest = total[j];
-          shift[j] = static_cast<C>(detail::exponent_shift<Arch>(total[j]));
-          total[j] = 0;
-        }
-        for (int64_t j = n; j < n + width; ++j) shift[j] = C(0);
-        detail::for_each_segment<Arch>(plan, begin, end, [&](int64_t offset, int64_t rows) {
-          detail::reduce_rows<Arch, Join, C>(from + offset, inner, rows, n, total, [&](const B& v, int64_t j) {
-            return simd::exp(v - simd::loadu<Arch>(shift + j));
-          });
-        });
-      } else {
-        for (int64_t j = 0; j < n; ++j) total[j] = Join::template identity<double>();
-        detail::for_each_segment<Arch>(plan, begin, end, [&](int64_t offset, int64_t rows) {
-          detail::reduce_rows<Arch, Join, C>(from + offset, inner, rows, n, total, plain);
-        });
-      }
-      for (int64_t j = 0; j < n; ++j) p[j].real = total[j];
-    } else {
-      Sum total[detail::reduce_tile];
-      for (int64_t j = 0; j < n; ++j) total[j] = static_cast<Sum>(Join::template identity<T>());
-      detail::for_each_segment<Arch>(plan, begin, end, [&](int64_t offset, int64_t rows) {
-        for (int64_t r = 0; r < rows; ++r) {
-          const T* row = from + offset + r * inner;
-          for (int64_t j = 0; j < n; ++j) total[j] = Join::join(Step::map(static_cast<Sum>(row[j])), total[j]);
-        }
-      });
-      for (int64_t j = 0; j < n; ++j) p[j].value = total[j];
-    }
+    if (n > tile) n = tile;
+    detail::reduce_columns<Arch, op>(partial + (o - first), inner, n,
+                                     segments(x + detail::result_offset<Arch>(plan, o)));
     o += n;
   }
 }
@@ -195,9 +243,10 @@ void reduce_finish(const detail::Partial<T>* partial, int64_t parts, T* y, int64
         value = 0;
         for (int64_t s = 0; s < parts; ++s) {
           const detail::Partial<T>& part = partial[s * results + o];
-          if (part.real != 0) value += part.real * std::exp(detail::exponent_shift<Arch>(part.greatest) - shift);
+          if (part.real != 0)
+            value += part.real * std::exp(detail::exponent_shift<Arch>(part.greatest) - shift);
         }
-        value = std::log(value) + shift;
+        value = greatest == std::numeric_limits<double>::infinity() ? greatest : std::log(value) + shift;
       } else {
         for (int64_t s = 1; s < parts; ++s) value = Join::join(partial[s * results + o].real, value);
         if (op == ReduceOp::mean) value /= static_cast<double>(reduced);
@@ -248,16 +297,16 @@ void with_reduce_op(ReduceOp op, F f) {
 }  // namespace detail
 
 template <class Arch, class T>
-void reduce_part_impl(ReduceOp op, const T* x, detail::Partial<T>* partial, const ReducePlan& plan, int64_t first,
-                      int64_t last, int64_t begin, int64_t end) {
+void reduce_part_impl(ReduceOp op, const T* x, detail::Partial<T>* partial, const ReducePlan& plan,
+                      int64_t first, int64_t last, int64_t begin, int64_t end) {
   detail::with_reduce_op<Arch>(
       op, [&]<ReduceOp known>() { reduce_part<Arch, known>(x, partial, plan, first, last, begin, end); });
 }
 
 template <class Arch, class T>
 void reduce_results_impl(ReduceOp op, const T* x, T* y, const ReducePlan& plan, int64_t first, int64_t last) {
-  detail::with_reduce_op<Arch>(op,
-                               [&]<ReduceOp known>() { reduce_results<Arch, known>(x, y, plan, first, last); });
+  detail::with_reduce_op<Arch>(
+      op, [&]<ReduceOp known>() { reduce_results<Arch, known>(x, y, plan, first, last); });
 }
 
 template <class Arch, class T>
@@ -277,21 +326,55 @@ bool beats(V x, V best) {
   else return x != x && best == best;
 }
 
+/// The index in one contiguous line: the extremum is found first, then where it stands.
+template <class Arch, bool greatest, bool last_index, class T>
+int64_t arg_line(const T* x, int64_t n) {
+  if constexpr (std::is_integral_v<T>) {
+    T best = x[0];
+    for (int64_t i = 1; i < n; ++i)
+      best = greatest ? (x[i] > best ? x[i] : best) : (x[i] < best ? x[i] : best);
+    int64_t at = last_index ? n - 1 : 0;
+    while (x[at] != best) last_index ? --at : ++at;
+    return at;
+  } else {
+    using C = simd::wide<T>;
+    using B = simd::batch<C, Arch>;
+    constexpr int64_t width = simd::lanes<C, Arch>;
+    using Join = std::conditional_t<greatest, Greatest, Least>;
+    const B best(static_cast<C>(reduce_run<Arch, Join, C>(x, n, [](const B& v, auto...) { return v; })));
+    const auto stands = [&](int64_t i, auto... count) {
+      const B v = load_as<Arch, C>(x + i, count...);
+      // NaN is the extremum where there is one.
+      alignas(64) bool found[width];
+      const auto here = (v == best) | (xsimd::isnan(v) & xsimd::isnan(best));
+      if (!xsimd::any(here)) return int64_t{-1};
+      here.store_unaligned(found);
+      int64_t limit = width, at = -1;
+      ((limit = count), ...);
+      for (int64_t j = 0; j < limit; ++j)
+        if (found[j] && (last_index || at < 0)) at = i + j;
+      return at;
+    };
+    const int64_t whole = n / width * width;
+    int64_t at = -1;
+    if constexpr (last_index) {
+      if (whole < n) at = stands(whole, n - whole);
+      for (int64_t i = whole - width; at < 0 && i >= 0; i -= width) at = stands(i);
+    } else {
+      for (int64_t i = 0; at < 0 && i < whole; i += width) at = stands(i);
+      if (at < 0) at = stands(whole, n - whole);
+    }
+    return at;
+  }
+}
+
 template <class Arch, bool greatest, bool last_index, class T>
 void arg_lines(const T* x, int64_t* y, int64_t axis, int64_t inner, int64_t first, int64_t last) {
   // Narrow floats are compared as floats.
   using V = std::conditional_t<std::is_integral_v<T>, T, simd::wide<T>>;
   if (inner == 1) {
-    for (int64_t line = first; line < last; ++line) {
-      const T* p = x + line * axis;
-      V best = static_cast<V>(p[0]);
-      int64_t at = 0;
-      for (int64_t i = 1; i < axis; ++i) {
-        const V v = static_cast<V>(p[i]);
-        if (beats<greatest, last_index>(v, best)) best = v, at = i;
-      }
-      y[line] = at;
-    }
+    for (int64_t line = first; line < last; ++line)
+      y[line] = arg_line<Arch, greatest, last_index>(x + line * axis, axis);
     return;
   }
   V best[reduce_tile];
@@ -325,14 +408,14 @@ void arg_reduce_impl(bool greatest, bool last_index, const T* x, int64_t* y, int
 }
 
 #ifdef TENON_INSTANTIATE
-#define TENON_REDUCE(T)                                                                                         \
-  template void reduce_part_impl<TENON_INSTANTIATE, T>(ReduceOp, const T*, detail::Partial<T>*,                 \
-                                                       const ReducePlan&, int64_t, int64_t, int64_t, int64_t); \
-  template void reduce_results_impl<TENON_INSTANTIATE, T>(ReduceOp, const T*, T*, const ReducePlan&, int64_t,  \
-                                                          int64_t);                                             \
-  template void reduce_finish_impl<TENON_INSTANTIATE, T>(ReduceOp, const detail::Partial<T>*, int64_t, T*,     \
-                                                         int64_t, int64_t);                                    \
-  template void arg_reduce_impl<TENON_INSTANTIATE, T>(bool, bool, const T*, int64_t*, int64_t, int64_t,        \
+#define TENON_REDUCE(T)                                                                                    \
+  template void reduce_part_impl<TENON_INSTANTIATE, T>(                                                    \
+      ReduceOp, const T*, detail::Partial<T>*, const ReducePlan&, int64_t, int64_t, int64_t, int64_t);     \
+  template void reduce_results_impl<TENON_INSTANTIATE, T>(ReduceOp, const T*, T*, const ReducePlan&,       \
+                                                          int64_t, int64_t);                               \
+  template void reduce_finish_impl<TENON_INSTANTIATE, T>(ReduceOp, const detail::Partial<T>*, int64_t, T*, \
+                                                         int64_t, int64_t);                                \
+  template void arg_reduce_impl<TENON_INSTANTIATE, T>(bool, bool, const T*, int64_t*, int64_t, int64_t,    \
                                                       int64_t, int64_t);
 TENON_REDUCE(float)
 TENON_REDUCE(double)

@@ -1,6 +1,6 @@
 // Loops over contiguous rows, and over rows of a tile of columns, that the bodies of several kernels share.
-// Floats are summed in blocks of at most 16 additions per lane, and the blocks in double: the rounding stays near that
-// of one addition, whatever the length.
+// Floats are summed in blocks of at most 16 additions per lane, and the blocks in double: the rounding stays
+// near that of one addition, whatever the length.
 #pragma once
 
 #include <limits>
@@ -18,7 +18,8 @@ inline constexpr int reduce_tile = 128;
 struct Add {
   template <class V>
   static V join(const V& x, const V& y) {
-    if constexpr (std::is_integral_v<V>) return static_cast<V>(static_cast<uint64_t>(x) + static_cast<uint64_t>(y));
+    if constexpr (std::is_integral_v<V>)
+      return static_cast<V>(static_cast<uint64_t>(x) + static_cast<uint64_t>(y));
     else return x + y;
   }
   template <class V>
@@ -29,7 +30,8 @@ struct Add {
 struct Multiply {
   template <class V>
   static V join(const V& x, const V& y) {
-    if constexpr (std::is_integral_v<V>) return static_cast<V>(static_cast<uint64_t>(x) * static_cast<uint64_t>(y));
+    if constexpr (std::is_integral_v<V>)
+      return static_cast<V>(static_cast<uint64_t>(x) * static_cast<uint64_t>(y));
     else return x * y;
   }
   template <class V>
@@ -77,60 +79,91 @@ simd::batch<C, Arch> load_as(const T* p, Count... count) {
   }
 }
 
-/// Reduces n contiguous elements; f maps a batch.
+/// The lanes of a batch joined.
+template <class Join, class T, class A>
+T join_lanes(const xsimd::batch<T, A>& v) {
+  if constexpr (std::is_same_v<Join, Add>) {
+    return simd::sum_of_lanes(v);
+  } else {
+    alignas(64) T lane[xsimd::batch<T, A>::size];
+    simd::storeu(lane, v);
+    for (std::size_t half = xsimd::batch<T, A>::size / 2; half > 0; half /= 2)
+      for (std::size_t j = 0; j < half; ++j) lane[j] = Join::join(lane[j], lane[j + half]);
+    return lane[0];
+  }
+}
+
+/// Reduces n contiguous elements; f(batch, i) maps those from i on, f(batch, i, count) the last ones.
 template <class Arch, class Join, class C, class T, class F>
 double reduce_run(const T* x, int64_t n, const F& f) {
   using B = simd::batch<C, Arch>;
   constexpr int64_t width = simd::lanes<C, Arch>, ways = 4, block = 16 * ways * width;
+  const B neutral(Join::template identity<C>());
   double total = Join::template identity<double>();
   for (int64_t at = 0; at < n; at += block) {
-    const int64_t count = n - at < block ? n - at : block;
-    const T* p = x + at;
-    B acc[ways];
-    for (B& a : acc) a = B(Join::template identity<C>());
-    int64_t i = 0;
-    for (; i + ways * width <= count; i += ways * width)
-      for (int w = 0; w < ways; ++w) acc[w] = Join::join(f(load_as<Arch, C>(p + i + w * width)), acc[w]);
-    for (; i + width <= count; i += width) acc[0] = Join::join(f(load_as<Arch, C>(p + i)), acc[0]);
-    if (i < count) {
-      alignas(64) C lane[width];
-      simd::storeu(lane, f(load_as<Arch, C>(p + i, count - i)));
-      for (int64_t j = count - i; j < width; ++j) lane[j] = Join::template identity<C>();
-      acc[1] = Join::join(simd::loadu<Arch>(lane), acc[1]);
+    const int64_t end = n - at < block ? n : at + block;
+    int64_t i = at;
+    B joined = neutral;
+    if (end - at >= ways * width) {
+      B acc[ways];
+      for (int w = 0; w < ways; ++w, i += width) acc[w] = f(load_as<Arch, C>(x + i), i);
+      for (; i + ways * width <= end; i += ways * width)
+        for (int w = 0; w < ways; ++w)
+          acc[w] = Join::join(f(load_as<Arch, C>(x + i + w * width), i + w * width), acc[w]);
+      joined = Join::join(Join::join(acc[0], acc[1]), Join::join(acc[2], acc[3]));
     }
-    const B joined = Join::join(Join::join(acc[0], acc[1]), Join::join(acc[2], acc[3]));
-    alignas(64) C lane[width];
-    simd::storeu(lane, joined);
-    for (int64_t half = width / 2; half > 0; half /= 2)
-      for (int64_t j = 0; j < half; ++j) lane[j] = Join::join(lane[j], lane[j + half]);
-    total = Join::join(total, static_cast<double>(lane[0]));
+    for (; i + width <= end; i += width) joined = Join::join(f(load_as<Arch, C>(x + i), i), joined);
+    if (i < end) {
+      alignas(64) C lane[2 * width];
+      simd::storeu(lane, f(load_as<Arch, C>(x + i, end - i), i, end - i));
+      simd::storeu(lane + (end - i), neutral);
+      joined = Join::join(simd::loadu<Arch>(lane), joined);
+    }
+    total = Join::join(total, static_cast<double>(join_lanes<Join>(joined)));
   }
   return total;
 }
 
-/// Reduces `rows` rows of n <= reduce_tile elements into n totals; f maps the batch of columns j ...
+/// Reduces `rows` rows of n <= reduce_tile elements into n totals. f(batch, j, i) maps the elements of column
+/// j and on that lie i elements from x; f(batch, j, i, count) the last columns.
 template <class Arch, class Join, class C, class T, class F>
 void reduce_rows(const T* x, int64_t stride, int64_t rows, int64_t n, double* total, const F& f) {
-  using B = simd::batch<C, Arch>;
   constexpr int64_t width = simd::lanes<C, Arch>;
   alignas(64) C sums[reduce_tile];
   for (int64_t row = 0; row < rows; row += 16) {
-    const int64_t count = rows - row < 16 ? rows - row : 16;
-    const T* p = x + row * stride;
-    for (int64_t j = 0; j < n; j += width) {
-      B acc;
-      if (j + width <= n) {
-        acc = f(load_as<Arch, C>(p + j), j);
-        for (int64_t r = 1; r < count; ++r) acc = Join::join(f(load_as<Arch, C>(p + r * stride + j), j), acc);
-      } else {
-        acc = f(load_as<Arch, C>(p + j, n - j), j);
-        for (int64_t r = 1; r < count; ++r)
-          acc = Join::join(f(load_as<Arch, C>(p + r * stride + j, n - j), j), acc);
-      }
-      simd::storeu(sums + j, acc);
-    }
+    const int64_t end = rows - row < 16 ? rows : row + 16;
+    for (int64_t j = 0; j < n; j += width)
+      simd::storeu(sums + j, simd::broadcast<Arch>(Join::template identity<C>()));
+    // Some rows at a time: fewer would load and store the sums more often, more would be too many streams.
+    int64_t r = row;
+    const auto add_rows = [&]<int count>() {
+      const auto columns = [&](int64_t j, auto... last) {
+        auto acc = simd::loadu<Arch>(sums + j);
+        for (int k = 0; k < count; ++k) {
+          const int64_t i = (r + k) * stride + j;
+          acc = Join::join(f(load_as<Arch, C>(x + i, last...), j, i, last...), acc);
+        }
+        simd::storeu(sums + j, acc);
+      };
+      int64_t j = 0;
+      for (; j + width <= n; j += width) columns(j);
+      if (j < n) columns(j, n - j);
+      r += count;
+    };
+    while (r + 4 <= end) add_rows.template operator()<4>();
+    while (r < end) add_rows.template operator()<1>();
     for (int64_t j = 0; j < n; ++j) total[j] = Join::join(static_cast<double>(sums[j]), total[j]);
   }
+}
+
+/// Lines shorter than this are turned into columns first.
+inline constexpr int64_t short_line = 24;
+
+/// columns[i * reduce_tile + r] = lines[r * n + i], r < count <= reduce_tile, i < n < short_line.
+template <class Arch, class T>
+void turn_lines(const T* lines, T* columns, int64_t n, int64_t count) {
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t r = 0; r < count; ++r) columns[i * reduce_tile + r] = lines[r * n + i];
 }
 
 /// y = f(x, i) over n contiguous elements, a batch at a time.

@@ -1,5 +1,6 @@
-// Softmax and log-softmax along one axis of a dense tensor seen as (outer, axis, inner). Stable: the greatest element is
-// subtracted first. A line that is -infinity throughout, or holds NaN or +infinity, becomes NaN, as the formula says.
+// Softmax and log-softmax along one axis of a dense tensor seen as (outer, axis, inner). Stable: the greatest
+// element is subtracted first. A line that is -infinity throughout, or holds NaN or +infinity, becomes NaN,
+// as the formula says.
 #pragma once
 
 #include <cstdint>

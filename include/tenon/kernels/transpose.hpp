@@ -1,5 +1,6 @@
-// Copies between strided layouts: transpose, and what slice, concat, split, pad, tile and expand are made of. Elements
-// are moved as blocks of 1, 2, 4, 8 or 16 bytes; the templates at the end take types that only assignment can move.
+// Copies between strided layouts: transpose, and what slice, concat, split, pad, tile and expand are made of.
+// Elements are moved as blocks of 1, 2, 4, 8 or 16 bytes; the templates at the end take types that only
+// assignment can move.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +15,8 @@ namespace tenon::kernels {
 
 namespace detail {
 
-/// A copy as a loop nest: axes of extent 1 dropped, the greatest steps of the destination outermost, neighbours that
-/// both sides walk as one merged. Steps in elements.
+/// A copy as a loop nest: axes of extent 1 dropped, the greatest steps of the destination outermost,
+/// neighbours that both sides walk as one merged. Steps in elements.
 struct CopyPlan {
   int rank = 0;
   int64_t size = 1;
@@ -41,11 +42,13 @@ constexpr CopyPlan copy_plan(const int64_t* to, const int64_t* from, const int64
     plan.extents[last] = extents[d];
     plan.to[last] = to[d];
     plan.from[last] = from[d];
-    for (int e = last; e > 0 && magnitude(plan.to[e]) > magnitude(plan.to[e - 1]); --e) plan.swap_axes(e, e - 1);
+    for (int e = last; e > 0 && magnitude(plan.to[e]) > magnitude(plan.to[e - 1]); --e)
+      plan.swap_axes(e, e - 1);
   }
   int merged = 0;
   for (int d = 1; d < plan.rank; ++d) {
-    if (plan.to[merged] == plan.to[d] * plan.extents[d] && plan.from[merged] == plan.from[d] * plan.extents[d]) {
+    if (plan.to[merged] == plan.to[d] * plan.extents[d] &&
+        plan.from[merged] == plan.from[d] * plan.extents[d]) {
       plan.extents[merged] *= plan.extents[d];
     } else {
       ++merged;
@@ -125,7 +128,8 @@ struct TransposeStrides {
   int64_t to[max_rank] = {}, from[max_rank] = {}, extents[max_rank] = {};
 };
 
-constexpr TransposeStrides transpose_strides(std::span<const int64_t> extents, std::span<const int64_t> permutation) {
+constexpr TransposeStrides transpose_strides(std::span<const int64_t> extents,
+                                             std::span<const int64_t> permutation) {
   TransposeStrides s;
   int64_t source[max_rank] = {}, step = 1;
   const int rank = static_cast<int>(extents.size());
@@ -141,9 +145,9 @@ constexpr TransposeStrides transpose_strides(std::span<const int64_t> extents, s
 
 }  // namespace detail
 
-/// to[sum of index[d] * to_strides[d]] = from[sum of index[d] * from_strides[d]] for all indices below `extents`.
-/// Strides count elements and may be negative or, of `from`, 0. Elements of `to` must not coincide with one another or
-/// with `from`. element_size: 1, 2, 4, 8 or 16 bytes.
+/// to[sum of index[d] * to_strides[d]] = from[sum of index[d] * from_strides[d]] for all indices below
+/// `extents`. Strides count elements and may be negative or, of `from`, 0. Elements of `to` must not coincide
+/// with one another or with `from`. element_size: 1, 2, 4, 8 or 16 bytes.
 inline void copy_strided(void* to, const int64_t* to_strides, const void* from, const int64_t* from_strides,
                          const int64_t* extents, int rank, std::size_t element_size) {
   const detail::CopyPlan plan = detail::copy_plan(to_strides, from_strides, extents, rank);
@@ -162,7 +166,8 @@ inline void copy_strided(void* to, const int64_t* to_strides, const void* from, 
 template <class T>
 void copy_strided(T* to, const int64_t* to_strides, const T* from, const int64_t* from_strides,
                   const int64_t* extents, int rank) {
-  detail::run_copy(detail::copy_plan(to_strides, from_strides, extents, rank), detail::ElementMover<T>{to, from});
+  detail::run_copy(detail::copy_plan(to_strides, from_strides, extents, rank),
+                   detail::ElementMover<T>{to, from});
 }
 
 /// Axis d of the dense result is axis permutation[d] of the dense source of these extents.

@@ -1,0 +1,315 @@
+#include "tenon/kernels/reduce.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "tests/kernels/data.hpp"
+
+using namespace tenon;
+using namespace tenon::kernels;
+
+namespace {
+
+using Shape = std::vector<int64_t>;
+
+int64_t count(const Shape& shape) {
+  int64_t n = 1;
+  for (int64_t e : shape) n *= e;
+  return n;
+}
+
+// The elements of x that make each result, in order.
+template <class T>
+std::vector<std::vector<T>> groups(const std::vector<T>& x, const Shape& shape, uint32_t axes) {
+  int64_t kept = 1;
+  for (std::size_t d = 0; d < shape.size(); ++d)
+    if (!((axes >> d) & 1)) kept *= shape[d];
+  std::vector<std::vector<T>> g(static_cast<std::size_t>(kept));
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    int64_t rest = static_cast<int64_t>(i), at = 0, step = 1;
+    for (std::size_t d = shape.size(); d-- > 0;) {
+      if (!((axes >> d) & 1)) {
+        at += rest % shape[d] * step;
+        step *= shape[d];
+      }
+      rest /= shape[d];
+    }
+    g[at].push_back(x[i]);
+  }
+  return g;
+}
+
+template <class T>
+long double expected(ReduceOp op, const std::vector<T>& v) {
+  const auto n = static_cast<long double>(v.size());
+  long double sum = 0, magnitudes = 0, squares = 0, product = 1, exps = 0;
+  long double most = -INFINITY, least = INFINITY;
+  for (T e : v) {
+    const auto x = static_cast<long double>(static_cast<double>(e));
+    sum += x, magnitudes += std::fabs(x), squares += x * x, product *= x;
+    most = x > most || std::isnan(x) ? x : most;
+    least = x < least || std::isnan(x) ? x : least;
+  }
+  const long double shift = std::isfinite(most) ? most : 0;
+  for (T e : v) exps += std::exp(static_cast<long double>(static_cast<double>(e)) - shift);
+  switch (op) {
+    case ReduceOp::sum: return sum;
+    case ReduceOp::mean: return sum / n;
+    case ReduceOp::max: return most;
+    case ReduceOp::min: return least;
+    case ReduceOp::prod: return product;
+    case ReduceOp::sum_square: return squares;
+    case ReduceOp::l1: return magnitudes;
+    case ReduceOp::l2: return std::sqrt(squares);
+    case ReduceOp::log_sum: return std::log(sum);
+    case ReduceOp::log_sum_exp: return std::log(exps) + shift;
+  }
+  return 0;
+}
+
+const ReduceOp all_ops[] = {ReduceOp::sum,     ReduceOp::mean,       ReduceOp::max,        ReduceOp::min,
+                            ReduceOp::prod,    ReduceOp::l1,         ReduceOp::sum_square, ReduceOp::l2,
+                            ReduceOp::log_sum, ReduceOp::log_sum_exp};
+
+struct Case {
+  Shape shape;
+  uint32_t axes;  // a bit each
+};
+const Case cases[] = {
+    {{}, 0},
+    {{1}, 1},
+    {{7}, 0},
+    {{7}, 1},
+    {{1000}, 1},
+    {{33, 1000}, 2},
+    {{33, 1000}, 1},
+    {{2000, 3}, 1},
+    {{2000, 3}, 2},
+    {{5, 4}, 3},
+    {{3, 4, 5}, 1},
+    {{3, 4, 5}, 2},
+    {{3, 4, 5}, 4},
+    {{3, 4, 5}, 5},
+    {{3, 4, 5}, 3},
+    {{3, 4, 5}, 6},
+    {{2, 17, 3, 19}, 10},
+    {{2, 17, 3, 19}, 5},
+    {{2, 17, 3, 19}, 9},
+    {{1, 6, 1, 9}, 2},
+    {{1, 6, 1, 9}, 5},
+    {{2, 130, 2}, 2},
+    {{2, 2, 130}, 1},
+    {{2, 2, 129}, 2},
+    {{4, 64, 7, 7}, 12},
+    {{4, 7, 7, 64}, 6},
+    {{70000}, 1},
+    {{2, 50000}, 2},
+    {{50000, 2}, 1},
+    {{3, 20000, 5}, 2},
+    {{0}, 1},
+    {{3, 0}, 2},
+    {{3, 0}, 1},
+    {{0, 3}, 1},
+    {{0, 3}, 3},
+    {{2, 0, 3}, 4},
+    {{2, 3, 2, 3, 2, 3, 2, 3}, 0x55},
+    {{2, 3, 2, 3, 2, 3, 2, 3}, 0xaa},
+    {{1025}, 1},
+    {{4096}, 1},
+    {{15}, 1},
+    {{16}, 1},
+    {{17}, 1},
+    {{63}, 1},
+    {{64}, 1},
+    {{65}, 1},
+};
+
+}  // namespace
+
+TEST_CASE("reductions of floating point over any axes") {
+  test::for_each_float([]<class T>() {
+    for (const Case& c : cases) {
+      for (bool strange : {false, true}) {
+        const int64_t n = count(c.shape);
+        auto x = strange ? test::strange_numbers<T>(n, 0.25, 1.75) : test::numbers<T>(n, 0.25, 1.75);
+        // Whether sums and products of the greatest and least numbers leave the range depends on their order.
+        for (T& v : x) {
+          const double size = std::fabs(static_cast<double>(v));
+          if (std::isfinite(size) && size != 0 && (size > 1e3 || size < 1e-3)) v = T(3.0f);
+        }
+        const auto g = groups(x, c.shape, c.axes);
+        const ReducePlan plan = reduce_plan(c.shape, c.axes);
+        REQUIRE(plan.kept == static_cast<int64_t>(g.size()));
+        for (ReduceOp op : all_ops) {
+          std::vector<T> y(g.size() + 1, T(77.0f));
+          reduce(op, x.data(), y.data(), plan);
+          CHECK(static_cast<double>(y.back()) == 77);
+          for (std::size_t o = 0; o < g.size(); ++o) {
+            const double want = static_cast<double>(expected(op, g[o]));
+            // Strange numbers cancel: only what is not finite is compared, and extrema.
+            if (strange && std::isfinite(want) && op != ReduceOp::max && op != ReduceOp::min) continue;
+            double ulp = sizeof(T) == 2 ? 0.6 : 4;
+            if (op == ReduceOp::prod) ulp = std::fmax(4, static_cast<double>(g[o].size()));
+            if (op == ReduceOp::max || op == ReduceOp::min) ulp = 0;
+            if (sizeof(T) == 8 && op != ReduceOp::prod && ulp > 0) ulp = 40;
+            // A logarithm near 0 has the absolute error of its argument.
+            const bool logarithm = op == ReduceOp::log_sum || op == ReduceOp::log_sum_exp;
+            if (!test::close(
+                    y[o], want, ulp,
+                    logarithm ? 3 * test::epsilon<std::conditional_t<sizeof(T) == 8, T, float>>() : 0))
+              FAIL_CHECK("op ", static_cast<int>(op), " bytes ", sizeof(T), " elements ", g[o].size(),
+                         " axes ", c.axes, " expected ", want, " got ", static_cast<double>(y[o]));
+          }
+        }
+      }
+    }
+  });
+}
+
+TEST_CASE("reductions of integers: ring operations wrap, the others are rounded towards zero") {
+  test::for_each_integer([]<class T>() {
+    using Sum = std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>;
+    for (const Case& c : cases) {
+      const auto x = test::strange_numbers<T>(count(c.shape), std::is_signed_v<T> ? -9 : 0, 9);
+      const auto g = groups(x, c.shape, c.axes);
+      const ReducePlan plan = reduce_plan(c.shape, c.axes);
+      std::vector<T> y(g.size());
+      const auto check = [&](ReduceOp op, auto want) {
+        reduce(op, x.data(), y.data(), plan);
+        for (std::size_t o = 0; o < g.size(); ++o)
+          if (y[o] != static_cast<T>(want(g[o])))
+            FAIL_CHECK("op ", static_cast<int>(op), " bytes ", sizeof(T), " elements ", g[o].size(), " got ",
+                       +y[o]);
+      };
+      const auto fold = [](uint64_t first, auto f) {
+        return [=](const std::vector<T>& v) {
+          uint64_t sum = first;
+          for (T e : v) sum = f(sum, static_cast<uint64_t>(e));
+          return sum;
+        };
+      };
+      const auto add = fold(0, [](uint64_t a, uint64_t b) { return a + b; });
+      check(ReduceOp::sum, add);
+      check(ReduceOp::prod, fold(1, [](uint64_t a, uint64_t b) { return a * b; }));
+      check(ReduceOp::sum_square, fold(0, [](uint64_t a, uint64_t b) { return a + b * b; }));
+      check(ReduceOp::l1, fold(0, [](uint64_t a, uint64_t b) {
+              return a + (std::is_signed_v<T> && static_cast<int64_t>(b) < 0 ? 0 - b : b);
+            }));
+      check(ReduceOp::mean, [&](const std::vector<T>& v) {
+        return v.empty() ? Sum(0) : static_cast<Sum>(add(v)) / static_cast<Sum>(v.size());
+      });
+      check(ReduceOp::max, [](const std::vector<T>& v) {
+        return v.empty() ? std::numeric_limits<T>::min() : *std::max_element(v.begin(), v.end());
+      });
+      check(ReduceOp::min, [](const std::vector<T>& v) {
+        return v.empty() ? std::numeric_limits<T>::max() : *std::min_element(v.begin(), v.end());
+      });
+    }
+    const T x[] = {T(3), T(4), T(12), T(84)};
+    T y = 0;
+    reduce(ReduceOp::l2, x, &y, reduce_plan(Shape{4}, 1));
+    CHECK(y == T(85));
+    reduce(ReduceOp::log_sum, x, &y, reduce_plan(Shape{4}, 1));
+    CHECK(y == T(4));  // log(103)
+    reduce(ReduceOp::log_sum_exp, x, &y, reduce_plan(Shape{4}, 1));
+    CHECK(y == T(84));
+    reduce(ReduceOp::log_sum, x, &y, reduce_plan(Shape{0}, 1));
+    CHECK(y == std::numeric_limits<T>::min());
+  });
+}
+
+TEST_CASE("log_sum_exp neither overflows nor underflows") {
+  const float inf = INFINITY, nan = NAN;
+  const struct {
+    std::vector<float> x;
+    float y;
+  } rows[] = {{{1000, 1000}, 1000 + std::log(2.0f)},
+              {{-1000, -1000}, -1000 + std::log(2.0f)},
+              {{-inf, -inf}, -inf},
+              {{-inf, 2}, 2},
+              {{inf, 1}, inf},
+              {{inf, -inf}, inf},
+              {{nan, 1}, nan},
+              {{1, inf, nan}, nan}};
+  for (const auto& r : rows) {
+    float y = 0;
+    const int64_t n = static_cast<int64_t>(r.x.size());
+    reduce(ReduceOp::log_sum_exp, r.x.data(), &y, reduce_plan(Shape{n}, 1));
+    CHECK((y == doctest::Approx(r.y) || (std::isnan(y) && std::isnan(r.y)) || y == r.y));
+    reduce(ReduceOp::log_sum_exp, r.x.data(), &y, reduce_plan(Shape{n, 1, 1}, 1));
+    CHECK((y == doctest::Approx(r.y) || (std::isnan(y) && std::isnan(r.y)) || y == r.y));
+  }
+}
+
+TEST_CASE("long float sums are near those of double, and the same bits for any number of threads") {
+  const int64_t n = 1 << 20;
+  const auto x = test::numbers<float>(n, 0, 1);
+  const Case splits[] = {{{n}, 1},          {{2, n / 2}, 2},      {{n / 2, 2}, 1},      {{64, n / 64}, 2},
+                         {{n / 64, 64}, 1}, {{16, n / 64, 4}, 5}, {{n / 1024, 1024}, 1}};
+  for (const Case& c : splits) {
+    const ReducePlan plan = reduce_plan(c.shape, c.axes);
+    std::vector<double> exact;
+    for (const auto& g : groups(x, c.shape, c.axes)) {
+      long double sum = 0;
+      for (float v : g) sum += v;
+      exact.push_back(static_cast<double>(sum));
+    }
+    for (ReduceOp op : {ReduceOp::sum, ReduceOp::l2, ReduceOp::log_sum_exp, ReduceOp::max}) {
+      std::vector<float> serial(exact.size()), threaded(exact.size());
+      reduce(op, x.data(), serial.data(), plan);
+      for (int threads : {2, 5}) {
+        ThreadPool pool(threads);
+        const ScopedPool scope(pool);
+        reduce(op, x.data(), threaded.data(), plan);
+        CHECK(std::memcmp(serial.data(), threaded.data(), serial.size() * 4) == 0);
+      }
+      if (op != ReduceOp::sum) continue;
+      for (std::size_t o = 0; o < exact.size(); ++o)
+        CHECK(std::fabs(serial[o] - exact[o]) <= 2e-7 * exact[o]);
+    }
+  }
+}
+
+TEST_CASE("the op known to the compiler gives the same") {
+  const auto x = test::numbers<float>(35);
+  const ReducePlan plan = reduce_plan(Shape{5, 7}, 2);
+  float a[5], b[5];
+  reduce(ReduceOp::mean, x.data(), a, plan);
+  reduce<ReduceOp::mean>(x.data(), b, plan);
+  CHECK(std::memcmp(a, b, sizeof a) == 0);
+}
+
+TEST_CASE("arg_reduce finds the first or last of equals, and NaN before all numbers") {
+  const auto run = []<class T>() {
+    const Shape shapes[] = {{1, 1, 1}, {3, 7, 1},   {2, 1000, 1}, {3, 5, 2}, {2, 9, 300},
+                            {0, 4, 2}, {2, 65, 17}, {5, 64, 1},   {4, 33, 1}};
+    for (const Shape& s : shapes) {
+      for (bool strange : {false, true}) {
+        const auto x = strange ? test::strange_numbers<T>(count(s), 0, 6) : test::numbers<T>(count(s), 0, 6);
+        const auto g = groups(x, s, 2);
+        std::vector<int64_t> y(g.size());
+        for (bool greatest : {false, true})
+          for (bool last : {false, true}) {
+            arg_reduce(greatest, last, x.data(), y.data(), s[0], s[1], s[2]);
+            for (std::size_t o = 0; o < g.size(); ++o) {
+              std::size_t best = 0;
+              for (std::size_t i = 1; i < g[o].size(); ++i) {
+                const double v = static_cast<double>(g[o][i]), b = static_cast<double>(g[o][best]);
+                // 64-bit integers are compared as they are: doubles would make neighbours equal.
+                const bool equal = std::is_integral_v<T> ? g[o][i] == g[o][best]
+                                                         : v == b || (std::isnan(v) && std::isnan(b));
+                const bool better = std::is_integral_v<T>
+                                        ? (greatest ? g[o][i] > g[o][best] : g[o][i] < g[o][best])
+                                        : !std::isnan(b) && (std::isnan(v) || (greatest ? v > b : v < b));
+                if (better || (equal && last)) best = i;
+              }
+              if (y[o] != static_cast<int64_t>(best))
+                FAIL_CHECK("bytes ", sizeof(T), " axis ", s[1], " got ", y[o], " for ", best);
+            }
+          }
+      }
+    }
+  };
+  test::for_each_float(run);
+  test::for_each_integer(run);
+}
