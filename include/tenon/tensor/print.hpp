@@ -24,7 +24,7 @@ inline std::string quoted(std::string_view s) {
 }
 
 inline std::string element_text(AnyView v, int64_t i) {
-  if (v.dtype() == DType::string) return quoted(v.as<std::string>()[i]);
+  if (v.dtype() == DType::string) return detail::quoted(v.as<std::string>()[i]);
   std::string text;
   visit_dtype(v.dtype(), [&]<class T>() { text = convert<std::string>(T(v.as<T>()[i])); });
   return text;
