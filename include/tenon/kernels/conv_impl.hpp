@@ -13,9 +13,14 @@
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/scratch.hpp"
 #include "tenon/kernels/conv.hpp"
-#include "tenon/kernels/gemm_impl.hpp"
 #include "tenon/kernels/window.hpp"
 #include "tenon/simd/batch.hpp"
+
+// The unit that instantiates convolutions is not the one that instantiates products.
+#pragma push_macro("TENON_INSTANTIATE")
+#undef TENON_INSTANTIATE
+#include "tenon/kernels/gemm_impl.hpp"
+#pragma pop_macro("TENON_INSTANTIATE")
 
 namespace tenon::kernels::conv_detail {
 

@@ -65,7 +65,7 @@ struct Tile {
   static constexpr int rows = wide ? 8 : std::is_same_v<Arch, simd::Avx2> && !Ops::rare ? 6 : 4;
   static constexpr int vectors = wide ? 3 : 2;
   static constexpr int cols = vectors * lanes<Cell, Arch>;
-  static constexpr int64_t depth = 1024 / static_cast<int64_t>(sizeof(Cell));  ///< cells of K in a block
+  static constexpr int64_t depth = 1536 / static_cast<int64_t>(sizeof(Cell));  ///< cells of K in a block
 };
 
 /// What happens to sums on their way to C.
@@ -172,6 +172,54 @@ inline constexpr auto tile_functions = []<int... I>(std::integer_sequence<int, I
 }
 (std::make_integer_sequence<int, Tile<Ops, Arch>::rows * Tile<Ops, Arch>::vectors>{});
 
+/// Whether a row panel's cells of one place in K are half a register or a whole one, as compute_narrow wants.
+template <class Ops, class Arch>
+inline constexpr bool narrow_fits = Tile<Ops, Arch>::rows == lanes<typename Ops::Cell, Arch> ||
+                                    2 * Tile<Ops, Arch>::rows == lanes<typename Ops::Cell, Arch>;
+
+/// Row panels that compute_narrow takes at once.
+inline constexpr int narrow_panels = 8;
+
+/// A few columns, for which a tile's vectors would be next to empty: vectors run down the rows of A instead.
+/// Sums of C columns (at b, b + 1, ...) and `panels` row panels go to raw[row * C + column]. Same order of
+/// sums as in tiles.
+template <class Ops, class Arch, int C>
+void compute_narrow(int64_t depth, const typename Ops::Cell* a, int64_t panels, const typename Ops::Cell* b,
+                    int64_t b_step, typename Ops::Out* raw) {
+  using Cell = typename Ops::Cell;
+  using V = batch<Cell, Arch>;
+  constexpr int rows = Tile<Ops, Arch>::rows, L = lanes<Cell, Arch>;
+  V sum[narrow_panels][C];
+  const Cell* panel[narrow_panels];
+#pragma GCC unroll 8
+  for (int g = 0; g < narrow_panels; ++g) {
+    panel[g] = a + std::min<int64_t>(g, panels - 1) * depth * rows;
+#pragma GCC unroll 4
+    for (int c = 0; c < C; ++c) sum[g][c] = V(Cell{0});
+  }
+  for (int64_t p = 0; p < depth; ++p, b += b_step) {
+    V bv[C];
+#pragma GCC unroll 4
+    for (int c = 0; c < C; ++c) bv[c] = V(b[c]);
+#pragma GCC unroll 8
+    for (int g = 0; g < narrow_panels; ++g) {
+      V av;
+      if constexpr (rows == L) av = simd::loadu<Arch>(panel[g] + p * rows);
+      else av = simd::load_half<Arch>(panel[g] + p * rows);
+#pragma GCC unroll 4
+      for (int c = 0; c < C; ++c) sum[g][c] = Ops::add_product(av, bv[c], sum[g][c]);
+    }
+  }
+#pragma GCC unroll 8
+  for (int g = 0; g < narrow_panels; ++g)
+#pragma GCC unroll 4
+    for (int c = 0; c < C; ++c) {
+      Cell lane[L];
+      simd::storeu(lane, sum[g][c]);
+      for (int r = 0; g < panels && r < rows; ++r) raw[(g * rows + r) * C + c] = lane[r];
+    }
+}
+
 /// Takes sums (rows, cols), rows `sum_row` apart, at element (i, j) of the whole, to C. `first` and `last`
 /// tell whether they are of the first and last block of K.
 template <class Arch, class Out>
@@ -231,8 +279,20 @@ void pack_panel(const T* from, int64_t step, int64_t k_step, int64_t count, int6
       for (int64_t i = count; i < width; ++i) to[p * width + i] = T{0};
   if (step == 1) {
     if (count == width) {
-      for (int64_t p = 0; p < depth; ++p)
-        __builtin_memcpy(to + p * width, from + p * k_step, width * sizeof(T));
+      // Rows lie too far apart for the hardware to see them coming.
+      constexpr int L = lanes<T, Arch>, line = 64 / static_cast<int>(sizeof(T));
+      for (int64_t p = 0; p < depth; ++p) {
+        const T* row = from + p * k_step;
+        const T* ahead = from + std::min(p + 8, depth - 1) * k_step;
+#pragma GCC unroll 4
+        for (int e = 0; e < width; e += line) __builtin_prefetch(ahead + e);
+        if constexpr (width % L == 0) {
+#pragma GCC unroll 4
+          for (int e = 0; e < width; e += L) simd::storeu(to + p * width + e, simd::loadu<Arch>(row + e));
+        } else {
+          __builtin_memcpy(to + p * width, row, width * sizeof(T));
+        }
+      }
     } else {
       for (int64_t p = 0; p < depth; ++p)
         for (int64_t i = 0; i < count; ++i) to[p * width + i] = from[p * k_step + i];
@@ -316,7 +376,7 @@ void compute_block(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1, i
   const bool plain_d = f.d == nullptr || (f.beta == Out{1} && f.d_col == 1);
   const bool direct = f.alpha == Out{1} && (!first || plain_d) && !(last && f.col_bias != nullptr);
   const Out* add = first ? f.d : q.c;
-  alignas(64) Out raw[S::rows * S::cols];
+  alignas(64) Out raw[S::rows * std::max<int>(S::cols, 3 * narrow_panels)];
   TileEnd<Out> end{};
   end.c_row = q.c_row;
   end.add_row = first ? f.d_row : q.c_row;
@@ -325,12 +385,14 @@ void compute_block(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1, i
   end.hi = f.hi;
   for (int64_t j = j0; j < j1; j += S::cols) {
     const int64_t cols = std::min<int64_t>(S::cols, j1 - j);
-    const int vectors = static_cast<int>((cols + L - 1) / L);
     const Cell* b_panel = plain_b ? b + (j - j0) : b + (j - j0) * depth;
     const int64_t b_step = plain_b ? q.plain_b_row : S::cols;
-    const bool spill = !direct || cols != vectors * L;
+    const int64_t ragged = cols % L;
+    const bool narrow = narrow_fits<Ops, Arch> && ragged != 0 && ragged <= 3;
+    const int vectors = static_cast<int>(narrow ? cols / L : (cols + L - 1) / L);
+    const bool spill = !direct || (ragged != 0 && !narrow);
     end.raw = spill ? raw : nullptr;
-    for (int64_t i = i0; i < i1; i += S::rows) {
+    for (int64_t i = i0; i < i1 && vectors > 0; i += S::rows) {
       const int64_t rows = std::min<int64_t>(S::rows, i1 - i);
       const auto tile =
           tile_functions<Ops, Arch>[static_cast<std::size_t>((rows - 1) * S::vectors + vectors - 1)];
@@ -338,7 +400,23 @@ void compute_block(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1, i
       end.add = add == nullptr ? nullptr : add + i * end.add_row + j;
       end.row_bias = last && f.row_bias != nullptr ? f.row_bias + i : nullptr;
       tile(depth, a + (i - i0) * depth, b_panel, b_step, end);
-      if (spill) finish_sums<Arch>(raw, vectors * L, rows, cols, i, j, f, first, last, q.c, q.c_row);
+      if (spill)
+        finish_sums<Arch>(raw, vectors * L, rows, narrow ? vectors * L : cols, i, j, f, first, last, q.c,
+                          q.c_row);
+    }
+    if constexpr (narrow_fits<Ops, Arch>) {
+      for (int64_t i = i0; narrow && i < i1; i += narrow_panels * S::rows) {
+        const int64_t rows = std::min<int64_t>(narrow_panels * S::rows, i1 - i);
+        const int64_t panels = (rows + S::rows - 1) / S::rows, at = j + vectors * L;
+        const Cell* a_panels = a + (i - i0) * depth;
+        const Cell* b_cols = b_panel + vectors * L;
+        switch (ragged) {
+          case 1: compute_narrow<Ops, Arch, 1>(depth, a_panels, panels, b_cols, b_step, raw); break;
+          case 2: compute_narrow<Ops, Arch, 2>(depth, a_panels, panels, b_cols, b_step, raw); break;
+          default: compute_narrow<Ops, Arch, 3>(depth, a_panels, panels, b_cols, b_step, raw); break;
+        }
+        finish_sums<Arch>(raw, ragged, rows, ragged, i, at, f, first, last, q.c, q.c_row);
+      }
     }
   }
 }
@@ -391,10 +469,9 @@ void compute_range(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1) {
             compute_block<Ops, Arch>(q, i, i_end, j, j_end, p, depth, a,
                                      q.packed_b + p * padded_n + j * depth, false);
           } else {
-            // Where it lies B serves whole vectors; the panel with the ragged end is packed.
-            const int64_t j_plain = q.plain_b == nullptr ? j
-                                    : j_end == q.n       ? j + (j_end - j) / S::cols * S::cols
-                                                         : j_end;
+            // Where it lies B serves whole vectors; columns short of one are packed.
+            int64_t j_plain = j;
+            if (q.plain_b != nullptr) j_plain = j + (j_end - j) / lanes<Cell, Arch> * lanes<Cell, Arch>;
             for (int64_t t = j_plain; t < j_end; t += S::cols)
               q.pack_b(t, std::min<int64_t>(S::cols, j_end - t), p, depth, b_space + (t - j_plain) * depth);
             if (j_plain > j)
@@ -449,19 +526,25 @@ int64_t threads_at_hand() {
   return executor == nullptr ? 1 : executor->threads();
 }
 
-/// Runs `items` products, all of the extents of `shape`; product(i) makes the i-th.
+/// Runs `items` products, all of the extents of `shape`, which is the first; product(i) makes the i-th.
 template <class Ops, class Arch, class P, class MakeProduct>
 void run_products(const P& shape, int64_t items, const MakeProduct& product) {
   using S = Tile<Ops, Arch>;
   // A task should outlast the waking of a thread by far: a million multiply-adds take about 10 microseconds.
   constexpr double task_size = 1 << 20;
-  const double size = static_cast<double>(shape.m) * static_cast<double>(shape.n) *
-                      static_cast<double>(shape.depth) * Ops::per_cell;
   const int64_t threads = threads_at_hand<Arch>();
-  const double wanted = threads == 1 ? 1
-                                     : std::min(size * static_cast<double>(items) / task_size,
-                                                4.0 * static_cast<double>(threads));
-  const int64_t tasks = std::max<int64_t>(static_cast<int64_t>(wanted), 1);
+  int64_t tasks = 1;
+  if (threads > 1) {
+    const double size = static_cast<double>(shape.m) * static_cast<double>(shape.n) *
+                        static_cast<double>(shape.depth) * Ops::per_cell * static_cast<double>(items);
+    tasks = static_cast<int64_t>(std::min(size / task_size, 4.0 * static_cast<double>(threads)));
+  }
+  if (tasks <= 1) {
+    compute_range<Ops, Arch>(shape, 0, shape.m, 0, shape.n);
+    for (int64_t item = 1; item < items; ++item)
+      compute_range<Ops, Arch>(product(item), 0, shape.m, 0, shape.n);
+    return;
+  }
   const Cut cut = cut_for<Arch>(shape.m, shape.n, S::rows, S::cols, shape.packed_a == nullptr,
                                 shape.packed_b == nullptr, (tasks + items - 1) / items);
   const int64_t parts = cut.down * cut.across;
@@ -641,6 +724,40 @@ void pack_quant_panel(const QuantMatrix& x, int64_t offset, int64_t across, int6
   else pack(uint8_t{});
 }
 
+/// A product too small to be worth packing: rows of C four at a time, a vector of columns after the other.
+template <class Arch, class T>
+void tiny_product(const GemmArgs<T>& g, const T* a, const T* b, const Finish<T>& finish, T* c) {
+  using V = batch<T, Arch>;
+  constexpr int L = lanes<T, Arch>;
+  const auto rows_at = [&]<int N, bool whole>(std::integral_constant<int, N>, std::bool_constant<whole>,
+                                              int64_t i, int64_t j, int64_t count) {
+    V sum[N];
+    const T* row[N];
+#pragma GCC unroll 4
+    for (int r = 0; r < N; ++r) sum[r] = V(T{0}), row[r] = a + (i + r) * g.a_row;
+    const T* bp = b + j;
+    for (int64_t p = 0; p < g.k; ++p, bp += g.b_row) {
+      V x;
+      if constexpr (whole) x = simd::loadu<Arch>(bp);
+      else x = simd::load_n<Arch>(bp, count);
+#pragma GCC unroll 4
+      for (int r = 0; r < N; ++r) sum[r] = Single<T>::add_product(V(row[r][p * g.a_col]), x, sum[r]);
+    }
+    alignas(64) T raw[N * L];
+#pragma GCC unroll 4
+    for (int r = 0; r < N; ++r) simd::storeu(raw + r * L, sum[r]);
+    finish_sums<Arch>(raw, L, N, count, i, j, finish, true, true, c, g.c_row);
+  };
+  const auto rows_of = [&](auto n, int64_t i) {
+    int64_t j = 0;
+    for (; j + L <= g.n; j += L) rows_at(n, std::true_type{}, i, j, L);
+    if (j < g.n) rows_at(n, std::false_type{}, i, j, g.n - j);
+  };
+  int64_t i = 0;
+  for (; i + 4 <= g.m; i += 4) rows_of(std::integral_constant<int, 4>{}, i);
+  for (; i < g.m; ++i) rows_of(std::integral_constant<int, 1>{}, i);
+}
+
 /// The offset of item `index` of a batch whose strides are `strides` (nullptr: all items share the operand).
 template <class Arch>
 int64_t batch_offset(const GemmBatch& batch, const int64_t* strides, int64_t index) {
@@ -682,17 +799,27 @@ void run_gemm(GemmArgs<T> g) {
     if (f.d != nullptr) f.d += batch_offset<Arch>(g.batch, g.batch.d, item);
     return f;
   };
-  const bool plain = g.packed_a == nullptr && g.packed_b == nullptr;
-  if (plain) {
+  // Packed operands of one panel can be read like any other.
+  if (g.packed_b != nullptr && g.n <= 4) {
+    g.b = g.packed_b, g.b_row = S::cols, g.b_col = 1, g.packed_b = nullptr;
+    g.batch.b = nullptr;
+  }
+  if (g.packed_a != nullptr && g.m <= 4) {
+    g.a = g.packed_a, g.a_row = 1, g.a_col = S::rows, g.packed_a = nullptr;
+    g.batch.a = nullptr;
+  }
+  if (g.packed_a == nullptr && g.packed_b == nullptr) {
     const bool dots_across = g.m <= 4 && (g.b_row == 1 || g.k <= 1) && g.n > 1;
     const bool dots_down = g.n <= 4 && (g.a_col == 1 || g.k <= 1);
     const bool row = g.m == 1 && g.b_col == 1;
-    if (dots_across || dots_down || row) {
+    const bool tiny = g.b_col == 1 && g.m <= 16 && g.k <= 64 && g.n <= 2 * S::cols && g.m * g.n * g.k <= 8192;
+    if (row || tiny || dots_across || dots_down) {
       for (int64_t item = 0; item < items; ++item) {
         const T* a = g.k == 0 ? g.a : g.a + batch_offset<Arch>(g.batch, g.batch.a, item);
         const T* b = g.k == 0 ? g.b : g.b + batch_offset<Arch>(g.batch, g.batch.b, item);
         T* c = g.c + batch_offset<Arch>(g.batch, g.batch.c, item);
-        if (row) single_row<Arch>(g, a, b, finish_of(item), c);
+        if (tiny) tiny_product<Arch>(g, a, b, finish_of(item), c);
+        else if (row) single_row<Arch>(g, a, b, finish_of(item), c);
         else if (dots_across)
           Skinny<Arch, T>{g.m, a, g.a_row, g.a_col, b, g.b_col, g.n, g.k, true, finish_of(item), c, g.c_row}
               .run();
@@ -703,6 +830,7 @@ void run_gemm(GemmArgs<T> g) {
       return;
     }
   }
+  constexpr int64_t plain_cells = (int64_t{1} << 18) / static_cast<int64_t>(sizeof(T));
   const auto product = [&](int64_t item) {
     const T* a = g.packed_a != nullptr || g.k == 0 ? g.a : g.a + batch_offset<Arch>(g.batch, g.batch.a, item);
     const T* b = g.packed_b != nullptr || g.k == 0 ? g.b : g.b + batch_offset<Arch>(g.batch, g.batch.b, item);
@@ -712,8 +840,9 @@ void run_gemm(GemmArgs<T> g) {
     const auto pack_b = [b, &g](int64_t j, int64_t cols, int64_t p, int64_t depth, T* to) {
       pack_panel<Arch, S::cols>(b + j * g.b_col + p * g.b_row, g.b_col, g.b_row, cols, depth, to);
     };
-    // Packing B pays when its panels are read more than once or twice.
-    const bool plain_b = g.b_col == 1 && g.m <= 2 * S::rows;
+    // Packing B pays when it is read more than once or twice, and does not stay in the second-level cache by
+    // itself.
+    const bool plain_b = g.b_col == 1 && (g.m <= 2 * S::rows || g.k * g.n <= plain_cells);
     return Product<Ops, decltype(pack_a), decltype(pack_b)>{
         g.m,        g.n,
         g.k,        g.packed_a,

@@ -158,6 +158,19 @@ inline batch<T, Arch> load_n(const T* p, int64_t n, T fill) {
   return loadu<Arch>(lane);
 }
 
+/// Half of the lanes from memory of any alignment, the others zero.
+template <class Arch, class T>
+inline batch<T, Arch> load_half(const T* p) {
+#if defined(TENON_HAS_AVX512)
+  if constexpr (std::is_same_v<Arch, Avx512> && std::is_same_v<T, float>)
+    return _mm512_zextps256_ps512(_mm256_loadu_ps(p));
+  else if constexpr (std::is_same_v<Arch, Avx512>)
+    return _mm512_zextsi256_si512(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+  else
+#endif
+    return load_n<Arch>(p, lanes<T, Arch> / 2);
+}
+
 /// The first n lanes to memory, 0 <= n <= lanes. Writes nothing past p + n.
 template <class T, class A>
 inline void store_n(T* p, const xsimd::batch<T, A>& v, int64_t n) {
