@@ -12,9 +12,6 @@ constexpr int64_t wrap_index(I index, int64_t extent) {
   const auto i = static_cast<int64_t>(index);
   return i < 0 ? i + extent : i;
 }
-// One element as a strided row: its size is then known to the compiler, where a dense row may have any
-// length.
-constexpr int64_t row_step(int64_t n) { return n == 1 ? 0 : 1; }
 }  // namespace detail
 
 /// to (outer, count, inner) = from (outer, extent, inner) at indices (count), each in [-extent, extent). I:
@@ -24,16 +21,21 @@ void gather(DType d, void* to, const void* from, const I* indices, int64_t count
             int64_t extent, int64_t inner) {
   if (outer == 0 || count == 0 || inner == 0) return;
   detail::with_mover(d, to, from, [&]<class Mover>(Mover mover) {
-    const int64_t step = detail::row_step(inner);
     const bool serial = detail::shares_bytes<Mover>;
-    detail::for_rows(outer * count, inner * Mover::size, serial, [&](int64_t begin, int64_t end) {
-      int64_t o = begin / count, j = begin % count;
-      for (int64_t row = begin; row < end; ++row) {
-        const int64_t at = o * extent + detail::wrap_index(indices[j], extent);
-        mover.row(row * inner, step, at * inner, step, inner);
-        if (++j == count) j = 0, ++o;
+    // Everything by value: what is stored could be anything that lies in memory, and would be read again each
+    // time.
+    const auto rows = [=](int64_t begin, int64_t end) {
+      for (int64_t row = begin; row < end;) {
+        const int64_t o = row / count, first = o * count, stop = std::min(end, first + count);
+        for (; row < stop; ++row) {
+          const int64_t at = o * extent + detail::wrap_index(indices[row - first], extent);
+          // One element is no dense row, so that its size is known to the compiler.
+          if (inner == 1) mover.row(row, 0, at, 0, 1);
+          else mover.row(row * inner, 1, at * inner, 1, inner);
+        }
       }
-    });
+    };
+    detail::for_rows(outer * count, inner * Mover::size, serial, rows);
   });
 }
 
@@ -55,16 +57,17 @@ void gather_elements(DType d, void* to, const void* from, std::span<const int64_
   }
   if (plan.size == 0) return;
   const int last = plan.rank - 1;
-  const int64_t n = extents[last], from_extent = from_extents[axis];
+  const int64_t n = extents[last], from_extent = from_extents[axis], last_step = plan.from[last];
   detail::with_mover(d, to, from, [&]<class Mover>(Mover mover) {
     const bool serial = detail::shares_bytes<Mover>;
+    const auto row = [&](int64_t t, int64_t f) {
+      const Mover move = mover;
+      const I* index = indices + t;
+      for (int64_t j = 0, end = n, step = last_step, scale = axis_step, extent = from_extent; j < end; ++j)
+        move.row(t + j, 0, f + j * step + detail::wrap_index(index[j], extent) * scale, 0, 1);
+    };
     detail::for_rows(plan.size / n, n * Mover::size, serial, [&](int64_t begin, int64_t end) {
-      detail::for_each_outer(plan, last, begin, end, [&](int64_t t, int64_t f) {
-        for (int64_t j = 0; j < n; ++j) {
-          const int64_t index = detail::wrap_index(indices[t + j], from_extent);
-          mover.row(t + j, 0, f + j * plan.from[last] + index * axis_step, 0, 1);
-        }
-      });
+      detail::for_each_outer(plan, last, begin, end, row);
     });
   });
 }

@@ -1,9 +1,7 @@
 // Reshape: the same elements under other extents.   onnx.ai/onnx/operators/onnx__Reshape.html
 #pragma once
 
-#include <cstring>
-
-#include "tenon/op/call.hpp"
+#include "tenon/op/movement.hpp"
 
 namespace tenon::op {
 
@@ -58,15 +56,6 @@ constexpr Dims reshaped(Infer& i, const Dims& x, int64_t count, bool allow_zero,
   if (x.known() && r.known() && x.count().differs(r.count())) return i.fail(x, " cannot become ", r), Dims{};
   return r;
 }
-
-/// compute of the operators that only change extents, for when the result has memory of its own.
-inline void copy_elements(AnyView x, AnyOut y) {
-  if (x.dtype() == DType::string) {
-    std::copy_n(static_cast<const std::string*>(x.data()), x.size(), static_cast<std::string*>(y.data()));
-  } else if (!x.empty() && x.data() != y.data()) {
-    std::memcpy(y.data(), x.data(), static_cast<std::size_t>(x.bytes()));
-  }
-}
 }  // namespace detail
 
 /// At most one requested extent is -1: what the others leave. 0 copies the input's extent, or with `allowzero` is 0.
@@ -91,13 +80,13 @@ struct Reshape {
   constexpr void infer(Infer& i) const {
     const Dims& shape = i.dims(1);
     if (shape.ranked() && shape.rank() != 1) return i.fail("shape has rank ", shape.rank(), ", not 1");
-    i.out(0).values = i.in(0).values;
+    carry(i);
     if (i.known(1))
       i.out(0, detail::reshaped(i, i.dims(0), i.count(1), allowzero != 0, [&](int k) { return i.value(1, k); }));
     else if (shape.ranked() && shape[0].known() && shape[0].value() <= max_rank)
       i.out(0, Dims::of_rank(static_cast<int>(shape[0].value())));
   }
-  void compute(AnyView data, TensorView<const int64_t>, AnyOut reshaped) const { detail::copy_elements(data, reshaped); }
+  void compute(AnyView data, TensorView<const int64_t>, AnyOut reshaped) const { copy_elements(data, reshaped); }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
@@ -116,9 +105,10 @@ struct Reshape_1 {
                                          attr("shape", &Reshape_1::shape)};
 
   constexpr void infer(Infer& i) const {
+    carry(i);
     i.out(0, detail::reshaped(i, i.dims(0), shape.size(), false, [&](int k) { return Dim(shape[k]); }));
   }
-  void compute(AnyView data, AnyOut reshaped) const { detail::copy_elements(data, reshaped); }
+  void compute(AnyView data, AnyOut reshaped) const { copy_elements(data, reshaped); }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
