@@ -122,15 +122,15 @@ std::string run_case(const fs::path& folder, int threads) {
   std::sort(sets.begin(), sets.end());
   const Graph& g = session.graph();
   for (const fs::path& set : sets) {
-    // Files stand for the graph's inputs in order; those with a value of their own may have none.
-    Feeds feeds;
+    // Files stand for the inputs that have no value of their own, in order; where there are more files, for all inputs.
     const auto in = numbered(set, "input"), out = numbered(set, "output");
-    if (in.size() > g.inputs().size()) return concat(in.size(), " inputs for ", g.inputs().size());
-    for (std::size_t k = 0; k < in.size(); ++k) {
-      const Graph::ValueEntry& e = g.entry(g.inputs()[k]);
-      if (fs::file_size(in[k]) == 0 && e.info.type.kind == Kind::none) continue;
-      feeds.emplace_back(e.name, read_pb(in[k], e.info.type));
-    }
+    std::vector<ValueId> ids;
+    for (ValueId v : g.inputs())
+      if (!g.entry(v).content) ids.push_back(v);
+    if (in.size() > ids.size()) ids = g.inputs();
+    if (in.size() > ids.size()) return concat(in.size(), " inputs for ", ids.size());
+    Feeds feeds;
+    for (std::size_t k = 0; k < in.size(); ++k) feeds.emplace_back(g.entry(ids[k]).name, read_pb(in[k], g.entry(ids[k]).info.type));
     Outputs results = session.run(feeds);
     if (out.size() > results.size()) return concat(results.size(), " outputs instead of ", out.size());
     for (std::size_t k = 0; k < out.size(); ++k) {
