@@ -183,6 +183,7 @@ template <Message M, int Begin, int End>
 consteval auto part() {
   Text<End - Begin + 1> t{};
   for (int i = Begin; i < End; ++i) t.text[i - Begin] = M.text_[i];
+  t.text[End - Begin] = 0;  // clang prints numbers where nothing has set the end
   return t;
 }
 template <Message M>
@@ -201,17 +202,18 @@ consteval Message titled(const Message& m) {
   t.add(m.view());
   return t;
 }
+/// Never defined: its name is what the compiler prints.
 template <auto... Says>
-inline constexpr bool operands_fit = false;
+struct OperandsDoNotFit;
 
 template <Message M, int Begin = 0, auto... Said>
-consteval void report() {
+constexpr void report() {
 #if defined(__clang__)
   constexpr int end = part_end<M>(Begin);
 #else
   constexpr int end = M.size_;
 #endif
-  if constexpr (end == M.size_) static_assert(operands_fit<Said..., part<M, Begin, end>()>);
+  if constexpr (Begin == M.size_) static_assert(sizeof(OperandsDoNotFit<Said...>) > 0);
   else report<M, end, Said..., part<M, Begin, end>()>();
 }
 
@@ -521,7 +523,10 @@ auto call_typed(const Op& op, std::index_sequence<R...>, const A&... a) {
 }
 
 /// The result of a call that does not compile, so that no other message drowns the one that counts.
-struct Invalid {};
+struct Invalid {
+  template <class T>
+  operator T() const;
+};
 
 template <int Count, class Op, class Static, class... A>
 auto call(const Op& op, const A&... a) {
