@@ -13,7 +13,7 @@ constexpr Dims reshaped(Infer& i, const Dims& x, int64_t count, bool allow_zero,
   if (count > max_rank) return i.fail("rank ", count, " is above ", max_rank), Dims{};
   Dims r = Dims::of_rank(static_cast<int>(count));
   int left = -1;
-  bool zero = false;
+  bool zero = false, copied[max_rank]{}, used[max_rank]{};
   for (int k = 0; k < r.rank(); ++k) {
     const Dim d = at(k);
     if (d.is(-1)) {
@@ -23,6 +23,7 @@ constexpr Dims reshaped(Infer& i, const Dims& x, int64_t count, bool allow_zero,
       if (!x.ranked()) continue;
       if (k >= x.rank()) return i.fail("extent 0 at axis ", k, " stands for none of the input's axes ", x), Dims{};
       r[k] = x[k];
+      copied[k] = used[k] = true;
     } else if (d.known() && d.value() < -1) {
       return i.fail("extent ", d, " is negative"), Dims{};
     } else {
@@ -33,13 +34,11 @@ constexpr Dims reshaped(Infer& i, const Dims& x, int64_t count, bool allow_zero,
   if (left >= 0 && zero && allow_zero) return i.fail("with allowzero, -1 and 0 exclude each other"), Dims{};
   if (!x.ranked()) return r;
   if (left >= 0) {
-    // Extents that the input has too cancel out, so that a symbol among them does no harm.
+    // Extents that the input has too cancel out, so that neither a symbol nor a 0 among them does harm.
     Dim have = 1, given = 1;
-    bool used[max_rank]{};
     for (int k = 0; k < r.rank(); ++k) {
-      if (k == left) continue;
-      bool cancelled = false;
-      for (int j = 0; j < x.rank() && !cancelled && r[k].symbolic(); ++j)
+      bool cancelled = k == left || copied[k];
+      for (int j = 0; j < x.rank() && !cancelled; ++j)
         if (!used[j] && x[j].same(r[k])) cancelled = used[j] = true;
       if (!cancelled) given = given * r[k];
     }
