@@ -1,0 +1,70 @@
+#include "tenon/op/generator/random_normal_like.hpp"
+
+#include "tests/op/check.hpp"
+
+namespace tenon {
+using namespace test;
+
+namespace {
+/// Mean and standard deviation of a tensor's elements.
+std::pair<double, double> moments(const Value& v) {
+  const AnyView x = v.tensor().view();
+  double sum = 0, squares = 0;
+  for (int64_t k = 0; k < x.size(); ++k) sum += as_double(x, k), squares += as_double(x, k) * as_double(x, k);
+  const double n = static_cast<double>(x.size());
+  return {sum / n, std::sqrt(squares / n - sum / n * sum / n)};
+}
+}  // namespace
+
+TEST_CASE("RandomNormalLike: types, mean and scale") {
+  const struct {
+    op::RandomNormalLike op;
+    Value like;
+    DType type;
+  } rows[] = {
+      {{.seed = 1.0f}, Tensor<float>(Extents{100, 100}), DType::float32},
+      {{.mean = 10, .scale = 0.5f, .seed = 2.0f}, Tensor<double>(Extents{100, 100}), DType::float64},
+      {{.mean = -2, .scale = 3}, Tensor<float16>(Extents{10000}), DType::float16},
+      {{.scale = 2}, Tensor<bfloat16>(Extents{100, 1, 100}), DType::bfloat16},
+      {{.dtype = 1, .mean = 1}, Tensor<int64_t>(Extents{10000}), DType::float32},
+      {{.dtype = 10}, Tensor<bool>(Extents{10000}), DType::float16},
+      {{.dtype = 11, .scale = 0}, Tensor<std::string>(Extents{100}), DType::float64},
+  };
+  for (const auto& row : rows) {
+    const Value out = run(row.op, {row.like})[0];
+    CHECK(out.type() == Type(row.type));
+    CHECK(out.tensor().extents() == row.like.tensor().extents());
+    const auto [mean, deviation] = moments(out);
+    CHECK(std::abs(mean - row.op.mean) <= 0.06 * row.op.scale);
+    CHECK(std::abs(deviation - row.op.scale) <= 0.05 * row.op.scale);
+  }
+}
+
+TEST_CASE("RandomNormalLike: a seed repeats, no seed does not") {
+  const Value like = Tensor<float>(Extents{7});
+  const op::RandomNormalLike seeded{.seed = 5.0f}, other{.seed = 6.0f}, free{};
+  const Value first = run(seeded, {like})[0];
+  check(seeded, {like}, {first}, 0, 0);
+  const auto differ = [](const Value& a, const Value& b) {
+    return !std::equal(a.view<float>().begin(), a.view<float>().end(), b.view<float>().begin());
+  };
+  CHECK(differ(first, run(other, {like})[0]));
+  CHECK(differ(run(free, {like})[0], run(free, {like})[0]));
+  CHECK_FALSE(op::RandomNormalLike::spec.deterministic);
+}
+
+TEST_CASE("RandomNormalLike: edges, refused, symbols, typed") {
+  CHECK(run(op::RandomNormalLike{}, {t<float>({}, {0})})[0].tensor().rank() == 0);
+  CHECK(run(op::RandomNormalLike{}, {t<float>({0, 2}, {})})[0].tensor().size() == 0);
+  check_fails(op::RandomNormalLike{}, {t<int32_t>({1}, {1})}, "dtype is needed");
+  check_fails(op::RandomNormalLike{.dtype = 6}, {t<float>({1}, {1})}, "dtype 6 is no floating-point type");
+  check_fails(op::RandomNormalLike{.dtype = 1}, {cast<bfloat16>({1}, {1})}, "input cannot be tensor(bfloat16)", 1, 1);
+  const auto n = Dim::symbol(1);
+  const auto out = infer(op::RandomNormalLike{.dtype = 11}, {info(DType::int8, {n, 3})});
+  CHECK(out[0].dims == Dims{n, 3});
+  CHECK(out[0].type == Type(DType::float64));
+  auto y = apply<op::RandomNormalLike{.mean = 4, .scale = 0}>(Tensor<float, Shape<3>>{1, 2, 3});
+  static_assert(std::is_same_v<decltype(y), Tensor<float, Shape<3>>>);
+  CHECK(y(2) == 4);
+}
+}  // namespace tenon
