@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tenon/base/convert.hpp"
+#include "tenon/kernels/mersenne_twister.hpp"
 #include "tenon/kernels/random.hpp"
 #include "tenon/op/movement.hpp"
 
