@@ -76,6 +76,23 @@ struct Liar {
   Tensor<float> compute(TensorView<const float>) const { return Tensor<float>(Extents{3}); }
   auto operator()(const auto&... in) const { return op::call(*this, in...); }
 };
+
+/// Does not tell extents that it could.
+struct Silent {
+  static constexpr op::Spec spec{.name = "Silent",
+                                 .domain = "example.com",
+                                 .since = {1},
+                                 .inputs = {{"x", "T"}},
+                                 .outputs = {{"y", "T"}},
+                                 .types = {{"T", types::float32}}};
+  static constexpr std::tuple attributes{};
+
+  constexpr void infer(op::Infer&) const {}
+  void compute(TensorView<const float> x, TensorView<float> y) const {
+    std::copy(x.begin(), x.end(), y.begin());
+  }
+  auto operator()(const auto&... in) const { return op::call(*this, in...); }
+};
 }  // namespace mine
 
 namespace tenon {
@@ -296,6 +313,19 @@ TEST_CASE("Graph: an operator that does not keep its rule is caught") {
         s.run({{"x", Tensor<float>(Extents{4})}});
       },
       {"node 'Liar_0' (Liar-1)", "result 0 is tensor(float) (3), not what its rule said"});
+
+  const std::string_view untold = "the extents of a result cannot be told from the operands";
+  const Tensor<float> x(Extents{4});
+  check_error([&] { mine::Silent{}(x); }, {"Silent", untold});
+  check_error([&] { mine::Silent{}(Value(x)); }, {"Silent", untold});
+  for (const bool constant : {false, true}) {
+    Graph h;
+    const auto in = h.input<float, Shape<4>>("x");
+    if (constant) h.output("y", h.add(mine::Silent{}, x));
+    else h.output("y", h.add(mine::Silent{}, in));
+    const Session silent(std::move(h));
+    check_error([&] { silent.run({{"x", x}}); }, {"node 'Silent_0' (Silent-1)", untold});
+  }
 }
 
 }  // namespace tenon

@@ -405,6 +405,14 @@ inline constexpr bool is_planned = detail::convention<Op>.form == detail::Form::
 
 namespace detail {
 
+/// The extents of a result, now that all operands are there.
+template <class Op>
+Extents extents_of(const Info& result) {
+  if (!result.dims.known())
+    raise(ErrorCode::invalid_shape, Op::spec.name, "the extents of a result cannot be told from the operands");
+  return result.dims.extents();
+}
+
 /// An erased call: infer, allocate, run.
 template <class Op, uint32_t Filter>
 std::vector<Value> call_erased(const Op& op, std::span<const Value* const> in, int count) {
@@ -416,7 +424,8 @@ std::vector<Value> call_erased(const Op& op, std::span<const Value* const> in, i
   std::vector<Value*> out;
   for (int o = 0; o < count; ++o) {
     const Info& r = results[static_cast<std::size_t>(o)];
-    if constexpr (is_planned<Op>) values[static_cast<std::size_t>(o)] = AnyTensor::uninitialized(r.type.element, r.dims.extents());
+    if constexpr (is_planned<Op>)
+      values[static_cast<std::size_t>(o)] = AnyTensor::uninitialized(r.type.element, extents_of<Op>(r));
     out.push_back(&values[static_cast<std::size_t>(o)]);
   }
   Context context;
@@ -513,7 +522,7 @@ auto call_typed(const Op& op, std::index_sequence<R...>, const A&... a) {
   std::array<Info, Count> results{};
   const Message m = infer(op, Op::spec.latest(), in, results);
   if (!m.empty()) raise_rule(Op::spec, in, m);
-  std::tuple out{T::template tensor<R>::uninitialized(results[R].dims.extents())...};
+  std::tuple out{T::template tensor<R>::uninitialized(extents_of<Op>(results[R]))...};
   using B = decltype([]<int... V>(std::integer_sequence<int, V...>) {
     return Bound<cpp_type<bound_dtype<Op, V, A...>(T::result.out)>...>{};
   }(std::make_integer_sequence<int, convention<Op>.typed>{}));
