@@ -13,6 +13,7 @@ for object in *.o; do
     awk -v tag="$3" '($2 == "W" || $2 == "V" && $3 ~ /^_ZTV/) && !index($3, tag) { print $3 }' > private
   [ -s private ] || continue
   ld -r --force-group-allocation -o sealed "$object"  # a private symbol cannot be in a group that the linker merges
-  objcopy --localize-symbols=private sealed "$object"
+  # Variables of templates are "unique" symbols, which gold takes for doubles once they are out of their groups.
+  objcopy --localize-symbols=private --weaken sealed "$object"
 done
 ar rcsD "$out" *.o
