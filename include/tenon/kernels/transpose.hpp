@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <utility>
 
 #include "tenon/base/inline_vector.hpp"
 #include "tenon/base/parallel.hpp"
@@ -95,32 +96,138 @@ struct ElementMover {
   }
 };
 
+// Sixteen bytes as elements of one size.
+template <std::size_t bytes>
+struct BlockVector;
+template <>
+struct BlockVector<1> {
+  using type [[gnu::vector_size(16)]] = uint8_t;
+};
+template <>
+struct BlockVector<2> {
+  using type [[gnu::vector_size(16)]] = uint16_t;
+};
+template <>
+struct BlockVector<4> {
+  using type [[gnu::vector_size(16)]] = uint32_t;
+};
+template <>
+struct BlockVector<8> {
+  using type [[gnu::vector_size(16)]] = uint64_t;
+};
+
+// Elements of a and b by turns: those of the lower half (half = 0) or the upper (half = n / 2).
+template <int half, class V, int... k>
+V interleave(V a, V b, std::integer_sequence<int, k...>) {
+  return __builtin_shufflevector(a, b, (k / 2 + half + (k % 2) * static_cast<int>(sizeof...(k)))...);
+}
+
 template <std::size_t bytes>
 struct BlockMover {
   char* to;
   const char* from;
   static constexpr int64_t size = bytes;
+
   void row(int64_t t, int64_t t_step, int64_t f, int64_t f_step, int64_t n) const {
     if (t_step == 1 && f_step == 1) {
       std::memcpy(to + t * size, from + f * size, static_cast<std::size_t>(n) * bytes);
-      return;
+    } else if (f_step == 0) {
+      char block[bytes];
+      std::memcpy(block, from + f * size, bytes);
+      for (int64_t i = 0; i < n; ++i) std::memcpy(to + (t + i * t_step) * size, block, bytes);
+    } else {
+      for (int64_t i = 0; i < n; ++i) one(t + i * t_step, f + i * f_step);
     }
-    for (int64_t i = 0; i < n; ++i)
-      std::memcpy(to + (t + i * t_step) * size, from + (f + i * f_step) * size, bytes);
+  }
+
+  // to[t + i + j * t_step] = from[f + i * f_step + j], i < ni, j < nj
+  void tile(int64_t t, int64_t t_step, int64_t f, int64_t f_step, int64_t ni, int64_t nj) const {
+    constexpr int64_t n = 16 / size;
+    int64_t whole_i = 0, whole_j = 0;
+    if constexpr (n > 1) {
+      whole_i = ni / n * n;
+      whole_j = nj / n * n;
+      for (int64_t j = 0; j < whole_j; j += n)
+        for (int64_t i = 0; i < whole_i; i += n)
+          square(t + i + j * t_step, t_step, f + i * f_step + j, f_step);
+    }
+    for (int64_t j = 0; j < nj; ++j)
+      for (int64_t i = j < whole_j ? whole_i : 0; i < ni; ++i) one(t + i + j * t_step, f + i * f_step + j);
+  }
+
+ private:
+  void one(int64_t t, int64_t f) const { std::memcpy(to + t * size, from + f * size, bytes); }
+
+  // A square of n registers of n elements: log2(n) rounds of interleaving register k with k + n/2 transpose
+  // it.
+  void square(int64_t t, int64_t t_step, int64_t f, int64_t f_step) const {
+    constexpr int n = static_cast<int>(16 / bytes);
+    using V = typename BlockVector<bytes>::type;
+    V v[n], w[n];
+    for (int k = 0; k < n; ++k) std::memcpy(&v[k], from + (f + k * f_step) * size, 16);
+    for (int round = 1; round < n; round *= 2) {
+      for (int k = 0; k < n / 2; ++k) {
+        w[2 * k] = interleave<0>(v[k], v[k + n / 2], std::make_integer_sequence<int, n>{});
+        w[2 * k + 1] = interleave<n / 2>(v[k], v[k + n / 2], std::make_integer_sequence<int, n>{});
+      }
+      for (int k = 0; k < n; ++k) v[k] = w[k];
+    }
+    for (int k = 0; k < n; ++k) std::memcpy(to + (t + k * t_step) * size, &v[k], 16);
   }
 };
 
+// Axes i and j of which the destination is contiguous along i and the source along j, moved in tiles.
 template <class Mover>
-void run_copy(const CopyPlan& plan, Mover move) {
+void copy_tiles(CopyPlan plan, int j, const Mover& move) {
+  const int i = plan.rank - 1;
+  if (j != i - 1) {
+    // for_each_outer walks the axes before these two.
+    for (int d = j; d < i - 1; ++d) plan.swap_axes(d, d + 1);
+    j = i - 1;
+  }
+  constexpr int64_t strip_i = 64, strip_j = 64;  // what of both sides stays in the first-level cache
+  const int64_t pieces_i = (plan.extents[i] + strip_i - 1) / strip_i;
+  const int64_t pieces_j = (plan.extents[j] + strip_j - 1) / strip_j, pieces = pieces_i * pieces_j;
+  const int64_t outer = plan.size / (plan.extents[i] * plan.extents[j]);
+  const auto least = [](int64_t a, int64_t b) { return a < b ? a : b; };
+  const int64_t bytes = least(strip_i, plan.extents[i]) * least(strip_j, plan.extents[j]) * Mover::size;
+  parallel_for(outer * pieces, bytes >= copy_bytes ? 1 : copy_bytes / bytes, [&](int64_t begin, int64_t end) {
+    for (int64_t at = begin; at < end;) {
+      const int64_t stop = least(end, at / pieces * pieces + pieces);
+      for_each_outer(plan, j, at / pieces, at / pieces + 1, [&](int64_t to, int64_t from) {
+        for (; at < stop; ++at) {
+          const int64_t i0 = at % pieces % pieces_i * strip_i, j0 = at % pieces / pieces_i * strip_j;
+          move.tile(to + i0 + j0 * plan.to[j], plan.to[j], from + i0 * plan.from[i] + j0, plan.from[i],
+                    least(strip_i, plan.extents[i] - i0), least(strip_j, plan.extents[j] - j0));
+        }
+      });
+    }
+  });
+}
+
+template <class Mover>
+void run_copy(const CopyPlan& plan, const Mover& move) {
   if (plan.size == 0) return;
   if (plan.rank == 0) return move.row(0, 1, 0, 1, 1);
   const int inner = plan.rank - 1;
-  const int64_t n = plan.extents[inner], rows = plan.size / n;
-  const int64_t row_bytes = n * Mover::size;
-  parallel_for(rows, row_bytes >= copy_bytes ? 1 : copy_bytes / row_bytes, [&](int64_t begin, int64_t end) {
-    for_each_outer(plan, inner, begin, end, [&](int64_t to, int64_t from) {
-      move.row(to, plan.to[inner], from, plan.from[inner], n);
+  if constexpr (requires { &Mover::tile; }) {
+    if (plan.to[inner] == 1 && plan.from[inner] != 1)
+      for (int j = 0; j < inner; ++j)
+        if (plan.from[j] == 1) return copy_tiles(plan, j, move);
+  }
+  const int64_t n = plan.extents[inner], row_bytes = n * Mover::size;
+  const int64_t to_step = plan.to[inner], from_step = plan.from[inner];
+  if (row_bytes > 2 * copy_bytes) {
+    for_each_outer(plan, inner, 0, plan.size / n, [&](int64_t to, int64_t from) {
+      parallel_for(n, copy_bytes / Mover::size, [&](int64_t begin, int64_t end) {
+        move.row(to + begin * to_step, to_step, from + begin * from_step, from_step, end - begin);
+      });
     });
+    return;
+  }
+  parallel_for(plan.size / n, copy_bytes / row_bytes + 1, [&](int64_t begin, int64_t end) {
+    for_each_outer(plan, inner, begin, end,
+                   [&](int64_t to, int64_t from) { move.row(to, to_step, from, from_step, n); });
   });
 }
 
