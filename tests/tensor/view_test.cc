@@ -2,7 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <memory>
 #include <numeric>
+#include <vector>
 
 namespace tenon {
 
