@@ -76,7 +76,10 @@ struct Scope {
 class Importer {
  public:
   Importer(const onnx::ModelProto& model, const LoadOptions& options, DataSource source)
-      : model_(model), registry_(options.registry ? *options.registry : standard_registry()), source_(std::move(source)) {
+      : model_(model),
+        registry_(options.registry ? *options.registry : standard_registry()),
+        source_(std::move(source)),
+        declared_extents_(options.declared_extents) {
     source_.files = &files_;
   }
 
@@ -192,6 +195,7 @@ class Importer {
       Type type = read_type(v.type());
       if (type.kind == Kind::unknown && fallback) type = fallback.type();
       Dims dims = read_dims(v.type(), graph);
+      if (!declared_extents_ && scope.outer == nullptr) dims = {};
       if (fallback) check_fallback(v.name(), type, dims, fallback);
       define(scope, v.name(), graph.add_input(v.name(), type, dims, std::move(fallback)));
     }
@@ -203,10 +207,6 @@ class Importer {
     for (const auto& v : g.output()) {
       const ValueId id = scope.find(v.name());
       if (id < 0) throw Error(ErrorCode::invalid_model, place, concat("output '", v.name(), "' is not produced"));
-      const Type declared = read_type(v.type()), found = graph.entry(id).info.type;
-      if (declared && declared.kind != Kind::unknown && found.kind != Kind::unknown && !(declared == found))
-        throw Error(ErrorCode::invalid_model, place,
-                    concat("output '", v.name(), "' is ", to_string(found), ", but ", to_string(declared), " is declared"));
       graph.add_output(v.name(), id);
     }
   }
@@ -377,9 +377,6 @@ class Importer {
         value = referred(a, place, scope);
         if (value == nullptr) continue;
       }
-      const bool named = std::find(f.attribute().begin(), f.attribute().end(), a.name()) != f.attribute().end();
-      if (!named && !attributes.contains(a.name()))
-        throw Error(ErrorCode::invalid_model, place, concat("the function has no attribute '", a.name(), "'"));
       attributes[a.name()] = value;
     }
     const Opsets own = read_opsets(f.opset_import(), place);
@@ -406,6 +403,7 @@ class Importer {
   const onnx::ModelProto& model_;
   const Registry& registry_;
   DataSource source_;
+  bool declared_extents_;
   std::vector<std::pair<std::string, std::shared_ptr<const MappedFile>>> files_;
   Opsets opsets_;
   std::map<FunctionKey, const onnx::FunctionProto*> functions_;

@@ -26,7 +26,8 @@ class GraphBody final : public CapturingBody {
     for (std::size_t k = 0; k < inputs.size(); ++k) {
       op::Info& i = infos[static_cast<std::size_t>(graph_.inputs()[k])];
       const op::Info& declared = graph_.entry(graph_.inputs()[k]).info;
-      if (declared.type && inputs[k].type && !(declared.type == inputs[k].type))
+      const bool both = declared.type && declared.type.kind != Kind::unknown && inputs[k].type && inputs[k].type.kind != Kind::unknown;
+      if (both && !(declared.type == inputs[k].type))
         throw Error(ErrorCode::invalid_type, graph_.name,
                     concat("input ", k, " is ", to_string(inputs[k].type), ", but ", to_string(declared.type), " is declared"));
       i = inputs[k].present() ? inputs[k] : declared;
