@@ -1,0 +1,251 @@
+// What a file can do wrong ends in an Error that names the place.
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "loader/onnx.pb.h"
+#include "tenon/loader.hpp"
+
+namespace tenon {
+namespace {
+
+namespace fs = std::filesystem;
+
+onnx::ModelProto small_model() {
+  onnx::ModelProto m;
+  m.set_ir_version(10);
+  auto* opset = m.add_opset_import();
+  opset->set_domain("");
+  opset->set_version(21);
+  auto* g = m.mutable_graph();
+  g->set_name("g");
+  auto* w = g->add_initializer();
+  w->set_name("w");
+  w->set_data_type(onnx::TensorProto::FLOAT);
+  w->add_dims(80);
+  w->set_raw_data(std::string(320, '\0'));  // enough to be used where it lies
+  auto* x = g->add_input();
+  x->set_name("x");
+  x->mutable_type()->mutable_tensor_type()->set_elem_type(onnx::TensorProto::FLOAT);
+  x->mutable_type()->mutable_tensor_type()->mutable_shape()->add_dim()->set_dim_value(80);
+  auto* n = g->add_node();
+  n->set_op_type("Add");
+  n->add_input("x");
+  n->add_input("w");
+  n->add_output("y");
+  g->add_output()->set_name("y");
+  return m;
+}
+
+std::span<const std::byte> bytes_of(const std::string& s) {
+  return {reinterpret_cast<const std::byte*>(s.data()), s.size()};
+}
+
+// The error's text, "" when the model loads.
+std::string refusal(const std::string& bytes) {
+  try {
+    parse_model(bytes_of(bytes));
+    return "";
+  } catch (const Error& e) {
+    CHECK(std::string(e.what()).size() > 3);
+    return e.what();
+  }
+}
+std::string refusal(const onnx::ModelProto& m) { return refusal(m.SerializeAsString()); }
+
+bool holds(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+TEST_CASE("a model that is cut at any byte is refused or whole") {
+  const std::string bytes = small_model().SerializeAsString();
+  CHECK(refusal(bytes).empty());
+  for (std::size_t n = 0; n < bytes.size(); ++n) refusal(bytes.substr(0, n));
+}
+
+TEST_CASE("a model with any byte changed is refused or loads") {
+  const std::string bytes = small_model().SerializeAsString();
+  for (std::size_t n = 0; n < bytes.size(); ++n)
+    for (int flip : {0x01, 0x80, 0xff}) {
+      std::string changed = bytes;
+      changed[n] = static_cast<char>(changed[n] ^ flip);
+      refusal(changed);
+    }
+}
+
+TEST_CASE("what the numbers of a tensor claim is checked against its data") {
+  struct Row {
+    std::string_view says;
+    void (*change)(onnx::TensorProto&);
+  } rows[] = {
+      {"bytes of raw data", [](onnx::TensorProto& t) { t.set_dims(0, 81); }},
+      {"bytes of raw data", [](onnx::TensorProto& t) { t.set_dims(0, int64_t{1} << 40); }},
+      {"overflow", [](onnx::TensorProto& t) { t.set_dims(0, INT64_MAX), t.add_dims(4); }},
+      {"negative extent", [](onnx::TensorProto& t) { t.set_dims(0, -1); }},
+      {"element type 77", [](onnx::TensorProto& t) { t.set_data_type(77); }},
+      {"rank", [](onnx::TensorProto& t) { for (int k = 0; k < 40; ++k) t.add_dims(1); }},
+      {"values in its data", [](onnx::TensorProto& t) { t.clear_raw_data(), t.add_float_data(1); }},
+      {"strings cannot be raw data", [](onnx::TensorProto& t) { t.set_data_type(onnx::TensorProto::STRING); }},
+      {"not to be had here", [](onnx::TensorProto& t) { t.set_data_location(onnx::TensorProto::EXTERNAL); }},
+      {"not allowed",
+       [](onnx::TensorProto& t) {
+         auto* e = t.add_external_data();
+         e->set_key(std::string("\0mapped", 7));
+         e->set_value("0,999999999");
+       }},
+  };
+  for (const Row& row : rows) {
+    onnx::ModelProto m = small_model();
+    row.change(*m.mutable_graph()->mutable_initializer(0));
+    const std::string text = refusal(m);
+    CHECK_MESSAGE(holds(text, row.says), "'", text, "' lacks '", row.says, "'");
+  }
+}
+
+TEST_CASE("what a graph must not be") {
+  struct Row {
+    std::string_view says;
+    void (*change)(onnx::ModelProto&);
+  } rows[] = {
+      {"ir_version", [](onnx::ModelProto& m) { m.clear_ir_version(); }},
+      {"newer than 14", [](onnx::ModelProto& m) { m.set_ir_version(15); }},
+      {"no graph", [](onnx::ModelProto& m) { m.clear_graph(); }},
+      {"no operator set", [](onnx::ModelProto& m) { m.clear_opset_import(); }},
+      {"imported twice", [](onnx::ModelProto& m) { *m.add_opset_import() = m.opset_import(0); }},
+      {"opset 99 of ai.onnx", [](onnx::ModelProto& m) { m.mutable_opset_import(0)->set_version(99); }},
+      {"defined twice", [](onnx::ModelProto& m) { *m.mutable_graph()->add_node() = m.graph().node(0); }},
+      {"'z' is not defined", [](onnx::ModelProto& m) { m.mutable_graph()->mutable_node(0)->set_input(0, "z"); }},
+      {"'q' is not produced", [](onnx::ModelProto& m) { m.mutable_graph()->mutable_output(0)->set_name("q"); }},
+      {"no attribute 'axis'",
+       [](onnx::ModelProto& m) {
+         auto* a = m.mutable_graph()->mutable_node(0)->add_attribute();
+         a->set_name("axis");
+         a->set_type(onnx::AttributeProto::INT);
+       }},
+  };
+  for (const Row& row : rows) {
+    onnx::ModelProto m = small_model();
+    row.change(m);
+    const std::string text = refusal(m);
+    CHECK_MESSAGE(holds(text, row.says), "'", text, "' lacks '", row.says, "'");
+  }
+}
+
+TEST_CASE("everything that is missing is listed in one error") {
+  onnx::ModelProto m = small_model();
+  for (const char* name : {"Frobnicate", "Quux"}) {
+    auto* n = m.mutable_graph()->add_node();
+    n->set_op_type(name);
+    n->add_output(std::string(name) + "_out");
+  }
+  m.mutable_graph()->add_node()->set_domain("com.nobody");
+  const std::string text = refusal(m);
+  CHECK(holds(text, "ai.onnx.Frobnicate"));
+  CHECK(holds(text, "ai.onnx.Quux"));
+  CHECK(holds(text, "com.nobody"));
+}
+
+TEST_CASE("functions that call themselves") {
+  onnx::ModelProto m = small_model();
+  auto* own = m.add_opset_import();
+  own->set_domain("own");
+  own->set_version(1);
+  auto* f = m.add_functions();
+  f->set_name("f");
+  f->set_domain("own");
+  f->add_input("a");
+  f->add_output("b");
+  *f->add_opset_import() = *own;
+  auto* n = f->add_node();
+  n->set_op_type("f");
+  n->set_domain("own");
+  n->add_input("a");
+  n->add_output("b");
+  *m.mutable_graph()->mutable_node(0) = *n;
+  m.mutable_graph()->mutable_node(0)->set_input(0, "x");
+  m.mutable_graph()->mutable_node(0)->set_output(0, "y");
+  CHECK(holds(refusal(m), "calls itself"));
+}
+
+TEST_CASE("messages nested without end") {
+  // Graph in attribute in node in graph …, deeper than any model.
+  std::string inner;
+  const auto wrap = [&inner](char tag) {
+    std::string length;
+    for (std::size_t n = inner.size(); ; n >>= 7) {
+      length.push_back(static_cast<char>(n > 127 ? (n & 127) | 128 : n));
+      if (n <= 127) break;
+    }
+    inner = tag + length + inner;
+  };
+  for (int k = 0; k < 2000; ++k) {
+    wrap(0x32);  // AttributeProto.g
+    wrap(0x2a);  // NodeProto.attribute
+    wrap(0x0a);  // GraphProto.node
+  }
+  wrap(0x3a);  // ModelProto.graph
+  CHECK(holds(refusal(inner), "nested too deeply"));
+}
+
+TEST_CASE("external data stays in its folder and within its file") {
+  char name[] = "/tmp/tenon_external_XXXXXX";
+  const fs::path folder = ::mkdtemp(name);
+  std::ofstream(folder / "w.bin") << std::string(320, '\0');
+  std::ofstream(folder / "linked.bin") << std::string(320, '\0');
+  fs::create_symlink(folder / "w.bin", folder / "symbolic.bin");
+  fs::create_hard_link(folder / "linked.bin", folder / "hard.bin");
+  fs::create_directory(folder / "sub");
+  fs::create_directory_symlink(folder, folder / "loop");
+  struct Row {
+    std::string location, offset, length;
+    std::string_view says;
+  } rows[] = {{"w.bin", "", "", ""},
+              {"./w.bin", "0", "320", ""},
+              {"w.bin", "1", "320", "reaches beyond"},
+              {"w.bin", "9223372036854775807", "320", "reaches beyond"},
+              {"w.bin", "0", "319", "are needed"},
+              {"w.bin", "-1", "", "offset"},
+              {"w.bin", "x", "", "offset"},
+              {"absent.bin", "", "", "absent.bin"},
+              {"/etc/hostname", "", "", "absolute"},
+              {"../w.bin", "", "", "leaves"},
+              {"sub/../../w.bin", "", "", "leaves"},
+              {"symbolic.bin", "", "", "symbolic link"},
+              {"loop/w.bin", "", "", "symbolic link"},
+              {"hard.bin", "", "", "hard links"},
+              {"sub", "", "", "not a regular file"},
+              {"", "", "", "not a path"}};
+  for (const Row& row : rows) {
+    onnx::ModelProto m = small_model();
+    auto* t = m.mutable_graph()->mutable_initializer(0);
+    t->clear_raw_data();
+    t->set_data_location(onnx::TensorProto::EXTERNAL);
+    const auto entry = [t](const char* key, const std::string& value) {
+      if (value.empty() && std::string_view(key) != "location") return;
+      auto* e = t->add_external_data();
+      e->set_key(key);
+      e->set_value(value);
+    };
+    entry("location", row.location);
+    entry("offset", row.offset);
+    entry("length", row.length);
+    std::ofstream(folder / "model.onnx", std::ios::binary) << m.SerializeAsString();
+    std::string text;
+    try {
+      load_model(folder / "model.onnx");
+    } catch (const Error& e) {
+      text = e.what();
+    }
+    CHECK_MESSAGE((row.says.empty() ? text.empty() : holds(text, row.says)), row.location, ": '", text, "'");
+  }
+  fs::remove_all(folder);
+}
+
+TEST_CASE("a file that is none") {
+  CHECK_THROWS_AS(load_model("/nonexistent/model.onnx"), Error);
+  CHECK_THROWS_AS(load_model("/tmp"), Error);
+  CHECK_THROWS_AS(load_model("/dev/zero"), Error);
+}
+
+}  // namespace
+}  // namespace tenon
