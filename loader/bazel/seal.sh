@@ -9,8 +9,8 @@ trap 'rm -rf "$work"' EXIT
 cd "$work"
 ar x "$in"
 for object in *.o; do
-  nm --defined-only "$object" |
-    awk -v tag="$3" '($2 == "W" || $2 == "V" && $3 ~ /^_ZTV/) && !index($3, tag) { print $3 }' > private
+  readelf -sW "$object" |
+    awk -v tag="$3" '$5 == "WEAK" && $7 != "UND" && ($4 == "FUNC" || $8 ~ /^_ZTV/) && !index($8, tag) { print $8 }' > private
   [ -s private ] || continue
   ld -r --force-group-allocation -o sealed "$object"  # a private symbol cannot be in a group that the linker merges
   # Variables of templates are "unique" symbols, which gold takes for doubles once they are out of their groups.
