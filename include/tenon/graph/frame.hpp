@@ -76,8 +76,11 @@ class Frame final : public op::Context {
       throw;
     }
     for (std::size_t o = 0; o < outputs.size(); ++o) {
-      const Value& v = value(program_.outputs()[o]);
-      outputs[o] = owned(v);
+      const ValueId id = program_.outputs()[o];
+      const Value& v = value(id);
+      // What is written into a result must not change the session's constants.
+      const bool constant = entry(id).place == Place::fixed && v.is_tensor();
+      outputs[o] = constant ? Value(v.tensor().clone()) : owned(v);
     }
     release();
   }
