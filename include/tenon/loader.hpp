@@ -12,7 +12,7 @@ const Registry& standard_registry();
 
 struct LoadOptions {
   const Registry* registry = nullptr;     ///< operators that models may name; null: standard_registry()
-  std::filesystem::path external_folder;  ///< where external data lies; empty: beside the model's file
+  std::filesystem::path external_folder{};  ///< where external data lies; empty: beside the model's file
   /// Hold inputs of the main graph to the extents that the model declares for them. Without it these extents are
   /// ignored, as ONNX's reference evaluator does; element types hold always.
   bool declared_extents = true;
