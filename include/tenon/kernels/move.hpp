@@ -167,16 +167,24 @@ inline void copy(DType d, void* to, const void* from, int64_t n) {
 /// Sets n elements to the one at `value`.
 inline void fill(DType d, void* to, const void* value, int64_t n) {
   if (n == 0) return;
+  // Most fills are zeros, or bytes anyway.
+  const auto* bytes = static_cast<const uint8_t*>(value);
+  bool same = d != DType::string;
+  unsigned byte = same ? bytes[0] : 0;
+  for (int k = 1; same && k < bits(d) / 8; ++k) same = bytes[k] == byte;
   if (is_packed(d)) {
-    // A byte of the value throughout; what lies behind the last element in its byte is nobody's.
-    return detail::with_packed_mover(d, to, value, [&](auto mover) {
-      unsigned byte = 0;
-      for (int k = 0; k < 8; k += bits(d)) byte |= static_cast<unsigned>(mover.load(0)) << k;
-      std::memset(to, static_cast<int>(byte), static_cast<std::size_t>(packed_bytes(n, d)));
-    });
+    // What lies behind the last element in its byte is nobody's.
+    byte &= (1u << bits(d)) - 1;
+    for (int k = bits(d); k < 8; k *= 2) byte |= byte << k;
   }
-  const int64_t one = 1, zero = 0;
-  move(d, to, {0, &one}, value, {0, &zero}, {&n, 1});
+  if (!same) {
+    const int64_t one = 1, zero = 0;
+    return move(d, to, {0, &one}, value, {0, &zero}, {&n, 1});
+  }
+  auto* t = static_cast<char*>(to);
+  parallel_for(packed_bytes(n, d), 2 * detail::copy_bytes, [&](int64_t begin, int64_t end) {
+    std::memset(t + begin, static_cast<int>(byte), static_cast<std::size_t>(end - begin));
+  });
 }
 
 /// Axis d of the dense result is axis permutation[d] of the dense source of these extents.
