@@ -29,7 +29,8 @@ TEST_CASE("Philox: uniform numbers fill [0, 1) evenly") {
     }
   const double expected = 2.0 * blocks / bins;
   double chi2 = 0;
-  for (int64_t c : count) chi2 += (static_cast<double>(c) - expected) * (static_cast<double>(c) - expected) / expected;
+  for (int64_t c : count)
+    chi2 += (static_cast<double>(c) - expected) * (static_cast<double>(c) - expected) / expected;
   // 63 degrees of freedom: mean 63, deviation 11.2.
   CHECK(chi2 > 20);
   CHECK(chi2 < 125);

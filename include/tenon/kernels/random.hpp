@@ -1,5 +1,6 @@
-// Random numbers by counter: number i follows from the seed and i alone, so that any thread can make any part, and a seed
-// gives the same numbers everywhere (normal ones but for the last bit of the platform's log, sin and cos).
+// Random numbers by counter: number i follows from the seed and i alone, so that any thread can make any
+// part, and a seed gives the same numbers everywhere (normal ones but for the last bit of the platform's log,
+// sin and cos).
 #pragma once
 
 #include <array>
@@ -13,7 +14,8 @@
 
 namespace tenon::kernels {
 
-/// Philox 4x32 with 10 rounds (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", 2011).
+/// Philox 4x32 with 10 rounds (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3",
+/// 2011).
 class Philox {
  public:
   explicit constexpr Philox(uint64_t key)
@@ -57,7 +59,8 @@ class Philox {
 inline uint64_t fresh_seed() {
   static std::atomic<uint64_t> calls{0};
   const auto now = static_cast<uint64_t>(std::chrono::system_clock::now().time_since_epoch().count());
-  const auto place = static_cast<uint64_t>(reinterpret_cast<uintptr_t>(&calls));  // differs where programs are laid out at random
+  // An address: it differs where programs are laid out at random.
+  const auto place = static_cast<uint64_t>(reinterpret_cast<uintptr_t>(&calls));
   // Each call a step of the golden ratio, then splitmix64's finish.
   uint64_t z = (now ^ place) + (calls.fetch_add(1, std::memory_order_relaxed) + 1) * 0x9E3779B97F4A7C15;
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;

@@ -1,5 +1,5 @@
-// Recurrent networks: what their cells share (the inputs' product for many steps at once, the order of steps, sequences
-// that end early, activations), and LSTM. Types: float and double.
+// Recurrent networks: what their cells share (the inputs' product for many steps at once, the order of steps,
+// sequences that end early, activations), and LSTM. Types: float and double.
 #pragma once
 
 #include <algorithm>
@@ -87,14 +87,15 @@ namespace detail {
 
 struct RnnScratch {};
 
-/// Calls step(t, gates) for every step in its order: gates (batch, width) hold X_t W^T + bias, and are the callee's to
-/// write to. w (width, input); bias (width) or nullptr.
+/// Calls step(t, gates) for every step in its order: gates (batch, width) hold X_t W^T + bias, and are the
+/// callee's to write to. w (width, input); bias (width) or nullptr.
 template <class T, class F>
 void rnn_for_each_step(const RnnArgs<T>& a, const T* w, int64_t width, const T* bias, F step) {
   if (a.steps == 0 || a.batch == 0 || width == 0) return;
   // The products of as many steps at once as stay near in the caches.
   constexpr int64_t bytes = 1 << 19;
-  const int64_t chunk = std::clamp<int64_t>(bytes / (a.batch * width * static_cast<int64_t>(sizeof(T))), 1, a.steps);
+  const int64_t chunk =
+      std::clamp<int64_t>(bytes / (a.batch * width * static_cast<int64_t>(sizeof(T))), 1, a.steps);
   Scratch<RnnScratch> scratch;
   T* gates = scratch.take<T>(chunk * a.batch * width);
   for (int64_t done = 0; done < a.steps; done += chunk) {
@@ -124,7 +125,8 @@ void rnn_for_each_step(const RnnArgs<T>& a, const T* w, int64_t width, const T* 
   }
 }
 
-/// Adds h R^T to gates (batch, width), step after step. r (width, hidden), packed where many rows make that pay.
+/// Adds h R^T to gates (batch, width), step after step. r (width, hidden), packed where many rows make that
+/// pay.
 template <class T>
 class RnnProduct {
  public:
@@ -194,7 +196,8 @@ struct LstmArgs : RnnArgs<T> {
   bool input_forget = false;  ///< the forget gate is 1 - the input gate
 };
 
-/// i, o, f = f(X W^T + H R^T + biases + P * C) with the new C for o, c = g(…), C = f * C + i * c, H = o * h(C).
+/// i, o, f = f(X W^T + H R^T + biases + P * C) with the new C for o, c = g(…), C = f * C + i * c, H = o *
+/// h(C).
 template <class T>
 void lstm(const LstmArgs<T>& a) {
   using namespace detail;

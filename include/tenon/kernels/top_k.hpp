@@ -1,4 +1,5 @@
-// The k greatest or least elements of each row, in order. Elements of any number type are ranked by unsigned keys.
+// The k greatest or least elements of each row, in order. Elements of any number type are ranked by unsigned
+// keys.
 #pragma once
 
 #include <algorithm>
@@ -14,14 +15,16 @@ namespace tenon::kernels {
 
 namespace detail {
 
-/// An unsigned integer that is less where x is less. -0 and 0 are equal, and so are all NaNs, which are above all else.
+/// An unsigned integer that is less where x is less. -0 and 0 are equal, and so are all NaNs, which are above
+/// all else.
 template <class T>
 constexpr uint64_t order_key(T x) {
   if constexpr (std::is_integral_v<T>) {
     constexpr uint64_t sign = std::is_signed_v<T> ? uint64_t{1} << 63 : 0;
     return static_cast<uint64_t>(x) ^ sign;
   } else {
-    using Bits = std::conditional_t<sizeof(T) == 2, uint16_t, std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>;
+    using Bits =
+        std::conditional_t<sizeof(T) == 2, uint16_t, std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>;
     constexpr Bits sign = static_cast<Bits>(Bits{1} << (sizeof(T) * 8 - 1));
     const Bits bits = std::bit_cast<Bits>(x), magnitude = static_cast<Bits>(bits & ~sign);
     if (magnitude > std::bit_cast<Bits>(std::numeric_limits<T>::infinity())) return ~uint64_t{0};
@@ -49,13 +52,13 @@ struct Ranked {
 };
 
 /// The first k of the row in order to `best`, which holds `room` >= min(n, 2 k) of them.
-inline void rank_row(LoadKeys load, const void* x, int64_t at, int64_t step, int64_t n, int64_t k, bool largest,
-                     Ranked* best, int64_t room) {
+inline void rank_row(LoadKeys load, const void* x, int64_t at, int64_t step, int64_t n, int64_t k,
+                     bool largest, Ranked* best, int64_t room) {
   constexpr int64_t block = 256;
   uint64_t keys[block];
   int64_t held = 0;
-  // Once k are held that go before all that were dropped, a later element must be less than their last to matter: an
-  // equal one has the greater index.
+  // Once k are held that go before all that were dropped, a later element must be less than their last to
+  // matter: an equal one has the greater index.
   bool full = false;
   uint64_t bound = 0;
   for (int64_t first = 0; first < n; first += block) {
@@ -77,7 +80,8 @@ inline void rank_row(LoadKeys load, const void* x, int64_t at, int64_t step, int
 }
 
 template <class T>
-void take_ranked(const void* x, const Ranked* best, int64_t k, int64_t from, int64_t to, int64_t step, void* values) {
+void take_ranked(const void* x, const Ranked* best, int64_t k, int64_t from, int64_t to, int64_t step,
+                 void* values) {
   const T* source = static_cast<const T*>(x) + from;
   T* dest = static_cast<T*>(values) + to;
   for (int64_t j = 0; j < k; ++j) dest[j * step] = source[best[j].index * step];
@@ -87,21 +91,22 @@ struct TopKScratch {};
 
 }  // namespace detail
 
-/// values and indices (outer, k, inner): the k greatest (or least) of x (outer, extent, inner) along its middle axis and
-/// where they are, in order; equals by ascending index, NaN as the greatest of all. 0 <= k <= extent. Types: integers of
-/// whole bytes, float16, bfloat16, float, double.
-inline void top_k(DType type, const void* x, int64_t outer, int64_t extent, int64_t inner, int64_t k, bool largest,
-                  void* values, int64_t* indices) {
+/// values and indices (outer, k, inner): the k greatest (or least) of x (outer, extent, inner) along its
+/// middle axis and where they are, in order; equals by ascending index, NaN as the greatest of all. 0 <= k <=
+/// extent. Types: integers of whole bytes, float16, bfloat16, float, double.
+inline void top_k(DType type, const void* x, int64_t outer, int64_t extent, int64_t inner, int64_t k,
+                  bool largest, void* values, int64_t* indices) {
   if (outer == 0 || inner == 0 || k == 0) return;
   detail::LoadKeys load = nullptr;
   decltype(&detail::take_ranked<uint8_t>) take = nullptr;
-  dispatch<float, double, float16, bfloat16, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t>(
-      type, [&]<class T>() {
-        load = detail::load_keys<T>;
-        take = detail::take_ranked<std::conditional_t<
-            sizeof(T) == 1, uint8_t,
-            std::conditional_t<sizeof(T) == 2, uint16_t, std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>>>;
-      });
+  dispatch<float, double, float16, bfloat16, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t,
+           uint64_t>(type, [&]<class T>() {
+    load = detail::load_keys<T>;
+    take = detail::take_ranked<
+        std::conditional_t<sizeof(T) == 1, uint8_t,
+                           std::conditional_t<sizeof(T) == 2, uint16_t,
+                                              std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>>>;
+  });
   const int64_t room = k < extent / 2 ? std::min(extent, std::max<int64_t>(2 * k, 64)) : extent;
   constexpr int64_t elements = 1 << 14;  // a task looks at about so many
   parallel_for(outer * inner, extent >= elements ? 1 : elements / extent, [&](int64_t begin, int64_t end) {

@@ -56,14 +56,16 @@ struct UniqueScratch {};
 
 }  // namespace detail
 
-/// Groups equal slices of x (outer, extent, inner) along its middle axis, in ascending order (`sorted`) or in that of
-/// their first members. Returns how many groups there are; for each, first[g] is its first slice and counts[g] the
-/// number of its slices, and slice k is in group inverse[k]. All three arrays have room for `extent`.
+/// Groups equal slices of x (outer, extent, inner) along its middle axis, in ascending order (`sorted`) or in
+/// that of their first members. Returns how many groups there are; for each, first[g] is its first slice and
+/// counts[g] the number of its slices, and slice k is in group inverse[k]. All three arrays have room for
+/// `extent`.
 inline int64_t unique(DType type, const void* x, int64_t outer, int64_t extent, int64_t inner, bool sorted,
                       int64_t* first, int64_t* inverse, int64_t* counts) {
   detail::CompareSlices compare = nullptr;
-  dispatch<float, double, float16, bfloat16, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t,
-           bool, std::string, complex64, complex128>(type, [&]<class T>() { compare = detail::compare_slices<T>; });
+  dispatch<float, double, float16, bfloat16, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t,
+           uint64_t, bool, std::string, complex64, complex128>(
+      type, [&]<class T>() { compare = detail::compare_slices<T>; });
   const detail::Slices slices{x, outer, extent, inner};
   Scratch<detail::UniqueScratch> scratch;
   int64_t* order = scratch.take<int64_t>(extent);

@@ -1,5 +1,5 @@
-// What the operators that pass values on share (If, Loop, Scan, Optional): values that outlive the operands, and tensors
-// stacked of what the runs of a body give.
+// What the operators that pass values on share (If, Loop, Scan, Optional): values that outlive the operands,
+// and tensors stacked of what the runs of a body give.
 #pragma once
 
 #include "tenon/kernels/move.hpp"
@@ -8,8 +8,8 @@
 
 namespace tenon::op {
 
-/// The value itself, but a copy of a tensor in memory that is only lent (operands often are), and of strings, whose
-/// memory a session uses again.
+/// The value itself, but a copy of a tensor in memory that is only lent (operands often are), and of strings,
+/// whose memory a session uses again.
 inline Value kept(const Value& v, Context& c) {
   if (!v.is_tensor()) return v;
   const AnyTensor& t = v.tensor();
@@ -33,13 +33,14 @@ inline constexpr TypeVar control_flow_types = [] {
                        {25, with(types::all_ir13, types::all_ir4)}});
 }();
 
-/// One tensor of tensors of equal types and extents, laid along a new axis in their order or the reverse. There is at
-/// least one. Error{invalid_shape} where they differ.
+/// One tensor of tensors of equal types and extents, laid along a new axis in their order or the reverse.
+/// There is at least one. Error{invalid_shape} where they differ.
 inline AnyTensor stacked(std::string_view name, std::span<const Value> items, int64_t axis, bool reverse,
                          Allocator& allocator) {
   const AnyTensor& first = items[0].tensor();
   const int64_t n = static_cast<int64_t>(items.size()), at = axis < 0 ? axis + first.rank() + 1 : axis;
-  if (at < 0 || at > first.rank()) raise(ErrorCode::invalid_shape, name, "axis ", axis, " of rank ", first.rank() + 1);
+  if (at < 0 || at > first.rank())
+    raise(ErrorCode::invalid_shape, name, "axis ", axis, " of rank ", first.rank() + 1);
   Extents extents = first.extents();
   extents.insert(static_cast<int>(at), n);
   AnyTensor result = AnyTensor::uninitialized(first.dtype(), extents, allocator);
@@ -57,15 +58,16 @@ inline AnyTensor stacked(std::string_view name, std::span<const Value> items, in
   return result;
 }
 
-/// A tensor of zeros (strings: empty) such as a body gives, when it never ran. Extents that are not known are 0.
-/// Error{invalid_type} where not even the element type is known.
+/// A tensor of zeros (strings: empty) such as a body gives, when it never ran. Extents that are not known are
+/// 0. Error{invalid_type} where not even the element type is known.
 inline AnyTensor zeros_of(std::string_view name, const Info& result, Allocator& allocator) {
   if (result.type.kind != Kind::tensor)
     raise(ErrorCode::invalid_type, name, "the body did not run, and does not tell the types of its results");
   Extents extents;
   for (Dim d : result.dims) extents.push_back(d.known() ? d.value() : 0);
   AnyTensor t = AnyTensor::uninitialized(result.type.element, extents, allocator);
-  if (t.dtype() != DType::string && t.size() > 0) std::memset(t.data(), 0, static_cast<std::size_t>(t.bytes()));
+  if (t.dtype() != DType::string && t.size() > 0)
+    std::memset(t.data(), 0, static_cast<std::size_t>(t.bytes()));
   return t;
 }
 /// What `stacked` gives of no such tensors.
@@ -77,9 +79,10 @@ inline AnyTensor stacked_none(std::string_view name, Info result, int64_t axis, 
   return zeros_of(name, result, allocator);
 }
 
-/// What is known of the results of a body that runs again and again, its first results (after `skip` others) being its
-/// state in the next run. `states` come with what is known before the first run, and leave with what holds before and
-/// after every one: each round knows less, until nothing changes. `infer(states)` infers the body.
+/// What is known of the results of a body that runs again and again, its first results (after `skip` others)
+/// being its state in the next run. `states` come with what is known before the first run, and leave with
+/// what holds before and after every one: each round knows less, until nothing changes. `infer(states)`
+/// infers the body.
 template <class F>
 std::vector<Info> infer_states(Infer& i, std::vector<Info>& states, std::size_t skip, F infer) {
   for (;;) {
@@ -116,10 +119,11 @@ inline Info shape_of(Info i) {
 }
 
 /// The results of one run of a body, of which there must be `count`.
-inline std::vector<Value> run_body(std::string_view name, const BodyRef& body, Context& c, std::span<const Value> in,
-                                   std::size_t count) {
+inline std::vector<Value> run_body(std::string_view name, const BodyRef& body, Context& c,
+                                   std::span<const Value> in, std::size_t count) {
   std::vector<Value> out = body->run(c, in);
-  if (out.size() != count) raise(ErrorCode::invalid_model, name, "the body gives ", out.size(), " values, not ", count);
+  if (out.size() != count)
+    raise(ErrorCode::invalid_model, name, "the body gives ", out.size(), " values, not ", count);
   for (Value& v : out) v = kept(v, c);
   return out;
 }

@@ -21,7 +21,7 @@ namespace detail {
 struct ActivationName {
   std::string_view name;
   kernels::RnnActivation kind;
-  float alpha, beta;      // ONNX's defaults
+  float alpha, beta;  // ONNX's defaults
   bool takes_alpha, takes_beta;
 };
 inline constexpr ActivationName activation_names[] = {
@@ -48,8 +48,8 @@ inline const ActivationName* find_activation(std::string_view name) {
 
 }  // namespace detail
 
-/// The activations of both directions: `each` names for each, as the attribute or by default. Those that take an alpha
-/// or a beta draw it from the lists in their order, and have ONNX's default when these have run out.
+/// The activations of both directions: `each` names for each, as the attribute or by default. Those that take
+/// an alpha or a beta draw it from the lists in their order, and have ONNX's default when these have run out.
 template <int each>
 std::array<kernels::RnnFunction, 2 * each> rnn_functions(const std::vector<std::string>& names,
                                                          const std::vector<float>& alphas,
@@ -69,8 +69,8 @@ std::array<kernels::RnnFunction, 2 * each> rnn_functions(const std::vector<std::
 
 /// What the attributes say that the three operators have in common, for their rule.
 struct RecurrentForm {
-  int gates;         ///< of W and R
-  int activations;   ///< of one direction
+  int gates;        ///< of W and R
+  int activations;  ///< of one direction
   const Str& direction;
   const Opt<int64_t>& hidden_size;
   const std::vector<std::string>& names;
@@ -78,17 +78,19 @@ struct RecurrentForm {
   int64_t layout;
 };
 
-/// The extents of X, W, R, B, sequence_lens and initial_h (inputs 0 to 5), and those of Y and Y_h (outputs 0 and 1).
-/// Returns the extents of a state such as Y_h.
+/// The extents of X, W, R, B, sequence_lens and initial_h (inputs 0 to 5), and those of Y and Y_h (outputs 0
+/// and 1). Returns the extents of a state such as Y_h.
 inline Dims infer_recurrent(Infer& i, const RecurrentForm& form) {
   const int directions = direction_count(form.direction);
   if (directions == 0) return i.fail("direction '", form.direction, "'"), Dims{};
-  if (form.layout != 0 && form.layout != 1) return i.fail("layout ", form.layout, " is neither 0 nor 1"), Dims{};
+  if (form.layout != 0 && form.layout != 1)
+    return i.fail("layout ", form.layout, " is neither 0 nor 1"), Dims{};
   if (form.clip && !(*form.clip >= 0)) return i.fail("clip is negative"), Dims{};
   if (!form.names.empty() && static_cast<int>(form.names.size()) != form.activations * directions)
     return i.fail(form.names.size(), " activations, not ", form.activations * directions), Dims{};
   for (const std::string& name : form.names)
-    if (detail::find_activation(name) == nullptr) return i.fail("activation '", std::string_view(name), "' is unknown"), Dims{};
+    if (detail::find_activation(name) == nullptr)
+      return i.fail("activation '", std::string_view(name), "' is unknown"), Dims{};
 
   constexpr int ranks[] = {3, 3, 3, 2, 1, 3};
   constexpr std::string_view names[] = {"X", "W", "R", "B", "sequence_lens", "initial_h"};
@@ -115,7 +117,8 @@ inline Dims infer_recurrent(Infer& i, const RecurrentForm& form) {
   if (w.ranked() && !hidden.known() && w[1].known()) hidden = w[1] / Dim(form.gates);
   const Dims state = form.layout == 0 ? Dims{directions, batch, hidden} : Dims{batch, directions, hidden};
   expect(5, {state[0], state[1], state[2]});
-  i.out(0, form.layout == 0 ? Dims{steps, directions, batch, hidden} : Dims{batch, steps, directions, hidden});
+  i.out(0,
+        form.layout == 0 ? Dims{steps, directions, batch, hidden} : Dims{batch, steps, directions, hidden});
   i.out(1, state);
   return state;
 }
@@ -127,9 +130,11 @@ inline void check_sequence_lens(std::string_view name, TensorView<const int32_t>
       raise(ErrorCode::out_of_range, name, "sequence_lens has ", lens[b], ", but X has ", steps, " steps");
 }
 
-/// The rows of direction d of a state (direction, batch, hidden), or with layout 1 (batch, direction, hidden).
+/// The rows of direction d of a state (direction, batch, hidden), or with layout 1 (batch, direction,
+/// hidden).
 template <class T>
-kernels::RnnRows<T> state_rows(T* data, int d, int directions, int64_t batch, int64_t hidden, int64_t layout) {
+kernels::RnnRows<T> state_rows(T* data, int d, int directions, int64_t batch, int64_t hidden,
+                               int64_t layout) {
   if (data == nullptr) return {};
   return layout == 0 ? kernels::RnnRows<T>{data + d * batch * hidden, 0, hidden}
                      : kernels::RnnRows<T>{data + d * hidden, 0, directions * hidden};
@@ -137,8 +142,8 @@ kernels::RnnRows<T> state_rows(T* data, int d, int directions, int64_t batch, in
 
 /// Sizes, X, Y and lengths of direction d, for X of these extents.
 template <class T>
-void fill_direction(kernels::RnnArgs<T>& a, const T* x, std::span<const int64_t> extents, int64_t hidden, T* y,
-                    const int32_t* lens, const Str& direction, int d, int64_t layout) {
+void fill_direction(kernels::RnnArgs<T>& a, const T* x, std::span<const int64_t> extents, int64_t hidden,
+                    T* y, const int32_t* lens, const Str& direction, int d, int64_t layout) {
   const int directions = direction_count(direction);
   a.steps = extents[layout == 0 ? 0 : 1];
   a.batch = extents[layout == 0 ? 1 : 0];

@@ -81,13 +81,15 @@ TEST_CASE("Loop: sequences and optionals as states, packed and text scan outputs
   const auto b = body(
       3, 4,
       [](auto in) {
-        return std::vector<op::Info>{in[1], in[2], info(DType::int4, {3}), info(DType::string, Dims::of_rank(0))};
+        return std::vector<op::Info>{in[1], in[2], info(DType::int4, {3}),
+                                     info(DType::string, Dims::of_rank(0))};
       },
       [](auto in) {
         Sequence s = in[2].sequence();
         s.items.push_back(t<float>({1}, {static_cast<float>(s.items.size())}));
         const auto i = static_cast<double>(in[0].template view<int64_t>().item());
-        return std::vector<Value>{in[1], s, cast<int4>({3}, {i, i + 1, -i}), t<std::string>({}, {std::string(30, 'a')})};
+        return std::vector<Value>{in[1], s, cast<int4>({3}, {i, i + 1, -i}),
+                                  t<std::string>({}, {std::string(30, 'a')})};
       });
   const Value empty = Sequence{.element = DType::float32, .items = {}};
   const Value full = Sequence{.element = DType::float32, .items = {t<float>({1}, {0}), t<float>({1}, {1})}};
@@ -96,51 +98,92 @@ TEST_CASE("Loop: sequences and optionals as states, packed and text scan outputs
         {full, cast<int4>({2, 3}, {0, 1, 0, 1, 2, -1}), t<std::string>({2}, {a, a})});
   check(op::Loop{b}, {count(0), absent, empty}, {empty, cast<int4>({0, 3}, {}), t<std::string>({0}, {})});
 
-  const auto pass = body(3, 2, [](auto in) { return std::vector<op::Info>{in[1], in[2]}; },
-                         [](auto in) { return std::vector<Value>{in[1], in[2]}; });
-  const Value some = OptionalValue{.element = DType::float32, .value = std::make_shared<const Value>(scalar(1))};
+  const auto pass = body(
+      3, 2,
+      [](auto in) {
+        return std::vector<op::Info>{in[1], in[2]};
+      },
+      [](auto in) {
+        return std::vector<Value>{in[1], in[2]};
+      });
+  const Value some =
+      OptionalValue{.element = DType::float32, .value = std::make_shared<const Value>(scalar(1))};
   check(op::Loop{pass}, {count(2), absent, some}, {some});
   check(op::Loop{pass}, {count(2), absent, cast<float8e8m0>({1}, {2})}, {cast<float8e8m0>({1}, {2})});
 }
 
 TEST_CASE("Loop: without states, and without scan outputs") {
-  const auto b = body(2, 2, [](auto in) { return std::vector<op::Info>{in[1], in[0]}; },
-                      [](auto in) { return std::vector<Value>{in[1], in[0]}; });
+  const auto b = body(
+      2, 2,
+      [](auto in) {
+        return std::vector<op::Info>{in[1], in[0]};
+      },
+      [](auto in) {
+        return std::vector<Value>{in[1], in[0]};
+      });
   check(op::Loop{b}, {count(3)}, {t<int64_t>({3}, {0, 1, 2})});
   check(op::Loop{b}, {count(3), truth(true)}, {t<int64_t>({3}, {0, 1, 2})});
   CHECK(infer(op::Loop{b}, {info(DType::int64, Dims::of_rank(0), {4})})[0].dims == Dims{4});
   CHECK(infer(op::Loop{b}, {info(DType::int64, Dims::of_rank(0), {-4})})[0].dims == Dims{0});
-  CHECK(infer(op::Loop{b}, {info(DType::int64, Dims::of_rank(0), {4}), info(DType::bool_, Dims::of_rank(0))})[0].dims ==
-        Dims{Dim::unknown()});
+  CHECK(
+      infer(op::Loop{b}, {info(DType::int64, Dims::of_rank(0), {4}), info(DType::bool_, Dims::of_rank(0))})[0]
+          .dims == Dims{Dim::unknown()});
 }
 
 TEST_CASE("Loop: what is refused") {
   const op::BodyRef b = doubling(10);
   check_fails(op::Loop{}, {count(1), absent, scalar(1)}, "the body is missing", 2);
   check_fails(op::Loop{b}, {absent, absent, scalar(1)}, "the loop has no end", 2);
-  check_fails(op::Loop{b}, {count(1), absent}, "with 0 states and 2 outputs, the body takes 3 values and gives 3", 2);
+  check_fails(op::Loop{b}, {count(1), absent},
+              "with 0 states and 2 outputs, the body takes 3 values and gives 3", 2);
   check_fails(op::Loop{b}, {count(1), absent, scalar(1), scalar(1)}, "with 2 states", 2);
   check_fails(op::Loop{b}, {count(1), absent, scalar(1)}, "with 1 states and 3 outputs", 3);
-  check_fails(op::Loop{b}, {t<int64_t>({2}, {1, 2}), absent, scalar(1)}, "M has extents (2), not one element", 2);
-  check_fails(op::Loop{b}, {count(1), t<bool>({0}, {}), scalar(1)}, "cond has extents (0), not one element", 2);
-  check_fails(op::Loop{b}, {count(1), absent, Sequence{.element = DType::float32, .items = {}}}, "v_initial cannot be", 2, 11);
+  check_fails(op::Loop{b}, {t<int64_t>({2}, {1, 2}), absent, scalar(1)}, "M has extents (2), not one element",
+              2);
+  check_fails(op::Loop{b}, {count(1), t<bool>({0}, {}), scalar(1)}, "cond has extents (0), not one element",
+              2);
+  check_fails(op::Loop{b}, {count(1), absent, Sequence{.element = DType::float32, .items = {}}},
+              "v_initial cannot be", 2, 11);
   check_fails(op::Loop_1{b}, {count(1), absent}, "input v_initial is missing", 2);
-  const auto turns = body(3, 2, [](auto in) { return std::vector<op::Info>{in[1], info(DType::int64, {1})}; },
-                          [](auto in) { return std::vector<Value>{in[1], in[2]}; });
+  const auto turns = body(
+      3, 2,
+      [](auto in) {
+        return std::vector<op::Info>{in[1], info(DType::int64, {1})};
+      },
+      [](auto in) {
+        return std::vector<Value>{in[1], in[2]};
+      });
   check_fails(op::Loop{turns}, {count(1), absent, scalar(1)}, "state 0 changes its type in the body");
-  const auto grows = body(2, 2, [](auto in) { return std::vector<op::Info>{in[1], info(DType::float32, {Dim::unknown()})}; },
-                          [](auto in) {
-                            return std::vector<Value>{in[1], Tensor<float>(Extents{in[0].template view<int64_t>().item()})};
-                          });
-  check_fails(op::Loop{grows}, {count(2)}, "one iteration gives tensor(float) (1), the first tensor(float) (0)");
-  const auto untyped = body(2, 2, [](auto in) { return std::vector<op::Info>{in[1], {}}; },
-                            [](auto in) { return std::vector<Value>{in[1], in[0]}; });
+  const auto grows = body(
+      2, 2,
+      [](auto in) {
+        return std::vector<op::Info>{in[1], info(DType::float32, {Dim::unknown()})};
+      },
+      [](auto in) {
+        return std::vector<Value>{in[1], Tensor<float>(Extents{in[0].template view<int64_t>().item()})};
+      });
+  check_fails(op::Loop{grows}, {count(2)},
+              "one iteration gives tensor(float) (1), the first tensor(float) (0)");
+  const auto untyped = body(
+      2, 2,
+      [](auto in) {
+        return std::vector<op::Info>{in[1], {}};
+      },
+      [](auto in) {
+        return std::vector<Value>{in[1], in[0]};
+      });
   check_fails(op::Loop{untyped}, {count(0)}, "does not tell the types");
 }
 
 TEST_CASE("Loop: results outlive operands that are lent") {
-  const auto pass = body(3, 2, [](auto in) { return std::vector<op::Info>{in[1], in[2]}; },
-                         [](auto in) { return std::vector<Value>{in[1], in[2]}; });
+  const auto pass = body(
+      3, 2,
+      [](auto in) {
+        return std::vector<op::Info>{in[1], in[2]};
+      },
+      [](auto in) {
+        return std::vector<Value>{in[1], in[2]};
+      });
   for (int64_t trips : {0, 2}) {
     Value result;
     {

@@ -58,7 +58,8 @@ TEST_CASE("RandomNormalLike: edges, refused, symbols, typed") {
   CHECK(run(op::RandomNormalLike{}, {t<float>({0, 2}, {})})[0].tensor().size() == 0);
   check_fails(op::RandomNormalLike{}, {t<int32_t>({1}, {1})}, "dtype is needed");
   check_fails(op::RandomNormalLike{.dtype = 6}, {t<float>({1}, {1})}, "dtype 6 is no floating-point type");
-  check_fails(op::RandomNormalLike{.dtype = 1}, {cast<bfloat16>({1}, {1})}, "input cannot be tensor(bfloat16)", 1, 1);
+  check_fails(op::RandomNormalLike{.dtype = 1}, {cast<bfloat16>({1}, {1})},
+              "input cannot be tensor(bfloat16)", 1, 1);
   const auto n = Dim::symbol(1);
   const auto out = infer(op::RandomNormalLike{.dtype = 11}, {info(DType::int8, {n, 3})});
   CHECK(out[0].dims == Dims{n, 3});

@@ -16,29 +16,105 @@ TEST_CASE("TopK: cases") {
     K op;
     Value x, k, values, indices;
   } rows[] = {
-      {{}, x, three, t<float>({3, 3}, {3, 2, 1, 7, 6, 5, 11, 10, 9}), t<int64_t>({3, 3}, {3, 2, 1, 3, 2, 1, 0, 1, 2})},
-      {{.largest = 0}, x, three, t<float>({3, 3}, {0, 1, 2, 4, 5, 6, 8, 9, 10}), t<int64_t>({3, 3}, {0, 1, 2, 0, 1, 2, 3, 2, 1})},
-      {{.axis = 0}, x, t<int64_t>({1}, {1}), t<float>({1, 4}, {11, 10, 9, 8}), t<int64_t>({1, 4}, {2, 2, 2, 2})},
-      {{.axis = -2, .largest = 0}, x, t<int64_t>({1}, {2}), t<float>({2, 4}, {0, 1, 2, 3, 4, 5, 6, 7}), t<int64_t>({2, 4}, {0, 0, 0, 0, 1, 1, 1, 1})},
-      {{.sorted = 0}, t<float>({4}, {1, 4, 2, 3}), t<int64_t>({1}, {2}), t<float>({2}, {4, 3}), t<int64_t>({2}, {1, 3})},
+      {{},
+       x,
+       three,
+       t<float>({3, 3}, {3, 2, 1, 7, 6, 5, 11, 10, 9}),
+       t<int64_t>({3, 3}, {3, 2, 1, 3, 2, 1, 0, 1, 2})},
+      {{.largest = 0},
+       x,
+       three,
+       t<float>({3, 3}, {0, 1, 2, 4, 5, 6, 8, 9, 10}),
+       t<int64_t>({3, 3}, {0, 1, 2, 0, 1, 2, 3, 2, 1})},
+      {{.axis = 0},
+       x,
+       t<int64_t>({1}, {1}),
+       t<float>({1, 4}, {11, 10, 9, 8}),
+       t<int64_t>({1, 4}, {2, 2, 2, 2})},
+      {{.axis = -2, .largest = 0},
+       x,
+       t<int64_t>({1}, {2}),
+       t<float>({2, 4}, {0, 1, 2, 3, 4, 5, 6, 7}),
+       t<int64_t>({2, 4}, {0, 0, 0, 0, 1, 1, 1, 1})},
+      {{.sorted = 0},
+       t<float>({4}, {1, 4, 2, 3}),
+       t<int64_t>({1}, {2}),
+       t<float>({2}, {4, 3}),
+       t<int64_t>({2}, {1, 3})},
       // Equals go by index, also where the least are wanted.
       {{}, t<int64_t>({5}, {0, 7, 0, 7, 7}), three, t<int64_t>({3}, {7, 7, 7}), t<int64_t>({3}, {1, 3, 4})},
-      {{.largest = 0}, t<int64_t>({5}, {7, 0, 7, 0, 0}), three, t<int64_t>({3}, {0, 0, 0}), t<int64_t>({3}, {1, 3, 4})},
+      {{.largest = 0},
+       t<int64_t>({5}, {7, 0, 7, 0, 0}),
+       three,
+       t<int64_t>({3}, {0, 0, 0}),
+       t<int64_t>({3}, {1, 3, 4})},
       {{}, t<float>({4}, {-0.0f, 0, -1, 0}), three, t<float>({3}, {0, 0, 0}), t<int64_t>({3}, {0, 1, 3})},
       // NaN, of either sign, is above infinity.
-      {{}, t<float>({5}, {1, nan, inf, -nan, -inf}), t<int64_t>({1}, {4}), t<float>({4}, {nan, nan, inf, 1}), t<int64_t>({4}, {1, 3, 2, 0})},
-      {{.largest = 0}, t<float>({5}, {1, nan, inf, -nan, -inf}), t<int64_t>({1}, {5}), t<float>({5}, {-inf, 1, inf, nan, nan}), t<int64_t>({5}, {4, 0, 2, 1, 3})},
-      {{}, t<uint64_t>({3}, {UINT64_MAX, 1, UINT64_MAX - 1}), three, t<uint64_t>({3}, {UINT64_MAX, UINT64_MAX - 1, 1}), t<int64_t>({3}, {0, 2, 1})},
-      {{}, t<int64_t>({3}, {INT64_MIN, INT64_MAX, -1}), three, t<int64_t>({3}, {INT64_MAX, -1, INT64_MIN}), t<int64_t>({3}, {1, 2, 0})},
-      {{}, t<int8_t>({3}, {-128, 127, -1}), three, t<int8_t>({3}, {127, -1, -128}), t<int64_t>({3}, {1, 2, 0})},
-      {{}, t<uint8_t>({3}, {128, 127, 255}), three, t<uint8_t>({3}, {255, 128, 127}), t<int64_t>({3}, {2, 0, 1})},
-      {{}, t<int16_t>({3}, {-128, 127, -1}), three, t<int16_t>({3}, {127, -1, -128}), t<int64_t>({3}, {1, 2, 0})},
-      {{}, t<uint16_t>({3}, {128, 127, 65535}), three, t<uint16_t>({3}, {65535, 128, 127}), t<int64_t>({3}, {2, 0, 1})},
-      {{}, t<int32_t>({3}, {-128, 127, -1}), three, t<int32_t>({3}, {127, -1, -128}), t<int64_t>({3}, {1, 2, 0})},
-      {{}, t<uint32_t>({3}, {128, 127, UINT32_MAX}), three, t<uint32_t>({3}, {UINT32_MAX, 128, 127}), t<int64_t>({3}, {2, 0, 1})},
-      {{}, t<double>({3}, {-1, 1e300, nan}), three, t<double>({3}, {nan, 1e300, -1}), t<int64_t>({3}, {2, 1, 0})},
-      {{}, cast<float16>({4}, {-1, 2, nan, -inf}), three, cast<float16>({3}, {nan, 2, -1}), t<int64_t>({3}, {2, 1, 0})},
-      {{}, cast<bfloat16>({4}, {-1, 2, nan, -inf}), three, cast<bfloat16>({3}, {nan, 2, -1}), t<int64_t>({3}, {2, 1, 0})},
+      {{},
+       t<float>({5}, {1, nan, inf, -nan, -inf}),
+       t<int64_t>({1}, {4}),
+       t<float>({4}, {nan, nan, inf, 1}),
+       t<int64_t>({4}, {1, 3, 2, 0})},
+      {{.largest = 0},
+       t<float>({5}, {1, nan, inf, -nan, -inf}),
+       t<int64_t>({1}, {5}),
+       t<float>({5}, {-inf, 1, inf, nan, nan}),
+       t<int64_t>({5}, {4, 0, 2, 1, 3})},
+      {{},
+       t<uint64_t>({3}, {UINT64_MAX, 1, UINT64_MAX - 1}),
+       three,
+       t<uint64_t>({3}, {UINT64_MAX, UINT64_MAX - 1, 1}),
+       t<int64_t>({3}, {0, 2, 1})},
+      {{},
+       t<int64_t>({3}, {INT64_MIN, INT64_MAX, -1}),
+       three,
+       t<int64_t>({3}, {INT64_MAX, -1, INT64_MIN}),
+       t<int64_t>({3}, {1, 2, 0})},
+      {{},
+       t<int8_t>({3}, {-128, 127, -1}),
+       three,
+       t<int8_t>({3}, {127, -1, -128}),
+       t<int64_t>({3}, {1, 2, 0})},
+      {{},
+       t<uint8_t>({3}, {128, 127, 255}),
+       three,
+       t<uint8_t>({3}, {255, 128, 127}),
+       t<int64_t>({3}, {2, 0, 1})},
+      {{},
+       t<int16_t>({3}, {-128, 127, -1}),
+       three,
+       t<int16_t>({3}, {127, -1, -128}),
+       t<int64_t>({3}, {1, 2, 0})},
+      {{},
+       t<uint16_t>({3}, {128, 127, 65535}),
+       three,
+       t<uint16_t>({3}, {65535, 128, 127}),
+       t<int64_t>({3}, {2, 0, 1})},
+      {{},
+       t<int32_t>({3}, {-128, 127, -1}),
+       three,
+       t<int32_t>({3}, {127, -1, -128}),
+       t<int64_t>({3}, {1, 2, 0})},
+      {{},
+       t<uint32_t>({3}, {128, 127, UINT32_MAX}),
+       three,
+       t<uint32_t>({3}, {UINT32_MAX, 128, 127}),
+       t<int64_t>({3}, {2, 0, 1})},
+      {{},
+       t<double>({3}, {-1, 1e300, nan}),
+       three,
+       t<double>({3}, {nan, 1e300, -1}),
+       t<int64_t>({3}, {2, 1, 0})},
+      {{},
+       cast<float16>({4}, {-1, 2, nan, -inf}),
+       three,
+       cast<float16>({3}, {nan, 2, -1}),
+       t<int64_t>({3}, {2, 1, 0})},
+      {{},
+       cast<bfloat16>({4}, {-1, 2, nan, -inf}),
+       three,
+       cast<bfloat16>({3}, {nan, 2, -1}),
+       t<int64_t>({3}, {2, 1, 0})},
       {{}, x, t<int64_t>({1}, {0}), t<float>({3, 0}, {}), t<int64_t>({3, 0}, {})},
       {{}, t<float>({0, 4}, {}), three, t<float>({0, 3}, {}), t<int64_t>({0, 3}, {})},
       {{.axis = 0}, t<float>({0}, {}), t<int64_t>({1}, {0}), t<float>({0}, {}), t<int64_t>({0}, {})},
@@ -54,13 +130,19 @@ TEST_CASE("TopK: long rows against a full sort") {
       for (int pattern = 0; pattern < 4; ++pattern) {
         Tensor<int32_t> x(Extents{2, n});
         for (int64_t i = 0; i < 2 * n; ++i)
-          x[i] = static_cast<int32_t>(pattern == 0 ? i : pattern == 1 ? -i : pattern == 2 ? i * 7919 % 1009 : 5);
+          x[i] = static_cast<int32_t>(pattern == 0   ? i
+                                      : pattern == 1 ? -i
+                                      : pattern == 2 ? i * 7919 % 1009
+                                                     : 5);
         Tensor<int32_t> values(Extents{2, k});
         Tensor<int64_t> indices(Extents{2, k});
         for (int64_t row = 0; row < 2; ++row) {
           std::vector<int64_t> order(static_cast<std::size_t>(n));
           std::iota(order.begin(), order.end(), 0);
-          std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return x[row * n + a] > x[row * n + b]; });
+          std::sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+            const int32_t va = x[row * n + a], vb = x[row * n + b];
+            return va != vb ? va > vb : a < b;
+          });
           for (int64_t j = 0; j < k; ++j) {
             indices[row * k + j] = order[static_cast<std::size_t>(j)];
             values[row * k + j] = x[row * n + order[static_cast<std::size_t>(j)]];
@@ -80,7 +162,8 @@ TEST_CASE("TopK: long rows against a full sort") {
 TEST_CASE("TopK: earlier versions and what is refused") {
   const Value x = t<float>({2, 2}, {1, 2, 4, 3}), one = t<int64_t>({1}, {1});
   check(op::TopK_1{.k = 1}, {x}, {t<float>({2, 1}, {2, 4}), t<int64_t>({2, 1}, {1, 0})});
-  check(op::TopK_1{.axis = 0, .k = 2}, {x}, {t<float>({2, 2}, {4, 3, 1, 2}), t<int64_t>({2, 2}, {1, 1, 0, 0})});
+  check(op::TopK_1{.axis = 0, .k = 2}, {x},
+        {t<float>({2, 2}, {4, 3, 1, 2}), t<int64_t>({2, 2}, {1, 1, 0, 0})});
   check(op::TopK_10{.axis = 0}, {x, one}, {t<float>({1, 2}, {4, 3}), t<int64_t>({1, 2}, {1, 1})});
   check_fails(op::TopK_1{}, {x}, "attribute k is missing", 2);
   check_fails(op::TopK_1{.k = 3}, {x}, "K 3 is above the extent 2", 2);
@@ -98,8 +181,10 @@ TEST_CASE("TopK: symbols, typed") {
   CHECK(out[0].dims == Dims{n, k});
   CHECK(out[1].dims == Dims{n, k});
   CHECK(out[1].type == Type(DType::int64));
-  CHECK(infer(op::TopK{.axis = 0}, {info(DType::float32, {n, 8}), info(DType::int64, {1})}, 2)[0].dims == Dims{Dim::unknown(), 8});
-  const auto [values, indices] = apply<op::TopK{.largest = 0}>(Tensor<float, Shape<3>>{3, 1, 2}, constant<int64_t, 2>);
+  CHECK(infer(op::TopK{.axis = 0}, {info(DType::float32, {n, 8}), info(DType::int64, {1})}, 2)[0].dims ==
+        Dims{Dim::unknown(), 8});
+  const auto [values, indices] =
+      apply<op::TopK{.largest = 0}>(Tensor<float, Shape<3>>{3, 1, 2}, constant<int64_t, 2>);
   static_assert(std::is_same_v<std::remove_cvref_t<decltype(values)>, Tensor<float, Shape<2>>>);
   CHECK(values(1) == 2);
   CHECK(indices(1) == 2);

@@ -8,7 +8,8 @@ using namespace test;
 TEST_CASE("OptionalGetElement: cases") {
   const Value x = t<float>({2}, {1, 2}), s = Sequence{.element = DType::float32, .items = {x}};
   const Value full = OptionalValue{.element = DType::float32, .value = std::make_shared<const Value>(x)};
-  const Value list = OptionalValue{.element = Type(Kind::sequence, DType::float32), .value = std::make_shared<const Value>(s)};
+  const Value list = OptionalValue{.element = Type(Kind::sequence, DType::float32),
+                                   .value = std::make_shared<const Value>(s)};
   const Value empty = OptionalValue{.element = DType::float32, .value = nullptr};
   struct Row {
     Value in, out;

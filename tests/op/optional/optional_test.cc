@@ -27,7 +27,8 @@ TEST_CASE("Optional: cases") {
     check(row.op, row.in, {OptionalValue{.element = row.element, .value = held}});
   }
   check_fails(op::Optional{}, {}, "neither an input nor the attribute 'type'");
-  check_fails(op::Optional{.type = Type(Kind::map, DType::float32, DType::int64)}, {}, "neither a tensor nor a sequence");
+  check_fails(op::Optional{.type = Type(Kind::map, DType::float32, DType::int64)}, {},
+              "neither a tensor nor a sequence");
   check_fails(op::Optional{}, {cast<bfloat16>({1}, {1})}, "input cannot be tensor(bfloat16)");
 }
 
@@ -35,7 +36,8 @@ TEST_CASE("Optional: types, called") {
   const auto out = infer(op::Optional{}, {info(DType::int8, {Dim::symbol(1)})});
   CHECK(out[0].type == Type(Kind::optional, DType::int8));
   CHECK(out[0].dims == Dims{Dim::symbol(1)});
-  CHECK(infer(op::Optional{.type = Type(Kind::sequence, DType::int8)}, {})[0].type == Type(Kind::optional_sequence, DType::int8));
+  CHECK(infer(op::Optional{.type = Type(Kind::sequence, DType::int8)}, {})[0].type ==
+        Type(Kind::optional_sequence, DType::int8));
   const Value v = op::Optional{}(Tensor<float, Shape<1>>{3});
   check_equal(*v.optional().value, t<float>({1}, {3}));
 }

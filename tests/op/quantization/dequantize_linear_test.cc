@@ -12,31 +12,63 @@ TEST_CASE("DequantizeLinear: types and granularities") {
     std::vector<Value> in;
     Value out;
   } table[] = {
-      {{}, {t<uint8_t>({4}, {0, 3, 128, 255}), t<float>({}, {2}), t<uint8_t>({}, {128})}, t<float>({4}, {-256, -250, 0, 254})},
+      {{},
+       {t<uint8_t>({4}, {0, 3, 128, 255}), t<float>({}, {2}), t<uint8_t>({}, {128})},
+       t<float>({4}, {-256, -250, 0, 254})},
       {{}, {t<int8_t>({3}, {-128, 0, 127}), t<float>({1}, {0.5})}, t<float>({3}, {-64, 0, 63.5})},
-      {{}, {t<uint16_t>({3}, {30000, 31000, 65535}), t<float>({}, {2}), t<uint16_t>({}, {32767})}, t<float>({3}, {-5534, -3534, 65536})},
-      {{}, {t<int16_t>({3}, {-300, 30, -32768}), t<float>({}, {2}), t<int16_t>({}, {32767})}, t<float>({3}, {-66134, -65474, -131070})},
+      {{},
+       {t<uint16_t>({3}, {30000, 31000, 65535}), t<float>({}, {2}), t<uint16_t>({}, {32767})},
+       t<float>({3}, {-5534, -3534, 65536})},
+      {{},
+       {t<int16_t>({3}, {-300, 30, -32768}), t<float>({}, {2}), t<int16_t>({}, {32767})},
+       t<float>({3}, {-66134, -65474, -131070})},
       // The difference of int32 is exact before it is rounded.
-      {{}, {t<int32_t>({3}, {INT32_MIN, 16777219, 7}), t<float>({}, {1}), t<int32_t>({}, {16777217})}, t<float>({3}, {-2164260865.0f, 2, -16777210})},
-      {{}, {cast<uint4>({5}, {0, 1, 7, 10, 15}), t<float>({}, {2}), cast<uint4>({}, {1})}, t<float>({5}, {-2, 0, 12, 18, 28})},
-      {{}, {cast<int4>({5}, {0, 1, 7, -4, -8}), t<float>({}, {2}), cast<int4>({}, {1})}, t<float>({5}, {-2, 0, 12, -10, -18})},
+      {{},
+       {t<int32_t>({3}, {INT32_MIN, 16777219, 7}), t<float>({}, {1}), t<int32_t>({}, {16777217})},
+       t<float>({3}, {-2164260865.0f, 2, -16777210})},
+      {{},
+       {cast<uint4>({5}, {0, 1, 7, 10, 15}), t<float>({}, {2}), cast<uint4>({}, {1})},
+       t<float>({5}, {-2, 0, 12, 18, 28})},
+      {{},
+       {cast<int4>({5}, {0, 1, 7, -4, -8}), t<float>({}, {2}), cast<int4>({}, {1})},
+       t<float>({5}, {-2, 0, 12, -10, -18})},
       {{}, {cast<uint2>({5}, {0, 1, 2, 3, 1}), t<float>({}, {2})}, t<float>({5}, {0, 2, 4, 6, 2})},
-      {{}, {cast<int2>({5}, {0, 1, -1, -2, 1}), t<float>({}, {2}), cast<int2>({}, {1})}, t<float>({5}, {-2, 0, -4, -6, 0})},
-      {{}, {cast<float4e2m1>({4}, {0, 1, -1.5, 6}), t<float>({}, {2}), cast<float4e2m1>({}, {0})}, t<float>({4}, {0, 2, -3, 12})},
+      {{},
+       {cast<int2>({5}, {0, 1, -1, -2, 1}), t<float>({}, {2}), cast<int2>({}, {1})},
+       t<float>({5}, {-2, 0, -4, -6, 0})},
+      {{},
+       {cast<float4e2m1>({4}, {0, 1, -1.5, 6}), t<float>({}, {2}), cast<float4e2m1>({}, {0})},
+       t<float>({4}, {0, 2, -3, 12})},
       {{}, {cast<float8e4m3fn>({3}, {0, 0.5, -448}), t<float>({}, {2})}, t<float>({3}, {0, 1, -896})},
-      {{}, {cast<float8e5m2>({3}, {0, 0.5, 49152}), cast<float16>({}, {0.5})}, cast<float16>({3}, {0, 0.25, 24576})},
+      {{},
+       {cast<float8e5m2>({3}, {0, 0.5, 49152}), cast<float16>({}, {0.5})},
+       cast<float16>({3}, {0, 0.25, 24576})},
       {{}, {cast<float8e4m3fnuz>({2}, {0.5, -240}), cast<bfloat16>({}, {2})}, cast<bfloat16>({2}, {1, -480})},
       {{}, {cast<float8e5m2fnuz>({2}, {0.5, -2}), t<float>({}, {2})}, t<float>({2}, {1, -4})},
       // The result's type.
-      {{.output_dtype = 10}, {t<uint8_t>({2}, {1, 200}), t<float>({}, {0.5})}, cast<float16>({2}, {0.5, 100})},
-      {{.output_dtype = 16}, {t<uint8_t>({2}, {1, 200}), cast<float16>({}, {0.5})}, cast<bfloat16>({2}, {0.5, 100})},
-      {{.output_dtype = 1}, {t<uint8_t>({2}, {1, 200}), cast<float8e8m0>({}, {0.5})}, t<float>({2}, {0.5, 100})},
+      {{.output_dtype = 10},
+       {t<uint8_t>({2}, {1, 200}), t<float>({}, {0.5})},
+       cast<float16>({2}, {0.5, 100})},
+      {{.output_dtype = 16},
+       {t<uint8_t>({2}, {1, 200}), cast<float16>({}, {0.5})},
+       cast<bfloat16>({2}, {0.5, 100})},
+      {{.output_dtype = 1},
+       {t<uint8_t>({2}, {1, 200}), cast<float8e8m0>({}, {0.5})},
+       t<float>({2}, {0.5, 100})},
       // Granularities.
-      {{}, {t<uint8_t>({2, 3}, {1, 2, 3, 4, 5, 6}), t<float>({3}, {1, 2, 4}), t<uint8_t>({3}, {0, 1, 2})}, t<float>({2, 3}, {1, 2, 4, 4, 8, 16})},
-      {{.axis = -2}, {t<uint8_t>({2, 3}, {1, 2, 3, 4, 5, 6}), t<float>({2}, {1, 2})}, t<float>({2, 3}, {1, 2, 3, 8, 10, 12})},
-      {{.axis = 1, .block_size = 2}, {cast<int4>({2, 3}, {1, 2, 3, 4, 5, 6}), t<float>({2, 2}, {1, 2, 3, 4}), cast<int4>({2, 2}, {0, 1, 0, -1})},
+      {{},
+       {t<uint8_t>({2, 3}, {1, 2, 3, 4, 5, 6}), t<float>({3}, {1, 2, 4}), t<uint8_t>({3}, {0, 1, 2})},
+       t<float>({2, 3}, {1, 2, 4, 4, 8, 16})},
+      {{.axis = -2},
+       {t<uint8_t>({2, 3}, {1, 2, 3, 4, 5, 6}), t<float>({2}, {1, 2})},
+       t<float>({2, 3}, {1, 2, 3, 8, 10, 12})},
+      {{.axis = 1, .block_size = 2},
+       {cast<int4>({2, 3}, {1, 2, 3, 4, 5, 6}), t<float>({2, 2}, {1, 2, 3, 4}),
+        cast<int4>({2, 2}, {0, 1, 0, -1})},
        t<float>({2, 3}, {1, 2, 4, 12, 15, 28})},
-      {{.axis = 0, .block_size = 2}, {t<int32_t>({3, 2}, {1, 2, 3, 4, 5, 6}), t<float>({2, 2}, {1, 2, 3, 4}), t<int32_t>({2, 2}, {0, 1, 0, -1})},
+      {{.axis = 0, .block_size = 2},
+       {t<int32_t>({3, 2}, {1, 2, 3, 4, 5, 6}), t<float>({2, 2}, {1, 2, 3, 4}),
+        t<int32_t>({2, 2}, {0, 1, 0, -1})},
        t<float>({3, 2}, {1, 2, 3, 6, 15, 28})},
       {{}, {t<uint8_t>({}, {7}), t<float>({}, {2})}, t<float>({}, {14})},
       {{}, {t<uint8_t>({0}, {}), t<float>({}, {2})}, t<float>({0}, {})},
@@ -48,7 +80,8 @@ TEST_CASE("DequantizeLinear: every element of long tensors") {
   Tensor<int4> x(Extents{7, 150});
   Tensor<float> scale(Extents{7, 5}), y(Extents{7, 150});
   Tensor<int4> zero(Extents{7, 5});
-  for (int64_t k = 0; k < scale.size(); ++k) scale[k] = static_cast<float>(k + 1) / 4, zero[k] = int4(k % 5 - 2);
+  for (int64_t k = 0; k < scale.size(); ++k)
+    scale[k] = static_cast<float>(k + 1) / 4, zero[k] = int4(k % 5 - 2);
   for (int64_t k = 0; k < x.size(); ++k) {
     x[k] = int4(k * 7 % 16 - 8);
     const int64_t n = k / 150 * 5 + k % 150 / 32;
@@ -59,12 +92,17 @@ TEST_CASE("DequantizeLinear: every element of long tensors") {
 
 TEST_CASE("DequantizeLinear: earlier versions") {
   const Value x = t<uint8_t>({2, 2}, {0, 2, 4, 6});
-  check(op::DequantizeLinear_10{}, {x, t<float>({}, {2}), t<uint8_t>({}, {2})}, {t<float>({2, 2}, {-4, 0, 4, 8})}, 0, 0, 10);
-  check(op::DequantizeLinear_10{.axis = 0}, {x, t<float>({2}, {1, 2})}, {t<float>({2, 2}, {0, 2, 8, 12})}, 0, 0, 13);
+  check(op::DequantizeLinear_10{}, {x, t<float>({}, {2}), t<uint8_t>({}, {2})},
+        {t<float>({2, 2}, {-4, 0, 4, 8})}, 0, 0, 10);
+  check(op::DequantizeLinear_10{.axis = 0}, {x, t<float>({2}, {1, 2})}, {t<float>({2, 2}, {0, 2, 8, 12})}, 0,
+        0, 13);
   check(op::DequantizeLinear_10{}, {t<int32_t>({1}, {-9}), t<float>({}, {2})}, {t<float>({1}, {-18})});
-  check(op::DequantizeLinear_19{}, {x, cast<float16>({2}, {1, 2})}, {cast<float16>({2, 2}, {0, 4, 4, 12})}, 0, 0, 19);
-  check(op::DequantizeLinear_19{.block_size = 2}, {x, cast<bfloat16>({2, 1}, {1, 2})}, {cast<bfloat16>({2, 2}, {0, 2, 8, 12})}, 0, 0, 21);
-  check_fails(op::DequantizeLinear_19{}, {cast<int4>({1}, {1}), t<float>({}, {1})}, "x cannot be tensor(int4)", 1, 19);
+  check(op::DequantizeLinear_19{}, {x, cast<float16>({2}, {1, 2})}, {cast<float16>({2, 2}, {0, 4, 4, 12})}, 0,
+        0, 19);
+  check(op::DequantizeLinear_19{.block_size = 2}, {x, cast<bfloat16>({2, 1}, {1, 2})},
+        {cast<bfloat16>({2, 2}, {0, 2, 8, 12})}, 0, 0, 21);
+  check_fails(op::DequantizeLinear_19{}, {cast<int4>({1}, {1}), t<float>({}, {1})},
+              "x cannot be tensor(int4)", 1, 19);
   check_fails(op::DequantizeLinear_10{}, {x, t<float>({3}, {1, 1, 1})}, "scale (3) does not fit axis 1");
 }
 
@@ -72,9 +110,11 @@ TEST_CASE("DequantizeLinear: what is refused") {
   using D = op::DequantizeLinear;
   const Value x = t<uint8_t>({2, 3}, {1, 2, 3, 4, 5, 6});
   check_fails(D{}, {x, t<float>({2}, {1, 1})}, "scale (2) does not fit axis 1 of (2,3)");
-  check_fails(D{.output_dtype = 2}, {x, t<float>({}, {1})}, "output_dtype 2 is not float, float16 or bfloat16");
+  check_fails(D{.output_dtype = 2}, {x, t<float>({}, {1})},
+              "output_dtype 2 is not float, float16 or bfloat16");
   check_fails(D{}, {x, cast<float8e8m0>({}, {1})}, "output_dtype is needed");
-  check_fails(D{}, {x, t<float>({}, {1}), t<int8_t>({}, {1})}, "x_zero_point is tensor(int8), but T1 is tensor(uint8)");
+  check_fails(D{}, {x, t<float>({}, {1}), t<int8_t>({}, {1})},
+              "x_zero_point is tensor(int8), but T1 is tensor(uint8)");
 }
 
 TEST_CASE("DequantizeLinear: symbols, typed") {

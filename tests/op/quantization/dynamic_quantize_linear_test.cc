@@ -12,7 +12,8 @@ TEST_CASE("DynamicQuantizeLinear: cases") {
     float scale;
     uint8_t zero;
   } rows[] = {
-      {t<float>({6}, {0, 2, -3, -2.5f, 1.34f, 0.5f}), t<uint8_t>({6}, {153, 255, 0, 26, 221, 179}), 5.0f / 255, 153},
+      {t<float>({6}, {0, 2, -3, -2.5f, 1.34f, 0.5f}), t<uint8_t>({6}, {153, 255, 0, 26, 221, 179}),
+       5.0f / 255, 153},
       {t<float>({3}, {-1, -2.1f, -1.3f}), t<uint8_t>({3}, {134, 0, 97}), 2.1f / 255, 255},
       {t<float>({2, 2}, {1, 2.1f, 1.3f, 2.5f}), t<uint8_t>({2, 2}, {102, 214, 133, 255}), 2.5f / 255, 0},
       {t<float>({3}, {0, 0, -0.0f}), t<uint8_t>({3}, {0, 0, 0}), 1, 0},
@@ -22,7 +23,8 @@ TEST_CASE("DynamicQuantizeLinear: cases") {
       {t<float>({2}, {nan, 1}), t<uint8_t>({2}, {0, 0}), nan, 0},
   };
   for (const Row& row : rows)
-    check(op::DynamicQuantizeLinear{}, {row.x}, {row.y, t<float>({}, {row.scale}), t<uint8_t>({}, {row.zero})});
+    check(op::DynamicQuantizeLinear{}, {row.x},
+          {row.y, t<float>({}, {row.scale}), t<uint8_t>({}, {row.zero})});
 }
 
 TEST_CASE("DynamicQuantizeLinear: a long tensor, symbols, typed") {

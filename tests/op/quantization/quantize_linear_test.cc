@@ -22,37 +22,65 @@ TEST_CASE("QuantizeLinear: types and granularities") {
       {{}, {x, t<float>({}, {2}), t<uint8_t>({}, {128})}, t<uint8_t>({6}, {128, 129, 130, 255, 1, 0})},
       {{}, {x, t<float>({}, {2}), t<int8_t>({}, {1})}, t<int8_t>({6}, {1, 2, 3, 127, -126, -128})},
       {{}, {x, t<float>({1}, {2})}, t<uint8_t>({6}, {0, 1, 2, 255, 0, 0})},
-      {{}, {x, t<float>({}, {1}), t<uint16_t>({}, {32767})}, t<uint16_t>({6}, {32767, 32769, 32770, 33767, 32513, 31767})},
-      {{}, {t<float>({3}, {1e9f, -1e9f, 5}), t<float>({}, {1}), t<int16_t>({}, {-3})}, t<int16_t>({3}, {32767, -32768, 2})},
+      {{},
+       {x, t<float>({}, {1}), t<uint16_t>({}, {32767})},
+       t<uint16_t>({6}, {32767, 32769, 32770, 33767, 32513, 31767})},
+      {{},
+       {t<float>({3}, {1e9f, -1e9f, 5}), t<float>({}, {1}), t<int16_t>({}, {-3})},
+       t<int16_t>({3}, {32767, -32768, 2})},
       {{}, {x, t<float>({}, {1}), cast<uint4>({}, {1})}, cast<uint4>({6}, {1, 3, 4, 15, 0, 0})},
       {{}, {x, t<float>({}, {1}), cast<int4>({}, {1})}, cast<int4>({6}, {1, 3, 4, 7, -8, -8})},
       {{}, {x, t<float>({}, {2}), cast<uint2>({}, {1})}, cast<uint2>({6}, {1, 2, 3, 3, 0, 0})},
       {{}, {x, t<float>({}, {2}), cast<int2>({}, {-1})}, cast<int2>({6}, {-1, 0, 1, 1, -2, -2})},
       // Ties go to the even neighbour before the zero point comes.
-      {{}, {t<float>({6}, {0.5, 1.5, 2.5, -0.5, -1.5, 3.5}), t<float>({}, {1}), t<int8_t>({}, {1})},
+      {{},
+       {t<float>({6}, {0.5, 1.5, 2.5, -0.5, -1.5, 3.5}), t<float>({}, {1}), t<int8_t>({}, {1})},
        t<int8_t>({6}, {1, 3, 3, 1, -1, 5})},
-      {{}, {t<float>({3}, {nan, inf, -inf}), t<float>({}, {1}), t<int8_t>({}, {5})}, t<int8_t>({3}, {-128, 127, -128})},
-      {{}, {t<float>({3}, {0, 1, -1}), t<float>({}, {0}), t<int8_t>({}, {5})}, t<int8_t>({3}, {-128, 127, -128})},
+      {{},
+       {t<float>({3}, {nan, inf, -inf}), t<float>({}, {1}), t<int8_t>({}, {5})},
+       t<int8_t>({3}, {-128, 127, -128})},
+      {{},
+       {t<float>({3}, {0, 1, -1}), t<float>({}, {0}), t<int8_t>({}, {5})},
+       t<int8_t>({3}, {-128, 127, -128})},
       // One scale for each index of an axis.
-      {{.axis = 0}, {rows, t<float>({2}, {2, 4}), t<uint8_t>({2}, {1, 2})}, t<uint8_t>({2, 4}, {4, 7, 26, 3, 2, 4, 3, 3})},
-      {{.axis = -2}, {rows, t<float>({2}, {2, 4}), t<uint8_t>({2}, {1, 2})}, t<uint8_t>({2, 4}, {4, 7, 26, 3, 2, 4, 3, 3})},
-      {{}, {rows, t<float>({4}, {1, 2, 5, 10}), t<uint8_t>({4}, {0, 1, 0, 2})}, t<uint8_t>({2, 4}, {6, 7, 10, 2, 1, 5, 1, 2})},
+      {{.axis = 0},
+       {rows, t<float>({2}, {2, 4}), t<uint8_t>({2}, {1, 2})},
+       t<uint8_t>({2, 4}, {4, 7, 26, 3, 2, 4, 3, 3})},
+      {{.axis = -2},
+       {rows, t<float>({2}, {2, 4}), t<uint8_t>({2}, {1, 2})},
+       t<uint8_t>({2, 4}, {4, 7, 26, 3, 2, 4, 3, 3})},
+      {{},
+       {rows, t<float>({4}, {1, 2, 5, 10}), t<uint8_t>({4}, {0, 1, 0, 2})},
+       t<uint8_t>({2, 4}, {6, 7, 10, 2, 1, 5, 1, 2})},
       {{.axis = 0}, {t<float>({3}, {1, 2, 3}), t<float>({3}, {1, 0.5, 0.25})}, t<uint8_t>({3}, {1, 4, 12})},
       {{}, {t<float>({3}, {1, 2, 3}), t<float>({1}, {0.5}), t<uint8_t>({}, {1})}, t<uint8_t>({3}, {3, 5, 7})},
       // Blocks, the last one shorter.
       {{.axis = 1, .block_size = 3, .output_dtype = static_cast<int64_t>(DType::int16)},
-       {rows, t<float>({2, 2}, {2, 1, 1, 5})}, t<int16_t>({2, 4}, {3, 6, 25, 5, 1, 8, 4, 1})},
-      {{.axis = 0, .block_size = 2}, {t<float>({3, 2}, {1, 2, 3, 4, 5, 6}), t<float>({2, 2}, {1, 2, 0.5, 0.25})},
+       {rows, t<float>({2, 2}, {2, 1, 1, 5})},
+       t<int16_t>({2, 4}, {3, 6, 25, 5, 1, 8, 4, 1})},
+      {{.axis = 0, .block_size = 2},
+       {t<float>({3, 2}, {1, 2, 3, 4, 5, 6}), t<float>({2, 2}, {1, 2, 0.5, 0.25})},
        t<uint8_t>({3, 2}, {1, 1, 3, 2, 10, 24})},
       {{.axis = -1, .block_size = 2},
-       {t<float>({4}, {1, 2, 3, 4}), t<float>({2}, {1, 0.5}), cast<uint4>({2}, {0, 9})}, cast<uint4>({4}, {1, 2, 15, 15})},
+       {t<float>({4}, {1, 2, 3, 4}), t<float>({2}, {1, 0.5}), cast<uint4>({2}, {0, 9})},
+       cast<uint4>({4}, {1, 2, 15, 15})},
       // Other reals.
       {{}, {cast<float16>({3}, {1, 2.5, -7}), cast<float16>({}, {0.5})}, t<uint8_t>({3}, {2, 5, 0})},
-      {{}, {cast<bfloat16>({3}, {1, 2.5, -7}), cast<bfloat16>({}, {0.5}), t<int8_t>({}, {0})}, t<int8_t>({3}, {2, 5, -14})},
-      {{}, {t<float>({3}, {1, 2.5, -7}), cast<float8e8m0>({}, {0.5}), t<int8_t>({}, {0})}, t<int8_t>({3}, {2, 5, -14})},
-      {{}, {t<int32_t>({4}, {5, 7, -5, INT32_MIN}), t<int32_t>({}, {2}), t<int8_t>({}, {0})}, t<int8_t>({4}, {2, 4, -2, -128})},
-      {{}, {t<int32_t>({3}, {5, 7, INT32_MIN}), t<int32_t>({}, {-1}), t<int16_t>({}, {0})}, t<int16_t>({3}, {-5, -7, 32767})},
-      {{}, {t<int32_t>({3}, {5, 0, -5}), t<int32_t>({}, {0}), t<int8_t>({}, {0})}, t<int8_t>({3}, {127, -128, -128})},
+      {{},
+       {cast<bfloat16>({3}, {1, 2.5, -7}), cast<bfloat16>({}, {0.5}), t<int8_t>({}, {0})},
+       t<int8_t>({3}, {2, 5, -14})},
+      {{},
+       {t<float>({3}, {1, 2.5, -7}), cast<float8e8m0>({}, {0.5}), t<int8_t>({}, {0})},
+       t<int8_t>({3}, {2, 5, -14})},
+      {{},
+       {t<int32_t>({4}, {5, 7, -5, INT32_MIN}), t<int32_t>({}, {2}), t<int8_t>({}, {0})},
+       t<int8_t>({4}, {2, 4, -2, -128})},
+      {{},
+       {t<int32_t>({3}, {5, 7, INT32_MIN}), t<int32_t>({}, {-1}), t<int16_t>({}, {0})},
+       t<int16_t>({3}, {-5, -7, 32767})},
+      {{},
+       {t<int32_t>({3}, {5, 0, -5}), t<int32_t>({}, {0}), t<int8_t>({}, {0})},
+       t<int8_t>({3}, {127, -128, -128})},
       {{}, {t<int32_t>({2}, {5, 7}), t<float>({}, {2}), t<int8_t>({}, {0})}, t<int8_t>({2}, {2, 4})},
       {{}, {t<float>({2}, {5, 7}), t<int32_t>({}, {2}), t<int8_t>({}, {0})}, t<int8_t>({2}, {2, 4})},
       // Rank 0 and nothing.
@@ -69,8 +97,10 @@ TEST_CASE("QuantizeLinear: the precision of the division") {
   const float s16 = static_cast<float>(float16(0.3f)), sb = static_cast<float>(bfloat16(0.3f));
   const auto round = [](float v) { return static_cast<int16_t>(std::nearbyint(v)); };
   const Value zero = t<int16_t>({}, {0});
-  check(op::QuantizeLinear{}, {x, half, zero}, {t<int16_t>({1}, {round(static_cast<float>(float16(1000 / s16)))})});
-  check(op::QuantizeLinear{}, {x, brief, zero}, {t<int16_t>({1}, {round(static_cast<float>(bfloat16(1000 / sb)))})});
+  check(op::QuantizeLinear{}, {x, half, zero},
+        {t<int16_t>({1}, {round(static_cast<float>(float16(1000 / s16)))})});
+  check(op::QuantizeLinear{}, {x, brief, zero},
+        {t<int16_t>({1}, {round(static_cast<float>(bfloat16(1000 / sb)))})});
   check(op::QuantizeLinear{.precision = 1}, {x, half, zero}, {t<int16_t>({1}, {round(1000 / s16)})});
   check(op::QuantizeLinear{.precision = 10}, {x, t<float>({}, {0.3f}), zero},
         {t<int16_t>({1}, {round(static_cast<float>(float16(1000 / s16)))})});
@@ -112,7 +142,8 @@ TEST_CASE("QuantizeLinear: every element of long tensors, on every granularity")
       else s = Extents(std::span<const int64_t>(extents)), s[axis] = (extents[axis] + block - 1) / block;
       Tensor<float> scale(s);
       Tensor<int8_t> zero(s), y(Extents{3, 5, 67});
-      for (int64_t k = 0; k < scale.size(); ++k) scale[k] = scale_of(k), zero[k] = static_cast<int8_t>(k % 11 - 5);
+      for (int64_t k = 0; k < scale.size(); ++k)
+        scale[k] = scale_of(k), zero[k] = static_cast<int8_t>(k % 11 - 5);
       for (int64_t k = 0; k < x.size(); ++k) {
         int64_t at[3] = {k / 67 / 5, k / 67 % 5, k % 67};
         int64_t n = at[axis];
@@ -132,23 +163,32 @@ TEST_CASE("QuantizeLinear: every element of long tensors, on every granularity")
 
 TEST_CASE("QuantizeLinear: earlier versions") {
   const Value x = t<float>({2, 2}, {0, 2, 3, 1000});
-  check(op::QuantizeLinear_10{}, {x, t<float>({}, {2}), t<uint8_t>({}, {128})}, {t<uint8_t>({2, 2}, {128, 129, 130, 255})}, 0, 0, 10);
+  check(op::QuantizeLinear_10{}, {x, t<float>({}, {2}), t<uint8_t>({}, {128})},
+        {t<uint8_t>({2, 2}, {128, 129, 130, 255})}, 0, 0, 10);
   check(op::QuantizeLinear_10{}, {x, t<float>({}, {2})}, {t<uint8_t>({2, 2}, {0, 1, 2, 255})}, 0, 0, 10);
-  check(op::QuantizeLinear_10{.axis = 0}, {x, t<float>({2}, {1, 2})}, {t<uint8_t>({2, 2}, {0, 2, 2, 255})}, 0, 0, 13);
-  check(op::QuantizeLinear_10{}, {t<int32_t>({2}, {3, 5}), t<float>({}, {2}), t<int8_t>({}, {0})}, {t<int8_t>({2}, {2, 2})});
-  check(op::QuantizeLinear_19{}, {x, t<float>({}, {2}), cast<float8e5m2>({}, {0})}, {cast<float8e5m2>({2, 2}, {0, 1, 1.5, 500})}, 0, 0, 19);
-  check(op::QuantizeLinear_19{.saturate = 0}, {t<float>({1}, {1e9f}), t<float>({}, {2}), cast<float8e5m2>({}, {0})},
+  check(op::QuantizeLinear_10{.axis = 0}, {x, t<float>({2}, {1, 2})}, {t<uint8_t>({2, 2}, {0, 2, 2, 255})}, 0,
+        0, 13);
+  check(op::QuantizeLinear_10{}, {t<int32_t>({2}, {3, 5}), t<float>({}, {2}), t<int8_t>({}, {0})},
+        {t<int8_t>({2}, {2, 2})});
+  check(op::QuantizeLinear_19{}, {x, t<float>({}, {2}), cast<float8e5m2>({}, {0})},
+        {cast<float8e5m2>({2, 2}, {0, 1, 1.5, 500})}, 0, 0, 19);
+  check(op::QuantizeLinear_19{.saturate = 0},
+        {t<float>({1}, {1e9f}), t<float>({}, {2}), cast<float8e5m2>({}, {0})},
         {t<float8e5m2>({1}, {float8e5m2::from_bits(0x7c)})}, 0, 0, 19);
-  check(op::QuantizeLinear_19{.axis = 0, .block_size = 1, .output_dtype = 22}, {x, t<float>({2, 2}, {1, 1, 2, 500})},
-        {cast<int4>({2, 2}, {0, 2, 2, 2})}, 0, 0, 21);
-  check_fails(op::QuantizeLinear_10{}, {cast<float16>({1}, {1}), t<float>({}, {1})}, "x cannot be tensor(float16)");
-  check_fails(op::QuantizeLinear_19{}, {x, t<float>({}, {1}), cast<int4>({}, {0})}, "y_zero_point cannot be tensor(int4)", 1, 19);
-  check_fails(op::QuantizeLinear_19{}, {x, cast<float16>({}, {1})}, "y_scale is tensor(float16), but T1 is tensor(float)");
+  check(op::QuantizeLinear_19{.axis = 0, .block_size = 1, .output_dtype = 22},
+        {x, t<float>({2, 2}, {1, 1, 2, 500})}, {cast<int4>({2, 2}, {0, 2, 2, 2})}, 0, 0, 21);
+  check_fails(op::QuantizeLinear_10{}, {cast<float16>({1}, {1}), t<float>({}, {1})},
+              "x cannot be tensor(float16)");
+  check_fails(op::QuantizeLinear_19{}, {x, t<float>({}, {1}), cast<int4>({}, {0})},
+              "y_zero_point cannot be tensor(int4)", 1, 19);
+  check_fails(op::QuantizeLinear_19{}, {x, cast<float16>({}, {1})},
+              "y_scale is tensor(float16), but T1 is tensor(float)");
 }
 
 TEST_CASE("QuantizeLinear: what is refused") {
   using Q = op::QuantizeLinear;
-  const Value x = t<float>({2, 3}, {1, 2, 3, 4, 5, 6}), two = t<float>({2}, {1, 1}), three = t<float>({3}, {1, 1, 1});
+  const Value x = t<float>({2, 3}, {1, 2, 3, 4, 5, 6}), two = t<float>({2}, {1, 1}),
+              three = t<float>({3}, {1, 1, 1});
   check_fails(Q{}, {x, two}, "scale (2) does not fit axis 1 of (2,3)");
   check_fails(Q{.axis = 2}, {x, three}, "axis 2 outside of [-2, 1]");
   check_fails(Q{}, {x, t<float>({1, 3}, {1, 1, 1})}, "scale (1,3) has not one axis, and block_size is 0");
@@ -158,7 +198,8 @@ TEST_CASE("QuantizeLinear: what is refused") {
   check_fails(Q{.block_size = 2}, {x, three}, "differ in rank");
   check_fails(Q{.block_size = 2}, {x, t<float>({2, 3}, {1, 1, 1, 1, 1, 1})}, "in blocks of 2 along axis 1");
   check_fails(Q{.axis = 0, .block_size = 2}, {x, t<float>({1, 2}, {1, 1})}, "does not fit");
-  check_fails(Q{.output_dtype = 3}, {x, three, t<uint8_t>({3}, {0, 0, 0})}, "output_dtype 3 is not the zero point's type, uint8");
+  check_fails(Q{.output_dtype = 3}, {x, three, t<uint8_t>({3}, {0, 0, 0})},
+              "output_dtype 3 is not the zero point's type, uint8");
   check_fails(Q{.output_dtype = 1}, {x, three}, "output_dtype 1 is no type that y can have");
   check_fails(Q{.output_dtype = 99}, {x, three}, "output_dtype 99");
   check_fails(Q{}, {t<float>({}, {1}), two}, "a scalar takes one scale");
@@ -168,12 +209,15 @@ TEST_CASE("QuantizeLinear: what is refused") {
 
 TEST_CASE("QuantizeLinear: symbols and types") {
   const auto n = Dim::symbol(1);
-  const auto out = infer(op::QuantizeLinear{.output_dtype = 5}, {info(DType::float32, {n, 3}), info(DType::float32, {3})});
+  const auto out =
+      infer(op::QuantizeLinear{.output_dtype = 5}, {info(DType::float32, {n, 3}), info(DType::float32, {3})});
   CHECK(out[0].dims == Dims{n, 3});
   CHECK(out[0].type == Type(DType::int16));
-  const auto open = infer(op::QuantizeLinear{.axis = 0, .block_size = 4}, {info(DType::float32, {n}), info(DType::float32, {Dim::unknown()})});
+  const auto open = infer(op::QuantizeLinear{.axis = 0, .block_size = 4},
+                          {info(DType::float32, {n}), info(DType::float32, {Dim::unknown()})});
   CHECK(open[0].dims == Dims{n});
-  CHECK_FALSE(infer(op::QuantizeLinear{}, {info(DType::float32, {}), info(DType::float32, {})})[0].dims.ranked());
+  CHECK_FALSE(
+      infer(op::QuantizeLinear{}, {info(DType::float32, {}), info(DType::float32, {})})[0].dims.ranked());
 }
 
 TEST_CASE("QuantizeLinear: typed") {

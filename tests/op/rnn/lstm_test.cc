@@ -35,8 +35,9 @@ struct Case {
   int64_t steps = 4, batch = 3, input = 5, hidden = 6;
   bool bias = true, states = true, peephole = false;
   std::vector<int32_t> lens{};
-  std::vector<Function> functions{sigmoid, [](double x) { return std::tanh(x); }, [](double x) { return std::tanh(x); },
-                                  sigmoid, [](double x) { return std::tanh(x); }, [](double x) { return std::tanh(x); }};
+  std::vector<Function> functions{
+      sigmoid, [](double x) { return std::tanh(x); }, [](double x) { return std::tanh(x); },
+      sigmoid, [](double x) { return std::tanh(x); }, [](double x) { return std::tanh(x); }};
 };
 
 struct Data {
@@ -48,7 +49,8 @@ struct Data {
 Data reference(const Case& k, const op::LSTM& op) {
   const int64_t D = op::direction_count(op.direction), S = k.steps, B = k.batch, I = k.input, H = k.hidden;
   Data d{.directions = D};
-  d.x = numbers(S * B * I, 1), d.w = numbers(D * 4 * H * I, 2, 0.7), d.r = numbers(D * 4 * H * H, 3, 1 / std::sqrt(static_cast<double>(H)));
+  d.x = numbers(S * B * I, 1), d.w = numbers(D * 4 * H * I, 2, 0.7),
+  d.r = numbers(D * 4 * H * H, 3, 1 / std::sqrt(static_cast<double>(H)));
   if (k.bias) d.b = numbers(D * 8 * H, 4, 0.5);
   if (k.states) d.h0 = numbers(D * B * H, 5), d.c0 = numbers(D * B * H, 6, 2);
   if (k.peephole) d.p = numbers(D * 3 * H, 7);
@@ -60,7 +62,8 @@ Data reference(const Case& k, const op::LSTM& op) {
     for (int64_t b = 0; b < B; ++b) {
       const int64_t length = k.lens.empty() ? S : k.lens[n(b)];
       List h, c;
-      for (int64_t j = 0; j < H; ++j) h.push_back(at(d.h0, (e * B + b) * H + j)), c.push_back(at(d.c0, (e * B + b) * H + j));
+      for (int64_t j = 0; j < H; ++j)
+        h.push_back(at(d.h0, (e * B + b) * H + j)), c.push_back(at(d.c0, (e * B + b) * H + j));
       for (int64_t s = 0; s < length; ++s) {
         const int64_t t = e == 1 || op.direction == "reverse" ? length - 1 - s : s;
         List next_h = h;
@@ -69,7 +72,8 @@ Data reference(const Case& k, const op::LSTM& op) {
           for (int64_t g = 0; g < 4; ++g) {
             const int64_t row = g * H + j;
             gate[g] = at(d.b, e * 8 * H + row) + at(d.b, e * 8 * H + 4 * H + row);
-            for (int64_t i = 0; i < I; ++i) gate[g] += d.x[n((t * B + b) * I + i)] * d.w[n((e * 4 * H + row) * I + i)];
+            for (int64_t i = 0; i < I; ++i)
+              gate[g] += d.x[n((t * B + b) * I + i)] * d.w[n((e * 4 * H + row) * I + i)];
             for (int64_t i = 0; i < H; ++i) gate[g] += h[n(i)] * d.r[n((e * 4 * H + row) * H + i)];
           }
           const double in = act(0, gate[0] + at(d.p, e * 3 * H + j) * c[n(j)]);
@@ -82,7 +86,8 @@ Data reference(const Case& k, const op::LSTM& op) {
         h = next_h;
         for (int64_t j = 0; j < H; ++j) d.y[n(((t * D + e) * B + b) * H + j)] = h[n(j)];
       }
-      for (int64_t j = 0; j < H; ++j) d.h[n((e * B + b) * H + j)] = h[n(j)], d.c[n((e * B + b) * H + j)] = c[n(j)];
+      for (int64_t j = 0; j < H; ++j)
+        d.h[n((e * B + b) * H + j)] = h[n(j)], d.c[n((e * B + b) * H + j)] = c[n(j)];
     }
   }
   return d;
@@ -94,7 +99,8 @@ List batch_first(const List& l, int64_t a, int64_t b, int64_t c, int64_t d) {
   for (int64_t k = 0; k < c; ++k)
     for (int64_t i = 0; i < a; ++i)
       for (int64_t j = 0; j < b; ++j)
-        for (int64_t m = 0; m < d; ++m) r.push_back(l[static_cast<std::size_t>(((i * b + j) * c + k) * d + m)]);
+        for (int64_t m = 0; m < d; ++m)
+          r.push_back(l[static_cast<std::size_t>(((i * b + j) * c + k) * d + m)]);
   return r;
 }
 
@@ -114,8 +120,10 @@ void check_case(const Case& k, op::LSTM op, double tolerance) {
     if (k.states) h0 = tensor<T>(state, arranged(d.h0)), c0 = tensor<T>(state, arranged(d.c0));
     if (k.bias) b = tensor<T>({D, 8 * H}, d.b);
     if (k.peephole) p = tensor<T>({D, 3 * H}, d.p);
-    const Value x = tensor<T>(l ? Extents{B, S, I} : Extents{S, B, I}, l ? batch_first(d.x, 1, S, B, I) : d.x);
-    const Value y = tensor<T>(l ? Extents{B, S, D, H} : Extents{S, D, B, H}, l ? batch_first(d.y, S, D, B, H) : d.y);
+    const Value x =
+        tensor<T>(l ? Extents{B, S, I} : Extents{S, B, I}, l ? batch_first(d.x, 1, S, B, I) : d.x);
+    const Value y =
+        tensor<T>(l ? Extents{B, S, D, H} : Extents{S, D, B, H}, l ? batch_first(d.y, S, D, B, H) : d.y);
     check(op, {x, tensor<T>({D, 4 * H, I}, d.w), tensor<T>({D, 4 * H, H}, d.r), b, lens, h0, c0, p},
           {y, tensor<T>(state, arranged(d.h)), tensor<T>(state, arranged(d.c))}, tolerance, tolerance);
   }
@@ -148,7 +156,8 @@ TEST_CASE("LSTM: directions, layouts, lengths, peepholes, types") {
     check_case<bfloat16>({}, op, 8e-2);
   }
   // The product of the inputs in several pieces.
-  check_case<float>({.steps = 70, .batch = 5, .input = 4, .hidden = 120}, op::LSTM{.direction = "bidirectional"}, 1e-4);
+  check_case<float>({.steps = 70, .batch = 5, .input = 4, .hidden = 120},
+                    op::LSTM{.direction = "bidirectional"}, 1e-4);
 }
 
 TEST_CASE("LSTM: activations, clip, coupled gates") {
@@ -183,7 +192,9 @@ TEST_CASE("LSTM: activations, clip, coupled gates") {
       names[place] = row.name;
       Case k;
       k.functions[place] = row.f;
-      check_case<double>(k, op::LSTM{.activation_alpha = row.alpha, .activation_beta = row.beta, .activations = names}, 1e-7);
+      check_case<double>(
+          k, op::LSTM{.activation_alpha = row.alpha, .activation_beta = row.beta, .activations = names},
+          1e-7);
     }
   }
   // Parameters go to those that take them, in order, over both directions.
@@ -191,12 +202,13 @@ TEST_CASE("LSTM: activations, clip, coupled gates") {
   k.functions[1] = [](double x) { return x < 0 ? 0.5 * x : x; };
   k.functions[3] = [](double x) { return std::clamp(0.25 * x + 0.125, 0.0, 1.0); };
   k.functions[5] = [](double x) { return x; };
-  check_case<double>(k,
-                     op::LSTM{.activation_alpha = {0.5f, 0.25f},
-                              .activation_beta = {0.125f},
-                              .activations = {"Sigmoid", "LeakyRelu", "Tanh", "HardSigmoid", "Tanh", "Affine"},
-                              .direction = "bidirectional"},
-                     1e-9);
+  check_case<double>(
+      k,
+      op::LSTM{.activation_alpha = {0.5f, 0.25f},
+               .activation_beta = {0.125f},
+               .activations = {"Sigmoid", "LeakyRelu", "Tanh", "HardSigmoid", "Tanh", "Affine"},
+               .direction = "bidirectional"},
+      1e-9);
   for (bool peephole : {false, true}) {
     check_case<float>({.peephole = peephole}, op::LSTM{.clip = 0.25f}, 1e-5);
     check_case<float>({.peephole = peephole}, op::LSTM{.clip = 0.0f}, 1e-5);
@@ -207,7 +219,8 @@ TEST_CASE("LSTM: activations, clip, coupled gates") {
 TEST_CASE("LSTM: the same bits on any number of threads") {
   for (int64_t batch : {1, 40}) {
     const Value x = tensor<float>({5, batch, 8}, numbers(5 * batch * 8, 1));
-    const Value w = tensor<float>({2, 256, 8}, numbers(2 * 256 * 8, 2)), r = tensor<float>({2, 256, 64}, numbers(2 * 256 * 64, 3, 0.1));
+    const Value w = tensor<float>({2, 256, 8}, numbers(2 * 256 * 8, 2)),
+                r = tensor<float>({2, 256, 64}, numbers(2 * 256 * 64, 3, 0.1));
     const std::vector<Value> alone = run(op::LSTM{.direction = "bidirectional"}, {x, w, r}, 3);
     ThreadPool pool(3);
     const ScopedPool scope(pool);
@@ -218,9 +231,11 @@ TEST_CASE("LSTM: the same bits on any number of threads") {
 TEST_CASE("LSTM: results left out, earlier versions") {
   const Case k{.steps = 2, .batch = 1, .input = 2, .hidden = 2, .bias = false, .states = false};
   const Data d = reference(k, {});
-  const Value x = tensor<float>({2, 1, 2}, d.x), w = tensor<float>({1, 8, 2}, d.w), r = tensor<float>({1, 8, 2}, d.r);
+  const Value x = tensor<float>({2, 1, 2}, d.x), w = tensor<float>({1, 8, 2}, d.w),
+              r = tensor<float>({1, 8, 2}, d.r);
   const Value y = tensor<float>({2, 1, 1, 2}, d.y), h = tensor<float>({1, 1, 2}, d.h);
-  for (int version : {1, 7, 14, 22}) check(op::LSTM{.hidden_size = 2}, {x, w, r}, {y, h}, 1e-5, 1e-6, version);
+  for (int version : {1, 7, 14, 22})
+    check(op::LSTM{.hidden_size = 2}, {x, w, r}, {y, h}, 1e-5, 1e-6, version);
   check(op::LSTM{}, {x, w, r}, {y}, 1e-5, 1e-6);
   const AnyOperator any = AnyOperator::make(op::LSTM{});
   Value y_c = AnyTensor::uninitialized(DType::float32, {1, 1, 2});
@@ -269,10 +284,13 @@ TEST_CASE("LSTM: symbols") {
   CHECK(out[0].dims == Dims{s, 2, b, 3});
   CHECK(out[1].dims == Dims{2, b, 3});
   CHECK(out[2].dims == Dims{2, b, 3});
-  const auto batch = infer(op::LSTM{.direction = "bidirectional", .layout = 1}, {info(DType::float32, {b, s, 4}), w, r}, 3);
+  const auto batch =
+      infer(op::LSTM{.direction = "bidirectional", .layout = 1}, {info(DType::float32, {b, s, 4}), w, r}, 3);
   CHECK(batch[0].dims == Dims{b, s, 2, 3});
   CHECK(batch[2].dims == Dims{b, 2, 3});
-  const auto open = infer(op::LSTM{.hidden_size = 7}, {info(DType::float32, Dims()), info(DType::float32, Dims()), info(DType::float32, Dims())});
+  const auto open =
+      infer(op::LSTM{.hidden_size = 7},
+            {info(DType::float32, Dims()), info(DType::float32, Dims()), info(DType::float32, Dims())});
   CHECK(open[0].dims == Dims{Dim(), 1, Dim(), 7});
 }
 }  // namespace tenon

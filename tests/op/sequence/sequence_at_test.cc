@@ -12,8 +12,9 @@ TEST_CASE("SequenceAt: cases") {
   struct Row {
     Value s, position, out;
   } rows[] = {
-      {s, t<int64_t>({}, {0}), a},  {s, t<int64_t>({}, {2}), c},   {s, t<int64_t>({}, {-1}), c},
-      {s, t<int32_t>({}, {-3}), a}, {s, t<int32_t>({1}, {1}), b}, {words, t<int64_t>({}, {-1}), t<std::string>({1}, {"x"})},
+      {s, t<int64_t>({}, {0}), a},  {s, t<int64_t>({}, {2}), c},
+      {s, t<int64_t>({}, {-1}), c}, {s, t<int32_t>({}, {-3}), a},
+      {s, t<int32_t>({1}, {1}), b}, {words, t<int64_t>({}, {-1}), t<std::string>({1}, {"x"})},
   };
   for (const Row& row : rows) check(op::SequenceAt{}, {row.s, row.position}, {row.out});
   const Value empty = Sequence{.element = DType::float32, .items = {}};

@@ -22,7 +22,8 @@ TEST_CASE("SequenceConstruct: cases") {
 
 TEST_CASE("SequenceConstruct: refused, symbols, called") {
   check_fails(op::SequenceConstruct{}, {}, "input inputs is missing");
-  check_fails(op::SequenceConstruct{}, {t<float>({1}, {1}), t<double>({1}, {1})}, "inputs is tensor(double), but T is tensor(float)");
+  check_fails(op::SequenceConstruct{}, {t<float>({1}, {1}), t<double>({1}, {1})},
+              "inputs is tensor(double), but T is tensor(float)");
   check_fails(op::SequenceConstruct{}, {cast<bfloat16>({1}, {1})}, "inputs cannot be tensor(bfloat16)");
   const auto n = Dim::symbol(1);
   const auto out = infer(op::SequenceConstruct{}, {info(DType::int8, {n, 2}), info(DType::int8, {n, 3})});

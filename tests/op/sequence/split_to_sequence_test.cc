@@ -26,7 +26,10 @@ TEST_CASE("SplitToSequence: cases") {
       {{.keepdims = 0}, t<bool>({2}, {true, false}), none, {t<bool>({}, {true}), t<bool>({}, {false})}},
       {{}, cast<bfloat16>({2}, {1, 2}), none, {cast<bfloat16>({1}, {1}), cast<bfloat16>({1}, {2})}},
       {{}, t<float>({0, 2}, {}), none, {}},
-      {{.axis = 1}, t<float>({0, 2}, {}), t<int64_t>({2}, {1, 1}), {t<float>({0, 1}, {}), t<float>({0, 1}, {})}},
+      {{.axis = 1},
+       t<float>({0, 2}, {}),
+       t<int64_t>({2}, {1, 1}),
+       {t<float>({0, 1}, {}), t<float>({0, 1}, {})}},
   };
   for (const Row& row : rows)
     check(row.op, {row.x, row.split}, {Sequence{.element = row.x.type(), .items = row.parts}});
@@ -53,7 +56,8 @@ TEST_CASE("SplitToSequence: symbols, called") {
   CHECK(out[0].type == Type(Kind::sequence, DType::int8));
   CHECK(out[0].dims == Dims{1, 2});
   CHECK(infer(op::SplitToSequence{.keepdims = 0}, {info(DType::int8, {n, 2})})[0].dims == Dims{2});
-  CHECK(infer(op::SplitToSequence{}, {info(DType::int8, {n, 2}), info(DType::int64, {2})})[0].dims == Dims{Dim::unknown(), 2});
+  CHECK(infer(op::SplitToSequence{}, {info(DType::int8, {n, 2}), info(DType::int64, {2})})[0].dims ==
+        Dims{Dim::unknown(), 2});
   const Value s = op::SplitToSequence{}(Tensor<float, Shape<2>>{1, 2});
   REQUIRE(s.sequence().items.size() == 2);
   check_equal(s.sequence().items[1], t<float>({1}, {2}));

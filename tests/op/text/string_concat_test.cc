@@ -24,10 +24,12 @@ TEST_CASE("StringConcat: cases") {
 
 TEST_CASE("StringConcat: refused, symbols, typed") {
   const Value two = t<std::string>({2}, {"a", "b"});
-  check_fails(op::StringConcat{}, {two, t<std::string>({3}, {"a", "b", "c"})}, "(2) and (3) do not broadcast");
+  check_fails(op::StringConcat{}, {two, t<std::string>({3}, {"a", "b", "c"})},
+              "(2) and (3) do not broadcast");
   check_fails(op::StringConcat{}, {two, t<float>({2}, {1, 2})}, "Y cannot be tensor(float)");
   const auto n = Dim::symbol(1);
-  CHECK(infer(op::StringConcat{}, {info(DType::string, {n, 1}), info(DType::string, {3})})[0].dims == Dims{n, 3});
+  CHECK(infer(op::StringConcat{}, {info(DType::string, {n, 1}), info(DType::string, {3})})[0].dims ==
+        Dims{n, 3});
   auto z = op::StringConcat{}(Tensor<std::string, Shape<2>>{"a", "b"}, Tensor<std::string, Shape<1>>{"!"});
   static_assert(std::is_same_v<decltype(z), Tensor<std::string, Shape<2>>>);
   CHECK(z(1) == "b!");

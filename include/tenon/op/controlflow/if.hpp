@@ -5,8 +5,8 @@
 
 namespace tenon::op {
 
-/// Runs then_branch where cond holds, else else_branch; neither takes inputs, both give as many values of equal types.
-/// Only the branch that runs has to fit the operands of the run.
+/// Runs then_branch where cond holds, else else_branch; neither takes inputs, both give as many values of
+/// equal types. Only the branch that runs has to fit the operands of the run.
 struct If {
   BodyRef else_branch{};
   BodyRef then_branch{};
@@ -42,8 +42,10 @@ struct If {
     of_then.resize(of_else.size());
     for (int k = 0; k < i.outputs(); ++k) {
       const Info &a = of_then[static_cast<std::size_t>(k)], &b = of_else[static_cast<std::size_t>(k)];
-      const bool has_a = a.type && a.type.kind != Kind::unknown, has_b = b.type && b.type.kind != Kind::unknown;
-      if (has_a && has_b && !(a.type == b.type)) return i.fail("the types of output ", k, " differ in the branches");
+      const bool has_a = a.type && a.type.kind != Kind::unknown,
+                 has_b = b.type && b.type.kind != Kind::unknown;
+      if (has_a && has_b && !(a.type == b.type))
+        return i.fail("the types of output ", k, " differ in the branches");
       if (has_a || has_b) i.out(k).type = has_a ? a.type : b.type;
       i.out(k, common(a.dims, b.dims));
     }

@@ -5,19 +5,20 @@
 
 namespace tenon::op {
 
-/// Runs `body` at most M times, and for as long as cond holds, which each run gives anew. Where cond is left out, what the
-/// body says of it does not matter; leaving out both would never end, and is refused. The body takes the number of the
-/// iteration, the condition and the state, and gives the condition, the state and scan outputs, which are stacked along
-/// a new first axis.
+/// Runs `body` at most M times, and for as long as cond holds, which each run gives anew. Where cond is left
+/// out, what the body says of it does not matter; leaving out both would never end, and is refused. The body
+/// takes the number of the iteration, the condition and the state, and gives the condition, the state and
+/// scan outputs, which are stacked along a new first axis.
 struct Loop {
   BodyRef body{};
 
-  static constexpr Spec spec{.name = "Loop",
-                             .since = {11, 13, 16, 19, 21, 23, 24, 25},
-                             .inputs = {{"M", "I", optional}, {"cond", "B", optional}, {"v_initial", "V", variadic, 0, true}},
-                             .outputs = {{"v_final_and_scan_outputs", "V", variadic, 1, true}},
-                             .types = {control_flow_types, {"I", types::int64}, {"B", types::boolean}},
-                             .deterministic = false};
+  static constexpr Spec spec{
+      .name = "Loop",
+      .since = {11, 13, 16, 19, 21, 23, 24, 25},
+      .inputs = {{"M", "I", optional}, {"cond", "B", optional}, {"v_initial", "V", variadic, 0, true}},
+      .outputs = {{"v_final_and_scan_outputs", "V", variadic, 1, true}},
+      .types = {control_flow_types, {"I", types::int64}, {"B", types::boolean}},
+      .deterministic = false};
   static constexpr std::tuple attributes{attr("body", &Loop::body).required()};
 
   void infer(Infer& i) const {
@@ -32,7 +33,8 @@ struct Loop {
         return i.fail(spec.inputs[k].name, " has extents ", i.dims(k), ", not one element");
     std::vector<Info> state;
     for (int k = 0; k < states; ++k) state.push_back(shape_of(i.in(k + 2)));
-    const std::vector<Info> out = infer_states(i, state, 1, [&](const std::vector<Info>& s) { return infer_step(s); });
+    const std::vector<Info> out =
+        infer_states(i, state, 1, [&](const std::vector<Info>& s) { return infer_step(s); });
     if (i.failed()) return;
     const Dim trips = i.has(0) && !i.has(1) && i.known(0) && i.count(0) == 1 ? i.value(0, 0) : Dim();
     for (int k = 0; k < i.outputs(); ++k) {
@@ -95,12 +97,13 @@ struct Loop {
 struct Loop_1 {
   BodyRef body{};
 
-  static constexpr Spec spec{.name = "Loop",
-                             .since = {1},
-                             .inputs = {{"M", "I", optional}, {"cond", "B", optional}, {"v_initial", "V", variadic, 1, true}},
-                             .outputs = {{"v_final_and_scan_outputs", "V", variadic, 1, true}},
-                             .types = {{"V", types::all}, {"I", types::int64}, {"B", types::boolean}},
-                             .deterministic = false};
+  static constexpr Spec spec{
+      .name = "Loop",
+      .since = {1},
+      .inputs = {{"M", "I", optional}, {"cond", "B", optional}, {"v_initial", "V", variadic, 1, true}},
+      .outputs = {{"v_final_and_scan_outputs", "V", variadic, 1, true}},
+      .types = {{"V", types::all}, {"I", types::int64}, {"B", types::boolean}},
+      .deterministic = false};
   static constexpr std::tuple attributes{attr("body", &Loop_1::body).required()};
 
   void infer(Infer& i) const { Loop{body}.infer(i); }

@@ -22,11 +22,12 @@ inline Value scan_slice(AnyView x, int axis, int64_t t, Allocator& allocator) {
   return slice;
 }
 
-/// Runs the body `steps` times on `states`, which it replaces, and the slices that slice(step, k) gives for its further
-/// operands; collects what else it gives.
+/// Runs the body `steps` times on `states`, which it replaces, and the slices that slice(step, k) gives for
+/// its further operands; collects what else it gives.
 template <class Slice>
 std::vector<std::vector<Value>> scan_steps(std::string_view name, const BodyRef& body, Context& c,
-                                           std::vector<Value>& states, int64_t steps, std::size_t slices, Slice slice) {
+                                           std::vector<Value>& states, int64_t steps, std::size_t slices,
+                                           Slice slice) {
   const std::size_t n = states.size(), given = static_cast<std::size_t>(body->outputs());
   std::vector<std::vector<Value>> scans(given - n);
   std::vector<Value> in(n + slices);
@@ -48,10 +49,10 @@ inline bool is_reverse(const std::vector<int64_t>& directions, std::size_t k) {
 
 }  // namespace detail
 
-/// The last `num_scan_inputs` operands are cut along scan_input_axes, and the body is run for each of their elements, from
-/// the last to the first where scan_input_directions say 1. It takes the state and the elements, and gives the state and
-/// elements of the scan outputs, which are stacked along scan_output_axes, the other way about where
-/// scan_output_directions say 1.
+/// The last `num_scan_inputs` operands are cut along scan_input_axes, and the body is run for each of their
+/// elements, from the last to the first where scan_input_directions say 1. It takes the state and the
+/// elements, and gives the state and elements of the scan outputs, which are stacked along scan_output_axes,
+/// the other way about where scan_output_directions say 1.
 struct Scan {
   BodyRef body{};
   Opt<int64_t> num_scan_inputs{};
@@ -128,7 +129,8 @@ struct Scan {
     }
   }
   std::vector<Value> compute(Context& c, std::span<const AnyView> operands) const {
-    const std::size_t scanned = static_cast<std::size_t>(*num_scan_inputs), states = operands.size() - scanned;
+    const std::size_t scanned = static_cast<std::size_t>(*num_scan_inputs),
+                      states = operands.size() - scanned;
     std::vector<int> axes;
     for (std::size_t k = 0; k < scanned; ++k) {
       const int64_t a = axis_of(scan_input_axes, static_cast<int>(k));
@@ -137,10 +139,11 @@ struct Scan {
     const int64_t steps = operands[states].extent(axes[0]);
     std::vector<Value> result;
     for (std::size_t k = 0; k < states; ++k) result.push_back(lent(operands[k]));
-    const auto scans = detail::scan_steps(spec.name, body, c, result, steps, scanned, [&](int64_t t, std::size_t k) {
-      const int64_t at = detail::is_reverse(scan_input_directions, k) ? steps - 1 - t : t;
-      return detail::scan_slice(operands[states + k], axes[k], at, c.allocator());
-    });
+    const auto scans =
+        detail::scan_steps(spec.name, body, c, result, steps, scanned, [&](int64_t t, std::size_t k) {
+          const int64_t at = detail::is_reverse(scan_input_directions, k) ? steps - 1 - t : t;
+          return detail::scan_slice(operands[states + k], axes[k], at, c.allocator());
+        });
     std::vector<Info> infos;
     if (steps == 0) {
       for (std::size_t k = 0; k < operands.size(); ++k) {
@@ -153,7 +156,9 @@ struct Scan {
     for (std::size_t k = 0; k < scans.size(); ++k) {
       const int64_t axis = axis_of(scan_output_axes, static_cast<int>(k));
       if (steps == 0) result.push_back(stacked_none(spec.name, infos[states + k], axis, c.allocator()));
-      else result.push_back(stacked(spec.name, scans[k], axis, detail::is_reverse(scan_output_directions, k), c.allocator()));
+      else
+        result.push_back(
+            stacked(spec.name, scans[k], axis, detail::is_reverse(scan_output_directions, k), c.allocator()));
     }
     return result;
   }
@@ -163,7 +168,8 @@ struct Scan {
   static int64_t axis_of(const std::vector<int64_t>& axes, int k) {
     return axes.empty() ? 0 : axes[static_cast<std::size_t>(k)];
   }
-  static void check_list(Infer& i, const char* name, const std::vector<int64_t>& list, int count, bool directions) {
+  static void check_list(Infer& i, const char* name, const std::vector<int64_t>& list, int count,
+                         bool directions) {
     if (!list.empty() && static_cast<int>(list.size()) != count)
       return i.fail(name, " has ", list.size(), " entries, not ", count);
     for (int64_t d : list)
@@ -171,8 +177,9 @@ struct Scan {
   }
 };
 
-/// Every operand has a first axis, the batch, and the body runs through each entry of it by itself. Scan inputs are cut
-/// along axis 1, scan outputs stacked along it; where sequence_lens end an entry before the longest, zeros follow.
+/// Every operand has a first axis, the batch, and the body runs through each entry of it by itself. Scan
+/// inputs are cut along axis 1, scan outputs stacked along it; where sequence_lens end an entry before the
+/// longest, zeros follow.
 struct Scan_8 {
   BodyRef body{};
   std::vector<int64_t> directions{};
@@ -242,7 +249,8 @@ struct Scan_8 {
   /// Error{out_of_range} for lengths below 0 or above the longest.
   std::vector<Value> compute(Context& c, TensorView<const int64_t> sequence_lens,
                              std::span<const AnyView> operands) const {
-    const std::size_t scanned = static_cast<std::size_t>(*num_scan_inputs), states = operands.size() - scanned;
+    const std::size_t scanned = static_cast<std::size_t>(*num_scan_inputs),
+                      states = operands.size() - scanned;
     const std::size_t given = static_cast<std::size_t>(body->outputs());
     const int64_t batch = operands[states].extent(0), longest = operands[states].extent(1);
     std::vector<std::vector<Value>> results(given);  // of every entry of the batch, by output
@@ -254,10 +262,11 @@ struct Scan_8 {
       std::vector<Value> entries, state;
       for (const AnyView& x : operands) entries.push_back(detail::scan_slice(x, 0, b, c.allocator()));
       for (std::size_t k = 0; k < states; ++k) state.push_back(entries[k]);
-      auto scans = detail::scan_steps(spec.name, body, c, state, steps, scanned, [&](int64_t t, std::size_t k) {
-        const int64_t at = detail::is_reverse(directions, k) ? steps - 1 - t : t;
-        return detail::scan_slice(entries[states + k].tensor().view(), 0, at, c.allocator());
-      });
+      auto scans =
+          detail::scan_steps(spec.name, body, c, state, steps, scanned, [&](int64_t t, std::size_t k) {
+            const int64_t at = detail::is_reverse(directions, k) ? steps - 1 - t : t;
+            return detail::scan_slice(entries[states + k].tensor().view(), 0, at, c.allocator());
+          });
       for (std::size_t k = 0; k < states; ++k) results[k].push_back(std::move(state[k]));
       for (std::size_t k = states; k < given; ++k) {
         std::vector<Value>& items = scans[k - states];

@@ -8,8 +8,8 @@
 
 namespace tenon::op {
 
-/// As many numbers as the input has, of mean `mean` and standard deviation `scale`, of type `dtype` or else the input's.
-/// A `seed` gives the same numbers in every run; without one each run has others.
+/// As many numbers as the input has, of mean `mean` and standard deviation `scale`, of type `dtype` or else
+/// the input's. A `seed` gives the same numbers in every run; without one each run has others.
 struct RandomNormalLike {
   Opt<int64_t> dtype{};
   float mean = 0;
@@ -23,8 +23,9 @@ struct RandomNormalLike {
                              .types = {{"T1", {{1, types::all}, {22, types::all_ir4}}},
                                        {"T2", {{1, types::floats}, {22, types::floats_bf16}}}},
                              .deterministic = false};
-  static constexpr std::tuple attributes{attr("dtype", &RandomNormalLike::dtype), attr("mean", &RandomNormalLike::mean),
-                                         attr("scale", &RandomNormalLike::scale), attr("seed", &RandomNormalLike::seed)};
+  static constexpr std::tuple attributes{
+      attr("dtype", &RandomNormalLike::dtype), attr("mean", &RandomNormalLike::mean),
+      attr("scale", &RandomNormalLike::scale), attr("seed", &RandomNormalLike::seed)};
 
   constexpr void infer(Infer& i) const {
     i.out(0, i.dims(0));

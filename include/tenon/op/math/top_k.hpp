@@ -1,4 +1,5 @@
-// TopK: the greatest or least elements along an axis, and where they are.   onnx.ai/onnx/operators/onnx__TopK.html
+// TopK: the greatest or least elements along an axis, and where they are.
+// onnx.ai/onnx/operators/onnx__TopK.html
 #pragma once
 
 #include "tenon/kernels/top_k.hpp"
@@ -15,7 +16,8 @@ constexpr void infer_top_k(Infer& i, int64_t axis, Dim k) {
   Dims r = i.dims(0);
   const int a = i.axis(axis, r.rank());
   if (i.failed()) return;
-  if (k.known() && r[a].known() && k.value() > r[a].value()) return i.fail("K ", k, " is above the extent ", r[a]);
+  if (k.known() && r[a].known() && k.value() > r[a].value())
+    return i.fail("K ", k, " is above the extent ", r[a]);
   r[a] = k;
   i.out(0, r);
   i.out(1, r);
@@ -29,18 +31,19 @@ inline void top_k(AnyView x, AnyOut values, TensorView<int64_t> indices, int64_t
 }
 }  // namespace detail
 
-/// The `largest` (or least) K elements along `axis`, always in order, even where `sorted` does not ask for it; among
-/// equals the one of lower index goes first. NaN counts as greater than every number.
+/// The `largest` (or least) K elements along `axis`, always in order, even where `sorted` does not ask for
+/// it; among equals the one of lower index goes first. NaN counts as greater than every number.
 struct TopK {
   int64_t axis = -1;
   int64_t largest = 1;
   int64_t sorted = 1;
 
-  static constexpr Spec spec{.name = "TopK",
-                             .since = {11, 24},
-                             .inputs = {{"X", "T"}, {"K", "tensor(int64)"}},
-                             .outputs = {{"Values", "T"}, {"Indices", "I"}},
-                             .types = {{"T", {{11, types::numeric}, {24, types::numeric_bf16}}}, {"I", types::int64}}};
+  static constexpr Spec spec{
+      .name = "TopK",
+      .since = {11, 24},
+      .inputs = {{"X", "T"}, {"K", "tensor(int64)"}},
+      .outputs = {{"Values", "T"}, {"Indices", "I"}},
+      .types = {{"T", {{11, types::numeric}, {24, types::numeric_bf16}}}, {"I", types::int64}}};
   static constexpr std::tuple attributes{attr("axis", &TopK::axis), attr("largest", &TopK::largest),
                                          attr("sorted", &TopK::sorted)};
 

@@ -9,20 +9,22 @@ namespace tenon::op {
 struct Optional {
   Type type{};
 
-  static constexpr Spec spec{.name = "Optional",
-                             .since = {15},
-                             .inputs = {{"input", "V", Arity::optional}},
-                             .outputs = {{"output", "O"}},
-                             .types = {{"V", types::all | seq(types::all)},
-                                       {"O", optional_of(types::all | seq(types::all))}}};
+  static constexpr Spec spec{
+      .name = "Optional",
+      .since = {15},
+      .inputs = {{"input", "V", Arity::optional}},
+      .outputs = {{"output", "O"}},
+      .types = {{"V", types::all | seq(types::all)}, {"O", optional_of(types::all | seq(types::all))}}};
   static constexpr std::tuple attributes{attr("type", &Optional::type)};
 
   constexpr void infer(Infer& i) const {
     const Type element = i.has(0) ? i.in(0).type : type;
     if (!element) return i.fail("has neither an input nor the attribute 'type'");
     if (element.kind == Kind::unknown) return;
-    if (!spec.types[0].any().contains(element)) return i.fail("attribute 'type' is neither a tensor nor a sequence");
-    i.out(0).type = Type(element.kind == Kind::sequence ? Kind::optional_sequence : Kind::optional, element.element);
+    if (!spec.types[0].any().contains(element))
+      return i.fail("attribute 'type' is neither a tensor nor a sequence");
+    i.out(0).type =
+        Type(element.kind == Kind::sequence ? Kind::optional_sequence : Kind::optional, element.element);
     i.out(0, i.dims(0));
   }
   Value compute(Context& c, const Value& input) const {

@@ -5,7 +5,8 @@
 
 namespace tenon::op {
 
-/// Error{invalid_argument} for an empty optional. Since 18 also takes a tensor or sequence, which is the result itself.
+/// Error{invalid_argument} for an empty optional. Since 18 also takes a tensor or sequence, which is the
+/// result itself.
 struct OptionalGetElement {
   static constexpr TypeSet values = types::all | seq(types::all);
   static constexpr Spec spec{

@@ -6,7 +6,8 @@
 namespace tenon::op {
 
 namespace detail {
-inline void dequantize_linear(AnyView x, AnyView scale, AnyView zero, AnyOut y, int64_t axis, int64_t block_size) {
+inline void dequantize_linear(AnyView x, AnyView scale, AnyView zero, AnyOut y, int64_t axis,
+                              int64_t block_size) {
   kernels::dequantize({.grid = quant_grid(x, scale, axis, block_size),
                        .x_type = x.dtype(),
                        .x = x.data(),
@@ -18,21 +19,22 @@ inline void dequantize_linear(AnyView x, AnyView scale, AnyView zero, AnyOut y, 
 }
 }  // namespace detail
 
-/// Computed as float. One scale for the tensor, for each index of `axis`, or for each `block_size` elements along it. y
-/// has the type `output_dtype`, by default that of x_scale.
+/// Computed as float. One scale for the tensor, for each index of `axis`, or for each `block_size` elements
+/// along it. y has the type `output_dtype`, by default that of x_scale.
 struct DequantizeLinear {
   int64_t axis = 1;
   int64_t block_size = 0;
   int64_t output_dtype = 0;
 
   static constexpr TypeSet reals = types::float16 | types::float32 | types::bfloat16;
-  static constexpr Spec spec{.name = "DequantizeLinear",
-                             .since = {23, 24, 25},
-                             .inputs = {{"x", "T1"}, {"x_scale", "T2"}, {"x_zero_point", "T1", optional}},
-                             .outputs = {{"y", "T3"}},
-                             .types = {{"T1", {{23, quantized_23 | types::int32}, {25, quantized_25 | types::int32}}},
-                                       {"T2", {{23, reals}, {24, reals | types::float8e8m0}}},
-                                       {"T3", reals}}};
+  static constexpr Spec spec{
+      .name = "DequantizeLinear",
+      .since = {23, 24, 25},
+      .inputs = {{"x", "T1"}, {"x_scale", "T2"}, {"x_zero_point", "T1", optional}},
+      .outputs = {{"y", "T3"}},
+      .types = {{"T1", {{23, quantized_23 | types::int32}, {25, quantized_25 | types::int32}}},
+                {"T2", {{23, reals}, {24, reals | types::float8e8m0}}},
+                {"T3", reals}}};
   static constexpr std::tuple attributes{attr("axis", &DequantizeLinear::axis),
                                          attr("block_size", &DequantizeLinear::block_size),
                                          attr("output_dtype", &DequantizeLinear::output_dtype)};
@@ -57,12 +59,13 @@ struct DequantizeLinear_19 {
   int64_t axis = 1;
   int64_t block_size = 0;
 
-  static constexpr Spec spec{.name = "DequantizeLinear",
-                             .since = {19, 21},
-                             .inputs = {{"x", "T1"}, {"x_scale", "T2"}, {"x_zero_point", "T1", optional}},
-                             .outputs = {{"y", "T2"}},
-                             .types = {{"T1", {{19, quantized_19 | types::int32}, {21, quantized_21 | types::int32}}},
-                                       {"T2", DequantizeLinear::reals}}};
+  static constexpr Spec spec{
+      .name = "DequantizeLinear",
+      .since = {19, 21},
+      .inputs = {{"x", "T1"}, {"x_scale", "T2"}, {"x_zero_point", "T1", optional}},
+      .outputs = {{"y", "T2"}},
+      .types = {{"T1", {{19, quantized_19 | types::int32}, {21, quantized_21 | types::int32}}},
+                {"T2", DequantizeLinear::reals}}};
   static constexpr std::tuple attributes{attr("axis", &DequantizeLinear_19::axis),
                                          attr("block_size", &DequantizeLinear_19::block_size).since(21)};
 
@@ -77,11 +80,12 @@ struct DequantizeLinear_19 {
 struct DequantizeLinear_10 {
   int64_t axis = 1;
 
-  static constexpr Spec spec{.name = "DequantizeLinear",
-                             .since = {10, 13},
-                             .inputs = {{"x", "T"}, {"x_scale", "tensor(float)"}, {"x_zero_point", "T", optional}},
-                             .outputs = {{"y", "tensor(float)"}},
-                             .types = {{"T", quantized_8 | types::int32}}};
+  static constexpr Spec spec{
+      .name = "DequantizeLinear",
+      .since = {10, 13},
+      .inputs = {{"x", "T"}, {"x_scale", "tensor(float)"}, {"x_zero_point", "T", optional}},
+      .outputs = {{"y", "tensor(float)"}},
+      .types = {{"T", quantized_8 | types::int32}}};
   static constexpr std::tuple attributes{attr("axis", &DequantizeLinear_10::axis).since(13)};
 
   constexpr void infer(Infer& i) const { infer_quantization(i, axis, 0); }

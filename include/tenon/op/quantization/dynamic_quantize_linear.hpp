@@ -1,4 +1,5 @@
-// DynamicQuantizeLinear: uint8 with the scale that x needs.   onnx.ai/onnx/operators/onnx__DynamicQuantizeLinear.html
+// DynamicQuantizeLinear: uint8 with the scale that x needs.
+// onnx.ai/onnx/operators/onnx__DynamicQuantizeLinear.html
 #pragma once
 
 #include "tenon/kernels/quantize.hpp"
@@ -7,7 +8,8 @@
 
 namespace tenon::op {
 
-/// The scale spreads the range of x, widened to hold 0, over 0 to 255; it is 1 when x holds nothing but zeros.
+/// The scale spreads the range of x, widened to hold 0, over 0 to 255; it is 1 when x holds nothing but
+/// zeros.
 struct DynamicQuantizeLinear {
   static constexpr Spec spec{.name = "DynamicQuantizeLinear",
                              .since = {11},

@@ -1,4 +1,4 @@
-// QuantizeLinear: y = saturate(x / y_scale + y_zero_point).   onnx.ai/onnx/operators/onnx__QuantizeLinear.html
+// QuantizeLinear: y = saturate(x / y_scale + y_zero_point). onnx.ai/onnx/operators/onnx__QuantizeLinear.html
 #pragma once
 
 #include "tenon/op/quantization.hpp"
@@ -7,7 +7,8 @@ namespace tenon::op {
 
 namespace detail {
 /// The type of y: the zero point's, else what `output_dtype` says, else uint8.
-constexpr void infer_quantize(Infer& i, int64_t axis, int64_t block_size, int64_t output_dtype, TypeSet results) {
+constexpr void infer_quantize(Infer& i, int64_t axis, int64_t block_size, int64_t output_dtype,
+                              TypeSet results) {
   infer_quantization(i, axis, block_size);
   if (i.has(2)) {
     i.out(0).type = i.in(2).type;
@@ -21,8 +22,8 @@ constexpr void infer_quantize(Infer& i, int64_t axis, int64_t block_size, int64_
 }
 
 /// `precision` is that of the division. Integers are divided as such.
-inline void quantize_linear(AnyView x, AnyView scale, AnyView zero, AnyOut y, int64_t axis, int64_t block_size,
-                            DType precision, bool saturate) {
+inline void quantize_linear(AnyView x, AnyView scale, AnyView zero, AnyOut y, int64_t axis,
+                            int64_t block_size, DType precision, bool saturate) {
   if (precision == DType::float8e8m0) precision = DType::float32;
   if (precision == DType::int32) precision = x.dtype() == DType::int32 ? DType::undefined : DType::float32;
   kernels::quantize({.grid = quant_grid(x, scale, axis, block_size),
@@ -38,9 +39,9 @@ inline void quantize_linear(AnyView x, AnyView scale, AnyView zero, AnyOut y, in
 }
 }  // namespace detail
 
-/// Rounded to nearest, ties to even, the zero point added, then confined to the range of y's type; NaN becomes the least
-/// integer. One scale for the tensor, for each index of `axis`, or for each `block_size` elements along it. The quotient
-/// has the type `precision`, by default that of y_scale.
+/// Rounded to nearest, ties to even, the zero point added, then confined to the range of y's type; NaN
+/// becomes the least integer. One scale for the tensor, for each index of `axis`, or for each `block_size`
+/// elements along it. The quotient has the type `precision`, by default that of y_scale.
 struct QuantizeLinear {
   int64_t axis = 1;
   int64_t block_size = 0;
@@ -49,14 +50,13 @@ struct QuantizeLinear {
   int64_t saturate = 1;  ///< 0: too large a number becomes NaN or infinity, for the float8 types
 
   static constexpr TypeSet reals = types::float16 | types::float32 | types::bfloat16 | types::int32;
-  static constexpr Spec spec{
-      .name = "QuantizeLinear",
-      .since = {23, 24, 25},
-      .inputs = {{"x", "T1"}, {"y_scale", "T2"}, {"y_zero_point", "T3", optional}},
-      .outputs = {{"y", "T3"}},
-      .types = {{"T1", reals},
-                {"T2", {{23, reals}, {24, reals | types::float8e8m0}}},
-                {"T3", {{23, quantized_23}, {25, quantized_25}}}}};
+  static constexpr Spec spec{.name = "QuantizeLinear",
+                             .since = {23, 24, 25},
+                             .inputs = {{"x", "T1"}, {"y_scale", "T2"}, {"y_zero_point", "T3", optional}},
+                             .outputs = {{"y", "T3"}},
+                             .types = {{"T1", reals},
+                                       {"T2", {{23, reals}, {24, reals | types::float8e8m0}}},
+                                       {"T3", {{23, quantized_23}, {25, quantized_25}}}}};
   static constexpr std::tuple attributes{
       attr("axis", &QuantizeLinear::axis), attr("block_size", &QuantizeLinear::block_size),
       attr("output_dtype", &QuantizeLinear::output_dtype), attr("precision", &QuantizeLinear::precision),
@@ -82,17 +82,20 @@ struct QuantizeLinear_19 {
   int64_t output_dtype = 0;
   int64_t saturate = 1;
 
-  static constexpr Spec spec{.name = "QuantizeLinear",
-                             .since = {19, 21},
-                             .inputs = {{"x", "T1"}, {"y_scale", "T1"}, {"y_zero_point", "T2", optional}},
-                             .outputs = {{"y", "T2"}},
-                             .types = {{"T1", QuantizeLinear::reals}, {"T2", {{19, quantized_19}, {21, quantized_21}}}}};
+  static constexpr Spec spec{
+      .name = "QuantizeLinear",
+      .since = {19, 21},
+      .inputs = {{"x", "T1"}, {"y_scale", "T1"}, {"y_zero_point", "T2", optional}},
+      .outputs = {{"y", "T2"}},
+      .types = {{"T1", QuantizeLinear::reals}, {"T2", {{19, quantized_19}, {21, quantized_21}}}}};
   static constexpr std::tuple attributes{attr("axis", &QuantizeLinear_19::axis),
                                          attr("block_size", &QuantizeLinear_19::block_size).since(21),
                                          attr("output_dtype", &QuantizeLinear_19::output_dtype).since(21),
                                          attr("saturate", &QuantizeLinear_19::saturate)};
 
-  constexpr void infer(Infer& i) const { detail::infer_quantize(i, axis, block_size, output_dtype, quantized_21); }
+  constexpr void infer(Infer& i) const {
+    detail::infer_quantize(i, axis, block_size, output_dtype, quantized_21);
+  }
   void compute(AnyView x, AnyView y_scale, AnyView y_zero_point, AnyOut y) const {
     detail::quantize_linear(x, y_scale, y_zero_point, y, axis, block_size, y_scale.dtype(), saturate != 0);
   }

@@ -5,9 +5,10 @@
 
 namespace tenon::op {
 
-/// Gates in the order i, o, f, c; `activations` f, g, h for each direction. With layout 0, X is (steps, batch, input),
-/// Y (steps, directions, batch, hidden), the states (directions, batch, hidden); with 1, the batch goes first. Sequences
-/// that sequence_lens end early leave zeros in Y, and their last state in Y_h and Y_c.
+/// Gates in the order i, o, f, c; `activations` f, g, h for each direction. With layout 0, X is (steps,
+/// batch, input), Y (steps, directions, batch, hidden), the states (directions, batch, hidden); with 1, the
+/// batch goes first. Sequences that sequence_lens end early leave zeros in Y, and their last state in Y_h and
+/// Y_c.
 struct LSTM {
   std::vector<float> activation_alpha{};
   std::vector<float> activation_beta{};
@@ -19,18 +20,19 @@ struct LSTM {
   int64_t layout = 0;
   int64_t output_sequence = 0;  ///< has no meaning beyond naming the output Y
 
-  static constexpr Spec spec{.name = "LSTM",
-                             .since = {1, 7, 14, 22},
-                             .inputs = {{"X", "T"},
-                                        {"W", "T"},
-                                        {"R", "T"},
-                                        {"B", "T", optional},
-                                        {"sequence_lens", "T1", optional},
-                                        {"initial_h", "T", optional},
-                                        {"initial_c", "T", optional},
-                                        {"P", "T", optional}},
-                             .outputs = {{"Y", "T", optional}, {"Y_h", "T", optional}, {"Y_c", "T", optional}},
-                             .types = {{"T", {{1, types::floats}, {22, types::floats_bf16}}}, {"T1", types::int32}}};
+  static constexpr Spec spec{
+      .name = "LSTM",
+      .since = {1, 7, 14, 22},
+      .inputs = {{"X", "T"},
+                 {"W", "T"},
+                 {"R", "T"},
+                 {"B", "T", optional},
+                 {"sequence_lens", "T1", optional},
+                 {"initial_h", "T", optional},
+                 {"initial_c", "T", optional},
+                 {"P", "T", optional}},
+      .outputs = {{"Y", "T", optional}, {"Y_h", "T", optional}, {"Y_c", "T", optional}},
+      .types = {{"T", {{1, types::floats}, {22, types::floats_bf16}}}, {"T1", types::int32}}};
   static constexpr std::tuple attributes{attr("activation_alpha", &LSTM::activation_alpha),
                                          attr("activation_beta", &LSTM::activation_beta),
                                          attr("activations", &LSTM::activations),
@@ -59,14 +61,18 @@ struct LSTM {
   /// Error{out_of_range} for a length below 0 or above that of X.
   template <class T>
   void compute(TensorView<const T> x, TensorView<const T> w, TensorView<const T> r, TensorView<const T> b,
-               TensorView<const int32_t> sequence_lens, TensorView<const T> initial_h, TensorView<const T> initial_c,
-               TensorView<const T> p, TensorView<T> y, TensorView<T> y_h, TensorView<T> y_c) const {
+               TensorView<const int32_t> sequence_lens, TensorView<const T> initial_h,
+               TensorView<const T> initial_c, TensorView<const T> p, TensorView<T> y, TensorView<T> y_h,
+               TensorView<T> y_c) const {
     using W = wide_t<T>;
     WideScratch scratch;
     const auto wide = [&](TensorView<const T> v) { return widen(scratch, v.data(), v.size()); };
-    const auto result = [&](TensorView<T> v) { return v ? wide_result(scratch, v.data(), v.size()) : nullptr; };
+    const auto result = [&](TensorView<T> v) {
+      return v ? wide_result(scratch, v.data(), v.size()) : nullptr;
+    };
     const int directions = direction_count(direction);
-    const int64_t hidden = r.extent(2), batch = x.extent(layout == 0 ? 1 : 0), steps = x.extent(layout == 0 ? 0 : 1);
+    const int64_t hidden = r.extent(2), batch = x.extent(layout == 0 ? 1 : 0),
+                  steps = x.extent(layout == 0 ? 0 : 1);
     if (sequence_lens) check_sequence_lens(spec.name, sequence_lens, steps);
     const auto functions =
         rnn_functions<3>(activations, activation_alpha, activation_beta, {"sigmoid", "tanh", "tanh"});

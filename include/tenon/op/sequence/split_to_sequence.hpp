@@ -5,8 +5,8 @@
 
 namespace tenon::op {
 
-/// A scalar `split` is the length of every part but perhaps the last, a vector states the length of each. Without it parts
-/// have length 1, and lose the axis where `keepdims` is 0.
+/// A scalar `split` is the length of every part but perhaps the last, a vector states the length of each.
+/// Without it parts have length 1, and lose the axis where `keepdims` is 0.
 struct SplitToSequence {
   int64_t axis = 0;
   int64_t keepdims = 1;
@@ -26,7 +26,8 @@ struct SplitToSequence {
 
   constexpr void infer(Infer& i) const {
     if (i.in(0).type.kind == Kind::tensor) i.out(0).type = Type(Kind::sequence, i.dtype(0));
-    if (i.has(1) && i.ranked(1) && i.dims(1).rank() > 1) return i.fail("split ", i.dims(1), " is no scalar and no vector");
+    if (i.has(1) && i.ranked(1) && i.dims(1).rank() > 1)
+      return i.fail("split ", i.dims(1), " is no scalar and no vector");
     if (!i.ranked(0)) return;
     Dims part = i.dims(0);
     const int a = i.axis(axis, part.rank());
@@ -42,7 +43,8 @@ struct SplitToSequence {
     const auto [outer, extent, inner] = split_at(input.extents(), a);
     const bool each = split && split.rank() == 1;
     const int64_t length = !split ? 1 : each ? 0 : int_at(split, 0);
-    if (!each && length <= 0) raise(ErrorCode::invalid_shape, spec.name, "split ", length, " is not positive");
+    if (!each && length <= 0)
+      raise(ErrorCode::invalid_shape, spec.name, "split ", length, " is not positive");
     const int64_t parts = each ? split.size() : extent / length + (extent % length != 0);
     if (parts > max_parts) raise(ErrorCode::out_of_memory, spec.name, parts, " parts");
     Sequence s{.element = input.dtype(), .items = {}};
@@ -51,7 +53,8 @@ struct SplitToSequence {
     for (int64_t k = 0; k < parts; ++k) {
       const int64_t n = each ? int_at(split, k) : std::min(length, extent - at);
       if (n < 0 || n > extent - at)
-        raise(ErrorCode::invalid_shape, spec.name, "part ", k, " of length ", n, " at ", at, " of extent ", extent);
+        raise(ErrorCode::invalid_shape, spec.name, "part ", k, " of length ", n, " at ", at, " of extent ",
+              extent);
       Extents extents(input.extents());
       if (!split && !keepdims) extents.erase(a);
       else extents[a] = n;
@@ -61,7 +64,8 @@ struct SplitToSequence {
       s.items.push_back(std::move(part));
       at += n;
     }
-    if (at != extent) raise(ErrorCode::invalid_shape, spec.name, "the parts sum to ", at, ", not to extent ", extent);
+    if (at != extent)
+      raise(ErrorCode::invalid_shape, spec.name, "the parts sum to ", at, ", not to extent ", extent);
     return s;
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }

@@ -7,9 +7,9 @@
 
 namespace tenon::op {
 
-/// Y holds each element of X once, or each slice along `axis`: in ascending order, or with `sorted` 0 in that of X.
-/// indices say where in X each stands first, inverse_indices where in Y each of X's is, counts how often each occurs. NaNs
-/// are equal to one another and greater than all else.
+/// Y holds each element of X once, or each slice along `axis`: in ascending order, or with `sorted` 0 in that
+/// of X. indices say where in X each stands first, inverse_indices where in Y each of X's is, counts how
+/// often each occurs. NaNs are equal to one another and greater than all else.
 struct Unique {
   Opt<int64_t> axis{};
   int64_t sorted = 1;

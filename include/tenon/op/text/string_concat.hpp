@@ -17,7 +17,8 @@ struct StringConcat {
   static constexpr std::tuple attributes{};
 
   constexpr void infer(Infer& i) const { i.out(0, i.broadcast(i.dims(0), i.dims(1))); }
-  void compute(TensorView<const std::string> x, TensorView<const std::string> y, TensorView<std::string> z) const {
+  void compute(TensorView<const std::string> x, TensorView<const std::string> y,
+               TensorView<std::string> z) const {
     const auto plan = kernels::broadcast_plan(x.extents(), y.extents());
     const int64_t step_x = plan.strides[0][plan.rank - 1], step_y = plan.strides[1][plan.rank - 1];
     parallel_for(z.size(), 1 << 10, [&](int64_t begin, int64_t end) {
