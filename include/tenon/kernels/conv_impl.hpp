@@ -65,102 +65,145 @@ bool depthwise(const ConvGeometry& g) {
   return g.in_channels == g.groups && g.out_channels < 4 * g.groups;
 }
 
-/// Gathers rows of the window matrix for a range of output cells. A row belongs to a channel and a kernel
-/// cell; how its cells lie in the input is the same for all channels, and worked out once for each kernel
-/// cell in question.
+/// Gathers rows of the window matrix for a range of output cells, in segments of up to a vector. A row
+/// belongs to a channel, to a place of the kernel in the outer axes and one in the innermost. How its cells
+/// lie in a channel is the same for all channels: the outer place tells in which input row a segment lies, if
+/// in any, the inner place which of its lanes are inside of that row. Both are worked out once.
 template <class T, class Arch>
 class WindowRows {
  public:
+  static constexpr int lanes = simd::lanes<T, Arch>;
+  static constexpr int64_t prefetch_rows = 24;
+
   /// For output cells [j, j + cols) and `depth` rows from row p on.
   WindowRows(Scratch<Arch>& scratch, const Window<Arch>& w, int64_t kernel_cells, int64_t j, int64_t cols,
              int64_t p, int64_t depth)
-      : in_cells_(w.in_cells()), kernel_cells_(kernel_cells), first_(p), stride_(w.inner().stride) {
-    const Axis& inner = w.inner();
-    const int64_t most_runs = std::min(cols, cols / inner.out + 2);
-    Run* runs = scratch.template take<Run>(most_runs);
-    entries_ = std::min(depth, kernel_cells);
-    Entry* entries = scratch.template take<Entry>(entries_ * most_runs);
-    int64_t* starts =
-        scratch.template take<int64_t>(most_runs * w.rank);  // input coordinates of kernel cell 0
-    for (int64_t c = 0; c < cols;) {
-      int64_t flat = j + c;
-      int64_t* start = starts + runs_ * w.rank;
-      const int64_t o = flat % inner.out;
-      for (int d = w.rank - 1; d >= 0; --d) {
-        const Axis& a = w.axis[d];
-        start[d] = flat % a.out * a.stride - a.pad;
-        flat /= a.out;
+      : in_cells_(w.in_cells()),
+        inner_(w.inner()),
+        outer_kernel_(kernel_cells / inner_.kernel),
+        channel_(p / kernel_cells),
+        outer_at_(p % kernel_cells / inner_.kernel),
+        inner_at_(p % inner_.kernel),
+        inner_places_(std::min(depth, inner_.kernel)),
+        outer_places_(std::min((inner_at_ + depth - 1) / inner_.kernel + 1, outer_kernel_)) {
+    const int64_t most = std::min(cols, cols / lanes + cols / inner_.out + 2);
+    column_ = scratch.template take<int64_t>(most);
+    int64_t* outer_starts =
+        scratch.template take<int64_t>(most * w.rank);  // input coordinates for kernel cell 0
+    int64_t* inner_starts = scratch.template take<int64_t>(most);
+    int64_t* lengths = scratch.template take<int64_t>(most);
+    for (int64_t c = 0; c < cols; c += lengths[segments_++]) {
+      const int64_t o = (j + c) % inner_.out;
+      lengths[segments_] = std::min({inner_.out - o, cols - c, int64_t{lanes}});
+      inner_starts[segments_] = o * inner_.stride - inner_.pad;
+      column_[segments_] = c;
+      int64_t flat = (j + c) / inner_.out;
+      for (int d = w.rank - 2; d >= 0; --d) {
+        outer_starts[segments_ * w.rank + d] = flat % w.axis[d].out * w.axis[d].stride - w.axis[d].pad;
+        flat /= w.axis[d].out;
       }
-      const int64_t length = std::min(inner.out - o, cols - c);
-      runs[runs_++] = {c, length};
-      c += length;
     }
+    rows_ = scratch.template take<Row>(outer_places_ * segments_);
     int64_t at[max_rank];
-    int64_t rest = p % kernel_cells;
-    for (int d = w.rank - 1; d >= 0; --d) {
+    int64_t rest = outer_at_;
+    for (int d = w.rank - 2; d >= 0; --d) {
       at[d] = rest % w.axis[d].kernel;
       rest /= w.axis[d].kernel;
     }
-    for (int64_t e = 0; e < entries_; ++e) {
-      for (int64_t r = 0; r < runs_; ++r) {
-        const int64_t* start = starts + r * w.rank;
-        int64_t from = 0;
+    for (int64_t e = 0; e < outer_places_; ++e) {
+      for (int64_t s = 0; s < segments_; ++s) {
+        int64_t row = 0;
         bool inside = true;
         for (int d = 0; d + 1 < w.rank; ++d) {
-          const Axis& a = w.axis[d];
-          const int64_t x = start[d] + at[d] * a.dilation;
-          inside = inside && x >= 0 && x < a.in;
-          from = from * a.in + x;
+          const int64_t x = outer_starts[s * w.rank + d] + at[d] * w.axis[d].dilation;
+          inside = inside && x >= 0 && x < w.axis[d].in;
+          row = row * w.axis[d].in + x;
         }
-        const int64_t x = start[w.rank - 1] + at[w.rank - 1] * inner.dilation;
-        const int64_t head = std::min(steps_to_zero(x, inner.stride), runs[r].length);
-        const int64_t end = std::min(steps_to_zero(x - inner.in, inner.stride), runs[r].length);
-        Entry& entry = entries[e * runs_ + r];
-        if (inside && head < end) entry = {from * inner.in + x + head * inner.stride, head, end - head};
-        else entry = {0, 0, 0};
+        if (inside) rows_[e * segments_ + s] = {row * inner_.in + inner_starts[s], ~uint64_t{0}};
+        else rows_[e * segments_ + s] = {0, 0};
       }
-      step<Arch>(w.rank, at, [&](int d) { return w.axis[d].kernel; });
+      step<Arch>(w.rank - 1, at, [&](int d) { return w.axis[d].kernel; });
     }
-    run_ = runs;
-    entry_ = entries;
+    inside_ = scratch.template take<uint64_t>(inner_places_ * segments_);
+    for (int64_t e = 0; e < inner_places_; ++e) {
+      const int64_t k = (inner_at_ + e) % inner_.kernel;
+      for (int64_t s = 0; s < segments_; ++s) {
+        const int64_t x = inner_starts[s] + k * inner_.dilation;
+        const int64_t head = std::min(steps_to_zero(x, inner_.stride), lengths[s]);
+        const int64_t end = std::min(steps_to_zero(x - inner_.in, inner_.stride), lengths[s]);
+        uint64_t bits = head < end ? (~uint64_t{0} >> (64 - (end - head))) << head : 0;
+        if constexpr (std::is_floating_point_v<T>)
+          if (inner_.stride == 2) bits = simd::even_masks<T, Arch>(bits);
+        inside_[e * segments_ + s] = bits;
+      }
+    }
   }
 
   /// Rows [p, p + depth) of the matrix of an input x (channels, cells) go to `to`, `to_step` apart; cells
-  /// outside of the input are `fill`.
+  /// outside of the input are `fill`. Whole vectors are written: what is to the right of a row's last cell is
+  /// spoilt, for up to a vector.
   void gather(const T* x, int64_t depth, T* to, int64_t to_step, T fill) const {
-    const T* plane = x + first_ / kernel_cells_ * in_cells_;
-    int64_t left = kernel_cells_ - first_ % kernel_cells_;  // rows of this channel
-    const Entry* entry = entry_;
-    const Entry* const entry_end = entry_ + entries_ * runs_;
-    for (int64_t k = 0; k < depth; ++k, to += to_step) {
-      for (int64_t r = 0; r < runs_; ++r) {
-        const Entry e = entry[r];
-        T* run = to + run_[r].col;
-        for (int64_t i = 0; i < e.head; ++i) run[i] = fill;
-        copy_strided<Arch>(plane + e.from, stride_, e.count, run + e.head);
-        for (int64_t i = e.head + e.count; i < run_[r].length; ++i) run[i] = fill;
-      }
-      entry += runs_;
-      if (entry == entry_end) entry = entry_;
-      if (--left == 0) {
-        left = kernel_cells_;
-        plane += in_cells_;
+    if (inner_.stride == 1) {
+      gather_with(x, depth, to, to_step,
+                  [fill](const T* from, uint64_t bits) { return simd::load_masked<Arch>(from, bits, fill); });
+      return;
+    }
+    if constexpr (std::is_floating_point_v<T>) {
+      if (inner_.stride == 2) {  // masks are for a fill of zero
+        gather_with(x, depth, to, to_step,
+                    [](const T* from, uint64_t masks) { return simd::load_even_masked<Arch>(from, masks); });
+        return;
       }
     }
+    gather_with(x, depth, to, to_step, [fill, stride = inner_.stride](const T* from, uint64_t bits) {
+      alignas(64) T lane[lanes];
+      for (int i = 0; i < lanes; ++i) lane[i] = (bits >> i & 1) != 0 ? from[i * stride] : fill;
+      return simd::loadu<Arch>(lane);
+    });
   }
 
  private:
-  struct Run {
-    int64_t col, length;
+  struct Row {
+    int64_t from;   // where lane 0 lies in the channel for the first inner place, maybe outside
+    uint64_t bits;  // none if the row is outside, else all
   };
-  struct Entry {
-    int64_t from;         // in the channel
-    int64_t head, count;  // cells of the run before those inside, and inside
-  };
-  int64_t in_cells_, kernel_cells_, first_, stride_;
-  int64_t runs_ = 0, entries_ = 0;
-  const Run* run_;
-  const Entry* entry_;
+
+  template <class Load>
+  void gather_with(const T* x, int64_t depth, T* to, int64_t to_step, Load load) const {
+    // Channels lie too far apart for the hardware to see their rows coming.
+    const int64_t channels_ahead = prefetch_rows / (outer_kernel_ * inner_.kernel) + 1;
+    const int64_t ahead = channels_ahead * in_cells_;
+    const int64_t last_ahead = depth - channels_ahead * outer_kernel_ * inner_.kernel;
+    const T* plane = x + channel_ * in_cells_;
+    int64_t outer = outer_at_, inner = inner_at_;  // places in the kernel
+    int64_t e = 0, i = 0;                          // and in the tables, which begin there
+    for (int64_t k = 0; k < depth; ++k, to += to_step) {
+      const Row* row = rows_ + e * segments_;
+      const uint64_t* inside = inside_ + i * segments_;
+      const T* shifted = plane + inner * inner_.dilation;
+      if (inner == 0 && k < last_ahead)
+        for (int64_t s = 0; s < segments_; ++s) __builtin_prefetch(shifted + ahead + row[s].from);
+      for (int64_t s = 0; s < segments_; ++s)
+        simd::storeu(to + column_[s], load(shifted + row[s].from, row[s].bits & inside[s]));
+      if (++i == inner_places_) i = 0;
+      if (++inner < inner_.kernel) continue;
+      inner = 0;
+      if (++e == outer_places_) e = 0;
+      if (++outer < outer_kernel_) continue;
+      outer = 0;
+      plane += in_cells_;
+    }
+  }
+
+  int64_t in_cells_;
+  const Axis& inner_;
+  int64_t outer_kernel_;
+  int64_t channel_, outer_at_, inner_at_;  // of the first row
+  int64_t inner_places_, outer_places_;    // that the rows need
+  int64_t segments_ = 0;
+  int64_t* column_;
+  Row* rows_;
+  uint64_t* inside_;
 };
 
 /// Each output channel from one input channel: taps over a padded copy.
@@ -391,8 +434,6 @@ void conv_impl(const ConvArgs<T>& g) {
                           Scratch<Arch> own;
                           const WindowRows<T, Arch> rows(own, w, kernel, j, cols, p, depth);
                           rows.gather(x, depth, to, S::cols, T{0});
-                          for (int64_t k = 0; cols < S::cols && k < depth; ++k)
-                            std::fill(to + k * S::cols + cols, to + (k + 1) * S::cols, T{0});
                         });
 }
 
@@ -431,10 +472,10 @@ void quant_conv_impl(const QuantConvArgs& g) {
           Scratch<Arch> own;
           const int64_t first = 2 * p, last = std::min(q.k, 2 * (p + depth));
           const WindowRows<X, Arch> rows(own, w, kernel, j, cols, first, last - first);
-          // One row more, for the partner of the last where their number is odd.
-          X* space = own.template take<X>(2 * depth * S::cols);
-          std::fill(space + (2 * depth - 1) * S::cols, space + 2 * depth * S::cols, zero);
+          // One row more, for the partner of the last where their number is odd, and room for a vector.
+          X* space = own.template take<X>(2 * depth * S::cols + rows.lanes);
           rows.gather(from, last - first, space, S::cols, zero);
+          if ((last - first) % 2 != 0) std::fill_n(space + (last - first) * S::cols, S::cols, zero);
           for (int64_t d = 0; d < depth; ++d, to += S::cols) {
             const X* low = space + 2 * d * S::cols;
             const X* high = low + S::cols;

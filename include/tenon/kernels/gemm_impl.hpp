@@ -346,7 +346,8 @@ void pack_whole(int64_t count, int64_t depth, Cell* to, const Pack& pack) {
 
 /// One product. Either operand is packed beforehand, or packed by a function as blocks come up:
 /// pack_a(i, rows, p, depth, to) writes the panel of A that begins at row i, cells p to p + depth of K;
-/// pack_b likewise. A B of Single cells with unit column stride can also be read where it lies.
+/// pack_b likewise, and it may spoil a vector past the panel. A B of Single cells with unit column stride can
+/// also be read where it lies.
 template <class Ops, class PackA, class PackB>
 struct Product {
   using Cell = typename Ops::Cell;
@@ -445,7 +446,8 @@ void compute_range(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1) {
   Cell* b_space = nullptr;
   if (q.packed_b == nullptr)
     b_space = scratch.template take<Cell>(
-        packed_size(std::min(block_cols, j1 - j0), S::cols, std::min<int64_t>(q.depth, S::depth)));
+        packed_size(std::min(block_cols, j1 - j0), S::cols, std::min<int64_t>(q.depth, S::depth)) +
+        lanes<Cell, Arch>);
   for (int64_t i = i0; i < i1; i += m_chunk) {
     const int64_t i_end = std::min(i + m_chunk, i1);
     int64_t k0 = 0;

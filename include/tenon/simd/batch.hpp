@@ -319,18 +319,81 @@ inline xsimd::batch<U, A> bits_as(const xsimd::batch<T, A>& v) {
 #endif
 }
 
-/// Every second number: p[0], p[2], ... to p[2 * (n - 1)], beyond which nothing is read; other lanes are
-/// undefined. T: float, double. 0 < n <= lanes.
+namespace detail {
+
+#if defined(TENON_HAS_AVX2)
+// Lanes of `bits` as the mask operand of vmaskmov.
 template <class Arch, class T>
-inline batch<T, Arch> load_even_n(const T* p, int64_t n) {
+inline __m256i mask_of_bits(uint64_t bits) {
+  if constexpr (sizeof(T) == 4) {
+    const __m256i each = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+    return _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32(static_cast<int>(bits)), each), each);
+  } else {
+    const __m256i each = _mm256_setr_epi64x(1, 2, 4, 8);
+    return _mm256_cmpeq_epi64(_mm256_and_si256(_mm256_set1_epi64x(static_cast<long long>(bits)), each), each);
+  }
+}
+#endif
+
+}  // namespace detail
+
+/// Lanes whose bit is set from memory, the others `fill`. Reads nothing else, so that p itself may lie
+/// outside.
+template <class Arch, class T>
+inline batch<T, Arch> load_masked(const T* p, uint64_t bits, T fill) {
   constexpr int width = lanes<T, Arch>;
 #if defined(TENON_HAS_AVX512)
   if constexpr (std::is_same_v<Arch, Avx512>) {
-    // The second load begins one early, so as to end where the first lane past it would.
-    const bool whole = n == width;
-    const auto low = whole ? loadu<Arch>(p) : load_n<Arch>(p, n * 2 - 1 < width ? n * 2 - 1 : width);
-    const int64_t rest = n * 2 - 1 - (width - 1);
-    const auto high = whole ? loadu<Arch>(p + width - 1) : load_n<Arch>(p + width - 1, rest > 0 ? rest : 0);
+    const batch<T, Arch> other(fill);
+    if constexpr (std::is_same_v<T, float>)
+      return _mm512_mask_loadu_ps(other, static_cast<__mmask16>(bits), p);
+    else if constexpr (std::is_same_v<T, double>)
+      return _mm512_mask_loadu_pd(other, static_cast<__mmask8>(bits), p);
+    else if constexpr (sizeof(T) == 8) return _mm512_mask_loadu_epi64(other, static_cast<__mmask8>(bits), p);
+    else if constexpr (sizeof(T) == 4) return _mm512_mask_loadu_epi32(other, static_cast<__mmask16>(bits), p);
+    else if constexpr (sizeof(T) == 2) return _mm512_mask_loadu_epi16(other, static_cast<__mmask32>(bits), p);
+    else return _mm512_mask_loadu_epi8(other, static_cast<__mmask64>(bits), p);
+  } else
+#endif
+#if defined(TENON_HAS_AVX2)
+      if constexpr (std::is_same_v<Arch, Avx2> && std::is_same_v<T, float>) {
+    const __m256i mask = detail::mask_of_bits<Arch, T>(bits);
+    return _mm256_blendv_ps(_mm256_set1_ps(fill), _mm256_maskload_ps(p, mask), _mm256_castsi256_ps(mask));
+  } else if constexpr (std::is_same_v<Arch, Avx2> && std::is_same_v<T, double>) {
+    const __m256i mask = detail::mask_of_bits<Arch, T>(bits);
+    return _mm256_blendv_pd(_mm256_set1_pd(fill), _mm256_maskload_pd(p, mask), _mm256_castsi256_pd(mask));
+  } else
+#endif
+  {
+    if (bits == ~uint64_t{0} >> (64 - width)) return loadu<Arch>(p);
+    alignas(64) T lane[width];
+    for (int i = 0; i < width; ++i) lane[i] = (bits >> i & 1) != 0 ? p[i] : fill;
+    return loadu<Arch>(lane);
+  }
+}
+
+/// The masks of load_even_masked for lanes whose bit is set.
+template <class T, class Arch>
+constexpr uint64_t even_masks(uint64_t bits) {
+  constexpr int half = lanes<T, Arch> / 2;
+  // Bit i goes to bit 2 i, in each half of the word.
+  uint64_t x = (bits & ((uint64_t{1} << half) - 1)) | (bits >> half) << 32;
+  x = (x | x << 4) & 0x0f0f0f0f0f0f0f0fu;
+  x = (x | x << 2) & 0x3333333333333333u;
+  x = (x | x << 1) & 0x5555555555555555u;
+  return (x & 0xffffffffu) | (x >> 32) << 33;
+}
+
+/// Lane i from p[2 * i], if its bit was set in what even_masks made `masks` of, else zero. Reads nothing
+/// else. T: float, double.
+template <class Arch, class T>
+inline batch<T, Arch> load_even_masked(const T* p, uint64_t masks) {
+  constexpr int width = lanes<T, Arch>;
+  // The second load begins one early, so that it ends with the last number wanted.
+  const auto low = load_masked<Arch>(p, masks & 0xffffffffu, T{0});
+  const auto high = load_masked<Arch>(p + width - 1, masks >> 32, T{0});
+#if defined(TENON_HAS_AVX512)
+  if constexpr (std::is_same_v<Arch, Avx512>) {
     if constexpr (sizeof(T) == 4) {
       const __m512i pick = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 17, 19, 21, 23, 25, 27, 29, 31);
       return _mm512_permutex2var_ps(low, pick, high);
@@ -341,19 +404,26 @@ inline batch<T, Arch> load_even_n(const T* p, int64_t n) {
 #endif
 #if defined(TENON_HAS_AVX2)
       if constexpr (std::is_same_v<Arch, Avx2> && sizeof(T) == 4) {
-    const bool whole = n == width;
-    const auto low = whole ? loadu<Arch>(p) : load_n<Arch>(p, n * 2 - 1 < width ? n * 2 - 1 : width);
-    const int64_t rest = n * 2 - 1 - (width - 1);
-    const auto high = whole ? loadu<Arch>(p + width - 1) : load_n<Arch>(p + width - 1, rest > 0 ? rest : 0);
     const __m256 mixed = _mm256_shuffle_ps(low, high, _MM_SHUFFLE(3, 1, 2, 0));
     return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(mixed), _MM_SHUFFLE(3, 1, 2, 0)));
   } else
 #endif
   {
-    alignas(64) T lane[width] = {};
-    for (int64_t i = 0; i < n; ++i) lane[i] = p[2 * i];
-    return loadu<Arch>(lane);
+    alignas(64) T a[width], b[width];
+    storeu(a, low);
+    storeu(b, high);
+    for (int i = width / 2; i-- > 0;) b[width / 2 + i] = b[2 * i + 1];
+    for (int i = 0; i < width / 2; ++i) b[i] = a[2 * i];
+    return loadu<Arch>(b);
   }
+}
+
+/// The first n lanes of load_even_masked, 0 < n <= lanes.
+template <class Arch, class T>
+inline batch<T, Arch> load_even_n(const T* p, int64_t n) {
+  constexpr uint64_t whole = ~uint64_t{0} >> (64 - lanes<T, Arch>);
+  if (n == lanes<T, Arch>) return load_even_masked<Arch>(p, even_masks<T, Arch>(whole));
+  return load_even_masked<Arch>(p, even_masks<T, Arch>((uint64_t{1} << n) - 1));
 }
 
 /// Transposes a square of 16 bytes a side: tile_side<T> rows of as many numbers.
