@@ -270,6 +270,17 @@ TEST_CASE("long float sums are near those of double, and the same bits for any n
   }
 }
 
+TEST_CASE("long reductions that keep any small number of results") {
+  for (int64_t kept = 1; kept <= 130; ++kept) {
+    const int64_t reduced = 200000 / kept + 1500;
+    const std::vector<float> x(static_cast<std::size_t>(reduced * kept), 1.0f);
+    std::vector<float> y(static_cast<std::size_t>(kept), -1.0f);
+    const int64_t extents[] = {reduced, kept};
+    reduce(ReduceOp::sum, x.data(), y.data(), reduce_plan(extents, 1));
+    for (float v : y) CHECK(v == static_cast<float>(reduced));
+  }
+}
+
 TEST_CASE("the op known to the compiler gives the same") {
   const auto x = test::numbers<float>(35);
   const ReducePlan plan = reduce_plan(Shape{5, 7}, 2);

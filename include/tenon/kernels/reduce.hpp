@@ -128,7 +128,8 @@ void reduce_cut(const ReducePlan& plan, Part part, Results results, Finish finis
     return;
   }
   Partial<T> partial[reduce_partials];
-  int64_t slice = plan.reduced * plan.kept / reduce_partials + 1;
+  const int64_t most_parts = reduce_partials / plan.kept;
+  int64_t slice = (plan.reduced + most_parts - 1) / most_parts;
   if (slice * plan.kept < reduce_grain) slice = reduce_grain / plan.kept;
   parallel_for(plan.reduced, slice,
                [&](int64_t begin, int64_t end) { part(partial + begin / slice * plan.kept, begin, end); });
