@@ -3,6 +3,7 @@
 
 #include "loader/tensor.hpp"
 #include "loader/wire.hpp"
+#include "tenon/graph/passes.hpp"
 #include "tenon/loader.hpp"
 
 namespace tenon {
@@ -445,7 +446,9 @@ Model parse_model(std::span<const std::byte> bytes, const LoadOptions& options) 
 }
 
 Session load(const std::filesystem::path& file, const SessionOptions& session, const LoadOptions& options) {
-  return Session(load_model(file, options).graph, session);
+  SessionOptions with_passes = session;
+  if (!with_passes.passes) with_passes.passes = standard_passes();
+  return Session(load_model(file, options).graph, std::move(with_passes));
 }
 
 }  // namespace tenon

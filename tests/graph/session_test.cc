@@ -94,7 +94,7 @@ TEST_CASE("Session: values by name") {
   g.add_output("y", c);
   const Session s(std::move(g));
   const Feeds feeds = {{"x", Tensor<float>({3}, {-5, 1, -4})}};
-  CHECK(s.program().steps().size() == 3);
+  CHECK(s.program().nodes().size() == 3);
   Outputs out = s.run(feeds);
   CHECK(out.size() == 1);
   CHECK(out.names()[0] == "y");
@@ -121,7 +121,7 @@ TEST_CASE("Session: inputs with a value of their own") {
   const ValueId b = g.add_input("b", DType::float32, {}, Tensor<float>({}, {1}));
   g.add_output("y", node(g, op::Add{}, {node(g, op::Mul{}, {x, node(g, op::Neg{}, {w})}), b}));
   const Session s(std::move(g));
-  CHECK(s.program().steps().size() == 2);  // -w is a constant
+  CHECK(s.program().nodes().size() == 2);  // -w is a constant
   const Value one = Tensor<float>({2}, {1, 1}), w2 = Tensor<float>({2}, {3, 4}),
               b2 = Tensor<float>({}, {100});
   for (int round = 0; round < 2; ++round) {
@@ -368,7 +368,7 @@ TEST_CASE("Session: constants are computed once, and what fails there fails in t
   g.add_output("y", node(g, op::Add{}, {x, node(g, op::Gather{}, {table, good}, "row")}));
   g.add_output("z", node(g, op::Add{}, {x, node(g, op::Gather{}, {table, bad}, "none", "beyond")}));
   const Session s(std::move(g));
-  CHECK(s.program().steps().size() == 3);
+  CHECK(s.program().nodes().size() == 3);
   const Feeds feeds = {{"x", Tensor<float>({2}, {1, 1})}};
   CHECK(floats(s.run(feeds, {.outputs = {"y"}})["y"]) == std::vector<float>{4, 5});
   check_error([&] { s.run(feeds); }, {"node 'beyond' (Gather-13)", "7"});
@@ -376,7 +376,7 @@ TEST_CASE("Session: constants are computed once, and what fails there fails in t
   const ValueId c = h.add_constant("c", Tensor<float>({1}, {2}));
   h.add_output("y", node(h, op::Neg{}, {c}));
   const Session unfolded(std::move(h), {.fold_constants = false});
-  CHECK(unfolded.program().steps().size() == 1);
+  CHECK(unfolded.program().nodes().size() == 1);
   CHECK(floats(unfolded.run({})["y"]) == std::vector<float>{-2});
 }
 

@@ -9,7 +9,7 @@ namespace tenon {
 class GraphBody final : public CapturingBody {
  public:
   explicit GraphBody(Graph graph, Allocator& allocator = default_allocator())
-      : graph_(std::move(graph)), runner_(graph_, output_ids(), {}, true, allocator) {}
+      : graph_(std::move(graph)), runner_(graph_, output_ids(), {}, true, {}, allocator) {}
 
   const Graph& graph() const { return graph_; }
   int inputs() const override { return static_cast<int>(graph_.inputs().size()); }

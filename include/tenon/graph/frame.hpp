@@ -32,7 +32,7 @@ class Frame final : public op::Context {
     outputs_.resize(program.outputs().size());
     arena_ = Storage::allocate(static_cast<std::size_t>(plan_.arena_bytes), allocator);
     for (std::size_t v = 0; v < values_.size(); ++v) place(static_cast<ValueId>(v));
-    for (std::size_t s = 0; s < program.steps().size(); ++s) add_step(static_cast<int>(s));
+    for (std::size_t s = 0; s < program.nodes().size(); ++s) add_step(static_cast<int>(s));
     link();
   }
 
@@ -94,7 +94,7 @@ class Frame final : public op::Context {
     std::span<const ValueId> dying;  // run-time values that no later step reads
   };
 
-  const Graph::Node& node(const Step& s) const { return program_.graph().nodes()[static_cast<std::size_t>(s.node)]; }
+  const Graph::Node& node(const Step& s) const { return program_.nodes()[static_cast<std::size_t>(s.node)]; }
   Value& at(ValueId v) { return values_[static_cast<std::size_t>(v)]; }
   const Plan::Entry& entry(ValueId v) const { return plan_.values[static_cast<std::size_t>(v)]; }
 
@@ -142,9 +142,8 @@ class Frame final : public op::Context {
 
   void add_step(int s) {
     const Action action = plan_.actions[static_cast<std::size_t>(s)];
-    const int index = program_.steps()[static_cast<std::size_t>(s)];
     if (action == Action::skip) return;
-    steps_.push_back({action, index, {}, {}, {}});
+    steps_.push_back({action, s, {}, {}, {}});
     const Graph::Node& n = node(steps_.back());
     for (ValueId v : n.inputs) in_.push_back(v < 0 ? nullptr : &at(v));
     for (ValueId v : n.outputs) out_.push_back(entry(v).place == Place::none ? nullptr : &at(v));
@@ -334,8 +333,9 @@ class Frame final : public op::Context {
 /// Runs one program for any extents, from any number of threads at once.
 class Runner {
  public:
-  Runner(const Graph& graph, std::vector<ValueId> outputs, std::span<const ValueId> given, bool fold, Allocator& allocator)
-      : program_(graph, std::move(outputs), given, fold), allocator_(&allocator) {
+  Runner(const Graph& graph, std::vector<ValueId> outputs, std::span<const ValueId> given, bool fold,
+         std::span<const Pass> passes, Allocator& allocator)
+      : program_(graph, std::move(outputs), given, fold, passes), allocator_(&allocator) {
     idle_.reserve(max_idle + 1);
   }
 

@@ -33,10 +33,10 @@ struct Plan {
     int root = -1;         ///< the value whose memory it shares; itself when the memory is its own
     int64_t offset = 0;    ///< arena: of the root
     int output = -1;       ///< output: which
-    int last = -1;         ///< the last step that reads it (of the root: its memory)
+    int last = -1;         ///< the last node that reads it (of the root: its memory)
   };
   std::vector<Entry> values;
-  std::vector<Action> actions;  ///< one a step
+  std::vector<Action> actions;  ///< one a node
   int64_t arena_bytes = 0;
   int64_t naive_bytes = 0;  ///< what the arena's values would take without sharing
 };
@@ -57,7 +57,7 @@ class Planner {
       }
     }
     find_last_uses();
-    for (std::size_t s = 0; s < program.steps().size(); ++s) plan_.actions.push_back(step(static_cast<int>(s)));
+    for (std::size_t s = 0; s < program.nodes().size(); ++s) plan_.actions.push_back(step(static_cast<int>(s)));
     // Memory that became an output's late is that for everything which lies in it.
     for (Plan::Entry& e : plan_.values)
       if (e.root >= 0) e.place = plan_.values[static_cast<std::size_t>(e.root)].place;
@@ -71,16 +71,14 @@ class Planner {
  private:
   Plan::Entry& at(ValueId v) { return plan_.values[static_cast<std::size_t>(v)]; }
   Plan::Entry& root(ValueId v) { return at(at(v).root); }
-  const Graph::Node& node(int s) const {
-    return graph_.nodes()[static_cast<std::size_t>(program_.steps()[static_cast<std::size_t>(s)])];
-  }
+  const Graph::Node& node(int s) const { return program_.nodes()[static_cast<std::size_t>(s)]; }
   void own(ValueId v, Place place) {
     at(v).place = place;
     at(v).root = v;
   }
 
   void find_last_uses() {
-    for (std::size_t s = 0; s < program_.steps().size(); ++s) {
+    for (std::size_t s = 0; s < program_.nodes().size(); ++s) {
       const Graph::Node& n = node(static_cast<int>(s));
       for (ValueId v : n.inputs)
         if (v >= 0) at(v).last = static_cast<int>(s);

@@ -1,19 +1,34 @@
-// Program: the part of a graph that a set of outputs needs, with constants folded. Independent of extents.
+// Program: the part of a graph that a set of outputs needs, with constants folded and passes applied. Independent of extents.
 #pragma once
 
 #include "tenon/graph/graph.hpp"
 
-namespace tenon::detail {
+namespace tenon {
+
+class Program;
+
+/// A rewrite of programs: same results, less work. Passes see a program after constants were folded.
+struct Pass {
+  std::string_view name;
+  void (*apply)(Program& program);
+};
+
+namespace detail {
 
 /// Rethrows an Error with the node in front of its place.
 [[noreturn]] inline void rethrow_at(const Graph::Node& n, const Error& e) {
   throw Error(e.code(), e.where() == n.op.spec().name ? describe(n) : concat(describe(n), ": ", e.where()), e.message());
 }
 
+}  // namespace detail
+
 class Program {
  public:
+  using Node = Graph::Node;
+
   /// `outputs` are values of the graph; `given` are inputs that a run gives although they have a value of their own.
-  Program(const Graph& graph, std::vector<ValueId> outputs, std::span<const ValueId> given, bool fold)
+  Program(const Graph& graph, std::vector<ValueId> outputs, std::span<const ValueId> given, bool fold,
+          std::span<const Pass> passes)
       : graph_(graph), outputs_(std::move(outputs)), constants_(graph.values().size()) {
     for (std::size_t v = 0; v < constants_.size(); ++v) {
       const Graph::ValueEntry& e = graph.values()[v];
@@ -22,22 +37,52 @@ class Program {
     }
     std::vector<bool> needed = find_needed();
     for (std::size_t n = 0; n < graph.nodes().size(); ++n)
-      if (needed[n] && !(fold && fold_node(graph.nodes()[n]))) steps_.push_back(static_cast<int>(n));
+      if (needed[n] && !(fold && fold_node(graph.nodes()[n]))) nodes_.push_back(graph.nodes()[n]);
+    for (const Pass& pass : passes) pass.apply(*this);
     drop_unneeded();
   }
 
   const Graph& graph() const { return graph_; }
   const std::vector<ValueId>& outputs() const { return outputs_; }
-  /// Nodes to run, in order.
-  const std::vector<int>& steps() const { return steps_; }
+  /// What runs, in order.
+  const std::vector<Node>& nodes() const { return nodes_; }
   /// What a value is when it does not depend on a run, else empty.
   const Value& constant(ValueId v) const { return constants_[static_cast<std::size_t>(v)]; }
-  /// Whether a step or an output reads the value.
+  /// Whether a node or an output reads the value.
   bool used(ValueId v) const { return used_[static_cast<std::size_t>(v)]; }
+
+  // --- for passes ---
+
+  /// The type and extents of a value, as far as the graph tells.
+  const op::Info& info(ValueId v) const { return graph_.entry(v).info; }
+  /// For every value, the number of the node that alone reads it, once; -1 where none or several do, or it is an output.
+  std::vector<int> only_readers() const {
+    constexpr int none = -1, several = -2;
+    std::vector<int> reader(constants_.size(), none);
+    for (std::size_t n = 0; n < nodes_.size(); ++n)
+      for_each_operand(nodes_[n], [&](ValueId v) {
+        int& r = reader[static_cast<std::size_t>(v)];
+        r = r == none ? static_cast<int>(n) : several;
+      });
+    for (ValueId v : outputs_) reader[static_cast<std::size_t>(v)] = several;
+    std::replace(reader.begin(), reader.end(), several, none);
+    return reader;
+  }
+  /// Puts a node in the place of the one of that number, for the same results.
+  void replace(int number, AnyOperator op, std::vector<ValueId> inputs) {
+    Node& n = nodes_[static_cast<std::size_t>(number)];
+    n.op = std::move(op);
+    n.inputs = std::move(inputs);
+  }
+  /// Removes the nodes of these numbers.
+  void remove(std::vector<int> numbers) {
+    std::sort(numbers.begin(), numbers.end());
+    for (auto k = numbers.rbegin(); k != numbers.rend(); ++k) nodes_.erase(nodes_.begin() + *k);
+  }
 
  private:
   template <class F>
-  static void for_each_operand(const Graph::Node& n, F f) {
+  static void for_each_operand(const Node& n, F f) {
     for (ValueId v : n.inputs)
       if (v >= 0) f(v);
     for (ValueId v : n.captures) f(v);
@@ -48,7 +93,7 @@ class Program {
     for (ValueId v : outputs_) used_[static_cast<std::size_t>(v)] = true;
     std::vector<bool> needed(graph_.nodes().size());
     for (std::size_t n = graph_.nodes().size(); n-- > 0;) {
-      const Graph::Node& node = graph_.nodes()[n];
+      const Node& node = graph_.nodes()[n];
       for (ValueId v : node.outputs)
         if (used_[static_cast<std::size_t>(v)]) needed[n] = true;
       if (needed[n]) for_each_operand(node, [&](ValueId v) { used_[static_cast<std::size_t>(v)] = true; });
@@ -60,14 +105,12 @@ class Program {
   void drop_unneeded() {
     used_.assign(constants_.size(), false);
     for (ValueId v : outputs_) used_[static_cast<std::size_t>(v)] = true;
-    for (int n : steps_)
-      for_each_operand(graph_.nodes()[static_cast<std::size_t>(n)],
-                       [&](ValueId v) { used_[static_cast<std::size_t>(v)] = true; });
+    for (const Node& n : nodes_) for_each_operand(n, [&](ValueId v) { used_[static_cast<std::size_t>(v)] = true; });
     for (std::size_t v = 0; v < constants_.size(); ++v)
       if (!used_[v]) constants_[v] = {};
   }
 
-  bool fold_node(const Graph::Node& n) {
+  bool fold_node(const Node& n) {
     bool all = n.op.spec().deterministic && n.captures.empty();
     for_each_operand(n, [&](ValueId v) { all &= static_cast<bool>(constant(v)); });
     if (!all) return false;
@@ -103,8 +146,8 @@ class Program {
   const Graph& graph_;
   std::vector<ValueId> outputs_;
   std::vector<Value> constants_;
-  std::vector<int> steps_;
+  std::vector<Node> nodes_;
   std::vector<bool> used_;
 };
 
-}  // namespace tenon::detail
+}  // namespace tenon

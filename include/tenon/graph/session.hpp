@@ -1,6 +1,8 @@
 // Session: runs a graph.
 #pragma once
 
+#include <optional>
+
 #include "tenon/graph/body.hpp"
 
 namespace tenon {
@@ -10,6 +12,8 @@ struct SessionOptions {
   Executor* executor = nullptr;   ///< the caller's pool instead
   Allocator* allocator = nullptr; ///< for intermediate values; default: aligned operator new
   bool fold_constants = true;     ///< compute what depends on constants only once, when the session is made
+  /// Rewrites of the graph: `load` takes standard_passes() (graph/passes.hpp) where this is not set, a Session none.
+  std::optional<std::vector<Pass>> passes{};
 };
 
 /// The inputs of a run, by name. Values share the tensors' elements.
@@ -44,9 +48,9 @@ struct RunOptions {
 class Session {
  public:
   explicit Session(Graph graph, SessionOptions options = {})
-      : graph_(std::make_unique<Graph>(std::move(graph))), options_(options), shared_(std::make_unique<Shared>()) {
-    if (options.executor == nullptr && options.threads > 1) {
-      pool_ = std::make_unique<ThreadPool>(options.threads);
+      : graph_(std::make_unique<Graph>(std::move(graph))), options_(std::move(options)), shared_(std::make_unique<Shared>()) {
+    if (options_.executor == nullptr && options_.threads > 1) {
+      pool_ = std::make_unique<ThreadPool>(options_.threads);
       options_.executor = pool_.get();
     }
     for (const auto& [name, id] : graph_->outputs()) names_.push_back(name), outputs_.push_back(id);
@@ -98,7 +102,7 @@ class Session {
     }
     return shared_->variants.front()->runner.plan(std::move(infos));
   }
-  const detail::Program& program() const { return shared_->variants.front()->runner.program(); }
+  const Program& program() const { return shared_->variants.front()->runner.program(); }
 
  private:
   // The graph compiled for a set of outputs and of inputs that replace values of their own.
@@ -162,7 +166,8 @@ class Session {
     const ScopedPool use(options_.executor ? options_.executor : tenon::detail::current_executor);
     shared_->variants.push_back(std::unique_ptr<Variant>(
         new Variant{std::move(names), {given.begin(), given.end()},
-                    detail::Runner(*graph_, std::move(ids), given, options_.fold_constants, allocator)}));
+                    detail::Runner(*graph_, std::move(ids), given, options_.fold_constants,
+                                   options_.passes ? std::span<const Pass>(*options_.passes) : std::span<const Pass>(), allocator)}));
     return shared_->variants.back()->runner;
   }
 

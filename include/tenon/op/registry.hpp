@@ -63,6 +63,11 @@ class AnyOperator {
   void run(op::Context& context, std::span<const Value* const> in, std::span<Value* const> out) const {
     class_->run(object_.get(), context, in, out);
   }
+  /// The object, where it is an Op; else null.
+  template <class Op>
+  const Op* as() const {
+    return class_ != nullptr && class_->spec == &Op::spec ? static_cast<const Op*>(object_.get()) : nullptr;
+  }
 
  private:
   const OperatorClass* class_ = nullptr;

@@ -161,16 +161,15 @@ constexpr void infer_bias(Infer& i, int input, Dim channels) {
   i.unify(i.dims(input)[0], channels, "B's extent and the output channels");
 }
 
-/// The rule of a convolution of input `x` with the weights in input `w` (M, C/group, kernel...).
-constexpr void infer_conv(Infer& i, const Window& window, int64_t group, int x = 0, int w = 1, int bias = 2) {
-  Convolved c{i.dims(x), i.dims(w), {}};
+/// The rule of a convolution of x with weights w (M, C/group, kernel...).
+constexpr void infer_conv(Infer& i, const Window& window, int64_t group, const Dims& x, const Dims& w) {
+  Convolved c{x, w, {}};
   if (!infer_convolved(i, window, group, c)) return;
   const Dim m = c.w[0];
   if (c.x[1].known() && c.w[1].known() && !(c.w[1] * group).same(c.x[1]))
     return i.fail("X has ", c.x[1], " channels, W ", c.w[1], " for each of ", group, " groups");
   if (m.known() && m.value() % group != 0)
     return i.fail(m, " output channels do not divide into ", group, " groups");
-  infer_bias(i, bias, m);
   Dims y{c.x[0], m};
   infer_window(i, window, c.x, c.kernel, y);
   i.out(0, y);

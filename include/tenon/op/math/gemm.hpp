@@ -12,17 +12,17 @@ namespace tenon::op {
 
 namespace detail {
 
-/// (M,N) from A (M,K) and B (K,N), either transposed, and a C that is stretched to it; with `exact`, C has
-/// its extents.
-constexpr void infer_gemm(Infer& i, bool trans_a, bool trans_b, bool exact = false) {
-  const Dims &a = i.dims(0), &b = i.dims(1), &c = i.dims(2);
+/// (M,N) from A (M,K) and B (K,N), either transposed, and a C that is stretched to it (with `exact`: has its
+/// extents) or is left out.
+constexpr void infer_gemm(Infer& i, bool trans_a, bool trans_b, const Dims& a, const Dims& b, const Dims& c,
+                          bool exact = false) {
   if ((a.ranked() && a.rank() != 2) || (b.ranked() && b.rank() != 2))
     return i.fail("A ", a, " and B ", b, " are not matrices");
   Dims y = Dims::of_rank(2);
   if (a.ranked()) y[0] = a[trans_a ? 1 : 0];
   if (b.ranked()) y[1] = b[trans_b ? 0 : 1];
   if (a.ranked() && b.ranked()) i.unify(a[trans_a ? 0 : 1], b[trans_b ? 1 : 0], "inner extents");
-  if (i.has(2) && c.ranked()) {
+  if (c.ranked()) {
     bool fits = c.rank() <= 2 && (!exact || c.rank() == 2);
     for (int k = 1; fits && k <= c.rank(); ++k) {
       Dim& d = y[2 - k];
@@ -34,6 +34,15 @@ constexpr void infer_gemm(Infer& i, bool trans_a, bool trans_b, bool exact = fal
     if (!fits) return i.fail("C ", c, exact ? " is not " : " does not stretch to ", y);
   }
   i.out(0, y);
+}
+
+/// Makes C, if it is there, the addend of a product.
+template <class T>
+void set_addend(kernels::GemmArgs<wide_t<T>>& args, WideScratch& scratch, TensorView<const T> c) {
+  if (!c) return;
+  args.d = widen(scratch, c.data(), c.size());
+  args.d_row = c.rank() == 2 && c.extent(0) != 1 ? c.extent(1) : 0;
+  args.d_col = c.rank() > 0 && c.extent(-1) != 1;
 }
 
 /// y = alpha A B + beta C, the last of which may be absent.
@@ -54,11 +63,7 @@ void gemm(TensorView<const T> a, TensorView<const T> b, TensorView<const T> c, T
   args.b_col = trans_b ? args.k : 1;
   args.c = wide_result(scratch, y.data(), y.size());
   args.c_row = args.n;
-  if (c && beta != 0) {
-    args.d = widen(scratch, c.data(), c.size());
-    args.d_row = c.rank() == 2 && c.extent(0) != 1 ? c.extent(1) : 0;
-    args.d_col = c.rank() > 0 && c.extent(-1) != 1;
-  }
+  if (beta != 0) set_addend(args, scratch, c);
   if constexpr (std::is_integral_v<T>) {
     const auto whole = [](float f) { return std::trunc(f) == f && std::abs(f) < 0x1p31f; };
     if (!whole(alpha) || !whole(beta)) {
@@ -101,7 +106,9 @@ struct Gemm {
   static constexpr std::tuple attributes{attr("alpha", &Gemm::alpha), attr("beta", &Gemm::beta),
                                          attr("transA", &Gemm::transA), attr("transB", &Gemm::transB)};
 
-  constexpr void infer(Infer& i) const { detail::infer_gemm(i, transA != 0, transB != 0); }
+  constexpr void infer(Infer& i) const {
+    detail::infer_gemm(i, transA != 0, transB != 0, i.dims(0), i.dims(1), i.dims(2));
+  }
   template <class T>
   void compute(TensorView<const T> a, TensorView<const T> b, TensorView<const T> c, TensorView<T> y) const {
     detail::gemm(a, b, c, y, alpha, beta, transA != 0, transB != 0);
@@ -124,7 +131,9 @@ struct Gemm_7 {
   static constexpr std::tuple attributes{attr("alpha", &Gemm_7::alpha), attr("beta", &Gemm_7::beta),
                                          attr("transA", &Gemm_7::transA), attr("transB", &Gemm_7::transB)};
 
-  constexpr void infer(Infer& i) const { detail::infer_gemm(i, transA != 0, transB != 0); }
+  constexpr void infer(Infer& i) const {
+    detail::infer_gemm(i, transA != 0, transB != 0, i.dims(0), i.dims(1), i.dims(2));
+  }
   template <class T>
   void compute(TensorView<const T> a, TensorView<const T> b, TensorView<const T> c, TensorView<T> y) const {
     detail::gemm(a, b, c, y, alpha, beta, transA != 0, transB != 0);
@@ -149,7 +158,9 @@ struct Gemm_1 {
                                          attr("broadcast", &Gemm_1::broadcast),
                                          attr("transA", &Gemm_1::transA), attr("transB", &Gemm_1::transB)};
 
-  constexpr void infer(Infer& i) const { detail::infer_gemm(i, transA != 0, transB != 0, broadcast == 0); }
+  constexpr void infer(Infer& i) const {
+    detail::infer_gemm(i, transA != 0, transB != 0, i.dims(0), i.dims(1), i.dims(2), broadcast == 0);
+  }
   template <class T>
   void compute(TensorView<const T> a, TensorView<const T> b, TensorView<const T> c, TensorView<T> y) const {
     detail::gemm(a, b, c, y, alpha, beta, transA != 0, transB != 0);

@@ -28,7 +28,10 @@ struct Conv {
       attr("pads", &Conv::pads),         attr("strides", &Conv::strides)};
 
   constexpr Window window() const { return {auto_pad, dilations, kernel_shape, pads, strides}; }
-  constexpr void infer(Infer& i) const { infer_conv(i, window(), group); }
+  constexpr void infer(Infer& i) const {
+    infer_conv(i, window(), group, i.dims(0), i.dims(1));
+    if (!i.failed() && i.out(0).dims.ranked()) infer_bias(i, 2, i.out(0).dims[1]);
+  }
 
   template <class T>
   void compute(TensorView<const T> x, TensorView<const T> w, TensorView<const T> b, TensorView<T> y) const {

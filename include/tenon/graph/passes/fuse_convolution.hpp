@@ -1,0 +1,179 @@
+// fuse_convolution: a Conv of constant weights, with the BatchNormalization, the addition of a residual and the Relu or
+// Clip behind it, becomes one node whose weights are laid out for the kernel.
+#pragma once
+
+#include <cmath>
+
+#include "tenon/graph/passes/packed.hpp"
+#include "tenon/kernels/conv.hpp"
+#include "tenon/op/math/add.hpp"
+#include "tenon/op/nn/batch_normalization.hpp"
+#include "tenon/op/nn/conv.hpp"
+
+namespace tenon::passes {
+
+/// Y = min(max(conv(X, weights) + bias + Z, lo), hi), where Z (the residual) has Y's extents or is left out.
+struct PackedConv {
+  op::Conv conv;
+  Bounds bounds{};
+  DType element = DType::undefined;  ///< of X
+  Extents extents;                   ///< of the weights: (M, C/group, kernel...)
+  Storage weights{};                 ///< as conv_pack_weights writes them
+  Storage bias{};                    ///< (M), or empty
+
+  static constexpr op::Spec spec{.name = "PackedConv",
+                                 .domain = "tenon",
+                                 .since = {1},
+                                 .inputs = {{"X", "T"}, {"Z", "T", op::optional}},
+                                 .outputs = {{"Y", "T"}},
+                                 .types = {{"T", types::floats_bf16}}};
+  static constexpr std::tuple attributes{};
+
+  constexpr void infer(op::Infer& i) const {
+    if (i.dtype(0) != element) return i.fail("X is ", i.dtype(0), ", the weights are ", element);
+    op::infer_conv(i, conv.window(), conv.group, i.dims(0), Dims(extents));
+    if (!i.failed() && i.has(1) && i.ranked(1) && i.out(0).dims.ranked())
+      for (int k = 0; k < i.dims(0).rank(); ++k) i.unify(i.dims(1)[k], i.out(0).dims[k], "extents of Y and Z");
+  }
+  template <class T>
+  void compute(TensorView<const T> x, TensorView<const T> z, TensorView<T> y) const {
+    using C = op::wide_t<T>;
+    if (y.empty()) return;
+    const op::WindowLayout layout(conv.window(), x.extents(), y.extents(), std::span(extents).subspan(2));
+    op::WideScratch scratch;
+    kernels::ConvArgs<C> args;
+    args.geometry = layout.geometry<kernels::ConvGeometry>(x.extent(0), conv.group, x.extent(1), y.extent(1));
+    args.x = op::widen(scratch, x.data(), x.size());
+    args.packed_w = static_cast<const C*>(weights.data());
+    args.bias = bias ? static_cast<const C*>(bias.data()) : nullptr;
+    args.add = op::widen(scratch, z.data(), z.size());
+    args.y = op::wide_result(scratch, y.data(), y.size());
+    args.lo = static_cast<C>(bounds.lo);
+    args.hi = static_cast<C>(bounds.hi);
+    kernels::conv(args);
+    op::narrow(args.y, y.data(), y.size());
+  }
+};
+
+namespace detail {
+
+/// y = x * scale + shift, channel by channel: what a BatchNormalization over constants computes.
+struct ChannelMap {
+  std::vector<double> scale, shift;
+};
+
+/// The map that a node applies to its first operand of `channels` channels, if it is such a BatchNormalization.
+inline std::optional<ChannelMap> channel_map(const Program& program, const Graph::Node& n, int64_t channels) {
+  double epsilon = 0;
+  if (n.outputs.size() != 1) return {};
+  if (const auto* b = n.op.as<op::BatchNormalization>(); b && b->training_mode == 0) epsilon = b->epsilon;
+  else if (const auto* b14 = n.op.as<op::BatchNormalization_14>(); b14 && b14->training_mode == 0) epsilon = b14->epsilon;
+  else if (const auto* b7 = n.op.as<op::BatchNormalization_7>(); b7 && b7->spatial != 0) epsilon = b7->epsilon;
+  else if (const auto* b1 = n.op.as<op::BatchNormalization_1>(); b1 && b1->is_test != 0 && b1->spatial != 0) epsilon = b1->epsilon;
+  else return {};
+  std::array<std::vector<double>, 4> p;  // scale, B, mean, variance
+  for (std::size_t k = 0; k < 4; ++k) {
+    const AnyTensor* t = constant_floats(program, n.inputs[k + 1]);
+    if (t == nullptr || t->size() != channels) return {};
+    p[k] = numbers<double>(*t);
+  }
+  ChannelMap map;
+  for (std::size_t c = 0; c < p[0].size(); ++c) {
+    map.scale.push_back(p[0][c] / std::sqrt(p[3][c] + epsilon));
+    map.shift.push_back(p[1][c] - p[2][c] * map.scale[c]);
+    // An infinite factor would make NaN of weights that are zero.
+    if (!std::isfinite(map.scale[c]) || !std::isfinite(map.shift[c])) return {};
+  }
+  return map;
+}
+
+inline bool same_extents(const Dims& a, const Dims& b) {
+  bool same = a.ranked() && b.ranked() && a.rank() == b.rank();
+  for (int k = 0; same && k < a.rank(); ++k) same = a[k].same(b[k]);
+  return same;
+}
+
+/// Lays weights (M, C/group, kernel...) and a bias out, with the map applied to the output channels.
+template <class C>
+void pack(PackedConv& op, const AnyTensor& w, const AnyTensor* b, const ChannelMap* map) {
+  const auto m = static_cast<std::size_t>(op.extents[0]);
+  std::vector<C> bias = b ? numbers<C>(*b) : std::vector<C>(map ? m : 0);
+  const C* from = static_cast<const C*>(w.data());
+  std::vector<C> own;
+  if (map || w.dtype() != dtype_of<C>) {
+    own = numbers<C>(w);
+    from = own.data();
+  }
+  for (std::size_t c = 0, each = own.size() / m; map && c < m; ++c) {
+    for (std::size_t k = c * each; k < (c + 1) * each; ++k) own[k] = static_cast<C>(own[k] * map->scale[c]);
+    bias[c] = static_cast<C>(bias[c] * map->scale[c] + map->shift[c]);
+  }
+  if (!bias.empty()) {
+    op.bias = Storage::make<C>(op.extents[0]);
+    std::copy(bias.begin(), bias.end(), static_cast<C*>(op.bias.data()));
+  }
+  kernels::ConvGeometry g;
+  g.rank = std::max(1, op.extents.size() - 2);
+  g.groups = op.conv.group;
+  g.in_channels = op.extents[1] * g.groups;
+  g.out_channels = op.extents[0];
+  constexpr int64_t one = 1;
+  g.kernel = op.extents.size() > 2 ? op.extents.begin() + 2 : &one;
+  op.weights = Storage::make<C>(kernels::conv_packed_weight_size<C>(g));
+  kernels::conv_pack_weights(g, from, static_cast<C*>(op.weights.data()));
+}
+
+}  // namespace detail
+
+inline void apply_fuse_convolution(Program& program) {
+  const std::vector<int> readers = program.only_readers();
+  const std::vector<Graph::Node>& nodes = program.nodes();
+  std::vector<int> gone;
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    const auto* conv = nodes[n].op.as<op::Conv>();
+    if (conv == nullptr) continue;
+    const AnyTensor* w = constant_floats(program, nodes[n].inputs[1]);
+    const ValueId b_id = nodes[n].inputs.size() > 2 ? nodes[n].inputs[2] : -1;
+    const AnyTensor* b = constant_floats(program, b_id);
+    if (w == nullptr || w->size() == 0 || (b_id >= 0 && b == nullptr)) continue;
+
+    PackedConv packed{.conv = *conv, .element = w->dtype(), .extents = w->extents()};
+    std::optional<detail::ChannelMap> map;
+    std::vector<ValueId> operands{nodes[n].inputs[0]};
+    int last = static_cast<int>(n);
+    // Takes the node that reads y into the packed one, where it can; false ends the chain behind it.
+    const auto take = [&](const Graph::Node& reader, ValueId y) {
+      if (reader.op.as<op::Add>() && operands.size() == 1) {
+        const ValueId z = reader.inputs[reader.inputs[0] == y ? 1 : 0];
+        if (!detail::same_extents(program.info(y).dims, program.info(z).dims)) return false;
+        operands.push_back(z);
+        return true;
+      }
+      if (reader.inputs.empty() || reader.inputs[0] != y) return false;
+      if (!map && operands.size() == 1) map = detail::channel_map(program, reader, packed.extents[0]);
+      else return false;
+      return map.has_value();
+    };
+    for (;;) {
+      const ValueId y = nodes[static_cast<std::size_t>(last)].outputs[0];
+      const int next = readers[static_cast<std::size_t>(y)];
+      if (next < 0) break;
+      const Graph::Node& reader = nodes[static_cast<std::size_t>(next)];
+      const auto bounds = bounds_of(program, reader, y);
+      if (!bounds && !take(reader, y)) break;
+      gone.push_back(last);
+      last = next;
+      if (bounds) {
+        packed.bounds = *bounds;
+        break;
+      }
+    }
+    dispatch_wide(w->dtype(), [&]<class C>() { detail::pack<C>(packed, *w, b, map ? &*map : nullptr); });
+    program.replace(last, AnyOperator::make(packed), std::move(operands));
+  }
+  program.remove(std::move(gone));
+}
+
+inline constexpr Pass fuse_convolution{"fuse_convolution", apply_fuse_convolution};
+
+}  // namespace tenon::passes

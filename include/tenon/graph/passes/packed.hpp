@@ -1,0 +1,71 @@
+// What passes share that lay constant operands out for kernels.
+#pragma once
+
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "tenon/base/convert.hpp"
+#include "tenon/graph/program.hpp"
+#include "tenon/op/math/clip.hpp"
+#include "tenon/op/math/relu.hpp"
+#include "tenon/op/wide.hpp"
+
+namespace tenon::passes {
+
+using FloatTypes = TypeList<float, double, float16, bfloat16>;
+
+/// The constant tensor of floats that a value is, or null.
+inline const AnyTensor* constant_floats(const Program& program, ValueId v) {
+  if (v < 0 || !program.constant(v).is_tensor()) return nullptr;
+  const AnyTensor& t = program.constant(v).tensor();
+  return dispatch(FloatTypes{}, t.dtype(), []<class T>() {}) ? &t : nullptr;
+}
+
+/// Its elements as numbers of type C.
+template <class C>
+std::vector<C> numbers(const AnyTensor& t) {
+  std::vector<C> v(static_cast<std::size_t>(t.size()));
+  dispatch(FloatTypes{}, t.dtype(), [&]<class T>() {
+    const T* from = t.view().template as<T>().data();
+    for (std::size_t k = 0; k < v.size(); ++k) v[k] = convert<C>(from[k]);
+  });
+  return v;
+}
+
+/// Calls f.operator()<C>() for the type C that kernels take elements of type d in.
+template <class F>
+void dispatch_wide(DType d, F&& f) {
+  if (d == DType::float64) f.template operator()<double>();
+  else f.template operator()<float>();
+}
+
+/// An activation that kernels apply themselves: y = min(max(x, lo), hi), where a NaN stays.
+struct Bounds {
+  double lo = -std::numeric_limits<double>::infinity();
+  double hi = std::numeric_limits<double>::infinity();
+};
+
+/// The bounds that a node applies to x, if it is a Relu or a Clip with constant ones.
+inline std::optional<Bounds> bounds_of(const Program& program, const Graph::Node& n, ValueId x) {
+  if (n.inputs.empty() || n.inputs[0] != x) return {};
+  Bounds b;
+  if (n.op.as<op::Relu>() || n.op.as<op::Relu_1>()) {
+    b.lo = 0;
+  } else if (const auto* clip = n.op.as<op::Clip_6>()) {
+    b.lo = clip->min, b.hi = clip->max;
+  } else if (n.op.as<op::Clip>()) {
+    for (std::size_t k = 1; k < n.inputs.size(); ++k) {
+      if (n.inputs[k] < 0) continue;
+      const AnyTensor* bound = constant_floats(program, n.inputs[k]);
+      if (bound == nullptr || bound->size() != 1) return {};
+      (k == 1 ? b.lo : b.hi) = numbers<double>(*bound)[0];
+    }
+  } else {
+    return {};
+  }
+  if (std::isnan(b.lo) || std::isnan(b.hi)) return {};
+  return b;
+}
+
+}  // namespace tenon::passes

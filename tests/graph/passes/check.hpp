@@ -1,0 +1,54 @@
+// What tests of passes share: graphs in few words, and a comparison of their results with and without a pass.
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include "tenon/graph/session.hpp"
+
+namespace tenon::passes::test {
+
+/// Adds a node with one result.
+template <class Op>
+ValueId node(Graph& g, const Op& op, std::vector<ValueId> inputs) {
+  return g.add_node({}, AnyOperator::make(op), std::move(inputs), std::vector<std::string>(1))[0];
+}
+
+/// Numbers between -1 and 1, other ones for each `seed`.
+template <class T>
+AnyTensor floats(const Extents& extents, int seed) {
+  Tensor<T> t{extents};
+  uint32_t state = static_cast<uint32_t>(seed) * 2654435761u + 1;
+  for (int64_t k = 0; k < t.size(); ++k) {
+    state = state * 1664525u + 1013904223u;
+    t[k] = static_cast<T>(static_cast<float>(state >> 8) * 0x1p-23f - 1.0f);
+  }
+  return t;
+}
+
+/// The largest difference of two tensors of floats, relative to the largest number in the first.
+inline double difference(const AnyTensor& a, const AnyTensor& b) {
+  double most = 0, scale = 1e-30;
+  REQUIRE(a.dtype() == b.dtype());
+  REQUIRE(a.extents() == b.extents());
+  dispatch(TypeList<float, double, float16, bfloat16>{}, a.dtype(), [&]<class T>() {
+    for (int64_t k = 0; k < a.size(); ++k) {
+      const auto x = convert<double>(a.view().as<T>()[k]), y = convert<double>(b.view().as<T>()[k]);
+      if (std::isnan(x) && std::isnan(y)) continue;
+      most = std::max(most, std::isnan(x) != std::isnan(y) ? 1e30 : std::abs(x - y));
+      scale = std::max(scale, std::abs(x));
+    }
+  });
+  return most / scale;
+}
+
+/// Runs what `build` makes with a pass and without, compares the first results within `tolerance`, and counts the nodes
+/// that are left with it.
+template <class Build>
+void check_pass(const Pass& pass, const Build& build, const Feeds& feeds, std::size_t nodes, double tolerance) {
+  const Session plain(build()), passed(build(), {.passes = std::vector{pass}});
+  CHECK(passed.program().nodes().size() == nodes);
+  Outputs expected = plain.run(feeds), got = passed.run(feeds);
+  CHECK(difference(expected[0].tensor(), got[0].tensor()) <= tolerance);
+}
+
+}  // namespace tenon::passes::test
