@@ -149,7 +149,7 @@ TEST_CASE("Graph: numbers, constants of the compiler, operands left out, several
   static_assert(std::is_same_v<decltype(flat), const Edge<float, Shape<6>>>);
   const auto [values, indices] = g.add<op::TopK{}>(flat, constant<int64_t, 2>);
   static_assert(std::is_same_v<decltype(indices), const Edge<int64_t, Shape<2>>>);
-  const auto [front, back] = g.add<op::Split{}, 2>(flat, none);
+  const auto [front, back] = g.add<op::Split{.num_outputs = 2}, 2>(flat, none);
   static_assert(std::is_same_v<decltype(back), const Edge<float, Shape<3>>>);
   g.output("values", values);
   g.output("indices", indices);
@@ -169,7 +169,7 @@ TEST_CASE("Graph: edges whose types run time knows") {
   const auto c = g.add(op::Cast{.to = dtype<int32_t>}, g.add(op::Add{}, y, Tensor<float>({1}, {0.5f})));
   CHECK(g.entry(y.id).info.dims == Dims{2, g.symbol("n")});
   CHECK(g.entry(c.id).info.type == Type(DType::int32));
-  const auto [a, b] = g.add<2>(op::Split{.axis = 1}, x);
+  const auto [a, b] = g.add<2>(op::Split{.axis = 1, .num_outputs = 2}, x);
   g.output("y", c);
   g.output("b", b);
   const Session s(std::move(g));

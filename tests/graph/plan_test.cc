@@ -201,7 +201,7 @@ TEST_CASE("Plan: values that live at the same time do not overlap") {
   const ValueId x = g.add_input("x", DType::float32, {3, 8});
   std::vector<ValueId> parts;
   const std::string names[] = {"p0", "p1", "p2", "p3"};
-  const auto split = g.add_node({}, AnyOperator::make(op::Split{.axis = 1}), {x}, names);
+  const auto split = g.add_node({}, AnyOperator::make(op::Split{.axis = 1, .num_outputs = 4}), {x}, names);
   for (std::size_t k = 0; k < 4; ++k) parts.push_back(node(g, op::Neg{}, {split[k]}, concat("n", k)));
   const ValueId joined = node(g, op::Concat{.axis = 1}, {parts[3], parts[1], parts[0], parts[2]}, "joined");
   const ValueId turned = node(g, op::Transpose{}, {joined}, "turned");

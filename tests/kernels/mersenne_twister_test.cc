@@ -23,4 +23,10 @@ TEST_CASE("MersenneTwister: the doubles of numpy's RandomState(0)") {
   CHECK(random.uniform() == 0.6027633760716439);
 }
 
+TEST_CASE("MersenneTwister: the normal numbers of numpy's RandomState(0)") {
+  MersenneTwister random(0);
+  for (double expected : {1.764052345967664, 0.4001572083672233, 0.9787379841057392, 2.240893199201458})
+    CHECK(std::abs(random.normal() - expected) <= 1e-15);
+}
+
 }  // namespace tenon::kernels

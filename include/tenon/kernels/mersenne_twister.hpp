@@ -1,8 +1,12 @@
-// The random numbers of ONNX's reference implementation, numpy's RandomState: MT19937, and doubles of 53 bits
-// made of two of its words. For where a seed's very numbers count; random.hpp makes numbers in parallel.
+// The random numbers of ONNX's reference implementation, numpy's RandomState: MT19937, doubles of 53 bits
+// made of two of its words, and normal numbers made of two of these. For where a seed's very numbers count;
+// random.hpp makes numbers in parallel.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
+
+#include "tenon/base/convert.hpp"
 
 namespace tenon::kernels {
 
@@ -29,6 +33,21 @@ class MersenneTwister {
     const uint32_t high = next() >> 5, low = next() >> 6;
     return (high * 67108864.0 + low) / 9007199254740992.0;
   }
+  /// Of the standard normal distribution, by Marsaglia's polar method. It makes two numbers; the other one is
+  /// the next call's.
+  double normal() {
+    if (has_other_) return has_other_ = false, other_;
+    double x, y, square;
+    do {
+      x = 2 * uniform() - 1;
+      y = 2 * uniform() - 1;
+      square = x * x + y * y;
+    } while (square >= 1 || square == 0);
+    const double factor = std::sqrt(-2 * std::log(square) / square);
+    other_ = factor * x;
+    has_other_ = true;
+    return factor * y;
+  }
 
  private:
   static constexpr uint32_t size = 624, middle = 397;
@@ -43,6 +62,19 @@ class MersenneTwister {
 
   uint32_t state_[size];
   uint32_t at_ = size;
+  double other_ = 0;
+  bool has_other_ = false;
 };
+
+/// y[i], i < n, of the normal distribution: drawn one by one, each rounded to T, scaled in T and moved in T.
+template <class T>
+void random_normal(T* y, int64_t n, MersenneTwister random, float mean, float deviation) {
+  using W = std::conditional_t<std::is_same_v<T, double>, double, float>;
+  const W scale = convert<W>(convert<T>(deviation)), shift = convert<W>(convert<T>(mean));
+  for (int64_t i = 0; i < n; ++i) {
+    const T scaled = convert<T>(convert<W>(convert<T>(random.normal())) * scale);
+    y[i] = convert<T>(convert<W>(scaled) + shift);
+  }
+}
 
 }  // namespace tenon::kernels

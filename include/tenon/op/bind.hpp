@@ -189,14 +189,26 @@ constexpr void resolve_types(const Spec& spec, int version, std::span<const Info
   }
 }
 
+/// Fails where a rule gave a result a type that the version does not permit.
+constexpr void check_result_types(const Spec& spec, std::span<const Info> out, Infer& i) {
+  for (int o = 0; o < static_cast<int>(out.size()); ++o) {
+    const Param& p = spec.output(o);
+    const Type t = out[o].type;
+    if (t && t.kind != Kind::unknown && !spec.permits(p, i.version()).contains(t))
+      return i.fail("output ", p.name, " cannot be ", t.kind == Kind::tensor ? "tensor(" : "a value of (",
+                    t.element, ")");
+  }
+}
+
 /// resolve_types, then the operator's own rule.
 template <class Op>
 constexpr Message infer(const Op& op, int version, std::span<const Info> in, std::span<Info> out) {
   Message m;
   resolve_types(Op::spec, version, in, out, m);
   if (!m.empty()) return m;
-  Infer i(in, out);
+  Infer i(in, out, version);
   op.infer(i);
+  check_result_types(Op::spec, out, i);
   for (Info& o : out)
     if (!o.present()) o.type = Type(Kind::unknown, DType::undefined);
   return i.message();

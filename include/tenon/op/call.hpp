@@ -163,13 +163,8 @@ template <class Op, class Static, int Count, class... A>
 consteval StaticResult<Op, Count> infer_static() {
   const std::array<Info, sizeof...(A)> in{Operand<A>::info()...};
   StaticResult<Op, Count> r{};
-  resolve_types(Op::spec, always - 1, in, r.out, r.message);
-  if constexpr (Static::known) {
-    if (!r.message.empty()) return r;
-    Infer i(in, r.out);
-    Static::object.infer(i);
-    r.message = i.message();
-  }
+  if constexpr (Static::known) r.message = infer(Static::object, Op::spec.latest(), in, r.out);
+  else resolve_types(Op::spec, Op::spec.latest(), in, r.out, r.message);
   return r;
 }
 

@@ -85,8 +85,11 @@ struct Info {
 /// variables before the rule runs.
 class Infer {
  public:
-  constexpr Infer(std::span<const Info> inputs, std::span<Info> outputs) : inputs_(inputs), outputs_(outputs) {}
+  constexpr Infer(std::span<const Info> inputs, std::span<Info> outputs, int version)
+      : inputs_(inputs), outputs_(outputs), version_(version) {}
 
+  /// The version of the operator, for rules that differ among the versions of one struct.
+  constexpr int version() const { return version_; }
   constexpr int inputs() const { return static_cast<int>(inputs_.size()); }
   constexpr int outputs() const { return static_cast<int>(outputs_.size()); }
   /// Whether an operand is there (optional ones may be left out).
@@ -147,7 +150,14 @@ class Infer {
   constexpr bool failed() const { return !message_.empty(); }
   constexpr const Message& message() const { return message_; }
 
-  /// The axis in [0, rank); fails outside [-rank, rank).
+  /// The element type that an attribute states by ONNX's number; fails when there is none of that number.
+  constexpr DType element_type(std::string_view attribute, int64_t number) {
+    const DType d = dtype_from_onnx(number);
+    if (d == DType::undefined) fail("attribute '", attribute, "' is ", number, ", which is no type");
+    return d;
+  }
+  /// The axis in [0, rank), counted from behind where negative (at versions before 11
+  /// too, which do not speak of it); fails outside [-rank, rank).
   constexpr int axis(int64_t axis, int rank) {
     if (axis < -rank || axis >= rank) {
       fail("axis ", axis, " outside of [", -rank, ", ", rank - 1, "]");
@@ -191,6 +201,7 @@ class Infer {
   static constexpr Info none_{};
   std::span<const Info> inputs_;
   std::span<Info> outputs_;
+  int version_;
   Info sink_{};
   Message message_{};
 };

@@ -27,6 +27,7 @@ constexpr void infer_quantization(Infer& i, int64_t axis, int64_t block_size) {
     for (int d = 0; d < scale.rank(); ++d) i.unify(scale[d], zero[d], "extents of scale and zero point");
   }
   if (!i.ranked(0, 1) || scale.rank() == 0 || scale.count().is(1)) return;
+  if (i.version() < 13) return i.fail("before version 13 there is one scale, not ", scale);
   if (x.rank() == 0) return i.fail("a scalar takes one scale, not ", scale);
   const int a = i.axis(axis, x.rank());
   if (i.failed()) return;

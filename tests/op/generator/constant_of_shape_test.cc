@@ -31,7 +31,7 @@ TEST_CASE("ConstantOfShape: what is refused") {
   const Value shape = t<int64_t>({1}, {2});
   check_fails(op::ConstantOfShape{.value = {t<float>({2}, {1, 2})}}, {shape}, "value has 2 elements");
   check_fails(op::ConstantOfShape{.value = {t<std::string>({1}, {"a"})}}, {shape},
-              "value cannot be tensor(string)");
+              "output cannot be tensor(string)");
   check_fails(op::ConstantOfShape{}, {t<int64_t>({1}, {-1})}, "extent -1 is negative");
   check_fails(op::ConstantOfShape{}, {t<int64_t>({}, {1})}, "input has rank 0, not 1");
   check_fails(op::ConstantOfShape{}, {pattern(DType::int64, {17})}, "rank 17 is above 16");

@@ -53,11 +53,35 @@ TEST_CASE("RandomNormalLike: a seed repeats, no seed does not") {
   CHECK_FALSE(op::RandomNormalLike::spec.deterministic);
 }
 
+TEST_CASE("RandomNormalLike: a seed's numbers are numpy's") {
+  using R = op::RandomNormalLike;
+  const Value f = Tensor<float>(Extents{5}), d = Tensor<double>(Extents{5});
+  const Value zero = t<double>({5}, {1.764052345967664, 0.4001572083672233, 0.9787379841057392,
+                                     2.240893199201458, 1.8675579901499675});
+  check(R{.seed = 0.0f}, {d}, {zero}, 1e-15, 0);
+  check(R{.seed = 0.9f}, {d}, {zero}, 1e-15, 0);
+  check(R{.seed = -0.5f}, {d}, {zero}, 1e-15, 0);
+  check(R{.seed = 42.0f}, {f},
+        {t<float>({5}, {0.49671414, -0.1382643, 0.64768857, 1.5230298, -0.23415338})}, 1e-7, 0);
+  // Rounded after each of three steps: a tie in the last, where one rounding alone gives 1.1767578125.
+  check(R{.mean = 1, .scale = 0.1f, .seed = 0.0f}, {cast<float16>({2}, {0, 0})},
+        {cast<float16>({2}, {1.17578125, 1.0400390625})}, 0, 0);
+  // Beyond what numpy takes a seed still repeats.
+  for (float seed : {-1.0f, 0x1p32f, -INFINITY, INFINITY}) {
+    const R op{.seed = seed};
+    check(op, {f}, run(op, {f}), 0, 0);
+  }
+  CHECK(run(R{.seed = NAN}, {f})[0].view<float>()[0] != run(R{.seed = NAN}, {f})[0].view<float>()[0]);
+}
+
 TEST_CASE("RandomNormalLike: edges, refused, symbols, typed") {
   CHECK(run(op::RandomNormalLike{}, {t<float>({}, {0})})[0].tensor().rank() == 0);
   CHECK(run(op::RandomNormalLike{}, {t<float>({0, 2}, {})})[0].tensor().size() == 0);
-  check_fails(op::RandomNormalLike{}, {t<int32_t>({1}, {1})}, "dtype is needed");
-  check_fails(op::RandomNormalLike{.dtype = 6}, {t<float>({1}, {1})}, "dtype 6 is no floating-point type");
+  check_fails(op::RandomNormalLike{}, {t<int32_t>({1}, {1})}, "output cannot be tensor(int32)");
+  check_fails(op::RandomNormalLike{.dtype = 6}, {t<float>({1}, {1})}, "output cannot be tensor(int32)");
+  check_fails(op::RandomNormalLike{.dtype = 16}, {t<float>({1}, {1})}, "output cannot be tensor(bfloat16)", 1,
+              1);
+  check_fails(op::RandomNormalLike{.dtype = 99}, {t<float>({1}, {1})}, "'dtype' is 99, which is no type");
   check_fails(op::RandomNormalLike{.dtype = 1}, {cast<bfloat16>({1}, {1})},
               "input cannot be tensor(bfloat16)", 1, 1);
   const auto n = Dim::symbol(1);

@@ -200,9 +200,12 @@ TEST_CASE("QuantizeLinear: what is refused") {
   check_fails(Q{.axis = 0, .block_size = 2}, {x, t<float>({1, 2}, {1, 1})}, "does not fit");
   check_fails(Q{.output_dtype = 3}, {x, three, t<uint8_t>({3}, {0, 0, 0})},
               "output_dtype 3 is not the zero point's type, uint8");
-  check_fails(Q{.output_dtype = 1}, {x, three}, "output_dtype 1 is no type that y can have");
-  check_fails(Q{.output_dtype = 99}, {x, three}, "output_dtype 99");
+  check_fails(Q{.output_dtype = 1}, {x, three}, "output y cannot be tensor(float)");
+  check_fails(Q{.output_dtype = 99}, {x, three}, "attribute 'output_dtype' is 99, which is no type");
+  check_fails(op::QuantizeLinear_10{}, {x, three}, "before version 13 there is one scale", 1, 10);
   check_fails(Q{}, {t<float>({}, {1}), two}, "a scalar takes one scale");
+  check_fails(op::QuantizeLinear_19{.output_dtype = 5}, {x, t<float>({}, {1})},
+              "output y cannot be tensor(int16)", 1, 19);
   check_fails(Q{}, {x, cast<float8e8m0>({}, {1})}, "y_scale cannot be tensor(float8e8m0)", 1, 23);
   check_fails(Q{}, {x, t<float>({}, {1}), cast<int2>({}, {1})}, "y_zero_point cannot be tensor(int2)", 1, 24);
 }

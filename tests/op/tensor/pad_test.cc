@@ -160,7 +160,14 @@ TEST_CASE("Pad: what is refused") {
   check_fails(op::Pad{}, {x, t<int64_t>({1, 4}, {0, 0, 0, 0})}, "pads have rank 2, not 1");
   check_fails(op::Pad{.mode = "edge"}, {t<float>({0}, {}), ints({1, 0})},
               "mode 'edge' has nothing to repeat on axis 0");
-  check_fails(op::Pad{.mode = "wrap"}, {t<float>({2}, {1, 2}), ints({-2, 1})},
+  const Value two = t<float>({2}, {1, 2});
+  const std::string_view late = "mode 'wrap' is there since version 19";
+  for (int version : {11, 13, 18})
+    check_fails(op::Pad{.mode = "wrap"}, {two, ints({1, 1})}, late, 1, version);
+  check_fails(op::Pad_2{.mode = "wrap", .pads = {1, 1}}, {two}, late);
+  check_fails(op::Pad_1{.mode = "wrap", .paddings = {1, 1}}, {two}, late);
+  check(op::Pad{.mode = "wrap"}, {two, ints({1, 1})}, {t<float>({4}, {2, 1, 2, 1})}, 0, 0, 19);
+  check_fails(op::Pad{.mode = "wrap"}, {two, ints({-2, 1})},
               "mode 'wrap' has nothing to repeat");
   check_fails(op::Pad{}, {x, ints({0, 0}), Value(), ints({0})}, "input axes cannot be", 1, 13);
 }

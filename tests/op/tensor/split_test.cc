@@ -14,8 +14,7 @@ TEST_CASE("Split: cases") {
     op::Split op;
     std::vector<Value> in, out;
   } rows[] = {
-      {{}, {six}, {i({1, 2}), i({3, 4}), i({5, 6})}},
-      {{}, {six}, {six}},
+      {{.num_outputs = 1}, {six}, {six}},
       {{.num_outputs = 3}, {six}, {i({1, 2}), i({3, 4}), i({5, 6})}},
       {{.num_outputs = 4}, {six}, {i({1, 2}), i({3, 4}), i({5, 6}), i({})}},
       {{.num_outputs = 4}, {i({1, 2, 3, 4, 5, 6, 7})}, {i({1, 2}), i({3, 4}), i({5, 6}), i({7})}},
@@ -28,10 +27,16 @@ TEST_CASE("Split: cases") {
       {{.axis = -1, .num_outputs = 2},
        {x},
        {t<float>({2, 3}, {1, 2, 3, 6, 7, 8}), t<float>({2, 2}, {4, 5, 9, 10})}},
-      {{.axis = -2}, {x}, {t<float>({1, 5}, {1, 2, 3, 4, 5}), t<float>({1, 5}, {6, 7, 8, 9, 10})}},
-      {{}, {t<std::string>({2}, {"a", "b"})}, {t<std::string>({1}, {"a"}), t<std::string>({1}, {"b"})}},
+      {{.axis = -2, .num_outputs = 2},
+       {x},
+       {t<float>({1, 5}, {1, 2, 3, 4, 5}), t<float>({1, 5}, {6, 7, 8, 9, 10})}},
+      {{.num_outputs = 2},
+       {t<std::string>({2}, {"a", "b"})},
+       {t<std::string>({1}, {"a"}), t<std::string>({1}, {"b"})}},
   };
   for (const Row& row : rows) check(row.op, row.in, row.out);
+  check(op::Split{}, {six}, {i({1, 2}), i({3, 4}), i({5, 6})}, 0, 0, 13);
+  check(op::Split{}, {six}, {six}, 0, 0, 13);
 }
 
 TEST_CASE("Split: every type, against the definition") {
@@ -101,7 +106,8 @@ TEST_CASE("Split: older versions") {
 TEST_CASE("Split: what is refused") {
   const Value x = t<float>({4}, {1, 2, 3, 4});
   const int64_t big = INT64_MAX / 2;
-  check_fails(op::Split{}, {x}, "axis 0 of (4) does not divide into 3 equal parts", 3);
+  check_fails(op::Split{}, {x}, "axis 0 of (4) does not divide into 3 equal parts", 3, 13);
+  check_fails(op::Split{}, {x}, "neither split nor num_outputs is given", 2);
   check_fails(op::Split{.num_outputs = 2}, {x}, "split states 2 lengths for 3 outputs", 3);
   check_fails(op::Split{.num_outputs = 0}, {x}, "cannot split into 0 parts");
   check_fails(op::Split{.num_outputs = 2}, {x, t<int64_t>({2}, {2, 2})}, "exclude each other", 2);
@@ -109,29 +115,30 @@ TEST_CASE("Split: what is refused") {
   check_fails(op::Split{}, {x, t<int64_t>({2}, {1, 1})}, "the lengths sum to 2, but axis 0 has 4", 2);
   check_fails(op::Split{}, {x, t<int64_t>({3}, {big, big, big})}, "the lengths overflow", 3);
   check_fails(op::Split{}, {x, t<int64_t>({2, 1}, {2, 2})}, "split has rank 2", 2);
-  check_fails(op::Split{.axis = 1}, {x}, "axis 1 outside of [-1, 0]");
-  check_fails(op::Split{}, {t<float>({}, {1})}, "axis 0 outside");
+  check_fails(op::Split{.axis = 1, .num_outputs = 1}, {x}, "axis 1 outside of [-1, 0]");
+  check_fails(op::Split{.num_outputs = 1}, {t<float>({}, {1})}, "axis 0 outside");
 }
 
 TEST_CASE("Split: symbols and values") {
   const auto n = Dim::symbol(1);
-  auto r = infer(op::Split{.axis = 1}, {info(DType::float32, {n, 6})}, 2);
+  auto r = infer(op::Split{.axis = 1, .num_outputs = 2}, {info(DType::float32, {n, 6})}, 2);
   CHECK((r[0].dims == Dims{n, 3} && r[1].dims == Dims{n, 3}));
-  r = infer(op::Split{}, {info(DType::float32, {n, 6})}, 2);
+  const op::Split halves{.num_outputs = 2}, whole{.num_outputs = 1};
+  r = infer(halves, {info(DType::float32, {n, 6})}, 2);
   CHECK(r[1].dims == Dims{Dim(), 6});
-  CHECK(infer(op::Split{}, {info(DType::float32, {n, 6})}, 1)[0].dims == Dims{n, 6});
+  CHECK(infer(whole, {info(DType::float32, {n, 6})}, 1)[0].dims == Dims{n, 6});
   r = infer(op::Split{}, {info(DType::float32, {n, 6}), info(DType::int64, {2}, {n, 2})}, 2);
   CHECK((r[0].dims == Dims{n, 6} && r[1].dims == Dims{2, 6}));
   r = infer(op::Split{}, {info(DType::float32, {n, 6}), info(DType::int64, {2})}, 2);
   CHECK(r[1].dims == Dims{Dim(), 6});
-  CHECK_FALSE(infer(op::Split{}, {info(DType::float32, {})}, 2)[1].dims.ranked());
+  CHECK_FALSE(infer(halves, {info(DType::float32, {})}, 2)[1].dims.ranked());
   r = infer(op::Split{}, {info(DType::int64, {3}, {1, n, 3}), info(DType::int64, {2}, {1, 2})}, 2);
   CHECK((r[0].values[0].is(1) && r[1].values[0].same(n) && r[1].values[1].is(3)));
 }
 
 TEST_CASE("Split: typed") {
   const Tensor<float, Shape<4>> x{1, 2, 3, 4};
-  auto [a, b] = apply<op::Split{}, 2>(x);
+  auto [a, b] = apply<op::Split{.num_outputs = 2}, 2>(x);
   static_assert(std::is_same_v<decltype(a), Tensor<float, Shape<2>>>);
   CHECK(b[1] == 4);
 }

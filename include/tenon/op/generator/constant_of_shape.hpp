@@ -35,7 +35,6 @@ struct ConstantOfShape {
     if (value && value.value.tensor().size() != 1)
       return i.fail("value has ", value.value.tensor().size(), " elements");
     const DType d = value ? value.value.tensor().dtype() : DType::float32;
-    if (!spec.types[1].any().contains(d)) return i.fail("value cannot be tensor(", d, ")");
     i.out(0).type = d;
     const Dims& shape = i.dims(0);
     if (shape.ranked() && shape.rank() != 1) return i.fail("input has rank ", shape.rank(), ", not 1");

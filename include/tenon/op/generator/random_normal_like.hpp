@@ -3,13 +3,15 @@
 
 #include <bit>
 
+#include "tenon/kernels/mersenne_twister.hpp"
 #include "tenon/kernels/random.hpp"
 #include "tenon/op/call.hpp"
 
 namespace tenon::op {
 
 /// As many numbers as the input has, of mean `mean` and standard deviation `scale`, of type `dtype` or else
-/// the input's. A `seed` gives the same numbers in every run; without one each run has others.
+/// the input's. A `seed` gives the same numbers in every run; cut to an integer, if that is one from 0 to
+/// 2^32 - 1, those of ONNX's reference implementation. Without a seed, or with NaN, each run has others.
 struct RandomNormalLike {
   Opt<int64_t> dtype{};
   float mean = 0;
@@ -29,18 +31,17 @@ struct RandomNormalLike {
 
   constexpr void infer(Infer& i) const {
     i.out(0, i.dims(0));
-    if (!dtype && i.in(0).type.kind != Kind::tensor) return;
-    const DType d = dtype ? dtype_from_onnx(*dtype) : i.dtype(0);
-    if (!types::floats_bf16.contains(d)) {
-      if (dtype) return i.fail("dtype ", *dtype, " is no floating-point type that it gives");
-      return i.fail("the input is ", d, ", which the output cannot be: dtype is needed");
-    }
-    i.out(0).type = d;
+    if (dtype) i.out(0).type = i.element_type("dtype", *dtype);
+    else i.out(0).type = i.in(0).type;
   }
   void compute(AnyView, AnyOut output) const {
-    const uint64_t key = seed ? std::bit_cast<uint32_t>(*seed) : kernels::fresh_seed();
     dispatch<float, double, float16, bfloat16>(output.dtype(), [&]<class T>() {
-      kernels::random_normal(output.as<T>().data(), output.size(), key, mean, scale);
+      T* y = output.as<T>().data();
+      const int64_t n = output.size();
+      if (!seed || *seed != *seed) return kernels::random_normal(y, n, kernels::fresh_seed(), mean, scale);
+      const auto key = *seed > -1 && *seed < 0x1p32f ? static_cast<uint32_t>(static_cast<int64_t>(*seed))
+                                                     : std::bit_cast<uint32_t>(*seed);
+      kernels::random_normal(y, n, kernels::MersenneTwister(key), mean, scale);
     });
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }

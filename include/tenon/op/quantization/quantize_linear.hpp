@@ -7,8 +7,7 @@ namespace tenon::op {
 
 namespace detail {
 /// The type of y: the zero point's, else what `output_dtype` says, else uint8.
-constexpr void infer_quantize(Infer& i, int64_t axis, int64_t block_size, int64_t output_dtype,
-                              TypeSet results) {
+constexpr void infer_quantize(Infer& i, int64_t axis, int64_t block_size, int64_t output_dtype) {
   infer_quantization(i, axis, block_size);
   if (i.has(2)) {
     i.out(0).type = i.in(2).type;
@@ -16,9 +15,7 @@ constexpr void infer_quantize(Infer& i, int64_t axis, int64_t block_size, int64_
       i.fail("output_dtype ", output_dtype, " is not the zero point's type, ", i.dtype(2));
     return;
   }
-  const DType y = output_dtype == 0 ? DType::uint8 : dtype_from_onnx(output_dtype);
-  if (!results.contains(y)) return i.fail("output_dtype ", output_dtype, " is no type that y can have");
-  i.out(0).type = y;
+  i.out(0).type = output_dtype == 0 ? DType::uint8 : i.element_type("output_dtype", output_dtype);
 }
 
 /// `precision` is that of the division. Integers are divided as such.
@@ -66,7 +63,7 @@ struct QuantizeLinear {
     const DType p = dtype_from_onnx(precision);
     if (precision != 0 && p != DType::float32 && p != DType::float16 && p != DType::bfloat16)
       return i.fail("precision ", precision, " is not float, float16 or bfloat16");
-    detail::infer_quantize(i, axis, block_size, output_dtype, quantized_25);
+    detail::infer_quantize(i, axis, block_size, output_dtype);
   }
   void compute(AnyView x, AnyView y_scale, AnyView y_zero_point, AnyOut y) const {
     const DType p = precision != 0 ? dtype_from_onnx(precision) : y_scale.dtype();
@@ -94,7 +91,7 @@ struct QuantizeLinear_19 {
                                          attr("saturate", &QuantizeLinear_19::saturate)};
 
   constexpr void infer(Infer& i) const {
-    detail::infer_quantize(i, axis, block_size, output_dtype, quantized_21);
+    detail::infer_quantize(i, axis, block_size, output_dtype);
   }
   void compute(AnyView x, AnyView y_scale, AnyView y_zero_point, AnyOut y) const {
     detail::quantize_linear(x, y_scale, y_zero_point, y, axis, block_size, y_scale.dtype(), saturate != 0);
@@ -114,7 +111,7 @@ struct QuantizeLinear_10 {
       .types = {{"T1", types::float32 | types::int32}, {"T2", quantized_8}}};
   static constexpr std::tuple attributes{attr("axis", &QuantizeLinear_10::axis).since(13)};
 
-  constexpr void infer(Infer& i) const { detail::infer_quantize(i, axis, 0, 0, quantized_8); }
+  constexpr void infer(Infer& i) const { detail::infer_quantize(i, axis, 0, 0); }
   void compute(AnyView x, TensorView<const float> y_scale, AnyView y_zero_point, AnyOut y) const {
     detail::quantize_linear(x, y_scale, y_zero_point, y, axis, 0, DType::float32, true);
   }

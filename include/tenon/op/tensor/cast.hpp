@@ -25,9 +25,8 @@ struct Cast {
   constexpr void infer(Infer& i) const {
     check_round_mode(i, round_mode);
     if (!to) return i.fail("attribute 'to' is missing");
-    if (dtype_from_onnx(*to) == DType::undefined)
-      return i.fail("attribute 'to' is ", *to, ", which is no type");
-    infer_cast(i, dtype_from_onnx(*to));
+    const DType type = i.element_type("to", *to);
+    if (!i.failed()) infer_cast(i, type);
   }
   void compute(AnyView input, AnyOut output) const {
     cast(input, output, cast_options(saturate, round_mode));

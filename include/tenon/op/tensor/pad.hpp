@@ -95,6 +95,7 @@ void pad(const Str& mode, AnyView x, const void* value, AnyOut y, int64_t count,
 /// The rule of the versions whose pads, for all axes, are an attribute.
 constexpr void infer_pad(Infer& i, const Str& mode, const Ints& pads) {
   if (pads.size() % 2 != 0) return i.fail(pads.size(), " pads: not an even number");
+  if (mode == "wrap") return i.fail("mode 'wrap' is there since version 19");
   if (i.ranked(0) && pads.size() != 2 * i.dims(0).rank())
     return i.fail(pads.size(), " pads for a rank of ", i.dims(0).rank());
   infer_pad(
@@ -134,6 +135,7 @@ struct Pad {
   static constexpr std::tuple attributes{attr("mode", &Pad::mode)};
 
   constexpr void infer(Infer& i) const {
+    if (mode == "wrap" && i.version() < 19) return i.fail("mode 'wrap' is there since version 19");
     const Dims &pads = i.dims(1), &axes = i.dims(3);
     if (pads.ranked() && pads.rank() != 1) return i.fail("pads have rank ", pads.rank(), ", not 1");
     if (axes.ranked() && axes.rank() != 1) return i.fail("axes have rank ", axes.rank(), ", not 1");

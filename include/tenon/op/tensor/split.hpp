@@ -69,8 +69,8 @@ void split(AnyView x, int64_t along, std::span<const AnyOut> outputs, Length len
 
 }  // namespace detail
 
-/// The parts' lengths along `axis` are those of `split`, or else equal; with `num_outputs` the last ones may
-/// then be shorter.
+/// The parts' lengths along `axis` are those of `split`, or else `num_outputs` equal ones, the last of which
+/// may be shorter. Before version 18, without `split`, there are as many equal ones as outputs.
 struct Split {
   int64_t axis = 0;
   Opt<int64_t> num_outputs{};
@@ -85,6 +85,8 @@ struct Split {
 
   constexpr void infer(Infer& i) const {
     if (i.has(1) && num_outputs) return i.fail("split and num_outputs exclude each other");
+    if (!i.has(1) && !num_outputs && i.version() >= 18)
+      return i.fail("neither split nor num_outputs is given");
     if (!i.has(1)) return detail::infer_even_split(i, axis, num_outputs.value_or(i.outputs()), !num_outputs);
     const Dims& s = i.dims(1);
     if (s.ranked() && s.rank() != 1) return i.fail("split has rank ", s.rank(), ", not 1");
