@@ -114,26 +114,13 @@ class Program {
     bool all = n.op.spec().deterministic && n.captures.empty();
     for_each_operand(n, [&](ValueId v) { all &= static_cast<bool>(constant(v)); });
     if (!all) return false;
-    std::vector<op::Info> in, results(n.outputs.size());
-    std::vector<const Value*> ins;
-    for (ValueId v : n.inputs) {
-      in.push_back(v < 0 ? op::Info{} : op::detail::info_of(constant(v)));
-      ins.push_back(v < 0 ? nullptr : &constant(v));
-    }
-    std::vector<Value> out(n.outputs.size());
-    std::vector<Value*> outs;
+    std::vector<const Value*> in;
+    for (ValueId v : n.inputs) in.push_back(v < 0 ? nullptr : &constant(v));
+    std::vector<Value> out;
     // What fails here fails in the run, if one comes to it: the branch of an If may never be taken.
     try {
-      if (!n.op.infer(in, results).empty()) return false;
-      for (std::size_t k = 0; k < out.size(); ++k) {
-        if (n.op.planned()) {
-          if (results[k].type.kind != Kind::tensor || !results[k].dims.known()) return false;
-          out[k] = AnyTensor::uninitialized(results[k].type.element, results[k].dims.extents());
-        }
-        outs.push_back(&out[k]);
-      }
       op::Context context;
-      n.op.run(context, ins, outs);
+      out = op::evaluate(n.op, context, in, n.outputs.size());
     } catch (const Error&) {
       return false;
     }

@@ -398,35 +398,61 @@ void run(const Op& op, Context& context, std::span<const Value* const> in, std::
 template <class Op>
 inline constexpr bool is_planned = detail::convention<Op>.form == detail::Form::planned;
 
-namespace detail {
-
 /// The extents of a result, now that all operands are there.
-template <class Op>
-Extents extents_of(const Info& result) {
-  if (!result.dims.known())
-    raise(ErrorCode::invalid_shape, Op::spec.name, "the extents of a result cannot be told from the operands");
+inline Extents known_extents(const Spec& spec, const Info& result) {
+  if (result.type.kind != Kind::tensor || !result.dims.known())
+    raise(ErrorCode::invalid_shape, spec.name, "the extents of a result cannot be told from the operands");
   return result.dims.extents();
 }
 
-/// An erased call: infer, allocate, run.
-template <class Op, uint32_t Filter>
-std::vector<Value> call_erased(const Op& op, std::span<const Value* const> in, int count) {
-  std::vector<Info> infos, results(static_cast<std::size_t>(count));
-  for (const Value* v : in) infos.push_back(v ? info_of(*v) : Info{});
-  const Message m = infer(op, Op::spec.latest(), infos, results);
-  if (!m.empty()) raise_rule(Op::spec, infos, m);
-  std::vector<Value> values(static_cast<std::size_t>(count));
-  std::vector<Value*> out;
-  for (int o = 0; o < count; ++o) {
-    const Info& r = results[static_cast<std::size_t>(o)];
-    if constexpr (is_planned<Op>)
-      values[static_cast<std::size_t>(o)] = AnyTensor::uninitialized(r.type.element, extents_of<Op>(r));
-    out.push_back(&values[static_cast<std::size_t>(o)]);
+/// Error{invalid_model} unless result number `o` is what the rule said, as far as it said anything.
+inline void check_result(const Spec& spec, std::size_t o, const Info& said, const Value& v) {
+  bool fits = said.type.kind == Kind::unknown || said.type == v.type();
+  if (fits && v.is_tensor() && said.dims.ranked()) {
+    const Extents& extents = v.tensor().extents();
+    fits = extents.size() == said.dims.rank();
+    for (int d = 0; fits && d < extents.size(); ++d) fits = !said.dims[d].differs(extents[d]);
   }
-  Context context;
-  run<Op, Filter>(op, context, in, out);
-  return values;
+  if (!fits)
+    raise(ErrorCode::invalid_model, spec.name, "result ", o, " is ", to_string(v.type()),
+          v.is_tensor() ? " " + to_string(v.tensor().extents()) : std::string(), ", not what its rule said");
 }
+
+/// One use of an operator on operands that run time knows: infers, allocates, runs. `op` is an AnyOperator, or
+/// has its members. Null or empty values are operands left out; results that `compute` left out are empty.
+template <class Any>
+std::vector<Value> evaluate(const Any& op, Context& context, std::span<const Value* const> in, std::size_t count) {
+  std::vector<Info> infos, said(count);
+  for (const Value* v : in) infos.push_back(v ? detail::info_of(*v) : Info{});
+  if (const Message m = op.infer(infos, said); !m.empty()) detail::raise_rule(op.spec(), infos, m);
+  std::vector<Value> results(count);
+  std::vector<Value*> out;
+  for (std::size_t o = 0; o < count; ++o) {
+    if (op.planned())
+      results[o] = AnyTensor::uninitialized(said[o].type.element, known_extents(op.spec(), said[o]), context.allocator());
+    out.push_back(&results[o]);
+  }
+  op.run(context, in, out);
+  for (std::size_t o = 0; o < count; ++o)
+    if (results[o]) check_result(op.spec(), o, said[o], results[o]);
+  return results;
+}
+
+namespace detail {
+
+/// An operator as `evaluate` takes it.
+template <class Op, uint32_t Filter>
+struct Evaluated {
+  const Op& op;
+  static constexpr const Spec& spec() { return Op::spec; }
+  static constexpr bool planned() { return is_planned<Op>; }
+  Message infer(std::span<const Info> in, std::span<Info> out) const {
+    return tenon::op::infer(op, Op::spec.latest(), in, out);
+  }
+  void run(Context& context, std::span<const Value* const> in, std::span<Value* const> out) const {
+    tenon::op::run<Op, Filter>(op, context, in, out);
+  }
+};
 
 template <class A>
 using clean = std::remove_cvref_t<A>;
@@ -452,7 +478,8 @@ auto call_values(const Op& op, const A&... a) {
   }()...};
   std::array<const Value*, sizeof...(A)> in{};
   for (std::size_t i = 0; i < in.size(); ++i) in[i] = &values[i];
-  std::vector<Value> out = call_erased<Op, filter_of<A...>()>(op, in, Count);
+  Context context;
+  std::vector<Value> out = evaluate(Evaluated<Op, filter_of<A...>()>{op}, context, in, Count);
   if constexpr (Count == 1) return std::move(out[0]);
   else
     return [&]<std::size_t... K>(std::index_sequence<K...>) {
@@ -517,7 +544,7 @@ auto call_typed(const Op& op, std::index_sequence<R...>, const A&... a) {
   std::array<Info, Count> results{};
   const Message m = infer(op, Op::spec.latest(), in, results);
   if (!m.empty()) raise_rule(Op::spec, in, m);
-  std::tuple out{T::template tensor<R>::uninitialized(extents_of<Op>(results[R]))...};
+  std::tuple out{T::template tensor<R>::uninitialized(known_extents(Op::spec, results[R]))...};
   using B = decltype([]<int... V>(std::integer_sequence<int, V...>) {
     return Bound<cpp_type<bound_dtype<Op, V, A...>(T::result.out)>...>{};
   }(std::make_integer_sequence<int, convention<Op>.typed>{}));

@@ -1,0 +1,57 @@
+#include "tenon/op/call.hpp"
+
+#include "tests/op/check.hpp"
+
+namespace tenon {
+using namespace test;
+
+namespace {
+/// A rule that says what it is told to, and a result of two floats.
+struct Says {
+  Dims dims;
+
+  static constexpr op::Spec spec{.name = "Says",
+                                 .since = {1, 3},
+                                 .inputs = {{"x", "T"}},
+                                 .outputs = {{"y", "T"}},
+                                 .types = {{"T", {{1, types::float32}, {3, types::floats}}}}};
+  static constexpr std::tuple attributes{};
+
+  constexpr void infer(op::Infer& i) const {
+    i.out(0, dims);
+    if (i.version() == 1) i.out(0).type = DType::float64;
+  }
+  Value compute(const AnyView) const { return t<float>({2}, {1, 2}); }
+};
+
+/// One that is given memory.
+struct Planned {
+  Dims dims;
+
+  static constexpr op::Spec spec = Says::spec;
+  static constexpr std::tuple attributes{};
+
+  constexpr void infer(op::Infer& i) const { i.out(0, dims); }
+  void compute(AnyView x, AnyOut y) const { std::copy_n(x.as<float>().data(), y.size(), y.as<float>().data()); }
+};
+}  // namespace
+
+TEST_CASE("evaluate: results are what the rule said") {
+  const Value x = t<float>({2}, {5, 6}), y = t<float>({2}, {1, 2}), d = t<double>({2}, {5, 6});
+  check(Says{{2}}, {x}, {y});
+  check(Says{{Dim::symbol(1)}}, {x}, {y});
+  check(Says{}, {x}, {y});
+  check_fails(Says{{3}}, {x}, "result 0 is tensor(float) (2), not what its rule said");
+  check_fails(Says{{2, 1}}, {x}, "not what its rule said");
+  check_fails(Says{{2}}, {d}, "result 0 is tensor(float) (2), not what its rule said");
+  check(Planned{{2}}, {x}, {x});
+  check_fails(Planned{{Dim::symbol(1)}}, {x}, "the extents of a result cannot be told from the operands");
+  check_fails(Planned{}, {x}, "the extents of a result cannot be told from the operands");
+}
+
+TEST_CASE("infer: results are of types that the version permits") {
+  const Value x = t<float>({2}, {5, 6});
+  check_fails(Says{{2}}, {x}, "output y cannot be tensor(double)", 1, 1);
+  CHECK(infer(Says{{2}}, {info(DType::float32, {2})})[0].type == Type(DType::float32));
+}
+}  // namespace tenon
