@@ -1,7 +1,8 @@
 # Reads operator headers and writes the unit that registers what they define:
 #   awk -v unit=3 -f register.awk include/tenon/op/math/add.hpp ...
-# An operator is a struct (no template, no mere declaration) that opens at the start of a line, in namespace
-# tenon::op or a namespace within it, and not in a namespace called detail. A header without any is an error.
+# An operator is a struct (no template, no mere declaration) that opens at the start of a line, or an alias that stands
+# on one, in namespace tenon::op or a namespace within it, and not in a namespace called detail. A header without any
+# is an error.
 function check() {
   if (path == "" || found) return
   print path ": no operator in namespace tenon::op; shared pieces belong in tenon/op/ itself" > "/dev/stderr"
@@ -25,8 +26,8 @@ FNR == 1 {
 
 /^\} *\/\/ namespace/ && depth { --depth }
 
-/^struct [A-Za-z_][A-Za-z0-9_]*([ :{]|$)/ && !/;[ \t]*$/ && !template && depth &&
-    space[depth] ~ /^tenon::op(::|$)/ && space[depth] !~ /::detail(::|$)/ {
+((/^struct [A-Za-z_][A-Za-z0-9_]*([ :{]|$)/ && !/;[ \t]*$/) || /^using [A-Za-z_][A-Za-z0-9_]* = .*;$/) && !template &&
+    depth && space[depth] ~ /^tenon::op(::|$)/ && space[depth] !~ /::detail(::|$)/ {
   name = $2
   sub(/[:{].*/, "", name)
   calls = calls "  register_operator<" space[depth] "::" name ">(registry);\n"

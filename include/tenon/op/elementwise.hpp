@@ -8,12 +8,6 @@
 
 namespace tenon::op {
 
-/// T of Add, Sub, Mul and Div since version 7.
-inline constexpr TypeVar arithmetic_types{
-    "T", {{7, types::wide_numeric}, {13, types::wide_numeric_bf16}, {14, types::numeric_bf16}}};
-/// T of the same operators at versions 1 and 6.
-inline constexpr TypeVar arithmetic_types_1{"T", {{1, types::floats}, {6, types::wide_numeric}}};
-
 /// An element of shape arithmetic as a type holds it: int32 wraps, bool is whether it differs from 0.
 constexpr Dim held(DType dtype, Dim d) {
   switch (dtype) {
