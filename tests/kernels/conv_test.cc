@@ -315,6 +315,7 @@ TEST_CASE("conv: NaN in the input stays where it is seen") {
 
 TEST_CASE("conv: the same bits for any number of threads") {
   const Case threaded[] = {{"3x3", 2, 1, 33, 50, {30, 31}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
+                           {"few cells", 2, 1, 130, 256, {7, 7}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
                            {"pointwise", 1, 2, 128, 200, {28, 28}, {1, 1}, {1, 1}, {1, 1}, {0, 0, 0, 0}},
                            {"depthwise", 2, 64, 64, 64, {40, 41}, {3, 3}, {2, 2}, {1, 1}, {1, 1, 1, 1}}};
   at_each_level([&]<class Arch>(Arch) {

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
@@ -260,7 +261,8 @@ TEST_CASE("gemm: NaN and infinity go through; factors of zero keep operands from
 TEST_CASE("gemm: the same bits for any number of threads") {
   at_each_level([]<class Arch>(Arch) {
     for (const Extents& e :
-         {Extents{130, 250, 700}, Extents{1, 9000, 300}, Extents{3, 4000, 200}, Extents{700, 150, 90}})
+         {Extents{130, 250, 700}, Extents{1, 9000, 300}, Extents{3, 4000, 200}, Extents{700, 150, 90},
+          Extents{1024, 52, 900}})
       for (const bool b_transposed : {false, true}) {
         const auto a = numbers<float>(e.m * e.k), b = numbers<float>(e.k * e.n);
         std::vector<float> serial(static_cast<size_t>(e.m * e.n)), threaded = serial;
@@ -337,7 +339,7 @@ TEST_CASE("quant_gemm: signs, zero points and packing, against the definition") 
 }
 
 namespace {
-int64_t allocations = 0;
+std::atomic<int64_t> allocations{0};
 }
 
 // Every aligned allocation of this program is a kernel's.

@@ -494,32 +494,8 @@ void compute_range(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1) {
 struct Cut {
   int64_t rows, cols;
   int64_t down, across;
+  double cost;
 };
-
-/// Cuts for about `tasks` tasks, so that least is packed twice: a task packs its rows of A and its columns of
-/// B, unless that operand is packed already.
-template <class Arch>
-Cut cut_for(int64_t m, int64_t n, int64_t panel_rows, int64_t panel_cols, bool packs_a, bool packs_b,
-            int64_t tasks) {
-  const int64_t row_panels = (m + panel_rows - 1) / panel_rows,
-                col_panels = (n + panel_cols - 1) / panel_cols;
-  Cut best{row_panels * panel_rows, col_panels * panel_cols, 1, 1};
-  double best_cost = 0;
-  for (int64_t down = 1; down <= tasks && down <= row_panels; ++down) {
-    const int64_t rows = (row_panels + down - 1) / down;
-    const int64_t across = std::min((tasks + down - 1) / down, col_panels);
-    const int64_t cols = (col_panels + across - 1) / across;
-    // Time of the longest task in units of a multiply-add: packing a number costs about as much as 16.
-    const double r = static_cast<double>(rows * panel_rows), c = static_cast<double>(cols * panel_cols);
-    const double cost = r * c + 16 * ((packs_a ? r : 0.5 * r) + (packs_b ? c : 0.5 * c));
-    if (down == 1 || cost < best_cost) {
-      best_cost = cost;
-      best = {rows * panel_rows, cols * panel_cols, (row_panels + rows - 1) / rows,
-              (col_panels + cols - 1) / cols};
-    }
-  }
-  return best;
-}
 
 /// Threads that a loop of this thread could use now.
 template <class Arch>
@@ -528,10 +504,39 @@ int64_t threads_at_hand() {
   return executor == nullptr ? 1 : executor->threads();
 }
 
+/// Cuts each of `items` products so that `threads` are done soonest, with about `tasks` tasks of a product at most. A task
+/// packs its rows of A and its columns of B, unless that operand is packed already.
+template <class Arch>
+Cut cut_for(int64_t m, int64_t n, int64_t panel_rows, int64_t panel_cols, bool packs_a, bool packs_b, int64_t items,
+            int64_t tasks, int64_t threads) {
+  const int64_t row_panels = (m + panel_rows - 1) / panel_rows, col_panels = (n + panel_cols - 1) / panel_cols;
+  // In units of a multiply-add for each cell of K: packing a number costs about as much as 16, reading a packed one
+  // again about half of that.
+  const double a_cost = packs_a ? 16 : 8, b_cost = packs_b ? 16 : 8;
+  Cut best{};
+  for (int64_t down = 1; down <= tasks && down <= row_panels; ++down) {
+    for (int64_t across = 1; down * across <= tasks && across <= col_panels; ++across) {
+      const int64_t rows = (row_panels + down - 1) / down * panel_rows;
+      const int64_t cols = (col_panels + across - 1) / across * panel_cols;
+      const double all = static_cast<double>(m) * static_cast<double>(n) +
+                         a_cost * static_cast<double>(m * across) + b_cost * static_cast<double>(n * down);
+      const double largest = static_cast<double>(std::min(rows, m)) * static_cast<double>(std::min(cols, n)) +
+                             a_cost * static_cast<double>(rows) + b_cost * static_cast<double>(cols);
+      // Whoever takes the last task to begin begins it when the others are no further than the average.
+      const double cost = (all * static_cast<double>(items) + largest * static_cast<double>(threads - 1)) /
+                          static_cast<double>(threads);
+      if (best.down == 0 || cost < best.cost)
+        best = {rows, cols, (row_panels * panel_rows + rows - 1) / rows, (col_panels * panel_cols + cols - 1) / cols, cost};
+    }
+  }
+  return best;
+}
+
 /// Runs `items` products, all of the extents of `shape`, which is the first; product(i) makes the i-th.
 template <class Ops, class Arch, class P, class MakeProduct>
 void run_products(const P& shape, int64_t items, const MakeProduct& product) {
   using S = Tile<Ops, Arch>;
+  using Cell = typename Ops::Cell;
   // A task should outlast the waking of a thread by far: a million multiply-adds take about 10 microseconds.
   constexpr double task_size = 1 << 20;
   const int64_t threads = threads_at_hand<Arch>();
@@ -547,15 +552,43 @@ void run_products(const P& shape, int64_t items, const MakeProduct& product) {
       compute_range<Ops, Arch>(product(item), 0, shape.m, 0, shape.n);
     return;
   }
-  const Cut cut = cut_for<Arch>(shape.m, shape.n, S::rows, S::cols, shape.packed_a == nullptr,
-                                shape.packed_b == nullptr, (tasks + items - 1) / items);
+  const int64_t each = (tasks + items - 1) / items;  // tasks of a product
+  const bool packs_a = shape.packed_a == nullptr, packs_b = shape.packed_b == nullptr && shape.plain_b == nullptr;
+  Cut cut = cut_for<Arch>(shape.m, shape.n, S::rows, S::cols, packs_a, packs_b, items, each, threads);
+  // Where C has few columns, tasks share them, and would each pack the same B: then it is packed first, by all threads.
+  const int64_t col_panels = (shape.n + S::cols - 1) / S::cols;
+  const int64_t b_cells = packed_size(shape.n, S::cols, shape.depth);
+  constexpr int64_t most_cells = (int64_t{4} << 20) / static_cast<int64_t>(sizeof(Cell));
+  Scratch<Arch> scratch;
+  Cell* packed_b = nullptr;
+  if (packs_b && cut.down > 1 && b_cells <= most_cells / items) {
+    const Cut shared = cut_for<Arch>(shape.m, shape.n, S::rows, S::cols, packs_a, false, items, each, threads);
+    const double packing = 16.0 * static_cast<double>(shape.n * items) / static_cast<double>(threads);
+    if (shared.cost + packing < cut.cost) {
+      cut = shared;
+      packed_b = scratch.template take<Cell>(b_cells * items + lanes<Cell, Arch>);
+      const int64_t blocks = (shape.depth + S::depth - 1) / S::depth;
+      parallel_for(items * blocks * col_panels, 1, [&](int64_t begin, int64_t end) {
+        // A function that packs may spoil a vector past its panel, which another thread may have written.
+        Scratch<Arch> own;
+        Cell* panel = own.template take<Cell>(S::cols * S::depth + lanes<Cell, Arch>);
+        for (int64_t t = begin; t < end; ++t) {
+          const int64_t item = t / (blocks * col_panels), p = t / col_panels % blocks * S::depth;
+          const int64_t j = t % col_panels * S::cols, depth = std::min<int64_t>(S::depth, shape.depth - p);
+          product(item).pack_b(j, std::min<int64_t>(S::cols, shape.n - j), p, depth, panel);
+          std::copy_n(panel, S::cols * depth, packed_b + item * b_cells + packed_size(shape.n, S::cols, p) + j * depth);
+        }
+      });
+    }
+  }
   const int64_t parts = cut.down * cut.across;
   parallel_for(items * parts, (items * parts + tasks - 1) / tasks, [&](int64_t begin, int64_t end) {
     for (int64_t t = begin; t < end; ++t) {
       const int64_t part = t % parts;
       const int64_t i = part / cut.across * cut.rows, j = part % cut.across * cut.cols;
-      compute_range<Ops, Arch>(product(t / parts), i, std::min(i + cut.rows, shape.m), j,
-                               std::min(j + cut.cols, shape.n));
+      P own = product(t / parts);
+      if (packed_b != nullptr) own.packed_b = packed_b + t / parts * b_cells;
+      compute_range<Ops, Arch>(own, i, std::min(i + cut.rows, shape.m), j, std::min(j + cut.cols, shape.n));
     }
   });
 }

@@ -8,7 +8,7 @@ namespace {
 using test::floats;
 using test::node;
 
-enum class Residual { none, first, second };  // operand of the Add
+enum class Residual { none, first, second, sum };  // the first or second operand of an Add, or one of a Sum
 enum class End { none, relu, clip, clip_6 };
 
 struct Case {
@@ -26,6 +26,7 @@ constexpr Case cases[] = {
     {.name = "bias, normalised, relu", .bias = true, .norm = true, .end = End::relu},
     {.name = "residual", .residual = Residual::first},
     {.name = "all", .bias = true, .norm = true, .residual = Residual::second, .end = End::relu},
+    {.name = "sum", .residual = Residual::sum, .end = End::relu},
     {.name = "clip", .end = End::clip},
     {.name = "clip with attributes", .bias = true, .end = End::clip_6},
     {.name = "groups", .bias = true, .norm = true, .end = End::relu, .group = 2},
@@ -51,6 +52,7 @@ Graph build(const Case& c) {
   }
   if (c.residual == Residual::first) y = node(g, op::Add{}, {z, y});
   if (c.residual == Residual::second) y = node(g, op::Add{}, {y, z});
+  if (c.residual == Residual::sum) y = node(g, op::Sum{}, {y, z});
   if (c.end == End::relu) y = node(g, op::Relu{}, {y});
   if (c.end == End::clip_6) y = node(g, op::Clip_6{.max = 0.5f, .min = -0.25f}, {y});
   if (c.end == End::clip) y = node(g, op::Clip{}, {y, -1, g.add_constant({}, floats<T>({}, 6))});

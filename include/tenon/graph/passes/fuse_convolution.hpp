@@ -7,6 +7,7 @@
 #include "tenon/graph/passes/packed.hpp"
 #include "tenon/kernels/conv.hpp"
 #include "tenon/op/math/add.hpp"
+#include "tenon/op/math/sum.hpp"
 #include "tenon/op/nn/batch_normalization.hpp"
 #include "tenon/op/nn/conv.hpp"
 
@@ -87,6 +88,11 @@ inline std::optional<ChannelMap> channel_map(const Program& program, const Graph
   return map;
 }
 
+/// Whether a node adds two operands.
+inline bool is_sum(const Graph::Node& n) {
+  return n.op.as<op::Add>() || (n.inputs.size() == 2 && (n.op.as<op::Sum>() || n.op.as<op::Sum_1>()));
+}
+
 inline bool same_extents(const Dims& a, const Dims& b) {
   bool same = a.ranked() && b.ranked() && a.rank() == b.rank();
   for (int k = 0; same && k < a.rank(); ++k) same = a[k].same(b[k]);
@@ -143,7 +149,7 @@ inline void apply_fuse_convolution(Program& program) {
     int last = static_cast<int>(n);
     // Takes the node that reads y into the packed one, where it can; false ends the chain behind it.
     const auto take = [&](const Graph::Node& reader, ValueId y) {
-      if (reader.op.as<op::Add>() && operands.size() == 1) {
+      if (detail::is_sum(reader) && operands.size() == 1) {
         const ValueId z = reader.inputs[reader.inputs[0] == y ? 1 : 0];
         if (!detail::same_extents(program.info(y).dims, program.info(z).dims)) return false;
         operands.push_back(z);
