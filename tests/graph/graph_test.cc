@@ -3,15 +3,18 @@
 #include <doctest/doctest.h>
 
 #include "tenon/graph/session.hpp"
+#include "tenon/op/controlflow/if.hpp"
 #include "tenon/op/math/add.hpp"
 #include "tenon/op/math/gemm.hpp"
 #include "tenon/op/math/mat_mul.hpp"
+#include "tenon/op/math/mul.hpp"
 #include "tenon/op/math/relu.hpp"
 #include "tenon/op/math/softmax.hpp"
 #include "tenon/op/math/top_k.hpp"
 #include "tenon/op/tensor/cast.hpp"
 #include "tenon/op/tensor/concat.hpp"
 #include "tenon/op/tensor/gather.hpp"
+#include "tenon/op/tensor/identity.hpp"
 #include "tenon/op/tensor/reshape.hpp"
 #include "tenon/op/tensor/shape.hpp"
 #include "tenon/op/tensor/split.hpp"
@@ -266,6 +269,43 @@ TEST_CASE("Graph: functions") {
   Outputs out = s.run({{"a", Tensor<float>({2}, {1, -1})}}, {.outputs = {"y", "first/sum"}});
   CHECK(out["y"].view<float>()(0) == 4);
   CHECK(out["first/sum"].view<float>()(1) == -2);
+}
+
+TEST_CASE("Graph: functions whose branches use their values") {
+  // y = sign ? x + one : (sign ? x : x * x + one), where the last one is captured through two graphs
+  Graph f;
+  f.name = "f";
+  const ValueId x = f.add_input("x", Type(Kind::unknown, DType::undefined), {});
+  const ValueId sign = f.add_input("sign", DType::bool_, Dims{});
+  const ValueId square = node(f, op::Mul{}, {x, x}, "square");
+  const ValueId one = f.add_constant("one", Tensor<float, Shape<>>{1.0f});
+  const auto branch = [](Graph& outer, ValueId a, ValueId b) {
+    Graph g = Graph::inside(outer);
+    g.add_output("out", node(g, op::Add{}, {g.capture(a), g.capture(b)}, "sum"));
+    return g;
+  };
+  Graph nested = Graph::inside(f);
+  const ValueId outer_square = nested.capture(square), outer_x = nested.capture(x), outer_sign = nested.capture(sign);
+  Graph same = Graph::inside(nested);
+  same.add_output("out", node(same, op::Identity{}, {same.capture(outer_x)}, "copy"));
+  nested.add_output("out", node(nested, op::If{.else_branch = body(branch(nested, outer_square, nested.capture(one))),
+                                               .then_branch = body(std::move(same))},
+                                {outer_sign}, "inner"));
+  f.add_output("y", node(f, op::If{.else_branch = body(std::move(nested)), .then_branch = body(branch(f, x, one))},
+                         {sign}, "result"));
+
+  Graph g;
+  const ValueId a = g.add_input("a", DType::float32, {g.symbol("N")}), c = g.add_input("c", DType::bool_, Dims{});
+  const ValueId first = g.add_graph(f, std::array{a, c}, "first/")[0];
+  g.add_output("y", g.add_graph(f, std::array{first, c}, "second/")[0]);
+  const Session s(std::move(g));
+  const auto run = [&](bool c) {
+    return s.run({{"a", Tensor<float>({2}, {3, -2})}, {"c", Tensor<bool, Shape<>>{c}}})["y"].as<float>();
+  };
+  CHECK(run(true)(0) == 5);
+  CHECK(run(true)(1) == 0);
+  CHECK(run(false)(0) == 101);
+  CHECK(run(false)(1) == 26);
 }
 
 TEST_CASE("Graph: operators of one's own") {

@@ -9,7 +9,7 @@ namespace tenon {
 class GraphBody final : public CapturingBody {
  public:
   explicit GraphBody(Graph graph, Allocator& allocator = default_allocator())
-      : graph_(std::move(graph)), runner_(graph_, output_ids(), {}, true, {}, allocator) {}
+      : graph_(std::move(graph)), allocator_(&allocator), runner_(graph_, output_ids(), {}, true, {}, allocator) {}
 
   const Graph& graph() const { return graph_; }
   int inputs() const override { return static_cast<int>(graph_.inputs().size()); }
@@ -18,6 +18,9 @@ class GraphBody final : public CapturingBody {
     std::vector<ValueId> outer;
     for (ValueId v : graph_.captures()) outer.push_back(graph_.entry(v).outer);
     return outer;
+  }
+  std::shared_ptr<const CapturingBody> moved(Graph& outer, std::span<const ValueId> here) const override {
+    return std::make_shared<const GraphBody>(graph_.moved(outer, here), *allocator_);
   }
 
   std::vector<op::Info> infer(std::span<const op::Info> inputs) const override {
@@ -67,6 +70,7 @@ class GraphBody final : public CapturingBody {
   }
 
   Graph graph_;
+  Allocator* allocator_;
   mutable detail::Runner runner_;
 };
 

@@ -163,8 +163,10 @@ class Graph {
     const auto it = names_.find(name);
     return it == names_.end() ? -1 : it->second;
   }
+  /// A graph within another one in place of the one that it was built in: `here` says what values of that are in `outer`.
+  Graph moved(Graph& outer, std::span<const ValueId> here) const;
   /// Adds the nodes of another graph, whose inputs become these values; gives what its outputs are here. A function, in
-  /// ONNX's words. Names get the prefix. Error where the other graph, or a graph within it, captures values.
+  /// ONNX's words. Names get the prefix. Error where the other graph captures values.
   std::vector<ValueId> add_graph(const Graph& function, std::span<const ValueId> inputs, std::string_view prefix = {});
 
   // --- reading ---
@@ -182,6 +184,7 @@ class Graph {
   [[noreturn]] void raise(ErrorCode code, std::string message) const {
     throw Error(code, name.empty() ? std::string("graph") : concat("graph '", name, "'"), std::move(message));
   }
+  std::vector<ValueId> add_nodes(const Graph& from, std::vector<ValueId> here, std::string_view prefix);
   ValueId add_value(ValueEntry entry) {
     const auto id = static_cast<ValueId>(values_.size());
     if (!entry.name.empty() && !names_.emplace(entry.name, id).second)
@@ -283,7 +286,18 @@ class CapturingBody : public op::Body {
  public:
   /// Values of the graph around that the body reads.
   virtual std::vector<ValueId> outer_values() const = 0;
+  /// The body within another graph, where the values of the graph around are those that `here` has for them.
+  virtual std::shared_ptr<const CapturingBody> moved(Graph& outer, std::span<const ValueId> here) const = 0;
 };
+
+namespace detail {
+/// Calls f(body reference) for the graphs among an attribute's values that can capture.
+template <class Value, class F>
+void if_capturing(Value& value, F f) {
+  if (auto* body = std::get_if<op::BodyRef>(&value))
+    if (const auto* capturing = dynamic_cast<const CapturingBody*>(body->body.get())) f(*body, *capturing);
+}
+}  // namespace detail
 
 inline std::vector<ValueId> Graph::add_node(std::string node_name, AnyOperator op, std::vector<ValueId> inputs,
                                             std::span<const std::string> outputs) {
@@ -307,9 +321,9 @@ inline std::vector<ValueId> Graph::add_node(std::string node_name, AnyOperator o
     throw Error(ErrorCode::invalid_model, detail::describe(n),
                 concat(m.view(), " [", op::detail::describe(n.op.spec(), in), "]"));
   for (const op::AttributeInfo& a : n.op.attributes())
-    if (const auto* body = std::get_if<op::BodyRef>(&a.value))
-      if (const auto* capturing = dynamic_cast<const CapturingBody*>(body->body.get()))
-        for (ValueId id : capturing->outer_values()) n.captures.push_back(id);
+    detail::if_capturing(a.value, [&](const op::BodyRef&, const CapturingBody& body) {
+      for (ValueId id : body.outer_values()) n.captures.push_back(id);
+    });
   for (std::size_t k = 0; k < made; ++k)
     n.outputs.push_back(add_value({k < outputs.size() ? outputs[k] : std::string(), Source::node, out[k], {}, -1}));
   nodes_.push_back(std::move(n));
@@ -321,27 +335,53 @@ inline std::vector<ValueId> Graph::add_graph(const Graph& function, std::span<co
   if (inputs.size() != function.inputs_.size())
     raise(ErrorCode::invalid_argument,
           concat("graph '", function.name, "' has ", function.inputs_.size(), " inputs, not ", inputs.size()));
+  if (!function.captures_.empty())
+    raise(ErrorCode::invalid_argument, "a graph that captures values cannot be a function");
   std::vector<ValueId> here(function.values_.size(), -1);
   for (std::size_t k = 0; k < inputs.size(); ++k) here[static_cast<std::size_t>(function.inputs_[k])] = inputs[k];
-  for (std::size_t v = 0; v < here.size(); ++v) {
-    const ValueEntry& e = function.values_[v];
-    if (e.source == Source::capture) raise(ErrorCode::invalid_argument, "a graph that captures values cannot be a function");
-    if (e.source == Source::constant) here[v] = add_constant({}, e.content);
+  return add_nodes(function, std::move(here), prefix);
+}
+
+inline Graph Graph::moved(Graph& outer, std::span<const ValueId> here) const {
+  Graph g = inside(outer);
+  g.name = name;
+  std::vector<ValueId> ids(values_.size(), -1);
+  for (ValueId id : inputs_) {
+    const ValueEntry& e = entry(id);
+    Dims dims = e.info.dims;
+    for (int k = 0; k < dims.rank(); ++k)
+      if (dims[k].symbolic()) dims[k] = g.symbol(symbol_name(dims[k]));
+    ids[static_cast<std::size_t>(id)] = g.add_input(e.name, e.info.type, dims, e.content);
   }
-  for (const Node& n : function.nodes_) {
-    if (!n.captures.empty()) raise(ErrorCode::invalid_argument, detail::describe(n) + " captures values of a function");
+  for (ValueId id : captures_)
+    ids[static_cast<std::size_t>(id)] = g.capture(here[static_cast<std::size_t>(entry(id).outer)]);
+  const std::vector<ValueId> results = g.add_nodes(*this, std::move(ids), {});
+  for (std::size_t k = 0; k < results.size(); ++k) g.add_output(outputs_[k].first, results[k]);
+  return g;
+}
+
+/// Adds the nodes and constants of a graph; `here` has this graph's values for its inputs and captures. Gives what its
+/// outputs are here.
+inline std::vector<ValueId> Graph::add_nodes(const Graph& from, std::vector<ValueId> here, std::string_view prefix) {
+  for (std::size_t v = 0; v < here.size(); ++v)
+    if (from.values_[v].source == Source::constant) here[v] = add_constant({}, from.values_[v].content);
+  for (const Node& n : from.nodes_) {
     std::vector<ValueId> in;
     for (ValueId id : n.inputs) in.push_back(id < 0 ? -1 : here[static_cast<std::size_t>(id)]);
     std::vector<std::string> names;
     for (ValueId id : n.outputs) {
-      const std::string& own = function.entry(id).name;
+      const std::string& own = from.entry(id).name;
       names.push_back(own.empty() ? own : concat(prefix, own));
     }
-    const auto out = add_node(concat(prefix, n.name), n.op, std::move(in), names);
+    const auto move_body = [&](op::AttributeValue& value) {
+      detail::if_capturing(value, [&](op::BodyRef& body, const CapturingBody& c) { body.body = c.moved(*this, here); });
+    };
+    const auto out = add_node(concat(prefix, n.name), n.captures.empty() ? n.op : n.op.with_attributes(move_body),
+                              std::move(in), names);
     for (std::size_t k = 0; k < out.size(); ++k) here[static_cast<std::size_t>(n.outputs[k])] = out[k];
   }
   std::vector<ValueId> results;
-  for (const auto& [name, id] : function.outputs_) results.push_back(here[static_cast<std::size_t>(id)]);
+  for (const auto& [name, id] : from.outputs_) results.push_back(here[static_cast<std::size_t>(id)]);
   return results;
 }
 

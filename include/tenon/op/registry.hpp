@@ -63,6 +63,17 @@ class AnyOperator {
   void run(op::Context& context, std::span<const Value* const> in, std::span<Value* const> out) const {
     class_->run(object_.get(), context, in, out);
   }
+  /// The same operator with attributes as change(value) leaves them.
+  template <class F>
+  AnyOperator with_attributes(F change) const {
+    const std::shared_ptr<void> object = class_->create();
+    for (op::AttributeInfo a : attributes()) {
+      if (a.value.index() == 0 || version_ < a.since || version_ > a.until) continue;
+      change(a.value);
+      class_->set_attribute(object.get(), version_, a.name, a.value);
+    }
+    return {*class_, object, version_};
+  }
   /// The object, where it is an Op; else null.
   template <class Op>
   const Op* as() const {
