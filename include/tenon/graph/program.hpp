@@ -38,7 +38,9 @@ class Program {
     std::vector<bool> needed = find_needed();
     for (std::size_t n = 0; n < graph.nodes().size(); ++n)
       if (needed[n] && !(fold && fold_node(graph.nodes()[n]))) nodes_.push_back(graph.nodes()[n]);
+    if (!passes.empty()) infer();
     for (const Pass& pass : passes) pass.apply(*this);
+    infos_ = {};
     drop_unneeded();
   }
 
@@ -53,8 +55,8 @@ class Program {
 
   // --- for passes ---
 
-  /// The type and extents of a value, as far as the graph tells.
-  const op::Info& info(ValueId v) const { return graph_.entry(v).info; }
+  /// The type and extents of a value, as far as they are known before a run.
+  const op::Info& info(ValueId v) const { return infos_[static_cast<std::size_t>(v)]; }
   /// For every value, the number of the node that alone reads it, once; -1 where none or several do, or it is an output.
   std::vector<int> only_readers() const {
     constexpr int none = -1, several = -2;
@@ -75,9 +77,11 @@ class Program {
     n.inputs = std::move(inputs);
   }
   /// Removes the nodes of these numbers.
-  void remove(std::vector<int> numbers) {
-    std::sort(numbers.begin(), numbers.end());
-    for (auto k = numbers.rbegin(); k != numbers.rend(); ++k) nodes_.erase(nodes_.begin() + *k);
+  void remove(const std::vector<int>& numbers) {
+    std::vector<bool> gone(nodes_.size());
+    for (int n : numbers) gone[static_cast<std::size_t>(n)] = true;
+    std::size_t at = 0;
+    std::erase_if(nodes_, [&](const Node&) { return gone[at++]; });
   }
 
  private:
@@ -99,6 +103,25 @@ class Program {
       if (needed[n]) for_each_operand(node, [&](ValueId v) { used_[static_cast<std::size_t>(v)] = true; });
     }
     return needed;
+  }
+
+  // The graph's rules went by inputs that have a value as by any; here they are constants.
+  void infer() {
+    for (const Graph::ValueEntry& e : graph_.values()) infos_.push_back(e.info);
+    for (std::size_t v = 0; v < constants_.size(); ++v)
+      if (constants_[v]) infos_[v] = op::detail::info_of(constants_[v]);
+    std::vector<op::Info> in, out;
+    for (const Node& n : nodes_) {
+      in.clear();
+      out.assign(n.outputs.size(), {});
+      for (ValueId v : n.inputs) in.push_back(v < 0 ? op::Info{} : infos_[static_cast<std::size_t>(v)]);
+      try {
+        if (!n.op.infer(in, out).empty()) continue;  // the plan says what is wrong
+      } catch (const Error&) {
+        continue;
+      }
+      for (std::size_t k = 0; k < out.size(); ++k) infos_[static_cast<std::size_t>(n.outputs[k])] = out[k];
+    }
   }
 
   // Constants that only folded nodes read are freed, and the values that remain in use are counted anew.
@@ -134,6 +157,7 @@ class Program {
   std::vector<ValueId> outputs_;
   std::vector<Value> constants_;
   std::vector<Node> nodes_;
+  std::vector<op::Info> infos_;  // for passes
   std::vector<bool> used_;
 };
 

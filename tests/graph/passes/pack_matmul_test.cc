@@ -1,5 +1,6 @@
 #include "tenon/graph/passes/pack_matmul.hpp"
 
+#include "tenon/op/tensor/reshape.hpp"
 #include "tests/graph/passes/check.hpp"
 
 namespace tenon::passes {
@@ -76,6 +77,23 @@ TEST_CASE("rows that only a run knows") {
       g.add_output("y", node(g, op::MatMul{}, {in, g.add_constant({}, floats<float>({5, 70}, 1))}));
       return g;
     }, {{"a", a}}, 1, 1e-6);
+  }
+}
+
+TEST_CASE("rows that follow from an input's value of its own") {
+  for (int64_t rows : {1, 6}) {
+    Tensor<int64_t> extents({2}, {rows, -1});
+    const auto build = [&] {
+      Graph g;
+      const ValueId in = g.add_input("a", DType::float32, Dims{30});
+      const ValueId shape = g.add_input("shape", DType::int64, Dims{2}, extents);
+      const ValueId a = node(g, op::Reshape{}, {in, shape});
+      g.add_output("y", node(g, op::MatMul{}, {a, g.add_constant({}, floats<float>({30 / rows, 7}, 1))}));
+      return g;
+    };
+    const Session s(build(), {.passes = std::vector{pack_matmul}});
+    CHECK((s.program().nodes()[1].op.as<PackedMatMul>() != nullptr) == (rows > 4));
+    test::check_pass(pack_matmul, build, {{"a", floats<float>({30}, 2)}}, 2, 1e-6);
   }
 }
 

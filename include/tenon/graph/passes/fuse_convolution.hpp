@@ -177,7 +177,7 @@ inline void apply_fuse_convolution(Program& program) {
     dispatch_wide(w->dtype(), [&]<class C>() { detail::pack<C>(packed, *w, b, map ? &*map : nullptr); });
     program.replace(last, AnyOperator::make(packed), std::move(operands));
   }
-  program.remove(std::move(gone));
+  program.remove(gone);
 }
 
 inline constexpr Pass fuse_convolution{"fuse_convolution", apply_fuse_convolution};

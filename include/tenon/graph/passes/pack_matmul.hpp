@@ -105,7 +105,7 @@ inline void apply_pack_matmul(Program& program) {
       }
     program.replace(last, AnyOperator::make(packed), std::move(operands));
   }
-  program.remove(std::move(gone));
+  program.remove(gone);
 }
 
 inline constexpr Pass pack_matmul{"pack_matmul", apply_pack_matmul};
