@@ -115,14 +115,14 @@ struct Constant {
   }
 };
 
-/// A tensor.
+/// A tensor. Version 1 is for floats alone, but ONNX's own models of that time have integers in it.
 struct Constant_1 {
   TensorAttribute value{};
 
   static constexpr Spec spec{.name = "Constant",
                              .since = {1, 9},
                              .inputs = {},
-                             .outputs = {{"output", "T"}},
+                             .outputs = {{.name = "output", .type = "T", .loose = true}},
                              .types = {{"T", {{1, types::floats}, {9, types::all}}}}};
   static constexpr std::tuple attributes{attr("value", &Constant_1::value).required()};
 
