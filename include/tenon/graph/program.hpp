@@ -55,7 +55,8 @@ class Program {
 
   // --- for passes ---
 
-  /// The type and extents of a value, as far as they are known before a run.
+  /// The type and extents of a value, as far as they are known before a run; not present() where a node's rule forbids
+  /// its operands, which is for the plan to say.
   const op::Info& info(ValueId v) const { return infos_[static_cast<std::size_t>(v)]; }
   /// For every value, the number of the node that alone reads it, once; -1 where none or several do, or it is an output.
   std::vector<int> only_readers() const {
@@ -115,11 +116,12 @@ class Program {
       in.clear();
       out.assign(n.outputs.size(), {});
       for (ValueId v : n.inputs) in.push_back(v < 0 ? op::Info{} : infos_[static_cast<std::size_t>(v)]);
+      bool fits = false;
       try {
-        if (!n.op.infer(in, out).empty()) continue;  // the plan says what is wrong
+        fits = n.op.infer(in, out).empty();
       } catch (const Error&) {
-        continue;
       }
+      if (!fits) out.assign(n.outputs.size(), {});
       for (std::size_t k = 0; k < out.size(); ++k) infos_[static_cast<std::size_t>(n.outputs[k])] = out[k];
     }
   }

@@ -158,6 +158,19 @@ TEST_CASE("what is not fused") {
   }
 }
 
+TEST_CASE("weights that do not fit what a run gives are refused in the run") {
+  // Only the session learns the weights' extents: they are an input's own value.
+  for (const Extents& w : {Extents{6}, Extents{6, 3, 3, 3}, Extents{5, 2, 3, 3}}) {
+    Graph g;
+    const ValueId x = g.add_input("x", DType::float32, {});
+    const ValueId weights = g.add_input("w", DType::float32, {}, floats<float>(w, 1));
+    const ValueId y = node(g, op::Conv{.group = 2}, {x, weights, g.add_constant({}, floats<float>({6}, 2))});
+    g.add_output("y", node(g, op::Relu{}, {y}));
+    CHECK_THROWS_AS(Session(std::move(g), {.passes = std::vector{fuse_convolution}}).run({{"x", floats<float>({1, 4, 5, 5}, 1)}}),
+                    Error);
+  }
+}
+
 TEST_CASE("operands that do not fit are refused in the run") {
   const Session s(build<float>({.name = ""}), {.passes = std::vector{fuse_convolution}});
   CHECK_THROWS_AS(s.run({{"x", floats<float>({1, 4, 9, 7}, 1)}, {"z", floats<float>({1, 8, 5}, 1)}}), Error);

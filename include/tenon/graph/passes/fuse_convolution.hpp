@@ -137,7 +137,7 @@ inline void apply_fuse_convolution(Program& program) {
   std::vector<int> gone;
   for (std::size_t n = 0; n < nodes.size(); ++n) {
     const auto* conv = nodes[n].op.as<op::Conv>();
-    if (conv == nullptr) continue;
+    if (conv == nullptr || !program.info(nodes[n].outputs[0]).present()) continue;
     const AnyTensor* w = constant_floats(program, nodes[n].inputs[1]);
     const ValueId b_id = nodes[n].inputs.size() > 2 ? nodes[n].inputs[2] : -1;
     const AnyTensor* b = constant_floats(program, b_id);
@@ -165,6 +165,7 @@ inline void apply_fuse_convolution(Program& program) {
       const int next = readers[static_cast<std::size_t>(y)];
       if (next < 0) break;
       const Graph::Node& reader = nodes[static_cast<std::size_t>(next)];
+      if (reader.outputs.empty() || !program.info(reader.outputs[0]).present()) break;
       const auto bounds = bounds_of(program, reader, y);
       if (!bounds && !take(reader, y)) break;
       gone.push_back(last);

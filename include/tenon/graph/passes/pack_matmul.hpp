@@ -69,7 +69,7 @@ inline void apply_pack_matmul(Program& program) {
     const auto* gemm_7 = n.op.as<op::Gemm_7>();
     if (!n.op.as<op::MatMul>() && !gemm && !gemm_7) continue;
     const AnyTensor* b = constant_floats(program, n.inputs[1]);
-    const Dims& y = program.info(n.outputs[0]).dims;
+    const Dims& y = program.info(n.outputs[0]).dims;  // unranked where the operands do not fit
     if (b == nullptr || b->rank() != 2 || b->size() == 0 || !y.ranked() || y.rank() < 2) continue;
     if (const Dim rows = y.product(0, y.rank() - 1); rows.known() && rows.value() <= few_rows) continue;
 
@@ -98,7 +98,8 @@ inline void apply_pack_matmul(Program& program) {
     });
     int last = static_cast<int>(node);
     if (const int next = readers[static_cast<std::size_t>(n.outputs[0])]; next >= 0)
-      if (const auto bounds = bounds_of(program, nodes[static_cast<std::size_t>(next)], n.outputs[0])) {
+      if (const auto bounds = bounds_of(program, nodes[static_cast<std::size_t>(next)], n.outputs[0]);
+          bounds && program.info(nodes[static_cast<std::size_t>(next)].outputs[0]).present()) {
         packed.bounds = *bounds;
         gone.push_back(last);
         last = next;
