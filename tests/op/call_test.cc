@@ -32,7 +32,9 @@ struct Planned {
   static constexpr std::tuple attributes{};
 
   constexpr void infer(op::Infer& i) const { i.out(0, dims); }
-  void compute(AnyView x, AnyOut y) const { std::copy_n(x.as<float>().data(), y.size(), y.as<float>().data()); }
+  void compute(AnyView x, AnyOut y) const {
+    std::copy_n(x.as<float>().data(), y.size(), y.as<float>().data());
+  }
 };
 }  // namespace
 

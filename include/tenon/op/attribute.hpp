@@ -10,7 +10,9 @@ using AttributeValue =
     std::variant<std::monostate, int64_t, float, std::string, std::vector<int64_t>, std::vector<float>,
                  std::vector<std::string>, Value, BodyRef, Type>;
 
-enum class AttributeType : uint8_t { none, integer, real, string, integers, reals, strings, tensor, graph, type, sparse };
+enum class AttributeType : uint8_t {
+  none, integer, real, string, integers, reals, strings, tensor, graph, type, sparse
+};
 
 /// ONNX's name of the type, as AttributeProto spells it.
 constexpr std::string_view name(AttributeType t) {
@@ -49,9 +51,11 @@ struct Member<float> : SimpleMember<float, float, AttributeType::real> {};
 template <>
 struct Member<std::string> : SimpleMember<std::string, std::string, AttributeType::string> {};
 template <>
-struct Member<std::vector<int64_t>> : SimpleMember<std::vector<int64_t>, std::vector<int64_t>, AttributeType::integers> {};
+struct Member<std::vector<int64_t>>
+    : SimpleMember<std::vector<int64_t>, std::vector<int64_t>, AttributeType::integers> {};
 template <>
-struct Member<std::vector<float>> : SimpleMember<std::vector<float>, std::vector<float>, AttributeType::reals> {};
+struct Member<std::vector<float>>
+    : SimpleMember<std::vector<float>, std::vector<float>, AttributeType::reals> {};
 template <>
 struct Member<std::vector<std::string>>
     : SimpleMember<std::vector<std::string>, std::vector<std::string>, AttributeType::strings> {};
@@ -85,7 +89,8 @@ struct ValueMember {
   static constexpr AttributeType type = T;
   static void set(W& m, const Value& v) {
     if (v.is_sparse_tensor() != (T == AttributeType::sparse))
-      throw Error(ErrorCode::invalid_type, {}, concat(to_string(v.type()), " is not what the attribute takes"));
+      throw Error(ErrorCode::invalid_type, {},
+                  concat(to_string(v.type()), " is not what the attribute takes"));
     m.value = v;
   }
   static AttributeValue get(const W& m) { return m ? AttributeValue(m.value) : AttributeValue(); }
@@ -133,7 +138,7 @@ std::vector<AttributeInfo> attributes_of(const Op& op) {
   return list;
 }
 
-/// Sets an attribute by name. Error{invalid_model} when the version has none of this name, or of another type.
+/// Sets an attribute by name. Error{invalid_model} when the version has none of this name and type.
 template <class Op>
 void set_attribute(Op& op, int version, std::string_view name, const AttributeValue& value) {
   bool found = false;
@@ -149,7 +154,8 @@ void set_attribute(Op& op, int version, std::string_view name, const AttributeVa
         (try_one(a), ...);
       },
       Op::attributes);
-  if (!found) raise(ErrorCode::invalid_model, Op::spec.name, "version ", version, " has no attribute '", name, "'");
+  if (!found)
+    raise(ErrorCode::invalid_model, Op::spec.name, "version ", version, " has no attribute '", name, "'");
 }
 
 }  // namespace tenon::op

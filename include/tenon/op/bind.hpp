@@ -1,15 +1,16 @@
-// How an operator's `compute` is called: which C++ type each operand arrives as, for typed and for erased callers.
+// How `compute` is called: which C++ type each operand arrives as, for typed and for erased callers.
 //
 // `compute` takes the inputs in the order of the specification, then the outputs, each as a view:
-//   TensorView<const T> / TensorView<T>   T is the operand's element type (a type variable, or a type of its own)
+//   TensorView<const T> / TensorView<T>   T is the operand's element type (a type variable, or its own)
 //   AnyView / AnyOut                      the element type is a matter of run time
 //   const Value&                          the operand may be other than a tensor (sequence, optional, map, …)
-//   std::span<const …>                    the members of a variadic operand, in any of these forms (Value: of pointers)
-// Operands that were left out arrive as absent views (false in a condition). A leading `Context&` is passed on request.
-// Where `compute` is a template, its parameters are deduced: it is tried with no type variable typed, then the first,
-// then the first two; the first form that fits is used. Without the outputs in its parameters (extents that depend on
-// data, results that are not tensors) `compute` returns the results: a Tensor, a Value, a tuple of these, or a
-// std::vector<Value>.
+//   std::span<const …>                    the members of a variadic operand, in any of these forms (Value: of
+//                                         pointers)
+// Operands that were left out arrive as absent views (false in a condition). A leading `Context&` is passed
+// on request. Where `compute` is a template, its parameters are deduced: it is tried with no type variable
+// typed, then the first, then the first two; the first form that fits is used. Without the outputs in its
+// parameters (extents that depend on data, results that are not tensors) `compute` returns the results: a
+// Tensor, a Value, a tuple of these, or a std::vector<Value>.
 #pragma once
 
 #include "tenon/op/context.hpp"
@@ -68,7 +69,8 @@ template <class Op, class B, bool WithContext, int... I, int... O>
 struct Callable<Op, B, WithContext, std::integer_sequence<int, I...>, std::integer_sequence<int, O...>> {
   static constexpr bool planned = [] {
     if constexpr (WithContext)
-      return requires(const Op& op, Context& c, argument_t<Op, I, false, B>... in, argument_t<Op, O, true, B>... out) {
+      return requires(const Op& op, Context& c, argument_t<Op, I, false, B>... in,
+                      argument_t<Op, O, true, B>... out) {
         op.compute(c, in..., out...);
       };
     else
@@ -120,7 +122,8 @@ constexpr Convention find_convention() {
   } else {
     using B = decltype(sample_bound<Op, K>());
     if constexpr (Callable<Op, B, false, Inputs<Op>, Outputs<Op>>::planned) return {K, Form::planned, false};
-    else if constexpr (Callable<Op, B, true, Inputs<Op>, Outputs<Op>>::planned) return {K, Form::planned, true};
+    else if constexpr (Callable<Op, B, true, Inputs<Op>, Outputs<Op>>::planned)
+      return {K, Form::planned, true};
     else if constexpr (Callable<Op, B, false, Inputs<Op>, Outputs<Op>>::fresh) return {K, Form::fresh, false};
     else if constexpr (Callable<Op, B, true, Inputs<Op>, Outputs<Op>>::fresh) return {K, Form::fresh, true};
     else return find_convention<Op, K + 1>();
@@ -136,9 +139,10 @@ inline constexpr Convention convention = [] {
 
 }  // namespace detail
 
-/// Checks element types against the specification at a version and fills in the types of outputs that follow from
-/// the inputs or are fixed. Says what is wrong in the message.
-constexpr void resolve_types(const Spec& spec, int version, std::span<const Info> in, std::span<Info> out, Message& m) {
+/// Checks element types against the specification at a version and fills in the types of outputs that follow
+/// from the inputs or are fixed. Says what is wrong in the message.
+constexpr void resolve_types(const Spec& spec, int version, std::span<const Info> in, std::span<Info> out,
+                             Message& m) {
   Type bound[5]{};
   const int given = static_cast<int>(in.size());
   if (given > spec.inputs.size() && !spec.variadic_inputs()) {
@@ -158,7 +162,8 @@ constexpr void resolve_types(const Spec& spec, int version, std::span<const Info
     const Type t = in[i].type;
     if (t.kind == Kind::unknown) continue;
     if (!p.in(version) || !spec.permits(p, version).contains(t)) {
-      m.add("input "), m.add(p.name), m.add(" cannot be "), m.add(t.kind == Kind::tensor ? "tensor(" : "a value of (");
+      m.add("input "), m.add(p.name), m.add(" cannot be "),
+          m.add(t.kind == Kind::tensor ? "tensor(" : "a value of (");
       m.add(t.element), m.add(")");
       return;
     }

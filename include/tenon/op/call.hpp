@@ -1,4 +1,5 @@
-// Calling an operator: `op(x, y)`, `apply<op>(x, y)` for typed operands, and `run` for operands that run time knows.
+// Calling an operator: `op(x, y)` and `apply<op>(x, y)` for typed operands, `evaluate` and `run` for operands
+// that run time knows.
 #pragma once
 
 #include <array>
@@ -112,7 +113,8 @@ inline Value to_value(const Value& v) { return v; }
 inline Value to_value(const AnyTensor& t) { return t; }
 inline Value to_value(AnyView v) {
   if (!v) return {};
-  return AnyTensor(v.dtype(), Extents(v.extents()), Storage::borrow(v.data(), static_cast<std::size_t>(v.bytes())));
+  return AnyTensor(v.dtype(), Extents(v.extents()),
+                   Storage::borrow(v.data(), static_cast<std::size_t>(v.bytes())));
 }
 
 /// The operands as text, for messages: "X: tensor(float) (2,3)".
@@ -120,7 +122,8 @@ inline std::string describe(const Spec& spec, std::span<const Info> in) {
   std::string text;
   for (std::size_t i = 0; i < in.size(); ++i) {
     if (!in[i].present()) continue;
-    text += concat(text.empty() ? "" : ", ", spec.input(static_cast<int>(i)).name, ": ", to_string(in[i].type));
+    text +=
+        concat(text.empty() ? "" : ", ", spec.input(static_cast<int>(i)).name, ": ", to_string(in[i].type));
     if (in[i].dims.ranked()) {
       Message m;
       m.add(in[i].dims);
@@ -141,7 +144,7 @@ struct StaticResult {
   std::array<Info, Count> out;
 };
 
-/// What the compiler knows of an operator object: its attributes (Known), all of it because it has none, or nothing.
+/// What the compiler knows of an operator object: its attributes (Known), all as there are none, or nothing.
 template <auto Object>
 struct Known {
   static constexpr bool known = true;
@@ -237,12 +240,13 @@ struct Typed {
 
 // --- binding of type variables ---
 
-/// The C++ type bound to variable V by the operands of a typed call (or by the result, when no operand names it).
+/// The C++ type bound to variable V by the operands of a typed call, or by the result when none names it.
 template <class Op, int V, class... A>
 consteval DType bound_dtype(std::span<const Info> out) {
   const std::array<Info, sizeof...(A)> in{Operand<A>::info()...};
   for (std::size_t i = 0; i < in.size(); ++i)
-    if (in[i].present() && Op::spec.input(static_cast<int>(i)).type == Op::spec.types[V].name) return in[i].type.element;
+    if (in[i].present() && Op::spec.input(static_cast<int>(i)).type == Op::spec.types[V].name)
+      return in[i].type.element;
   for (std::size_t o = 0; o < out.size(); ++o)
     if (Op::spec.output(static_cast<int>(o)).type == Op::spec.types[V].name) return out[o].type.element;
   return sample<Op, V>();
@@ -275,7 +279,8 @@ struct Caller {
     template <class F>
     Many(std::size_t count, F view_of)
         : members_(scratch_.template take<Member>(static_cast<int64_t>(count))), count_(count) {
-      for (std::size_t k = 0; k < count; ++k) std::construct_at(members_ + k, narrow_view<Member>(view_of(k)));
+      for (std::size_t k = 0; k < count; ++k)
+        std::construct_at(members_ + k, narrow_view<Member>(view_of(k)));
     }
     operator std::span<const Member>() const { return {members_, count_}; }
 
@@ -372,7 +377,8 @@ bool dispatch_mask(DType d, F&& f) {
 }
 
 template <class Op, uint32_t Filter, class... Ts>
-void run_bound(const Op& op, Context& context, std::span<const Value* const> in, std::span<Value* const> out) {
+void run_bound(const Op& op, Context& context, std::span<const Value* const> in,
+               std::span<Value* const> out) {
   constexpr int v = sizeof...(Ts);
   if constexpr (v == convention<Op>.typed) {
     Caller<Op, Bound<Ts...>>{op, context, in, out}();
@@ -380,15 +386,16 @@ void run_bound(const Op& op, Context& context, std::span<const Value* const> in,
     const DType d = find_dtype<Op, v>(in, out);
     if (!dispatch_mask<Op::spec.types[v].any().tensor & Filter>(
             d, [&]<class T>() { run_bound<Op, Filter, Ts..., T>(op, context, in, out); }))
-      raise(ErrorCode::invalid_type, Op::spec.name, Op::spec.types[v].name, " cannot be tensor(", name(d), ")");
+      raise(ErrorCode::invalid_type, Op::spec.name, Op::spec.types[v].name, " cannot be tensor(", name(d),
+            ")");
   }
 }
 
 }  // namespace detail
 
-/// Calls `compute` on operands that run time knows. Outputs of planned operators hold tensors of the inferred types
-/// and extents already; other results are assigned. Null or empty values are operands left out. Filter has a bit
-/// for each element type that can occur, and keeps `compute` from being compiled for others.
+/// Calls `compute` on operands that run time knows. Outputs of planned operators hold tensors of the inferred
+/// types and extents already; other results are assigned. Null or empty values are operands left out. Filter
+/// has a bit for each element type that can occur, and keeps `compute` from being compiled for others.
 template <class Op, uint32_t Filter = ~uint32_t{0}>
 void run(const Op& op, Context& context, std::span<const Value* const> in, std::span<Value* const> out) {
   detail::run_bound<Op, Filter>(op, context, in, out);
@@ -418,10 +425,11 @@ inline void check_result(const Spec& spec, std::size_t o, const Info& said, cons
           v.is_tensor() ? " " + to_string(v.tensor().extents()) : std::string(), ", not what its rule said");
 }
 
-/// One use of an operator on operands that run time knows: infers, allocates, runs. `op` is an AnyOperator, or
-/// has its members. Null or empty values are operands left out; results that `compute` left out are empty.
+/// One use of an operator on operands that run time knows: infers, allocates, runs. `op` is an AnyOperator,
+/// or has its members. Null or empty values are operands left out; results that `compute` left out are empty.
 template <class Any>
-std::vector<Value> evaluate(const Any& op, Context& context, std::span<const Value* const> in, std::size_t count) {
+std::vector<Value> evaluate(const Any& op, Context& context, std::span<const Value* const> in,
+                            std::size_t count) {
   std::vector<Info> infos, said(count);
   for (const Value* v : in) infos.push_back(v ? detail::info_of(*v) : Info{});
   if (const Message m = op.infer(infos, said); !m.empty()) detail::raise_rule(op.spec(), infos, m);
@@ -429,7 +437,8 @@ std::vector<Value> evaluate(const Any& op, Context& context, std::span<const Val
   std::vector<Value*> out;
   for (std::size_t o = 0; o < count; ++o) {
     if (op.planned())
-      results[o] = AnyTensor::uninitialized(said[o].type.element, known_extents(op.spec(), said[o]), context.allocator());
+      results[o] = AnyTensor::uninitialized(said[o].type.element, known_extents(op.spec(), said[o]),
+                                            context.allocator());
     out.push_back(&results[o]);
   }
   op.run(context, in, out);
@@ -581,10 +590,11 @@ auto call(const Op& op, const A&... a) {
 
 }  // namespace detail
 
-/// What `operator()` of every operator does: infers, allocates, computes. Operands are tensors, views, numbers
-/// (rank 0), `none`, `constant<…>`, or Values; with a Value among them, or where only run time knows the results'
-/// element types, the results are Values. Several results come as a tuple; Count asks for more than the operator's
-/// obligatory ones. Error{invalid_shape, invalid_type, …} where ONNX forbids the operands.
+/// What `operator()` of every operator does: infers, allocates, computes. Operands are tensors, views,
+/// numbers (rank 0), `none`, `constant<…>`, or Values; with a Value among them, or where only run time knows
+/// the results' element types, the results are Values. Several results come as a tuple; Count asks for more
+/// than the operator's obligatory ones. Error{invalid_shape, invalid_type, …} where ONNX forbids the
+/// operands.
 template <int Count = 0, Operator Op, class... A>
 auto call(const Op& op, const A&... a) {
   return detail::call<Count, Op, detail::AtRunTime<Op>, detail::clean<A>...>(op, a...);
@@ -592,11 +602,12 @@ auto call(const Op& op, const A&... a) {
 
 }  // namespace op
 
-/// An operator whose attributes the compiler knows: extents of the results are part of their types, and what does not
-/// fit does not compile. apply<op::Conv{.strides = {2, 2}}>(x, w)
+/// An operator whose attributes the compiler knows: extents of the results are part of their types, and what
+/// does not fit does not compile. apply<op::Conv{.strides = {2, 2}}>(x, w)
 template <auto Op, int Count = 0, class... A>
 auto apply(const A&... a) {
-  return op::detail::call<Count, std::remove_cv_t<decltype(Op)>, op::detail::Known<Op>, op::detail::clean<A>...>(Op, a...);
+  return op::detail::call<Count, std::remove_cv_t<decltype(Op)>, op::detail::Known<Op>,
+                          op::detail::clean<A>...>(Op, a...);
 }
 
 }  // namespace tenon

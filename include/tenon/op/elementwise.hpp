@@ -87,7 +87,7 @@ constexpr void infer_legacy_broadcast(Infer& i, int64_t broadcast, const Opt<int
   i.out(0, a);
   if (!a.ranked() || !b.ranked()) return;
   if (!broadcast) {
-    if (b.rank() == 0) return;  // the body of ONNX's Softplus relies on it (v1.13.1/node/test_softplus_expanded)
+    if (b.rank() == 0) return;  // as ONNX's Softplus relies on (v1.13.1/node/test_softplus_expanded)
     if (a.rank() != b.rank()) return i.fail("extents ", a, " and ", b, " differ, and broadcast is 0");
     for (int k = 0; k < a.rank(); ++k) i.unify(a[k], b[k], "extents without broadcast");
     return;

@@ -1,5 +1,5 @@
-// The one shape rule: what an operator's `infer` sees of its operands and says of its results. The compiler (typed
-// calls), shape inference, the memory plan and the check before a run all go through it.
+// The one shape rule: what an operator's `infer` sees of its operands and says of its results. The compiler
+// (typed calls), shape inference, the memory plan and the check before a run all go through it.
 #pragma once
 
 #include <concepts>
@@ -69,8 +69,8 @@ struct Values {
   constexpr void push_back(Dim d) { items_.push_back(d); }
 };
 
-/// What is known of one operand or result before it is computed. For sequences and optionals `dims` are those of
-/// the elements. `data` points to the elements where they exist (constants, run time).
+/// What is known of one operand or result before it is computed. For sequences and optionals `dims` are those
+/// of the elements. `data` points to the elements where they exist (constants, run time).
 struct Info {
   Type type;
   Dims dims;
@@ -129,7 +129,8 @@ class Infer {
   constexpr bool ints(int input, Ints& result) {
     result.clear();
     if (!known(input)) return false;
-    if (count(input) > Ints::capacity()) return fail("input ", input, " has ", count(input), " elements: too many"), false;
+    if (count(input) > Ints::capacity())
+      return fail("input ", input, " has ", count(input), " elements: too many"), false;
     for (int64_t k = 0; k < count(input); ++k) {
       if (!value(input, k).known()) return result.clear(), false;
       result.push_back(value(input, k).value());

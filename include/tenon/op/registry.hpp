@@ -1,5 +1,5 @@
-// Operators whose types run time knows: OperatorClass is what there is to know of one struct, AnyOperator an object of
-// it, Registry the operators that a loader may name.
+// Operators whose types run time knows: OperatorClass is what there is to know of one struct, AnyOperator an
+// object of it, Registry the operators that a loader may name.
 #pragma once
 
 #include <map>
@@ -16,8 +16,10 @@ struct OperatorClass {
   std::shared_ptr<void> (*create)();
   std::vector<op::AttributeInfo> (*attributes)(const void* object);
   void (*set_attribute)(void* object, int version, std::string_view name, const op::AttributeValue& value);
-  op::Message (*infer)(const void* object, int version, std::span<const op::Info> in, std::span<op::Info> out);
-  void (*run)(const void* object, op::Context& context, std::span<const Value* const> in, std::span<Value* const> out);
+  op::Message (*infer)(const void* object, int version, std::span<const op::Info> in,
+                       std::span<op::Info> out);
+  void (*run)(const void* object, op::Context& context, std::span<const Value* const> in,
+              std::span<Value* const> out);
 };
 
 /// Filter has a bit for each element type that `run` can meet; `compute` is compiled for no other.
@@ -31,10 +33,13 @@ inline constexpr OperatorClass operator_class{
         [](void* object, int version, std::string_view name, const op::AttributeValue& value) {
           op::set_attribute(*static_cast<Op*>(object), version, name, value);
         },
-    .infer = [](const void* object, int version, std::span<const op::Info> in,
-                std::span<op::Info> out) { return op::infer(*static_cast<const Op*>(object), version, in, out); },
+    .infer =
+        [](const void* object, int version, std::span<const op::Info> in, std::span<op::Info> out) {
+          return op::infer(*static_cast<const Op*>(object), version, in, out);
+        },
     .run =
-        [](const void* object, op::Context& context, std::span<const Value* const> in, std::span<Value* const> out) {
+        [](const void* object, op::Context& context, std::span<const Value* const> in,
+           std::span<Value* const> out) {
           op::run<Op, Filter>(*static_cast<const Op*>(object), context, in, out);
         },
 };
@@ -94,7 +99,8 @@ class Registry {
     auto& versions = operators_[{std::string(c.spec->domain), std::string(c.spec->name)}];
     for (int since : c.spec->since)
       if (!versions.emplace(since, &c).second)
-        throw Error(ErrorCode::invalid_argument, std::string(c.spec->name), concat("version ", since, " is registered twice"));
+        throw Error(ErrorCode::invalid_argument, std::string(c.spec->name),
+                    concat("version ", since, " is registered twice"));
   }
   template <op::Operator Op>
   void add() {
@@ -123,7 +129,8 @@ class Registry {
   std::map<Key, std::map<int, const OperatorClass*>> operators_;
 };
 
-/// Adds T when it is an operator. What the generated registration units call for every struct of an operator's header.
+/// Adds T when it is an operator. What the generated registration units call for every struct of an
+/// operator's header.
 template <class T>
 void register_operator(Registry& registry) {
   if constexpr (op::Operator<T>) registry.add<T>();

@@ -75,7 +75,7 @@ struct TypeVar {
 /// How a session may lay out the first output.
 enum class Memory : uint8_t {
   fresh,        ///< memory of its own
-  elementwise,  ///< may overwrite an input of the same type and extents: element i of it is read last for element i
+  elementwise,  ///< may overwrite an input of its type and extents: element i is read last for element i
   alias,        ///< the bytes of input 0, under other extents
 };
 
@@ -90,8 +90,12 @@ struct Spec {
   bool deterministic = true;  ///< false: may not be folded into a constant
   int until = always;         ///< the last opset version, for an operator that was withdrawn after it
 
-  constexpr bool variadic_inputs() const { return inputs.size() > 0 && inputs[inputs.size() - 1].arity == variadic; }
-  constexpr bool variadic_outputs() const { return outputs.size() > 0 && outputs[outputs.size() - 1].arity == variadic; }
+  constexpr bool variadic_inputs() const {
+    return inputs.size() > 0 && inputs[inputs.size() - 1].arity == variadic;
+  }
+  constexpr bool variadic_outputs() const {
+    return outputs.size() > 0 && outputs[outputs.size() - 1].arity == variadic;
+  }
   constexpr const Param& input(int i) const { return inputs[i < inputs.size() ? i : inputs.size() - 1]; }
   constexpr const Param& output(int i) const { return outputs[i < outputs.size() ? i : outputs.size() - 1]; }
   constexpr int latest() const { return since[since.size() - 1]; }
@@ -111,8 +115,12 @@ struct Spec {
     return v < 0 ? parse_tensor(p.type) : p.loose ? types[v].any() : types[v].at(version);
   }
   /// The fewest inputs (outputs) that a node of a version can name.
-  constexpr int min_inputs(int version = always - 1) const { return fewest(inputs.begin(), inputs.size(), version); }
-  constexpr int min_outputs(int version = always - 1) const { return fewest(outputs.begin(), outputs.size(), version); }
+  constexpr int min_inputs(int version = always - 1) const {
+    return fewest(inputs.begin(), inputs.size(), version);
+  }
+  constexpr int min_outputs(int version = always - 1) const {
+    return fewest(outputs.begin(), outputs.size(), version);
+  }
 
   /// The set of "tensor(float)".
   static constexpr TypeSet parse_tensor(std::string_view text) {

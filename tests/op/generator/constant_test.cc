@@ -50,7 +50,8 @@ TEST_CASE("Constant: what is refused") {
   check_fails(op::Constant{.value_float = 1.0f, .value_int = 1}, {}, "states 2 values, not 1");
   check_fails(op::Constant_1{}, {}, "value is missing");
   check_fails(op::Constant{.value = {cast<int2>({1}, {1})}}, {}, "output cannot be tensor(int2)", 1, 24);
-  check_fails(op::Constant_1{.value = {cast<bfloat16>({1}, {1})}}, {}, "output cannot be tensor(bfloat16)", 1, 1);
+  check_fails(op::Constant_1{.value = {cast<bfloat16>({1}, {1})}}, {}, "output cannot be tensor(bfloat16)", 1,
+              1);
   check(op::Constant_1{.value = {t<int64_t>({1}, {7})}}, {}, {t<int64_t>({1}, {7})}, 0, 0, 1);
 }
 

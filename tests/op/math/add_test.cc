@@ -35,10 +35,13 @@ TEST_CASE("Add: versions 1 and 6 align B by axis") {
 }
 
 TEST_CASE("Add: what is refused") {
-  check_fails(op::Add{}, {t<float>({2}, {1, 2}), t<float>({3}, {1, 2, 3})}, "extents (2) and (3) do not broadcast");
-  check_fails(op::Add{}, {t<float>({1}, {1}), t<double>({1}, {1})}, "input B is tensor(double), but T is tensor(float)");
+  check_fails(op::Add{}, {t<float>({2}, {1, 2}), t<float>({3}, {1, 2, 3})},
+              "extents (2) and (3) do not broadcast");
+  check_fails(op::Add{}, {t<float>({1}, {1}), t<double>({1}, {1})},
+              "input B is tensor(double), but T is tensor(float)");
   check_fails(op::Add{}, {t<bool>({1}, {true}), t<bool>({1}, {true})}, "input A cannot be tensor(bool)");
-  check_fails(op::Add{}, {t<uint8_t>({1}, {1}), t<uint8_t>({1}, {1})}, "input A cannot be tensor(uint8)", 1, 13);
+  check_fails(op::Add{}, {t<uint8_t>({1}, {1}), t<uint8_t>({1}, {1})}, "input A cannot be tensor(uint8)", 1,
+              13);
   check_fails(op::Add{}, {t<float>({1}, {1})}, "input B is missing");
 }
 

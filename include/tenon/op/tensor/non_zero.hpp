@@ -5,7 +5,7 @@
 
 namespace tenon::op {
 
-/// Coordinates of the elements of X that are not zero (for strings: not empty), in row-major order: Y (rank, N).
+/// Y (rank, N): coordinates of the elements of X that are not zero (strings: not empty), in row-major order.
 struct NonZero {
   static constexpr Spec spec{.name = "NonZero",
                              .since = {9, 13},

@@ -6,8 +6,8 @@
 namespace tenon::op {
 
 namespace detail {
-/// The result's extents for `count` requested ones, `at(k)`: -1 stands for what is left, 0 (unless `allow_zero`) for
-/// the input's extent on that axis.
+/// The result's extents for `count` requested ones, `at(k)`: -1 stands for what is left, 0 (unless
+/// `allow_zero`) for the input's extent on that axis.
 template <class At>
 constexpr Dims reshaped(Infer& i, const Dims& x, int64_t count, bool allow_zero, At at) {
   if (count > max_rank) return i.fail("rank ", count, " is above ", max_rank), Dims{};
@@ -21,7 +21,8 @@ constexpr Dims reshaped(Infer& i, const Dims& x, int64_t count, bool allow_zero,
       left = k;
     } else if (d.is(0) && !allow_zero) {
       if (!x.ranked()) continue;
-      if (k >= x.rank()) return i.fail("extent 0 at axis ", k, " stands for none of the input's axes ", x), Dims{};
+      if (k >= x.rank())
+        return i.fail("extent 0 at axis ", k, " stands for none of the input's axes ", x), Dims{};
       r[k] = x[k];
       copied[k] = used[k] = true;
     } else if (d.known() && d.value() < -1) {
@@ -57,7 +58,8 @@ constexpr Dims reshaped(Infer& i, const Dims& x, int64_t count, bool allow_zero,
 }
 }  // namespace detail
 
-/// At most one requested extent is -1: what the others leave. 0 copies the input's extent, or with `allowzero` is 0.
+/// At most one requested extent is -1: what the others leave. 0 copies the input's extent, or with
+/// `allowzero` is 0.
 struct Reshape {
   int64_t allowzero = 0;
 
@@ -81,11 +83,14 @@ struct Reshape {
     if (shape.ranked() && shape.rank() != 1) return i.fail("shape has rank ", shape.rank(), ", not 1");
     carry(i);
     if (i.known(1))
-      i.out(0, detail::reshaped(i, i.dims(0), i.count(1), allowzero != 0, [&](int k) { return i.value(1, k); }));
+      i.out(0,
+            detail::reshaped(i, i.dims(0), i.count(1), allowzero != 0, [&](int k) { return i.value(1, k); }));
     else if (shape.ranked() && shape[0].known() && shape[0].value() <= max_rank)
       i.out(0, Dims::of_rank(static_cast<int>(shape[0].value())));
   }
-  void compute(AnyView data, TensorView<const int64_t>, AnyOut reshaped) const { copy_elements(data, reshaped); }
+  void compute(AnyView data, TensorView<const int64_t>, AnyOut reshaped) const {
+    copy_elements(data, reshaped);
+  }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
