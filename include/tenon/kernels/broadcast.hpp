@@ -18,6 +18,24 @@ struct BroadcastPlan {
   int64_t extents[max_rank] = {1};
   int64_t strides[N][max_rank] = {};
 
+  /// n elements of operands and result side by side.
+  static constexpr BroadcastPlan flat(int64_t n) {
+    BroadcastPlan plan;
+    plan.size = plan.extents[0] = n;
+    for (auto& stride : plan.strides) stride[0] = 1;
+    return plan;
+  }
+
+  /// The plan with the first two operands in the other order.
+  constexpr BroadcastPlan swapped() const {
+    BroadcastPlan plan = *this;
+    for (int d = 0; d < rank; ++d) {
+      plan.strides[0][d] = strides[1][d];
+      plan.strides[1][d] = strides[0][d];
+    }
+    return plan;
+  }
+
   constexpr int64_t inner() const { return extents[rank - 1]; }
 
   /// Whether operand k has the result's extents, so that both share their offsets.

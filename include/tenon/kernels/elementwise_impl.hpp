@@ -13,8 +13,7 @@
 
 namespace tenon::kernels {
 
-// ----------------------------------------------------------------------------------------------------
-// functors
+// ------------------------------------------------------------------------------------------------ functors
 
 /// One operation on a batch, with its parameters; fused chains compose them.
 template <UnaryOp op>
@@ -119,6 +118,12 @@ struct BinaryFunction {
 /// One operation on two integers; `defined` becomes false on division by zero.
 template <BinaryOp op>
 struct IntegerBinary {
+  /// For operations that are always defined.
+  template <class T>
+  T operator()(T x, T y) const {
+    bool defined = true;
+    return (*this)(x, y, defined);
+  }
   template <class T>
   T operator()(T x, T y, bool& defined) const {
     using enum BinaryOp;
@@ -181,17 +186,12 @@ struct LogicFunction {
   }
 };
 
-// -------------------------------------------------------------------------------------------------------
-// loops
+// --------------------------------------------------------------------------------------------------- loops
 
 namespace detail {
 
-/// Elements of short broadcast rows that are gathered at a time.
-inline constexpr int64_t panel = 256;
-
-/// Whether batches of T's own type, or of float for it, exist; else loops are left to the compiler.
-template <class T>
-inline constexpr bool has_batch = std::is_floating_point_v<T> || simd::is_narrow<T>;
+/// Elements that are widened to float, or gathered from short broadcast rows, at a time.
+inline constexpr int64_t panel = 512;
 
 // Calls f<op>() for the op of Op's first `count` that equals it.
 template <class Op, class F, int... i>
@@ -207,7 +207,7 @@ void with_op(Op op, F f) {
 template <class Arch, class T, class F>
 void map(const T* x, T* y, int64_t n, const F& f) {
   int64_t i = 0;
-  if constexpr (has_batch<T>) {
+  if constexpr (!std::is_integral_v<T>) {
     constexpr int64_t width = simd::lanes<simd::wide<T>, Arch>;
     for (; i + width <= n; i += width) simd::store_wide<Arch>(y + i, f(simd::load_wide<Arch>(x + i)));
     if (i < n) simd::store_wide<Arch>(y + i, f(simd::load_wide<Arch>(x + i, n - i)), n - i);
@@ -216,13 +216,33 @@ void map(const T* x, T* y, int64_t n, const F& f) {
   }
 }
 
-// c[i] = f(a[i], b[i]); an operand that does not move stays at its first element.
+// Whether T reaches an operation through panels of floats: narrow floats share the loops of float, but for
+// operations that cost less than a panel.
+template <class T, class Op>
+constexpr bool by_panels(Op op) {
+  return simd::is_narrow<T> && grain_of(op) != cheap_grain;
+}
+
+// A panel of narrow floats at a time: run(wide, count) works on them as floats, in place.
 template <class Arch, class T, class F>
-void zip(const T* a, bool a_moves, const T* b, bool b_moves, T* c, int64_t n, F& f) {
-  if constexpr (has_batch<T>) {
+void map_narrow(const T* x, T* y, int64_t n, const F& run) {
+  alignas(64) float wide[panel];
+  for (int64_t i = 0; i < n; i += panel) {
+    const int64_t count = n - i < panel ? n - i : panel;
+    simd::widen<Arch>(x + i, wide, count);
+    run(wide, count);
+    simd::narrow<Arch>(wide, y + i, count);
+  }
+}
+
+// c[i] = f(a[i], b[i]), f = F{}; an operand that does not move stays at its first element, and one moves.
+template <class Arch, class F, class T, class R>
+void zip(const T* a, bool a_moves, const T* b, bool b_moves, R* c, int64_t n) {
+  const F f;
+  int64_t i = 0;
+  if constexpr (!std::is_integral_v<T> && std::is_same_v<T, R>) {
     using W = simd::wide<T>;
     constexpr int64_t width = simd::lanes<W, Arch>;
-    int64_t i = 0;
     const auto loop = [&](auto&& x, auto&& y) {
       for (; i + width <= n; i += width) simd::store_wide<Arch>(c + i, f(x(i), y(i)));
       if (i < n) simd::store_wide<Arch>(c + i, f(x(i, n - i), y(i, n - i)), n - i);
@@ -233,92 +253,100 @@ void zip(const T* a, bool a_moves, const T* b, bool b_moves, T* c, int64_t n, F&
     const auto fixed = [](const T* p) {
       return [v = simd::broadcast<Arch>(static_cast<W>(*p))](auto...) { return v; };
     };
-    if (n <= 0) return;
     if (a_moves && b_moves) loop(moving(a), moving(b));
     else if (a_moves) loop(moving(a), fixed(b));
-    else if (b_moves) loop(fixed(a), moving(b));
-    else loop(fixed(a), fixed(b));
-  } else {
-    if (a_moves && b_moves) {
-      for (int64_t i = 0; i < n; ++i) c[i] = f(a[i], b[i]);
-    } else if (a_moves) {
-      const T y = *b;
-      for (int64_t i = 0; i < n; ++i) c[i] = f(a[i], y);
-    } else {
-      const T x = *a;
-      for (int64_t i = 0, step = b_moves; i < n; ++i) c[i] = f(x, b[i * step]);
-    }
-  }
-}
-
-// The same with bools as results.
-template <class Arch, class T, class F>
-requires(!std::is_same_v<T, bool>) void zip(const T* a, bool a_moves, const T* b, bool b_moves, bool* c,
-                                            int64_t n, F& f) {
-  if constexpr (simd::is_narrow<T>) {
-    constexpr int64_t width = simd::lanes<float, Arch>;
-    alignas(64) float x[width], y[width];
-    for (int64_t i = 0; i < n; i += width) {
-      const int64_t count = n - i < width ? n - i : width;
-      simd::storeu(
-          x, a_moves ? simd::load_wide<Arch>(a + i, count) : simd::broadcast<Arch>(static_cast<float>(*a)));
-      simd::storeu(
-          y, b_moves ? simd::load_wide<Arch>(b + i, count) : simd::broadcast<Arch>(static_cast<float>(*b)));
-      for (int64_t j = 0; j < count; ++j) c[i + j] = f(x[j], y[j]);
-    }
+    else loop(fixed(a), moving(b));
   } else if (a_moves && b_moves) {
-    for (int64_t i = 0; i < n; ++i) c[i] = f(a[i], b[i]);
+    for (; i < n; ++i) c[i] = f(a[i], b[i]);
   } else if (a_moves) {
-    const T y = *b;
-    for (int64_t i = 0; i < n; ++i) c[i] = f(a[i], y);
+    for (const T y = *b; i < n; ++i) c[i] = f(a[i], y);
   } else {
-    const T x = *a;
-    for (int64_t i = 0, step = b_moves; i < n; ++i) c[i] = f(x, b[i * step]);
+    for (const T x = *a; i < n; ++i) c[i] = f(x, b[i]);
   }
 }
 
-// The operand's elements for the results [at, at + count), gathered into a panel.
-template <class Arch, int k, int n, class T>
-void gather(const BroadcastPlan<n>& plan, const T* x, T* to, int64_t at, int64_t count) {
+// The elements of operand k for the results [at, at + count): where they lie, or gathered into `to`.
+template <class Arch, int n, class T>
+[[gnu::noinline]] const T* gather(const BroadcastPlan<n>& plan, int k, bool dense, const T* x, T* to,
+                                  int64_t at, int64_t count) {
+  if (dense) return x + at;
   const int64_t step = plan.strides[k][plan.rank - 1];
   for_each_run(plan, at, at + count, [&](int64_t i, const int64_t* offsets, int64_t run) {
     const T* from = x + offsets[k];
-    T* out = to + (i - at);
-    for (int64_t j = 0; j < run; ++j) out[j] = from[j * step];
+    for (int64_t j = 0; j < run; ++j) to[i - at + j] = from[j * step];
   });
+  return to;
 }
 
-// Runs of one innermost row are handed on as they are if they are long; else operands are gathered into
-// panels first. Steps other than 0 and 1 are gathered too.
-template <class Arch, class T, class R, class F>
-void zip_broadcast(const T* a, const T* b, R* c, const BroadcastPlan<2>& plan, int64_t begin, int64_t end,
-                   F f) {
-  const int64_t step_a = plan.strides[0][plan.rank - 1], step_b = plan.strides[1][plan.rank - 1];
-  const bool unit = (step_a == 0 || step_a == 1) && (step_b == 0 || step_b == 1);
-  if (unit && (plan.rank == 1 || plan.inner() >= 32)) {
-    for_each_run(plan, begin, end, [&](int64_t at, const int64_t* offsets, int64_t count) {
-      zip<Arch>(a + offsets[0], step_a, b + offsets[1], step_b, c + at, count, f);
-    });
-    return;
-  }
+// Calls run(at, a, b, count) for panels of the results, with the operands' elements side by side.
+template <class Arch, class T, class F>
+void zip_panels(const T* a, const T* b, const BroadcastPlan<2>& plan, int64_t begin, int64_t end,
+                const F& run) {
   const bool dense_a = plan.dense(0), dense_b = plan.dense(1);
   T x[panel], y[panel];
   for (int64_t at = begin; at < end; at += panel) {
     const int64_t count = end - at < panel ? end - at : panel;
-    if (!dense_a) gather<Arch, 0>(plan, a, x, at, count);
-    if (!dense_b) gather<Arch, 1>(plan, b, y, at, count);
-    zip<Arch>(dense_a ? a + at : x, true, dense_b ? b + at : y, true, c + at, count, f);
+    const T* p = gather<Arch>(plan, 0, dense_a, a, x, at, count);
+    run(at, p, gather<Arch>(plan, 1, dense_b, b, y, at, count), count);
   }
+}
+
+// The same with narrow floats as floats.
+template <class Arch, class T, class F>
+void zip_narrow(const T* a, const T* b, const BroadcastPlan<2>& plan, int64_t begin, int64_t end,
+                const F& run) {
+  alignas(64) float x[panel], y[panel];
+  zip_panels<Arch>(a, b, plan, begin, end, [&](int64_t at, const T* p, const T* q, int64_t count) {
+    simd::widen<Arch>(p, x, count);
+    simd::widen<Arch>(q, y, count);
+    run(at, static_cast<const float*>(x), static_cast<const float*>(y), count);
+  });
+}
+
+// Runs `zip` over a broadcast: on whole runs of an innermost row if they are long and have steps of 0 and 1,
+// and not both 0; else operands are gathered into panels first. A pointer, so that the walk over the plan is
+// compiled once for a type and not for every operation.
+template <class Arch, class T, class R>
+[[gnu::noinline]] void zip_broadcast(void (*zip)(const T*, bool, const T*, bool, R*, int64_t), const T* a,
+                                     const T* b, R* c, const BroadcastPlan<2>& plan, int64_t begin,
+                                     int64_t end) {
+  const int64_t step_a = plan.strides[0][plan.rank - 1], step_b = plan.strides[1][plan.rank - 1];
+  const bool unit = (step_a == 1 && (step_b == 0 || step_b == 1)) || (step_a == 0 && step_b == 1);
+  if (unit && (plan.rank == 1 || plan.inner() >= 32)) {
+    for_each_run(plan, begin, end, [&](int64_t at, const int64_t* offsets, int64_t count) {
+      zip(a + offsets[0], step_a, b + offsets[1], step_b, c + at, count);
+    });
+  } else {
+    zip_panels<Arch>(a, b, plan, begin, end, [&](int64_t at, const T* p, const T* q, int64_t count) {
+      zip(p, true, q, true, c + at, count);
+    });
+  }
+}
+
+// c[i] = F{}(a[i], b[i], defined): for operations beside which walking costs nothing.
+template <class Arch, class F, class T>
+void zip_each(const T* a, const T* b, T* c, int64_t n, bool& defined) {
+  for (int64_t i = 0; i < n; ++i) c[i] = F{}(a[i], b[i], defined);
+}
+
+/// The unsigned type of T's width.
+template <class T>
+using unsigned_of = std::make_unsigned_t<T>;
+template <class T>
+const unsigned_of<T>* as_unsigned(const T* p) {
+  return reinterpret_cast<const unsigned_of<T>*>(p);
 }
 
 }  // namespace detail
 
-// -------------------------------------------------------------------------------------------------- entry
-// points
+// ---------------------------------------------------------------------------------------- entry points
 
 template <class Arch, UnaryOp op, class T>
 void unary_of(UnaryParams p, const T* x, T* y, int64_t n) {
-  if constexpr (std::is_integral_v<T>) detail::map<Arch>(x, y, n, IntegerUnary<op>{});
+  if constexpr (detail::by_panels<T>(op))
+    detail::map_narrow<Arch>(x, y, n,
+                             [&](float* wide, int64_t count) { unary_of<Arch, op>(p, wide, wide, count); });
+  else if constexpr (std::is_integral_v<T>) detail::map<Arch>(x, y, n, IntegerUnary<op>{});
   else detail::map<Arch>(x, y, n, UnaryFunction<op>{p});
 }
 
@@ -326,8 +354,13 @@ template <class Arch, class T>
 void unary_impl(UnaryOp op, UnaryParams p, const T* x, T* y, int64_t n) {
   constexpr bool integer = std::is_integral_v<T>;
   constexpr int count = static_cast<int>(integer ? UnaryOp::bitwise_not : UnaryOp::thresholded_relu) + 1;
+  if constexpr (simd::is_narrow<T>)
+    if (detail::by_panels<T>(op))
+      return detail::map_narrow<Arch>(
+          x, y, n, [&](float* wide, int64_t some) { unary_impl<Arch>(op, p, wide, wide, some); });
   detail::with_op<count>(op, [&]<UnaryOp known>() {
-    if constexpr (integer || known != UnaryOp::bitwise_not) unary_of<Arch, known>(p, x, y, n);
+    if constexpr ((integer || known != UnaryOp::bitwise_not) && !detail::by_panels<T>(known))
+      unary_of<Arch, known>(p, x, y, n);
   });
 }
 
@@ -345,19 +378,18 @@ namespace detail {
 
 // x^e for the exponents that models have: false for others.
 template <class Arch, class T>
-bool map_power(const T* x, T* y, int64_t n, T e) {
-  const double exponent = static_cast<double>(e);
-  const auto root = [](const auto& v) {
-    using B = std::decay_t<decltype(v)>;
+bool map_power(const T* x, T* y, int64_t n, T exponent) {
+  using B = simd::batch<T, Arch>;
+  const auto root = [](const B& v) {
     // pow has no -0 here, and infinity for -infinity.
-    const B infinity(std::numeric_limits<typename B::value_type>::infinity());
-    return xsimd::select(v == -infinity, infinity, xsimd::sqrt(v + B(0)));
+    const B infinity(std::numeric_limits<T>::infinity());
+    return xsimd::select(v == -infinity, infinity, xsimd::sqrt(v + B(T(0))));
   };
-  if (exponent == 2) map<Arch>(x, y, n, [](const auto& v) { return v * v; });
-  else if (exponent == 3) map<Arch>(x, y, n, [](const auto& v) { return v * v * v; });
-  else if (exponent == 0.5) map<Arch>(x, y, n, root);
-  else if (exponent == 1) map<Arch>(x, y, n, [](const auto& v) { return v; });
-  else if (exponent == -1) map<Arch>(x, y, n, [](const auto& v) { return std::decay_t<decltype(v)>(1) / v; });
+  if (exponent == 2) map<Arch>(x, y, n, [](const B& v) { return v * v; });
+  else if (exponent == 3) map<Arch>(x, y, n, [](const B& v) { return v * v * v; });
+  else if (exponent == T(0.5)) map<Arch>(x, y, n, root);
+  else if (exponent == 1) map<Arch>(x, y, n, [](const B& v) { return v; });
+  else if (exponent == -1) map<Arch>(x, y, n, [](const B& v) { return B(T(1)) / v; });
   else return false;
   return true;
 }
@@ -366,35 +398,74 @@ bool map_power(const T* x, T* y, int64_t n, T e) {
 
 template <class Arch, BinaryOp op, class T>
 bool binary_of(const T* a, const T* b, T* c, const BroadcastPlan<2>& plan, int64_t begin, int64_t end) {
-  bool defined = true;
-  if constexpr (std::is_integral_v<T>)
-    detail::zip_broadcast<Arch>(a, b, c, plan, begin, end,
-                                [&](T x, T y) { return IntegerBinary<op>{}(x, y, defined); });
-  else detail::zip_broadcast<Arch>(a, b, c, plan, begin, end, BinaryFunction<op>{});
-  return defined;
+  using enum BinaryOp;
+  if constexpr (detail::by_panels<T>(op)) {
+    detail::zip_narrow<Arch>(a, b, plan, begin, end,
+                             [&](int64_t at, const float* x, const float* y, int64_t n) {
+                               alignas(64) float z[detail::panel];
+                               binary_of<Arch, op>(x, y, z, BroadcastPlan<2>::flat(n), 0, n);
+                               simd::narrow<Arch>(z, c + at, n);
+                             });
+  } else if constexpr (!std::is_integral_v<T>) {
+    if constexpr (op == pow)
+      if (plan.constant(1) && plan.dense(0) && detail::map_power<Arch>(a + begin, c + begin, end - begin, *b))
+        return true;
+    detail::zip_broadcast<Arch>(detail::zip<Arch, BinaryFunction<op>, T, T>, a, b, c, plan, begin, end);
+  } else if constexpr (op == div || op == mod || op == fmod || op == pow) {
+    bool defined = true;
+    detail::zip_panels<Arch>(a, b, plan, begin, end, [&](int64_t at, const T* x, const T* y, int64_t n) {
+      detail::zip_each<Arch, IntegerBinary<op>>(x, y, c + at, n, defined);
+    });
+    return defined;
+  } else if constexpr (std::is_signed_v<T> && op != min && op != max && op != prelu) {
+    // What wraps, and what bits do, is the same for unsigned numbers.
+    binary_of<Arch, op>(detail::as_unsigned(a), detail::as_unsigned(b),
+                        reinterpret_cast<detail::unsigned_of<T>*>(c), plan, begin, end);
+  } else {
+    detail::zip_broadcast<Arch>(detail::zip<Arch, IntegerBinary<op>, T, T>, a, b, c, plan, begin, end);
+  }
+  return true;
 }
 
 template <class Arch, class T>
 bool binary_impl(BinaryOp op, const T* a, const T* b, T* c, const BroadcastPlan<2>& plan, int64_t begin,
                  int64_t end) {
-  constexpr bool integer = std::is_integral_v<T>;
-  constexpr int count = static_cast<int>(integer ? BinaryOp::shift_right : BinaryOp::prelu) + 1;
   bool defined = true;
-  detail::with_op<count>(
-      op, [&]<BinaryOp known>() { defined = binary_of<Arch, known>(a, b, c, plan, begin, end); });
+  constexpr int count = static_cast<int>(std::is_integral_v<T> ? BinaryOp::shift_right : BinaryOp::prelu) + 1;
+  detail::with_op<count>(op, [&]<BinaryOp known>() {
+    defined = binary_of<Arch, known>(a, b, c, plan, begin, end);
+  });
   return defined;
 }
 
 template <class Arch, CompareOp op, class T>
 void compare_of(const T* a, const T* b, bool* c, const BroadcastPlan<2>& plan, int64_t begin, int64_t end) {
-  detail::zip_broadcast<Arch>(a, b, c, plan, begin, end, CompareFunction<op>{});
+  using enum CompareOp;
+  if constexpr (simd::is_narrow<T>)
+    detail::zip_narrow<Arch>(a, b, plan, begin, end,
+                             [&](int64_t at, const float* x, const float* y, int64_t n) {
+                               compare_of<Arch, op>(x, y, c + at, BroadcastPlan<2>::flat(n), 0, n);
+                             });
+  else if constexpr (op == greater) compare_of<Arch, less>(b, a, c, plan.swapped(), begin, end);
+  else if constexpr (op == greater_equal) compare_of<Arch, less_equal>(b, a, c, plan.swapped(), begin, end);
+  else if constexpr (op == equal && std::is_signed_v<T> && std::is_integral_v<T>)
+    compare_of<Arch, op>(detail::as_unsigned(a), detail::as_unsigned(b), c, plan, begin, end);
+  else
+    detail::zip_broadcast<Arch>(detail::zip<Arch, CompareFunction<op>, T, bool>, a, b, c, plan, begin, end);
 }
 
 template <class Arch, class T>
 void compare_impl(CompareOp op, const T* a, const T* b, bool* c, const BroadcastPlan<2>& plan, int64_t begin,
                   int64_t end) {
   constexpr int count = static_cast<int>(CompareOp::greater_equal) + 1;
-  detail::with_op<count>(op, [&]<CompareOp known>() { compare_of<Arch, known>(a, b, c, plan, begin, end); });
+  if constexpr (simd::is_narrow<T>)
+    detail::zip_narrow<Arch>(a, b, plan, begin, end,
+                             [&](int64_t at, const float* x, const float* y, int64_t n) {
+                               compare_impl<Arch>(op, x, y, c + at, BroadcastPlan<2>::flat(n), 0, n);
+                             });
+  else
+    detail::with_op<count>(op,
+                           [&]<CompareOp known>() { compare_of<Arch, known>(a, b, c, plan, begin, end); });
 }
 
 template <class Arch>
@@ -402,35 +473,49 @@ void logic_impl(LogicOp op, const bool* a, const bool* b, bool* c, const Broadca
                 int64_t begin, int64_t end) {
   constexpr int count = static_cast<int>(LogicOp::logical_xor) + 1;
   detail::with_op<count>(op, [&]<LogicOp known>() {
-    detail::zip_broadcast<Arch>(a, b, c, plan, begin, end, LogicFunction<known>{});
+    detail::zip_broadcast<Arch>(detail::zip<Arch, LogicFunction<known>, bool, bool>, a, b, c, plan, begin,
+                                end);
   });
 }
 
 namespace detail {
 
-// Elements as blocks of bytes, moved by memcpy: they may have any type.
-template <class Arch, std::size_t size>
-void where_blocks(const bool* condition, const char* a, const char* b, char* c, const BroadcastPlan<3>& plan,
-                  int64_t begin, int64_t end) {
+// One run of elements as blocks of bytes, moved by memcpy: they may have any type. Steps are 0 or 1.
+template <class Arch, std::size_t size, bool a_moves, bool b_moves>
+void where_run(const bool* choose, const char* a, const char* b, char* c, int64_t n) {
   struct Block {
     char bytes[size];
   };
+  for (int64_t i = 0; i < n; ++i) {
+    Block x, y;
+    std::memcpy(&x, a + (a_moves ? i : 0) * static_cast<int64_t>(size), size);
+    std::memcpy(&y, b + (b_moves ? i : 0) * static_cast<int64_t>(size), size);
+    x = choose[i] ? x : y;
+    std::memcpy(c + i * static_cast<int64_t>(size), &x, size);
+  }
+}
+
+template <class Arch, std::size_t bytes>
+void where_blocks(const bool* condition, const char* a, const char* b, char* c, const BroadcastPlan<3>& plan,
+                  int64_t begin, int64_t end) {
+  constexpr auto size = static_cast<int64_t>(bytes);
   const int inner = plan.rank - 1;
-  const int64_t step = plan.strides[0][inner];
-  const int64_t step_a = plan.strides[1][inner] * static_cast<int64_t>(size);
-  const int64_t step_b = plan.strides[2][inner] * static_cast<int64_t>(size);
+  const int64_t step = plan.strides[0][inner], step_a = plan.strides[1][inner],
+                step_b = plan.strides[2][inner];
   for_each_run(plan, begin, end, [&](int64_t at, const int64_t* offsets, int64_t count) {
     const bool* choose = condition + offsets[0];
-    const char* from_a = a + offsets[1] * static_cast<int64_t>(size);
-    const char* from_b = b + offsets[2] * static_cast<int64_t>(size);
-    char* to = c + at * static_cast<int64_t>(size);
-    for (int64_t i = 0; i < count; ++i) {
-      Block x, y;
-      std::memcpy(&x, from_a + i * step_a, size);
-      std::memcpy(&y, from_b + i * step_b, size);
-      if (!choose[i * step]) x = y;
-      std::memcpy(to + i * static_cast<int64_t>(size), &x, size);
+    const char *from_a = a + offsets[1] * size, *from_b = b + offsets[2] * size;
+    char* to = c + at * size;
+    if (step == 1 && (step_a == 0 || step_a == 1) && (step_b == 0 || step_b == 1)) {
+      if (step_a && step_b) where_run<Arch, bytes, true, true>(choose, from_a, from_b, to, count);
+      else if (step_a) where_run<Arch, bytes, true, false>(choose, from_a, from_b, to, count);
+      else if (step_b) where_run<Arch, bytes, false, true>(choose, from_a, from_b, to, count);
+      else where_run<Arch, bytes, false, false>(choose, from_a, from_b, to, count);
+      return;
     }
+    for (int64_t i = 0; i < count; ++i)
+      std::memcpy(to + i * size, choose[i * step] ? from_a + i * step_a * size : from_b + i * step_b * size,
+                  bytes);
   });
 }
 

@@ -66,6 +66,34 @@ struct xsimd_arch<Avx512> {
 #endif
 
 }  // namespace detail
+}  // namespace tenon::simd
+
+// xsimd 8.1's x != y is false for NaN at the levels above Baseline.
+#if defined(TENON_HAS_AVX2) && XSIMD_VERSION_MAJOR < 9
+namespace xsimd {
+template <>
+inline batch_bool<float, fma3<avx2>> batch<float, fma3<avx2>>::operator!=(const batch& other) const noexcept {
+  return _mm256_cmp_ps(*this, other, _CMP_NEQ_UQ);
+}
+template <>
+inline batch_bool<double, fma3<avx2>> batch<double, fma3<avx2>>::operator!=(
+    const batch& other) const noexcept {
+  return _mm256_cmp_pd(*this, other, _CMP_NEQ_UQ);
+}
+#if defined(TENON_HAS_AVX512)
+template <>
+inline batch_bool<float, avx512bw> batch<float, avx512bw>::operator!=(const batch& other) const noexcept {
+  return _mm512_cmp_ps_mask(*this, other, _CMP_NEQ_UQ);
+}
+template <>
+inline batch_bool<double, avx512bw> batch<double, avx512bw>::operator!=(const batch& other) const noexcept {
+  return _mm512_cmp_pd_mask(*this, other, _CMP_NEQ_UQ);
+}
+#endif
+}  // namespace xsimd
+#endif
+
+namespace tenon::simd {
 
 /// Whether this unit's compiler flags allow code of the level.
 template <class Arch>
@@ -206,7 +234,15 @@ inline void store_n(T* p, const xsimd::batch<T, A>& v, int64_t n) {
 template <class T, class A>
 inline xsimd::batch<T, A> mul_add(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& y,
                                   const xsimd::batch<T, A>& z) {
-  return xsimd::fma(x, y, z);
+#if defined(TENON_HAS_AVX512)
+  // xsimd 8.1 has a multiplication and an addition here, which not every compiler fuses.
+  if constexpr (std::is_same_v<A, detail::xsimd_arch<Avx512>::type>) {
+    if constexpr (std::is_same_v<T, float>) return _mm512_fmadd_ps(x, y, z);
+    else if constexpr (std::is_same_v<T, double>) return _mm512_fmadd_pd(x, y, z);
+    else return xsimd::fma(x, y, z);
+  } else
+#endif
+    return xsimd::fma(x, y, z);
 }
 
 /// The greater; NaN when either is NaN.

@@ -13,40 +13,34 @@ inline constexpr bool is_narrow = std::is_same_v<T, float16> || std::is_same_v<T
 template <class T>
 using wide = std::conditional_t<is_narrow<T>, float, T>;
 
-namespace detail {
-
+/// n narrow floats to float and back, rounded to nearest even.
 template <class Arch>
-inline batch<float, Arch> widen(const float16* p) {
-  alignas(64) float lane[lanes<float, Arch>];
-  f16_to_f32<Arch>(reinterpret_cast<const uint16_t*>(p), lane, lanes<float, Arch>);
-  return loadu<Arch>(lane);
+inline void widen(const float16* x, float* y, int64_t n) {
+  f16_to_f32<Arch>(reinterpret_cast<const uint16_t*>(x), y, n);
 }
 template <class Arch>
-inline batch<float, Arch> widen(const bfloat16* p) {
-  alignas(64) float lane[lanes<float, Arch>];
-  bf16_to_f32<Arch>(reinterpret_cast<const uint16_t*>(p), lane, lanes<float, Arch>);
-  return loadu<Arch>(lane);
+inline void widen(const bfloat16* x, float* y, int64_t n) {
+  bf16_to_f32<Arch>(reinterpret_cast<const uint16_t*>(x), y, n);
 }
 template <class Arch>
-inline void narrow(float16* p, const batch<float, Arch>& v) {
-  alignas(64) float lane[lanes<float, Arch>];
-  storeu(lane, v);
-  f32_to_f16<Arch>(lane, reinterpret_cast<uint16_t*>(p), lanes<float, Arch>);
+inline void narrow(const float* x, float16* y, int64_t n) {
+  f32_to_f16<Arch>(x, reinterpret_cast<uint16_t*>(y), n);
 }
 template <class Arch>
-inline void narrow(bfloat16* p, const batch<float, Arch>& v) {
-  alignas(64) float lane[lanes<float, Arch>];
-  storeu(lane, v);
-  f32_to_bf16<Arch>(lane, reinterpret_cast<uint16_t*>(p), lanes<float, Arch>);
+inline void narrow(const float* x, bfloat16* y, int64_t n) {
+  f32_to_bf16<Arch>(x, reinterpret_cast<uint16_t*>(y), n);
 }
-
-}  // namespace detail
 
 /// `lanes<wide<T>, Arch>` elements from memory of any alignment.
 template <class Arch, class T>
 inline batch<wide<T>, Arch> load_wide(const T* p) {
-  if constexpr (is_narrow<T>) return detail::widen<Arch>(p);
-  else return loadu<Arch>(p);
+  if constexpr (is_narrow<T>) {
+    alignas(64) float lane[lanes<float, Arch>];
+    widen<Arch>(p, lane, lanes<float, Arch>);
+    return loadu<Arch>(lane);
+  } else {
+    return loadu<Arch>(p);
+  }
 }
 
 /// The first n <= lanes elements from memory, the other lanes zero.
@@ -55,7 +49,7 @@ inline batch<wide<T>, Arch> load_wide(const T* p, int64_t n) {
   if constexpr (is_narrow<T>) {
     T part[lanes<float, Arch>] = {};
     std::memcpy(part, p, static_cast<std::size_t>(n) * sizeof(T));
-    return detail::widen<Arch>(part);
+    return load_wide<Arch>(static_cast<const T*>(part));
   } else {
     return load_n<Arch>(p, n);
   }
@@ -64,8 +58,13 @@ inline batch<wide<T>, Arch> load_wide(const T* p, int64_t n) {
 /// All lanes to memory of any alignment, rounded to T.
 template <class Arch, class T>
 inline void store_wide(T* p, const batch<wide<T>, Arch>& v) {
-  if constexpr (is_narrow<T>) detail::narrow<Arch>(p, v);
-  else storeu(p, v);
+  if constexpr (is_narrow<T>) {
+    alignas(64) float lane[lanes<float, Arch>];
+    storeu(lane, v);
+    narrow<Arch>(lane, p, lanes<float, Arch>);
+  } else {
+    storeu(p, v);
+  }
 }
 
 /// The first n <= lanes lanes to memory, rounded to T.
@@ -73,7 +72,7 @@ template <class Arch, class T>
 inline void store_wide(T* p, const batch<wide<T>, Arch>& v, int64_t n) {
   if constexpr (is_narrow<T>) {
     T part[lanes<float, Arch>];
-    detail::narrow<Arch>(part, v);
+    store_wide<Arch>(part, v);
     std::memcpy(p, part, static_cast<std::size_t>(n) * sizeof(T));
   } else {
     store_n(p, v, n);
