@@ -1,0 +1,75 @@
+// Matrix products: packing. A and B are cut into panels of a tile's rows or columns, padded with zeros to
+// whole ones, whose cells lie in the order in which a tile reads them: the panel's cells of one place in K
+// side by side.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "tenon/simd/batch.hpp"
+
+namespace tenon::kernels::gemm_detail {
+
+using simd::lanes;
+
+/// Cells of a packed operand of `count` rows (or columns) in panels of `width`, and `depth` cells of K.
+constexpr int64_t packed_size(int64_t count, int64_t width, int64_t depth) {
+  return (count + width - 1) / width * width * depth;
+}
+
+/// One panel: to[p * width + i] = from[i * step + p * k_step] for i < count, p < depth; zero for i up to
+/// width.
+template <class Arch, int width, class T>
+void pack_panel(const T* from, int64_t step, int64_t k_step, int64_t count, int64_t depth, T* to) {
+  constexpr int side = simd::tile_side<T>;
+  if (count < width)
+    for (int64_t p = 0; p < depth; ++p)
+      for (int64_t i = count; i < width; ++i) to[p * width + i] = T{0};
+  if (step == 1) {
+    if (count == width) {
+      // Rows lie too far apart for the hardware to see them coming.
+      constexpr int L = lanes<T, Arch>, line = 64 / static_cast<int>(sizeof(T));
+      for (int64_t p = 0; p < depth; ++p) {
+        const T* row = from + p * k_step;
+        const T* ahead = from + std::min(p + 8, depth - 1) * k_step;
+#pragma GCC unroll 4
+        for (int e = 0; e < width; e += line) __builtin_prefetch(ahead + e);
+        if constexpr (width % L == 0) {
+#pragma GCC unroll 4
+          for (int e = 0; e < width; e += L) simd::storeu(to + p * width + e, simd::loadu<Arch>(row + e));
+        } else {
+          __builtin_memcpy(to + p * width, row, width * sizeof(T));
+        }
+      }
+    } else {
+      for (int64_t p = 0; p < depth; ++p)
+        for (int64_t i = 0; i < count; ++i) to[p * width + i] = from[p * k_step + i];
+    }
+    return;
+  }
+  int64_t i = 0;
+  if (k_step == 1) {
+    for (; i + side <= count; i += side) {
+      int64_t p = 0;
+      for (; p + side <= depth; p += side)
+        simd::transpose_tile<Arch>(from + i * step + p, step, to + p * width + i, width);
+      for (; p < depth; ++p)
+        for (int e = 0; e < side; ++e) to[p * width + i + e] = from[(i + e) * step + p];
+    }
+  }
+  for (; i < count; ++i)
+    for (int64_t p = 0; p < depth; ++p) to[p * width + i] = from[i * step + p * k_step];
+}
+
+/// All panels of an operand of `count` rows (or columns), in the order in which products read them.
+template <class Arch, int width, int64_t block, class Cell, class Pack>
+void pack_whole(int64_t count, int64_t depth, Cell* to, const Pack& pack) {
+  for (int64_t p = 0; p < depth; p += block) {
+    const int64_t d = std::min(block, depth - p);
+    Cell* panels = to + packed_size(count, width, p);
+    for (int64_t i = 0; i < count; i += width)
+      pack(i, std::min<int64_t>(width, count - i), p, d, panels + i * d);
+  }
+}
+
+}  // namespace tenon::kernels::gemm_detail
