@@ -1,5 +1,6 @@
 // Reads handwritten digits with a network from a file: classify [MODEL.onnx IMAGES.npy [LABELS.npy]]
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <numeric>
@@ -15,8 +16,8 @@ using Probabilities = TensorView<const float, Shape<dyn, 10>>;
 std::array<int, 10> likeliest_first(Probabilities probability, int64_t image) {
   std::array<int, 10> digits;
   std::iota(digits.begin(), digits.end(), 0);
-  std::stable_sort(digits.begin(), digits.end(),
-                   [&](int a, int b) { return probability(image, a) > probability(image, b); });
+  std::sort(digits.begin(), digits.end(),
+            [&](int a, int b) { return probability(image, a) > probability(image, b); });
   return digits;
 }
 
