@@ -218,6 +218,20 @@ TEST_CASE("reductions of integers: ring operations wrap, the others are rounded 
   });
 }
 
+TEST_CASE("integers are taken as reals where their squares or sums would wrap") {
+  const int64_t most = std::numeric_limits<int64_t>::max();
+  int64_t y;
+  for (const int64_t copies : {1, 100, 100000}) {
+    std::vector<int64_t> x(static_cast<std::size_t>(2 * copies), 3000000000);
+    std::fill(x.begin() + copies, x.end(), 4000000000);
+    reduce(ReduceOp::l2, x.data(), &y, reduce_plan(Shape{2 * copies}, 1));
+    CHECK(y == static_cast<int64_t>(5e9 * std::sqrt(static_cast<double>(copies))));
+    std::fill(x.begin(), x.end(), most);
+    reduce(ReduceOp::log_sum, x.data(), &y, reduce_plan(Shape{2 * copies}, 1));
+    CHECK(y == static_cast<int64_t>(std::log(0x1p64 * static_cast<double>(copies))));
+  }
+}
+
 TEST_CASE("log_sum_exp neither overflows nor underflows") {
   const float inf = INFINITY, nan = NAN;
   const struct {

@@ -17,13 +17,11 @@ template <class Arch, class T>
 void row_moments(const T* x, int64_t n, bool centred, double& mean, double& variance) {
   using C = simd::wide<T>;
   using B = simd::batch<C, Arch>;
-  mean = centred
-             ? reduce_run<Arch, Add, C>(x, n, [](const B& v, auto...) { return v; }) / static_cast<double>(n)
-             : 0;
+  mean = centred ? reduce_run<Arch, Add>(x, n, [](const B& v, auto...) { return v; }) / static_cast<double>(n)
+                 : 0;
   const B centre(static_cast<C>(mean));
-  variance =
-      reduce_run<Arch, Add, C>(x, n, [&](const B& v, auto...) { return (v - centre) * (v - centre); }) /
-      static_cast<double>(n);
+  variance = reduce_run<Arch, Add>(x, n, [&](const B& v, auto...) { return (v - centre) * (v - centre); }) /
+             static_cast<double>(n);
 }
 
 template <class Arch, class T>

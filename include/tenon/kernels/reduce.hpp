@@ -80,35 +80,58 @@ struct ReduceSum<T> {
   using type = std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>;
 };
 
-/// What part of a reduction has come to: the sum, product or extremum, in `real` where the op leaves the
-/// integers; for log_sum_exp also the greatest element, and `real` is the sum of exp(x - greatest).
+/// What part of a reduction has come to: in `value` where integers stay integers, else in `real`; where
+/// exponentials are summed `real` is the sum of exp(x - greatest).
 template <class T>
 struct Partial {
   typename ReduceSum<T>::type value;
   double real, greatest;
 };
 
+/// What is done to elements; ops that differ in what is made of the outcome share it. From real_sum on
+/// integers are taken as doubles.
+enum class ReduceKind : uint8_t {
+  sum,
+  product,
+  greatest,
+  least,
+  squares,
+  magnitudes,
+  real_sum,
+  real_squares,
+  exponentials,
+};
+
+template <class T>
+constexpr ReduceKind kind_of(ReduceOp op) {
+  constexpr bool integer = std::is_integral_v<T>;
+  switch (op) {
+    case ReduceOp::max: return ReduceKind::greatest;
+    case ReduceOp::min: return ReduceKind::least;
+    case ReduceOp::prod: return ReduceKind::product;
+    case ReduceOp::sum_square: return ReduceKind::squares;
+    case ReduceOp::l1: return ReduceKind::magnitudes;
+    case ReduceOp::l2: return integer ? ReduceKind::real_squares : ReduceKind::squares;
+    case ReduceOp::log_sum: return integer ? ReduceKind::real_sum : ReduceKind::sum;
+    case ReduceOp::log_sum_exp: return ReduceKind::exponentials;
+    default: return ReduceKind::sum;
+  }
+}
+
 inline constexpr int64_t reduce_grain = 1 << 15;  // input elements a task takes
-inline constexpr int reduce_partials = 512;       // partial results that are kept on the stack
+inline constexpr int reduce_partials = 512;       // partial results that are kept on the stack, at most
 
 }  // namespace detail
 
 /// Serial bodies, in reduce_impl.hpp. partial[o - first] for the results [first, last) over the elements
 /// [begin, end) of the `reduced` that make each of them.
-template <class Arch, ReduceOp op, class T>
+template <class Arch, detail::ReduceKind kind, class T>
 void reduce_part(const T* x, detail::Partial<T>* partial, const ReducePlan& plan, int64_t first, int64_t last,
                  int64_t begin, int64_t end);
-/// Results [first, last), wholly.
-template <class Arch, ReduceOp op, class T>
-void reduce_results(const T* x, T* y, const ReducePlan& plan, int64_t first, int64_t last);
-/// y[o] from partial[s * results + o], s < parts.
-template <class Arch, ReduceOp op, class T>
-void reduce_finish(const detail::Partial<T>* partial, int64_t parts, T* y, int64_t results, int64_t reduced);
 template <class Arch, class T>
 void reduce_part_impl(ReduceOp op, const T* x, detail::Partial<T>* partial, const ReducePlan& plan,
                       int64_t first, int64_t last, int64_t begin, int64_t end);
-template <class Arch, class T>
-void reduce_results_impl(ReduceOp op, const T* x, T* y, const ReducePlan& plan, int64_t first, int64_t last);
+/// y[o] from partial[s * results + o], s < parts.
 template <class Arch, class T>
 void reduce_finish_impl(ReduceOp op, const detail::Partial<T>* partial, int64_t parts, T* y, int64_t results,
                         int64_t reduced);
@@ -118,22 +141,37 @@ void arg_reduce_impl(bool greatest, bool last_index, const T* x, int64_t* y, int
 
 namespace detail {
 
-// Cuts the work: by results where there are many, else by elements of each.
-template <class T, class Part, class Results, class Finish>
-void reduce_cut(const ReducePlan& plan, Part part, Results results, Finish finish) {
+// Cuts the work: by results where there are many, else by elements of each. part(partial, first, last, begin,
+// end) is reduce_part.
+template <class T, class Part>
+void reduce_cut(ReduceOp op, T* y, const ReducePlan& plan, const Part& part) {
   if (plan.kept == 0) return;
-  const int64_t work = plan.reduced > 0 ? plan.reduced : 1;
-  if (plan.kept > reduce_partials / 4 || plan.reduced / 4 * plan.kept < reduce_grain) {
-    parallel_for(plan.kept, work >= reduce_grain ? 1 : reduce_grain / work, results);
+  const auto finish = [&](const Partial<T>* partial, int64_t parts, T* to, int64_t results) {
+    simd::dispatch([&]<class Arch>(Arch) {
+      reduce_finish_impl<Arch>(op, partial, parts, to, results, plan.reduced);
+    });
+  };
+  constexpr int64_t some = reduce_partials / 4;
+  if (plan.kept > some || plan.reduced / 4 * plan.kept < reduce_grain) {
+    const int64_t work = plan.reduced > 0 ? plan.reduced : 1;
+    parallel_for(plan.kept, work >= reduce_grain ? 1 : reduce_grain / work, [&](int64_t first, int64_t last) {
+      Partial<T> partial[some];
+      for (int64_t o = first; o < last; o += some) {
+        const int64_t n = last - o < some ? last - o : some;
+        part(partial, o, o + n, 0, plan.reduced);
+        finish(partial, 1, y + o, n);
+      }
+    });
     return;
   }
   Partial<T> partial[reduce_partials];
   const int64_t most_parts = reduce_partials / plan.kept;
   int64_t slice = (plan.reduced + most_parts - 1) / most_parts;
   if (slice * plan.kept < reduce_grain) slice = reduce_grain / plan.kept;
-  parallel_for(plan.reduced, slice,
-               [&](int64_t begin, int64_t end) { part(partial + begin / slice * plan.kept, begin, end); });
-  finish(static_cast<const Partial<T>*>(partial), (plan.reduced + slice - 1) / slice);
+  parallel_for(plan.reduced, slice, [&](int64_t begin, int64_t end) {
+    part(partial + begin / slice * plan.kept, 0, plan.kept, begin, end);
+  });
+  finish(partial, (plan.reduced + slice - 1) / slice, y, plan.kept);
 }
 
 }  // namespace detail
@@ -141,19 +179,11 @@ void reduce_cut(const ReducePlan& plan, Part part, Results results, Finish finis
 /// y = op over the reduced axes of x; y holds plan.kept elements. T: every number type.
 template <class T>
 void reduce(ReduceOp op, const T* x, T* y, const ReducePlan& plan) {
-  detail::reduce_cut<T>(
-      plan,
-      [&](detail::Partial<T>* partial, int64_t begin, int64_t end) {
+  detail::reduce_cut(
+      op, y, plan,
+      [&](detail::Partial<T>* partial, int64_t first, int64_t last, int64_t begin, int64_t end) {
         simd::dispatch([&]<class Arch>(Arch) {
-          reduce_part_impl<Arch>(op, x, partial, plan, 0, plan.kept, begin, end);
-        });
-      },
-      [&](int64_t first, int64_t last) {
-        simd::dispatch([&]<class Arch>(Arch) { reduce_results_impl<Arch>(op, x, y, plan, first, last); });
-      },
-      [&](const detail::Partial<T>* partial, int64_t parts) {
-        simd::dispatch([&]<class Arch>(Arch) {
-          reduce_finish_impl<Arch>(op, partial, parts, y, plan.kept, plan.reduced);
+          reduce_part_impl<Arch>(op, x, partial, plan, first, last, begin, end);
         });
       });
 }
@@ -164,18 +194,12 @@ void reduce(const T* x, T* y, const ReducePlan& plan) {
 #ifdef TENON_COMPILED
   reduce(op, x, y, plan);
 #else
-  detail::reduce_cut<T>(
-      plan,
-      [&](detail::Partial<T>* partial, int64_t begin, int64_t end) {
-        simd::dispatch(
-            [&]<class Arch>(Arch) { reduce_part<Arch, op>(x, partial, plan, 0, plan.kept, begin, end); });
-      },
-      [&](int64_t first, int64_t last) {
-        simd::dispatch([&]<class Arch>(Arch) { reduce_results<Arch, op>(x, y, plan, first, last); });
-      },
-      [&](const detail::Partial<T>* partial, int64_t parts) {
-        simd::dispatch(
-            [&]<class Arch>(Arch) { reduce_finish<Arch, op>(partial, parts, y, plan.kept, plan.reduced); });
+  detail::reduce_cut(
+      op, y, plan,
+      [&](detail::Partial<T>* partial, int64_t first, int64_t last, int64_t begin, int64_t end) {
+        simd::dispatch([&]<class Arch>(Arch) {
+          reduce_part<Arch, detail::kind_of<T>(op)>(x, partial, plan, first, last, begin, end);
+        });
       });
 #endif
 }

@@ -14,21 +14,30 @@ namespace tenon::kernels {
 
 namespace detail {
 
-/// The arithmetic of an op: each element is mapped, what comes out is joined.
-template <ReduceOp op>
-struct ReduceStep {
-  using enum ReduceOp;
-  using Join =
-      std::conditional_t<op == max, Greatest,
-                         std::conditional_t<op == min, Least, std::conditional_t<op == prod, Multiply, Add>>>;
-  /// Whether integers are reduced as doubles: the result is not made by ring arithmetic.
-  static constexpr bool real = op == l2 || op == log_sum || op == log_sum_exp;
+/// How the outcomes of a kind are joined.
+template <ReduceKind kind>
+using reduce_join =
+    std::conditional_t<kind == ReduceKind::greatest, Greatest,
+                       std::conditional_t<kind == ReduceKind::least, Least,
+                                          std::conditional_t<kind == ReduceKind::product, Multiply, Add>>>;
 
-  template <class V>
-  static V map(const V& x) {
-    if constexpr (op == sum_square || op == l2) {
+/// Whether T is reduced as the integer it is.
+template <ReduceKind kind, class T>
+inline constexpr bool integral_reduce = std::is_integral_v<T>&& kind < ReduceKind::real_sum;
+
+/// What all else is reduced in. Products are kept in double, where their order cannot make them overflow.
+template <ReduceKind kind, class T>
+using reduce_lane =
+    std::conditional_t<std::is_integral_v<T> || kind == ReduceKind::product, double, simd::wide<T>>;
+
+/// What is done to each element; V is a batch or a 64-bit integer.
+template <ReduceKind kind>
+struct ReduceMap {
+  template <class V, class... At>
+  V operator()(const V& x, At...) const {
+    if constexpr (kind == ReduceKind::squares || kind == ReduceKind::real_squares) {
       return Multiply::join(x, x);
-    } else if constexpr (op == l1) {
+    } else if constexpr (kind == ReduceKind::magnitudes) {
       if constexpr (std::is_integral_v<V>) return x < V(0) ? Multiply::join(x, static_cast<V>(-1)) : x;
       else return xsimd::abs(x);
     } else {
@@ -36,11 +45,22 @@ struct ReduceStep {
     }
   }
 };
-
-/// What floats, and integers that are reduced as reals, are computed in by an op. Products are kept in
-/// double, where their order cannot make them overflow.
-template <class T, ReduceOp op>
-using reduce_lane = std::conditional_t<std::is_integral_v<T> || op == ReduceOp::prod, double, simd::wide<T>>;
+template <class Arch, class C>
+struct ExponentialsBelow {
+  simd::batch<C, Arch> shift;
+  template <class V, class... At>
+  V operator()(const V& x, At...) const {
+    return simd::exp_flushed(x - shift);
+  }
+};
+template <class Arch, class C>
+struct ColumnExponentialsBelow {
+  const C* shift;
+  template <class V, class... At>
+  V operator()(const V& x, int64_t column, At...) const {
+    return simd::exp_flushed(x - simd::loadu<Arch>(shift + column));
+  }
+};
 
 /// The number exponents are shifted by: no infinity, so that inf - inf does not arise.
 template <class Arch>
@@ -48,13 +68,56 @@ double exponent_shift(double greatest) {
   return greatest - greatest == 0 ? greatest : 0;
 }
 
+/// x as numbers of type C.
+template <class Arch, class C, class T>
+void convert(const T* x, C* y, int64_t n) {
+  if constexpr (simd::is_narrow<T> && std::is_same_v<C, float>) {
+    simd::widen<Arch>(x, y, n);
+  } else {
+    for (int64_t i = 0; i < n; ++i) y[i] = static_cast<C>(x[i]);
+  }
+}
+
+/// reduce_run of elements as C, converted in panels where they are not of that type.
+template <class Arch, class Join, class C, class T, class F>
+double reduce_run_as(const T* x, int64_t n, const F& f) {
+  if constexpr (std::is_same_v<simd::wide<T>, C>) {
+    return reduce_run<Arch, Join>(x, n, f);
+  } else {
+    constexpr int64_t panel = 1024;
+    alignas(64) C converted[panel];
+    double total = Join::template identity<double>();
+    for (int64_t i = 0; i < n; i += panel) {
+      const int64_t count = n - i < panel ? n - i : panel;
+      convert<Arch>(x + i, converted, count);
+      total = Join::join(total, reduce_run<Arch, Join>(static_cast<const C*>(converted), count, f));
+    }
+    return total;
+  }
+}
+template <class Arch, class Join, class C, class T, class F>
+void reduce_rows_as(const T* x, int64_t stride, int64_t rows, int64_t n, double* total, const F& f) {
+  if constexpr (std::is_same_v<simd::wide<T>, C>) {
+    reduce_rows<Arch, Join>(x, stride, rows, n, total, f);
+  } else {
+    constexpr int64_t some = 16;
+    alignas(64) C converted[some * reduce_tile];
+    for (int64_t row = 0; row < rows; row += some) {
+      const int64_t count = rows - row < some ? rows - row : some;
+      for (int64_t r = 0; r < count; ++r)
+        convert<Arch>(x + (row + r) * stride, converted + r * reduce_tile, n);
+      reduce_rows<Arch, Join>(static_cast<const C*>(converted), reduce_tile, count, n, total, f);
+    }
+  }
+}
+
 /// Calls f(offset, count) for the pieces of the reduced elements [begin, end) that lie on the last reduced
 /// axis.
 template <class Arch, class F>
 void for_each_segment(const ReducePlan& plan, int64_t begin, int64_t end, const F& f) {
   const int last = plan.last_reduced ? plan.rank - 1 : plan.rank - 2;
-  if (last < 0) {
-    f(int64_t{0}, end - begin);
+  if (last < 2) {
+    f(last < 0 ? 0 : begin * plan.strides[last], end - begin);
     return;
   }
   for (int64_t at = begin; at < end;) {
@@ -75,260 +138,219 @@ void for_each_segment(const ReducePlan& plan, int64_t begin, int64_t end, const 
 template <class Arch>
 int64_t result_offset(const ReducePlan& plan, int64_t o) {
   int64_t offset = 0;
-  for (int d = plan.last_reduced ? plan.rank - 2 : plan.rank - 1; d >= 0; d -= 2) {
+  int d = plan.last_reduced ? plan.rank - 2 : plan.rank - 1;
+  for (; d >= 2; d -= 2) {
     offset += o % plan.extents[d] * plan.strides[d];
     o /= plan.extents[d];
   }
-  return offset;
+  return d < 0 ? offset : offset + o * plan.strides[d];
 }
 
-}  // namespace detail
-
-namespace detail {
-
-/// Whether T is reduced by batches; else integers one by one.
-template <ReduceOp op, class T>
-inline constexpr bool by_batch = !std::is_integral_v<T> || ReduceStep<op>::real;
-
-/// One result from contiguous runs, which run_through(f) names by f(from, n).
-template <class Arch, ReduceOp op, class T, class Runs>
-Partial<T> reduce_runs(const Runs& run_through) {
-  using Step = ReduceStep<op>;
-  using Join = typename Step::Join;
-  using C = reduce_lane<T, op>;
-  using B = simd::batch<C, Arch>;
+/// One result from the elements [begin, end) of those that make it, the first of which is at x.
+template <class Arch, ReduceKind kind, class T>
+Partial<T> reduce_line(const T* x, const ReducePlan& plan, int64_t begin, int64_t end) {
+  using Join = reduce_join<kind>;
   Partial<T> p{};
-  if constexpr (op == ReduceOp::log_sum_exp) {
-    p.greatest = Greatest::identity<double>();
-    run_through([&](const T* x, int64_t n) {
-      const double most = reduce_run<Arch, Greatest, C>(x, n, [](const B& v, auto...) { return v; });
-      p.greatest = Greatest::join(p.greatest, most);
-    });
-    const B shift(static_cast<C>(exponent_shift<Arch>(p.greatest)));
-    run_through([&](const T* x, int64_t n) {
-      p.real +=
-          reduce_run<Arch, Add, C>(x, n, [&](const B& v, auto...) { return simd::exp_flushed(v - shift); });
-    });
-  } else if constexpr (by_batch<op, T>) {
-    p.real = Join::template identity<double>();
-    run_through([&](const T* x, int64_t n) {
-      p.real = Join::join(p.real,
-                          reduce_run<Arch, Join, C>(x, n, [](const B& v, auto...) { return Step::map(v); }));
+  if constexpr (integral_reduce<kind, T>) {
+    using Sum = typename ReduceSum<T>::type;
+    p.value = static_cast<Sum>(Join::template identity<T>());
+    for_each_segment<Arch>(plan, begin, end, [&](int64_t offset, int64_t n) {
+      for (int64_t i = 0; i < n; ++i)
+        p.value = Join::join(ReduceMap<kind>{}(static_cast<Sum>(x[offset + i])), p.value);
     });
   } else {
-    auto value = static_cast<typename ReduceSum<T>::type>(Join::template identity<T>());
-    run_through([&](const T* x, int64_t n) {
-      for (int64_t i = 0; i < n; ++i)
-        value = Join::join(Step::map(static_cast<decltype(value)>(x[i])), value);
-    });
-    p.value = value;
+    using C = reduce_lane<kind, T>;
+    const auto run = [&]<class J>(J, const auto& f) {
+      double total = J::template identity<double>();
+      for_each_segment<Arch>(plan, begin, end, [&](int64_t offset, int64_t n) {
+        total = J::join(total, reduce_run_as<Arch, J, C>(x + offset, n, f));
+      });
+      return total;
+    };
+    if constexpr (kind == ReduceKind::exponentials) {
+      p.greatest = run(Greatest{}, ReduceMap<ReduceKind::greatest>{});
+      const simd::batch<C, Arch> shift(static_cast<C>(exponent_shift<Arch>(p.greatest)));
+      p.real = run(Add{}, ExponentialsBelow<Arch, C>{shift});
+    } else {
+      p.real = run(Join{}, ReduceMap<kind>{});
+    }
   }
   return p;
 }
 
-/// n <= reduce_tile results from rows of n elements `stride` apart, which row_through(f) names by f(from,
-/// rows).
-template <class Arch, ReduceOp op, class T, class Rows>
-void reduce_columns(Partial<T>* p, int64_t stride, int64_t n, const Rows& row_through) {
-  using Step = ReduceStep<op>;
-  using C = reduce_lane<T, op>;
-  using B = simd::batch<C, Arch>;
+/// The same for n <= reduce_tile results whose elements lie in columns: the plan's last axis is kept.
+template <class Arch, ReduceKind kind, class T>
+void reduce_columns(const T* x, Partial<T>* p, const ReducePlan& plan, int64_t begin, int64_t end,
+                    int64_t n) {
+  using Join = reduce_join<kind>;
+  const int64_t stride = plan.rank > 1 ? plan.strides[plan.rank - 2] : n;
   // Short rows without gaps are taken several at a time; what the copies of a column come to is joined at the
   // end.
-  const int64_t copies = stride == n && n > 0 ? reduce_tile / n : 1;
-  const auto reduce_all = [&]<class Join>(Join, auto* total, const auto& rows_into) {
-    for (int64_t j = 0; j < copies * n; ++j)
-      total[j] = static_cast<std::decay_t<decltype(*total)>>(
-          Join::template identity<std::conditional_t<by_batch<op, T>, double, T>>());
-    row_through([&](const T* x, int64_t rows) {
-      const int64_t whole = rows / copies;
-      rows_into(x, copies * stride, whole, copies * n);
-      rows_into(x + whole * copies * stride, stride, rows - whole * copies, n);
+  const int64_t copies = stride == n ? reduce_tile / n : 1;
+  const auto reduce_all = [&]<class J>(J, auto* total, auto identity, const auto& rows_into) {
+    for (int64_t j = 0; j < copies * n; ++j) total[j] = identity;
+    for_each_segment<Arch>(plan, begin, end, [&](int64_t offset, int64_t rows) {
+      const int64_t together = rows / copies * copies;
+      rows_into(x + offset, copies * stride, rows / copies, copies * n);
+      rows_into(x + offset + together * stride, stride, rows - together, n);
     });
-    for (int64_t j = n; j < copies * n; ++j) total[j % n] = Join::join(total[j], total[j % n]);
+    for (int64_t j = n; j < copies * n; ++j) total[j % n] = J::join(total[j], total[j % n]);
   };
-  if constexpr (by_batch<op, T>) {
+  if constexpr (integral_reduce<kind, T>) {
+    using Sum = typename ReduceSum<T>::type;
+    Sum total[reduce_tile];
+    reduce_all(Join{}, total, static_cast<Sum>(Join::template identity<T>()),
+               [&](const T* from, int64_t step, int64_t rows, int64_t columns) {
+                 for (int64_t r = 0; r < rows; ++r)
+                   for (int64_t j = 0; j < columns; ++j)
+                     total[j] = Join::join(ReduceMap<kind>{}(static_cast<Sum>(from[r * step + j])), total[j]);
+               });
+    for (int64_t j = 0; j < n; ++j) p[j].value = total[j];
+  } else {
+    using C = reduce_lane<kind, T>;
     double total[reduce_tile];
-    const auto reduce_mapped = [&]<class Join>(Join, const auto& f) {
-      reduce_all(Join{}, total, [&](const T* x, int64_t step, int64_t rows, int64_t columns) {
-        reduce_rows<Arch, Join, C>(x, step, rows, columns, total, f);
-      });
+    const auto pass = [&]<class J>(J, const auto& f) {
+      reduce_all(J{}, total, J::template identity<double>(),
+                 [&](const T* from, int64_t step, int64_t rows, int64_t columns) {
+                   reduce_rows_as<Arch, J, C>(from, step, rows, columns, total, f);
+                 });
     };
-    if constexpr (op == ReduceOp::log_sum_exp) {
+    if constexpr (kind == ReduceKind::exponentials) {
       alignas(64) C shift[reduce_tile + simd::lanes<C, Arch>] = {};
-      reduce_mapped(Greatest{}, [](const B& v, auto...) { return v; });
+      pass(Greatest{}, ReduceMap<ReduceKind::greatest>{});
       for (int64_t j = 0; j < n; ++j) p[j].greatest = total[j];
       for (int64_t j = 0; j < copies * n; ++j)
         shift[j] = static_cast<C>(exponent_shift<Arch>(p[j % n].greatest));
-      reduce_mapped(Add{}, [&](const B& v, int64_t j, auto...) {
-        return simd::exp_flushed(v - simd::loadu<Arch>(shift + j));
-      });
+      pass(Add{}, ColumnExponentialsBelow<Arch, C>{shift});
     } else {
-      reduce_mapped(typename Step::Join{}, [](const B& v, auto...) { return Step::map(v); });
+      pass(Join{}, ReduceMap<kind>{});
     }
     for (int64_t j = 0; j < n; ++j) p[j].real = total[j];
-  } else {
-    using Sum = typename ReduceSum<T>::type;
-    using Join = typename Step::Join;
-    Sum total[reduce_tile];
-    reduce_all(Join{}, total, [&](const T* x, int64_t step, int64_t rows, int64_t columns) {
-      for (int64_t r = 0; r < rows; ++r)
-        for (int64_t j = 0; j < columns; ++j)
-          total[j] = Join::join(Step::map(static_cast<Sum>(x[r * step + j])), total[j]);
-    });
-    for (int64_t j = 0; j < n; ++j) p[j].value = total[j];
   }
 }
 
 }  // namespace detail
 
-template <class Arch, ReduceOp op, class T>
+template <class Arch, detail::ReduceKind kind, class T>
 void reduce_part(const T* x, detail::Partial<T>* partial, const ReducePlan& plan, int64_t first, int64_t last,
                  int64_t begin, int64_t end) {
   constexpr int64_t tile = detail::reduce_tile;
-  const auto segments = [&](const T* from) {
-    return [&plan, begin, end, from](const auto& f) {
-      detail::for_each_segment<Arch>(plan, begin, end,
-                                     [&](int64_t offset, int64_t n) { f(from + offset, n); });
-    };
-  };
-  if (plan.last_reduced) {
-    const bool lines = plan.rank <= 2 && begin == 0 && end == plan.reduced;
-    if (lines && end < detail::short_line && last - first > 1) {
-      T columns[detail::short_line * tile];
-      for (int64_t o = first; o < last; o += tile) {
-        const int64_t n = last - o < tile ? last - o : tile;
-        detail::turn_lines<Arch>(x + o * end, columns, end, n);
-        detail::reduce_columns<Arch, op>(partial + (o - first), tile, n,
-                                         [&](const auto& f) { f(static_cast<const T*>(columns), end); });
-      }
-      return;
+  if (!plan.last_reduced) {
+    const int64_t inner = plan.rank > 0 ? plan.extents[plan.rank - 1] : 1;
+    for (int64_t o = first; o < last;) {
+      const int64_t left = inner - o % inner;
+      int64_t n = left < last - o ? left : last - o;
+      if (n > tile) n = tile;
+      detail::reduce_columns<Arch, kind>(x + detail::result_offset<Arch>(plan, o), partial + (o - first),
+                                         plan, begin, end, n);
+      o += n;
     }
-    for (int64_t o = first; o < last; ++o) {
-      detail::Partial<T>& p = partial[o - first];
-      if (lines) p = detail::reduce_runs<Arch, op, T>([&](const auto& f) { f(x + o * end, end); });
-      else p = detail::reduce_runs<Arch, op, T>(segments(x + detail::result_offset<Arch>(plan, o)));
+  } else if (plan.rank <= 2 && begin == 0 && end == plan.reduced && end < detail::short_line &&
+             last - first > 1) {
+    T columns[detail::short_line * tile];
+    ReducePlan turned;
+    turned.rank = 2;
+    turned.extents[0] = turned.reduced = end;
+    turned.extents[1] = turned.kept = turned.strides[0] = tile;
+    turned.strides[1] = 1;
+    for (int64_t o = first; o < last; o += tile) {
+      const int64_t n = last - o < tile ? last - o : tile;
+      detail::turn_lines<Arch>(x + o * end, columns, end, n);
+      detail::reduce_columns<Arch, kind>(static_cast<const T*>(columns), partial + (o - first), turned, 0,
+                                         end, n);
     }
-    return;
+  } else {
+    for (int64_t o = first; o < last; ++o)
+      partial[o - first] =
+          detail::reduce_line<Arch, kind>(x + detail::result_offset<Arch>(plan, o), plan, begin, end);
   }
-  const int64_t inner = plan.rank > 0 ? plan.extents[plan.rank - 1] : 1;
-  for (int64_t o = first; o < last;) {
-    const int64_t left = inner - o % inner;
-    int64_t n = left < last - o ? left : last - o;
-    if (n > tile) n = tile;
-    detail::reduce_columns<Arch, op>(partial + (o - first), inner, n,
-                                     segments(x + detail::result_offset<Arch>(plan, o)));
-    o += n;
-  }
-}
-
-template <class Arch, ReduceOp op, class T>
-void reduce_finish(const detail::Partial<T>* partial, int64_t parts, T* y, int64_t results, int64_t reduced) {
-  using Step = detail::ReduceStep<op>;
-  using Join = typename Step::Join;
-  using Sum = typename detail::ReduceSum<T>::type;
-  for (int64_t o = 0; o < results; ++o) {
-    if constexpr (std::is_integral_v<T> && !Step::real) {
-      Sum value = partial[o].value;
-      for (int64_t s = 1; s < parts; ++s) value = Join::join(partial[s * results + o].value, value);
-      if (op == ReduceOp::mean) value = reduced > 0 ? value / static_cast<Sum>(reduced) : Sum(0);
-      y[o] = static_cast<T>(value);
-    } else {
-      double value = partial[o].real;
-      if constexpr (op == ReduceOp::log_sum_exp) {
-        double greatest = partial[o].greatest;
-        for (int64_t s = 1; s < parts; ++s)
-          greatest = detail::Greatest::join(partial[s * results + o].greatest, greatest);
-        const double shift = detail::exponent_shift<Arch>(greatest);
-        value = 0;
-        for (int64_t s = 0; s < parts; ++s) {
-          const detail::Partial<T>& part = partial[s * results + o];
-          if (part.real != 0)
-            value += part.real * std::exp(detail::exponent_shift<Arch>(part.greatest) - shift);
-        }
-        value = greatest == std::numeric_limits<double>::infinity() ? greatest : std::log(value) + shift;
-      } else {
-        for (int64_t s = 1; s < parts; ++s) value = Join::join(partial[s * results + o].real, value);
-        if (op == ReduceOp::mean) value /= static_cast<double>(reduced);
-        if (op == ReduceOp::l2) value = std::sqrt(value);
-        if (op == ReduceOp::log_sum) value = std::log(value);
-      }
-      if constexpr (std::is_integral_v<T>) {
-        // Logarithms of sums that are 0 or negative have no integer; out of range, the nearest stands in.
-        constexpr T low = std::numeric_limits<T>::min(), high = std::numeric_limits<T>::max();
-        if (!(value > static_cast<double>(low))) y[o] = low;
-        else y[o] = value >= static_cast<double>(high) ? high : static_cast<T>(value);
-      } else {
-        y[o] = static_cast<T>(value);
-      }
-    }
-  }
-}
-
-template <class Arch, ReduceOp op, class T>
-void reduce_results(const T* x, T* y, const ReducePlan& plan, int64_t first, int64_t last) {
-  detail::Partial<T> partial[detail::reduce_tile];
-  for (int64_t o = first; o < last;) {
-    const int64_t n = last - o < detail::reduce_tile ? last - o : detail::reduce_tile;
-    reduce_part<Arch, op>(x, partial, plan, o, o + n, 0, plan.reduced);
-    reduce_finish<Arch, op>(partial, 1, y + o, n, plan.reduced);
-    o += n;
-  }
-}
-
-namespace detail {
-// Calls f<op>() for the op known at run time.
-template <class Arch, class F>
-void with_reduce_op(ReduceOp op, F f) {
-  using enum ReduceOp;
-  switch (op) {
-    case sum: return f.template operator()<sum>();
-    case mean: return f.template operator()<mean>();
-    case max: return f.template operator()<max>();
-    case min: return f.template operator()<min>();
-    case prod: return f.template operator()<prod>();
-    case sum_square: return f.template operator()<sum_square>();
-    case l1: return f.template operator()<l1>();
-    case l2: return f.template operator()<l2>();
-    case log_sum: return f.template operator()<log_sum>();
-    case log_sum_exp: return f.template operator()<log_sum_exp>();
-  }
-}
-}  // namespace detail
-
-template <class Arch, class T>
-void reduce_part_impl(ReduceOp op, const T* x, detail::Partial<T>* partial, const ReducePlan& plan,
-                      int64_t first, int64_t last, int64_t begin, int64_t end) {
-  detail::with_reduce_op<Arch>(
-      op, [&]<ReduceOp known>() { reduce_part<Arch, known>(x, partial, plan, first, last, begin, end); });
-}
-
-template <class Arch, class T>
-void reduce_results_impl(ReduceOp op, const T* x, T* y, const ReducePlan& plan, int64_t first, int64_t last) {
-  detail::with_reduce_op<Arch>(
-      op, [&]<ReduceOp known>() { reduce_results<Arch, known>(x, y, plan, first, last); });
 }
 
 template <class Arch, class T>
 void reduce_finish_impl(ReduceOp op, const detail::Partial<T>* partial, int64_t parts, T* y, int64_t results,
                         int64_t reduced) {
-  detail::with_reduce_op<Arch>(
-      op, [&]<ReduceOp known>() { reduce_finish<Arch, known>(partial, parts, y, results, reduced); });
+  // What the parts come to. (Exponentials differ in what they are shifted by.)
+  const auto joined = [&](int64_t o, auto detail::Partial<T>::*member) {
+    auto total = partial[o].*member;
+    for (int64_t s = 1; s < parts; ++s) {
+      const auto part = partial[s * results + o].*member;
+      switch (op) {
+        case ReduceOp::max: total = detail::Greatest::join(part, total); break;
+        case ReduceOp::min: total = detail::Least::join(part, total); break;
+        case ReduceOp::prod: total = detail::Multiply::join(part, total); break;
+        default: total = detail::Add::join(part, total); break;
+      }
+    }
+    return total;
+  };
+  for (int64_t o = 0; o < results; ++o) {
+    double real = 0;
+    if (op == ReduceOp::log_sum_exp) {
+      double greatest = partial[o].greatest;
+      for (int64_t s = 1; s < parts; ++s)
+        greatest = detail::Greatest::join(partial[s * results + o].greatest, greatest);
+      const double shift = detail::exponent_shift<Arch>(greatest);
+      for (int64_t s = 0; s < parts; ++s) {
+        const detail::Partial<T>& part = partial[s * results + o];
+        if (part.real != 0) real += part.real * std::exp(detail::exponent_shift<Arch>(part.greatest) - shift);
+      }
+      real = greatest == std::numeric_limits<double>::infinity() ? greatest : std::log(real) + shift;
+    } else if (std::is_integral_v<T> && detail::kind_of<T>(op) < detail::ReduceKind::real_sum) {
+      auto value = joined(o, &detail::Partial<T>::value);
+      if (op == ReduceOp::mean)
+        value = reduced > 0 ? value / static_cast<decltype(value)>(reduced) : decltype(value)(0);
+      y[o] = static_cast<T>(value);
+      continue;
+    } else {
+      real = joined(o, &detail::Partial<T>::real);
+      if (op == ReduceOp::mean) real /= static_cast<double>(reduced);
+    }
+    if (op == ReduceOp::l2) real = std::sqrt(real);
+    if (op == ReduceOp::log_sum) real = std::log(real);
+    if constexpr (std::is_integral_v<T>) {
+      // Logarithms of sums that are 0 or negative have no integer; out of range, the nearest stands in.
+      constexpr T low = std::numeric_limits<T>::min(), high = std::numeric_limits<T>::max();
+      if (!(real > static_cast<double>(low))) y[o] = low;
+      else y[o] = real >= static_cast<double>(high) ? high : static_cast<T>(real);
+    } else {
+      y[o] = static_cast<T>(real);
+    }
+  }
+}
+
+template <class Arch, class T>
+void reduce_part_impl(ReduceOp op, const T* x, detail::Partial<T>* partial, const ReducePlan& plan,
+                      int64_t first, int64_t last, int64_t begin, int64_t end) {
+  const auto part = [&]<detail::ReduceKind kind>() {
+    reduce_part<Arch, kind>(x, partial, plan, first, last, begin, end);
+  };
+  using enum detail::ReduceKind;
+  constexpr bool integer = std::is_integral_v<T>;
+  switch (detail::kind_of<T>(op)) {
+    case sum: return part.template operator()<sum>();
+    case product: return part.template operator()<product>();
+    case greatest: return part.template operator()<greatest>();
+    case least: return part.template operator()<least>();
+    case squares: return part.template operator()<squares>();
+    case magnitudes: return part.template operator()<magnitudes>();
+    case real_sum: return part.template operator()<integer ? real_sum : sum>();
+    case real_squares: return part.template operator()<integer ? real_squares : squares>();
+    case exponentials: return part.template operator()<exponentials>();
+  }
 }
 
 namespace detail {
 
 /// Whether x takes the place of `best`. NaN beats every number; of equals, the first or the last stands.
-template <bool greatest, bool last_index, class V>
-bool beats(V x, V best) {
-  if (greatest ? x > best : x < best) return true;
-  if constexpr (last_index) return x == best || x != x;
-  else return x != x && best == best;
+template <bool greatest, class V>
+bool beats(V x, V best, bool last_index) {
+  const bool better = greatest ? x > best : x < best;
+  return better | (last_index ? (x == best) | (x != x) : (x != x) & (best == best));
 }
 
 /// The index in one contiguous line: the extremum is found first, then where it stands.
-template <class Arch, bool greatest, bool last_index, class T>
-int64_t arg_line(const T* x, int64_t n) {
+template <class Arch, bool greatest, class T>
+int64_t arg_line(const T* x, int64_t n, bool last_index) {
   if constexpr (std::is_integral_v<T>) {
     T best = x[0];
     for (int64_t i = 1; i < n; ++i)
@@ -341,9 +363,9 @@ int64_t arg_line(const T* x, int64_t n) {
     using B = simd::batch<C, Arch>;
     constexpr int64_t width = simd::lanes<C, Arch>;
     using Join = std::conditional_t<greatest, Greatest, Least>;
-    const B best(static_cast<C>(reduce_run<Arch, Join, C>(x, n, [](const B& v, auto...) { return v; })));
+    const B best(static_cast<C>(reduce_run<Arch, Join>(x, n, [](const B& v, auto...) { return v; })));
     const auto stands = [&](int64_t i, auto... count) {
-      const B v = load_as<Arch, C>(x + i, count...);
+      const B v = simd::load_wide<Arch>(x + i, count...);
       // NaN is the extremum where there is one.
       alignas(64) bool found[width];
       const auto here = (v == best) | (xsimd::isnan(v) & xsimd::isnan(best));
@@ -357,7 +379,7 @@ int64_t arg_line(const T* x, int64_t n) {
     };
     const int64_t whole = n / width * width;
     int64_t at = -1;
-    if constexpr (last_index) {
+    if (last_index) {
       if (whole < n) at = stands(whole, n - whole);
       for (int64_t i = whole - width; at < 0 && i >= 0; i -= width) at = stands(i);
     } else {
@@ -368,13 +390,14 @@ int64_t arg_line(const T* x, int64_t n) {
   }
 }
 
-template <class Arch, bool greatest, bool last_index, class T>
-void arg_lines(const T* x, int64_t* y, int64_t axis, int64_t inner, int64_t first, int64_t last) {
+template <class Arch, bool greatest, class T>
+void arg_lines(const T* x, int64_t* y, int64_t axis, int64_t inner, int64_t first, int64_t last,
+               bool last_index) {
   // Narrow floats are compared as floats.
   using V = std::conditional_t<std::is_integral_v<T>, T, simd::wide<T>>;
   if (inner == 1) {
     for (int64_t line = first; line < last; ++line)
-      y[line] = arg_line<Arch, greatest, last_index>(x + line * axis, axis);
+      y[line] = arg_line<Arch, greatest>(x + line * axis, axis, last_index);
     return;
   }
   V best[reduce_tile];
@@ -387,7 +410,7 @@ void arg_lines(const T* x, int64_t* y, int64_t axis, int64_t inner, int64_t firs
     for (int64_t i = 1; i < axis; ++i) {
       for (int64_t j = 0; j < n; ++j) {
         const V v = static_cast<V>(p[i * inner + j]);
-        const bool take = beats<greatest, last_index>(v, best[j]);
+        const bool take = beats<greatest>(v, best[j], last_index);
         best[j] = take ? v : best[j];
         y[line + j] = take ? i : y[line + j];
       }
@@ -401,18 +424,14 @@ void arg_lines(const T* x, int64_t* y, int64_t axis, int64_t inner, int64_t firs
 template <class Arch, class T>
 void arg_reduce_impl(bool greatest, bool last_index, const T* x, int64_t* y, int64_t axis, int64_t inner,
                      int64_t first, int64_t last) {
-  if (greatest && last_index) detail::arg_lines<Arch, true, true>(x, y, axis, inner, first, last);
-  else if (greatest) detail::arg_lines<Arch, true, false>(x, y, axis, inner, first, last);
-  else if (last_index) detail::arg_lines<Arch, false, true>(x, y, axis, inner, first, last);
-  else detail::arg_lines<Arch, false, false>(x, y, axis, inner, first, last);
+  if (greatest) detail::arg_lines<Arch, true>(x, y, axis, inner, first, last, last_index);
+  else detail::arg_lines<Arch, false>(x, y, axis, inner, first, last, last_index);
 }
 
 #ifdef TENON_INSTANTIATE
 #define TENON_REDUCE(T)                                                                                    \
   template void reduce_part_impl<TENON_INSTANTIATE, T>(                                                    \
       ReduceOp, const T*, detail::Partial<T>*, const ReducePlan&, int64_t, int64_t, int64_t, int64_t);     \
-  template void reduce_results_impl<TENON_INSTANTIATE, T>(ReduceOp, const T*, T*, const ReducePlan&,       \
-                                                          int64_t, int64_t);                               \
   template void reduce_finish_impl<TENON_INSTANTIATE, T>(ReduceOp, const detail::Partial<T>*, int64_t, T*, \
                                                          int64_t, int64_t);                                \
   template void arg_reduce_impl<TENON_INSTANTIATE, T>(bool, bool, const T*, int64_t*, int64_t, int64_t,    \

@@ -64,21 +64,6 @@ struct Least {
   }
 };
 
-/// `lanes<C, Arch>` elements, or the first `count`, as a batch of C.
-template <class Arch, class C, class T, class... Count>
-simd::batch<C, Arch> load_as(const T* p, Count... count) {
-  if constexpr (std::is_same_v<C, simd::wide<T>>) {
-    return simd::load_wide<Arch>(p, count...);
-  } else {
-    constexpr int width = simd::lanes<C, Arch>;
-    alignas(64) C lane[width] = {};
-    int64_t n = width;
-    ((n = count), ...);
-    for (int64_t i = 0; i < n; ++i) lane[i] = static_cast<C>(p[i]);
-    return simd::loadu<Arch>(lane);
-  }
-}
-
 /// The lanes of a batch joined.
 template <class Join, class T, class A>
 T join_lanes(const xsimd::batch<T, A>& v) {
@@ -94,28 +79,33 @@ T join_lanes(const xsimd::batch<T, A>& v) {
 }
 
 /// Reduces n contiguous elements; f(batch, i) maps those from i on, f(batch, i, count) the last ones.
-template <class Arch, class Join, class C, class T, class F>
-double reduce_run(const T* x, int64_t n, const F& f) {
+template <class Arch, class Join, class T, class F>
+[[gnu::noinline]] double reduce_run(const T* x, int64_t n, const F& f) {
+  using C = simd::wide<T>;
   using B = simd::batch<C, Arch>;
   constexpr int64_t width = simd::lanes<C, Arch>, ways = 4, block = 16 * ways * width;
   const B neutral(Join::template identity<C>());
+  const auto mapped = [&](int64_t i) { return f(simd::load_wide<Arch>(x + i), i); };
   double total = Join::template identity<double>();
   for (int64_t at = 0; at < n; at += block) {
     const int64_t end = n - at < block ? n : at + block;
     int64_t i = at;
     B joined = neutral;
     if (end - at >= ways * width) {
-      B acc[ways];
-      for (int w = 0; w < ways; ++w, i += width) acc[w] = f(load_as<Arch, C>(x + i), i);
-      for (; i + ways * width <= end; i += ways * width)
-        for (int w = 0; w < ways; ++w)
-          acc[w] = Join::join(f(load_as<Arch, C>(x + i + w * width), i + w * width), acc[w]);
-      joined = Join::join(Join::join(acc[0], acc[1]), Join::join(acc[2], acc[3]));
+      // Four by name: an array of them would lie in memory where the compiler does not unroll.
+      B a = mapped(i), b = mapped(i + width), c = mapped(i + 2 * width), d = mapped(i + 3 * width);
+      for (i += ways * width; i + ways * width <= end; i += ways * width) {
+        a = Join::join(mapped(i), a);
+        b = Join::join(mapped(i + width), b);
+        c = Join::join(mapped(i + 2 * width), c);
+        d = Join::join(mapped(i + 3 * width), d);
+      }
+      joined = Join::join(Join::join(a, b), Join::join(c, d));
     }
-    for (; i + width <= end; i += width) joined = Join::join(f(load_as<Arch, C>(x + i), i), joined);
+    for (; i + width <= end; i += width) joined = Join::join(mapped(i), joined);
     if (i < end) {
       alignas(64) C lane[2 * width];
-      simd::storeu(lane, f(load_as<Arch, C>(x + i, end - i), i, end - i));
+      simd::storeu(lane, f(simd::load_wide<Arch>(x + i, end - i), i, end - i));
       simd::storeu(lane + (end - i), neutral);
       joined = Join::join(simd::loadu<Arch>(lane), joined);
     }
@@ -126,8 +116,10 @@ double reduce_run(const T* x, int64_t n, const F& f) {
 
 /// Reduces `rows` rows of n <= reduce_tile elements into n totals. f(batch, j, i) maps the elements of column
 /// j and on that lie i elements from x; f(batch, j, i, count) the last columns.
-template <class Arch, class Join, class C, class T, class F>
-void reduce_rows(const T* x, int64_t stride, int64_t rows, int64_t n, double* total, const F& f) {
+template <class Arch, class Join, class T, class F>
+[[gnu::noinline]] void reduce_rows(const T* x, int64_t stride, int64_t rows, int64_t n, double* total,
+                                   const F& f) {
+  using C = simd::wide<T>;
   constexpr int64_t width = simd::lanes<C, Arch>;
   alignas(64) C sums[reduce_tile];
   for (int64_t row = 0; row < rows; row += 16) {
@@ -141,7 +133,7 @@ void reduce_rows(const T* x, int64_t stride, int64_t rows, int64_t n, double* to
         auto acc = simd::loadu<Arch>(sums + j);
         for (int k = 0; k < count; ++k) {
           const int64_t i = (r + k) * stride + j;
-          acc = Join::join(f(load_as<Arch, C>(x + i, last...), j, i, last...), acc);
+          acc = Join::join(f(simd::load_wide<Arch>(x + i, last...), j, i, last...), acc);
         }
         simd::storeu(sums + j, acc);
       };

@@ -19,19 +19,18 @@ template <class Arch, class T>
 void softmax_row(bool log, const T* x, T* y, int64_t n) {
   using C = simd::wide<T>;
   using B = simd::batch<C, Arch>;
-  const B greatest(
-      static_cast<C>(reduce_run<Arch, Greatest, C>(x, n, [](const B& v, auto...) { return v; })));
+  const B greatest(static_cast<C>(reduce_run<Arch, Greatest>(x, n, [](const B& v, auto...) { return v; })));
   const auto exponential = [&](const B& v, auto...) { return simd::exp_flushed(v - greatest); };
   if (log) {
-    const double sum = reduce_run<Arch, Add, C>(x, n, exponential);
+    const double sum = reduce_run<Arch, Add>(x, n, exponential);
     const B shift(static_cast<C>(std::log(sum)));
     map_row<Arch>(x, y, n, [&](const B& v, auto...) { return v - greatest - shift; });
   } else if constexpr (simd::is_narrow<T>) {
-    const B scale(static_cast<C>(1 / reduce_run<Arch, Add, C>(x, n, exponential)));
+    const B scale(static_cast<C>(1 / reduce_run<Arch, Add>(x, n, exponential)));
     map_row<Arch>(x, y, n, [&](const B& v, auto...) { return exponential(v) * scale; });
   } else {
     // The exponentials are kept in y, where narrow floats would be rounded twice.
-    const double sum = reduce_run<Arch, Add, C>(x, n, [&](const B& v, int64_t i, auto... count) {
+    const double sum = reduce_run<Arch, Add>(x, n, [&](const B& v, int64_t i, auto... count) {
       const B e = exponential(v);
       simd::store_wide<Arch>(y + i, e, count...);
       return e;
@@ -50,14 +49,14 @@ void softmax_tile(bool log, const T* x, T* y, int64_t axis, int64_t inner, int64
   double total[reduce_tile];
   alignas(64) C greatest[reduce_tile + width] = {}, last[reduce_tile + width] = {};
   for (int64_t j = 0; j < n; ++j) total[j] = Greatest::identity<double>();
-  reduce_rows<Arch, Greatest, C>(x, inner, axis, n, total, [](const B& v, auto...) { return v; });
+  reduce_rows<Arch, Greatest>(x, inner, axis, n, total, [](const B& v, auto...) { return v; });
   for (int64_t j = 0; j < n; ++j) {
     greatest[j] = static_cast<C>(total[j]);
     total[j] = 0;
   }
   const bool kept = !log && !simd::is_narrow<T>;  // exponentials in y, as in softmax_row
   const auto below = [&](const B& v, int64_t j) { return v - simd::loadu<Arch>(greatest + j); };
-  reduce_rows<Arch, Add, C>(x, inner, axis, n, total, [&](const B& v, int64_t j, int64_t i, auto... count) {
+  reduce_rows<Arch, Add>(x, inner, axis, n, total, [&](const B& v, int64_t j, int64_t i, auto... count) {
     const B e = simd::exp_flushed(below(v, j));
     if (kept) simd::store_wide<Arch>(y + i, e, count...);
     return e;
