@@ -125,15 +125,20 @@ class Infer {
       default: return {};
     }
   }
-  /// The elements as numbers, or false when one of them is not known. At most Ints' capacity; more fails.
+  /// The elements as numbers, or false when one of them is not known. At most Ints' capacity; more fails, and so
+  /// does an element that exists but is too small a number for a Dim.
   constexpr bool ints(int input, Ints& result) {
     result.clear();
     if (!known(input)) return false;
     if (count(input) > Ints::capacity())
       return fail("input ", input, " has ", count(input), " elements: too many"), false;
     for (int64_t k = 0; k < count(input); ++k) {
-      if (!value(input, k).known()) return result.clear(), false;
-      result.push_back(value(input, k).value());
+      const Dim d = value(input, k);
+      if (!d.known()) {
+        if (!in(input).values.known()) fail("input ", input, " holds a number out of range");
+        return result.clear(), false;
+      }
+      result.push_back(d.value());
     }
     return true;
   }

@@ -38,6 +38,8 @@ TEST_CASE("Squeeze: what is refused") {
   check_fails(op::Squeeze{}, {x, t<int64_t>({1}, {3})}, "axis 3 outside of [-3, 2]");
   check_fails(op::Squeeze{}, {x, t<int64_t>({2}, {0, -3})}, "axis -3 is named twice");
   check_fails(op::Squeeze{}, {x, pattern(DType::int64, {33})}, "too many");
+  check_fails(op::Squeeze{}, {t<float>({3}, {1, 2, 3}), t<int64_t>({1}, {INT64_MIN})},
+              "input 1 holds a number out of range");
   check_fails(op::Squeeze_1{.axes = {1}}, {x}, "axis 1 of (1,2,1) is not 1");
 }
 

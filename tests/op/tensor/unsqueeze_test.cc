@@ -37,6 +37,7 @@ TEST_CASE("Unsqueeze: what is refused") {
   check_fails(op::Unsqueeze{}, {x, t<int64_t>({1}, {2})}, "axis 2 outside of [-2, 1]");
   check_fails(op::Unsqueeze{}, {x, t<int64_t>({2}, {0, -3})}, "axis -3 is named twice");
   check_fails(op::Unsqueeze{}, {x, pattern(DType::int64, {16})}, "rank 17 is above 16");
+  check_fails(op::Unsqueeze{}, {x, t<int64_t>({1}, {INT64_MIN})}, "input 1 holds a number out of range");
   check_fails(op::Unsqueeze{}, {x}, "input axes is missing");
   check_fails(op::Unsqueeze_1{.axes = {5}}, {x}, "axis 5 outside");
 }

@@ -82,10 +82,10 @@ struct Scan {
                                          attr("scan_output_directions", &Scan::scan_output_directions)};
 
   void infer(Infer& i) const {
-    const int scanned = static_cast<int>(num_scan_inputs.value_or(0)), states = i.inputs() - scanned;
     if (!body) return i.fail("the body is missing");
     if (!num_scan_inputs || *num_scan_inputs < 1 || *num_scan_inputs > i.inputs())
       return i.fail("num_scan_inputs ", num_scan_inputs.value_or(0), " of ", i.inputs(), " inputs");
+    const int scanned = static_cast<int>(*num_scan_inputs), states = i.inputs() - scanned;
     if (body->inputs() != i.inputs() || body->outputs() < states || body->outputs() < i.outputs())
       return i.fail("with ", i.inputs(), " inputs, ", states, " of them states, and ", i.outputs(),
                     " outputs, the body takes ", body->inputs(), " values and gives ", body->outputs());
@@ -197,11 +197,11 @@ struct Scan_8 {
                                          attr("num_scan_inputs", &Scan_8::num_scan_inputs).required()};
 
   void infer(Infer& i) const {
-    const int operands = i.inputs() - 1, scanned = static_cast<int>(num_scan_inputs.value_or(0));
-    const int states = operands - scanned;
+    const int operands = i.inputs() - 1;
     if (!body) return i.fail("the body is missing");
     if (!num_scan_inputs || *num_scan_inputs < 1 || *num_scan_inputs > operands)
       return i.fail("num_scan_inputs ", num_scan_inputs.value_or(0), " of ", operands, " operands");
+    const int scanned = static_cast<int>(*num_scan_inputs), states = operands - scanned;
     if (body->inputs() != operands || body->outputs() < states || body->outputs() < i.outputs())
       return i.fail("with ", operands, " operands, ", states, " of them states, and ", i.outputs(),
                     " outputs, the body takes ", body->inputs(), " values and gives ", body->outputs());
