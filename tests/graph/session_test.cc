@@ -455,4 +455,14 @@ TEST_CASE("Session: loops see the values around them") {
   }
 }
 
+TEST_CASE("Session: a scalar that only the run asks for takes one element") {
+  for (const Dims& declared : {Dims{}, Dims{4}}) {
+    Graph g;
+    const ValueId x = g.add_input("x", DType::float32, declared), shape = g.add_input("shape", DType::int64, Dims::of_rank(1));
+    g.add_output("y", g.add_node({}, AnyOperator::make(op::Reshape{}), {x, shape}, std::array{std::string("y")})[0]);
+    const Session s(std::move(g));
+    CHECK_THROWS_AS(s.run({{"x", Tensor<float>({4}, {1, 2, 3, 4})}, {"shape", Tensor<int64_t>(Extents{0})}}), Error);
+  }
+}
+
 }  // namespace tenon

@@ -28,7 +28,11 @@ constexpr Extents dense_strides(std::span<const int64_t> extents) {
 }
 
 /// compute of the operators that only change extents, for when the result has memory of its own.
-inline void copy_elements(AnyView x, AnyOut y) { kernels::copy(x.dtype(), y.data(), x.data(), x.size()); }
+inline void copy_elements(AnyView x, AnyOut y) {
+  if (x.size() != y.size())
+    raise(ErrorCode::invalid_shape, {}, x.size(), " elements cannot become ", to_string(y.extents()));
+  kernels::copy(x.dtype(), y.data(), x.data(), x.size());
+}
 
 /// An element of an int32 or int64 operand.
 inline int64_t int_at(AnyView v, int64_t k) {

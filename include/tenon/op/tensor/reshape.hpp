@@ -86,7 +86,7 @@ struct Reshape {
       i.out(0,
             detail::reshaped(i, i.dims(0), i.count(1), allowzero != 0, [&](int k) { return i.value(1, k); }));
     else if (shape.ranked() && shape[0].known() && shape[0].value() <= max_rank)
-      i.out(0, Dims::of_rank(static_cast<int>(shape[0].value())));
+      i.out(0, detail::reshaped(i, i.dims(0), shape[0].value(), allowzero != 0, [](int) { return Dim::unknown(); }));
   }
   void compute(AnyView data, TensorView<const int64_t>, AnyOut reshaped) const {
     copy_elements(data, reshaped);
