@@ -432,9 +432,8 @@ bool binary_impl(BinaryOp op, const T* a, const T* b, T* c, const BroadcastPlan<
                  int64_t end) {
   bool defined = true;
   constexpr int count = static_cast<int>(std::is_integral_v<T> ? BinaryOp::shift_right : BinaryOp::prelu) + 1;
-  detail::with_op<count>(op, [&]<BinaryOp known>() {
-    defined = binary_of<Arch, known>(a, b, c, plan, begin, end);
-  });
+  detail::with_op<count>(
+      op, [&]<BinaryOp known>() { defined = binary_of<Arch, known>(a, b, c, plan, begin, end); });
   return defined;
 }
 

@@ -147,14 +147,16 @@ template <class T, class Part>
 void reduce_cut(ReduceOp op, T* y, const ReducePlan& plan, const Part& part) {
   if (plan.kept == 0) return;
   const auto finish = [&](const Partial<T>* partial, int64_t parts, T* to, int64_t results) {
-    simd::dispatch([&]<class Arch>(Arch) {
-      reduce_finish_impl<Arch>(op, partial, parts, to, results, plan.reduced);
-    });
+    simd::dispatch(
+        [&]<class Arch>(Arch) { reduce_finish_impl<Arch>(op, partial, parts, to, results, plan.reduced); });
   };
   constexpr int64_t some = reduce_partials / 4;
   if (plan.kept > some || plan.reduced / 4 * plan.kept < reduce_grain) {
     const int64_t work = plan.reduced > 0 ? plan.reduced : 1;
-    parallel_for(plan.kept, work >= reduce_grain ? 1 : reduce_grain / work, [&](int64_t first, int64_t last) {
+    int64_t grain = work >= reduce_grain ? 1 : reduce_grain / work;
+    // Of rows, pieces that are worth fetching.
+    if (!plan.last_reduced && grain < some) grain = some;
+    parallel_for(plan.kept, grain, [&](int64_t first, int64_t last) {
       Partial<T> partial[some];
       for (int64_t o = first; o < last; o += some) {
         const int64_t n = last - o < some ? last - o : some;
@@ -180,11 +182,9 @@ void reduce_cut(ReduceOp op, T* y, const ReducePlan& plan, const Part& part) {
 template <class T>
 void reduce(ReduceOp op, const T* x, T* y, const ReducePlan& plan) {
   detail::reduce_cut(
-      op, y, plan,
-      [&](detail::Partial<T>* partial, int64_t first, int64_t last, int64_t begin, int64_t end) {
-        simd::dispatch([&]<class Arch>(Arch) {
-          reduce_part_impl<Arch>(op, x, partial, plan, first, last, begin, end);
-        });
+      op, y, plan, [&](detail::Partial<T>* partial, int64_t first, int64_t last, int64_t begin, int64_t end) {
+        simd::dispatch(
+            [&]<class Arch>(Arch) { reduce_part_impl<Arch>(op, x, partial, plan, first, last, begin, end); });
       });
 }
 
@@ -195,8 +195,7 @@ void reduce(const T* x, T* y, const ReducePlan& plan) {
   reduce(op, x, y, plan);
 #else
   detail::reduce_cut(
-      op, y, plan,
-      [&](detail::Partial<T>* partial, int64_t first, int64_t last, int64_t begin, int64_t end) {
+      op, y, plan, [&](detail::Partial<T>* partial, int64_t first, int64_t last, int64_t begin, int64_t end) {
         simd::dispatch([&]<class Arch>(Arch) {
           reduce_part<Arch, detail::kind_of<T>(op)>(x, partial, plan, first, last, begin, end);
         });

@@ -69,6 +69,10 @@ template <class Join, class T, class A>
 T join_lanes(const xsimd::batch<T, A>& v) {
   if constexpr (std::is_same_v<Join, Add>) {
     return simd::sum_of_lanes(v);
+  } else if constexpr (std::is_same_v<Join, Greatest>) {
+    return simd::max_of_lanes(v);
+  } else if constexpr (std::is_same_v<Join, Least>) {
+    return simd::min_of_lanes(v);
   } else {
     alignas(64) T lane[xsimd::batch<T, A>::size];
     simd::storeu(lane, v);
@@ -104,10 +108,8 @@ template <class Arch, class Join, class T, class F>
     }
     for (; i + width <= end; i += width) joined = Join::join(mapped(i), joined);
     if (i < end) {
-      alignas(64) C lane[2 * width];
-      simd::storeu(lane, f(simd::load_wide<Arch>(x + i, end - i), i, end - i));
-      simd::storeu(lane + (end - i), neutral);
-      joined = Join::join(simd::loadu<Arch>(lane), joined);
+      const B last = f(simd::load_wide<Arch>(x + i, end - i), i, end - i);
+      joined = Join::join(simd::first_n(last, end - i, neutral), joined);
     }
     total = Join::join(total, static_cast<double>(join_lanes<Join>(joined)));
   }

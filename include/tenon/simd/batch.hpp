@@ -228,6 +228,31 @@ inline void store_n(T* p, const xsimd::batch<T, A>& v, int64_t n) {
   }
 }
 
+/// The first n lanes of x, 0 <= n <= lanes, and the others of y. T: float, double.
+template <class T, class A>
+inline xsimd::batch<T, A> first_n(const xsimd::batch<T, A>& x, int64_t n, const xsimd::batch<T, A>& y) {
+#if defined(TENON_HAS_AVX512)
+  if constexpr (std::is_same_v<A, detail::xsimd_arch<Avx512>::type>) {
+    const uint32_t ones = (1u << n) - 1;
+    if constexpr (sizeof(T) == 4) return _mm512_mask_mov_ps(y, static_cast<__mmask16>(ones), x);
+    else return _mm512_mask_mov_pd(y, static_cast<__mmask8>(ones), x);
+  } else
+#endif
+#if defined(TENON_HAS_AVX2)
+      if constexpr (std::is_same_v<A, detail::xsimd_arch<Avx2>::type>) {
+    const __m256i mask = detail::mask_of_first_words<Avx2>(n * static_cast<int64_t>(sizeof(T) / 4));
+    if constexpr (sizeof(T) == 4) return _mm256_blendv_ps(y, x, _mm256_castsi256_ps(mask));
+    else return _mm256_blendv_pd(y, x, _mm256_castsi256_pd(mask));
+  } else
+#endif
+  {
+    alignas(64) T lane[2 * xsimd::batch<T, A>::size];
+    storeu(lane, x);
+    storeu(lane + n, y);
+    return xsimd::batch<T, A>::load_unaligned(lane);
+  }
+}
+
 // ------------------------------------------------------------------------------------------------ arithmetic
 
 /// x * y + z, rounded once where the level has FMA; Baseline on x86 may round twice.
@@ -531,16 +556,59 @@ inline T sum_of_lanes(const xsimd::batch<T, A>& v) {
   }
 }
 
-/// The greatest lane; NaN when any lane is NaN.
+namespace detail {
+
+#if defined(__x86_64__)
+// The greatest of lanes that are numbers.
+template <class A>
+inline float greatest_lane(__m128 v) {
+  v = _mm_max_ps(v, _mm_movehl_ps(v, v));
+  return _mm_cvtss_f32(_mm_max_ss(v, _mm_shuffle_ps(v, v, 1)));
+}
+template <class A>
+inline double greatest_lane(__m128d v) {
+  return _mm_cvtsd_f64(_mm_max_sd(v, _mm_unpackhi_pd(v, v)));
+}
+#endif
+#if defined(TENON_HAS_AVX2)
+template <class A>
+inline float greatest_lane(__m256 v) {
+  return greatest_lane<A>(_mm_max_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1)));
+}
+template <class A>
+inline double greatest_lane(__m256d v) {
+  return greatest_lane<A>(_mm_max_pd(_mm256_castpd256_pd128(v), _mm256_extractf128_pd(v, 1)));
+}
+#endif
+#if defined(TENON_HAS_AVX512)
+template <class A>
+inline float greatest_lane(__m512 v) {
+  return _mm512_reduce_max_ps(v);
+}
+template <class A>
+inline double greatest_lane(__m512d v) {
+  return _mm512_reduce_max_pd(v);
+}
+#endif
+
+}  // namespace detail
+
+/// The greatest lane; NaN when any lane is NaN. T: float, double.
 template <class T, class A>
 inline T max_of_lanes(const xsimd::batch<T, A>& v) {
-  return detail::fold(v, [](T a, T b) { return a > b || a != a ? a : b; });
+  if (xsimd::any(xsimd::isnan(v))) return std::numeric_limits<T>::quiet_NaN();
+#if defined(__x86_64__)
+  return detail::greatest_lane<A>(v.data);
+#else
+  return detail::fold(v, [](T a, T b) { return a > b ? a : b; });
+#endif
 }
 
-/// The least lane; NaN when any lane is NaN.
+/// The least lane; NaN when any lane is NaN. T: float, double.
 template <class T, class A>
 inline T min_of_lanes(const xsimd::batch<T, A>& v) {
-  return detail::fold(v, [](T a, T b) { return a < b || a != a ? a : b; });
+  // -0 minus x, as 0 minus x would not turn the sign of 0.
+  return -max_of_lanes(xsimd::batch<T, A>(T(-0.0)) - v);
 }
 
 // -------------------------------------------------------------------------------- half-precision conversions
