@@ -1,0 +1,177 @@
+// Every operator at every version, with attributes and operands drawn at random, extremes among them: it
+// gives what its rule said, or an Error. The sanitizers' configurations see what else it does.
+#include <doctest/doctest.h>
+
+#include <random>
+
+#include "tenon/loader.hpp"
+
+namespace tenon {
+namespace {
+
+/// What is drawn follows from the seed alone.
+class Draw {
+ public:
+  explicit Draw(uint64_t seed) : engine_(seed) {}
+
+  int64_t below(int64_t n) { return static_cast<int64_t>(engine_() % static_cast<uint64_t>(n)); }
+  bool one_in(int64_t n) { return below(n) == 0; }
+  template <class T, std::size_t N>
+  T of(const T (&list)[N]) {
+    return list[below(N)];
+  }
+
+  int64_t integer() {
+    static constexpr int64_t near[] = {0, 0, 1, 1, 1, 2, 2, 3, 4, 5, -1, -1, -2, -3, -4, 7, 8, 16, -100};
+    static constexpr int64_t far[] = {1000000,       INT32_MAX,           INT32_MIN, INT64_MAX, INT64_MIN,
+                                      INT64_MIN + 1, int64_t{1} << 32 | 1, int64_t{1} << 40};
+    return one_in(4) ? of(far) : of(near);
+  }
+  float real() {
+    static constexpr float list[] = {0,     -0.0f,  1,        -1,        0.5f, 3,     -7.25f,
+                                     1e30f, -1e30f, INFINITY, -INFINITY, NAN,  1e-40f};
+    return of(list);
+  }
+  std::string text() {
+    static constexpr const char* list[] = {
+        "",        "NOTSET",  "SAME_UPPER", "VALID",         "constant",
+        "reflect", "wrap",    "none",       "tanh",          "add",
+        "max",     "DCR",     "CRD",        "forward",       "reverse",
+        "up",      "nearest", "INT64",      "bidirectional", "Tanh",
+        "Affine",  "-3",      "1.5",        "nan",           "a text that is too long to lie in its object"};
+    return of(list);
+  }
+  Extents extents() {
+    static constexpr int64_t list[] = {0, 1, 1, 2, 2, 3, 3, 4, 5, 6, 8};
+    Extents e;
+    for (int64_t rank = below(6); rank > 0; --rank) e.push_back(of(list));
+    return e;
+  }
+  DType type(uint32_t mask) {
+    DType d = DType::undefined;
+    while (!(mask >> static_cast<int>(d) & 1)) d = static_cast<DType>(1 + below(dtype_count - 1));
+    return d;
+  }
+  AnyTensor tensor(DType d, const Extents& extents) {
+    AnyTensor t = AnyTensor::uninitialized(d, extents);
+    for (int64_t k = 0; k < t.size(); ++k) {
+      if (d == DType::string) static_cast<std::string*>(t.data())[k] = text();
+      else if (d == DType::bool_) static_cast<bool*>(t.data())[k] = one_in(2);
+      else if (d == DType::int64) static_cast<int64_t*>(t.data())[k] = integer();
+      else if (d == DType::int32) static_cast<int32_t*>(t.data())[k] = static_cast<int32_t>(integer());
+      else if (d == DType::float32) static_cast<float*>(t.data())[k] = real();
+    }
+    const bool other = d != DType::string && d != DType::bool_ && d != DType::int64 && d != DType::int32 &&
+                       d != DType::float32;
+    for (int64_t k = 0; other && k < t.bytes(); ++k)
+      static_cast<unsigned char*>(t.data())[k] = static_cast<unsigned char>(below(256));
+    return t;
+  }
+  /// A value of a type in the set: of element type `usual` if it is a tensor that may have it.
+  Value value(const TypeSet& set, DType usual, const Extents& extents) {
+    if (set.tensor && (!one_in(4) || !(set.sequence | set.optional)))
+      return tensor(set.contains(usual) ? usual : type(set.tensor), extents);
+    if (set.sequence && (one_in(2) || !set.optional)) {
+      Sequence s{type(set.sequence), {}};
+      for (int64_t n = below(4); n > 0; --n) s.items.push_back(tensor(s.element.element, this->extents()));
+      return s;
+    }
+    if (!set.optional) return {};
+    const DType d = type(set.optional);
+    return OptionalValue{d, one_in(3) ? nullptr : std::make_shared<const Value>(tensor(d, extents))};
+  }
+  op::AttributeValue attribute(const op::AttributeInfo& a) {
+    std::vector<int64_t> integers;
+    std::vector<std::string> texts;
+    switch (a.type) {
+      case op::AttributeType::integer:
+        return a.name.ends_with("dtype") || a.name == "to" ? below(28) : integer();
+      case op::AttributeType::real: return real();
+      case op::AttributeType::string: return text();
+      case op::AttributeType::integers:
+        for (int64_t n = below(one_in(20) ? 40 : 5); n > 0; --n) integers.push_back(integer());
+        return integers;
+      case op::AttributeType::reals: return std::vector<float>{real(), real()};
+      case op::AttributeType::strings:
+        for (int64_t n = below(7); n > 0; --n) texts.push_back(text());
+        return texts;
+      case op::AttributeType::tensor: return Value(tensor(type(~uint32_t{1}), extents()));
+      default: return {};
+    }
+  }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+/// Memory for results of moderate size.
+class Moderate final : public Allocator {
+ public:
+  void* allocate(std::size_t bytes, std::size_t alignment) override {
+    return bytes > std::size_t{1} << 24 ? nullptr : default_allocator().allocate(bytes, alignment);
+  }
+  void deallocate(void* memory, std::size_t bytes, std::size_t alignment) noexcept override {
+    default_allocator().deallocate(memory, bytes, alignment);
+  }
+};
+
+/// Draws everything for one use of an operator, and evaluates it. Error where it refuses.
+void use(Draw& draw, const OperatorClass& c, int version, Allocator& memory) {
+  const op::Spec& spec = *c.spec;
+  const std::shared_ptr<void> object = c.create();
+  for (const op::AttributeInfo& a : c.attributes(object.get())) {
+    if (version < a.since || version > a.until || (!a.required && draw.one_in(2))) continue;
+    if (const op::AttributeValue v = draw.attribute(a); v.index() != 0)
+      c.set_attribute(object.get(), version, a.name, v);
+  }
+  DType usual[5]{};
+  for (int v = 0; v < spec.types.size(); ++v)
+    if (const uint32_t mask = spec.types[v].at(version).tensor; mask != 0) usual[v] = draw.type(mask);
+  const Extents common = draw.extents();
+  const bool alike = draw.one_in(2);
+  std::vector<Value> in;
+  for (int64_t k = 0, n = spec.inputs.size() + (spec.variadic_inputs() ? draw.below(4) - 1 : 0); k < n; ++k) {
+    const op::Param& p = spec.input(static_cast<int>(k));
+    if (!p.in(version)) continue;
+    if (p.arity == op::Arity::optional && draw.one_in(3)) {
+      in.emplace_back();
+      continue;
+    }
+    Extents extents = alike && !draw.one_in(4) ? common : draw.extents();
+    if (k > 0 && draw.one_in(2))
+      extents = draw.one_in(3) ? Extents{} : Extents{draw.one_in(3) ? common.size() : draw.below(6)};
+    const int v = spec.variable(p.type);
+    in.push_back(draw.value(spec.permits(p, version), v < 0 ? DType::undefined : usual[v], extents));
+  }
+  std::vector<const Value*> operands;
+  for (const Value& v : in) operands.push_back(&v);
+  const int64_t results = spec.variadic_outputs() ? 1 + draw.below(4) : 1 + draw.below(spec.outputs.size());
+  op::Context context(memory);
+  op::evaluate(AnyOperator(c, object, version), context, operands, static_cast<std::size_t>(results));
+}
+
+}  // namespace
+
+TEST_CASE("Operators on random operands") {
+  std::vector<std::pair<const OperatorClass*, int>> all;
+  for (const auto& [key, versions] : standard_registry().operators())
+    for (const auto& [version, c] : versions) all.emplace_back(c, version);
+  Moderate memory;
+  int64_t accepted = 0;
+  for (uint64_t seed = 1; seed <= 40000; ++seed) {
+    Draw draw(seed);
+    const auto [c, version] = all[static_cast<std::size_t>(draw.below(static_cast<int64_t>(all.size())))];
+    CAPTURE(seed);
+    CAPTURE(c->spec->name);
+    CAPTURE(version);
+    try {
+      use(draw, *c, version, memory);
+      ++accepted;
+    } catch (const Error& e) {
+      CHECK_MESSAGE(std::string_view(e.what()).find("not what its rule said") == std::string_view::npos,
+                    e.what());
+    }
+  }
+  CHECK(accepted > 10000);
+}
+}  // namespace tenon
