@@ -8,6 +8,7 @@
 #include "tenon/op/controlflow/loop.hpp"
 #include "tenon/op/logical/less.hpp"
 #include "tenon/op/math/add.hpp"
+#include "tenon/op/math/expand.hpp"
 #include "tenon/op/math/exp.hpp"
 #include "tenon/op/math/gemm.hpp"
 #include "tenon/op/math/mat_mul.hpp"
@@ -455,13 +456,24 @@ TEST_CASE("Session: loops see the values around them") {
   }
 }
 
-TEST_CASE("Session: a scalar that only the run asks for takes one element") {
-  for (const Dims& declared : {Dims{}, Dims{4}}) {
+TEST_CASE("Session: what a rule refuses is refused where only the run knows it, known extents or not") {
+  const Value x = Tensor<float>({1, 4}, {1, 2, 3, 4}), one = Tensor<float>({1, 1}, {1});
+  const struct {
+    AnyOperator op;
+    Value x, second;
+  } rows[] = {
+      {AnyOperator::make(op::Reshape{}), x, Tensor<int64_t>(Extents{0})},
+      {AnyOperator::make(op::Expand{}), x, Tensor<int64_t>({1}, {3})},
+      {AnyOperator::make(op::ReduceSum{}), one, Tensor<int64_t>({1}, {2})},
+      {AnyOperator::make(op::ReduceSum{}), one, Tensor<int64_t>({1}, {std::numeric_limits<int64_t>::min()})},
+  };
+  for (const auto& row : rows) {
+    CAPTURE(row.op.spec().name);
     Graph g;
-    const ValueId x = g.add_input("x", DType::float32, declared), shape = g.add_input("shape", DType::int64, Dims::of_rank(1));
-    g.add_output("y", g.add_node({}, AnyOperator::make(op::Reshape{}), {x, shape}, std::array{std::string("y")})[0]);
+    const ValueId in = g.add_input("x", DType::float32, {}), second = g.add_input("second", DType::int64, {});
+    g.add_output("y", g.add_node({}, row.op, {in, second}, std::array{std::string("y")})[0]);
     const Session s(std::move(g));
-    CHECK_THROWS_AS(s.run({{"x", Tensor<float>({4}, {1, 2, 3, 4})}, {"shape", Tensor<int64_t>(Extents{0})}}), Error);
+    CHECK_THROWS_AS(s.run({{"x", row.x}, {"second", row.second}}), Error);
   }
 }
 

@@ -103,8 +103,10 @@ class Planner {
     } catch (const Error& e) {
       rethrow_at(n, e);
     }
+    // What the rule has to see first may be what it refuses: then it runs again, with everything known, in the run.
     bool known = true;
     for (std::size_t k = 0; k < out_.size(); ++k) {
+      known &= !std::exchange(out_[k].provisional, false);
       out_[k].data = nullptr;
       at(n.outputs[k]).info = out_[k];
       known &= out_[k].type.kind == Kind::tensor && out_[k].dims.known();

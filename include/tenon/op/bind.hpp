@@ -211,11 +211,14 @@ constexpr Message infer(const Op& op, int version, std::span<const Info> in, std
   Message m;
   resolve_types(Op::spec, version, in, out, m);
   if (!m.empty()) return m;
-  Infer i(in, out, version);
+  bool asked_in_vain = false;
+  Infer i(in, out, version, asked_in_vain);
   op.infer(i);
   check_result_types(Op::spec, out, i);
-  for (Info& o : out)
+  for (Info& o : out) {
     if (!o.present()) o.type = Type(Kind::unknown, DType::undefined);
+    o.provisional = asked_in_vain;
+  }
   return i.message();
 }
 

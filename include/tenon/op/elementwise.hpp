@@ -24,7 +24,7 @@ template <class F>
 constexpr void infer_values(Infer& i, F combine) {
   int64_t n = 1;
   for (int k = 0; k < i.inputs(); ++k) {
-    if (!i.known(k) || i.dims(k).rank() > 1) return;
+    if (!i.carries(k) || i.dims(k).rank() > 1) return;
     const DType d = i.dtype(k);
     if (d != DType::int64 && d != DType::int32 && d != DType::bool_) return;
     if (i.count(k) != 1) n = i.count(k);
@@ -32,7 +32,7 @@ constexpr void infer_values(Infer& i, F combine) {
   Values& v = i.out(0).values;
   if (!v.begin(n)) return;
   for (int64_t e = 0; e < n; ++e) {
-    const auto value = [&](int input) { return i.value(input, i.count(input) == 1 ? 0 : e); };
+    const auto value = [&](int input) { return i.carried(input, i.count(input) == 1 ? 0 : e); };
     v.push_back(held(i.out(0).type.element, combine(value)));
   }
 }

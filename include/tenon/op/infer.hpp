@@ -76,6 +76,7 @@ struct Info {
   Dims dims;
   Values values;
   const void* data = nullptr;
+  bool provisional = false;  ///< of a result: the rule has to see elements of operands that only the run has
 
   constexpr bool present() const { return static_cast<bool>(type); }
 };
@@ -85,8 +86,9 @@ struct Info {
 /// variables before the rule runs.
 class Infer {
  public:
-  constexpr Infer(std::span<const Info> inputs, std::span<Info> outputs, int version)
-      : inputs_(inputs), outputs_(outputs), version_(version) {}
+  /// `asked_in_vain` becomes true when the rule asks for elements that are not known yet.
+  constexpr Infer(std::span<const Info> inputs, std::span<Info> outputs, int version, bool& asked_in_vain)
+      : inputs_(inputs), outputs_(outputs), version_(version), asked_in_vain_(&asked_in_vain) {}
 
   /// The version of the operator, for rules that differ among the versions of one struct.
   constexpr int version() const { return version_; }
@@ -108,14 +110,27 @@ class Infer {
     out(output).dims = dims;
   }
 
-  /// Whether the elements of an int64, int32 or bool input are known (each may still be symbolic or unknown).
-  constexpr bool known(int input) const { return in(input).values.known() || in(input).data != nullptr; }
+  /// Whether the elements of an int64, int32 or bool input are known (each may still be symbolic or unknown). A rule that
+  /// asks in vain is asked again in the run, when they are there, even if the extents of its results are known before:
+  /// elements may be what it has to refuse.
+  constexpr bool known(int input) const {
+    const bool are = carries(input);
+    if (!are && has(input)) *asked_in_vain_ = true;
+    return are;
+  }
   /// Elements of a known input.
   constexpr int64_t count(int input) const {
     return in(input).values.known() ? in(input).values.size() : dims(input).count().value();
   }
   /// An element of a known input.
   constexpr Dim value(int input, int64_t i) const {
+    const Dim d = carried(input, i);
+    if (!d.known()) *asked_in_vain_ = true;
+    return d;
+  }
+  /// known() and value() for rules that only carry elements on to results: there is nothing to refuse.
+  constexpr bool carries(int input) const { return in(input).values.known() || in(input).data != nullptr; }
+  constexpr Dim carried(int input, int64_t i) const {
     const Info& x = in(input);
     if (x.values.known()) return x.values[i];
     switch (x.type.element) {
@@ -145,6 +160,7 @@ class Infer {
   /// The elements of any type where they exist (constants and run time), else null.
   template <class T>
   const T* data(int input) const {
+    if (has(input) && in(input).data == nullptr) *asked_in_vain_ = true;
     return dtype(input) == dtype_of<T> ? static_cast<const T*>(in(input).data) : nullptr;
   }
 
@@ -210,6 +226,7 @@ class Infer {
   int version_;
   Info sink_{};
   Message message_{};
+  bool* asked_in_vain_;
 };
 
 }  // namespace tenon::op

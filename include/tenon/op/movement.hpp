@@ -75,7 +75,7 @@ inline void check_indices(std::string_view name, AnyView indices, int64_t extent
 /// Whether the elements of an input are integers that are known.
 constexpr bool carries(const Infer& i, int input) {
   const DType d = i.dtype(input);
-  return (d == DType::int64 || d == DType::int32 || d == DType::bool_) && i.known(input);
+  return (d == DType::int64 || d == DType::int32 || d == DType::bool_) && i.carries(input);
 }
 /// The same of input 0 where, besides, its extents are known and none is 0.
 constexpr bool carries_array(const Infer& i) {
@@ -90,7 +90,7 @@ constexpr void carry(Infer& i, int input, int output, int64_t count, F from) {
   if (!carries(i, input) || !v.begin(count)) return;
   for (int64_t k = 0; k < count; ++k) {
     const int64_t at = from(k);
-    v.push_back(at >= 0 && at < i.count(input) ? i.value(input, at) : Dim{});
+    v.push_back(at >= 0 && at < i.count(input) ? i.carried(input, at) : Dim{});
   }
 }
 /// Output 0 has input 0's elements under other extents.

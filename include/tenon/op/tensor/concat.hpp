@@ -37,7 +37,7 @@ constexpr void infer_concat(Infer& i, int64_t along) {
   Values& v = i.out(0).values;
   if (!v.begin(count)) return;
   for (int k = 0; k < i.inputs(); ++k)
-    for (int64_t j = 0; j < i.count(k); ++j) v.push_back(i.value(k, j));
+    for (int64_t j = 0; j < i.count(k); ++j) v.push_back(i.carried(k, j));
 }
 
 inline void concat_along(std::span<const AnyView> inputs, int64_t along, AnyOut y) {

@@ -34,7 +34,7 @@ struct Gather {
     if (x.rank() != 1 || !carries(i, 1) || !carries(i, 0)) return;
     const int64_t extent = i.count(0);
     carry(i, 0, 0, i.count(1), [&](int64_t k) {
-      const Dim index = i.value(1, k);
+      const Dim index = i.carried(1, k);
       return !index.known() ? -1 : index.value() < 0 ? index.value() + extent : index.value();
     });
   }
