@@ -207,7 +207,7 @@ void compute_narrow(int64_t depth, const typename Ops::Cell* a, int64_t panels, 
     }
   }
   // Half a register of padding ends up under the next panel's sums.
-  alignas(64) Cell column[C][narrow_panels * rows + L];
+  alignas(64) Cell column[C][narrow_panels * rows + L] = {};
 #pragma GCC unroll 8
   for (int g = 0; g < narrow_panels; ++g)
 #pragma GCC unroll 4
