@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "tenon/graph/passes.hpp"
 #include "tenon/graph/session.hpp"
 #include "tenon/op/math/add.hpp"
 #include "tenon/op/math/gemm.hpp"
@@ -124,6 +125,7 @@ TEST_CASE("Allocations: the counter counts") {
 
 TEST_CASE("Allocations: extents that are known before the run") {
   CHECK(allocations_of(Session(network()), {{{"x", numbers({1, 3, 16, 16})}}}) == 0);
+  CHECK(allocations_of(Session(network(), {.passes = standard_passes()}), {{{"x", numbers({4, 3, 16, 16})}}}) == 0);
   // Two batch sizes in turn.
   CHECK(allocations_of(Session(network()),
                        {{{"x", numbers({2, 3, 16, 16})}}, {{"x", numbers({5, 3, 16, 16})}}}) == 0);
