@@ -122,8 +122,10 @@ inline std::string describe(const Spec& spec, std::span<const Info> in) {
   std::string text;
   for (std::size_t i = 0; i < in.size(); ++i) {
     if (!in[i].present()) continue;
-    text +=
-        concat(text.empty() ? "" : ", ", spec.input(static_cast<int>(i)).name, ": ", to_string(in[i].type));
+    const bool stated = static_cast<int>(i) < spec.inputs.size() || spec.variadic_inputs();
+    text += concat(text.empty() ? "" : ", ",
+                   stated ? spec.input(static_cast<int>(i)).name : std::string_view("?"), ": ",
+                   to_string(in[i].type));
     if (in[i].dims.ranked()) {
       Message m;
       m.add(in[i].dims);

@@ -1,5 +1,6 @@
 #include "tenon/op/generator/constant.hpp"
 
+#include "tenon/graph/graph.hpp"
 #include "tests/op/movement.hpp"
 
 namespace tenon {
@@ -78,4 +79,16 @@ TEST_CASE("Constant: attributes by version") {
 }
 
 TEST_CASE("Constant: called") { check_equal(op::Constant{.value_int = 3}(), t<int64_t>({}, {3})); }
+
+TEST_CASE("Constant: an operand is refused in words") {
+  Graph g;
+  const ValueId x = g.add_input("x", DType::float32, {2});
+  try {
+    g.add_node({}, AnyOperator::make(op::Constant{.value_int = 1}), {x}, std::vector<std::string>(1));
+    FAIL("no error");
+  } catch (const Error& e) {
+    CHECK(std::string_view(e.what()).find("takes at most 0 inputs") != std::string_view::npos);
+  }
+}
+
 }  // namespace tenon

@@ -96,6 +96,9 @@ TEST_CASE("Pad: every type, against the definition") {
     for (const char* mode : {"constant", "edge", "reflect", "wrap"})
       for_types(op::Pad::spec.types[0], [&](DType d) {
         const int rank = row.extents.size();
+        // What threads share is cut alike for all element sizes: one of each kind will do.
+        const bool large = element_count(row.extents) > 10000;
+        if (large && d != DType::float32 && d != DType::int4 && d != DType::string) return;
         const Value x = pattern(d, row.extents), one = pattern(d, {1}, 99);
         std::vector<int64_t> pads;
         Extents out = row.extents;
