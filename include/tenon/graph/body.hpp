@@ -9,7 +9,7 @@ namespace tenon {
 class GraphBody final : public CapturingBody {
  public:
   explicit GraphBody(Graph graph, Allocator& allocator = default_allocator())
-      : graph_(std::move(graph)), allocator_(&allocator), runner_(graph_, output_ids(), {}, true, {}, allocator) {}
+      : graph_(std::move(graph)), runner_(graph_, output_ids(), {}, true, {}, allocator) {}
 
   const Graph& graph() const { return graph_; }
   int inputs() const override { return static_cast<int>(graph_.inputs().size()); }
@@ -20,7 +20,7 @@ class GraphBody final : public CapturingBody {
     return outer;
   }
   std::shared_ptr<const CapturingBody> moved(Graph& outer, std::span<const ValueId> here) const override {
-    return std::make_shared<const GraphBody>(graph_.moved(outer, here), *allocator_);
+    return std::make_shared<const GraphBody>(graph_.moved(outer, here), runner_.allocator());
   }
 
   std::vector<op::Info> infer(std::span<const op::Info> inputs) const override {
@@ -70,7 +70,6 @@ class GraphBody final : public CapturingBody {
   }
 
   Graph graph_;
-  Allocator* allocator_;
   mutable detail::Runner runner_;
 };
 

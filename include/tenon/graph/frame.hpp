@@ -220,25 +220,14 @@ class Frame final : public op::Context {
     if (!m.empty()) op::detail::raise_rule(n.op.spec(), in, m);
     for (std::size_t k = 0; k < out.size(); ++k) {
       if (s.out[k] == nullptr) continue;
-      if (out[k].type.kind != Kind::tensor || !out[k].dims.known())
-        op::raise(ErrorCode::invalid_shape, n.op.spec().name, "the extents of a result cannot be told from the operands");
-      *s.out[k] = allocate(out[k].type.element, out[k].dims.extents());
+      *s.out[k] = allocate(out[k].type.element, op::known_extents(n.op.spec(), out[k]));
       check_planned(n, k, *s.out[k]);
     }
     n.op.run(*this, s.in, s.out);
   }
   // Later steps rely on what the plan took as known.
   void check_planned(const Graph::Node& n, std::size_t k, const Value& v) const {
-    const op::Info& planned = entry(n.outputs[k]).info;
-    bool fits = planned.type.kind == Kind::unknown || planned.type == v.type();
-    if (fits && v.is_tensor() && planned.dims.ranked()) {
-      const Extents& x = v.tensor().extents();
-      fits = x.size() == planned.dims.rank();
-      for (int d = 0; fits && d < x.size(); ++d) fits = !planned.dims[d].differs(x[d]);
-    }
-    if (!fits)
-      op::raise(ErrorCode::invalid_model, n.op.spec().name, "result ", k, " is ", to_string(v.type()),
-                v.is_tensor() ? " " + to_string(v.tensor().extents()) : std::string(), ", not what its rule said");
+    op::check_result(n.op.spec(), k, entry(n.outputs[k]).info, v);
   }
 
   void fresh(const Step& s) {
@@ -340,6 +329,7 @@ class Runner {
   }
 
   const Program& program() const { return program_; }
+  Allocator& allocator() const { return *allocator_; }
 
   void run(std::span<const Value* const> inputs, const Frame* outer, std::span<Value> outputs, Profile* profile = nullptr) {
     std::unique_ptr<Frame> frame = take(inputs, outer);
