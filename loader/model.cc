@@ -296,31 +296,27 @@ class Importer {
     const auto domain = canonical(n.domain());
     const int opset = scope.opsets->find(domain)->second;
     const Registry::Found found = registry_.find(domain, n.op_type(), opset);
-    const std::shared_ptr<void> object = found.op_class->create();
-    std::set<std::string, std::less<>> given;
-    for (const auto& a : n.attribute()) {
-      const onnx::AttributeProto* value = &a;
-      if (!a.ref_attr_name().empty()) {
-        value = referred(a, place, scope);
-        if (value == nullptr) continue;
+    std::vector<std::pair<std::string, op::AttributeValue>> attributes;
+    AnyOperator op;
+    try {
+      for (const auto& a : n.attribute()) {
+        const onnx::AttributeProto* value = &a;
+        if (!a.ref_attr_name().empty()) {
+          value = referred(a, place, scope);
+          if (value == nullptr) continue;
+        }
+        attributes.emplace_back(a.name(), read_attribute(*value, scope));
       }
-      if (!given.insert(a.name()).second)
-        throw Error(ErrorCode::invalid_model, place, concat("attribute '", a.name(), "' is given twice"));
-      try {
-        found.op_class->set_attribute(object.get(), found.version, a.name(), read_attribute(*value, scope));
-      } catch (const Error& e) {
-        throw Error(e.code(), concat(place, e.where().empty() || e.where() == n.op_type() ? "" : ": " + e.where()), e.message());
-      }
+      op = tenon::make_operator(*found.op_class, found.version, attributes);
+    } catch (const Error& e) {
+      throw Error(e.code(), concat(place, e.where().empty() || e.where() == n.op_type() || e.where() == place ? "" : ": " + e.where()), e.message());
     }
-    for (const op::AttributeInfo& info : found.op_class->attributes(object.get()))
-      if (info.required && info.since <= found.version && found.version <= info.until && !given.contains(info.name))
-        throw Error(ErrorCode::invalid_model, place, concat("attribute '", info.name, "' is required"));
     const int wanted = n.output_size(), most = found.op_class->spec->outputs.size();
     if (wanted > most && !found.op_class->spec->variadic_outputs())
       throw Error(ErrorCode::invalid_model, place, concat("has at most ", most, " outputs, not ", wanted));
     if (wanted < found.op_class->spec->min_outputs(found.version))
       throw Error(ErrorCode::invalid_model, place, concat("has at least ", found.op_class->spec->min_outputs(found.version), " outputs"));
-    return {*found.op_class, object, found.version};
+    return op;
   }
 
   op::AttributeValue read_attribute(const onnx::AttributeProto& a, Scope& scope) {

@@ -331,16 +331,15 @@ TEST_CASE("Graph: operators of one's own") {
   check_error([&] { registry.add<mine::Affine>(); }, {"Affine: version 1 is registered twice"});
 
   const OperatorClass& c = *registry.find("example.com", "Affine", 3).op_class;
-  const std::shared_ptr<void> object = c.create();
-  c.set_attribute(object.get(), 3, "factor", 5.0f);
-  check_error([&] { c.set_attribute(object.get(), 1, "offset", 5.0f); },
-              {"version 1 has no attribute 'offset'"});
-  check_error([&] { c.set_attribute(object.get(), 3, "factor", int64_t{5}); },
-              {"attribute 'factor' takes FLOAT"});
+  using Stated = std::vector<std::pair<std::string, op::AttributeValue>>;
+  check_error([&] { make_operator(c, 1, Stated{{"offset", 5.0f}}); }, {"version 1 has no attribute 'offset'"});
+  check_error([&] { make_operator(c, 3, Stated{{"factor", int64_t{5}}}); }, {"attribute 'factor' takes FLOAT"});
+  check_error([&] { make_operator(c, 3, Stated{{"factor", 1.0f}, {"factor", 1.0f}}); },
+              {"attribute 'factor' is given twice"});
   Graph h;
   const std::string names[] = {"y"};
   const ValueId v = h.add_input("x", DType::float32, {1});
-  h.add_output("y", h.add_node("scale", AnyOperator(c, object, 3), {v}, names)[0]);
+  h.add_output("y", h.add_node("scale", make_operator(c, 3, Stated{{"factor", 5.0f}}), {v}, names)[0]);
   CHECK(Session(std::move(h)).run({{"x", Tensor<float>({1}, {2})}})["y"].view<float>()(0) == 10);
 }
 

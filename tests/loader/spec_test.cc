@@ -159,11 +159,12 @@ struct Comparison {
         concat(spec.domain, spec.domain.empty() ? "" : ":", spec.name, "-", version, ": ", parts...));
   }
 
-  template <int N>
-  void operands(std::string_view what, const op::List<op::Param, N>& params,
-                const std::vector<Operand>& expected) {
+  /// `param(k)` is operand number k of `count`.
+  template <class F>
+  void operands(std::string_view what, int count, F param, const std::vector<Operand>& expected) {
     std::size_t k = 0;
-    for (const op::Param& p : params) {
+    for (int number = 0; number < count; ++number) {
+      const op::Param p = param(number);
       if (!p.in(version)) continue;
       if (k == expected.size()) return differ(what, " ", p.name, " is too many");
       const Operand& e = expected[k++];
@@ -180,6 +181,13 @@ struct Comparison {
         differ(what, " ", e.name, " is ", e.heterogeneous ? "heterogeneous" : "homogeneous");
     }
     if (k < expected.size()) differ(what, " ", expected[k].name, " is missing");
+  }
+
+  void inputs(const std::vector<Operand>& expected) {
+    operands("input", spec.inputs.size(), [&](int k) { return spec.input(k, version); }, expected);
+  }
+  void outputs(const std::vector<Operand>& expected) {
+    operands("output", spec.outputs.size(), [&](int k) { return spec.output(k, version); }, expected);
   }
 
   /// The fewest operands that a node can name.
@@ -249,14 +257,14 @@ struct Comparison {
 
 std::vector<std::string> compare(const OperatorClass& c, int version, const Schema& s) {
   Comparison x{*c.spec, version, {}};
-  x.operands("input", c.spec->inputs, s.inputs);
-  x.operands("output", c.spec->outputs, s.outputs);
+  x.inputs(s.inputs);
+  x.outputs(s.outputs);
   if (c.spec->min_inputs(version) != Comparison::fewest(s.inputs))
     x.differ("at least ", Comparison::fewest(s.inputs), " inputs");
   if (c.spec->min_outputs(version) != Comparison::fewest(s.outputs))
     x.differ("at least ", Comparison::fewest(s.outputs), " outputs");
   x.types(s);
-  x.attributes(c.attributes(c.create().get()), s.attributes);
+  x.attributes(c.attributes(c.create(version).get()), s.attributes);
   if (!s.unstated && c.spec->deterministic == s.random)
     x.differ(s.random ? "is not deterministic" : "is deterministic");
   if (s.deprecated && c.spec->until >= version && c.spec->latest() == version)
@@ -311,8 +319,8 @@ TEST_CASE("Specifications: a difference is seen") {
       {"axes", op::AttributeType::integers, false, 1, op::always, {}}};
   const Schema& s = facts().at({"", "Softmax"}).at(13);
   Comparison x{wrong, 13, {}};
-  x.operands("input", wrong.inputs, s.inputs);
-  x.operands("output", wrong.outputs, s.outputs);
+  x.inputs(s.inputs);
+  x.outputs(s.outputs);
   x.types(s);
   x.attributes(attributes, s.attributes);
   CHECK(x.differences ==

@@ -185,12 +185,20 @@ class Graph {
     throw Error(code, name.empty() ? std::string("graph") : concat("graph '", name, "'"), std::move(message));
   }
   std::vector<ValueId> add_nodes(const Graph& from, std::vector<ValueId> here, std::string_view prefix);
+  class LoweredNode;
+  op::Info operand_info(ValueId id) const;
+  void add_attribute_inputs(Node& n, std::vector<op::Info>& in);
   ValueId add_value(ValueEntry entry) {
     const auto id = static_cast<ValueId>(values_.size());
-    if (!entry.name.empty() && !names_.emplace(entry.name, id).second)
-      raise(ErrorCode::invalid_model, concat("value '", entry.name, "' is defined twice"));
+    std::string name = std::exchange(entry.name, {});
     values_.push_back(std::move(entry));
+    name_value(id, std::move(name));
     return id;
+  }
+  void name_value(ValueId id, std::string name) {
+    if (!name.empty() && !names_.emplace(name, id).second)
+      raise(ErrorCode::invalid_model, concat("value '", name, "' is defined twice"));
+    values_[static_cast<std::size_t>(id)].name = std::move(name);
   }
 
   // What an operand of `add` is to the compiler: the tensor type whose rules apply, and its id.
@@ -276,9 +284,23 @@ class Graph {
 
 namespace detail {
 /// "node 'conv1' (Conv-11)"
-inline std::string describe(const Graph::Node& n) {
-  return concat("node '", n.name, "' (", n.op.spec().name, "-", n.op.version(), ")");
-}
+inline std::string describe(const Graph::Node& n) { return concat("node '", n.name, "' (", n.op.stated(), ")"); }
+
+/// An attribute of a number as an operand of the type of another one, which only the run knows.
+struct AttributeElement {
+  float value = 0;
+
+  static constexpr op::Spec spec{.name = "AttributeElement",
+                                 .domain = "tenon",
+                                 .since = {1},
+                                 .inputs = {{"like", "T"}},
+                                 .outputs = {{"element", "T"}},
+                                 .types = {{"T", types::numeric_bf16}}};
+  constexpr void infer(op::Infer& i) const { i.out(0, Dims::of_rank(0)); }
+  void compute(AnyView, AnyOut element) const {
+    convert_n(element.dtype(), element.data(), DType::float32, &value, 1);
+  }
+};
 }  // namespace detail
 
 /// The graph attribute of an operator, and what it captures: implemented by GraphBody (graph/body.hpp).
@@ -299,18 +321,59 @@ void if_capturing(Value& value, F f) {
 }
 }  // namespace detail
 
+/// Nodes go where the old form would.
+class Graph::LoweredNode final : public Lowering {
+ public:
+  LoweredNode(Graph& graph, const Node& node, std::span<const op::Info> in)
+      : Lowering(in, node.op.version()), graph_(graph), node_(node) {}
+
+  ValueId input(int number) const override { return node_.inputs[static_cast<std::size_t>(number)]; }
+  ValueId constant(const AnyTensor& tensor) override { return graph_.add_constant({}, tensor); }
+
+ private:
+  ValueId add_node(AnyOperator op, std::span<const ValueId> inputs) override {
+    return graph_.add_node(node_.name, op.in_place_of(node_.op), {inputs.begin(), inputs.end()}, {})[0];
+  }
+
+  Graph& graph_;
+  const Node& node_;
+};
+
+inline op::Info Graph::operand_info(ValueId id) const {
+  if (id >= static_cast<ValueId>(values_.size())) raise(ErrorCode::invalid_model, "an input is not of this graph");
+  op::Info info = id < 0 ? op::Info{} : entry(id).info;
+  if (id >= 0 && entry(id).source == Source::constant && entry(id).content.is_tensor())
+    info.data = entry(id).content.tensor().data();
+  return info;
+}
+
+/// Makes inputs of what the operator's version states as attributes.
+inline void Graph::add_attribute_inputs(Node& n, std::vector<op::Info>& in) {
+  if (const op::Message m = n.op.check_inputs(in); !m.empty())
+    throw Error(ErrorCode::invalid_model, detail::describe(n), std::string(m.view()));
+  for (const op::AttributeInput& a : n.op.attribute_inputs()) {
+    const op::Param& p = n.op.spec().input(a.input);
+    const auto* list = std::get_if<std::vector<int64_t>>(&a.value);
+    if (list != nullptr && list->empty() && p.arity == op::Arity::optional) continue;
+    const auto at = static_cast<std::size_t>(a.input);
+    if (n.inputs.size() <= at) n.inputs.resize(at + 1, -1), in.resize(at + 1);
+    const DType element = n.op.element_of_input(a.input, in);
+    if (const auto* number = std::get_if<float>(&a.value); number != nullptr && element == DType::undefined)
+      n.inputs[at] = add_node({}, AnyOperator::make(detail::AttributeElement{*number}), {n.inputs[0]}, {})[0];
+    else n.inputs[at] = add_constant({}, op::input_from_attribute(a.value, element));
+    in[at] = operand_info(n.inputs[at]);
+  }
+  n.op = n.op.with_newest_inputs();
+}
+
 inline std::vector<ValueId> Graph::add_node(std::string node_name, AnyOperator op, std::vector<ValueId> inputs,
                                             std::span<const std::string> outputs) {
   Node n{std::move(node_name), std::move(op), std::move(inputs), {}, {}};
   if (n.name.empty()) n.name = concat(n.op.spec().name, "_", nodes_.size());
   const auto made = std::max(outputs.size(), static_cast<std::size_t>(n.op.spec().min_outputs(n.op.version())));
   std::vector<op::Info> in, out(made);
-  for (ValueId id : n.inputs) {
-    if (id >= static_cast<ValueId>(values_.size())) raise(ErrorCode::invalid_model, "an input is not of this graph");
-    in.push_back(id < 0 ? op::Info{} : entry(id).info);
-    if (id >= 0 && entry(id).source == Source::constant && entry(id).content.is_tensor())
-      in.back().data = entry(id).content.tensor().data();
-  }
+  for (ValueId id : n.inputs) in.push_back(operand_info(id));
+  if (!n.op.newest_inputs()) add_attribute_inputs(n, in);
   op::Message m;
   try {
     m = n.op.infer(in, out);
@@ -320,6 +383,13 @@ inline std::vector<ValueId> Graph::add_node(std::string node_name, AnyOperator o
   if (!m.empty())
     throw Error(ErrorCode::invalid_model, detail::describe(n),
                 concat(m.view(), " [", op::detail::describe(n.op.spec(), in), "]"));
+  if (made == 1 && n.op.lowers()) {
+    LoweredNode lowered(*this, n, in);
+    if (const ValueId id = n.op.lower(lowered); id >= 0) {
+      if (made == outputs.size()) name_value(id, outputs[0]);
+      return {id};
+    }
+  }
   for (const op::AttributeInfo& a : n.op.attributes())
     detail::if_capturing(a.value, [&](const op::BodyRef&, const CapturingBody& body) {
       for (ValueId id : body.outer_values()) n.captures.push_back(id);
@@ -374,7 +444,12 @@ inline std::vector<ValueId> Graph::add_nodes(const Graph& from, std::vector<Valu
       names.push_back(own.empty() ? own : concat(prefix, own));
     }
     const auto move_body = [&](op::AttributeValue& value) {
-      detail::if_capturing(value, [&](op::BodyRef& body, const CapturingBody& c) { body.body = c.moved(*this, here); });
+      bool moved = false;
+      detail::if_capturing(value, [&](op::BodyRef& body, const CapturingBody& c) {
+        body.body = c.moved(*this, here);
+        moved = true;
+      });
+      return moved;
     };
     const auto out = add_node(concat(prefix, n.name), n.captures.empty() ? n.op : n.op.with_attributes(move_body),
                               std::move(in), names);

@@ -1,7 +1,7 @@
 // What Add, Sub, Mul and Div share: everything but their names, kernels and arithmetic on extents.
 #pragma once
 
-#include "tenon/op/elementwise.hpp"
+#include "tenon/op/before_broadcasting.hpp"
 
 namespace tenon::op {
 
@@ -22,41 +22,16 @@ struct Arithmetic {
                              .inputs = {{"A", "T"}, {"B", "T"}},
                              .outputs = {{"C", "T"}},
                              .types = {{"T",
-                                        {{7, types::wide_numeric},
+                                        {{1, types::floats},
+                                         {6, types::wide_numeric},
                                          {13, types::wide_numeric_bf16},
                                          {14, types::numeric_bf16}}}},
                              .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{};
 
   constexpr void infer(Infer& i) const { infer_broadcast(i, combined<F>); }
   template <class T>
   void compute(TensorView<const T> a, TensorView<const T> b, TensorView<T> c) const {
     binary<F>(spec.name, a, b, c);
-  }
-  auto operator()(const auto&... in) const { return call(*this, in...); }
-};
-
-/// The versions before: B is stretched over A only where `broadcast` says so, along A's axes from `axis` on.
-template <Str Name, kernels::BinaryOp F>
-struct Arithmetic_1 {
-  Opt<int64_t> axis{};
-  int64_t broadcast = 0;
-  Ints consumed_inputs{};  ///< a memory hint that has no meaning today
-
-  static constexpr Spec spec{.name = Name,
-                             .since = {1, 6},
-                             .inputs = {{"A", "T"}, {"B", "T"}},
-                             .outputs = {{"C", "T"}},
-                             .types = {{"T", {{1, types::floats}, {6, types::wide_numeric}}}},
-                             .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{attr("axis", &Arithmetic_1::axis),
-                                         attr("broadcast", &Arithmetic_1::broadcast),
-                                         attr("consumed_inputs", &Arithmetic_1::consumed_inputs).until(5)};
-
-  constexpr void infer(Infer& i) const { infer_legacy_broadcast(i, broadcast, axis); }
-  template <class T>
-  void compute(TensorView<const T> a, TensorView<const T> b, TensorView<T> c) const {
-    binary<F>(spec.name, a, {b.data(), legacy_extents(a.extents(), b.extents(), axis)}, c);
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };

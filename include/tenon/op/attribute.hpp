@@ -1,6 +1,7 @@
 // Attributes whose types run time knows: how a loader or a custom front end fills an operator's members.
 #pragma once
 
+#include "tenon/base/convert.hpp"
 #include "tenon/op/context.hpp"
 
 namespace tenon::op {
@@ -119,43 +120,145 @@ struct AttributeInfo {
   bool required = false;
   int since = 1, until = always;
   AttributeValue value;
+
+  bool in(int version) const { return since <= version && version <= until; }
 };
+
+/// The value of an input that a version states as an attribute.
+struct AttributeInput {
+  int input = -1;
+  AttributeValue value;
+};
+
+namespace detail {
+
+template <class Row>
+inline constexpr bool is_initial = false;
+template <class Op, class T>
+inline constexpr bool is_initial<InitialValue<Op, T>> = true;
+
+/// Calls f(row) for each attribute that models state.
+template <class Op, class F>
+void for_each_attribute(F f) {
+  std::apply(
+      [&]<class... Row>(const Row&... row) {
+        [[maybe_unused]] const auto one = [&]<class R>(const R& r) {
+          if constexpr (!is_initial<R>) f(r);
+        };
+        (one(row), ...);
+      },
+      attributes_of_class<Op>());
+}
+
+template <class Op, class T>
+AttributeValue value_of(const Op& op, const Attribute<Op, T>& a) {
+  return Member<T>::get(op.*a.member);
+}
+template <class Op, class T>
+AttributeValue value_of(const Op&, const ReadAttribute<Op, T>&) {
+  return {};
+}
+template <class Op, class T>
+AttributeValue value_of(const Op&, const OldAttribute<T>& a) {
+  if constexpr (std::is_arithmetic_v<T>)
+    if (a.fallback) return static_cast<T>(*a.fallback);
+  return {};
+}
+
+template <class Op, class T>
+void set(Op& op, const Attribute<Op, T>& a, const typename Member<T>::value& value,
+         std::vector<AttributeInput>&) {
+  Member<T>::set(op.*a.member, value);
+}
+template <class Op, class T>
+void set(Op& op, const ReadAttribute<Op, T>& a, const typename Member<T>::value& value,
+         std::vector<AttributeInput>&) {
+  T written{};
+  Member<T>::set(written, value);
+  a.read(op, written);
+}
+template <class Op, class T>
+void set(Op&, const OldAttribute<T>& a, const typename Member<T>::value& value,
+         std::vector<AttributeInput>& inputs) {
+  if (a.input >= 0) inputs.push_back({a.input, value});
+}
+
+}  // namespace detail
+
+/// An operator's object as it is at a version before attributes are set.
+template <class Op>
+Op at_version(int version) {
+  Op op{};
+  std::apply(
+      [&]<class... Row>(const Row&... row) {
+        [[maybe_unused]] const auto one = [&]<class R>(const R& r) {
+          if constexpr (detail::is_initial<R>)
+            if (r.in(version)) op.*r.member = r.value;
+        };
+        (one(row), ...);
+      },
+      attributes_of_class<Op>());
+  return op;
+}
 
 /// The attributes of an operator and their values in `op`, in ONNX's order.
 template <class Op>
 std::vector<AttributeInfo> attributes_of(const Op& op) {
   std::vector<AttributeInfo> list;
-  std::apply(
-      [&](const auto&... a) {
-        [[maybe_unused]] auto add = [&](const auto& attribute) {
-          using M = detail::Member<typename std::decay_t<decltype(attribute)>::type>;
-          list.push_back({attribute.name, M::type, attribute.is_required, attribute.first, attribute.last,
-                          M::get(op.*attribute.member)});
-        };
-        (add(a), ...);
-      },
-      Op::attributes);
+  detail::for_each_attribute<Op>([&]<class Row>(const Row& a) {
+    list.push_back({a.name, detail::Member<typename Row::type>::type, a.is_required, a.first, a.last,
+                    detail::value_of(op, a)});
+  });
   return list;
 }
 
-/// Sets an attribute by name. Error{invalid_model} when the version has none of this name and type.
+/// Sets an attribute by name, or adds it to `inputs` where it is an input today. Error{invalid_model} when the
+/// version has none of this name and type.
 template <class Op>
-void set_attribute(Op& op, int version, std::string_view name, const AttributeValue& value) {
+void set_attribute(Op& op, int version, std::string_view name, const AttributeValue& value,
+                   std::vector<AttributeInput>& inputs) {
   bool found = false;
-  std::apply(
-      [&](const auto&... a) {
-        [[maybe_unused]] auto try_one = [&](const auto& attribute) {
-          if (found || attribute.name != name || !attribute.in(version)) return;
-          found = true;
-          using M = detail::Member<typename std::decay_t<decltype(attribute)>::type>;
-          if (const auto* v = std::get_if<typename M::value>(&value)) return M::set(op.*attribute.member, *v);
-          raise(ErrorCode::invalid_model, Op::spec.name, "attribute '", name, "' takes ", op::name(M::type));
-        };
-        (try_one(a), ...);
-      },
-      Op::attributes);
+  detail::for_each_attribute<Op>([&]<class Row>(const Row& a) {
+    if (found || a.name != name || !a.in(version)) return;
+    found = true;
+    using M = detail::Member<typename Row::type>;
+    if (const auto* v = std::get_if<typename M::value>(&value)) return detail::set(op, a, *v, inputs);
+    raise(ErrorCode::invalid_model, Op::spec.name, "attribute '", name, "' takes ", op::name(M::type));
+  });
   if (!found)
     raise(ErrorCode::invalid_model, Op::spec.name, "version ", version, " has no attribute '", name, "'");
+}
+
+/// The constant that an input of element type `element` is where an attribute states it.
+inline AnyTensor input_from_attribute(const AttributeValue& value, DType element) {
+  if (const auto* list = std::get_if<std::vector<int64_t>>(&value)) {
+    Tensor<int64_t> t(Extents{static_cast<int64_t>(list->size())});
+    std::copy(list->begin(), list->end(), t.begin());
+    return t;
+  }
+  if (const auto* i = std::get_if<int64_t>(&value)) return Tensor<int64_t>(Extents{1}, {*i});
+  AnyTensor t = AnyTensor::uninitialized(element, {});
+  convert_n(element, t.data(), DType::float32, &std::get<float>(value), 1);
+  return t;
+}
+
+/// What `lower` of an operator's class is: the operator's own, or null.
+template <class Op, class L>
+constexpr auto lower_function() -> int32_t (*)(const void*, L&) {
+  if constexpr (requires(const Op& op, L& to) { op.lower(to); })
+    return [](const void* object, L& to) -> int32_t { return static_cast<const Op*>(object)->lower(to); };
+  else return nullptr;
+}
+
+/// The inputs whose attributes have a default at a version, and are not among `inputs`.
+template <class Op>
+void add_default_inputs(int version, std::vector<AttributeInput>& inputs) {
+  detail::for_each_attribute<Op>([&](const auto& a) {
+    if (a.input < 0 || !a.in(version)) return;
+    for (const AttributeInput& given : inputs)
+      if (given.input == a.input) return;
+    if (AttributeValue v = detail::value_of(Op{}, a); v.index() != 0) inputs.push_back({a.input, std::move(v)});
+  });
 }
 
 }  // namespace tenon::op

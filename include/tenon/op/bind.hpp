@@ -35,7 +35,7 @@ struct Bound {
 template <class Op, int I, bool Output, class B>
 constexpr auto slot_type() {
   constexpr Param p = Output ? Op::spec.outputs[I] : Op::spec.inputs[I];
-  constexpr TypeSet set = Op::spec.permits(p);
+  constexpr TypeSet set = Output ? Op::spec.output_permits(I) : Op::spec.input_permits(I);
   constexpr int variable = Op::spec.variable(p.type);
   if constexpr (!set.tensors_only()) return std::type_identity<Value>{};
   else if constexpr (variable >= 0 && variable < B::count) {
@@ -140,9 +140,10 @@ inline constexpr Convention convention = [] {
 }  // namespace detail
 
 /// Checks element types against the specification at a version and fills in the types of outputs that follow
-/// from the inputs or are fixed. Says what is wrong in the message.
-constexpr void resolve_types(const Spec& spec, int version, std::span<const Info> in, std::span<Info> out,
-                             Message& m) {
+/// from the inputs or are fixed. Says what is wrong in the message. `from_attributes` has a bit for each input
+/// that the version states as an attribute.
+constexpr void resolve_types(const Spec& spec, int version, uint32_t from_attributes, std::span<const Info> in,
+                             std::span<Info> out, Message& m) {
   Type bound[5]{};
   const int given = static_cast<int>(in.size());
   if (given > spec.inputs.size() && !spec.variadic_inputs()) {
@@ -151,7 +152,7 @@ constexpr void resolve_types(const Spec& spec, int version, std::span<const Info
   }
   const int needed = spec.min_inputs(version);
   for (int i = 0; i < std::max(given, needed); ++i) {
-    const Param& p = spec.input(i);
+    const Param& p = spec.input(i, version);
     if (i >= given || !in[i].present()) {
       if (p.arity != Arity::optional && i < needed && p.in(version)) {
         m.add("input "), m.add(p.name), m.add(" is missing");
@@ -160,7 +161,7 @@ constexpr void resolve_types(const Spec& spec, int version, std::span<const Info
       continue;
     }
     const Type t = in[i].type;
-    if (t.kind == Kind::unknown) continue;
+    if (t.kind == Kind::unknown || (from_attributes >> std::min(i, 31) & 1)) continue;
     if (!p.in(version) || !spec.permits(p, version).contains(t)) {
       m.add("input "), m.add(p.name), m.add(" cannot be "),
           m.add(t.kind == Kind::tensor ? "tensor(" : "a value of (");
@@ -181,7 +182,7 @@ constexpr void resolve_types(const Spec& spec, int version, std::span<const Info
       m.add("has at most "), m.add(spec.outputs.size()), m.add(" outputs");
       return;
     }
-    const Param& p = spec.output(o);
+    const Param& p = spec.output(o, version);
     if (!p.in(version)) {
       m.add("has no output "), m.add(p.name), m.add(" at version "), m.add(version);
       return;
@@ -197,7 +198,7 @@ constexpr void resolve_types(const Spec& spec, int version, std::span<const Info
 /// Fails where a rule gave a result a type that the version does not permit.
 constexpr void check_result_types(const Spec& spec, std::span<const Info> out, Infer& i) {
   for (int o = 0; o < static_cast<int>(out.size()); ++o) {
-    const Param& p = spec.output(o);
+    const Param& p = spec.output(o, i.version());
     const Type t = out[o].type;
     if (t && t.kind != Kind::unknown && !spec.permits(p, i.version()).contains(t))
       return i.fail("output ", p.name, " cannot be ", t.kind == Kind::tensor ? "tensor(" : "a value of (",
@@ -209,10 +210,10 @@ constexpr void check_result_types(const Spec& spec, std::span<const Info> out, I
 template <class Op>
 constexpr Message infer(const Op& op, int version, std::span<const Info> in, std::span<Info> out) {
   Message m;
-  resolve_types(Op::spec, version, in, out, m);
+  resolve_types(Op::spec, version, inputs_from_attributes<Op>(version), in, out, m);
   if (!m.empty()) return m;
   bool asked_in_vain = false;
-  Infer i(in, out, version, asked_in_vain);
+  Infer i(Op::spec, in, out, version, asked_in_vain);
   op.infer(i);
   check_result_types(Op::spec, out, i);
   for (Info& o : out) {

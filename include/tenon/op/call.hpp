@@ -169,7 +169,7 @@ consteval StaticResult<Op, Count> infer_static() {
   const std::array<Info, sizeof...(A)> in{Operand<A>::info()...};
   StaticResult<Op, Count> r{};
   if constexpr (Static::known) r.message = infer(Static::object, Op::spec.latest(), in, r.out);
-  else resolve_types(Op::spec, Op::spec.latest(), in, r.out, r.message);
+  else resolve_types(Op::spec, Op::spec.latest(), 0, in, r.out, r.message);
   return r;
 }
 

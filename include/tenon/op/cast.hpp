@@ -7,14 +7,14 @@
 
 namespace tenon::op {
 
-/// T1 and T2 of Cast since version 6, and of CastLike.
+/// T1 and T2 of Cast and CastLike.
 constexpr TypeVar cast_types(std::string_view name) {
   constexpr TypeSet numbers = types::numeric | types::boolean;
   constexpr TypeSet texts = numbers | types::string, ir4 = texts | types::bfloat16,
                     ir9 = ir4 | types::float8s;
   constexpr TypeSet ir10 = ir9 | types::int4s, ir11 = ir10 | types::float4s, ir12 = ir11 | types::float8e8m0;
   return {name,
-          {{6, numbers},
+          {{1, numbers},
            {9, texts},
            {13, ir4},
            {19, ir9},
@@ -43,8 +43,7 @@ constexpr CastOptions cast_options(int64_t saturate, std::string_view round_mode
   return {.saturate = saturate != 0, .round_mode = round};
 }
 constexpr void check_round_mode(Infer& i, const Str& mode) {
-  if (mode != "up" && mode != "down" && mode != "nearest")
-    i.fail("round_mode is '", mode, "', not up, down or nearest");
+  i.expect_choice("round_mode", mode, {"up", "down", "nearest"});
 }
 
 /// The conversions that models of half precision are full of, by vector instructions; false for all others.

@@ -5,9 +5,9 @@
 
 namespace tenon::op {
 
-/// T of Less and Greater since version 7.
+/// T of Less and Greater .
 inline constexpr TypeVar ordered_types{"T",
-                                       {{7, types::floats}, {9, types::numeric}, {13, types::numeric_bf16}}};
+                                       {{1, types::floats}, {9, types::numeric}, {13, types::numeric_bf16}}};
 /// T1, what every comparison gives.
 inline constexpr TypeVar comparison_result{"T1", types::boolean};
 

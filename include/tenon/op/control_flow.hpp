@@ -38,7 +38,7 @@ inline constexpr TypeVar control_flow_types = [] {
 inline AnyTensor stacked(std::string_view name, std::span<const Value> items, int64_t axis, bool reverse,
                          Allocator& allocator) {
   const AnyTensor& first = items[0].tensor();
-  const int64_t n = static_cast<int64_t>(items.size()), at = axis < 0 ? axis + first.rank() + 1 : axis;
+  const int64_t n = static_cast<int64_t>(items.size()), at = resolve_axis(axis, first.rank() + 1);
   if (at < 0 || at > first.rank())
     raise(ErrorCode::invalid_shape, name, "axis ", axis, " of rank ", first.rank() + 1);
   Extents extents = first.extents();
@@ -73,7 +73,7 @@ inline AnyTensor zeros_of(std::string_view name, const Info& result, Allocator& 
 /// What `stacked` gives of no such tensors.
 inline AnyTensor stacked_none(std::string_view name, Info result, int64_t axis, Allocator& allocator) {
   const int rank = result.dims.rank() + 1;
-  const int64_t at = axis < 0 ? axis + rank : axis;
+  const int at = resolve_axis(axis, rank);
   if (at < 0 || at >= rank) raise(ErrorCode::invalid_shape, name, "axis ", axis, " of rank ", rank);
   result.dims.insert(static_cast<int>(at), 0);
   return zeros_of(name, result, allocator);

@@ -81,33 +81,4 @@ void fold(std::span<const TensorView<const T>> x, TensorView<T> y) {
   kernels::fold(F, operands, n, y.data(), y.size());
 }
 
-/// Before version 7, B was stretched only on request, along A's axes from `axis` on, or along the last ones.
-constexpr void infer_legacy_broadcast(Infer& i, int64_t broadcast, const Opt<int64_t>& axis) {
-  const Dims &a = i.dims(0), &b = i.dims(1);
-  i.out(0, a);
-  if (!a.ranked() || !b.ranked()) return;
-  if (!broadcast) {
-    if (b.rank() == 0) return;  // as ONNX's Softplus relies on (v1.13.1/node/test_softplus_expanded)
-    if (a.rank() != b.rank()) return i.fail("extents ", a, " and ", b, " differ, and broadcast is 0");
-    for (int k = 0; k < a.rank(); ++k) i.unify(a[k], b[k], "extents without broadcast");
-    return;
-  }
-  const int64_t first = axis ? (*axis < 0 ? *axis + a.rank() : *axis) : a.rank() - b.rank();
-  if (first < 0 || first > a.rank() - b.rank())
-    return i.fail("B ", b, " does not lie within A ", a, " from axis ", first);
-  for (int k = 0; k < b.rank(); ++k)
-    if (!b[k].is(1)) i.unify(a[static_cast<int>(first) + k], b[k], "extents");
-}
-
-/// B's extents with ones behind, so that today's broadcasting aligns them as `axis` says.
-constexpr Extents legacy_extents(std::span<const int64_t> a, std::span<const int64_t> b,
-                                 const Opt<int64_t>& axis) {
-  const int rank = static_cast<int>(a.size());
-  Extents e(b);
-  if (!axis) return e;
-  const int64_t first = *axis < 0 ? *axis + rank : *axis;
-  while (e.size() < rank && first + e.size() < rank) e.push_back(1);
-  return e;
-}
-
 }  // namespace tenon::op

@@ -2,6 +2,7 @@
 // (typed calls), shape inference, the memory plan and the check before a run all go through it.
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 
 #include "tenon/base/types.hpp"
@@ -87,8 +88,9 @@ struct Info {
 class Infer {
  public:
   /// `asked_in_vain` becomes true when the rule asks for elements that are not known yet.
-  constexpr Infer(std::span<const Info> inputs, std::span<Info> outputs, int version, bool& asked_in_vain)
-      : inputs_(inputs), outputs_(outputs), version_(version), asked_in_vain_(&asked_in_vain) {}
+  constexpr Infer(const Spec& spec, std::span<const Info> inputs, std::span<Info> outputs, int version,
+                  bool& asked_in_vain)
+      : spec_(spec), inputs_(inputs), outputs_(outputs), version_(version), asked_in_vain_(&asked_in_vain) {}
 
   /// The version of the operator, for rules that differ among the versions of one struct.
   constexpr int version() const { return version_; }
@@ -172,6 +174,41 @@ class Infer {
   constexpr bool failed() const { return !message_.empty(); }
   constexpr const Message& message() const { return message_; }
 
+  // --- what rules refuse, in the same words everywhere; false after a failure ---
+
+  /// The name of an input, as the version has it.
+  constexpr std::string_view name(int input) const { return spec_.input(input, version_).name; }
+  /// Input number `input` has rank `rank`, as far as that is known.
+  constexpr bool expect_rank(int input, int rank) {
+    const Dims& d = dims(input);
+    if (d.ranked() && d.rank() != rank) fail(name(input), ": rank ", d.rank(), ", expected ", rank);
+    return !failed();
+  }
+  constexpr bool expect_rank_at_least(int input, int rank) {
+    const Dims& d = dims(input);
+    if (d.ranked() && d.rank() < rank) fail(name(input), ": rank ", d.rank(), ", expected at least ", rank);
+    return !failed();
+  }
+  /// Input number `input` has one element, under whatever extents, where it is there.
+  constexpr bool expect_one(int input) {
+    if (has(input) && dims(input).count().differs(1)) fail(name(input), ": ", dims(input), ", expected one element");
+    return !failed();
+  }
+  /// Attribute `attribute` has one of these values.
+  template <class T>
+  constexpr bool expect_choice(std::string_view attribute, const T& value,
+                               std::initializer_list<std::type_identity_t<T>> choices) {
+    if (std::find(choices.begin(), choices.end(), value) != choices.end()) return !failed();
+    if (failed()) return false;
+    const char* quote = std::is_integral_v<T> ? "" : "'";
+    fail(attribute, ": ", quote, value, quote, ", expected ");
+    for (const T& c : choices) {
+      if (&c != choices.begin()) message_.add(&c + 1 == choices.end() ? " or " : ", ");
+      message_.add(c);
+    }
+    return false;
+  }
+
   /// The element type that an attribute states by ONNX's number; fails when there is none of that number.
   constexpr DType element_type(std::string_view attribute, int64_t number) {
     const DType d = dtype_from_onnx(number);
@@ -185,7 +222,7 @@ class Infer {
       fail("axis ", axis, " outside of [", -rank, ", ", rank - 1, "]");
       return 0;
     }
-    return static_cast<int>(axis < 0 ? axis + rank : axis);
+    return resolve_axis(axis, rank);
   }
   /// The axes as one bit each; fails when one is out of range or named twice.
   constexpr uint32_t axes(std::span<const int64_t> list, int rank) {
@@ -221,6 +258,7 @@ class Infer {
 
  private:
   static constexpr Info none_{};
+  const Spec& spec_;
   std::span<const Info> inputs_;
   std::span<Info> outputs_;
   int version_;

@@ -7,14 +7,8 @@
 
 namespace tenon::op {
 
-/// T of Transpose, Squeeze, …: all types, as ONNX got them.
-inline constexpr TypeVar all_tensors{"T",
-                                     {{1, types::all},
-                                      {13, types::all_ir4},
-                                      {21, types::all_ir10},
-                                      {23, types::all_ir11},
-                                      {24, types::all_ir12},
-                                      {25, types::all_ir13}}};
+/// T of Transpose, Squeeze, …
+inline constexpr TypeVar all_tensors = every_type("T");
 /// T of Concat, Slice, Gather, …: the types of ONNX's IR 4.
 inline constexpr TypeVar all_tensors_ir4{"T", {{1, types::all}, {13, types::all_ir4}}};
 

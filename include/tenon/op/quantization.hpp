@@ -52,7 +52,7 @@ constexpr void infer_quantization(Infer& i, int64_t axis, int64_t block_size) {
 inline kernels::QuantGrid quant_grid(AnyView x, AnyView scale, int64_t axis, int64_t block_size) {
   if (scale.size() == 1 || x.empty()) return kernels::QuantGrid::per_tensor(x.size());
   const auto [outer, extent, inner] =
-      split_at(x.extents(), static_cast<int>(axis < 0 ? axis + x.rank() : axis));
+      split_at(x.extents(), resolve_axis(axis, x.rank()));
   return block_size > 0 ? kernels::QuantGrid::blocked(outer, extent, inner, block_size)
                         : kernels::QuantGrid::per_axis(outer, extent, inner);
 }

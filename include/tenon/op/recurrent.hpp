@@ -83,8 +83,7 @@ struct RecurrentForm {
 inline Dims infer_recurrent(Infer& i, const RecurrentForm& form) {
   const int directions = direction_count(form.direction);
   if (directions == 0) return i.fail("direction '", form.direction, "'"), Dims{};
-  if (form.layout != 0 && form.layout != 1)
-    return i.fail("layout ", form.layout, " is neither 0 nor 1"), Dims{};
+  if (!i.expect_choice("layout", form.layout, {0, 1})) return {};
   if (form.clip && !(*form.clip >= 0)) return i.fail("clip is negative"), Dims{};
   if (!form.names.empty() && static_cast<int>(form.names.size()) != form.activations * directions)
     return i.fail(form.names.size(), " activations, not ", form.activations * directions), Dims{};

@@ -6,22 +6,26 @@
 
 namespace tenon::op {
 
-/// T of ReduceMax and ReduceMin since version 18, and before.
+/// T of ReduceMax and ReduceMin.
 inline constexpr TypeVar extremum_types{
     "T",
-    {{18, types::wide_numeric_bf16 | types::int8 | types::uint8},
+    {{1, types::wide_numeric},
+     {12, types::wide_numeric | types::int8 | types::uint8},
+     {13, types::wide_numeric_bf16 | types::int8 | types::uint8},
      {20, types::wide_numeric_bf16 | types::int8 | types::uint8 | types::boolean}}};
-inline constexpr TypeVar extremum_types_1{"T",
-                                          {{1, types::wide_numeric},
-                                           {12, types::wide_numeric | types::int8 | types::uint8},
-                                           {13, types::wide_numeric_bf16 | types::int8 | types::uint8}}};
+
+/// The axes of a reduction: an input since a version, an attribute before.
+constexpr Param axes_since(int version) {
+  return {.name = "axes", .type = "tensor(int64)", .arity = optional, .since = version};
+}
+constexpr auto axes_until(int version) { return attr_as_input<std::vector<int64_t>>("axes", 1).until(version); }
 
 /// A bit for each axis that is reduced. No axes stand for all of them, or with `noop` for none. Axes are
 /// valid.
 constexpr uint32_t reduced_axes(std::span<const int64_t> axes, int rank, bool noop = false) {
   if (axes.empty()) return noop ? 0u : (1u << rank) - 1;
   uint32_t mask = 0;
-  for (int64_t a : axes) mask |= 1u << (a < 0 ? a + rank : a);
+  for (int64_t a : axes) mask |= 1u << resolve_axis(a, rank);
   return mask;
 }
 
@@ -59,7 +63,7 @@ template <class Fold = NoFold>
 constexpr void infer_reduction_of_input(Infer& i, bool keepdims, bool noop, Fold fold = {}) {
   const Dims &x = i.dims(0), &a = i.dims(1);
   Ints axes;
-  if (a.ranked() && a.rank() != 1) return i.fail("axes has rank ", a.rank(), ", not 1");
+  if (!i.expect_rank(1, 1)) return;
   if (!i.has(1) || (a.ranked() && a[0].is(0)) || i.ints(1, axes))
     return infer_reduction(i, axes, keepdims, noop, fold);
   if (i.failed() || !x.ranked()) return;
@@ -106,7 +110,7 @@ template <class T>
 void arg_reduce(bool greatest, TensorView<const T> x, int64_t axis, bool last_index, TensorView<int64_t> y) {
   if (y.empty()) return;
   const auto [outer, extent, inner] =
-      split_at(x.extents(), static_cast<int>(axis < 0 ? axis + x.rank() : axis));
+      split_at(x.extents(), resolve_axis(axis, x.rank()));
   kernels::arg_reduce(greatest, last_index, x.data(), y.data(), outer, extent, inner);
 }
 

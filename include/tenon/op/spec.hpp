@@ -19,6 +19,7 @@ struct List {
   constexpr List(std::initializer_list<T> list) {
     for (const T& t : list) items_[size_++] = t;
   }
+  constexpr void push_back(const T& t) { items_[size_++] = t; }
   constexpr int size() const { return size_; }
   constexpr const T* begin() const { return items_; }
   constexpr const T* end() const { return items_ + size_; }
@@ -41,6 +42,13 @@ struct Param {
   bool loose = false;          ///< what one version permits is taken at all of them, as files rely on it
 
   constexpr bool in(int version) const { return since <= version && version <= until; }
+};
+
+/// An operand as it was up to and including a version, where name, type or arity were others than today's.
+struct OldParam {
+  int until = 0;
+  int at = 0;  ///< its number among the operands
+  Param param;
 };
 
 /// What a type variable permits from a version on.
@@ -72,6 +80,16 @@ struct TypeVar {
   }
 };
 
+/// A type variable that takes all types as ONNX's IR got them, after the rows of versions that took fewer.
+constexpr TypeVar every_type(std::string_view name, std::initializer_list<TypeRow> before = {{1, types::all}}) {
+  TypeVar v(name, before);
+  const int last = v.rows[v.rows.size() - 1].since;
+  for (const TypeRow& row : {TypeRow{13, types::all_ir4}, TypeRow{19, types::all_ir9}, TypeRow{21, types::all_ir10},
+                             TypeRow{23, types::all_ir11}, TypeRow{24, types::all_ir12}, TypeRow{25, types::all_ir13}})
+    if (row.since > last) v.rows.push_back(row);
+  return v;
+}
+
 /// How a session may lay out the first output.
 enum class Memory : uint8_t {
   fresh,        ///< memory of its own
@@ -89,6 +107,8 @@ struct Spec {
   Memory memory = Memory::fresh;
   bool deterministic = true;  ///< false: may not be folded into a constant
   int until = always;         ///< the last opset version, for an operator that was withdrawn after it
+  List<OldParam, 8> old_inputs{};
+  List<OldParam, 5> old_outputs{};
 
   constexpr bool variadic_inputs() const {
     return inputs.size() > 0 && inputs[inputs.size() - 1].arity == variadic;
@@ -96,8 +116,13 @@ struct Spec {
   constexpr bool variadic_outputs() const {
     return outputs.size() > 0 && outputs[outputs.size() - 1].arity == variadic;
   }
-  constexpr const Param& input(int i) const { return inputs[i < inputs.size() ? i : inputs.size() - 1]; }
-  constexpr const Param& output(int i) const { return outputs[i < outputs.size() ? i : outputs.size() - 1]; }
+  /// Operand number `i`, as newest versions have it or as `version` has it.
+  constexpr const Param& input(int i, int version = always) const {
+    return param(inputs, old_inputs, i, version);
+  }
+  constexpr const Param& output(int i, int version = always) const {
+    return param(outputs, old_outputs, i, version);
+  }
   constexpr int latest() const { return since[since.size() - 1]; }
   /// The number of a type variable, or -1 when `type` is a type itself.
   constexpr int variable(std::string_view type) const {
@@ -110,16 +135,21 @@ struct Spec {
     const int v = variable(p.type);
     return v < 0 ? parse_tensor(p.type) : types[v].any();
   }
+  constexpr TypeSet input_permits(int i) const { return permits(inputs, old_inputs, i); }
+  constexpr TypeSet output_permits(int i) const { return permits(outputs, old_outputs, i); }
   constexpr TypeSet permits(const Param& p, int version) const {
     const int v = variable(p.type);
     return v < 0 ? parse_tensor(p.type) : p.loose ? types[v].any() : types[v].at(version);
   }
   /// The fewest inputs (outputs) that a node of a version can name.
-  constexpr int min_inputs(int version = always - 1) const {
-    return fewest(inputs.begin(), inputs.size(), version);
-  }
-  constexpr int min_outputs(int version = always - 1) const {
-    return fewest(outputs.begin(), outputs.size(), version);
+  constexpr int min_inputs(int version = always) const { return fewest(inputs, old_inputs, version); }
+  constexpr int min_outputs(int version = always) const { return fewest(outputs, old_outputs, version); }
+  /// The most inputs that a node of a version can name, a variadic one counted once.
+  constexpr int max_inputs(int version) const {
+    int count = 0;
+    for (int i = 0; i < inputs.size(); ++i)
+      if (input(i, version).in(version)) count = i + 1;
+    return count;
   }
 
   /// The set of "tensor(float)".
@@ -133,34 +163,137 @@ struct Spec {
   }
 
  private:
-  static constexpr int fewest(const Param* params, int size, int version) {
+  template <int N, int M>
+  static constexpr const Param& param(const List<Param, N>& params, const List<OldParam, M>& old, int i,
+                                      int version) {
+    i = i < params.size() ? i : params.size() - 1;
+    const OldParam* found = nullptr;
+    for (const OldParam& o : old)
+      if (o.at == i && version <= o.until && (!found || o.until < found->until)) found = &o;
+    return found ? found->param : params[i];
+  }
+  template <int N, int M>
+  constexpr TypeSet permits(const List<Param, N>& params, const List<OldParam, M>& old, int i) const {
+    TypeSet set = permits(params[i]);
+    for (const OldParam& o : old)
+      if (o.at == i) set = set | permits(o.param);
+    return set;
+  }
+  template <int N, int M>
+  static constexpr int fewest(const List<Param, N>& params, const List<OldParam, M>& old, int version) {
     int count = 0;
-    for (int i = 0; i < size; ++i)
-      if (params[i].in(version) && params[i].arity != Arity::optional)
-        count = params[i].arity == variadic ? i + params[i].min_arity : i + 1;
+    for (int i = 0; i < params.size(); ++i) {
+      const Param& p = param(params, old, i, version);
+      if (p.in(version) && p.arity != Arity::optional)
+        count = p.arity == variadic ? i + p.min_arity : i + 1;
+    }
     return count;
   }
 };
 
-/// An attribute of an operator: its ONNX name and the member that holds it. The member's default is ONNX's.
-template <class Op, class T>
-struct Attribute {
-  using type = T;
+/// What every row of a list of attributes states.
+template <class Row>
+struct AttributeRow {
   std::string_view name;
-  T Op::* member;
+  int input = -1;  ///< the number of the input that newest versions have in its place
   bool is_required = false;
   int first = 1;
   int last = always;
 
-  constexpr Attribute required() const { return {name, member, true, first, last}; }
-  constexpr Attribute since(int version) const { return {name, member, is_required, version, last}; }
-  constexpr Attribute until(int version) const { return {name, member, is_required, first, version}; }
+  constexpr Row required() const {
+    Row r = static_cast<const Row&>(*this);
+    r.is_required = true;
+    return r;
+  }
+  constexpr Row since(int version) const {
+    Row r = static_cast<const Row&>(*this);
+    r.first = version;
+    return r;
+  }
+  constexpr Row until(int version) const {
+    Row r = static_cast<const Row&>(*this);
+    r.last = version;
+    return r;
+  }
   constexpr bool in(int version) const { return first <= version && version <= last; }
+};
+
+/// An attribute of an operator: its ONNX name, and the member that holds it, whose default is ONNX's.
+template <class Op, class T>
+struct Attribute : AttributeRow<Attribute<Op, T>> {
+  using type = T;
+  T Op::* member = nullptr;
+};
+/// An attribute of old versions that is no member today.
+template <class T>
+struct OldAttribute : AttributeRow<OldAttribute<T>> {
+  using type = T;
+  Opt<double> fallback{};
+
+  constexpr OldAttribute by_default(double value) const {
+    OldAttribute a = *this;
+    a.fallback = value;
+    return a;
+  }
+};
+/// An attribute that old versions write in another way; `read` sets the member.
+template <class Op, class T>
+struct ReadAttribute : AttributeRow<ReadAttribute<Op, T>> {
+  using type = T;
+  void (*read)(Op& op, const T& written) = nullptr;
+};
+
+/// What a member is, before attributes are set, at versions with a default of their own or without the attribute.
+template <class Op, class T>
+struct InitialValue : AttributeRow<InitialValue<Op, T>> {
+  T Op::* member = nullptr;
+  T value{};
 };
 
 template <class Op, class T>
 constexpr Attribute<Op, T> attr(std::string_view name, T Op::* member) {
-  return {name, member};
+  return {{.name = name}, member};
+}
+/// A hint that changes no result.
+template <class T>
+constexpr OldAttribute<T> ignored(std::string_view name) {
+  return {{.name = name}};
+}
+/// What is an input today. INTS become a vector, INT a vector of one element, FLOAT a scalar of the input's
+/// type. Without a value, and without elements, there is no input where that is optional.
+template <class T>
+constexpr OldAttribute<T> attr_as_input(std::string_view name, int input) {
+  return {{.name = name, .input = input}};
+}
+template <class Op, class T>
+constexpr ReadAttribute<Op, T> attr_read(std::string_view name, void (*read)(Op&, const T&)) {
+  return {{.name = name}, read};
+}
+
+template <class Op, class T>
+constexpr InitialValue<Op, T> initially(T Op::* member, std::type_identity_t<T> value) {
+  return {{}, member, value};
+}
+
+/// The hint of version 1 that an operand's memory may be used again.
+inline constexpr auto consumed_inputs = ignored<Ints>("consumed_inputs").until(5);
+
+inline constexpr std::tuple<> no_attributes{};
+
+/// The rows of an operator. Operators without attributes need not state that.
+template <class Op>
+constexpr const auto& attributes_of_class() {
+  if constexpr (requires { Op::attributes; }) return Op::attributes;
+  else return no_attributes;
+}
+
+/// A bit for each input that is an attribute at a version.
+template <class Op>
+constexpr uint32_t inputs_from_attributes(int version) {
+  uint32_t mask = 0;
+  std::apply([&](const auto&... a) { ((mask |= a.input >= 0 && a.in(version) ? 1u << a.input : 0u), ...); },
+             attributes_of_class<Op>());
+  return mask;
 }
 
 }  // namespace tenon::op

@@ -5,10 +5,8 @@
 
 namespace tenon::op {
 
-/// T of the functions of real numbers since version 6.
-inline constexpr TypeVar real_types{"T", {{6, types::floats}, {13, types::floats_bf16}}};
-/// T of most operators at version 1.
-inline constexpr TypeVar real_types_1{"T", types::floats};
+/// T of the functions of real numbers.
+inline constexpr TypeVar real_types{"T", {{1, types::floats}, {13, types::floats_bf16}}};
 
 /// The input's extents.
 constexpr void infer_unary(Infer& i) { i.out(0, i.dims(0)); }

@@ -119,7 +119,7 @@ constexpr Dims infer_pool(Infer& i, const Window& w) {
   Dims x = i.dims(0);
   const Dims kernel(w.kernel_shape);
   if (!x.ranked()) x = Dims::of_rank(kernel.rank() + 2);
-  if (x.rank() < 2) return i.fail("X has rank ", x.rank(), ", at least 2 expected"), Dims{};
+  if (!i.expect_rank_at_least(0, 2)) return {};
   if (kernel.rank() != x.rank() - 2)
     return i.fail("kernel_shape has ", kernel.rank(), " entries for ", x.rank() - 2, " spatial axes"), Dims{};
   Dims y{x[0], x[1]};
@@ -157,7 +157,7 @@ constexpr bool infer_convolved(Infer& i, const Window& window, int64_t group, Co
 /// A bias of one element for each output channel.
 constexpr void infer_bias(Infer& i, int input, Dim channels) {
   if (!i.has(input) || !i.ranked(input)) return;
-  if (i.dims(input).rank() != 1) return i.fail("B has rank ", i.dims(input).rank(), ", not 1");
+  if (!i.expect_rank(input, 1)) return;
   i.unify(i.dims(input)[0], channels, "B's extent and the output channels");
 }
 
@@ -179,7 +179,7 @@ constexpr void infer_conv(Infer& i, const Window& window, int64_t group, const D
 constexpr void infer_global_pool(Infer& i) {
   Dims y = i.dims(0);
   if (!y.ranked()) return;
-  if (y.rank() < 2) return i.fail("X has rank ", y.rank(), ", at least 2 expected");
+  if (!i.expect_rank_at_least(0, 2)) return;
   for (int k = 2; k < y.rank(); ++k) y[k] = 1;
   i.out(0, y);
 }

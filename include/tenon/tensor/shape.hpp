@@ -65,6 +65,9 @@ constexpr int64_t extent_at(std::span<const int64_t> extents, int axis) {
   return extents[static_cast<std::size_t>(axis < 0 ? axis + rank : axis)];
 }
 
+/// The axis in [0, rank) that `axis` in [-rank, rank) names: from behind where it is negative.
+constexpr int resolve_axis(int64_t axis, int rank) { return static_cast<int>(axis < 0 ? axis + rank : axis); }
+
 /// The extents seen as (outer, extent of the axis, inner). A scalar is (1, 1, 1).
 struct AxisSplit {
   int64_t outer = 1, extent = 1, inner = 1;

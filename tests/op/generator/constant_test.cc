@@ -2,6 +2,7 @@
 
 #include "tenon/graph/graph.hpp"
 #include "tests/op/movement.hpp"
+#include "tests/op/stated.hpp"
 
 namespace tenon {
 using namespace test;
@@ -71,11 +72,9 @@ TEST_CASE("Constant: what the rule says") {
 }
 
 TEST_CASE("Constant: attributes by version") {
-  op::Constant c;
-  op::set_attribute(c, 12, "value_ints", std::vector<int64_t>{1, 2});
-  CHECK((*c.value_ints).size() == 2);
-  CHECK_THROWS_AS(op::set_attribute(c, 11, "value_int", int64_t{1}), Error);
-  CHECK_THROWS_AS(op::set_attribute(c, 13, "value_int", 1.0f), Error);
+  check(stated<op::Constant>(12, {{"value_ints", ints{1, 2}}}), {}, {t<int64_t>({2}, {1, 2})});
+  CHECK_THROWS_AS(stated<op::Constant>(11, {{"value_int", int64_t{1}}}), Error);
+  CHECK_THROWS_AS(stated<op::Constant>(13, {{"value_int", 1.0f}}), Error);
 }
 
 TEST_CASE("Constant: called") { check_equal(op::Constant{.value_int = 3}(), t<int64_t>({}, {3})); }

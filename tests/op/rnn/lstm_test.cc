@@ -2,7 +2,7 @@
 
 #include <functional>
 
-#include "tests/op/check.hpp"
+#include "tests/op/stated.hpp"
 
 namespace tenon {
 using namespace test;
@@ -244,10 +244,9 @@ TEST_CASE("LSTM: results left out, earlier versions") {
   op::Context context;
   any.run(context, in, out);
   check_equal(y_c, tensor<float>({1, 1, 2}, d.c), 1e-5, 1e-6);
-  op::LSTM old;
-  op::set_attribute(old, 1, "output_sequence", int64_t{1});
-  CHECK_THROWS_AS(op::set_attribute(old, 1, "layout", int64_t{1}), Error);
-  CHECK_THROWS_AS(op::set_attribute(old, 7, "output_sequence", int64_t{1}), Error);
+  stated<op::LSTM>(1, {{"output_sequence", int64_t{1}}});
+  CHECK_THROWS_AS(stated<op::LSTM>(1, {{"layout", int64_t{1}}}), Error);
+  CHECK_THROWS_AS(stated<op::LSTM>(7, {{"output_sequence", int64_t{1}}}), Error);
 }
 
 TEST_CASE("LSTM: what is refused") {

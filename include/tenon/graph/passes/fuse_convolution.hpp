@@ -65,13 +65,8 @@ struct ChannelMap {
 
 /// The map that a node applies to its first operand of `channels` channels, if it is such a BatchNormalization.
 inline std::optional<ChannelMap> channel_map(const Program& program, const Graph::Node& n, int64_t channels) {
-  double epsilon = 0;
-  if (n.outputs.size() != 1) return {};
-  if (const auto* b = n.op.as<op::BatchNormalization>(); b && b->training_mode == 0) epsilon = b->epsilon;
-  else if (const auto* b14 = n.op.as<op::BatchNormalization_14>(); b14 && b14->training_mode == 0) epsilon = b14->epsilon;
-  else if (const auto* b7 = n.op.as<op::BatchNormalization_7>(); b7 && b7->spatial != 0) epsilon = b7->epsilon;
-  else if (const auto* b1 = n.op.as<op::BatchNormalization_1>(); b1 && b1->is_test != 0 && b1->spatial != 0) epsilon = b1->epsilon;
-  else return {};
+  const auto* normalization = n.op.as<op::BatchNormalization>();
+  if (normalization == nullptr || normalization->training_mode != 0 || n.outputs.size() != 1) return {};
   std::array<std::vector<double>, 4> p;  // scale, B, mean, variance
   for (std::size_t k = 0; k < 4; ++k) {
     const AnyTensor* t = constant_floats(program, n.inputs[k + 1]);
@@ -80,7 +75,7 @@ inline std::optional<ChannelMap> channel_map(const Program& program, const Graph
   }
   ChannelMap map;
   for (std::size_t c = 0; c < p[0].size(); ++c) {
-    map.scale.push_back(p[0][c] / std::sqrt(p[3][c] + epsilon));
+    map.scale.push_back(p[0][c] / std::sqrt(p[3][c] + normalization->epsilon));
     map.shift.push_back(p[1][c] - p[2][c] * map.scale[c]);
     // An infinite factor would make NaN of weights that are zero.
     if (!std::isfinite(map.scale[c]) || !std::isfinite(map.shift[c])) return {};
@@ -90,7 +85,7 @@ inline std::optional<ChannelMap> channel_map(const Program& program, const Graph
 
 /// Whether a node adds two operands.
 inline bool is_sum(const Graph::Node& n) {
-  return n.op.as<op::Add>() || (n.inputs.size() == 2 && (n.op.as<op::Sum>() || n.op.as<op::Sum_1>()));
+  return n.op.as<op::Add>() || (n.inputs.size() == 2 && n.op.as<op::Sum>());
 }
 
 inline bool same_extents(const Dims& a, const Dims& b) {

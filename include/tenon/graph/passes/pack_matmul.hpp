@@ -66,8 +66,7 @@ inline void apply_pack_matmul(Program& program) {
   for (std::size_t node = 0; node < nodes.size(); ++node) {
     const Graph::Node& n = nodes[node];
     const auto* gemm = n.op.as<op::Gemm>();
-    const auto* gemm_7 = n.op.as<op::Gemm_7>();
-    if (!n.op.as<op::MatMul>() && !gemm && !gemm_7) continue;
+    if (!n.op.as<op::MatMul>() && !gemm) continue;
     const AnyTensor* b = constant_floats(program, n.inputs[1]);
     const Dims& y = program.info(n.outputs[0]).dims;  // unranked where the operands do not fit
     if (b == nullptr || b->rank() != 2 || b->size() == 0 || !y.ranked() || y.rank() < 2) continue;
@@ -76,12 +75,11 @@ inline void apply_pack_matmul(Program& program) {
     PackedMatMul packed{.element = b->dtype()};
     std::vector<ValueId> operands{n.inputs[0]};
     bool trans_b = false;
-    const auto take = [&](const auto& g) {
-      packed.alpha = g.alpha, packed.beta = g.beta, packed.trans_a = g.transA != 0, trans_b = g.transB != 0;
+    if (gemm) {
+      packed.alpha = gemm->alpha, packed.beta = gemm->beta, packed.trans_a = gemm->transA != 0;
+      trans_b = gemm->transB != 0;
       if (n.inputs.size() > 2) operands.push_back(n.inputs[2]);
-    };
-    if (gemm) take(*gemm);
-    if (gemm_7) take(*gemm_7);
+    }
     packed.k = b->extents()[trans_b ? 1 : 0];
     packed.n = b->extents()[trans_b ? 0 : 1];
     dispatch_wide(b->dtype(), [&]<class C>() {

@@ -50,10 +50,8 @@ struct Bounds {
 inline std::optional<Bounds> bounds_of(const Program& program, const Graph::Node& n, ValueId x) {
   if (n.inputs.empty() || n.inputs[0] != x) return {};
   Bounds b;
-  if (n.op.as<op::Relu>() || n.op.as<op::Relu_1>()) {
+  if (n.op.as<op::Relu>()) {
     b.lo = 0;
-  } else if (const auto* clip = n.op.as<op::Clip_6>()) {
-    b.lo = clip->min, b.hi = clip->max;
   } else if (n.op.as<op::Clip>()) {
     for (std::size_t k = 1; k < n.inputs.size(); ++k) {
       if (n.inputs[k] < 0) continue;

@@ -26,7 +26,7 @@ struct If {
     if (then_branch->outputs() != else_branch->outputs() || then_branch->outputs() < i.outputs())
       return i.fail("has ", i.outputs(), " outputs, then_branch ", then_branch->outputs(), ", else_branch ",
                     else_branch->outputs());
-    if (i.dims(0).count().differs(1)) return i.fail("cond has extents ", i.dims(0), ", not one element");
+    if (!i.expect_one(0)) return;
     if (i.known(0) && i.count(0) == 1 && i.value(0, 0).known()) {
       const std::vector<Info> taken = infer_body(i.value(0, 0).is(0) ? else_branch : then_branch, {});
       for (int k = 0; k < i.outputs(); ++k) i.out(k) = taken[static_cast<std::size_t>(k)];

@@ -14,11 +14,12 @@ struct Loop {
 
   static constexpr Spec spec{
       .name = "Loop",
-      .since = {11, 13, 16, 19, 21, 23, 24, 25},
+      .since = {1, 11, 13, 16, 19, 21, 23, 24, 25},
       .inputs = {{"M", "I", optional}, {"cond", "B", optional}, {"v_initial", "V", variadic, 0, true}},
       .outputs = {{"v_final_and_scan_outputs", "V", variadic, 1, true}},
       .types = {control_flow_types, {"I", types::int64}, {"B", types::boolean}},
-      .deterministic = false};
+      .deterministic = false,
+      .old_inputs = {{10, 2, {"v_initial", "V", variadic, 1, true}}}};
   static constexpr std::tuple attributes{attr("body", &Loop::body).required()};
 
   void infer(Infer& i) const {
@@ -28,9 +29,7 @@ struct Loop {
       return i.fail("with ", states, " states and ", i.outputs(), " outputs, the body takes ", body->inputs(),
                     " values and gives ", body->outputs());
     if (!i.has(0) && !i.has(1)) return i.fail("without M and cond the loop has no end");
-    for (int k = 0; k < 2; ++k)
-      if (i.has(k) && i.dims(k).count().differs(1))
-        return i.fail(spec.inputs[k].name, " has extents ", i.dims(k), ", not one element");
+    if (!i.expect_one(0) || !i.expect_one(1)) return;
     std::vector<Info> state;
     for (int k = 0; k < states; ++k) state.push_back(shape_of(i.in(k + 2)));
     const std::vector<Info> out =
@@ -91,31 +90,6 @@ struct Loop {
     in.insert(in.end(), states.begin(), states.end());
     return infer_body(body, in);
   }
-};
-
-/// Has at least one state, and tensors only.
-struct Loop_1 {
-  BodyRef body{};
-
-  static constexpr Spec spec{
-      .name = "Loop",
-      .since = {1},
-      .inputs = {{"M", "I", optional}, {"cond", "B", optional}, {"v_initial", "V", variadic, 1, true}},
-      .outputs = {{"v_final_and_scan_outputs", "V", variadic, 1, true}},
-      .types = {{"V", types::all}, {"I", types::int64}, {"B", types::boolean}},
-      .deterministic = false};
-  static constexpr std::tuple attributes{attr("body", &Loop_1::body).required()};
-
-  void infer(Infer& i) const { Loop{body}.infer(i); }
-  std::vector<Value> compute(Context& c, TensorView<const int64_t> m, TensorView<const bool> cond,
-                             std::span<const AnyView> v_initial) const {
-    std::vector<Value> states;
-    std::vector<const Value*> pointers;
-    for (AnyView v : v_initial) states.push_back(lent(v));
-    for (const Value& v : states) pointers.push_back(&v);
-    return Loop{body}.compute(c, m, cond, pointers);
-  }
-  auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
 }  // namespace tenon::op

@@ -65,14 +65,7 @@ struct Scan {
                              .since = {9, 11, 16, 19, 21, 23, 24, 25},
                              .inputs = {{"initial_state_and_scan_inputs", "V", variadic, 1, true}},
                              .outputs = {{"final_state_and_scan_outputs", "V", variadic, 1, true}},
-                             .types = {{"V",
-                                        {{9, types::all},
-                                         {16, types::all_ir4},
-                                         {19, types::all_ir9},
-                                         {21, types::all_ir10},
-                                         {23, types::all_ir11},
-                                         {24, types::all_ir12},
-                                         {25, types::all_ir13}}}},
+                             .types = {every_type("V")},
                              .deterministic = false};
   static constexpr std::tuple attributes{attr("body", &Scan::body).required(),
                                          attr("num_scan_inputs", &Scan::num_scan_inputs).required(),
@@ -134,7 +127,7 @@ struct Scan {
     std::vector<int> axes;
     for (std::size_t k = 0; k < scanned; ++k) {
       const int64_t a = axis_of(scan_input_axes, static_cast<int>(k));
-      axes.push_back(static_cast<int>(a < 0 ? a + operands[states + k].rank() : a));
+      axes.push_back(resolve_axis(a, operands[states + k].rank()));
     }
     const int64_t steps = operands[states].extent(axes[0]);
     std::vector<Value> result;
@@ -173,7 +166,7 @@ struct Scan {
     if (!list.empty() && static_cast<int>(list.size()) != count)
       return i.fail(name, " has ", list.size(), " entries, not ", count);
     for (int64_t d : list)
-      if (directions && d != 0 && d != 1) return i.fail(name, ": ", d, " is neither 0 nor 1");
+      if (directions && !i.expect_choice(name, d, {0, 1})) return;
   }
 };
 
@@ -208,7 +201,7 @@ struct Scan_8 {
     if (!directions.empty() && static_cast<int>(directions.size()) != scanned)
       return i.fail("directions has ", directions.size(), " entries, not ", scanned);
     for (int64_t d : directions)
-      if (d != 0 && d != 1) return i.fail("directions: ", d, " is neither 0 nor 1");
+      if (!i.expect_choice("directions", d, {0, 1})) return;
     Dim batch, steps;
     std::vector<Info> state, elements;
     for (int k = 0; k < operands; ++k) {
@@ -226,7 +219,7 @@ struct Scan_8 {
       (k < states ? state : elements).push_back(e);
     }
     if (i.has(0) && i.ranked(0)) {
-      if (i.dims(0).rank() != 1) return i.fail("sequence_lens ", i.dims(0), " is no vector");
+      if (!i.expect_rank(0, 1)) return;
       i.unify(batch, i.dims(0)[0], "batch and number of sequence_lens");
     }
     if (i.failed()) return;

@@ -62,19 +62,15 @@ struct Constant {
   Opt<std::vector<std::string>> value_strings{};
 
   static constexpr Spec spec{.name = "Constant",
-                             .since = {11, 12, 13, 19, 21, 23, 24, 25},
+                             .since = {1, 9, 11, 12, 13, 19, 21, 23, 24, 25},
                              .inputs = {},
                              .outputs = {{"output", "T"}},
-                             .types = {{"T",
-                                        {{11, types::all},
-                                         {13, types::all_ir4},
-                                         {19, types::all_ir9},
-                                         {21, types::all_ir10},
-                                         {23, types::all_ir11},
-                                         {24, types::all_ir12},
-                                         {25, types::all_ir13}}}}};
-  static constexpr std::tuple attributes{attr("sparse_value", &Constant::sparse_value),
-                                         attr("value", &Constant::value),
+                             .types = {every_type("T", {{1, types::floats}, {9, types::all}})},
+                             // Version 1 is for floats alone, but ONNX's own models of that time have integers.
+                             .old_outputs = {{10, 0, {.name = "output", .type = "T", .loose = true}}}};
+  static constexpr std::tuple attributes{attr("sparse_value", &Constant::sparse_value).since(11),
+                                         attr("value", &Constant::value).required().until(10),
+                                         attr("value", &Constant::value).since(11),
                                          attr("value_float", &Constant::value_float).since(12),
                                          attr("value_floats", &Constant::value_floats).since(12),
                                          attr("value_int", &Constant::value_int).since(12),
@@ -113,25 +109,6 @@ struct Constant {
     if (value_string) return one(*value_string);
     return list(*value_strings);
   }
-};
-
-/// A tensor. Version 1 is for floats alone, but ONNX's own models of that time have integers in it.
-struct Constant_1 {
-  TensorAttribute value{};
-
-  static constexpr Spec spec{.name = "Constant",
-                             .since = {1, 9},
-                             .inputs = {},
-                             .outputs = {{.name = "output", .type = "T", .loose = true}},
-                             .types = {{"T", {{1, types::floats}, {9, types::all}}}}};
-  static constexpr std::tuple attributes{attr("value", &Constant_1::value).required()};
-
-  void infer(Infer& i) const {
-    if (!value) return i.fail("value is missing");
-    detail::infer_constant(i, value.value.tensor().view());
-  }
-  Value compute() const { return value.value; }
-  auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
 }  // namespace tenon::op

@@ -37,7 +37,7 @@ struct ConstantOfShape {
     const DType d = value ? value.value.tensor().dtype() : DType::float32;
     i.out(0).type = d;
     const Dims& shape = i.dims(0);
-    if (shape.ranked() && shape.rank() != 1) return i.fail("input has rank ", shape.rank(), ", not 1");
+    if (!i.expect_rank(0, 1)) return;
     const Dim rank = i.known(0) ? Dim(i.count(0)) : shape.ranked() ? shape[0] : Dim{};
     if (!rank.known()) return;
     if (rank.value() > max_rank) return i.fail("rank ", rank, " is above ", max_rank);

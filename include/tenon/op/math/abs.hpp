@@ -8,12 +8,12 @@ namespace tenon::op {
 /// Y = |X|; the least of the signed integers stays as it is.
 struct Abs {
   static constexpr Spec spec{.name = "Abs",
-                             .since = {6, 13},
+                             .since = {1, 6, 13},
                              .inputs = {{"X", "T"}},
                              .outputs = {{"Y", "T"}},
-                             .types = {{"T", {{6, types::numeric}, {13, types::numeric_bf16}}}},
+                             .types = {{"T", {{1, types::floats}, {6, types::numeric}, {13, types::numeric_bf16}}}},
                              .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{};
+  static constexpr std::tuple attributes{consumed_inputs};
 
   constexpr void infer(Infer& i) const {
     infer_unary(i, [](Dim x) { return x.known() && x.value() < 0 ? Dim(0) - x : x; });
@@ -21,26 +21,6 @@ struct Abs {
   template <class T>
   void compute(TensorView<const T> x, TensorView<T> y) const {
     unary<kernels::UnaryOp::absolute>(x, y);
-  }
-  auto operator()(const auto&... in) const { return call(*this, in...); }
-};
-
-/// As the newer versions, with a memory hint that has no meaning today.
-struct Abs_1 {
-  Ints consumed_inputs{};
-
-  static constexpr Spec spec{.name = "Abs",
-                             .since = {1},
-                             .inputs = {{"X", "T"}},
-                             .outputs = {{"Y", "T"}},
-                             .types = {real_types_1},
-                             .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{attr("consumed_inputs", &Abs_1::consumed_inputs)};
-
-  constexpr void infer(Infer& i) const { infer_unary(i); }
-  template <class T>
-  void compute(TensorView<const T> x, TensorView<T> y) const {
-    Abs{}.compute(x, y);
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };

@@ -12,17 +12,24 @@ namespace tenon::op {
 struct Clip {
   static constexpr Spec spec{
       .name = "Clip",
-      .since = {11, 12, 13},
-      .inputs = {{"input", "T"}, {"min", "T", optional}, {"max", "T", optional}},
+      .since = {1, 6, 11, 12, 13},
+      .inputs = {{"input", "T"},
+                 {.name = "min", .type = "T", .arity = optional, .since = 11},
+                 {.name = "max", .type = "T", .arity = optional, .since = 11}},
       .outputs = {{"output", "T"}},
-      .types = {{"T", {{11, types::floats}, {12, types::numeric}, {13, types::numeric_bf16}}}},
+      .types = {{"T", {{1, types::floats}, {12, types::numeric}, {13, types::numeric_bf16}}}},
       .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{};
+  static constexpr double most = std::numeric_limits<float>::max();
+  static constexpr std::tuple attributes{
+      consumed_inputs,
+      attr_as_input<float>("max", 2).until(5),
+      attr_as_input<float>("max", 2).since(6).until(10).by_default(most),
+      attr_as_input<float>("min", 1).until(5),
+      attr_as_input<float>("min", 1).since(6).until(10).by_default(-most)};
 
   constexpr void infer(Infer& i) const {
-    for (int k = 1; k <= 2; ++k)
-      if (i.has(k) && i.dims(k).count().differs(1))
-        return i.fail(k == 1 ? "min" : "max", " has extents ", i.dims(k), ", not one element");
+    i.expect_one(1);
+    i.expect_one(2);
     infer_unary(i);
   }
   template <class T>
@@ -35,51 +42,6 @@ struct Clip {
       low = T(-infinity), high = T(infinity);
     }
     kernels::clip(x.data(), y.data(), x.size(), min ? min[0] : low, max ? max[0] : high);
-  }
-  auto operator()(const auto&... in) const { return call(*this, in...); }
-};
-
-/// The bounds are attributes, by default the finite range of float.
-struct Clip_6 {
-  float max = std::numeric_limits<float>::max();
-  float min = std::numeric_limits<float>::lowest();
-
-  static constexpr Spec spec{.name = "Clip",
-                             .since = {6},
-                             .inputs = {{"input", "T"}},
-                             .outputs = {{"output", "T"}},
-                             .types = {{"T", types::floats}},
-                             .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{attr("max", &Clip_6::max), attr("min", &Clip_6::min)};
-
-  constexpr void infer(Infer& i) const { infer_unary(i); }
-  template <class T>
-  void compute(TensorView<const T> x, TensorView<T> y) const {
-    unary<kernels::UnaryOp::clip>(x, y, {.alpha = min, .beta = max});
-  }
-  auto operator()(const auto&... in) const { return call(*this, in...); }
-};
-
-/// The bounds are attributes; one that is left out does not bound.
-struct Clip_1 {
-  Ints consumed_inputs{};  ///< a memory hint that has no meaning today
-  Opt<float> max{};
-  Opt<float> min{};
-
-  static constexpr Spec spec{.name = "Clip",
-                             .since = {1},
-                             .inputs = {{"input", "T"}},
-                             .outputs = {{"output", "T"}},
-                             .types = {{"T", types::floats}},
-                             .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{attr("consumed_inputs", &Clip_1::consumed_inputs),
-                                         attr("max", &Clip_1::max), attr("min", &Clip_1::min)};
-
-  constexpr void infer(Infer& i) const { infer_unary(i); }
-  template <class T>
-  void compute(TensorView<const T> x, TensorView<T> y) const {
-    constexpr float infinity = std::numeric_limits<float>::infinity();
-    Clip_6{.max = max.value_or(infinity), .min = min.value_or(-infinity)}.compute(x, y);
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };

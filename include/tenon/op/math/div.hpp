@@ -9,7 +9,6 @@ namespace tenon::op {
 /// Error{invalid_argument} when an integer is divided by zero.
 using Div = Arithmetic<"Div", kernels::BinaryOp::div>;
 
-/// B is stretched over A only where `broadcast` says so, along A's axes from `axis` on.
-using Div_1 = Arithmetic_1<"Div", kernels::BinaryOp::div>;
+using Div_1 = BeforeBroadcasting<Div, 1, 6>;
 
 }  // namespace tenon::op

@@ -13,7 +13,6 @@ struct Erf {
                              .outputs = {{"output", "T"}},
                              .types = {{"T", {{9, types::numeric}, {13, types::floats_bf16}}}},
                              .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{};
 
   constexpr void infer(Infer& i) const { infer_unary(i); }
   template <class T>

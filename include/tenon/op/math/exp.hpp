@@ -8,37 +8,17 @@ namespace tenon::op {
 /// output = exp(input).
 struct Exp {
   static constexpr Spec spec{.name = "Exp",
-                             .since = {6, 13},
+                             .since = {1, 6, 13},
                              .inputs = {{"input", "T"}},
                              .outputs = {{"output", "T"}},
                              .types = {real_types},
                              .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{};
+  static constexpr std::tuple attributes{consumed_inputs};
 
   constexpr void infer(Infer& i) const { infer_unary(i); }
   template <class T>
   void compute(TensorView<const T> x, TensorView<T> y) const {
     unary<kernels::UnaryOp::exp>(x, y);
-  }
-  auto operator()(const auto&... in) const { return call(*this, in...); }
-};
-
-/// As the newer versions, with a memory hint that has no meaning today.
-struct Exp_1 {
-  Ints consumed_inputs{};
-
-  static constexpr Spec spec{.name = "Exp",
-                             .since = {1},
-                             .inputs = {{"input", "T"}},
-                             .outputs = {{"output", "T"}},
-                             .types = {real_types_1},
-                             .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{attr("consumed_inputs", &Exp_1::consumed_inputs)};
-
-  constexpr void infer(Infer& i) const { infer_unary(i); }
-  template <class T>
-  void compute(TensorView<const T> x, TensorView<T> y) const {
-    Exp{}.compute(x, y);
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };

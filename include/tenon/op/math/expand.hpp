@@ -13,11 +13,10 @@ struct Expand {
                              .inputs = {{"input", "T"}, {"shape", "tensor(int64)"}},
                              .outputs = {{"output", "T"}},
                              .types = {all_tensors_ir4}};
-  static constexpr std::tuple attributes{};
 
   constexpr void infer(Infer& i) const {
     const Dims &x = i.dims(0), &shape = i.dims(1);
-    if (shape.ranked() && shape.rank() != 1) return i.fail("shape has rank ", shape.rank(), ", not 1");
+    if (!i.expect_rank(1, 1)) return;
     const Dim rank = i.known(1) ? Dim(i.count(1)) : shape.ranked() ? shape[0] : Dim{};
     if (!rank.known()) return;
     if (rank.value() > max_rank) return i.fail("rank ", rank, " is above ", max_rank);

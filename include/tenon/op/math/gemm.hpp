@@ -99,37 +99,16 @@ struct Gemm {
   int64_t transB = 0;
 
   static constexpr Spec spec{.name = "Gemm",
-                             .since = {11, 13},
+                             .since = {7, 9, 11, 13},
                              .inputs = {{"A", "T"}, {"B", "T"}, {"C", "T", optional}},
                              .outputs = {{"Y", "T"}},
-                             .types = {{"T", {{11, types::wide_numeric}, {13, types::wide_numeric_bf16}}}}};
+                             .types = {{"T",
+                                        {{1, types::floats},
+                                         {9, types::wide_numeric},
+                                         {13, types::wide_numeric_bf16}}}},
+                             .old_inputs = {{10, 2, {"C", "T"}}}};
   static constexpr std::tuple attributes{attr("alpha", &Gemm::alpha), attr("beta", &Gemm::beta),
                                          attr("transA", &Gemm::transA), attr("transB", &Gemm::transB)};
-
-  constexpr void infer(Infer& i) const {
-    detail::infer_gemm(i, transA != 0, transB != 0, i.dims(0), i.dims(1), i.dims(2));
-  }
-  template <class T>
-  void compute(TensorView<const T> a, TensorView<const T> b, TensorView<const T> c, TensorView<T> y) const {
-    detail::gemm(a, b, c, y, alpha, beta, transA != 0, transB != 0);
-  }
-  auto operator()(const auto&... in) const { return call(*this, in...); }
-};
-
-/// C is not optional.
-struct Gemm_7 {
-  float alpha = 1.0f;
-  float beta = 1.0f;
-  int64_t transA = 0;
-  int64_t transB = 0;
-
-  static constexpr Spec spec{.name = "Gemm",
-                             .since = {7, 9},
-                             .inputs = {{"A", "T"}, {"B", "T"}, {"C", "T"}},
-                             .outputs = {{"Y", "T"}},
-                             .types = {{"T", {{7, types::floats}, {9, types::wide_numeric}}}}};
-  static constexpr std::tuple attributes{attr("alpha", &Gemm_7::alpha), attr("beta", &Gemm_7::beta),
-                                         attr("transA", &Gemm_7::transA), attr("transB", &Gemm_7::transB)};
 
   constexpr void infer(Infer& i) const {
     detail::infer_gemm(i, transA != 0, transB != 0, i.dims(0), i.dims(1), i.dims(2));
@@ -164,6 +143,14 @@ struct Gemm_1 {
   template <class T>
   void compute(TensorView<const T> a, TensorView<const T> b, TensorView<const T> c, TensorView<T> y) const {
     detail::gemm(a, b, c, y, alpha, beta, transA != 0, transB != 0);
+  }
+  template <class L>
+  int32_t lower(L& to) const {
+    const Dims &a = to.dims(0), &b = to.dims(1), &c = to.dims(2);
+    if (!a.ranked() || !b.ranked() || !c.ranked()) return -1;
+    const bool exact = c.rank() == 2 && c[0].same(a[transA ? 1 : 0]) && c[1].same(b[transB ? 0 : 1]);
+    if (broadcast == 0 && !exact) return -1;  // only the run knows whether C is Y's size
+    return to.add(Gemm{alpha, beta, transA, transB}, {to.input(0), to.input(1), to.input(2)});
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };

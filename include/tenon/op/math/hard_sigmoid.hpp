@@ -11,42 +11,18 @@ struct HardSigmoid {
   float beta = 0.5f;
 
   static constexpr Spec spec{.name = "HardSigmoid",
-                             .since = {6, 22},
+                             .since = {1, 6, 22},
                              .inputs = {{"X", "T"}},
                              .outputs = {{"Y", "T"}},
-                             .types = {{"T", {{6, types::floats}, {22, types::floats_bf16}}}},
+                             .types = {{"T", {{1, types::floats}, {22, types::floats_bf16}}}},
                              .memory = Memory::elementwise};
   static constexpr std::tuple attributes{attr("alpha", &HardSigmoid::alpha),
-                                         attr("beta", &HardSigmoid::beta)};
+                                         attr("beta", &HardSigmoid::beta), consumed_inputs};
 
   constexpr void infer(Infer& i) const { infer_unary(i); }
   template <class T>
   void compute(TensorView<const T> x, TensorView<T> y) const {
     unary<kernels::UnaryOp::hard_sigmoid>(x, y, {.alpha = alpha, .beta = beta});
-  }
-  auto operator()(const auto&... in) const { return call(*this, in...); }
-};
-
-/// As the newer versions, with a memory hint that has no meaning today.
-struct HardSigmoid_1 {
-  float alpha = 0.2f;
-  float beta = 0.5f;
-  Ints consumed_inputs{};
-
-  static constexpr Spec spec{.name = "HardSigmoid",
-                             .since = {1},
-                             .inputs = {{"X", "T"}},
-                             .outputs = {{"Y", "T"}},
-                             .types = {real_types_1},
-                             .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{attr("alpha", &HardSigmoid_1::alpha),
-                                         attr("beta", &HardSigmoid_1::beta),
-                                         attr("consumed_inputs", &HardSigmoid_1::consumed_inputs)};
-
-  constexpr void infer(Infer& i) const { infer_unary(i); }
-  template <class T>
-  void compute(TensorView<const T> x, TensorView<T> y) const {
-    HardSigmoid{alpha, beta}.compute(x, y);
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };

@@ -8,14 +8,14 @@ namespace tenon::op {
 /// Y = -X; integers wrap, so that the least one stays.
 struct Neg {
   static constexpr Spec spec{.name = "Neg",
-                             .since = {6, 13},
+                             .since = {1, 6, 13},
                              .inputs = {{"X", "T"}},
                              .outputs = {{"Y", "T"}},
                              .types = {{"T",
-                                        {{6, types::floats | types::signed_integers},
+                                        {{1, types::floats}, {6, types::floats | types::signed_integers},
                                          {13, types::floats_bf16 | types::signed_integers}}}},
                              .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{};
+  static constexpr std::tuple attributes{consumed_inputs};
 
   constexpr void infer(Infer& i) const {
     infer_unary(i, [](Dim x) { return Dim(0) - x; });
@@ -23,26 +23,6 @@ struct Neg {
   template <class T>
   void compute(TensorView<const T> x, TensorView<T> y) const {
     unary<kernels::UnaryOp::negate>(x, y);
-  }
-  auto operator()(const auto&... in) const { return call(*this, in...); }
-};
-
-/// As the newer versions, with a memory hint that has no meaning today.
-struct Neg_1 {
-  Ints consumed_inputs{};
-
-  static constexpr Spec spec{.name = "Neg",
-                             .since = {1},
-                             .inputs = {{"X", "T"}},
-                             .outputs = {{"Y", "T"}},
-                             .types = {real_types_1},
-                             .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{attr("consumed_inputs", &Neg_1::consumed_inputs)};
-
-  constexpr void infer(Infer& i) const { infer_unary(i); }
-  template <class T>
-  void compute(TensorView<const T> x, TensorView<T> y) const {
-    Neg{}.compute(x, y);
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "tenon/base/convert.hpp"
-#include "tenon/op/elementwise.hpp"
+#include "tenon/op/before_broadcasting.hpp"
 
 namespace tenon::op {
 
@@ -15,13 +15,13 @@ namespace tenon::op {
 struct Pow {
   static constexpr Spec spec{
       .name = "Pow",
-      .since = {12, 13, 15},
+      .since = {7, 12, 13, 15},
       .inputs = {{"X", "T"}, {"Y", "T1"}},
       .outputs = {{"Z", "T"}},
-      .types = {{"T", {{12, types::floats | types::indices}, {13, types::floats_bf16 | types::indices}}},
+      .types = {{"T", {{1, types::floats}, {12, types::floats | types::indices}, {13, types::floats_bf16 | types::indices}}},
                 {"T1", {{12, types::numeric}, {15, types::numeric_bf16}}}},
-      .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{};
+      .memory = Memory::elementwise,
+      .old_inputs = {{11, 1, {"Y", "T"}}}};
 
   constexpr void infer(Infer& i) const { infer_broadcast(i); }
   template <class T>
@@ -63,43 +63,6 @@ struct Pow {
   }
 };
 
-/// X and Y are of one type.
-struct Pow_7 {
-  static constexpr Spec spec{.name = "Pow",
-                             .since = {7},
-                             .inputs = {{"X", "T"}, {"Y", "T"}},
-                             .outputs = {{"Z", "T"}},
-                             .types = {{"T", types::floats}},
-                             .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{};
-
-  constexpr void infer(Infer& i) const { infer_broadcast(i); }
-  template <class T>
-  void compute(TensorView<const T> x, TensorView<const T> y, TensorView<T> z) const {
-    binary<kernels::BinaryOp::pow>(spec.name, x, y, z);
-  }
-  auto operator()(const auto&... in) const { return call(*this, in...); }
-};
-
-/// Y is stretched over X only where `broadcast` says so, along X's axes from `axis` on.
-struct Pow_1 {
-  Opt<int64_t> axis{};
-  int64_t broadcast = 0;
-
-  static constexpr Spec spec{.name = "Pow",
-                             .since = {1},
-                             .inputs = {{"X", "T"}, {"Y", "T"}},
-                             .outputs = {{"Z", "T"}},
-                             .types = {{"T", types::floats}},
-                             .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{attr("axis", &Pow_1::axis), attr("broadcast", &Pow_1::broadcast)};
-
-  constexpr void infer(Infer& i) const { infer_legacy_broadcast(i, broadcast, axis); }
-  template <class T>
-  void compute(TensorView<const T> x, TensorView<const T> y, TensorView<T> z) const {
-    Pow_7{}.compute(x, {y.data(), legacy_extents(x.extents(), y.extents(), axis)}, z);
-  }
-  auto operator()(const auto&... in) const { return call(*this, in...); }
-};
+using Pow_1 = BeforeBroadcasting<Pow, 1>;
 
 }  // namespace tenon::op

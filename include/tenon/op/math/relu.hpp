@@ -8,40 +8,20 @@ namespace tenon::op {
 /// Y = max(0, X); NaN stays.
 struct Relu {
   static constexpr Spec spec{.name = "Relu",
-                             .since = {6, 13, 14},
+                             .since = {1, 6, 13, 14},
                              .inputs = {{"X", "T"}},
                              .outputs = {{"Y", "T"}},
                              .types = {{"T",
-                                        {{6, types::floats},
+                                        {{1, types::floats},
                                          {13, types::floats_bf16},
                                          {14, types::floats_bf16 | types::signed_integers}}}},
                              .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{};
+  static constexpr std::tuple attributes{consumed_inputs};
 
   constexpr void infer(Infer& i) const { infer_unary(i); }
   template <class T>
   void compute(TensorView<const T> x, TensorView<T> y) const {
     unary<kernels::UnaryOp::relu>(x, y);
-  }
-  auto operator()(const auto&... in) const { return call(*this, in...); }
-};
-
-/// As the newer versions, with a memory hint that has no meaning today.
-struct Relu_1 {
-  Ints consumed_inputs{};
-
-  static constexpr Spec spec{.name = "Relu",
-                             .since = {1},
-                             .inputs = {{"X", "T"}},
-                             .outputs = {{"Y", "T"}},
-                             .types = {real_types_1},
-                             .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{attr("consumed_inputs", &Relu_1::consumed_inputs)};
-
-  constexpr void infer(Infer& i) const { infer_unary(i); }
-  template <class T>
-  void compute(TensorView<const T> x, TensorView<T> y) const {
-    Relu{}.compute(x, y);
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };

@@ -26,7 +26,7 @@ struct Softmax {
   template <class T>
   void compute(TensorView<const T> x, TensorView<T> y) const {
     if (x.empty()) return;  // other extents may overflow
-    const int a = x.rank() == 0 ? 0 : static_cast<int>(axis < 0 ? axis + x.rank() : axis);
+    const int a = x.rank() == 0 ? 0 : resolve_axis(axis, x.rank());
     const auto [outer, extent, inner] = split_at(x.extents(), a);
     kernels::softmax(x.data(), y.data(), outer, extent, inner);
   }
@@ -55,8 +55,22 @@ struct Softmax_1 {
   void compute(TensorView<const T> x, TensorView<T> y) const {
     if (x.empty()) return;
     const int64_t rows =
-        product(x.extents().first(static_cast<std::size_t>(axis < 0 ? axis + x.rank() : axis)));
+        product(x.extents().first(static_cast<std::size_t>(resolve_axis(axis, x.rank()))));
     kernels::softmax(x.data(), y.data(), rows, x.size() / rows, 1);
+  }
+  /// Along one axis, where the others behind `axis` have extent 1.
+  template <class L>
+  int32_t lower(L& to) const {
+    const Dims& x = to.dims(0);
+    if (!x.ranked() || x.rank() == 0 || axis == x.rank()) return -1;
+    const int first = resolve_axis(axis, x.rank());
+    int along = first;
+    for (int d = first, longer = 0; d < x.rank(); ++d)
+      if (!x[d].is(1)) {
+        if (longer++ > 0) return -1;
+        along = d;
+      }
+    return to.add(Softmax{.axis = along}, {to.input(0)});
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };

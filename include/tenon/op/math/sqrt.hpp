@@ -8,37 +8,17 @@ namespace tenon::op {
 /// Y = sqrt(X); NaN below 0.
 struct Sqrt {
   static constexpr Spec spec{.name = "Sqrt",
-                             .since = {6, 13},
+                             .since = {1, 6, 13},
                              .inputs = {{"X", "T"}},
                              .outputs = {{"Y", "T"}},
                              .types = {real_types},
                              .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{};
+  static constexpr std::tuple attributes{consumed_inputs};
 
   constexpr void infer(Infer& i) const { infer_unary(i); }
   template <class T>
   void compute(TensorView<const T> x, TensorView<T> y) const {
     unary<kernels::UnaryOp::sqrt>(x, y);
-  }
-  auto operator()(const auto&... in) const { return call(*this, in...); }
-};
-
-/// As the newer versions, with a memory hint that has no meaning today.
-struct Sqrt_1 {
-  Ints consumed_inputs{};
-
-  static constexpr Spec spec{.name = "Sqrt",
-                             .since = {1},
-                             .inputs = {{"X", "T"}},
-                             .outputs = {{"Y", "T"}},
-                             .types = {real_types_1},
-                             .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{attr("consumed_inputs", &Sqrt_1::consumed_inputs)};
-
-  constexpr void infer(Infer& i) const { infer_unary(i); }
-  template <class T>
-  void compute(TensorView<const T> x, TensorView<T> y) const {
-    Sqrt{}.compute(x, y);
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };

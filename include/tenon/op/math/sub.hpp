@@ -8,7 +8,6 @@ namespace tenon::op {
 /// C = A - B with numpy's broadcasting; integers wrap.
 using Sub = Arithmetic<"Sub", kernels::BinaryOp::sub>;
 
-/// B is stretched over A only where `broadcast` says so, along A's axes from `axis` on.
-using Sub_1 = Arithmetic_1<"Sub", kernels::BinaryOp::sub>;
+using Sub_1 = BeforeBroadcasting<Sub, 1, 6>;
 
 }  // namespace tenon::op

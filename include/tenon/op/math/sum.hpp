@@ -5,41 +5,25 @@
 
 namespace tenon::op {
 
-/// sum = data_0[0] + data_0[1] + …, with numpy's broadcasting.
+/// sum = data_0[0] + data_0[1] + …, with numpy's broadcasting; before version 8 all tensors have the same
+/// extents.
 struct Sum {
   static constexpr Spec spec{.name = "Sum",
-                             .since = {8, 13},
+                             .since = {1, 6, 8, 13},
                              .inputs = {{"data_0", "T", variadic}},
                              .outputs = {{"sum", "T"}},
-                             .types = {{"T", {{8, types::floats}, {13, types::floats_bf16}}}},
+                             .types = {{"T", {{1, types::floats}, {13, types::floats_bf16}}}},
                              .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{};
+  static constexpr std::tuple attributes{consumed_inputs};
 
-  constexpr void infer(Infer& i) const { infer_broadcast(i); }
+  constexpr void infer(Infer& i) const {
+    if (i.version() < 8) infer_same_extents(i);
+    else infer_broadcast(i);
+  }
   template <class T>
   void compute(std::span<const TensorView<const T>> data_0, TensorView<T> sum) const {
     if (data_0.size() == 2) binary<kernels::BinaryOp::add>(spec.name, data_0[0], data_0[1], sum);
     else fold<kernels::FoldOp::sum>(data_0, sum);
-  }
-  auto operator()(const auto&... in) const { return call(*this, in...); }
-};
-
-/// All tensors have the same extents.
-struct Sum_1 {
-  Ints consumed_inputs{};  ///< a memory hint that has no meaning today
-
-  static constexpr Spec spec{.name = "Sum",
-                             .since = {1, 6},
-                             .inputs = {{"data_0", "T", variadic}},
-                             .outputs = {{"sum", "T"}},
-                             .types = {{"T", types::floats}},
-                             .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{attr("consumed_inputs", &Sum_1::consumed_inputs).until(5)};
-
-  constexpr void infer(Infer& i) const { infer_same_extents(i); }
-  template <class T>
-  void compute(std::span<const TensorView<const T>> data_0, TensorView<T> sum) const {
-    Sum{}.compute(data_0, sum);
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };

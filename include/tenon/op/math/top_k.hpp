@@ -24,7 +24,7 @@ constexpr void infer_top_k(Infer& i, int64_t axis, Dim k) {
 }
 
 inline void top_k(AnyView x, AnyOut values, TensorView<int64_t> indices, int64_t axis, bool largest) {
-  const int a = static_cast<int>(axis < 0 ? axis + x.rank() : axis);
+  const int a = resolve_axis(axis, x.rank());
   const auto [outer, extent, inner] = split_at(x.extents(), a);
   const int64_t k = values ? values.extent(a) : indices ? indices.extent(a) : 0;
   kernels::top_k(x.dtype(), x.data(), outer, extent, inner, k, largest, values.data(), indices.data());
@@ -40,60 +40,20 @@ struct TopK {
 
   static constexpr Spec spec{
       .name = "TopK",
-      .since = {11, 24},
-      .inputs = {{"X", "T"}, {"K", "tensor(int64)"}},
+      .since = {1, 10, 11, 24},
+      .inputs = {{"X", "T"}, {.name = "K", .type = "tensor(int64)", .since = 10}},
       .outputs = {{"Values", "T"}, {"Indices", "I"}},
-      .types = {{"T", {{11, types::numeric}, {24, types::numeric_bf16}}}, {"I", types::int64}}};
-  static constexpr std::tuple attributes{attr("axis", &TopK::axis), attr("largest", &TopK::largest),
-                                         attr("sorted", &TopK::sorted)};
+      .types = {{"T", {{1, types::floats}, {11, types::numeric}, {24, types::numeric_bf16}}}, {"I", types::int64}}};
+  static constexpr std::tuple attributes{attr("axis", &TopK::axis), attr_as_input<int64_t>("k", 1).required().until(9),
+                                         attr("largest", &TopK::largest).since(11),
+                                         attr("sorted", &TopK::sorted).since(11)};
 
   constexpr void infer(Infer& i) const {
-    if (i.dims(1).count().differs(1) || (i.known(1) && i.count(1) != 1))
-      return i.fail("K has extents ", i.dims(1), ", not one element");
-    detail::infer_top_k(i, axis, i.known(1) ? i.value(1, 0) : Dim());
+    if (!i.expect_one(1)) return;
+    detail::infer_top_k(i, axis, i.known(1) && i.count(1) == 1 ? i.value(1, 0) : Dim());
   }
   void compute(AnyView x, TensorView<const int64_t>, AnyOut values, TensorView<int64_t> indices) const {
     detail::top_k(x, values, indices, axis, largest != 0);
-  }
-  auto operator()(const auto&... in) const { return call(*this, in...); }
-};
-
-/// The greatest only.
-struct TopK_10 {
-  int64_t axis = -1;
-
-  static constexpr Spec spec{.name = "TopK",
-                             .since = {10},
-                             .inputs = {{"X", "T"}, {"K", "tensor(int64)"}},
-                             .outputs = {{"Values", "T"}, {"Indices", "I"}},
-                             .types = {{"T", types::floats}, {"I", types::int64}}};
-  static constexpr std::tuple attributes{attr("axis", &TopK_10::axis)};
-
-  constexpr void infer(Infer& i) const { TopK{.axis = axis}.infer(i); }
-  void compute(AnyView x, TensorView<const int64_t>, AnyOut values, TensorView<int64_t> indices) const {
-    detail::top_k(x, values, indices, axis, true);
-  }
-  auto operator()(const auto&... in) const { return call(*this, in...); }
-};
-
-/// K is an attribute.
-struct TopK_1 {
-  int64_t axis = -1;
-  Opt<int64_t> k{};
-
-  static constexpr Spec spec{.name = "TopK",
-                             .since = {1},
-                             .inputs = {{"X", "T"}},
-                             .outputs = {{"Values", "T"}, {"Indices", "I"}},
-                             .types = {{"T", types::floats}, {"I", types::int64}}};
-  static constexpr std::tuple attributes{attr("axis", &TopK_1::axis), attr("k", &TopK_1::k).required()};
-
-  constexpr void infer(Infer& i) const {
-    if (!k) return i.fail("attribute k is missing");
-    detail::infer_top_k(i, axis, *k);
-  }
-  void compute(AnyView x, AnyOut values, TensorView<int64_t> indices) const {
-    detail::top_k(x, values, indices, axis, true);
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };

@@ -121,11 +121,19 @@ struct BatchNormalization {
 
   static constexpr Spec spec{
       .name = "BatchNormalization",
-      .since = {15},
+      .since = {14, 15},
       .inputs = {{"X", "T"}, {"scale", "T1"}, {"B", "T1"}, {"input_mean", "T2"}, {"input_var", "T2"}},
       .outputs = {{"Y", "T"}, {"running_mean", "T2", optional}, {"running_var", "T2", optional}},
-      .types = {{"T", types::floats_bf16}, {"T1", types::floats_bf16}, {"T2", types::floats_bf16}},
-      .memory = Memory::elementwise};
+      .types = {{"T", types::floats_bf16},
+                {"T1", types::floats_bf16},
+                {"T2", types::floats_bf16},
+                {"U", types::floats_bf16}},
+      .memory = Memory::elementwise,
+      .old_inputs = {{14, 1, {"scale", "T"}},
+                     {14, 2, {"B", "T"}},
+                     {14, 3, {"input_mean", "U"}},
+                     {14, 4, {"input_var", "U"}}},
+      .old_outputs = {{14, 1, {"running_mean", "U", optional}}, {14, 2, {"running_var", "U", optional}}}};
   static constexpr std::tuple attributes{attr("epsilon", &BatchNormalization::epsilon),
                                          attr("momentum", &BatchNormalization::momentum),
                                          attr("training_mode", &BatchNormalization::training_mode)};
@@ -140,77 +148,16 @@ struct BatchNormalization {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-/// One element type for X, scale and B.
-struct BatchNormalization_14 {
-  float epsilon = 1e-5f;
-  float momentum = 0.9f;
-  int64_t training_mode = 0;
-
-  static constexpr Spec spec{
-      .name = "BatchNormalization",
-      .since = {14},
-      .inputs = {{"X", "T"}, {"scale", "T"}, {"B", "T"}, {"input_mean", "U"}, {"input_var", "U"}},
-      .outputs = {{"Y", "T"}, {"running_mean", "U", optional}, {"running_var", "U", optional}},
-      .types = {{"T", types::floats_bf16}, {"U", types::floats_bf16}},
-      .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{attr("epsilon", &BatchNormalization_14::epsilon),
-                                         attr("momentum", &BatchNormalization_14::momentum),
-                                         attr("training_mode", &BatchNormalization_14::training_mode)};
-
-  constexpr void infer(Infer& i) const { detail::infer_batch_normalization(i, true, training_mode != 0); }
-  template <class T>
-  void compute(TensorView<const T> x, TensorView<const T> scale, TensorView<const T> b, AnyView mean,
-               AnyView var, TensorView<T> y, AnyOut running_mean, AnyOut running_var) const {
-    detail::batch_normalization<T>(x, scale, b, mean, var, y, epsilon, true, training_mode != 0, momentum,
-                                   {running_mean, running_var, {}, {}});
-  }
-  auto operator()(const auto&... in) const { return call(*this, in...); }
-};
-
-/// Training is what a node with more outputs than Y asks for.
-struct BatchNormalization_7 {
-  float epsilon = 1e-5f;
-  float momentum = 0.9f;
-  int64_t spatial = 1;
-
-  static constexpr Spec spec{.name = "BatchNormalization",
-                             .since = {7, 9},
-                             .inputs = {{"X", "T"}, {"scale", "T"}, {"B", "T"}, {"mean", "T"}, {"var", "T"}},
-                             .outputs = {{"Y", "T"},
-                                         {"mean", "T", optional},
-                                         {"var", "T", optional},
-                                         {"saved_mean", "T", optional},
-                                         {"saved_var", "T", optional}},
-                             .types = {{"T", types::floats}},
-                             .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{attr("epsilon", &BatchNormalization_7::epsilon),
-                                         attr("momentum", &BatchNormalization_7::momentum),
-                                         attr("spatial", &BatchNormalization_7::spatial).until(8)};
-
-  constexpr void infer(Infer& i) const {
-    detail::infer_batch_normalization(i, spatial != 0, i.outputs() > 1);
-  }
-  template <class T>
-  void compute(TensorView<const T> x, TensorView<const T> scale, TensorView<const T> b,
-               TensorView<const T> mean, TensorView<const T> var, TensorView<T> y, TensorView<T> running_mean,
-               TensorView<T> running_var, TensorView<T> saved_mean, TensorView<T> saved_var) const {
-    const bool training = running_mean || running_var || saved_mean || saved_var;
-    detail::batch_normalization<T>(x, scale, b, mean, var, y, epsilon, spatial != 0, training, momentum,
-                                   {running_mean, running_var, saved_mean, saved_var});
-  }
-  auto operator()(const auto&... in) const { return call(*this, in...); }
-};
-
-/// Training is the default, until is_test says otherwise.
+/// Training is the default, until is_test says otherwise; since version 7 it is what a node with more outputs
+/// than Y asks for. Without `spatial` every element of a sample is a channel of its own.
 struct BatchNormalization_1 {
-  Ints consumed_inputs{};  ///< a memory hint that has no meaning today
   float epsilon = 1e-5f;
   int64_t is_test = 0;
   float momentum = 0.9f;
   int64_t spatial = 1;
 
   static constexpr Spec spec{.name = "BatchNormalization",
-                             .since = {1, 6},
+                             .since = {1, 6, 7, 9},
                              .inputs = {{"X", "T"}, {"scale", "T"}, {"B", "T"}, {"mean", "T"}, {"var", "T"}},
                              .outputs = {{"Y", "T"},
                                          {"mean", "T", optional},
@@ -219,18 +166,29 @@ struct BatchNormalization_1 {
                                          {"saved_var", "T", optional}},
                              .types = {{"T", types::floats}},
                              .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{
-      attr("consumed_inputs", &BatchNormalization_1::consumed_inputs).required().until(5),
-      attr("epsilon", &BatchNormalization_1::epsilon), attr("is_test", &BatchNormalization_1::is_test),
-      attr("momentum", &BatchNormalization_1::momentum), attr("spatial", &BatchNormalization_1::spatial)};
+  static constexpr std::tuple attributes{consumed_inputs.required(),
+                                         attr("epsilon", &BatchNormalization_1::epsilon),
+                                         attr("is_test", &BatchNormalization_1::is_test).until(6),
+                                         initially(&BatchNormalization_1::is_test, 1).since(7),
+                                         attr("momentum", &BatchNormalization_1::momentum),
+                                         attr("spatial", &BatchNormalization_1::spatial).until(8)};
 
-  constexpr void infer(Infer& i) const { detail::infer_batch_normalization(i, spatial != 0, is_test == 0); }
+  constexpr void infer(Infer& i) const {
+    detail::infer_batch_normalization(i, spatial != 0, is_test == 0 || (i.version() >= 7 && i.outputs() > 1));
+  }
   template <class T>
   void compute(TensorView<const T> x, TensorView<const T> scale, TensorView<const T> b,
                TensorView<const T> mean, TensorView<const T> var, TensorView<T> y, TensorView<T> running_mean,
                TensorView<T> running_var, TensorView<T> saved_mean, TensorView<T> saved_var) const {
-    detail::batch_normalization<T>(x, scale, b, mean, var, y, epsilon, spatial != 0, is_test == 0, momentum,
+    const bool training = is_test == 0 || running_mean || running_var || saved_mean || saved_var;
+    detail::batch_normalization<T>(x, scale, b, mean, var, y, epsilon, spatial != 0, training, momentum,
                                    {running_mean, running_var, saved_mean, saved_var});
+  }
+  template <class L>
+  int32_t lower(L& to) const {
+    if (spatial == 0 || is_test == 0) return -1;
+    return to.add(BatchNormalization{.epsilon = epsilon, .momentum = momentum},
+                  {to.input(0), to.input(1), to.input(2), to.input(3), to.input(4)});
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };

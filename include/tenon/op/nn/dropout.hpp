@@ -81,9 +81,8 @@ struct Dropout {
   static constexpr std::tuple attributes{attr("seed", &Dropout::seed)};
 
   constexpr void infer(Infer& i) const {
-    for (int k = 1; k <= 2; ++k)
-      if (i.has(k) && i.dims(k).count().differs(1))
-        return i.fail(spec.inputs[k].name, " is not one element: ", i.dims(k));
+    i.expect_one(1);
+    i.expect_one(2);
     detail::infer_dropout(i);
   }
   void compute(AnyView data, AnyView ratio, TensorView<const bool> training_mode, AnyOut output,
@@ -98,65 +97,32 @@ struct Dropout {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-/// For inference only: data, and a mask of true.
-struct Dropout_10 {
-  float ratio = 0.5f;
-
-  static constexpr Spec spec{.name = "Dropout",
-                             .since = {10},
-                             .inputs = {{"data", "T"}},
-                             .outputs = {{"output", "T"}, {"mask", "T1", optional}},
-                             .types = {{"T", types::floats}, {"T1", types::boolean}},
-                             .memory = Memory::elementwise,
-                             .deterministic = false};
-  static constexpr std::tuple attributes{attr("ratio", &Dropout_10::ratio)};
-
-  constexpr void infer(Infer& i) const { detail::infer_dropout(i); }
-  void compute(AnyView data, AnyOut output, TensorView<bool> mask) const {
-    detail::keep_all(data, output, mask);
-  }
-  auto operator()(const auto&... in) const { return call(*this, in...); }
-};
-
-/// The mask is of the data's type.
-struct Dropout_7 {
-  float ratio = 0.5f;
-
-  static constexpr Spec spec{.name = "Dropout",
-                             .since = {7},
-                             .inputs = {{"data", "T"}},
-                             .outputs = {{"output", "T"}, {"mask", "T", optional}},
-                             .types = {{"T", types::floats}},
-                             .memory = Memory::elementwise,
-                             .deterministic = false};
-  static constexpr std::tuple attributes{attr("ratio", &Dropout_7::ratio)};
-
-  constexpr void infer(Infer& i) const { detail::infer_dropout(i); }
-  void compute(AnyView data, AnyOut output, AnyOut mask) const { detail::keep_all(data, output, mask); }
-  auto operator()(const auto&... in) const { return call(*this, in...); }
-};
-
-/// Trains unless `is_test` says otherwise; then the mask, which ONNX leaves open, is all ones.
+/// Before version 7 it trains unless `is_test` says otherwise; since then it gives data. The mask, which ONNX
+/// leaves open outside of training, is all ones, of the data's type before version 10.
 struct Dropout_1 {
-  Ints consumed_inputs{};  ///< a memory hint that has no meaning today
   int64_t is_test = 0;
   float ratio = 0.5f;
 
   static constexpr Spec spec{.name = "Dropout",
-                             .since = {1, 6},
+                             .since = {1, 6, 7, 10},
                              .inputs = {{"data", "T"}},
-                             .outputs = {{"output", "T"}, {"mask", "T", optional}},
-                             .types = {{"T", types::floats}},
+                             .outputs = {{"output", "T"}, {"mask", "T1", optional}},
+                             .types = {{"T", types::floats}, {"T1", {{10, types::boolean}}}},
                              .memory = Memory::elementwise,
-                             .deterministic = false};
-  static constexpr std::tuple attributes{attr("consumed_inputs", &Dropout_1::consumed_inputs).until(5),
-                                         attr("is_test", &Dropout_1::is_test),
+                             .deterministic = false,
+                             .old_outputs = {{9, 1, {"mask", "T", optional}}}};
+  static constexpr std::tuple attributes{consumed_inputs, attr("is_test", &Dropout_1::is_test).until(6),
+                                         initially(&Dropout_1::is_test, 1).since(7),
                                          attr("ratio", &Dropout_1::ratio)};
 
   constexpr void infer(Infer& i) const { detail::infer_dropout(i); }
   void compute(AnyView data, AnyOut output, AnyOut mask) const {
     if (is_test != 0) return detail::keep_all(data, output, mask);
     detail::drop(spec.name, data, ratio, kernels::fresh_seed(), output, mask);
+  }
+  template <class L>
+  int32_t lower(L& to) const {
+    return is_test == 0 ? -1 : to.add(Dropout{}, {to.input(0)});
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };

@@ -13,14 +13,7 @@ struct Flatten {
                              .since = {1, 9, 11, 13, 21, 23, 24, 25},
                              .inputs = {{"input", "T"}},
                              .outputs = {{"output", "T"}},
-                             .types = {{"T",
-                                        {{1, types::floats},
-                                         {9, types::all},
-                                         {13, types::all_ir4},
-                                         {21, types::all_ir10},
-                                         {23, types::all_ir11},
-                                         {24, types::all_ir12},
-                                         {25, types::all_ir13}}}},
+                             .types = {every_type("T", {{1, types::floats}, {9, types::all}})},
                              .memory = Memory::alias};
   static constexpr std::tuple attributes{attr("axis", &Flatten::axis)};
 
@@ -32,7 +25,7 @@ struct Flatten {
     // A scalar is (1,1), although the default axis lies outside of its range.
     if (axis < -rank || (axis > rank && !(rank == 0 && axis == 1)))
       return i.fail("axis ", axis, " outside of [", -rank, ", ", rank, "]");
-    const int at = std::min(rank, static_cast<int>(axis < 0 ? axis + rank : axis));
+    const int at = std::min(rank, resolve_axis(axis, rank));
     i.out(0, Dims{x.product(0, at), x.product(at, rank)});
   }
   void compute(AnyView input, AnyOut output) const { copy_elements(input, output); }

@@ -90,7 +90,7 @@ struct LayerNormalization {
       for (float* s : {means, inv_stds})
         if (s) std::fill_n(s, stats, std::numeric_limits<float>::quiet_NaN());
     } else {
-      const auto a = static_cast<std::size_t>(axis < 0 ? axis + x.rank() : axis);
+      const auto a = static_cast<std::size_t>(resolve_axis(axis, x.rank()));
       const int64_t n = product(x.extents().subspan(a));
       kernels::layer_norm<T>({.x = x.data(),
                               .y = y.data(),

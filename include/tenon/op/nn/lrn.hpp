@@ -24,8 +24,7 @@ struct LRN {
 
   constexpr void infer(Infer& i) const {
     if (!size || *size < 1) return i.fail("size is ", *size, ", at least 1 expected");
-    if (i.ranked(0) && i.dims(0).rank() < 2)
-      return i.fail("X has rank ", i.dims(0).rank(), ", at least 2 expected");
+    i.expect_rank_at_least(0, 2);
     i.out(0, i.dims(0));
   }
   template <class T>

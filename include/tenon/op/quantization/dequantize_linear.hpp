@@ -29,15 +29,24 @@ struct DequantizeLinear {
   static constexpr TypeSet reals = types::float16 | types::float32 | types::bfloat16;
   static constexpr Spec spec{
       .name = "DequantizeLinear",
-      .since = {23, 24, 25},
+      .since = {10, 13, 19, 21, 23, 24, 25},
       .inputs = {{"x", "T1"}, {"x_scale", "T2"}, {"x_zero_point", "T1", optional}},
       .outputs = {{"y", "T3"}},
-      .types = {{"T1", {{23, quantized_23 | types::int32}, {25, quantized_25 | types::int32}}},
-                {"T2", {{23, reals}, {24, reals | types::float8e8m0}}},
-                {"T3", reals}}};
-  static constexpr std::tuple attributes{attr("axis", &DequantizeLinear::axis),
-                                         attr("block_size", &DequantizeLinear::block_size),
-                                         attr("output_dtype", &DequantizeLinear::output_dtype)};
+      .types = {{"T1",
+                 {{19, quantized_19 | types::int32},
+                  {21, quantized_21 | types::int32},
+                  {23, quantized_23 | types::int32},
+                  {25, quantized_25 | types::int32}}},
+                {"T2", {{19, reals}, {24, reals | types::float8e8m0}}},
+                {"T3", {{23, reals}}},
+                {"T", quantized_8 | types::int32}},
+      .old_inputs = {{18, 0, {"x", "T"}},
+                     {18, 1, {"x_scale", "tensor(float)"}},
+                     {18, 2, {"x_zero_point", "T", optional}}},
+      .old_outputs = {{18, 0, {"y", "tensor(float)"}}, {22, 0, {"y", "T2"}}}};
+  static constexpr std::tuple attributes{attr("axis", &DequantizeLinear::axis).since(13),
+                                         attr("block_size", &DequantizeLinear::block_size).since(21),
+                                         attr("output_dtype", &DequantizeLinear::output_dtype).since(23)};
 
   constexpr void infer(Infer& i) const {
     infer_quantization(i, axis, block_size);
@@ -46,47 +55,6 @@ struct DequantizeLinear {
   }
   void compute(AnyView x, AnyView x_scale, AnyView x_zero_point, AnyOut y) const {
     detail::dequantize_linear(x, x_scale, x_zero_point, y, axis, block_size);
-  }
-  auto operator()(const auto&... in) const { return call(*this, in...); }
-};
-
-/// y has the type of the scales.
-struct DequantizeLinear_19 {
-  int64_t axis = 1;
-  int64_t block_size = 0;
-
-  static constexpr Spec spec{
-      .name = "DequantizeLinear",
-      .since = {19, 21},
-      .inputs = {{"x", "T1"}, {"x_scale", "T2"}, {"x_zero_point", "T1", optional}},
-      .outputs = {{"y", "T2"}},
-      .types = {{"T1", {{19, quantized_19 | types::int32}, {21, quantized_21 | types::int32}}},
-                {"T2", DequantizeLinear::reals}}};
-  static constexpr std::tuple attributes{attr("axis", &DequantizeLinear_19::axis),
-                                         attr("block_size", &DequantizeLinear_19::block_size).since(21)};
-
-  constexpr void infer(Infer& i) const { infer_quantization(i, axis, block_size); }
-  void compute(AnyView x, AnyView x_scale, AnyView x_zero_point, AnyOut y) const {
-    detail::dequantize_linear(x, x_scale, x_zero_point, y, axis, block_size);
-  }
-  auto operator()(const auto&... in) const { return call(*this, in...); }
-};
-
-/// Scales and y are float; one scale for the tensor or, since 13, for each index of an axis.
-struct DequantizeLinear_10 {
-  int64_t axis = 1;
-
-  static constexpr Spec spec{
-      .name = "DequantizeLinear",
-      .since = {10, 13},
-      .inputs = {{"x", "T"}, {"x_scale", "tensor(float)"}, {"x_zero_point", "T", optional}},
-      .outputs = {{"y", "tensor(float)"}},
-      .types = {{"T", quantized_8 | types::int32}}};
-  static constexpr std::tuple attributes{attr("axis", &DequantizeLinear_10::axis).since(13)};
-
-  constexpr void infer(Infer& i) const { infer_quantization(i, axis, 0); }
-  void compute(AnyView x, TensorView<const float> x_scale, AnyView x_zero_point, TensorView<float> y) const {
-    detail::dequantize_linear(x, x_scale, x_zero_point, y, axis, 0);
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };

@@ -47,17 +47,23 @@ struct QuantizeLinear {
   int64_t saturate = 1;  ///< 0: too large a number becomes NaN or infinity, for the float8 types
 
   static constexpr TypeSet reals = types::float16 | types::float32 | types::bfloat16 | types::int32;
-  static constexpr Spec spec{.name = "QuantizeLinear",
-                             .since = {23, 24, 25},
-                             .inputs = {{"x", "T1"}, {"y_scale", "T2"}, {"y_zero_point", "T3", optional}},
-                             .outputs = {{"y", "T3"}},
-                             .types = {{"T1", reals},
-                                       {"T2", {{23, reals}, {24, reals | types::float8e8m0}}},
-                                       {"T3", {{23, quantized_23}, {25, quantized_25}}}}};
+  static constexpr Spec spec{
+      .name = "QuantizeLinear",
+      .since = {10, 13, 19, 21, 23, 24, 25},
+      .inputs = {{"x", "T1"}, {"y_scale", "T2"}, {"y_zero_point", "T3", optional}},
+      .outputs = {{"y", "T3"}},
+      .types = {{"T1", {{10, types::float32 | types::int32}, {19, reals}}},
+                {"T2",
+                 {{10, quantized_8}, {19, quantized_19}, {21, quantized_21}, {23, reals}, {24, reals | types::float8e8m0}}},
+                {"T3", {{23, quantized_23}, {25, quantized_25}}}},
+      .old_inputs = {{18, 1, {"y_scale", "tensor(float)"}},
+                     {22, 1, {"y_scale", "T1"}},
+                     {22, 2, {"y_zero_point", "T2", optional}}},
+      .old_outputs = {{22, 0, {"y", "T2"}}}};
   static constexpr std::tuple attributes{
-      attr("axis", &QuantizeLinear::axis), attr("block_size", &QuantizeLinear::block_size),
-      attr("output_dtype", &QuantizeLinear::output_dtype), attr("precision", &QuantizeLinear::precision),
-      attr("saturate", &QuantizeLinear::saturate)};
+      attr("axis", &QuantizeLinear::axis).since(13), attr("block_size", &QuantizeLinear::block_size).since(21),
+      attr("output_dtype", &QuantizeLinear::output_dtype).since(21),
+      attr("precision", &QuantizeLinear::precision).since(23), attr("saturate", &QuantizeLinear::saturate).since(19)};
 
   constexpr void infer(Infer& i) const {
     const DType p = dtype_from_onnx(precision);
@@ -68,52 +74,6 @@ struct QuantizeLinear {
   void compute(AnyView x, AnyView y_scale, AnyView y_zero_point, AnyOut y) const {
     const DType p = precision != 0 ? dtype_from_onnx(precision) : y_scale.dtype();
     detail::quantize_linear(x, y_scale, y_zero_point, y, axis, block_size, p, saturate != 0);
-  }
-  auto operator()(const auto&... in) const { return call(*this, in...); }
-};
-
-/// Scales have the type of x.
-struct QuantizeLinear_19 {
-  int64_t axis = 1;
-  int64_t block_size = 0;
-  int64_t output_dtype = 0;
-  int64_t saturate = 1;
-
-  static constexpr Spec spec{
-      .name = "QuantizeLinear",
-      .since = {19, 21},
-      .inputs = {{"x", "T1"}, {"y_scale", "T1"}, {"y_zero_point", "T2", optional}},
-      .outputs = {{"y", "T2"}},
-      .types = {{"T1", QuantizeLinear::reals}, {"T2", {{19, quantized_19}, {21, quantized_21}}}}};
-  static constexpr std::tuple attributes{attr("axis", &QuantizeLinear_19::axis),
-                                         attr("block_size", &QuantizeLinear_19::block_size).since(21),
-                                         attr("output_dtype", &QuantizeLinear_19::output_dtype).since(21),
-                                         attr("saturate", &QuantizeLinear_19::saturate)};
-
-  constexpr void infer(Infer& i) const {
-    detail::infer_quantize(i, axis, block_size, output_dtype);
-  }
-  void compute(AnyView x, AnyView y_scale, AnyView y_zero_point, AnyOut y) const {
-    detail::quantize_linear(x, y_scale, y_zero_point, y, axis, block_size, y_scale.dtype(), saturate != 0);
-  }
-  auto operator()(const auto&... in) const { return call(*this, in...); }
-};
-
-/// Scales are float; one for the tensor or, since 13, for each index of an axis.
-struct QuantizeLinear_10 {
-  int64_t axis = 1;
-
-  static constexpr Spec spec{
-      .name = "QuantizeLinear",
-      .since = {10, 13},
-      .inputs = {{"x", "T1"}, {"y_scale", "tensor(float)"}, {"y_zero_point", "T2", optional}},
-      .outputs = {{"y", "T2"}},
-      .types = {{"T1", types::float32 | types::int32}, {"T2", quantized_8}}};
-  static constexpr std::tuple attributes{attr("axis", &QuantizeLinear_10::axis).since(13)};
-
-  constexpr void infer(Infer& i) const { detail::infer_quantize(i, axis, 0, 0); }
-  void compute(AnyView x, TensorView<const float> y_scale, AnyView y_zero_point, AnyOut y) const {
-    detail::quantize_linear(x, y_scale, y_zero_point, y, axis, 0, DType::float32, true);
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };

@@ -12,12 +12,13 @@ struct ReduceMax {
   int64_t noop_with_empty_axes = 0;
 
   static constexpr Spec spec{.name = "ReduceMax",
-                             .since = {18, 20},
-                             .inputs = {{"data", "T"}, {"axes", "tensor(int64)", optional}},
+                             .since = {1, 11, 12, 13, 18, 20},
+                             .inputs = {{"data", "T"}, axes_since(18)},
                              .outputs = {{"reduced", "T"}},
                              .types = {extremum_types}};
   static constexpr std::tuple attributes{attr("keepdims", &ReduceMax::keepdims),
-                                         attr("noop_with_empty_axes", &ReduceMax::noop_with_empty_axes)};
+                                         attr("noop_with_empty_axes", &ReduceMax::noop_with_empty_axes).since(18),
+                                         axes_until(17)};
 
   constexpr void infer(Infer& i) const {
     infer_reduction_of_input(i, keepdims != 0, noop_with_empty_axes != 0);
@@ -25,27 +26,6 @@ struct ReduceMax {
   template <class T>
   void compute(TensorView<const T> x, TensorView<const int64_t> axes, TensorView<T> y) const {
     reduce<kernels::ReduceOp::max>(x, axes.span(), noop_with_empty_axes != 0, y);
-  }
-  auto operator()(const auto&... in) const { return call(*this, in...); }
-};
-
-/// The axes are an attribute.
-struct ReduceMax_1 {
-  Ints axes{};
-  int64_t keepdims = 1;
-
-  static constexpr Spec spec{.name = "ReduceMax",
-                             .since = {1, 11, 12, 13},
-                             .inputs = {{"data", "T"}},
-                             .outputs = {{"reduced", "T"}},
-                             .types = {extremum_types_1}};
-  static constexpr std::tuple attributes{attr("axes", &ReduceMax_1::axes),
-                                         attr("keepdims", &ReduceMax_1::keepdims)};
-
-  constexpr void infer(Infer& i) const { infer_reduction(i, axes, keepdims != 0); }
-  template <class T>
-  void compute(TensorView<const T> x, TensorView<T> y) const {
-    reduce<kernels::ReduceOp::max>(x, axes, false, y);
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };

@@ -12,12 +12,13 @@ struct ReduceMean {
   int64_t noop_with_empty_axes = 0;
 
   static constexpr Spec spec{.name = "ReduceMean",
-                             .since = {18},
-                             .inputs = {{"data", "T"}, {"axes", "tensor(int64)", optional}},
+                             .since = {1, 11, 13, 18},
+                             .inputs = {{"data", "T"}, axes_since(18)},
                              .outputs = {{"reduced", "T"}},
-                             .types = {{"T", types::wide_numeric_bf16}}};
+                             .types = {{"T", {{1, types::wide_numeric}, {13, types::wide_numeric_bf16}}}}};
   static constexpr std::tuple attributes{attr("keepdims", &ReduceMean::keepdims),
-                                         attr("noop_with_empty_axes", &ReduceMean::noop_with_empty_axes)};
+                                         attr("noop_with_empty_axes", &ReduceMean::noop_with_empty_axes).since(18),
+                                         axes_until(17)};
 
   constexpr void infer(Infer& i) const {
     infer_reduction_of_input(i, keepdims != 0, noop_with_empty_axes != 0);
@@ -25,27 +26,6 @@ struct ReduceMean {
   template <class T>
   void compute(TensorView<const T> x, TensorView<const int64_t> axes, TensorView<T> y) const {
     reduce<kernels::ReduceOp::mean>(x, axes.span(), noop_with_empty_axes != 0, y);
-  }
-  auto operator()(const auto&... in) const { return call(*this, in...); }
-};
-
-/// The axes are an attribute.
-struct ReduceMean_1 {
-  Ints axes{};
-  int64_t keepdims = 1;
-
-  static constexpr Spec spec{.name = "ReduceMean",
-                             .since = {1, 11, 13},
-                             .inputs = {{"data", "T"}},
-                             .outputs = {{"reduced", "T"}},
-                             .types = {{"T", {{1, types::wide_numeric}, {13, types::wide_numeric_bf16}}}}};
-  static constexpr std::tuple attributes{attr("axes", &ReduceMean_1::axes),
-                                         attr("keepdims", &ReduceMean_1::keepdims)};
-
-  constexpr void infer(Infer& i) const { infer_reduction(i, axes, keepdims != 0); }
-  template <class T>
-  void compute(TensorView<const T> x, TensorView<T> y) const {
-    reduce<kernels::ReduceOp::mean>(x, axes, false, y);
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };

@@ -11,12 +11,13 @@ struct ReduceSum {
   int64_t noop_with_empty_axes = 0;
 
   static constexpr Spec spec{.name = "ReduceSum",
-                             .since = {13},
-                             .inputs = {{"data", "T"}, {"axes", "tensor(int64)", optional}},
+                             .since = {1, 11, 13},
+                             .inputs = {{"data", "T"}, axes_since(13)},
                              .outputs = {{"reduced", "T"}},
-                             .types = {{"T", types::wide_numeric_bf16}}};
+                             .types = {{"T", {{1, types::wide_numeric}, {13, types::wide_numeric_bf16}}}}};
   static constexpr std::tuple attributes{attr("keepdims", &ReduceSum::keepdims),
-                                         attr("noop_with_empty_axes", &ReduceSum::noop_with_empty_axes)};
+                                         attr("noop_with_empty_axes", &ReduceSum::noop_with_empty_axes).since(13),
+                                         axes_until(12)};
 
   constexpr void infer(Infer& i) const {
     infer_reduction_of_input(i, keepdims != 0, noop_with_empty_axes != 0, [](Dim a, Dim b) { return a + b; });
@@ -24,29 +25,6 @@ struct ReduceSum {
   template <class T>
   void compute(TensorView<const T> x, TensorView<const int64_t> axes, TensorView<T> y) const {
     reduce<kernels::ReduceOp::sum>(x, axes.span(), noop_with_empty_axes != 0, y);
-  }
-  auto operator()(const auto&... in) const { return call(*this, in...); }
-};
-
-/// The axes are an attribute.
-struct ReduceSum_1 {
-  Ints axes{};
-  int64_t keepdims = 1;
-
-  static constexpr Spec spec{.name = "ReduceSum",
-                             .since = {1, 11},
-                             .inputs = {{"data", "T"}},
-                             .outputs = {{"reduced", "T"}},
-                             .types = {{"T", types::wide_numeric}}};
-  static constexpr std::tuple attributes{attr("axes", &ReduceSum_1::axes),
-                                         attr("keepdims", &ReduceSum_1::keepdims)};
-
-  constexpr void infer(Infer& i) const {
-    infer_reduction(i, axes, keepdims != 0, false, [](Dim a, Dim b) { return a + b; });
-  }
-  template <class T>
-  void compute(TensorView<const T> x, TensorView<T> y) const {
-    reduce<kernels::ReduceOp::sum>(x, axes, false, y);
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };

@@ -18,7 +18,6 @@ struct LSTM {
   Opt<int64_t> hidden_size{};
   int64_t input_forget = 0;
   int64_t layout = 0;
-  int64_t output_sequence = 0;  ///< has no meaning beyond naming the output Y
 
   static constexpr Spec spec{
       .name = "LSTM",
@@ -41,7 +40,7 @@ struct LSTM {
                                          attr("hidden_size", &LSTM::hidden_size),
                                          attr("input_forget", &LSTM::input_forget),
                                          attr("layout", &LSTM::layout).since(14),
-                                         attr("output_sequence", &LSTM::output_sequence).until(6)};
+                                         ignored<int64_t>("output_sequence").until(6).by_default(0)};
 
   void infer(Infer& i) const {
     const Dims state = infer_recurrent(i, {4, 3, direction, hidden_size, activations, clip, layout});

@@ -12,10 +12,9 @@ struct SequenceAt {
                              .inputs = {{"input_sequence", "S"}, {"position", "I"}},
                              .outputs = {{"tensor", "T"}},
                              .types = {{"S", seq(types::all)}, {"T", types::all}, {"I", types::indices}}};
-  static constexpr std::tuple attributes{};
 
   constexpr void infer(Infer& i) const {
-    if (i.dims(1).count().differs(1)) return i.fail("position has extents ", i.dims(1), ", not one element");
+    i.expect_one(1);
     if (i.in(0).type.kind == Kind::sequence) i.out(0).type = i.dtype(0);
     i.out(0, i.dims(0));
   }

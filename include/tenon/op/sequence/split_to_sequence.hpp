@@ -39,7 +39,7 @@ struct SplitToSequence {
   }
   /// Error{invalid_shape} where the lengths are negative, or do not sum to the extent of the axis.
   Value compute(Context& c, AnyView input, AnyView split) const {
-    const int a = static_cast<int>(axis < 0 ? axis + input.rank() : axis);
+    const int a = resolve_axis(axis, input.rank());
     const auto [outer, extent, inner] = split_at(input.extents(), a);
     const bool each = split && split.rank() == 1;
     const int64_t length = !split ? 1 : each ? 0 : int_at(split, 0);

@@ -13,14 +13,15 @@ struct Cast {
   Opt<int64_t> to{};
 
   static constexpr Spec spec{.name = "Cast",
-                             .since = {6, 9, 13, 19, 21, 23, 24, 25},
+                             .since = {1, 6, 9, 13, 19, 21, 23, 24, 25},
                              .inputs = {{"input", "T1"}},
                              .outputs = {{"output", "T2"}},
                              .types = {cast_types("T1"), cast_types("T2")},
                              .memory = Memory::elementwise};
   static constexpr std::tuple attributes{attr("round_mode", &Cast::round_mode).since(24),
                                          attr("saturate", &Cast::saturate).since(19),
-                                         attr("to", &Cast::to).required()};
+                                         attr_read("to", read_type_name).required().until(5),
+                                         attr("to", &Cast::to).required().since(6)};
 
   constexpr void infer(Infer& i) const {
     check_round_mode(i, round_mode);
@@ -32,36 +33,16 @@ struct Cast {
     cast(input, output, cast_options(saturate, round_mode));
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
-};
 
-/// The type is named: "FLOAT", "INT64", …
-struct Cast_1 {
-  Opt<Str> to{};
-
-  static constexpr Spec spec{
-      .name = "Cast",
-      .since = {1},
-      .inputs = {{"input", "T1"}},
-      .outputs = {{"output", "T2"}},
-      .types = {{"T1", types::numeric | types::boolean}, {"T2", types::numeric | types::boolean}},
-      .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{attr("to", &Cast_1::to).required()};
-
-  constexpr void infer(Infer& i) const {
-    if (!to) return i.fail("attribute 'to' is missing");
-    // Upper case is all that parts these names from those in tensor(…).
-    char lower[32]{};
-    const std::string_view text = *to;
-    for (std::size_t k = 0; k < text.size(); ++k)
-      if (text[k] >= 'A' && text[k] <= 'Z') lower[k] = static_cast<char>(text[k] - 'A' + 'a');
-      else lower[k] = text[k] >= '0' && text[k] <= '9' ? text[k] : '?';
-    const DType d = dtype_from_name({lower, text.size()});
-    if (!spec.types[1].any().contains(d))
-      return i.fail("attribute 'to' is '", *to, "', which is no type here");
-    infer_cast(i, d);
+ private:
+  /// Version 1 names the type: "FLOAT", "INT64". Upper case is all that parts these names from those in tensor(…).
+  static void read_type_name(Cast& op, const Str& name) {
+    std::string lower{std::string_view(name)};
+    for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c >= 'a' && c <= 'z' ? '?' : c;
+    const DType type = dtype_from_name(lower);
+    if (type == DType::undefined) raise(ErrorCode::invalid_model, spec.name, "attribute 'to' is '", name, "', which is no type");
+    op.to = static_cast<int64_t>(type);
   }
-  void compute(AnyView input, AnyOut output) const { cast(input, output, {}); }
-  auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
 }  // namespace tenon::op

@@ -42,7 +42,7 @@ constexpr void infer_concat(Infer& i, int64_t along) {
 
 inline void concat_along(std::span<const AnyView> inputs, int64_t along, AnyOut y) {
   if (y.empty()) return;
-  const int axis = static_cast<int>(along < 0 ? along + y.rank() : along);
+  const int axis = resolve_axis(along, y.rank());
   const AxisSplit whole = split_at(y.extents(), axis);
   const int64_t row = whole.extent * whole.inner;
   int64_t at = 0;
@@ -55,39 +55,23 @@ inline void concat_along(std::span<const AnyView> inputs, int64_t along, AnyOut 
 }
 }  // namespace detail
 
-/// The inputs differ at most in their extent on `axis`, where the result has the sum.
+/// The inputs differ at most in their extent on `axis`, where the result has the sum. Before version 4 the
+/// axis is 1 unless it is stated.
 struct Concat {
   Opt<int64_t> axis{};
 
   static constexpr Spec spec{.name = "Concat",
-                             .since = {4, 11, 13},
+                             .since = {1, 4, 11, 13},
                              .inputs = {{"inputs", "T", variadic}},
                              .outputs = {{"concat_result", "T"}},
-                             .types = {all_tensors_ir4}};
-  static constexpr std::tuple attributes{attr("axis", &Concat::axis).required()};
+                             .types = {{"T", {{1, types::floats}, {4, types::all}, {13, types::all_ir4}}}}};
+  static constexpr std::tuple attributes{attr("axis", &Concat::axis).until(3),
+                                         attr("axis", &Concat::axis).required().since(4)};
 
   constexpr void infer(Infer& i) const {
-    if (!axis) return i.fail("axis is missing");
-    detail::infer_concat(i, *axis);
+    if (!axis && i.version() >= 4) return i.fail("axis is missing");
+    detail::infer_concat(i, axis.value_or(1));
   }
-  void compute(std::span<const AnyView> inputs, AnyOut concat_result) const {
-    detail::concat_along(inputs, *axis, concat_result);
-  }
-  auto operator()(const auto&... in) const { return call(*this, in...); }
-};
-
-/// The axis is 1 unless it is stated.
-struct Concat_1 {
-  Opt<int64_t> axis{};
-
-  static constexpr Spec spec{.name = "Concat",
-                             .since = {1},
-                             .inputs = {{"inputs", "T", variadic}},
-                             .outputs = {{"concat_result", "T"}},
-                             .types = {{"T", types::floats}}};
-  static constexpr std::tuple attributes{attr("axis", &Concat_1::axis)};
-
-  constexpr void infer(Infer& i) const { detail::infer_concat(i, axis.value_or(1)); }
   void compute(std::span<const AnyView> inputs, AnyOut concat_result) const {
     detail::concat_along(inputs, axis.value_or(1), concat_result);
   }

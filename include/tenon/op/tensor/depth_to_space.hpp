@@ -21,12 +21,12 @@ struct DepthToSpace {
 
   constexpr void infer(Infer& i) const {
     if (!blocksize || *blocksize < 1) return i.fail("blocksize is not above 0");
-    if (mode != "DCR" && mode != "CRD") return i.fail("mode cannot be '", mode, "'");
+    if (!i.expect_choice("mode", mode, {"DCR", "CRD"})) return;
     const Dim b = *blocksize, block = b * b;
     if (!block.known()) return i.fail("blocksize ", b, " is too large");
     const Dims& x = i.dims(0);
     if (!x.ranked()) return i.out(0, Dims::of_rank(4));
-    if (x.rank() != 4) return i.fail("input has rank ", x.rank(), ", not 4");
+    if (!i.expect_rank(0, 4)) return;
     if (x[1].known() && x[1].value() % block.value() != 0)
       return i.fail(x[1], " channels do not divide into blocks of ", b, " by ", b);
     i.out(0, Dims{x[0], x[1] / block, x[2] * b, x[3] * b});

@@ -31,7 +31,7 @@ struct GatherElements {
   }
   /// Error{out_of_range} for an index outside of [-extent, extent).
   void compute(AnyView data, AnyView indices, AnyOut output) const {
-    const int along = static_cast<int>(axis < 0 ? axis + data.rank() : axis);
+    const int along = resolve_axis(axis, data.rank());
     check_indices(spec.name, indices, data.extent(along));
     if (output.empty()) return;
     with_indices(indices, [&](const auto* p) {

@@ -12,7 +12,7 @@ struct Identity {
 
  public:
   static constexpr Spec spec{.name = "Identity",
-                             .since = {14, 16, 19, 21, 23, 24, 25},
+                             .since = {1, 13, 14, 16, 19, 21, 23, 24, 25},
                              .inputs = {{"input", "V"}},
                              .outputs = {{"output", "V"}},
                              .types = {{"V",
@@ -22,9 +22,11 @@ struct Identity {
                                          {21, types::all_ir10 | others},
                                          {23, types::all_ir11 | others},
                                          {24, types::all_ir12 | others},
-                                         {25, types::all_ir13 | others}}}},
-                             .memory = Memory::alias};
-  static constexpr std::tuple attributes{};
+                                         {25, types::all_ir13 | others}}},
+                                       all_tensors_ir4},
+                             .memory = Memory::alias,
+                             .old_inputs = {{13, 0, {"input", "T"}}},
+                             .old_outputs = {{13, 0, {"output", "T"}}}};
 
   constexpr void infer(Infer& i) const {
     carry(i);
@@ -35,24 +37,6 @@ struct Identity {
     if (input.is_tensor() && input.tensor().storage().use_count() == 0) return input.tensor().clone();
     return input;
   }
-  auto operator()(const auto&... in) const { return call(*this, in...); }
-};
-
-/// Tensors only.
-struct Identity_1 {
-  static constexpr Spec spec{.name = "Identity",
-                             .since = {1, 13},
-                             .inputs = {{"input", "T"}},
-                             .outputs = {{"output", "T"}},
-                             .types = {{"T", {{1, types::all}, {13, types::all_ir4}}}},
-                             .memory = Memory::alias};
-  static constexpr std::tuple attributes{};
-
-  constexpr void infer(Infer& i) const {
-    carry(i);
-    i.out(0, i.dims(0));
-  }
-  void compute(AnyView input, AnyOut output) const { copy_elements(input, output); }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 

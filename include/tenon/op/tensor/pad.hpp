@@ -1,7 +1,6 @@
 // Pad: a border on each axis, or elements cut away.   onnx.ai/onnx/operators/onnx__Pad.html
 #pragma once
 
-#include "tenon/base/convert.hpp"
 #include "tenon/kernels/pad.hpp"
 #include "tenon/op/movement.hpp"
 
@@ -9,13 +8,9 @@ namespace tenon::op {
 
 namespace detail {
 
-constexpr Opt<kernels::PadMode> pad_mode(std::string_view name) {
+constexpr kernels::PadMode pad_mode(std::string_view name) {
   using enum kernels::PadMode;
-  if (name == "constant") return constant;
-  if (name == "reflect") return reflect;
-  if (name == "edge") return edge;
-  if (name == "wrap") return wrap;
-  return {};
+  return name == "reflect" ? reflect : name == "edge" ? edge : name == "wrap" ? wrap : constant;
 }
 
 /// What a padded axis is made of: elements of border, elements [first, first + taken) of the source, border
@@ -38,8 +33,7 @@ constexpr PadAxis pad_axis(int64_t extent, int64_t front, int64_t back) {
 /// are known.
 template <class Axis, class Pads>
 constexpr void infer_pad(Infer& i, const Str& mode, int64_t count, Axis axis_of, Pads pad) {
-  const auto m = pad_mode(mode);
-  if (!m) return i.fail("mode cannot be '", mode, "'");
+  if (!i.expect_choice("mode", mode, {"constant", "reflect", "edge", "wrap"})) return;
   const Dims& x = i.dims(0);
   if (!x.ranked()) return;
   if (count > x.rank()) return i.fail("pads ", count, " axes of a rank of ", x.rank());
@@ -58,7 +52,7 @@ constexpr void infer_pad(Infer& i, const Str& mode, int64_t count, Axis axis_of,
     if (!r[d].known() || r[d].value() < 0)
       return i.fail("pads ", front, " and ", back, " do not fit an extent of ", x[d]);
     const PadAxis a = pad_axis(x[d].value(), front.value(), back.value());
-    if (*m != kernels::PadMode::constant && a.taken == 0 && r[d].value() > 0)
+    if (mode != "constant" && a.taken == 0 && r[d].value() > 0)
       return i.fail("mode '", mode, "' has nothing to repeat on axis ", d);
   }
   i.out(0, r);
@@ -74,14 +68,14 @@ void pad(const Str& mode, AnyView x, const void* value, AnyOut y, int64_t count,
   int64_t offset = 0;
   for (int64_t k = 0; k < count; ++k) {
     const int64_t axis = axis_of(k);
-    const int d = static_cast<int>(axis < 0 ? axis + x.rank() : axis);
+    const int d = resolve_axis(axis, x.rank());
     const PadAxis a = pad_axis(x.extent(d), pad(k), pad(k + count));
     before[d] = a.before;
     taken[d] = a.taken;
     after[d] = a.after;
     if (!x.empty()) offset += a.first * strides[d];
   }
-  kernels::pad(*pad_mode(mode), {.dtype = x.dtype(),
+  kernels::pad(pad_mode(mode), {.dtype = x.dtype(),
                                  .rank = x.rank(),
                                  .before = before,
                                  .extents = taken.data(),
@@ -90,23 +84,6 @@ void pad(const Str& mode, AnyView x, const void* value, AnyOut y, int64_t count,
                                  .from_at = {offset, strides.data()},
                                  .value = value,
                                  .to = y.data()});
-}
-
-/// The rule of the versions whose pads, for all axes, are an attribute.
-constexpr void infer_pad(Infer& i, const Str& mode, const Ints& pads) {
-  if (pads.size() % 2 != 0) return i.fail(pads.size(), " pads: not an even number");
-  if (mode == "wrap") return i.fail("mode 'wrap' is there since version 19");
-  if (i.ranked(0) && pads.size() != 2 * i.dims(0).rank())
-    return i.fail(pads.size(), " pads for a rank of ", i.dims(0).rank());
-  infer_pad(
-      i, mode, pads.size() / 2, [](int64_t k) { return Opt(k); }, [&](int64_t k) { return Dim(pads[k]); });
-}
-inline void pad(const Str& mode, AnyView x, float value, AnyOut y, const Ints& pads) {
-  dispatch<float, double, float16>(x.dtype(), [&]<class T>() {
-    const T element = convert<T>(value);
-    pad(
-        mode, x, &element, y, x.rank(), [](int64_t k) { return k; }, [&](int64_t k) { return pads[k]; });
-  });
 }
 
 }  // namespace detail
@@ -118,29 +95,30 @@ struct Pad {
   Str mode = "constant";
 
   static constexpr Spec spec{.name = "Pad",
-                             .since = {11, 13, 18, 19, 21, 23, 24, 25},
+                             .since = {1, 2, 11, 13, 18, 19, 21, 23, 24, 25},
                              .inputs = {{"data", "T"},
-                                        {"pads", "tensor(int64)"},
-                                        {"constant_value", "T", optional},
+                                        {.name = "pads", .type = "tensor(int64)", .since = 11},
+                                        {.name = "constant_value", .type = "T", .arity = optional, .since = 11},
                                         {.name = "axes", .type = "Tind", .arity = optional, .since = 18}},
                              .outputs = {{"output", "T"}},
                              .types = {{"T",
-                                        {{11, types::numeric},
+                                        {{1, types::floats},
+                                         {11, types::numeric},
                                          {13, types::all_ir4},
                                          {21, types::all_ir10},
                                          {23, types::all_ir11},
                                          {24, types::all_ir12},
                                          {25, types::all_ir13}}},
                                        {"Tind", {{18, types::indices}}}}};
-  static constexpr std::tuple attributes{attr("mode", &Pad::mode)};
+  static constexpr std::tuple attributes{
+      attr("mode", &Pad::mode), attr_as_input<std::vector<int64_t>>("paddings", 1).required().until(1),
+      attr_as_input<std::vector<int64_t>>("pads", 1).required().since(2).until(10),
+      attr_as_input<float>("value", 2).until(10).by_default(0)};
 
   constexpr void infer(Infer& i) const {
     if (mode == "wrap" && i.version() < 19) return i.fail("mode 'wrap' is there since version 19");
     const Dims &pads = i.dims(1), &axes = i.dims(3);
-    if (pads.ranked() && pads.rank() != 1) return i.fail("pads have rank ", pads.rank(), ", not 1");
-    if (axes.ranked() && axes.rank() != 1) return i.fail("axes have rank ", axes.rank(), ", not 1");
-    if (i.has(2) && i.dims(2).count().differs(1))
-      return i.fail("constant_value is not one element: ", i.dims(2));
+    if (!i.expect_rank(1, 1) || !i.expect_one(2) || !i.expect_rank(3, 1)) return;
     Dim count = i.has(3) ? (axes.ranked() ? axes[0] : Dim{}) : i.ranked(0) ? Dim(i.dims(0).rank()) : Dim{};
     if (pads.ranked() && pads[0].differs(count * 2)) return i.fail(pads[0], " pads for ", count, " axes");
     if (!count.known()) {
@@ -162,45 +140,6 @@ struct Pad {
         mode, data, value, output, pads.size() / 2, [&](int64_t k) { return axes ? int_at(axes, k) : k; },
         [&](int64_t k) { return pads[k]; });
   }
-  auto operator()(const auto&... in) const { return call(*this, in...); }
-};
-
-/// The pads and the border's value are attributes.
-struct Pad_2 {
-  Str mode = "constant";
-  Ints pads{};
-  float value = 0;
-
-  static constexpr Spec spec{.name = "Pad",
-                             .since = {2},
-                             .inputs = {{"data", "T"}},
-                             .outputs = {{"output", "T"}},
-                             .types = {{"T", types::floats}}};
-  static constexpr std::tuple attributes{attr("mode", &Pad_2::mode), attr("pads", &Pad_2::pads).required(),
-                                         attr("value", &Pad_2::value)};
-
-  constexpr void infer(Infer& i) const { detail::infer_pad(i, mode, pads); }
-  void compute(AnyView data, AnyOut output) const { detail::pad(mode, data, value, output, pads); }
-  auto operator()(const auto&... in) const { return call(*this, in...); }
-};
-
-/// Pads are called paddings.
-struct Pad_1 {
-  Str mode = "constant";
-  Ints paddings{};
-  float value = 0;
-
-  static constexpr Spec spec{.name = "Pad",
-                             .since = {1},
-                             .inputs = {{"data", "T"}},
-                             .outputs = {{"output", "T"}},
-                             .types = {{"T", types::floats}}};
-  static constexpr std::tuple attributes{attr("mode", &Pad_1::mode),
-                                         attr("paddings", &Pad_1::paddings).required(),
-                                         attr("value", &Pad_1::value)};
-
-  constexpr void infer(Infer& i) const { detail::infer_pad(i, mode, paddings); }
-  void compute(AnyView data, AnyOut output) const { detail::pad(mode, data, value, output, paddings); }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 

@@ -64,23 +64,17 @@ struct Reshape {
   int64_t allowzero = 0;
 
   static constexpr Spec spec{.name = "Reshape",
-                             .since = {5, 13, 14, 19, 21, 23, 24, 25},
-                             .inputs = {{"data", "T"}, {"shape", "tensor(int64)"}},
+                             .since = {1, 5, 13, 14, 19, 21, 23, 24, 25},
+                             .inputs = {{"data", "T"}, {.name = "shape", .type = "tensor(int64)", .since = 5}},
                              .outputs = {{"reshaped", "T"}},
-                             .types = {{"T",
-                                        {{5, types::all},
-                                         {13, types::all_ir4},
-                                         {19, types::all_ir9},
-                                         {21, types::all_ir10},
-                                         {23, types::all_ir11},
-                                         {24, types::all_ir12},
-                                         {25, types::all_ir13}}}},
+                             .types = {every_type("T", {{1, types::floats}, {5, types::all}})},
                              .memory = Memory::alias};
-  static constexpr std::tuple attributes{attr("allowzero", &Reshape::allowzero).since(14)};
+  static constexpr std::tuple attributes{attr("allowzero", &Reshape::allowzero).since(14), consumed_inputs,
+                                         attr_as_input<std::vector<int64_t>>("shape", 1).until(4)};
 
   constexpr void infer(Infer& i) const {
     const Dims& shape = i.dims(1);
-    if (shape.ranked() && shape.rank() != 1) return i.fail("shape has rank ", shape.rank(), ", not 1");
+    if (!i.expect_rank(1, 1)) return;
     carry(i);
     if (i.known(1))
       i.out(0,
@@ -91,28 +85,6 @@ struct Reshape {
   void compute(AnyView data, TensorView<const int64_t>, AnyOut reshaped) const {
     copy_elements(data, reshaped);
   }
-  auto operator()(const auto&... in) const { return call(*this, in...); }
-};
-
-/// The extents are an attribute.
-struct Reshape_1 {
-  Ints consumed_inputs{};  ///< a memory hint that has no meaning today
-  Ints shape{};
-
-  static constexpr Spec spec{.name = "Reshape",
-                             .since = {1},
-                             .inputs = {{"data", "T"}},
-                             .outputs = {{"reshaped", "T"}},
-                             .types = {{"T", types::floats}},
-                             .memory = Memory::alias};
-  static constexpr std::tuple attributes{attr("consumed_inputs", &Reshape_1::consumed_inputs),
-                                         attr("shape", &Reshape_1::shape)};
-
-  constexpr void infer(Infer& i) const {
-    carry(i);
-    i.out(0, detail::reshaped(i, i.dims(0), shape.size(), false, [&](int k) { return Dim(shape[k]); }));
-  }
-  void compute(AnyView data, AnyOut reshaped) const { copy_elements(data, reshaped); }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 

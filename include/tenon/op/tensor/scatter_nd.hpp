@@ -8,22 +8,24 @@ namespace tenon::op {
 
 namespace detail {
 
-/// The reduction that a name stands for; max and min only where `order` permits them.
-constexpr Opt<kernels::ScatterOp> scatter_op(std::string_view name, bool order) {
+/// The reduction that a name stands for.
+constexpr Opt<kernels::ScatterOp> scatter_op(std::string_view name) {
   using enum kernels::ScatterOp;
   if (name == "none") return none;
   if (name == "add") return add;
   if (name == "mul") return mul;
-  if (name == "max" && order) return max;
-  if (name == "min" && order) return min;
+  if (name == "max") return max;
+  if (name == "min") return min;
   return {};
 }
 
 constexpr void infer_scatter_nd(Infer& i, const Str& reduction, bool order) {
   const Dims &x = i.dims(0), &indices = i.dims(1), &updates = i.dims(2);
   i.out(0, x);
-  const auto op = scatter_op(reduction, order);
-  if (!op) return i.fail("reduction cannot be '", reduction, "'");
+  const bool known = order ? i.expect_choice("reduction", reduction, {"none", "add", "mul", "max", "min"})
+                           : i.expect_choice("reduction", reduction, {"none", "add", "mul"});
+  if (!known) return;
+  const auto op = scatter_op(reduction);
   if (*op != kernels::ScatterOp::none && i.dtype(0) == DType::string)
     return i.fail("strings have no '", reduction, "'");
   if ((*op == kernels::ScatterOp::max || *op == kernels::ScatterOp::min) && is_complex(i.dtype(0)))
@@ -62,7 +64,7 @@ inline void scatter_nd(std::string_view name, const Str& reduction, AnyView x,
                                   .extents = x.extents().data(),
                                   .strides = strides.data(),
                                   .inner = depth == 0 ? x.size() : strides[depth - 1]};
-  const kernels::ScatterOp op = *scatter_op(reduction, true);
+  const kernels::ScatterOp op = *scatter_op(reduction);
   if (op == kernels::ScatterOp::none) return kernels::scatter_nd(y.dtype(), y.data(), updates.data(), plan);
   dispatch<float, double, float16, bfloat16, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t,
            uint64_t, bool, complex64, complex128>(y.dtype(), [&]<class T>() {
@@ -76,35 +78,17 @@ inline void scatter_nd(std::string_view name, const Str& reduction, AnyView x,
 /// slice) go there in row-major order: of two to one place the second replaces the first, or is reduced after
 /// it.
 struct ScatterND {
-  Str reduction = "none";  ///< none, add, mul, max, min
+  Str reduction = "none";  ///< none, add, mul; since 18 max, min
 
   static constexpr Spec spec{.name = "ScatterND",
-                             .since = {18},
-                             .inputs = {{"data", "T"}, {"indices", "tensor(int64)"}, {"updates", "T"}},
-                             .outputs = {{"output", "T"}},
-                             .types = {{"T", types::all_ir4}}};
-  static constexpr std::tuple attributes{attr("reduction", &ScatterND::reduction)};
-
-  constexpr void infer(Infer& i) const { detail::infer_scatter_nd(i, reduction, true); }
-  /// Error{out_of_range} for an index outside of [-extent, extent).
-  void compute(AnyView data, TensorView<const int64_t> indices, AnyView updates, AnyOut output) const {
-    detail::scatter_nd(spec.name, reduction, data, indices, updates, output);
-  }
-  auto operator()(const auto&... in) const { return call(*this, in...); }
-};
-
-/// Without max and min.
-struct ScatterND_11 {
-  Str reduction = "none";  ///< none, add, mul
-
-  static constexpr Spec spec{.name = "ScatterND",
-                             .since = {11, 13, 16},
+                             .since = {11, 13, 16, 18},
                              .inputs = {{"data", "T"}, {"indices", "tensor(int64)"}, {"updates", "T"}},
                              .outputs = {{"output", "T"}},
                              .types = {all_tensors_ir4}};
-  static constexpr std::tuple attributes{attr("reduction", &ScatterND_11::reduction).since(16)};
+  static constexpr std::tuple attributes{attr("reduction", &ScatterND::reduction).since(16)};
 
-  constexpr void infer(Infer& i) const { detail::infer_scatter_nd(i, reduction, false); }
+  constexpr void infer(Infer& i) const { detail::infer_scatter_nd(i, reduction, i.version() >= 18); }
+  /// Error{out_of_range} for an index outside of [-extent, extent).
   void compute(AnyView data, TensorView<const int64_t> indices, AnyView updates, AnyOut output) const {
     detail::scatter_nd(spec.name, reduction, data, indices, updates, output);
   }

@@ -15,15 +15,7 @@ struct Shape {
                              .since = {1, 13, 15, 19, 21, 23, 24, 25},
                              .inputs = {{"data", "T"}},
                              .outputs = {{"shape", "T1"}},
-                             .types = {{"T",
-                                        {{1, types::all},
-                                         {13, types::all_ir4},
-                                         {19, types::all_ir9},
-                                         {21, types::all_ir10},
-                                         {23, types::all_ir11},
-                                         {24, types::all_ir12},
-                                         {25, types::all_ir13}}},
-                                       {"T1", types::int64}}};
+                             .types = {every_type("T"), {"T1", types::int64}}};
   static constexpr std::tuple attributes{attr("end", &Shape::end).since(15),
                                          attr("start", &Shape::start).since(15)};
 

@@ -93,7 +93,7 @@ inline void slice(AnyView x, const SliceParts& parts, AnyOut y) {
   const Extents to = dense_strides(y.extents());
   int64_t offset = 0;
   for (const SlicePart& p : parts) {
-    const int d = static_cast<int>(*p.axis < 0 ? *p.axis + x.rank() : *p.axis);
+    const int d = resolve_axis(*p.axis, x.rank());
     const SliceAxis a = slice_axis(*p.start, *p.end, *p.step, x.extent(d));
     offset += a.start * strides[d];
     strides[d] *= a.step;
@@ -107,22 +107,24 @@ inline void slice(AnyView x, const SliceParts& parts, AnyOut y) {
 /// the first ones are meant, without `steps` each is 1; steps below 0 go backwards.
 struct Slice {
   static constexpr Spec spec{.name = "Slice",
-                             .since = {10, 11, 13},
+                             .since = {1, 10, 11, 13},
                              .inputs = {{"data", "T"},
-                                        {"starts", "Tind"},
-                                        {"ends", "Tind"},
-                                        {"axes", "Tind", optional},
-                                        {"steps", "Tind", optional}},
+                                        {.name = "starts", .type = "Tind", .since = 10},
+                                        {.name = "ends", .type = "Tind", .since = 10},
+                                        {.name = "axes", .type = "Tind", .arity = optional, .since = 10},
+                                        {.name = "steps", .type = "Tind", .arity = optional, .since = 10}},
                              .outputs = {{"output", "T"}},
-                             .types = {all_tensors_ir4, {"Tind", types::indices}}};
-  static constexpr std::tuple attributes{};
+                             .types = {all_tensors_ir4, {"Tind", {{10, types::indices}}}}};
+  static constexpr std::tuple attributes{
+      attr_as_input<std::vector<int64_t>>("axes", 3).until(9),
+      attr_as_input<std::vector<int64_t>>("ends", 2).required().until(9),
+      attr_as_input<std::vector<int64_t>>("starts", 1).required().until(9)};
 
   constexpr void infer(Infer& i) const {
     Dim count;
     for (int k = 1; k <= 4; ++k) {
       if (!i.has(k) || !i.dims(k).ranked()) continue;
-      if (i.dims(k).rank() != 1)
-        return i.fail(spec.inputs[k].name, " has rank ", i.dims(k).rank(), ", not 1");
+      if (!i.expect_rank(k, 1)) return;
       count = i.unify(count, i.dims(k)[0], "lengths of starts, ends, axes and steps");
     }
     if (i.failed() || !i.ranked(0)) return;
@@ -148,38 +150,6 @@ struct Slice {
     detail::slice(data, parts, output);
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
-};
-
-/// Starts, ends and axes are attributes, and there are no steps.
-struct Slice_1 {
-  Ints axes{}, ends{}, starts{};
-
-  static constexpr Spec spec{.name = "Slice",
-                             .since = {1},
-                             .inputs = {{"data", "T"}},
-                             .outputs = {{"output", "T"}},
-                             .types = {{"T", types::all}}};
-  static constexpr std::tuple attributes{attr("axes", &Slice_1::axes),
-                                         attr("ends", &Slice_1::ends).required(),
-                                         attr("starts", &Slice_1::starts).required()};
-
-  constexpr void infer(Infer& i) const {
-    if (ends.size() != starts.size() || (!axes.empty() && axes.size() != starts.size()))
-      return i.fail("lengths of starts, ends and axes differ");
-    const Dims& x = i.dims(0);
-    if (!x.ranked()) return;
-    if (starts.size() > x.rank()) return i.fail("slices ", starts.size(), " axes of a rank of ", x.rank());
-    detail::infer_slice(i, parts());
-  }
-  void compute(AnyView data, AnyOut output) const { detail::slice(data, parts(), output); }
-  auto operator()(const auto&... in) const { return call(*this, in...); }
-
-  constexpr detail::SliceParts parts() const {
-    detail::SliceParts list;
-    for (int k = 0; k < starts.size(); ++k)
-      list.push_back({.axis = axes.empty() ? k : axes[k], .start = starts[k], .end = ends[k], .step = 1});
-    return list;
-  }
 };
 
 }  // namespace tenon::op

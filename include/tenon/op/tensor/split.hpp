@@ -55,7 +55,7 @@ constexpr void infer_even_split(Infer& i, int64_t along, int64_t parts, bool exa
 template <class Length>
 void split(AnyView x, int64_t along, std::span<const AnyOut> outputs, Length length) {
   if (x.empty()) return;
-  const int axis = static_cast<int>(along < 0 ? along + x.rank() : along);
+  const int axis = resolve_axis(along, x.rank());
   const AxisSplit whole = split_at(x.extents(), axis);
   const int64_t row = whole.extent * whole.inner;
   int64_t at = 0;
@@ -76,11 +76,11 @@ struct Split {
   Opt<int64_t> num_outputs{};
 
   static constexpr Spec spec{.name = "Split",
-                             .since = {13, 18},
-                             .inputs = {{"input", "T"}, {"split", "tensor(int64)", optional}},
+                             .since = {2, 11, 13, 18},
+                             .inputs = {{"input", "T"}, {.name = "split", .type = "tensor(int64)", .arity = optional, .since = 13}},
                              .outputs = {{"outputs", "T", variadic}},
-                             .types = {{"T", types::all_ir4}}};
-  static constexpr std::tuple attributes{attr("axis", &Split::axis),
+                             .types = {all_tensors_ir4}};
+  static constexpr std::tuple attributes{attr("axis", &Split::axis), attr_as_input<std::vector<int64_t>>("split", 1).until(12),
                                          attr("num_outputs", &Split::num_outputs).since(18)};
 
   constexpr void infer(Infer& i) const {
@@ -89,7 +89,7 @@ struct Split {
       return i.fail("neither split nor num_outputs is given");
     if (!i.has(1)) return detail::infer_even_split(i, axis, num_outputs.value_or(i.outputs()), !num_outputs);
     const Dims& s = i.dims(1);
-    if (s.ranked() && s.rank() != 1) return i.fail("split has rank ", s.rank(), ", not 1");
+    if (!i.expect_rank(1, 1)) return;
     const int64_t count = i.known(1) ? i.count(1) : s.ranked() && s[0].known() ? s[0].value() : i.outputs();
     detail::infer_split(i, axis, count, [&](int k) { return i.known(1) ? i.value(1, k) : Dim{}; });
   }
@@ -100,33 +100,6 @@ struct Split {
     });
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
-};
-
-/// The lengths are an attribute.
-struct Split_2 {
-  int64_t axis = 0;
-  std::vector<int64_t> split{};
-
-  static constexpr Spec spec{.name = "Split",
-                             .since = {2, 11},
-                             .inputs = {{"input", "T"}},
-                             .outputs = {{"outputs", "T", variadic}},
-                             .types = {{"T", types::all}}};
-  static constexpr std::tuple attributes{attr("axis", &Split_2::axis), attr("split", &Split_2::split)};
-
-  constexpr void infer(Infer& i) const {
-    if (split.empty()) return detail::infer_even_split(i, axis, i.outputs(), true);
-    detail::infer_split(i, axis, static_cast<int64_t>(split.size()), [&](int k) { return length(k); });
-  }
-  void compute(AnyView input, std::span<const AnyOut> outputs) const {
-    detail::split(input, axis, outputs, [&](int k) {
-      const auto parts = static_cast<int64_t>(outputs.size());
-      return split.empty() ? input.extent(static_cast<int>(axis)) / parts : length(k);
-    });
-  }
-  auto operator()(const auto&... in) const { return call(*this, in...); }
-
-  constexpr int64_t length(int k) const { return split[static_cast<std::size_t>(k)]; }
 };
 
 /// The lengths are an attribute, or an input of the data's type, which wins.
@@ -143,9 +116,12 @@ struct Split_1 {
 
   constexpr void infer(Infer& i) const {
     const int64_t along = axis.value_or(0);
-    if (!i.has(1)) return Split_2{along, split}.infer(i);
+    if (!i.has(1) && split.empty()) return detail::infer_even_split(i, along, i.outputs(), true);
+    if (!i.has(1))
+      return detail::infer_split(i, along, static_cast<int64_t>(split.size()),
+                                 [&](int k) { return Dim(split[static_cast<std::size_t>(k)]); });
     const Dims& s = i.dims(1);
-    if (s.ranked() && s.rank() != 1) return i.fail("split has rank ", s.rank(), ", not 1");
+    if (!i.expect_rank(1, 1)) return;
     const int64_t count = s.ranked() && s[0].known() ? s[0].value() : i.outputs();
     const void* data = i.in(1).data;
     detail::infer_split(i, along, count,

@@ -28,12 +28,12 @@ constexpr void infer_squeeze(Infer& i, bool stated, const Ints& axes) {
 /// Removes `axes`, or else all axes of extent 1.
 struct Squeeze {
   static constexpr Spec spec{.name = "Squeeze",
-                             .since = {13, 21, 23, 24, 25},
-                             .inputs = {{"data", "T"}, {"axes", "tensor(int64)", optional}},
+                             .since = {1, 11, 13, 21, 23, 24, 25},
+                             .inputs = {{"data", "T"}, {.name = "axes", .type = "tensor(int64)", .arity = optional, .since = 13}},
                              .outputs = {{"squeezed", "T"}},
                              .types = {all_tensors},
                              .memory = Memory::alias};
-  static constexpr std::tuple attributes{};
+  static constexpr std::tuple attributes{attr_as_input<std::vector<int64_t>>("axes", 1).until(12)};
 
   constexpr void infer(Infer& i) const {
     Ints axes;
@@ -41,30 +41,13 @@ struct Squeeze {
     carry(i);
     const Dims &x = i.dims(0), &a = i.dims(1);
     if (!x.ranked() || !a.ranked()) return;
-    if (a.rank() != 1) return i.fail("axes have rank ", a.rank(), ", not 1");
+    if (!i.expect_rank(1, 1)) return;
     if (a[0].known() && a[0].value() <= x.rank())
       i.out(0, Dims::of_rank(x.rank() - static_cast<int>(a[0].value())));
   }
   void compute(AnyView data, TensorView<const int64_t>, AnyOut squeezed) const {
     copy_elements(data, squeezed);
   }
-  auto operator()(const auto&... in) const { return call(*this, in...); }
-};
-
-/// The axes are an attribute.
-struct Squeeze_1 {
-  Ints axes{};
-
-  static constexpr Spec spec{.name = "Squeeze",
-                             .since = {1, 11},
-                             .inputs = {{"data", "T"}},
-                             .outputs = {{"squeezed", "T"}},
-                             .types = {{"T", types::all}},
-                             .memory = Memory::alias};
-  static constexpr std::tuple attributes{attr("axes", &Squeeze_1::axes)};
-
-  constexpr void infer(Infer& i) const { detail::infer_squeeze(i, !axes.empty(), axes); }
-  void compute(AnyView data, AnyOut squeezed) const { copy_elements(data, squeezed); }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 

@@ -33,12 +33,10 @@ struct Tile {
                              .inputs = {{"input", "T"}, {"repeats", "T1"}},
                              .outputs = {{"output", "T"}},
                              .types = {all_tensors_ir4, {"T1", types::int64}}};
-  static constexpr std::tuple attributes{};
 
   constexpr void infer(Infer& i) const {
     const Dims &x = i.dims(0), &repeats = i.dims(1);
-    if (repeats.ranked() && repeats.rank() != 1)
-      return i.fail("repeats has rank ", repeats.rank(), ", not 1");
+    if (!i.expect_rank(1, 1)) return;
     const Dim rank = i.known(1) ? Dim(i.count(1)) : repeats.ranked() ? repeats[0] : Dim{};
     if (x.ranked() && rank.differs(x.rank())) return i.fail(rank, " repeats for a rank of ", x.rank());
     if (!x.ranked()) {
@@ -66,13 +64,10 @@ struct Tile_1 {
                              .inputs = {{"input", "T"}, {"tiles", "T"}, {"axis", "T"}},
                              .outputs = {{"output", "T"}},
                              .types = {{"T", types::floats}, {"T1", types::int64}}};
-  static constexpr std::tuple attributes{};
 
   constexpr void infer(Infer& i) const {
     const Dims& x = i.dims(0);
-    for (int k = 1; k <= 2; ++k)
-      if (i.dims(k).count().differs(1)) return i.fail(spec.inputs[k].name, " is not one number: ", i.dims(k));
-    if (!x.ranked()) return;
+    if (!i.expect_one(1) || !i.expect_one(2) || !x.ranked()) return;
     Dims r = Dims::of_rank(x.rank());
     const void *tiles = i.in(1).data, *axis = i.in(2).data;
     if (axis) {
@@ -85,7 +80,7 @@ struct Tile_1 {
     i.out(0, r);
   }
   void compute(AnyView input, AnyView tiles, AnyView axis, AnyOut output) const {
-    const int64_t at = truncated_at(axis.dtype(), axis.data(), 0), along = at < 0 ? at + input.rank() : at;
+    const int along = resolve_axis(truncated_at(axis.dtype(), axis.data(), 0), input.rank());
     const int64_t copies = truncated_at(tiles.dtype(), tiles.data(), 0);
     detail::tile(input, output, [&](int d) { return d == along ? copies : 1; });
   }

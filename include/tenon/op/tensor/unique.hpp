@@ -42,7 +42,7 @@ struct Unique {
     i.out(3, Dims::of_rank(1));
   }
   std::tuple<Value, Tensor<int64_t>, Tensor<int64_t>, Tensor<int64_t>> compute(Context& c, AnyView x) const {
-    const int a = axis ? static_cast<int>(*axis < 0 ? *axis + x.rank() : *axis) : 0;
+    const int a = axis ? resolve_axis(*axis, x.rank()) : 0;
     const auto [outer, n, inner] = axis ? split_at(x.extents(), a) : AxisSplit{1, x.size(), 1};
     Scratch<kernels::detail::UniqueScratch> scratch;
     int64_t *first = scratch.take<int64_t>(n), *counts = scratch.take<int64_t>(n);

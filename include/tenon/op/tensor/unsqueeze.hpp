@@ -24,12 +24,13 @@ constexpr void infer_unsqueeze(Infer& i, const Ints& axes) {
 /// `axes` are those of the result, in any order.
 struct Unsqueeze {
   static constexpr Spec spec{.name = "Unsqueeze",
-                             .since = {13, 21, 23, 24, 25},
-                             .inputs = {{"data", "T"}, {"axes", "tensor(int64)"}},
+                             .since = {1, 11, 13, 21, 23, 24, 25},
+                             .inputs = {{"data", "T"}, {.name = "axes", .type = "tensor(int64)", .since = 13}},
                              .outputs = {{"expanded", "T"}},
                              .types = {all_tensors},
                              .memory = Memory::alias};
-  static constexpr std::tuple attributes{};
+  static constexpr std::tuple attributes{
+      attr_as_input<std::vector<int64_t>>("axes", 1).required().until(12)};
 
   constexpr void infer(Infer& i) const {
     Ints axes;
@@ -44,23 +45,6 @@ struct Unsqueeze {
   void compute(AnyView data, TensorView<const int64_t>, AnyOut expanded) const {
     copy_elements(data, expanded);
   }
-  auto operator()(const auto&... in) const { return call(*this, in...); }
-};
-
-/// The axes are an attribute.
-struct Unsqueeze_1 {
-  Ints axes{};
-
-  static constexpr Spec spec{.name = "Unsqueeze",
-                             .since = {1, 11},
-                             .inputs = {{"data", "T"}},
-                             .outputs = {{"expanded", "T"}},
-                             .types = {{"T", types::all}},
-                             .memory = Memory::alias};
-  static constexpr std::tuple attributes{attr("axes", &Unsqueeze_1::axes).required()};
-
-  constexpr void infer(Infer& i) const { detail::infer_unsqueeze(i, axes); }
-  void compute(AnyView data, AnyOut expanded) const { copy_elements(data, expanded); }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 

@@ -1,0 +1,144 @@
+// Operators as models of old versions state them, for the tables of cases: added to a graph, which brings them into
+// the newest form, and run by a session.
+#pragma once
+
+#include "tenon/graph/session.hpp"
+#include "tests/op/check.hpp"
+
+namespace tenon::test {
+
+using Attributes = std::vector<std::pair<std::string, op::AttributeValue>>;
+
+/// stated<op::ReduceSum>(11, {{"axes", ints{1}}}): ReduceSum-11 with an attribute.
+template <class Op>
+AnyOperator stated(int version, const Attributes& attributes = {}) {
+  return make_operator(operator_class<Op>, version, attributes);
+}
+using ints = std::vector<int64_t>;
+
+/// What a session makes of the operator; where the graph puts newest nodes in its place, what it gives itself is
+/// held to be the same.
+inline std::vector<Value> run(const AnyOperator& op, const std::vector<Value>& in, int outputs = 1) {
+  Graph g;
+  std::vector<ValueId> ids;
+  Feeds feeds;
+  std::vector<std::string> names, results;
+  for (std::size_t k = 0; k < in.size(); ++k) names.push_back(concat("in", k));
+  for (int k = 0; k < outputs; ++k) results.push_back(concat("out", k));
+  for (std::size_t k = 0; k < in.size(); ++k) {
+    if (!in[k]) {
+      ids.push_back(-1);
+      continue;
+    }
+    const op::Info i = op::detail::info_of(in[k]);
+    ids.push_back(g.add_input(names[k], i.type, i.dims));
+    feeds.emplace_back(names[k], in[k]);
+  }
+  const std::vector<ValueId> made = g.add_node("n", op, ids, results);
+  for (int k = 0; k < outputs; ++k) g.add_output(results[static_cast<std::size_t>(k)], made[static_cast<std::size_t>(k)]);
+  const bool lowered = g.nodes().size() != 1 || g.nodes()[0].op.spec().since[0] != op.spec().since[0];
+  Outputs out = Session(std::move(g)).run(feeds);
+  if (lowered && op.attribute_inputs().empty()) {
+    std::vector<const Value*> operands;
+    for (const Value& v : in) operands.push_back(&v);
+    op::Context context;
+    const std::vector<Value> own = op::evaluate(op, context, operands, static_cast<std::size_t>(outputs));
+    for (std::size_t k = 0; k < own.size(); ++k) check_equal(out[k], own[k], 1e-6, 1e-7);
+  }
+  return std::move(out.values());
+}
+
+inline void check(const AnyOperator& op, const std::vector<Value>& in, const std::vector<Value>& expected,
+                  double rtol = 1e-6, double atol = 1e-7) {
+  const std::vector<Value> out = run(op, in, static_cast<int>(expected.size()));
+  for (std::size_t o = 0; o < out.size(); ++o)
+    if (expected[o]) check_equal(out[o], expected[o], rtol, atol);
+}
+
+inline void check_fails(const AnyOperator& op, const std::vector<Value>& in, std::string_view text, int outputs = 1) {
+  try {
+    run(op, in, outputs);
+    FAIL_CHECK("no error, expected one with '", text, "'");
+  } catch (const Error& e) {
+    CHECK_MESSAGE(std::string_view(e.what()).find(text) != std::string_view::npos, "'", e.what(), "' lacks '", text,
+                  "'");
+  }
+}
+
+/// What the rule says of the result, once the graph has the operator in its newest form.
+inline op::Info infer(const AnyOperator& op, const std::vector<op::Info>& in) {
+  Graph g;
+  std::vector<ValueId> ids;
+  for (const op::Info& i : in) ids.push_back(g.add_input({}, i.type, i.dims));
+  const std::string name[] = {"out"};
+  return g.entry(g.add_node("n", op, ids, name)[0]).info;
+}
+
+/// f() throws an Error whose message holds `text`.
+template <class F>
+void check_throws(F f, std::string_view text) {
+  try {
+    static_cast<void>(f());
+    FAIL_CHECK("no error, expected one with '", text, "'");
+  } catch (const Error& e) {
+    CHECK_MESSAGE(std::string_view(e.what()).find(text) != std::string_view::npos, "'", e.what(), "' lacks '",
+                  text, "'");
+  }
+}
+
+/// Every version gives `out`, and takes the hint of version 1 that memory may be used again before version 6
+/// only.
+template <class Op>
+void check_consumed_inputs(const std::vector<Value>& in, const Value& out, double rtol = 1e-6) {
+  for (int version : Op::spec.since) {
+    CAPTURE(version);
+    check(stated<Op>(version), in, {out}, rtol);
+    const Attributes hint{{"consumed_inputs", ints{0}}};
+    if (version < 6) check(stated<Op>(version, hint), in, {out}, rtol);
+    else check_throws([&] { return stated<Op>(version, hint); }, "has no attribute 'consumed_inputs'");
+  }
+}
+
+/// The forms of versions 1 and 6 of operators of two operands; `with(axis)` is one with broadcast. A is
+/// {{1, 2}, {3, 4}}; the results are those for B {{4, 2}, {1, 2}}, and for {1, 3} along A's last axis and
+/// along its first.
+template <class In, class Out, class Op>
+void check_legacy(const Op& plain, auto with, std::initializer_list<Out> same,
+                  std::initializer_list<Out> last, std::initializer_list<Out> first) {
+  const Value a = t<In>({2, 2}, {1, 2, 3, 4}), b = t<In>({2}, {1, 3});
+  check(plain, {a, t<In>({2, 2}, {4, 2, 1, 2})}, {t<Out>({2, 2}, same)});
+  check(with(Opt<int64_t>()), {a, b}, {t<Out>({2, 2}, last)});
+  check(with(Opt<int64_t>(1)), {a, b}, {t<Out>({2, 2}, last)});
+  check(with(Opt<int64_t>(0)), {a, b}, {t<Out>({2, 2}, first)});
+  check(with(Opt<int64_t>(-2)), {a, b}, {t<Out>({2, 2}, first)});
+  check(with(Opt<int64_t>()), {a, t<In>({}, {1})}, run(with(Opt<int64_t>()), {a, t<In>({1, 1}, {1})}));
+  check_fails(plain, {a, b}, "broadcast is 0");
+  check_fails(plain, {a, t<In>({2, 1}, {1, 2})}, "extents without broadcast differ: 2 and 1");
+  check_fails(with(Opt<int64_t>(2)), {a, b}, "does not lie within");
+  check_fails(with(Opt<int64_t>(INT64_MAX)), {a, b}, "does not lie within");
+  check_fails(with(Opt<int64_t>(INT64_MIN)), {a, b}, "does not lie within");
+  check_fails(with(Opt<int64_t>()), {b, a}, "does not lie within");
+  check_fails(with(Opt<int64_t>()), {a, t<In>({3}, {1, 2, 3})}, "extents differ: 2 and 3");
+  // In a graph newest nodes stand in their place.
+  for (int version : Op::spec.since) {
+    CAPTURE(version);
+    const auto along = [&](int64_t axis) {
+      return stated<Op>(version, {{"axis", axis}, {"broadcast", int64_t{1}}});
+    };
+    const AnyOperator alone = stated<Op>(version), stretched = stated<Op>(version, {{"broadcast", int64_t{1}}});
+    check(alone, {a, t<In>({2, 2}, {4, 2, 1, 2})}, {t<Out>({2, 2}, same)});
+    check(alone, {a, t<In>({}, {1})}, run(alone, {a, t<In>({2, 2}, {1, 1, 1, 1})}));
+    check(stretched, {a, b}, {t<Out>({2, 2}, last)});
+    for (int64_t axis : {1, -1}) check(along(axis), {a, b}, {t<Out>({2, 2}, last)});
+    for (int64_t axis : {0, -2}) check(along(axis), {a, b}, {t<Out>({2, 2}, first)});
+    for (int64_t axis : {0, 1}) check(along(axis), {a, t<In>({1}, {1})}, run(stretched, {a, t<In>({}, {1})}));
+    check(along(0), {a, t<In>({2, 1}, {1, 3})}, {t<Out>({2, 2}, first)});
+    check_fails(alone, {a, b}, "broadcast is 0");
+    check_fails(alone, {a, t<In>({2, 1}, {1, 2})}, "extents without broadcast differ: 2 and 1");
+    check_fails(along(2), {a, b}, "does not lie within");
+    check_fails(stretched, {b, a}, "does not lie within");
+    check_fails(stretched, {a, t<In>({3}, {1, 2, 3})}, "extents differ: 2 and 3");
+  }
+}
+
+}  // namespace tenon::test
