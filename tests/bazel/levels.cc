@@ -1,0 +1,29 @@
+// levels: lists the levels of simd/arch.hpp, one a line: name, tag, the features that it adds.
+// levels LEVEL PROGRAM: runs the test PROGRAM at LEVEL, or says that it is skipped, in a line that tests/run looks for.
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "tenon/simd/arch.hpp"
+
+using namespace tenon;
+
+int main(int argc, char** argv) {
+  for (const simd::LevelInfo& l : simd::levels) {
+    const std::string features(l.features);
+    if (argc != 3) {
+      std::printf("%s\n", concat(l.name, " ", l.tag, features).c_str());
+    } else if (l.name == argv[1]) {
+      if (l.level > simd::processor_level()) {
+        std::printf("skipped: level %s:%s wanted, the processor has %s\n", argv[1], features.c_str(),
+                    names(simd::present_levels()).c_str());
+        return 0;
+      }
+      setenv("TENON_ARCH", argv[1], 1);
+      execl(argv[2], argv[2], nullptr);
+      std::perror(argv[2]);
+      return 1;
+    }
+  }
+  return argc == 3;  // no level has this name
+}
