@@ -1,5 +1,6 @@
 // levels: lists the levels of simd/arch.hpp, one a line: name, tag, the features that it adds.
-// levels LEVEL PROGRAM: runs the test PROGRAM at LEVEL, or says that it is skipped, in a line that tests/run looks for.
+// levels LEVEL PROGRAM: says "level: LEVEL" and runs the test PROGRAM at it, or says "skipped: ..." where the processor
+// has it not; tally.sh looks for these lines.
 #include <unistd.h>
 
 #include <cstdio>
@@ -19,6 +20,8 @@ int main(int argc, char** argv) {
                     names(simd::present_levels()).c_str());
         return 0;
       }
+      std::printf("level: %s\n", argv[1]);
+      std::fflush(stdout);
       setenv("TENON_ARCH", argv[1], 1);
       execl(argv[2], argv[2], nullptr);
       std::perror(argv[2]);
