@@ -19,7 +19,21 @@ constexpr std::string_view usage = R"(usage: tenon COMMAND …
       times runs on random inputs; the last line is a JSON object
   ops
       the operators that models may use: versions and types
+
+  --version
+      the version, the compiler, the instruction-set levels that the processor has
 )";
+
+void print_version() {
+#if defined(__clang__)
+  constexpr const char* compiler = "clang++ " __clang_version__;
+#else
+  constexpr const char* compiler = "g++ " __VERSION__;
+#endif
+  std::printf("tenon %s\ncompiler: %s\nlevels: %s (%s in force)\n", version, compiler,
+              names(simd::present_levels()).c_str(),
+              std::string(simd::levels[static_cast<std::size_t>(simd::level())].name).c_str());
+}
 
 }  // namespace
 
@@ -57,11 +71,21 @@ int main(int argc, char** argv) {
     int (*run)(Arguments);
   } commands[] = {{"run", tool::run}, {"test", tool::test}, {"info", tool::info}, {"bench", tool::bench}, {"ops", tool::ops}};
   try {
+    simd::check_request();
+  } catch (const Error& e) {
+    std::fprintf(stderr, "tenon: %s\n", e.what());
+    return 2;
+  }
+  try {
     Arguments arguments(argc - 1, argv + 1);
     if (arguments.empty()) throw UsageError{"a command is missing"};
     const std::string command = arguments.take();
     if (command == "--help" || command == "-h") {
       std::fwrite(usage.data(), 1, usage.size(), stdout);
+      return 0;
+    }
+    if (command == "--version") {
+      print_version();
       return 0;
     }
     for (const auto& c : commands)

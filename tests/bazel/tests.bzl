@@ -2,14 +2,14 @@
 
 load("//loader/bazel:levels.bzl", "LEVELS")
 
-def _at_level(name, level, program, **kwargs):
+def _at_level(name, level, program):
     native.sh_test(
         name = name + "_" + level,
         size = "small",
-        srcs = ["//tests/bazel:at_level.sh"],
+        srcs = ["//tests/bazel:levels"],
         args = [level, "$(location %s)" % program],
         data = [program],
-        **kwargs
+        target_compatible_with = LEVELS[level].family,
     )
 
 def tenon_tests(folder, deps, copts = []):
@@ -47,6 +47,7 @@ def tenon_level_built_tests(folder, deps):
                 testonly = True,
                 srcs = [source],
                 copts = LEVELS[level].copts,
+                target_compatible_with = LEVELS[level].family,
                 deps = deps + [":support"],
             )
             _at_level(name, level, name + "_built_" + level)

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdlib>
 #include <thread>
 
 #include "tenon/op/controlflow/if.hpp"
@@ -83,6 +84,26 @@ Graph network() {
 }
 
 }  // namespace
+
+TEST_CASE("a level that is not present is refused") {
+  const char* const before = std::getenv("TENON_ARCH");
+  const std::string restored = before ? before : "";
+  for (const char* name : {"avx", "avx5120", "Baseline", " "}) {
+    setenv("TENON_ARCH", name, 1);
+    check_error([] { Session{Graph{}}; }, {concat("TENON_ARCH: '", name, "' is none of the levels present: baseline")});
+    try {
+      Session{Graph{}};
+    } catch (const Error& e) {
+      CHECK(e.code() == ErrorCode::invalid_argument);
+    }
+  }
+  for (const std::string_view name : {std::string_view("baseline"), simd::present_levels().back().name, std::string_view()}) {
+    setenv("TENON_ARCH", std::string(name).c_str(), 1);
+    CHECK(error_of([] { Session{Graph{}}; }) == "no error");
+  }
+  if (before) setenv("TENON_ARCH", restored.c_str(), 1);
+  else unsetenv("TENON_ARCH");
+}
 
 TEST_CASE("Session: values by name") {
   Graph g;

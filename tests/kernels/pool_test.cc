@@ -10,28 +10,12 @@
 
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/types.hpp"
+#include "tests/kernels/levels.hpp"
 
 using namespace tenon;
 using namespace tenon::kernels;
 
 namespace {
-
-template <class F>
-void at_each_level(F f) {
-#if defined(TENON_COMPILED) && defined(__x86_64__)
-  f(simd::Baseline{});
-  if (simd::level() >= simd::Level::avx2) f(simd::Avx2{});
-  if (simd::level() >= simd::Level::avx512) f(simd::Avx512{});
-#else
-  f(simd::Baseline{});
-#if defined(__AVX2__) && defined(__FMA__) && defined(__F16C__)
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) f(simd::Avx2{});
-#endif
-#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl")) f(simd::Avx512{});
-#endif
-#endif
-}
 
 using Axes = std::vector<int64_t>;
 

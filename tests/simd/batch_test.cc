@@ -15,7 +15,7 @@ using Batch = simd::batch<T, simd::Native>;
 // Whether all lanes are as expected.
 template <class T>
 bool all_of(const simd::batch_bool<T, simd::Native>& v, bool expected) {
-  return expected ? xsimd::all(v) : !xsimd::any(v);
+  return expected ? simd::all(v) : !simd::any(v);
 }
 
 }  // namespace
@@ -34,7 +34,7 @@ TEST_CASE_TEMPLATE("comparisons with NaN", T, float, double) {
       CHECK(all_of<T>(x <= y, a <= b));
       CHECK(all_of<T>(x > y, a > b));
       CHECK(all_of<T>(x >= y, a >= b));
-      CHECK(all_of<T>(xsimd::isnan(x), a != a));
+      CHECK(all_of<T>(simd::isnan(x), a != a));
     }
 }
 

@@ -1,6 +1,8 @@
 // DType: ONNX's element types under ONNX's own numbers (TensorProto.DataType), and what is known of each.
 #pragma once
 
+#include "tenon/base/version.hpp"
+
 #include <cstdint>
 #include <string_view>
 

@@ -1,6 +1,8 @@
 // The one exception that Tenon throws.
 #pragma once
 
+#include "tenon/base/version.hpp"
+
 #include <cstdint>
 #include <exception>
 #include <string>

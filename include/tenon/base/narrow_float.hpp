@@ -15,6 +15,8 @@
 // convert.hpp has the conversions without saturation and with the other roundings of float8e8m0.
 #pragma once
 
+#include "tenon/base/version.hpp"
+
 #include <bit>
 #include <compare>
 #include <cstdint>

@@ -2,6 +2,8 @@
 // the same extents takes nothing from the heap.
 #pragma once
 
+#include "tenon/base/version.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <new>

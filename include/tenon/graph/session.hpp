@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "tenon/graph/body.hpp"
+#include "tenon/simd/arch.hpp"
 
 namespace tenon {
 
@@ -47,8 +48,11 @@ struct RunOptions {
 /// extents plans nothing and, given the same Outputs again, allocates nothing.
 class Session {
  public:
+  /// Error{invalid_argument} where TENON_ARCH names no level that is present, and what the passes and the operators of
+  /// folded nodes throw.
   explicit Session(Graph graph, SessionOptions options = {})
       : graph_(std::make_unique<Graph>(std::move(graph))), options_(std::move(options)), shared_(std::make_unique<Shared>()) {
+    simd::check_request();
     if (options_.executor == nullptr && options_.threads > 1) {
       pool_ = std::make_unique<ThreadPool>(options_.threads);
       options_.executor = pool_.get();

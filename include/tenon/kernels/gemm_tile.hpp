@@ -54,15 +54,15 @@ struct Pair {
 /// The register tile: rows x vectors sums, one row of B and a broadcast of A have to fit into the registers.
 /// Two fma units that answer after four cycles want eight sums at least; a step of K loads rows + vectors
 /// times for rows x vectors products, and a core loads as often as it multiplies: the squarer, the better.
-///   Avx512    8 x 3 = 24 sums, 3 of B, 1 of A: 28 of 32
-///   Avx2      6 x 2 = 12 sums, 2 of B, 1 of A: 15 of 16
-///   Baseline  4 x 2 =  8 sums, 2 of B, 1 of A, 1 product for want of fma: 12 of 16
+///   32 registers  8 x 3 = 24 sums, 3 of B, 1 of A: 28
+///   16 registers  6 x 2 = 12 sums, 2 of B, 1 of A: 15
+///   Baseline      4 x 2 =  8 sums, 2 of B, 1 of A, 1 product for want of fma: 12
 /// Plain integer products are rare: a small tile saves code.
 template <class Ops, class Arch>
 struct Tile {
   using Cell = typename Ops::Cell;
-  static constexpr bool wide = std::is_same_v<Arch, simd::Avx512> && !Ops::rare;
-  static constexpr int rows = wide ? 8 : std::is_same_v<Arch, simd::Avx2> && !Ops::rare ? 6 : 4;
+  static constexpr bool wide = Arch::registers == 32 && !Ops::rare;
+  static constexpr int rows = wide ? 8 : std::is_same_v<Arch, simd::Baseline> || Ops::rare ? 4 : 6;
   static constexpr int vectors = wide ? 3 : 2;
   static constexpr int cols = vectors * lanes<Cell, Arch>;
   static constexpr int64_t depth = 1536 / static_cast<int64_t>(sizeof(Cell));  ///< cells of K in a block
@@ -237,7 +237,7 @@ struct Finish {
 
 /// Whether a masked load or store of all lanes costs more than a plain one.
 template <class Arch>
-inline constexpr bool masks_cost = !std::is_same_v<Arch, simd::Avx512>;
+inline constexpr bool masks_cost = Arch::register_bytes != 64;
 
 template <class Arch, class T>
 batch<T, Arch> load_some(const T* p, int64_t n) {

@@ -73,7 +73,7 @@ void batch_norm_impl(const BatchNormArgs<T>& a, int64_t first, int64_t last) {
                               const auto load = [&](const C* p) {
                                 return simd::load_wide<Arch>(p + c, count...);
                               };
-                              const B scale = load(a.scale) / xsimd::sqrt(load(a.variance) + epsilon);
+                              const B scale = load(a.scale) / simd::sqrt(load(a.variance) + epsilon);
                               return simd::mul_add(v - load(a.mean), scale, load(a.bias));
                             });
     return;
@@ -121,8 +121,8 @@ void lrn_impl(const LrnArgs<T>& a, int64_t first, int64_t last) {
   const bool three_quarters = a.beta == 0.75;
   const auto power = [&](const B& v) {
     if (!three_quarters) return simd::pow(v, exponent);
-    const B root = xsimd::sqrt(v);
-    return B(C(1)) / (root * xsimd::sqrt(root));
+    const B root = simd::sqrt(v);
+    return B(C(1)) / (root * simd::sqrt(root));
   };
   for (int64_t at = first; at < last;) {
     const int64_t s = at % a.spatial, left = a.spatial - s;

@@ -39,7 +39,7 @@ struct ReduceMap {
       return Multiply::join(x, x);
     } else if constexpr (kind == ReduceKind::magnitudes) {
       if constexpr (std::is_integral_v<V>) return x < V(0) ? Multiply::join(x, static_cast<V>(-1)) : x;
-      else return xsimd::abs(x);
+      else return simd::abs(x);
     } else {
       return x;
     }
@@ -368,8 +368,8 @@ int64_t arg_line(const T* x, int64_t n, bool last_index) {
       const B v = simd::load_wide<Arch>(x + i, count...);
       // NaN is the extremum where there is one.
       alignas(64) bool found[width];
-      const auto here = (v == best) | (xsimd::isnan(v) & xsimd::isnan(best));
-      if (!xsimd::any(here)) return int64_t{-1};
+      const auto here = (v == best) | (simd::isnan(v) & simd::isnan(best));
+      if (!simd::any(here)) return int64_t{-1};
       here.store_unaligned(found);
       int64_t limit = width, at = -1;
       ((limit = count), ...);

@@ -65,21 +65,12 @@ struct Least {
 };
 
 /// The lanes of a batch joined.
-template <class Join, class T, class A>
-T join_lanes(const xsimd::batch<T, A>& v) {
-  if constexpr (std::is_same_v<Join, Add>) {
-    return simd::sum_of_lanes(v);
-  } else if constexpr (std::is_same_v<Join, Greatest>) {
-    return simd::max_of_lanes(v);
-  } else if constexpr (std::is_same_v<Join, Least>) {
-    return simd::min_of_lanes(v);
-  } else {
-    alignas(64) T lane[xsimd::batch<T, A>::size];
-    simd::storeu(lane, v);
-    for (std::size_t half = xsimd::batch<T, A>::size / 2; half > 0; half /= 2)
-      for (std::size_t j = 0; j < half; ++j) lane[j] = Join::join(lane[j], lane[j + half]);
-    return lane[0];
-  }
+template <class Join, class B>
+typename B::value_type join_lanes(const B& v) {
+  if constexpr (std::is_same_v<Join, Add>) return simd::sum_of_lanes(v);
+  else if constexpr (std::is_same_v<Join, Greatest>) return simd::max_of_lanes(v);
+  else if constexpr (std::is_same_v<Join, Least>) return simd::min_of_lanes(v);
+  else return simd::fold_lanes(v, [](auto x, auto y) { return Join::join(x, y); });
 }
 
 /// Reduces n contiguous elements; f(batch, i) maps those from i on, f(batch, i, count) the last ones.

@@ -1,44 +1,138 @@
-// Instruction-set levels. A kernel is a template on one of the tags below; `dispatch` picks the tag.
+// Instruction-set levels. A kernel is a template on a level's tag; `dispatch` picks the tag.
 // Header-only, the compiler's flags choose. With TENON_COMPILED the kernels of all levels are linked in, each from
-// a unit with flags of its own, and the processor (or TENON_ARCH=baseline|avx2|avx512) chooses at run time.
+// a unit with flags of its own, and the processor (or the variable TENON_ARCH, by a level's name) chooses at run time.
 #pragma once
 
 #include <cstdlib>
+#include <span>
+#include <string>
 #include <string_view>
+
+#include "tenon/base/error.hpp"
+
+// The levels of the processor family, each with everything that the one before it has: the tag, the name, how many
+// vector registers there are, of how many bytes, and the features that the level adds: as -m and the processor name
+// them, and the macro by which the compiler says that it may use them. loader/bazel/levels.bzl has the same rows.
+#if defined(__x86_64__)
+#define TENON_LEVELS(LEVEL, FEATURE)                                                                          \
+  LEVEL(Baseline, baseline, 16, 16, )                                                                         \
+  LEVEL(Avx2, avx2, 16, 32, FEATURE("avx2", __AVX2__) FEATURE("fma", __FMA__) FEATURE("f16c", __F16C__))      \
+  LEVEL(Avx512, avx512, 32, 64,                                                                               \
+        FEATURE("avx512f", __AVX512F__) FEATURE("avx512bw", __AVX512BW__) FEATURE("avx512dq", __AVX512DQ__)   \
+            FEATURE("avx512vl", __AVX512VL__))
+#else
+#define TENON_LEVELS(LEVEL, FEATURE) LEVEL(Baseline, baseline, 32, 16, )
+#endif
+#define TENON_NO_FEATURE(feature, macro)
 
 namespace tenon::simd {
 
-struct Baseline {};  ///< what the compiler's plain target has: SSE2 on x86-64, NEON on AArch64
-struct Avx2 {};      ///< AVX2, FMA, F16C
-struct Avx512 {};    ///< AVX-512 F, BW, DQ, VL
+#define TENON_LEVEL(Tag, name, registers, bytes, features) name,
+enum class Level { TENON_LEVELS(TENON_LEVEL, TENON_NO_FEATURE) };
+#undef TENON_LEVEL
 
-#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
-using Native = Avx512;
-#elif defined(__AVX2__) && defined(__FMA__) && defined(__F16C__)
-using Native = Avx2;
+namespace detail {
+template <Level>
+struct TagOf;
+}
+
+#define TENON_LEVEL(Tag, name, count, bytes, features)            \
+  struct Tag {                                                    \
+    static constexpr Level level = Level::name;                   \
+    static constexpr int registers = count, register_bytes = bytes; \
+  };                                                              \
+  template <>                                                     \
+  struct detail::TagOf<Level::name> {                             \
+    using type = Tag;                                             \
+  };
+TENON_LEVELS(TENON_LEVEL, TENON_NO_FEATURE)
+#undef TENON_LEVEL
+
+struct LevelInfo {
+  Level level;
+  std::string_view name, tag;
+  std::string_view features;  ///< that the level adds to the one before it, a blank before each
+};
+
+#define TENON_LEVEL(Tag, name, registers, bytes, features) {Level::name, #name, #Tag, std::string_view("" features)},
+#define TENON_FEATURE(feature, macro) " " feature
+inline constexpr LevelInfo levels[] = {TENON_LEVELS(TENON_LEVEL, TENON_FEATURE)};
+#undef TENON_LEVEL
+#undef TENON_FEATURE
+
+namespace detail {
+
+// The greatest level that this unit's compiler flags allow. A macro that is not defined is spelled as its name.
+constexpr Level native = [] {
+  Level greatest{};
+#define TENON_LEVEL(Tag, name, registers, bytes, features) \
+  if (true features) greatest = Level::name;
+#define TENON_IS_ONE(macro) &&#macro[0] == '1'
+#define TENON_FEATURE(feature, macro) TENON_IS_ONE(macro)
+  TENON_LEVELS(TENON_LEVEL, TENON_FEATURE)
+#undef TENON_LEVEL
+#undef TENON_IS_ONE
+#undef TENON_FEATURE
+  return greatest;
+}();
+
+}  // namespace detail
+
+/// The tag of the greatest level that this unit's compiler flags allow.
+using Native = detail::TagOf<detail::native>::type;
+
+/// The greatest level that the processor has.
+inline Level processor_level() {
+  Level greatest{};
+  bool has = true;
+#define TENON_LEVEL(Tag, name, registers, bytes, features) \
+  if ((has = has features)) greatest = Level::name;
+#define TENON_FEATURE(feature, macro) &&__builtin_cpu_supports(feature)
+  TENON_LEVELS(TENON_LEVEL, TENON_FEATURE)
+#undef TENON_LEVEL
+#undef TENON_FEATURE
+  return greatest;
+}
+
+/// The levels that this program can run at here, least first.
+inline std::span<const LevelInfo> present_levels() {
+#if defined(TENON_COMPILED)
+  return std::span(levels).first(static_cast<std::size_t>(processor_level()) + 1);
 #else
-using Native = Baseline;
+  return std::span(levels).subspan(static_cast<std::size_t>(detail::native), 1);
 #endif
+}
 
-enum class Level { baseline, avx2, avx512 };
+/// "baseline, avx2"
+inline std::string names(std::span<const LevelInfo> some) {
+  std::string text;
+  for (const LevelInfo& l : some) text += concat(text.empty() ? "" : ", ", l.name);
+  return text;
+}
 
-/// The level in force: the processor's, or a lower one that TENON_ARCH names. Read once.
+/// The level that TENON_ARCH names, or without it the greatest that is present; nullptr where it names none of these.
+inline const LevelInfo* requested_level() {
+  const char* const request = std::getenv("TENON_ARCH");
+  const std::span<const LevelInfo> present = present_levels();
+  if (request == nullptr || *request == '\0') return &present.back();
+  for (const LevelInfo& l : present)
+    if (l.name == request) return &l;
+  return nullptr;
+}
+
+/// Error{invalid_argument} where TENON_ARCH names no level that is present.
+inline void check_request() {
+  if (requested_level() == nullptr)
+    throw Error(ErrorCode::invalid_argument, "TENON_ARCH",
+                concat("'", std::getenv("TENON_ARCH"), "' is none of the levels present: ", names(present_levels())));
+}
+
+/// The level in force: the one requested, or, for kernels do not throw, the greatest where the request is mistaken.
+/// Read once.
 inline Level level() {
   static const Level chosen = [] {
-    Level best = Level::baseline;
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c"))
-      best = Level::avx2;
-    if (best == Level::avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
-      best = Level::avx512;
-#endif
-    if (const char* forced = std::getenv("TENON_ARCH")) {
-      const std::string_view name = forced;
-      if (name == "baseline") best = Level::baseline;
-      if (name == "avx2" && best == Level::avx512) best = Level::avx2;
-    }
-    return best;
+    const LevelInfo* const request = requested_level();
+    return (request != nullptr ? request : &present_levels().back())->level;
   }();
   return chosen;
 }
@@ -48,13 +142,14 @@ template <class F>
 decltype(auto) dispatch(F&& f) {
 #if defined(TENON_INSTANTIATE)  // within a kernel unit: its level, the only one that its flags can compile
   return f(TENON_INSTANTIATE{});
-#elif defined(TENON_COMPILED) && defined(__x86_64__)
+#elif defined(TENON_COMPILED)
   switch (level()) {
-    case Level::avx512: return f(Avx512{});
-    case Level::avx2: return f(Avx2{});
-    case Level::baseline: break;
+#define TENON_LEVEL(Tag, name, registers, bytes, features) \
+  case Level::name: return f(Tag{});
+    TENON_LEVELS(TENON_LEVEL, TENON_NO_FEATURE)
+#undef TENON_LEVEL
   }
-  return f(Baseline{});
+  __builtin_unreachable();
 #else
   return f(Native{});
 #endif

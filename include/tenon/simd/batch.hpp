@@ -36,42 +36,25 @@ namespace tenon::simd {
 
 namespace detail {
 
-template <class Arch>
-struct xsimd_arch;
-
+// xsimd's name of the registers of so many bytes.
 #if defined(__x86_64__)
-template <>
-struct xsimd_arch<Baseline> {
-  using type = xsimd::sse2;
-};
+template <int bytes>
+using registers = std::conditional_t<bytes == 64, xsimd::avx512bw,
+                                     std::conditional_t<bytes == 32, xsimd::fma3<xsimd::avx2>, xsimd::sse2>>;
 #else
-template <>
-struct xsimd_arch<Baseline> {
-  using type = xsimd::default_arch;
-};
+template <int bytes>
+using registers = xsimd::default_arch;
 #endif
 
-#if defined(__AVX2__) && defined(__FMA__) && defined(__F16C__)
-#define TENON_HAS_AVX2 1
-template <>
-struct xsimd_arch<Avx2> {
-  using type = xsimd::fma3<xsimd::avx2>;
-};
-#endif
-
-#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
-#define TENON_HAS_AVX512 1
-template <>
-struct xsimd_arch<Avx512> {
-  using type = xsimd::avx512bw;
-};
-#endif
+// 16 bytes are SSE2's registers, 32 those of AVX2, FMA and F16C, 64 those of AVX-512 F, BW, DQ and VL.
+template <class A>
+inline constexpr std::size_t bytes = sizeof(xsimd::batch<float, A>);
 
 }  // namespace detail
 }  // namespace tenon::simd
 
 // xsimd 8.1's x != y is false for NaN at the levels above Baseline.
-#if defined(TENON_HAS_AVX2) && XSIMD_VERSION_MAJOR < 9
+#if defined(__AVX2__) && defined(__FMA__) && XSIMD_VERSION_MAJOR < 9
 namespace xsimd {
 template <>
 inline batch_bool<float, fma3<avx2>> batch<float, fma3<avx2>>::operator!=(const batch& other) const noexcept {
@@ -82,7 +65,7 @@ inline batch_bool<double, fma3<avx2>> batch<double, fma3<avx2>>::operator!=(
     const batch& other) const noexcept {
   return _mm256_cmp_pd(*this, other, _CMP_NEQ_UQ);
 }
-#if defined(TENON_HAS_AVX512)
+#if defined(__AVX512BW__) && defined(__AVX512DQ__)
 template <>
 inline batch_bool<float, avx512bw> batch<float, avx512bw>::operator!=(const batch& other) const noexcept {
   return _mm512_cmp_ps_mask(*this, other, _CMP_NEQ_UQ);
@@ -97,19 +80,17 @@ inline batch_bool<double, avx512bw> batch<double, avx512bw>::operator!=(const ba
 
 namespace tenon::simd {
 
-/// Whether this unit's compiler flags allow code of the level.
-template <class Arch>
-inline constexpr bool compiled_for = requires {
-  typename detail::xsimd_arch<Arch>::type;
-};
+// Of xsimd's own, lane by lane. Called qualified, as all functions here.
+using xsimd::abs, xsimd::ceil, xsimd::floor, xsimd::nearbyint, xsimd::sqrt, xsimd::isnan, xsimd::select;
+using xsimd::all, xsimd::any;  ///< whether all or any of the lanes of a comparison hold
 
 /// A register of T at a level. T: int8..64, uint8..64, float, double.
 template <class T, class Arch>
-using batch = xsimd::batch<T, typename detail::xsimd_arch<Arch>::type>;
+using batch = xsimd::batch<T, detail::registers<Arch::register_bytes>>;
 
 /// The comparison result that belongs to `batch<T, Arch>`.
 template <class T, class Arch>
-using batch_bool = xsimd::batch_bool<T, typename detail::xsimd_arch<Arch>::type>;
+using batch_bool = xsimd::batch_bool<T, detail::registers<Arch::register_bytes>>;
 
 /// Elements in a `batch<T, Arch>`.
 template <class T, class Arch>
@@ -137,7 +118,7 @@ inline void storeu(T* p, const xsimd::batch<T, A>& v) {
 
 namespace detail {
 
-#if defined(TENON_HAS_AVX2)
+#if defined(__AVX2__)
 // Sixteen words whose window starting at 8 - n has n leading ones: the mask operand of vmaskmov.
 template <class Arch>
 inline __m256i mask_of_first_words(int64_t n) {
@@ -152,8 +133,8 @@ inline __m256i mask_of_first_words(int64_t n) {
 template <class Arch, class T>
 inline batch<T, Arch> load_n(const T* p, int64_t n) {
   constexpr int width = lanes<T, Arch>;
-#if defined(TENON_HAS_AVX512)
-  if constexpr (std::is_same_v<Arch, Avx512>) {
+#if defined(__AVX512F__)
+  if constexpr (Arch::register_bytes == 64) {
     const uint64_t ones = n >= 64 ? ~uint64_t{0} : (uint64_t{1} << n) - 1;
     if constexpr (std::is_same_v<T, float>) return _mm512_maskz_loadu_ps(static_cast<__mmask16>(ones), p);
     else if constexpr (std::is_same_v<T, double>)
@@ -164,8 +145,8 @@ inline batch<T, Arch> load_n(const T* p, int64_t n) {
     else return _mm512_maskz_loadu_epi8(static_cast<__mmask64>(ones), p);
   } else
 #endif
-#if defined(TENON_HAS_AVX2)
-      if constexpr (std::is_same_v<Arch, Avx2> && sizeof(T) >= 4) {
+#if defined(__AVX2__)
+      if constexpr (Arch::register_bytes == 32 && sizeof(T) >= 4) {
     const __m256i mask = detail::mask_of_first_words<Arch>(n * static_cast<int64_t>(sizeof(T) / 4));
     if constexpr (std::is_same_v<T, float>) return _mm256_maskload_ps(p, mask);
     else if constexpr (std::is_same_v<T, double>) return _mm256_maskload_pd(p, mask);
@@ -191,10 +172,10 @@ inline batch<T, Arch> load_n(const T* p, int64_t n, T fill) {
 /// Half of the lanes from memory of any alignment, the others zero.
 template <class Arch, class T>
 inline batch<T, Arch> load_half(const T* p) {
-#if defined(TENON_HAS_AVX512)
-  if constexpr (std::is_same_v<Arch, Avx512> && std::is_same_v<T, float>)
+#if defined(__AVX512F__)
+  if constexpr (Arch::register_bytes == 64 && std::is_same_v<T, float>)
     return _mm512_zextps256_ps512(_mm256_loadu_ps(p));
-  else if constexpr (std::is_same_v<Arch, Avx512>)
+  else if constexpr (Arch::register_bytes == 64)
     return _mm512_zextsi256_si512(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
   else
 #endif
@@ -204,8 +185,8 @@ inline batch<T, Arch> load_half(const T* p) {
 /// The first n lanes to memory, 0 <= n <= lanes. Writes nothing past p + n.
 template <class T, class A>
 inline void store_n(T* p, const xsimd::batch<T, A>& v, int64_t n) {
-#if defined(TENON_HAS_AVX512)
-  if constexpr (std::is_same_v<A, detail::xsimd_arch<Avx512>::type>) {
+#if defined(__AVX512F__)
+  if constexpr (detail::bytes<A> == 64) {
     const uint64_t ones = n >= 64 ? ~uint64_t{0} : (uint64_t{1} << n) - 1;
     if constexpr (std::is_same_v<T, float>) _mm512_mask_storeu_ps(p, static_cast<__mmask16>(ones), v);
     else if constexpr (std::is_same_v<T, double>) _mm512_mask_storeu_pd(p, static_cast<__mmask8>(ones), v);
@@ -215,9 +196,9 @@ inline void store_n(T* p, const xsimd::batch<T, A>& v, int64_t n) {
     else _mm512_mask_storeu_epi8(p, static_cast<__mmask64>(ones), v);
   } else
 #endif
-#if defined(TENON_HAS_AVX2)
-      if constexpr (std::is_same_v<A, detail::xsimd_arch<Avx2>::type> && sizeof(T) >= 4) {
-    const __m256i mask = detail::mask_of_first_words<Avx2>(n * static_cast<int64_t>(sizeof(T) / 4));
+#if defined(__AVX2__)
+      if constexpr (detail::bytes<A> == 32 && sizeof(T) >= 4) {
+    const __m256i mask = detail::mask_of_first_words<A>(n * static_cast<int64_t>(sizeof(T) / 4));
     if constexpr (std::is_same_v<T, float>) _mm256_maskstore_ps(p, mask, v);
     else if constexpr (std::is_same_v<T, double>) _mm256_maskstore_pd(p, mask, v);
     else _mm256_maskstore_epi32(reinterpret_cast<int*>(p), mask, v);
@@ -233,16 +214,16 @@ inline void store_n(T* p, const xsimd::batch<T, A>& v, int64_t n) {
 /// The first n lanes of x, 0 <= n <= lanes, and the others of y. T: float, double.
 template <class T, class A>
 inline xsimd::batch<T, A> first_n(const xsimd::batch<T, A>& x, int64_t n, const xsimd::batch<T, A>& y) {
-#if defined(TENON_HAS_AVX512)
-  if constexpr (std::is_same_v<A, detail::xsimd_arch<Avx512>::type>) {
+#if defined(__AVX512F__)
+  if constexpr (detail::bytes<A> == 64) {
     const uint32_t ones = (1u << n) - 1;
     if constexpr (sizeof(T) == 4) return _mm512_mask_mov_ps(y, static_cast<__mmask16>(ones), x);
     else return _mm512_mask_mov_pd(y, static_cast<__mmask8>(ones), x);
   } else
 #endif
-#if defined(TENON_HAS_AVX2)
-      if constexpr (std::is_same_v<A, detail::xsimd_arch<Avx2>::type>) {
-    const __m256i mask = detail::mask_of_first_words<Avx2>(n * static_cast<int64_t>(sizeof(T) / 4));
+#if defined(__AVX2__)
+      if constexpr (detail::bytes<A> == 32) {
+    const __m256i mask = detail::mask_of_first_words<A>(n * static_cast<int64_t>(sizeof(T) / 4));
     if constexpr (sizeof(T) == 4) return _mm256_blendv_ps(y, x, _mm256_castsi256_ps(mask));
     else return _mm256_blendv_pd(y, x, _mm256_castsi256_pd(mask));
   } else
@@ -261,9 +242,9 @@ inline xsimd::batch<T, A> first_n(const xsimd::batch<T, A>& x, int64_t n, const 
 template <class T, class A>
 inline xsimd::batch<T, A> mul_add(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& y,
                                   const xsimd::batch<T, A>& z) {
-#if defined(TENON_HAS_AVX512)
+#if defined(__AVX512F__)
   // xsimd 8.1 has a multiplication and an addition here, which not every compiler fuses.
-  if constexpr (std::is_same_v<A, detail::xsimd_arch<Avx512>::type>) {
+  if constexpr (detail::bytes<A> == 64) {
     if constexpr (std::is_same_v<T, float>) return _mm512_fmadd_ps(x, y, z);
     else if constexpr (std::is_same_v<T, double>) return _mm512_fmadd_pd(x, y, z);
     else return xsimd::fma(x, y, z);
@@ -305,14 +286,14 @@ template <class T, class A>
 inline xsimd::batch<T, A> bound(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& lo,
                                 const xsimd::batch<T, A>& hi) {
   // x86's maximum and minimum give their second operand if either is NaN.
-#if defined(TENON_HAS_AVX512)
-  if constexpr (std::is_same_v<A, detail::xsimd_arch<Avx512>::type>) {
+#if defined(__AVX512F__)
+  if constexpr (detail::bytes<A> == 64) {
     if constexpr (sizeof(T) == 4) return _mm512_min_ps(hi, _mm512_max_ps(lo, x));
     else return _mm512_min_pd(hi, _mm512_max_pd(lo, x));
   } else
 #endif
-#if defined(TENON_HAS_AVX2)
-      if constexpr (std::is_same_v<A, detail::xsimd_arch<Avx2>::type>) {
+#if defined(__AVX2__)
+      if constexpr (detail::bytes<A> == 32) {
     if constexpr (sizeof(T) == 4) return _mm256_min_ps(hi, _mm256_max_ps(lo, x));
     else return _mm256_min_pd(hi, _mm256_max_pd(lo, x));
   } else
@@ -327,14 +308,14 @@ inline xsimd::batch<T, A> bound(const xsimd::batch<T, A>& x, const xsimd::batch<
 /// overflow.)
 template <class T, class A>
 inline xsimd::batch<T, A> mul_wrap(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& y) {
-#if defined(TENON_HAS_AVX512)
-  if constexpr (std::is_same_v<A, detail::xsimd_arch<Avx512>::type>) {
+#if defined(__AVX512F__)
+  if constexpr (detail::bytes<A> == 64) {
     if constexpr (sizeof(T) == 4) return _mm512_mullo_epi32(x, y);
     else return _mm512_mullo_epi64(x, y);
   } else
 #endif
-#if defined(TENON_HAS_AVX2)
-      if constexpr (std::is_same_v<A, detail::xsimd_arch<Avx2>::type> && sizeof(T) == 4) {
+#if defined(__AVX2__)
+      if constexpr (detail::bytes<A> == 32 && sizeof(T) == 4) {
     return _mm256_mullo_epi32(x, y);
   } else
 #endif
@@ -355,13 +336,13 @@ template <class A>
 inline xsimd::batch<int32_t, A> mul_add_pairs(const xsimd::batch<int32_t, A>& x,
                                               const xsimd::batch<int32_t, A>& y,
                                               const xsimd::batch<int32_t, A>& z) {
-#if defined(TENON_HAS_AVX512)
-  if constexpr (std::is_same_v<A, detail::xsimd_arch<Avx512>::type>)
+#if defined(__AVX512F__)
+  if constexpr (detail::bytes<A> == 64)
     return _mm512_add_epi32(z, _mm512_madd_epi16(x, y));
   else
 #endif
-#if defined(TENON_HAS_AVX2)
-      if constexpr (std::is_same_v<A, detail::xsimd_arch<Avx2>::type>)
+#if defined(__AVX2__)
+      if constexpr (detail::bytes<A> == 32)
     return _mm256_add_epi32(z, _mm256_madd_epi16(x, y));
   else
 #endif
@@ -384,7 +365,7 @@ inline xsimd::batch<U, A> bits_as(const xsimd::batch<T, A>& v) {
 
 namespace detail {
 
-#if defined(TENON_HAS_AVX2)
+#if defined(__AVX2__)
 // Lanes of `bits` as the mask operand of vmaskmov.
 template <class Arch, class T>
 inline __m256i mask_of_bits(uint64_t bits) {
@@ -405,8 +386,8 @@ inline __m256i mask_of_bits(uint64_t bits) {
 template <class Arch, class T>
 inline batch<T, Arch> load_masked(const T* p, uint64_t bits, T fill) {
   constexpr int width = lanes<T, Arch>;
-#if defined(TENON_HAS_AVX512)
-  if constexpr (std::is_same_v<Arch, Avx512>) {
+#if defined(__AVX512F__)
+  if constexpr (Arch::register_bytes == 64) {
     const batch<T, Arch> other(fill);
     if constexpr (std::is_same_v<T, float>)
       return _mm512_mask_loadu_ps(other, static_cast<__mmask16>(bits), p);
@@ -418,11 +399,11 @@ inline batch<T, Arch> load_masked(const T* p, uint64_t bits, T fill) {
     else return _mm512_mask_loadu_epi8(other, static_cast<__mmask64>(bits), p);
   } else
 #endif
-#if defined(TENON_HAS_AVX2)
-      if constexpr (std::is_same_v<Arch, Avx2> && std::is_same_v<T, float>) {
+#if defined(__AVX2__)
+      if constexpr (Arch::register_bytes == 32 && std::is_same_v<T, float>) {
     const __m256i mask = detail::mask_of_bits<Arch, T>(bits);
     return _mm256_blendv_ps(_mm256_set1_ps(fill), _mm256_maskload_ps(p, mask), _mm256_castsi256_ps(mask));
-  } else if constexpr (std::is_same_v<Arch, Avx2> && std::is_same_v<T, double>) {
+  } else if constexpr (Arch::register_bytes == 32 && std::is_same_v<T, double>) {
     const __m256i mask = detail::mask_of_bits<Arch, T>(bits);
     return _mm256_blendv_pd(_mm256_set1_pd(fill), _mm256_maskload_pd(p, mask), _mm256_castsi256_pd(mask));
   } else
@@ -455,8 +436,8 @@ inline batch<T, Arch> load_even_masked(const T* p, uint64_t masks) {
   // The second load begins one early, so that it ends with the last number wanted.
   const auto low = load_masked<Arch>(p, masks & 0xffffffffu, T{0});
   const auto high = load_masked<Arch>(p + width - 1, masks >> 32, T{0});
-#if defined(TENON_HAS_AVX512)
-  if constexpr (std::is_same_v<Arch, Avx512>) {
+#if defined(__AVX512F__)
+  if constexpr (Arch::register_bytes == 64) {
     if constexpr (sizeof(T) == 4) {
       const __m512i pick = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 17, 19, 21, 23, 25, 27, 29, 31);
       return _mm512_permutex2var_ps(low, pick, high);
@@ -465,8 +446,8 @@ inline batch<T, Arch> load_even_masked(const T* p, uint64_t masks) {
     }
   } else
 #endif
-#if defined(TENON_HAS_AVX2)
-      if constexpr (std::is_same_v<Arch, Avx2> && sizeof(T) == 4) {
+#if defined(__AVX2__)
+      if constexpr (Arch::register_bytes == 32 && sizeof(T) == 4) {
     const __m256 mixed = _mm256_shuffle_ps(low, high, _MM_SHUFFLE(3, 1, 2, 0));
     return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(mixed), _MM_SHUFFLE(3, 1, 2, 0)));
   } else
@@ -522,11 +503,9 @@ inline void transpose_tile(const T* from, int64_t from_row, T* to, int64_t to_ro
 
 // ------------------------------------------------------------------------------------------------ reductions
 
-namespace detail {
-
-// Folds halves onto each other: the order depends on the lane count alone.
+/// Folds halves onto each other: the order depends on the lane count alone.
 template <class T, class A, class F>
-inline T fold(const xsimd::batch<T, A>& v, F f) {
+inline T fold_lanes(const xsimd::batch<T, A>& v, F f) {
   constexpr int width = static_cast<int>(xsimd::batch<T, A>::size);
   alignas(64) T lane[width];
   storeu(lane, v);
@@ -535,15 +514,13 @@ inline T fold(const xsimd::batch<T, A>& v, F f) {
   return lane[0];
 }
 
-}  // namespace detail
-
 /// The sum of all lanes (integers wrap).
 template <class T, class A>
 inline T sum_of_lanes(const xsimd::batch<T, A>& v) {
   if constexpr (std::floating_point<T>) {
-#if defined(TENON_HAS_AVX512)
-    if constexpr (std::is_same_v<xsimd::batch<T, A>, batch<float, Avx512>>) return _mm512_reduce_add_ps(v);
-    else if constexpr (std::is_same_v<xsimd::batch<T, A>, batch<double, Avx512>>)
+#if defined(__AVX512F__)
+    if constexpr (detail::bytes<A> == 64 && sizeof(T) == 4) return _mm512_reduce_add_ps(v);
+    else if constexpr (detail::bytes<A> == 64)
       return _mm512_reduce_add_pd(v);
     else
 #endif
@@ -554,7 +531,7 @@ inline T sum_of_lanes(const xsimd::batch<T, A>& v) {
 #endif
   } else {
     using U = std::make_unsigned_t<T>;
-    return detail::fold(v, [](T a, T b) { return static_cast<T>(static_cast<U>(a) + static_cast<U>(b)); });
+    return fold_lanes(v, [](T a, T b) { return static_cast<T>(static_cast<U>(a) + static_cast<U>(b)); });
   }
 }
 
@@ -572,7 +549,7 @@ inline double greatest_lane(__m128d v) {
   return _mm_cvtsd_f64(_mm_max_sd(v, _mm_unpackhi_pd(v, v)));
 }
 #endif
-#if defined(TENON_HAS_AVX2)
+#if defined(__AVX2__)
 template <class A>
 inline float greatest_lane(__m256 v) {
   return greatest_lane<A>(_mm_max_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1)));
@@ -582,7 +559,7 @@ inline double greatest_lane(__m256d v) {
   return greatest_lane<A>(_mm_max_pd(_mm256_castpd256_pd128(v), _mm256_extractf128_pd(v, 1)));
 }
 #endif
-#if defined(TENON_HAS_AVX512)
+#if defined(__AVX512F__)
 template <class A>
 inline float greatest_lane(__m512 v) {
   return _mm512_reduce_max_ps(v);
@@ -602,7 +579,7 @@ inline T max_of_lanes(const xsimd::batch<T, A>& v) {
 #if defined(__x86_64__)
   return detail::greatest_lane<A>(v.data);
 #else
-  return detail::fold(v, [](T a, T b) { return a > b ? a : b; });
+  return fold_lanes(v, [](T a, T b) { return a > b ? a : b; });
 #endif
 }
 
@@ -670,7 +647,7 @@ inline void in_blocks(const In* in, Out* out, int64_t n, Block block) {
   std::memcpy(out + i, last_out, static_cast<size_t>(n - i) * sizeof(Out));
 }
 
-#if defined(TENON_HAS_AVX512)
+#if defined(__AVX512F__)
 template <class Arch>
 inline __m256i bf16_from_f32(__m512 x) {
   const __m512i bits = _mm512_castps_si512(x);
@@ -684,7 +661,7 @@ inline __m256i bf16_from_f32(__m512 x) {
 }
 #endif
 
-#if defined(TENON_HAS_AVX2)
+#if defined(__AVX2__)
 template <class Arch>
 inline __m128i bf16_from_f32(__m256 x) {
   const __m256i bits = _mm256_castps_si256(x);
@@ -704,15 +681,15 @@ inline __m128i bf16_from_f32(__m256 x) {
 /// n binary16 numbers (as bits) to binary32.
 template <class Arch>
 inline void f16_to_f32(const uint16_t* in, float* out, int64_t n) {
-#if defined(TENON_HAS_AVX512)
-  if constexpr (std::is_same_v<Arch, Avx512>)
+#if defined(__AVX512F__)
+  if constexpr (Arch::register_bytes == 64)
     detail::in_blocks<16>(in, out, n, [](const uint16_t* h, float* x) {
       _mm512_storeu_ps(x, _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(h))));
     });
   else
 #endif
-#if defined(TENON_HAS_AVX2)
-      if constexpr (std::is_same_v<Arch, Avx2>)
+#if defined(__AVX2__)
+      if constexpr (Arch::register_bytes == 32)
     detail::in_blocks<8>(in, out, n, [](const uint16_t* h, float* x) {
       _mm256_storeu_ps(x, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(h))));
     });
@@ -724,16 +701,16 @@ inline void f16_to_f32(const uint16_t* in, float* out, int64_t n) {
 /// n binary32 numbers to binary16 (as bits), to nearest even.
 template <class Arch>
 inline void f32_to_f16(const float* in, uint16_t* out, int64_t n) {
-#if defined(TENON_HAS_AVX512)
-  if constexpr (std::is_same_v<Arch, Avx512>)
+#if defined(__AVX512F__)
+  if constexpr (Arch::register_bytes == 64)
     detail::in_blocks<16>(in, out, n, [](const float* x, uint16_t* h) {
       const __m256i halves = _mm512_cvtps_ph(_mm512_loadu_ps(x), _MM_FROUND_TO_NEAREST_INT);
       _mm256_storeu_si256(reinterpret_cast<__m256i*>(h), halves);
     });
   else
 #endif
-#if defined(TENON_HAS_AVX2)
-      if constexpr (std::is_same_v<Arch, Avx2>)
+#if defined(__AVX2__)
+      if constexpr (Arch::register_bytes == 32)
     detail::in_blocks<8>(in, out, n, [](const float* x, uint16_t* h) {
       const __m128i halves = _mm256_cvtps_ph(_mm256_loadu_ps(x), _MM_FROUND_TO_NEAREST_INT);
       _mm_storeu_si128(reinterpret_cast<__m128i*>(h), halves);
@@ -746,16 +723,16 @@ inline void f32_to_f16(const float* in, uint16_t* out, int64_t n) {
 /// n bfloat16 numbers (as bits) to binary32.
 template <class Arch>
 inline void bf16_to_f32(const uint16_t* in, float* out, int64_t n) {
-#if defined(TENON_HAS_AVX512)
-  if constexpr (std::is_same_v<Arch, Avx512>)
+#if defined(__AVX512F__)
+  if constexpr (Arch::register_bytes == 64)
     detail::in_blocks<16>(in, out, n, [](const uint16_t* h, float* x) {
       const __m512i wide = _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(h)));
       _mm512_storeu_si512(x, _mm512_slli_epi32(wide, 16));
     });
   else
 #endif
-#if defined(TENON_HAS_AVX2)
-      if constexpr (std::is_same_v<Arch, Avx2>)
+#if defined(__AVX2__)
+      if constexpr (Arch::register_bytes == 32)
     detail::in_blocks<8>(in, out, n, [](const uint16_t* h, float* x) {
       const __m256i wide = _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(h)));
       _mm256_storeu_si256(reinterpret_cast<__m256i*>(x), _mm256_slli_epi32(wide, 16));
@@ -768,15 +745,15 @@ inline void bf16_to_f32(const uint16_t* in, float* out, int64_t n) {
 /// n binary32 numbers to bfloat16 (as bits), to nearest even. Not vcvtneps2bf16, which flushes subnormals.
 template <class Arch>
 inline void f32_to_bf16(const float* in, uint16_t* out, int64_t n) {
-#if defined(TENON_HAS_AVX512)
-  if constexpr (std::is_same_v<Arch, Avx512>)
+#if defined(__AVX512F__)
+  if constexpr (Arch::register_bytes == 64)
     detail::in_blocks<16>(in, out, n, [](const float* x, uint16_t* h) {
       _mm256_storeu_si256(reinterpret_cast<__m256i*>(h), detail::bf16_from_f32<Arch>(_mm512_loadu_ps(x)));
     });
   else
 #endif
-#if defined(TENON_HAS_AVX2)
-      if constexpr (std::is_same_v<Arch, Avx2>)
+#if defined(__AVX2__)
+      if constexpr (Arch::register_bytes == 32)
     detail::in_blocks<8>(in, out, n, [](const float* x, uint16_t* h) {
       _mm_storeu_si128(reinterpret_cast<__m128i*>(h), detail::bf16_from_f32<Arch>(_mm256_loadu_ps(x)));
     });

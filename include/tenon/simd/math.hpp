@@ -43,23 +43,22 @@ inline xsimd::batch<T, A> each_lane(const xsimd::batch<T, A>& x, const xsimd::ba
 /// x, or `low` where x is less. NaN stays.
 template <class T, class A>
 inline xsimd::batch<T, A> at_least(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& low) {
-  using B = xsimd::batch<T, A>;
   // The processor's maximum is its second operand when either is NaN, and when both are zeros.
-#if defined(TENON_HAS_AVX512)
-  if constexpr (std::is_same_v<B, batch<float, Avx512>>) return _mm512_max_ps(low, x);
-  else if constexpr (std::is_same_v<B, batch<double, Avx512>>) return _mm512_max_pd(low, x);
+#if defined(__AVX512F__)
+  if constexpr (detail::bytes<A> == 64 && std::is_same_v<T, float>) return _mm512_max_ps(low, x);
+  else if constexpr (detail::bytes<A> == 64 && std::is_same_v<T, double>) return _mm512_max_pd(low, x);
   else
 #endif
-#if defined(TENON_HAS_AVX2)
-      if constexpr (std::is_same_v<B, batch<float, Avx2>>)
+#if defined(__AVX2__)
+      if constexpr (detail::bytes<A> == 32 && std::is_same_v<T, float>)
     return _mm256_max_ps(low, x);
-  else if constexpr (std::is_same_v<B, batch<double, Avx2>>) return _mm256_max_pd(low, x);
+  else if constexpr (detail::bytes<A> == 32 && std::is_same_v<T, double>) return _mm256_max_pd(low, x);
   else
 #endif
 #if defined(__x86_64__)
-      if constexpr (std::is_same_v<B, batch<float, Baseline>>)
+      if constexpr (detail::bytes<A> == 16 && std::is_same_v<T, float>)
     return _mm_max_ps(low, x);
-  else if constexpr (std::is_same_v<B, batch<double, Baseline>>) return _mm_max_pd(low, x);
+  else if constexpr (detail::bytes<A> == 16 && std::is_same_v<T, double>) return _mm_max_pd(low, x);
   else
 #endif
     return xsimd::select(x < low, low, x);
@@ -68,22 +67,21 @@ inline xsimd::batch<T, A> at_least(const xsimd::batch<T, A>& x, const xsimd::bat
 /// x, or `high` where x is greater. NaN stays.
 template <class T, class A>
 inline xsimd::batch<T, A> at_most(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& high) {
-  using B = xsimd::batch<T, A>;
-#if defined(TENON_HAS_AVX512)
-  if constexpr (std::is_same_v<B, batch<float, Avx512>>) return _mm512_min_ps(high, x);
-  else if constexpr (std::is_same_v<B, batch<double, Avx512>>) return _mm512_min_pd(high, x);
+#if defined(__AVX512F__)
+  if constexpr (detail::bytes<A> == 64 && std::is_same_v<T, float>) return _mm512_min_ps(high, x);
+  else if constexpr (detail::bytes<A> == 64 && std::is_same_v<T, double>) return _mm512_min_pd(high, x);
   else
 #endif
-#if defined(TENON_HAS_AVX2)
-      if constexpr (std::is_same_v<B, batch<float, Avx2>>)
+#if defined(__AVX2__)
+      if constexpr (detail::bytes<A> == 32 && std::is_same_v<T, float>)
     return _mm256_min_ps(high, x);
-  else if constexpr (std::is_same_v<B, batch<double, Avx2>>) return _mm256_min_pd(high, x);
+  else if constexpr (detail::bytes<A> == 32 && std::is_same_v<T, double>) return _mm256_min_pd(high, x);
   else
 #endif
 #if defined(__x86_64__)
-      if constexpr (std::is_same_v<B, batch<float, Baseline>>)
+      if constexpr (detail::bytes<A> == 16 && std::is_same_v<T, float>)
     return _mm_min_ps(high, x);
-  else if constexpr (std::is_same_v<B, batch<double, Baseline>>) return _mm_min_pd(high, x);
+  else if constexpr (detail::bytes<A> == 16 && std::is_same_v<T, double>) return _mm_min_pd(high, x);
   else
 #endif
     return xsimd::select(x > high, high, x);
@@ -214,11 +212,10 @@ inline xsimd::batch<T, A> times_power_of_two(const xsimd::batch<T, A>& p, const 
   using N = Format<T>;
   using U = typename N::bits;
   using I = xsimd::batch<U, A>;
-#if defined(TENON_HAS_AVX512)
-  using B = xsimd::batch<T, A>;
-  const auto n = [&] { return shifted - B(N::magic - T(add)); };
-  if constexpr (std::is_same_v<B, batch<float, Avx512>>) return _mm512_scalef_ps(p, n());
-  else if constexpr (std::is_same_v<B, batch<double, Avx512>>) return _mm512_scalef_pd(p, n());
+#if defined(__AVX512F__)
+  const auto n = [&] { return shifted - xsimd::batch<T, A>(N::magic - T(add)); };
+  if constexpr (detail::bytes<A> == 64 && std::is_same_v<T, float>) return _mm512_scalef_ps(p, n());
+  else if constexpr (detail::bytes<A> == 64 && std::is_same_v<T, double>) return _mm512_scalef_pd(p, n());
   else
 #endif
   {
@@ -415,16 +412,16 @@ inline xsimd::batch<float, A> through_double(const xsimd::batch<float, A>& a, co
                                              F f) {
   using B = xsimd::batch<float, A>;
   using D = xsimd::batch<double, A>;
-#if defined(TENON_HAS_AVX512)
-  if constexpr (std::is_same_v<B, batch<float, Avx512>>) {
+#if defined(__AVX512F__)
+  if constexpr (bytes<A> == 64) {
     const auto low = [](__m512 v) { return D(_mm512_cvtps_pd(_mm512_castps512_ps256(v))); };
     const auto high = [](__m512 v) { return D(_mm512_cvtps_pd(_mm512_extractf32x8_ps(v, 1))); };
     const __m256 l = _mm512_cvtpd_ps(f(low(a), low(b))), h = _mm512_cvtpd_ps(f(high(a), high(b)));
     return B(_mm512_insertf32x8(_mm512_castps256_ps512(l), h, 1));
   } else
 #endif
-#if defined(TENON_HAS_AVX2)
-      if constexpr (std::is_same_v<B, batch<float, Avx2>>) {
+#if defined(__AVX2__)
+      if constexpr (bytes<A> == 32) {
     const auto low = [](__m256 v) { return D(_mm256_cvtps_pd(_mm256_castps256_ps128(v))); };
     const auto high = [](__m256 v) { return D(_mm256_cvtps_pd(_mm256_extractf128_ps(v, 1))); };
     const __m128 l = _mm256_cvtpd_ps(f(low(a), low(b))), h = _mm256_cvtpd_ps(f(high(a), high(b)));
@@ -475,10 +472,9 @@ namespace detail {
 template <class T, class A>
 inline xsimd::batch<T, A> fused_mul_add(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& y,
                                         const xsimd::batch<T, A>& z) {
-#if defined(TENON_HAS_AVX512)
-  using B = xsimd::batch<T, A>;
-  if constexpr (std::is_same_v<B, batch<float, Avx512>>) return _mm512_fmadd_ps(x, y, z);
-  else if constexpr (std::is_same_v<B, batch<double, Avx512>>) return _mm512_fmadd_pd(x, y, z);
+#if defined(__AVX512F__)
+  if constexpr (detail::bytes<A> == 64 && std::is_same_v<T, float>) return _mm512_fmadd_ps(x, y, z);
+  else if constexpr (detail::bytes<A> == 64 && std::is_same_v<T, double>) return _mm512_fmadd_pd(x, y, z);
   else
 #endif
     return mul_add(x, y, z);

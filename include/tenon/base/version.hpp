@@ -1,0 +1,14 @@
+// Tenon's version, and the compilers that it takes. The headers on which all others rest include this one first.
+#pragma once
+
+// g++ has __builtin_shufflevector since 12; clang passes operator delete a size, unasked, since 19.
+#if defined(__clang__) ? __clang_major__ < 19 : __GNUC__ < 12
+#error Tenon needs g++ 12 or clang 19, or later.
+#include <nothing, which ends the compilation here>
+#endif
+
+namespace tenon {
+
+inline constexpr const char* version = "0.1.0";
+
+}  // namespace tenon
