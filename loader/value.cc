@@ -10,8 +10,8 @@ namespace {
 
 using loader::MappedFile;
 
-Value read_sequence(const onnx::SequenceProto& p);
-Value read_optional(const onnx::OptionalProto& p);
+Value read_sequence(const onnx::SequenceProto& p, Type element);
+Value read_optional(const onnx::OptionalProto& p, Type element);
 
 Value read_map(const onnx::MapProto& p) {
   const DType key = dtype_from_onnx(p.key_type());
@@ -23,7 +23,7 @@ Value read_map(const onnx::MapProto& p) {
     const Extents n{static_cast<int64_t>(keys.size())};
     m.keys = Tensor<int64_t>(n, std::move(keys));
   }
-  Value values = read_sequence(p.values());
+  Value values = read_sequence(p.values(), {});
   // A map's values are scalars: they become one tensor.
   const Sequence& s = values.sequence();
   m.values = AnyTensor::uninitialized(s.element.element, Extents{static_cast<int64_t>(s.items.size())});
@@ -35,23 +35,24 @@ Value read_map(const onnx::MapProto& p) {
   return m;
 }
 
-Value read_sequence(const onnx::SequenceProto& p) {
-  Sequence s;
+// A file tells `element`, the type of the items, by the items alone.
+Value read_sequence(const onnx::SequenceProto& p, Type element) {
+  Sequence s{element, {}};
   for (const auto& t : p.tensor_values()) s.items.emplace_back(loader::read_tensor(t));
   for (const auto& t : p.sparse_tensor_values()) s.items.emplace_back(loader::read_sparse_tensor(t));
-  for (const auto& t : p.sequence_values()) s.items.push_back(read_sequence(t));
+  for (const auto& t : p.sequence_values()) s.items.push_back(read_sequence(t, {}));
   for (const auto& t : p.map_values()) s.items.push_back(read_map(t));
-  for (const auto& t : p.optional_values()) s.items.push_back(read_optional(t));
+  for (const auto& t : p.optional_values()) s.items.push_back(read_optional(t, {}));
   if (!s.items.empty()) s.element = s.items.front().type();
   return s;
 }
 
-Value read_optional(const onnx::OptionalProto& p) {
-  OptionalValue o;
+Value read_optional(const onnx::OptionalProto& p, Type element) {
+  OptionalValue o{element, nullptr};
   Value v;
   if (p.has_tensor_value()) v = loader::read_tensor(p.tensor_value());
   else if (p.has_sparse_tensor_value()) v = loader::read_sparse_tensor(p.sparse_tensor_value());
-  else if (p.has_sequence_value()) v = read_sequence(p.sequence_value());
+  else if (p.has_sequence_value()) v = read_sequence(p.sequence_value(), element.element);
   else if (p.has_map_value()) v = read_map(p.map_value());
   if (v) {
     o.element = v.type();
@@ -83,19 +84,12 @@ Value read_pb(const std::filesystem::path& file, Type type) {
   const std::string place = file.string();
   try {
     switch (type.kind) {
-      case Kind::sequence:
-      case Kind::sequence_map: {
-        Value v = read_sequence(parse<onnx::SequenceProto>(*mapped, place));
-        if (v.sequence().items.empty()) return Sequence{type.element, {}};
-        return v;
-      }
-      case Kind::optional:
-      case Kind::optional_sequence: {
-        const auto p = parse<onnx::OptionalProto>(*mapped, place);
-        Value v = read_optional(p);
-        if (v.optional().value) return v;
-        return OptionalValue{type.kind == Kind::optional ? Type(type.element) : Type(Kind::sequence, type.element), nullptr};
-      }
+      case Kind::sequence: return read_sequence(parse<onnx::SequenceProto>(*mapped, place), type.element);
+      case Kind::sequence_map:
+        return read_sequence(parse<onnx::SequenceProto>(*mapped, place), {Kind::map, type.element, type.key});
+      case Kind::optional: return read_optional(parse<onnx::OptionalProto>(*mapped, place), type.element);
+      case Kind::optional_sequence:
+        return read_optional(parse<onnx::OptionalProto>(*mapped, place), {Kind::sequence, type.element});
       case Kind::map: return read_map(parse<onnx::MapProto>(*mapped, place));
       case Kind::sparse_tensor: return loader::read_sparse_tensor(parse<onnx::SparseTensorProto>(*mapped, place));
       case Kind::none:

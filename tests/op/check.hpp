@@ -3,10 +3,8 @@
 
 #include <doctest/doctest.h>
 
-#include <cmath>
-
-#include "tenon/base/convert.hpp"
 #include "tenon/op/registry.hpp"
+#include "tenon/tensor/difference.hpp"
 
 namespace tenon::test {
 
@@ -33,41 +31,10 @@ inline double as_double(AnyView v, int64_t k) {
   return result;
 }
 
-/// Fails the test case unless both are of one type and extents and equal: strings and integers exactly,
-/// floats within rtol * |expected| + atol, NaN to NaN.
+/// Fails the test case unless both are equal; see tenon/tensor/difference.hpp.
 inline void check_equal(const Value& actual, const Value& expected, double rtol = 1e-6, double atol = 1e-7) {
-  REQUIRE_MESSAGE(actual.type() == expected.type(), to_string(actual.type()), " instead of ",
-                  to_string(expected.type()));
-  if (actual.is_sequence()) {
-    REQUIRE(actual.sequence().items.size() == expected.sequence().items.size());
-    for (std::size_t k = 0; k < actual.sequence().items.size(); ++k)
-      check_equal(actual.sequence().items[k], expected.sequence().items[k], rtol, atol);
-    return;
-  }
-  if (actual.is_optional()) {
-    REQUIRE((actual.optional().value != nullptr) == (expected.optional().value != nullptr));
-    if (actual.optional().value)
-      check_equal(*actual.optional().value, *expected.optional().value, rtol, atol);
-    return;
-  }
-  if (!actual.is_tensor()) return;
-  const AnyView a = actual.tensor().view(), e = expected.tensor().view();
-  const std::string extents = to_string(a.extents());
-  REQUIRE_MESSAGE(std::equal(a.extents().begin(), a.extents().end(), e.extents().begin(), e.extents().end()),
-                  extents, " instead of ", to_string(e.extents()));
-  for (int64_t k = 0; k < a.size(); ++k) {
-    if (a.dtype() == DType::string) {
-      CHECK(a.as<std::string>()[k] == e.as<std::string>()[k]);
-    } else if (is_integer(a.dtype()) && bits(a.dtype()) == 64) {
-      CHECK_MESSAGE(static_cast<const int64_t*>(a.data())[k] == static_cast<const int64_t*>(e.data())[k],
-                    "element ", k);
-    } else {
-      const double x = as_double(a, k), y = as_double(e, k);
-      const bool same =
-          std::isnan(y) ? std::isnan(x) : x == y || std::abs(x - y) <= rtol * std::abs(y) + atol;
-      CHECK_MESSAGE(same, "element ", k, ": ", x, " instead of ", y);
-    }
-  }
+  const std::string d = difference(actual, expected, {rtol, atol});
+  CHECK_MESSAGE(d.empty(), d);
 }
 
 /// Runs an operator as a session would, at a version (0: its newest), with erased operands; an empty Value is

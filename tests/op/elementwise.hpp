@@ -43,26 +43,4 @@ void check_unary(const Op& op, std::initializer_list<double> x, std::initializer
   (one.template operator()<Ts>(), ...);
 }
 
-/// The forms of versions 1 and 6 of operators of two operands; `with(axis)` is one with broadcast. A is
-/// {{1, 2}, {3, 4}}; the results are those for B {{4, 2}, {1, 2}}, and for {1, 3} along A's last axis and
-/// along its first.
-template <class In, class Out, class Op>
-void check_legacy(const Op& plain, auto with, std::initializer_list<Out> same,
-                  std::initializer_list<Out> last, std::initializer_list<Out> first) {
-  const Value a = t<In>({2, 2}, {1, 2, 3, 4}), b = t<In>({2}, {1, 3});
-  check(plain, {a, t<In>({2, 2}, {4, 2, 1, 2})}, {t<Out>({2, 2}, same)});
-  check(with(Opt<int64_t>()), {a, b}, {t<Out>({2, 2}, last)});
-  check(with(Opt<int64_t>(1)), {a, b}, {t<Out>({2, 2}, last)});
-  check(with(Opt<int64_t>(0)), {a, b}, {t<Out>({2, 2}, first)});
-  check(with(Opt<int64_t>(-2)), {a, b}, {t<Out>({2, 2}, first)});
-  check(with(Opt<int64_t>()), {a, t<In>({}, {1})}, run(with(Opt<int64_t>()), {a, t<In>({1, 1}, {1})}));
-  check_fails(plain, {a, b}, "broadcast is 0");
-  check_fails(plain, {a, t<In>({2, 1}, {1, 2})}, "extents without broadcast differ: 2 and 1");
-  check_fails(with(Opt<int64_t>(2)), {a, b}, "does not lie within");
-  check_fails(with(Opt<int64_t>(INT64_MAX)), {a, b}, "does not lie within");
-  check_fails(with(Opt<int64_t>(INT64_MIN)), {a, b}, "does not lie within");
-  check_fails(with(Opt<int64_t>()), {b, a}, "does not lie within");
-  check_fails(with(Opt<int64_t>()), {a, t<In>({3}, {1, 2, 3})}, "extents differ: 2 and 3");
-}
-
 }  // namespace tenon::test

@@ -25,19 +25,21 @@ AnyTensor floats(const Extents& extents, int seed) {
   return t;
 }
 
-/// The largest difference of two tensors of floats, relative to the largest number in the first.
+/// The largest difference of two tensors of floats, relative to the largest finite number in the first; infinite where an
+/// infinity or a NaN is not the same in both.
 inline double difference(const AnyTensor& a, const AnyTensor& b) {
   double most = 0, scale = 1e-30;
   REQUIRE(a.dtype() == b.dtype());
   REQUIRE(a.extents() == b.extents());
-  dispatch(TypeList<float, double, float16, bfloat16>{}, a.dtype(), [&]<class T>() {
+  REQUIRE(dispatch(TypeList<float, double, float16, bfloat16>{}, a.dtype(), [&]<class T>() {
     for (int64_t k = 0; k < a.size(); ++k) {
       const auto x = convert<double>(a.view().as<T>()[k]), y = convert<double>(b.view().as<T>()[k]);
-      if (std::isnan(x) && std::isnan(y)) continue;
-      most = std::max(most, std::isnan(x) != std::isnan(y) ? 1e30 : std::abs(x - y));
-      scale = std::max(scale, std::abs(x));
+      if (std::isfinite(x)) scale = std::max(scale, std::abs(x));
+      if (x == y || (std::isnan(x) && std::isnan(y))) continue;
+      const double apart = std::abs(x - y);
+      most = std::max(most, std::isfinite(apart) ? apart : std::numeric_limits<double>::infinity());
     }
-  });
+  }));
   return most / scale;
 }
 

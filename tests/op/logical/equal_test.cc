@@ -1,6 +1,7 @@
 #include "tenon/op/logical/equal.hpp"
 
 #include "tests/op/elementwise.hpp"
+#include "tests/op/stated.hpp"
 
 namespace tenon {
 using namespace test;

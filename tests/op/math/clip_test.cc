@@ -1,6 +1,7 @@
 #include "tenon/op/math/clip.hpp"
 
 #include "tests/op/elementwise.hpp"
+#include "tests/op/stated.hpp"
 
 namespace tenon {
 using namespace test;
@@ -40,13 +41,57 @@ TEST_CASE("Clip: bounds are inputs") {
 TEST_CASE("Clip: bounds are attributes") {
   const float most = std::numeric_limits<float>::max();
   const Value x = t<float>({4}, {-INFINITY, -1, 3, NAN});
-  check(op::Clip_6{}, {x}, {t<float>({4}, {-most, -1, 3, NAN})});
-  check(op::Clip_6{.max = 2, .min = -2}, {x}, {t<float>({4}, {-2, -1, 2, NAN})});
-  check(op::Clip_6{.max = 2}, {cast<float16>({2}, {-9, 9})}, {cast<float16>({2}, {-9, 2})});
-  check(op::Clip_1{}, {x}, {x});
-  check(op::Clip_1{.min = 0.0f}, {x}, {t<float>({4}, {0, 0, 3, NAN})});
-  check(op::Clip_1{.max = 0.0f, .min = -1.5f}, {t<double>({2}, {-2, 2})}, {t<double>({2}, {-1.5, 0})});
-  check_in_place(op::Clip_6{.max = 2}, {x}, 0);
+  const auto clip_6 = [](const Attributes& a) { return stated<op::Clip>(6, a); };
+  check(clip_6({}), {x}, {t<float>({4}, {-most, -1, 3, NAN})});
+  check(clip_6({{"max", 2.0f}, {"min", -2.0f}}), {x}, {t<float>({4}, {-2, -1, 2, NAN})});
+  check(clip_6({{"max", 2.0f}}), {cast<float16>({2}, {-9, 9})}, {cast<float16>({2}, {-9, 2})});
+  check(clip_6({{"max", 2.0f}}), {x}, {t<float>({4}, {-most, -1, 2, NAN})});
+  check(clip_6({{"min", 0.0f}}), {t<float>({2}, {-1, INFINITY})}, {t<float>({2}, {0, most})});
+  const Value finite = t<double>({3}, {-1e300, 1, 1e300}), within = t<double>({3}, {-double{most}, 1, most});
+  check(clip_6({}), {finite}, {within});
+  check(clip_6({{"max", 0.5f}}), {finite}, {t<double>({3}, {-double{most}, 0.5, 0.5})});
+  const Value half = cast<float16>({4}, {-INFINITY, -7, 65504, INFINITY});
+  check(clip_6({}), {half}, {half});  // no float16 is beyond the range of float
+  check(clip_6({{"max", 1.5f}, {"min", -2.5f}}), {half}, {cast<float16>({4}, {-2.5, -2.5, 1.5, 1.5})});
+  check(clip_6({{"max", -1.0f}, {"min", 1.0f}}), {t<float>({2}, {-9, 9})}, {t<float>({2}, {-1, -1})});
+  check(clip_6({}), {t<float>({0}, {})}, {t<float>({0}, {})});
+  check_in_place(op::Clip{}, {x, t<float>({}, {-most}), t<float>({}, {2})}, 0);
+
+  const auto clip_1 = [](const Attributes& a) { return stated<op::Clip>(1, a); };
+  check(clip_1({}), {x}, {x});
+  check(clip_1({{"min", 0.0f}}), {x}, {t<float>({4}, {0, 0, 3, NAN})});
+  check(clip_1({{"max", 0.0f}}), {x}, {t<float>({4}, {-INFINITY, -1, 0, NAN})});
+  check(clip_1({{"max", 0.0f}, {"min", -1.5f}}), {t<double>({2}, {-2, 2})}, {t<double>({2}, {-1.5, 0})});
+  check(clip_1({{"consumed_inputs", ints{0}}}), {x}, {x});
+  check(clip_1({}), {finite}, {finite});
+
+  for (int version : {11, 12, 13})
+    check(stated<op::Clip>(version), {x, Value(), t<float>({}, {2})}, {t<float>({4}, {-INFINITY, -1, 2, NAN})});
+  CHECK(infer(clip_6({}), {info(DType::float16, {Dim::unknown(), 3})}).type == Type(DType::float16));
+}
+
+TEST_CASE("Clip: bounds are attributes, and only the run knows the type") {
+  const float most = std::numeric_limits<float>::max();
+  struct Row {
+    int version;
+    Attributes attributes;
+    Value x, y;
+  } rows[] = {
+      {6, {{"max", 1.5f}}, t<float>({3}, {-9, 1, 9}), t<float>({3}, {-9, 1, 1.5})},
+      {6, {{"max", 1.5f}}, t<double>({3}, {-1e300, 1, 9}), t<double>({3}, {-double{most}, 1, 1.5})},
+      {6, {}, t<double>({2}, {-1e300, 1e300}), t<double>({2}, {-double{most}, most})},
+      {6, {{"min", -2.5f}}, cast<float16>({2}, {-INFINITY, 3}), cast<float16>({2}, {-2.5, 3})},
+      {1, {{"min", -2.5f}}, cast<float16>({2}, {-INFINITY, INFINITY}), cast<float16>({2}, {-2.5, INFINITY})},
+      {1, {}, t<double>({1}, {1e300}), t<double>({1}, {1e300})},
+  };
+  for (const Row& row : rows) {
+    Graph g;
+    const ValueId x = g.add_input("x", Type(Kind::unknown, DType::undefined), Dims());
+    const std::string name[] = {"y"};
+    g.add_output("y", g.add_node("clip", stated<op::Clip>(row.version, row.attributes), {x}, name)[0]);
+    const Session s(std::move(g));
+    for (int time = 0; time < 2; ++time) check_equal(s.run({{"x", row.x}})["y"], row.y);
+  }
 }
 
 TEST_CASE("Clip: what is refused, and typed calls") {
@@ -55,7 +100,18 @@ TEST_CASE("Clip: what is refused, and typed calls") {
   check_fails(op::Clip{}, {x, Value(), t<float>({0}, {})}, "max has extents (0), not one element");
   check_fails(op::Clip{}, {x, t<double>({}, {1})}, "input min is tensor(double), but T is tensor(float)");
   check_fails(op::Clip{}, {t<int32_t>({1}, {1})}, "cannot be tensor(int32)", 1, 11);
-  check_fails(op::Clip_6{}, {t<int32_t>({1}, {1})}, "cannot be tensor(int32)");
+  for (int version : {1, 6}) {
+    CAPTURE(version);
+    check_fails(stated<op::Clip>(version), {t<int32_t>({1}, {1})}, "cannot be tensor(int32)");
+    check_fails(stated<op::Clip>(version), {cast<bfloat16>({1}, {1})}, "cannot be tensor(bfloat16)");
+    check_fails(stated<op::Clip>(version), {x, t<float>({}, {1})}, "has no input min at version");
+  }
+  check_throws([] { return stated<op::Clip>(6, {{"consumed_inputs", ints{0}}}); },
+               "version 6 has no attribute 'consumed_inputs'");
+  check_throws([] { return stated<op::Clip>(11, {{"max", 1.0f}}); }, "version 11 has no attribute 'max'");
+  check_throws([] { return stated<op::Clip>(6, {{"max", int64_t{1}}}); }, "attribute 'max' takes FLOAT");
+  check_throws([] { return stated<op::Clip>(6, {{"max", 1.0f}, {"max", 2.0f}}); },
+               "attribute 'max' is given twice");
 
   const auto y = op::Clip{}(Tensor<float, Shape<2>>{-1, 9}, none, 6.0f);
   static_assert(std::is_same_v<decltype(y), const Tensor<float, Shape<2>>>);

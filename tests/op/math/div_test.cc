@@ -1,6 +1,7 @@
 #include "tenon/op/math/div.hpp"
 
 #include "tests/op/elementwise.hpp"
+#include "tests/op/stated.hpp"
 
 namespace tenon {
 using namespace test;
@@ -33,6 +34,8 @@ TEST_CASE("Div: integers by zero") {
   check_fails(op::Div{}, {t<int32_t>({2}, {1, 2}), t<int32_t>({2}, {1, 0})}, "an integer is divided by zero");
   check_fails(op::Div{}, {t<uint8_t>({}, {1}), t<uint8_t>({}, {0})}, "an integer is divided by zero");
   check_fails(op::Div_1{}, {t<int64_t>({1}, {1}), t<int64_t>({1}, {0})}, "an integer is divided by zero");
+  check_fails(stated<op::Div_1>(6), {t<int64_t>({1}, {1}), t<int64_t>({1}, {0})},
+              "an integer is divided by zero");
   check(op::Div{}, {t<int32_t>({0}, {}), t<int32_t>({}, {0})}, {t<int32_t>({0}, {})});
 }
 

@@ -1,6 +1,7 @@
 #include "tenon/op/math/leaky_relu.hpp"
 
 #include "tests/op/elementwise.hpp"
+#include "tests/op/stated.hpp"
 
 namespace tenon {
 using namespace test;
@@ -11,8 +12,12 @@ TEST_CASE("LeakyRelu: cases") {
   const std::initializer_list<double> by_quarter = {1.5, 0, -0.5, INFINITY, -INFINITY, NAN};
   check_unary<float, float16, bfloat16>(op::LeakyRelu{}, x, by_default);
   check_unary<float, double, float16, bfloat16>(op::LeakyRelu{.alpha = 0.25f}, x, by_quarter);
-  check_unary<float, double, float16>(op::LeakyRelu_1{.alpha = 0.25f}, x, by_quarter);
-  check_unary<float>(op::LeakyRelu_1{}, x, by_default);
+  check_unary<float, double, float16>(op::LeakyRelu{.alpha = 0.25f}, x, by_quarter, 1);
+  check_unary<float>(op::LeakyRelu{}, x, by_default, 1);
+  for (int version : {1, 6, 16})
+    check(stated<op::LeakyRelu>(version, {{"alpha", 0.25f}}), {t<float>({2}, {-2, 3})},
+          {t<float>({2}, {-0.5, 3})});
+  check_consumed_inputs<op::LeakyRelu>({t<float>({2}, {-2, 3})}, t<float>({2}, {-0.02f, 3}));
   check_unary<float>(op::LeakyRelu{.alpha = 2}, {-1, 1}, {-2, 1});
   check_fails(op::LeakyRelu{}, {cast<bfloat16>({1}, {1})}, "cannot be tensor(bfloat16)", 1, 6);
   check_fails(op::LeakyRelu{}, {t<int32_t>({1}, {1})}, "cannot be tensor(int32)");

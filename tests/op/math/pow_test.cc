@@ -1,6 +1,7 @@
 #include "tenon/op/math/pow.hpp"
 
 #include "tests/op/elementwise.hpp"
+#include "tests/op/stated.hpp"
 
 namespace tenon {
 using namespace test;
@@ -51,9 +52,15 @@ TEST_CASE("Pow: versions 1 and 7") {
   check_legacy<float, float>(op::Pow_1{},
                              [](Opt<int64_t> axis) { return op::Pow_1{.axis = axis, .broadcast = 1}; },
                              {1, 4, 3, 16}, {1, 8, 3, 64}, {1, 2, 27, 64});
-  check(op::Pow_7{}, {t<float>({2, 1}, {2, 3}), t<float>({2}, {1, 2})}, {t<float>({2, 2}, {2, 4, 3, 9})});
-  check_fails(op::Pow_7{}, {t<float>({1}, {2}), t<double>({1}, {1})},
-              "input Y is tensor(double), but T is tensor(float)");
+  check(op::Pow{}, {t<float>({2, 1}, {2, 3}), t<float>({2}, {1, 2})}, {t<float>({2, 2}, {2, 4, 3, 9})}, 1e-6,
+        1e-7, 7);
+  for (int version : op::Pow::spec.since)
+    check(stated<op::Pow>(version), {t<float>({2, 1}, {2, 3}), t<float>({2}, {1, 2})},
+          {t<float>({2, 2}, {2, 4, 3, 9})});
+  check_fails(op::Pow{}, {t<float>({1}, {2}), t<double>({1}, {1})},
+              "input Y is tensor(double), but T is tensor(float)", 1, 7);
+  check_fails(op::Pow{}, {t<int32_t>({1}, {2}), t<int32_t>({1}, {1})}, "input X cannot be tensor(int32)", 1, 7);
+  check(op::Pow{}, {t<float>({1}, {2}), t<double>({1}, {3})}, {t<float>({1}, {8})}, 1e-6, 1e-7, 12);
 }
 
 TEST_CASE("Pow: what is refused, and typed calls") {

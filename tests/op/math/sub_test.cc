@@ -1,6 +1,7 @@
 #include "tenon/op/math/sub.hpp"
 
 #include "tests/op/elementwise.hpp"
+#include "tests/op/stated.hpp"
 
 namespace tenon {
 using namespace test;

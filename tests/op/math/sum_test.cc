@@ -1,6 +1,7 @@
 #include "tenon/op/math/sum.hpp"
 
 #include "tests/op/elementwise.hpp"
+#include "tests/op/stated.hpp"
 
 namespace tenon {
 using namespace test;
@@ -48,13 +49,20 @@ TEST_CASE("Sum: more elements than a panel and a chunk hold") {
 
 TEST_CASE("Sum: versions 1 and 6 do not broadcast") {
   const Value f = t<float>({2, 2}, {1, 2, 3, 4}), row = t<float>({2}, {10, 20});
-  check(op::Sum_1{}, {f, f, f}, {t<float>({2, 2}, {3, 6, 9, 12})});
-  check(op::Sum_1{}, {f}, {f});
-  check_fails(op::Sum_1{}, {f, f, row}, "extents (2,2) and (2) differ");
-  check_fails(op::Sum_1{}, {f, t<float>({2, 1}, {1, 2})}, "extents differ: 2 and 1");
-  const auto out = infer(
-      op::Sum_1{}, {info(DType::float32, {Dim::unknown(), 3}), info(DType::float32, {2, Dim::unknown()})});
-  CHECK(out[0].dims == Dims{2, 3});
+  for (int version : {1, 6}) {
+    CAPTURE(version);
+    check(op::Sum{}, {f, f, f}, {t<float>({2, 2}, {3, 6, 9, 12})}, 1e-6, 1e-7, version);
+    check(op::Sum{}, {f}, {f}, 1e-6, 1e-7, version);
+    check_fails(op::Sum{}, {f, f, row}, "extents (2,2) and (2) differ", 1, version);
+    check_fails(op::Sum{}, {f, t<float>({2, 1}, {1, 2})}, "extents differ: 2 and 1", 1, version);
+    check_fails(stated<op::Sum>(version), {f, f, row}, "extents (2,2) and (2) differ");
+    const auto out = infer(
+        op::Sum{}, {info(DType::float32, {Dim::unknown(), 3}), info(DType::float32, {2, Dim::unknown()})}, 1,
+        version);
+    CHECK(out[0].dims == Dims{2, 3});
+  }
+  check(stated<op::Sum>(8), {f, f, row}, {t<float>({2, 2}, {12, 24, 16, 28})});
+  check_consumed_inputs<op::Sum>({f, f, f}, t<float>({2, 2}, {3, 6, 9, 12}));
 }
 
 TEST_CASE("Sum: what is refused, symbols, typed calls") {
