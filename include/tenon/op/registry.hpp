@@ -5,7 +5,8 @@
 #include <map>
 
 #include "tenon/op/attribute.hpp"
-#include "tenon/op/call.hpp"
+#include "tenon/op/evaluate.hpp"
+#include "tenon/op/run.hpp"
 
 namespace tenon {
 
