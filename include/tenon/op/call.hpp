@@ -112,6 +112,9 @@ auto call(const Op& op, const A&... a) {
   constexpr int count = Count > 0 ? Count : std::max(1, Op::spec.min_outputs());
   if constexpr ((std::is_same_v<A, Invalid> || ...)) {
     return Invalid{};
+  } else if constexpr (convention<Op>.form == Form::none) {
+    report<titled<Op>(misfit<Op>())>();
+    return Invalid{};
   } else if constexpr (!(Operand<A>::typed && ...)) {
     return call_values<Op, count>(op, a...);
   } else {

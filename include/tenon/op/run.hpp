@@ -5,6 +5,7 @@
 
 #include "tenon/base/scratch.hpp"
 #include "tenon/op/bind.hpp"
+#include "tenon/op/misfit.hpp"
 
 namespace tenon::op {
 namespace detail {
@@ -94,7 +95,8 @@ struct Caller {
     constexpr Convention c = convention<Op>;
     [&]<int... I, int... O>(std::integer_sequence<int, I...>, std::integer_sequence<int, O...>) {
       // A compute that deduces T needs the very types that it takes.
-      if constexpr (c.form == Form::planned && c.context)
+      if constexpr (c.form == Form::none) report<titled<Op>(misfit<Op>())>();
+      else if constexpr (c.form == Form::planned && c.context)
         op.compute(context, static_cast<argument_t<Op, I, false, B>>(input<I>())...,
                    static_cast<argument_t<Op, O, true, B>>(output<O>())...);
       else if constexpr (c.form == Form::planned)
