@@ -4,6 +4,7 @@
 #include <map>
 
 #include "tenon/op/registry.hpp"
+#include "tenon/op/typed.hpp"
 
 namespace tenon {
 

@@ -5,7 +5,9 @@
 #include <map>
 
 #include "tenon/op/attribute.hpp"
-#include "tenon/op/call.hpp"
+#include "tenon/op/evaluate.hpp"
+#include "tenon/op/form.hpp"
+#include "tenon/op/run.hpp"
 
 namespace tenon {
 
@@ -252,7 +254,11 @@ class Registry {
 /// operator's header.
 template <class T>
 void register_operator(Registry& registry) {
-  if constexpr (op::Operator<T>) registry.add<T>();
+  if constexpr (op::Operator<T>) {
+    constexpr op::Message missing = op::detail::missing_form<T>();
+    if constexpr (missing.empty()) registry.add<T>();
+    else op::detail::report<op::detail::titled<T>(missing)>();
+  }
 }
 
 }  // namespace tenon

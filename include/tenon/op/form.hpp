@@ -1,0 +1,38 @@
+// The form that a registered operator has, beyond `compute`: what is missing, in words for its author.
+#pragma once
+
+#include "tenon/op/attribute.hpp"
+#include "tenon/op/report.hpp"
+
+namespace tenon::op::detail {
+
+struct Call {
+  void operator()();
+};
+/// A name that two bases have is ambiguous: no `operator()` can be named if Op has one.
+template <class Op>
+struct CallProbe : Op, Call {};
+
+/// The first part of the form that Op lacks; empty when there is none.
+template <class Op>
+consteval Message missing_form() {
+  Message m;
+  if constexpr (requires { &CallProbe<Op>::operator(); })
+    m.add("has no operator(), which returns call(*this, in...)");
+  else if constexpr (!requires(const Op& op, Infer& i) { op.infer(i); })
+    m.add("has no infer(Infer&) const");
+  else if constexpr (!requires { Op::attributes; }) m.add("states no attributes");
+  else
+    std::apply(
+        [&](const auto&... attribute) {
+          [[maybe_unused]] const auto check = [&](const auto& a) {
+            if (m.empty() && !requires { Member<typename std::remove_cvref_t<decltype(a)>::type>::type; })
+              m.add("attribute "), m.add(a.name), m.add(" has a member of a type that is none of an attribute");
+          };
+          (check(attribute), ...);
+        },
+        Op::attributes);
+  return m;
+}
+
+}  // namespace tenon::op::detail

@@ -1,0 +1,24 @@
+// An attribute in a member of a type that files have no attributes of.
+// expect: Fill: attribute size
+// expect: has a member of a type
+#include "tenon/op/call.hpp"
+#include "tenon/op/registry.hpp"
+
+using namespace tenon;
+
+struct Fill {
+  int size = 0;
+
+  static constexpr op::Spec spec{.name = "Fill",
+                                 .since = {1},
+                                 .inputs = {{"input", "T"}, {"k", "tensor(int64)", op::optional}},
+                                 .outputs = {{"output", "T"}},
+                                 .types = {{"T", types::floats}}};
+  static constexpr std::tuple attributes{op::attr("size", &Fill::size)};
+
+  constexpr void infer(op::Infer& i) const { i.out(0, i.dims(0)); }
+  void compute(AnyView x, AnyView k, AnyOut y) const;
+  auto operator()(const auto&... in) const { return op::call(*this, in...); }
+};
+
+void f(Registry& registry) { register_operator<Fill>(registry); }

@@ -1,0 +1,23 @@
+// The author of an operator leaves a result out.
+// expect: Fill: compute lacks
+// expect: output output: expected
+// expect: TensorView<T>
+#include "tenon/op/call.hpp"
+
+using namespace tenon;
+
+struct Fill {
+  static constexpr op::Spec spec{.name = "Fill",
+                                 .since = {1},
+                                 .inputs = {{"input", "T"}, {"k", "tensor(int64)", op::optional}},
+                                 .outputs = {{"output", "T"}},
+                                 .types = {{"T", types::floats}}};
+  static constexpr std::tuple attributes{};
+
+  constexpr void infer(op::Infer& i) const { i.out(0, i.dims(0)); }
+  template <class T>
+  void compute(TensorView<const T> x, TensorView<const int64_t> k) const;
+  auto operator()(const auto&... in) const { return op::call(*this, in...); }
+};
+
+auto f(const Tensor<float>& x) { return Fill{}(x); }
