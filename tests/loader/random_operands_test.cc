@@ -1,5 +1,6 @@
 // Every operator at every version, with attributes and operands drawn at random, extremes among them: it
-// gives what its rule said, or an Error. The sanitizers' configurations see what else it does.
+// gives what its rule said, or an Error, and each accepts some. The sanitizers' configurations see what else
+// it does.
 #include <doctest/doctest.h>
 
 #include <random>
@@ -9,10 +10,24 @@
 namespace tenon {
 namespace {
 
-/// What is drawn follows from the seed alone.
+/// Extents that chance does not find: a word for each operand, of letters, which stand for one extent in all
+/// words, of ones, and of greater digits, which multiply the letter behind them.
+constexpr struct {
+  std::string_view op, extents;
+} hints[] = {
+    {"LSTM", "sbi 14hi 14hh 18h b 1bh 1bh 13h"},
+};
+
+/// What is drawn follows from the seed alone. Two draws of three are tame: numbers are small, the first
+/// operand is a cube, the others have extents in common that suit it, and most attributes are left out.
 class Draw {
  public:
-  explicit Draw(uint64_t seed) : engine_(seed) {}
+  explicit Draw(uint64_t seed)
+      : engine_(seed), tame_(!one_in(3)), side_(of({1, 1, 2, 2, 3, 4})), rank_(static_cast<int>(below(6))) {
+    const int64_t lengths[] = {1, 1, side_, side_, rank_, rank_, 2 * rank_};
+    others_ = one_in(2) ? cube() : Extents{of(lengths)};
+  }
+  bool tame() const { return tame_; }
 
   int64_t below(int64_t n) { return static_cast<int64_t>(engine_() % static_cast<uint64_t>(n)); }
   bool one_in(int64_t n) { return below(n) == 0; }
@@ -22,9 +37,11 @@ class Draw {
   }
 
   int64_t integer() {
+    if (tame_) return of({0, 0, 1, 1, 1, 1, 2, -1});
     static constexpr int64_t near[] = {0, 0, 1, 1, 1, 2, 2, 3, 4, 5, -1, -1, -2, -3, -4, 7, 8, 16, -100};
-    static constexpr int64_t far[] = {1000000,       INT32_MAX,           INT32_MIN, INT64_MAX, INT64_MIN,
-                                      INT64_MIN + 1, int64_t{1} << 32 | 1, int64_t{1} << 40};
+    static constexpr int64_t far[] = {
+        1000000,         INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, INT64_MIN + 1, int64_t{1} << 32 | 1,
+        int64_t{1} << 40};
     return one_in(4) ? of(far) : of(near);
   }
   float real() {
@@ -51,6 +68,21 @@ class Draw {
     DType d = DType::undefined;
     while (!(mask >> static_cast<int>(d) & 1)) d = static_cast<DType>(1 + below(dtype_count - 1));
     return d;
+  }
+  /// Extents of operand k.
+  Extents extents(std::string_view op, int64_t k) {
+    if (!tame_ || one_in(8)) return extents();
+    for (const auto& hint : hints)
+      if (hint.op == op) return hinted(hint.extents, k);
+    return k == 0 ? cube() : one_in(4) ? Extents() : others_;
+  }
+  std::vector<int64_t> list() {
+    const int spatial = std::max(0, rank_ - 2);
+    std::vector<int64_t> numbers(
+        static_cast<std::size_t>(tame_ ? of({1, rank_, spatial, 2 * spatial}) : below(one_in(20) ? 40 : 5)));
+    for (int64_t& n : numbers) n = integer();
+    if (tame_ && one_in(2)) std::fill(numbers.begin(), numbers.end(), 1);
+    return numbers;
   }
   AnyTensor tensor(DType d, const Extents& extents) {
     AnyTensor t = AnyTensor::uninitialized(d, extents);
@@ -81,16 +113,13 @@ class Draw {
     return OptionalValue{d, one_in(3) ? nullptr : std::make_shared<const Value>(tensor(d, extents))};
   }
   op::AttributeValue attribute(const op::AttributeInfo& a) {
-    std::vector<int64_t> integers;
     std::vector<std::string> texts;
     switch (a.type) {
       case op::AttributeType::integer:
         return a.name.ends_with("dtype") || a.name == "to" ? below(28) : integer();
       case op::AttributeType::real: return real();
       case op::AttributeType::string: return text();
-      case op::AttributeType::integers:
-        for (int64_t n = below(one_in(20) ? 40 : 5); n > 0; --n) integers.push_back(integer());
-        return integers;
+      case op::AttributeType::integers: return list();
       case op::AttributeType::reals: return std::vector<float>{real(), real()};
       case op::AttributeType::strings:
         for (int64_t n = below(7); n > 0; --n) texts.push_back(text());
@@ -101,7 +130,24 @@ class Draw {
   }
 
  private:
+  Extents cube() const { return Extents::filled(rank_, side_); }
+  Extents hinted(std::string_view words, int64_t k) const {
+    for (; k > 0 && !words.empty(); --k) words.remove_prefix(std::min(words.find(' '), words.size() - 1) + 1);
+    Extents e;
+    int64_t factor = 1;
+    for (char c : words.substr(0, words.find(' '))) {
+      if (c == '1') e.push_back(1);
+      else if (c >= '0' && c <= '9') factor = c - '0';
+      else e.push_back(std::exchange(factor, 1) * (1 + (side_ + c) % 3));
+    }
+    return e;
+  }
+
   std::mt19937_64 engine_;
+  bool tame_;
+  int64_t side_;
+  int rank_;
+  Extents others_;
 };
 
 /// Memory for results of moderate size.
@@ -120,28 +166,26 @@ void use(Draw& draw, const OperatorClass& c, int version, Allocator& memory) {
   const op::Spec& spec = *c.spec;
   const std::shared_ptr<void> object = c.create();
   for (const op::AttributeInfo& a : c.attributes(object.get())) {
-    if (version < a.since || version > a.until || (!a.required && draw.one_in(2))) continue;
+    if (version < a.since || version > a.until || (!a.required && !draw.one_in(draw.tame() ? 4 : 2)))
+      continue;
     if (const op::AttributeValue v = draw.attribute(a); v.index() != 0)
       c.set_attribute(object.get(), version, a.name, v);
   }
   DType usual[5]{};
   for (int v = 0; v < spec.types.size(); ++v)
     if (const uint32_t mask = spec.types[v].at(version).tensor; mask != 0) usual[v] = draw.type(mask);
-  const Extents common = draw.extents();
-  const bool alike = draw.one_in(2);
+  const bool brief = draw.tame() && draw.one_in(2);  // optional operands are left out
   std::vector<Value> in;
   for (int64_t k = 0, n = spec.inputs.size() + (spec.variadic_inputs() ? draw.below(4) - 1 : 0); k < n; ++k) {
     const op::Param& p = spec.input(static_cast<int>(k));
     if (!p.in(version)) continue;
-    if (p.arity == op::Arity::optional && draw.one_in(3)) {
+    if (p.arity == op::Arity::optional && (brief || draw.one_in(3))) {
       in.emplace_back();
       continue;
     }
-    Extents extents = alike && !draw.one_in(4) ? common : draw.extents();
-    if (k > 0 && draw.one_in(2))
-      extents = draw.one_in(3) ? Extents{} : Extents{draw.one_in(3) ? common.size() : draw.below(6)};
     const int v = spec.variable(p.type);
-    in.push_back(draw.value(spec.permits(p, version), v < 0 ? DType::undefined : usual[v], extents));
+    in.push_back(draw.value(spec.permits(p, version), v < 0 ? DType::undefined : usual[v],
+                            draw.extents(spec.name, k)));
   }
   std::vector<const Value*> operands;
   for (const Value& v : in) operands.push_back(&v);
@@ -153,25 +197,25 @@ void use(Draw& draw, const OperatorClass& c, int version, Allocator& memory) {
 }  // namespace
 
 TEST_CASE("Operators on random operands") {
-  std::vector<std::pair<const OperatorClass*, int>> all;
-  for (const auto& [key, versions] : standard_registry().operators())
-    for (const auto& [version, c] : versions) all.emplace_back(c, version);
+  constexpr int wanted = 20, least = 150, most = 10000;  // accepted uses of each version, and uses in all
   Moderate memory;
-  int64_t accepted = 0;
-  for (uint64_t seed = 1; seed <= 40000; ++seed) {
-    Draw draw(seed);
-    const auto [c, version] = all[static_cast<std::size_t>(draw.below(static_cast<int64_t>(all.size())))];
-    CAPTURE(seed);
-    CAPTURE(c->spec->name);
-    CAPTURE(version);
-    try {
-      use(draw, *c, version, memory);
-      ++accepted;
-    } catch (const Error& e) {
-      CHECK_MESSAGE(std::string_view(e.what()).find("not what its rule said") == std::string_view::npos,
-                    e.what());
+  for (const auto& [key, versions] : standard_registry().operators())
+    for (const auto& [version, c] : versions) {
+      CAPTURE(key.second);
+      CAPTURE(version);
+      int accepted = 0;
+      for (int seed = 1; seed <= least || (accepted < wanted && seed <= most); ++seed) {
+        CAPTURE(seed);
+        Draw draw(static_cast<uint64_t>(seed) << 32 | static_cast<uint64_t>(version));
+        try {
+          use(draw, *c, version, memory);
+          ++accepted;
+        } catch (const Error& e) {
+          CHECK_MESSAGE(std::string_view(e.what()).find("not what its rule said") == std::string_view::npos,
+                        e.what());
+        }
+      }
+      CHECK(accepted >= wanted);
     }
-  }
-  CHECK(accepted > 10000);
 }
 }  // namespace tenon
