@@ -3,8 +3,10 @@
 // it does.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <random>
 
+#include "tenon/graph/body.hpp"
 #include "tenon/loader.hpp"
 
 namespace tenon {
@@ -161,16 +163,60 @@ class Moderate final : public Allocator {
   }
 };
 
-/// Draws everything for one use of an operator, and evaluates it. Error where it refuses.
-void use(Draw& draw, const OperatorClass& c, int version, Allocator& memory) {
-  const op::Spec& spec = *c.spec;
-  const std::shared_ptr<void> object = c.create();
-  for (const op::AttributeInfo& a : c.attributes(object.get())) {
-    if (version < a.since || version > a.until || (!a.required && !draw.one_in(draw.tame() ? 4 : 2)))
-      continue;
-    if (const op::AttributeValue v = draw.attribute(a); v.index() != 0)
-      c.set_attribute(object.get(), version, a.name, v);
+/// A body that gives up in the end, for loops that have none.
+class Limited final : public CapturingBody {
+ public:
+  explicit Limited(std::shared_ptr<const CapturingBody> body) : body_(std::move(body)) {}
+  int inputs() const override { return body_->inputs(); }
+  int outputs() const override { return body_->outputs(); }
+  std::vector<op::Info> infer(std::span<const op::Info> in) const override { return body_->infer(in); }
+  std::vector<ValueId> outer_values() const override { return body_->outer_values(); }
+  std::shared_ptr<const CapturingBody> moved(Graph& outer, std::span<const ValueId> here) const override {
+    return std::make_shared<const Limited>(body_->moved(outer, here));
   }
+  std::vector<Value> run(op::Context& scope, std::span<const Value> in) const override {
+    if (++runs_ > 20) throw Error(ErrorCode::not_supported, "body", "too many runs");
+    return body_->run(scope, in);
+  }
+
+ private:
+  std::shared_ptr<const CapturingBody> body_;
+  mutable int runs_ = 0;
+};
+
+/// A few nodes over the inputs, a constant, and values of the graph around. Result k is input k + skip half
+/// of the time.
+op::BodyRef draw_body(Draw& draw, Graph& outer, std::span<const Value> inputs, int results, int skip) {
+  Graph g = Graph::inside(outer);
+  std::vector<ValueId> values;
+  for (std::size_t k = 0; k < inputs.size(); ++k)
+    values.push_back(
+        g.add_input(concat("in", k), draw.one_in(2) ? Type(Kind::unknown, {}) : inputs[k].type(), {}));
+  values.push_back(g.add_constant({}, draw.tensor(draw.type(types::all.tensor), draw.extents({}, 1))));
+  for (const ValueId v : outer.inputs())
+    if (draw.one_in(2)) values.push_back(g.capture(v));
+  const auto any = [&] {
+    return values[static_cast<std::size_t>(draw.below(static_cast<int64_t>(values.size())))];
+  };
+  for (int64_t n = draw.below(5); n > 0; --n) {
+    static constexpr std::string_view names[] = {"Identity", "Add", "Mul", "Neg", "Not", "Less", "Shape"};
+    const auto [c, version] = standard_registry().find("", draw.of(names), 25);
+    std::vector<ValueId> in(static_cast<std::size_t>(c->spec->inputs.size()));
+    std::generate(in.begin(), in.end(), any);
+    try {
+      values.push_back(
+          g.add_node({}, AnyOperator(*c, c->create(), version), in, std::vector<std::string>(1))[0]);
+    } catch (const Error&) {  // a node that its operands do not suit
+    }
+  }
+  for (int k = 0; k < results; ++k) {
+    const bool through = k + skip < static_cast<int>(inputs.size()) && draw.one_in(2);
+    g.add_output(concat("out", k), through ? g.inputs()[static_cast<std::size_t>(k + skip)] : any());
+  }
+  return {std::make_shared<const Limited>(std::make_shared<const GraphBody>(std::move(g)))};
+}
+
+std::vector<Value> draw_operands(Draw& draw, const op::Spec& spec, int version) {
   DType usual[5]{};
   for (int v = 0; v < spec.types.size(); ++v)
     if (const uint32_t mask = spec.types[v].at(version).tensor; mask != 0) usual[v] = draw.type(mask);
@@ -187,11 +233,66 @@ void use(Draw& draw, const OperatorClass& c, int version, Allocator& memory) {
     in.push_back(draw.value(spec.permits(p, version), v < 0 ? DType::undefined : usual[v],
                             draw.extents(spec.name, k)));
   }
+  return in;
+}
+
+int draw_results(Draw& draw, const op::Spec& spec) {
+  return static_cast<int>(1 + draw.below(spec.variadic_outputs() ? 4 : spec.outputs.size()));
+}
+
+/// The operator with attributes; body() draws those that are graphs.
+template <class Body>
+AnyOperator draw_operator(Draw& draw, const OperatorClass& c, int version, Body body) {
+  const std::shared_ptr<void> object = c.create();
+  for (const op::AttributeInfo& a : c.attributes(object.get())) {
+    if (version < a.since || version > a.until || (!a.required && !draw.one_in(draw.tame() ? 4 : 2)))
+      continue;
+    const op::AttributeValue v = a.type == op::AttributeType::graph ? body() : draw.attribute(a);
+    if (v.index() != 0) c.set_attribute(object.get(), version, a.name, v);
+  }
+  return {c, object, version};
+}
+
+/// Draws everything for one use of an operator, and evaluates it. Error where it refuses.
+void use(Draw& draw, const OperatorClass& c, int version, Allocator& memory) {
+  const AnyOperator any = draw_operator(draw, c, version, [] { return op::AttributeValue(); });
+  const std::vector<Value> in = draw_operands(draw, *c.spec, version);
   std::vector<const Value*> operands;
   for (const Value& v : in) operands.push_back(&v);
-  const int64_t results = spec.variadic_outputs() ? 1 + draw.below(4) : 1 + draw.below(spec.outputs.size());
   op::Context context(memory);
-  op::evaluate(AnyOperator(c, object, version), context, operands, static_cast<std::size_t>(results));
+  op::evaluate(any, context, operands, static_cast<std::size_t>(draw_results(draw, *c.spec)));
+}
+
+/// The same for an operator with bodies, in a session, whose values the bodies may capture.
+void use_bodies(Draw& draw, const OperatorClass& c, int version, Allocator& memory) {
+  const op::Spec& spec = *c.spec;
+  const std::vector<Value> in = draw_operands(draw, spec, version);
+  const int results = draw_results(draw, spec);
+  Graph g;
+  Feeds feeds;
+  std::vector<ValueId> ids;
+  for (const Value& v : in) {
+    static constexpr std::string_view names[] = {"0", "1", "2", "3", "4", "5"};
+    const std::string_view name = names[ids.size()];
+    const Dims dims = v.is_tensor() && draw.one_in(2) ? Dims(v.tensor().extents()) : Dims();
+    const bool constant = draw.one_in(4);
+    ids.push_back(!v         ? -1
+                  : constant ? g.add_constant({}, v)
+                             : g.add_input(std::string(name), v.type(), dims));
+    if (v && !constant) feeds.emplace_back(name, v);
+  }
+  // A body of Loop takes all operands and gives the condition first; one of Scan takes the variadic ones, one
+  // of If none.
+  const bool loop = spec.name == "Loop";
+  const std::size_t first = loop                ? 0
+                            : spec.name == "If" ? 1
+                                                : static_cast<std::size_t>(spec.inputs.size()) - 1;
+  const std::span<const Value> taken = std::span(in).subspan(std::min(first, in.size()));
+  const AnyOperator any = draw_operator(
+      draw, c, version, [&] { return op::AttributeValue(draw_body(draw, g, taken, results + loop, loop)); });
+  const std::vector<std::string> names(static_cast<std::size_t>(results));
+  for (const ValueId v : g.add_node({}, any, ids, names)) g.add_output(concat("result", v), v);
+  Session(std::move(g), {.allocator = &memory}).run(feeds);
 }
 
 }  // namespace
@@ -203,12 +304,16 @@ TEST_CASE("Operators on random operands") {
     for (const auto& [version, c] : versions) {
       CAPTURE(key.second);
       CAPTURE(version);
+      const auto attributes = c->attributes(c->create().get());
+      const bool bodies = std::any_of(attributes.begin(), attributes.end(), [](const op::AttributeInfo& a) {
+        return a.type == op::AttributeType::graph;
+      });
       int accepted = 0;
       for (int seed = 1; seed <= least || (accepted < wanted && seed <= most); ++seed) {
         CAPTURE(seed);
         Draw draw(static_cast<uint64_t>(seed) << 32 | static_cast<uint64_t>(version));
         try {
-          use(draw, *c, version, memory);
+          (bodies ? use_bodies : use)(draw, *c, version, memory);
           ++accepted;
         } catch (const Error& e) {
           CHECK_MESSAGE(std::string_view(e.what()).find("not what its rule said") == std::string_view::npos,
