@@ -1,6 +1,6 @@
 // levels: lists the levels of simd/arch.hpp, one a line: name, tag, the features that it adds.
-// levels LEVEL PROGRAM: says "level: LEVEL" and runs the test PROGRAM at it, or says "skipped: ..." where the processor
-// has it not; tally.sh looks for these lines.
+// levels LEVEL PROGRAM: says "level: LEVEL" and runs the test PROGRAM at it, or says "skipped: ..." where the
+// processor has it not; tally.sh looks for these lines.
 #include <unistd.h>
 
 #include <cstdio>

@@ -1,4 +1,5 @@
-// Tenon's version, and the compilers that it takes. The headers on which all others rest include this one first.
+// Tenon's version, and the compilers that it takes. The headers on which all others rest include this one
+// first.
 #pragma once
 
 // g++ has __builtin_shufflevector since 12; clang passes operator delete a size, unasked, since 19.

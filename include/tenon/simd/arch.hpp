@@ -1,6 +1,7 @@
 // Instruction-set levels. A kernel is a template on a level's tag; `dispatch` picks the tag.
-// Header-only, the compiler's flags choose. With TENON_COMPILED the kernels of all levels are linked in, each from
-// a unit with flags of its own, and the processor (or the variable TENON_ARCH, by a level's name) chooses at run time.
+// Header-only, the compiler's flags choose. With TENON_COMPILED the kernels of all levels are linked in, each
+// from a unit with flags of its own, and the processor (or the variable TENON_ARCH, by a level's name)
+// chooses at run time.
 #pragma once
 
 #include <cstdlib>
@@ -10,15 +11,16 @@
 
 #include "tenon/base/error.hpp"
 
-// The levels of the processor family, each with everything that the one before it has: the tag, the name, how many
-// vector registers there are, of how many bytes, and the features that the level adds: as -m and the processor name
-// them, and the macro by which the compiler says that it may use them. loader/bazel/levels.bzl has the same rows.
+// The levels of the processor family, each with everything that the one before it has: the tag, the name, how
+// many vector registers there are, of how many bytes, and the features that the level adds: as -m and the
+// processor name them, and the macro by which the compiler says that it may use them. loader/bazel/levels.bzl
+// has the same rows.
 #if defined(__x86_64__)
-#define TENON_LEVELS(LEVEL, FEATURE)                                                                          \
-  LEVEL(Baseline, baseline, 16, 16, )                                                                         \
-  LEVEL(Avx2, avx2, 16, 32, FEATURE("avx2", __AVX2__) FEATURE("fma", __FMA__) FEATURE("f16c", __F16C__))      \
-  LEVEL(Avx512, avx512, 32, 64,                                                                               \
-        FEATURE("avx512f", __AVX512F__) FEATURE("avx512bw", __AVX512BW__) FEATURE("avx512dq", __AVX512DQ__)   \
+#define TENON_LEVELS(LEVEL, FEATURE)                                                                        \
+  LEVEL(Baseline, baseline, 16, 16, )                                                                       \
+  LEVEL(Avx2, avx2, 16, 32, FEATURE("avx2", __AVX2__) FEATURE("fma", __FMA__) FEATURE("f16c", __F16C__))    \
+  LEVEL(Avx512, avx512, 32, 64,                                                                             \
+        FEATURE("avx512f", __AVX512F__) FEATURE("avx512bw", __AVX512BW__) FEATURE("avx512dq", __AVX512DQ__) \
             FEATURE("avx512vl", __AVX512VL__))
 #else
 #define TENON_LEVELS(LEVEL, FEATURE) LEVEL(Baseline, baseline, 32, 16, )
@@ -36,25 +38,27 @@ template <Level>
 struct TagOf;
 }
 
-#define TENON_LEVEL(Tag, name, count, bytes, features)            \
-  struct Tag {                                                    \
-    static constexpr Level level = Level::name;                   \
+#define TENON_LEVEL(Tag, name, count, bytes, features)              \
+  struct Tag {                                                      \
+    static constexpr Level level = Level::name;                     \
     static constexpr int registers = count, register_bytes = bytes; \
-  };                                                              \
-  template <>                                                     \
-  struct detail::TagOf<Level::name> {                             \
-    using type = Tag;                                             \
+  };                                                                \
+  template <>                                                       \
+  struct detail::TagOf<Level::name> {                               \
+    using type = Tag;                                               \
   };
 TENON_LEVELS(TENON_LEVEL, TENON_NO_FEATURE)
 #undef TENON_LEVEL
 
+/// A row of the table.
 struct LevelInfo {
   Level level;
   std::string_view name, tag;
   std::string_view features;  ///< that the level adds to the one before it, a blank before each
 };
 
-#define TENON_LEVEL(Tag, name, registers, bytes, features) {Level::name, #name, #Tag, std::string_view("" features)},
+#define TENON_LEVEL(Tag, name, registers, bytes, features) \
+  {Level::name, #name, #Tag, std::string_view("" features)},
 #define TENON_FEATURE(feature, macro) " " feature
 inline constexpr LevelInfo levels[] = {TENON_LEVELS(TENON_LEVEL, TENON_FEATURE)};
 #undef TENON_LEVEL
@@ -62,7 +66,8 @@ inline constexpr LevelInfo levels[] = {TENON_LEVELS(TENON_LEVEL, TENON_FEATURE)}
 
 namespace detail {
 
-// The greatest level that this unit's compiler flags allow. A macro that is not defined is spelled as its name.
+// The greatest level that this unit's compiler flags allow. A macro that is not defined is spelled as its
+// name.
 constexpr Level native = [] {
   Level greatest{};
 #define TENON_LEVEL(Tag, name, registers, bytes, features) \
@@ -84,9 +89,9 @@ using Native = detail::TagOf<detail::native>::type;
 /// The greatest level that the processor has.
 inline Level processor_level() {
   Level greatest{};
-  bool has = true;
 #define TENON_LEVEL(Tag, name, registers, bytes, features) \
-  if ((has = has features)) greatest = Level::name;
+  if (true features) greatest = Level::name;               \
+  else return greatest;
 #define TENON_FEATURE(feature, macro) &&__builtin_cpu_supports(feature)
   TENON_LEVELS(TENON_LEVEL, TENON_FEATURE)
 #undef TENON_LEVEL
@@ -110,7 +115,8 @@ inline std::string names(std::span<const LevelInfo> some) {
   return text;
 }
 
-/// The level that TENON_ARCH names, or without it the greatest that is present; nullptr where it names none of these.
+/// The level that TENON_ARCH names, or without it the greatest that is present; nullptr where it names none
+/// of these.
 inline const LevelInfo* requested_level() {
   const char* const request = std::getenv("TENON_ARCH");
   const std::span<const LevelInfo> present = present_levels();
@@ -123,12 +129,13 @@ inline const LevelInfo* requested_level() {
 /// Error{invalid_argument} where TENON_ARCH names no level that is present.
 inline void check_request() {
   if (requested_level() == nullptr)
-    throw Error(ErrorCode::invalid_argument, "TENON_ARCH",
-                concat("'", std::getenv("TENON_ARCH"), "' is none of the levels present: ", names(present_levels())));
+    throw Error(
+        ErrorCode::invalid_argument, "TENON_ARCH",
+        concat("'", std::getenv("TENON_ARCH"), "' is none of the levels present: ", names(present_levels())));
 }
 
-/// The level in force: the one requested, or, for kernels do not throw, the greatest where the request is mistaken.
-/// Read once.
+/// The level in force: the one requested, or, for kernels do not throw, the greatest where the request is
+/// mistaken. Read once.
 inline Level level() {
   static const Level chosen = [] {
     const LevelInfo* const request = requested_level();
