@@ -86,6 +86,12 @@ void check_throws(F f, std::string_view text) {
   }
 }
 
+/// The version has not these attributes, or not all that it needs.
+template <class Op>
+void check_refused(int version, const Attributes& attributes, std::string_view text) {
+  check_throws([&] { return stated<Op>(version, attributes); }, text);
+}
+
 /// Every version gives `out`, and takes the hint of version 1 that memory may be used again before version 6
 /// only.
 template <class Op>
@@ -95,7 +101,7 @@ void check_consumed_inputs(const std::vector<Value>& in, const Value& out, doubl
     check(stated<Op>(version), in, {out}, rtol);
     const Attributes hint{{"consumed_inputs", ints{0}}};
     if (version < 6) check(stated<Op>(version, hint), in, {out}, rtol);
-    else check_throws([&] { return stated<Op>(version, hint); }, "has no attribute 'consumed_inputs'");
+    else check_refused<Op>(version, hint, "has no attribute 'consumed_inputs'");
   }
 }
 
@@ -125,7 +131,8 @@ void check_legacy(const Op& plain, auto with, std::initializer_list<Out> same,
     const auto along = [&](int64_t axis) {
       return stated<Op>(version, {{"axis", axis}, {"broadcast", int64_t{1}}});
     };
-    const AnyOperator alone = stated<Op>(version), stretched = stated<Op>(version, {{"broadcast", int64_t{1}}});
+    const AnyOperator alone = stated<Op>(version),
+                      stretched = stated<Op>(version, {{"broadcast", int64_t{1}}});
     check(alone, {a, t<In>({2, 2}, {4, 2, 1, 2})}, {t<Out>({2, 2}, same)});
     check(alone, {a, t<In>({}, {1})}, run(alone, {a, t<In>({2, 2}, {1, 1, 1, 1})}));
     check(stretched, {a, b}, {t<Out>({2, 2}, last)});

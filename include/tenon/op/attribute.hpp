@@ -139,7 +139,7 @@ inline constexpr bool is_initial<InitialValue<Op, T>> = true;
 
 /// Calls f(row) for each attribute that models state.
 template <class Op, class F>
-void for_each_attribute(F f) {
+constexpr void for_each_attribute(F f) {
   std::apply(
       [&]<class... Row>(const Row&... row) {
         [[maybe_unused]] const auto one = [&]<class R>(const R& r) {

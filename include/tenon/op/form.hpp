@@ -21,17 +21,11 @@ consteval Message missing_form() {
     m.add("has no operator(), which returns call(*this, in...)");
   else if constexpr (!requires(const Op& op, Infer& i) { op.infer(i); })
     m.add("has no infer(Infer&) const");
-  else if constexpr (!requires { Op::attributes; }) m.add("states no attributes");
   else
-    std::apply(
-        [&](const auto&... attribute) {
-          [[maybe_unused]] const auto check = [&](const auto& a) {
-            if (m.empty() && !requires { Member<typename std::remove_cvref_t<decltype(a)>::type>::type; })
-              m.add("attribute "), m.add(a.name), m.add(" has a member of a type that is none of an attribute");
-          };
-          (check(attribute), ...);
-        },
-        Op::attributes);
+    for_each_attribute<Op>([&]<class Row>(const Row& a) {
+      if (m.empty() && !requires { Member<typename Row::type>::type; })
+        m.add("attribute "), m.add(a.name), m.add(" has a member of a type that is none of an attribute");
+    });
   return m;
 }
 

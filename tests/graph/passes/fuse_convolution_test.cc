@@ -8,6 +8,13 @@ namespace {
 using test::floats;
 using test::node;
 
+/// A Clip whose bounds are attributes.
+ValueId clip_6(Graph& g, ValueId x, float max, float min) {
+  const std::pair<std::string, op::AttributeValue> attributes[] = {{"max", max}, {"min", min}};
+  return g.add_node({}, make_operator(operator_class<op::Clip>, 6, attributes), {x},
+                    std::vector<std::string>(1))[0];
+}
+
 enum class Residual { none, first, second, sum };  // the first or second operand of an Add, or one of a Sum
 enum class End { none, relu, clip, clip_6 };
 
@@ -54,7 +61,7 @@ Graph build(const Case& c) {
   if (c.residual == Residual::second) y = node(g, op::Add{}, {y, z});
   if (c.residual == Residual::sum) y = node(g, op::Sum{}, {y, z});
   if (c.end == End::relu) y = node(g, op::Relu{}, {y});
-  if (c.end == End::clip_6) y = node(g, op::Clip_6{.max = 0.5f, .min = -0.25f}, {y});
+  if (c.end == End::clip_6) y = clip_6(g, y, 0.5f, -0.25f);
   if (c.end == End::clip) y = node(g, op::Clip{}, {y, -1, g.add_constant({}, floats<T>({}, 6))});
   g.add_output("y", y);
   return g;
@@ -153,7 +160,7 @@ TEST_CASE("what is not fused") {
   }
   SUBCASE("activations one after the other") {
     test::check_pass(fuse_convolution, graph([](Graph& g, ValueId y) {
-                       return node(g, op::Clip_6{.max = 0.5f, .min = 0.25f}, {node(g, op::Relu{}, {y})});
+                       return clip_6(g, node(g, op::Relu{}, {y}), 0.5f, 0.25f);
                      }), {{"x", x}}, 2, 1e-6);
   }
 }

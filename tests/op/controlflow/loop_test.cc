@@ -49,7 +49,7 @@ TEST_CASE("Loop: trip count and condition in every combination") {
     const op::BodyRef b = doubling(row.bound);
     check(op::Loop{b}, {row.m, row.cond, scalar(1)}, {scalar(row.last), row.scan});
     check(op::Loop{b}, {row.m, row.cond, scalar(1)}, {scalar(row.last), row.scan}, 0, 0, 11);
-    check(op::Loop_1{b}, {row.m, row.cond, scalar(1)}, {scalar(row.last), row.scan});
+    check(op::Loop{b}, {row.m, row.cond, scalar(1)}, {scalar(row.last), row.scan}, 0, 0, 1);
   }
 }
 
@@ -144,7 +144,9 @@ TEST_CASE("Loop: what is refused") {
               2);
   check_fails(op::Loop{b}, {count(1), absent, Sequence{.element = DType::float32, .items = {}}},
               "v_initial cannot be", 2, 11);
-  check_fails(op::Loop_1{b}, {count(1), absent}, "input v_initial is missing", 2);
+  check_fails(op::Loop{b}, {count(1), absent, Sequence{.element = DType::float32, .items = {}}},
+              "v_initial cannot be", 2, 1);
+  check_fails(op::Loop{b}, {count(1), absent}, "input v_initial is missing", 2, 1);
   const auto turns = body(
       3, 2,
       [](auto in) {

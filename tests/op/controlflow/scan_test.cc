@@ -1,6 +1,7 @@
 #include "tenon/op/controlflow/scan.hpp"
 
 #include "tests/op/controlflow/body.hpp"
+#include "tests/op/stated.hpp"
 
 namespace tenon {
 using namespace test;
@@ -180,7 +181,14 @@ TEST_CASE("Scan: version 8 has a batch") {
        {t<int64_t>({1}, {1}), t<std::string>({1, 2}, {"a", "b"})},
        {t<std::string>({1, 2}, {"a", ""})}},
   };
-  for (const Row& row : rows) check(row.op, row.in, row.out);
+  for (const Row& row : rows) {
+    check(row.op, row.in, row.out);
+    Attributes attributes{{"body", row.op.body}, {"num_scan_inputs", *row.op.num_scan_inputs}};
+    if (!row.op.directions.empty()) attributes.emplace_back("directions", row.op.directions);
+    check(stated<S>(8, attributes), row.in, row.out);
+  }
+  check_refused<S>(8, {{"body", sums()}}, "attribute 'num_scan_inputs' is required");
+  check_refused<S>(8, {{"num_scan_inputs", int64_t{1}}}, "attribute 'body' is required");
   const S s{.body = sums(), .num_scan_inputs = 1};
   check_fails(s, {t<int64_t>({2}, {4, 1}), zero, x}, "sequence_lens has 4, the longest is 3", 2);
   check_fails(s, {t<int64_t>({2}, {-1, 1}), zero, x}, "sequence_lens has -1", 2);

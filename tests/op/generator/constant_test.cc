@@ -11,7 +11,9 @@ TEST_CASE("Constant: each attribute") {
   const Value x = t<float>({2, 1}, {1, 2});
   check(op::Constant{.value = {x}}, {}, {x});
   CHECK(run(op::Constant{.value = {x}}, {})[0].tensor().data() == x.tensor().data());  // shared
-  check(op::Constant_1{.value = {x}}, {}, {x}, 0, 0, 1);
+  check(op::Constant{.value = {x}}, {}, {x}, 0, 0, 1);
+  for (int version : op::Constant::spec.since)
+    check(stated<op::Constant>(version, {{"value", x}}), {}, {x}, 0, 0);
   check(op::Constant{.value_float = 1.5f}, {}, {t<float>({}, {1.5})});
   check(op::Constant{.value_floats = std::vector<float>{1, 2}}, {}, {t<float>({2}, {1, 2})});
   check(op::Constant{.value_floats = std::vector<float>{}}, {}, {t<float>({0}, {})});
@@ -50,11 +52,14 @@ TEST_CASE("Constant: sparse tensors become dense") {
 TEST_CASE("Constant: what is refused") {
   check_fails(op::Constant{}, {}, "states 0 values, not 1");
   check_fails(op::Constant{.value_float = 1.0f, .value_int = 1}, {}, "states 2 values, not 1");
-  check_fails(op::Constant_1{}, {}, "value is missing");
+  check_fails(op::Constant{}, {}, "states 0 values, not 1", 1, 1);
+  for (int version : {1, 9}) check_refused<op::Constant>(version, {}, "attribute 'value' is required");
+  check_refused<op::Constant>(9, {{"value_int", int64_t{1}}}, "version 9 has no attribute 'value_int'");
   check_fails(op::Constant{.value = {cast<int2>({1}, {1})}}, {}, "output cannot be tensor(int2)", 1, 24);
-  check_fails(op::Constant_1{.value = {cast<bfloat16>({1}, {1})}}, {}, "output cannot be tensor(bfloat16)", 1,
+  check_fails(op::Constant{.value = {cast<bfloat16>({1}, {1})}}, {}, "output cannot be tensor(bfloat16)", 1,
               1);
-  check(op::Constant_1{.value = {t<int64_t>({1}, {7})}}, {}, {t<int64_t>({1}, {7})}, 0, 0, 1);
+  check(op::Constant{.value = {t<int64_t>({1}, {7})}}, {}, {t<int64_t>({1}, {7})}, 0, 0, 1);
+  check(stated<op::Constant>(1, {{"value", t<int64_t>({1}, {7})}}), {}, {t<int64_t>({1}, {7})});
 }
 
 TEST_CASE("Constant: what the rule says") {

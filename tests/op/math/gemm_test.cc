@@ -1,6 +1,6 @@
 #include "tenon/op/math/gemm.hpp"
 
-#include "tests/op/check.hpp"
+#include "tests/op/stated.hpp"
 
 namespace tenon {
 using namespace test;
@@ -64,19 +64,53 @@ TEST_CASE("Gemm: cases") {
 TEST_CASE("Gemm: older versions") {
   const Value a = t<float>({1, 2}, {1, 2}), b = t<float>({2, 2}, {1, 2, 3, 4}), c = t<float>({2}, {10, 20});
   const Value whole = t<float>({1, 2}, {10, 20}), y = t<float>({1, 2}, {17, 30});
-  check(op::Gemm_7{}, {a, b, c}, {y}, 0, 0, 7);
-  check(op::Gemm_7{.transA = 1}, {t<float>({2, 1}, {1, 2}), b, c}, {y});
-  check(op::Gemm_7{}, {t<int32_t>({1, 1}, {2}), t<int32_t>({1, 1}, {3}), t<int32_t>({1}, {1})},
-        {t<int32_t>({1, 1}, {7})});
+  check(op::Gemm{}, {a, b, c}, {y}, 0, 0, 7);
+  for (int version : op::Gemm::spec.since) check(stated<op::Gemm>(version), {a, b, c}, {y}, 0, 0);
+  for (int version : {7, 9})
+    check(op::Gemm{.transA = 1}, {t<float>({2, 1}, {1, 2}), b, c}, {y}, 1e-6, 1e-7, version);
+  check(op::Gemm{}, {t<int32_t>({1, 1}, {2}), t<int32_t>({1, 1}, {3}), t<int32_t>({1}, {1})},
+        {t<int32_t>({1, 1}, {7})}, 0, 0, 9);
   check(op::Gemm_1{}, {a, b, whole}, {y});
   check(op::Gemm_1{.broadcast = 1}, {a, b, c}, {y}, 0, 0, 1);
   check(op::Gemm_1{.alpha = 2, .beta = 0.5f, .broadcast = 1, .transB = 1}, {a, b, c},
         {t<float>({1, 2}, {15, 32})});
   check_fails(op::Gemm_1{}, {a, b, c}, "C (2) is not (1,2)");
   check_fails(op::Gemm_1{}, {a, t<float>({2, 1}, {1, 1}), t<float>({1}, {1})}, "C (1) is not (1,1)");
-  check_fails(op::Gemm_7{}, {a, b}, "input C is missing");
-  check_fails(op::Gemm_7{}, {t<int32_t>({1, 1}, {2}), t<int32_t>({1, 1}, {3}), t<int32_t>({1}, {1})},
+  for (int version : {7, 9}) check_fails(op::Gemm{}, {a, b}, "input C is missing", 1, version);
+  check_fails(op::Gemm{}, {t<int32_t>({1, 1}, {2}), t<int32_t>({1, 1}, {3}), t<int32_t>({1}, {1})},
               "input A cannot be tensor(int32)", 1, 7);
+}
+
+TEST_CASE("Gemm: newest nodes stand for versions 1 and 6") {
+  const Value a = t<float>({1, 2}, {1, 2}), b = t<float>({2, 2}, {1, 2, 3, 4}), c = t<float>({2}, {10, 20});
+  const Value whole = t<float>({1, 2}, {10, 20}), y = t<float>({1, 2}, {17, 30});
+  const Attributes stretched{{"broadcast", int64_t{1}}};
+  for (int version : {1, 6}) {
+    CAPTURE(version);
+    check(stated<op::Gemm_1>(version), {a, b, whole}, {y});
+    check(stated<op::Gemm_1>(version, stretched), {a, b, whole}, {y});
+    check(stated<op::Gemm_1>(version, stretched), {a, b, c}, {y});
+    check(stated<op::Gemm_1>(version, stretched), {a, b, t<float>({1, 1}, {1})}, {t<float>({1, 2}, {8, 11})});
+    check(stated<op::Gemm_1>(version, {{"transA", int64_t{1}}}), {t<float>({2, 1}, {1, 2}), b, whole}, {y});
+    check(stated<op::Gemm_1>(version, {{"alpha", 2.0f},
+                                       {"beta", 0.5f},
+                                       {"broadcast", int64_t{1}},
+                                       {"transB", int64_t{1}}}),
+          {a, b, c}, {t<float>({1, 2}, {15, 32})});
+    check_fails(stated<op::Gemm_1>(version), {a, b, c}, "C (2) is not (1,2)");
+    check_fails(stated<op::Gemm_1>(version), {a, b}, "input C is missing");
+
+    // Whether C is of Y's size, only the run knows.
+    Graph g;
+    const std::vector<ValueId> in{g.add_input("a", DType::float32, Dims::of_rank(2)),
+                                  g.add_input("b", DType::float32, {2, 2}),
+                                  g.add_input("c", DType::float32, Dims::of_rank(2))};
+    const std::string name[] = {"y"};
+    g.add_output("y", g.add_node("n", stated<op::Gemm_1>(version), in, name)[0]);
+    const Session s(std::move(g));
+    check_equal(s.run({{"a", a}, {"b", b}, {"c", whole}})["y"], y);
+    CHECK_THROWS_AS(s.run({{"a", a}, {"b", b}, {"c", t<float>({1, 1}, {1})}}), Error);
+  }
 }
 
 TEST_CASE("Gemm: what is refused") {

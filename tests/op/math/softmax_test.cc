@@ -1,6 +1,6 @@
 #include "tenon/op/math/softmax.hpp"
 
-#include "tests/op/check.hpp"
+#include "tests/op/stated.hpp"
 
 namespace tenon {
 using namespace test;
@@ -46,6 +46,36 @@ TEST_CASE("Softmax: versions 1 and 11 normalise over all axes from `axis` on") {
   check(op::Softmax_1{}, {cast<float16>({1, 2}, {0, 0})}, {cast<float16>({1, 2}, {0.5, 0.5})});
   check_fails(op::Softmax_1{.axis = 4}, {x}, "axis 4 outside of [-3, 2]");
   check_fails(op::Softmax_1{}, {cast<bfloat16>({1, 1}, {0})}, "input input cannot be tensor(bfloat16)");
+}
+
+TEST_CASE("Softmax: newest nodes stand for versions 1 and 11") {
+  const float p = 0.26894143f, q = 0.7310586f;
+  const Value x = t<float>({2, 1, 2}, {0, 1, 0, 1}), along = t<float>({2, 1, 2}, {p, q, p, q});
+  for (int version : {1, 11}) {
+    CAPTURE(version);
+    const auto softmax = [&](int64_t axis) { return stated<op::Softmax_1>(version, {{"axis", axis}}); };
+    check(stated<op::Softmax_1>(version), {x}, {along});
+    for (int64_t axis : {1, 2, -1, -2}) check(softmax(axis), {x}, {along});
+    for (int64_t axis : {0, -3})
+      check(softmax(axis), {x}, {t<float>({2, 1, 2}, {p / 2, q / 2, p / 2, q / 2})});
+    check(softmax(3), {x}, {t<float>({2, 1, 2}, {1, 1, 1, 1})});
+    check(softmax(0), {t<float>({1, 2, 1}, {0, 1})}, {t<float>({1, 2, 1}, {p, q})});
+    check(softmax(0), {t<float>({1, 1}, {5})}, {t<float>({1, 1}, {1})});
+    check(softmax(1), {t<float>({2, 2, 2}, {0, 1, 0, 1, 1, 0, 1, 0})},
+          {t<float>({2, 2, 2}, {p / 2, q / 2, p / 2, q / 2, q / 2, p / 2, q / 2, p / 2})});
+    check(softmax(1), {t<float>({2, 0, 3}, {})}, {t<float>({2, 0, 3}, {})});
+    check(softmax(1), {t<float>({0, 2}, {})}, {t<float>({0, 2}, {})});
+    check_fails(softmax(4), {x}, "axis 4 outside of [-3, 2]");
+    check_fails(softmax(1), {cast<bfloat16>({1, 1}, {0})}, "input input cannot be tensor(bfloat16)");
+  }
+  // How many extents are not 1, only the run knows.
+  for (const Dims& dims : {Dims(), Dims::of_rank(3), Dims{2, Dim::unknown(), 2}}) {
+    Graph g;
+    const ValueId in = g.add_input("x", DType::float32, dims);
+    const std::string name[] = {"y"};
+    g.add_output("y", g.add_node("n", stated<op::Softmax_1>(11), {in}, name)[0]);
+    check_equal(Session(std::move(g)).run({{"x", x}})["y"], along);
+  }
 }
 
 TEST_CASE("Softmax: what is refused, symbols, typed") {

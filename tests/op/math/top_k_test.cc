@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "tests/op/check.hpp"
+#include "tests/op/stated.hpp"
 
 namespace tenon {
 using namespace test;
@@ -161,12 +161,28 @@ TEST_CASE("TopK: long rows against a full sort") {
 
 TEST_CASE("TopK: earlier versions and what is refused") {
   const Value x = t<float>({2, 2}, {1, 2, 4, 3}), one = t<int64_t>({1}, {1});
-  check(op::TopK_1{.k = 1}, {x}, {t<float>({2, 1}, {2, 4}), t<int64_t>({2, 1}, {1, 0})});
-  check(op::TopK_1{.axis = 0, .k = 2}, {x},
+  check(stated<op::TopK>(1, {{"k", int64_t{1}}}), {x},
+        {t<float>({2, 1}, {2, 4}), t<int64_t>({2, 1}, {1, 0})});
+  check(stated<op::TopK>(1, {{"axis", int64_t{0}}, {"k", int64_t{2}}}), {x},
         {t<float>({2, 2}, {4, 3, 1, 2}), t<int64_t>({2, 2}, {1, 1, 0, 0})});
-  check(op::TopK_10{.axis = 0}, {x, one}, {t<float>({1, 2}, {4, 3}), t<int64_t>({1, 2}, {1, 1})});
-  check_fails(op::TopK_1{}, {x}, "attribute k is missing", 2);
-  check_fails(op::TopK_1{.k = 3}, {x}, "K 3 is above the extent 2", 2);
+  check(stated<op::TopK>(1, {{"k", int64_t{0}}}), {x}, {t<float>({2, 0}, {}), t<int64_t>({2, 0}, {})});
+  for (int version : {10, 11, 24})
+    check(stated<op::TopK>(version, {{"axis", int64_t{0}}}), {x, one},
+          {t<float>({1, 2}, {4, 3}), t<int64_t>({1, 2}, {1, 1})});
+  check(op::TopK{.axis = 0}, {x, one}, {t<float>({1, 2}, {4, 3}), t<int64_t>({1, 2}, {1, 1})}, 0, 0, 10);
+  check(stated<op::TopK>(11, {{"largest", int64_t{0}}}), {x, one},
+        {t<float>({2, 1}, {1, 3}), t<int64_t>({2, 1}, {0, 1})});
+  const auto k = infer(stated<op::TopK>(1, {{"k", int64_t{3}}}), {info(DType::float32, {Dim::unknown(), 8})});
+  CHECK(k.dims == Dims{Dim::unknown(), 3});
+  check_refused<op::TopK>(1, {}, "attribute 'k' is required");
+  check_refused<op::TopK>(10, {{"k", int64_t{1}}}, "version 10 has no attribute 'k'");
+  for (const char* name : {"largest", "sorted"})
+    for (int version : {1, 10}) check_refused<op::TopK>(version, {{name, int64_t{1}}}, "has no attribute");
+  check_fails(stated<op::TopK>(1, {{"k", int64_t{3}}}), {x}, "K 3 is above the extent 2", 2);
+  check_fails(stated<op::TopK>(1, {{"k", int64_t{-1}}}), {x}, "K -1 is negative", 2);
+  check_fails(stated<op::TopK>(1, {{"k", int64_t{1}}}), {x, one}, "has no input K at version 1", 2);
+  for (int version : {1, 10})
+    check_fails(op::TopK{}, {t<int32_t>({1}, {1}), one}, "X cannot be tensor(int32)", 2, version);
   check_fails(op::TopK{}, {x, t<int64_t>({1}, {-1})}, "K -1 is negative", 2);
   check_fails(op::TopK{}, {x, t<int64_t>({2}, {1, 1})}, "not one element", 2);
   check_fails(op::TopK{.axis = 2}, {x, one}, "axis 2 outside of [-2, 1]", 2);

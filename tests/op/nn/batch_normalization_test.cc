@@ -1,6 +1,6 @@
 #include "tenon/op/nn/batch_normalization.hpp"
 
-#include "tests/op/check.hpp"
+#include "tests/op/stated.hpp"
 
 namespace tenon {
 using namespace test;
@@ -12,12 +12,20 @@ TEST_CASE("BatchNormalization: inference") {
   const std::vector<Value> parameters{x, pair(1, 2), pair(0, 1), pair(1, -1), pair(4, 4)};
   const op::BatchNormalization plain{.epsilon = 0};
   check(plain, parameters, {y});
-  check(op::BatchNormalization_14{.epsilon = 0}, parameters, {y});
+  check(plain, parameters, {y}, 1e-6, 1e-7, 14);
+  for (int version : {14, 15})
+    check(stated<op::BatchNormalization>(version, {{"epsilon", 0.0f}}), parameters, {y});
+  for (int version : {1, 6, 7, 9})
+    check(op::BatchNormalization_1{.epsilon = 0, .is_test = 1}, parameters, {y}, 1e-6, 1e-7, version);
   for (int version : {7, 9})
-    check(op::BatchNormalization_7{.epsilon = 0}, parameters, {y}, 1e-6, 1e-7, version);
-  for (int version : {1, 6})
-    check(op::BatchNormalization_1{.consumed_inputs = {0}, .epsilon = 0, .is_test = 1}, parameters, {y}, 1e-6,
-          1e-7, version);
+    check(stated<op::BatchNormalization_1>(version, {{"epsilon", 0.0f}}), parameters, {y});
+  check(stated<op::BatchNormalization_1>(
+            1, {{"consumed_inputs", ints{0}}, {"epsilon", 0.0f}, {"is_test", int64_t{1}}}),
+        parameters, {y});
+  check(stated<op::BatchNormalization_1>(6, {{"epsilon", 0.0f}, {"is_test", int64_t{1}}}), parameters, {y});
+  for (int version : {7, 9})  // epsilon is 1e-5 by default
+    check(stated<op::BatchNormalization_1>(version, {{"momentum", 0.5f}}), parameters,
+          run(op::BatchNormalization{}, parameters));
 
   const Value one = t<float>({1}, {1}), zero = t<float>({1}, {0});
   struct Row {
@@ -55,11 +63,21 @@ TEST_CASE("BatchNormalization: training") {
   const float momentum = 0.5f, epsilon = 1e-12f;
   check(op::BatchNormalization{epsilon, momentum, 1}, in, {y, running_mean, running_var}, 1e-5);
   check(op::BatchNormalization{epsilon, momentum, 1}, in, {y}, 1e-5);
-  check(op::BatchNormalization_14{epsilon, momentum, 1}, in, {y, running_mean, running_var}, 1e-5);
+  check(op::BatchNormalization{epsilon, momentum, 1}, in, {y, running_mean, running_var}, 1e-5, 1e-7, 14);
   const std::vector<Value> all{y, running_mean, running_var, pair(4, 2), pair(5, 0)};
-  check(op::BatchNormalization_7{epsilon, momentum}, in, all, 1e-5);
-  check(op::BatchNormalization_1{.epsilon = epsilon, .momentum = momentum}, in, all, 1e-5);
-  check(op::BatchNormalization_1{.epsilon = epsilon, .momentum = momentum}, in, {y}, 1e-5);
+  const Attributes both{{"epsilon", epsilon}, {"momentum", momentum}};
+  for (int version : {7, 9}) {
+    check(op::BatchNormalization_1{.epsilon = epsilon, .is_test = 1, .momentum = momentum}, in, all, 1e-5,
+          1e-7, version);
+    check(stated<op::BatchNormalization_1>(version, both), in, all, 1e-5);
+    check(stated<op::BatchNormalization_1>(version, both), in, {y, running_mean, running_var}, 1e-5);
+  }
+  for (int version : {1, 6}) {
+    check(op::BatchNormalization_1{.epsilon = epsilon, .momentum = momentum}, in, all, 1e-5, 1e-7, version);
+    check(op::BatchNormalization_1{.epsilon = epsilon, .momentum = momentum}, in, {y}, 1e-5, 1e-7, version);
+  }
+  check(stated<op::BatchNormalization_1>(6, both), in, all, 1e-5);
+  check(stated<op::BatchNormalization_1>(6, both), in, {y}, 1e-5);
   // Running statistics keep their own type.
   check(op::BatchNormalization{epsilon, momentum, 1},
         {cast<float16>({2, 1}, {1, 3}), t<float>({1}, {1}), t<float>({1}, {0}), t<double>({1}, {0}),
@@ -78,13 +96,26 @@ TEST_CASE("BatchNormalization: training") {
 
 TEST_CASE("BatchNormalization: before version 9 each element can be a channel") {
   const Value x = t<float>({2, 2}, {1, 10, 3, 30}), two = t<float>({2}, {1, 1}), zero = t<float>({2}, {0, 0});
-  check(op::BatchNormalization_7{.epsilon = 0, .spatial = 0}, {x, two, zero, t<float>({2}, {1, 10}), two},
-        {t<float>({2, 2}, {0, 0, 2, 20})}, 1e-6, 1e-7, 7);
+  const std::vector<Value> in{x, two, zero, t<float>({2}, {1, 10}), two};
+  const Value y = t<float>({2, 2}, {0, 0, 2, 20});
+  check(op::BatchNormalization_1{.epsilon = 0, .is_test = 1, .spatial = 0}, in, {y}, 1e-6, 1e-7, 7);
+  check(stated<op::BatchNormalization_1>(7, {{"epsilon", 0.0f}, {"spatial", int64_t{0}}}), in, {y});
+  check(stated<op::BatchNormalization_1>(
+            6, {{"epsilon", 0.0f}, {"is_test", int64_t{1}}, {"spatial", int64_t{0}}}),
+        in, {y});
   const Value wide = t<float>({2, 1, 2}, {1, 10, 3, 30});
   const auto plane = [](float a, float b) { return t<float>({1, 2}, {a, b}); };
-  check(op::BatchNormalization_1{.epsilon = 0, .momentum = 0, .spatial = 0},
-        {wide, plane(1, 2), plane(0, 1), plane(0, 0), plane(0, 0)},
-        {t<float>({2, 1, 2}, {-1, -1, 1, 3}), plane(2, 20), plane(1, 100), plane(2, 20), plane(1, 100)});
+  const std::vector<Value> planes{wide, plane(1, 2), plane(0, 1), plane(0, 0), plane(0, 0)},
+      out{t<float>({2, 1, 2}, {-1, -1, 1, 3}), plane(2, 20), plane(1, 100), plane(2, 20), plane(1, 100)};
+  for (int version : {1, 6})
+    check(op::BatchNormalization_1{.epsilon = 0, .momentum = 0, .spatial = 0}, planes, out, 1e-6, 1e-7,
+          version);
+  for (int version : {6, 7})
+    check(stated<op::BatchNormalization_1>(version,
+                                           {{"epsilon", 0.0f}, {"momentum", 0.0f}, {"spatial", int64_t{0}}}),
+          planes, out);
+  check_refused<op::BatchNormalization_1>(9, {{"spatial", int64_t{0}}},
+                                          "version 9 has no attribute 'spatial'");
 }
 
 TEST_CASE("BatchNormalization: what is refused") {
@@ -93,13 +124,26 @@ TEST_CASE("BatchNormalization: what is refused") {
   check_fails(op::BatchNormalization{}, {x, x, two, two, two}, "input 1 has rank 2, not 1");
   check_fails(op::BatchNormalization{}, {t<float>({}, {1}), two, two, two, two}, "X is a scalar");
   check_fails(op::BatchNormalization{}, {x, two, two, two, two}, "only training has more than 1", 3);
-  check_fails(op::BatchNormalization_1{.is_test = 1}, {x, two, two, two, two},
+  for (int version : {1, 6})
+    check_fails(op::BatchNormalization_1{.is_test = 1}, {x, two, two, two, two},
+                "only training has more than 1", 5, version);
+  check_fails(stated<op::BatchNormalization_1>(6, {{"is_test", int64_t{1}}}), {x, two, two, two, two},
               "only training has more than 1", 5);
+  check_refused<op::BatchNormalization_1>(1, {}, "attribute 'consumed_inputs' is required");
+  check_refused<op::BatchNormalization_1>(6, {{"consumed_inputs", ints{0}}},
+                                          "version 6 has no attribute 'consumed_inputs'");
+  check_refused<op::BatchNormalization_1>(7, {{"is_test", int64_t{1}}},
+                                          "version 7 has no attribute 'is_test'");
+  check_refused<op::BatchNormalization_1>(9, {{"training_mode", int64_t{1}}},
+                                          "version 9 has no attribute 'training_mode'");
   const Value d = t<double>({2}, {1, 1});
-  check_fails(op::BatchNormalization_14{}, {x, d, d, two, two},
-              "input scale is tensor(double), but T is tensor(float)");
-  check_fails(op::BatchNormalization_7{}, {x, two, two, d, d},
-              "input mean is tensor(double), but T is tensor(float)");
+  check_fails(op::BatchNormalization{}, {x, d, d, two, two},
+              "input scale is tensor(double), but T is tensor(float)", 1, 14);
+  check(op::BatchNormalization{}, {x, two, two, d, d}, run(op::BatchNormalization{}, {x, two, two, two, two}),
+        1e-6, 1e-7, 14);
+  for (int version : {1, 6, 7, 9})
+    check_fails(op::BatchNormalization_1{}, {x, two, two, d, d},
+                "input mean is tensor(double), but T is tensor(float)", 1, version);
   check_fails(op::BatchNormalization{}, {x, two, two, two}, "input input_var is missing");
 }
 

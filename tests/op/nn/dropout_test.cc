@@ -1,6 +1,7 @@
 #include "tenon/op/nn/dropout.hpp"
 
 #include "tests/op/movement.hpp"
+#include "tests/op/stated.hpp"
 
 namespace tenon {
 using namespace test;
@@ -12,11 +13,18 @@ TEST_CASE("Dropout: without training") {
     check(op::Dropout{}, {x, half}, {x}, 0, 0, version);
     check(op::Dropout{}, {x, half, t<bool>({}, {false})}, {x, all}, 0, 0, version);
   }
-  check(op::Dropout_10{}, {x}, {x, all});
-  check(op::Dropout_7{}, {x}, {x, t<float>({2}, {1, 1})});
-  for (int version : {1, 6})
-    check(op::Dropout_1{.is_test = 1}, {x}, {x, t<float>({2}, {1, 1})}, 0, 0, version);
-  check(op::Dropout_7{}, {cast<float16>({1}, {2})}, {cast<float16>({1}, {2}), cast<float16>({1}, {1})});
+  const Value ones = t<float>({2}, {1, 1});
+  check(op::Dropout_1{.is_test = 1}, {x}, {x, all}, 0, 0, 10);
+  check(stated<op::Dropout_1>(10), {x}, {x, all});
+  check(stated<op::Dropout_1>(7), {x}, {x, ones});
+  for (int version : {1, 6, 7}) check(op::Dropout_1{.is_test = 1}, {x}, {x, ones}, 0, 0, version);
+  for (int version : {1, 6}) check(stated<op::Dropout_1>(version, {{"is_test", int64_t{1}}}), {x}, {x, ones});
+  check(stated<op::Dropout_1>(7), {cast<float16>({1}, {2})},
+        {cast<float16>({1}, {2}), cast<float16>({1}, {1})});
+  // Without the mask a newest node stands in their place.
+  for (int version : {1, 6}) check(stated<op::Dropout_1>(version, {{"is_test", int64_t{1}}}), {x}, {x});
+  for (int version : {7, 10}) check(stated<op::Dropout_1>(version, {{"ratio", 0.9f}}), {x}, {x});
+  check(stated<op::Dropout_1>(1, {{"consumed_inputs", ints{0}}, {"is_test", int64_t{1}}}), {x}, {x});
   check(op::Dropout{}, {t<float>({0}, {})}, {t<float>({0}, {}), t<bool>({0}, {})});
   check(op::Dropout{}, {t<double>({}, {3})}, {t<double>({}, {3}), t<bool>({}, {true})});
 }
@@ -50,9 +58,20 @@ TEST_CASE("Dropout: training in every type") {
     }
   });
   const Value x = t<float>({3}, {1, 2, 3});
-  const auto out = run(op::Dropout_1{.ratio = 0.5f}, {x}, 2);
-  for (int64_t k = 0; k < 3; ++k)
-    CHECK(out[0].view<float>()[k] == out[1].view<float>()[k] * 2 * x.view<float>()[k]);
+  for (int version : {1, 6}) {
+    for (const auto& out : {run(op::Dropout_1{.ratio = 0.5f}, {x}, 2, version),
+                            run(stated<op::Dropout_1>(version, {{"ratio", 0.5f}}), {x}, 2),
+                            run(stated<op::Dropout_1>(version), {x}, 2)})
+      for (int64_t k = 0; k < 3; ++k)
+        CHECK(out[0].view<float>()[k] == out[1].view<float>()[k] * 2 * x.view<float>()[k]);
+  }
+  const Value many = Tensor<float>(Extents{20000}, std::vector<float>(20000, 1.0f));
+  for (int version : {1, 6}) {  // trains, although nobody asks for the mask
+    const auto y = run(op::Dropout_1{.ratio = 0.25f}, {many}, 1, version)[0];
+    int64_t kept = 0;
+    for (int64_t k = 0; k < 20000; ++k) kept += y.view<float>()[k] != 0;
+    CHECK((kept > 20000 * 0.72 && kept < 20000 * 0.78));
+  }
 }
 
 TEST_CASE("Dropout: runs without a seed differ, in place too") {
@@ -74,6 +93,13 @@ TEST_CASE("Dropout: what is refused") {
   check_fails(op::Dropout{}, {x, t<float>({2}, {0, 0})}, "ratio is not one element: (2)");
   check_fails(op::Dropout{}, {x, Value(), t<bool>({0}, {})}, "training_mode is not one element: (0)");
   check_fails(op::Dropout{}, {cast<bfloat16>({1}, {1})}, "data cannot be tensor(bfloat16)", 1, 12);
+  for (int version : {1, 6, 7, 10})
+    check_fails(stated<op::Dropout_1>(version), {cast<bfloat16>({1}, {1})},
+                "data cannot be tensor(bfloat16)");
+  check_refused<op::Dropout_1>(6, {{"consumed_inputs", ints{0}}},
+                               "version 6 has no attribute 'consumed_inputs'");
+  check_refused<op::Dropout_1>(7, {{"is_test", int64_t{1}}}, "version 7 has no attribute 'is_test'");
+  check_refused<op::Dropout_1>(10, {{"seed", int64_t{1}}}, "version 10 has no attribute 'seed'");
 }
 
 TEST_CASE("Dropout: symbols, typed") {

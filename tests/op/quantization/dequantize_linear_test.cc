@@ -1,6 +1,6 @@
 #include "tenon/op/quantization/dequantize_linear.hpp"
 
-#include "tests/op/check.hpp"
+#include "tests/op/stated.hpp"
 
 namespace tenon {
 using namespace test;
@@ -91,21 +91,38 @@ TEST_CASE("DequantizeLinear: every element of long tensors") {
 }
 
 TEST_CASE("DequantizeLinear: earlier versions") {
+  using D = op::DequantizeLinear;
   const Value x = t<uint8_t>({2, 2}, {0, 2, 4, 6});
-  check(op::DequantizeLinear_10{}, {x, t<float>({}, {2}), t<uint8_t>({}, {2})},
-        {t<float>({2, 2}, {-4, 0, 4, 8})}, 0, 0, 10);
-  check(op::DequantizeLinear_10{.axis = 0}, {x, t<float>({2}, {1, 2})}, {t<float>({2, 2}, {0, 2, 8, 12})}, 0,
-        0, 13);
-  check(op::DequantizeLinear_10{}, {t<int32_t>({1}, {-9}), t<float>({}, {2})}, {t<float>({1}, {-18})});
-  check(op::DequantizeLinear_19{}, {x, cast<float16>({2}, {1, 2})}, {cast<float16>({2, 2}, {0, 4, 4, 12})}, 0,
-        0, 19);
-  check(op::DequantizeLinear_19{.block_size = 2}, {x, cast<bfloat16>({2, 1}, {1, 2})},
-        {cast<bfloat16>({2, 2}, {0, 2, 8, 12})}, 0, 0, 21);
-  check_fails(op::DequantizeLinear_19{}, {cast<int4>({1}, {1}), t<float>({}, {1})},
-              "x cannot be tensor(int4)", 1, 19);
-  check_fails(op::DequantizeLinear_10{}, {x, t<float>({3}, {1, 1, 1})}, "scale (3) does not fit axis 1");
-  check_fails(op::DequantizeLinear_10{}, {x, t<float>({2}, {1, 1})}, "before version 13 there is one scale",
-              1, 10);
+  for (int version : D::spec.since) {
+    CAPTURE(version);
+    const std::vector<Value> in{x, t<float>({}, {2}), t<uint8_t>({}, {2})},
+        out{t<float>({2, 2}, {-4, 0, 4, 8})};
+    check(D{}, in, out, 0, 0, version);
+    check(stated<D>(version), in, out, 0, 0);
+    check(D{}, {t<int32_t>({1}, {-9}), t<float>({}, {2})}, {t<float>({1}, {-18})}, 0, 0, version);
+    if (version < 13) continue;
+    check(D{.axis = 0}, {x, t<float>({2}, {1, 2})}, {t<float>({2, 2}, {0, 2, 8, 12})}, 0, 0, version);
+    check(stated<D>(version, {{"axis", int64_t{0}}}), {x, t<float>({2}, {1, 2})},
+          {t<float>({2, 2}, {0, 2, 8, 12})}, 0, 0);
+  }
+  for (int version : {19, 21})
+    check(D{}, {x, cast<float16>({2}, {1, 2})}, {cast<float16>({2, 2}, {0, 4, 4, 12})}, 0, 0, version);
+  check(D{.block_size = 2}, {x, cast<bfloat16>({2, 1}, {1, 2})}, {cast<bfloat16>({2, 2}, {0, 2, 8, 12})}, 0,
+        0, 21);
+  check(stated<D>(21, {{"block_size", int64_t{2}}}), {x, cast<bfloat16>({2, 1}, {1, 2})},
+        {cast<bfloat16>({2, 2}, {0, 2, 8, 12})}, 0, 0);
+  check_fails(D{}, {cast<int4>({1}, {1}), t<float>({}, {1})}, "x cannot be tensor(int4)", 1, 19);
+  check_fails(D{}, {x, t<float>({3}, {1, 1, 1})}, "scale (3) does not fit axis 1", 1, 13);
+  check_fails(D{}, {x, t<float>({2}, {1, 1})}, "before version 13 there is one scale", 1, 10);
+  for (int version : {10, 13}) {
+    CAPTURE(version);
+    check_fails(D{}, {x, cast<float16>({}, {1})}, "x_scale cannot be tensor(float16)", 1, version);
+    check_fails(D{}, {cast<float8e5m2>({1}, {1}), t<float>({}, {1})}, "x cannot be tensor(float8e5m2)", 1,
+                version);
+  }
+  for (const auto& [version, name] :
+       {std::pair(10, "axis"), std::pair(19, "block_size"), std::pair(21, "output_dtype")})
+    check_refused<D>(version, {{name, int64_t{1}}}, concat("has no attribute '", name, "'"));
 }
 
 TEST_CASE("DequantizeLinear: what is refused") {

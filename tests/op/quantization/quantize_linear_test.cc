@@ -1,6 +1,6 @@
 #include "tenon/op/quantization/quantize_linear.hpp"
 
-#include "tests/op/check.hpp"
+#include "tests/op/stated.hpp"
 
 namespace tenon {
 using namespace test;
@@ -162,27 +162,49 @@ TEST_CASE("QuantizeLinear: every element of long tensors, on every granularity")
 }
 
 TEST_CASE("QuantizeLinear: earlier versions") {
+  using Q = op::QuantizeLinear;
   const Value x = t<float>({2, 2}, {0, 2, 3, 1000});
-  check(op::QuantizeLinear_10{}, {x, t<float>({}, {2}), t<uint8_t>({}, {128})},
-        {t<uint8_t>({2, 2}, {128, 129, 130, 255})}, 0, 0, 10);
-  check(op::QuantizeLinear_10{}, {x, t<float>({}, {2})}, {t<uint8_t>({2, 2}, {0, 1, 2, 255})}, 0, 0, 10);
-  check(op::QuantizeLinear_10{.axis = 0}, {x, t<float>({2}, {1, 2})}, {t<uint8_t>({2, 2}, {0, 2, 2, 255})}, 0,
-        0, 13);
-  check(op::QuantizeLinear_10{}, {t<int32_t>({2}, {3, 5}), t<float>({}, {2}), t<int8_t>({}, {0})},
-        {t<int8_t>({2}, {2, 2})});
-  check(op::QuantizeLinear_19{}, {x, t<float>({}, {2}), cast<float8e5m2>({}, {0})},
-        {cast<float8e5m2>({2, 2}, {0, 1, 1.5, 500})}, 0, 0, 19);
-  check(op::QuantizeLinear_19{.saturate = 0},
-        {t<float>({1}, {1e9f}), t<float>({}, {2}), cast<float8e5m2>({}, {0})},
-        {t<float8e5m2>({1}, {float8e5m2::from_bits(0x7c)})}, 0, 0, 19);
-  check(op::QuantizeLinear_19{.axis = 0, .block_size = 1, .output_dtype = 22},
-        {x, t<float>({2, 2}, {1, 1, 2, 500})}, {cast<int4>({2, 2}, {0, 2, 2, 2})}, 0, 0, 21);
-  check_fails(op::QuantizeLinear_10{}, {cast<float16>({1}, {1}), t<float>({}, {1})},
-              "x cannot be tensor(float16)");
-  check_fails(op::QuantizeLinear_19{}, {x, t<float>({}, {1}), cast<int4>({}, {0})},
-              "y_zero_point cannot be tensor(int4)", 1, 19);
-  check_fails(op::QuantizeLinear_19{}, {x, cast<float16>({}, {1})},
-              "y_scale is tensor(float16), but T1 is tensor(float)");
+  for (int version : Q::spec.since) {
+    CAPTURE(version);
+    const std::vector<Value> in{x, t<float>({}, {2}), t<uint8_t>({}, {128})},
+        out{t<uint8_t>({2, 2}, {128, 129, 130, 255})};
+    check(Q{}, in, out, 0, 0, version);
+    check(stated<Q>(version), in, out, 0, 0);
+    check(Q{}, {x, t<float>({}, {2})}, {t<uint8_t>({2, 2}, {0, 1, 2, 255})}, 0, 0, version);
+    if (version < 13) continue;
+    check(Q{.axis = 0}, {x, t<float>({2}, {1, 2})}, {t<uint8_t>({2, 2}, {0, 2, 2, 255})}, 0, 0, version);
+    check(stated<Q>(version, {{"axis", int64_t{0}}}), {x, t<float>({2}, {1, 2})},
+          {t<uint8_t>({2, 2}, {0, 2, 2, 255})}, 0, 0);
+  }
+  for (int version : {10, 13})
+    check(Q{}, {t<int32_t>({2}, {3, 5}), t<float>({}, {2}), t<int8_t>({}, {0})}, {t<int8_t>({2}, {2, 2})},
+          1e-6, 1e-7, version);
+  for (int version : {19, 21})
+    check(Q{}, {x, t<float>({}, {2}), cast<float8e5m2>({}, {0})},
+          {cast<float8e5m2>({2, 2}, {0, 1, 1.5, 500})}, 0, 0, version);
+  const std::vector<Value> large{t<float>({1}, {1e9f}), t<float>({}, {2}), cast<float8e5m2>({}, {0})},
+      infinite{t<float8e5m2>({1}, {float8e5m2::from_bits(0x7c)})};
+  check(Q{.saturate = 0}, large, infinite, 0, 0, 19);
+  check(stated<Q>(19, {{"saturate", int64_t{0}}}), large, infinite, 0, 0);
+  check(Q{.axis = 0, .block_size = 1, .output_dtype = 22}, {x, t<float>({2, 2}, {1, 1, 2, 500})},
+        {cast<int4>({2, 2}, {0, 2, 2, 2})}, 0, 0, 21);
+  check(stated<Q>(21, {{"axis", int64_t{0}}, {"block_size", int64_t{1}}, {"output_dtype", int64_t{22}}}),
+        {x, t<float>({2, 2}, {1, 1, 2, 500})}, {cast<int4>({2, 2}, {0, 2, 2, 2})}, 0, 0);
+  for (int version : {10, 13}) {
+    CAPTURE(version);
+    check_fails(Q{}, {cast<float16>({1}, {1}), t<float>({}, {1})}, "x cannot be tensor(float16)", 1, version);
+    check_fails(Q{}, {x, cast<float16>({}, {1})}, "y_scale cannot be tensor(float16)", 1, version);
+    check_fails(Q{}, {x, t<float>({}, {1}), cast<float8e5m2>({}, {0})},
+                "y_zero_point cannot be tensor(float8e5m2)", 1, version);
+  }
+  check_fails(Q{}, {x, t<float>({}, {1}), cast<int4>({}, {0})}, "y_zero_point cannot be tensor(int4)", 1, 19);
+  for (int version : {19, 21})
+    check_fails(Q{}, {x, cast<float16>({}, {1})}, "y_scale is tensor(float16), but T1 is tensor(float)", 1,
+                version);
+  for (const auto& [version, name] :
+       {std::pair(10, "axis"), std::pair(13, "saturate"), std::pair(19, "block_size"),
+        std::pair(19, "output_dtype"), std::pair(21, "precision")})
+    check_refused<Q>(version, {{name, int64_t{1}}}, concat("has no attribute '", name, "'"));
 }
 
 TEST_CASE("QuantizeLinear: what is refused") {
@@ -202,9 +224,9 @@ TEST_CASE("QuantizeLinear: what is refused") {
               "output_dtype 3 is not the zero point's type, uint8");
   check_fails(Q{.output_dtype = 1}, {x, three}, "output y cannot be tensor(float)");
   check_fails(Q{.output_dtype = 99}, {x, three}, "attribute 'output_dtype' is 99, which is no type");
-  check_fails(op::QuantizeLinear_10{}, {x, three}, "before version 13 there is one scale", 1, 10);
+  check_fails(Q{}, {x, three}, "before version 13 there is one scale", 1, 10);
   check_fails(Q{}, {t<float>({}, {1}), two}, "a scalar takes one scale");
-  check_fails(op::QuantizeLinear_19{.output_dtype = 5}, {x, t<float>({}, {1})},
+  check_fails(Q{.output_dtype = 5}, {x, t<float>({}, {1})},
               "output y cannot be tensor(int16)", 1, 19);
   check_fails(Q{}, {x, cast<float8e8m0>({}, {1})}, "y_scale cannot be tensor(float8e8m0)", 1, 23);
   check_fails(Q{}, {x, t<float>({}, {1}), cast<int2>({}, {1})}, "y_zero_point cannot be tensor(int2)", 1, 24);

@@ -1,6 +1,6 @@
 #include "tenon/op/reduction/reduce_max.hpp"
 
-#include "tests/op/check.hpp"
+#include "tests/op/stated.hpp"
 
 namespace tenon {
 using namespace test;
@@ -41,16 +41,32 @@ TEST_CASE("ReduceMax: cases") {
 TEST_CASE("ReduceMax: versions differ in types, and up to 13 in where the axes come from") {
   const Value f = t<float>({2}, {1, 2}), i8 = t<int8_t>({2}, {1, 2}), b16 = cast<bfloat16>({2}, {1, 2}),
               b = t<bool>({1}, {true});
-  for (int version : {1, 11, 12, 13})
-    check(op::ReduceMax_1{.axes = {0}}, {f}, {t<float>({1}, {2})}, 0, 0, version);
-  check(op::ReduceMax_1{.keepdims = 0}, {i8}, {t<int8_t>({}, {2})}, 0, 0, 12);
-  check(op::ReduceMax_1{}, {b16}, {cast<bfloat16>({1}, {2})});
+  const Value m = t<float>({2, 2}, {1, 4, 3, 2});
+  for (int version : {1, 11, 12, 13}) {
+    CAPTURE(version);
+    const auto max = [&](const Attributes& a) { return stated<op::ReduceMax>(version, a); };
+    check(max({{"axes", ints{0}}}), {f}, {t<float>({1}, {2})}, 0, 0);
+    check(max({{"axes", ints{-1}}, {"keepdims", int64_t{0}}}), {m}, {t<float>({2}, {4, 3})}, 0, 0);
+    check(max({{"axes", ints{}}}), {m}, {t<float>({1, 1}, {4})}, 0, 0);
+    check(max({}), {m}, {t<float>({1, 1}, {4})}, 0, 0);
+    check(max({{"keepdims", int64_t{0}}}), {m}, {t<float>({}, {4})}, 0, 0);
+    check_fails(max({{"axes", ints{0, -1}}}), {f}, "named twice");
+    check_fails(max({}), {f, t<int64_t>({1}, {0})}, "has no input axes at version");
+    check_refused<op::ReduceMax>(version, {{"noop_with_empty_axes", int64_t{1}}},
+                                 "has no attribute 'noop_with_empty_axes'");
+  }
+  for (int version : {18, 20}) {
+    check(stated<op::ReduceMax>(version), {f, t<int64_t>({1}, {0})}, {t<float>({1}, {2})}, 0, 0);
+    check(stated<op::ReduceMax>(version, {{"noop_with_empty_axes", int64_t{1}}}), {f}, {f}, 0, 0);
+    check_refused<op::ReduceMax>(version, {{"axes", ints{0}}}, "has no attribute 'axes'");
+  }
+  check(stated<op::ReduceMax>(12, {{"keepdims", int64_t{0}}}), {i8}, {t<int8_t>({}, {2})}, 0, 0);
+  check(stated<op::ReduceMax>(13), {b16}, {cast<bfloat16>({1}, {2})});
   check(op::ReduceMax{}, {f}, {t<float>({1}, {2})}, 0, 0, 18);
-  check_fails(op::ReduceMax_1{}, {i8}, "input data cannot be tensor(int8)", 1, 11);
-  check_fails(op::ReduceMax_1{}, {b16}, "input data cannot be tensor(bfloat16)", 1, 12);
+  check_fails(op::ReduceMax{}, {i8}, "input data cannot be tensor(int8)", 1, 11);
+  check_fails(op::ReduceMax{}, {b16}, "input data cannot be tensor(bfloat16)", 1, 12);
   check_fails(op::ReduceMax{}, {b}, "input data cannot be tensor(bool)", 1, 18);
   check_fails(op::ReduceMax{}, {t<int16_t>({1}, {1})}, "input data cannot be tensor(int16)");
-  check_fails(op::ReduceMax_1{.axes = {0, -1}}, {f}, "named twice");
 }
 
 TEST_CASE("ReduceMax: typed") {

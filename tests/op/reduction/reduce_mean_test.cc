@@ -1,6 +1,6 @@
 #include "tenon/op/reduction/reduce_mean.hpp"
 
-#include "tests/op/check.hpp"
+#include "tests/op/stated.hpp"
 
 namespace tenon {
 using namespace test;
@@ -34,13 +34,22 @@ TEST_CASE("ReduceMean: cases") {
 TEST_CASE("ReduceMean: versions 1 to 13 have the axes as an attribute") {
   const Value x = t<float>({2, 2}, {1, 2, 3, 4});
   for (int version : {1, 11, 13}) {
-    check(op::ReduceMean_1{.axes = {1}}, {x}, {t<float>({2, 1}, {1.5f, 3.5f})}, 0, 0, version);
-    check(op::ReduceMean_1{.axes = {-2}, .keepdims = 0}, {x}, {t<float>({2}, {2, 3})}, 0, 0, version);
-    check(op::ReduceMean_1{.keepdims = 0}, {x}, {t<float>({}, {2.5f})}, 0, 0, version);
+    CAPTURE(version);
+    const auto mean = [&](const Attributes& a) { return stated<op::ReduceMean>(version, a); };
+    check(mean({{"axes", ints{1}}}), {x}, {t<float>({2, 1}, {1.5f, 3.5f})}, 0, 0);
+    check(mean({{"axes", ints{-2}}, {"keepdims", int64_t{0}}}), {x}, {t<float>({2}, {2, 3})}, 0, 0);
+    check(mean({{"axes", ints{}}}), {x}, {t<float>({1, 1}, {2.5f})}, 0, 0);
+    check(mean({}), {x}, {t<float>({1, 1}, {2.5f})}, 0, 0);
+    check(mean({{"keepdims", int64_t{0}}}), {x}, {t<float>({}, {2.5f})}, 0, 0);
+    check_fails(mean({{"axes", ints{-3}}}), {x}, "axis -3 outside of [-2, 1]");
+    check_refused<op::ReduceMean>(version, {{"noop_with_empty_axes", int64_t{1}}},
+                                  "has no attribute 'noop_with_empty_axes'");
   }
-  check(op::ReduceMean_1{}, {cast<bfloat16>({2}, {1, 2})}, {cast<bfloat16>({1}, {1.5})});
-  check_fails(op::ReduceMean_1{}, {cast<bfloat16>({1}, {1})}, "input data cannot be tensor(bfloat16)", 1, 11);
-  check_fails(op::ReduceMean_1{.axes = {-3}}, {x}, "axis -3 outside of [-2, 1]");
+  check(stated<op::ReduceMean>(18), {x, t<int64_t>({1}, {1})}, {t<float>({2, 1}, {1.5f, 3.5f})}, 0, 0);
+  check(stated<op::ReduceMean>(13), {cast<bfloat16>({2}, {1, 2})}, {cast<bfloat16>({1}, {1.5})});
+  for (int version : {1, 11})
+    check_fails(op::ReduceMean{}, {cast<bfloat16>({1}, {1})}, "input data cannot be tensor(bfloat16)", 1,
+                version);
 }
 
 TEST_CASE("ReduceMean: typed, and extents that are not known yet") {
@@ -49,6 +58,7 @@ TEST_CASE("ReduceMean: typed, and extents that are not known yet") {
   static_assert(std::is_same_v<decltype(y), const Tensor<float, Shape<2, 1>>>);
   CHECK(y(1, 0) == 6.5f);
   const auto n = Dim::symbol(3);
-  CHECK(infer(op::ReduceMean_1{.axes = {-1}}, {info(DType::float32, {n, 3})})[0].dims == Dims{n, 1});
+  CHECK(infer(stated<op::ReduceMean>(13, {{"axes", ints{-1}}}), {info(DType::float32, {n, 3})}).dims ==
+        Dims{n, 1});
 }
 }  // namespace tenon

@@ -1,6 +1,6 @@
 #include "tenon/op/reduction/reduce_sum.hpp"
 
-#include "tests/op/check.hpp"
+#include "tests/op/stated.hpp"
 
 namespace tenon {
 using namespace test;
@@ -50,11 +50,23 @@ TEST_CASE("ReduceSum: long sums stay exact") {
 
 TEST_CASE("ReduceSum: versions 1 and 11 have the axes as an attribute") {
   const Value x = t<float>({2, 2}, {1, 2, 3, 4});
-  check(op::ReduceSum_1{.axes = {1}}, {x}, {t<float>({2, 1}, {3, 7})});
-  check(op::ReduceSum_1{.axes = {-1}, .keepdims = 0}, {x}, {t<float>({2}, {3, 7})}, 0, 0, 1);
-  check(op::ReduceSum_1{}, {x}, {t<float>({1, 1}, {10})});
-  check_fails(op::ReduceSum_1{.axes = {2}}, {x}, "axis 2 outside of [-2, 1]");
-  check_fails(op::ReduceSum_1{}, {cast<bfloat16>({1}, {1})}, "input data cannot be tensor(bfloat16)");
+  for (int version : {1, 11}) {
+    CAPTURE(version);
+    const auto sum = [&](const Attributes& a) { return stated<op::ReduceSum>(version, a); };
+    check(sum({{"axes", ints{1}}}), {x}, {t<float>({2, 1}, {3, 7})});
+    check(sum({{"axes", ints{-1}}, {"keepdims", int64_t{0}}}), {x}, {t<float>({2}, {3, 7})}, 0, 0);
+    check(sum({{"axes", ints{1, 0}}, {"keepdims", int64_t{0}}}), {x}, {t<float>({}, {10})}, 0, 0);
+    check(sum({{"axes", ints{}}}), {x}, {t<float>({1, 1}, {10})});
+    check(sum({}), {x}, {t<float>({1, 1}, {10})});
+    check_fails(sum({{"axes", ints{2}}}), {x}, "axis 2 outside of [-2, 1]");
+    check_fails(sum({}), {cast<bfloat16>({1}, {1})}, "input data cannot be tensor(bfloat16)");
+    check_fails(sum({}), {x, t<int64_t>({1}, {0})}, "has no input axes at version");
+    check_refused<op::ReduceSum>(version, {{"noop_with_empty_axes", int64_t{1}}},
+                                 "has no attribute 'noop_with_empty_axes'");
+  }
+  check(stated<op::ReduceSum>(13, {{"noop_with_empty_axes", int64_t{1}}}), {x}, {x});
+  check(stated<op::ReduceSum>(13), {x, t<int64_t>({1}, {1})}, {t<float>({2, 1}, {3, 7})});
+  check_refused<op::ReduceSum>(13, {{"axes", ints{1}}}, "version 13 has no attribute 'axes'");
 }
 
 TEST_CASE("ReduceSum: what is refused") {

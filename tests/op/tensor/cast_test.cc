@@ -1,6 +1,7 @@
 #include "tenon/op/tensor/cast.hpp"
 
 #include "tests/op/elementwise.hpp"
+#include "tests/op/stated.hpp"
 
 namespace tenon {
 using namespace test;
@@ -70,15 +71,33 @@ TEST_CASE("Cast: chunks of packed elements and strings") {
 
 TEST_CASE("Cast: version 1 names the type") {
   const Value f = t<float>({2}, {1.5, 0});
-  check(op::Cast_1{.to = Str("INT64")}, {f}, {t<int64_t>({2}, {1, 0})});
-  check(op::Cast_1{.to = Str("BOOL")}, {f}, {t<bool>({2}, {true, false})});
-  check(op::Cast_1{.to = Str("DOUBLE")}, {f}, {t<double>({2}, {1.5, 0})});
-  check(op::Cast_1{.to = Str("FLOAT16")}, {f}, {cast<float16>({2}, {1.5, 0})});
-  check_fails(op::Cast_1{}, {f}, "attribute 'to' is missing");
-  for (const char* name :
-       {"", "float", "STRING", "BFLOAT16", "UNDEFINED", "A NAME THAT IS AS LONG AS CAN BE"})
-    if (std::string_view(name).size() < 32)
-      check_fails(op::Cast_1{.to = Str(name)}, {f}, "which is no type here");
+  const auto cast_1 = [](const char* name) { return stated<op::Cast>(1, {{"to", std::string(name)}}); };
+  check(cast_1("INT64"), {f}, {t<int64_t>({2}, {1, 0})});
+  check(cast_1("BOOL"), {f}, {t<bool>({2}, {true, false})});
+  check(cast_1("DOUBLE"), {f}, {t<double>({2}, {1.5, 0})});
+  check(cast_1("FLOAT16"), {f}, {cast<float16>({2}, {1.5, 0})});
+  check(cast_1("FLOAT"), {f}, {f});
+  check(cast_1("UINT8"), {f}, {t<uint8_t>({2}, {1, 0})});
+  CHECK(infer(cast_1("INT8"), {info(DType::float32, {Dim::unknown(), 3})}).type == Type(DType::int8));
+  check_refused<op::Cast>(1, {}, "attribute 'to' is required");
+  check_refused<op::Cast>(1, {{"to", int64_t{1}}}, "attribute 'to' takes STRING");
+  for (const char* name : {"", "float", "UNDEFINED", "Float", "INT64 ", "A NAME THAT IS AS LONG AS CAN B"})
+    check_throws([&] { return cast_1(name); }, concat("attribute 'to' is '", name, "', which is no type"));
+  check_throws([&] { return cast_1("A NAME THAT IS LONGER THAN CAN BE"); }, "is longer than any known value");
+  // Types that later versions have are none of version 1.
+  check_fails(cast_1("STRING"), {f}, "output output cannot be tensor(string)");
+  check_fails(cast_1("BFLOAT16"), {f}, "output output cannot be tensor(bfloat16)");
+  check_fails(cast_1("FLOAT"), {t<std::string>({1}, {"1"})}, "input input cannot be tensor(string)");
+
+  for (int version : {6, 9, 13, 19, 21, 23, 24, 25}) {
+    CAPTURE(version);
+    check(stated<op::Cast>(version, {{"to", int64_t{7}}}), {f}, {t<int64_t>({2}, {1, 0})});
+    check_refused<op::Cast>(version, {}, "attribute 'to' is required");
+    check_refused<op::Cast>(version, {{"to", std::string("INT64")}}, "attribute 'to' takes INT");
+  }
+  check_refused<op::Cast>(13, {{"saturate", int64_t{0}}}, "version 13 has no attribute 'saturate'");
+  check_refused<op::Cast>(23, {{"round_mode", std::string("up")}},
+                          "version 23 has no attribute 'round_mode'");
 }
 
 TEST_CASE("Cast: what is refused") {

@@ -1,6 +1,7 @@
 #include "tenon/op/tensor/concat.hpp"
 
 #include "tests/op/movement.hpp"
+#include "tests/op/stated.hpp"
 
 namespace tenon {
 using namespace test;
@@ -62,8 +63,20 @@ TEST_CASE("Concat: every type, against the definition") {
 
 TEST_CASE("Concat: version 1 has a default axis") {
   const Value a = t<float>({1, 1}, {1}), b = t<float>({1, 1}, {2});
-  check(op::Concat_1{}, {a, b}, {t<float>({1, 2}, {1, 2})});
-  check(op::Concat_1{.axis = 0}, {a, b}, {t<float>({2, 1}, {1, 2})});
+  check(op::Concat{}, {a, b}, {t<float>({1, 2}, {1, 2})}, 1e-6, 1e-7, 1);
+  check(op::Concat{.axis = 0}, {a, b}, {t<float>({2, 1}, {1, 2})}, 1e-6, 1e-7, 1);
+  check(stated<op::Concat>(1), {a, b}, {t<float>({1, 2}, {1, 2})});
+  for (int version : op::Concat::spec.since) {
+    CAPTURE(version);
+    check(stated<op::Concat>(version, {{"axis", int64_t{0}}}), {a, b}, {t<float>({2, 1}, {1, 2})});
+    if (version == 1) continue;
+    check_refused<op::Concat>(version, {}, "attribute 'axis' is required");
+    check_fails(op::Concat{}, {a, b}, "axis is missing", 1, version);
+  }
+  const Value i = t<int32_t>({1}, {1});
+  check_fails(stated<op::Concat>(1, {{"axis", int64_t{0}}}), {i, i}, "cannot be tensor(int32)");
+  check(stated<op::Concat>(4, {{"axis", int64_t{0}}}), {i, i}, {t<int32_t>({2}, {1, 1})});
+  check_fails(stated<op::Concat>(1), {t<float>({1}, {1})}, "axis 1 outside of [-1, 0]");
 }
 
 TEST_CASE("Concat: what is refused") {

@@ -1,12 +1,13 @@
 #include "tenon/op/tensor/pad.hpp"
 
 #include "tests/op/movement.hpp"
+#include "tests/op/stated.hpp"
 
 namespace tenon {
 using namespace test;
 
 namespace {
-Value ints(const std::vector<int64_t>& v) {
+Value vec(const std::vector<int64_t>& v) {
   return Tensor<int64_t>({static_cast<int64_t>(v.size())}, v.begin(), v.end());
 }
 }  // namespace
@@ -44,7 +45,7 @@ TEST_CASE("Pad: one axis") {
     auto tensor = [](const std::vector<int32_t>& v) {
       return Tensor<int32_t>({static_cast<int64_t>(v.size())}, v.begin(), v.end());
     };
-    check(op::Pad{.mode = row.mode}, {tensor(row.in), ints({row.front, row.back}), t<int32_t>({}, {9})},
+    check(op::Pad{.mode = row.mode}, {tensor(row.in), vec({row.front, row.back}), t<int32_t>({}, {9})},
           {tensor(row.out)});
   }
 }
@@ -56,29 +57,29 @@ TEST_CASE("Pad: cases") {
     std::vector<Value> in;
     Value out;
   } rows[] = {
-      {{}, {x, ints({0, 1, 1, 0})}, t<float>({3, 3}, {0, 1, 2, 0, 3, 4, 0, 0, 0})},
-      {{}, {x, ints({1, 0}), t<float>({1}, {7}), ints({-1})}, t<float>({2, 3}, {7, 1, 2, 7, 3, 4})},
-      {{}, {x, ints({0, 1, 0, -1}), Value(), t<int32_t>({2}, {1, 0})}, t<float>({2, 2}, {0, 0, 1, 2})},
-      {{}, {x, ints({}), Value(), ints({})}, x},
-      {{.mode = "edge"}, {x, ints({1, 1, 0, 0})}, t<float>({3, 3}, {1, 1, 2, 1, 1, 2, 3, 3, 4})},
-      {{.mode = "reflect"}, {x, ints({1, 1, 0, 0})}, t<float>({3, 3}, {4, 3, 4, 2, 1, 2, 4, 3, 4})},
-      {{.mode = "wrap"}, {x, ints({0, 1, 1, 0})}, t<float>({3, 3}, {2, 1, 2, 4, 3, 4, 2, 1, 2})},
-      {{}, {t<float>({}, {5}), ints({})}, t<float>({}, {5})},
-      {{}, {t<float>({0, 1}, {}), ints({1, 0, 0, 1})}, t<float>({1, 2}, {0, 0})},
-      {{.mode = "edge"}, {t<float>({0, 1}, {}), ints({0, 2, 0, 1})}, t<float>({0, 4}, {})},
-      {{}, {t<bool>({1}, {true}), ints({1, 1})}, t<bool>({3}, {false, true, false})},
-      {{}, {t<std::string>({1}, {"a"}), ints({1, 0})}, t<std::string>({2}, {"", "a"})},
+      {{}, {x, vec({0, 1, 1, 0})}, t<float>({3, 3}, {0, 1, 2, 0, 3, 4, 0, 0, 0})},
+      {{}, {x, vec({1, 0}), t<float>({1}, {7}), vec({-1})}, t<float>({2, 3}, {7, 1, 2, 7, 3, 4})},
+      {{}, {x, vec({0, 1, 0, -1}), Value(), t<int32_t>({2}, {1, 0})}, t<float>({2, 2}, {0, 0, 1, 2})},
+      {{}, {x, vec({}), Value(), vec({})}, x},
+      {{.mode = "edge"}, {x, vec({1, 1, 0, 0})}, t<float>({3, 3}, {1, 1, 2, 1, 1, 2, 3, 3, 4})},
+      {{.mode = "reflect"}, {x, vec({1, 1, 0, 0})}, t<float>({3, 3}, {4, 3, 4, 2, 1, 2, 4, 3, 4})},
+      {{.mode = "wrap"}, {x, vec({0, 1, 1, 0})}, t<float>({3, 3}, {2, 1, 2, 4, 3, 4, 2, 1, 2})},
+      {{}, {t<float>({}, {5}), vec({})}, t<float>({}, {5})},
+      {{}, {t<float>({0, 1}, {}), vec({1, 0, 0, 1})}, t<float>({1, 2}, {0, 0})},
+      {{.mode = "edge"}, {t<float>({0, 1}, {}), vec({0, 2, 0, 1})}, t<float>({0, 4}, {})},
+      {{}, {t<bool>({1}, {true}), vec({1, 1})}, t<bool>({3}, {false, true, false})},
+      {{}, {t<std::string>({1}, {"a"}), vec({1, 0})}, t<std::string>({2}, {"", "a"})},
       {{},
-       {t<std::string>({1}, {"a"}), ints({1, 0}), t<std::string>({}, {"-"})},
+       {t<std::string>({1}, {"a"}), vec({1, 0}), t<std::string>({}, {"-"})},
        t<std::string>({2}, {"-", "a"})},
       {{.mode = "reflect"},
-       {t<std::string>({2}, {"a", "b"}), ints({1, 1})},
+       {t<std::string>({2}, {"a", "b"}), vec({1, 1})},
        t<std::string>({4}, {"b", "a", "b", "a"})},
   };
   for (const Row& row : rows) check(row.op, row.in, {row.out});
-  check(op::Pad{}, {x, ints({0, 1, 1, 0})}, {t<float>({3, 3}, {0, 1, 2, 0, 3, 4, 0, 0, 0})}, 0, 0, 11);
+  check(op::Pad{}, {x, vec({0, 1, 1, 0})}, {t<float>({3, 3}, {0, 1, 2, 0, 3, 4, 0, 0, 0})}, 0, 0, 11);
   // Nothing takes long although the pads are many.
-  check(op::Pad{.mode = "reflect"}, {t<float>({0, 2}, {}), ints({0, int64_t{1} << 40, 0, 0})},
+  check(op::Pad{.mode = "reflect"}, {t<float>({0, 2}, {}), vec({0, int64_t{1} << 40, 0, 0})},
         {t<float>({0, (int64_t{1} << 40) + 2}, {})});
 }
 
@@ -104,7 +105,7 @@ TEST_CASE("Pad: every type, against the definition") {
         Extents out = row.extents;
         for (int a = 0; a < rank; ++a) pads.push_back(row.front[a]), out[a] += row.front[a] + row.back[a];
         for (int a = 0; a < rank; ++a) pads.push_back(row.back[a]);
-        const Value y = run(op::Pad{.mode = mode}, {x, ints(pads), one})[0];
+        const Value y = run(op::Pad{.mode = mode}, {x, vec(pads), one})[0];
         REQUIRE(y.tensor().extents() == out);
         // The definition: each axis' index after cutting, mapped into what is left.
         for (int64_t k = 0; k < y.tensor().size(); ++k) {
@@ -135,44 +136,80 @@ TEST_CASE("Pad: every type, against the definition") {
 
 TEST_CASE("Pad: versions 1 and 2 state pads and value as attributes") {
   const Value out = t<float>({1, 4}, {9, 1, 2, 9});
-  check(op::Pad_2{.pads = {0, 1, 0, 1}, .value = 9}, {t<float>({1, 2}, {1, 2})}, {out});
-  check(op::Pad_1{.paddings = {0, 1, 0, 1}, .value = 9}, {t<float>({1, 2}, {1, 2})}, {out});
-  check(op::Pad_2{.pads = {1, 0}, .value = 2.5f}, {cast<float16>({1}, {1})}, {cast<float16>({2}, {2.5, 1})});
-  check(op::Pad_2{.pads = {1, 0}, .value = 2.5f}, {t<double>({1}, {1})}, {t<double>({2}, {2.5, 1})});
-  check(op::Pad_2{.mode = "edge", .pads = {1, -1}}, {t<float>({2}, {1, 2})}, {t<float>({2}, {1, 1})});
-  check(op::Pad_1{.mode = "reflect", .paddings = {1, 0}}, {t<float>({2}, {1, 2})},
-        {t<float>({3}, {2, 1, 2})});
-  check_fails(op::Pad_2{.pads = {1, 1, 1}}, {t<float>({1}, {1})}, "3 pads: not an even number");
-  check_fails(op::Pad_1{.paddings = {1, 1}}, {t<float>({}, {1})}, "2 pads for a rank of 0");
+  for (int version : {1, 2}) {
+    CAPTURE(version);
+    const char* pads = version == 1 ? "paddings" : "pads";
+    const auto pad = [&](const ints& list, Attributes others = {}) {
+      others.emplace_back(pads, list);
+      return stated<op::Pad>(version, others);
+    };
+    const auto value = [](float v) { return Attributes{{"value", v}}; };
+    const auto mode = [](const char* name) { return Attributes{{"mode", std::string(name)}}; };
+    check(pad({0, 1, 0, 1}, value(9)), {t<float>({1, 2}, {1, 2})}, {out});
+    check(pad({0, 1, 0, 1}), {t<float>({1, 2}, {1, 2})}, {t<float>({1, 4}, {0, 1, 2, 0})});
+    check(pad({1, 0}, value(2.5f)), {cast<float16>({1}, {1})}, {cast<float16>({2}, {2.5, 1})});
+    check(pad({1, 0}, value(2.5f)), {t<double>({1}, {1})}, {t<double>({2}, {2.5, 1})});
+    check(pad({1, 0}), {cast<float16>({1}, {1})}, {cast<float16>({2}, {0, 1})});
+    check(pad({1, 0}), {t<double>({1}, {1})}, {t<double>({2}, {0, 1})});
+    check(pad({1, -1}, mode("edge")), {t<float>({2}, {1, 2})}, {t<float>({2}, {1, 1})});
+    check(pad({1, 0}, mode("reflect")), {t<float>({2}, {1, 2})}, {t<float>({3}, {2, 1, 2})});
+    check(pad({1, 0}, mode("constant")), {t<float>({2}, {1, 2})}, {t<float>({3}, {0, 1, 2})});
+    check(pad({}), {t<float>({}, {1})}, {t<float>({}, {1})});
+    const Dim n = Dim::symbol(1);
+    CHECK(infer(pad({0, 1, 0, 2}), {info(DType::float32, {n, 3})}).dims == Dims{n, 6});
+    check_fails(pad({1, 1, 1}), {t<float>({1}, {1})}, "3 pads for 1 axes");
+    check_fails(pad({1, 1}), {t<float>({}, {1})}, "2 pads for 0 axes");
+    check_fails(pad({1, 0}), {t<int32_t>({1}, {1})}, "data cannot be tensor(int32)");
+    check_fails(pad({1, 0}), {t<std::string>({1}, {"a"})}, "data cannot be tensor(string)");
+    check_fails(pad({1, 0}), {t<float>({1}, {1}), vec({1, 0})}, "has no input pads at version");
+    check_refused<op::Pad>(version, {}, concat("attribute '", pads, "' is required"));
+
+    // The border's type is that of the data, which only the run may know.
+    for (const Value& x : {t<float>({1}, {1}), t<double>({1}, {1}), cast<float16>({1}, {1})}) {
+      Graph g;
+      const ValueId in = g.add_input("x", Type(Kind::unknown, DType::undefined), Dims::of_rank(1));
+      const std::string name[] = {"y"};
+      g.add_output("y", g.add_node("pad", pad({1, 0}, value(2.5f)), {in}, name)[0]);
+      check_equal(Session(std::move(g)).run({{"x", x}})["y"], run(pad({1, 0}, value(2.5f)), {x})[0]);
+    }
+  }
+  check_refused<op::Pad>(2, {{"paddings", ints{0, 0}}}, "version 2 has no attribute 'paddings'");
+  check_refused<op::Pad>(1, {{"pads", ints{0, 0}}}, "version 1 has no attribute 'pads'");
+  for (const char* name : {"pads", "paddings"})
+    check_refused<op::Pad>(11, {{name, ints{0, 0}}}, "version 11 has no attribute");
+  check_refused<op::Pad>(11, {{"value", 1.0f}}, "version 11 has no attribute 'value'");
+  for (int version : {11, 13, 18, 19, 21, 23, 24, 25})
+    check(stated<op::Pad>(version), {t<float>({1}, {1}), vec({1, 0}), t<float>({}, {9})},
+          {t<float>({2}, {9, 1})});
 }
 
 TEST_CASE("Pad: what is refused") {
   const Value x = t<float>({2, 2}, {1, 2, 3, 4});
-  check_fails(op::Pad{.mode = "mirror"}, {x, ints({0, 0, 0, 0})}, "mode cannot be 'mirror'");
-  check_fails(op::Pad{}, {x, ints({0, 0})}, "2 pads for 2 axes");
-  check_fails(op::Pad{}, {x, ints({0, 0}), Value(), ints({0, 1})}, "2 pads for 2 axes");
-  check_fails(op::Pad{}, {x, ints({0, 0, 0, 0}), Value(), ints({0, -2})}, "axis -2 is named twice");
-  check_fails(op::Pad{}, {x, ints({0, 0}), Value(), ints({2})}, "axis 2 outside");
-  check_fails(op::Pad{}, {x, ints({0, 0, 0, 0, 0, 0}), Value(), ints({0, 1, 1})},
+  check_fails(op::Pad{.mode = "mirror"}, {x, vec({0, 0, 0, 0})}, "mode cannot be 'mirror'");
+  check_fails(op::Pad{}, {x, vec({0, 0})}, "2 pads for 2 axes");
+  check_fails(op::Pad{}, {x, vec({0, 0}), Value(), vec({0, 1})}, "2 pads for 2 axes");
+  check_fails(op::Pad{}, {x, vec({0, 0, 0, 0}), Value(), vec({0, -2})}, "axis -2 is named twice");
+  check_fails(op::Pad{}, {x, vec({0, 0}), Value(), vec({2})}, "axis 2 outside");
+  check_fails(op::Pad{}, {x, vec({0, 0, 0, 0, 0, 0}), Value(), vec({0, 1, 1})},
               "pads 3 axes of a rank of 2");
-  check_fails(op::Pad{}, {x, ints({-1, 0, -2, 0})}, "pads -1 and -2 do not fit an extent of 2");
-  check_fails(op::Pad{}, {x, ints({INT64_MAX, 0, INT64_MAX, 0})}, "do not fit");
-  check_fails(op::Pad{}, {x, ints({INT64_MIN, 0, 0, 0})}, "");
-  check_fails(op::Pad{}, {x, ints({0, 0, 0, 0}), t<float>({2}, {1, 2})},
+  check_fails(op::Pad{}, {x, vec({-1, 0, -2, 0})}, "pads -1 and -2 do not fit an extent of 2");
+  check_fails(op::Pad{}, {x, vec({INT64_MAX, 0, INT64_MAX, 0})}, "do not fit");
+  check_fails(op::Pad{}, {x, vec({INT64_MIN, 0, 0, 0})}, "");
+  check_fails(op::Pad{}, {x, vec({0, 0, 0, 0}), t<float>({2}, {1, 2})},
               "constant_value is not one element: (2)");
   check_fails(op::Pad{}, {x, t<int64_t>({1, 4}, {0, 0, 0, 0})}, "pads have rank 2, not 1");
-  check_fails(op::Pad{.mode = "edge"}, {t<float>({0}, {}), ints({1, 0})},
+  check_fails(op::Pad{.mode = "edge"}, {t<float>({0}, {}), vec({1, 0})},
               "mode 'edge' has nothing to repeat on axis 0");
   const Value two = t<float>({2}, {1, 2});
   const std::string_view late = "mode 'wrap' is there since version 19";
   for (int version : {11, 13, 18})
-    check_fails(op::Pad{.mode = "wrap"}, {two, ints({1, 1})}, late, 1, version);
-  check_fails(op::Pad_2{.mode = "wrap", .pads = {1, 1}}, {two}, late);
-  check_fails(op::Pad_1{.mode = "wrap", .paddings = {1, 1}}, {two}, late);
-  check(op::Pad{.mode = "wrap"}, {two, ints({1, 1})}, {t<float>({4}, {2, 1, 2, 1})}, 0, 0, 19);
-  check_fails(op::Pad{.mode = "wrap"}, {two, ints({-2, 1})},
+    check_fails(op::Pad{.mode = "wrap"}, {two, vec({1, 1})}, late, 1, version);
+  check_fails(stated<op::Pad>(2, {{"mode", std::string("wrap")}, {"pads", ints{1, 1}}}), {two}, late);
+  check_fails(stated<op::Pad>(1, {{"mode", std::string("wrap")}, {"paddings", ints{1, 1}}}), {two}, late);
+  check(op::Pad{.mode = "wrap"}, {two, vec({1, 1})}, {t<float>({4}, {2, 1, 2, 1})}, 0, 0, 19);
+  check_fails(op::Pad{.mode = "wrap"}, {two, vec({-2, 1})},
               "mode 'wrap' has nothing to repeat");
-  check_fails(op::Pad{}, {x, ints({0, 0}), Value(), ints({0})}, "input axes cannot be", 1, 13);
+  check_fails(op::Pad{}, {x, vec({0, 0}), Value(), vec({0})}, "input axes cannot be", 1, 13);
 }
 
 TEST_CASE("Pad: symbols, typed") {

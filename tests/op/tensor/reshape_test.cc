@@ -1,12 +1,13 @@
 #include "tenon/op/tensor/reshape.hpp"
 
 #include "tests/op/movement.hpp"
+#include "tests/op/stated.hpp"
 
 namespace tenon {
 using namespace test;
 
 namespace {
-Value ints(const Extents& v) { return Tensor<int64_t>({v.size()}, v.begin(), v.end()); }
+Value vec(const Extents& v) { return Tensor<int64_t>({v.size()}, v.begin(), v.end()); }
 }  // namespace
 
 TEST_CASE("Reshape: cases") {
@@ -29,22 +30,36 @@ TEST_CASE("Reshape: cases") {
   for (const auto& row : rows)
     for_types(op::Reshape::spec.types[0], [&](DType d) {
       const Value x = pattern(d, row.in);
-      check_moved(run(op::Reshape{.allowzero = row.allowzero}, {x, ints(row.shape)})[0].tensor(), x.tensor(),
+      check_moved(run(op::Reshape{.allowzero = row.allowzero}, {x, vec(row.shape)})[0].tensor(), x.tensor(),
                   row.out, [&](const Extents& i) { return place(row.out, i); });
     });
   const Value x = t<float>({2, 2}, {1, 2, 3, 4});
-  check(op::Reshape{}, {x, ints({4})}, {t<float>({4}, {1, 2, 3, 4})}, 0, 0, 5);
-  check(op::Reshape_1{.shape = {0, -1, 1}}, {x}, {t<float>({2, 2, 1}, {1, 2, 3, 4})});
+  check(op::Reshape{}, {x, vec({4})}, {t<float>({4}, {1, 2, 3, 4})}, 0, 0, 5);
+  const auto reshape_1 = [](const ints& shape) { return stated<op::Reshape>(1, {{"shape", shape}}); };
+  check(reshape_1({0, -1, 1}), {x}, {t<float>({2, 2, 1}, {1, 2, 3, 4})});
+  check(reshape_1({4}), {x}, {t<float>({4}, {1, 2, 3, 4})});
+  check(reshape_1({}), {t<float>({1, 1}, {7})}, {t<float>({}, {7})});
+  check(stated<op::Reshape>(1, {{"consumed_inputs", ints{0}}, {"shape", ints{4}}}), {x},
+        {t<float>({4}, {1, 2, 3, 4})});
+  const Dim n = Dim::symbol(1);
+  CHECK(infer(reshape_1({0, 2, -1}), {info(DType::float32, {n, 6})}).dims == Dims{n, 2, 3});
+  check_fails(reshape_1({3}), {x}, "(2,2) cannot become (3)");
+  check_fails(reshape_1({4}), {t<int32_t>({4}, {1, 2, 3, 4})}, "data cannot be tensor(int32)");
+  check_fails(reshape_1({4}), {x, vec({4})}, "has no input shape at version 1");
+  check_refused<op::Reshape>(5, {{"shape", ints{4}}}, "version 5 has no attribute 'shape'");
+  check_refused<op::Reshape>(13, {{"allowzero", int64_t{1}}}, "version 13 has no attribute 'allowzero'");
+  for (int version : {5, 13, 14, 19, 21, 23, 24, 25})
+    check(stated<op::Reshape>(version), {x, vec({4})}, {t<float>({4}, {1, 2, 3, 4})});
 }
 
 TEST_CASE("Reshape: what is refused") {
   const Value x = t<float>({2, 3}, {1, 2, 3, 4, 5, 6});
-  check_fails(op::Reshape{}, {x, ints({4})}, "(2,3) cannot become (4)");
-  check_fails(op::Reshape{}, {x, ints({4, -1})}, "the elements of (2,3) do not divide into");
-  check_fails(op::Reshape{}, {x, ints({-1, -1})}, "more than one extent is -1");
-  check_fails(op::Reshape{}, {x, ints({-2, 3})}, "extent -2 is negative");
-  check_fails(op::Reshape{}, {x, ints({3, 2, 0})}, "stands for none of the input's axes");
-  check_fails(op::Reshape{.allowzero = 1}, {x, ints({0, -1})}, "-1 and 0 exclude each other");
+  check_fails(op::Reshape{}, {x, vec({4})}, "(2,3) cannot become (4)");
+  check_fails(op::Reshape{}, {x, vec({4, -1})}, "the elements of (2,3) do not divide into");
+  check_fails(op::Reshape{}, {x, vec({-1, -1})}, "more than one extent is -1");
+  check_fails(op::Reshape{}, {x, vec({-2, 3})}, "extent -2 is negative");
+  check_fails(op::Reshape{}, {x, vec({3, 2, 0})}, "stands for none of the input's axes");
+  check_fails(op::Reshape{.allowzero = 1}, {x, vec({0, -1})}, "-1 and 0 exclude each other");
   check_fails(op::Reshape{}, {x, t<int64_t>({1, 1}, {6})}, "shape has rank 2, not 1");
   check_fails(op::Reshape{}, {x, pattern(DType::int64, {17})}, "rank 17 is above 16");
   check_fails(op::Reshape{}, {x, t<int32_t>({1}, {6})}, "input shape cannot be");

@@ -3,6 +3,7 @@
 #include <complex>
 
 #include "tests/op/movement.hpp"
+#include "tests/op/stated.hpp"
 
 namespace tenon {
 using namespace test;
@@ -65,13 +66,18 @@ TEST_CASE("ScatterND: cases") {
   for (const Row& row : rows) {
     check(op::ScatterND{.reduction = row.reduction}, row.in, {row.out});
     const std::string_view r = row.reduction;
-    if (r != "max" && r != "min") check(op::ScatterND_11{.reduction = row.reduction}, row.in, {row.out});
+    if (r == "max" || r == "min") continue;
+    check(op::ScatterND{.reduction = row.reduction}, row.in, {row.out}, 1e-6, 1e-7, 16);
+    check(stated<op::ScatterND>(16, {{"reduction", std::string(r)}}), row.in, {row.out});
   }
   const Value z = run(op::ScatterND{.reduction = "mul"},
                       {t<complex64>({1}, {{1, 2}}), t<int64_t>({1, 1}, {0}), t<complex64>({1}, {{3, 4}})})[0];
   CHECK(z.view<complex64>()[0] == complex64(-5, 10));
-  check(op::ScatterND_11{}, {v, t<int64_t>({1, 1}, {0}), t<float>({1}, {9})}, {t<float>({4}, {9, 2, 3, 4})},
-        0, 0, 11);
+  for (int version : {11, 13, 16, 18}) {
+    const std::vector<Value> in{v, t<int64_t>({1, 1}, {0}), t<float>({1}, {9})};
+    check(op::ScatterND{}, in, {t<float>({4}, {9, 2, 3, 4})}, 0, 0, version);
+    check(stated<op::ScatterND>(version), in, {t<float>({4}, {9, 2, 3, 4})}, 0, 0);
+  }
 }
 
 TEST_CASE("ScatterND: every type, duplicates in order") {
@@ -106,7 +112,16 @@ TEST_CASE("ScatterND: what is refused") {
               "extents of indices and updates differ: 1 and 2");
   check_fails(op::ScatterND{}, {m, i, t<float>({1, 1}, {1})}, "extents of data and updates differ: 2 and 1");
   check_fails(op::ScatterND{.reduction = "sub"}, {m, i, u}, "reduction cannot be 'sub'");
-  check_fails(op::ScatterND_11{.reduction = "max"}, {m, i, u}, "reduction cannot be 'max'");
+  for (const char* late : {"max", "min"}) {
+    CAPTURE(late);
+    check_fails(op::ScatterND{.reduction = late}, {m, i, u}, concat("reduction cannot be '", late, "'"), 1,
+                16);
+    check_fails(stated<op::ScatterND>(16, {{"reduction", std::string(late)}}), {m, i, u},
+                concat("reduction cannot be '", late, "'"));
+  }
+  for (int version : {11, 13})
+    check_refused<op::ScatterND>(version, {{"reduction", std::string("add")}},
+                                 "has no attribute 'reduction'");
   const Value s = t<std::string>({1}, {"a"});
   check_fails(op::ScatterND{.reduction = "add"}, {s, i, s}, "strings have no 'add'");
   const Value z = t<complex64>({1}, {{1, 2}});

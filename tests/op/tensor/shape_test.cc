@@ -71,11 +71,11 @@ TEST_CASE("shape arithmetic carries a symbolic batch into Reshape") {
   CHECK(target.dims == Dims{5});
   CHECK(infer(op::Reshape{}, {x, target})[0].dims == Dims{n, 2, 3, 5, 4});
 
-  // Shape -> Slice -> Squeeze -> Identity -> Unsqueeze_1 -> Concat -> Reshape
+  // Shape -> Slice -> Squeeze -> Identity -> Unsqueeze of version 1 -> Concat -> Reshape
   const auto sliced = infer(op::Slice{}, {shape, list({0}), list({1})})[0];
   const auto batch = infer(op::Identity{}, {infer(op::Squeeze{}, {sliced, axis0})[0]})[0];
   CHECK(batch.dims == Dims::of_rank(0));
-  const auto rank1 = infer(op::Unsqueeze_1{.axes = {0}}, {batch})[0];
+  const auto rank1 = infer(op::Unsqueeze{}, {batch, axis0}, 1, 1)[0];
   CHECK(infer(op::Reshape{}, {x, infer(op::Concat{.axis = 0}, {rank1, list({-1})})[0]})[0].dims ==
         Dims{n, 120});
 

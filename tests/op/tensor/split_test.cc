@@ -1,6 +1,7 @@
 #include "tenon/op/tensor/split.hpp"
 
 #include "tests/op/movement.hpp"
+#include "tests/op/stated.hpp"
 
 namespace tenon {
 using namespace test;
@@ -88,9 +89,30 @@ TEST_CASE("Split: older versions") {
   const std::vector<Value> halves{t<float>({2}, {1, 2}), t<float>({2}, {3, 4})};
   const std::vector<Value> uneven{t<float>({1}, {1}), t<float>({3}, {2, 3, 4})};
   for (int version : {2, 11}) {
-    check(op::Split_2{}, {x}, halves, 0, 0, version);
-    check(op::Split_2{.split = {1, 3}}, {x}, uneven, 0, 0, version);
+    CAPTURE(version);
+    check(op::Split{}, {x}, halves, 0, 0, version);
+    check(stated<op::Split>(version), {x}, halves, 0, 0);
+    check(stated<op::Split>(version, {{"split", ints{}}}), {x}, halves, 0, 0);
+    check(stated<op::Split>(version, {{"split", ints{1, 3}}}), {x}, uneven, 0, 0);
+    check(stated<op::Split>(version, {{"axis", int64_t{-1}}, {"split", ints{1, 1}}}),
+          {t<float>({1, 2}, {1, 2})}, {t<float>({1, 1}, {1}), t<float>({1, 1}, {2})}, 0, 0);
+    check_fails(stated<op::Split>(version, {{"split", ints{1, 1}}}), {x},
+                "the lengths sum to 2, but axis 0 has 4", 2);
+    check_fails(stated<op::Split>(version, {{"split", ints{4}}}), {x}, "split states 1 lengths for 2 outputs",
+                2);
+    check_fails(stated<op::Split>(version), {x}, "does not divide into 3 equal parts", 3);
+    check_fails(stated<op::Split>(version), {x, t<int64_t>({2}, {1, 3})}, "has no input split at version", 2);
+    check_fails(stated<op::Split>(version), {cast<bfloat16>({2}, {1, 2})}, "input cannot be tensor(bfloat16)",
+                2);
   }
+  check(stated<op::Split>(13), {x, t<int64_t>({2}, {1, 3})}, uneven);
+  check(stated<op::Split>(13), {x}, halves);
+  check(stated<op::Split>(18, {{"num_outputs", int64_t{2}}}), {x}, halves);
+  check_refused<op::Split>(13, {{"split", ints{1, 3}}}, "version 13 has no attribute 'split'");
+  check_refused<op::Split>(13, {{"num_outputs", int64_t{2}}}, "version 13 has no attribute 'num_outputs'");
+  check(stated<op::Split_1>(1), {x}, halves);
+  check(stated<op::Split_1>(1, {{"axis", int64_t{0}}, {"split", ints{1, 3}}}), {x}, uneven);
+  check(stated<op::Split_1>(1, {{"split", ints{2, 2}}}), {x, t<float>({2}, {1, 3})}, uneven);
   check(op::Split_1{}, {x}, halves);
   check(op::Split_1{.axis = 0, .split = {1, 3}}, {x}, uneven);
   check(op::Split_1{.split = {2, 2}}, {x, t<float>({2}, {1, 3})}, uneven);
@@ -100,7 +122,8 @@ TEST_CASE("Split: older versions") {
   check(op::Split_1{}, {h, cast<float16>({2}, {2, 0})}, {h, cast<float16>({0}, {})});
   check_fails(op::Split_1{}, {x, t<float>({1}, {4})}, "split states 1 lengths for 2 outputs", 2);
   check_fails(op::Split_1{}, {x, t<float>({}, {4})}, "split has rank 0");
-  check_fails(op::Split_2{.split = {1, 1}}, {x}, "the lengths sum to 2, but axis 0 has 4", 2);
+  check_fails(stated<op::Split_1>(1, {{"split", ints{1, 1}}}), {x}, "the lengths sum to 2, but axis 0 has 4",
+              2);
 }
 
 TEST_CASE("Split: what is refused") {

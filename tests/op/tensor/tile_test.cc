@@ -1,6 +1,7 @@
 #include "tenon/op/tensor/tile.hpp"
 
 #include "tests/op/movement.hpp"
+#include "tests/op/stated.hpp"
 
 namespace tenon {
 using namespace test;
@@ -59,6 +60,14 @@ TEST_CASE("Tile: version 1 repeats along one axis") {
   check_fails(op::Tile_1{}, {x, t<float>({}, {-1}), t<float>({}, {0})}, "tiles are negative");
   check_fails(op::Tile_1{}, {x, t<float>({}, {1}), t<float>({}, {2})}, "axis 2 outside");
   check_fails(op::Tile_1{}, {x, t<float>({2}, {1, 1}), t<float>({}, {0})}, "tiles is not one number: (2)");
+  check(stated<op::Tile_1>(1), {x, t<float>({}, {2}), t<float>({}, {1})},
+        {t<float>({2, 4}, {1, 2, 1, 2, 3, 4, 3, 4})});
+  check(stated<op::Tile_1>(1), {x, t<float>({1}, {2}), t<float>({1}, {-2})},
+        {t<float>({4, 2}, {1, 2, 3, 4, 1, 2, 3, 4})});
+  check_fails(stated<op::Tile_1>(1), {x, t<float>({}, {1}), t<float>({}, {2})}, "axis 2 outside");
+  for (int version : {6, 13})
+    check(stated<op::Tile>(version), {x, t<int64_t>({2}, {1, 2})},
+          {t<float>({2, 4}, {1, 2, 1, 2, 3, 4, 3, 4})});
   const auto f = DType::float32;
   CHECK(infer(op::Tile_1{}, {info(f, {2, 3}), info(f, {1}), info(f, {1})})[0].dims == Dims::of_rank(2));
 }

@@ -1,6 +1,7 @@
 #include "tenon/op/tensor/unsqueeze.hpp"
 
 #include "tests/op/movement.hpp"
+#include "tests/op/stated.hpp"
 
 namespace tenon {
 using namespace test;
@@ -21,8 +22,23 @@ TEST_CASE("Unsqueeze: cases") {
       {{t<std::string>({2}, {"a", "b"}), t<int64_t>({1}, {1})}, t<std::string>({2, 1}, {"a", "b"})},
   };
   for (const Row& row : rows) check(op::Unsqueeze{}, row.in, {row.out});
-  for (int version : {1, 11})
-    check(op::Unsqueeze_1{.axes = {0, 2}}, {x}, {t<float>({1, 2, 1}, {1, 2})}, 0, 0, version);
+  for (int version : {1, 11}) {
+    CAPTURE(version);
+    const auto unsqueeze = [&](const ints& axes) { return stated<op::Unsqueeze>(version, {{"axes", axes}}); };
+    check(unsqueeze({0, 2}), {x}, {t<float>({1, 2, 1}, {1, 2})}, 0, 0);
+    check(unsqueeze({-1}), {x}, {t<float>({2, 1}, {1, 2})}, 0, 0);
+    check(unsqueeze({}), {x}, {x}, 0, 0);
+    check_fails(unsqueeze({5}), {x}, "axis 5 outside");
+    check_fails(unsqueeze({0, -3}), {x}, "axis -3 is named twice");
+    check_fails(unsqueeze({0}), {cast<bfloat16>({1}, {1})}, "data cannot be tensor(bfloat16)");
+    check_fails(unsqueeze({0}), {x, t<int64_t>({1}, {0})}, "has no input axes at version");
+    check_refused<op::Unsqueeze>(version, {}, "attribute 'axes' is required");
+    const Dim n = Dim::symbol(1);
+    CHECK(infer(unsqueeze({1}), {info(DType::float32, {n, 2})}).dims == Dims{n, 1, 2});
+  }
+  for (int version : {13, 21, 23, 24, 25})
+    check(stated<op::Unsqueeze>(version), {x, t<int64_t>({1}, {0})}, {t<float>({1, 2}, {1, 2})}, 0, 0);
+  check_refused<op::Unsqueeze>(13, {{"axes", ints{0}}}, "version 13 has no attribute 'axes'");
   for_types(op::Unsqueeze::spec.types[0], [&](DType d) {
     const Value p = pattern(d, {3, 5});
     check_moved(run(op::Unsqueeze{}, {p, t<int64_t>({1}, {1})})[0].tensor(), p.tensor(), {3, 1, 5},
@@ -39,7 +55,6 @@ TEST_CASE("Unsqueeze: what is refused") {
   check_fails(op::Unsqueeze{}, {x, pattern(DType::int64, {16})}, "rank 17 is above 16");
   check_fails(op::Unsqueeze{}, {x, t<int64_t>({1}, {INT64_MIN})}, "input 1 holds a number out of range");
   check_fails(op::Unsqueeze{}, {x}, "input axes is missing");
-  check_fails(op::Unsqueeze_1{.axes = {5}}, {x}, "axis 5 outside");
 }
 
 TEST_CASE("Unsqueeze: symbols, values, typed") {

@@ -12,6 +12,17 @@ struct Cast {
   int64_t saturate = 1;   ///< whether a float8 beyond the range is the greatest one, rather than Inf or NaN
   Opt<int64_t> to{};
 
+ private:
+  /// Version 1 names the type: "FLOAT", "INT64". Upper case is all that parts these names from those in tensor(…).
+  static void read_type_name(Cast& op, const Str& name) {
+    std::string lower{std::string_view(name)};
+    for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c >= 'a' && c <= 'z' ? '?' : c;
+    const DType type = dtype_from_name(lower);
+    if (type == DType::undefined) raise(ErrorCode::invalid_model, spec.name, "attribute 'to' is '", name, "', which is no type");
+    op.to = static_cast<int64_t>(type);
+  }
+
+ public:
   static constexpr Spec spec{.name = "Cast",
                              .since = {1, 6, 9, 13, 19, 21, 23, 24, 25},
                              .inputs = {{"input", "T1"}},
@@ -33,16 +44,6 @@ struct Cast {
     cast(input, output, cast_options(saturate, round_mode));
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
-
- private:
-  /// Version 1 names the type: "FLOAT", "INT64". Upper case is all that parts these names from those in tensor(…).
-  static void read_type_name(Cast& op, const Str& name) {
-    std::string lower{std::string_view(name)};
-    for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c >= 'a' && c <= 'z' ? '?' : c;
-    const DType type = dtype_from_name(lower);
-    if (type == DType::undefined) raise(ErrorCode::invalid_model, spec.name, "attribute 'to' is '", name, "', which is no type");
-    op.to = static_cast<int64_t>(type);
-  }
 };
 
 }  // namespace tenon::op
