@@ -281,6 +281,9 @@ inline std::string describe(const Graph::Node& n) {
 }
 }  // namespace detail
 
+struct ProgramScope;
+struct ProgramOptions;
+
 /// The graph attribute of an operator, and what it captures: implemented by GraphBody (graph/body.hpp).
 class CapturingBody : public op::Body {
  public:
@@ -288,6 +291,8 @@ class CapturingBody : public op::Body {
   virtual std::vector<ValueId> outer_values() const = 0;
   /// The body within another graph, where the values of the graph around are those that `here` has for them.
   virtual std::shared_ptr<const CapturingBody> moved(Graph& outer, std::span<const ValueId> here) const = 0;
+  /// The body made ready for the runs of one program (graph/program.hpp).
+  virtual std::shared_ptr<const CapturingBody> compiled(const ProgramScope& scope, const ProgramOptions& options) const = 0;
 };
 
 namespace detail {
@@ -296,6 +301,16 @@ template <class Value, class F>
 void if_capturing(Value& value, F f) {
   if (auto* body = std::get_if<op::BodyRef>(&value))
     if (const auto* capturing = dynamic_cast<const CapturingBody*>(body->body.get())) f(*body, *capturing);
+}
+/// Values that an operator's graph attributes use of the graph around.
+inline std::vector<ValueId> outer_values(const AnyOperator& op) {
+  std::vector<ValueId> all;
+  for (const op::AttributeInfo& a : op.attributes())
+    if_capturing(a.value, [&](const op::BodyRef&, const CapturingBody& body) {
+      const std::vector<ValueId> some = body.outer_values();
+      all.insert(all.end(), some.begin(), some.end());
+    });
+  return all;
 }
 }  // namespace detail
 
@@ -320,10 +335,7 @@ inline std::vector<ValueId> Graph::add_node(std::string node_name, AnyOperator o
   if (!m.empty())
     throw Error(ErrorCode::invalid_model, detail::describe(n),
                 concat(m.view(), " [", op::detail::describe(n.op.spec(), in), "]"));
-  for (const op::AttributeInfo& a : n.op.attributes())
-    detail::if_capturing(a.value, [&](const op::BodyRef&, const CapturingBody& body) {
-      for (ValueId id : body.outer_values()) n.captures.push_back(id);
-    });
+  n.captures = detail::outer_values(n.op);
   for (std::size_t k = 0; k < made; ++k)
     n.outputs.push_back(add_value({k < outputs.size() ? outputs[k] : std::string(), Source::node, out[k], {}, -1}));
   nodes_.push_back(std::move(n));
