@@ -10,7 +10,9 @@ namespace {
 constexpr std::string_view usage = R"(usage: tenon COMMAND …
 
   run MODEL [--input NAME=FILE.npy|FILE.pb|random:1x3x224x224]… [--output DIR] [--threads N] [--profile TRACE.json]
-      runs a model once and prints its outputs; inputs that are not named are random
+      [--explain]
+      runs a model once and prints its outputs; inputs that are not named are random; --explain prints what the passes
+      did with the nodes, and why they did nothing
   test DIR… [--threads N]
       runs cases in the layout of ONNX's backend tests, below every DIR
   info MODEL

@@ -76,6 +76,7 @@ int run(Arguments arguments) {
       inputs.push_back({given.substr(0, equals), given.substr(equals + 1)});
     } else if (word == "--output") output = arguments.value(word);
     else if (word == "--threads") options.threads = static_cast<int>(arguments.integer(word, 1, 1024));
+    else if (word == "--explain") options.explain = true;
     else if (word == "--profile") trace = arguments.value(word);
     else if (word.starts_with("--")) throw UsageError{concat("run has no option ", word)};
     else if (model.empty()) model = word;
@@ -83,6 +84,7 @@ int run(Arguments arguments) {
   }
   if (model.empty()) throw UsageError{"run needs a model"};
   const Session session = load(model, options);
+  for (const PassReport& r : session.reports()) std::printf("%s\n", to_string(r).c_str());
   const Graph& g = session.graph();
   Feeds feeds;
   for (std::size_t k = 0; k < g.inputs().size(); ++k) {

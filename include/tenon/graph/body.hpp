@@ -9,36 +9,42 @@ namespace tenon {
 class GraphBody final : public CapturingBody {
  public:
   explicit GraphBody(Graph graph, Allocator& allocator = default_allocator())
-      : graph_(std::move(graph)), runner_(graph_, output_ids(), {}, true, {}, allocator) {}
+      : GraphBody(std::make_shared<const Graph>(std::move(graph)), {}, nullptr, allocator) {}
+  GraphBody(std::shared_ptr<const Graph> graph, const ProgramOptions& options, const ProgramScope* scope, Allocator& allocator)
+      : graph_(std::move(graph)), runner_(Program(*graph_, output_ids(), {}, options, scope), allocator) {}
 
-  const Graph& graph() const { return graph_; }
-  int inputs() const override { return static_cast<int>(graph_.inputs().size()); }
-  int outputs() const override { return static_cast<int>(graph_.outputs().size()); }
+  const Graph& graph() const { return *graph_; }
+  const Program& program() const { return runner_.program(); }
+  int inputs() const override { return static_cast<int>(graph_->inputs().size()); }
+  int outputs() const override { return static_cast<int>(program().outputs().size()); }
   std::vector<ValueId> outer_values() const override {
     std::vector<ValueId> outer;
-    for (ValueId v : graph_.captures()) outer.push_back(graph_.entry(v).outer);
+    for (const Program::Given& g : program().given())
+      if (g.outer >= 0) outer.push_back(g.outer);
     return outer;
   }
   std::shared_ptr<const CapturingBody> moved(Graph& outer, std::span<const ValueId> here) const override {
-    return std::make_shared<const GraphBody>(graph_.moved(outer, here), runner_.allocator());
+    return std::make_shared<const GraphBody>(graph_->moved(outer, here), runner_.allocator());
+  }
+  std::shared_ptr<const CapturingBody> compiled(const ProgramScope& scope, const ProgramOptions& options) const override {
+    return std::make_shared<const GraphBody>(graph_, options, &scope, runner_.allocator());
   }
 
   std::vector<op::Info> infer(std::span<const op::Info> inputs) const override {
     check_count(inputs.size());
-    std::vector<op::Info> infos(graph_.values().size());
+    std::vector<op::Info> given;
+    for (const Program::Given& g : program().given()) given.push_back(g.info);
     for (std::size_t k = 0; k < inputs.size(); ++k) {
-      op::Info& i = infos[static_cast<std::size_t>(graph_.inputs()[k])];
-      const op::Info& declared = graph_.entry(graph_.inputs()[k]).info;
+      const op::Info& declared = given[k];
       const bool both = declared.type && declared.type.kind != Kind::unknown && inputs[k].type && inputs[k].type.kind != Kind::unknown;
       if (both && !(declared.type == inputs[k].type))
-        throw Error(ErrorCode::invalid_type, graph_.name,
+        throw Error(ErrorCode::invalid_type, graph_->name,
                     concat("input ", k, " is ", to_string(inputs[k].type), ", but ", to_string(declared.type), " is declared"));
-      i = inputs[k].present() ? inputs[k] : declared;
+      if (inputs[k].present()) given[k] = inputs[k];
     }
-    for (ValueId v : graph_.captures()) infos[static_cast<std::size_t>(v)] = graph_.entry(v).info;
-    const detail::Plan plan = runner_.plan(std::move(infos));
+    const detail::Plan plan = runner_.plan(given);
     std::vector<op::Info> out;
-    for (const auto& [name, v] : graph_.outputs()) {
+    for (ValueId v : program().outputs()) {
       out.push_back(plan.values[static_cast<std::size_t>(v)].info);
       out.back().data = nullptr;
     }
@@ -47,12 +53,13 @@ class GraphBody final : public CapturingBody {
 
   std::vector<Value> run(op::Context& scope, std::span<const Value> inputs) const override {
     check_count(inputs.size());
-    const detail::Frame* outer = graph_.captures().empty() ? nullptr : dynamic_cast<const detail::Frame*>(&scope);
-    if (outer == nullptr && !graph_.captures().empty())
-      throw Error(ErrorCode::invalid_argument, graph_.name, "a graph that captures values runs within a session only");
+    const bool captures = program().given().size() > inputs.size();
+    const auto* outer = captures ? dynamic_cast<const detail::Frame*>(&scope) : nullptr;
+    if (captures && outer == nullptr)
+      throw Error(ErrorCode::invalid_argument, graph_->name, "a graph that captures values runs within a session only");
     std::vector<const Value*> in;
     for (const Value& v : inputs) in.push_back(&v);
-    std::vector<Value> out(graph_.outputs().size());
+    std::vector<Value> out(program().outputs().size());
     runner_.run(in, outer, out);
     return out;
   }
@@ -60,16 +67,16 @@ class GraphBody final : public CapturingBody {
  private:
   std::vector<ValueId> output_ids() const {
     std::vector<ValueId> ids;
-    for (const auto& [name, v] : graph_.outputs()) ids.push_back(v);
+    for (const auto& [name, v] : graph_->outputs()) ids.push_back(v);
     return ids;
   }
   void check_count(std::size_t given) const {
-    if (given != graph_.inputs().size())
-      throw Error(ErrorCode::invalid_model, graph_.name,
-                  concat("the graph has ", graph_.inputs().size(), " inputs, and is given ", given));
+    if (given != graph_->inputs().size())
+      throw Error(ErrorCode::invalid_model, graph_->name,
+                  concat("the graph has ", graph_->inputs().size(), " inputs, and is given ", given));
   }
 
-  Graph graph_;
+  std::shared_ptr<const Graph> graph_;
   mutable detail::Runner runner_;
 };
 

@@ -25,10 +25,10 @@ namespace detail {
 
 class Frame final : public op::Context {
  public:
-  Frame(const Program& program, std::vector<op::Info> infos, Allocator& allocator)
-      : op::Context(allocator), program_(program), plan_(Planner(program, infos).take()), infos_(std::move(infos)) {
-    const Graph& g = program.graph();
-    values_.resize(g.values().size());
+  /// `given` has the types and extents of the program's given values.
+  Frame(const Program& program, std::vector<op::Info> given, Allocator& allocator)
+      : op::Context(allocator), program_(program), plan_(Planner(program, given).take()), given_(std::move(given)) {
+    values_.resize(program.values().size());
     outputs_.resize(program.outputs().size());
     arena_ = Storage::allocate(static_cast<std::size_t>(plan_.arena_bytes), allocator);
     for (std::size_t v = 0; v < values_.size(); ++v) place(static_cast<ValueId>(v));
@@ -38,17 +38,21 @@ class Frame final : public op::Context {
 
   const Plan& plan() const { return plan_; }
   const Value& value(ValueId v) const { return values_[static_cast<std::size_t>(v)]; }
-  /// The extents and types that the frame is for, by value.
-  const std::vector<op::Info>& infos() const { return infos_; }
+  /// The types and extents of given values that the frame is for.
+  const std::vector<op::Info>& given() const { return given_; }
 
-  /// `inputs` are the graph's, in order (constants and fallbacks: empty). Results replace what `outputs` holds, whose
+  /// Calls f(k, value) for the program's given values that a run has, by their place in Program::given().
+  template <class F>
+  static void for_each_given(const Program& program, std::span<const Value* const> inputs, const Frame* outer, F f) {
+    for (std::size_t k = 0; k < inputs.size(); ++k)
+      if (inputs[k] && *inputs[k]) f(k, *inputs[k]);
+    for (std::size_t k = inputs.size(); k < program.given().size(); ++k) f(k, outer->value(program.given()[k].outer));
+  }
+
+  /// `inputs` are the program's, in order (constants and fallbacks: empty). Results replace what `outputs` holds, whose
   /// memory is used again where it fits and nobody else has a handle on it.
   void run(std::span<const Value* const> inputs, const Frame* outer, std::span<Value> outputs, Profile* profile) {
-    const Graph& g = program_.graph();
-    for (std::size_t k = 0; k < inputs.size(); ++k)
-      if (inputs[k] && *inputs[k]) values_[static_cast<std::size_t>(g.inputs()[k])] = *inputs[k];
-    for (ValueId v : g.captures())
-      if (program_.used(v)) values_[static_cast<std::size_t>(v)] = outer->value(g.entry(v).outer);
+    for_each_given(program_, inputs, outer, [&](std::size_t k, const Value& v) { at(program_.given()[k].value) = v; });
     bind_outputs(outputs);
     for (std::size_t o = 0; o < outputs.size(); ++o)
       if (entry(program_.outputs()[o]).place == Place::run_time) keep(std::exchange(outputs[o], Value()));
@@ -62,13 +66,13 @@ class Frame final : public op::Context {
           const auto start = std::chrono::steady_clock::now();
           execute(steps_[s]);
           const auto stop = std::chrono::steady_clock::now();
-          const Graph::Node& n = node(steps_[s]);
+          const Graph::Node& n = *steps_[s].node;
           const std::chrono::duration<double, std::micro> since = start - begin, took = stop - start;
           profile->entries.push_back({n.name, std::string(n.op.spec().name), since.count(), took.count()});
         }
       }
     } catch (const Error& e) {
-      const Graph::Node& n = node(steps_[s]);
+      const Graph::Node& n = *steps_[s].node;
       release();
       rethrow_at(n, e);
     } catch (...) {
@@ -88,13 +92,12 @@ class Frame final : public op::Context {
  private:
   struct Step {
     Action action;
-    int node;
+    const Graph::Node* node;
     std::span<const Value* const> in;
     std::span<Value* const> out;
     std::span<const ValueId> dying;  // run-time values that no later step reads
   };
 
-  const Graph::Node& node(const Step& s) const { return program_.nodes()[static_cast<std::size_t>(s.node)]; }
   Value& at(ValueId v) { return values_[static_cast<std::size_t>(v)]; }
   const Plan::Entry& entry(ValueId v) const { return plan_.values[static_cast<std::size_t>(v)]; }
 
@@ -143,8 +146,8 @@ class Frame final : public op::Context {
   void add_step(int s) {
     const Action action = plan_.actions[static_cast<std::size_t>(s)];
     if (action == Action::skip) return;
-    steps_.push_back({action, s, {}, {}, {}});
-    const Graph::Node& n = node(steps_.back());
+    const Graph::Node& n = program_.nodes()[static_cast<std::size_t>(s)];
+    steps_.push_back({action, &n, {}, {}, {}});
     for (ValueId v : n.inputs) in_.push_back(v < 0 ? nullptr : &at(v));
     for (ValueId v : n.outputs) out_.push_back(entry(v).place == Place::none ? nullptr : &at(v));
     counts_.push_back({n.inputs.size(), n.outputs.size(), 0});
@@ -193,11 +196,11 @@ class Frame final : public op::Context {
   }
 
   void execute(const Step& s) {
-    const AnyOperator& op = node(s).op;
+    const AnyOperator& op = s.node->op;
     switch (s.action) {
       case Action::compute: op.run(*this, s.in, s.out); break;
       case Action::rename: {
-        const ValueId v = node(s).outputs[0];
+        const ValueId v = s.node->outputs[0];
         at(v) = s.in[0]->tensor().reshaped(entry(v).info.dims.extents());
         break;
       }
@@ -210,7 +213,7 @@ class Frame final : public op::Context {
 
   // Extents follow from values that exist only now.
   void infer(const Step& s) {
-    const Graph::Node& n = node(s);
+    const Graph::Node& n = *s.node;
     for (std::size_t k = 0; k < s.in.size(); ++k)
       infer_in_[k] = s.in[k] ? op::detail::info_of(*s.in[k]) : op::Info{};
     for (std::size_t k = 0; k < s.out.size(); ++k) infer_out_[k] = op::Info{};
@@ -231,7 +234,7 @@ class Frame final : public op::Context {
   }
 
   void fresh(const Step& s) {
-    const Graph::Node& n = node(s);
+    const Graph::Node& n = *s.node;
     n.op.run(*this, s.in, s.out);
     for (std::size_t k = 0; k < s.out.size(); ++k) {
       if (s.out[k] == nullptr) continue;
@@ -275,15 +278,13 @@ class Frame final : public op::Context {
 
   // Lets go of what belongs to the caller.
   void release() {
-    const Graph& g = program_.graph();
-    for (ValueId v : g.inputs())
-      if (entry(v).place == Place::given) at(v) = Value();
-    for (ValueId v : g.captures()) at(v) = Value();
+    for (const Program::Given& g : program_.given())
+      if (entry(g.value).place == Place::given) at(g.value) = Value();
     for (ValueId v : bound_) at(v) = Value();
     for (const Step& s : steps_) {
-      if (s.action == Action::rename) at(node(s).outputs[0]) = Value();
+      if (s.action == Action::rename) at(s.node->outputs[0]) = Value();
       if (s.action == Action::infer || s.action == Action::fresh)
-        for (ValueId v : node(s).outputs)
+        for (ValueId v : s.node->outputs)
           if (at(v)) release_run_time(v);
     }
     // What the last two runs had no use for is given back.
@@ -299,7 +300,7 @@ class Frame final : public op::Context {
 
   const Program& program_;
   Plan plan_;
-  std::vector<op::Info> infos_;
+  std::vector<op::Info> given_;
   std::vector<Value> values_;
   std::vector<Storage> outputs_;  // while outputs are bound
   std::vector<ValueId> bound_;    // values in outputs' memory
@@ -322,9 +323,7 @@ class Frame final : public op::Context {
 /// Runs one program for any extents, from any number of threads at once.
 class Runner {
  public:
-  Runner(const Graph& graph, std::vector<ValueId> outputs, std::span<const ValueId> given, bool fold,
-         std::span<const Pass> passes, Allocator& allocator)
-      : program_(graph, std::move(outputs), given, fold, passes), allocator_(&allocator) {
+  Runner(Program program, Allocator& allocator) : program_(std::move(program)), allocator_(&allocator) {
     idle_.reserve(max_idle + 1);
   }
 
@@ -342,8 +341,8 @@ class Runner {
     give(std::move(frame));
   }
 
-  /// The plan for operands of these types and extents, by value.
-  Plan plan(std::vector<op::Info> infos) const { return Planner(program_, std::move(infos)).take(); }
+  /// The plan for given values of these types and extents.
+  Plan plan(std::span<const op::Info> given) const { return Planner(program_, given).take(); }
 
  private:
   static bool same(const op::Info& i, const Value& v) {
@@ -354,38 +353,26 @@ class Runner {
       if (!i.dims[k].is(t.extents()[k])) return false;
     return true;
   }
-  // Calls f(value id, value) for everything that a run gives.
-  template <class F>
-  bool all_given(std::span<const Value* const> inputs, const Frame* outer, F f) const {
-    const Graph& g = program_.graph();
-    for (std::size_t k = 0; k < inputs.size(); ++k)
-      if (inputs[k] && *inputs[k] && !f(g.inputs()[k], *inputs[k])) return false;
-    for (ValueId v : g.captures())
-      if (program_.used(v) && !f(v, outer->value(g.entry(v).outer))) return false;
-    return true;
-  }
-
   std::unique_ptr<Frame> take(std::span<const Value* const> inputs, const Frame* outer) {
     {
       const std::lock_guard lock(mutex_);
       for (std::size_t k = idle_.size(); k-- > 0;) {
-        const Frame& f = *idle_[k];
-        if (!all_given(inputs, outer, [&](ValueId v, const Value& x) { return same(f.infos()[static_cast<std::size_t>(v)], x); }))
-          continue;
+        bool fits = true;
+        Frame::for_each_given(program_, inputs, outer,
+                              [&](std::size_t g, const Value& v) { fits = fits && same(idle_[k]->given()[g], v); });
+        if (!fits) continue;
         std::unique_ptr<Frame> frame = std::move(idle_[k]);
         idle_.erase(idle_.begin() + static_cast<std::ptrdiff_t>(k));
         return frame;
       }
     }
-    std::vector<op::Info> infos(program_.graph().values().size());
-    all_given(inputs, outer, [&](ValueId v, const Value& x) {
-      op::Info& i = infos[static_cast<std::size_t>(v)];
-      i = op::detail::info_of(x);
-      i.data = nullptr;
-      if (!x.is_tensor()) i.dims = {};
-      return true;
+    std::vector<op::Info> given(program_.given().size());
+    Frame::for_each_given(program_, inputs, outer, [&](std::size_t k, const Value& v) {
+      given[k] = op::detail::info_of(v);
+      given[k].data = nullptr;
+      if (!v.is_tensor()) given[k].dims = {};
     });
-    return std::make_unique<Frame>(program_, std::move(infos), *allocator_);
+    return std::make_unique<Frame>(program_, std::move(given), *allocator_);
   }
   void give(std::unique_ptr<Frame> frame) {
     std::unique_ptr<Frame> oldest;  // freed outside of the lock

@@ -304,6 +304,9 @@ struct AttributeElement {
 };
 }  // namespace detail
 
+struct ProgramScope;
+struct ProgramOptions;
+
 /// The graph attribute of an operator, and what it captures: implemented by GraphBody (graph/body.hpp).
 class CapturingBody : public op::Body {
  public:
@@ -311,6 +314,8 @@ class CapturingBody : public op::Body {
   virtual std::vector<ValueId> outer_values() const = 0;
   /// The body within another graph, where the values of the graph around are those that `here` has for them.
   virtual std::shared_ptr<const CapturingBody> moved(Graph& outer, std::span<const ValueId> here) const = 0;
+  /// The body made ready for the runs of one program (graph/program.hpp).
+  virtual std::shared_ptr<const CapturingBody> compiled(const ProgramScope& scope, const ProgramOptions& options) const = 0;
 };
 
 namespace detail {
@@ -319,6 +324,28 @@ template <class Value, class F>
 void if_capturing(Value& value, F f) {
   if (auto* body = std::get_if<op::BodyRef>(&value))
     if (const auto* capturing = dynamic_cast<const CapturingBody*>(body->body.get())) f(*body, *capturing);
+}
+/// The operator with change(attribute's name, body) in the place of each graph attribute that can capture.
+template <class F>
+AnyOperator with_bodies(const AnyOperator& op, F change) {
+  return op.with_attributes([&](std::string_view name, op::AttributeValue& value) {
+    bool changed = false;
+    if_capturing(value, [&](op::BodyRef& body, const CapturingBody& capturing) {
+      body.body = change(name, body.body, capturing);
+      changed = true;
+    });
+    return changed;
+  });
+}
+/// Values that an operator's graph attributes use of the graph around.
+inline std::vector<ValueId> outer_values(const AnyOperator& op) {
+  std::vector<ValueId> all;
+  for (const op::AttributeInfo& a : op.attributes())
+    if_capturing(a.value, [&](const op::BodyRef&, const CapturingBody& body) {
+      const std::vector<ValueId> some = body.outer_values();
+      all.insert(all.end(), some.begin(), some.end());
+    });
+  return all;
 }
 }  // namespace detail
 
@@ -391,10 +418,7 @@ inline std::vector<ValueId> Graph::add_node(std::string node_name, AnyOperator o
       return {id};
     }
   }
-  for (const op::AttributeInfo& a : n.op.attributes())
-    detail::if_capturing(a.value, [&](const op::BodyRef&, const CapturingBody& body) {
-      for (ValueId id : body.outer_values()) n.captures.push_back(id);
-    });
+  n.captures = detail::outer_values(n.op);
   for (std::size_t k = 0; k < made; ++k)
     n.outputs.push_back(add_value({k < outputs.size() ? outputs[k] : std::string(), Source::node, out[k], {}, -1}));
   nodes_.push_back(std::move(n));
@@ -444,15 +468,8 @@ inline std::vector<ValueId> Graph::add_nodes(const Graph& from, std::vector<Valu
       const std::string& own = from.entry(id).name;
       names.push_back(own.empty() ? own : concat(prefix, own));
     }
-    const auto move_body = [&](op::AttributeValue& value) {
-      bool moved = false;
-      detail::if_capturing(value, [&](op::BodyRef& body, const CapturingBody& c) {
-        body.body = c.moved(*this, here);
-        moved = true;
-      });
-      return moved;
-    };
-    const auto out = add_node(concat(prefix, n.name), n.captures.empty() ? n.op : n.op.with_attributes(move_body),
+    const auto moved = [&](std::string_view, const auto&, const CapturingBody& body) { return body.moved(*this, here); };
+    const auto out = add_node(concat(prefix, n.name), n.captures.empty() ? n.op : detail::with_bodies(n.op, moved),
                               std::move(in), names);
     for (std::size_t k = 0; k < out.size(); ++k) here[static_cast<std::size_t>(n.outputs[k])] = out[k];
   }

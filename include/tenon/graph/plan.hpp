@@ -43,25 +43,22 @@ struct Plan {
 
 class Planner {
  public:
-  /// `inputs[v]` is set for graph inputs and captures: their types and extents.
-  Planner(const Program& program, std::vector<op::Info> infos) : program_(program), graph_(program.graph()) {
-    plan_.values.resize(graph_.values().size());
-    for (std::size_t v = 0; v < infos.size(); ++v) {
-      const Value& c = program.constant(static_cast<ValueId>(v));
-      if (c) {
-        at(static_cast<ValueId>(v)).info = op::detail::info_of(c);
-        own(static_cast<ValueId>(v), Place::fixed);
-      } else if (graph_.values()[v].source == Graph::Source::input || graph_.values()[v].source == Graph::Source::capture) {
-        at(static_cast<ValueId>(v)).info = std::move(infos[v]);
-        own(static_cast<ValueId>(v), Place::given);
-      }
+  /// `given` has the types and extents of the program's given values.
+  Planner(const Program& program, std::span<const op::Info> given) : program_(program) {
+    plan_.values.resize(program.values().size());
+    for (std::size_t k = 0; k < given.size(); ++k) {
+      const ValueId v = program.given()[k].value;
+      at(v).info = given[k];
+      own(v, Place::given);
     }
+    for (ValueId v = 0; v < static_cast<ValueId>(plan_.values.size()); ++v)
+      if (const Value& c = program.constant(v)) {
+        at(v).info = op::detail::info_of(c);
+        own(v, Place::fixed);
+      }
     find_last_uses();
     for (std::size_t s = 0; s < program.nodes().size(); ++s) plan_.actions.push_back(step(static_cast<int>(s)));
-    // Memory that became an output's late is that for everything which lies in it.
-    for (Plan::Entry& e : plan_.values)
-      if (e.root >= 0) e.place = plan_.values[static_cast<std::size_t>(e.root)].place;
-    // Memory that became an output's while values in it had been placed is an output's for all of them.
+    // The arena memory of a value becomes an output's when a later output shares it: then for all values that share it.
     for (Plan::Entry& e : plan_.values)
       if (e.root >= 0) e.place = plan_.values[static_cast<std::size_t>(e.root)].place;
     lay_out();
@@ -84,7 +81,7 @@ class Planner {
         if (v >= 0) at(v).last = static_cast<int>(s);
       for (ValueId v : n.captures) at(v).last = static_cast<int>(s);
     }
-    outputs_.assign(graph_.values().size(), -1);
+    outputs_.assign(plan_.values.size(), -1);
     for (std::size_t o = 0; o < program_.outputs().size(); ++o) {
       const ValueId v = program_.outputs()[o];
       if (outputs_[static_cast<std::size_t>(v)] < 0) outputs_[static_cast<std::size_t>(v)] = static_cast<int>(o);
@@ -222,9 +219,8 @@ class Planner {
   }
 
   const Program& program_;
-  const Graph& graph_;
   Plan plan_;
-  std::vector<int> outputs_;                      // the graph output that a value is, or -1
+  std::vector<int> outputs_;                      // the program's output that a value is, or -1
   std::vector<std::pair<ValueId, int>> first_;    // results in their order, with their steps
   std::vector<op::Info> in_, out_;
 };

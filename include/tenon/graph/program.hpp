@@ -1,5 +1,9 @@
-// Program: the part of a graph that a set of outputs needs, with constants folded and passes applied. Independent of extents.
+// Program: the part of a graph that a set of outputs needs, with constants folded and passes applied.
+// Independent of extents.
 #pragma once
+
+#include <deque>
+#include <set>
 
 #include "tenon/graph/graph.hpp"
 
@@ -7,85 +11,227 @@ namespace tenon {
 
 class Program;
 
-/// A rewrite of programs: same results, less work. Passes see a program after constants were folded.
+/// A rewrite of programs: same results, less work. A pass sees a program after constants were folded. The
+/// bodies of If, Loop and Scan are programs of their own, and have been rewritten when the program around
+/// them is.
 struct Pass {
   std::string_view name;
   void (*apply)(Program& program);
+};
+
+/// What a pass did with a node, or why it did nothing.
+struct PassReport {
+  std::string node;  ///< "node 'conv1' (Conv-11)", behind the nodes whose bodies hold it
+  std::string_view pass;
+  bool applied = false;
+  std::string text;
+};
+
+/// "node 'conv1' (Conv-11) -> fuse_convolution: fused with Relu 'relu1'"
+inline std::string to_string(const PassReport& r) { return concat(r.node, " -> ", r.pass, ": ", r.text); }
+
+struct ProgramOptions {
+  bool fold = true;  ///< compute nodes over constants when the program is made
+  std::span<const Pass> passes{};
+  std::vector<PassReport>* reports = nullptr;  ///< receives the passes' reports; null: nobody asks
+  std::string where{};                         ///< stands in front of nodes in reports
 };
 
 namespace detail {
 
 /// Rethrows an Error with the node in front of its place.
 [[noreturn]] inline void rethrow_at(const Graph::Node& n, const Error& e) {
-  throw Error(e.code(), e.where() == n.op.spec().name ? describe(n) : concat(describe(n), ": ", e.where()), e.message());
+  throw Error(e.code(), e.where() == n.op.spec().name ? describe(n) : concat(describe(n), ": ", e.where()),
+              e.message());
 }
 
+/// A body that notes the operands which its operator's rule last asked about. Rules of loops ask until the
+/// answer holds for every iteration, so the last operands are those of all runs.
+class Probe final : public op::Body {
+ public:
+  Probe(std::shared_ptr<const op::Body> body, std::vector<op::Info>& asked)
+      : body_(std::move(body)), asked_(asked) {}
+  int inputs() const override { return body_->inputs(); }
+  int outputs() const override { return body_->outputs(); }
+  std::vector<op::Info> infer(std::span<const op::Info> inputs) const override {
+    asked_.assign(inputs.begin(), inputs.end());
+    return body_->infer(inputs);
+  }
+  std::vector<Value> run(op::Context& scope, std::span<const Value> inputs) const override {
+    return body_->run(scope, inputs);
+  }
+
+ private:
+  std::shared_ptr<const op::Body> body_;
+  std::vector<op::Info>& asked_;
+};
+
 }  // namespace detail
+
+/// Where a body stands: the program around it, and the types and extents of its inputs there.
+struct ProgramScope {
+  const Program& around;
+  std::span<const op::Info> inputs;
+};
 
 class Program {
  public:
   using Node = Graph::Node;
 
-  /// `outputs` are values of the graph; `given` are inputs that a run gives although they have a value of their own.
-  Program(const Graph& graph, std::vector<ValueId> outputs, std::span<const ValueId> given, bool fold,
-          std::span<const Pass> passes)
-      : graph_(graph), outputs_(std::move(outputs)), constants_(graph.values().size()) {
-    for (std::size_t v = 0; v < constants_.size(); ++v) {
-      const Graph::ValueEntry& e = graph.values()[v];
-      const bool overridden = std::find(given.begin(), given.end(), static_cast<ValueId>(v)) != given.end();
-      if (e.source == Graph::Source::constant || (e.source == Graph::Source::input && !overridden)) constants_[v] = e.content;
-    }
-    std::vector<bool> needed = find_needed();
-    for (std::size_t n = 0; n < graph.nodes().size(); ++n)
-      if (needed[n] && !(fold && fold_node(graph.nodes()[n]))) nodes_.push_back(graph.nodes()[n]);
-    if (!passes.empty()) infer();
-    for (const Pass& pass : passes) pass.apply(*this);
-    infos_ = {};
-    drop_unneeded();
+  struct ValueEntry {
+    std::string name;
+    Value constant;     ///< the value, when it does not depend on a run
+    bool used = false;  ///< a node or an output reads it
+  };
+  /// A value that a run gives: an input or a capture.
+  struct Given {
+    ValueId value = -1;
+    ValueId outer = -1;  ///< of a capture: the value of the program around
+    op::Info info;       ///< type and extents, as far as they are known before a run
+  };
+  /// `outputs` are values of the graph; `replaced` are inputs that a run gives although they have a value of
+  /// their own.
+  Program(const Graph& graph, std::vector<ValueId> outputs, std::span<const ValueId> replaced,
+          const ProgramOptions& options, const ProgramScope* scope = nullptr)
+      : outputs_(std::move(outputs)), fold_(options.fold) {
+    if (!options.passes.empty()) edit_ = std::make_unique<Edit>();
+    add_values(graph, replaced, scope);
+    const std::vector<bool> needed = find_needed(graph);
+    for (std::size_t n = 0; n < needed.size(); ++n)
+      if (needed[n]) add_from(graph.nodes()[n], options);
+    if (edit_) rewrite(options);
+    finish();
   }
 
-  const Graph& graph() const { return graph_; }
+  /// The graph's values by the same numbers, then values that passes added.
+  const std::deque<ValueEntry>& values() const { return values_; }
+  const ValueEntry& entry(ValueId v) const { return values_[static_cast<std::size_t>(v)]; }
+  /// The nodes of a run, in order. While a pass is at work: by number, removed ones without an operator,
+  /// added ones last.
+  const std::deque<Node>& nodes() const { return nodes_; }
+  /// The graph's inputs in order, then captures that are used.
+  const std::vector<Given>& given() const { return given_; }
   const std::vector<ValueId>& outputs() const { return outputs_; }
-  /// What runs, in order.
-  const std::vector<Node>& nodes() const { return nodes_; }
-  /// What a value is when it does not depend on a run, else empty.
-  const Value& constant(ValueId v) const { return constants_[static_cast<std::size_t>(v)]; }
+  /// The value, when it does not depend on a run, else empty.
+  const Value& constant(ValueId v) const { return entry(v).constant; }
   /// Whether a node or an output reads the value.
-  bool used(ValueId v) const { return used_[static_cast<std::size_t>(v)]; }
+  bool used(ValueId v) const { return entry(v).used; }
 
-  // --- for passes ---
+  // --- queries of passes ---
+  // A node keeps its number, and references hold, until the pass ends.
 
-  /// The type and extents of a value, as far as they are known before a run; not present() where a node's rule forbids
-  /// its operands, which is for the plan to say.
-  const op::Info& info(ValueId v) const { return infos_[static_cast<std::size_t>(v)]; }
-  /// For every value, the number of the node that alone reads it, once; -1 where none or several do, or it is an output.
-  std::vector<int> only_readers() const {
-    constexpr int none = -1, several = -2;
-    std::vector<int> reader(constants_.size(), none);
-    for (std::size_t n = 0; n < nodes_.size(); ++n)
-      for_each_operand(nodes_[n], [&](ValueId v) {
-        int& r = reader[static_cast<std::size_t>(v)];
-        r = r == none ? static_cast<int>(n) : several;
-      });
-    for (ValueId v : outputs_) reader[static_cast<std::size_t>(v)] = several;
-    std::replace(reader.begin(), reader.end(), several, none);
-    return reader;
+  const Node& node(int n) const { return nodes_[static_cast<std::size_t>(n)]; }
+  /// Calls f(number, operator) for the nodes of an operator; not for those that f adds or removes.
+  template <class Op, class F>
+  void for_each(F f) const {
+    for (int n = 0, count = static_cast<int>(nodes_.size()); n < count; ++n)
+      if (const Op* op = node(n).op.as<Op>()) f(n, *op);
   }
-  /// Puts a node in the place of the one of that number, for the same results.
+  /// The type and extents of a value, as far as they are known before a run; not present() where a node's
+  /// rule forbids its operands, which is for the plan to say.
+  const op::Info& info(ValueId v) const { return edit_->infos[static_cast<std::size_t>(v)]; }
+  /// The node that makes a value, or -1.
+  int maker(ValueId v) const { return uses(v).maker; }
+  /// The nodes that read a value, or hold a body that does; a node that reads it twice is there twice.
+  std::span<const int> readers(ValueId v) const { return uses(v).readers; }
+  bool is_output(ValueId v) const { return uses(v).outputs > 0; }
+  /// Whether a body reads the value: it has to stay as it is.
+  bool is_captured(ValueId v) const {
+    return std::ranges::any_of(readers(v),
+                               [&](int n) { return std::ranges::count(node(n).captures, v) > 0; });
+  }
+  /// The node that alone reads a value, once and not in a body; else, and for outputs, -1.
+  int only_reader(ValueId v) const {
+    return readers(v).size() == 1 && !is_output(v) && !is_captured(v) ? readers(v)[0] : -1;
+  }
+
+  // --- edits of passes ---
+  // Infos are true after each edit. Nodes that nobody reads any more remove themselves, and constants when
+  // the pass ends. Then nodes are in topological order again, too.
+
+  ValueId add_constant(std::string name, Value value) {
+    const ValueId v = add_value(std::move(name));
+    set_constant(v, std::move(value));
+    return v;
+  }
+  /// Adds a node and gives its results. A node over constants is computed at once; its results are constants
+  /// then.
+  std::vector<ValueId> add_node(std::string name, AnyOperator op, std::vector<ValueId> inputs,
+                                int results = 1) {
+    Node n{std::move(name), std::move(op), std::move(inputs), {}, {}};
+    n.captures = detail::outer_values(n.op);
+    for (int k = 0; k < results; ++k) n.outputs.push_back(add_value({}));
+    const std::vector<ValueId> outputs = n.outputs;
+    if (fold_ && fold(n)) return outputs;
+    nodes_.push_back(std::move(n));
+    link(static_cast<int>(nodes_.size()) - 1);
+    update(static_cast<int>(nodes_.size()) - 1);
+    return outputs;
+  }
+  /// Puts another operator in the place of a node's, for the same results.
   void replace(int number, AnyOperator op, std::vector<ValueId> inputs) {
-    Node& n = nodes_[static_cast<std::size_t>(number)];
-    n.op = std::move(op);
+    Node& n = at(number);
+    std::vector<ValueId> left;
+    for_each_operand(n, [&](ValueId v) { left.push_back(v); });
+    edit_->removed.push_back(std::exchange(n.op, std::move(op)));
     n.inputs = std::move(inputs);
+    n.captures = detail::outer_values(n.op);
+    for_each_operand(n, [&](ValueId v) { uses(v).readers.push_back(number); });
+    for (ValueId v : left) unlink(v, number);
+    update(number);
+    remove_unread(std::move(left));
   }
-  /// Removes the nodes of these numbers.
-  void remove(const std::vector<int>& numbers) {
-    std::vector<bool> gone(nodes_.size());
-    for (int n : numbers) gone[static_cast<std::size_t>(n)] = true;
-    std::size_t at = 0;
-    std::erase_if(nodes_, [&](const Node&) { return gone[at++]; });
+  /// Lets a node read one value in place of another.
+  void redirect(int reader, ValueId from, ValueId to) {
+    if (from == to || std::ranges::count(node(reader).inputs, from) == 0) return;
+    for (ValueId& v : at(reader).inputs)
+      if (v == from) {
+        unlink(from, reader);
+        v = to;
+        uses(to).readers.push_back(reader);
+      }
+    if (!same(info(from), info(to))) update(reader);
+    remove_unread({from});
   }
+  /// Lets all nodes but the maker of `to`, and the program's outputs, read `to` in place of `from`. Bodies
+  /// still read `from`.
+  void redirect(ValueId from, ValueId to) {
+    for (ValueId& v : outputs_)
+      if (v == from) v = to, --uses(from).outputs, ++uses(to).outputs;
+    for (int n : std::vector<int>(readers(from).begin(), readers(from).end()))
+      if (n != maker(to)) redirect(n, from, to);
+    remove_unread({from});
+  }
+
+  // --- reports of passes ---
+
+  /// "Relu 'relu1'", for reports
+  std::string label(int n) const { return concat(node(n).op.spec().name, " '", node(n).name, "'"); }
+  /// Reports that the pass is about to rewrite a node.
+  void applied(int n, const auto&... text) const { report(n, true, text...); }
+  /// Reports why the pass leaves a node alone to which it could apply by its operator.
+  void skipped(int n, const auto&... text) const { report(n, false, text...); }
 
  private:
+  struct Uses {
+    int maker = -1;
+    int outputs = 0;
+    std::vector<int> readers;
+  };
+  /// Known while passes are at work.
+  struct Edit {
+    std::deque<op::Info> infos;
+    std::deque<Uses> uses;
+    std::vector<AnyOperator> removed;  // passes may still look at them
+    std::string_view pass;
+    const ProgramOptions* options = nullptr;
+  };
+
+  Node& at(int n) { return nodes_[static_cast<std::size_t>(n)]; }
+  ValueEntry& value(ValueId v) { return values_[static_cast<std::size_t>(v)]; }
+  Uses& uses(ValueId v) { return edit_->uses[static_cast<std::size_t>(v)]; }
+  const Uses& uses(ValueId v) const { return edit_->uses[static_cast<std::size_t>(v)]; }
+
   template <class F>
   static void for_each_operand(const Node& n, F f) {
     for (ValueId v : n.inputs)
@@ -93,49 +239,77 @@ class Program {
     for (ValueId v : n.captures) f(v);
   }
 
-  std::vector<bool> find_needed() {
-    used_.assign(constants_.size(), false);
-    for (ValueId v : outputs_) used_[static_cast<std::size_t>(v)] = true;
-    std::vector<bool> needed(graph_.nodes().size());
-    for (std::size_t n = graph_.nodes().size(); n-- > 0;) {
-      const Node& node = graph_.nodes()[n];
+  // --- from the graph ---
+
+  void add_values(const Graph& graph, std::span<const ValueId> replaced, const ProgramScope* scope) {
+    for (const Graph::ValueEntry& e : graph.values()) values_.push_back({e.name, e.content});
+    for (ValueId v : replaced) value(v).constant = {};
+    for (ValueId v : graph.inputs()) given_.push_back({v, -1, graph.entry(v).info});
+    for (std::size_t k = 0; scope && edit_ && k < given_.size(); ++k) {
+      op::Info& i = given_[k].info;  // a run holds to the types that a body declares, not to the extents
+      i.dims = k < scope->inputs.size() ? scope->inputs[k].dims : Dims{};
+      if (k < scope->inputs.size() && (!i.type || i.type.kind == Kind::unknown))
+        i.type = scope->inputs[k].type;
+    }
+    for (ValueId v : graph.captures()) {
+      const ValueId outer = graph.entry(v).outer;
+      if (scope && scope->around.constant(outer)) value(v).constant = scope->around.constant(outer);
+      else
+        given_.push_back(
+            {v, outer, scope && edit_ ? shape_of(scope->around.info(outer)) : graph.entry(v).info});
+    }
+    if (!edit_) return;
+    edit_->infos.resize(values_.size());
+    edit_->uses.resize(values_.size());
+    for (const Given& g : given_) edit_->infos[static_cast<std::size_t>(g.value)] = g.info;
+    for (std::size_t v = 0; v < values_.size(); ++v)
+      if (values_[v].constant) edit_->infos[v] = op::detail::info_of(values_[v].constant);
+  }
+  static op::Info shape_of(op::Info i) {
+    i.values = {};
+    i.data = nullptr;
+    return i;
+  }
+
+  std::vector<bool> find_needed(const Graph& graph) {
+    for (ValueId v : outputs_) value(v).used = true;
+    std::vector<bool> needed(graph.nodes().size());
+    for (std::size_t n = needed.size(); n-- > 0;) {
+      const Node& node = graph.nodes()[n];
       for (ValueId v : node.outputs)
-        if (used_[static_cast<std::size_t>(v)]) needed[n] = true;
-      if (needed[n]) for_each_operand(node, [&](ValueId v) { used_[static_cast<std::size_t>(v)] = true; });
+        if (used(v)) needed[n] = true;
+      if (needed[n]) for_each_operand(node, [&](ValueId v) { value(v).used = true; });
     }
     return needed;
   }
 
-  // The graph's rules went by inputs that have a value as by any; here they are constants.
-  void infer() {
-    for (const Graph::ValueEntry& e : graph_.values()) infos_.push_back(e.info);
-    for (std::size_t v = 0; v < constants_.size(); ++v)
-      if (constants_[v]) infos_[v] = op::detail::info_of(constants_[v]);
-    std::vector<op::Info> in, out;
-    for (const Node& n : nodes_) {
-      in.clear();
-      out.assign(n.outputs.size(), {});
-      for (ValueId v : n.inputs) in.push_back(v < 0 ? op::Info{} : infos_[static_cast<std::size_t>(v)]);
-      bool fits = false;
-      try {
-        fits = n.op.infer(in, out).empty();
-      } catch (const Error&) {
-      }
-      if (!fits) out.assign(n.outputs.size(), {});
-      for (std::size_t k = 0; k < out.size(); ++k) infos_[static_cast<std::size_t>(n.outputs[k])] = out[k];
-    }
+  void add_from(const Node& from, const ProgramOptions& options) {
+    Node n = from;
+    compile_bodies(n, options);
+    if (fold_ && fold(n)) return;
+    nodes_.push_back(std::move(n));
+    if (edit_) infer(static_cast<int>(nodes_.size()) - 1);
   }
 
-  // Constants that only folded nodes read are freed, and the values that remain in use are counted anew.
-  void drop_unneeded() {
-    used_.assign(constants_.size(), false);
-    for (ValueId v : outputs_) used_[static_cast<std::size_t>(v)] = true;
-    for (const Node& n : nodes_) for_each_operand(n, [&](ValueId v) { used_[static_cast<std::size_t>(v)] = true; });
-    for (std::size_t v = 0; v < constants_.size(); ++v)
-      if (!used_[v]) constants_[v] = {};
+  /// Gives a node's graph attributes programs of their own, made with this one's constants and options.
+  void compile_bodies(Node& n, const ProgramOptions& options) {
+    std::map<std::string_view, std::vector<op::Info>> asked;
+    const AnyOperator probing = detail::with_bodies(
+        n.op, [&](std::string_view name, const std::shared_ptr<const op::Body>& body, const CapturingBody&) {
+          return std::make_shared<const detail::Probe>(body, asked[name]);
+        });
+    if (asked.empty()) return;
+    if (edit_) inferred(probing, n);
+    n.op = detail::with_bodies(n.op, [&](std::string_view name, const auto&, const CapturingBody& body) {
+      ProgramOptions inner = options;
+      inner.where = concat(options.where, detail::describe(n), ", ", name, ": ");
+      return body.compiled({*this, asked[name]}, inner);
+    });
+    n.captures = detail::outer_values(n.op);
   }
 
-  bool fold_node(const Node& n) {
+  /// Makes the results of a node over constants constants; false where that cannot be.
+  bool fold(const Node& n) {
     bool all = n.op.spec().deterministic && n.captures.empty();
     for_each_operand(n, [&](ValueId v) { all &= static_cast<bool>(constant(v)); });
     if (!all) return false;
@@ -151,16 +325,165 @@ class Program {
     }
     for (std::size_t k = 0; k < out.size(); ++k)
       if (!out[k] && used(n.outputs[k])) return false;
-    for (std::size_t k = 0; k < out.size(); ++k) constants_[static_cast<std::size_t>(n.outputs[k])] = std::move(out[k]);
+    for (std::size_t k = 0; k < out.size(); ++k) set_constant(n.outputs[k], std::move(out[k]));
     return true;
   }
+  void set_constant(ValueId v, Value constant) {
+    value(v).constant = std::move(constant);
+    if (edit_ && entry(v).constant)
+      edit_->infos[static_cast<std::size_t>(v)] = op::detail::info_of(entry(v).constant);
+  }
 
-  const Graph& graph_;
+  // --- passes ---
+
+  void rewrite(const ProgramOptions& options) {
+    edit_->options = &options;
+    index();
+    for (const Pass& pass : options.passes) {
+      edit_->pass = pass.name;
+      pass.apply(*this);
+      tidy();
+    }
+  }
+  void index() {
+    for (Uses& u : edit_->uses) u.maker = -1, u.outputs = 0, u.readers.clear();
+    for (int n = 0; n < static_cast<int>(nodes_.size()); ++n) link(n);
+    for (ValueId v : outputs_) ++uses(v).outputs;
+  }
+  /// Enters a node as the maker of its results and the reader of its operands.
+  void link(int n) {
+    for (ValueId v : node(n).outputs) uses(v).maker = n;
+    for_each_operand(node(n), [&](ValueId v) { uses(v).readers.push_back(n); });
+  }
+  void unlink(ValueId v, int reader) {
+    std::vector<int>& readers = uses(v).readers;
+    readers.erase(std::ranges::find(readers, reader));
+  }
+  bool unread(ValueId v) const { return readers(v).empty() && !is_output(v); }
+  /// Removes the makers of values that nobody reads any more, and what only they needed.
+  void remove_unread(std::vector<ValueId> values) {
+    while (!values.empty()) {
+      const int n = maker(values.back());
+      values.pop_back();
+      if (n < 0 || !node(n).op || !std::ranges::all_of(node(n).outputs, [&](ValueId v) { return unread(v); }))
+        continue;
+      edit_->removed.push_back(std::exchange(at(n).op, {}));
+      for_each_operand(node(n), [&](ValueId v) {
+        unlink(v, n);
+        values.push_back(v);
+      });
+    }
+  }
+
+  ValueId add_value(std::string name) {
+    values_.push_back({std::move(name), {}, true});
+    edit_->infos.emplace_back();
+    edit_->uses.emplace_back();
+    return static_cast<ValueId>(values_.size()) - 1;
+  }
+  std::vector<op::Info> inferred(const AnyOperator& op, const Node& n) const {
+    std::vector<op::Info> in, out(n.outputs.size());
+    for (ValueId v : n.inputs) in.push_back(v < 0 ? op::Info{} : info(v));
+    bool fits = false;
+    try {
+      fits = op.infer(in, out).empty();
+    } catch (const Error&) {
+    }
+    if (!fits) out.assign(out.size(), {});
+    for (op::Info& i : out) i.data = nullptr;
+    return out;
+  }
+  /// Infers a node's results; whether that changed them.
+  bool infer(int n) {
+    const std::vector<op::Info> out = inferred(node(n).op, node(n));
+    bool changed = false;
+    for (std::size_t k = 0; k < out.size(); ++k) {
+      op::Info& i = edit_->infos[static_cast<std::size_t>(node(n).outputs[k])];
+      changed |= !same(i, out[k]);
+      i = out[k];
+    }
+    return changed;
+  }
+  /// Infers a node, and on from it as far as that changes anything.
+  void update(int number) {
+    std::set<int> pending{number};
+    while (!pending.empty()) {
+      const int n = pending.extract(pending.begin()).value();
+      if (!node(n).op || !infer(n)) continue;
+      for (ValueId v : node(n).outputs) pending.insert(readers(v).begin(), readers(v).end());
+    }
+  }
+  static bool same(const op::Info& a, const op::Info& b) {
+    return a.type == b.type && a.dims == b.dims && a.data == b.data && a.provisional == b.provisional &&
+           a.values.known() == b.values.known() && a.values.items_ == b.values.items_;
+  }
+
+  /// Leaves the nodes that the outputs need, each behind the makers of its operands and otherwise in the
+  /// order they had.
+  void tidy() {
+    enum : char { unneeded, needed, open, done };
+    std::vector<char> state(nodes_.size(), unneeded);
+    std::vector<int> stack;
+    const auto push_maker = [&](ValueId v) {
+      if (const int n = maker(v); n >= 0 && state[static_cast<std::size_t>(n)] != done) stack.push_back(n);
+    };
+    for (ValueId v : outputs_) push_maker(v);
+    while (!stack.empty()) {
+      const int n = stack.back();
+      stack.pop_back();
+      if (std::exchange(state[static_cast<std::size_t>(n)], needed) == unneeded)
+        for_each_operand(node(n), push_maker);
+    }
+    std::deque<Node> ordered;
+    for (int first = 0; first < static_cast<int>(nodes_.size()); ++first) {
+      if (state[static_cast<std::size_t>(first)] == needed) stack.push_back(first);
+      while (!stack.empty()) {
+        const int n = stack.back();
+        char& s = state[static_cast<std::size_t>(n)];
+        if (s == needed) {
+          s = open;
+          for_each_operand(node(n), [&](ValueId v) {
+            if (const int m = maker(v); m >= 0 && state[static_cast<std::size_t>(m)] == open)
+              throw Error(ErrorCode::invalid_model, std::string(edit_->pass),
+                          concat(label(m), " depends on itself"));
+            push_maker(v);
+          });
+          continue;
+        }
+        stack.pop_back();
+        if (std::exchange(s, done) == open) ordered.push_back(std::move(at(n)));
+      }
+    }
+    nodes_ = std::move(ordered);
+    edit_->removed.clear();
+    index();
+    for (ValueId v = 0; v < static_cast<ValueId>(values_.size()); ++v)
+      if (unread(v) && constant(v)) value(v).constant = {}, edit_->infos[static_cast<std::size_t>(v)] = {};
+  }
+
+  void report(int n, bool applied, const auto&... text) const {
+    const ProgramOptions& o = *edit_->options;
+    if (o.reports)
+      o.reports->push_back({o.where + detail::describe(node(n)), edit_->pass, applied, concat(text...)});
+  }
+
+  /// Marks what is used. Constants that only folded nodes read are freed.
+  void finish() {
+    edit_.reset();
+    for (ValueEntry& e : values_) e.used = false;
+    for (ValueId v : outputs_) value(v).used = true;
+    for (const Node& n : nodes_) for_each_operand(n, [&](ValueId v) { value(v).used = true; });
+    for (ValueEntry& e : values_)
+      if (!e.used) e.constant = {};
+    std::erase_if(given_, [&](const Given& g) { return g.outer >= 0 && !used(g.value); });
+  }
+
   std::vector<ValueId> outputs_;
-  std::vector<Value> constants_;
-  std::vector<Node> nodes_;
-  std::vector<op::Info> infos_;  // for passes
-  std::vector<bool> used_;
+  bool fold_;
+  std::deque<ValueEntry> values_;
+  std::deque<Node> nodes_;
+  std::vector<Given> given_;
+  std::unique_ptr<Edit> edit_;
 };
 
 }  // namespace tenon

@@ -15,6 +15,7 @@ struct SessionOptions {
   bool fold_constants = true;     ///< compute what depends on constants only once, when the session is made
   /// Rewrites of the graph: `load` takes standard_passes() (graph/passes.hpp) where this is not set, a Session none.
   std::optional<std::vector<Pass>> passes{};
+  bool explain = false;           ///< keep what the passes report: Session::reports
 };
 
 /// The inputs of a run, by name. Values share the tensors' elements.
@@ -51,17 +52,17 @@ class Session {
   /// Error{invalid_argument} where TENON_ARCH names no level that is present, and what the passes and the operators of
   /// folded nodes throw.
   explicit Session(Graph graph, SessionOptions options = {})
-      : graph_(std::make_unique<Graph>(std::move(graph))), options_(std::move(options)), shared_(std::make_unique<Shared>()) {
+      : graph_(std::move(graph)), options_(std::move(options)), shared_(std::make_unique<Shared>()) {
     simd::check_request();
     if (options_.executor == nullptr && options_.threads > 1) {
       pool_ = std::make_unique<ThreadPool>(options_.threads);
       options_.executor = pool_.get();
     }
-    for (const auto& [name, id] : graph_->outputs()) names_.push_back(name), outputs_.push_back(id);
-    variant({}, outputs_, {});
+    for (const auto& [name, id] : graph_.outputs()) names_.push_back(name), outputs_.push_back(id);
+    variant({}, outputs_, {}, options_.explain ? &reports_ : nullptr);
   }
 
-  const Graph& graph() const { return *graph_; }
+  const Graph& graph() const { return graph_; }
 
   /// Runs the graph: s.run({{"x", batch}})["y"]. Inputs with a value of their own may be left out.
   /// Error{invalid_argument} for unknown or missing inputs, {invalid_type, invalid_shape} for those that do not fit, and
@@ -73,7 +74,7 @@ class Session {
   }
   /// The same into the results of an earlier run, whose memory is used again.
   void run(const Feeds& feeds, Outputs& outputs, const RunOptions& options = {}) const {
-    const std::size_t count = graph_->inputs().size();
+    const std::size_t count = graph_.inputs().size();
     Scratch<Session> scratch;
     const std::span inputs(scratch.take<const Value*>(static_cast<int64_t>(count)), count);
     std::fill(inputs.begin(), inputs.end(), nullptr);
@@ -82,10 +83,10 @@ class Session {
     ValueId* const given = scratch.take<ValueId>(static_cast<int64_t>(count));
     std::size_t replaced = 0;
     for (std::size_t k = 0; k < count; ++k) {
-      const Graph::ValueEntry& e = graph_->entry(graph_->inputs()[k]);
+      const Graph::ValueEntry& e = graph_.entry(graph_.inputs()[k]);
       if (inputs[k] == nullptr && !e.content)
         throw Error(ErrorCode::invalid_argument, "session", concat("input '", e.name, "' is missing"));
-      if (inputs[k] != nullptr && e.content) given[replaced++] = graph_->inputs()[k];
+      if (inputs[k] != nullptr && e.content) given[replaced++] = graph_.inputs()[k];
     }
     detail::Runner& runner = find_variant(options, {given, replaced});
     if (outputs.names_.size() != runner.program().outputs().size() || outputs.names_ != requested(options)) {
@@ -98,15 +99,18 @@ class Session {
 
   /// How a run with these inputs lays out memory.
   detail::Plan plan(const Feeds& feeds) const {
-    std::vector<op::Info> infos(graph_->values().size());
-    for (ValueId v : graph_->inputs()) infos[static_cast<std::size_t>(v)] = graph_->entry(v).info;
-    for (const auto& [name, value] : feeds) {
-      const ValueId v = graph_->find(name);
-      if (v >= 0) infos[static_cast<std::size_t>(v)] = op::detail::info_of(value), infos[static_cast<std::size_t>(v)].data = nullptr;
+    const Program& p = program();
+    std::vector<op::Info> given;
+    for (const Program::Given& g : p.given()) {
+      given.push_back(g.info);
+      for (const auto& [name, value] : feeds)
+        if (name == p.entry(g.value).name) given.back() = op::detail::info_of(value), given.back().data = nullptr;
     }
-    return shared_->variants.front()->runner.plan(std::move(infos));
+    return shared_->variants.front()->runner.plan(given);
   }
   const Program& program() const { return shared_->variants.front()->runner.program(); }
+  /// What the passes did with the graph and its bodies, in their order; kept where SessionOptions::explain asks.
+  const std::vector<PassReport>& reports() const { return reports_; }
 
  private:
   // The graph compiled for a set of outputs and of inputs that replace values of their own.
@@ -123,9 +127,9 @@ class Session {
   const std::vector<std::string>& requested(const RunOptions& o) const { return o.outputs.empty() ? names_ : o.outputs; }
 
   void bind(std::string_view name, const Value& value, std::span<const Value*> inputs) const {
-    const std::vector<ValueId>& ids = graph_->inputs();
+    const std::vector<ValueId>& ids = graph_.inputs();
     for (std::size_t k = 0; k < ids.size(); ++k) {
-      const Graph::ValueEntry& e = graph_->entry(ids[k]);
+      const Graph::ValueEntry& e = graph_.entry(ids[k]);
       if (e.name != name) continue;
       check(e, value);
       inputs[k] = &value;
@@ -156,7 +160,7 @@ class Session {
     if (!options.outputs.empty()) {
       ids.clear();
       for (const std::string& name : options.outputs) {
-        ValueId id = std::as_const(*graph_).find(name);
+        ValueId id = std::as_const(graph_).find(name);
         for (std::size_t k = 0; id < 0 && k < names_.size(); ++k)
           if (names_[k] == name) id = outputs_[k];
         if (id < 0) throw Error(ErrorCode::invalid_argument, "session", concat("there is no value '", name, "'"));
@@ -165,21 +169,24 @@ class Session {
     }
     return variant(options.outputs, std::move(ids), given);
   }
-  detail::Runner& variant(std::vector<std::string> names, std::vector<ValueId> ids, std::span<const ValueId> given) const {
-    Allocator& allocator = options_.allocator ? *options_.allocator : default_allocator();
+  detail::Runner& variant(std::vector<std::string> names, std::vector<ValueId> ids, std::span<const ValueId> given,
+                          std::vector<PassReport>* reports = nullptr) const {
     const ScopedPool use(options_.executor ? options_.executor : tenon::detail::current_executor);
+    ProgramOptions program{.fold = options_.fold_constants, .reports = reports};
+    if (options_.passes) program.passes = *options_.passes;
     shared_->variants.push_back(std::unique_ptr<Variant>(
         new Variant{std::move(names), {given.begin(), given.end()},
-                    detail::Runner(*graph_, std::move(ids), given, options_.fold_constants,
-                                   options_.passes ? std::span<const Pass>(*options_.passes) : std::span<const Pass>(), allocator)}));
+                    detail::Runner(Program(graph_, std::move(ids), given, program),
+                                   options_.allocator ? *options_.allocator : default_allocator())}));
     return shared_->variants.back()->runner;
   }
 
-  std::unique_ptr<Graph> graph_;  // in one place: programs refer to it
+  Graph graph_;
   SessionOptions options_;
   std::unique_ptr<ThreadPool> pool_;
   std::vector<std::string> names_;
   std::vector<ValueId> outputs_;
+  std::vector<PassReport> reports_;
   std::unique_ptr<Shared> shared_;
 };
 

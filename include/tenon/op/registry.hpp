@@ -89,15 +89,15 @@ class AnyOperator {
   void run(op::Context& context, std::span<const Value* const> in, std::span<Value* const> out) const {
     class_->run(object_.get(), context, in, out);
   }
-  /// The same operator with attributes as change(value) leaves them.
+  /// The same operator with attributes as change(name, value) leaves them where it gives true.
   template <class F>
   AnyOperator with_attributes(F change) const {
     AnyOperator copy = *this;
-    const std::shared_ptr<void> object = class_->copy(object_.get());
-    copy.object_ = object;
+    std::shared_ptr<void> object;
     for (op::AttributeInfo a : attributes()) {
-      if (a.value.index() == 0 || !a.in(version_)) continue;
-      if (change(a.value)) class_->set_attribute(object.get(), version_, a.name, a.value, copy.inputs_);
+      if (a.value.index() == 0 || !a.in(version_) || !change(a.name, a.value)) continue;
+      if (!object) copy.object_ = object = class_->copy(object_.get());
+      class_->set_attribute(object.get(), version_, a.name, a.value, copy.inputs_);
     }
     return copy;
   }

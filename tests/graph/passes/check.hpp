@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include "tenon/base/convert.hpp"
 #include "tenon/graph/session.hpp"
 
 namespace tenon::passes::test {
@@ -43,11 +44,51 @@ inline double difference(const AnyTensor& a, const AnyTensor& b) {
   return most / scale;
 }
 
+inline bool same(const op::Info& a, const op::Info& b) {
+  return a.type == b.type && a.dims == b.dims && a.data == b.data && a.provisional == b.provisional &&
+         a.values.known() == b.values.known() && a.values.items_ == b.values.items_;
+}
+
+/// Compares what a program knows of its values with a fresh inference, node by node: which also shows that every value is
+/// made before it is read.
+inline void check_infos(Program& p) {
+  std::vector<std::optional<op::Info>> fresh(p.values().size());
+  for (const Program::Given& g : p.given()) fresh[static_cast<std::size_t>(g.value)] = g.info;
+  for (std::size_t v = 0; v < fresh.size(); ++v)
+    if (const Value& c = p.constant(static_cast<ValueId>(v))) fresh[v] = op::detail::info_of(c);
+  for (const Graph::Node& n : p.nodes()) {
+    REQUIRE(n.op);
+    CAPTURE(n.name);
+    std::vector<op::Info> in, out(n.outputs.size());
+    for (ValueId v : n.captures) CHECK(fresh[static_cast<std::size_t>(v)].has_value());
+    for (ValueId v : n.inputs) {
+      in.emplace_back();
+      if (v < 0) continue;
+      REQUIRE(fresh[static_cast<std::size_t>(v)].has_value());
+      in.back() = *fresh[static_cast<std::size_t>(v)];
+      CHECK(same(p.info(v), in.back()));
+    }
+    bool fits = false;
+    try {
+      fits = n.op.infer(in, out).empty();
+    } catch (const Error&) {
+    }
+    for (std::size_t k = 0; k < out.size(); ++k) {
+      out[k].data = nullptr;
+      fresh[static_cast<std::size_t>(n.outputs[k])] = fits ? out[k] : op::Info{};
+      CHECK(same(p.info(n.outputs[k]), *fresh[static_cast<std::size_t>(n.outputs[k])]));
+    }
+  }
+}
+/// A pass that changes nothing and fails unless the passes before it have left infos true.
+inline constexpr Pass infos_are_true{"infos_are_true", check_infos};
+
 /// Runs what `build` makes with a pass and without, compares the first results within `tolerance`, and counts the nodes
-/// that are left with it.
+/// that are left with it. The pass says something of every graph.
 template <class Build>
 void check_pass(const Pass& pass, const Build& build, const Feeds& feeds, std::size_t nodes, double tolerance) {
-  const Session plain(build()), passed(build(), {.passes = std::vector{pass}});
+  const Session plain(build()), passed(build(), {.passes = std::vector{pass, infos_are_true}, .explain = true});
+  CHECK_FALSE(passed.reports().empty());
   CHECK(passed.program().nodes().size() == nodes);
   Outputs expected = plain.run(feeds), got = passed.run(feeds);
   CHECK(difference(expected[0].tensor(), got[0].tensor()) <= tolerance);

@@ -1,6 +1,7 @@
 #include "tenon/op/controlflow/loop.hpp"
 
 #include "tests/op/controlflow/body.hpp"
+#include "tests/op/stated.hpp"
 
 namespace tenon {
 using namespace test;
@@ -48,8 +49,11 @@ TEST_CASE("Loop: trip count and condition in every combination") {
   for (const Row& row : rows) {
     const op::BodyRef b = doubling(row.bound);
     check(op::Loop{b}, {row.m, row.cond, scalar(1)}, {scalar(row.last), row.scan});
-    check(op::Loop{b}, {row.m, row.cond, scalar(1)}, {scalar(row.last), row.scan}, 0, 0, 11);
-    check(op::Loop{b}, {row.m, row.cond, scalar(1)}, {scalar(row.last), row.scan}, 0, 0, 1);
+    for (int version : op::Loop::spec.since) {
+      check(op::Loop{b}, {row.m, row.cond, scalar(1)}, {scalar(row.last), row.scan}, 0, 0, version);
+      check(stated<op::Loop>(version, {{"body", b}}), {row.m, row.cond, scalar(1)},
+            {scalar(row.last), row.scan}, 0, 0);
+    }
   }
 }
 
@@ -147,6 +151,7 @@ TEST_CASE("Loop: what is refused") {
   check_fails(op::Loop{b}, {count(1), absent, Sequence{.element = DType::float32, .items = {}}},
               "v_initial cannot be", 2, 1);
   check_fails(op::Loop{b}, {count(1), absent}, "input v_initial is missing", 2, 1);
+  check_refused<op::Loop>(1, {}, "attribute 'body' is required");
   const auto turns = body(
       3, 2,
       [](auto in) {

@@ -127,22 +127,19 @@ void pack(PackedConv& op, const AnyTensor& w, const AnyTensor* b, const ChannelM
 }  // namespace detail
 
 inline void apply_fuse_convolution(Program& program) {
-  const std::vector<int> readers = program.only_readers();
-  const std::vector<Graph::Node>& nodes = program.nodes();
-  std::vector<int> gone;
-  for (std::size_t n = 0; n < nodes.size(); ++n) {
-    const auto* conv = nodes[n].op.as<op::Conv>();
-    if (conv == nullptr || !program.info(nodes[n].outputs[0]).present()) continue;
-    const AnyTensor* w = constant_floats(program, nodes[n].inputs[1]);
-    const ValueId b_id = nodes[n].inputs.size() > 2 ? nodes[n].inputs[2] : -1;
+  program.for_each<op::Conv>([&](int n, const op::Conv& conv) {
+    const std::vector<ValueId>& in = program.node(n).inputs;
+    const AnyTensor* w = constant_floats(program, in[1]);
+    const ValueId b_id = in.size() > 2 ? in[2] : -1;
     const AnyTensor* b = constant_floats(program, b_id);
-    if (w == nullptr || w->size() == 0 || (b_id >= 0 && b == nullptr)) continue;
+    if (w == nullptr || w->size() == 0) return program.skipped(n, "the weights are not constant");
+    if (b_id >= 0 && b == nullptr) return program.skipped(n, "the bias is not constant");
+    if (!fits(program, n)) return program.skipped(n, "the operands do not fit");
 
-    PackedConv packed{.conv = *conv, .element = w->dtype(), .extents = w->extents()};
+    PackedConv packed{.conv = conv, .element = w->dtype(), .extents = w->extents()};
     std::optional<detail::ChannelMap> map;
-    std::vector<ValueId> operands{nodes[n].inputs[0]};
-    int last = static_cast<int>(n);
-    // Takes the node that reads y into the packed one, where it can; false ends the chain behind it.
+    std::vector<ValueId> operands{in[0]};
+    // Takes the node that reads y into the packed one, where it can; false ends the chain before it.
     const auto take = [&](const Graph::Node& reader, ValueId y) {
       if (detail::is_sum(reader) && operands.size() == 1) {
         const ValueId z = reader.inputs[reader.inputs[0] == y ? 1 : 0];
@@ -155,25 +152,23 @@ inline void apply_fuse_convolution(Program& program) {
       else return false;
       return map.has_value();
     };
-    for (;;) {
-      const ValueId y = nodes[static_cast<std::size_t>(last)].outputs[0];
-      const int next = readers[static_cast<std::size_t>(y)];
-      if (next < 0) break;
-      const Graph::Node& reader = nodes[static_cast<std::size_t>(next)];
-      if (reader.outputs.empty() || !program.info(reader.outputs[0]).present()) break;
-      const auto bounds = bounds_of(program, reader, y);
-      if (!bounds && !take(reader, y)) break;
-      gone.push_back(last);
+    std::string with;
+    int last = n;
+    for (bool ends = false; !ends;) {
+      const ValueId y = program.node(last).outputs[0];
+      const int next = program.only_reader(y);
+      if (next < 0 || !fits(program, next)) break;
+      const auto bounds = bounds_of(program, program.node(next), y);
+      if (!bounds && !take(program.node(next), y)) break;
+      if (bounds) packed.bounds = *bounds;
+      ends = bounds.has_value();
       last = next;
-      if (bounds) {
-        packed.bounds = *bounds;
-        break;
-      }
+      with += concat(with.empty() ? ", fused with " : ", ", program.label(next));
     }
     dispatch_wide(w->dtype(), [&]<class C>() { detail::pack<C>(packed, *w, b, map ? &*map : nullptr); });
+    program.applied(n, "packed", with);
     program.replace(last, AnyOperator::make(packed), std::move(operands));
-  }
-  program.remove(gone);
+  });
 }
 
 inline constexpr Pass fuse_convolution{"fuse_convolution", apply_fuse_convolution};

@@ -57,54 +57,53 @@ struct PackedMatMul {
   }
 };
 
-inline void apply_pack_matmul(Program& program) {
+namespace detail {
+
+/// Lays the matrix of a product out, where that pays. `packed` has the factors and transpositions of A and C already.
+inline void pack_product(Program& program, int number, PackedMatMul packed, bool trans_b) {
   // A row or two read the matrix once, where it lies: laying it out would cost memory and gain nothing.
   constexpr int64_t few_rows = 4;
-  const std::vector<int> readers = program.only_readers();
-  const std::vector<Graph::Node>& nodes = program.nodes();
-  std::vector<int> gone;
-  for (std::size_t node = 0; node < nodes.size(); ++node) {
-    const Graph::Node& n = nodes[node];
-    const auto* gemm = n.op.as<op::Gemm>();
-    if (!n.op.as<op::MatMul>() && !gemm) continue;
-    const AnyTensor* b = constant_floats(program, n.inputs[1]);
-    const Dims& y = program.info(n.outputs[0]).dims;  // unranked where the operands do not fit
-    if (b == nullptr || b->rank() != 2 || b->size() == 0 || !y.ranked() || y.rank() < 2) continue;
-    if (const Dim rows = y.product(0, y.rank() - 1); rows.known() && rows.value() <= few_rows) continue;
+  const Graph::Node& n = program.node(number);
+  const AnyTensor* b = constant_floats(program, n.inputs[1]);
+  if (b == nullptr) return program.skipped(number, "B is not constant");
+  if (b->rank() != 2 || b->size() == 0) return program.skipped(number, "B is no matrix");
+  const Dims& y = program.info(n.outputs[0]).dims;
+  if (!y.ranked()) return program.skipped(number, "the rank of A is not known, or it does not fit");
+  if (y.rank() < 2) return program.skipped(number, "A is a vector");
+  if (const Dim rows = y.product(0, y.rank() - 1); rows.known() && rows.value() <= few_rows)
+    return program.skipped(number, "A has ", rows.value(), " rows, too few to gain");
 
-    PackedMatMul packed{.element = b->dtype()};
-    std::vector<ValueId> operands{n.inputs[0]};
-    bool trans_b = false;
-    if (gemm) {
-      packed.alpha = gemm->alpha, packed.beta = gemm->beta, packed.trans_a = gemm->transA != 0;
-      trans_b = gemm->transB != 0;
-      if (n.inputs.size() > 2) operands.push_back(n.inputs[2]);
-    }
-    packed.k = b->extents()[trans_b ? 1 : 0];
-    packed.n = b->extents()[trans_b ? 0 : 1];
-    dispatch_wide(b->dtype(), [&]<class C>() {
-      std::vector<C> own;
-      kernels::GemmArgs<C> args;
-      args.k = packed.k;
-      args.n = packed.n;
-      args.b = static_cast<const C*>(b->data());
-      if (b->dtype() != dtype_of<C>) own = numbers<C>(*b), args.b = own.data();
-      args.b_row = trans_b ? 1 : args.n;
-      args.b_col = trans_b ? args.k : 1;
-      packed.b = Storage::make<C>(kernels::packed_b_size<C>(args.k, args.n));
-      kernels::pack_b(args, static_cast<C*>(packed.b.data()));
-    });
-    int last = static_cast<int>(node);
-    if (const int next = readers[static_cast<std::size_t>(n.outputs[0])]; next >= 0)
-      if (const auto bounds = bounds_of(program, nodes[static_cast<std::size_t>(next)], n.outputs[0]);
-          bounds && program.info(nodes[static_cast<std::size_t>(next)].outputs[0]).present()) {
-        packed.bounds = *bounds;
-        gone.push_back(last);
-        last = next;
-      }
-    program.replace(last, AnyOperator::make(packed), std::move(operands));
-  }
-  program.remove(gone);
+  packed.element = b->dtype();
+  packed.k = b->extents()[trans_b ? 1 : 0];
+  packed.n = b->extents()[trans_b ? 0 : 1];
+  dispatch_wide(b->dtype(), [&]<class C>() {
+    std::vector<C> own;
+    kernels::GemmArgs<C> args;
+    args.k = packed.k;
+    args.n = packed.n;
+    args.b = static_cast<const C*>(b->data());
+    if (b->dtype() != dtype_of<C>) own = numbers<C>(*b), args.b = own.data();
+    args.b_row = trans_b ? 1 : args.n;
+    args.b_col = trans_b ? args.k : 1;
+    packed.b = Storage::make<C>(kernels::packed_b_size<C>(args.k, args.n));
+    kernels::pack_b(args, static_cast<C*>(packed.b.data()));
+  });
+  std::vector<ValueId> operands{n.inputs[0]};
+  if (n.inputs.size() > 2) operands.push_back(n.inputs[2]);
+  const int next = program.only_reader(n.outputs[0]);
+  const auto bounds = next >= 0 && fits(program, next) ? bounds_of(program, program.node(next), n.outputs[0]) : std::nullopt;
+  if (bounds) packed.bounds = *bounds;
+  program.applied(number, "packed", bounds ? ", fused with " + program.label(next) : std::string());
+  program.replace(bounds ? next : number, AnyOperator::make(packed), std::move(operands));
+}
+
+}  // namespace detail
+
+inline void apply_pack_matmul(Program& program) {
+  program.for_each<op::MatMul>([&](int n, const op::MatMul&) { detail::pack_product(program, n, {}, false); });
+  program.for_each<op::Gemm>([&](int n, const op::Gemm& g) {
+    detail::pack_product(program, n, {.alpha = g.alpha, .beta = g.beta, .trans_a = g.transA != 0}, g.transB != 0);
+  });
 }
 
 inline constexpr Pass pack_matmul{"pack_matmul", apply_pack_matmul};

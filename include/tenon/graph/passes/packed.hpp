@@ -40,6 +40,12 @@ void dispatch_wide(DType d, F&& f) {
   else f.template operator()<float>();
 }
 
+/// Whether a node's rule takes its operands, as far as they are known.
+inline bool fits(const Program& program, int n) {
+  const Graph::Node& node = program.node(n);
+  return !node.outputs.empty() && program.info(node.outputs[0]).present();
+}
+
 /// An activation that kernels apply themselves: y = min(max(x, lo), hi), where a NaN stays.
 struct Bounds {
   double lo = -std::numeric_limits<double>::infinity();

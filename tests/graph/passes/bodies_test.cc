@@ -1,0 +1,266 @@
+// Passes in the bodies of If, Loop and Scan.
+#include "tenon/graph/passes.hpp"
+#include "tenon/op/controlflow/if.hpp"
+#include "tenon/op/controlflow/loop.hpp"
+#include "tenon/op/controlflow/scan.hpp"
+#include "tenon/op/math/neg.hpp"
+#include "tenon/op/tensor/concat.hpp"
+#include "tests/graph/passes/check.hpp"
+
+namespace tenon::passes {
+namespace {
+
+using test::floats;
+using test::node;
+
+/// The program of a graph attribute of the first node of an operator.
+template <class Op>
+const Program& body_program(const Program& program, std::string_view attribute) {
+  for (const Graph::Node& n : program.nodes())
+    if (n.op.as<Op>())
+      for (const op::AttributeInfo& a : n.op.attributes())
+        if (a.name == attribute) return dynamic_cast<const GraphBody&>(*std::get<op::BodyRef>(a.value).body).program();
+  throw std::logic_error("there is no such node");
+}
+
+/// The nodes of an operator in a program and all bodies in it.
+template <class Op>
+int count(const Program& program) {
+  int found = 0;
+  for (const Graph::Node& n : program.nodes()) {
+    found += n.op.as<Op>() != nullptr;
+    for (const op::AttributeInfo& a : n.op.attributes())
+      if (const auto* b = std::get_if<op::BodyRef>(&a.value)) found += count<Op>(dynamic_cast<const GraphBody&>(*b->body).program());
+  }
+  return found;
+}
+
+/// Bytes of the constants that a program and all bodies in it hold.
+int64_t constant_bytes(const Program& program) {
+  int64_t bytes = 0;
+  for (const Program::ValueEntry& v : program.values())
+    if (v.constant.is_tensor()) bytes += v.constant.tensor().bytes();
+  for (const Graph::Node& n : program.nodes())
+    for (const op::AttributeInfo& a : n.op.attributes())
+      if (const auto* b = std::get_if<op::BodyRef>(&a.value)) bytes += constant_bytes(dynamic_cast<const GraphBody&>(*b->body).program());
+  return bytes;
+}
+
+Session with_passes(Graph g) {
+  return Session(std::move(g), {.passes = std::vector{fuse_convolution, test::infos_are_true, pack_matmul, test::infos_are_true},
+                                .explain = true});
+}
+
+/// Runs what `build` makes with the passes and without, and compares all results.
+template <class Build>
+void check_results(const Build& build, const Feeds& feeds) {
+  const Session plain(build()), passed = with_passes(build());
+  Outputs expected = plain.run(feeds);
+  Outputs got;
+  for (int round = 0; round < 2; ++round) {
+    passed.run(feeds, got);
+    for (std::size_t k = 0; k < expected.size(); ++k)
+      CHECK(test::difference(expected[k].tensor(), got[k].tensor()) <= 1e-5);
+  }
+}
+
+Value truth(bool b) { return Tensor<bool>({}, {b}); }
+
+/// y = sign ? x @ -w : relu(x @ w + x @ -w), where the outer graph computes -w from constants.
+Graph branches() {
+  Graph g;
+  const ValueId sign = g.add_input("sign", DType::bool_, Dims{});
+  const ValueId x = g.add_input("x", DType::float32, Dims{g.symbol("N"), 7, 40});
+  const ValueId w = g.add_constant("w", floats<float>({40, 40}, 1));
+  const ValueId minus = node(g, op::Neg{}, {w});
+  Graph a = Graph::inside(g), b = Graph::inside(g);
+  a.add_output("y", node(a, op::MatMul{}, {a.capture(x), a.capture(minus)}));
+  const ValueId left = node(b, op::MatMul{}, {b.capture(x), b.capture(w)}), right = node(b, op::MatMul{}, {b.capture(x), b.capture(minus)});
+  b.add_output("y", node(b, op::Relu{}, {node(b, op::Add{}, {left, right})}));
+  g.add_output("y", node(g, op::If{.else_branch = body(std::move(b)), .then_branch = body(std::move(a))}, {sign}));
+  return g;
+}
+
+TEST_CASE("branches of an If: products with captured matrices that are constant outside") {
+  const Session s = with_passes(branches());
+  CHECK(s.program().nodes().size() == 1);
+  CHECK(count<op::MatMul>(s.program()) == 0);
+  CHECK(count<PackedMatMul>(s.program()) == 3);
+  CHECK(constant_bytes(s.program()) == 0);
+  const Program& then_branch = body_program<op::If>(s.program(), "then_branch");
+  REQUIRE(then_branch.given().size() == 1);  // x
+  CHECK(then_branch.given()[0].outer == s.graph().inputs()[1]);
+  for (bool sign : {true, false})
+    for (int64_t n : {1, 3}) check_results(branches, {{"sign", truth(sign)}, {"x", floats<float>({n, 7, 40}, 2)}});
+}
+
+TEST_CASE("branches of an If: a convolution and the activation behind it") {
+  const auto build = [] {
+    Graph g;
+    const ValueId sign = g.add_input("sign", DType::bool_, Dims{});
+    const ValueId x = g.add_input("x", DType::float32, Dims{1, 4, 9, 9});
+    Graph a = Graph::inside(g), b = Graph::inside(g);
+    const ValueId w = a.add_constant({}, floats<float>({4, 4, 3, 3}, 1));
+    const ValueId y = node(a, op::Conv{.pads = {1, 1, 1, 1}}, {a.capture(x), w});
+    a.add_output("y", node(a, op::Relu{}, {node(a, op::Add{}, {y, a.capture(x)})}));
+    b.add_output("y", b.capture(x));
+    g.add_output("y", node(g, op::If{.else_branch = body(std::move(b)), .then_branch = body(std::move(a))}, {sign}));
+    return g;
+  };
+  const Session s = with_passes(build());
+  const Program& taken = body_program<op::If>(s.program(), "then_branch");
+  REQUIRE(taken.nodes().size() == 1);
+  CHECK(taken.nodes()[0].op.as<PackedConv>());
+  CHECK(constant_bytes(s.program()) == 0);
+  for (bool sign : {true, false}) check_results(build, {{"sign", truth(sign)}, {"x", floats<float>({1, 4, 9, 9}, 2)}});
+}
+
+/// `trips` times v = v @ w + x, where each v is kept.
+Graph loop(const Dims& declared) {
+  Graph g;
+  const ValueId trips = g.add_input("trips", DType::int64, Dims{});
+  const ValueId x = g.add_input("x", DType::float32, Dims{6, 5});
+  const ValueId w = node(g, op::Neg{}, {g.add_constant("w", floats<float>({5, 5}, 1))});
+  Graph b = Graph::inside(g);
+  b.add_input("trip", DType::int64, Dims{});
+  const ValueId go = b.add_input("go", DType::bool_, Dims{});
+  const ValueId v = b.add_input("v", DType::float32, declared);
+  const ValueId product = b.add_node("product", AnyOperator::make(op::MatMul{}), {v, b.capture(w)}, std::array{std::string("p")})[0];
+  const ValueId next = node(b, op::Add{}, {product, b.capture(x)});
+  b.add_output("go", go);
+  b.add_output("v", next);
+  b.add_output("kept", next);
+  const auto out = g.add_node("loop", AnyOperator::make(op::Loop{.body = body(std::move(b))}), {trips, -1, x}, std::array{std::string("last"), std::string("all")});
+  g.add_output("last", out[0]);
+  g.add_output("all", out[1]);
+  return g;
+}
+
+TEST_CASE("the body of a Loop: the extents of its state are known from the node") {
+  for (const Dims& declared : {Dims{}, Dims{1, 5}}) {
+    const Session s = with_passes(loop(declared));
+    CHECK(body_program<op::Loop>(s.program(), "body").nodes()[0].op.as<PackedMatMul>());
+    CHECK(constant_bytes(s.program()) == 0);
+    for (int64_t n : {0, 1, 3})
+      check_results([&] { return loop(declared); }, {{"trips", Tensor<int64_t>({}, {n})}, {"x", floats<float>({6, 5}, 3)}});
+  }
+}
+
+TEST_CASE("the body of a Loop: a state whose extents change is not taken for one of fixed extents") {
+  // v = concat of v and v: 2, 4, 8... rows, while the body declares two.
+  const auto build = [] {
+    Graph g;
+    const ValueId trips = g.add_input("trips", DType::int64, Dims{});
+    const ValueId x = g.add_input("x", DType::float32, Dims{2, 5});
+    Graph b = Graph::inside(g);
+    b.add_input("trip", DType::int64, Dims{});
+    const ValueId go = b.add_input("go", DType::bool_, Dims{});
+    const ValueId v = b.add_input("v", DType::float32, Dims{2, 5});
+    b.add_output("go", go);
+    const ValueId product = node(b, op::MatMul{}, {v, b.add_constant({}, floats<float>({5, 5}, 1))});
+    b.add_output("v", node(b, op::Concat{.axis = 0}, {product, v}));
+    g.add_output("y", node(g, op::Loop{.body = body(std::move(b))}, {trips, -1, x}));
+    return g;
+  };
+  const Session s = with_passes(build());
+  CHECK(body_program<op::Loop>(s.program(), "body").nodes()[0].op.as<PackedMatMul>());
+  check_results(build, {{"trips", Tensor<int64_t>({}, {3})}, {"x", floats<float>({2, 5}, 3)}});
+}
+
+TEST_CASE("the body of a Scan: the extents of its elements are known from the node") {
+  const auto build = [] {
+    Graph g;
+    const ValueId start = g.add_input("start", DType::float32, Dims{6, 5});
+    const ValueId x = g.add_input("x", DType::float32, Dims{g.symbol("T"), 6, 5});
+    Graph b = Graph::inside(g);
+    const ValueId v = b.add_input("v", DType::float32, Dims{});
+    const ValueId e = b.add_input("e", DType::float32, Dims{});
+    const ValueId product = node(b, op::Gemm{.transB = 1}, {e, b.add_constant({}, floats<float>({5, 5}, 1)), v});
+    b.add_output("v", node(b, op::Relu{}, {product}));
+    b.add_output("kept", node(b, op::Neg{}, {product}));
+    const auto out = g.add_node({}, AnyOperator::make(op::Scan{.body = body(std::move(b)), .num_scan_inputs = 1}), {start, x},
+                                std::array{std::string("last"), std::string("all")});
+    g.add_output("last", out[0]);
+    g.add_output("all", out[1]);
+    return g;
+  };
+  const Session s = with_passes(build());
+  const Program& inner = body_program<op::Scan>(s.program(), "body");
+  CHECK(inner.nodes().size() == 3);  // the product has two readers
+  CHECK(inner.nodes()[0].op.as<PackedMatMul>());
+  CHECK(constant_bytes(s.program()) == 0);
+  for (int64_t t : {0, 1, 4})
+    check_results(build, {{"start", floats<float>({6, 5}, 2)}, {"x", floats<float>({t, 6, 5}, 3)}});
+}
+
+/// A loop in whose body an If multiplies the state by a matrix of the outermost graph.
+Graph nested() {
+  Graph g;
+  const ValueId trips = g.add_input("trips", DType::int64, Dims{});
+  const ValueId sign = g.add_input("sign", DType::bool_, Dims{});
+  const ValueId x = g.add_input("x", DType::float32, Dims{6, 5});
+  const ValueId w = node(g, op::Neg{}, {g.add_constant("w", floats<float>({5, 5}, 1))});
+  Graph b = Graph::inside(g);
+  b.add_input("trip", DType::int64, Dims{});
+  const ValueId go = b.add_input("go", DType::bool_, Dims{});
+  const ValueId v = b.add_input("v", DType::float32, Dims{});
+  const ValueId inner_sign = b.capture(sign), inner_w = b.capture(w);
+  Graph yes = Graph::inside(b), no = Graph::inside(b);
+  yes.add_output("y", yes.add_node("inner", AnyOperator::make(op::MatMul{}), {yes.capture(v), yes.capture(inner_w)}, std::array{std::string("p")})[0]);
+  no.add_output("y", node(no, op::Neg{}, {no.capture(v)}));
+  b.add_output("go", go);
+  b.add_output("v", b.add_node("choice", AnyOperator::make(op::If{.else_branch = body(std::move(no)), .then_branch = body(std::move(yes))}),
+                               {inner_sign}, std::array{std::string("c")})[0]);
+  g.add_output("y", g.add_node("loop", AnyOperator::make(op::Loop{.body = body(std::move(b))}), {trips, -1, x}, std::array{std::string("l")})[0]);
+  return g;
+}
+
+TEST_CASE("a body within a body") {
+  const Session s = with_passes(nested());
+  const Program& inner = body_program<op::If>(body_program<op::Loop>(s.program(), "body"), "then_branch");
+  REQUIRE(inner.nodes().size() == 1);
+  CHECK(inner.nodes()[0].op.as<PackedMatMul>());
+  CHECK(constant_bytes(s.program()) == 0);
+  for (bool sign : {true, false})
+    check_results(nested, {{"trips", Tensor<int64_t>({}, {3})}, {"sign", truth(sign)}, {"x", floats<float>({6, 5}, 2)}});
+  REQUIRE(s.reports().size() == 1);
+  CHECK(to_string(s.reports()[0]) == "node 'loop' (Loop-25), body: node 'choice' (If-25), then_branch: node 'inner' (MatMul-13)"
+                                     " -> pack_matmul: packed");
+}
+
+TEST_CASE("a value that a run gives in place of its own is no constant in bodies") {
+  const auto build = [] {
+    Graph g;
+    const ValueId sign = g.add_input("sign", DType::bool_, Dims{});
+    const ValueId x = g.add_input("x", DType::float32, Dims{6, 5});
+    const ValueId w = g.add_input("w", DType::float32, Dims{5, 5}, floats<float>({5, 5}, 1));
+    Graph a = Graph::inside(g), b = Graph::inside(g);
+    a.add_output("y", node(a, op::MatMul{}, {a.capture(x), a.capture(w)}));
+    b.add_output("y", b.capture(x));
+    g.add_output("y", node(g, op::If{.else_branch = body(std::move(b)), .then_branch = body(std::move(a))}, {sign}));
+    return g;
+  };
+  CHECK(count<PackedMatMul>(with_passes(build()).program()) == 1);
+  check_results(build, {{"sign", truth(true)}, {"x", floats<float>({6, 5}, 2)}});
+  check_results(build, {{"sign", truth(true)}, {"x", floats<float>({6, 5}, 2)}, {"w", floats<float>({5, 5}, 9)}});
+}
+
+TEST_CASE("a value that a body reads stays as it is") {
+  const auto build = [] {
+    Graph g;
+    const ValueId sign = g.add_input("sign", DType::bool_, Dims{});
+    const ValueId x = g.add_input("x", DType::float32, Dims{6, 5});
+    const ValueId y = node(g, op::MatMul{}, {x, g.add_constant({}, floats<float>({5, 5}, 1))});
+    Graph a = Graph::inside(g), b = Graph::inside(g);
+    a.add_output("z", node(a, op::Neg{}, {a.capture(y)}));
+    b.add_output("z", b.capture(y));
+    g.add_output("relu", node(g, op::Relu{}, {y}));
+    g.add_output("z", node(g, op::If{.else_branch = body(std::move(b)), .then_branch = body(std::move(a))}, {sign}));
+    return g;
+  };
+  CHECK(with_passes(build()).program().nodes().size() == 3);
+  for (bool sign : {true, false}) check_results(build, {{"sign", truth(sign)}, {"x", floats<float>({6, 5}, 2)}});
+}
+
+}  // namespace
+}  // namespace tenon::passes
