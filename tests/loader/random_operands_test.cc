@@ -299,7 +299,7 @@ void use_in_session(Draw& draw, const OperatorClass& c, int version, Allocator& 
 }  // namespace
 
 TEST_CASE("Operators on random operands") {
-  constexpr int wanted = 20, least = 150, most = 10000;  // accepted uses of each version, and uses in all
+  constexpr int wanted = 20, least = 100, most = 10000;  // accepted uses of each version, and uses in all
   Moderate memory;
   for (const auto& [key, versions] : standard_registry().operators())
     for (const auto& [version, c] : versions) {
