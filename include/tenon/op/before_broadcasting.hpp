@@ -56,7 +56,7 @@ struct BeforeBroadcasting {
     if (!a.ranked() || !b.ranked()) return -1;
     const int first = static_cast<int>(first_axis(a.rank(), b.rank()));
     for (int k = 0; k < b.rank(); ++k)
-      if (!b[k].same(a[first + k]) && !b[k].is(1)) return -1;  // only the run knows whether they fit
+      if (!b[k].same(a[first + k]) && !(broadcast && b[k].is(1))) return -1;  // only the run knows whether they fit
     const int64_t more = behind(a.rank(), b.rank());
     if (more == 0) return to.add(Op{}, {to.input(0), to.input(1)});
     Tensor<int64_t> axes(Extents{more});

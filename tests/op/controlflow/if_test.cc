@@ -85,7 +85,7 @@ TEST_CASE("If: what is refused") {
   check_fails(op::If{.else_branch = one, .then_branch = lies}, {truth(true)},
               "the body gives 2 values, not 1");
   check_fails(op::If{.else_branch = one, .then_branch = one}, {t<bool>({2}, {true, false})},
-              "not one element");
+              "cond: (2), expected one element");
   check_fails(op::If{.else_branch = one, .then_branch = one}, {scalar(1)}, "cond cannot be tensor(float)");
 }
 

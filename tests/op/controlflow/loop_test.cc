@@ -142,9 +142,9 @@ TEST_CASE("Loop: what is refused") {
               "with 0 states and 2 outputs, the body takes 3 values and gives 3", 2);
   check_fails(op::Loop{b}, {count(1), absent, scalar(1), scalar(1)}, "with 2 states", 2);
   check_fails(op::Loop{b}, {count(1), absent, scalar(1)}, "with 1 states and 3 outputs", 3);
-  check_fails(op::Loop{b}, {t<int64_t>({2}, {1, 2}), absent, scalar(1)}, "M has extents (2), not one element",
+  check_fails(op::Loop{b}, {t<int64_t>({2}, {1, 2}), absent, scalar(1)}, "M: (2), expected one element",
               2);
-  check_fails(op::Loop{b}, {count(1), t<bool>({0}, {}), scalar(1)}, "cond has extents (0), not one element",
+  check_fails(op::Loop{b}, {count(1), t<bool>({0}, {}), scalar(1)}, "cond: (0), expected one element",
               2);
   check_fails(op::Loop{b}, {count(1), absent, Sequence{.element = DType::float32, .items = {}}},
               "v_initial cannot be", 2, 11);

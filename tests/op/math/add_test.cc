@@ -55,6 +55,18 @@ TEST_CASE("Add: newest nodes stand for versions 1 and 6") {
     CHECK_THROWS_AS(s.run({{"a", a}, {"b", t<float>({2}, {1, 2})}}), Error);
   }
 
+  {  // An extent of 1 is not stretched unless that is asked for.
+    Graph g;
+    const ValueId x = g.add_input("a", DType::float32, {Dim::unknown(), 2}),
+                  y = g.add_input("b", DType::float32, {1, 2});
+    const std::string name[] = {"c"};
+    g.add_output("c", g.add_node("n", stated<op::Add_1>(6), {x, y}, name)[0]);
+    const Session s(std::move(g));
+    const Value one = t<float>({1, 2}, {1, 2});
+    check_equal(s.run({{"a", one}, {"b", one}})["c"], t<float>({1, 2}, {2, 4}));
+    CHECK_THROWS_AS(s.run({{"a", t<float>({2, 2}, {1, 2, 3, 4})}, {"b", one}}), Error);
+  }
+
   const Value i = t<int32_t>({1}, {1});
   check(stated<op::Add_1>(6), {i, i}, {t<int32_t>({1}, {2})});
   check_fails(stated<op::Add_1>(1), {i, i}, "input A cannot be tensor(int32)");

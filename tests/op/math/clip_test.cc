@@ -66,7 +66,8 @@ TEST_CASE("Clip: bounds are attributes") {
   check(clip_1({}), {finite}, {finite});
 
   for (int version : {11, 12, 13})
-    check(stated<op::Clip>(version), {x, Value(), t<float>({}, {2})}, {t<float>({4}, {-INFINITY, -1, 2, NAN})});
+    check(stated<op::Clip>(version), {x, Value(), t<float>({}, {2})},
+          {t<float>({4}, {-INFINITY, -1, 2, NAN})});
   CHECK(infer(clip_6({}), {info(DType::float16, {Dim::unknown(), 3})}).type == Type(DType::float16));
 }
 
@@ -96,8 +97,8 @@ TEST_CASE("Clip: bounds are attributes, and only the run knows the type") {
 
 TEST_CASE("Clip: what is refused, and typed calls") {
   const Value x = t<float>({2}, {1, 2});
-  check_fails(op::Clip{}, {x, x}, "min has extents (2), not one element");
-  check_fails(op::Clip{}, {x, Value(), t<float>({0}, {})}, "max has extents (0), not one element");
+  check_fails(op::Clip{}, {x, x}, "min: (2), expected one element");
+  check_fails(op::Clip{}, {x, Value(), t<float>({0}, {})}, "max: (0), expected one element");
   check_fails(op::Clip{}, {x, t<double>({}, {1})}, "input min is tensor(double), but T is tensor(float)");
   check_fails(op::Clip{}, {t<int32_t>({1}, {1})}, "cannot be tensor(int32)", 1, 11);
   for (int version : {1, 6}) {

@@ -172,7 +172,7 @@ TEST_CASE("Conv: what is refused") {
        {t<float>({1, 2, 1}, {1, 2}), t<float>({1, 1, 1}, {1})},
        "1 output channels do not divide into 2"},
       {{}, {x, w, t<float>({2}, {1, 2})}, "output channels differ: 2 and 1"},
-      {{}, {x, w, t<float>({1, 1}, {1})}, "B has rank 2"},
+      {{}, {x, w, t<float>({1, 1}, {1})}, "B: rank 2, expected 1"},
       {{}, {x, t<float>({1, 1, 1}, {1})}, "X (1,1,3,3) and W (1,1,1) need equal ranks"},
       {{}, {t<float>({1}, {1}), t<float>({1}, {1})}, "need equal ranks of at least 2"},
       {{}, {x, t<float>({1, 1, 0, 2}, {})}, "kernel (0,2) is empty"},

@@ -110,7 +110,8 @@ TEST_CASE("Cast: what is refused") {
   check_fails(to<std::string>, {f}, "output output cannot be tensor(string)", 1, 6);
   check_fails(to<int2>, {f}, "output output cannot be tensor(int2)", 1, 24);
   check(to<std::string>, {t<float>({1}, {1})}, {t<std::string>({1}, {"1.0"})}, 0, 0, 9);
-  check_fails(op::Cast{.round_mode = "even", .to = 1}, {f}, "round_mode is 'even', not up, down or nearest");
+  check_fails(op::Cast{.round_mode = "even", .to = 1}, {f},
+              "round_mode: 'even', expected up, down or nearest");
   check_fails(to<float>, {t<complex64>({1}, {1})}, "cannot be tensor(complex64)");
   check_fails(to<float>, {cast<uint4>({1}, {1})}, "cannot be tensor(uint4)", 1, 19);
   check_fails(to<int32_t>, {t<std::string>({1}, {"1x"})}, "'1x' is no int32");

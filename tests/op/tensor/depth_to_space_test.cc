@@ -36,8 +36,8 @@ TEST_CASE("DepthToSpace: what is refused") {
   check_fails(op::DepthToSpace{.blocksize = 0}, {x}, "blocksize is not above 0");
   check_fails(op::DepthToSpace{.blocksize = 3}, {x}, "8 channels do not divide into blocks of 3 by 3");
   check_fails(op::DepthToSpace{.blocksize = INT64_MAX}, {x}, "is too large");
-  check_fails(op::DepthToSpace{.blocksize = 2, .mode = "RDC"}, {x}, "mode cannot be 'RDC'");
-  check_fails(op::DepthToSpace{.blocksize = 2}, {t<float>({1}, {1})}, "input has rank 1, not 4");
+  check_fails(op::DepthToSpace{.blocksize = 2, .mode = "RDC"}, {x}, "mode: 'RDC', expected DCR or CRD");
+  check_fails(op::DepthToSpace{.blocksize = 2}, {t<float>({1}, {1})}, "input: rank 1, expected 4");
 }
 
 TEST_CASE("DepthToSpace: symbols, typed") {

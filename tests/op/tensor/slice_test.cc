@@ -132,7 +132,7 @@ TEST_CASE("Slice: what is refused") {
   check_fails(op::Slice{}, {x, vec({0, 0}), vec({1, 1}), vec({1, -1})}, "axis -1 is named twice");
   check_fails(op::Slice{}, {x, vec({0}), vec({1}), vec({2})}, "axis 2 outside of [-2, 1]");
   check_fails(op::Slice{}, {x, vec({0}), vec({1}), vec({0}), vec({0})}, "the step on axis 0 is 0");
-  check_fails(op::Slice{}, {x, t<int64_t>({}, {0}), vec({1})}, "starts has rank 0, not 1");
+  check_fails(op::Slice{}, {x, t<int64_t>({}, {0}), vec({1})}, "starts: rank 0, expected 1");
   check_fails(op::Slice{}, {x, vec({0}), ints32({1})}, "tensor(int32)");
   const auto slice_1 = [](const ints& ends, const ints& starts, Attributes others = {}) {
     others.emplace_back("ends", ends);

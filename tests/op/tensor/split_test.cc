@@ -121,7 +121,7 @@ TEST_CASE("Split: older versions") {
   const Value h = cast<float16>({2}, {1, 2});
   check(op::Split_1{}, {h, cast<float16>({2}, {2, 0})}, {h, cast<float16>({0}, {})});
   check_fails(op::Split_1{}, {x, t<float>({1}, {4})}, "split states 1 lengths for 2 outputs", 2);
-  check_fails(op::Split_1{}, {x, t<float>({}, {4})}, "split has rank 0");
+  check_fails(op::Split_1{}, {x, t<float>({}, {4})}, "split: rank 0, expected 1");
   check_fails(stated<op::Split_1>(1, {{"split", ints{1, 1}}}), {x}, "the lengths sum to 2, but axis 0 has 4",
               2);
 }
@@ -137,7 +137,7 @@ TEST_CASE("Split: what is refused") {
   check_fails(op::Split{}, {x, t<int64_t>({2}, {5, -1})}, "length -1 is negative", 2);
   check_fails(op::Split{}, {x, t<int64_t>({2}, {1, 1})}, "the lengths sum to 2, but axis 0 has 4", 2);
   check_fails(op::Split{}, {x, t<int64_t>({3}, {big, big, big})}, "the lengths overflow", 3);
-  check_fails(op::Split{}, {x, t<int64_t>({2, 1}, {2, 2})}, "split has rank 2", 2);
+  check_fails(op::Split{}, {x, t<int64_t>({2, 1}, {2, 2})}, "split: rank 2, expected 1", 2);
   check_fails(op::Split{.axis = 1, .num_outputs = 1}, {x}, "axis 1 outside of [-1, 0]");
   check_fails(op::Split{.num_outputs = 1}, {t<float>({}, {1})}, "axis 0 outside");
 }

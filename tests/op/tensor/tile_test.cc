@@ -59,7 +59,8 @@ TEST_CASE("Tile: version 1 repeats along one axis") {
   check(op::Tile_1{}, {d, t<double>({}, {2}), t<double>({}, {0})}, {t<double>({2}, {3, 3})});
   check_fails(op::Tile_1{}, {x, t<float>({}, {-1}), t<float>({}, {0})}, "tiles are negative");
   check_fails(op::Tile_1{}, {x, t<float>({}, {1}), t<float>({}, {2})}, "axis 2 outside");
-  check_fails(op::Tile_1{}, {x, t<float>({2}, {1, 1}), t<float>({}, {0})}, "tiles is not one number: (2)");
+  check_fails(op::Tile_1{}, {x, t<float>({2}, {1, 1}), t<float>({}, {0})},
+              "tiles: (2), expected one element");
   check(stated<op::Tile_1>(1), {x, t<float>({}, {2}), t<float>({}, {1})},
         {t<float>({2, 4}, {1, 2, 1, 2, 3, 4, 3, 4})});
   check(stated<op::Tile_1>(1), {x, t<float>({1}, {2}), t<float>({1}, {-2})},
@@ -76,7 +77,7 @@ TEST_CASE("Tile: what is refused") {
   const Value x = t<float>({2, 2}, {1, 2, 3, 4});
   check_fails(op::Tile{}, {x, t<int64_t>({1}, {2})}, "1 repeats for a rank of 2");
   check_fails(op::Tile{}, {x, t<int64_t>({2}, {2, -1})}, "repeats hold -1");
-  check_fails(op::Tile{}, {x, t<int64_t>({1, 2}, {2, 1})}, "repeats has rank 2, not 1");
+  check_fails(op::Tile{}, {x, t<int64_t>({1, 2}, {2, 1})}, "repeats: rank 2, expected 1");
   check_fails(op::Tile{}, {x, t<int64_t>({2}, {INT64_MAX, INT64_MAX})}, "");
 }
 

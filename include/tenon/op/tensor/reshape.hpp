@@ -59,7 +59,7 @@ constexpr Dims reshaped(Infer& i, const Dims& x, int64_t count, bool allow_zero,
 }  // namespace detail
 
 /// At most one requested extent is -1: what the others leave. 0 copies the input's extent, or with
-/// `allowzero` is 0.
+/// `allowzero` is 0. Version 1 without extents makes a scalar.
 struct Reshape {
   int64_t allowzero = 0;
 
@@ -76,6 +76,7 @@ struct Reshape {
     const Dims& shape = i.dims(1);
     if (!i.expect_rank(1, 1)) return;
     carry(i);
+    if (!i.has(1)) return i.out(0, detail::reshaped(i, i.dims(0), 0, false, [](int) { return Dim(); }));
     if (i.known(1))
       i.out(0,
             detail::reshaped(i, i.dims(0), i.count(1), allowzero != 0, [&](int k) { return i.value(1, k); }));
