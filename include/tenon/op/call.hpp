@@ -280,14 +280,14 @@ struct Caller {
    public:
     template <class F>
     Many(std::size_t count, F view_of)
-        : members_(scratch_.template take<Member>(static_cast<int64_t>(count))), count_(count) {
+        : members_(scratch_.take<Member>(static_cast<int64_t>(count))), count_(count) {
       for (std::size_t k = 0; k < count; ++k)
         std::construct_at(members_ + k, narrow_view<Member>(view_of(k)));
     }
     operator std::span<const Member>() const { return {members_, count_}; }
 
    private:
-    Scratch<Context> scratch_;
+    Scratch scratch_;
     Member* members_;
     std::size_t count_;
   };
