@@ -84,7 +84,7 @@ TEST_CASE("layer and RMS norm, with and without scale, bias and statistics") {
 
 TEST_CASE("batch norm with and without spatial axes") {
   test::for_each_float([]<class T>() {
-    using C = compute_type<T>;
+    using C = compute_t<T>;
     const int64_t shapes[][3] = {{2, 3, 1}, {3, 1000, 1}, {2, 3, 17},  {1, 2, 1000},
                                  {0, 3, 4}, {2, 5, 49},   {70, 33, 33}};
     for (const auto& s : shapes) {

@@ -77,6 +77,8 @@ struct InlineVector {
 
 /// The greatest rank of a tensor.
 inline constexpr int max_rank = 16;
+/// Axes that windows slide along, at most: those behind batch and channels.
+inline constexpr int max_spatial = 8;
 
 /// Integers of an attribute that are bounded by the rank: axes, strides, pads.
 using Ints = InlineVector<int64_t, 2 * max_rank>;

@@ -4,6 +4,8 @@
 
 #include "tenon/base/version.hpp"
 
+#include <algorithm>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -13,10 +15,9 @@ namespace tenon {
 
 namespace detail {
 
-// Blocks of one thread, in the order in which they are filled. What has been handed out never moves; blocks
-// past the current one hold nothing, and once no block does, several are replaced by one of their size
-// together.
-template <class Tag>
+// Blocks of one thread, in the order in which they are filled. What has been handed out never moves. Blocks
+// past the current one hold nothing: several are replaced by one of their size together, so that a second
+// round of the same calls finds room in it.
 class ScratchStack {
  public:
   ScratchStack() = default;
@@ -27,10 +28,12 @@ class ScratchStack {
   struct Mark {
     int current;
     std::size_t used;
+    int depth;
   };
-  Mark mark() const { return {current_, used_}; }
+  Mark push() { return {current_, used_, ++depth_}; }
 
-  void* take(std::size_t bytes) {
+  void* take(std::size_t bytes, [[maybe_unused]] int depth) {
+    assert(depth == depth_ && "memory is taken by the innermost Scratch of the thread");
     bytes = (bytes + alignment - 1) / alignment * alignment;
     if (count_ == 0 || blocks_[current_].size - used_ < bytes) next_block(bytes);
     void* p = blocks_[current_].data + used_;
@@ -38,17 +41,18 @@ class ScratchStack {
     return p;
   }
 
-  void rewind(Mark m) {
+  void pop(Mark m) {
+    assert(m.depth == depth_);
+    --depth_;
     current_ = m.current;
     used_ = m.used;
-    if (current_ > 0 || used_ > 0 || count_ < 2) return;
-    std::size_t total = 0;
-    for (int i = 0; i < count_; ++i) total += blocks_[i].size;
-    resize(0);
+    const int held = current_ > 0 || used_ > 0 ? current_ + 1 : 0;
+    if (count_ - held < 2) return;
+    const std::size_t size = size_from(held);
+    resize(held);
     // Without the memory for one block the next call starts anew.
-    if (void* p = ::operator new (total, std::align_val_t{alignment}, std::nothrow)) {
-      blocks_[count_++] = {static_cast<std::byte*>(p), total};
-    }
+    if (void* p = ::operator new (size, std::align_val_t{alignment}, std::nothrow))
+      blocks_[count_++] = {static_cast<std::byte*>(p), size};
   }
 
  private:
@@ -60,20 +64,25 @@ class ScratchStack {
     std::size_t size;
   };
 
+  // Moves on to a block with room for so many bytes. A new one is as big as all before it and those it
+  // replaces.
   void next_block(std::size_t bytes) {
     const int next = count_ == 0 ? 0 : current_ + 1;
     if (next == count_ || blocks_[next].size < bytes) {
+      if (next == max_blocks) throw std::bad_alloc();
+      const std::size_t size = std::max(bytes, size_from(0));
       resize(next);
-      std::size_t size = bytes;
-      std::size_t total = 0;
-      for (int i = 0; i < count_; ++i) total += blocks_[i].size;
-      if (size < total) size = total;
-      if (count_ == max_blocks) throw std::bad_alloc();
       blocks_[next] = {static_cast<std::byte*>(::operator new (size, std::align_val_t{alignment})), size};
       count_ = next + 1;
     }
     current_ = next;
     used_ = 0;
+  }
+
+  std::size_t size_from(int first) const {
+    std::size_t total = 0;
+    for (int i = first; i < count_; ++i) total += blocks_[i].size;
+    return total;
   }
 
   void resize(int count) {
@@ -84,24 +93,22 @@ class ScratchStack {
   int count_ = 0;
   int current_ = 0;
   std::size_t used_ = 0;  // of the current block
+  int depth_ = 0;         // Scratch objects that live
 };
 
-// Not a variable template: GCC 12 does not run the destructors of thread-local ones.
-template <class Tag>
-ScratchStack<Tag>& scratch_stack() {
-  static thread_local ScratchStack<Tag> stack;
+inline ScratchStack& scratch_stack() {
+  static thread_local ScratchStack stack;
   return stack;
 }
 
 }  // namespace detail
 
 /// Working memory for the lifetime of this object, on the calling thread. Objects nest like the calls that
-/// make them. `Tag` keeps code of different instruction-set levels apart: pass the kernel's Arch.
-template <class Tag>
+/// make them, all on one stack of the thread, and only the innermost takes memory.
 class Scratch {
  public:
-  Scratch() : stack_(detail::scratch_stack<Tag>()), mark_(stack_.mark()) {}
-  ~Scratch() { stack_.rewind(mark_); }
+  Scratch() : stack_(detail::scratch_stack()), mark_(stack_.push()) {}
+  ~Scratch() { stack_.pop(mark_); }
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
 
@@ -110,12 +117,12 @@ class Scratch {
   T* take(int64_t n) {
     static_assert(std::is_trivially_destructible_v<T>);
     if (n < 0 || static_cast<std::size_t>(n) > (SIZE_MAX >> 8) / sizeof(T)) throw std::bad_alloc();
-    return static_cast<T*>(stack_.take(static_cast<std::size_t>(n) * sizeof(T)));
+    return static_cast<T*>(stack_.take(static_cast<std::size_t>(n) * sizeof(T), mark_.depth));
   }
 
  private:
-  detail::ScratchStack<Tag>& stack_;
-  typename detail::ScratchStack<Tag>::Mark mark_;
+  detail::ScratchStack& stack_;
+  detail::ScratchStack::Mark mark_;
 };
 
 }  // namespace tenon

@@ -89,6 +89,11 @@ inline constexpr int64_t dtype = static_cast<int64_t>(dtype_of<T>);
 template <class T>
 concept NarrowFloatElement = Element<T> && is_float(dtype_of<T>) && !std::is_floating_point_v<T>;
 
+/// The type that kernels compute elements of type T in: float for every narrow float, else T.
+template <class T>
+using compute_t = std::conditional_t<NarrowFloatElement<T>, float, T>;
+constexpr DType compute_dtype(DType d) { return is_float(d) && bits(d) < 32 ? DType::float32 : d; }
+
 template <class... Ts>
 struct TypeList {
   static constexpr int size = sizeof...(Ts);

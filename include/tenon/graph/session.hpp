@@ -75,7 +75,7 @@ class Session {
   /// The same into the results of an earlier run, whose memory is used again.
   void run(const Feeds& feeds, Outputs& outputs, const RunOptions& options = {}) const {
     const std::size_t count = graph_.inputs().size();
-    Scratch<Session> scratch;
+    Scratch scratch;
     const std::span inputs(scratch.take<const Value*>(static_cast<int64_t>(count)), count);
     std::fill(inputs.begin(), inputs.end(), nullptr);
     for (const auto& [name, value] : feeds) bind(name, value, inputs);

@@ -12,7 +12,7 @@ namespace tenon::kernels {
 /// o * stride + k * dilation - pad, which counts as zero outside of the input. `pad` is the padding at the
 /// start; what is needed at the end follows from the output extents, which the caller gives.
 struct ConvGeometry {
-  int rank = 0;                        ///< spatial axes, 1 to 8
+  int rank = 0;                        ///< spatial axes, 1 to max_spatial
   int64_t batch = 0;                   ///< N
   int64_t groups = 1;                  ///< divides both channel counts
   int64_t in_channels = 0;             ///< Cin, of all groups

@@ -38,7 +38,6 @@ using window_detail::copy_strided;
 using window_detail::fill_run;
 using window_detail::fits_padded;
 using window_detail::list_places;
-using window_detail::max_rank;
 using window_detail::most_places;
 using window_detail::PaddedPlane;
 using window_detail::Place;
@@ -76,7 +75,7 @@ class WindowRows {
   static constexpr int64_t prefetch_rows = 24;
 
   /// For output cells [j, j + cols) and `depth` rows from row p on.
-  WindowRows(Scratch<Arch>& scratch, const Window<Arch>& w, int64_t kernel_cells, int64_t j, int64_t cols,
+  WindowRows(Scratch& scratch, const Window<Arch>& w, int64_t kernel_cells, int64_t j, int64_t cols,
              int64_t p, int64_t depth)
       : in_cells_(w.in_cells()),
         inner_(w.inner()),
@@ -87,11 +86,10 @@ class WindowRows {
         inner_places_(std::min(depth, inner_.kernel)),
         outer_places_(std::min((inner_at_ + depth - 1) / inner_.kernel + 1, outer_kernel_)) {
     const int64_t most = std::min(cols, cols / lanes + cols / inner_.out + 2);
-    column_ = scratch.template take<int64_t>(most);
-    int64_t* outer_starts =
-        scratch.template take<int64_t>(most * w.rank);  // input coordinates for kernel cell 0
-    int64_t* inner_starts = scratch.template take<int64_t>(most);
-    int64_t* lengths = scratch.template take<int64_t>(most);
+    column_ = scratch.take<int64_t>(most);
+    int64_t* outer_starts = scratch.take<int64_t>(most * w.rank);  // input coordinates for kernel cell 0
+    int64_t* inner_starts = scratch.take<int64_t>(most);
+    int64_t* lengths = scratch.take<int64_t>(most);
     for (int64_t c = 0; c < cols; c += lengths[segments_++]) {
       const int64_t o = (j + c) % inner_.out;
       lengths[segments_] = std::min({inner_.out - o, cols - c, int64_t{lanes}});
@@ -103,8 +101,8 @@ class WindowRows {
         flat /= w.axis[d].out;
       }
     }
-    rows_ = scratch.template take<Row>(outer_places_ * segments_);
-    int64_t at[max_rank];
+    rows_ = scratch.take<Row>(outer_places_ * segments_);
+    int64_t at[max_spatial];
     int64_t rest = outer_at_;
     for (int d = w.rank - 2; d >= 0; --d) {
       at[d] = rest % w.axis[d].kernel;
@@ -124,7 +122,7 @@ class WindowRows {
       }
       step<Arch>(w.rank - 1, at, [&](int d) { return w.axis[d].kernel; });
     }
-    inside_ = scratch.template take<uint64_t>(inner_places_ * segments_);
+    inside_ = scratch.take<uint64_t>(inner_places_ * segments_);
     for (int64_t e = 0; e < inner_places_; ++e) {
       const int64_t k = (inner_at_ + e) % inner_.kernel;
       for (int64_t s = 0; s < segments_; ++s) {
@@ -216,10 +214,10 @@ void run_depthwise(const ConvArgs<T>& g, const Window<Arch>& w, const T* weights
   const int64_t size = PaddedPlane<T, Arch>::size(w, std::numeric_limits<int64_t>::max() - 1);
   const int64_t grain = std::max<int64_t>((int64_t{1} << 18) / (in + each * out * kernel), 1);
   parallel_for(s.batch * s.in_channels, grain, [&](int64_t begin, int64_t end) {
-    Scratch<Arch> scratch;
-    int64_t* taps = scratch.template take<int64_t>(kernel);
-    T* space = scratch.template take<T>(size);
-    Place* places = scratch.template take<Place>(most_places<T>(w));
+    Scratch scratch;
+    int64_t* taps = scratch.take<int64_t>(kernel);
+    T* space = scratch.take<T>(size);
+    Place* places = scratch.take<Place>(most_places<T>(w));
     PaddedPlane<T, Arch> padded(w, space, taps, T{0});
     const int64_t count = list_places(w, padded, space, places);
     for (int64_t plane = begin; plane < end; ++plane) {
@@ -417,9 +415,9 @@ void conv_impl(const ConvArgs<T>& g) {
     if (kernel > 0 && fits_padded<T>(w)) return run_depthwise<Arch>(g, w, plain);
   }
   const GroupProduct<Ops, Arch> q(s, out);
-  Scratch<Arch> scratch;
+  Scratch scratch;
   if (packed == nullptr) {
-    T* own = scratch.template take<T>(s.groups * q.packed);
+    T* own = scratch.take<T>(s.groups * q.packed);
     pack_weights<Arch>(s, plain, own);
     packed = own;
   }
@@ -431,7 +429,7 @@ void conv_impl(const ConvArgs<T>& g) {
                             pack_panel<Arch, S::cols>(x + p * in + j, int64_t{1}, in, cols, depth, to);
                             return;
                           }
-                          Scratch<Arch> own;
+                          Scratch own;
                           const WindowRows<T, Arch> rows(own, w, kernel, j, cols, p, depth);
                           rows.gather(x, depth, to, S::cols, T{0});
                         });
@@ -457,10 +455,10 @@ void quant_conv_impl(const QuantConvArgs& g) {
   const int64_t out = w.out_cells(), in = w.in_cells(), kernel = w.kernel_cells();
   if (s.batch <= 0 || s.out_channels <= 0 || out <= 0) return;
   const GroupProduct<Pair, Arch> q(s, out);
-  Scratch<Arch> scratch;
+  Scratch scratch;
   const int32_t* packed = g.packed_w;
   if (packed == nullptr) {
-    int32_t* own = scratch.template take<int32_t>(s.groups * q.packed);
+    int32_t* own = scratch.take<int32_t>(s.groups * q.packed);
     quant_pack_weights<Arch>(g, own);
     packed = own;
   }
@@ -469,11 +467,11 @@ void quant_conv_impl(const QuantConvArgs& g) {
     run_groups<Pair, Arch>(
         s, q, x, in, packed, nullptr, g.y, g.bias, nullptr, no_lower_bound<int32_t>, no_upper_bound<int32_t>,
         [&](const X* from, int64_t j, int64_t cols, int64_t p, int64_t depth, int32_t* to) {
-          Scratch<Arch> own;
+          Scratch own;
           const int64_t first = 2 * p, last = std::min(q.k, 2 * (p + depth));
           const WindowRows<X, Arch> rows(own, w, kernel, j, cols, first, last - first);
           // One row more, for the partner of the last where their number is odd, and room for a vector.
-          X* space = own.template take<X>(2 * depth * S::cols + rows.lanes);
+          X* space = own.take<X>(2 * depth * S::cols + rows.lanes);
           rows.gather(from, last - first, space, S::cols, zero);
           if ((last - first) % 2 != 0) std::fill_n(space + (last - first) * S::cols, S::cols, zero);
           for (int64_t d = 0; d < depth; ++d, to += S::cols) {
@@ -513,8 +511,8 @@ void conv_transpose_impl(const ConvTransposeArgs<T>& g) {
       T* y = g.y + (item * group_out + first) * out;
       for (int64_t c = 0; c < count; ++c)
         fill_run<Arch>(y + c * out, out, g.bias != nullptr ? g.bias[group * group_out + first + c] : T{0});
-      Scratch<Arch> scratch;
-      T* sums = scratch.template take<T>(count * kernel * std::min(piece, in));
+      Scratch scratch;
+      T* sums = scratch.take<T>(count * kernel * std::min(piece, in));
       for (int64_t i = 0; i < in; i += piece) {
         const int64_t i_end = std::min(i + piece, in);
         GemmArgs<T> product;
@@ -524,7 +522,7 @@ void conv_transpose_impl(const ConvTransposeArgs<T>& g) {
         product.b = g.x + item * group_in * in + i, product.b_row = in;
         product.c = sums, product.c_row = i_end - i;
         gemm_impl<Arch>(product);
-        int64_t at[max_rank] = {};
+        int64_t at[max_spatial] = {};
         for (int64_t k = 0; k < kernel; ++k) {
           for (int64_t c = 0; c < count; ++c)
             scatter_row<Arch>(s, at, sums + (c * kernel + k) * (i_end - i), i, i_end, y + c * out);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <cassert>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +18,8 @@
 
 namespace tenon::kernels {
 
-/// y = f(x). `a` and `b` stand for UnaryParams::alpha and beta.
+/// y = f(x). `a` and `b` stand for UnaryParams::alpha and beta. Each function has a row in
+/// elementwise_impl.hpp; its place among the others means nothing.
 enum class UnaryOp : uint8_t {
   // floating point and integers (`negate`, `absolute`, `square` wrap)
   absolute,
@@ -64,13 +66,14 @@ enum class UnaryOp : uint8_t {
   tan,
   tanh,
   thresholded_relu,  // x > a ? x : 0
+  op_count           // stays the last
 };
 
 struct UnaryParams {
   double alpha = 0, beta = 0;
 };
 
-/// c = f(a, b). Integer results wrap.
+/// c = f(a, b). Integer results wrap. Each function has a row in elementwise_impl.hpp.
 enum class BinaryOp : uint8_t {
   // floating point and integers
   add,
@@ -89,32 +92,50 @@ enum class BinaryOp : uint8_t {
   bitwise_xor,
   shift_left,   // unsigned; shifts of the width or more give 0
   shift_right,  // unsigned; shifts of the width or more give 0
+  op_count      // stays the last
 };
 
 enum class CompareOp : uint8_t { equal, less, less_equal, greater, greater_equal };
 
 enum class LogicOp : uint8_t { logical_and, logical_or, logical_xor };
 
-/// Serial bodies, in elementwise_impl.hpp; `begin` and `end` bound the elements of the result.
+/// How elements of type T go through a function: elements that a task takes, and the serial loop over them,
+/// which is null where the type does not have the function.
+template <class T>
+struct UnaryLoop {
+  int64_t grain;
+  void (*run)(UnaryParams p, const T* x, T* y, int64_t n) = nullptr;
+};
+/// The same; `begin` and `end` bound the elements of the result, and false says that a result is not defined.
+template <class T>
+struct BinaryLoop {
+  int64_t grain;
+  bool (*run)(const T* a, const T* b, T* c, const BroadcastPlan<2>& plan, int64_t begin,
+              int64_t end) = nullptr;
+};
+
+/// In elementwise_impl.hpp.
+template <auto op, class T>
+constexpr bool has_function();
 template <class Arch, class T>
-void unary_impl(UnaryOp op, UnaryParams p, const T* x, T* y, int64_t n);
+UnaryLoop<T> unary_loop(UnaryOp op);
+template <class Arch, UnaryOp op, class T>
+constexpr UnaryLoop<T> unary_loop();
 template <class Arch, class T>
-bool binary_impl(BinaryOp op, const T* a, const T* b, T* c, const BroadcastPlan<2>& plan, int64_t begin,
-                 int64_t end);
+BinaryLoop<T> binary_loop(BinaryOp op);
+template <class Arch, BinaryOp op, class T>
+constexpr BinaryLoop<T> binary_loop();
+template <class Arch, class T>
+void clip_impl(const T* x, T* y, int64_t n, T low, T high);
+/// Serial bodies; `begin` and `end` bound the elements of the result.
 template <class Arch, class T>
 void compare_impl(CompareOp op, const T* a, const T* b, bool* c, const BroadcastPlan<2>& plan, int64_t begin,
                   int64_t end);
-template <class Arch, class T>
-void clip_impl(const T* x, T* y, int64_t n, T low, T high);
+template <class Arch, CompareOp op, class T>
+void compare_of(const T* a, const T* b, bool* c, const BroadcastPlan<2>& plan, int64_t begin, int64_t end);
 template <class Arch>
 void logic_impl(LogicOp op, const bool* a, const bool* b, bool* c, const BroadcastPlan<2>& plan,
                 int64_t begin, int64_t end);
-template <class Arch, UnaryOp op, class T>
-void unary_of(UnaryParams p, const T* x, T* y, int64_t n);
-template <class Arch, BinaryOp op, class T>
-bool binary_of(const T* a, const T* b, T* c, const BroadcastPlan<2>& plan, int64_t begin, int64_t end);
-template <class Arch, CompareOp op, class T>
-void compare_of(const T* a, const T* b, bool* c, const BroadcastPlan<2>& plan, int64_t begin, int64_t end);
 template <class Arch>
 void where_impl(const bool* condition, const void* a, const void* b, void* c, std::size_t element_size,
                 const BroadcastPlan<3>& plan, int64_t begin, int64_t end);
@@ -123,38 +144,27 @@ namespace detail {
 /// Elements a task takes: with fewer, starting threads costs more than they bring.
 inline constexpr int64_t cheap_grain = 1 << 15, costly_grain = 1 << 13;
 
-constexpr int64_t grain_of(UnaryOp op) {
-  switch (op) {
-    case UnaryOp::absolute:
-    case UnaryOp::negate:
-    case UnaryOp::sign:
-    case UnaryOp::square:
-    case UnaryOp::relu:
-    case UnaryOp::bitwise_not:
-    case UnaryOp::ceil:
-    case UnaryOp::clip:
-    case UnaryOp::floor:
-    case UnaryOp::hard_sigmoid:
-    case UnaryOp::hard_swish:
-    case UnaryOp::leaky_relu:
-    case UnaryOp::linear:
-    case UnaryOp::round:
-    case UnaryOp::shrink:
-    case UnaryOp::thresholded_relu: return cheap_grain;
-    default: return costly_grain;
-  }
+template <class T>
+void run(UnaryLoop<T> loop, UnaryParams p, const T* x, T* y, int64_t n) {
+  assert(loop.run != nullptr && "elements of this type do not have the function");
+  parallel_for(n, loop.grain,
+               [=](int64_t begin, int64_t end) { loop.run(p, x + begin, y + begin, end - begin); });
 }
-constexpr int64_t grain_of(BinaryOp op) {
-  return op == BinaryOp::pow || op == BinaryOp::mod || op == BinaryOp::fmod ? costly_grain : cheap_grain;
+template <class T>
+bool run(BinaryLoop<T> loop, const T* a, const T* b, T* c, const BroadcastPlan<2>& plan) {
+  assert(loop.run != nullptr && "elements of this type do not have the function");
+  std::atomic<bool> defined{true};
+  parallel_for(plan.size, loop.grain, [&, loop, a, b, c](int64_t begin, int64_t end) {
+    if (!loop.run(a, b, c, plan, begin, end)) defined.store(false, std::memory_order_relaxed);
+  });
+  return defined.load(std::memory_order_relaxed);
 }
 }  // namespace detail
 
 /// y[i] = op(x[i]), i < n. T: float, double, float16, bfloat16; integers for the first six ops. y may be x.
 template <class T>
 void unary(UnaryOp op, const T* x, T* y, int64_t n, UnaryParams p = {}) {
-  parallel_for(n, detail::grain_of(op), [=](int64_t begin, int64_t end) {
-    simd::dispatch([=]<class Arch>(Arch) { unary_impl<Arch>(op, p, x + begin, y + begin, end - begin); });
-  });
+  detail::run(simd::dispatch([=]<class Arch>(Arch) { return unary_loop<Arch, T>(op); }), p, x, y, n);
 }
 
 /// The same with the op known to the compiler: a header-only build then instantiates that op alone.
@@ -163,9 +173,8 @@ void unary(const T* x, T* y, int64_t n, UnaryParams p = {}) {
 #ifdef TENON_COMPILED
   unary(op, x, y, n, p);
 #else
-  parallel_for(n, detail::grain_of(op), [=](int64_t begin, int64_t end) {
-    simd::dispatch([=]<class Arch>(Arch) { unary_of<Arch, op>(p, x + begin, y + begin, end - begin); });
-  });
+  static_assert(has_function<op, T>(), "elements of this type do not have the function");
+  detail::run(unary_loop<simd::Native, op, T>(), p, x, y, n);
 #endif
 }
 
@@ -182,13 +191,8 @@ void clip(const T* x, T* y, int64_t n, T low, T high) {
 /// those elements are 0.
 template <class T>
 bool binary(BinaryOp op, const T* a, const T* b, T* c, const BroadcastPlan<2>& plan) {
-  std::atomic<bool> defined{true};
-  parallel_for(plan.size, detail::grain_of(op), [&, op, a, b, c](int64_t begin, int64_t end) {
-    simd::dispatch([&]<class Arch>(Arch) {
-      if (!binary_impl<Arch>(op, a, b, c, plan, begin, end)) defined.store(false, std::memory_order_relaxed);
-    });
-  });
-  return defined.load(std::memory_order_relaxed);
+  return detail::run(simd::dispatch([=]<class Arch>(Arch) { return binary_loop<Arch, T>(op); }), a, b, c,
+                     plan);
 }
 
 /// The same with the op known to the compiler.
@@ -197,13 +201,8 @@ bool binary(const T* a, const T* b, T* c, const BroadcastPlan<2>& plan) {
 #ifdef TENON_COMPILED
   return binary(op, a, b, c, plan);
 #else
-  std::atomic<bool> defined{true};
-  parallel_for(plan.size, detail::grain_of(op), [&, a, b, c](int64_t begin, int64_t end) {
-    simd::dispatch([&]<class Arch>(Arch) {
-      if (!binary_of<Arch, op>(a, b, c, plan, begin, end)) defined.store(false, std::memory_order_relaxed);
-    });
-  });
-  return defined.load(std::memory_order_relaxed);
+  static_assert(has_function<op, T>(), "elements of this type do not have the function");
+  return detail::run(binary_loop<simd::Native, op, T>(), a, b, c, plan);
 #endif
 }
 

@@ -1,8 +1,9 @@
-// Bodies of elementwise.hpp. What an operation does stands in one line of a functor: UnaryFunction and
-// BinaryFunction take batches of float or double, IntegerUnary and IntegerBinary take integers and leave
-// vectors to the compiler.
+// Bodies of elementwise.hpp. unary_row and binary_row hold a row for each function: what it costs, what it
+// does with batches of float or double, and what it does with integers, whose vectors are left to the
+// compiler.
 #pragma once
 
+#include <array>
 #include <cstring>
 #include <limits>
 #include <utility>
@@ -13,153 +14,208 @@
 
 namespace tenon::kernels {
 
-// ------------------------------------------------------------------------------------------------ functors
+namespace detail {
 
-/// One operation on a batch, with its parameters; fused chains compose them.
+// -------------------------------------------------------------------------------------------------- rows
+
+/// A type of elements that a function does not have.
+struct None {};
+
+/// A function: elements that a task takes, its body for batches, its body for integers.
+template <int64_t task, class Real, class Integer>
+struct Row {
+  using real = Real;
+  using integer = Integer;
+  static constexpr int64_t grain = task;
+};
+template <class Real, class Integer = None>
+constexpr Row<cheap_grain, Real, Integer> cheap(Real, Integer = {}) {
+  return {};
+}
+/// A function beside which the conversion of narrow floats to a panel of floats costs little.
+template <class Real, class Integer = None>
+constexpr Row<costly_grain, Real, Integer> costly(Real, Integer = {}) {
+  return {};
+}
+
+/// A body for integers that does with the bits of signed ones what it does with unsigned ones, which it is
+/// compiled for: arithmetic that wraps.
+template <class F>
+struct Wrapping : F {
+  using F::operator();
+};
+template <class F>
+Wrapping(F) -> Wrapping<F>;
+template <class F>
+inline constexpr bool wraps = false;
+template <class F>
+inline constexpr bool wraps<Wrapping<F>> = true;
+
+/// The bits of an integer, so that arithmetic wraps whatever its width; the compiler narrows it again.
+constexpr uint64_t wide(auto x) { return static_cast<uint64_t>(x); }
+
+/// UnaryParams and the constants of functions as batches.
+template <class B>
+struct Constants {
+  using T = typename B::value_type;
+  B a, b, zero, one;
+  explicit Constants(UnaryParams p) : a(of(p.alpha)), b(of(p.beta)), zero(of(0)), one(of(1)) {}
+  static B of(double v) { return B(static_cast<T>(v)); }
+};
+
+constexpr auto between(const auto& x, const auto& low, const auto& high) {
+  return simd::at_most(simd::at_least(x, low), high);
+}
+
 template <UnaryOp op>
-struct UnaryFunction {
-  UnaryParams p;
-
-  template <class B>
-  B operator()(const B& x) const {
-    using T = typename B::value_type;
-    using enum UnaryOp;
-    [[maybe_unused]] const B a(static_cast<T>(p.alpha)), b(static_cast<T>(p.beta)), zero(T(0)), one(T(1));
-    const auto clamp = [](const B& v, const B& low, const B& high) {
-      return simd::at_most(simd::at_least(v, low), high);
-    };
-    if constexpr (op == absolute) return xsimd::abs(x);
+constexpr auto unary_row() {
+  using enum UnaryOp;
+  if constexpr (op == absolute)
+    return cheap([](auto x, auto) { return simd::abs(x); },
+                 [](auto x) { return x < 0 ? static_cast<decltype(x)>(0 - wide(x)) : x; });
+  else if constexpr (op == negate)
     // -0 minus x, for xsimd takes -x as 0 - x with AVX-512, which makes +0 of +0.
-    else if constexpr (op == negate) return B(T(-0.0)) - x;
-    else if constexpr (op == sign)
-      return xsimd::select(x > zero, one, xsimd::select(x < zero, -one, x * zero));
-    else if constexpr (op == square) return x * x;
-    else if constexpr (op == relu) return simd::at_least(x, zero);
-    else if constexpr (op == acos) return simd::each_lane(x, [](T v) { return std::acos(v); });
-    else if constexpr (op == acosh) return simd::each_lane(x, [](T v) { return std::acosh(v); });
-    else if constexpr (op == asin) return simd::each_lane(x, [](T v) { return std::asin(v); });
-    else if constexpr (op == asinh) return simd::each_lane(x, [](T v) { return std::asinh(v); });
-    else if constexpr (op == atan) return simd::each_lane(x, [](T v) { return std::atan(v); });
-    else if constexpr (op == atanh) return simd::each_lane(x, [](T v) { return std::atanh(v); });
-    else if constexpr (op == ceil) return xsimd::ceil(x);
-    else if constexpr (op == celu) return xsimd::select(x < zero, a * simd::expm1_negative(x / a), x);
-    else if constexpr (op == clip) return clamp(x, a, b);
-    else if constexpr (op == cos) return simd::cos(x);
-    else if constexpr (op == cosh) return simd::cosh(x);
-    else if constexpr (op == elu) return xsimd::select(x < zero, a * simd::expm1_negative(x), x);
-    else if constexpr (op == erf) return simd::erf(x);
-    else if constexpr (op == exp) return simd::exp(x);
-    else if constexpr (op == floor) return xsimd::floor(x);
-    else if constexpr (op == gelu) return simd::gelu(x);
-    else if constexpr (op == gelu_tanh) return simd::gelu_tanh(x);
-    else if constexpr (op == hard_sigmoid) return clamp(simd::mul_add(a, x, b), zero, one);
-    else if constexpr (op == hard_swish)
-      return x * clamp(simd::mul_add(B(T(1) / T(6)), x, B(T(0.5))), zero, one);
-    else if constexpr (op == leaky_relu) return xsimd::select(x < zero, a * x, x);
-    else if constexpr (op == linear) return simd::mul_add(a, x, b);
-    else if constexpr (op == log) return simd::log(x);
-    else if constexpr (op == mish) return simd::mish(x);
-    else if constexpr (op == reciprocal) return one / x;
-    else if constexpr (op == round) return xsimd::nearbyint(x);
-    else if constexpr (op == selu) return b * xsimd::select(x > zero, x, a * simd::expm1_negative(x));
-    else if constexpr (op == shrink) return xsimd::select(x < -a, x + b, xsimd::select(x > a, x - b, zero));
-    else if constexpr (op == sigmoid) return simd::sigmoid(x);
-    else if constexpr (op == sin) return simd::sin(x);
-    else if constexpr (op == sinh) return simd::sinh(x);
-    else if constexpr (op == softplus) return simd::softplus(x);
-    else if constexpr (op == softsign) return x / (one + xsimd::abs(x));
-    else if constexpr (op == sqrt) return xsimd::sqrt(x);
-    else if constexpr (op == swish) return x * simd::sigmoid(a * x);
-    else if constexpr (op == tan) return simd::each_lane(x, [](T v) { return std::tan(v); });
-    else if constexpr (op == tanh) return simd::tanh(x);
-    else if constexpr (op == thresholded_relu) return xsimd::select(x > a, x, zero);
-    else static_assert(op == absolute, "an operation of integers only");
-  }
-};
+    return cheap([](auto x, auto k) { return k.of(-0.0) - x; }, [](auto x) { return 0 - wide(x); });
+  else if constexpr (op == sign)
+    return cheap(
+        [](auto x, auto k) {
+          return simd::select(x > k.zero, k.one, simd::select(x < k.zero, -k.one, x * k.zero));
+        },
+        [](auto x) { return (x > 0) - (x < 0); });
+  else if constexpr (op == square)
+    return cheap([](auto x, auto) { return x * x; }, [](auto x) { return wide(x) * wide(x); });
+  else if constexpr (op == relu)
+    return cheap([](auto x, auto k) { return simd::at_least(x, k.zero); },
+                 [](auto x) { return x < 0 ? decltype(x)(0) : x; });
+  else if constexpr (op == bitwise_not) return cheap(None{}, [](auto x) { return ~x; });
+  else if constexpr (op == acos)
+    return costly([](auto x, auto) { return simd::each_lane(x, [](auto v) { return std::acos(v); }); });
+  else if constexpr (op == acosh)
+    return costly([](auto x, auto) { return simd::each_lane(x, [](auto v) { return std::acosh(v); }); });
+  else if constexpr (op == asin)
+    return costly([](auto x, auto) { return simd::each_lane(x, [](auto v) { return std::asin(v); }); });
+  else if constexpr (op == asinh)
+    return costly([](auto x, auto) { return simd::each_lane(x, [](auto v) { return std::asinh(v); }); });
+  else if constexpr (op == atan)
+    return costly([](auto x, auto) { return simd::each_lane(x, [](auto v) { return std::atan(v); }); });
+  else if constexpr (op == atanh)
+    return costly([](auto x, auto) { return simd::each_lane(x, [](auto v) { return std::atanh(v); }); });
+  else if constexpr (op == ceil) return cheap([](auto x, auto) { return simd::ceil(x); });
+  else if constexpr (op == celu)
+    return costly(
+        [](auto x, auto k) { return simd::select(x < k.zero, k.a * simd::expm1_negative(x / k.a), x); });
+  else if constexpr (op == clip) return cheap([](auto x, auto k) { return between(x, k.a, k.b); });
+  else if constexpr (op == cos) return costly([](auto x, auto) { return simd::cos(x); });
+  else if constexpr (op == cosh) return costly([](auto x, auto) { return simd::cosh(x); });
+  else if constexpr (op == elu)
+    return costly([](auto x, auto k) { return simd::select(x < k.zero, k.a * simd::expm1_negative(x), x); });
+  else if constexpr (op == erf) return costly([](auto x, auto) { return simd::erf(x); });
+  else if constexpr (op == exp) return costly([](auto x, auto) { return simd::exp(x); });
+  else if constexpr (op == floor) return cheap([](auto x, auto) { return simd::floor(x); });
+  else if constexpr (op == gelu) return costly([](auto x, auto) { return simd::gelu(x); });
+  else if constexpr (op == gelu_tanh) return costly([](auto x, auto) { return simd::gelu_tanh(x); });
+  else if constexpr (op == hard_sigmoid)
+    return cheap([](auto x, auto k) { return between(simd::mul_add(k.a, x, k.b), k.zero, k.one); });
+  else if constexpr (op == hard_swish)
+    return cheap([](auto x, auto k) {
+      return x * between(simd::mul_add(k.of(1.0 / 6), x, k.of(0.5)), k.zero, k.one);
+    });
+  else if constexpr (op == leaky_relu)
+    return cheap([](auto x, auto k) { return simd::select(x < k.zero, k.a * x, x); });
+  else if constexpr (op == linear) return cheap([](auto x, auto k) { return simd::mul_add(k.a, x, k.b); });
+  else if constexpr (op == log) return costly([](auto x, auto) { return simd::log(x); });
+  else if constexpr (op == mish) return costly([](auto x, auto) { return simd::mish(x); });
+  else if constexpr (op == reciprocal) return costly([](auto x, auto k) { return k.one / x; });
+  else if constexpr (op == round) return cheap([](auto x, auto) { return simd::nearbyint(x); });
+  else if constexpr (op == selu)
+    return costly(
+        [](auto x, auto k) { return k.b * simd::select(x > k.zero, x, k.a * simd::expm1_negative(x)); });
+  else if constexpr (op == shrink)
+    return cheap([](auto x, auto k) {
+      return simd::select(x < -k.a, x + k.b, simd::select(x > k.a, x - k.b, k.zero));
+    });
+  else if constexpr (op == sigmoid) return costly([](auto x, auto) { return simd::sigmoid(x); });
+  else if constexpr (op == sin) return costly([](auto x, auto) { return simd::sin(x); });
+  else if constexpr (op == sinh) return costly([](auto x, auto) { return simd::sinh(x); });
+  else if constexpr (op == softplus) return costly([](auto x, auto) { return simd::softplus(x); });
+  else if constexpr (op == softsign)
+    return costly([](auto x, auto k) { return x / (k.one + simd::abs(x)); });
+  else if constexpr (op == sqrt) return costly([](auto x, auto) { return simd::sqrt(x); });
+  else if constexpr (op == swish) return costly([](auto x, auto k) { return x * simd::sigmoid(k.a * x); });
+  else if constexpr (op == tan)
+    return costly([](auto x, auto) { return simd::each_lane(x, [](auto v) { return std::tan(v); }); });
+  else if constexpr (op == tanh) return costly([](auto x, auto) { return simd::tanh(x); });
+  else if constexpr (op == thresholded_relu)
+    return cheap([](auto x, auto k) { return simd::select(x > k.a, x, k.zero); });
+  else static_assert(op == op_count, "a function without a row");
+}
 
-/// The operations of UnaryOp that integers have.
-template <UnaryOp op>
-struct IntegerUnary {
-  template <class T>
-  T operator()(T x) const {
-    using U = std::make_unsigned_t<T>;
-    using enum UnaryOp;
-    if constexpr (op == absolute) return x < T(0) ? static_cast<T>(U(0) - static_cast<U>(x)) : x;
-    else if constexpr (op == negate) return static_cast<T>(U(0) - static_cast<U>(x));
-    else if constexpr (op == sign) return static_cast<T>((x > T(0)) - (x < T(0)));
-    else if constexpr (op == square)
-      return static_cast<T>(static_cast<uint64_t>(x) * static_cast<uint64_t>(x));
-    else if constexpr (op == relu) return x < T(0) ? T(0) : x;
-    else if constexpr (op == bitwise_not) return static_cast<T>(~x);
-    else static_assert(op == absolute, "an operation of floating point only");
-  }
-};
+/// x / y or the rest of it, 0 where y is. The least integer over -1 overflows, and traps on x86.
+template <class T>
+T quotient(T x, T y, bool& defined) {
+  defined = defined && y != T(0);
+  if (y == T(0)) return T(0);
+  if (std::is_signed_v<T> && y == static_cast<T>(-1)) return static_cast<T>(0 - wide(x));
+  return static_cast<T>(x / y);
+}
+template <class T>
+T rest(T x, T y, bool& defined) {
+  defined = defined && y != T(0);
+  return y == T(0) || (std::is_signed_v<T> && y == static_cast<T>(-1)) ? T(0) : static_cast<T>(x % y);
+}
 
-/// One operation on two batches.
+/// Bodies for integers take a third operand if they have results that are not defined; it becomes false then.
 template <BinaryOp op>
-struct BinaryFunction {
-  template <class B>
-  B operator()(const B& x, const B& y) const {
-    using enum BinaryOp;
-    if constexpr (op == add) return x + y;
-    else if constexpr (op == sub) return x - y;
-    else if constexpr (op == mul) return x * y;
-    else if constexpr (op == div) return x / y;
-    else if constexpr (op == min) return simd::min_nan(x, y);
-    else if constexpr (op == max) return simd::max_nan(x, y);
-    else if constexpr (op == pow) return simd::pow(x, y);
-    else if constexpr (op == fmod) return simd::fmod(x, y);
-    else if constexpr (op == mod) return simd::mod(x, y);
-    else if constexpr (op == prelu) return xsimd::select(x < B(0), x * y, x);
-    else static_assert(op == add, "an operation of integers only");
-  }
-};
-
-/// One operation on two integers; `defined` becomes false on division by zero.
-template <BinaryOp op>
-struct IntegerBinary {
-  /// For operations that are always defined.
-  template <class T>
-  T operator()(T x, T y) const {
-    bool defined = true;
-    return (*this)(x, y, defined);
-  }
-  template <class T>
-  T operator()(T x, T y, bool& defined) const {
-    using enum BinaryOp;
-    // Wrapping arithmetic is that of unsigned 64 bits, cut off: the compiler narrows it again.
-    const auto wide = [](T v) { return static_cast<uint64_t>(v); };
-    if constexpr (op == add) return static_cast<T>(wide(x) + wide(y));
-    else if constexpr (op == sub) return static_cast<T>(wide(x) - wide(y));
-    else if constexpr (op == mul) return static_cast<T>(wide(x) * wide(y));
-    else if constexpr (op == min) return x < y ? x : y;
-    else if constexpr (op == max) return x > y ? x : y;
-    else if constexpr (op == prelu) return x < T(0) ? static_cast<T>(wide(x) * wide(y)) : x;
-    else if constexpr (op == bitwise_and) return static_cast<T>(x & y);
-    else if constexpr (op == bitwise_or) return static_cast<T>(x | y);
-    else if constexpr (op == bitwise_xor) return static_cast<T>(x ^ y);
-    else if constexpr (op == shift_left)
-      return wide(y) < sizeof(T) * 8 ? static_cast<T>(wide(x) << wide(y)) : T(0);
-    else if constexpr (op == shift_right)
-      return wide(y) < sizeof(T) * 8 ? static_cast<T>(x >> wide(y)) : T(0);
-    else if constexpr (op == pow) {
-      if (x == T(0) && y < T(0)) defined = false;
-      return power(x, y);
-    } else {
-      if (y == T(0)) {
-        defined = false;
-        return T(0);
-      }
-      // The least integer over -1 overflows and traps on x86.
-      if (std::is_signed_v<T> && y == static_cast<T>(-1))
-        return op == div ? static_cast<T>(uint64_t{0} - wide(x)) : T(0);
-      if constexpr (op == div) return static_cast<T>(x / y);
-      const T rest = static_cast<T>(x % y);
-      if constexpr (op == fmod) return rest;
-      return rest != T(0) && (rest < T(0)) != (y < T(0)) ? static_cast<T>(rest + y) : rest;
-    }
-  }
-};
+constexpr auto binary_row() {
+  using enum BinaryOp;
+  if constexpr (op == add)
+    return cheap([](auto x, auto y) { return x + y; }, Wrapping{[](auto x, auto y) { return x + y; }});
+  else if constexpr (op == sub)
+    return cheap([](auto x, auto y) { return x - y; }, Wrapping{[](auto x, auto y) { return x - y; }});
+  else if constexpr (op == mul)
+    return cheap([](auto x, auto y) { return x * y; },
+                 Wrapping{[](auto x, auto y) { return wide(x) * wide(y); }});
+  else if constexpr (op == div)
+    return cheap([](auto x, auto y) { return x / y; },
+                 [](auto x, auto y, bool& defined) { return quotient(x, y, defined); });
+  else if constexpr (op == min)
+    return cheap([](auto x, auto y) { return simd::min_nan(x, y); },
+                 [](auto x, auto y) { return x < y ? x : y; });
+  else if constexpr (op == max)
+    return cheap([](auto x, auto y) { return simd::max_nan(x, y); },
+                 [](auto x, auto y) { return x > y ? x : y; });
+  else if constexpr (op == pow)
+    return costly([](auto x, auto y) { return simd::pow(x, y); },
+                  [](auto x, auto y, bool& defined) {
+                    if (x == 0 && y < 0) defined = false;
+                    return power(x, y);
+                  });
+  else if constexpr (op == mod)
+    return costly([](auto x, auto y) { return simd::mod(x, y); },
+                  [](auto x, auto y, bool& defined) {
+                    const auto r = rest(x, y, defined);
+                    return r != 0 && (r < 0) != (y < 0) ? r + y : r;
+                  });
+  else if constexpr (op == fmod)
+    return costly([](auto x, auto y) { return simd::fmod(x, y); },
+                  [](auto x, auto y, bool& defined) { return rest(x, y, defined); });
+  else if constexpr (op == prelu)
+    return cheap([](auto x, auto y) { return simd::select(x < decltype(x)(0), x * y, x); },
+                 [](auto x, auto y) { return x < 0 ? static_cast<decltype(x)>(wide(x) * wide(y)) : x; });
+  else if constexpr (op == bitwise_and) return cheap(None{}, Wrapping{[](auto x, auto y) { return x & y; }});
+  else if constexpr (op == bitwise_or) return cheap(None{}, Wrapping{[](auto x, auto y) { return x | y; }});
+  else if constexpr (op == bitwise_xor) return cheap(None{}, Wrapping{[](auto x, auto y) { return x ^ y; }});
+  else if constexpr (op == shift_left)
+    return cheap(None{}, Wrapping{[](auto x, auto y) {
+                   return wide(y) < 8 * sizeof x ? static_cast<decltype(x)>(wide(x) << wide(y))
+                                                 : decltype(x)(0);
+                 }});
+  else if constexpr (op == shift_right)
+    return cheap(None{}, Wrapping{[](auto x, auto y) {
+                   return wide(y) < 8 * sizeof x ? static_cast<decltype(x)>(x >> wide(y)) : decltype(x)(0);
+                 }});
+  else static_assert(op == op_count, "a function without a row");
+}
 
 /// One comparison of numbers or batches.
 template <CompareOp op>
@@ -170,67 +226,41 @@ struct CompareFunction {
     if constexpr (op == equal) return x == y;
     else if constexpr (op == less) return x < y;
     else if constexpr (op == less_equal) return x <= y;
-    else if constexpr (op == greater) return x > y;
-    else return x >= y;
-  }
-};
-
-/// One operation on two bools.
-template <LogicOp op>
-struct LogicFunction {
-  bool operator()(bool x, bool y) const {
-    using enum LogicOp;
-    if constexpr (op == logical_and) return x && y;
-    else if constexpr (op == logical_or) return x || y;
-    else return x != y;
+    else static_assert(op == equal, "comparisons from the other side are made with operands exchanged");
   }
 };
 
 // --------------------------------------------------------------------------------------------------- loops
 
-namespace detail {
-
 /// Elements that are widened to float, or gathered from short broadcast rows, at a time.
 inline constexpr int64_t panel = 512;
-
-// Calls f<op>() for the op of Op's first `count` that equals it.
-template <class Op, class F, int... i>
-void call_with_op(Op op, F& f, std::integer_sequence<int, i...>) {
-  static_cast<void>(
-      ((op == static_cast<Op>(i) && (f.template operator()<static_cast<Op>(i)>(), true)) || ...));
-}
-template <int count, class Op, class F>
-void with_op(Op op, F f) {
-  call_with_op(op, f, std::make_integer_sequence<int, count>{});
-}
 
 template <class Arch, class T, class F>
 void map(const T* x, T* y, int64_t n, const F& f) {
   int64_t i = 0;
   if constexpr (!std::is_integral_v<T>) {
-    constexpr int64_t width = simd::lanes<simd::wide<T>, Arch>;
+    constexpr int64_t width = simd::lanes<compute_t<T>, Arch>;
     for (; i + width <= n; i += width) simd::store_wide<Arch>(y + i, f(simd::load_wide<Arch>(x + i)));
     if (i < n) simd::store_wide<Arch>(y + i, f(simd::load_wide<Arch>(x + i, n - i)), n - i);
   } else {
-    for (; i < n; ++i) y[i] = f(x[i]);
+    for (; i < n; ++i) y[i] = static_cast<T>(f(x[i]));
   }
 }
 
-// Whether T reaches an operation through panels of floats: narrow floats share the loops of float, but for
-// operations that cost less than a panel.
-template <class T, class Op>
-constexpr bool by_panels(Op op) {
-  return simd::is_narrow<T> && grain_of(op) != cheap_grain;
-}
+// Whether T reaches a function through panels of floats: narrow floats share the loops of float, but for
+// functions that cost less than a panel.
+template <class T, class Row>
+inline constexpr bool by_panels = simd::is_narrow<T> && Row::grain != cheap_grain;
 
-// A panel of narrow floats at a time: run(wide, count) works on them as floats, in place.
-template <class Arch, class T, class F>
-void map_narrow(const T* x, T* y, int64_t n, const F& run) {
+// y = f(x) a panel at a time, by the loop of float.
+template <class Arch, class T>
+[[gnu::noinline]] void map_narrow(void (*loop)(UnaryParams, const float*, float*, int64_t), UnaryParams p,
+                                  const T* x, T* y, int64_t n) {
   alignas(64) float wide[panel];
   for (int64_t i = 0; i < n; i += panel) {
     const int64_t count = n - i < panel ? n - i : panel;
     simd::widen<Arch>(x + i, wide, count);
-    run(wide, count);
+    loop(p, wide, wide, count);
     simd::narrow<Arch>(wide, y + i, count);
   }
 }
@@ -238,10 +268,10 @@ void map_narrow(const T* x, T* y, int64_t n, const F& run) {
 // c[i] = f(a[i], b[i]), f = F{}; an operand that does not move stays at its first element, and one moves.
 template <class Arch, class F, class T, class R>
 void zip(const T* a, bool a_moves, const T* b, bool b_moves, R* c, int64_t n) {
-  const F f;
+  const F f{};
   int64_t i = 0;
   if constexpr (!std::is_integral_v<T> && std::is_same_v<T, R>) {
-    using W = simd::wide<T>;
+    using W = compute_t<T>;
     constexpr int64_t width = simd::lanes<W, Arch>;
     const auto loop = [&](auto&& x, auto&& y) {
       for (; i + width <= n; i += width) simd::store_wide<Arch>(c + i, f(x(i), y(i)));
@@ -257,24 +287,33 @@ void zip(const T* a, bool a_moves, const T* b, bool b_moves, R* c, int64_t n) {
     else if (a_moves) loop(moving(a), fixed(b));
     else loop(fixed(a), moving(b));
   } else if (a_moves && b_moves) {
-    for (; i < n; ++i) c[i] = f(a[i], b[i]);
+    for (; i < n; ++i) c[i] = static_cast<R>(f(a[i], b[i]));
   } else if (a_moves) {
-    for (const T y = *b; i < n; ++i) c[i] = f(a[i], y);
+    for (const T y = *b; i < n; ++i) c[i] = static_cast<R>(f(a[i], y));
   } else {
-    for (const T x = *a; i < n; ++i) c[i] = f(x, b[i]);
+    for (const T x = *a; i < n; ++i) c[i] = static_cast<R>(f(x, b[i]));
   }
 }
 
-// The elements of operand k for the results [at, at + count): where they lie, or gathered into `to`.
-template <class Arch, int n, class T>
-[[gnu::noinline]] const T* gather(const BroadcastPlan<n>& plan, int k, bool dense, const T* x, T* to,
-                                  int64_t at, int64_t count) {
-  if (dense) return x + at;
-  const int64_t step = plan.strides[k][plan.rank - 1];
+// The elements of operand k for the results [at, at + count), gathered into `to`: blocks of bytes, of any
+// type.
+template <class Arch, std::size_t size>
+[[gnu::noinline]] void gather_blocks(const BroadcastPlan<2>& plan, int k, const void* x, void* to, int64_t at,
+                                     int64_t count) {
+  const auto step = plan.strides[k][plan.rank - 1] * static_cast<int64_t>(size);
   for_each_run(plan, at, at + count, [&](int64_t i, const int64_t* offsets, int64_t run) {
-    const T* from = x + offsets[k];
-    for (int64_t j = 0; j < run; ++j) to[i - at + j] = from[j * step];
+    const char* from = static_cast<const char*>(x) + offsets[k] * static_cast<int64_t>(size);
+    char* out = static_cast<char*>(to) + (i - at) * static_cast<int64_t>(size);
+    for (int64_t j = 0; j < run; ++j)
+      std::memcpy(out + j * static_cast<int64_t>(size), from + j * step, size);
   });
+}
+// The same, or the elements where they lie.
+template <class Arch, class T>
+const T* gather(const BroadcastPlan<2>& plan, int k, bool dense, const T* x, T* to, int64_t at,
+                int64_t count) {
+  if (dense) return x + at;
+  gather_blocks<Arch, sizeof(T)>(plan, k, x, to, at, count);
   return to;
 }
 
@@ -323,10 +362,10 @@ template <class Arch, class T, class R>
   }
 }
 
-// c[i] = F{}(a[i], b[i], defined): for operations beside which walking costs nothing.
+// c[i] = F{}(a[i], b[i], defined): for functions beside which walking costs nothing.
 template <class Arch, class F, class T>
 void zip_each(const T* a, const T* b, T* c, int64_t n, bool& defined) {
-  for (int64_t i = 0; i < n; ++i) c[i] = F{}(a[i], b[i], defined);
+  for (int64_t i = 0; i < n; ++i) c[i] = static_cast<T>(F{}(a[i], b[i], defined));
 }
 
 /// The unsigned type of T's width.
@@ -337,31 +376,51 @@ const unsigned_of<T>* as_unsigned(const T* p) {
   return reinterpret_cast<const unsigned_of<T>*>(p);
 }
 
-}  // namespace detail
+/// T's body in a row.
+template <class T, class Row>
+using body_of = std::conditional_t<std::is_integral_v<T>, typename Row::integer, typename Row::real>;
 
-// ---------------------------------------------------------------------------------------- entry points
-
-template <class Arch, UnaryOp op, class T>
-void unary_of(UnaryParams p, const T* x, T* y, int64_t n) {
-  if constexpr (detail::by_panels<T>(op))
-    detail::map_narrow<Arch>(x, y, n,
-                             [&](float* wide, int64_t count) { unary_of<Arch, op>(p, wide, wide, count); });
-  else if constexpr (std::is_integral_v<T>) detail::map<Arch>(x, y, n, IntegerUnary<op>{});
-  else detail::map<Arch>(x, y, n, UnaryFunction<op>{p});
+/// The loops of all functions, in their order.
+template <class Op, class Make>
+constexpr auto table_of(Make make) {
+  return [&]<std::size_t... i>(std::index_sequence<i...>) {
+    return std::array { make.template operator()<static_cast<Op>(i)>()... };
+  }(std::make_index_sequence<static_cast<std::size_t>(Op::op_count)>());
 }
 
+}  // namespace detail
+
+// -------------------------------------------------------------------------------------------- entry points
+
+template <auto op, class T>
+constexpr bool has_function() {
+  if constexpr (std::is_same_v<decltype(op), UnaryOp>)
+    return !std::is_same_v<detail::body_of<T, decltype(detail::unary_row<op>())>, detail::None>;
+  else return !std::is_same_v<detail::body_of<T, decltype(detail::binary_row<op>())>, detail::None>;
+}
+
+template <class Arch, UnaryOp op, class T>
+constexpr UnaryLoop<T> unary_loop() {
+  using Row = decltype(detail::unary_row<op>());
+  using F = detail::body_of<T, Row>;
+  if constexpr (std::is_same_v<F, detail::None>) return {Row::grain};
+  else if constexpr (detail::by_panels<T, Row>)
+    return {Row::grain, [](UnaryParams p, const T* x, T* y, int64_t n) {
+              detail::map_narrow<Arch>(unary_loop<Arch, op, float>().run, p, x, y, n);
+            }};
+  else if constexpr (std::is_integral_v<T>)
+    return {Row::grain, [](UnaryParams, const T* x, T* y, int64_t n) { detail::map<Arch>(x, y, n, F{}); }};
+  else
+    return {Row::grain, [](UnaryParams p, const T* x, T* y, int64_t n) {
+              const detail::Constants<simd::batch<compute_t<T>, Arch>> k(p);
+              detail::map<Arch>(x, y, n, [&](const auto& v) { return F{}(v, k); });
+            }};
+}
 template <class Arch, class T>
-void unary_impl(UnaryOp op, UnaryParams p, const T* x, T* y, int64_t n) {
-  constexpr bool integer = std::is_integral_v<T>;
-  constexpr int count = static_cast<int>(integer ? UnaryOp::bitwise_not : UnaryOp::thresholded_relu) + 1;
-  if constexpr (simd::is_narrow<T>)
-    if (detail::by_panels<T>(op))
-      return detail::map_narrow<Arch>(
-          x, y, n, [&](float* wide, int64_t some) { unary_impl<Arch>(op, p, wide, wide, some); });
-  detail::with_op<count>(op, [&]<UnaryOp known>() {
-    if constexpr ((integer || known != UnaryOp::bitwise_not) && !detail::by_panels<T>(known))
-      unary_of<Arch, known>(p, x, y, n);
-  });
+UnaryLoop<T> unary_loop(UnaryOp op) {
+  static constexpr auto table =
+      detail::table_of<UnaryOp>([]<UnaryOp known>() { return unary_loop<Arch, known, T>(); });
+  return table[static_cast<std::size_t>(op)];
 }
 
 template <class Arch, class T>
@@ -371,7 +430,8 @@ void clip_impl(const T* x, T* y, int64_t n, T low, T high) {
       const T raised = v < low ? low : v;
       return raised > high ? high : raised;
     });
-  else unary_of<Arch, UnaryOp::clip>({static_cast<double>(low), static_cast<double>(high)}, x, y, n);
+  else
+    unary_loop<Arch, UnaryOp::clip, T>().run({static_cast<double>(low), static_cast<double>(high)}, x, y, n);
 }
 
 namespace detail {
@@ -383,7 +443,7 @@ bool map_power(const T* x, T* y, int64_t n, T exponent) {
   const auto root = [](const B& v) {
     // pow has no -0 here, and infinity for -infinity.
     const B infinity(std::numeric_limits<T>::infinity());
-    return xsimd::select(v == -infinity, infinity, xsimd::sqrt(v + B(T(0))));
+    return simd::select(v == -infinity, infinity, simd::sqrt(v + B(T(0))));
   };
   if (exponent == 2) map<Arch>(x, y, n, [](const B& v) { return v * v; });
   else if (exponent == 3) map<Arch>(x, y, n, [](const B& v) { return v * v * v; });
@@ -394,47 +454,56 @@ bool map_power(const T* x, T* y, int64_t n, T exponent) {
   return true;
 }
 
-}  // namespace detail
-
 template <class Arch, BinaryOp op, class T>
-bool binary_of(const T* a, const T* b, T* c, const BroadcastPlan<2>& plan, int64_t begin, int64_t end) {
-  using enum BinaryOp;
-  if constexpr (detail::by_panels<T>(op)) {
-    detail::zip_narrow<Arch>(a, b, plan, begin, end,
-                             [&](int64_t at, const float* x, const float* y, int64_t n) {
-                               alignas(64) float z[detail::panel];
-                               binary_of<Arch, op>(x, y, z, BroadcastPlan<2>::flat(n), 0, n);
-                               simd::narrow<Arch>(z, c + at, n);
-                             });
-  } else if constexpr (!std::is_integral_v<T>) {
-    if constexpr (op == pow)
-      if (plan.constant(1) && plan.dense(0) && detail::map_power<Arch>(a + begin, c + begin, end - begin, *b))
-        return true;
-    detail::zip_broadcast<Arch>(detail::zip<Arch, BinaryFunction<op>, T, T>, a, b, c, plan, begin, end);
-  } else if constexpr (op == div || op == mod || op == fmod || op == pow) {
-    bool defined = true;
-    detail::zip_panels<Arch>(a, b, plan, begin, end, [&](int64_t at, const T* x, const T* y, int64_t n) {
-      detail::zip_each<Arch, IntegerBinary<op>>(x, y, c + at, n, defined);
-    });
-    return defined;
-  } else if constexpr (std::is_signed_v<T> && op != min && op != max && op != prelu) {
-    // What wraps, and what bits do, is the same for unsigned numbers.
-    binary_of<Arch, op>(detail::as_unsigned(a), detail::as_unsigned(b),
-                        reinterpret_cast<detail::unsigned_of<T>*>(c), plan, begin, end);
-  } else {
-    detail::zip_broadcast<Arch>(detail::zip<Arch, IntegerBinary<op>, T, T>, a, b, c, plan, begin, end);
-  }
+bool zip_real(const T* a, const T* b, T* c, const BroadcastPlan<2>& plan, int64_t begin, int64_t end) {
+  if constexpr (op == BinaryOp::pow)
+    if (plan.constant(1) && plan.dense(0) && map_power<Arch>(a + begin, c + begin, end - begin, *b))
+      return true;
+  using F = typename decltype(binary_row<op>())::real;
+  zip_broadcast<Arch>(zip<Arch, F, T, T>, a, b, c, plan, begin, end);
   return true;
 }
 
-template <class Arch, class T>
-bool binary_impl(BinaryOp op, const T* a, const T* b, T* c, const BroadcastPlan<2>& plan, int64_t begin,
-                 int64_t end) {
+template <class Arch, class F, class T>
+bool zip_integers(const T* a, const T* b, T* c, const BroadcastPlan<2>& plan, int64_t begin, int64_t end) {
   bool defined = true;
-  constexpr int count = static_cast<int>(std::is_integral_v<T> ? BinaryOp::shift_right : BinaryOp::prelu) + 1;
-  detail::with_op<count>(
-      op, [&]<BinaryOp known>() { defined = binary_of<Arch, known>(a, b, c, plan, begin, end); });
+  if constexpr (std::is_invocable_v<F, T, T, bool&>)
+    zip_panels<Arch>(a, b, plan, begin, end, [&](int64_t at, const T* x, const T* y, int64_t n) {
+      zip_each<Arch, F>(x, y, c + at, n, defined);
+    });
+  else if constexpr (wraps<F> && std::is_signed_v<T>)
+    zip_integers<Arch, F>(as_unsigned(a), as_unsigned(b), reinterpret_cast<unsigned_of<T>*>(c), plan, begin,
+                          end);
+  else zip_broadcast<Arch>(zip<Arch, F, T, T>, a, b, c, plan, begin, end);
   return defined;
+}
+
+}  // namespace detail
+
+template <class Arch, BinaryOp op, class T>
+constexpr BinaryLoop<T> binary_loop() {
+  using Row = decltype(detail::binary_row<op>());
+  using F = detail::body_of<T, Row>;
+  if constexpr (std::is_same_v<F, detail::None>) return {Row::grain};
+  else if constexpr (detail::by_panels<T, Row>)
+    return {Row::grain,
+            [](const T* a, const T* b, T* c, const BroadcastPlan<2>& plan, int64_t begin, int64_t end) {
+              detail::zip_narrow<Arch>(
+                  a, b, plan, begin, end, [c](int64_t at, const float* x, const float* y, int64_t n) {
+                    alignas(64) float z[detail::panel];
+                    binary_loop<Arch, op, float>().run(x, y, z, BroadcastPlan<2>::flat(n), 0, n);
+                    simd::narrow<Arch>(z, c + at, n);
+                  });
+              return true;
+            }};
+  else if constexpr (std::is_integral_v<T>) return {Row::grain, detail::zip_integers<Arch, F, T>};
+  else return {Row::grain, detail::zip_real<Arch, op, T>};
+}
+template <class Arch, class T>
+BinaryLoop<T> binary_loop(BinaryOp op) {
+  static constexpr auto table =
+      detail::table_of<BinaryOp>([]<BinaryOp known>() { return binary_loop<Arch, known, T>(); });
+  return table[static_cast<std::size_t>(op)];
 }
 
 template <class Arch, CompareOp op, class T>
@@ -450,31 +519,41 @@ void compare_of(const T* a, const T* b, bool* c, const BroadcastPlan<2>& plan, i
   else if constexpr (op == equal && std::is_signed_v<T> && std::is_integral_v<T>)
     compare_of<Arch, op>(detail::as_unsigned(a), detail::as_unsigned(b), c, plan, begin, end);
   else
-    detail::zip_broadcast<Arch>(detail::zip<Arch, CompareFunction<op>, T, bool>, a, b, c, plan, begin, end);
+    detail::zip_broadcast<Arch>(detail::zip<Arch, detail::CompareFunction<op>, T, bool>, a, b, c, plan, begin,
+                                end);
 }
 
 template <class Arch, class T>
 void compare_impl(CompareOp op, const T* a, const T* b, bool* c, const BroadcastPlan<2>& plan, int64_t begin,
                   int64_t end) {
-  constexpr int count = static_cast<int>(CompareOp::greater_equal) + 1;
-  if constexpr (simd::is_narrow<T>)
+  if constexpr (simd::is_narrow<T>) {
     detail::zip_narrow<Arch>(a, b, plan, begin, end,
                              [&](int64_t at, const float* x, const float* y, int64_t n) {
                                compare_impl<Arch>(op, x, y, c + at, BroadcastPlan<2>::flat(n), 0, n);
                              });
-  else
-    detail::with_op<count>(op,
-                           [&]<CompareOp known>() { compare_of<Arch, known>(a, b, c, plan, begin, end); });
+  } else {
+    using enum CompareOp;
+    switch (op) {
+      case equal: return compare_of<Arch, equal>(a, b, c, plan, begin, end);
+      case less: return compare_of<Arch, less>(a, b, c, plan, begin, end);
+      case less_equal: return compare_of<Arch, less_equal>(a, b, c, plan, begin, end);
+      case greater: return compare_of<Arch, greater>(a, b, c, plan, begin, end);
+      case greater_equal: return compare_of<Arch, greater_equal>(a, b, c, plan, begin, end);
+    }
+  }
 }
 
 template <class Arch>
 void logic_impl(LogicOp op, const bool* a, const bool* b, bool* c, const BroadcastPlan<2>& plan,
                 int64_t begin, int64_t end) {
-  constexpr int count = static_cast<int>(LogicOp::logical_xor) + 1;
-  detail::with_op<count>(op, [&]<LogicOp known>() {
-    detail::zip_broadcast<Arch>(detail::zip<Arch, LogicFunction<known>, bool, bool>, a, b, c, plan, begin,
-                                end);
-  });
+  const auto run = [&]<class F>(F) {
+    detail::zip_broadcast<Arch>(detail::zip<Arch, F, bool, bool>, a, b, c, plan, begin, end);
+  };
+  switch (op) {
+    case LogicOp::logical_and: return run([](bool x, bool y) { return x && y; });
+    case LogicOp::logical_or: return run([](bool x, bool y) { return x || y; });
+    case LogicOp::logical_xor: return run([](bool x, bool y) { return x != y; });
+  }
 }
 
 namespace detail {
@@ -535,12 +614,11 @@ void where_impl(const bool* condition, const void* a, const void* b, void* c, st
 }
 
 #ifdef TENON_INSTANTIATE
-#define TENON_ELEMENTWISE(T)                                                                                 \
-  template void unary_impl<TENON_INSTANTIATE, T>(UnaryOp, UnaryParams, const T*, T*, int64_t);               \
-  template void clip_impl<TENON_INSTANTIATE, T>(const T*, T*, int64_t, T, T);                                \
-  template bool binary_impl<TENON_INSTANTIATE, T>(BinaryOp, const T*, const T*, T*, const BroadcastPlan<2>&, \
-                                                  int64_t, int64_t);                                         \
-  template void compare_impl<TENON_INSTANTIATE, T>(CompareOp, const T*, const T*, bool*,                     \
+#define TENON_ELEMENTWISE(T)                                                             \
+  template UnaryLoop<T> unary_loop<TENON_INSTANTIATE, T>(UnaryOp);                       \
+  template void clip_impl<TENON_INSTANTIATE, T>(const T*, T*, int64_t, T, T);            \
+  template BinaryLoop<T> binary_loop<TENON_INSTANTIATE, T>(BinaryOp);                    \
+  template void compare_impl<TENON_INSTANTIATE, T>(CompareOp, const T*, const T*, bool*, \
                                                    const BroadcastPlan<2>&, int64_t, int64_t);
 TENON_ELEMENTWISE(float)
 TENON_ELEMENTWISE(double)

@@ -1,6 +1,8 @@
 // Bodies of fold.hpp.
 #pragma once
 
+#include <cassert>
+
 #include "tenon/kernels/fold.hpp"
 #include "tenon/simd/wide.hpp"
 
@@ -34,7 +36,7 @@ const T* fold_row(const FoldOperand<T>& x, int64_t at, int64_t count, T* panel) 
 
 template <class Arch, FoldOp op, class T>
 void fold_of(const FoldOperand<T>* x, int64_t operands, T* y, int64_t begin, int64_t end) {
-  using W = simd::wide<T>;
+  using W = compute_t<T>;
   alignas(64) W folded[fold_panel];
   T copied[fold_panel];
   for (int64_t at = begin; at < end; at += fold_panel) {
@@ -88,6 +90,7 @@ void fold_impl(FoldOp op, const FoldOperand<T>* x, int64_t operands, T* y, int64
         return detail::fold_of<Arch, FoldOp::mean>(x, operands, y, begin, end);
       break;
   }
+  assert(false && "integers are folded into extremes only");
 }
 
 #ifdef TENON_INSTANTIATE

@@ -113,11 +113,11 @@ void compute_range(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1) {
     const int64_t fitting = std::max<int64_t>(chunk_cells / k_chunk, 256) / S::rows * S::rows;
     m_chunk = std::min(m_chunk, fitting);
   }
-  Scratch<Arch> scratch;
-  Cell* a_space = packs_a ? scratch.template take<Cell>(packed_size(m_chunk, S::rows, k_chunk)) : nullptr;
+  Scratch scratch;
+  Cell* a_space = packs_a ? scratch.take<Cell>(packed_size(m_chunk, S::rows, k_chunk)) : nullptr;
   Cell* b_space = nullptr;
   if (q.packed_b == nullptr)
-    b_space = scratch.template take<Cell>(
+    b_space = scratch.take<Cell>(
         packed_size(std::min(block_cols, j1 - j0), S::cols, std::min<int64_t>(q.depth, S::depth)) +
         lanes<Cell, Arch>);
   for (int64_t i = i0; i < i1; i += m_chunk) {
@@ -235,7 +235,7 @@ void run_products(const P& shape, int64_t items, const MakeProduct& product) {
   const int64_t col_panels = (shape.n + S::cols - 1) / S::cols;
   const int64_t b_cells = packed_size(shape.n, S::cols, shape.depth);
   constexpr int64_t most_cells = (int64_t{4} << 20) / static_cast<int64_t>(sizeof(Cell));
-  Scratch<Arch> scratch;
+  Scratch scratch;
   Cell* packed_b = nullptr;
   if (packs_b && cut.down > 1 && b_cells <= most_cells / items) {
     const Cut shared =
@@ -243,12 +243,12 @@ void run_products(const P& shape, int64_t items, const MakeProduct& product) {
     const double packing = 16.0 * static_cast<double>(shape.n * items) / static_cast<double>(threads);
     if (shared.cost + packing < cut.cost) {
       cut = shared;
-      packed_b = scratch.template take<Cell>(b_cells * items + lanes<Cell, Arch>);
+      packed_b = scratch.take<Cell>(b_cells * items + lanes<Cell, Arch>);
       const int64_t blocks = (shape.depth + S::depth - 1) / S::depth;
       parallel_for(items * blocks * col_panels, 1, [&](int64_t begin, int64_t end) {
         // A function that packs may spoil a vector past its panel, which another thread may have written.
-        Scratch<Arch> own;
-        Cell* panel = own.template take<Cell>(S::cols * S::depth + lanes<Cell, Arch>);
+        Scratch own;
+        Cell* panel = own.take<Cell>(S::cols * S::depth + lanes<Cell, Arch>);
         for (int64_t t = begin; t < end; ++t) {
           const int64_t item = t / (blocks * col_panels), p = t / col_panels % blocks * S::depth;
           const int64_t j = t % col_panels * S::cols, depth = std::min<int64_t>(S::depth, shape.depth - p);

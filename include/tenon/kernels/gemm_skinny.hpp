@@ -107,17 +107,17 @@ struct Skinny {
   int64_t c_row;
 
   void run() const {
-    Scratch<Arch> scratch;
+    Scratch scratch;
     const T* dense = x;
     int64_t dense_step = x_step;
     if (x_k != 1 && k > 1) {
-      T* copy = scratch.template take<T>(vectors * k);
+      T* copy = scratch.take<T>(vectors * k);
       for (int64_t r = 0; r < vectors; ++r)
         for (int64_t p = 0; p < k; ++p) copy[r * k + p] = x[r * x_step + p * x_k];
       dense = copy;
       dense_step = k;
     }
-    T* sums = scratch.template take<T>(vectors * count);
+    T* sums = scratch.take<T>(vectors * count);
     const int64_t sum_i = lies_across ? 1 : vectors, sum_r = lies_across ? count : 1;
     const int64_t grain =
         std::max<int64_t>((int64_t{1} << 18) / (vectors * std::max<int64_t>(k, 1)) / 4 * 4, 4);
@@ -141,18 +141,18 @@ struct Skinny {
 /// One row of A, B with dense rows.
 template <class Arch, class T>
 void single_row(const GemmArgs<T>& g, const T* a, const T* b, const Finish<T>& finish, T* c) {
-  Scratch<Arch> scratch;
+  Scratch scratch;
   const T* x = a;
   if (g.a_col != 1 && g.k > 1) {
-    T* copy = scratch.template take<T>(g.k);
+    T* copy = scratch.take<T>(g.k);
     for (int64_t p = 0; p < g.k; ++p) copy[p] = a[p * g.a_col];
     x = copy;
   }
   // Sums of a strip stay in the first-level cache while rows stream by.
   constexpr int64_t strip = 2048;
   parallel_for(g.n, strip, [&](int64_t begin, int64_t end) {
-    Scratch<Arch> own;
-    T* sums = own.template take<T>(strip);
+    Scratch own;
+    T* sums = own.take<T>(strip);
     for (int64_t j = begin; j < end; j += strip) {
       const int64_t count = std::min(strip, end - j);
       if (g.k == 0) std::fill(sums, sums + count, T{0});

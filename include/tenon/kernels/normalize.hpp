@@ -12,10 +12,6 @@
 
 namespace tenon::kernels {
 
-/// What T: float, double, float16, bfloat16 is computed in.
-template <class T>
-using compute_type = std::conditional_t<std::is_same_v<T, double>, double, float>;
-
 /// y = (x - mean) / sqrt(variance + epsilon) * scale + bias over each row of x (rows, n); RMS: without the
 /// mean.
 template <class T>
@@ -37,7 +33,7 @@ struct BatchNormArgs {
   const T* x;
   T* y;  ///< may be x
   int64_t batch, channels, spatial;
-  const compute_type<T>*scale, *bias, *mean, *variance;  ///< (channels)
+  const compute_t<T>*scale, *bias, *mean, *variance;  ///< (channels)
   double epsilon = 1e-5;
 };
 

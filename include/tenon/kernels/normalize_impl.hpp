@@ -15,7 +15,7 @@ namespace detail {
 /// Mean and variance of a row; the variance about zero instead of about the mean for RMS.
 template <class Arch, class T>
 void row_moments(const T* x, int64_t n, bool centred, double& mean, double& variance) {
-  using C = simd::wide<T>;
+  using C = compute_t<T>;
   using B = simd::batch<C, Arch>;
   mean = centred ? reduce_run<Arch, Add>(x, n, [](const B& v, auto...) { return v; }) / static_cast<double>(n)
                  : 0;
@@ -26,7 +26,7 @@ void row_moments(const T* x, int64_t n, bool centred, double& mean, double& vari
 
 template <class Arch, class T>
 void norm_rows(const LayerNormArgs<T>& a, bool centred, int64_t first_row, int64_t last_row) {
-  using C = simd::wide<T>;
+  using C = compute_t<T>;
   using B = simd::batch<C, Arch>;
   for (int64_t row = first_row; row < last_row; ++row) {
     const T* x = a.x + row * a.n;
@@ -63,7 +63,7 @@ void rms_norm_impl(const LayerNormArgs<T>& args, int64_t first_row, int64_t last
 
 template <class Arch, class T>
 void batch_norm_impl(const BatchNormArgs<T>& a, int64_t first, int64_t last) {
-  using C = simd::wide<T>;
+  using C = compute_t<T>;
   using B = simd::batch<C, Arch>;
   if (a.spatial == 1) {
     const B epsilon(static_cast<C>(a.epsilon));
@@ -89,7 +89,7 @@ void batch_norm_impl(const BatchNormArgs<T>& a, int64_t first, int64_t last) {
 
 template <class Arch, class T>
 void group_norm_impl(const GroupNormArgs<T>& a, int64_t first, int64_t last) {
-  using C = simd::wide<T>;
+  using C = compute_t<T>;
   using B = simd::batch<C, Arch>;
   const int64_t channels = a.channels / a.groups, n = channels * a.spatial;
   for (int64_t row = first; row < last; ++row) {
@@ -112,7 +112,7 @@ void group_norm_impl(const GroupNormArgs<T>& a, int64_t first, int64_t last) {
 
 template <class Arch, class T>
 void lrn_impl(const LrnArgs<T>& a, int64_t first, int64_t last) {
-  using C = simd::wide<T>;
+  using C = compute_t<T>;
   using B = simd::batch<C, Arch>;
   constexpr int64_t width = simd::lanes<C, Arch>;
   const int64_t below = (a.size - 1) / 2, above = a.size / 2;

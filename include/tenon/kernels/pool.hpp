@@ -11,7 +11,7 @@ namespace tenon::kernels {
 /// the input never count as values. Output extents are the caller's: ceil_mode is only a greater extent.
 template <class T>
 struct PoolArgs {
-  int rank = 0;                         ///< spatial axes, 1 to 8
+  int rank = 0;                         ///< spatial axes, 1 to max_spatial
   int64_t planes = 0;                   ///< N * C
   const int64_t* in = nullptr;          ///< [rank] spatial extents of the input
   const int64_t* out = nullptr;         ///< [rank] spatial extents of the output

@@ -17,7 +17,6 @@ namespace tenon::kernels::pool_detail {
 using window_detail::Axis;
 using window_detail::fits_padded;
 using window_detail::list_places;
-using window_detail::max_rank;
 using window_detail::most_places;
 using window_detail::PaddedPlane;
 using window_detail::Place;
@@ -44,8 +43,8 @@ Part part_within(const Axis& a, int64_t o, int64_t low, int64_t high) {
 /// Walks the cells of one window that lie inside: f(flat position in the plane), in row-major order.
 template <class Arch, class F>
 void for_cells(const Window<Arch>& w, const int64_t* out_at, F f) {
-  Part part[max_rank];
-  int64_t at[max_rank];
+  Part part[max_spatial];
+  int64_t at[max_spatial];
   for (int d = 0; d < w.rank; ++d) {
     part[d] = part_within<Arch>(w.axis[d], out_at[d], 0, w.axis[d].in);
     if (part[d].first >= part[d].last) return;
@@ -83,10 +82,10 @@ void pool_padded(const Window<Arch>& w, int64_t planes, const T* x, T* y, T fill
   const int64_t in = w.in_cells(), out = w.out_cells(), kernel = w.kernel_cells();
   const int64_t size = PaddedPlane<T, Arch>::size(w, std::numeric_limits<int64_t>::max() - 1);
   for_planes<Arch>(planes, in + out * kernel, [&](int64_t begin, int64_t end) {
-    Scratch<Arch> scratch;
-    int64_t* taps = scratch.template take<int64_t>(kernel);
-    T* space = scratch.template take<T>(size);
-    Place* places = scratch.template take<Place>(most_places<T>(w));
+    Scratch scratch;
+    int64_t* taps = scratch.take<int64_t>(kernel);
+    T* space = scratch.take<T>(size);
+    Place* places = scratch.take<Place>(most_places<T>(w));
     PaddedPlane<T, Arch> padded(w, space, taps, fill);
     const int64_t count = list_places(w, padded, space, places);
     for (int64_t plane = begin; plane < end; ++plane) {
@@ -136,7 +135,7 @@ void pool_cells(const Window<Arch>& w, int64_t planes, One one) {
   for (int d = 0; d < w.rank; ++d) work *= std::min(w.axis[d].kernel, w.axis[d].in);
   for_planes<Arch>(planes, work, [&](int64_t begin, int64_t end) {
     for (int64_t plane = begin; plane < end; ++plane) {
-      int64_t at[max_rank] = {};
+      int64_t at[max_spatial] = {};
       for (int64_t o = 0; o < out; ++o) {
         one(plane, at, plane * out + o);
         step<Arch>(w.rank, at, [&](int d) { return w.axis[d].out; });
@@ -223,10 +222,10 @@ void average_pool_impl(const PoolArgs<T>& g) {
       return;
     }
     if (fits_padded<T>(w)) {
-      Scratch<Arch> scratch;
+      Scratch scratch;
       const int64_t out = w.out_cells();
-      T* counts = scratch.template take<T>(out);
-      int64_t at[max_rank] = {};
+      T* counts = scratch.take<T>(out);
+      int64_t at[max_spatial] = {};
       for (int64_t o = 0; o < out; ++o) {
         counts[o] = 1;
         for (int d = 0; d < w.rank; ++d) counts[o] *= static_cast<T>(counted(d, at[d]));

@@ -88,8 +88,7 @@ struct Partial {
   double real, greatest;
 };
 
-/// What is done to elements; ops that differ in what is made of the outcome share it. From real_sum on
-/// integers are taken as doubles.
+/// What is done to elements; ops that differ in what is made of the outcome share it.
 enum class ReduceKind : uint8_t {
   sum,
   product,
@@ -97,15 +96,33 @@ enum class ReduceKind : uint8_t {
   least,
   squares,
   magnitudes,
-  real_sum,
-  real_squares,
+  real_sum,      // of integers as doubles
+  real_squares,  // of integers as doubles
   exponentials,
 };
+
+/// Whether integers are reduced as the integers they are.
+constexpr bool stays_integer(ReduceKind kind) {
+  switch (kind) {
+    case ReduceKind::sum:
+    case ReduceKind::product:
+    case ReduceKind::greatest:
+    case ReduceKind::least:
+    case ReduceKind::squares:
+    case ReduceKind::magnitudes: return true;
+    case ReduceKind::real_sum:
+    case ReduceKind::real_squares:
+    case ReduceKind::exponentials: return false;
+  }
+  __builtin_unreachable();
+}
 
 template <class T>
 constexpr ReduceKind kind_of(ReduceOp op) {
   constexpr bool integer = std::is_integral_v<T>;
   switch (op) {
+    case ReduceOp::sum:
+    case ReduceOp::mean: return ReduceKind::sum;
     case ReduceOp::max: return ReduceKind::greatest;
     case ReduceOp::min: return ReduceKind::least;
     case ReduceOp::prod: return ReduceKind::product;
@@ -114,8 +131,8 @@ constexpr ReduceKind kind_of(ReduceOp op) {
     case ReduceOp::l2: return integer ? ReduceKind::real_squares : ReduceKind::squares;
     case ReduceOp::log_sum: return integer ? ReduceKind::real_sum : ReduceKind::sum;
     case ReduceOp::log_sum_exp: return ReduceKind::exponentials;
-    default: return ReduceKind::sum;
   }
+  __builtin_unreachable();
 }
 
 inline constexpr int64_t reduce_grain = 1 << 15;  // input elements a task takes

@@ -23,12 +23,12 @@ using reduce_join =
 
 /// Whether T is reduced as the integer it is.
 template <ReduceKind kind, class T>
-inline constexpr bool integral_reduce = std::is_integral_v<T>&& kind < ReduceKind::real_sum;
+inline constexpr bool integral_reduce = std::is_integral_v<T>&& stays_integer(kind);
 
 /// What all else is reduced in. Products are kept in double, where their order cannot make them overflow.
 template <ReduceKind kind, class T>
 using reduce_lane =
-    std::conditional_t<std::is_integral_v<T> || kind == ReduceKind::product, double, simd::wide<T>>;
+    std::conditional_t<std::is_integral_v<T> || kind == ReduceKind::product, double, compute_t<T>>;
 
 /// What is done to each element; V is a batch or a 64-bit integer.
 template <ReduceKind kind>
@@ -81,7 +81,7 @@ void convert(const T* x, C* y, int64_t n) {
 /// reduce_run of elements as C, converted in panels where they are not of that type.
 template <class Arch, class Join, class C, class T, class F>
 double reduce_run_as(const T* x, int64_t n, const F& f) {
-  if constexpr (std::is_same_v<simd::wide<T>, C>) {
+  if constexpr (std::is_same_v<compute_t<T>, C>) {
     return reduce_run<Arch, Join>(x, n, f);
   } else {
     constexpr int64_t panel = 1024;
@@ -97,7 +97,7 @@ double reduce_run_as(const T* x, int64_t n, const F& f) {
 }
 template <class Arch, class Join, class C, class T, class F>
 void reduce_rows_as(const T* x, int64_t stride, int64_t rows, int64_t n, double* total, const F& f) {
-  if constexpr (std::is_same_v<simd::wide<T>, C>) {
+  if constexpr (std::is_same_v<compute_t<T>, C>) {
     reduce_rows<Arch, Join>(x, stride, rows, n, total, f);
   } else {
     constexpr int64_t some = 16;
@@ -274,11 +274,11 @@ void reduce_finish_impl(ReduceOp op, const detail::Partial<T>* partial, int64_t 
     auto total = partial[o].*member;
     for (int64_t s = 1; s < parts; ++s) {
       const auto part = partial[s * results + o].*member;
-      switch (op) {
-        case ReduceOp::max: total = detail::Greatest::join(part, total); break;
-        case ReduceOp::min: total = detail::Least::join(part, total); break;
-        case ReduceOp::prod: total = detail::Multiply::join(part, total); break;
-        default: total = detail::Add::join(part, total); break;
+      switch (detail::kind_of<T>(op)) {
+        case detail::ReduceKind::greatest: total = detail::Greatest::join(part, total); break;
+        case detail::ReduceKind::least: total = detail::Least::join(part, total); break;
+        case detail::ReduceKind::product: total = detail::Multiply::join(part, total); break;
+        default: total = detail::Add::join(part, total); break;  // as reduce_join has it
       }
     }
     return total;
@@ -295,7 +295,7 @@ void reduce_finish_impl(ReduceOp op, const detail::Partial<T>* partial, int64_t 
         if (part.real != 0) real += part.real * std::exp(detail::exponent_shift<Arch>(part.greatest) - shift);
       }
       real = greatest == std::numeric_limits<double>::infinity() ? greatest : std::log(real) + shift;
-    } else if (std::is_integral_v<T> && detail::kind_of<T>(op) < detail::ReduceKind::real_sum) {
+    } else if (std::is_integral_v<T> && detail::stays_integer(detail::kind_of<T>(op))) {
       auto value = joined(o, &detail::Partial<T>::value);
       if (op == ReduceOp::mean)
         value = reduced > 0 ? value / static_cast<decltype(value)>(reduced) : decltype(value)(0);
@@ -359,7 +359,7 @@ int64_t arg_line(const T* x, int64_t n, bool last_index) {
     while (x[at] != best) last_index ? --at : ++at;
     return at;
   } else {
-    using C = simd::wide<T>;
+    using C = compute_t<T>;
     using B = simd::batch<C, Arch>;
     constexpr int64_t width = simd::lanes<C, Arch>;
     using Join = std::conditional_t<greatest, Greatest, Least>;
@@ -394,7 +394,7 @@ template <class Arch, bool greatest, class T>
 void arg_lines(const T* x, int64_t* y, int64_t axis, int64_t inner, int64_t first, int64_t last,
                bool last_index) {
   // Narrow floats are compared as floats.
-  using V = std::conditional_t<std::is_integral_v<T>, T, simd::wide<T>>;
+  using V = std::conditional_t<std::is_integral_v<T>, T, compute_t<T>>;
   if (inner == 1) {
     for (int64_t line = first; line < last; ++line)
       y[line] = arg_line<Arch, greatest>(x + line * axis, axis, last_index);

@@ -85,8 +85,6 @@ struct RnnArgs {
 
 namespace detail {
 
-struct RnnScratch {};
-
 /// Calls step(t, gates) for every step in its order: gates (batch, width) hold X_t W^T + bias, and are the
 /// callee's to write to. w (width, input); bias (width) or nullptr.
 template <class T, class F>
@@ -96,7 +94,7 @@ void rnn_for_each_step(const RnnArgs<T>& a, const T* w, int64_t width, const T* 
   constexpr int64_t bytes = 1 << 19;
   const int64_t chunk =
       std::clamp<int64_t>(bytes / (a.batch * width * static_cast<int64_t>(sizeof(T))), 1, a.steps);
-  Scratch<RnnScratch> scratch;
+  Scratch scratch;
   T* gates = scratch.take<T>(chunk * a.batch * width);
   for (int64_t done = 0; done < a.steps; done += chunk) {
     const int64_t count = std::min(chunk, a.steps - done), first = a.reverse ? a.steps - done - count : done;
@@ -130,7 +128,7 @@ void rnn_for_each_step(const RnnArgs<T>& a, const T* w, int64_t width, const T* 
 template <class T>
 class RnnProduct {
  public:
-  RnnProduct(Scratch<RnnScratch>& scratch, int64_t batch, int64_t width, int64_t hidden, const T* r) {
+  RnnProduct(Scratch& scratch, int64_t batch, int64_t width, int64_t hidden, const T* r) {
     args_.m = batch, args_.n = width, args_.k = hidden;
     args_.a_row = hidden;
     args_.b = r, args_.b_row = 1, args_.b_col = hidden;
@@ -202,7 +200,7 @@ template <class T>
 void lstm(const LstmArgs<T>& a) {
   using namespace detail;
   const int64_t n = a.hidden, width = 4 * n;
-  Scratch<RnnScratch> scratch;
+  Scratch scratch;
   T *h = scratch.take<T>(a.batch * n), *c = scratch.take<T>(a.batch * n), *bias = nullptr;
   T* activated = scratch.take<T>(a.batch * n);
   rnn_load_state(h, a.initial_h, a.batch, n);

@@ -76,7 +76,7 @@ typename B::value_type join_lanes(const B& v) {
 /// Reduces n contiguous elements; f(batch, i) maps those from i on, f(batch, i, count) the last ones.
 template <class Arch, class Join, class T, class F>
 [[gnu::noinline]] double reduce_run(const T* x, int64_t n, const F& f) {
-  using C = simd::wide<T>;
+  using C = compute_t<T>;
   using B = simd::batch<C, Arch>;
   constexpr int64_t width = simd::lanes<C, Arch>, ways = 4, block = 16 * ways * width;
   const B neutral(Join::template identity<C>());
@@ -112,7 +112,7 @@ template <class Arch, class Join, class T, class F>
 template <class Arch, class Join, class T, class F>
 [[gnu::noinline]] void reduce_rows(const T* x, int64_t stride, int64_t rows, int64_t n, double* total,
                                    const F& f) {
-  using C = simd::wide<T>;
+  using C = compute_t<T>;
   constexpr int64_t width = simd::lanes<C, Arch>;
   alignas(64) C sums[reduce_tile];
   for (int64_t row = 0; row < rows; row += 16) {
@@ -154,7 +154,7 @@ void turn_lines(const T* lines, T* columns, int64_t n, int64_t count) {
 /// y = f(x, i) over n contiguous elements, a batch at a time.
 template <class Arch, class T, class F>
 void map_row(const T* x, T* y, int64_t n, const F& f) {
-  constexpr int64_t width = simd::lanes<simd::wide<T>, Arch>;
+  constexpr int64_t width = simd::lanes<compute_t<T>, Arch>;
   int64_t i = 0;
   for (; i + width <= n; i += width) simd::store_wide<Arch>(y + i, f(simd::load_wide<Arch>(x + i), i));
   if (i < n) simd::store_wide<Arch>(y + i, f(simd::load_wide<Arch>(x + i, n - i), i, n - i), n - i);

@@ -17,7 +17,7 @@ namespace detail {
 /// One contiguous line.
 template <class Arch, class T>
 void softmax_row(bool log, const T* x, T* y, int64_t n) {
-  using C = simd::wide<T>;
+  using C = compute_t<T>;
   using B = simd::batch<C, Arch>;
   const B greatest(static_cast<C>(reduce_run<Arch, Greatest>(x, n, [](const B& v, auto...) { return v; })));
   const auto exponential = [&](const B& v, auto...) { return simd::exp_flushed(v - greatest); };
@@ -43,7 +43,7 @@ void softmax_row(bool log, const T* x, T* y, int64_t n) {
 /// n <= reduce_tile neighbouring lines whose elements are `inner` apart.
 template <class Arch, class T>
 void softmax_tile(bool log, const T* x, T* y, int64_t axis, int64_t inner, int64_t n) {
-  using C = simd::wide<T>;
+  using C = compute_t<T>;
   using B = simd::batch<C, Arch>;
   constexpr int64_t width = simd::lanes<C, Arch>;
   double total[reduce_tile];

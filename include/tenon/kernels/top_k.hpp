@@ -87,8 +87,6 @@ void take_ranked(const void* x, const Ranked* best, int64_t k, int64_t from, int
   for (int64_t j = 0; j < k; ++j) dest[j * step] = source[best[j].index * step];
 }
 
-struct TopKScratch {};
-
 }  // namespace detail
 
 /// values and indices (outer, k, inner): the k greatest (or least) of x (outer, extent, inner) along its
@@ -110,7 +108,7 @@ inline void top_k(DType type, const void* x, int64_t outer, int64_t extent, int6
   const int64_t room = k < extent / 2 ? std::min(extent, std::max<int64_t>(2 * k, 64)) : extent;
   constexpr int64_t elements = 1 << 14;  // a task looks at about so many
   parallel_for(outer * inner, extent >= elements ? 1 : elements / extent, [&](int64_t begin, int64_t end) {
-    Scratch<detail::TopKScratch> scratch;
+    Scratch scratch;
     detail::Ranked* best = scratch.take<detail::Ranked>(room);
     for (int64_t row = begin; row < end; ++row) {
       const int64_t o = row / inner, i = row % inner;

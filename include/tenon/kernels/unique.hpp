@@ -52,8 +52,6 @@ int compare_slices(const Slices& s, int64_t a, int64_t b) {
   return 0;
 }
 
-struct UniqueScratch {};
-
 }  // namespace detail
 
 /// Groups equal slices of x (outer, extent, inner) along its middle axis, in ascending order (`sorted`) or in
@@ -67,7 +65,7 @@ inline int64_t unique(DType type, const void* x, int64_t outer, int64_t extent, 
            uint64_t, bool, std::string, complex64, complex128>(
       type, [&]<class T>() { compare = detail::compare_slices<T>; });
   const detail::Slices slices{x, outer, extent, inner};
-  Scratch<detail::UniqueScratch> scratch;
+  Scratch scratch;
   int64_t* order = scratch.take<int64_t>(extent);
   std::iota(order, order + extent, int64_t{0});
   // Equal slices by index, so that each group begins with its first.

@@ -5,12 +5,11 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "tenon/base/inline_vector.hpp"
 #include "tenon/base/scratch.hpp"
 #include "tenon/simd/batch.hpp"
 
 namespace tenon::kernels::window_detail {
-
-inline constexpr int max_rank = 8;
 
 /// Output cell o and kernel cell k of an axis see input cell o * stride + k * dilation - pad.
 struct Axis {
@@ -26,7 +25,7 @@ struct Axis {
 template <class Arch>
 struct Window {
   int rank = 0;
-  Axis axis[max_rank];
+  Axis axis[max_spatial];
 
   /// Takes the axes over. With `join`, those that are one in memory are joined, so that the innermost is as
   /// long as can be: an identity joins the axis before it, if that has stride 1.
@@ -131,7 +130,7 @@ class PaddedPlane {
       stride *= span(w.axis[d]);
     }
     fill_run<Arch>(space, stride, fill);
-    int64_t at[max_rank] = {};
+    int64_t at[max_spatial] = {};
     const int64_t kernel_cells = w.kernel_cells();
     for (int64_t k = 0; k < kernel_cells; ++k) {
       int64_t offset = column(at[w.rank - 1] * inner.dilation);
@@ -149,7 +148,7 @@ class PaddedPlane {
     const int64_t end = std::min(inner.in + inner.pad, row_);
     int64_t rows = 1;
     for (int d = 0; d + 1 < w_.rank; ++d) rows *= w_.axis[d].in;
-    int64_t at[max_rank] = {};
+    int64_t at[max_spatial] = {};
     for (int64_t r = 0; r < rows; ++r) {
       bool inside = true;
       T* to = space_;
@@ -195,7 +194,7 @@ class PaddedPlane {
   T* space_;
   int64_t* taps_;
   int64_t phase_, row_;
-  int64_t stride_[max_rank];
+  int64_t stride_[max_spatial];
 };
 
 /// Vectors of outputs of a channel: each begins at `from` in the padded copy, at `to` in the output, and has
@@ -220,7 +219,7 @@ int64_t list_places(const Window<Arch>& w, const PaddedPlane<T, Arch>& padded, c
                     Place* places) {
   constexpr int L = simd::lanes<T, Arch>;
   const int64_t row = w.inner().out, rows = w.out_cells() / row;
-  int64_t at[max_rank] = {}, count = 0;
+  int64_t at[max_spatial] = {}, count = 0;
   for (int64_t r = 0; r < rows; ++r) {
     const int64_t from = padded.row(at) - space;
     for (int64_t o = 0; o < row; o += L)

@@ -74,8 +74,8 @@ void binary(std::string_view name, TensorView<const T> a, TensorView<const T> b,
 template <kernels::FoldOp F, class T>
 void fold(std::span<const TensorView<const T>> x, TensorView<T> y) {
   const auto n = static_cast<int64_t>(x.size());
-  Scratch<kernels::FoldOp> scratch;
-  auto* operands = scratch.template take<kernels::FoldOperand<T>>(n);
+  Scratch scratch;
+  auto* operands = scratch.take<kernels::FoldOperand<T>>(n);
   for (std::size_t k = 0; k < x.size(); ++k)
     operands[k] = {x[k].data(), kernels::broadcast_plan(x[k].extents(), y.extents())};
   kernels::fold(F, operands, n, y.data(), y.size());

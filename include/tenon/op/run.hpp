@@ -43,7 +43,7 @@ struct Caller {
     operator std::span<const Member>() const { return {members_, count_}; }
 
    private:
-    Scratch<Context> scratch_;
+    Scratch scratch_;
     Member* members_;
     std::size_t count_;
   };

@@ -13,7 +13,6 @@ struct Window {
 
   /// No extent, kernel, stride, dilation or padding is greater, so that products of two of them fit int64.
   static constexpr int64_t limit = int64_t{1} << 31;
-  static constexpr int max_spatial = 8;  // of the kernels
 
   constexpr int64_t stride(int k) const { return strides.empty() ? 1 : strides[static_cast<std::size_t>(k)]; }
   constexpr int64_t dilation(int k) const {
@@ -188,9 +187,9 @@ constexpr void infer_global_pool(Infer& i) {
 /// extent 1.
 struct WindowLayout {
   int rank = 1;
-  int64_t in[Window::max_spatial], out[Window::max_spatial], kernel[Window::max_spatial];
-  int64_t strides[Window::max_spatial], dilations[Window::max_spatial];
-  int64_t pads_begin[Window::max_spatial], pads_end[Window::max_spatial];
+  int64_t in[max_spatial], out[max_spatial], kernel[max_spatial];
+  int64_t strides[max_spatial], dilations[max_spatial];
+  int64_t pads_begin[max_spatial], pads_end[max_spatial];
 
   /// x and y are extents of (N, C, spatial...), kernel those of the window.
   WindowLayout(const Window& w, std::span<const int64_t> x, std::span<const int64_t> y,

@@ -2,16 +2,13 @@
 // for the narrow ones, else their own.
 #pragma once
 
-#include "tenon/base/narrow_float.hpp"
+#include "tenon/base/types.hpp"
 #include "tenon/simd/batch.hpp"
 
 namespace tenon::simd {
 
 template <class T>
 inline constexpr bool is_narrow = std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
-
-template <class T>
-using wide = std::conditional_t<is_narrow<T>, float, T>;
 
 /// n narrow floats to float and back, rounded to nearest even.
 template <class Arch>
@@ -31,9 +28,9 @@ inline void narrow(const float* x, bfloat16* y, int64_t n) {
   f32_to_bf16<Arch>(x, reinterpret_cast<uint16_t*>(y), n);
 }
 
-/// `lanes<wide<T>, Arch>` elements from memory of any alignment.
+/// `lanes<compute_t<T>, Arch>` elements from memory of any alignment.
 template <class Arch, class T>
-inline batch<wide<T>, Arch> load_wide(const T* p) {
+inline batch<compute_t<T>, Arch> load_wide(const T* p) {
   if constexpr (is_narrow<T>) {
     alignas(64) float lane[lanes<float, Arch>];
     widen<Arch>(p, lane, lanes<float, Arch>);
@@ -45,7 +42,7 @@ inline batch<wide<T>, Arch> load_wide(const T* p) {
 
 /// The first n <= lanes elements from memory, the other lanes zero.
 template <class Arch, class T>
-inline batch<wide<T>, Arch> load_wide(const T* p, int64_t n) {
+inline batch<compute_t<T>, Arch> load_wide(const T* p, int64_t n) {
   if constexpr (is_narrow<T>) {
     T part[lanes<float, Arch>] = {};
     std::memcpy(part, p, static_cast<std::size_t>(n) * sizeof(T));
@@ -57,7 +54,7 @@ inline batch<wide<T>, Arch> load_wide(const T* p, int64_t n) {
 
 /// All lanes to memory of any alignment, rounded to T.
 template <class Arch, class T>
-inline void store_wide(T* p, const batch<wide<T>, Arch>& v) {
+inline void store_wide(T* p, const batch<compute_t<T>, Arch>& v) {
   if constexpr (is_narrow<T>) {
     alignas(64) float lane[lanes<float, Arch>];
     storeu(lane, v);
@@ -69,7 +66,7 @@ inline void store_wide(T* p, const batch<wide<T>, Arch>& v) {
 
 /// The first n <= lanes lanes to memory, rounded to T.
 template <class Arch, class T>
-inline void store_wide(T* p, const batch<wide<T>, Arch>& v, int64_t n) {
+inline void store_wide(T* p, const batch<compute_t<T>, Arch>& v, int64_t n) {
   if constexpr (is_narrow<T>) {
     T part[lanes<float, Arch>];
     store_wide<Arch>(part, v);

@@ -38,10 +38,10 @@ struct PackedConv {
   }
   template <class T>
   void compute(TensorView<const T> x, TensorView<const T> z, TensorView<T> y) const {
-    using C = op::wide_t<T>;
+    using C = compute_t<T>;
     if (y.empty()) return;
     const op::WindowLayout layout(conv.window(), x.extents(), y.extents(), std::span(extents).subspan(2));
-    op::WideScratch scratch;
+    Scratch scratch;
     kernels::ConvArgs<C> args;
     args.geometry = layout.geometry<kernels::ConvGeometry>(x.extent(0), conv.group, x.extent(1), y.extent(1));
     args.x = op::widen(scratch, x.data(), x.size());
@@ -71,7 +71,9 @@ inline std::optional<ChannelMap> channel_map(const Program& program, const Graph
   for (std::size_t k = 0; k < 4; ++k) {
     const AnyTensor* t = constant_floats(program, n.inputs[k + 1]);
     if (t == nullptr || t->size() != channels) return {};
-    p[k] = numbers<double>(*t);
+    Scratch scratch;
+    const double* from = op::numbers<double>(scratch, t->view());
+    p[k].assign(from, from + channels);
   }
   ChannelMap map;
   for (std::size_t c = 0; c < p[0].size(); ++c) {
@@ -98,20 +100,20 @@ inline bool same_extents(const Dims& a, const Dims& b) {
 template <class C>
 void pack(PackedConv& op, const AnyTensor& w, const AnyTensor* b, const ChannelMap* map) {
   const auto m = static_cast<std::size_t>(op.extents[0]);
-  std::vector<C> bias = b ? numbers<C>(*b) : std::vector<C>(map ? m : 0);
-  const C* from = static_cast<const C*>(w.data());
-  std::vector<C> own;
-  if (map || w.dtype() != dtype_of<C>) {
-    own = numbers<C>(w);
-    from = own.data();
-  }
-  for (std::size_t c = 0, each = own.size() / m; map && c < m; ++c) {
-    for (std::size_t k = c * each; k < (c + 1) * each; ++k) own[k] = static_cast<C>(own[k] * map->scale[c]);
-    bias[c] = static_cast<C>(bias[c] * map->scale[c] + map->shift[c]);
-  }
-  if (!bias.empty()) {
+  Scratch scratch;
+  const C* from = op::numbers<C>(scratch, w.view());
+  if (b || map) {
     op.bias = Storage::make<C>(op.extents[0]);
-    std::copy(bias.begin(), bias.end(), static_cast<C*>(op.bias.data()));
+    C* bias = static_cast<C*>(op.bias.data());
+    if (b) std::copy_n(op::numbers<C>(scratch, b->view()), m, bias);
+    else std::fill_n(bias, m, C{0});
+    for (std::size_t c = 0; map && c < m; ++c) bias[c] = static_cast<C>(bias[c] * map->scale[c] + map->shift[c]);
+  }
+  if (map) {
+    C* own = scratch.take<C>(w.size());
+    for (std::size_t c = 0, each = static_cast<std::size_t>(w.size()) / m; c < m; ++c)
+      for (std::size_t k = c * each; k < (c + 1) * each; ++k) own[k] = static_cast<C>(from[k] * map->scale[c]);
+    from = own;
   }
   kernels::ConvGeometry g;
   g.rank = std::max(1, op.extents.size() - 2);
@@ -165,7 +167,8 @@ inline void apply_fuse_convolution(Program& program) {
       last = next;
       with += concat(with.empty() ? ", fused with " : ", ", program.label(next));
     }
-    dispatch_wide(w->dtype(), [&]<class C>() { detail::pack<C>(packed, *w, b, map ? &*map : nullptr); });
+    dispatch<float, double>(compute_dtype(w->dtype()),
+                            [&]<class C>() { detail::pack<C>(packed, *w, b, map ? &*map : nullptr); });
     program.applied(n, "packed", with);
     program.replace(last, AnyOperator::make(packed), std::move(operands));
   });

@@ -34,9 +34,9 @@ struct PackedMatMul {
   }
   template <class T>
   void compute(TensorView<const T> a, TensorView<const T> c, TensorView<T> y) const {
-    using W = op::wide_t<T>;
+    using W = compute_t<T>;
     if (y.empty()) return;
-    op::WideScratch scratch;
+    Scratch scratch;
     kernels::GemmArgs<W> args;
     args.m = y.size() / n;
     args.n = n;
@@ -76,13 +76,12 @@ inline void pack_product(Program& program, int number, PackedMatMul packed, bool
   packed.element = b->dtype();
   packed.k = b->extents()[trans_b ? 1 : 0];
   packed.n = b->extents()[trans_b ? 0 : 1];
-  dispatch_wide(b->dtype(), [&]<class C>() {
-    std::vector<C> own;
+  dispatch<float, double>(compute_dtype(b->dtype()), [&]<class C>() {
+    Scratch scratch;
     kernels::GemmArgs<C> args;
     args.k = packed.k;
     args.n = packed.n;
-    args.b = static_cast<const C*>(b->data());
-    if (b->dtype() != dtype_of<C>) own = numbers<C>(*b), args.b = own.data();
+    args.b = op::numbers<C>(scratch, b->view());
     args.b_row = trans_b ? 1 : args.n;
     args.b_col = trans_b ? args.k : 1;
     packed.b = Storage::make<C>(kernels::packed_b_size<C>(args.k, args.n));

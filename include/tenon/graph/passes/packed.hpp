@@ -5,7 +5,6 @@
 #include <limits>
 #include <optional>
 
-#include "tenon/base/convert.hpp"
 #include "tenon/graph/program.hpp"
 #include "tenon/op/math/clip.hpp"
 #include "tenon/op/math/relu.hpp"
@@ -20,24 +19,6 @@ inline const AnyTensor* constant_floats(const Program& program, ValueId v) {
   if (v < 0 || !program.constant(v).is_tensor()) return nullptr;
   const AnyTensor& t = program.constant(v).tensor();
   return dispatch(FloatTypes{}, t.dtype(), []<class T>() {}) ? &t : nullptr;
-}
-
-/// Its elements as numbers of type C.
-template <class C>
-std::vector<C> numbers(const AnyTensor& t) {
-  std::vector<C> v(static_cast<std::size_t>(t.size()));
-  dispatch(FloatTypes{}, t.dtype(), [&]<class T>() {
-    const T* from = t.view().template as<T>().data();
-    for (std::size_t k = 0; k < v.size(); ++k) v[k] = convert<C>(from[k]);
-  });
-  return v;
-}
-
-/// Calls f.operator()<C>() for the type C that kernels take elements of type d in.
-template <class F>
-void dispatch_wide(DType d, F&& f) {
-  if (d == DType::float64) f.template operator()<double>();
-  else f.template operator()<float>();
 }
 
 /// Whether a node's rule takes its operands, as far as they are known.
@@ -63,7 +44,8 @@ inline std::optional<Bounds> bounds_of(const Program& program, const Graph::Node
       if (n.inputs[k] < 0) continue;
       const AnyTensor* bound = constant_floats(program, n.inputs[k]);
       if (bound == nullptr || bound->size() != 1) return {};
-      (k == 1 ? b.lo : b.hi) = numbers<double>(*bound)[0];
+      Scratch scratch;
+      (k == 1 ? b.lo : b.hi) = *op::numbers<double>(scratch, bound->view());
     }
   } else {
     return {};

@@ -38,7 +38,7 @@ constexpr void infer_gemm(Infer& i, bool trans_a, bool trans_b, const Dims& a, c
 
 /// Makes C, if it is there, the addend of a product.
 template <class T>
-void set_addend(kernels::GemmArgs<wide_t<T>>& args, WideScratch& scratch, TensorView<const T> c) {
+void set_addend(kernels::GemmArgs<compute_t<T>>& args, Scratch& scratch, TensorView<const T> c) {
   if (!c) return;
   args.d = widen(scratch, c.data(), c.size());
   args.d_row = c.rank() == 2 && c.extent(0) != 1 ? c.extent(1) : 0;
@@ -50,8 +50,8 @@ template <class T>
 void gemm(TensorView<const T> a, TensorView<const T> b, TensorView<const T> c, TensorView<T> y, float alpha,
           float beta, bool trans_a, bool trans_b) {
   if (y.empty()) return;
-  WideScratch scratch;
-  kernels::GemmArgs<wide_t<T>> args;
+  Scratch scratch;
+  kernels::GemmArgs<compute_t<T>> args;
   args.m = y.extent(0);
   args.n = y.extent(1);
   args.k = a.extent(trans_a ? 0 : 1);

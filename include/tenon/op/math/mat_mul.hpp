@@ -21,8 +21,8 @@ struct MatMul {
   void compute(TensorView<const T> a, TensorView<const T> b, TensorView<T> y) const {
     if (y.empty()) return;
     const MatMulPlan plan(a.extents(), b.extents());
-    WideScratch scratch;
-    kernels::GemmArgs<wide_t<T>> args;
+    Scratch scratch;
+    kernels::GemmArgs<compute_t<T>> args;
     args.m = plan.m;
     args.n = plan.n;
     args.k = plan.k;

@@ -29,9 +29,9 @@ struct Pow {
     if (y.dtype() == dtype_of<T>) return binary<kernels::BinaryOp::pow>(spec.name, x, y.as<T>(), z);
     // Mostly the other type's exponents are some that T has too, such as 2.
     if (!std::is_integral_v<T> || is_integer(y.dtype())) {
-      Scratch<Pow> scratch;
-      T* same = scratch.template take<T>(y.size());
-      auto* back = scratch.template take<std::byte>(y.bytes());
+      Scratch scratch;
+      T* same = scratch.take<T>(y.size());
+      auto* back = scratch.take<std::byte>(y.bytes());
       convert_n(dtype_of<T>, same, y.dtype(), y.data(), y.size());
       convert_n(y.dtype(), back, dtype_of<T>, same, y.size());
       if (y.empty() || std::memcmp(back, y.data(), static_cast<std::size_t>(y.bytes())) == 0)
@@ -47,8 +47,8 @@ struct Pow {
   /// With exponents as E, which holds all of Y's type.
   template <class E, class T>
   static void powers(TensorView<const T> x, AnyView y, TensorView<T> z) {
-    Scratch<Pow> scratch;
-    E* exponents = scratch.template take<E>(y.size());
+    Scratch scratch;
+    E* exponents = scratch.take<E>(y.size());
     convert_n(dtype_of<E>, exponents, y.dtype(), y.data(), y.size());
     std::atomic<bool> defined{true};
     kernels::binary_each(

@@ -6,27 +6,13 @@
 #include "tenon/kernels/moments.hpp"
 #include "tenon/kernels/normalize.hpp"
 #include "tenon/op/call.hpp"
+#include "tenon/op/wide.hpp"
 
 namespace tenon::op {
 
 namespace detail {
 
-struct BatchNormScratch;
 using BatchNormFloats = TypeList<float, double, float16, bfloat16>;
-
-/// v's elements as numbers of type C: themselves, or a copy.
-template <class C>
-const C* numbers(Scratch<BatchNormScratch>& scratch, AnyView v) {
-  if (v.dtype() == dtype_of<C>) return static_cast<const C*>(v.data());
-  C* p = scratch.template take<C>(v.size());
-  dispatch(BatchNormFloats{}, v.dtype(), [&]<class T>() {
-    const T* from = v.as<T>().data();
-    for (int64_t k = 0; k < v.size(); ++k)
-      if constexpr (std::is_same_v<T, double>) p[k] = static_cast<C>(from[k]);
-      else p[k] = static_cast<C>(static_cast<float>(from[k]));
-  });
-  return p;
-}
 
 /// f(k) for each element k of a result that may be absent.
 template <class F>
@@ -50,16 +36,15 @@ template <class T>
 void batch_normalization(TensorView<const T> x, AnyView scale, AnyView bias, AnyView mean, AnyView variance,
                          TensorView<T> y, float epsilon, bool spatial, bool training, float momentum,
                          const BatchStatistics& statistics) {
-  using C = kernels::compute_type<T>;
+  using C = compute_t<T>;
   const int64_t channels = scale.size();
   const int64_t batch = x.extent(0), inner = x.empty() || !spatial ? 1 : x.size() / batch / channels;
-  Scratch<BatchNormScratch> scratch;
+  Scratch scratch;
   const C *m = numbers<C>(scratch, mean), *v = numbers<C>(scratch, variance);
   if (training) {
-    double *means = scratch.template take<double>(channels),
-           *variances = scratch.template take<double>(channels);
+    double *means = scratch.take<double>(channels), *variances = scratch.take<double>(channels);
     kernels::moments(x.data(), means, variances, x.empty() ? 0 : batch, channels, inner);
-    C *own_mean = scratch.template take<C>(channels), *own_variance = scratch.template take<C>(channels);
+    C *own_mean = scratch.take<C>(channels), *own_variance = scratch.take<C>(channels);
     for (int64_t c = 0; c < channels; ++c) {
       own_mean[c] = static_cast<C>(means[c]);
       own_variance[c] = static_cast<C>(variances[c]);

@@ -37,8 +37,8 @@ struct Conv {
   void compute(TensorView<const T> x, TensorView<const T> w, TensorView<const T> b, TensorView<T> y) const {
     if (y.empty()) return;
     const WindowLayout layout(window(), x.extents(), y.extents(), w.extents().subspan(2));
-    WideScratch scratch;
-    kernels::ConvArgs<wide_t<T>> args;
+    Scratch scratch;
+    kernels::ConvArgs<compute_t<T>> args;
     args.geometry = layout.geometry<kernels::ConvGeometry>(x.extent(0), group, x.extent(1), y.extent(1));
     args.x = widen(scratch, x.data(), x.size());
     args.w = widen(scratch, w.data(), w.size());

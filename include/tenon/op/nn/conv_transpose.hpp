@@ -79,8 +79,8 @@ struct ConvTranspose {
                                  ? win.padding(k).begin
                                  : win.split(std::max<int64_t>(0, excess)).begin;
     }
-    WideScratch scratch;
-    kernels::ConvTransposeArgs<wide_t<T>> args;
+    Scratch scratch;
+    kernels::ConvTransposeArgs<compute_t<T>> args;
     args.geometry = layout.geometry<kernels::ConvGeometry>(x.extent(0), group, x.extent(1), y.extent(1));
     args.x = widen(scratch, x.data(), x.size());
     args.w = widen(scratch, w.data(), w.size());

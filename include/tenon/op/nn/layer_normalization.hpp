@@ -10,7 +10,6 @@
 namespace tenon::op {
 
 namespace detail {
-struct NormalizeScratch;
 
 /// Refuses a scale or bias that does not stretch over the axes of x from `axis` on.
 constexpr void check_affine(Infer& i, int input, int axis) {
@@ -26,13 +25,12 @@ constexpr void check_affine(Infer& i, int input, int axis) {
 
 /// v's elements for n positions along the axes of `extents`: v's own, or a copy that is stretched over them.
 template <class T>
-const T* affine(Scratch<NormalizeScratch>& scratch, TensorView<const T> v, std::span<const int64_t> extents,
-                int64_t n) {
+const T* affine(Scratch& scratch, TensorView<const T> v, std::span<const int64_t> extents, int64_t n) {
   if (!v || v.size() == n) return v.data();
   const auto own = static_cast<std::size_t>(v.rank());
   const auto plan =
       kernels::broadcast_plan(extents, v.extents().subspan(own - std::min(own, extents.size())));
-  T* wide = scratch.template take<T>(n);
+  T* wide = scratch.take<T>(n);
   const int64_t step = plan.strides[1][plan.rank - 1];
   kernels::for_each_run(plan, 0, n, [&](int64_t at, const int64_t* offsets, int64_t count) {
     for (int64_t k = 0; k < count; ++k) wide[at + k] = v[offsets[1] + k * step];
@@ -79,7 +77,7 @@ struct LayerNormalization {
   template <class T>
   void compute(TensorView<const T> x, TensorView<const T> scale, TensorView<const T> b, TensorView<T> y,
                AnyOut mean, AnyOut inv_std_dev) const {
-    Scratch<detail::NormalizeScratch> scratch;
+    Scratch scratch;
     const int64_t stats = mean ? mean.size() : inv_std_dev.size();
     const auto floats = [&](AnyOut out) -> float* {
       if (!out) return nullptr;

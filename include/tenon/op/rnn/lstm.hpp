@@ -63,8 +63,8 @@ struct LSTM {
                TensorView<const int32_t> sequence_lens, TensorView<const T> initial_h,
                TensorView<const T> initial_c, TensorView<const T> p, TensorView<T> y, TensorView<T> y_h,
                TensorView<T> y_c) const {
-    using W = wide_t<T>;
-    WideScratch scratch;
+    using W = compute_t<T>;
+    Scratch scratch;
     const auto wide = [&](TensorView<const T> v) { return widen(scratch, v.data(), v.size()); };
     const auto result = [&](TensorView<T> v) {
       return v ? wide_result(scratch, v.data(), v.size()) : nullptr;

@@ -44,7 +44,7 @@ struct Unique {
   std::tuple<Value, Tensor<int64_t>, Tensor<int64_t>, Tensor<int64_t>> compute(Context& c, AnyView x) const {
     const int a = axis ? resolve_axis(*axis, x.rank()) : 0;
     const auto [outer, n, inner] = axis ? split_at(x.extents(), a) : AxisSplit{1, x.size(), 1};
-    Scratch<kernels::detail::UniqueScratch> scratch;
+    Scratch scratch;
     int64_t *first = scratch.take<int64_t>(n), *counts = scratch.take<int64_t>(n);
     auto inverse = Tensor<int64_t>::uninitialized({{n}}, c.allocator());
     const int64_t groups =
