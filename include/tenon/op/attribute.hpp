@@ -1,6 +1,8 @@
 // Attributes whose types run time knows: how a loader or a custom front end fills an operator's members.
 #pragma once
 
+#include <variant>
+
 #include "tenon/op/context.hpp"
 
 namespace tenon::op {
