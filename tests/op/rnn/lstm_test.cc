@@ -2,6 +2,7 @@
 
 #include <functional>
 
+#include "tenon/base/convert.hpp"
 #include "tenon/base/thread_pool.hpp"
 #include "tests/op/check.hpp"
 
