@@ -80,7 +80,7 @@ void check_fails(const AnyOperator& op, const std::vector<Value>& in, std::strin
   }
 }
 
-std::vector<op::Info> infer(const AnyOperator& op, std::span<const op::Info> in, int outputs) {
+std::vector<op::Info> infer(const AnyOperator& op, const std::vector<op::Info>& in, int outputs) {
   std::vector<op::Info> out(static_cast<std::size_t>(outputs));
   const op::Message m = op.infer(in, out);
   if (!m.empty()) throw Error(ErrorCode::invalid_shape, std::string(op.spec().name), std::string(m.view()));

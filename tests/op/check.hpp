@@ -59,7 +59,7 @@ void check_fails(const Op& op, const std::vector<Value>& in, std::string_view te
 }
 
 /// The shape rule alone: what it says of operands of these types and extents (and values, where given).
-std::vector<op::Info> infer(const AnyOperator& op, std::span<const op::Info> in, int outputs = 1);
+std::vector<op::Info> infer(const AnyOperator& op, const std::vector<op::Info>& in, int outputs = 1);
 template <class Op>
 std::vector<op::Info> infer(const Op& op, const std::vector<op::Info>& in, int outputs = 1, int version = 0) {
   return infer(any(op, version), in, outputs);

@@ -26,7 +26,7 @@ struct Arithmetic {
                                          {13, types::wide_numeric_bf16},
                                          {14, types::numeric_bf16}}}},
                              .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{};
+  static constexpr Attributes attributes{};
 
   constexpr void infer(Infer& i) const { infer_broadcast(i, combined<F>); }
   template <class T>
@@ -49,7 +49,7 @@ struct Arithmetic_1 {
                              .outputs = {{"C", "T"}},
                              .types = {{"T", {{1, types::floats}, {6, types::wide_numeric}}}},
                              .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{attr("axis", &Arithmetic_1::axis),
+  static constexpr Attributes attributes{attr("axis", &Arithmetic_1::axis),
                                          attr("broadcast", &Arithmetic_1::broadcast),
                                          attr("consumed_inputs", &Arithmetic_1::consumed_inputs).until(5)};
 

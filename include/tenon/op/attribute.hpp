@@ -127,16 +127,11 @@ struct AttributeInfo {
 template <class Op>
 std::vector<AttributeInfo> attributes_of(const Op& op) {
   std::vector<AttributeInfo> list;
-  std::apply(
-      [&](const auto&... a) {
-        [[maybe_unused]] auto add = [&](const auto& attribute) {
-          using M = detail::Member<typename std::decay_t<decltype(attribute)>::type>;
-          list.push_back({attribute.name, M::type, attribute.is_required, attribute.first, attribute.last,
-                          M::get(op.*attribute.member)});
-        };
-        (add(a), ...);
-      },
-      Op::attributes);
+  Op::attributes.each([&](const auto& attribute) {
+    using M = detail::Member<typename std::decay_t<decltype(attribute)>::type>;
+    list.push_back({attribute.name, M::type, attribute.is_required, attribute.first, attribute.last,
+                    M::get(op.*attribute.member)});
+  });
   return list;
 }
 
@@ -144,18 +139,13 @@ std::vector<AttributeInfo> attributes_of(const Op& op) {
 template <class Op>
 void set_attribute(Op& op, int version, std::string_view name, const AttributeValue& value) {
   bool found = false;
-  std::apply(
-      [&](const auto&... a) {
-        [[maybe_unused]] auto try_one = [&](const auto& attribute) {
-          if (found || attribute.name != name || !attribute.in(version)) return;
-          found = true;
-          using M = detail::Member<typename std::decay_t<decltype(attribute)>::type>;
-          if (const auto* v = std::get_if<typename M::value>(&value)) return M::set(op.*attribute.member, *v);
-          raise(ErrorCode::invalid_model, Op::spec.name, "attribute '", name, "' takes ", op::name(M::type));
-        };
-        (try_one(a), ...);
-      },
-      Op::attributes);
+  Op::attributes.each([&](const auto& attribute) {
+    if (found || attribute.name != name || !attribute.in(version)) return;
+    found = true;
+    using M = detail::Member<typename std::decay_t<decltype(attribute)>::type>;
+    if (const auto* v = std::get_if<typename M::value>(&value)) return M::set(op.*attribute.member, *v);
+    raise(ErrorCode::invalid_model, Op::spec.name, "attribute '", name, "' takes ", op::name(M::type));
+  });
   if (!found)
     raise(ErrorCode::invalid_model, Op::spec.name, "version ", version, " has no attribute '", name, "'");
 }

@@ -23,15 +23,10 @@ consteval Message missing_form() {
     m.add("has no infer(Infer&) const");
   else if constexpr (!requires { Op::attributes; }) m.add("states no attributes");
   else
-    std::apply(
-        [&](const auto&... attribute) {
-          [[maybe_unused]] const auto check = [&](const auto& a) {
-            if (m.empty() && !requires { Member<typename std::remove_cvref_t<decltype(a)>::type>::type; })
-              m.add("attribute "), m.add(a.name), m.add(" has a member of a type that is none of an attribute");
-          };
-          (check(attribute), ...);
-        },
-        Op::attributes);
+    Op::attributes.each([&](const auto& a) {
+      if (m.empty() && !requires { Member<typename std::remove_cvref_t<decltype(a)>::type>::type; })
+        m.add("attribute "), m.add(a.name), m.add(" has a member of a type that is none of an attribute");
+    });
   return m;
 }
 

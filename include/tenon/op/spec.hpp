@@ -1,8 +1,6 @@
 // What ONNX states of an operator: names, versions, operands, type constraints, attributes.
 #pragma once
 
-#include <tuple>
-
 #include "tenon/tensor/type.hpp"
 
 namespace tenon::op {
@@ -157,6 +155,27 @@ struct Attribute {
   constexpr Attribute until(int version) const { return {name, member, is_required, first, version}; }
   constexpr bool in(int version) const { return first <= version && version <= last; }
 };
+
+/// The attributes of an operator, in ONNX's order. Not a std::tuple, whose constructors cost every operator a hundredth
+/// of a second to compile.
+template <class... A>
+struct Attributes {
+  constexpr void each(const auto&) const {}
+};
+template <class A, class... More>
+struct Attributes<A, More...> {
+  A first;
+  Attributes<More...> more;
+
+  constexpr Attributes(A a, More... rest) : first(a), more(rest...) {}
+  /// Calls f(attribute) for one after the other.
+  constexpr void each(const auto& f) const {
+    f(first);
+    more.each(f);
+  }
+};
+template <class... A>
+Attributes(A...) -> Attributes<A...>;
 
 template <class Op, class T>
 constexpr Attribute<Op, T> attr(std::string_view name, T Op::* member) {

@@ -19,7 +19,7 @@ struct Loop {
       .outputs = {{"v_final_and_scan_outputs", "V", variadic, 1, true}},
       .types = {control_flow_types, {"I", types::int64}, {"B", types::boolean}},
       .deterministic = false};
-  static constexpr std::tuple attributes{attr("body", &Loop::body).required()};
+  static constexpr Attributes attributes{attr("body", &Loop::body).required()};
 
   void infer(Infer& i) const {
     const int states = std::max(0, i.inputs() - 2);
@@ -104,7 +104,7 @@ struct Loop_1 {
       .outputs = {{"v_final_and_scan_outputs", "V", variadic, 1, true}},
       .types = {{"V", types::all}, {"I", types::int64}, {"B", types::boolean}},
       .deterministic = false};
-  static constexpr std::tuple attributes{attr("body", &Loop_1::body).required()};
+  static constexpr Attributes attributes{attr("body", &Loop_1::body).required()};
 
   void infer(Infer& i) const { Loop{body}.infer(i); }
   std::vector<Value> compute(Context& c, TensorView<const int64_t> m, TensorView<const bool> cond,

@@ -73,7 +73,7 @@ struct Constant {
                                          {23, types::all_ir11},
                                          {24, types::all_ir12},
                                          {25, types::all_ir13}}}}};
-  static constexpr std::tuple attributes{attr("sparse_value", &Constant::sparse_value),
+  static constexpr Attributes attributes{attr("sparse_value", &Constant::sparse_value),
                                          attr("value", &Constant::value),
                                          attr("value_float", &Constant::value_float).since(12),
                                          attr("value_floats", &Constant::value_floats).since(12),
@@ -124,7 +124,7 @@ struct Constant_1 {
                              .inputs = {},
                              .outputs = {{.name = "output", .type = "T", .loose = true}},
                              .types = {{"T", {{1, types::floats}, {9, types::all}}}}};
-  static constexpr std::tuple attributes{attr("value", &Constant_1::value).required()};
+  static constexpr Attributes attributes{attr("value", &Constant_1::value).required()};
 
   void infer(Infer& i) const {
     if (!value) return i.fail("value is missing");

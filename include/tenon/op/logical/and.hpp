@@ -13,7 +13,7 @@ struct And {
                              .outputs = {{"C", "T1"}},
                              .types = {{"T", types::boolean}, comparison_result},
                              .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{};
+  static constexpr Attributes attributes{};
 
   constexpr void infer(Infer& i) const {
     infer_broadcast(i, [](Dim a, Dim b) { return a * b; });
@@ -35,7 +35,7 @@ struct And_1 {
                              .outputs = {{"C", "T1"}},
                              .types = {{"T", types::boolean}, comparison_result},
                              .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{attr("axis", &And_1::axis), attr("broadcast", &And_1::broadcast)};
+  static constexpr Attributes attributes{attr("axis", &And_1::axis), attr("broadcast", &And_1::broadcast)};
 
   constexpr void infer(Infer& i) const { infer_legacy_broadcast(i, broadcast, axis); }
   void compute(TensorView<const bool> a, TensorView<const bool> b, TensorView<bool> c) const {

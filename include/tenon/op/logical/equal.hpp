@@ -18,7 +18,7 @@ struct Equal {
                                          {19, types::numeric_bf16 | types::boolean | types::string}}},
                                        comparison_result},
                              .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{};
+  static constexpr Attributes attributes{};
 
   constexpr void infer(Infer& i) const { infer_compare<kernels::CompareOp::equal>(i); }
   template <class T>
@@ -39,7 +39,7 @@ struct Equal_1 {
                              .outputs = {{"C", "T1"}},
                              .types = {{"T", types::indices | types::boolean}, comparison_result},
                              .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{attr("axis", &Equal_1::axis),
+  static constexpr Attributes attributes{attr("axis", &Equal_1::axis),
                                          attr("broadcast", &Equal_1::broadcast)};
 
   constexpr void infer(Infer& i) const { infer_legacy_broadcast(i, broadcast, axis); }

@@ -13,7 +13,7 @@ struct Greater {
                              .outputs = {{"C", "T1"}},
                              .types = {ordered_types, comparison_result},
                              .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{};
+  static constexpr Attributes attributes{};
 
   constexpr void infer(Infer& i) const { infer_compare<kernels::CompareOp::greater>(i); }
   template <class T>
@@ -34,7 +34,7 @@ struct Greater_1 {
                              .outputs = {{"C", "T1"}},
                              .types = {{"T", types::floats}, comparison_result},
                              .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{attr("axis", &Greater_1::axis),
+  static constexpr Attributes attributes{attr("axis", &Greater_1::axis),
                                          attr("broadcast", &Greater_1::broadcast)};
 
   constexpr void infer(Infer& i) const { infer_legacy_broadcast(i, broadcast, axis); }

@@ -13,7 +13,7 @@ struct Not {
                              .outputs = {{"Y", "T"}},
                              .types = {{"T", types::boolean}},
                              .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{};
+  static constexpr Attributes attributes{};
 
   constexpr void infer(Infer& i) const {
     infer_unary(i, [](Dim x) { return Dim(1) - x; });

@@ -13,7 +13,7 @@ struct Abs {
                              .outputs = {{"Y", "T"}},
                              .types = {{"T", {{6, types::numeric}, {13, types::numeric_bf16}}}},
                              .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{};
+  static constexpr Attributes attributes{};
 
   constexpr void infer(Infer& i) const {
     infer_unary(i, [](Dim x) { return x.known() && x.value() < 0 ? Dim(0) - x : x; });
@@ -35,7 +35,7 @@ struct Abs_1 {
                              .outputs = {{"Y", "T"}},
                              .types = {real_types_1},
                              .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{attr("consumed_inputs", &Abs_1::consumed_inputs)};
+  static constexpr Attributes attributes{attr("consumed_inputs", &Abs_1::consumed_inputs)};
 
   constexpr void infer(Infer& i) const { infer_unary(i); }
   template <class T>

@@ -17,7 +17,7 @@ struct Clip {
       .outputs = {{"output", "T"}},
       .types = {{"T", {{11, types::floats}, {12, types::numeric}, {13, types::numeric_bf16}}}},
       .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{};
+  static constexpr Attributes attributes{};
 
   constexpr void infer(Infer& i) const {
     for (int k = 1; k <= 2; ++k)
@@ -50,7 +50,7 @@ struct Clip_6 {
                              .outputs = {{"output", "T"}},
                              .types = {{"T", types::floats}},
                              .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{attr("max", &Clip_6::max), attr("min", &Clip_6::min)};
+  static constexpr Attributes attributes{attr("max", &Clip_6::max), attr("min", &Clip_6::min)};
 
   constexpr void infer(Infer& i) const { infer_unary(i); }
   template <class T>
@@ -72,7 +72,7 @@ struct Clip_1 {
                              .outputs = {{"output", "T"}},
                              .types = {{"T", types::floats}},
                              .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{attr("consumed_inputs", &Clip_1::consumed_inputs),
+  static constexpr Attributes attributes{attr("consumed_inputs", &Clip_1::consumed_inputs),
                                          attr("max", &Clip_1::max), attr("min", &Clip_1::min)};
 
   constexpr void infer(Infer& i) const { infer_unary(i); }

@@ -13,7 +13,7 @@ struct Erf {
                              .outputs = {{"output", "T"}},
                              .types = {{"T", {{9, types::numeric}, {13, types::floats_bf16}}}},
                              .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{};
+  static constexpr Attributes attributes{};
 
   constexpr void infer(Infer& i) const { infer_unary(i); }
   template <class T>

@@ -13,7 +13,7 @@ struct Expand {
                              .inputs = {{"input", "T"}, {"shape", "tensor(int64)"}},
                              .outputs = {{"output", "T"}},
                              .types = {all_tensors_ir4}};
-  static constexpr std::tuple attributes{};
+  static constexpr Attributes attributes{};
 
   constexpr void infer(Infer& i) const {
     const Dims &x = i.dims(0), &shape = i.dims(1);

@@ -103,7 +103,7 @@ struct Gemm {
                              .inputs = {{"A", "T"}, {"B", "T"}, {"C", "T", optional}},
                              .outputs = {{"Y", "T"}},
                              .types = {{"T", {{11, types::wide_numeric}, {13, types::wide_numeric_bf16}}}}};
-  static constexpr std::tuple attributes{attr("alpha", &Gemm::alpha), attr("beta", &Gemm::beta),
+  static constexpr Attributes attributes{attr("alpha", &Gemm::alpha), attr("beta", &Gemm::beta),
                                          attr("transA", &Gemm::transA), attr("transB", &Gemm::transB)};
 
   constexpr void infer(Infer& i) const {
@@ -128,7 +128,7 @@ struct Gemm_7 {
                              .inputs = {{"A", "T"}, {"B", "T"}, {"C", "T"}},
                              .outputs = {{"Y", "T"}},
                              .types = {{"T", {{7, types::floats}, {9, types::wide_numeric}}}}};
-  static constexpr std::tuple attributes{attr("alpha", &Gemm_7::alpha), attr("beta", &Gemm_7::beta),
+  static constexpr Attributes attributes{attr("alpha", &Gemm_7::alpha), attr("beta", &Gemm_7::beta),
                                          attr("transA", &Gemm_7::transA), attr("transB", &Gemm_7::transB)};
 
   constexpr void infer(Infer& i) const {
@@ -154,7 +154,7 @@ struct Gemm_1 {
                              .inputs = {{"A", "T"}, {"B", "T"}, {"C", "T"}},
                              .outputs = {{"Y", "T"}},
                              .types = {{"T", types::floats}}};
-  static constexpr std::tuple attributes{attr("alpha", &Gemm_1::alpha), attr("beta", &Gemm_1::beta),
+  static constexpr Attributes attributes{attr("alpha", &Gemm_1::alpha), attr("beta", &Gemm_1::beta),
                                          attr("broadcast", &Gemm_1::broadcast),
                                          attr("transA", &Gemm_1::transA), attr("transB", &Gemm_1::transB)};
 

@@ -16,7 +16,7 @@ struct HardSigmoid {
                              .outputs = {{"Y", "T"}},
                              .types = {{"T", {{6, types::floats}, {22, types::floats_bf16}}}},
                              .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{attr("alpha", &HardSigmoid::alpha),
+  static constexpr Attributes attributes{attr("alpha", &HardSigmoid::alpha),
                                          attr("beta", &HardSigmoid::beta)};
 
   constexpr void infer(Infer& i) const { infer_unary(i); }
@@ -39,7 +39,7 @@ struct HardSigmoid_1 {
                              .outputs = {{"Y", "T"}},
                              .types = {real_types_1},
                              .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{attr("alpha", &HardSigmoid_1::alpha),
+  static constexpr Attributes attributes{attr("alpha", &HardSigmoid_1::alpha),
                                          attr("beta", &HardSigmoid_1::beta),
                                          attr("consumed_inputs", &HardSigmoid_1::consumed_inputs)};
 

@@ -13,7 +13,7 @@ struct HardSwish {
                              .outputs = {{"Y", "T"}},
                              .types = {{"T", {{14, types::floats}, {22, types::floats_bf16}}}},
                              .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{};
+  static constexpr Attributes attributes{};
 
   constexpr void infer(Infer& i) const { infer_unary(i); }
   template <class T>

@@ -15,7 +15,7 @@ struct LeakyRelu {
                              .outputs = {{"Y", "T"}},
                              .types = {{"T", {{6, types::floats}, {16, types::floats_bf16}}}},
                              .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{attr("alpha", &LeakyRelu::alpha)};
+  static constexpr Attributes attributes{attr("alpha", &LeakyRelu::alpha)};
 
   constexpr void infer(Infer& i) const { infer_unary(i); }
   template <class T>
@@ -36,7 +36,7 @@ struct LeakyRelu_1 {
                              .outputs = {{"Y", "T"}},
                              .types = {real_types_1},
                              .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{attr("alpha", &LeakyRelu_1::alpha),
+  static constexpr Attributes attributes{attr("alpha", &LeakyRelu_1::alpha),
                                          attr("consumed_inputs", &LeakyRelu_1::consumed_inputs)};
 
   constexpr void infer(Infer& i) const { infer_unary(i); }

@@ -15,7 +15,7 @@ struct MatMul {
       .inputs = {{"A", "T"}, {"B", "T"}},
       .outputs = {{"Y", "T"}},
       .types = {{"T", {{1, types::floats}, {9, types::wide_numeric}, {13, types::wide_numeric_bf16}}}}};
-  static constexpr std::tuple attributes{};
+  static constexpr Attributes attributes{};
 
   constexpr void infer(Infer& i) const { i.out(0, infer_matmul(i, i.dims(0), i.dims(1))); }
   template <class T>

@@ -20,7 +20,7 @@ struct MatMulInteger {
       .outputs = {{"Y", "T3"}},
       .types = {
           {"T1", types::int8 | types::uint8}, {"T2", types::int8 | types::uint8}, {"T3", types::int32}}};
-  static constexpr std::tuple attributes{};
+  static constexpr Attributes attributes{};
 
   constexpr void infer(Infer& i) const {
     check_zeros(i, 2, i.dims(0), true);

@@ -15,7 +15,7 @@ struct Neg {
                                         {{6, types::floats | types::signed_integers},
                                          {13, types::floats_bf16 | types::signed_integers}}}},
                              .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{};
+  static constexpr Attributes attributes{};
 
   constexpr void infer(Infer& i) const {
     infer_unary(i, [](Dim x) { return Dim(0) - x; });
@@ -37,7 +37,7 @@ struct Neg_1 {
                              .outputs = {{"Y", "T"}},
                              .types = {real_types_1},
                              .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{attr("consumed_inputs", &Neg_1::consumed_inputs)};
+  static constexpr Attributes attributes{attr("consumed_inputs", &Neg_1::consumed_inputs)};
 
   constexpr void infer(Infer& i) const { infer_unary(i); }
   template <class T>

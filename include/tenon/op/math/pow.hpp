@@ -21,7 +21,7 @@ struct Pow {
       .types = {{"T", {{12, types::floats | types::indices}, {13, types::floats_bf16 | types::indices}}},
                 {"T1", {{12, types::numeric}, {15, types::numeric_bf16}}}},
       .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{};
+  static constexpr Attributes attributes{};
 
   constexpr void infer(Infer& i) const { infer_broadcast(i); }
   template <class T>
@@ -71,7 +71,7 @@ struct Pow_7 {
                              .outputs = {{"Z", "T"}},
                              .types = {{"T", types::floats}},
                              .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{};
+  static constexpr Attributes attributes{};
 
   constexpr void infer(Infer& i) const { infer_broadcast(i); }
   template <class T>
@@ -92,7 +92,7 @@ struct Pow_1 {
                              .outputs = {{"Z", "T"}},
                              .types = {{"T", types::floats}},
                              .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{attr("axis", &Pow_1::axis), attr("broadcast", &Pow_1::broadcast)};
+  static constexpr Attributes attributes{attr("axis", &Pow_1::axis), attr("broadcast", &Pow_1::broadcast)};
 
   constexpr void infer(Infer& i) const { infer_legacy_broadcast(i, broadcast, axis); }
   template <class T>

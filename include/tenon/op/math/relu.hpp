@@ -16,7 +16,7 @@ struct Relu {
                                          {13, types::floats_bf16},
                                          {14, types::floats_bf16 | types::signed_integers}}}},
                              .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{};
+  static constexpr Attributes attributes{};
 
   constexpr void infer(Infer& i) const { infer_unary(i); }
   template <class T>
@@ -36,7 +36,7 @@ struct Relu_1 {
                              .outputs = {{"Y", "T"}},
                              .types = {real_types_1},
                              .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{attr("consumed_inputs", &Relu_1::consumed_inputs)};
+  static constexpr Attributes attributes{attr("consumed_inputs", &Relu_1::consumed_inputs)};
 
   constexpr void infer(Infer& i) const { infer_unary(i); }
   template <class T>

@@ -13,7 +13,7 @@ struct Sqrt {
                              .outputs = {{"Y", "T"}},
                              .types = {real_types},
                              .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{};
+  static constexpr Attributes attributes{};
 
   constexpr void infer(Infer& i) const { infer_unary(i); }
   template <class T>
@@ -33,7 +33,7 @@ struct Sqrt_1 {
                              .outputs = {{"Y", "T"}},
                              .types = {real_types_1},
                              .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{attr("consumed_inputs", &Sqrt_1::consumed_inputs)};
+  static constexpr Attributes attributes{attr("consumed_inputs", &Sqrt_1::consumed_inputs)};
 
   constexpr void infer(Infer& i) const { infer_unary(i); }
   template <class T>

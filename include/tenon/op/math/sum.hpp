@@ -13,7 +13,7 @@ struct Sum {
                              .outputs = {{"sum", "T"}},
                              .types = {{"T", {{8, types::floats}, {13, types::floats_bf16}}}},
                              .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{};
+  static constexpr Attributes attributes{};
 
   constexpr void infer(Infer& i) const { infer_broadcast(i); }
   template <class T>
@@ -34,7 +34,7 @@ struct Sum_1 {
                              .outputs = {{"sum", "T"}},
                              .types = {{"T", types::floats}},
                              .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{attr("consumed_inputs", &Sum_1::consumed_inputs).until(5)};
+  static constexpr Attributes attributes{attr("consumed_inputs", &Sum_1::consumed_inputs).until(5)};
 
   constexpr void infer(Infer& i) const { infer_same_extents(i); }
   template <class T>

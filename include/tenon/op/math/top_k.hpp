@@ -44,7 +44,7 @@ struct TopK {
       .inputs = {{"X", "T"}, {"K", "tensor(int64)"}},
       .outputs = {{"Values", "T"}, {"Indices", "I"}},
       .types = {{"T", {{11, types::numeric}, {24, types::numeric_bf16}}}, {"I", types::int64}}};
-  static constexpr std::tuple attributes{attr("axis", &TopK::axis), attr("largest", &TopK::largest),
+  static constexpr Attributes attributes{attr("axis", &TopK::axis), attr("largest", &TopK::largest),
                                          attr("sorted", &TopK::sorted)};
 
   constexpr void infer(Infer& i) const {
@@ -67,7 +67,7 @@ struct TopK_10 {
                              .inputs = {{"X", "T"}, {"K", "tensor(int64)"}},
                              .outputs = {{"Values", "T"}, {"Indices", "I"}},
                              .types = {{"T", types::floats}, {"I", types::int64}}};
-  static constexpr std::tuple attributes{attr("axis", &TopK_10::axis)};
+  static constexpr Attributes attributes{attr("axis", &TopK_10::axis)};
 
   constexpr void infer(Infer& i) const { TopK{.axis = axis}.infer(i); }
   void compute(AnyView x, TensorView<const int64_t>, AnyOut values, TensorView<int64_t> indices) const {
@@ -86,7 +86,7 @@ struct TopK_1 {
                              .inputs = {{"X", "T"}},
                              .outputs = {{"Values", "T"}, {"Indices", "I"}},
                              .types = {{"T", types::floats}, {"I", types::int64}}};
-  static constexpr std::tuple attributes{attr("axis", &TopK_1::axis), attr("k", &TopK_1::k).required()};
+  static constexpr Attributes attributes{attr("axis", &TopK_1::axis), attr("k", &TopK_1::k).required()};
 
   constexpr void infer(Infer& i) const {
     if (!k) return i.fail("attribute k is missing");

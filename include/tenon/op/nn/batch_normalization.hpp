@@ -126,7 +126,7 @@ struct BatchNormalization {
       .outputs = {{"Y", "T"}, {"running_mean", "T2", optional}, {"running_var", "T2", optional}},
       .types = {{"T", types::floats_bf16}, {"T1", types::floats_bf16}, {"T2", types::floats_bf16}},
       .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{attr("epsilon", &BatchNormalization::epsilon),
+  static constexpr Attributes attributes{attr("epsilon", &BatchNormalization::epsilon),
                                          attr("momentum", &BatchNormalization::momentum),
                                          attr("training_mode", &BatchNormalization::training_mode)};
 
@@ -153,7 +153,7 @@ struct BatchNormalization_14 {
       .outputs = {{"Y", "T"}, {"running_mean", "U", optional}, {"running_var", "U", optional}},
       .types = {{"T", types::floats_bf16}, {"U", types::floats_bf16}},
       .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{attr("epsilon", &BatchNormalization_14::epsilon),
+  static constexpr Attributes attributes{attr("epsilon", &BatchNormalization_14::epsilon),
                                          attr("momentum", &BatchNormalization_14::momentum),
                                          attr("training_mode", &BatchNormalization_14::training_mode)};
 
@@ -183,7 +183,7 @@ struct BatchNormalization_7 {
                                          {"saved_var", "T", optional}},
                              .types = {{"T", types::floats}},
                              .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{attr("epsilon", &BatchNormalization_7::epsilon),
+  static constexpr Attributes attributes{attr("epsilon", &BatchNormalization_7::epsilon),
                                          attr("momentum", &BatchNormalization_7::momentum),
                                          attr("spatial", &BatchNormalization_7::spatial).until(8)};
 
@@ -219,7 +219,7 @@ struct BatchNormalization_1 {
                                          {"saved_var", "T", optional}},
                              .types = {{"T", types::floats}},
                              .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{
+  static constexpr Attributes attributes{
       attr("consumed_inputs", &BatchNormalization_1::consumed_inputs).required().until(5),
       attr("epsilon", &BatchNormalization_1::epsilon), attr("is_test", &BatchNormalization_1::is_test),
       attr("momentum", &BatchNormalization_1::momentum), attr("spatial", &BatchNormalization_1::spatial)};

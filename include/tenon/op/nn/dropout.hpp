@@ -78,7 +78,7 @@ struct Dropout {
                 {"T2", types::boolean}},
       .memory = Memory::elementwise,
       .deterministic = false};
-  static constexpr std::tuple attributes{attr("seed", &Dropout::seed)};
+  static constexpr Attributes attributes{attr("seed", &Dropout::seed)};
 
   constexpr void infer(Infer& i) const {
     for (int k = 1; k <= 2; ++k)
@@ -109,7 +109,7 @@ struct Dropout_10 {
                              .types = {{"T", types::floats}, {"T1", types::boolean}},
                              .memory = Memory::elementwise,
                              .deterministic = false};
-  static constexpr std::tuple attributes{attr("ratio", &Dropout_10::ratio)};
+  static constexpr Attributes attributes{attr("ratio", &Dropout_10::ratio)};
 
   constexpr void infer(Infer& i) const { detail::infer_dropout(i); }
   void compute(AnyView data, AnyOut output, TensorView<bool> mask) const {
@@ -129,7 +129,7 @@ struct Dropout_7 {
                              .types = {{"T", types::floats}},
                              .memory = Memory::elementwise,
                              .deterministic = false};
-  static constexpr std::tuple attributes{attr("ratio", &Dropout_7::ratio)};
+  static constexpr Attributes attributes{attr("ratio", &Dropout_7::ratio)};
 
   constexpr void infer(Infer& i) const { detail::infer_dropout(i); }
   void compute(AnyView data, AnyOut output, AnyOut mask) const { detail::keep_all(data, output, mask); }
@@ -149,7 +149,7 @@ struct Dropout_1 {
                              .types = {{"T", types::floats}},
                              .memory = Memory::elementwise,
                              .deterministic = false};
-  static constexpr std::tuple attributes{attr("consumed_inputs", &Dropout_1::consumed_inputs).until(5),
+  static constexpr Attributes attributes{attr("consumed_inputs", &Dropout_1::consumed_inputs).until(5),
                                          attr("is_test", &Dropout_1::is_test),
                                          attr("ratio", &Dropout_1::ratio)};
 

@@ -22,7 +22,7 @@ struct Flatten {
                                          {24, types::all_ir12},
                                          {25, types::all_ir13}}}},
                              .memory = Memory::alias};
-  static constexpr std::tuple attributes{attr("axis", &Flatten::axis)};
+  static constexpr Attributes attributes{attr("axis", &Flatten::axis)};
 
   constexpr void infer(Infer& i) const {
     carry(i);

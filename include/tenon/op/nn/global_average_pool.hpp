@@ -13,7 +13,7 @@ struct GlobalAveragePool {
                              .inputs = {{"X", "T"}},
                              .outputs = {{"Y", "T"}},
                              .types = {{"T", {{1, types::floats}, {22, types::floats_bf16}}}}};
-  static constexpr std::tuple attributes{};
+  static constexpr Attributes attributes{};
 
   constexpr void infer(Infer& i) const { infer_global_pool(i); }
   template <class T>

@@ -15,7 +15,7 @@ struct OptionalGetElement {
       .inputs = {{"input", "O"}},
       .outputs = {{"output", "V"}},
       .types = {{"O", {{15, optional_of(values)}, {18, values | optional_of(values)}}}, {"V", values}}};
-  static constexpr std::tuple attributes{};
+  static constexpr Attributes attributes{};
 
   constexpr void infer(Infer& i) const {
     const Type t = i.in(0).type;

@@ -35,7 +35,7 @@ struct DequantizeLinear {
       .types = {{"T1", {{23, quantized_23 | types::int32}, {25, quantized_25 | types::int32}}},
                 {"T2", {{23, reals}, {24, reals | types::float8e8m0}}},
                 {"T3", reals}}};
-  static constexpr std::tuple attributes{attr("axis", &DequantizeLinear::axis),
+  static constexpr Attributes attributes{attr("axis", &DequantizeLinear::axis),
                                          attr("block_size", &DequantizeLinear::block_size),
                                          attr("output_dtype", &DequantizeLinear::output_dtype)};
 
@@ -62,7 +62,7 @@ struct DequantizeLinear_19 {
       .outputs = {{"y", "T2"}},
       .types = {{"T1", {{19, quantized_19 | types::int32}, {21, quantized_21 | types::int32}}},
                 {"T2", DequantizeLinear::reals}}};
-  static constexpr std::tuple attributes{attr("axis", &DequantizeLinear_19::axis),
+  static constexpr Attributes attributes{attr("axis", &DequantizeLinear_19::axis),
                                          attr("block_size", &DequantizeLinear_19::block_size).since(21)};
 
   constexpr void infer(Infer& i) const { infer_quantization(i, axis, block_size); }
@@ -82,7 +82,7 @@ struct DequantizeLinear_10 {
       .inputs = {{"x", "T"}, {"x_scale", "tensor(float)"}, {"x_zero_point", "T", optional}},
       .outputs = {{"y", "tensor(float)"}},
       .types = {{"T", quantized_8 | types::int32}}};
-  static constexpr std::tuple attributes{attr("axis", &DequantizeLinear_10::axis).since(13)};
+  static constexpr Attributes attributes{attr("axis", &DequantizeLinear_10::axis).since(13)};
 
   constexpr void infer(Infer& i) const { infer_quantization(i, axis, 0); }
   void compute(AnyView x, TensorView<const float> x_scale, AnyView x_zero_point, TensorView<float> y) const {

@@ -16,7 +16,7 @@ struct DynamicQuantizeLinear {
                              .inputs = {{"x", "T1"}},
                              .outputs = {{"y", "T2"}, {"y_scale", "tensor(float)"}, {"y_zero_point", "T2"}},
                              .types = {{"T1", types::float32}, {"T2", types::uint8}}};
-  static constexpr std::tuple attributes{};
+  static constexpr Attributes attributes{};
 
   constexpr void infer(Infer& i) const {
     i.out(0, i.dims(0));

@@ -54,7 +54,7 @@ struct QuantizeLinear {
                              .types = {{"T1", reals},
                                        {"T2", {{23, reals}, {24, reals | types::float8e8m0}}},
                                        {"T3", {{23, quantized_23}, {25, quantized_25}}}}};
-  static constexpr std::tuple attributes{
+  static constexpr Attributes attributes{
       attr("axis", &QuantizeLinear::axis), attr("block_size", &QuantizeLinear::block_size),
       attr("output_dtype", &QuantizeLinear::output_dtype), attr("precision", &QuantizeLinear::precision),
       attr("saturate", &QuantizeLinear::saturate)};
@@ -85,7 +85,7 @@ struct QuantizeLinear_19 {
       .inputs = {{"x", "T1"}, {"y_scale", "T1"}, {"y_zero_point", "T2", optional}},
       .outputs = {{"y", "T2"}},
       .types = {{"T1", QuantizeLinear::reals}, {"T2", {{19, quantized_19}, {21, quantized_21}}}}};
-  static constexpr std::tuple attributes{attr("axis", &QuantizeLinear_19::axis),
+  static constexpr Attributes attributes{attr("axis", &QuantizeLinear_19::axis),
                                          attr("block_size", &QuantizeLinear_19::block_size).since(21),
                                          attr("output_dtype", &QuantizeLinear_19::output_dtype).since(21),
                                          attr("saturate", &QuantizeLinear_19::saturate)};
@@ -109,7 +109,7 @@ struct QuantizeLinear_10 {
       .inputs = {{"x", "T1"}, {"y_scale", "tensor(float)"}, {"y_zero_point", "T2", optional}},
       .outputs = {{"y", "T2"}},
       .types = {{"T1", types::float32 | types::int32}, {"T2", quantized_8}}};
-  static constexpr std::tuple attributes{attr("axis", &QuantizeLinear_10::axis).since(13)};
+  static constexpr Attributes attributes{attr("axis", &QuantizeLinear_10::axis).since(13)};
 
   constexpr void infer(Infer& i) const { detail::infer_quantize(i, axis, 0, 0); }
   void compute(AnyView x, TensorView<const float> y_scale, AnyView y_zero_point, AnyOut y) const {

@@ -16,7 +16,7 @@ struct ReduceMax {
                              .inputs = {{"data", "T"}, {"axes", "tensor(int64)", optional}},
                              .outputs = {{"reduced", "T"}},
                              .types = {extremum_types}};
-  static constexpr std::tuple attributes{attr("keepdims", &ReduceMax::keepdims),
+  static constexpr Attributes attributes{attr("keepdims", &ReduceMax::keepdims),
                                          attr("noop_with_empty_axes", &ReduceMax::noop_with_empty_axes)};
 
   constexpr void infer(Infer& i) const {
@@ -39,7 +39,7 @@ struct ReduceMax_1 {
                              .inputs = {{"data", "T"}},
                              .outputs = {{"reduced", "T"}},
                              .types = {extremum_types_1}};
-  static constexpr std::tuple attributes{attr("axes", &ReduceMax_1::axes),
+  static constexpr Attributes attributes{attr("axes", &ReduceMax_1::axes),
                                          attr("keepdims", &ReduceMax_1::keepdims)};
 
   constexpr void infer(Infer& i) const { infer_reduction(i, axes, keepdims != 0); }

@@ -16,7 +16,7 @@ struct ReduceMean {
                              .inputs = {{"data", "T"}, {"axes", "tensor(int64)", optional}},
                              .outputs = {{"reduced", "T"}},
                              .types = {{"T", types::wide_numeric_bf16}}};
-  static constexpr std::tuple attributes{attr("keepdims", &ReduceMean::keepdims),
+  static constexpr Attributes attributes{attr("keepdims", &ReduceMean::keepdims),
                                          attr("noop_with_empty_axes", &ReduceMean::noop_with_empty_axes)};
 
   constexpr void infer(Infer& i) const {
@@ -39,7 +39,7 @@ struct ReduceMean_1 {
                              .inputs = {{"data", "T"}},
                              .outputs = {{"reduced", "T"}},
                              .types = {{"T", {{1, types::wide_numeric}, {13, types::wide_numeric_bf16}}}}};
-  static constexpr std::tuple attributes{attr("axes", &ReduceMean_1::axes),
+  static constexpr Attributes attributes{attr("axes", &ReduceMean_1::axes),
                                          attr("keepdims", &ReduceMean_1::keepdims)};
 
   constexpr void infer(Infer& i) const { infer_reduction(i, axes, keepdims != 0); }

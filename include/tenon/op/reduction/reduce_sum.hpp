@@ -15,7 +15,7 @@ struct ReduceSum {
                              .inputs = {{"data", "T"}, {"axes", "tensor(int64)", optional}},
                              .outputs = {{"reduced", "T"}},
                              .types = {{"T", types::wide_numeric_bf16}}};
-  static constexpr std::tuple attributes{attr("keepdims", &ReduceSum::keepdims),
+  static constexpr Attributes attributes{attr("keepdims", &ReduceSum::keepdims),
                                          attr("noop_with_empty_axes", &ReduceSum::noop_with_empty_axes)};
 
   constexpr void infer(Infer& i) const {
@@ -38,7 +38,7 @@ struct ReduceSum_1 {
                              .inputs = {{"data", "T"}},
                              .outputs = {{"reduced", "T"}},
                              .types = {{"T", types::wide_numeric}}};
-  static constexpr std::tuple attributes{attr("axes", &ReduceSum_1::axes),
+  static constexpr Attributes attributes{attr("axes", &ReduceSum_1::axes),
                                          attr("keepdims", &ReduceSum_1::keepdims)};
 
   constexpr void infer(Infer& i) const {

@@ -12,7 +12,7 @@ struct SequenceAt {
                              .inputs = {{"input_sequence", "S"}, {"position", "I"}},
                              .outputs = {{"tensor", "T"}},
                              .types = {{"S", seq(types::all)}, {"T", types::all}, {"I", types::indices}}};
-  static constexpr std::tuple attributes{};
+  static constexpr Attributes attributes{};
 
   constexpr void infer(Infer& i) const {
     if (i.dims(1).count().differs(1)) return i.fail("position has extents ", i.dims(1), ", not one element");

@@ -12,7 +12,7 @@ struct SequenceConstruct {
                              .inputs = {{"inputs", "T", variadic}},
                              .outputs = {{"output_sequence", "S"}},
                              .types = {{"T", types::all}, {"S", seq(types::all)}}};
-  static constexpr std::tuple attributes{};
+  static constexpr Attributes attributes{};
 
   constexpr void infer(Infer& i) const {
     i.out(0).type = Type(Kind::sequence, i.dtype(0));

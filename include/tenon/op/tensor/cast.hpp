@@ -18,7 +18,7 @@ struct Cast {
                              .outputs = {{"output", "T2"}},
                              .types = {cast_types("T1"), cast_types("T2")},
                              .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{attr("round_mode", &Cast::round_mode).since(24),
+  static constexpr Attributes attributes{attr("round_mode", &Cast::round_mode).since(24),
                                          attr("saturate", &Cast::saturate).since(19),
                                          attr("to", &Cast::to).required()};
 
@@ -45,7 +45,7 @@ struct Cast_1 {
       .outputs = {{"output", "T2"}},
       .types = {{"T1", types::numeric | types::boolean}, {"T2", types::numeric | types::boolean}},
       .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{attr("to", &Cast_1::to).required()};
+  static constexpr Attributes attributes{attr("to", &Cast_1::to).required()};
 
   constexpr void infer(Infer& i) const {
     if (!to) return i.fail("attribute 'to' is missing");

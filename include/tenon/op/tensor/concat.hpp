@@ -64,7 +64,7 @@ struct Concat {
                              .inputs = {{"inputs", "T", variadic}},
                              .outputs = {{"concat_result", "T"}},
                              .types = {all_tensors_ir4}};
-  static constexpr std::tuple attributes{attr("axis", &Concat::axis).required()};
+  static constexpr Attributes attributes{attr("axis", &Concat::axis).required()};
 
   constexpr void infer(Infer& i) const {
     if (!axis) return i.fail("axis is missing");
@@ -85,7 +85,7 @@ struct Concat_1 {
                              .inputs = {{"inputs", "T", variadic}},
                              .outputs = {{"concat_result", "T"}},
                              .types = {{"T", types::floats}}};
-  static constexpr std::tuple attributes{attr("axis", &Concat_1::axis)};
+  static constexpr Attributes attributes{attr("axis", &Concat_1::axis)};
 
   constexpr void infer(Infer& i) const { detail::infer_concat(i, axis.value_or(1)); }
   void compute(std::span<const AnyView> inputs, AnyOut concat_result) const {

@@ -24,7 +24,7 @@ struct Identity {
                                          {24, types::all_ir12 | others},
                                          {25, types::all_ir13 | others}}}},
                              .memory = Memory::alias};
-  static constexpr std::tuple attributes{};
+  static constexpr Attributes attributes{};
 
   constexpr void infer(Infer& i) const {
     carry(i);
@@ -46,7 +46,7 @@ struct Identity_1 {
                              .outputs = {{"output", "T"}},
                              .types = {{"T", {{1, types::all}, {13, types::all_ir4}}}},
                              .memory = Memory::alias};
-  static constexpr std::tuple attributes{};
+  static constexpr Attributes attributes{};
 
   constexpr void infer(Infer& i) const {
     carry(i);

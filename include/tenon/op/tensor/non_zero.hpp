@@ -12,7 +12,7 @@ struct NonZero {
                              .inputs = {{"X", "T"}},
                              .outputs = {{"Y", "tensor(int64)"}},
                              .types = {{"T", {{9, types::all}, {13, types::all_ir4}}}}};
-  static constexpr std::tuple attributes{};
+  static constexpr Attributes attributes{};
 
   constexpr void infer(Infer& i) const {
     if (!i.ranked(0)) return i.out(0, Dims::of_rank(2));

@@ -132,7 +132,7 @@ struct Pad {
                                          {24, types::all_ir12},
                                          {25, types::all_ir13}}},
                                        {"Tind", {{18, types::indices}}}}};
-  static constexpr std::tuple attributes{attr("mode", &Pad::mode)};
+  static constexpr Attributes attributes{attr("mode", &Pad::mode)};
 
   constexpr void infer(Infer& i) const {
     if (mode == "wrap" && i.version() < 19) return i.fail("mode 'wrap' is there since version 19");
@@ -176,7 +176,7 @@ struct Pad_2 {
                              .inputs = {{"data", "T"}},
                              .outputs = {{"output", "T"}},
                              .types = {{"T", types::floats}}};
-  static constexpr std::tuple attributes{attr("mode", &Pad_2::mode), attr("pads", &Pad_2::pads).required(),
+  static constexpr Attributes attributes{attr("mode", &Pad_2::mode), attr("pads", &Pad_2::pads).required(),
                                          attr("value", &Pad_2::value)};
 
   constexpr void infer(Infer& i) const { detail::infer_pad(i, mode, pads); }
@@ -195,7 +195,7 @@ struct Pad_1 {
                              .inputs = {{"data", "T"}},
                              .outputs = {{"output", "T"}},
                              .types = {{"T", types::floats}}};
-  static constexpr std::tuple attributes{attr("mode", &Pad_1::mode),
+  static constexpr Attributes attributes{attr("mode", &Pad_1::mode),
                                          attr("paddings", &Pad_1::paddings).required(),
                                          attr("value", &Pad_1::value)};
 

@@ -76,7 +76,7 @@ struct Reshape {
                                          {24, types::all_ir12},
                                          {25, types::all_ir13}}}},
                              .memory = Memory::alias};
-  static constexpr std::tuple attributes{attr("allowzero", &Reshape::allowzero).since(14)};
+  static constexpr Attributes attributes{attr("allowzero", &Reshape::allowzero).since(14)};
 
   constexpr void infer(Infer& i) const {
     const Dims& shape = i.dims(1);
@@ -105,7 +105,7 @@ struct Reshape_1 {
                              .outputs = {{"reshaped", "T"}},
                              .types = {{"T", types::floats}},
                              .memory = Memory::alias};
-  static constexpr std::tuple attributes{attr("consumed_inputs", &Reshape_1::consumed_inputs),
+  static constexpr Attributes attributes{attr("consumed_inputs", &Reshape_1::consumed_inputs),
                                          attr("shape", &Reshape_1::shape)};
 
   constexpr void infer(Infer& i) const {

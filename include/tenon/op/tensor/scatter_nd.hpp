@@ -83,7 +83,7 @@ struct ScatterND {
                              .inputs = {{"data", "T"}, {"indices", "tensor(int64)"}, {"updates", "T"}},
                              .outputs = {{"output", "T"}},
                              .types = {{"T", types::all_ir4}}};
-  static constexpr std::tuple attributes{attr("reduction", &ScatterND::reduction)};
+  static constexpr Attributes attributes{attr("reduction", &ScatterND::reduction)};
 
   constexpr void infer(Infer& i) const { detail::infer_scatter_nd(i, reduction, true); }
   /// Error{out_of_range} for an index outside of [-extent, extent).
@@ -102,7 +102,7 @@ struct ScatterND_11 {
                              .inputs = {{"data", "T"}, {"indices", "tensor(int64)"}, {"updates", "T"}},
                              .outputs = {{"output", "T"}},
                              .types = {all_tensors_ir4}};
-  static constexpr std::tuple attributes{attr("reduction", &ScatterND_11::reduction).since(16)};
+  static constexpr Attributes attributes{attr("reduction", &ScatterND_11::reduction).since(16)};
 
   constexpr void infer(Infer& i) const { detail::infer_scatter_nd(i, reduction, false); }
   void compute(AnyView data, TensorView<const int64_t> indices, AnyView updates, AnyOut output) const {

@@ -24,7 +24,7 @@ struct Shape {
                                          {24, types::all_ir12},
                                          {25, types::all_ir13}}},
                                        {"T1", types::int64}}};
-  static constexpr std::tuple attributes{attr("end", &Shape::end).since(15),
+  static constexpr Attributes attributes{attr("end", &Shape::end).since(15),
                                          attr("start", &Shape::start).since(15)};
 
   constexpr void infer(Infer& i) const {

@@ -115,7 +115,7 @@ struct Slice {
                                         {"steps", "Tind", optional}},
                              .outputs = {{"output", "T"}},
                              .types = {all_tensors_ir4, {"Tind", types::indices}}};
-  static constexpr std::tuple attributes{};
+  static constexpr Attributes attributes{};
 
   constexpr void infer(Infer& i) const {
     Dim count;
@@ -159,7 +159,7 @@ struct Slice_1 {
                              .inputs = {{"data", "T"}},
                              .outputs = {{"output", "T"}},
                              .types = {{"T", types::all}}};
-  static constexpr std::tuple attributes{attr("axes", &Slice_1::axes),
+  static constexpr Attributes attributes{attr("axes", &Slice_1::axes),
                                          attr("ends", &Slice_1::ends).required(),
                                          attr("starts", &Slice_1::starts).required()};
 

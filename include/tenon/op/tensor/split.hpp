@@ -80,7 +80,7 @@ struct Split {
                              .inputs = {{"input", "T"}, {"split", "tensor(int64)", optional}},
                              .outputs = {{"outputs", "T", variadic}},
                              .types = {{"T", types::all_ir4}}};
-  static constexpr std::tuple attributes{attr("axis", &Split::axis),
+  static constexpr Attributes attributes{attr("axis", &Split::axis),
                                          attr("num_outputs", &Split::num_outputs).since(18)};
 
   constexpr void infer(Infer& i) const {
@@ -112,7 +112,7 @@ struct Split_2 {
                              .inputs = {{"input", "T"}},
                              .outputs = {{"outputs", "T", variadic}},
                              .types = {{"T", types::all}}};
-  static constexpr std::tuple attributes{attr("axis", &Split_2::axis), attr("split", &Split_2::split)};
+  static constexpr Attributes attributes{attr("axis", &Split_2::axis), attr("split", &Split_2::split)};
 
   constexpr void infer(Infer& i) const {
     if (split.empty()) return detail::infer_even_split(i, axis, i.outputs(), true);
@@ -139,7 +139,7 @@ struct Split_1 {
                              .inputs = {{"input", "T"}, {"split", "T", optional}},
                              .outputs = {{"outputs...", "T", variadic}},
                              .types = {{"T", types::floats}}};
-  static constexpr std::tuple attributes{attr("axis", &Split_1::axis), attr("split", &Split_1::split)};
+  static constexpr Attributes attributes{attr("axis", &Split_1::axis), attr("split", &Split_1::split)};
 
   constexpr void infer(Infer& i) const {
     const int64_t along = axis.value_or(0);

@@ -33,7 +33,7 @@ struct Squeeze {
                              .outputs = {{"squeezed", "T"}},
                              .types = {all_tensors},
                              .memory = Memory::alias};
-  static constexpr std::tuple attributes{};
+  static constexpr Attributes attributes{};
 
   constexpr void infer(Infer& i) const {
     Ints axes;
@@ -61,7 +61,7 @@ struct Squeeze_1 {
                              .outputs = {{"squeezed", "T"}},
                              .types = {{"T", types::all}},
                              .memory = Memory::alias};
-  static constexpr std::tuple attributes{attr("axes", &Squeeze_1::axes)};
+  static constexpr Attributes attributes{attr("axes", &Squeeze_1::axes)};
 
   constexpr void infer(Infer& i) const { detail::infer_squeeze(i, !axes.empty(), axes); }
   void compute(AnyView data, AnyOut squeezed) const { copy_elements(data, squeezed); }

@@ -33,7 +33,7 @@ struct Tile {
                              .inputs = {{"input", "T"}, {"repeats", "T1"}},
                              .outputs = {{"output", "T"}},
                              .types = {all_tensors_ir4, {"T1", types::int64}}};
-  static constexpr std::tuple attributes{};
+  static constexpr Attributes attributes{};
 
   constexpr void infer(Infer& i) const {
     const Dims &x = i.dims(0), &repeats = i.dims(1);
@@ -66,7 +66,7 @@ struct Tile_1 {
                              .inputs = {{"input", "T"}, {"tiles", "T"}, {"axis", "T"}},
                              .outputs = {{"output", "T"}},
                              .types = {{"T", types::floats}, {"T1", types::int64}}};
-  static constexpr std::tuple attributes{};
+  static constexpr Attributes attributes{};
 
   constexpr void infer(Infer& i) const {
     const Dims& x = i.dims(0);

@@ -29,7 +29,7 @@ struct Unsqueeze {
                              .outputs = {{"expanded", "T"}},
                              .types = {all_tensors},
                              .memory = Memory::alias};
-  static constexpr std::tuple attributes{};
+  static constexpr Attributes attributes{};
 
   constexpr void infer(Infer& i) const {
     Ints axes;
@@ -57,7 +57,7 @@ struct Unsqueeze_1 {
                              .outputs = {{"expanded", "T"}},
                              .types = {{"T", types::all}},
                              .memory = Memory::alias};
-  static constexpr std::tuple attributes{attr("axes", &Unsqueeze_1::axes).required()};
+  static constexpr Attributes attributes{attr("axes", &Unsqueeze_1::axes).required()};
 
   constexpr void infer(Infer& i) const { detail::infer_unsqueeze(i, axes); }
   void compute(AnyView data, AnyOut expanded) const { copy_elements(data, expanded); }

@@ -13,7 +13,7 @@ struct Where {
                              .outputs = {{"output", "T"}},
                              .types = {{"B", types::boolean}, {"T", {{9, types::all}, {16, types::all_ir4}}}},
                              .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{};
+  static constexpr Attributes attributes{};
 
   constexpr void infer(Infer& i) const {
     infer_broadcast(i);

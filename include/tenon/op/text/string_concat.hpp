@@ -14,7 +14,7 @@ struct StringConcat {
                              .inputs = {{"X", "T"}, {"Y", "T"}},
                              .outputs = {{"Z", "T"}},
                              .types = {{"T", types::string}}};
-  static constexpr std::tuple attributes{};
+  static constexpr Attributes attributes{};
 
   constexpr void infer(Infer& i) const { i.out(0, i.broadcast(i.dims(0), i.dims(1))); }
   void compute(TensorView<const std::string> x, TensorView<const std::string> y,
