@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "tenon/base/parallel.hpp"
+#include "tenon/base/thread_pool.hpp"
 #include "tenon/kernels/elementwise.hpp"
 #include "tenon/kernels/normalize.hpp"
 #include "tenon/kernels/reduce.hpp"

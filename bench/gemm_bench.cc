@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "tenon/base/parallel.hpp"
+#include "tenon/base/thread_pool.hpp"
 #include "tenon/kernels/gemm.hpp"
 
 namespace {

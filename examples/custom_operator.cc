@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "tenon/graph/session.hpp"
+#include "tenon/op/call.hpp"
 #include "tenon/tensor/print.hpp"
 
 namespace example {
@@ -18,7 +19,7 @@ struct SoftSaturate {
                                         .outputs = {{"y", "T"}},
                                         .types = {{"T", tenon::types::float32 | tenon::types::float64}},
                                         .memory = tenon::op::Memory::elementwise};
-  static constexpr std::tuple attributes{tenon::op::attr("bias", &SoftSaturate::bias)};
+  static constexpr tenon::op::Attributes attributes{tenon::op::attr("bias", &SoftSaturate::bias)};
 
   constexpr void infer(tenon::op::Infer& i) const { i.out(0, i.dims(0)); }
   template <class T>

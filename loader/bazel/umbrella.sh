@@ -8,7 +8,7 @@ cat <<'END'
 
 #include "tenon/base/dtype.hpp"
 #include "tenon/base/error.hpp"
-#include "tenon/base/parallel.hpp"
+#include "tenon/base/thread_pool.hpp"
 #include "tenon/graph/graph.hpp"
 #include "tenon/graph/session.hpp"
 END

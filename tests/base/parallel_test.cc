@@ -1,4 +1,4 @@
-#include "tenon/base/parallel.hpp"
+#include "tenon/base/thread_pool.hpp"
 
 #include <doctest/doctest.h>
 

@@ -14,7 +14,7 @@ struct Fill {
                                  .inputs = {{"input", "T"}, {"k", "tensor(int64)", op::optional}},
                                  .outputs = {{"output", "T"}},
                                  .types = {{"T", types::floats}}};
-  static constexpr std::tuple attributes{op::attr("size", &Fill::size)};
+  static constexpr op::Attributes attributes{op::attr("size", &Fill::size)};
 
   constexpr void infer(op::Infer& i) const { i.out(0, i.dims(0)); }
   void compute(AnyView x, AnyView k, AnyOut y) const;

@@ -11,7 +11,7 @@ struct Fill {
                                  .inputs = {{"input", "T"}, {"k", "tensor(int64)", op::optional}},
                                  .outputs = {{"output", "T"}},
                                  .types = {{"T", types::floats}}};
-  static constexpr std::tuple attributes{};
+  static constexpr op::Attributes attributes{};
 
   constexpr void infer(op::Infer& i) const { i.out(0, i.dims(0)); }
   void compute(AnyView x, AnyView k, AnyOut y) const;

@@ -12,7 +12,7 @@ struct Fill {
                                  .inputs = {{"input", "T"}, {"k", "tensor(int64)", op::optional}},
                                  .outputs = {{"output", "T"}},
                                  .types = {{"T", types::floats}}};
-  static constexpr std::tuple attributes{};
+  static constexpr op::Attributes attributes{};
 
   constexpr void infer(op::Infer& i) const { i.out(0, i.dims(0)); }
   template <class T>

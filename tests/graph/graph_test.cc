@@ -35,8 +35,8 @@ struct Affine {
                                  .outputs = {{"y", "T"}},
                                  .types = {{"T", types::floats}},
                                  .memory = op::Memory::elementwise};
-  static constexpr std::tuple attributes{op::attr("factor", &Affine::factor),
-                                         op::attr("offset", &Affine::offset).since(3)};
+  static constexpr op::Attributes attributes{op::attr("factor", &Affine::factor),
+                                             op::attr("offset", &Affine::offset).since(3)};
 
   constexpr void infer(op::Infer& i) const { i.out(0, i.dims(0)); }
   template <class T>
@@ -54,7 +54,7 @@ struct EveryOther {
                                  .inputs = {{"x", "T"}},
                                  .outputs = {{"y", "T"}},
                                  .types = {{"T", types::float32}}};
-  static constexpr std::tuple attributes{};
+  static constexpr op::Attributes attributes{};
 
   constexpr void infer(op::Infer& i) const { i.out(0, Dims::of_rank(1)); }
   Tensor<float> compute(TensorView<const float> x) const {
@@ -73,7 +73,7 @@ struct Liar {
                                  .inputs = {{"x", "T"}},
                                  .outputs = {{"y", "T"}},
                                  .types = {{"T", types::float32}}};
-  static constexpr std::tuple attributes{};
+  static constexpr op::Attributes attributes{};
 
   constexpr void infer(op::Infer& i) const { i.out(0, Dims{2}); }
   Tensor<float> compute(TensorView<const float>) const { return Tensor<float>(Extents{3}); }
@@ -88,7 +88,7 @@ struct Silent {
                                  .inputs = {{"x", "T"}},
                                  .outputs = {{"y", "T"}},
                                  .types = {{"T", types::float32}}};
-  static constexpr std::tuple attributes{};
+  static constexpr op::Attributes attributes{};
 
   constexpr void infer(op::Infer&) const {}
   void compute(TensorView<const float> x, TensorView<float> y) const {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "tenon/base/thread_pool.hpp"
 #include "tests/kernels/data.hpp"
 
 using namespace tenon;

@@ -10,7 +10,7 @@
 #include <random>
 #include <vector>
 
-#include "tenon/base/parallel.hpp"
+#include "tenon/base/thread_pool.hpp"
 #include "tests/kernels/levels.hpp"
 
 using namespace tenon;

@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "tenon/base/parallel.hpp"
+#include "tenon/base/thread_pool.hpp"
 #include "tenon/base/types.hpp"
 #include "tests/kernels/levels.hpp"
 

@@ -6,6 +6,8 @@
 #include <set>
 #include <vector>
 
+#include "tenon/base/thread_pool.hpp"
+
 namespace tenon::kernels {
 
 TEST_CASE("Philox: the vectors that its authors publish") {

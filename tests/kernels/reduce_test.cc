@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "tenon/base/thread_pool.hpp"
 #include "tests/kernels/data.hpp"
 
 using namespace tenon;

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "tenon/base/thread_pool.hpp"
 #include "tests/kernels/data.hpp"
 
 using namespace tenon;

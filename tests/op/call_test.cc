@@ -15,7 +15,7 @@ struct Says {
                                  .inputs = {{"x", "T"}},
                                  .outputs = {{"y", "T"}},
                                  .types = {{"T", {{1, types::float32}, {3, types::floats}}}}};
-  static constexpr std::tuple attributes{};
+  static constexpr op::Attributes attributes{};
 
   constexpr void infer(op::Infer& i) const {
     i.out(0, dims);
@@ -29,7 +29,7 @@ struct Planned {
   Dims dims;
 
   static constexpr op::Spec spec = Says::spec;
-  static constexpr std::tuple attributes{};
+  static constexpr op::Attributes attributes{};
 
   constexpr void infer(op::Infer& i) const { i.out(0, dims); }
   void compute(AnyView x, AnyOut y) const {

@@ -23,7 +23,7 @@ void check_in_place(const Op& op, const std::vector<Value>& in, std::size_t reus
   for (const Value& v : own) ins.push_back(&v);
   Value* outs[] = {&out};
   op::Context context;
-  op::run(op, context, ins, outs);
+  any(op).run(context, ins, outs);
   check_equal(out, expected, rtol);
 }
 

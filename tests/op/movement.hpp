@@ -2,6 +2,7 @@
 // another apart, and a check that says of each element of a result where it came from.
 #pragma once
 
+#include "tenon/base/thread_pool.hpp"
 #include "tests/op/check.hpp"
 
 namespace tenon::test {

@@ -2,77 +2,31 @@
 // the newest form, and run by a session.
 #pragma once
 
-#include "tenon/graph/session.hpp"
 #include "tests/op/check.hpp"
 
 namespace tenon::test {
 
 using Attributes = std::vector<std::pair<std::string, op::AttributeValue>>;
+using ints = std::vector<int64_t>;
 
+/// An operator as a model of some version states it.
+struct Stated {
+  AnyOperator op;
+};
 /// stated<op::ReduceSum>(11, {{"axes", ints{1}}}): ReduceSum-11 with an attribute.
 template <class Op>
-AnyOperator stated(int version, const Attributes& attributes = {}) {
-  return make_operator(operator_class<Op>, version, attributes);
+Stated stated(int version, const Attributes& attributes = {}) {
+  return {make_operator(operator_class<Op>, version, attributes)};
 }
-using ints = std::vector<int64_t>;
 
 /// What a session makes of the operator; where the graph puts newest nodes in its place, what it gives itself is
 /// held to be the same.
-inline std::vector<Value> run(const AnyOperator& op, const std::vector<Value>& in, int outputs = 1) {
-  Graph g;
-  std::vector<ValueId> ids;
-  Feeds feeds;
-  std::vector<std::string> names, results;
-  for (std::size_t k = 0; k < in.size(); ++k) names.push_back(concat("in", k));
-  for (int k = 0; k < outputs; ++k) results.push_back(concat("out", k));
-  for (std::size_t k = 0; k < in.size(); ++k) {
-    if (!in[k]) {
-      ids.push_back(-1);
-      continue;
-    }
-    const op::Info i = op::detail::info_of(in[k]);
-    ids.push_back(g.add_input(names[k], i.type, i.dims));
-    feeds.emplace_back(names[k], in[k]);
-  }
-  const std::vector<ValueId> made = g.add_node("n", op, ids, results);
-  for (int k = 0; k < outputs; ++k) g.add_output(results[static_cast<std::size_t>(k)], made[static_cast<std::size_t>(k)]);
-  const bool lowered = g.nodes().size() != 1 || g.nodes()[0].op.spec().since[0] != op.spec().since[0];
-  Outputs out = Session(std::move(g)).run(feeds);
-  if (lowered && op.attribute_inputs().empty()) {
-    std::vector<const Value*> operands;
-    for (const Value& v : in) operands.push_back(&v);
-    op::Context context;
-    const std::vector<Value> own = op::evaluate(op, context, operands, static_cast<std::size_t>(outputs));
-    for (std::size_t k = 0; k < own.size(); ++k) check_equal(out[k], own[k], 1e-6, 1e-7);
-  }
-  return std::move(out.values());
-}
-
-inline void check(const AnyOperator& op, const std::vector<Value>& in, const std::vector<Value>& expected,
-                  double rtol = 1e-6, double atol = 1e-7) {
-  const std::vector<Value> out = run(op, in, static_cast<int>(expected.size()));
-  for (std::size_t o = 0; o < out.size(); ++o)
-    if (expected[o]) check_equal(out[o], expected[o], rtol, atol);
-}
-
-inline void check_fails(const AnyOperator& op, const std::vector<Value>& in, std::string_view text, int outputs = 1) {
-  try {
-    run(op, in, outputs);
-    FAIL_CHECK("no error, expected one with '", text, "'");
-  } catch (const Error& e) {
-    CHECK_MESSAGE(std::string_view(e.what()).find(text) != std::string_view::npos, "'", e.what(), "' lacks '", text,
-                  "'");
-  }
-}
-
+std::vector<Value> run(const Stated& op, const std::vector<Value>& in, int outputs = 1);
+void check(const Stated& op, const std::vector<Value>& in, const std::vector<Value>& expected, double rtol = 1e-6,
+           double atol = 1e-7);
+void check_fails(const Stated& op, const std::vector<Value>& in, std::string_view text, int outputs = 1);
 /// What the rule says of the result, once the graph has the operator in its newest form.
-inline op::Info infer(const AnyOperator& op, const std::vector<op::Info>& in) {
-  Graph g;
-  std::vector<ValueId> ids;
-  for (const op::Info& i : in) ids.push_back(g.add_input({}, i.type, i.dims));
-  const std::string name[] = {"out"};
-  return g.entry(g.add_node("n", op, ids, name)[0]).info;
-}
+op::Info infer(const Stated& op, const std::vector<op::Info>& in);
 
 /// f() throws an Error whose message holds `text`.
 template <class F>
@@ -131,7 +85,7 @@ void check_legacy(const Op& plain, auto with, std::initializer_list<Out> same,
     const auto along = [&](int64_t axis) {
       return stated<Op>(version, {{"axis", axis}, {"broadcast", int64_t{1}}});
     };
-    const AnyOperator alone = stated<Op>(version),
+    const Stated alone = stated<Op>(version),
                       stretched = stated<Op>(version, {{"broadcast", int64_t{1}}});
     check(alone, {a, t<In>({2, 2}, {4, 2, 1, 2})}, {t<Out>({2, 2}, same)});
     check(alone, {a, t<In>({}, {1})}, run(alone, {a, t<In>({2, 2}, {1, 1, 1, 1})}));

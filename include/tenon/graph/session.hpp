@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "tenon/base/thread_pool.hpp"
 #include "tenon/graph/body.hpp"
 #include "tenon/simd/arch.hpp"
 

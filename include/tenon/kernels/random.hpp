@@ -5,9 +5,9 @@
 
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <ctime>
 
 #include "tenon/base/convert.hpp"
 #include "tenon/base/parallel.hpp"
@@ -58,7 +58,9 @@ class Philox {
 /// A seed unlike the last ones, of this process and of others.
 inline uint64_t fresh_seed() {
   static std::atomic<uint64_t> calls{0};
-  const auto now = static_cast<uint64_t>(std::chrono::system_clock::now().time_since_epoch().count());
+  std::timespec clock{};
+  std::timespec_get(&clock, TIME_UTC);
+  const uint64_t now = static_cast<uint64_t>(clock.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(clock.tv_nsec);
   // An address: it differs where programs are laid out at random.
   const auto place = static_cast<uint64_t>(reinterpret_cast<uintptr_t>(&calls));
   // Each call a step of the golden ratio, then splitmix64's finish.

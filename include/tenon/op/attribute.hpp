@@ -1,6 +1,8 @@
 // Attributes whose types run time knows: how a loader or a custom front end fills an operator's members.
 #pragma once
 
+#include <variant>
+
 #include "tenon/base/convert.hpp"
 #include "tenon/op/context.hpp"
 
@@ -140,14 +142,9 @@ inline constexpr bool is_initial<InitialValue<Op, T>> = true;
 /// Calls f(row) for each attribute that models state.
 template <class Op, class F>
 constexpr void for_each_attribute(F f) {
-  std::apply(
-      [&]<class... Row>(const Row&... row) {
-        [[maybe_unused]] const auto one = [&]<class R>(const R& r) {
-          if constexpr (!is_initial<R>) f(r);
-        };
-        (one(row), ...);
-      },
-      attributes_of_class<Op>());
+  attributes_of_class<Op>().each([&]<class Row>(const Row& row) {
+    if constexpr (!is_initial<Row>) f(row);
+  });
 }
 
 template <class Op, class T>
@@ -189,15 +186,10 @@ void set(Op&, const OldAttribute<T>& a, const typename Member<T>::value& value,
 template <class Op>
 Op at_version(int version) {
   Op op{};
-  std::apply(
-      [&]<class... Row>(const Row&... row) {
-        [[maybe_unused]] const auto one = [&]<class R>(const R& r) {
-          if constexpr (detail::is_initial<R>)
-            if (r.in(version)) op.*r.member = r.value;
-        };
-        (one(row), ...);
-      },
-      attributes_of_class<Op>());
+  attributes_of_class<Op>().each([&]<class Row>(const Row& row) {
+    if constexpr (detail::is_initial<Row>)
+      if (row.in(version)) op.*row.member = row.value;
+  });
   return op;
 }
 

@@ -18,13 +18,13 @@ struct BeforeBroadcasting {
     s.since = {Since...};
     return s;
   }();
-  static constexpr std::tuple attributes = std::tuple_cat(
-      std::tuple{attr("axis", &BeforeBroadcasting::axis), attr("broadcast", &BeforeBroadcasting::broadcast)},
-      [] {
-        // Version 6 took away a hint that the comparisons never had.
-        if constexpr (sizeof...(Since) > 1) return std::tuple{consumed_inputs};
-        else return std::tuple{};
-      }());
+  // Version 6 took away a hint that the comparisons never had.
+  static constexpr auto attributes = [] {
+    constexpr auto along = attr("axis", &BeforeBroadcasting::axis);
+    constexpr auto stretch = attr("broadcast", &BeforeBroadcasting::broadcast);
+    if constexpr (sizeof...(Since) > 1) return Attributes{along, stretch, consumed_inputs};
+    else return Attributes{along, stretch};
+  }();
 
   constexpr void infer(Infer& i) const {
     const Dims &a = i.dims(0), &b = i.dims(1);

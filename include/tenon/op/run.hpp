@@ -22,73 +22,69 @@ Member narrow_view(const View& v) {
 
 inline const Value absent{};
 
-/// Collects the arguments for `compute` out of erased operands and calls it.
-template <class Op, class B>
-struct Caller {
-  const Op& op;
+/// Erased operands by their numbers, and where results go. No template: each element type compiles a Caller.
+struct ErasedOperands {
   Context& context;
   std::span<const Value* const> in;
   std::span<Value* const> out;
 
-  /// The members of a variadic operand; they live for as long as the call.
-  template <class Member>
-  class Many {
-   public:
-    template <class F>
-    Many(std::size_t count, F view_of)
-        : members_(scratch_.template take<Member>(static_cast<int64_t>(count))), count_(count) {
-      for (std::size_t k = 0; k < count; ++k)
-        std::construct_at(members_ + k, narrow_view<Member>(view_of(k)));
-    }
-    operator std::span<const Member>() const { return {members_, count_}; }
+  AnyView view(std::size_t i) const { return i < in.size() && in[i] && *in[i] ? in[i]->tensor().view() : AnyView(); }
+  AnyOut result(std::size_t o) const { return o < out.size() && out[o] && *out[o] ? out[o]->tensor().out() : AnyOut(); }
+  const Value& value(std::size_t i) const { return i < in.size() && in[i] ? *in[i] : absent; }
 
-   private:
-    Scratch scratch_;
-    Member* members_;
-    std::size_t count_;
-  };
+  void store(Value v, std::size_t at = 0) const {
+    if (at < out.size() && out[at]) *out[at] = std::move(v);
+  }
+  void store(std::vector<Value> results) const {
+    for (std::size_t k = 0; k < results.size(); ++k) store(std::move(results[k]), k);
+  }
+  template <class... R>
+  void store(std::tuple<R...> results) const {
+    std::apply([&, k = std::size_t{0}](R&... r) mutable { (store(Value(std::move(r)), k++), ...); }, results);
+  }
+};
 
-  static AnyView input_view(const Value* v) { return v && *v ? v->tensor().view() : AnyView(); }
-  static AnyOut output_view(Value* v) { return v && *v ? v->tensor().out() : AnyOut(); }
+/// The members of a variadic operand; they live for as long as the call.
+template <class Member>
+class Many {
+ public:
+  template <class F>
+  Many(std::size_t first, std::size_t end, F view_of) : count_(end - std::min(first, end)) {
+    members_ = scratch_.template take<Member>(static_cast<int64_t>(count_));
+    for (std::size_t k = 0; k < count_; ++k) std::construct_at(members_ + k, narrow_view<Member>(view_of(first + k)));
+  }
+  operator std::span<const Member>() const { return {members_, count_}; }
+
+ private:
+  Scratch scratch_;
+  Member* members_;
+  std::size_t count_;
+};
+
+/// Collects the arguments for `compute` out of erased operands and calls it.
+template <class Op, class B>
+struct Caller : ErasedOperands {
+  const Op& op;
 
   template <int I>
   decltype(auto) input() const {
     using Slot = slot_t<Op, I, false, B>;
+    constexpr bool erased = std::is_same_v<Slot, Value>;
     if constexpr (Op::spec.inputs[I].arity == Arity::variadic) {
-      if constexpr (std::is_same_v<Slot, Value>) {
-        return in.subspan(std::min<std::size_t>(I, in.size()));
-      } else {
-        return Many<Slot>(in.size() - std::min<std::size_t>(I, in.size()),
-                          [&](std::size_t k) { return input_view(in[I + k]); });
-      }
+      if constexpr (erased) return in.subspan(std::min<std::size_t>(I, in.size()));
+      else return Many<Slot>(I, in.size(), [this](std::size_t k) { return view(k); });
+    } else if constexpr (erased) {
+      return value(I);
     } else {
-      const Value* v = I < in.size() ? in[I] : nullptr;
-      if constexpr (std::is_same_v<Slot, Value>) return v ? *v : absent;
-      else return narrow_view<Slot>(input_view(v));
+      return narrow_view<Slot>(view(I));
     }
   }
   template <int O>
   auto output() const {
     using Slot = slot_t<Op, O, true, B>;
-    if constexpr (Op::spec.outputs[O].arity == Arity::variadic) {
-      return Many<Slot>(out.size() - std::min<std::size_t>(O, out.size()),
-                        [&](std::size_t k) { return output_view(out[O + k]); });
-    } else {
-      return narrow_view<Slot>(output_view(O < out.size() ? out[O] : nullptr));
-    }
-  }
-
-  void store(Value v, std::size_t at = 0) const {
-    if (at < out.size() && out[at]) *out[at] = std::move(v);
-  }
-  template <class... R>
-  void store(std::tuple<R...> results) const {
-    [&]<std::size_t... K>(std::index_sequence<K...>) {
-      (store(Value(std::move(std::get<K>(results))), K), ...);
-    }(std::index_sequence_for<R...>{});
-  }
-  void store(std::vector<Value> results) const {
-    for (std::size_t k = 0; k < results.size(); ++k) store(std::move(results[k]), k);
+    if constexpr (Op::spec.outputs[O].arity == Arity::variadic)
+      return Many<Slot>(O, out.size(), [this](std::size_t k) { return result(k); });
+    else return narrow_view<Slot>(result(O));
   }
 
   void operator()() const {
@@ -140,7 +136,7 @@ void run_bound(const Op& op, Context& context, std::span<const Value* const> in,
                std::span<Value* const> out) {
   constexpr int v = sizeof...(Ts);
   if constexpr (v == convention<Op>.typed) {
-    Caller<Op, Bound<Ts...>>{op, context, in, out}();
+    Caller<Op, Bound<Ts...>>{{context, in, out}, op}();
   } else {
     const DType d = find_dtype<Op, v>(in, out);
     if (!dispatch_mask<Op::spec.types[v].any().tensor & Filter>(

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <memory>
-#include <variant>
+#include <utility>
 
 #include "tenon/tensor/tensor.hpp"
 
@@ -107,37 +107,43 @@ class Value {
   Value(const Value&) = default;
   Value& operator=(const Value&) = default;
   /// What is moved from holds nothing.
-  Value(Value&& o) noexcept : held_(std::exchange(o.held_, Held())) {}
+  Value(Value&& o) noexcept
+      : tensor_(std::move(o.tensor_)), other_(std::move(o.other_)), holds_(std::exchange(o.holds_, Holds::nothing)) {}
   Value& operator=(Value&& o) noexcept {
-    held_ = std::exchange(o.held_, Held());
+    tensor_ = std::move(o.tensor_);
+    other_ = std::move(o.other_);
+    holds_ = std::exchange(o.holds_, Holds::nothing);
     return *this;
   }
-  Value(AnyTensor t) : held_(std::move(t)) {}
+  Value(AnyTensor t) : tensor_(std::move(t)), holds_(Holds::tensor) {}
   template <class T, class S>
-  Value(Tensor<T, S>&& t) : held_(AnyTensor(std::move(t))) {}
+  Value(Tensor<T, S>&& t) : Value(AnyTensor(std::move(t))) {}
   template <class T, class S>
-  Value(const Tensor<T, S>& t) : held_(AnyTensor(t)) {}
-  Value(Sequence s) : held_(std::make_shared<const Sequence>(std::move(s))) {}
-  Value(OptionalValue o) : held_(std::make_shared<const OptionalValue>(std::move(o))) {}
-  Value(Map m) : held_(std::make_shared<const Map>(std::move(m))) {}
-  Value(SparseTensor s) : held_(std::make_shared<const SparseTensor>(std::move(s))) {}
+  Value(const Tensor<T, S>& t) : Value(AnyTensor(t)) {}
+  Value(Sequence s) : other_(std::make_shared<const Sequence>(std::move(s))), holds_(Holds::sequence) {}
+  Value(OptionalValue o) : other_(std::make_shared<const OptionalValue>(std::move(o))), holds_(Holds::optional) {}
+  Value(Map m) : other_(std::make_shared<const Map>(std::move(m))), holds_(Holds::map) {}
+  Value(SparseTensor s) : other_(std::make_shared<const SparseTensor>(std::move(s))), holds_(Holds::sparse_tensor) {}
 
-  explicit operator bool() const { return !std::holds_alternative<std::monostate>(held_); }
-  bool is_tensor() const { return std::holds_alternative<AnyTensor>(held_); }
-  bool is_sequence() const { return std::holds_alternative<std::shared_ptr<const Sequence>>(held_); }
-  bool is_optional() const { return std::holds_alternative<std::shared_ptr<const OptionalValue>>(held_); }
-  bool is_map() const { return std::holds_alternative<std::shared_ptr<const Map>>(held_); }
-  bool is_sparse_tensor() const { return std::holds_alternative<std::shared_ptr<const SparseTensor>>(held_); }
+  explicit operator bool() const { return holds_ != Holds::nothing; }
+  bool is_tensor() const { return holds_ == Holds::tensor; }
+  bool is_sequence() const { return holds_ == Holds::sequence; }
+  bool is_optional() const { return holds_ == Holds::optional; }
+  bool is_map() const { return holds_ == Holds::map; }
+  bool is_sparse_tensor() const { return holds_ == Holds::sparse_tensor; }
 
   inline Type type() const;
 
   // What the value holds; Error{invalid_type} when it holds something else.
-  const AnyTensor& tensor() const { return get<AnyTensor>("a tensor"); }
+  const AnyTensor& tensor() const {
+    expect(Holds::tensor, "a tensor");
+    return tensor_;
+  }
   AnyTensor& tensor() { return const_cast<AnyTensor&>(std::as_const(*this).tensor()); }
-  const Sequence& sequence() const { return *get<std::shared_ptr<const Sequence>>("a sequence"); }
-  const OptionalValue& optional() const { return *get<std::shared_ptr<const OptionalValue>>("an optional"); }
-  const Map& map() const { return *get<std::shared_ptr<const Map>>("a map"); }
-  const SparseTensor& sparse_tensor() const { return *get<std::shared_ptr<const SparseTensor>>("a sparse tensor"); }
+  const Sequence& sequence() const { return other<Sequence>(Holds::sequence, "a sequence"); }
+  const OptionalValue& optional() const { return other<OptionalValue>(Holds::optional, "an optional"); }
+  const Map& map() const { return other<Map>(Holds::map, "a map"); }
+  const SparseTensor& sparse_tensor() const { return other<SparseTensor>(Holds::sparse_tensor, "a sparse tensor"); }
 
   /// The tensor with its type; it shares the elements, or has a copy of them where memory may only be read.
   /// Error{invalid_type, invalid_shape} when it has another type or other extents.
@@ -155,16 +161,21 @@ class Value {
   }
 
  private:
+  // Not a std::variant: every header includes this one, and a variant of these costs a third of a second to compile.
+  enum class Holds : uint8_t { nothing, tensor, sequence, optional, map, sparse_tensor };
+
+  void expect(Holds kind, const char* what) const {
+    if (holds_ != kind) throw Error(ErrorCode::invalid_type, {}, concat(to_string(type()), " is not ", what));
+  }
   template <class H>
-  const H& get(const char* what) const {
-    if (const H* h = std::get_if<H>(&held_)) return *h;
-    throw Error(ErrorCode::invalid_type, {}, concat(to_string(type()), " is not ", what));
+  const H& other(Holds kind, const char* what) const {
+    expect(kind, what);
+    return *static_cast<const H*>(other_.get());
   }
 
-  using Held = std::variant<std::monostate, AnyTensor, std::shared_ptr<const Sequence>,
-                            std::shared_ptr<const OptionalValue>, std::shared_ptr<const Map>,
-                            std::shared_ptr<const SparseTensor>>;
-  Held held_;
+  AnyTensor tensor_;
+  std::shared_ptr<const void> other_;  // what is no tensor
+  Holds holds_ = Holds::nothing;
 };
 
 inline Type Value::type() const {

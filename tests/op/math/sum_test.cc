@@ -1,5 +1,6 @@
 #include "tenon/op/math/sum.hpp"
 
+#include "tenon/base/thread_pool.hpp"
 #include "tests/op/elementwise.hpp"
 #include "tests/op/stated.hpp"
 

@@ -1,5 +1,6 @@
 #include "tenon/op/nn/dropout.hpp"
 
+#include "tenon/base/convert.hpp"
 #include "tests/op/movement.hpp"
 #include "tests/op/stated.hpp"
 

@@ -1,5 +1,6 @@
 #include "tenon/op/quantization/quantize_linear.hpp"
 
+#include "tenon/base/convert.hpp"
 #include "tests/op/stated.hpp"
 
 namespace tenon {

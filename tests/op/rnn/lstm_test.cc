@@ -2,6 +2,8 @@
 
 #include <functional>
 
+#include "tenon/base/convert.hpp"
+#include "tenon/base/thread_pool.hpp"
 #include "tests/op/stated.hpp"
 
 namespace tenon {

@@ -1,5 +1,6 @@
 #include "tenon/op/tensor/cast.hpp"
 
+#include "tenon/base/thread_pool.hpp"
 #include "tests/op/elementwise.hpp"
 #include "tests/op/stated.hpp"
 

@@ -28,7 +28,7 @@ struct PackedConv {
                                  .inputs = {{"X", "T"}, {"Z", "T", op::optional}},
                                  .outputs = {{"Y", "T"}},
                                  .types = {{"T", types::floats_bf16}}};
-  static constexpr std::tuple attributes{};
+  static constexpr op::Attributes attributes{};
 
   constexpr void infer(op::Infer& i) const {
     if (i.dtype(0) != element) return i.fail("X is ", i.dtype(0), ", the weights are ", element);

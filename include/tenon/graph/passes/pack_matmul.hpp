@@ -24,7 +24,7 @@ struct PackedMatMul {
                                  .inputs = {{"A", "T"}, {"C", "T", op::optional}},
                                  .outputs = {{"Y", "T"}},
                                  .types = {{"T", types::floats_bf16}}};
-  static constexpr std::tuple attributes{};
+  static constexpr op::Attributes attributes{};
 
   constexpr void infer(op::Infer& i) const {
     if (i.dtype(0) != element) return i.fail("A is ", i.dtype(0), ", B is ", element);

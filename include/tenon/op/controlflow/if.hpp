@@ -17,7 +17,7 @@ struct If {
                              .outputs = {{"outputs", "V", variadic, 1, true}},
                              .types = {control_flow_types, {"B", types::boolean}},
                              .deterministic = false};
-  static constexpr std::tuple attributes{attr("else_branch", &If::else_branch).required(),
+  static constexpr Attributes attributes{attr("else_branch", &If::else_branch).required(),
                                          attr("then_branch", &If::then_branch).required()};
 
   void infer(Infer& i) const {

@@ -20,7 +20,7 @@ struct Loop {
       .types = {control_flow_types, {"I", types::int64}, {"B", types::boolean}},
       .deterministic = false,
       .old_inputs = {{10, 2, {"v_initial", "V", variadic, 1, true}}}};
-  static constexpr std::tuple attributes{attr("body", &Loop::body).required()};
+  static constexpr Attributes attributes{attr("body", &Loop::body).required()};
 
   void infer(Infer& i) const {
     const int states = std::max(0, i.inputs() - 2);

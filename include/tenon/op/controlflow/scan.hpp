@@ -67,7 +67,7 @@ struct Scan {
                              .outputs = {{"final_state_and_scan_outputs", "V", variadic, 1, true}},
                              .types = {every_type("V")},
                              .deterministic = false};
-  static constexpr std::tuple attributes{attr("body", &Scan::body).required(),
+  static constexpr Attributes attributes{attr("body", &Scan::body).required(),
                                          attr("num_scan_inputs", &Scan::num_scan_inputs).required(),
                                          attr("scan_input_axes", &Scan::scan_input_axes),
                                          attr("scan_input_directions", &Scan::scan_input_directions),
@@ -185,7 +185,7 @@ struct Scan_8 {
       .outputs = {{"final_state_and_scan_outputs", "V", variadic, 1, true}},
       .types = {{"I", types::int64}, {"V", types::all}},
       .deterministic = false};
-  static constexpr std::tuple attributes{attr("body", &Scan_8::body).required(),
+  static constexpr Attributes attributes{attr("body", &Scan_8::body).required(),
                                          attr("directions", &Scan_8::directions),
                                          attr("num_scan_inputs", &Scan_8::num_scan_inputs).required()};
 

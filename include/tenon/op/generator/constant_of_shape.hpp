@@ -29,7 +29,7 @@ struct ConstantOfShape {
                   {23, types_20 | types::int4s | types::float4s},
                   {24, types_20 | types::int4s | types::float4s | types::float8e8m0},
                   {25, types_20 | types::int4s | types::float4s | types::float8e8m0 | types::int2s}}}}};
-  static constexpr std::tuple attributes{attr("value", &ConstantOfShape::value)};
+  static constexpr Attributes attributes{attr("value", &ConstantOfShape::value)};
 
   void infer(Infer& i) const {
     if (value && value.value.tensor().size() != 1)

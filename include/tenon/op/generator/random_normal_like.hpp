@@ -25,7 +25,7 @@ struct RandomNormalLike {
                              .types = {{"T1", {{1, types::all}, {22, types::all_ir4}}},
                                        {"T2", {{1, types::floats}, {22, types::floats_bf16}}}},
                              .deterministic = false};
-  static constexpr std::tuple attributes{
+  static constexpr Attributes attributes{
       attr("dtype", &RandomNormalLike::dtype), attr("mean", &RandomNormalLike::mean),
       attr("scale", &RandomNormalLike::scale), attr("seed", &RandomNormalLike::seed)};
 

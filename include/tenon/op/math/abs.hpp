@@ -13,7 +13,7 @@ struct Abs {
                              .outputs = {{"Y", "T"}},
                              .types = {{"T", {{1, types::floats}, {6, types::numeric}, {13, types::numeric_bf16}}}},
                              .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{consumed_inputs};
+  static constexpr Attributes attributes{consumed_inputs};
 
   constexpr void infer(Infer& i) const {
     infer_unary(i, [](Dim x) { return x.known() && x.value() < 0 ? Dim(0) - x : x; });

@@ -16,7 +16,7 @@ struct Gelu {
                              .outputs = {{"Y", "T"}},
                              .types = {{"T", types::floats_bf16}},
                              .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{attr("approximate", &Gelu::approximate)};
+  static constexpr Attributes attributes{attr("approximate", &Gelu::approximate)};
 
   constexpr void infer(Infer& i) const {
     if (approximate != "none" && approximate != "tanh")

@@ -107,7 +107,7 @@ struct Gemm {
                                          {9, types::wide_numeric},
                                          {13, types::wide_numeric_bf16}}}},
                              .old_inputs = {{10, 2, {"C", "T"}}}};
-  static constexpr std::tuple attributes{attr("alpha", &Gemm::alpha), attr("beta", &Gemm::beta),
+  static constexpr Attributes attributes{attr("alpha", &Gemm::alpha), attr("beta", &Gemm::beta),
                                          attr("transA", &Gemm::transA), attr("transB", &Gemm::transB)};
 
   constexpr void infer(Infer& i) const {
@@ -133,7 +133,7 @@ struct Gemm_1 {
                              .inputs = {{"A", "T"}, {"B", "T"}, {"C", "T"}},
                              .outputs = {{"Y", "T"}},
                              .types = {{"T", types::floats}}};
-  static constexpr std::tuple attributes{attr("alpha", &Gemm_1::alpha), attr("beta", &Gemm_1::beta),
+  static constexpr Attributes attributes{attr("alpha", &Gemm_1::alpha), attr("beta", &Gemm_1::beta),
                                          attr("broadcast", &Gemm_1::broadcast),
                                          attr("transA", &Gemm_1::transA), attr("transB", &Gemm_1::transB)};
 

@@ -16,7 +16,7 @@ struct HardSigmoid {
                              .outputs = {{"Y", "T"}},
                              .types = {{"T", {{1, types::floats}, {22, types::floats_bf16}}}},
                              .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{attr("alpha", &HardSigmoid::alpha),
+  static constexpr Attributes attributes{attr("alpha", &HardSigmoid::alpha),
                                          attr("beta", &HardSigmoid::beta), consumed_inputs};
 
   constexpr void infer(Infer& i) const { infer_unary(i); }

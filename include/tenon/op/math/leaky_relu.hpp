@@ -15,7 +15,7 @@ struct LeakyRelu {
                              .outputs = {{"Y", "T"}},
                              .types = {{"T", {{1, types::floats}, {16, types::floats_bf16}}}},
                              .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{attr("alpha", &LeakyRelu::alpha), consumed_inputs};
+  static constexpr Attributes attributes{attr("alpha", &LeakyRelu::alpha), consumed_inputs};
 
   constexpr void infer(Infer& i) const { infer_unary(i); }
   template <class T>

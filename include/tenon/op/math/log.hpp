@@ -13,7 +13,7 @@ struct Log {
                              .outputs = {{"output", "T"}},
                              .types = {real_types},
                              .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{consumed_inputs};
+  static constexpr Attributes attributes{consumed_inputs};
 
   constexpr void infer(Infer& i) const { infer_unary(i); }
   template <class T>

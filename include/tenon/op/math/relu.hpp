@@ -16,7 +16,7 @@ struct Relu {
                                          {13, types::floats_bf16},
                                          {14, types::floats_bf16 | types::signed_integers}}}},
                              .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{consumed_inputs};
+  static constexpr Attributes attributes{consumed_inputs};
 
   constexpr void infer(Infer& i) const { infer_unary(i); }
   template <class T>

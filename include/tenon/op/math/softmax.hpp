@@ -16,7 +16,7 @@ struct Softmax {
                              .outputs = {{"output", "T"}},
                              .types = {{"T", types::floats_bf16}},
                              .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{attr("axis", &Softmax::axis)};
+  static constexpr Attributes attributes{attr("axis", &Softmax::axis)};
 
   constexpr void infer(Infer& i) const {
     const Dims& x = i.dims(0);
@@ -44,7 +44,7 @@ struct Softmax_1 {
                              .outputs = {{"output", "T"}},
                              .types = {{"T", types::floats}},
                              .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{attr("axis", &Softmax_1::axis)};
+  static constexpr Attributes attributes{attr("axis", &Softmax_1::axis)};
 
   constexpr void infer(Infer& i) const {
     const Dims& x = i.dims(0);

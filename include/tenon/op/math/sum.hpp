@@ -14,7 +14,7 @@ struct Sum {
                              .outputs = {{"sum", "T"}},
                              .types = {{"T", {{1, types::floats}, {13, types::floats_bf16}}}},
                              .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{consumed_inputs};
+  static constexpr Attributes attributes{consumed_inputs};
 
   constexpr void infer(Infer& i) const {
     if (i.version() < 8) infer_same_extents(i);

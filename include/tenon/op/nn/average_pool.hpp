@@ -22,7 +22,7 @@ struct AveragePool {
                              .inputs = {{"X", "T"}},
                              .outputs = {{"Y", "T"}},
                              .types = {{"T", {{1, types::floats}, {22, types::floats_bf16}}}}};
-  static constexpr std::tuple attributes{attr("auto_pad", &AveragePool::auto_pad),
+  static constexpr Attributes attributes{attr("auto_pad", &AveragePool::auto_pad),
                                          attr("ceil_mode", &AveragePool::ceil_mode).since(10),
                                          attr("count_include_pad", &AveragePool::count_include_pad).since(7),
                                          attr("dilations", &AveragePool::dilations).since(19),

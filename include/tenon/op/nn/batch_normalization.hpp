@@ -119,7 +119,7 @@ struct BatchNormalization {
                      {14, 3, {"input_mean", "U"}},
                      {14, 4, {"input_var", "U"}}},
       .old_outputs = {{14, 1, {"running_mean", "U", optional}}, {14, 2, {"running_var", "U", optional}}}};
-  static constexpr std::tuple attributes{attr("epsilon", &BatchNormalization::epsilon),
+  static constexpr Attributes attributes{attr("epsilon", &BatchNormalization::epsilon),
                                          attr("momentum", &BatchNormalization::momentum),
                                          attr("training_mode", &BatchNormalization::training_mode)};
 
@@ -151,7 +151,7 @@ struct BatchNormalization_1 {
                                          {"saved_var", "T", optional}},
                              .types = {{"T", types::floats}},
                              .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{consumed_inputs.required(),
+  static constexpr Attributes attributes{consumed_inputs.required(),
                                          attr("epsilon", &BatchNormalization_1::epsilon),
                                          attr("is_test", &BatchNormalization_1::is_test).until(6),
                                          initially(&BatchNormalization_1::is_test, 1).since(7),

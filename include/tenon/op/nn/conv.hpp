@@ -22,7 +22,7 @@ struct Conv {
                              .inputs = {{"X", "T"}, {"W", "T"}, {"B", "T", optional}},
                              .outputs = {{"Y", "T"}},
                              .types = {{"T", {{1, types::floats}, {22, types::floats_bf16}}}}};
-  static constexpr std::tuple attributes{
+  static constexpr Attributes attributes{
       attr("auto_pad", &Conv::auto_pad), attr("dilations", &Conv::dilations),
       attr("group", &Conv::group),       attr("kernel_shape", &Conv::kernel_shape),
       attr("pads", &Conv::pads),         attr("strides", &Conv::strides)};

@@ -26,7 +26,7 @@ struct ConvTranspose {
                              .inputs = {{"X", "T"}, {"W", "T"}, {"B", "T", optional}},
                              .outputs = {{"Y", "T"}},
                              .types = {{"T", {{1, types::floats}, {22, types::floats_bf16}}}}};
-  static constexpr std::tuple attributes{attr("auto_pad", &ConvTranspose::auto_pad),
+  static constexpr Attributes attributes{attr("auto_pad", &ConvTranspose::auto_pad),
                                          attr("dilations", &ConvTranspose::dilations),
                                          attr("group", &ConvTranspose::group),
                                          attr("kernel_shape", &ConvTranspose::kernel_shape),

@@ -78,7 +78,7 @@ struct Dropout {
                 {"T2", types::boolean}},
       .memory = Memory::elementwise,
       .deterministic = false};
-  static constexpr std::tuple attributes{attr("seed", &Dropout::seed)};
+  static constexpr Attributes attributes{attr("seed", &Dropout::seed)};
 
   constexpr void infer(Infer& i) const {
     i.expect_one(1);
@@ -111,7 +111,7 @@ struct Dropout_1 {
                              .memory = Memory::elementwise,
                              .deterministic = false,
                              .old_outputs = {{9, 1, {"mask", "T", optional}}}};
-  static constexpr std::tuple attributes{consumed_inputs, attr("is_test", &Dropout_1::is_test).until(6),
+  static constexpr Attributes attributes{consumed_inputs, attr("is_test", &Dropout_1::is_test).until(6),
                                          initially(&Dropout_1::is_test, 1).since(7),
                                          attr("ratio", &Dropout_1::ratio)};
 

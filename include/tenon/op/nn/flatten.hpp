@@ -15,7 +15,7 @@ struct Flatten {
                              .outputs = {{"output", "T"}},
                              .types = {every_type("T", {{1, types::floats}, {9, types::all}})},
                              .memory = Memory::alias};
-  static constexpr std::tuple attributes{attr("axis", &Flatten::axis)};
+  static constexpr Attributes attributes{attr("axis", &Flatten::axis)};
 
   constexpr void infer(Infer& i) const {
     carry(i);

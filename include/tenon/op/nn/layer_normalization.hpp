@@ -53,7 +53,7 @@ struct LayerNormalization {
                              .outputs = {{"Y", "T"}, {"Mean", "U", optional}, {"InvStdDev", "U", optional}},
                              .types = {{"T", types::floats_bf16}, {"U", types::float32 | types::bfloat16}},
                              .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{attr("axis", &LayerNormalization::axis),
+  static constexpr Attributes attributes{attr("axis", &LayerNormalization::axis),
                                          attr("epsilon", &LayerNormalization::epsilon),
                                          attr("stash_type", &LayerNormalization::stash_type)};
 

@@ -19,7 +19,7 @@ struct LRN {
                              .inputs = {{"X", "T"}},
                              .outputs = {{"Y", "T"}},
                              .types = {{"T", {{1, types::floats}, {13, types::floats_bf16}}}}};
-  static constexpr std::tuple attributes{attr("alpha", &LRN::alpha), attr("beta", &LRN::beta),
+  static constexpr Attributes attributes{attr("alpha", &LRN::alpha), attr("beta", &LRN::beta),
                                          attr("bias", &LRN::bias), attr("size", &LRN::size).required()};
 
   constexpr void infer(Infer& i) const {

@@ -28,7 +28,7 @@ struct MaxPool {
                   {12, types::floats | types::int8 | types::uint8},
                   {22, types::floats_bf16 | types::int8 | types::uint8}}},
                 {"I", {{8, types::int64}}}}};
-  static constexpr std::tuple attributes{attr("auto_pad", &MaxPool::auto_pad),
+  static constexpr Attributes attributes{attr("auto_pad", &MaxPool::auto_pad),
                                          attr("ceil_mode", &MaxPool::ceil_mode).since(10),
                                          attr("dilations", &MaxPool::dilations).since(10),
                                          attr("kernel_shape", &MaxPool::kernel_shape).required(),

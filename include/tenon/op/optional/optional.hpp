@@ -15,7 +15,7 @@ struct Optional {
       .inputs = {{"input", "V", Arity::optional}},
       .outputs = {{"output", "O"}},
       .types = {{"V", types::all | seq(types::all)}, {"O", optional_of(types::all | seq(types::all))}}};
-  static constexpr std::tuple attributes{attr("type", &Optional::type)};
+  static constexpr Attributes attributes{attr("type", &Optional::type)};
 
   constexpr void infer(Infer& i) const {
     const Type element = i.has(0) ? i.in(0).type : type;

@@ -44,7 +44,7 @@ struct DequantizeLinear {
                      {18, 1, {"x_scale", "tensor(float)"}},
                      {18, 2, {"x_zero_point", "T", optional}}},
       .old_outputs = {{18, 0, {"y", "tensor(float)"}}, {22, 0, {"y", "T2"}}}};
-  static constexpr std::tuple attributes{attr("axis", &DequantizeLinear::axis).since(13),
+  static constexpr Attributes attributes{attr("axis", &DequantizeLinear::axis).since(13),
                                          attr("block_size", &DequantizeLinear::block_size).since(21),
                                          attr("output_dtype", &DequantizeLinear::output_dtype).since(23)};
 

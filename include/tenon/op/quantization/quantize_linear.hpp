@@ -60,7 +60,7 @@ struct QuantizeLinear {
                      {22, 1, {"y_scale", "T1"}},
                      {22, 2, {"y_zero_point", "T2", optional}}},
       .old_outputs = {{22, 0, {"y", "T2"}}}};
-  static constexpr std::tuple attributes{
+  static constexpr Attributes attributes{
       attr("axis", &QuantizeLinear::axis).since(13), attr("block_size", &QuantizeLinear::block_size).since(21),
       attr("output_dtype", &QuantizeLinear::output_dtype).since(21),
       attr("precision", &QuantizeLinear::precision).since(23), attr("saturate", &QuantizeLinear::saturate).since(19)};

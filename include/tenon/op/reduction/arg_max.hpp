@@ -17,7 +17,7 @@ struct ArgMax {
                              .inputs = {{"data", "T"}},
                              .outputs = {{"reduced", "tensor(int64)"}},
                              .types = {{"T", {{1, types::numeric}, {13, types::numeric_bf16}}}}};
-  static constexpr std::tuple attributes{attr("axis", &ArgMax::axis), attr("keepdims", &ArgMax::keepdims),
+  static constexpr Attributes attributes{attr("axis", &ArgMax::axis), attr("keepdims", &ArgMax::keepdims),
                                          attr("select_last_index", &ArgMax::select_last_index).since(12)};
 
   constexpr void infer(Infer& i) const { infer_arg_reduction(i, axis, keepdims != 0); }

@@ -16,7 +16,7 @@ struct ReduceMax {
                              .inputs = {{"data", "T"}, axes_since(18)},
                              .outputs = {{"reduced", "T"}},
                              .types = {extremum_types}};
-  static constexpr std::tuple attributes{attr("keepdims", &ReduceMax::keepdims),
+  static constexpr Attributes attributes{attr("keepdims", &ReduceMax::keepdims),
                                          attr("noop_with_empty_axes", &ReduceMax::noop_with_empty_axes).since(18),
                                          axes_until(17)};
 

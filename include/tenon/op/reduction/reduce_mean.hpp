@@ -16,7 +16,7 @@ struct ReduceMean {
                              .inputs = {{"data", "T"}, axes_since(18)},
                              .outputs = {{"reduced", "T"}},
                              .types = {{"T", {{1, types::wide_numeric}, {13, types::wide_numeric_bf16}}}}};
-  static constexpr std::tuple attributes{attr("keepdims", &ReduceMean::keepdims),
+  static constexpr Attributes attributes{attr("keepdims", &ReduceMean::keepdims),
                                          attr("noop_with_empty_axes", &ReduceMean::noop_with_empty_axes).since(18),
                                          axes_until(17)};
 

@@ -15,7 +15,7 @@ struct ReduceSum {
                              .inputs = {{"data", "T"}, axes_since(13)},
                              .outputs = {{"reduced", "T"}},
                              .types = {{"T", {{1, types::wide_numeric}, {13, types::wide_numeric_bf16}}}}};
-  static constexpr std::tuple attributes{attr("keepdims", &ReduceSum::keepdims),
+  static constexpr Attributes attributes{attr("keepdims", &ReduceSum::keepdims),
                                          attr("noop_with_empty_axes", &ReduceSum::noop_with_empty_axes).since(13),
                                          axes_until(12)};
 

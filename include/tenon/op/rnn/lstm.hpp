@@ -32,7 +32,7 @@ struct LSTM {
                  {"P", "T", optional}},
       .outputs = {{"Y", "T", optional}, {"Y_h", "T", optional}, {"Y_c", "T", optional}},
       .types = {{"T", {{1, types::floats}, {22, types::floats_bf16}}}, {"T1", types::int32}}};
-  static constexpr std::tuple attributes{attr("activation_alpha", &LSTM::activation_alpha),
+  static constexpr Attributes attributes{attr("activation_alpha", &LSTM::activation_alpha),
                                          attr("activation_beta", &LSTM::activation_beta),
                                          attr("activations", &LSTM::activations),
                                          attr("clip", &LSTM::clip),

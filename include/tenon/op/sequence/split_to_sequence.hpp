@@ -18,7 +18,7 @@ struct SplitToSequence {
                              .types = {{"T", {{11, types::all}, {24, types::all_ir4}}},
                                        {"I", types::indices},
                                        {"S", {{11, seq(types::all)}, {24, seq(types::all_ir4)}}}}};
-  static constexpr std::tuple attributes{attr("axis", &SplitToSequence::axis),
+  static constexpr Attributes attributes{attr("axis", &SplitToSequence::axis),
                                          attr("keepdims", &SplitToSequence::keepdims)};
 
   /// Parts are values of their own; more than this come from a mistaken extent.

@@ -16,7 +16,7 @@ struct CastLike {
                              .outputs = {{"output", "T2"}},
                              .types = {cast_types("T1"), cast_types("T2")},
                              .memory = Memory::elementwise};
-  static constexpr std::tuple attributes{attr("round_mode", &CastLike::round_mode).since(24),
+  static constexpr Attributes attributes{attr("round_mode", &CastLike::round_mode).since(24),
                                          attr("saturate", &CastLike::saturate).since(19)};
 
   constexpr void infer(Infer& i) const {

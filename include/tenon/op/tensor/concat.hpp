@@ -65,7 +65,7 @@ struct Concat {
                              .inputs = {{"inputs", "T", variadic}},
                              .outputs = {{"concat_result", "T"}},
                              .types = {{"T", {{1, types::floats}, {4, types::all}, {13, types::all_ir4}}}}};
-  static constexpr std::tuple attributes{attr("axis", &Concat::axis).until(3),
+  static constexpr Attributes attributes{attr("axis", &Concat::axis).until(3),
                                          attr("axis", &Concat::axis).required().since(4)};
 
   constexpr void infer(Infer& i) const {

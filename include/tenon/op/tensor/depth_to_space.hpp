@@ -16,7 +16,7 @@ struct DepthToSpace {
                              .inputs = {{"input", "T"}},
                              .outputs = {{"output", "T"}},
                              .types = {all_tensors_ir4}};
-  static constexpr std::tuple attributes{attr("blocksize", &DepthToSpace::blocksize).required(),
+  static constexpr Attributes attributes{attr("blocksize", &DepthToSpace::blocksize).required(),
                                          attr("mode", &DepthToSpace::mode).since(11)};
 
   constexpr void infer(Infer& i) const {

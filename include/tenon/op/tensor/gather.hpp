@@ -16,7 +16,7 @@ struct Gather {
                              .inputs = {{"data", "T"}, {"indices", "Tind"}},
                              .outputs = {{"output", "T"}},
                              .types = {all_tensors_ir4, {"Tind", types::indices}}};
-  static constexpr std::tuple attributes{attr("axis", &Gather::axis)};
+  static constexpr Attributes attributes{attr("axis", &Gather::axis)};
 
   constexpr void infer(Infer& i) const {
     const Dims &x = i.dims(0), &indices = i.dims(1);

@@ -16,7 +16,7 @@ struct GatherElements {
                              .inputs = {{"data", "T"}, {"indices", "Tind"}},
                              .outputs = {{"output", "T"}},
                              .types = {all_tensors_ir4, {"Tind", types::indices}}};
-  static constexpr std::tuple attributes{attr("axis", &GatherElements::axis)};
+  static constexpr Attributes attributes{attr("axis", &GatherElements::axis)};
 
   constexpr void infer(Infer& i) const {
     const Dims &x = i.dims(0), &indices = i.dims(1);

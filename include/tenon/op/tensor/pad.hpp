@@ -110,7 +110,7 @@ struct Pad {
                                          {24, types::all_ir12},
                                          {25, types::all_ir13}}},
                                        {"Tind", {{18, types::indices}}}}};
-  static constexpr std::tuple attributes{
+  static constexpr Attributes attributes{
       attr("mode", &Pad::mode), attr_as_input<std::vector<int64_t>>("paddings", 1).required().until(1),
       attr_as_input<std::vector<int64_t>>("pads", 1).required().since(2).until(10),
       attr_as_input<float>("value", 2).until(10).by_default(0)};

@@ -85,7 +85,7 @@ struct ScatterND {
                              .inputs = {{"data", "T"}, {"indices", "tensor(int64)"}, {"updates", "T"}},
                              .outputs = {{"output", "T"}},
                              .types = {all_tensors_ir4}};
-  static constexpr std::tuple attributes{attr("reduction", &ScatterND::reduction).since(16)};
+  static constexpr Attributes attributes{attr("reduction", &ScatterND::reduction).since(16)};
 
   constexpr void infer(Infer& i) const { detail::infer_scatter_nd(i, reduction, i.version() >= 18); }
   /// Error{out_of_range} for an index outside of [-extent, extent).

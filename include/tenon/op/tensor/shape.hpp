@@ -16,7 +16,7 @@ struct Shape {
                              .inputs = {{"data", "T"}},
                              .outputs = {{"shape", "T1"}},
                              .types = {every_type("T"), {"T1", types::int64}}};
-  static constexpr std::tuple attributes{attr("end", &Shape::end).since(15),
+  static constexpr Attributes attributes{attr("end", &Shape::end).since(15),
                                          attr("start", &Shape::start).since(15)};
 
   constexpr void infer(Infer& i) const {

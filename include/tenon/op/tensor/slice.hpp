@@ -115,7 +115,7 @@ struct Slice {
                                         {.name = "steps", .type = "Tind", .arity = optional, .since = 10}},
                              .outputs = {{"output", "T"}},
                              .types = {all_tensors_ir4, {"Tind", {{10, types::indices}}}}};
-  static constexpr std::tuple attributes{
+  static constexpr Attributes attributes{
       attr_as_input<std::vector<int64_t>>("axes", 3).until(9),
       attr_as_input<std::vector<int64_t>>("ends", 2).required().until(9),
       attr_as_input<std::vector<int64_t>>("starts", 1).required().until(9)};

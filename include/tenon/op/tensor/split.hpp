@@ -80,7 +80,7 @@ struct Split {
                              .inputs = {{"input", "T"}, {.name = "split", .type = "tensor(int64)", .arity = optional, .since = 13}},
                              .outputs = {{"outputs", "T", variadic}},
                              .types = {all_tensors_ir4}};
-  static constexpr std::tuple attributes{attr("axis", &Split::axis), attr_as_input<std::vector<int64_t>>("split", 1).until(12),
+  static constexpr Attributes attributes{attr("axis", &Split::axis), attr_as_input<std::vector<int64_t>>("split", 1).until(12),
                                          attr("num_outputs", &Split::num_outputs).since(18)};
 
   constexpr void infer(Infer& i) const {
@@ -112,7 +112,7 @@ struct Split_1 {
                              .inputs = {{"input", "T"}, {"split", "T", optional}},
                              .outputs = {{"outputs...", "T", variadic}},
                              .types = {{"T", types::floats}}};
-  static constexpr std::tuple attributes{attr("axis", &Split_1::axis), attr("split", &Split_1::split)};
+  static constexpr Attributes attributes{attr("axis", &Split_1::axis), attr("split", &Split_1::split)};
 
   constexpr void infer(Infer& i) const {
     const int64_t along = axis.value_or(0);

@@ -33,7 +33,7 @@ struct Squeeze {
                              .outputs = {{"squeezed", "T"}},
                              .types = {all_tensors},
                              .memory = Memory::alias};
-  static constexpr std::tuple attributes{attr_as_input<std::vector<int64_t>>("axes", 1).until(12)};
+  static constexpr Attributes attributes{attr_as_input<std::vector<int64_t>>("axes", 1).until(12)};
 
   constexpr void infer(Infer& i) const {
     Ints axes;

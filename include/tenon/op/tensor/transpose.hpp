@@ -14,7 +14,7 @@ struct Transpose {
                              .inputs = {{"data", "T"}},
                              .outputs = {{"transposed", "T"}},
                              .types = {all_tensors}};
-  static constexpr std::tuple attributes{attr("perm", &Transpose::perm)};
+  static constexpr Attributes attributes{attr("perm", &Transpose::perm)};
 
   constexpr void infer(Infer& i) const {
     const Dims& x = i.dims(0);

@@ -22,7 +22,7 @@ struct Unique {
                                          {"inverse_indices", "tensor(int64)", optional},
                                          {"counts", "tensor(int64)", optional}},
                              .types = {{"T", types::all}}};
-  static constexpr std::tuple attributes{attr("axis", &Unique::axis), attr("sorted", &Unique::sorted)};
+  static constexpr Attributes attributes{attr("axis", &Unique::axis), attr("sorted", &Unique::sorted)};
 
   constexpr void infer(Infer& i) const {
     Dims y = Dims::of_rank(1);

@@ -29,7 +29,7 @@ struct Unsqueeze {
                              .outputs = {{"expanded", "T"}},
                              .types = {all_tensors},
                              .memory = Memory::alias};
-  static constexpr std::tuple attributes{
+  static constexpr Attributes attributes{
       attr_as_input<std::vector<int64_t>>("axes", 1).required().until(12)};
 
   constexpr void infer(Infer& i) const {

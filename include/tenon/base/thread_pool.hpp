@@ -1,0 +1,178 @@
+// The pool of threads that runs parallel loops.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "tenon/base/error.hpp"
+#include "tenon/base/parallel.hpp"
+
+namespace tenon {
+
+namespace detail {
+inline void spin_pause() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+}  // namespace detail
+
+/// A pool of threads that sleep while there is nothing to do. Several threads may call run at once: each
+/// works on its own call, and the workers help wherever tasks are left, so that no caller waits for another's
+/// work. A call allocates nothing. The pool must outlive the calls.
+class ThreadPool final : public Executor {
+ public:
+  /// `threads` counts the calling thread: 1 starts no worker. Takes 1 to 4096, else Error{invalid_argument};
+  /// Error{out_of_memory} if the system does not give that many.
+  explicit ThreadPool(int threads) {
+    if (threads < 1 || threads > 4096) {
+      throw Error(ErrorCode::invalid_argument, "ThreadPool", concat("cannot have ", threads, " threads"));
+    }
+    // A worker that spins while the thread it waits for has no processor only slows that thread down.
+    spin_ = static_cast<unsigned>(threads) <= std::thread::hardware_concurrency();
+    try {
+      workers_.reserve(static_cast<size_t>(threads - 1));
+      while (static_cast<int>(workers_.size()) + 1 < threads) workers_.emplace_back([this] { work(); });
+    } catch (const std::exception& error) {
+      const size_t started = workers_.size() + 1;
+      stop();
+      throw Error(ErrorCode::out_of_memory, "ThreadPool",
+                  concat("only ", started, " of ", threads, " threads: ", error.what()));
+    }
+  }
+
+  ~ThreadPool() override { stop(); }
+
+  using Executor::run;
+  void run(int64_t tasks, void (*task)(void* data, int64_t index), void* data) override {
+    if (tasks <= 1 || workers_.empty()) {
+      for (int64_t i = 0; i < tasks; ++i) task(data, i);
+      return;
+    }
+    Job job{task, data, tasks};
+    post(job);
+    job.work();
+    finish(job);
+  }
+
+  int threads() const override { return static_cast<int>(workers_.size()) + 1; }
+
+ private:
+  // One call of run, living on the stack of its caller. `helpers` counts the workers that may touch it.
+  struct Job {
+    void (*task)(void*, int64_t);
+    void* data;
+    int64_t tasks;
+    std::atomic<int64_t> next{0};
+    std::atomic<int> helpers{0};
+    bool caller_sleeps = false;
+    Job* after = nullptr;
+
+    bool has_tasks() const { return next.load(std::memory_order_relaxed) < tasks; }
+    void work() {
+      for (int64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < tasks;) task(data, i);
+    }
+  };
+
+  void post(Job& job) {
+    size_t sleepers;
+    {
+      const std::lock_guard lock(mutex_);
+      job.after = jobs_;
+      jobs_ = &job;
+      posted_.fetch_add(1, std::memory_order_relaxed);
+      sleepers = sleepers_;
+    }
+    if (sleepers == 0) return;
+    if (static_cast<uint64_t>(job.tasks) > sleepers) {
+      posted_or_stopping_.notify_all();
+    } else {
+      for (int64_t i = 1; i < job.tasks; ++i) posted_or_stopping_.notify_one();
+    }
+  }
+
+  void finish(Job& job) {
+    {
+      const std::lock_guard lock(mutex_);
+      Job** link = &jobs_;
+      while (*link != &job) link = &(*link)->after;
+      *link = job.after;
+    }
+    // Unlinked, the job gets no more helpers; wait for those it has.
+    const auto done = [&job] { return job.helpers.load(std::memory_order_acquire) == 0; };
+    if (spin_until(done)) return;
+    std::unique_lock lock(mutex_);
+    job.caller_sleeps = true;
+    finished_.wait(lock, done);
+  }
+
+  // Waking a sleeper takes some twenty microseconds, longer than many a loop of a small network. So a thread
+  // looks about before it sleeps: for as long as serial operators between two loops last, and no longer.
+  template <class Condition>
+  bool spin_until(Condition condition) const {
+    if (condition()) return true;
+    if (!spin_) return false;
+    const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(100);
+    do {
+      for (int i = 0; i < 32; ++i) {
+        detail::spin_pause();
+        if (condition()) return true;
+      }
+    } while (std::chrono::steady_clock::now() < end);
+    return false;
+  }
+
+  void work() {
+    std::unique_lock lock(mutex_);
+    while (!stopping_) {
+      Job* job = jobs_;
+      while (job != nullptr && !job->has_tasks()) job = job->after;
+      if (job != nullptr) {
+        job->helpers.fetch_add(1, std::memory_order_relaxed);
+        lock.unlock();
+        job->work();
+        lock.lock();
+        // Reaching zero lets the caller return, which ends the job: it must not be touched afterwards.
+        const bool caller_sleeps = job->caller_sleeps;
+        const bool last = job->helpers.fetch_sub(1, std::memory_order_release) == 1;
+        if (last && caller_sleeps) finished_.notify_all();
+        continue;
+      }
+      const uint64_t seen = posted_.load(std::memory_order_relaxed);
+      lock.unlock();
+      const bool found = spin_until([&] { return posted_.load(std::memory_order_relaxed) != seen; });
+      lock.lock();
+      if (found) continue;
+      ++sleepers_;
+      posted_or_stopping_.wait(
+          lock, [&] { return stopping_ || posted_.load(std::memory_order_relaxed) != seen; });
+      --sleepers_;
+    }
+  }
+
+  void stop() {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    posted_or_stopping_.notify_all();
+    for (std::thread& worker : workers_) worker.join();
+    workers_.clear();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable posted_or_stopping_, finished_;
+  Job* jobs_ = nullptr;               // guarded by mutex_
+  size_t sleepers_ = 0;               // guarded by mutex_
+  bool stopping_ = false;             // guarded by mutex_
+  std::atomic<uint64_t> posted_{0};   // written under mutex_; how many jobs there have been
+  bool spin_ = false;
+  std::vector<std::thread> workers_;
+};
+
+}  // namespace tenon
