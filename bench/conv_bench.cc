@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "tenon/base/thread_pool.hpp"
-#include "tenon/kernels/conv.hpp"
-#include "tenon/kernels/pool.hpp"
+#include "tenon/kernels/conv/conv.hpp"
+#include "tenon/kernels/conv/pool.hpp"
 
 namespace {
 

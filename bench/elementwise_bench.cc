@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "tenon/base/thread_pool.hpp"
-#include "tenon/kernels/elementwise.hpp"
-#include "tenon/kernels/normalize.hpp"
-#include "tenon/kernels/reduce.hpp"
-#include "tenon/kernels/softmax.hpp"
-#include "tenon/kernels/transpose.hpp"
+#include "tenon/kernels/elementwise/elementwise.hpp"
+#include "tenon/kernels/reduce/normalize.hpp"
+#include "tenon/kernels/reduce/reduce.hpp"
+#include "tenon/kernels/reduce/softmax.hpp"
+#include "tenon/kernels/move/transpose.hpp"
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tenon/base/thread_pool.hpp"
-#include "tenon/kernels/gemm.hpp"
+#include "tenon/kernels/gemm/gemm.hpp"
 
 namespace {
 

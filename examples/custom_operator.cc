@@ -3,7 +3,7 @@
 #include <cstdio>
 
 #include "tenon/graph/session.hpp"
-#include "tenon/op/call.hpp"
+#include "tenon/op/framework/call.hpp"
 #include "tenon/tensor/print.hpp"
 
 namespace example {

@@ -36,7 +36,7 @@ def at_levels(items):
     return found
 
 def level_library(name, level, headers, deps):
-    """The kernels of `headers` (kernels/*_impl.hpp) built for one level, and sealed; see seal.sh."""
+    """The kernels of `headers` (kernels/**/*_impl.hpp) built for one level, and sealed; see seal.sh."""
     level = LEVELS[level]
     kernel_units(
         name = name + "_units",

@@ -5,7 +5,7 @@
 # is an error.
 function check() {
   if (path == "" || found) return
-  print path ": no operator in namespace tenon::op; shared pieces belong in tenon/op/ itself" > "/dev/stderr"
+  print path ": no operator in namespace tenon::op; shared pieces belong in tenon/op/families/" > "/dev/stderr"
   failed = 1
 }
 
@@ -27,7 +27,7 @@ FNR == 1 {
 /^\} *\/\/ namespace/ && depth { --depth }
 
 ((/^struct [A-Za-z_][A-Za-z0-9_]*([ :{]|$)/ && !/;[ \t]*$/) || /^using [A-Za-z_][A-Za-z0-9_]* = .*;$/) && !template &&
-    depth && space[depth] ~ /^tenon::op(::|$)/ && space[depth] !~ /::detail(::|$)/ {
+    depth && space[depth] ~ /^tenon::op(::|$)/ && space[depth] !~ /detail(::|$)/ {
   name = $2
   sub(/[:{].*/, "", name)
   calls = calls "  register_operator<" space[depth] "::" name ">(registry);\n"
@@ -39,7 +39,7 @@ FNR == 1 {
 END {
   check()
   if (failed) exit 1
-  printf "#include \"tenon/op/registry.hpp\"\n%s\n", includes
+  printf "#include \"tenon/op/framework/registry.hpp\"\n%s\n", includes
   printf "namespace tenon {\n\nvoid register_unit_%d(Registry& registry);\n\n", unit
   printf "void register_unit_%d(Registry& registry) {\n%s}\n\n}  // namespace tenon\n", unit, calls
 }

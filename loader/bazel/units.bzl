@@ -20,7 +20,7 @@ def _kernel_units(ctx):
 
 kernel_units = rule(
     implementation = _kernel_units,
-    doc = "For each kernels/*_impl.hpp, a unit that instantiates its kernels for the level with that tag.",
+    doc = "For each kernels/**/*_impl.hpp, a unit that instantiates its kernels for the level with that tag.",
     attrs = {
         "headers": attr.label_list(allow_files = True),
         "tag": attr.string(mandatory = True),
@@ -68,7 +68,7 @@ def _operator_units(ctx):
 
     every = ctx.actions.declare_file("%s/all.cc" % ctx.label.name)
     ctx.actions.write(every, "\n".join(
-        ["#include \"tenon/op/registry.hpp\"", "", "namespace tenon {", ""] +
+        ["#include \"tenon/op/framework/registry.hpp\"", "", "namespace tenon {", ""] +
         ["void register_unit_%d(Registry& registry);" % index for index, _ in units] +
         ["", "void register_all(Registry& registry) {"] +
         ["  register_unit_%d(registry);" % index for index, _ in units] +

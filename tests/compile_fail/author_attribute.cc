@@ -1,8 +1,8 @@
 // An attribute in a member of a type that files have no attributes of.
 // expect: Fill: attribute size
 // expect: has a member of a type
-#include "tenon/op/call.hpp"
-#include "tenon/op/registry.hpp"
+#include "tenon/op/framework/call.hpp"
+#include "tenon/op/framework/registry.hpp"
 
 using namespace tenon;
 

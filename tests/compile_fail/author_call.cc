@@ -1,7 +1,7 @@
 // An operator that is registered without operator().
 // expect: Fill: has no
 // expect: operator(), which
-#include "tenon/op/registry.hpp"
+#include "tenon/op/framework/registry.hpp"
 
 using namespace tenon;
 

@@ -2,7 +2,7 @@
 // expect: Fill: parameter 1 of
 // expect: compute is input input:
 // expect: TensorView<const T>
-#include "tenon/op/call.hpp"
+#include "tenon/op/framework/call.hpp"
 
 using namespace tenon;
 

@@ -2,7 +2,7 @@
 // expect: Fill: compute lacks
 // expect: output output: expected
 // expect: TensorView<T>
-#include "tenon/op/call.hpp"
+#include "tenon/op/framework/call.hpp"
 
 using namespace tenon;
 

@@ -2,7 +2,7 @@
 // expect: Fill: parameter 2 of
 // expect: compute is input k:
 // expect: int64_t>
-#include "tenon/op/call.hpp"
+#include "tenon/op/framework/call.hpp"
 
 using namespace tenon;
 

@@ -1,4 +1,4 @@
-#include "tenon/kernels/conv.hpp"
+#include "tenon/kernels/conv/conv.hpp"
 
 #include <doctest/doctest.h>
 

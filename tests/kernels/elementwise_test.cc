@@ -1,4 +1,4 @@
-#include "tenon/kernels/elementwise.hpp"
+#include "tenon/kernels/elementwise/elementwise.hpp"
 
 #include <algorithm>
 #include <cstring>

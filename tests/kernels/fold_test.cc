@@ -1,4 +1,4 @@
-#include "tenon/kernels/fold.hpp"
+#include "tenon/kernels/elementwise/fold.hpp"
 
 #include <doctest/doctest.h>
 

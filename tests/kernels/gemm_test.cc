@@ -1,4 +1,4 @@
-#include "tenon/kernels/gemm.hpp"
+#include "tenon/kernels/gemm/gemm.hpp"
 
 #include <doctest/doctest.h>
 

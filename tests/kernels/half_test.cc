@@ -1,4 +1,4 @@
-#include "tenon/kernels/half.hpp"
+#include "tenon/kernels/elementwise/half.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "tenon/kernels/normalize.hpp"
+#include "tenon/kernels/reduce/normalize.hpp"
 
 #include <cstring>
 

@@ -1,4 +1,4 @@
-#include "tenon/kernels/pool.hpp"
+#include "tenon/kernels/conv/pool.hpp"
 
 #include <doctest/doctest.h>
 

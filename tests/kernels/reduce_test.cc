@@ -1,4 +1,4 @@
-#include "tenon/kernels/reduce.hpp"
+#include "tenon/kernels/reduce/reduce.hpp"
 
 #include <algorithm>
 #include <cstring>

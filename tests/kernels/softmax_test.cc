@@ -1,4 +1,4 @@
-#include "tenon/kernels/softmax.hpp"
+#include "tenon/kernels/reduce/softmax.hpp"
 
 #include <cstring>
 

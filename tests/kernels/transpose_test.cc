@@ -1,4 +1,4 @@
-#include "tenon/kernels/transpose.hpp"
+#include "tenon/kernels/move/transpose.hpp"
 
 #include <string>
 

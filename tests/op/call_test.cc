@@ -1,4 +1,4 @@
-#include "tenon/op/call.hpp"
+#include "tenon/op/framework/call.hpp"
 
 #include "tests/op/check.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "tenon/op/registry.hpp"
+#include "tenon/op/framework/registry.hpp"
 
 namespace tenon::test {
 

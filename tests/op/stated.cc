@@ -16,7 +16,7 @@ std::vector<Value> run(const Stated& stated, const std::vector<Value>& in, int o
       ids.push_back(-1);
       continue;
     }
-    const op::Info i = op::detail::info_of(in[k]);
+    const op::Info i = op::info_of(in[k]);
     ids.push_back(g.add_input(names[k], i.type, i.dims));
     feeds.emplace_back(names[k], in[k]);
   }

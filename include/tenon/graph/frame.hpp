@@ -215,12 +215,12 @@ class Frame final : public op::Context {
   void infer(const Step& s) {
     const Graph::Node& n = *s.node;
     for (std::size_t k = 0; k < s.in.size(); ++k)
-      infer_in_[k] = s.in[k] ? op::detail::info_of(*s.in[k]) : op::Info{};
+      infer_in_[k] = s.in[k] ? op::info_of(*s.in[k]) : op::Info{};
     for (std::size_t k = 0; k < s.out.size(); ++k) infer_out_[k] = op::Info{};
     const std::span<const op::Info> in(infer_in_.data(), s.in.size());
     const std::span<op::Info> out(infer_out_.data(), s.out.size());
     const op::Message m = n.op.infer(in, out);
-    if (!m.empty()) op::detail::raise_rule(n.op.spec(), in, m);
+    if (!m.empty()) op::raise_rule(n.op.spec(), in, m);
     for (std::size_t k = 0; k < out.size(); ++k) {
       if (s.out[k] == nullptr) continue;
       *s.out[k] = allocate(out[k].type.element, op::known_extents(n.op.spec(), out[k]));
@@ -368,7 +368,7 @@ class Runner {
     }
     std::vector<op::Info> given(program_.given().size());
     Frame::for_each_given(program_, inputs, outer, [&](std::size_t k, const Value& v) {
-      given[k] = op::detail::info_of(v);
+      given[k] = op::info_of(v);
       given[k].data = nullptr;
       if (!v.is_tensor()) given[k].dims = {};
     });

@@ -3,8 +3,8 @@
 
 #include <map>
 
-#include "tenon/op/registry.hpp"
-#include "tenon/op/typed.hpp"
+#include "tenon/op/framework/registry.hpp"
+#include "tenon/op/framework/typed.hpp"
 
 namespace tenon {
 
@@ -76,7 +76,7 @@ class Graph {
   /// A graph input.
   template <class T, class S = AnyShape>
   Edge<T, S> input(std::string name) {
-    const op::Info i = op::detail::info_of_type<T, S>();
+    const op::Info i = op::info_of_type<T, S>();
     return {this, add_input(std::move(name), i.type, i.dims)};
   }
   /// A constant; shares the tensor's elements.
@@ -89,12 +89,12 @@ class Graph {
   /// operator forbids the operands and the compiler could not tell. Count asks for more than the obligatory results.
   template <int Count = 0, op::Operator Op, class... A>
   auto add(const Op& op, const A&... a) {
-    return add_typed<Count, Op, op::detail::AtRunTime<Op>>(op, a...);
+    return add_typed<Count, Op, op::RunTimeAttributes<Op>>(op, a...);
   }
   /// The same with attributes that the compiler knows: g.add<op::Conv{.strides = {2, 2}}>(x, w).
   template <auto Op, int Count = 0, class... A>
   auto add(const A&... a) {
-    return add_typed<Count, std::remove_cv_t<decltype(Op)>, op::detail::Known<Op>>(Op, a...);
+    return add_typed<Count, std::remove_cv_t<decltype(Op)>, op::KnownAttributes<Op>>(Op, a...);
   }
   /// Makes a value a graph output.
   void output(std::string name, const AnyEdge& edge) { add_output(std::move(name), argument_id(edge)); }
@@ -120,7 +120,7 @@ class Graph {
     return id;
   }
   ValueId add_constant(std::string name, Value value) {
-    op::Info info = op::detail::info_of(value);
+    op::Info info = op::info_of(value);
     return add_value({std::move(name), Source::constant, info, std::move(value), -1});
   }
   /// A node over values of this graph. `inputs` holds -1 for operands left out, `outputs` a name, or "", for each
@@ -209,7 +209,7 @@ class Graph {
     static ValueId id(Graph& g, const A& a) {
       if constexpr (std::is_same_v<A, None>) return -1;
       else if constexpr (requires { a.storage(); }) return g.add_constant({}, a);
-      else return g.add_constant({}, AnyTensor::copy_of(op::detail::Operand<A>::view(a)));
+      else return g.add_constant({}, AnyTensor::copy_of(op::Operand<A>::view(a)));
     }
   };
   template <class T, class S>
@@ -229,17 +229,17 @@ class Graph {
     auto ids = [&]<uint32_t Filter>() {
       return add_node({}, AnyOperator::make<Op, Filter>(op), {argument_id(a)...}, names);
     };
-    if constexpr ((std::is_same_v<A, op::detail::Invalid> || ...)) {
-      return op::detail::Invalid{};
+    if constexpr ((std::is_same_v<A, op::Invalid> || ...)) {
+      return op::Invalid{};
     } else if constexpr (!typed) {
       return any_edges<count>(ids.template operator()<~uint32_t{0}>());
     } else {
-      using T = op::detail::Typed<Op, Static, count, typename Argument<A>::type...>;
+      using T = op::TypedCall<Op, Static, count, typename Argument<A>::type...>;
       if constexpr (!T::valid) {
-        op::detail::report<op::detail::titled<Op>(T::result.message)>();
-        return op::detail::Invalid{};
+        op::report<op::titled<Op>(T::result.message)>();
+        return op::Invalid{};
       } else {
-        const std::vector<ValueId> out = ids.template operator()<op::detail::filter_of<typename Argument<A>::type...>()>();
+        const std::vector<ValueId> out = ids.template operator()<op::filter_of<typename Argument<A>::type...>()>();
         if constexpr (!T::resolved) {
           return any_edges<count>(out);
         } else {
@@ -410,7 +410,7 @@ inline std::vector<ValueId> Graph::add_node(std::string node_name, AnyOperator o
   }
   if (!m.empty())
     throw Error(ErrorCode::invalid_model, detail::describe(n),
-                concat(m.view(), " [", op::detail::describe(n.op.spec(), in), "]"));
+                concat(m.view(), " [", op::describe_operands(n.op.spec(), in), "]"));
   if (made == 1 && n.op.lowers()) {
     LoweredNode lowered(*this, n, in);
     if (const ValueId id = n.op.lower(lowered); id >= 0) {

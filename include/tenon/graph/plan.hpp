@@ -53,7 +53,7 @@ class Planner {
     }
     for (ValueId v = 0; v < static_cast<ValueId>(plan_.values.size()); ++v)
       if (const Value& c = program.constant(v)) {
-        at(v).info = op::detail::info_of(c);
+        at(v).info = op::info_of(c);
         own(v, Place::fixed);
       }
     find_last_uses();
@@ -96,7 +96,7 @@ class Planner {
     op::Message m;
     try {
       m = n.op.infer(in_, out_);
-      if (!m.empty()) op::detail::raise_rule(n.op.spec(), in_, m);
+      if (!m.empty()) op::raise_rule(n.op.spec(), in_, m);
     } catch (const Error& e) {
       rethrow_at(n, e);
     }

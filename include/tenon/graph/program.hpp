@@ -263,7 +263,7 @@ class Program {
     edit_->uses.resize(values_.size());
     for (const Given& g : given_) edit_->infos[static_cast<std::size_t>(g.value)] = g.info;
     for (std::size_t v = 0; v < values_.size(); ++v)
-      if (values_[v].constant) edit_->infos[v] = op::detail::info_of(values_[v].constant);
+      if (values_[v].constant) edit_->infos[v] = op::info_of(values_[v].constant);
   }
   static op::Info shape_of(op::Info i) {
     i.values = {};
@@ -331,7 +331,7 @@ class Program {
   void set_constant(ValueId v, Value constant) {
     value(v).constant = std::move(constant);
     if (edit_ && entry(v).constant)
-      edit_->infos[static_cast<std::size_t>(v)] = op::detail::info_of(entry(v).constant);
+      edit_->infos[static_cast<std::size_t>(v)] = op::info_of(entry(v).constant);
   }
 
   // --- passes ---

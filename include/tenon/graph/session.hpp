@@ -105,7 +105,7 @@ class Session {
     for (const Program::Given& g : p.given()) {
       given.push_back(g.info);
       for (const auto& [name, value] : feeds)
-        if (name == p.entry(g.value).name) given.back() = op::detail::info_of(value), given.back().data = nullptr;
+        if (name == p.entry(g.value).name) given.back() = op::info_of(value), given.back().data = nullptr;
     }
     return shared_->variants.front()->runner.plan(given);
   }

@@ -8,8 +8,8 @@
 
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/scratch.hpp"
-#include "tenon/kernels/elementwise.hpp"
-#include "tenon/kernels/gemm.hpp"
+#include "tenon/kernels/elementwise/elementwise.hpp"
+#include "tenon/kernels/gemm/gemm.hpp"
 
 namespace tenon::kernels {
 

@@ -55,7 +55,7 @@ inline void check_infos(Program& p) {
   std::vector<std::optional<op::Info>> fresh(p.values().size());
   for (const Program::Given& g : p.given()) fresh[static_cast<std::size_t>(g.value)] = g.info;
   for (std::size_t v = 0; v < fresh.size(); ++v)
-    if (const Value& c = p.constant(static_cast<ValueId>(v))) fresh[v] = op::detail::info_of(c);
+    if (const Value& c = p.constant(static_cast<ValueId>(v))) fresh[v] = op::info_of(c);
   for (const Graph::Node& n : p.nodes()) {
     REQUIRE(n.op);
     CAPTURE(n.name);

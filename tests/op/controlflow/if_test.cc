@@ -8,7 +8,7 @@ using namespace test;
 namespace {
 op::BodyRef gives(std::vector<Value> values) {
   std::vector<op::Info> infos;
-  for (const Value& v : values) infos.push_back(op::detail::info_of(v)), infos.back().data = nullptr;
+  for (const Value& v : values) infos.push_back(op::info_of(v)), infos.back().data = nullptr;
   const int n = static_cast<int>(values.size());
   return body(
       0, n, [infos](auto) { return infos; }, [values](auto) { return values; });

@@ -44,7 +44,7 @@ TEST_CASE("Dropout: training in every type") {
   const int64_t n = 20000;
   for_types(op::Dropout::spec.types[0], [&](DType d) {
     AnyTensor x = AnyTensor::uninitialized(d, {n});
-    op::detail::with_dropout_type(
+    op::dropout_detail::with_dropout_type(
         d, [&]<class T>() { std::fill_n(static_cast<T*>(x.data()), n, convert<T>(1.5f)); });
     for (const Value& ratio : {Value(t<float>({}, {0.25f})), Value(cast<float8e5m2>({}, {0.25}))}) {
       const auto out = run(op::Dropout{}, {x, ratio, t<bool>({}, {true})}, 2);

@@ -91,7 +91,7 @@ TEST_CASE("shape arithmetic carries a symbolic batch into Reshape") {
   const auto pairs = infer(op::Reshape{}, {list({1, 2, 3, 4}), list({-1, 2})})[0];
   const Value far = t<int64_t>({1}, {-INT64_MAX});  // no Dim holds it: the rule reads the constant itself
   const auto turned =
-      infer(op::Slice{}, {pairs, list({-1}), op::detail::info_of(far), list({0}), list({-1})})[0];
+      infer(op::Slice{}, {pairs, list({-1}), op::info_of(far), list({0}), list({-1})})[0];
   const auto pads = infer(op::Reshape{}, {infer(op::Transpose{.perm = {1, 0}}, {turned})[0], list({-1})})[0];
   CHECK(pads.dims == Dims{4});
   CHECK((pads.values[0].is(3) && pads.values[1].is(1) && pads.values[2].is(4) && pads.values[3].is(2)));

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "tenon/graph/passes/packed.hpp"
-#include "tenon/kernels/conv.hpp"
+#include "tenon/kernels/conv/conv.hpp"
 #include "tenon/op/math/add.hpp"
 #include "tenon/op/math/sum.hpp"
 #include "tenon/op/nn/batch_normalization.hpp"

@@ -29,7 +29,7 @@ struct PackedMatMul {
   constexpr void infer(op::Infer& i) const {
     if (i.dtype(0) != element) return i.fail("A is ", i.dtype(0), ", B is ", element);
     const Dims matrix{k, n};
-    if (trans_a || i.has(1)) op::detail::infer_gemm(i, trans_a, false, i.dims(0), matrix, i.dims(1));
+    if (trans_a || i.has(1)) op::gemm_detail::infer_gemm(i, trans_a, false, i.dims(0), matrix, i.dims(1));
     else i.out(0, op::infer_matmul(i, i.dims(0), matrix));
   }
   template <class T>
@@ -47,7 +47,7 @@ struct PackedMatMul {
     args.packed_b = static_cast<const W*>(b.data());
     args.alpha = alpha;
     args.beta = beta;
-    if (beta != 0) op::detail::set_addend(args, scratch, c);
+    if (beta != 0) op::gemm_detail::set_addend(args, scratch, c);
     args.c = op::wide_result(scratch, y.data(), y.size());
     args.c_row = n;
     args.lo = static_cast<W>(bounds.lo);

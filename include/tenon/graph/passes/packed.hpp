@@ -8,7 +8,7 @@
 #include "tenon/graph/program.hpp"
 #include "tenon/op/math/clip.hpp"
 #include "tenon/op/math/relu.hpp"
-#include "tenon/op/wide.hpp"
+#include "tenon/op/families/wide.hpp"
 
 namespace tenon::passes {
 

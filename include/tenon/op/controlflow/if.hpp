@@ -1,7 +1,7 @@
 // If: one of two graphs.   onnx.ai/onnx/operators/onnx__If.html
 #pragma once
 
-#include "tenon/op/control_flow.hpp"
+#include "tenon/op/families/control_flow.hpp"
 
 namespace tenon::op {
 

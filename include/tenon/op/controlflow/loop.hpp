@@ -1,7 +1,7 @@
 // Loop: a graph run again and again.   onnx.ai/onnx/operators/onnx__Loop.html
 #pragma once
 
-#include "tenon/op/control_flow.hpp"
+#include "tenon/op/families/control_flow.hpp"
 
 namespace tenon::op {
 
@@ -70,7 +70,7 @@ struct Loop {
     std::vector<Info> infos;
     if (trip == 0 && !scans.empty()) {
       std::vector<Info> state;
-      for (std::size_t k = 0; k < states; ++k) state.push_back(shape_of(detail::info_of(in[k + 2])));
+      for (std::size_t k = 0; k < states; ++k) state.push_back(shape_of(info_of(in[k + 2])));
       infos = infer_step(state);
     }
     for (std::size_t k = 0; k < scans.size(); ++k) {

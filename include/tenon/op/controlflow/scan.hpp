@@ -1,11 +1,11 @@
 // Scan: a graph run for each element along the axes of tensors.   onnx.ai/onnx/operators/onnx__Scan.html
 #pragma once
 
-#include "tenon/op/control_flow.hpp"
+#include "tenon/op/families/control_flow.hpp"
 
 namespace tenon::op {
 
-namespace detail {
+namespace scan_detail {
 
 /// Slice t along an axis: lent where it lies in one piece, else copied.
 inline Value scan_slice(AnyView x, int axis, int64_t t, Allocator& allocator) {
@@ -47,7 +47,7 @@ inline bool is_reverse(const std::vector<int64_t>& directions, std::size_t k) {
   return k < directions.size() && directions[k] == 1;
 }
 
-}  // namespace detail
+}  // namespace scan_detail
 
 /// The last `num_scan_inputs` operands are cut along scan_input_axes, and the body is run for each of their
 /// elements, from the last to the first where scan_input_directions say 1. It takes the state and the
@@ -133,14 +133,14 @@ struct Scan {
     std::vector<Value> result;
     for (std::size_t k = 0; k < states; ++k) result.push_back(lent(operands[k]));
     const auto scans =
-        detail::scan_steps(spec.name, body, c, result, steps, scanned, [&](int64_t t, std::size_t k) {
-          const int64_t at = detail::is_reverse(scan_input_directions, k) ? steps - 1 - t : t;
-          return detail::scan_slice(operands[states + k], axes[k], at, c.allocator());
+        scan_detail::scan_steps(spec.name, body, c, result, steps, scanned, [&](int64_t t, std::size_t k) {
+          const int64_t at = scan_detail::is_reverse(scan_input_directions, k) ? steps - 1 - t : t;
+          return scan_detail::scan_slice(operands[states + k], axes[k], at, c.allocator());
         });
     std::vector<Info> infos;
     if (steps == 0) {
       for (std::size_t k = 0; k < operands.size(); ++k) {
-        Info e = shape_of(detail::info_of(operands[k]));
+        Info e = shape_of(info_of(operands[k]));
         if (k >= states) e.dims.erase(axes[k - states]);
         infos.push_back(e);
       }
@@ -151,7 +151,7 @@ struct Scan {
       if (steps == 0) result.push_back(stacked_none(spec.name, infos[states + k], axis, c.allocator()));
       else
         result.push_back(
-            stacked(spec.name, scans[k], axis, detail::is_reverse(scan_output_directions, k), c.allocator()));
+            stacked(spec.name, scans[k], axis, scan_detail::is_reverse(scan_output_directions, k), c.allocator()));
     }
     return result;
   }
@@ -253,12 +253,12 @@ struct Scan_8 {
       if (steps < 0 || steps > longest)
         raise(ErrorCode::out_of_range, spec.name, "sequence_lens has ", steps, ", the longest is ", longest);
       std::vector<Value> entries, state;
-      for (const AnyView& x : operands) entries.push_back(detail::scan_slice(x, 0, b, c.allocator()));
+      for (const AnyView& x : operands) entries.push_back(scan_detail::scan_slice(x, 0, b, c.allocator()));
       for (std::size_t k = 0; k < states; ++k) state.push_back(entries[k]);
       auto scans =
-          detail::scan_steps(spec.name, body, c, state, steps, scanned, [&](int64_t t, std::size_t k) {
-            const int64_t at = detail::is_reverse(directions, k) ? steps - 1 - t : t;
-            return detail::scan_slice(entries[states + k].tensor().view(), 0, at, c.allocator());
+          scan_detail::scan_steps(spec.name, body, c, state, steps, scanned, [&](int64_t t, std::size_t k) {
+            const int64_t at = scan_detail::is_reverse(directions, k) ? steps - 1 - t : t;
+            return scan_detail::scan_slice(entries[states + k].tensor().view(), 0, at, c.allocator());
           });
       for (std::size_t k = 0; k < states; ++k) results[k].push_back(std::move(state[k]));
       for (std::size_t k = states; k < given; ++k) {
@@ -270,7 +270,7 @@ struct Scan_8 {
           continue;
         }
         if (steps < longest) {
-          const Info one = ran ? shape_of(detail::info_of(items[0])) : infos[k];
+          const Info one = ran ? shape_of(info_of(items[0])) : infos[k];
           items.resize(static_cast<std::size_t>(longest), zeros_of(spec.name, one, c.allocator()));
         }
         results[k].push_back(stacked(spec.name, items, 0, false, c.allocator()));
@@ -295,7 +295,7 @@ struct Scan_8 {
   std::vector<Info> infer_elements(std::span<const AnyView> operands, std::size_t states) const {
     std::vector<Info> in;
     for (std::size_t k = 0; k < operands.size(); ++k) {
-      Info e = shape_of(detail::info_of(operands[k]));
+      Info e = shape_of(info_of(operands[k]));
       if (k >= states) e.dims.erase(1);
       e.dims.erase(0);
       in.push_back(e);

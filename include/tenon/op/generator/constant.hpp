@@ -3,13 +3,13 @@
 
 #include <cstring>
 
-#include "tenon/kernels/scatter.hpp"
-#include "tenon/op/attribute.hpp"
-#include "tenon/op/movement.hpp"
+#include "tenon/kernels/move/scatter.hpp"
+#include "tenon/op/framework/attribute.hpp"
+#include "tenon/op/families/movement.hpp"
 
 namespace tenon::op {
 
-namespace detail {
+namespace constant_detail {
 
 /// The result is a tensor that exists already.
 inline void infer_constant(Infer& i, AnyView v) {
@@ -47,7 +47,7 @@ inline AnyTensor dense(std::string_view name, const SparseTensor& s) {
   return t;
 }
 
-}  // namespace detail
+}  // namespace constant_detail
 
 /// Exactly one attribute is stated: a tensor, a sparse tensor, which becomes a dense one, or numbers or
 /// strings, alone (a scalar) or as a list (one axis).
@@ -86,11 +86,11 @@ struct Constant {
       const SparseTensor& s = sparse_value.value.sparse_tensor();
       return i.out(0, s.values.dtype(), Dims(s.extents));
     }
-    detail::infer_constant(i, view());
+    constant_detail::infer_constant(i, view());
   }
   Value compute() const {
     if (value) return value.value;
-    if (sparse_value) return detail::dense(spec.name, sparse_value.value.sparse_tensor());
+    if (sparse_value) return constant_detail::dense(spec.name, sparse_value.value.sparse_tensor());
     return AnyTensor::copy_of(view());
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }

@@ -1,8 +1,8 @@
 // ConstantOfShape: one element throughout.   onnx.ai/onnx/operators/onnx__ConstantOfShape.html
 #pragma once
 
-#include "tenon/op/attribute.hpp"
-#include "tenon/op/movement.hpp"
+#include "tenon/op/framework/attribute.hpp"
+#include "tenon/op/families/movement.hpp"
 
 namespace tenon::op {
 

@@ -5,7 +5,7 @@
 
 #include "tenon/kernels/mersenne_twister.hpp"
 #include "tenon/kernels/random.hpp"
-#include "tenon/op/call.hpp"
+#include "tenon/op/framework/call.hpp"
 
 namespace tenon::op {
 

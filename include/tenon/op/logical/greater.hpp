@@ -1,8 +1,8 @@
 // Greater: C = A > B.   onnx.ai/onnx/operators/onnx__Greater.html
 #pragma once
 
-#include "tenon/op/before_broadcasting.hpp"
-#include "tenon/op/compare.hpp"
+#include "tenon/op/families/before_broadcasting.hpp"
+#include "tenon/op/families/compare.hpp"
 
 namespace tenon::op {
 

@@ -1,8 +1,8 @@
 // Less: C = A < B.   onnx.ai/onnx/operators/onnx__Less.html
 #pragma once
 
-#include "tenon/op/before_broadcasting.hpp"
-#include "tenon/op/compare.hpp"
+#include "tenon/op/families/before_broadcasting.hpp"
+#include "tenon/op/families/compare.hpp"
 
 namespace tenon::op {
 

@@ -1,7 +1,7 @@
 // Not: Y = !X.   onnx.ai/onnx/operators/onnx__Not.html
 #pragma once
 
-#include "tenon/op/unary.hpp"
+#include "tenon/op/families/unary.hpp"
 
 namespace tenon::op {
 

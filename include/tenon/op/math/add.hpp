@@ -1,7 +1,7 @@
 // Add: C = A + B.   onnx.ai/onnx/operators/onnx__Add.html
 #pragma once
 
-#include "tenon/op/arithmetic.hpp"
+#include "tenon/op/families/arithmetic.hpp"
 
 namespace tenon::op {
 

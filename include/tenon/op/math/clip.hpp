@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include "tenon/op/unary.hpp"
+#include "tenon/op/families/unary.hpp"
 
 namespace tenon::op {
 

@@ -1,7 +1,7 @@
 // Div: C = A / B.   onnx.ai/onnx/operators/onnx__Div.html
 #pragma once
 
-#include "tenon/op/arithmetic.hpp"
+#include "tenon/op/families/arithmetic.hpp"
 
 namespace tenon::op {
 

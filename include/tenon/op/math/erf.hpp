@@ -1,7 +1,7 @@
 // Erf: the error function.   onnx.ai/onnx/operators/onnx__Erf.html
 #pragma once
 
-#include "tenon/op/unary.hpp"
+#include "tenon/op/families/unary.hpp"
 
 namespace tenon::op {
 

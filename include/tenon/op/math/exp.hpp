@@ -1,7 +1,7 @@
 // Exp: output = e to the power of input.   onnx.ai/onnx/operators/onnx__Exp.html
 #pragma once
 
-#include "tenon/op/unary.hpp"
+#include "tenon/op/families/unary.hpp"
 
 namespace tenon::op {
 

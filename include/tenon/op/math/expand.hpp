@@ -1,7 +1,7 @@
 // Expand: a tensor broadcast to a shape.   onnx.ai/onnx/operators/onnx__Expand.html
 #pragma once
 
-#include "tenon/op/movement.hpp"
+#include "tenon/op/families/movement.hpp"
 
 namespace tenon::op {
 

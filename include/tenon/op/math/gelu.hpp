@@ -1,7 +1,7 @@
 // Gelu: the Gaussian error linear unit.   onnx.ai/onnx/operators/onnx__Gelu.html
 #pragma once
 
-#include "tenon/op/unary.hpp"
+#include "tenon/op/families/unary.hpp"
 
 namespace tenon::op {
 

@@ -4,13 +4,13 @@
 #include <cmath>
 
 #include "tenon/base/convert.hpp"
-#include "tenon/kernels/gemm.hpp"
-#include "tenon/op/call.hpp"
-#include "tenon/op/wide.hpp"
+#include "tenon/kernels/gemm/gemm.hpp"
+#include "tenon/op/framework/call.hpp"
+#include "tenon/op/families/wide.hpp"
 
 namespace tenon::op {
 
-namespace detail {
+namespace gemm_detail {
 
 /// (M,N) from A (M,K) and B (K,N), either transposed, and a C that is stretched to it (with `exact`: has its
 /// extents) or is left out.
@@ -88,7 +88,7 @@ void gemm(TensorView<const T> a, TensorView<const T> b, TensorView<const T> c, T
   narrow(args.c, y.data(), y.size());
 }
 
-}  // namespace detail
+}  // namespace gemm_detail
 
 /// Y = alpha A' B' + beta C, where A' (M,K) is A or with transA its transpose, B' (K,N) likewise, and C is
 /// stretched to (M,N). Integers wrap; factors with fractions truncate them.
@@ -111,11 +111,11 @@ struct Gemm {
                                          attr("transA", &Gemm::transA), attr("transB", &Gemm::transB)};
 
   constexpr void infer(Infer& i) const {
-    detail::infer_gemm(i, transA != 0, transB != 0, i.dims(0), i.dims(1), i.dims(2));
+    gemm_detail::infer_gemm(i, transA != 0, transB != 0, i.dims(0), i.dims(1), i.dims(2));
   }
   template <class T>
   void compute(TensorView<const T> a, TensorView<const T> b, TensorView<const T> c, TensorView<T> y) const {
-    detail::gemm(a, b, c, y, alpha, beta, transA != 0, transB != 0);
+    gemm_detail::gemm(a, b, c, y, alpha, beta, transA != 0, transB != 0);
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
@@ -138,11 +138,11 @@ struct Gemm_1 {
                                          attr("transA", &Gemm_1::transA), attr("transB", &Gemm_1::transB)};
 
   constexpr void infer(Infer& i) const {
-    detail::infer_gemm(i, transA != 0, transB != 0, i.dims(0), i.dims(1), i.dims(2), broadcast == 0);
+    gemm_detail::infer_gemm(i, transA != 0, transB != 0, i.dims(0), i.dims(1), i.dims(2), broadcast == 0);
   }
   template <class T>
   void compute(TensorView<const T> a, TensorView<const T> b, TensorView<const T> c, TensorView<T> y) const {
-    detail::gemm(a, b, c, y, alpha, beta, transA != 0, transB != 0);
+    gemm_detail::gemm(a, b, c, y, alpha, beta, transA != 0, transB != 0);
   }
   template <class L>
   int32_t lower(L& to) const {

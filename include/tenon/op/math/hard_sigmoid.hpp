@@ -1,7 +1,7 @@
 // HardSigmoid: Y = max(0, min(1, alpha X + beta)).   onnx.ai/onnx/operators/onnx__HardSigmoid.html
 #pragma once
 
-#include "tenon/op/unary.hpp"
+#include "tenon/op/families/unary.hpp"
 
 namespace tenon::op {
 

@@ -1,7 +1,7 @@
 // HardSwish: Y = X max(0, min(1, X / 6 + 1 / 2)).   onnx.ai/onnx/operators/onnx__HardSwish.html
 #pragma once
 
-#include "tenon/op/unary.hpp"
+#include "tenon/op/families/unary.hpp"
 
 namespace tenon::op {
 

@@ -1,7 +1,7 @@
 // LeakyRelu: Y = X, below 0 scaled by alpha.   onnx.ai/onnx/operators/onnx__LeakyRelu.html
 #pragma once
 
-#include "tenon/op/unary.hpp"
+#include "tenon/op/families/unary.hpp"
 
 namespace tenon::op {
 

@@ -1,7 +1,7 @@
 // Log: output = the natural logarithm of input.   onnx.ai/onnx/operators/onnx__Log.html
 #pragma once
 
-#include "tenon/op/unary.hpp"
+#include "tenon/op/families/unary.hpp"
 
 namespace tenon::op {
 

@@ -1,8 +1,8 @@
 // MatMul: matrix product as numpy.matmul has it.   onnx.ai/onnx/operators/onnx__MatMul.html
 #pragma once
 
-#include "tenon/op/matmul.hpp"
-#include "tenon/op/wide.hpp"
+#include "tenon/op/families/matmul.hpp"
+#include "tenon/op/families/wide.hpp"
 
 namespace tenon::op {
 

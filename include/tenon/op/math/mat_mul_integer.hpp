@@ -2,7 +2,7 @@
 // onnx.ai/onnx/operators/onnx__MatMulInteger.html
 #pragma once
 
-#include "tenon/op/matmul.hpp"
+#include "tenon/op/families/matmul.hpp"
 
 namespace tenon::op {
 

@@ -1,7 +1,7 @@
 // Neg: Y = -X.   onnx.ai/onnx/operators/onnx__Neg.html
 #pragma once
 
-#include "tenon/op/unary.hpp"
+#include "tenon/op/families/unary.hpp"
 
 namespace tenon::op {
 

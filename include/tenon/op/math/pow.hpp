@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "tenon/base/convert.hpp"
-#include "tenon/op/before_broadcasting.hpp"
+#include "tenon/op/families/before_broadcasting.hpp"
 
 namespace tenon::op {
 

@@ -1,7 +1,7 @@
 // Relu: Y = max(0, X).   onnx.ai/onnx/operators/onnx__Relu.html
 #pragma once
 
-#include "tenon/op/unary.hpp"
+#include "tenon/op/families/unary.hpp"
 
 namespace tenon::op {
 

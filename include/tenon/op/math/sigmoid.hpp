@@ -1,7 +1,7 @@
 // Sigmoid: Y = 1 / (1 + exp(-X)).   onnx.ai/onnx/operators/onnx__Sigmoid.html
 #pragma once
 
-#include "tenon/op/unary.hpp"
+#include "tenon/op/families/unary.hpp"
 
 namespace tenon::op {
 

@@ -1,8 +1,8 @@
 // Softmax: exponentials along an axis, scaled to sum 1.   onnx.ai/onnx/operators/onnx__Softmax.html
 #pragma once
 
-#include "tenon/kernels/softmax.hpp"
-#include "tenon/op/call.hpp"
+#include "tenon/kernels/reduce/softmax.hpp"
+#include "tenon/op/framework/call.hpp"
 
 namespace tenon::op {
 

@@ -1,7 +1,7 @@
 // Sqrt: Y = the square root of X.   onnx.ai/onnx/operators/onnx__Sqrt.html
 #pragma once
 
-#include "tenon/op/unary.hpp"
+#include "tenon/op/families/unary.hpp"
 
 namespace tenon::op {
 

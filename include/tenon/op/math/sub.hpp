@@ -1,7 +1,7 @@
 // Sub: C = A - B.   onnx.ai/onnx/operators/onnx__Sub.html
 #pragma once
 
-#include "tenon/op/arithmetic.hpp"
+#include "tenon/op/families/arithmetic.hpp"
 
 namespace tenon::op {
 

@@ -1,7 +1,7 @@
 // Sum: the sum of any number of tensors.   onnx.ai/onnx/operators/onnx__Sum.html
 #pragma once
 
-#include "tenon/op/elementwise.hpp"
+#include "tenon/op/families/elementwise.hpp"
 
 namespace tenon::op {
 

@@ -1,7 +1,7 @@
 // Tanh: the hyperbolic tangent.   onnx.ai/onnx/operators/onnx__Tanh.html
 #pragma once
 
-#include "tenon/op/unary.hpp"
+#include "tenon/op/families/unary.hpp"
 
 namespace tenon::op {
 

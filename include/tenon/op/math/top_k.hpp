@@ -3,11 +3,11 @@
 #pragma once
 
 #include "tenon/kernels/top_k.hpp"
-#include "tenon/op/call.hpp"
+#include "tenon/op/framework/call.hpp"
 
 namespace tenon::op {
 
-namespace detail {
+namespace top_k_detail {
 /// Both results have K in place of the axis.
 constexpr void infer_top_k(Infer& i, int64_t axis, Dim k) {
   i.out(1).type = DType::int64;
@@ -29,7 +29,7 @@ inline void top_k(AnyView x, AnyOut values, TensorView<int64_t> indices, int64_t
   const int64_t k = values ? values.extent(a) : indices ? indices.extent(a) : 0;
   kernels::top_k(x.dtype(), x.data(), outer, extent, inner, k, largest, values.data(), indices.data());
 }
-}  // namespace detail
+}  // namespace top_k_detail
 
 /// The `largest` (or least) K elements along `axis`, always in order, even where `sorted` does not ask for
 /// it; among equals the one of lower index goes first. NaN counts as greater than every number.
@@ -50,10 +50,10 @@ struct TopK {
 
   constexpr void infer(Infer& i) const {
     if (!i.expect_one(1)) return;
-    detail::infer_top_k(i, axis, i.known(1) && i.count(1) == 1 ? i.value(1, 0) : Dim());
+    top_k_detail::infer_top_k(i, axis, i.known(1) && i.count(1) == 1 ? i.value(1, 0) : Dim());
   }
   void compute(AnyView x, TensorView<const int64_t>, AnyOut values, TensorView<int64_t> indices) const {
-    detail::top_k(x, values, indices, axis, largest != 0);
+    top_k_detail::top_k(x, values, indices, axis, largest != 0);
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };

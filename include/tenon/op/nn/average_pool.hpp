@@ -1,8 +1,8 @@
 // AveragePool: the mean of each window.   onnx.ai/onnx/operators/onnx__AveragePool.html
 #pragma once
 
-#include "tenon/kernels/pool.hpp"
-#include "tenon/op/window.hpp"
+#include "tenon/kernels/conv/pool.hpp"
+#include "tenon/op/families/window.hpp"
 
 namespace tenon::op {
 
@@ -30,7 +30,7 @@ struct AveragePool {
                                          attr("pads", &AveragePool::pads),
                                          attr("strides", &AveragePool::strides)};
 
-  constexpr Window window() const {
+  constexpr WindowAttributes window() const {
     return {auto_pad, dilations, kernel_shape, pads, strides, ceil_mode != 0};
   }
   constexpr void infer(Infer& i) const { i.out(0, infer_pool(i, window())); }

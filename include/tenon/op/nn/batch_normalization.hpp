@@ -3,14 +3,14 @@
 #pragma once
 
 #include "tenon/base/scratch.hpp"
-#include "tenon/kernels/moments.hpp"
-#include "tenon/kernels/normalize.hpp"
-#include "tenon/op/call.hpp"
-#include "tenon/op/wide.hpp"
+#include "tenon/kernels/reduce/moments.hpp"
+#include "tenon/kernels/reduce/normalize.hpp"
+#include "tenon/op/framework/call.hpp"
+#include "tenon/op/families/wide.hpp"
 
 namespace tenon::op {
 
-namespace detail {
+namespace batch_normalization_detail {
 
 using BatchNormFloats = TypeList<float, double, float16, bfloat16>;
 
@@ -94,7 +94,7 @@ constexpr void infer_batch_normalization(Infer& i, bool spatial, bool training) 
   for (int o = 1; o < 5; ++o) i.out(o, channels);
 }
 
-}  // namespace detail
+}  // namespace batch_normalization_detail
 
 /// Y = (X - mean) / sqrt(var + epsilon) * scale + B, where X is (N, C, ...), or (N) with one channel, and the
 /// others are (C). With training_mode mean and variance are X's own, and running ones are updated by 1 -
@@ -123,11 +123,11 @@ struct BatchNormalization {
                                          attr("momentum", &BatchNormalization::momentum),
                                          attr("training_mode", &BatchNormalization::training_mode)};
 
-  constexpr void infer(Infer& i) const { detail::infer_batch_normalization(i, true, training_mode != 0); }
+  constexpr void infer(Infer& i) const { batch_normalization_detail::infer_batch_normalization(i, true, training_mode != 0); }
   template <class T>
   void compute(TensorView<const T> x, AnyView scale, AnyView b, AnyView mean, AnyView var, TensorView<T> y,
                AnyOut running_mean, AnyOut running_var) const {
-    detail::batch_normalization(x, scale, b, mean, var, y, epsilon, true, training_mode != 0, momentum,
+    batch_normalization_detail::batch_normalization(x, scale, b, mean, var, y, epsilon, true, training_mode != 0, momentum,
                                 {running_mean, running_var, {}, {}});
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
@@ -159,14 +159,14 @@ struct BatchNormalization_1 {
                                          attr("spatial", &BatchNormalization_1::spatial).until(8)};
 
   constexpr void infer(Infer& i) const {
-    detail::infer_batch_normalization(i, spatial != 0, is_test == 0 || (i.version() >= 7 && i.outputs() > 1));
+    batch_normalization_detail::infer_batch_normalization(i, spatial != 0, is_test == 0 || (i.version() >= 7 && i.outputs() > 1));
   }
   template <class T>
   void compute(TensorView<const T> x, TensorView<const T> scale, TensorView<const T> b,
                TensorView<const T> mean, TensorView<const T> var, TensorView<T> y, TensorView<T> running_mean,
                TensorView<T> running_var, TensorView<T> saved_mean, TensorView<T> saved_var) const {
     const bool training = is_test == 0 || running_mean || running_var || saved_mean || saved_var;
-    detail::batch_normalization<T>(x, scale, b, mean, var, y, epsilon, spatial != 0, training, momentum,
+    batch_normalization_detail::batch_normalization<T>(x, scale, b, mean, var, y, epsilon, spatial != 0, training, momentum,
                                    {running_mean, running_var, saved_mean, saved_var});
   }
   template <class L>

@@ -2,9 +2,9 @@
 // onnx.ai/onnx/operators/onnx__ConvTranspose.html
 #pragma once
 
-#include "tenon/kernels/conv.hpp"
-#include "tenon/op/wide.hpp"
-#include "tenon/op/window.hpp"
+#include "tenon/kernels/conv/conv.hpp"
+#include "tenon/op/families/wide.hpp"
+#include "tenon/op/families/window.hpp"
 
 namespace tenon::op {
 
@@ -35,16 +35,16 @@ struct ConvTranspose {
                                          attr("pads", &ConvTranspose::pads),
                                          attr("strides", &ConvTranspose::strides)};
 
-  constexpr Window window() const { return {auto_pad, dilations, kernel_shape, pads, strides}; }
+  constexpr WindowAttributes window() const { return {auto_pad, dilations, kernel_shape, pads, strides}; }
 
   constexpr void infer(Infer& i) const {
-    const Window w = window();
+    const WindowAttributes w = window();
     Convolved c{i.dims(0), i.dims(1), {}};
     if (!infer_convolved(i, w, group, c)) return;
     const int spatial = c.kernel.rank();
     if (!w.check_kernel(i, c.kernel) ||
-        !Window::check_list(i, "output_padding", output_padding, spatial, 0) ||
-        !Window::check_list(i, "output_shape", output_shape, spatial, 0))
+        !WindowAttributes::check_list(i, "output_padding", output_padding, spatial, 0) ||
+        !WindowAttributes::check_list(i, "output_shape", output_shape, spatial, 0))
       return;
     i.unify(c.x[1], c.w[0], "X's channels and W's first extent");
     if (c.x[1].known() && c.x[1].value() % group != 0)
@@ -71,7 +71,7 @@ struct ConvTranspose {
   template <class T>
   void compute(TensorView<const T> x, TensorView<const T> w, TensorView<const T> b, TensorView<T> y) const {
     if (y.empty()) return;
-    const Window win = window();
+    const WindowAttributes win = window();
     WindowLayout layout(win, x.extents(), y.extents(), w.extents().subspan(2));
     for (int k = 0; k < x.rank() - 2; ++k) {
       const int64_t excess = natural(win, k, layout.in[k], layout.kernel[k]).value() - layout.out[k];
@@ -92,17 +92,17 @@ struct ConvTranspose {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 
   constexpr int64_t added(int k) const { return output_padding.empty() ? 0 : output_padding[k]; }
-  static constexpr bool too_large(Dim d) { return d.known() && d.value() > Window::limit; }
+  static constexpr bool too_large(Dim d) { return d.known() && d.value() > WindowAttributes::limit; }
   /// The extent along axis k before anything is cut off.
-  constexpr Dim natural(const Window& w, int k, Dim in, Dim kernel) const {
+  constexpr Dim natural(const WindowAttributes& w, int k, Dim in, Dim kernel) const {
     if (!kernel.known()) return {};
     return (in - 1) * w.stride(k) + (added(k) + w.reach(k, kernel.value()));
   }
-  constexpr Dim extent_along(const Window& w, int k, Dim in, Dim kernel) const {
+  constexpr Dim extent_along(const WindowAttributes& w, int k, Dim in, Dim kernel) const {
     if (!output_shape.empty()) return output_shape[k];
     if (w.same()) return in * w.stride(k);
     if (!kernel.known()) return {};
-    const Window::Padding p = w.padding(k);
+    const WindowAttributes::Padding p = w.padding(k);
     if (w.stride(k) == 1) return in + (added(k) + w.reach(k, kernel.value()) - 1 - p.begin - p.end);
     return natural(w, k, in, kernel) - (p.begin + p.end);
   }

@@ -4,11 +4,11 @@
 #include "tenon/base/convert.hpp"
 #include "tenon/kernels/mersenne_twister.hpp"
 #include "tenon/kernels/random.hpp"
-#include "tenon/op/movement.hpp"
+#include "tenon/op/families/movement.hpp"
 
 namespace tenon::op {
 
-namespace detail {
+namespace dropout_detail {
 
 constexpr void infer_dropout(Infer& i) {
   i.out(0, i.dims(0));
@@ -56,7 +56,7 @@ inline void drop(std::string_view name, AnyView x, double ratio, uint64_t seed, 
   });
 }
 
-}  // namespace detail
+}  // namespace dropout_detail
 
 /// Without training_mode: data, and a mask of true. With it each element is dropped with probability `ratio`
 /// (default 0.5), and the others are divided by 1 - ratio; the mask tells which those are. A seed gives the
@@ -83,16 +83,16 @@ struct Dropout {
   constexpr void infer(Infer& i) const {
     i.expect_one(1);
     i.expect_one(2);
-    detail::infer_dropout(i);
+    dropout_detail::infer_dropout(i);
   }
   void compute(AnyView data, AnyView ratio, TensorView<const bool> training_mode, AnyOut output,
                TensorView<bool> mask) const {
-    if (!training_mode || !training_mode[0]) return detail::keep_all(data, output, mask);
+    if (!training_mode || !training_mode[0]) return dropout_detail::keep_all(data, output, mask);
     double share = 0.5;
     if (ratio)
-      detail::with_dropout_type(ratio.dtype(), [&]<class T>() { share = convert<double>(ratio.as<T>()[0]); });
+      dropout_detail::with_dropout_type(ratio.dtype(), [&]<class T>() { share = convert<double>(ratio.as<T>()[0]); });
     const auto start = seed ? static_cast<uint64_t>(*seed) : kernels::fresh_seed();
-    detail::drop(spec.name, data, share, start, output, mask);
+    dropout_detail::drop(spec.name, data, share, start, output, mask);
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
@@ -115,10 +115,10 @@ struct Dropout_1 {
                                          initially(&Dropout_1::is_test, 1).since(7),
                                          attr("ratio", &Dropout_1::ratio)};
 
-  constexpr void infer(Infer& i) const { detail::infer_dropout(i); }
+  constexpr void infer(Infer& i) const { dropout_detail::infer_dropout(i); }
   void compute(AnyView data, AnyOut output, AnyOut mask) const {
-    if (is_test != 0) return detail::keep_all(data, output, mask);
-    detail::drop(spec.name, data, ratio, kernels::fresh_seed(), output, mask);
+    if (is_test != 0) return dropout_detail::keep_all(data, output, mask);
+    dropout_detail::drop(spec.name, data, ratio, kernels::fresh_seed(), output, mask);
   }
   template <class L>
   int32_t lower(L& to) const {

@@ -1,7 +1,7 @@
 // Flatten: a matrix out of all axes.   onnx.ai/onnx/operators/onnx__Flatten.html
 #pragma once
 
-#include "tenon/op/movement.hpp"
+#include "tenon/op/families/movement.hpp"
 
 namespace tenon::op {
 

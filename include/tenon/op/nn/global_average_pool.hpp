@@ -1,8 +1,8 @@
 // GlobalAveragePool: the mean of each channel.   onnx.ai/onnx/operators/onnx__GlobalAveragePool.html
 #pragma once
 
-#include "tenon/op/reduction.hpp"
-#include "tenon/op/window.hpp"
+#include "tenon/op/families/reduction.hpp"
+#include "tenon/op/families/window.hpp"
 
 namespace tenon::op {
 

@@ -3,13 +3,13 @@
 #pragma once
 
 #include "tenon/base/scratch.hpp"
-#include "tenon/kernels/broadcast.hpp"
-#include "tenon/kernels/normalize.hpp"
-#include "tenon/op/call.hpp"
+#include "tenon/kernels/elementwise/broadcast.hpp"
+#include "tenon/kernels/reduce/normalize.hpp"
+#include "tenon/op/framework/call.hpp"
 
 namespace tenon::op {
 
-namespace detail {
+namespace layer_normalization_detail {
 
 /// Refuses a scale or bias that does not stretch over the axes of x from `axis` on.
 constexpr void check_affine(Infer& i, int input, int axis) {
@@ -37,7 +37,7 @@ const T* affine(Scratch& scratch, TensorView<const T> v, std::span<const int64_t
   });
   return wide;
 }
-}  // namespace detail
+}  // namespace layer_normalization_detail
 
 /// Y = (X - Mean) * InvStdDev * Scale + B over the axes of X from `axis` on, with InvStdDev = 1 /
 /// sqrt(variance + epsilon). Mean and InvStdDev have X's extents, 1 on these axes; stash_type 1 (float) or 16
@@ -67,8 +67,8 @@ struct LayerNormalization {
       const int a = i.axis(axis, x.rank());
       if (i.failed()) return;
       for (int k = a; k < x.rank(); ++k) rows[k] = 1;
-      detail::check_affine(i, 1, a);
-      detail::check_affine(i, 2, a);
+      layer_normalization_detail::check_affine(i, 1, a);
+      layer_normalization_detail::check_affine(i, 2, a);
     }
     i.out(0, x);
     i.out(1, stash, rows);
@@ -94,8 +94,8 @@ struct LayerNormalization {
                               .y = y.data(),
                               .rows = x.size() / n,
                               .n = n,
-                              .scale = detail::affine(scratch, scale, x.extents().subspan(a), n),
-                              .bias = detail::affine(scratch, b, x.extents().subspan(a), n),
+                              .scale = layer_normalization_detail::affine(scratch, scale, x.extents().subspan(a), n),
+                              .bias = layer_normalization_detail::affine(scratch, b, x.extents().subspan(a), n),
                               .epsilon = epsilon,
                               .mean = means,
                               .inv_std = inv_stds});

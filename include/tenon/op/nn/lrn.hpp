@@ -1,8 +1,8 @@
 // LRN: local response normalization across channels.   onnx.ai/onnx/operators/onnx__LRN.html
 #pragma once
 
-#include "tenon/kernels/normalize.hpp"
-#include "tenon/op/call.hpp"
+#include "tenon/kernels/reduce/normalize.hpp"
+#include "tenon/op/framework/call.hpp"
 
 namespace tenon::op {
 

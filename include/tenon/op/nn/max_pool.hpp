@@ -1,8 +1,8 @@
 // MaxPool: the greatest element of each window.   onnx.ai/onnx/operators/onnx__MaxPool.html
 #pragma once
 
-#include "tenon/kernels/pool.hpp"
-#include "tenon/op/window.hpp"
+#include "tenon/kernels/conv/pool.hpp"
+#include "tenon/op/families/window.hpp"
 
 namespace tenon::op {
 
@@ -36,7 +36,7 @@ struct MaxPool {
                                          attr("storage_order", &MaxPool::storage_order).since(8),
                                          attr("strides", &MaxPool::strides)};
 
-  constexpr Window window() const {
+  constexpr WindowAttributes window() const {
     return {auto_pad, dilations, kernel_shape, pads, strides, ceil_mode != 0};
   }
   constexpr void infer(Infer& i) const {

@@ -1,7 +1,7 @@
 // Optional: a value, or the lack of one, as an optional.   onnx.ai/onnx/operators/onnx__Optional.html
 #pragma once
 
-#include "tenon/op/control_flow.hpp"
+#include "tenon/op/families/control_flow.hpp"
 
 namespace tenon::op {
 

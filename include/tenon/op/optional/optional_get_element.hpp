@@ -1,7 +1,7 @@
 // OptionalGetElement: what an optional holds.   onnx.ai/onnx/operators/onnx__OptionalGetElement.html
 #pragma once
 
-#include "tenon/op/control_flow.hpp"
+#include "tenon/op/families/control_flow.hpp"
 
 namespace tenon::op {
 

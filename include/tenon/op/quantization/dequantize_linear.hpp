@@ -1,11 +1,11 @@
 // DequantizeLinear: y = (x - x_zero_point) * x_scale.   onnx.ai/onnx/operators/onnx__DequantizeLinear.html
 #pragma once
 
-#include "tenon/op/quantization.hpp"
+#include "tenon/op/families/quantization.hpp"
 
 namespace tenon::op {
 
-namespace detail {
+namespace dequantize_linear_detail {
 inline void dequantize_linear(AnyView x, AnyView scale, AnyView zero, AnyOut y, int64_t axis,
                               int64_t block_size) {
   kernels::dequantize({.grid = quant_grid(x, scale, axis, block_size),
@@ -17,7 +17,7 @@ inline void dequantize_linear(AnyView x, AnyView scale, AnyView zero, AnyOut y, 
                        .y_type = y.dtype(),
                        .y = y.data()});
 }
-}  // namespace detail
+}  // namespace dequantize_linear_detail
 
 /// Computed as float. One scale for the tensor, for each index of `axis`, or for each `block_size` elements
 /// along it. y has the type `output_dtype`, by default that of x_scale.
@@ -54,7 +54,7 @@ struct DequantizeLinear {
     i.out(0).type = output_dtype == 0 ? i.dtype(1) : i.element_type("output_dtype", output_dtype);
   }
   void compute(AnyView x, AnyView x_scale, AnyView x_zero_point, AnyOut y) const {
-    detail::dequantize_linear(x, x_scale, x_zero_point, y, axis, block_size);
+    dequantize_linear_detail::dequantize_linear(x, x_scale, x_zero_point, y, axis, block_size);
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };

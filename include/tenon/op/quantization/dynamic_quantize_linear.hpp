@@ -3,8 +3,8 @@
 #pragma once
 
 #include "tenon/kernels/quantize.hpp"
-#include "tenon/kernels/reduce.hpp"
-#include "tenon/op/call.hpp"
+#include "tenon/kernels/reduce/reduce.hpp"
+#include "tenon/op/framework/call.hpp"
 
 namespace tenon::op {
 

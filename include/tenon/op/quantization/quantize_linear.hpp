@@ -1,11 +1,11 @@
 // QuantizeLinear: y = saturate(x / y_scale + y_zero_point). onnx.ai/onnx/operators/onnx__QuantizeLinear.html
 #pragma once
 
-#include "tenon/op/quantization.hpp"
+#include "tenon/op/families/quantization.hpp"
 
 namespace tenon::op {
 
-namespace detail {
+namespace quantize_linear_detail {
 /// The type of y: the zero point's, else what `output_dtype` says, else uint8.
 constexpr void infer_quantize(Infer& i, int64_t axis, int64_t block_size, int64_t output_dtype) {
   infer_quantization(i, axis, block_size);
@@ -34,7 +34,7 @@ inline void quantize_linear(AnyView x, AnyView scale, AnyView zero, AnyOut y, in
                      .precision = precision,
                      .saturate = saturate});
 }
-}  // namespace detail
+}  // namespace quantize_linear_detail
 
 /// Rounded to nearest, ties to even, the zero point added, then confined to the range of y's type; NaN
 /// becomes the least integer. One scale for the tensor, for each index of `axis`, or for each `block_size`
@@ -69,11 +69,11 @@ struct QuantizeLinear {
     const DType p = dtype_from_onnx(precision);
     if (precision != 0 && p != DType::float32 && p != DType::float16 && p != DType::bfloat16)
       return i.fail("precision ", precision, " is not float, float16 or bfloat16");
-    detail::infer_quantize(i, axis, block_size, output_dtype);
+    quantize_linear_detail::infer_quantize(i, axis, block_size, output_dtype);
   }
   void compute(AnyView x, AnyView y_scale, AnyView y_zero_point, AnyOut y) const {
     const DType p = precision != 0 ? dtype_from_onnx(precision) : y_scale.dtype();
-    detail::quantize_linear(x, y_scale, y_zero_point, y, axis, block_size, p, saturate != 0);
+    quantize_linear_detail::quantize_linear(x, y_scale, y_zero_point, y, axis, block_size, p, saturate != 0);
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };

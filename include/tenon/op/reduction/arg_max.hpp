@@ -1,7 +1,7 @@
 // ArgMax: where along an axis the greatest elements are.   onnx.ai/onnx/operators/onnx__ArgMax.html
 #pragma once
 
-#include "tenon/op/reduction.hpp"
+#include "tenon/op/families/reduction.hpp"
 
 namespace tenon::op {
 

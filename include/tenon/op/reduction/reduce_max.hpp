@@ -1,7 +1,7 @@
 // ReduceMax: greatest elements along axes.   onnx.ai/onnx/operators/onnx__ReduceMax.html
 #pragma once
 
-#include "tenon/op/reduction.hpp"
+#include "tenon/op/families/reduction.hpp"
 
 namespace tenon::op {
 

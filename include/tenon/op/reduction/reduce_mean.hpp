@@ -1,7 +1,7 @@
 // ReduceMean: means along axes.   onnx.ai/onnx/operators/onnx__ReduceMean.html
 #pragma once
 
-#include "tenon/op/reduction.hpp"
+#include "tenon/op/families/reduction.hpp"
 
 namespace tenon::op {
 

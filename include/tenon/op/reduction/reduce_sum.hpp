@@ -1,7 +1,7 @@
 // ReduceSum: sums along axes.   onnx.ai/onnx/operators/onnx__ReduceSum.html
 #pragma once
 
-#include "tenon/op/reduction.hpp"
+#include "tenon/op/families/reduction.hpp"
 
 namespace tenon::op {
 

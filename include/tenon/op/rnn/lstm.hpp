@@ -1,7 +1,7 @@
 // LSTM: long short-term memory.   onnx.ai/onnx/operators/onnx__LSTM.html
 #pragma once
 
-#include "tenon/op/recurrent.hpp"
+#include "tenon/op/families/recurrent.hpp"
 
 namespace tenon::op {
 

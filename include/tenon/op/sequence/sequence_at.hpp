@@ -1,7 +1,7 @@
 // SequenceAt: one tensor of a sequence.   onnx.ai/onnx/operators/onnx__SequenceAt.html
 #pragma once
 
-#include "tenon/op/movement.hpp"
+#include "tenon/op/families/movement.hpp"
 
 namespace tenon::op {
 

@@ -1,7 +1,7 @@
 // SequenceConstruct: tensors become a sequence.   onnx.ai/onnx/operators/onnx__SequenceConstruct.html
 #pragma once
 
-#include "tenon/op/call.hpp"
+#include "tenon/op/framework/call.hpp"
 
 namespace tenon::op {
 

@@ -1,7 +1,7 @@
 // SplitToSequence: a tensor cut along an axis.   onnx.ai/onnx/operators/onnx__SplitToSequence.html
 #pragma once
 
-#include "tenon/op/movement.hpp"
+#include "tenon/op/families/movement.hpp"
 
 namespace tenon::op {
 

@@ -1,7 +1,7 @@
 // Cast: the elements as another type.   onnx.ai/onnx/operators/onnx__Cast.html
 #pragma once
 
-#include "tenon/op/cast.hpp"
+#include "tenon/op/families/cast.hpp"
 
 namespace tenon::op {
 

@@ -1,7 +1,7 @@
 // CastLike: the elements as the type of another tensor.   onnx.ai/onnx/operators/onnx__CastLike.html
 #pragma once
 
-#include "tenon/op/cast.hpp"
+#include "tenon/op/families/cast.hpp"
 
 namespace tenon::op {
 

@@ -1,11 +1,11 @@
 // Concat: tensors one behind the other along an axis.   onnx.ai/onnx/operators/onnx__Concat.html
 #pragma once
 
-#include "tenon/op/movement.hpp"
+#include "tenon/op/families/movement.hpp"
 
 namespace tenon::op {
 
-namespace detail {
+namespace concat_detail {
 constexpr void infer_concat(Infer& i, int64_t along) {
   Dims r;
   for (int k = 0; k < i.inputs(); ++k) {
@@ -53,7 +53,7 @@ inline void concat_along(std::span<const AnyView> inputs, int64_t along, AnyOut 
     at += length;
   }
 }
-}  // namespace detail
+}  // namespace concat_detail
 
 /// The inputs differ at most in their extent on `axis`, where the result has the sum. Before version 4 the
 /// axis is 1 unless it is stated.
@@ -70,10 +70,10 @@ struct Concat {
 
   constexpr void infer(Infer& i) const {
     if (!axis && i.version() >= 4) return i.fail("axis is missing");
-    detail::infer_concat(i, axis.value_or(1));
+    concat_detail::infer_concat(i, axis.value_or(1));
   }
   void compute(std::span<const AnyView> inputs, AnyOut concat_result) const {
-    detail::concat_along(inputs, axis.value_or(1), concat_result);
+    concat_detail::concat_along(inputs, axis.value_or(1), concat_result);
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };

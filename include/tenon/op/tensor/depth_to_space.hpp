@@ -1,7 +1,7 @@
 // DepthToSpace: channels become blocks of pixels.   onnx.ai/onnx/operators/onnx__DepthToSpace.html
 #pragma once
 
-#include "tenon/op/movement.hpp"
+#include "tenon/op/families/movement.hpp"
 
 namespace tenon::op {
 

@@ -1,8 +1,8 @@
 // GatherElements: elements of an axis by their indices.   onnx.ai/onnx/operators/onnx__GatherElements.html
 #pragma once
 
-#include "tenon/kernels/gather.hpp"
-#include "tenon/op/movement.hpp"
+#include "tenon/kernels/move/gather.hpp"
+#include "tenon/op/families/movement.hpp"
 
 namespace tenon::op {
 

@@ -1,7 +1,7 @@
 // Identity: the input.   onnx.ai/onnx/operators/onnx__Identity.html
 #pragma once
 
-#include "tenon/op/movement.hpp"
+#include "tenon/op/families/movement.hpp"
 
 namespace tenon::op {
 

@@ -1,7 +1,7 @@
 // NonZero: where the elements are that are not zero.   onnx.ai/onnx/operators/onnx__NonZero.html
 #pragma once
 
-#include "tenon/op/call.hpp"
+#include "tenon/op/framework/call.hpp"
 
 namespace tenon::op {
 

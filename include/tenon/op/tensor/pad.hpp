@@ -1,12 +1,12 @@
 // Pad: a border on each axis, or elements cut away.   onnx.ai/onnx/operators/onnx__Pad.html
 #pragma once
 
-#include "tenon/kernels/pad.hpp"
-#include "tenon/op/movement.hpp"
+#include "tenon/kernels/move/pad.hpp"
+#include "tenon/op/families/movement.hpp"
 
 namespace tenon::op {
 
-namespace detail {
+namespace pad_detail {
 
 constexpr kernels::PadMode pad_mode(std::string_view name) {
   using enum kernels::PadMode;
@@ -86,7 +86,7 @@ void pad(const Str& mode, AnyView x, const void* value, AnyOut y, int64_t count,
                                  .to = y.data()});
 }
 
-}  // namespace detail
+}  // namespace pad_detail
 
 /// pads: elements in front of each of `axes` (default: all), then elements behind each; below 0 elements are
 /// cut away. The border repeats constant_value (default 0, false, ""), the outermost element (edge), or what
@@ -125,7 +125,7 @@ struct Pad {
       if (i.ranked(0)) i.out(0, Dims::of_rank(i.dims(0).rank()));
       return;
     }
-    detail::infer_pad(
+    pad_detail::infer_pad(
         i, mode, count.value(), [&](int64_t k) { return i.has(3) ? int_at(i, 3, k) : Opt(k); },
         [&](int64_t k) { return i.known(1) ? i.value(1, k) : Dim{}; });
   }
@@ -136,7 +136,7 @@ struct Pad {
     const void* value = constant_value                  ? constant_value.data()
                         : data.dtype() == DType::string ? static_cast<const void*>(&no_text)
                                                         : zero;
-    detail::pad(
+    pad_detail::pad(
         mode, data, value, output, pads.size() / 2, [&](int64_t k) { return axes ? int_at(axes, k) : k; },
         [&](int64_t k) { return pads[k]; });
   }

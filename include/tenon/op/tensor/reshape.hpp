@@ -1,11 +1,11 @@
 // Reshape: the same elements under other extents.   onnx.ai/onnx/operators/onnx__Reshape.html
 #pragma once
 
-#include "tenon/op/movement.hpp"
+#include "tenon/op/families/movement.hpp"
 
 namespace tenon::op {
 
-namespace detail {
+namespace reshape_detail {
 /// The result's extents for `count` requested ones, `at(k)`: -1 stands for what is left, 0 (unless
 /// `allow_zero`) for the input's extent on that axis.
 template <class At>
@@ -56,7 +56,7 @@ constexpr Dims reshaped(Infer& i, const Dims& x, int64_t count, bool allow_zero,
   if (x.known() && r.known() && x.count().differs(r.count())) return i.fail(x, " cannot become ", r), Dims{};
   return r;
 }
-}  // namespace detail
+}  // namespace reshape_detail
 
 /// At most one requested extent is -1: what the others leave. 0 copies the input's extent, or with
 /// `allowzero` is 0. Version 1 without extents makes a scalar.
@@ -76,12 +76,12 @@ struct Reshape {
     const Dims& shape = i.dims(1);
     if (!i.expect_rank(1, 1)) return;
     carry(i);
-    if (!i.has(1)) return i.out(0, detail::reshaped(i, i.dims(0), 0, false, [](int) { return Dim(); }));
+    if (!i.has(1)) return i.out(0, reshape_detail::reshaped(i, i.dims(0), 0, false, [](int) { return Dim(); }));
     if (i.known(1))
       i.out(0,
-            detail::reshaped(i, i.dims(0), i.count(1), allowzero != 0, [&](int k) { return i.value(1, k); }));
+            reshape_detail::reshaped(i, i.dims(0), i.count(1), allowzero != 0, [&](int k) { return i.value(1, k); }));
     else if (shape.ranked() && shape[0].known() && shape[0].value() <= max_rank)
-      i.out(0, detail::reshaped(i, i.dims(0), shape[0].value(), allowzero != 0, [](int) { return Dim::unknown(); }));
+      i.out(0, reshape_detail::reshaped(i, i.dims(0), shape[0].value(), allowzero != 0, [](int) { return Dim::unknown(); }));
   }
   void compute(AnyView data, TensorView<const int64_t>, AnyOut reshaped) const {
     copy_elements(data, reshaped);

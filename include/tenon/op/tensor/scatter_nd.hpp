@@ -1,12 +1,12 @@
 // ScatterND: slices replaced by updates, or combined.   onnx.ai/onnx/operators/onnx__ScatterND.html
 #pragma once
 
-#include "tenon/kernels/scatter.hpp"
-#include "tenon/op/movement.hpp"
+#include "tenon/kernels/move/scatter.hpp"
+#include "tenon/op/families/movement.hpp"
 
 namespace tenon::op {
 
-namespace detail {
+namespace scatter_nd_detail {
 
 /// The reduction that a name stands for.
 constexpr Opt<kernels::ScatterOp> scatter_op(std::string_view name) {
@@ -72,7 +72,7 @@ inline void scatter_nd(std::string_view name, const Str& reduction, AnyView x,
   });
 }
 
-}  // namespace detail
+}  // namespace scatter_nd_detail
 
 /// indices (…, k) name slices of data by their first k coordinates, from the end where below 0; updates (…,
 /// slice) go there in row-major order: of two to one place the second replaces the first, or is reduced after
@@ -87,10 +87,10 @@ struct ScatterND {
                              .types = {all_tensors_ir4}};
   static constexpr Attributes attributes{attr("reduction", &ScatterND::reduction).since(16)};
 
-  constexpr void infer(Infer& i) const { detail::infer_scatter_nd(i, reduction, i.version() >= 18); }
+  constexpr void infer(Infer& i) const { scatter_nd_detail::infer_scatter_nd(i, reduction, i.version() >= 18); }
   /// Error{out_of_range} for an index outside of [-extent, extent).
   void compute(AnyView data, TensorView<const int64_t> indices, AnyView updates, AnyOut output) const {
-    detail::scatter_nd(spec.name, reduction, data, indices, updates, output);
+    scatter_nd_detail::scatter_nd(spec.name, reduction, data, indices, updates, output);
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };

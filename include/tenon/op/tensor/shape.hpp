@@ -1,7 +1,7 @@
 // Shape: the extents of a tensor.   onnx.ai/onnx/operators/onnx__Shape.html
 #pragma once
 
-#include "tenon/op/movement.hpp"
+#include "tenon/op/families/movement.hpp"
 
 namespace tenon::op {
 

@@ -3,11 +3,11 @@
 
 #include <limits>
 
-#include "tenon/op/movement.hpp"
+#include "tenon/op/families/movement.hpp"
 
 namespace tenon::op {
 
-namespace detail {
+namespace slice_detail {
 
 /// What a slice takes of one axis. `step` counts elements and is 1 where there are fewer than two.
 struct SliceAxis {
@@ -101,7 +101,7 @@ inline void slice(AnyView x, const SliceParts& parts, AnyOut y) {
   kernels::move(x.dtype(), y.data(), {0, to.data()}, x.data(), {offset, strides.data()}, y.extents());
 }
 
-}  // namespace detail
+}  // namespace slice_detail
 
 /// Negative starts and ends count from the end of their axis, and what lies beyond it is cut. Without `axes`
 /// the first ones are meant, without `steps` each is 1; steps below 0 go backwards.
@@ -131,23 +131,23 @@ struct Slice {
     if (!count.known()) return i.out(0, Dims::of_rank(i.dims(0).rank()));
     if (count.value() > i.dims(0).rank())
       return i.fail("slices ", count, " axes of a rank of ", i.dims(0).rank());
-    detail::SliceParts parts;
+    slice_detail::SliceParts parts;
     for (int64_t k = 0; k < count.value(); ++k)
       parts.push_back({.axis = i.has(3) ? int_at(i, 3, k) : k,
                        .start = int_at(i, 1, k),
                        .end = int_at(i, 2, k),
                        .step = i.has(4) ? int_at(i, 4, k) : 1,
                        .symbolic_end = i.known(2) ? i.value(2, k) : Dim{}});
-    detail::infer_slice(i, parts);
+    slice_detail::infer_slice(i, parts);
   }
   void compute(AnyView data, AnyView starts, AnyView ends, AnyView axes, AnyView steps, AnyOut output) const {
-    detail::SliceParts parts;
+    slice_detail::SliceParts parts;
     for (int64_t k = 0; k < starts.size(); ++k)
       parts.push_back({.axis = axes ? int_at(axes, k) : k,
                        .start = int_at(starts, k),
                        .end = int_at(ends, k),
                        .step = steps ? int_at(steps, k) : 1});
-    detail::slice(data, parts, output);
+    slice_detail::slice(data, parts, output);
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };

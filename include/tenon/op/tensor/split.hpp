@@ -1,11 +1,11 @@
 // Split: a tensor cut into parts along an axis.   onnx.ai/onnx/operators/onnx__Split.html
 #pragma once
 
-#include "tenon/op/movement.hpp"
+#include "tenon/op/families/movement.hpp"
 
 namespace tenon::op {
 
-namespace detail {
+namespace split_detail {
 
 /// The lengths of the parts, where they are stated: `count` of them, at(k) each (unknown: not known yet).
 template <class At>
@@ -67,7 +67,7 @@ void split(AnyView x, int64_t along, std::span<const AnyOut> outputs, Length len
   }
 }
 
-}  // namespace detail
+}  // namespace split_detail
 
 /// The parts' lengths along `axis` are those of `split`, or else `num_outputs` equal ones, the last of which
 /// may be shorter. Before version 18, without `split`, there are as many equal ones as outputs.
@@ -87,16 +87,16 @@ struct Split {
     if (i.has(1) && num_outputs) return i.fail("split and num_outputs exclude each other");
     if (!i.has(1) && !num_outputs && i.version() >= 18)
       return i.fail("neither split nor num_outputs is given");
-    if (!i.has(1)) return detail::infer_even_split(i, axis, num_outputs.value_or(i.outputs()), !num_outputs);
+    if (!i.has(1)) return split_detail::infer_even_split(i, axis, num_outputs.value_or(i.outputs()), !num_outputs);
     const Dims& s = i.dims(1);
     if (!i.expect_rank(1, 1)) return;
     const int64_t count = i.known(1) ? i.count(1) : s.ranked() && s[0].known() ? s[0].value() : i.outputs();
-    detail::infer_split(i, axis, count, [&](int k) { return i.known(1) ? i.value(1, k) : Dim{}; });
+    split_detail::infer_split(i, axis, count, [&](int k) { return i.known(1) ? i.value(1, k) : Dim{}; });
   }
   void compute(AnyView input, TensorView<const int64_t> split, std::span<const AnyOut> outputs) const {
-    detail::split(input, axis, outputs, [&](int k) {
+    split_detail::split(input, axis, outputs, [&](int k) {
       const auto parts = num_outputs.value_or(static_cast<int64_t>(outputs.size()));
-      return split ? split[k] : detail::even_part(input.extent(static_cast<int>(axis)), parts, k).value();
+      return split ? split[k] : split_detail::even_part(input.extent(static_cast<int>(axis)), parts, k).value();
     });
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
@@ -116,19 +116,19 @@ struct Split_1 {
 
   constexpr void infer(Infer& i) const {
     const int64_t along = axis.value_or(0);
-    if (!i.has(1) && split.empty()) return detail::infer_even_split(i, along, i.outputs(), true);
+    if (!i.has(1) && split.empty()) return split_detail::infer_even_split(i, along, i.outputs(), true);
     if (!i.has(1))
-      return detail::infer_split(i, along, static_cast<int64_t>(split.size()),
+      return split_detail::infer_split(i, along, static_cast<int64_t>(split.size()),
                                  [&](int k) { return Dim(split[static_cast<std::size_t>(k)]); });
     const Dims& s = i.dims(1);
     if (!i.expect_rank(1, 1)) return;
     const int64_t count = s.ranked() && s[0].known() ? s[0].value() : i.outputs();
     const void* data = i.in(1).data;
-    detail::infer_split(i, along, count,
+    split_detail::infer_split(i, along, count,
                         [&](int k) { return data ? Dim(truncated_at(i.dtype(1), data, k)) : Dim{}; });
   }
   void compute(AnyView input, AnyView lengths, std::span<const AnyOut> outputs) const {
-    detail::split(input, axis.value_or(0), outputs, [&](int k) {
+    split_detail::split(input, axis.value_or(0), outputs, [&](int k) {
       if (lengths) return truncated_at(lengths.dtype(), lengths.data(), k);
       return split.empty()
                  ? input.extent(static_cast<int>(axis.value_or(0))) / static_cast<int64_t>(outputs.size())

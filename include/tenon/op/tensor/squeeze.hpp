@@ -1,11 +1,11 @@
 // Squeeze: axes of extent 1 removed.   onnx.ai/onnx/operators/onnx__Squeeze.html
 #pragma once
 
-#include "tenon/op/movement.hpp"
+#include "tenon/op/families/movement.hpp"
 
 namespace tenon::op {
 
-namespace detail {
+namespace squeeze_detail {
 /// Without axes every extent of 1 goes.
 constexpr void infer_squeeze(Infer& i, bool stated, const Ints& axes) {
   carry(i);
@@ -23,7 +23,7 @@ constexpr void infer_squeeze(Infer& i, bool stated, const Ints& axes) {
   }
   i.out(0, r);
 }
-}  // namespace detail
+}  // namespace squeeze_detail
 
 /// Removes `axes`, or else all axes of extent 1.
 struct Squeeze {
@@ -37,7 +37,7 @@ struct Squeeze {
 
   constexpr void infer(Infer& i) const {
     Ints axes;
-    if (!i.has(1) || i.ints(1, axes)) return detail::infer_squeeze(i, i.has(1), axes);
+    if (!i.has(1) || i.ints(1, axes)) return squeeze_detail::infer_squeeze(i, i.has(1), axes);
     carry(i);
     const Dims &x = i.dims(0), &a = i.dims(1);
     if (!x.ranked() || !a.ranked()) return;

@@ -1,11 +1,11 @@
 // Tile: a tensor repeated along its axes.   onnx.ai/onnx/operators/onnx__Tile.html
 #pragma once
 
-#include "tenon/op/movement.hpp"
+#include "tenon/op/families/movement.hpp"
 
 namespace tenon::op {
 
-namespace detail {
+namespace tile_detail {
 /// `repeats(d)` copies along axis d.
 template <class Repeats>
 void tile(AnyView x, AnyOut y, Repeats repeats) {
@@ -24,7 +24,7 @@ void tile(AnyView x, AnyOut y, Repeats repeats) {
   kernels::move(x.dtype(), y.data(), {0, to}, x.data(), {0, from},
                 {extents, static_cast<std::size_t>(2 * x.rank())});
 }
-}  // namespace detail
+}  // namespace tile_detail
 
 /// repeats[d] copies of input along axis d.
 struct Tile {
@@ -52,7 +52,7 @@ struct Tile {
     i.out(0, r);
   }
   void compute(AnyView input, TensorView<const int64_t> repeats, AnyOut output) const {
-    detail::tile(input, output, [&](int d) { return repeats[d]; });
+    tile_detail::tile(input, output, [&](int d) { return repeats[d]; });
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
@@ -82,7 +82,7 @@ struct Tile_1 {
   void compute(AnyView input, AnyView tiles, AnyView axis, AnyOut output) const {
     const int along = resolve_axis(truncated_at(axis.dtype(), axis.data(), 0), input.rank());
     const int64_t copies = truncated_at(tiles.dtype(), tiles.data(), 0);
-    detail::tile(input, output, [&](int d) { return d == along ? copies : 1; });
+    tile_detail::tile(input, output, [&](int d) { return d == along ? copies : 1; });
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };

@@ -1,7 +1,7 @@
 // Transpose: the axes in another order.   onnx.ai/onnx/operators/onnx__Transpose.html
 #pragma once
 
-#include "tenon/op/movement.hpp"
+#include "tenon/op/families/movement.hpp"
 
 namespace tenon::op {
 

@@ -1,9 +1,9 @@
 // Unique: the distinct elements, or slices along an axis.   onnx.ai/onnx/operators/onnx__Unique.html
 #pragma once
 
-#include "tenon/kernels/gather.hpp"
+#include "tenon/kernels/move/gather.hpp"
 #include "tenon/kernels/unique.hpp"
-#include "tenon/op/call.hpp"
+#include "tenon/op/framework/call.hpp"
 
 namespace tenon::op {
 

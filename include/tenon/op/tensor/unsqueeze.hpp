@@ -1,11 +1,11 @@
 // Unsqueeze: axes of extent 1 inserted.   onnx.ai/onnx/operators/onnx__Unsqueeze.html
 #pragma once
 
-#include "tenon/op/movement.hpp"
+#include "tenon/op/families/movement.hpp"
 
 namespace tenon::op {
 
-namespace detail {
+namespace unsqueeze_detail {
 constexpr void infer_unsqueeze(Infer& i, const Ints& axes) {
   carry(i);
   const Dims& x = i.dims(0);
@@ -19,7 +19,7 @@ constexpr void infer_unsqueeze(Infer& i, const Ints& axes) {
     if (!(named >> d & 1)) r[d] = x[from++];
   i.out(0, r);
 }
-}  // namespace detail
+}  // namespace unsqueeze_detail
 
 /// `axes` are those of the result, in any order.
 struct Unsqueeze {
@@ -34,7 +34,7 @@ struct Unsqueeze {
 
   constexpr void infer(Infer& i) const {
     Ints axes;
-    if (i.ints(1, axes)) return detail::infer_unsqueeze(i, axes);
+    if (i.ints(1, axes)) return unsqueeze_detail::infer_unsqueeze(i, axes);
     carry(i);
     const Dims &x = i.dims(0), &a = i.dims(1);
     if (!x.ranked() || !a.ranked()) return;

@@ -1,7 +1,7 @@
 // Where: elements of X or of Y, as a condition says.   onnx.ai/onnx/operators/onnx__Where.html
 #pragma once
 
-#include "tenon/op/elementwise.hpp"
+#include "tenon/op/families/elementwise.hpp"
 
 namespace tenon::op {
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "tenon/base/parallel.hpp"
-#include "tenon/kernels/broadcast.hpp"
-#include "tenon/op/call.hpp"
+#include "tenon/kernels/elementwise/broadcast.hpp"
+#include "tenon/op/framework/call.hpp"
 
 namespace tenon::op {
 

@@ -1,0 +1,555 @@
+// Convolutions: bodies.
+//
+// A convolution is the product of weights (Cout / groups, Cin / groups * kernel cells) and a matrix of
+// windows (Cin / groups * kernel cells, output cells) that never exists as a whole: panels of it are gathered
+// from the input as the product comes to them.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <type_traits>
+
+#include "tenon/base/parallel.hpp"
+#include "tenon/base/scratch.hpp"
+#include "tenon/kernels/conv/conv.hpp"
+#include "tenon/kernels/conv/sliding.hpp"
+#include "tenon/simd/batch.hpp"
+
+// The unit that instantiates convolutions is not the one that instantiates products.
+#pragma push_macro("TENON_INSTANTIATE")
+#undef TENON_INSTANTIATE
+#include "tenon/kernels/gemm/gemm_impl.hpp"
+#pragma pop_macro("TENON_INSTANTIATE")
+
+namespace tenon::kernels::conv_detail {
+
+using gemm_detail::Finish;
+using gemm_detail::pack_panel;
+using gemm_detail::pack_whole;
+using gemm_detail::packed_size;
+using gemm_detail::Pair;
+using gemm_detail::Product;
+using gemm_detail::run_products;
+using gemm_detail::Single;
+using gemm_detail::Tile;
+using sliding::Axis;
+using sliding::copy_strided;
+using sliding::fill_run;
+using sliding::fits_padded;
+using sliding::list_places;
+using sliding::most_places;
+using sliding::PaddedPlane;
+using sliding::Place;
+using sliding::reduce_windows;
+using sliding::step;
+using sliding::steps_to_zero;
+using sliding::SlidingWindow;
+
+template <class Arch>
+SlidingWindow<Arch> window_of(const ConvGeometry& g) {
+  return {true, g.rank, g.in, g.out, g.kernel, g.strides, g.dilations, g.pads};
+}
+
+template <class Arch>
+int64_t kernel_cells(const ConvGeometry& g) {
+  int64_t cells = 1;
+  for (int d = 0; d < g.rank; ++d) cells *= g.kernel[d];
+  return cells;
+}
+
+/// Few outputs for each input channel alone: a product would have next to no rows.
+template <class Arch>
+bool depthwise(const ConvGeometry& g) {
+  return g.in_channels == g.groups && g.out_channels < 4 * g.groups;
+}
+
+/// Gathers rows of the window matrix for a range of output cells, in segments of up to a vector. A row
+/// belongs to a channel, to a place of the kernel in the outer axes and one in the innermost. How its cells
+/// lie in a channel is the same for all channels: the outer place tells in which input row a segment lies, if
+/// in any, the inner place which of its lanes are inside of that row. Both are worked out once.
+template <class T, class Arch>
+class WindowRows {
+ public:
+  static constexpr int lanes = simd::lanes<T, Arch>;
+  static constexpr int64_t prefetch_rows = 24;
+
+  /// For output cells [j, j + cols) and `depth` rows from row p on.
+  WindowRows(Scratch& scratch, const SlidingWindow<Arch>& w, int64_t kernel_cells, int64_t j, int64_t cols,
+             int64_t p, int64_t depth)
+      : in_cells_(w.in_cells()),
+        inner_(w.inner()),
+        outer_kernel_(kernel_cells / inner_.kernel),
+        channel_(p / kernel_cells),
+        outer_at_(p % kernel_cells / inner_.kernel),
+        inner_at_(p % inner_.kernel),
+        inner_places_(std::min(depth, inner_.kernel)),
+        outer_places_(std::min((inner_at_ + depth - 1) / inner_.kernel + 1, outer_kernel_)) {
+    const int64_t most = std::min(cols, cols / lanes + cols / inner_.out + 2);
+    column_ = scratch.take<int64_t>(most);
+    int64_t* outer_starts = scratch.take<int64_t>(most * w.rank);  // input coordinates for kernel cell 0
+    int64_t* inner_starts = scratch.take<int64_t>(most);
+    int64_t* lengths = scratch.take<int64_t>(most);
+    for (int64_t c = 0; c < cols; c += lengths[segments_++]) {
+      const int64_t o = (j + c) % inner_.out;
+      lengths[segments_] = std::min({inner_.out - o, cols - c, int64_t{lanes}});
+      inner_starts[segments_] = o * inner_.stride - inner_.pad;
+      column_[segments_] = c;
+      int64_t flat = (j + c) / inner_.out;
+      for (int d = w.rank - 2; d >= 0; --d) {
+        outer_starts[segments_ * w.rank + d] = flat % w.axis[d].out * w.axis[d].stride - w.axis[d].pad;
+        flat /= w.axis[d].out;
+      }
+    }
+    rows_ = scratch.take<Row>(outer_places_ * segments_);
+    int64_t at[max_spatial];
+    int64_t rest = outer_at_;
+    for (int d = w.rank - 2; d >= 0; --d) {
+      at[d] = rest % w.axis[d].kernel;
+      rest /= w.axis[d].kernel;
+    }
+    for (int64_t e = 0; e < outer_places_; ++e) {
+      for (int64_t s = 0; s < segments_; ++s) {
+        int64_t row = 0;
+        bool inside = true;
+        for (int d = 0; d + 1 < w.rank; ++d) {
+          const int64_t x = outer_starts[s * w.rank + d] + at[d] * w.axis[d].dilation;
+          inside = inside && x >= 0 && x < w.axis[d].in;
+          row = row * w.axis[d].in + x;
+        }
+        if (inside) rows_[e * segments_ + s] = {row * inner_.in + inner_starts[s], ~uint64_t{0}};
+        else rows_[e * segments_ + s] = {0, 0};
+      }
+      step<Arch>(w.rank - 1, at, [&](int d) { return w.axis[d].kernel; });
+    }
+    inside_ = scratch.take<uint64_t>(inner_places_ * segments_);
+    for (int64_t e = 0; e < inner_places_; ++e) {
+      const int64_t k = (inner_at_ + e) % inner_.kernel;
+      for (int64_t s = 0; s < segments_; ++s) {
+        const int64_t x = inner_starts[s] + k * inner_.dilation;
+        const int64_t head = std::min(steps_to_zero(x, inner_.stride), lengths[s]);
+        const int64_t end = std::min(steps_to_zero(x - inner_.in, inner_.stride), lengths[s]);
+        uint64_t bits = head < end ? (~uint64_t{0} >> (64 - (end - head))) << head : 0;
+        if constexpr (std::is_floating_point_v<T>)
+          if (inner_.stride == 2) bits = simd::even_masks<T, Arch>(bits);
+        inside_[e * segments_ + s] = bits;
+      }
+    }
+  }
+
+  /// Rows [p, p + depth) of the matrix of an input x (channels, cells) go to `to`, `to_step` apart; cells
+  /// outside of the input are `fill`. Whole vectors are written: what is to the right of a row's last cell is
+  /// spoilt, for up to a vector.
+  void gather(const T* x, int64_t depth, T* to, int64_t to_step, T fill) const {
+    if (inner_.stride == 1) {
+      gather_with(x, depth, to, to_step,
+                  [fill](const T* from, uint64_t bits) { return simd::load_masked<Arch>(from, bits, fill); });
+      return;
+    }
+    if constexpr (std::is_floating_point_v<T>) {
+      if (inner_.stride == 2) {  // masks are for a fill of zero
+        gather_with(x, depth, to, to_step,
+                    [](const T* from, uint64_t masks) { return simd::load_even_masked<Arch>(from, masks); });
+        return;
+      }
+    }
+    gather_with(x, depth, to, to_step, [fill, stride = inner_.stride](const T* from, uint64_t bits) {
+      alignas(64) T lane[lanes];
+      for (int i = 0; i < lanes; ++i) lane[i] = (bits >> i & 1) != 0 ? from[i * stride] : fill;
+      return simd::loadu<Arch>(lane);
+    });
+  }
+
+ private:
+  struct Row {
+    int64_t from;   // where lane 0 lies in the channel for the first inner place, maybe outside
+    uint64_t bits;  // none if the row is outside, else all
+  };
+
+  template <class Load>
+  void gather_with(const T* x, int64_t depth, T* to, int64_t to_step, Load load) const {
+    // Channels lie too far apart for the hardware to see their rows coming.
+    const int64_t channels_ahead = prefetch_rows / (outer_kernel_ * inner_.kernel) + 1;
+    const int64_t ahead = channels_ahead * in_cells_;
+    const int64_t last_ahead = depth - channels_ahead * outer_kernel_ * inner_.kernel;
+    const T* plane = x + channel_ * in_cells_;
+    int64_t outer = outer_at_, inner = inner_at_;  // places in the kernel
+    int64_t e = 0, i = 0;                          // and in the tables, which begin there
+    for (int64_t k = 0; k < depth; ++k, to += to_step) {
+      const Row* row = rows_ + e * segments_;
+      const uint64_t* inside = inside_ + i * segments_;
+      const T* shifted = plane + inner * inner_.dilation;
+      if (inner == 0 && k < last_ahead)
+        for (int64_t s = 0; s < segments_; ++s) __builtin_prefetch(shifted + ahead + row[s].from);
+      for (int64_t s = 0; s < segments_; ++s)
+        simd::storeu(to + column_[s], load(shifted + row[s].from, row[s].bits & inside[s]));
+      if (++i == inner_places_) i = 0;
+      if (++inner < inner_.kernel) continue;
+      inner = 0;
+      if (++e == outer_places_) e = 0;
+      if (++outer < outer_kernel_) continue;
+      outer = 0;
+      plane += in_cells_;
+    }
+  }
+
+  int64_t in_cells_;
+  const Axis& inner_;
+  int64_t outer_kernel_;
+  int64_t channel_, outer_at_, inner_at_;  // of the first row
+  int64_t inner_places_, outer_places_;    // that the rows need
+  int64_t segments_ = 0;
+  int64_t* column_;
+  Row* rows_;
+  uint64_t* inside_;
+};
+
+/// Each output channel from one input channel: taps over a padded copy.
+template <class Arch, class T>
+void run_depthwise(const ConvArgs<T>& g, const SlidingWindow<Arch>& w, const T* weights) {
+  using V = simd::batch<T, Arch>;
+  const ConvGeometry& s = g.geometry;
+  const int64_t in = w.in_cells(), out = w.out_cells(), kernel = w.kernel_cells();
+  const int64_t each = s.out_channels / s.groups;  // outputs of an input channel
+  const int64_t size = PaddedPlane<T, Arch>::size(w, std::numeric_limits<int64_t>::max() - 1);
+  const int64_t grain = std::max<int64_t>((int64_t{1} << 18) / (in + each * out * kernel), 1);
+  parallel_for(s.batch * s.in_channels, grain, [&](int64_t begin, int64_t end) {
+    Scratch scratch;
+    int64_t* taps = scratch.take<int64_t>(kernel);
+    T* space = scratch.take<T>(size);
+    Place* places = scratch.take<Place>(most_places<T>(w));
+    PaddedPlane<T, Arch> padded(w, space, taps, T{0});
+    const int64_t count = list_places(w, padded, space, places);
+    for (int64_t plane = begin; plane < end; ++plane) {
+      padded.load(g.x + plane * in);
+      for (int64_t e = 0; e < each; ++e) {
+        const int64_t channel = plane % s.in_channels * each + e;
+        const int64_t base = (plane / s.in_channels * s.out_channels + channel) * out;
+        const T* factors = weights + channel * kernel;
+        const T* add = g.add == nullptr ? nullptr : g.add + base;
+        const V bias(g.bias != nullptr ? g.bias[channel] : T{0}), lo(g.lo), hi(g.hi);
+        reduce_windows<Arch>(
+            space, taps, kernel, places, count, T{0}, g.y + base,
+            [factors](int64_t k) {
+              return [f = V(factors[k])](const V& x, const V& sum) { return simd::mul_add(f, x, sum); };
+            },
+            [&](const Place& place, const V& sum) {
+              V y = sum + bias;
+              if (add != nullptr) y = y + simd::load_n<Arch>(add + place.to, place.count);
+              return simd::bound(y, lo, hi);
+            });
+      }
+    }
+  });
+}
+
+/// Extents of the product of one group, and what packing its weights takes.
+template <class Ops, class Arch>
+struct GroupProduct {
+  int64_t m, n, k, depth, packed;
+
+  GroupProduct(const ConvGeometry& g, int64_t out_cells)
+      : m(g.out_channels / g.groups),
+        n(out_cells),
+        k(g.in_channels / g.groups * kernel_cells<Arch>(g)),
+        depth((k + Ops::per_cell - 1) / Ops::per_cell),
+        packed(packed_size(m, Tile<Ops, Arch>::rows, depth)) {}
+};
+
+/// Packs the weights of all groups: pack(group, i, rows, p, depth, to) writes a panel.
+template <class Ops, class Arch, class Pack>
+void pack_groups(const GroupProduct<Ops, Arch>& q, int64_t groups, typename Ops::Cell* packed, Pack pack) {
+  using S = Tile<Ops, Arch>;
+  for (int64_t group = 0; group < groups; ++group)
+    pack_whole<Arch, S::rows, S::depth>(q.m, q.depth, packed + group * q.packed,
+                                        [&](int64_t i, int64_t rows, int64_t p, int64_t depth,
+                                            typename Ops::Cell* to) { pack(group, i, rows, p, depth, to); });
+}
+
+/// A product's A that is packed always.
+struct NoPack {
+  template <class Cell>
+  void operator()(int64_t, int64_t, int64_t, int64_t, Cell*) const {}
+};
+
+template <class Arch, class T>
+void pack_weights(const ConvGeometry& g, const T* w, T* packed) {
+  using Ops = Single<T>;
+  const GroupProduct<Ops, Arch> q(g, 0);
+  pack_groups<Ops, Arch>(q, g.groups, packed,
+                         [&](int64_t group, int64_t i, int64_t rows, int64_t p, int64_t depth, T* to) {
+                           const T* from = w + (group * q.m + i) * q.k + p;
+                           pack_panel<Arch, Tile<Ops, Arch>::rows>(from, q.k, int64_t{1}, rows, depth, to);
+                         });
+}
+
+template <class Arch>
+void quant_pack_weights(const QuantConvArgs& g, int32_t* packed) {
+  using S = Tile<Pair, Arch>;
+  const GroupProduct<Pair, Arch> q(g.geometry, 0);
+  const QuantMatrix w{g.w, q.k, 1, g.w_signed, g.w_zero, g.w_zero_step};
+  pack_groups<Pair, Arch>(q, g.geometry.groups, packed,
+                          [&](int64_t group, int64_t i, int64_t rows, int64_t p, int64_t depth, int32_t* to) {
+                            gemm_detail::pack_quant_panel<Arch, S::rows>(w, 0, q.k, 1, group * q.m + i, rows,
+                                                                         q.k, p, depth, to);
+                          });
+}
+
+/// Products over all images and groups, whose B panels gather_panel(input of the group, j, cols, p, depth,
+/// to) packs.
+template <class Ops, class Arch, class X, class GatherPanel>
+void run_groups(const ConvGeometry& g, const GroupProduct<Ops, Arch>& q, const X* x, int64_t in_cells,
+                const typename Ops::Cell* packed, const typename Ops::Cell* plain_b, typename Ops::Out* y,
+                const typename Ops::Out* bias, const typename Ops::Out* add, typename Ops::Out lo,
+                typename Ops::Out hi, const GatherPanel& gather_panel) {
+  using Cell = typename Ops::Cell;
+  using Out = typename Ops::Out;
+  const int64_t group_in = g.in_channels / g.groups * in_cells, group_out = q.m * q.n;
+  const auto product = [&](int64_t item) {
+    const int64_t group = item % g.groups;
+    const auto pack_b = [from = x + item * group_in, &gather_panel](int64_t j, int64_t cols, int64_t p,
+                                                                    int64_t depth, Cell* to) {
+      gather_panel(from, j, cols, p, depth, to);
+    };
+    Finish<Out> finish;
+    finish.lo = lo;
+    finish.hi = hi;
+    if (bias != nullptr) finish.row_bias = bias + group * q.m;
+    if (add != nullptr) {
+      finish.beta = 1;
+      finish.d = add + item * group_out;
+      finish.d_row = q.n;
+      finish.d_col = 1;
+    }
+    return Product<Ops, NoPack, decltype(pack_b)>{
+        q.m,      q.n,
+        q.depth,  packed + group * q.packed,
+        nullptr,  {},
+        pack_b,   plain_b != nullptr ? plain_b + item * group_in : nullptr,
+        in_cells, y + item * group_out,
+        q.n,      finish};
+  };
+  run_products<Ops, Arch>(product(0), g.batch * g.groups, product);
+}
+
+/// y[i * stride] += x[i].
+template <class Arch, class T>
+inline void add_strided(const T* x, int64_t count, T* y, int64_t stride) {
+  constexpr int L = simd::lanes<T, Arch>;
+  if (stride == 1) {
+    int64_t i = 0;
+    for (; i + L <= count; i += L) simd::storeu(y + i, simd::loadu<Arch>(y + i) + simd::loadu<Arch>(x + i));
+    for (; i < count; ++i) y[i] += x[i];
+  } else {
+    for (int64_t i = 0; i < count; ++i) y[i * stride] += x[i];
+  }
+}
+
+/// Adds the row of products of one kernel cell, for input cells [begin, end), to its output plane.
+template <class Arch, class T>
+void scatter_row(const ConvGeometry& g, const int64_t* kernel_at, const T* sums, int64_t begin, int64_t end,
+                 T* plane) {
+  const int inner = g.rank - 1;
+  const int64_t width = g.in[inner], stride = g.strides[inner];
+  for (int64_t i = begin; i < end;) {
+    const int64_t column = i % width, count = std::min(width - column, end - i);
+    int64_t rest = i / width, to = 0, cells = g.out[inner];
+    bool inside = true;
+    for (int d = inner - 1; d >= 0; --d) {
+      const int64_t o = rest % g.in[d] * g.strides[d] + kernel_at[d] * g.dilations[d] - g.pads[d];
+      rest /= g.in[d];
+      inside = inside && o >= 0 && o < g.out[d];
+      to += o * cells;
+      cells *= g.out[d];
+    }
+    if (inside) {
+      const int64_t o = column * stride + kernel_at[inner] * g.dilations[inner] - g.pads[inner];
+      const int64_t skip = std::min(steps_to_zero(o, stride), count);
+      const int64_t stop = std::min(steps_to_zero(o - g.out[inner], stride), count);
+      if (skip < stop)
+        add_strided<Arch>(sums + (i - begin) + skip, stop - skip, plane + to + o + skip * stride, stride);
+    }
+    i += count;
+  }
+}
+
+template <class Arch>
+int64_t product_of(const int64_t* extents, int rank) {
+  int64_t cells = 1;
+  for (int d = 0; d < rank; ++d) cells *= extents[d];
+  return cells;
+}
+
+}  // namespace tenon::kernels::conv_detail
+
+namespace tenon::kernels {
+
+template <class Arch, class T>
+int64_t conv_packed_weight_size_impl(const ConvGeometry& g) {
+  using namespace conv_detail;
+  if (depthwise<Arch>(g)) return g.out_channels * kernel_cells<Arch>(g);
+  return g.groups * GroupProduct<Single<T>, Arch>(g, 0).packed;
+}
+
+template <class Arch, class T>
+void conv_pack_weights_impl(const ConvGeometry& g, const T* w, T* packed) {
+  using namespace conv_detail;
+  if (depthwise<Arch>(g)) std::copy_n(w, g.out_channels * kernel_cells<Arch>(g), packed);
+  else pack_weights<Arch>(g, w, packed);
+}
+
+template <class Arch, class T>
+void conv_impl(const ConvArgs<T>& g) {
+  using namespace conv_detail;
+  using Ops = Single<T>;
+  using S = Tile<Ops, Arch>;
+  const ConvGeometry& s = g.geometry;
+  const SlidingWindow<Arch> w = window_of<Arch>(s);
+  const int64_t out = w.out_cells(), in = w.in_cells(), kernel = w.kernel_cells();
+  if (s.batch <= 0 || s.out_channels <= 0 || out <= 0) return;
+  const T* plain = g.w;
+  const T* packed = g.packed_w;
+  if (depthwise<Arch>(s)) {
+    if (packed != nullptr) plain = packed;  // the packed form is the plain one
+    packed = nullptr;
+    if (kernel > 0 && fits_padded<T>(w)) return run_depthwise<Arch>(g, w, plain);
+  }
+  const GroupProduct<Ops, Arch> q(s, out);
+  Scratch scratch;
+  if (packed == nullptr) {
+    T* own = scratch.take<T>(s.groups * q.packed);
+    pack_weights<Arch>(s, plain, own);
+    packed = own;
+  }
+  const bool pointwise = w.identity();  // the matrix of windows is the input
+  run_groups<Ops, Arch>(s, q, g.x, in, packed, pointwise && q.m <= 2 * S::rows ? g.x : nullptr, g.y, g.bias,
+                        g.add, g.lo, g.hi,
+                        [&](const T* x, int64_t j, int64_t cols, int64_t p, int64_t depth, T* to) {
+                          if (pointwise) {
+                            pack_panel<Arch, S::cols>(x + p * in + j, int64_t{1}, in, cols, depth, to);
+                            return;
+                          }
+                          Scratch own;
+                          const WindowRows<T, Arch> rows(own, w, kernel, j, cols, p, depth);
+                          rows.gather(x, depth, to, S::cols, T{0});
+                        });
+}
+
+template <class Arch>
+int64_t quant_conv_packed_weight_size_impl(const ConvGeometry& g) {
+  using namespace conv_detail;
+  return g.groups * GroupProduct<Pair, Arch>(g, 0).packed;
+}
+
+template <class Arch>
+void quant_conv_pack_weights_impl(const QuantConvArgs& g, int32_t* packed) {
+  conv_detail::quant_pack_weights<Arch>(g, packed);
+}
+
+template <class Arch>
+void quant_conv_impl(const QuantConvArgs& g) {
+  using namespace conv_detail;
+  using S = Tile<Pair, Arch>;
+  const ConvGeometry& s = g.geometry;
+  const SlidingWindow<Arch> w = window_of<Arch>(s);
+  const int64_t out = w.out_cells(), in = w.in_cells(), kernel = w.kernel_cells();
+  if (s.batch <= 0 || s.out_channels <= 0 || out <= 0) return;
+  const GroupProduct<Pair, Arch> q(s, out);
+  Scratch scratch;
+  const int32_t* packed = g.packed_w;
+  if (packed == nullptr) {
+    int32_t* own = scratch.take<int32_t>(s.groups * q.packed);
+    quant_pack_weights<Arch>(g, own);
+    packed = own;
+  }
+  const auto run = [&]<class X>(const X* x) {
+    const X zero = static_cast<X>(g.x_zero);
+    run_groups<Pair, Arch>(
+        s, q, x, in, packed, nullptr, g.y, g.bias, nullptr, no_lower_bound<int32_t>, no_upper_bound<int32_t>,
+        [&](const X* from, int64_t j, int64_t cols, int64_t p, int64_t depth, int32_t* to) {
+          Scratch own;
+          const int64_t first = 2 * p, last = std::min(q.k, 2 * (p + depth));
+          const WindowRows<X, Arch> rows(own, w, kernel, j, cols, first, last - first);
+          // One row more, for the partner of the last where their number is odd, and room for a vector.
+          X* space = own.take<X>(2 * depth * S::cols + rows.lanes);
+          rows.gather(from, last - first, space, S::cols, zero);
+          if ((last - first) % 2 != 0) std::fill_n(space + (last - first) * S::cols, S::cols, zero);
+          for (int64_t d = 0; d < depth; ++d, to += S::cols) {
+            const X* low = space + 2 * d * S::cols;
+            const X* high = low + S::cols;
+            for (int64_t c = 0; c < cols; ++c) {
+              const uint32_t l = static_cast<uint16_t>(low[c] - zero),
+                             h = static_cast<uint16_t>(high[c] - zero);
+              to[c] = static_cast<int32_t>(l | h << 16);
+            }
+            std::fill(to + cols, to + S::cols, 0);
+          }
+        });
+  };
+  if (g.x_signed) run(static_cast<const int8_t*>(g.x));
+  else run(static_cast<const uint8_t*>(g.x));
+}
+
+template <class Arch, class T>
+void conv_transpose_impl(const ConvTransposeArgs<T>& g) {
+  using namespace conv_detail;
+  const ConvGeometry& s = g.geometry;
+  const int64_t in = product_of<Arch>(s.in, s.rank), out = product_of<Arch>(s.out, s.rank);
+  const int64_t kernel = kernel_cells<Arch>(s);
+  if (s.batch <= 0 || s.out_channels <= 0 || out <= 0) return;
+  const int64_t group_in = s.in_channels / s.groups, group_out = s.out_channels / s.groups;
+  // A task owns some output channels of an image: a product of about 128 rows, one for each channel and
+  // kernel cell, over a piece of the input that fits into the second-level cache, is added to their planes.
+  const int64_t channels = std::clamp<int64_t>(128 / std::max<int64_t>(kernel, 1), 1, group_out);
+  const int64_t blocks = (group_out + channels - 1) / channels;
+  const int64_t piece = std::clamp<int64_t>((int64_t{1} << 17) / std::max<int64_t>(channels * kernel, 1), 64,
+                                            std::max<int64_t>(in, 64));
+  parallel_for(s.batch * s.groups * blocks, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t t = begin; t < end; ++t) {
+      const int64_t item = t / blocks, group = item % s.groups, first = t % blocks * channels;
+      const int64_t count = std::min(channels, group_out - first);
+      T* y = g.y + (item * group_out + first) * out;
+      for (int64_t c = 0; c < count; ++c)
+        fill_run<Arch>(y + c * out, out, g.bias != nullptr ? g.bias[group * group_out + first + c] : T{0});
+      Scratch scratch;
+      T* sums = scratch.take<T>(count * kernel * std::min(piece, in));
+      for (int64_t i = 0; i < in; i += piece) {
+        const int64_t i_end = std::min(i + piece, in);
+        GemmArgs<T> product;
+        product.m = count * kernel, product.n = i_end - i, product.k = group_in;
+        product.a = g.w + (group * group_in * group_out + first) * kernel;
+        product.a_row = 1, product.a_col = group_out * kernel;
+        product.b = g.x + item * group_in * in + i, product.b_row = in;
+        product.c = sums, product.c_row = i_end - i;
+        gemm_impl<Arch>(product);
+        int64_t at[max_spatial] = {};
+        for (int64_t k = 0; k < kernel; ++k) {
+          for (int64_t c = 0; c < count; ++c)
+            scatter_row<Arch>(s, at, sums + (c * kernel + k) * (i_end - i), i, i_end, y + c * out);
+          step<Arch>(s.rank, at, [&](int d) { return s.kernel[d]; });
+        }
+      }
+    }
+  });
+}
+
+}  // namespace tenon::kernels
+
+#ifdef TENON_INSTANTIATE
+namespace tenon::kernels {
+
+#define TENON_CONV(T)                                                                            \
+  template void conv_impl<TENON_INSTANTIATE, T>(const ConvArgs<T>&);                             \
+  template int64_t conv_packed_weight_size_impl<TENON_INSTANTIATE, T>(const ConvGeometry&);      \
+  template void conv_pack_weights_impl<TENON_INSTANTIATE, T>(const ConvGeometry&, const T*, T*); \
+  template void conv_transpose_impl<TENON_INSTANTIATE, T>(const ConvTransposeArgs<T>&);
+TENON_CONV(float)
+TENON_CONV(double)
+#undef TENON_CONV
+
+template void quant_conv_impl<TENON_INSTANTIATE>(const QuantConvArgs&);
+template int64_t quant_conv_packed_weight_size_impl<TENON_INSTANTIATE>(const ConvGeometry&);
+template void quant_conv_pack_weights_impl<TENON_INSTANTIATE>(const QuantConvArgs&, int32_t*);
+
+}  // namespace tenon::kernels
+#endif

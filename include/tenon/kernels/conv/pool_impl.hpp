@@ -1,0 +1,268 @@
+// Pooling: bodies.
+//
+// Where all windows of a channel are to be had by unit-stride loads from a padded copy, outputs are computed
+// a vector at a time; else, and with indices, cell by cell over that part of each window which lies inside.
+#pragma once
+
+#include <algorithm>
+#include <limits>
+#include <type_traits>
+
+#include "tenon/base/parallel.hpp"
+#include "tenon/kernels/conv/pool.hpp"
+#include "tenon/kernels/conv/sliding.hpp"
+
+namespace tenon::kernels::pool_detail {
+
+using sliding::Axis;
+using sliding::fits_padded;
+using sliding::list_places;
+using sliding::most_places;
+using sliding::PaddedPlane;
+using sliding::Place;
+using sliding::reduce_windows;
+using sliding::step;
+using sliding::steps_to_zero;
+using sliding::SlidingWindow;
+
+/// What sums and comparisons are done in.
+template <class T>
+using Wide = std::conditional_t<std::is_arithmetic_v<T>, T, float>;
+
+/// Kernel cells [first, last) of an axis that output cell o sees inside of [low, high).
+struct Part {
+  int64_t first, last;
+};
+template <class Arch>
+Part part_within(const Axis& a, int64_t o, int64_t low, int64_t high) {
+  const int64_t start = o * a.stride - a.pad;
+  return {std::min(steps_to_zero(start - low, a.dilation), a.kernel),
+          std::min(steps_to_zero(start - high, a.dilation), a.kernel)};
+}
+
+/// Walks the cells of one window that lie inside: f(flat position in the plane), in row-major order.
+template <class Arch, class F>
+void for_cells(const SlidingWindow<Arch>& w, const int64_t* out_at, F f) {
+  Part part[max_spatial];
+  int64_t at[max_spatial];
+  for (int d = 0; d < w.rank; ++d) {
+    part[d] = part_within<Arch>(w.axis[d], out_at[d], 0, w.axis[d].in);
+    if (part[d].first >= part[d].last) return;
+    at[d] = part[d].first;
+  }
+  const Axis& inner = w.inner();
+  for (;;) {
+    int64_t row = 0;
+    for (int d = 0; d + 1 < w.rank; ++d) {
+      const Axis& a = w.axis[d];
+      row = row * a.in + out_at[d] * a.stride + at[d] * a.dilation - a.pad;
+    }
+    row = row * inner.in + out_at[w.rank - 1] * inner.stride - inner.pad;
+    for (int64_t k = part[w.rank - 1].first; k < part[w.rank - 1].last; ++k) f(row + k * inner.dilation);
+    int d = w.rank - 2;
+    for (; d >= 0; --d) {
+      if (++at[d] < part[d].last) break;
+      at[d] = part[d].first;
+    }
+    if (d < 0) return;
+  }
+}
+
+/// Calls body(plane) for all planes, at once where threads are at hand; `work` is the cost of one in cells.
+template <class Arch, class F>
+void for_planes(int64_t planes, int64_t work, F body) {
+  const int64_t grain = std::max<int64_t>((int64_t{1} << 16) / std::max<int64_t>(work, 1), 1);
+  parallel_for(planes, grain, body);
+}
+
+/// All outputs by vectors: join(cells, sum) over each window, beginning with `fill`, and done(place, sum) at
+/// its end.
+template <class Arch, class T, class Join, class Done>
+void pool_padded(const SlidingWindow<Arch>& w, int64_t planes, const T* x, T* y, T fill, Join join, Done done) {
+  const int64_t in = w.in_cells(), out = w.out_cells(), kernel = w.kernel_cells();
+  const int64_t size = PaddedPlane<T, Arch>::size(w, std::numeric_limits<int64_t>::max() - 1);
+  for_planes<Arch>(planes, in + out * kernel, [&](int64_t begin, int64_t end) {
+    Scratch scratch;
+    int64_t* taps = scratch.take<int64_t>(kernel);
+    T* space = scratch.take<T>(size);
+    Place* places = scratch.take<Place>(most_places<T>(w));
+    PaddedPlane<T, Arch> padded(w, space, taps, fill);
+    const int64_t count = list_places(w, padded, space, places);
+    for (int64_t plane = begin; plane < end; ++plane) {
+      padded.load(x + plane * in);
+      reduce_windows<Arch>(
+          space, taps, kernel, places, count, fill, y + plane * out, [&](int64_t) { return join; }, done);
+    }
+  });
+}
+
+/// All outputs where one window is just the plane: all cells of a plane are folded to one vector, then to a
+/// number.
+template <class Arch, class T, class Join, class Done>
+void pool_whole(int64_t planes, int64_t cells, const T* x, T* y, T neutral, Join join, Done done) {
+  using V = simd::batch<T, Arch>;
+  constexpr int L = simd::lanes<T, Arch>;
+  for_planes<Arch>(planes, cells, [&](int64_t begin, int64_t end) {
+    for (int64_t plane = begin; plane < end; ++plane) {
+      const T* from = x + plane * cells;
+      V sum[4] = {V(neutral), V(neutral), V(neutral), V(neutral)};
+      int64_t i = 0;
+      for (; i + 4 * L <= cells; i += 4 * L)
+#pragma GCC unroll 4
+        for (int v = 0; v < 4; ++v) sum[v] = join(V(simd::loadu<Arch>(from + i + v * L)), sum[v]);
+      for (; i + L <= cells; i += L) sum[0] = join(V(simd::loadu<Arch>(from + i)), sum[0]);
+      if (i < cells) sum[1] = join(simd::load_n<Arch>(from + i, cells - i, neutral), sum[1]);
+      y[plane] = done(join(join(sum[0], sum[1]), join(sum[2], sum[3])));
+    }
+  });
+}
+
+/// Whether there is one window, and it sees each cell of a plane once.
+template <class Arch>
+bool sees_whole(const SlidingWindow<Arch>& w) {
+  for (int d = 0; d < w.rank; ++d) {
+    const Axis& a = w.axis[d];
+    if (a.out != 1 || a.pad != 0 || a.kernel != a.in || (a.dilation != 1 && a.kernel != 1)) return false;
+  }
+  return true;
+}
+
+/// All outputs cell by cell: one(x of the plane, output coordinates, plane, place of the output).
+template <class Arch, class One>
+void pool_cells(const SlidingWindow<Arch>& w, int64_t planes, One one) {
+  const int64_t out = w.out_cells();
+  int64_t work = out;
+  for (int d = 0; d < w.rank; ++d) work *= std::min(w.axis[d].kernel, w.axis[d].in);
+  for_planes<Arch>(planes, work, [&](int64_t begin, int64_t end) {
+    for (int64_t plane = begin; plane < end; ++plane) {
+      int64_t at[max_spatial] = {};
+      for (int64_t o = 0; o < out; ++o) {
+        one(plane, at, plane * out + o);
+        step<Arch>(w.rank, at, [&](int d) { return w.axis[d].out; });
+      }
+    }
+  });
+}
+
+/// The place of row-major cell `flat` of a plane when the first axis counts fastest.
+template <class Arch>
+int64_t column_major_place(int rank, const int64_t* extents, int64_t flat) {
+  int64_t place = 0;
+  for (int d = rank - 1; d >= 0; --d) {
+    int64_t stride = 1;
+    for (int e = 0; e < d; ++e) stride *= extents[e];
+    place += flat % extents[d] * stride;
+    flat /= extents[d];
+  }
+  return place;
+}
+
+}  // namespace tenon::kernels::pool_detail
+
+namespace tenon::kernels {
+
+template <class Arch, class T>
+void max_pool_impl(const PoolArgs<T>& g) {
+  using namespace pool_detail;
+  using W = Wide<T>;
+  const SlidingWindow<Arch> w(true, g.rank, g.in, g.out, g.kernel, g.strides, g.dilations, g.pads_begin);
+  const int64_t in = w.in_cells();
+  if (g.planes <= 0 || w.out_cells() <= 0) return;
+  if constexpr (std::is_arithmetic_v<T>) {
+    if (g.indices == nullptr && fits_padded<T>(w)) {
+      // NaN is the neutral element of a maximum that prefers numbers.
+      constexpr T neutral =
+          std::is_integral_v<T> ? std::numeric_limits<T>::lowest() : std::numeric_limits<T>::quiet_NaN();
+      using V = simd::batch<T, Arch>;
+      const auto greater = [](const V& a, const V& b) { return simd::max_num(a, b); };
+      pool_padded<Arch>(w, g.planes, g.x, g.y, neutral, greater, [](const Place&, const V& v) { return v; });
+      return;
+    }
+  }
+  pool_cells<Arch>(w, g.planes, [&](int64_t plane, const int64_t* at, int64_t to) {
+    const T* x = g.x + plane * in;
+    int64_t best = -1;
+    W most{};
+    for_cells(w, at, [&](int64_t cell) {
+      const W value = static_cast<W>(x[cell]);
+      if (best < 0 || value > most || (most != most && value == value)) {
+        best = cell;
+        most = value;
+      }
+    });
+    if (best >= 0) g.y[to] = x[best];
+    else if constexpr (std::is_integral_v<T>) g.y[to] = std::numeric_limits<T>::lowest();
+    else g.y[to] = static_cast<T>(std::numeric_limits<W>::quiet_NaN());
+    if (g.indices != nullptr)
+      g.indices[to] =
+          best < 0 ? -1 : plane * in + (g.column_major ? column_major_place<Arch>(g.rank, g.in, best) : best);
+  });
+}
+
+template <class Arch, class T>
+void average_pool_impl(const PoolArgs<T>& g) {
+  using namespace pool_detail;
+  using W = Wide<T>;
+  // Divisors need the padding of each axis as the caller has it: axes are not joined.
+  const SlidingWindow<Arch> w(false, g.rank, g.in, g.out, g.kernel, g.strides, g.dilations, g.pads_begin);
+  const int64_t in = w.in_cells();
+  if (g.planes <= 0 || w.out_cells() <= 0) return;
+  const auto counted = [&](int d, int64_t o) {
+    const Axis& a = w.axis[d];
+    const Part part = part_within<Arch>(a, o, g.count_include_pad ? -a.pad : 0,
+                                        a.in + (g.count_include_pad ? g.pads_end[d] : 0));
+    return std::max<int64_t>(part.last - part.first, 0);
+  };
+  if constexpr (std::is_floating_point_v<T>) {
+    using V = simd::batch<T, Arch>;
+    const auto plus = [](const V& a, const V& b) { return a + b; };
+    if (sees_whole(w)) {
+      pool_whole<Arch>(g.planes, in, g.x, g.y, T{0}, plus,
+                       [=](const V& sum) { return simd::sum_of_lanes(sum) / static_cast<T>(in); });
+      return;
+    }
+    if (fits_padded<T>(w)) {
+      Scratch scratch;
+      const int64_t out = w.out_cells();
+      T* counts = scratch.take<T>(out);
+      int64_t at[max_spatial] = {};
+      for (int64_t o = 0; o < out; ++o) {
+        counts[o] = 1;
+        for (int d = 0; d < w.rank; ++d) counts[o] *= static_cast<T>(counted(d, at[d]));
+        step<Arch>(w.rank, at, [&](int d) { return w.axis[d].out; });
+      }
+      pool_padded<Arch>(w, g.planes, g.x, g.y, T{0}, plus, [counts](const Place& place, const V& sum) {
+        return sum / simd::load_n<Arch>(counts + place.to, place.count);
+      });
+      return;
+    }
+  }
+  pool_cells<Arch>(w, g.planes, [&](int64_t plane, const int64_t* at, int64_t to) {
+    const T* x = g.x + plane * in;
+    W sum = 0, count = 1;
+    for_cells(w, at, [&](int64_t cell) { sum += static_cast<W>(x[cell]); });
+    for (int d = 0; d < w.rank; ++d) count *= static_cast<W>(counted(d, at[d]));
+    g.y[to] = static_cast<T>(count == 0 ? std::numeric_limits<W>::quiet_NaN() : sum / count);
+  });
+}
+
+}  // namespace tenon::kernels
+
+#ifdef TENON_INSTANTIATE
+#include "tenon/base/types.hpp"
+
+namespace tenon::kernels {
+
+template void max_pool_impl<TENON_INSTANTIATE, float>(const PoolArgs<float>&);
+template void max_pool_impl<TENON_INSTANTIATE, double>(const PoolArgs<double>&);
+template void max_pool_impl<TENON_INSTANTIATE, int8_t>(const PoolArgs<int8_t>&);
+template void max_pool_impl<TENON_INSTANTIATE, uint8_t>(const PoolArgs<uint8_t>&);
+template void max_pool_impl<TENON_INSTANTIATE, float16>(const PoolArgs<float16>&);
+template void max_pool_impl<TENON_INSTANTIATE, bfloat16>(const PoolArgs<bfloat16>&);
+template void average_pool_impl<TENON_INSTANTIATE, float>(const PoolArgs<float>&);
+template void average_pool_impl<TENON_INSTANTIATE, double>(const PoolArgs<double>&);
+template void average_pool_impl<TENON_INSTANTIATE, float16>(const PoolArgs<float16>&);
+template void average_pool_impl<TENON_INSTANTIATE, bfloat16>(const PoolArgs<bfloat16>&);
+
+}  // namespace tenon::kernels
+#endif

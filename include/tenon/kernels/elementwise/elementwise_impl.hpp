@@ -1,0 +1,642 @@
+// Bodies of elementwise.hpp. unary_row and binary_row hold a row for each function: what it costs, what it
+// does with batches of float or double, and what it does with integers, whose vectors are left to the
+// compiler.
+#pragma once
+
+#include <array>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "tenon/kernels/elementwise/elementwise.hpp"
+#include "tenon/simd/math.hpp"
+#include "tenon/simd/wide.hpp"
+
+namespace tenon::kernels {
+
+namespace detail {
+
+// -------------------------------------------------------------------------------------------------- rows
+
+/// A type of elements that a function does not have.
+struct None {};
+
+/// A function: elements that a task takes, its body for batches, its body for integers.
+template <int64_t task, class Real, class Integer>
+struct Row {
+  using real = Real;
+  using integer = Integer;
+  static constexpr int64_t grain = task;
+};
+template <class Real, class Integer = None>
+constexpr Row<cheap_grain, Real, Integer> cheap(Real, Integer = {}) {
+  return {};
+}
+/// A function beside which the conversion of narrow floats to a panel of floats costs little.
+template <class Real, class Integer = None>
+constexpr Row<costly_grain, Real, Integer> costly(Real, Integer = {}) {
+  return {};
+}
+
+/// A body for integers that does with the bits of signed ones what it does with unsigned ones, which it is
+/// compiled for: arithmetic that wraps.
+template <class F>
+struct Wrapping : F {
+  using F::operator();
+};
+template <class F>
+Wrapping(F) -> Wrapping<F>;
+template <class F>
+inline constexpr bool wraps = false;
+template <class F>
+inline constexpr bool wraps<Wrapping<F>> = true;
+
+/// The bits of an integer, so that arithmetic wraps whatever its width; the compiler narrows it again.
+constexpr uint64_t wide(auto x) { return static_cast<uint64_t>(x); }
+
+/// UnaryParams and the constants of functions as batches.
+template <class B>
+struct Constants {
+  using T = typename B::value_type;
+  B a, b, zero, one;
+  explicit Constants(UnaryParams p) : a(of(p.alpha)), b(of(p.beta)), zero(of(0)), one(of(1)) {}
+  static B of(double v) { return B(static_cast<T>(v)); }
+};
+
+constexpr auto between(const auto& x, const auto& low, const auto& high) {
+  return simd::at_most(simd::at_least(x, low), high);
+}
+
+template <UnaryOp op>
+constexpr auto unary_row() {
+  using enum UnaryOp;
+  if constexpr (op == absolute)
+    return cheap([](auto x, auto) { return simd::abs(x); },
+                 [](auto x) { return x < 0 ? static_cast<decltype(x)>(0 - wide(x)) : x; });
+  else if constexpr (op == negate)
+    // -0 minus x, for xsimd takes -x as 0 - x with AVX-512, which makes +0 of +0.
+    return cheap([](auto x, auto k) { return k.of(-0.0) - x; }, [](auto x) { return 0 - wide(x); });
+  else if constexpr (op == sign)
+    return cheap(
+        [](auto x, auto k) {
+          return simd::select(x > k.zero, k.one, simd::select(x < k.zero, -k.one, x * k.zero));
+        },
+        [](auto x) { return (x > 0) - (x < 0); });
+  else if constexpr (op == square)
+    return cheap([](auto x, auto) { return x * x; }, [](auto x) { return wide(x) * wide(x); });
+  else if constexpr (op == relu)
+    return cheap([](auto x, auto k) { return simd::at_least(x, k.zero); },
+                 [](auto x) { return x < 0 ? decltype(x)(0) : x; });
+  else if constexpr (op == bitwise_not) return cheap(None{}, [](auto x) { return ~x; });
+  else if constexpr (op == acos)
+    return costly([](auto x, auto) { return simd::each_lane(x, [](auto v) { return std::acos(v); }); });
+  else if constexpr (op == acosh)
+    return costly([](auto x, auto) { return simd::each_lane(x, [](auto v) { return std::acosh(v); }); });
+  else if constexpr (op == asin)
+    return costly([](auto x, auto) { return simd::each_lane(x, [](auto v) { return std::asin(v); }); });
+  else if constexpr (op == asinh)
+    return costly([](auto x, auto) { return simd::each_lane(x, [](auto v) { return std::asinh(v); }); });
+  else if constexpr (op == atan)
+    return costly([](auto x, auto) { return simd::each_lane(x, [](auto v) { return std::atan(v); }); });
+  else if constexpr (op == atanh)
+    return costly([](auto x, auto) { return simd::each_lane(x, [](auto v) { return std::atanh(v); }); });
+  else if constexpr (op == ceil) return cheap([](auto x, auto) { return simd::ceil(x); });
+  else if constexpr (op == celu)
+    return costly(
+        [](auto x, auto k) { return simd::select(x < k.zero, k.a * simd::expm1_negative(x / k.a), x); });
+  else if constexpr (op == clip) return cheap([](auto x, auto k) { return between(x, k.a, k.b); });
+  else if constexpr (op == cos) return costly([](auto x, auto) { return simd::cos(x); });
+  else if constexpr (op == cosh) return costly([](auto x, auto) { return simd::cosh(x); });
+  else if constexpr (op == elu)
+    return costly([](auto x, auto k) { return simd::select(x < k.zero, k.a * simd::expm1_negative(x), x); });
+  else if constexpr (op == erf) return costly([](auto x, auto) { return simd::erf(x); });
+  else if constexpr (op == exp) return costly([](auto x, auto) { return simd::exp(x); });
+  else if constexpr (op == floor) return cheap([](auto x, auto) { return simd::floor(x); });
+  else if constexpr (op == gelu) return costly([](auto x, auto) { return simd::gelu(x); });
+  else if constexpr (op == gelu_tanh) return costly([](auto x, auto) { return simd::gelu_tanh(x); });
+  else if constexpr (op == hard_sigmoid)
+    return cheap([](auto x, auto k) { return between(simd::mul_add(k.a, x, k.b), k.zero, k.one); });
+  else if constexpr (op == hard_swish)
+    return cheap([](auto x, auto k) {
+      return x * between(simd::mul_add(k.of(1.0 / 6), x, k.of(0.5)), k.zero, k.one);
+    });
+  else if constexpr (op == leaky_relu)
+    return cheap([](auto x, auto k) { return simd::select(x < k.zero, k.a * x, x); });
+  else if constexpr (op == linear) return cheap([](auto x, auto k) { return simd::mul_add(k.a, x, k.b); });
+  else if constexpr (op == log) return costly([](auto x, auto) { return simd::log(x); });
+  else if constexpr (op == mish) return costly([](auto x, auto) { return simd::mish(x); });
+  else if constexpr (op == reciprocal) return costly([](auto x, auto k) { return k.one / x; });
+  else if constexpr (op == round) return cheap([](auto x, auto) { return simd::nearbyint(x); });
+  else if constexpr (op == selu)
+    return costly(
+        [](auto x, auto k) { return k.b * simd::select(x > k.zero, x, k.a * simd::expm1_negative(x)); });
+  else if constexpr (op == shrink)
+    return cheap([](auto x, auto k) {
+      return simd::select(x < -k.a, x + k.b, simd::select(x > k.a, x - k.b, k.zero));
+    });
+  else if constexpr (op == sigmoid) return costly([](auto x, auto) { return simd::sigmoid(x); });
+  else if constexpr (op == sin) return costly([](auto x, auto) { return simd::sin(x); });
+  else if constexpr (op == sinh) return costly([](auto x, auto) { return simd::sinh(x); });
+  else if constexpr (op == softplus) return costly([](auto x, auto) { return simd::softplus(x); });
+  else if constexpr (op == softsign)
+    return costly([](auto x, auto k) { return x / (k.one + simd::abs(x)); });
+  else if constexpr (op == sqrt) return costly([](auto x, auto) { return simd::sqrt(x); });
+  else if constexpr (op == swish) return costly([](auto x, auto k) { return x * simd::sigmoid(k.a * x); });
+  else if constexpr (op == tan)
+    return costly([](auto x, auto) { return simd::each_lane(x, [](auto v) { return std::tan(v); }); });
+  else if constexpr (op == tanh) return costly([](auto x, auto) { return simd::tanh(x); });
+  else if constexpr (op == thresholded_relu)
+    return cheap([](auto x, auto k) { return simd::select(x > k.a, x, k.zero); });
+  else static_assert(op == op_count, "a function without a row");
+}
+
+/// x / y or the rest of it, 0 where y is. The least integer over -1 overflows, and traps on x86.
+template <class T>
+T quotient(T x, T y, bool& defined) {
+  defined = defined && y != T(0);
+  if (y == T(0)) return T(0);
+  if (std::is_signed_v<T> && y == static_cast<T>(-1)) return static_cast<T>(0 - wide(x));
+  return static_cast<T>(x / y);
+}
+template <class T>
+T rest(T x, T y, bool& defined) {
+  defined = defined && y != T(0);
+  return y == T(0) || (std::is_signed_v<T> && y == static_cast<T>(-1)) ? T(0) : static_cast<T>(x % y);
+}
+
+/// Bodies for integers take a third operand if they have results that are not defined; it becomes false then.
+template <BinaryOp op>
+constexpr auto binary_row() {
+  using enum BinaryOp;
+  if constexpr (op == add)
+    return cheap([](auto x, auto y) { return x + y; }, Wrapping{[](auto x, auto y) { return x + y; }});
+  else if constexpr (op == sub)
+    return cheap([](auto x, auto y) { return x - y; }, Wrapping{[](auto x, auto y) { return x - y; }});
+  else if constexpr (op == mul)
+    return cheap([](auto x, auto y) { return x * y; },
+                 Wrapping{[](auto x, auto y) { return wide(x) * wide(y); }});
+  else if constexpr (op == div)
+    return cheap([](auto x, auto y) { return x / y; },
+                 [](auto x, auto y, bool& defined) { return quotient(x, y, defined); });
+  else if constexpr (op == min)
+    return cheap([](auto x, auto y) { return simd::min_nan(x, y); },
+                 [](auto x, auto y) { return x < y ? x : y; });
+  else if constexpr (op == max)
+    return cheap([](auto x, auto y) { return simd::max_nan(x, y); },
+                 [](auto x, auto y) { return x > y ? x : y; });
+  else if constexpr (op == pow)
+    return costly([](auto x, auto y) { return simd::pow(x, y); },
+                  [](auto x, auto y, bool& defined) {
+                    if (x == 0 && y < 0) defined = false;
+                    return power(x, y);
+                  });
+  else if constexpr (op == mod)
+    return costly([](auto x, auto y) { return simd::mod(x, y); },
+                  [](auto x, auto y, bool& defined) {
+                    const auto r = rest(x, y, defined);
+                    return r != 0 && (r < 0) != (y < 0) ? r + y : r;
+                  });
+  else if constexpr (op == fmod)
+    return costly([](auto x, auto y) { return simd::fmod(x, y); },
+                  [](auto x, auto y, bool& defined) { return rest(x, y, defined); });
+  else if constexpr (op == prelu)
+    return cheap([](auto x, auto y) { return simd::select(x < decltype(x)(0), x * y, x); },
+                 [](auto x, auto y) { return x < 0 ? static_cast<decltype(x)>(wide(x) * wide(y)) : x; });
+  else if constexpr (op == bitwise_and) return cheap(None{}, Wrapping{[](auto x, auto y) { return x & y; }});
+  else if constexpr (op == bitwise_or) return cheap(None{}, Wrapping{[](auto x, auto y) { return x | y; }});
+  else if constexpr (op == bitwise_xor) return cheap(None{}, Wrapping{[](auto x, auto y) { return x ^ y; }});
+  else if constexpr (op == shift_left)
+    return cheap(None{}, Wrapping{[](auto x, auto y) {
+                   return wide(y) < 8 * sizeof x ? static_cast<decltype(x)>(wide(x) << wide(y))
+                                                 : decltype(x)(0);
+                 }});
+  else if constexpr (op == shift_right)
+    return cheap(None{}, Wrapping{[](auto x, auto y) {
+                   return wide(y) < 8 * sizeof x ? static_cast<decltype(x)>(x >> wide(y)) : decltype(x)(0);
+                 }});
+  else static_assert(op == op_count, "a function without a row");
+}
+
+/// One comparison of numbers or batches.
+template <CompareOp op>
+struct CompareFunction {
+  template <class T>
+  auto operator()(const T& x, const T& y) const {
+    using enum CompareOp;
+    if constexpr (op == equal) return x == y;
+    else if constexpr (op == less) return x < y;
+    else if constexpr (op == less_equal) return x <= y;
+    else static_assert(op == equal, "comparisons from the other side are made with operands exchanged");
+  }
+};
+
+// --------------------------------------------------------------------------------------------------- loops
+
+/// Elements that are widened to float, or gathered from short broadcast rows, at a time.
+inline constexpr int64_t panel = 512;
+
+template <class Arch, class T, class F>
+void map(const T* x, T* y, int64_t n, const F& f) {
+  int64_t i = 0;
+  if constexpr (!std::is_integral_v<T>) {
+    constexpr int64_t width = simd::lanes<compute_t<T>, Arch>;
+    for (; i + width <= n; i += width) simd::store_wide<Arch>(y + i, f(simd::load_wide<Arch>(x + i)));
+    if (i < n) simd::store_wide<Arch>(y + i, f(simd::load_wide<Arch>(x + i, n - i)), n - i);
+  } else {
+    for (; i < n; ++i) y[i] = static_cast<T>(f(x[i]));
+  }
+}
+
+// Whether T reaches a function through panels of floats: narrow floats share the loops of float, but for
+// functions that cost less than a panel.
+template <class T, class Row>
+inline constexpr bool by_panels = simd::is_narrow<T> && Row::grain != cheap_grain;
+
+// y = f(x) a panel at a time, by the loop of float.
+template <class Arch, class T>
+[[gnu::noinline]] void map_narrow(void (*loop)(UnaryParams, const float*, float*, int64_t), UnaryParams p,
+                                  const T* x, T* y, int64_t n) {
+  alignas(64) float wide[panel];
+  for (int64_t i = 0; i < n; i += panel) {
+    const int64_t count = n - i < panel ? n - i : panel;
+    simd::widen<Arch>(x + i, wide, count);
+    loop(p, wide, wide, count);
+    simd::narrow<Arch>(wide, y + i, count);
+  }
+}
+
+// c[i] = f(a[i], b[i]), f = F{}; an operand that does not move stays at its first element, and one moves.
+template <class Arch, class F, class T, class R>
+void zip(const T* a, bool a_moves, const T* b, bool b_moves, R* c, int64_t n) {
+  const F f{};
+  int64_t i = 0;
+  if constexpr (!std::is_integral_v<T> && std::is_same_v<T, R>) {
+    using W = compute_t<T>;
+    constexpr int64_t width = simd::lanes<W, Arch>;
+    const auto loop = [&](auto&& x, auto&& y) {
+      for (; i + width <= n; i += width) simd::store_wide<Arch>(c + i, f(x(i), y(i)));
+      if (i < n) simd::store_wide<Arch>(c + i, f(x(i, n - i), y(i, n - i)), n - i);
+    };
+    const auto moving = [](const T* p) {
+      return [p](int64_t at, auto... count) { return simd::load_wide<Arch>(p + at, count...); };
+    };
+    const auto fixed = [](const T* p) {
+      return [v = simd::broadcast<Arch>(static_cast<W>(*p))](auto...) { return v; };
+    };
+    if (a_moves && b_moves) loop(moving(a), moving(b));
+    else if (a_moves) loop(moving(a), fixed(b));
+    else loop(fixed(a), moving(b));
+  } else if (a_moves && b_moves) {
+    for (; i < n; ++i) c[i] = static_cast<R>(f(a[i], b[i]));
+  } else if (a_moves) {
+    for (const T y = *b; i < n; ++i) c[i] = static_cast<R>(f(a[i], y));
+  } else {
+    for (const T x = *a; i < n; ++i) c[i] = static_cast<R>(f(x, b[i]));
+  }
+}
+
+// The elements of operand k for the results [at, at + count), gathered into `to`: blocks of bytes, of any
+// type.
+template <class Arch, std::size_t size>
+[[gnu::noinline]] void gather_blocks(const BroadcastPlan<2>& plan, int k, const void* x, void* to, int64_t at,
+                                     int64_t count) {
+  const auto step = plan.strides[k][plan.rank - 1] * static_cast<int64_t>(size);
+  for_each_run(plan, at, at + count, [&](int64_t i, const int64_t* offsets, int64_t run) {
+    const char* from = static_cast<const char*>(x) + offsets[k] * static_cast<int64_t>(size);
+    char* out = static_cast<char*>(to) + (i - at) * static_cast<int64_t>(size);
+    for (int64_t j = 0; j < run; ++j)
+      std::memcpy(out + j * static_cast<int64_t>(size), from + j * step, size);
+  });
+}
+// The same, or the elements where they lie.
+template <class Arch, class T>
+const T* gather(const BroadcastPlan<2>& plan, int k, bool dense, const T* x, T* to, int64_t at,
+                int64_t count) {
+  if (dense) return x + at;
+  gather_blocks<Arch, sizeof(T)>(plan, k, x, to, at, count);
+  return to;
+}
+
+// Calls run(at, a, b, count) for panels of the results, with the operands' elements side by side.
+template <class Arch, class T, class F>
+void zip_panels(const T* a, const T* b, const BroadcastPlan<2>& plan, int64_t begin, int64_t end,
+                const F& run) {
+  const bool dense_a = plan.dense(0), dense_b = plan.dense(1);
+  T x[panel], y[panel];
+  for (int64_t at = begin; at < end; at += panel) {
+    const int64_t count = end - at < panel ? end - at : panel;
+    const T* p = gather<Arch>(plan, 0, dense_a, a, x, at, count);
+    run(at, p, gather<Arch>(plan, 1, dense_b, b, y, at, count), count);
+  }
+}
+
+// The same with narrow floats as floats.
+template <class Arch, class T, class F>
+void zip_narrow(const T* a, const T* b, const BroadcastPlan<2>& plan, int64_t begin, int64_t end,
+                const F& run) {
+  alignas(64) float x[panel], y[panel];
+  zip_panels<Arch>(a, b, plan, begin, end, [&](int64_t at, const T* p, const T* q, int64_t count) {
+    simd::widen<Arch>(p, x, count);
+    simd::widen<Arch>(q, y, count);
+    run(at, static_cast<const float*>(x), static_cast<const float*>(y), count);
+  });
+}
+
+// Runs `zip` over a broadcast: on whole runs of an innermost row if they are long and have steps of 0 and 1,
+// and not both 0; else operands are gathered into panels first. A pointer, so that the walk over the plan is
+// compiled once for a type and not for every operation.
+template <class Arch, class T, class R>
+[[gnu::noinline]] void zip_broadcast(void (*zip)(const T*, bool, const T*, bool, R*, int64_t), const T* a,
+                                     const T* b, R* c, const BroadcastPlan<2>& plan, int64_t begin,
+                                     int64_t end) {
+  const int64_t step_a = plan.strides[0][plan.rank - 1], step_b = plan.strides[1][plan.rank - 1];
+  const bool unit = (step_a == 1 && (step_b == 0 || step_b == 1)) || (step_a == 0 && step_b == 1);
+  if (unit && (plan.rank == 1 || plan.inner() >= 32)) {
+    for_each_run(plan, begin, end, [&](int64_t at, const int64_t* offsets, int64_t count) {
+      zip(a + offsets[0], step_a, b + offsets[1], step_b, c + at, count);
+    });
+  } else {
+    zip_panels<Arch>(a, b, plan, begin, end, [&](int64_t at, const T* p, const T* q, int64_t count) {
+      zip(p, true, q, true, c + at, count);
+    });
+  }
+}
+
+// c[i] = F{}(a[i], b[i], defined): for functions beside which walking costs nothing.
+template <class Arch, class F, class T>
+void zip_each(const T* a, const T* b, T* c, int64_t n, bool& defined) {
+  for (int64_t i = 0; i < n; ++i) c[i] = static_cast<T>(F{}(a[i], b[i], defined));
+}
+
+/// The unsigned type of T's width.
+template <class T>
+using unsigned_of = std::make_unsigned_t<T>;
+template <class T>
+const unsigned_of<T>* as_unsigned(const T* p) {
+  return reinterpret_cast<const unsigned_of<T>*>(p);
+}
+
+/// T's body in a row.
+template <class T, class Row>
+using body_of = std::conditional_t<std::is_integral_v<T>, typename Row::integer, typename Row::real>;
+
+/// The loops of all functions, in their order.
+template <class Op, class Make>
+constexpr auto table_of(Make make) {
+  return [&]<std::size_t... i>(std::index_sequence<i...>) {
+    return std::array { make.template operator()<static_cast<Op>(i)>()... };
+  }(std::make_index_sequence<static_cast<std::size_t>(Op::op_count)>());
+}
+
+}  // namespace detail
+
+// -------------------------------------------------------------------------------------------- entry points
+
+template <auto op, class T>
+constexpr bool has_function() {
+  if constexpr (std::is_same_v<decltype(op), UnaryOp>)
+    return !std::is_same_v<detail::body_of<T, decltype(detail::unary_row<op>())>, detail::None>;
+  else return !std::is_same_v<detail::body_of<T, decltype(detail::binary_row<op>())>, detail::None>;
+}
+
+template <class Arch, UnaryOp op, class T>
+constexpr UnaryLoop<T> unary_loop() {
+  using Row = decltype(detail::unary_row<op>());
+  using F = detail::body_of<T, Row>;
+  if constexpr (std::is_same_v<F, detail::None>) return {Row::grain};
+  else if constexpr (detail::by_panels<T, Row>)
+    return {Row::grain, [](UnaryParams p, const T* x, T* y, int64_t n) {
+              detail::map_narrow<Arch>(unary_loop<Arch, op, float>().run, p, x, y, n);
+            }};
+  else if constexpr (std::is_integral_v<T>)
+    return {Row::grain, [](UnaryParams, const T* x, T* y, int64_t n) { detail::map<Arch>(x, y, n, F{}); }};
+  else
+    return {Row::grain, [](UnaryParams p, const T* x, T* y, int64_t n) {
+              const detail::Constants<simd::batch<compute_t<T>, Arch>> k(p);
+              detail::map<Arch>(x, y, n, [&](const auto& v) { return F{}(v, k); });
+            }};
+}
+template <class Arch, class T>
+UnaryLoop<T> unary_loop(UnaryOp op) {
+  static constexpr auto table =
+      detail::table_of<UnaryOp>([]<UnaryOp known>() { return unary_loop<Arch, known, T>(); });
+  return table[static_cast<std::size_t>(op)];
+}
+
+template <class Arch, class T>
+void clip_impl(const T* x, T* y, int64_t n, T low, T high) {
+  if constexpr (std::is_integral_v<T>)
+    detail::map<Arch>(x, y, n, [=](T v) {
+      const T raised = v < low ? low : v;
+      return raised > high ? high : raised;
+    });
+  else
+    unary_loop<Arch, UnaryOp::clip, T>().run({static_cast<double>(low), static_cast<double>(high)}, x, y, n);
+}
+
+namespace detail {
+
+// x^e for the exponents that models have: false for others.
+template <class Arch, class T>
+bool map_power(const T* x, T* y, int64_t n, T exponent) {
+  using B = simd::batch<T, Arch>;
+  const auto root = [](const B& v) {
+    // pow has no -0 here, and infinity for -infinity.
+    const B infinity(std::numeric_limits<T>::infinity());
+    return simd::select(v == -infinity, infinity, simd::sqrt(v + B(T(0))));
+  };
+  if (exponent == 2) map<Arch>(x, y, n, [](const B& v) { return v * v; });
+  else if (exponent == 3) map<Arch>(x, y, n, [](const B& v) { return v * v * v; });
+  else if (exponent == T(0.5)) map<Arch>(x, y, n, root);
+  else if (exponent == 1) map<Arch>(x, y, n, [](const B& v) { return v; });
+  else if (exponent == -1) map<Arch>(x, y, n, [](const B& v) { return B(T(1)) / v; });
+  else return false;
+  return true;
+}
+
+template <class Arch, BinaryOp op, class T>
+bool zip_real(const T* a, const T* b, T* c, const BroadcastPlan<2>& plan, int64_t begin, int64_t end) {
+  if constexpr (op == BinaryOp::pow)
+    if (plan.constant(1) && plan.dense(0) && map_power<Arch>(a + begin, c + begin, end - begin, *b))
+      return true;
+  using F = typename decltype(binary_row<op>())::real;
+  zip_broadcast<Arch>(zip<Arch, F, T, T>, a, b, c, plan, begin, end);
+  return true;
+}
+
+template <class Arch, class F, class T>
+bool zip_integers(const T* a, const T* b, T* c, const BroadcastPlan<2>& plan, int64_t begin, int64_t end) {
+  bool defined = true;
+  if constexpr (std::is_invocable_v<F, T, T, bool&>)
+    zip_panels<Arch>(a, b, plan, begin, end, [&](int64_t at, const T* x, const T* y, int64_t n) {
+      zip_each<Arch, F>(x, y, c + at, n, defined);
+    });
+  else if constexpr (wraps<F> && std::is_signed_v<T>)
+    zip_integers<Arch, F>(as_unsigned(a), as_unsigned(b), reinterpret_cast<unsigned_of<T>*>(c), plan, begin,
+                          end);
+  else zip_broadcast<Arch>(zip<Arch, F, T, T>, a, b, c, plan, begin, end);
+  return defined;
+}
+
+}  // namespace detail
+
+template <class Arch, BinaryOp op, class T>
+constexpr BinaryLoop<T> binary_loop() {
+  using Row = decltype(detail::binary_row<op>());
+  using F = detail::body_of<T, Row>;
+  if constexpr (std::is_same_v<F, detail::None>) return {Row::grain};
+  else if constexpr (detail::by_panels<T, Row>)
+    return {Row::grain,
+            [](const T* a, const T* b, T* c, const BroadcastPlan<2>& plan, int64_t begin, int64_t end) {
+              detail::zip_narrow<Arch>(
+                  a, b, plan, begin, end, [c](int64_t at, const float* x, const float* y, int64_t n) {
+                    alignas(64) float z[detail::panel];
+                    binary_loop<Arch, op, float>().run(x, y, z, BroadcastPlan<2>::flat(n), 0, n);
+                    simd::narrow<Arch>(z, c + at, n);
+                  });
+              return true;
+            }};
+  else if constexpr (std::is_integral_v<T>) return {Row::grain, detail::zip_integers<Arch, F, T>};
+  else return {Row::grain, detail::zip_real<Arch, op, T>};
+}
+template <class Arch, class T>
+BinaryLoop<T> binary_loop(BinaryOp op) {
+  static constexpr auto table =
+      detail::table_of<BinaryOp>([]<BinaryOp known>() { return binary_loop<Arch, known, T>(); });
+  return table[static_cast<std::size_t>(op)];
+}
+
+template <class Arch, CompareOp op, class T>
+void compare_of(const T* a, const T* b, bool* c, const BroadcastPlan<2>& plan, int64_t begin, int64_t end) {
+  using enum CompareOp;
+  if constexpr (simd::is_narrow<T>)
+    detail::zip_narrow<Arch>(a, b, plan, begin, end,
+                             [&](int64_t at, const float* x, const float* y, int64_t n) {
+                               compare_of<Arch, op>(x, y, c + at, BroadcastPlan<2>::flat(n), 0, n);
+                             });
+  else if constexpr (op == greater) compare_of<Arch, less>(b, a, c, plan.swapped(), begin, end);
+  else if constexpr (op == greater_equal) compare_of<Arch, less_equal>(b, a, c, plan.swapped(), begin, end);
+  else if constexpr (op == equal && std::is_signed_v<T> && std::is_integral_v<T>)
+    compare_of<Arch, op>(detail::as_unsigned(a), detail::as_unsigned(b), c, plan, begin, end);
+  else
+    detail::zip_broadcast<Arch>(detail::zip<Arch, detail::CompareFunction<op>, T, bool>, a, b, c, plan, begin,
+                                end);
+}
+
+template <class Arch, class T>
+void compare_impl(CompareOp op, const T* a, const T* b, bool* c, const BroadcastPlan<2>& plan, int64_t begin,
+                  int64_t end) {
+  if constexpr (simd::is_narrow<T>) {
+    detail::zip_narrow<Arch>(a, b, plan, begin, end,
+                             [&](int64_t at, const float* x, const float* y, int64_t n) {
+                               compare_impl<Arch>(op, x, y, c + at, BroadcastPlan<2>::flat(n), 0, n);
+                             });
+  } else {
+    using enum CompareOp;
+    switch (op) {
+      case equal: return compare_of<Arch, equal>(a, b, c, plan, begin, end);
+      case less: return compare_of<Arch, less>(a, b, c, plan, begin, end);
+      case less_equal: return compare_of<Arch, less_equal>(a, b, c, plan, begin, end);
+      case greater: return compare_of<Arch, greater>(a, b, c, plan, begin, end);
+      case greater_equal: return compare_of<Arch, greater_equal>(a, b, c, plan, begin, end);
+    }
+  }
+}
+
+template <class Arch>
+void logic_impl(LogicOp op, const bool* a, const bool* b, bool* c, const BroadcastPlan<2>& plan,
+                int64_t begin, int64_t end) {
+  const auto run = [&]<class F>(F) {
+    detail::zip_broadcast<Arch>(detail::zip<Arch, F, bool, bool>, a, b, c, plan, begin, end);
+  };
+  switch (op) {
+    case LogicOp::logical_and: return run([](bool x, bool y) { return x && y; });
+    case LogicOp::logical_or: return run([](bool x, bool y) { return x || y; });
+    case LogicOp::logical_xor: return run([](bool x, bool y) { return x != y; });
+  }
+}
+
+namespace detail {
+
+// One run of elements as blocks of bytes, moved by memcpy: they may have any type. Steps are 0 or 1.
+template <class Arch, std::size_t size, bool a_moves, bool b_moves>
+void where_run(const bool* choose, const char* a, const char* b, char* c, int64_t n) {
+  struct Block {
+    char bytes[size];
+  };
+  for (int64_t i = 0; i < n; ++i) {
+    Block x, y;
+    std::memcpy(&x, a + (a_moves ? i : 0) * static_cast<int64_t>(size), size);
+    std::memcpy(&y, b + (b_moves ? i : 0) * static_cast<int64_t>(size), size);
+    x = choose[i] ? x : y;
+    std::memcpy(c + i * static_cast<int64_t>(size), &x, size);
+  }
+}
+
+template <class Arch, std::size_t bytes>
+void where_blocks(const bool* condition, const char* a, const char* b, char* c, const BroadcastPlan<3>& plan,
+                  int64_t begin, int64_t end) {
+  constexpr auto size = static_cast<int64_t>(bytes);
+  const int inner = plan.rank - 1;
+  const int64_t step = plan.strides[0][inner], step_a = plan.strides[1][inner],
+                step_b = plan.strides[2][inner];
+  for_each_run(plan, begin, end, [&](int64_t at, const int64_t* offsets, int64_t count) {
+    const bool* choose = condition + offsets[0];
+    const char *from_a = a + offsets[1] * size, *from_b = b + offsets[2] * size;
+    char* to = c + at * size;
+    if (step == 1 && (step_a == 0 || step_a == 1) && (step_b == 0 || step_b == 1)) {
+      if (step_a && step_b) where_run<Arch, bytes, true, true>(choose, from_a, from_b, to, count);
+      else if (step_a) where_run<Arch, bytes, true, false>(choose, from_a, from_b, to, count);
+      else if (step_b) where_run<Arch, bytes, false, true>(choose, from_a, from_b, to, count);
+      else where_run<Arch, bytes, false, false>(choose, from_a, from_b, to, count);
+      return;
+    }
+    for (int64_t i = 0; i < count; ++i)
+      std::memcpy(to + i * size, choose[i * step] ? from_a + i * step_a * size : from_b + i * step_b * size,
+                  bytes);
+  });
+}
+
+}  // namespace detail
+
+template <class Arch>
+void where_impl(const bool* condition, const void* a, const void* b, void* c, std::size_t element_size,
+                const BroadcastPlan<3>& plan, int64_t begin, int64_t end) {
+  const char *x = static_cast<const char*>(a), *y = static_cast<const char*>(b);
+  char* z = static_cast<char*>(c);
+  switch (element_size) {
+    case 1: return detail::where_blocks<Arch, 1>(condition, x, y, z, plan, begin, end);
+    case 2: return detail::where_blocks<Arch, 2>(condition, x, y, z, plan, begin, end);
+    case 4: return detail::where_blocks<Arch, 4>(condition, x, y, z, plan, begin, end);
+    case 8: return detail::where_blocks<Arch, 8>(condition, x, y, z, plan, begin, end);
+    case 16: return detail::where_blocks<Arch, 16>(condition, x, y, z, plan, begin, end);
+  }
+}
+
+#ifdef TENON_INSTANTIATE
+#define TENON_ELEMENTWISE(T)                                                             \
+  template UnaryLoop<T> unary_loop<TENON_INSTANTIATE, T>(UnaryOp);                       \
+  template void clip_impl<TENON_INSTANTIATE, T>(const T*, T*, int64_t, T, T);            \
+  template BinaryLoop<T> binary_loop<TENON_INSTANTIATE, T>(BinaryOp);                    \
+  template void compare_impl<TENON_INSTANTIATE, T>(CompareOp, const T*, const T*, bool*, \
+                                                   const BroadcastPlan<2>&, int64_t, int64_t);
+TENON_ELEMENTWISE(float)
+TENON_ELEMENTWISE(double)
+TENON_ELEMENTWISE(float16)
+TENON_ELEMENTWISE(bfloat16)
+TENON_ELEMENTWISE(int8_t)
+TENON_ELEMENTWISE(int16_t)
+TENON_ELEMENTWISE(int32_t)
+TENON_ELEMENTWISE(int64_t)
+TENON_ELEMENTWISE(uint8_t)
+TENON_ELEMENTWISE(uint16_t)
+TENON_ELEMENTWISE(uint32_t)
+TENON_ELEMENTWISE(uint64_t)
+#undef TENON_ELEMENTWISE
+template void logic_impl<TENON_INSTANTIATE>(LogicOp, const bool*, const bool*, bool*, const BroadcastPlan<2>&,
+                                            int64_t, int64_t);
+template void where_impl<TENON_INSTANTIATE>(const bool*, const void*, const void*, void*, std::size_t,
+                                            const BroadcastPlan<3>&, int64_t, int64_t);
+#endif
+
+}  // namespace tenon::kernels

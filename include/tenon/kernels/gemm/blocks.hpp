@@ -1,0 +1,293 @@
+// Matrix products: the way through large operands.
+//
+// K is cut at multiples of Tile::depth, from 0 on, whatever the number of threads: an element of C is the sum
+// of its blocks in order, so that it does not depend on where tiles and tasks begin. Within a block a panel
+// of B, 1536 bytes a column, is held against every panel of A before the next one comes: it stays in the
+// second-level cache, from where a tile's vectors stream, while A's few rows come by way of the first.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "tenon/base/parallel.hpp"
+#include "tenon/base/scratch.hpp"
+#include "tenon/kernels/gemm/args.hpp"
+#include "tenon/kernels/gemm/pack.hpp"
+#include "tenon/kernels/gemm/tile.hpp"
+
+namespace tenon::kernels::gemm_detail {
+
+/// One product. Either operand is packed beforehand, or packed by a function as blocks come up:
+/// pack_a(i, rows, p, depth, to) writes the panel of A that begins at row i, cells p to p + depth of K;
+/// pack_b likewise, and it may spoil a vector past the panel. A B of Single cells with unit column stride can
+/// also be read where it lies.
+template <class Ops, class PackA, class PackB>
+struct Product {
+  using Cell = typename Ops::Cell;
+  using Out = typename Ops::Out;
+  int64_t m, n, depth;  // depth: cells of K
+  const Cell* packed_a;
+  const Cell* packed_b;
+  PackA pack_a;
+  PackB pack_b;
+  const Cell* plain_b;
+  int64_t plain_b_row;
+  Out* c;
+  int64_t c_row;
+  Finish<Out> finish;
+};
+
+/// One block of K of the C cells of rows [i0, i1), columns [j0, j1). Panels lie `a` and `b` apart as packed.
+template <class Ops, class Arch, class P>
+void compute_block(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1, int64_t p0, int64_t depth,
+                   const typename Ops::Cell* a, const typename Ops::Cell* b, bool plain_b) {
+  using Cell = typename Ops::Cell;
+  using Out = typename Ops::Out;
+  using S = Tile<Ops, Arch>;
+  constexpr int L = lanes<Cell, Arch>;
+  const bool first = p0 == 0, last = p0 + depth == q.depth;
+  const Finish<Out>& f = q.finish;
+  const bool plain_d = f.d == nullptr || (f.beta == Out{1} && f.d_col == 1);
+  const bool direct = f.alpha == Out{1} && (!first || plain_d) && !(last && f.col_bias != nullptr);
+  const Out* add = first ? f.d : q.c;
+  alignas(64) Out raw[S::rows * std::max<int>(S::cols, 3 * narrow_panels)];
+  TileEnd<Out> end{};
+  end.c_row = q.c_row;
+  end.add_row = first ? f.d_row : q.c_row;
+  end.bounded = last && f.bounded();
+  end.lo = f.lo;
+  end.hi = f.hi;
+  for (int64_t j = j0; j < j1; j += S::cols) {
+    const int64_t cols = std::min<int64_t>(S::cols, j1 - j);
+    const Cell* b_panel = plain_b ? b + (j - j0) : b + (j - j0) * depth;
+    const int64_t b_step = plain_b ? q.plain_b_row : S::cols;
+    const int64_t ragged = cols % L;
+    const bool narrow = narrow_fits<Ops, Arch> && ragged != 0 && ragged <= 3;
+    const int vectors = static_cast<int>(narrow ? cols / L : (cols + L - 1) / L);
+    const bool whole_vectors = ragged == 0 || narrow;
+    for (int64_t i = i0; i < i1 && vectors > 0; i += S::rows) {
+      const int64_t rows = std::min<int64_t>(S::rows, i1 - i);
+      end.c = q.c + i * q.c_row + j;
+      end.add = add == nullptr ? nullptr : add + i * end.add_row + j;
+      end.row_bias = last && f.row_bias != nullptr ? f.row_bias + i : nullptr;
+      end.raw = direct && whole_vectors && exact_tile(rows) ? nullptr : raw;
+      tile_for<Ops, Arch>(rows, vectors)(depth, a + (i - i0) * depth, b_panel, b_step, end);
+      if (end.raw != nullptr)
+        finish_sums<Arch>(raw, vectors * L, rows, narrow ? vectors * L : cols, i, j, f, first, last, q.c,
+                          q.c_row);
+    }
+    if constexpr (narrow_fits<Ops, Arch>) {
+      for (int64_t i = i0; narrow && i < i1; i += narrow_panels * S::rows) {
+        const int64_t rows = std::min<int64_t>(narrow_panels * S::rows, i1 - i);
+        const int64_t panels = (rows + S::rows - 1) / S::rows, at = j + vectors * L;
+        const Cell* a_panels = a + (i - i0) * depth;
+        const Cell* b_cols = b_panel + vectors * L;
+        switch (ragged) {
+          case 1: compute_narrow<Ops, Arch, 1>(depth, a_panels, panels, b_cols, b_step, raw); break;
+          case 2: compute_narrow<Ops, Arch, 2>(depth, a_panels, panels, b_cols, b_step, raw); break;
+          default: compute_narrow<Ops, Arch, 3>(depth, a_panels, panels, b_cols, b_step, raw); break;
+        }
+        finish_sums<Arch>(raw, ragged, rows, ragged, i, at, f, first, last, q.c, q.c_row);
+      }
+    }
+  }
+}
+
+/// C of rows [i0, i1), columns [j0, j1), which begin at whole panels. Blocks are sized for a second-level
+/// cache of 1 MB: a block of B is read once for each panel of A, and all of A's chunk once for each block of
+/// B.
+template <class Ops, class Arch, class P>
+void compute_range(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1) {
+  using Cell = typename Ops::Cell;
+  using S = Tile<Ops, Arch>;
+  constexpr int64_t block_cols = 4 * S::cols;
+  constexpr int64_t chunk_cells = (int64_t{4} << 20) / static_cast<int64_t>(sizeof(Cell));
+  constexpr int64_t chunk_depth = 16 * S::depth;
+  const int64_t padded_m = (q.m + S::rows - 1) / S::rows * S::rows;
+  const int64_t padded_n = (q.n + S::cols - 1) / S::cols * S::cols;
+  const bool packs_a = q.packed_a == nullptr;
+  const int64_t k_chunk = packs_a ? std::min(q.depth, chunk_depth) : q.depth;
+  int64_t m_chunk = i1 - i0;
+  if (packs_a && k_chunk > 0) {
+    const int64_t fitting = std::max<int64_t>(chunk_cells / k_chunk, 256) / S::rows * S::rows;
+    m_chunk = std::min(m_chunk, fitting);
+  }
+  Scratch scratch;
+  Cell* a_space = packs_a ? scratch.take<Cell>(packed_size(m_chunk, S::rows, k_chunk)) : nullptr;
+  Cell* b_space = nullptr;
+  if (q.packed_b == nullptr)
+    b_space = scratch.take<Cell>(
+        packed_size(std::min(block_cols, j1 - j0), S::cols, std::min<int64_t>(q.depth, S::depth)) +
+        lanes<Cell, Arch>);
+  for (int64_t i = i0; i < i1; i += m_chunk) {
+    const int64_t i_end = std::min(i + m_chunk, i1);
+    int64_t k0 = 0;
+    do {
+      const int64_t k_end = std::min(k0 + k_chunk, q.depth);
+      if (packs_a)
+        for (int64_t p = k0; p < k_end; p += S::depth) {
+          const int64_t depth = std::min<int64_t>(S::depth, k_end - p);
+          Cell* block = a_space + packed_size(i_end - i, S::rows, p - k0);
+          for (int64_t r = i; r < i_end; r += S::rows)
+            q.pack_a(r, std::min<int64_t>(S::rows, i_end - r), p, depth, block + (r - i) * depth);
+        }
+      for (int64_t j = j0; j < j1; j += block_cols) {
+        const int64_t j_end = std::min(j + block_cols, j1);
+        int64_t p = k0;
+        do {
+          const int64_t depth = std::min<int64_t>(S::depth, k_end - p);
+          const Cell* a = packs_a ? a_space + packed_size(i_end - i, S::rows, p - k0)
+                                  : q.packed_a + p * padded_m + i * depth;
+          if (q.packed_b != nullptr) {
+            compute_block<Ops, Arch>(q, i, i_end, j, j_end, p, depth, a,
+                                     q.packed_b + p * padded_n + j * depth, false);
+          } else {
+            // Where it lies B serves whole vectors; columns short of one are packed.
+            int64_t j_plain = j;
+            if (q.plain_b != nullptr) j_plain = j + (j_end - j) / lanes<Cell, Arch> * lanes<Cell, Arch>;
+            for (int64_t t = j_plain; t < j_end; t += S::cols)
+              q.pack_b(t, std::min<int64_t>(S::cols, j_end - t), p, depth, b_space + (t - j_plain) * depth);
+            if (j_plain > j)
+              compute_block<Ops, Arch>(q, i, i_end, j, j_plain, p, depth, a,
+                                       q.plain_b + p * q.plain_b_row + j, true);
+            if (j_end > j_plain)
+              compute_block<Ops, Arch>(q, i, i_end, j_plain, j_end, p, depth, a, b_space, false);
+          }
+          p += depth;
+        } while (p < k_end);
+      }
+      k0 = k_end;
+    } while (k0 < q.depth);
+  }
+}
+
+/// How C is cut into tasks: rows and columns of each, whole panels.
+struct Cut {
+  int64_t rows, cols;
+  int64_t down, across;
+  double cost;
+};
+
+/// Threads that a loop of this thread could use now.
+template <class Arch>
+int64_t threads_at_hand() {
+  const Executor* executor = current_executor();
+  return executor == nullptr ? 1 : executor->threads();
+}
+
+/// Cuts each of `items` products so that `threads` are done soonest, with about `tasks` tasks of a product at
+/// most. A task packs its rows of A and its columns of B, unless that operand is packed already.
+template <class Arch>
+Cut cut_for(int64_t m, int64_t n, int64_t panel_rows, int64_t panel_cols, bool packs_a, bool packs_b,
+            int64_t items, int64_t tasks, int64_t threads) {
+  const int64_t row_panels = (m + panel_rows - 1) / panel_rows,
+                col_panels = (n + panel_cols - 1) / panel_cols;
+  // In units of a multiply-add for each cell of K: packing a number costs about as much as 16, reading a
+  // packed one again about half of that.
+  const double a_cost = packs_a ? 16 : 8, b_cost = packs_b ? 16 : 8;
+  Cut best{};
+  for (int64_t down = 1; down <= tasks && down <= row_panels; ++down) {
+    for (int64_t across = 1; down * across <= tasks && across <= col_panels; ++across) {
+      const int64_t rows = (row_panels + down - 1) / down * panel_rows;
+      const int64_t cols = (col_panels + across - 1) / across * panel_cols;
+      const double all = static_cast<double>(m) * static_cast<double>(n) +
+                         a_cost * static_cast<double>(m * across) + b_cost * static_cast<double>(n * down);
+      const double largest = static_cast<double>(std::min(rows, m)) * static_cast<double>(std::min(cols, n)) +
+                             a_cost * static_cast<double>(rows) + b_cost * static_cast<double>(cols);
+      // Whoever takes the last task to begin begins it when the others are no further than the average.
+      const double cost = (all * static_cast<double>(items) + largest * static_cast<double>(threads - 1)) /
+                          static_cast<double>(threads);
+      if (best.down == 0 || cost < best.cost)
+        best = {rows, cols, (row_panels * panel_rows + rows - 1) / rows,
+                (col_panels * panel_cols + cols - 1) / cols, cost};
+    }
+  }
+  return best;
+}
+
+/// Runs `items` products, all of the extents of `shape`, which is the first; product(i) makes the i-th.
+template <class Ops, class Arch, class P, class MakeProduct>
+void run_products(const P& shape, int64_t items, const MakeProduct& product) {
+  using S = Tile<Ops, Arch>;
+  using Cell = typename Ops::Cell;
+  // A task should outlast the waking of a thread by far: a million multiply-adds take about 10 microseconds.
+  constexpr double task_size = 1 << 20;
+  const int64_t threads = threads_at_hand<Arch>();
+  int64_t tasks = 1;
+  if (threads > 1) {
+    const double size = static_cast<double>(shape.m) * static_cast<double>(shape.n) *
+                        static_cast<double>(shape.depth) * Ops::per_cell * static_cast<double>(items);
+    tasks = static_cast<int64_t>(std::min(size / task_size, 4.0 * static_cast<double>(threads)));
+  }
+  if (tasks <= 1) {
+    compute_range<Ops, Arch>(shape, 0, shape.m, 0, shape.n);
+    for (int64_t item = 1; item < items; ++item)
+      compute_range<Ops, Arch>(product(item), 0, shape.m, 0, shape.n);
+    return;
+  }
+  const int64_t each = (tasks + items - 1) / items;  // tasks of a product
+  const bool packs_a = shape.packed_a == nullptr,
+             packs_b = shape.packed_b == nullptr && shape.plain_b == nullptr;
+  Cut cut = cut_for<Arch>(shape.m, shape.n, S::rows, S::cols, packs_a, packs_b, items, each, threads);
+  // Where C has few columns, tasks share them, and would each pack the same B: then it is packed first, by
+  // all threads.
+  const int64_t col_panels = (shape.n + S::cols - 1) / S::cols;
+  const int64_t b_cells = packed_size(shape.n, S::cols, shape.depth);
+  constexpr int64_t most_cells = (int64_t{4} << 20) / static_cast<int64_t>(sizeof(Cell));
+  Scratch scratch;
+  Cell* packed_b = nullptr;
+  if (packs_b && cut.down > 1 && b_cells <= most_cells / items) {
+    const Cut shared =
+        cut_for<Arch>(shape.m, shape.n, S::rows, S::cols, packs_a, false, items, each, threads);
+    const double packing = 16.0 * static_cast<double>(shape.n * items) / static_cast<double>(threads);
+    if (shared.cost + packing < cut.cost) {
+      cut = shared;
+      packed_b = scratch.take<Cell>(b_cells * items + lanes<Cell, Arch>);
+      const int64_t blocks = (shape.depth + S::depth - 1) / S::depth;
+      parallel_for(items * blocks * col_panels, 1, [&](int64_t begin, int64_t end) {
+        // A function that packs may spoil a vector past its panel, which another thread may have written.
+        Scratch own;
+        Cell* panel = own.take<Cell>(S::cols * S::depth + lanes<Cell, Arch>);
+        for (int64_t t = begin; t < end; ++t) {
+          const int64_t item = t / (blocks * col_panels), p = t / col_panels % blocks * S::depth;
+          const int64_t j = t % col_panels * S::cols, depth = std::min<int64_t>(S::depth, shape.depth - p);
+          product(item).pack_b(j, std::min<int64_t>(S::cols, shape.n - j), p, depth, panel);
+          std::copy_n(panel, S::cols * depth,
+                      packed_b + item * b_cells + packed_size(shape.n, S::cols, p) + j * depth);
+        }
+      });
+    }
+  }
+  const int64_t parts = cut.down * cut.across;
+  parallel_for(items * parts, (items * parts + tasks - 1) / tasks, [&](int64_t begin, int64_t end) {
+    for (int64_t t = begin; t < end; ++t) {
+      const int64_t part = t % parts;
+      const int64_t i = part / cut.across * cut.rows, j = part % cut.across * cut.cols;
+      P own = product(t / parts);
+      if (packed_b != nullptr) own.packed_b = packed_b + t / parts * b_cells;
+      compute_range<Ops, Arch>(own, i, std::min(i + cut.rows, shape.m), j, std::min(j + cut.cols, shape.n));
+    }
+  });
+}
+
+/// The offset of item `index` of a batch whose strides are `strides` (nullptr: all items share the operand).
+template <class Arch>
+int64_t batch_offset(const GemmBatch& batch, const int64_t* strides, int64_t index) {
+  int64_t offset = 0;
+  for (int axis = batch.rank - 1; axis >= 0; --axis) {
+    const int64_t extent = batch.extents[axis];
+    if (strides != nullptr) offset += index % extent * strides[axis];
+    index /= extent;
+  }
+  return offset;
+}
+
+template <class Arch>
+int64_t batch_items(const GemmBatch& batch) {
+  int64_t items = 1;
+  for (int axis = 0; axis < batch.rank; ++axis) items *= batch.extents[axis];
+  return items;
+}
+
+}  // namespace tenon::kernels::gemm_detail

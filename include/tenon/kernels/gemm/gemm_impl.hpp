@@ -1,0 +1,195 @@
+// Matrix products: bodies.
+//
+//   gemm_tile.hpp    sums in registers, and their way to C
+//   gemm_pack.hpp    operands in the order in which tiles read them
+//   gemm_blocks.hpp  blocks for the caches, tasks for the threads
+//   gemm_skinny.hpp  few rows or columns, small products
+//   gemm_quant.hpp   8-bit integers
+//
+// Here the choice among them.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "tenon/kernels/gemm/gemm.hpp"
+#include "tenon/kernels/gemm/blocks.hpp"
+#include "tenon/kernels/gemm/pack.hpp"
+#include "tenon/kernels/gemm/quant.hpp"
+#include "tenon/kernels/gemm/skinny.hpp"
+#include "tenon/kernels/gemm/tile.hpp"
+
+namespace tenon::kernels::gemm_detail {
+
+/// Picks a form and runs it.
+template <class Arch, class T>
+void run_gemm(GemmArgs<T> g) {
+  using Ops = Single<T>;
+  using S = Tile<Ops, Arch>;
+  int64_t items = batch_items<Arch>(g.batch);
+  if (g.m <= 0 || g.n <= 0 || items <= 0) return;
+  if (g.alpha == T{0}) g.k = 0;
+  if (g.beta == T{0}) g.d = nullptr;
+  if (g.batch.rank == 1 && items > 1 && (g.packed_b != nullptr || g.batch.b[0] == 0) &&
+      g.packed_a == nullptr && g.batch.a[0] == g.m * g.a_row && g.batch.c[0] == g.m * g.c_row &&
+      g.d == nullptr && g.row_bias == nullptr) {
+    g.m *= items;  // a shared B: one tall product
+    items = 1;
+    g.batch.rank = 0;
+  }
+  Finish<T> finish{g.alpha, g.beta, g.d, g.d_row, g.d_col, g.row_bias, g.col_bias, g.lo, g.hi};
+  const auto finish_of = [&](int64_t item) {
+    Finish<T> f = finish;
+    if (f.d != nullptr) f.d += batch_offset<Arch>(g.batch, g.batch.d, item);
+    return f;
+  };
+  // Packed operands of one panel can be read like any other.
+  if (g.packed_b != nullptr && g.n <= 4) {
+    g.b = g.packed_b, g.b_row = S::cols, g.b_col = 1, g.packed_b = nullptr;
+    g.batch.b = nullptr;
+  }
+  if (g.packed_a != nullptr && g.m <= 4) {
+    g.a = g.packed_a, g.a_row = 1, g.a_col = S::rows, g.packed_a = nullptr;
+    g.batch.a = nullptr;
+  }
+  if (g.packed_a == nullptr && g.packed_b == nullptr) {
+    const bool dots_across = g.m <= 4 && (g.b_row == 1 || g.k <= 1) && g.n > 1;
+    const bool dots_down = g.n <= 4 && (g.a_col == 1 || g.k <= 1);
+    const bool row = g.m == 1 && g.b_col == 1;
+    const bool tiny = g.b_col == 1 && g.m <= 16 && g.k <= 64 && g.n <= 2 * S::cols && g.m * g.n * g.k <= 8192;
+    if (row || tiny || dots_across || dots_down) {
+      for (int64_t item = 0; item < items; ++item) {
+        const T* a = g.k == 0 ? g.a : g.a + batch_offset<Arch>(g.batch, g.batch.a, item);
+        const T* b = g.k == 0 ? g.b : g.b + batch_offset<Arch>(g.batch, g.batch.b, item);
+        T* c = g.c + batch_offset<Arch>(g.batch, g.batch.c, item);
+        if (tiny) tiny_product<Arch>(g, a, b, finish_of(item), c);
+        else if (row) single_row<Arch>(g, a, b, finish_of(item), c);
+        else if (dots_across)
+          Skinny<Arch, T>{g.m, a, g.a_row, g.a_col, b, g.b_col, g.n, g.k, true, finish_of(item), c, g.c_row}
+              .run();
+        else
+          Skinny<Arch, T>{g.n, b, g.b_col, g.b_row, a, g.a_row, g.m, g.k, false, finish_of(item), c, g.c_row}
+              .run();
+      }
+      return;
+    }
+  }
+  constexpr int64_t plain_cells = (int64_t{1} << 18) / static_cast<int64_t>(sizeof(T));
+  const auto product = [&](int64_t item) {
+    const T* a = g.packed_a != nullptr || g.k == 0 ? g.a : g.a + batch_offset<Arch>(g.batch, g.batch.a, item);
+    const T* b = g.packed_b != nullptr || g.k == 0 ? g.b : g.b + batch_offset<Arch>(g.batch, g.batch.b, item);
+    const auto pack_a = [a, &g](int64_t i, int64_t rows, int64_t p, int64_t depth, T* to) {
+      pack_panel<Arch, S::rows>(a + i * g.a_row + p * g.a_col, g.a_row, g.a_col, rows, depth, to);
+    };
+    const auto pack_b = [b, &g](int64_t j, int64_t cols, int64_t p, int64_t depth, T* to) {
+      pack_panel<Arch, S::cols>(b + j * g.b_col + p * g.b_row, g.b_col, g.b_row, cols, depth, to);
+    };
+    // Packing B pays when it is read more than once or twice, and does not stay in the second-level cache by
+    // itself.
+    const bool plain_b = g.b_col == 1 && (g.m <= 2 * S::rows || g.k * g.n <= plain_cells);
+    return Product<Ops, decltype(pack_a), decltype(pack_b)>{
+        g.m,        g.n,
+        g.k,        g.packed_a,
+        g.packed_b, pack_a,
+        pack_b,     plain_b ? b : nullptr,
+        g.b_row,    g.c + batch_offset<Arch>(g.batch, g.batch.c, item),
+        g.c_row,    finish_of(item)};
+  };
+  run_products<Ops, Arch>(product(0), items, product);
+}
+
+}  // namespace tenon::kernels::gemm_detail
+
+namespace tenon::kernels {
+
+template <class Arch, class T>
+void gemm_impl(const GemmArgs<T>& g) {
+  if constexpr (std::is_unsigned_v<T>) {
+    // Wrapping sums and products have the same bits with and without a sign.
+    using I = std::make_signed_t<T>;
+    const auto as = [](const T* p) { return reinterpret_cast<const I*>(p); };
+    gemm_detail::run_gemm<Arch>(GemmArgs<I>{g.m,
+                                            g.n,
+                                            g.k,
+                                            as(g.a),
+                                            g.a_row,
+                                            g.a_col,
+                                            as(g.b),
+                                            g.b_row,
+                                            g.b_col,
+                                            reinterpret_cast<I*>(g.c),
+                                            g.c_row,
+                                            static_cast<I>(g.alpha),
+                                            static_cast<I>(g.beta),
+                                            as(g.d),
+                                            g.d_row,
+                                            g.d_col,
+                                            as(g.row_bias),
+                                            as(g.col_bias),
+                                            no_lower_bound<I>,
+                                            no_upper_bound<I>,
+                                            as(g.packed_a),
+                                            as(g.packed_b),
+                                            g.batch});
+  } else {
+    gemm_detail::run_gemm<Arch>(g);
+  }
+}
+
+template <class Arch, class T>
+int64_t packed_a_size_impl(int64_t m, int64_t k) {
+  return gemm_detail::packed_size(m, gemm_detail::Tile<gemm_detail::Single<T>, Arch>::rows, k);
+}
+
+template <class Arch, class T>
+int64_t packed_b_size_impl(int64_t k, int64_t n) {
+  return gemm_detail::packed_size(n, gemm_detail::Tile<gemm_detail::Single<T>, Arch>::cols, k);
+}
+
+template <class Arch, class T>
+void pack_a_impl(const GemmArgs<T>& g, T* packed) {
+  using namespace gemm_detail;
+  using S = Tile<Single<T>, Arch>;
+  pack_whole<Arch, S::rows, S::depth>(
+      g.m, g.k, packed, [&](int64_t i, int64_t rows, int64_t p, int64_t depth, T* to) {
+        pack_panel<Arch, S::rows>(g.a + i * g.a_row + p * g.a_col, g.a_row, g.a_col, rows, depth, to);
+      });
+}
+
+template <class Arch, class T>
+void pack_b_impl(const GemmArgs<T>& g, T* packed) {
+  using namespace gemm_detail;
+  using S = Tile<Single<T>, Arch>;
+  pack_whole<Arch, S::cols, S::depth>(
+      g.n, g.k, packed, [&](int64_t j, int64_t cols, int64_t p, int64_t depth, T* to) {
+        pack_panel<Arch, S::cols>(g.b + j * g.b_col + p * g.b_row, g.b_col, g.b_row, cols, depth, to);
+      });
+}
+
+}  // namespace tenon::kernels
+
+#ifdef TENON_INSTANTIATE
+namespace tenon::kernels {
+
+#define TENON_GEMM(T)                                                          \
+  template void gemm_impl<TENON_INSTANTIATE, T>(const GemmArgs<T>&);           \
+  template int64_t packed_a_size_impl<TENON_INSTANTIATE, T>(int64_t, int64_t); \
+  template int64_t packed_b_size_impl<TENON_INSTANTIATE, T>(int64_t, int64_t); \
+  template void pack_a_impl<TENON_INSTANTIATE, T>(const GemmArgs<T>&, T*);     \
+  template void pack_b_impl<TENON_INSTANTIATE, T>(const GemmArgs<T>&, T*);
+TENON_GEMM(float)
+TENON_GEMM(double)
+TENON_GEMM(int32_t)
+TENON_GEMM(uint32_t)
+TENON_GEMM(int64_t)
+TENON_GEMM(uint64_t)
+#undef TENON_GEMM
+
+template void quant_gemm_impl<TENON_INSTANTIATE>(const QuantGemmArgs&);
+template int64_t quant_packed_a_size_impl<TENON_INSTANTIATE>(int64_t, int64_t);
+template int64_t quant_packed_b_size_impl<TENON_INSTANTIATE>(int64_t, int64_t);
+template void quant_pack_a_impl<TENON_INSTANTIATE>(const QuantGemmArgs&, int32_t*);
+template void quant_pack_b_impl<TENON_INSTANTIATE>(const QuantGemmArgs&, int32_t*);
+
+}  // namespace tenon::kernels
+#endif

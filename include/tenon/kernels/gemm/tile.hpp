@@ -1,0 +1,290 @@
+// Matrix products, innermost: register tiles, and what becomes of their sums.
+//
+// A tile sums products of an A panel's cells (p, i) at p * rows + i and a B panel's cells (p, j) at p * cols
+// + j, for p from 0 to a block's depth, each sum by fma in that order: the same bits in every form of tile.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include "tenon/kernels/gemm/args.hpp"
+#include "tenon/simd/batch.hpp"
+
+namespace tenon::kernels::gemm_detail {
+
+using simd::batch;
+using simd::lanes;
+
+// ----------------------------------------------------------------------------------------------- arithmetic
+
+/// A packed cell is one number.
+template <class T>
+struct Single {
+  using Cell = T;
+  using Out = T;
+  static constexpr int per_cell = 1;
+  static constexpr bool rare = std::is_integral_v<T>;
+
+  template <class V>
+  static V add_product(const V& a, const V& b, const V& sum) {
+    if constexpr (std::is_floating_point_v<T>) return simd::mul_add(a, b, sum);
+    else return sum + simd::mul_wrap(a, b);
+  }
+};
+
+/// A packed cell is two neighbours along K in 16 bits each, the first in the low half.
+struct Pair {
+  using Cell = int32_t;
+  using Out = int32_t;
+  static constexpr int per_cell = 2;
+  static constexpr bool rare = false;
+
+  template <class V>
+  static V add_product(const V& a, const V& b, const V& sum) {
+    return simd::mul_add_pairs(a, b, sum);
+  }
+};
+
+// ---------------------------------------------------------------------------------------------------- tiles
+
+/// The register tile: rows x vectors sums, one row of B and a broadcast of A have to fit into the registers.
+/// Two fma units that answer after four cycles want eight sums at least; a step of K loads rows + vectors
+/// times for rows x vectors products, and a core loads as often as it multiplies: the squarer, the better.
+///   32 registers  8 x 3 = 24 sums, 3 of B, 1 of A: 28
+///   16 registers  6 x 2 = 12 sums, 2 of B, 1 of A: 15
+///   Baseline      4 x 2 =  8 sums, 2 of B, 1 of A, 1 product for want of fma: 12
+/// Plain integer products are rare: a small tile saves code.
+template <class Ops, class Arch>
+struct Tile {
+  using Cell = typename Ops::Cell;
+  static constexpr bool wide = Arch::registers == 32 && !Ops::rare;
+  static constexpr int rows = wide ? 8 : std::is_same_v<Arch, simd::Baseline> || Ops::rare ? 4 : 6;
+  static constexpr int vectors = wide ? 3 : 2;
+  static constexpr int cols = vectors * lanes<Cell, Arch>;
+  static constexpr int64_t depth = 1536 / static_cast<int64_t>(sizeof(Cell));  ///< cells of K in a block
+};
+
+/// How a tile ends: raw == nullptr: sums + add + row_bias, bounded, go to C; else sums go to `raw` as they
+/// are, rows behind each other.
+template <class Out>
+struct TileEnd {
+  Out* c;
+  int64_t c_row;
+  const Out* add;  ///< with rows add_row apart, or nullptr
+  int64_t add_row;
+  const Out* row_bias;  ///< or nullptr
+  bool bounded;
+  Out lo, hi;
+  Out* raw;
+};
+
+/// Sums of R rows, NV vectors: A panel * B panel over `depth` cells.
+template <class Ops, class Arch, int R, int NV>
+void compute_tile(int64_t depth, const typename Ops::Cell* a, const typename Ops::Cell* b, int64_t b_step,
+                  const TileEnd<typename Ops::Out>& end) {
+  using Cell = typename Ops::Cell;
+  using V = batch<Cell, Arch>;
+  constexpr int L = lanes<Cell, Arch>;
+  constexpr int a_step = Tile<Ops, Arch>::rows;
+  V sum[R][NV];
+#pragma GCC unroll 32
+  for (int r = 0; r < R; ++r)
+#pragma GCC unroll 4
+    for (int v = 0; v < NV; ++v) sum[r][v] = V(Cell{0});
+  for (int64_t p = 0; p < depth; ++p) {
+    V bv[NV];
+#pragma GCC unroll 4
+    for (int v = 0; v < NV; ++v) bv[v] = simd::loadu<Arch>(b + v * L);
+#pragma GCC unroll 32
+    for (int r = 0; r < R; ++r) {
+      const V av(a[r]);
+#pragma GCC unroll 4
+      for (int v = 0; v < NV; ++v) sum[r][v] = Ops::add_product(av, bv[v], sum[r][v]);
+    }
+    a += a_step;
+    b += b_step;
+  }
+  if (end.raw != nullptr) {
+#pragma GCC unroll 32
+    for (int r = 0; r < R; ++r)
+#pragma GCC unroll 4
+      for (int v = 0; v < NV; ++v) simd::storeu(end.raw + (r * NV + v) * L, sum[r][v]);
+    return;
+  }
+  if (end.add != nullptr) {
+#pragma GCC unroll 32
+    for (int r = 0; r < R; ++r)
+#pragma GCC unroll 4
+      for (int v = 0; v < NV; ++v)
+        sum[r][v] = simd::loadu<Arch>(end.add + r * end.add_row + v * L) + sum[r][v];
+  }
+  if (end.row_bias != nullptr) {
+#pragma GCC unroll 32
+    for (int r = 0; r < R; ++r)
+#pragma GCC unroll 4
+      for (int v = 0; v < NV; ++v) sum[r][v] = sum[r][v] + V(end.row_bias[r]);
+  }
+  if constexpr (std::is_floating_point_v<Cell>) {
+    if (end.bounded) {
+      const V lo(end.lo), hi(end.hi);
+#pragma GCC unroll 32
+      for (int r = 0; r < R; ++r)
+#pragma GCC unroll 4
+        for (int v = 0; v < NV; ++v) sum[r][v] = simd::bound(sum[r][v], lo, hi);
+    }
+  }
+#pragma GCC unroll 32
+  for (int r = 0; r < R; ++r)
+#pragma GCC unroll 4
+    for (int v = 0; v < NV; ++v) simd::storeu(end.c + r * end.c_row + v * L, sum[r][v]);
+}
+
+template <class Ops>
+using TileFunction = void (*)(int64_t, const typename Ops::Cell*, const typename Ops::Cell*, int64_t,
+                              const TileEnd<typename Ops::Out>&);
+
+/// compute_tile for 1, 2, 4, 6, ... rows and every count of vectors. Other counts take the next even one,
+/// whose last row is the zeros that pad a panel: that costs time in the last rows of A alone, and halves the
+/// code.
+template <class Ops, class Arch>
+inline constexpr auto tile_functions = []<int... I>(std::integer_sequence<int, I...>) {
+  constexpr int vectors = Tile<Ops, Arch>::vectors;
+  return std::array<TileFunction<Ops>, sizeof...(I)>{
+      &compute_tile<Ops, Arch, std::max(I / vectors * 2, 1), I % vectors + 1>...};
+}
+(std::make_integer_sequence<int, (Tile<Ops, Arch>::rows / 2 + 1) * Tile<Ops, Arch>::vectors>{});
+
+/// Whether there is a tile of just so many rows.
+constexpr bool exact_tile(int64_t rows) { return rows == 1 || rows % 2 == 0; }
+
+/// The tile for 1 to Tile::rows rows and 1 to Tile::vectors vectors.
+template <class Ops, class Arch>
+TileFunction<Ops> tile_for(int64_t rows, int vectors) {
+  const int64_t size = rows == 1 ? 0 : (rows + 1) / 2;
+  return tile_functions<Ops, Arch>[static_cast<std::size_t>(size * Tile<Ops, Arch>::vectors + vectors - 1)];
+}
+
+/// Whether a row panel's cells of one place in K are half a register or a whole one, as compute_narrow wants.
+template <class Ops, class Arch>
+inline constexpr bool narrow_fits = Tile<Ops, Arch>::rows == lanes<typename Ops::Cell, Arch> ||
+                                    2 * Tile<Ops, Arch>::rows == lanes<typename Ops::Cell, Arch>;
+
+/// Row panels that compute_narrow takes at once.
+inline constexpr int narrow_panels = 8;
+
+/// A few columns, for which a tile's vectors would be next to empty: vectors run down the rows of A instead.
+/// Sums of C columns (at b, b + 1, ...) and `panels` row panels go to raw[row * C + column]. Same order of
+/// sums as in tiles.
+template <class Ops, class Arch, int C>
+void compute_narrow(int64_t depth, const typename Ops::Cell* a, int64_t panels, const typename Ops::Cell* b,
+                    int64_t b_step, typename Ops::Out* raw) {
+  using Cell = typename Ops::Cell;
+  using V = batch<Cell, Arch>;
+  constexpr int rows = Tile<Ops, Arch>::rows, L = lanes<Cell, Arch>;
+  V sum[narrow_panels][C];
+  const Cell* panel[narrow_panels];
+#pragma GCC unroll 8
+  for (int g = 0; g < narrow_panels; ++g) {
+    panel[g] = a + std::min<int64_t>(g, panels - 1) * depth * rows;
+#pragma GCC unroll 4
+    for (int c = 0; c < C; ++c) sum[g][c] = V(Cell{0});
+  }
+  for (int64_t p = 0; p < depth; ++p, b += b_step) {
+    V bv[C];
+#pragma GCC unroll 4
+    for (int c = 0; c < C; ++c) bv[c] = V(b[c]);
+#pragma GCC unroll 8
+    for (int g = 0; g < narrow_panels; ++g) {
+      V av;
+      if constexpr (rows == L) av = simd::loadu<Arch>(panel[g] + p * rows);
+      else av = simd::load_half<Arch>(panel[g] + p * rows);
+#pragma GCC unroll 4
+      for (int c = 0; c < C; ++c) sum[g][c] = Ops::add_product(av, bv[c], sum[g][c]);
+    }
+  }
+  // Half a register of padding ends up under the next panel's sums.
+  alignas(64) Cell column[C][narrow_panels * rows + L] = {};
+#pragma GCC unroll 8
+  for (int g = 0; g < narrow_panels; ++g)
+#pragma GCC unroll 4
+    for (int c = 0; c < C; ++c) simd::storeu(column[c] + g * rows, sum[g][c]);
+  for (int64_t r = 0; r < panels * rows; ++r)
+    for (int c = 0; c < C; ++c) raw[r * C + c] = column[c][r];
+}
+
+// ----------------------------------------------------------------------------------------------- from sums
+// to C
+
+/// What happens to sums on their way to C.
+template <class Out>
+struct Finish {
+  Out alpha = 1;
+  Out beta = 0;
+  const Out* d = nullptr;
+  int64_t d_row = 0, d_col = 0;
+  const Out* row_bias = nullptr;
+  const Out* col_bias = nullptr;
+  Out lo = no_lower_bound<Out>, hi = no_upper_bound<Out>;
+
+  bool bounded() const {
+    return std::is_floating_point_v<Out> && (lo != no_lower_bound<Out> || hi != no_upper_bound<Out>);
+  }
+};
+
+/// Whether a masked load or store of all lanes costs more than a plain one.
+template <class Arch>
+inline constexpr bool masks_cost = Arch::register_bytes != 64;
+
+template <class Arch, class T>
+batch<T, Arch> load_some(const T* p, int64_t n) {
+  return masks_cost<Arch> && n == lanes<T, Arch> ? simd::loadu<Arch>(p) : simd::load_n<Arch>(p, n);
+}
+
+/// Takes sums (rows, cols), rows `sum_row` apart, at element (i, j) of the whole, to C. `first` and `last`
+/// tell whether they are of the first and last block of K.
+template <class Arch, class Out>
+void finish_sums(const Out* sum, int64_t sum_row, int64_t rows, int64_t cols, int64_t i, int64_t j,
+                 const Finish<Out>& f, bool first, bool last, Out* c, int64_t c_row) {
+  using V = batch<Out, Arch>;
+  constexpr int L = lanes<Out, Arch>;
+  const V alpha(f.alpha), beta(f.beta);
+  const auto scaled = [](const V& factor, const V& x) {
+    if constexpr (std::is_integral_v<Out>) return simd::mul_wrap(factor, x);
+    else return factor * x;
+  };
+  const bool scale = f.alpha != Out{1};
+  [[maybe_unused]] const bool bounded = last && f.bounded();
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t q = 0; q < cols; q += L) {
+      const int64_t n = std::min<int64_t>(L, cols - q);
+      V x = load_some<Arch>(sum + r * sum_row + q, n);
+      Out* to = c + (i + r) * c_row + j + q;
+      if (scale) x = scaled(alpha, x);
+      if (!first) {
+        x = load_some<Arch>(to, n) + x;
+      } else if (f.d != nullptr) {
+        const Out* d = f.d + (i + r) * f.d_row + (j + q) * f.d_col;
+        V y;
+        if (f.d_col == 1) {
+          y = load_some<Arch>(d, n);
+        } else {
+          Out gathered[L] = {};
+          for (int64_t e = 0; e < n; ++e) gathered[e] = d[e * f.d_col];
+          y = simd::loadu<Arch>(gathered);
+        }
+        x = x + scaled(beta, y);
+      }
+      if (last && f.row_bias != nullptr) x = x + V(f.row_bias[i + r]);
+      if (last && f.col_bias != nullptr) x = x + load_some<Arch>(f.col_bias + j + q, n);
+      if constexpr (std::is_floating_point_v<Out>)
+        if (bounded) x = simd::bound(x, V(f.lo), V(f.hi));
+      if (masks_cost<Arch> && n == L) simd::storeu(to, x);
+      else simd::store_n(to, x, n);
+    }
+}
+
+}  // namespace tenon::kernels::gemm_detail

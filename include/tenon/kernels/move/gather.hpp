@@ -1,0 +1,75 @@
+// Elements taken by index: whole slices (gather) or one by one (gather_elements). Elements of any type.
+#pragma once
+
+#include "tenon/kernels/move/move.hpp"
+
+namespace tenon::kernels {
+
+namespace detail {
+/// Indices below 0 count from the end.
+template <class I>
+constexpr int64_t wrap_index(I index, int64_t extent) {
+  const auto i = static_cast<int64_t>(index);
+  return i < 0 ? i + extent : i;
+}
+}  // namespace detail
+
+/// to (outer, count, inner) = from (outer, extent, inner) at indices (count), each in [-extent, extent). I:
+/// int32_t or int64_t.
+template <class I>
+void gather(DType d, void* to, const void* from, const I* indices, int64_t count, int64_t outer,
+            int64_t extent, int64_t inner) {
+  if (outer == 0 || count == 0 || inner == 0) return;
+  detail::with_mover(d, to, from, [&]<class Mover>(Mover mover) {
+    const bool serial = detail::shares_bytes<Mover>;
+    // Everything by value: what is stored could be anything that lies in memory, and would be read again each
+    // time.
+    const auto rows = [=](int64_t begin, int64_t end) {
+      for (int64_t row = begin; row < end;) {
+        const int64_t o = row / count, first = o * count, stop = std::min(end, first + count);
+        for (; row < stop; ++row) {
+          const int64_t at = o * extent + detail::wrap_index(indices[row - first], extent);
+          // One element is no dense row, so that its size is known to the compiler.
+          if (inner == 1) mover.row(row, 0, at, 0, 1);
+          else mover.row(row * inner, 1, at * inner, 1, inner);
+        }
+      }
+    };
+    detail::for_rows(outer * count, inner * Mover::size, serial, rows);
+  });
+}
+
+/// to[index] = from[index with that of `axis` replaced by indices[index]] for all indices below `extents`,
+/// which are those of `indices` and of `to`; on axes other than `axis` they are not above those of `from`.
+template <class I>
+void gather_elements(DType d, void* to, const void* from, std::span<const int64_t> from_extents,
+                     const I* indices, std::span<const int64_t> extents, int axis) {
+  detail::CopyPlan plan;
+  plan.rank = static_cast<int>(extents.size());
+  int64_t axis_step = 1;
+  for (int64_t a = plan.rank, from_step = 1; a-- > 0;) {
+    plan.extents[a] = extents[a];
+    plan.to[a] = plan.size;
+    plan.from[a] = a == axis ? 0 : from_step;
+    if (a == axis) axis_step = from_step;
+    plan.size *= extents[a];
+    from_step *= from_extents[a];
+  }
+  if (plan.size == 0) return;
+  const int last = plan.rank - 1;
+  const int64_t n = extents[last], from_extent = from_extents[axis], last_step = plan.from[last];
+  detail::with_mover(d, to, from, [&]<class Mover>(Mover mover) {
+    const bool serial = detail::shares_bytes<Mover>;
+    const auto row = [&](int64_t t, int64_t f) {
+      const Mover move = mover;
+      const I* index = indices + t;
+      for (int64_t j = 0, end = n, step = last_step, scale = axis_step, extent = from_extent; j < end; ++j)
+        move.row(t + j, 0, f + j * step + detail::wrap_index(index[j], extent) * scale, 0, 1);
+    };
+    detail::for_rows(plan.size / n, n * Mover::size, serial, [&](int64_t begin, int64_t end) {
+      detail::for_each_outer(plan, last, begin, end, row);
+    });
+  });
+}
+
+}  // namespace tenon::kernels

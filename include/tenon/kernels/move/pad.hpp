@@ -1,0 +1,97 @@
+// A dense array with a border on each axis: of one value, or of what lies within, repeated, mirrored or
+// wrapped around.
+#pragma once
+
+#include "tenon/kernels/move/move.hpp"
+
+namespace tenon::kernels {
+
+enum class PadMode : uint8_t { constant, reflect, edge, wrap };
+
+struct PadArgs {
+  DType dtype;
+  int rank = 0;
+  const int64_t* before = nullptr;  ///< elements in front on each axis, at least 0
+  const int64_t* extents =
+      nullptr;  ///< what is taken of the source; above 0 on padded axes but for PadMode::constant
+  const int64_t* after = nullptr;  ///< elements behind, at least 0
+  const void* from = nullptr;
+  Strided from_at;              ///< the first element that is taken, and the steps
+  const void* value = nullptr;  ///< one element, for PadMode::constant
+  void* to = nullptr;           ///< dense, before + extents + after
+};
+
+namespace detail {
+
+/// One side of one axis. Positions count from the source's outermost element on this side, inwards.
+struct PadSide {
+  int64_t first;   // element offset of that outermost element along the axis
+  int64_t inward;  // step of one position
+  int64_t count;   // elements of the border
+};
+
+// Border element p = 1, 2, … lies at position -p. Calls f(to, to_step, from, from_step, n) for runs of them.
+template <class F>
+void for_border_runs(PadMode mode, const PadSide& side, int64_t extent, F&& f) {
+  if (extent == 1 && mode == PadMode::reflect) mode = PadMode::edge;
+  const int64_t period = mode == PadMode::reflect ? extent - 1 : mode == PadMode::wrap ? extent : side.count;
+  bool inwards = true;  // of reflect, which turns at both ends
+  for (int64_t p = 1; p <= side.count; p += period, inwards = !inwards) {
+    const int64_t n = std::min(period, side.count - p + 1);
+    int64_t from = 0, step = 0;  // edge
+    if (mode == PadMode::wrap) from = extent - 1, step = -1;
+    if (mode == PadMode::reflect) from = inwards ? 1 : extent - 2, step = inwards ? 1 : -1;
+    // From the far end, if that makes the steps of `to` ascend.
+    const bool turn = side.inward > 0;
+    const int64_t first = turn ? p + n - 1 : p;
+    if (turn) from += (n - 1) * step, step = -step;
+    f(side.first - first * side.inward, turn ? side.inward : -side.inward, side.first + from * side.inward,
+      step * side.inward, n);
+  }
+}
+
+}  // namespace detail
+
+inline void pad(PadMode mode, const PadArgs& a) {
+  int64_t whole[max_rank], strides[max_rank], zeros[max_rank] = {}, start = 0;
+  for (int d = 0; d < a.rank; ++d)
+    if ((whole[d] = a.before[d] + a.extents[d] + a.after[d]) == 0) return;
+  for (int64_t d = a.rank, step = 1; d-- > 0; step *= whole[d]) {
+    strides[d] = step;
+    start += a.before[d] * step;
+  }
+  move(a.dtype, a.to, {start, strides}, a.from, a.from_at, {a.extents, static_cast<std::size_t>(a.rank)});
+
+  // Borders axis by axis, from the last on: each covers all of the axes that have their borders already,
+  // which the next one repeats with the rest.
+  int64_t region[max_rank];
+  std::copy_n(a.extents, a.rank, region);
+  const std::span<const int64_t> extents(region, static_cast<std::size_t>(a.rank));
+  for (int d = a.rank; d-- > 0; region[d] = whole[d]) {
+    const int64_t interior = start, step = strides[d], extent = a.extents[d];
+    start -= a.before[d] * step;
+    if (mode == PadMode::constant) {
+      region[d] = a.before[d];
+      move(a.dtype, a.to, {start, strides}, a.value, {0, zeros}, extents);
+      region[d] = a.after[d];
+      move(a.dtype, a.to, {interior + extent * step, strides}, a.value, {0, zeros}, extents);
+      continue;
+    }
+    const detail::PadSide sides[] = {{interior, step, a.before[d]},
+                                     {interior + (extent - 1) * step, -step, a.after[d]}};
+    for (const detail::PadSide& side : sides) {
+      auto run = [&](int64_t to, int64_t to_step, int64_t from, int64_t from_step, int64_t n) {
+        int64_t to_strides[max_rank], from_strides[max_rank];
+        std::copy_n(strides, a.rank, to_strides);
+        std::copy_n(strides, a.rank, from_strides);
+        to_strides[d] = to_step;
+        from_strides[d] = from_step;
+        region[d] = n;
+        move(a.dtype, a.to, {to, to_strides}, a.to, {from, from_strides}, extents);
+      };
+      detail::for_border_runs(mode, side, extent, run);
+    }
+  }
+}
+
+}  // namespace tenon::kernels

@@ -1,0 +1,95 @@
+// Slices written, or combined with what is there, at places given by indices: in the order of the indices,
+// whatever the number of threads, so that of two writes to one place the later one counts.
+#pragma once
+
+#include <cmath>
+#include <complex>
+
+#include "tenon/kernels/move/move.hpp"
+
+namespace tenon::kernels {
+
+enum class ScatterOp : uint8_t { none, add, mul, max, min };
+
+/// Where the slices of scatter_nd lie: index row u (depth) stands for the slice of `inner` elements that
+/// starts at sum of index[d] * strides[d]; indices below 0 count from the end of `extents`.
+struct ScatterPlan {
+  const int64_t* indices = nullptr;  ///< (count, depth), in range
+  int64_t count = 0;
+  int depth = 0;
+  const int64_t* extents = nullptr;  ///< (depth)
+  const int64_t* strides = nullptr;  ///< (depth)
+  int64_t inner = 1;
+
+  int64_t place(int64_t u) const {
+    int64_t at = 0;
+    for (int d = 0; d < depth; ++d) {
+      const int64_t i = indices[u * depth + d];
+      at += (i < 0 ? i + extents[d] : i) * strides[d];
+    }
+    return at;
+  }
+};
+
+namespace detail {
+// Threads share out the elements within a slice, never the slices: two of these may be one place.
+template <class F>
+void for_slices(const ScatterPlan& plan, int64_t element_bytes, bool serial, F&& f) {
+  if (plan.count == 0 || plan.inner == 0) return;
+  for_rows(plan.inner, plan.count * element_bytes, serial, [&](int64_t begin, int64_t end) {
+    for (int64_t u = 0; u < plan.count; ++u) f(plan.place(u) + begin, u * plan.inner + begin, end - begin);
+  });
+}
+
+template <ScatterOp op, class T>
+T scattered(const T& old, const T& update) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return op == ScatterOp::add || op == ScatterOp::max ? old || update : old && update;
+  } else if constexpr (op == ScatterOp::add || op == ScatterOp::mul) {
+    if constexpr (std::is_integral_v<T>) {
+      const auto a = static_cast<uint64_t>(old), b = static_cast<uint64_t>(update);  // wraps
+      return static_cast<T>(op == ScatterOp::add ? a + b : a * b);
+    } else if constexpr (std::is_floating_point_v<T> || is_complex(dtype_of<T>)) {
+      return op == ScatterOp::add ? old + update : old * update;
+    } else {
+      return T(scattered<op>(static_cast<float>(old), static_cast<float>(update)));
+    }
+  } else if constexpr (std::is_arithmetic_v<T>) {
+    if (update != update) return update;
+    return (op == ScatterOp::max ? update > old : update < old) ? update : old;  // a NaN in place stays
+  } else if constexpr (!is_complex(dtype_of<T>)) {
+    return T(scattered<op>(static_cast<float>(old), static_cast<float>(update)));
+  } else {
+    return update;  // complex numbers have no order
+  }
+}
+}  // namespace detail
+
+/// to[place(u) + i] = updates[u * inner + i], u ascending. Elements of type d.
+inline void scatter_nd(DType d, void* to, const void* updates, const ScatterPlan& plan) {
+  detail::with_mover(d, to, updates, [&]<class Mover>(Mover mover) {
+    const int64_t step = plan.inner == 1 ? 0 : 1;
+    detail::for_slices(plan, Mover::size, detail::shares_bytes<Mover>,
+                       [&](int64_t t, int64_t u, int64_t n) { mover.row(t, step, u, step, n); });
+  });
+}
+
+/// The same, but with op applied to what is there and the update. Integers wrap; bool: or (add, max) and and
+/// (mul, min); NaN wins over all in max and min, which complex types do not have.
+template <class T>
+void scatter_nd(ScatterOp op, T* to, const T* updates, const ScatterPlan& plan) {
+  auto apply = [&]<ScatterOp o>() {
+    detail::for_slices(plan, sizeof(T), false, [&](int64_t t, int64_t u, int64_t n) {
+      for (int64_t i = 0; i < n; ++i) to[t + i] = detail::scattered<o>(to[t + i], updates[u + i]);
+    });
+  };
+  switch (op) {
+    case ScatterOp::none: return scatter_nd(dtype_of<T>, to, updates, plan);
+    case ScatterOp::add: return apply.template operator()<ScatterOp::add>();
+    case ScatterOp::mul: return apply.template operator()<ScatterOp::mul>();
+    case ScatterOp::max: return apply.template operator()<ScatterOp::max>();
+    case ScatterOp::min: return apply.template operator()<ScatterOp::min>();
+  }
+}
+
+}  // namespace tenon::kernels

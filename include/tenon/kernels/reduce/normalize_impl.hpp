@@ -1,0 +1,165 @@
+// Bodies of normalize.hpp.
+#pragma once
+
+#include <cmath>
+
+#include "tenon/kernels/reduce/normalize.hpp"
+#include "tenon/kernels/reduce/rows.hpp"
+#include "tenon/simd/math.hpp"
+#include "tenon/simd/wide.hpp"
+
+namespace tenon::kernels {
+
+namespace detail {
+
+/// Mean and variance of a row; the variance about zero instead of about the mean for RMS.
+template <class Arch, class T>
+void row_moments(const T* x, int64_t n, bool centred, double& mean, double& variance) {
+  using C = compute_t<T>;
+  using B = simd::batch<C, Arch>;
+  mean = centred ? reduce_run<Arch, Add>(x, n, [](const B& v, auto...) { return v; }) / static_cast<double>(n)
+                 : 0;
+  const B centre(static_cast<C>(mean));
+  variance = reduce_run<Arch, Add>(x, n, [&](const B& v, auto...) { return (v - centre) * (v - centre); }) /
+             static_cast<double>(n);
+}
+
+template <class Arch, class T>
+void norm_rows(const LayerNormArgs<T>& a, bool centred, int64_t first_row, int64_t last_row) {
+  using C = compute_t<T>;
+  using B = simd::batch<C, Arch>;
+  for (int64_t row = first_row; row < last_row; ++row) {
+    const T* x = a.x + row * a.n;
+    T* y = a.y + row * a.n;
+    double mean, variance;
+    row_moments<Arch>(x, a.n, centred, mean, variance);
+    const double inv_std = 1 / std::sqrt(variance + a.epsilon);
+    if (centred && a.mean) a.mean[row] = static_cast<float>(mean);
+    if (a.inv_std) a.inv_std[row] = static_cast<float>(inv_std);
+    const B centre(static_cast<C>(mean)), factor(static_cast<C>(inv_std));
+    const auto scaled = [&](const B& v, int64_t i, auto... count) {
+      const B u = (v - centre) * factor;
+      return a.scale ? u * simd::load_wide<Arch>(a.scale + i, count...) : u;
+    };
+    if (a.bias)
+      map_row<Arch>(x, y, a.n, [&](const B& v, int64_t i, auto... count) {
+        return scaled(v, i, count...) + simd::load_wide<Arch>(a.bias + i, count...);
+      });
+    else map_row<Arch>(x, y, a.n, scaled);
+  }
+}
+
+}  // namespace detail
+
+template <class Arch, class T>
+void layer_norm_impl(const LayerNormArgs<T>& args, int64_t first_row, int64_t last_row) {
+  detail::norm_rows<Arch>(args, true, first_row, last_row);
+}
+
+template <class Arch, class T>
+void rms_norm_impl(const LayerNormArgs<T>& args, int64_t first_row, int64_t last_row) {
+  detail::norm_rows<Arch>(args, false, first_row, last_row);
+}
+
+template <class Arch, class T>
+void batch_norm_impl(const BatchNormArgs<T>& a, int64_t first, int64_t last) {
+  using C = compute_t<T>;
+  using B = simd::batch<C, Arch>;
+  if (a.spatial == 1) {
+    const B epsilon(static_cast<C>(a.epsilon));
+    for (int64_t row = first; row < last; ++row)
+      detail::map_row<Arch>(a.x + row * a.channels, a.y + row * a.channels, a.channels,
+                            [&](const B& v, int64_t c, auto... count) {
+                              const auto load = [&](const C* p) {
+                                return simd::load_wide<Arch>(p + c, count...);
+                              };
+                              const B scale = load(a.scale) / simd::sqrt(load(a.variance) + epsilon);
+                              return simd::mul_add(v - load(a.mean), scale, load(a.bias));
+                            });
+    return;
+  }
+  for (int64_t row = first; row < last; ++row) {
+    const int64_t c = row % a.channels;
+    const B scale(static_cast<C>(a.scale[c] / std::sqrt(static_cast<double>(a.variance[c]) + a.epsilon)));
+    const B mean(a.mean[c]), bias(a.bias[c]);
+    detail::map_row<Arch>(a.x + row * a.spatial, a.y + row * a.spatial, a.spatial,
+                          [&](const B& v, auto...) { return simd::mul_add(v - mean, scale, bias); });
+  }
+}
+
+template <class Arch, class T>
+void group_norm_impl(const GroupNormArgs<T>& a, int64_t first, int64_t last) {
+  using C = compute_t<T>;
+  using B = simd::batch<C, Arch>;
+  const int64_t channels = a.channels / a.groups, n = channels * a.spatial;
+  for (int64_t row = first; row < last; ++row) {
+    const T* x = a.x + row * n;
+    T* y = a.y + row * n;
+    double mean, variance;
+    detail::row_moments<Arch>(x, n, true, mean, variance);
+    const double inv_std = 1 / std::sqrt(variance + a.epsilon);
+    const int64_t first_channel = row % a.groups * channels;
+    for (int64_t i = 0; i < channels; ++i) {
+      const int64_t c = first_channel + i;
+      const B centre(static_cast<C>(mean));
+      const B scale(static_cast<C>(inv_std * (a.scale ? static_cast<double>(a.scale[c]) : 1)));
+      const B bias(a.bias ? static_cast<C>(a.bias[c]) : C(0));
+      detail::map_row<Arch>(x + i * a.spatial, y + i * a.spatial, a.spatial,
+                            [&](const B& v, auto...) { return simd::mul_add(v - centre, scale, bias); });
+    }
+  }
+}
+
+template <class Arch, class T>
+void lrn_impl(const LrnArgs<T>& a, int64_t first, int64_t last) {
+  using C = compute_t<T>;
+  using B = simd::batch<C, Arch>;
+  constexpr int64_t width = simd::lanes<C, Arch>;
+  const int64_t below = (a.size - 1) / 2, above = a.size / 2;
+  const B factor(static_cast<C>(a.alpha / static_cast<double>(a.size))), bias(static_cast<C>(a.bias));
+  const B exponent(static_cast<C>(-a.beta));
+  const bool three_quarters = a.beta == 0.75;
+  const auto power = [&](const B& v) {
+    if (!three_quarters) return simd::pow(v, exponent);
+    const B root = simd::sqrt(v);
+    return B(C(1)) / (root * simd::sqrt(root));
+  };
+  for (int64_t at = first; at < last;) {
+    const int64_t s = at % a.spatial, left = a.spatial - s;
+    int64_t n = left < last - at ? left : last - at;
+    if (n > width) n = width;
+    const int64_t offset = at / a.spatial * a.channels * a.spatial + s;
+    const auto load = [&](int64_t c) {
+      const T* p = a.x + offset + c * a.spatial;
+      return n == width ? simd::load_wide<Arch>(p) : simd::load_wide<Arch>(p, n);
+    };
+    for (int64_t c = 0; c < a.channels; ++c) {
+      B sum(C(0));
+      const int64_t from = c > below ? c - below : 0,
+                    to = c + above < a.channels ? c + above : a.channels - 1;
+      for (int64_t k = from; k <= to; ++k) {
+        const B v = load(k);
+        sum = simd::mul_add(v, v, sum);
+      }
+      const B y = load(c) * power(simd::mul_add(factor, sum, bias));
+      simd::store_wide<Arch>(a.y + offset + c * a.spatial, y, n);
+    }
+    at += n;
+  }
+}
+
+#ifdef TENON_INSTANTIATE
+#define TENON_NORMALIZE(T)                                                                     \
+  template void layer_norm_impl<TENON_INSTANTIATE>(const LayerNormArgs<T>&, int64_t, int64_t); \
+  template void rms_norm_impl<TENON_INSTANTIATE>(const LayerNormArgs<T>&, int64_t, int64_t);   \
+  template void batch_norm_impl<TENON_INSTANTIATE>(const BatchNormArgs<T>&, int64_t, int64_t); \
+  template void group_norm_impl<TENON_INSTANTIATE>(const GroupNormArgs<T>&, int64_t, int64_t); \
+  template void lrn_impl<TENON_INSTANTIATE>(const LrnArgs<T>&, int64_t, int64_t);
+TENON_NORMALIZE(float)
+TENON_NORMALIZE(double)
+TENON_NORMALIZE(float16)
+TENON_NORMALIZE(bfloat16)
+#undef TENON_NORMALIZE
+#endif
+
+}  // namespace tenon::kernels

@@ -1,0 +1,241 @@
+// Reductions over any set of axes of a dense row-major tensor. Floats are summed in short float blocks that
+// are added up in double; narrow floats are read as float; integers are summed in 64 bits and wrap. How sums
+// are cut depends on the extents alone, so results do not depend on threads.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <type_traits>
+
+#include "tenon/base/inline_vector.hpp"
+#include "tenon/base/parallel.hpp"
+#include "tenon/base/types.hpp"
+#include "tenon/simd/arch.hpp"
+
+namespace tenon::kernels {
+
+/// Of no elements: sum, sum_square, l1, l2 0; prod 1; mean NaN (integers 0); max, min the type's least and
+/// greatest value (infinities for floats); log_sum and log_sum_exp -infinity (integers: the least value).
+enum class ReduceOp : uint8_t {
+  sum,
+  mean,  // integers: towards zero
+  max,   // NaN if any element is
+  min,   // NaN if any element is
+  prod,
+  sum_square,
+  l1,
+  l2,
+  log_sum,
+  log_sum_exp,  // does not overflow
+};
+
+/// The axes of the input without those of extent 1, neighbours of one kind merged: kinds alternate.
+struct ReducePlan {
+  int rank = 0;
+  bool last_reduced = false;  ///< the kind of the last axis
+  int64_t kept = 1;           ///< elements of the result
+  int64_t reduced = 1;        ///< elements that make one element of the result
+  int64_t extents[max_rank] = {};
+  int64_t strides[max_rank] = {};  ///< of the input, in elements
+
+  constexpr bool is_reduced(int d) const { return ((rank - 1 - d) % 2 == 0) == last_reduced; }
+};
+
+/// The plan for a dense tensor of these extents; bit d of `axes` says that axis d is reduced.
+constexpr ReducePlan reduce_plan(std::span<const int64_t> extents, uint32_t axes) {
+  ReducePlan reversed;
+  int64_t step = 1;
+  bool kind = false;
+  for (std::size_t d = extents.size(); d-- > 0;) {
+    const bool reduced = (axes >> d) & 1;
+    (reduced ? reversed.reduced : reversed.kept) *= extents[d];
+    if (extents[d] == 1) continue;
+    if (reversed.rank == 0) reversed.last_reduced = reduced;
+    if (reversed.rank > 0 && kind == reduced) {
+      reversed.extents[reversed.rank - 1] *= extents[d];
+    } else {
+      reversed.extents[reversed.rank] = extents[d];
+      reversed.strides[reversed.rank++] = step;
+    }
+    kind = reduced;
+    step *= extents[d];
+  }
+  ReducePlan plan = reversed;
+  for (int d = 0; d < plan.rank; ++d) {
+    plan.extents[d] = reversed.extents[plan.rank - 1 - d];
+    plan.strides[d] = reversed.strides[plan.rank - 1 - d];
+  }
+  return plan;
+}
+
+namespace detail {
+
+template <class T>
+struct ReduceSum {
+  using type = double;
+};
+template <class T>
+requires std::is_integral_v<T>
+struct ReduceSum<T> {
+  using type = std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>;
+};
+
+/// What part of a reduction has come to: in `value` where integers stay integers, else in `real`; where
+/// exponentials are summed `real` is the sum of exp(x - greatest).
+template <class T>
+struct Partial {
+  typename ReduceSum<T>::type value;
+  double real, greatest;
+};
+
+/// What is done to elements; ops that differ in what is made of the outcome share it.
+enum class ReduceKind : uint8_t {
+  sum,
+  product,
+  greatest,
+  least,
+  squares,
+  magnitudes,
+  real_sum,      // of integers as doubles
+  real_squares,  // of integers as doubles
+  exponentials,
+};
+
+/// Whether integers are reduced as the integers they are.
+constexpr bool stays_integer(ReduceKind kind) {
+  switch (kind) {
+    case ReduceKind::sum:
+    case ReduceKind::product:
+    case ReduceKind::greatest:
+    case ReduceKind::least:
+    case ReduceKind::squares:
+    case ReduceKind::magnitudes: return true;
+    case ReduceKind::real_sum:
+    case ReduceKind::real_squares:
+    case ReduceKind::exponentials: return false;
+  }
+  __builtin_unreachable();
+}
+
+template <class T>
+constexpr ReduceKind kind_of(ReduceOp op) {
+  constexpr bool integer = std::is_integral_v<T>;
+  switch (op) {
+    case ReduceOp::sum:
+    case ReduceOp::mean: return ReduceKind::sum;
+    case ReduceOp::max: return ReduceKind::greatest;
+    case ReduceOp::min: return ReduceKind::least;
+    case ReduceOp::prod: return ReduceKind::product;
+    case ReduceOp::sum_square: return ReduceKind::squares;
+    case ReduceOp::l1: return ReduceKind::magnitudes;
+    case ReduceOp::l2: return integer ? ReduceKind::real_squares : ReduceKind::squares;
+    case ReduceOp::log_sum: return integer ? ReduceKind::real_sum : ReduceKind::sum;
+    case ReduceOp::log_sum_exp: return ReduceKind::exponentials;
+  }
+  __builtin_unreachable();
+}
+
+inline constexpr int64_t reduce_grain = 1 << 15;  // input elements a task takes
+inline constexpr int reduce_partials = 512;       // partial results that are kept on the stack, at most
+
+}  // namespace detail
+
+/// Serial bodies, in reduce_impl.hpp. partial[o - first] for the results [first, last) over the elements
+/// [begin, end) of the `reduced` that make each of them.
+template <class Arch, detail::ReduceKind kind, class T>
+void reduce_part(const T* x, detail::Partial<T>* partial, const ReducePlan& plan, int64_t first, int64_t last,
+                 int64_t begin, int64_t end);
+template <class Arch, class T>
+void reduce_part_impl(ReduceOp op, const T* x, detail::Partial<T>* partial, const ReducePlan& plan,
+                      int64_t first, int64_t last, int64_t begin, int64_t end);
+/// y[o] from partial[s * results + o], s < parts.
+template <class Arch, class T>
+void reduce_finish_impl(ReduceOp op, const detail::Partial<T>* partial, int64_t parts, T* y, int64_t results,
+                        int64_t reduced);
+template <class Arch, class T>
+void arg_reduce_impl(bool greatest, bool last_index, const T* x, int64_t* y, int64_t axis, int64_t inner,
+                     int64_t first, int64_t last);
+
+namespace detail {
+
+// Cuts the work: by results where there are many, else by elements of each. part(partial, first, last, begin,
+// end) is reduce_part.
+template <class T, class Part>
+void reduce_cut(ReduceOp op, T* y, const ReducePlan& plan, const Part& part) {
+  if (plan.kept == 0) return;
+  const auto finish = [&](const Partial<T>* partial, int64_t parts, T* to, int64_t results) {
+    simd::dispatch(
+        [&]<class Arch>(Arch) { reduce_finish_impl<Arch>(op, partial, parts, to, results, plan.reduced); });
+  };
+  constexpr int64_t some = reduce_partials / 4;
+  if (plan.kept > some || plan.reduced / 4 * plan.kept < reduce_grain) {
+    const int64_t work = plan.reduced > 0 ? plan.reduced : 1;
+    int64_t grain = work >= reduce_grain ? 1 : reduce_grain / work;
+    // Of rows, pieces that are worth fetching.
+    if (!plan.last_reduced && grain < some) grain = some;
+    parallel_for(plan.kept, grain, [&](int64_t first, int64_t last) {
+      Partial<T> partial[some];
+      for (int64_t o = first; o < last; o += some) {
+        const int64_t n = last - o < some ? last - o : some;
+        part(partial, o, o + n, 0, plan.reduced);
+        finish(partial, 1, y + o, n);
+      }
+    });
+    return;
+  }
+  Partial<T> partial[reduce_partials];
+  const int64_t most_parts = reduce_partials / plan.kept;
+  int64_t slice = (plan.reduced + most_parts - 1) / most_parts;
+  if (slice * plan.kept < reduce_grain) slice = reduce_grain / plan.kept;
+  parallel_for(plan.reduced, slice, [&](int64_t begin, int64_t end) {
+    part(partial + begin / slice * plan.kept, 0, plan.kept, begin, end);
+  });
+  finish(partial, (plan.reduced + slice - 1) / slice, y, plan.kept);
+}
+
+}  // namespace detail
+
+/// y = op over the reduced axes of x; y holds plan.kept elements. T: every number type.
+template <class T>
+void reduce(ReduceOp op, const T* x, T* y, const ReducePlan& plan) {
+  detail::reduce_cut(
+      op, y, plan, [&](detail::Partial<T>* partial, int64_t first, int64_t last, int64_t begin, int64_t end) {
+        simd::dispatch(
+            [&]<class Arch>(Arch) { reduce_part_impl<Arch>(op, x, partial, plan, first, last, begin, end); });
+      });
+}
+
+/// The same with the op known to the compiler: a header-only build then instantiates that op alone.
+template <ReduceOp op, class T>
+void reduce(const T* x, T* y, const ReducePlan& plan) {
+#ifdef TENON_COMPILED
+  reduce(op, x, y, plan);
+#else
+  detail::reduce_cut(
+      op, y, plan, [&](detail::Partial<T>* partial, int64_t first, int64_t last, int64_t begin, int64_t end) {
+        simd::dispatch([&]<class Arch>(Arch) {
+          reduce_part<Arch, detail::kind_of<T>(op)>(x, partial, plan, first, last, begin, end);
+        });
+      });
+#endif
+}
+
+/// y (outer,inner) = the index along `axis` of the greatest (or least) element of x (outer,axis,inner), the
+/// first or last of equals. NaN counts as greater (less) than all else, as numpy has it. axis >= 1. T: every
+/// number type.
+template <class T>
+void arg_reduce(bool greatest, bool last_index, const T* x, int64_t* y, int64_t outer, int64_t axis,
+                int64_t inner) {
+  const int64_t grain = axis >= detail::reduce_grain ? 1 : detail::reduce_grain / axis;
+  parallel_for(outer * inner, grain, [=](int64_t first, int64_t last) {
+    simd::dispatch([=]<class Arch>(Arch) {
+      arg_reduce_impl<Arch>(greatest, last_index, x, y, axis, inner, first, last);
+    });
+  });
+}
+
+}  // namespace tenon::kernels
+
+#ifndef TENON_COMPILED
+#include "tenon/kernels/reduce/reduce_impl.hpp"
+#endif

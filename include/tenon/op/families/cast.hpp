@@ -1,0 +1,75 @@
+// What Cast and CastLike share: types, attributes' meaning, the shape rule, and the way to the conversion.
+#pragma once
+
+#include "tenon/base/convert.hpp"
+#include "tenon/kernels/elementwise/half.hpp"
+#include "tenon/op/families/elementwise.hpp"
+
+namespace tenon::op {
+
+/// T1 and T2 of Cast and CastLike.
+constexpr TypeVar cast_types(std::string_view name) {
+  constexpr TypeSet numbers = types::numeric | types::boolean;
+  constexpr TypeSet texts = numbers | types::string, ir4 = texts | types::bfloat16,
+                    ir9 = ir4 | types::float8s;
+  constexpr TypeSet ir10 = ir9 | types::int4s, ir11 = ir10 | types::float4s, ir12 = ir11 | types::float8e8m0;
+  return {name,
+          {{1, numbers},
+           {9, texts},
+           {13, ir4},
+           {19, ir9},
+           {21, ir10},
+           {23, ir11},
+           {24, ir12},
+           {25, ir12 | types::int2s}}};
+}
+
+/// The input's extents in elements of type `to`. Integers and bools of shape arithmetic are carried through.
+constexpr void infer_cast(Infer& i, DType to) {
+  i.out(0, to, i.dims(0));
+  const DType from = i.dtype(0);
+  const auto carried = [](DType d) { return d == DType::int64 || d == DType::int32 || d == DType::bool_; };
+  if (!carried(from) || !carried(to) || !i.carries(0) || i.dims(0).rank() > 1) return;
+  Values& v = i.out(0).values;
+  if (!v.begin(i.count(0))) return;
+  for (int64_t k = 0; k < i.count(0); ++k) v.push_back(held(to, i.carried(0, k)));
+}
+
+/// The attributes `saturate` and `round_mode`; the latter is up, down or nearest.
+constexpr CastOptions cast_options(int64_t saturate, std::string_view round_mode) {
+  const E8M0Round round = round_mode == "down"      ? E8M0Round::down
+                          : round_mode == "nearest" ? E8M0Round::nearest
+                                                    : E8M0Round::up;
+  return {.saturate = saturate != 0, .round_mode = round};
+}
+constexpr void check_round_mode(Infer& i, const Str& mode) {
+  i.expect_choice("round_mode", mode, {"up", "down", "nearest"});
+}
+
+/// The conversions that models of half precision are full of, by vector instructions; false for all others.
+inline bool cast_half(AnyView x, AnyOut y) {
+  const auto widen = [&]<class H>() {
+    kernels::convert_half(x.as<H>().data(), y.as<float>().data(), x.size());
+  };
+  const auto narrow = [&]<class H>() {
+    kernels::convert_half(x.as<float>().data(), y.as<H>().data(), x.size());
+  };
+  if (y.dtype() == DType::float32) return dispatch<float16, bfloat16>(x.dtype(), widen);
+  return x.dtype() == DType::float32 && dispatch<float16, bfloat16>(y.dtype(), narrow);
+}
+
+/// output = input, each element converted. Error{invalid_argument} for a string that says no such element.
+inline void cast(AnyView input, AnyOut output, CastOptions options) {
+  const DType from = input.dtype(), to = output.dtype();
+  if (from == to && input.data() == output.data()) return;
+  if (cast_half(input, output)) return;
+  // Chunks end at whole bytes of any packed type.
+  const int64_t grain = from == DType::string || to == DType::string ? 1024 : 16384;
+  parallel_for(input.size(), grain, [&](int64_t begin, int64_t end) {
+    const auto* source = static_cast<const std::byte*>(input.data()) + packed_bytes(begin, from);
+    auto* target = static_cast<std::byte*>(output.data()) + packed_bytes(begin, to);
+    convert_n(to, target, from, source, end - begin, options);
+  });
+}
+
+}  // namespace tenon::op

@@ -1,0 +1,56 @@
+// What comparisons and the operators on bools share: types, shape rules, and the way to the kernels.
+#pragma once
+
+#include "tenon/op/families/elementwise.hpp"
+
+namespace tenon::op {
+
+/// T of Less and Greater .
+inline constexpr TypeVar ordered_types{"T",
+                                       {{1, types::floats}, {9, types::numeric}, {13, types::numeric_bf16}}};
+/// T1, what every comparison gives.
+inline constexpr TypeVar comparison_result{"T1", types::boolean};
+
+/// What is known of a comparison in shape arithmetic. Symbols stand for extents: they are at least 0.
+constexpr Dim compared(kernels::CompareOp op, Dim a, Dim b) {
+  int64_t x = a.value(), y = b.value();
+  if (a.same(b)) x = y = 0;
+  else if (a.symbolic() && b.known() && y < 0) x = 0;
+  else if (b.symbolic() && a.known() && x < 0) y = 0;
+  else if (!a.known() || !b.known()) return {};
+  switch (op) {
+    case kernels::CompareOp::equal: return x == y;
+    case kernels::CompareOp::less: return x < y;
+    case kernels::CompareOp::less_equal: return x <= y;
+    case kernels::CompareOp::greater: return x > y;
+    case kernels::CompareOp::greater_equal: return x >= y;
+  }
+  return {};
+}
+template <kernels::CompareOp F>
+constexpr void infer_compare(Infer& i) {
+  infer_broadcast(i, [](Dim a, Dim b) { return compared(F, a, b); });
+}
+
+/// c = f(a, b) with numpy's broadcasting, for every number type, bool and string.
+template <kernels::CompareOp F, class T>
+void compare(TensorView<const T> a, TensorView<const T> b, TensorView<bool> c) {
+  const auto plan = kernels::broadcast_plan(a.extents(), b.extents());
+  if constexpr (std::is_same_v<T, std::string>) {
+    static_assert(F == kernels::CompareOp::equal, "strings have no order in ONNX");
+    kernels::binary_each(a.data(), b.data(), c.data(), plan, [](const T& x, const T& y) { return x == y; });
+  } else if constexpr (std::is_same_v<T, bool>) {
+    const auto bytes = [](const bool* p) { return reinterpret_cast<const uint8_t*>(p); };
+    kernels::compare<F>(bytes(a.data()), bytes(b.data()), c.data(), plan);
+  } else {
+    kernels::compare<F>(a.data(), b.data(), c.data(), plan);
+  }
+}
+
+/// c = f(a, b) on bools with numpy's broadcasting.
+template <kernels::LogicOp F>
+void logic(TensorView<const bool> a, TensorView<const bool> b, TensorView<bool> c) {
+  kernels::logic(F, a.data(), b.data(), c.data(), kernels::broadcast_plan(a.extents(), b.extents()));
+}
+
+}  // namespace tenon::op

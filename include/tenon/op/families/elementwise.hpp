@@ -1,0 +1,84 @@
+// What elementwise operators of several operands share: types, shape rules, and the way to the kernels.
+#pragma once
+
+#include "tenon/base/scratch.hpp"
+#include "tenon/kernels/elementwise/elementwise.hpp"
+#include "tenon/kernels/elementwise/fold.hpp"
+#include "tenon/op/framework/call.hpp"
+
+namespace tenon::op {
+
+/// An element of shape arithmetic as a type holds it: int32 wraps, bool is whether it differs from 0.
+constexpr Dim held(DType dtype, Dim d) {
+  switch (dtype) {
+    case DType::int64: return d;
+    case DType::int32: return d.known() ? Dim(static_cast<int32_t>(d.value())) : d;
+    case DType::bool_: return d.known() ? Dim(d.value() != 0) : Dim();
+    default: return {};
+  }
+}
+
+/// Carries shape arithmetic through, where the elements of all inputs are known and none has more than one
+/// axis: combine(value) is an element of the result, value(k) the element of input k that belongs to it.
+template <class F>
+constexpr void infer_values(Infer& i, F combine) {
+  int64_t n = 1;
+  for (int k = 0; k < i.inputs(); ++k) {
+    if (!i.carries(k) || i.dims(k).rank() > 1) return;
+    const DType d = i.dtype(k);
+    if (d != DType::int64 && d != DType::int32 && d != DType::bool_) return;
+    if (i.count(k) != 1) n = i.count(k);
+  }
+  Values& v = i.out(0).values;
+  if (!v.begin(n)) return;
+  for (int64_t e = 0; e < n; ++e) {
+    const auto value = [&](int input) { return i.carried(input, i.count(input) == 1 ? 0 : e); };
+    v.push_back(held(i.out(0).type.element, combine(value)));
+  }
+}
+
+/// Extents of all inputs together; the operator's results are unknown until it runs.
+constexpr void infer_broadcast(Infer& i) {
+  Dims d = i.dims(0);
+  for (int k = 1; k < i.inputs() && !i.failed(); ++k) d = i.broadcast(d, i.dims(k));
+  i.out(0, d);
+}
+/// The same for two inputs; `combine` does the operator's arithmetic on extents (int64 and int32 operands
+/// whose elements are known).
+template <class F>
+constexpr void infer_broadcast(Infer& i, F combine) {
+  infer_broadcast(i);
+  if (!i.failed()) infer_values(i, [&](auto value) { return combine(value(0), value(1)); });
+}
+/// The extents that all inputs have.
+constexpr void infer_same_extents(Infer& i) {
+  Dims d = i.dims(0);
+  for (int k = 1; k < i.inputs(); ++k) {
+    const Dims& x = i.dims(k);
+    if (!x.ranked()) continue;
+    if (!d.ranked()) d = x;
+    if (x.rank() != d.rank()) return i.fail("extents ", d, " and ", x, " differ");
+    for (int a = 0; a < d.rank(); ++a) d[a] = i.unify(d[a], x[a], "extents");
+  }
+  i.out(0, d);
+}
+
+/// c = f(a, b) with numpy's broadcasting. Error{invalid_argument} for an integer divided by zero.
+template <kernels::BinaryOp F, class T>
+void binary(std::string_view name, TensorView<const T> a, TensorView<const T> b, TensorView<T> c) {
+  if (!kernels::binary<F>(a.data(), b.data(), c.data(), kernels::broadcast_plan(a.extents(), b.extents())))
+    raise(ErrorCode::invalid_argument, name, "an integer is divided by zero");
+}
+
+/// y = f of all x with numpy's broadcasting; at least one x.
+template <kernels::FoldOp F, class T>
+void fold(std::span<const TensorView<const T>> x, TensorView<T> y) {
+  const auto n = static_cast<int64_t>(x.size());
+  Scratch scratch;
+  auto* operands = scratch.take<kernels::FoldOperand<T>>(n);
+  for (std::size_t k = 0; k < x.size(); ++k)
+    operands[k] = {x[k].data(), kernels::broadcast_plan(x[k].extents(), y.extents())};
+  kernels::fold(F, operands, n, y.data(), y.size());
+}
+
+}  // namespace tenon::op

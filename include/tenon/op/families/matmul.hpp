@@ -1,0 +1,63 @@
+// What the matrix products share: the rule of numpy's matmul, and how its batches lie in memory.
+#pragma once
+
+#include "tenon/kernels/elementwise/broadcast.hpp"
+#include "tenon/kernels/gemm/gemm.hpp"
+#include "tenon/op/framework/call.hpp"
+
+namespace tenon::op {
+
+/// The extents of matmul(a, b): the last two axes are matrices, those before them broadcast; a vector is a
+/// row on the left, a column on the right, and leaves no axis. Unranked while a rank is not known.
+constexpr Dims infer_matmul(Infer& i, const Dims& a, const Dims& b) {
+  if (!a.ranked() || !b.ranked()) return {};
+  if (a.rank() == 0 || b.rank() == 0) return i.fail("a scalar is no matrix: ", a, " and ", b), Dims{};
+  i.unify(a[a.rank() - 1], b[std::max(0, b.rank() - 2)], "inner extents");
+  const auto batch = [](const Dims& d) {
+    Dims r = Dims::of_rank(0);
+    for (int k = 0; k + 2 < d.rank(); ++k) r.push_back(d[k]);
+    return r;
+  };
+  Dims y = i.broadcast(batch(a), batch(b));
+  if (i.failed()) return {};
+  if (a.rank() > 1) y.push_back(a[a.rank() - 2]);
+  if (b.rank() > 1) y.push_back(b[b.rank() - 1]);
+  return y;
+}
+
+/// matmul as products of (M,K) and (K,N), and strides of their batches in elements.
+struct MatMulPlan {
+  int64_t m = 1, n = 1, k = 1;
+  int rank = 0;
+  int64_t extents[max_rank] = {}, a[max_rank] = {}, b[max_rank] = {}, c[max_rank] = {};
+
+  /// The operands' extents fit each other, and the product is not empty.
+  MatMulPlan(std::span<const int64_t> x, std::span<const int64_t> y) {
+    const auto matrix = [](std::span<const int64_t> e) {
+      return e.size() - std::min<std::size_t>(e.size(), 2);
+    };
+    k = x.back();
+    if (x.size() > 1) m = x[x.size() - 2];
+    if (y.size() > 1) n = y.back();
+    const auto plan = kernels::broadcast_plan(x.first(matrix(x)), y.first(matrix(y)));
+    bool shared = x.size() > 1;
+    for (int d = 0; d < plan.rank; ++d) shared &= plan.strides[1][d] == 0;
+    if (shared && plan.dense(0)) {
+      // The matrices of the left side lie behind each other: one matrix of more rows.
+      m *= plan.size;
+      return;
+    }
+    rank = plan.rank;
+    int64_t step = m * n;
+    for (int d = rank; d-- > 0; step *= plan.extents[d]) {
+      extents[d] = plan.extents[d];
+      a[d] = plan.strides[0][d] * (m * k);
+      b[d] = plan.strides[1][d] * (k * n);
+      c[d] = step;
+    }
+  }
+  /// Points into this object.
+  kernels::GemmBatch batch() const { return {.rank = rank, .extents = extents, .a = a, .b = b, .c = c}; }
+};
+
+}  // namespace tenon::op

@@ -1,0 +1,107 @@
+// What the operators that only move elements share: types, steps of dense layouts, and shape arithmetic
+// carried through `infer`.
+#pragma once
+
+#include "tenon/kernels/move/move.hpp"
+#include "tenon/op/framework/call.hpp"
+
+namespace tenon::op {
+
+/// T of Transpose, Squeeze, …
+inline constexpr TypeVar all_tensors = every_type("T");
+/// T of Concat, Slice, Gather, …: the types of ONNX's IR 4.
+inline constexpr TypeVar all_tensors_ir4{"T", {{1, types::all}, {13, types::all_ir4}}};
+
+/// Steps of a dense row-major array, in elements. Where an extent is 0 they may wrap, and mean nothing.
+constexpr Extents dense_strides(std::span<const int64_t> extents) {
+  Extents strides = Extents::filled(static_cast<int>(extents.size()), 1);
+  uint64_t step = 1;
+  for (int d = strides.size(); d-- > 0; step *= static_cast<uint64_t>(extents[static_cast<std::size_t>(d)]))
+    strides[d] = static_cast<int64_t>(step);
+  return strides;
+}
+
+/// compute of the operators that only change extents, for when the result has memory of its own.
+inline void copy_elements(AnyView x, AnyOut y) {
+  if (x.size() != y.size())
+    raise(ErrorCode::invalid_shape, {}, x.size(), " elements cannot become ", to_string(y.extents()));
+  kernels::copy(x.dtype(), y.data(), x.data(), x.size());
+}
+
+/// An element of an int32 or int64 operand.
+inline int64_t int_at(AnyView v, int64_t k) {
+  return v.dtype() == DType::int32 ? static_cast<const int32_t*>(v.data())[k]
+                                   : static_cast<const int64_t*>(v.data())[k];
+}
+/// The same as the rule sees it, or none. Unlike Infer::value it is exact for all of int64's range.
+constexpr Opt<int64_t> int_at(const Infer& i, int input, int64_t k) {
+  if (!i.known(input)) return {};
+  const void* data = i.in(input).data;
+  if (data != nullptr && i.dtype(input) == DType::int64) return static_cast<const int64_t*>(data)[k];
+  const Dim d = i.value(input, k);
+  return d.known() ? Opt<int64_t>(d.value()) : Opt<int64_t>();
+}
+/// An element of a float operand that stands for an integer, as in old versions.
+inline int64_t truncated_at(DType d, const void* data, int64_t k) {
+  using tenon::detail::truncate_to;
+  if (d == DType::float64) return truncate_to<int64_t>(static_cast<const double*>(data)[k]);
+  if (d == DType::float32) return truncate_to<int64_t>(static_cast<const float*>(data)[k]);
+  return truncate_to<int64_t>(static_cast<float>(static_cast<const float16*>(data)[k]));
+}
+
+/// Calls f with a pointer to the elements of indices, which are int32 or int64.
+template <class F>
+void with_indices(AnyView indices, F&& f) {
+  if (indices.dtype() == DType::int32) f(static_cast<const int32_t*>(indices.data()));
+  else f(static_cast<const int64_t*>(indices.data()));
+}
+/// Error{out_of_range} unless all indices lie in [-extent, extent).
+inline void check_indices(std::string_view name, AnyView indices, int64_t extent) {
+  with_indices(indices, [&](const auto* p) {
+    for (int64_t k = 0; k < indices.size(); ++k)
+      if (p[k] < -extent || p[k] >= extent)
+        raise(ErrorCode::out_of_range, name, "index ", p[k], " outside of [", -extent, ", ", extent - 1, "]");
+  });
+}
+
+// --- shape arithmetic ---
+
+/// Whether the elements of an input are integers that are known.
+constexpr bool carries(const Infer& i, int input) {
+  const DType d = i.dtype(input);
+  return (d == DType::int64 || d == DType::int32 || d == DType::bool_) && i.carries(input);
+}
+/// The same of input 0 where, besides, its extents are known and none is 0.
+constexpr bool carries_array(const Infer& i) {
+  const Dim count = i.dims(0).count();
+  return carries(i, 0) && i.dims(0).known() && count.known() && !count.is(0);
+}
+/// Sets an output's values to `count` of an input's, `from(k)` telling which. Nothing when they are not
+/// known.
+template <class F>
+constexpr void carry(Infer& i, int input, int output, int64_t count, F from) {
+  Values& v = i.out(output).values;
+  if (!carries(i, input) || !v.begin(count)) return;
+  for (int64_t k = 0; k < count; ++k) {
+    const int64_t at = from(k);
+    v.push_back(at >= 0 && at < i.count(input) ? i.carried(input, at) : Dim{});
+  }
+}
+/// Output 0 has input 0's elements under other extents.
+constexpr void carry(Infer& i) {
+  if (carries(i, 0)) carry(i, 0, 0, i.count(0), [](int64_t k) { return k; });
+}
+/// The element at each index of output 0, whose extents are set, is input 0's at offset + sum of index[d] *
+/// strides[d]. For when carries_array holds.
+constexpr void carry_strided(Infer& i, int64_t offset, std::span<const int64_t> strides) {
+  const Dims d = i.out(0).dims;
+  if (!d.known() || !d.count().known()) return;
+  carry(i, 0, 0, d.count().value(), [&](int64_t k) {
+    int64_t at = offset;
+    for (int a = d.rank(); a-- > 0; k /= d[a].value())
+      at += k % d[a].value() * strides[static_cast<std::size_t>(a)];
+    return at;
+  });
+}
+
+}  // namespace tenon::op

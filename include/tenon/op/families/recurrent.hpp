@@ -1,0 +1,174 @@
+// What RNN, GRU and LSTM share: directions, layouts, activations by name, and the extents of operands.
+#pragma once
+
+#include <array>
+
+#include "tenon/kernels/rnn.hpp"
+#include "tenon/op/framework/attribute.hpp"
+#include "tenon/op/framework/call.hpp"
+#include "tenon/op/families/wide.hpp"
+
+namespace tenon::op {
+
+/// The number of directions that the attribute asks for; 0 when it says something else.
+constexpr int direction_count(const Str& direction) {
+  if (direction == "bidirectional") return 2;
+  return direction == "forward" || direction == "reverse" ? 1 : 0;
+}
+
+namespace recurrent_detail {
+
+struct ActivationName {
+  std::string_view name;
+  kernels::RnnActivation kind;
+  float alpha, beta;  // ONNX's defaults
+  bool takes_alpha, takes_beta;
+};
+inline constexpr ActivationName activation_names[] = {
+    {"relu", kernels::RnnActivation::relu, 0, 0, false, false},
+    {"tanh", kernels::RnnActivation::tanh, 0, 0, false, false},
+    {"sigmoid", kernels::RnnActivation::sigmoid, 0, 0, false, false},
+    {"affine", kernels::RnnActivation::affine, 1, 0, true, true},
+    {"leakyrelu", kernels::RnnActivation::leaky_relu, 0.01f, 0, true, false},
+    {"thresholdedrelu", kernels::RnnActivation::thresholded_relu, 1, 0, true, false},
+    {"scaledtanh", kernels::RnnActivation::scaled_tanh, 1, 1, true, true},
+    {"hardsigmoid", kernels::RnnActivation::hard_sigmoid, 0.2f, 0.5f, true, true},
+    {"elu", kernels::RnnActivation::elu, 1, 0, true, false},
+    {"softsign", kernels::RnnActivation::softsign, 0, 0, false, false},
+    {"softplus", kernels::RnnActivation::softplus, 0, 0, false, false},
+};
+
+inline const ActivationName* find_activation(std::string_view name) {
+  for (const ActivationName& a : activation_names) {
+    const auto same = [](char x, char y) { return (x >= 'A' && x <= 'Z' ? x - 'A' + 'a' : x) == y; };
+    if (std::equal(name.begin(), name.end(), a.name.begin(), a.name.end(), same)) return &a;
+  }
+  return nullptr;
+}
+
+}  // namespace recurrent_detail
+
+/// The activations of both directions: `each` names for each, as the attribute or by default. Those that take
+/// an alpha or a beta draw it from the lists in their order, and have ONNX's default when these have run out.
+template <int each>
+std::array<kernels::RnnFunction, 2 * each> rnn_functions(const std::vector<std::string>& names,
+                                                         const std::vector<float>& alphas,
+                                                         const std::vector<float>& betas,
+                                                         const std::array<std::string_view, each>& defaults) {
+  std::array<kernels::RnnFunction, 2 * each> functions;
+  std::size_t alpha = 0, beta = 0;
+  for (std::size_t k = 0; k < functions.size(); ++k) {
+    const bool named = k < names.size();
+    const auto* a = recurrent_detail::find_activation(named ? std::string_view(names[k]) : defaults[k % each]);
+    functions[k] = {a->kind, a->alpha, a->beta};
+    if (a->takes_alpha && alpha < alphas.size()) functions[k].alpha = alphas[alpha++];
+    if (a->takes_beta && beta < betas.size()) functions[k].beta = betas[beta++];
+  }
+  return functions;
+}
+
+/// What the attributes say that the three operators have in common, for their rule.
+struct RecurrentForm {
+  int gates;        ///< of W and R
+  int activations;  ///< of one direction
+  const Str& direction;
+  const Opt<int64_t>& hidden_size;
+  const std::vector<std::string>& names;
+  const Opt<float>& clip;
+  int64_t layout;
+};
+
+/// The extents of X, W, R, B, sequence_lens and initial_h (inputs 0 to 5), and those of Y and Y_h (outputs 0
+/// and 1). Returns the extents of a state such as Y_h.
+inline Dims infer_recurrent(Infer& i, const RecurrentForm& form) {
+  const int directions = direction_count(form.direction);
+  if (directions == 0) return i.fail("direction '", form.direction, "'"), Dims{};
+  if (!i.expect_choice("layout", form.layout, {0, 1})) return {};
+  if (form.clip && !(*form.clip >= 0)) return i.fail("clip is negative"), Dims{};
+  if (!form.names.empty() && static_cast<int>(form.names.size()) != form.activations * directions)
+    return i.fail(form.names.size(), " activations, not ", form.activations * directions), Dims{};
+  for (const std::string& name : form.names)
+    if (recurrent_detail::find_activation(name) == nullptr)
+      return i.fail("activation '", std::string_view(name), "' is unknown"), Dims{};
+
+  constexpr int ranks[] = {3, 3, 3, 2, 1, 3};
+  constexpr std::string_view names[] = {"X", "W", "R", "B", "sequence_lens", "initial_h"};
+  for (int k = 0; k < 6; ++k)
+    if (i.has(k) && i.ranked(k) && i.dims(k).rank() != ranks[k])
+      return i.fail(names[k], " ", i.dims(k), " has not rank ", ranks[k]), Dims{};
+  Dim steps, batch, input, hidden;
+  const Dims &x = i.dims(0), &w = i.dims(1), &r = i.dims(2);
+  if (form.hidden_size) hidden = *form.hidden_size;
+  if (x.ranked()) steps = x[form.layout == 0 ? 0 : 1], batch = x[form.layout == 0 ? 1 : 0], input = x[2];
+  if (r.ranked()) hidden = i.unify(hidden, r[2], "hidden_size and extents of R");
+  const auto expect = [&](int k, std::initializer_list<Dim> dims) {
+    int d = 0;
+    for (Dim want : dims) {
+      if (i.has(k) && i.ranked(k) && i.dims(k)[d].differs(want))
+        i.fail(names[k], " ", i.dims(k), " has not extent ", want, " on axis ", d);
+      ++d;
+    }
+  };
+  expect(1, {directions, hidden * Dim(form.gates), input});
+  expect(2, {directions, hidden * Dim(form.gates), hidden});
+  expect(3, {directions, hidden * Dim(2 * form.gates)});
+  expect(4, {batch});
+  if (w.ranked() && !hidden.known() && w[1].known()) hidden = w[1] / Dim(form.gates);
+  const Dims state = form.layout == 0 ? Dims{directions, batch, hidden} : Dims{batch, directions, hidden};
+  expect(5, {state[0], state[1], state[2]});
+  i.out(0,
+        form.layout == 0 ? Dims{steps, directions, batch, hidden} : Dims{batch, steps, directions, hidden});
+  i.out(1, state);
+  return state;
+}
+
+/// Error{out_of_range} unless each length is one of a sequence of at most `steps`.
+inline void check_sequence_lens(std::string_view name, TensorView<const int32_t> lens, int64_t steps) {
+  for (int64_t b = 0; b < lens.size(); ++b)
+    if (lens[b] < 0 || lens[b] > steps)
+      raise(ErrorCode::out_of_range, name, "sequence_lens has ", lens[b], ", but X has ", steps, " steps");
+}
+
+/// The rows of direction d of a state (direction, batch, hidden), or with layout 1 (batch, direction,
+/// hidden).
+template <class T>
+kernels::RnnRows<T> state_rows(T* data, int d, int directions, int64_t batch, int64_t hidden,
+                               int64_t layout) {
+  if (data == nullptr) return {};
+  return layout == 0 ? kernels::RnnRows<T>{data + d * batch * hidden, 0, hidden}
+                     : kernels::RnnRows<T>{data + d * hidden, 0, directions * hidden};
+}
+
+/// Sizes, X, Y and lengths of direction d, for X of these extents.
+template <class T>
+void fill_direction(kernels::RnnArgs<T>& a, const T* x, std::span<const int64_t> extents, int64_t hidden,
+                    T* y, const int32_t* lens, const Str& direction, int d, int64_t layout) {
+  const int directions = direction_count(direction);
+  a.steps = extents[layout == 0 ? 0 : 1];
+  a.batch = extents[layout == 0 ? 1 : 0];
+  a.input = extents[2];
+  a.hidden = hidden;
+  a.reverse = d == 1 || direction == "reverse";
+  a.lens = lens;
+  if (layout == 0) {
+    a.x = {x, a.batch * a.input, a.input};
+    if (y) a.y = {y + d * a.batch * hidden, directions * a.batch * hidden, hidden};
+  } else {
+    a.x = {x, a.input, a.steps * a.input};
+    if (y) a.y = {y + d * hidden, directions * hidden, a.steps * directions * hidden};
+  }
+}
+
+/// Calls run(d) for each direction: both at once where the batch alone is too small to keep threads busy.
+template <class F>
+void for_directions(int directions, int64_t batch, F run) {
+  if (batch <= 4) {
+    parallel_for(directions, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t d = begin; d < end; ++d) run(static_cast<int>(d));
+    });
+  } else {
+    for (int d = 0; d < directions; ++d) run(d);
+  }
+}
+
+}  // namespace tenon::op

@@ -1,0 +1,117 @@
+// What the reductions share: which axes go, what is left of the extents, and the way to the kernels.
+#pragma once
+
+#include "tenon/kernels/reduce/reduce.hpp"
+#include "tenon/op/framework/call.hpp"
+
+namespace tenon::op {
+
+/// T of ReduceMax and ReduceMin.
+inline constexpr TypeVar extremum_types{
+    "T",
+    {{1, types::wide_numeric},
+     {12, types::wide_numeric | types::int8 | types::uint8},
+     {13, types::wide_numeric_bf16 | types::int8 | types::uint8},
+     {20, types::wide_numeric_bf16 | types::int8 | types::uint8 | types::boolean}}};
+
+/// The axes of a reduction: an input since a version, an attribute before.
+constexpr Param axes_since(int version) {
+  return {.name = "axes", .type = "tensor(int64)", .arity = optional, .since = version};
+}
+constexpr auto axes_until(int version) { return attr_as_input<std::vector<int64_t>>("axes", 1).until(version); }
+
+/// A bit for each axis that is reduced. No axes stand for all of them, or with `noop` for none. Axes are
+/// valid.
+constexpr uint32_t reduced_axes(std::span<const int64_t> axes, int rank, bool noop = false) {
+  if (axes.empty()) return noop ? 0u : (1u << rank) - 1;
+  uint32_t mask = 0;
+  for (int64_t a : axes) mask |= 1u << resolve_axis(a, rank);
+  return mask;
+}
+
+/// What infer_reduction folds known elements of the input with, where there is nothing to fold with.
+struct NoFold {};
+
+/// The extents of the result for axes that an attribute gives. `fold(so_far, element)` carries shape
+/// arithmetic through the reduction of a short vector; so_far is unknown before the first element.
+template <class Fold = NoFold>
+constexpr void infer_reduction(Infer& i, std::span<const int64_t> axes, bool keepdims, bool noop = false,
+                               Fold fold = {}) {
+  const Dims& x = i.dims(0);
+  if (!x.ranked()) return;
+  i.axes(axes, x.rank());
+  if (i.failed()) return;
+  const uint32_t mask = reduced_axes(axes, x.rank(), noop);
+  Dims y = Dims::of_rank(0);
+  for (int k = 0; k < x.rank(); ++k) {
+    if (!(mask >> k & 1)) y.push_back(x[k]);
+    else if (keepdims) y.push_back(1);
+  }
+  i.out(0, y);
+  if constexpr (!std::is_same_v<Fold, NoFold>) {
+    if (x.rank() != 1 || mask == 0 || !x[0].known() || !i.carries(0)) return;
+    Values& v = i.out(0).values;
+    if (x[0].value() < 1 || !v.begin(x[0].value())) return;
+    Dim folded = i.carried(0, 0);
+    for (int64_t k = 1; k < x[0].value(); ++k) folded = fold(folded, i.carried(0, k));
+    v.push_back(folded);
+  }
+}
+
+/// The same for axes that input 1 gives, where it is there.
+template <class Fold = NoFold>
+constexpr void infer_reduction_of_input(Infer& i, bool keepdims, bool noop, Fold fold = {}) {
+  const Dims &x = i.dims(0), &a = i.dims(1);
+  Ints axes;
+  if (!i.expect_rank(1, 1)) return;
+  if (!i.has(1) || (a.ranked() && a[0].is(0)) || i.ints(1, axes))
+    return infer_reduction(i, axes, keepdims, noop, fold);
+  if (i.failed() || !x.ranked()) return;
+  if (keepdims) return i.out(0, Dims::of_rank(x.rank()));
+  if (!a.ranked() || !a[0].known()) return;
+  if (a[0].value() > x.rank()) return i.fail(a[0], " axes for rank ", x.rank());
+  i.out(0, Dims::of_rank(x.rank() - static_cast<int>(a[0].value())));
+}
+
+/// y = F of x over the axes of `mask`.
+template <kernels::ReduceOp F, class T>
+void reduce(TensorView<const T> x, uint32_t mask, TensorView<T> y) {
+  if (y.empty()) return;
+  Extents extents(x.extents());
+  // Among the extents of an empty tensor may be some whose product overflows.
+  for (int k = 0; k < x.rank(); ++k)
+    if (x.empty() && (mask >> k & 1)) extents[k] = 0;
+  const kernels::ReducePlan plan = kernels::reduce_plan(extents, mask);
+  if constexpr (std::is_same_v<T, bool>)
+    kernels::reduce<F>(reinterpret_cast<const uint8_t*>(x.data()), reinterpret_cast<uint8_t*>(y.data()),
+                       plan);
+  else kernels::reduce<F>(x.data(), y.data(), plan);
+}
+
+/// y = F of x over the axes that a list gives.
+template <kernels::ReduceOp F, class T>
+void reduce(TensorView<const T> x, std::span<const int64_t> axes, bool noop, TensorView<T> y) {
+  reduce<F>(x, reduced_axes(axes, x.rank(), noop), y);
+}
+
+/// The extents of ArgMax and ArgMin.
+constexpr void infer_arg_reduction(Infer& i, int64_t axis, bool keepdims) {
+  const Dims& x = i.dims(0);
+  if (!x.ranked()) return;
+  const int a = i.axis(axis, x.rank());
+  if (i.failed()) return;
+  if (x[a].is(0)) return i.fail("no element along axis ", a, " of ", x);
+  const int64_t axes[] = {axis};
+  infer_reduction(i, axes, keepdims);
+}
+
+/// y = the index along `axis` of the greatest (or least) element of x.
+template <class T>
+void arg_reduce(bool greatest, TensorView<const T> x, int64_t axis, bool last_index, TensorView<int64_t> y) {
+  if (y.empty()) return;
+  const auto [outer, extent, inner] =
+      split_at(x.extents(), resolve_axis(axis, x.rank()));
+  kernels::arg_reduce(greatest, last_index, x.data(), y.data(), outer, extent, inner);
+}
+
+}  // namespace tenon::op

@@ -1,0 +1,55 @@
+// Narrow floats for kernels that take only float: copies in scratch, converted on the way in and on the way
+// out; and operands of a type of their own.
+#pragma once
+
+#include "tenon/base/convert.hpp"
+#include "tenon/base/scratch.hpp"
+#include "tenon/base/types.hpp"
+#include "tenon/kernels/elementwise/half.hpp"
+#include "tenon/tensor/view.hpp"
+
+namespace tenon::op {
+
+/// The n elements at x as compute_t<T>: those at x themselves, or a copy. Null stays null.
+template <class T>
+const compute_t<T>* widen(Scratch& scratch, const T* x, int64_t n) {
+  if constexpr (std::is_same_v<T, compute_t<T>>) {
+    return x;
+  } else {
+    if (x == nullptr) return nullptr;
+    float* wide = scratch.take<float>(n);
+    kernels::convert_half(x, wide, n);
+    return wide;
+  }
+}
+
+/// Where a kernel writes what narrow() then brings to y: y itself, or scratch.
+template <class T>
+compute_t<T>* wide_result(Scratch& scratch, T* y, int64_t n) {
+  if constexpr (std::is_same_v<T, compute_t<T>>) return y;
+  else return scratch.take<float>(n);
+}
+
+/// The n results at `wide` to y, rounded; nothing where they are at y already.
+template <class T>
+void narrow(const compute_t<T>* wide, T* y, int64_t n) {
+  if constexpr (!std::is_same_v<T, compute_t<T>>) kernels::convert_half(wide, y, n);
+}
+
+/// v's elements as C, which is float or double: those of v themselves, or a copy. v holds float, double,
+/// float16 or bfloat16.
+template <class C>
+const C* numbers(Scratch& scratch, AnyView v) {
+  if (v.dtype() == dtype_of<C>) return static_cast<const C*>(v.data());
+  C* p = scratch.take<C>(v.size());
+  dispatch<float, double, float16, bfloat16>(v.dtype(), [&]<class T>() {
+    const T* from = v.as<T>().data();
+    if constexpr (!std::is_same_v<T, compute_t<T>> && std::is_same_v<C, float>)
+      kernels::convert_half(from, p, v.size());
+    else
+      for (int64_t k = 0; k < v.size(); ++k) p[k] = convert<C>(from[k]);
+  });
+  return p;
+}
+
+}  // namespace tenon::op

@@ -1,0 +1,46 @@
+// What an operator may ask of the one who runs it: memory for results of unknown extents, and graphs to run.
+#pragma once
+
+#include "tenon/op/framework/infer.hpp"
+#include "tenon/tensor/value.hpp"
+
+namespace tenon::op {
+
+/// Passed to `compute` of operators that ask for it. Graph attributes run in the scope that it stands for.
+class Context {
+ public:
+  explicit Context(Allocator& allocator = default_allocator()) : allocator_(&allocator) {}
+  virtual ~Context() = default;
+  Context(const Context&) = default;
+  Context& operator=(const Context&) = default;
+
+  Allocator& allocator() const { return *allocator_; }
+
+ private:
+  Allocator* allocator_;
+};
+
+/// A graph as the value of an attribute: the branches of If, the bodies of Loop and Scan.
+class Body {
+ public:
+  virtual ~Body() = default;
+  virtual int inputs() const = 0;
+  virtual int outputs() const = 0;
+  /// Types and extents of the outputs for those of the inputs. Error where the body forbids them.
+  virtual std::vector<Info> infer(std::span<const Info> inputs) const = 0;
+  /// Runs the graph; `scope` is the context that the operator was given. One value for each output.
+  virtual std::vector<Value> run(Context& scope, std::span<const Value> inputs) const = 0;
+};
+
+/// The member type of graph attributes. The graph must outlive the operator's use.
+struct BodyRef {
+  std::shared_ptr<const Body> body;
+  explicit operator bool() const { return body != nullptr; }
+  const Body* operator->() const { return body.get(); }
+};
+
+[[noreturn]] inline void raise(ErrorCode code, std::string_view where, const auto&... parts) {
+  throw Error(code, std::string(where), concat(parts...));
+}
+
+}  // namespace tenon::op

@@ -1,0 +1,32 @@
+// The form that a registered operator has, beyond `compute`: what is missing, in words for its author.
+#pragma once
+
+#include "tenon/op/framework/attribute.hpp"
+#include "tenon/op/framework/report.hpp"
+
+namespace tenon::op::detail {
+
+struct Call {
+  void operator()();
+};
+/// A name that two bases have is ambiguous: no `operator()` can be named if Op has one.
+template <class Op>
+struct CallProbe : Op, Call {};
+
+/// The first part of the form that Op lacks; empty when there is none.
+template <class Op>
+consteval Message missing_form() {
+  Message m;
+  if constexpr (requires { &CallProbe<Op>::operator(); })
+    m.add("has no operator(), which returns call(*this, in...)");
+  else if constexpr (!requires(const Op& op, Infer& i) { op.infer(i); })
+    m.add("has no infer(Infer&) const");
+  else
+    for_each_attribute<Op>([&]<class Row>(const Row& a) {
+      if (m.empty() && !requires { Member<typename Row::type>::type; })
+        m.add("attribute "), m.add(a.name), m.add(" has a member of a type that is none of an attribute");
+    });
+  return m;
+}
+
+}  // namespace tenon::op::detail

@@ -1,0 +1,270 @@
+// The one shape rule: what an operator's `infer` sees of its operands and says of its results. The compiler
+// (typed calls), shape inference, the memory plan and the check before a run all go through it.
+#pragma once
+
+#include <algorithm>
+#include <concepts>
+
+#include "tenon/base/types.hpp"
+#include "tenon/op/framework/spec.hpp"
+#include "tenon/tensor/shape.hpp"
+
+namespace tenon::op {
+
+/// Text of bounded length that the compiler can build.
+struct Message {
+  char text_[200]{};
+  int size_ = 0;
+
+  constexpr std::string_view view() const { return {text_, static_cast<std::size_t>(size_)}; }
+  constexpr bool empty() const { return size_ == 0; }
+  constexpr bool operator==(const Message&) const = default;
+
+  constexpr void add(std::string_view s) {
+    for (char c : s)
+      if (size_ < 199) text_[size_++] = c;
+  }
+  constexpr void add(const char* s) { add(std::string_view(s)); }
+  constexpr void add(const Str& s) { add(std::string_view(s)); }
+  constexpr void add(std::integral auto v) {
+    char digits[20]{};
+    int n = 0;
+    const bool negative = v < 0;
+    uint64_t u = negative ? uint64_t{0} - static_cast<uint64_t>(v) : static_cast<uint64_t>(v);
+    do digits[n++] = static_cast<char>('0' + u % 10);
+    while ((u /= 10) != 0);
+    if (negative) add("-");
+    while (n > 0) add(std::string_view(&digits[--n], 1));
+  }
+  constexpr void add(Dim d) {
+    if (d.known()) add(d.value());
+    else add("?");
+  }
+  constexpr void add(DType d) { add(name(d)); }
+  constexpr void add(const Dims& d) {
+    add("(");
+    for (int i = 0; i < d.rank(); ++i) {
+      if (i > 0) add(",");
+      add(d[i]);
+    }
+    add(d.ranked() ? ")" : "...)");
+  }
+};
+
+/// The integers that a value holds, where they are known before it is computed: shapes, axes, repeats.
+struct Values {
+  InlineVector<Dim, 64> items_{};
+  bool known_ = false;
+
+  constexpr Values() = default;
+  constexpr Values(std::initializer_list<Dim> list) : items_(list), known_(true) {}
+  constexpr bool known() const { return known_; }
+  constexpr int size() const { return items_.size(); }
+  constexpr Dim operator[](int64_t i) const { return items_[i]; }
+  /// Makes the values known; false (and nothing is known) past the capacity.
+  constexpr bool begin(int64_t count) {
+    known_ = count <= items_.capacity();
+    items_.clear();
+    return known_;
+  }
+  constexpr void push_back(Dim d) { items_.push_back(d); }
+};
+
+/// What is known of one operand or result before it is computed. For sequences and optionals `dims` are those
+/// of the elements. `data` points to the elements where they exist (constants, run time).
+struct Info {
+  Type type;
+  Dims dims;
+  Values values;
+  const void* data = nullptr;
+  bool provisional = false;  ///< of a result: the rule has to see elements of operands that only the run has
+
+  constexpr bool present() const { return static_cast<bool>(type); }
+};
+
+/// The operands and results of one use of an operator. Rules read inputs, write outputs, and end with
+/// `return i.fail(…)` where ONNX forbids what they see. Element types of outputs are filled in from the type
+/// variables before the rule runs.
+class Infer {
+ public:
+  /// `asked_in_vain` becomes true when the rule asks for elements that are not known yet.
+  constexpr Infer(const Spec& spec, std::span<const Info> inputs, std::span<Info> outputs, int version,
+                  bool& asked_in_vain)
+      : spec_(spec), inputs_(inputs), outputs_(outputs), version_(version), asked_in_vain_(&asked_in_vain) {}
+
+  /// The version of the operator, for rules that differ among the versions of one struct.
+  constexpr int version() const { return version_; }
+  constexpr int inputs() const { return static_cast<int>(inputs_.size()); }
+  constexpr int outputs() const { return static_cast<int>(outputs_.size()); }
+  /// Whether an operand is there (optional ones may be left out).
+  constexpr bool has(int input) const { return input < inputs() && inputs_[input].present(); }
+  constexpr const Info& in(int input) const { return input < inputs() ? inputs_[input] : none_; }
+  constexpr const Dims& dims(int input) const { return in(input).dims; }
+  constexpr DType dtype(int input) const { return in(input).type.element; }
+  /// Whether the ranks of all of these inputs are known; a rule that needs them returns when not.
+  constexpr bool ranked(std::same_as<int> auto... input) const { return (dims(input).ranked() && ...); }
+
+  /// The result; results that nobody asked for are written to nowhere.
+  constexpr Info& out(int output) { return output < outputs() ? outputs_[output] : sink_; }
+  constexpr void out(int output, const Dims& dims) { out(output).dims = dims; }
+  constexpr void out(int output, DType dtype, const Dims& dims) {
+    out(output).type = dtype;
+    out(output).dims = dims;
+  }
+
+  /// Whether the elements of an int64, int32 or bool input are known (each may still be symbolic or unknown). A rule that
+  /// asks in vain is asked again in the run, when they are there, even if the extents of its results are known before:
+  /// elements may be what it has to refuse.
+  constexpr bool known(int input) const {
+    const bool are = carries(input);
+    if (!are && has(input)) *asked_in_vain_ = true;
+    return are;
+  }
+  /// Elements of a known input.
+  constexpr int64_t count(int input) const {
+    return in(input).values.known() ? in(input).values.size() : dims(input).count().value();
+  }
+  /// An element of a known input.
+  constexpr Dim value(int input, int64_t i) const {
+    const Dim d = carried(input, i);
+    if (!d.known()) *asked_in_vain_ = true;
+    return d;
+  }
+  /// known() and value() for rules that only carry elements on to results: there is nothing to refuse.
+  constexpr bool carries(int input) const { return in(input).values.known() || in(input).data != nullptr; }
+  constexpr Dim carried(int input, int64_t i) const {
+    const Info& x = in(input);
+    if (x.values.known()) return x.values[i];
+    switch (x.type.element) {
+      case DType::int64: return static_cast<const int64_t*>(x.data)[i];
+      case DType::int32: return static_cast<const int32_t*>(x.data)[i];
+      case DType::bool_: return static_cast<const bool*>(x.data)[i];
+      default: return {};
+    }
+  }
+  /// The elements as numbers, or false when one of them is not known. At most Ints' capacity; more fails, and so
+  /// does an element that exists but is too small a number for a Dim.
+  constexpr bool ints(int input, Ints& result) {
+    result.clear();
+    if (!known(input)) return false;
+    if (count(input) > Ints::capacity())
+      return fail("input ", input, " has ", count(input), " elements: too many"), false;
+    for (int64_t k = 0; k < count(input); ++k) {
+      const Dim d = value(input, k);
+      if (!d.known()) {
+        if (!in(input).values.known()) fail("input ", input, " holds a number out of range");
+        return result.clear(), false;
+      }
+      result.push_back(d.value());
+    }
+    return true;
+  }
+  /// The elements of any type where they exist (constants and run time), else null.
+  template <class T>
+  const T* data(int input) const {
+    if (has(input) && in(input).data == nullptr) *asked_in_vain_ = true;
+    return dtype(input) == dtype_of<T> ? static_cast<const T*>(in(input).data) : nullptr;
+  }
+
+  /// Says what is wrong. The first message stays.
+  constexpr void fail(const auto&... parts) {
+    if (failed()) return;
+    (message_.add(parts), ...);
+  }
+  constexpr bool failed() const { return !message_.empty(); }
+  constexpr const Message& message() const { return message_; }
+
+  // --- what rules refuse, in the same words everywhere; false after a failure ---
+
+  /// The name of an input, as the version has it.
+  constexpr std::string_view name(int input) const { return spec_.input(input, version_).name; }
+  /// Input number `input` has rank `rank`, as far as that is known.
+  constexpr bool expect_rank(int input, int rank) {
+    const Dims& d = dims(input);
+    if (d.ranked() && d.rank() != rank) fail(name(input), ": rank ", d.rank(), ", expected ", rank);
+    return !failed();
+  }
+  constexpr bool expect_rank_at_least(int input, int rank) {
+    const Dims& d = dims(input);
+    if (d.ranked() && d.rank() < rank) fail(name(input), ": rank ", d.rank(), ", expected at least ", rank);
+    return !failed();
+  }
+  /// Input number `input` has one element, under whatever extents, where it is there.
+  constexpr bool expect_one(int input) {
+    if (has(input) && dims(input).count().differs(1)) fail(name(input), ": ", dims(input), ", expected one element");
+    return !failed();
+  }
+  /// Attribute `attribute` has one of these values.
+  template <class T>
+  constexpr bool expect_choice(std::string_view attribute, const T& value,
+                               std::initializer_list<std::type_identity_t<T>> choices) {
+    if (std::find(choices.begin(), choices.end(), value) != choices.end()) return !failed();
+    if (failed()) return false;
+    const char* quote = std::is_integral_v<T> ? "" : "'";
+    fail(attribute, ": ", quote, value, quote, ", expected ");
+    for (const T& c : choices) {
+      if (&c != choices.begin()) message_.add(&c + 1 == choices.end() ? " or " : ", ");
+      message_.add(c);
+    }
+    return false;
+  }
+
+  /// The element type that an attribute states by ONNX's number; fails when there is none of that number.
+  constexpr DType element_type(std::string_view attribute, int64_t number) {
+    const DType d = dtype_from_onnx(number);
+    if (d == DType::undefined) fail("attribute '", attribute, "' is ", number, ", which is no type");
+    return d;
+  }
+  /// The axis in [0, rank), counted from behind where negative (at versions before 11
+  /// too, which do not speak of it); fails outside [-rank, rank).
+  constexpr int axis(int64_t axis, int rank) {
+    if (axis < -rank || axis >= rank) {
+      fail("axis ", axis, " outside of [", -rank, ", ", rank - 1, "]");
+      return 0;
+    }
+    return resolve_axis(axis, rank);
+  }
+  /// The axes as one bit each; fails when one is out of range or named twice.
+  constexpr uint32_t axes(std::span<const int64_t> list, int rank) {
+    uint32_t mask = 0;
+    for (int64_t a : list) {
+      const uint32_t bit = 1u << axis(a, rank);
+      if (mask & bit) fail("axis ", a, " is named twice");
+      mask |= bit;
+    }
+    return mask;
+  }
+  /// What two extents that must be equal are together; fails when they differ.
+  constexpr Dim unify(Dim a, Dim b, std::string_view what) {
+    if (a.differs(b)) fail(what, " differ: ", a, " and ", b);
+    return a.known() ? a : b.known() ? b : a.symbolic() ? a : b;
+  }
+  /// numpy's broadcasting; fails when two extents above 1 differ.
+  constexpr Dims broadcast(const Dims& a, const Dims& b) {
+    if (!a.ranked() || !b.ranked()) return {};
+    const int rank = std::max(a.rank(), b.rank());
+    Dims r = Dims::of_rank(rank);
+    for (int k = 0; k < rank; ++k) {
+      const int ka = k - (rank - a.rank()), kb = k - (rank - b.rank());
+      const Dim x = ka < 0 ? Dim(1) : a[ka], y = kb < 0 ? Dim(1) : b[kb];
+      if (x.is(1) || x.same(y)) r[k] = y;
+      else if (y.is(1)) r[k] = x;
+      else if (x.differs(y)) return fail("extents ", a, " and ", b, " do not broadcast"), Dims{};
+      else if (x.known()) r[k] = x;  // above 1, so y is that or 1
+      else if (y.known()) r[k] = y;
+    }
+    return r;
+  }
+
+ private:
+  static constexpr Info none_{};
+  const Spec& spec_;
+  std::span<const Info> inputs_;
+  std::span<Info> outputs_;
+  int version_;
+  Info sink_{};
+  Message message_{};
+  bool* asked_in_vain_;
+};
+
+}  // namespace tenon::op

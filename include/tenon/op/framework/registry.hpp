@@ -1,0 +1,264 @@
+// Operators whose types run time knows: OperatorClass is what there is to know of one struct, AnyOperator an
+// object of it, Registry the operators that a loader may name.
+#pragma once
+
+#include <map>
+
+#include "tenon/op/framework/attribute.hpp"
+#include "tenon/op/framework/evaluate.hpp"
+#include "tenon/op/framework/form.hpp"
+#include "tenon/op/framework/run.hpp"
+
+namespace tenon {
+
+class Lowering;
+
+/// What can be done with an operator's object without knowing its type.
+struct OperatorClass {
+  const op::Spec* spec;
+  bool planned;  ///< extents of the results are known before `run`, which writes into memory it is given
+  std::shared_ptr<void> (*create)(int version);
+  std::shared_ptr<void> (*copy)(const void* object);
+  std::vector<op::AttributeInfo> (*attributes)(const void* object);
+  void (*set_attribute)(void* object, int version, std::string_view name, const op::AttributeValue& value,
+                        std::vector<op::AttributeInput>& inputs);
+  void (*add_default_inputs)(int version, std::vector<op::AttributeInput>& inputs);
+  op::Message (*infer)(const void* object, int version, std::span<const op::Info> in,
+                       std::span<op::Info> out);
+  void (*run)(const void* object, op::Context& context, std::span<const Value* const> in,
+              std::span<Value* const> out);
+  /// The result of newest nodes that mean the same, or -1 where there are none. Null for newest forms.
+  int32_t (*lower)(const void* object, Lowering& to);
+};
+
+/// Filter has a bit for each element type that `run` can meet; `compute` is compiled for no other.
+template <class Op, uint32_t Filter = ~uint32_t{0}>
+inline constexpr OperatorClass operator_class{
+    .spec = &Op::spec,
+    .planned = op::is_planned<Op>,
+    .create = [](int version) -> std::shared_ptr<void> {
+      return std::make_shared<Op>(op::at_version<Op>(version));
+    },
+    .copy = [](const void* object) -> std::shared_ptr<void> {
+      return std::make_shared<Op>(*static_cast<const Op*>(object));
+    },
+    .attributes = [](const void* object) { return op::attributes_of(*static_cast<const Op*>(object)); },
+    .set_attribute =
+        [](void* object, int version, std::string_view name, const op::AttributeValue& value,
+           std::vector<op::AttributeInput>& inputs) {
+          op::set_attribute(*static_cast<Op*>(object), version, name, value, inputs);
+        },
+    .add_default_inputs = op::add_default_inputs<Op>,
+    .infer =
+        [](const void* object, int version, std::span<const op::Info> in, std::span<op::Info> out) {
+          return op::infer(*static_cast<const Op*>(object), version, in, out);
+        },
+    .run =
+        [](const void* object, op::Context& context, std::span<const Value* const> in,
+           std::span<Value* const> out) {
+          op::run<Op, Filter>(*static_cast<const Op*>(object), context, in, out);
+        },
+    .lower = op::lower_function<Op, Lowering>(),
+};
+
+/// An operator with its attributes, at a version of its specification. Copies share the object.
+class AnyOperator {
+ public:
+  AnyOperator() = default;
+  /// `inputs`: what the version states as attributes, and the newest one as inputs.
+  AnyOperator(const OperatorClass& c, std::shared_ptr<const void> object, int version,
+              std::vector<op::AttributeInput> inputs = {})
+      : class_(&c), object_(std::move(object)), version_(version), inputs_(std::move(inputs)) {}
+
+  /// From an operator object, at its newest version.
+  template <class Op, uint32_t Filter = ~uint32_t{0}>
+  static AnyOperator make(const Op& op) {
+    return {operator_class<Op, Filter>, std::make_shared<const Op>(op), Op::spec.latest()};
+  }
+
+  explicit operator bool() const { return class_ != nullptr; }
+  const op::Spec& spec() const { return *class_->spec; }
+  /// The version that the model states.
+  int version() const { return version_; }
+  bool planned() const { return class_->planned; }
+  std::vector<op::AttributeInfo> attributes() const { return class_->attributes(object_.get()); }
+  /// Of operands in the newest form, at the version that the model states.
+  op::Message infer(std::span<const op::Info> in, std::span<op::Info> out) const {
+    return class_->infer(object_.get(), version_, in, out);
+  }
+  void run(op::Context& context, std::span<const Value* const> in, std::span<Value* const> out) const {
+    class_->run(object_.get(), context, in, out);
+  }
+  /// The same operator with attributes as change(name, value) leaves them where it gives true.
+  template <class F>
+  AnyOperator with_attributes(F change) const {
+    AnyOperator copy = *this;
+    std::shared_ptr<void> object;
+    for (op::AttributeInfo a : attributes()) {
+      if (a.value.index() == 0 || !a.in(version_) || !change(a.name, a.value)) continue;
+      if (!object) copy.object_ = object = class_->copy(object_.get());
+      class_->set_attribute(object.get(), version_, a.name, a.value, copy.inputs_);
+    }
+    return copy;
+  }
+  /// The object, where it is an Op; else null.
+  template <class Op>
+  const Op* as() const {
+    return class_ != nullptr && class_->spec == &Op::spec ? static_cast<const Op*>(object_.get()) : nullptr;
+  }
+
+  // --- the newest form of what an old version states ---
+
+  /// Inputs of the newest form that are attributes at this version.
+  std::span<const op::AttributeInput> attribute_inputs() const { return inputs_; }
+  AnyOperator with_newest_inputs() const {
+    AnyOperator op = *this;
+    op.inputs_.clear();
+    op.newest_inputs_ = true;
+    return op;
+  }
+  bool newest_inputs() const { return newest_inputs_; }
+  /// Says what is wrong where operands are given that are no inputs at this version.
+  op::Message check_inputs(std::span<const op::Info> given) const {
+    op::Message m;
+    for (std::size_t k = 0; k < given.size() && static_cast<int>(k) < spec().inputs.size(); ++k) {
+      const op::Param& p = spec().input(static_cast<int>(k), version_);
+      if (given[k].present() && !p.in(version_) && m.empty())
+        m.add("has no input "), m.add(p.name), m.add(" at version "), m.add(version_);
+    }
+    return m;
+  }
+  /// The element type of input number `input`: its own, or that of the operands of its type variable;
+  /// undefined where none of them is known.
+  DType element_of_input(int input, std::span<const op::Info> given) const {
+    const op::Param& p = spec().input(input);
+    if (spec().variable(p.type) < 0) return spec().permits(p).single().element;
+    bool shared = false;
+    for (std::size_t k = 0; k < given.size(); ++k) {
+      if (spec().input(static_cast<int>(k)).type != p.type) continue;
+      if (given[k].type.kind == Kind::tensor) return given[k].type.element;
+      shared = true;
+    }
+    return shared ? DType::undefined : DType::float32;
+  }
+  bool lowers() const { return class_->lower != nullptr; }
+  int32_t lower(Lowering& to) const { return class_->lower(object_.get(), to); }
+  /// Messages call the operator as `old` is called, in whose place it stands.
+  AnyOperator in_place_of(const AnyOperator& old) const {
+    AnyOperator op = *this;
+    op.stated_ = old.class_->spec;
+    op.stated_version_ = old.version_;
+    return op;
+  }
+  /// "Softmax-11": as the model states it.
+  std::string stated() const {
+    return stated_ ? concat(stated_->name, "-", stated_version_) : concat(spec().name, "-", version_);
+  }
+
+ private:
+  const OperatorClass* class_ = nullptr;
+  std::shared_ptr<const void> object_;
+  int version_ = 0;
+  int stated_version_ = 0;
+  bool newest_inputs_ = false;
+  const op::Spec* stated_ = nullptr;
+  std::vector<op::AttributeInput> inputs_;
+};
+
+/// Where the `lower` of an old form puts newest nodes that mean the same. Numbers stand for values.
+class Lowering {
+ public:
+  Lowering(std::span<const op::Info> in, int version) : in_(in), version_(version) {}
+  virtual ~Lowering() = default;
+  Lowering(const Lowering&) = delete;
+  Lowering& operator=(const Lowering&) = delete;
+
+  int version() const { return version_; }
+  const op::Info& in(int input) const { return in_[static_cast<std::size_t>(input)]; }
+  const Dims& dims(int input) const { return in(input).dims; }
+  virtual int32_t input(int number) const = 0;
+  virtual int32_t constant(const AnyTensor& tensor) = 0;
+  /// A node with one result.
+  template <class Op>
+  int32_t add(const Op& op, std::initializer_list<int32_t> inputs) {
+    return add_node(AnyOperator::make(op), inputs);
+  }
+
+ private:
+  virtual int32_t add_node(AnyOperator op, std::span<const int32_t> inputs) = 0;
+
+  std::span<const op::Info> in_;
+  int version_;
+};
+
+/// An operator of a class from attributes as a model states them. Error{invalid_model} for attributes that
+/// the version has not, stated twice, or missing.
+inline AnyOperator make_operator(const OperatorClass& c, int version,
+                                 std::span<const std::pair<std::string, op::AttributeValue>> attributes) {
+  const std::shared_ptr<void> object = c.create(version);
+  std::vector<op::AttributeInput> inputs;
+  for (std::size_t k = 0; k < attributes.size(); ++k) {
+    for (std::size_t j = 0; j < k; ++j)
+      if (attributes[j].first == attributes[k].first)
+        op::raise(ErrorCode::invalid_model, c.spec->name, "attribute '", attributes[k].first,
+                  "' is given twice");
+    c.set_attribute(object.get(), version, attributes[k].first, attributes[k].second, inputs);
+  }
+  for (const op::AttributeInfo& a : c.attributes(object.get()))
+    if (a.required && a.in(version) &&
+        std::none_of(attributes.begin(), attributes.end(), [&](const auto& g) { return g.first == a.name; }))
+      op::raise(ErrorCode::invalid_model, c.spec->name, "attribute '", a.name, "' is required");
+  c.add_default_inputs(version, inputs);
+  return {c, object, version, std::move(inputs)};
+}
+
+/// The operators that can be found by domain, name and opset version.
+class Registry {
+ public:
+  /// Error{invalid_argument} when a version is there already.
+  void add(const OperatorClass& c) {
+    auto& versions = operators_[{std::string(c.spec->domain), std::string(c.spec->name)}];
+    for (int since : c.spec->since)
+      if (!versions.emplace(since, &c).second)
+        throw Error(ErrorCode::invalid_argument, std::string(c.spec->name),
+                    concat("version ", since, " is registered twice"));
+  }
+  template <op::Operator Op>
+  void add() {
+    add(operator_class<Op>);
+  }
+
+  struct Found {
+    const OperatorClass* op_class = nullptr;  ///< null: not found
+    int version = 0;
+  };
+  /// The newest version that is not above the opset's. "ai.onnx" and "" are one domain.
+  Found find(std::string_view domain, std::string_view name, int opset) const {
+    const auto it = operators_.find({std::string(domain == "ai.onnx" ? "" : domain), std::string(name)});
+    if (it == operators_.end()) return {};
+    auto v = it->second.upper_bound(opset);
+    if (v == it->second.begin()) return {};
+    --v;
+    if (v->second->spec->until < opset) return {};
+    return {v->second, v->first};
+  }
+
+  using Key = std::pair<std::string, std::string>;  ///< domain and name
+  const std::map<Key, std::map<int, const OperatorClass*>>& operators() const { return operators_; }
+
+ private:
+  std::map<Key, std::map<int, const OperatorClass*>> operators_;
+};
+
+/// Adds T when it is an operator. What the generated registration units call for every struct of an
+/// operator's header.
+template <class T>
+void register_operator(Registry& registry) {
+  if constexpr (op::Operator<T>) {
+    constexpr op::Message missing = op::detail::missing_form<T>();
+    if constexpr (missing.empty()) registry.add<T>();
+    else op::report<op::titled<T>(missing)>();
+  }
+}
+
+}  // namespace tenon

@@ -1,0 +1,163 @@
+// `compute` called with operands that run time knows: finds the element types, makes views of the values.
+#pragma once
+
+#include <memory>
+
+#include "tenon/base/scratch.hpp"
+#include "tenon/op/framework/bind.hpp"
+#include "tenon/op/framework/misfit.hpp"
+
+namespace tenon::op {
+namespace detail {
+
+/// `raw`: a Member from an AnyView / AnyOut.
+template <class Member, class View>
+Member narrow_view(const View& v) {
+  if constexpr (std::is_same_v<Member, View>) return v;
+  else {
+    if (!v) return {};
+    return v.template as<std::remove_const_t<typename Member::element_type>>();
+  }
+}
+
+inline const Value absent{};
+
+/// Erased operands by their numbers, and where results go. No template: each element type compiles a Caller.
+struct ErasedOperands {
+  Context& context;
+  std::span<const Value* const> in;
+  std::span<Value* const> out;
+
+  AnyView view(std::size_t i) const { return i < in.size() && in[i] && *in[i] ? in[i]->tensor().view() : AnyView(); }
+  AnyOut result(std::size_t o) const { return o < out.size() && out[o] && *out[o] ? out[o]->tensor().out() : AnyOut(); }
+  const Value& value(std::size_t i) const { return i < in.size() && in[i] ? *in[i] : absent; }
+
+  void store(Value v, std::size_t at = 0) const {
+    if (at < out.size() && out[at]) *out[at] = std::move(v);
+  }
+  void store(std::vector<Value> results) const {
+    for (std::size_t k = 0; k < results.size(); ++k) store(std::move(results[k]), k);
+  }
+  template <class... R>
+  void store(std::tuple<R...> results) const {
+    std::apply([&, k = std::size_t{0}](R&... r) mutable { (store(Value(std::move(r)), k++), ...); }, results);
+  }
+};
+
+/// The members of a variadic operand; they live for as long as the call.
+template <class Member>
+class Many {
+ public:
+  template <class F>
+  Many(std::size_t first, std::size_t end, F view_of) : count_(end - std::min(first, end)) {
+    members_ = scratch_.template take<Member>(static_cast<int64_t>(count_));
+    for (std::size_t k = 0; k < count_; ++k) std::construct_at(members_ + k, narrow_view<Member>(view_of(first + k)));
+  }
+  operator std::span<const Member>() const { return {members_, count_}; }
+
+ private:
+  Scratch scratch_;
+  Member* members_;
+  std::size_t count_;
+};
+
+/// Collects the arguments for `compute` out of erased operands and calls it.
+template <class Op, class B>
+struct Caller : ErasedOperands {
+  const Op& op;
+
+  template <int I>
+  decltype(auto) input() const {
+    using Slot = slot_t<Op, I, false, B>;
+    constexpr bool erased = std::is_same_v<Slot, Value>;
+    if constexpr (Op::spec.inputs[I].arity == Arity::variadic) {
+      if constexpr (erased) return in.subspan(std::min<std::size_t>(I, in.size()));
+      else return Many<Slot>(I, in.size(), [this](std::size_t k) { return view(k); });
+    } else if constexpr (erased) {
+      return value(I);
+    } else {
+      return narrow_view<Slot>(view(I));
+    }
+  }
+  template <int O>
+  auto output() const {
+    using Slot = slot_t<Op, O, true, B>;
+    if constexpr (Op::spec.outputs[O].arity == Arity::variadic)
+      return Many<Slot>(O, out.size(), [this](std::size_t k) { return result(k); });
+    else return narrow_view<Slot>(result(O));
+  }
+
+  void operator()() const {
+    constexpr Convention c = convention<Op>;
+    [&]<int... I, int... O>(std::integer_sequence<int, I...>, std::integer_sequence<int, O...>) {
+      // A compute that deduces T needs the very types that it takes.
+      if constexpr (c.form == Form::none) report<titled<Op>(misfit<Op>())>();
+      else if constexpr (c.form == Form::planned && c.context)
+        op.compute(context, static_cast<argument_t<Op, I, false, B>>(input<I>())...,
+                   static_cast<argument_t<Op, O, true, B>>(output<O>())...);
+      else if constexpr (c.form == Form::planned)
+        op.compute(static_cast<argument_t<Op, I, false, B>>(input<I>())...,
+                   static_cast<argument_t<Op, O, true, B>>(output<O>())...);
+      else if constexpr (c.context)
+        store(op.compute(context, static_cast<argument_t<Op, I, false, B>>(input<I>())...));
+      else store(op.compute(static_cast<argument_t<Op, I, false, B>>(input<I>())...));
+    }(Inputs<Op>{}, Outputs<Op>{});
+  }
+};
+
+/// The element type of variable V among erased operands.
+template <class Op, int V>
+DType find_dtype(std::span<const Value* const> in, std::span<Value* const> out) {
+  for (std::size_t i = 0; i < in.size(); ++i)
+    if (in[i] && *in[i] && Op::spec.input(static_cast<int>(i)).type == Op::spec.types[V].name)
+      return in[i]->type().element;
+  for (std::size_t o = 0; o < out.size(); ++o)
+    if (out[o] && *out[o] && Op::spec.output(static_cast<int>(o)).type == Op::spec.types[V].name)
+      return out[o]->type().element;
+  return sample<Op, V>();
+}
+
+/// Calls f.operator()<T>() for the C++ type of `d` among the types whose bits are in Mask.
+template <uint32_t Mask, class F>
+bool dispatch_mask(DType d, F&& f) {
+  return [&]<int... D>(std::integer_sequence<int, D...>) {
+    auto one = [&]<int N>() {
+      if constexpr (N > 0 && (Mask >> N & 1) != 0) {
+        if (static_cast<int>(d) == N) return f.template operator()<cpp_type<static_cast<DType>(N)>>(), true;
+      }
+      return false;
+    };
+    return (one.template operator()<D>() || ...);
+  }(std::make_integer_sequence<int, dtype_count>{});
+}
+
+template <class Op, uint32_t Filter, class... Ts>
+void run_bound(const Op& op, Context& context, std::span<const Value* const> in,
+               std::span<Value* const> out) {
+  constexpr int v = sizeof...(Ts);
+  if constexpr (v == convention<Op>.typed) {
+    Caller<Op, Bound<Ts...>>{{context, in, out}, op}();
+  } else {
+    const DType d = find_dtype<Op, v>(in, out);
+    if (!dispatch_mask<Op::spec.types[v].any().tensor & Filter>(
+            d, [&]<class T>() { run_bound<Op, Filter, Ts..., T>(op, context, in, out); }))
+      raise(ErrorCode::invalid_type, Op::spec.name, Op::spec.types[v].name, " cannot be tensor(", name(d),
+            ")");
+  }
+}
+
+}  // namespace detail
+
+/// Calls `compute` on operands that run time knows. Outputs of planned operators hold tensors of the inferred
+/// types and extents already; other results are assigned. Null or empty values are operands left out. Filter
+/// has a bit for each element type that can occur, and keeps `compute` from being compiled for others.
+template <class Op, uint32_t Filter = ~uint32_t{0}>
+void run(const Op& op, Context& context, std::span<const Value* const> in, std::span<Value* const> out) {
+  detail::run_bound<Op, Filter>(op, context, in, out);
+}
+
+/// Whether the extents of the results are known before `compute`, which then writes into memory it is given.
+template <class Op>
+inline constexpr bool is_planned = detail::convention<Op>.form == detail::Form::planned;
+
+}  // namespace tenon::op
