@@ -56,11 +56,11 @@ std::vector<op::Info> infer(const AnyOperator& op, const std::vector<op::Info>& 
   return out;
 }
 
-op::Info info(DType dtype, const Dims& dims, const op::Values& values) {
+op::Info info(DType dtype, const Dims& dims, const op::PropagatedData& values) {
   op::Info i;
   i.type = dtype;
   i.dims = dims;
-  i.values = values;
+  i.propagated = values;
   return i;
 }
 

@@ -61,6 +61,6 @@ template <class Op>
 std::vector<op::Info> infer(const Op& op, const std::vector<op::Info>& in, int outputs = 1, int version = 0) {
   return infer(any(op, version), in, outputs);
 }
-op::Info info(DType dtype, const Dims& dims, const op::Values& values = {});
+op::Info info(DType dtype, const Dims& dims, const op::PropagatedData& values = {});
 
 }  // namespace tenon::test

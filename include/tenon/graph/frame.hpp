@@ -136,9 +136,9 @@ class Frame final : public op::Context {
 
   AnyTensor integers(const op::Info& i) {
     AnyTensor t = AnyTensor::uninitialized(i.type.element, i.dims.extents(), allocator());
-    for (int k = 0; k < i.values.size(); ++k) {
-      if (i.type.element == DType::int64) static_cast<int64_t*>(t.data())[k] = i.values[k].value();
-      else static_cast<int32_t*>(t.data())[k] = static_cast<int32_t>(i.values[k].value());
+    for (int k = 0; k < i.propagated.size(); ++k) {
+      if (i.type.element == DType::int64) static_cast<int64_t*>(t.data())[k] = i.propagated[k].value();
+      else static_cast<int32_t*>(t.data())[k] = static_cast<int32_t>(i.propagated[k].value());
     }
     return t;
   }

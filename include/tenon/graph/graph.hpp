@@ -145,7 +145,7 @@ class Graph {
       return id;
     }
     op::Info info = e.info;
-    info.values = {};
+    info.propagated = {};
     const ValueId id = add_value({{}, Source::capture, info, {}, outer});
     captures_.push_back(id);
     return id;

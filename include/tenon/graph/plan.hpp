@@ -129,11 +129,11 @@ class Planner {
 
   bool values_known(ValueId v) const {
     const op::Info& i = plan_.values[static_cast<std::size_t>(v)].info;
-    if (!i.values.known() || i.dims.rank() > 1 || outputs_[static_cast<std::size_t>(v)] >= 0) return false;
+    if (!i.propagated.known() || i.dims.rank() > 1 || outputs_[static_cast<std::size_t>(v)] >= 0) return false;
     if (i.type.element != DType::int64 && i.type.element != DType::int32) return false;
-    for (int k = 0; k < i.values.size(); ++k)
-      if (!i.values[k].known()) return false;
-    return i.dims.count().is(i.values.size());
+    for (int k = 0; k < i.propagated.size(); ++k)
+      if (!i.propagated[k].known()) return false;
+    return i.dims.count().is(i.propagated.size());
   }
 
   void place_result(ValueId v, int s) {

@@ -266,7 +266,7 @@ class Program {
       if (values_[v].constant) edit_->infos[v] = op::info_of(values_[v].constant);
   }
   static op::Info shape_of(op::Info i) {
-    i.values = {};
+    i.propagated = {};
     i.data = nullptr;
     return i;
   }
@@ -415,7 +415,7 @@ class Program {
   }
   static bool same(const op::Info& a, const op::Info& b) {
     return a.type == b.type && a.dims == b.dims && a.data == b.data && a.provisional == b.provisional &&
-           a.values.known() == b.values.known() && a.values.items_ == b.values.items_;
+           a.propagated.known() == b.propagated.known() && a.propagated.items_ == b.propagated.items_;
   }
 
   /// Leaves the nodes that the outputs need, each behind the makers of its operands and otherwise in the

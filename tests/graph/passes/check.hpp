@@ -46,7 +46,7 @@ inline double difference(const AnyTensor& a, const AnyTensor& b) {
 
 inline bool same(const op::Info& a, const op::Info& b) {
   return a.type == b.type && a.dims == b.dims && a.data == b.data && a.provisional == b.provisional &&
-         a.values.known() == b.values.known() && a.values.items_ == b.values.items_;
+         a.propagated.known() == b.propagated.known() && a.propagated.items_ == b.propagated.items_;
 }
 
 /// Compares what a program knows of its values with a fresh inference, node by node: which also shows that every value is

@@ -64,12 +64,12 @@ TEST_CASE("Constant: what is refused") {
 
 TEST_CASE("Constant: what the rule says") {
   auto r = infer(op::Constant{.value_ints = std::vector<int64_t>{4, 5}}, {})[0];
-  CHECK((r.type == Type(DType::int64) && r.dims == Dims{2} && r.values[1].is(5)));
+  CHECK((r.type == Type(DType::int64) && r.dims == Dims{2} && r.propagated[1].is(5)));
   r = infer(op::Constant{.value = {t<int32_t>({}, {3})}}, {})[0];
-  CHECK((r.dims == Dims::of_rank(0) && r.values[0].is(3)));
+  CHECK((r.dims == Dims::of_rank(0) && r.propagated[0].is(3)));
   const Value many = pattern(DType::int64, {65});
   r = infer(op::Constant{.value = {many}}, {})[0];
-  CHECK((!r.values.known() && r.dims == Dims{65}));
+  CHECK((!r.propagated.known() && r.dims == Dims{65}));
   r = infer(op::Constant{.sparse_value = {SparseTensor{
                              t<float>({0}, {}).tensor(), t<int64_t>({0}, {}).tensor(), {4}}}},
             {})[0];

@@ -42,9 +42,9 @@ TEST_CASE("And: what is refused, shape arithmetic, typed calls") {
   check_fails(op::And{}, {t<uint8_t>({1}, {1}), t<bool>({1}, {true})}, "input A cannot be tensor(uint8)");
   const auto out = infer(op::And{}, {info(DType::bool_, {3}, {1, 0, Dim::unknown()}),
                                      info(DType::bool_, {3}, {1, Dim::unknown(), Dim::unknown()})});
-  CHECK(out[0].values[0].is(1));
-  CHECK(out[0].values[1].is(0));
-  CHECK_FALSE(out[0].values[2].known());
+  CHECK(out[0].propagated[0].is(1));
+  CHECK(out[0].propagated[1].is(0));
+  CHECK_FALSE(out[0].propagated[2].known());
   const auto y = op::And{}(Tensor<bool, Shape<2>>{true, false}, true);
   static_assert(std::is_same_v<decltype(y), const Tensor<bool, Shape<2>>>);
   CHECK(y[0]);

@@ -55,11 +55,11 @@ TEST_CASE("Equal: what is refused, shape arithmetic, typed calls") {
   const auto out = infer(op::Equal{}, {info(DType::int64, {5}, {-1, n, n, n, unknown}),
                                        info(DType::int64, {5}, {-1, -1, n, 3, -1})});
   CHECK(out[0].type == Type(DType::bool_));
-  CHECK(out[0].values[0].is(1));
-  CHECK(out[0].values[1].is(0));
-  CHECK(out[0].values[2].is(1));
-  CHECK_FALSE(out[0].values[3].known());
-  CHECK_FALSE(out[0].values[4].known());
+  CHECK(out[0].propagated[0].is(1));
+  CHECK(out[0].propagated[1].is(0));
+  CHECK(out[0].propagated[2].is(1));
+  CHECK_FALSE(out[0].propagated[3].known());
+  CHECK_FALSE(out[0].propagated[4].known());
 
   const auto y = op::Equal{}(Tensor<float, Shape<2>>{3, 4}, 4.0f);
   static_assert(std::is_same_v<decltype(y), const Tensor<bool, Shape<2>>>);

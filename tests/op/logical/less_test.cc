@@ -50,10 +50,10 @@ TEST_CASE("Less: what is refused, shape arithmetic, typed calls") {
   const auto n = Dim::symbol(1);
   const auto out =
       infer(op::Less{}, {info(DType::int64, {4}, {1, n, -1, n}), info(DType::int64, {4}, {2, -1, n, 2})});
-  CHECK(out[0].values[0].is(true));
-  CHECK(out[0].values[1].is(false));
-  CHECK(out[0].values[2].is(true));
-  CHECK_FALSE(out[0].values[3].known());
+  CHECK(out[0].propagated[0].is(true));
+  CHECK(out[0].propagated[1].is(false));
+  CHECK(out[0].propagated[2].is(true));
+  CHECK_FALSE(out[0].propagated[3].known());
 
   const auto y = op::Less{}(Tensor<float, Shape<2>>{3, 5}, 4.0f);
   static_assert(std::is_same_v<decltype(y), const Tensor<bool, Shape<2>>>);

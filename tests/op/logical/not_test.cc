@@ -16,9 +16,9 @@ TEST_CASE("Not: cases") {
 
 TEST_CASE("Not: shape arithmetic and typed calls") {
   const auto out = infer(op::Not{}, {info(DType::bool_, {3}, {1, 0, Dim::unknown()})});
-  CHECK(out[0].values[0].is(0));
-  CHECK(out[0].values[1].is(1));
-  CHECK_FALSE(out[0].values[2].known());
+  CHECK(out[0].propagated[0].is(0));
+  CHECK(out[0].propagated[1].is(1));
+  CHECK_FALSE(out[0].propagated[2].known());
   const auto y = op::Not{}(Tensor<bool, Shape<2>>{true, false});
   static_assert(std::is_same_v<decltype(y), const Tensor<bool, Shape<2>>>);
   CHECK(y[1]);

@@ -26,9 +26,9 @@ TEST_CASE("Abs: cases") {
 TEST_CASE("Abs: shape arithmetic and typed calls") {
   const auto n = Dim::symbol(1);
   const auto out = infer(op::Abs{}, {info(DType::int64, {3}, {-5, 4, n})});
-  CHECK(out[0].values[0].is(5));
-  CHECK(out[0].values[1].is(4));
-  CHECK(out[0].values[2].same(n));
+  CHECK(out[0].propagated[0].is(5));
+  CHECK(out[0].propagated[1].is(4));
+  CHECK(out[0].propagated[2].same(n));
   CHECK(op::Abs{}(-2.5f).item() == 2.5f);
 }
 }  // namespace tenon

@@ -91,8 +91,8 @@ TEST_CASE("Add: shape arithmetic and symbols") {
   const auto out = infer(op::Add{}, {info(DType::float32, {n, 3}), info(DType::float32, {1, 3})});
   CHECK(out[0].dims == Dims{n, 3});
   const auto values = infer(op::Add{}, {info(DType::int64, {2}, {2, n}), info(DType::int64, {1}, {1})});
-  CHECK(values[0].values[0].is(3));
-  CHECK_FALSE(values[0].values[1].known());
+  CHECK(values[0].propagated[0].is(3));
+  CHECK_FALSE(values[0].propagated[1].known());
 }
 
 TEST_CASE("Add: typed") {

@@ -49,10 +49,10 @@ TEST_CASE("Div: shape arithmetic and typed calls") {
   const auto n = Dim::symbol(1);
   const auto out =
       infer(op::Div{}, {info(DType::int64, {4}, {-7, n, n, 1}), info(DType::int64, {4}, {2, n, 1, 0})});
-  CHECK(out[0].values[0].is(-3));
-  CHECK(out[0].values[1].is(1));
-  CHECK(out[0].values[2].same(n));
-  CHECK_FALSE(out[0].values[3].known());
+  CHECK(out[0].propagated[0].is(-3));
+  CHECK(out[0].propagated[1].is(1));
+  CHECK(out[0].propagated[2].same(n));
+  CHECK_FALSE(out[0].propagated[3].known());
 
   CHECK(op::Div{}(Tensor<float>({2}, {1, 2}), 4.0f)[1] == 0.5f);
   CHECK_THROWS_AS(op::Div{}(Tensor<int32_t>({1}, {1}), 0), Error);

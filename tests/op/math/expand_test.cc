@@ -58,7 +58,7 @@ TEST_CASE("Expand: symbols, values, typed") {
   CHECK(infer(op::Expand{}, {info(f, {n, 3}), info(l, {3})})[0].dims.rank() == 3);
   CHECK_FALSE(infer(op::Expand{}, {info(f, {n, 3}), info(l, {})})[0].dims.ranked());
   CHECK_FALSE(infer(op::Expand{}, {info(f, {}), info(l, {1}, {2})})[0].dims.ranked());
-  const auto v = infer(op::Expand{}, {info(l, {1}, {n}), info(l, {1}, {3})})[0].values;
+  const auto v = infer(op::Expand{}, {info(l, {1}, {n}), info(l, {1}, {3})})[0].propagated;
   CHECK((v.size() == 3 && v[2].same(n)));
   auto y = op::Expand{}(Tensor<float, Shape<1>>{4}, constant<int64_t, 2, 2>);
   static_assert(std::is_same_v<decltype(y), Tensor<float, Shape<2, 2>>>);

@@ -45,9 +45,9 @@ TEST_CASE("Mul: what is refused, shape arithmetic, typed calls") {
 
   const auto n = Dim::symbol(1);
   const auto out = infer(op::Mul{}, {info(DType::int64, {3}, {7, n, n}), info(DType::int64, {3}, {9, 1, 2})});
-  CHECK(out[0].values[0].is(63));
-  CHECK(out[0].values[1].same(n));
-  CHECK_FALSE(out[0].values[2].known());
+  CHECK(out[0].propagated[0].is(63));
+  CHECK(out[0].propagated[1].same(n));
+  CHECK_FALSE(out[0].propagated[2].known());
 
   CHECK(op::Mul{}(Tensor<double>({2}, {1, 2}), 4.0)[1] == 8);
 }

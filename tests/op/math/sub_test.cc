@@ -46,11 +46,11 @@ TEST_CASE("Sub: what is refused, shape arithmetic, typed calls") {
 
   const auto n = Dim::symbol(1);
   const auto out = infer(op::Sub{}, {info(DType::int64, {3}, {7, n, n}), info(DType::int64, {3}, {9, n, 0})});
-  CHECK(out[0].values[0].is(-2));
-  CHECK(out[0].values[1].is(0));
-  CHECK(out[0].values[2].same(n));
+  CHECK(out[0].propagated[0].is(-2));
+  CHECK(out[0].propagated[1].is(0));
+  CHECK(out[0].propagated[2].same(n));
   const auto wrapped = infer(op::Sub{}, {info(DType::int32, {}, {INT32_MIN}), info(DType::int32, {}, {1})});
-  CHECK(wrapped[0].values[0].is(INT32_MAX));
+  CHECK(wrapped[0].propagated[0].is(INT32_MAX));
 
   const auto c = op::Sub{}(Tensor<float, Shape<2, 2>>{{1, 2}, {3, 4}}, Tensor<float, Shape<2>>{10, 20});
   static_assert(std::is_same_v<decltype(c), const Tensor<float, Shape<2, 2>>>);

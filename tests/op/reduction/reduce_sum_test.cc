@@ -83,7 +83,7 @@ TEST_CASE("ReduceSum: what is refused") {
 TEST_CASE("ReduceSum: extents that are not known yet, and shape arithmetic") {
   const auto n = Dim::symbol(1);
   const auto x = info(DType::float32, {n, 3, 4});
-  const auto axes = [](const Dims& d, const op::Values& v = {}) { return info(DType::int64, d, v); };
+  const auto axes = [](const Dims& d, const op::PropagatedData& v = {}) { return info(DType::int64, d, v); };
   CHECK(infer(op::ReduceSum{}, {x, axes({1}, {1})})[0].dims == Dims{n, 1, 4});
   CHECK(infer(op::ReduceSum{.keepdims = 0}, {x, axes({1}, {-1})})[0].dims == Dims{n, 3});
   CHECK(infer(op::ReduceSum{}, {x, axes({1})})[0].dims == Dims::of_rank(3));
@@ -92,8 +92,8 @@ TEST_CASE("ReduceSum: extents that are not known yet, and shape arithmetic") {
   CHECK_FALSE(infer(op::ReduceSum{}, {info(DType::float32, Dims()), axes({1}, {1})})[0].dims.ranked());
   const auto sum = infer(op::ReduceSum{.keepdims = 0}, {info(DType::int64, {3}, {2, 3, 4})});
   CHECK(sum[0].dims == Dims::of_rank(0));
-  CHECK(sum[0].values[0].is(9));
-  CHECK_FALSE(infer(op::ReduceSum{}, {info(DType::int64, {2}, {2, n})})[0].values[0].known());
+  CHECK(sum[0].propagated[0].is(9));
+  CHECK_FALSE(infer(op::ReduceSum{}, {info(DType::int64, {2}, {2, n})})[0].propagated[0].known());
 }
 
 TEST_CASE("ReduceSum: typed") {

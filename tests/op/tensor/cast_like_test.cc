@@ -39,8 +39,8 @@ TEST_CASE("CastLike: what is refused, shape arithmetic, typed calls") {
   const auto n = Dim::symbol(1);
   const auto out = infer(op::CastLike{}, {info(DType::int64, {2}, {n, 7}), info(DType::int32, Dims())});
   CHECK(out[0].type == Type(DType::int32));
-  CHECK(out[0].values[0].same(n));
-  CHECK(out[0].values[1].is(7));
+  CHECK(out[0].propagated[0].same(n));
+  CHECK(out[0].propagated[1].is(7));
 
   const auto y = apply<op::CastLike{}>(Tensor<float, Shape<2>>{1.5, 3}, int64_t{0});
   static_assert(std::is_same_v<decltype(y), const Tensor<int64_t, Shape<2>>>);

@@ -121,15 +121,15 @@ TEST_CASE("Cast: what is refused") {
 TEST_CASE("Cast: shape arithmetic and typed calls") {
   const auto n = Dim::symbol(1);
   const op::Info x = info(DType::int64, {4}, {n, 0, 7, int64_t{1} << 32});
-  const auto ints = infer(to<int32_t>, {x})[0].values;
+  const auto ints = infer(to<int32_t>, {x})[0].propagated;
   CHECK(ints[0].same(n));
   CHECK(ints[2].is(7));
   CHECK(ints[3].is(0));
-  const auto bools = infer(to<bool>, {x})[0].values;
+  const auto bools = infer(to<bool>, {x})[0].propagated;
   CHECK_FALSE(bools[0].known());
   CHECK(bools[1].is(0));
   CHECK(bools[2].is(1));
-  CHECK_FALSE(infer(to<float>, {x})[0].values.known());
+  CHECK_FALSE(infer(to<float>, {x})[0].propagated.known());
   CHECK(infer(to<float>, {info(DType::int64, {n, 2})})[0].dims == Dims{n, 2});
 
   const Tensor<float, Shape<2>> f{1.5, 3};

@@ -101,9 +101,9 @@ TEST_CASE("Concat: symbols and values") {
   CHECK_FALSE(infer(op::Concat{.axis = 0}, {info(f, {}), info(f, {})})[0].dims.ranked());
   const auto v =
       infer(op::Concat{.axis = 0}, {info(DType::int64, {1}, {n}), info(DType::int64, {2}, {3, 4})})[0];
-  CHECK((v.values.size() == 3 && v.values[0].same(n) && v.values[2].is(4)));
+  CHECK((v.propagated.size() == 3 && v.propagated[0].same(n) && v.propagated[2].is(4)));
   CHECK_FALSE(infer(op::Concat{.axis = 0}, {info(DType::int64, {1}), info(DType::int64, {2}, {3, 4})})[0]
-                  .values.known());
+                  .propagated.known());
 }
 
 TEST_CASE("Concat: typed") {

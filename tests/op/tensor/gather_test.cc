@@ -70,13 +70,13 @@ TEST_CASE("Gather: symbols and values") {
   CHECK(infer(op::Gather{.axis = 1}, {info(f, {n, 2, 3}), info(l, {4, n})})[0].dims == Dims{n, 4, n, 3});
   CHECK_FALSE(infer(op::Gather{}, {info(f, {n, 2}), info(l, {})})[0].dims.ranked());
   CHECK_FALSE(infer(op::Gather{}, {info(f, {}), info(l, {1})})[0].dims.ranked());
-  auto v = infer(op::Gather{}, {info(l, {3}, {1, n, 3}), info(l, {2}, {1, -1})})[0].values;
+  auto v = infer(op::Gather{}, {info(l, {3}, {1, n, 3}), info(l, {2}, {1, -1})})[0].propagated;
   CHECK((v.size() == 2 && v[0].same(n) && v[1].is(3)));
-  v = infer(op::Gather{}, {info(l, {3}, {1, n, 3}), info(l, Dims::of_rank(0), {-2})})[0].values;
+  v = infer(op::Gather{}, {info(l, {3}, {1, n, 3}), info(l, Dims::of_rank(0), {-2})})[0].propagated;
   CHECK((v.size() == 1 && v[0].same(n)));
-  v = infer(op::Gather{}, {info(l, {3}, {1, n, 3}), info(l, {2}, {7, n})})[0].values;
+  v = infer(op::Gather{}, {info(l, {3}, {1, n, 3}), info(l, {2}, {7, n})})[0].propagated;
   CHECK((v.size() == 2 && !v[0].known() && !v[1].known()));
-  CHECK_FALSE(infer(op::Gather{}, {info(l, {3}, {1, n, 3}), info(l, {1})})[0].values.known());
+  CHECK_FALSE(infer(op::Gather{}, {info(l, {3}, {1, n, 3}), info(l, {1})})[0].propagated.known());
 }
 
 TEST_CASE("Gather: typed") {

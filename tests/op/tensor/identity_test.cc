@@ -53,7 +53,7 @@ TEST_CASE("Identity: a lent tensor is copied, so that the result outlives it") {
 TEST_CASE("Identity: symbols and values") {
   const auto n = Dim::symbol(1);
   const auto r = infer(op::Identity{}, {info(DType::int64, {2}, {n, 3})})[0];
-  CHECK((r.dims == Dims{2} && r.type == Type(DType::int64) && r.values[0].same(n)));
+  CHECK((r.dims == Dims{2} && r.type == Type(DType::int64) && r.propagated[0].same(n)));
   CHECK_FALSE(infer(op::Identity{}, {info(DType::float32, {})}, 1, 13)[0].dims.ranked());
 }
 }  // namespace tenon

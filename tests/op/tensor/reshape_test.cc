@@ -77,7 +77,7 @@ TEST_CASE("Reshape: symbols, values, typed") {
   CHECK_FALSE(infer(op::Reshape{}, {info(f, {n, 6}), info(l, {})})[0].dims.ranked());
   const Value four = t<int64_t>({2, 2}, {1, 2, 3, 4});
   const auto r = infer(op::Reshape{}, {op::info_of(four), info(l, {1}, {4})})[0];
-  CHECK((r.dims == Dims{4} && r.values[2].is(3)));
+  CHECK((r.dims == Dims{4} && r.propagated[2].is(3)));
   auto y = apply<op::Reshape{}>(Tensor<float, Shape<4>>{1, 2, 3, 4}, constant<int64_t, 2, -1>);
   static_assert(std::is_same_v<decltype(y), Tensor<float, Shape<2, 2>>>);
   CHECK(y(1, 0) == 3);

@@ -47,7 +47,7 @@ TEST_CASE("Shape: symbols, typed") {
   const auto n = Dim::symbol(1);
   const auto r = infer(op::Shape{}, {info(DType::float32, {n, Dim(), 3})})[0];
   CHECK(r.dims == Dims{3});
-  CHECK((r.type == Type(DType::int64) && r.values[0].same(n) && !r.values[1].known() && r.values[2].is(3)));
+  CHECK((r.type == Type(DType::int64) && r.propagated[0].same(n) && !r.propagated[1].known() && r.propagated[2].is(3)));
   CHECK(infer(op::Shape{}, {info(DType::float32, {})})[0].dims == Dims::of_rank(1));
   auto y = apply<op::Shape{.start = 1}>(Tensor<float, Shape<1, 2>>{{4, 5}});
   static_assert(std::is_same_v<decltype(y), Tensor<int64_t, Shape<1>>>);
@@ -94,6 +94,6 @@ TEST_CASE("shape arithmetic carries a symbolic batch into Reshape") {
       infer(op::Slice{}, {pairs, list({-1}), op::info_of(far), list({0}), list({-1})})[0];
   const auto pads = infer(op::Reshape{}, {infer(op::Transpose{.perm = {1, 0}}, {turned})[0], list({-1})})[0];
   CHECK(pads.dims == Dims{4});
-  CHECK((pads.values[0].is(3) && pads.values[1].is(1) && pads.values[2].is(4) && pads.values[3].is(2)));
+  CHECK((pads.propagated[0].is(3) && pads.propagated[1].is(1) && pads.propagated[2].is(4) && pads.propagated[3].is(2)));
 }
 }  // namespace tenon

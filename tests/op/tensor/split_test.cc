@@ -156,7 +156,7 @@ TEST_CASE("Split: symbols and values") {
   CHECK(r[1].dims == Dims{Dim(), 6});
   CHECK_FALSE(infer(halves, {info(DType::float32, {})}, 2)[1].dims.ranked());
   r = infer(op::Split{}, {info(DType::int64, {3}, {1, n, 3}), info(DType::int64, {2}, {1, 2})}, 2);
-  CHECK((r[0].values[0].is(1) && r[1].values[0].same(n) && r[1].values[1].is(3)));
+  CHECK((r[0].propagated[0].is(1) && r[1].propagated[0].same(n) && r[1].propagated[1].is(3)));
 }
 
 TEST_CASE("Split: typed") {

@@ -68,7 +68,7 @@ TEST_CASE("Squeeze: symbols, values, typed") {
   CHECK_FALSE(infer(op::Squeeze{}, {info(f, {n, 1, 2})})[0].dims.ranked());
   CHECK(infer(op::Squeeze{}, {info(f, {3, 1, 2})})[0].dims == Dims{3, 2});
   const auto v = infer(op::Squeeze{}, {info(l, {1}, {n}), info(l, {1}, {0})})[0];
-  CHECK((v.dims == Dims::of_rank(0) && v.values.size() == 1 && v.values[0].same(n)));
+  CHECK((v.dims == Dims::of_rank(0) && v.propagated.size() == 1 && v.propagated[0].same(n)));
   auto y = op::Squeeze{}(Tensor<float, Shape<1, 2>>{{4, 5}});
   static_assert(std::is_same_v<decltype(y), Tensor<float, Shape<2>>>);
   CHECK(y[1] == 5);

@@ -69,7 +69,7 @@ TEST_CASE("Transpose: symbols and values") {
         Dims{Dim(), n, 2});
   CHECK(infer(op::Transpose{.perm = {1, 0}}, {info(DType::float32, {})})[0].dims.rank() == 2);
   CHECK_FALSE(infer(op::Transpose{}, {info(DType::float32, Dims())})[0].dims.ranked());
-  const auto v = infer(op::Transpose{}, {info(DType::int64, {2, 2}, {1, n, 3, 4})})[0].values;
+  const auto v = infer(op::Transpose{}, {info(DType::int64, {2, 2}, {1, n, 3, 4})})[0].propagated;
   CHECK((v[0].is(1) && v[1].is(3) && v[2].same(n) && v[3].is(4)));
 }
 

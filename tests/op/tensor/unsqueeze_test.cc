@@ -64,7 +64,7 @@ TEST_CASE("Unsqueeze: symbols, values, typed") {
   CHECK(infer(op::Unsqueeze{}, {info(f, {n, 2}), info(l, {2})})[0].dims == Dims::of_rank(4));
   CHECK_FALSE(infer(op::Unsqueeze{}, {info(f, {n, 2}), info(l, {})})[0].dims.ranked());
   const auto v = infer(op::Unsqueeze{}, {info(l, Dims::of_rank(0), {n}), info(l, {1}, {0})})[0];
-  CHECK((v.dims == Dims{1} && v.values.size() == 1 && v.values[0].same(n)));
+  CHECK((v.dims == Dims{1} && v.propagated.size() == 1 && v.propagated[0].same(n)));
   auto y = op::Unsqueeze{}(Tensor<float, Shape<2>>{4, 5}, constant<int64_t, 0>);
   static_assert(std::is_same_v<decltype(y), Tensor<float, Shape<1, 2>>>);
   CHECK(y(0, 1) == 5);

@@ -67,11 +67,11 @@ TEST_CASE("Where: what is refused, shape arithmetic, typed calls") {
   const auto n = Dim::symbol(1), unknown = Dim::unknown();
   const auto out = infer(op::Where{}, {info(DType::bool_, {4}, {1, 0, unknown, unknown}),
                                        info(DType::int64, {}, {n}), info(DType::int64, {4}, {3, 4, n, 5})});
-  CHECK(out[0].values[0].same(n));
-  CHECK(out[0].values[1].is(4));
-  CHECK(out[0].values[2].same(n));
-  CHECK_FALSE(out[0].values[3].known());
-  CHECK_FALSE(out[0].values[3].symbolic());
+  CHECK(out[0].propagated[0].same(n));
+  CHECK(out[0].propagated[1].is(4));
+  CHECK(out[0].propagated[2].same(n));
+  CHECK_FALSE(out[0].propagated[3].known());
+  CHECK_FALSE(out[0].propagated[3].symbolic());
   CHECK(infer(op::Where{},
               {info(DType::bool_, {n, 1}), info(DType::float32, {2}), info(DType::float32, {1})})[0]
             .dims == Dims{n, 2});

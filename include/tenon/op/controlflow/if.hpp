@@ -27,8 +27,8 @@ struct If {
       return i.fail("has ", i.outputs(), " outputs, then_branch ", then_branch->outputs(), ", else_branch ",
                     else_branch->outputs());
     if (!i.expect_one(0)) return;
-    if (i.known(0) && i.count(0) == 1 && i.value(0, 0).known()) {
-      const std::vector<Info> taken = infer_body(i.value(0, 0).is(0) ? else_branch : then_branch, {});
+    if (i.has_elements(0) && i.element_count(0) == 1 && i.element(0, 0).known()) {
+      const std::vector<Info> taken = infer_body(i.element(0, 0).is(0) ? else_branch : then_branch, {});
       for (int k = 0; k < i.outputs(); ++k) i.out(k) = taken[static_cast<std::size_t>(k)];
       return;
     }

@@ -35,7 +35,7 @@ struct Loop {
     const std::vector<Info> out =
         infer_states(i, state, 1, [&](const std::vector<Info>& s) { return infer_step(s); });
     if (i.failed()) return;
-    const Dim trips = i.has(0) && !i.has(1) && i.known(0) && i.count(0) == 1 ? i.value(0, 0) : Dim();
+    const Dim trips = i.has(0) && !i.has(1) && i.has_elements(0) && i.element_count(0) == 1 ? i.element(0, 0) : Dim();
     for (int k = 0; k < i.outputs(); ++k) {
       if (k < states) {
         i.out(k) = state[static_cast<std::size_t>(k)];

@@ -29,10 +29,10 @@ constexpr void infer_cast(Infer& i, DType to) {
   i.out(0, to, i.dims(0));
   const DType from = i.dtype(0);
   const auto carried = [](DType d) { return d == DType::int64 || d == DType::int32 || d == DType::bool_; };
-  if (!carried(from) || !carried(to) || !i.carries(0) || i.dims(0).rank() > 1) return;
-  Values& v = i.out(0).values;
-  if (!v.begin(i.count(0))) return;
-  for (int64_t k = 0; k < i.count(0); ++k) v.push_back(held(to, i.carried(0, k)));
+  if (!carried(from) || !carried(to) || !i.propagates(0) || i.dims(0).rank() > 1) return;
+  PropagatedData& v = i.out(0).propagated;
+  if (!v.begin(i.element_count(0))) return;
+  for (int64_t k = 0; k < i.element_count(0); ++k) v.push_back(held(to, i.propagated(0, k)));
 }
 
 /// The attributes `saturate` and `round_mode`; the latter is up, down or nearest.

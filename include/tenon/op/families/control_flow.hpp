@@ -114,7 +114,7 @@ inline std::vector<Info> infer_body(const BodyRef& body, std::span<const Info> i
 /// What is known of an operand but its elements.
 inline Info shape_of(Info i) {
   i.data = nullptr;
-  i.values = {};
+  i.propagated = {};
   return i;
 }
 

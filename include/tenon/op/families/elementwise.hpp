@@ -21,18 +21,18 @@ constexpr Dim held(DType dtype, Dim d) {
 /// Carries shape arithmetic through, where the elements of all inputs are known and none has more than one
 /// axis: combine(value) is an element of the result, value(k) the element of input k that belongs to it.
 template <class F>
-constexpr void infer_values(Infer& i, F combine) {
+constexpr void propagate_elements(Infer& i, F combine) {
   int64_t n = 1;
   for (int k = 0; k < i.inputs(); ++k) {
-    if (!i.carries(k) || i.dims(k).rank() > 1) return;
+    if (!i.propagates(k) || i.dims(k).rank() > 1) return;
     const DType d = i.dtype(k);
     if (d != DType::int64 && d != DType::int32 && d != DType::bool_) return;
-    if (i.count(k) != 1) n = i.count(k);
+    if (i.element_count(k) != 1) n = i.element_count(k);
   }
-  Values& v = i.out(0).values;
+  PropagatedData& v = i.out(0).propagated;
   if (!v.begin(n)) return;
   for (int64_t e = 0; e < n; ++e) {
-    const auto value = [&](int input) { return i.carried(input, i.count(input) == 1 ? 0 : e); };
+    const auto value = [&](int input) { return i.propagated(input, i.element_count(input) == 1 ? 0 : e); };
     v.push_back(held(i.out(0).type.element, combine(value)));
   }
 }
@@ -48,7 +48,7 @@ constexpr void infer_broadcast(Infer& i) {
 template <class F>
 constexpr void infer_broadcast(Infer& i, F combine) {
   infer_broadcast(i);
-  if (!i.failed()) infer_values(i, [&](auto value) { return combine(value(0), value(1)); });
+  if (!i.failed()) propagate_elements(i, [&](auto value) { return combine(value(0), value(1)); });
 }
 /// The extents that all inputs have.
 constexpr void infer_same_extents(Infer& i) {

@@ -35,10 +35,10 @@ inline int64_t int_at(AnyView v, int64_t k) {
 }
 /// The same as the rule sees it, or none. Unlike Infer::value it is exact for all of int64's range.
 constexpr Opt<int64_t> int_at(const Infer& i, int input, int64_t k) {
-  if (!i.known(input)) return {};
+  if (!i.has_elements(input)) return {};
   const void* data = i.in(input).data;
   if (data != nullptr && i.dtype(input) == DType::int64) return static_cast<const int64_t*>(data)[k];
-  const Dim d = i.value(input, k);
+  const Dim d = i.element(input, k);
   return d.known() ? Opt<int64_t>(d.value()) : Opt<int64_t>();
 }
 /// An element of a float operand that stands for an integer, as in old versions.
@@ -67,36 +67,36 @@ inline void check_indices(std::string_view name, AnyView indices, int64_t extent
 // --- shape arithmetic ---
 
 /// Whether the elements of an input are integers that are known.
-constexpr bool carries(const Infer& i, int input) {
+constexpr bool propagates(const Infer& i, int input) {
   const DType d = i.dtype(input);
-  return (d == DType::int64 || d == DType::int32 || d == DType::bool_) && i.carries(input);
+  return (d == DType::int64 || d == DType::int32 || d == DType::bool_) && i.propagates(input);
 }
 /// The same of input 0 where, besides, its extents are known and none is 0.
-constexpr bool carries_array(const Infer& i) {
+constexpr bool propagates_array(const Infer& i) {
   const Dim count = i.dims(0).count();
-  return carries(i, 0) && i.dims(0).known() && count.known() && !count.is(0);
+  return propagates(i, 0) && i.dims(0).known() && count.known() && !count.is(0);
 }
 /// Sets an output's values to `count` of an input's, `from(k)` telling which. Nothing when they are not
 /// known.
 template <class F>
-constexpr void carry(Infer& i, int input, int output, int64_t count, F from) {
-  Values& v = i.out(output).values;
-  if (!carries(i, input) || !v.begin(count)) return;
+constexpr void propagate(Infer& i, int input, int output, int64_t count, F from) {
+  PropagatedData& v = i.out(output).propagated;
+  if (!propagates(i, input) || !v.begin(count)) return;
   for (int64_t k = 0; k < count; ++k) {
     const int64_t at = from(k);
-    v.push_back(at >= 0 && at < i.count(input) ? i.carried(input, at) : Dim{});
+    v.push_back(at >= 0 && at < i.element_count(input) ? i.propagated(input, at) : Dim{});
   }
 }
 /// Output 0 has input 0's elements under other extents.
-constexpr void carry(Infer& i) {
-  if (carries(i, 0)) carry(i, 0, 0, i.count(0), [](int64_t k) { return k; });
+constexpr void propagate(Infer& i) {
+  if (propagates(i, 0)) propagate(i, 0, 0, i.element_count(0), [](int64_t k) { return k; });
 }
 /// The element at each index of output 0, whose extents are set, is input 0's at offset + sum of index[d] *
 /// strides[d]. For when carries_array holds.
-constexpr void carry_strided(Infer& i, int64_t offset, std::span<const int64_t> strides) {
+constexpr void propagate_strided(Infer& i, int64_t offset, std::span<const int64_t> strides) {
   const Dims d = i.out(0).dims;
   if (!d.known() || !d.count().known()) return;
-  carry(i, 0, 0, d.count().value(), [&](int64_t k) {
+  propagate(i, 0, 0, d.count().value(), [&](int64_t k) {
     int64_t at = offset;
     for (int a = d.rank(); a-- > 0; k /= d[a].value())
       at += k % d[a].value() * strides[static_cast<std::size_t>(a)];

@@ -49,11 +49,11 @@ constexpr void infer_reduction(Infer& i, std::span<const int64_t> axes, bool kee
   }
   i.out(0, y);
   if constexpr (!std::is_same_v<Fold, NoFold>) {
-    if (x.rank() != 1 || mask == 0 || !x[0].known() || !i.carries(0)) return;
-    Values& v = i.out(0).values;
+    if (x.rank() != 1 || mask == 0 || !x[0].known() || !i.propagates(0)) return;
+    PropagatedData& v = i.out(0).propagated;
     if (x[0].value() < 1 || !v.begin(x[0].value())) return;
-    Dim folded = i.carried(0, 0);
-    for (int64_t k = 1; k < x[0].value(); ++k) folded = fold(folded, i.carried(0, k));
+    Dim folded = i.propagated(0, 0);
+    for (int64_t k = 1; k < x[0].value(); ++k) folded = fold(folded, i.propagated(0, k));
     v.push_back(folded);
   }
 }

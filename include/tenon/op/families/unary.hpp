@@ -14,7 +14,7 @@ constexpr void infer_unary(Infer& i) { i.out(0, i.dims(0)); }
 template <class F>
 constexpr void infer_unary(Infer& i, F f) {
   i.out(0, i.dims(0));
-  infer_values(i, [&](auto value) { return f(value(0)); });
+  propagate_elements(i, [&](auto value) { return f(value(0)); });
 }
 
 /// y = f(x), element by element.

@@ -51,13 +51,14 @@ struct Message {
   }
 };
 
-/// The integers that a value holds, where they are known before it is computed: shapes, axes, repeats.
-struct Values {
+/// The integers that a value holds, where they are known before it is computed: shapes, axes, repeats. Carrying them
+/// from operands to results is what ONNX calls data propagation.
+struct PropagatedData {
   InlineVector<Dim, 64> items_{};
   bool known_ = false;
 
-  constexpr Values() = default;
-  constexpr Values(std::initializer_list<Dim> list) : items_(list), known_(true) {}
+  constexpr PropagatedData() = default;
+  constexpr PropagatedData(std::initializer_list<Dim> list) : items_(list), known_(true) {}
   constexpr bool known() const { return known_; }
   constexpr int size() const { return items_.size(); }
   constexpr Dim operator[](int64_t i) const { return items_[i]; }
@@ -75,7 +76,7 @@ struct Values {
 struct Info {
   Type type;
   Dims dims;
-  Values values;
+  PropagatedData propagated;
   const void* data = nullptr;
   bool provisional = false;  ///< of a result: the rule has to see elements of operands that only the run has
 
@@ -115,26 +116,26 @@ class Infer {
   /// Whether the elements of an int64, int32 or bool input are known (each may still be symbolic or unknown). A rule that
   /// asks in vain is asked again in the run, when they are there, even if the extents of its results are known before:
   /// elements may be what it has to refuse.
-  constexpr bool known(int input) const {
-    const bool are = carries(input);
+  constexpr bool has_elements(int input) const {
+    const bool are = propagates(input);
     if (!are && has(input)) *asked_in_vain_ = true;
     return are;
   }
   /// Elements of a known input.
-  constexpr int64_t count(int input) const {
-    return in(input).values.known() ? in(input).values.size() : dims(input).count().value();
+  constexpr int64_t element_count(int input) const {
+    return in(input).propagated.known() ? in(input).propagated.size() : dims(input).count().value();
   }
   /// An element of a known input.
-  constexpr Dim value(int input, int64_t i) const {
-    const Dim d = carried(input, i);
+  constexpr Dim element(int input, int64_t i) const {
+    const Dim d = propagated(input, i);
     if (!d.known()) *asked_in_vain_ = true;
     return d;
   }
-  /// known() and value() for rules that only carry elements on to results: there is nothing to refuse.
-  constexpr bool carries(int input) const { return in(input).values.known() || in(input).data != nullptr; }
-  constexpr Dim carried(int input, int64_t i) const {
+  /// The same for rules that only propagate elements to results. They refuse none, so they do not ask for the run.
+  constexpr bool propagates(int input) const { return in(input).propagated.known() || in(input).data != nullptr; }
+  constexpr Dim propagated(int input, int64_t i) const {
     const Info& x = in(input);
-    if (x.values.known()) return x.values[i];
+    if (x.propagated.known()) return x.propagated[i];
     switch (x.type.element) {
       case DType::int64: return static_cast<const int64_t*>(x.data)[i];
       case DType::int32: return static_cast<const int32_t*>(x.data)[i];
@@ -146,13 +147,13 @@ class Infer {
   /// does an element that exists but is too small a number for a Dim.
   constexpr bool ints(int input, Ints& result) {
     result.clear();
-    if (!known(input)) return false;
-    if (count(input) > Ints::capacity())
-      return fail("input ", input, " has ", count(input), " elements: too many"), false;
-    for (int64_t k = 0; k < count(input); ++k) {
-      const Dim d = value(input, k);
+    if (!has_elements(input)) return false;
+    if (element_count(input) > Ints::capacity())
+      return fail("input ", input, " has ", element_count(input), " elements: too many"), false;
+    for (int64_t k = 0; k < element_count(input); ++k) {
+      const Dim d = element(input, k);
       if (!d.known()) {
-        if (!in(input).values.known()) fail("input ", input, " holds a number out of range");
+        if (!in(input).propagated.known()) fail("input ", input, " holds a number out of range");
         return result.clear(), false;
       }
       result.push_back(d.value());

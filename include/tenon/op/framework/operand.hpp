@@ -62,7 +62,7 @@ struct Operand<Constant<T, V...>> {
   static constexpr bool typed = true;
   static constexpr Info info() {
     Info i = info_of_type<T, Shape<static_cast<int64_t>(sizeof...(V))>>();
-    i.values = {static_cast<int64_t>(V)...};
+    i.propagated = {static_cast<int64_t>(V)...};
     return i;
   }
   static TensorView<const T> view(const Constant<T, V...>& c) { return {c.elements, {sizeof...(V)}}; }

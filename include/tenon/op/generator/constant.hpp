@@ -14,7 +14,7 @@ namespace constant_detail {
 /// The result is a tensor that exists already.
 inline void infer_constant(Infer& i, AnyView v) {
   i.out(0, v.dtype(), Dims(v.extents()));
-  Values& values = i.out(0).values;
+  PropagatedData& values = i.out(0).propagated;
   const bool integers = v.dtype() == DType::int64 || v.dtype() == DType::int32;
   if ((!integers && v.dtype() != DType::bool_) || !values.begin(v.size())) return;
   for (int64_t k = 0; k < v.size(); ++k)

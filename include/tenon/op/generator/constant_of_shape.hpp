@@ -38,17 +38,17 @@ struct ConstantOfShape {
     i.out(0).type = d;
     const Dims& shape = i.dims(0);
     if (!i.expect_rank(0, 1)) return;
-    const Dim rank = i.known(0) ? Dim(i.count(0)) : shape.ranked() ? shape[0] : Dim{};
+    const Dim rank = i.has_elements(0) ? Dim(i.element_count(0)) : shape.ranked() ? shape[0] : Dim{};
     if (!rank.known()) return;
     if (rank.value() > max_rank) return i.fail("rank ", rank, " is above ", max_rank);
     Dims r = Dims::of_rank(static_cast<int>(rank.value()));
-    for (int k = 0; k < r.rank() && i.known(0); ++k) {
-      r[k] = i.value(0, k);
+    for (int k = 0; k < r.rank() && i.has_elements(0); ++k) {
+      r[k] = i.element(0, k);
       if (r[k].known() && r[k].value() < 0) return i.fail("extent ", r[k], " is negative");
     }
     i.out(0, r);
     if (!r.count().known() || !value || (d != DType::int64 && d != DType::int32 && d != DType::bool_)) return;
-    Values& v = i.out(0).values;
+    PropagatedData& v = i.out(0).propagated;
     const AnyView element = value.value.tensor().view();
     if (!v.begin(r.count().value())) return;
     const Dim each = d == DType::bool_ ? *static_cast<const bool*>(element.data()) : int_at(element, 0);

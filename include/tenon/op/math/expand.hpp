@@ -17,16 +17,16 @@ struct Expand {
   constexpr void infer(Infer& i) const {
     const Dims &x = i.dims(0), &shape = i.dims(1);
     if (!i.expect_rank(1, 1)) return;
-    const Dim rank = i.known(1) ? Dim(i.count(1)) : shape.ranked() ? shape[0] : Dim{};
+    const Dim rank = i.has_elements(1) ? Dim(i.element_count(1)) : shape.ranked() ? shape[0] : Dim{};
     if (!rank.known()) return;
     if (rank.value() > max_rank) return i.fail("rank ", rank, " is above ", max_rank);
     Dims to = Dims::of_rank(static_cast<int>(rank.value()));
-    for (int d = 0; d < to.rank() && i.known(1); ++d) {
-      to[d] = i.value(1, d);
+    for (int d = 0; d < to.rank() && i.has_elements(1); ++d) {
+      to[d] = i.element(1, d);
       if (to[d].known() && to[d].value() < 0) return i.fail("extent ", to[d], " is negative");
     }
     i.out(0, i.broadcast(x, to));
-    if (!i.failed() && carries_array(i)) carry_strided(i, 0, steps(x.extents(), i.out(0).dims.rank()));
+    if (!i.failed() && propagates_array(i)) propagate_strided(i, 0, steps(x.extents(), i.out(0).dims.rank()));
   }
   void compute(AnyView input, TensorView<const int64_t>, AnyOut output) const {
     if (output.empty()) return;

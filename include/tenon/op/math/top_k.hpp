@@ -50,7 +50,7 @@ struct TopK {
 
   constexpr void infer(Infer& i) const {
     if (!i.expect_one(1)) return;
-    top_k_detail::infer_top_k(i, axis, i.known(1) && i.count(1) == 1 ? i.value(1, 0) : Dim());
+    top_k_detail::infer_top_k(i, axis, i.has_elements(1) && i.element_count(1) == 1 ? i.element(1, 0) : Dim());
   }
   void compute(AnyView x, TensorView<const int64_t>, AnyOut values, TensorView<int64_t> indices) const {
     top_k_detail::top_k(x, values, indices, axis, largest != 0);

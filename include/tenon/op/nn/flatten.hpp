@@ -18,7 +18,7 @@ struct Flatten {
   static constexpr Attributes attributes{attr("axis", &Flatten::axis)};
 
   constexpr void infer(Infer& i) const {
-    carry(i);
+    propagate(i);
     const Dims& x = i.dims(0);
     if (!x.ranked()) return i.out(0, Dims::of_rank(2));
     const int rank = x.rank();

@@ -31,13 +31,13 @@ constexpr void infer_concat(Infer& i, int64_t along) {
 
   int64_t count = 0;
   for (int k = 0; k < i.inputs(); ++k) {
-    if (!carries(i, k) || r.rank() != 1) return;
-    count += i.count(k);
+    if (!propagates(i, k) || r.rank() != 1) return;
+    count += i.element_count(k);
   }
-  Values& v = i.out(0).values;
+  PropagatedData& v = i.out(0).propagated;
   if (!v.begin(count)) return;
   for (int k = 0; k < i.inputs(); ++k)
-    for (int64_t j = 0; j < i.count(k); ++j) v.push_back(i.carried(k, j));
+    for (int64_t j = 0; j < i.element_count(k); ++j) v.push_back(i.propagated(k, j));
 }
 
 inline void concat_along(std::span<const AnyView> inputs, int64_t along, AnyOut y) {

@@ -31,10 +31,10 @@ struct Gather {
       r[d] = d < along ? x[d] : behind < 0 ? indices[d - along] : x[along + 1 + behind];
     }
     i.out(0, r);
-    if (x.rank() != 1 || !carries(i, 1) || !carries(i, 0)) return;
-    const int64_t extent = i.count(0);
-    carry(i, 0, 0, i.count(1), [&](int64_t k) {
-      const Dim index = i.carried(1, k);
+    if (x.rank() != 1 || !propagates(i, 1) || !propagates(i, 0)) return;
+    const int64_t extent = i.element_count(0);
+    propagate(i, 0, 0, i.element_count(1), [&](int64_t k) {
+      const Dim index = i.propagated(1, k);
       return !index.known() ? -1 : index.value() < 0 ? index.value() + extent : index.value();
     });
   }

@@ -29,7 +29,7 @@ struct Identity {
                              .old_outputs = {{13, 0, {"output", "T"}}}};
 
   constexpr void infer(Infer& i) const {
-    carry(i);
+    propagate(i);
     i.out(0, i.dims(0));
   }
   Value compute(const Value& input) const {

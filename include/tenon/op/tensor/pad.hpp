@@ -127,7 +127,7 @@ struct Pad {
     }
     pad_detail::infer_pad(
         i, mode, count.value(), [&](int64_t k) { return i.has(3) ? int_at(i, 3, k) : Opt(k); },
-        [&](int64_t k) { return i.known(1) ? i.value(1, k) : Dim{}; });
+        [&](int64_t k) { return i.has_elements(1) ? i.element(1, k) : Dim{}; });
   }
   void compute(AnyView data, TensorView<const int64_t> pads, AnyView constant_value, AnyView axes,
                AnyOut output) const {

@@ -75,11 +75,11 @@ struct Reshape {
   constexpr void infer(Infer& i) const {
     const Dims& shape = i.dims(1);
     if (!i.expect_rank(1, 1)) return;
-    carry(i);
+    propagate(i);
     if (!i.has(1)) return i.out(0, reshape_detail::reshaped(i, i.dims(0), 0, false, [](int) { return Dim(); }));
-    if (i.known(1))
+    if (i.has_elements(1))
       i.out(0,
-            reshape_detail::reshaped(i, i.dims(0), i.count(1), allowzero != 0, [&](int k) { return i.value(1, k); }));
+            reshape_detail::reshaped(i, i.dims(0), i.element_count(1), allowzero != 0, [&](int k) { return i.element(1, k); }));
     else if (shape.ranked() && shape[0].known() && shape[0].value() <= max_rank)
       i.out(0, reshape_detail::reshaped(i, i.dims(0), shape[0].value(), allowzero != 0, [](int) { return Dim::unknown(); }));
   }

@@ -24,7 +24,7 @@ struct Shape {
     if (!x.ranked()) return i.out(0, Dims::of_rank(1));
     const int first = axis(start, x.rank()), last = axis(end.value_or(x.rank()), x.rank());
     i.out(0, Dims{std::max(0, last - first)});
-    Values& v = i.out(0).values;
+    PropagatedData& v = i.out(0).propagated;
     v.begin(std::max(0, last - first));
     for (int d = first; d < last; ++d) v.push_back(x[d]);
   }

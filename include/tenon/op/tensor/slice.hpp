@@ -77,14 +77,14 @@ constexpr void infer_slice(Infer& i, const SliceParts& parts) {
     }
   }
   i.out(0, r);
-  if (!exact || !carries_array(i)) return;
+  if (!exact || !propagates_array(i)) return;
   Extents strides = dense_strides(x.extents());
   int64_t offset = 0;
   for (int d = 0; d < x.rank(); ++d) {
     offset += starts[d] * strides[d];
     strides[d] *= steps[d];
   }
-  carry_strided(i, offset, strides);
+  propagate_strided(i, offset, strides);
 }
 
 inline void slice(AnyView x, const SliceParts& parts, AnyOut y) {
@@ -137,7 +137,7 @@ struct Slice {
                        .start = int_at(i, 1, k),
                        .end = int_at(i, 2, k),
                        .step = i.has(4) ? int_at(i, 4, k) : 1,
-                       .symbolic_end = i.known(2) ? i.value(2, k) : Dim{}});
+                       .symbolic_end = i.has_elements(2) ? i.element(2, k) : Dim{}});
     slice_detail::infer_slice(i, parts);
   }
   void compute(AnyView data, AnyView starts, AnyView ends, AnyView axes, AnyView steps, AnyOut output) const {

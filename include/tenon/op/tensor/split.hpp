@@ -23,7 +23,7 @@ constexpr void infer_split(Infer& i, int64_t along, int64_t count, At at) {
     r[axis] = length;
     i.out(k, r);
     if (x.rank() == 1 && length.known() && sum.known())
-      carry(i, 0, k, length.value(), [&](int64_t j) { return sum.value() + j; });
+      propagate(i, 0, k, length.value(), [&](int64_t j) { return sum.value() + j; });
     if (length.known() && sum.known() && !(sum + length).known()) return i.fail("the lengths overflow");
     sum = sum + length;
   }
@@ -90,8 +90,8 @@ struct Split {
     if (!i.has(1)) return split_detail::infer_even_split(i, axis, num_outputs.value_or(i.outputs()), !num_outputs);
     const Dims& s = i.dims(1);
     if (!i.expect_rank(1, 1)) return;
-    const int64_t count = i.known(1) ? i.count(1) : s.ranked() && s[0].known() ? s[0].value() : i.outputs();
-    split_detail::infer_split(i, axis, count, [&](int k) { return i.known(1) ? i.value(1, k) : Dim{}; });
+    const int64_t count = i.has_elements(1) ? i.element_count(1) : s.ranked() && s[0].known() ? s[0].value() : i.outputs();
+    split_detail::infer_split(i, axis, count, [&](int k) { return i.has_elements(1) ? i.element(1, k) : Dim{}; });
   }
   void compute(AnyView input, TensorView<const int64_t> split, std::span<const AnyOut> outputs) const {
     split_detail::split(input, axis, outputs, [&](int k) {

@@ -8,7 +8,7 @@ namespace tenon::op {
 namespace squeeze_detail {
 /// Without axes every extent of 1 goes.
 constexpr void infer_squeeze(Infer& i, bool stated, const Ints& axes) {
-  carry(i);
+  propagate(i);
   const Dims& x = i.dims(0);
   if (!x.ranked()) return;
   const uint32_t named = i.axes(axes, x.rank());
@@ -38,7 +38,7 @@ struct Squeeze {
   constexpr void infer(Infer& i) const {
     Ints axes;
     if (!i.has(1) || i.ints(1, axes)) return squeeze_detail::infer_squeeze(i, i.has(1), axes);
-    carry(i);
+    propagate(i);
     const Dims &x = i.dims(0), &a = i.dims(1);
     if (!x.ranked() || !a.ranked()) return;
     if (!i.expect_rank(1, 1)) return;

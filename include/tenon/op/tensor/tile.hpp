@@ -37,15 +37,15 @@ struct Tile {
   constexpr void infer(Infer& i) const {
     const Dims &x = i.dims(0), &repeats = i.dims(1);
     if (!i.expect_rank(1, 1)) return;
-    const Dim rank = i.known(1) ? Dim(i.count(1)) : repeats.ranked() ? repeats[0] : Dim{};
+    const Dim rank = i.has_elements(1) ? Dim(i.element_count(1)) : repeats.ranked() ? repeats[0] : Dim{};
     if (x.ranked() && rank.differs(x.rank())) return i.fail(rank, " repeats for a rank of ", x.rank());
     if (!x.ranked()) {
       if (rank.known() && rank.value() <= max_rank) i.out(0, Dims::of_rank(static_cast<int>(rank.value())));
       return;
     }
     Dims r = Dims::of_rank(x.rank());
-    for (int d = 0; d < x.rank() && i.known(1); ++d) {
-      const Dim n = i.value(1, d);
+    for (int d = 0; d < x.rank() && i.has_elements(1); ++d) {
+      const Dim n = i.element(1, d);
       if (n.known() && n.value() < 0) return i.fail("repeats hold ", n);
       r[d] = x[d] * n;
     }

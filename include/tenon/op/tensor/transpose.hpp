@@ -33,11 +33,11 @@ struct Transpose {
       r[d] = x[from];
     }
     i.out(0, r);
-    if (!carries_array(i)) return;
+    if (!propagates_array(i)) return;
     const Extents steps = dense_strides(x.extents());
     Extents from = steps;
     for (int d = 0; d < x.rank(); ++d) from[d] = steps[source(d, x.rank())];
-    carry_strided(i, 0, from);
+    propagate_strided(i, 0, from);
   }
   void compute(AnyView data, AnyOut transposed) const {
     Extents order;

@@ -7,7 +7,7 @@ namespace tenon::op {
 
 namespace unsqueeze_detail {
 constexpr void infer_unsqueeze(Infer& i, const Ints& axes) {
-  carry(i);
+  propagate(i);
   const Dims& x = i.dims(0);
   if (!x.ranked()) return;
   const int rank = x.rank() + axes.size();
@@ -35,7 +35,7 @@ struct Unsqueeze {
   constexpr void infer(Infer& i) const {
     Ints axes;
     if (i.ints(1, axes)) return unsqueeze_detail::infer_unsqueeze(i, axes);
-    carry(i);
+    propagate(i);
     const Dims &x = i.dims(0), &a = i.dims(1);
     if (!x.ranked() || !a.ranked()) return;
     if (a.rank() > 1) return i.fail("axes have rank ", a.rank(), ", not 1");

@@ -17,7 +17,7 @@ struct Where {
   constexpr void infer(Infer& i) const {
     infer_broadcast(i);
     if (i.failed()) return;
-    infer_values(i, [](auto value) {
+    propagate_elements(i, [](auto value) {
       const Dim condition = value(0), x = value(1), y = value(2);
       return condition.known() ? (condition.is(0) ? y : x) : x.same(y) ? x : Dim();
     });
