@@ -203,7 +203,7 @@ Graph nested() {
   Graph b = Graph::inside(g);
   b.add_input("trip", DType::int64, Dims{});
   const ValueId go = b.add_input("go", DType::bool_, Dims{});
-  const ValueId v = b.add_input("v", DType::float32, Dims{});
+  const ValueId v = b.add_input("v", DType::float32, Dims{6, 5});
   const ValueId inner_sign = b.capture(sign), inner_w = b.capture(w);
   Graph yes = Graph::inside(b), no = Graph::inside(b);
   yes.add_output("y", yes.add_node("inner", AnyOperator::make(op::MatMul{}), {yes.capture(v), yes.capture(inner_w)}, std::array{std::string("p")})[0]);
