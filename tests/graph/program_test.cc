@@ -80,11 +80,13 @@ TEST_CASE("a value that a body reads stays when its other uses are redirected") 
     Graph a = Graph::inside(g), b = Graph::inside(g);
     a.add_output("z", node(a, op::Relu{}, {a.capture(y)}));
     b.add_output("z", b.capture(y));
-    const ValueId z = node(g, op::If{.else_branch = body(std::move(b)), .then_branch = body(std::move(a))}, {sign});
+    const ValueId z =
+        node(g, op::If{.else_branch = body(std::move(b)), .then_branch = body(std::move(a))}, {sign});
     g.add_output("y", node(g, op::Add{}, {y, z}));
     return g;
   };
-  test::check_pass(spell_out_relu, build, {{"x", floats<float>({3}, 1)}, {"sign", Tensor<bool>({}, {true})}}, 6, 1e-6);
+  test::check_pass(spell_out_relu, build, {{"x", floats<float>({3}, 1)}, {"sign", Tensor<bool>({}, {true})}},
+                   6, 1e-6);
 }
 
 Graph product() {
@@ -99,7 +101,8 @@ TEST_CASE("other extents are known as far as they reach") {
   // x @ w becomes w @ x', of other extents, and two nodes further on the result is one of them.
   const Session s = session(product(), [](Program& p) {
     p.for_each<op::MatMul>([&](int n, const op::MatMul&) {
-      const ValueId x = p.node(n).inputs[0], w = p.node(n).inputs[1], y = p.node(n).outputs[0], end = p.outputs()[0];
+      const ValueId x = p.node(n).inputs[0], w = p.node(n).inputs[1], y = p.node(n).outputs[0],
+                    end = p.outputs()[0];
       CHECK(p.info(end).dims == Dims{2, 4});
       const ValueId turned_x = p.add_node("x", AnyOperator::make(op::Transpose{}), {x})[0];
       const ValueId turned_w = p.add_node("w", AnyOperator::make(op::Transpose{}), {w})[0];
@@ -120,13 +123,15 @@ TEST_CASE("other extents are known as far as they reach") {
   for (const Program::ValueEntry& v : s.program().values()) constants += static_cast<bool>(v.constant);
   CHECK(constants == 1);  // w is gone
   const Value x = floats<float>({2, 3}, 2);
-  CHECK(test::difference(Session(product()).run({{"x", x}})[0].tensor(), s.run({{"x", x}})[0].tensor()) < 1e-6);
+  CHECK(test::difference(Session(product()).run({{"x", x}})[0].tensor(), s.run({{"x", x}})[0].tensor()) <
+        1e-6);
 }
 
 TEST_CASE("who makes and who reads a value") {
   Graph g;
   const ValueId x = g.add_input("x", DType::float32, Dims{4, 2});
-  const auto parts = g.add_node({}, AnyOperator::make(op::Split{.axis = 1, .num_outputs = 2}), {x}, std::array{std::string("a"), std::string("b")});
+  const auto parts = g.add_node({}, AnyOperator::make(op::Split{.axis = 1, .num_outputs = 2}), {x},
+                                std::array{std::string("a"), std::string("b")});
   const ValueId twice = node(g, op::Add{}, {parts[0], parts[0]});
   const ValueId y = node(g, op::Mul{}, {twice, x});
   g.add_output("y", y);
@@ -155,10 +160,12 @@ TEST_CASE("who makes and who reads a value") {
 }
 
 TEST_CASE("a node that nobody reads is not added, and one that depends on itself is refused") {
-  const Session s = session(product(), [](Program& p) { p.add_node("idle", AnyOperator::make(op::Neg{}), {p.outputs()[0]}); });
+  const Session s = session(
+      product(), [](Program& p) { p.add_node("idle", AnyOperator::make(op::Neg{}), {p.outputs()[0]}); });
   CHECK(s.program().nodes().size() == 3);
   const auto circle = [] {
-    return session(product(), [](Program& p) { p.replace(1, AnyOperator::make(op::Abs{}), {p.outputs()[0]}); });
+    return session(product(),
+                   [](Program& p) { p.replace(1, AnyOperator::make(op::Abs{}), {p.outputs()[0]}); });
   };
   CHECK_THROWS_WITH_AS(circle(), "toy: Abs 'Abs_1' depends on itself", Error);
 }
@@ -175,7 +182,9 @@ TEST_CASE("long chains") {
     CHECK(s.program().nodes().size() == length * 2);
   }
   SUBCASE("cut off") {
-    const Session s = session(std::move(g), [](Program& p) { p.redirect(length - 1, p.node(length - 1).inputs[0], p.given()[0].value); });
+    const Session s = session(std::move(g), [](Program& p) {
+      p.redirect(length - 1, p.node(length - 1).inputs[0], p.given()[0].value);
+    });
     CHECK(s.program().nodes().size() == 1);
   }
 }

@@ -10,7 +10,8 @@ class GraphBody final : public CapturingBody {
  public:
   explicit GraphBody(Graph graph, Allocator& allocator = default_allocator())
       : GraphBody(std::make_shared<const Graph>(std::move(graph)), {}, nullptr, allocator) {}
-  GraphBody(std::shared_ptr<const Graph> graph, const ProgramOptions& options, const ProgramScope* scope, Allocator& allocator)
+  GraphBody(std::shared_ptr<const Graph> graph, const ProgramOptions& options, const ProgramScope* scope,
+            Allocator& allocator)
       : graph_(std::move(graph)), runner_(Program(*graph_, output_ids(), {}, options, scope), allocator) {}
 
   const Graph& graph() const { return *graph_; }
@@ -26,7 +27,8 @@ class GraphBody final : public CapturingBody {
   std::shared_ptr<const CapturingBody> moved(Graph& outer, std::span<const ValueId> here) const override {
     return std::make_shared<const GraphBody>(graph_->moved(outer, here), runner_.allocator());
   }
-  std::shared_ptr<const CapturingBody> compiled(const ProgramScope& scope, const ProgramOptions& options) const override {
+  std::shared_ptr<const CapturingBody> compiled(const ProgramScope& scope,
+                                                const ProgramOptions& options) const override {
     return std::make_shared<const GraphBody>(graph_, options, &scope, runner_.allocator());
   }
 
@@ -39,7 +41,8 @@ class GraphBody final : public CapturingBody {
       const bool both = declared.type && declared.type.kind != Kind::unknown && inputs[k].type && inputs[k].type.kind != Kind::unknown;
       if (both && !(declared.type == inputs[k].type))
         throw Error(ErrorCode::invalid_type, graph_->name,
-                    concat("input ", k, " is ", to_string(inputs[k].type), ", but ", to_string(declared.type), " is declared"));
+                    concat("input ", k, " is ", to_string(inputs[k].type), ", but ", to_string(declared.type),
+                           " is declared"));
       if (inputs[k].present()) given[k] = inputs[k];
     }
     const detail::Plan plan = runner_.plan(given);
@@ -56,7 +59,8 @@ class GraphBody final : public CapturingBody {
     const bool captures = program().given().size() > inputs.size();
     const auto* outer = captures ? dynamic_cast<const detail::Frame*>(&scope) : nullptr;
     if (captures && outer == nullptr)
-      throw Error(ErrorCode::invalid_argument, graph_->name, "a graph that captures values runs within a session only");
+      throw Error(ErrorCode::invalid_argument, graph_->name,
+                  "a graph that captures values runs within a session only");
     std::vector<const Value*> in;
     for (const Value& v : inputs) in.push_back(&v);
     std::vector<Value> out(program().outputs().size());

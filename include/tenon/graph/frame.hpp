@@ -27,7 +27,10 @@ class Frame final : public op::Context {
  public:
   /// `given` has the types and extents of the program's given values.
   Frame(const Program& program, std::vector<op::Info> given, Allocator& allocator)
-      : op::Context(allocator), program_(program), plan_(Planner(program, given).take()), given_(std::move(given)) {
+      : op::Context(allocator),
+        program_(program),
+        plan_(Planner(program, given).take()),
+        given_(std::move(given)) {
     values_.resize(program.values().size());
     outputs_.resize(program.outputs().size());
     arena_ = Storage::allocate(static_cast<std::size_t>(plan_.arena_bytes), allocator);
@@ -43,16 +46,19 @@ class Frame final : public op::Context {
 
   /// Calls f(k, value) for the program's given values that a run has, by their place in Program::given().
   template <class F>
-  static void for_each_given(const Program& program, std::span<const Value* const> inputs, const Frame* outer, F f) {
+  static void for_each_given(const Program& program, std::span<const Value* const> inputs, const Frame* outer,
+                             F f) {
     for (std::size_t k = 0; k < inputs.size(); ++k)
       if (inputs[k] && *inputs[k]) f(k, *inputs[k]);
-    for (std::size_t k = inputs.size(); k < program.given().size(); ++k) f(k, outer->value(program.given()[k].outer));
+    for (std::size_t k = inputs.size(); k < program.given().size(); ++k)
+      f(k, outer->value(program.given()[k].outer));
   }
 
-  /// `inputs` are the program's, in order (constants and fallbacks: empty). Results replace what `outputs` holds, whose
-  /// memory is used again where it fits and nobody else has a handle on it.
+  /// `inputs` are the program's, in order (constants and fallbacks: empty). Results replace what `outputs`
+  /// holds, whose memory is used again where it fits and nobody else has a handle on it.
   void run(std::span<const Value* const> inputs, const Frame* outer, std::span<Value> outputs, Profile* profile) {
-    for_each_given(program_, inputs, outer, [&](std::size_t k, const Value& v) { at(program_.given()[k].value) = v; });
+    for_each_given(program_, inputs, outer,
+                   [&](std::size_t k, const Value& v) { at(program_.given()[k].value) = v; });
     bind_outputs(outputs);
     for (std::size_t o = 0; o < outputs.size(); ++o)
       if (entry(program_.outputs()[o]).place == Place::run_time) keep(std::exchange(outputs[o], Value()));
@@ -358,8 +364,9 @@ class Runner {
       const std::lock_guard lock(mutex_);
       for (std::size_t k = idle_.size(); k-- > 0;) {
         bool fits = true;
-        Frame::for_each_given(program_, inputs, outer,
-                              [&](std::size_t g, const Value& v) { fits = fits && same(idle_[k]->given()[g], v); });
+        Frame::for_each_given(program_, inputs, outer, [&](std::size_t g, const Value& v) {
+          fits = fits && same(idle_[k]->given()[g], v);
+        });
         if (!fits) continue;
         std::unique_ptr<Frame> frame = std::move(idle_[k]);
         idle_.erase(idle_.begin() + static_cast<std::ptrdiff_t>(k));

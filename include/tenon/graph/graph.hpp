@@ -315,7 +315,8 @@ class CapturingBody : public op::Body {
   /// The body within another graph, where the values of the graph around are those that `here` has for them.
   virtual std::shared_ptr<const CapturingBody> moved(Graph& outer, std::span<const ValueId> here) const = 0;
   /// The body made ready for the runs of one program (graph/program.hpp).
-  virtual std::shared_ptr<const CapturingBody> compiled(const ProgramScope& scope, const ProgramOptions& options) const = 0;
+  virtual std::shared_ptr<const CapturingBody> compiled(const ProgramScope& scope,
+                                                        const ProgramOptions& options) const = 0;
 };
 
 namespace detail {

@@ -58,7 +58,8 @@ class Planner {
       }
     find_last_uses();
     for (std::size_t s = 0; s < program.nodes().size(); ++s) plan_.actions.push_back(step(static_cast<int>(s)));
-    // The arena memory of a value becomes an output's when a later output shares it: then for all values that share it.
+    // The arena memory of a value becomes an output's when a later output shares it: then for all values that
+    // share it.
     for (Plan::Entry& e : plan_.values)
       if (e.root >= 0) e.place = plan_.values[static_cast<std::size_t>(e.root)].place;
     lay_out();

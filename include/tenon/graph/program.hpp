@@ -163,6 +163,7 @@ class Program {
     for (int k = 0; k < results; ++k) n.outputs.push_back(add_value({}));
     const std::vector<ValueId> outputs = n.outputs;
     if (fold_ && fold(n)) return outputs;
+    edit_->changed = true;
     nodes_.push_back(std::move(n));
     link(static_cast<int>(nodes_.size()) - 1);
     update(static_cast<int>(nodes_.size()) - 1);
@@ -171,6 +172,7 @@ class Program {
   /// Puts another operator in the place of a node's, for the same results.
   void replace(int number, AnyOperator op, std::vector<ValueId> inputs) {
     Node& n = at(number);
+    edit_->changed = true;
     std::vector<ValueId> left;
     for_each_operand(n, [&](ValueId v) { left.push_back(v); });
     edit_->removed.push_back(std::exchange(n.op, std::move(op)));
@@ -197,7 +199,7 @@ class Program {
   /// still read `from`.
   void redirect(ValueId from, ValueId to) {
     for (ValueId& v : outputs_)
-      if (v == from) v = to, --uses(from).outputs, ++uses(to).outputs;
+      if (v == from) v = to, --uses(from).outputs, ++uses(to).outputs, edit_->changed = true;
     for (int n : std::vector<int>(readers(from).begin(), readers(from).end()))
       if (n != maker(to)) redirect(n, from, to);
     remove_unread({from});
@@ -223,6 +225,7 @@ class Program {
     std::deque<op::Info> infos;
     std::deque<Uses> uses;
     std::vector<AnyOperator> removed;  // passes may still look at them
+    bool changed = true;               // since nodes were in order
     std::string_view pass;
     const ProgramOptions* options = nullptr;
   };
@@ -356,6 +359,7 @@ class Program {
     for_each_operand(node(n), [&](ValueId v) { uses(v).readers.push_back(n); });
   }
   void unlink(ValueId v, int reader) {
+    edit_->changed = true;
     std::vector<int>& readers = uses(v).readers;
     readers.erase(std::ranges::find(readers, reader));
   }
@@ -421,6 +425,7 @@ class Program {
   /// Leaves the nodes that the outputs need, each behind the makers of its operands and otherwise in the
   /// order they had.
   void tidy() {
+    if (!std::exchange(edit_->changed, false)) return;
     enum : char { unneeded, needed, open, done };
     std::vector<char> state(nodes_.size(), unneeded);
     std::vector<int> stack;

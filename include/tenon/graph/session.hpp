@@ -16,7 +16,7 @@ struct SessionOptions {
   bool fold_constants = true;     ///< compute what depends on constants only once, when the session is made
   /// Rewrites of the graph: `load` takes standard_passes() (graph/passes.hpp) where this is not set, a Session none.
   std::optional<std::vector<Pass>> passes{};
-  bool explain = false;           ///< keep what the passes report: Session::reports
+  bool explain = false;  ///< keep what the passes report: Session::reports
 };
 
 /// The inputs of a run, by name. Values share the tensors' elements.
@@ -105,12 +105,14 @@ class Session {
     for (const Program::Given& g : p.given()) {
       given.push_back(g.info);
       for (const auto& [name, value] : feeds)
-        if (name == p.entry(g.value).name) given.back() = op::info_of(value), given.back().data = nullptr;
+        if (name == p.entry(g.value).name)
+          given.back() = op::info_of(value), given.back().data = nullptr;
     }
     return shared_->variants.front()->runner.plan(given);
   }
   const Program& program() const { return shared_->variants.front()->runner.program(); }
-  /// What the passes did with the graph and its bodies, in their order; kept where SessionOptions::explain asks.
+  /// What the passes did with the graph and its bodies, in their order; kept where SessionOptions::explain
+  /// asks.
   const std::vector<PassReport>& reports() const { return reports_; }
 
  private:
@@ -170,13 +172,14 @@ class Session {
     }
     return variant(options.outputs, std::move(ids), given);
   }
-  detail::Runner& variant(std::vector<std::string> names, std::vector<ValueId> ids, std::span<const ValueId> given,
-                          std::vector<PassReport>* reports = nullptr) const {
+  detail::Runner& variant(std::vector<std::string> names, std::vector<ValueId> ids,
+                          std::span<const ValueId> given, std::vector<PassReport>* reports = nullptr) const {
     const ScopedPool use(options_.executor ? options_.executor : tenon::detail::current_executor);
     ProgramOptions program{.fold = options_.fold_constants, .reports = reports};
     if (options_.passes) program.passes = *options_.passes;
     shared_->variants.push_back(std::unique_ptr<Variant>(
-        new Variant{std::move(names), {given.begin(), given.end()},
+        new Variant{std::move(names),
+                    {given.begin(), given.end()},
                     detail::Runner(Program(graph_, std::move(ids), given, program),
                                    options_.allocator ? *options_.allocator : default_allocator())}));
     return shared_->variants.back()->runner;

@@ -19,7 +19,8 @@ const Program& body_program(const Program& program, std::string_view attribute) 
   for (const Graph::Node& n : program.nodes())
     if (n.op.as<Op>())
       for (const op::AttributeInfo& a : n.op.attributes())
-        if (a.name == attribute) return dynamic_cast<const GraphBody&>(*std::get<op::BodyRef>(a.value).body).program();
+        if (a.name == attribute)
+          return dynamic_cast<const GraphBody&>(*std::get<op::BodyRef>(a.value).body).program();
   throw std::logic_error("there is no such node");
 }
 
@@ -30,7 +31,8 @@ int count(const Program& program) {
   for (const Graph::Node& n : program.nodes()) {
     found += n.op.as<Op>() != nullptr;
     for (const op::AttributeInfo& a : n.op.attributes())
-      if (const auto* b = std::get_if<op::BodyRef>(&a.value)) found += count<Op>(dynamic_cast<const GraphBody&>(*b->body).program());
+      if (const auto* b = std::get_if<op::BodyRef>(&a.value))
+        found += count<Op>(dynamic_cast<const GraphBody&>(*b->body).program());
   }
   return found;
 }
@@ -42,12 +44,14 @@ int64_t constant_bytes(const Program& program) {
     if (v.constant.is_tensor()) bytes += v.constant.tensor().bytes();
   for (const Graph::Node& n : program.nodes())
     for (const op::AttributeInfo& a : n.op.attributes())
-      if (const auto* b = std::get_if<op::BodyRef>(&a.value)) bytes += constant_bytes(dynamic_cast<const GraphBody&>(*b->body).program());
+      if (const auto* b = std::get_if<op::BodyRef>(&a.value))
+        bytes += constant_bytes(dynamic_cast<const GraphBody&>(*b->body).program());
   return bytes;
 }
 
 Session with_passes(Graph g) {
-  return Session(std::move(g), {.passes = std::vector{fuse_convolution, test::infos_are_true, pack_matmul, test::infos_are_true},
+  return Session(std::move(g), {.passes = std::vector{fuse_convolution, test::infos_are_true, pack_matmul,
+                                                      test::infos_are_true},
                                 .explain = true});
 }
 
@@ -75,9 +79,11 @@ Graph branches() {
   const ValueId minus = node(g, op::Neg{}, {w});
   Graph a = Graph::inside(g), b = Graph::inside(g);
   a.add_output("y", node(a, op::MatMul{}, {a.capture(x), a.capture(minus)}));
-  const ValueId left = node(b, op::MatMul{}, {b.capture(x), b.capture(w)}), right = node(b, op::MatMul{}, {b.capture(x), b.capture(minus)});
+  const ValueId left = node(b, op::MatMul{}, {b.capture(x), b.capture(w)}),
+                right = node(b, op::MatMul{}, {b.capture(x), b.capture(minus)});
   b.add_output("y", node(b, op::Relu{}, {node(b, op::Add{}, {left, right})}));
-  g.add_output("y", node(g, op::If{.else_branch = body(std::move(b)), .then_branch = body(std::move(a))}, {sign}));
+  g.add_output("y",
+               node(g, op::If{.else_branch = body(std::move(b)), .then_branch = body(std::move(a))}, {sign}));
   return g;
 }
 
@@ -91,7 +97,8 @@ TEST_CASE("branches of an If: products with captured matrices that are constant 
   REQUIRE(then_branch.given().size() == 1);  // x
   CHECK(then_branch.given()[0].outer == s.graph().inputs()[1]);
   for (bool sign : {true, false})
-    for (int64_t n : {1, 3}) check_results(branches, {{"sign", truth(sign)}, {"x", floats<float>({n, 7, 40}, 2)}});
+    for (int64_t n : {1, 3})
+      check_results(branches, {{"sign", truth(sign)}, {"x", floats<float>({n, 7, 40}, 2)}});
 }
 
 TEST_CASE("branches of an If: a convolution and the activation behind it") {
@@ -104,7 +111,8 @@ TEST_CASE("branches of an If: a convolution and the activation behind it") {
     const ValueId y = node(a, op::Conv{.pads = {1, 1, 1, 1}}, {a.capture(x), w});
     a.add_output("y", node(a, op::Relu{}, {node(a, op::Add{}, {y, a.capture(x)})}));
     b.add_output("y", b.capture(x));
-    g.add_output("y", node(g, op::If{.else_branch = body(std::move(b)), .then_branch = body(std::move(a))}, {sign}));
+    g.add_output(
+        "y", node(g, op::If{.else_branch = body(std::move(b)), .then_branch = body(std::move(a))}, {sign}));
     return g;
   };
   const Session s = with_passes(build());
@@ -112,7 +120,8 @@ TEST_CASE("branches of an If: a convolution and the activation behind it") {
   REQUIRE(taken.nodes().size() == 1);
   CHECK(taken.nodes()[0].op.as<PackedConv>());
   CHECK(constant_bytes(s.program()) == 0);
-  for (bool sign : {true, false}) check_results(build, {{"sign", truth(sign)}, {"x", floats<float>({1, 4, 9, 9}, 2)}});
+  for (bool sign : {true, false})
+    check_results(build, {{"sign", truth(sign)}, {"x", floats<float>({1, 4, 9, 9}, 2)}});
 }
 
 /// `trips` times v = v @ w + x, where each v is kept.
@@ -125,12 +134,14 @@ Graph loop(const Dims& declared) {
   b.add_input("trip", DType::int64, Dims{});
   const ValueId go = b.add_input("go", DType::bool_, Dims{});
   const ValueId v = b.add_input("v", DType::float32, declared);
-  const ValueId product = b.add_node("product", AnyOperator::make(op::MatMul{}), {v, b.capture(w)}, std::array{std::string("p")})[0];
+  const ValueId product = b.add_node("product", AnyOperator::make(op::MatMul{}), {v, b.capture(w)},
+                                     std::array{std::string("p")})[0];
   const ValueId next = node(b, op::Add{}, {product, b.capture(x)});
   b.add_output("go", go);
   b.add_output("v", next);
   b.add_output("kept", next);
-  const auto out = g.add_node("loop", AnyOperator::make(op::Loop{.body = body(std::move(b))}), {trips, -1, x}, std::array{std::string("last"), std::string("all")});
+  const auto out = g.add_node("loop", AnyOperator::make(op::Loop{.body = body(std::move(b))}), {trips, -1, x},
+                              std::array{std::string("last"), std::string("all")});
   g.add_output("last", out[0]);
   g.add_output("all", out[1]);
   return g;
@@ -142,7 +153,8 @@ TEST_CASE("the body of a Loop: the extents of its state are known from the node"
     CHECK(body_program<op::Loop>(s.program(), "body").nodes()[0].op.as<PackedMatMul>());
     CHECK(constant_bytes(s.program()) == 0);
     for (int64_t n : {0, 1, 3})
-      check_results([&] { return loop(declared); }, {{"trips", Tensor<int64_t>({}, {n})}, {"x", floats<float>({6, 5}, 3)}});
+      check_results([&] { return loop(declared); },
+                    {{"trips", Tensor<int64_t>({}, {n})}, {"x", floats<float>({6, 5}, 3)}});
   }
 }
 
@@ -175,11 +187,13 @@ TEST_CASE("the body of a Scan: the extents of its elements are known from the no
     Graph b = Graph::inside(g);
     const ValueId v = b.add_input("v", DType::float32, Dims{});
     const ValueId e = b.add_input("e", DType::float32, Dims{});
-    const ValueId product = node(b, op::Gemm{.transB = 1}, {e, b.add_constant({}, floats<float>({5, 5}, 1)), v});
+    const ValueId product =
+        node(b, op::Gemm{.transB = 1}, {e, b.add_constant({}, floats<float>({5, 5}, 1)), v});
     b.add_output("v", node(b, op::Relu{}, {product}));
     b.add_output("kept", node(b, op::Neg{}, {product}));
-    const auto out = g.add_node({}, AnyOperator::make(op::Scan{.body = body(std::move(b)), .num_scan_inputs = 1}), {start, x},
-                                std::array{std::string("last"), std::string("all")});
+    const auto out =
+        g.add_node({}, AnyOperator::make(op::Scan{.body = body(std::move(b)), .num_scan_inputs = 1}),
+                   {start, x}, std::array{std::string("last"), std::string("all")});
     g.add_output("last", out[0]);
     g.add_output("all", out[1]);
     return g;
@@ -203,15 +217,19 @@ Graph nested() {
   Graph b = Graph::inside(g);
   b.add_input("trip", DType::int64, Dims{});
   const ValueId go = b.add_input("go", DType::bool_, Dims{});
-  const ValueId v = b.add_input("v", DType::float32, Dims{});
+  const ValueId v = b.add_input("v", DType::float32, Dims{6, 5});
   const ValueId inner_sign = b.capture(sign), inner_w = b.capture(w);
   Graph yes = Graph::inside(b), no = Graph::inside(b);
-  yes.add_output("y", yes.add_node("inner", AnyOperator::make(op::MatMul{}), {yes.capture(v), yes.capture(inner_w)}, std::array{std::string("p")})[0]);
+  yes.add_output("y", yes.add_node("inner", AnyOperator::make(op::MatMul{}),
+                                   {yes.capture(v), yes.capture(inner_w)}, std::array{std::string("p")})[0]);
   no.add_output("y", node(no, op::Neg{}, {no.capture(v)}));
   b.add_output("go", go);
-  b.add_output("v", b.add_node("choice", AnyOperator::make(op::If{.else_branch = body(std::move(no)), .then_branch = body(std::move(yes))}),
+  b.add_output("v", b.add_node("choice",
+                               AnyOperator::make(op::If{.else_branch = body(std::move(no)),
+                                                        .then_branch = body(std::move(yes))}),
                                {inner_sign}, std::array{std::string("c")})[0]);
-  g.add_output("y", g.add_node("loop", AnyOperator::make(op::Loop{.body = body(std::move(b))}), {trips, -1, x}, std::array{std::string("l")})[0]);
+  g.add_output("y", g.add_node("loop", AnyOperator::make(op::Loop{.body = body(std::move(b))}),
+                               {trips, -1, x}, std::array{std::string("l")})[0]);
   return g;
 }
 
@@ -222,10 +240,13 @@ TEST_CASE("a body within a body") {
   CHECK(inner.nodes()[0].op.as<PackedMatMul>());
   CHECK(constant_bytes(s.program()) == 0);
   for (bool sign : {true, false})
-    check_results(nested, {{"trips", Tensor<int64_t>({}, {3})}, {"sign", truth(sign)}, {"x", floats<float>({6, 5}, 2)}});
+    check_results(
+        nested,
+        {{"trips", Tensor<int64_t>({}, {3})}, {"sign", truth(sign)}, {"x", floats<float>({6, 5}, 2)}});
   REQUIRE(s.reports().size() == 1);
-  CHECK(to_string(s.reports()[0]) == "node 'loop' (Loop-25), body: node 'choice' (If-25), then_branch: node 'inner' (MatMul-13)"
-                                     " -> pack_matmul: packed");
+  CHECK(to_string(s.reports()[0]) ==
+        "node 'loop' (Loop-25), body: node 'choice' (If-25), then_branch: node 'inner' (MatMul-13)"
+        " -> pack_matmul: packed");
 }
 
 TEST_CASE("a value that a run gives in place of its own is no constant in bodies") {
@@ -237,12 +258,14 @@ TEST_CASE("a value that a run gives in place of its own is no constant in bodies
     Graph a = Graph::inside(g), b = Graph::inside(g);
     a.add_output("y", node(a, op::MatMul{}, {a.capture(x), a.capture(w)}));
     b.add_output("y", b.capture(x));
-    g.add_output("y", node(g, op::If{.else_branch = body(std::move(b)), .then_branch = body(std::move(a))}, {sign}));
+    g.add_output(
+        "y", node(g, op::If{.else_branch = body(std::move(b)), .then_branch = body(std::move(a))}, {sign}));
     return g;
   };
   CHECK(count<PackedMatMul>(with_passes(build()).program()) == 1);
   check_results(build, {{"sign", truth(true)}, {"x", floats<float>({6, 5}, 2)}});
-  check_results(build, {{"sign", truth(true)}, {"x", floats<float>({6, 5}, 2)}, {"w", floats<float>({5, 5}, 9)}});
+  check_results(build,
+                {{"sign", truth(true)}, {"x", floats<float>({6, 5}, 2)}, {"w", floats<float>({5, 5}, 9)}});
 }
 
 TEST_CASE("a value that a body reads stays as it is") {
@@ -255,11 +278,13 @@ TEST_CASE("a value that a body reads stays as it is") {
     a.add_output("z", node(a, op::Neg{}, {a.capture(y)}));
     b.add_output("z", b.capture(y));
     g.add_output("relu", node(g, op::Relu{}, {y}));
-    g.add_output("z", node(g, op::If{.else_branch = body(std::move(b)), .then_branch = body(std::move(a))}, {sign}));
+    g.add_output(
+        "z", node(g, op::If{.else_branch = body(std::move(b)), .then_branch = body(std::move(a))}, {sign}));
     return g;
   };
   CHECK(with_passes(build()).program().nodes().size() == 3);
-  for (bool sign : {true, false}) check_results(build, {{"sign", truth(sign)}, {"x", floats<float>({6, 5}, 2)}});
+  for (bool sign : {true, false})
+    check_results(build, {{"sign", truth(sign)}, {"x", floats<float>({6, 5}, 2)}});
 }
 
 }  // namespace

@@ -49,8 +49,8 @@ inline bool same(const op::Info& a, const op::Info& b) {
          a.propagated.known() == b.propagated.known() && a.propagated.items_ == b.propagated.items_;
 }
 
-/// Compares what a program knows of its values with a fresh inference, node by node: which also shows that every value is
-/// made before it is read.
+/// Compares what a program knows of its values with a fresh inference, node by node: which also shows that
+/// every value is made before it is read.
 inline void check_infos(Program& p) {
   std::vector<std::optional<op::Info>> fresh(p.values().size());
   for (const Program::Given& g : p.given()) fresh[static_cast<std::size_t>(g.value)] = g.info;
@@ -83,11 +83,12 @@ inline void check_infos(Program& p) {
 /// A pass that changes nothing and fails unless the passes before it have left infos true.
 inline constexpr Pass infos_are_true{"infos_are_true", check_infos};
 
-/// Runs what `build` makes with a pass and without, compares the first results within `tolerance`, and counts the nodes
-/// that are left with it. The pass says something of every graph.
+/// Runs what `build` makes with a pass and without, compares the first results within `tolerance`, and counts
+/// the nodes that are left with it. The pass says something of every graph.
 template <class Build>
 void check_pass(const Pass& pass, const Build& build, const Feeds& feeds, std::size_t nodes, double tolerance) {
-  const Session plain(build()), passed(build(), {.passes = std::vector{pass, infos_are_true}, .explain = true});
+  const Session plain(build()),
+      passed(build(), {.passes = std::vector{pass, infos_are_true}, .explain = true});
   CHECK_FALSE(passed.reports().empty());
   CHECK(passed.program().nodes().size() == nodes);
   Outputs expected = plain.run(feeds), got = passed.run(feeds);

@@ -59,7 +59,8 @@ struct PackedMatMul {
 
 namespace detail {
 
-/// Lays the matrix of a product out, where that pays. `packed` has the factors and transpositions of A and C already.
+/// Lays the matrix of a product out, where that pays. `packed` has the factors and transpositions of A and C
+/// already.
 inline void pack_product(Program& program, int number, PackedMatMul packed, bool trans_b) {
   // A row or two read the matrix once, where it lies: laying it out would cost memory and gain nothing.
   constexpr int64_t few_rows = 4;
@@ -90,7 +91,8 @@ inline void pack_product(Program& program, int number, PackedMatMul packed, bool
   std::vector<ValueId> operands{n.inputs[0]};
   if (n.inputs.size() > 2) operands.push_back(n.inputs[2]);
   const int next = program.only_reader(n.outputs[0]);
-  const auto bounds = next >= 0 && fits(program, next) ? bounds_of(program, program.node(next), n.outputs[0]) : std::nullopt;
+  const auto bounds =
+      next >= 0 && fits(program, next) ? bounds_of(program, program.node(next), n.outputs[0]) : std::nullopt;
   if (bounds) packed.bounds = *bounds;
   program.applied(number, "packed", bounds ? ", fused with " + program.label(next) : std::string());
   program.replace(bounds ? next : number, AnyOperator::make(packed), std::move(operands));
