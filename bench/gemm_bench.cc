@@ -9,6 +9,7 @@
 
 #include "tenon/base/thread_pool.hpp"
 #include "tenon/kernels/gemm.hpp"
+#include "tenon/kernels/quant_gemm.hpp"
 
 namespace {
 

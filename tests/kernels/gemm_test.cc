@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tenon/base/thread_pool.hpp"
+#include "tenon/kernels/quant_gemm.hpp"
 
 using namespace tenon;
 using namespace tenon::kernels;
