@@ -9,6 +9,7 @@
 
 #include "tenon/base/thread_pool.hpp"
 #include "tenon/kernels/gemm/gemm.hpp"
+#include "tenon/kernels/gemm/quant_gemm.hpp"
 
 namespace {
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tenon/base/thread_pool.hpp"
+#include "tenon/kernels/gemm/quant_gemm.hpp"
 #include "tests/kernels/levels.hpp"
 
 using namespace tenon;

@@ -47,17 +47,21 @@ class Error : public std::exception {
   std::string where_, message_, what_;
 };
 
+namespace detail {
+inline void append(std::string& text, std::string_view part) { text += part; }
+inline void append(std::string& text, char part) { text += part; }
+template <class N>
+  requires std::is_arithmetic_v<N>
+void append(std::string& text, N part) {
+  text += std::to_string(part);
+}
+}  // namespace detail
+
 /// Joins strings and numbers, for messages: concat("rank ", 3, " of '", name, "'").
 template <class... Parts>
-std::string concat(const Parts&... parts) {
+[[gnu::cold]] std::string concat(const Parts&... parts) {
   std::string text;
-  auto append = [&text](const auto& part) {
-    using P = std::decay_t<decltype(part)>;
-    if constexpr (std::is_same_v<P, char>) text += part;
-    else if constexpr (std::is_arithmetic_v<P>) text += std::to_string(part);
-    else text += std::string_view(part);
-  };
-  (append(parts), ...);
+  (detail::append(text, parts), ...);
   return text;
 }
 

@@ -20,6 +20,7 @@
 #pragma push_macro("TENON_INSTANTIATE")
 #undef TENON_INSTANTIATE
 #include "tenon/kernels/gemm/gemm_impl.hpp"
+#include "tenon/kernels/gemm/quant_gemm_impl.hpp"
 #pragma pop_macro("TENON_INSTANTIATE")
 
 namespace tenon::kernels::conv_detail {

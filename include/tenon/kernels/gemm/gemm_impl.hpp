@@ -4,7 +4,6 @@
 //   gemm_pack.hpp    operands in the order in which tiles read them
 //   gemm_blocks.hpp  blocks for the caches, tasks for the threads
 //   gemm_skinny.hpp  few rows or columns, small products
-//   gemm_quant.hpp   8-bit integers
 //
 // Here the choice among them.
 #pragma once
@@ -15,7 +14,6 @@
 #include "tenon/kernels/gemm/gemm.hpp"
 #include "tenon/kernels/gemm/blocks.hpp"
 #include "tenon/kernels/gemm/pack.hpp"
-#include "tenon/kernels/gemm/quant.hpp"
 #include "tenon/kernels/gemm/skinny.hpp"
 #include "tenon/kernels/gemm/tile.hpp"
 
@@ -184,12 +182,6 @@ TENON_GEMM(uint32_t)
 TENON_GEMM(int64_t)
 TENON_GEMM(uint64_t)
 #undef TENON_GEMM
-
-template void quant_gemm_impl<TENON_INSTANTIATE>(const QuantGemmArgs&);
-template int64_t quant_packed_a_size_impl<TENON_INSTANTIATE>(int64_t, int64_t);
-template int64_t quant_packed_b_size_impl<TENON_INSTANTIATE>(int64_t, int64_t);
-template void quant_pack_a_impl<TENON_INSTANTIATE>(const QuantGemmArgs&, int32_t*);
-template void quant_pack_b_impl<TENON_INSTANTIATE>(const QuantGemmArgs&, int32_t*);
 
 }  // namespace tenon::kernels
 #endif

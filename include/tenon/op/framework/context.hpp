@@ -39,7 +39,7 @@ struct BodyRef {
   const Body* operator->() const { return body.get(); }
 };
 
-[[noreturn]] inline void raise(ErrorCode code, std::string_view where, const auto&... parts) {
+[[noreturn, gnu::cold]] inline void raise(ErrorCode code, std::string_view where, const auto&... parts) {
   throw Error(code, std::string(where), concat(parts...));
 }
 

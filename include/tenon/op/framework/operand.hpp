@@ -111,7 +111,7 @@ inline Value to_value(AnyView v) {
 }
 
 /// The operands as text, for messages: "X: tensor(float) (2,3)".
-inline std::string describe_operands(const Spec& spec, std::span<const Info> in) {
+[[gnu::cold]] inline std::string describe_operands(const Spec& spec, std::span<const Info> in) {
   std::string text;
   for (std::size_t i = 0; i < in.size(); ++i) {
     if (!in[i].present()) continue;
@@ -127,7 +127,7 @@ inline std::string describe_operands(const Spec& spec, std::span<const Info> in)
   }
   return text;
 }
-[[noreturn]] inline void raise_rule(const Spec& spec, std::span<const Info> in, const Message& m) {
+[[noreturn, gnu::cold]] inline void raise_rule(const Spec& spec, std::span<const Info> in, const Message& m) {
   raise(ErrorCode::invalid_shape, spec.name, m.view(), " [", describe_operands(spec, in), "]");
 }
 

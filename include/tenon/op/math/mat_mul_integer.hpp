@@ -2,6 +2,7 @@
 // onnx.ai/onnx/operators/onnx__MatMulInteger.html
 #pragma once
 
+#include "tenon/kernels/gemm/quant_gemm.hpp"
 #include "tenon/op/families/matmul.hpp"
 
 namespace tenon::op {

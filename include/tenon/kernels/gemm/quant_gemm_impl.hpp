@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "tenon/kernels/gemm/args.hpp"
 #include "tenon/kernels/gemm/blocks.hpp"
+#include "tenon/kernels/gemm/quant_gemm.hpp"
 
 namespace tenon::kernels::gemm_detail {
 
@@ -107,3 +107,15 @@ void quant_pack_b_impl(const QuantGemmArgs& g, int32_t* packed) {
 }
 
 }  // namespace tenon::kernels
+
+#ifdef TENON_INSTANTIATE
+namespace tenon::kernels {
+
+template void quant_gemm_impl<TENON_INSTANTIATE>(const QuantGemmArgs&);
+template int64_t quant_packed_a_size_impl<TENON_INSTANTIATE>(int64_t, int64_t);
+template int64_t quant_packed_b_size_impl<TENON_INSTANTIATE>(int64_t, int64_t);
+template void quant_pack_a_impl<TENON_INSTANTIATE>(const QuantGemmArgs&, int32_t*);
+template void quant_pack_b_impl<TENON_INSTANTIATE>(const QuantGemmArgs&, int32_t*);
+
+}  // namespace tenon::kernels
+#endif
