@@ -128,8 +128,11 @@ struct AttributeInfo {
 
 /// The value of an input that a version states as an attribute.
 struct AttributeInput {
-  int input = -1;
+  int input;
   AttributeValue value;
+
+  // Not an aggregate: of its temporaries g++ says that they may be uninitialised.
+  AttributeInput(int i, AttributeValue v) : input(i), value(std::move(v)) {}
 };
 
 namespace detail {
@@ -177,7 +180,7 @@ void set(Op& op, const ReadAttribute<Op, T>& a, const typename Member<T>::value&
 template <class Op, class T>
 void set(Op&, const OldAttribute<T>& a, const typename Member<T>::value& value,
          std::vector<AttributeInput>& inputs) {
-  if (a.input >= 0) inputs.push_back({a.input, value});
+  if (a.input >= 0) inputs.emplace_back(a.input, value);
 }
 
 }  // namespace detail
@@ -249,7 +252,7 @@ void add_default_inputs(int version, std::vector<AttributeInput>& inputs) {
     if (a.input < 0 || !a.in(version)) return;
     for (const AttributeInput& given : inputs)
       if (given.input == a.input) return;
-    if (AttributeValue v = detail::value_of(Op{}, a); v.index() != 0) inputs.push_back({a.input, std::move(v)});
+    if (AttributeValue v = detail::value_of(Op{}, a); v.index() != 0) inputs.emplace_back(a.input, std::move(v));
   });
 }
 
