@@ -1,5 +1,6 @@
 #include "tenon/op/math/clip.hpp"
 
+#include "tenon/graph/session.hpp"
 #include "tests/op/elementwise.hpp"
 #include "tests/op/stated.hpp"
 
@@ -89,7 +90,7 @@ TEST_CASE("Clip: bounds are attributes, and only the run knows the type") {
     Graph g;
     const ValueId x = g.add_input("x", Type(Kind::unknown, DType::undefined), Dims());
     const std::string name[] = {"y"};
-    g.add_output("y", g.add_node("clip", stated<op::Clip>(row.version, row.attributes), {x}, name)[0]);
+    g.add_output("y", g.add_node("clip", stated<op::Clip>(row.version, row.attributes).op, {x}, name)[0]);
     const Session s(std::move(g));
     for (int time = 0; time < 2; ++time) check_equal(s.run({{"x", row.x}})["y"], row.y);
   }

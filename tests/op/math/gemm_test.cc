@@ -1,5 +1,6 @@
 #include "tenon/op/math/gemm.hpp"
 
+#include "tenon/graph/session.hpp"
 #include "tests/op/stated.hpp"
 
 namespace tenon {
@@ -106,7 +107,7 @@ TEST_CASE("Gemm: newest nodes stand for versions 1 and 6") {
                                   g.add_input("b", DType::float32, {2, 2}),
                                   g.add_input("c", DType::float32, Dims::of_rank(2))};
     const std::string name[] = {"y"};
-    g.add_output("y", g.add_node("n", stated<op::Gemm_1>(version), in, name)[0]);
+    g.add_output("y", g.add_node("n", stated<op::Gemm_1>(version).op, in, name)[0]);
     const Session s(std::move(g));
     check_equal(s.run({{"a", a}, {"b", b}, {"c", whole}})["y"], y);
     CHECK_THROWS_AS(s.run({{"a", a}, {"b", b}, {"c", t<float>({1, 1}, {1})}}), Error);

@@ -1,5 +1,6 @@
 #include "tenon/op/tensor/pad.hpp"
 
+#include "tenon/graph/session.hpp"
 #include "tests/op/movement.hpp"
 #include "tests/op/stated.hpp"
 
@@ -169,7 +170,7 @@ TEST_CASE("Pad: versions 1 and 2 state pads and value as attributes") {
       Graph g;
       const ValueId in = g.add_input("x", Type(Kind::unknown, DType::undefined), Dims::of_rank(1));
       const std::string name[] = {"y"};
-      g.add_output("y", g.add_node("pad", pad({1, 0}, value(2.5f)), {in}, name)[0]);
+      g.add_output("y", g.add_node("pad", pad({1, 0}, value(2.5f)).op, {in}, name)[0]);
       check_equal(Session(std::move(g)).run({{"x", x}})["y"], run(pad({1, 0}, value(2.5f)), {x})[0]);
     }
   }

@@ -37,7 +37,7 @@ struct Param {
   bool heterogeneous = false;  ///< a variadic operand whose members' types may differ
   int since = 1;               ///< the first version that has the operand
   int until = always;          ///< the last one
-  bool loose = false;          ///< what one version permits is taken at all of them, as files rely on it
+  int types_of = 1;            ///< earlier versions take the types of this one, as files rely on it
 
   constexpr bool in(int version) const { return since <= version && version <= until; }
 };
@@ -137,7 +137,7 @@ struct Spec {
   constexpr TypeSet output_permits(int i) const { return permits(outputs, old_outputs, i); }
   constexpr TypeSet permits(const Param& p, int version) const {
     const int v = variable(p.type);
-    return v < 0 ? parse_tensor(p.type) : p.loose ? types[v].any() : types[v].at(version);
+    return v < 0 ? parse_tensor(p.type) : types[v].at(std::max(version, p.types_of));
   }
   /// The fewest inputs (outputs) that a node of a version can name.
   constexpr int min_inputs(int version = always) const { return fewest(inputs, old_inputs, version); }

@@ -67,7 +67,7 @@ struct Constant {
                              .outputs = {{"output", "T"}},
                              .types = {every_type("T", {{1, types::floats}, {9, types::all}})},
                              // Version 1 is for floats alone, but ONNX's own models of that time have integers.
-                             .old_outputs = {{10, 0, {.name = "output", .type = "T", .loose = true}}}};
+                             .old_outputs = {{10, 0, {.name = "output", .type = "T", .types_of = 9}}}};
   static constexpr Attributes attributes{attr("sparse_value", &Constant::sparse_value).since(11),
                                          attr("value", &Constant::value).required().until(10),
                                          attr("value", &Constant::value).since(11),
