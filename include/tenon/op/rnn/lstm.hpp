@@ -48,11 +48,7 @@ struct LSTM {
     i.out(2, state);
     const Dims peephole{direction_count(direction), state[2] * Dim(3)};
     const auto expect = [&](int k, std::string_view name, const Dims& want) {
-      if (!i.has(k) || !i.ranked(k)) return;
-      const Dims& d = i.dims(k);
-      bool fits = d.rank() == want.rank();
-      for (int a = 0; fits && a < d.rank(); ++a) fits = !d[a].differs(want[a]);
-      if (!fits) i.fail(name, " is ", d, ", not ", want);
+      if (i.has(k) && !i.dims(k).fits(want)) i.fail(name, " is ", i.dims(k), ", not ", want);
     };
     expect(6, "initial_c", state);
     expect(7, "P", peephole);
