@@ -1,0 +1,7 @@
+#!/bin/bash
+# All of C++ is as clang-format writes it.
+if ! command -v clang-format-19 > /dev/null; then
+  echo "skipped: clang-format-19 is not installed"
+  exit 0
+fi
+find -L include loader tests bench examples -type f | xargs clang-format-19 --dry-run -Werror
