@@ -46,7 +46,7 @@ void check_fails(const Stated& stated, const std::vector<Value>& in, std::string
     run(stated, in, outputs);
     FAIL_CHECK("no error, expected one with '", text, "'");
   } catch (const Error& e) {
-    CHECK_MESSAGE(std::string_view(e.what()).find(text) != std::string_view::npos, "'", e.what(), "' lacks '", text,
+    CHECK_MESSAGE(std::string_view(e.what()).find(text) != std::string_view::npos, "'", std::string(e.what()), "' lacks '", text,
                   "'");
   }
 }

@@ -35,7 +35,7 @@ void check_throws(F f, std::string_view text) {
     static_cast<void>(f());
     FAIL_CHECK("no error, expected one with '", text, "'");
   } catch (const Error& e) {
-    CHECK_MESSAGE(std::string_view(e.what()).find(text) != std::string_view::npos, "'", e.what(), "' lacks '",
+    CHECK_MESSAGE(std::string_view(e.what()).find(text) != std::string_view::npos, "'", std::string(e.what()), "' lacks '",
                   text, "'");
   }
 }

@@ -274,7 +274,7 @@ TEST_CASE("LSTM: what is refused") {
   check_fails(L{.activations = {"Tanh"}}, {x, w, r}, "1 activations, not 3");
   check_fails(L{.activations = {"Sigmoid", "Tanh", "Tan"}}, {x, w, r}, "activation 'Tan' is unknown");
   check_fails(L{.clip = -1.0f}, {x, w, r}, "clip is negative");
-  check_fails(L{.layout = 2}, {x, w, r}, "layout 2");
+  check_fails(L{.layout = 2}, {x, w, r}, "layout: 2, expected 0 or 1");
   check_fails(L{}, {cast<bfloat16>({1, 1, 1}, {1}), w, r}, "X cannot be tensor(bfloat16)", 1, 14);
 }
 

@@ -34,7 +34,7 @@ TEST_CASE("CastLike: what is refused, shape arithmetic, typed calls") {
   check_fails(op::CastLike{}, {f}, "input target_type is missing");
   check_fails(op::CastLike{}, {f, t<complex64>({1}, {1})}, "input target_type cannot be tensor(complex64)");
   check_fails(op::CastLike{}, {f, cast<int4>({1}, {1})}, "input target_type cannot be tensor(int4)", 1, 19);
-  check_fails(op::CastLike{.round_mode = ""}, {f, f}, "round_mode is ''");
+  check_fails(op::CastLike{.round_mode = ""}, {f, f}, "round_mode: '', expected up, down or nearest");
 
   const auto n = Dim::symbol(1);
   const auto out = infer(op::CastLike{}, {info(DType::int64, {2}, {n, 7}), info(DType::int32, Dims())});
