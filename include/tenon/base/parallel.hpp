@@ -3,6 +3,8 @@
 // is cut depends on its length and grain only, so results are the same bits for any number of threads.
 #pragma once
 
+#include "tenon/base/version.hpp"
+
 #include <atomic>
 #include <cstdint>
 #include <exception>

@@ -1,5 +1,6 @@
 #include "tenon/op/math/add.hpp"
 
+#include "tenon/graph/session.hpp"
 #include "tests/op/stated.hpp"
 
 namespace tenon {
@@ -49,7 +50,7 @@ TEST_CASE("Add: newest nodes stand for versions 1 and 6") {
     Graph g;
     const ValueId x = g.add_input("a", DType::float32, dims_a), y = g.add_input("b", DType::float32, dims_b);
     const std::string name[] = {"c"};
-    g.add_output("c", g.add_node("n", stated<op::Add_1>(6, middle), {x, y}, name)[0]);
+    g.add_output("c", g.add_node("n", stated<op::Add_1>(6, middle).op, {x, y}, name)[0]);
     const Session s(std::move(g));
     check_equal(s.run({{"a", a}, {"b", b}})["c"], sum);
     CHECK_THROWS_AS(s.run({{"a", a}, {"b", t<float>({2}, {1, 2})}}), Error);
@@ -60,7 +61,7 @@ TEST_CASE("Add: newest nodes stand for versions 1 and 6") {
     const ValueId x = g.add_input("a", DType::float32, {Dim::unknown(), 2}),
                   y = g.add_input("b", DType::float32, {1, 2});
     const std::string name[] = {"c"};
-    g.add_output("c", g.add_node("n", stated<op::Add_1>(6), {x, y}, name)[0]);
+    g.add_output("c", g.add_node("n", stated<op::Add_1>(6).op, {x, y}, name)[0]);
     const Session s(std::move(g));
     const Value one = t<float>({1, 2}, {1, 2});
     check_equal(s.run({{"a", one}, {"b", one}})["c"], t<float>({1, 2}, {2, 4}));
