@@ -174,6 +174,9 @@ class Limited final : public CapturingBody {
   std::shared_ptr<const CapturingBody> moved(Graph& outer, std::span<const ValueId> here) const override {
     return std::make_shared<const Limited>(body_->moved(outer, here));
   }
+  std::shared_ptr<const CapturingBody> compiled(const ProgramScope& scope, const ProgramOptions& options) const override {
+    return std::make_shared<const Limited>(body_->compiled(scope, options));
+  }
   std::vector<Value> run(op::Context& scope, std::span<const Value> in) const override {
     if (++runs_ > 20) throw Error(ErrorCode::not_supported, "body", "too many runs");
     return body_->run(scope, in);
