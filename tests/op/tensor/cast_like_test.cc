@@ -29,6 +29,13 @@ TEST_CASE("CastLike: cases") {
   check_in_place(op::CastLike{}, {t<int32_t>({2}, {1, 2}), t<float>({2}, {8, 9})}, 1);
 }
 
+TEST_CASE("CastLike: a type that only the run knows") {
+  op::Info unknown;
+  unknown.type = Type(Kind::unknown, DType::undefined);
+  const op::Info out = infer(op::CastLike{}, {info(DType::float32, {2}), unknown})[0];
+  CHECK((out.type.kind == Kind::unknown && out.dims == Dims{2}));
+}
+
 TEST_CASE("CastLike: what is refused, shape arithmetic, typed calls") {
   const Value f = t<float>({1}, {1});
   check_fails(op::CastLike{}, {f}, "input target_type is missing");
