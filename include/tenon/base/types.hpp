@@ -107,11 +107,6 @@ using all_types =
     TypeList<float, uint8_t, int8_t, uint16_t, int16_t, int32_t, int64_t, std::string, bool, float16, double,
              uint32_t, uint64_t, complex64, complex128, bfloat16, float8e4m3fn, float8e4m3fnuz, float8e5m2,
              float8e5m2fnuz, uint4, int4, float4e2m1, float8e8m0, uint2, int2>;
-/// The types of types::floats_bf16 (tensor/type.hpp).
-using float_types = TypeList<float, double, float16, bfloat16>;
-/// The types of types::numeric_bf16.
-using number_types = TypeList<float, double, float16, bfloat16, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t,
-                              uint32_t, uint64_t>;
 
 /// Calls f.template operator()<T>() for the T among Ts whose DType is d. False, and no call, when none is.
 template <class... Ts, class F>

@@ -202,6 +202,14 @@ class Infer {
     if (d.ranked() && d.rank() < rank) fail(name(input), ": rank ", d.rank(), ", expected at least ", rank);
     return !failed();
   }
+  /// Input number `input` has these extents, as far as both are known.
+  constexpr bool expect_extents(int input, const Dims& expected) {
+    const Dims& d = dims(input);
+    bool fits = !d.ranked() || d.rank() == expected.rank();
+    for (int k = 0; fits && k < d.rank(); ++k) fits = !d[k].differs(expected[k]);
+    if (!fits) fail(name(input), ": ", d, ", expected ", expected);
+    return !failed();
+  }
   /// Input number `input` has one element, under whatever extents, where it is there.
   constexpr bool expect_one(int input) {
     if (has(input) && dims(input).count().differs(1))
