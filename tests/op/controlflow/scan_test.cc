@@ -114,7 +114,7 @@ TEST_CASE("Scan: what is refused") {
   check_fails(S{.body = sums(), .num_scan_inputs = (int64_t{1} << 32) + 1}, {zero, x}, "of 2 inputs", 2);
   check_fails(S{.body = sums(), .num_scan_inputs = 1}, {zero, zero, x}, "the body takes 2 values", 2);
   check_fails(S{.body = sums(), .num_scan_inputs = 1, .scan_input_axes = {0, 1}}, {zero, x},
-              "scan_input_axes has 2 entries, not 1", 2);
+              "scan_input_axes: 2 entries, expected 1", 2);
   check_fails(S{.body = sums(), .num_scan_inputs = 1, .scan_input_axes = {2}}, {zero, x},
               "axis 2 outside of [-2, 1]", 2);
   check_fails(S{.body = sums(), .num_scan_inputs = 1, .scan_output_axes = {2}}, {zero, x},
