@@ -5,7 +5,7 @@
 
 namespace tenon::op {
 
-/// output = input in elements of target_type's type; see Cast.
+/// output = input in elements of target_type's type; see Cast. op::CastLike{}(2.7f, 0) gives 2.
 struct CastLike {
   Str round_mode = "up";  ///< how float8e8m0 rounds: up, down, nearest
   int64_t saturate = 1;   ///< whether a float8 beyond the range is the greatest one, rather than Inf or NaN
