@@ -178,7 +178,7 @@ class Importer {
 
   void read_graph(const onnx::GraphProto& g, Scope& scope) {
     Graph& graph = *scope.graph;
-    graph.name = g.name();
+    graph.set_name(g.name());
     const std::string place = concat("graph '", g.name(), "'");
     std::map<std::string_view, const onnx::TensorProto*> defaults;
     for (const auto& t : g.initializer()) {
@@ -218,16 +218,13 @@ class Importer {
       throw Error(ErrorCode::invalid_model, concat("input '", name, "'"), why);
     };
     if (!(type == fallback.type())) refuse(concat("its initializer is ", to_string(fallback.type()), ", not ", to_string(type)));
-    if (!dims.ranked()) return;
-    const Extents& x = fallback.tensor().extents();
-    bool fits = x.size() == dims.rank();
-    for (int k = 0; fits && k < x.size(); ++k) fits = !dims[k].differs(x[k]);
-    if (!fits) refuse(concat("its initializer's extents are ", to_string(x), ", not the declared ones"));
+    if (const Extents& x = fallback.tensor().extents(); !dims.fits(x))
+      refuse(concat("its initializer's extents are ", to_string(x), ", not the declared ones"));
   }
 
   static void define(Scope& scope, const std::string& name, ValueId id) {
     if (!scope.names.emplace(name, id).second)
-      throw Error(ErrorCode::invalid_model, concat("graph '", scope.graph->name, "'"), concat("value '", name, "' is defined twice"));
+      throw Error(ErrorCode::invalid_model, concat("graph '", scope.graph->name(), "'"), concat("value '", name, "' is defined twice"));
   }
 
   static Dims read_dims(const onnx::TypeProto& t, Graph& graph) {
@@ -236,7 +233,7 @@ class Importer {
     if (t.has_sparse_tensor_type() && t.sparse_tensor_type().has_shape()) shape = &t.sparse_tensor_type().shape();
     if (shape == nullptr) return {};
     if (shape->dim_size() > max_rank)
-      throw Error(ErrorCode::not_supported, graph.name, concat("rank ", shape->dim_size(), " is above ", max_rank));
+      throw Error(ErrorCode::not_supported, graph.name(), concat("rank ", shape->dim_size(), " is above ", max_rank));
     Dims d = Dims::of_rank(0);
     for (const auto& dim : shape->dim()) {
       if (dim.has_dim_value() && dim.dim_value() >= 0) d.push_back(dim.dim_value());

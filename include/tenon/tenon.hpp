@@ -1,6 +1,8 @@
-// All of Tenon but the loading of files: tensors, every operator, graphs, sessions. Programs that are compiled often
-// include what they use instead.
-// Written by loader/bazel/umbrella.sh: for Bazel by the build, for everyone else by tests/run. Edits would be lost.
+// All of Tenon but the loading of files: tensors, every operator, graphs, sessions. Programs that are
+// compiled often include what they use instead.
+//
+// Written by loader/bazel/umbrella.sh: for Bazel by the build, for everyone else by tests/run. Edits would be
+// lost.
 #pragma once
 
 #include "tenon/base/dtype.hpp"
@@ -22,6 +24,7 @@
 #include "tenon/op/math/abs.hpp"
 #include "tenon/op/math/add.hpp"
 #include "tenon/op/math/clip.hpp"
+#include "tenon/op/math/cum_sum.hpp"
 #include "tenon/op/math/div.hpp"
 #include "tenon/op/math/erf.hpp"
 #include "tenon/op/math/exp.hpp"
@@ -37,6 +40,7 @@
 #include "tenon/op/math/mul.hpp"
 #include "tenon/op/math/neg.hpp"
 #include "tenon/op/math/pow.hpp"
+#include "tenon/op/math/reciprocal.hpp"
 #include "tenon/op/math/relu.hpp"
 #include "tenon/op/math/sigmoid.hpp"
 #include "tenon/op/math/softmax.hpp"
@@ -85,6 +89,7 @@
 #include "tenon/op/tensor/squeeze.hpp"
 #include "tenon/op/tensor/tile.hpp"
 #include "tenon/op/tensor/transpose.hpp"
+#include "tenon/op/tensor/trilu.hpp"
 #include "tenon/op/tensor/unique.hpp"
 #include "tenon/op/tensor/unsqueeze.hpp"
 #include "tenon/op/tensor/where.hpp"

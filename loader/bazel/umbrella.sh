@@ -1,9 +1,11 @@
 #!/bin/bash
 # umbrella.sh HEADER…: writes tenon/tenon.hpp, which includes the operator headers named.
 cat <<'END'
-// All of Tenon but the loading of files: tensors, every operator, graphs, sessions. Programs that are compiled often
-// include what they use instead.
-// Written by loader/bazel/umbrella.sh: for Bazel by the build, for everyone else by tests/run. Edits would be lost.
+// All of Tenon but the loading of files: tensors, every operator, graphs, sessions. Programs that are
+// compiled often include what they use instead.
+//
+// Written by loader/bazel/umbrella.sh: for Bazel by the build, for everyone else by tests/run. Edits would be
+// lost.
 #pragma once
 
 #include "tenon/base/dtype.hpp"

@@ -22,7 +22,7 @@ void count(const Graph& g, Counts& c) {
     ++c.operators[concat(domain, n.op.spec().name, "-", n.op.version())];
     for (const op::AttributeInfo& a : n.op.attributes())
       if (const auto* b = std::get_if<op::BodyRef>(&a.value))
-        if (const auto* body = dynamic_cast<const GraphBody*>(b->body.get())) count(body->graph(), c);
+        if (const CapturingBody* body = (*b)->capturing()) count(body->graph(), c);
   }
 }
 
@@ -52,7 +52,7 @@ int info(Arguments arguments) {
   for (const auto& [key, value] : m.metadata) std::printf("metadata %s = %s\n", key.c_str(), value.c_str());
   Counts c;
   count(m.graph, c);
-  std::printf("graph '%s', %d nodes\n", m.graph.name.c_str(), c.nodes);
+  std::printf("graph '%s', %d nodes\n", m.graph.name().c_str(), c.nodes);
   for (ValueId v : m.graph.inputs())
     if (!m.graph.entry(v).content) std::printf("input  %s\n", describe(m.graph, m.graph.entry(v).name, v).c_str());
   for (const auto& [name, v] : m.graph.outputs()) std::printf("output %s\n", describe(m.graph, name, v).c_str());

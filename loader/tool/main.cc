@@ -32,7 +32,7 @@ void print_version() {
 #else
   constexpr const char* compiler = "g++ " __VERSION__;
 #endif
-  std::printf("tenon %s\ncompiler: %s\nlevels: %s (%s in force)\n", version, compiler,
+  std::printf("tenon %s\ncompiler: %s\nlevels: %s (%s in force)\n", library_version, compiler,
               names(simd::present_levels()).c_str(),
               std::string(simd::levels[static_cast<std::size_t>(simd::level())].name).c_str());
 }

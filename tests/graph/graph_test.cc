@@ -204,7 +204,7 @@ TEST_CASE("Graph: what the rules tell of values before a run") {
 
 TEST_CASE("Graph: building is refused with the node, the operator, its version, and the shapes") {
   Graph g;
-  g.name = "main";
+  g.set_name("main");
   const ValueId x = g.add_input("x", DType::float32, {2, 3});
   const ValueId i = g.add_input("i", DType::int64, {3});
   check_error(
@@ -250,7 +250,7 @@ TEST_CASE("Graph: obligatory results that nobody named") {
 
 TEST_CASE("Graph: functions") {
   Graph twice;  // y = relu(x + x)
-  twice.name = "twice";
+  twice.set_name("twice");
   const ValueId x = twice.add_input("x", Type(Kind::unknown, DType::undefined), {});
   const ValueId sum = node(twice, op::Add{}, {x, x}, "sum", "add");
   twice.add_output("y", node(twice, op::Relu{}, {sum}, "result", "relu"));
@@ -274,7 +274,7 @@ TEST_CASE("Graph: functions") {
 TEST_CASE("Graph: functions whose branches use their values") {
   // y = sign ? x + one : (sign ? x : x * x + one), where the last one is captured through two graphs
   Graph f;
-  f.name = "f";
+  f.set_name("f");
   const ValueId x = f.add_input("x", Type(Kind::unknown, DType::undefined), {});
   const ValueId sign = f.add_input("sign", DType::bool_, Dims{});
   const ValueId square = node(f, op::Mul{}, {x, x}, "square");

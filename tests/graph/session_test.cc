@@ -446,7 +446,7 @@ TEST_CASE("Session: loops see the values around them") {
   const ValueId start = g.add_input("start", DType::float32, {2});
   node(g, op::Neg{}, {x}, "minus");
   Graph b = Graph::inside(g);
-  b.name = "body";
+  b.set_name("body");
   b.add_input("i", DType::int64, {});
   const ValueId go = b.add_input("go", DType::bool_, {});
   const ValueId v = b.add_input("v", DType::float32, {2});

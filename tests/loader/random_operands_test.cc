@@ -170,11 +170,13 @@ class Limited final : public CapturingBody {
   int inputs() const override { return body_->inputs(); }
   int outputs() const override { return body_->outputs(); }
   std::vector<op::Info> infer(std::span<const op::Info> in) const override { return body_->infer(in); }
+  const Graph& graph() const override { return body_->graph(); }
   std::vector<ValueId> outer_values() const override { return body_->outer_values(); }
   std::shared_ptr<const CapturingBody> moved(Graph& outer, std::span<const ValueId> here) const override {
     return std::make_shared<const Limited>(body_->moved(outer, here));
   }
-  std::shared_ptr<const CapturingBody> compiled(const ProgramScope& scope, const ProgramOptions& options) const override {
+  std::shared_ptr<const CapturingBody> compiled(const ProgramScope& scope,
+                                                const ProgramOptions& options) const override {
     return std::make_shared<const Limited>(body_->compiled(scope, options));
   }
   std::vector<Value> run(op::Context& scope, std::span<const Value> in) const override {

@@ -127,6 +127,16 @@ TEST_CASE("Dims: ranks and products") {
   CHECK(common(Dims{2, n, 3}, Dims{2, n, 4}) == Dims{2, n, u});
   CHECK(common(Dims{2}, Dims{2, 3}) == unranked);
   CHECK(common(unranked, Dims{2}) == unranked);
+
+  CHECK(Dims{2, 3}.fits(Extents{2, 3}));
+  CHECK(Dims{n, u}.fits(Extents{2, 3}));
+  CHECK(Dims{n, 3}.fits(Dims{2, n}));
+  CHECK(Dims{}.fits(unranked));
+  CHECK(unranked.fits(Dims{2}));
+  CHECK(Dims{2}.fits(unranked));
+  CHECK_FALSE(Dims{2, n}.fits(Extents{3, 3}));
+  CHECK_FALSE(Dims{n}.fits(Extents{}));
+  CHECK_FALSE(Dims{n}.fits(Extents{2, 3}));
 }
 
 TEST_CASE("Shape: constants of the type") {

@@ -49,7 +49,6 @@ struct InlineVector {
   constexpr T& operator[](int64_t i) { return items_[i]; }
   constexpr const T& back() const { return items_[size_ - 1]; }
   constexpr T& back() { return items_[size_ - 1]; }
-  constexpr operator std::span<const T>() const { return {items_, static_cast<std::size_t>(size_)}; }
 
   constexpr void push_back(T value) {
     if (size_ == N) throw Error(ErrorCode::out_of_range, {}, concat("more than ", N, " elements"));

@@ -45,7 +45,7 @@ inline constinit thread_local Executor* current_executor = nullptr;
 // loops are many, and each would compile it anew.
 class TaskCall {
  public:
-  TaskCall(void (*call)(void*, int64_t), void* f) : call_(call), f_(f) {}
+  TaskCall(void (*function)(void*, int64_t), void* f) : function_(function), f_(f) {}
 
   void run_on(Executor& executor, int64_t tasks) {
     executor.run(
@@ -58,7 +58,7 @@ class TaskCall {
   void call(int64_t index) {
     if (index > failed_.load(std::memory_order_relaxed)) return;
     try {
-      call_(f_, index);
+      function_(f_, index);
     } catch (...) {
       const std::lock_guard lock(mutex_);
       if (index < failed_.load(std::memory_order_relaxed)) {
@@ -68,7 +68,7 @@ class TaskCall {
     }
   }
 
-  void (*call_)(void*, int64_t);
+  void (*function_)(void*, int64_t);
   void* f_;
   std::atomic<int64_t> failed_{std::numeric_limits<int64_t>::max()};
   std::mutex mutex_;

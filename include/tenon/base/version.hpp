@@ -10,6 +10,6 @@
 
 namespace tenon {
 
-inline constexpr const char* version = "0.1.0";
+inline constexpr const char* library_version = "0.1.0";
 
 }  // namespace tenon

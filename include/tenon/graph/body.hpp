@@ -14,7 +14,7 @@ class GraphBody final : public CapturingBody {
             Allocator& allocator)
       : graph_(std::move(graph)), runner_(Program(*graph_, output_ids(), {}, options, scope), allocator) {}
 
-  const Graph& graph() const { return *graph_; }
+  const Graph& graph() const override { return *graph_; }
   const Program& program() const { return runner_.program(); }
   int inputs() const override { return static_cast<int>(graph_->inputs().size()); }
   int outputs() const override { return static_cast<int>(program().outputs().size()); }
@@ -40,7 +40,7 @@ class GraphBody final : public CapturingBody {
       const op::Info& declared = given[k];
       const bool both = declared.type && declared.type.kind != Kind::unknown && inputs[k].type && inputs[k].type.kind != Kind::unknown;
       if (both && !(declared.type == inputs[k].type))
-        throw Error(ErrorCode::invalid_type, graph_->name,
+        throw Error(ErrorCode::invalid_type, graph_->name(),
                     concat("input ", k, " is ", to_string(inputs[k].type), ", but ", to_string(declared.type),
                            " is declared"));
       if (inputs[k].present()) given[k] = inputs[k];
@@ -56,15 +56,14 @@ class GraphBody final : public CapturingBody {
 
   std::vector<Value> run(op::Context& scope, std::span<const Value> inputs) const override {
     check_count(inputs.size());
-    const bool captures = program().given().size() > inputs.size();
-    const auto* outer = captures ? dynamic_cast<const detail::Frame*>(&scope) : nullptr;
-    if (captures && outer == nullptr)
-      throw Error(ErrorCode::invalid_argument, graph_->name,
-                  "a graph that captures values runs within a session only");
+    for (const Program::Given& g : std::span(program().given()).subspan(inputs.size()))
+      if (scope.value(g.outer) == nullptr)
+        throw Error(ErrorCode::invalid_argument, graph_->name(),
+                    "a graph that captures values runs within a session only");
     std::vector<const Value*> in;
     for (const Value& v : inputs) in.push_back(&v);
     std::vector<Value> out(program().outputs().size());
-    runner_.run(in, outer, out);
+    runner_.run(in, &scope, out);
     return out;
   }
 
@@ -76,7 +75,7 @@ class GraphBody final : public CapturingBody {
   }
   void check_count(std::size_t given) const {
     if (given != graph_->inputs().size())
-      throw Error(ErrorCode::invalid_model, graph_->name,
+      throw Error(ErrorCode::invalid_model, graph_->name(),
                   concat("the graph has ", graph_->inputs().size(), " inputs, and is given ", given));
   }
 

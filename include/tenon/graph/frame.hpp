@@ -40,23 +40,23 @@ class Frame final : public op::Context {
   }
 
   const Plan& plan() const { return plan_; }
-  const Value& value(ValueId v) const { return values_[static_cast<std::size_t>(v)]; }
+  const Value* value(ValueId v) const override { return &values_[static_cast<std::size_t>(v)]; }
   /// The types and extents of given values that the frame is for.
   const std::vector<op::Info>& given() const { return given_; }
 
   /// Calls f(k, value) for the program's given values that a run has, by their place in Program::given().
   template <class F>
-  static void for_each_given(const Program& program, std::span<const Value* const> inputs, const Frame* outer,
+  static void for_each_given(const Program& program, std::span<const Value* const> inputs, const op::Context* outer,
                              F f) {
     for (std::size_t k = 0; k < inputs.size(); ++k)
       if (inputs[k] && *inputs[k]) f(k, *inputs[k]);
     for (std::size_t k = inputs.size(); k < program.given().size(); ++k)
-      f(k, outer->value(program.given()[k].outer));
+      f(k, *outer->value(program.given()[k].outer));
   }
 
   /// `inputs` are the program's, in order (constants and fallbacks: empty). Results replace what `outputs`
   /// holds, whose memory is used again where it fits and nobody else has a handle on it.
-  void run(std::span<const Value* const> inputs, const Frame* outer, std::span<Value> outputs, Profile* profile) {
+  void run(std::span<const Value* const> inputs, const op::Context* outer, std::span<Value> outputs, Profile* profile) {
     for_each_given(program_, inputs, outer,
                    [&](std::size_t k, const Value& v) { at(program_.given()[k].value) = v; });
     bind_outputs(outputs);
@@ -87,7 +87,7 @@ class Frame final : public op::Context {
     }
     for (std::size_t o = 0; o < outputs.size(); ++o) {
       const ValueId id = program_.outputs()[o];
-      const Value& v = value(id);
+      const Value& v = at(id);
       // What is written into a result must not change the session's constants.
       const bool constant = entry(id).place == Place::fixed && v.is_tensor();
       outputs[o] = constant ? Value(v.tensor().clone()) : owned(v);
@@ -336,7 +336,7 @@ class Runner {
   const Program& program() const { return program_; }
   Allocator& allocator() const { return *allocator_; }
 
-  void run(std::span<const Value* const> inputs, const Frame* outer, std::span<Value> outputs, Profile* profile = nullptr) {
+  void run(std::span<const Value* const> inputs, const op::Context* outer, std::span<Value> outputs, Profile* profile = nullptr) {
     std::unique_ptr<Frame> frame = take(inputs, outer);
     try {
       frame->run(inputs, outer, outputs, profile);
@@ -353,13 +353,9 @@ class Runner {
  private:
   static bool same(const op::Info& i, const Value& v) {
     if (!v.is_tensor()) return i.type == v.type() && !i.dims.ranked();
-    const AnyTensor& t = v.tensor();
-    if (!(i.type == Type(t.dtype())) || i.dims.rank() != t.rank() || !i.dims.ranked()) return false;
-    for (int k = 0; k < t.rank(); ++k)
-      if (!i.dims[k].is(t.extents()[k])) return false;
-    return true;
+    return i.type == Type(v.tensor().dtype()) && i.dims == Dims(v.tensor().extents());
   }
-  std::unique_ptr<Frame> take(std::span<const Value* const> inputs, const Frame* outer) {
+  std::unique_ptr<Frame> take(std::span<const Value* const> inputs, const op::Context* outer) {
     {
       const std::lock_guard lock(mutex_);
       for (std::size_t k = idle_.size(); k-- > 0;) {

@@ -178,12 +178,13 @@ class Graph {
   const std::vector<ValueId>& inputs() const { return inputs_; }
   const std::vector<std::pair<std::string, ValueId>>& outputs() const { return outputs_; }
   const std::vector<ValueId>& captures() const { return captures_; }
-
-  std::string name;  ///< for messages
+  /// For messages.
+  const std::string& name() const { return name_; }
+  void set_name(std::string name) { name_ = std::move(name); }
 
  private:
   [[noreturn]] void raise(ErrorCode code, std::string message) const {
-    throw Error(code, name.empty() ? std::string("graph") : concat("graph '", name, "'"), std::move(message));
+    throw Error(code, name_.empty() ? std::string("graph") : concat("graph '", name_, "'"), std::move(message));
   }
   std::vector<ValueId> add_nodes(const Graph& from, std::vector<ValueId> here, std::string_view prefix);
   class LoweredNode;
@@ -274,6 +275,7 @@ class Graph {
     }
   }
 
+  std::string name_;
   std::vector<Node> nodes_;
   std::vector<ValueEntry> values_;
   std::map<std::string, ValueId, std::less<>> names_;
@@ -310,6 +312,8 @@ struct ProgramOptions;
 /// The graph attribute of an operator, and what it captures: implemented by GraphBody (graph/body.hpp).
 class CapturingBody : public op::Body {
  public:
+  const CapturingBody* capturing() const final { return this; }
+  virtual const Graph& graph() const = 0;
   /// Values of the graph around that the body reads.
   virtual std::vector<ValueId> outer_values() const = 0;
   /// The body within another graph, where the values of the graph around are those that `here` has for them.
@@ -324,7 +328,7 @@ namespace detail {
 template <class Value, class F>
 void if_capturing(Value& value, F f) {
   if (auto* body = std::get_if<op::BodyRef>(&value))
-    if (const auto* capturing = dynamic_cast<const CapturingBody*>(body->body.get())) f(*body, *capturing);
+    if (const CapturingBody* capturing = (*body)->capturing()) f(*body, *capturing);
 }
 /// The operator with change(attribute's name, body) in the place of each graph attribute that can capture.
 template <class F>
@@ -430,7 +434,7 @@ inline std::vector<ValueId> Graph::add_graph(const Graph& function, std::span<co
                                              std::string_view prefix) {
   if (inputs.size() != function.inputs_.size())
     raise(ErrorCode::invalid_argument,
-          concat("graph '", function.name, "' has ", function.inputs_.size(), " inputs, not ", inputs.size()));
+          concat("graph '", function.name_, "' has ", function.inputs_.size(), " inputs, not ", inputs.size()));
   if (!function.captures_.empty())
     raise(ErrorCode::invalid_argument, "a graph that captures values cannot be a function");
   std::vector<ValueId> here(function.values_.size(), -1);
@@ -440,7 +444,7 @@ inline std::vector<ValueId> Graph::add_graph(const Graph& function, std::span<co
 
 inline Graph Graph::moved(Graph& outer, std::span<const ValueId> here) const {
   Graph g = inside(outer);
-  g.name = name;
+  g.name_ = name_;
   std::vector<ValueId> ids(values_.size(), -1);
   for (ValueId id : inputs_) {
     const ValueEntry& e = entry(id);

@@ -144,14 +144,11 @@ class Session {
     const auto where = [&] { return concat("input '", e.name, "'"); };
     if (e.info.type && e.info.type.kind != Kind::unknown && !(v.type() == e.info.type))
       throw Error(ErrorCode::invalid_type, where(), concat(to_string(v.type()), " given, ", to_string(e.info.type), " declared"));
-    if (!v.is_tensor() || !e.info.dims.ranked()) return;
-    const Extents& x = v.tensor().extents();
-    bool fits = x.size() == e.info.dims.rank();
-    for (int k = 0; fits && k < x.size(); ++k) fits = !e.info.dims[k].differs(x[k]);
-    if (fits) return;
+    if (!v.is_tensor() || e.info.dims.fits(v.tensor().extents())) return;
     op::Message declared;
     declared.add(e.info.dims);
-    throw Error(ErrorCode::invalid_shape, where(), concat(to_string(x), " given, ", declared.view(), " declared"));
+    throw Error(ErrorCode::invalid_shape, where(),
+                concat(to_string(v.tensor().extents()), " given, ", declared.view(), " declared"));
   }
 
   detail::Runner& find_variant(const RunOptions& options, std::span<const ValueId> given) const {

@@ -173,6 +173,11 @@ struct Dims {
   constexpr void erase(int at) { dims_.erase(at); }
   constexpr bool operator==(const Dims&) const = default;
 
+  /// Whether one value can have both as its extents: nothing that is known of them differs.
+  constexpr bool fits(const Dims& o) const {
+    return !ranked_ || !o.ranked_ ||
+           std::equal(begin(), end(), o.begin(), o.end(), [](Dim a, Dim b) { return !a.differs(b); });
+  }
   /// Rank and every extent are known.
   constexpr bool known() const {
     return ranked_ && std::all_of(begin(), end(), [](Dim d) { return d.known(); });

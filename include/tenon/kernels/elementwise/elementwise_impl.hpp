@@ -233,7 +233,7 @@ struct CompareFunction {
 // --------------------------------------------------------------------------------------------------- loops
 
 /// Elements that are widened to float, or gathered from short broadcast rows, at a time.
-inline constexpr int64_t panel = 512;
+inline constexpr int64_t map_panel = 512;
 
 template <class Arch, class T, class F>
 void map(const T* x, T* y, int64_t n, const F& f) {
@@ -256,9 +256,9 @@ inline constexpr bool by_panels = simd::is_narrow<T> && Row::grain != cheap_grai
 template <class Arch, class T>
 [[gnu::noinline]] void map_narrow(void (*loop)(UnaryParams, const float*, float*, int64_t), UnaryParams p,
                                   const T* x, T* y, int64_t n) {
-  alignas(64) float wide[panel];
-  for (int64_t i = 0; i < n; i += panel) {
-    const int64_t count = n - i < panel ? n - i : panel;
+  alignas(64) float wide[map_panel];
+  for (int64_t i = 0; i < n; i += map_panel) {
+    const int64_t count = n - i < map_panel ? n - i : map_panel;
     simd::widen<Arch>(x + i, wide, count);
     loop(p, wide, wide, count);
     simd::narrow<Arch>(wide, y + i, count);
@@ -322,9 +322,9 @@ template <class Arch, class T, class F>
 void zip_panels(const T* a, const T* b, const BroadcastPlan<2>& plan, int64_t begin, int64_t end,
                 const F& run) {
   const bool dense_a = plan.dense(0), dense_b = plan.dense(1);
-  T x[panel], y[panel];
-  for (int64_t at = begin; at < end; at += panel) {
-    const int64_t count = end - at < panel ? end - at : panel;
+  T x[map_panel], y[map_panel];
+  for (int64_t at = begin; at < end; at += map_panel) {
+    const int64_t count = end - at < map_panel ? end - at : map_panel;
     const T* p = gather<Arch>(plan, 0, dense_a, a, x, at, count);
     run(at, p, gather<Arch>(plan, 1, dense_b, b, y, at, count), count);
   }
@@ -334,7 +334,7 @@ void zip_panels(const T* a, const T* b, const BroadcastPlan<2>& plan, int64_t be
 template <class Arch, class T, class F>
 void zip_narrow(const T* a, const T* b, const BroadcastPlan<2>& plan, int64_t begin, int64_t end,
                 const F& run) {
-  alignas(64) float x[panel], y[panel];
+  alignas(64) float x[map_panel], y[map_panel];
   zip_panels<Arch>(a, b, plan, begin, end, [&](int64_t at, const T* p, const T* q, int64_t count) {
     simd::widen<Arch>(p, x, count);
     simd::widen<Arch>(q, y, count);
@@ -490,7 +490,7 @@ constexpr BinaryLoop<T> binary_loop() {
             [](const T* a, const T* b, T* c, const BroadcastPlan<2>& plan, int64_t begin, int64_t end) {
               detail::zip_narrow<Arch>(
                   a, b, plan, begin, end, [c](int64_t at, const float* x, const float* y, int64_t n) {
-                    alignas(64) float z[detail::panel];
+                    alignas(64) float z[detail::map_panel];
                     binary_loop<Arch, op, float>().run(x, y, z, BroadcastPlan<2>::flat(n), 0, n);
                     simd::narrow<Arch>(z, c + at, n);
                   });

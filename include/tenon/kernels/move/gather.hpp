@@ -44,20 +44,21 @@ void gather(DType d, void* to, const void* from, const I* indices, int64_t count
 template <class I>
 void gather_elements(DType d, void* to, const void* from, std::span<const int64_t> from_extents,
                      const I* indices, std::span<const int64_t> extents, int axis) {
+  const auto along = static_cast<std::size_t>(axis);
   detail::CopyPlan plan;
   plan.rank = static_cast<int>(extents.size());
-  int64_t axis_step = 1;
-  for (int64_t a = plan.rank, from_step = 1; a-- > 0;) {
+  int64_t axis_step = 1, from_step = 1;
+  for (std::size_t a = extents.size(); a-- > 0;) {
     plan.extents[a] = extents[a];
     plan.to[a] = plan.size;
-    plan.from[a] = a == axis ? 0 : from_step;
-    if (a == axis) axis_step = from_step;
+    plan.from[a] = a == along ? 0 : from_step;
+    if (a == along) axis_step = from_step;
     plan.size *= extents[a];
     from_step *= from_extents[a];
   }
   if (plan.size == 0) return;
   const int last = plan.rank - 1;
-  const int64_t n = extents[last], from_extent = from_extents[axis], last_step = plan.from[last];
+  const int64_t n = extents.back(), from_extent = from_extents[along], last_step = plan.from[last];
   detail::with_mover(d, to, from, [&]<class Mover>(Mover mover) {
     const bool serial = detail::shares_bytes<Mover>;
     const auto row = [&](int64_t t, int64_t f) {

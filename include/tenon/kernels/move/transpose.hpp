@@ -239,12 +239,12 @@ constexpr TransposeStrides transpose_strides(std::span<const int64_t> extents,
                                              std::span<const int64_t> permutation) {
   TransposeStrides s;
   int64_t source[max_rank] = {}, step = 1;
-  const int rank = static_cast<int>(extents.size());
-  for (int d = rank; d-- > 0; step *= extents[d]) source[d] = step;
+  for (std::size_t d = extents.size(); d-- > 0; step *= extents[d]) source[d] = step;
   step = 1;
-  for (int d = rank; d-- > 0; step *= s.extents[d]) {
-    s.extents[d] = extents[permutation[d]];
-    s.from[d] = source[permutation[d]];
+  for (std::size_t d = extents.size(); d-- > 0; step *= s.extents[d]) {
+    const auto axis = static_cast<std::size_t>(permutation[d]);
+    s.extents[d] = extents[axis];
+    s.from[d] = source[axis];
     s.to[d] = step;
   }
   return s;

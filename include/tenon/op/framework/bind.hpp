@@ -94,14 +94,14 @@ constexpr void resolve_types(const Spec& spec, int version, uint32_t from_attrib
   const int needed = spec.min_inputs(version);
   for (int i = 0; i < std::max(given, needed); ++i) {
     const Param& p = spec.input(i, version);
-    if (i >= given || !in[i].present()) {
+    const Type t = i < given ? in[static_cast<std::size_t>(i)].type : Type{};
+    if (!t) {
       if (p.arity != Arity::optional && i < needed && p.in(version)) {
         m.add("input "), m.add(p.name), m.add(" is missing");
         return;
       }
       continue;
     }
-    const Type t = in[i].type;
     if (t.kind == Kind::unknown || (from_attributes >> std::min(i, 31) & 1)) continue;
     if (!p.in(version) || !spec.permits(p, version).contains(t)) {
       m.add("input "), m.add(p.name), m.add(" cannot be "),
@@ -129,10 +129,11 @@ constexpr void resolve_types(const Spec& spec, int version, uint32_t from_attrib
       return;
     }
     const int v = spec.variable(p.type);
-    if (out[o].present()) continue;
+    Type& type = out[static_cast<std::size_t>(o)].type;
+    if (type) continue;
     const TypeSet set = spec.permits(p, version);
-    if (v >= 0 && bound[v] && !p.heterogeneous) out[o].type = bound[v];
-    else if (set.single()) out[o].type = set.single();
+    if (v >= 0 && bound[v] && !p.heterogeneous) type = bound[v];
+    else if (set.single()) type = set.single();
   }
 }
 
@@ -140,7 +141,7 @@ constexpr void resolve_types(const Spec& spec, int version, uint32_t from_attrib
 constexpr void check_result_types(const Spec& spec, std::span<const Info> out, Infer& i) {
   for (int o = 0; o < static_cast<int>(out.size()); ++o) {
     const Param& p = spec.output(o, i.version());
-    const Type t = out[o].type;
+    const Type t = out[static_cast<std::size_t>(o)].type;
     if (t && t.kind != Kind::unknown && !spec.permits(p, i.version()).contains(t))
       return i.fail("output ", p.name, " cannot be ", t.kind == Kind::tensor ? "tensor(" : "a value of (",
                     t.element, ")");

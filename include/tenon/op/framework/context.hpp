@@ -4,6 +4,10 @@
 #include "tenon/op/framework/infer.hpp"
 #include "tenon/tensor/value.hpp"
 
+namespace tenon {
+class CapturingBody;  // graph/graph.hpp
+}
+
 namespace tenon::op {
 
 /// Passed to `compute` of operators that ask for it. Graph attributes run in the scope that it stands for.
@@ -15,6 +19,8 @@ class Context {
   Context& operator=(const Context&) = default;
 
   Allocator& allocator() const { return *allocator_; }
+  /// A value of the graph that runs, by its number; null where an operator runs by itself.
+  virtual const Value* value(int32_t) const { return nullptr; }
 
  private:
   Allocator* allocator_;
@@ -30,6 +36,8 @@ class Body {
   virtual std::vector<Info> infer(std::span<const Info> inputs) const = 0;
   /// Runs the graph; `scope` is the context that the operator was given. One value for each output.
   virtual std::vector<Value> run(Context& scope, std::span<const Value> inputs) const = 0;
+  /// The body itself where it can capture values of the graph around, else null.
+  virtual const CapturingBody* capturing() const { return nullptr; }
 };
 
 /// The member type of graph attributes. The graph must outlive the operator's use.

@@ -14,13 +14,8 @@ inline Extents known_extents(const Spec& spec, const Info& result) {
 
 /// Error{invalid_model} unless result number `o` is what the rule said, as far as it said anything.
 inline void check_result(const Spec& spec, std::size_t o, const Info& said, const Value& v) {
-  bool fits = said.type.kind == Kind::unknown || said.type == v.type();
-  if (fits && v.is_tensor() && said.dims.ranked()) {
-    const Extents& extents = v.tensor().extents();
-    fits = extents.size() == said.dims.rank();
-    for (int d = 0; fits && d < extents.size(); ++d) fits = !said.dims[d].differs(extents[d]);
-  }
-  if (!fits)
+  if ((said.type.kind != Kind::unknown && !(said.type == v.type())) ||
+      (v.is_tensor() && !said.dims.fits(v.tensor().extents())))
     raise(ErrorCode::invalid_model, spec.name, "result ", o, " is ", to_string(v.type()),
           v.is_tensor() ? " " + to_string(v.tensor().extents()) : std::string(), ", not what its rule said");
 }

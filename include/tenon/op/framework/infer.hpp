@@ -101,15 +101,19 @@ class Infer {
   constexpr int inputs() const { return static_cast<int>(inputs_.size()); }
   constexpr int outputs() const { return static_cast<int>(outputs_.size()); }
   /// Whether an operand is there (optional ones may be left out).
-  constexpr bool has(int input) const { return input < inputs() && inputs_[input].present(); }
-  constexpr const Info& in(int input) const { return input < inputs() ? inputs_[input] : none_; }
+  constexpr bool has(int input) const { return in(input).present(); }
+  constexpr const Info& in(int input) const {
+    return input < inputs() ? inputs_[static_cast<std::size_t>(input)] : none_;
+  }
   constexpr const Dims& dims(int input) const { return in(input).dims; }
   constexpr DType dtype(int input) const { return in(input).type.element; }
   /// Whether the ranks of all of these inputs are known; a rule that needs them returns when not.
   constexpr bool ranked(std::same_as<int> auto... input) const { return (dims(input).ranked() && ...); }
 
   /// The result; results that nobody asked for are written to nowhere.
-  constexpr Info& out(int output) { return output < outputs() ? outputs_[output] : sink_; }
+  constexpr Info& out(int output) {
+    return output < outputs() ? outputs_[static_cast<std::size_t>(output)] : sink_;
+  }
   constexpr void out(int output, const Dims& dims) { out(output).dims = dims; }
   constexpr void out(int output, DType dtype, const Dims& dims) {
     out(output).type = dtype;
@@ -204,10 +208,7 @@ class Infer {
   }
   /// Input number `input` has these extents, as far as both are known.
   constexpr bool expect_extents(int input, const Dims& expected) {
-    const Dims& d = dims(input);
-    bool fits = !d.ranked() || d.rank() == expected.rank();
-    for (int k = 0; fits && k < d.rank(); ++k) fits = !d[k].differs(expected[k]);
-    if (!fits) fail(name(input), ": ", d, ", expected ", expected);
+    if (!dims(input).fits(expected)) fail(name(input), ": ", dims(input), ", expected ", expected);
     return !failed();
   }
   /// Input number `input` has one element, under whatever extents, where it is there.

@@ -28,9 +28,8 @@ constexpr Info info_of_type() {
   Info i;
   i.type = dtype_of<std::remove_const_t<T>>;
   if constexpr (S::rank >= 0) {
-    i.dims = Dims::of_rank(S::rank);
-    for (int k = 0; k < S::rank; ++k)
-      if (S::extents[k] != dyn) i.dims[k] = S::extents[k];
+    i.dims = Dims::of_rank(0);
+    for (int64_t e : S::extents) i.dims.push_back(e == dyn ? Dim() : Dim(e));
   }
   return i;
 }
