@@ -1,4 +1,5 @@
-// Extents: of the compiler (Shape), of a tensor that exists (Extents), and of one that is only reasoned about (Dims).
+// Extents: of the compiler (Shape), of a tensor that exists (Extents), and of one that is only reasoned about
+// (Dims).
 #pragma once
 
 #include <array>
@@ -146,7 +147,8 @@ struct Dim {
   }
 };
 
-/// The extents of a value that is only reasoned about: rank known or not, each extent known, symbolic or unknown.
+/// The extents of a value that is only reasoned about: rank known or not, each extent known, symbolic or
+/// unknown.
 struct Dims {
   InlineVector<Dim, max_rank> dims_{};
   bool ranked_ = false;

@@ -110,7 +110,8 @@ TEST_CASE("Scan: what is refused") {
   check_fails(S{.num_scan_inputs = 1}, {zero, x}, "the body is missing", 2);
   check_fails(S{.body = sums()}, {zero, x}, "num_scan_inputs 0 of 2 inputs", 2);
   check_fails(S{.body = sums(), .num_scan_inputs = 3}, {zero, x}, "num_scan_inputs 3 of 2 inputs", 2);
-  check_fails(S{.body = sums(), .num_scan_inputs = INT32_MIN}, {zero, x}, "num_scan_inputs -2147483648 of", 2);
+  check_fails(S{.body = sums(), .num_scan_inputs = INT32_MIN}, {zero, x}, "num_scan_inputs -2147483648 of",
+              2);
   check_fails(S{.body = sums(), .num_scan_inputs = (int64_t{1} << 32) + 1}, {zero, x}, "of 2 inputs", 2);
   check_fails(S{.body = sums(), .num_scan_inputs = 1}, {zero, zero, x}, "the body takes 2 values", 2);
   check_fails(S{.body = sums(), .num_scan_inputs = 1, .scan_input_axes = {0, 1}}, {zero, x},

@@ -45,9 +45,10 @@ TEST_CASE("ConstantOfShape: symbols and values") {
   CHECK(infer(op::ConstantOfShape{}, {info(l, {2})})[0].dims == Dims::of_rank(2));
   const auto unranked = infer(op::ConstantOfShape{.value = {t<int8_t>({1}, {1})}}, {info(l, {})})[0];
   CHECK((!unranked.dims.ranked() && unranked.type == Type(DType::int8)));
-  const auto v = infer(op::ConstantOfShape{.value = {t<int64_t>({1}, {1})}}, {info(l, {1}, {3})})[0].propagated;
+  const auto v =
+      infer(op::ConstantOfShape{.value = {t<int64_t>({1}, {1})}}, {info(l, {1}, {3})})[0].propagated;
   CHECK((v.size() == 3 && v[2].is(1)));
-  CHECK_FALSE(
-      infer(op::ConstantOfShape{.value = {t<int64_t>({1}, {1})}}, {info(l, {1}, {65})})[0].propagated.known());
+  CHECK_FALSE(infer(op::ConstantOfShape{.value = {t<int64_t>({1}, {1})}}, {info(l, {1}, {65})})[0]
+                  .propagated.known());
 }
 }  // namespace tenon

@@ -30,7 +30,8 @@ TEST_CASE("And: version 1 aligns B by axis") {
   check(op::And_1{.broadcast = 1}, {a, b}, {t<bool>({2, 2}, {true, false, true, false})});
   check(op::And_1{.axis = 0, .broadcast = 1}, {a, b}, {t<bool>({2, 2}, {true, true, false, false})});
   check_fails(op::And_1{}, {a, b}, "extents without broadcast differ");
-  const Attributes stretched{{"broadcast", int64_t{1}}}, first{{"axis", int64_t{0}}, {"broadcast", int64_t{1}}};
+  const Attributes stretched{{"broadcast", int64_t{1}}},
+      first{{"axis", int64_t{0}}, {"broadcast", int64_t{1}}};
   check(stated<op::And_1>(1), {a, a}, {a});
   check(stated<op::And_1>(1, stretched), {a, b}, {t<bool>({2, 2}, {true, false, true, false})});
   check(stated<op::And_1>(1, first), {a, b}, {t<bool>({2, 2}, {true, true, false, false})});

@@ -39,14 +39,16 @@ TEST_CASE("Add: newest nodes stand for versions 1 and 6") {
   check_legacy<float, float>(op::Add_1{},
                              [](Opt<int64_t> axis) { return op::Add_1{.axis = axis, .broadcast = 1}; },
                              {5, 4, 4, 6}, {2, 5, 4, 7}, {2, 3, 6, 7});
-  const Value a = t<float>({2, 3, 2}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}), b = t<float>({3}, {10, 20, 30});
+  const Value a = t<float>({2, 3, 2}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}),
+              b = t<float>({3}, {10, 20, 30});
   const Attributes middle{{"axis", int64_t{1}}, {"broadcast", int64_t{1}}};
   const Value sum = t<float>({2, 3, 2}, {11, 12, 23, 24, 35, 36, 17, 18, 29, 30, 41, 42});
   for (int version : {1, 6}) check(stated<op::Add_1>(version, middle), {a, b}, {sum});
 
   // What is unknown before the run stays as it is stated.
-  for (const auto& [dims_a, dims_b] : {std::pair(Dims(), Dims()), std::pair(Dims::of_rank(3), Dims{3}),
-                                       std::pair(Dims{2, 3, 2}, Dims::of_rank(1)), std::pair(Dims{2, 3, 2}, Dims())}) {
+  for (const auto& [dims_a, dims_b] :
+       {std::pair(Dims(), Dims()), std::pair(Dims::of_rank(3), Dims{3}),
+        std::pair(Dims{2, 3, 2}, Dims::of_rank(1)), std::pair(Dims{2, 3, 2}, Dims())}) {
     Graph g;
     const ValueId x = g.add_input("a", DType::float32, dims_a), y = g.add_input("b", DType::float32, dims_b);
     const std::string name[] = {"c"};

@@ -108,7 +108,8 @@ TEST_CASE("AveragePool: what is refused") {
   check_fails(op::AveragePool{.kernel_shape = {3, 1}}, {x}, "does not fit into (1,1,2,2) along axis 2");
   check_fails(op::AveragePool{.dilations = {1}, .kernel_shape = {1, 1}}, {x},
               "dilations: 1 entries, expected 2");
-  check_fails(op::AveragePool{.auto_pad = "FULL", .kernel_shape = {1, 1}}, {x}, "auto_pad: 'FULL', expected NOTSET, SAME_UPPER, SAME_LOWER or VALID");
+  check_fails(op::AveragePool{.auto_pad = "FULL", .kernel_shape = {1, 1}}, {x},
+              "auto_pad: 'FULL', expected NOTSET, SAME_UPPER, SAME_LOWER or VALID");
   check_fails(op::AveragePool{.kernel_shape = {1}}, {cast<bfloat16>({1, 1, 1}, {1})},
               "input X cannot be tensor(bfloat16)", 1, 19);
   check_fails(op::AveragePool{.kernel_shape = {1}}, {t<int8_t>({1, 1, 1}, {1})},

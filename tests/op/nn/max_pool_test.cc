@@ -137,7 +137,8 @@ TEST_CASE("MaxPool: what is refused") {
       {{.kernel_shape = {3, 1}}, "a window of (3,1) does not fit into (1,1,2,2) along axis 2"},
       {{.dilations = {2, 1}, .kernel_shape = {2, 1}}, "does not fit"},
       {{.dilations = {big, big}, .kernel_shape = {big, big}}, "kernel (1073741824,1073741824) is too large"},
-      {{.auto_pad = "FULL", .kernel_shape = {1, 1}}, "auto_pad: 'FULL', expected NOTSET, SAME_UPPER, SAME_LOWER or VALID"},
+      {{.auto_pad = "FULL", .kernel_shape = {1, 1}},
+       "auto_pad: 'FULL', expected NOTSET, SAME_UPPER, SAME_LOWER or VALID"},
       {{.kernel_shape = {1, 1}, .pads = {1, 1}}, "pads: 2 entries, expected 4"},
       {{.kernel_shape = {1, 1}, .strides = {0, 1}}, "strides holds 0"},
   };

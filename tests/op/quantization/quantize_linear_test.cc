@@ -227,8 +227,7 @@ TEST_CASE("QuantizeLinear: what is refused") {
   check_fails(Q{.output_dtype = 99}, {x, three}, "attribute 'output_dtype' is 99, which is no type");
   check_fails(Q{}, {x, three}, "before version 13 there is one scale", 1, 10);
   check_fails(Q{}, {t<float>({}, {1}), two}, "a scalar takes one scale");
-  check_fails(Q{.output_dtype = 5}, {x, t<float>({}, {1})},
-              "output y cannot be tensor(int16)", 1, 19);
+  check_fails(Q{.output_dtype = 5}, {x, t<float>({}, {1})}, "output y cannot be tensor(int16)", 1, 19);
   check_fails(Q{}, {x, cast<float8e8m0>({}, {1})}, "y_scale cannot be tensor(float8e8m0)", 1, 23);
   check_fails(Q{}, {x, t<float>({}, {1}), cast<int2>({}, {1})}, "y_zero_point cannot be tensor(int2)", 1, 24);
 }

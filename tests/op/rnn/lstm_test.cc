@@ -260,7 +260,8 @@ TEST_CASE("LSTM: what is refused") {
   check_fails(L{}, {x, w, r, none, t<int32_t>({3}, {1, 2, 3})}, "sequence_lens has 3, but X has 2 steps");
   check_fails(L{}, {x, w, r, none, t<int32_t>({3}, {-1, 2, 2})}, "sequence_lens has -1");
   check_fails(L{}, {x, w, r, none, t<int32_t>({2}, {1, 2})}, "sequence_lens: (2), expected (3)");
-  check_fails(L{.direction = "sideways"}, {x, w, r}, "direction: 'sideways', expected forward, reverse or bidirectional");
+  check_fails(L{.direction = "sideways"}, {x, w, r},
+              "direction: 'sideways', expected forward, reverse or bidirectional");
   check_fails(L{.direction = "bidirectional"}, {x, w, r}, "W: (1,20,4), expected (2,20,4)");
   check_fails(L{.hidden_size = 4}, {x, w, r}, "hidden_size and extents of R differ: 4 and 5");
   check_fails(L{}, {zeros({2, 3}), w, r}, "X: rank 2, expected 3");

@@ -45,12 +45,9 @@ TEST_CASE("Transpose: large, in parallel") {
     const Extents extents{130, 257, 6};
     const Value x = pattern(d, extents);
     check_moved(run(op::Transpose{.perm = {1, 0, 2}}, {x})[0].tensor(), x.tensor(), {257, 130, 6},
-                [&](const Extents& i) {
-                  return place(extents, {i[1], i[0], i[2]});
-                });
-    check_moved(run(op::Transpose{}, {x})[0].tensor(), x.tensor(), {6, 257, 130}, [&](const Extents& i) {
-      return place(extents, {i[2], i[1], i[0]});
-    });
+                [&](const Extents& i) { return place(extents, {i[1], i[0], i[2]}); });
+    check_moved(run(op::Transpose{}, {x})[0].tensor(), x.tensor(), {6, 257, 130},
+                [&](const Extents& i) { return place(extents, {i[2], i[1], i[0]}); });
   }
 }
 

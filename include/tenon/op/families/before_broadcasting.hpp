@@ -42,7 +42,7 @@ struct BeforeBroadcasting {
       if (!b[k].is(1)) i.unify(a[first + k], b[k], "extents");
   }
   template <class A, class B, class C>
-  requires requires(const Op& op, A a, B b, C c) { op.compute(a, b, c); }
+    requires requires(const Op& op, A a, B b, C c) { op.compute(a, b, c); }
   void compute(A a, B b, C c) const {
     Extents extents(b.extents());
     for (int64_t k = behind(a.rank(), b.rank()); k > 0; --k) extents.push_back(1);

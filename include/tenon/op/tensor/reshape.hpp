@@ -18,7 +18,8 @@ struct Reshape {
       .outputs = {{"reshaped", "T"}},
       .types = {every_type("T", {{1, types::floats}, {5, types::all}})},
       .memory = Memory::alias};
-  static constexpr Attributes attributes{attr("allowzero", &Reshape::allowzero).since(14), consumed_inputs.until(4),
+  static constexpr Attributes attributes{attr("allowzero", &Reshape::allowzero).since(14),
+                                         consumed_inputs.until(4),
                                          attr_as_input<std::vector<int64_t>>("shape", 1).until(4)};
 
   constexpr void infer(Infer& i) const {
