@@ -8,10 +8,10 @@
 
 #include "tenon/base/thread_pool.hpp"
 #include "tenon/kernels/elementwise/elementwise.hpp"
+#include "tenon/kernels/move/transpose.hpp"
 #include "tenon/kernels/reduce/normalize.hpp"
 #include "tenon/kernels/reduce/reduce.hpp"
 #include "tenon/kernels/reduce/softmax.hpp"
-#include "tenon/kernels/move/transpose.hpp"
 
 namespace {
 

@@ -1,5 +1,5 @@
-// What this machine can do at best: fused multiply-adds per second at each instruction-set level, and bytes per
-// second of copying and adding, by size. Kernels are judged by their share of these.
+// What this machine can do at best: fused multiply-adds per second at each instruction-set level, and bytes
+// per second of copying and adding, by size. Kernels are judged by their share of these.
 #include <benchmark/benchmark.h>
 
 #include <cstring>
@@ -11,8 +11,8 @@
 
 namespace {
 
-// Twelve independent chains cover the latency of four cycles on two ports, and fit into sixteen registers together
-// with the two factors. The factors keep the values finite.
+// Twelve independent chains cover the latency of four cycles on two ports, and fit into sixteen registers
+// together with the two factors. The factors keep the values finite.
 constexpr int chains = 12;
 constexpr int steps = 1000;
 
@@ -79,7 +79,8 @@ BENCHMARK(fma_avx512)->ThreadRange(1, 2)->UseRealTime();
 
 #endif
 
-// Sizes are of one array; bytes count what is read and what is written, not what a cache fetches before a write.
+// Sizes are of one array; bytes count what is read and what is written, not what a cache fetches before a
+// write.
 void copy(benchmark::State& state) {
   const size_t bytes = static_cast<size_t>(state.range(0));
   const auto from = std::make_unique<char[]>(bytes), to = std::make_unique<char[]>(bytes);

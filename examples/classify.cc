@@ -79,7 +79,8 @@ int main(int argc, char** argv) {
       std::printf("\n");
       draw(images, probability, k);
     }
-    std::printf("%s images read in %.2f ms, loading the network included\n", std::to_string(count).c_str(), took.count());
+    std::printf("%s images read in %.2f ms, loading the network included\n", std::to_string(count).c_str(),
+                took.count());
     if (labelled)
       std::printf("%s: %.2f %%\n", concat(count - wrong, " of ", count, " right").c_str(),
                   100.0 * static_cast<double>(count - wrong) / static_cast<double>(count));

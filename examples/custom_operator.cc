@@ -1,4 +1,5 @@
-// An operator of one's own: the same form as ONNX's, in a domain of its own, called, used in a graph, and registered.
+// An operator of one's own: the same form as ONNX's, in a domain of its own, called, used in a graph, and
+// registered.
 #include <cmath>
 #include <cstdio>
 

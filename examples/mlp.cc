@@ -22,7 +22,8 @@ int main() {
   using namespace tenon;
   Graph g;
   auto x = g.input<float, Shape<dyn, 784>>("x");
-  auto hidden = g.add(op::Relu{}, g.add<op::Gemm{.transB = 1}>(x, weights<32, 784>(0), Tensor<float, Shape<32>>{}));
+  auto hidden =
+      g.add(op::Relu{}, g.add<op::Gemm{.transB = 1}>(x, weights<32, 784>(0), Tensor<float, Shape<32>>{}));
   auto logits = g.add<op::Gemm{.transB = 1}>(hidden, weights<10, 32>(1), Tensor<float, Shape<10>>{});
   g.output("y", g.add<op::Softmax{.axis = -1}>(logits));
 

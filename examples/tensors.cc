@@ -16,7 +16,7 @@ int main() {
   auto p = apply<op::Softmax{.axis = -1}>(z);  // attributes that the compiler knows
   static_assert(std::is_same_v<decltype(p), Tensor<float, Shape<2, 2>>>);
 
-  int64_t axis = 0;                    // attributes of run time: the same functor
+  int64_t axis = 0;  // attributes of run time: the same functor
   auto q = op::Softmax{.axis = axis}(z);
   std::printf("x w + 0.5 =\n%s\n", to_string(z).c_str());
   std::printf("softmax over rows =\n%s\nover columns =\n%s\n", to_string(p).c_str(), to_string(q).c_str());

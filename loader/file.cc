@@ -47,7 +47,8 @@ std::shared_ptr<const MappedFile> MappedFile::open(const std::filesystem::path& 
   return map(d.number, file.string());
 }
 
-std::shared_ptr<const MappedFile> MappedFile::open_within(const std::filesystem::path& folder, const std::string& location) {
+std::shared_ptr<const MappedFile> MappedFile::open_within(const std::filesystem::path& folder,
+                                                          const std::string& location) {
   const std::string place = concat("external data '", location, "'");
   const auto refuse = [&](const std::string& why) { return Error(ErrorCode::invalid_model, place, why); };
   const std::filesystem::path path(location);
@@ -63,7 +64,9 @@ std::shared_ptr<const MappedFile> MappedFile::open_within(const std::filesystem:
     const bool last = std::next(part) == path.end();
     const int next = ::openat(d.number, part->c_str(),
                               O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | (last ? 0 : O_DIRECTORY));
-    if (next < 0) throw refuse(errno == ELOOP || errno == ENOTDIR ? "there is a symbolic link on the way, or no folder" : last_error());
+    if (next < 0)
+      throw refuse(errno == ELOOP || errno == ENOTDIR ? "there is a symbolic link on the way, or no folder"
+                                                      : last_error());
     d.reset(next);
   }
   struct stat status{};

@@ -14,9 +14,10 @@ class MappedFile {
  public:
   /// Error{io} when there is no such regular file or it cannot be mapped.
   static std::shared_ptr<const MappedFile> open(const std::filesystem::path& file);
-  /// A file that a model names, relative to `folder`. Error{invalid_model} for absolute paths, `..`, symbolic links on
-  /// the way, and anything that is no regular file: what was opened is what is checked.
-  static std::shared_ptr<const MappedFile> open_within(const std::filesystem::path& folder, const std::string& location);
+  /// A file that a model names, relative to `folder`. Error{invalid_model} for absolute paths, `..`, symbolic
+  /// links on the way, and anything that is no regular file: what was opened is what is checked.
+  static std::shared_ptr<const MappedFile> open_within(const std::filesystem::path& folder,
+                                                       const std::string& location);
 
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;

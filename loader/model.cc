@@ -29,11 +29,14 @@ constexpr std::size_t max_nodes = 4'000'000;  // functions that call functions c
 int newest_opset(std::string_view domain) {
   if (domain.empty()) return 28;
   if (domain == "ai.onnx.ml") return 5;
-  if (domain == "ai.onnx.training" || domain == "ai.onnx.preview" || domain == "ai.onnx.preview.training") return 1;
+  if (domain == "ai.onnx.training" || domain == "ai.onnx.preview" || domain == "ai.onnx.preview.training")
+    return 1;
   return 0;
 }
 
-std::string_view canonical(std::string_view domain) { return domain == "ai.onnx" ? std::string_view() : domain; }
+std::string_view canonical(std::string_view domain) {
+  return domain == "ai.onnx" ? std::string_view() : domain;
+}
 std::string display(std::string_view domain) { return std::string(domain.empty() ? "ai.onnx" : domain); }
 
 using Opsets = std::map<std::string, int, std::less<>>;
@@ -43,23 +46,27 @@ Opsets read_opsets(const List& imports, const std::string& where) {
   Opsets opsets;
   for (const auto& i : imports) {
     if (i.version() < 1 || i.version() > 1'000'000)
-      throw Error(ErrorCode::invalid_model, where, concat("opset version ", i.version(), " of ", display(i.domain())));
+      throw Error(ErrorCode::invalid_model, where,
+                  concat("opset version ", i.version(), " of ", display(i.domain())));
     if (!opsets.emplace(std::string(canonical(i.domain())), static_cast<int>(i.version())).second)
-      throw Error(ErrorCode::invalid_model, where, concat("domain ", display(i.domain()), " is imported twice"));
+      throw Error(ErrorCode::invalid_model, where,
+                  concat("domain ", display(i.domain()), " is imported twice"));
   }
   return opsets;
 }
 
 using FunctionKey = std::tuple<std::string, std::string, std::string>;  // domain, name, overload
 
-// Names to values. A scope of a graph attribute sees its outer scope through captures; a function sees nothing outside.
+// Names to values. A scope of a graph attribute sees its outer scope through captures; a function sees
+// nothing outside.
 struct Scope {
   Graph* graph = nullptr;
   Scope* outer = nullptr;
   std::map<std::string, ValueId, std::less<>> names;
   std::string prefix;  // of the names of a function's values
   const Opsets* opsets = nullptr;
-  const std::map<std::string, const onnx::AttributeProto*, std::less<>>* attributes = nullptr;  // a function's
+  const std::map<std::string, const onnx::AttributeProto*, std::less<>>* attributes =
+      nullptr;  // a function's
 
   static constexpr ValueId missing = -2;
 
@@ -90,7 +97,8 @@ class Importer {
     if (!model_.has_ir_version() || m.ir_version < 1)
       throw Error(ErrorCode::invalid_model, "model", "ir_version is missing");
     if (m.ir_version > newest_ir)
-      throw Error(ErrorCode::not_supported, "model", concat("IR version ", m.ir_version, " is newer than ", newest_ir));
+      throw Error(ErrorCode::not_supported, "model",
+                  concat("IR version ", m.ir_version, " is newer than ", newest_ir));
     if (!model_.has_graph()) throw Error(ErrorCode::invalid_model, "model", "there is no graph");
     opsets_ = read_opsets(model_.opset_import(), "model");
     if (opsets_.empty()) {
@@ -108,9 +116,15 @@ class Importer {
     m.domain = model_.domain();
     m.doc_string = model_.doc_string();
     m.model_version = model_.model_version();
-    for (const auto& i : model_.opset_import()) m.opset_imports.emplace_back(canonical(i.domain()), static_cast<int>(i.version()));
+    for (const auto& i : model_.opset_import())
+      m.opset_imports.emplace_back(canonical(i.domain()), static_cast<int>(i.version()));
     for (const auto& e : model_.metadata_props()) m.metadata.emplace_back(e.key(), e.value());
-    Scope scope{.graph = &m.graph, .outer = nullptr, .names = {}, .prefix = {}, .opsets = &opsets_, .attributes = nullptr};
+    Scope scope{.graph = &m.graph,
+                .outer = nullptr,
+                .names = {},
+                .prefix = {},
+                .opsets = &opsets_,
+                .attributes = nullptr};
     read_graph(model_.graph(), scope);
     return m;
   }
@@ -133,7 +147,8 @@ class Importer {
   void check_opset(const std::string& domain, int version) {
     const int newest = newest_opset(domain);
     if (newest > 0 && version > newest)
-      missing_.insert(concat("opset ", version, " of ", display(domain), " (the newest known is ", newest, ")"));
+      missing_.insert(
+          concat("opset ", version, " of ", display(domain), " (the newest known is ", newest, ")"));
   }
   template <class F>
   void note_unsupported(F f) {
@@ -165,7 +180,8 @@ class Importer {
     const auto domain = canonical(n.domain());
     const auto it = opsets.find(domain);
     if (it == opsets.end())
-      missing_.insert(concat("operator ", display(domain), ".", n.op_type(), " (the domain is not imported)"));
+      missing_.insert(
+          concat("operator ", display(domain), ".", n.op_type(), " (the domain is not imported)"));
     else if (registry_.find(domain, n.op_type(), it->second).op_class == nullptr)
       missing_.insert(concat("operator ", display(domain), ".", n.op_type(), " at opset ", it->second));
   }
@@ -201,14 +217,18 @@ class Importer {
       define(scope, v.name(), graph.add_input(v.name(), type, dims, std::move(fallback)));
     }
     for (const auto& t : g.initializer())
-      if (defaults.count(t.name())) define(scope, t.name(), graph.add_constant(t.name(), read_tensor(t, source_)));
+      if (defaults.count(t.name()))
+        define(scope, t.name(), graph.add_constant(t.name(), read_tensor(t, source_)));
     for (const auto& t : g.sparse_initializer())
-      define(scope, t.values().name(), graph.add_constant(t.values().name(), densify(read_sparse_tensor(t, source_))));
+      define(scope, t.values().name(),
+             graph.add_constant(t.values().name(), densify(read_sparse_tensor(t, source_))));
     for (const auto& n : g.node()) read_node(n, scope);
     for (const auto& v : g.output()) {
       const ValueId id = scope.find(v.name());
-      if (id < 0) throw Error(ErrorCode::invalid_model, place, concat("output '", v.name(), "' is not produced"));
-      // Its declared type is not looked at: cases that ONNX's evaluator passes declare others (refeval/test_greater).
+      if (id < 0)
+        throw Error(ErrorCode::invalid_model, place, concat("output '", v.name(), "' is not produced"));
+      // Its declared type is not looked at: cases that ONNX's evaluator passes declare others
+      // (refeval/test_greater).
       graph.add_output(v.name(), id);
     }
   }
@@ -217,23 +237,27 @@ class Importer {
     const auto refuse = [&](const std::string& why) {
       throw Error(ErrorCode::invalid_model, concat("input '", name, "'"), why);
     };
-    if (!(type == fallback.type())) refuse(concat("its initializer is ", to_string(fallback.type()), ", not ", to_string(type)));
+    if (!(type == fallback.type()))
+      refuse(concat("its initializer is ", to_string(fallback.type()), ", not ", to_string(type)));
     if (const Extents& x = fallback.tensor().extents(); !dims.fits(x))
       refuse(concat("its initializer's extents are ", to_string(x), ", not the declared ones"));
   }
 
   static void define(Scope& scope, const std::string& name, ValueId id) {
     if (!scope.names.emplace(name, id).second)
-      throw Error(ErrorCode::invalid_model, concat("graph '", scope.graph->name(), "'"), concat("value '", name, "' is defined twice"));
+      throw Error(ErrorCode::invalid_model, concat("graph '", scope.graph->name(), "'"),
+                  concat("value '", name, "' is defined twice"));
   }
 
   static Dims read_dims(const onnx::TypeProto& t, Graph& graph) {
     const onnx::TensorShapeProto* shape = nullptr;
     if (t.has_tensor_type() && t.tensor_type().has_shape()) shape = &t.tensor_type().shape();
-    if (t.has_sparse_tensor_type() && t.sparse_tensor_type().has_shape()) shape = &t.sparse_tensor_type().shape();
+    if (t.has_sparse_tensor_type() && t.sparse_tensor_type().has_shape())
+      shape = &t.sparse_tensor_type().shape();
     if (shape == nullptr) return {};
     if (shape->dim_size() > max_rank)
-      throw Error(ErrorCode::not_supported, graph.name(), concat("rank ", shape->dim_size(), " is above ", max_rank));
+      throw Error(ErrorCode::not_supported, graph.name(),
+                  concat("rank ", shape->dim_size(), " is above ", max_rank));
     Dims d = Dims::of_rank(0);
     for (const auto& dim : shape->dim()) {
       if (dim.has_dim_value() && dim.dim_value() >= 0) d.push_back(dim.dim_value());
@@ -246,7 +270,8 @@ class Importer {
   // --- nodes ---
 
   void read_node(const onnx::NodeProto& n, Scope& scope) {
-    if (++nodes_ > max_nodes) throw Error(ErrorCode::invalid_model, "model", concat("more than ", max_nodes, " nodes"));
+    if (++nodes_ > max_nodes)
+      throw Error(ErrorCode::invalid_model, "model", concat("more than ", max_nodes, " nodes"));
     const std::string place = node_place(n);
     std::vector<ValueId> inputs;
     for (const std::string& name : n.input()) {
@@ -256,7 +281,8 @@ class Importer {
       }
       const ValueId id = scope.find(name);
       if (id == Scope::missing)
-        throw Error(ErrorCode::invalid_model, place, concat("input '", name, "' is not defined before the node"));
+        throw Error(ErrorCode::invalid_model, place,
+                    concat("input '", name, "' is not defined before the node"));
       inputs.push_back(id);
     }
     // Operands left out at the end are as good as not named.
@@ -265,8 +291,8 @@ class Importer {
     std::vector<std::string> names;
     for (const std::string& name : n.output()) names.push_back(name.empty() ? name : scope.prefix + name);
     const AnyOperator op = make_operator(n, place, scope);
-    const std::vector<ValueId> outputs =
-        scope.graph->add_node(scope.prefix + (n.name().empty() ? unnamed(n) : n.name()), op, std::move(inputs), names);
+    const std::vector<ValueId> outputs = scope.graph->add_node(
+        scope.prefix + (n.name().empty() ? unnamed(n) : n.name()), op, std::move(inputs), names);
     for (int k = 0; k < n.output_size(); ++k)
       if (!n.output(k).empty()) define(scope, n.output(k), outputs[static_cast<std::size_t>(k)]);
   }
@@ -282,9 +308,11 @@ class Importer {
   }
 
   // What a reference to an attribute of the function stands for; null where the caller left it out.
-  static const onnx::AttributeProto* referred(const onnx::AttributeProto& a, const std::string& place, const Scope& scope) {
+  static const onnx::AttributeProto* referred(const onnx::AttributeProto& a, const std::string& place,
+                                              const Scope& scope) {
     if (scope.attributes == nullptr)
-      throw Error(ErrorCode::invalid_model, place, concat("attribute '", a.name(), "' refers to one of a function, outside of any"));
+      throw Error(ErrorCode::invalid_model, place,
+                  concat("attribute '", a.name(), "' refers to one of a function, outside of any"));
     const auto it = scope.attributes->find(a.ref_attr_name());
     return it == scope.attributes->end() ? nullptr : it->second;
   }
@@ -306,13 +334,18 @@ class Importer {
       }
       op = tenon::make_operator(*found.op_class, found.version, attributes);
     } catch (const Error& e) {
-      throw Error(e.code(), concat(place, e.where().empty() || e.where() == n.op_type() || e.where() == place ? "" : ": " + e.where()), e.message());
+      throw Error(
+          e.code(),
+          concat(place,
+                 e.where().empty() || e.where() == n.op_type() || e.where() == place ? "" : ": " + e.where()),
+          e.message());
     }
     const int wanted = n.output_size(), most = found.op_class->spec->outputs.size();
     if (wanted > most && !found.op_class->spec->variadic_outputs())
       throw Error(ErrorCode::invalid_model, place, concat("has at most ", most, " outputs, not ", wanted));
     if (wanted < found.op_class->spec->min_outputs(found.version))
-      throw Error(ErrorCode::invalid_model, place, concat("has at least ", found.op_class->spec->min_outputs(found.version), " outputs"));
+      throw Error(ErrorCode::invalid_model, place,
+                  concat("has at least ", found.op_class->spec->min_outputs(found.version), " outputs"));
     return op;
   }
 
@@ -325,20 +358,27 @@ class Importer {
       case onnx::AttributeProto::STRING: return std::string(a.s());
       case onnx::AttributeProto::FLOATS: return std::vector<float>(a.floats().begin(), a.floats().end());
       case onnx::AttributeProto::INTS: return std::vector<int64_t>(a.ints().begin(), a.ints().end());
-      case onnx::AttributeProto::STRINGS: return std::vector<std::string>(a.strings().begin(), a.strings().end());
+      case onnx::AttributeProto::STRINGS:
+        return std::vector<std::string>(a.strings().begin(), a.strings().end());
       case onnx::AttributeProto::TENSOR: return Value(read_tensor(a.t(), source_));
       case onnx::AttributeProto::SPARSE_TENSOR: return Value(read_sparse_tensor(a.sparse_tensor(), source_));
       case onnx::AttributeProto::TYPE_PROTO: return read_type(a.tp());
       case onnx::AttributeProto::GRAPH: {
         Graph graph = Graph::inside(*scope.graph);
-        Scope inner{.graph = &graph, .outer = &scope, .names = {}, .prefix = {}, .opsets = scope.opsets, .attributes = scope.attributes};
+        Scope inner{.graph = &graph,
+                    .outer = &scope,
+                    .names = {},
+                    .prefix = {},
+                    .opsets = scope.opsets,
+                    .attributes = scope.attributes};
         read_graph(a.g(), inner);
         return body(std::move(graph));
       }
       default: break;
     }
-    throw Error(ErrorCode::not_supported, {},
-                concat("attribute '", a.name(), "' of type ", onnx::AttributeProto::AttributeType_Name(type)));
+    throw Error(
+        ErrorCode::not_supported, {},
+        concat("attribute '", a.name(), "' of type ", onnx::AttributeProto::AttributeType_Name(type)));
   }
   // IR 1 wrote no type.
   static onnx::AttributeProto::AttributeType guess_type(const onnx::AttributeProto& a) {
@@ -356,14 +396,17 @@ class Importer {
 
   // --- functions: their nodes take the place of the one that calls them ---
 
-  void call_function(const onnx::NodeProto& n, const onnx::FunctionProto& f, const std::vector<ValueId>& inputs, Scope& scope) {
+  void call_function(const onnx::NodeProto& n, const onnx::FunctionProto& f,
+                     const std::vector<ValueId>& inputs, Scope& scope) {
     const std::string place = node_place(n);
     if (std::find(calls_.begin(), calls_.end(), &f) != calls_.end())
       throw Error(ErrorCode::invalid_model, place, "the function calls itself");
     if (static_cast<int>(inputs.size()) > f.input_size())
-      throw Error(ErrorCode::invalid_model, place, concat("the function has ", f.input_size(), " inputs, not ", inputs.size()));
+      throw Error(ErrorCode::invalid_model, place,
+                  concat("the function has ", f.input_size(), " inputs, not ", inputs.size()));
     if (n.output_size() > f.output_size())
-      throw Error(ErrorCode::invalid_model, place, concat("the function has ", f.output_size(), " outputs, not ", n.output_size()));
+      throw Error(ErrorCode::invalid_model, place,
+                  concat("the function has ", f.output_size(), " outputs, not ", n.output_size()));
     std::map<std::string, const onnx::AttributeProto*, std::less<>> attributes;
     for (const auto& a : f.attribute_proto()) attributes[a.name()] = &a;
     for (const auto& a : n.attribute()) {
@@ -372,7 +415,8 @@ class Importer {
         value = referred(a, place, scope);
         if (value == nullptr) continue;
       }
-      // Also where the function does not declare it: its nodes may refer to it all the same (refeval/test_concat_in_a_function).
+      // Also where the function does not declare it: its nodes may refer to it all the same
+      // (refeval/test_concat_in_a_function).
       attributes[a.name()] = value;
     }
     const Opsets own = read_opsets(f.opset_import(), place);
@@ -384,14 +428,17 @@ class Importer {
                 .opsets = own.empty() ? &opsets_ : &own,
                 .attributes = &attributes};
     for (int k = 0; k < f.input_size(); ++k)
-      define(inner, f.input(k), k < static_cast<int>(inputs.size()) ? inputs[static_cast<std::size_t>(k)] : -1);
+      define(inner, f.input(k),
+             k < static_cast<int>(inputs.size()) ? inputs[static_cast<std::size_t>(k)] : -1);
     calls_.push_back(&f);
     for (const auto& node : f.node()) read_node(node, inner);
     calls_.pop_back();
     for (int k = 0; k < n.output_size(); ++k) {
       if (n.output(k).empty()) continue;
       const ValueId id = inner.find(f.output(k));
-      if (id < 0) throw Error(ErrorCode::invalid_model, place, concat("the function does not produce '", f.output(k), "'"));
+      if (id < 0)
+        throw Error(ErrorCode::invalid_model, place,
+                    concat("the function does not produce '", f.output(k), "'"));
       define(scope, n.output(k), id);
     }
   }
@@ -409,11 +456,13 @@ class Importer {
   int64_t calls_made_ = 0;
 };
 
-Model import(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, const std::filesystem::path& folder,
-             bool external, const LoadOptions& options) {
-  if (bytes.size() > INT32_MAX * std::size_t{1024}) throw Error(ErrorCode::invalid_model, "model", "the file is too large");
+Model import(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
+             const std::filesystem::path& folder, bool external, const LoadOptions& options) {
+  if (bytes.size() > INT32_MAX * std::size_t{1024})
+    throw Error(ErrorCode::invalid_model, "model", "the file is too large");
   const std::string stripped = strip_raw_data(bytes);
-  if (stripped.size() > INT32_MAX) throw Error(ErrorCode::invalid_model, "model", "more than 2 GiB besides raw tensor data");
+  if (stripped.size() > INT32_MAX)
+    throw Error(ErrorCode::invalid_model, "model", "more than 2 GiB besides raw tensor data");
   onnx::ModelProto proto;
   if (!proto.ParseFromString(stripped)) throw Error(ErrorCode::invalid_model, "model", "not a ModelProto");
   DataSource source;

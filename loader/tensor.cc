@@ -41,7 +41,8 @@ bool aligned(const void* data, DType d) {
 }
 
 // A whole tensor out of bytes that lie elsewhere: shared when they may be, else copied.
-AnyTensor from_bytes(DType d, const Extents& extents, std::span<const std::byte> bytes, std::shared_ptr<const void> owner) {
+AnyTensor from_bytes(DType d, const Extents& extents, std::span<const std::byte> bytes,
+                     std::shared_ptr<const void> owner) {
   if (owner != nullptr && aligned(bytes.data(), d) && !bytes.empty())
     return {d, extents, Storage::keep(bytes.data(), bytes.size(), std::move(owner))};
   AnyTensor tensor = AnyTensor::uninitialized(d, extents);
@@ -49,7 +50,8 @@ AnyTensor from_bytes(DType d, const Extents& extents, std::span<const std::byte>
   return tensor;
 }
 
-AnyTensor read_external(const onnx::TensorProto& t, DType d, const Extents& extents, int64_t size, const DataSource& source) {
+AnyTensor read_external(const onnx::TensorProto& t, DType d, const Extents& extents, int64_t size,
+                        const DataSource& source) {
   std::string location;
   int64_t offset = 0, length = -1;
   for (const auto& entry : t.external_data()) {
@@ -74,10 +76,12 @@ AnyTensor read_external(const onnx::TensorProto& t, DType d, const Extents& exte
   if (length < 0) length = size;
   if (length != size) fail(t, concat("external data of ", length, " bytes, ", size, " are needed"));
   if (offset > available || size > available - offset)
-    fail(t, concat("external data at ", offset, " of ", size, " bytes reaches beyond the file's ", available));
-  return from_bytes(d, extents, file->bytes().subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(size)), file);
+    fail(t,
+         concat("external data at ", offset, " of ", size, " bytes reaches beyond the file's ", available));
+  return from_bytes(d, extents,
+                    file->bytes().subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(size)),
+                    file);
 }
-
 
 // Elements that a file claims are backed by the file before memory is reserved for them.
 void require_values(const onnx::TensorProto& t, int64_t have, int64_t expected) {
@@ -149,20 +153,26 @@ AnyTensor read_tensor(const onnx::TensorProto& t, const DataSource& source) {
   } catch (const Error& e) {
     fail(t, e.message());
   }
-  const auto finish = [&](AnyTensor tensor) { return d == DType::bool_ ? sanitise_bools(std::move(tensor)) : tensor; };
+  const auto finish = [&](AnyTensor tensor) {
+    return d == DType::bool_ ? sanitise_bools(std::move(tensor)) : tensor;
+  };
   const std::string* mapped = nullptr;
   for (const auto& entry : t.external_data())
     if (entry.key() == mapped_key) mapped = &entry.value();
-  if (t.data_location() == onnx::TensorProto::EXTERNAL) return finish(read_external(t, d, extents, bytes, source));
+  if (t.data_location() == onnx::TensorProto::EXTERNAL)
+    return finish(read_external(t, d, extents, bytes, source));
   if (mapped == nullptr && !t.has_raw_data()) return read_typed(t, d, extents, count);
   if (d == DType::string) fail(t, "strings cannot be raw data");
-  std::span<const std::byte> raw(reinterpret_cast<const std::byte*>(t.raw_data().data()), t.raw_data().size());
+  std::span<const std::byte> raw(reinterpret_cast<const std::byte*>(t.raw_data().data()),
+                                 t.raw_data().size());
   if (mapped != nullptr) {
     const std::size_t comma = mapped->find(',');
-    raw = source.model.subspan(static_cast<std::size_t>(parse_number(t, "offset", mapped->substr(0, comma))),
-                               static_cast<std::size_t>(parse_number(t, "length", mapped->substr(comma + 1))));
+    raw =
+        source.model.subspan(static_cast<std::size_t>(parse_number(t, "offset", mapped->substr(0, comma))),
+                             static_cast<std::size_t>(parse_number(t, "length", mapped->substr(comma + 1))));
   }
-  if (static_cast<int64_t>(raw.size()) != bytes) fail(t, concat(raw.size(), " bytes of raw data, ", bytes, " are needed"));
+  if (static_cast<int64_t>(raw.size()) != bytes)
+    fail(t, concat(raw.size(), " bytes of raw data, ", bytes, " are needed"));
   return finish(from_bytes(d, extents, raw, mapped ? source.owner : nullptr));
 }
 
@@ -179,7 +189,8 @@ SparseTensor read_sparse_tensor(const onnx::SparseTensorProto& t, const DataSour
   if (s.values.rank() != 1) refuse("values have one axis");
   if (s.indices.dtype() != DType::int64) refuse("indices are int64");
   const bool linear = s.indices.rank() == 1;
-  if (linear ? s.indices.size() != n : s.indices.rank() != 2 || s.indices.extents()[0] != n || s.indices.extents()[1] != rank)
+  if (linear ? s.indices.size() != n
+             : s.indices.rank() != 2 || s.indices.extents()[0] != n || s.indices.extents()[1] != rank)
     refuse("indices have extents (NNZ) or (NNZ,rank)");
   const auto* index = static_cast<const int64_t*>(s.indices.data());
   int64_t before = -1;
@@ -187,11 +198,13 @@ SparseTensor read_sparse_tensor(const onnx::SparseTensorProto& t, const DataSour
     int64_t offset = 0;
     if (linear) {
       offset = index[k];
-      if (offset < 0 || offset >= count) refuse(concat("index ", offset, " outside of ", to_string(s.extents)));
+      if (offset < 0 || offset >= count)
+        refuse(concat("index ", offset, " outside of ", to_string(s.extents)));
     } else {
       for (int a = 0; a < rank; ++a) {
         const int64_t i = index[k * rank + a];
-        if (i < 0 || i >= s.extents[a]) refuse(concat("index ", i, " outside of axis ", a, " of ", to_string(s.extents)));
+        if (i < 0 || i >= s.extents[a])
+          refuse(concat("index ", i, " outside of axis ", a, " of ", to_string(s.extents)));
         offset = offset * s.extents[a] + i;
       }
     }
@@ -203,7 +216,8 @@ SparseTensor read_sparse_tensor(const onnx::SparseTensorProto& t, const DataSour
 
 AnyTensor densify(const SparseTensor& s) {
   AnyTensor dense = AnyTensor::uninitialized(s.values.dtype(), s.extents);
-  if (s.values.dtype() != DType::string && dense.bytes() > 0) std::memset(dense.data(), 0, static_cast<std::size_t>(dense.bytes()));
+  if (s.values.dtype() != DType::string && dense.bytes() > 0)
+    std::memset(dense.data(), 0, static_cast<std::size_t>(dense.bytes()));
   const auto* index = static_cast<const int64_t*>(s.indices.data());
   const int rank = s.extents.size();
   visit_dtype(s.values.dtype(), [&]<class T>() {
@@ -224,7 +238,8 @@ void write_tensor(const AnyTensor& tensor, onnx::TensorProto& t) {
   t.set_data_type(static_cast<int32_t>(tensor.dtype()));
   for (int64_t e : tensor.extents()) t.add_dims(e);
   if (tensor.dtype() == DType::string) {
-    for (int64_t k = 0; k < tensor.size(); ++k) t.add_string_data(static_cast<const std::string*>(tensor.data())[k]);
+    for (int64_t k = 0; k < tensor.size(); ++k)
+      t.add_string_data(static_cast<const std::string*>(tensor.data())[k]);
   } else {
     t.set_raw_data(tensor.data(), static_cast<std::size_t>(tensor.bytes()));
   }
@@ -244,7 +259,8 @@ Type read_type(const onnx::TypeProto& t) {
       // Without an element type the value may be a tensor of any.
       if (t.tensor_type().elem_type() == 0) return Type(Kind::unknown, DType::undefined);
       return known(t.tensor_type().elem_type());
-    case onnx::TypeProto::kSparseTensorType: return {Kind::sparse_tensor, known(t.sparse_tensor_type().elem_type())};
+    case onnx::TypeProto::kSparseTensorType:
+      return {Kind::sparse_tensor, known(t.sparse_tensor_type().elem_type())};
     case onnx::TypeProto::kSequenceType: {
       const Type e = read_type(t.sequence_type().elem_type());
       if (e.kind == Kind::tensor) return {Kind::sequence, e.element};
@@ -261,7 +277,8 @@ Type read_type(const onnx::TypeProto& t) {
     }
     case onnx::TypeProto::kMapType: {
       const Type v = read_type(t.map_type().value_type());
-      if (v.kind != Kind::tensor) throw Error(ErrorCode::not_supported, {}, concat("a map to ", to_string(v)));
+      if (v.kind != Kind::tensor)
+        throw Error(ErrorCode::not_supported, {}, concat("a map to ", to_string(v)));
       return {Kind::map, v.element, known(t.map_type().key_type())};
     }
     case onnx::TypeProto::kOpaqueType:

@@ -13,7 +13,8 @@ struct DataSource {
   std::shared_ptr<const void> owner;  ///< keeps `model` valid; null: data is copied
   std::filesystem::path folder;       ///< of external data
   bool external = false;              ///< whether external data may be read at all
-  std::vector<std::pair<std::string, std::shared_ptr<const MappedFile>>>* files = nullptr;  ///< external files opened so far
+  std::vector<std::pair<std::string, std::shared_ptr<const MappedFile>>>* files =
+      nullptr;  ///< external files opened so far
 };
 
 /// A tensor; raw data at its place where that is possible. Error{invalid_model} where sizes do not agree.
@@ -25,7 +26,8 @@ AnyTensor densify(const SparseTensor& s);
 
 void write_tensor(const AnyTensor& tensor, onnx::TensorProto& t);
 
-/// The type, and for tensors the extents, of a TypeProto. Error{not_supported} for types that no operator takes.
+/// The type, and for tensors the extents, of a TypeProto. Error{not_supported} for types that no operator
+/// takes.
 Type read_type(const onnx::TypeProto& t);
 
 }  // namespace tenon::loader

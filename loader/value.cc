@@ -17,7 +17,8 @@ Value read_map(const onnx::MapProto& p) {
   const DType key = dtype_from_onnx(p.key_type());
   Map m;
   if (key == DType::string) {
-    m.keys = Tensor<std::string>(Extents{p.string_keys_size()}, p.string_keys().begin(), p.string_keys().end());
+    m.keys =
+        Tensor<std::string>(Extents{p.string_keys_size()}, p.string_keys().begin(), p.string_keys().end());
   } else {
     std::vector<int64_t> keys(p.keys().begin(), p.keys().end());
     const Extents n{static_cast<int64_t>(keys.size())};
@@ -31,7 +32,8 @@ Value read_map(const onnx::MapProto& p) {
     for (std::size_t k = 0; k < s.items.size(); ++k)
       m.values.out().as<T>()[static_cast<int64_t>(k)] = static_cast<T>(s.items[k].view<T>().item());
   });
-  if (m.keys.size() != m.values.size()) throw Error(ErrorCode::invalid_model, "map", "keys and values differ in number");
+  if (m.keys.size() != m.values.size())
+    throw Error(ErrorCode::invalid_model, "map", "keys and values differ in number");
   return m;
 }
 
@@ -65,14 +67,17 @@ void write_sequence(const Sequence& s, onnx::SequenceProto& p) {
   p.set_elem_type(onnx::SequenceProto::TENSOR);
   for (const Value& v : s.items) {
     if (v.is_tensor()) loader::write_tensor(v.tensor(), *p.add_tensor_values());
-    else throw Error(ErrorCode::not_supported, "sequence", concat("items of type ", to_string(v.type()), " cannot be written"));
+    else
+      throw Error(ErrorCode::not_supported, "sequence",
+                  concat("items of type ", to_string(v.type()), " cannot be written"));
   }
 }
 
 template <class P>
 P parse(const MappedFile& file, const std::string& place) {
   P p;
-  if (file.bytes().size() > INT32_MAX || !p.ParseFromArray(file.bytes().data(), static_cast<int>(file.bytes().size())))
+  if (file.bytes().size() > INT32_MAX ||
+      !p.ParseFromArray(file.bytes().data(), static_cast<int>(file.bytes().size())))
     throw Error(ErrorCode::invalid_model, place, "not the protobuf message expected");
   return p;
 }
@@ -91,7 +96,8 @@ Value read_pb(const std::filesystem::path& file, Type type) {
       case Kind::optional_sequence:
         return read_optional(parse<onnx::OptionalProto>(*mapped, place), {Kind::sequence, type.element});
       case Kind::map: return read_map(parse<onnx::MapProto>(*mapped, place));
-      case Kind::sparse_tensor: return loader::read_sparse_tensor(parse<onnx::SparseTensorProto>(*mapped, place));
+      case Kind::sparse_tensor:
+        return loader::read_sparse_tensor(parse<onnx::SparseTensorProto>(*mapped, place));
       case Kind::none:
       case Kind::tensor:
       case Kind::unknown: return loader::read_tensor(parse<onnx::TensorProto>(*mapped, place));
@@ -129,7 +135,8 @@ void write_pb(const std::filesystem::path& file, const Value& value, std::string
     }
     bytes = p.SerializeAsString();
   } else {
-    throw Error(ErrorCode::not_supported, file.string(), concat(to_string(value.type()), " cannot be written"));
+    throw Error(ErrorCode::not_supported, file.string(),
+                concat(to_string(value.type()), " cannot be written"));
   }
   loader::write_file(file, bytes);
 }
@@ -140,16 +147,17 @@ struct NpyType {
   std::string_view descr;
   DType dtype;
 };
-constexpr NpyType npy_types[] = {{"<f4", DType::float32}, {"<f8", DType::float64},  {"<f2", DType::float16},
-                                 {"|i1", DType::int8},    {"<i2", DType::int16},    {"<i4", DType::int32},
-                                 {"<i8", DType::int64},   {"|u1", DType::uint8},    {"<u2", DType::uint16},
-                                 {"<u4", DType::uint32},  {"<u8", DType::uint64},   {"|b1", DType::bool_},
-                                 {"<c8", DType::complex64}, {"<c16", DType::complex128}};
+constexpr NpyType npy_types[] = {
+    {"<f4", DType::float32},   {"<f8", DType::float64},    {"<f2", DType::float16}, {"|i1", DType::int8},
+    {"<i2", DType::int16},     {"<i4", DType::int32},      {"<i8", DType::int64},   {"|u1", DType::uint8},
+    {"<u2", DType::uint16},    {"<u4", DType::uint32},     {"<u8", DType::uint64},  {"|b1", DType::bool_},
+    {"<c8", DType::complex64}, {"<c16", DType::complex128}};
 
 // The text of a header's entry: from behind "'key':" on.
 std::string_view entry(std::string_view header, std::string_view key, const std::string& place) {
   const std::size_t at = header.find(concat("'", key, "':"));
-  if (at == std::string_view::npos) throw Error(ErrorCode::invalid_argument, place, concat("the .npy header has no ", key));
+  if (at == std::string_view::npos)
+    throw Error(ErrorCode::invalid_argument, place, concat("the .npy header has no ", key));
   std::string_view rest = header.substr(at + key.size() + 3);
   while (!rest.empty() && rest.front() == ' ') rest.remove_prefix(1);
   return rest;
@@ -161,19 +169,25 @@ Value read_npy(const std::filesystem::path& file) {
   const auto mapped = MappedFile::open(file);
   const std::string place = file.string();
   const std::string_view bytes(reinterpret_cast<const char*>(mapped->bytes().data()), mapped->bytes().size());
-  const auto refuse = [&](const std::string& why) -> Error { return Error(ErrorCode::invalid_argument, place, why); };
+  const auto refuse = [&](const std::string& why) -> Error {
+    return Error(ErrorCode::invalid_argument, place, why);
+  };
   if (bytes.size() < 12 || bytes.substr(0, 6) != "\x93NUMPY") throw refuse("not a .npy file");
   const int version = bytes[6];
   std::size_t start = version == 1 ? 10 : 12, length = 0;
-  for (std::size_t k = 8; k < start; ++k) length |= static_cast<std::size_t>(static_cast<uint8_t>(bytes[k])) << 8 * (k - 8);
-  if (version < 1 || version > 3 || length > bytes.size() - start) throw refuse("the .npy header is cut short");
+  for (std::size_t k = 8; k < start; ++k)
+    length |= static_cast<std::size_t>(static_cast<uint8_t>(bytes[k])) << 8 * (k - 8);
+  if (version < 1 || version > 3 || length > bytes.size() - start)
+    throw refuse("the .npy header is cut short");
   const std::string_view header = bytes.substr(start, length);
   std::string_view descr = entry(header, "descr", place);
   if (descr.size() < 2) throw refuse("the .npy header has no type");
   descr = descr.substr(1, descr.find(descr[0], 1) - 1);
   DType dtype = DType::undefined;
   for (const NpyType& t : npy_types)
-    if (t.descr.substr(1) == descr.substr(1) && (descr[0] == t.descr[0] || descr[0] == '|' || bits(t.dtype) == 8)) dtype = t.dtype;
+    if (t.descr.substr(1) == descr.substr(1) &&
+        (descr[0] == t.descr[0] || descr[0] == '|' || bits(t.dtype) == 8))
+      dtype = t.dtype;
   if (dtype == DType::undefined) throw refuse(concat("element type '", descr, "' is not supported"));
   const bool fortran = entry(header, "fortran_order", place).starts_with("True");
   std::string_view shape = entry(header, "shape", place);
@@ -191,7 +205,8 @@ Value read_npy(const std::filesystem::path& file) {
   }
   const int64_t size = packed_bytes(element_count(extents), dtype);
   const std::string_view data = bytes.substr(start + length);
-  if (static_cast<int64_t>(data.size()) < size) throw refuse(concat(data.size(), " bytes of data, ", size, " are needed"));
+  if (static_cast<int64_t>(data.size()) < size)
+    throw refuse(concat(data.size(), " bytes of data, ", size, " are needed"));
   AnyTensor t = AnyTensor::uninitialized(dtype, extents);
   const auto each = static_cast<std::size_t>(bits(dtype) / 8);
   if (!fortran || extents.size() < 2) {
@@ -200,8 +215,10 @@ Value read_npy(const std::filesystem::path& file) {
     Extents index = Extents::filled(extents.size(), 0);
     for (int64_t k = 0; k < t.size(); ++k) {
       std::size_t offset = 0;
-      for (int a = extents.size(); a-- > 0;) offset = offset * static_cast<std::size_t>(extents[a]) + static_cast<std::size_t>(index[a]);
-      std::memcpy(static_cast<char*>(t.data()) + static_cast<std::size_t>(k) * each, data.data() + offset * each, each);
+      for (int a = extents.size(); a-- > 0;)
+        offset = offset * static_cast<std::size_t>(extents[a]) + static_cast<std::size_t>(index[a]);
+      std::memcpy(static_cast<char*>(t.data()) + static_cast<std::size_t>(k) * each,
+                  data.data() + offset * each, each);
       for (int a = extents.size(); a-- > 0 && ++index[a] == extents[a];) index[a] = 0;
     }
   }
@@ -213,7 +230,9 @@ void write_npy(const std::filesystem::path& file, const Value& value) {
   std::string_view descr;
   for (const NpyType& n : npy_types)
     if (n.dtype == t.dtype()) descr = n.descr;
-  if (descr.empty()) throw Error(ErrorCode::invalid_type, file.string(), concat("numpy has no type for ", to_string(value.type())));
+  if (descr.empty())
+    throw Error(ErrorCode::invalid_type, file.string(),
+                concat("numpy has no type for ", to_string(value.type())));
   std::string shape = "(";
   for (int64_t e : t.extents()) shape += concat(e, ",");
   std::string header = concat("{'descr': '", descr, "', 'fortran_order': False, 'shape': ", shape, "), }");

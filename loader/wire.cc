@@ -7,7 +7,7 @@
 namespace tenon::loader {
 namespace {
 
-constexpr int max_depth = 96;                 // protobuf itself stops at 100
+constexpr int max_depth = 96;                  // protobuf itself stops at 100
 constexpr std::size_t min_mapped_bytes = 256;  // less is copied
 
 enum class Message { model, graph, node, attribute, tensor, sparse, function, training, leaf };
@@ -78,14 +78,16 @@ class Stripper {
       const std::size_t start = at;
       const uint64_t tag = varint(at, end);
       const auto field = static_cast<uint32_t>(tag >> 3);
-      if (tag >> 3 == 0 || tag >> 3 > 536870911) fail(start, "not a protobuf message: a field has no valid number");
+      if (tag >> 3 == 0 || tag >> 3 > 536870911)
+        fail(start, "not a protobuf message: a field has no valid number");
       switch (tag & 7) {
         case 0: varint(at, end); break;
         case 1: at = advance(at, end, 8); break;
         case 5: at = advance(at, end, 4); break;
         case 2: {
           const uint64_t length = varint(at, end);
-          if (length > end - at) fail(start, concat("field ", field, " claims ", length, " bytes, ", end - at, " are left"));
+          if (length > end - at)
+            fail(start, concat("field ", field, " claims ", length, " bytes, ", end - at, " are left"));
           const std::size_t stop = at + static_cast<std::size_t>(length);
           const Message inner = child(type, field);
           if (inner != Message::leaf) {
@@ -103,7 +105,8 @@ class Stripper {
             at = stop;
             continue;
           }
-          if (type == Message::tensor && field == 13 && view(at, stop).find(mapped_key) != std::string_view::npos)
+          if (type == Message::tensor && field == 13 &&
+              view(at, stop).find(mapped_key) != std::string_view::npos)
             fail(start, "an external_data entry has a key that is not allowed");
           at = stop;
           break;

@@ -1,5 +1,5 @@
-// A look at a model's bytes before protobuf copies them: large tensor data is taken out, so that it can be used where it
-// lies, and what is cut short or nested beyond reason is named with its place.
+// A look at a model's bytes before protobuf copies them: large tensor data is taken out, so that it can be
+// used where it lies, and what is cut short or nested beyond reason is named with its place.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,8 @@
 
 namespace tenon::loader {
 
-/// The key of the external_data entry that stands for raw data left in the file; its value is "offset,length".
+/// The key of the external_data entry that stands for raw data left in the file; its value is
+/// "offset,length".
 inline constexpr std::string_view mapped_key{"\0mapped", 7};
 
 /// A serialised ModelProto without its large raw_data. Error{invalid_model} where the bytes are no message.

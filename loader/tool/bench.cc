@@ -12,7 +12,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double ms_since(Clock::time_point t) { return std::chrono::duration<double, std::milli>(Clock::now() - t).count(); }
+double ms_since(Clock::time_point t) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - t).count();
+}
 
 // The greatest resident size so far; getrusage would tell the parent's where it was greater.
 double peak_mb() {
@@ -26,7 +28,8 @@ void show_progress(double done) {
   constexpr int width = 40;
   const int filled = static_cast<int>(done * width);
   std::fprintf(stderr, "\r[%s%s] %3d %%", std::string(static_cast<std::size_t>(filled), '#').c_str(),
-               std::string(static_cast<std::size_t>(width - filled), ' ').c_str(), static_cast<int>(done * 100));
+               std::string(static_cast<std::size_t>(width - filled), ' ').c_str(),
+               static_cast<int>(done * 100));
 }
 
 }  // namespace
@@ -44,7 +47,8 @@ int bench(Arguments arguments) {
     else if (word == "--shape") {
       const std::string given = arguments.value(word);
       const std::size_t equals = given.find('=');
-      if (equals == std::string::npos) throw UsageError{concat("--shape takes NAME=1x3x224x224, not '", given, "'")};
+      if (equals == std::string::npos)
+        throw UsageError{concat("--shape takes NAME=1x3x224x224, not '", given, "'")};
       shapes.emplace_back(given.substr(0, equals), parse_extents(given.substr(equals + 1)));
     } else if (word.starts_with("--")) throw UsageError{concat("bench has no option ", word)};
     else if (file.empty()) file = word;
@@ -59,12 +63,16 @@ int bench(Arguments arguments) {
   Feeds feeds;
   for (std::size_t k = 0; k < g.inputs().size(); ++k) {
     const Graph::ValueEntry& e = g.entry(g.inputs()[k]);
-    const auto given = std::find_if(shapes.begin(), shapes.end(), [&](const auto& s) { return s.first == e.name; });
+    const auto given =
+        std::find_if(shapes.begin(), shapes.end(), [&](const auto& s) { return s.first == e.name; });
     if (given == shapes.end() && e.content) continue;
-    feeds.emplace_back(e.name, random_value(e.info.type, given != shapes.end() ? given->second : default_extents(e.info.dims), k + 1));
+    feeds.emplace_back(
+        e.name, random_value(e.info.type,
+                             given != shapes.end() ? given->second : default_extents(e.info.dims), k + 1));
     if (given != shapes.end()) shapes.erase(given);
   }
-  if (!shapes.empty()) throw Error(ErrorCode::invalid_argument, file, concat("the model has no input '", shapes[0].first, "'"));
+  if (!shapes.empty())
+    throw Error(ErrorCode::invalid_argument, file, concat("the model has no input '", shapes[0].first, "'"));
   const auto first = Clock::now();
   Outputs out = session.run(feeds);
   const double first_ms = ms_since(first);
@@ -74,7 +82,8 @@ int bench(Arguments arguments) {
   std::vector<double> times;
   const auto begin = Clock::now();
   auto shown = begin;
-  while (iterations > 0 ? static_cast<int64_t>(times.size()) < iterations : ms_since(begin) < seconds * 1000 || times.empty()) {
+  while (iterations > 0 ? static_cast<int64_t>(times.size()) < iterations
+                        : ms_since(begin) < seconds * 1000 || times.empty()) {
     const auto t = Clock::now();
     session.run(feeds, out);
     times.push_back(ms_since(t));
@@ -90,9 +99,11 @@ int bench(Arguments arguments) {
   const double median = n % 2 ? times[n / 2] : (times[n / 2 - 1] + times[n / 2]) / 2;
   const double p90 = times[std::min(n - 1, n * 9 / 10)];
   std::printf("%s: %zu runs, median %.3f ms, min %.3f ms\n", file.c_str(), n, median, times[0]);
-  std::printf("{\"median_ms\": %.6f, \"min_ms\": %.6f, \"p90_ms\": %.6f, \"load_ms\": %.3f, \"first_ms\": %.3f, \"rss_mb\": %.1f, "
-              "\"iters\": %zu, \"threads\": %d}\n",
-              median, times[0], p90, load_ms, first_ms, peak_mb(), n, options.threads);
+  std::printf(
+      "{\"median_ms\": %.6f, \"min_ms\": %.6f, \"p90_ms\": %.6f, \"load_ms\": %.3f, \"first_ms\": %.3f, "
+      "\"rss_mb\": %.1f, "
+      "\"iters\": %zu, \"threads\": %d}\n",
+      median, times[0], p90, load_ms, first_ms, peak_mb(), n, options.threads);
   return 0;
 }
 

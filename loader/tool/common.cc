@@ -11,7 +11,8 @@ Extents default_extents(const Dims& dims) {
 
 Value random_value(Type type, const Extents& extents, uint64_t seed) {
   if (type.kind == Kind::unknown) type = DType::float32;
-  if (type.kind != Kind::tensor) throw Error(ErrorCode::not_supported, "random input", concat("no ", to_string(type), " can be made up"));
+  if (type.kind != Kind::tensor)
+    throw Error(ErrorCode::not_supported, "random input", concat("no ", to_string(type), " can be made up"));
   AnyTensor t = AnyTensor::uninitialized(type.element, extents);
   // SplitMix64
   auto next = [state = seed]() mutable {
@@ -41,7 +42,9 @@ std::string describe(const Graph& graph, const std::string& name, ValueId value)
   text += " (";
   for (int k = 0; k < i.dims.rank(); ++k) {
     const Dim d = i.dims[k];
-    text += concat(k ? "," : "", d.known() ? std::to_string(d.value()) : d.symbolic() ? std::string(graph.symbol_name(d)) : "?");
+    text += concat(k ? "," : "", d.known()      ? std::to_string(d.value())
+                                 : d.symbolic() ? std::string(graph.symbol_name(d))
+                                                : "?");
   }
   return text + ")";
 }

@@ -39,7 +39,8 @@ int info(Arguments arguments) {
   std::string file;
   while (!arguments.empty()) {
     const std::string word = arguments.take();
-    if (word.starts_with("--") || !file.empty()) throw UsageError{concat("info takes one model, and not '", word, "'")};
+    if (word.starts_with("--") || !file.empty())
+      throw UsageError{concat("info takes one model, and not '", word, "'")};
     file = word;
   }
   if (file.empty()) throw UsageError{"info needs a model"};
@@ -48,22 +49,27 @@ int info(Arguments arguments) {
   for (const auto& [domain, version] : m.opset_imports)
     std::printf(", %s %d", domain.empty() ? "ai.onnx" : domain.c_str(), version);
   std::printf("\n");
-  if (!m.producer_name.empty()) std::printf("producer %s %s\n", m.producer_name.c_str(), m.producer_version.c_str());
+  if (!m.producer_name.empty())
+    std::printf("producer %s %s\n", m.producer_name.c_str(), m.producer_version.c_str());
   for (const auto& [key, value] : m.metadata) std::printf("metadata %s = %s\n", key.c_str(), value.c_str());
   Counts c;
   count(m.graph, c);
   std::printf("graph '%s', %d nodes\n", m.graph.name().c_str(), c.nodes);
   for (ValueId v : m.graph.inputs())
-    if (!m.graph.entry(v).content) std::printf("input  %s\n", describe(m.graph, m.graph.entry(v).name, v).c_str());
-  for (const auto& [name, v] : m.graph.outputs()) std::printf("output %s\n", describe(m.graph, name, v).c_str());
+    if (!m.graph.entry(v).content)
+      std::printf("input  %s\n", describe(m.graph, m.graph.entry(v).name, v).c_str());
+  for (const auto& [name, v] : m.graph.outputs())
+    std::printf("output %s\n", describe(m.graph, name, v).c_str());
   std::printf("parameters %lld, %s\n", static_cast<long long>(c.parameters), size(c.parameter_bytes).c_str());
   for (const auto& [name, n] : c.operators) std::printf("%6d %s\n", n, name.c_str());
   Feeds feeds;
   for (ValueId v : m.graph.inputs()) {
     const Graph::ValueEntry& e = m.graph.entry(v);
     if (e.content || e.info.type.kind != Kind::tensor) continue;
-    feeds.emplace_back(e.name, AnyTensor(e.info.type.element, default_extents(e.info.dims), Storage::allocate(static_cast<std::size_t>(
-                                   packed_bytes(element_count(default_extents(e.info.dims)), e.info.type.element)))));
+    feeds.emplace_back(e.name,
+                       AnyTensor(e.info.type.element, default_extents(e.info.dims),
+                                 Storage::allocate(static_cast<std::size_t>(packed_bytes(
+                                     element_count(default_extents(e.info.dims)), e.info.type.element)))));
   }
   // Feeds name the graph's strings: they outlive the session, whose graph it then is.
   std::vector<std::pair<std::string, Value>> kept;
@@ -74,8 +80,9 @@ int info(Arguments arguments) {
   const detail::Plan plan = session.plan(feeds);
   int run_time = 0;
   for (const auto& v : plan.values) run_time += v.place == detail::Place::run_time;
-  std::printf("memory plan (unknown extents as 1): %s for %s of intermediate values, %d values decided in the run\n",
-              size(plan.arena_bytes).c_str(), size(plan.naive_bytes).c_str(), run_time);
+  std::printf(
+      "memory plan (unknown extents as 1): %s for %s of intermediate values, %d values decided in the run\n",
+      size(plan.arena_bytes).c_str(), size(plan.naive_bytes).c_str(), run_time);
   return 0;
 }
 

@@ -53,11 +53,13 @@ Extents parse_extents(std::string_view text) {
   while (!text.empty()) {
     int64_t n = 0;
     const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), n);
-    if (code != std::errc() || n < 0 || e.size() == max_rank) throw UsageError{concat("'", text, "' is not a shape such as 1x3x224x224")};
+    if (code != std::errc() || n < 0 || e.size() == max_rank)
+      throw UsageError{concat("'", text, "' is not a shape such as 1x3x224x224")};
     e.push_back(n);
     text.remove_prefix(static_cast<std::size_t>(end - text.data()));
     if (text.empty()) break;
-    if (text.front() != 'x' || text.size() == 1) throw UsageError{concat("'", text, "' is not a shape such as 1x3x224x224")};
+    if (text.front() != 'x' || text.size() == 1)
+      throw UsageError{concat("'", text, "' is not a shape such as 1x3x224x224")};
     text.remove_prefix(1);
   }
   return e;
@@ -71,7 +73,11 @@ int main(int argc, char** argv) {
   constexpr struct {
     std::string_view name;
     int (*run)(Arguments);
-  } commands[] = {{"run", tool::run}, {"test", tool::test}, {"info", tool::info}, {"bench", tool::bench}, {"ops", tool::ops}};
+  } commands[] = {{"run", tool::run},
+                  {"test", tool::test},
+                  {"info", tool::info},
+                  {"bench", tool::bench},
+                  {"ops", tool::ops}};
   try {
     simd::check_request();
   } catch (const Error& e) {

@@ -32,11 +32,13 @@ int ops(Arguments arguments) {
     ++operators;
     std::string since;
     for (const auto& [version, c] : versions) since += concat(since.empty() ? "" : ",", version);
-    std::printf("%s.%s since %s\n", key.first.empty() ? "ai.onnx" : key.first.c_str(), key.second.c_str(), since.c_str());
+    std::printf("%s.%s since %s\n", key.first.empty() ? "ai.onnx" : key.first.c_str(), key.second.c_str(),
+                since.c_str());
     for (const auto& [version, c] : versions) {
       ++schemas;
       for (const op::TypeVar& v : c->spec->types)
-        std::printf("  %-3d %-4.*s %s\n", version, static_cast<int>(v.name.size()), v.name.data(), list(v.at(version)).c_str());
+        std::printf("  %-3d %-4.*s %s\n", version, static_cast<int>(v.name.size()), v.name.data(),
+                    list(v.at(version)).c_str());
     }
   }
   std::printf("%d operators, %d versions\n", operators, schemas);

@@ -1,8 +1,8 @@
 // `tenon run`: a model once, with inputs from files or at random.
 #include <algorithm>
 
-#include "loader/tool/command.hpp"
 #include "loader/file.hpp"
+#include "loader/tool/command.hpp"
 #include "tenon/tensor/print.hpp"
 
 namespace tenon::tool {
@@ -33,17 +33,19 @@ void report(const Profile& profile, const std::string& file) {
   for (const Profile::Entry& e : profile.entries) {
     char times[80];
     std::snprintf(times, sizeof times, "\"ts\":%.3f,\"dur\":%.3f", e.start_us, e.duration_us);
-    json += concat(json.size() > 1 ? ",\n" : "\n", "{\"name\":", json_string(e.node), ",\"cat\":", json_string(e.op),
-                   ",\"ph\":\"X\",\"pid\":1,\"tid\":1,", times, "}");
+    json += concat(json.size() > 1 ? ",\n" : "\n", "{\"name\":", json_string(e.node),
+                   ",\"cat\":", json_string(e.op), ",\"ph\":\"X\",\"pid\":1,\"tid\":1,", times, "}");
   }
   loader::write_file(file, json + "\n]\n");
   std::vector<Profile::Entry> slowest = profile.entries;
-  std::sort(slowest.begin(), slowest.end(), [](const auto& a, const auto& b) { return a.duration_us > b.duration_us; });
+  std::sort(slowest.begin(), slowest.end(),
+            [](const auto& a, const auto& b) { return a.duration_us > b.duration_us; });
   double total = 0;
   for (const auto& e : slowest) total += e.duration_us;
   std::printf("%10s %6s  %-24s %s\n", "us", "%", "operator", "node");
   for (const auto& e : slowest)
-    std::printf("%10.1f %6.2f  %-24s %s\n", e.duration_us, 100 * e.duration_us / total, e.op.c_str(), e.node.c_str());
+    std::printf("%10.1f %6.2f  %-24s %s\n", e.duration_us, 100 * e.duration_us / total, e.op.c_str(),
+                e.node.c_str());
 }
 
 // Output names may hold any character; files' names may not.
@@ -72,7 +74,8 @@ int run(Arguments arguments) {
     if (word == "--input") {
       const std::string given = arguments.value(word);
       const std::size_t equals = given.find('=');
-      if (equals == std::string::npos) throw UsageError{concat("--input takes NAME=SOURCE, not '", given, "'")};
+      if (equals == std::string::npos)
+        throw UsageError{concat("--input takes NAME=SOURCE, not '", given, "'")};
       inputs.push_back({given.substr(0, equals), given.substr(equals + 1)});
     } else if (word == "--output") output = arguments.value(word);
     else if (word == "--threads") options.threads = static_cast<int>(arguments.integer(word, 1, 1024));
@@ -89,7 +92,8 @@ int run(Arguments arguments) {
   Feeds feeds;
   for (std::size_t k = 0; k < g.inputs().size(); ++k) {
     const Graph::ValueEntry& e = g.entry(g.inputs()[k]);
-    const auto given = std::find_if(inputs.begin(), inputs.end(), [&](const Input& i) { return i.name == e.name; });
+    const auto given =
+        std::find_if(inputs.begin(), inputs.end(), [&](const Input& i) { return i.name == e.name; });
     if (given != inputs.end()) {
       feeds.emplace_back(e.name, read_input(e, given->source, k + 1));
       inputs.erase(given);
@@ -97,7 +101,8 @@ int run(Arguments arguments) {
       feeds.emplace_back(e.name, random_value(e.info.type, default_extents(e.info.dims), k + 1));
     }
   }
-  if (!inputs.empty()) throw Error(ErrorCode::invalid_argument, model, concat("the model has no input '", inputs[0].name, "'"));
+  if (!inputs.empty())
+    throw Error(ErrorCode::invalid_argument, model, concat("the model has no input '", inputs[0].name, "'"));
   Profile profile;
   RunOptions run_options;
   if (!trace.empty()) run_options.profile = &profile;

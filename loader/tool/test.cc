@@ -1,4 +1,5 @@
-// `tenon test`: cases in the layout of ONNX's backend tests: model.onnx and test_data_set_*/{input,output}_*.pb.
+// `tenon test`: cases in the layout of ONNX's backend tests: model.onnx and
+// test_data_set_*/{input,output}_*.pb.
 #include <algorithm>
 #include <charconv>
 #include <fstream>
@@ -63,11 +64,13 @@ std::string run_case(const fs::path& folder, int threads) {
   const std::vector<Tolerance> tolerances = read_tolerances(folder);
   std::vector<fs::path> sets;
   for (const auto& entry : fs::directory_iterator(folder))
-    if (entry.is_directory() && entry.path().filename().string().starts_with("test_data_set_")) sets.push_back(entry.path());
+    if (entry.is_directory() && entry.path().filename().string().starts_with("test_data_set_"))
+      sets.push_back(entry.path());
   std::sort(sets.begin(), sets.end());
   const Graph& g = session.graph();
   for (const fs::path& set : sets) {
-    // Files stand for the inputs that have no value of their own, in order; where there are more files, for all inputs.
+    // Files stand for the inputs that have no value of their own, in order; where there are more files, for
+    // all inputs.
     const auto in = numbered(set, "input"), out = numbered(set, "output");
     std::vector<ValueId> ids;
     for (ValueId v : g.inputs())

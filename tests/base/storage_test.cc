@@ -198,8 +198,8 @@ TEST_CASE("slices stay inside") {
   const struct {
     size_t offset, bytes;
     bool fits;
-  } rows[] = {{0, 10, true},  {0, 0, true},    {10, 0, true},  {3, 7, true},   {11, 0, false},
-              {3, 8, false},  {0, 11, false},  {max, 1, false}, {1, max, false}, {max, max, false}};
+  } rows[] = {{0, 10, true}, {0, 0, true},   {10, 0, true},   {3, 7, true},    {11, 0, false},
+              {3, 8, false}, {0, 11, false}, {max, 1, false}, {1, max, false}, {max, max, false}};
   for (const auto& row : rows) {
     CAPTURE(row.offset);
     CAPTURE(row.bytes);

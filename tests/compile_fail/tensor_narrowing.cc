@@ -1,5 +1,6 @@
-// Extents that only run time knows do not become extents of the type silently: that takes `.as<Shape<2, 2>>()`.
+// Extents that only run time knows do not become a type's silently: `.as<Shape<2, 2>>()` does that.
 // expect: AnyShape
+
 // expect: Shape<2, 2>
 #include "tenon/tensor/tensor.hpp"
 

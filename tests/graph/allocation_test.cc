@@ -125,7 +125,8 @@ TEST_CASE("Allocations: the counter counts") {
 
 TEST_CASE("Allocations: extents that are known before the run") {
   CHECK(allocations_of(Session(network()), {{{"x", numbers({1, 3, 16, 16})}}}) == 0);
-  CHECK(allocations_of(Session(network(), {.passes = standard_passes()}), {{{"x", numbers({4, 3, 16, 16})}}}) == 0);
+  CHECK(allocations_of(Session(network(), {.passes = standard_passes()}),
+                       {{{"x", numbers({4, 3, 16, 16})}}}) == 0);
   // Two batch sizes in turn.
   CHECK(allocations_of(Session(network()),
                        {{{"x", numbers({2, 3, 16, 16})}}, {{"x", numbers({5, 3, 16, 16})}}}) == 0);

@@ -207,16 +207,10 @@ TEST_CASE("Graph: building is refused with the node, the operator, its version, 
   g.set_name("main");
   const ValueId x = g.add_input("x", DType::float32, {2, 3});
   const ValueId i = g.add_input("i", DType::int64, {3});
-  check_error(
-      [&] {
-        node(g, op::MatMul{}, {x, x}, "y", "product");
-      },
-      {"node 'product' (MatMul-13)", "inner extents differ: 3 and 2", "A: tensor(float) (2,3)"});
-  check_error(
-      [&] {
-        node(g, op::Add{}, {x, i}, "y");
-      },
-      {"node 'Add_0' (Add-14)", "input B", "tensor(int64)"});
+  check_error([&] { node(g, op::MatMul{}, {x, x}, "y", "product"); },
+              {"node 'product' (MatMul-13)", "inner extents differ: 3 and 2", "A: tensor(float) (2,3)"});
+  check_error([&] { node(g, op::Add{}, {x, i}, "y"); },
+              {"node 'Add_0' (Add-14)", "input B", "tensor(int64)"});
   check_error([&] { node(g, op::Add{}, {x}, "y"); }, {"input B is missing"});
   check_error([&] { node(g, op::Add{}, {x, -1}, "y"); }, {"input B is missing"});
   check_error([&] { node(g, op::Add{}, {x, x, x}, "y"); }, {"takes at most 2 inputs, not 3"});
@@ -285,17 +279,21 @@ TEST_CASE("Graph: functions whose branches use their values") {
     return g;
   };
   Graph nested = Graph::inside(f);
-  const ValueId outer_square = nested.capture(square), outer_x = nested.capture(x), outer_sign = nested.capture(sign);
+  const ValueId outer_square = nested.capture(square), outer_x = nested.capture(x),
+                outer_sign = nested.capture(sign);
   Graph same = Graph::inside(nested);
   same.add_output("out", node(same, op::Identity{}, {same.capture(outer_x)}, "copy"));
-  nested.add_output("out", node(nested, op::If{.else_branch = body(branch(nested, outer_square, nested.capture(one))),
-                                               .then_branch = body(std::move(same))},
+  nested.add_output("out", node(nested,
+                                op::If{.else_branch = body(branch(nested, outer_square, nested.capture(one))),
+                                       .then_branch = body(std::move(same))},
                                 {outer_sign}, "inner"));
-  f.add_output("y", node(f, op::If{.else_branch = body(std::move(nested)), .then_branch = body(branch(f, x, one))},
-                         {sign}, "result"));
+  f.add_output("y",
+               node(f, op::If{.else_branch = body(std::move(nested)), .then_branch = body(branch(f, x, one))},
+                    {sign}, "result"));
 
   Graph g;
-  const ValueId a = g.add_input("a", DType::float32, {g.symbol("N")}), c = g.add_input("c", DType::bool_, Dims{});
+  const ValueId a = g.add_input("a", DType::float32, {g.symbol("N")}),
+                c = g.add_input("c", DType::bool_, Dims{});
   const ValueId first = g.add_graph(f, std::array{a, c}, "first/")[0];
   g.add_output("y", g.add_graph(f, std::array{first, c}, "second/")[0]);
   const Session s(std::move(g));
@@ -332,8 +330,10 @@ TEST_CASE("Graph: operators of one's own") {
 
   const OperatorClass& c = *registry.find("example.com", "Affine", 3).op_class;
   using Stated = std::vector<std::pair<std::string, op::AttributeValue>>;
-  check_error([&] { make_operator(c, 1, Stated{{"offset", 5.0f}}); }, {"version 1 has no attribute 'offset'"});
-  check_error([&] { make_operator(c, 3, Stated{{"factor", int64_t{5}}}); }, {"attribute 'factor' takes FLOAT"});
+  check_error([&] { make_operator(c, 1, Stated{{"offset", 5.0f}}); },
+              {"version 1 has no attribute 'offset'"});
+  check_error([&] { make_operator(c, 3, Stated{{"factor", int64_t{5}}}); },
+              {"attribute 'factor' takes FLOAT"});
   check_error([&] { make_operator(c, 3, Stated{{"factor", 1.0f}, {"factor", 1.0f}}); },
               {"attribute 'factor' is given twice"});
   Graph h;
@@ -347,11 +347,8 @@ TEST_CASE("Graph: an operator that does not keep its rule is caught") {
   Graph g;
   g.output("y", g.add(mine::Liar{}, g.input<float, Shape<4>>("x")));
   const Session s(std::move(g));
-  check_error(
-      [&] {
-        s.run({{"x", Tensor<float>(Extents{4})}});
-      },
-      {"node 'Liar_0' (Liar-1)", "result 0 is tensor(float) (3), not what its rule said"});
+  check_error([&] { s.run({{"x", Tensor<float>(Extents{4})}}); },
+              {"node 'Liar_0' (Liar-1)", "result 0 is tensor(float) (3), not what its rule said"});
 
   const std::string_view untold = "the extents of a result cannot be told from the operands";
   const Tensor<float> x(Extents{4});

@@ -9,8 +9,8 @@
 #include "tenon/op/controlflow/loop.hpp"
 #include "tenon/op/logical/less.hpp"
 #include "tenon/op/math/add.hpp"
-#include "tenon/op/math/expand.hpp"
 #include "tenon/op/math/exp.hpp"
+#include "tenon/op/math/expand.hpp"
 #include "tenon/op/math/gemm.hpp"
 #include "tenon/op/math/mat_mul.hpp"
 #include "tenon/op/math/mul.hpp"
@@ -90,14 +90,16 @@ TEST_CASE("a level that is not present is refused") {
   const std::string restored = before ? before : "";
   for (const char* name : {"avx", "avx5120", "Baseline", " "}) {
     setenv("TENON_ARCH", name, 1);
-    check_error([] { Session{Graph{}}; }, {concat("TENON_ARCH: '", name, "' is none of the levels present: baseline")});
+    check_error([] { Session{Graph{}}; },
+                {concat("TENON_ARCH: '", name, "' is none of the levels present: baseline")});
     try {
       Session{Graph{}};
     } catch (const Error& e) {
       CHECK(e.code() == ErrorCode::invalid_argument);
     }
   }
-  for (const std::string_view name : {std::string_view("baseline"), simd::present_levels().back().name, std::string_view()}) {
+  for (const std::string_view name :
+       {std::string_view("baseline"), simd::present_levels().back().name, std::string_view()}) {
     setenv("TENON_ARCH", std::string(name).c_str(), 1);
     CHECK(error_of([] { Session{Graph{}}; }) == "no error");
   }
@@ -166,16 +168,10 @@ TEST_CASE("Session: inputs that do not fit") {
   check_error([&] { s.run({{"x", fits}}); }, {"input 'more' is missing"});
   check_error([&] { s.run({}); }, {"input 'x' is missing"});
   check_error([&] { s.run({{"x", fits}, {"more", more}, {"z", fits}}); }, {"there is no input 'z'"});
-  check_error(
-      [&] {
-        s.run({{"x", Tensor<double>(Extents{2, 3})}, {"more", more}});
-      },
-      {"input 'x'", "tensor(double) given, tensor(float) declared"});
-  check_error(
-      [&] {
-        s.run({{"x", Tensor<float>(Extents{2, 4})}, {"more", more}});
-      },
-      {"input 'x'", "(2,4) given, (?,3) declared"});
+  check_error([&] { s.run({{"x", Tensor<double>(Extents{2, 3})}, {"more", more}}); },
+              {"input 'x'", "tensor(double) given, tensor(float) declared"});
+  check_error([&] { s.run({{"x", Tensor<float>(Extents{2, 4})}, {"more", more}}); },
+              {"input 'x'", "(2,4) given, (?,3) declared"});
   check_error([&] { s.run({{"x", Tensor<float>(Extents{3})}, {"more", more}}); }, {"(3) given"});
   check_error([&] { s.run({{"x", Value()}, {"more", more}}); }, {"input 'x'", "none given"});
   CHECK_NOTHROW(s.run({{"x", fits}, {"more", more}}));
@@ -199,18 +195,12 @@ TEST_CASE("Session: what fails in a run names the node, the operator, its versio
   };
   for (int round = 0; round < 2; ++round) {
     CHECK(run({2, 3}, {0, 1}, {3, 2})["y"].tensor().extents() == Extents{3, 2});
-    check_error(
-        [&] {
-          run({2, 4}, {0}, {1, 3});
-        },
-        {"node 'product' (MatMul-13)", "inner extents differ: 4 and 3", "A: tensor(float) (2,4)",
-         "B: tensor(float) (3,3)"});
+    check_error([&] { run({2, 4}, {0}, {1, 3}); },
+                {"node 'product' (MatMul-13)", "inner extents differ: 4 and 3", "A: tensor(float) (2,4)",
+                 "B: tensor(float) (3,3)"});
     check_error([&] { run({2, 3}, {0, 2}, {3, 2}); }, {"node 'table' (Gather-13)", "2"});
-    check_error(
-        [&] {
-          run({2, 3}, {0, 1}, {5, 2});
-        },
-        {"node 'turn' (Reshape-25)", "(2,3) cannot become (5,2)", "data: tensor(float) (2,3)"});
+    check_error([&] { run({2, 3}, {0, 1}, {5, 2}); },
+                {"node 'turn' (Reshape-25)", "(2,3) cannot become (5,2)", "data: tensor(float) (2,3)"});
   }
 }
 

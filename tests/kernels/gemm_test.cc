@@ -244,9 +244,8 @@ TEST_CASE("gemm: NaN and infinity go through; factors of zero keep operands from
 
 TEST_CASE("gemm: the same bits for any number of threads") {
   at_each_level([]<class Arch>(Arch) {
-    for (const Extents& e :
-         {Extents{130, 250, 700}, Extents{1, 9000, 300}, Extents{3, 4000, 200}, Extents{700, 150, 90},
-          Extents{1024, 52, 900}})
+    for (const Extents& e : {Extents{130, 250, 700}, Extents{1, 9000, 300}, Extents{3, 4000, 200},
+                             Extents{700, 150, 90}, Extents{1024, 52, 900}})
       for (const bool b_transposed : {false, true}) {
         const auto a = numbers<float>(e.m * e.k), b = numbers<float>(e.k * e.n);
         std::vector<float> serial(static_cast<size_t>(e.m * e.n)), threaded = serial;

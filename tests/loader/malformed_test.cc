@@ -83,9 +83,13 @@ TEST_CASE("what the numbers of a tensor claim is checked against its data") {
       {"overflow", [](onnx::TensorProto& t) { t.set_dims(0, INT64_MAX), t.add_dims(4); }},
       {"negative extent", [](onnx::TensorProto& t) { t.set_dims(0, -1); }},
       {"element type 77", [](onnx::TensorProto& t) { t.set_data_type(77); }},
-      {"rank", [](onnx::TensorProto& t) { for (int k = 0; k < 40; ++k) t.add_dims(1); }},
+      {"rank",
+       [](onnx::TensorProto& t) {
+         for (int k = 0; k < 40; ++k) t.add_dims(1);
+       }},
       {"values in its data", [](onnx::TensorProto& t) { t.clear_raw_data(), t.add_float_data(1); }},
-      {"strings cannot be raw data", [](onnx::TensorProto& t) { t.set_data_type(onnx::TensorProto::STRING); }},
+      {"strings cannot be raw data",
+       [](onnx::TensorProto& t) { t.set_data_type(onnx::TensorProto::STRING); }},
       {"not to be had here", [](onnx::TensorProto& t) { t.set_data_location(onnx::TensorProto::EXTERNAL); }},
       {"not allowed",
        [](onnx::TensorProto& t) {
@@ -114,8 +118,10 @@ TEST_CASE("what a graph must not be") {
       {"imported twice", [](onnx::ModelProto& m) { *m.add_opset_import() = m.opset_import(0); }},
       {"opset 99 of ai.onnx", [](onnx::ModelProto& m) { m.mutable_opset_import(0)->set_version(99); }},
       {"defined twice", [](onnx::ModelProto& m) { *m.mutable_graph()->add_node() = m.graph().node(0); }},
-      {"'z' is not defined", [](onnx::ModelProto& m) { m.mutable_graph()->mutable_node(0)->set_input(0, "z"); }},
-      {"'q' is not produced", [](onnx::ModelProto& m) { m.mutable_graph()->mutable_output(0)->set_name("q"); }},
+      {"'z' is not defined",
+       [](onnx::ModelProto& m) { m.mutable_graph()->mutable_node(0)->set_input(0, "z"); }},
+      {"'q' is not produced",
+       [](onnx::ModelProto& m) { m.mutable_graph()->mutable_output(0)->set_name("q"); }},
       {"no attribute 'axis'",
        [](onnx::ModelProto& m) {
          auto* a = m.mutable_graph()->mutable_node(0)->add_attribute();
@@ -172,7 +178,7 @@ TEST_CASE("messages nested without end") {
   std::string inner;
   const auto wrap = [&inner](char tag) {
     std::string length;
-    for (std::size_t n = inner.size(); ; n >>= 7) {
+    for (std::size_t n = inner.size();; n >>= 7) {
       length.push_back(static_cast<char>(n > 127 ? (n & 127) | 128 : n));
       if (n <= 127) break;
     }

@@ -209,8 +209,7 @@ op::BodyRef draw_body(Draw& draw, Graph& outer, std::span<const Value> inputs, i
     std::vector<ValueId> in(static_cast<std::size_t>(c->spec->inputs.size()));
     std::generate(in.begin(), in.end(), any);
     try {
-      values.push_back(
-          g.add_node({}, make_operator(*c, version, {}), in, std::vector<std::string>(1))[0]);
+      values.push_back(g.add_node({}, make_operator(*c, version, {}), in, std::vector<std::string>(1))[0]);
     } catch (const Error&) {  // a node that its operands do not suit
     }
   }
@@ -250,8 +249,7 @@ template <class Body>
 AnyOperator draw_operator(Draw& draw, const OperatorClass& c, int version, Body body) {
   std::vector<std::pair<std::string, op::AttributeValue>> attributes;
   for (const op::AttributeInfo& a : c.attributes(c.create(version).get())) {
-    if (!a.in(version) || (!a.required && !draw.one_in(draw.tame() ? 4 : 2)))
-      continue;
+    if (!a.in(version) || (!a.required && !draw.one_in(draw.tame() ? 4 : 2))) continue;
     op::AttributeValue v = a.type == op::AttributeType::graph ? body() : draw.attribute(a);
     if (v.index() != 0) attributes.emplace_back(a.name, std::move(v));
   }
@@ -268,8 +266,8 @@ void use(Draw& draw, const OperatorClass& c, int version, Allocator& memory) {
   op::evaluate(any, context, operands, static_cast<std::size_t>(draw_results(draw, *c.spec)));
 }
 
-/// The same in a session: for operators with bodies, which may capture its values, and for old versions, which
-/// the graph brings into the newest form.
+/// The same in a session: for operators with bodies, which may capture its values, and for old versions,
+/// which the graph brings into the newest form.
 void use_in_session(Draw& draw, const OperatorClass& c, int version, Allocator& memory) {
   const op::Spec& spec = *c.spec;
   const std::vector<Value> in = draw_operands(draw, spec, version);
@@ -278,7 +276,8 @@ void use_in_session(Draw& draw, const OperatorClass& c, int version, Allocator& 
   Feeds feeds;
   std::vector<ValueId> ids;
   for (const Value& v : in) {
-    static constexpr std::string_view names[] = {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11"};
+    static constexpr std::string_view names[] = {"0", "1", "2", "3", "4",  "5",
+                                                 "6", "7", "8", "9", "10", "11"};
     const std::string_view name = names[ids.size()];
     const Dims dims = v.is_tensor() && draw.one_in(2) ? Dims(v.tensor().extents()) : Dims();
     const bool constant = draw.one_in(4);

@@ -32,8 +32,8 @@ std::vector<Value> run(const AnyOperator& op, const std::vector<Value>& in, int 
   return op::evaluate(op, context, operands, static_cast<std::size_t>(outputs));
 }
 
-void check(const AnyOperator& op, const std::vector<Value>& in, const std::vector<Value>& expected, double rtol,
-           double atol) {
+void check(const AnyOperator& op, const std::vector<Value>& in, const std::vector<Value>& expected,
+           double rtol, double atol) {
   const std::vector<Value> out = run(op, in, static_cast<int>(expected.size()));
   for (std::size_t o = 0; o < out.size(); ++o)
     if (expected[o]) check_equal(out[o], expected[o], rtol, atol);
@@ -44,8 +44,8 @@ void check_fails(const AnyOperator& op, const std::vector<Value>& in, std::strin
     run(op, in, outputs);
     FAIL_CHECK("no error, expected one with '", text, "'");
   } catch (const Error& e) {
-    CHECK_MESSAGE(std::string_view(e.what()).find(text) != std::string_view::npos, "'", e.what(), "' lacks '", text,
-                  "'");
+    CHECK_MESSAGE(std::string_view(e.what()).find(text) != std::string_view::npos, "'", std::string(e.what()),
+                  "' lacks '", text, "'");
   }
 }
 

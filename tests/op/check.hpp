@@ -30,8 +30,8 @@ AnyOperator any(const Op& op, int version = 0) {
   return {operator_class<Op>, {std::shared_ptr<const void>(), &op}, version ? version : Op::spec.latest()};
 }
 
-/// Runs an operator as a session would, with erased operands; an empty Value is an operand left out. Error where
-/// results are not of the types and extents that `infer` promised.
+/// Runs an operator as a session would, with erased operands; an empty Value is an operand left out. Error
+/// where results are not of the types and extents that `infer` promised.
 std::vector<Value> run(const AnyOperator& op, const std::vector<Value>& in, int outputs = 1);
 template <class Op>
 std::vector<Value> run(const Op& op, const std::vector<Value>& in, int outputs = 1, int version = 0) {

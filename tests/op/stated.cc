@@ -21,21 +21,23 @@ std::vector<Value> run(const Stated& stated, const std::vector<Value>& in, int o
     feeds.emplace_back(names[k], in[k]);
   }
   const std::vector<ValueId> made = g.add_node("n", stated.op, ids, results);
-  for (int k = 0; k < outputs; ++k) g.add_output(results[static_cast<std::size_t>(k)], made[static_cast<std::size_t>(k)]);
+  for (int k = 0; k < outputs; ++k)
+    g.add_output(results[static_cast<std::size_t>(k)], made[static_cast<std::size_t>(k)]);
   const bool lowered = g.nodes().size() != 1 || g.nodes()[0].op.spec().since[0] != stated.op.spec().since[0];
   Outputs out = Session(std::move(g)).run(feeds);
   if (lowered && stated.op.attribute_inputs().empty()) {
     std::vector<const Value*> operands;
     for (const Value& v : in) operands.push_back(&v);
     op::Context context;
-    const std::vector<Value> own = op::evaluate(stated.op, context, operands, static_cast<std::size_t>(outputs));
+    const std::vector<Value> own =
+        op::evaluate(stated.op, context, operands, static_cast<std::size_t>(outputs));
     for (std::size_t k = 0; k < own.size(); ++k) check_equal(out[k], own[k], 1e-6, 1e-7);
   }
   return std::move(out.values());
 }
 
 void check(const Stated& stated, const std::vector<Value>& in, const std::vector<Value>& expected,
-                  double rtol, double atol) {
+           double rtol, double atol) {
   const std::vector<Value> out = run(stated, in, static_cast<int>(expected.size()));
   for (std::size_t o = 0; o < out.size(); ++o)
     if (expected[o]) check_equal(out[o], expected[o], rtol, atol);
@@ -46,8 +48,8 @@ void check_fails(const Stated& stated, const std::vector<Value>& in, std::string
     run(stated, in, outputs);
     FAIL_CHECK("no error, expected one with '", text, "'");
   } catch (const Error& e) {
-    CHECK_MESSAGE(std::string_view(e.what()).find(text) != std::string_view::npos, "'", e.what(), "' lacks '", text,
-                  "'");
+    CHECK_MESSAGE(std::string_view(e.what()).find(text) != std::string_view::npos, "'", std::string(e.what()),
+                  "' lacks '", text, "'");
   }
 }
 

@@ -95,23 +95,16 @@ TEST_CASE("elementary functions stay within their errors over the whole range") 
     check(
         "exp", single ? 1 : 1.2, [](const B& v) { return simd::exp(v); },
         [](long double v) { return std::exp(v); });
-    check(
-        "log", 0.9, [](const B& v) { return simd::log(v); }, [](long double v) { return std::log(v); });
-    check(
-        "tanh", 1.4, [](const B& v) { return simd::tanh(v); }, [](long double v) { return std::tanh(v); });
+    check("log", 0.9, [](const B& v) { return simd::log(v); }, [](long double v) { return std::log(v); });
+    check("tanh", 1.4, [](const B& v) { return simd::tanh(v); }, [](long double v) { return std::tanh(v); });
     check(
         "erf", single ? 1.5 : 3.1, [](const B& v) { return simd::erf(v); },
         [](long double v) { return std::erf(v); });
-    check(
-        "sigmoid", 2.4, [](const B& v) { return simd::sigmoid(v); }, sigmoid);
-    check(
-        "sinh", 1.8, [](const B& v) { return simd::sinh(v); }, [](long double v) { return std::sinh(v); });
-    check(
-        "cosh", 1.7, [](const B& v) { return simd::cosh(v); }, [](long double v) { return std::cosh(v); });
-    check(
-        "sin", 0.6, [](const B& v) { return simd::sin(v); }, [](long double v) { return std::sin(v); });
-    check(
-        "cos", 0.6, [](const B& v) { return simd::cos(v); }, [](long double v) { return std::cos(v); });
+    check("sigmoid", 2.4, [](const B& v) { return simd::sigmoid(v); }, sigmoid);
+    check("sinh", 1.8, [](const B& v) { return simd::sinh(v); }, [](long double v) { return std::sinh(v); });
+    check("cosh", 1.7, [](const B& v) { return simd::cosh(v); }, [](long double v) { return std::cosh(v); });
+    check("sin", 0.6, [](const B& v) { return simd::sin(v); }, [](long double v) { return std::sin(v); });
+    check("cos", 0.6, [](const B& v) { return simd::cos(v); }, [](long double v) { return std::cos(v); });
     check(
         "expm1_negative", single ? 1 : 1.6, [](const B& v) { return simd::expm1_negative(-simd::abs(v)); },
         [](long double v) { return v == 0 ? 0 : std::expm1(-std::fabs(v)); });

@@ -49,7 +49,8 @@ TEST_CASE_TEMPLATE("difference: floats within the tolerance", T, float, double, 
   CHECK(difference(vector<T>({-0.0}), vector<T>({0})) == "");
 }
 
-TEST_CASE_TEMPLATE("difference: NaN is NaN, and an infinity only itself", T, float, double, float16, bfloat16) {
+TEST_CASE_TEMPLATE("difference: NaN is NaN, and an infinity only itself", T, float, double, float16,
+                   bfloat16) {
   const double numbers[] = {0, 1, -1, inf, -inf, nan};
   for (int i = 0; i < 6; ++i)
     for (int k = 0; k < 6; ++k) {

@@ -29,7 +29,8 @@ constexpr std::string_view name(ErrorCode code) {
   return names[static_cast<int>(code)];
 }
 
-/// A mistake in what was given to Tenon: the kind, the place (operator, node, file), and what is wrong with it.
+/// A mistake in what was given to Tenon: the kind, the place (operator, node, file), and what is wrong with
+/// it.
 class Error : public std::exception {
  public:
   Error(ErrorCode code, std::string where, std::string message)

@@ -71,7 +71,9 @@ struct InlineVector {
     while (size_ < count) push_back(value);
   }
 
-  constexpr bool operator==(const InlineVector& o) const { return std::equal(begin(), end(), o.begin(), o.end()); }
+  constexpr bool operator==(const InlineVector& o) const {
+    return std::equal(begin(), end(), o.begin(), o.end());
+  }
 };
 
 /// The greatest rank of a tensor.
@@ -90,7 +92,8 @@ struct Str {
   constexpr Str() = default;
   constexpr Str(const char* s) : Str(std::string_view(s)) {}
   constexpr Str(std::string_view s) {
-    if (s.size() > 31) throw Error(ErrorCode::invalid_argument, {}, concat("'", s, "' is longer than any known value"));
+    if (s.size() > 31)
+      throw Error(ErrorCode::invalid_argument, {}, concat("'", s, "' is longer than any known value"));
     for (char c : s) text_[size_++] = c;
   }
   constexpr operator std::string_view() const { return {text_, static_cast<std::size_t>(size_)}; }

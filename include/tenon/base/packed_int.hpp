@@ -115,8 +115,7 @@ inline constexpr int packed_width<uint2> = 2;
 
 /// An element type of which several share a byte.
 template <class T>
-concept PackedElement = detail::packed_width<std::remove_const_t<T>>
-!= 0;
+concept PackedElement = detail::packed_width<std::remove_const_t<T>> != 0;
 
 /// Stands for T& into a packed array: reads as a T, is assigned a T. Elements in one byte are not
 /// independent: two threads must not write to the same byte.
@@ -136,19 +135,29 @@ class PackedRef {
   constexpr explicit operator A() const {
     return static_cast<A>(static_cast<Value>(*this));
   }
-  constexpr operator PackedRef<const Value>() const requires(!std::is_const_v<T>) { return {byte_, shift_}; }
+  constexpr operator PackedRef<const Value>() const
+    requires(!std::is_const_v<T>)
+  {
+    return {byte_, shift_};
+  }
 
   // Const, as an iterator's writable reference must be: it is the element that changes, not the proxy.
-  constexpr const PackedRef& operator=(Value value) const requires(!std::is_const_v<T>) {
+  constexpr const PackedRef& operator=(Value value) const
+    requires(!std::is_const_v<T>)
+  {
     *byte_ = static_cast<uint8_t>((*byte_ & ~(mask << shift_)) | ((value.bits & mask) << shift_));
     return *this;
   }
-  constexpr PackedRef& operator=(const PackedRef& other) requires(!std::is_const_v<T>) {
+  constexpr PackedRef& operator=(const PackedRef& other)
+    requires(!std::is_const_v<T>)
+  {
     static_cast<const PackedRef&>(*this) = static_cast<Value>(other);
     return *this;
   }
 
-  friend constexpr void swap(PackedRef a, PackedRef b) requires(!std::is_const_v<T>) {
+  friend constexpr void swap(PackedRef a, PackedRef b)
+    requires(!std::is_const_v<T>)
+  {
     const Value value = a;
     static_cast<const PackedRef&>(a) = static_cast<Value>(b);
     static_cast<const PackedRef&>(b) = value;
@@ -180,7 +189,9 @@ class PackedPtr {
   constexpr PackedPtr(std::nullptr_t) {}
   constexpr explicit PackedPtr(Byte* bytes) : byte_(bytes) {}
   explicit PackedPtr(Void* bytes) : byte_(static_cast<Byte*>(bytes)) {}
-  constexpr operator PackedPtr<const Value>() const requires(!std::is_const_v<T>) {
+  constexpr operator PackedPtr<const Value>() const
+    requires(!std::is_const_v<T>)
+  {
     return PackedPtr<const Value>(byte_) + slot_;
   }
 

@@ -1,7 +1,10 @@
-// Parallel loops. `parallel_for` is the only threading point of the library: it runs on the executor that the calling
-// thread has put in force with ScopedPool (base/thread_pool.hpp has one), and serially where there is none. How a loop
-// is cut depends on its length and grain only, so results are the same bits for any number of threads.
+// Parallel loops. `parallel_for` is the only threading point of the library: it runs on the executor that the
+// calling thread has put in force with ScopedPool (base/thread_pool.hpp has one), and serially where there is
+// none. How a loop is cut depends on its length and grain only, so results are the same bits for any number
+// of threads.
 #pragma once
+
+#include "tenon/base/version.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -39,8 +42,8 @@ class Executor {
 namespace detail {
 inline constinit thread_local Executor* current_executor = nullptr;
 
-// A callable and the first of its exceptions, behind the plain function pointer that an Executor takes. No template:
-// loops are many, and each would compile it anew.
+// A callable and the first of its exceptions, behind the plain function pointer that an Executor takes. No
+// template: loops are many, and each would compile it anew.
 class TaskCall {
  public:
   TaskCall(void (*function)(void*, int64_t), void* f) : function_(function), f_(f) {}
@@ -82,7 +85,8 @@ void* address_of(F& f) {
 template <class F>
 void Executor::run(int64_t tasks, F&& f) {
   using Task = std::remove_reference_t<F>;
-  detail::TaskCall([](void* task, int64_t index) { (*static_cast<Task*>(task))(index); }, detail::address_of(f))
+  detail::TaskCall([](void* task, int64_t index) { (*static_cast<Task*>(task))(index); },
+                   detail::address_of(f))
       .run_on(*this, tasks);
 }
 

@@ -51,7 +51,7 @@ class ScratchStack {
     const std::size_t size = size_from(held);
     resize(held);
     // Without the memory for one block the next call starts anew.
-    if (void* p = ::operator new (size, std::align_val_t{alignment}, std::nothrow))
+    if (void* p = ::operator new(size, std::align_val_t{alignment}, std::nothrow))
       blocks_[count_++] = {static_cast<std::byte*>(p), size};
   }
 
@@ -72,7 +72,7 @@ class ScratchStack {
       if (next == max_blocks) throw std::bad_alloc();
       const std::size_t size = std::max(bytes, size_from(0));
       resize(next);
-      blocks_[next] = {static_cast<std::byte*>(::operator new (size, std::align_val_t{alignment})), size};
+      blocks_[next] = {static_cast<std::byte*>(::operator new(size, std::align_val_t{alignment})), size};
       count_ = next + 1;
     }
     current_ = next;
@@ -86,7 +86,7 @@ class ScratchStack {
   }
 
   void resize(int count) {
-    while (count_ > count) ::operator delete (blocks_[--count_].data, std::align_val_t{alignment});
+    while (count_ > count) ::operator delete(blocks_[--count_].data, std::align_val_t{alignment});
   }
 
   Block blocks_[max_blocks];

@@ -149,8 +149,8 @@ class ThreadPool final : public Executor {
       lock.lock();
       if (found) continue;
       ++sleepers_;
-      posted_or_stopping_.wait(
-          lock, [&] { return stopping_ || posted_.load(std::memory_order_relaxed) != seen; });
+      posted_or_stopping_.wait(lock,
+                               [&] { return stopping_ || posted_.load(std::memory_order_relaxed) != seen; });
       --sleepers_;
     }
   }
@@ -167,10 +167,10 @@ class ThreadPool final : public Executor {
 
   std::mutex mutex_;
   std::condition_variable posted_or_stopping_, finished_;
-  Job* jobs_ = nullptr;               // guarded by mutex_
-  size_t sleepers_ = 0;               // guarded by mutex_
-  bool stopping_ = false;             // guarded by mutex_
-  std::atomic<uint64_t> posted_{0};   // written under mutex_; how many jobs there have been
+  Job* jobs_ = nullptr;              // guarded by mutex_
+  size_t sleepers_ = 0;              // guarded by mutex_
+  bool stopping_ = false;            // guarded by mutex_
+  std::atomic<uint64_t> posted_{0};  // written under mutex_; how many jobs there have been
   bool spin_ = false;
   std::vector<std::thread> workers_;
 };

@@ -78,8 +78,7 @@ inline constexpr DType dtype_of = detail::DTypeOf<T>::value;
 
 /// One of the 26 element types, without const.
 template <class T>
-concept Element = dtype_of<T>
-!= DType::undefined;
+concept Element = dtype_of<T> != DType::undefined;
 
 /// ONNX's number of T, as attributes name element types: op::Cast{.to = dtype<float16>}.
 template <Element T>

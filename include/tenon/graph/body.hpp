@@ -38,7 +38,8 @@ class GraphBody final : public CapturingBody {
     for (const Program::Given& g : program().given()) given.push_back(g.info);
     for (std::size_t k = 0; k < inputs.size(); ++k) {
       const op::Info& declared = given[k];
-      const bool both = declared.type && declared.type.kind != Kind::unknown && inputs[k].type && inputs[k].type.kind != Kind::unknown;
+      const bool both = declared.type && declared.type.kind != Kind::unknown && inputs[k].type &&
+                        inputs[k].type.kind != Kind::unknown;
       if (both && !(declared.type == inputs[k].type))
         throw Error(ErrorCode::invalid_type, graph_->name(),
                     concat("input ", k, " is ", to_string(inputs[k].type), ", but ", to_string(declared.type),
@@ -83,7 +84,8 @@ class GraphBody final : public CapturingBody {
   mutable detail::Runner runner_;
 };
 
-/// A graph as the value of an attribute: op::If{.then_branch = body(std::move(a)), .else_branch = body(std::move(b))}.
+/// A graph as the value of an attribute: op::If{.then_branch = body(std::move(a)), .else_branch =
+/// body(std::move(b))}.
 inline op::BodyRef body(Graph graph) { return {std::make_shared<const GraphBody>(std::move(graph))}; }
 
 }  // namespace tenon

@@ -1,5 +1,5 @@
-// Frame: one run at a time of a program with one plan; keeps its memory between runs. Runner: frames for every set of
-// extents that comes, and for every thread that runs at once.
+// Frame: one run at a time of a program with one plan; keeps its memory between runs. Runner: frames for
+// every set of extents that comes, and for every thread that runs at once.
 #pragma once
 
 #include <chrono>
@@ -15,7 +15,7 @@ struct Profile {
   struct Entry {
     std::string node;
     std::string op;
-    double start_us = 0;     ///< since the run began
+    double start_us = 0;  ///< since the run began
     double duration_us = 0;
   };
   std::vector<Entry> entries;
@@ -46,8 +46,8 @@ class Frame final : public op::Context {
 
   /// Calls f(k, value) for the program's given values that a run has, by their place in Program::given().
   template <class F>
-  static void for_each_given(const Program& program, std::span<const Value* const> inputs, const op::Context* outer,
-                             F f) {
+  static void for_each_given(const Program& program, std::span<const Value* const> inputs,
+                             const op::Context* outer, F f) {
     for (std::size_t k = 0; k < inputs.size(); ++k)
       if (inputs[k] && *inputs[k]) f(k, *inputs[k]);
     for (std::size_t k = inputs.size(); k < program.given().size(); ++k)
@@ -56,7 +56,8 @@ class Frame final : public op::Context {
 
   /// `inputs` are the program's, in order (constants and fallbacks: empty). Results replace what `outputs`
   /// holds, whose memory is used again where it fits and nobody else has a handle on it.
-  void run(std::span<const Value* const> inputs, const op::Context* outer, std::span<Value> outputs, Profile* profile) {
+  void run(std::span<const Value* const> inputs, const op::Context* outer, std::span<Value> outputs,
+           Profile* profile) {
     for_each_given(program_, inputs, outer,
                    [&](std::size_t k, const Value& v) { at(program_.given()[k].value) = v; });
     bind_outputs(outputs);
@@ -125,8 +126,10 @@ class Frame final : public op::Context {
         break;
       case Place::arena: {
         const int64_t bytes = packed_bytes(element_count(i.dims.extents()), i.type.element);
-        void* start = static_cast<std::byte*>(arena_.data()) + plan_.values[static_cast<std::size_t>(e.root)].offset;
-        at(v) = AnyTensor(i.type.element, i.dims.extents(), Storage::borrow(start, static_cast<std::size_t>(bytes)));
+        void* start =
+            static_cast<std::byte*>(arena_.data()) + plan_.values[static_cast<std::size_t>(e.root)].offset;
+        at(v) = AnyTensor(i.type.element, i.dims.extents(),
+                          Storage::borrow(start, static_cast<std::size_t>(bytes)));
         break;
       }
       case Place::own:
@@ -158,7 +161,8 @@ class Frame final : public op::Context {
     for (ValueId v : n.outputs) out_.push_back(entry(v).place == Place::none ? nullptr : &at(v));
     counts_.push_back({n.inputs.size(), n.outputs.size(), 0});
     auto dies = [&](ValueId v) {
-      if (v >= 0 && entry(v).place == Place::run_time && entry(v).last <= s) dying_.push_back(v), ++counts_.back()[2];
+      if (v >= 0 && entry(v).place == Place::run_time && entry(v).last <= s)
+        dying_.push_back(v), ++counts_.back()[2];
     };
     for (ValueId v : n.inputs) dies(v);
     for (ValueId v : n.captures) dies(v);
@@ -220,8 +224,7 @@ class Frame final : public op::Context {
   // Extents follow from values that exist only now.
   void infer(const Step& s) {
     const Graph::Node& n = *s.node;
-    for (std::size_t k = 0; k < s.in.size(); ++k)
-      infer_in_[k] = s.in[k] ? op::info_of(*s.in[k]) : op::Info{};
+    for (std::size_t k = 0; k < s.in.size(); ++k) infer_in_[k] = s.in[k] ? op::info_of(*s.in[k]) : op::Info{};
     for (std::size_t k = 0; k < s.out.size(); ++k) infer_out_[k] = op::Info{};
     const std::span<const op::Info> in(infer_in_.data(), s.in.size());
     const std::span<op::Info> out(infer_out_.data(), s.out.size());
@@ -256,7 +259,8 @@ class Frame final : public op::Context {
     return v.is_tensor() && borrowed(v.tensor().storage()) ? Value(v.tensor().clone(allocator())) : v;
   }
 
-  // Memory of run-time values is kept for the next one that fits, so that runs of one size come to allocate nothing.
+  // Memory of run-time values is kept for the next one that fits, so that runs of one size come to allocate
+  // nothing.
   AnyTensor allocate(DType d, const Extents& extents) {
     if (d == DType::string) return AnyTensor::uninitialized(d, extents, allocator());
     const auto bytes = static_cast<std::size_t>(packed_bytes(element_count(extents), d));
@@ -279,7 +283,8 @@ class Frame final : public op::Context {
   }
   void keep(const Value& dead) {
     if (!dead.is_tensor() || dead.tensor().dtype() == DType::string || spare_.size() >= max_spare) return;
-    if (dead.tensor().storage().unique() && dead.tensor().storage().writable()) spare_.push_back({dead.tensor().storage(), runs_});
+    if (dead.tensor().storage().unique() && dead.tensor().storage().writable())
+      spare_.push_back({dead.tensor().storage(), runs_});
   }
 
   // Lets go of what belongs to the caller.
@@ -336,7 +341,8 @@ class Runner {
   const Program& program() const { return program_; }
   Allocator& allocator() const { return *allocator_; }
 
-  void run(std::span<const Value* const> inputs, const op::Context* outer, std::span<Value> outputs, Profile* profile = nullptr) {
+  void run(std::span<const Value* const> inputs, const op::Context* outer, std::span<Value> outputs,
+           Profile* profile = nullptr) {
     std::unique_ptr<Frame> frame = take(inputs, outer);
     try {
       frame->run(inputs, outer, outputs, profile);

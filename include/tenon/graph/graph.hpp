@@ -13,8 +13,8 @@ class Graph;
 /// A value of a graph, by its number; -1 is none.
 using ValueId = int32_t;
 
-/// A tensor of a graph that is built in code: element type and extents are checked by the compiler where they are
-/// part of the type, and by the operators' rules when nodes are added.
+/// A tensor of a graph that is built in code: element type and extents are checked by the compiler where they
+/// are part of the type, and by the operators' rules when nodes are added.
 template <class T, class S = AnyShape>
 struct Edge {
   Graph* graph = nullptr;
@@ -38,9 +38,9 @@ struct AnyEdge {
   AnyEdge(Edge<T, S> e) : graph(e.graph), id(e.id) {}
 };
 
-/// Nodes in the order in which they were added, which is a topological one. Values have names, types, extents as
-/// far as the operators' rules tell, and contents where they are constant. A graph that is the attribute of an operator
-/// may use values of the graph around it: `capture`.
+/// Nodes in the order in which they were added, which is a topological one. Values have names, types, extents
+/// as far as the operators' rules tell, and contents where they are constant. A graph that is the attribute
+/// of an operator may use values of the graph around it: `capture`.
 class Graph {
  public:
   enum class Source : uint8_t { input, constant, node, capture };
@@ -48,14 +48,14 @@ class Graph {
   struct ValueEntry {
     std::string name;
     Source source = Source::node;
-    op::Info info;      ///< type and extents; for captures those of the outer value
-    Value content;      ///< of a constant; of an input: what it is unless it is given
+    op::Info info;       ///< type and extents; for captures those of the outer value
+    Value content;       ///< of a constant; of an input: what it is unless it is given
     ValueId outer = -1;  ///< of a capture: the value of the graph around
   };
   struct Node {
     std::string name;
     AnyOperator op;
-    std::vector<ValueId> inputs;    ///< -1: left out
+    std::vector<ValueId> inputs;  ///< -1: left out
     std::vector<ValueId> outputs;
     std::vector<ValueId> captures;  ///< values that the node's graph attributes use
   };
@@ -84,9 +84,10 @@ class Graph {
   Edge<T, S> constant(const Tensor<T, S>& tensor, std::string name = {}) {
     return {this, add_constant(std::move(name), tensor)};
   }
-  /// A node. Operands are edges of this graph, tensors, numbers or `constant<…>` (which become constants), or `none`. The
-  /// result is an Edge, a tuple of Edges, or AnyEdges where only run time knows the element type. Error where the
-  /// operator forbids the operands and the compiler could not tell. Count asks for more than the obligatory results.
+  /// A node. Operands are edges of this graph, tensors, numbers or `constant<…>` (which become constants), or
+  /// `none`. The result is an Edge, a tuple of Edges, or AnyEdges where only run time knows the element type.
+  /// Error where the operator forbids the operands and the compiler could not tell. Count asks for more than
+  /// the obligatory results.
   template <int Count = 0, op::Operator Op, class... A>
   auto add(const Op& op, const A&... a) {
     return add_typed<Count, Op, op::RunTimeAttributes<Op>>(op, a...);
@@ -123,9 +124,9 @@ class Graph {
     op::Info info = op::info_of(value);
     return add_value({std::move(name), Source::constant, info, std::move(value), -1});
   }
-  /// A node over values of this graph. `inputs` holds -1 for operands left out, `outputs` a name, or "", for each
-  /// result; obligatory ones at the end may be left out. Runs the operator's rule: Error, with the node's name, where
-  /// it forbids the operands.
+  /// A node over values of this graph. `inputs` holds -1 for operands left out, `outputs` a name, or "", for
+  /// each result; obligatory ones at the end may be left out. Runs the operator's rule: Error, with the
+  /// node's name, where it forbids the operands.
   std::vector<ValueId> add_node(std::string name, AnyOperator op, std::vector<ValueId> inputs,
                                 std::span<const std::string> outputs);
   void add_output(std::string name, ValueId value) {
@@ -164,11 +165,13 @@ class Graph {
     const auto it = names_.find(name);
     return it == names_.end() ? -1 : it->second;
   }
-  /// A graph within another one in place of the one that it was built in: `here` says what values of that are in `outer`.
+  /// A graph within another one in place of the one that it was built in: `here` says what values of that are
+  /// in `outer`.
   Graph moved(Graph& outer, std::span<const ValueId> here) const;
-  /// Adds the nodes of another graph, whose inputs become these values; gives what its outputs are here. A function, in
-  /// ONNX's words. Names get the prefix. Error where the other graph captures values.
-  std::vector<ValueId> add_graph(const Graph& function, std::span<const ValueId> inputs, std::string_view prefix = {});
+  /// Adds the nodes of another graph, whose inputs become these values; gives what its outputs are here. A
+  /// function, in ONNX's words. Names get the prefix. Error where the other graph captures values.
+  std::vector<ValueId> add_graph(const Graph& function, std::span<const ValueId> inputs,
+                                 std::string_view prefix = {});
 
   // --- reading ---
 
@@ -184,7 +187,8 @@ class Graph {
 
  private:
   [[noreturn]] void raise(ErrorCode code, std::string message) const {
-    throw Error(code, name_.empty() ? std::string("graph") : concat("graph '", name_, "'"), std::move(message));
+    throw Error(code, name_.empty() ? std::string("graph") : concat("graph '", name_, "'"),
+                std::move(message));
   }
   std::vector<ValueId> add_nodes(const Graph& from, std::vector<ValueId> here, std::string_view prefix);
   class LoweredNode;
@@ -240,7 +244,8 @@ class Graph {
         op::report<op::titled<Op>(T::result.message)>();
         return op::Invalid{};
       } else {
-        const std::vector<ValueId> out = ids.template operator()<op::filter_of<typename Argument<A>::type...>()>();
+        const std::vector<ValueId> out =
+            ids.template operator()<op::filter_of<typename Argument<A>::type...>()>();
         if constexpr (!T::resolved) {
           return any_edges<count>(out);
         } else {
@@ -251,7 +256,7 @@ class Graph {
           if constexpr (count == 1) return edge.template operator()<0>();
           else
             return [&]<int... I>(std::integer_sequence<int, I...>) {
-              return std::tuple{edge.template operator()<I>()...};
+              return std::tuple { edge.template operator()<I>()... };
             }(std::make_integer_sequence<int, count>{});
         }
       }
@@ -270,7 +275,8 @@ class Graph {
     if constexpr (Count == 1) return AnyEdge(*this, ids[0]);
     else {
       std::array<AnyEdge, Count> edges;
-      for (int k = 0; k < Count; ++k) edges[static_cast<std::size_t>(k)] = AnyEdge(*this, ids[static_cast<std::size_t>(k)]);
+      for (int k = 0; k < Count; ++k)
+        edges[static_cast<std::size_t>(k)] = AnyEdge(*this, ids[static_cast<std::size_t>(k)]);
       return edges;
     }
   }
@@ -287,7 +293,9 @@ class Graph {
 
 namespace detail {
 /// "node 'conv1' (Conv-11)"
-inline std::string describe(const Graph::Node& n) { return concat("node '", n.name, "' (", n.op.stated(), ")"); }
+inline std::string describe(const Graph::Node& n) {
+  return concat("node '", n.name, "' (", n.op.stated(), ")");
+}
 
 /// An attribute of a number as an operand of the type of another one, which only the run knows.
 struct AttributeElement {
@@ -373,7 +381,8 @@ class Graph::LoweredNode final : public Lowering {
 };
 
 inline op::Info Graph::operand_info(ValueId id) const {
-  if (id >= static_cast<ValueId>(values_.size())) raise(ErrorCode::invalid_model, "an input is not of this graph");
+  if (id >= static_cast<ValueId>(values_.size()))
+    raise(ErrorCode::invalid_model, "an input is not of this graph");
   op::Info info = id < 0 ? op::Info{} : entry(id).info;
   if (id >= 0 && entry(id).source == Source::constant && entry(id).content.is_tensor())
     info.data = entry(id).content.tensor().data();
@@ -399,11 +408,13 @@ inline void Graph::add_attribute_inputs(Node& n, std::vector<op::Info>& in) {
   n.op = n.op.with_newest_inputs();
 }
 
-inline std::vector<ValueId> Graph::add_node(std::string node_name, AnyOperator op, std::vector<ValueId> inputs,
+inline std::vector<ValueId> Graph::add_node(std::string node_name, AnyOperator op,
+                                            std::vector<ValueId> inputs,
                                             std::span<const std::string> outputs) {
   Node n{std::move(node_name), std::move(op), std::move(inputs), {}, {}};
   if (n.name.empty()) n.name = concat(n.op.spec().name, "_", nodes_.size());
-  const auto made = std::max(outputs.size(), static_cast<std::size_t>(n.op.spec().min_outputs(n.op.version())));
+  const auto made =
+      std::max(outputs.size(), static_cast<std::size_t>(n.op.spec().min_outputs(n.op.version())));
   std::vector<op::Info> in, out(made);
   for (ValueId id : n.inputs) in.push_back(operand_info(id));
   if (!n.op.newest_inputs()) add_attribute_inputs(n, in);
@@ -425,7 +436,8 @@ inline std::vector<ValueId> Graph::add_node(std::string node_name, AnyOperator o
   }
   n.captures = detail::outer_values(n.op);
   for (std::size_t k = 0; k < made; ++k)
-    n.outputs.push_back(add_value({k < outputs.size() ? outputs[k] : std::string(), Source::node, out[k], {}, -1}));
+    n.outputs.push_back(
+        add_value({k < outputs.size() ? outputs[k] : std::string(), Source::node, out[k], {}, -1}));
   nodes_.push_back(std::move(n));
   return nodes_.back().outputs;
 }
@@ -433,12 +445,13 @@ inline std::vector<ValueId> Graph::add_node(std::string node_name, AnyOperator o
 inline std::vector<ValueId> Graph::add_graph(const Graph& function, std::span<const ValueId> inputs,
                                              std::string_view prefix) {
   if (inputs.size() != function.inputs_.size())
-    raise(ErrorCode::invalid_argument,
-          concat("graph '", function.name_, "' has ", function.inputs_.size(), " inputs, not ", inputs.size()));
+    raise(ErrorCode::invalid_argument, concat("graph '", function.name_, "' has ", function.inputs_.size(),
+                                              " inputs, not ", inputs.size()));
   if (!function.captures_.empty())
     raise(ErrorCode::invalid_argument, "a graph that captures values cannot be a function");
   std::vector<ValueId> here(function.values_.size(), -1);
-  for (std::size_t k = 0; k < inputs.size(); ++k) here[static_cast<std::size_t>(function.inputs_[k])] = inputs[k];
+  for (std::size_t k = 0; k < inputs.size(); ++k)
+    here[static_cast<std::size_t>(function.inputs_[k])] = inputs[k];
   return add_nodes(function, std::move(here), prefix);
 }
 
@@ -460,9 +473,10 @@ inline Graph Graph::moved(Graph& outer, std::span<const ValueId> here) const {
   return g;
 }
 
-/// Adds the nodes and constants of a graph; `here` has this graph's values for its inputs and captures. Gives what its
-/// outputs are here.
-inline std::vector<ValueId> Graph::add_nodes(const Graph& from, std::vector<ValueId> here, std::string_view prefix) {
+/// Adds the nodes and constants of a graph; `here` has this graph's values for its inputs and captures. Gives
+/// what its outputs are here.
+inline std::vector<ValueId> Graph::add_nodes(const Graph& from, std::vector<ValueId> here,
+                                             std::string_view prefix) {
   for (std::size_t v = 0; v < here.size(); ++v)
     if (from.values_[v].source == Source::constant) here[v] = add_constant({}, from.values_[v].content);
   for (const Node& n : from.nodes_) {
@@ -473,9 +487,12 @@ inline std::vector<ValueId> Graph::add_nodes(const Graph& from, std::vector<Valu
       const std::string& own = from.entry(id).name;
       names.push_back(own.empty() ? own : concat(prefix, own));
     }
-    const auto moved = [&](std::string_view, const auto&, const CapturingBody& body) { return body.moved(*this, here); };
-    const auto out = add_node(concat(prefix, n.name), n.captures.empty() ? n.op : detail::with_bodies(n.op, moved),
-                              std::move(in), names);
+    const auto moved = [&](std::string_view, const auto&, const CapturingBody& body) {
+      return body.moved(*this, here);
+    };
+    const auto out =
+        add_node(concat(prefix, n.name), n.captures.empty() ? n.op : detail::with_bodies(n.op, moved),
+                 std::move(in), names);
     for (std::size_t k = 0; k < out.size(); ++k) here[static_cast<std::size_t>(n.outputs[k])] = out[k];
   }
   std::vector<ValueId> results;

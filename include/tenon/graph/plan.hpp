@@ -1,5 +1,5 @@
-// Where the values of a run lie: lifetimes become offsets in one arena, results are written over operands that die, and
-// operators that only change extents share their operand's memory.
+// Where the values of a run lie: lifetimes become offsets in one arena, results are written over operands
+// that die, and operators that only change extents share their operand's memory.
 #pragma once
 
 #include "tenon/graph/program.hpp"
@@ -30,10 +30,10 @@ struct Plan {
   struct Entry {
     op::Info info;
     Place place = Place::none;
-    int root = -1;         ///< the value whose memory it shares; itself when the memory is its own
-    int64_t offset = 0;    ///< arena: of the root
-    int output = -1;       ///< output: which
-    int last = -1;         ///< the last node that reads it (of the root: its memory)
+    int root = -1;       ///< the value whose memory it shares; itself when the memory is its own
+    int64_t offset = 0;  ///< arena: of the root
+    int output = -1;     ///< output: which
+    int last = -1;       ///< the last node that reads it (of the root: its memory)
   };
   std::vector<Entry> values;
   std::vector<Action> actions;  ///< one a node
@@ -57,7 +57,8 @@ class Planner {
         own(v, Place::fixed);
       }
     find_last_uses();
-    for (std::size_t s = 0; s < program.nodes().size(); ++s) plan_.actions.push_back(step(static_cast<int>(s)));
+    for (std::size_t s = 0; s < program.nodes().size(); ++s)
+      plan_.actions.push_back(step(static_cast<int>(s)));
     // The arena memory of a value becomes an output's when a later output shares it: then for all values that
     // share it.
     for (Plan::Entry& e : plan_.values)
@@ -85,7 +86,8 @@ class Planner {
     outputs_.assign(plan_.values.size(), -1);
     for (std::size_t o = 0; o < program_.outputs().size(); ++o) {
       const ValueId v = program_.outputs()[o];
-      if (outputs_[static_cast<std::size_t>(v)] < 0) outputs_[static_cast<std::size_t>(v)] = static_cast<int>(o);
+      if (outputs_[static_cast<std::size_t>(v)] < 0)
+        outputs_[static_cast<std::size_t>(v)] = static_cast<int>(o);
     }
   }
 
@@ -101,7 +103,8 @@ class Planner {
     } catch (const Error& e) {
       rethrow_at(n, e);
     }
-    // What the rule has to see first may be what it refuses: then it runs again, with everything known, in the run.
+    // What the rule has to see first may be what it refuses: then it runs again, with everything known, in
+    // the run.
     bool known = true;
     for (std::size_t k = 0; k < out_.size(); ++k) {
       known &= !std::exchange(out_[k].provisional, false);
@@ -130,7 +133,8 @@ class Planner {
 
   bool values_known(ValueId v) const {
     const op::Info& i = plan_.values[static_cast<std::size_t>(v)].info;
-    if (!i.propagated.known() || i.dims.rank() > 1 || outputs_[static_cast<std::size_t>(v)] >= 0) return false;
+    if (!i.propagated.known() || i.dims.rank() > 1 || outputs_[static_cast<std::size_t>(v)] >= 0)
+      return false;
     if (i.type.element != DType::int64 && i.type.element != DType::int32) return false;
     for (int k = 0; k < i.propagated.size(); ++k)
       if (!i.propagated[k].known()) return false;
@@ -139,15 +143,16 @@ class Planner {
 
   void place_result(ValueId v, int s) {
     const int output = outputs_[static_cast<std::size_t>(v)];
-    own(v, output >= 0                                  ? Place::output
+    own(v, output >= 0                                ? Place::output
            : at(v).info.type.element == DType::string ? Place::own
-                                                        : Place::arena);
+                                                      : Place::arena);
     at(v).output = output;
     at(v).last = std::max(at(v).last, s);
     first_.push_back({v, s});
   }
 
-  /// Lets v share the memory of value r, whose root is an arena value or, unless v is an output too, anything known.
+  /// Lets v share the memory of value r, whose root is an arena value or, unless v is an output too, anything
+  /// known.
   bool share(ValueId v, ValueId r) {
     Plan::Entry& memory = root(r);
     const int output = outputs_[static_cast<std::size_t>(v)];
@@ -162,12 +167,14 @@ class Planner {
     return true;
   }
 
-  /// Lets the first result lie where the first operand lies; not where other results are needed too, which only
-  /// the operator makes.
+  /// Lets the first result lie where the first operand lies; not where other results are needed too, which
+  /// only the operator makes.
   bool rename(const Graph::Node& n) {
     const ValueId v = n.outputs[0], x = n.inputs.empty() ? -1 : n.inputs[0];
-    if (x < 0 || at(x).info.type.kind != Kind::tensor || at(x).place == Place::run_time || at(x).root < 0) return false;
-    if (!at(x).info.dims.count().same(at(v).info.dims.count()) || !(at(x).info.type == at(v).info.type)) return false;
+    if (x < 0 || at(x).info.type.kind != Kind::tensor || at(x).place == Place::run_time || at(x).root < 0)
+      return false;
+    if (!at(x).info.dims.count().same(at(v).info.dims.count()) || !(at(x).info.type == at(v).info.type))
+      return false;
     for (std::size_t k = 1; k < n.outputs.size(); ++k)
       if (program_.used(n.outputs[k])) return false;
     return share(v, x);
@@ -175,12 +182,15 @@ class Planner {
 
   bool overwrite(int s, const Graph::Node& n, ValueId v) {
     for (ValueId x : n.inputs) {
-      if (x < 0 || at(x).root < 0 || !(at(x).info.type == at(v).info.type) || !(at(x).info.dims == at(v).info.dims)) continue;
+      if (x < 0 || at(x).root < 0 || !(at(x).info.type == at(v).info.type) ||
+          !(at(x).info.dims == at(v).info.dims))
+        continue;
       const Plan::Entry& memory = root(x);
       if (memory.place != Place::arena || memory.last > s) continue;
       bool safe = true;  // another operand in the same memory must be read in step with the result
       for (ValueId y : n.inputs)
-        if (y >= 0 && y != x && at(y).root == at(x).root && !(at(y).info.dims == at(v).info.dims)) safe = false;
+        if (y >= 0 && y != x && at(y).root == at(x).root && !(at(y).info.dims == at(v).info.dims))
+          safe = false;
       for (ValueId y : n.captures)
         if (at(y).root == at(x).root) safe = false;
       if (safe && share(v, x)) return true;
@@ -199,17 +209,20 @@ class Planner {
     for (const auto& [v, s] : first_) {
       if (at(v).root != v || at(v).place != Place::arena) continue;
       const int64_t bytes = packed_bytes(element_count(at(v).info.dims.extents()), at(v).info.type.element);
-      if (bytes > INT64_MAX / 4) throw Error(ErrorCode::out_of_memory, "plan", "a value is larger than memory");
+      if (bytes > INT64_MAX / 4)
+        throw Error(ErrorCode::out_of_memory, "plan", "a value is larger than memory");
       blocks.push_back({v, s, at(v).last, (bytes + 63) / 64 * 64, 0});
       plan_.naive_bytes += blocks.back().bytes;
-      if (plan_.naive_bytes > INT64_MAX / 4) throw Error(ErrorCode::out_of_memory, "plan", "the values are larger than memory");
+      if (plan_.naive_bytes > INT64_MAX / 4)
+        throw Error(ErrorCode::out_of_memory, "plan", "the values are larger than memory");
     }
     std::sort(blocks.begin(), blocks.end(), [](const Block& a, const Block& b) {
       return a.bytes != b.bytes ? a.bytes > b.bytes : a.value < b.value;
     });
     for (Block& b : blocks) {
       for (const Block& o : laid)  // sorted by offset
-        if (o.first <= b.last && b.first <= o.last && o.offset < b.offset + b.bytes && b.offset < o.offset + o.bytes)
+        if (o.first <= b.last && b.first <= o.last && o.offset < b.offset + b.bytes &&
+            b.offset < o.offset + o.bytes)
           b.offset = o.offset + o.bytes;
       at(b.value).offset = b.offset;
       plan_.arena_bytes = std::max(plan_.arena_bytes, b.offset + b.bytes);
@@ -221,8 +234,8 @@ class Planner {
 
   const Program& program_;
   Plan plan_;
-  std::vector<int> outputs_;                      // the program's output that a value is, or -1
-  std::vector<std::pair<ValueId, int>> first_;    // results in their order, with their steps
+  std::vector<int> outputs_;                    // the program's output that a value is, or -1
+  std::vector<std::pair<ValueId, int>> first_;  // results in their order, with their steps
   std::vector<op::Info> in_, out_;
 };
 

@@ -10,11 +10,12 @@
 namespace tenon {
 
 struct SessionOptions {
-  int threads = 1;                ///< of a pool of the session's own, the calling thread included
-  Executor* executor = nullptr;   ///< the caller's pool instead
-  Allocator* allocator = nullptr; ///< for intermediate values; default: aligned operator new
-  bool fold_constants = true;     ///< compute what depends on constants only once, when the session is made
-  /// Rewrites of the graph: `load` takes standard_passes() (graph/passes.hpp) where this is not set, a Session none.
+  int threads = 1;                 ///< of a pool of the session's own, the calling thread included
+  Executor* executor = nullptr;    ///< the caller's pool instead
+  Allocator* allocator = nullptr;  ///< for intermediate values; default: aligned operator new
+  bool fold_constants = true;      ///< compute what depends on constants only once, when the session is made
+  /// Rewrites of the graph: `load` takes standard_passes() (graph/passes.hpp) where this is not set, a
+  /// Session none.
   std::optional<std::vector<Pass>> passes{};
   bool explain = false;  ///< keep what the passes report: Session::reports
 };
@@ -43,15 +44,15 @@ class Outputs {
 
 struct RunOptions {
   std::vector<std::string> outputs{};  ///< any values of the graph by name; empty: the graph's outputs
-  Profile* profile = nullptr;        ///< receives what each node took
+  Profile* profile = nullptr;          ///< receives what each node took
 };
 
-/// A graph made ready to run. `run` may be called from many threads at once. A second run with inputs of the same
-/// extents plans nothing and, given the same Outputs again, allocates nothing.
+/// A graph made ready to run. `run` may be called from many threads at once. A second run with inputs of the
+/// same extents plans nothing and, given the same Outputs again, allocates nothing.
 class Session {
  public:
-  /// Error{invalid_argument} where TENON_ARCH names no level that is present, and what the passes and the operators of
-  /// folded nodes throw.
+  /// Error{invalid_argument} where TENON_ARCH names no level that is present, and what the passes and the
+  /// operators of folded nodes throw.
   explicit Session(Graph graph, SessionOptions options = {})
       : graph_(std::move(graph)), options_(std::move(options)), shared_(std::make_unique<Shared>()) {
     simd::check_request();
@@ -66,8 +67,8 @@ class Session {
   const Graph& graph() const { return graph_; }
 
   /// Runs the graph: s.run({{"x", batch}})["y"]. Inputs with a value of their own may be left out.
-  /// Error{invalid_argument} for unknown or missing inputs, {invalid_type, invalid_shape} for those that do not fit, and
-  /// what the operators throw, with the node's name.
+  /// Error{invalid_argument} for unknown or missing inputs, {invalid_type, invalid_shape} for those that do
+  /// not fit, and what the operators throw, with the node's name.
   Outputs run(const Feeds& feeds, const RunOptions& options = {}) const {
     Outputs outputs;
     run(feeds, outputs, options);
@@ -105,8 +106,7 @@ class Session {
     for (const Program::Given& g : p.given()) {
       given.push_back(g.info);
       for (const auto& [name, value] : feeds)
-        if (name == p.entry(g.value).name)
-          given.back() = op::info_of(value), given.back().data = nullptr;
+        if (name == p.entry(g.value).name) given.back() = op::info_of(value), given.back().data = nullptr;
     }
     return shared_->variants.front()->runner.plan(given);
   }
@@ -127,7 +127,9 @@ class Session {
     std::vector<std::unique_ptr<Variant>> variants;
   };
 
-  const std::vector<std::string>& requested(const RunOptions& o) const { return o.outputs.empty() ? names_ : o.outputs; }
+  const std::vector<std::string>& requested(const RunOptions& o) const {
+    return o.outputs.empty() ? names_ : o.outputs;
+  }
 
   void bind(std::string_view name, const Value& value, std::span<const Value*> inputs) const {
     const std::vector<ValueId>& ids = graph_.inputs();
@@ -143,7 +145,8 @@ class Session {
   void check(const Graph::ValueEntry& e, const Value& v) const {
     const auto where = [&] { return concat("input '", e.name, "'"); };
     if (e.info.type && e.info.type.kind != Kind::unknown && !(v.type() == e.info.type))
-      throw Error(ErrorCode::invalid_type, where(), concat(to_string(v.type()), " given, ", to_string(e.info.type), " declared"));
+      throw Error(ErrorCode::invalid_type, where(),
+                  concat(to_string(v.type()), " given, ", to_string(e.info.type), " declared"));
     if (!v.is_tensor() || e.info.dims.fits(v.tensor().extents())) return;
     op::Message declared;
     declared.add(e.info.dims);
@@ -154,7 +157,8 @@ class Session {
   detail::Runner& find_variant(const RunOptions& options, std::span<const ValueId> given) const {
     const std::lock_guard lock(shared_->mutex);
     for (const auto& v : shared_->variants)
-      if (v->outputs == options.outputs && std::equal(v->given.begin(), v->given.end(), given.begin(), given.end()))
+      if (v->outputs == options.outputs &&
+          std::equal(v->given.begin(), v->given.end(), given.begin(), given.end()))
         return v->runner;
     std::vector<ValueId> ids = outputs_;
     if (!options.outputs.empty()) {
@@ -163,7 +167,8 @@ class Session {
         ValueId id = std::as_const(graph_).find(name);
         for (std::size_t k = 0; id < 0 && k < names_.size(); ++k)
           if (names_[k] == name) id = outputs_[k];
-        if (id < 0) throw Error(ErrorCode::invalid_argument, "session", concat("there is no value '", name, "'"));
+        if (id < 0)
+          throw Error(ErrorCode::invalid_argument, "session", concat("there is no value '", name, "'"));
         ids.push_back(id);
       }
     }

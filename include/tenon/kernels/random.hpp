@@ -60,7 +60,8 @@ inline uint64_t fresh_seed() {
   static std::atomic<uint64_t> calls{0};
   std::timespec clock{};
   std::timespec_get(&clock, TIME_UTC);
-  const uint64_t now = static_cast<uint64_t>(clock.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(clock.tv_nsec);
+  const uint64_t now =
+      static_cast<uint64_t>(clock.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(clock.tv_nsec);
   // An address: it differs where programs are laid out at random.
   const auto place = static_cast<uint64_t>(reinterpret_cast<uintptr_t>(&calls));
   // Each call a step of the golden ratio, then splitmix64's finish.

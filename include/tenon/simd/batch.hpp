@@ -337,8 +337,7 @@ inline xsimd::batch<int32_t, A> mul_add_pairs(const xsimd::batch<int32_t, A>& x,
                                               const xsimd::batch<int32_t, A>& y,
                                               const xsimd::batch<int32_t, A>& z) {
 #if defined(__AVX512F__)
-  if constexpr (detail::bytes<A> == 64)
-    return _mm512_add_epi32(z, _mm512_madd_epi16(x, y));
+  if constexpr (detail::bytes<A> == 64) return _mm512_add_epi32(z, _mm512_madd_epi16(x, y));
   else
 #endif
 #if defined(__AVX2__)
@@ -520,8 +519,7 @@ inline T sum_of_lanes(const xsimd::batch<T, A>& v) {
   if constexpr (std::floating_point<T>) {
 #if defined(__AVX512F__)
     if constexpr (detail::bytes<A> == 64 && sizeof(T) == 4) return _mm512_reduce_add_ps(v);
-    else if constexpr (detail::bytes<A> == 64)
-      return _mm512_reduce_add_pd(v);
+    else if constexpr (detail::bytes<A> == 64) return _mm512_reduce_add_pd(v);
     else
 #endif
 #if XSIMD_VERSION_MAJOR >= 10

@@ -1,8 +1,8 @@
 // Elementary functions of batch<float> and batch<double>. Call them qualified (simd::exp): xsimd has the same
 // names.
 //
-// Greatest errors in units in the last place that tests/simd/math_test.cc allows over sweeps of the whole range, with
-// or without FMA; what it measured lies just below:
+// Greatest errors in units in the last place that tests/simd/math_test.cc allows over sweeps of the whole
+// range, with or without FMA; what it measured lies just below:
 //
 //                       float  double                           float  double
 //   exp                  1.0    1.2      sinh                    1.8    1.8
@@ -13,8 +13,9 @@
 //   expm1_negative       1.0    1.6      pow                     0.51   0.6
 //   sin, cos             0.6    0.6      fmod, mod               exact
 //
-// Where mish or gelu is near the least normal number its error is counted in spacings of somewhat larger numbers. NaN
-// gives NaN, and infinities, -0, denormals and overflow what C's functions give; gelu(-infinity) is 0, its limit.
+// Where mish or gelu is near the least normal number its error is counted in spacings of somewhat larger
+// numbers. NaN gives NaN, and infinities, -0, denormals and overflow what C's functions give; gelu(-infinity)
+// is 0, its limit.
 #pragma once
 
 #include <cmath>

@@ -1,4 +1,5 @@
-// Extents: of the compiler (Shape), of a tensor that exists (Extents), and of one that is only reasoned about (Dims).
+// Extents: of the compiler (Shape), of a tensor that exists (Extents), and of one that is only reasoned about
+// (Dims).
 #pragma once
 
 #include <array>
@@ -104,6 +105,8 @@ struct Dim {
   constexpr bool same(Dim o) const { return raw_ == o.raw_ && raw_ != unknown_; }
   /// Known to be different integers.
   constexpr bool differs(Dim o) const { return known() && o.known() && raw_ != o.raw_; }
+  /// Known to be less.
+  constexpr bool below(Dim o) const { return known() && o.known() && raw_ < o.raw_; }
   constexpr bool is(int64_t value) const { return known() && raw_ == value; }
   constexpr bool operator==(const Dim&) const = default;
 
@@ -136,9 +139,16 @@ struct Dim {
     if (!a.known() || !b.known() || b.raw_ == 0) return unknown();
     return b.raw_ == -1 ? Dim(0) - a : Dim(a.raw_ / b.raw_);
   }
+  /// The remainder of a / b.
+  friend constexpr Dim operator%(Dim a, Dim b) {
+    if (b.is(1) || b.is(-1)) return 0;
+    if (!a.known() || !b.known() || b.raw_ == 0) return unknown();
+    return a.raw_ % b.raw_;
+  }
 };
 
-/// The extents of a value that is only reasoned about: rank known or not, each extent known, symbolic or unknown.
+/// The extents of a value that is only reasoned about: rank known or not, each extent known, symbolic or
+/// unknown.
 struct Dims {
   InlineVector<Dim, max_rank> dims_{};
   bool ranked_ = false;

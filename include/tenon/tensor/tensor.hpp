@@ -32,12 +32,14 @@ Storage make_elements(int64_t count, Allocator& allocator, bool raw = false) {
 }
 }  // namespace detail
 
-/// A dense, row-major tensor that owns its elements, 64-byte aligned when it allocates them. S states the extents
-/// (`Shape<1, 3, dyn, dyn>`) or leaves rank and extents to run time (`AnyShape`). It moves cheaply and does not
-/// copy; `clone()` does. Sub-byte elements are packed as ONNX packs them.
+/// A dense, row-major tensor that owns its elements, 64-byte aligned when it allocates them. S states the
+/// extents
+/// (`Shape<1, 3, dyn, dyn>`) or leaves rank and extents to run time (`AnyShape`). It moves cheaply and does
+/// not copy; `clone()` does. Sub-byte elements are packed as ONNX packs them.
 template <class T, class S = AnyShape>
 class Tensor {
-  static_assert(!std::is_const_v<T>, "a Tensor owns what it holds; for reading only, take a TensorView<const T>");
+  static_assert(!std::is_const_v<T>,
+                "a Tensor owns what it holds; for reading only, take a TensorView<const T>");
 
  public:
   using value_type = T;
@@ -52,10 +54,13 @@ class Tensor {
   Tensor() : Tensor(Layout<S>().extents()) {}
   /// Zeros of these extents. Error{invalid_shape} when they do not fit S, are negative, or overflow.
   explicit Tensor(std::span<const int64_t> extents, Allocator& allocator = default_allocator())
-      : layout_(extents), count_(element_count(extents)), storage_(detail::make_elements<T>(count_, allocator)) {}
+      : layout_(extents),
+        count_(element_count(extents)),
+        storage_(detail::make_elements<T>(count_, allocator)) {}
   explicit Tensor(const Extents& extents) : Tensor(std::span<const int64_t>(extents)) {}
   /// Extents, then as many values in row-major order: Tensor<float>({2, 2}, {1, 2, 3, 4}).
-  Tensor(const Extents& extents, std::initializer_list<T> values) : Tensor(extents, values.begin(), values.end()) {}
+  Tensor(const Extents& extents, std::initializer_list<T> values)
+      : Tensor(extents, values.begin(), values.end()) {}
   Tensor(const Extents& extents, std::span<const T> values) : Tensor(extents, values.begin(), values.end()) {}
   template <std::input_iterator I>
   Tensor(const Extents& extents, I first, I last) : Tensor(std::span<const int64_t>(extents)) {
@@ -63,7 +68,8 @@ class Tensor {
     for (; first != last && n < count_; ++first) data()[n++] = static_cast<T>(*first);
     if (n != count_ || first != last)
       throw Error(ErrorCode::invalid_shape, "Tensor",
-                  concat("extents ", to_string(extents), " need ", count_, " values, not ", first != last ? "more" : "fewer"));
+                  concat("extents ", to_string(extents), " need ", count_, " values, not ",
+                         first != last ? "more" : "fewer"));
   }
   /// Takes over the buffer of a vector.
   Tensor(const Extents& extents, std::vector<T>&& values)
@@ -122,7 +128,9 @@ class Tensor {
     if (!storage_) return {};
     Tensor t = uninitialized(extents(), allocator);
     if constexpr (std::is_pointer_v<pointer>) std::copy(begin(), end(), t.begin());
-    else std::memcpy(t.storage_.data(), storage_.data(), static_cast<std::size_t>(packed_bytes(count_, dtype())));
+    else
+      std::memcpy(t.storage_.data(), storage_.data(),
+                  static_cast<std::size_t>(packed_bytes(count_, dtype())));
     return t;
   }
 

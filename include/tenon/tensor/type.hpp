@@ -1,13 +1,23 @@
 // The type of a value as ONNX names it: tensor(float), seq(tensor(int64)), map(string,tensor(float)), …
 #pragma once
 
-#include "tenon/base/dtype.hpp"
 #include "tenon/base/inline_vector.hpp"
+#include "tenon/base/types.hpp"
 
 namespace tenon {
 
 /// `none` is no value at all, `unknown` a value of which nothing is known.
-enum class Kind : uint8_t { none, tensor, sequence, optional, optional_sequence, sparse_tensor, map, sequence_map, unknown };
+enum class Kind : uint8_t {
+  none,
+  tensor,
+  sequence,
+  optional,
+  optional_sequence,
+  sparse_tensor,
+  map,
+  sequence_map,
+  unknown
+};
 
 /// The kind of a value and its element type; for maps the key's and the value's types.
 struct Type {
@@ -126,5 +136,10 @@ inline constexpr TypeSet all_ir11 = all_ir10 | float4s;
 inline constexpr TypeSet all_ir12 = all_ir11 | float8e8m0;
 inline constexpr TypeSet all_ir13 = all_ir12 | int2s;
 }  // namespace types
+
+/// The C++ types of types::floats_bf16, and of types::numeric_bf16.
+using float_types = TypeList<float, double, float16, bfloat16>;
+using number_types = TypeList<float, double, float16, bfloat16, int8_t, int16_t, int32_t, int64_t, uint8_t,
+                              uint16_t, uint32_t, uint64_t>;
 
 }  // namespace tenon

@@ -37,10 +37,12 @@ class AnyTensor {
   template <class T, class S>
   AnyTensor(const Tensor<T, S>& t) : AnyTensor(dtype_of<T>, Extents(t.extents()), t.storage()) {}
 
-  static AnyTensor uninitialized(DType dtype, const Extents& extents, Allocator& allocator = default_allocator()) {
+  static AnyTensor uninitialized(DType dtype, const Extents& extents,
+                                 Allocator& allocator = default_allocator()) {
     const int64_t count = element_count(extents);
     if (dtype == DType::string) return {dtype, extents, Storage::make<std::string>(count, allocator)};
-    return {dtype, extents, Storage::allocate(static_cast<std::size_t>(packed_bytes(count, dtype)), allocator)};
+    return {dtype, extents,
+            Storage::allocate(static_cast<std::size_t>(packed_bytes(count, dtype)), allocator)};
   }
 
   DType dtype() const { return dtype_; }
@@ -100,7 +102,8 @@ struct SparseTensor {
   Extents extents;    ///< of the dense tensor
 };
 
-/// A tensor of any type, a sequence, an optional, a map, a sparse tensor, or nothing. Copies share the elements.
+/// A tensor of any type, a sequence, an optional, a map, a sparse tensor, or nothing. Copies share the
+/// elements.
 class Value {
  public:
   Value() = default;
@@ -108,7 +111,9 @@ class Value {
   Value& operator=(const Value&) = default;
   /// What is moved from holds nothing.
   Value(Value&& o) noexcept
-      : tensor_(std::move(o.tensor_)), other_(std::move(o.other_)), holds_(std::exchange(o.holds_, Holds::nothing)) {}
+      : tensor_(std::move(o.tensor_)),
+        other_(std::move(o.other_)),
+        holds_(std::exchange(o.holds_, Holds::nothing)) {}
   Value& operator=(Value&& o) noexcept {
     tensor_ = std::move(o.tensor_);
     other_ = std::move(o.other_);
@@ -121,9 +126,11 @@ class Value {
   template <class T, class S>
   Value(const Tensor<T, S>& t) : Value(AnyTensor(t)) {}
   Value(Sequence s) : other_(std::make_shared<const Sequence>(std::move(s))), holds_(Holds::sequence) {}
-  Value(OptionalValue o) : other_(std::make_shared<const OptionalValue>(std::move(o))), holds_(Holds::optional) {}
+  Value(OptionalValue o)
+      : other_(std::make_shared<const OptionalValue>(std::move(o))), holds_(Holds::optional) {}
   Value(Map m) : other_(std::make_shared<const Map>(std::move(m))), holds_(Holds::map) {}
-  Value(SparseTensor s) : other_(std::make_shared<const SparseTensor>(std::move(s))), holds_(Holds::sparse_tensor) {}
+  Value(SparseTensor s)
+      : other_(std::make_shared<const SparseTensor>(std::move(s))), holds_(Holds::sparse_tensor) {}
 
   explicit operator bool() const { return holds_ != Holds::nothing; }
   bool is_tensor() const { return holds_ == Holds::tensor; }
@@ -143,7 +150,9 @@ class Value {
   const Sequence& sequence() const { return other<Sequence>(Holds::sequence, "a sequence"); }
   const OptionalValue& optional() const { return other<OptionalValue>(Holds::optional, "an optional"); }
   const Map& map() const { return other<Map>(Holds::map, "a map"); }
-  const SparseTensor& sparse_tensor() const { return other<SparseTensor>(Holds::sparse_tensor, "a sparse tensor"); }
+  const SparseTensor& sparse_tensor() const {
+    return other<SparseTensor>(Holds::sparse_tensor, "a sparse tensor");
+  }
 
   /// The tensor with its type; it shares the elements, or has a copy of them where memory may only be read.
   /// Error{invalid_type, invalid_shape} when it has another type or other extents.
@@ -151,7 +160,8 @@ class Value {
   Tensor<T, S> as() const {
     const AnyTensor& t = tensor();
     if (t.dtype() != dtype_of<T>)
-      throw Error(ErrorCode::invalid_type, {}, concat(to_string(type()), " is not a tensor(", name(dtype_of<T>), ")"));
+      throw Error(ErrorCode::invalid_type, {},
+                  concat(to_string(type()), " is not a tensor(", name(dtype_of<T>), ")"));
     const Storage& s = t.storage();
     return Tensor<T, S>::from_storage(s.writable() ? s : t.clone().storage(), t.extents());
   }
@@ -161,7 +171,8 @@ class Value {
   }
 
  private:
-  // Not a std::variant: every header includes this one, and a variant of these costs a third of a second to compile.
+  // Not a std::variant: every header includes this one, and a variant of these costs a third of a second to
+  // compile.
   enum class Holds : uint8_t { nothing, tensor, sequence, optional, map, sparse_tensor };
 
   void expect(Holds kind, const char* what) const {

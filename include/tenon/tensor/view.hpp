@@ -16,7 +16,8 @@ struct Layout {
   constexpr Layout() = default;
   constexpr explicit Layout(std::span<const int64_t> extents) {
     if (!fits(extents))
-      throw Error(ErrorCode::invalid_shape, {}, concat("extents ", to_string(extents), " do not fit the type ", text()));
+      throw Error(ErrorCode::invalid_shape, {},
+                  concat("extents ", to_string(extents), " do not fit the type ", text()));
     // Not std::copy: gcc takes its memmove of no extents for one from null.
     for (std::size_t i = 0; i < extents.size(); ++i) extents_[i] = extents[i];
   }
@@ -95,8 +96,8 @@ class TensorView {
       : TensorView(data, std::span<const int64_t>(extents.begin(), extents.size())) {}
   /// From a view of writable elements or of narrower extents.
   template <class U, class From>
-    requires(std::is_same_v<std::remove_const_t<U>, value_type> && (std::is_const_v<T> || !std::is_const_v<U>) &&
-             widens<From, S>())
+    requires(std::is_same_v<std::remove_const_t<U>, value_type> &&
+             (std::is_const_v<T> || !std::is_const_v<U>) && widens<From, S>())
   constexpr TensorView(const TensorView<U, From>& o) : count_(o.size()), present_(static_cast<bool>(o)) {
     if (!present_) return;
     data_ = pointer(o.data());
@@ -121,7 +122,8 @@ class TensorView {
   /// The element at an index per axis; Error{out_of_range} outside.
   template <class... I>
   constexpr reference operator()(I... index) const {
-    static_assert(Layout<S>::static_rank < 0 || Layout<S>::static_rank == sizeof...(I), "one index for each axis");
+    static_assert(Layout<S>::static_rank < 0 || Layout<S>::static_rank == sizeof...(I),
+                  "one index for each axis");
     if (static_cast<int>(sizeof...(I)) != rank())
       throw Error(ErrorCode::out_of_range, {}, concat(sizeof...(I), " indices for rank ", rank()));
     if (!present_) throw Error(ErrorCode::out_of_range, {}, "an absent view has no elements");
@@ -138,7 +140,8 @@ class TensorView {
   }
   /// The only element; Error{invalid_shape} when there is not exactly one.
   constexpr reference item() const {
-    if (count_ != 1) throw Error(ErrorCode::invalid_shape, {}, concat("one element expected, not ", to_string(extents())));
+    if (count_ != 1)
+      throw Error(ErrorCode::invalid_shape, {}, concat("one element expected, not ", to_string(extents())));
     return data_[0];
   }
   constexpr std::span<T> span() const
@@ -169,11 +172,15 @@ class ErasedView {
   template <class T, class S>
     requires(std::is_const_v<Void> || !std::is_const_v<T>)
   constexpr ErasedView(const TensorView<T, S>& v)
-      : data_(raw(v.data())), extents_(v.extents()), count_(v.size()), dtype_(v ? v.dtype() : DType::undefined) {}
+      : data_(raw(v.data())),
+        extents_(v.extents()),
+        count_(v.size()),
+        dtype_(v ? v.dtype() : DType::undefined) {}
   constexpr operator ErasedView<const void>() const
     requires(!std::is_const_v<Void>)
   {
-    return dtype_ == DType::undefined ? ErasedView<const void>() : ErasedView<const void>(dtype_, data_, extents_);
+    return dtype_ == DType::undefined ? ErasedView<const void>()
+                                      : ErasedView<const void>(dtype_, data_, extents_);
   }
 
   constexpr explicit operator bool() const { return dtype_ != DType::undefined; }
@@ -192,8 +199,9 @@ class ErasedView {
   auto as() const {
     using E = std::conditional_t<std::is_const_v<Void>, const std::remove_const_t<T>, T>;
     if (dtype_ != dtype_of<std::remove_const_t<T>>)
-      throw Error(ErrorCode::invalid_type, {},
-                  concat("tensor(", name(dtype_), ") is not a tensor(", name(dtype_of<std::remove_const_t<T>>), ")"));
+      throw Error(
+          ErrorCode::invalid_type, {},
+          concat("tensor(", name(dtype_), ") is not a tensor(", name(dtype_of<std::remove_const_t<T>>), ")"));
     return TensorView<E>(element_pointer<std::remove_const_t<T>>(data_), extents());
   }
 

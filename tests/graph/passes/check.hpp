@@ -26,8 +26,8 @@ AnyTensor floats(const Extents& extents, int seed) {
   return t;
 }
 
-/// The largest difference of two tensors of floats, relative to the largest finite number in the first; infinite where an
-/// infinity or a NaN is not the same in both.
+/// The largest difference of two tensors of floats, relative to the largest finite number in the first;
+/// infinite where an infinity or a NaN is not the same in both.
 inline double difference(const AnyTensor& a, const AnyTensor& b) {
   double most = 0, scale = 1e-30;
   REQUIRE(a.dtype() == b.dtype());
@@ -86,7 +86,8 @@ inline constexpr Pass infos_are_true{"infos_are_true", check_infos};
 /// Runs what `build` makes with a pass and without, compares the first results within `tolerance`, and counts
 /// the nodes that are left with it. The pass says something of every graph.
 template <class Build>
-void check_pass(const Pass& pass, const Build& build, const Feeds& feeds, std::size_t nodes, double tolerance) {
+void check_pass(const Pass& pass, const Build& build, const Feeds& feeds, std::size_t nodes,
+                double tolerance) {
   const Session plain(build()),
       passed(build(), {.passes = std::vector{pass, infos_are_true}, .explain = true});
   CHECK_FALSE(passed.reports().empty());

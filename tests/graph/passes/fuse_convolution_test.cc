@@ -82,7 +82,7 @@ void check_all(double tolerance) {
 TEST_CASE("fused convolutions give the results of the nodes that they replace") {
   check_all<float>(1e-6);
   check_all<double>(1e-14);
-  check_all<float16>(3e-3);   // one rounding in place of several
+  check_all<float16>(3e-3);  // one rounding in place of several
   check_all<bfloat16>(2e-2);
 }
 
@@ -90,8 +90,9 @@ TEST_CASE("a NaN passes a fused Relu") {
   Tensor<float> x{Extents{1, 4, 9, 7}};
   for (int64_t k = 0; k < x.size(); ++k) x[k] = std::numeric_limits<float>::quiet_NaN();
   const Value z = floats<float>({1, 8, 5, 7}, 8);
-  test::check_pass(fuse_convolution, [] { return build<float>({.name = "", .end = End::relu}); },
-                   {{"x", x}, {"z", z}}, 1, 0);
+  test::check_pass(
+      fuse_convolution, [] { return build<float>({.name = "", .end = End::relu}); }, {{"x", x}, {"z", z}}, 1,
+      0);
 }
 
 // y1 = conv(x), y2 = conv(y1), y = relu(y1 + y2)
@@ -114,8 +115,10 @@ TEST_CASE("a value that is asked for by name is there") {
   const Value x = floats<float>({1, 4, 5, 5}, 2);
   const Session plain(block()), passed(block(), {.passes = std::vector{fuse_convolution}});
   for (const char* name : {"y1", "y2"}) {
-    Outputs expected = plain.run({{"x", x}}, {.outputs = {name, "y"}}), got = passed.run({{"x", x}}, {.outputs = {name, "y"}});
-    for (std::size_t k = 0; k < 2; ++k) CHECK(test::difference(expected[k].tensor(), got[k].tensor()) <= 1e-6);
+    Outputs expected = plain.run({{"x", x}}, {.outputs = {name, "y"}}),
+            got = passed.run({{"x", x}}, {.outputs = {name, "y"}});
+    for (std::size_t k = 0; k < 2; ++k)
+      CHECK(test::difference(expected[k].tensor(), got[k].tensor()) <= 1e-6);
   }
 }
 
@@ -133,35 +136,43 @@ TEST_CASE("what is not fused") {
   SUBCASE("an addend that is stretched") {
     test::check_pass(fuse_convolution, graph([](Graph& g, ValueId y) {
                        return node(g, op::Add{}, {y, g.add_constant({}, floats<float>({4, 1, 1}, 3))});
-                     }), {{"x", x}}, 2, 0);
+                     }),
+                     {{"x", x}}, 2, 0);
   }
   SUBCASE("a sum with itself") {
     test::check_pass(fuse_convolution, graph([](Graph& g, ValueId y) { return node(g, op::Add{}, {y, y}); }),
                      {{"x", x}}, 2, 0);
   }
   SUBCASE("bounds that are no constants") {
-    test::check_pass(fuse_convolution, [] {
-                       Graph g;
-                       const ValueId in = g.add_input("x", DType::float32, Dims{1, 4, 5, 5});
-                       const ValueId lo = g.add_input("lo", DType::float32, Dims{});
-                       const ValueId y = node(g, op::Conv{}, {in, g.add_constant({}, floats<float>({4, 4, 1, 1}, 1))});
-                       g.add_output("y", node(g, op::Clip{}, {y, lo, -1}));
-                       return g;
-                     }, {{"x", x}, {"lo", Tensor<float, Shape<>>{0.25f}}}, 2, 0);
+    test::check_pass(
+        fuse_convolution,
+        [] {
+          Graph g;
+          const ValueId in = g.add_input("x", DType::float32, Dims{1, 4, 5, 5});
+          const ValueId lo = g.add_input("lo", DType::float32, Dims{});
+          const ValueId y = node(g, op::Conv{}, {in, g.add_constant({}, floats<float>({4, 4, 1, 1}, 1))});
+          g.add_output("y", node(g, op::Clip{}, {y, lo, -1}));
+          return g;
+        },
+        {{"x", x}, {"lo", Tensor<float, Shape<>>{0.25f}}}, 2, 0);
   }
   SUBCASE("a convolution that is a bound") {
-    test::check_pass(fuse_convolution, [] {
-                       Graph g;
-                       const ValueId in = g.add_input("x", DType::float32, Dims{1, 4, 5, 5});
-                       const ValueId y = node(g, op::Conv{}, {in, g.add_constant({}, floats<float>({1, 4, 5, 5}, 1))});
-                       g.add_output("y", node(g, op::Clip{}, {in, y, -1}));
-                       return g;
-                     }, {{"x", x}}, 2, 0);
+    test::check_pass(
+        fuse_convolution,
+        [] {
+          Graph g;
+          const ValueId in = g.add_input("x", DType::float32, Dims{1, 4, 5, 5});
+          const ValueId y = node(g, op::Conv{}, {in, g.add_constant({}, floats<float>({1, 4, 5, 5}, 1))});
+          g.add_output("y", node(g, op::Clip{}, {in, y, -1}));
+          return g;
+        },
+        {{"x", x}}, 2, 0);
   }
   SUBCASE("activations one after the other") {
     test::check_pass(fuse_convolution, graph([](Graph& g, ValueId y) {
                        return clip_6(g, node(g, op::Relu{}, {y}), 0.5f, 0.25f);
-                     }), {{"x", x}}, 2, 1e-6);
+                     }),
+                     {{"x", x}}, 2, 1e-6);
   }
 }
 
@@ -173,7 +184,8 @@ TEST_CASE("weights that do not fit what a run gives are refused in the run") {
     const ValueId weights = g.add_input("w", DType::float32, {}, floats<float>(w, 1));
     const ValueId y = node(g, op::Conv{.group = 2}, {x, weights, g.add_constant({}, floats<float>({6}, 2))});
     g.add_output("y", node(g, op::Relu{}, {y}));
-    CHECK_THROWS_AS(Session(std::move(g), {.passes = std::vector{fuse_convolution}}).run({{"x", floats<float>({1, 4, 5, 5}, 1)}}),
+    CHECK_THROWS_AS(Session(std::move(g), {.passes = std::vector{fuse_convolution}})
+                        .run({{"x", floats<float>({1, 4, 5, 5}, 1)}}),
                     Error);
   }
 }
@@ -181,7 +193,8 @@ TEST_CASE("weights that do not fit what a run gives are refused in the run") {
 TEST_CASE("operands that do not fit are refused in the run") {
   const Session s(build<float>({.name = ""}), {.passes = std::vector{fuse_convolution}});
   CHECK_THROWS_AS(s.run({{"x", floats<float>({1, 4, 9, 7}, 1)}, {"z", floats<float>({1, 8, 5}, 1)}}), Error);
-  CHECK_THROWS_AS(s.run({{"x", floats<double>({1, 4, 9, 7}, 1)}, {"z", floats<float>({1, 8, 5, 7}, 1)}}), Error);
+  CHECK_THROWS_AS(s.run({{"x", floats<double>({1, 4, 9, 7}, 1)}, {"z", floats<float>({1, 8, 5, 7}, 1)}}),
+                  Error);
 }
 
 }  // namespace

@@ -31,10 +31,29 @@ const Case cases[] = {
     {.name = "a vector B", .a = {7, 5}, .b = {5}, .packed = false},
     {.name = "a vector A", .a = {5}, .b = {5, 9}, .packed = false},
     {.name = "gemm", .a = {7, 5}, .b = {5, 9}, .gemm = true},
-    {.name = "gemm of transposes", .a = {5, 7}, .b = {9, 5}, .gemm = true, .alpha = 0.5f, .trans_a = true, .trans_b = true},
-    {.name = "gemm, C a scalar", .a = {7, 5}, .b = {9, 5}, .gemm = true, .beta = 2, .trans_b = true, .c_rank = 0},
+    {.name = "gemm of transposes",
+     .a = {5, 7},
+     .b = {9, 5},
+     .gemm = true,
+     .alpha = 0.5f,
+     .trans_a = true,
+     .trans_b = true},
+    {.name = "gemm, C a scalar",
+     .a = {7, 5},
+     .b = {9, 5},
+     .gemm = true,
+     .beta = 2,
+     .trans_b = true,
+     .c_rank = 0},
     {.name = "gemm, C a row, relu", .a = {7, 5}, .b = {5, 9}, .gemm = true, .c_rank = 1, .relu = true},
-    {.name = "gemm, C a matrix", .a = {7, 5}, .b = {5, 9}, .gemm = true, .alpha = 2, .beta = -1, .c_rank = 2, .relu = true},
+    {.name = "gemm, C a matrix",
+     .a = {7, 5},
+     .b = {5, 9},
+     .gemm = true,
+     .alpha = 2,
+     .beta = -1,
+     .c_rank = 2,
+     .relu = true},
     {.name = "gemm, C without weight", .a = {7, 5}, .b = {5, 9}, .gemm = true, .beta = 0, .c_rank = 2},
 };
 
@@ -44,13 +63,16 @@ void check_all(double tolerance) {
     CAPTURE(c.name);
     const Value a = floats<T>(c.a, 2), addend = floats<T>(c.c_rank.value_or(0) == 2   ? Extents{7, 9}
                                                           : c.c_rank.value_or(0) == 1 ? Extents{9}
-                                                                                      : Extents{}, 3);
+                                                                                      : Extents{},
+                                                          3);
     const auto build = [&] {
       Graph g;
-      std::vector<ValueId> in{g.add_input("a", dtype_of<T>, Dims(c.a)), g.add_constant({}, floats<T>(c.b, 1))};
+      std::vector<ValueId> in{g.add_input("a", dtype_of<T>, Dims(c.a)),
+                              g.add_constant({}, floats<T>(c.b, 1))};
       const ValueId addend_id = g.add_input("c", dtype_of<T>, Dims(addend.tensor().extents()));
       if (c.c_rank) in.push_back(addend_id);
-      ValueId y = c.gemm ? node(g, op::Gemm{c.alpha, c.beta, c.trans_a, c.trans_b}, in) : node(g, op::MatMul{}, in);
+      ValueId y =
+          c.gemm ? node(g, op::Gemm{c.alpha, c.beta, c.trans_a, c.trans_b}, in) : node(g, op::MatMul{}, in);
       if (c.relu) y = node(g, op::Relu{}, {y});
       g.add_output("y", y);
       return g;
@@ -71,12 +93,15 @@ TEST_CASE("products with packed matrices give the results of the nodes that they
 TEST_CASE("rows that only a run knows") {
   for (int64_t n : {1, 2, 40}) {
     const Value a = floats<float>({n, 5}, 2);
-    test::check_pass(pack_matmul, [] {
-      Graph g;
-      const ValueId in = g.add_input("a", DType::float32, Dims{g.symbol("N"), 5});
-      g.add_output("y", node(g, op::MatMul{}, {in, g.add_constant({}, floats<float>({5, 70}, 1))}));
-      return g;
-    }, {{"a", a}}, 1, 1e-6);
+    test::check_pass(
+        pack_matmul,
+        [] {
+          Graph g;
+          const ValueId in = g.add_input("a", DType::float32, Dims{g.symbol("N"), 5});
+          g.add_output("y", node(g, op::MatMul{}, {in, g.add_constant({}, floats<float>({5, 70}, 1))}));
+          return g;
+        },
+        {{"a", a}}, 1, 1e-6);
   }
 }
 

@@ -10,8 +10,7 @@ op::BodyRef gives(std::vector<Value> values) {
   std::vector<op::Info> infos;
   for (const Value& v : values) infos.push_back(op::info_of(v)), infos.back().data = nullptr;
   const int n = static_cast<int>(values.size());
-  return body(
-      0, n, [infos](auto) { return infos; }, [values](auto) { return values; });
+  return body(0, n, [infos](auto) { return infos; }, [values](auto) { return values; });
 }
 op::BodyRef fails(int outputs) {
   return body(
@@ -73,10 +72,10 @@ TEST_CASE("If: types and extents of both branches") {
 
 TEST_CASE("If: what is refused") {
   const auto one = gives({scalar(1)}), two = gives({scalar(1), scalar(2)});
-  const auto takes = body(
-      1, 1, [](auto) { return std::vector<op::Info>(1); }, [](auto) { return std::vector<Value>(1); });
-  const auto lies = body(
-      0, 1, [](auto) { return std::vector<op::Info>(1); }, [](auto) { return std::vector<Value>(2); });
+  const auto takes =
+      body(1, 1, [](auto) { return std::vector<op::Info>(1); }, [](auto) { return std::vector<Value>(1); });
+  const auto lies =
+      body(0, 1, [](auto) { return std::vector<op::Info>(1); }, [](auto) { return std::vector<Value>(2); });
   check_fails(op::If{}, {truth(true)}, "a branch is missing");
   check_fails(op::If{.else_branch = one, .then_branch = two}, {truth(true)},
               "has 1 outputs, then_branch 2, else_branch 1");

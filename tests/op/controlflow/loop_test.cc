@@ -103,13 +103,8 @@ TEST_CASE("Loop: sequences and optionals as states, packed and text scan outputs
   check(op::Loop{b}, {count(0), absent, empty}, {empty, cast<int4>({0, 3}, {}), t<std::string>({0}, {})});
 
   const auto pass = body(
-      3, 2,
-      [](auto in) {
-        return std::vector<op::Info>{in[1], in[2]};
-      },
-      [](auto in) {
-        return std::vector<Value>{in[1], in[2]};
-      });
+      3, 2, [](auto in) { return std::vector<op::Info>{in[1], in[2]}; },
+      [](auto in) { return std::vector<Value>{in[1], in[2]}; });
   const Value some =
       OptionalValue{.element = DType::float32, .value = std::make_shared<const Value>(scalar(1))};
   check(op::Loop{pass}, {count(2), absent, some}, {some});
@@ -118,13 +113,8 @@ TEST_CASE("Loop: sequences and optionals as states, packed and text scan outputs
 
 TEST_CASE("Loop: without states, and without scan outputs") {
   const auto b = body(
-      2, 2,
-      [](auto in) {
-        return std::vector<op::Info>{in[1], in[0]};
-      },
-      [](auto in) {
-        return std::vector<Value>{in[1], in[0]};
-      });
+      2, 2, [](auto in) { return std::vector<op::Info>{in[1], in[0]}; },
+      [](auto in) { return std::vector<Value>{in[1], in[0]}; });
   check(op::Loop{b}, {count(3)}, {t<int64_t>({3}, {0, 1, 2})});
   check(op::Loop{b}, {count(3), truth(true)}, {t<int64_t>({3}, {0, 1, 2})});
   CHECK(infer(op::Loop{b}, {info(DType::int64, Dims::of_rank(0), {4})})[0].dims == Dims{4});
@@ -142,10 +132,8 @@ TEST_CASE("Loop: what is refused") {
               "with 0 states and 2 outputs, the body takes 3 values and gives 3", 2);
   check_fails(op::Loop{b}, {count(1), absent, scalar(1), scalar(1)}, "with 2 states", 2);
   check_fails(op::Loop{b}, {count(1), absent, scalar(1)}, "with 1 states and 3 outputs", 3);
-  check_fails(op::Loop{b}, {t<int64_t>({2}, {1, 2}), absent, scalar(1)}, "M: (2), expected one element",
-              2);
-  check_fails(op::Loop{b}, {count(1), t<bool>({0}, {}), scalar(1)}, "cond: (0), expected one element",
-              2);
+  check_fails(op::Loop{b}, {t<int64_t>({2}, {1, 2}), absent, scalar(1)}, "M: (2), expected one element", 2);
+  check_fails(op::Loop{b}, {count(1), t<bool>({0}, {}), scalar(1)}, "cond: (0), expected one element", 2);
   check_fails(op::Loop{b}, {count(1), absent, Sequence{.element = DType::float32, .items = {}}},
               "v_initial cannot be", 2, 11);
   check_fails(op::Loop{b}, {count(1), absent, Sequence{.element = DType::float32, .items = {}}},
@@ -153,44 +141,26 @@ TEST_CASE("Loop: what is refused") {
   check_fails(op::Loop{b}, {count(1), absent}, "input v_initial is missing", 2, 1);
   check_refused<op::Loop>(1, {}, "attribute 'body' is required");
   const auto turns = body(
-      3, 2,
-      [](auto in) {
-        return std::vector<op::Info>{in[1], info(DType::int64, {1})};
-      },
-      [](auto in) {
-        return std::vector<Value>{in[1], in[2]};
-      });
+      3, 2, [](auto in) { return std::vector<op::Info>{in[1], info(DType::int64, {1})}; },
+      [](auto in) { return std::vector<Value>{in[1], in[2]}; });
   check_fails(op::Loop{turns}, {count(1), absent, scalar(1)}, "state 0 changes its type in the body");
   const auto grows = body(
-      2, 2,
-      [](auto in) {
-        return std::vector<op::Info>{in[1], info(DType::float32, {Dim::unknown()})};
-      },
+      2, 2, [](auto in) { return std::vector<op::Info>{in[1], info(DType::float32, {Dim::unknown()})}; },
       [](auto in) {
         return std::vector<Value>{in[1], Tensor<float>(Extents{in[0].template view<int64_t>().item()})};
       });
   check_fails(op::Loop{grows}, {count(2)},
               "one iteration gives tensor(float) (1), the first tensor(float) (0)");
   const auto untyped = body(
-      2, 2,
-      [](auto in) {
-        return std::vector<op::Info>{in[1], {}};
-      },
-      [](auto in) {
-        return std::vector<Value>{in[1], in[0]};
-      });
+      2, 2, [](auto in) { return std::vector<op::Info>{in[1], {}}; },
+      [](auto in) { return std::vector<Value>{in[1], in[0]}; });
   check_fails(op::Loop{untyped}, {count(0)}, "does not tell the types");
 }
 
 TEST_CASE("Loop: results outlive operands that are lent") {
   const auto pass = body(
-      3, 2,
-      [](auto in) {
-        return std::vector<op::Info>{in[1], in[2]};
-      },
-      [](auto in) {
-        return std::vector<Value>{in[1], in[2]};
-      });
+      3, 2, [](auto in) { return std::vector<op::Info>{in[1], in[2]}; },
+      [](auto in) { return std::vector<Value>{in[1], in[2]}; });
   for (int64_t trips : {0, 2}) {
     Value result;
     {

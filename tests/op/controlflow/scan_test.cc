@@ -110,11 +110,12 @@ TEST_CASE("Scan: what is refused") {
   check_fails(S{.num_scan_inputs = 1}, {zero, x}, "the body is missing", 2);
   check_fails(S{.body = sums()}, {zero, x}, "num_scan_inputs 0 of 2 inputs", 2);
   check_fails(S{.body = sums(), .num_scan_inputs = 3}, {zero, x}, "num_scan_inputs 3 of 2 inputs", 2);
-  check_fails(S{.body = sums(), .num_scan_inputs = INT32_MIN}, {zero, x}, "num_scan_inputs -2147483648 of", 2);
+  check_fails(S{.body = sums(), .num_scan_inputs = INT32_MIN}, {zero, x}, "num_scan_inputs -2147483648 of",
+              2);
   check_fails(S{.body = sums(), .num_scan_inputs = (int64_t{1} << 32) + 1}, {zero, x}, "of 2 inputs", 2);
   check_fails(S{.body = sums(), .num_scan_inputs = 1}, {zero, zero, x}, "the body takes 2 values", 2);
   check_fails(S{.body = sums(), .num_scan_inputs = 1, .scan_input_axes = {0, 1}}, {zero, x},
-              "scan_input_axes has 2 entries, not 1", 2);
+              "scan_input_axes: 2 entries, expected 1", 2);
   check_fails(S{.body = sums(), .num_scan_inputs = 1, .scan_input_axes = {2}}, {zero, x},
               "axis 2 outside of [-2, 1]", 2);
   check_fails(S{.body = sums(), .num_scan_inputs = 1, .scan_output_axes = {2}}, {zero, x},
@@ -197,7 +198,7 @@ TEST_CASE("Scan: version 8 has a batch") {
   check_fails(s, {none, t<float>({1, 1}, {0}), x}, "batches differ", 2);
   check_fails(s, {none, zero, t<float>({2}, {1, 2})}, "has not 2 axes", 2);
   check_fails(S{.body = sums(), .directions = {0, 1}, .num_scan_inputs = 1}, {none, zero, x},
-              "directions has 2 entries", 2);
+              "directions: 2 entries, expected 1", 2);
   const auto n = Dim::symbol(1), m = Dim::symbol(2);
   const auto out = infer(s, {{}, info(DType::float32, {n, 4}), info(DType::float32, {n, m, 4})}, 2);
   CHECK(out[0].dims == Dims{n, 4});

@@ -61,8 +61,8 @@ TEST_CASE("RandomNormalLike: a seed's numbers are numpy's") {
   check(R{.seed = 0.0f}, {d}, {zero}, 1e-15, 0);
   check(R{.seed = 0.9f}, {d}, {zero}, 1e-15, 0);
   check(R{.seed = -0.5f}, {d}, {zero}, 1e-15, 0);
-  check(R{.seed = 42.0f}, {f},
-        {t<float>({5}, {0.49671414, -0.1382643, 0.64768857, 1.5230298, -0.23415338})}, 1e-7, 0);
+  check(R{.seed = 42.0f}, {f}, {t<float>({5}, {0.49671414, -0.1382643, 0.64768857, 1.5230298, -0.23415338})},
+        1e-7, 0);
   // Rounded after each of three steps: a tie in the last, where one rounding alone gives 1.1767578125.
   check(R{.mean = 1, .scale = 0.1f, .seed = 0.0f}, {cast<float16>({2}, {0, 0})},
         {cast<float16>({2}, {1.17578125, 1.0400390625})}, 0, 0);

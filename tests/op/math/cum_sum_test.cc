@@ -24,7 +24,9 @@ TEST_CASE("CumSum: cases") {
       {{}, {t<int64_t>({2}, {INT64_MAX, 1}), first}, t<int64_t>({2}, {INT64_MAX, INT64_MIN})},
       {{}, {t<uint32_t>({2}, {UINT32_MAX, 2}), first}, t<uint32_t>({2}, {UINT32_MAX, 1})},
       {{}, {t<uint64_t>({2}, {UINT64_MAX, 2}), first}, t<uint64_t>({2}, {UINT64_MAX, 1})},
-      {{}, {t<float>({4}, {INFINITY, 1, -INFINITY, 1}), first}, t<float>({4}, {INFINITY, INFINITY, NAN, NAN})},
+      {{},
+       {t<float>({4}, {INFINITY, 1, -INFINITY, 1}), first},
+       t<float>({4}, {INFINITY, INFINITY, NAN, NAN})},
       {{}, {cast<float16>({3}, {2048, 1, 1}), first}, cast<float16>({3}, {2048, 2048, 2050})},
       {{}, {cast<bfloat16>({3}, {256, 1, 1}), first}, cast<bfloat16>({3}, {256, 256, 258})},
       {{}, {t<float>({2, 0}, {}), first}, t<float>({2, 0}, {})},
@@ -38,7 +40,8 @@ TEST_CASE("CumSum: long and wide") {
   Tensor<float> x(Extents{3, 1 << 12, 70});
   for (float& v : x) v = 0.1f;
   const auto y = op::CumSum{}(x, constant<int64_t, 1>);
-  for (int64_t k : {0, 1000, (1 << 12) - 1}) CHECK(y(2, k, 69) == doctest::Approx(0.1f * double(k + 1)).epsilon(1e-7));
+  for (int64_t k : {0, 1000, (1 << 12) - 1})
+    CHECK(y(2, k, 69) == doctest::Approx(0.1f * double(k + 1)).epsilon(1e-7));
 }
 
 TEST_CASE("CumSum: what is refused, shapes, typed calls") {
@@ -48,7 +51,8 @@ TEST_CASE("CumSum: what is refused, shapes, typed calls") {
   check_fails(op::CumSum{}, {x, t<int64_t>({}, {INT64_MIN})}, "input 1 holds a number out of range");
   check_fails(op::CumSum{}, {x, t<int64_t>({2}, {0, 1})}, "axis: (2), expected one element");
   check_fails(op::CumSum{}, {t<float>({}, {1}), t<int64_t>({}, {0})}, "axis 0 outside of");
-  check_fails(op::CumSum{}, {cast<float16>({1}, {1}), t<int64_t>({}, {0})}, "cannot be tensor(float16)", 1, 11);
+  check_fails(op::CumSum{}, {cast<float16>({1}, {1}), t<int64_t>({}, {0})}, "cannot be tensor(float16)", 1,
+              11);
   check_fails(op::CumSum{}, {t<int8_t>({1}, {1}), t<int64_t>({}, {0})}, "cannot be tensor(int8)");
   const Dim n = Dim::symbol(1);
   CHECK(infer(op::CumSum{}, {info(DType::float32, {n, 3}), info(DType::int64, {1})})[0].dims == Dims{n, 3});

@@ -93,10 +93,8 @@ TEST_CASE("Gemm: newest nodes stand for versions 1 and 6") {
     check(stated<op::Gemm_1>(version, stretched), {a, b, c}, {y});
     check(stated<op::Gemm_1>(version, stretched), {a, b, t<float>({1, 1}, {1})}, {t<float>({1, 2}, {8, 11})});
     check(stated<op::Gemm_1>(version, {{"transA", int64_t{1}}}), {t<float>({2, 1}, {1, 2}), b, whole}, {y});
-    check(stated<op::Gemm_1>(version, {{"alpha", 2.0f},
-                                       {"beta", 0.5f},
-                                       {"broadcast", int64_t{1}},
-                                       {"transB", int64_t{1}}}),
+    check(stated<op::Gemm_1>(
+              version, {{"alpha", 2.0f}, {"beta", 0.5f}, {"broadcast", int64_t{1}}, {"transB", int64_t{1}}}),
           {a, b, c}, {t<float>({1, 2}, {15, 32})});
     check_fails(stated<op::Gemm_1>(version), {a, b, c}, "C (2) is not (1,2)");
     check_fails(stated<op::Gemm_1>(version), {a, b}, "input C is missing");

@@ -59,7 +59,8 @@ TEST_CASE("Pow: versions 1 and 7") {
           {t<float>({2, 2}, {2, 4, 3, 9})});
   check_fails(op::Pow{}, {t<float>({1}, {2}), t<double>({1}, {1})},
               "input Y is tensor(double), but T is tensor(float)", 1, 7);
-  check_fails(op::Pow{}, {t<int32_t>({1}, {2}), t<int32_t>({1}, {1})}, "input X cannot be tensor(int32)", 1, 7);
+  check_fails(op::Pow{}, {t<int32_t>({1}, {2}), t<int32_t>({1}, {1})}, "input X cannot be tensor(int32)", 1,
+              7);
   check(op::Pow{}, {t<float>({1}, {2}), t<double>({1}, {3})}, {t<float>({1}, {8})}, 1e-6, 1e-7, 12);
 }
 

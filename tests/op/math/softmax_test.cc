@@ -1,5 +1,6 @@
 #include "tenon/op/math/softmax.hpp"
 
+#include "tenon/graph/session.hpp"
 #include "tests/op/stated.hpp"
 
 namespace tenon {
@@ -73,7 +74,7 @@ TEST_CASE("Softmax: newest nodes stand for versions 1 and 11") {
     Graph g;
     const ValueId in = g.add_input("x", DType::float32, dims);
     const std::string name[] = {"y"};
-    g.add_output("y", g.add_node("n", stated<op::Softmax_1>(11), {in}, name)[0]);
+    g.add_output("y", g.add_node("n", stated<op::Softmax_1>(11).op, {in}, name)[0]);
     check_equal(Session(std::move(g)).run({{"x", x}})["y"], along);
   }
 }

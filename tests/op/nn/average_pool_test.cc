@@ -104,11 +104,12 @@ TEST_CASE("AveragePool: against one window at a time") {
 
 TEST_CASE("AveragePool: what is refused") {
   const Value x = t<float>({1, 1, 2, 2}, {1, 2, 3, 4});
-  check_fails(op::AveragePool{.kernel_shape = {2}}, {x}, "kernel_shape has 1 entries for 2 spatial axes");
+  check_fails(op::AveragePool{.kernel_shape = {2}}, {x}, "kernel_shape: 1 entries, expected 2");
   check_fails(op::AveragePool{.kernel_shape = {3, 1}}, {x}, "does not fit into (1,1,2,2) along axis 2");
   check_fails(op::AveragePool{.dilations = {1}, .kernel_shape = {1, 1}}, {x},
-              "dilations has 1 entries, not 2");
-  check_fails(op::AveragePool{.auto_pad = "FULL", .kernel_shape = {1, 1}}, {x}, "auto_pad is 'FULL'");
+              "dilations: 1 entries, expected 2");
+  check_fails(op::AveragePool{.auto_pad = "FULL", .kernel_shape = {1, 1}}, {x},
+              "auto_pad: 'FULL', expected NOTSET, SAME_UPPER, SAME_LOWER or VALID");
   check_fails(op::AveragePool{.kernel_shape = {1}}, {cast<bfloat16>({1, 1, 1}, {1})},
               "input X cannot be tensor(bfloat16)", 1, 19);
   check_fails(op::AveragePool{.kernel_shape = {1}}, {t<int8_t>({1, 1, 1}, {1})},

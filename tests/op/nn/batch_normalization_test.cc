@@ -121,7 +121,7 @@ TEST_CASE("BatchNormalization: before version 9 each element can be a channel") 
 TEST_CASE("BatchNormalization: what is refused") {
   const Value x = t<float>({1, 2}, {1, 2}), two = t<float>({2}, {1, 1}), three = t<float>({3}, {1, 1, 1});
   check_fails(op::BatchNormalization{}, {x, two, two, two, three}, "extents of channels differ: 2 and 3");
-  check_fails(op::BatchNormalization{}, {x, x, two, two, two}, "input 1 has rank 2, not 1");
+  check_fails(op::BatchNormalization{}, {x, x, two, two, two}, "scale: rank 2, expected 1");
   check_fails(op::BatchNormalization{}, {t<float>({}, {1}), two, two, two, two}, "X is a scalar");
   check_fails(op::BatchNormalization{}, {x, two, two, two, two}, "only training has more than 1", 3);
   for (int version : {1, 6})

@@ -163,18 +163,18 @@ TEST_CASE("ConvTranspose: what is refused") {
     std::vector<Value> in;
     const char* text;
   } rows[] = {
-      {{.auto_pad = "SAME"}, {x, w}, "auto_pad is 'SAME'"},
+      {{.auto_pad = "SAME"}, {x, w}, "auto_pad: 'SAME', expected NOTSET, SAME_UPPER, SAME_LOWER or VALID"},
       {{.strides = {0}}, {x, w}, "strides holds 0"},
-      {{.output_padding = {0, 0}}, {x, w}, "output_padding has 2 entries, not 1"},
+      {{.output_padding = {0, 0}}, {x, w}, "output_padding: 2 entries, expected 1"},
       {{.output_padding = {-1}}, {x, w}, "output_padding holds -1"},
       {{.output_padding = {2}, .strides = {2}}, {x, w}, "output_padding 2 is not below"},
-      {{.output_shape = {4, 4}}, {x, w}, "output_shape has 2 entries, not 1"},
+      {{.output_shape = {4, 4}}, {x, w}, "output_shape: 2 entries, expected 1"},
       {{.output_shape = {0}}, {x, w}, "would become 0"},
       {{.pads = {3, 3}}, {x, w}, "would become -1"},
       {{.strides = {int64_t{1} << 31}}, {x, w}, "too large"},
       {{.kernel_shape = {2}}, {x, w}, "W's extents and kernel_shape differ: 3 and 2"},
       {{.group = 2}, {x, w}, "1 channels do not divide into 2 groups"},
-      {{.group = -1}, {x, w}, "group is -1"},
+      {{.group = -1}, {x, w}, "group: -1, expected at least 1"},
       {{}, {x, t<float>({2, 1, 1}, {1, 2})}, "X's channels and W's first extent differ: 1 and 2"},
       {{}, {x, w, t<float>({2}, {1, 2})}, "output channels differ: 2 and 1"},
       {{}, {x, t<float>({1, 1}, {1})}, "need equal ranks"},

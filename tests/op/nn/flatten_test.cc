@@ -23,9 +23,7 @@ TEST_CASE("Flatten: cases") {
   const Value large = pattern(DType::uint8, {1, 3000, 1000});
   const WithThreads threads;
   check_moved(run(op::Flatten{.axis = 2}, {large})[0].tensor(), large.tensor(), {3000, 1000},
-              [&](const Extents& i) {
-                return place({3000, 1000}, i);
-              });
+              [&](const Extents& i) { return place({3000, 1000}, i); });
 }
 
 TEST_CASE("Flatten: what is refused") {

@@ -56,7 +56,7 @@ TEST_CASE("LayerNormalization: cases") {
 
 TEST_CASE("LayerNormalization: what is refused") {
   const Value x = t<float>({2, 2}, {1, 3, 10, 20});
-  check_fails(op::LayerNormalization{.stash_type = 2}, {x, x}, "stash_type 2 is neither");
+  check_fails(op::LayerNormalization{.stash_type = 2}, {x, x}, "stash_type: 2, expected 1 or 16");
   check_fails(op::LayerNormalization{.axis = 2}, {x, x}, "axis 2 outside of [-2, 1]");
   check_fails(op::LayerNormalization{}, {t<float>({}, {1}), x}, "axis -1 outside of");
   check_fails(op::LayerNormalization{}, {x, t<float>({3}, {1, 2, 3})}, "input 1 (3) does not stretch");

@@ -42,8 +42,8 @@ TEST_CASE("LRN: cases") {
 }
 
 TEST_CASE("LRN: what is refused, and symbols") {
-  check_fails(op::LRN{.size = 0}, {t<float>({1, 1}, {1})}, "size is 0");
-  check_fails(op::LRN{}, {t<float>({1, 1}, {1})}, "size is 0");
+  check_fails(op::LRN{.size = 0}, {t<float>({1, 1}, {1})}, "size: 0, expected at least 1");
+  check_fails(op::LRN{}, {t<float>({1, 1}, {1})}, "size: 0, expected at least 1");
   check_fails(op::LRN{.size = 3}, {t<float>({1}, {1})}, "X: rank 1, expected at least 2");
   check_fails(op::LRN{.size = 3}, {cast<bfloat16>({1, 1}, {1})}, "input X cannot be tensor(bfloat16)", 1, 1);
   const auto n = Dim::symbol(1);

@@ -130,15 +130,16 @@ TEST_CASE("MaxPool: what is refused") {
     op::MaxPool op;
     const char* text;
   } rows[] = {
-      {{}, "kernel_shape has 0 entries for 2 spatial axes"},
-      {{.kernel_shape = {2}}, "kernel_shape has 1 entries for 2 spatial axes"},
+      {{}, "kernel_shape: 0 entries, expected 2"},
+      {{.kernel_shape = {2}}, "kernel_shape: 1 entries, expected 2"},
       {{.kernel_shape = {0, 1}}, "kernel_shape holds 0"},
       {{.kernel_shape = {INT64_MIN, 1}}, "kernel_shape holds"},
       {{.kernel_shape = {3, 1}}, "a window of (3,1) does not fit into (1,1,2,2) along axis 2"},
       {{.dilations = {2, 1}, .kernel_shape = {2, 1}}, "does not fit"},
       {{.dilations = {big, big}, .kernel_shape = {big, big}}, "kernel (1073741824,1073741824) is too large"},
-      {{.auto_pad = "FULL", .kernel_shape = {1, 1}}, "auto_pad is 'FULL'"},
-      {{.kernel_shape = {1, 1}, .pads = {1, 1}}, "pads has 2 entries, not 4"},
+      {{.auto_pad = "FULL", .kernel_shape = {1, 1}},
+       "auto_pad: 'FULL', expected NOTSET, SAME_UPPER, SAME_LOWER or VALID"},
+      {{.kernel_shape = {1, 1}, .pads = {1, 1}}, "pads: 2 entries, expected 4"},
       {{.kernel_shape = {1, 1}, .strides = {0, 1}}, "strides holds 0"},
   };
   for (const Row& row : rows) check_fails(row.op, {x}, row.text);

@@ -259,22 +259,23 @@ TEST_CASE("LSTM: what is refused") {
   check(L{}, {x, w, r, none, lens}, {Value()});
   check_fails(L{}, {x, w, r, none, t<int32_t>({3}, {1, 2, 3})}, "sequence_lens has 3, but X has 2 steps");
   check_fails(L{}, {x, w, r, none, t<int32_t>({3}, {-1, 2, 2})}, "sequence_lens has -1");
-  check_fails(L{}, {x, w, r, none, t<int32_t>({2}, {1, 2})}, "sequence_lens (2) has not extent 3");
-  check_fails(L{.direction = "sideways"}, {x, w, r}, "direction 'sideways'");
-  check_fails(L{.direction = "bidirectional"}, {x, w, r}, "W (1,20,4) has not extent 2 on axis 0");
+  check_fails(L{}, {x, w, r, none, t<int32_t>({2}, {1, 2})}, "sequence_lens: (2), expected (3)");
+  check_fails(L{.direction = "sideways"}, {x, w, r},
+              "direction: 'sideways', expected forward, reverse or bidirectional");
+  check_fails(L{.direction = "bidirectional"}, {x, w, r}, "W: (1,20,4), expected (2,20,4)");
   check_fails(L{.hidden_size = 4}, {x, w, r}, "hidden_size and extents of R differ: 4 and 5");
-  check_fails(L{}, {zeros({2, 3}), w, r}, "X (2,3) has not rank 3");
-  check_fails(L{}, {x, zeros({1, 16, 4}), r}, "W (1,16,4) has not extent 20");
-  check_fails(L{}, {x, zeros({1, 20, 3}), r}, "has not extent 4 on axis 2");
-  check_fails(L{}, {x, w, zeros({1, 5, 5})}, "R (1,5,5) has not extent 20");
-  check_fails(L{}, {x, w, r, zeros({1, 20})}, "B (1,20) has not extent 40");
-  check_fails(L{}, {x, w, r, none, none, zeros({1, 2, 5})}, "initial_h (1,2,5) has not extent 3");
-  check_fails(L{}, {x, w, r, none, none, none, zeros({1, 3, 4})}, "initial_c is (1,3,4), not (1,3,5)");
-  check_fails(L{}, {x, w, r, none, none, none, none, zeros({1, 10})}, "P is (1,10), not (1,15)");
-  check_fails(L{.activations = {"Tanh"}}, {x, w, r}, "1 activations, not 3");
+  check_fails(L{}, {zeros({2, 3}), w, r}, "X: rank 2, expected 3");
+  check_fails(L{}, {x, zeros({1, 16, 4}), r}, "W: (1,16,4), expected (1,20,4)");
+  check_fails(L{}, {x, zeros({1, 20, 3}), r}, "W: (1,20,3), expected (1,20,4)");
+  check_fails(L{}, {x, w, zeros({1, 5, 5})}, "R: (1,5,5), expected (1,20,5)");
+  check_fails(L{}, {x, w, r, zeros({1, 20})}, "B: (1,20), expected (1,40)");
+  check_fails(L{}, {x, w, r, none, none, zeros({1, 2, 5})}, "initial_h: (1,2,5), expected (1,3,5)");
+  check_fails(L{}, {x, w, r, none, none, none, zeros({1, 3, 4})}, "initial_c: (1,3,4), expected (1,3,5)");
+  check_fails(L{}, {x, w, r, none, none, none, none, zeros({1, 10})}, "P: (1,10), expected (1,15)");
+  check_fails(L{.activations = {"Tanh"}}, {x, w, r}, "activations: 1 entries, expected 3");
   check_fails(L{.activations = {"Sigmoid", "Tanh", "Tan"}}, {x, w, r}, "activation 'Tan' is unknown");
   check_fails(L{.clip = -1.0f}, {x, w, r}, "clip is negative");
-  check_fails(L{.layout = 2}, {x, w, r}, "layout 2");
+  check_fails(L{.layout = 2}, {x, w, r}, "layout: 2, expected 0 or 1");
   check_fails(L{}, {cast<bfloat16>({1, 1, 1}, {1}), w, r}, "X cannot be tensor(bfloat16)", 1, 14);
 }
 

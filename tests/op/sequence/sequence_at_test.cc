@@ -21,7 +21,7 @@ TEST_CASE("SequenceAt: cases") {
   check_fails(op::SequenceAt{}, {s, t<int64_t>({}, {3})}, "position 3 in a sequence of 3");
   check_fails(op::SequenceAt{}, {s, t<int64_t>({}, {INT64_MIN})}, "in a sequence of 3");
   check_fails(op::SequenceAt{}, {empty, t<int64_t>({}, {0})}, "position 0 in a sequence of 0");
-  check_fails(op::SequenceAt{}, {s, t<int64_t>({2}, {0, 1})}, "position has extents (2)");
+  check_fails(op::SequenceAt{}, {s, t<int64_t>({2}, {0, 1})}, "position: (2), expected one element");
   check_fails(op::SequenceAt{}, {a, t<int64_t>({}, {0})}, "input_sequence cannot be tensor(float)");
 }
 

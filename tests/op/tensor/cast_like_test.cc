@@ -29,12 +29,19 @@ TEST_CASE("CastLike: cases") {
   check_in_place(op::CastLike{}, {t<int32_t>({2}, {1, 2}), t<float>({2}, {8, 9})}, 1);
 }
 
+TEST_CASE("CastLike: a type that only the run knows") {
+  op::Info unknown;
+  unknown.type = Type(Kind::unknown, DType::undefined);
+  const op::Info out = infer(op::CastLike{}, {info(DType::float32, {2}), unknown})[0];
+  CHECK((out.type.kind == Kind::unknown && out.dims == Dims{2}));
+}
+
 TEST_CASE("CastLike: what is refused, shape arithmetic, typed calls") {
   const Value f = t<float>({1}, {1});
   check_fails(op::CastLike{}, {f}, "input target_type is missing");
   check_fails(op::CastLike{}, {f, t<complex64>({1}, {1})}, "input target_type cannot be tensor(complex64)");
   check_fails(op::CastLike{}, {f, cast<int4>({1}, {1})}, "input target_type cannot be tensor(int4)", 1, 19);
-  check_fails(op::CastLike{.round_mode = ""}, {f, f}, "round_mode is ''");
+  check_fails(op::CastLike{.round_mode = ""}, {f, f}, "round_mode: '', expected up, down or nearest");
 
   const auto n = Dim::symbol(1);
   const auto out = infer(op::CastLike{}, {info(DType::int64, {2}, {n, 7}), info(DType::int32, Dims())});

@@ -14,9 +14,8 @@ TEST_CASE("Identity: tensors") {
     CHECK(y.tensor().data() == x.tensor().data());  // shared
     check_moved(y.tensor(), x.tensor(), {3, 5}, [](const Extents& i) { return place({3, 5}, i); });
     if (!op::Identity::spec.types[1].at(13).contains(d)) return;
-    check_moved(run(op::Identity{}, {x}, 1, 13)[0].tensor(), x.tensor(), {3, 5}, [](const Extents& i) {
-      return place({3, 5}, i);
-    });
+    check_moved(run(op::Identity{}, {x}, 1, 13)[0].tensor(), x.tensor(), {3, 5},
+                [](const Extents& i) { return place({3, 5}, i); });
   });
   check(op::Identity{}, {t<float>({}, {1})}, {t<float>({}, {1})});
   check(op::Identity{}, {t<float>({0}, {})}, {t<float>({0}, {})}, 0, 0, 1);

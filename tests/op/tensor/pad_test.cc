@@ -192,8 +192,7 @@ TEST_CASE("Pad: what is refused") {
   check_fails(op::Pad{}, {x, vec({0, 0}), Value(), vec({0, 1})}, "2 pads for 2 axes");
   check_fails(op::Pad{}, {x, vec({0, 0, 0, 0}), Value(), vec({0, -2})}, "axis -2 is named twice");
   check_fails(op::Pad{}, {x, vec({0, 0}), Value(), vec({2})}, "axis 2 outside");
-  check_fails(op::Pad{}, {x, vec({0, 0, 0, 0, 0, 0}), Value(), vec({0, 1, 1})},
-              "pads 3 axes of a rank of 2");
+  check_fails(op::Pad{}, {x, vec({0, 0, 0, 0, 0, 0}), Value(), vec({0, 1, 1})}, "pads 3 axes of a rank of 2");
   check_fails(op::Pad{}, {x, vec({-1, 0, -2, 0})}, "pads -1 and -2 do not fit an extent of 2");
   check_fails(op::Pad{}, {x, vec({INT64_MAX, 0, INT64_MAX, 0})}, "do not fit");
   check_fails(op::Pad{}, {x, vec({INT64_MIN, 0, 0, 0})}, "");
@@ -204,13 +203,11 @@ TEST_CASE("Pad: what is refused") {
               "mode 'edge' has nothing to repeat on axis 0");
   const Value two = t<float>({2}, {1, 2});
   const std::string_view late = "mode 'wrap' is there since version 19";
-  for (int version : {11, 13, 18})
-    check_fails(op::Pad{.mode = "wrap"}, {two, vec({1, 1})}, late, 1, version);
+  for (int version : {11, 13, 18}) check_fails(op::Pad{.mode = "wrap"}, {two, vec({1, 1})}, late, 1, version);
   check_fails(stated<op::Pad>(2, {{"mode", std::string("wrap")}, {"pads", ints{1, 1}}}), {two}, late);
   check_fails(stated<op::Pad>(1, {{"mode", std::string("wrap")}, {"paddings", ints{1, 1}}}), {two}, late);
   check(op::Pad{.mode = "wrap"}, {two, vec({1, 1})}, {t<float>({4}, {2, 1, 2, 1})}, 0, 0, 19);
-  check_fails(op::Pad{.mode = "wrap"}, {two, vec({-2, 1})},
-              "mode 'wrap' has nothing to repeat");
+  check_fails(op::Pad{.mode = "wrap"}, {two, vec({-2, 1})}, "mode 'wrap' has nothing to repeat");
   check_fails(op::Pad{}, {x, vec({0, 0}), Value(), vec({0})}, "input axes cannot be", 1, 13);
 }
 

@@ -105,9 +105,9 @@ TEST_CASE("ScatterND: what is refused") {
   check_fails(op::ScatterND{}, {m, t<int64_t>({1, 2}, {0, -3}), t<float>({1}, {1})},
               "index -3 outside of [-2, 1] on axis 1");
   check_fails(op::ScatterND{}, {m, t<int64_t>({1, 3}, {0, 0, 0}), u}, "name 3 coordinates");
-  check_fails(op::ScatterND{}, {m, t<int64_t>({}, {0}), u}, "indices have no axes");
-  check_fails(op::ScatterND{}, {t<float>({}, {0}), i, u}, "data has no axes");
-  check_fails(op::ScatterND{}, {m, i, t<float>({1}, {8})}, "updates have rank 1, not 2");
+  check_fails(op::ScatterND{}, {m, t<int64_t>({}, {0}), u}, "indices: rank 0, expected at least 1");
+  check_fails(op::ScatterND{}, {t<float>({}, {0}), i, u}, "data: rank 0, expected at least 1");
+  check_fails(op::ScatterND{}, {m, i, t<float>({1}, {8})}, "updates: rank 1, expected 2");
   check_fails(op::ScatterND{}, {m, i, t<float>({2, 2}, {1, 2, 3, 4})},
               "extents of indices and updates differ: 1 and 2");
   check_fails(op::ScatterND{}, {m, i, t<float>({1, 1}, {1})}, "extents of data and updates differ: 2 and 1");

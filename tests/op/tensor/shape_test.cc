@@ -47,7 +47,8 @@ TEST_CASE("Shape: symbols, typed") {
   const auto n = Dim::symbol(1);
   const auto r = infer(op::Shape{}, {info(DType::float32, {n, Dim(), 3})})[0];
   CHECK(r.dims == Dims{3});
-  CHECK((r.type == Type(DType::int64) && r.propagated[0].same(n) && !r.propagated[1].known() && r.propagated[2].is(3)));
+  CHECK((r.type == Type(DType::int64) && r.propagated[0].same(n) && !r.propagated[1].known() &&
+         r.propagated[2].is(3)));
   CHECK(infer(op::Shape{}, {info(DType::float32, {})})[0].dims == Dims::of_rank(1));
   auto y = apply<op::Shape{.start = 1}>(Tensor<float, Shape<1, 2>>{{4, 5}});
   static_assert(std::is_same_v<decltype(y), Tensor<int64_t, Shape<1>>>);
@@ -90,10 +91,10 @@ TEST_CASE("shape arithmetic carries a symbolic batch into Reshape") {
   // Pads as torch writes them: (b, a) pairs turned round by Reshape, Slice, Transpose, Reshape
   const auto pairs = infer(op::Reshape{}, {list({1, 2, 3, 4}), list({-1, 2})})[0];
   const Value far = t<int64_t>({1}, {-INT64_MAX});  // no Dim holds it: the rule reads the constant itself
-  const auto turned =
-      infer(op::Slice{}, {pairs, list({-1}), op::info_of(far), list({0}), list({-1})})[0];
+  const auto turned = infer(op::Slice{}, {pairs, list({-1}), op::info_of(far), list({0}), list({-1})})[0];
   const auto pads = infer(op::Reshape{}, {infer(op::Transpose{.perm = {1, 0}}, {turned})[0], list({-1})})[0];
   CHECK(pads.dims == Dims{4});
-  CHECK((pads.propagated[0].is(3) && pads.propagated[1].is(1) && pads.propagated[2].is(4) && pads.propagated[3].is(2)));
+  CHECK((pads.propagated[0].is(3) && pads.propagated[1].is(1) && pads.propagated[2].is(4) &&
+         pads.propagated[3].is(2)));
 }
 }  // namespace tenon

@@ -173,8 +173,8 @@ TEST_CASE("Slice: symbols and values") {
         Dims::of_rank(2));
   CHECK(infer(op::Slice{}, {info(f, {n, 4}), info(l, {}), info(l, {})})[0].dims == Dims::of_rank(2));
   CHECK_FALSE(infer(op::Slice{}, {info(f, {}), info(l, {1}), info(l, {1})})[0].dims.ranked());
-  auto v =
-      infer(op::Slice{}, {info(l, {4}, {n, 2, n, 4}), info(l, {1}, {1}), info(l, {1}, {4})}, 1, 1)[0].propagated;
+  auto v = infer(op::Slice{}, {info(l, {4}, {n, 2, n, 4}), info(l, {1}, {1}), info(l, {1}, {4})}, 1, 1)[0]
+               .propagated;
   CHECK((v.size() == 3 && v[0].is(2) && v[1].same(n) && v[2].is(4)));
   v = infer(op::Slice{}, {info(l, {2, 2}, {1, 2, n, 4}), info(l, {1}, {1}), info(l, {1}, {-9}),
                           info(l, {1}, {0}), info(l, {1}, {-1})})[0]

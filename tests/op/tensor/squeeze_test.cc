@@ -42,9 +42,8 @@ TEST_CASE("Squeeze: cases") {
   check_refused<op::Squeeze>(13, {{"axes", ints{0}}}, "version 13 has no attribute 'axes'");
   for_types(op::Squeeze::spec.types[0], [&](DType d) {
     const Value p = pattern(d, {3, 1, 5});
-    check_moved(run(op::Squeeze{}, {p})[0].tensor(), p.tensor(), {3, 5}, [](const Extents& i) {
-      return place({3, 5}, i);
-    });
+    check_moved(run(op::Squeeze{}, {p})[0].tensor(), p.tensor(), {3, 5},
+                [](const Extents& i) { return place({3, 5}, i); });
   });
 }
 

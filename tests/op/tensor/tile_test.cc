@@ -57,7 +57,7 @@ TEST_CASE("Tile: version 1 repeats along one axis") {
   const Value h = cast<float16>({1}, {3}), d = t<double>({1}, {3});
   check(op::Tile_1{}, {h, cast<float16>({}, {2}), cast<float16>({}, {0})}, {cast<float16>({2}, {3, 3})});
   check(op::Tile_1{}, {d, t<double>({}, {2}), t<double>({}, {0})}, {t<double>({2}, {3, 3})});
-  check_fails(op::Tile_1{}, {x, t<float>({}, {-1}), t<float>({}, {0})}, "tiles are negative");
+  check_fails(op::Tile_1{}, {x, t<float>({}, {-1}), t<float>({}, {0})}, "tiles: -1, expected at least 0");
   check_fails(op::Tile_1{}, {x, t<float>({}, {1}), t<float>({}, {2})}, "axis 2 outside");
   check_fails(op::Tile_1{}, {x, t<float>({2}, {1, 1}), t<float>({}, {0})},
               "tiles: (2), expected one element");
@@ -76,7 +76,7 @@ TEST_CASE("Tile: version 1 repeats along one axis") {
 TEST_CASE("Tile: what is refused") {
   const Value x = t<float>({2, 2}, {1, 2, 3, 4});
   check_fails(op::Tile{}, {x, t<int64_t>({1}, {2})}, "1 repeats for a rank of 2");
-  check_fails(op::Tile{}, {x, t<int64_t>({2}, {2, -1})}, "repeats hold -1");
+  check_fails(op::Tile{}, {x, t<int64_t>({2}, {2, -1})}, "repeats: -1, expected at least 0");
   check_fails(op::Tile{}, {x, t<int64_t>({1, 2}, {2, 1})}, "repeats: rank 2, expected 1");
   check_fails(op::Tile{}, {x, t<int64_t>({2}, {INT64_MAX, INT64_MAX})}, "");
 }

@@ -45,18 +45,15 @@ TEST_CASE("Transpose: large, in parallel") {
     const Extents extents{130, 257, 6};
     const Value x = pattern(d, extents);
     check_moved(run(op::Transpose{.perm = {1, 0, 2}}, {x})[0].tensor(), x.tensor(), {257, 130, 6},
-                [&](const Extents& i) {
-                  return place(extents, {i[1], i[0], i[2]});
-                });
-    check_moved(run(op::Transpose{}, {x})[0].tensor(), x.tensor(), {6, 257, 130}, [&](const Extents& i) {
-      return place(extents, {i[2], i[1], i[0]});
-    });
+                [&](const Extents& i) { return place(extents, {i[1], i[0], i[2]}); });
+    check_moved(run(op::Transpose{}, {x})[0].tensor(), x.tensor(), {6, 257, 130},
+                [&](const Extents& i) { return place(extents, {i[2], i[1], i[0]}); });
   }
 }
 
 TEST_CASE("Transpose: what is refused") {
   const Value x = t<float>({2, 3}, {1, 2, 3, 4, 5, 6});
-  check_fails(op::Transpose{.perm = {0}}, {x}, "perm names 1 axes, but the rank is 2");
+  check_fails(op::Transpose{.perm = {0}}, {x}, "perm: 1 entries, expected 2");
   check_fails(op::Transpose{.perm = {0, 0}}, {x}, "no permutation: 0");
   check_fails(op::Transpose{.perm = {0, 2}}, {x}, "no permutation: 2");
   check_fails(op::Transpose{.perm = {0, -1}}, {x}, "no permutation: -1");

@@ -36,7 +36,8 @@ TEST_CASE("Trilu: diagonals") {
 }
 
 TEST_CASE("Trilu: batches, types, empty tensors") {
-  check(op::Trilu{}, {t<float>({2, 2, 2}, {1, 2, 3, NAN, 5, 6, 7, 8})}, {t<float>({2, 2, 2}, {1, 2, 0, NAN, 5, 6, 0, 8})});
+  check(op::Trilu{}, {t<float>({2, 2, 2}, {1, 2, 3, NAN, 5, 6, 7, 8})},
+        {t<float>({2, 2, 2}, {1, 2, 0, NAN, 5, 6, 0, 8})});
   check(op::Trilu{.upper = 0}, {t<std::string>({2, 2}, {"a", "b", "c", "d"})},
         {t<std::string>({2, 2}, {"a", "", "c", "d"})});
   check(op::Trilu{}, {t<bool>({2, 1}, {true, true})}, {t<bool>({2, 1}, {true, false})});
@@ -54,7 +55,8 @@ TEST_CASE("Trilu: what is refused, and typed calls") {
   const Dim n = Dim::symbol(1);
   CHECK(infer(op::Trilu{}, {info(DType::float32, {n, 3})})[0].dims == Dims{n, 3});
 
-  const auto y = apply<op::Trilu{.upper = 0}>(Tensor<float, Shape<2, 2>>{{1, 2}, {3, 4}}, constant<int64_t, -1>);
+  const auto y =
+      apply<op::Trilu{.upper = 0}>(Tensor<float, Shape<2, 2>>{{1, 2}, {3, 4}}, constant<int64_t, -1>);
   static_assert(std::is_same_v<decltype(y), const Tensor<float, Shape<2, 2>>>);
   CHECK(y(1, 0) == 3);
   CHECK(y(1, 1) == 0);

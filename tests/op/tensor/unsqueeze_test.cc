@@ -42,9 +42,7 @@ TEST_CASE("Unsqueeze: cases") {
   for_types(op::Unsqueeze::spec.types[0], [&](DType d) {
     const Value p = pattern(d, {3, 5});
     check_moved(run(op::Unsqueeze{}, {p, t<int64_t>({1}, {1})})[0].tensor(), p.tensor(), {3, 1, 5},
-                [](const Extents& i) {
-                  return place({3, 1, 5}, i);
-                });
+                [](const Extents& i) { return place({3, 1, 5}, i); });
   });
 }
 

@@ -1,5 +1,5 @@
-// fuse_convolution: a Conv of constant weights, with the BatchNormalization, the addition of a residual and the Relu or
-// Clip behind it, becomes one node whose weights are laid out for the kernel.
+// fuse_convolution: a Conv of constant weights, with the BatchNormalization, the addition of a residual and
+// the Relu or Clip behind it, becomes one node whose weights are laid out for the kernel.
 #pragma once
 
 #include <cmath>
@@ -34,7 +34,8 @@ struct PackedConv {
     if (i.dtype(0) != element) return i.fail("X is ", i.dtype(0), ", the weights are ", element);
     op::infer_conv(i, conv.window(), conv.group, i.dims(0), Dims(extents));
     if (!i.failed() && i.has(1) && i.ranked(1) && i.out(0).dims.ranked())
-      for (int k = 0; k < i.dims(0).rank(); ++k) i.unify(i.dims(1)[k], i.out(0).dims[k], "extents of Y and Z");
+      for (int k = 0; k < i.dims(0).rank(); ++k)
+        i.unify(i.dims(1)[k], i.out(0).dims[k], "extents of Y and Z");
   }
   template <class T>
   void compute(TensorView<const T> x, TensorView<const T> z, TensorView<T> y) const {
@@ -63,7 +64,8 @@ struct ChannelMap {
   std::vector<double> scale, shift;
 };
 
-/// The map that a node applies to its first operand of `channels` channels, if it is such a BatchNormalization.
+/// The map that a node applies to its first operand of `channels` channels, if it is such a
+/// BatchNormalization.
 inline std::optional<ChannelMap> channel_map(const Program& program, const Graph::Node& n, int64_t channels) {
   const auto* normalization = n.op.as<op::BatchNormalization>();
   if (normalization == nullptr || normalization->training_mode != 0 || n.outputs.size() != 1) return {};
@@ -107,12 +109,14 @@ void pack(PackedConv& op, const AnyTensor& w, const AnyTensor* b, const ChannelM
     C* bias = static_cast<C*>(op.bias.data());
     if (b) std::copy_n(op::numbers<C>(scratch, b->view()), m, bias);
     else std::fill_n(bias, m, C{0});
-    for (std::size_t c = 0; map && c < m; ++c) bias[c] = static_cast<C>(bias[c] * map->scale[c] + map->shift[c]);
+    for (std::size_t c = 0; map && c < m; ++c)
+      bias[c] = static_cast<C>(bias[c] * map->scale[c] + map->shift[c]);
   }
   if (map) {
     C* own = scratch.take<C>(w.size());
     for (std::size_t c = 0, each = static_cast<std::size_t>(w.size()) / m; c < m; ++c)
-      for (std::size_t k = c * each; k < (c + 1) * each; ++k) own[k] = static_cast<C>(from[k] * map->scale[c]);
+      for (std::size_t k = c * each; k < (c + 1) * each; ++k)
+        own[k] = static_cast<C>(from[k] * map->scale[c]);
     from = own;
   }
   kernels::ConvGeometry g;

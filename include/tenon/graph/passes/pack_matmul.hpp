@@ -1,5 +1,5 @@
-// pack_matmul: a MatMul or Gemm whose right side is a constant matrix, with the Relu or Clip behind it, becomes one node
-// whose matrix is laid out for the kernel.
+// pack_matmul: a MatMul or Gemm whose right side is a constant matrix, with the Relu or Clip behind it,
+// becomes one node whose matrix is laid out for the kernel.
 #pragma once
 
 #include "tenon/graph/passes/packed.hpp"
@@ -8,8 +8,8 @@
 
 namespace tenon::passes {
 
-/// Y (..., M, N) = min(max(alpha A' B + beta C, lo), hi), where A' is A (..., M, K) or with trans_a its transpose, and C
-/// stretches to a matrix Y, or is left out.
+/// Y (..., M, N) = min(max(alpha A' B + beta C, lo), hi), where A' is A (..., M, K) or with trans_a its
+/// transpose, and C stretches to a matrix Y, or is left out.
 struct PackedMatMul {
   float alpha = 1, beta = 1;
   bool trans_a = false;
@@ -101,9 +101,11 @@ inline void pack_product(Program& program, int number, PackedMatMul packed, bool
 }  // namespace detail
 
 inline void apply_pack_matmul(Program& program) {
-  program.for_each<op::MatMul>([&](int n, const op::MatMul&) { detail::pack_product(program, n, {}, false); });
+  program.for_each<op::MatMul>(
+      [&](int n, const op::MatMul&) { detail::pack_product(program, n, {}, false); });
   program.for_each<op::Gemm>([&](int n, const op::Gemm& g) {
-    detail::pack_product(program, n, {.alpha = g.alpha, .beta = g.beta, .trans_a = g.transA != 0}, g.transB != 0);
+    detail::pack_product(program, n, {.alpha = g.alpha, .beta = g.beta, .trans_a = g.transA != 0},
+                         g.transB != 0);
   });
 }
 

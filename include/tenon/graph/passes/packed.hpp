@@ -6,9 +6,9 @@
 #include <optional>
 
 #include "tenon/graph/program.hpp"
+#include "tenon/op/families/wide.hpp"
 #include "tenon/op/math/clip.hpp"
 #include "tenon/op/math/relu.hpp"
-#include "tenon/op/families/wide.hpp"
 
 namespace tenon::passes {
 

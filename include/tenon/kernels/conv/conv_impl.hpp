@@ -43,9 +43,9 @@ using sliding::most_places;
 using sliding::PaddedPlane;
 using sliding::Place;
 using sliding::reduce_windows;
+using sliding::SlidingWindow;
 using sliding::step;
 using sliding::steps_to_zero;
-using sliding::SlidingWindow;
 
 template <class Arch>
 SlidingWindow<Arch> window_of(const ConvGeometry& g) {

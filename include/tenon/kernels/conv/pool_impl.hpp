@@ -21,9 +21,9 @@ using sliding::most_places;
 using sliding::PaddedPlane;
 using sliding::Place;
 using sliding::reduce_windows;
+using sliding::SlidingWindow;
 using sliding::step;
 using sliding::steps_to_zero;
-using sliding::SlidingWindow;
 
 /// What sums and comparisons are done in.
 template <class T>
@@ -78,7 +78,8 @@ void for_planes(int64_t planes, int64_t work, F body) {
 /// All outputs by vectors: join(cells, sum) over each window, beginning with `fill`, and done(place, sum) at
 /// its end.
 template <class Arch, class T, class Join, class Done>
-void pool_padded(const SlidingWindow<Arch>& w, int64_t planes, const T* x, T* y, T fill, Join join, Done done) {
+void pool_padded(const SlidingWindow<Arch>& w, int64_t planes, const T* x, T* y, T fill, Join join,
+                 Done done) {
   const int64_t in = w.in_cells(), out = w.out_cells(), kernel = w.kernel_cells();
   const int64_t size = PaddedPlane<T, Arch>::size(w, std::numeric_limits<int64_t>::max() - 1);
   for_planes<Arch>(planes, in + out * kernel, [&](int64_t begin, int64_t end) {

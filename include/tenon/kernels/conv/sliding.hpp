@@ -30,7 +30,7 @@ struct SlidingWindow {
   /// Takes the axes over. With `join`, those that are one in memory are joined, so that the innermost is as
   /// long as can be: an identity joins the axis before it, if that has stride 1.
   SlidingWindow(bool join, int rank_, const int64_t* in, const int64_t* out, const int64_t* kernel,
-         const int64_t* strides, const int64_t* dilations, const int64_t* pads) {
+                const int64_t* strides, const int64_t* dilations, const int64_t* pads) {
     for (int d = 0; d < rank_; ++d) {
       const Axis a{in[d], out[d], kernel[d], strides[d], dilations[d], pads[d]};
       if (join && rank > 0 && a.identity() && (axis[rank - 1].stride == 1 || a.in == 1)) {
@@ -120,7 +120,8 @@ class PaddedPlane {
   }
 
   /// `space` has size() elements, `taps` one for each kernel cell.
-  PaddedPlane(const SlidingWindow<Arch>& w, T* space, int64_t* taps, T fill) : w_(w), space_(space), taps_(taps) {
+  PaddedPlane(const SlidingWindow<Arch>& w, T* space, int64_t* taps, T fill)
+      : w_(w), space_(space), taps_(taps) {
     const Axis& inner = w.inner();
     phase_ = phase_length(inner);
     row_ = phase_ * inner.stride;

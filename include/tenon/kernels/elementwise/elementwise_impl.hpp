@@ -138,8 +138,7 @@ constexpr auto unary_row() {
   else if constexpr (op == sin) return costly([](auto x, auto) { return simd::sin(x); });
   else if constexpr (op == sinh) return costly([](auto x, auto) { return simd::sinh(x); });
   else if constexpr (op == softplus) return costly([](auto x, auto) { return simd::softplus(x); });
-  else if constexpr (op == softsign)
-    return costly([](auto x, auto k) { return x / (k.one + simd::abs(x)); });
+  else if constexpr (op == softsign) return costly([](auto x, auto k) { return x / (k.one + simd::abs(x)); });
   else if constexpr (op == sqrt) return costly([](auto x, auto) { return simd::sqrt(x); });
   else if constexpr (op == swish) return costly([](auto x, auto k) { return x * simd::sigmoid(k.a * x); });
   else if constexpr (op == tan)

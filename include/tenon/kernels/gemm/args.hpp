@@ -26,8 +26,8 @@ template <class T>
 inline constexpr T no_lower_bound = std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity()
                                                                          : std::numeric_limits<T>::lowest();
 template <class T>
-inline constexpr T no_upper_bound = std::numeric_limits<T>::has_infinity ? std::numeric_limits<T>::infinity()
-                                                                         : std::numeric_limits<T>::max();
+inline constexpr T no_upper_bound =
+    std::numeric_limits<T>::has_infinity ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max();
 
 /// C = clamp(alpha A B + beta D + row_bias + col_bias, lo, hi). T: float, double; int32, uint32, int64,
 /// uint64 wrap. NaN and infinities go through; operands whose factor is zero are not read. C must not overlap

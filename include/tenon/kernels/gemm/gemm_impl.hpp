@@ -11,8 +11,8 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "tenon/kernels/gemm/gemm.hpp"
 #include "tenon/kernels/gemm/blocks.hpp"
+#include "tenon/kernels/gemm/gemm.hpp"
 #include "tenon/kernels/gemm/pack.hpp"
 #include "tenon/kernels/gemm/skinny.hpp"
 #include "tenon/kernels/gemm/tile.hpp"

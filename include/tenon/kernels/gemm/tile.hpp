@@ -155,8 +155,7 @@ inline constexpr auto tile_functions = []<int... I>(std::integer_sequence<int, I
   constexpr int vectors = Tile<Ops, Arch>::vectors;
   return std::array<TileFunction<Ops>, sizeof...(I)>{
       &compute_tile<Ops, Arch, std::max(I / vectors * 2, 1), I % vectors + 1>...};
-}
-(std::make_integer_sequence<int, (Tile<Ops, Arch>::rows / 2 + 1) * Tile<Ops, Arch>::vectors>{});
+}(std::make_integer_sequence<int, (Tile<Ops, Arch>::rows / 2 + 1) * Tile<Ops, Arch>::vectors>{});
 
 /// Whether there is a tile of just so many rows.
 constexpr bool exact_tile(int64_t rows) { return rows == 1 || rows % 2 == 0; }

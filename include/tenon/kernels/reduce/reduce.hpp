@@ -75,7 +75,7 @@ struct ReduceSum {
   using type = double;
 };
 template <class T>
-requires std::is_integral_v<T>
+  requires std::is_integral_v<T>
 struct ReduceSum<T> {
   using type = std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>;
 };

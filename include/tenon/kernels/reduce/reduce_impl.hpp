@@ -23,7 +23,7 @@ using reduce_join =
 
 /// Whether T is reduced as the integer it is.
 template <ReduceKind kind, class T>
-inline constexpr bool integral_reduce = std::is_integral_v<T>&& stays_integer(kind);
+inline constexpr bool integral_reduce = std::is_integral_v<T> && stays_integer(kind);
 
 /// What all else is reduced in. Products are kept in double, where their order cannot make them overflow.
 template <ReduceKind kind, class T>
@@ -270,7 +270,7 @@ template <class Arch, class T>
 void reduce_finish_impl(ReduceOp op, const detail::Partial<T>* partial, int64_t parts, T* y, int64_t results,
                         int64_t reduced) {
   // What the parts come to. (Exponentials differ in what they are shifted by.)
-  const auto joined = [&](int64_t o, auto detail::Partial<T>::*member) {
+  const auto joined = [&](int64_t o, auto detail::Partial<T>::* member) {
     auto total = partial[o].*member;
     for (int64_t s = 1; s < parts; ++s) {
       const auto part = partial[s * results + o].*member;

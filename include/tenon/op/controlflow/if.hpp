@@ -5,8 +5,9 @@
 
 namespace tenon::op {
 
-/// Runs then_branch where cond holds, else else_branch; neither takes inputs, both give as many values of
-/// equal types. Only the branch that runs has to fit the operands of the run.
+/// Runs then_branch where cond holds, else else_branch. Neither takes inputs, both give as many values, of
+/// equal types. Only the branch that runs has to fit the operands of the run. op::If{one, two}(true) gives
+/// the results of `two`.
 struct If {
   BodyRef else_branch{};
   BodyRef then_branch{};
@@ -27,8 +28,8 @@ struct If {
       return i.fail("has ", i.outputs(), " outputs, then_branch ", then_branch->outputs(), ", else_branch ",
                     else_branch->outputs());
     if (!i.expect_one(0)) return;
-    if (i.has_elements(0) && i.element_count(0) == 1 && i.element(0, 0).known()) {
-      const std::vector<Info> taken = infer_body(i.element(0, 0).is(0) ? else_branch : then_branch, {});
+    if (const Dim cond = i.item(0); cond.known()) {
+      const std::vector<Info> taken = infer_body(cond.is(0) ? else_branch : then_branch, {});
       for (int k = 0; k < i.outputs(); ++k) i.out(k) = taken[static_cast<std::size_t>(k)];
       return;
     }

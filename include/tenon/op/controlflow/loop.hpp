@@ -5,10 +5,11 @@
 
 namespace tenon::op {
 
-/// Runs `body` at most M times, and for as long as cond holds, which each run gives anew. Where cond is left
-/// out, what the body says of it does not matter; leaving out both would never end, and is refused. The body
+/// Runs `body` at most M times, and for as long as cond holds, which each run gives anew. Without cond the
+/// body's condition does not matter; without M and cond the loop would never end, and is refused. The body
 /// takes the number of the iteration, the condition and the state, and gives the condition, the state and
-/// scan outputs, which are stacked along a new first axis.
+/// scan outputs, which are stacked along a new first axis. op::Loop{body}(int64_t{3}, true, x) gives the
+/// state after three runs.
 struct Loop {
   BodyRef body{};
 
@@ -35,7 +36,7 @@ struct Loop {
     const std::vector<Info> out =
         infer_states(i, state, 1, [&](const std::vector<Info>& s) { return infer_step(s); });
     if (i.failed()) return;
-    const Dim trips = i.has(0) && !i.has(1) && i.has_elements(0) && i.element_count(0) == 1 ? i.element(0, 0) : Dim();
+    const Dim trips = i.has(1) ? Dim() : i.item(0);
     for (int k = 0; k < i.outputs(); ++k) {
       if (k < states) {
         i.out(k) = state[static_cast<std::size_t>(k)];

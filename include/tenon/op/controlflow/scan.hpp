@@ -22,8 +22,8 @@ inline Value scan_slice(AnyView x, int axis, int64_t t, Allocator& allocator) {
   return slice;
 }
 
-/// Runs the body `steps` times on `states`, which it replaces, and the slices that slice(step, k) gives for
-/// its further operands; collects what else it gives.
+/// Runs the body `steps` times on `states`, which it replaces, and slice(step, k) for its further operands.
+/// Returns its further results, step by step.
 template <class Slice>
 std::vector<std::vector<Value>> scan_steps(std::string_view name, const BodyRef& body, Context& c,
                                            std::vector<Value>& states, int64_t steps, std::size_t slices,
@@ -52,7 +52,8 @@ inline bool is_reverse(const std::vector<int64_t>& directions, std::size_t k) {
 /// The last `num_scan_inputs` operands are cut along scan_input_axes, and the body is run for each of their
 /// elements, from the last to the first where scan_input_directions say 1. It takes the state and the
 /// elements, and gives the state and elements of the scan outputs, which are stacked along scan_output_axes,
-/// the other way about where scan_output_directions say 1.
+/// from the last to the first where scan_output_directions say 1.
+/// op::Scan{.body = body, .num_scan_inputs = 1}(state, x) gives the last state and the stacked results.
 struct Scan {
   BodyRef body{};
   Opt<int64_t> num_scan_inputs{};
@@ -150,8 +151,8 @@ struct Scan {
       const int64_t axis = axis_of(scan_output_axes, static_cast<int>(k));
       if (steps == 0) result.push_back(stacked_none(spec.name, infos[states + k], axis, c.allocator()));
       else
-        result.push_back(
-            stacked(spec.name, scans[k], axis, scan_detail::is_reverse(scan_output_directions, k), c.allocator()));
+        result.push_back(stacked(spec.name, scans[k], axis,
+                                 scan_detail::is_reverse(scan_output_directions, k), c.allocator()));
     }
     return result;
   }
@@ -163,8 +164,7 @@ struct Scan {
   }
   static void check_list(Infer& i, const char* name, const std::vector<int64_t>& list, int count,
                          bool directions) {
-    if (!list.empty() && static_cast<int>(list.size()) != count)
-      return i.fail(name, " has ", list.size(), " entries, not ", count);
+    if (!list.empty() && !i.expect_entries(name, list.size(), count)) return;
     for (int64_t d : list)
       if (directions && !i.expect_choice(name, d, {0, 1})) return;
   }
@@ -198,8 +198,7 @@ struct Scan_8 {
     if (body->inputs() != operands || body->outputs() < states || body->outputs() < i.outputs())
       return i.fail("with ", operands, " operands, ", states, " of them states, and ", i.outputs(),
                     " outputs, the body takes ", body->inputs(), " values and gives ", body->outputs());
-    if (!directions.empty() && static_cast<int>(directions.size()) != scanned)
-      return i.fail("directions has ", directions.size(), " entries, not ", scanned);
+    if (!directions.empty() && !i.expect_entries("directions", directions.size(), scanned)) return;
     for (int64_t d : directions)
       if (!i.expect_choice("directions", d, {0, 1})) return;
     Dim batch, steps;

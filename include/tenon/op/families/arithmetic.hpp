@@ -1,11 +1,11 @@
-// What Add, Sub, Mul and Div share: everything but their names, kernels and arithmetic on extents.
+// Add, Sub, Mul and Div differ in their names, kernels and arithmetic on extents alone.
 #pragma once
 
 #include "tenon/op/families/before_broadcasting.hpp"
 
 namespace tenon::op {
 
-/// What F does to extents.
+/// F on propagated elements.
 template <kernels::BinaryOp F>
 constexpr Dim combined(Dim a, Dim b) {
   if constexpr (F == kernels::BinaryOp::add) return a + b;

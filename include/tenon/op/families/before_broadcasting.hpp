@@ -1,4 +1,4 @@
-// The binary operators as they were before version 7, when an operand was stretched on request only.
+// The binary operators as they were before version 7, when B was stretched on request only.
 #pragma once
 
 #include "tenon/op/families/elementwise.hpp"
@@ -6,8 +6,8 @@
 
 namespace tenon::op {
 
-/// Op at the versions Since: with `broadcast` B is stretched over A, along A's axes from `axis` on or else along
-/// the last ones; without it A and B have the same extents, or B is a scalar.
+/// Op at the versions Since: with `broadcast` B is stretched over A, along A's axes from `axis` on or else
+/// along the last ones; without it A and B have the same extents, or B is a scalar.
 template <class Op, int... Since>
 struct BeforeBroadcasting {
   Opt<int64_t> axis{};
@@ -31,16 +31,15 @@ struct BeforeBroadcasting {
     i.out(0, a);
     if (!a.ranked() || !b.ranked()) return;
     if (!broadcast) {
-      if (b.rank() == 0) return;  // as ONNX's Softplus relies on (v1.13.1/node/test_softplus_expanded)
-      if (a.rank() != b.rank()) return i.fail("extents ", a, " and ", b, " differ, and broadcast is 0");
-      for (int k = 0; k < a.rank(); ++k) i.unify(a[k], b[k], "extents without broadcast");
+      // ONNX's Softplus relies on scalars (v1.13.1/node/test_softplus_expanded).
+      if (b.rank() > 0) i.unify(a, b, "extents without broadcast");
       return;
     }
     const int64_t first = first_axis(a.rank(), b.rank());
     if (first < 0 || first > a.rank() - b.rank())
       return i.fail("B ", b, " does not lie within A ", a, " from axis ", first);
     for (int k = 0; k < b.rank(); ++k)
-      if (!b[k].is(1)) i.unify(a[static_cast<int>(first) + k], b[k], "extents");
+      if (!b[k].is(1)) i.unify(a[first + k], b[k], "extents");
   }
   template <class A, class B, class C>
     requires requires(const Op& op, A a, B b, C c) { op.compute(a, b, c); }
@@ -54,9 +53,10 @@ struct BeforeBroadcasting {
   int32_t lower(L& to) const {
     const Dims &a = to.dims(0), &b = to.dims(1);
     if (!a.ranked() || !b.ranked()) return -1;
-    const int first = static_cast<int>(first_axis(a.rank(), b.rank()));
+    const int64_t first = first_axis(a.rank(), b.rank());
     for (int k = 0; k < b.rank(); ++k)
-      if (!b[k].same(a[first + k]) && !(broadcast && b[k].is(1))) return -1;  // only the run knows whether they fit
+      if (!b[k].same(a[first + k]) && !(broadcast && b[k].is(1)))
+        return -1;  // only the run knows whether they fit
     const int64_t more = behind(a.rank(), b.rank());
     if (more == 0) return to.add(Op{}, {to.input(0), to.input(1)});
     Tensor<int64_t> axes(Extents{more});
@@ -76,7 +76,9 @@ struct BeforeBroadcasting {
     if (!axis || !broadcast) return rank_a - rank_b;
     return *axis < 0 ? *axis + rank_a : *axis;
   }
-  constexpr int64_t behind(int rank_a, int rank_b) const { return rank_a - rank_b - first_axis(rank_a, rank_b); }
+  constexpr int64_t behind(int rank_a, int rank_b) const {
+    return rank_a - rank_b - first_axis(rank_a, rank_b);
+  }
 };
 
 }  // namespace tenon::op

@@ -1,4 +1,4 @@
-// What Cast and CastLike share: types, attributes' meaning, the shape rule, and the way to the conversion.
+// Cast and CastLike share types, the meaning of attributes, the shape rule, and the way to the conversion.
 #pragma once
 
 #include "tenon/base/convert.hpp"
@@ -24,12 +24,10 @@ constexpr TypeVar cast_types(std::string_view name) {
            {25, ir12 | types::int2s}}};
 }
 
-/// The input's extents in elements of type `to`. Integers and bools of shape arithmetic are carried through.
+/// The rule for elements of type `to`.
 constexpr void infer_cast(Infer& i, DType to) {
   i.out(0, to, i.dims(0));
-  const DType from = i.dtype(0);
-  const auto carried = [](DType d) { return d == DType::int64 || d == DType::int32 || d == DType::bool_; };
-  if (!carried(from) || !carried(to) || !i.propagates(0) || i.dims(0).rank() > 1) return;
+  if (!i.propagates(0) || !is_propagated(to) || i.dims(0).rank() > 1) return;
   PropagatedData& v = i.out(0).propagated;
   if (!v.begin(i.element_count(0))) return;
   for (int64_t k = 0; k < i.element_count(0); ++k) v.push_back(held(to, i.propagated(0, k)));
@@ -46,7 +44,7 @@ constexpr void check_round_mode(Infer& i, const Str& mode) {
   i.expect_choice("round_mode", mode, {"up", "down", "nearest"});
 }
 
-/// The conversions that models of half precision are full of, by vector instructions; false for all others.
+/// Converts between float and a half precision by vector instructions; false for all other types.
 inline bool cast_half(AnyView x, AnyOut y) {
   const auto widen = [&]<class H>() {
     kernels::convert_half(x.as<H>().data(), y.as<float>().data(), x.size());
@@ -54,8 +52,9 @@ inline bool cast_half(AnyView x, AnyOut y) {
   const auto narrow = [&]<class H>() {
     kernels::convert_half(x.as<float>().data(), y.as<H>().data(), x.size());
   };
-  if (y.dtype() == DType::float32) return dispatch<float16, bfloat16>(x.dtype(), widen);
-  return x.dtype() == DType::float32 && dispatch<float16, bfloat16>(y.dtype(), narrow);
+  using Halves = TypeList<float16, bfloat16>;
+  if (y.dtype() == DType::float32) return dispatch(Halves{}, x.dtype(), widen);
+  return x.dtype() == DType::float32 && dispatch(Halves{}, y.dtype(), narrow);
 }
 
 /// output = input, each element converted. Error{invalid_argument} for a string that says no such element.

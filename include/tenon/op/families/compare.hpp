@@ -1,17 +1,18 @@
-// What comparisons and the operators on bools share: types, shape rules, and the way to the kernels.
+// Comparisons and the operators on bools share types, shape rules, and the way to the kernels.
 #pragma once
 
 #include "tenon/op/families/elementwise.hpp"
 
 namespace tenon::op {
 
-/// T of Less and Greater .
+/// T of Less and Greater.
 inline constexpr TypeVar ordered_types{"T",
                                        {{1, types::floats}, {9, types::numeric}, {13, types::numeric_bf16}}};
-/// T1, what every comparison gives.
+/// T1, the result of every comparison.
 inline constexpr TypeVar comparison_result{"T1", types::boolean};
 
-/// What is known of a comparison in shape arithmetic. Symbols stand for extents: they are at least 0.
+/// The comparison of propagated elements, as far as it is known. Symbols stand for extents: they are at least
+/// 0.
 constexpr Dim compared(kernels::CompareOp op, Dim a, Dim b) {
   int64_t x = a.value(), y = b.value();
   if (a.same(b)) x = y = 0;

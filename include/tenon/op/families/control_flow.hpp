@@ -1,5 +1,5 @@
-// What the operators that pass values on share (If, Loop, Scan, Optional): values that outlive the operands,
-// and tensors stacked of what the runs of a body give.
+// The operators that pass values on (If, Loop, Scan, Optional) share values that outlive the operands, and
+// tensors stacked from the results of a body's runs.
 #pragma once
 
 #include "tenon/kernels/move/move.hpp"
@@ -8,8 +8,8 @@
 
 namespace tenon::op {
 
-/// The value itself, but a copy of a tensor in memory that is only lent (operands often are), and of strings,
-/// whose memory a session uses again.
+/// The value itself, or a copy where it may not outlive the operator: a tensor in lent memory (operands often
+/// are), and strings, whose memory a session uses again.
 inline Value kept(const Value& v, Context& c) {
   if (!v.is_tensor()) return v;
   const AnyTensor& t = v.tensor();
@@ -58,7 +58,7 @@ inline AnyTensor stacked(std::string_view name, std::span<const Value> items, in
   return result;
 }
 
-/// A tensor of zeros (strings: empty) such as a body gives, when it never ran. Extents that are not known are
+/// A tensor of zeros (strings: empty) in place of the result of a body that never ran. Unknown extents become
 /// 0. Error{invalid_type} where not even the element type is known.
 inline AnyTensor zeros_of(std::string_view name, const Info& result, Allocator& allocator) {
   if (result.type.kind != Kind::tensor)
@@ -70,7 +70,7 @@ inline AnyTensor zeros_of(std::string_view name, const Info& result, Allocator& 
     std::memset(t.data(), 0, static_cast<std::size_t>(t.bytes()));
   return t;
 }
-/// What `stacked` gives of no such tensors.
+/// `stacked` for no tensors at all.
 inline AnyTensor stacked_none(std::string_view name, Info result, int64_t axis, Allocator& allocator) {
   const int rank = result.dims.rank() + 1;
   const int at = resolve_axis(axis, rank);
@@ -79,10 +79,9 @@ inline AnyTensor stacked_none(std::string_view name, Info result, int64_t axis, 
   return zeros_of(name, result, allocator);
 }
 
-/// What is known of the results of a body that runs again and again, its first results (after `skip` others)
-/// being its state in the next run. `states` come with what is known before the first run, and leave with
-/// what holds before and after every one: each round knows less, until nothing changes. `infer(states)`
-/// infers the body.
+/// Infers a body that runs again and again: its first results, after `skip` others, are its state in the next
+/// run. `states` come as they are before the first run, and leave as they are before and after every run:
+/// each round knows less, until nothing changes. `infer(states)` infers one run.
 template <class F>
 std::vector<Info> infer_states(Infer& i, std::vector<Info>& states, std::size_t skip, F infer) {
   for (;;) {
@@ -105,20 +104,20 @@ std::vector<Info> infer_states(Infer& i, std::vector<Info>& states, std::size_t 
   }
 }
 
-/// What a body infers, for each of its results.
+/// The infos of a body's results.
 inline std::vector<Info> infer_body(const BodyRef& body, std::span<const Info> in) {
   std::vector<Info> out = body->infer(in);
   out.resize(static_cast<std::size_t>(body->outputs()));
   return out;
 }
-/// What is known of an operand but its elements.
+/// An operand's info without its elements.
 inline Info shape_of(Info i) {
   i.data = nullptr;
   i.propagated = {};
   return i;
 }
 
-/// The results of one run of a body, of which there must be `count`.
+/// The results of one run of a body. Error{invalid_model} unless there are `count`.
 inline std::vector<Value> run_body(std::string_view name, const BodyRef& body, Context& c,
                                    std::span<const Value> in, std::size_t count) {
   std::vector<Value> out = body->run(c, in);

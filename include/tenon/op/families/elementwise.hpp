@@ -1,4 +1,4 @@
-// What elementwise operators of several operands share: types, shape rules, and the way to the kernels.
+// Elementwise operators of several operands share shape rules and the way to the kernels.
 #pragma once
 
 #include "tenon/base/scratch.hpp"
@@ -8,7 +8,7 @@
 
 namespace tenon::op {
 
-/// An element of shape arithmetic as a type holds it: int32 wraps, bool is whether it differs from 0.
+/// A propagated element as a type holds it: int32 wraps, bool is whether it differs from 0.
 constexpr Dim held(DType dtype, Dim d) {
   switch (dtype) {
     case DType::int64: return d;
@@ -18,15 +18,13 @@ constexpr Dim held(DType dtype, Dim d) {
   }
 }
 
-/// Carries shape arithmetic through, where the elements of all inputs are known and none has more than one
-/// axis: combine(value) is an element of the result, value(k) the element of input k that belongs to it.
+/// Propagates elements, where no input has more than one axis: combine(value) is an element of the result,
+/// value(k) the element of input k that belongs to it.
 template <class F>
 constexpr void propagate_elements(Infer& i, F combine) {
   int64_t n = 1;
   for (int k = 0; k < i.inputs(); ++k) {
     if (!i.propagates(k) || i.dims(k).rank() > 1) return;
-    const DType d = i.dtype(k);
-    if (d != DType::int64 && d != DType::int32 && d != DType::bool_) return;
     if (i.element_count(k) != 1) n = i.element_count(k);
   }
   PropagatedData& v = i.out(0).propagated;
@@ -37,14 +35,13 @@ constexpr void propagate_elements(Infer& i, F combine) {
   }
 }
 
-/// Extents of all inputs together; the operator's results are unknown until it runs.
+/// The extents to which numpy's broadcasting stretches all inputs.
 constexpr void infer_broadcast(Infer& i) {
   Dims d = i.dims(0);
   for (int k = 1; k < i.inputs() && !i.failed(); ++k) d = i.broadcast(d, i.dims(k));
   i.out(0, d);
 }
-/// The same for two inputs; `combine` does the operator's arithmetic on extents (int64 and int32 operands
-/// whose elements are known).
+/// The same for two inputs; `combine` is the operator's arithmetic on propagated elements.
 template <class F>
 constexpr void infer_broadcast(Infer& i, F combine) {
   infer_broadcast(i);
@@ -53,13 +50,7 @@ constexpr void infer_broadcast(Infer& i, F combine) {
 /// The extents that all inputs have.
 constexpr void infer_same_extents(Infer& i) {
   Dims d = i.dims(0);
-  for (int k = 1; k < i.inputs(); ++k) {
-    const Dims& x = i.dims(k);
-    if (!x.ranked()) continue;
-    if (!d.ranked()) d = x;
-    if (x.rank() != d.rank()) return i.fail("extents ", d, " and ", x, " differ");
-    for (int a = 0; a < d.rank(); ++a) d[a] = i.unify(d[a], x[a], "extents");
-  }
+  for (int k = 1; k < i.inputs(); ++k) d = i.unify(d, i.dims(k), "extents");
   i.out(0, d);
 }
 

@@ -1,4 +1,4 @@
-// What the matrix products share: the rule of numpy's matmul, and how its batches lie in memory.
+// The matrix products share the rule of numpy's matmul and the layout of its batches in memory.
 #pragma once
 
 #include "tenon/kernels/elementwise/broadcast.hpp"

@@ -1,5 +1,5 @@
-// What the operators that only move elements share: types, steps of dense layouts, and shape arithmetic
-// carried through `infer`.
+// The operators that only move elements share types, strides of dense layouts, and the propagation of
+// elements.
 #pragma once
 
 #include "tenon/kernels/move/move.hpp"
@@ -12,7 +12,7 @@ inline constexpr TypeVar all_tensors = every_type("T");
 /// T of Concat, Slice, Gather, …: the types of ONNX's IR 4.
 inline constexpr TypeVar all_tensors_ir4{"T", {{1, types::all}, {13, types::all_ir4}}};
 
-/// Steps of a dense row-major array, in elements. Where an extent is 0 they may wrap, and mean nothing.
+/// Strides of a dense row-major array, in elements. Where an extent is 0 they may wrap, and mean nothing.
 constexpr Extents dense_strides(std::span<const int64_t> extents) {
   Extents strides = Extents::filled(static_cast<int>(extents.size()), 1);
   uint64_t step = 1;
@@ -21,7 +21,7 @@ constexpr Extents dense_strides(std::span<const int64_t> extents) {
   return strides;
 }
 
-/// compute of the operators that only change extents, for when the result has memory of its own.
+/// `compute` of the operators that only change extents: copies where the result has memory of its own.
 inline void copy_elements(AnyView x, AnyOut y) {
   if (x.size() != y.size())
     raise(ErrorCode::invalid_shape, {}, x.size(), " elements cannot become ", to_string(y.extents()));
@@ -33,9 +33,9 @@ inline int64_t int_at(AnyView v, int64_t k) {
   return v.dtype() == DType::int32 ? static_cast<const int32_t*>(v.data())[k]
                                    : static_cast<const int64_t*>(v.data())[k];
 }
-/// The same as the rule sees it, or none. Unlike Infer::value it is exact for all of int64's range.
+/// The same element as the rule sees it, if it is known. Unlike Infer::element it is exact in all of int64's
+/// range.
 constexpr Opt<int64_t> int_at(const Infer& i, int input, int64_t k) {
-  if (!i.has_elements(input)) return {};
   const void* data = i.in(input).data;
   if (data != nullptr && i.dtype(input) == DType::int64) return static_cast<const int64_t*>(data)[k];
   const Dim d = i.element(input, k);
@@ -64,24 +64,27 @@ inline void check_indices(std::string_view name, AnyView indices, int64_t extent
   });
 }
 
-// --- shape arithmetic ---
-
-/// Whether the elements of an input are integers that are known.
-constexpr bool propagates(const Infer& i, int input) {
-  const DType d = i.dtype(input);
-  return (d == DType::int64 || d == DType::int32 || d == DType::bool_) && i.propagates(input);
+/// The extents that the elements of a vector state; fails where one is negative.
+constexpr Dims requested_extents(Infer& i, int input) {
+  if (!i.expect_rank(input, 1)) return {};
+  Dims d = i.of_rank(i.length(input));
+  for (int k = 0; k < d.rank(); ++k) {
+    d[k] = i.element(input, k);
+    if (!i.expect_at_least("extent", d[k], 0)) return {};
+  }
+  return d;
 }
-/// The same of input 0 where, besides, its extents are known and none is 0.
+
+/// Whether input 0 propagates elements, under known extents of which none is 0.
 constexpr bool propagates_array(const Infer& i) {
   const Dim count = i.dims(0).count();
-  return propagates(i, 0) && i.dims(0).known() && count.known() && !count.is(0);
+  return i.propagates(0) && i.dims(0).known() && count.known() && !count.is(0);
 }
-/// Sets an output's values to `count` of an input's, `from(k)` telling which. Nothing when they are not
-/// known.
+/// Propagates `count` elements of an input to an output: element `from(k)` becomes element k.
 template <class F>
 constexpr void propagate(Infer& i, int input, int output, int64_t count, F from) {
   PropagatedData& v = i.out(output).propagated;
-  if (!propagates(i, input) || !v.begin(count)) return;
+  if (!i.propagates(input) || !v.begin(count)) return;
   for (int64_t k = 0; k < count; ++k) {
     const int64_t at = from(k);
     v.push_back(at >= 0 && at < i.element_count(input) ? i.propagated(input, at) : Dim{});
@@ -89,10 +92,10 @@ constexpr void propagate(Infer& i, int input, int output, int64_t count, F from)
 }
 /// Output 0 has input 0's elements under other extents.
 constexpr void propagate(Infer& i) {
-  if (propagates(i, 0)) propagate(i, 0, 0, i.element_count(0), [](int64_t k) { return k; });
+  if (i.propagates(0)) propagate(i, 0, 0, i.element_count(0), [](int64_t k) { return k; });
 }
-/// The element at each index of output 0, whose extents are set, is input 0's at offset + sum of index[d] *
-/// strides[d]. For when carries_array holds.
+/// Propagates to each index of output 0, whose extents are set, input 0's element at offset + the sum of
+/// index[d] * strides[d]. propagates_array() holds.
 constexpr void propagate_strided(Infer& i, int64_t offset, std::span<const int64_t> strides) {
   const Dims d = i.out(0).dims;
   if (!d.known() || !d.count().known()) return;

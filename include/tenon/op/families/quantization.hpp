@@ -1,5 +1,5 @@
-// What QuantizeLinear and DequantizeLinear share: how the extents of scales say to which elements each
-// belongs.
+// QuantizeLinear and DequantizeLinear share the rule by which the extents of scales tell the elements of
+// each.
 #pragma once
 
 #include "tenon/kernels/quantize.hpp"
@@ -7,26 +7,21 @@
 
 namespace tenon::op {
 
-/// What the versions of QuantizeLinear give and DequantizeLinear takes, but for int32.
+/// The results of QuantizeLinear by version, which DequantizeLinear takes too, besides int32.
 inline constexpr TypeSet quantized_8 = types::int8 | types::uint8;
 inline constexpr TypeSet quantized_19 = quantized_8 | types::float8s;
 inline constexpr TypeSet quantized_21 = quantized_19 | types::int16 | types::uint16 | types::int4s;
 inline constexpr TypeSet quantized_23 = quantized_21 | types::float4s;
 inline constexpr TypeSet quantized_25 = quantized_23 | types::int2s;
 
-/// Input 0 and its scales and zero points, inputs 1 and 2, fit each other: one scale, one for each index of
-/// the axis, or one for each block of `block_size` along it. The result, output 0, has the extents of input
-/// 0.
+/// The rule for input 0 and its scales and zero points, inputs 1 and 2: one scale, one for each index of the
+/// axis, or one for each block of `block_size` along it. Output 0 has input 0's extents.
 constexpr void infer_quantization(Infer& i, int64_t axis, int64_t block_size) {
   const Dims &x = i.dims(0), &scale = i.dims(1), &zero = i.dims(2);
   i.out(0, x);
-  if (block_size < 0) return i.fail("block_size ", block_size, " is negative");
-  if (i.has(2) && i.ranked(1, 2) && !(scale.count().is(1) && zero.count().is(1))) {
-    if (scale.rank() != zero.rank())
-      return i.fail("scale ", scale, " and zero point ", zero, " differ in rank");
-    for (int d = 0; d < scale.rank(); ++d) i.unify(scale[d], zero[d], "extents of scale and zero point");
-  }
-  if (!i.ranked(0, 1) || scale.rank() == 0 || scale.count().is(1)) return;
+  if (!i.expect_at_least("block_size", block_size, 0)) return;
+  if (!scale.count().is(1) || !zero.count().is(1)) i.unify(scale, zero, "extents of scale and zero point");
+  if (i.failed() || !i.ranked(0, 1) || scale.rank() == 0 || scale.count().is(1)) return;
   if (i.version() < 13) return i.fail("before version 13 there is one scale, not ", scale);
   if (x.rank() == 0) return i.fail("a scalar takes one scale, not ", scale);
   const int a = i.axis(axis, x.rank());
@@ -40,19 +35,16 @@ constexpr void infer_quantization(Infer& i, int64_t axis, int64_t block_size) {
   }
   if (scale.rank() != x.rank()) return i.fail("blocks: scale ", scale, " and ", x, " differ in rank");
   for (int d = 0; d < x.rank(); ++d) {
-    Dim want = x[d];
-    if (d == a)
-      want = x[d].known() ? Dim(x[d].value() / block_size + (x[d].value() % block_size != 0)) : Dim();
-    if (want.differs(scale[d]))
+    const Dim blocks = x[d] / block_size + (x[d] % block_size).differs(0);
+    if (scale[d].differs(d == a ? blocks : x[d]))
       return i.fail("scale ", scale, " does not fit ", x, " in blocks of ", block_size, " along axis ", a);
   }
 }
 
-/// The same for the kernel, once the extents have been checked.
+/// The scales' layout for the kernel; infer_quantization() has checked the extents.
 inline kernels::QuantGrid quant_grid(AnyView x, AnyView scale, int64_t axis, int64_t block_size) {
   if (scale.size() == 1 || x.empty()) return kernels::QuantGrid::per_tensor(x.size());
-  const auto [outer, extent, inner] =
-      split_at(x.extents(), resolve_axis(axis, x.rank()));
+  const auto [outer, extent, inner] = split_at(x.extents(), resolve_axis(axis, x.rank()));
   return block_size > 0 ? kernels::QuantGrid::blocked(outer, extent, inner, block_size)
                         : kernels::QuantGrid::per_axis(outer, extent, inner);
 }

@@ -1,20 +1,17 @@
-// What RNN, GRU and LSTM share: directions, layouts, activations by name, and the extents of operands.
+// RNN, GRU and LSTM share directions, layouts, activations by name, and the extents of operands.
 #pragma once
 
 #include <array>
 
 #include "tenon/kernels/rnn.hpp"
+#include "tenon/op/families/wide.hpp"
 #include "tenon/op/framework/attribute.hpp"
 #include "tenon/op/framework/call.hpp"
-#include "tenon/op/families/wide.hpp"
 
 namespace tenon::op {
 
-/// The number of directions that the attribute asks for; 0 when it says something else.
-constexpr int direction_count(const Str& direction) {
-  if (direction == "bidirectional") return 2;
-  return direction == "forward" || direction == "reverse" ? 1 : 0;
-}
+/// The number of directions that the attribute asks for.
+constexpr int direction_count(const Str& direction) { return direction == "bidirectional" ? 2 : 1; }
 
 namespace recurrent_detail {
 
@@ -48,8 +45,9 @@ inline const ActivationName* find_activation(std::string_view name) {
 
 }  // namespace recurrent_detail
 
-/// The activations of both directions: `each` names for each, as the attribute or by default. Those that take
-/// an alpha or a beta draw it from the lists in their order, and have ONNX's default when these have run out.
+/// The activations of both directions: `each` names for each, as the attribute or by default. Activations
+/// with an alpha or a beta draw it from the lists in their order, and have ONNX's default when these have run
+/// out.
 template <int each>
 std::array<kernels::RnnFunction, 2 * each> rnn_functions(const std::vector<std::string>& names,
                                                          const std::vector<float>& alphas,
@@ -59,7 +57,8 @@ std::array<kernels::RnnFunction, 2 * each> rnn_functions(const std::vector<std::
   std::size_t alpha = 0, beta = 0;
   for (std::size_t k = 0; k < functions.size(); ++k) {
     const bool named = k < names.size();
-    const auto* a = recurrent_detail::find_activation(named ? std::string_view(names[k]) : defaults[k % each]);
+    const auto* a =
+        recurrent_detail::find_activation(named ? std::string_view(names[k]) : defaults[k % each]);
     functions[k] = {a->kind, a->alpha, a->beta};
     if (a->takes_alpha && alpha < alphas.size()) functions[k].alpha = alphas[alpha++];
     if (a->takes_beta && beta < betas.size()) functions[k].beta = betas[beta++];
@@ -67,7 +66,7 @@ std::array<kernels::RnnFunction, 2 * each> rnn_functions(const std::vector<std::
   return functions;
 }
 
-/// What the attributes say that the three operators have in common, for their rule.
+/// The attributes that the three operators have in common, for their rule.
 struct RecurrentForm {
   int gates;        ///< of W and R
   int activations;  ///< of one direction
@@ -78,44 +77,33 @@ struct RecurrentForm {
   int64_t layout;
 };
 
-/// The extents of X, W, R, B, sequence_lens and initial_h (inputs 0 to 5), and those of Y and Y_h (outputs 0
-/// and 1). Returns the extents of a state such as Y_h.
+/// The rule for X, W, R, B, sequence_lens and initial_h (inputs 0 to 5), Y and Y_h (outputs 0 and 1). Returns
+/// the extents of a state such as Y_h.
 inline Dims infer_recurrent(Infer& i, const RecurrentForm& form) {
   const int directions = direction_count(form.direction);
-  if (directions == 0) return i.fail("direction '", form.direction, "'"), Dims{};
+  if (!i.expect_choice("direction", form.direction, {"forward", "reverse", "bidirectional"})) return {};
   if (!i.expect_choice("layout", form.layout, {0, 1})) return {};
   if (form.clip && !(*form.clip >= 0)) return i.fail("clip is negative"), Dims{};
-  if (!form.names.empty() && static_cast<int>(form.names.size()) != form.activations * directions)
-    return i.fail(form.names.size(), " activations, not ", form.activations * directions), Dims{};
+  if (!form.names.empty() &&
+      !i.expect_entries("activations", form.names.size(), form.activations * directions))
+    return {};
   for (const std::string& name : form.names)
     if (recurrent_detail::find_activation(name) == nullptr)
       return i.fail("activation '", std::string_view(name), "' is unknown"), Dims{};
 
-  constexpr int ranks[] = {3, 3, 3, 2, 1, 3};
-  constexpr std::string_view names[] = {"X", "W", "R", "B", "sequence_lens", "initial_h"};
-  for (int k = 0; k < 6; ++k)
-    if (i.has(k) && i.ranked(k) && i.dims(k).rank() != ranks[k])
-      return i.fail(names[k], " ", i.dims(k), " has not rank ", ranks[k]), Dims{};
+  if (!i.expect_rank(0, 3) || !i.expect_rank(1, 3) || !i.expect_rank(2, 3)) return {};
   Dim steps, batch, input, hidden;
   const Dims &x = i.dims(0), &w = i.dims(1), &r = i.dims(2);
   if (form.hidden_size) hidden = *form.hidden_size;
   if (x.ranked()) steps = x[form.layout == 0 ? 0 : 1], batch = x[form.layout == 0 ? 1 : 0], input = x[2];
   if (r.ranked()) hidden = i.unify(hidden, r[2], "hidden_size and extents of R");
-  const auto expect = [&](int k, std::initializer_list<Dim> dims) {
-    int d = 0;
-    for (Dim want : dims) {
-      if (i.has(k) && i.ranked(k) && i.dims(k)[d].differs(want))
-        i.fail(names[k], " ", i.dims(k), " has not extent ", want, " on axis ", d);
-      ++d;
-    }
-  };
-  expect(1, {directions, hidden * Dim(form.gates), input});
-  expect(2, {directions, hidden * Dim(form.gates), hidden});
-  expect(3, {directions, hidden * Dim(2 * form.gates)});
-  expect(4, {batch});
-  if (w.ranked() && !hidden.known() && w[1].known()) hidden = w[1] / Dim(form.gates);
+  i.expect_extents(1, {directions, hidden * form.gates, input});
+  i.expect_extents(2, {directions, hidden * form.gates, hidden});
+  i.expect_extents(3, {directions, hidden * (2 * form.gates)});
+  i.expect_extents(4, {batch});
+  if (w.ranked() && !hidden.known() && w[1].known()) hidden = w[1] / form.gates;
   const Dims state = form.layout == 0 ? Dims{directions, batch, hidden} : Dims{batch, directions, hidden};
-  expect(5, {state[0], state[1], state[2]});
+  i.expect_extents(5, state);
   i.out(0,
         form.layout == 0 ? Dims{steps, directions, batch, hidden} : Dims{batch, steps, directions, hidden});
   i.out(1, state);

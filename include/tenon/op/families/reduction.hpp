@@ -1,4 +1,4 @@
-// What the reductions share: which axes go, what is left of the extents, and the way to the kernels.
+// The reductions share the choice of axes, the extents that are left, and the way to the kernels.
 #pragma once
 
 #include "tenon/kernels/reduce/reduce.hpp"
@@ -18,7 +18,9 @@ inline constexpr TypeVar extremum_types{
 constexpr Param axes_since(int version) {
   return {.name = "axes", .type = "tensor(int64)", .arity = optional, .since = version};
 }
-constexpr auto axes_until(int version) { return attr_as_input<std::vector<int64_t>>("axes", 1).until(version); }
+constexpr auto axes_until(int version) {
+  return attr_as_input<std::vector<int64_t>>("axes", 1).until(version);
+}
 
 /// A bit for each axis that is reduced. No axes stand for all of them, or with `noop` for none. Axes are
 /// valid.
@@ -29,11 +31,10 @@ constexpr uint32_t reduced_axes(std::span<const int64_t> axes, int rank, bool no
   return mask;
 }
 
-/// What infer_reduction folds known elements of the input with, where there is nothing to fold with.
+/// Stands for no fold: elements are not propagated.
 struct NoFold {};
 
-/// The extents of the result for axes that an attribute gives. `fold(so_far, element)` carries shape
-/// arithmetic through the reduction of a short vector; so_far is unknown before the first element.
+/// The extents of the result for known axes. `fold(so_far, element)` propagates the elements of a vector.
 template <class Fold = NoFold>
 constexpr void infer_reduction(Infer& i, std::span<const int64_t> axes, bool keepdims, bool noop = false,
                                Fold fold = {}) {
@@ -58,19 +59,18 @@ constexpr void infer_reduction(Infer& i, std::span<const int64_t> axes, bool kee
   }
 }
 
-/// The same for axes that input 1 gives, where it is there.
+/// The same for axes that input 1 states, where it is there.
 template <class Fold = NoFold>
 constexpr void infer_reduction_of_input(Infer& i, bool keepdims, bool noop, Fold fold = {}) {
-  const Dims &x = i.dims(0), &a = i.dims(1);
+  const Dims& x = i.dims(0);
+  const Dim count = i.dims(1).count();
   Ints axes;
   if (!i.expect_rank(1, 1)) return;
-  if (!i.has(1) || (a.ranked() && a[0].is(0)) || i.ints(1, axes))
-    return infer_reduction(i, axes, keepdims, noop, fold);
+  if (!i.has(1) || count.is(0) || i.ints(1, axes)) return infer_reduction(i, axes, keepdims, noop, fold);
   if (i.failed() || !x.ranked()) return;
   if (keepdims) return i.out(0, Dims::of_rank(x.rank()));
-  if (!a.ranked() || !a[0].known()) return;
-  if (a[0].value() > x.rank()) return i.fail(a[0], " axes for rank ", x.rank());
-  i.out(0, Dims::of_rank(x.rank() - static_cast<int>(a[0].value())));
+  if (Dim(x.rank()).below(count)) return i.fail(count, " axes for rank ", x.rank());
+  i.out(0, i.of_rank(Dim(x.rank()) - count));
 }
 
 /// y = F of x over the axes of `mask`.
@@ -109,8 +109,7 @@ constexpr void infer_arg_reduction(Infer& i, int64_t axis, bool keepdims) {
 template <class T>
 void arg_reduce(bool greatest, TensorView<const T> x, int64_t axis, bool last_index, TensorView<int64_t> y) {
   if (y.empty()) return;
-  const auto [outer, extent, inner] =
-      split_at(x.extents(), resolve_axis(axis, x.rank()));
+  const auto [outer, extent, inner] = split_at(x.extents(), resolve_axis(axis, x.rank()));
   kernels::arg_reduce(greatest, last_index, x.data(), y.data(), outer, extent, inner);
 }
 

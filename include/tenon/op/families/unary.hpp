@@ -1,4 +1,4 @@
-// What the elementwise operators of one operand share: types, the shape rule, and the way to the kernels.
+// The elementwise operators of one operand share types, the shape rule, and the way to the kernels.
 #pragma once
 
 #include "tenon/op/families/elementwise.hpp"
@@ -10,7 +10,7 @@ inline constexpr TypeVar real_types{"T", {{1, types::floats}, {13, types::floats
 
 /// The input's extents.
 constexpr void infer_unary(Infer& i) { i.out(0, i.dims(0)); }
-/// The same; `f` does the operator's arithmetic on extents (int64 and int32 inputs whose elements are known).
+/// The same; `f` is the operator's arithmetic on propagated elements.
 template <class F>
 constexpr void infer_unary(Infer& i, F f) {
   i.out(0, i.dims(0));

@@ -4,13 +4,12 @@
 
 #include "tenon/base/convert.hpp"
 #include "tenon/base/scratch.hpp"
-#include "tenon/base/types.hpp"
 #include "tenon/kernels/elementwise/half.hpp"
 #include "tenon/tensor/view.hpp"
 
 namespace tenon::op {
 
-/// The n elements at x as compute_t<T>: those at x themselves, or a copy. Null stays null.
+/// The n elements at x as compute_t<T>: x itself, or a copy. Null stays null.
 template <class T>
 const compute_t<T>* widen(Scratch& scratch, const T* x, int64_t n) {
   if constexpr (std::is_same_v<T, compute_t<T>>) {
@@ -23,26 +22,25 @@ const compute_t<T>* widen(Scratch& scratch, const T* x, int64_t n) {
   }
 }
 
-/// Where a kernel writes what narrow() then brings to y: y itself, or scratch.
+/// The place to which a kernel writes n results, for narrow() to bring them to y: y itself, or scratch.
 template <class T>
 compute_t<T>* wide_result(Scratch& scratch, T* y, int64_t n) {
   if constexpr (std::is_same_v<T, compute_t<T>>) return y;
   else return scratch.take<float>(n);
 }
 
-/// The n results at `wide` to y, rounded; nothing where they are at y already.
+/// Brings the n results at `wide` to y, rounded; does nothing where they are at y already.
 template <class T>
 void narrow(const compute_t<T>* wide, T* y, int64_t n) {
   if constexpr (!std::is_same_v<T, compute_t<T>>) kernels::convert_half(wide, y, n);
 }
 
-/// v's elements as C, which is float or double: those of v themselves, or a copy. v holds float, double,
-/// float16 or bfloat16.
+/// The elements of v, one of float_types, as C, float or double: in v's own memory, or a copy.
 template <class C>
 const C* numbers(Scratch& scratch, AnyView v) {
   if (v.dtype() == dtype_of<C>) return static_cast<const C*>(v.data());
   C* p = scratch.take<C>(v.size());
-  dispatch<float, double, float16, bfloat16>(v.dtype(), [&]<class T>() {
+  dispatch(float_types{}, v.dtype(), [&]<class T>() {
     const T* from = v.as<T>().data();
     if constexpr (!std::is_same_v<T, compute_t<T>> && std::is_same_v<C, float>)
       kernels::convert_half(from, p, v.size());

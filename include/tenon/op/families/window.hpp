@@ -1,4 +1,4 @@
-// What Conv, the pools and their kin share: windows that slide along the spatial axes of (N, C, spatial...).
+// Conv, the pools and their kin share windows that slide along the spatial axes of (N, C, spatial...).
 #pragma once
 
 #include "tenon/op/framework/call.hpp"
@@ -21,7 +21,7 @@ struct WindowAttributes {
   constexpr bool same() const { return auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER"; }
   /// Whether `pads` counts. Where auto_pad says otherwise, `pads` is not read.
   constexpr bool not_set() const { return auto_pad.empty() || auto_pad == "NOTSET"; }
-  /// What a kernel covers of axis k.
+  /// The number of cells of axis k from a kernel's first to its last.
   constexpr int64_t reach(int k, int64_t kernel) const { return (kernel - 1) * dilation(k) + 1; }
 
   /// Cells before an axis and after it.
@@ -32,7 +32,7 @@ struct WindowAttributes {
     const auto at = static_cast<std::size_t>(k);
     return not_set() && !pads.empty() ? Padding{pads[at], pads[pads.size() / 2 + at]} : Padding{};
   }
-  /// Splits padding that auto_pad asks for.
+  /// The two sides of padding that auto_pad asks for.
   constexpr Padding split(int64_t total) const {
     const int64_t less = total / 2, more = total - less;
     return auto_pad == "SAME_UPPER" ? Padding{less, more} : Padding{more, less};
@@ -61,7 +61,9 @@ struct WindowAttributes {
   /// Refuses attributes that do not fit the number of spatial axes, or are out of range.
   constexpr bool check(Infer& i, int spatial) const {
     if (spatial > max_spatial) return i.fail(spatial, " spatial axes are more than ", max_spatial), false;
-    if (!same() && !not_set() && auto_pad != "VALID") return i.fail("auto_pad is '", auto_pad, "'"), false;
+    if (!auto_pad.empty() &&
+        !i.expect_choice("auto_pad", auto_pad, {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"}))
+      return false;
     return check_list(i, "kernel_shape", kernel_shape, spatial, 1) &&
            check_list(i, "strides", strides, spatial, 1) &&
            check_list(i, "dilations", dilations, spatial, 1) && check_list(i, "pads", pads, 2 * spatial, 0);
@@ -83,8 +85,7 @@ struct WindowAttributes {
   static constexpr bool check_list(Infer& i, std::string_view name, std::span<const int64_t> list, int count,
                                    int64_t least) {
     if (list.empty()) return true;
-    if (static_cast<int>(list.size()) != count)
-      return i.fail(name, " has ", list.size(), " entries, not ", count), false;
+    if (!i.expect_entries(name, list.size(), count)) return false;
     for (int64_t v : list)
       if (v < least || v > limit)
         return i.fail(name, " holds ", v, ", outside of [", least, ", ", limit, "]"), false;
@@ -97,7 +98,7 @@ constexpr void infer_window(Infer& i, const WindowAttributes& w, const Dims& x, 
   if (!w.check(i, kernel.rank()) || !w.check_kernel(i, kernel)) return;
   for (int k = 0; k < kernel.rank(); ++k) {
     const Dim in = x[k + 2], extent = kernel[k];
-    if (in.known() && in.value() > WindowAttributes::limit) return i.fail("extent ", in, " is too large");
+    if (Dim(WindowAttributes::limit).below(in)) return i.fail("extent ", in, " is too large");
     if (in.known() && (extent.known() || w.same())) {
       const int64_t out = w.along(k, in.value(), extent.known() ? extent.value() : 1).out;
       // Without cells, padding alone is nothing to look at.
@@ -119,21 +120,20 @@ constexpr Dims infer_pool(Infer& i, const WindowAttributes& w) {
   const Dims kernel(w.kernel_shape);
   if (!x.ranked()) x = Dims::of_rank(kernel.rank() + 2);
   if (!i.expect_rank_at_least(0, 2)) return {};
-  if (kernel.rank() != x.rank() - 2)
-    return i.fail("kernel_shape has ", kernel.rank(), " entries for ", x.rank() - 2, " spatial axes"), Dims{};
+  if (!i.expect_entries("kernel_shape", kernel.rank(), x.rank() - 2)) return {};
   Dims y{x[0], x[1]};
   infer_window(i, w, x, kernel, y);
   return y;
 }
 
-/// Operands of a convolution as its rule sees them: of one rank, and the kernel's extents, from W and
+/// Operands of a convolution as its rule sees them: of one rank, with the kernel's extents from W and
 /// kernel_shape.
 struct Convolved {
   Dims x, w, kernel;
 };
 /// False when nothing is known, or something is wrong.
 constexpr bool infer_convolved(Infer& i, const WindowAttributes& window, int64_t group, Convolved& c) {
-  if (group < 1) return i.fail("group is ", group), false;
+  if (!i.expect_at_least("group", group, 1)) return false;
   if (!c.x.ranked() && !c.w.ranked() && window.kernel_shape.empty()) return false;
   const int rank = c.x.ranked()   ? c.x.rank()
                    : c.w.ranked() ? c.w.rank()
@@ -155,20 +155,19 @@ constexpr bool infer_convolved(Infer& i, const WindowAttributes& window, int64_t
 
 /// A bias of one element for each output channel.
 constexpr void infer_bias(Infer& i, int input, Dim channels) {
-  if (!i.has(input) || !i.ranked(input)) return;
-  if (!i.expect_rank(input, 1)) return;
-  i.unify(i.dims(input)[0], channels, "B's extent and the output channels");
+  if (i.ranked(input) && i.expect_rank(input, 1))
+    i.unify(i.dims(input)[0], channels, "B's extent and the output channels");
 }
 
 /// The rule of a convolution of x with weights w (M, C/group, kernel...).
-constexpr void infer_conv(Infer& i, const WindowAttributes& window, int64_t group, const Dims& x, const Dims& w) {
+constexpr void infer_conv(Infer& i, const WindowAttributes& window, int64_t group, const Dims& x,
+                          const Dims& w) {
   Convolved c{x, w, {}};
   if (!infer_convolved(i, window, group, c)) return;
   const Dim m = c.w[0];
   if (c.x[1].known() && c.w[1].known() && !(c.w[1] * group).same(c.x[1]))
     return i.fail("X has ", c.x[1], " channels, W ", c.w[1], " for each of ", group, " groups");
-  if (m.known() && m.value() % group != 0)
-    return i.fail(m, " output channels do not divide into ", group, " groups");
+  if ((m % group).differs(0)) return i.fail(m, " output channels do not divide into ", group, " groups");
   Dims y{c.x[0], m};
   infer_window(i, window, c.x, c.kernel, y);
   i.out(0, y);
@@ -209,7 +208,7 @@ struct WindowLayout {
     }
   }
 
-  /// What convolutions take, a kernels::ConvGeometry. It points into this object.
+  /// A kernels::ConvGeometry that points into this object.
   template <class Geometry>
   Geometry geometry(int64_t batch, int64_t groups, int64_t in_channels, int64_t out_channels) const {
     Geometry g;
@@ -226,7 +225,7 @@ struct WindowLayout {
     g.pads = pads_begin;
     return g;
   }
-  /// What pools take, a kernels::PoolArgs. It points into this object.
+  /// A kernels::PoolArgs that points into this object.
   template <class Args>
   Args pool(int64_t planes) const {
     Args a;

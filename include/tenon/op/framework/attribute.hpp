@@ -9,18 +9,28 @@
 namespace tenon::op {
 
 /// The value of an attribute as a file states it.
-using AttributeValue =
-    std::variant<std::monostate, int64_t, float, std::string, std::vector<int64_t>, std::vector<float>,
-                 std::vector<std::string>, Value, BodyRef, Type>;
+using AttributeValue = std::variant<std::monostate, int64_t, float, std::string, std::vector<int64_t>,
+                                    std::vector<float>, std::vector<std::string>, Value, BodyRef, Type>;
 
 enum class AttributeType : uint8_t {
-  none, integer, real, string, integers, reals, strings, tensor, graph, type, sparse
+  none,
+  integer,
+  real,
+  string,
+  integers,
+  reals,
+  strings,
+  tensor,
+  graph,
+  type,
+  sparse
 };
 
 /// ONNX's name of the type, as AttributeProto spells it.
 constexpr std::string_view name(AttributeType t) {
-  constexpr std::string_view names[] = {"UNDEFINED", "INT",     "FLOAT",  "STRING", "INTS",       "FLOATS",
-                                        "STRINGS",   "TENSOR",  "GRAPH",  "TYPE_PROTO", "SPARSE_TENSOR"};
+  constexpr std::string_view names[] = {"UNDEFINED", "INT",        "FLOAT",        "STRING",
+                                        "INTS",      "FLOATS",     "STRINGS",      "TENSOR",
+                                        "GRAPH",     "TYPE_PROTO", "SPARSE_TENSOR"};
   return names[static_cast<int>(t)];
 }
 
@@ -207,8 +217,8 @@ std::vector<AttributeInfo> attributes_of(const Op& op) {
   return list;
 }
 
-/// Sets an attribute by name, or adds it to `inputs` where it is an input today. Error{invalid_model} when the
-/// version has none of this name and type.
+/// Sets an attribute by name, or adds it to `inputs` where it is an input today. Error{invalid_model} when
+/// the version has none of this name and type.
 template <class Op>
 void set_attribute(Op& op, int version, std::string_view name, const AttributeValue& value,
                    std::vector<AttributeInput>& inputs) {
@@ -252,7 +262,8 @@ void add_default_inputs(int version, std::vector<AttributeInput>& inputs) {
     if (a.input < 0 || !a.in(version)) return;
     for (const AttributeInput& given : inputs)
       if (given.input == a.input) return;
-    if (AttributeValue v = detail::value_of(Op{}, a); v.index() != 0) inputs.emplace_back(a.input, std::move(v));
+    if (AttributeValue v = detail::value_of(Op{}, a); v.index() != 0)
+      inputs.emplace_back(a.input, std::move(v));
   });
 }
 

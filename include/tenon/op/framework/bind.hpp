@@ -31,9 +31,7 @@ struct Callable<Op, B, WithContext, std::integer_sequence<int, I...>, std::integ
   static constexpr bool planned = [] {
     if constexpr (WithContext)
       return requires(const Op& op, Context& c, argument_t<Op, I, false, B>... in,
-                      argument_t<Op, O, true, B>... out) {
-        op.compute(c, in..., out...);
-      };
+                      argument_t<Op, O, true, B>... out) { op.compute(c, in..., out...); };
     else
       return requires(const Op& op, argument_t<Op, I, false, B>... in, argument_t<Op, O, true, B>... out) {
         op.compute(in..., out...);
@@ -81,10 +79,10 @@ inline constexpr Convention convention = find_convention<Op>();
 }  // namespace detail
 
 /// Checks element types against the specification at a version and fills in the types of outputs that follow
-/// from the inputs or are fixed. Says what is wrong in the message. `from_attributes` has a bit for each input
-/// that the version states as an attribute.
-constexpr void resolve_types(const Spec& spec, int version, uint32_t from_attributes, std::span<const Info> in,
-                             std::span<Info> out, Message& m) {
+/// from the inputs or are fixed. Says what is wrong in the message. `from_attributes` has a bit for each
+/// input that the version states as an attribute.
+constexpr void resolve_types(const Spec& spec, int version, uint32_t from_attributes,
+                             std::span<const Info> in, std::span<Info> out, Message& m) {
   Type bound[5]{};
   const int given = static_cast<int>(in.size());
   if (given > spec.inputs.size() && !spec.variadic_inputs()) {

@@ -148,8 +148,8 @@ auto call(const Op& op, const A&... a) {
 /// does not fit does not compile. apply<op::Conv{.strides = {2, 2}}>(x, w)
 template <auto Op, int Count = 0, class... A>
 auto apply(const A&... a) {
-  return op::detail::call<Count, std::remove_cv_t<decltype(Op)>, op::KnownAttributes<Op>,
-                          op::clean<A>...>(Op, a...);
+  return op::detail::call<Count, std::remove_cv_t<decltype(Op)>, op::KnownAttributes<Op>, op::clean<A>...>(
+      Op, a...);
 }
 
 }  // namespace tenon

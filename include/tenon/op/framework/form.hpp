@@ -19,8 +19,7 @@ consteval Message missing_form() {
   Message m;
   if constexpr (requires { &CallProbe<Op>::operator(); })
     m.add("has no operator(), which returns call(*this, in...)");
-  else if constexpr (!requires(const Op& op, Infer& i) { op.infer(i); })
-    m.add("has no infer(Infer&) const");
+  else if constexpr (!requires(const Op& op, Infer& i) { op.infer(i); }) m.add("has no infer(Infer&) const");
   else
     for_each_attribute<Op>([&]<class Row>(const Row& a) {
       if (m.empty() && !requires { Member<typename Row::type>::type; })

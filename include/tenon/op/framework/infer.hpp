@@ -51,8 +51,8 @@ struct Message {
   }
 };
 
-/// The integers that a value holds, where they are known before it is computed: shapes, axes, repeats. Carrying them
-/// from operands to results is what ONNX calls data propagation.
+/// The integers that a value holds, where they are known before it is computed: shapes, axes, repeats.
+/// Carrying them from operands to results is what ONNX calls data propagation.
 struct PropagatedData {
   InlineVector<Dim, 64> items_{};
   bool known_ = false;
@@ -71,8 +71,11 @@ struct PropagatedData {
   constexpr void push_back(Dim d) { items_.push_back(d); }
 };
 
-/// What is known of one operand or result before it is computed. For sequences and optionals `dims` are those
-/// of the elements. `data` points to the elements where they exist (constants, run time).
+/// Whether elements of a type are propagated.
+constexpr bool is_propagated(DType d) { return d == DType::int64 || d == DType::int32 || d == DType::bool_; }
+
+/// What is known of one operand or result before it is computed. `dims` of a sequence or an optional are its
+/// elements' extents. `data` points to the elements where they exist (constants, run time).
 struct Info {
   Type type;
   Dims dims;
@@ -117,9 +120,9 @@ class Infer {
     out(output).dims = dims;
   }
 
-  /// Whether the elements of an int64, int32 or bool input are known (each may still be symbolic or unknown). A rule that
-  /// asks in vain is asked again in the run, when they are there, even if the extents of its results are known before:
-  /// elements may be what it has to refuse.
+  /// Whether the elements of an int64, int32 or bool input are known (each may still be symbolic or unknown).
+  /// A rule that asks in vain is asked again in the run, when they are there, even if the extents of its
+  /// results are known before: the rule may have to refuse elements.
   constexpr bool has_elements(int input) const {
     const bool are = propagates(input);
     if (!are && has(input)) *asked_in_vain_ = true;
@@ -129,14 +132,23 @@ class Infer {
   constexpr int64_t element_count(int input) const {
     return in(input).propagated.known() ? in(input).propagated.size() : dims(input).count().value();
   }
-  /// An element of a known input.
+  /// The number of elements of an input, as far as it is known.
+  constexpr Dim length(int input) const {
+    return has_elements(input) ? Dim(element_count(input)) : dims(input).count();
+  }
+  /// An element of an input, as far as it is known.
   constexpr Dim element(int input, int64_t i) const {
-    const Dim d = propagated(input, i);
-    if (!d.known()) *asked_in_vain_ = true;
+    const Dim d = propagates(input) ? propagated(input, i) : Dim();
+    if (!d.known() && has(input)) *asked_in_vain_ = true;
     return d;
   }
-  /// The same for rules that only propagate elements to results. They refuse none, so they do not ask for the run.
-  constexpr bool propagates(int input) const { return in(input).propagated.known() || in(input).data != nullptr; }
+  /// The element of an input of one element, as far as it is known.
+  constexpr Dim item(int input) const { return length(input).is(1) ? element(input, 0) : Dim(); }
+  /// `propagates` and `propagated` are has_elements and element for rules that only propagate elements to
+  /// results. Such rules refuse no element, so they do not ask for the run.
+  constexpr bool propagates(int input) const {
+    return is_propagated(dtype(input)) && (in(input).propagated.known() || in(input).data != nullptr);
+  }
   constexpr Dim propagated(int input, int64_t i) const {
     const Info& x = in(input);
     if (x.propagated.known()) return x.propagated[i];
@@ -147,8 +159,8 @@ class Infer {
       default: return {};
     }
   }
-  /// The elements as numbers, or false when one of them is not known. At most Ints' capacity; more fails, and so
-  /// does an element that exists but is too small a number for a Dim.
+  /// The elements as numbers, or false when one of them is not known. At most Ints' capacity; more fails, and
+  /// so does an element that exists but is too small a number for a Dim.
   constexpr bool ints(int input, Ints& result) {
     result.clear();
     if (!has_elements(input)) return false;
@@ -194,9 +206,30 @@ class Infer {
     if (d.ranked() && d.rank() < rank) fail(name(input), ": rank ", d.rank(), ", expected at least ", rank);
     return !failed();
   }
+  /// Input number `input` has these extents, as far as both are known.
+  constexpr bool expect_extents(int input, const Dims& expected) {
+    if (!dims(input).fits(expected)) fail(name(input), ": ", dims(input), ", expected ", expected);
+    return !failed();
+  }
   /// Input number `input` has one element, under whatever extents, where it is there.
   constexpr bool expect_one(int input) {
-    if (has(input) && dims(input).count().differs(1)) fail(name(input), ": ", dims(input), ", expected one element");
+    if (has(input) && dims(input).count().differs(1))
+      fail(name(input), ": ", dims(input), ", expected one element");
+    return !failed();
+  }
+  /// A number is at least `least`, as far as it is known.
+  constexpr bool expect_at_least(std::string_view what, Dim value, int64_t least) {
+    if (value.below(least)) fail(what, ": ", value, ", expected at least ", least);
+    return !failed();
+  }
+  constexpr bool expect_at_least(std::string_view what, int64_t value, int64_t least) {
+    if (value < least) fail(what, ": ", value, ", expected at least ", least);
+    return !failed();
+  }
+  /// A list that an attribute states has `expected` entries.
+  constexpr bool expect_entries(std::string_view attribute, std::integral auto entries, int64_t expected) {
+    if (static_cast<int64_t>(entries) != expected)
+      fail(attribute, ": ", entries, " entries, expected ", expected);
     return !failed();
   }
   /// Attribute `attribute` has one of these values.
@@ -229,20 +262,36 @@ class Infer {
     }
     return resolve_axis(axis, rank);
   }
+  /// The same for an axis of a list, whose axes so far are the bits of `seen`; fails when it is among them.
+  constexpr int axis(int64_t number, int rank, uint32_t& seen) {
+    const int a = axis(number, rank);
+    if (seen >> a & 1) fail("axis ", number, " is named twice");
+    seen |= 1u << a;
+    return a;
+  }
   /// The axes as one bit each; fails when one is out of range or named twice.
   constexpr uint32_t axes(std::span<const int64_t> list, int rank) {
     uint32_t mask = 0;
-    for (int64_t a : list) {
-      const uint32_t bit = 1u << axis(a, rank);
-      if (mask & bit) fail("axis ", a, " is named twice");
-      mask |= bit;
-    }
+    for (int64_t a : list) axis(a, rank, mask);
     return mask;
+  }
+  /// Unknown extents of a rank that is computed: unranked where the rank is unknown; fails above max_rank.
+  constexpr Dims of_rank(Dim rank) {
+    if (Dim(max_rank).below(rank)) fail("rank ", rank, " is above ", max_rank);
+    return rank.known() && !failed() ? Dims::of_rank(static_cast<int>(rank.value())) : Dims{};
   }
   /// What two extents that must be equal are together; fails when they differ.
   constexpr Dim unify(Dim a, Dim b, std::string_view what) {
     if (a.differs(b)) fail(what, " differ: ", a, " and ", b);
     return a.known() ? a : b.known() ? b : a.symbolic() ? a : b;
+  }
+  /// The same for ranks and all extents.
+  constexpr Dims unify(const Dims& a, const Dims& b, std::string_view what) {
+    if (!a.ranked() || !b.ranked()) return a.ranked() ? a : b;
+    if (a.rank() != b.rank()) return fail(what, " differ: ", a, " and ", b), a;
+    Dims r = a;
+    for (int k = 0; k < a.rank(); ++k) r[k] = unify(a[k], b[k], what);
+    return r;
   }
   /// numpy's broadcasting; fails when two extents above 1 differ.
   constexpr Dims broadcast(const Dims& a, const Dims& b) {

@@ -1,5 +1,5 @@
-// What keeps `compute` from being called, in words for the operator's author: "Trilu: parameter 2 of compute is input k:
-// expected TensorView<const int64_t>".
+// What keeps `compute` from being called, in words for the operator's author: "Trilu: parameter 2 of compute
+// is input k: expected TensorView<const int64_t>".
 #pragma once
 
 #include "tenon/op/framework/report.hpp"
@@ -48,7 +48,8 @@ struct Parameters<R (Op::*)(P...) const> {
 template <class R, class Op, class... P>
 struct Parameters<R (Op::*)(Context&, P...) const> : Parameters<R (Op::*)(P...) const> {};
 
-/// A compute with the parameters List takes operand number K of those that stand in `spec`, or this is why not.
+/// A compute with the parameters List takes operand number K of those that stand in `spec`, or this is why
+/// not.
 template <class Op, class B, class List, int K>
 constexpr bool takes(Message& m) {
   constexpr int inputs = Op::spec.inputs.size(), given = std::tuple_size_v<List>;

@@ -28,8 +28,12 @@ struct ErasedOperands {
   std::span<const Value* const> in;
   std::span<Value* const> out;
 
-  AnyView view(std::size_t i) const { return i < in.size() && in[i] && *in[i] ? in[i]->tensor().view() : AnyView(); }
-  AnyOut result(std::size_t o) const { return o < out.size() && out[o] && *out[o] ? out[o]->tensor().out() : AnyOut(); }
+  AnyView view(std::size_t i) const {
+    return i < in.size() && in[i] && *in[i] ? in[i]->tensor().view() : AnyView();
+  }
+  AnyOut result(std::size_t o) const {
+    return o < out.size() && out[o] && *out[o] ? out[o]->tensor().out() : AnyOut();
+  }
   const Value& value(std::size_t i) const { return i < in.size() && in[i] ? *in[i] : absent; }
 
   void store(Value v, std::size_t at = 0) const {
@@ -51,7 +55,8 @@ class Many {
   template <class F>
   Many(std::size_t first, std::size_t end, F view_of) : count_(end - std::min(first, end)) {
     members_ = scratch_.template take<Member>(static_cast<int64_t>(count_));
-    for (std::size_t k = 0; k < count_; ++k) std::construct_at(members_ + k, narrow_view<Member>(view_of(first + k)));
+    for (std::size_t k = 0; k < count_; ++k)
+      std::construct_at(members_ + k, narrow_view<Member>(view_of(first + k)));
   }
   operator std::span<const Member>() const { return {members_, count_}; }
 
@@ -139,8 +144,8 @@ void run_bound(const Op& op, Context& context, std::span<const Value* const> in,
     Caller<Op, Bound<Ts...>>{{context, in, out}, op}();
   } else {
     const DType d = find_dtype<Op, v>(in, out);
-    if (!dispatch_mask<Op::spec.types[v].any().tensor & Filter>(
-            d, [&]<class T>() { run_bound<Op, Filter, Ts..., T>(op, context, in, out); }))
+    if (!dispatch_mask < Op::spec.types[v].any().tensor &
+        Filter > (d, [&]<class T>() { run_bound<Op, Filter, Ts..., T>(op, context, in, out); }))
       raise(ErrorCode::invalid_type, Op::spec.name, Op::spec.types[v].name, " cannot be tensor(", name(d),
             ")");
   }

@@ -79,11 +79,13 @@ struct TypeVar {
 };
 
 /// A type variable that takes all types as ONNX's IR got them, after the rows of versions that took fewer.
-constexpr TypeVar every_type(std::string_view name, std::initializer_list<TypeRow> before = {{1, types::all}}) {
+constexpr TypeVar every_type(std::string_view name,
+                             std::initializer_list<TypeRow> before = {{1, types::all}}) {
   TypeVar v(name, before);
   const int last = v.rows[v.rows.size() - 1].since;
-  for (const TypeRow& row : {TypeRow{13, types::all_ir4}, TypeRow{19, types::all_ir9}, TypeRow{21, types::all_ir10},
-                             TypeRow{23, types::all_ir11}, TypeRow{24, types::all_ir12}, TypeRow{25, types::all_ir13}})
+  for (const TypeRow& row :
+       {TypeRow{13, types::all_ir4}, TypeRow{19, types::all_ir9}, TypeRow{21, types::all_ir10},
+        TypeRow{23, types::all_ir11}, TypeRow{24, types::all_ir12}, TypeRow{25, types::all_ir13}})
     if (row.since > last) v.rows.push_back(row);
   return v;
 }
@@ -131,8 +133,7 @@ struct Spec {
     int count = 0;
     for (int i = 0; i < params.size(); ++i) {
       const Param& p = param(params, old, i, version);
-      if (p.in(version) && p.arity != Arity::optional)
-        count = p.arity == variadic ? i + p.min_arity : i + 1;
+      if (p.in(version) && p.arity != Arity::optional) count = p.arity == variadic ? i + p.min_arity : i + 1;
     }
     return count;
   }
@@ -243,15 +244,16 @@ struct ReadAttribute : AttributeRow<ReadAttribute<Op, T>> {
   void (*read)(Op& op, const T& written) = nullptr;
 };
 
-/// What a member is, before attributes are set, at versions with a default of their own or without the attribute.
+/// What a member is, before attributes are set, at versions with a default of their own or without the
+/// attribute.
 template <class Op, class T>
 struct InitialValue : AttributeRow<InitialValue<Op, T>> {
   T Op::* member = nullptr;
   T value{};
 };
 
-/// The attributes of an operator, in ONNX's order. Not a std::tuple, whose constructors cost every operator a hundredth
-/// of a second to compile.
+/// The attributes of an operator, in ONNX's order. Not a std::tuple, whose constructors cost every operator a
+/// hundredth of a second to compile.
 template <class... A>
 struct Attributes {
   constexpr void each(const auto&) const {}
@@ -312,7 +314,8 @@ constexpr const auto& attributes_of_class() {
 template <class Op>
 constexpr uint32_t inputs_from_attributes(int version) {
   uint32_t mask = 0;
-  attributes_of_class<Op>().each([&](const auto& a) { mask |= a.input >= 0 && a.in(version) ? 1u << a.input : 0u; });
+  attributes_of_class<Op>().each(
+      [&](const auto& a) { mask |= a.input >= 0 && a.in(version) ? 1u << a.input : 0u; });
   return mask;
 }
 

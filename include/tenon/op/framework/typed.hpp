@@ -1,4 +1,5 @@
-// The static side of a typed call: the operator's rule as the compiler applies it, and the types of the results.
+// The static side of a typed call: the operator's rule as the compiler applies it, and the types of the
+// results.
 #pragma once
 
 #include <array>
@@ -15,7 +16,8 @@ struct StaticResult {
   std::array<Info, Count> out;
 };
 
-/// What the compiler knows of an operator object: its attributes (KnownAttributes), all as there are none, or nothing.
+/// What the compiler knows of an operator object: its attributes (KnownAttributes), all as there are none, or
+/// nothing.
 template <auto Object>
 struct KnownAttributes {
   static constexpr bool known = true;

@@ -4,22 +4,12 @@
 #include <cstring>
 
 #include "tenon/kernels/move/scatter.hpp"
-#include "tenon/op/framework/attribute.hpp"
 #include "tenon/op/families/movement.hpp"
+#include "tenon/op/framework/attribute.hpp"
 
 namespace tenon::op {
 
 namespace constant_detail {
-
-/// The result is a tensor that exists already.
-inline void infer_constant(Infer& i, AnyView v) {
-  i.out(0, v.dtype(), Dims(v.extents()));
-  PropagatedData& values = i.out(0).propagated;
-  const bool integers = v.dtype() == DType::int64 || v.dtype() == DType::int32;
-  if ((!integers && v.dtype() != DType::bool_) || !values.begin(v.size())) return;
-  for (int64_t k = 0; k < v.size(); ++k)
-    values.push_back(integers ? int_at(v, k) : static_cast<const bool*>(v.data())[k]);
-}
 
 /// The dense form of a sparse tensor. Error{invalid_shape, out_of_range} where it is not well-formed.
 inline AnyTensor dense(std::string_view name, const SparseTensor& s) {
@@ -50,7 +40,7 @@ inline AnyTensor dense(std::string_view name, const SparseTensor& s) {
 }  // namespace constant_detail
 
 /// Exactly one attribute is stated: a tensor, a sparse tensor, which becomes a dense one, or numbers or
-/// strings, alone (a scalar) or as a list (one axis).
+/// strings, alone (a scalar) or as a list (one axis). op::Constant{.value_int = 3}() gives 3.
 struct Constant {
   SparseTensorAttribute sparse_value{};
   TensorAttribute value{};
@@ -61,13 +51,14 @@ struct Constant {
   Opt<std::string> value_string{};
   Opt<std::vector<std::string>> value_strings{};
 
-  static constexpr Spec spec{.name = "Constant",
-                             .since = {1, 9, 11, 12, 13, 19, 21, 23, 24, 25},
-                             .inputs = {},
-                             .outputs = {{"output", "T"}},
-                             .types = {every_type("T", {{1, types::floats}, {9, types::all}})},
-                             // Version 1 is for floats alone, but ONNX's own models of that time have integers.
-                             .old_outputs = {{10, 0, {.name = "output", .type = "T", .types_of = 9}}}};
+  static constexpr Spec spec{
+      .name = "Constant",
+      .since = {1, 9, 11, 12, 13, 19, 21, 23, 24, 25},
+      .inputs = {},
+      .outputs = {{"output", "T"}},
+      .types = {every_type("T", {{1, types::floats}, {9, types::all}})},
+      // Version 1 is for floats alone, but ONNX's own models of that time have integers.
+      .old_outputs = {{10, 0, {.name = "output", .type = "T", .types_of = 9}}}};
   static constexpr Attributes attributes{attr("sparse_value", &Constant::sparse_value).since(11),
                                          attr("value", &Constant::value).required().until(10),
                                          attr("value", &Constant::value).since(11),
@@ -86,7 +77,12 @@ struct Constant {
       const SparseTensor& s = sparse_value.value.sparse_tensor();
       return i.out(0, s.values.dtype(), Dims(s.extents));
     }
-    constant_detail::infer_constant(i, view());
+    const AnyView v = view();
+    i.out(0, v.dtype(), Dims(v.extents()));
+    PropagatedData& values = i.out(0).propagated;
+    if (!is_propagated(v.dtype()) || !values.begin(v.size())) return;
+    for (int64_t k = 0; k < v.size(); ++k)
+      values.push_back(v.dtype() == DType::bool_ ? static_cast<const bool*>(v.data())[k] : int_at(v, k));
   }
   Value compute() const {
     if (value) return value.value;

@@ -1,13 +1,13 @@
 // ConstantOfShape: one element throughout.   onnx.ai/onnx/operators/onnx__ConstantOfShape.html
 #pragma once
 
-#include "tenon/op/framework/attribute.hpp"
 #include "tenon/op/families/movement.hpp"
+#include "tenon/op/framework/attribute.hpp"
 
 namespace tenon::op {
 
-/// A tensor of the extents `input` (none: a scalar) whose elements are the one in `value`, a float 0 unless
-/// stated.
+/// A tensor of the extents `input` (none: a scalar) whose elements all are the one in `value`, by default
+/// 0.0f. op::ConstantOfShape{}(constant<int64_t, 2, 3>) gives (2,3).
 struct ConstantOfShape {
   TensorAttribute value{};
 
@@ -36,18 +36,9 @@ struct ConstantOfShape {
       return i.fail("value has ", value.value.tensor().size(), " elements");
     const DType d = value ? value.value.tensor().dtype() : DType::float32;
     i.out(0).type = d;
-    const Dims& shape = i.dims(0);
-    if (!i.expect_rank(0, 1)) return;
-    const Dim rank = i.has_elements(0) ? Dim(i.element_count(0)) : shape.ranked() ? shape[0] : Dim{};
-    if (!rank.known()) return;
-    if (rank.value() > max_rank) return i.fail("rank ", rank, " is above ", max_rank);
-    Dims r = Dims::of_rank(static_cast<int>(rank.value()));
-    for (int k = 0; k < r.rank() && i.has_elements(0); ++k) {
-      r[k] = i.element(0, k);
-      if (r[k].known() && r[k].value() < 0) return i.fail("extent ", r[k], " is negative");
-    }
+    const Dims r = requested_extents(i, 0);
     i.out(0, r);
-    if (!r.count().known() || !value || (d != DType::int64 && d != DType::int32 && d != DType::bool_)) return;
+    if (!r.count().known() || !value || !is_propagated(d)) return;
     PropagatedData& v = i.out(0).propagated;
     const AnyView element = value.value.tensor().view();
     if (!v.begin(r.count().value())) return;

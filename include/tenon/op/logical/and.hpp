@@ -6,7 +6,7 @@
 
 namespace tenon::op {
 
-/// C = A && B with numpy's broadcasting.
+/// C = A && B with numpy's broadcasting. op::And{}(true, false) gives false.
 struct And {
   static constexpr Spec spec{.name = "And",
                              .since = {7},

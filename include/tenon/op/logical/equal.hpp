@@ -6,7 +6,7 @@
 
 namespace tenon::op {
 
-/// C = A == B with numpy's broadcasting; NaN equals nothing.
+/// C = A == B with numpy's broadcasting; NaN equals nothing. op::Equal{}(2, 2) gives true.
 struct Equal {
   static constexpr Spec spec{.name = "Equal",
                              .since = {7, 11, 13, 19},

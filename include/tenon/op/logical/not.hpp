@@ -5,7 +5,7 @@
 
 namespace tenon::op {
 
-/// Y = !X.
+/// Y = !X. op::Not{}(true) gives false.
 struct Not {
   static constexpr Spec spec{.name = "Not",
                              .since = {1},

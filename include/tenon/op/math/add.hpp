@@ -5,7 +5,7 @@
 
 namespace tenon::op {
 
-/// C = A + B with numpy's broadcasting; integers wrap.
+/// C = A + B with numpy's broadcasting; integers wrap. op::Add{}(1.5f, 2.0f) gives 3.5.
 using Add = Arithmetic<"Add", kernels::BinaryOp::add>;
 
 using Add_1 = BeforeBroadcasting<Add, 1, 6>;

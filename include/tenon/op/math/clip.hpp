@@ -8,7 +8,7 @@
 namespace tenon::op {
 
 /// output = min(max(input, min), max): all max where max is below min; NaN stays. Each bound is one element,
-/// or is left out.
+/// or is left out. op::Clip{}(7.0f, none, 6.0f) gives 6.
 struct Clip {
   static constexpr Spec spec{
       .name = "Clip",
@@ -20,12 +20,10 @@ struct Clip {
       .types = {{"T", {{1, types::floats}, {12, types::numeric}, {13, types::numeric_bf16}}}},
       .memory = Memory::elementwise};
   static constexpr double most = std::numeric_limits<float>::max();
-  static constexpr Attributes attributes{
-      consumed_inputs,
-      attr_as_input<float>("max", 2).until(5),
-      attr_as_input<float>("max", 2).since(6).until(10).by_default(most),
-      attr_as_input<float>("min", 1).until(5),
-      attr_as_input<float>("min", 1).since(6).until(10).by_default(-most)};
+  static constexpr Attributes attributes{consumed_inputs, attr_as_input<float>("max", 2).until(5),
+                                         attr_as_input<float>("max", 2).since(6).until(10).by_default(most),
+                                         attr_as_input<float>("min", 1).until(5),
+                                         attr_as_input<float>("min", 1).since(6).until(10).by_default(-most)};
 
   constexpr void infer(Infer& i) const {
     i.expect_one(1);

@@ -5,7 +5,7 @@
 
 namespace tenon::op {
 
-/// output = exp(input).
+/// output = exp(input). op::Exp{}(1.0f) gives 2.71828.
 struct Exp {
   static constexpr Spec spec{.name = "Exp",
                              .since = {1, 6, 13},

@@ -5,8 +5,8 @@
 
 namespace tenon::op {
 
-/// numpy's broadcasting of input and a tensor of extents `shape`; extents of 1 in `shape` keep those of
-/// input.
+/// numpy's broadcasting of input and a tensor of extents `shape`; input's extents stay where `shape` is 1.
+/// op::Expand{}(x, constant<int64_t, 2, 1, 3>) of (4,1) gives (2,4,3).
 struct Expand {
   static constexpr Spec spec{.name = "Expand",
                              .since = {8, 13},
@@ -15,17 +15,8 @@ struct Expand {
                              .types = {all_tensors_ir4}};
 
   constexpr void infer(Infer& i) const {
-    const Dims &x = i.dims(0), &shape = i.dims(1);
-    if (!i.expect_rank(1, 1)) return;
-    const Dim rank = i.has_elements(1) ? Dim(i.element_count(1)) : shape.ranked() ? shape[0] : Dim{};
-    if (!rank.known()) return;
-    if (rank.value() > max_rank) return i.fail("rank ", rank, " is above ", max_rank);
-    Dims to = Dims::of_rank(static_cast<int>(rank.value()));
-    for (int d = 0; d < to.rank() && i.has_elements(1); ++d) {
-      to[d] = i.element(1, d);
-      if (to[d].known() && to[d].value() < 0) return i.fail("extent ", to[d], " is negative");
-    }
-    i.out(0, i.broadcast(x, to));
+    const Dims& x = i.dims(0);
+    i.out(0, i.broadcast(x, requested_extents(i, 1)));
     if (!i.failed() && propagates_array(i)) propagate_strided(i, 0, steps(x.extents(), i.out(0).dims.rank()));
   }
   void compute(AnyView input, TensorView<const int64_t>, AnyOut output) const {
@@ -37,7 +28,7 @@ struct Expand {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 
  private:
-  /// Steps of the input along each axis of the result: 0 where it is stretched.
+  /// The input's strides along each axis of the result: 0 where it is stretched.
   static constexpr Extents steps(std::span<const int64_t> x, int rank) {
     Extents s = dense_strides(x);
     for (int d = 0; d < s.size(); ++d)

@@ -6,7 +6,8 @@
 namespace tenon::op {
 
 /// Y = X / 2 (1 + erf(X / sqrt(2))), or with `approximate` "tanh"
-/// Y = X / 2 (1 + tanh(sqrt(2 / pi) (X + 0.044715 X^3))).
+/// Y = X / 2 (1 + tanh(sqrt(2 / pi) (X + 0.044715 X^3))). op::Gelu{.approximate = "tanh"}(1.0f) gives
+/// 0.841192.
 struct Gelu {
   Str approximate = "none";
 
@@ -19,8 +20,7 @@ struct Gelu {
   static constexpr Attributes attributes{attr("approximate", &Gelu::approximate)};
 
   constexpr void infer(Infer& i) const {
-    if (approximate != "none" && approximate != "tanh")
-      return i.fail("approximate is '", approximate, "', not none or tanh");
+    i.expect_choice("approximate", approximate, {"none", "tanh"});
     infer_unary(i);
   }
   template <class T>

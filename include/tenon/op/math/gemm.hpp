@@ -5,15 +5,15 @@
 
 #include "tenon/base/convert.hpp"
 #include "tenon/kernels/gemm/gemm.hpp"
-#include "tenon/op/framework/call.hpp"
 #include "tenon/op/families/wide.hpp"
+#include "tenon/op/framework/call.hpp"
 
 namespace tenon::op {
 
 namespace gemm_detail {
 
-/// (M,N) from A (M,K) and B (K,N), either transposed, and a C that is stretched to it (with `exact`: has its
-/// extents) or is left out.
+/// (M,N) from A (M,K) and B (K,N), either transposed, and C, which is stretched to (M,N), with `exact` has
+/// these extents, or is left out.
 constexpr void infer_gemm(Infer& i, bool trans_a, bool trans_b, const Dims& a, const Dims& b, const Dims& c,
                           bool exact = false) {
   if ((a.ranked() && a.rank() != 2) || (b.ranked() && b.rank() != 2))
@@ -29,7 +29,7 @@ constexpr void infer_gemm(Infer& i, bool trans_a, bool trans_b, const Dims& a, c
       const Dim e = c[c.rank() - k];
       fits = !e.differs(d) || (e.is(1) && !exact);
       // An extent above 1 is not stretched.
-      if (!d.known() && e.known() && (exact || e.value() > 1)) d = e;
+      if (!d.known() && e.known() && (exact || Dim(1).below(e))) d = e;
     }
     if (!fits) return i.fail("C ", c, exact ? " is not " : " does not stretch to ", y);
   }
@@ -45,7 +45,7 @@ void set_addend(kernels::GemmArgs<compute_t<T>>& args, Scratch& scratch, TensorV
   args.d_col = c.rank() > 0 && c.extent(-1) != 1;
 }
 
-/// y = alpha A B + beta C, the last of which may be absent.
+/// y = alpha A B + beta C; C may be absent.
 template <class T>
 void gemm(TensorView<const T> a, TensorView<const T> b, TensorView<const T> c, TensorView<T> y, float alpha,
           float beta, bool trans_a, bool trans_b) {
@@ -92,21 +92,20 @@ void gemm(TensorView<const T> a, TensorView<const T> b, TensorView<const T> c, T
 
 /// Y = alpha A' B' + beta C, where A' (M,K) is A or with transA its transpose, B' (K,N) likewise, and C is
 /// stretched to (M,N). Integers wrap; factors with fractions truncate them.
+/// op::Gemm{.transB = 1}(x, w, b) of (2,3), (4,3) and (4) gives (2,4).
 struct Gemm {
   float alpha = 1.0f;
   float beta = 1.0f;
   int64_t transA = 0;
   int64_t transB = 0;
 
-  static constexpr Spec spec{.name = "Gemm",
-                             .since = {7, 9, 11, 13},
-                             .inputs = {{"A", "T"}, {"B", "T"}, {"C", "T", optional}},
-                             .outputs = {{"Y", "T"}},
-                             .types = {{"T",
-                                        {{1, types::floats},
-                                         {9, types::wide_numeric},
-                                         {13, types::wide_numeric_bf16}}}},
-                             .old_inputs = {{10, 2, {"C", "T"}}}};
+  static constexpr Spec spec{
+      .name = "Gemm",
+      .since = {7, 9, 11, 13},
+      .inputs = {{"A", "T"}, {"B", "T"}, {"C", "T", optional}},
+      .outputs = {{"Y", "T"}},
+      .types = {{"T", {{1, types::floats}, {9, types::wide_numeric}, {13, types::wide_numeric_bf16}}}},
+      .old_inputs = {{10, 2, {"C", "T"}}}};
   static constexpr Attributes attributes{attr("alpha", &Gemm::alpha), attr("beta", &Gemm::beta),
                                          attr("transA", &Gemm::transA), attr("transB", &Gemm::transB)};
 

@@ -5,7 +5,7 @@
 
 namespace tenon::op {
 
-/// Y = max(0, min(1, alpha X + beta)).
+/// Y = max(0, min(1, alpha X + beta)). op::HardSigmoid{.alpha = 0.5f}(0.5f) gives 0.75.
 struct HardSigmoid {
   float alpha = 0.2f;
   float beta = 0.5f;
@@ -16,8 +16,8 @@ struct HardSigmoid {
                              .outputs = {{"Y", "T"}},
                              .types = {{"T", {{1, types::floats}, {22, types::floats_bf16}}}},
                              .memory = Memory::elementwise};
-  static constexpr Attributes attributes{attr("alpha", &HardSigmoid::alpha),
-                                         attr("beta", &HardSigmoid::beta), consumed_inputs};
+  static constexpr Attributes attributes{attr("alpha", &HardSigmoid::alpha), attr("beta", &HardSigmoid::beta),
+                                         consumed_inputs};
 
   constexpr void infer(Infer& i) const { infer_unary(i); }
   template <class T>

@@ -5,7 +5,7 @@
 
 namespace tenon::op {
 
-/// Y = X max(0, min(1, X / 6 + 1 / 2)).
+/// Y = X max(0, min(1, X / 6 + 1 / 2)). op::HardSwish{}(3.0f) gives 3.
 struct HardSwish {
   static constexpr Spec spec{.name = "HardSwish",
                              .since = {14, 22},

@@ -5,7 +5,7 @@
 
 namespace tenon::op {
 
-/// Y = X < 0 ? alpha X : X.
+/// Y = X < 0 ? alpha X : X. op::LeakyRelu{.alpha = 0.5f}(-3.0f) gives -1.5.
 struct LeakyRelu {
   float alpha = 0.01f;
 

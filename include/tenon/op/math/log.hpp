@@ -5,7 +5,7 @@
 
 namespace tenon::op {
 
-/// output = ln(input); -Inf at 0, NaN below.
+/// output = ln(input); -Inf at 0, NaN below. op::Log{}(1.0f) gives 0.
 struct Log {
   static constexpr Spec spec{.name = "Log",
                              .since = {1, 6, 13},

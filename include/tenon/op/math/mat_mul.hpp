@@ -7,7 +7,8 @@
 namespace tenon::op {
 
 /// Y (batch..., M, N) = A (batch..., M, K) B (batch..., K, N). Batches broadcast; a vector is a row on the
-/// left, a column on the right, and leaves no axis. Integers wrap.
+/// left, a column on the right, and leaves no axis. Integers wrap. op::MatMul{}(x, w) of (5,2,3) and (3,4)
+/// gives (5,2,4).
 struct MatMul {
   static constexpr Spec spec{
       .name = "MatMul",

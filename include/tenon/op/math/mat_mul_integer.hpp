@@ -9,7 +9,7 @@ namespace tenon::op {
 
 /// Y = (A - a_zero_point) (B - b_zero_point) in int32, which wraps, with the extents of MatMul. A zero point
 /// is one number, one for each row of A (column of B), or with A's (B's) rank one for each row (column) of
-/// each matrix.
+/// each matrix. op::MatMulInteger{}(a, b, uint8_t{128}) of (2,3) and (3,4) gives (2,4).
 struct MatMulInteger {
   static constexpr Spec spec{
       .name = "MatMulInteger",

@@ -5,7 +5,7 @@
 
 namespace tenon::op {
 
-/// C = A * B with numpy's broadcasting; integers wrap.
+/// C = A * B with numpy's broadcasting; integers wrap. op::Mul{}(1.5f, 2.0f) gives 3.
 using Mul = Arithmetic<"Mul", kernels::BinaryOp::mul>;
 
 using Mul_1 = BeforeBroadcasting<Mul, 1, 6>;

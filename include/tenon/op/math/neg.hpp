@@ -5,14 +5,15 @@
 
 namespace tenon::op {
 
-/// Y = -X; integers wrap, so that the least one stays.
+/// Y = -X; integers wrap, so that the least one stays. op::Neg{}(3.0f) gives -3.
 struct Neg {
   static constexpr Spec spec{.name = "Neg",
                              .since = {1, 6, 13},
                              .inputs = {{"X", "T"}},
                              .outputs = {{"Y", "T"}},
                              .types = {{"T",
-                                        {{1, types::floats}, {6, types::floats | types::signed_integers},
+                                        {{1, types::floats},
+                                         {6, types::floats | types::signed_integers},
                                          {13, types::floats_bf16 | types::signed_integers}}}},
                              .memory = Memory::elementwise};
   static constexpr Attributes attributes{consumed_inputs};

@@ -9,25 +9,28 @@
 
 namespace tenon::op {
 
-/// Z = X ^ Y in X's type, with numpy's broadcasting. Integers to powers of integers wrap, negative ones give
-/// the quotient cut towards zero; Error{invalid_argument} for a negative power of the integer zero. Integers
-/// to powers of floats are cut towards zero, and held within the type's range.
+/// Z = X ^ Y in X's type, with numpy's broadcasting. Integers to powers of integers wrap, negative powers
+/// give the quotient cut towards zero; Error{invalid_argument} for a negative power of the integer zero.
+/// Integers to powers of floats are cut towards zero, and held within the type's range. op::Pow{}(3.0f, 2)
+/// gives 9.
 struct Pow {
-  static constexpr Spec spec{
-      .name = "Pow",
-      .since = {7, 12, 13, 15},
-      .inputs = {{"X", "T"}, {"Y", "T1"}},
-      .outputs = {{"Z", "T"}},
-      .types = {{"T", {{1, types::floats}, {12, types::floats | types::indices}, {13, types::floats_bf16 | types::indices}}},
-                {"T1", {{12, types::numeric}, {15, types::numeric_bf16}}}},
-      .memory = Memory::elementwise,
-      .old_inputs = {{11, 1, {"Y", "T"}}}};
+  static constexpr Spec spec{.name = "Pow",
+                             .since = {7, 12, 13, 15},
+                             .inputs = {{"X", "T"}, {"Y", "T1"}},
+                             .outputs = {{"Z", "T"}},
+                             .types = {{"T",
+                                        {{1, types::floats},
+                                         {12, types::floats | types::indices},
+                                         {13, types::floats_bf16 | types::indices}}},
+                                       {"T1", {{12, types::numeric}, {15, types::numeric_bf16}}}},
+                             .memory = Memory::elementwise,
+                             .old_inputs = {{11, 1, {"Y", "T"}}}};
 
   constexpr void infer(Infer& i) const { infer_broadcast(i); }
   template <class T>
   void compute(TensorView<const T> x, AnyView y, TensorView<T> z) const {
     if (y.dtype() == dtype_of<T>) return binary<kernels::BinaryOp::pow>(spec.name, x, y.as<T>(), z);
-    // Mostly the other type's exponents are some that T has too, such as 2.
+    // Mostly T has the exponents of the other type too, such as 2.
     if (!std::is_integral_v<T> || is_integer(y.dtype())) {
       Scratch scratch;
       T* same = scratch.take<T>(y.size());

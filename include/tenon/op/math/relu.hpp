@@ -5,7 +5,7 @@
 
 namespace tenon::op {
 
-/// Y = max(0, X); NaN stays.
+/// Y = max(0, X); NaN stays. op::Relu{}(-3.0f) gives 0.
 struct Relu {
   static constexpr Spec spec{.name = "Relu",
                              .since = {1, 6, 13, 14},

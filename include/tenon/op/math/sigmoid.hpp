@@ -5,7 +5,7 @@
 
 namespace tenon::op {
 
-/// Y = 1 / (1 + exp(-X)).
+/// Y = 1 / (1 + exp(-X)). op::Sigmoid{}(0.0f) gives 0.5.
 struct Sigmoid {
   static constexpr Spec spec{.name = "Sigmoid",
                              .since = {1, 6, 13},

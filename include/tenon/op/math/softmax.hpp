@@ -7,6 +7,7 @@
 namespace tenon::op {
 
 /// output = exp(input) / ReduceSum(exp(input), axis). Stable: the greatest element is subtracted first.
+/// op::Softmax{.axis = 0}(x) of (0,0) gives (0.5,0.5).
 struct Softmax {
   int64_t axis = -1;
 
@@ -33,7 +34,7 @@ struct Softmax {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-/// The input is taken as a matrix: axes before `axis` make its rows, those from `axis` on are normalised
+/// The input is taken as a matrix: axes before `axis` make its rows, axes from `axis` on are normalised
 /// together.
 struct Softmax_1 {
   int64_t axis = 1;
@@ -54,8 +55,7 @@ struct Softmax_1 {
   template <class T>
   void compute(TensorView<const T> x, TensorView<T> y) const {
     if (x.empty()) return;
-    const int64_t rows =
-        product(x.extents().first(static_cast<std::size_t>(resolve_axis(axis, x.rank()))));
+    const int64_t rows = product(x.extents().first(static_cast<std::size_t>(resolve_axis(axis, x.rank()))));
     kernels::softmax(x.data(), y.data(), rows, x.size() / rows, 1);
   }
   /// Along one axis, where the others behind `axis` have extent 1.

@@ -5,7 +5,7 @@
 
 namespace tenon::op {
 
-/// Y = sqrt(X); NaN below 0.
+/// Y = sqrt(X); NaN below 0. op::Sqrt{}(9.0f) gives 3.
 struct Sqrt {
   static constexpr Spec spec{.name = "Sqrt",
                              .since = {1, 6, 13},

@@ -5,7 +5,7 @@
 
 namespace tenon::op {
 
-/// C = A - B with numpy's broadcasting; integers wrap.
+/// C = A - B with numpy's broadcasting; integers wrap. op::Sub{}(1.5f, 2.0f) gives -0.5.
 using Sub = Arithmetic<"Sub", kernels::BinaryOp::sub>;
 
 using Sub_1 = BeforeBroadcasting<Sub, 1, 6>;

@@ -5,7 +5,7 @@
 
 namespace tenon::op {
 
-/// output = tanh(input).
+/// output = tanh(input). op::Tanh{}(1.0f) gives 0.761594.
 struct Tanh {
   static constexpr Spec spec{.name = "Tanh",
                              .since = {1, 6, 13},

@@ -7,7 +7,8 @@
 namespace tenon::op {
 
 /// Y (N, C, out...) from X (N, C, in...). The padding of a window counts as zeros with count_include_pad,
-/// else not at all; what ceil_mode adds behind the padding never counts.
+/// else not at all; cells that ceil_mode adds behind the padding never count.
+/// op::AveragePool{.kernel_shape = {2, 2}}(x) of (1,3,8,8) gives (1,3,7,7).
 struct AveragePool {
   Str auto_pad = "NOTSET";
   int64_t ceil_mode = 0;

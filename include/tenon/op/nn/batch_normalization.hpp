@@ -5,20 +5,18 @@
 #include "tenon/base/scratch.hpp"
 #include "tenon/kernels/reduce/moments.hpp"
 #include "tenon/kernels/reduce/normalize.hpp"
-#include "tenon/op/framework/call.hpp"
 #include "tenon/op/families/wide.hpp"
+#include "tenon/op/framework/call.hpp"
 
 namespace tenon::op {
 
 namespace batch_normalization_detail {
 
-using BatchNormFloats = TypeList<float, double, float16, bfloat16>;
-
 /// f(k) for each element k of a result that may be absent.
 template <class F>
 void fill(AnyOut out, F f) {
   if (!out) return;
-  dispatch(BatchNormFloats{}, out.dtype(), [&]<class T>() {
+  dispatch(float_types{}, out.dtype(), [&]<class T>() {
     T* to = out.as<T>().data();
     for (int64_t k = 0; k < out.size(); ++k)
       if constexpr (std::is_same_v<T, double>) to[k] = f(k);
@@ -31,7 +29,7 @@ struct BatchStatistics {
   AnyOut running_mean, running_var, saved_mean, saved_var;
 };
 
-/// What all versions compute. Without `spatial` every element of a sample is a channel of its own.
+/// The computation of all versions. Without `spatial` every element of a sample is a channel of its own.
 template <class T>
 void batch_normalization(TensorView<const T> x, AnyView scale, AnyView bias, AnyView mean, AnyView variance,
                          TensorView<T> y, float epsilon, bool spatial, bool training, float momentum,
@@ -76,19 +74,15 @@ constexpr void infer_batch_normalization(Infer& i, bool spatial, bool training) 
   Dims channels;
   if (x.ranked() && x.rank() == 0) return i.fail("X is a scalar");
   if (!training && i.outputs() > 1) return i.fail(i.outputs(), " outputs, but only training has more than 1");
-  if (x.ranked() && spatial) {
-    channels = Dims{x.rank() > 1 ? x[1] : Dim(1)};
+  if (spatial) {
+    channels = Dims{x.rank() > 1 ? x[1] : x.ranked() ? Dim(1) : Dim()};
   } else if (x.ranked()) {
     channels = x;
     channels.erase(0);
   }
   for (int p = 1; p < 5; ++p) {
-    const Dims& d = i.dims(p);
-    if (!d.ranked()) continue;
-    if (!channels.ranked()) channels = spatial ? Dims::of_rank(1) : d;
-    if (d.rank() != channels.rank())
-      return i.fail("input ", p, " has rank ", d.rank(), ", not ", channels.rank());
-    for (int k = 0; k < d.rank(); ++k) channels[k] = i.unify(channels[k], d[k], "extents of channels");
+    if (channels.ranked() && !i.expect_rank(p, channels.rank())) return;
+    channels = i.unify(channels, i.dims(p), "extents of channels");
   }
   i.out(0, x);
   for (int o = 1; o < 5; ++o) i.out(o, channels);
@@ -97,8 +91,8 @@ constexpr void infer_batch_normalization(Infer& i, bool spatial, bool training) 
 }  // namespace batch_normalization_detail
 
 /// Y = (X - mean) / sqrt(var + epsilon) * scale + B, where X is (N, C, ...), or (N) with one channel, and the
-/// others are (C). With training_mode mean and variance are X's own, and running ones are updated by 1 -
-/// momentum.
+/// others are (C). With training_mode mean and variance are X's own, and move the running ones by 1 -
+/// momentum. op::BatchNormalization{}(x, scale, b, mean, var) of (2,3,8,8) and four of (3) gives (2,3,8,8).
 struct BatchNormalization {
   float epsilon = 1e-5f;
   float momentum = 0.9f;
@@ -123,18 +117,21 @@ struct BatchNormalization {
                                          attr("momentum", &BatchNormalization::momentum),
                                          attr("training_mode", &BatchNormalization::training_mode)};
 
-  constexpr void infer(Infer& i) const { batch_normalization_detail::infer_batch_normalization(i, true, training_mode != 0); }
+  constexpr void infer(Infer& i) const {
+    batch_normalization_detail::infer_batch_normalization(i, true, training_mode != 0);
+  }
   template <class T>
   void compute(TensorView<const T> x, AnyView scale, AnyView b, AnyView mean, AnyView var, TensorView<T> y,
                AnyOut running_mean, AnyOut running_var) const {
-    batch_normalization_detail::batch_normalization(x, scale, b, mean, var, y, epsilon, true, training_mode != 0, momentum,
-                                {running_mean, running_var, {}, {}});
+    batch_normalization_detail::batch_normalization(x, scale, b, mean, var, y, epsilon, true,
+                                                    training_mode != 0, momentum,
+                                                    {running_mean, running_var, {}, {}});
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-/// Training is the default, until is_test says otherwise; since version 7 it is what a node with more outputs
-/// than Y asks for. Without `spatial` every element of a sample is a channel of its own.
+/// Training is the default, until is_test says otherwise; since version 7 a node trains that has more outputs
+/// than Y. Without `spatial` every element of a sample is a channel of its own.
 struct BatchNormalization_1 {
   float epsilon = 1e-5f;
   int64_t is_test = 0;
@@ -159,15 +156,17 @@ struct BatchNormalization_1 {
                                          attr("spatial", &BatchNormalization_1::spatial).until(8)};
 
   constexpr void infer(Infer& i) const {
-    batch_normalization_detail::infer_batch_normalization(i, spatial != 0, is_test == 0 || (i.version() >= 7 && i.outputs() > 1));
+    batch_normalization_detail::infer_batch_normalization(
+        i, spatial != 0, is_test == 0 || (i.version() >= 7 && i.outputs() > 1));
   }
   template <class T>
   void compute(TensorView<const T> x, TensorView<const T> scale, TensorView<const T> b,
                TensorView<const T> mean, TensorView<const T> var, TensorView<T> y, TensorView<T> running_mean,
                TensorView<T> running_var, TensorView<T> saved_mean, TensorView<T> saved_var) const {
     const bool training = is_test == 0 || running_mean || running_var || saved_mean || saved_var;
-    batch_normalization_detail::batch_normalization<T>(x, scale, b, mean, var, y, epsilon, spatial != 0, training, momentum,
-                                   {running_mean, running_var, saved_mean, saved_var});
+    batch_normalization_detail::batch_normalization<T>(x, scale, b, mean, var, y, epsilon, spatial != 0,
+                                                       training, momentum,
+                                                       {running_mean, running_var, saved_mean, saved_var});
   }
   template <class L>
   int32_t lower(L& to) const {

@@ -10,7 +10,8 @@ namespace tenon::op {
 
 /// Y (N, M, out...) from X (N, C, in...), W (C, M/group, kernel...) and, if given, B (M), where
 /// out = stride (in - 1) + output_padding + dilation (kernel - 1) + 1 - pads. With output_shape or auto_pad,
-/// the pads follow from the extents, and what these have in excess lies at the end; `pads` is then not read.
+/// the pads follow from the extents, an odd one lies at the end, and `pads` is not read.
+/// op::ConvTranspose{.strides = {2, 2}}(x, w) of (1,3,8,8) and (3,16,2,2) gives (1,16,16,16).
 struct ConvTranspose {
   Str auto_pad = "NOTSET";
   Ints dilations{};
@@ -47,8 +48,7 @@ struct ConvTranspose {
         !WindowAttributes::check_list(i, "output_shape", output_shape, spatial, 0))
       return;
     i.unify(c.x[1], c.w[0], "X's channels and W's first extent");
-    if (c.x[1].known() && c.x[1].value() % group != 0)
-      return i.fail(c.x[1], " channels do not divide into ", group, " groups");
+    if ((c.x[1] % group).differs(0)) return i.fail(c.x[1], " channels do not divide into ", group, " groups");
     const Dim channels = c.w[1] * group;
     if (c.w[1].known() && !channels.known()) return i.fail("group is ", group);
     infer_bias(i, 2, channels);
@@ -58,10 +58,10 @@ struct ConvTranspose {
         return i.fail("output_padding ", added(k), " is not below the stride or dilation");
       const Dim in = c.x[k + 2], whole = natural(w, k, in, c.kernel[k]),
                 out = extent_along(w, k, in, c.kernel[k]);
-      const bool known = in.known() && c.kernel[k].known();
-      if ((known && (!whole.known() || !out.known())) || too_large(in) || too_large(whole) || too_large(out))
+      const bool overflows = in.known() && c.kernel[k].known() && !(whole.known() && out.known());
+      if (overflows || too_large(in) || too_large(whole) || too_large(out))
         return i.fail("the extent along axis ", k + 2, " is too large");
-      if (out.known() && (out.value() < 0 || (in.known() && out.is(0) != in.is(0))))
+      if (out.below(0) || (in.known() && out.known() && out.is(0) != in.is(0)))
         return i.fail("extent ", in, " along axis ", k + 2, " would become ", out);
       y.push_back(out);
     }
@@ -92,7 +92,7 @@ struct ConvTranspose {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 
   constexpr int64_t added(int k) const { return output_padding.empty() ? 0 : output_padding[k]; }
-  static constexpr bool too_large(Dim d) { return d.known() && d.value() > WindowAttributes::limit; }
+  static constexpr bool too_large(Dim d) { return Dim(WindowAttributes::limit).below(d); }
   /// The extent along axis k before anything is cut off.
   constexpr Dim natural(const WindowAttributes& w, int k, Dim in, Dim kernel) const {
     if (!kernel.known()) return {};

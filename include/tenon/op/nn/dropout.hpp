@@ -10,12 +10,7 @@ namespace tenon::op {
 
 namespace dropout_detail {
 
-constexpr void infer_dropout(Infer& i) {
-  i.out(0, i.dims(0));
-  i.out(1, i.dims(0));
-}
-
-/// Calls f.operator()<T>() for the float types that Dropout has.
+/// Calls f.operator()<T>() for T of d, one of Dropout's float types.
 template <class F>
 void with_dropout_type(DType d, F&& f) {
   dispatch<float, double, float16, bfloat16, float8e4m3fn, float8e4m3fnuz, float8e5m2, float8e5m2fnuz>(d, f);
@@ -59,8 +54,9 @@ inline void drop(std::string_view name, AnyView x, double ratio, uint64_t seed, 
 }  // namespace dropout_detail
 
 /// Without training_mode: data, and a mask of true. With it each element is dropped with probability `ratio`
-/// (default 0.5), and the others are divided by 1 - ratio; the mask tells which those are. A seed gives the
-/// same elements on every run, and those of ONNX's reference implementation.
+/// (default 0.5), and the others are divided by 1 - ratio; the mask is true for the others. With a seed every
+/// run drops the same elements, which are the ones of ONNX's reference implementation. op::Dropout{}(x) gives
+/// x.
 struct Dropout {
   Opt<int64_t> seed{};
 
@@ -83,14 +79,16 @@ struct Dropout {
   constexpr void infer(Infer& i) const {
     i.expect_one(1);
     i.expect_one(2);
-    dropout_detail::infer_dropout(i);
+    i.out(0, i.dims(0));
+    i.out(1, i.dims(0));
   }
   void compute(AnyView data, AnyView ratio, TensorView<const bool> training_mode, AnyOut output,
                TensorView<bool> mask) const {
     if (!training_mode || !training_mode[0]) return dropout_detail::keep_all(data, output, mask);
     double share = 0.5;
     if (ratio)
-      dropout_detail::with_dropout_type(ratio.dtype(), [&]<class T>() { share = convert<double>(ratio.as<T>()[0]); });
+      dropout_detail::with_dropout_type(ratio.dtype(),
+                                        [&]<class T>() { share = convert<double>(ratio.as<T>()[0]); });
     const auto start = seed ? static_cast<uint64_t>(*seed) : kernels::fresh_seed();
     dropout_detail::drop(spec.name, data, share, start, output, mask);
   }
@@ -115,7 +113,10 @@ struct Dropout_1 {
                                          initially(&Dropout_1::is_test, 1).since(7),
                                          attr("ratio", &Dropout_1::ratio)};
 
-  constexpr void infer(Infer& i) const { dropout_detail::infer_dropout(i); }
+  constexpr void infer(Infer& i) const {
+    i.out(0, i.dims(0));
+    i.out(1, i.dims(0));
+  }
   void compute(AnyView data, AnyOut output, AnyOut mask) const {
     if (is_test != 0) return dropout_detail::keep_all(data, output, mask);
     dropout_detail::drop(spec.name, data, ratio, kernels::fresh_seed(), output, mask);

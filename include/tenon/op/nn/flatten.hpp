@@ -6,6 +6,7 @@
 namespace tenon::op {
 
 /// (product of the extents before `axis`, product of the rest); `axis` in [-rank, rank].
+/// op::Flatten{}(x) of (2,3,4) gives (2,12).
 struct Flatten {
   int64_t axis = 1;
 

@@ -6,7 +6,7 @@
 
 namespace tenon::op {
 
-/// Y (N, C, 1...) from X (N, C, in...).
+/// Y (N, C, 1...) from X (N, C, in...). op::GlobalAveragePool{}(x) of (1,3,8,8) gives (1,3,1,1).
 struct GlobalAveragePool {
   static constexpr Spec spec{.name = "GlobalAveragePool",
                              .since = {1, 22},

@@ -23,7 +23,7 @@ constexpr void check_affine(Infer& i, int input, int axis) {
   }
 }
 
-/// v's elements for n positions along the axes of `extents`: v's own, or a copy that is stretched over them.
+/// v's elements for n positions along the axes of `extents`: in v itself, or in a copy that is stretched.
 template <class T>
 const T* affine(Scratch& scratch, TensorView<const T> v, std::span<const int64_t> extents, int64_t n) {
   if (!v || v.size() == n) return v.data();
@@ -41,7 +41,7 @@ const T* affine(Scratch& scratch, TensorView<const T> v, std::span<const int64_t
 
 /// Y = (X - Mean) * InvStdDev * Scale + B over the axes of X from `axis` on, with InvStdDev = 1 /
 /// sqrt(variance + epsilon). Mean and InvStdDev have X's extents, 1 on these axes; stash_type 1 (float) or 16
-/// (bfloat16) is their element type.
+/// (bfloat16) is their element type. op::LayerNormalization{}(x, scale) of (2,3) and (3) gives (2,3).
 struct LayerNormalization {
   int64_t axis = -1;
   float epsilon = 1e-5f;
@@ -58,9 +58,8 @@ struct LayerNormalization {
                                          attr("stash_type", &LayerNormalization::stash_type)};
 
   constexpr void infer(Infer& i) const {
-    if (stash_type != 1 && stash_type != 16)
-      return i.fail("stash_type ", stash_type, " is neither float nor bfloat16");
-    const DType stash = stash_type == 1 ? DType::float32 : DType::bfloat16;
+    if (!i.expect_choice("stash_type", stash_type, {dtype<float>, dtype<bfloat16>})) return;
+    const DType stash = dtype_from_onnx(stash_type);
     const Dims& x = i.dims(0);
     Dims rows = x;
     if (x.ranked()) {
@@ -90,15 +89,16 @@ struct LayerNormalization {
     } else {
       const auto a = static_cast<std::size_t>(resolve_axis(axis, x.rank()));
       const int64_t n = product(x.extents().subspan(a));
-      kernels::layer_norm<T>({.x = x.data(),
-                              .y = y.data(),
-                              .rows = x.size() / n,
-                              .n = n,
-                              .scale = layer_normalization_detail::affine(scratch, scale, x.extents().subspan(a), n),
-                              .bias = layer_normalization_detail::affine(scratch, b, x.extents().subspan(a), n),
-                              .epsilon = epsilon,
-                              .mean = means,
-                              .inv_std = inv_stds});
+      kernels::layer_norm<T>(
+          {.x = x.data(),
+           .y = y.data(),
+           .rows = x.size() / n,
+           .n = n,
+           .scale = layer_normalization_detail::affine(scratch, scale, x.extents().subspan(a), n),
+           .bias = layer_normalization_detail::affine(scratch, b, x.extents().subspan(a), n),
+           .epsilon = epsilon,
+           .mean = means,
+           .inv_std = inv_stds});
     }
     const auto finish = [&](const float* from, AnyOut out) {
       if (!out || out.dtype() == DType::float32) return;

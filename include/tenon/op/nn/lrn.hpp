@@ -6,8 +6,8 @@
 
 namespace tenon::op {
 
-/// Y = X / (bias + alpha / size * sum)^beta, (N, C, ...), where the sum is that of the squares of the `size`
-/// channels around each.
+/// Y = X / (bias + alpha / size * sum)^beta, (N, C, ...), where each channel's sum adds the squares of the
+/// `size` channels around it. op::LRN{.size = 5}(x) of (1,8,4,4) gives (1,8,4,4).
 struct LRN {
   float alpha = 0.0001f;
   float beta = 0.75f;
@@ -23,8 +23,7 @@ struct LRN {
                                          attr("bias", &LRN::bias), attr("size", &LRN::size).required()};
 
   constexpr void infer(Infer& i) const {
-    if (!size || *size < 1) return i.fail("size is ", *size, ", at least 1 expected");
-    i.expect_rank_at_least(0, 2);
+    if (!i.expect_at_least("size", size.value_or(0), 1) || !i.expect_rank_at_least(0, 2)) return;
     i.out(0, i.dims(0));
   }
   template <class T>

@@ -6,6 +6,7 @@
 namespace tenon::op {
 
 /// Holds the input, or without one is an empty optional of `type`, tensor(…) or seq(…).
+/// op::Optional{}(x) gives an optional that holds x.
 struct Optional {
   Type type{};
 

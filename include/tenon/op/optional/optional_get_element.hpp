@@ -1,12 +1,12 @@
-// OptionalGetElement: what an optional holds.   onnx.ai/onnx/operators/onnx__OptionalGetElement.html
+// OptionalGetElement: the value in an optional.   onnx.ai/onnx/operators/onnx__OptionalGetElement.html
 #pragma once
 
 #include "tenon/op/families/control_flow.hpp"
 
 namespace tenon::op {
 
-/// Error{invalid_argument} for an empty optional. Since 18 also takes a tensor or sequence, which is the
-/// result itself.
+/// The value in an optional; Error{invalid_argument} for an empty one. Since version 18 the input may be a
+/// tensor or a sequence, which is the result itself. op::OptionalGetElement{}(op::Optional{}(x)) gives x.
 struct OptionalGetElement {
   static constexpr TypeSet values = types::all | seq(types::all);
   static constexpr Spec spec{

@@ -5,45 +5,31 @@
 
 namespace tenon::op {
 
-namespace dequantize_linear_detail {
-inline void dequantize_linear(AnyView x, AnyView scale, AnyView zero, AnyOut y, int64_t axis,
-                              int64_t block_size) {
-  kernels::dequantize({.grid = quant_grid(x, scale, axis, block_size),
-                       .x_type = x.dtype(),
-                       .x = x.data(),
-                       .zero = zero ? zero.data() : nullptr,
-                       .scale_type = scale.dtype(),
-                       .scale = scale.data(),
-                       .y_type = y.dtype(),
-                       .y = y.data()});
-}
-}  // namespace dequantize_linear_detail
-
 /// Computed as float. One scale for the tensor, for each index of `axis`, or for each `block_size` elements
-/// along it. y has the type `output_dtype`, by default that of x_scale.
+/// along it. y has the type `output_dtype`, by default x_scale's.
+/// op::DequantizeLinear{}(uint8_t{130}, 0.5f, uint8_t{128}) gives 1.
 struct DequantizeLinear {
   int64_t axis = 1;
   int64_t block_size = 0;
   int64_t output_dtype = 0;
 
   static constexpr TypeSet reals = types::float16 | types::float32 | types::bfloat16;
-  static constexpr Spec spec{
-      .name = "DequantizeLinear",
-      .since = {10, 13, 19, 21, 23, 24, 25},
-      .inputs = {{"x", "T1"}, {"x_scale", "T2"}, {"x_zero_point", "T1", optional}},
-      .outputs = {{"y", "T3"}},
-      .types = {{"T1",
-                 {{19, quantized_19 | types::int32},
-                  {21, quantized_21 | types::int32},
-                  {23, quantized_23 | types::int32},
-                  {25, quantized_25 | types::int32}}},
-                {"T2", {{19, reals}, {24, reals | types::float8e8m0}}},
-                {"T3", {{23, reals}}},
-                {"T", quantized_8 | types::int32}},
-      .old_inputs = {{18, 0, {"x", "T"}},
-                     {18, 1, {"x_scale", "tensor(float)"}},
-                     {18, 2, {"x_zero_point", "T", optional}}},
-      .old_outputs = {{18, 0, {"y", "tensor(float)"}}, {22, 0, {"y", "T2"}}}};
+  static constexpr Spec spec{.name = "DequantizeLinear",
+                             .since = {10, 13, 19, 21, 23, 24, 25},
+                             .inputs = {{"x", "T1"}, {"x_scale", "T2"}, {"x_zero_point", "T1", optional}},
+                             .outputs = {{"y", "T3"}},
+                             .types = {{"T1",
+                                        {{19, quantized_19 | types::int32},
+                                         {21, quantized_21 | types::int32},
+                                         {23, quantized_23 | types::int32},
+                                         {25, quantized_25 | types::int32}}},
+                                       {"T2", {{19, reals}, {24, reals | types::float8e8m0}}},
+                                       {"T3", {{23, reals}}},
+                                       {"T", quantized_8 | types::int32}},
+                             .old_inputs = {{18, 0, {"x", "T"}},
+                                            {18, 1, {"x_scale", "tensor(float)"}},
+                                            {18, 2, {"x_zero_point", "T", optional}}},
+                             .old_outputs = {{18, 0, {"y", "tensor(float)"}}, {22, 0, {"y", "T2"}}}};
   static constexpr Attributes attributes{attr("axis", &DequantizeLinear::axis).since(13),
                                          attr("block_size", &DequantizeLinear::block_size).since(21),
                                          attr("output_dtype", &DequantizeLinear::output_dtype).since(23)};
@@ -54,7 +40,14 @@ struct DequantizeLinear {
     i.out(0).type = output_dtype == 0 ? i.dtype(1) : i.element_type("output_dtype", output_dtype);
   }
   void compute(AnyView x, AnyView x_scale, AnyView x_zero_point, AnyOut y) const {
-    dequantize_linear_detail::dequantize_linear(x, x_scale, x_zero_point, y, axis, block_size);
+    kernels::dequantize({.grid = quant_grid(x, x_scale, axis, block_size),
+                         .x_type = x.dtype(),
+                         .x = x.data(),
+                         .zero = x_zero_point.data(),
+                         .scale_type = x_scale.dtype(),
+                         .scale = x_scale.data(),
+                         .y_type = y.dtype(),
+                         .y = y.data()});
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };

@@ -6,7 +6,7 @@
 namespace tenon::op {
 
 /// The index along `axis` of the greatest element: the first of equals, or the last with select_last_index.
-/// NaN counts as greater than all else.
+/// NaN counts as greater than all else. op::ArgMax{.axis = 0}(x) of (1,3,2) gives (1).
 struct ArgMax {
   int64_t axis = 0;
   int64_t keepdims = 1;

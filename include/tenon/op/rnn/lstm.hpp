@@ -8,7 +8,7 @@ namespace tenon::op {
 /// Gates in the order i, o, f, c; `activations` f, g, h for each direction. With layout 0, X is (steps,
 /// batch, input), Y (steps, directions, batch, hidden), the states (directions, batch, hidden); with 1, the
 /// batch goes first. Sequences that sequence_lens end early leave zeros in Y, and their last state in Y_h and
-/// Y_c.
+/// Y_c. call<2>(op::LSTM{}, x, w, r) of (7,2,3), (1,16,3) and (1,16,4) gives Y (7,1,2,4) and Y_h (1,2,4).
 struct LSTM {
   std::vector<float> activation_alpha{};
   std::vector<float> activation_beta{};
@@ -46,14 +46,10 @@ struct LSTM {
     const Dims state = infer_recurrent(i, {4, 3, direction, hidden_size, activations, clip, layout});
     if (i.failed()) return;
     i.out(2, state);
-    const Dims peephole{direction_count(direction), state[2] * Dim(3)};
-    const auto expect = [&](int k, std::string_view name, const Dims& want) {
-      if (i.has(k) && !i.dims(k).fits(want)) i.fail(name, " is ", i.dims(k), ", not ", want);
-    };
-    expect(6, "initial_c", state);
-    expect(7, "P", peephole);
+    i.expect_extents(6, state);
+    i.expect_extents(7, {direction_count(direction), state[2] * 3});
   }
-  /// Error{out_of_range} for a length below 0 or above that of X.
+  /// Error{out_of_range} for a length below 0 or above the number of steps.
   template <class T>
   void compute(TensorView<const T> x, TensorView<const T> w, TensorView<const T> r, TensorView<const T> b,
                TensorView<const int32_t> sequence_lens, TensorView<const T> initial_h,

@@ -5,7 +5,8 @@
 
 namespace tenon::op {
 
-/// The tensor at `position`, a scalar in [-n, n) for a sequence of n; negative ones count from the end.
+/// The tensor at `position`, a scalar in [-n, n) for a sequence of n; negative positions count from the end.
+/// op::SequenceAt{}(sequence, int64_t{-1}) gives the last tensor.
 struct SequenceAt {
   static constexpr Spec spec{.name = "SequenceAt",
                              .since = {11},

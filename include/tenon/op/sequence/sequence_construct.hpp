@@ -5,7 +5,8 @@
 
 namespace tenon::op {
 
-/// The sequence of copies of the inputs, which share one element type.
+/// The sequence of copies of the inputs, which share one element type. op::SequenceConstruct{}(x, y) gives
+/// (x,y).
 struct SequenceConstruct {
   static constexpr Spec spec{.name = "SequenceConstruct",
                              .since = {11},

@@ -7,6 +7,7 @@ namespace tenon::op {
 
 /// A scalar `split` is the length of every part but perhaps the last, a vector states the length of each.
 /// Without it parts have length 1, and lose the axis where `keepdims` is 0.
+/// op::SplitToSequence{}(x, int64_t{2}) of (5) gives tensors of (2), (2) and (1).
 struct SplitToSequence {
   int64_t axis = 0;
   int64_t keepdims = 1;
@@ -21,7 +22,7 @@ struct SplitToSequence {
   static constexpr Attributes attributes{attr("axis", &SplitToSequence::axis),
                                          attr("keepdims", &SplitToSequence::keepdims)};
 
-  /// Parts are values of their own; more than this come from a mistaken extent.
+  /// Parts are values of their own; a greater number of them comes from a mistaken extent.
   static constexpr int64_t max_parts = int64_t{1} << 22;
 
   constexpr void infer(Infer& i) const {

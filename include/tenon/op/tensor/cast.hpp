@@ -5,20 +5,23 @@
 
 namespace tenon::op {
 
-/// output = input in elements of type `to`, one of ONNX's numbers: op::Cast{.to = dtype<float16>}.
-/// base/convert.hpp states the rules. Error{invalid_argument} for a string that says no such element.
+/// output = input in elements of type `to`, one of ONNX's numbers. base/convert.hpp states the rules.
+/// Error{invalid_argument} for a string that says no such element. op::Cast{.to = dtype<int32_t>}(2.7f)
+/// gives 2.
 struct Cast {
   Str round_mode = "up";  ///< how float8e8m0 rounds: up, down, nearest
   int64_t saturate = 1;   ///< whether a float8 beyond the range is the greatest one, rather than Inf or NaN
   Opt<int64_t> to{};
 
  private:
-  /// Version 1 names the type: "FLOAT", "INT64". Upper case is all that parts these names from those in tensor(…).
+  /// Version 1 names the type: "FLOAT", "INT64". Only case parts these names from the ones in tensor(…).
   static void read_type_name(Cast& op, const Str& name) {
     std::string lower{std::string_view(name)};
-    for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c >= 'a' && c <= 'z' ? '?' : c;
+    for (char& c : lower)
+      c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c >= 'a' && c <= 'z' ? '?' : c;
     const DType type = dtype_from_name(lower);
-    if (type == DType::undefined) raise(ErrorCode::invalid_model, spec.name, "attribute 'to' is '", name, "', which is no type");
+    if (type == DType::undefined)
+      raise(ErrorCode::invalid_model, spec.name, "attribute 'to' is '", name, "', which is no type");
     op.to = static_cast<int64_t>(type);
   }
 
@@ -29,10 +32,9 @@ struct Cast {
                              .outputs = {{"output", "T2"}},
                              .types = {cast_types("T1"), cast_types("T2")},
                              .memory = Memory::elementwise};
-  static constexpr Attributes attributes{attr("round_mode", &Cast::round_mode).since(24),
-                                         attr("saturate", &Cast::saturate).since(19),
-                                         attr_read("to", read_type_name).required().until(5),
-                                         attr("to", &Cast::to).required().since(6)};
+  static constexpr Attributes attributes{
+      attr("round_mode", &Cast::round_mode).since(24), attr("saturate", &Cast::saturate).since(19),
+      attr_read("to", read_type_name).required().until(5), attr("to", &Cast::to).required().since(6)};
 
   constexpr void infer(Infer& i) const {
     check_round_mode(i, round_mode);

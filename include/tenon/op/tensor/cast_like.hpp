@@ -5,7 +5,7 @@
 
 namespace tenon::op {
 
-/// output = input in elements of target_type's type; see Cast.
+/// output = input in elements of target_type's type; see Cast. op::CastLike{}(2.7f, 0) gives 2.
 struct CastLike {
   Str round_mode = "up";  ///< how float8e8m0 rounds: up, down, nearest
   int64_t saturate = 1;   ///< whether a float8 beyond the range is the greatest one, rather than Inf or NaN
@@ -21,7 +21,8 @@ struct CastLike {
 
   constexpr void infer(Infer& i) const {
     check_round_mode(i, round_mode);
-    infer_cast(i, i.dtype(1));
+    if (i.in(1).type.kind == Kind::tensor) infer_cast(i, i.dtype(1));
+    else i.out(0, i.dims(0));  // only the run knows the type
   }
   void compute(AnyView input, AnyView, AnyOut output) const {
     cast(input, output, cast_options(saturate, round_mode));

@@ -5,58 +5,8 @@
 
 namespace tenon::op {
 
-namespace concat_detail {
-constexpr void infer_concat(Infer& i, int64_t along) {
-  Dims r;
-  for (int k = 0; k < i.inputs(); ++k) {
-    if (!i.has(k)) return i.fail("input ", k, " is missing");
-    const Dims& x = i.dims(k);
-    if (r.ranked() && x.ranked() && r.rank() != x.rank())
-      return i.fail("ranks of ", r, " and ", x, " differ");
-    if (!r.ranked()) r = x;
-  }
-  if (!r.ranked()) return;
-  const int axis = i.axis(along, r.rank());
-  if (i.failed()) return;
-  Dim sum = 0;
-  for (int k = 0; k < i.inputs(); ++k) {
-    const Dims& x = i.dims(k);
-    sum = x.ranked() ? sum + x[axis] : Dim{};
-    if (!x.ranked()) break;
-    for (int d = 0; d < r.rank(); ++d)
-      if (d != axis) r[d] = i.unify(r[d], x[d], "extents off the axis");
-  }
-  r[axis] = sum;
-  i.out(0, r);
-
-  int64_t count = 0;
-  for (int k = 0; k < i.inputs(); ++k) {
-    if (!propagates(i, k) || r.rank() != 1) return;
-    count += i.element_count(k);
-  }
-  PropagatedData& v = i.out(0).propagated;
-  if (!v.begin(count)) return;
-  for (int k = 0; k < i.inputs(); ++k)
-    for (int64_t j = 0; j < i.element_count(k); ++j) v.push_back(i.propagated(k, j));
-}
-
-inline void concat_along(std::span<const AnyView> inputs, int64_t along, AnyOut y) {
-  if (y.empty()) return;
-  const int axis = resolve_axis(along, y.rank());
-  const AxisSplit whole = split_at(y.extents(), axis);
-  const int64_t row = whole.extent * whole.inner;
-  int64_t at = 0;
-  for (const AnyView& x : inputs) {
-    const int64_t length = x.extent(axis) * whole.inner;
-    const int64_t extents[] = {whole.outer, length}, to[] = {row, 1}, from[] = {length, 1};
-    kernels::move(y.dtype(), y.data(), {at, to}, x.data(), {0, from}, extents);
-    at += length;
-  }
-}
-}  // namespace concat_detail
-
-/// The inputs differ at most in their extent on `axis`, where the result has the sum. Before version 4 the
-/// axis is 1 unless it is stated.
+/// The inputs differ at most in their extents on `axis`, where the result has the sum. Before version 4 the
+/// axis is 1 unless it is stated. op::Concat{.axis = 0}(x, y) of (2,3) and (1,3) gives (3,3).
 struct Concat {
   Opt<int64_t> axis{};
 
@@ -70,10 +20,50 @@ struct Concat {
 
   constexpr void infer(Infer& i) const {
     if (!axis && i.version() >= 4) return i.fail("axis is missing");
-    concat_detail::infer_concat(i, axis.value_or(1));
+    Dims r;
+    for (int k = 0; k < i.inputs(); ++k) {
+      if (!i.has(k)) return i.fail("input ", k, " is missing");
+      const Dims& x = i.dims(k);
+      if (r.ranked() && x.ranked() && r.rank() != x.rank())
+        return i.fail("ranks of ", r, " and ", x, " differ");
+      if (!r.ranked()) r = x;
+    }
+    if (!r.ranked()) return;
+    const int along = i.axis(axis.value_or(1), r.rank());
+    if (i.failed()) return;
+    Dim sum = 0;
+    for (int k = 0; k < i.inputs(); ++k) {
+      const Dims& x = i.dims(k);
+      sum = x.ranked() ? sum + x[along] : Dim{};
+      if (!x.ranked()) break;
+      for (int d = 0; d < r.rank(); ++d)
+        if (d != along) r[d] = i.unify(r[d], x[d], "extents off the axis");
+    }
+    r[along] = sum;
+    i.out(0, r);
+
+    int64_t count = 0;
+    for (int k = 0; k < i.inputs(); ++k) {
+      if (!i.propagates(k) || r.rank() != 1) return;
+      count += i.element_count(k);
+    }
+    PropagatedData& v = i.out(0).propagated;
+    if (!v.begin(count)) return;
+    for (int k = 0; k < i.inputs(); ++k)
+      for (int64_t j = 0; j < i.element_count(k); ++j) v.push_back(i.propagated(k, j));
   }
   void compute(std::span<const AnyView> inputs, AnyOut concat_result) const {
-    concat_detail::concat_along(inputs, axis.value_or(1), concat_result);
+    if (concat_result.empty()) return;
+    const int along = resolve_axis(axis.value_or(1), concat_result.rank());
+    const AxisSplit whole = split_at(concat_result.extents(), along);
+    const int64_t row = whole.extent * whole.inner;
+    int64_t at = 0;
+    for (const AnyView& x : inputs) {
+      const int64_t length = x.extent(along) * whole.inner;
+      const int64_t extents[] = {whole.outer, length}, to[] = {row, 1}, from[] = {length, 1};
+      kernels::move(x.dtype(), concat_result.data(), {at, to}, x.data(), {0, from}, extents);
+      at += length;
+    }
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };

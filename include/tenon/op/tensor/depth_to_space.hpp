@@ -6,7 +6,7 @@
 namespace tenon::op {
 
 /// (N, C, H, W) to (N, C / b², H b, W b) with b = blocksize. Channels are read as (b, b, C / b²) with mode
-/// DCR, and as (C / b², b, b) with CRD.
+/// DCR, and as (C / b², b, b) with CRD. op::DepthToSpace{.blocksize = 2}(x) of (1,8,3,3) gives (1,2,6,6).
 struct DepthToSpace {
   Opt<int64_t> blocksize{};
   Str mode = "DCR";
@@ -20,14 +20,14 @@ struct DepthToSpace {
                                          attr("mode", &DepthToSpace::mode).since(11)};
 
   constexpr void infer(Infer& i) const {
-    if (!blocksize || *blocksize < 1) return i.fail("blocksize is not above 0");
+    if (!i.expect_at_least("blocksize", blocksize.value_or(0), 1)) return;
     if (!i.expect_choice("mode", mode, {"DCR", "CRD"})) return;
     const Dim b = *blocksize, block = b * b;
     if (!block.known()) return i.fail("blocksize ", b, " is too large");
     const Dims& x = i.dims(0);
     if (!x.ranked()) return i.out(0, Dims::of_rank(4));
     if (!i.expect_rank(0, 4)) return;
-    if (x[1].known() && x[1].value() % block.value() != 0)
+    if ((x[1] % block).differs(0))
       return i.fail(x[1], " channels do not divide into blocks of ", b, " by ", b);
     i.out(0, Dims{x[0], x[1] / block, x[2] * b, x[3] * b});
   }

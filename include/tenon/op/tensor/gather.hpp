@@ -6,8 +6,8 @@
 
 namespace tenon::op {
 
-/// The result's extents are those of data with `axis` replaced by those of indices; indices below 0 count
-/// from the end.
+/// The result has data's extents with indices' extents in place of `axis`. Indices below 0 count from the
+/// end. op::Gather{.axis = 1}(x, indices) of (2,3) and (5) gives (2,5).
 struct Gather {
   int64_t axis = 0;
 
@@ -23,19 +23,17 @@ struct Gather {
     if (!x.ranked()) return;
     const int along = i.axis(axis, x.rank());
     if (i.failed() || !indices.ranked()) return;
-    const int rank = x.rank() - 1 + indices.rank();
-    if (rank > max_rank) return i.fail("rank ", rank, " is above ", max_rank);
-    Dims r = Dims::of_rank(rank);
-    for (int d = 0; d < rank; ++d) {
+    Dims r = i.of_rank(x.rank() - 1 + indices.rank());
+    for (int d = 0; d < r.rank(); ++d) {
       const int behind = d - along - indices.rank();
       r[d] = d < along ? x[d] : behind < 0 ? indices[d - along] : x[along + 1 + behind];
     }
     i.out(0, r);
-    if (x.rank() != 1 || !propagates(i, 1) || !propagates(i, 0)) return;
+    if (x.rank() != 1 || !i.propagates(1) || !i.propagates(0)) return;
     const int64_t extent = i.element_count(0);
     propagate(i, 0, 0, i.element_count(1), [&](int64_t k) {
       const Dim index = i.propagated(1, k);
-      return !index.known() ? -1 : index.value() < 0 ? index.value() + extent : index.value();
+      return !index.known() ? -1 : index.below(0) ? index.value() + extent : index.value();
     });
   }
   /// Error{out_of_range} for an index outside of [-extent, extent).

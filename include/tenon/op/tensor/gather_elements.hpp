@@ -6,8 +6,9 @@
 
 namespace tenon::op {
 
-/// The element at a place is that of data at the same place, but with the coordinate on `axis` taken from
-/// indices, whose extents the result has: on other axes at most those of data.
+/// Each element of the result is data's at the same coordinates, but for the one on `axis`, which indices
+/// give. The result has the extents of indices, which on other axes are at most data's.
+/// op::GatherElements{.axis = 1}(x, indices) of (2,3) and (2,1) gives (2,1).
 struct GatherElements {
   int64_t axis = 0;
 
@@ -26,7 +27,7 @@ struct GatherElements {
     if (!indices.ranked()) return i.out(0, Dims::of_rank(x.rank()));
     if (x.rank() != indices.rank()) return i.fail("ranks of ", x, " and indices ", indices, " differ");
     for (int d = 0; d < x.rank(); ++d)
-      if (d != along && x[d].known() && indices[d].known() && indices[d].value() > x[d].value())
+      if (d != along && x[d].below(indices[d]))
         return i.fail("indices ", indices, " reach beyond axis ", d, " of ", x);
   }
   /// Error{out_of_range} for an index outside of [-extent, extent).

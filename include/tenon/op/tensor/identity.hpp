@@ -5,7 +5,8 @@
 
 namespace tenon::op {
 
-/// The input, be it a tensor, a sequence or an optional. The elements are shared with it, not copied.
+/// The input, be it a tensor, a sequence or an optional. The result shares its elements.
+/// op::Identity{}(x) gives x.
 struct Identity {
  private:
   static constexpr TypeSet others = seq(types::all) | optional_of(types::all | seq(types::all));

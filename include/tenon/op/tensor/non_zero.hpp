@@ -6,6 +6,7 @@
 namespace tenon::op {
 
 /// Y (rank, N): coordinates of the elements of X that are not zero (strings: not empty), in row-major order.
+/// op::NonZero{}(x) of (1,0,1) gives ((0,2)).
 struct NonZero {
   static constexpr Spec spec{.name = "NonZero",
                              .since = {9, 13},

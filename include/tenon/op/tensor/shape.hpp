@@ -5,8 +5,8 @@
 
 namespace tenon::op {
 
-/// The extents of axes [start, end), as int64; both count from the last axis where below 0, and are cut to
-/// the rank.
+/// The extents of axes [start, end), as int64; both count from the end where below 0, and are cut to the
+/// rank. op::Shape{.start = 1}(x) of (2,3,4) gives (3,4).
 struct Shape {
   Opt<int64_t> end{};  ///< behind the last axis unless stated
   int64_t start = 0;

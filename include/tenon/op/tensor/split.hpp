@@ -7,18 +7,19 @@ namespace tenon::op {
 
 namespace split_detail {
 
-/// The lengths of the parts, where they are stated: `count` of them, at(k) each (unknown: not known yet).
+/// The rule for `count` parts that have the length at(k) each, as far as it is known.
 template <class At>
-constexpr void infer_split(Infer& i, int64_t along, int64_t count, At at) {
+constexpr void infer_split(Infer& i, int64_t along, Dim count, At at) {
   const Dims& x = i.dims(0);
-  if (count != i.outputs()) return i.fail("split states ", count, " lengths for ", i.outputs(), " outputs");
+  if (count.differs(i.outputs()))
+    return i.fail("split states ", count, " lengths for ", i.outputs(), " outputs");
   if (!x.ranked()) return;
   const int axis = i.axis(along, x.rank());
   if (i.failed()) return;
   Dim sum = 0;
   for (int k = 0; k < i.outputs(); ++k) {
     const Dim length = at(k);
-    if (length.known() && length.value() < 0) return i.fail("length ", length, " is negative");
+    if (!i.expect_at_least("length", length, 0)) return;
     Dims r = x;
     r[axis] = length;
     i.out(k, r);
@@ -30,7 +31,7 @@ constexpr void infer_split(Infer& i, int64_t along, int64_t count, At at) {
   if (sum.differs(x[axis])) i.fail("the lengths sum to ", sum, ", but axis ", axis, " has ", x[axis]);
 }
 
-/// Part k of `parts` parts of one length, of which the last ones may be shorter or empty.
+/// The length of part k of `parts` equal ones, of which the last may be shorter or empty.
 constexpr Dim even_part(Dim extent, int64_t parts, int64_t k) {
   if (parts == 1) return extent;
   if (!extent.known()) return {};
@@ -41,17 +42,16 @@ constexpr Dim even_part(Dim extent, int64_t parts, int64_t k) {
 
 constexpr void infer_even_split(Infer& i, int64_t along, int64_t parts, bool exact) {
   const Dims& x = i.dims(0);
-  if (parts < 1) return i.fail("cannot split into ", parts, " parts");
-  if (!x.ranked()) return;
+  if (!i.expect_at_least("num_outputs", parts, 1) || !x.ranked()) return;
   const int axis = i.axis(along, x.rank());
   if (i.failed()) return;
   const Dim extent = x[axis];
-  if (exact && extent.known() && extent.value() % parts != 0)
+  if (exact && (extent % parts).differs(0))
     return i.fail("axis ", axis, " of ", x, " does not divide into ", parts, " equal parts");
   infer_split(i, along, parts, [&](int k) { return even_part(extent, parts, k); });
 }
 
-/// `length(k)` is that of part k, for when the part itself is not asked for.
+/// `length(k)` is part k's, for parts that nobody asks for.
 template <class Length>
 void split(AnyView x, int64_t along, std::span<const AnyOut> outputs, Length length) {
   if (x.empty()) return;
@@ -69,40 +69,43 @@ void split(AnyView x, int64_t along, std::span<const AnyOut> outputs, Length len
 
 }  // namespace split_detail
 
-/// The parts' lengths along `axis` are those of `split`, or else `num_outputs` equal ones, the last of which
-/// may be shorter. Before version 18, without `split`, there are as many equal ones as outputs.
+/// `split` states the parts' lengths along `axis`; without it there are `num_outputs` equal parts, the last
+/// of which may be shorter. Before version 18, without `split`, there are as many equal parts as outputs.
+/// call<2>(op::Split{.num_outputs = 2}, x) of (5) gives (3) and (2).
 struct Split {
   int64_t axis = 0;
   Opt<int64_t> num_outputs{};
 
-  static constexpr Spec spec{.name = "Split",
-                             .since = {2, 11, 13, 18},
-                             .inputs = {{"input", "T"}, {.name = "split", .type = "tensor(int64)", .arity = optional, .since = 13}},
-                             .outputs = {{"outputs", "T", variadic}},
-                             .types = {all_tensors_ir4}};
-  static constexpr Attributes attributes{attr("axis", &Split::axis), attr_as_input<std::vector<int64_t>>("split", 1).until(12),
+  static constexpr Spec spec{
+      .name = "Split",
+      .since = {2, 11, 13, 18},
+      .inputs = {{"input", "T"}, {.name = "split", .type = "tensor(int64)", .arity = optional, .since = 13}},
+      .outputs = {{"outputs", "T", variadic}},
+      .types = {all_tensors_ir4}};
+  static constexpr Attributes attributes{attr("axis", &Split::axis),
+                                         attr_as_input<std::vector<int64_t>>("split", 1).until(12),
                                          attr("num_outputs", &Split::num_outputs).since(18)};
 
   constexpr void infer(Infer& i) const {
     if (i.has(1) && num_outputs) return i.fail("split and num_outputs exclude each other");
     if (!i.has(1) && !num_outputs && i.version() >= 18)
       return i.fail("neither split nor num_outputs is given");
-    if (!i.has(1)) return split_detail::infer_even_split(i, axis, num_outputs.value_or(i.outputs()), !num_outputs);
-    const Dims& s = i.dims(1);
+    if (!i.has(1))
+      return split_detail::infer_even_split(i, axis, num_outputs.value_or(i.outputs()), !num_outputs);
     if (!i.expect_rank(1, 1)) return;
-    const int64_t count = i.has_elements(1) ? i.element_count(1) : s.ranked() && s[0].known() ? s[0].value() : i.outputs();
-    split_detail::infer_split(i, axis, count, [&](int k) { return i.has_elements(1) ? i.element(1, k) : Dim{}; });
+    split_detail::infer_split(i, axis, i.length(1), [&](int k) { return i.element(1, k); });
   }
   void compute(AnyView input, TensorView<const int64_t> split, std::span<const AnyOut> outputs) const {
     split_detail::split(input, axis, outputs, [&](int k) {
       const auto parts = num_outputs.value_or(static_cast<int64_t>(outputs.size()));
-      return split ? split[k] : split_detail::even_part(input.extent(static_cast<int>(axis)), parts, k).value();
+      return split ? split[k]
+                   : split_detail::even_part(input.extent(static_cast<int>(axis)), parts, k).value();
     });
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-/// The lengths are an attribute, or an input of the data's type, which wins.
+/// An attribute states the lengths, or an input of the data's type, which wins.
 struct Split_1 {
   Opt<int64_t> axis{};  ///< 0 unless stated
   std::vector<int64_t> split{};
@@ -119,13 +122,11 @@ struct Split_1 {
     if (!i.has(1) && split.empty()) return split_detail::infer_even_split(i, along, i.outputs(), true);
     if (!i.has(1))
       return split_detail::infer_split(i, along, static_cast<int64_t>(split.size()),
-                                 [&](int k) { return Dim(split[static_cast<std::size_t>(k)]); });
-    const Dims& s = i.dims(1);
+                                       [&](int k) { return Dim(split[static_cast<std::size_t>(k)]); });
     if (!i.expect_rank(1, 1)) return;
-    const int64_t count = s.ranked() && s[0].known() ? s[0].value() : i.outputs();
     const void* data = i.in(1).data;
-    split_detail::infer_split(i, along, count,
-                        [&](int k) { return data ? Dim(truncated_at(i.dtype(1), data, k)) : Dim{}; });
+    split_detail::infer_split(i, along, i.dims(1).count(),
+                              [&](int k) { return data ? Dim(truncated_at(i.dtype(1), data, k)) : Dim{}; });
   }
   void compute(AnyView input, AnyView lengths, std::span<const AnyOut> outputs) const {
     split_detail::split(input, axis.value_or(0), outputs, [&](int k) {

@@ -26,7 +26,7 @@ void tile(AnyView x, AnyOut y, Repeats repeats) {
 }
 }  // namespace tile_detail
 
-/// repeats[d] copies of input along axis d.
+/// repeats[d] copies of input along axis d. op::Tile{}(x, constant<int64_t, 2, 3>) of (1,4) gives (2,12).
 struct Tile {
   static constexpr Spec spec{.name = "Tile",
                              .since = {6, 13},
@@ -35,21 +35,17 @@ struct Tile {
                              .types = {all_tensors_ir4, {"T1", types::int64}}};
 
   constexpr void infer(Infer& i) const {
-    const Dims &x = i.dims(0), &repeats = i.dims(1);
+    Dims x = i.dims(0);
     if (!i.expect_rank(1, 1)) return;
-    const Dim rank = i.has_elements(1) ? Dim(i.element_count(1)) : repeats.ranked() ? repeats[0] : Dim{};
-    if (x.ranked() && rank.differs(x.rank())) return i.fail(rank, " repeats for a rank of ", x.rank());
-    if (!x.ranked()) {
-      if (rank.known() && rank.value() <= max_rank) i.out(0, Dims::of_rank(static_cast<int>(rank.value())));
-      return;
-    }
-    Dims r = Dims::of_rank(x.rank());
-    for (int d = 0; d < x.rank() && i.has_elements(1); ++d) {
+    const Dim rank = i.length(1);
+    if (!x.ranked()) return i.out(0, i.of_rank(rank));
+    if (rank.differs(x.rank())) return i.fail(rank, " repeats for a rank of ", x.rank());
+    for (int d = 0; d < x.rank(); ++d) {
       const Dim n = i.element(1, d);
-      if (n.known() && n.value() < 0) return i.fail("repeats hold ", n);
-      r[d] = x[d] * n;
+      if (!i.expect_at_least("repeats", n, 0)) return;
+      x[d] = x[d] * n;
     }
-    i.out(0, r);
+    i.out(0, x);
   }
   void compute(AnyView input, TensorView<const int64_t> repeats, AnyOut output) const {
     tile_detail::tile(input, output, [&](int d) { return repeats[d]; });
@@ -73,9 +69,10 @@ struct Tile_1 {
     if (axis) {
       const int along = i.axis(truncated_at(i.dtype(2), axis, 0), x.rank());
       if (i.failed()) return;
+      const Dim copies = tiles ? Dim(truncated_at(i.dtype(1), tiles, 0)) : Dim{};
+      if (!i.expect_at_least("tiles", copies, 0)) return;
       r = x;
-      r[along] = tiles ? x[along] * Dim(truncated_at(i.dtype(1), tiles, 0)) : Dim{};
-      if (tiles && truncated_at(i.dtype(1), tiles, 0) < 0) return i.fail("tiles are negative");
+      r[along] = x[along] * copies;
     }
     i.out(0, r);
   }

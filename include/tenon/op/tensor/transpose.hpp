@@ -6,6 +6,7 @@
 namespace tenon::op {
 
 /// Axis d of the result is axis perm[d] of data; without `perm` the axes are reversed.
+/// op::Transpose{.perm = {0, 2, 1}}(x) of (4,2,3) gives (4,3,2).
 struct Transpose {
   Ints perm{};
 
@@ -18,12 +19,8 @@ struct Transpose {
 
   constexpr void infer(Infer& i) const {
     const Dims& x = i.dims(0);
-    if (!x.ranked()) {
-      if (!perm.empty() && perm.size() <= max_rank) i.out(0, Dims::of_rank(perm.size()));
-      return;
-    }
-    if (!perm.empty() && perm.size() != x.rank())
-      return i.fail("perm names ", perm.size(), " axes, but the rank is ", x.rank());
+    if (!x.ranked()) return i.out(0, perm.empty() ? Dims{} : i.of_rank(perm.size()));
+    if (!perm.empty() && !i.expect_entries("perm", perm.size(), x.rank())) return;
     uint32_t seen = 0;
     Dims r = x;
     for (int d = 0; d < x.rank(); ++d) {

@@ -6,8 +6,9 @@
 
 namespace tenon::op {
 
-/// Keeps the elements of each matrix on the k-th diagonal and above it or, with `upper` 0, on it and below it; the
-/// others are 0. Diagonal 0 is the main one, those above it have positive numbers: op::Trilu{.upper = 0}(x).
+/// Keeps the elements of each matrix on the k-th diagonal and above it or, with `upper` 0, on it and below
+/// it; the others are 0. Diagonal 0 is the main one, those above it have positive numbers: op::Trilu{.upper =
+/// 0}(x).
 struct Trilu {
   int64_t upper = 1;
 
@@ -24,8 +25,8 @@ struct Trilu {
     i.out(0, i.dims(0));
   }
   void compute(AnyView input, TensorView<const int64_t> k, AnyOut output) const {
-    kernels::triangle(input.dtype(), output.data(), input.data(), input.size(), input.extent(-2), input.extent(-1),
-                      k ? k[0] : 0, upper != 0);
+    kernels::triangle(input.dtype(), output.data(), input.data(), input.size(), input.extent(-2),
+                      input.extent(-1), k ? k[0] : 0, upper != 0);
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };

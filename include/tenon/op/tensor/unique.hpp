@@ -7,9 +7,10 @@
 
 namespace tenon::op {
 
-/// Y holds each element of X once, or each slice along `axis`: in ascending order, or with `sorted` 0 in that
-/// of X. indices say where in X each stands first, inverse_indices where in Y each of X's is, counts how
-/// often each occurs. NaNs are equal to one another and greater than all else.
+/// Y holds each element of X once, or each slice along `axis`: in ascending order, or with `sorted` 0 in X's
+/// order. indices tell where in X each stands first, inverse_indices where in Y each element of X is, counts
+/// how often each occurs. NaNs are equal to one another and greater than all else. op::Unique{}(x) of (3,1,3)
+/// gives (1,3).
 struct Unique {
   Opt<int64_t> axis{};
   int64_t sorted = 1;

@@ -5,42 +5,29 @@
 
 namespace tenon::op {
 
-namespace unsqueeze_detail {
-constexpr void infer_unsqueeze(Infer& i, const Ints& axes) {
-  propagate(i);
-  const Dims& x = i.dims(0);
-  if (!x.ranked()) return;
-  const int rank = x.rank() + axes.size();
-  if (rank > max_rank) return i.fail("rank ", rank, " is above ", max_rank);
-  const uint32_t named = i.axes(axes, rank);
-  if (i.failed()) return;
-  Dims r = Dims::of_rank(rank, 1);
-  for (int d = 0, from = 0; d < rank; ++d)
-    if (!(named >> d & 1)) r[d] = x[from++];
-  i.out(0, r);
-}
-}  // namespace unsqueeze_detail
-
-/// `axes` are those of the result, in any order.
+/// `axes` number the result's axes, in any order. op::Unsqueeze{}(x, constant<int64_t, 0>) of (3) gives
+/// (1,3).
 struct Unsqueeze {
-  static constexpr Spec spec{.name = "Unsqueeze",
-                             .since = {1, 11, 13, 21, 23, 24, 25},
-                             .inputs = {{"data", "T"}, {.name = "axes", .type = "tensor(int64)", .since = 13}},
-                             .outputs = {{"expanded", "T"}},
-                             .types = {all_tensors},
-                             .memory = Memory::alias};
-  static constexpr Attributes attributes{
-      attr_as_input<std::vector<int64_t>>("axes", 1).required().until(12)};
+  static constexpr Spec spec{
+      .name = "Unsqueeze",
+      .since = {1, 11, 13, 21, 23, 24, 25},
+      .inputs = {{"data", "T"}, {.name = "axes", .type = "tensor(int64)", .since = 13}},
+      .outputs = {{"expanded", "T"}},
+      .types = {all_tensors},
+      .memory = Memory::alias};
+  static constexpr Attributes attributes{attr_as_input<std::vector<int64_t>>("axes", 1).required().until(12)};
 
   constexpr void infer(Infer& i) const {
-    Ints axes;
-    if (i.ints(1, axes)) return unsqueeze_detail::infer_unsqueeze(i, axes);
     propagate(i);
-    const Dims &x = i.dims(0), &a = i.dims(1);
-    if (!x.ranked() || !a.ranked()) return;
-    if (a.rank() > 1) return i.fail("axes have rank ", a.rank(), ", not 1");
-    const Dim rank = Dim(x.rank()) + a.count();
-    if (rank.known() && rank.value() <= max_rank) i.out(0, Dims::of_rank(static_cast<int>(rank.value())));
+    const Dims& x = i.dims(0);
+    if (!x.ranked()) return;
+    Dims r = i.of_rank(Dim(x.rank()) + i.length(1));
+    Ints axes;
+    if (i.failed() || !i.ints(1, axes)) return i.out(0, r);
+    const uint32_t named = i.axes(axes, r.rank());
+    if (i.failed()) return;
+    for (int d = 0, from = 0; d < r.rank(); ++d) r[d] = named >> d & 1 ? Dim(1) : x[from++];
+    i.out(0, r);
   }
   void compute(AnyView data, TensorView<const int64_t>, AnyOut expanded) const {
     copy_elements(data, expanded);

@@ -5,7 +5,7 @@
 
 namespace tenon::op {
 
-/// output = condition ? X : Y, with numpy's broadcasting of all three.
+/// output = condition ? X : Y, with numpy's broadcasting of all three. op::Where{}(true, 1.0f, 2.0f) gives 1.
 struct Where {
   static constexpr Spec spec{.name = "Where",
                              .since = {9, 16},

@@ -7,7 +7,7 @@
 
 namespace tenon::op {
 
-/// Z = X followed by Y, with numpy's broadcasting.
+/// Z = X followed by Y, with numpy's broadcasting. op::StringConcat{}(s, t) of ("a") and ("b") gives ("ab").
 struct StringConcat {
   static constexpr Spec spec{.name = "StringConcat",
                              .since = {20},
