@@ -4,4 +4,4 @@ if ! command -v clang-format-19 > /dev/null; then
   echo "skipped: clang-format-19 is not installed"
   exit 0
 fi
-find -L include loader tests bench examples -type f | xargs clang-format-19 --dry-run -Werror
+find -L include loader tests bench examples -name '*.cc' -o -name '*.hpp' | xargs clang-format-19 --dry-run -Werror
