@@ -71,7 +71,7 @@ void split(AnyView x, int64_t along, std::span<const AnyOut> outputs, Length len
 
 /// `split` states the parts' lengths along `axis`; without it there are `num_outputs` equal parts, the last
 /// of which may be shorter. Before version 18, without `split`, there are as many equal parts as outputs.
-/// call<2>(op::Split{.num_outputs = 2}, x) of (5) gives (3) and (2).
+/// op::call<2>(op::Split{.num_outputs = 2}, x) of (5) gives (3) and (2).
 struct Split {
   int64_t axis = 0;
   Opt<int64_t> num_outputs{};
