@@ -108,6 +108,36 @@ struct Spec {
   List<OldParam, 8> old_inputs{};
   List<OldParam, 5> old_outputs{};
 
+ private:
+  // Member templates stand before their callers: clang 19 finds no body for them in a constant expression otherwise.
+  template <int N, int M>
+  static constexpr const Param& param(const List<Param, N>& params, const List<OldParam, M>& old, int i,
+                                      int version) {
+    i = i < params.size() ? i : params.size() - 1;
+    const OldParam* found = nullptr;
+    for (const OldParam& o : old)
+      if (o.at == i && version <= o.until && (!found || o.until < found->until)) found = &o;
+    return found ? found->param : params[i];
+  }
+  template <int N, int M>
+  constexpr TypeSet permits(const List<Param, N>& params, const List<OldParam, M>& old, int i) const {
+    TypeSet set = permits(params[i]);
+    for (const OldParam& o : old)
+      if (o.at == i) set = set | permits(o.param);
+    return set;
+  }
+  template <int N, int M>
+  static constexpr int fewest(const List<Param, N>& params, const List<OldParam, M>& old, int version) {
+    int count = 0;
+    for (int i = 0; i < params.size(); ++i) {
+      const Param& p = param(params, old, i, version);
+      if (p.in(version) && p.arity != Arity::optional)
+        count = p.arity == variadic ? i + p.min_arity : i + 1;
+    }
+    return count;
+  }
+
+ public:
   constexpr bool variadic_inputs() const {
     return inputs.size() > 0 && inputs[inputs.size() - 1].arity == variadic;
   }
@@ -158,34 +188,6 @@ struct Spec {
         return tensor({static_cast<DType>(d)});
     }
     return {};
-  }
-
- private:
-  template <int N, int M>
-  static constexpr const Param& param(const List<Param, N>& params, const List<OldParam, M>& old, int i,
-                                      int version) {
-    i = i < params.size() ? i : params.size() - 1;
-    const OldParam* found = nullptr;
-    for (const OldParam& o : old)
-      if (o.at == i && version <= o.until && (!found || o.until < found->until)) found = &o;
-    return found ? found->param : params[i];
-  }
-  template <int N, int M>
-  constexpr TypeSet permits(const List<Param, N>& params, const List<OldParam, M>& old, int i) const {
-    TypeSet set = permits(params[i]);
-    for (const OldParam& o : old)
-      if (o.at == i) set = set | permits(o.param);
-    return set;
-  }
-  template <int N, int M>
-  static constexpr int fewest(const List<Param, N>& params, const List<OldParam, M>& old, int version) {
-    int count = 0;
-    for (int i = 0; i < params.size(); ++i) {
-      const Param& p = param(params, old, i, version);
-      if (p.in(version) && p.arity != Arity::optional)
-        count = p.arity == variadic ? i + p.min_arity : i + 1;
-    }
-    return count;
   }
 };
 
