@@ -1,13 +1,11 @@
-// All of Tenon but the loading of files: tensors, every operator, graphs, sessions. Programs that are compiled often
-// include what they use instead.
+// Tensors and every operator. Graphs are in tenon/graph/session.hpp. Programs that are compiled often include what they
+// use instead.
 // Written by loader/bazel/umbrella.sh: for Bazel by the build, for everyone else by tests/run. Edits would be lost.
 #pragma once
 
 #include "tenon/base/dtype.hpp"
 #include "tenon/base/error.hpp"
 #include "tenon/base/thread_pool.hpp"
-#include "tenon/graph/graph.hpp"
-#include "tenon/graph/session.hpp"
 #include "tenon/op/controlflow/if.hpp"
 #include "tenon/op/controlflow/loop.hpp"
 #include "tenon/op/controlflow/scan.hpp"

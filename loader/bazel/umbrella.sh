@@ -1,16 +1,14 @@
 #!/bin/bash
 # umbrella.sh HEADER…: writes tenon/tenon.hpp, which includes the operator headers named.
 cat <<'END'
-// All of Tenon but the loading of files: tensors, every operator, graphs, sessions. Programs that are compiled often
-// include what they use instead.
+// Tensors and every operator. Graphs are in tenon/graph/session.hpp. Programs that are compiled often include what they
+// use instead.
 // Written by loader/bazel/umbrella.sh: for Bazel by the build, for everyone else by tests/run. Edits would be lost.
 #pragma once
 
 #include "tenon/base/dtype.hpp"
 #include "tenon/base/error.hpp"
 #include "tenon/base/thread_pool.hpp"
-#include "tenon/graph/graph.hpp"
-#include "tenon/graph/session.hpp"
 END
 printf '%s\n' "$@" | sed 's|^.*include/\(tenon/.*\)$|#include "\1"|' | LC_ALL=C sort
 cat <<'END'
