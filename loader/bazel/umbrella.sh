@@ -1,8 +1,8 @@
 #!/bin/bash
 # umbrella.sh HEADER…: writes tenon/tenon.hpp, which includes the operator headers named.
 cat <<'END'
-// Tensors and every operator. Graphs are in tenon/graph/session.hpp. Programs that are compiled often include what they
-// use instead.
+// Tensors and every operator. Graphs are in tenon/graph/session.hpp. Programs that are compiled often include
+// what they use instead.
 // Written by loader/bazel/umbrella.sh: for Bazel by the build, for everyone else by tests/run. Edits would be lost.
 #pragma once
 

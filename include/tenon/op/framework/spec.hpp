@@ -109,7 +109,8 @@ struct Spec {
   List<OldParam, 5> old_outputs{};
 
  private:
-  // Member templates stand before their callers: clang 19 finds no body for them in a constant expression otherwise.
+  // Member templates stand before their callers: otherwise clang 19 finds no body for them in a constant
+  // expression.
   template <int N, int M>
   static constexpr const Param& param(const List<Param, N>& params, const List<OldParam, M>& old, int i,
                                       int version) {
