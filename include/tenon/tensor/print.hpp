@@ -23,24 +23,29 @@ inline std::string quoted(std::string_view s) {
   return text + "\"";
 }
 
+template <class T>
+std::string element_text_as(AnyView v, int64_t i) {
+  if constexpr (std::is_same_v<T, std::string>) return quoted(v.as<T>()[i]);
+  else return convert<std::string>(T(v.as<T>()[i]));
+}
 inline std::string element_text(AnyView v, int64_t i) {
-  if (v.dtype() == DType::string) return detail::quoted(v.as<std::string>()[i]);
   std::string text;
-  visit_dtype(v.dtype(), [&]<class T>() { text = convert<std::string>(T(v.as<T>()[i])); });
+  visit_dtype(v.dtype(), [&]<class T>() { text = element_text_as<T>(v, i); });
   return text;
 }
 
 /// The text of one tensor's elements, while it is put together.
 class ElementText {
  public:
-  explicit ElementText(AnyView v) : view_(v) {
+  /// Typed callers name the text of their type, so that no other type's is compiled.
+  ElementText(AnyView v, std::string (*element)(AnyView, int64_t)) : view_(v) {
     if (v.empty()) {
       text_ = "[]";
       return;
     }
     edge_ = v.size() <= most ? most : 3;
     while (edge_ > 1 && shown() > most) --edge_;
-    walk(0, 0, [&](int64_t i) { words_.push_back(element_text(v, i)); });
+    walk(0, 0, [&](int64_t i) { words_.push_back(element(v, i)); });
     // Columns line up where there are lines.
     if (v.rank() > 1 && v.dtype() != DType::string)
       for (const std::string& w : words_) width_ = std::max(width_, w.size());
@@ -121,7 +126,7 @@ inline std::string indented(std::string_view text) {
 /// around "...".
 template <class T, class S>
 std::string to_string(const TensorView<T, S>& v) {
-  return v ? detail::ElementText(v).take() : "none";
+  return v ? detail::ElementText(v, detail::element_text_as<std::remove_const_t<T>>).take() : "none";
 }
 template <class T, class S>
 std::string to_string(const Tensor<T, S>& t) {
@@ -131,7 +136,7 @@ std::string to_string(const Tensor<T, S>& t) {
 inline std::string to_string(AnyView v) {
   if (!v) return "none";
   return concat(to_string(Type(v.dtype())), " ", to_string(v.extents()), v.rank() > 1 ? "\n" : " ",
-                detail::ElementText(v).take());
+                detail::ElementText(v, detail::element_text).take());
 }
 inline std::string to_string(const AnyTensor& t) {
   return t.dtype() == DType::undefined ? "none" : to_string(t.view());

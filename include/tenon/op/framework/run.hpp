@@ -20,8 +20,6 @@ Member narrow_view(const View& v) {
   }
 }
 
-inline const Value absent{};
-
 /// Erased operands by their numbers, and where results go. No template: each element type compiles a Caller.
 struct ErasedOperands {
   Context& context;
@@ -34,7 +32,10 @@ struct ErasedOperands {
   AnyOut result(std::size_t o) const {
     return o < out.size() && out[o] && *out[o] ? out[o]->tensor().out() : AnyOut();
   }
-  const Value& value(std::size_t i) const { return i < in.size() && in[i] ? *in[i] : absent; }
+  const Value& value(std::size_t i) const {
+    static const Value absent;
+    return i < in.size() && in[i] ? *in[i] : absent;
+  }
 
   void store(Value v, std::size_t at = 0) const {
     if (at < out.size() && out[at]) *out[at] = std::move(v);
