@@ -83,22 +83,39 @@ void compute_typed(const Op& op, std::integer_sequence<int, I...>, std::integer_
   }
 }
 
+[[noreturn, gnu::cold]] inline void raise_missing(const Spec& spec, int input) {
+  raise(ErrorCode::invalid_shape, spec.name, "input ", spec.input(input).name, " is missing");
+}
+
+/// The results of a typed call in memory of their own. Where the compiler has applied the rule to all that
+/// there is to know, the run does not apply it again.
 template <class Op, class T, int Count, class... A, std::size_t... R>
-auto call_typed(const Op& op, std::index_sequence<R...>, const A&... a) {
-  const std::array<Info, sizeof...(A)> in{[&] {
-    Info i = Operand<A>::info();
-    if constexpr (!std::is_same_v<A, None>) {
-      const auto v = Operand<A>::view(a);
-      if (!v) return Info{};
-      i.dims = Dims(v.extents());
-      if constexpr (std::is_pointer_v<decltype(v.data())>) i.data = v.data();
-    }
-    return i;
-  }()...};
-  std::array<Info, Count> results{};
-  const Message m = infer(op, Op::spec.latest(), in, results);
-  if (!m.empty()) raise_rule(Op::spec, in, m);
-  std::tuple out{T::template tensor<R>::uninitialized(known_extents(Op::spec, results[R]))...};
+auto allocate_typed([[maybe_unused]] const Op& op, std::index_sequence<R...>, const A&... a) {
+  if constexpr (T::settled) {
+    int k = 0;
+    ((Operand<A>::view(a) ? void(++k) : raise_missing(Op::spec, k)), ...);
+    return std::tuple{T::template tensor<R>::uninitialized(T::result.out[R].dims.extents())...};
+  } else {
+    const std::array<Info, sizeof...(A)> in{[&] {
+      Info i = Operand<A>::info();
+      if constexpr (!std::is_same_v<A, None>) {
+        const auto v = Operand<A>::view(a);
+        if (!v) return Info{};
+        i.dims = Dims(v.extents());
+        if constexpr (std::is_pointer_v<decltype(v.data())>) i.data = v.data();
+      }
+      return i;
+    }()...};
+    std::array<Info, Count> results{};
+    const Message m = infer(op, Op::spec.latest(), in, results);
+    if (!m.empty()) raise_rule(Op::spec, in, m);
+    return std::tuple{T::template tensor<R>::uninitialized(known_extents(Op::spec, results[R]))...};
+  }
+}
+
+template <class Op, class T, int Count, class... A, std::size_t... R>
+auto call_typed(const Op& op, std::index_sequence<R...> results, const A&... a) {
+  auto out = allocate_typed<Op, T, Count>(op, results, a...);
   using B = decltype([]<int... V>(std::integer_sequence<int, V...>) {
     return Bound<cpp_type<bound_dtype<Op, V, A...>(T::result.out)>...>{};
   }(std::make_integer_sequence<int, convention<Op>.typed>{}));

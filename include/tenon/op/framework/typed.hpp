@@ -63,6 +63,10 @@ struct TypedCall {
       if (i.type.kind != Kind::tensor) return false;
     return true;
   }();
+  /// The run can tell the rule nothing more: attributes, extents and the elements that it asks for are known.
+  static constexpr bool settled =
+      Static::known && (Operand<A>::info().dims.known() && ...) &&
+      std::ranges::all_of(result.out, [](const Info& i) { return i.dims.known() && !i.provisional; });
   template <int I>
   using tensor = Tensor<cpp_type<result.out[I].type.element>, decltype(shape_of_dims<result.out[I].dims>())>;
 };
