@@ -227,7 +227,7 @@ std::vector<Value> draw_operands(Draw& draw, const op::Spec& spec, int version) 
   const bool brief = draw.tame() && draw.one_in(2);  // optional operands are left out
   std::vector<Value> in;
   for (int64_t k = 0, n = spec.inputs.size() + (spec.variadic_inputs() ? draw.below(4) - 1 : 0); k < n; ++k) {
-    const op::Param& p = spec.input(static_cast<int>(k));
+    const op::Param& p = spec.input(static_cast<int>(k), version);
     if (!p.in(version)) continue;
     if (p.arity == op::Arity::optional && (brief || draw.one_in(3))) {
       in.emplace_back();
