@@ -90,7 +90,7 @@ class Frame final : public op::Context {
     for (std::size_t o = 0; o < outputs.size(); ++o) {
       const ValueId id = program_.outputs()[o];
       const Value& v = at(id);
-      // A result is a copy: the caller may write into it, and must not change the session's constants.
+      // A constant is cloned, for the caller may write into the result, which must not change the session.
       const bool constant = entry(id).place == Place::fixed && v.is_tensor();
       outputs[o] = constant ? Value(v.tensor().clone()) : owned(v);
     }
