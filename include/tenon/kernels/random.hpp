@@ -1,6 +1,6 @@
-// Random numbers by counter: number i follows from the seed and i alone, so that any thread can make any
-// part, and a seed gives the same numbers everywhere (normal ones but for the last bit of the platform's log,
-// sin and cos).
+// Random numbers by counter: number i depends on the seed and i alone. So any thread can make any part, and a
+// seed gives the same numbers everywhere. Normal numbers may differ in the last bit of the platform's log,
+// sin and cos.
 #pragma once
 
 #include <array>

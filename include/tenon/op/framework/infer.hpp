@@ -305,7 +305,7 @@ class Infer {
       if (x.is(1) || x.same(y)) r[k] = y;
       else if (y.is(1)) r[k] = x;
       else if (x.differs(y)) return fail("extents ", a, " and ", b, " do not broadcast"), Dims{};
-      else if (x.known()) r[k] = x;  // above 1, so y is that or 1
+      else if (x.known()) r[k] = x;  // x is above 1, so y is x or 1
       else if (y.known()) r[k] = y;
     }
     return r;
