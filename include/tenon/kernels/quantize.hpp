@@ -106,8 +106,7 @@ void for_panel(int64_t n, F f) {
     for (int64_t i = 0; i < n; ++i) f(i);
 }
 
-// ---- panels from and to memory
-// -----------------------------------------------------------------------------
+// ---- panels from and to memory -----------------------------------------------------------------------
 
 using QuantTypes =
     TypeList<float, float16, bfloat16, float8e8m0, int32_t, int8_t, uint8_t, int16_t, uint16_t, int4, uint4,
@@ -184,8 +183,7 @@ inline void round_floats(DType precision, float* x, int64_t n) {
   });
 }
 
-// ---- scales and zero points, one for each element of a panel
-// -------------------------------------------------
+// ---- scales and zero points, one for each element of a panel -----------------------------------------
 
 /// Calls f(offset, number, count, step) for the runs of the elements [first, first + n) whose scales are all
 /// `number` (step 0) or `number` onwards (step 1).
@@ -256,8 +254,7 @@ class GridPanel {
   QuantPanel<T> panel_;
 };
 
-// ---- the rest
-// ----------------------------------------------------------------------------------------------------
+// ---- the rest ----------------------------------------------------------------------------------------
 
 /// A quotient of int32 that rounds to the same whole number as the exact quotient: a double is precise enough
 /// to tell a tie from its neighbours. A quotient past the range of every result only has to stay past it.

@@ -217,8 +217,7 @@ void compute_narrow(int64_t depth, const typename Ops::Cell* a, int64_t panels, 
     for (int c = 0; c < C; ++c) raw[r * C + c] = column[c][r];
 }
 
-// ----------------------------------------------------------------------------------------------- from sums
-// to C
+// -------------------------------------------------------------------------------------------- sums to C
 
 /// The operations applied to sums before they go to C.
 template <class Out>

@@ -88,7 +88,7 @@ void for_rows(int64_t rows, int64_t row_bytes, bool serial, F&& f) {
   parallel_for(rows, serial ? rows : grain, f);
 }
 
-// Dense rows that begin at whole bytes and are whole bytes long do not share bytes.
+// Dense rows that all begin at whole bytes do not share bytes.
 template <int width>
 void copy_packed(PackedMover<width> move, int64_t to_at, int64_t from_at, const CopyPlan& plan) {
   if (plan.size == 0) return;
