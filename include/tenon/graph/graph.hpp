@@ -38,9 +38,9 @@ struct AnyEdge {
   AnyEdge(Edge<T, S> e) : graph(e.graph), id(e.id) {}
 };
 
-/// Nodes in the order in which they were added, which is a topological one. Values have names, types, extents
-/// as far as the operators' rules tell, and contents where they are constant. A graph that is the attribute
-/// of an operator may use values of the graph around it: `capture`.
+/// A list of nodes in the order of their addition, which is a topological order. Values have names, types,
+/// extents as far as the operators' rules tell, and contents if they are constant. A graph that is an
+/// operator's attribute may use values of the graph around it: `capture`.
 class Graph {
  public:
   enum class Source : uint8_t { input, constant, node, capture };
@@ -84,10 +84,10 @@ class Graph {
   Edge<T, S> constant(const Tensor<T, S>& tensor, std::string name = {}) {
     return {this, add_constant(std::move(name), tensor)};
   }
-  /// A node. Operands are edges of this graph, tensors, numbers or `constant<…>` (which become constants), or
-  /// `none`. The result is an Edge, a tuple of Edges, or AnyEdges where only run time knows the element type.
-  /// Error where the operator forbids the operands and the compiler could not tell. Count asks for more than
-  /// the obligatory results.
+  /// Adds a node. Operands are edges of this graph, tensors, numbers or `constant<…>` (which become
+  /// constants), or `none`. Returns an Edge, a tuple of Edges, or AnyEdges if only run time knows the element
+  /// type. Error when the operator forbids the operands and the compiler could not tell. Count asks for more
+  /// than the obligatory results.
   template <int Count = 0, op::Operator Op, class... A>
   auto add(const Op& op, const A&... a) {
     return add_typed<Count, Op, op::RunTimeAttributes<Op>>(op, a...);
@@ -124,9 +124,9 @@ class Graph {
     op::Info info = op::info_of(value);
     return add_value({std::move(name), Source::constant, info, std::move(value), -1});
   }
-  /// A node over values of this graph. `inputs` holds -1 for operands left out, `outputs` a name, or "", for
-  /// each result; obligatory ones at the end may be left out. Runs the operator's rule: Error, with the
-  /// node's name, where it forbids the operands.
+  /// Adds a node over values of this graph. `inputs` holds -1 for operands left out. `outputs` holds a name,
+  /// or "", for each result; obligatory results at the end may be left out. Error, with the node's name, when
+  /// the operator's rule forbids the operands.
   std::vector<ValueId> add_node(std::string name, AnyOperator op, std::vector<ValueId> inputs,
                                 std::span<const std::string> outputs);
   void add_output(std::string name, ValueId value) {
@@ -136,7 +136,7 @@ class Graph {
       if (other == name) raise(ErrorCode::invalid_model, concat("output '", name, "' is defined twice"));
     outputs_.emplace_back(std::move(name), value);
   }
-  /// A value of the graph around this one, as a value of this one.
+  /// Makes a value of the graph around available as a value of this graph.
   ValueId capture(ValueId outer) {
     for (ValueId id : captures_)
       if (entry(id).outer == outer) return id;
@@ -299,7 +299,8 @@ inline std::string describe(const Graph::Node& n) {
   return concat("node '", n.name, "' (", n.op.stated(), ")");
 }
 
-/// Turns a numeric attribute into an operand. The element type is that of `like`, which only the run knows.
+/// Turns a numeric attribute into an operand. The operand gets the element type of `like`, which only the run
+/// knows.
 struct AttributeElement {
   float value = 0;
 

@@ -475,7 +475,7 @@ class Program {
       o.reports->push_back({o.where + detail::describe(node(n)), edit_->pass, applied, concat(text...)});
   }
 
-  /// Marks what is used. Constants that only folded nodes read are freed.
+  /// Marks used values. Frees constants that only folded nodes read.
   void finish() {
     edit_.reset();
     for (ValueEntry& e : values_) e.used = false;

@@ -188,8 +188,8 @@ void clip(const T* x, T* y, int64_t n, T low, T high) {
 }
 
 /// c = op(a, b), broadcast by `plan` (see broadcast_plan). T: every number type. c may be an operand that is
-/// not broadcast. False if an integer was divided by zero (div, mod, fmod; or zero to a negative power):
-/// those elements are 0.
+/// not broadcast. False if an integer was divided by zero (div, mod, fmod; or zero to a negative power); such
+/// results are 0.
 template <class T>
 bool binary(BinaryOp op, const T* a, const T* b, T* c, const BroadcastPlan<2>& plan) {
   return detail::run(simd::dispatch([=]<class Arch>(Arch) { return binary_loop<Arch, T>(op); }), a, b, c,

@@ -362,7 +362,7 @@ template <class Arch, class T, class R>
   }
 }
 
-// c[i] = F{}(a[i], b[i], defined): for functions so costly that the walk over the plan does not matter.
+// c[i] = F{}(a[i], b[i], defined): for functions so costly that the loop around them does not matter.
 template <class Arch, class F, class T>
 void zip_each(const T* a, const T* b, T* c, int64_t n, bool& defined) {
   for (int64_t i = 0; i < n; ++i) c[i] = static_cast<T>(F{}(a[i], b[i], defined));

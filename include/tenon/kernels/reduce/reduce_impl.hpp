@@ -309,8 +309,8 @@ void reduce_finish_impl(ReduceOp op, const detail::Partial<T>* partial, int64_t 
     if (op == ReduceOp::l2) real = std::sqrt(real);
     if (op == ReduceOp::log_sum) real = std::log(real);
     if constexpr (std::is_integral_v<T>) {
-      // The logarithm of a sum that is 0 or negative is no integer; a result out of range becomes the nearest
-      // integer.
+      // The logarithm of a sum that is 0 or negative is no integer; a result out of T's range becomes the
+      // nearest T.
       constexpr T low = std::numeric_limits<T>::min(), high = std::numeric_limits<T>::max();
       if (!(real > static_cast<double>(low))) y[o] = low;
       else y[o] = real >= static_cast<double>(high) ? high : static_cast<T>(real);

@@ -73,7 +73,8 @@ typename B::value_type join_lanes(const B& v) {
   else return simd::fold_lanes(v, [](auto x, auto y) { return Join::join(x, y); });
 }
 
-/// Reduces n contiguous elements; f(batch, i) maps those from i on, f(batch, i, count) the last ones.
+/// Reduces n contiguous elements; f(batch, i) maps a batch of elements from i on, f(batch, i, count) the last
+/// `count` ones.
 template <class Arch, class Join, class T, class F>
 [[gnu::noinline]] double reduce_run(const T* x, int64_t n, const F& f) {
   using C = compute_t<T>;

@@ -1,5 +1,5 @@
-// The one shape rule: what an operator's `infer` sees of its operands and says of its results. The compiler
-// (typed calls), shape inference, the memory plan and the check before a run all go through it.
+// The one shape rule: the operands that an operator's `infer` reads and the results that it writes. The
+// compiler (typed calls), shape inference, the memory plan and the check before a run all go through it.
 #pragma once
 
 #include <algorithm>
@@ -51,8 +51,8 @@ struct Message {
   }
 };
 
-/// The integers that a value holds, where they are known before it is computed: shapes, axes, repeats.
-/// Carrying them from operands to results is what ONNX calls data propagation.
+/// The integers in a value, if they are known before the value is computed: shapes, axes, repeats. Carrying
+/// them from operands to results is ONNX's data propagation.
 struct PropagatedData {
   InlineVector<Dim, 64> items_{};
   bool known_ = false;
@@ -74,21 +74,23 @@ struct PropagatedData {
 /// Whether elements of a type are propagated.
 constexpr bool is_propagated(DType d) { return d == DType::int64 || d == DType::int32 || d == DType::bool_; }
 
-/// What is known of one operand or result before it is computed. `dims` of a sequence or an optional are its
-/// elements' extents. `data` points to the elements where they exist (constants, run time).
+/// Type and extents of one operand or result, as far as they are known before it is computed. `dims` of a
+/// sequence or an optional are its elements' extents. `data` points to the elements if they exist (constants,
+/// run time).
 struct Info {
   Type type;
   Dims dims;
   PropagatedData propagated;
   const void* data = nullptr;
-  bool provisional = false;  ///< of a result: the rule has to see elements of operands that only the run has
+  bool provisional = false;  ///< of a result: the rule has to read operands' elements that exist only in the
+                             ///< run
 
   constexpr bool present() const { return static_cast<bool>(type); }
 };
 
-/// The operands and results of one use of an operator. Rules read inputs, write outputs, and end with
-/// `return i.fail(…)` where ONNX forbids what they see. Element types of outputs are filled in from the type
-/// variables before the rule runs.
+/// The operands and results of one use of an operator. Rules read inputs, write outputs, and end with `return
+/// i.fail(…)` when ONNX forbids the operands. Element types of outputs are filled in from the type variables
+/// before the rule runs.
 class Infer {
  public:
   /// `asked_in_vain` becomes true when the rule asks for elements that are not known yet.
@@ -211,7 +213,7 @@ class Infer {
     if (!dims(input).fits(expected)) fail(name(input), ": ", dims(input), ", expected ", expected);
     return !failed();
   }
-  /// Input number `input` has one element, under whatever extents, where it is there.
+  /// Input number `input` has one element, under any extents, if it is present.
   constexpr bool expect_one(int input) {
     if (has(input) && dims(input).count().differs(1))
       fail(name(input), ": ", dims(input), ", expected one element");

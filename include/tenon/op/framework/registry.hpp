@@ -130,8 +130,8 @@ class AnyOperator {
     }
     return m;
   }
-  /// The element type of input number `input`: its own, or that of the operands of its type variable;
-  /// undefined where none of them is known.
+  /// The element type of input number `input`: its own, or the element type of the operands of its type
+  /// variable; undefined when none of them is known.
   DType element_of_input(int input, std::span<const op::Info> given) const {
     const op::Param& p = spec().input(input);
     if (spec().variable(p.type) < 0) return spec().permits(p).single().element;
