@@ -51,8 +51,8 @@ struct RunOptions {
 /// same extents plans nothing and, given the same Outputs again, allocates nothing.
 class Session {
  public:
-  /// Error{invalid_argument} when TENON_ARCH names a level that is not present. Errors of passes and of
-  /// folded nodes' operators go through.
+  /// Error{invalid_argument} when TENON_ARCH is set but names no level that is present. Errors of passes and
+  /// of folded nodes' operators go through.
   explicit Session(Graph graph, SessionOptions options = {})
       : graph_(std::move(graph)), options_(std::move(options)), shared_(std::make_unique<Shared>()) {
     simd::check_request();
