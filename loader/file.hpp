@@ -15,7 +15,7 @@ class MappedFile {
   /// Error{io} when there is no such regular file or it cannot be mapped.
   static std::shared_ptr<const MappedFile> open(const std::filesystem::path& file);
   /// A file that a model names, relative to `folder`. Error{invalid_model} for absolute paths, `..`, symbolic
-  /// links on the way, and anything that is no regular file: what was opened is what is checked.
+  /// links on the way, and anything that is no regular file. The opened file is checked, not its name.
   static std::shared_ptr<const MappedFile> open_within(const std::filesystem::path& folder,
                                                        const std::string& location);
 

@@ -23,7 +23,8 @@ namespace loader {
 namespace {
 
 constexpr int64_t newest_ir = 14;
-constexpr std::size_t max_nodes = 4'000'000;  // functions that call functions could multiply without end
+constexpr std::size_t max_nodes = 4'000'000;  // a limit, because functions that call functions can multiply
+                                              // nodes exponentially
 
 // The newest operator set of each domain that is known here.
 int newest_opset(std::string_view domain) {
@@ -63,7 +64,7 @@ struct Scope {
   Graph* graph = nullptr;
   Scope* outer = nullptr;
   std::map<std::string, ValueId, std::less<>> names;
-  std::string prefix;  // of the names of a function's values
+  std::string prefix;  // before the names of a function's values
   const Opsets* opsets = nullptr;
   const std::map<std::string, const onnx::AttributeProto*, std::less<>>* attributes =
       nullptr;  // a function's
@@ -227,7 +228,7 @@ class Importer {
       const ValueId id = scope.find(v.name());
       if (id < 0)
         throw Error(ErrorCode::invalid_model, place, concat("output '", v.name(), "' is not produced"));
-      // Its declared type is not looked at: cases that ONNX's evaluator passes declare others
+      // The declared type is ignored: some cases that ONNX's evaluator passes declare a wrong one
       // (refeval/test_greater).
       graph.add_output(v.name(), id);
     }
@@ -285,7 +286,7 @@ class Importer {
                     concat("input '", name, "' is not defined before the node"));
       inputs.push_back(id);
     }
-    // Operands left out at the end are as good as not named.
+    // Operands left out at the end are the same as operands not named.
     while (!inputs.empty() && inputs.back() < 0) inputs.pop_back();
     if (const onnx::FunctionProto* f = find_function(n)) return call_function(n, *f, inputs, scope);
     std::vector<std::string> names;
@@ -297,7 +298,7 @@ class Importer {
       if (!n.output(k).empty()) define(scope, n.output(k), outputs[static_cast<std::size_t>(k)]);
   }
 
-  // A node is told by its first result where it has no name.
+  // A node without a name is identified by its first result.
   static std::string unnamed(const onnx::NodeProto& n) {
     for (const std::string& name : n.output())
       if (!name.empty()) return name;
@@ -307,7 +308,8 @@ class Importer {
     return concat("node '", n.name().empty() ? unnamed(n) : n.name(), "' (", n.op_type(), ")");
   }
 
-  // What a reference to an attribute of the function stands for; null where the caller left it out.
+  // The attribute that a reference to one of the function's attributes stands for; null if the caller left it
+  // out.
   static const onnx::AttributeProto* referred(const onnx::AttributeProto& a, const std::string& place,
                                               const Scope& scope) {
     if (scope.attributes == nullptr)
@@ -415,7 +417,7 @@ class Importer {
         value = referred(a, place, scope);
         if (value == nullptr) continue;
       }
-      // Also where the function does not declare it: its nodes may refer to it all the same
+      // Attributes that the function does not declare are passed too, because its nodes may refer to them
       // (refeval/test_concat_in_a_function).
       attributes[a.name()] = value;
     }

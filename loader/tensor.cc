@@ -40,7 +40,7 @@ bool aligned(const void* data, DType d) {
   return reinterpret_cast<uintptr_t>(data) % size == 0;
 }
 
-// A whole tensor out of bytes that lie elsewhere: shared when they may be, else copied.
+// A whole tensor from bytes stored elsewhere: shared if they have an owner and are aligned, else copied.
 AnyTensor from_bytes(DType d, const Extents& extents, std::span<const std::byte> bytes,
                      std::shared_ptr<const void> owner) {
   if (owner != nullptr && aligned(bytes.data(), d) && !bytes.empty())
@@ -83,7 +83,7 @@ AnyTensor read_external(const onnx::TensorProto& t, DType d, const Extents& exte
                     file);
 }
 
-// Elements that a file claims are backed by the file before memory is reserved for them.
+// Called before memory is reserved: the file has to contain all the elements that it claims.
 void require_values(const onnx::TensorProto& t, int64_t have, int64_t expected) {
   if (have != expected) fail(t, concat(have, " values in its data, ", expected, " are needed"));
 }
@@ -129,7 +129,8 @@ AnyTensor read_typed(const onnx::TensorProto& t, DType d, const Extents& extents
   return tensor;
 }
 
-// A bool is 0 or 1; another byte in a file is made so, for elsewhere it would be undefined.
+// A bool is 0 or 1. Another byte in a file is turned into one of them, since reading it as a bool would be
+// undefined.
 AnyTensor sanitise_bools(AnyTensor tensor) {
   const auto* bytes = static_cast<const uint8_t*>(tensor.data());
   if (std::all_of(bytes, bytes + tensor.size(), [](uint8_t b) { return b < 2; })) return tensor;
@@ -256,7 +257,7 @@ DType known(int32_t number) {
 Type read_type(const onnx::TypeProto& t) {
   switch (t.value_case()) {
     case onnx::TypeProto::kTensorType:
-      // Without an element type the value may be a tensor of any.
+      // Without an element type the value may be a tensor of any element type.
       if (t.tensor_type().elem_type() == 0) return Type(Kind::unknown, DType::undefined);
       return known(t.tensor_type().elem_type());
     case onnx::TypeProto::kSparseTensorType:

@@ -7,19 +7,19 @@
 
 namespace tenon::loader {
 
-/// Where tensor data that is not in the message lies.
+/// The sources of tensor data that is not in the message.
 struct DataSource {
   std::span<const std::byte> model;   ///< the model's bytes, for data that was left in them
   std::shared_ptr<const void> owner;  ///< keeps `model` valid; null: data is copied
   std::filesystem::path folder;       ///< of external data
-  bool external = false;              ///< whether external data may be read at all
+  bool external = false;              ///< whether external data may be read
   std::vector<std::pair<std::string, std::shared_ptr<const MappedFile>>>* files =
       nullptr;  ///< external files opened so far
 };
 
-/// A tensor; raw data at its place where that is possible. Error{invalid_model} where sizes do not agree.
+/// A tensor; raw data is used in place if possible. Error{invalid_model} when sizes do not agree.
 AnyTensor read_tensor(const onnx::TensorProto& t, const DataSource& source = {});
-/// A sparse tensor. Error{invalid_model} where indices are not ascending or outside of the extents.
+/// A sparse tensor. Error{invalid_model} when indices are not ascending or are outside of the extents.
 SparseTensor read_sparse_tensor(const onnx::SparseTensorProto& t, const DataSource& source = {});
 /// A sparse tensor as a dense one; elements that are not named are zero.
 AnyTensor densify(const SparseTensor& s);

@@ -37,7 +37,7 @@ Value read_map(const onnx::MapProto& p) {
   return m;
 }
 
-// A file tells `element`, the type of the items, by the items alone.
+// The file does not store the items' type: it follows from the first item, and is `element` if there is none.
 Value read_sequence(const onnx::SequenceProto& p, Type element) {
   Sequence s{element, {}};
   for (const auto& t : p.tensor_values()) s.items.emplace_back(loader::read_tensor(t));
@@ -153,7 +153,7 @@ constexpr NpyType npy_types[] = {
     {"<u2", DType::uint16},    {"<u4", DType::uint32},     {"<u8", DType::uint64},  {"|b1", DType::bool_},
     {"<c8", DType::complex64}, {"<c16", DType::complex128}};
 
-// The text of a header's entry: from behind "'key':" on.
+// The header's text after "'key':".
 std::string_view entry(std::string_view header, std::string_view key, const std::string& place) {
   const std::size_t at = header.find(concat("'", key, "':"));
   if (at == std::string_view::npos)

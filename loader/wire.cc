@@ -12,7 +12,7 @@ constexpr std::size_t min_mapped_bytes = 256;  // less is copied
 
 enum class Message { model, graph, node, attribute, tensor, sparse, function, training, leaf };
 
-// The message type of a length-delimited field, where tensors can lie in it.
+// The message type of a length-delimited field that can contain tensors.
 Message child(Message m, uint32_t field) {
   using enum Message;
   switch (m) {

@@ -1,5 +1,5 @@
-// A look at a model's bytes before protobuf copies them: large tensor data is taken out, so that it can be
-// used where it lies, and what is cut short or nested beyond reason is named with its place.
+// A scan of a model's bytes before protobuf copies them. Large tensor data is left out of the copy, to be
+// used in place. Truncated or too deeply nested messages are reported with their place.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace tenon::loader {
 /// "offset,length".
 inline constexpr std::string_view mapped_key{"\0mapped", 7};
 
-/// A serialised ModelProto without its large raw_data. Error{invalid_model} where the bytes are no message.
+/// A serialised ModelProto without its large raw_data. Error{invalid_model} when the bytes are no message.
 std::string strip_raw_data(std::span<const std::byte> model);
 
 }  // namespace tenon::loader

@@ -11,14 +11,14 @@ namespace tenon {
 const Registry& standard_registry();
 
 struct LoadOptions {
-  const Registry* registry = nullptr;       ///< operators that models may name; null: standard_registry()
+  const Registry* registry = nullptr;       ///< operators that models may use; null: standard_registry()
   std::filesystem::path external_folder{};  ///< where external data lies; empty: beside the model's file
-  /// Hold inputs of the main graph to the extents that the model declares for them. Without it these extents
-  /// are ignored, as ONNX's reference evaluator does; element types hold always.
+  /// Require inputs of the main graph to have the extents that the model declares. By default these extents
+  /// are ignored, as by ONNX's reference evaluator; element types are always required.
   bool declared_extents = true;
 };
 
-/// A model as its file states it, with the main graph ready for a Session.
+/// The contents of a model file, with the main graph ready for a Session.
 struct Model {
   Graph graph;
   int64_t ir_version = 0;
@@ -28,20 +28,19 @@ struct Model {
   std::vector<std::pair<std::string, std::string>> metadata;  ///< keys and values
 };
 
-/// Reads a model. The file is mapped: raw tensor data is used where it lies and stays mapped while anything
-/// refers to it. Error{io} when the file cannot be read, Error{invalid_model} naming the place where it
-/// breaks ONNX's rules, Error{not_supported} listing every operator, domain, opset and type that is not
-/// known.
+/// Reads a model. The file is mapped: raw tensor data is used in place and stays mapped while anything refers
+/// to it. Error{io} when the file cannot be read. Error{invalid_model} with the place that breaks ONNX's
+/// rules. Error{not_supported} with a list of every unknown operator, domain, opset and type.
 Model load_model(const std::filesystem::path& file, const LoadOptions& options = {});
-/// The same from bytes in memory, which are copied where they are needed after the call.
+/// The same from bytes in memory. Data needed after the call is copied.
 Model parse_model(std::span<const std::byte> bytes, const LoadOptions& options = {});
 
 /// Reads a model and makes it ready to run.
 Session load(const std::filesystem::path& file, const SessionOptions& session = {},
              const LoadOptions& options = {});
 
-/// Reads a value from a TensorProto, SequenceProto or OptionalProto file; `type` says which (default: a
-/// tensor).
+/// Reads a value from a TensorProto, SequenceProto or OptionalProto file; `type` tells which of them
+/// (default: a tensor).
 Value read_pb(const std::filesystem::path& file, Type type = DType::undefined);
 /// Writes a tensor, sequence or optional as such a file.
 void write_pb(const std::filesystem::path& file, const Value& value, std::string_view name = {});

@@ -16,7 +16,7 @@ double ms_since(Clock::time_point t) {
   return std::chrono::duration<double, std::milli>(Clock::now() - t).count();
 }
 
-// The greatest resident size so far; getrusage would tell the parent's where it was greater.
+// The peak resident size in MB. Not from getrusage, which reports the parent's peak if that was greater.
 double peak_mb() {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);)

@@ -1,4 +1,4 @@
-// The commands of the `tenon` tool and what they share.
+// The commands of the `tenon` tool and their shared functions.
 #pragma once
 
 #include <cstdio>
@@ -10,7 +10,7 @@
 
 namespace tenon::tool {
 
-/// A command line that cannot be understood: usage on stderr, exit code 2.
+/// An invalid command line: usage on stderr, exit code 2.
 struct UsageError {
   std::string message;
 };

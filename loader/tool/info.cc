@@ -1,4 +1,4 @@
-// `tenon info`: what a model is made of.
+// `tenon info`: prints a model's contents.
 #include "loader/tool/command.hpp"
 
 namespace tenon::tool {
@@ -71,7 +71,7 @@ int info(Arguments arguments) {
                                  Storage::allocate(static_cast<std::size_t>(packed_bytes(
                                      element_count(default_extents(e.info.dims)), e.info.type.element)))));
   }
-  // Feeds name the graph's strings: they outlive the session, whose graph it then is.
+  // Feeds refer to the graph's strings, and the graph moves into the session. So the names are copied.
   std::vector<std::pair<std::string, Value>> kept;
   for (auto& [name, value] : feeds) kept.emplace_back(std::string(name), std::move(value));
   feeds.clear();

@@ -12,9 +12,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr Tolerance usual{.rtol = 1e-3, .atol = 1e-7};  // of ONNX's own runner
+constexpr Tolerance usual{.rtol = 1e-3, .atol = 1e-7};  // the tolerance of ONNX's own runner
 
-// What a flat JSON object says of the tolerance, and `otherwise` where it says nothing.
+// The tolerance in a flat JSON object; `otherwise` has the values that the object lacks.
 Tolerance read_tolerance(std::string_view json, Tolerance otherwise) {
   const auto read = [&](std::string_view key, double& number) {
     std::size_t at = json.find(key);
@@ -29,7 +29,7 @@ Tolerance read_tolerance(std::string_view json, Tolerance otherwise) {
   return otherwise;
 }
 
-// The tolerances that a case's data.json states: the first is of outputs that its "outputs" does not list.
+// The tolerances in a case's data.json. The first is for outputs that "outputs" does not list.
 std::vector<Tolerance> read_tolerances(const fs::path& folder) {
   std::ifstream in(folder / "data.json");
   std::string json{std::istreambuf_iterator<char>(in), {}}, list;
@@ -52,13 +52,13 @@ std::vector<fs::path> numbered(const fs::path& folder, std::string_view stem) {
   }
 }
 
-// Before numpy had a bfloat16 at hand, ONNX's cases wrote its bits as uint16.
+// Old ONNX cases have bfloat16 as uint16 of the same bits, because numpy had no bfloat16.
 Value as_declared(Value v, Type declared) {
   if (!v.is_tensor() || v.tensor().dtype() != DType::uint16 || !(declared == Type(DType::bfloat16))) return v;
   return AnyTensor(DType::bfloat16, v.tensor().extents(), v.tensor().storage());
 }
 
-// Throws, or says what is wrong.
+// Throws, or returns a description of the failure.
 std::string run_case(const fs::path& folder, int threads) {
   const Session session = load(folder / "model.onnx", {.threads = threads}, {.declared_extents = false});
   const std::vector<Tolerance> tolerances = read_tolerances(folder);
@@ -69,8 +69,8 @@ std::string run_case(const fs::path& folder, int threads) {
   std::sort(sets.begin(), sets.end());
   const Graph& g = session.graph();
   for (const fs::path& set : sets) {
-    // Files stand for the inputs that have no value of their own, in order; where there are more files, for
-    // all inputs.
+    // The files are for the inputs without a value of their own, in order. If there are more files, they are
+    // for all inputs.
     const auto in = numbered(set, "input"), out = numbered(set, "output");
     std::vector<ValueId> ids;
     for (ValueId v : g.inputs())

@@ -1,4 +1,4 @@
-// Graphs as attributes: what If, Loop and Scan run.
+// Graphs as attributes: the bodies of If, Loop and Scan.
 #pragma once
 
 #include "tenon/graph/frame.hpp"

@@ -1,5 +1,5 @@
-// Frame: one run at a time of a program with one plan; keeps its memory between runs. Runner: frames for
-// every set of extents that comes, and for every thread that runs at once.
+// Frame: runs a program with one plan, one run at a time, and keeps its memory between runs. Runner: keeps
+// frames for several sets of extents and for concurrent threads.
 #pragma once
 
 #include <chrono>
@@ -10,7 +10,7 @@
 
 namespace tenon {
 
-/// What a run took, node by node.
+/// The time of each node of a run, in microseconds.
 struct Profile {
   struct Entry {
     std::string node;
@@ -41,10 +41,10 @@ class Frame final : public op::Context {
 
   const Plan& plan() const { return plan_; }
   const Value* value(ValueId v) const override { return &values_[static_cast<std::size_t>(v)]; }
-  /// The types and extents of given values that the frame is for.
+  /// The types and extents of the given values for which the frame was planned.
   const std::vector<op::Info>& given() const { return given_; }
 
-  /// Calls f(k, value) for the program's given values that a run has, by their place in Program::given().
+  /// Calls f(k, value) for the given values that are present in a run; k is the index in Program::given().
   template <class F>
   static void for_each_given(const Program& program, std::span<const Value* const> inputs,
                              const op::Context* outer, F f) {
@@ -54,8 +54,9 @@ class Frame final : public op::Context {
       f(k, *outer->value(program.given()[k].outer));
   }
 
-  /// `inputs` are the program's, in order (constants and fallbacks: empty). Results replace what `outputs`
-  /// holds, whose memory is used again where it fits and nobody else has a handle on it.
+  /// `inputs` are the program's inputs in order; constants and fallbacks are empty. Results replace the
+  /// values in `outputs`. The memory of an old value is used again if its size fits and no other handle
+  /// refers to it.
   void run(std::span<const Value* const> inputs, const op::Context* outer, std::span<Value> outputs,
            Profile* profile) {
     for_each_given(program_, inputs, outer,
@@ -89,7 +90,7 @@ class Frame final : public op::Context {
     for (std::size_t o = 0; o < outputs.size(); ++o) {
       const ValueId id = program_.outputs()[o];
       const Value& v = at(id);
-      // What is written into a result must not change the session's constants.
+      // A constant is cloned, for the caller may write into the result, which must not change the session.
       const bool constant = entry(id).place == Place::fixed && v.is_tensor();
       outputs[o] = constant ? Value(v.tensor().clone()) : owned(v);
     }
@@ -110,7 +111,7 @@ class Frame final : public op::Context {
 
   static bool borrowed(const Storage& s) { return s.use_count() == 0 && s.size_bytes() > 0; }
 
-  // Gives a value its tensor, where the plan knows it already.
+  // Makes a value's tensor now if the plan already fixes its memory; output memory is bound in each run.
   void place(ValueId v) {
     const Plan::Entry& e = entry(v);
     const op::Info& i = e.info;
@@ -170,7 +171,7 @@ class Frame final : public op::Context {
     infer_out_.resize(std::max(infer_out_.size(), n.outputs.size()));
   }
 
-  // The lists have stopped growing: spans into them hold.
+  // Called when the lists have stopped growing, so that spans into them stay valid.
   void link() {
     std::size_t i = 0, o = 0, d = 0;
     for (std::size_t s = 0; s < steps_.size(); ++s) {
@@ -221,7 +222,7 @@ class Frame final : public op::Context {
     for (ValueId v : s.dying) drop(v);
   }
 
-  // Extents follow from values that exist only now.
+  // The extents depend on values that exist only in the run.
   void infer(const Step& s) {
     const Graph::Node& n = *s.node;
     for (std::size_t k = 0; k < s.in.size(); ++k) infer_in_[k] = s.in[k] ? op::info_of(*s.in[k]) : op::Info{};
@@ -237,7 +238,7 @@ class Frame final : public op::Context {
     }
     n.op.run(*this, s.in, s.out);
   }
-  // Later steps rely on what the plan took as known.
+  // Later steps rely on the types and extents in the plan, so the results must match them.
   void check_planned(const Graph::Node& n, std::size_t k, const Value& v) const {
     op::check_result(n.op.spec(), k, entry(n.outputs[k]).info, v);
   }
@@ -254,13 +255,12 @@ class Frame final : public op::Context {
     }
   }
 
-  // A value that holds when the arena and the caller's operands are gone.
+  // A value that stays valid without the arena and the caller's operands: borrowed memory is copied.
   Value owned(const Value& v) const {
     return v.is_tensor() && borrowed(v.tensor().storage()) ? Value(v.tensor().clone(allocator())) : v;
   }
 
-  // Memory of run-time values is kept for the next one that fits, so that runs of one size come to allocate
-  // nothing.
+  // Takes memory from `spare_` if a block fits, so that repeated runs of one size stop allocating.
   AnyTensor allocate(DType d, const Extents& extents) {
     if (d == DType::string) return AnyTensor::uninitialized(d, extents, allocator());
     const auto bytes = static_cast<std::size_t>(packed_bytes(element_count(extents), d));
@@ -287,7 +287,7 @@ class Frame final : public op::Context {
       spare_.push_back({dead.tensor().storage(), runs_});
   }
 
-  // Lets go of what belongs to the caller.
+  // Drops the handles on the caller's values and on run-time results.
   void release() {
     for (const Program::Given& g : program_.given())
       if (entry(g.value).place == Place::given) at(g.value) = Value();
@@ -298,7 +298,7 @@ class Frame final : public op::Context {
         for (ValueId v : s.node->outputs)
           if (at(v)) release_run_time(v);
     }
-    // What the last two runs had no use for is given back.
+    // Frees the blocks that the last two runs did not use.
     std::erase_if(spare_, [&](const Spare& s) { return s.run + 1 < runs_; });
     ++runs_;
   }
@@ -313,8 +313,8 @@ class Frame final : public op::Context {
   Plan plan_;
   std::vector<op::Info> given_;
   std::vector<Value> values_;
-  std::vector<Storage> outputs_;  // while outputs are bound
-  std::vector<ValueId> bound_;    // values in outputs' memory
+  std::vector<Storage> outputs_;  // memory of the outputs, held only while bind_outputs works
+  std::vector<ValueId> bound_;    // values whose memory is an output's
   std::vector<ValueId> is_output_;
   std::vector<Step> steps_;
   std::vector<const Value*> in_;
@@ -324,14 +324,14 @@ class Frame final : public op::Context {
   std::vector<op::Info> infer_in_, infer_out_;
   struct Spare {
     Storage storage;
-    int64_t run;  // that used it last
+    int64_t run;  // the last run that used the storage
   };
   std::vector<Spare> spare_;
   int64_t runs_ = 0;
   Storage arena_;
 };
 
-/// Runs one program for any extents, from any number of threads at once.
+/// Runs one program for any extents. Any number of threads may call `run` at once.
 class Runner {
  public:
   Runner(Program program, Allocator& allocator) : program_(std::move(program)), allocator_(&allocator) {

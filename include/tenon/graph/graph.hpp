@@ -38,9 +38,9 @@ struct AnyEdge {
   AnyEdge(Edge<T, S> e) : graph(e.graph), id(e.id) {}
 };
 
-/// Nodes in the order in which they were added, which is a topological one. Values have names, types, extents
-/// as far as the operators' rules tell, and contents where they are constant. A graph that is the attribute
-/// of an operator may use values of the graph around it: `capture`.
+/// A list of nodes in the order of their addition, which is a topological order. Values have names, types,
+/// extents as far as the operators' rules tell, and contents if they are constant. A graph that is an
+/// operator's attribute may use values of the graph around it: `capture`.
 class Graph {
  public:
   enum class Source : uint8_t { input, constant, node, capture };
@@ -48,8 +48,8 @@ class Graph {
   struct ValueEntry {
     std::string name;
     Source source = Source::node;
-    op::Info info;       ///< type and extents; for captures those of the outer value
-    Value content;       ///< of a constant; of an input: what it is unless it is given
+    op::Info info;       ///< type and extents; a capture has the outer value's
+    Value content;       ///< a constant's value, or an input's value in runs that give none
     ValueId outer = -1;  ///< of a capture: the value of the graph around
   };
   struct Node {
@@ -84,10 +84,10 @@ class Graph {
   Edge<T, S> constant(const Tensor<T, S>& tensor, std::string name = {}) {
     return {this, add_constant(std::move(name), tensor)};
   }
-  /// A node. Operands are edges of this graph, tensors, numbers or `constant<…>` (which become constants), or
-  /// `none`. The result is an Edge, a tuple of Edges, or AnyEdges where only run time knows the element type.
-  /// Error where the operator forbids the operands and the compiler could not tell. Count asks for more than
-  /// the obligatory results.
+  /// Adds a node. Operands are edges of this graph, tensors, numbers or `constant<…>` (which become
+  /// constants), or `none`. Returns an Edge, a tuple of Edges, or AnyEdges if only run time knows the element
+  /// type. Error when the operator forbids the operands and the compiler could not tell. Count asks for more
+  /// than the obligatory results.
   template <int Count = 0, op::Operator Op, class... A>
   auto add(const Op& op, const A&... a) {
     return add_typed<Count, Op, op::RunTimeAttributes<Op>>(op, a...);
@@ -124,9 +124,9 @@ class Graph {
     op::Info info = op::info_of(value);
     return add_value({std::move(name), Source::constant, info, std::move(value), -1});
   }
-  /// A node over values of this graph. `inputs` holds -1 for operands left out, `outputs` a name, or "", for
-  /// each result; obligatory ones at the end may be left out. Runs the operator's rule: Error, with the
-  /// node's name, where it forbids the operands.
+  /// Adds a node over values of this graph. `inputs` holds -1 for operands left out. `outputs` holds a name,
+  /// or "", for each result; obligatory results at the end may be left out. Error, with the node's name, when
+  /// the operator's rule forbids the operands.
   std::vector<ValueId> add_node(std::string name, AnyOperator op, std::vector<ValueId> inputs,
                                 std::span<const std::string> outputs);
   void add_output(std::string name, ValueId value) {
@@ -136,7 +136,7 @@ class Graph {
       if (other == name) raise(ErrorCode::invalid_model, concat("output '", name, "' is defined twice"));
     outputs_.emplace_back(std::move(name), value);
   }
-  /// A value of the graph around this one, as a value of this one.
+  /// Makes a value of the graph around available as a value of this graph.
   ValueId capture(ValueId outer) {
     for (ValueId id : captures_)
       if (entry(id).outer == outer) return id;
@@ -151,7 +151,8 @@ class Graph {
     captures_.push_back(id);
     return id;
   }
-  /// The value of a name, looked up here, then in the graphs around (and captured); -1 when there is none.
+  /// The value of a name: looked up here, then in the graphs around, from which it is captured. -1 when there
+  /// is none.
   ValueId find(std::string_view name) {
     if (const auto it = names_.find(name); it != names_.end()) return it->second;
     if (outer_ == nullptr) return -1;
@@ -165,11 +166,12 @@ class Graph {
     const auto it = names_.find(name);
     return it == names_.end() ? -1 : it->second;
   }
-  /// A graph within another one in place of the one that it was built in: `here` says what values of that are
-  /// in `outer`.
+  /// A copy of this graph within `outer` in place of the graph that it was built in. here[v] is the value in
+  /// `outer` that stands for value v of the old surrounding graph.
   Graph moved(Graph& outer, std::span<const ValueId> here) const;
-  /// Adds the nodes of another graph, whose inputs become these values; gives what its outputs are here. A
-  /// function, in ONNX's words. Names get the prefix. Error where the other graph captures values.
+  /// Adds the nodes of another graph (a function, in ONNX's words) with `inputs` for its inputs. Returns this
+  /// graph's values for its outputs. Names get the prefix. Error{invalid_argument} when the number of inputs
+  /// differs or the other graph captures values.
   std::vector<ValueId> add_graph(const Graph& function, std::span<const ValueId> inputs,
                                  std::string_view prefix = {});
 
@@ -207,7 +209,7 @@ class Graph {
     values_[static_cast<std::size_t>(id)].name = std::move(name);
   }
 
-  // What an operand of `add` is to the compiler: the tensor type whose rules apply, and its id.
+  // How `add` takes an operand: the tensor type that the compiler applies rules to, and the value's id.
   template <class A>
   struct Argument {
     using type = A;  // tensors, numbers, constants, none
@@ -297,7 +299,8 @@ inline std::string describe(const Graph::Node& n) {
   return concat("node '", n.name, "' (", n.op.stated(), ")");
 }
 
-/// An attribute of a number as an operand of the type of another one, which only the run knows.
+/// Turns a numeric attribute into an operand. The operand gets the element type of `like`, which only the run
+/// knows.
 struct AttributeElement {
   float value = 0;
 
@@ -317,14 +320,15 @@ struct AttributeElement {
 struct ProgramScope;
 struct ProgramOptions;
 
-/// The graph attribute of an operator, and what it captures: implemented by GraphBody (graph/body.hpp).
+/// A graph attribute that can capture values of the graph around. GraphBody (graph/body.hpp) implements it.
 class CapturingBody : public op::Body {
  public:
   const CapturingBody* capturing() const final { return this; }
   virtual const Graph& graph() const = 0;
   /// Values of the graph around that the body reads.
   virtual std::vector<ValueId> outer_values() const = 0;
-  /// The body within another graph, where the values of the graph around are those that `here` has for them.
+  /// A copy of the body within `outer`. here[v] is the value in `outer` that stands for value v of the old
+  /// surrounding graph.
   virtual std::shared_ptr<const CapturingBody> moved(Graph& outer, std::span<const ValueId> here) const = 0;
   /// The body made ready for the runs of one program (graph/program.hpp).
   virtual std::shared_ptr<const CapturingBody> compiled(const ProgramScope& scope,
@@ -332,13 +336,14 @@ class CapturingBody : public op::Body {
 };
 
 namespace detail {
-/// Calls f(body reference) for the graphs among an attribute's values that can capture.
+/// Calls f(body reference, body) if the attribute's value is a graph that can capture.
 template <class Value, class F>
 void if_capturing(Value& value, F f) {
   if (auto* body = std::get_if<op::BodyRef>(&value))
     if (const CapturingBody* capturing = (*body)->capturing()) f(*body, *capturing);
 }
-/// The operator with change(attribute's name, body) in the place of each graph attribute that can capture.
+/// A copy of the operator in which each graph attribute that can capture is replaced by the result of
+/// change(attribute's name, reference, body).
 template <class F>
 AnyOperator with_bodies(const AnyOperator& op, F change) {
   return op.with_attributes([&](std::string_view name, op::AttributeValue& value) {
@@ -350,7 +355,7 @@ AnyOperator with_bodies(const AnyOperator& op, F change) {
     return changed;
   });
 }
-/// Values that an operator's graph attributes use of the graph around.
+/// The values of the graph around that an operator's graph attributes read.
 inline std::vector<ValueId> outer_values(const AnyOperator& op) {
   std::vector<ValueId> all;
   for (const op::AttributeInfo& a : op.attributes())
@@ -362,7 +367,7 @@ inline std::vector<ValueId> outer_values(const AnyOperator& op) {
 }
 }  // namespace detail
 
-/// Nodes go where the old form would.
+/// Adds the newest nodes to the graph in place of the node of an old form.
 class Graph::LoweredNode final : public Lowering {
  public:
   LoweredNode(Graph& graph, const Node& node, std::span<const op::Info> in)
@@ -389,7 +394,7 @@ inline op::Info Graph::operand_info(ValueId id) const {
   return info;
 }
 
-/// Makes inputs of what the operator's version states as attributes.
+/// Turns attributes of the operator's version that newest versions have as inputs into inputs.
 inline void Graph::add_attribute_inputs(Node& n, std::vector<op::Info>& in) {
   if (const op::Message m = n.op.check_inputs(in); !m.empty())
     throw Error(ErrorCode::invalid_model, detail::describe(n), std::string(m.view()));
@@ -473,8 +478,8 @@ inline Graph Graph::moved(Graph& outer, std::span<const ValueId> here) const {
   return g;
 }
 
-/// Adds the nodes and constants of a graph; `here` has this graph's values for its inputs and captures. Gives
-/// what its outputs are here.
+/// Adds the nodes and constants of another graph. here[v] is this graph's value for its value v; inputs and
+/// captures are set by the caller. Returns this graph's values for its outputs.
 inline std::vector<ValueId> Graph::add_nodes(const Graph& from, std::vector<ValueId> here,
                                              std::string_view prefix) {
   for (std::size_t v = 0; v < here.size(); ++v)

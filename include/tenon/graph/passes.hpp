@@ -6,8 +6,8 @@
 
 namespace tenon {
 
-/// For SessionOptions::passes: a Session of a graph that is built in code applies those that it is given, so
-/// that none but its users compile them.
+/// For SessionOptions::passes. A Session of a graph built in code applies only the passes it is given, so
+/// that programs that use none do not compile them.
 inline std::vector<Pass> standard_passes() { return {passes::fuse_convolution, passes::pack_matmul}; }
 
 }  // namespace tenon

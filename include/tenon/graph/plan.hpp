@@ -1,28 +1,28 @@
-// Where the values of a run lie: lifetimes become offsets in one arena, results are written over operands
-// that die, and operators that only change extents share their operand's memory.
+// The memory plan of a run. Values get offsets in one arena by their lifetimes. A result is written over an
+// operand that dies, and an operator that only changes extents shares its operand's memory.
 #pragma once
 
 #include "tenon/graph/program.hpp"
 
 namespace tenon::detail {
 
-/// What a value's memory is.
+/// Where a value's elements are stored.
 enum class Place : uint8_t {
   none,      ///< nobody reads it
   fixed,     ///< a constant, or an integer vector that the rules computed already
-  given,     ///< an input or a captured value: the caller's
-  arena,     ///< at an offset in the arena
-  own,       ///< strings: memory of the frame, kept between runs
+  given,     ///< an input or a captured value: the caller's memory
+  arena,     ///< memory of the arena, at Entry::offset
+  own,       ///< memory of the frame's own, kept between runs: strings
   output,    ///< a graph output's memory
   run_time,  ///< assigned in the run: extents that depend on data, and values that are no tensors
 };
 
 enum class Action : uint8_t {
-  skip,     ///< nothing to do: results are fixed, or lie where the operand lies
-  compute,  ///< operands and results have their places: call the operator
+  skip,     ///< nothing to do: the results are fixed or share the operand's memory
+  compute,  ///< operands and results have memory: call the operator
   rename,   ///< the first result is the first operand's memory under other extents
   infer,    ///< extents are known in the run only: infer, allocate, call
-  fresh,    ///< the operator makes its results
+  fresh,    ///< the operator allocates its results itself
 };
 
 /// Types, extents, places and actions for one set of input extents.
@@ -31,14 +31,15 @@ struct Plan {
     op::Info info;
     Place place = Place::none;
     int root = -1;       ///< the value whose memory it shares; itself when the memory is its own
-    int64_t offset = 0;  ///< arena: of the root
-    int output = -1;     ///< output: which
-    int last = -1;       ///< the last node that reads it (of the root: its memory)
+    int64_t offset = 0;  ///< place arena: the root's offset in bytes
+    int output = -1;     ///< place output: the output's number
+    int last = -1;       ///< the last node that reads the value; for a root, the last one that reads its
+                         ///< memory
   };
   std::vector<Entry> values;
-  std::vector<Action> actions;  ///< one a node
+  std::vector<Action> actions;  ///< one for each node
   int64_t arena_bytes = 0;
-  int64_t naive_bytes = 0;  ///< what the arena's values would take without sharing
+  int64_t naive_bytes = 0;  ///< the arena's size if values did not share memory
 };
 
 class Planner {
@@ -59,8 +60,8 @@ class Planner {
     find_last_uses();
     for (std::size_t s = 0; s < program.nodes().size(); ++s)
       plan_.actions.push_back(step(static_cast<int>(s)));
-    // The arena memory of a value becomes an output's when a later output shares it: then for all values that
-    // share it.
+    // When an output shares an arena value's memory, the root's place becomes `output`. The other values that
+    // share the memory take that place too.
     for (Plan::Entry& e : plan_.values)
       if (e.root >= 0) e.place = plan_.values[static_cast<std::size_t>(e.root)].place;
     lay_out();
@@ -103,8 +104,8 @@ class Planner {
     } catch (const Error& e) {
       rethrow_at(n, e);
     }
-    // What the rule has to see first may be what it refuses: then it runs again, with everything known, in
-    // the run.
+    // A provisional result comes from a rule that has not seen all the values it needs, and that may still
+    // refuse them. The run then calls the rule again, with everything known.
     bool known = true;
     for (std::size_t k = 0; k < out_.size(); ++k) {
       known &= !std::exchange(out_[k].provisional, false);
@@ -151,8 +152,7 @@ class Planner {
     first_.push_back({v, s});
   }
 
-  /// Lets v share the memory of value r, whose root is an arena value or, unless v is an output too, anything
-  /// known.
+  /// Lets v share the memory of value r. If v is an output, r's memory has to be in the arena, else false.
   bool share(ValueId v, ValueId r) {
     Plan::Entry& memory = root(r);
     const int output = outputs_[static_cast<std::size_t>(v)];
@@ -167,8 +167,8 @@ class Planner {
     return true;
   }
 
-  /// Lets the first result lie where the first operand lies; not where other results are needed too, which
-  /// only the operator makes.
+  /// Lets the first result share the first operand's memory. False when another result is used, for only the
+  /// operator can compute that one.
   bool rename(const Graph::Node& n) {
     const ValueId v = n.outputs[0], x = n.inputs.empty() ? -1 : n.inputs[0];
     if (x < 0 || at(x).info.type.kind != Kind::tensor || at(x).place == Place::run_time || at(x).root < 0)
@@ -198,7 +198,8 @@ class Planner {
     return false;
   }
 
-  // Greatest first, each at the lowest offset where it meets no other that lives at the same time.
+  // Places the greatest value first, each at the lowest offset that overlaps no value of an overlapping
+  // lifetime.
   void lay_out() {
     struct Block {
       ValueId value;
@@ -234,8 +235,9 @@ class Planner {
 
   const Program& program_;
   Plan plan_;
-  std::vector<int> outputs_;                    // the program's output that a value is, or -1
-  std::vector<std::pair<ValueId, int>> first_;  // results in their order, with their steps
+  std::vector<int> outputs_;                    // for each value: its number among the program's outputs, or
+                                                // -1
+  std::vector<std::pair<ValueId, int>> first_;  // results in order, each with the step that computes it
   std::vector<op::Info> in_, out_;
 };
 

@@ -11,17 +11,17 @@ namespace tenon {
 
 class Program;
 
-/// A rewrite of programs: same results, less work. A pass sees a program after constants were folded. The
-/// bodies of If, Loop and Scan are programs of their own, and have been rewritten when the program around
-/// them is.
+/// A rewrite of a program that keeps its results and saves work. A pass sees the program after constants were
+/// folded. The bodies of If, Loop and Scan are programs of their own, and are rewritten before the program
+/// around them.
 struct Pass {
   std::string_view name;
   void (*apply)(Program& program);
 };
 
-/// What a pass did with a node, or why it did nothing.
+/// A pass's report on one node: the rewrite, or the reason for leaving the node alone.
 struct PassReport {
-  std::string node;  ///< "node 'conv1' (Conv-11)", behind the nodes whose bodies hold it
+  std::string node;  ///< "node 'conv1' (Conv-11)", after the names of nodes whose bodies contain it
   std::string_view pass;
   bool applied = false;
   std::string text;
@@ -39,14 +39,14 @@ struct ProgramOptions {
 
 namespace detail {
 
-/// Rethrows an Error with the node in front of its place.
+/// Rethrows an Error with the node's description prepended to where().
 [[noreturn]] inline void rethrow_at(const Graph::Node& n, const Error& e) {
   throw Error(e.code(), e.where() == n.op.spec().name ? describe(n) : concat(describe(n), ": ", e.where()),
               e.message());
 }
 
-/// A body that notes the operands which its operator's rule last asked about. Rules of loops ask until the
-/// answer holds for every iteration, so the last operands are those of all runs.
+/// A body that records the inputs of the last `infer`. The rule of a loop calls `infer` until the answer
+/// holds for every iteration, so the last inputs hold for every run.
 class Probe final : public op::Body {
  public:
   Probe(std::shared_ptr<const op::Body> body, std::vector<op::Info>& asked)
@@ -68,7 +68,7 @@ class Probe final : public op::Body {
 
 }  // namespace detail
 
-/// Where a body stands: the program around it, and the types and extents of its inputs there.
+/// The place of a body: the program around it, and the types and extents of the body's inputs.
 struct ProgramScope {
   const Program& around;
   std::span<const op::Info> inputs;
@@ -89,8 +89,8 @@ class Program {
     ValueId outer = -1;  ///< of a capture: the value of the program around
     op::Info info;       ///< type and extents, as far as they are known before a run
   };
-  /// `outputs` are values of the graph; `replaced` are inputs that a run gives although they have a value of
-  /// their own.
+  /// `outputs` are values of the graph. `replaced` are inputs that have a value of their own, but get another
+  /// one from the run.
   Program(const Graph& graph, std::vector<ValueId> outputs, std::span<const ValueId> replaced,
           const ProgramOptions& options, const ProgramScope* scope = nullptr)
       : outputs_(std::move(outputs)), fold_(options.fold) {
@@ -106,8 +106,8 @@ class Program {
   /// The graph's values by the same numbers, then values that passes added.
   const std::deque<ValueEntry>& values() const { return values_; }
   const ValueEntry& entry(ValueId v) const { return values_[static_cast<std::size_t>(v)]; }
-  /// The nodes of a run, in order. While a pass is at work: by number, removed ones without an operator,
-  /// added ones last.
+  /// The nodes of a run, in order. While a pass works, nodes are ordered by number: removed nodes have no
+  /// operator, added nodes come last.
   const std::deque<Node>& nodes() const { return nodes_; }
   /// The graph's inputs in order, then captures that are used.
   const std::vector<Given>& given() const { return given_; }
@@ -118,44 +118,46 @@ class Program {
   bool used(ValueId v) const { return entry(v).used; }
 
   // --- queries of passes ---
-  // A node keeps its number, and references hold, until the pass ends.
+  // Node numbers and references stay valid until the pass ends.
 
   const Node& node(int n) const { return nodes_[static_cast<std::size_t>(n)]; }
-  /// Calls f(number, operator) for the nodes of an operator; not for those that f adds or removes.
+  /// Calls f(number, operator) for each node whose operator is an Op. Nodes that f adds or removes are
+  /// skipped.
   template <class Op, class F>
   void for_each(F f) const {
     for (int n = 0, count = static_cast<int>(nodes_.size()); n < count; ++n)
       if (const Op* op = node(n).op.as<Op>()) f(n, *op);
   }
-  /// The type and extents of a value, as far as they are known before a run; not present() where a node's
-  /// rule forbids its operands, which is for the plan to say.
+  /// The type and extents of a value, as far as they are known before a run. Not present() when a node's rule
+  /// forbids its operands; the plan raises that error.
   const op::Info& info(ValueId v) const { return edit_->infos[static_cast<std::size_t>(v)]; }
   /// The node that makes a value, or -1.
   int maker(ValueId v) const { return uses(v).maker; }
-  /// The nodes that read a value, or hold a body that does; a node that reads it twice is there twice.
+  /// The nodes that read a value themselves or in a body. A node that reads it twice is listed twice.
   std::span<const int> readers(ValueId v) const { return uses(v).readers; }
   bool is_output(ValueId v) const { return uses(v).outputs > 0; }
-  /// Whether a body reads the value: it has to stay as it is.
+  /// Whether a body reads the value, which must then stay as it is.
   bool is_captured(ValueId v) const {
     return std::ranges::any_of(readers(v),
                                [&](int n) { return std::ranges::count(node(n).captures, v) > 0; });
   }
-  /// The node that alone reads a value, once and not in a body; else, and for outputs, -1.
+  /// The node that is the value's only reader, once and not in a body. -1 when there is none, or the value is
+  /// an output.
   int only_reader(ValueId v) const {
     return readers(v).size() == 1 && !is_output(v) && !is_captured(v) ? readers(v)[0] : -1;
   }
 
   // --- edits of passes ---
-  // Infos are true after each edit. Nodes that nobody reads any more remove themselves, and constants when
-  // the pass ends. Then nodes are in topological order again, too.
+  // Infos are right after each edit. A node whose results are no longer read is removed at once, a constant
+  // at the end of the pass. The end of the pass also restores the topological order of nodes.
 
   ValueId add_constant(std::string name, Value value) {
     const ValueId v = add_value(std::move(name));
     set_constant(v, std::move(value));
     return v;
   }
-  /// Adds a node and gives its results. A node over constants is computed at once; its results are constants
-  /// then.
+  /// Adds a node and returns its results. A node over constants is computed at once, which makes its results
+  /// constants.
   std::vector<ValueId> add_node(std::string name, AnyOperator op, std::vector<ValueId> inputs,
                                 int results = 1) {
     Node n{std::move(name), std::move(op), std::move(inputs), {}, {}};
@@ -169,7 +171,7 @@ class Program {
     update(static_cast<int>(nodes_.size()) - 1);
     return outputs;
   }
-  /// Puts another operator in the place of a node's, for the same results.
+  /// Gives a node another operator and other inputs; its results stay the same values.
   void replace(int number, AnyOperator op, std::vector<ValueId> inputs) {
     Node& n = at(number);
     edit_->changed = true;
@@ -183,7 +185,7 @@ class Program {
     update(number);
     remove_unread(std::move(left));
   }
-  /// Lets a node read one value in place of another.
+  /// Makes a node read `to` in place of `from`.
   void redirect(int reader, ValueId from, ValueId to) {
     if (from == to || std::ranges::count(node(reader).inputs, from) == 0) return;
     for (ValueId& v : at(reader).inputs)
@@ -195,8 +197,8 @@ class Program {
     if (!same(info(from), info(to))) update(reader);
     remove_unread({from});
   }
-  /// Lets all nodes but the maker of `to`, and the program's outputs, read `to` in place of `from`. Bodies
-  /// still read `from`.
+  /// Makes all nodes but the maker of `to` read `to` in place of `from`, and likewise the program's outputs.
+  /// Bodies still read `from`.
   void redirect(ValueId from, ValueId to) {
     for (ValueId& v : outputs_)
       if (v == from) v = to, --uses(from).outputs, ++uses(to).outputs, edit_->changed = true;
@@ -211,7 +213,7 @@ class Program {
   std::string label(int n) const { return concat(node(n).op.spec().name, " '", node(n).name, "'"); }
   /// Reports that the pass is about to rewrite a node.
   void applied(int n, const auto&... text) const { report(n, true, text...); }
-  /// Reports why the pass leaves a node alone to which it could apply by its operator.
+  /// Reports why the pass leaves a node alone although the node's operator is one that the pass handles.
   void skipped(int n, const auto&... text) const { report(n, false, text...); }
 
  private:
@@ -220,12 +222,12 @@ class Program {
     int outputs = 0;
     std::vector<int> readers;
   };
-  /// Known while passes are at work.
+  /// State that exists only while passes work.
   struct Edit {
     std::deque<op::Info> infos;
     std::deque<Uses> uses;
-    std::vector<AnyOperator> removed;  // passes may still look at them
-    bool changed = true;               // since nodes were in order
+    std::vector<AnyOperator> removed;  // kept, for passes may still refer to them
+    bool changed = true;               // whether nodes were changed since they were last put in order
     std::string_view pass;
     const ProgramOptions* options = nullptr;
   };
@@ -249,7 +251,7 @@ class Program {
     for (ValueId v : replaced) value(v).constant = {};
     for (ValueId v : graph.inputs()) given_.push_back({v, -1, graph.entry(v).info});
     for (std::size_t k = 0; scope && edit_ && k < given_.size(); ++k) {
-      op::Info& i = given_[k].info;  // a run holds to the types that a body declares, not to the extents
+      op::Info& i = given_[k].info;  // a run enforces the types that a body declares, not the extents
       i.dims = k < scope->inputs.size() ? scope->inputs[k].dims : Dims{};
       if (k < scope->inputs.size() && (!i.type || i.type.kind == Kind::unknown))
         i.type = scope->inputs[k].type;
@@ -294,7 +296,7 @@ class Program {
     if (edit_) infer(static_cast<int>(nodes_.size()) - 1);
   }
 
-  /// Gives a node's graph attributes programs of their own, made with this one's constants and options.
+  /// Compiles a node's graph attributes to programs of their own, with this program's constants and options.
   void compile_bodies(Node& n, const ProgramOptions& options) {
     std::map<std::string_view, std::vector<op::Info>> asked;
     const AnyOperator probing = detail::with_bodies(
@@ -311,7 +313,7 @@ class Program {
     n.captures = detail::outer_values(n.op);
   }
 
-  /// Makes the results of a node over constants constants; false where that cannot be.
+  /// Computes a node over constants and makes its results constants. False when the node cannot be folded.
   bool fold(const Node& n) {
     bool all = n.op.spec().deterministic && n.captures.empty();
     for_each_operand(n, [&](ValueId v) { all &= static_cast<bool>(constant(v)); });
@@ -319,7 +321,8 @@ class Program {
     std::vector<const Value*> in;
     for (ValueId v : n.inputs) in.push_back(v < 0 ? nullptr : &constant(v));
     std::vector<Value> out;
-    // What fails here fails in the run, if one comes to it: the branch of an If may never be taken.
+    // An error is not raised here: the node raises it in the run, if the run executes it. The branch of an If
+    // may never be taken.
     try {
       op::Context context;
       out = op::evaluate(n.op, context, in, n.outputs.size());
@@ -364,7 +367,7 @@ class Program {
     readers.erase(std::ranges::find(readers, reader));
   }
   bool unread(ValueId v) const { return readers(v).empty() && !is_output(v); }
-  /// Removes the makers of values that nobody reads any more, and what only they needed.
+  /// Removes the makers of values that are no longer read, and then the makers of values that only they read.
   void remove_unread(std::vector<ValueId> values) {
     while (!values.empty()) {
       const int n = maker(values.back());
@@ -397,7 +400,7 @@ class Program {
     for (op::Info& i : out) i.data = nullptr;
     return out;
   }
-  /// Infers a node's results; whether that changed them.
+  /// Infers a node's results. Returns whether their infos changed.
   bool infer(int n) {
     const std::vector<op::Info> out = inferred(node(n).op, node(n));
     bool changed = false;
@@ -408,7 +411,7 @@ class Program {
     }
     return changed;
   }
-  /// Infers a node, and on from it as far as that changes anything.
+  /// Infers a node. If its results' infos changed, infers their readers, and so on.
   void update(int number) {
     std::set<int> pending{number};
     while (!pending.empty()) {
@@ -422,8 +425,8 @@ class Program {
            a.propagated.known() == b.propagated.known() && a.propagated.items_ == b.propagated.items_;
   }
 
-  /// Leaves the nodes that the outputs need, each behind the makers of its operands and otherwise in the
-  /// order they had.
+  /// Keeps the nodes that the outputs need. Each comes after the makers of its operands; otherwise the order
+  /// stays.
   void tidy() {
     if (!std::exchange(edit_->changed, false)) return;
     enum : char { unneeded, needed, open, done };
@@ -472,7 +475,7 @@ class Program {
       o.reports->push_back({o.where + detail::describe(node(n)), edit_->pass, applied, concat(text...)});
   }
 
-  /// Marks what is used. Constants that only folded nodes read are freed.
+  /// Marks used values. Frees constants that only folded nodes read.
   void finish() {
     edit_.reset();
     for (ValueEntry& e : values_) e.used = false;

@@ -10,14 +10,14 @@
 namespace tenon {
 
 struct SessionOptions {
-  int threads = 1;                 ///< of a pool of the session's own, the calling thread included
-  Executor* executor = nullptr;    ///< the caller's pool instead
+  int threads = 1;                 ///< threads of the session's own pool, the calling thread included
+  Executor* executor = nullptr;    ///< the caller's pool, used in place of an own one
   Allocator* allocator = nullptr;  ///< for intermediate values; default: aligned operator new
   bool fold_constants = true;      ///< compute what depends on constants only once, when the session is made
-  /// Rewrites of the graph: `load` takes standard_passes() (graph/passes.hpp) where this is not set, a
-  /// Session none.
+  /// Rewrites of the graph. When not set, `load` applies standard_passes() (graph/passes.hpp) and a Session
+  /// applies none.
   std::optional<std::vector<Pass>> passes{};
-  bool explain = false;  ///< keep what the passes report: Session::reports
+  bool explain = false;  ///< keep the passes' reports for Session::reports
 };
 
 /// The inputs of a run, by name. Values share the tensors' elements.
@@ -44,15 +44,15 @@ class Outputs {
 
 struct RunOptions {
   std::vector<std::string> outputs{};  ///< any values of the graph by name; empty: the graph's outputs
-  Profile* profile = nullptr;          ///< receives what each node took
+  Profile* profile = nullptr;          ///< receives the time of each node
 };
 
 /// A graph made ready to run. `run` may be called from many threads at once. A second run with inputs of the
 /// same extents plans nothing and, given the same Outputs again, allocates nothing.
 class Session {
  public:
-  /// Error{invalid_argument} where TENON_ARCH names no level that is present, and what the passes and the
-  /// operators of folded nodes throw.
+  /// Error{invalid_argument} when TENON_ARCH is set but names no level that is present. Errors of passes and
+  /// of folded nodes' operators go through.
   explicit Session(Graph graph, SessionOptions options = {})
       : graph_(std::move(graph)), options_(std::move(options)), shared_(std::make_unique<Shared>()) {
     simd::check_request();
@@ -67,14 +67,14 @@ class Session {
   const Graph& graph() const { return graph_; }
 
   /// Runs the graph: s.run({{"x", batch}})["y"]. Inputs with a value of their own may be left out.
-  /// Error{invalid_argument} for unknown or missing inputs, {invalid_type, invalid_shape} for those that do
-  /// not fit, and what the operators throw, with the node's name.
+  /// Error{invalid_argument} for unknown or missing inputs, {invalid_type, invalid_shape} for inputs that do
+  /// not fit. Errors of operators go through, with the node's name.
   Outputs run(const Feeds& feeds, const RunOptions& options = {}) const {
     Outputs outputs;
     run(feeds, outputs, options);
     return outputs;
   }
-  /// The same into the results of an earlier run, whose memory is used again.
+  /// The same, but writes into the results of an earlier run and uses their memory again.
   void run(const Feeds& feeds, Outputs& outputs, const RunOptions& options = {}) const {
     const std::size_t count = graph_.inputs().size();
     Scratch scratch;
@@ -111,12 +111,12 @@ class Session {
     return shared_->variants.front()->runner.plan(given);
   }
   const Program& program() const { return shared_->variants.front()->runner.program(); }
-  /// What the passes did with the graph and its bodies, in their order; kept where SessionOptions::explain
-  /// asks.
+  /// The passes' reports on the graph and its bodies, in order. Empty unless SessionOptions::explain is set.
   const std::vector<PassReport>& reports() const { return reports_; }
 
  private:
-  // The graph compiled for a set of outputs and of inputs that replace values of their own.
+  // The graph compiled for one set of outputs and one set of replaced inputs (inputs with a value of their
+  // own that the run gives all the same).
   struct Variant {
     std::vector<std::string> outputs;
     std::vector<ValueId> given;

@@ -1,6 +1,6 @@
 // The random numbers of ONNX's reference implementation, numpy's RandomState: MT19937, doubles of 53 bits
-// made of two of its words, and normal numbers made of two of these. For where a seed's very numbers count;
-// random.hpp makes numbers in parallel.
+// from two words each, and normal numbers from two doubles each. Use it to reproduce the reference's numbers
+// for a seed; random.hpp makes numbers in parallel.
 #pragma once
 
 #include <cmath>
@@ -33,8 +33,8 @@ class MersenneTwister {
     const uint32_t high = next() >> 5, low = next() >> 6;
     return (high * 67108864.0 + low) / 9007199254740992.0;
   }
-  /// Of the standard normal distribution, by Marsaglia's polar method. It makes two numbers; the other one is
-  /// the next call's.
+  /// A number of the standard normal distribution, by Marsaglia's polar method. The method makes two numbers;
+  /// the next call returns the second.
   double normal() {
     if (has_other_) return has_other_ = false, other_;
     double x, y, square;
@@ -66,7 +66,8 @@ class MersenneTwister {
   bool has_other_ = false;
 };
 
-/// y[i], i < n, of the normal distribution: drawn one by one, each rounded to T, scaled in T and moved in T.
+/// y[i], i < n, of the normal distribution: drawn one by one, each rounded to T, then scaled and shifted in
+/// T.
 template <class T>
 void random_normal(T* y, int64_t n, MersenneTwister random, float mean, float deviation) {
   using W = std::conditional_t<std::is_same_v<T, double>, double, float>;

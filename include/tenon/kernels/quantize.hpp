@@ -16,9 +16,9 @@
 
 namespace tenon::kernels {
 
-/// Which scale (and zero point) an element has: with the elements seen as (outer, extent, inner), element (o,
-/// k, i) has number o * outer_step + k / block * axis_step + i * inner_step. The inner step is 0 or 1, and
-/// where `inner` is 1, so is the axis step. The default is one scale for all of them.
+/// The number of each element's scale (and zero point). With the elements seen as (outer, extent, inner),
+/// element (o, k, i) has scale number o * outer_step + k / block * axis_step + i * inner_step. The inner step
+/// is 0 or 1, and where `inner` is 1, so is the axis step. The default is one scale for all of them.
 struct QuantGrid {
   int64_t outer = 1, extent = 1, inner = 1;
   int64_t block = 1;
@@ -47,8 +47,8 @@ struct QuantizeArgs {
   DType y_type = DType::uint8;  ///< any integer of at most 16 bits, packed ones included; float8*; float4e2m1
   const void* zero = nullptr;   ///< of y_type; nullptr: zero
   void* y = nullptr;
-  /// What both operands of the division and its result are rounded to: float32, float16, bfloat16; undefined
-  /// for int32 divided by int32, whose quotient is not rounded but once.
+  /// The type to which both operands of the division and its result are rounded: float32, float16, bfloat16.
+  /// Undefined for int32 divided by int32, whose quotient is rounded only once.
   DType precision = DType::float32;
   bool saturate = true;  ///< float8 types: whether too large a number becomes the greatest finite one
 };
@@ -80,8 +80,8 @@ void store_half_impl(DType type, const float* x, uint16_t* y, int64_t n);
 
 namespace detail {
 
-// Elements of a panel: a multiple of what a byte packs and of every vector's width. Loops over panels run
-// over all of it, of which the compiler makes vector code without a remainder.
+// Elements of a panel: a multiple of the elements in a byte and of every vector's width. Loops run over the
+// whole panel, so that the compiler makes vector code without a remainder.
 inline constexpr int64_t quant_panel = 256;
 inline constexpr int64_t quant_grain = 64;  // panels a task takes
 
@@ -106,8 +106,7 @@ void for_panel(int64_t n, F f) {
     for (int64_t i = 0; i < n; ++i) f(i);
 }
 
-// ---- panels from and to memory
-// -----------------------------------------------------------------------------
+// ---- panels from and to memory -----------------------------------------------------------------------
 
 using QuantTypes =
     TypeList<float, float16, bfloat16, float8e8m0, int32_t, int8_t, uint8_t, int16_t, uint16_t, int4, uint4,
@@ -149,8 +148,8 @@ inline LoadFloats load_floats_of(DType type) {
   return f;
 }
 
-/// Numbers of a panel to [first, first + n) of an array: integers cut (they are whole and in range), floats
-/// rounded.
+/// Writes a panel's numbers to [first, first + n) of an array. For integers they are truncated, since they
+/// are whole and in range; for floats they are rounded.
 using StoreFloats = void (*)(const float* from, int64_t n, void* dst, int64_t first, bool saturate);
 
 template <class T>
@@ -184,8 +183,7 @@ inline void round_floats(DType precision, float* x, int64_t n) {
   });
 }
 
-// ---- scales and zero points, one for each element of a panel
-// -------------------------------------------------
+// ---- scales and zero points, one for each element of a panel -----------------------------------------
 
 /// Calls f(offset, number, count, step) for the runs of the elements [first, first + n) whose scales are all
 /// `number` (step 0) or `number` onwards (step 1).
@@ -218,8 +216,8 @@ void for_each_scale_run(const QuantGrid& g, int64_t first, int64_t n, F f) {
   }
 }
 
-/// A panel of what each of its elements takes of `source`. Kept from one panel to the next where it is the
-/// same.
+/// A panel with each element's entry of `source` (its scale or zero point). Kept for the next panel if that
+/// has the same entries.
 template <class T, class Load>
 class GridPanel {
  public:
@@ -256,12 +254,10 @@ class GridPanel {
   QuantPanel<T> panel_;
 };
 
-// ---- the rest
-// ----------------------------------------------------------------------------------------------------
+// ---- the rest ----------------------------------------------------------------------------------------
 
-/// A quotient of int32. Rounded to a whole number, it is what the exact quotient rounds to: as a double it is
-/// precise enough to tell ties from what lies beside them. Past the range of every result it only has to stay
-/// there.
+/// A quotient of int32 that rounds to the same whole number as the exact quotient: a double is precise enough
+/// to tell a tie from its neighbours. A quotient past the range of every result only has to stay past it.
 inline float quotient(int32_t x, int32_t scale, bool whole) {
   constexpr double bound = 0x1p21, magic = 0x1.8p52;
   double q = static_cast<double>(x) / static_cast<double>(scale);
@@ -316,7 +312,7 @@ inline void quantize(const QuantizeArgs& a) {
     QuantPanel<float> x{}, q{};
     for (int64_t first = begin * quant_panel; first < end * quant_panel; first += quant_panel) {
       const int64_t count = std::min(quant_panel, n - first);
-      // Numbers and what divides them; after a division of another precision, quotients and ones.
+      // Numbers and their divisors; after a division in another precision, quotients and ones.
       const float *from = x.at, *by = scale.get(first, count);
       if (exact) {
         const int32_t *dividends = static_cast<const int32_t*>(a.x) + first,
@@ -396,8 +392,8 @@ inline void dequantize(const DequantizeArgs& a) {
   });
 }
 
-/// What DynamicQuantizeLinear chooses for numbers whose least and greatest are given: the scale of uint8 that
-/// covers them and 0, and the zero point.
+/// The scale and zero point that DynamicQuantizeLinear chooses for numbers with this least and greatest one:
+/// uint8 then covers them and 0.
 struct DynamicScale {
   float scale = 1;
   uint8_t zero = 0;
@@ -405,10 +401,10 @@ struct DynamicScale {
 inline DynamicScale dynamic_scale(float least, float greatest) {
   if (least > 0) least = 0;
   if (greatest < 0) greatest = 0;
-  // Where every number is 0, any scale does; 1 divides.
+  // When every number is 0, any scale serves; 1 avoids a division by 0.
   if (least == greatest) return {};
   const float scale = (greatest - least) / 255.0f;
-  // Infinities, NaN, and a scale that underflows make it anything: within bounds, and NaN as 0.
+  // Infinities, NaN and a scale that underflows can give any quotient: it is bounded, and NaN becomes 0.
   float zero = 0.0f - least / scale;
   zero = zero > 0.0f ? zero : 0.0f;
   zero = zero < 255.0f ? zero : 255.0f;

@@ -11,7 +11,8 @@ template <class Arch, class T>
 void quantize_panel_impl(const float* __restrict x, const float* __restrict scale,
                          const float* __restrict zero, float low, float high, T* __restrict y) {
   for (int64_t i = 0; i < detail::quant_panel; ++i) {
-    // Bounds first: they are whole, and what remains is small enough to round. NaN gives the lower bound.
+    // Bounds come before rounding: they are whole numbers, and bounded numbers are small enough to round. NaN
+    // gives the lower bound.
     const float least = low - zero[i], most = high - zero[i];
     float q = x[i] / scale[i];
     q = q > least ? q : least;

@@ -1,6 +1,6 @@
-// Random numbers by counter: number i follows from the seed and i alone, so that any thread can make any
-// part, and a seed gives the same numbers everywhere (normal ones but for the last bit of the platform's log,
-// sin and cos).
+// Random numbers by counter: number i depends on the seed and i alone. So any thread can make any part, and a
+// seed gives the same numbers everywhere. Normal numbers may differ in the last bit of the platform's log,
+// sin and cos.
 #pragma once
 
 #include <array>
@@ -55,16 +55,16 @@ class Philox {
   uint32_t key_[2];
 };
 
-/// A seed unlike the last ones, of this process and of others.
+/// A seed that differs from earlier seeds of this process and of others.
 inline uint64_t fresh_seed() {
   static std::atomic<uint64_t> calls{0};
   std::timespec clock{};
   std::timespec_get(&clock, TIME_UTC);
   const uint64_t now =
       static_cast<uint64_t>(clock.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(clock.tv_nsec);
-  // An address: it differs where programs are laid out at random.
+  // An address, which differs from run to run under address space randomisation.
   const auto place = static_cast<uint64_t>(reinterpret_cast<uintptr_t>(&calls));
-  // Each call a step of the golden ratio, then splitmix64's finish.
+  // Each call advances by the golden ratio, then applies splitmix64's finish.
   uint64_t z = (now ^ place) + (calls.fetch_add(1, std::memory_order_relaxed) + 1) * 0x9E3779B97F4A7C15;
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
   z = (z ^ (z >> 27)) * 0x94D049BB133111EB;

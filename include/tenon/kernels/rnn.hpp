@@ -1,5 +1,5 @@
-// Recurrent networks: what their cells share (the inputs' product for many steps at once, the order of steps,
-// sequences that end early, activations), and LSTM. Types: float and double.
+// Recurrent networks: the parts that all cells share (the inputs' product for many steps at once, the order
+// of steps, sequences that end early, activations), and LSTM. Types: float and double.
 #pragma once
 
 #include <algorithm>
@@ -63,7 +63,7 @@ void rnn_activate(const RnnFunction& f, T clip, const T* x, T* y, int64_t n) {
 /// The vector of batch entry b at step t (or of all of them) lies at data + t * step + b * row.
 template <class T>
 struct RnnRows {
-  T* data = nullptr;  ///< nullptr: not there
+  T* data = nullptr;  ///< nullptr: absent
   int64_t step = 0, row = 0;
 
   explicit operator bool() const { return data != nullptr; }
@@ -80,17 +80,17 @@ struct RnnArgs {
   RnnRows<const T> initial_h;     ///< vectors of `hidden`; absent: zeros
   RnnRows<T> y;                   ///< h after each step, zeros past the end of a sequence; may be absent
   RnnRows<T> final_h;             ///< may be absent
-  T clip = std::numeric_limits<T>::infinity();  ///< bounds what goes into activations, on both sides
+  T clip = std::numeric_limits<T>::infinity();  ///< activations get their argument clamped to [-clip, clip]
 };
 
 namespace detail {
 
-/// Calls step(t, gates) for every step in its order: gates (batch, width) hold X_t W^T + bias, and are the
-/// callee's to write to. w (width, input); bias (width) or nullptr.
+/// Calls step(t, gates) for every step in order. gates (batch, width) hold X_t W^T + bias; the callee may
+/// overwrite them. w (width, input); bias (width) or nullptr.
 template <class T, class F>
 void rnn_for_each_step(const RnnArgs<T>& a, const T* w, int64_t width, const T* bias, F step) {
   if (a.steps == 0 || a.batch == 0 || width == 0) return;
-  // The products of as many steps at once as stay near in the caches.
+  // Multiplies as many steps at once as fit into the caches.
   constexpr int64_t bytes = 1 << 19;
   const int64_t chunk =
       std::clamp<int64_t>(bytes / (a.batch * width * static_cast<int64_t>(sizeof(T))), 1, a.steps);
@@ -164,7 +164,8 @@ void rnn_store_state(const T* from, RnnRows<T> to, int64_t batch, int64_t hidden
     for (int64_t b = 0; b < batch; ++b) std::copy_n(from + b * hidden, hidden, to.at(0, b));
 }
 
-/// cell(b, row of gates) for the entries of the batch whose sequence has step t; their h, or zeros, to y.
+/// Calls cell(b, row of gates) for the batch entries whose sequence has step t. Writes each entry's h to y,
+/// zeros past the end of its sequence.
 template <class T, class F>
 void rnn_for_each_row(const RnnArgs<T>& a, int64_t t, T* gates, int64_t width, const T* h, F cell) {
   const int64_t grain = width >= costly_grain ? 1 : costly_grain / width;
@@ -186,7 +187,7 @@ template <class T>
 struct LstmArgs : RnnArgs<T> {
   const T* w = nullptr;         ///< (4 hidden, input)
   const T* r = nullptr;         ///< (4 hidden, hidden)
-  const T* bias = nullptr;      ///< (8 hidden): of w, then of r; or nullptr
+  const T* bias = nullptr;      ///< (8 hidden): w's bias, then r's; or nullptr
   const T* peephole = nullptr;  ///< (3 hidden): input, output, forget; or nullptr
   RnnRows<const T> initial_c;
   RnnRows<T> final_c;

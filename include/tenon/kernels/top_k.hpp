@@ -33,7 +33,7 @@ constexpr uint64_t order_key(T x) {
   }
 }
 
-/// Keys of the n elements at, at + step, …; those of the elements looked for are the least.
+/// Keys of the n elements at, at + step, …; the elements looked for have the least keys.
 using LoadKeys = void (*)(const void* x, int64_t at, int64_t step, int64_t n, bool largest, uint64_t* keys);
 
 template <class T>
@@ -51,14 +51,15 @@ struct Ranked {
   }
 };
 
-/// The first k of the row in order to `best`, which holds `room` >= min(n, 2 k) of them.
+/// Writes the first k elements of the row, in order, to `best`, which has room for `room` >= min(n, 2 k)
+/// elements.
 inline void rank_row(LoadKeys load, const void* x, int64_t at, int64_t step, int64_t n, int64_t k,
                      bool largest, Ranked* best, int64_t room) {
   constexpr int64_t block = 256;
   uint64_t keys[block];
   int64_t held = 0;
-  // Once k are held that go before all that were dropped, a later element must be less than their last to
-  // matter: an equal one has the greater index.
+  // Once k elements are held that precede all dropped ones, a later element matters only if it is less than
+  // the last of the k: an equal one has the greater index.
   bool full = false;
   uint64_t bound = 0;
   for (int64_t first = 0; first < n; first += block) {
@@ -89,9 +90,10 @@ void take_ranked(const void* x, const Ranked* best, int64_t k, int64_t from, int
 
 }  // namespace detail
 
-/// values and indices (outer, k, inner): the k greatest (or least) of x (outer, extent, inner) along its
-/// middle axis and where they are, in order; equals by ascending index, NaN as the greatest of all. 0 <= k <=
-/// extent. Types: integers of whole bytes, float16, bfloat16, float, double.
+/// values and indices (outer, k, inner): the k greatest (or least) elements of x (outer, extent, inner) along
+/// its middle axis, in order, and their indices along that axis. Equal elements are ordered by ascending
+/// index; NaN counts as the greatest. 0 <= k <= extent. Types: integers of whole bytes, float16, bfloat16,
+/// float, double.
 inline void top_k(DType type, const void* x, int64_t outer, int64_t extent, int64_t inner, int64_t k,
                   bool largest, void* values, int64_t* indices) {
   if (outer == 0 || inner == 0 || k == 0) return;

@@ -54,10 +54,10 @@ int compare_slices(const Slices& s, int64_t a, int64_t b) {
 
 }  // namespace detail
 
-/// Groups equal slices of x (outer, extent, inner) along its middle axis, in ascending order (`sorted`) or in
-/// that of their first members. Returns how many groups there are; for each, first[g] is its first slice and
-/// counts[g] the number of its slices, and slice k is in group inverse[k]. All three arrays have room for
-/// `extent`.
+/// Groups equal slices of x (outer, extent, inner) along its middle axis. Groups are in ascending order
+/// (`sorted`) or in the order of their first slices. Returns the number of groups. first[g] is the first
+/// slice of group g, counts[g] its number of slices, inverse[k] the group of slice k. Each of the three
+/// arrays has room for `extent` entries.
 inline int64_t unique(DType type, const void* x, int64_t outer, int64_t extent, int64_t inner, bool sorted,
                       int64_t* first, int64_t* inverse, int64_t* counts) {
   detail::CompareSlices compare = nullptr;
@@ -88,7 +88,7 @@ inline int64_t unique(DType type, const void* x, int64_t outer, int64_t extent, 
   std::fill_n(counts, groups, int64_t{0});
   groups = 0;
   for (int64_t k = 0; k < extent; ++k) {
-    // A group's first slice stands before all its others; until then `number` of the group is not read.
+    // A group's first slice precedes its others, so `number` of the group is set before it is read.
     int64_t& group = number[inverse[k]];
     if (first[inverse[k]] == k) {
       group = groups++;

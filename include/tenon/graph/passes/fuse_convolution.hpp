@@ -59,13 +59,12 @@ struct PackedConv {
 
 namespace detail {
 
-/// y = x * scale + shift, channel by channel: what a BatchNormalization over constants computes.
+/// y = x * scale + shift, channel by channel: the function of a BatchNormalization over constants.
 struct ChannelMap {
   std::vector<double> scale, shift;
 };
 
-/// The map that a node applies to its first operand of `channels` channels, if it is such a
-/// BatchNormalization.
+/// The map of a node that is a BatchNormalization over constants with `channels` channels.
 inline std::optional<ChannelMap> channel_map(const Program& program, const Graph::Node& n, int64_t channels) {
   const auto* normalization = n.op.as<op::BatchNormalization>();
   if (normalization == nullptr || normalization->training_mode != 0 || n.outputs.size() != 1) return {};
@@ -81,7 +80,7 @@ inline std::optional<ChannelMap> channel_map(const Program& program, const Graph
   for (std::size_t c = 0; c < p[0].size(); ++c) {
     map.scale.push_back(p[0][c] / std::sqrt(p[3][c] + normalization->epsilon));
     map.shift.push_back(p[1][c] - p[2][c] * map.scale[c]);
-    // An infinite factor would make NaN of weights that are zero.
+    // An infinite factor would turn zero weights into NaN.
     if (!std::isfinite(map.scale[c]) || !std::isfinite(map.shift[c])) return {};
   }
   return map;
@@ -98,7 +97,8 @@ inline bool same_extents(const Dims& a, const Dims& b) {
   return same;
 }
 
-/// Lays weights (M, C/group, kernel...) and a bias out, with the map applied to the output channels.
+/// Packs weights (M, C/group, kernel...) and a bias for the kernel, with the map applied to the output
+/// channels.
 template <class C>
 void pack(PackedConv& op, const AnyTensor& w, const AnyTensor* b, const ChannelMap* map) {
   const auto m = static_cast<std::size_t>(op.extents[0]);
@@ -145,7 +145,8 @@ inline void apply_fuse_convolution(Program& program) {
     PackedConv packed{.conv = conv, .element = w->dtype(), .extents = w->extents()};
     std::optional<detail::ChannelMap> map;
     std::vector<ValueId> operands{in[0]};
-    // Takes the node that reads y into the packed one, where it can; false ends the chain before it.
+    // Fuses the node that reads y into the packed one. False when that node cannot be fused, which ends the
+    // chain.
     const auto take = [&](const Graph::Node& reader, ValueId y) {
       if (detail::is_sum(reader) && operands.size() == 1) {
         const ValueId z = reader.inputs[reader.inputs[0] == y ? 1 : 0];

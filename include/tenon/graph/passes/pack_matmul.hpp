@@ -59,10 +59,11 @@ struct PackedMatMul {
 
 namespace detail {
 
-/// Lays the matrix of a product out, where that pays. `packed` has the factors and transpositions of A and C
-/// already.
+/// Packs the constant matrix of a product if that pays. `packed` already has the factors and the
+/// transpositions of A and C.
 inline void pack_product(Program& program, int number, PackedMatMul packed, bool trans_b) {
-  // A row or two read the matrix once, where it lies: laying it out would cost memory and gain nothing.
+  // A product of one or two rows reads the unpacked matrix once: packing it would cost memory and gain
+  // nothing.
   constexpr int64_t few_rows = 4;
   const Graph::Node& n = program.node(number);
   const AnyTensor* b = constant_floats(program, n.inputs[1]);

@@ -1,4 +1,4 @@
-// What passes share that lay constant operands out for kernels.
+// Functions shared by passes that pack constant operands for kernels.
 #pragma once
 
 #include <cmath>
@@ -14,7 +14,7 @@ namespace tenon::passes {
 
 using FloatTypes = TypeList<float, double, float16, bfloat16>;
 
-/// The constant tensor of floats that a value is, or null.
+/// The value's tensor when it is a constant of floats, else null.
 inline const AnyTensor* constant_floats(const Program& program, ValueId v) {
   if (v < 0 || !program.constant(v).is_tensor()) return nullptr;
   const AnyTensor& t = program.constant(v).tensor();

@@ -8,9 +8,9 @@
 
 namespace tenon::kernels {
 
-/// Where a window meets its input: output cell o and kernel cell k of an axis see input cell
-/// o * stride + k * dilation - pad, which counts as zero outside of the input. `pad` is the padding at the
-/// start; what is needed at the end follows from the output extents, which the caller gives.
+/// The geometry of windows: output cell o and kernel cell k of an axis see input cell o * stride + k *
+/// dilation - pad. Cells outside of the input count as zero. `pad` is the padding at the start; the padding
+/// at the end follows from the output extents, which the caller gives.
 struct ConvGeometry {
   int rank = 0;                        ///< spatial axes, 1 to max_spatial
   int64_t batch = 0;                   ///< N
@@ -66,9 +66,8 @@ inline void conv_pack_weights(const ConvGeometry& geometry, const T* w, T* packe
   simd::dispatch([&]<class Arch>(Arch) { conv_pack_weights_impl<Arch, T>(geometry, w, packed); });
 }
 
-/// The transposed convolution: input cell i and kernel cell k of an axis add to output cell
-/// i * stride + k * dilation - pad where that lies inside of the output. `geometry.in` is x's extents, `out`
-/// y's.
+/// The transposed convolution: input cell i and kernel cell k of an axis add to output cell i * stride + k *
+/// dilation - pad if that cell exists. `geometry.in` has the extents of x, `geometry.out` the extents of y.
 template <class T>
 struct ConvTransposeArgs {
   ConvGeometry geometry;
@@ -87,7 +86,7 @@ inline void conv_transpose(const ConvTransposeArgs<T>& args) {
   simd::dispatch([&]<class Arch>(Arch) { conv_transpose_impl<Arch, T>(args); });
 }
 
-/// y = conv(x - x_zero, w - w_zero) + bias in int32 (which wraps); padded cells count as x_zero, that is, as
+/// y = conv(x - x_zero, w - w_zero) + bias in int32 (which wraps). Padded cells count as x_zero, so they add
 /// nothing.
 struct QuantConvArgs {
   ConvGeometry geometry;

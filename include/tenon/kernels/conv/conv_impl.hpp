@@ -1,8 +1,8 @@
 // Convolutions: bodies.
 //
 // A convolution is the product of weights (Cout / groups, Cin / groups * kernel cells) and a matrix of
-// windows (Cin / groups * kernel cells, output cells) that never exists as a whole: panels of it are gathered
-// from the input as the product comes to them.
+// windows (Cin / groups * kernel cells, output cells) that never exists as a whole: its panels are gathered
+// from the input when the product needs them.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 #include "tenon/kernels/conv/sliding.hpp"
 #include "tenon/simd/batch.hpp"
 
-// The unit that instantiates convolutions is not the one that instantiates products.
+// Convolutions and products are instantiated in different translation units.
 #pragma push_macro("TENON_INSTANTIATE")
 #undef TENON_INSTANTIATE
 #include "tenon/kernels/gemm/gemm_impl.hpp"
@@ -59,16 +59,16 @@ int64_t kernel_cells(const ConvGeometry& g) {
   return cells;
 }
 
-/// Few outputs for each input channel alone: a product would have next to no rows.
+/// Whether each group has one input channel and few output channels: a product would have almost no rows.
 template <class Arch>
 bool depthwise(const ConvGeometry& g) {
   return g.in_channels == g.groups && g.out_channels < 4 * g.groups;
 }
 
 /// Gathers rows of the window matrix for a range of output cells, in segments of up to a vector. A row
-/// belongs to a channel, to a place of the kernel in the outer axes and one in the innermost. How its cells
-/// lie in a channel is the same for all channels: the outer place tells in which input row a segment lies, if
-/// in any, the inner place which of its lanes are inside of that row. Both are worked out once.
+/// belongs to a channel, to a kernel place in the outer axes and to a kernel place in the innermost axis. Its
+/// cells have the same offsets in every channel: the outer place gives a segment's input row, if there is
+/// one, and the inner place gives the lanes inside of that row. Both are computed once.
 template <class T, class Arch>
 class WindowRows {
  public:
@@ -139,8 +139,8 @@ class WindowRows {
   }
 
   /// Rows [p, p + depth) of the matrix of an input x (channels, cells) go to `to`, `to_step` apart; cells
-  /// outside of the input are `fill`. Whole vectors are written: what is to the right of a row's last cell is
-  /// spoilt, for up to a vector.
+  /// outside of the input are `fill`. Whole vectors are written: up to a vector to the right of a row's last
+  /// cell is overwritten.
   void gather(const T* x, int64_t depth, T* to, int64_t to_step, T fill) const {
     if (inner_.stride == 1) {
       gather_with(x, depth, to, to_step,
@@ -163,13 +163,13 @@ class WindowRows {
 
  private:
   struct Row {
-    int64_t from;   // where lane 0 lies in the channel for the first inner place, maybe outside
-    uint64_t bits;  // none if the row is outside, else all
+    int64_t from;   // lane 0's offset in the channel for the first inner place; may be outside of the channel
+    uint64_t bits;  // no bit if the row is outside of the input, else all
   };
 
   template <class Load>
   void gather_with(const T* x, int64_t depth, T* to, int64_t to_step, Load load) const {
-    // Channels lie too far apart for the hardware to see their rows coming.
+    // Channels are too far apart for the hardware to prefetch their rows.
     const int64_t channels_ahead = prefetch_rows / (outer_kernel_ * inner_.kernel) + 1;
     const int64_t ahead = channels_ahead * in_cells_;
     const int64_t last_ahead = depth - channels_ahead * outer_kernel_ * inner_.kernel;
@@ -198,14 +198,14 @@ class WindowRows {
   const Axis& inner_;
   int64_t outer_kernel_;
   int64_t channel_, outer_at_, inner_at_;  // of the first row
-  int64_t inner_places_, outer_places_;    // that the rows need
+  int64_t inner_places_, outer_places_;    // numbers of places that the rows need
   int64_t segments_ = 0;
   int64_t* column_;
   Row* rows_;
   uint64_t* inside_;
 };
 
-/// Each output channel from one input channel: taps over a padded copy.
+/// Computes each output channel from one input channel: taps over a padded copy.
 template <class Arch, class T>
 void run_depthwise(const ConvArgs<T>& g, const SlidingWindow<Arch>& w, const T* weights) {
   using V = simd::batch<T, Arch>;
@@ -244,7 +244,7 @@ void run_depthwise(const ConvArgs<T>& g, const SlidingWindow<Arch>& w, const T* 
   });
 }
 
-/// Extents of the product of one group, and what packing its weights takes.
+/// The extents of one group's product, and the size of its packed weights.
 template <class Ops, class Arch>
 struct GroupProduct {
   int64_t m, n, k, depth, packed;
@@ -267,7 +267,7 @@ void pack_groups(const GroupProduct<Ops, Arch>& q, int64_t groups, typename Ops:
                                             typename Ops::Cell* to) { pack(group, i, rows, p, depth, to); });
 }
 
-/// A product's A that is packed always.
+/// The pack_a of a product whose A is always packed beforehand.
 struct NoPack {
   template <class Cell>
   void operator()(int64_t, int64_t, int64_t, int64_t, Cell*) const {}
@@ -471,7 +471,7 @@ void quant_conv_impl(const QuantConvArgs& g) {
           Scratch own;
           const int64_t first = 2 * p, last = std::min(q.k, 2 * (p + depth));
           const WindowRows<X, Arch> rows(own, w, kernel, j, cols, first, last - first);
-          // One row more, for the partner of the last where their number is odd, and room for a vector.
+          // One extra row, the partner of the last row when the number of rows is odd, and room for a vector.
           X* space = own.take<X>(2 * depth * S::cols + rows.lanes);
           rows.gather(from, last - first, space, S::cols, zero);
           if ((last - first) % 2 != 0) std::fill_n(space + (last - first) * S::cols, S::cols, zero);
@@ -499,8 +499,9 @@ void conv_transpose_impl(const ConvTransposeArgs<T>& g) {
   const int64_t kernel = kernel_cells<Arch>(s);
   if (s.batch <= 0 || s.out_channels <= 0 || out <= 0) return;
   const int64_t group_in = s.in_channels / s.groups, group_out = s.out_channels / s.groups;
-  // A task owns some output channels of an image: a product of about 128 rows, one for each channel and
-  // kernel cell, over a piece of the input that fits into the second-level cache, is added to their planes.
+  // A task owns some output channels of an image. It multiplies about 128 rows (one for each channel and
+  // kernel cell) by a piece of the input that fits into the second-level cache, and adds the products to the
+  // channels' planes.
   const int64_t channels = std::clamp<int64_t>(128 / std::max<int64_t>(kernel, 1), 1, group_out);
   const int64_t blocks = (group_out + channels - 1) / channels;
   const int64_t piece = std::clamp<int64_t>((int64_t{1} << 17) / std::max<int64_t>(channels * kernel, 1), 64,

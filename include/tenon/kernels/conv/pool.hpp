@@ -8,7 +8,7 @@
 namespace tenon::kernels {
 
 /// Window cell k of output cell o on an axis is input cell o * stride + k * dilation - pad; cells outside of
-/// the input never count as values. Output extents are the caller's: ceil_mode is only a greater extent.
+/// the input never count as values. The caller gives the output extents: ceil_mode is only a greater extent.
 template <class T>
 struct PoolArgs {
   int rank = 0;                         ///< spatial axes, 1 to max_spatial
@@ -23,9 +23,8 @@ struct PoolArgs {
   const T* x = nullptr;               ///< (planes, in...)
   T* y = nullptr;                     ///< (planes, out...)
 
-  /// Maximum only, or nullptr: where in x, seen as one flat tensor, each maximum stands (the first of equals;
-  /// -1 for a window without a cell inside). With column_major, spatial axes of a plane count with the first
-  /// fastest.
+  /// Maximum only, or nullptr: the index of each maximum in x as one flat tensor (the first of equals; -1 for
+  /// a window without a cell inside). With column_major, the first spatial axis of a plane counts fastest.
   int64_t* indices = nullptr;  ///< (planes, out...)
   bool column_major = false;
 

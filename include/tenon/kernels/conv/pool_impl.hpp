@@ -1,7 +1,8 @@
 // Pooling: bodies.
 //
-// Where all windows of a channel are to be had by unit-stride loads from a padded copy, outputs are computed
-// a vector at a time; else, and with indices, cell by cell over that part of each window which lies inside.
+// Outputs are computed a vector at a time if unit-stride loads from a padded copy reach all windows of a
+// channel. Else, and with indices, they are computed one by one over the cells of each window inside of the
+// input.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +26,7 @@ using sliding::SlidingWindow;
 using sliding::step;
 using sliding::steps_to_zero;
 
-/// What sums and comparisons are done in.
+/// The type of sums and comparisons.
 template <class T>
 using Wide = std::conditional_t<std::is_arithmetic_v<T>, T, float>;
 
@@ -68,7 +69,7 @@ void for_cells(const SlidingWindow<Arch>& w, const int64_t* out_at, F f) {
   }
 }
 
-/// Calls body(plane) for all planes, at once where threads are at hand; `work` is the cost of one in cells.
+/// Calls body(plane) for all planes, in parallel. `work` is the cost of a plane in cells.
 template <class Arch, class F>
 void for_planes(int64_t planes, int64_t work, F body) {
   const int64_t grain = std::max<int64_t>((int64_t{1} << 16) / std::max<int64_t>(work, 1), 1);
@@ -97,7 +98,7 @@ void pool_padded(const SlidingWindow<Arch>& w, int64_t planes, const T* x, T* y,
   });
 }
 
-/// All outputs where one window is just the plane: all cells of a plane are folded to one vector, then to a
+/// All outputs when the only window is the whole plane: a plane's cells are folded to one vector, then to a
 /// number.
 template <class Arch, class T, class Join, class Done>
 void pool_whole(int64_t planes, int64_t cells, const T* x, T* y, T neutral, Join join, Done done) {
@@ -204,7 +205,7 @@ template <class Arch, class T>
 void average_pool_impl(const PoolArgs<T>& g) {
   using namespace pool_detail;
   using W = Wide<T>;
-  // Divisors need the padding of each axis as the caller has it: axes are not joined.
+  // Axes are not joined, because divisors need the padding of each of the caller's axes.
   const SlidingWindow<Arch> w(false, g.rank, g.in, g.out, g.kernel, g.strides, g.dilations, g.pads_begin);
   const int64_t in = w.in_cells();
   if (g.planes <= 0 || w.out_cells() <= 0) return;

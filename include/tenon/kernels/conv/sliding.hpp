@@ -1,4 +1,4 @@
-// Windows that slide over spatial axes: what convolution and pooling share.
+// Windows that slide over spatial axes, shared by convolution and pooling.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace tenon::kernels::sliding {
 struct Axis {
   int64_t in, out, kernel, stride, dilation, pad;
 
-  /// Nothing happens along the axis.
+  /// Whether the window maps each cell of the axis to itself.
   constexpr bool identity() const {
     return in == out && kernel == 1 && pad == 0 && (stride == 1 || out == 1);
   }
@@ -27,8 +27,8 @@ struct SlidingWindow {
   int rank = 0;
   Axis axis[max_spatial];
 
-  /// Takes the axes over. With `join`, those that are one in memory are joined, so that the innermost is as
-  /// long as can be: an identity joins the axis before it, if that has stride 1.
+  /// Copies the axes. With `join`, axes that form one axis in memory are joined, to make the innermost as
+  /// long as possible: an identity joins the axis before it if that axis has stride 1.
   SlidingWindow(bool join, int rank_, const int64_t* in, const int64_t* out, const int64_t* kernel,
                 const int64_t* strides, const int64_t* dilations, const int64_t* pads) {
     for (int d = 0; d < rank_; ++d) {
@@ -106,13 +106,13 @@ inline void copy_strided(const T* from, int64_t stride, int64_t count, T* to) {
   for (; i < count; ++i) to[i] = from[i * stride];
 }
 
-/// A copy of one channel with its padding in place, in which the innermost axis is split by its stride: cells
-/// that neighbouring outputs see through one kernel cell lie side by side, whatever the stride. Then an
-/// output row needs no tests of borders and only unit-stride loads.
+/// A padded copy of one channel whose innermost axis is split by its stride: the cells that neighbouring
+/// outputs see through one kernel cell are side by side for every stride. So an output row needs no border
+/// tests and only unit-stride loads.
 template <class T, class Arch>
 class PaddedPlane {
  public:
-  /// Elements of scratch that it takes; more than `limit` is never returned, but limit + 1 is.
+  /// Elements of scratch that the copy takes, or limit + 1 if it takes more than `limit`.
   static int64_t size(const SlidingWindow<Arch>& w, int64_t limit) {
     __int128 cells = w.inner().stride;
     for (int d = 0; d < w.rank; ++d) cells *= d + 1 < w.rank ? span(w.axis[d]) : phase_length(w.inner());
@@ -141,7 +141,7 @@ class PaddedPlane {
     }
   }
 
-  /// Takes over one channel. Padding keeps the fill of the constructor.
+  /// Copies one channel in. The padding keeps the constructor's fill.
   void load(const T* x) {
     const Axis& inner = w_.inner();
     // Padded column c is input column c - pad.
@@ -173,8 +173,8 @@ class PaddedPlane {
     }
   }
 
-  /// The place of the first cell of an output row, whose outer coordinates are `at`; kernel cell k of output
-  /// o is seen at row(at) + taps[k] + o. A whole vector can be read from any o of the row.
+  /// The place of the first cell of the output row with the outer coordinates `at`. Output o sees kernel cell
+  /// k at row(at) + taps[k] + o. A whole vector can be read from any o of the row.
   const T* row(const int64_t* at) const {
     const T* p = space_;
     for (int d = 0; d + 1 < w_.rank; ++d) p += at[d] * w_.axis[d].stride * stride_[d];
@@ -207,14 +207,15 @@ struct Place {
 /// Vectors that are computed side by side: enough to cover the latency of fma, with registers to spare.
 inline constexpr int place_group = 8;
 
-/// How many places there can be, whole groups.
+/// The greatest number of places, rounded up to whole groups.
 template <class T, class Arch>
 int64_t most_places(const SlidingWindow<Arch>& w) {
   const int64_t row = w.inner().out, vectors = (row + simd::lanes<T, Arch> - 1) / simd::lanes<T, Arch>;
   return w.out_cells() / row * vectors + place_group - 1;
 }
 
-/// Fills `places` with all of a channel's and, to make up the last group, empty ones; returns their number.
+/// Fills `places` with all places of a channel, then with empty ones to complete the last group. Returns
+/// their number.
 template <class T, class Arch>
 int64_t list_places(const SlidingWindow<Arch>& w, const PaddedPlane<T, Arch>& padded, const T* space,
                     Place* places) {
@@ -257,7 +258,7 @@ void reduce_windows(const T* space, const int64_t* taps, int64_t kernel, const P
   }
 }
 
-/// Whether a padded copy of a channel is in proportion to its input and output.
+/// Whether the size of a padded copy is reasonable for the channel's input and output.
 template <class T, class Arch>
 bool fits_padded(const SlidingWindow<Arch>& w) {
   const int64_t limit = 4 * (w.in_cells() + w.out_cells()) + 4096;

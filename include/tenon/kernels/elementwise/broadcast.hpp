@@ -10,7 +10,7 @@
 namespace tenon::kernels {
 
 /// How N dense row-major operands walk along with a dense row-major result. `rank` is at least 1,
-/// `strides[k][d]` is what operand k advances (in elements) along axis d, 0 where it is broadcast.
+/// `strides[k][d]` is operand k's step along axis d in elements, 0 if it is broadcast there.
 template <int N>
 struct BroadcastPlan {
   int rank = 1;
@@ -55,8 +55,8 @@ struct BroadcastPlan {
 };
 
 /// The plan for operands of these shapes, aligned at their last axes, whose extents are equal or 1 on each
-/// axis. The caller has checked that, that ranks are at most max_rank, and that the result's element count
-/// fits int64.
+/// axis. The caller has checked the extents, that ranks are at most max_rank, and that the result's element
+/// count fits int64.
 template <class... Shapes>
 constexpr BroadcastPlan<sizeof...(Shapes)> broadcast_plan(const Shapes&... shapes) {
   constexpr int n = sizeof...(Shapes);

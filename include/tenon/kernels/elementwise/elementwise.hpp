@@ -99,14 +99,15 @@ enum class CompareOp : uint8_t { equal, less, less_equal, greater, greater_equal
 
 enum class LogicOp : uint8_t { logical_and, logical_or, logical_xor };
 
-/// How elements of type T go through a function: elements that a task takes, and the serial loop over them,
-/// which is null where the type does not have the function.
+/// One function for elements of type T: the number of elements that a task takes, and the serial loop, which
+/// is null if T does not have the function.
 template <class T>
 struct UnaryLoop {
   int64_t grain;
   void (*run)(UnaryParams p, const T* x, T* y, int64_t n) = nullptr;
 };
-/// The same; `begin` and `end` bound the elements of the result, and false says that a result is not defined.
+/// The same; `begin` and `end` bound the elements of the result, and the loop returns false if a result is
+/// not defined.
 template <class T>
 struct BinaryLoop {
   int64_t grain;
@@ -141,7 +142,7 @@ void where_impl(const bool* condition, const void* a, const void* b, void* c, st
                 const BroadcastPlan<3>& plan, int64_t begin, int64_t end);
 
 namespace detail {
-/// Elements a task takes: with fewer, starting threads costs more than they bring.
+/// Elements that a task takes: with fewer, starting threads costs more than it saves.
 inline constexpr int64_t cheap_grain = 1 << 15, costly_grain = 1 << 13;
 
 template <class T>
@@ -187,8 +188,8 @@ void clip(const T* x, T* y, int64_t n, T low, T high) {
 }
 
 /// c = op(a, b), broadcast by `plan` (see broadcast_plan). T: every number type. c may be an operand that is
-/// not broadcast. False if an integer was divided by zero (div, mod, fmod; or zero to a negative power):
-/// those elements are 0.
+/// not broadcast. False if an integer was divided by zero (div, mod, fmod; or zero to a negative power); such
+/// results are 0.
 template <class T>
 bool binary(BinaryOp op, const T* a, const T* b, T* c, const BroadcastPlan<2>& plan) {
   return detail::run(simd::dispatch([=]<class Arch>(Arch) { return binary_loop<Arch, T>(op); }), a, b, c,

@@ -1,6 +1,5 @@
-// Bodies of elementwise.hpp. unary_row and binary_row hold a row for each function: what it costs, what it
-// does with batches of float or double, and what it does with integers, whose vectors are left to the
-// compiler.
+// Bodies of elementwise.hpp. unary_row and binary_row hold a row for each function: its cost, its body for
+// batches of float or double, and its body for integers, which the compiler vectorises.
 #pragma once
 
 #include <array>
@@ -18,7 +17,7 @@ namespace detail {
 
 // -------------------------------------------------------------------------------------------------- rows
 
-/// A type of elements that a function does not have.
+/// Stands for a body that a function does not have for a type of elements.
 struct None {};
 
 /// A function: elements that a task takes, its body for batches, its body for integers.
@@ -32,14 +31,14 @@ template <class Real, class Integer = None>
 constexpr Row<cheap_grain, Real, Integer> cheap(Real, Integer = {}) {
   return {};
 }
-/// A function beside which the conversion of narrow floats to a panel of floats costs little.
+/// A function so costly that converting narrow floats to a panel of floats adds little.
 template <class Real, class Integer = None>
 constexpr Row<costly_grain, Real, Integer> costly(Real, Integer = {}) {
   return {};
 }
 
-/// A body for integers that does with the bits of signed ones what it does with unsigned ones, which it is
-/// compiled for: arithmetic that wraps.
+/// A body for integers whose bits do not depend on the sign (arithmetic that wraps). It is compiled for
+/// unsigned types and serves signed ones too.
 template <class F>
 struct Wrapping : F {
   using F::operator();
@@ -51,7 +50,7 @@ inline constexpr bool wraps = false;
 template <class F>
 inline constexpr bool wraps<Wrapping<F>> = true;
 
-/// The bits of an integer, so that arithmetic wraps whatever its width; the compiler narrows it again.
+/// The bits of an integer, so that arithmetic of any width wraps; the compiler narrows it again.
 constexpr uint64_t wide(auto x) { return static_cast<uint64_t>(x); }
 
 /// UnaryParams and the constants of functions as batches.
@@ -74,7 +73,7 @@ constexpr auto unary_row() {
     return cheap([](auto x, auto) { return simd::abs(x); },
                  [](auto x) { return x < 0 ? static_cast<decltype(x)>(0 - wide(x)) : x; });
   else if constexpr (op == negate)
-    // -0 minus x, for xsimd takes -x as 0 - x with AVX-512, which makes +0 of +0.
+    // -0 minus x: with AVX-512 xsimd computes -x as 0 - x, which turns +0 into +0.
     return cheap([](auto x, auto k) { return k.of(-0.0) - x; }, [](auto x) { return 0 - wide(x); });
   else if constexpr (op == sign)
     return cheap(
@@ -149,7 +148,7 @@ constexpr auto unary_row() {
   else static_assert(op == op_count, "a function without a row");
 }
 
-/// x / y or the rest of it, 0 where y is. The least integer over -1 overflows, and traps on x86.
+/// x / y or its remainder, 0 if y is 0. The least integer over -1 overflows, and traps on x86.
 template <class T>
 T quotient(T x, T y, bool& defined) {
   defined = defined && y != T(0);
@@ -163,7 +162,8 @@ T rest(T x, T y, bool& defined) {
   return y == T(0) || (std::is_signed_v<T> && y == static_cast<T>(-1)) ? T(0) : static_cast<T>(x % y);
 }
 
-/// Bodies for integers take a third operand if they have results that are not defined; it becomes false then.
+/// Bodies for integers with undefined results take a third operand, which they set to false for such a
+/// result.
 template <BinaryOp op>
 constexpr auto binary_row() {
   using enum BinaryOp;
@@ -246,8 +246,8 @@ void map(const T* x, T* y, int64_t n, const F& f) {
   }
 }
 
-// Whether T reaches a function through panels of floats: narrow floats share the loops of float, but for
-// functions that cost less than a panel.
+// Whether T goes through panels of floats: narrow floats share the loops of float, except in functions that
+// cost less than the panel.
 template <class T, class Row>
 inline constexpr bool by_panels = simd::is_narrow<T> && Row::grain != cheap_grain;
 
@@ -264,7 +264,8 @@ template <class Arch, class T>
   }
 }
 
-// c[i] = f(a[i], b[i]), f = F{}; an operand that does not move stays at its first element, and one moves.
+// c[i] = f(a[i], b[i]), f = F{}; an operand that does not move stays at its first element; at least one
+// operand moves.
 template <class Arch, class F, class T, class R>
 void zip(const T* a, bool a_moves, const T* b, bool b_moves, R* c, int64_t n) {
   const F f{};
@@ -307,7 +308,7 @@ template <class Arch, std::size_t size>
       std::memcpy(out + j * static_cast<int64_t>(size), from + j * step, size);
   });
 }
-// The same, or the elements where they lie.
+// The same, but returns the elements in place if they need no gathering.
 template <class Arch, class T>
 const T* gather(const BroadcastPlan<2>& plan, int k, bool dense, const T* x, T* to, int64_t at,
                 int64_t count) {
@@ -341,8 +342,8 @@ void zip_narrow(const T* a, const T* b, const BroadcastPlan<2>& plan, int64_t be
   });
 }
 
-// Runs `zip` over a broadcast: on whole runs of an innermost row if they are long and have steps of 0 and 1,
-// and not both 0; else operands are gathered into panels first. A pointer, so that the walk over the plan is
+// Runs `zip` over a broadcast. Long runs of an innermost row with steps of 0 and 1 (not both 0) go to `zip`
+// whole; else operands are gathered into panels first. `zip` is a pointer, so that the walk over the plan is
 // compiled once for a type and not for every operation.
 template <class Arch, class T, class R>
 [[gnu::noinline]] void zip_broadcast(void (*zip)(const T*, bool, const T*, bool, R*, int64_t), const T* a,
@@ -361,7 +362,7 @@ template <class Arch, class T, class R>
   }
 }
 
-// c[i] = F{}(a[i], b[i], defined): for functions beside which walking costs nothing.
+// c[i] = F{}(a[i], b[i], defined): for functions so costly that the loop around them does not matter.
 template <class Arch, class F, class T>
 void zip_each(const T* a, const T* b, T* c, int64_t n, bool& defined) {
   for (int64_t i = 0; i < n; ++i) c[i] = static_cast<T>(F{}(a[i], b[i], defined));
@@ -435,12 +436,12 @@ void clip_impl(const T* x, T* y, int64_t n, T low, T high) {
 
 namespace detail {
 
-// x^e for the exponents that models have: false for others.
+// x^e for the exponents common in models; false for others.
 template <class Arch, class T>
 bool map_power(const T* x, T* y, int64_t n, T exponent) {
   using B = simd::batch<T, Arch>;
   const auto root = [](const B& v) {
-    // pow has no -0 here, and infinity for -infinity.
+    // Here pow turns -0 into 0 and -infinity into infinity.
     const B infinity(std::numeric_limits<T>::infinity());
     return simd::select(v == -infinity, infinity, simd::sqrt(v + B(T(0))));
   };

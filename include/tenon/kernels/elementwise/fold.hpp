@@ -11,7 +11,7 @@ namespace tenon::kernels {
 /// Sums are taken in the order of the operands. Extremes are NaN where an operand is.
 enum class FoldOp : uint8_t { sum, mean, min, max };
 
-/// An operand, and how it walks along with the result, which is the plan's second operand.
+/// An operand and its broadcast plan, whose second operand is the result.
 template <class T>
 struct FoldOperand {
   const T* data;

@@ -23,7 +23,7 @@ struct FoldFunction {
   }
 };
 
-// The operand's elements for the results [at, at + count): where they lie, or copied into `panel`.
+// The operand's elements for the results [at, at + count): in place, or copied into `panel`.
 template <class Arch, class T>
 const T* fold_row(const FoldOperand<T>& x, int64_t at, int64_t count, T* panel) {
   if (x.plan.dense(0)) return x.data + at;

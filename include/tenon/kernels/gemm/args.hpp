@@ -11,8 +11,9 @@
 
 namespace tenon::kernels {
 
-/// Many products of the same extents: item i of the row-major box `extents` has its operands at offsets that
-/// are the dot product of its index with the strides (in elements; 0 shares an operand).
+/// Many products of the same extents, one for each index of the row-major box `extents`. The offset of an
+/// item's operand is the dot product of its index with the operand's strides, in elements; stride 0 shares
+/// the operand.
 struct GemmBatch {
   int rank = 0;
   const int64_t* extents = nullptr;  ///< [rank]

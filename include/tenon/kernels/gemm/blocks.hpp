@@ -1,9 +1,9 @@
-// Matrix products: the way through large operands.
+// Matrix products: blocks of large operands for the caches, tasks for the threads.
 //
-// K is cut at multiples of Tile::depth, from 0 on, whatever the number of threads: an element of C is the sum
-// of its blocks in order, so that it does not depend on where tiles and tasks begin. Within a block a panel
-// of B, 1536 bytes a column, is held against every panel of A before the next one comes: it stays in the
-// second-level cache, from where a tile's vectors stream, while A's few rows come by way of the first.
+// K is cut at multiples of Tile::depth, for any number of threads. An element of C is the sum of its blocks
+// in order, so it does not depend on where tiles and tasks begin. Within a block, a panel of B (1536 bytes a
+// column) is multiplied by every panel of A before the next panel of B. It stays in the second-level cache,
+// from which a tile streams its vectors; A's few rows come from the first-level cache.
 #pragma once
 
 #include <algorithm>
@@ -18,10 +18,10 @@
 
 namespace tenon::kernels::gemm_detail {
 
-/// One product. Either operand is packed beforehand, or packed by a function as blocks come up:
-/// pack_a(i, rows, p, depth, to) writes the panel of A that begins at row i, cells p to p + depth of K;
-/// pack_b likewise, and it may spoil a vector past the panel. A B of Single cells with unit column stride can
-/// also be read where it lies.
+/// One product. Each operand is packed beforehand, or by a function when a block needs it. pack_a(i, rows, p,
+/// depth, to) writes the panel of A that begins at row i, cells p to p + depth of K. pack_b does the same for
+/// B, and may overwrite up to a vector past the panel. A B of Single cells with unit column stride can also
+/// be read unpacked.
 template <class Ops, class PackA, class PackB>
 struct Product {
   using Cell = typename Ops::Cell;
@@ -38,7 +38,7 @@ struct Product {
   Finish<Out> finish;
 };
 
-/// One block of K of the C cells of rows [i0, i1), columns [j0, j1). Panels lie `a` and `b` apart as packed.
+/// Adds one block of K to rows [i0, i1), columns [j0, j1) of C. Packed panels are `a` and `b` cells apart.
 template <class Ops, class Arch, class P>
 void compute_block(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1, int64_t p0, int64_t depth,
                    const typename Ops::Cell* a, const typename Ops::Cell* b, bool plain_b) {
@@ -143,7 +143,7 @@ void compute_range(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1) {
             compute_block<Ops, Arch>(q, i, i_end, j, j_end, p, depth, a,
                                      q.packed_b + p * padded_n + j * depth, false);
           } else {
-            // Where it lies B serves whole vectors; columns short of one are packed.
+            // Unpacked B is read by whole vectors only; the columns past the last whole vector are packed.
             int64_t j_plain = j;
             if (q.plain_b != nullptr) j_plain = j + (j_end - j) / lanes<Cell, Arch> * lanes<Cell, Arch>;
             for (int64_t t = j_plain; t < j_end; t += S::cols)
@@ -183,8 +183,8 @@ Cut cut_for(int64_t m, int64_t n, int64_t panel_rows, int64_t panel_cols, bool p
             int64_t items, int64_t tasks, int64_t threads) {
   const int64_t row_panels = (m + panel_rows - 1) / panel_rows,
                 col_panels = (n + panel_cols - 1) / panel_cols;
-  // In units of a multiply-add for each cell of K: packing a number costs about as much as 16, reading a
-  // packed one again about half of that.
+  // Costs in units of one multiply-add for each cell of K: packing a number costs about 16, reading a packed
+  // number again about 8.
   const double a_cost = packs_a ? 16 : 8, b_cost = packs_b ? 16 : 8;
   Cut best{};
   for (int64_t down = 1; down <= tasks && down <= row_panels; ++down) {
@@ -195,7 +195,7 @@ Cut cut_for(int64_t m, int64_t n, int64_t panel_rows, int64_t panel_cols, bool p
                          a_cost * static_cast<double>(m * across) + b_cost * static_cast<double>(n * down);
       const double largest = static_cast<double>(std::min(rows, m)) * static_cast<double>(std::min(cols, n)) +
                              a_cost * static_cast<double>(rows) + b_cost * static_cast<double>(cols);
-      // Whoever takes the last task to begin begins it when the others are no further than the average.
+      // The last task begins at the latest when the threads have done equal shares of all other work.
       const double cost = (all * static_cast<double>(items) + largest * static_cast<double>(threads - 1)) /
                           static_cast<double>(threads);
       if (best.down == 0 || cost < best.cost)
@@ -211,7 +211,7 @@ template <class Ops, class Arch, class P, class MakeProduct>
 void run_products(const P& shape, int64_t items, const MakeProduct& product) {
   using S = Tile<Ops, Arch>;
   using Cell = typename Ops::Cell;
-  // A task should outlast the waking of a thread by far: a million multiply-adds take about 10 microseconds.
+  // A task should take much longer than waking a thread: a million multiply-adds take about 10 microseconds.
   constexpr double task_size = 1 << 20;
   const int64_t threads = threads_at_hand<Arch>();
   int64_t tasks = 1;
@@ -230,8 +230,8 @@ void run_products(const P& shape, int64_t items, const MakeProduct& product) {
   const bool packs_a = shape.packed_a == nullptr,
              packs_b = shape.packed_b == nullptr && shape.plain_b == nullptr;
   Cut cut = cut_for<Arch>(shape.m, shape.n, S::rows, S::cols, packs_a, packs_b, items, each, threads);
-  // Where C has few columns, tasks share them, and would each pack the same B: then it is packed first, by
-  // all threads.
+  // When C has few columns, several tasks share them and would each pack the same B. So all threads pack B
+  // first.
   const int64_t col_panels = (shape.n + S::cols - 1) / S::cols;
   const int64_t b_cells = packed_size(shape.n, S::cols, shape.depth);
   constexpr int64_t most_cells = (int64_t{4} << 20) / static_cast<int64_t>(sizeof(Cell));
@@ -246,7 +246,7 @@ void run_products(const P& shape, int64_t items, const MakeProduct& product) {
       packed_b = scratch.take<Cell>(b_cells * items + lanes<Cell, Arch>);
       const int64_t blocks = (shape.depth + S::depth - 1) / S::depth;
       parallel_for(items * blocks * col_panels, 1, [&](int64_t begin, int64_t end) {
-        // A function that packs may spoil a vector past its panel, which another thread may have written.
+        // pack_b may overwrite a vector past its panel, and another thread may have written there.
         Scratch own;
         Cell* panel = own.take<Cell>(S::cols * S::depth + lanes<Cell, Arch>);
         for (int64_t t = begin; t < end; ++t) {

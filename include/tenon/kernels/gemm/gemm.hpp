@@ -1,4 +1,4 @@
-// Matrix products: entries. Arguments: gemm_args.hpp; bodies: gemm_impl.hpp and the headers that it lists.
+// Matrix products: entries. Arguments: args.hpp; bodies: gemm_impl.hpp and the headers that it lists.
 #pragma once
 
 #include <cstdint>

@@ -1,11 +1,11 @@
 // Matrix products: bodies.
 //
-//   gemm_tile.hpp    sums in registers, and their way to C
-//   gemm_pack.hpp    operands in the order in which tiles read them
-//   gemm_blocks.hpp  blocks for the caches, tasks for the threads
-//   gemm_skinny.hpp  few rows or columns, small products
+//   tile.hpp    sums in registers, and their way to C
+//   pack.hpp    operands in the order in which tiles read them
+//   blocks.hpp  blocks for the caches, tasks for the threads
+//   skinny.hpp  few rows or columns, small products
 //
-// Here the choice among them.
+// This file chooses among them.
 #pragma once
 
 #include <cstdint>
@@ -82,8 +82,7 @@ void run_gemm(GemmArgs<T> g) {
     const auto pack_b = [b, &g](int64_t j, int64_t cols, int64_t p, int64_t depth, T* to) {
       pack_panel<Arch, S::cols>(b + j * g.b_col + p * g.b_row, g.b_col, g.b_row, cols, depth, to);
     };
-    // Packing B pays when it is read more than once or twice, and does not stay in the second-level cache by
-    // itself.
+    // Packing B pays when B is read more than twice and does not fit into the second-level cache unpacked.
     const bool plain_b = g.b_col == 1 && (g.m <= 2 * S::rows || g.k * g.n <= plain_cells);
     return Product<Ops, decltype(pack_a), decltype(pack_b)>{
         g.m,        g.n,

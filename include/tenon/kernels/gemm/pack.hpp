@@ -1,6 +1,6 @@
-// Matrix products: packing. A and B are cut into panels of a tile's rows or columns, padded with zeros to
-// whole ones, whose cells lie in the order in which a tile reads them: the panel's cells of one place in K
-// side by side.
+// Matrix products: packing. A is cut into panels of a tile's rows, B into panels of a tile's columns; zeros
+// pad the last panel. A panel's cells are in the order in which a tile reads them: the cells of one place in
+// K side by side.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@ void pack_panel(const T* from, int64_t step, int64_t k_step, int64_t count, int6
       for (int64_t i = count; i < width; ++i) to[p * width + i] = T{0};
   if (step == 1) {
     if (count == width) {
-      // Rows lie too far apart for the hardware to see them coming.
+      // Rows are too far apart for the hardware to prefetch them.
       constexpr int L = lanes<T, Arch>, line = 64 / static_cast<int>(sizeof(T));
       for (int64_t p = 0; p < depth; ++p) {
         const T* row = from + p * k_step;

@@ -1,5 +1,5 @@
-// Products of 8-bit integers: entries. Arguments: gemm_args.hpp; bodies: quant_gemm_impl.hpp. Apart from
-// gemm.hpp, so that products of floats do not compile them.
+// Products of 8-bit integers: entries. Arguments: args.hpp; bodies: quant_gemm_impl.hpp. Separate from
+// gemm.hpp, so that users of float products do not compile them.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 // Products of 8-bit integers: bodies.
 //
-// Panels hold the numbers less their zero points, which takes 9 bits, as pairs of neighbours along K in 16
-// bits each: one instruction multiplies two pairs and adds both products to a 32-bit sum. (Instructions that
-// multiply bytes leave zero points to be made up for afterwards, and AVX2's round off at 16 bits.)
+// Panels hold the numbers less their zero points (9 bits) as pairs of neighbours along K, 16 bits each. One
+// instruction multiplies two pairs and adds both products to a 32-bit sum. Instructions that multiply bytes
+// would need a later correction for zero points, and AVX2's saturate at 16 bits.
 #pragma once
 
 #include <algorithm>
@@ -31,8 +31,8 @@ void pack_pair_panel(const T* from, int64_t step, int64_t k_step, int64_t count,
   }
 }
 
-/// Packs `count` rows of A from row i on, or columns of B, cells p to p + depth of K; `across`: the step from
-/// one to the next, `along`: that of K.
+/// Packs `count` rows of A (or columns of B) from row i on, cells p to p + depth of K. `across` is the step
+/// between rows (columns), `along` the step of K.
 template <class Arch, int width>
 void pack_quant_panel(const QuantMatrix& x, int64_t offset, int64_t across, int64_t along, int64_t i,
                       int64_t count, int64_t k, int64_t p, int64_t depth, int32_t* to) {

@@ -1,5 +1,5 @@
-// Matrix products of few rows or columns, or of little at all: packing would cost more than the product, so
-// that operands are read where they lie.
+// Matrix products of few rows or columns, and small products. Packing would cost more than the product, so
+// operands are read unpacked.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@ namespace tenon::kernels::gemm_detail {
 
 /// Sums of products of R vectors x (each of k, `x_step` apart) with rows [0, count) of a matrix whose rows
 /// lie `row` apart and are dense: sums[i * sum_i + r * sum_r]. Rows are taken four at a time: 4 R sums, R + 1
-/// operands, and memory is read in four streams. Where fewer are left the last stands in for the missing: one
-/// sum costs no more than four, which do not wait for each other.
+/// operands, and memory is read in four streams. When fewer rows are left, the last row stands in for the
+/// missing ones: four independent sums cost no more than one.
 template <class Arch, int R, class T>
 void dot_rows(const T* x, int64_t x_step, const T* matrix, int64_t row, int64_t count, int64_t k, T* sums,
               int64_t sum_i, int64_t sum_r) {
@@ -92,8 +92,8 @@ void weighted_rows(const T* x, const T* matrix, int64_t row, int64_t count, int6
   for (; p < k; ++p) rows_at(std::integral_constant<int, 1>{}, p);
 }
 
-/// R (1 to 4) vectors against a matrix. `lies_across`: the vectors are rows of A, the matrix B; else columns
-/// of B and A.
+/// R (1 to 4) vectors against a matrix. `lies_across`: the vectors are rows of A and the matrix is B; else
+/// the vectors are columns of B and the matrix is A.
 template <class Arch, class T>
 struct Skinny {
   int64_t vectors;  // R
@@ -162,8 +162,8 @@ void single_row(const GemmArgs<T>& g, const T* a, const T* b, const Finish<T>& f
   });
 }
 
-/// A product too small to be worth packing: rows of C four at a time, a vector of columns after the other.
-/// Where fewer rows are left the last stands in for the missing, as in dot_rows.
+/// A product too small to be worth packing: four rows of C at a time, one vector of columns after another.
+/// When fewer rows are left, the last row stands in for the missing ones, as in dot_rows.
 template <class Arch, class T>
 void tiny_product(const GemmArgs<T>& g, const T* a, const T* b, const Finish<T>& finish, T* c) {
   using V = batch<T, Arch>;

@@ -1,4 +1,4 @@
-// Matrix products, innermost: register tiles, and what becomes of their sums.
+// Matrix products, innermost: register tiles, and the writing of their sums to C.
 //
 // A tile sums products of an A panel's cells (p, i) at p * rows + i and a B panel's cells (p, j) at p * cols
 // + j, for p from 0 to a block's depth, each sum by fma in that order: the same bits in every form of tile.
@@ -51,9 +51,10 @@ struct Pair {
 
 // ---------------------------------------------------------------------------------------------------- tiles
 
-/// The register tile: rows x vectors sums, one row of B and a broadcast of A have to fit into the registers.
-/// Two fma units that answer after four cycles want eight sums at least; a step of K loads rows + vectors
-/// times for rows x vectors products, and a core loads as often as it multiplies: the squarer, the better.
+/// The register tile. The rows x vectors sums, one row of B and a broadcast of A have to fit into the
+/// registers. Two fma units with a latency of four cycles need at least eight sums. A step of K takes rows +
+/// vectors loads for rows x vectors products, and a core loads as often as it multiplies: the squarer the
+/// tile, the better.
 ///   32 registers  8 x 3 = 24 sums, 3 of B, 1 of A: 28
 ///   16 registers  6 x 2 = 12 sums, 2 of B, 1 of A: 15
 ///   Baseline      4 x 2 =  8 sums, 2 of B, 1 of A, 1 product for want of fma: 12
@@ -68,8 +69,8 @@ struct Tile {
   static constexpr int64_t depth = 1536 / static_cast<int64_t>(sizeof(Cell));  ///< cells of K in a block
 };
 
-/// How a tile ends: raw == nullptr: sums + add + row_bias, bounded, go to C; else sums go to `raw` as they
-/// are, rows behind each other.
+/// The destination of a tile's sums. If raw is null, sums + add + row_bias, bounded, go to C; else the plain
+/// sums go to `raw`, row after row.
 template <class Out>
 struct TileEnd {
   Out* c;
@@ -147,9 +148,9 @@ template <class Ops>
 using TileFunction = void (*)(int64_t, const typename Ops::Cell*, const typename Ops::Cell*, int64_t,
                               const TileEnd<typename Ops::Out>&);
 
-/// compute_tile for 1, 2, 4, 6, ... rows and every count of vectors. Other counts take the next even one,
-/// whose last row is the zeros that pad a panel: that costs time in the last rows of A alone, and halves the
-/// code.
+/// compute_tile for 1, 2, 4, 6, ... rows and every count of vectors. Other row counts use the next even one;
+/// its last row is the panel's padding of zeros. This halves the code and costs time only in the last rows of
+/// A.
 template <class Ops, class Arch>
 inline constexpr auto tile_functions = []<int... I>(std::integer_sequence<int, I...>) {
   constexpr int vectors = Tile<Ops, Arch>::vectors;
@@ -157,7 +158,7 @@ inline constexpr auto tile_functions = []<int... I>(std::integer_sequence<int, I
       &compute_tile<Ops, Arch, std::max(I / vectors * 2, 1), I % vectors + 1>...};
 }(std::make_integer_sequence<int, (Tile<Ops, Arch>::rows / 2 + 1) * Tile<Ops, Arch>::vectors>{});
 
-/// Whether there is a tile of just so many rows.
+/// Whether there is a tile of exactly this many rows.
 constexpr bool exact_tile(int64_t rows) { return rows == 1 || rows % 2 == 0; }
 
 /// The tile for 1 to Tile::rows rows and 1 to Tile::vectors vectors.
@@ -167,7 +168,8 @@ TileFunction<Ops> tile_for(int64_t rows, int vectors) {
   return tile_functions<Ops, Arch>[static_cast<std::size_t>(size * Tile<Ops, Arch>::vectors + vectors - 1)];
 }
 
-/// Whether a row panel's cells of one place in K are half a register or a whole one, as compute_narrow wants.
+/// Whether a row panel's cells of one place in K fill half a register or a whole one, as compute_narrow
+/// requires.
 template <class Ops, class Arch>
 inline constexpr bool narrow_fits = Tile<Ops, Arch>::rows == lanes<typename Ops::Cell, Arch> ||
                                     2 * Tile<Ops, Arch>::rows == lanes<typename Ops::Cell, Arch>;
@@ -175,9 +177,9 @@ inline constexpr bool narrow_fits = Tile<Ops, Arch>::rows == lanes<typename Ops:
 /// Row panels that compute_narrow takes at once.
 inline constexpr int narrow_panels = 8;
 
-/// A few columns, for which a tile's vectors would be next to empty: vectors run down the rows of A instead.
-/// Sums of C columns (at b, b + 1, ...) and `panels` row panels go to raw[row * C + column]. Same order of
-/// sums as in tiles.
+/// The product for a few columns, which would leave a tile's vectors almost empty: vectors run along the rows
+/// of A instead. Sums of C columns (at b, b + 1, ...) and `panels` row panels go to raw[row * C + column].
+/// Same order of sums as in tiles.
 template <class Ops, class Arch, int C>
 void compute_narrow(int64_t depth, const typename Ops::Cell* a, int64_t panels, const typename Ops::Cell* b,
                     int64_t b_step, typename Ops::Out* raw) {
@@ -215,10 +217,9 @@ void compute_narrow(int64_t depth, const typename Ops::Cell* a, int64_t panels, 
     for (int c = 0; c < C; ++c) raw[r * C + c] = column[c][r];
 }
 
-// ----------------------------------------------------------------------------------------------- from sums
-// to C
+// -------------------------------------------------------------------------------------------- sums to C
 
-/// What happens to sums on their way to C.
+/// The operations applied to sums before they go to C.
 template <class Out>
 struct Finish {
   Out alpha = 1;
@@ -243,8 +244,8 @@ batch<T, Arch> load_some(const T* p, int64_t n) {
   return masks_cost<Arch> && n == lanes<T, Arch> ? simd::loadu<Arch>(p) : simd::load_n<Arch>(p, n);
 }
 
-/// Takes sums (rows, cols), rows `sum_row` apart, at element (i, j) of the whole, to C. `first` and `last`
-/// tell whether they are of the first and last block of K.
+/// Writes sums (rows, cols), rows `sum_row` apart, to C from element (i, j) on. `first` and `last` say
+/// whether the sums belong to the first and to the last block of K.
 template <class Arch, class Out>
 void finish_sums(const Out* sum, int64_t sum_row, int64_t rows, int64_t cols, int64_t i, int64_t j,
                  const Finish<Out>& f, bool first, bool last, Out* c, int64_t c_row) {

@@ -22,14 +22,14 @@ void gather(DType d, void* to, const void* from, const I* indices, int64_t count
   if (outer == 0 || count == 0 || inner == 0) return;
   detail::with_mover(d, to, from, [&]<class Mover>(Mover mover) {
     const bool serial = detail::shares_bytes<Mover>;
-    // Everything by value: what is stored could be anything that lies in memory, and would be read again each
-    // time.
+    // Captures are by value. The compiler must assume that a store changes any variable in memory, so
+    // captured references would be read again after each store.
     const auto rows = [=](int64_t begin, int64_t end) {
       for (int64_t row = begin; row < end;) {
         const int64_t o = row / count, first = o * count, stop = std::min(end, first + count);
         for (; row < stop; ++row) {
           const int64_t at = o * extent + detail::wrap_index(indices[row - first], extent);
-          // One element is no dense row, so that its size is known to the compiler.
+          // A single element is not passed as a dense row, so that the compiler knows its size.
           if (inner == 1) mover.row(row, 0, at, 0, 1);
           else mover.row(row * inner, 1, at * inner, 1, inner);
         }
@@ -39,8 +39,9 @@ void gather(DType d, void* to, const void* from, const I* indices, int64_t count
   });
 }
 
-/// to[index] = from[index with that of `axis` replaced by indices[index]] for all indices below `extents`,
-/// which are those of `indices` and of `to`; on axes other than `axis` they are not above those of `from`.
+/// to[index] = from[index with its entry on `axis` replaced by indices[index]], for all indices below
+/// `extents`. `indices` and `to` have the extents `extents`, which on axes other than `axis` are at most
+/// from's.
 template <class I>
 void gather_elements(DType d, void* to, const void* from, std::span<const int64_t> from_extents,
                      const I* indices, std::span<const int64_t> extents, int axis) {

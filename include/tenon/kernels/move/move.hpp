@@ -88,7 +88,7 @@ void for_rows(int64_t rows, int64_t row_bytes, bool serial, F&& f) {
   parallel_for(rows, serial ? rows : grain, f);
 }
 
-// Rows at whole bytes from whole bytes on, dense in themselves, write to bytes of their own.
+// Dense rows that all begin at whole bytes do not share bytes.
 template <int width>
 void copy_packed(PackedMover<width> move, int64_t to_at, int64_t from_at, const CopyPlan& plan) {
   if (plan.size == 0) return;
@@ -106,16 +106,16 @@ void copy_packed(PackedMover<width> move, int64_t to_at, int64_t from_at, const 
 
 }  // namespace detail
 
-/// Where elements lie in an array: that of index 0 at `offset`, the next along axis d `strides[d]` further,
-/// both counted in elements.
+/// The layout of elements in an array: index 0 is at `offset`, and a step along axis d is `strides[d]`, both
+/// in elements.
 struct Strided {
   int64_t offset = 0;
   const int64_t* strides = nullptr;
 };
 
 /// Copies the elements of all indices below `extents` from one strided layout to another. Strides may be
-/// negative or, of `from`, 0. Elements of `to` must not coincide with one another or with those of `from`.
-/// Any number of axes.
+/// negative or, of `from`, 0. Elements of `to` must not overlap one another or elements of `from`. Any number
+/// of axes.
 inline void move(DType d, void* to, Strided to_at, const void* from, Strided from_at,
                  std::span<const int64_t> extents) {
   int axes = 0;
@@ -123,7 +123,7 @@ inline void move(DType d, void* to, Strided to_at, const void* from, Strided fro
     if (e == 0) return;
     axes += e != 1;
   }
-  if (axes > max_rank) {  // more than a plan holds: the first axis in a loop of its own
+  if (axes > max_rank) {  // more axes than a plan holds: loops over the first axis here
     for (int64_t i = 0; i < extents[0]; ++i)
       move(d, to, {to_at.offset + i * to_at.strides[0], to_at.strides + 1}, from,
            {from_at.offset + i * from_at.strides[0], from_at.strides + 1}, extents.subspan(1));
@@ -146,7 +146,7 @@ inline void move(DType d, void* to, Strided to_at, const void* from, Strided fro
   }
 }
 
-/// n elements, dense. Nothing when both are one array.
+/// Copies n dense elements. Does nothing when both arrays are the same.
 inline void copy(DType d, void* to, const void* from, int64_t n) {
   if (n == 0 || to == from) return;
   if (d == DType::string) {
@@ -167,13 +167,13 @@ inline void copy(DType d, void* to, const void* from, int64_t n) {
 /// Sets n elements to the one at `value`.
 inline void fill(DType d, void* to, const void* value, int64_t n) {
   if (n == 0) return;
-  // Most fills are zeros, or bytes anyway.
+  // Most fills repeat one byte, such as zero.
   const auto* bytes = static_cast<const uint8_t*>(value);
   bool same = d != DType::string;
   unsigned byte = same ? bytes[0] : 0;
   for (int k = 1; same && k < bits(d) / 8; ++k) same = bytes[k] == byte;
   if (is_packed(d)) {
-    // What lies behind the last element in its byte is nobody's.
+    // The bits after the last element in its byte are unused, so whole bytes may be written.
     byte &= (1u << bits(d)) - 1;
     for (int k = bits(d); k < 8; k *= 2) byte |= byte << k;
   }

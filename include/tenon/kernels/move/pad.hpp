@@ -1,4 +1,4 @@
-// A dense array with a border on each axis: of one value, or of what lies within, repeated, mirrored or
+// A dense array with a border on each axis: of one value, or of the source's elements, repeated, mirrored or
 // wrapped around.
 #pragma once
 
@@ -13,7 +13,7 @@ struct PadArgs {
   int rank = 0;
   const int64_t* before = nullptr;  ///< elements in front on each axis, at least 0
   const int64_t* extents =
-      nullptr;  ///< what is taken of the source; above 0 on padded axes but for PadMode::constant
+      nullptr;  ///< extents taken from the source; above 0 on padded axes, except for PadMode::constant
   const int64_t* after = nullptr;  ///< elements behind, at least 0
   const void* from = nullptr;
   Strided from_at;              ///< the first element that is taken, and the steps
@@ -25,23 +25,23 @@ namespace detail {
 
 /// One side of one axis. Positions count from the source's outermost element on this side, inwards.
 struct PadSide {
-  int64_t first;   // element offset of that outermost element along the axis
+  int64_t first;   // offset in elements of the outermost element along the axis
   int64_t inward;  // step of one position
   int64_t count;   // elements of the border
 };
 
-// Border element p = 1, 2, … lies at position -p. Calls f(to, to_step, from, from_step, n) for runs of them.
+// Border element p = 1, 2, … is at position -p. Calls f(to, to_step, from, from_step, n) for runs of them.
 template <class F>
 void for_border_runs(PadMode mode, const PadSide& side, int64_t extent, F&& f) {
   if (extent == 1 && mode == PadMode::reflect) mode = PadMode::edge;
   const int64_t period = mode == PadMode::reflect ? extent - 1 : mode == PadMode::wrap ? extent : side.count;
-  bool inwards = true;  // of reflect, which turns at both ends
+  bool inwards = true;  // direction of reflect, which turns at both ends
   for (int64_t p = 1; p <= side.count; p += period, inwards = !inwards) {
     const int64_t n = std::min(period, side.count - p + 1);
     int64_t from = 0, step = 0;  // edge
     if (mode == PadMode::wrap) from = extent - 1, step = -1;
     if (mode == PadMode::reflect) from = inwards ? 1 : extent - 2, step = inwards ? 1 : -1;
-    // From the far end, if that makes the steps of `to` ascend.
+    // Starts at the far end if the steps of `to` then ascend.
     const bool turn = side.inward > 0;
     const int64_t first = turn ? p + n - 1 : p;
     if (turn) from += (n - 1) * step, step = -step;
@@ -62,8 +62,8 @@ inline void pad(PadMode mode, const PadArgs& a) {
   }
   move(a.dtype, a.to, {start, strides}, a.from, a.from_at, {a.extents, static_cast<std::size_t>(a.rank)});
 
-  // Borders axis by axis, from the last on: each covers all of the axes that have their borders already,
-  // which the next one repeats with the rest.
+  // Borders are made axis by axis from the last to the first. A border covers the whole extents, borders
+  // included, of the axes done before it.
   int64_t region[max_rank];
   std::copy_n(a.extents, a.rank, region);
   const std::span<const int64_t> extents(region, static_cast<std::size_t>(a.rank));

@@ -1,5 +1,5 @@
-// Slices written, or combined with what is there, at places given by indices: in the order of the indices,
-// whatever the number of threads, so that of two writes to one place the later one counts.
+// Slices written to, or combined with, the places that indices name. The order is the order of the indices
+// for any number of threads, so the later of two writes to one place counts.
 #pragma once
 
 #include <cmath>
@@ -32,7 +32,7 @@ struct ScatterPlan {
 };
 
 namespace detail {
-// Threads share out the elements within a slice, never the slices: two of these may be one place.
+// Threads divide the elements within a slice, never the slices: two slices may have the same place.
 template <class F>
 void for_slices(const ScatterPlan& plan, int64_t element_bytes, bool serial, F&& f) {
   if (plan.count == 0 || plan.inner == 0) return;
@@ -74,8 +74,8 @@ inline void scatter_nd(DType d, void* to, const void* updates, const ScatterPlan
   });
 }
 
-/// The same, but with op applied to what is there and the update. Integers wrap; bool: or (add, max) and and
-/// (mul, min); NaN wins over all in max and min, which complex types do not have.
+/// The same, but each element becomes op(element, update). Integers wrap. For bool, add and max are `or`, mul
+/// and min are `and`. In max and min NaN wins; complex types have neither.
 template <class T>
 void scatter_nd(ScatterOp op, T* to, const T* updates, const ScatterPlan& plan) {
   auto apply = [&]<ScatterOp o>() {

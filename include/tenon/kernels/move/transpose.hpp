@@ -1,4 +1,4 @@
-// Copies between strided layouts: transpose, and what slice, concat, split, pad, tile and expand are made of.
+// Copies between strided layouts: transpose, and the copies of slice, concat, split, pad, tile and expand.
 // Elements are moved as blocks of 1, 2, 4, 8 or 16 bytes; the templates at the end take types that only
 // assignment can move.
 #pragma once
@@ -84,7 +84,7 @@ constexpr void for_each_outer(const CopyPlan& plan, int axes, int64_t begin, int
   }
 }
 
-inline constexpr int64_t copy_bytes = 1 << 17;  // a task moves about so many
+inline constexpr int64_t copy_bytes = 1 << 17;  // bytes that a task moves, about
 
 template <class T>
 struct ElementMover {
@@ -116,7 +116,7 @@ struct BlockVector<8> {
   using type [[gnu::vector_size(16)]] = uint64_t;
 };
 
-// Elements of a and b by turns: those of the lower half (half = 0) or the upper (half = n / 2).
+// Interleaves elements of a and b: the lower halves (half = 0) or the upper halves (half = n / 2).
 template <int half, class V, int... k>
 V interleave(V a, V b, std::integer_sequence<int, k...>) {
   return __builtin_shufflevector(a, b, (k / 2 + half + (k % 2) * static_cast<int>(sizeof...(k)))...);
@@ -176,7 +176,7 @@ struct BlockMover {
   }
 };
 
-// Axes i and j of which the destination is contiguous along i and the source along j, moved in tiles.
+// Moves axes i and j in tiles: the destination is contiguous along i, the source along j.
 template <class Mover>
 void copy_tiles(CopyPlan plan, int j, const Mover& move) {
   const int i = plan.rank - 1;
@@ -185,7 +185,7 @@ void copy_tiles(CopyPlan plan, int j, const Mover& move) {
     for (int d = j; d < i - 1; ++d) plan.swap_axes(d, d + 1);
     j = i - 1;
   }
-  constexpr int64_t strip_i = 64, strip_j = 64;  // what of both sides stays in the first-level cache
+  constexpr int64_t strip_i = 64, strip_j = 64;  // a strip that stays in the first-level cache on both sides
   const int64_t pieces_i = (plan.extents[i] + strip_i - 1) / strip_i;
   const int64_t pieces_j = (plan.extents[j] + strip_j - 1) / strip_j, pieces = pieces_i * pieces_j;
   const int64_t outer = plan.size / (plan.extents[i] * plan.extents[j]);
@@ -253,8 +253,8 @@ constexpr TransposeStrides transpose_strides(std::span<const int64_t> extents,
 }  // namespace detail
 
 /// to[sum of index[d] * to_strides[d]] = from[sum of index[d] * from_strides[d]] for all indices below
-/// `extents`. Strides count elements and may be negative or, of `from`, 0. Elements of `to` must not coincide
-/// with one another or with `from`. element_size: 1, 2, 4, 8 or 16 bytes.
+/// `extents`. Strides count elements and may be negative or, of `from`, 0. Elements of `to` must not overlap
+/// one another or `from`. element_size: 1, 2, 4, 8 or 16 bytes.
 inline void copy_strided(void* to, const int64_t* to_strides, const void* from, const int64_t* from_strides,
                          const int64_t* extents, int rank, std::size_t element_size) {
   const detail::CopyPlan plan = detail::copy_plan(to_strides, from_strides, extents, rank);

@@ -1,4 +1,4 @@
-// Triangles of matrices: what lies on one side of a diagonal.
+// Triangles of matrices: the elements on one side of a diagonal.
 #pragma once
 
 #include "tenon/kernels/move/move.hpp"
@@ -6,8 +6,7 @@
 namespace tenon::kernels {
 
 /// Copies dense matrices of rows x columns elements, `count` elements in all, with zeros (strings: empty
-/// ones) below the k-th diagonal or, where not `upper`, above it. The types of packed elements are not among
-/// those taken.
+/// ones) below the k-th diagonal or, where not `upper`, above it. Types of packed elements are not supported.
 inline void triangle(DType d, void* to, const void* from, int64_t count, int64_t rows, int64_t columns,
                      int64_t k, bool upper) {
   if (count == 0) return;

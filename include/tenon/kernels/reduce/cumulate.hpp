@@ -14,14 +14,14 @@ namespace tenon::kernels {
 enum class CumulateOp : uint8_t { sum, product };
 
 /// y[o, k, i] = x[o, 0, i] f … f x[o, k, i] in arrays of (outer, extent, inner) elements. With `exclusive`
-/// x[o, k, i] is left out; with `reverse` the axis is walked from its end. Floats are taken together in
-/// double, so that long vectors lose nothing; integers wrap.
+/// x[o, k, i] is left out; with `reverse` the axis is walked from its end. Floats are accumulated in double,
+/// to keep precision in long vectors; integers wrap.
 template <CumulateOp F, class T>
 void cumulate(const T* x, T* y, int64_t outer, int64_t extent, int64_t inner, bool exclusive, bool reverse) {
   constexpr bool integers = std::is_integral_v<T>;
   using Sum =
       std::conditional_t<integers, std::make_unsigned_t<std::conditional_t<integers, T, int>>, double>;
-  constexpr int64_t block = 64;  // neighbours along `inner` are independent: a block of them goes together
+  constexpr int64_t block = 64;  // neighbours along `inner` are independent and are done a block at a time
   const int64_t blocks = (inner + block - 1) / block;
   parallel_for(outer * blocks, std::max<int64_t>(1, 4096 / (extent * std::min(inner, block))),
                [&](int64_t begin, int64_t end) {

@@ -7,8 +7,8 @@
 
 namespace tenon::kernels {
 
-/// mean and variance (that of the population), each (channels), of x (batch, channels, spatial), summed in
-/// double in the order of the elements; NaN where there are none. T: what converts to float, or double.
+/// mean and population variance, each (channels), of x (batch, channels, spatial). Sums are in double, in the
+/// order of the elements; without elements the results are NaN. T: double, or a type that converts to float.
 template <class T>
 void moments(const T* x, double* mean, double* variance, int64_t batch, int64_t channels, int64_t spatial) {
   const auto value = [](const T& v) {

@@ -1,6 +1,6 @@
 // Normalisations: layer, RMS, batch (inference), group and instance, local response. Narrow floats are
-// computed in float; sums are kept in double blocks as in reduce.hpp. Variances are those of the centred
-// values, so they do not cancel.
+// computed in float; sums are kept in double blocks as in reduce.hpp. Variances are computed from centred
+// values, which avoids cancellation.
 #pragma once
 
 #include <cstdint>
@@ -72,7 +72,7 @@ template <class Arch, class T>
 void lrn_impl(const LrnArgs<T>& args, int64_t first, int64_t last);
 
 namespace detail {
-// So many lines of n elements that a task is worth a thread.
+// The number of lines of n elements that makes a task worth a thread.
 constexpr int64_t normalize_grain(int64_t n) { return n >= 1 << 14 ? 1 : (1 << 14) / (n > 0 ? n : 1); }
 }  // namespace detail
 

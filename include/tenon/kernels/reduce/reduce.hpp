@@ -1,6 +1,6 @@
 // Reductions over any set of axes of a dense row-major tensor. Floats are summed in short float blocks that
-// are added up in double; narrow floats are read as float; integers are summed in 64 bits and wrap. How sums
-// are cut depends on the extents alone, so results do not depend on threads.
+// are added up in double; narrow floats are read as float; integers are summed in 64 bits and wrap. The cuts
+// of sums depend on the extents alone, so results do not depend on threads.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,9 @@
 
 namespace tenon::kernels {
 
-/// Of no elements: sum, sum_square, l1, l2 0; prod 1; mean NaN (integers 0); max, min the type's least and
-/// greatest value (infinities for floats); log_sum and log_sum_exp -infinity (integers: the least value).
+/// Results over no elements: sum, sum_square, l1 and l2 give 0; prod gives 1; mean gives NaN (integers 0);
+/// max and min give the type's least and greatest value (infinities for floats); log_sum and log_sum_exp give
+/// -infinity (integers: the least value).
 enum class ReduceOp : uint8_t {
   sum,
   mean,  // integers: towards zero
@@ -29,7 +30,8 @@ enum class ReduceOp : uint8_t {
   log_sum_exp,  // does not overflow
 };
 
-/// The axes of the input without those of extent 1, neighbours of one kind merged: kinds alternate.
+/// The input's axes as the loops walk them: axes of extent 1 are dropped, and neighbours that are both kept
+/// or both reduced are merged, so that the two kinds alternate.
 struct ReducePlan {
   int rank = 0;
   bool last_reduced = false;  ///< the kind of the last axis
@@ -80,15 +82,16 @@ struct ReduceSum<T> {
   using type = std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>;
 };
 
-/// What part of a reduction has come to: in `value` where integers stay integers, else in `real`; where
-/// exponentials are summed `real` is the sum of exp(x - greatest).
+/// A partial result: in `value` if integers stay integers, else in `real`. For exponentials `real` is the sum
+/// of exp(x - greatest).
 template <class T>
 struct Partial {
   typename ReduceSum<T>::type value;
   double real, greatest;
 };
 
-/// What is done to elements; ops that differ in what is made of the outcome share it.
+/// The map and the join of a reduction's elements. Ops that differ only in the final step on the joined value
+/// share a kind.
 enum class ReduceKind : uint8_t {
   sum,
   product,
@@ -101,7 +104,7 @@ enum class ReduceKind : uint8_t {
   exponentials,
 };
 
-/// Whether integers are reduced as the integers they are.
+/// Whether integers are reduced as integers, not as doubles.
 constexpr bool stays_integer(ReduceKind kind) {
   switch (kind) {
     case ReduceKind::sum:
@@ -140,8 +143,8 @@ inline constexpr int reduce_partials = 512;       // partial results that are ke
 
 }  // namespace detail
 
-/// Serial bodies, in reduce_impl.hpp. partial[o - first] for the results [first, last) over the elements
-/// [begin, end) of the `reduced` that make each of them.
+/// Serial bodies, in reduce_impl.hpp. Sets partial[o - first] for each result o in [first, last), over
+/// [begin, end) of the plan.reduced elements that make it.
 template <class Arch, detail::ReduceKind kind, class T>
 void reduce_part(const T* x, detail::Partial<T>* partial, const ReducePlan& plan, int64_t first, int64_t last,
                  int64_t begin, int64_t end);
@@ -158,8 +161,8 @@ void arg_reduce_impl(bool greatest, bool last_index, const T* x, int64_t* y, int
 
 namespace detail {
 
-// Cuts the work: by results where there are many, else by elements of each. part(partial, first, last, begin,
-// end) is reduce_part.
+// Divides the work among tasks: by results if there are many, else by the elements of each result.
+// part(partial, first, last, begin, end) is reduce_part.
 template <class T, class Part>
 void reduce_cut(ReduceOp op, T* y, const ReducePlan& plan, const Part& part) {
   if (plan.kept == 0) return;
@@ -171,7 +174,7 @@ void reduce_cut(ReduceOp op, T* y, const ReducePlan& plan, const Part& part) {
   if (plan.kept > some || plan.reduced / 4 * plan.kept < reduce_grain) {
     const int64_t work = plan.reduced > 0 ? plan.reduced : 1;
     int64_t grain = work >= reduce_grain ? 1 : reduce_grain / work;
-    // Of rows, pieces that are worth fetching.
+    // Results in columns are read row by row; a task takes row pieces long enough to be worth fetching.
     if (!plan.last_reduced && grain < some) grain = some;
     parallel_for(plan.kept, grain, [&](int64_t first, int64_t last) {
       Partial<T> partial[some];

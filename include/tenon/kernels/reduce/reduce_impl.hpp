@@ -1,5 +1,5 @@
-// Bodies of reduce.hpp. Where the last axis is reduced, contiguous runs are reduced to a number each; where
-// it is kept, up to `reduce_tile` neighbouring results are made at once from rows of that width.
+// Bodies of reduce.hpp. If the last axis is reduced, each contiguous run is reduced to a number. If it is
+// kept, up to `reduce_tile` neighbouring results are made at once from rows of that width.
 #pragma once
 
 #include <cmath>
@@ -14,23 +14,24 @@ namespace tenon::kernels {
 
 namespace detail {
 
-/// How the outcomes of a kind are joined.
+/// The join of a kind's partial results.
 template <ReduceKind kind>
 using reduce_join =
     std::conditional_t<kind == ReduceKind::greatest, Greatest,
                        std::conditional_t<kind == ReduceKind::least, Least,
                                           std::conditional_t<kind == ReduceKind::product, Multiply, Add>>>;
 
-/// Whether T is reduced as the integer it is.
+/// Whether T is reduced as an integer.
 template <ReduceKind kind, class T>
 inline constexpr bool integral_reduce = std::is_integral_v<T> && stays_integer(kind);
 
-/// What all else is reduced in. Products are kept in double, where their order cannot make them overflow.
+/// The type in which all else is reduced. Products are kept in double, in which no order of factors makes
+/// them overflow.
 template <ReduceKind kind, class T>
 using reduce_lane =
     std::conditional_t<std::is_integral_v<T> || kind == ReduceKind::product, double, compute_t<T>>;
 
-/// What is done to each element; V is a batch or a 64-bit integer.
+/// The map of each element before the join; V is a batch or a 64-bit integer.
 template <ReduceKind kind>
 struct ReduceMap {
   template <class V, class... At>
@@ -62,7 +63,7 @@ struct ColumnExponentialsBelow {
   }
 };
 
-/// The number exponents are shifted by: no infinity, so that inf - inf does not arise.
+/// The shift of exponents. It is never an infinity, so that inf - inf does not arise.
 template <class Arch>
 double exponent_shift(double greatest) {
   return greatest - greatest == 0 ? greatest : 0;
@@ -146,7 +147,7 @@ int64_t result_offset(const ReducePlan& plan, int64_t o) {
   return d < 0 ? offset : offset + o * plan.strides[d];
 }
 
-/// One result from the elements [begin, end) of those that make it, the first of which is at x.
+/// One result from [begin, end) of the elements that make it; element 0 is at x.
 template <class Arch, ReduceKind kind, class T>
 Partial<T> reduce_line(const T* x, const ReducePlan& plan, int64_t begin, int64_t end) {
   using Join = reduce_join<kind>;
@@ -184,8 +185,8 @@ void reduce_columns(const T* x, Partial<T>* p, const ReducePlan& plan, int64_t b
                     int64_t n) {
   using Join = reduce_join<kind>;
   const int64_t stride = plan.rank > 1 ? plan.strides[plan.rank - 2] : n;
-  // Short rows without gaps are taken several at a time; what the copies of a column come to is joined at the
-  // end.
+  // Short rows without gaps are taken several at a time, which makes several copies of a column; their
+  // partial results are joined at the end.
   const int64_t copies = stride == n ? reduce_tile / n : 1;
   const auto reduce_all = [&]<class J>(J, auto* total, auto identity, const auto& rows_into) {
     for (int64_t j = 0; j < copies * n; ++j) total[j] = identity;
@@ -269,7 +270,7 @@ void reduce_part(const T* x, detail::Partial<T>* partial, const ReducePlan& plan
 template <class Arch, class T>
 void reduce_finish_impl(ReduceOp op, const detail::Partial<T>* partial, int64_t parts, T* y, int64_t results,
                         int64_t reduced) {
-  // What the parts come to. (Exponentials differ in what they are shifted by.)
+  // Joins the parts. Exponentials are not joined here, because their shifts differ.
   const auto joined = [&](int64_t o, auto detail::Partial<T>::* member) {
     auto total = partial[o].*member;
     for (int64_t s = 1; s < parts; ++s) {
@@ -308,7 +309,8 @@ void reduce_finish_impl(ReduceOp op, const detail::Partial<T>* partial, int64_t 
     if (op == ReduceOp::l2) real = std::sqrt(real);
     if (op == ReduceOp::log_sum) real = std::log(real);
     if constexpr (std::is_integral_v<T>) {
-      // Logarithms of sums that are 0 or negative have no integer; out of range, the nearest stands in.
+      // The logarithm of a sum that is 0 or negative is no integer; a result out of T's range becomes the
+      // nearest T.
       constexpr T low = std::numeric_limits<T>::min(), high = std::numeric_limits<T>::max();
       if (!(real > static_cast<double>(low))) y[o] = low;
       else y[o] = real >= static_cast<double>(high) ? high : static_cast<T>(real);
@@ -348,7 +350,7 @@ bool beats(V x, V best, bool last_index) {
   return better | (last_index ? (x == best) | (x != x) : (x != x) & (best == best));
 }
 
-/// The index in one contiguous line: the extremum is found first, then where it stands.
+/// The index in one contiguous line: finds the extremum first, then its index.
 template <class Arch, bool greatest, class T>
 int64_t arg_line(const T* x, int64_t n, bool last_index) {
   if constexpr (std::is_integral_v<T>) {
@@ -366,7 +368,7 @@ int64_t arg_line(const T* x, int64_t n, bool last_index) {
     const B best(static_cast<C>(reduce_run<Arch, Join>(x, n, [](const B& v, auto...) { return v; })));
     const auto stands = [&](int64_t i, auto... count) {
       const B v = simd::load_wide<Arch>(x + i, count...);
-      // NaN is the extremum where there is one.
+      // If there is a NaN, it is the extremum.
       alignas(64) bool found[width];
       const auto here = (v == best) | (simd::isnan(v) & simd::isnan(best));
       if (!simd::any(here)) return int64_t{-1};

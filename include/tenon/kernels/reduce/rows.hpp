@@ -1,6 +1,6 @@
 // Loops over contiguous rows, and over rows of a tile of columns, that the bodies of several kernels share.
-// Floats are summed in blocks of at most 16 additions per lane, and the blocks in double: the rounding stays
-// near that of one addition, whatever the length.
+// Floats are summed in blocks of at most 16 additions per lane, and the blocks in double: the rounding error
+// stays near the error of one addition for any length.
 #pragma once
 
 #include <limits>
@@ -11,10 +11,10 @@ namespace tenon::kernels {
 
 namespace detail {
 
-/// Columns that are reduced at a time where rows are reduced to one row.
+/// Columns per step when rows are reduced to one row.
 inline constexpr int reduce_tile = 128;
 
-/// How elements are joined, of numbers and of batches; and what joins without effect.
+/// The joins of elements, for numbers and for batches, with their neutral elements.
 struct Add {
   template <class V>
   static V join(const V& x, const V& y) {
@@ -73,7 +73,8 @@ typename B::value_type join_lanes(const B& v) {
   else return simd::fold_lanes(v, [](auto x, auto y) { return Join::join(x, y); });
 }
 
-/// Reduces n contiguous elements; f(batch, i) maps those from i on, f(batch, i, count) the last ones.
+/// Reduces n contiguous elements; f(batch, i) maps a batch of elements from i on, f(batch, i, count) the last
+/// `count` ones.
 template <class Arch, class Join, class T, class F>
 [[gnu::noinline]] double reduce_run(const T* x, int64_t n, const F& f) {
   using C = compute_t<T>;
@@ -87,7 +88,7 @@ template <class Arch, class Join, class T, class F>
     int64_t i = at;
     B joined = neutral;
     if (end - at >= ways * width) {
-      // Four by name: an array of them would lie in memory where the compiler does not unroll.
+      // Four named sums: an array of them would be in memory if the compiler did not unroll the loop.
       B a = mapped(i), b = mapped(i + width), c = mapped(i + 2 * width), d = mapped(i + 3 * width);
       for (i += ways * width; i + ways * width <= end; i += ways * width) {
         a = Join::join(mapped(i), a);
@@ -119,7 +120,7 @@ template <class Arch, class Join, class T, class F>
     const int64_t end = rows - row < 16 ? rows : row + 16;
     for (int64_t j = 0; j < n; j += width)
       simd::storeu(sums + j, simd::broadcast<Arch>(Join::template identity<C>()));
-    // Some rows at a time: fewer would load and store the sums more often, more would be too many streams.
+    // Rows per step: fewer would load and store the sums more often, more would be too many streams.
     int64_t r = row;
     const auto add_rows = [&]<int count>() {
       const auto columns = [&](int64_t j, auto... last) {

@@ -29,7 +29,8 @@ void softmax_row(bool log, const T* x, T* y, int64_t n) {
     const B scale(static_cast<C>(1 / reduce_run<Arch, Add>(x, n, exponential)));
     map_row<Arch>(x, y, n, [&](const B& v, auto...) { return exponential(v) * scale; });
   } else {
-    // The exponentials are kept in y, where narrow floats would be rounded twice.
+    // The exponentials are kept in y. (Narrow floats, which y would round a first time, are computed again
+    // above.)
     const double sum = reduce_run<Arch, Add>(x, n, [&](const B& v, int64_t i, auto... count) {
       const B e = exponential(v);
       simd::store_wide<Arch>(y + i, e, count...);

@@ -1,4 +1,5 @@
-// Attributes whose types run time knows: how a loader or a custom front end fills an operator's members.
+// Attributes whose types only run time knows. A loader or a custom front end fills an operator's members with
+// them.
 #pragma once
 
 #include <variant>
@@ -8,7 +9,7 @@
 
 namespace tenon::op {
 
-/// The value of an attribute as a file states it.
+/// The value of an attribute in a model file.
 using AttributeValue = std::variant<std::monostate, int64_t, float, std::string, std::vector<int64_t>,
                                     std::vector<float>, std::vector<std::string>, Value, BodyRef, Type>;
 
@@ -46,7 +47,7 @@ struct SparseTensorAttribute {
 
 namespace detail {
 
-/// How one member type is read from and written as an AttributeValue.
+/// Conversion of one member type from and to an AttributeValue.
 template <class M>
 struct Member;
 
@@ -141,7 +142,7 @@ struct AttributeInput {
   int input;
   AttributeValue value;
 
-  // Not an aggregate: of its temporaries g++ says that they may be uninitialised.
+  // Not an aggregate, because g++ warns that an aggregate's temporaries may be uninitialised.
   AttributeInput(int i, AttributeValue v) : input(i), value(std::move(v)) {}
 };
 
@@ -195,7 +196,7 @@ void set(Op&, const OldAttribute<T>& a, const typename Member<T>::value& value,
 
 }  // namespace detail
 
-/// An operator's object as it is at a version before attributes are set.
+/// An operator object with the initial member values of a version.
 template <class Op>
 Op at_version(int version) {
   Op op{};
@@ -234,7 +235,7 @@ void set_attribute(Op& op, int version, std::string_view name, const AttributeVa
     raise(ErrorCode::invalid_model, Op::spec.name, "version ", version, " has no attribute '", name, "'");
 }
 
-/// The constant that an input of element type `element` is where an attribute states it.
+/// The constant for an input of element type `element` whose value an attribute states.
 inline AnyTensor input_from_attribute(const AttributeValue& value, DType element) {
   if (const auto* list = std::get_if<std::vector<int64_t>>(&value)) {
     Tensor<int64_t> t(Extents{static_cast<int64_t>(list->size())});
@@ -247,7 +248,7 @@ inline AnyTensor input_from_attribute(const AttributeValue& value, DType element
   return t;
 }
 
-/// What `lower` of an operator's class is: the operator's own, or null.
+/// The operator's own `lower`, or null if it has none.
 template <class Op, class L>
 constexpr auto lower_function() -> int32_t (*)(const void*, L&) {
   if constexpr (requires(const Op& op, L& to) { op.lower(to); })

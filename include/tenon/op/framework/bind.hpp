@@ -1,4 +1,4 @@
-// How `compute` is called: which C++ type each operand arrives as, for typed and for erased callers.
+// How `compute` is called: the C++ type of each parameter, for typed and for erased callers.
 //
 // `compute` takes the inputs in the order of the specification, then the outputs, each as a view:
 //   TensorView<const T> / TensorView<T>   T is the operand's element type (a type variable, or its own)
@@ -49,7 +49,7 @@ struct Callable<Op, B, WithContext, std::integer_sequence<int, I...>, std::integ
   }();
 };
 
-/// How `compute` wants to be called: the number of typed variables, the form, whether with a context.
+/// The calling convention of `compute`: the number of typed variables, the form, whether with a context.
 struct Convention {
   int typed = 0;
   Form form = Form::none;
@@ -78,9 +78,9 @@ inline constexpr Convention convention = find_convention<Op>();
 
 }  // namespace detail
 
-/// Checks element types against the specification at a version and fills in the types of outputs that follow
-/// from the inputs or are fixed. Says what is wrong in the message. `from_attributes` has a bit for each
-/// input that the version states as an attribute.
+/// Checks element types against the specification at a version. Fills in the types of outputs that are fixed
+/// or follow from the inputs. The message holds the error. `from_attributes` has a bit for each input that
+/// the version states as an attribute.
 constexpr void resolve_types(const Spec& spec, int version, uint32_t from_attributes,
                              std::span<const Info> in, std::span<Info> out, Message& m) {
   Type bound[5]{};
@@ -135,7 +135,7 @@ constexpr void resolve_types(const Spec& spec, int version, uint32_t from_attrib
   }
 }
 
-/// Fails where a rule gave a result a type that the version does not permit.
+/// Fails when a rule gave a result a type that the version does not permit.
 constexpr void check_result_types(const Spec& spec, std::span<const Info> out, Infer& i) {
   for (int o = 0; o < static_cast<int>(out.size()); ++o) {
     const Param& p = spec.output(o, i.version());

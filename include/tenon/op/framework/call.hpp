@@ -47,7 +47,7 @@ auto typed_argument(const A& a) {
   else return Slot(Operand<A>::view(a));
 }
 
-/// A typed call of an operator all of whose results' element types the compiler knows.
+/// A typed call; the compiler knows the element types of all results.
 template <class Op, class Types, class... A, int... I, int... O, class... Out>
 void compute_typed(const Op& op, std::integer_sequence<int, I...>, std::integer_sequence<int, O...>, Types,
                    std::tuple<Out...>& out, const A&... a) {
@@ -149,7 +149,7 @@ auto call(const Op& op, const A&... a) {
 
 }  // namespace detail
 
-/// What `operator()` of every operator does: infers, allocates, computes. Operands are tensors, views,
+/// The body of every operator's `operator()`: infers, allocates, computes. Operands are tensors, views,
 /// numbers (rank 0), `none`, `constant<…>`, or Values; with a Value among them, or where only run time knows
 /// the results' element types, the results are Values. Several results come as a tuple; Count asks for more
 /// than the operator's obligatory ones. Error{invalid_shape, invalid_type, …} where ONNX forbids the
@@ -161,8 +161,8 @@ auto call(const Op& op, const A&... a) {
 
 }  // namespace op
 
-/// An operator whose attributes the compiler knows: extents of the results are part of their types, and what
-/// does not fit does not compile. apply<op::Conv{.strides = {2, 2}}>(x, w)
+/// Calls an operator whose attributes the compiler knows: the results' extents are part of their types, and
+/// operands that do not fit are a compile error. apply<op::Conv{.strides = {2, 2}}>(x, w)
 template <auto Op, int Count = 0, class... A>
 auto apply(const A&... a) {
   return op::detail::call<Count, std::remove_cv_t<decltype(Op)>, op::KnownAttributes<Op>, op::clean<A>...>(

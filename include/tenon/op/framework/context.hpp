@@ -1,4 +1,4 @@
-// What an operator may ask of the one who runs it: memory for results of unknown extents, and graphs to run.
+// Services for a running operator: memory for results of unknown extents, and the running of graphs.
 #pragma once
 
 #include "tenon/op/framework/infer.hpp"
@@ -10,7 +10,7 @@ class CapturingBody;  // graph/graph.hpp
 
 namespace tenon::op {
 
-/// Passed to `compute` of operators that ask for it. Graph attributes run in the scope that it stands for.
+/// Passed to `compute` if it has a Context parameter. Graph attributes run in the context's scope.
 class Context {
  public:
   explicit Context(Allocator& allocator = default_allocator()) : allocator_(&allocator) {}
@@ -19,7 +19,7 @@ class Context {
   Context& operator=(const Context&) = default;
 
   Allocator& allocator() const { return *allocator_; }
-  /// A value of the graph that runs, by its number; null where an operator runs by itself.
+  /// A value of the running graph, by its number; null when the operator runs outside of a graph.
   virtual const Value* value(int32_t) const { return nullptr; }
 
  private:
@@ -32,11 +32,12 @@ class Body {
   virtual ~Body() = default;
   virtual int inputs() const = 0;
   virtual int outputs() const = 0;
-  /// Types and extents of the outputs for those of the inputs. Error where the body forbids them.
+  /// The outputs' types and extents for the inputs' types and extents. Error when the body forbids the
+  /// inputs.
   virtual std::vector<Info> infer(std::span<const Info> inputs) const = 0;
   /// Runs the graph; `scope` is the context that the operator was given. One value for each output.
   virtual std::vector<Value> run(Context& scope, std::span<const Value> inputs) const = 0;
-  /// The body itself where it can capture values of the graph around, else null.
+  /// The body itself if it can capture values of the graph around, else null.
   virtual const CapturingBody* capturing() const { return nullptr; }
 };
 

@@ -5,14 +5,14 @@
 
 namespace tenon::op {
 
-/// The extents of a result, now that all operands are there.
+/// The extents of a result when the values of all operands are known.
 inline Extents known_extents(const Spec& spec, const Info& result) {
   if (result.type.kind != Kind::tensor || !result.dims.known())
     raise(ErrorCode::invalid_shape, spec.name, "the extents of a result cannot be told from the operands");
   return result.dims.extents();
 }
 
-/// Error{invalid_model} unless result number `o` is what the rule said, as far as it said anything.
+/// Error{invalid_model} if the type or extents of result number `o` contradict the rule's.
 inline void check_result(const Spec& spec, std::size_t o, const Info& said, const Value& v) {
   if ((said.type.kind != Kind::unknown && !(said.type == v.type())) ||
       (v.is_tensor() && !said.dims.fits(v.tensor().extents())))

@@ -1,4 +1,4 @@
-// The form that a registered operator has, beyond `compute`: what is missing, in words for its author.
+// Checks the form of a registered operator beyond `compute`. Messages tell the author which part is missing.
 #pragma once
 
 #include "tenon/op/framework/attribute.hpp"
@@ -9,7 +9,7 @@ namespace tenon::op::detail {
 struct Call {
   void operator()();
 };
-/// A name that two bases have is ambiguous: no `operator()` can be named if Op has one.
+/// A name that two bases share is ambiguous, so naming `operator()` fails if Op has one.
 template <class Op>
 struct CallProbe : Op, Call {};
 

@@ -1,5 +1,5 @@
-// The one shape rule: what an operator's `infer` sees of its operands and says of its results. The compiler
-// (typed calls), shape inference, the memory plan and the check before a run all go through it.
+// The one shape rule: the operands that an operator's `infer` reads and the results that it writes. The
+// compiler (typed calls), shape inference, the memory plan and the check before a run all go through it.
 #pragma once
 
 #include <algorithm>
@@ -51,8 +51,8 @@ struct Message {
   }
 };
 
-/// The integers that a value holds, where they are known before it is computed: shapes, axes, repeats.
-/// Carrying them from operands to results is what ONNX calls data propagation.
+/// The integers in a value, if they are known before the value is computed: shapes, axes, repeats. Carrying
+/// them from operands to results is ONNX's data propagation.
 struct PropagatedData {
   InlineVector<Dim, 64> items_{};
   bool known_ = false;
@@ -74,21 +74,23 @@ struct PropagatedData {
 /// Whether elements of a type are propagated.
 constexpr bool is_propagated(DType d) { return d == DType::int64 || d == DType::int32 || d == DType::bool_; }
 
-/// What is known of one operand or result before it is computed. `dims` of a sequence or an optional are its
-/// elements' extents. `data` points to the elements where they exist (constants, run time).
+/// Type and extents of one operand or result, as far as they are known before it is computed. `dims` of a
+/// sequence or an optional are its elements' extents. `data` points to the elements if they exist (constants,
+/// run time).
 struct Info {
   Type type;
   Dims dims;
   PropagatedData propagated;
   const void* data = nullptr;
-  bool provisional = false;  ///< of a result: the rule has to see elements of operands that only the run has
+  bool provisional = false;  ///< of a result: the rule has to read operands' elements that exist only in the
+                             ///< run
 
   constexpr bool present() const { return static_cast<bool>(type); }
 };
 
-/// The operands and results of one use of an operator. Rules read inputs, write outputs, and end with
-/// `return i.fail(…)` where ONNX forbids what they see. Element types of outputs are filled in from the type
-/// variables before the rule runs.
+/// The operands and results of one use of an operator. Rules read inputs, write outputs, and end with `return
+/// i.fail(…)` when ONNX forbids the operands. Element types of outputs are filled in from the type variables
+/// before the rule runs.
 class Infer {
  public:
   /// `asked_in_vain` becomes true when the rule asks for elements that are not known yet.
@@ -110,7 +112,7 @@ class Infer {
   /// Whether the ranks of all of these inputs are known; a rule that needs them returns when not.
   constexpr bool ranked(std::same_as<int> auto... input) const { return (dims(input).ranked() && ...); }
 
-  /// The result; results that nobody asked for are written to nowhere.
+  /// The result; writes to a result that is not requested are discarded.
   constexpr Info& out(int output) {
     return output < outputs() ? outputs_[static_cast<std::size_t>(output)] : sink_;
   }
@@ -121,8 +123,8 @@ class Infer {
   }
 
   /// Whether the elements of an int64, int32 or bool input are known (each may still be symbolic or unknown).
-  /// A rule that asks in vain is asked again in the run, when they are there, even if the extents of its
-  /// results are known before: the rule may have to refuse elements.
+  /// When they are not, the rule is called again in the run, with the elements, even if it could tell the
+  /// results' extents before: the rule may have to refuse elements.
   constexpr bool has_elements(int input) const {
     const bool are = propagates(input);
     if (!are && has(input)) *asked_in_vain_ = true;
@@ -145,7 +147,7 @@ class Infer {
   /// The element of an input of one element, as far as it is known.
   constexpr Dim item(int input) const { return length(input).is(1) ? element(input, 0) : Dim(); }
   /// `propagates` and `propagated` are has_elements and element for rules that only propagate elements to
-  /// results. Such rules refuse no element, so they do not ask for the run.
+  /// results. Such a rule refuses no element and so need not be called again in the run.
   constexpr bool propagates(int input) const {
     return is_propagated(dtype(input)) && (in(input).propagated.known() || in(input).data != nullptr);
   }
@@ -159,8 +161,8 @@ class Infer {
       default: return {};
     }
   }
-  /// The elements as numbers, or false when one of them is not known. At most Ints' capacity; more fails, and
-  /// so does an element that exists but is too small a number for a Dim.
+  /// The elements as numbers; false when one of them is not known. Fails for more elements than Ints'
+  /// capacity and for an element that is too small a number for a Dim.
   constexpr bool ints(int input, Ints& result) {
     result.clear();
     if (!has_elements(input)) return false;
@@ -183,7 +185,7 @@ class Infer {
     return dtype(input) == dtype_of<T> ? static_cast<const T*>(in(input).data) : nullptr;
   }
 
-  /// Says what is wrong. The first message stays.
+  /// Fails with a message; only the first message is kept.
   constexpr void fail(const auto&... parts) {
     if (failed()) return;
     (message_.add(parts), ...);
@@ -211,7 +213,7 @@ class Infer {
     if (!dims(input).fits(expected)) fail(name(input), ": ", dims(input), ", expected ", expected);
     return !failed();
   }
-  /// Input number `input` has one element, under whatever extents, where it is there.
+  /// Input number `input` has one element, under any extents, if it is present.
   constexpr bool expect_one(int input) {
     if (has(input) && dims(input).count().differs(1))
       fail(name(input), ": ", dims(input), ", expected one element");
@@ -262,7 +264,8 @@ class Infer {
     }
     return resolve_axis(axis, rank);
   }
-  /// The same for an axis of a list, whose axes so far are the bits of `seen`; fails when it is among them.
+  /// The same for an axis of a list. `seen` has a bit for each axis so far; fails when this axis is among
+  /// them.
   constexpr int axis(int64_t number, int rank, uint32_t& seen) {
     const int a = axis(number, rank);
     if (seen >> a & 1) fail("axis ", number, " is named twice");
@@ -280,7 +283,7 @@ class Infer {
     if (Dim(max_rank).below(rank)) fail("rank ", rank, " is above ", max_rank);
     return rank.known() && !failed() ? Dims::of_rank(static_cast<int>(rank.value())) : Dims{};
   }
-  /// What two extents that must be equal are together; fails when they differ.
+  /// The more precise one of two extents that must be equal; fails when they differ.
   constexpr Dim unify(Dim a, Dim b, std::string_view what) {
     if (a.differs(b)) fail(what, " differ: ", a, " and ", b);
     return a.known() ? a : b.known() ? b : a.symbolic() ? a : b;
@@ -304,7 +307,7 @@ class Infer {
       if (x.is(1) || x.same(y)) r[k] = y;
       else if (y.is(1)) r[k] = x;
       else if (x.differs(y)) return fail("extents ", a, " and ", b, " do not broadcast"), Dims{};
-      else if (x.known()) r[k] = x;  // above 1, so y is that or 1
+      else if (x.known()) r[k] = x;  // x is above 1, so y is x or 1
       else if (y.known()) r[k] = y;
     }
     return r;

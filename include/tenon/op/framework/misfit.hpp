@@ -1,5 +1,5 @@
-// What keeps `compute` from being called, in words for the operator's author: "Trilu: parameter 2 of compute
-// is input k: expected TensorView<const int64_t>".
+// Messages to an operator's author that say why `compute` cannot be called: "Trilu: parameter 2 of compute is
+// input k: expected TensorView<const int64_t>".
 #pragma once
 
 #include "tenon/op/framework/report.hpp"
@@ -14,7 +14,7 @@ constexpr void add_cpp_name(Message& m, DType d) {
   if (is_integer(d) && bits(d) >= 8) m.add("_t");
 }
 
-/// The type that operand I has to arrive as, type variables by their ONNX names.
+/// The parameter type that operand I requires, as text with the ONNX names of type variables.
 template <class Op, int I, bool Output, class B>
 constexpr void add_argument(Message& m) {
   using Slot = slot_t<Op, I, Output, B>;
@@ -48,8 +48,7 @@ struct Parameters<R (Op::*)(P...) const> {
 template <class R, class Op, class... P>
 struct Parameters<R (Op::*)(Context&, P...) const> : Parameters<R (Op::*)(P...) const> {};
 
-/// A compute with the parameters List takes operand number K of those that stand in `spec`, or this is why
-/// not.
+/// The reason why a compute with the parameters List cannot take operand number K of `spec`; empty if it can.
 template <class Op, class B, class List, int K>
 constexpr bool takes(Message& m) {
   constexpr int inputs = Op::spec.inputs.size(), given = std::tuple_size_v<List>;

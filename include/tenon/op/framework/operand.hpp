@@ -1,4 +1,4 @@
-// Operands of a call: tensors, views, numbers, `none`, `constant<…>`, Values; and what rules see of them.
+// Operands of a call (tensors, views, numbers, `none`, `constant<…>`, Values), and how rules see them.
 #pragma once
 
 #include "tenon/op/framework/context.hpp"
@@ -19,7 +19,7 @@ inline constexpr Constant<T, V...> constant{};
 
 namespace op {
 
-/// What the compiler knows of an operand, and how it becomes a view.
+/// The static type and extents of an operand, and its conversion to a view.
 template <class A>
 struct Operand;  // not an operand: tensors, views, numbers, `none`, `constant<…>` and Values are
 

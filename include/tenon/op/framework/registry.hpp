@@ -1,5 +1,5 @@
-// Operators whose types run time knows: OperatorClass is what there is to know of one struct, AnyOperator an
-// object of it, Registry the operators that a loader may name.
+// Operators whose types only run time knows. OperatorClass describes one operator struct, AnyOperator holds
+// an object of it, Registry lists the operators that a loader may name.
 #pragma once
 
 #include <map>
@@ -13,10 +13,11 @@ namespace tenon {
 
 class Lowering;
 
-/// What can be done with an operator's object without knowing its type.
+/// The functions of an operator struct, for callers that do not know its type.
 struct OperatorClass {
   const op::Spec* spec;
-  bool planned;  ///< extents of the results are known before `run`, which writes into memory it is given
+  bool planned;  ///< the results' extents are known before `run`, which writes into memory that the caller
+                 ///< allocates
   std::shared_ptr<void> (*create)(int version);
   std::shared_ptr<void> (*copy)(const void* object);
   std::vector<op::AttributeInfo> (*attributes)(const void* object);
@@ -27,7 +28,8 @@ struct OperatorClass {
                        std::span<op::Info> out);
   void (*run)(const void* object, op::Context& context, std::span<const Value* const> in,
               std::span<Value* const> out);
-  /// The result of newest nodes that mean the same, or -1 where there are none. Null for newest forms.
+  /// Adds newest nodes that mean the same and returns their result, -1 when there are none. Null for newest
+  /// forms.
   int32_t (*lower)(const void* object, Lowering& to);
 };
 
@@ -65,7 +67,7 @@ inline constexpr OperatorClass operator_class{
 class AnyOperator {
  public:
   AnyOperator() = default;
-  /// `inputs`: what the version states as attributes, and the newest one as inputs.
+  /// `inputs`: values that this version states as attributes and the newest version as inputs.
   AnyOperator(const OperatorClass& c, std::shared_ptr<const void> object, int version,
               std::vector<op::AttributeInput> inputs = {})
       : class_(&c), object_(std::move(object)), version_(version), inputs_(std::move(inputs)) {}
@@ -82,14 +84,14 @@ class AnyOperator {
   int version() const { return version_; }
   bool planned() const { return class_->planned; }
   std::vector<op::AttributeInfo> attributes() const { return class_->attributes(object_.get()); }
-  /// Of operands in the newest form, at the version that the model states.
+  /// Infers from operands in the newest form, by the rules of the version that the model states.
   op::Message infer(std::span<const op::Info> in, std::span<op::Info> out) const {
     return class_->infer(object_.get(), version_, in, out);
   }
   void run(op::Context& context, std::span<const Value* const> in, std::span<Value* const> out) const {
     class_->run(object_.get(), context, in, out);
   }
-  /// The same operator with attributes as change(name, value) leaves them where it gives true.
+  /// The same operator with the attributes that change(name, value) modifies; it returns true for these.
   template <class F>
   AnyOperator with_attributes(F change) const {
     AnyOperator copy = *this;
@@ -101,7 +103,7 @@ class AnyOperator {
     }
     return copy;
   }
-  /// The object, where it is an Op; else null.
+  /// The object if it is an Op, else null.
   template <class Op>
   const Op* as() const {
     return class_ != nullptr && class_->spec == &Op::spec ? static_cast<const Op*>(object_.get()) : nullptr;
@@ -118,7 +120,7 @@ class AnyOperator {
     return op;
   }
   bool newest_inputs() const { return newest_inputs_; }
-  /// Says what is wrong where operands are given that are no inputs at this version.
+  /// The error when an operand is given that is no input at this version; empty when there is none.
   op::Message check_inputs(std::span<const op::Info> given) const {
     op::Message m;
     for (std::size_t k = 0; k < given.size() && static_cast<int>(k) < spec().inputs.size(); ++k) {
@@ -128,8 +130,8 @@ class AnyOperator {
     }
     return m;
   }
-  /// The element type of input number `input`: its own, or that of the operands of its type variable;
-  /// undefined where none of them is known.
+  /// The element type of input number `input`: its own, or the element type of the operands of its type
+  /// variable; undefined when none of them is known.
   DType element_of_input(int input, std::span<const op::Info> given) const {
     const op::Param& p = spec().input(input);
     if (spec().variable(p.type) < 0) return spec().permits(p).single().element;
@@ -143,7 +145,7 @@ class AnyOperator {
   }
   bool lowers() const { return class_->lower != nullptr; }
   int32_t lower(Lowering& to) const { return class_->lower(object_.get(), to); }
-  /// Messages call the operator as `old` is called, in whose place it stands.
+  /// The same operator, which messages call by the name and version of `old`, whose place it takes.
   AnyOperator in_place_of(const AnyOperator& old) const {
     AnyOperator op = *this;
     op.stated_ = old.class_->spec;
@@ -165,7 +167,8 @@ class AnyOperator {
   std::vector<op::AttributeInput> inputs_;
 };
 
-/// Where the `lower` of an old form puts newest nodes that mean the same. Numbers stand for values.
+/// The graph to which the `lower` of an old form adds newest nodes that mean the same. Numbers stand for
+/// values.
 class Lowering {
  public:
   Lowering(std::span<const op::Info> in, int version) : in_(in), version_(version) {}
@@ -191,8 +194,8 @@ class Lowering {
   int version_;
 };
 
-/// An operator of a class from attributes as a model states them. Error{invalid_model} for attributes that
-/// the version has not, stated twice, or missing.
+/// Makes an operator of a class from a model's attributes. Error{invalid_model} for an attribute that is
+/// missing, stated twice, or unknown to the version.
 inline AnyOperator make_operator(const OperatorClass& c, int version,
                                  std::span<const std::pair<std::string, op::AttributeValue>> attributes) {
   const std::shared_ptr<void> object = c.create(version);
@@ -232,7 +235,7 @@ class Registry {
     const OperatorClass* op_class = nullptr;  ///< null: not found
     int version = 0;
   };
-  /// The newest version that is not above the opset's. "ai.onnx" and "" are one domain.
+  /// The newest version of the operator that is not above the opset's. "ai.onnx" and "" are one domain.
   Found find(std::string_view domain, std::string_view name, int opset) const {
     const auto it = operators_.find({std::string(domain == "ai.onnx" ? "" : domain), std::string(name)});
     if (it == operators_.end()) return {};
@@ -250,8 +253,8 @@ class Registry {
   std::map<Key, std::map<int, const OperatorClass*>> operators_;
 };
 
-/// Adds T when it is an operator. What the generated registration units call for every struct of an
-/// operator's header.
+/// Adds T if it is an operator. The generated registration units call this for every struct of an operator's
+/// header.
 template <class T>
 void register_operator(Registry& registry) {
   if constexpr (op::Operator<T>) {

@@ -1,4 +1,4 @@
-// Messages that the compiler makes, as the names of types: both g++ and clang++ print them.
+// Compile-time messages as the names of types, which both g++ and clang++ print.
 #pragma once
 
 #include "tenon/op/framework/infer.hpp"
@@ -32,7 +32,7 @@ struct DoesNotFit;
 
 }  // namespace detail
 
-/// The operator's name before what its rule says.
+/// The operator's name, then its rule's message.
 template <class Op>
 consteval Message titled(const Message& m) {
   Message t;
@@ -41,7 +41,7 @@ consteval Message titled(const Message& m) {
   t.add(m.view());
   return t;
 }
-/// An error of the compiler that says M.
+/// A compile error with the text M.
 template <Message M, int Begin = 0, auto... Said>
 constexpr void report() {
 #if defined(__clang__)

@@ -1,4 +1,5 @@
-// `compute` called with operands that run time knows: finds the element types, makes views of the values.
+// Calls `compute` with operands whose types only run time knows: finds the element types and makes views of
+// the values.
 #pragma once
 
 #include <memory>
@@ -20,7 +21,7 @@ Member narrow_view(const View& v) {
   }
 }
 
-/// Erased operands by their numbers, and where results go. No template: each element type compiles a Caller.
+/// Erased operands and results by their numbers. Not a template, because each element type compiles a Caller.
 struct ErasedOperands {
   Context& context;
   std::span<const Value* const> in;
@@ -49,7 +50,7 @@ struct ErasedOperands {
   }
 };
 
-/// The members of a variadic operand; they live for as long as the call.
+/// The members of a variadic operand. They live as long as the call.
 template <class Member>
 class Many {
  public:
@@ -96,7 +97,7 @@ struct Caller : ErasedOperands {
   void operator()() const {
     constexpr Convention c = convention<Op>;
     [&]<int... I, int... O>(std::integer_sequence<int, I...>, std::integer_sequence<int, O...>) {
-      // A compute that deduces T needs the very types that it takes.
+      // A compute that deduces T needs arguments of exactly its parameters' types.
       if constexpr (c.form == Form::none) report<titled<Op>(misfit<Op>())>();
       else if constexpr (c.form == Form::planned && c.context)
         op.compute(context, static_cast<argument_t<Op, I, false, B>>(input<I>())...,
@@ -154,15 +155,17 @@ void run_bound(const Op& op, Context& context, std::span<const Value* const> in,
 
 }  // namespace detail
 
-/// Calls `compute` on operands that run time knows. Outputs of planned operators hold tensors of the inferred
-/// types and extents already; other results are assigned. Null or empty values are operands left out. Filter
-/// has a bit for each element type that can occur, and keeps `compute` from being compiled for others.
+/// Calls `compute` on operands whose types only run time knows. The outputs of a planned operator already
+/// hold tensors of the inferred types and extents; other results are assigned. Null or empty values are
+/// operands left out. Filter has a bit for each element type that can occur; `compute` is not compiled for
+/// others.
 template <class Op, uint32_t Filter = ~uint32_t{0}>
 void run(const Op& op, Context& context, std::span<const Value* const> in, std::span<Value* const> out) {
   detail::run_bound<Op, Filter>(op, context, in, out);
 }
 
-/// Whether the extents of the results are known before `compute`, which then writes into memory it is given.
+/// Whether the results' extents are known before `compute`, which then writes into memory that the caller
+/// allocates.
 template <class Op>
 inline constexpr bool is_planned = detail::convention<Op>.form == detail::Form::planned;
 

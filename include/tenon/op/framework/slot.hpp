@@ -1,4 +1,4 @@
-// The C++ type that each operand of an operator arrives as, once its first type variables are bound.
+// The C++ type of `compute`'s parameter for each operand, once the operator's first type variables are bound.
 #pragma once
 
 #include <tuple>

@@ -1,11 +1,11 @@
-// What ONNX states of an operator: names, versions, operands, type constraints, attributes.
+// An operator's specification by ONNX: names, versions, operands, type constraints, attributes.
 #pragma once
 
 #include "tenon/tensor/type.hpp"
 
 namespace tenon::op {
 
-/// A version from which, or up to and including which, a row of a specification holds.
+/// The first or the last version for which a row of a specification holds.
 inline constexpr int always = 1 << 20;
 
 /// A list in constant data: at most N entries.
@@ -34,22 +34,23 @@ struct Param {
   std::string_view type;
   Arity arity = Arity::single;
   int min_arity = 1;           ///< of a variadic operand
-  bool heterogeneous = false;  ///< a variadic operand whose members' types may differ
+  bool heterogeneous = false;  ///< whether the types of a variadic operand's members may differ
   int since = 1;               ///< the first version that has the operand
   int until = always;          ///< the last one
-  int types_of = 1;            ///< earlier versions take the types of this one, as files rely on it
+  int types_of = 1;            ///< earlier versions accept the types of this version, because files rely on
+                               ///< it
 
   constexpr bool in(int version) const { return since <= version && version <= until; }
 };
 
-/// An operand as it was up to and including a version, where name, type or arity were others than today's.
+/// An operand up to and including an old version in which its name, type or arity differed from today's.
 struct OldParam {
   int until = 0;
   int at = 0;  ///< its number among the operands
   Param param;
 };
 
-/// What a type variable permits from a version on.
+/// The types that a type variable permits from a version on.
 struct TypeRow {
   int since = 1;
   TypeSet set;
@@ -63,14 +64,14 @@ struct TypeVar {
   constexpr TypeVar(std::string_view n, TypeSet set) : name(n), rows{{1, set}} {}
   constexpr TypeVar(std::string_view n, std::initializer_list<TypeRow> r) : name(n), rows(r) {}
 
-  /// What version `version` permits.
+  /// The types that version `version` permits.
   constexpr TypeSet at(int version) const {
     TypeSet set;
     for (const TypeRow& row : rows)
       if (row.since <= version) set = row.set;
     return set;
   }
-  /// What any version permits.
+  /// The types that at least one version permits.
   constexpr TypeSet any() const {
     TypeSet set;
     for (const TypeRow& row : rows) set = set | row.set;
@@ -78,7 +79,8 @@ struct TypeVar {
   }
 };
 
-/// A type variable that takes all types as ONNX's IR got them, after the rows of versions that took fewer.
+/// A type variable that takes all types of ONNX's IR, version by version as the IR got them. Versions that
+/// took fewer have rows in front.
 constexpr TypeVar every_type(std::string_view name,
                              std::initializer_list<TypeRow> before = {{1, types::all}}) {
   TypeVar v(name, before);
@@ -93,8 +95,9 @@ constexpr TypeVar every_type(std::string_view name,
 /// How a session may lay out the first output.
 enum class Memory : uint8_t {
   fresh,        ///< memory of its own
-  elementwise,  ///< may overwrite an input of its type and extents: element i is read last for element i
-  alias,        ///< the bytes of input 0, under other extents
+  elementwise,  ///< may overwrite an input of the same type and extents, since element i of an input is last
+                ///< read for element i of the output
+  alias,        ///< may share input 0's memory: the same bytes under other extents
 };
 
 struct Spec {
@@ -111,7 +114,8 @@ struct Spec {
   List<OldParam, 5> old_outputs{};
 
  private:
-  // In front of what calls them in constants: clang takes no function for those whose body it has not read.
+  // These come before the constants that call them: in a constant clang accepts only functions whose body it
+  // has read.
   template <int N, int M>
   static constexpr const Param& param(const List<Param, N>& params, const List<OldParam, M>& old, int i,
                                       int version) {
@@ -145,7 +149,7 @@ struct Spec {
   constexpr bool variadic_outputs() const {
     return outputs.size() > 0 && outputs[outputs.size() - 1].arity == variadic;
   }
-  /// Operand number `i`, as newest versions have it or as `version` has it.
+  /// Operand number `i`, in its newest form or in the form of `version`.
   constexpr const Param& input(int i, int version = always) const {
     return param(inputs, old_inputs, i, version);
   }
@@ -159,7 +163,7 @@ struct Spec {
       if (types[i].name == type) return i;
     return -1;
   }
-  /// What an operand permits in any version.
+  /// The types that an operand permits in at least one version.
   constexpr TypeSet permits(const Param& p) const {
     const int v = variable(p.type);
     return v < 0 ? parse_tensor(p.type) : types[v].any();
@@ -192,11 +196,11 @@ struct Spec {
   }
 };
 
-/// What every row of a list of attributes states.
+/// The members common to all rows of a list of attributes.
 template <class Row>
 struct AttributeRow {
   std::string_view name;
-  int input = -1;  ///< the number of the input that newest versions have in its place
+  int input = -1;  ///< the number of the input that replaces it in newest versions
   bool is_required = false;
   int first = 1;
   int last = always;
@@ -244,16 +248,15 @@ struct ReadAttribute : AttributeRow<ReadAttribute<Op, T>> {
   void (*read)(Op& op, const T& written) = nullptr;
 };
 
-/// What a member is, before attributes are set, at versions with a default of their own or without the
-/// attribute.
+/// A member's initial value at versions that have another default or lack the attribute.
 template <class Op, class T>
 struct InitialValue : AttributeRow<InitialValue<Op, T>> {
   T Op::* member = nullptr;
   T value{};
 };
 
-/// The attributes of an operator, in ONNX's order. Not a std::tuple, whose constructors cost every operator a
-/// hundredth of a second to compile.
+/// The attributes of an operator, in ONNX's order. Not a std::tuple: its constructors cost a hundredth of a
+/// second of compile time for every operator.
 template <class... A>
 struct Attributes {
   constexpr void each(const auto&) const {}
@@ -264,7 +267,7 @@ struct Attributes<A, More...> {
   Attributes<More...> more;
 
   constexpr Attributes(A a, More... rest) : first(a), more(rest...) {}
-  /// Calls f(attribute) for one after the other.
+  /// Calls f(attribute) for each attribute in order.
   constexpr void each(const auto& f) const {
     f(first);
     more.each(f);
@@ -282,8 +285,9 @@ template <class T>
 constexpr OldAttribute<T> ignored(std::string_view name) {
   return {{.name = name}};
 }
-/// What is an input today. INTS become a vector, INT a vector of one element, FLOAT a scalar of the input's
-/// type. Without a value, and without elements, there is no input where that is optional.
+/// An attribute of old versions that is an input today. INTS become a vector, INT a vector of one element,
+/// FLOAT a scalar of the input's type. An optional input is left out when the attribute has no value or no
+/// elements.
 template <class T>
 constexpr OldAttribute<T> attr_as_input(std::string_view name, int input) {
   return {{.name = name, .input = input}};
@@ -298,12 +302,12 @@ constexpr InitialValue<Op, T> initially(T Op::* member, std::type_identity_t<T> 
   return {{}, member, value};
 }
 
-/// The hint of version 1 that an operand's memory may be used again.
+/// The hint of version 1 that an operand's memory may be reused.
 inline constexpr auto consumed_inputs = ignored<Ints>("consumed_inputs").until(5);
 
 inline constexpr Attributes<> no_attributes{};
 
-/// The rows of an operator. Operators without attributes need not state that.
+/// The attribute rows of an operator; an operator without attributes need not declare any.
 template <class Op>
 constexpr const auto& attributes_of_class() {
   if constexpr (requires { Op::attributes; }) return Op::attributes;

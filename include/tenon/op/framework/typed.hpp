@@ -16,8 +16,8 @@ struct StaticResult {
   std::array<Info, Count> out;
 };
 
-/// What the compiler knows of an operator object: its attributes (KnownAttributes), all as there are none, or
-/// nothing.
+/// How much the compiler knows of an operator object: all attributes (KnownAttributes), everything because
+/// there are no attributes, or nothing.
 template <auto Object>
 struct KnownAttributes {
   static constexpr bool known = true;
@@ -83,7 +83,7 @@ consteval DType bound_dtype(std::span<const Info> out) {
   return detail::sample<Op, V>();
 }
 
-/// The result of a call that does not compile, so that no other message drowns the one that counts.
+/// The result type of a call that does not compile. It prevents follow-up errors that would hide the message.
 struct Invalid {
   template <class T>
   operator T() const;
