@@ -10,7 +10,7 @@ namespace tenon {
 namespace detail {
 
 /// "a string\n", quoted.
-inline std::string quoted(std::string_view s) {
+inline std::string in_quotes(std::string_view s) {
   constexpr std::string_view hex = "0123456789abcdef";
   std::string text = "\"";
   for (char c : s) {
@@ -25,7 +25,7 @@ inline std::string quoted(std::string_view s) {
 
 template <class T>
 std::string element_text_as(AnyView v, int64_t i) {
-  if constexpr (std::is_same_v<T, std::string>) return quoted(v.as<T>()[i]);
+  if constexpr (std::is_same_v<T, std::string>) return in_quotes(v.as<T>()[i]);
   else return convert<std::string>(T(v.as<T>()[i]));
 }
 inline std::string element_text(AnyView v, int64_t i) {
