@@ -111,6 +111,20 @@ TEST_CASE("a residual that is the convolution's own operand") {
   test::check_pass(fuse_convolution, block, {{"x", x}}, 2, 1e-6);
 }
 
+TEST_CASE("a sum of two convolutions: one takes the other as its residual, which still runs") {
+  const auto shortcut = [] {
+    Graph g;
+    const ValueId x = g.add_input("x", DType::float32, {1, 4, 5, 5});
+    const auto conv = [&](int seed) {
+      return node(g, op::Conv{}, {x, g.add_constant({}, floats<float>({8, 4, 1, 1}, seed))});
+    };
+    const ValueId a = conv(3), b = conv(4);
+    g.add_output("y", node(g, op::Relu{}, {node(g, op::Sum{}, {a, b})}));
+    return g;
+  };
+  test::check_pass(fuse_convolution, shortcut, {{"x", Value(floats<float>({1, 4, 5, 5}, 2))}}, 2, 1e-6);
+}
+
 TEST_CASE("a value that is asked for by name is there") {
   const Value x = floats<float>({1, 4, 5, 5}, 2);
   const Session plain(block()), passed(block(), {.passes = std::vector{fuse_convolution}});
