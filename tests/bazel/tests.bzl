@@ -12,12 +12,12 @@ def _at_level(name, level, program):
         target_compatible_with = LEVELS[level].family,
     )
 
-def tenon_tests(folder, deps, copts = []):
+def tenon_tests(folder, deps, copts = [], size = "small"):
     """A cc_test for every *_test.cc below `folder`."""
     for source in native.glob([folder + "/**/*_test.cc"], allow_empty = True):
         native.cc_test(
             name = source[:-len(".cc")],
-            size = "small",
+            size = size,
             srcs = [source],
             copts = copts,
             deps = deps + [":support"],
