@@ -21,6 +21,18 @@ Value cast(const Extents& extents, std::initializer_list<double> values) {
 
 double as_double(AnyView v, int64_t k);
 
+/// f() throws an Error whose message holds `text`.
+template <class F>
+void check_throws(F f, std::string_view text) {
+  try {
+    static_cast<void>(f());
+    FAIL_CHECK("no error, expected one with '", text, "'");
+  } catch (const Error& e) {
+    CHECK_MESSAGE(std::string_view(e.what()).find(text) != std::string_view::npos, "'", std::string(e.what()),
+                  "' lacks '", text, "'");
+  }
+}
+
 /// Fails the test case unless both are equal; see tenon/tensor/difference.hpp.
 void check_equal(const Value& actual, const Value& expected, double rtol = 1e-6, double atol = 1e-7);
 

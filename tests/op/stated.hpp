@@ -28,18 +28,6 @@ void check_fails(const Stated& op, const std::vector<Value>& in, std::string_vie
 /// What the rule says of the result, once the graph has the operator in its newest form.
 op::Info infer(const Stated& op, const std::vector<op::Info>& in);
 
-/// f() throws an Error whose message holds `text`.
-template <class F>
-void check_throws(F f, std::string_view text) {
-  try {
-    static_cast<void>(f());
-    FAIL_CHECK("no error, expected one with '", text, "'");
-  } catch (const Error& e) {
-    CHECK_MESSAGE(std::string_view(e.what()).find(text) != std::string_view::npos, "'", std::string(e.what()),
-                  "' lacks '", text, "'");
-  }
-}
-
 /// The version has not these attributes, or not all that it needs.
 template <class Op>
 void check_refused(int version, const Attributes& attributes, std::string_view text) {

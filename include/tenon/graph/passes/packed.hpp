@@ -12,13 +12,11 @@
 
 namespace tenon::passes {
 
-using FloatTypes = TypeList<float, double, float16, bfloat16>;
-
 /// The value's tensor when it is a constant of floats, else null.
 inline const AnyTensor* constant_floats(const Program& program, ValueId v) {
   if (v < 0 || !program.constant(v).is_tensor()) return nullptr;
   const AnyTensor& t = program.constant(v).tensor();
-  return dispatch(FloatTypes{}, t.dtype(), []<class T>() {}) ? &t : nullptr;
+  return dispatch(float_types{}, t.dtype(), []<class T>() {}) ? &t : nullptr;
 }
 
 /// Whether a node's rule takes its operands, as far as they are known.
