@@ -34,82 +34,58 @@ inline std::string element_text(AnyView v, int64_t i) {
   return text;
 }
 
-/// The text of one tensor's elements, while it is put together.
-class ElementText {
- public:
-  /// Typed callers name the text of their type, so that no other type's is compiled.
-  ElementText(AnyView v, std::string (*element)(AnyView, int64_t)) : view_(v) {
-    if (v.empty()) {
-      text_ = "[]";
-      return;
+/// The elements of a tensor that is not empty, in brackets, with each word padded to `width`; `widest`
+/// becomes the length of the longest word. Of an axis longer than 2 `edge`, both ends are shown.
+inline std::string bracketed(AnyView v, std::string (*element)(AnyView, int64_t), int64_t edge,
+                             std::size_t width, std::size_t& widest) {
+  const auto count = [](int n) { return static_cast<std::size_t>(n); };
+  const int rank = v.rank();
+  std::string text(count(rank), '[');
+  int64_t at[max_rank] = {};
+  for (;;) {
+    int64_t offset = 0;
+    for (int k = 0; k < rank; ++k) offset = offset * v.extent(k) + at[k];
+    const std::string word = element(v, offset);
+    widest = std::max(widest, word.size());
+    if (word.size() < width) text.append(width - word.size(), ' ');
+    text += word;
+
+    int axis = rank - 1;
+    for (; axis >= 0 && ++at[axis] == v.extent(axis); --axis) {
+      at[axis] = 0;
+      text += ']';
     }
-    edge_ = v.size() <= most ? most : 3;
-    while (edge_ > 1 && shown() > most) --edge_;
-    walk(0, 0, [&](int64_t i) { words_.push_back(element(v, i)); });
-    // Columns line up where there are lines.
-    if (v.rank() > 1 && v.dtype() != DType::string)
-      for (const std::string& w : words_) width_ = std::max(width_, w.size());
-    std::size_t next = 0;
-    write(0, [&] { return std::move(words_[next++]); });
-  }
-  std::string take() && { return std::move(text_); }
-
- private:
-  static constexpr int64_t most = 1000;  // more elements than these are summarised
-
-  bool cut(int axis) const { return view_.extent(axis) > 2 * edge_; }
-  int64_t shown() const {
-    int64_t n = 1;
-    for (int k = 0; k < view_.rank(); ++k) n *= std::min(view_.extent(k), 2 * edge_);
-    return n;
-  }
-
-  // f(i) for the offset of every element that is shown, in order.
-  template <class F>
-  void walk(int axis, int64_t offset, F&& f) const {
-    if (axis == view_.rank()) return f(offset);
-    const int64_t n = view_.extent(axis);
-    for (int64_t k = 0; k < n; ++k) {
-      if (cut(axis) && k == edge_) k = n - edge_;
-      walk(axis + 1, offset * n + k, f);
-    }
-  }
-
-  template <class F>
-  void write(int axis, F&& word) {
-    if (axis == view_.rank()) {
-      const std::string w = word();
-      text_.append(width_ > w.size() ? width_ - w.size() : 0, ' ');
-      text_ += w;
-      return;
-    }
+    if (axis < 0) return text;
     // Between vectors a new line, between matrices an empty one more, and so on.
-    const int lines = view_.rank() - axis - 1;
-    const auto separate = [&] {
-      text_ += lines == 0 ? ", " : ",";
-      text_.append(static_cast<std::size_t>(lines), '\n');
-      if (lines > 0) text_.append(static_cast<std::size_t>(axis) + 1, ' ');
-    };
-    text_ += '[';
-    const int64_t n = view_.extent(axis);
-    for (int64_t k = 0; k < n; ++k) {
-      if (k > 0) separate();
-      if (cut(axis) && k == edge_) {
-        text_ += "...";
-        separate();
-        k = n - edge_;
-      }
-      write(axis + 1, word);
+    const int lines = rank - axis - 1;
+    const bool gap = v.extent(axis) > 2 * edge && at[axis] == edge;
+    if (gap) at[axis] = v.extent(axis) - edge;
+    for (int k = gap ? 0 : 1; k < 2; ++k) {
+      text += lines == 0 ? ", " : ",";
+      text.append(count(lines), '\n');
+      if (lines > 0) text.append(count(axis) + 1, ' ');
+      if (k == 0) text += "...";
     }
-    text_ += ']';
+    text.append(count(lines), '[');
   }
+}
 
-  AnyView view_;
-  int64_t edge_ = 0;  // entries shown at each end of an axis that is cut
-  std::size_t width_ = 0;
-  std::vector<std::string> words_;
-  std::string text_;
-};
+/// The elements of a tensor. Typed callers name the text of their type, so that no other type's is compiled.
+inline std::string elements_text(AnyView v, std::string (*element)(AnyView, int64_t)) {
+  if (v.empty()) return "[]";
+  constexpr int64_t most = 1000;  // more elements than these are summarised
+  int64_t edge = v.size() <= most ? most : 3;
+  const auto shown = [&] {
+    int64_t n = 1;
+    for (int64_t extent : v.extents()) n *= std::min(extent, 2 * edge);
+    return n;
+  };
+  while (edge > 1 && shown() > most) --edge;
+  std::size_t widest = 0, unused = 0;
+  // Columns line up where there are lines.
+  if (v.rank() > 1 && v.dtype() != DType::string) bracketed(v, element, edge, 0, widest);
+  return bracketed(v, element, edge, widest, unused);
+}
 
 inline std::string indented(std::string_view text) {
   std::string result;
@@ -126,7 +102,7 @@ inline std::string indented(std::string_view text) {
 /// around "...".
 template <class T, class S>
 std::string to_string(const TensorView<T, S>& v) {
-  return v ? detail::ElementText(v, detail::element_text_as<std::remove_const_t<T>>).take() : "none";
+  return v ? detail::elements_text(v, detail::element_text_as<std::remove_const_t<T>>) : "none";
 }
 template <class T, class S>
 std::string to_string(const Tensor<T, S>& t) {
@@ -136,7 +112,7 @@ std::string to_string(const Tensor<T, S>& t) {
 inline std::string to_string(AnyView v) {
   if (!v) return "none";
   return concat(to_string(Type(v.dtype())), " ", to_string(v.extents()), v.rank() > 1 ? "\n" : " ",
-                detail::ElementText(v, detail::element_text).take());
+                detail::elements_text(v, detail::element_text));
 }
 inline std::string to_string(const AnyTensor& t) {
   return t.dtype() == DType::undefined ? "none" : to_string(t.view());
