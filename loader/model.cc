@@ -1,6 +1,7 @@
 // ModelProto to Graph: scopes, functions, attributes, versions.
 #include <set>
 
+#include "loader/order.hpp"
 #include "loader/tensor.hpp"
 #include "loader/wire.hpp"
 #include "tenon/graph/passes.hpp"
@@ -49,9 +50,12 @@ Opsets read_opsets(const List& imports, const std::string& where) {
     if (i.version() < 1 || i.version() > 1'000'000)
       throw Error(ErrorCode::invalid_model, where,
                   concat("opset version ", i.version(), " of ", display(i.domain())));
-    if (!opsets.emplace(std::string(canonical(i.domain())), static_cast<int>(i.version())).second)
-      throw Error(ErrorCode::invalid_model, where,
-                  concat("domain ", display(i.domain()), " is imported twice"));
+    const int version = static_cast<int>(i.version());
+    const auto [it, added] = opsets.emplace(std::string(canonical(i.domain())), version);
+    if (!added && it->second != version)
+      throw Error(
+          ErrorCode::invalid_model, where,
+          concat("opsets ", it->second, " and ", version, " of ", display(i.domain()), " are imported"));
   }
   return opsets;
 }
@@ -223,7 +227,7 @@ class Importer {
     for (const auto& t : g.sparse_initializer())
       define(scope, t.values().name(),
              graph.add_constant(t.values().name(), densify(read_sparse_tensor(t, source_))));
-    for (const auto& n : g.node()) read_node(n, scope);
+    for (const onnx::NodeProto* n : in_order(g.node())) read_node(*n, scope);
     for (const auto& v : g.output()) {
       const ValueId id = scope.find(v.name());
       if (id < 0)
@@ -283,7 +287,7 @@ class Importer {
       const ValueId id = scope.find(name);
       if (id == Scope::missing)
         throw Error(ErrorCode::invalid_model, place,
-                    concat("input '", name, "' is not defined before the node"));
+                    concat("input '", name, "' is not defined, or depends on the node"));
       inputs.push_back(id);
     }
     // Operands left out at the end are the same as operands not named.
@@ -433,7 +437,7 @@ class Importer {
       define(inner, f.input(k),
              k < static_cast<int>(inputs.size()) ? inputs[static_cast<std::size_t>(k)] : -1);
     calls_.push_back(&f);
-    for (const auto& node : f.node()) read_node(node, inner);
+    for (const onnx::NodeProto* node : in_order(f.node())) read_node(*node, inner);
     calls_.pop_back();
     for (int k = 0; k < n.output_size(); ++k) {
       if (n.output(k).empty()) continue;

@@ -115,7 +115,13 @@ TEST_CASE("what a graph must not be") {
       {"newer than 14", [](onnx::ModelProto& m) { m.set_ir_version(15); }},
       {"no graph", [](onnx::ModelProto& m) { m.clear_graph(); }},
       {"no operator set", [](onnx::ModelProto& m) { m.clear_opset_import(); }},
-      {"imported twice", [](onnx::ModelProto& m) { *m.add_opset_import() = m.opset_import(0); }},
+      {"opsets 21 and 20 of ai.onnx are imported",
+       [](onnx::ModelProto& m) {
+         *m.add_opset_import() = m.opset_import(0);
+         m.mutable_opset_import(1)->set_version(20);
+       }},
+      {"'y' is not defined, or depends on the node",
+       [](onnx::ModelProto& m) { m.mutable_graph()->mutable_node(0)->set_input(1, "y"); }},
       {"opset 99 of ai.onnx", [](onnx::ModelProto& m) { m.mutable_opset_import(0)->set_version(99); }},
       {"defined twice", [](onnx::ModelProto& m) { *m.mutable_graph()->add_node() = m.graph().node(0); }},
       {"'z' is not defined",
@@ -135,6 +141,50 @@ TEST_CASE("what a graph must not be") {
     const std::string text = refusal(m);
     CHECK_MESSAGE(holds(text, row.says), "'", text, "' lacks '", row.says, "'");
   }
+}
+
+TEST_CASE("what files in the wild do") {
+  onnx::ModelProto m = small_model();
+  *m.add_opset_import() = m.opset_import(0);
+  m.mutable_opset_import(1)->set_domain("ai.onnx");
+  // The last node first: one reads the others' results, one in the branches of an If only.
+  auto* g = m.mutable_graph();
+  const auto node = [&](const char* type, std::initializer_list<const char*> in, const char* out) {
+    auto* n = g->add_node();
+    n->set_op_type(type);
+    for (const char* name : in) n->add_input(name);
+    n->add_output(out);
+    return n;
+  };
+  g->clear_node();
+  node("Add", {"chosen", "sum"}, "y");
+  auto* choice = node("If", {"yes"}, "chosen");
+  node("Cast", {"w"}, "cast")->add_attribute();
+  auto* to = g->mutable_node(2)->mutable_attribute(0);
+  to->set_name("to");
+  to->set_type(onnx::AttributeProto::INT);
+  to->set_i(onnx::TensorProto::FLOAT);
+  node("Add", {"x", "cast"}, "sum");
+  auto* yes = g->add_initializer();
+  yes->set_name("yes");
+  yes->set_data_type(onnx::TensorProto::BOOL);
+  yes->add_int32_data(1);
+  for (const char* name : {"then_branch", "else_branch"}) {
+    auto* a = choice->add_attribute();
+    a->set_name(name);
+    a->set_type(onnx::AttributeProto::GRAPH);
+    a->mutable_g()->set_name(name);
+    auto* n = a->mutable_g()->add_node();
+    n->set_op_type("Identity");
+    n->add_input("sum");
+    n->add_output(name);
+    a->mutable_g()->add_output()->set_name(name);
+  }
+  const Session session(parse_model(bytes_of(m.SerializeAsString())).graph);
+  Tensor<float> x(Extents{80});
+  x[3] = 1.5f;
+  Outputs out = session.run({{"x", x}});
+  CHECK(out[0].view<float>()[3] == 3);
 }
 
 TEST_CASE("everything that is missing is listed in one error") {

@@ -18,6 +18,9 @@ class GraphBody final : public CapturingBody {
   const Program& program() const { return runner_.program(); }
   int inputs() const override { return static_cast<int>(graph_->inputs().size()); }
   int outputs() const override { return static_cast<int>(program().outputs().size()); }
+  Dims declared_dims(int input) const override {
+    return graph_->entry(graph_->inputs()[static_cast<std::size_t>(input)]).info.dims;
+  }
   std::vector<ValueId> outer_values() const override {
     std::vector<ValueId> outer;
     for (const Program::Given& g : program().given())

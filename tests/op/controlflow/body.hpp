@@ -7,7 +7,7 @@
 
 namespace tenon::test {
 
-class FunctionBody final : public op::Body {
+class FunctionBody : public op::Body {
  public:
   using Run = std::function<std::vector<Value>(std::span<const Value>)>;
   using Rule = std::function<std::vector<op::Info>(std::span<const op::Info>)>;

@@ -111,6 +111,18 @@ TEST_CASE("Loop: sequences and optionals as states, packed and text scan outputs
   check(op::Loop{pass}, {count(2), absent, cast<float8e8m0>({1}, {2})}, {cast<float8e8m0>({1}, {2})});
 }
 
+TEST_CASE("Loop: a body that declares its scalars as one element of rank 1") {
+  class Declaring final : public FunctionBody {
+   public:
+    using FunctionBody::FunctionBody;
+    Dims declared_dims(int input) const override { return input == 0 ? Dims{1} : Dims::of_rank(0); }
+  };
+  const op::BodyRef b{std::make_shared<const Declaring>(
+      2, 2, [](auto in) { return std::vector<op::Info>{in[1], in[0]}; },
+      [](auto in) { return std::vector<Value>{in[1], in[0]}; })};
+  check(op::Loop{b}, {count(3)}, {t<int64_t>({3, 1}, {0, 1, 2})});
+}
+
 TEST_CASE("Loop: without states, and without scan outputs") {
   const auto b = body(
       2, 2, [](auto in) { return std::vector<op::Info>{in[1], in[0]}; },

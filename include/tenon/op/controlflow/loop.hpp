@@ -59,8 +59,8 @@ struct Loop {
     std::vector<std::vector<Value>> scans(given - states - 1);
     int64_t trip = 0;
     for (; go && trip < most; ++trip) {
-      in[0] = Tensor<int64_t>(Extents{}, {trip});
-      in[1] = Tensor<bool>(Extents{}, {go});
+      in[0] = Tensor<int64_t>(extents_of_one(0), {trip});
+      in[1] = Tensor<bool>(extents_of_one(1), {go});
       std::vector<Value> out = run_body(spec.name, body, c, in, given);
       if (cond) go = out[0].view<bool>().item();
       for (std::size_t k = 0; k < states; ++k) in[k + 2] = std::move(out[k + 1]);
@@ -83,11 +83,16 @@ struct Loop {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 
  private:
+  // The iteration number and the condition are scalars, but bodies in the wild declare them as (1).
+  Extents extents_of_one(int input) const {
+    return body->declared_dims(input).rank() == 1 ? Extents{1} : Extents{};
+  }
   std::vector<Info> infer_step(const std::vector<Info>& states) const {
     std::vector<Info> in(2);
     in[0].type = DType::int64;
     in[1].type = DType::bool_;
-    in[0].dims = in[1].dims = Dims::of_rank(0);
+    in[0].dims = extents_of_one(0);
+    in[1].dims = extents_of_one(1);
     in.insert(in.end(), states.begin(), states.end());
     return infer_body(body, in);
   }

@@ -32,6 +32,8 @@ class Body {
   virtual ~Body() = default;
   virtual int inputs() const = 0;
   virtual int outputs() const = 0;
+  /// The extents that the body declares for an input, of unknown rank where it declares none.
+  virtual Dims declared_dims(int /*input*/) const { return {}; }
   /// The outputs' types and extents for the inputs' types and extents. Error when the body forbids the
   /// inputs.
   virtual std::vector<Info> infer(std::span<const Info> inputs) const = 0;

@@ -1,0 +1,17 @@
+// The order in which a graph's nodes are read.
+#pragma once
+
+#include <vector>
+
+#include "loader/onnx.pb.h"
+
+namespace tenon::loader {
+
+using NodeList = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
+
+/// The nodes so that each stands behind those whose outputs it reads, itself or in its bodies; otherwise in
+/// the file's order. ONNX demands this order of the file, but files in the wild do not keep it. Nodes of a
+/// cycle come last.
+std::vector<const onnx::NodeProto*> in_order(const NodeList& nodes);
+
+}  // namespace tenon::loader
