@@ -1,6 +1,8 @@
 // ModelProto to Graph: scopes, functions, attributes, versions.
 #include <set>
 
+#include "loader/attribute.hpp"
+#include "loader/opsets.hpp"
 #include "loader/order.hpp"
 #include "loader/tensor.hpp"
 #include "loader/wire.hpp"
@@ -34,30 +36,6 @@ int newest_opset(std::string_view domain) {
   if (domain == "ai.onnx.training" || domain == "ai.onnx.preview" || domain == "ai.onnx.preview.training")
     return 1;
   return 0;
-}
-
-std::string_view canonical(std::string_view domain) {
-  return domain == "ai.onnx" ? std::string_view() : domain;
-}
-std::string display(std::string_view domain) { return std::string(domain.empty() ? "ai.onnx" : domain); }
-
-using Opsets = std::map<std::string, int, std::less<>>;
-
-template <class List>
-Opsets read_opsets(const List& imports, const std::string& where) {
-  Opsets opsets;
-  for (const auto& i : imports) {
-    if (i.version() < 1 || i.version() > 1'000'000)
-      throw Error(ErrorCode::invalid_model, where,
-                  concat("opset version ", i.version(), " of ", display(i.domain())));
-    const int version = static_cast<int>(i.version());
-    const auto [it, added] = opsets.emplace(std::string(canonical(i.domain())), version);
-    if (!added && it->second != version)
-      throw Error(
-          ErrorCode::invalid_model, where,
-          concat("opsets ", it->second, " and ", version, " of ", display(i.domain()), " are imported"));
-  }
-  return opsets;
 }
 
 using FunctionKey = std::tuple<std::string, std::string, std::string>;  // domain, name, overload
@@ -328,6 +306,7 @@ class Importer {
     const int opset = scope.opsets->find(domain)->second;
     const Registry::Found found = registry_.find(domain, n.op_type(), opset);
     std::vector<std::pair<std::string, op::AttributeValue>> attributes;
+    const auto read_body_here = [&](const onnx::GraphProto& g) { return read_body(g, scope); };
     AnyOperator op;
     try {
       for (const auto& a : n.attribute()) {
@@ -336,7 +315,7 @@ class Importer {
           value = referred(a, place, scope);
           if (value == nullptr) continue;
         }
-        attributes.emplace_back(a.name(), read_attribute(*value, scope));
+        attributes.emplace_back(a.name(), read_attribute(*value, source_, read_body_here));
       }
       op = tenon::make_operator(*found.op_class, found.version, attributes);
     } catch (const Error& e) {
@@ -355,49 +334,16 @@ class Importer {
     return op;
   }
 
-  op::AttributeValue read_attribute(const onnx::AttributeProto& a, Scope& scope) {
-    onnx::AttributeProto::AttributeType type = a.type();
-    if (type == onnx::AttributeProto::UNDEFINED) type = guess_type(a);
-    switch (type) {
-      case onnx::AttributeProto::FLOAT: return a.f();
-      case onnx::AttributeProto::INT: return static_cast<int64_t>(a.i());
-      case onnx::AttributeProto::STRING: return std::string(a.s());
-      case onnx::AttributeProto::FLOATS: return std::vector<float>(a.floats().begin(), a.floats().end());
-      case onnx::AttributeProto::INTS: return std::vector<int64_t>(a.ints().begin(), a.ints().end());
-      case onnx::AttributeProto::STRINGS:
-        return std::vector<std::string>(a.strings().begin(), a.strings().end());
-      case onnx::AttributeProto::TENSOR: return Value(read_tensor(a.t(), source_));
-      case onnx::AttributeProto::SPARSE_TENSOR: return Value(read_sparse_tensor(a.sparse_tensor(), source_));
-      case onnx::AttributeProto::TYPE_PROTO: return read_type(a.tp());
-      case onnx::AttributeProto::GRAPH: {
-        Graph graph = Graph::inside(*scope.graph);
-        Scope inner{.graph = &graph,
-                    .outer = &scope,
-                    .names = {},
-                    .prefix = {},
-                    .opsets = scope.opsets,
-                    .attributes = scope.attributes};
-        read_graph(a.g(), inner);
-        return body(std::move(graph));
-      }
-      default: break;
-    }
-    throw Error(
-        ErrorCode::not_supported, {},
-        concat("attribute '", a.name(), "' of type ", onnx::AttributeProto::AttributeType_Name(type)));
-  }
-  // IR 1 wrote no type.
-  static onnx::AttributeProto::AttributeType guess_type(const onnx::AttributeProto& a) {
-    if (a.has_f()) return onnx::AttributeProto::FLOAT;
-    if (a.has_i()) return onnx::AttributeProto::INT;
-    if (a.has_s()) return onnx::AttributeProto::STRING;
-    if (a.has_t()) return onnx::AttributeProto::TENSOR;
-    if (a.has_g()) return onnx::AttributeProto::GRAPH;
-    if (a.has_sparse_tensor()) return onnx::AttributeProto::SPARSE_TENSOR;
-    if (a.has_tp()) return onnx::AttributeProto::TYPE_PROTO;
-    if (a.floats_size() > 0) return onnx::AttributeProto::FLOATS;
-    if (a.strings_size() > 0) return onnx::AttributeProto::STRINGS;
-    return onnx::AttributeProto::INTS;
+  op::BodyRef read_body(const onnx::GraphProto& g, Scope& scope) {
+    Graph graph = Graph::inside(*scope.graph);
+    Scope inner{.graph = &graph,
+                .outer = &scope,
+                .names = {},
+                .prefix = {},
+                .opsets = scope.opsets,
+                .attributes = scope.attributes};
+    read_graph(g, inner);
+    return body(std::move(graph));
   }
 
   // --- functions: their nodes take the place of the one that calls them ---

@@ -36,6 +36,7 @@ class Arguments {
 int run(Arguments arguments);
 int test(Arguments arguments);
 int info(Arguments arguments);
+int infer(Arguments arguments);
 int bench(Arguments arguments);
 int ops(Arguments arguments);
 

@@ -13,10 +13,14 @@ constexpr std::string_view usage = R"(usage: tenon COMMAND …
       [--explain]
       runs a model once and prints its outputs; inputs that are not named are random; --explain prints what the passes
       did with the nodes, and why they did nothing
-  test DIR… [--threads N]
-      runs cases in the layout of ONNX's backend tests, below every DIR
+  test DIR… [--threads N] [--no-passes]
+      runs cases in the layout of ONNX's backend tests, below every DIR; --no-passes runs every node as it is
   info MODEL
       inputs, outputs, operators, parameters, memory plan
+  infer MODEL [--strict] [-o OUTPUT]
+      types and extents of all values; -o writes them into a copy of the model
+  infer --check DIR
+      compares with the calls of ONNX's shape inference that DIR/index.jsonl records
   bench MODEL [--threads N] [--iters N] [--shape NAME=1x3x224x224]…
       times runs on random inputs; the last line is a JSON object
   ops
@@ -73,11 +77,8 @@ int main(int argc, char** argv) {
   constexpr struct {
     std::string_view name;
     int (*run)(Arguments);
-  } commands[] = {{"run", tool::run},
-                  {"test", tool::test},
-                  {"info", tool::info},
-                  {"bench", tool::bench},
-                  {"ops", tool::ops}};
+  } commands[] = {{"run", tool::run},     {"test", tool::test},   {"info", tool::info},
+                  {"infer", tool::infer}, {"bench", tool::bench}, {"ops", tool::ops}};
   try {
     simd::check_request();
   } catch (const Error& e) {

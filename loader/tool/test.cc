@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "loader/tool/command.hpp"
+#include "tenon/graph/passes.hpp"
 #include "tenon/tensor/difference.hpp"
 
 namespace tenon::tool {
@@ -59,8 +60,8 @@ Value as_declared(Value v, Type declared) {
 }
 
 // Throws, or returns a description of the failure.
-std::string run_case(const fs::path& folder, int threads) {
-  const Session session = load(folder / "model.onnx", {.threads = threads}, {.declared_extents = false});
+std::string run_case(const fs::path& folder, const SessionOptions& options) {
+  const Session session(load_model(folder / "model.onnx", {.declared_extents = false}).graph, options);
   const std::vector<Tolerance> tolerances = read_tolerances(folder);
   std::vector<fs::path> sets;
   for (const auto& entry : fs::directory_iterator(folder))
@@ -111,11 +112,12 @@ void find_cases(const fs::path& folder, std::vector<fs::path>& cases) {
 
 int test(Arguments arguments) {
   std::vector<fs::path> cases;
-  int threads = 1;
+  SessionOptions options{.threads = 1, .passes = standard_passes()};
   bool any = false;
   while (!arguments.empty()) {
     const std::string word = arguments.take();
-    if (word == "--threads") threads = static_cast<int>(arguments.integer(word, 1, 1024));
+    if (word == "--threads") options.threads = static_cast<int>(arguments.integer(word, 1, 1024));
+    else if (word == "--no-passes") options.passes.reset();
     else if (word.starts_with("--")) throw UsageError{concat("test has no option ", word)};
     else find_cases(word, cases), any = true;
   }
@@ -124,7 +126,7 @@ int test(Arguments arguments) {
   for (const fs::path& c : cases) {
     std::string reason;
     try {
-      reason = run_case(c, threads);
+      reason = run_case(c, options);
     } catch (const std::exception& e) {
       reason = e.what();
     }

@@ -1,0 +1,44 @@
+#include "loader/attribute.hpp"
+
+namespace tenon::loader {
+namespace {
+
+// IR 1 wrote no type.
+onnx::AttributeProto::AttributeType guess_type(const onnx::AttributeProto& a) {
+  if (a.has_f()) return onnx::AttributeProto::FLOAT;
+  if (a.has_i()) return onnx::AttributeProto::INT;
+  if (a.has_s()) return onnx::AttributeProto::STRING;
+  if (a.has_t()) return onnx::AttributeProto::TENSOR;
+  if (a.has_g()) return onnx::AttributeProto::GRAPH;
+  if (a.has_sparse_tensor()) return onnx::AttributeProto::SPARSE_TENSOR;
+  if (a.has_tp()) return onnx::AttributeProto::TYPE_PROTO;
+  if (a.floats_size() > 0) return onnx::AttributeProto::FLOATS;
+  if (a.strings_size() > 0) return onnx::AttributeProto::STRINGS;
+  return onnx::AttributeProto::INTS;
+}
+
+}  // namespace
+
+op::AttributeValue read_attribute(const onnx::AttributeProto& a, const DataSource& source,
+                                  const std::function<op::BodyRef(const onnx::GraphProto&)>& body) {
+  onnx::AttributeProto::AttributeType type = a.type();
+  if (type == onnx::AttributeProto::UNDEFINED) type = guess_type(a);
+  switch (type) {
+    case onnx::AttributeProto::FLOAT: return a.f();
+    case onnx::AttributeProto::INT: return static_cast<int64_t>(a.i());
+    case onnx::AttributeProto::STRING: return std::string(a.s());
+    case onnx::AttributeProto::FLOATS: return std::vector<float>(a.floats().begin(), a.floats().end());
+    case onnx::AttributeProto::INTS: return std::vector<int64_t>(a.ints().begin(), a.ints().end());
+    case onnx::AttributeProto::STRINGS:
+      return std::vector<std::string>(a.strings().begin(), a.strings().end());
+    case onnx::AttributeProto::TENSOR: return Value(read_tensor(a.t(), source));
+    case onnx::AttributeProto::SPARSE_TENSOR: return Value(read_sparse_tensor(a.sparse_tensor(), source));
+    case onnx::AttributeProto::TYPE_PROTO: return read_type(a.tp());
+    case onnx::AttributeProto::GRAPH: return body(a.g());
+    default: break;
+  }
+  throw Error(ErrorCode::not_supported, {},
+              concat("attribute '", a.name(), "' of type ", onnx::AttributeProto::AttributeType_Name(type)));
+}
+
+}  // namespace tenon::loader

@@ -1,0 +1,359 @@
+#include "loader/infer.hpp"
+
+#include <deque>
+#include <map>
+
+#include "loader/attribute.hpp"
+#include "loader/opsets.hpp"
+#include "loader/order.hpp"
+#include "tenon/loader.hpp"
+
+namespace tenon::loader {
+namespace {
+
+// Types and extents as op::Info has them, and as files have them. Symbols are numbered by their names.
+class Symbols {
+ public:
+  op::Info info_of(const onnx::TypeProto& t) {
+    op::Info info;
+    info.type = read_type(t);
+    const onnx::TensorShapeProto* shape = shape_of(t);
+    if (shape == nullptr) return info;
+    if (shape->dim_size() > max_rank)
+      throw Error(ErrorCode::not_supported, "model",
+                  concat("rank ", shape->dim_size(), " is above ", max_rank));
+    info.dims = Dims::of_rank(0);
+    for (const auto& d : shape->dim())
+      info.dims.push_back(d.has_dim_value() && d.dim_value() >= 0 ? Dim(d.dim_value())
+                          : d.dim_param().empty()                 ? Dim()
+                                                                  : symbol(d.dim_param()));
+    return info;
+  }
+
+  void write(const op::Info& info, onnx::TypeProto& t) const {
+    const auto element = static_cast<int>(info.type.element), key = static_cast<int>(info.type.key);
+    switch (info.type.kind) {
+      case Kind::tensor: return write_tensor(info, t);
+      case Kind::sparse_tensor:
+        t.mutable_sparse_tensor_type()->set_elem_type(element);
+        return write_dims(info.dims, [&] { return t.mutable_sparse_tensor_type()->mutable_shape(); });
+      case Kind::sequence: return write_tensor(info, *t.mutable_sequence_type()->mutable_elem_type());
+      case Kind::optional: return write_tensor(info, *t.mutable_optional_type()->mutable_elem_type());
+      case Kind::optional_sequence:
+        return write_tensor(
+            info,
+            *t.mutable_optional_type()->mutable_elem_type()->mutable_sequence_type()->mutable_elem_type());
+      case Kind::map: return write_map(element, key, t);
+      case Kind::sequence_map:
+        return write_map(element, key, *t.mutable_sequence_type()->mutable_elem_type());
+      default: return;
+    }
+  }
+
+ private:
+  static const onnx::TensorShapeProto* shape_of(const onnx::TypeProto& t) {
+    switch (t.value_case()) {
+      case onnx::TypeProto::kTensorType:
+        return t.tensor_type().has_shape() ? &t.tensor_type().shape() : nullptr;
+      case onnx::TypeProto::kSparseTensorType:
+        return t.sparse_tensor_type().has_shape() ? &t.sparse_tensor_type().shape() : nullptr;
+      case onnx::TypeProto::kSequenceType: return shape_of(t.sequence_type().elem_type());
+      case onnx::TypeProto::kOptionalType: return shape_of(t.optional_type().elem_type());
+      default: return nullptr;
+    }
+  }
+  Dim symbol(const std::string& name) {
+    const auto [it, added] = numbers_.emplace(name, static_cast<int32_t>(names_.size()) + 1);
+    if (added) names_.push_back(name);
+    return Dim::symbol(it->second);
+  }
+  template <class Shape>
+  void write_dims(const Dims& dims, Shape shape) const {
+    if (!dims.ranked()) return;
+    onnx::TensorShapeProto* s = shape();
+    s->clear_dim();
+    for (Dim d : dims) {
+      auto* to = s->add_dim();
+      if (d.known()) to->set_dim_value(d.value());
+      else if (d.symbolic()) to->set_dim_param(names_[static_cast<std::size_t>(d.symbol() - 1)]);
+    }
+  }
+  void write_tensor(const op::Info& info, onnx::TypeProto& t) const {
+    t.mutable_tensor_type()->set_elem_type(static_cast<int>(info.type.element));
+    write_dims(info.dims, [&] { return t.mutable_tensor_type()->mutable_shape(); });
+  }
+  static void write_map(int element, int key, onnx::TypeProto& t) {
+    t.mutable_map_type()->set_key_type(key);
+    t.mutable_map_type()->mutable_value_type()->mutable_tensor_type()->set_elem_type(element);
+  }
+
+  std::map<std::string, int32_t, std::less<>> numbers_;
+  std::vector<std::string> names_;
+};
+
+bool known(const Type& type) { return type && type.kind != Kind::unknown; }
+
+// What two statements about one value say together.
+op::Info merged(const op::Info& declared, const op::Info& inferred, const std::string& place) {
+  if (!known(declared.type)) return inferred;
+  if (!known(inferred.type)) return declared;
+  const auto refuse = [&] {
+    throw Error(ErrorCode::invalid_model, place,
+                concat("declared as ", to_string(declared.type), ", but is ", to_string(inferred.type),
+                       ", or of other extents"));
+  };
+  if (!(declared.type == inferred.type) || !declared.dims.fits(inferred.dims)) refuse();
+  op::Info both = inferred;
+  if (!inferred.dims.ranked()) both.dims = declared.dims;
+  else if (declared.dims.ranked())
+    for (int k = 0; k < both.dims.rank(); ++k)
+      if (!both.dims[k].known() && !(declared.dims[k] == Dim::unknown())) both.dims[k] = declared.dims[k];
+  return both;
+}
+
+using AttributesByName = std::map<std::string, const onnx::AttributeProto*, std::less<>>;
+
+// The values of one graph, and the graph around it.
+struct Scope {
+  const Scope* outer = nullptr;
+  const Opsets* opsets = nullptr;
+  const AttributesByName* attributes = nullptr;  // of the function's call
+  std::map<std::string, op::Info, std::less<>> infos{};
+
+  const op::Info* find(std::string_view name) const {
+    const auto it = infos.find(name);
+    return it != infos.end() ? &it->second : outer != nullptr ? outer->find(name) : nullptr;
+  }
+};
+
+class Inference {
+ public:
+  Inference(const onnx::ModelProto& model, bool strict) : strict_(strict) {
+    opsets_ = read_opsets(model.opset_import(), "model");
+    for (const auto& f : model.functions()) functions_[{std::string(canonical(f.domain())), f.name()}] = &f;
+  }
+
+  void run(onnx::GraphProto& g) {
+    Scope none{.opsets = &opsets_};
+    infer_graph(g, none, {});
+  }
+
+  // The infos of the outputs; `given` are those of the inputs.
+  std::vector<op::Info> infer_graph(onnx::GraphProto& g, const Scope& around,
+                                    std::span<const op::Info> given) {
+    Scope scope{.outer = &around, .opsets = around.opsets, .attributes = around.attributes};
+    std::map<std::string, op::Info, std::less<>> declared;
+    for (const auto& v : g.value_info()) declared[v.name()] = symbols_.info_of(v.type());
+    for (const auto& v : g.output()) declared[v.name()] = symbols_.info_of(v.type());
+    for (int k = 0; k < g.input_size(); ++k) {
+      auto& v = *g.mutable_input(k);
+      op::Info info = symbols_.info_of(v.type());
+      if (static_cast<std::size_t>(k) < given.size())
+        info = merged(info, given[static_cast<std::size_t>(k)], concat("input '", v.name(), "'"));
+      if (known(info.type)) symbols_.write(info, *v.mutable_type());
+      scope.infos[v.name()] = info;
+    }
+    for (const auto& t : g.initializer())
+      add_constant(scope, t.name(), [&] { return Value(read_tensor(t)); });
+    for (const auto& t : g.sparse_initializer())
+      add_constant(scope, t.values().name(), [&] { return Value(densify(read_sparse_tensor(t))); });
+
+    for (const onnx::NodeProto* n : in_order(g.node())) {
+      // The order points at constant nodes of a graph that is ours to change.
+      infer_node(const_cast<onnx::NodeProto&>(*n), scope, declared);
+    }
+
+    std::vector<op::Info> results;
+    for (auto& v : *g.mutable_output()) {
+      const op::Info* info = scope.find(v.name());
+      results.push_back(info ? merged(declared[v.name()], *info, concat("output '", v.name(), "'"))
+                             : declared[v.name()]);
+      if (known(results.back().type)) symbols_.write(results.back(), *v.mutable_type());
+    }
+    write_value_infos(g, scope);
+    return results;
+  }
+
+ private:
+  // A graph attribute, as the rules of If, Loop and Scan ask for it.
+  class BodyOfFile final : public op::Body {
+   public:
+    BodyOfFile(Inference& inference, onnx::GraphProto& g, const Scope& scope)
+        : inference_(inference), graph_(g), original_(g), scope_(scope) {}
+    int inputs() const override { return original_.input_size(); }
+    int outputs() const override { return original_.output_size(); }
+    std::vector<op::Info> infer(std::span<const op::Info> inputs) const override {
+      graph_ = original_;
+      return inference_.infer_graph(graph_, scope_, inputs);
+    }
+    std::vector<Value> run(op::Context&, std::span<const Value>) const override {
+      throw Error(ErrorCode::not_supported, original_.name(), "shape inference does not run bodies");
+    }
+
+   private:
+    Inference& inference_;
+    onnx::GraphProto& graph_;
+    const onnx::GraphProto original_;
+    const Scope& scope_;
+  };
+
+  template <class Read>
+  void add_constant(Scope& scope, const std::string& name, Read read) {
+    op::Info declared = scope.infos[name];
+    constants_.push_back(read());
+    scope.infos[name] = merged(declared, info_of_constant(), concat("initializer '", name, "'"));
+  }
+  op::Info info_of_constant() const {
+    op::Info info = op::info_of(constants_.back());
+    if (constants_.back().is_tensor()) info.data = constants_.back().tensor().data();
+    return info;
+  }
+
+  static op::Info unknown() {
+    op::Info info;
+    info.type = Type(Kind::unknown, DType::undefined);
+    return info;
+  }
+
+  void infer_node(onnx::NodeProto& n, Scope& scope,
+                  const std::map<std::string, op::Info, std::less<>>& declared) {
+    const std::string place = concat("node '", n.name(), "' (", n.op_type(), ")");
+    std::vector<op::Info> results(static_cast<std::size_t>(n.output_size()), unknown());
+    try {
+      std::vector<op::Info> in;
+      for (const std::string& name : n.input()) {
+        const op::Info* info = name.empty() ? nullptr : scope.find(name);
+        if (info == nullptr && !name.empty())
+          throw Error(ErrorCode::invalid_model, place, concat("input '", name, "' is not defined"));
+        in.push_back(info == nullptr ? op::Info{} : info->present() ? *info : unknown());
+      }
+      infer_results(n, scope, place, std::move(in), results);
+      for (int k = 0; k < n.output_size(); ++k)
+        if (const auto it = declared.find(n.output(k)); it != declared.end())
+          results[static_cast<std::size_t>(k)] =
+              merged(it->second, results[static_cast<std::size_t>(k)], concat("value '", n.output(k), "'"));
+    } catch (const Error&) {
+      if (strict_) throw;
+      std::fill(results.begin(), results.end(), unknown());
+      for (int k = 0; k < n.output_size(); ++k)
+        if (const auto it = declared.find(n.output(k)); it != declared.end())
+          results[static_cast<std::size_t>(k)] = it->second;
+    }
+    for (int k = 0; k < n.output_size(); ++k)
+      if (!n.output(k).empty()) scope.infos[n.output(k)] = results[static_cast<std::size_t>(k)];
+  }
+
+  void infer_results(onnx::NodeProto& n, const Scope& scope, const std::string& place,
+                     std::vector<op::Info> in, std::vector<op::Info>& results) {
+    const std::string domain(canonical(n.domain()));
+    if (const auto f = functions_.find({domain, n.op_type()}); f != functions_.end())
+      return infer_function(n, *f->second, scope, in, results);
+    const auto opset = scope.opsets->find(domain);
+    if (opset == scope.opsets->end()) return;
+    const Registry::Found found = standard_registry().find(domain, n.op_type(), opset->second);
+    if (found.op_class == nullptr) return;
+    const AnyOperator op = operator_of(n, found, scope);
+    if (op.spec().name == "Constant") {
+      op::Context context;
+      constants_.push_back(op::evaluate(op, context, {}, 1)[0]);
+      results[0] = info_of_constant();
+      return;
+    }
+    if (const op::Message m = op.check_inputs(in); !m.empty())
+      throw Error(ErrorCode::invalid_model, place, std::string(m.view()));
+    for (const op::AttributeInput& a : op.attribute_inputs()) {
+      const auto at = static_cast<std::size_t>(a.input);
+      if (in.size() <= at) in.resize(at + 1);
+      const auto* list = std::get_if<std::vector<int64_t>>(&a.value);
+      if (list != nullptr && list->empty() && op.spec().input(a.input).arity == op::Arity::optional) continue;
+      const DType element = op.element_of_input(a.input, in);
+      if (element == DType::undefined) continue;
+      constants_.push_back(op::input_from_attribute(a.value, element));
+      in[at] = info_of_constant();
+    }
+    results.resize(std::max(results.size(), static_cast<std::size_t>(op.spec().min_outputs(op.version()))));
+    std::fill(results.begin(), results.end(), op::Info{});
+    if (const op::Message m = op.with_newest_inputs().infer(in, results); !m.empty())
+      throw Error(ErrorCode::invalid_model, place, std::string(m.view()));
+    results.resize(static_cast<std::size_t>(n.output_size()));
+    for (op::Info& r : results) r.data = nullptr;
+  }
+
+  AnyOperator operator_of(onnx::NodeProto& n, const Registry::Found& found, const Scope& scope) {
+    std::vector<std::pair<std::string, op::AttributeValue>> attributes;
+    for (auto& a : *n.mutable_attribute()) {
+      const onnx::AttributeProto* value = &a;
+      if (!a.ref_attr_name().empty()) {
+        if (scope.attributes == nullptr) continue;
+        const auto it = scope.attributes->find(a.ref_attr_name());
+        if (it == scope.attributes->end()) continue;
+        value = it->second;
+      }
+      attributes.emplace_back(
+          a.name(), read_attribute(*value, {}, [&](const onnx::GraphProto&) {
+            return op::BodyRef{std::make_shared<const BodyOfFile>(*this, *a.mutable_g(), scope)};
+          }));
+    }
+    return make_operator(*found.op_class, found.version, attributes);
+  }
+
+  void infer_function(const onnx::NodeProto& n, const onnx::FunctionProto& f, const Scope& scope,
+                      const std::vector<op::Info>& in, std::vector<op::Info>& results) {
+    if (++depth_ > 100) throw Error(ErrorCode::invalid_model, f.name(), "the function calls itself");
+    onnx::FunctionProto copy = f;
+    AttributesByName attributes;
+    for (const auto& a : f.attribute_proto()) attributes[a.name()] = &a;
+    for (const auto& a : n.attribute()) {
+      const onnx::AttributeProto* value = &a;
+      if (!a.ref_attr_name().empty() && scope.attributes != nullptr)
+        if (const auto it = scope.attributes->find(a.ref_attr_name()); it != scope.attributes->end())
+          value = it->second;
+      attributes[a.name()] = value;
+    }
+    const Opsets own = read_opsets(f.opset_import(), f.name());
+    Scope inner{.opsets = own.empty() ? &opsets_ : &own, .attributes = &attributes};
+    for (int k = 0; k < f.input_size(); ++k)
+      inner.infos[f.input(k)] =
+          static_cast<std::size_t>(k) < in.size() ? in[static_cast<std::size_t>(k)] : op::Info{};
+    std::map<std::string, op::Info, std::less<>> declared;
+    for (const auto& v : f.value_info()) declared[v.name()] = symbols_.info_of(v.type());
+    for (const onnx::NodeProto* node : in_order(copy.node()))
+      infer_node(const_cast<onnx::NodeProto&>(*node), inner, declared);
+    for (int k = 0; k < std::min(n.output_size(), f.output_size()); ++k)
+      if (const op::Info* info = inner.find(f.output(k))) results[static_cast<std::size_t>(k)] = *info;
+    --depth_;
+  }
+
+  // Every result of a node that is no output of the graph.
+  void write_value_infos(onnx::GraphProto& g, const Scope& scope) {
+    std::map<std::string_view, onnx::ValueInfoProto*> places;
+    for (auto& v : *g.mutable_value_info()) places[v.name()] = &v;
+    for (const auto& v : g.output()) places.emplace(v.name(), nullptr);
+    for (const auto& n : g.node())
+      for (const std::string& name : n.output()) {
+        const op::Info* info = name.empty() ? nullptr : scope.find(name);
+        if (info == nullptr || !known(info->type)) continue;
+        auto [it, added] = places.emplace(name, nullptr);
+        if (added) {
+          it->second = g.add_value_info();
+          it->second->set_name(name);
+        }
+        if (it->second != nullptr) symbols_.write(*info, *it->second->mutable_type());
+      }
+  }
+
+  bool strict_;
+  Opsets opsets_;
+  std::map<std::pair<std::string, std::string>, const onnx::FunctionProto*> functions_;
+  Symbols symbols_;
+  std::deque<Value> constants_;  // Info refers to their elements
+  int depth_ = 0;
+};
+
+}  // namespace
+
+void infer_shapes(onnx::ModelProto& model, bool strict) {
+  Inference(model, strict).run(*model.mutable_graph());
+}
+
+}  // namespace tenon::loader

@@ -1,0 +1,41 @@
+// The operator sets that a model or a function imports.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "loader/onnx.pb.h"
+#include "tenon/base/error.hpp"
+
+namespace tenon::loader {
+
+/// "ai.onnx" and "" are one domain.
+inline std::string_view canonical(std::string_view domain) {
+  return domain == "ai.onnx" ? std::string_view() : domain;
+}
+inline std::string display(std::string_view domain) {
+  return std::string(domain.empty() ? "ai.onnx" : domain);
+}
+
+/// Versions by domain.
+using Opsets = std::map<std::string, int, std::less<>>;
+
+/// Error{invalid_model} for a version that is none, and for two versions of one domain.
+template <class List>
+Opsets read_opsets(const List& imports, const std::string& where) {
+  Opsets opsets;
+  for (const auto& i : imports) {
+    if (i.version() < 1 || i.version() > 1'000'000)
+      throw Error(ErrorCode::invalid_model, where,
+                  concat("opset version ", i.version(), " of ", display(i.domain())));
+    const int version = static_cast<int>(i.version());
+    const auto [it, added] = opsets.emplace(std::string(canonical(i.domain())), version);
+    if (!added && it->second != version)
+      throw Error(
+          ErrorCode::invalid_model, where,
+          concat("opsets ", it->second, " and ", version, " of ", display(i.domain()), " are imported"));
+  }
+  return opsets;
+}
+
+}  // namespace tenon::loader

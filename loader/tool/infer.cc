@@ -1,0 +1,194 @@
+// `tenon infer`: shape inference, and the comparison with recorded calls of it.
+#include "loader/infer.hpp"
+
+#include <fstream>
+#include <map>
+#include <set>
+
+#include "loader/tool/command.hpp"
+
+namespace tenon::tool {
+namespace {
+
+namespace fs = std::filesystem;
+
+onnx::ModelProto read_proto(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  onnx::ModelProto model;
+  if (!in || !model.ParseFromIstream(&in)) throw Error(ErrorCode::io, file.string(), "not a ModelProto");
+  return model;
+}
+
+// What a recorded result says, compared with ours. Ours may know more. A name that the model does not have
+// was generated: it says only where extents are equal.
+class Comparison {
+ public:
+  explicit Comparison(const onnx::ModelProto& model) { add_names(model.graph()); }
+
+  // "" or the first difference.
+  std::string difference(const onnx::GraphProto& ours, const onnx::GraphProto& recorded) {
+    std::map<std::string_view, const onnx::TypeProto*> types;
+    for (const auto* list : {&ours.value_info(), &ours.input(), &ours.output()})
+      for (const auto& v : *list) types[v.name()] = &v.type();
+    for (const auto* list : {&recorded.value_info(), &recorded.input(), &recorded.output()})
+      for (const auto& v : *list) {
+        const auto it = types.find(v.name());
+        static const onnx::TypeProto nothing;
+        if (std::string d = difference(it == types.end() ? nothing : *it->second, v.type()); !d.empty())
+          return concat("value '", v.name(), "': ", d);
+      }
+    // Nodes keep their places.
+    for (int n = 0; n < std::min(ours.node_size(), recorded.node_size()); ++n)
+      for (int a = 0; a < std::min(ours.node(n).attribute_size(), recorded.node(n).attribute_size()); ++a)
+        if (ours.node(n).attribute(a).has_g())
+          if (std::string d = difference(ours.node(n).attribute(a).g(), recorded.node(n).attribute(a).g());
+              !d.empty())
+            return concat("in '", ours.node(n).attribute(a).name(), "': ", d);
+    return "";
+  }
+
+ private:
+  void add_names(const onnx::GraphProto& g) {
+    for (const auto* list : {&g.value_info(), &g.input(), &g.output()})
+      for (const auto& v : *list) add_names(v.type());
+    for (const auto& n : g.node())
+      for (const auto& a : n.attribute())
+        if (a.has_g()) add_names(a.g());
+  }
+  void add_names(const onnx::TypeProto& t) {
+    if (t.has_tensor_type())
+      for (const auto& d : t.tensor_type().shape().dim()) given_.insert(d.dim_param());
+    if (t.has_sparse_tensor_type())
+      for (const auto& d : t.sparse_tensor_type().shape().dim()) given_.insert(d.dim_param());
+    if (t.has_sequence_type()) add_names(t.sequence_type().elem_type());
+    if (t.has_optional_type()) add_names(t.optional_type().elem_type());
+  }
+
+  std::string difference(const onnx::TypeProto& ours, const onnx::TypeProto& recorded) {
+    if (recorded.value_case() == onnx::TypeProto::VALUE_NOT_SET) return "";
+    if (ours.value_case() != recorded.value_case())
+      return concat(ours.ShortDebugString(), " instead of ", recorded.ShortDebugString());
+    if (recorded.has_sequence_type())
+      return difference(ours.sequence_type().elem_type(), recorded.sequence_type().elem_type());
+    if (recorded.has_optional_type())
+      return difference(ours.optional_type().elem_type(), recorded.optional_type().elem_type());
+    if (recorded.has_tensor_type())
+      return difference(ours, recorded, ours.tensor_type(), recorded.tensor_type());
+    if (recorded.has_sparse_tensor_type())
+      return difference(ours, recorded, ours.sparse_tensor_type(), recorded.sparse_tensor_type());
+    return ours.SerializeAsString() == recorded.SerializeAsString()
+               ? ""
+               : concat(ours.ShortDebugString(), " instead of ", recorded.ShortDebugString());
+  }
+  template <class T>
+  std::string difference(const onnx::TypeProto& all_ours, const onnx::TypeProto& all, const T& ours,
+                         const T& recorded) {
+    const auto says = [&] {
+      return concat(all_ours.ShortDebugString(), " instead of ", all.ShortDebugString());
+    };
+    if (recorded.elem_type() != 0 && ours.elem_type() != recorded.elem_type()) return says();
+    if (!recorded.has_shape()) return "";
+    if (!ours.has_shape() || ours.shape().dim_size() != recorded.shape().dim_size()) return says();
+    for (int k = 0; k < recorded.shape().dim_size(); ++k)
+      if (!agrees(ours.shape().dim(k), recorded.shape().dim(k))) return says();
+    return "";
+  }
+  bool agrees(const onnx::TensorShapeProto::Dimension& ours,
+              const onnx::TensorShapeProto::Dimension& recorded) {
+    if (recorded.has_dim_value()) return ours.has_dim_value() && ours.dim_value() == recorded.dim_value();
+    if (recorded.dim_param().empty() || ours.has_dim_value()) return true;
+    if (given_.count(recorded.dim_param())) return ours.dim_param() == recorded.dim_param();
+    const std::string text = ours.dim_param().empty() ? concat("?", unknown_++) : ours.dim_param();
+    return renamed_.emplace(recorded.dim_param(), text).first->second == text;
+  }
+
+  std::set<std::string> given_;
+  std::map<std::string, std::string> renamed_;
+  int unknown_ = 0;
+};
+
+// The string, or the word, behind "key": in a line of JSON; "" when there is none.
+std::string field(std::string_view line, std::string_view key) {
+  const std::size_t at = line.find(concat("\"", key, "\": "));
+  if (at == std::string_view::npos) return "";
+  line.remove_prefix(at + key.size() + 4);
+  const bool quoted = line.starts_with('"');
+  if (quoted) line.remove_prefix(1);
+  return std::string(line.substr(0, line.find_first_of(quoted ? "\"" : ",}")));
+}
+
+// "" where the call that the line records gives what was recorded.
+std::string check_call(const fs::path& folder, std::string_view line) {
+  onnx::ModelProto model = read_proto(folder / field(line, "in"));
+  Comparison comparison(model);
+  const bool error = field(line, "verdict") == "error";
+  try {
+    loader::infer_shapes(model, field(line, "strict_mode") == "true");
+  } catch (const Error& e) {
+    return error ? "" : concat("refused: ", e.what());
+  }
+  if (error) return concat("accepted, recorded: ", field(line, "msg"));
+  return comparison.difference(model.graph(), read_proto(folder / field(line, "out")).graph());
+}
+
+int check_suite(const fs::path& folder) {
+  std::ifstream index(folder / "index.jsonl");
+  if (!index) throw Error(ErrorCode::io, (folder / "index.jsonl").string(), "cannot be read");
+  int passed = 0, failed = 0;
+  for (std::string line; std::getline(index, line);) {
+    std::string reason;
+    try {
+      reason = check_call(folder, line);
+    } catch (const std::exception& e) {
+      reason = e.what();
+    }
+    if (reason.empty()) ++passed;
+    else ++failed, std::printf("FAIL %s: %s\n", field(line, "in").c_str(), reason.c_str());
+  }
+  std::printf("%d passed, %d failed\n", passed, failed);
+  return failed == 0 && passed > 0 ? 0 : 1;
+}
+
+void print(const onnx::GraphProto& g, const std::string& indent) {
+  const auto list = [&](const char* what, const auto& values) {
+    for (const auto& v : values)
+      std::printf("%s%s %s: %s\n", indent.c_str(), what, v.name().c_str(),
+                  v.type().ShortDebugString().c_str());
+  };
+  list("input ", g.input());
+  list("value ", g.value_info());
+  list("output", g.output());
+  for (const auto& n : g.node())
+    for (const auto& a : n.attribute())
+      if (a.has_g()) {
+        std::printf("%s%s of '%s' (%s)\n", indent.c_str(), a.name().c_str(), n.name().c_str(),
+                    n.op_type().c_str());
+        print(a.g(), indent + "  ");
+      }
+}
+
+}  // namespace
+
+int infer(Arguments arguments) {
+  fs::path model, suite, output;
+  bool strict = false;
+  while (!arguments.empty()) {
+    const std::string word = arguments.take();
+    if (word == "--check") suite = arguments.value(word);
+    else if (word == "-o") output = arguments.value(word);
+    else if (word == "--strict") strict = true;
+    else if (word.starts_with("-") || !model.empty())
+      throw UsageError{concat("infer takes one model, and not '", word, "'")};
+    else model = word;
+  }
+  if (model.empty() == suite.empty()) throw UsageError{"infer needs a model, or --check and a folder"};
+  if (!suite.empty()) return check_suite(suite);
+  onnx::ModelProto proto = read_proto(model);
+  loader::infer_shapes(proto, strict);
+  if (output.empty()) return print(proto.graph(), ""), 0;
+  std::ofstream out(output, std::ios::binary);
+  if (!proto.SerializeToOstream(&out)) throw Error(ErrorCode::io, output.string(), "cannot be written");
+  return 0;
+}
+
+}  // namespace tenon::tool
