@@ -50,6 +50,16 @@ class Symbols {
     }
   }
 
+  // Unknown extents get symbols, so that equal ones can be told.
+  Dims named(Dims dims) {
+    for (int k = 0; k < dims.rank(); ++k)
+      while (dims[k] == Dim::unknown()) {
+        const std::string name = concat("unk__", generated_++);
+        if (!numbers_.count(name)) dims[k] = symbol(name);
+      }
+    return dims;
+  }
+
  private:
   static const onnx::TensorShapeProto* shape_of(const onnx::TypeProto& t) {
     switch (t.value_case()) {
@@ -89,6 +99,7 @@ class Symbols {
 
   std::map<std::string, int32_t, std::less<>> numbers_;
   std::vector<std::string> names_;
+  int generated_ = 0;
 };
 
 bool known(const Type& type) { return type && type.kind != Kind::unknown; }
@@ -128,9 +139,10 @@ struct Scope {
 
 class Inference {
  public:
-  Inference(const onnx::ModelProto& model, bool strict) : strict_(strict) {
+  Inference(const onnx::ModelProto& model, InferOptions options) : options_(options) {
     opsets_ = read_opsets(model.opset_import(), "model");
-    for (const auto& f : model.functions()) functions_[{std::string(canonical(f.domain())), f.name()}] = &f;
+    for (const auto& f : model.functions())
+      functions_[{std::string(canonical(f.domain())), f.name(), f.overload()}] = &f;
   }
 
   void run(onnx::GraphProto& g) {
@@ -150,6 +162,7 @@ class Inference {
       op::Info info = symbols_.info_of(v.type());
       if (static_cast<std::size_t>(k) < given.size())
         info = merged(info, given[static_cast<std::size_t>(k)], concat("input '", v.name(), "'"));
+      info.dims = symbols_.named(info.dims);
       if (known(info.type)) symbols_.write(info, *v.mutable_type());
       scope.infos[v.name()] = info;
     }
@@ -233,20 +246,29 @@ class Inference {
           results[static_cast<std::size_t>(k)] =
               merged(it->second, results[static_cast<std::size_t>(k)], concat("value '", n.output(k), "'"));
     } catch (const Error&) {
-      if (strict_) throw;
-      std::fill(results.begin(), results.end(), unknown());
-      for (int k = 0; k < n.output_size(); ++k)
-        if (const auto it = declared.find(n.output(k)); it != declared.end())
-          results[static_cast<std::size_t>(k)] = it->second;
+      if (options_.strict) throw;
+      // Types follow from the operands' types; extents are what the rule could not tell.
+      results.resize(static_cast<std::size_t>(n.output_size()), unknown());
+      for (int k = 0; k < n.output_size(); ++k) {
+        op::Info& r = results[static_cast<std::size_t>(k)];
+        const Type type = r.type;
+        r = unknown();
+        if (const auto it = declared.find(n.output(k)); it != declared.end()) r = it->second;
+        if (!known(r.type) && type) r.type = type;
+      }
     }
     for (int k = 0; k < n.output_size(); ++k)
-      if (!n.output(k).empty()) scope.infos[n.output(k)] = results[static_cast<std::size_t>(k)];
+      if (!n.output(k).empty()) {
+        op::Info& r = results[static_cast<std::size_t>(k)];
+        r.dims = symbols_.named(r.dims);
+        scope.infos[n.output(k)] = r;
+      }
   }
 
   void infer_results(onnx::NodeProto& n, const Scope& scope, const std::string& place,
                      std::vector<op::Info> in, std::vector<op::Info>& results) {
     const std::string domain(canonical(n.domain()));
-    if (const auto f = functions_.find({domain, n.op_type()}); f != functions_.end())
+    if (const auto f = functions_.find({domain, n.op_type(), n.overload()}); f != functions_.end())
       return infer_function(n, *f->second, scope, in, results);
     const auto opset = scope.opsets->find(domain);
     if (opset == scope.opsets->end()) return;
@@ -259,6 +281,7 @@ class Inference {
       results[0] = info_of_constant();
       return;
     }
+    if (!options_.check_types) forget_wrong_types(op, in);
     if (const op::Message m = op.check_inputs(in); !m.empty())
       throw Error(ErrorCode::invalid_model, place, std::string(m.view()));
     for (const op::AttributeInput& a : op.attribute_inputs()) {
@@ -277,6 +300,17 @@ class Inference {
       throw Error(ErrorCode::invalid_model, place, std::string(m.view()));
     results.resize(static_cast<std::size_t>(n.output_size()));
     for (op::Info& r : results) r.data = nullptr;
+  }
+
+  // ONNX's inference goes on with operands of types that the operator does not take.
+  static void forget_wrong_types(const AnyOperator& op, std::vector<op::Info>& in) {
+    for (std::size_t k = 0; k < in.size(); ++k) {
+      if (!known(in[k].type) ||
+          (static_cast<int>(k) >= op.spec().inputs.size() && !op.spec().variadic_inputs()))
+        continue;
+      const op::Param& p = op.spec().input(static_cast<int>(k), op.version());
+      if (!op.spec().permits(p, op.version()).contains(in[k].type)) in[k].type = unknown().type;
+    }
   }
 
   AnyOperator operator_of(onnx::NodeProto& n, const Registry::Found& found, const Scope& scope) {
@@ -342,9 +376,9 @@ class Inference {
       }
   }
 
-  bool strict_;
+  InferOptions options_;
   Opsets opsets_;
-  std::map<std::pair<std::string, std::string>, const onnx::FunctionProto*> functions_;
+  std::map<std::tuple<std::string, std::string, std::string>, const onnx::FunctionProto*> functions_;
   Symbols symbols_;
   std::deque<Value> constants_;  // Info refers to their elements
   int depth_ = 0;
@@ -352,8 +386,8 @@ class Inference {
 
 }  // namespace
 
-void infer_shapes(onnx::ModelProto& model, bool strict) {
-  Inference(model, strict).run(*model.mutable_graph());
+void infer_shapes(onnx::ModelProto& model, InferOptions options) {
+  Inference(model, options).run(*model.mutable_graph());
 }
 
 }  // namespace tenon::loader

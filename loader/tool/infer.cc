@@ -19,6 +19,38 @@ onnx::ModelProto read_proto(const fs::path& file) {
   return model;
 }
 
+std::string text_of(const onnx::TypeProto& t);
+
+// " (1,batch,?)"
+std::string text_of(const onnx::TensorShapeProto& shape) {
+  std::string text;
+  for (const auto& d : shape.dim()) {
+    text += text.empty() ? " (" : ",";
+    if (d.has_dim_value()) text += std::to_string(d.dim_value());
+    else text += d.dim_param().empty() ? "?" : d.dim_param();
+  }
+  return text.empty() ? " ()" : text + ")";
+}
+template <class Tensor>
+std::string text_of(std::string_view kind, const Tensor& t) {
+  return concat(kind, "(", name(dtype_from_onnx(t.elem_type())), ")",
+                t.has_shape() ? text_of(t.shape()) : "");
+}
+// "seq(tensor(float) (1,batch,?))"
+std::string text_of(const onnx::TypeProto& t) {
+  switch (t.value_case()) {
+    case onnx::TypeProto::kTensorType: return text_of("tensor", t.tensor_type());
+    case onnx::TypeProto::kSparseTensorType: return text_of("sparse_tensor", t.sparse_tensor_type());
+    case onnx::TypeProto::kSequenceType: return concat("seq(", text_of(t.sequence_type().elem_type()), ")");
+    case onnx::TypeProto::kOptionalType:
+      return concat("optional(", text_of(t.optional_type().elem_type()), ")");
+    case onnx::TypeProto::kMapType:
+      return concat("map(", name(dtype_from_onnx(t.map_type().key_type())), ",",
+                    text_of(t.map_type().value_type()), ")");
+    default: return "unknown";
+  }
+}
+
 // What a recorded result says, compared with ours. Ours may know more. A name that the model does not have
 // was generated: it says only where extents are equal.
 class Comparison {
@@ -67,7 +99,7 @@ class Comparison {
   std::string difference(const onnx::TypeProto& ours, const onnx::TypeProto& recorded) {
     if (recorded.value_case() == onnx::TypeProto::VALUE_NOT_SET) return "";
     if (ours.value_case() != recorded.value_case())
-      return concat(ours.ShortDebugString(), " instead of ", recorded.ShortDebugString());
+      return concat(text_of(ours), " instead of ", text_of(recorded));
     if (recorded.has_sequence_type())
       return difference(ours.sequence_type().elem_type(), recorded.sequence_type().elem_type());
     if (recorded.has_optional_type())
@@ -78,14 +110,12 @@ class Comparison {
       return difference(ours, recorded, ours.sparse_tensor_type(), recorded.sparse_tensor_type());
     return ours.SerializeAsString() == recorded.SerializeAsString()
                ? ""
-               : concat(ours.ShortDebugString(), " instead of ", recorded.ShortDebugString());
+               : concat(text_of(ours), " instead of ", text_of(recorded));
   }
   template <class T>
   std::string difference(const onnx::TypeProto& all_ours, const onnx::TypeProto& all, const T& ours,
                          const T& recorded) {
-    const auto says = [&] {
-      return concat(all_ours.ShortDebugString(), " instead of ", all.ShortDebugString());
-    };
+    const auto says = [&] { return concat(text_of(all_ours), " instead of ", text_of(all)); };
     if (recorded.elem_type() != 0 && ours.elem_type() != recorded.elem_type()) return says();
     if (!recorded.has_shape()) return "";
     if (!ours.has_shape() || ours.shape().dim_size() != recorded.shape().dim_size()) return says();
@@ -123,7 +153,8 @@ std::string check_call(const fs::path& folder, std::string_view line) {
   Comparison comparison(model);
   const bool error = field(line, "verdict") == "error";
   try {
-    loader::infer_shapes(model, field(line, "strict_mode") == "true");
+    loader::infer_shapes(model, {.strict = field(line, "strict_mode") == "true",
+                                 .check_types = field(line, "check_type") == "true"});
   } catch (const Error& e) {
     return error ? "" : concat("refused: ", e.what());
   }
@@ -152,8 +183,7 @@ int check_suite(const fs::path& folder) {
 void print(const onnx::GraphProto& g, const std::string& indent) {
   const auto list = [&](const char* what, const auto& values) {
     for (const auto& v : values)
-      std::printf("%s%s %s: %s\n", indent.c_str(), what, v.name().c_str(),
-                  v.type().ShortDebugString().c_str());
+      std::printf("%s%s %s: %s\n", indent.c_str(), what, v.name().c_str(), text_of(v.type()).c_str());
   };
   list("input ", g.input());
   list("value ", g.value_info());
@@ -184,7 +214,7 @@ int infer(Arguments arguments) {
   if (model.empty() == suite.empty()) throw UsageError{"infer needs a model, or --check and a folder"};
   if (!suite.empty()) return check_suite(suite);
   onnx::ModelProto proto = read_proto(model);
-  loader::infer_shapes(proto, strict);
+  loader::infer_shapes(proto, {.strict = strict});
   if (output.empty()) return print(proto.graph(), ""), 0;
   std::ofstream out(output, std::ios::binary);
   if (!proto.SerializeToOstream(&out)) throw Error(ErrorCode::io, output.string(), "cannot be written");

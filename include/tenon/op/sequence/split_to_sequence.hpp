@@ -33,10 +33,24 @@ struct SplitToSequence {
     Dims part = i.dims(0);
     const int a = i.axis(axis, part.rank());
     if (i.failed()) return;
-    if (i.has(1)) part[a] = Dim();
+    if (i.has(1)) part[a] = length_of_parts(i, part[a]);
     else if (keepdims) part[a] = 1;
     else part.erase(a);
-    i.out(0, part);
+    if (!i.failed()) i.out(0, part);
+  }
+  /// The length that all parts have, as far as it is known.
+  static constexpr Dim length_of_parts(Infer& i, Dim extent) {
+    const Dim count = i.length(1);
+    if (i.dims(1).rank() == 0 && i.ranked(1)) {
+      const Dim length = i.item(1);
+      if (length.below(1)) i.fail("split ", length, " is not positive");
+      return i.failed() || !(extent % length).is(0) ? Dim() : length;
+    }
+    if (!count.known() || count.is(0) || !i.has_elements(1)) return {};
+    const Dim first = i.element(1, 0);
+    for (int64_t k = 1; k < count.value(); ++k)
+      if (!i.element(1, k).same(first)) return {};
+    return first;
   }
   /// Error{invalid_shape} where the lengths are negative, or do not sum to the extent of the axis.
   Value compute(Context& c, AnyView input, AnyView split) const {

@@ -34,8 +34,14 @@ struct Concat {
     Dim sum = 0;
     for (int k = 0; k < i.inputs(); ++k) {
       const Dims& x = i.dims(k);
-      sum = x.ranked() ? sum + x[along] : Dim{};
-      if (!x.ranked()) break;
+      if (!x.ranked()) {
+        sum = {};
+        break;
+      }
+      const Dim before = sum;
+      sum = before + x[along];
+      if (before.known() && x[along].known() && !sum.known())
+        return i.fail("the extents along axis ", along, " overflow");
       for (int d = 0; d < r.rank(); ++d)
         if (d != along) r[d] = i.unify(r[d], x[d], "extents off the axis");
     }

@@ -80,6 +80,8 @@ struct Pad {
       if (i.failed()) return;
       const Dim front = i.element(1, k), back = i.element(1, k + count.value());
       r[d] = x[d] + (front + back);
+      if (front.known() && back.known() && !(front + back).known())
+        return i.fail("pads ", front, " and ", back, " do not fit an extent");
       if (!x[d].known() || !front.known() || !back.known()) continue;
       if (!r[d].known() || r[d].below(0))
         return i.fail("pads ", front, " and ", back, " do not fit an extent of ", x[d]);
