@@ -277,6 +277,15 @@ inline xsimd::batch<T, A> expm1_negative(const xsimd::batch<T, A>& x) {
   return mul_add(scale, detail::expm1_of_rest(e.r), scale - B(T(1)));
 }
 
+/// e^x - 1
+template <class T, class A>
+inline xsimd::batch<T, A> expm1(const xsimd::batch<T, A>& x) {
+  using B = xsimd::batch<T, A>;
+  const B e = simd::expm1_negative(-xsimd::abs(x));
+  const auto positive = x > B(T(0));
+  return xsimd::any(positive) ? xsimd::select(positive, -e * simd::exp(x), e) : e;
+}
+
 /// Natural logarithm.
 template <class T, class A>
 inline xsimd::batch<T, A> log(const xsimd::batch<T, A>& x) {

@@ -248,6 +248,14 @@ inline void where(const bool* condition, const void* a, const void* b, void* c, 
   });
 }
 
+/// y = f(x) for any types, one element at a time. f is called from any thread.
+template <class X, class Y, class F>
+void unary_each(const X* x, Y* y, int64_t n, F f) {
+  parallel_for(n, detail::cheap_grain, [=](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) y[i] = f(x[i]);
+  });
+}
+
 /// c = f(a, b) for any types, one element at a time: strings, exponents of another type. f is called from any
 /// thread.
 template <class A, class B, class C, class F>

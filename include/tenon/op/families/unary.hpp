@@ -5,8 +5,9 @@
 
 namespace tenon::op {
 
-/// T of the functions of real numbers.
-inline constexpr TypeVar real_types{"T", {{1, types::floats}, {13, types::floats_bf16}}};
+/// T of the functions of real numbers, of which the last version added bfloat16.
+template <int... Since>
+inline constexpr TypeVar real_types{"T", {{1, types::floats}, {std::max({Since...}), types::floats_bf16}}};
 
 /// The input's extents.
 constexpr void infer_unary(Infer& i) { i.out(0, i.dims(0)); }
@@ -22,5 +23,49 @@ template <kernels::UnaryOp F, class T>
 void unary(TensorView<const T> x, TensorView<T> y, kernels::UnaryParams p = {}) {
   kernels::unary<F>(x.data(), y.data(), x.size(), p);
 }
+
+/// Output = F(Input): a function of real numbers at the versions Since, with ONNX's names of the operands.
+template <Str Name, kernels::UnaryOp F, Str Input, Str Output, int... Since>
+struct RealFunction {
+  static constexpr Spec spec{.name = Name,
+                             .since = {Since...},
+                             .inputs = {{Input, "T"}},
+                             .outputs = {{Output, "T"}},
+                             .types = {real_types<Since...>},
+                             .memory = Memory::elementwise};
+  static constexpr auto attributes = [] {
+    // Operators that have the hint lost it at version 6.
+    if constexpr (((Since == 6) || ...)) return Attributes{consumed_inputs};
+    else return no_attributes;
+  }();
+
+  constexpr void infer(Infer& i) const { infer_unary(i); }
+  template <class T>
+  void compute(TensorView<const T> x, TensorView<T> y) const {
+    unary<F>(x, y);
+  }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+};
+
+/// Y = F(X) with a parameter `alpha`, which is 1 unless stated.
+template <Str Name, kernels::UnaryOp F, int... Since>
+struct AlphaFunction {
+  float alpha = 1;
+
+  static constexpr Spec spec{.name = Name,
+                             .since = {Since...},
+                             .inputs = {{"X", "T"}},
+                             .outputs = {{"Y", "T"}},
+                             .types = {real_types<Since...>},
+                             .memory = Memory::elementwise};
+  static constexpr Attributes attributes{attr("alpha", &AlphaFunction::alpha), consumed_inputs};
+
+  constexpr void infer(Infer& i) const { infer_unary(i); }
+  template <class T>
+  void compute(TensorView<const T> x, TensorView<T> y) const {
+    unary<F>(x, y, {.alpha = alpha});
+  }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+};
 
 }  // namespace tenon::op

@@ -6,21 +6,6 @@
 namespace tenon::op {
 
 /// output = ln(input); -Inf at 0, NaN below. op::Log{}(1.0f) gives 0.
-struct Log {
-  static constexpr Spec spec{.name = "Log",
-                             .since = {1, 6, 13},
-                             .inputs = {{"input", "T"}},
-                             .outputs = {{"output", "T"}},
-                             .types = {real_types},
-                             .memory = Memory::elementwise};
-  static constexpr Attributes attributes{consumed_inputs};
-
-  constexpr void infer(Infer& i) const { infer_unary(i); }
-  template <class T>
-  void compute(TensorView<const T> x, TensorView<T> y) const {
-    unary<kernels::UnaryOp::log>(x, y);
-  }
-  auto operator()(const auto&... in) const { return call(*this, in...); }
-};
+using Log = RealFunction<"Log", kernels::UnaryOp::log, "input", "output", 1, 6, 13>;
 
 }  // namespace tenon::op

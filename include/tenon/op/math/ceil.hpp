@@ -1,0 +1,11 @@
+// Ceil: Y = the least integer that is at least X.   onnx.ai/onnx/operators/onnx__Ceil.html
+#pragma once
+
+#include "tenon/op/families/unary.hpp"
+
+namespace tenon::op {
+
+/// Y = ceil(X). op::Ceil{}(1.25f) gives 2.
+using Ceil = RealFunction<"Ceil", kernels::UnaryOp::ceil, "X", "Y", 1, 6, 13>;
+
+}  // namespace tenon::op

@@ -1,0 +1,11 @@
+// Sinh: the hyperbolic sine.   onnx.ai/onnx/operators/onnx__Sinh.html
+#pragma once
+
+#include "tenon/op/families/unary.hpp"
+
+namespace tenon::op {
+
+/// output = sinh(input). op::Sinh{}(1.0f) gives 1.1752.
+using Sinh = RealFunction<"Sinh", kernels::UnaryOp::sinh, "input", "output", 9, 22>;
+
+}  // namespace tenon::op

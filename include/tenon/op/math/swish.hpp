@@ -1,0 +1,11 @@
+// Swish: Y = X sigmoid(alpha X).   onnx.ai/onnx/operators/onnx__Swish.html
+#pragma once
+
+#include "tenon/op/families/unary.hpp"
+
+namespace tenon::op {
+
+/// Y = X / (1 + exp(-alpha X)). op::Swish{}(1.0f) gives 0.731059.
+using Swish = AlphaFunction<"Swish", kernels::UnaryOp::swish, 24>;
+
+}  // namespace tenon::op

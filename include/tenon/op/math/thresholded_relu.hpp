@@ -1,0 +1,11 @@
+// ThresholdedRelu: Y = X above alpha, else 0.   onnx.ai/onnx/operators/onnx__ThresholdedRelu.html
+#pragma once
+
+#include "tenon/op/families/unary.hpp"
+
+namespace tenon::op {
+
+/// Y = X > alpha ? X : 0, and so 0 of NaN. op::ThresholdedRelu{.alpha = 2}(3.0f) gives 3.
+using ThresholdedRelu = AlphaFunction<"ThresholdedRelu", kernels::UnaryOp::thresholded_relu, 10, 22>;
+
+}  // namespace tenon::op

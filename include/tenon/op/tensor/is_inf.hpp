@@ -1,0 +1,49 @@
+// IsInf: Y = whether X is infinite.   onnx.ai/onnx/operators/onnx__IsInf.html
+#pragma once
+
+#include "tenon/op/families/unary.hpp"
+
+namespace tenon::op {
+
+/// Y = whether X is an infinity of a sign that counts. Most float8 types have no infinity.
+/// op::IsInf{.detect_negative = 0}(-INFINITY) gives false.
+struct IsInf {
+  int64_t detect_negative = 1;
+  int64_t detect_positive = 1;
+
+  static constexpr Spec spec{
+      .name = "IsInf",
+      .since = {10, 20},
+      .inputs = {{"X", "T1"}},
+      .outputs = {{"Y", "T2"}},
+      .types = {{"T1", {{10, types::float32 | types::float64}, {20, types::floats_bf16 | types::float8s}}},
+                {"T2", types::boolean}}};
+  static constexpr Attributes attributes{attr("detect_negative", &IsInf::detect_negative),
+                                         attr("detect_positive", &IsInf::detect_positive)};
+
+  constexpr void infer(Infer& i) const { infer_unary(i); }
+  template <class T>
+  void compute(TensorView<const T> x, TensorView<bool> y) const {
+    using Limits = std::numeric_limits<T>;
+    if constexpr (Limits::has_infinity) {
+      const auto high = bits(Limits::infinity()), low = bits(-Limits::infinity());
+      kernels::unary_each(x.data(), y.data(), x.size(),
+                          [=, up = detect_positive != 0, down = detect_negative != 0](T v) {
+                            return (up && bits(v) == high) || (down && bits(v) == low);
+                          });
+    } else {
+      std::fill(y.begin(), y.end(), false);
+    }
+  }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+
+ private:
+  // Comparing the narrow floats themselves would convert each to float.
+  template <class T>
+  static constexpr auto bits(T v) {
+    if constexpr (std::is_floating_point_v<T>) return v;
+    else return v.bits;
+  }
+};
+
+}  // namespace tenon::op

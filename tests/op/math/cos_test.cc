@@ -1,0 +1,13 @@
+#include "tenon/op/math/cos.hpp"
+
+#include "tests/op/elementwise.hpp"
+
+namespace tenon {
+using namespace test;
+
+TEST_CASE("Cos: cases") {
+  check_real_function(
+      op::Cos{}, [](double x) { return std::cos(x); },
+      {0.5, 0, 1, -2, 1e-6, 3.14159265, -1.57079633, 100, -5000, 1e6, 1e30, INFINITY, -INFINITY, NAN});
+}
+}  // namespace tenon
