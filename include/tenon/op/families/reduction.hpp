@@ -1,6 +1,8 @@
 // The reductions share the choice of axes, the extents that are left, and the way to the kernels.
 #pragma once
 
+#include <algorithm>
+
 #include "tenon/kernels/reduce/reduce.hpp"
 #include "tenon/op/framework/call.hpp"
 
@@ -73,7 +75,7 @@ constexpr void infer_reduction_of_input(Infer& i, bool keepdims, bool noop, Fold
   i.out(0, i.of_rank(Dim(x.rank()) - count));
 }
 
-/// y = F of x over the axes of `mask`.
+/// y = F of x over the axes of `mask`. The least of no bools is true.
 template <kernels::ReduceOp F, class T>
 void reduce(TensorView<const T> x, uint32_t mask, TensorView<T> y) {
   if (y.empty()) return;
@@ -82,10 +84,11 @@ void reduce(TensorView<const T> x, uint32_t mask, TensorView<T> y) {
   for (int k = 0; k < x.rank(); ++k)
     if (x.empty() && (mask >> k & 1)) extents[k] = 0;
   const kernels::ReducePlan plan = kernels::reduce_plan(extents, mask);
-  if constexpr (std::is_same_v<T, bool>)
+  if constexpr (!std::is_same_v<T, bool>) kernels::reduce<F>(x.data(), y.data(), plan);
+  else if (x.empty()) std::fill_n(y.data(), y.size(), F == kernels::ReduceOp::min);
+  else
     kernels::reduce<F>(reinterpret_cast<const uint8_t*>(x.data()), reinterpret_cast<uint8_t*>(y.data()),
                        plan);
-  else kernels::reduce<F>(x.data(), y.data(), plan);
 }
 
 /// y = F of x over the axes that a list gives.
@@ -93,6 +96,38 @@ template <kernels::ReduceOp F, class T>
 void reduce(TensorView<const T> x, std::span<const int64_t> axes, bool noop, TensorView<T> y) {
   reduce<F>(x, reduced_axes(axes, x.rank(), noop), y);
 }
+
+/// F of data over `axes`, by default all, with noop_with_empty_axes none; the axes are an input since version
+/// 18. All reductions but ReduceSum, whose versions differ.
+template <Str Name, kernels::ReduceOp F>
+struct Reduction {
+  int64_t keepdims = 1;
+  int64_t noop_with_empty_axes = 0;
+
+  static constexpr bool extremum = F == kernels::ReduceOp::max || F == kernels::ReduceOp::min;
+  static constexpr Spec spec{
+      .name = Name,
+      .since = extremum ? List<int, 10>{1, 11, 12, 13, 18, 20} : List<int, 10>{1, 11, 13, 18},
+      .inputs = {{"data", "T"}, axes_since(18)},
+      .outputs = {{"reduced", "T"}},
+      .types = {extremum ? extremum_types
+                         : TypeVar("T", {{1, types::wide_numeric}, {13, types::wide_numeric_bf16}})}};
+  static constexpr Attributes attributes{
+      attr("keepdims", &Reduction::keepdims),
+      attr("noop_with_empty_axes", &Reduction::noop_with_empty_axes).since(18), axes_until(17)};
+
+  constexpr void infer(Infer& i) const {
+    const bool keep = keepdims != 0, noop = noop_with_empty_axes != 0;
+    if constexpr (F == kernels::ReduceOp::prod)
+      infer_reduction_of_input(i, keep, noop, [](Dim a, Dim b) { return a * b; });
+    else infer_reduction_of_input(i, keep, noop);
+  }
+  template <class T>
+  void compute(TensorView<const T> x, TensorView<const int64_t> axes, TensorView<T> y) const {
+    reduce<F>(x, axes.span(), noop_with_empty_axes != 0, y);
+  }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+};
 
 /// The extents of ArgMax and ArgMin.
 constexpr void infer_arg_reduction(Infer& i, int64_t axis, bool keepdims) {
@@ -112,5 +147,30 @@ void arg_reduce(bool greatest, TensorView<const T> x, int64_t axis, bool last_in
   const auto [outer, extent, inner] = split_at(x.extents(), resolve_axis(axis, x.rank()));
   kernels::arg_reduce(greatest, last_index, x.data(), y.data(), outer, extent, inner);
 }
+
+/// The index along `axis` of the greatest (or least) element: the first of equals, or the last with
+/// select_last_index.
+template <Str Name, bool Greatest>
+struct ArgReduction {
+  int64_t axis = 0;
+  int64_t keepdims = 1;
+  int64_t select_last_index = 0;
+
+  static constexpr Spec spec{.name = Name,
+                             .since = {1, 11, 12, 13},
+                             .inputs = {{"data", "T"}},
+                             .outputs = {{"reduced", "tensor(int64)"}},
+                             .types = {{"T", {{1, types::numeric}, {13, types::numeric_bf16}}}}};
+  static constexpr Attributes attributes{
+      attr("axis", &ArgReduction::axis), attr("keepdims", &ArgReduction::keepdims),
+      attr("select_last_index", &ArgReduction::select_last_index).since(12)};
+
+  constexpr void infer(Infer& i) const { infer_arg_reduction(i, axis, keepdims != 0); }
+  template <class T>
+  void compute(TensorView<const T> x, TensorView<int64_t> y) const {
+    arg_reduce(Greatest, x, axis, select_last_index != 0, y);
+  }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+};
 
 }  // namespace tenon::op

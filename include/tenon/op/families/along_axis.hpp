@@ -1,0 +1,81 @@
+// Softmax, LogSoftmax and Hardmax differ in what they make of a line of elements. Today a line lies along one
+// axis; before version 13 several axes made one.
+#pragma once
+
+#include "tenon/op/framework/call.hpp"
+
+namespace tenon::op {
+
+/// Each line of input along `axis` through F: f(x, y, outer, extent, inner), y may be x. A scalar is a line
+/// of one element.
+template <Str Name, class F>
+struct AlongAxis {
+  int64_t axis = -1;
+
+  static constexpr F lines{};
+  static constexpr Spec spec{.name = Name,
+                             .since = {13},
+                             .inputs = {{"input", "T"}},
+                             .outputs = {{"output", "T"}},
+                             .types = {{"T", types::floats_bf16}},
+                             .memory = Memory::elementwise};
+  static constexpr Attributes attributes{attr("axis", &AlongAxis::axis)};
+
+  constexpr void infer(Infer& i) const {
+    const Dims& x = i.dims(0);
+    if (x.ranked() && x.rank() > 0) i.axis(axis, x.rank());
+    i.out(0, x);
+  }
+  template <class T>
+  void compute(TensorView<const T> x, TensorView<T> y) const {
+    if (x.empty()) return;  // other extents may overflow
+    const int a = x.rank() == 0 ? 0 : resolve_axis(axis, x.rank());
+    const auto [outer, extent, inner] = split_at(x.extents(), a);
+    lines(x.data(), y.data(), outer, extent, inner);
+  }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+};
+
+/// Op at versions 1 and 11: the input is taken as a matrix, axes before `axis` make its rows, and axes from
+/// `axis` on are one line together.
+template <class Op>
+struct FromAxisOn {
+  int64_t axis = 1;
+
+  static constexpr Spec spec{.name = Op::spec.name,
+                             .since = {1, 11},
+                             .inputs = {{"input", "T"}},
+                             .outputs = {{"output", "T"}},
+                             .types = {{"T", types::floats}},
+                             .memory = Memory::elementwise};
+  static constexpr Attributes attributes{attr("axis", &FromAxisOn::axis)};
+
+  constexpr void infer(Infer& i) const {
+    const Dims& x = i.dims(0);
+    if (x.ranked() && axis != x.rank()) i.axis(axis, x.rank());
+    i.out(0, x);
+  }
+  template <class T>
+  void compute(TensorView<const T> x, TensorView<T> y) const {
+    if (x.empty()) return;
+    const int64_t rows = product(x.extents().first(static_cast<std::size_t>(resolve_axis(axis, x.rank()))));
+    Op::lines(x.data(), y.data(), rows, x.size() / rows, 1);
+  }
+  /// Along one axis, where the others behind `axis` have extent 1.
+  template <class L>
+  int32_t lower(L& to) const {
+    const Dims& x = to.dims(0);
+    if (!x.ranked() || x.rank() == 0 || axis == x.rank()) return -1;
+    const int first = resolve_axis(axis, x.rank());
+    int along = first;
+    for (int d = first, longer = 0; d < x.rank(); ++d)
+      if (!x[d].is(1)) {
+        if (longer++ > 0) return -1;
+        along = d;
+      }
+    return to.add(Op{.axis = along}, {to.input(0)});
+  }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+};
+
+}  // namespace tenon::op

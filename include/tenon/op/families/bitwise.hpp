@@ -1,0 +1,26 @@
+// BitwiseAnd, BitwiseOr and BitwiseXor differ in their names and kernels alone.
+#pragma once
+
+#include "tenon/op/families/elementwise.hpp"
+
+namespace tenon::op {
+
+/// C = F(A, B), bit by bit, with numpy's broadcasting.
+template <Str Name, kernels::BinaryOp F>
+struct Bitwise {
+  static constexpr Spec spec{.name = Name,
+                             .since = {18},
+                             .inputs = {{"A", "T"}, {"B", "T"}},
+                             .outputs = {{"C", "T"}},
+                             .types = {{"T", types::integers}},
+                             .memory = Memory::elementwise};
+
+  constexpr void infer(Infer& i) const { infer_broadcast(i); }
+  template <class T>
+  void compute(TensorView<const T> a, TensorView<const T> b, TensorView<T> c) const {
+    binary<F>(spec.name, a, b, c);
+  }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+};
+
+}  // namespace tenon::op

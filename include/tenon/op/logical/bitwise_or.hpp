@@ -1,0 +1,11 @@
+// BitwiseOr: C = A | B, bit by bit.   onnx.ai/onnx/operators/onnx__BitwiseOr.html
+#pragma once
+
+#include "tenon/op/families/bitwise.hpp"
+
+namespace tenon::op {
+
+/// C = A | B with numpy's broadcasting. op::BitwiseOr{}(6, 3) gives 7.
+using BitwiseOr = Bitwise<"BitwiseOr", kernels::BinaryOp::bitwise_or>;
+
+}  // namespace tenon::op

@@ -1,0 +1,13 @@
+// Or: C = A || B.   onnx.ai/onnx/operators/onnx__Or.html
+#pragma once
+
+#include "tenon/op/families/logical.hpp"
+
+namespace tenon::op {
+
+/// C = A || B with numpy's broadcasting. op::Or{}(true, false) gives true.
+using Or = Logical<"Or", kernels::LogicOp::logical_or>;
+
+using Or_1 = BeforeBroadcasting<Or, 1>;
+
+}  // namespace tenon::op

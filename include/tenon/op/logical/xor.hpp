@@ -1,0 +1,14 @@
+// Xor: C = A != B, on bools.   onnx.ai/onnx/operators/onnx__Xor.html
+#pragma once
+
+#include "tenon/op/families/logical.hpp"
+
+namespace tenon::op {
+
+/// C is whether one of A and B is true, but not both, with numpy's broadcasting. op::Xor{}(true, true) gives
+/// false.
+using Xor = Logical<"Xor", kernels::LogicOp::logical_xor>;
+
+using Xor_1 = BeforeBroadcasting<Xor, 1>;
+
+}  // namespace tenon::op
