@@ -43,6 +43,10 @@ void max_pool_impl(const PoolArgs<T>& args);
 template <class Arch, class T>
 void average_pool_impl(const PoolArgs<T>& args);
 
+/// T: float, double. A window without a cell inside gives 0.
+template <class Arch, class T>
+void sum_pool_impl(const PoolArgs<T>& args);
+
 /// Greatest value of each window. See PoolArgs and max_pool_impl.
 template <class T>
 inline void max_pool(const PoolArgs<T>& args) {
@@ -53,6 +57,12 @@ inline void max_pool(const PoolArgs<T>& args) {
 template <class T>
 inline void average_pool(const PoolArgs<T>& args) {
   simd::dispatch([&]<class Arch>(Arch) { average_pool_impl<Arch, T>(args); });
+}
+
+/// Sum of each window's values. See PoolArgs and sum_pool_impl.
+template <class T>
+inline void sum_pool(const PoolArgs<T>& args) {
+  simd::dispatch([&]<class Arch>(Arch) { sum_pool_impl<Arch, T>(args); });
 }
 
 }  // namespace tenon::kernels

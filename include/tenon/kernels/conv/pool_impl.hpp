@@ -248,6 +248,26 @@ void average_pool_impl(const PoolArgs<T>& g) {
   });
 }
 
+template <class Arch, class T>
+void sum_pool_impl(const PoolArgs<T>& g) {
+  using namespace pool_detail;
+  const SlidingWindow<Arch> w(true, g.rank, g.in, g.out, g.kernel, g.strides, g.dilations, g.pads_begin);
+  const int64_t in = w.in_cells();
+  if (g.planes <= 0 || w.out_cells() <= 0) return;
+  if (fits_padded<T>(w)) {
+    using V = simd::batch<T, Arch>;
+    const auto plus = [](const V& a, const V& b) { return a + b; };
+    pool_padded<Arch>(w, g.planes, g.x, g.y, T{0}, plus, [](const Place&, const V& sum) { return sum; });
+    return;
+  }
+  pool_cells<Arch>(w, g.planes, [&](int64_t plane, const int64_t* at, int64_t to) {
+    const T* x = g.x + plane * in;
+    T sum = 0;
+    for_cells(w, at, [&](int64_t cell) { sum += x[cell]; });
+    g.y[to] = sum;
+  });
+}
+
 }  // namespace tenon::kernels
 
 #ifdef TENON_INSTANTIATE
@@ -265,6 +285,8 @@ template void average_pool_impl<TENON_INSTANTIATE, float>(const PoolArgs<float>&
 template void average_pool_impl<TENON_INSTANTIATE, double>(const PoolArgs<double>&);
 template void average_pool_impl<TENON_INSTANTIATE, float16>(const PoolArgs<float16>&);
 template void average_pool_impl<TENON_INSTANTIATE, bfloat16>(const PoolArgs<bfloat16>&);
+template void sum_pool_impl<TENON_INSTANTIATE, float>(const PoolArgs<float>&);
+template void sum_pool_impl<TENON_INSTANTIATE, double>(const PoolArgs<double>&);
 
 }  // namespace tenon::kernels
 #endif

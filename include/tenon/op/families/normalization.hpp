@@ -1,0 +1,71 @@
+// Normalisations share the rules for the extents of scales and biases, and the way to the kernels.
+#pragma once
+
+#include "tenon/base/scratch.hpp"
+#include "tenon/kernels/elementwise/broadcast.hpp"
+#include "tenon/kernels/reduce/normalize.hpp"
+#include "tenon/op/framework/call.hpp"
+
+namespace tenon::op {
+
+/// Refuses a scale or bias that does not stretch over the axes of x from `axis` on.
+constexpr void expect_stretches(Infer& i, int input, int axis) {
+  const Dims &x = i.dims(0), &s = i.dims(input);
+  if (!i.has(input) || !s.ranked()) return;
+  for (int k = 1; k <= s.rank(); ++k) {
+    const Dim d = s[s.rank() - k];
+    if (d.is(1)) continue;
+    if (k > x.rank() - axis ? d.known() : d.differs(x[x.rank() - k]))
+      return i.fail("input ", input, " ", s, " does not stretch over axes of ", x, " from ", axis, " on");
+  }
+}
+
+/// v's elements for n positions along the axes of `extents`: in v itself, or in a copy that is stretched.
+template <class T>
+const T* stretched(Scratch& scratch, TensorView<const T> v, std::span<const int64_t> extents, int64_t n) {
+  if (!v || v.size() == n) return v.data();
+  const auto own = static_cast<std::size_t>(v.rank());
+  const auto plan =
+      kernels::broadcast_plan(extents, v.extents().subspan(own - std::min(own, extents.size())));
+  T* wide = scratch.take<T>(n);
+  const int64_t step = plan.strides[1][plan.rank - 1];
+  kernels::for_each_run(plan, 0, n, [&](int64_t at, const int64_t* offsets, int64_t count) {
+    for (int64_t k = 0; k < count; ++k) wide[at + k] = v[offsets[1] + k * step];
+  });
+  return wide;
+}
+
+/// The precision of the first stage, which stash_type states. Sums are at least that precise whatever it is.
+constexpr bool expect_stash_type(Infer& i, int64_t stash_type) {
+  return i.expect_choice("stash_type", stash_type,
+                         {dtype<float>, dtype<float16>, dtype<double>, dtype<bfloat16>});
+}
+
+/// The rule of a normalisation of X (N, C, ...), input 0, whose scale and bias, inputs 1 and 2, have one
+/// element for each of so many groups or channels.
+constexpr void infer_channel_normalization(Infer& i, Dim parts) {
+  if (!i.expect_rank_at_least(0, 2) || !i.expect_rank(1, 1) || !i.expect_rank(2, 1)) return;
+  for (int k = 1; k < 3; ++k)
+    if (i.ranked(k)) parts = i.unify(parts, i.dims(k)[0], "extents of channels");
+  i.out(0, i.dims(0));
+}
+
+/// Y = (X - mean) / sqrt(variance + epsilon) * scale + bias for each of `groups` parts of the channels of X
+/// (N, C, ...); scale and bias have an element for each channel.
+template <class T>
+void normalize_groups(TensorView<const T> x, int64_t groups, const T* scale, const T* bias, double epsilon,
+                      TensorView<T> y) {
+  if (x.empty()) return;
+  const auto [batch, channels, spatial] = split_at(x.extents(), 1);
+  kernels::group_norm<T>({.x = x.data(),
+                          .y = y.data(),
+                          .batch = batch,
+                          .groups = groups,
+                          .channels = channels,
+                          .spatial = spatial,
+                          .scale = scale,
+                          .bias = bias,
+                          .epsilon = epsilon});
+}
+
+}  // namespace tenon::op
