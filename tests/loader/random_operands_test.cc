@@ -18,6 +18,7 @@ constexpr struct {
   std::string_view op, extents;
 } hints[] = {
     {"LSTM", "sbi 14hi 14hh 18h b 1bh 1bh 13h"},
+    {"AffineGrid", "12a3a 4a"},
 };
 
 /// What is drawn follows from the seed alone. Two draws of three are tame: numbers are small, the first

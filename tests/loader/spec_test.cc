@@ -287,13 +287,17 @@ TEST_CASE("Specifications: the facts themselves") {
   CHECK(conv.types.at("T") == types::floats_bf16);
 }
 
+/// An experimental operator of opset 1 that ONNX took out of its registry with opset 10.
+const Registry::Key withdrawn{"", "DynamicSlice"};
+
 TEST_CASE("Specifications: every registered operator states what ONNX states") {
   const auto& registered = standard_registry().operators();
   CHECK_FALSE(registered.empty());
   for (const auto& [key, versions] : registered) {
     const auto it = facts().find(key);
     if (it == facts().end()) {
-      FAIL_CHECK(key.first, ":", key.second, " is no operator of ONNX");
+      if (key == withdrawn) CHECK(versions.rbegin()->second->spec->until < op::always);
+      else FAIL_CHECK(key.first, ":", key.second, " is no operator of ONNX");
       continue;
     }
     for (const auto& [version, schema] : it->second)

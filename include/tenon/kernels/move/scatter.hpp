@@ -92,4 +92,68 @@ void scatter_nd(ScatterOp op, T* to, const T* updates, const ScatterPlan& plan) 
   }
 }
 
+namespace detail {
+// Calls put(place in the result, u) for each update u in order. Threads divide the axes in front of `axis`:
+// updates that differ there never have the same place.
+template <class I, class Put>
+void for_scattered(std::span<const int64_t> to_extents, const I* indices, std::span<const int64_t> extents,
+                   int axis, int64_t element_bytes, Put&& put) {
+  const auto along = static_cast<std::size_t>(axis);
+  CopyPlan plan;  // `to` is the updates', `from` the result's place without the axis
+  plan.rank = static_cast<int>(extents.size());
+  int64_t scale = 1, step = 1, before = 1;
+  for (std::size_t a = extents.size(); a-- > 0;) {
+    plan.extents[a] = extents[a];
+    plan.to[a] = plan.size;
+    plan.from[a] = a == along ? 0 : step;
+    if (a == along) scale = step;
+    if (a < along) before *= extents[a];
+    plan.size *= extents[a];
+    step *= to_extents[a];
+  }
+  if (plan.size == 0) return;
+  const int last = plan.rank - 1;
+  const int64_t n = extents.back(), extent = to_extents[along], last_step = plan.from[last];
+  const int64_t rows = plan.size / n / before;
+  const auto row = [&](int64_t u, int64_t t) {
+    for (int64_t j = 0; j < n; ++j) {
+      const auto i = static_cast<int64_t>(indices[u + j]);
+      put(t + j * last_step + (i < 0 ? i + extent : i) * scale, u + j);
+    }
+  };
+  for_rows(before, plan.size / before * element_bytes, false,
+           [&](int64_t begin, int64_t end) { for_each_outer(plan, last, begin * rows, end * rows, row); });
+}
+}  // namespace detail
+
+/// to[index with its entry on `axis` replaced by indices[index]] = updates[index], for all indices below
+/// `extents`, the extents of `updates` and `indices`, which on axes other than `axis` are at most to's. Each
+/// entry of `indices` lies in [-extent, extent). Elements of type d, a whole number of bytes each.
+template <class I>
+void scatter_elements(DType d, void* to, std::span<const int64_t> to_extents, const I* indices,
+                      const void* updates, std::span<const int64_t> extents, int axis) {
+  detail::with_mover(d, to, updates, [&]<class Mover>(Mover mover) {
+    detail::for_scattered(to_extents, indices, extents, axis, Mover::size,
+                          [=](int64_t t, int64_t u) { mover.row(t, 0, u, 0, 1); });
+  });
+}
+
+/// The same, but each element becomes op(element, update), as in scatter_nd.
+template <class T, class I>
+void scatter_elements(ScatterOp op, T* to, std::span<const int64_t> to_extents, const I* indices,
+                      const T* updates, std::span<const int64_t> extents, int axis) {
+  const auto apply = [&]<ScatterOp o>() {
+    detail::for_scattered(to_extents, indices, extents, axis, sizeof(T),
+                          [=](int64_t t, int64_t u) { to[t] = detail::scattered<o>(to[t], updates[u]); });
+  };
+  switch (op) {
+    case ScatterOp::none:
+      return scatter_elements(dtype_of<T>, to, to_extents, indices, updates, extents, axis);
+    case ScatterOp::add: return apply.template operator()<ScatterOp::add>();
+    case ScatterOp::mul: return apply.template operator()<ScatterOp::mul>();
+    case ScatterOp::max: return apply.template operator()<ScatterOp::max>();
+    case ScatterOp::min: return apply.template operator()<ScatterOp::min>();
+  }
+}
+
 }  // namespace tenon::kernels

@@ -1,8 +1,7 @@
 // ScatterND: slices replaced by updates, or combined.   onnx.ai/onnx/operators/onnx__ScatterND.html
 #pragma once
 
-#include "tenon/kernels/move/scatter.hpp"
-#include "tenon/op/families/movement.hpp"
+#include "tenon/op/families/scatter.hpp"
 
 namespace tenon::op {
 
@@ -22,14 +21,7 @@ struct ScatterND {
   constexpr void infer(Infer& i) const {
     const Dims &x = i.dims(0), &indices = i.dims(1), &updates = i.dims(2);
     i.out(0, x);
-    const bool known = i.version() >= 18
-                           ? i.expect_choice("reduction", reduction, {"none", "add", "mul", "max", "min"})
-                           : i.expect_choice("reduction", reduction, {"none", "add", "mul"});
-    if (!known) return;
-    if (reduction != "none" && i.dtype(0) == DType::string)
-      return i.fail("strings have no '", reduction, "'");
-    if ((reduction == "max" || reduction == "min") && is_complex(i.dtype(0)))
-      return i.fail("complex numbers have no '", reduction, "'");
+    if (!check_reduction(i, reduction)) return;
     if (!i.expect_rank_at_least(0, 1) || !i.expect_rank_at_least(1, 1) || !i.ranked(0, 1)) return;
     const int outer = indices.rank() - 1;
     if (!indices[outer].known()) return;
@@ -58,14 +50,12 @@ struct ScatterND {
                                     .extents = data.extents().data(),
                                     .strides = strides.data(),
                                     .inner = depth == 0 ? data.size() : strides[depth - 1]};
-    if (reduction == "none") return kernels::scatter_nd(output.dtype(), output.data(), updates.data(), plan);
-    using enum kernels::ScatterOp;
-    const auto op = reduction == "add" ? add : reduction == "mul" ? mul : reduction == "max" ? max : min;
-    const auto reduce = [&]<class T>() {
+    const kernels::ScatterOp op = scatter_op(reduction);
+    if (op == kernels::ScatterOp::none)
+      return kernels::scatter_nd(output.dtype(), output.data(), updates.data(), plan);
+    dispatch_reduced(output.dtype(), [&]<class T>() {
       kernels::scatter_nd(op, static_cast<T*>(output.data()), static_cast<const T*>(updates.data()), plan);
-    };
-    dispatch(number_types{}, output.dtype(), reduce) ||
-        dispatch<bool, complex64, complex128>(output.dtype(), reduce);
+    });
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };

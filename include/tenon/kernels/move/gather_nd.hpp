@@ -1,0 +1,25 @@
+// Slices taken from the places that rows of indices name. Elements of any type.
+#pragma once
+
+#include "tenon/kernels/move/scatter.hpp"
+
+namespace tenon::kernels {
+
+/// to (count, inner) = the slices of `from` that plan's index rows name, `per_batch` rows for each batch; the
+/// batches of `from` are `batch_step` elements apart.
+inline void gather_nd(DType d, void* to, const void* from, const ScatterPlan& plan, int64_t per_batch,
+                      int64_t batch_step) {
+  if (plan.count == 0 || plan.inner == 0) return;
+  detail::with_mover(d, to, from, [&]<class Mover>(Mover mover) {
+    detail::for_rows(plan.count, plan.inner * Mover::size, detail::shares_bytes<Mover>,
+                     [=](int64_t begin, int64_t end) {
+                       for (int64_t u = begin; u < end; ++u) {
+                         const int64_t at = u / per_batch * batch_step + plan.place(u);
+                         if (plan.inner == 1) mover.row(u, 0, at, 0, 1);
+                         else mover.row(u * plan.inner, 1, at, 1, plan.inner);
+                       }
+                     });
+  });
+}
+
+}  // namespace tenon::kernels
