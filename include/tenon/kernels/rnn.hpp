@@ -1,5 +1,6 @@
 // Recurrent networks: the parts that all cells share (the inputs' product for many steps at once, the order
-// of steps, sequences that end early, activations), and LSTM. Types: float and double.
+// of steps, sequences that end early, activations), the simple network, GRU and LSTM. Types: float and
+// double.
 #pragma once
 
 #include <algorithm>
@@ -124,15 +125,15 @@ void rnn_for_each_step(const RnnArgs<T>& a, const T* w, int64_t width, const T* 
 }
 
 /// Adds h R^T to gates (batch, width), step after step. r (width, hidden), packed where many rows make that
-/// pay.
+/// pay. `row` is the distance between rows of gates.
 template <class T>
 class RnnProduct {
  public:
-  RnnProduct(Scratch& scratch, int64_t batch, int64_t width, int64_t hidden, const T* r) {
+  RnnProduct(Scratch& scratch, int64_t batch, int64_t width, int64_t hidden, const T* r, int64_t row) {
     args_.m = batch, args_.n = width, args_.k = hidden;
     args_.a_row = hidden;
     args_.b = r, args_.b_row = 1, args_.b_col = hidden;
-    args_.c_row = args_.d_row = width;
+    args_.c_row = args_.d_row = row;
     args_.beta = 1;
     if (batch <= 4 || width == 0 || hidden == 0) return;
     T* packed = scratch.take<T>(packed_b_size<T>(hidden, width));
@@ -182,6 +183,101 @@ void rnn_for_each_row(const RnnArgs<T>& a, int64_t t, T* gates, int64_t width, c
 
 }  // namespace detail
 
+template <class T>
+struct SimpleRnnArgs : RnnArgs<T> {
+  const T* w = nullptr;     ///< (hidden, input)
+  const T* r = nullptr;     ///< (hidden, hidden)
+  const T* bias = nullptr;  ///< (2 hidden): w's bias, then r's; or nullptr
+  RnnFunction f{RnnActivation::tanh};
+};
+
+/// H = f(X W^T + H R^T + biases).
+template <class T>
+void simple_rnn(const SimpleRnnArgs<T>& a) {
+  using namespace detail;
+  const int64_t n = a.hidden;
+  Scratch scratch;
+  T *h = scratch.take<T>(a.batch * n), *bias = nullptr;
+  rnn_load_state(h, a.initial_h, a.batch, n);
+  if (a.bias != nullptr) {
+    bias = scratch.take<T>(n);
+    for (int64_t k = 0; k < n; ++k) bias[k] = a.bias[k] + a.bias[n + k];
+  }
+  RnnProduct<T> product(scratch, a.batch, n, n, a.r, n);
+  rnn_for_each_step(a, a.w, n, static_cast<const T*>(bias), [&](int64_t t, T* gates) {
+    product(h, gates);
+    rnn_for_each_row(a, t, gates, n, h,
+                     [&](int64_t b, T* gate) { rnn_activate(a.f, a.clip, gate, h + b * n, n); });
+  });
+  rnn_store_state(h, a.final_h, a.batch, n);
+}
+
+/// Gates lie in the order update, reset, hidden.
+template <class T>
+struct GruArgs : RnnArgs<T> {
+  const T* w = nullptr;     ///< (3 hidden, input)
+  const T* r = nullptr;     ///< (3 hidden, hidden)
+  const T* bias = nullptr;  ///< (6 hidden): w's bias, then r's; or nullptr
+  RnnFunction f{RnnActivation::sigmoid}, g{RnnActivation::tanh};
+  bool linear_before_reset = false;  ///< the reset gate scales H R^T + r's bias instead of H
+};
+
+/// z, r = f(X W^T + H R^T + biases), h = g(X W^T + (r * H) R^T + biases), H = (1 - z) * h + z * H.
+template <class T>
+void gru(const GruArgs<T>& a) {
+  using namespace detail;
+  const int64_t n = a.hidden, width = 3 * n;
+  Scratch scratch;
+  T *h = scratch.take<T>(a.batch * n), *bias = nullptr;
+  rnn_load_state(h, a.initial_h, a.batch, n);
+  if (a.bias != nullptr) {
+    bias = scratch.take<T>(width);
+    const int64_t joint = a.linear_before_reset ? 2 * n : width;
+    for (int64_t k = 0; k < width; ++k) bias[k] = k < joint ? a.bias[k] + a.bias[width + k] : a.bias[k];
+  }
+  const auto finish = [&](int64_t b, const T* update, T* fresh) {
+    T* state = h + b * n;
+    rnn_activate(a.g, a.clip, fresh, fresh, n);
+    for (int64_t k = 0; k < n; ++k) state[k] = (1 - update[k]) * fresh[k] + update[k] * state[k];
+  };
+  if (a.linear_before_reset) {
+    T* recurrent = scratch.take<T>(a.batch * width);
+    RnnProduct<T> product(scratch, a.batch, width, n, a.r, width);
+    rnn_for_each_step(a, a.w, width, static_cast<const T*>(bias), [&](int64_t t, T* gates) {
+      std::fill_n(recurrent, a.batch * width, T{0});
+      if (a.bias != nullptr)
+        for (int64_t b = 0; b < a.batch; ++b)
+          std::copy_n(a.bias + width + 2 * n, n, recurrent + b * width + 2 * n);
+      product(h, recurrent);
+      rnn_for_each_row(a, t, gates, width, h, [&](int64_t b, T* gate) {
+        const T* own = recurrent + b * width;
+        T *reset = gate + n, *fresh = gate + 2 * n;
+        for (int64_t k = 0; k < 2 * n; ++k) gate[k] += own[k];
+        rnn_activate(a.f, a.clip, gate, gate, 2 * n);
+        for (int64_t k = 0; k < n; ++k) fresh[k] += reset[k] * own[2 * n + k];
+        finish(b, gate, fresh);
+      });
+    });
+  } else {
+    T* kept = scratch.take<T>(a.batch * n);  // r * H
+    std::fill_n(kept, a.batch * n, T{0});
+    RnnArgs<T> between = a;
+    between.y = {};
+    RnnProduct<T> gate_product(scratch, a.batch, 2 * n, n, a.r, width),
+        fresh_product(scratch, a.batch, n, n, a.r + 2 * n * n, width);
+    rnn_for_each_step(a, a.w, width, static_cast<const T*>(bias), [&](int64_t t, T* gates) {
+      gate_product(h, gates);
+      rnn_for_each_row(between, t, gates, width, h, [&](int64_t b, T* gate) {
+        rnn_activate(a.f, a.clip, gate, gate, 2 * n);
+        for (int64_t k = 0; k < n; ++k) kept[b * n + k] = gate[n + k] * h[b * n + k];
+      });
+      fresh_product(kept, gates + 2 * n);
+      rnn_for_each_row(a, t, gates, width, h, [&](int64_t b, T* gate) { finish(b, gate, gate + 2 * n); });
+    });
+  }
+  rnn_store_state(h, a.final_h, a.batch, n);
+}
+
 /// Gates lie in the order input, output, forget, cell.
 template <class T>
 struct LstmArgs : RnnArgs<T> {
@@ -210,7 +306,7 @@ void lstm(const LstmArgs<T>& a) {
     bias = scratch.take<T>(width);
     for (int64_t k = 0; k < width; ++k) bias[k] = a.bias[k] + a.bias[width + k];
   }
-  RnnProduct<T> product(scratch, a.batch, width, n, a.r);
+  RnnProduct<T> product(scratch, a.batch, width, n, a.r, width);
   const auto peep = [&](const T* weights, const T* cell, T* gate) {
     for (int64_t k = 0; k < n; ++k) gate[k] += weights[k] * cell[k];
   };

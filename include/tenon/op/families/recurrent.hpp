@@ -75,6 +75,7 @@ struct RecurrentForm {
   const std::vector<std::string>& names;
   const Opt<float>& clip;
   int64_t layout;
+  bool spare_activations = false;  ///< one direction may name activations for two, as RNN's default does
 };
 
 /// The rule for X, W, R, B, sequence_lens and initial_h (inputs 0 to 5), Y and Y_h (outputs 0 and 1). Returns
@@ -84,7 +85,8 @@ inline Dims infer_recurrent(Infer& i, const RecurrentForm& form) {
   if (!i.expect_choice("direction", form.direction, {"forward", "reverse", "bidirectional"})) return {};
   if (!i.expect_choice("layout", form.layout, {0, 1})) return {};
   if (form.clip && !(*form.clip >= 0)) return i.fail("clip is negative"), Dims{};
-  if (!form.names.empty() &&
+  const auto named = static_cast<int>(form.names.size());
+  if (named > 0 && !(form.spare_activations && named == 2 * form.activations) &&
       !i.expect_entries("activations", form.names.size(), form.activations * directions))
     return {};
   for (const std::string& name : form.names)
@@ -157,6 +159,44 @@ void for_directions(int directions, int64_t batch, F run) {
   } else {
     for (int d = 0; d < directions; ++d) run(d);
   }
+}
+
+/// The operands and results that the three operators have in common.
+template <class T>
+struct RecurrentOperands {
+  TensorView<const T> x, w, r, b;
+  TensorView<const int32_t> sequence_lens;
+  TensorView<const T> initial_h;
+  TensorView<T> y, y_h;
+};
+
+/// Calls cell(args, d) for each direction d; the callee adds to these kernels' arguments (`Args`, such as
+/// kernels::GruArgs) the cell's own and runs the kernel. Error{out_of_range} for a length below 0 or above
+/// the number of steps.
+template <template <class> class Args, class T, class F>
+void run_recurrent(std::string_view name, const RecurrentForm& form, const RecurrentOperands<T>& o, F cell) {
+  using W = compute_t<T>;
+  Scratch scratch;
+  const auto wide = [&](TensorView<const T> v) { return widen(scratch, v.data(), v.size()); };
+  const auto result = [&](TensorView<T> v) { return v ? wide_result(scratch, v.data(), v.size()) : nullptr; };
+  const int directions = direction_count(form.direction);
+  const int64_t hidden = o.r.extent(2), batch = o.x.extent(form.layout == 0 ? 1 : 0);
+  if (o.sequence_lens) check_sequence_lens(name, o.sequence_lens, o.x.extent(form.layout == 0 ? 0 : 1));
+  const W *x = wide(o.x), *w = wide(o.w), *r = wide(o.r), *b = wide(o.b), *h0 = wide(o.initial_h);
+  W *y = result(o.y), *h1 = result(o.y_h);
+  for_directions(directions, batch, [&](int d) {
+    Args<W> a;
+    fill_direction(a, x, o.x.extents(), hidden, y, o.sequence_lens.data(), form.direction, d, form.layout);
+    a.w = w + d * form.gates * hidden * a.input;
+    a.r = r + d * form.gates * hidden * hidden;
+    if (o.b) a.bias = b + d * 2 * form.gates * hidden;
+    a.initial_h = state_rows(h0, d, directions, batch, hidden, form.layout);
+    a.final_h = state_rows(h1, d, directions, batch, hidden, form.layout);
+    if (form.clip) a.clip = static_cast<W>(*form.clip);
+    cell(a, d);
+  });
+  if (o.y) narrow(y, o.y.data(), o.y.size());
+  if (o.y_h) narrow(h1, o.y_h.data(), o.y_h.size());
 }
 
 }  // namespace tenon::op

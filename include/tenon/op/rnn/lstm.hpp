@@ -42,8 +42,9 @@ struct LSTM {
                                          attr("layout", &LSTM::layout).since(14),
                                          ignored<int64_t>("output_sequence").until(6).by_default(0)};
 
+  RecurrentForm form() const { return {4, 3, direction, hidden_size, activations, clip, layout}; }
   void infer(Infer& i) const {
-    const Dims state = infer_recurrent(i, {4, 3, direction, hidden_size, activations, clip, layout});
+    const Dims state = infer_recurrent(i, form());
     if (i.failed()) return;
     i.out(2, state);
     i.expect_extents(6, state);
@@ -57,38 +58,22 @@ struct LSTM {
                TensorView<T> y_c) const {
     using W = compute_t<T>;
     Scratch scratch;
-    const auto wide = [&](TensorView<const T> v) { return widen(scratch, v.data(), v.size()); };
-    const auto result = [&](TensorView<T> v) {
-      return v ? wide_result(scratch, v.data(), v.size()) : nullptr;
-    };
-    const int directions = direction_count(direction);
-    const int64_t hidden = r.extent(2), batch = x.extent(layout == 0 ? 1 : 0),
-                  steps = x.extent(layout == 0 ? 0 : 1);
-    if (sequence_lens) check_sequence_lens(spec.name, sequence_lens, steps);
+    const W *c0 = widen(scratch, initial_c.data(), initial_c.size()),
+            *peephole = widen(scratch, p.data(), p.size());
+    W* c1 = y_c ? wide_result(scratch, y_c.data(), y_c.size()) : nullptr;
     const auto functions =
         rnn_functions<3>(activations, activation_alpha, activation_beta, {"sigmoid", "tanh", "tanh"});
-    const W *wide_x = wide(x), *wide_w = wide(w), *wide_r = wide(r), *wide_b = wide(b), *wide_p = wide(p);
-    const W *h0 = wide(initial_h), *c0 = wide(initial_c);
-    W *wide_y = result(y), *h1 = result(y_h), *c1 = result(y_c);
-    for_directions(directions, batch, [&](int d) {
-      kernels::LstmArgs<W> a;
-      fill_direction(a, wide_x, x.extents(), hidden, wide_y, sequence_lens.data(), direction, d, layout);
-      a.w = wide_w + d * 4 * hidden * a.input;
-      a.r = wide_r + d * 4 * hidden * hidden;
-      if (b) a.bias = wide_b + d * 8 * hidden;
-      if (p) a.peephole = wide_p + d * 3 * hidden;
-      a.initial_h = state_rows(h0, d, directions, batch, hidden, layout);
-      a.initial_c = state_rows(c0, d, directions, batch, hidden, layout);
-      a.final_h = state_rows(h1, d, directions, batch, hidden, layout);
-      a.final_c = state_rows(c1, d, directions, batch, hidden, layout);
-      if (clip) a.clip = static_cast<W>(*clip);
-      const auto at = static_cast<std::size_t>(d) * 3;
-      a.f = functions[at], a.g = functions[at + 1], a.h = functions[at + 2];
-      a.input_forget = input_forget != 0;
-      kernels::lstm(a);
-    });
-    if (y) narrow(wide_y, y.data(), y.size());
-    if (y_h) narrow(h1, y_h.data(), y_h.size());
+    const int directions = direction_count(direction);
+    run_recurrent<kernels::LstmArgs, T>(
+        spec.name, form(), {x, w, r, b, sequence_lens, initial_h, y, y_h}, [&](auto& a, int d) {
+          if (p) a.peephole = peephole + d * 3 * a.hidden;
+          a.initial_c = state_rows(c0, d, directions, a.batch, a.hidden, layout);
+          a.final_c = state_rows(c1, d, directions, a.batch, a.hidden, layout);
+          const auto at = static_cast<std::size_t>(d) * 3;
+          a.f = functions[at], a.g = functions[at + 1], a.h = functions[at + 2];
+          a.input_forget = input_forget != 0;
+          kernels::lstm(a);
+        });
     if (y_c) narrow(c1, y_c.data(), y_c.size());
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }

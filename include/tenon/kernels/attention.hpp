@@ -1,0 +1,303 @@
+// Scaled dot-product attention over batches of heads. Scores exist for a piece of the queries of one head at
+// a time, and only for the keys that some query of the piece may attend to. Computes in float or double;
+// operands may be of any floating-point type.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include "tenon/base/parallel.hpp"
+#include "tenon/base/scratch.hpp"
+#include "tenon/base/types.hpp"
+#include "tenon/kernels/elementwise/elementwise.hpp"
+#include "tenon/kernels/elementwise/half.hpp"
+#include "tenon/kernels/gemm/gemm.hpp"
+#include "tenon/kernels/reduce/softmax.hpp"
+
+namespace tenon::kernels {
+
+/// Vectors of numbers of a type that run time knows. Distances are in elements.
+template <class Void>
+struct HeadRows {
+  DType dtype = DType::undefined;
+  Void* data = nullptr;  ///< nullptr: absent
+  int64_t batch = 0, head = 0, row = 0;
+};
+
+/// A number for each batch entry, query head, query and key that is added to the score. A bool stands for 0
+/// or, where false, -infinity.
+struct AttentionMask {
+  DType dtype = DType::undefined;  ///< bool or a number type; undefined: absent
+  const void* data = nullptr;
+  int64_t batch = 0, head = 0, row = 0;
+  int64_t keys = 0;        ///< the length of a row; keys past it get -infinity
+  bool stretched = false;  ///< a row holds one number, for all keys
+};
+
+/// Which of the numbers between the products of queries and keys and their softmax are a result.
+enum class AttentionScores : uint8_t { scaled, capped, masked, weights };
+
+struct AttentionArgs {
+  int64_t batch = 0, heads = 0, kv_heads = 0;  ///< `heads` is a multiple of `kv_heads`
+  int64_t queries = 0, size = 0, value_size = 0;
+  HeadRows<const void> q;
+  HeadRows<const void> k[2], v[2];  ///< earlier keys and values, then those behind them
+  int64_t keys[2] = {0, 0};
+  HeadRows<void> y;
+  double scale = 1, softcap = 0;  ///< softcap 0: none
+  AttentionMask mask;
+  /// A query i of batch entry b stands at position p = i + offsets[b] (nullptr: i + offset) among the keys,
+  /// and attends to those of [p - left, p + right] (negative: unbounded) below ends[b] (nullptr: all).
+  int64_t left = -1, right = -1;
+  int64_t offset = 0;
+  const int64_t *offsets = nullptr, *ends = nullptr;
+  DType softmax_type = DType::undefined;  ///< undefined: the type that everything is computed in
+  HeadRows<void> scores;                  ///< (batch, heads, queries, keys); may be absent
+  AttentionScores scores_kind = AttentionScores::scaled;
+};
+
+namespace detail {
+
+using AttentionFloats = TypeList<float, double, float16, bfloat16>;
+using MaskTypes = TypeList<bool, float, double, float16, bfloat16, int8_t, int16_t, int32_t, int64_t, uint8_t,
+                           uint16_t, uint32_t, uint64_t>;
+
+template <class Void>
+Void* moved(Void* p, DType d, int64_t elements) {
+  using Byte = std::conditional_t<std::is_const_v<Void>, const std::byte, std::byte>;
+  return static_cast<Byte*>(p) + elements * (bits(d) / 8);
+}
+
+template <class From, class To>
+void convert_floats(const From* x, To* y, int64_t n) {
+  if constexpr (std::is_same_v<From, To>) {
+    std::copy_n(x, n, y);
+  } else if constexpr ((std::is_same_v<From, float> && sizeof(To) == 2) ||
+                       (std::is_same_v<To, float> && sizeof(From) == 2)) {
+    convert_half(x, y, n);
+  } else {
+    for (int64_t i = 0; i < n; ++i) y[i] = static_cast<To>(static_cast<compute_t<From>>(x[i]));
+  }
+}
+
+/// `count` vectors of n numbers as W, `row` apart: where they lie, or in a copy.
+template <class W>
+const W* load_rows(Scratch& scratch, DType d, const void* x, int64_t count, int64_t n, int64_t& row) {
+  if (d == dtype_of<W>) return static_cast<const W*>(x);
+  W* copy = scratch.take<W>(count * n);
+  dispatch(AttentionFloats{}, d, [&]<class T>() {
+    for (int64_t i = 0; i < count; ++i) convert_floats(static_cast<const T*>(x) + i * row, copy + i * n, n);
+  });
+  row = n;
+  return copy;
+}
+template <class W>
+void store_row(const W* x, DType d, void* y, int64_t n) {
+  dispatch(AttentionFloats{}, d, [&]<class T>() { convert_floats(x, static_cast<T*>(y), n); });
+}
+
+template <class W, class T>
+W mask_number(T x) {
+  if constexpr (std::is_same_v<T, bool>) return x ? W{0} : -std::numeric_limits<W>::infinity();
+  else return static_cast<W>(static_cast<compute_t<T>>(x));
+}
+/// What `mask` has for the keys of [first, last) of a row, rounded as numbers of type `round`.
+template <class W>
+void load_mask(const AttentionMask& mask, int64_t at, int64_t first, int64_t last, DType round, W* bias) {
+  constexpr W out = -std::numeric_limits<W>::infinity();
+  const int64_t held = mask.stretched ? last : std::clamp(mask.keys, first, last);
+  dispatch(MaskTypes{}, mask.dtype, [&]<class T>() {
+    const T* row = static_cast<const T*>(mask.data) + at;
+    for (int64_t j = first; j < held; ++j) bias[j - first] = mask_number<W>(row[mask.stretched ? 0 : j]);
+  });
+  if (mask.dtype != round && mask.dtype != DType::bool_)
+    dispatch<float16, bfloat16>(round, [&]<class T>() {
+      for (int64_t j = 0; j < held - first; ++j)
+        bias[j] = static_cast<W>(static_cast<float>(static_cast<T>(static_cast<float>(bias[j]))));
+    });
+  std::fill(bias + (held - first), bias + (last - first), out);
+}
+
+/// Softmax of rows of n, computed as numbers of type d.
+template <class W>
+void softmax_rows(DType d, W* x, int64_t rows, int64_t n) {
+  if (d == DType::undefined || d == dtype_of<W>) return softmax(x, x, rows, n, 1);
+  dispatch(AttentionFloats{}, d, [&]<class T>() {
+    Scratch scratch;
+    T* copy = scratch.take<T>(rows * n);
+    convert_floats(x, copy, rows * n);
+    softmax(copy, copy, rows, n, 1);
+    convert_floats(copy, x, rows * n);
+  });
+}
+
+/// The queries [first, last) of the query heads that begin with `head`, of one batch entry: number r is query
+/// r % a.queries of head `head` + r / a.queries.
+template <class W>
+void attention_piece(const AttentionArgs& a, int64_t b, int64_t head, int64_t first, int64_t last) {
+  constexpr W out = -std::numeric_limits<W>::infinity();
+  const int64_t keys = a.keys[0] + a.keys[1], rows = last - first;
+  const int64_t kv_head = head / (a.heads / a.kv_heads);
+  struct Span {
+    int64_t first, last;
+  };
+  // No window reaches further than from the first position to the last key and back.
+  const int64_t reach = keys + a.queries;
+  const auto attended = [&](int64_t r) -> Span {
+    const int64_t p = r % a.queries + (a.offsets != nullptr ? a.offsets[b] : a.offset);
+    int64_t from = 0, to = a.ends != nullptr ? std::min(keys, a.ends[b]) : keys;
+    if (a.left >= 0) from = std::max(from, p - std::min(a.left, reach));
+    if (a.right >= 0) to = std::min(to, p + std::min(a.right, reach) + 1);
+    return {from, std::max(from, to)};
+  };
+  const bool shown = a.scores.data != nullptr;
+  Span all{keys, 0};
+  for (int64_t r = first; r < last; ++r) {
+    const Span s = attended(r);
+    if (s.first < s.last) all = {std::min(all.first, s.first), std::max(all.last, s.last)};
+  }
+  if (shown && a.scores_kind != AttentionScores::weights) all = {0, keys};
+  const int64_t n = std::max<int64_t>(0, all.last - all.first);
+
+  Scratch scratch;
+  // Rows of one head, or of several heads whose rows are as far apart.
+  const auto row_of = [&](const auto& h) { return a.queries == 1 ? h.head : h.row; };
+  const auto place = [&](const auto& h) {
+    return moved(h.data, h.dtype, b * h.batch + head * h.head + first * row_of(h));
+  };
+  W* score = scratch.take<W>(rows * n);
+  int64_t q_row = row_of(a.q);
+  const W* q = load_rows<W>(scratch, a.q.dtype, place(a.q), rows, a.size, q_row);
+  struct Part {
+    int64_t first, last;  // of the keys of `all`
+    const void* data;
+    bool empty() const { return first == last; }
+  };
+  const auto part = [&](const HeadRows<const void>* h, int p) -> Part {
+    const int64_t start = p == 0 ? 0 : a.keys[0];
+    const int64_t from = std::max(all.first, start), to = std::min(all.last, start + a.keys[p]);
+    if (from >= to) return {0, 0, nullptr};
+    return {from - all.first, to - all.first,
+            moved(h[p].data, h[p].dtype, b * h[p].batch + kv_head * h[p].head + (from - start) * h[p].row)};
+  };
+  for (int p = 0; p < 2; ++p) {
+    const Part keys_of = part(a.k, p);
+    if (keys_of.empty()) continue;
+    Scratch inner;
+    int64_t k_row = a.k[p].row;
+    const W* k = load_rows<W>(inner, a.k[p].dtype, keys_of.data, keys_of.last - keys_of.first, a.size, k_row);
+    GemmArgs<W> g;
+    g.m = rows, g.n = keys_of.last - keys_of.first, g.k = a.size;
+    g.a = q, g.a_row = q_row;
+    g.b = k, g.b_row = 1, g.b_col = k_row;
+    g.c = score + keys_of.first, g.c_row = n;
+    if (a.size > 0) g.alpha = static_cast<W>(a.scale);
+    gemm(g);
+  }
+  const auto show = [&](AttentionScores kind) {
+    if (!shown || a.scores_kind != kind) return;
+    for (int64_t r = 0; r < rows; ++r)
+      store_row(score + r * n, a.scores.dtype,
+                moved(a.scores.data, a.scores.dtype,
+                      b * a.scores.batch + head * a.scores.head + (first + r) * a.scores.row + all.first),
+                n);
+  };
+  show(AttentionScores::scaled);
+  if (a.softcap > 0) {
+    unary<UnaryOp::linear>(score, score, rows * n, {1 / a.softcap, 0});
+    unary<UnaryOp::tanh>(score, score, rows * n);
+    unary<UnaryOp::linear>(score, score, rows * n, {a.softcap, 0});
+  }
+  show(AttentionScores::capped);
+
+  W* bias = a.mask.dtype != DType::undefined ? scratch.take<W>(n) : nullptr;
+  auto* attends = scratch.take<bool>(rows);  // to any key
+  for (int64_t r = 0; r < rows; ++r) {
+    const Span s = attended(first + r);
+    W* line = score + r * n;
+    attends[r] = s.first < s.last;
+    if (bias != nullptr && attends[r]) {
+      const int64_t h = head + (first + r) / a.queries, i = (first + r) % a.queries;
+      load_mask(a.mask, b * a.mask.batch + h * a.mask.head + i * a.mask.row, s.first, s.last, a.q.dtype,
+                bias);
+      const int64_t count = s.last - s.first;
+      attends[r] = std::any_of(bias, bias + count, [](W x) { return x != out; });
+      for (int64_t j = 0; j < count; ++j) line[s.first - all.first + j] += bias[j];
+    }
+    const int64_t from = std::clamp<int64_t>(s.first - all.first, 0, n),
+                  to = std::clamp<int64_t>(s.last - all.first, from, n);
+    std::fill(line, line + from, out);
+    std::fill(line + to, line + n, out);
+  }
+  show(AttentionScores::masked);
+  if (n > 0) softmax_rows(a.softmax_type, score, rows, n);
+  for (int64_t r = 0; r < rows; ++r)
+    if (!attends[r]) std::fill_n(score + r * n, n, W{0});
+  if (shown && a.scores_kind == AttentionScores::weights) {
+    Scratch inner;
+    W* line = inner.take<W>(keys);
+    std::fill_n(line, keys, W{0});
+    for (int64_t r = 0; r < rows; ++r) {
+      std::copy_n(score + r * n, n, line + (n > 0 ? all.first : 0));
+      store_row(line, a.scores.dtype,
+                moved(a.scores.data, a.scores.dtype,
+                      b * a.scores.batch + head * a.scores.head + (first + r) * a.scores.row),
+                keys);
+    }
+  }
+
+  void* to = place(a.y);
+  const bool direct = a.y.dtype == dtype_of<W>;
+  const int64_t y_row = direct ? row_of(a.y) : a.value_size;
+  W* y = direct ? static_cast<W*>(to) : scratch.take<W>(rows * a.value_size);
+  bool begun = false;
+  for (int p = 0; p < 2; ++p) {
+    const Part values_of = part(a.v, p);
+    if (values_of.empty()) continue;
+    Scratch inner;
+    int64_t v_row = a.v[p].row;
+    GemmArgs<W> g;
+    g.m = rows, g.n = a.value_size, g.k = values_of.last - values_of.first;
+    g.a = score + values_of.first, g.a_row = n;
+    g.b = load_rows<W>(inner, a.v[p].dtype, values_of.data, g.k, a.value_size, v_row), g.b_row = v_row;
+    g.c = y, g.c_row = y_row;
+    if (begun) g.beta = 1, g.d = y, g.d_row = y_row;
+    gemm(g);
+    begun = true;
+  }
+  for (int64_t r = 0; r < rows; ++r) {
+    if (!begun) std::fill_n(y + r * y_row, a.value_size, W{0});
+    if (!direct) store_row(y + r * y_row, a.y.dtype, moved(to, a.y.dtype, r * row_of(a.y)), a.value_size);
+  }
+}
+
+}  // namespace detail
+
+/// y = softmax(scale q k^T, capped, + mask) v for every query head; head h has the keys and values of head
+/// h / (heads / kv_heads). Queries that attend to no key, because none is in their window or the mask is
+/// -infinity for all of them, get zeros. Keys outside of a window are not read. W: float or double.
+template <class W>
+void attention(const AttentionArgs& a) {
+  if (a.batch == 0 || a.heads == 0 || a.queries == 0) return;
+  // The few queries of all heads that share keys make one product, where their rows are equally far apart.
+  const int64_t group = a.heads / a.kv_heads;
+  const auto even = [&](const auto& h) { return a.queries == 1 || h.head == a.queries * h.row; };
+  const bool joint = group > 1 && a.queries <= 8 && even(a.q) && even(a.y);
+  const int64_t rows = joint ? group * a.queries : a.queries, heads = joint ? a.kv_heads : a.heads;
+  constexpr int64_t elements = 1 << 17;  // scores of a piece
+  const int64_t piece =
+      std::clamp<int64_t>(elements / std::max<int64_t>(1, a.keys[0] + a.keys[1]), 16, rows < 16 ? 16 : rows);
+  const int64_t pieces = (rows + piece - 1) / piece;
+  parallel_for(a.batch * heads * pieces, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t item = begin; item < end; ++item) {
+      const int64_t at = item / pieces, from = item % pieces * piece;
+      detail::attention_piece<W>(a, at / heads, at % heads * (joint ? group : 1), from,
+                                 std::min(from + piece, rows));
+    }
+  });
+}
+
+}  // namespace tenon::kernels

@@ -1,0 +1,262 @@
+// Attention: scaled dot products of queries and keys weigh values.
+// onnx.ai/onnx/operators/onnx__Attention.html
+#pragma once
+
+#include "tenon/kernels/attention.hpp"
+#include "tenon/op/framework/attribute.hpp"
+#include "tenon/op/framework/call.hpp"
+
+namespace tenon::op {
+
+namespace attention_detail {
+
+/// Extents of queries, keys and values, of rank 4 (batch, heads, steps, size) or 3 (batch, steps, heads *
+/// size), in one form.
+struct Extents4 {
+  Dim batch, heads, steps, size;
+};
+
+constexpr Extents4 heads_of(Infer& i, int input, const Opt<int64_t>& heads) {
+  const Dims& d = i.dims(input);
+  if (!d.ranked()) return {};
+  if (d.rank() == 4) return {d[0], d[1], d[2], d[3]};
+  if (d[2].known() && d[2].value() % *heads != 0)
+    i.fail(i.name(input), ": ", d[2], " numbers do not make ", *heads, " heads");
+  return {d[0], *heads, d[1], d[2].known() ? Dim(d[2].value() / *heads) : Dim()};
+}
+
+/// Where the heads of such a tensor lie.
+template <class Void>
+kernels::HeadRows<Void> head_rows(DType dtype, Void* data, std::span<const int64_t> e, int64_t heads) {
+  if (e.size() == 4) return {dtype, data, e[1] * e[2] * e[3], e[2] * e[3], e[3]};
+  return {dtype, data, e[1] * e[2], e[2] / heads, e[2]};
+}
+
+/// Writes all of `past`, if there is one, then `fresh`, along the steps of `present` (batch, heads, steps,
+/// size).
+inline void append(AnyView past, AnyView fresh, const kernels::HeadRows<const void>& rows, AnyOut present) {
+  if (present.empty()) return;
+  const int64_t batch = present.extent(0), heads = present.extent(1), steps = present.extent(2),
+                size = present.extent(3), width = bits(fresh.dtype()) / 8;
+  const int64_t earlier = past ? past.extent(2) : 0;
+  auto* to = static_cast<std::byte*>(present.data());
+  for (int64_t b = 0; b < batch; ++b)
+    for (int64_t h = 0; h < heads; ++h, to += steps * size * width) {
+      const int64_t held = earlier * size * width;
+      if (held > 0)
+        std::memcpy(to, static_cast<const std::byte*>(past.data()) + (b * heads + h) * held,
+                    static_cast<std::size_t>(held));
+      const auto* from =
+          static_cast<const std::byte*>(fresh.data()) + (b * rows.batch + h * rows.head) * width;
+      if (rows.row == size) {
+        std::memcpy(to + held, from, static_cast<std::size_t>((steps - earlier) * size * width));
+      } else {
+        for (int64_t s = earlier; s < steps; ++s)
+          std::memcpy(to + s * size * width, from + (s - earlier) * rows.row * width,
+                      static_cast<std::size_t>(size * width));
+      }
+    }
+}
+
+}  // namespace attention_detail
+
+/// Y = softmax(Q K^T * scale, capped, + attn_mask) V for each head; scale is 1 / sqrt(head size) by default,
+/// softcap c caps scores as c tanh(score / c). Q is (batch, heads, queries, size), K and V (batch, KV heads,
+/// keys, size or value size), Y as Q with the value size; or all of rank 3, (batch, steps, heads * size),
+/// with q_num_heads and kv_num_heads stated. Each KV head serves heads / KV heads query heads in their order.
+/// past_key and past_value (batch, KV heads, steps, size) go before K and V; present_key and present_value
+/// are both together. attn_mask stretches to (batch, heads, queries, keys); keys past its end are masked.
+/// The position of query i is i + the number of past steps, or with nonpad_kv_seqlen, where only so many keys
+/// of an entry of the batch count, i + that number - queries. is_causal forbids keys after the position,
+/// left_window_size and right_window_size those further away (-1: none). Queries without a key give zeros.
+/// qk_matmul_output is Q K^T * scale (mode 0), that capped (1), masked (2) or after the softmax (3).
+/// op::Attention{}(q, k, v) of (2,9,4,8), (2,3,6,8) and (2,3,6,5) gives (2,9,4,5).
+struct Attention {
+  int64_t is_causal = 0;
+  Opt<int64_t> kv_num_heads{};
+  int64_t left_window_size = -1;
+  Opt<int64_t> q_num_heads{};
+  int64_t qk_matmul_output_mode = 0;
+  int64_t right_window_size = -1;
+  Opt<float> scale{};
+  float softcap = 0;
+  Opt<int64_t> softmax_precision{};
+  /// Whether a mask of one key holds for all keys, as the function of version 23 has it; later, keys past the
+  /// mask's end are masked. No attribute of ONNX.
+  bool mask_stretches = false;
+
+  static constexpr Spec spec{
+      .name = "Attention",
+      .since = {23, 24, 25},
+      .inputs = {{"Q", "T1"},
+                 {"K", "T1"},
+                 {"V", "T2"},
+                 {"attn_mask", "U", optional},
+                 {"past_key", "T1", optional},
+                 {"past_value", "T2", optional},
+                 {.name = "nonpad_kv_seqlen", .type = "tensor(int64)", .arity = optional, .since = 24}},
+      .outputs = {{"Y", "T1"},
+                  {"present_key", "T1", optional},
+                  {"present_value", "T2", optional},
+                  {"qk_matmul_output", "T1", optional}},
+      .types = {{"T1", types::floats_bf16},
+                {"T2", types::floats_bf16},
+                {"U", types::numeric_bf16 | types::boolean}}};
+  static constexpr Attributes attributes{attr("is_causal", &Attention::is_causal),
+                                         attr("kv_num_heads", &Attention::kv_num_heads),
+                                         attr("left_window_size", &Attention::left_window_size).since(25),
+                                         attr("q_num_heads", &Attention::q_num_heads),
+                                         attr("qk_matmul_output_mode", &Attention::qk_matmul_output_mode),
+                                         attr("right_window_size", &Attention::right_window_size).since(25),
+                                         attr("scale", &Attention::scale),
+                                         attr("softcap", &Attention::softcap),
+                                         attr("softmax_precision", &Attention::softmax_precision),
+                                         initially(&Attention::mask_stretches, true).until(23)};
+
+  constexpr void infer(Infer& i) const {
+    if (!i.expect_choice("is_causal", is_causal, {0, 1}) ||
+        !i.expect_choice("qk_matmul_output_mode", qk_matmul_output_mode, {0, 1, 2, 3}) ||
+        !i.expect_at_least("left_window_size", left_window_size, -1) ||
+        !i.expect_at_least("right_window_size", right_window_size, -1))
+      return;
+    if (!(softcap >= 0)) return i.fail("softcap is negative");
+    if (softmax_precision && !i.expect_choice("softmax_precision", *softmax_precision,
+                                              {dtype<float>, dtype<float16>, dtype<double>, dtype<bfloat16>}))
+      return;
+    int rank = 0;
+    for (int k = 0; k < 3; ++k) {
+      const Dims& d = i.dims(k);
+      if (!d.ranked()) continue;
+      if (d.rank() != 3 && d.rank() != 4) return i.fail(i.name(k), ": rank ", d.rank(), ", expected 3 or 4");
+      if (rank != 0 && !i.expect_rank(k, rank)) return;
+      rank = d.rank();
+    }
+    if (rank == 3) {
+      if (!q_num_heads || !kv_num_heads) return i.fail("rank 3 needs q_num_heads and kv_num_heads");
+      if (!i.expect_at_least("q_num_heads", *q_num_heads, 1) ||
+          !i.expect_at_least("kv_num_heads", *kv_num_heads, 1))
+        return;
+    }
+    using attention_detail::heads_of;
+    const auto q = heads_of(i, 0, q_num_heads), k = heads_of(i, 1, kv_num_heads),
+               v = heads_of(i, 2, kv_num_heads);
+    const Dim batch = i.unify(i.unify(q.batch, k.batch, "batches of Q and K"), v.batch, "batches of Q and V"),
+              kv_heads = i.unify(k.heads, v.heads, "heads of K and V"),
+              size = i.unify(q.size, k.size, "head sizes of Q and K"),
+              steps = i.unify(k.steps, v.steps, "steps of K and V");
+    if (i.failed()) return;
+    if (q.heads.known() && kv_heads.known() &&
+        (kv_heads.value() == 0 ? q.heads.value() != 0 : q.heads.value() % kv_heads.value() != 0))
+      return i.fail(kv_heads, " heads of K do not serve ", q.heads, " heads of Q");
+
+    Dim keys = steps;
+    if (i.has(4) != i.has(5)) return i.fail("past_key and past_value come together");
+    if (i.has(4)) {
+      if (!i.expect_rank(4, 4) || !i.expect_rank(5, 4)) return;
+      const Dim past = i.unify(i.dims(4).ranked() ? i.dims(4)[2] : Dim(),
+                               i.dims(5).ranked() ? i.dims(5)[2] : Dim(), "steps of past_key and past_value");
+      i.expect_extents(4, {batch, kv_heads, past, size});
+      i.expect_extents(5, {batch, kv_heads, past, v.size});
+      keys = past.is(0) ? steps : past + steps;
+    }
+    if (i.has(6)) {
+      if (i.has(4)) return i.fail("nonpad_kv_seqlen is of keys that hold the past, so past_key has no place");
+      i.expect_extents(6, {batch});
+    }
+    check_mask(i, {batch, q.heads, q.steps, keys});
+    if (rank == 3) {
+      i.out(0, {batch, q.steps, q.heads * v.size});
+    } else if (rank == 4) {
+      i.out(0, {batch, q.heads, q.steps, v.size});
+    }
+    if (rank == 0) return;
+    i.out(1, {batch, kv_heads, keys, size});
+    i.out(2, {batch, kv_heads, keys, v.size});
+    i.out(3, {batch, q.heads, q.steps, keys});
+  }
+  /// Error{out_of_range} for an element of nonpad_kv_seqlen below 0 or above the number of keys.
+  template <class T>
+  void compute(TensorView<const T> q, TensorView<const T> k, AnyView v, AnyView attn_mask,
+               TensorView<const T> past_key, AnyView past_value, TensorView<const int64_t> nonpad_kv_seqlen,
+               TensorView<T> y, TensorView<T> present_key, AnyOut present_value,
+               TensorView<T> qk_matmul_output) const {
+    using attention_detail::head_rows;
+    const bool packed = q.rank() == 3;
+    const int64_t heads = packed ? *q_num_heads : q.extent(1),
+                  kv_heads = packed ? *kv_num_heads : k.extent(1);
+    constexpr DType t = dtype_of<T>;
+    kernels::AttentionArgs a;
+    a.batch = q.extent(0), a.heads = heads, a.kv_heads = kv_heads;
+    a.queries = q.extent(-2);
+    a.size = q.extent(-1) / (packed ? heads : 1);
+    a.value_size = v.extent(-1) / (packed ? kv_heads : 1);
+    a.q = head_rows<const void>(t, q.data(), q.extents(), heads);
+    a.y = head_rows<void>(t, y.data(), y.extents(), heads);
+    a.k[1] = head_rows<const void>(t, k.data(), k.extents(), kv_heads);
+    a.v[1] = head_rows<const void>(v.dtype(), v.data(), v.extents(), kv_heads);
+    a.keys[1] = k.extent(-2);
+    if (past_key) {
+      a.k[0] = head_rows<const void>(t, past_key.data(), past_key.extents(), kv_heads);
+      a.v[0] = head_rows<const void>(v.dtype(), past_value.data(), past_value.extents(), kv_heads);
+      a.keys[0] = a.offset = past_key.extent(2);
+    }
+    const int64_t keys = a.keys[0] + a.keys[1];
+    if (present_key) attention_detail::append(past_key, k, a.k[1], present_key);
+    if (present_value) attention_detail::append(past_value, v, a.v[1], present_value);
+
+    a.scale = scale ? static_cast<double>(*scale) : 1 / std::sqrt(static_cast<double>(a.size));
+    a.softcap = softcap;
+    a.left = left_window_size;
+    a.right = is_causal != 0 ? 0 : right_window_size;
+    Scratch scratch;
+    if (nonpad_kv_seqlen) {
+      auto* offsets = scratch.take<int64_t>(a.batch);
+      for (int64_t b = 0; b < a.batch; ++b) {
+        const int64_t n = nonpad_kv_seqlen[b];
+        if (n < 0 || n > keys)
+          raise(ErrorCode::out_of_range, spec.name, "nonpad_kv_seqlen has ", n, ", but there are ", keys,
+                " keys");
+        offsets[b] = n - a.queries;
+      }
+      a.offsets = offsets;
+      a.ends = nonpad_kv_seqlen.data();
+    }
+    if (attn_mask) a.mask = stretched(attn_mask, keys);
+    if (softmax_precision && dtype_from_onnx(*softmax_precision) != t)
+      a.softmax_type = dtype_from_onnx(*softmax_precision);
+    if (qk_matmul_output)
+      a.scores = head_rows<void>(t, qk_matmul_output.data(), qk_matmul_output.extents(), heads);
+    a.scores_kind = static_cast<kernels::AttentionScores>(qk_matmul_output_mode);
+    kernels::attention<compute_t<T>>(a);
+  }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+
+ private:
+  /// Refuses a mask that does not stretch to `scores`, (batch, heads, queries, keys).
+  constexpr void check_mask(Infer& i, const Dims& scores) const {
+    const Dims& mask = i.dims(3);
+    if (!i.has(3) || !mask.ranked()) return;
+    if (mask.rank() > 4) return i.fail("attn_mask: rank ", mask.rank(), ", expected at most 4");
+    if (!mask_stretches && !i.expect_rank_at_least(3, 1)) return;
+    for (int k = 1; k <= mask.rank(); ++k) {
+      const Dim m = mask[mask.rank() - k], s = scores[4 - k];
+      const bool fits = k == 1 && !mask_stretches ? !s.below(m) : m.is(1) || !m.differs(s);
+      if (!fits) return i.fail("attn_mask ", mask, " does not stretch to ", scores);
+    }
+  }
+  kernels::AttentionMask stretched(AnyView mask, int64_t keys) const {
+    kernels::AttentionMask m;
+    m.dtype = mask.dtype(), m.data = mask.data(), m.keys = 1;
+    int64_t step = 1;
+    for (int k = 1; k <= mask.rank(); ++k) {
+      const int64_t extent = mask.extent(-k);
+      if (k == 1) m.keys = extent;
+      else (k == 2 ? m.row : k == 3 ? m.head : m.batch) = extent == 1 ? 0 : step;
+      step *= extent;
+    }
+    m.stretched = mask_stretches && m.keys == 1 && keys > 0;
+    return m;
+  }
+};
+
+}  // namespace tenon::op

@@ -1,0 +1,151 @@
+// The equations of recurrent networks one number at a time, to which the operators are held.
+#pragma once
+
+#include <cmath>
+#include <functional>
+#include <string>
+
+#include "tenon/base/convert.hpp"
+#include "tests/op/stated.hpp"
+
+namespace tenon::test {
+
+using List = std::vector<double>;
+using Function = std::function<double(double)>;
+
+/// Numbers in [-scale, scale] that look random.
+inline List numbers(int64_t n, unsigned seed, double scale = 1) {
+  List list;
+  uint32_t s = seed * 2654435761u + 1;
+  for (int64_t k = 0; k < n; ++k) {
+    s = s * 1664525u + 1013904223u;
+    list.push_back((static_cast<double>(s >> 8) / (1 << 23) - 1) * scale);
+  }
+  return list;
+}
+template <class T>
+Value tensor(const Extents& e, const List& values) {
+  Tensor<T> t{std::span<const int64_t>(e)};
+  for (int64_t k = 0; k < t.size(); ++k) t[k] = convert<T>(values[static_cast<std::size_t>(k)]);
+  return t;
+}
+inline double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+inline double hyperbolic(double x) { return std::tanh(x); }
+
+struct RecurrentCase {
+  int64_t steps = 4, batch = 3, input = 5, hidden = 6;
+  bool bias = true, states = true;
+  std::vector<int32_t> lens{};
+  std::vector<Function> functions{};  ///< of both directions; empty: the defaults
+};
+
+/// One step of one entry of the batch: the gates' products of x (w's bias with them) and of h (r's), h, and
+/// the result for each number of the state. `act(f, v)` is activation f of the direction after the clip;
+/// `recur(gate, j, h)` is row j of a gate of R times h, without bias.
+struct Step {
+  const List &x, &r_bias, &h;
+  std::function<double(int, double)> act;
+  std::function<double(int64_t gate, int64_t j, const List& h)> recur;
+  double from_x(int64_t gate, int64_t j) const {
+    return x[static_cast<std::size_t>(gate * static_cast<int64_t>(h.size()) + j)];
+  }
+  double bias(int64_t gate, int64_t j) const {
+    return r_bias[static_cast<std::size_t>(gate * static_cast<int64_t>(h.size()) + j)];
+  }
+};
+using Cell = std::function<List(const Step&)>;
+
+/// Holds op, at both layouts, to the cell.
+template <class T, class Op>
+void check_recurrent(const RecurrentCase& k, Op op, int64_t gates, const std::vector<Function>& defaults,
+                     const Cell& cell, double tolerance) {
+  const int64_t D = op::direction_count(op.direction), S = k.steps, B = k.batch, I = k.input, H = k.hidden;
+  const auto n = [](int64_t v) { return static_cast<std::size_t>(v); };
+  const List xs = numbers(S * B * I, 1), w = numbers(D * gates * H * I, 2, 0.7),
+             r = numbers(D * gates * H * H, 3, 1 / std::sqrt(static_cast<double>(H)));
+  const List b = k.bias ? numbers(D * 2 * gates * H, 4, 0.5) : List(n(D * 2 * gates * H));
+  const List h0 = k.states ? numbers(D * B * H, 5) : List(n(D * B * H));
+  List y(n(S * D * B * H)), last(n(D * B * H));
+  const double clip = op.clip ? *op.clip : INFINITY;
+  for (int64_t d = 0; d < D; ++d)
+    for (int64_t e = 0; e < B; ++e) {
+      const int64_t length = k.lens.empty() ? S : k.lens[n(e)];
+      List h(h0.begin() + (d * B + e) * H, h0.begin() + (d * B + e + 1) * H);
+      const List r_bias(b.begin() + (d * 2 + 1) * gates * H, b.begin() + (d * 2 + 2) * gates * H);
+      for (int64_t s = 0; s < length; ++s) {
+        const int64_t t = d == 1 || op.direction == "reverse" ? length - 1 - s : s;
+        List x;
+        for (int64_t row = 0; row < gates * H; ++row) {
+          double sum = b[n(d * 2 * gates * H + row)];
+          for (int64_t i = 0; i < I; ++i)
+            sum += xs[n((t * B + e) * I + i)] * w[n((d * gates * H + row) * I + i)];
+          x.push_back(sum);
+        }
+        const auto act = [&](int f, double v) {
+          const std::size_t each = defaults.size();
+          const Function& function = k.functions.empty() ? defaults[n(f)] : k.functions[n(d) * each + n(f)];
+          return function(std::clamp(v, -clip, clip));
+        };
+        const auto recur = [&](int64_t gate, int64_t j, const List& v) {
+          double sum = 0;
+          for (int64_t i = 0; i < H; ++i) sum += v[n(i)] * r[n((d * gates * H + gate * H + j) * H + i)];
+          return sum;
+        };
+        h = cell({x, r_bias, h, act, recur});
+        for (int64_t j = 0; j < H; ++j) y[n(((t * D + d) * B + e) * H + j)] = h[n(j)];
+      }
+      for (int64_t j = 0; j < H; ++j) last[n((d * B + e) * H + j)] = h[n(j)];
+    }
+
+  // (a, b, c, m) as (c, a, b, m): the order of layout 1.
+  const auto batch_first = [&](const List& l, int64_t p, int64_t q, int64_t m) {
+    List to;
+    for (int64_t e = 0; e < B; ++e)
+      for (int64_t i = 0; i < p; ++i)
+        for (int64_t j = 0; j < q; ++j)
+          for (int64_t u = 0; u < m; ++u) to.push_back(l[n(((i * q + j) * B + e) * m + u)]);
+    return to;
+  };
+  Value lens, bias, initial;
+  if (!k.lens.empty()) lens = Tensor<int32_t>(Extents{B}, k.lens.begin(), k.lens.end());
+  if (k.bias) bias = tensor<T>({D, 2 * gates * H}, b);
+  const Value weights = tensor<T>({D, gates * H, I}, w), recurrence = tensor<T>({D, gates * H, H}, r);
+  op.layout = 0;
+  if (k.states) initial = tensor<T>({D, B, H}, h0);
+  check(op, {tensor<T>({S, B, I}, xs), weights, recurrence, bias, lens, initial},
+        {tensor<T>({S, D, B, H}, y), tensor<T>({D, B, H}, last)}, tolerance, tolerance);
+  op.layout = 1;
+  if (k.states) initial = tensor<T>({B, D, H}, batch_first(h0, 1, D, H));
+  check(op, {tensor<T>({B, S, I}, batch_first(xs, 1, S, I)), weights, recurrence, bias, lens, initial},
+        {tensor<T>({B, S, D, H}, batch_first(y, S, D, H)), tensor<T>({B, D, H}, batch_first(last, 1, D, H))},
+        tolerance, tolerance);
+}
+
+/// Every direction, with and without optional operands, with lengths, and every type.
+template <class Op>
+void check_forms(const Op& base, int64_t gates, const std::vector<Function>& defaults, const Cell& cell) {
+  for (const char* direction : {"forward", "reverse", "bidirectional"}) {
+    CAPTURE(direction);
+    Op op = base;
+    op.direction = direction;
+    const RecurrentCase cases[] = {
+        {},
+        {.bias = false, .states = false},
+        {.lens = {4, 0, 2}},
+        {.steps = 1, .batch = 1, .input = 1, .hidden = 1},
+        {.steps = 9, .batch = 7, .input = 3, .hidden = 17},
+        {.steps = 40, .batch = 1, .input = 2, .hidden = 2},
+        {.steps = 0},
+        {.batch = 0},
+    };
+    for (const RecurrentCase& k : cases) {
+      CAPTURE(&k - cases);
+      check_recurrent<double>(k, op, gates, defaults, cell, 1e-10);
+      check_recurrent<float>(k, op, gates, defaults, cell, 2e-5);
+    }
+    check_recurrent<float16>({}, op, gates, defaults, cell, 1e-2);
+    check_recurrent<bfloat16>({}, op, gates, defaults, cell, 8e-2);
+  }
+}
+
+}  // namespace tenon::test
