@@ -110,6 +110,10 @@ struct Opt {
 
   constexpr Opt() = default;
   constexpr Opt(T value) : has_(true), value_(value) {}
+  /// Text, where T is made of it.
+  constexpr Opt(const char* text)
+    requires(std::is_class_v<T> && std::is_convertible_v<const char*, T>)
+      : has_(true), value_(text) {}
   constexpr explicit operator bool() const { return has_; }
   constexpr const T& operator*() const { return value_; }
   constexpr T value_or(T other) const { return has_ ? value_ : other; }
