@@ -78,4 +78,28 @@ void random_normal(T* y, int64_t n, MersenneTwister random, float mean, float de
   }
 }
 
+/// y[i], i < n, of the uniform distribution over [low, high]: drawn one by one, each rounded to T, then
+/// scaled and shifted in T.
+template <class T>
+void random_uniform(T* y, int64_t n, MersenneTwister random, float low, float high) {
+  using W = std::conditional_t<std::is_same_v<T, double>, double, float>;
+  const W scale = convert<W>(convert<T>(double{high} - double{low})), shift = convert<W>(convert<T>(low));
+  for (int64_t i = 0; i < n; ++i) {
+    const T scaled = convert<T>(convert<W>(convert<T>(random.uniform())) * scale);
+    y[i] = convert<T>(convert<W>(scaled) + shift);
+  }
+}
+
+/// y[i], i < n, is true with probability p[i], of [0, 1]: numpy's binomial numbers of one trial, for which
+/// the less probable outcome is the one of the greatest draws.
+template <class T>
+void random_bernoulli(const T* p, bool* y, int64_t n, MersenneTwister random) {
+  for (int64_t i = 0; i < n; ++i) {
+    const auto one = static_cast<double>(p[i]);
+    const bool rare = one <= 0.5;
+    const double common = 1 - (rare ? one : 1 - one);
+    y[i] = one != 0 && (random.uniform() > common) == rare;
+  }
+}
+
 }  // namespace tenon::kernels

@@ -3,14 +3,17 @@
 // sin and cos.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <ctime>
+#include <limits>
 
 #include "tenon/base/convert.hpp"
 #include "tenon/base/parallel.hpp"
+#include "tenon/base/scratch.hpp"
 
 namespace tenon::kernels {
 
@@ -82,6 +85,65 @@ void random_normal(T* y, int64_t n, uint64_t seed, double mean, double deviation
       if (2 * block + 1 < n) y[2 * block + 1] = convert<T>(mean + deviation * z[1]);
     }
   });
+}
+
+/// y[i], i < n, of the uniform distribution over [low, high]. Rounded once from double.
+template <class T>
+void random_uniform(T* y, int64_t n, uint64_t seed, double low, double high) {
+  const Philox philox(seed);
+  const double span = high - low;
+  parallel_for((n + 1) / 2, 1 << 11, [=](int64_t begin, int64_t end) {
+    for (int64_t block = begin; block < end; ++block) {
+      const std::array<double, 2> u = philox.uniform(static_cast<uint64_t>(block));
+      y[2 * block] = convert<T>(low + span * u[0]);
+      if (2 * block + 1 < n) y[2 * block + 1] = convert<T>(low + span * u[1]);
+    }
+  });
+}
+
+/// y[i], i < n, is true with probability p[i], of [0, 1].
+template <class T>
+void random_bernoulli(const T* p, bool* y, int64_t n, uint64_t seed) {
+  const Philox philox(seed);
+  parallel_for((n + 1) / 2, 1 << 11, [=](int64_t begin, int64_t end) {
+    for (int64_t block = begin; block < end; ++block) {
+      const std::array<double, 2> u = philox.uniform(static_cast<uint64_t>(block));
+      y[2 * block] = u[0] < static_cast<double>(p[2 * block]);
+      if (2 * block + 1 < n) y[2 * block + 1] = u[1] < static_cast<double>(p[2 * block + 1]);
+    }
+  });
+}
+
+/// For each row of x (rows, classes) y has `samples` classes, each drawn with probabilities in proportion to
+/// exp(x). False, and y is incomplete, where a row gives no probabilities: it holds NaN or +infinity, or
+/// nothing above -infinity.
+template <class T, class I>
+bool random_multinomial(const T* x, I* y, int64_t rows, int64_t classes, int64_t samples, uint64_t seed) {
+  const Philox philox(seed);
+  const int64_t blocks = (samples + 1) / 2, grain = std::max(int64_t{1}, (1 << 12) / (classes + samples));
+  std::atomic<bool> all{true};
+  parallel_for(rows, grain, [&](int64_t begin, int64_t end) {
+    Scratch scratch;
+    double* sums = scratch.take<double>(classes);
+    for (int64_t r = begin; r < end; ++r) {
+      double greatest = -std::numeric_limits<double>::infinity(), total = 0;
+      for (int64_t c = 0; c < classes; ++c)
+        greatest = std::max(greatest, static_cast<double>(x[r * classes + c]));
+      for (int64_t c = 0; c < classes; ++c)
+        sums[c] = total += std::exp(static_cast<double>(x[r * classes + c]) - greatest);
+      if (!(total > 0)) all.store(false, std::memory_order_relaxed);
+      if (!(total > 0)) continue;
+      for (int64_t k = 0; k < samples; k += 2) {
+        const std::array<double, 2> u = philox.uniform(static_cast<uint64_t>(r * blocks + k / 2));
+        for (int64_t j = k; j < std::min(k + 2, samples); ++j) {
+          const int64_t c =
+              std::upper_bound(sums, sums + classes, u[static_cast<std::size_t>(j - k)] * total) - sums;
+          y[r * samples + j] = static_cast<I>(std::min(c, classes - 1));
+        }
+      }
+    }
+  });
+  return all.load(std::memory_order_relaxed);
 }
 
 }  // namespace tenon::kernels

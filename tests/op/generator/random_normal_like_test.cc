@@ -1,20 +1,9 @@
 #include "tenon/op/generator/random_normal_like.hpp"
 
-#include "tests/op/check.hpp"
+#include "tests/op/moments.hpp"
 
 namespace tenon {
 using namespace test;
-
-namespace {
-/// Mean and standard deviation of a tensor's elements.
-std::pair<double, double> moments(const Value& v) {
-  const AnyView x = v.tensor().view();
-  double sum = 0, squares = 0;
-  for (int64_t k = 0; k < x.size(); ++k) sum += as_double(x, k), squares += as_double(x, k) * as_double(x, k);
-  const double n = static_cast<double>(x.size());
-  return {sum / n, std::sqrt(squares / n - sum / n * sum / n)};
-}
-}  // namespace
 
 TEST_CASE("RandomNormalLike: types, mean and scale") {
   const struct {

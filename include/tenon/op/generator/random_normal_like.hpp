@@ -1,18 +1,13 @@
 // RandomNormalLike: normal random numbers.   onnx.ai/onnx/operators/onnx__RandomNormalLike.html
 #pragma once
 
-#include <bit>
-
-#include "tenon/kernels/mersenne_twister.hpp"
-#include "tenon/kernels/random.hpp"
-#include "tenon/op/framework/call.hpp"
+#include "tenon/op/families/random.hpp"
 
 namespace tenon::op {
 
 /// As many numbers as the input has, of mean `mean` and standard deviation `scale`, of type `dtype` or else
-/// the input's. A `seed` gives the same numbers in every run; a seed in [0, 2^32) is cut to an integer, and
-/// gives the numbers of ONNX's reference implementation. Without a seed, or with NaN, every run has other
-/// numbers. op::RandomNormalLike{.mean = 1, .seed = 7}(x) of (2,3) gives (2,3).
+/// the input's; families/random.hpp states what `seed` means. op::RandomNormalLike{.mean = 1, .seed = 7}(x)
+/// of (2,3) gives (2,3).
 struct RandomNormalLike {
   Opt<int64_t> dtype{};
   float mean = 0;
@@ -30,18 +25,12 @@ struct RandomNormalLike {
       attr("dtype", &RandomNormalLike::dtype), attr("mean", &RandomNormalLike::mean),
       attr("scale", &RandomNormalLike::scale), attr("seed", &RandomNormalLike::seed)};
 
-  constexpr void infer(Infer& i) const {
-    i.out(0, i.dims(0));
-    i.out(0).type = dtype ? Type(i.element_type("dtype", *dtype)) : i.in(0).type;
-  }
+  constexpr void infer(Infer& i) const { infer_random_like(i, dtype); }
   void compute(AnyView, AnyOut output) const {
     dispatch(float_types{}, output.dtype(), [&]<class T>() {
-      T* y = output.as<T>().data();
-      const int64_t n = output.size();
-      if (!seed || *seed != *seed) return kernels::random_normal(y, n, kernels::fresh_seed(), mean, scale);
-      const auto key = *seed > -1 && *seed < 0x1p32f ? static_cast<uint32_t>(static_cast<int64_t>(*seed))
-                                                     : std::bit_cast<uint32_t>(*seed);
-      kernels::random_normal(y, n, kernels::MersenneTwister(key), mean, scale);
+      with_random(seed, [&](const auto& source) {
+        kernels::random_normal(output.as<T>().data(), output.size(), source, mean, scale);
+      });
     });
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }

@@ -1,0 +1,47 @@
+// The operators that draw random numbers share rules and the meaning of `seed`. A seed gives the same numbers
+// in every run, for any number of threads. A seed in (-1, 2^32) is cut to an integer, and gives the numbers
+// of ONNX's reference implementation where that has the operator. Without a seed, or with NaN, every run has
+// other numbers.
+#pragma once
+
+#include <bit>
+
+#include "tenon/kernels/mersenne_twister.hpp"
+#include "tenon/kernels/random.hpp"
+#include "tenon/op/framework/call.hpp"
+
+namespace tenon::op {
+
+/// The output has the input's extents, and the type of number `dtype` or else the input's.
+constexpr void infer_random_like(Infer& i, Opt<int64_t> dtype) {
+  i.out(0, i.dims(0));
+  i.out(0).type = dtype ? Type(i.element_type("dtype", *dtype)) : i.in(0).type;
+}
+
+/// The output has the extents and the type that attributes state.
+constexpr void infer_random(Infer& i, int64_t dtype, std::span<const int64_t> shape) {
+  i.out(0).type = i.element_type("dtype", dtype);
+  Dims d = i.of_rank(static_cast<int64_t>(shape.size()));
+  for (int k = 0; k < d.rank(); ++k) {
+    d[k] = shape[static_cast<std::size_t>(k)];
+    if (!i.expect_at_least("extent", shape[static_cast<std::size_t>(k)], 0)) return;
+  }
+  i.out(0, d);
+}
+
+/// The reference's key for a seed; none where every run is to differ.
+inline Opt<uint32_t> random_key(Opt<float> seed) {
+  if (!seed || *seed != *seed) return {};
+  return *seed > -1 && *seed < 0x1p32f ? static_cast<uint32_t>(static_cast<int64_t>(*seed))
+                                       : std::bit_cast<uint32_t>(*seed);
+}
+
+/// Calls f with what the kernels of random numbers draw from: a MersenneTwister if there is a seed, else the
+/// number of a stream that is new.
+template <class F>
+void with_random(Opt<float> seed, F f) {
+  if (const Opt<uint32_t> key = random_key(seed)) f(kernels::MersenneTwister(*key));
+  else f(kernels::fresh_seed());
+}
+
+}  // namespace tenon::op

@@ -1,0 +1,38 @@
+// RandomNormal: normal random numbers.   onnx.ai/onnx/operators/onnx__RandomNormal.html
+#pragma once
+
+#include "tenon/op/families/random.hpp"
+
+namespace tenon::op {
+
+/// Numbers of mean `mean` and standard deviation `scale`, of extents `shape` (none: a scalar) and type
+/// `dtype`; families/random.hpp states what `seed` means. op::RandomNormal{.seed = 7, .shape = {2, 3}}().
+struct RandomNormal {
+  int64_t dtype = 1;
+  float mean = 0;
+  float scale = 1;
+  Opt<float> seed{};
+  Ints shape{};
+
+  static constexpr Spec spec{.name = "RandomNormal",
+                             .since = {1, 22},
+                             .inputs = {},
+                             .outputs = {{"output", "T"}},
+                             .types = {{"T", {{1, types::floats}, {22, types::floats_bf16}}}},
+                             .deterministic = false};
+  static constexpr Attributes attributes{
+      attr("dtype", &RandomNormal::dtype), attr("mean", &RandomNormal::mean),
+      attr("scale", &RandomNormal::scale), attr("seed", &RandomNormal::seed),
+      attr("shape", &RandomNormal::shape).required()};
+
+  constexpr void infer(Infer& i) const { infer_random(i, dtype, {shape.begin(), shape.end()}); }
+  template <class T>
+  void compute(TensorView<T> output) const {
+    with_random(seed, [&](const auto& source) {
+      kernels::random_normal(output.data(), output.size(), source, mean, scale);
+    });
+  }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+};
+
+}  // namespace tenon::op
