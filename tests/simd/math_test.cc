@@ -108,7 +108,9 @@ TEST_CASE("elementary functions stay within their errors over the whole range") 
     check(
         "expm1_negative", single ? 1 : 1.6, [](const B& v) { return simd::expm1_negative(-simd::abs(v)); },
         [](long double v) { return v == 0 ? 0 : std::expm1(-std::fabs(v)); });
-    check("expm1", 3, [](const B& v) { return simd::expm1(v); }, [](long double v) { return std::expm1(v); });
+    check(
+        "expm1", single ? 2.6 : 3, [](const B& v) { return simd::expm1(v); },
+        [](long double v) { return std::expm1(v); });
     check(
         "softplus", 2.7, [](const B& v) { return simd::softplus(v); },
         [](long double v) {

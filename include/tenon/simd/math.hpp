@@ -12,6 +12,7 @@
 //   sigmoid              2.4    2.4      mish                    4.3    4.3
 //   expm1_negative       1.0    1.6      pow                     0.51   0.6
 //   sin, cos             0.6    0.6      fmod, mod               exact
+//   expm1                2.6    3.0
 //
 // Where mish or gelu is near the least normal number its error is counted in spacings of somewhat larger
 // numbers. NaN gives NaN, and infinities, -0, denormals and overflow what C's functions give; gelu(-infinity)
@@ -281,7 +282,7 @@ inline xsimd::batch<T, A> expm1_negative(const xsimd::batch<T, A>& x) {
 template <class T, class A>
 inline xsimd::batch<T, A> expm1(const xsimd::batch<T, A>& x) {
   using B = xsimd::batch<T, A>;
-  const B e = simd::expm1_negative(-xsimd::abs(x));
+  const B e = simd::expm1_negative(-xsimd::abs(x)) | (x & B(detail::Format<T>::sign));
   const auto positive = x > B(T(0));
   return xsimd::any(positive) ? xsimd::select(positive, -e * simd::exp(x), e) : e;
 }
