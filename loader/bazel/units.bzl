@@ -82,7 +82,7 @@ operator_units = rule(
 
     An operator is a struct that opens at the start of a line in one of the headers; see register.awk.""",
     attrs = {
-        "count": attr.int(default = 20),
+        "count": attr.int(default = 80),
         "headers": attr.label_list(allow_files = True),
         "_script": attr.label(default = "//loader/bazel:register.awk", allow_single_file = True),
     },
