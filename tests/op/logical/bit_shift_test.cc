@@ -7,7 +7,7 @@ namespace tenon {
 using namespace test;
 
 TEST_CASE("BitShift: cases") {
-  const op::BitShift left{.direction = "LEFT"}, right{.direction = "RIGHT"};
+  const op::BitShift left{.direction = {"LEFT"}}, right{.direction = {"RIGHT"}};
   const Value m = t<uint8_t>({2, 2}, {1, 2, 128, 255});
   struct Row {
     op::BitShift op;
@@ -37,14 +37,14 @@ TEST_CASE("BitShift: cases") {
 
 TEST_CASE("BitShift: what is refused, symbols, typed calls") {
   const Value u = t<uint8_t>({1}, {1}), i = t<int32_t>({1}, {1});
-  check_fails(op::BitShift{}, {u, u}, "direction: '', expected LEFT or RIGHT");
-  check_fails(op::BitShift{.direction = "left"}, {u, u}, "direction: 'left', expected LEFT or RIGHT");
-  check_fails(op::BitShift{.direction = "LEFT"}, {i, i}, "input X cannot be tensor(int32)");
+  check_fails(op::BitShift{}, {u, u}, "attribute 'direction' is missing");
+  check_fails(op::BitShift{.direction = {"left"}}, {u, u}, "direction: 'left', expected LEFT or RIGHT");
+  check_fails(op::BitShift{.direction = {"LEFT"}}, {i, i}, "input X cannot be tensor(int32)");
   check_refused<op::BitShift>(11, {}, "attribute 'direction' is required");
   const auto n = Dim::symbol(1);
   const auto x = info(DType::uint8, {n}), y = info(DType::uint8, {2, 1});
-  CHECK(infer(op::BitShift{.direction = "LEFT"}, {x, y})[0].dims == Dims{2, n});
-  const auto z = apply<op::BitShift{.direction = "LEFT"}>(Tensor<uint32_t, Shape<2>>{1, 2}, 3u);
+  CHECK(infer(op::BitShift{.direction = {"LEFT"}}, {x, y})[0].dims == Dims{2, n});
+  const auto z = apply<op::BitShift{.direction = {"LEFT"}}>(Tensor<uint32_t, Shape<2>>{1, 2}, 3u);
   static_assert(std::is_same_v<decltype(z), const Tensor<uint32_t, Shape<2>>>);
   CHECK(z[1] == 16);
 }

@@ -31,6 +31,30 @@ TEST_CASE("ReduceMean: cases") {
   for (const Row& row : rows) check(row.op, row.in, {row.out});
 }
 
+TEST_CASE("ReduceMean: sums of integers do not overflow") {
+  constexpr int64_t low = INT64_MIN, high = INT64_MAX;
+  struct Row {
+    Value in, out;
+  } rows[] = {
+      {t<int32_t>({2}, {INT32_MAX, INT32_MAX}), t<int32_t>({1}, {INT32_MAX})},
+      {t<int64_t>({2}, {high, high}), t<int64_t>({1}, {high})},
+      {t<int64_t>({3}, {low, low, low}), t<int64_t>({1}, {low})},
+      {t<int64_t>({3}, {low, high, high}), t<int64_t>({1}, {high / 3})},
+      {t<int64_t>({3}, {high, low, low}), t<int64_t>({1}, {low / 3 - 1})},
+      {t<int64_t>({2}, {low, low + 1}), t<int64_t>({1}, {low + 1})},
+      {t<int64_t>({2}, {high, high - 1}), t<int64_t>({1}, {high - 1})},
+      {t<int64_t>({2}, {low, high}), t<int64_t>({1}, {0})},
+      {t<int64_t>({3}, {low, 0, -5}), t<int64_t>({1}, {low / 3 - 2})},
+      {t<uint64_t>({3}, {UINT64_MAX, UINT64_MAX, UINT64_MAX - 3}), t<uint64_t>({1}, {UINT64_MAX - 1})},
+      {t<uint64_t>({2}, {UINT64_MAX, 0}), t<uint64_t>({1}, {UINT64_MAX / 2})},
+      {t<int64_t>({1}, {low}), t<int64_t>({1}, {low})},
+  };
+  for (const Row& row : rows) check(op::ReduceMean{}, {row.in}, {row.out});
+  const Value m = t<int64_t>({2, 2}, {high, low, high - 2, 1});
+  check(op::ReduceMean{}, {m, t<int64_t>({1}, {0})}, {t<int64_t>({1, 2}, {high - 1, low / 2 + 1})});
+  check(op::ReduceMean{}, {m, t<int64_t>({1}, {1})}, {t<int64_t>({2, 1}, {0, (high - 1) / 2})});
+}
+
 TEST_CASE("ReduceMean: versions 1 to 13 have the axes as an attribute") {
   const Value x = t<float>({2, 2}, {1, 2, 3, 4});
   for (int version : {1, 11, 13}) {

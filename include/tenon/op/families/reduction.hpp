@@ -2,7 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <limits>
 
+#include "tenon/base/scratch.hpp"
 #include "tenon/kernels/reduce/reduce.hpp"
 #include "tenon/op/framework/call.hpp"
 
@@ -75,6 +77,25 @@ constexpr void infer_reduction_of_input(Infer& i, bool keepdims, bool noop, Fold
   i.out(0, i.of_rank(Dim(x.rank()) - count));
 }
 
+/// Means of the n 64-bit integers at x, truncated, whose sums do not fit 64 bits: sums of their upper and of
+/// their lower halves do.
+template <class T>
+void mean_by_halves(const T* x, int64_t n, T* y, const kernels::ReducePlan& plan) {
+  Scratch scratch;
+  T *upper = scratch.take<T>(n), *lower = scratch.take<T>(n), *rest = scratch.take<T>(plan.kept);
+  for (int64_t k = 0; k < n; ++k) {
+    upper[k] = x[k] >> 32;
+    lower[k] = x[k] & 0xffffffff;
+  }
+  kernels::reduce<kernels::ReduceOp::sum>(upper, y, plan);
+  kernels::reduce<kernels::ReduceOp::sum>(lower, rest, plan);
+  using Sum = std::conditional_t<std::is_signed_v<T>, __int128, unsigned __int128>;
+  for (int64_t k = 0; k < plan.kept; ++k) {
+    const Sum sum = static_cast<Sum>(y[k]) * (Sum(1) << 32) + static_cast<Sum>(rest[k]);
+    y[k] = static_cast<T>(sum / static_cast<Sum>(plan.reduced));
+  }
+}
+
 /// y = F of x over the axes of `mask`. The least of no bools is true.
 template <kernels::ReduceOp F, class T>
 void reduce(TensorView<const T> x, uint32_t mask, TensorView<T> y) {
@@ -84,6 +105,11 @@ void reduce(TensorView<const T> x, uint32_t mask, TensorView<T> y) {
   for (int k = 0; k < x.rank(); ++k)
     if (x.empty() && (mask >> k & 1)) extents[k] = 0;
   const kernels::ReducePlan plan = kernels::reduce_plan(extents, mask);
+  if constexpr (F == kernels::ReduceOp::mean && std::is_integral_v<T> && sizeof(T) == 8) {
+    const T most = std::numeric_limits<T>::max() / static_cast<T>(std::max<int64_t>(1, plan.reduced));
+    const auto fits = [most](T v) { return v <= most && (std::is_unsigned_v<T> || v >= T(0) - most); };
+    if (!std::all_of(x.begin(), x.end(), fits)) return mean_by_halves(x.data(), x.size(), y.data(), plan);
+  }
   if constexpr (!std::is_same_v<T, bool>) kernels::reduce<F>(x.data(), y.data(), plan);
   else if (x.empty()) std::fill_n(y.data(), y.size(), F == kernels::ReduceOp::min);
   else
