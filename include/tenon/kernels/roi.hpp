@@ -51,8 +51,9 @@ Span roi_bin(int64_t start, int64_t extent, int64_t bin, int64_t bins, int64_t c
 
 }  // namespace detail
 
-/// A region in whole cells, both ends of which belong to it; magnitudes stay below 2^31.
+/// A region in whole cells, both ends of which belong to it; none is further than `limit` from 0.
 struct RoiCells {
+  static constexpr float limit = 0x1p30f;
   int64_t top, left, bottom, right;
 };
 

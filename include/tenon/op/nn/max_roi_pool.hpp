@@ -11,8 +11,9 @@
 namespace tenon::op {
 
 /// Y (R, C, pooled_shape) from X (N, C, H, W) and rois (R, 5), whose rows are (image, left, top, right,
-/// bottom): coordinates times spatial_scale are rounded, and both ends belong to the region. A bin without a
-/// cell gives 0. op::MaxRoiPool{.pooled_shape = {2, 2}}(x, rois) of (1,3,8,8) and (5,5) gives (5,3,2,2).
+/// bottom): coordinates times spatial_scale are rounded, kept within 2^30, and both ends belong to the
+/// region. A bin without a cell gives 0. op::MaxRoiPool{.pooled_shape = {2, 2}}(x, rois) of (1,3,8,8) and
+/// (5,5) gives (5,3,2,2).
 struct MaxRoiPool {
   Ints pooled_shape{};
   float spatial_scale = 1;
@@ -35,7 +36,8 @@ struct MaxRoiPool {
     i.out(0, Dims{i.ranked(1) ? i.dims(1)[0] : Dim(), i.ranked(0) ? i.dims(0)[1] : Dim(), pooled_shape[0],
                   pooled_shape[1]});
   }
-  /// Error{out_of_range} for an image that is not there, and for coordinates of 2^31 or more.
+  /// Error{out_of_range} for an image that is not there; Error{invalid_argument} for a coordinate that is
+  /// NaN.
   template <class T>
   void compute(TensorView<const T> x, TensorView<const T> rois, TensorView<T> y) const {
     using C = compute_t<T>;
@@ -52,9 +54,8 @@ struct MaxRoiPool {
       images[r] = static_cast<int64_t>(row[0]);
       const auto cell = [&](int k) {
         const C v = std::round(row[k] * static_cast<C>(spatial_scale));
-        if (!(std::abs(v) < C(0x1p31)))
-          raise(ErrorCode::out_of_range, spec.name, "a coordinate of region ", r, " is too large");
-        return static_cast<int64_t>(v);
+        if (v != v) raise(ErrorCode::invalid_argument, spec.name, "a coordinate of region ", r, " is NaN");
+        return static_cast<int64_t>(std::clamp<C>(v, -kernels::RoiCells::limit, kernels::RoiCells::limit));
       };
       cells[r] = {.top = cell(2), .left = cell(1), .bottom = cell(4), .right = cell(3)};
     }
