@@ -26,7 +26,7 @@ TEST_CASE("QLinearMatMul: cases") {
        t<uint8_t>({2, 2}, {7, 10, 22, 32})},
       {{a, f(1), u(0), b, t<float>({2}, {1, 2}), t<uint8_t>({2}, {0, 1}), f(1), u(0)},
        t<uint8_t>({2, 2}, {7, 14, 15, 30})},
-      {{a, f(1), u(0), b, t<float>({1, 2}, {1, 2}), t<uint8_t>({1, 2}, {0, 1}), f(1), u(0)},
+      {{a, f(1), u(0), b, t<float>({2}, {1, 2}), t<uint8_t>({1, 2}, {0, 1}), f(1), u(0)},
        t<uint8_t>({2, 2}, {7, 14, 15, 30})},
       {{a, t<float>({2}, {1, 2}), u(0), b, t<float>({2}, {1, 2}), u(0), f(2), u(0)},
        t<uint8_t>({2, 2}, {4, 10, 15, 44})},
@@ -70,9 +70,8 @@ TEST_CASE("QLinearMatMul: cases") {
         t<uint8_t>({2, 1, 2}, {0, 1, 0, 1}), f(1), u(1)},
        t<uint8_t>({2, 1, 2}, {2, 3, 10, 13})},
   };
-  int number = 0;
   for (const Row& row : rows) {
-    CAPTURE(number++);
+    CAPTURE(&row - rows);
     check(op::QLinearMatMul{}, row.in, {row.out});
   }
   check(op::QLinearMatMul{}, rows[0].in, {rows[0].out}, 0, 0, 10);
@@ -86,8 +85,11 @@ TEST_CASE("QLinearMatMul: what is refused, symbols, and typed") {
   check_fails(op, {m, three, u, m, f, u, f, u}, "zero points (3) do not fit (2,2)");
   check_fails(op, {m, f, u, m, three, u, f, u}, "zero points (3) do not fit (2,2)");
   check_fails(op, {m, f, u, m, f, u, three, u}, "zero points (3) do not fit (2,2)");
-  check_fails(op, {m, t<float>({2, 1}, {1, 2}), t<uint8_t>({2}, {1, 2}), m, f, u, f, u},
-              "extents of scale and zero point differ: (2,1) and (2)");
+  const Value stacked = t<uint8_t>({2, 2, 1}, {1, 2, 3, 4});
+  check_fails(op,
+              {stacked, t<float>({2}, {1, 2}), t<uint8_t>({2, 2, 1}, {1, 2, 3, 4}), t<uint8_t>({1, 1}, {1}),
+               f, u, f, u},
+              "2 scales and 4 zero points");
   check_fails(op, {m, f, t<int8_t>({}, {0}), m, f, u, f, u}, "input a_zero_point is tensor(int8), but T1 is");
   check_fails(op, {m, f, u, m, cast<float16>({}, {1}), u, f, u},
               "input b_scale is tensor(float16), but TS is");

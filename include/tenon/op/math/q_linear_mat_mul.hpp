@@ -39,9 +39,11 @@ struct QLinearMatMul {
     for (int k : {1, 2}) MatMulInteger::check_zeros(i, k, i.dims(0), true);
     for (int k : {4, 5}) MatMulInteger::check_zeros(i, k, i.dims(3), false);
     for (int k : {6, 7}) MatMulInteger::check_zeros(i, k, y, true);
-    for (int k : {1, 4, 6})
-      if (!i.dims(k).count().is(1) && !i.dims(k + 1).count().is(1))
-        i.unify(i.dims(k), i.dims(k + 1), "extents of scale and zero point");
+    for (int k : {1, 4, 6}) {
+      const Dim scales = i.dims(k).count(), zeros = i.dims(k + 1).count();
+      if (scales.differs(zeros) && !scales.is(1) && !zeros.is(1))
+        return i.fail(scales, " scales and ", zeros, " zero points");
+    }
     i.out(0, y);
   }
   template <class T>
