@@ -1,0 +1,172 @@
+// Elements, and numbers between elements, of a tensor's spatial axes at the points of a grid.
+#pragma once
+
+#include <cmath>
+#include <complex>
+#include <limits>
+
+#include "tenon/base/convert.hpp"
+#include "tenon/base/parallel.hpp"
+#include "tenon/base/scratch.hpp"
+#include "tenon/kernels/resize/interpolated.hpp"
+
+namespace tenon::kernels {
+
+enum class SampleMode : uint8_t { nearest, linear, cubic };
+enum class SamplePadding : uint8_t { zeros, border, reflection };
+
+/// x (batch, channels, extents...), points (batch, count, axes), y (batch, channels, count). The coordinates
+/// of a point, the last axis first, lie in [-1, 1]: with align_corners these are the middles of the outermost
+/// elements, else their outer edges. Coordinates that are no numbers count as the first element, or with
+/// zeros as outside.
+struct GridSampleArgs {
+  SampleMode mode = SampleMode::linear;
+  SamplePadding padding = SamplePadding::zeros;
+  bool align_corners = false;
+  int axes = 0;
+  const int64_t* extents = nullptr;  ///< (axes)
+  int64_t batch = 0, channels = 0, count = 0;
+  DType type{};  ///< of the coordinates, a float type
+  const void* points = nullptr;
+};
+
+namespace detail {
+
+/// Reflects x at the edges until it lies between them; 0 where there is nothing between, and for an x that is
+/// no number or too far away for F to tell elements apart.
+template <class F>
+F reflect(F x, F low, F high) {
+  const F range = high - low;
+  if (x >= low && x <= high) return x;
+  const F over = x < low ? low - x : x - high, turns = std::floor(over / range), rest = over - turns * range;
+  if (!(range > 0 && turns * std::numeric_limits<F>::epsilon() < 1)) return 0;
+  const bool even = std::fmod(turns, F{2}) == 0;
+  return std::clamp((x < low) == even ? low + rest : high - rest, low, high);
+}
+
+/// The elements of one axis that a coordinate stands for: indices, -1 for a zero outside, and weights.
+struct GridTaps {
+  int64_t index[4];
+  double weight[4];
+};
+
+/// F is the type of the arithmetic, that of the coordinates.
+template <class F>
+void grid_taps(const GridSampleArgs& a, int axis, F coordinate, GridTaps& taps) {
+  const int64_t extent = a.extents[axis];
+  const auto n = static_cast<F>(extent);
+  const F low = a.align_corners ? F{0} : F(-0.5), high = a.align_corners ? n - 1 : n - F(0.5);
+  F x = a.align_corners ? (coordinate + 1) / 2 * (n - 1) : ((coordinate + 1) * n - 1) / 2;
+  if (a.mode == SampleMode::nearest) x = std::nearbyint(x);
+  if (!(x >= low && x <= high)) {
+    // As PyTorch has it, cubic interpolation takes border elements around the place itself.
+    if (a.padding == SamplePadding::border)
+      x = !(x >= 0 || x < 0) ? F{0} : a.mode == SampleMode::cubic ? x : std::clamp(x, F{0}, n - 1);
+    if (a.padding == SamplePadding::reflection) x = reflect(x, low, high);
+    // Far outside, so is all that is near.
+    x = x > -8 ? std::min(x, n + 8) : F{-8};
+  }
+  const F base = std::floor(x);
+  const auto ratio = static_cast<double>(x - base);
+  int first = 0, count = 1;
+  if (a.mode == SampleMode::nearest) {
+    taps.weight[0] = 1;
+  } else if (a.mode == SampleMode::linear) {
+    count = 2;
+    taps.weight[0] = 1 - ratio;
+    taps.weight[1] = ratio;
+  } else {
+    first = -1, count = 4;
+    constexpr double c = -0.75;
+    const auto near = [](double d) { return ((c + 2) * d - (c + 3)) * d * d + 1; };
+    const auto far = [](double d) { return ((c * d - 5 * c) * d + 8 * c) * d - 4 * c; };
+    taps.weight[0] = far(1 + ratio);
+    taps.weight[1] = near(ratio);
+    taps.weight[2] = near(1 - ratio);
+    taps.weight[3] = far(2 - ratio);
+  }
+  for (int k = 0; k < count; ++k) {
+    int64_t i = static_cast<int64_t>(base) + first + k;
+    if (i < 0 || i >= extent) {
+      if (a.padding == SamplePadding::zeros) i = -1;
+      else if (a.padding == SamplePadding::reflection)
+        i = static_cast<int64_t>(
+            reflect(static_cast<double>(i), static_cast<double>(low), static_cast<double>(high)));
+      if (a.padding != SamplePadding::zeros) i = std::clamp<int64_t>(i, 0, extent - 1);
+    }
+    taps.index[k] = i;
+  }
+}
+
+}  // namespace detail
+
+/// Integers are truncated. T: any type but strings, which have the nearest mode alone.
+template <class T>
+void grid_sample(const GridSampleArgs& a, const T* x, T* y) {
+  using C = interpolated_t<T>;
+  constexpr int64_t most = 128;  // points that are done together
+  const int taps = a.mode == SampleMode::nearest ? 1 : a.mode == SampleMode::linear ? 2 : 4;
+  int64_t plane = 1, terms = 1;
+  for (int d = 0; d < a.axes; ++d) {
+    plane *= a.extents[d];
+    terms *= taps;
+  }
+  const int64_t block = std::clamp<int64_t>((1 << 13) / terms, 1, most),
+                blocks = (a.count + block - 1) / block;
+  parallel_for(a.batch * blocks, 1 + (1 << 15) / (block * terms * a.channels + 1),
+               [&](int64_t begin, int64_t end) {
+                 Scratch scratch;
+                 double* const coordinates = scratch.take<double>(block * a.axes);
+                 // Term k of point p is at [k * block + p]: an element of the plane, -1 for none, and its
+                 // weight.
+                 int64_t* const place = scratch.take<int64_t>(terms * block);
+                 double* const weight = scratch.take<double>(terms * block);
+                 for (int64_t task = begin; task < end; ++task) {
+                   const int64_t b = task / blocks, first = task % blocks * block,
+                                 n = std::min(block, a.count - first);
+                   const int64_t from = (b * a.count + first) * a.axes;
+                   const char* points = static_cast<const char*>(a.points) + from * (bits(a.type) / 8);
+                   convert_n(DType::float64, coordinates, a.type, points, n * a.axes);
+                   for (int64_t p = 0; p < n; ++p) {
+                     place[p] = plane == 0 ? -1 : 0;
+                     weight[p] = 1;
+                     int64_t known = 1;
+                     for (int d = 0; d < a.axes && plane != 0; ++d, known *= taps) {
+                       detail::GridTaps t;
+                       const double at = coordinates[p * a.axes + a.axes - 1 - d];
+                       if (a.type == DType::float64) detail::grid_taps<double>(a, d, at, t);
+                       else detail::grid_taps<float>(a, d, static_cast<float>(at), t);
+                       for (int64_t k = taps; k-- > 0;)
+                         for (int64_t j = 0; j < known; ++j) {
+                           const int64_t so_far = place[j * block + p], to = (k * known + j) * block + p;
+                           weight[to] = weight[j * block + p] * t.weight[k];
+                           place[to] = so_far < 0 || t.index[k] < 0 ? -1 : so_far * a.extents[d] + t.index[k];
+                         }
+                     }
+                     for (; plane == 0 && known < terms; ++known) place[known * block + p] = -1;
+                   }
+                   for (int64_t c = 0; c < a.channels; ++c) {
+                     const T* source = x + (b * a.channels + c) * plane;
+                     T* target = y + (b * a.channels + c) * a.count + first;
+                     if (a.mode == SampleMode::nearest) {
+                       for (int64_t p = 0; p < n; ++p) target[p] = place[p] < 0 ? T{} : source[place[p]];
+                     } else if constexpr (!std::is_same_v<T, std::string>) {
+                       C sum[most]{};
+                       for (int64_t k = 0; k < terms; ++k) {
+                         const int64_t* at = place + k * block;
+                         const double* w = weight + k * block;
+                         for (int64_t p = 0; p < n; ++p)
+                           if (at[p] >= 0) {
+                             if constexpr (is_complex(dtype_of<T>))
+                               sum[p] += source[at[p]] * static_cast<typename T::value_type>(w[p]);
+                             else sum[p] += static_cast<C>(source[at[p]]) * static_cast<C>(w[p]);
+                           }
+                       }
+                       for (int64_t p = 0; p < n; ++p) target[p] = convert<T>(sum[p]);
+                     }
+                   }
+                 }
+               });
+}
+
+}  // namespace tenon::kernels

@@ -1,0 +1,82 @@
+// Resampling along the axes of a dense tensor, one axis after another, and the choice of elements by an index
+// for each axis. Bodies of the former: resize_impl.hpp.
+#pragma once
+
+#include <cstdint>
+
+#include "tenon/kernels/move/move.hpp"
+#include "tenon/simd/arch.hpp"
+
+namespace tenon::kernels {
+
+/// Element j of the new axis is the sum over k of weights[k * out + j] * element index[k * out + j] of the
+/// old one.
+template <class T>
+struct ResampleAxis {
+  int64_t in = 1, out = 1;
+  int64_t taps = 1;
+  const int64_t* index = nullptr;  ///< (taps, out), in [0, in)
+  const T* weights = nullptr;      ///< (taps, out)
+};
+
+/// Serial bodies: rows [begin, end) of the outer * out rows of `inner` elements each; and whole lines, where
+/// inner is 1. T: float, double.
+template <class Arch, class T>
+void resample_rows_impl(const T* x, T* y, const ResampleAxis<T>& axis, int64_t inner, int64_t begin,
+                        int64_t end);
+template <class Arch, class T>
+void resample_lines_impl(const T* x, T* y, const ResampleAxis<T>& axis, int64_t begin, int64_t end);
+
+/// y (outer, out, inner) from x (outer, in, inner).
+template <class T>
+void resample(const T* x, T* y, const ResampleAxis<T>& axis, int64_t outer, int64_t inner) {
+  const int64_t row = inner == 1 ? axis.out : inner, rows = inner == 1 ? outer : outer * axis.out;
+  parallel_for(rows, 1 + (1 << 15) / (row * axis.taps + 1), [&](int64_t begin, int64_t end) {
+    simd::dispatch([&]<class Arch>(Arch) {
+      if (inner == 1) resample_lines_impl<Arch>(x, y, axis, begin, end);
+      else resample_rows_impl<Arch>(x, y, axis, inner, begin, end);
+    });
+  });
+}
+
+/// to[i, j, …] = from[index[0][i], index[1][j], …] for dense arrays of these extents. Elements of type d.
+inline void pick(DType d, void* to, std::span<const int64_t> to_extents, const void* from,
+                 std::span<const int64_t> from_extents, const int64_t* const* index) {
+  const int rank = static_cast<int>(to_extents.size());
+  if (rank == 0) return copy(d, to, from, 1);
+  detail::CopyPlan plan;
+  plan.rank = rank;
+  int64_t strides[max_rank], step = 1;
+  for (int a = rank; a-- > 0; step *= from_extents[static_cast<std::size_t>(a)]) {
+    strides[a] = step;
+    plan.extents[a] = to_extents[static_cast<std::size_t>(a)];
+    plan.size *= plan.extents[a];
+  }
+  if (plan.size == 0) return;
+  const int last = rank - 1;
+  const int64_t n = plan.extents[last], *columns = index[last];
+  bool whole = n == from_extents.back();
+  for (int64_t j = 0; whole && j < n; ++j) whole = columns[j] == j;
+  detail::with_mover(d, to, from, [&]<class Mover>(Mover mover) {
+    const bool serial = detail::shares_bytes<Mover>;
+    detail::for_rows(plan.size / n, n * Mover::size, serial, [&](int64_t begin, int64_t end) {
+      for (int64_t row = begin; row < end; ++row) {
+        int64_t f = 0;
+        for (int64_t rest = row, a = last; a-- > 0; rest /= plan.extents[a])
+          f += index[a][rest % plan.extents[a]] * strides[a];
+        if (whole) {
+          mover.row(row * n, 1, f, 1, n);
+          continue;
+        }
+        const Mover move = mover;
+        for (int64_t j = 0; j < n; ++j) move.row(row * n + j, 0, f + columns[j], 0, 1);
+      }
+    });
+  });
+}
+
+}  // namespace tenon::kernels
+
+#ifndef TENON_COMPILED
+#include "tenon/kernels/resize/resize_impl.hpp"
+#endif
