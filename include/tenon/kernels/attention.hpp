@@ -287,9 +287,10 @@ void attention(const AttentionArgs& a) {
   const auto even = [&](const auto& h) { return a.queries == 1 || h.head == a.queries * h.row; };
   const bool joint = group > 1 && a.queries <= 8 && even(a.q) && even(a.y);
   const int64_t rows = joint ? group * a.queries : a.queries, heads = joint ? a.kv_heads : a.heads;
-  constexpr int64_t elements = 1 << 17;  // scores of a piece
-  const int64_t piece =
-      std::clamp<int64_t>(elements / std::max<int64_t>(1, a.keys[0] + a.keys[1]), 16, rows < 16 ? 16 : rows);
+  // Few enough queries that windows leave out most of what they forbid, and that scores stay in the caches;
+  // enough that packing the keys pays.
+  constexpr int64_t scores = 1 << 18;
+  const int64_t piece = std::clamp<int64_t>(scores / std::max<int64_t>(1, a.keys[0] + a.keys[1]), 64, 128);
   const int64_t pieces = (rows + piece - 1) / piece;
   parallel_for(a.batch * heads * pieces, 1, [&](int64_t begin, int64_t end) {
     for (int64_t item = begin; item < end; ++item) {
