@@ -25,8 +25,12 @@ Value read_map(const onnx::MapProto& p) {
     m.keys = Tensor<int64_t>(n, std::move(keys));
   }
   Value values = read_sequence(p.values(), {});
-  // A map's values are scalars: they become one tensor.
+  // A map's values are scalars: they become one tensor. Some writers store that tensor in their place.
   const Sequence& s = values.sequence();
+  if (s.items.size() == 1 && s.items[0].is_tensor() && s.items[0].tensor().size() == m.keys.size()) {
+    m.values = s.items[0].tensor().reshaped(m.keys.extents());
+    return m;
+  }
   m.values = AnyTensor::uninitialized(s.element.element, Extents{static_cast<int64_t>(s.items.size())});
   visit_dtype(s.element.element, [&]<class T>() {
     for (std::size_t k = 0; k < s.items.size(); ++k)

@@ -21,6 +21,54 @@ constexpr struct {
     {"AffineGrid", "12a3a 4a"},
 };
 
+using Stated = std::vector<std::pair<std::string, op::AttributeValue>>;
+
+/// Attributes that chance does not find: small models, for features of type d where that matters.
+Stated model_of(std::string_view op, DType d) {
+  using Ints = std::vector<int64_t>;
+  using Reals = std::vector<float>;
+  const auto tensor = [](DType type, std::initializer_list<double> values) {
+    const auto n = static_cast<int64_t>(values.size());
+    AnyTensor t = AnyTensor::uninitialized(type, Extents{n});
+    convert_n(type, t.data(), DType::float64, values.begin(), n);
+    return Value(t);
+  };
+  if (op == "SVMClassifier")
+    return {{"classlabels_ints", Ints{3, 4}},
+            {"coefficients", Reals{1, -1}},
+            {"rho", Reals{0}},
+            {"support_vectors", Reals{1, 2}},
+            {"vectors_per_class", Ints{1, 1}}};
+  if (op == "TreeEnsemble")
+    return {{"leaf_targetids", Ints{0, 1, 0}},
+            {"leaf_weights", tensor(d, {1, 2, 3})},
+            {"membership_values", tensor(d, {1, 7, NAN})},
+            {"nodes_falseleafs", Ints{0, 1}},
+            {"nodes_falsenodeids", Ints{1, 2}},
+            {"nodes_featureids", Ints{0, 0}},
+            {"nodes_modes", tensor(DType::uint8, {0, 6})},
+            {"nodes_splits", tensor(d, {1, 0})},
+            {"nodes_trueleafs", Ints{1, 1}},
+            {"nodes_truenodeids", Ints{0, 1}},
+            {"tree_roots", Ints{0, 1}}};
+  const bool classes = op == "TreeEnsembleClassifier";
+  if (!classes && op != "TreeEnsembleRegressor") return {};
+  const std::string vote = classes ? "class" : "target";
+  Stated s{{"nodes_falsenodeids", Ints{2, 0, 4, 0, 0}},
+           {"nodes_featureids", Ints{0, 0, 0, 0, 0}},
+           {"nodes_modes", std::vector<std::string>{"BRANCH_LEQ", "LEAF", "BRANCH_EQ", "LEAF", "LEAF"}},
+           {"nodes_nodeids", Ints{0, 1, 2, 3, 4}},
+           {"nodes_treeids", Ints{0, 0, 0, 0, 0}},
+           {"nodes_truenodeids", Ints{1, 0, 3, 0, 0}},
+           {"nodes_values", Reals{1, 0, 2, 0, 0}},
+           {vote + "_ids", Ints{0, 1, 0}},
+           {vote + "_nodeids", Ints{1, 3, 4}},
+           {vote + "_treeids", Ints{0, 0, 0}},
+           {vote + "_weights", Reals{1, 2, 3}}};
+  if (classes) s.emplace_back("classlabels_int64s", Ints{3, 4});
+  return s;
+}
+
 /// What is drawn follows from the seed alone. Two draws of three are tame: numbers are small, the first
 /// operand is a cube, the others have extents in common that suit it, and most attributes are left out.
 class Draw {
@@ -102,8 +150,23 @@ class Draw {
       static_cast<unsigned char*>(t.data())[k] = static_cast<unsigned char>(below(256));
     return t;
   }
+  /// A map of a type in the set.
+  Value map(const TypeSet& set) {
+    const bool texts = set.map_string && (one_in(2) || !set.map_int64);
+    std::vector<std::string> words;
+    std::vector<int64_t> numbers;
+    const auto draw_key = [&](auto& keys, auto key) {
+      if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
+    };
+    for (int64_t n = below(4); n > 0; --n) texts ? draw_key(words, text()) : draw_key(numbers, integer());
+    const Extents n{static_cast<int64_t>(texts ? words.size() : numbers.size())};
+    const AnyTensor keys = texts ? AnyTensor(Tensor<std::string>(n, words.begin(), words.end()))
+                                 : AnyTensor(Tensor<int64_t>(n, numbers.begin(), numbers.end()));
+    return Map{keys, tensor(type(texts ? set.map_string : set.map_int64), n)};
+  }
   /// A value of a type in the set: of element type `usual` if it is a tensor that may have it.
   Value value(const TypeSet& set, DType usual, const Extents& extents) {
+    if (set.map_int64 | set.map_string) return map(set);
     if (set.tensor && (!one_in(4) || !(set.sequence | set.optional)))
       return tensor(set.contains(usual) ? usual : type(set.tensor), extents);
     if (set.sequence && (one_in(2) || !set.optional)) {
@@ -248,8 +311,16 @@ int draw_results(Draw& draw, const op::Spec& spec) {
 /// The operator with attributes; body() draws those that are graphs.
 template <class Body>
 AnyOperator draw_operator(Draw& draw, const OperatorClass& c, int version, Body body) {
-  std::vector<std::pair<std::string, op::AttributeValue>> attributes;
-  for (const op::AttributeInfo& a : c.attributes(c.create(version).get())) {
+  const std::vector<op::AttributeInfo> known = c.attributes(c.create(version).get());
+  if (Stated model = model_of(c.spec->name, draw.type(types::floats.tensor));
+      !model.empty() && draw.one_in(2)) {
+    auto& [name, value] = model[static_cast<std::size_t>(draw.below(static_cast<int64_t>(model.size())))];
+    for (const op::AttributeInfo& a : known)
+      if (a.name == name && a.in(version) && draw.one_in(2)) value = draw.attribute(a);
+    return make_operator(c, version, model);
+  }
+  Stated attributes;
+  for (const op::AttributeInfo& a : known) {
     if (!a.in(version) || (!a.required && !draw.one_in(draw.tame() ? 4 : 2))) continue;
     op::AttributeValue v = a.type == op::AttributeType::graph ? body() : draw.attribute(a);
     if (v.index() != 0) attributes.emplace_back(a.name, std::move(v));

@@ -1,0 +1,41 @@
+// SVMClassifier and SVMRegressor share the functions that compare rows with support vectors.
+#pragma once
+
+#include "tenon/kernels/svm.hpp"
+#include "tenon/op/families/scores.hpp"
+
+namespace tenon::op {
+
+/// The attributes kernel_type and kernel_params.
+inline bool expect_svm_kernel(Infer& i, const Str& type, const std::vector<float>& params) {
+  if (!i.expect_choice("kernel_type", type, {"LINEAR", "POLY", "RBF", "SIGMOID"})) return false;
+  return params.empty() || i.expect_entries("kernel_params", params.size(), 3);
+}
+
+/// similarity (rows, count) of rows of x (rows, n) and support vectors v (count, n). LINEAR: their product;
+/// POLY: (gamma product + coef0)^degree; SIGMOID: tanh(gamma product + coef0); RBF: exp(-gamma distance^2).
+/// params: gamma, coef0 and degree, an integer, or nothing for zeros.
+template <class C>
+void svm_kernel(const Str& type, const std::vector<float>& params, const C* x, int64_t rows, const C* v,
+                int64_t count, int64_t n, C* similarity) {
+  using kernels::UnaryOp;
+  const auto param = [&](std::size_t k) { return params.empty() ? 0.0f : params[k]; };
+  if (rows == 0 || count == 0) return;
+  if (type == "RBF") {
+    kernels::squared_distances(x, rows, v, count, n, similarity);
+    kernels::unary<UnaryOp::linear>(similarity, similarity, rows * count, {.alpha = -double{param(0)}});
+    kernels::unary<UnaryOp::exp>(similarity, similarity, rows * count);
+    return;
+  }
+  linear_scores<C>(x, rows, n, v, count, nullptr, similarity);
+  if (type == "LINEAR") return;
+  kernels::unary<UnaryOp::linear>(similarity, similarity, rows * count,
+                                  {.alpha = param(0), .beta = param(1)});
+  if (type == "SIGMOID") return kernels::unary<UnaryOp::tanh>(similarity, similarity, rows * count);
+  const auto degree = tenon::detail::truncate_to<int32_t>(param(2));
+  parallel_for(rows * count, 1 << 13, [=](int64_t begin, int64_t end) {
+    for (int64_t k = begin; k < end; ++k) similarity[k] = kernels::power(similarity[k], degree);
+  });
+}
+
+}  // namespace tenon::op

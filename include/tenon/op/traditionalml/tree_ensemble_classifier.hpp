@@ -1,0 +1,156 @@
+// TreeEnsembleClassifier: classes from trees.
+// onnx.ai/onnx/operators/onnx_aionnxml_TreeEnsembleClassifier.html
+#pragma once
+
+#include "tenon/op/families/tree_ensemble.hpp"
+
+namespace tenon::op {
+
+/// Z (N,E): each tree takes a row of X (N,F) to a leaf, whose votes (class_…) name classes and weights; a
+/// class's weights and base value are summed, and the row transformed. Y (N) holds the label of the greatest
+/// score. Where all votes are for one class of two, its score s makes both: 1 - s and s with "PROBIT", and
+/// with "NONE" if no weight is negative, else -s and s. A single class has the score s, and is the label
+/// where the second of such a pair would be; else the label is 0 or "". Nodes are as in
+/// TreeEnsembleRegressor.
+struct TreeEnsembleClassifier {
+  std::vector<float> base_values{};
+  TensorAttribute base_values_as_tensor{};
+  std::vector<int64_t> class_ids{};
+  std::vector<int64_t> class_nodeids{};
+  std::vector<int64_t> class_treeids{};
+  std::vector<float> class_weights{};
+  TensorAttribute class_weights_as_tensor{};
+  std::vector<int64_t> classlabels_int64s{};
+  std::vector<std::string> classlabels_strings{};
+  std::vector<int64_t> nodes_falsenodeids{};
+  std::vector<int64_t> nodes_featureids{};
+  std::vector<float> nodes_hitrates{};
+  TensorAttribute nodes_hitrates_as_tensor{};
+  std::vector<int64_t> nodes_missing_value_tracks_true{};
+  std::vector<std::string> nodes_modes{};
+  std::vector<int64_t> nodes_nodeids{};
+  std::vector<int64_t> nodes_treeids{};
+  std::vector<int64_t> nodes_truenodeids{};
+  std::vector<float> nodes_values{};
+  TensorAttribute nodes_values_as_tensor{};
+  Str post_transform = "NONE";
+
+  static constexpr Spec spec{.name = "TreeEnsembleClassifier",
+                             .domain = "ai.onnx.ml",
+                             .since = {1, 3, 5},
+                             .inputs = {{"X", "T1"}},
+                             .outputs = {{"Y", "T2"}, {"Z", "tensor(float)"}},
+                             .types = {{"T1", feature_types}, {"T2", types::string | types::int64}},
+                             .until = 4};
+  static constexpr Attributes attributes{
+      attr("base_values", &TreeEnsembleClassifier::base_values),
+      attr("base_values_as_tensor", &TreeEnsembleClassifier::base_values_as_tensor).since(3),
+      attr("class_ids", &TreeEnsembleClassifier::class_ids),
+      attr("class_nodeids", &TreeEnsembleClassifier::class_nodeids),
+      attr("class_treeids", &TreeEnsembleClassifier::class_treeids),
+      attr("class_weights", &TreeEnsembleClassifier::class_weights),
+      attr("class_weights_as_tensor", &TreeEnsembleClassifier::class_weights_as_tensor).since(3),
+      attr("classlabels_int64s", &TreeEnsembleClassifier::classlabels_int64s),
+      attr("classlabels_strings", &TreeEnsembleClassifier::classlabels_strings),
+      attr("nodes_falsenodeids", &TreeEnsembleClassifier::nodes_falsenodeids),
+      attr("nodes_featureids", &TreeEnsembleClassifier::nodes_featureids),
+      attr("nodes_hitrates", &TreeEnsembleClassifier::nodes_hitrates),
+      attr("nodes_hitrates_as_tensor", &TreeEnsembleClassifier::nodes_hitrates_as_tensor).since(3),
+      attr("nodes_missing_value_tracks_true", &TreeEnsembleClassifier::nodes_missing_value_tracks_true),
+      attr("nodes_modes", &TreeEnsembleClassifier::nodes_modes),
+      attr("nodes_nodeids", &TreeEnsembleClassifier::nodes_nodeids),
+      attr("nodes_treeids", &TreeEnsembleClassifier::nodes_treeids),
+      attr("nodes_truenodeids", &TreeEnsembleClassifier::nodes_truenodeids),
+      attr("nodes_values", &TreeEnsembleClassifier::nodes_values),
+      attr("nodes_values_as_tensor", &TreeEnsembleClassifier::nodes_values_as_tensor).since(3),
+      attr("post_transform", &TreeEnsembleClassifier::post_transform)};
+
+  void infer(Infer& i) const {
+    if (!expect_post_transform(i, post_transform) || !labels().expect_one_kind(i, "classlabel")) return;
+    if (!i.expect_rank(0, 2)) return;
+    const int64_t classes = labels().count();
+    if (classes == 0) return i.fail("states no labels");
+    using Trees = NumberedTrees;
+    if (!Trees::expect_numbers(i, "base_values", base_values, base_values_as_tensor) ||
+        !Trees::expect_numbers(i, "nodes_hitrates", nodes_hitrates, nodes_hitrates_as_tensor) ||
+        !Trees::expect_numbers(i, "nodes_values", nodes_values, nodes_values_as_tensor) ||
+        !Trees::expect_numbers(i, "class_weights", class_weights, class_weights_as_tensor) ||
+        !trees().expect_lists(i, classes))
+      return;
+    i.out(0, labels().dtype(), {row_count(i.dims(0))});
+    i.out(1, DType::float32, {row_count(i.dims(0)), classes});
+  }
+  template <class T>
+  void compute(TensorView<const T> x, AnyOut y, TensorView<float> z) const {
+    if (x.extent(0) == 0) return;
+    const auto run = [&]<class C>() { classify(model<C>(), x, y, z); };
+    if constexpr (std::is_same_v<T, float>)
+      if (!in_double(x.dtype())) return run.template operator()<float>();
+    run.template operator()<double>();
+  }
+  bool in_double(DType x) const { return trees().in_double(x); }
+  /// The trees laid out.
+  template <class C>
+  TreeModel<C> model() const {
+    TreeModel<C> m = trees().template model<C>(spec.name, labels().count());
+    m.transform = post_transform_of(post_transform);
+    return m;
+  }
+  /// Labels and scores from trees that are laid out.
+  template <class C, class T>
+  void classify(const TreeModel<C>& m, TensorView<const T> x, AnyOut y, TensorView<float> z) const {
+    const int64_t classes = labels().count();
+    const bool one =
+        classes <= 2 && !class_ids.empty() &&
+        std::all_of(class_ids.begin(), class_ids.end(), [&](int64_t c) { return c == class_ids[0]; });
+    const bool complement = m.transform == PostTransform::probit ||
+                            (m.transform == PostTransform::none && !has_negative_weight());
+    m.template score<float>(spec.name, x, [&](int64_t first, int64_t count, double* scores) {
+      if (classes == 1) return single(m.transform, complement, first, count, scores, y, z);
+      for (int64_t r = 0; one && r < count; ++r) {
+        const double s = scores[2 * r + class_ids[0]];
+        scores[2 * r] = complement ? 1 - s : -s;
+        scores[2 * r + 1] = s;
+      }
+      apply_post_transform(m.transform, scores, count, classes);
+      if (y) label_greatest(labels(), scores, count, classes, y, first);
+      for (int64_t k = 0; z && k < count * classes; ++k)
+        z[first * classes + k] = static_cast<float>(scores[k]);
+    });
+  }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+
+ private:
+  ClassLabels labels() const { return {classlabels_strings, classlabels_int64s}; }
+  bool has_negative_weight() const {
+    const std::vector<double> w = number_list<double>(trees().weights);
+    return std::any_of(w.begin(), w.end(), [](double v) { return v < 0; });
+  }
+  void single(PostTransform transform, bool complement, int64_t first, int64_t count, double* scores,
+              AnyOut y, TensorView<float> z) const {
+    for (int64_t r = 0; y && r < count; ++r) {
+      if (scores[r] > (complement ? 0.5 : 0.0)) labels().put(y, first + r, 0);
+      else labels().put_none(y, first + r);
+    }
+    apply_post_transform(transform, scores, count, 1);
+    for (int64_t r = 0; z && r < count; ++r) z[first + r] = static_cast<float>(scores[r]);
+  }
+  NumberedTrees trees() const {
+    return {.nodes_treeids = nodes_treeids,
+            .nodes_nodeids = nodes_nodeids,
+            .nodes_featureids = nodes_featureids,
+            .nodes_truenodeids = nodes_truenodeids,
+            .nodes_falsenodeids = nodes_falsenodeids,
+            .nodes_missing_value_tracks_true = nodes_missing_value_tracks_true,
+            .nodes_modes = nodes_modes,
+            .nodes_values = NumberedTrees::numbers(nodes_values, nodes_values_as_tensor),
+            .nodes_hitrates = NumberedTrees::numbers(nodes_hitrates, nodes_hitrates_as_tensor),
+            .vote_treeids = class_treeids,
+            .vote_nodeids = class_nodeids,
+            .vote_ids = class_ids,
+            .weights = NumberedTrees::numbers(class_weights, class_weights_as_tensor),
+            .base_values = NumberedTrees::numbers(base_values, base_values_as_tensor)};
+  }
+};
+
+}  // namespace tenon::op
