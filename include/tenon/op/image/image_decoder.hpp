@@ -1,0 +1,51 @@
+// ImageDecoder: pixels from the bytes of an image file.   onnx.ai/onnx/operators/onnx__ImageDecoder.html
+#pragma once
+
+#include "tenon/op/framework/call.hpp"
+
+namespace tenon {
+
+/// What the channels of a decoded image are.
+enum class PixelFormat : uint8_t { rgb, bgr, grayscale };
+
+/// The pixels (height, width, channels) of a BMP, JPEG, JPEG 2000, PNG, PNM (PBM, PGM, PPM), TIFF or WebP
+/// file. Samples have 8 bits, whatever the file's have; alpha is left out; of several images the first is
+/// taken; gray is 0.299 R + 0.587 G + 0.114 B. Error{invalid_argument} for bytes that are no whole image of
+/// these formats, Error{out_of_memory} for one whose decoding would take more than 1 GiB.
+/// Defined by //loader:image, which links the formats' libraries.
+Tensor<uint8_t> decode_image(std::span<const uint8_t> encoded, PixelFormat format,
+                             Allocator& allocator = default_allocator());
+
+namespace op {
+
+/// The image (height, width, channels) in a file's bytes, in the order of `pixel_format`: RGB, BGR or
+/// Grayscale. Formats and errors are decode_image's: bytes that cannot be decoded are an Error and not an
+/// empty image, which nothing behind the decoder expects. Programs that use it link //loader:image.
+/// op::ImageDecoder{.pixel_format = "BGR"}(bytes) gives (H,W,3).
+struct ImageDecoder {
+  Str pixel_format = "RGB";
+
+  static constexpr Spec spec{.name = "ImageDecoder",
+                             .since = {20},
+                             .inputs = {{"encoded_stream", "T1"}},
+                             .outputs = {{"image", "T2"}},
+                             .types = {{"T1", types::uint8}, {"T2", types::uint8}}};
+  static constexpr Attributes attributes{attr("pixel_format", &ImageDecoder::pixel_format)};
+
+  constexpr void infer(Infer& i) const {
+    if (!i.expect_choice("pixel_format", pixel_format, {"RGB", "BGR", "Grayscale"}) || !i.expect_rank(0, 1))
+      return;
+    i.out(0, Dims{Dim(), Dim(), pixel_format == "Grayscale" ? 1 : 3});
+  }
+  Tensor<uint8_t> compute(Context& c, TensorView<const uint8_t> encoded_stream) const {
+    const PixelFormat format = pixel_format == "RGB"   ? PixelFormat::rgb
+                               : pixel_format == "BGR" ? PixelFormat::bgr
+                                                       : PixelFormat::grayscale;
+    return decode_image({encoded_stream.data(), static_cast<std::size_t>(encoded_stream.size())}, format,
+                        c.allocator());
+  }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+};
+
+}  // namespace op
+}  // namespace tenon
