@@ -20,7 +20,7 @@ def _system_library(ctx):
 
 cc_library(
     name = "{name}",
-    hdrs = glob(["include/**"]),
+    hdrs = glob(["include/**"], allow_empty = True),
     includes = {includes},
     linkopts = {linkopts},
 )
