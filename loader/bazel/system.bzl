@@ -3,6 +3,7 @@
 def _system_library(ctx):
     folder, _, name = ctx.attr.header.rpartition("/")
     roots = ["/usr/include", "/usr/local/include"]
+    roots += [str(p) for p in ctx.path(roots[0]).readdir() if p.basename.endswith("-linux-gnu")]
     if ctx.attr.override and ctx.os.environ.get(ctx.attr.override):
         roots = [ctx.os.environ[ctx.attr.override]]
     found = [root for root in roots if ctx.path(root + "/" + ctx.attr.header).exists]
@@ -10,17 +11,20 @@ def _system_library(ctx):
     if not found or (ctx.attr.program and not program):
         fail("%s is not installed; run: apt-get install --no-install-recommends %s" % (ctx.name, ctx.attr.package))
 
+    # A header that lies in no folder of its own is found where the compiler looks anyway.
     top = folder.partition("/")[0]
-    ctx.symlink(found[0] + "/" + top, "include/" + top)
+    if top:
+        ctx.symlink(found[0] + "/" + top, "include/" + top)
+    includes = [ctx.attr.include] if top else []
     build = """package(default_visibility = ["//visibility:public"])
 
 cc_library(
     name = "{name}",
-    hdrs = glob(["include/**"]),
-    includes = ["include"],
+    hdrs = glob(["include/**"], allow_empty = True),
+    includes = {includes},
     linkopts = {linkopts},
 )
-""".format(name = ctx.name, linkopts = repr(ctx.attr.linkopts))
+""".format(name = ctx.name, includes = repr(includes), linkopts = repr(ctx.attr.linkopts))
     if program:
         ctx.symlink(program, ctx.attr.program)
         build += 'exports_files(["%s"])\n' % ctx.attr.program
@@ -30,10 +34,12 @@ system_library = repository_rule(
     implementation = _system_library,
     doc = """An installed C++ library as `@name`: its headers and the flags that link it.
 
+    `include` is the folder that programs' #include starts from, where that is not include/;
     `override` names an environment variable that may point to another include folder,
     `program` a tool which comes with the library and becomes `@name//:program`.""",
     attrs = {
         "header": attr.string(mandatory = True),
+        "include": attr.string(default = "include"),
         "linkopts": attr.string_list(),
         "override": attr.string(),
         "package": attr.string(mandatory = True),

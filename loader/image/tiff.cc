@@ -38,7 +38,7 @@ Handle open(File& file) {
   TIFFOpenOptionsSetWarningHandlerExtR(
       options, [](TIFF*, void*, const char*, const char*, va_list) { return 1; }, nullptr);
   Handle handle(TIFFClientOpenExt(
-      "image", "rm", &file,
+      "image", "r", &file,
       [](thandle_t h, void* to, tmsize_t count) -> tmsize_t {
         File& f = *file_of(h);
         if (f.at >= f.bytes.size() || count <= 0) return 0;
@@ -54,7 +54,13 @@ Handle open(File& file) {
         return f.at;
       },
       [](thandle_t) { return 0; }, [](thandle_t h) -> toff_t { return file_of(h)->bytes.size(); },
-      [](thandle_t, void**, toff_t*) { return 0; }, [](thandle_t, void*, toff_t) {}, options));
+      // The library only reads what is mapped.
+      [](thandle_t h, void** begin, toff_t* size) {
+        *begin = const_cast<uint8_t*>(file_of(h)->bytes.data());
+        *size = file_of(h)->bytes.size();
+        return 1;
+      },
+      [](thandle_t, void*, toff_t) {}, options));
   TIFFOpenOptionsFree(options);
   return handle;
 }

@@ -12,15 +12,15 @@ def _at_level(name, level, program):
         target_compatible_with = LEVELS[level].family,
     )
 
-def tenon_tests(folder, deps, copts = [], size = "small"):
-    """A cc_test for every *_test.cc below `folder`."""
+def tenon_tests(folder, deps, copts = [], size = "small", more_deps = {}):
+    """A cc_test for every *_test.cc below `folder`. `more_deps` has those that only some sources need."""
     for source in native.glob([folder + "/**/*_test.cc"], allow_empty = True):
         native.cc_test(
             name = source[:-len(".cc")],
             size = size,
             srcs = [source],
             copts = copts,
-            deps = deps + [":support"],
+            deps = deps + more_deps.get(source, []) + [":support"],
         )
 
 def tenon_level_run_tests(folder, deps, copts = []):

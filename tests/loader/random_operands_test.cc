@@ -69,6 +69,17 @@ Stated model_of(std::string_view op, DType d) {
   return s;
 }
 
+/// What chance does not find either: of type string the value of all attributes that are text, else the bytes
+/// of operands of the type, in which one byte is changed half of the time.
+constexpr struct {
+  std::string_view op;
+  DType type;
+  std::string_view text;
+} text_hints[] = {
+    {"ImageDecoder", DType::uint8, "P3 2 1 255 1 2 3 4 5 6"},
+    {"TfIdfVectorizer", DType::string, "TF"},
+};
+
 /// What is drawn follows from the seed alone. Two draws of three are tame: numbers are small, the first
 /// operand is a cube, the others have extents in common that suit it, and most attributes are left out.
 class Draw {
@@ -178,7 +189,21 @@ class Draw {
     const DType d = type(set.optional);
     return OptionalValue{d, one_in(3) ? nullptr : std::make_shared<const Value>(tensor(d, extents))};
   }
-  op::AttributeValue attribute(const op::AttributeInfo& a) {
+  /// An operand made of a hint's bytes, if there is one.
+  Value hinted(std::string_view op, const TypeSet& set) {
+    for (const auto& hint : text_hints) {
+      if (hint.op != op || !set.contains(hint.type) || hint.type == DType::string) continue;
+      AnyTensor t = AnyTensor::uninitialized(hint.type, {static_cast<int64_t>(hint.text.size())});
+      auto* bytes = static_cast<char*>(std::memcpy(t.data(), hint.text.data(), hint.text.size()));
+      if (one_in(2)) bytes[below(t.size())] = static_cast<char>(below(256));
+      return t;
+    }
+    return {};
+  }
+  op::AttributeValue attribute(std::string_view op, const op::AttributeInfo& a) {
+    for (const auto& hint : text_hints)
+      if (hint.op == op && hint.type == DType::string && a.type == op::AttributeType::string)
+        return std::string(hint.text);
     std::vector<std::string> texts;
     switch (a.type) {
       case op::AttributeType::integer:
@@ -298,6 +323,10 @@ std::vector<Value> draw_operands(Draw& draw, const op::Spec& spec, int version) 
       continue;
     }
     const int v = spec.variable(p.type);
+    if (Value hinted = draw.hinted(spec.name, spec.permits(p, version))) {
+      in.push_back(std::move(hinted));
+      continue;
+    }
     in.push_back(draw.value(spec.permits(p, version), v < 0 ? DType::undefined : usual[v],
                             draw.extents(spec.name, k)));
   }
@@ -316,13 +345,13 @@ AnyOperator draw_operator(Draw& draw, const OperatorClass& c, int version, Body 
       !model.empty() && draw.one_in(2)) {
     auto& [name, value] = model[static_cast<std::size_t>(draw.below(static_cast<int64_t>(model.size())))];
     for (const op::AttributeInfo& a : known)
-      if (a.name == name && a.in(version) && draw.one_in(2)) value = draw.attribute(a);
+      if (a.name == name && a.in(version) && draw.one_in(2)) value = draw.attribute(c.spec->name, a);
     return make_operator(c, version, model);
   }
   Stated attributes;
   for (const op::AttributeInfo& a : known) {
     if (!a.in(version) || (!a.required && !draw.one_in(draw.tame() ? 4 : 2))) continue;
-    op::AttributeValue v = a.type == op::AttributeType::graph ? body() : draw.attribute(a);
+    op::AttributeValue v = a.type == op::AttributeType::graph ? body() : draw.attribute(c.spec->name, a);
     if (v.index() != 0) attributes.emplace_back(a.name, std::move(v));
   }
   return make_operator(c, version, attributes);
@@ -358,13 +387,15 @@ void use_in_session(Draw& draw, const OperatorClass& c, int version, Allocator& 
                              : g.add_input(std::string(name), v.type(), dims));
     if (v && !constant) feeds.emplace_back(name, v);
   }
-  // A body of Loop takes all operands and gives the condition first; one of Scan takes the variadic ones, one
-  // of If none.
-  const bool loop = spec.name == "Loop";
-  const std::size_t first = loop                ? 0
+  // A body of Loop takes all operands and gives the condition first; one of SequenceMap takes all, a tensor
+  // in place of each sequence; one of Scan takes the variadic ones, one of If none.
+  const bool loop = spec.name == "Loop", map = spec.name == "SequenceMap";
+  const std::size_t first = loop || map         ? 0
                             : spec.name == "If" ? 1
                                                 : static_cast<std::size_t>(spec.inputs.size()) - 1;
-  const std::span<const Value> taken = std::span(in).subspan(std::min(first, in.size()));
+  std::vector<Value> taken(in.begin() + static_cast<std::ptrdiff_t>(std::min(first, in.size())), in.end());
+  for (Value& v : taken)
+    if (map && v.is_sequence()) v = draw.tensor(v.sequence().element.element, {});
   const AnyOperator any = draw_operator(
       draw, c, version, [&] { return op::AttributeValue(draw_body(draw, g, taken, results + loop, loop)); });
   const std::vector<std::string> names(static_cast<std::size_t>(results));

@@ -123,6 +123,33 @@ TEST_CASE("Loop: a body that declares its scalars as one element of rank 1") {
   check(op::Loop{b}, {count(3)}, {t<int64_t>({3, 1}, {0, 1, 2})});
 }
 
+TEST_CASE("Loop: a body that gives what an optional state holds") {
+  // It takes an optional in every run, and counts the runs in which there was a value.
+  const auto b = body(
+      3, 2,
+      [](auto in) {
+        CHECK(in[2].type == Type(Kind::optional, DType::float32));
+        return std::vector<op::Info>{in[1], info(DType::float32, Dims::of_rank(0))};
+      },
+      [](auto in) {
+        REQUIRE(in[2].is_optional());
+        const auto& held = in[2].optional().value;
+        return std::vector<Value>{in[1], scalar(held ? number(*held) + 1 : 0)};
+      });
+  const Value empty = OptionalValue{.element = DType::float32, .value = nullptr};
+  for (int64_t trips : {1, 2, 3})
+    check(op::Loop{b}, {count(trips), truth(true), empty}, {scalar(static_cast<float>(trips - 1))});
+  check(op::Loop{b}, {count(0), truth(true), empty}, {empty});
+  op::Info state = info(DType::float32, {});
+  state.type = Type(Kind::optional, DType::float32);
+  const auto type_after = [&](op::PropagatedData trips) {
+    return infer(op::Loop{b}, {info(DType::int64, Dims::of_rank(0), trips), {}, state})[0].type;
+  };
+  CHECK(type_after({2}) == Type(DType::float32));
+  CHECK(type_after({0}).kind == Kind::unknown);
+  CHECK(type_after({}).kind == Kind::unknown);
+}
+
 TEST_CASE("Loop: without states, and without scan outputs") {
   const auto b = body(
       2, 2, [](auto in) { return std::vector<op::Info>{in[1], in[0]}; },

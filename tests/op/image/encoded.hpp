@@ -129,8 +129,8 @@ bytes tiff(const Pixels& p, int bits, int photometric, F set, const char* mode =
   TIFFSetField(t, TIFFTAG_BITSPERSAMPLE, bits);
   TIFFSetField(t, TIFFTAG_PHOTOMETRIC, photometric);
   TIFFSetField(t, TIFFTAG_PLANARCONFIG, PLANARCONFIG_CONTIG);
-  TIFFSetField(t, TIFFTAG_ROWSPERSTRIP, 1);
   set(t);
+  if (!TIFFIsTiled(t)) TIFFSetField(t, TIFFTAG_ROWSPERSTRIP, 1);
   if (TIFFIsTiled(t)) {
     bytes tile(static_cast<std::size_t>(TIFFTileSize(t)));
     const std::size_t row = p.samples.size() / static_cast<std::size_t>(p.height),

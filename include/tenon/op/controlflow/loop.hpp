@@ -38,11 +38,15 @@ struct Loop {
     if (i.failed()) return;
     const Dim trips = i.has(1) ? Dim() : i.item(0);
     for (int k = 0; k < i.outputs(); ++k) {
+      const Info& item = out[static_cast<std::size_t>(k) + 1];
       if (k < states) {
         i.out(k) = state[static_cast<std::size_t>(k)];
+        // Only a body that runs gives what an optional holds.
+        if (is_held_by(i.out(k).type, item.type))
+          i.out(k).type =
+              trips.known() && trips.value() > 0 ? item.type : Type(Kind::unknown, DType::undefined);
         continue;
       }
-      const Info& item = out[static_cast<std::size_t>(k) + 1];
       i.out(k).type = item.type;
       Dims d = item.dims;
       if (d.ranked()) d.insert(0, trips.known() ? Dim(std::max<int64_t>(0, trips.value())) : Dim());
@@ -57,17 +61,25 @@ struct Loop {
     std::vector<Value> in(states + 2);
     for (std::size_t k = 0; k < states; ++k) in[k + 2] = v_initial[k] ? *v_initial[k] : Value();
     std::vector<std::vector<Value>> scans(given - states - 1);
+    std::vector<bool> held(states);  // whether the body gave what the optional state holds
     int64_t trip = 0;
     for (; go && trip < most; ++trip) {
       in[0] = Tensor<int64_t>(extents_of_one(0), {trip});
       in[1] = Tensor<bool>(extents_of_one(1), {go});
       std::vector<Value> out = run_body(spec.name, body, c, in, given);
       if (cond) go = out[0].view<bool>().item();
-      for (std::size_t k = 0; k < states; ++k) in[k + 2] = std::move(out[k + 1]);
+      for (std::size_t k = 0; k < states; ++k) {
+        Value& next = out[k + 1];
+        held[k] = in[k + 2].is_optional() && is_held_by(in[k + 2].type(), next.type());
+        if (held[k])
+          next = OptionalValue{.element = next.type(), .value = std::make_shared<const Value>(next)};
+        in[k + 2] = std::move(next);
+      }
       for (std::size_t k = 0; k < scans.size(); ++k) scans[k].push_back(std::move(out[k + 1 + states]));
     }
     std::vector<Value> result;
-    for (std::size_t k = 0; k < states; ++k) result.push_back(kept(in[k + 2], c));
+    for (std::size_t k = 0; k < states; ++k)
+      result.push_back(kept(held[k] ? *in[k + 2].optional().value : in[k + 2], c));
     std::vector<Info> infos;
     if (trip == 0 && !scans.empty()) {
       std::vector<Info> state;

@@ -79,9 +79,18 @@ inline AnyTensor stacked_none(std::string_view name, Info result, int64_t axis, 
   return zeros_of(name, result, allocator);
 }
 
+/// Whether a value of type `held` may stand where an optional that holds one is expected.
+constexpr bool is_held_by(Type optional, Type held) {
+  const Kind kind = optional.kind == Kind::optional            ? Kind::tensor
+                    : optional.kind == Kind::optional_sequence ? Kind::sequence
+                                                               : Kind::none;
+  return held.kind == kind && held.element == optional.element;
+}
+
 /// Infers a body that runs again and again: its first results, after `skip` others, are its state in the next
-/// run. `states` come as they are before the first run, and leave as they are before and after every run:
-/// each round knows less, until nothing changes. `infer(states)` infers one run.
+/// run. A state that is an optional stays one for the body, which may give what the optional holds. `states`
+/// come as they are before the first run, and leave as they are before and after every run: each round knows
+/// less, until nothing changes. `infer(states)` infers one run.
 template <class F>
 std::vector<Info> infer_states(Infer& i, std::vector<Info>& states, std::size_t skip, F infer) {
   for (;;) {
@@ -90,7 +99,7 @@ std::vector<Info> infer_states(Infer& i, std::vector<Info>& states, std::size_t 
     for (std::size_t k = 0; k < states.size(); ++k) {
       const Info& after = out[k + skip];
       Type& type = states[k].type;
-      const bool known = after.type && after.type.kind != Kind::unknown;
+      const bool known = after.type && after.type.kind != Kind::unknown && !is_held_by(type, after.type);
       if (known && type && type.kind != Kind::unknown && !(type == after.type)) {
         i.fail("state ", k, " changes its type in the body");
         return out;
