@@ -23,8 +23,8 @@ constexpr std::string_view usage = R"(usage: tenon COMMAND …
       compares with the calls of ONNX's shape inference that DIR/index.jsonl records
   bench MODEL [--threads N] [--iters N] [--shape NAME=1x3x224x224]…
       times runs on random inputs; the last line is a JSON object
-  ops
-      the operators that models may use: versions and types
+  ops [--matrix]
+      the operators that models may use: versions and types; --matrix as a table with a column for each type
 
   --version
       the version, the compiler, the instruction-set levels that the processor has

@@ -23,10 +23,51 @@ std::string list(const TypeSet& set) {
   return text;
 }
 
+// A line for each operator, version and type variable; a column for each element type of tensors.
+int print_matrix() {
+  std::size_t width = 0;
+  for (const auto& [key, versions] : standard_registry().operators())
+    width = std::max(width, key.first.size() + key.second.size() + 1);
+  const int column = static_cast<int>(width);
+  const auto heading = [&](int row) {  // names of types, downwards
+    std::string text;
+    for (int d = 1; d < dtype_count; ++d) {
+      const std::string_view type = name(static_cast<DType>(d));
+      text += ' ';
+      text += static_cast<std::size_t>(row) < type.size() ? type[static_cast<std::size_t>(row)] : ' ';
+    }
+    return text;
+  };
+  std::size_t rows = 0;
+  for (int d = 1; d < dtype_count; ++d) rows = std::max(rows, name(static_cast<DType>(d)).size());
+  for (std::size_t row = 0; row < rows; ++row)
+    std::printf("%*s%s\n", column + 9, "", heading(static_cast<int>(row)).c_str());
+  int cells = 0;
+  for (const auto& [key, versions] : standard_registry().operators())
+    for (const auto& [version, c] : versions)
+      for (const op::TypeVar& v : c->spec->types) {
+        std::string marks;
+        for (int d = 1; d < dtype_count; ++d) {
+          const bool permitted = v.at(version).tensor >> d & 1;
+          marks += permitted ? " x" : " .";
+          cells += permitted;
+        }
+        std::printf("%-*s %-3d %-4.*s%s\n", column,
+                    concat(key.first, key.first.empty() ? "" : ".", key.second).c_str(), version,
+                    static_cast<int>(v.name.size()), v.name.data(), marks.c_str());
+      }
+  std::printf("%d cells\n", cells);
+  return 0;
+}
+
 }  // namespace
 
 int ops(Arguments arguments) {
-  if (!arguments.empty()) throw UsageError{concat("ops takes no '", arguments.take(), "'")};
+  if (!arguments.empty()) {
+    const std::string word = arguments.take();
+    if (word == "--matrix" && arguments.empty()) return print_matrix();
+    throw UsageError{concat("ops takes no '", word, "'")};
+  }
   int operators = 0, schemas = 0;
   for (const auto& [key, versions] : standard_registry().operators()) {
     ++operators;

@@ -309,10 +309,18 @@ op::BodyRef draw_body(Draw& draw, Graph& outer, std::span<const Value> inputs, i
   return {std::make_shared<const Limited>(std::make_shared<const GraphBody>(std::move(g)))};
 }
 
-std::vector<Value> draw_operands(Draw& draw, const op::Spec& spec, int version) {
+/// The element type that the operands of a type variable are to have, and whether one had it.
+struct WantedType {
+  int variable = -1;
+  DType type = DType::undefined;
+  bool met = false;
+};
+
+std::vector<Value> draw_operands(Draw& draw, const op::Spec& spec, int version, WantedType& wanted) {
   DType usual[5]{};
   for (int v = 0; v < spec.types.size(); ++v)
     if (const uint32_t mask = spec.types[v].at(version).tensor; mask != 0) usual[v] = draw.type(mask);
+  if (wanted.variable >= 0) usual[wanted.variable] = wanted.type;
   const bool brief = draw.tame() && draw.one_in(2);  // optional operands are left out
   std::vector<Value> in;
   for (int64_t k = 0, n = spec.inputs.size() + (spec.variadic_inputs() ? draw.below(4) - 1 : 0); k < n; ++k) {
@@ -329,6 +337,7 @@ std::vector<Value> draw_operands(Draw& draw, const op::Spec& spec, int version) 
     }
     in.push_back(draw.value(spec.permits(p, version), v < 0 ? DType::undefined : usual[v],
                             draw.extents(spec.name, k)));
+    wanted.met |= v >= 0 && v == wanted.variable && in.back().type() == Type(wanted.type);
   }
   return in;
 }
@@ -358,9 +367,9 @@ AnyOperator draw_operator(Draw& draw, const OperatorClass& c, int version, Body 
 }
 
 /// Draws everything for one use of an operator, and evaluates it. Error where it refuses.
-void use(Draw& draw, const OperatorClass& c, int version, Allocator& memory) {
+void use(Draw& draw, const OperatorClass& c, int version, Allocator& memory, WantedType& wanted) {
   const AnyOperator any = draw_operator(draw, c, version, [] { return op::AttributeValue(); });
-  const std::vector<Value> in = draw_operands(draw, *c.spec, version);
+  const std::vector<Value> in = draw_operands(draw, *c.spec, version, wanted);
   std::vector<const Value*> operands;
   for (const Value& v : in) operands.push_back(&v);
   op::Context context(memory);
@@ -369,9 +378,9 @@ void use(Draw& draw, const OperatorClass& c, int version, Allocator& memory) {
 
 /// The same in a session: for operators with bodies, which may capture its values, and for old versions,
 /// which the graph brings into the newest form.
-void use_in_session(Draw& draw, const OperatorClass& c, int version, Allocator& memory) {
+void use_in_session(Draw& draw, const OperatorClass& c, int version, Allocator& memory, WantedType& wanted) {
   const op::Spec& spec = *c.spec;
-  const std::vector<Value> in = draw_operands(draw, spec, version);
+  const std::vector<Value> in = draw_operands(draw, spec, version, wanted);
   const int results = draw_results(draw, spec);
   Graph g;
   Feeds feeds;
@@ -403,32 +412,68 @@ void use_in_session(Draw& draw, const OperatorClass& c, int version, Allocator& 
   Session(std::move(g), {.allocator = &memory}).run(feeds);
 }
 
+/// Whether an operator has a graph as an attribute.
+bool has_body(const OperatorClass& c, int version) {
+  const auto attributes = c.attributes(c.create(version).get());
+  return std::any_of(attributes.begin(), attributes.end(),
+                     [](const op::AttributeInfo& a) { return a.type == op::AttributeType::graph; });
+}
+
+/// One use, drawn from a seed: whether the operator accepts it.
+bool accepts(const OperatorClass& c, int version, bool in_session, uint64_t seed, WantedType& wanted) {
+  static Moderate memory;
+  Draw draw(seed << 32 | static_cast<uint64_t>(version));
+  try {
+    (in_session ? use_in_session : use)(draw, c, version, memory, wanted);
+    return true;
+  } catch (const Error& e) {
+    CHECK_MESSAGE(std::string_view(e.what()).find("not what its rule said") == std::string_view::npos,
+                  e.what());
+    return false;
+  }
+}
+
 }  // namespace
 
 TEST_CASE("Operators on random operands") {
   constexpr int wanted = 20, least = 100, most = 10000;  // accepted uses of each version, and uses in all
-  Moderate memory;
   for (const auto& [key, versions] : standard_registry().operators())
     for (const auto& [version, c] : versions) {
       CAPTURE(key.second);
       CAPTURE(version);
-      const auto attributes = c->attributes(c->create(version).get());
-      const bool bodies = std::any_of(attributes.begin(), attributes.end(), [](const op::AttributeInfo& a) {
-        return a.type == op::AttributeType::graph;
-      });
+      const bool in_session = has_body(*c, version) || version != c->spec->latest();
       int accepted = 0;
-      for (int seed = 1; seed <= least || (accepted < wanted && seed <= most); ++seed) {
+      for (uint64_t seed = 1; seed <= least || (accepted < wanted && seed <= most); ++seed) {
         CAPTURE(seed);
-        Draw draw(static_cast<uint64_t>(seed) << 32 | static_cast<uint64_t>(version));
-        try {
-          (bodies || version != c->spec->latest() ? use_in_session : use)(draw, *c, version, memory);
-          ++accepted;
-        } catch (const Error& e) {
-          CHECK_MESSAGE(std::string_view(e.what()).find("not what its rule said") == std::string_view::npos,
-                        e.what());
-        }
+        WantedType any;
+        accepted += accepts(*c, version, in_session, seed, any);
       }
       CHECK(accepted >= wanted);
+    }
+}
+
+// `tenon ops --matrix` prints these cells.
+TEST_CASE("Operators accept every type that they state, at every version") {
+  constexpr uint64_t most = 10000;
+  for (const auto& [key, versions] : standard_registry().operators())
+    for (const auto& [version, c] : versions) {
+      const op::Spec& spec = *c->spec;
+      const bool in_session = has_body(*c, version) || version != spec.latest();
+      for (int v = 0; v < spec.types.size(); ++v) {
+        const bool of_input = std::any_of(spec.inputs.begin(), spec.inputs.end(), [&](const op::Param& p) {
+          return p.in(version) && spec.variable(p.type) == v;
+        });
+        for (int d = 1; of_input && d < dtype_count; ++d) {
+          if (!(spec.types[v].at(version).tensor >> d & 1)) continue;
+          bool met = false;
+          for (uint64_t seed = 1; !met && seed <= most; ++seed) {
+            WantedType wanted{v, static_cast<DType>(d)};
+            met = accepts(*c, version, in_session, seed, wanted) && wanted.met;
+          }
+          CHECK_MESSAGE(met, key.second, "-", version, " ", std::string_view(spec.types[v].name), " ",
+                        name(static_cast<DType>(d)));
+        }
+      }
     }
 }
 }  // namespace tenon
