@@ -10,8 +10,8 @@ namespace tenon::op {
 /// The axes `axes` (by default all) get the extents `sizes`, or their extents times `scales`, rounded down;
 /// the one of the two that is not meant is left out or empty. roi, the parts of the axes that are taken, is
 /// read by tf_crop_and_resize alone: their starts, then their ends, in [0, 1]; without it all is taken.
-/// Integers are computed as real numbers and truncated. op::Resize{.mode =
-/// "linear"}(x, {}, scales) of (1,1,2,2) and (1,1,2,2) gives (1,1,4,4).
+/// Integers are computed as real numbers and truncated.
+/// op::Resize{.mode = "linear"}(x, roi, scales) of (4,4), (0) and (2) gives (8,6) for scales 2 and 1.5.
 struct Resize {
   int64_t antialias = 0;  ///< whether shortened axes get the mean of all that they cover; not for nearest
   Ints axes{};
@@ -85,21 +85,25 @@ struct Resize {
     const Dims x = y;
     const int64_t n = listed(x.rank());
     const bool known = i.has_elements(sizes);
+    const bool stretches = keep_aspect_ratio_policy == "stretch";
     bool all = known;
     for (int64_t k = 0; k < n; ++k) {
       const int d = axis(k, x.rank());
       y[d] = known ? i.element(sizes, k) : Dim();
       if (!i.expect_at_least("size", y[d], 0)) return;
-      if (x[d].is(0) && Dim(0).below(y[d])) return i.fail("axis ", d, " of ", x, " has nothing to resize");
-      all &= y[d].known() && x[d].known() && !x[d].is(0);
+      if (x[d].is(0) && (!stretches || Dim(0).below(y[d])))
+        return i.fail("axis ", d, " of ", x, " has nothing to resize");
+      all &= y[d].known() && x[d].known();
     }
-    if (keep_aspect_ratio_policy == "stretch" || n == 0) return;
+    if (stretches) return;
     const auto extent = [&](int64_t k) { return x[axis(k, x.rank())].value(); };
     const float scale =
         all ? common_scale<float>(n, [&](int64_t k) { return i.element(sizes, k).value(); }, extent) : 0;
     for (int64_t k = 0; k < n; ++k) {
       Dim& e = y[axis(k, x.rank())];
-      e = all ? Dim(static_cast<int64_t>(std::round(scale * static_cast<float>(extent(k))))) : Dim();
+      const float kept = all ? std::round(scale * static_cast<float>(extent(k))) : 0;
+      if (!(kept < 0x1p62f)) return i.fail("size ", extent(k), " becomes too large");
+      e = all ? Dim(static_cast<int64_t>(kept)) : Dim();
     }
   }
 
