@@ -112,12 +112,33 @@ class Draw {
     return of(list);
   }
   std::string text() {
-    static constexpr const char* list[] = {
-        "",        "NOTSET",  "SAME_UPPER", "VALID",         "constant",
-        "reflect", "wrap",    "none",       "tanh",          "add",
-        "max",     "DCR",     "CRD",        "forward",       "reverse",
-        "up",      "nearest", "INT64",      "bidirectional", "Tanh",
-        "Affine",  "-3",      "1.5",        "nan",           "a text that is too long to lie in its object"};
+    static constexpr const char* list[] = {"",
+                                           "NOTSET",
+                                           "SAME_UPPER",
+                                           "VALID",
+                                           "constant",
+                                           "reflect",
+                                           "wrap",
+                                           "none",
+                                           "tanh",
+                                           "add",
+                                           "max",
+                                           "DCR",
+                                           "CRD",
+                                           "forward",
+                                           "reverse",
+                                           "up",
+                                           "nearest",
+                                           "INT64",
+                                           "bidirectional",
+                                           "Tanh",
+                                           "Affine",
+                                           "LEFT",
+                                           "RIGHT",
+                                           "-3",
+                                           "1.5",
+                                           "nan",
+                                           "a text that is too long to lie in its object"};
     return of(list);
   }
   Extents extents() {

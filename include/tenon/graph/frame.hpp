@@ -198,7 +198,7 @@ class Frame final : public op::Context {
             old.tensor().storage().writable() && old.tensor().storage().size_bytes() == bytes)
           storage = old.tensor().storage();
         else if (d == DType::string) storage = Storage::make<std::string>(count);
-        else storage = Storage::allocate(bytes);
+        else storage = Storage::allocate(bytes, allocator());
         old = Value();
       }
       at(v) = AnyTensor(e.info.type.element, e.info.dims.extents(), storage);
