@@ -10,11 +10,10 @@
 namespace tenon {
 
 struct SessionOptions {
-  int threads = 1;               ///< threads of the session's own pool, the calling thread included
-  Executor* executor = nullptr;  ///< the caller's pool, used in place of an own one
-  Allocator* allocator =
-      nullptr;  ///< for all values that runs make, which it must outlive; default: aligned operator new
-  bool fold_constants = true;  ///< compute what depends on constants only once, when the session is made
+  int threads = 1;                 ///< threads of the session's own pool, the calling thread included
+  Executor* executor = nullptr;    ///< the caller's pool, used in place of an own one
+  Allocator* allocator = nullptr;  ///< for the values that runs make; default: aligned operator new
+  bool fold_constants = true;      ///< compute what depends on constants only once, when the session is made
   /// Rewrites of the graph. When not set, `load` applies standard_passes() (graph/passes.hpp) and a Session
   /// applies none.
   std::optional<std::vector<Pass>> passes{};
