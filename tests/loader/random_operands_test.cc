@@ -33,6 +33,12 @@ Stated model_of(std::string_view op, DType d) {
     convert_n(type, t.data(), DType::float64, values.begin(), n);
     return Value(t);
   };
+  if (op == "SVMRegressor")
+    return {{"coefficients", Reals{2}},
+            {"kernel_type", std::string("RBF")},
+            {"n_supports", int64_t{1}},
+            {"rho", Reals{1}},
+            {"support_vectors", Reals{1}}};
   if (op == "SVMClassifier")
     return {{"classlabels_ints", Ints{3, 4}},
             {"coefficients", Reals{1, -1}},

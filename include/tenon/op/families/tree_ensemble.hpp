@@ -22,7 +22,9 @@ struct TreeModel {
   int64_t targets = 1;
   TreeAggregate aggregate = TreeAggregate::sum;
   PostTransform transform = PostTransform::none;
-  std::vector<double> base{};  ///< one for each target, or empty
+  std::vector<double> base{};     ///< one for each target, or empty
+  int64_t only_target = -1;       ///< the target of all votes, if they share one
+  bool negative_weights = false;  ///< whether a vote has a weight below 0
 
   /// Scores of all rows, before the transform: finish(first, count, scores) gets those (count, targets) of
   /// the rows from `first` on. A target without a vote has the score 0, or where the least (greatest) vote
@@ -192,6 +194,10 @@ struct NumberedTrees {
           weight[v], static_cast<int32_t>(vote_ids[v])};
 
     TreeModel<C> m;
+    const auto shared = [&](int64_t id) { return id == vote_ids[0]; };
+    if (!vote_ids.empty() && std::all_of(vote_ids.begin(), vote_ids.end(), shared))
+      m.only_target = vote_ids[0];
+    m.negative_weights = std::any_of(weight.begin(), weight.end(), [](C w) { return w < 0; });
     std::vector<int64_t> roots = places.roots();
     for (int64_t& root : roots)
       if (nodes_modes[static_cast<std::size_t>(root)] == "LEAF") root = ~root;

@@ -86,8 +86,10 @@ struct TreeEnsemble {
   }
   template <class T>
   void compute(TensorView<const T> x, TensorView<T> y) const {
-    if (!y.empty()) model<compute_t<T>>().predict(spec.name, x, y);
+    if (!y.empty()) predict(model<compute_t<T>>(), x, y);
   }
+  /// Whether features of this type are compared as doubles.
+  static bool in_double(DType x) { return x == DType::float64; }
   /// The trees laid out. Error{invalid_model} for modes that do not exist, sets that do not match the nodes,
   /// and cycles; Error{out_of_range} for numbers that name no node, leaf, target or feature.
   template <class C>
@@ -145,6 +147,11 @@ struct TreeEnsemble {
     m.aggregate = static_cast<TreeAggregate>(aggregate_function);
     m.transform = static_cast<PostTransform>(post_transform);
     return m;
+  }
+  /// The same from trees that are laid out.
+  template <class C, class T>
+  void predict(const TreeModel<C>& m, TensorView<const T> x, TensorView<T> y) const {
+    m.predict(spec.name, x, y);
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 

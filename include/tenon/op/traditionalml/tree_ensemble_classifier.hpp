@@ -83,11 +83,12 @@ struct TreeEnsembleClassifier {
   template <class T>
   void compute(TensorView<const T> x, AnyOut y, TensorView<float> z) const {
     if (x.extent(0) == 0) return;
-    const auto run = [&]<class C>() { classify(model<C>(), x, y, z); };
+    const auto run = [&]<class C>() { predict(model<C>(), x, y, z); };
     if constexpr (std::is_same_v<T, float>)
       if (!in_double(x.dtype())) return run.template operator()<float>();
     run.template operator()<double>();
   }
+  /// Whether features of this type are compared as doubles.
   bool in_double(DType x) const { return trees().in_double(x); }
   /// The trees laid out.
   template <class C>
@@ -96,19 +97,17 @@ struct TreeEnsembleClassifier {
     m.transform = post_transform_of(post_transform);
     return m;
   }
-  /// Labels and scores from trees that are laid out.
+  /// The same from trees that are laid out.
   template <class C, class T>
-  void classify(const TreeModel<C>& m, TensorView<const T> x, AnyOut y, TensorView<float> z) const {
+  void predict(const TreeModel<C>& m, TensorView<const T> x, AnyOut y, TensorView<float> z) const {
     const int64_t classes = labels().count();
-    const bool one =
-        classes <= 2 && !class_ids.empty() &&
-        std::all_of(class_ids.begin(), class_ids.end(), [&](int64_t c) { return c == class_ids[0]; });
-    const bool complement = m.transform == PostTransform::probit ||
-                            (m.transform == PostTransform::none && !has_negative_weight());
+    const bool one = classes <= 2 && m.only_target >= 0;
+    const bool complement =
+        m.transform == PostTransform::probit || (m.transform == PostTransform::none && !m.negative_weights);
     m.template score<float>(spec.name, x, [&](int64_t first, int64_t count, double* scores) {
       if (classes == 1) return single(m.transform, complement, first, count, scores, y, z);
       for (int64_t r = 0; one && r < count; ++r) {
-        const double s = scores[2 * r + class_ids[0]];
+        const double s = scores[2 * r + m.only_target];
         scores[2 * r] = complement ? 1 - s : -s;
         scores[2 * r + 1] = s;
       }
@@ -122,10 +121,6 @@ struct TreeEnsembleClassifier {
 
  private:
   ClassLabels labels() const { return {classlabels_strings, classlabels_int64s}; }
-  bool has_negative_weight() const {
-    const std::vector<double> w = number_list<double>(trees().weights);
-    return std::any_of(w.begin(), w.end(), [](double v) { return v < 0; });
-  }
   void single(PostTransform transform, bool complement, int64_t first, int64_t count, double* scores,
               AnyOut y, TensorView<float> z) const {
     for (int64_t r = 0; y && r < count; ++r) {

@@ -78,11 +78,12 @@ struct TreeEnsembleRegressor {
   template <class T>
   void compute(TensorView<const T> x, TensorView<float> y) const {
     if (y.empty()) return;
-    const auto run = [&]<class C>() { model<C>().predict(spec.name, x, y); };
+    const auto run = [&]<class C>() { predict(model<C>(), x, y); };
     if constexpr (std::is_same_v<T, float>)
       if (!in_double(x.dtype())) return run.template operator()<float>();
     run.template operator()<double>();
   }
+  /// Whether features of this type are compared as doubles.
   bool in_double(DType x) const { return trees().in_double(x); }
   /// The trees laid out.
   template <class C>
@@ -94,6 +95,11 @@ struct TreeEnsembleRegressor {
                                                   : TreeAggregate::sum;
     m.transform = post_transform_of(post_transform);
     return m;
+  }
+  /// The same from trees that are laid out.
+  template <class C, class T>
+  void predict(const TreeModel<C>& m, TensorView<const T> x, TensorView<float> y) const {
+    m.predict(spec.name, x, y);
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 
