@@ -13,12 +13,15 @@ namespace tenon {
 namespace {
 
 /// Extents that chance does not find: a word for each operand, of letters, which stand for one extent in all
-/// words, of ones, and of greater digits, which multiply the letter behind them.
+/// words, of ones, and of greater digits, which multiply the letter behind them. With a variadic operand
+/// there are as many operands as words.
 constexpr struct {
   std::string_view op, extents;
 } hints[] = {
     {"LSTM", "sbi 14hi 14hh 18h b 1bh 1bh 13h"},
     {"AffineGrid", "12a3a 4a"},
+    {"Adam", "1 1 ab ab ab ab"},
+    {"Momentum", "1 1 ab ab ab"},
 };
 
 using Stated = std::vector<std::pair<std::string, op::AttributeValue>>;
@@ -158,6 +161,12 @@ class Draw {
     while (!(mask >> static_cast<int>(d) & 1)) d = static_cast<DType>(1 + below(dtype_count - 1));
     return d;
   }
+  /// The number of operands that a hint states, or 0.
+  static int64_t hinted_operands(std::string_view op) {
+    for (const auto& hint : hints)
+      if (hint.op == op) return 1 + std::count(hint.extents.begin(), hint.extents.end(), ' ');
+    return 0;
+  }
   /// Extents of operand k.
   Extents extents(std::string_view op, int64_t k) {
     if (!tame_ || one_in(8)) return extents();
@@ -236,7 +245,8 @@ class Draw {
       case op::AttributeType::integer:
         return a.name.ends_with("dtype") || a.name == "to" ? below(28) : integer();
       case op::AttributeType::real: return real();
-      case op::AttributeType::string: return text();
+      case op::AttributeType::string:
+        return a.required && a.name == "mode" && one_in(2) ? "standard" : text();
       case op::AttributeType::integers: return list();
       case op::AttributeType::reals: return std::vector<float>{real(), real()};
       case op::AttributeType::strings:
@@ -350,7 +360,12 @@ std::vector<Value> draw_operands(Draw& draw, const op::Spec& spec, int version, 
   if (wanted.variable >= 0) usual[wanted.variable] = wanted.type;
   const bool brief = draw.tame() && draw.one_in(2);  // optional operands are left out
   std::vector<Value> in;
-  for (int64_t k = 0, n = spec.inputs.size() + (spec.variadic_inputs() ? draw.below(4) - 1 : 0); k < n; ++k) {
+  int64_t n = spec.inputs.size();
+  if (spec.variadic_inputs()) {
+    const int64_t hinted = Draw::hinted_operands(spec.name);
+    n = hinted > 0 ? hinted : n + draw.below(4) - 1;
+  }
+  for (int64_t k = 0; k < n; ++k) {
     const op::Param& p = spec.input(static_cast<int>(k), version);
     if (!p.in(version)) continue;
     if (p.arity == op::Arity::optional && (brief || draw.one_in(3))) {
