@@ -18,7 +18,8 @@ constexpr struct {
   std::string_view op, extents;
 } hints[] = {
     {"LSTM", "sbi 14hi 14hh 18h b 1bh 1bh 13h"},
-    {"AffineGrid", "12a3a 4a"},
+    {"AffineGrid", "12b3b 4b"},
+    {"Resize", "ac 2b 2b 2b"},
 };
 
 /// What is drawn follows from the seed alone. Two draws of three are tame: numbers are small, the first
