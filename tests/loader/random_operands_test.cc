@@ -22,6 +22,11 @@ constexpr struct {
     {"AffineGrid", "12a3a 4a"},
     {"Adam", "1 1 ab ab ab ab"},
     {"Momentum", "1 1 ab ab ab"},
+    {"Resize", "ac 2b 2b 2b"},
+    {"GRU", "sbi 13hi 13hh 16h b 1bh"},
+    {"LinearAttention", "btk btk btv b1kv bt1 bt1"},
+    {"RNN", "sbi 1hi 1hh 12h b 1bh"},
+    {"RotaryEmbedding", "bhs2p np np bs"},
 };
 
 using Stated = std::vector<std::pair<std::string, op::AttributeValue>>;

@@ -39,6 +39,19 @@ struct ProgramOptions {
 
 namespace detail {
 
+/// Memory for constants that are folded. A few bytes of a file may ask for a huge one, which is then left to
+/// the run.
+class FoldMemory final : public Allocator {
+ public:
+  void* allocate(size_t bytes, size_t alignment) override {
+    return bytes > size_t{1} << 30 ? nullptr : default_allocator().allocate(bytes, alignment);
+  }
+  void deallocate(void* memory, size_t bytes, size_t alignment) noexcept override {
+    default_allocator().deallocate(memory, bytes, alignment);
+  }
+};
+inline constinit FoldMemory fold_memory;
+
 /// Rethrows an Error with the node's description prepended to where().
 [[noreturn]] inline void rethrow_at(const Graph::Node& n, const Error& e) {
   throw Error(e.code(), e.where() == n.op.spec().name ? describe(n) : concat(describe(n), ": ", e.where()),
@@ -324,7 +337,7 @@ class Program {
     // An error is not raised here: the node raises it in the run, if the run executes it. The branch of an If
     // may never be taken.
     try {
-      op::Context context;
+      op::Context context(detail::fold_memory);
       out = op::evaluate(n.op, context, in, n.outputs.size());
     } catch (const Error&) {
       return false;

@@ -19,6 +19,7 @@ TEST_CASE("Det: cases") {
       {t<float>({1, 1}, {-7}), t<float>({}, {-7})},
       {t<float>({1, 0, 0}, {}), t<float>({1}, {1})},
       {t<float>({0, 2, 2}, {}), t<float>({0}, {})},
+      {t<float>({0, int64_t{1} << 40, int64_t{1} << 40}, {}), t<float>({0}, {})},
       {t<float>({2, 2}, {nan, 1, 2, 3}), t<float>({}, {nan})},
       {cast<float16>({2, 2}, {1, 2, 3, 4}), cast<float16>({}, {-2})},
   };

@@ -78,6 +78,9 @@ TEST_CASE("GridSample: planes and volumes") {
   check(op::GridSample{.align_corners = 1, .mode = "nearest"}, {cube, t<float>({1, 1, 1, 1, 3}, {0, 0, 0})},
         {t<float>({1, 1, 1, 1, 1}, {1})});
   check(op, {t<float>({1, 1, 0, 2}, {}), t<float>({1, 1, 1, 2}, {0, 0})}, {t<float>({1, 1, 1, 1}, {0})});
+  check(op,
+        {t<float>({1, 1, int64_t{1} << 62, int64_t{1} << 62, 0}, {}), t<float>({1, 1, 1, 1, 3}, {0, 0, 0})},
+        {t<float>({1, 1, 1, 1, 1}, {0})});
   check(op, {t<float>({1, 1, 2, 2}, {1, 2, 3, 4}), t<float>({1, 0, 1, 2}, {})}, {t<float>({1, 1, 0, 1}, {})});
 }
 

@@ -1,6 +1,7 @@
 // Elements, and numbers between elements, of a tensor's spatial axes at the points of a grid.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <limits>
@@ -106,9 +107,10 @@ void grid_sample(const GridSampleArgs& a, const T* x, T* y) {
   using C = interpolated_t<T>;
   constexpr int64_t most = 128;  // points that are done together
   const int taps = a.mode == SampleMode::nearest ? 1 : a.mode == SampleMode::linear ? 2 : 4;
-  int64_t plane = 1, terms = 1;
+  // Without an element, other extents may overflow.
+  int64_t plane = std::count(a.extents, a.extents + a.axes, 0) == 0, terms = 1;
   for (int d = 0; d < a.axes; ++d) {
-    plane *= a.extents[d];
+    plane *= plane == 0 ? 0 : a.extents[d];
     terms *= taps;
   }
   const int64_t block = std::clamp<int64_t>((1 << 13) / terms, 1, most),

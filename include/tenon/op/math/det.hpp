@@ -27,6 +27,7 @@ struct Det {
   }
   template <class T>
   void compute(TensorView<const T> x, TensorView<T> y) const {
+    if (y.empty()) return;
     const int64_t n = x.extent(-1), grain = std::max<int64_t>(1, (1 << 15) / std::max<int64_t>(n * n, 1));
     parallel_for(y.size(), grain, [&](int64_t begin, int64_t end) {
       Scratch scratch;

@@ -47,7 +47,7 @@ struct CenterCropPad {
       taken.push_back(std::min(x, y));
       before[d] = (y - taken[d]) / 2;
       after[d] = y - taken[d] - before[d];
-      offset += (x - taken[d]) / 2 * strides[d];
+      if (!input_data.empty()) offset += (x - taken[d]) / 2 * strides[d];
     }
     const bool text = input_data.dtype() == DType::string;
     kernels::pad(kernels::PadMode::constant, {.dtype = input_data.dtype(),
@@ -56,7 +56,7 @@ struct CenterCropPad {
                                               .extents = taken.data(),
                                               .after = after,
                                               .from = input_data.data(),
-                                              .from_at = {input_data.empty() ? 0 : offset, strides.data()},
+                                              .from_at = {offset, strides.data()},
                                               .value = text ? static_cast<const void*>(&no_text) : zero,
                                               .to = output_data.data()});
   }
