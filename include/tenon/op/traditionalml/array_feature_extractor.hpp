@@ -1,5 +1,4 @@
-// ArrayFeatureExtractor: elements of the last axis by index.
-// onnx.ai/onnx/operators/onnx_aionnxml_ArrayFeatureExtractor.html
+// ArrayFeatureExtractor: columns by index.   onnx.ai/onnx/operators/onnx_aionnxml_ArrayFeatureExtractor.html
 #pragma once
 
 #include "tenon/kernels/move/gather.hpp"

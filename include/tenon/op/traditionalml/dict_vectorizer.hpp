@@ -1,5 +1,4 @@
-// DictVectorizer: a map's values in the order of a vocabulary.
-// onnx.ai/onnx/operators/onnx_aionnxml_DictVectorizer.html
+// DictVectorizer: a map by a vocabulary.   onnx.ai/onnx/operators/onnx_aionnxml_DictVectorizer.html
 #pragma once
 
 #include "tenon/kernels/lookup.hpp"

@@ -1,5 +1,4 @@
-// LabelEncoder: each element replaced by the value of its key.
-// onnx.ai/onnx/operators/onnx_aionnxml_LabelEncoder.html
+// LabelEncoder: elements as their keys' values.   onnx.ai/onnx/operators/onnx_aionnxml_LabelEncoder.html
 #pragma once
 
 #include <numeric>

@@ -1,5 +1,4 @@
-// LinearClassifier: the class of the greatest linear score.
-// onnx.ai/onnx/operators/onnx_aionnxml_LinearClassifier.html
+// LinearClassifier: classes by linear scores.   onnx.ai/onnx/operators/onnx_aionnxml_LinearClassifier.html
 #pragma once
 
 #include "tenon/op/families/scores.hpp"

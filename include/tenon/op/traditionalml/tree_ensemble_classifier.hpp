@@ -1,5 +1,4 @@
-// TreeEnsembleClassifier: classes from trees.
-// onnx.ai/onnx/operators/onnx_aionnxml_TreeEnsembleClassifier.html
+// TreeEnsembleClassifier: votes of trees.   onnx.ai/onnx/operators/onnx_aionnxml_TreeEnsembleClassifier.html
 #pragma once
 
 #include "tenon/op/families/tree_ensemble.hpp"

@@ -1,4 +1,4 @@
-// TreeEnsembleRegressor: numbers from trees. onnx.ai/onnx/operators/onnx_aionnxml_TreeEnsembleRegressor.html
+// TreeEnsembleRegressor: sums over trees.   onnx.ai/onnx/operators/onnx_aionnxml_TreeEnsembleRegressor.html
 #pragma once
 
 #include "tenon/op/families/tree_ensemble.hpp"
