@@ -19,7 +19,7 @@ constexpr struct {
   std::string_view op, extents;
 } hints[] = {
     {"LSTM", "sbi 14hi 14hh 18h b 1bh 1bh 13h"},
-    {"AffineGrid", "12a3a 4a"},
+    {"AffineGrid", "12b3b 4b"},
     {"Adam", "1 1 ab ab ab ab"},
     {"Momentum", "1 1 ab ab ab"},
     {"Resize", "ac 2b 2b 2b"},
