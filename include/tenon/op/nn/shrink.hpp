@@ -1,5 +1,4 @@
-// Shrink: numbers moved towards zero by a bias, and small ones to zero.
-// onnx.ai/onnx/operators/onnx__Shrink.html
+// Shrink: numbers moved towards zero, small ones to it.   onnx.ai/onnx/operators/onnx__Shrink.html
 #pragma once
 
 #include <utility>
