@@ -12,7 +12,7 @@ TEST_CASE("ThresholdedRelu: cases") {
   for (float alpha : {1.0f, 0.25f, -2.0f, 0.0f})
     check_real_function(op::ThresholdedRelu{.alpha = alpha}, above(alpha), x);
   check_real_function(op::ThresholdedRelu{}, above(1), x);
-  for (int version : {10, 22})
+  for (int version : {1, 10, 22})
     check(stated<op::ThresholdedRelu>(version, {{"alpha", 2.0f}}), {t<float>({3}, {1, 2, 3})},
           {t<float>({3}, {0, 0, 3})});
   check_refused<op::ThresholdedRelu>(10, {{"consumed_inputs", ints{0}}},
