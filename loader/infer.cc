@@ -94,7 +94,9 @@ class Symbols {
   }
   static void write_map(int element, int key, onnx::TypeProto& t) {
     t.mutable_map_type()->set_key_type(key);
-    t.mutable_map_type()->mutable_value_type()->mutable_tensor_type()->set_elem_type(element);
+    auto* value = t.mutable_map_type()->mutable_value_type()->mutable_tensor_type();
+    value->set_elem_type(element);
+    value->mutable_shape();  // of a scalar
   }
 
   std::map<std::string, int32_t, std::less<>> numbers_;
@@ -143,6 +145,8 @@ class Inference {
     opsets_ = read_opsets(model.opset_import(), "model");
     for (const auto& f : model.functions())
       functions_[{std::string(canonical(f.domain())), f.name(), f.overload()}] = &f;
+    std::map<const onnx::FunctionProto*, bool> finished;
+    for (const auto& f : model.functions()) check_calls(f, finished, 0);
   }
 
   void run(onnx::GraphProto& g) {
@@ -188,6 +192,27 @@ class Inference {
   }
 
  private:
+  // Error{invalid_model} when functions call themselves, or each other to a depth that no model needs.
+  void check_calls(const onnx::FunctionProto& f, std::map<const onnx::FunctionProto*, bool>& finished,
+                   int depth) const {
+    const auto [it, first] = finished.emplace(&f, false);
+    if (it->second) return;
+    if (!first || depth > 200)
+      throw Error(ErrorCode::invalid_model, concat("function '", f.name(), "'"),
+                  first ? "functions call each other too deeply" : "the function calls itself");
+    check_calls(f.node(), finished, depth);
+    finished[&f] = true;
+  }
+  void check_calls(const NodeList& nodes, std::map<const onnx::FunctionProto*, bool>& finished,
+                   int depth) const {
+    for (const auto& n : nodes) {
+      const auto callee = functions_.find({std::string(canonical(n.domain())), n.op_type(), n.overload()});
+      if (callee != functions_.end()) check_calls(*callee->second, finished, depth + 1);
+      for (const auto& a : n.attribute())
+        if (a.has_g()) check_calls(a.g().node(), finished, depth);
+    }
+  }
+
   // A graph attribute, as the rules of If, Loop and Scan ask for it.
   class BodyOfFile final : public op::Body {
    public:
@@ -195,6 +220,9 @@ class Inference {
         : inference_(inference), graph_(g), original_(g), scope_(scope) {}
     int inputs() const override { return original_.input_size(); }
     int outputs() const override { return original_.output_size(); }
+    Dims declared_dims(int input) const override {
+      return inference_.symbols_.info_of(original_.input(input).type()).dims;
+    }
     std::vector<op::Info> infer(std::span<const op::Info> inputs) const override {
       graph_ = original_;
       return inference_.infer_graph(graph_, scope_, inputs);
@@ -333,7 +361,9 @@ class Inference {
 
   void infer_function(const onnx::NodeProto& n, const onnx::FunctionProto& f, const Scope& scope,
                       const std::vector<op::Info>& in, std::vector<op::Info>& results) {
-    if (++depth_ > 100) throw Error(ErrorCode::invalid_model, f.name(), "the function calls itself");
+    if (n.output_size() > f.output_size())
+      throw Error(ErrorCode::invalid_model, f.name(),
+                  concat("the function has ", f.output_size(), " outputs, not ", n.output_size()));
     onnx::FunctionProto copy = f;
     AttributesByName attributes;
     for (const auto& a : f.attribute_proto()) attributes[a.name()] = &a;
@@ -353,9 +383,8 @@ class Inference {
     for (const auto& v : f.value_info()) declared[v.name()] = symbols_.info_of(v.type());
     for (const onnx::NodeProto* node : in_order(copy.node()))
       infer_node(const_cast<onnx::NodeProto&>(*node), inner, declared);
-    for (int k = 0; k < std::min(n.output_size(), f.output_size()); ++k)
+    for (int k = 0; k < n.output_size(); ++k)
       if (const op::Info* info = inner.find(f.output(k))) results[static_cast<std::size_t>(k)] = *info;
-    --depth_;
   }
 
   // Every result of a node that is no output of the graph.
@@ -381,7 +410,6 @@ class Inference {
   std::map<std::tuple<std::string, std::string, std::string>, const onnx::FunctionProto*> functions_;
   Symbols symbols_;
   std::deque<Value> constants_;  // Info refers to their elements
-  int depth_ = 0;
 };
 
 }  // namespace

@@ -45,7 +45,8 @@ TEST_CASE("Range: what is refused") {
   fails(1.0, std::nan(""), 1.0, "delta is 0, or there is no end");
   fails(1.0, HUGE_VAL, 1.0, "delta is 0, or there is no end");
   const Value one = t<float>({}, {1});
-  check_fails(op::Range{}, {t<float>({1}, {1}), one, one}, "start: rank 1, expected 0");
+  check(op::Range{}, {t<float>({1}, {1}), t<float>({1, 1}, {2}), one}, {t<float>({1}, {1})});
+  check_fails(op::Range{}, {t<float>({2}, {1, 2}), one, one}, "start: (2), expected one element");
   check_fails(op::Range{.stash_type = 10}, {one, one, one}, "stash_type: 10, expected 1 or 11");
 }
 

@@ -80,11 +80,11 @@ inline AnyTensor stacked_none(std::string_view name, Info result, int64_t axis, 
 }
 
 /// Whether a value of type `held` may stand where an optional that holds one is expected.
-constexpr bool is_held_by(Type optional, Type held) {
-  const Kind kind = optional.kind == Kind::optional            ? Kind::tensor
-                    : optional.kind == Kind::optional_sequence ? Kind::sequence
-                                                               : Kind::none;
-  return held.kind == kind && held.element == optional.element;
+constexpr bool is_held_by(Type holder, Type held) {
+  const Kind kind = holder.kind == Kind::optional            ? Kind::tensor
+                    : holder.kind == Kind::optional_sequence ? Kind::sequence
+                                                             : Kind::none;
+  return held.kind == kind && held.element == holder.element;
 }
 
 /// Infers a body that runs again and again: its first results, after `skip` others, are its state in the next

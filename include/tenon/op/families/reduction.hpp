@@ -89,10 +89,10 @@ void mean_by_halves(const T* x, int64_t n, T* y, const kernels::ReducePlan& plan
   }
   kernels::reduce<kernels::ReduceOp::sum>(upper, y, plan);
   kernels::reduce<kernels::ReduceOp::sum>(lower, rest, plan);
-  using Sum = std::conditional_t<std::is_signed_v<T>, __int128, unsigned __int128>;
+  using Wide = std::conditional_t<std::is_signed_v<T>, __int128, unsigned __int128>;
   for (int64_t k = 0; k < plan.kept; ++k) {
-    const Sum sum = static_cast<Sum>(y[k]) * (Sum(1) << 32) + static_cast<Sum>(rest[k]);
-    y[k] = static_cast<T>(sum / static_cast<Sum>(plan.reduced));
+    const Wide sum = static_cast<Wide>(y[k]) * (Wide(1) << 32) + static_cast<Wide>(rest[k]);
+    y[k] = static_cast<T>(sum / static_cast<Wide>(plan.reduced));
   }
 }
 

@@ -30,7 +30,8 @@ Opt<int64_t> count(T start, T limit, T delta) {
 
 }  // namespace range_detail
 
-/// start + k * delta, as long as limit is not reached. op::Range{}(3, 9, 3) gives (3,6).
+/// start + k * delta, as long as limit is not reached. Scalars may be one element of any rank, as ONNX's own
+/// AffineGrid has them. op::Range{}(3, 9, 3) gives (3,6).
 struct Range {
   int64_t stash_type = 1;  ///< in which float16 and bfloat16 are computed: 1 float, 11 double
 
@@ -47,7 +48,7 @@ struct Range {
   constexpr void infer(Infer& i) const {
     if (!i.expect_choice("stash_type", stash_type, {1, 11})) return;
     for (int k = 0; k < 3; ++k)
-      if (!i.expect_rank(k, 0)) return;
+      if (!i.expect_one(k)) return;
     i.out(0, Dims::of_rank(1));
     dispatch<float, double, float16, bfloat16, int16_t, int32_t, int64_t>(i.dtype(0), [&]<class T>() {
       compute_t<T> bounds[3]{};

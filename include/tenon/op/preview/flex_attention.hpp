@@ -119,8 +119,8 @@ struct FlexAttention {
     // The graphs want all scores at once.
     Scratch scratch;
     const int64_t box[] = {batch, kv_heads, group};
-    const auto batch_of = [&](const int64_t* a, const int64_t* b, const int64_t* c) {
-      return kernels::GemmBatch{.rank = 3, .extents = box, .a = a, .b = b, .c = c};
+    const auto batch_of = [&](const int64_t* of_a, const int64_t* of_b, const int64_t* of_c) {
+      return kernels::GemmBatch{.rank = 3, .extents = box, .a = of_a, .b = of_b, .c = of_c};
     };
     const int64_t of_scores[] = {heads * queries * keys, group * queries * keys, queries * keys};
     const Extents extents{batch, heads, queries, keys};

@@ -45,7 +45,7 @@ struct Resize {
       attr("nearest_mode", &Resize::nearest_mode)};
 
  private:
-  static constexpr int roi = 1, scales = 2, sizes = 3;  // numbers of inputs
+  static constexpr int roi_input = 1, scales_input = 2, sizes_input = 3;
 
   constexpr bool crops() const { return coordinate_transformation_mode == "tf_crop_and_resize"; }
   constexpr int64_t listed(int rank) const { return axes.empty() ? rank : axes.size(); }
@@ -84,12 +84,12 @@ struct Resize {
   constexpr void size_extents(Infer& i, Dims& y) const {
     const Dims x = y;
     const int64_t n = listed(x.rank());
-    const bool known = i.has_elements(sizes);
+    const bool known = i.has_elements(sizes_input);
     const bool stretches = keep_aspect_ratio_policy == "stretch";
     bool all = known;
     for (int64_t k = 0; k < n; ++k) {
       const int d = axis(k, x.rank());
-      y[d] = known ? i.element(sizes, k) : Dim();
+      y[d] = known ? i.element(sizes_input, k) : Dim();
       if (!i.expect_at_least("size", y[d], 0)) return;
       if (x[d].is(0) && (!stretches || Dim(0).below(y[d])))
         return i.fail("axis ", d, " of ", x, " has nothing to resize");
@@ -97,8 +97,9 @@ struct Resize {
     }
     if (stretches) return;
     const auto extent = [&](int64_t k) { return x[axis(k, x.rank())].value(); };
-    const float scale =
-        all ? common_scale<float>(n, [&](int64_t k) { return i.element(sizes, k).value(); }, extent) : 0;
+    const float scale = all ? common_scale<float>(
+                                  n, [&](int64_t k) { return i.element(sizes_input, k).value(); }, extent)
+                            : 0;
     for (int64_t k = 0; k < n; ++k) {
       Dim& e = y[axis(k, x.rank())];
       const float kept = all ? std::round(scale * static_cast<float>(extent(k))) : 0;
@@ -113,9 +114,9 @@ struct Resize {
     if (antialias != 0 && mode == "nearest") return i.fail("mode 'nearest' has no antialias");
     for (int k = 1; k <= 3; ++k)
       if (!i.expect_rank(k, 1)) return;
-    const bool scaled = given(i, scales), sized = given(i, sizes);
+    const bool scaled = given(i, scales_input), sized = given(i, sizes_input);
     if (!scaled && !sized) return i.fail("neither scales nor sizes are given");
-    if (scaled && sized && i.dims(scales).count().known() && i.dims(sizes).count().known())
+    if (scaled && sized && i.dims(scales_input).count().known() && i.dims(sizes_input).count().known())
       return i.fail("both scales and sizes are given");
     if (scaled && !sized && keep_aspect_ratio_policy != "stretch")
       return i.fail("keep_aspect_ratio_policy '", keep_aspect_ratio_policy, "' with scales");
@@ -125,16 +126,16 @@ struct Resize {
     i.axes(axes, x.rank());
     if (i.failed()) return;
     const int64_t n = listed(x.rank());
-    if (crops() && given(i, roi) && i.dims(roi).count().differs(2 * n))
-      return i.fail("roi: ", i.dims(roi), ", expected ", 2 * n, " elements");
+    if (crops() && given(i, roi_input) && i.dims(roi_input).count().differs(2 * n))
+      return i.fail("roi: ", i.dims(roi_input), ", expected ", 2 * n, " elements");
     if (scaled && sized) return;  // the run tells which of the two is empty
-    const int by = scaled ? scales : sizes;
+    const int by = scaled ? scales_input : sizes_input;
     if (i.length(by).differs(n)) return i.fail(i.name(by), ": ", i.length(by), " elements for ", n, " axes");
     Dims y = x;
     if (sized) {
       size_extents(i, y);
     } else {
-      const float* factors = i.data<float>(scales);
+      const float* factors = i.data<float>(scales_input);
       for (int64_t k = 0; k < n; ++k) {
         const int d = axis(k, x.rank());
         y[d] = factors ? scaled_extent(i, x[d], factors[k]) : Dim();
