@@ -1,6 +1,7 @@
 // Every operator that is registered states what ONNX states of it, at every version.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <set>
 #include <sstream>

@@ -53,4 +53,17 @@ TEST_CASE("MeanVarianceNormalization: what is refused, symbols, typed") {
   static_assert(std::is_same_v<decltype(y), const Tensor<float, Shape<1, 2>>>);
   CHECK(y[0] == doctest::Approx(-1));
 }
+
+TEST_CASE("MeanVarianceNormalization: before opset 9") {
+  const Value x = t<float>({2, 2, 1, 2}, {1, 3, 0, 0, 5, 7, 2, 2});
+  const float a = 3 / std::sqrt(5.0f), b = 1 / std::sqrt(5.0f);
+  check(op::MeanVarianceNormalization_1{}, {x}, {t<float>({2, 2, 1, 2}, {-a, -b, -1, -1, b, a, 1, 1})});
+  check(op::MeanVarianceNormalization_1{.normalize_variance = 0}, {x},
+        {t<float>({2, 2, 1, 2}, {-3, -1, -1, -1, 1, 3, 1, 1})});
+  check(op::MeanVarianceNormalization_1{.across_channels = 1, .normalize_variance = 0}, {x},
+        {t<float>({2, 2, 1, 2}, {-1.5, 0.5, -2.5, -2.5, 2.5, 4.5, -0.5, -0.5})});
+  check(op::MeanVarianceNormalization_1{.across_channels = 1}, {t<float>({2, 1}, {1, 3})},
+        {t<float>({2, 1}, {-1, 1})});
+  check_fails(op::MeanVarianceNormalization_1{}, {t<float>({2}, {1, 3})}, "rank 1, expected at least 2");
+}
 }  // namespace tenon
