@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "tenon/base/inline_vector.hpp"
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/scratch.hpp"
 #include "tenon/kernels/conv/conv.hpp"
