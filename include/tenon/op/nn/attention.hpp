@@ -131,7 +131,7 @@ struct Attention {
       if (rank != 0 && !i.expect_rank(k, rank)) return;
       rank = d.rank();
     }
-    if (rank == 4 && (q_num_heads || kv_num_heads))
+    if (i.version() >= 25 && rank == 4 && (q_num_heads || kv_num_heads))
       return i.fail("rank 4 has its heads on axis 1: q_num_heads and kv_num_heads must not be given");
     if (rank == 3) {
       if (!q_num_heads || !kv_num_heads) return i.fail("rank 3 needs q_num_heads and kv_num_heads");
