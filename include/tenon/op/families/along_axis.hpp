@@ -23,14 +23,14 @@ struct AlongAxis {
 
   constexpr void infer(Infer& i) const {
     const Dims& x = i.dims(0);
-    if (x.ranked() && x.rank() > 0) i.axis(axis, x.rank());
+    if (!i.expect_rank_at_least(0, 1)) return;
+    if (x.ranked()) i.axis(axis, x.rank());
     i.out(0, x);
   }
   template <class T>
   void compute(TensorView<const T> x, TensorView<T> y) const {
     if (x.empty()) return;  // other extents may overflow
-    const int a = x.rank() == 0 ? 0 : resolve_axis(axis, x.rank());
-    const auto [outer, extent, inner] = split_at(x.extents(), a);
+    const auto [outer, extent, inner] = split_at(x.extents(), resolve_axis(axis, x.rank()));
     lines(x.data(), y.data(), outer, extent, inner);
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
