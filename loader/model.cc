@@ -6,8 +6,10 @@
 #include "loader/order.hpp"
 #include "loader/tensor.hpp"
 #include "loader/wire.hpp"
+#include "tenon/graph/gradient.hpp"
 #include "tenon/graph/passes.hpp"
 #include "tenon/loader.hpp"
+#include "tenon/op/training/gradient.hpp"
 
 namespace tenon {
 
@@ -274,8 +276,37 @@ class Importer {
     std::vector<std::string> names;
     for (const std::string& name : n.output()) names.push_back(name.empty() ? name : scope.prefix + name);
     const AnyOperator op = make_operator(n, place, scope);
+    if (const auto* gradient = op.as<op::Gradient>()) return differentiate(n, op, *gradient, inputs, scope);
     const std::vector<ValueId> outputs = scope.graph->add_node(
         scope.prefix + (n.name().empty() ? unnamed(n) : n.name()), op, std::move(inputs), names);
+    for (int k = 0; k < n.output_size(); ++k)
+      if (!n.output(k).empty()) define(scope, n.output(k), outputs[static_cast<std::size_t>(k)]);
+  }
+
+  // The derivatives' nodes take the place of a Gradient, whose attributes name values of the scope.
+  void differentiate(const onnx::NodeProto& n, const AnyOperator& op, const op::Gradient& gradient,
+                     const std::vector<ValueId>& inputs, Scope& scope) {
+    const std::string place = node_place(n);
+    const auto find = [&](const std::string& name) {
+      const ValueId id = scope.find(name);
+      if (id < 0)
+        throw Error(ErrorCode::invalid_model, place,
+                    concat("value '", name, "' is not defined, or depends on the node"));
+      return id;
+    };
+    std::vector<op::Info> in, out(static_cast<std::size_t>(n.output_size()));
+    for (ValueId id : inputs) in.push_back(id < 0 ? op::Info{} : scope.graph->entry(id).info);
+    if (const op::Message m = op.infer(in, out); !m.empty())
+      throw Error(ErrorCode::invalid_model, place, std::string(m.view()));
+    GradientRequest request{.xs = {}, .zs = {}, .y = find(gradient.y), .inputs = inputs};
+    for (const std::string& name : gradient.xs) request.xs.push_back(find(name));
+    for (const std::string& name : gradient.zs) request.zs.push_back(find(name));
+    std::vector<ValueId> outputs;
+    try {
+      outputs = add_gradient(*scope.graph, request, registry_);
+    } catch (const Error& e) {
+      throw Error(e.code(), e.where() == "Gradient" ? place : concat(place, ": ", e.where()), e.message());
+    }
     for (int k = 0; k < n.output_size(); ++k)
       if (!n.output(k).empty()) define(scope, n.output(k), outputs[static_cast<std::size_t>(k)]);
   }

@@ -1,0 +1,159 @@
+// Derivatives of operators that move elements.
+#pragma once
+
+#include "tenon/graph/gradients/step.hpp"
+#include "tenon/op/math/cum_sum.hpp"
+#include "tenon/op/math/top_k.hpp"
+#include "tenon/op/nn/dropout.hpp"
+#include "tenon/op/nn/flatten.hpp"
+#include "tenon/op/tensor/center_crop_pad.hpp"
+#include "tenon/op/tensor/compress.hpp"
+#include "tenon/op/tensor/depth_to_space.hpp"
+#include "tenon/op/tensor/dynamic_slice.hpp"
+#include "tenon/op/tensor/gather.hpp"
+#include "tenon/op/tensor/gather_elements.hpp"
+#include "tenon/op/tensor/gather_nd.hpp"
+#include "tenon/op/tensor/one_hot.hpp"
+#include "tenon/op/tensor/pad.hpp"
+#include "tenon/op/tensor/reverse_sequence.hpp"
+#include "tenon/op/tensor/scatter_elements.hpp"
+#include "tenon/op/tensor/scatter_nd.hpp"
+#include "tenon/op/tensor/space_to_depth.hpp"
+#include "tenon/op/tensor/split.hpp"
+#include "tenon/op/tensor/squeeze.hpp"
+#include "tenon/op/tensor/tile.hpp"
+#include "tenon/op/tensor/transpose.hpp"
+#include "tenon/op/tensor/trilu.hpp"
+
+namespace tenon::gradients {
+
+/// Each element of d added at its index among the elements of x.
+inline Term scattered(Term d, Term indices, Term x) {
+  Writer& w = *d.writer;
+  const Term zeros = expand(w.number(0, x), reshape(size(x), w.integers({1})));
+  const Term sums = w.add(op::ScatterElements{.reduction = "add"}, {zeros, flat(indices), flat(d)});
+  return reshape(sums, shape(x));
+}
+/// For an operator that only moves the elements of operand 0: it moves their indices in the same way.
+template <class Op>
+void moved_step(Step& s) {
+  if (!s.wants(0)) return;
+  const Term x = s.x(), n = size(x);
+  const Term indices = s.w.add(op::Range{}, {s.w.integer(0), n, s.w.integer(1)});
+  std::vector<Term> in{reshape(indices, shape(x))};
+  for (int k = 1; k < s.inputs(); ++k) in.push_back(s.x(k));
+  s.give(0, scattered(s.g(), s.w.add_node(s.op<Op>(), in, 1)[0], x));
+}
+/// For an operator that only changes the extents of operand 0.
+inline void reshaped_step(Step& s) { s.give(0, reshape(s.g(), shape(s.x()))); }
+
+inline void pad_step(Step& s) {
+  const op::Pad& pad = s.op<op::Pad>();
+  if (pad.mode != "constant") return moved_step<op::Pad>(s);
+  // Negative pads cut off what positive ones added, and the other way round.
+  if (s.wants(0)) s.give(0, s.w.add(op::Pad{}, {s.g(), -s.x(1), {}, s.x(3)}));
+  if (!s.wants(2)) return;
+  const Term added = s.w.add(op::Pad{}, {zeros_like(s.x()), s.x(1), s.w.number(1, s.x()), s.x(3)});
+  s.give(2, reshape(sum(s.g() * added), shape(s.x(2))));
+}
+
+inline void concat_step(Step& s) {
+  const int64_t axis = s.op<op::Concat>().axis.value_or(0);
+  if (s.inputs() == 1) return s.give(0, s.g());
+  std::vector<Term> extents;
+  for (int k = 0; k < s.inputs(); ++k)
+    extents.push_back(shape(s.x(k), axis, axis == -1 ? Opt<int64_t>{} : Opt<int64_t>(axis + 1)));
+  const Term split = s.w.add_node(op::Concat{.axis = 0}, extents, 1)[0];
+  const std::vector<Term> parts = s.w.add_node(op::Split{.axis = axis}, std::array{s.g(), split}, s.inputs());
+  for (int k = 0; k < s.inputs(); ++k) s.give(k, parts[static_cast<std::size_t>(k)]);
+}
+inline void split_step(Step& s) {
+  std::vector<Term> parts;
+  for (int k = 0; k < s.outputs(); ++k) parts.push_back(s.g(k));
+  s.give(0, s.w.add_node(op::Concat{.axis = s.op<op::Split>().axis}, parts, 1)[0]);
+}
+inline void transpose_step(Step& s) {
+  const Ints& perm = s.op<op::Transpose>().perm;
+  op::Transpose back{.perm = perm};
+  for (int k = 0; k < perm.size(); ++k) {
+    const int64_t to = perm[k] < 0 ? perm[k] + perm.size() : perm[k];
+    back.perm[static_cast<int>(to)] = k;
+  }
+  s.give(0, s.w.add(back, {s.g()}));
+}
+inline void gather_step(Step& s) {
+  if (s.op<op::Gather>().axis != 0) return moved_step<op::Gather>(s);
+  const Term rows = s.w.add(op::Cast{.to = static_cast<int64_t>(DType::int64)}, {s.x(1)});
+  if (s.wants(0))
+    s.give(0, s.w.add(op::ScatterND{.reduction = "add"}, {zeros_like(s.x()), unsqueeze(rows, {-1}), s.g()}));
+}
+template <class Op>
+void scatter_step(Step& s, Term taken) {
+  const Str& reduction = s.op<Op>().reduction;
+  if (reduction != "none" && reduction != "add")
+    s.refuse("no derivative of reduction ", std::string_view(reduction));
+  if (s.wants(0))
+    s.give(0, reduction == "add" ? s.g() : s.w.add(s.op<Op>(), {s.g(), s.x(1), zeros_like(s.x(2))}));
+  s.give(2, taken);
+}
+inline void dropout_step(Step& s) {
+  if (!s.x(2)) return s.give(0, s.g());
+  if (!s.y(1)) s.refuse("no derivative of a Dropout in training whose mask is no result");
+  const Term ratio = s.x(1) ? cast_like(s.x(1), s.g()) : s.w.number(0.5, s.g());
+  const Term kept = where(s.x(2), s.g() / (1.0 - ratio), s.g());
+  s.give(0, where(s.y(1), kept, 0.0));
+}
+
+inline constexpr Rule movement_rules[] = {
+    {&op::Reshape::spec, reshaped_step},
+    {&op::Flatten::spec, reshaped_step},
+    {&op::Squeeze::spec, reshaped_step},
+    {&op::Unsqueeze::spec, reshaped_step},
+    {&op::Expand::spec, [](Step& s) { s.give_summed(0, s.g()); }},
+    {&op::Transpose::spec, transpose_step},
+    {&op::Concat::spec, concat_step},
+    {&op::Split::spec, split_step},
+    {&op::Slice::spec, moved_step<op::Slice>},
+    {&op::DynamicSlice::spec, moved_step<op::DynamicSlice>},
+    {&op::Tile::spec, moved_step<op::Tile>},
+    {&op::Compress::spec, moved_step<op::Compress>},
+    {&op::DepthToSpace::spec, moved_step<op::DepthToSpace>},
+    {&op::SpaceToDepth::spec, moved_step<op::SpaceToDepth>},
+    {&op::ReverseSequence::spec, moved_step<op::ReverseSequence>},
+    {&op::Pad::spec, pad_step},
+    {&op::Gather::spec, gather_step},
+    {&op::GatherElements::spec,
+     [](Step& s) {
+       s.give(0, s.w.add(op::ScatterElements{.axis = s.op<op::GatherElements>().axis, .reduction = "add"},
+                         {zeros_like(s.x()), s.x(1), s.g()}));
+     }},
+    {&op::GatherND::spec, moved_step<op::GatherND>},
+    {&op::ScatterElements::spec,
+     [](Step& s) {
+       scatter_step<op::ScatterElements>(
+           s, s.w.add(op::GatherElements{.axis = s.op<op::ScatterElements>().axis}, {s.g(), s.x(1)}));
+     }},
+    {&op::ScatterND::spec,
+     [](Step& s) { scatter_step<op::ScatterND>(s, s.w.add(op::GatherND{}, {s.g(), s.x(1)})); }},
+    {&op::TopK::spec,
+     [](Step& s) {
+       s.give(0, s.w.add(op::ScatterElements{.axis = s.op<op::TopK>().axis, .reduction = "add"},
+                         {zeros_like(s.x()), s.y(1), s.g()}));
+     }},
+    {&op::Trilu::spec, [](Step& s) { s.give(0, s.w.add(s.op<op::Trilu>(), {s.g(), s.x(1)})); }},
+    {&op::CumSum::spec,
+     [](Step& s) {
+       op::CumSum back = s.op<op::CumSum>();
+       back.reverse = !back.reverse;
+       s.give(0, s.w.add(back, {s.g(), s.x(1)}));
+     }},
+    {&op::Dropout::spec, dropout_step},
+    {&op::Range::spec,
+     [](Step& s) {
+       const Term steps = s.w.add(op::Range{}, {s.w.integer(0), size(s.y()), s.w.integer(1)});
+       if (s.wants(0)) s.give(0, reshape(sum(s.g()), shape(s.x(0))));
+       if (s.wants(2)) s.give(2, reshape(sum(s.g() * cast_like(steps, s.g())), shape(s.x(2))));
+     }},
+};
+
+}  // namespace tenon::gradients

@@ -1,0 +1,160 @@
+// Derivatives of normalisations and losses: most of them are those of the formulas that state the operators.
+#pragma once
+
+#include "tenon/graph/gradients/window.hpp"
+#include "tenon/op/math/log_softmax.hpp"
+#include "tenon/op/math/negative_log_likelihood_loss.hpp"
+#include "tenon/op/math/softmax.hpp"
+#include "tenon/op/math/softmax_cross_entropy_loss.hpp"
+#include "tenon/op/nn/batch_normalization.hpp"
+#include "tenon/op/nn/group_normalization.hpp"
+#include "tenon/op/nn/instance_normalization.hpp"
+#include "tenon/op/nn/layer_normalization.hpp"
+#include "tenon/op/nn/lp_normalization.hpp"
+#include "tenon/op/nn/lrn.hpp"
+#include "tenon/op/nn/mean_variance_normalization.hpp"
+#include "tenon/op/nn/rms_normalization.hpp"
+
+namespace tenon::gradients {
+
+/// The mean over axes, which stay as axes of one element.
+inline Term mean(Term x, Term axes) {
+  return x.writer->add(op::ReduceMean{.noop_with_empty_axes = 1}, {x, axes});
+}
+/// All axes from `axis` on, counted from behind.
+inline Term axes_from(Step& s, int64_t axis) {
+  std::vector<int64_t> axes;
+  for (int64_t k = axis < 0 ? axis : axis - s.rank(s.x()); k < 0; ++k) axes.push_back(k);
+  return s.w.integers(axes);
+}
+/// x with mean 0 and variance 1 over axes.
+inline Term normalized(Term x, Term axes, double epsilon) {
+  const Term centered = x - mean(x, axes);
+  return centered / sqrt(mean(square(centered), axes) + epsilon);
+}
+/// A vector of channels, to be stretched over x (N, C, ...).
+inline Term over_channels(Step& s, Term v) {
+  std::vector<int64_t> axes;
+  for (int k = 2; k < s.rank(s.x()); ++k) axes.push_back(k - 1);
+  return cast_like(axes.empty() ? v : s.w.add(op::Unsqueeze{}, {v, s.w.integers(axes)}), s.x());
+}
+
+inline void layer_normalization_step(Step& s) {
+  const op::LayerNormalization& norm = s.op<op::LayerNormalization>();
+  const Term y = normalized(s.x(), axes_from(s, norm.axis), norm.epsilon) * s.x(1);
+  s.through({s.x(2) ? y + s.x(2) : y});
+}
+inline void rms_normalization_step(Step& s) {
+  const op::RMSNormalization& norm = s.op<op::RMSNormalization>();
+  const Term x = s.x(), power = mean(square(x), axes_from(s, norm.axis));
+  s.through({cast_like(x / sqrt(power + double{norm.epsilon}), s.x(1)) * s.x(1)});
+}
+/// The channels of x in groups: (N, groups, -1).
+inline Term grouped(Step& s, Term groups) {
+  return s.w.add(op::Reshape{}, {s.x(), concat_terms({shape(s.x(), 0, 1), groups, s.w.integers({-1})})});
+}
+inline void group_normalization_step(Step& s, Term groups, double epsilon) {
+  const Term y = reshape(normalized(grouped(s, groups), s.w.integers({2}), epsilon), shape(s.x()));
+  s.through({y * over_channels(s, s.x(1)) + over_channels(s, s.x(2))});
+}
+inline void batch_normalization_step(Step& s) {
+  const op::BatchNormalization& norm = s.op<op::BatchNormalization>();
+  const Term x = s.x();
+  if (s.rank(x) < 2) s.refuse("no derivative of BatchNormalization without channels");
+  const double kept = norm.momentum;
+  Term average = over_channels(s, s.x(3)), variance = over_channels(s, s.x(4)), running_mean{}, running_var{};
+  if (norm.training_mode) {
+    std::vector<int64_t> axes{0};
+    for (int k = 2; k < s.rank(x); ++k) axes.push_back(k);
+    const Term over = s.w.integers(axes);
+    average = mean(x, over);
+    variance = mean(square(x - average), over);
+    const auto moved = [&](Term old, Term now) {
+      return old * kept + cast_like(reshape(now, shape(old)), old) * (1 - kept);
+    };
+    running_mean = moved(s.x(3), average);
+    running_var = moved(s.x(4), variance);
+  }
+  const Term y = (x - average) / sqrt(variance + double{norm.epsilon});
+  s.through({y * over_channels(s, s.x(1)) + over_channels(s, s.x(2)), running_mean, running_var});
+}
+/// x to the power -beta of what squares of neighbouring channels sum up to, as a pool over channels.
+inline void lrn_step(Step& s) {
+  const op::LRN& lrn = s.op<op::LRN>();
+  const Term x = s.x(), one = s.w.integers({1});
+  const int64_t size = lrn.size.value_or(1), before = (size - 1) / 2;
+  const Term squares = s.w.add(
+      op::Reshape{}, {square(x), concat_terms({shape(x, 0, 1), one, shape(x, 1, 2), s.w.integers({-1})})});
+  const op::AveragePool pool{
+      .count_include_pad = 1, .kernel_shape = {size, 1}, .pads = {before, 0, size - 1 - before, 0}};
+  const Term power = reshape(s.w.add(pool, {squares}), shape(x)) * double{lrn.alpha} + double{lrn.bias};
+  s.through({x * s.w.add(op::Pow{}, {power, s.w.number(-double{lrn.beta}, x)})});
+}
+
+/// The loss of logarithms of probabilities (N, C, ...) for labels (N, ...), by weights of classes.
+template <class Op>
+Term likelihood_loss(Step& s, Term log_prob) {
+  const Op& loss = s.op<Op>();
+  Writer& w = s.w;
+  Term labels = w.add(op::Cast{.to = static_cast<int64_t>(DType::int64)}, {s.x(1)}), ignored{};
+  if (loss.ignore_index) {
+    ignored = equal(labels, static_cast<double>(*loss.ignore_index));
+    labels = where(ignored, 0.0, labels);
+  }
+  const Term column = w.add(op::GatherElements{.axis = 1}, {log_prob, unsqueeze(labels, {1})});
+  const Term chosen = w.add(op::Squeeze{}, {column, w.integers({1})});
+  Term weight = s.x(2) ? w.add(op::Gather{}, {s.x(2), labels}) : ones_like(chosen);
+  if (ignored) weight = where(ignored, 0.0, weight);
+  const Term each = -(chosen * weight);
+  if (loss.reduction == "none") return each;
+  return loss.reduction == "sum" ? sum(each) : sum(each) / sum(weight);
+}
+
+inline constexpr Rule normalization_rules[] = {
+    {&op::Softmax::spec,
+     [](Step& s) {
+       const Term axis = s.w.integers({s.op<op::Softmax>().axis}), g = s.g();
+       s.give(0, s.y() * (g - reduce_sum(g * s.y(), axis, true)));
+     }},
+    {&op::LogSoftmax::spec,
+     [](Step& s) {
+       const Term axis = s.w.integers({s.op<op::LogSoftmax>().axis}), g = s.g();
+       s.give(0, g - apply(op::Exp{}, s.y()) * reduce_sum(g, axis, true));
+     }},
+    {&op::LayerNormalization::spec, layer_normalization_step},
+    {&op::RMSNormalization::spec, rms_normalization_step},
+    {&op::InstanceNormalization::spec,
+     [](Step& s) {
+       group_normalization_step(s, shape(s.x(), 1, 2), s.op<op::InstanceNormalization>().epsilon);
+     }},
+    {&op::GroupNormalization::spec,
+     [](Step& s) {
+       const op::GroupNormalization& norm = s.op<op::GroupNormalization>();
+       group_normalization_step(s, s.w.integers({norm.num_groups.value_or(1)}), norm.epsilon);
+     }},
+    {&op::BatchNormalization::spec, batch_normalization_step},
+    {&op::MeanVarianceNormalization::spec,
+     [](Step& s) {
+       const Term axes = s.w.integers(s.op<op::MeanVarianceNormalization>().axes);
+       const Term centered = s.x() - s.w.add(op::ReduceMean{}, {s.x(), axes});
+       s.through({centered / (sqrt(s.w.add(op::ReduceMean{}, {square(centered), axes})) + 1e-9)});
+     }},
+    {&op::LpNormalization::spec,
+     [](Step& s) {
+       const op::LpNormalization& norm = s.op<op::LpNormalization>();
+       const Term x = s.x(), axis = s.w.integers({norm.axis});
+       const Term length =
+           norm.p == 1 ? s.w.add(op::ReduceL1{}, {x, axis}) : s.w.add(op::ReduceL2{}, {x, axis});
+       s.through({x / where(equal(length, 0.0), 1.0, length)});
+     }},
+    {&op::LRN::spec, lrn_step},
+    {&op::NegativeLogLikelihoodLoss::spec,
+     [](Step& s) { s.through({likelihood_loss<op::NegativeLogLikelihoodLoss>(s, s.x())}); }},
+    {&op::SoftmaxCrossEntropyLoss::spec,
+     [](Step& s) {
+       const Term log_prob = s.w.add(op::LogSoftmax{.axis = 1}, {s.x()});
+       s.through({likelihood_loss<op::SoftmaxCrossEntropyLoss>(s, log_prob), log_prob});
+     }},
+};
+
+}  // namespace tenon::gradients

@@ -1,0 +1,85 @@
+// Derivatives of reductions.
+#pragma once
+
+#include "tenon/graph/gradients/elementwise.hpp"
+#include "tenon/op/reduction/reduce_l1.hpp"
+#include "tenon/op/reduction/reduce_l2.hpp"
+#include "tenon/op/reduction/reduce_log_sum.hpp"
+#include "tenon/op/reduction/reduce_log_sum_exp.hpp"
+#include "tenon/op/reduction/reduce_max.hpp"
+#include "tenon/op/reduction/reduce_mean.hpp"
+#include "tenon/op/reduction/reduce_min.hpp"
+#include "tenon/op/reduction/reduce_prod.hpp"
+#include "tenon/op/reduction/reduce_sum.hpp"
+#include "tenon/op/reduction/reduce_sum_square.hpp"
+
+namespace tenon::gradients {
+
+/// A reduction's result, or its derivative, with the reduced axes as axes of one element.
+template <class Op>
+Term restored(Step& s, Term t) {
+  return s.template op<Op>().keepdims || !s.x(1) ? t : s.w.add(op::Unsqueeze{}, {t, s.x(1)});
+}
+/// The sum of x over the axes of the step's reduction, which stay as axes of one element.
+template <class Op>
+Term sum_as(Step& s, Term x) {
+  return s.w.add(op::ReduceSum{.noop_with_empty_axes = s.template op<Op>().noop_with_empty_axes},
+                 {x, s.x(1)});
+}
+/// For a reduction with dy/dx = slope(x, y, g), where y and g stretch to x.
+template <class Op, class F>
+void reduction_step(Step& s, F slope) {
+  s.give(0, slope(s.x(), restored<Op>(s, s.y()), restored<Op>(s, s.g())));
+}
+/// Equal extrema share the derivative.
+template <class Op>
+void extremum_of_step(Step& s) {
+  const Term chosen = cast_like(equal(s.x(), restored<Op>(s, s.y())), s.x());
+  s.give(0, chosen * (restored<Op>(s, s.g()) / sum_as<Op>(s, chosen)));
+}
+/// The product of the other elements: y / x, where no element is 0; of several zeros none matters.
+inline void product_step(Step& s) {
+  const Term x = s.x(), zero = equal(x, 0.0), one = where(zero, 1.0, x);
+  op::ReduceProd kept = s.op<op::ReduceProd>();
+  kept.keepdims = 1;
+  const Term product = s.w.add(kept, {one, s.x(1)}) * restored<op::ReduceProd>(s, s.g());
+  const Term zeros = sum_as<op::ReduceProd>(s, cast_like(zero, x));
+  s.give(0,
+         where(zero, where(equal(zeros, 1.0), product, 0.0), where(equal(zeros, 0.0), product, 0.0) / one));
+}
+
+inline constexpr Rule reduction_rules[] = {
+    {&op::ReduceSum::spec,
+     [](Step& s) { s.give(0, expand(restored<op::ReduceSum>(s, s.g()), shape(s.x()))); }},
+    {&op::ReduceMean::spec,
+     [](Step& s) {
+       const Term share = cast_like(size(s.y()), s.x()) / cast_like(size(s.x()), s.x());
+       s.give(0, expand(restored<op::ReduceMean>(s, s.g()) * share, shape(s.x())));
+     }},
+    {&op::ReduceMax::spec, extremum_of_step<op::ReduceMax>},
+    {&op::ReduceMin::spec, extremum_of_step<op::ReduceMin>},
+    {&op::ReduceProd::spec, product_step},
+    {&op::ReduceSumSquare::spec,
+     [](Step& s) {
+       reduction_step<op::ReduceSumSquare>(s, [](Term x, Term, Term g) { return g * x * 2.0; });
+     }},
+    {&op::ReduceL1::spec,
+     [](Step& s) { reduction_step<op::ReduceL1>(s, [](Term x, Term, Term g) { return g * sign(x); }); }},
+    {&op::ReduceL2::spec,
+     [](Step& s) {
+       reduction_step<op::ReduceL2>(
+           s, [](Term x, Term y, Term g) { return where(equal(y, 0.0), 0.0, g * x / y); });
+     }},
+    {&op::ReduceLogSum::spec,
+     [](Step& s) {
+       s.give(0, expand(restored<op::ReduceLogSum>(s, s.g()) / sum_as<op::ReduceLogSum>(s, s.x()),
+                        shape(s.x())));
+     }},
+    {&op::ReduceLogSumExp::spec,
+     [](Step& s) {
+       reduction_step<op::ReduceLogSumExp>(
+           s, [](Term x, Term y, Term g) { return g * apply(op::Exp{}, x - y); });
+     }},
+};
+
+}  // namespace tenon::gradients

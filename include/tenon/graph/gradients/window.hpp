@@ -1,0 +1,185 @@
+// Derivatives of convolutions and pools. Windows are taken to lie on x with its padding made explicit; Pad
+// with negative pads cuts off.
+#pragma once
+
+#include "tenon/graph/gradients/movement.hpp"
+#include "tenon/graph/gradients/reduction.hpp"
+#include "tenon/op/nn/average_pool.hpp"
+#include "tenon/op/nn/conv.hpp"
+#include "tenon/op/nn/conv_transpose.hpp"
+#include "tenon/op/nn/global_average_pool.hpp"
+#include "tenon/op/nn/global_max_pool.hpp"
+#include "tenon/op/nn/max_pool.hpp"
+
+namespace tenon::gradients {
+
+/// A number for each spatial axis: vectors of int64.
+struct Windows {
+  Term kernel, strides, dilations;
+
+  Windows(Writer& w, const op::WindowAttributes& a, Term kernel_extents, int spatial)
+      : kernel(kernel_extents) {
+    std::vector<int64_t> s, d;
+    for (int k = 0; k < spatial; ++k) s.push_back(a.stride(k)), d.push_back(a.dilation(k));
+    strides = w.integers(s);
+    dilations = w.integers(d);
+  }
+  /// Cells from a window's first to its last.
+  Term reach() const { return (kernel - 1.0) * dilations + 1.0; }
+  /// Cells that so many positions of the window cover.
+  Term covered(Term positions) const { return (positions - 1.0) * strides + reach(); }
+};
+struct Padding {
+  Term begin, end;
+};
+/// The padding that the attributes state, or that auto_pad asks for where `total` cells are missing.
+inline Padding padding(Writer& w, const op::WindowAttributes& a, bool from_total, Term total, int spatial) {
+  if (!from_total) {
+    std::vector<int64_t> begin, end;
+    for (int k = 0; k < spatial; ++k) begin.push_back(a.padding(k).begin), end.push_back(a.padding(k).end);
+    return {w.integers(begin), w.integers(end)};
+  }
+  const Term all = w.add(op::Max{}, {total, w.number(0, total)}), half = all / 2.0;
+  if (a.split(1).begin == 0) return {half, all - half};
+  return {all - half, half};
+}
+/// x with cells of `value` added along spatial axes, or taken away.
+inline Term padded(Term x, Term begin, Term end, int spatial, double value = 0) {
+  std::vector<int64_t> axes;
+  for (int k = 0; k < spatial; ++k) axes.push_back(k + 2);
+  Writer& w = *x.writer;
+  return w.add(op::Pad{}, {x, concat_terms({begin, end}), w.number(value, x), w.integers(axes)});
+}
+inline Term with_samples_and_channels_exchanged(Term x, int rank) {
+  op::Transpose t;
+  for (int k = 0; k < rank; ++k) t.perm.push_back(k < 2 ? 1 - k : k);
+  return x.writer->add(t, {x});
+}
+
+/// The derivative with respect to the weights (M, C/group, kernel) of a convolution without padding that has
+/// made g (N, M, out) of x (N, C, in): x convolved with g, where samples and channels, strides and dilations
+/// change places.
+inline Term weights_gradient(Term x, Term g, Term weights, int64_t group, const Ints& strides,
+                             const Ints& dilations, int spatial) {
+  Writer& w = *x.writer;
+  Term columns{};
+  if (group == 1) {
+    columns = with_samples_and_channels_exchanged(x, spatial + 2);
+  } else {
+    const Term groups = w.integers({group}), samples = shape(x, 0, 1), inside = shape(x, 2);
+    const Term channels = shape(x, 1, 2) / groups;
+    op::Transpose t{.perm = {2, 1, 0}};
+    for (int k = 0; k < spatial; ++k) t.perm.push_back(k + 3);
+    columns = w.add(t, {reshape(x, concat_terms({samples, groups, channels, inside}))});
+    columns = reshape(columns, concat_terms({channels, groups * samples, inside}));
+  }
+  const op::Conv conv{.dilations = strides, .group = group, .strides = dilations};
+  const Term d = w.add(conv, {columns, with_samples_and_channels_exchanged(g, spatial + 2)});
+  // Cells of x that no window reached make d larger than the kernel.
+  const Term none = w.integers(std::vector<int64_t>(static_cast<std::size_t>(spatial), 0));
+  return with_samples_and_channels_exchanged(padded(d, none, shape(weights, 2) - shape(d, 2), spatial),
+                                             spatial + 2);
+}
+inline void bias_step(Step& s, int spatial) {
+  if (!s.wants(2)) return;
+  std::vector<int64_t> axes{0};
+  for (int k = 0; k < spatial; ++k) axes.push_back(k + 2);
+  s.give(2, reduce_sum(s.g(), s.w.integers(axes), false));
+}
+
+inline void conv_step(Step& s) {
+  const op::Conv& conv = s.op<op::Conv>();
+  const Term x = s.x(0), weights = s.x(1), g = s.g();
+  const int spatial = s.rank(weights) - 2;
+  bias_step(s, spatial);
+  const op::WindowAttributes a = conv.window();
+  const Windows windows(s.w, a, shape(weights, 2), spatial);
+  const Term in = shape(x, 2), missing = a.same() ? windows.covered(shape(s.y(), 2)) - in : Term{};
+  const Padding pad = padding(s.w, a, a.same(), missing, spatial);
+  if (s.wants(0)) {
+    const Term all =
+        s.w.add(op::ConvTranspose{.dilations = conv.dilations, .group = conv.group, .strides = conv.strides},
+                {g, weights});
+    s.give(0, padded(all, -pad.begin, in + pad.begin - shape(all, 2), spatial));
+  }
+  if (s.wants(1))
+    s.give(1, weights_gradient(padded(x, pad.begin, pad.end, spatial), g, weights, conv.group, conv.strides,
+                               conv.dilations, spatial));
+}
+
+inline void conv_transpose_step(Step& s) {
+  const op::ConvTranspose& conv = s.op<op::ConvTranspose>();
+  const Term x = s.x(0), weights = s.x(1);
+  const int spatial = s.rank(weights) - 2;
+  bias_step(s, spatial);
+  const op::WindowAttributes a = conv.window();
+  const Windows windows(s.w, a, shape(weights, 2), spatial);
+  // Without padding the result has as many cells as the windows cover.
+  const Term covered = windows.covered(shape(x, 2)), out = shape(s.y(), 2);
+  std::vector<int64_t> added;
+  for (int k = 0; k < spatial; ++k) added.push_back(conv.added(k));
+  const Padding pad =
+      padding(s.w, a, a.same() || !conv.output_shape.empty(), covered + s.w.integers(added) - out, spatial);
+  const Term g = padded(s.g(), pad.begin, covered - out - pad.begin, spatial);
+  if (s.wants(0))
+    s.give(0, s.w.add(op::Conv{.dilations = conv.dilations, .group = conv.group, .strides = conv.strides},
+                      {g, weights}));
+  if (s.wants(1))
+    s.give(1, weights_gradient(g, x, weights, conv.group, conv.strides, conv.dilations, spatial));
+}
+
+/// A convolution of each channel with ones, divided by the number of cells in each window.
+inline void average_pool_step(Step& s) {
+  const op::AveragePool& pool = s.op<op::AveragePool>();
+  Writer& w = s.w;
+  const int spatial = pool.kernel_shape.size();
+  const op::WindowAttributes a = pool.window();
+  const Term x = s.x(), in = shape(x, 2), kernel = w.integers(pool.kernel_shape), one = w.integers({1});
+  const Windows windows(w, a, kernel, spatial);
+  const Term covered = windows.covered(shape(s.y(), 2));
+  const Padding pad = padding(w, a, a.same(), covered - in, spatial);
+  const Term behind = covered - in - pad.begin;
+  const op::Conv conv{.dilations = pool.dilations, .strides = pool.strides};
+  const Term ones = expand(w.number(1, x), concat_terms({one, one, kernel}));
+  const auto sums = [&](Term v) { return w.add(conv, {v, ones}); };
+  const Term cells = expand(w.number(1, x), concat_terms({one, one, in}));
+  const Term counted = pool.count_include_pad
+                           ? padded(padded(cells, pad.begin, pad.end, spatial, 1),
+                                    w.integers(std::vector<int64_t>(static_cast<std::size_t>(spatial), 0)),
+                                    behind - pad.end, spatial)
+                           : padded(cells, pad.begin, behind, spatial);
+  const Term channels = reshape(x, concat_terms({shape(x, 0, 1) * shape(x, 1, 2), one, in}));
+  s.through({reshape(sums(padded(channels, pad.begin, behind, spatial)) / sums(counted), shape(s.y()))});
+}
+inline void max_pool_step(Step& s) {
+  op::MaxPool pool = s.op<op::MaxPool>();
+  Term indices = s.y(1);
+  if (!indices || pool.storage_order != 0) {
+    pool.storage_order = 0;
+    indices = s.w.add_node(pool, std::array{s.x()}, 2)[1];
+  }
+  s.give(0, scattered(s.g(), indices, s.x()));
+}
+/// The spatial axes of x (N, C, spatial...).
+inline Term spatial_axes(Step& s) {
+  std::vector<int64_t> axes;
+  for (int k = 2; k < s.rank(s.x()); ++k) axes.push_back(k);
+  return s.w.integers(axes);
+}
+
+inline constexpr Rule window_rules[] = {
+    {&op::Conv::spec, conv_step},
+    {&op::ConvTranspose::spec, conv_transpose_step},
+    {&op::AveragePool::spec, average_pool_step},
+    {&op::MaxPool::spec, max_pool_step},
+    {&op::GlobalAveragePool::spec,
+     [](Step& s) {
+       s.through({s.w.add(op::ReduceMean{.noop_with_empty_axes = 1}, {s.x(), spatial_axes(s)})});
+     }},
+    {&op::GlobalMaxPool::spec,
+     [](Step& s) {
+       s.through({s.w.add(op::ReduceMax{.noop_with_empty_axes = 1}, {s.x(), spatial_axes(s)})});
+     }},
+};
+
+}  // namespace tenon::gradients
