@@ -425,6 +425,17 @@ TEST_CASE("Derivatives at other values") {
   CHECK(o["e"].view<double>().item() == doctest::Approx(2.0));
 }
 
+TEST_CASE("Types and ranks that only the run knows") {
+  Graph g;
+  const ValueId x = g.add_input("x", Type(Kind::unknown, DType::undefined), {});
+  const ValueId y = node(g, op::ReduceSum{}, {node(g, op::Mul{}, {x, node(g, op::Tanh{}, {x})})});
+  g.add_output("d", add_gradient(g, {.xs = {x}, .y = y}, standard_registry())[0]);
+  Outputs o = run(std::move(g), {{"x", tensor({2}, {0, 0.5})}});
+  const double tanh = std::tanh(0.5);
+  CHECK(o["d"].view<double>()[0] == 0);
+  CHECK(o["d"].view<double>()[1] == doctest::Approx(tanh + 0.5 * (1 - tanh * tanh)));
+}
+
 TEST_CASE("Typed edges") {
   Graph g;
   auto x = g.input<double, Shape<2, 3>>("x");
