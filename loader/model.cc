@@ -298,7 +298,7 @@ class Importer {
     for (ValueId id : inputs) in.push_back(id < 0 ? op::Info{} : scope.graph->entry(id).info);
     if (const op::Message m = op.infer(in, out); !m.empty())
       throw Error(ErrorCode::invalid_model, place, std::string(m.view()));
-    GradientRequest request{.xs = {}, .zs = {}, .y = find(gradient.y), .inputs = inputs};
+    GradientRequest request{.xs = {}, .zs = {}, .y = find(*gradient.y), .inputs = inputs};
     for (const std::string& name : gradient.xs) request.xs.push_back(find(name));
     for (const std::string& name : gradient.zs) request.zs.push_back(find(name));
     std::vector<ValueId> outputs;

@@ -1,4 +1,4 @@
-#include "tenon/graph/gradient.hpp"
+#include "tenon/graph/gradients/operators.hpp"
 
 #include <doctest/doctest.h>
 
@@ -49,7 +49,7 @@ AnyOperator any(const Op& op) {
 /// sum(c * f(x)) for one result of the operator, whose derivatives are held to finite differences, once with
 /// extents that are known and once with extents that only the run knows.
 void check_operator(const AnyOperator& op, const std::vector<Given>& given, int outputs = 1,
-                    std::vector<int> differentiated = {0}) {
+                    std::vector<int> differentiated = {0}, bool twice = false) {
   CAPTURE(std::string(op.spec().name));
   std::mt19937 random(7);
   const auto draw = [&](const Extents& extents, double low, double high) {
@@ -77,18 +77,25 @@ void check_operator(const AnyOperator& op, const std::vector<Given>& given, int 
     const std::vector<ValueId> out =
         g.add_node({}, op, in, std::vector<std::string>(static_cast<std::size_t>(outputs)));
     gradients::Writer w(g, standard_registry());
-    gradients::Term y{};
-    for (int k : differentiated) {
-      // Weights that differ from element to element.
-      const gradients::Term f = w.term(out[static_cast<std::size_t>(k)]);
+    // Weights that differ from element to element.
+    const auto weighed = [&](gradients::Term f) {
       const gradients::Term index =
           w.add(op::Range{}, {w.number(0, f), cast_like(size(f), f), w.number(1, f)});
       const gradients::Term weight = reshape(gradients::apply(op::Cos{}, index) + 1.5, shape(f));
-      const gradients::Term part = sum(f * weight);
-      y = y ? y + part : part;
+      return sum(f * weight);
+    };
+    gradients::Term y = w.number(0, w.term(out[0]));
+    for (int k : differentiated) y = y + weighed(w.term(out[static_cast<std::size_t>(k)]));
+    const auto differentiate = [&] {
+      return add_gradient(g, {.xs = xs, .y = y.id}, gradient_operators<double>());
+    };
+    std::vector<ValueId> d = differentiate();
+    if (twice) {
+      y = w.number(0, y);
+      for (ValueId v : d) y = y + weighed(w.term(v));
+      d = differentiate();
     }
     g.add_output("y", y.id);
-    const std::vector<ValueId> d = add_gradient(g, {.xs = xs, .y = y.id}, standard_registry());
     for (std::size_t k = 0; k < d.size(); ++k) g.add_output(concat("d", k), d[k]);
     const Session session(std::move(g));
     const auto run = [&](std::initializer_list<std::string> wanted) {
@@ -120,6 +127,12 @@ template <class Op>
 void check_op(const Op& op, const std::vector<Given>& given, int outputs = 1,
               std::vector<int> differentiated = {0}) {
   check_operator(any(op), given, outputs, std::move(differentiated));
+}
+/// Second derivatives: those of the first derivatives.
+template <class Op>
+void check_twice(const Op& op, const std::vector<Given>& given, int outputs = 1,
+                 std::vector<int> differentiated = {0}) {
+  check_operator(any(op), given, outputs, std::move(differentiated), true);
 }
 template <class... Op>
 void check_unary(double low, double high, const Op&... op) {
@@ -309,6 +322,34 @@ TEST_CASE("Losses") {
   }
 }
 
+TEST_CASE("Second derivatives") {
+  const auto functions = [](const auto&... op) { (check_twice(op, {reals({2, 3}, 0.2, 0.8)}), ...); };
+  functions(op::Exp{}, op::Log{}, op::Sqrt{}, op::Reciprocal{}, op::Sin{}, op::Cos{}, op::Tan{}, op::Asin{},
+            op::Acos{}, op::Atan{}, op::Sinh{}, op::Cosh{}, op::Tanh{}, op::Asinh{}, op::Atanh{}, op::Erf{},
+            op::Sigmoid{}, op::Softplus{}, op::Softsign{}, op::Relu{}, op::Elu{}, op::Selu{}, op::Gelu{},
+            op::Mish{}, op::Swish{}, op::HardSwish{}, op::Identity{});
+  functions(op::ReduceMean{}, op::ReduceMax{}, op::ReduceL2{}, op::ReduceProd{}, op::ReduceLogSumExp{},
+            op::ReduceLogSum{}, op::ReduceSumSquare{});
+  check_twice(op::Pow{}, {reals({2, 3}, 0.5, 2), reals({3}, 1.5, 3)});
+  check_twice(op::Div{}, {reals({2, 3}, 0.5, 2), reals({3}, 0.5, 2)});
+  check_twice(op::Mul{}, {reals({2, 3}), reals({2, 1})});
+  check_twice(op::MatMul{}, {reals({2, 1, 3}), reals({3, 2})});
+  check_twice(op::Gemm{}, {reals({2, 3}), reals({3, 2}), reals({2})});
+  check_twice(op::Einsum{.equation = "ij,jk->k"}, {reals({2, 3}), reals({3, 2})});
+  check_twice(op::Slice{}, {reals({4}), ints({1}), ints({3})});
+  check_twice(op::Conv{.group = 2, .pads = {1, 0}, .strides = {2}},
+              {reals({1, 2, 5}), reals({2, 1, 3}), reals({2})});
+  check_twice(op::ConvTranspose{.pads = {1, 0}, .strides = {2}}, {reals({1, 2, 3}), reals({2, 2, 3})});
+  check_twice(op::AveragePool{.kernel_shape = {3}, .pads = {1, 1}}, {reals({1, 2, 4})});
+  check_twice(op::MaxPool{.kernel_shape = {2}}, {reals({1, 2, 4})});
+  check_twice(op::Softmax{}, {reals({2, 3})});
+  check_twice(op::LogSoftmax{}, {reals({2, 3})});
+  check_twice(op::LayerNormalization{}, {reals({2, 3}), reals({3}), reals({3})});
+  check_twice(op::BatchNormalization{},
+              {reals({2, 2, 2}), reals({2}), reals({2}), reals({2}), reals({2}, 0.5, 2)});
+  check_twice(op::SoftmaxCrossEntropyLoss{}, {reals({2, 3}), ints({2}, {2, 0})});
+}
+
 // --- the graph ---
 
 Outputs run(Graph g, const Feeds& feeds) { return Session(std::move(g)).run(feeds); }
@@ -382,6 +423,17 @@ TEST_CASE("Derivatives at other values") {
   CHECK(o["da"].view<double>().item() == doctest::Approx(3.0));       // 2 a / b at a = 3, b = 2
   CHECK(o["db"].view<double>().item() == doctest::Approx(-9.0 / 4));  // -a a / (b b)
   CHECK(o["e"].view<double>().item() == doctest::Approx(2.0));
+}
+
+TEST_CASE("Types and ranks that only the run knows") {
+  Graph g;
+  const ValueId x = g.add_input("x", Type(Kind::unknown, DType::undefined), {});
+  const ValueId y = node(g, op::ReduceSum{}, {node(g, op::Mul{}, {x, node(g, op::Tanh{}, {x})})});
+  g.add_output("d", add_gradient(g, {.xs = {x}, .y = y}, standard_registry())[0]);
+  Outputs o = run(std::move(g), {{"x", tensor({2}, {0, 0.5})}});
+  const double tanh = std::tanh(0.5);
+  CHECK(o["d"].view<double>()[0] == 0);
+  CHECK(o["d"].view<double>()[1] == doctest::Approx(tanh + 0.5 * (1 - tanh * tanh)));
 }
 
 TEST_CASE("Typed edges") {

@@ -12,7 +12,7 @@ namespace tenon::op {
 /// (graph/gradient.hpp), which is also how graphs built in code are differentiated. By itself it cannot run.
 struct Gradient {
   std::vector<std::string> xs{};
-  std::string y{};
+  Opt<std::string> y{};
   std::vector<std::string> zs{};
 
   static constexpr Spec spec{
@@ -28,7 +28,7 @@ struct Gradient {
   void infer(Infer& i) const {
     const int wanted = static_cast<int>(xs.size());
     if (wanted == 0) return i.fail("xs names no value");
-    if (y.empty()) return i.fail("y names no value");
+    if (!y || (*y).empty()) return i.fail("y names no value");
     if (i.inputs() != wanted + static_cast<int>(zs.size()))
       return i.fail("has ", i.inputs(), " inputs for ", wanted, " xs and ", zs.size(), " zs");
     if (i.outputs() > wanted) return i.fail("has ", i.outputs(), " outputs for ", wanted, " xs");

@@ -1,0 +1,39 @@
+// gradient_operators: what derivatives are made of, for programs that do not link the loader.
+#pragma once
+
+#include "tenon/graph/gradient.hpp"
+
+namespace tenon {
+
+namespace gradients {
+/// Adds operators, compiled for the element types in Filter.
+template <uint32_t Filter, class... Op>
+void add_operators(Registry& registry) {
+  (registry.add(operator_class<Op, Filter>), ...);
+}
+}  // namespace gradients
+
+/// The operators of the nodes that `add_gradient` adds to a graph over tensors of T:
+/// gradient(loss, gradient_operators<float>(), x, w). Whoever calls this compiles them, for T only.
+template <class T>
+const Registry& gradient_operators() {
+  static const Registry operators = [] {
+    constexpr uint32_t filter = 1u << static_cast<int>(dtype_of<T>) | 1u << static_cast<int>(DType::int64) |
+                                1u << static_cast<int>(DType::bool_);
+    Registry r;
+    gradients::add_operators<
+        filter, op::Abs, op::Add, op::AveragePool, op::Cast, op::CastLike, op::Compress, op::Concat, op::Conv,
+        op::ConvTranspose, op::Cos, op::Cosh, op::CumSum, op::DepthToSpace, op::Div, op::DynamicSlice,
+        op::Einsum, op::Equal, op::Erf, op::Exp, op::Expand, op::Floor, op::Gather, op::GatherElements,
+        op::GatherND, op::Gemm, op::Greater, op::Identity, op::Log, op::LogSoftmax, op::MatMul, op::Max,
+        op::MaxPool, op::Mul, op::Neg, op::Pad, op::Pow, op::Range, op::ReduceL1, op::ReduceL2, op::ReduceMax,
+        op::ReduceMean, op::ReduceProd, op::ReduceSum, op::Reshape, op::ReverseSequence, op::ScatterElements,
+        op::ScatterND, op::Shape, op::Sigmoid, op::Sign, op::Sin, op::Sinh, op::Size, op::Slice, op::Softplus,
+        op::SpaceToDepth, op::Split, op::Sqrt, op::Squeeze, op::Sub, op::Tanh, op::Tile, op::Transpose,
+        op::Trilu, op::Unsqueeze, op::Where>(r);
+    return r;
+  }();
+  return operators;
+}
+
+}  // namespace tenon
