@@ -236,6 +236,7 @@
 #include "tenon/op/traditionalml/zip_map.hpp"
 #include "tenon/op/training/adagrad.hpp"
 #include "tenon/op/training/adam.hpp"
+#include "tenon/op/training/gradient.hpp"
 #include "tenon/op/training/momentum.hpp"
 #include "tenon/tensor/print.hpp"
 #include "tenon/tensor/tensor.hpp"
