@@ -31,6 +31,9 @@ inline const Rule* find_rule(const op::Spec& spec) {
 /// makers.
 class Differentiation {
  public:
+  // Derivatives of derivatives multiply nodes: a few in a file may ask for any number of them.
+  static constexpr int max_nodes = 1'000'000;
+
   Differentiation(Graph& graph, const Registry& operators) : graph_(graph), writer_(graph, operators) {}
 
   std::vector<ValueId> run(std::span<const ValueId> xs, std::span<const ValueId> zs, ValueId y) {
@@ -80,6 +83,8 @@ class Differentiation {
         continue;
       Step step(*this, writer_, made);
       step.first_ = static_cast<int>(graph_.nodes().size());
+      if (step.first_ > max_nodes)
+        throw Error(ErrorCode::not_supported, "Gradient", concat("more than ", max_nodes, " nodes"));
       const Rule* rule = find_rule(step.node_.op.spec());
       if (rule == nullptr) step.refuse("no derivative of ", std::string_view(step.node_.op.spec().name));
       rule->apply(step);
