@@ -18,15 +18,8 @@ class Symbols {
     op::Info info;
     info.type = read_type(t);
     const onnx::TensorShapeProto* shape = shape_of(t);
-    if (shape == nullptr) return info;
-    if (shape->dim_size() > max_rank)
-      throw Error(ErrorCode::not_supported, "model",
-                  concat("rank ", shape->dim_size(), " is above ", max_rank));
-    info.dims = Dims::of_rank(0);
-    for (const auto& d : shape->dim())
-      info.dims.push_back(d.has_dim_value() && d.dim_value() >= 0 ? Dim(d.dim_value())
-                          : d.dim_param().empty()                 ? Dim()
-                                                                  : symbol(d.dim_param()));
+    if (shape != nullptr)
+      info.dims = read_dims(*shape, "model", [&](const std::string& name) { return symbol(name); });
     return info;
   }
 
@@ -143,8 +136,7 @@ class Inference {
  public:
   Inference(const onnx::ModelProto& model, InferOptions options) : options_(options) {
     opsets_ = read_opsets(model.opset_import(), "model");
-    for (const auto& f : model.functions())
-      functions_[{std::string(canonical(f.domain())), f.name(), f.overload()}] = &f;
+    for (const auto& f : model.functions()) functions_[key_of(f)] = &f;
     std::map<const onnx::FunctionProto*, bool> finished;
     for (const auto& f : model.functions()) check_calls(f, finished, 0);
   }
@@ -206,7 +198,7 @@ class Inference {
   void check_calls(const NodeList& nodes, std::map<const onnx::FunctionProto*, bool>& finished,
                    int depth) const {
     for (const auto& n : nodes) {
-      const auto callee = functions_.find({std::string(canonical(n.domain())), n.op_type(), n.overload()});
+      const auto callee = functions_.find(key_of(n));
       if (callee != functions_.end()) check_calls(*callee->second, finished, depth + 1);
       for (const auto& a : n.attribute())
         if (a.has_g()) check_calls(a.g().node(), finished, depth);
@@ -296,7 +288,7 @@ class Inference {
   void infer_results(onnx::NodeProto& n, const Scope& scope, const std::string& place,
                      std::vector<op::Info> in, std::vector<op::Info>& results) {
     const std::string domain(canonical(n.domain()));
-    if (const auto f = functions_.find({domain, n.op_type(), n.overload()}); f != functions_.end())
+    if (const auto f = functions_.find(key_of(n)); f != functions_.end())
       return infer_function(n, *f->second, scope, in, results);
     const auto opset = scope.opsets->find(domain);
     if (opset == scope.opsets->end()) return;
@@ -407,7 +399,7 @@ class Inference {
 
   InferOptions options_;
   Opsets opsets_;
-  std::map<std::tuple<std::string, std::string, std::string>, const onnx::FunctionProto*> functions_;
+  std::map<FunctionKey, const onnx::FunctionProto*> functions_;
   Symbols symbols_;
   std::deque<Value> constants_;  // Info refers to their elements
 };

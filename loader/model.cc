@@ -40,8 +40,6 @@ int newest_opset(std::string_view domain) {
   return 0;
 }
 
-using FunctionKey = std::tuple<std::string, std::string, std::string>;  // domain, name, overload
-
 // Names to values. A scope of a graph attribute sees its outer scope through captures; a function sees
 // nothing outside.
 struct Scope {
@@ -91,8 +89,7 @@ class Importer {
       opsets_.emplace("", 1);
     }
     for (const auto& f : model_.functions()) {
-      const FunctionKey key{std::string(canonical(f.domain())), f.name(), f.overload()};
-      if (!functions_.emplace(key, &f).second)
+      if (!functions_.emplace(key_of(f), &f).second)
         throw Error(ErrorCode::invalid_model, "model", concat("function '", f.name(), "' is defined twice"));
     }
     report_missing();
@@ -171,7 +168,7 @@ class Importer {
       missing_.insert(concat("operator ", display(domain), ".", n.op_type(), " at opset ", it->second));
   }
   const onnx::FunctionProto* find_function(const onnx::NodeProto& n) const {
-    const auto it = functions_.find({std::string(canonical(n.domain())), n.op_type(), n.overload()});
+    const auto it = functions_.find(key_of(n));
     return it == functions_.end() ? nullptr : it->second;
   }
 
@@ -240,16 +237,8 @@ class Importer {
     if (t.has_sparse_tensor_type() && t.sparse_tensor_type().has_shape())
       shape = &t.sparse_tensor_type().shape();
     if (shape == nullptr) return {};
-    if (shape->dim_size() > max_rank)
-      throw Error(ErrorCode::not_supported, graph.name(),
-                  concat("rank ", shape->dim_size(), " is above ", max_rank));
-    Dims d = Dims::of_rank(0);
-    for (const auto& dim : shape->dim()) {
-      if (dim.has_dim_value() && dim.dim_value() >= 0) d.push_back(dim.dim_value());
-      else if (dim.has_dim_param() && !dim.dim_param().empty()) d.push_back(graph.symbol(dim.dim_param()));
-      else d.push_back(Dim::unknown());
-    }
-    return d;
+    return loader::read_dims(*shape, graph.name(),
+                             [&](const std::string& name) { return graph.symbol(name); });
   }
 
   // --- nodes ---

@@ -1,8 +1,9 @@
-// The operator sets that a model or a function imports.
+// The operator sets that a model or a function imports, and the names of functions.
 #pragma once
 
 #include <map>
 #include <string>
+#include <tuple>
 
 #include "loader/onnx.pb.h"
 #include "tenon/base/error.hpp"
@@ -15,6 +16,16 @@ inline std::string_view canonical(std::string_view domain) {
 }
 inline std::string display(std::string_view domain) {
   return std::string(domain.empty() ? "ai.onnx" : domain);
+}
+
+/// The identity of a function: domain, name, overload.
+using FunctionKey = std::tuple<std::string, std::string, std::string>;
+inline FunctionKey key_of(const onnx::FunctionProto& f) {
+  return {std::string(canonical(f.domain())), f.name(), f.overload()};
+}
+/// The function that a node calls, if there is one.
+inline FunctionKey key_of(const onnx::NodeProto& n) {
+  return {std::string(canonical(n.domain())), n.op_type(), n.overload()};
 }
 
 /// Versions by domain.

@@ -26,6 +26,20 @@ AnyTensor densify(const SparseTensor& s);
 
 void write_tensor(const AnyTensor& tensor, onnx::TensorProto& t);
 
+/// The extents of a shape; symbol(name) gives those that have a name. Error{not_supported} above max_rank.
+template <class F>
+Dims read_dims(const onnx::TensorShapeProto& shape, const std::string& where, F symbol) {
+  if (shape.dim_size() > max_rank)
+    throw Error(ErrorCode::not_supported, where, concat("rank ", shape.dim_size(), " is above ", max_rank));
+  Dims d = Dims::of_rank(0);
+  for (const auto& dim : shape.dim()) {
+    if (dim.has_dim_value() && dim.dim_value() >= 0) d.push_back(dim.dim_value());
+    else if (dim.has_dim_param() && !dim.dim_param().empty()) d.push_back(symbol(dim.dim_param()));
+    else d.push_back(Dim::unknown());
+  }
+  return d;
+}
+
 /// The type, and for tensors the extents, of a TypeProto. Error{not_supported} for types that no operator
 /// takes.
 Type read_type(const onnx::TypeProto& t);
