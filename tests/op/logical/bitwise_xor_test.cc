@@ -1,42 +1,11 @@
 #include "tenon/op/logical/bitwise_xor.hpp"
 
-#include "tests/op/elementwise.hpp"
+#include "tests/op/bitwise.hpp"
 
 namespace tenon {
-using namespace test;
 
-TEST_CASE("BitwiseXor: cases") {
-  const Value m = t<int32_t>({2, 2}, {12, 10, -1, 0});
-  struct Row {
-    std::vector<Value> in;
-    Value out;
-  } rows[] = {
-      {{m, t<int32_t>({2}, {10, 6})}, t<int32_t>({2, 2}, {12 ^ 10, 10 ^ 6, -1 ^ 10, 0 ^ 6})},
-      {{t<int32_t>({2, 1}, {5, -8}), m}, t<int32_t>({2, 2}, {5 ^ 12, 5 ^ 10, -8 ^ -1, -8 ^ 0})},
-      {{t<uint8_t>({}, {0xf0}), t<uint8_t>({}, {0x3c})}, t<uint8_t>({}, {0xf0 ^ 0x3c})},
-      {{t<int8_t>({2}, {-128, 127}), t<int8_t>({}, {-1})}, t<int8_t>({2}, {-128 ^ -1, 127 ^ -1})},
-      {{t<int16_t>({1}, {-2}), t<int16_t>({1}, {0x0ff0})}, t<int16_t>({1}, {-2 ^ 0x0ff0})},
-      {{t<uint16_t>({1}, {0xff00}), t<uint16_t>({1}, {0x0ff0})}, t<uint16_t>({1}, {0xff00 ^ 0x0ff0})},
-      {{t<uint32_t>({1}, {UINT32_MAX}), t<uint32_t>({1}, {7})}, t<uint32_t>({1}, {UINT32_MAX ^ 7u})},
-      {{t<int64_t>({1}, {INT64_MIN}), t<int64_t>({1}, {-2})}, t<int64_t>({1}, {INT64_MIN ^ -2})},
-      {{t<uint64_t>({1}, {UINT64_MAX}), t<uint64_t>({1}, {7})}, t<uint64_t>({1}, {UINT64_MAX ^ 7u})},
-      {{t<int32_t>({0, 2}, {}), t<int32_t>({1}, {1})}, t<int32_t>({0, 2}, {})},
-  };
-  for (const Row& row : rows) check(op::BitwiseXor{}, row.in, {row.out});
-  check_in_place(op::BitwiseXor{}, {m, t<int32_t>({2}, {10, 6})}, 0);
-  check_in_place(op::BitwiseXor{}, {t<int32_t>({2}, {10, 6}), m}, 1);
+TEST_CASE("BitwiseXor") {
+  test::check_bitwise<op::BitwiseXor>([](auto x, auto y) { return x ^ y; });
 }
 
-TEST_CASE("BitwiseXor: what is refused, symbols, typed calls") {
-  const Value f = t<float>({1}, {1}), b = t<bool>({1}, {true}), i = t<int32_t>({2}, {1, 2});
-  check_fails(op::BitwiseXor{}, {f, f}, "input A cannot be tensor(float)");
-  check_fails(op::BitwiseXor{}, {b, b}, "input A cannot be tensor(bool)");
-  check_fails(op::BitwiseXor{}, {i, t<int64_t>({1}, {1})}, "but T is tensor(int32)");
-  check_fails(op::BitwiseXor{}, {i, t<int32_t>({3}, {1, 2, 3})}, "extents (2) and (3) do not broadcast");
-  const auto n = Dim::symbol(1);
-  CHECK(infer(op::BitwiseXor{}, {info(DType::int32, {n}), info(DType::int32, {2, 1})})[0].dims == Dims{2, n});
-  const auto y = op::BitwiseXor{}(Tensor<int32_t, Shape<2>>{12, 10}, 6);
-  static_assert(std::is_same_v<decltype(y), const Tensor<int32_t, Shape<2>>>);
-  CHECK(y[0] == (12 ^ 6));
-}
 }  // namespace tenon

@@ -1,58 +1,11 @@
 #include "tenon/op/logical/or.hpp"
 
-#include "tests/op/elementwise.hpp"
-#include "tests/op/stated.hpp"
+#include "tests/op/logical.hpp"
 
 namespace tenon {
-using namespace test;
 
-TEST_CASE("Or: cases") {
-  const Value a = t<bool>({2, 2}, {true, true, false, false});
-  struct Row {
-    std::vector<Value> in;
-    Value out;
-  } rows[] = {
-      {{a, t<bool>({2, 2}, {true, false, true, false})}, t<bool>({2, 2}, {true, true, true, false})},
-      {{a, t<bool>({2}, {false, true})}, t<bool>({2, 2}, {true, true, false, true})},
-      {{t<bool>({2, 1}, {true, false}), t<bool>({2}, {true, true})},
-       t<bool>({2, 2}, {true, true, true, true})},
-      {{t<bool>({}, {true}), t<bool>({}, {true})}, t<bool>({}, {true})},
-      {{t<bool>({0, 2}, {}), t<bool>({1}, {true})}, t<bool>({0, 2}, {})},
-  };
-  for (const Row& row : rows) check(op::Or{}, row.in, {row.out});
-  check_in_place(op::Or{}, {a, t<bool>({2}, {true, false})}, 0);
-  check_in_place(op::Or{}, {t<bool>({}, {true}), a}, 1);
+TEST_CASE("Or") {
+  test::check_logical<op::Or, op::Or_1>([](bool x, bool y) { return x || y; });
 }
 
-TEST_CASE("Or: version 1 aligns B by axis") {
-  const Value a = t<bool>({2, 2}, {true, true, true, false}), b = t<bool>({2}, {true, false}),
-              itself = t<bool>({2, 2}, {true, true, true, false});
-  check(op::Or_1{}, {a, a}, {itself});
-  check(op::Or_1{.broadcast = 1}, {a, b}, {t<bool>({2, 2}, {true, true, true, false})});
-  check(op::Or_1{.axis = 0, .broadcast = 1}, {a, b}, {t<bool>({2, 2}, {true, true, true, false})});
-  check_fails(op::Or_1{}, {a, b}, "extents without broadcast differ");
-  const Attributes stretched{{"broadcast", int64_t{1}}},
-      first{{"axis", int64_t{0}}, {"broadcast", int64_t{1}}};
-  check(stated<op::Or_1>(1), {a, a}, {itself});
-  check(stated<op::Or_1>(1, stretched), {a, b}, {t<bool>({2, 2}, {true, true, true, false})});
-  check(stated<op::Or_1>(1, first), {a, b}, {t<bool>({2, 2}, {true, true, true, false})});
-  check_fails(stated<op::Or_1>(1), {a, b}, "extents without broadcast differ");
-  check_refused<op::Or_1>(1, {{"consumed_inputs", ints{0}}}, "version 1 has no attribute 'consumed_inputs'");
-}
-
-TEST_CASE("Or: what is refused, shape arithmetic, typed calls") {
-  check_fails(op::Or{}, {t<uint8_t>({1}, {1}), t<bool>({1}, {true})}, "input A cannot be tensor(uint8)");
-  check_fails(op::Or{}, {t<bool>({2}, {true, true}), t<bool>({3}, {true, true, true})}, "do not broadcast");
-  const auto unknown = Dim::unknown();
-  const auto out = infer(op::Or{}, {info(DType::bool_, {4}, {1, 0, unknown, 1}),
-                                    info(DType::bool_, {4}, {1, 0, unknown, unknown})});
-  CHECK(out[0].propagated[0].is(true));
-  CHECK(out[0].propagated[1].is(false));
-  CHECK_FALSE(out[0].propagated[2].known());
-  CHECK(out[0].propagated[3].is(true));
-  const auto y = op::Or{}(Tensor<bool, Shape<2>>{true, false}, false);
-  static_assert(std::is_same_v<decltype(y), const Tensor<bool, Shape<2>>>);
-  CHECK(y[0]);
-  CHECK_FALSE(y[1]);
-}
 }  // namespace tenon

@@ -1,96 +1,11 @@
 #include "tenon/op/math/max.hpp"
 
-#include "tests/op/elementwise.hpp"
-#include "tests/op/stated.hpp"
+#include "tests/op/extreme.hpp"
 
 namespace tenon {
-using namespace test;
 
-namespace {
-constexpr auto max = [](auto x, auto y) { return x > y ? x : y; };
-}  // namespace
-
-TEST_CASE("Max: cases") {
-  const Value f = t<float>({2, 2}, {1, 4, -3, 2}), row = t<float>({2}, {2, 3}),
-              column = t<float>({2, 1}, {0, 5});
-  const float inf = INFINITY;
-  struct Row {
-    std::vector<Value> in;
-    Value out;
-  } rows[] = {
-      {{f}, f},
-      {{f, row}, t<float>({2, 2}, {max(1, 2), max(4, 3), max(-3, 2), max(2, 3)})},
-      {{f, row, column},
-       t<float>({2, 2}, {max(max(1, 2), 0), max(max(4, 3), 0), max(max(-3, 2), 5), max(max(2, 3), 5)})},
-      {{row, column}, t<float>({2, 2}, {max(2, 0), max(3, 0), max(2, 5), max(3, 5)})},
-      {{row, column, row}, t<float>({2, 2}, {max(2, 0), max(3, 0), max(2, 5), max(3, 5)})},
-      {{t<float>({}, {1}), t<float>({}, {2}), t<float>({}, {4})}, t<float>({}, {max(1, 4)})},
-      {{t<float>({0, 2}, {}), row, row}, t<float>({0, 2}, {})},
-      // NaN in any place
-      {{t<float>({4}, {NAN, 1, -inf, inf}), t<float>({4}, {1, NAN, 0, 0})},
-       t<float>({4}, {NAN, NAN, max(-inf, 0.0f), max(inf, 0.0f)})},
-      {{t<float>({3}, {NAN, 1, 1}), t<float>({3}, {1, NAN, 1}), t<float>({3}, {1, 1, NAN})},
-       t<float>({3}, {NAN, NAN, NAN})},
-      {{cast<float16>({1}, {NAN}), cast<float16>({1}, {1})}, cast<float16>({1}, {NAN})},
-      {{t<double>({1}, {1}), t<double>({1}, {2})}, t<double>({1}, {max(1, 2)})},
-      {{cast<float16>({2}, {1, 4}), cast<float16>({2}, {3, 2})}, cast<float16>({2}, {max(1, 3), max(4, 2)})},
-      {{cast<bfloat16>({2}, {1, 4}), cast<bfloat16>({2}, {3, 2}), cast<bfloat16>({}, {3})},
-       cast<bfloat16>({2}, {max(1, 3), max(max(4, 2), 3)})},
-      {{t<int8_t>({2}, {-128, 5}), t<int8_t>({}, {1})}, t<int8_t>({2}, {max(-128, 1), max(5, 1)})},
-      {{t<uint8_t>({2}, {255, 5}), t<uint8_t>({}, {9})}, t<uint8_t>({2}, {max(255, 9), max(5, 9)})},
-      {{t<int16_t>({1}, {-300}), t<int16_t>({}, {300}), t<int16_t>({}, {0})},
-       t<int16_t>({1}, {max(-300, 300)})},
-      {{t<uint16_t>({1}, {65535}), t<uint16_t>({}, {3})}, t<uint16_t>({1}, {max(65535, 3)})},
-      {{t<int32_t>({1}, {INT32_MIN}), t<int32_t>({}, {INT32_MAX})},
-       t<int32_t>({1}, {max(INT32_MIN, INT32_MAX)})},
-      {{t<uint32_t>({1}, {UINT32_MAX}), t<uint32_t>({}, {1})}, t<uint32_t>({1}, {max(UINT32_MAX, 1u)})},
-      {{t<int64_t>({1}, {INT64_MAX - 1}), t<int64_t>({}, {INT64_MAX})},
-       t<int64_t>({1}, {max(INT64_MAX - 1, INT64_MAX)})},
-      {{t<uint64_t>({1}, {UINT64_MAX}), t<uint64_t>({}, {1}), t<uint64_t>({}, {7})},
-       t<uint64_t>({1}, {max(UINT64_MAX, uint64_t{1})})},
-  };
-  for (const Row& r : rows) check(op::Max{}, r.in, {r.out}, 0, 0);
-  check_in_place(op::Max{}, {f, row}, 0);
-  check_in_place(op::Max{}, {row, f}, 1);
-  check_in_place(op::Max{}, {f, row, column, t<float>({2, 2}, {5, 6, 7, 8})}, 3);
+TEST_CASE("Max") {
+  test::check_extreme<op::Max>([](auto x, auto y) { return x > y ? x : y; });
 }
 
-TEST_CASE("Max: versions 1 and 6 do not broadcast") {
-  const Value f = t<float>({2}, {1, 2}), g = t<float>({2}, {4, 0}), one = t<float>({1}, {1});
-  for (int version : {1, 6}) {
-    CAPTURE(version);
-    check_fails(op::Max{}, {f, f, one}, "extents differ: 2 and 1", 1, version);
-    check_fails(stated<op::Max>(version), {f, t<float>({1, 2}, {1, 2})}, "extents differ: (2) and (1,2)");
-    check_fails(op::Max{}, {t<int32_t>({1}, {1})}, "cannot be tensor(int32)", 1, version);
-  }
-  check(stated<op::Max>(8), {f, one}, {t<float>({2}, {max(1, 1), max(2, 1)})});
-  check_consumed_inputs<op::Max>({f, g}, t<float>({2}, {max(1, 4), max(2, 0)}));
-  check_consumed_inputs<op::Max>({f, g, g}, t<float>({2}, {max(1, 4), max(2, 0)}));
-  check_consumed_inputs<op::Max>({f}, f);
-  check_fails(op::Max{}, {t<int32_t>({1}, {1})}, "cannot be tensor(int32)", 1, 8);
-  check_fails(op::Max{}, {cast<bfloat16>({1}, {1})}, "cannot be tensor(bfloat16)", 1, 12);
-}
-
-TEST_CASE("Max: what is refused, shape arithmetic, typed calls") {
-  check_fails(op::Max{}, {}, "input data_0 is missing");
-  check_fails(op::Max{}, {t<bool>({1}, {true})}, "cannot be tensor(bool)");
-  check_fails(op::Max{}, {t<float>({1}, {1}), t<double>({1}, {1})},
-              "is tensor(double), but T is tensor(float)");
-  check_fails(op::Max{}, {t<float>({2}, {1, 2}), t<float>({1}, {1}), t<float>({3}, {1, 2, 3})},
-              "do not broadcast");
-  const auto n = Dim::symbol(1), m = Dim::symbol(2);
-  const auto f = DType::float32, i = DType::int64;
-  CHECK(infer(op::Max{}, {info(f, {n}), info(f, {2, 1}), info(f, {1})})[0].dims == Dims{2, n});
-  CHECK_FALSE(infer(op::Max{}, {info(f, {n}), info(f, Dims())})[0].dims.ranked());
-  const auto out =
-      infer(op::Max{}, {info(i, {4}, {1, n, n, n}), info(i, {4}, {2, -1, n, m}), info(i, {}, {-2})});
-  CHECK(out[0].propagated[0].is(max(max(1, 2), -2)));
-  CHECK(out[0].propagated[1].same(max(1, 0) == 1 ? n : Dim(-2)));
-  CHECK(out[0].propagated[2].same(max(1, 0) == 1 ? n : Dim(-2)));
-  CHECK_FALSE(out[0].propagated[3].known());
-
-  const auto y = op::Max{}(Tensor<int32_t, Shape<2, 1>>{{1}, {2}}, Tensor<int32_t, Shape<2>>{10, 0}, 1);
-  static_assert(std::is_same_v<decltype(y), const Tensor<int32_t, Shape<2, 2>>>);
-  CHECK(y(1, 0) == max(max(2, 10), 1));
-}
 }  // namespace tenon

@@ -5,9 +5,6 @@
 
 namespace tenon::op {
 
-/// T of Less and Greater.
-inline constexpr TypeVar ordered_types{"T",
-                                       {{1, types::floats}, {9, types::numeric}, {13, types::numeric_bf16}}};
 /// T1, the result of every comparison.
 inline constexpr TypeVar comparison_result{"T1", types::boolean};
 
@@ -28,10 +25,6 @@ constexpr Dim compared(kernels::CompareOp op, Dim a, Dim b) {
   }
   return {};
 }
-template <kernels::CompareOp F>
-constexpr void infer_compare(Infer& i) {
-  infer_broadcast(i, [](Dim a, Dim b) { return compared(F, a, b); });
-}
 
 /// c = f(a, b) with numpy's broadcasting, for every number type, bool and string.
 template <kernels::CompareOp F, class T>
@@ -47,6 +40,37 @@ void compare(TensorView<const T> a, TensorView<const T> b, TensorView<bool> c) {
     kernels::compare<F>(a.data(), b.data(), c.data(), plan);
   }
 }
+
+/// C = F(A, B) with numpy's broadcasting.
+template <Str Name, kernels::CompareOp F>
+struct Comparison {
+  static constexpr bool equality = F == kernels::CompareOp::equal,
+                        strict = F == kernels::CompareOp::less || F == kernels::CompareOp::greater;
+  static constexpr Spec spec{
+      .name = Name,
+      .since = equality ? List<int, 10>{7, 11, 13, 19}
+               : strict ? List<int, 10>{7, 9, 13}
+                        : List<int, 10>{12, 16},
+      .inputs = {{"A", "T"}, {"B", "T"}},
+      .outputs = {{"C", "T1"}},
+      .types = {equality ? TypeVar("T", {{1, types::indices | types::boolean},
+                                         {11, types::numeric | types::boolean},
+                                         {13, types::numeric_bf16 | types::boolean},
+                                         {19, types::numeric_bf16 | types::boolean | types::string}})
+                : strict ? TypeVar("T", {{1, types::floats}, {9, types::numeric}, {13, types::numeric_bf16}})
+                         : TypeVar("T", {{12, types::numeric}, {16, types::numeric_bf16}}),
+                comparison_result},
+      .memory = Memory::elementwise};
+
+  constexpr void infer(Infer& i) const {
+    infer_broadcast(i, [](Dim a, Dim b) { return compared(F, a, b); });
+  }
+  template <class T>
+  void compute(TensorView<const T> a, TensorView<const T> b, TensorView<bool> c) const {
+    compare<F>(a, b, c);
+  }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+};
 
 /// c = f(a, b) on bools with numpy's broadcasting.
 template <kernels::LogicOp F>

@@ -18,14 +18,6 @@ inline constexpr TypeVar extremum_types{
      {13, types::wide_numeric_bf16 | types::int8 | types::uint8},
      {20, types::wide_numeric_bf16 | types::int8 | types::uint8 | types::boolean}}};
 
-/// The axes of a reduction: an input since a version, an attribute before.
-constexpr Param axes_since(int version) {
-  return {.name = "axes", .type = "tensor(int64)", .arity = optional, .since = version};
-}
-constexpr auto axes_until(int version) {
-  return attr_as_input<std::vector<int64_t>>("axes", 1).until(version);
-}
-
 /// A bit for each axis that is reduced. No axes stand for all of them, or with `noop` for none. Axes are
 /// valid.
 constexpr uint32_t reduced_axes(std::span<const int64_t> axes, int rank, bool noop = false) {
@@ -123,29 +115,36 @@ void reduce(TensorView<const T> x, std::span<const int64_t> axes, bool noop, Ten
   reduce<F>(x, reduced_axes(axes, x.rank(), noop), y);
 }
 
-/// F of data over `axes`, by default all, with noop_with_empty_axes none; the axes are an input since version
-/// 18. All reductions but ReduceSum, whose versions differ.
+/// F of data over `axes`, by default all, with noop_with_empty_axes none.
 template <Str Name, kernels::ReduceOp F>
 struct Reduction {
   int64_t keepdims = 1;
   int64_t noop_with_empty_axes = 0;
 
   static constexpr bool extremum = F == kernels::ReduceOp::max || F == kernels::ReduceOp::min;
+  /// The first version whose axes are an input.
+  static constexpr int axes_input = F == kernels::ReduceOp::sum ? 13 : 18;
   static constexpr Spec spec{
       .name = Name,
-      .since = extremum ? List<int, 10>{1, 11, 12, 13, 18, 20} : List<int, 10>{1, 11, 13, 18},
-      .inputs = {{"data", "T"}, axes_since(18)},
+      .since = extremum           ? List<int, 10>{1, 11, 12, 13, 18, 20}
+               : axes_input == 13 ? List<int, 10>{1, 11, 13}
+                                  : List<int, 10>{1, 11, 13, 18},
+      .inputs = {{"data", "T"},
+                 {.name = "axes", .type = "tensor(int64)", .arity = optional, .since = axes_input}},
       .outputs = {{"reduced", "T"}},
       .types = {extremum ? extremum_types
                          : TypeVar("T", {{1, types::wide_numeric}, {13, types::wide_numeric_bf16}})}};
   static constexpr Attributes attributes{
       attr("keepdims", &Reduction::keepdims),
-      attr("noop_with_empty_axes", &Reduction::noop_with_empty_axes).since(18), axes_until(17)};
+      attr("noop_with_empty_axes", &Reduction::noop_with_empty_axes).since(axes_input),
+      attr_as_input<std::vector<int64_t>>("axes", 1).until(axes_input - 1)};
 
   constexpr void infer(Infer& i) const {
     const bool keep = keepdims != 0, noop = noop_with_empty_axes != 0;
     if constexpr (F == kernels::ReduceOp::prod)
       infer_reduction_of_input(i, keep, noop, [](Dim a, Dim b) { return a * b; });
+    else if constexpr (F == kernels::ReduceOp::sum)
+      infer_reduction_of_input(i, keep, noop, [](Dim a, Dim b) { return a + b; });
     else infer_reduction_of_input(i, keep, noop);
   }
   template <class T>
@@ -154,25 +153,6 @@ struct Reduction {
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
-
-/// The extents of ArgMax and ArgMin.
-constexpr void infer_arg_reduction(Infer& i, int64_t axis, bool keepdims) {
-  const Dims& x = i.dims(0);
-  if (!x.ranked()) return;
-  const int a = i.axis(axis, x.rank());
-  if (i.failed()) return;
-  if (x[a].is(0)) return i.fail("no element along axis ", a, " of ", x);
-  const int64_t axes[] = {axis};
-  infer_reduction(i, axes, keepdims);
-}
-
-/// y = the index along `axis` of the greatest (or least) element of x.
-template <class T>
-void arg_reduce(bool greatest, TensorView<const T> x, int64_t axis, bool last_index, TensorView<int64_t> y) {
-  if (y.empty()) return;
-  const auto [outer, extent, inner] = split_at(x.extents(), resolve_axis(axis, x.rank()));
-  kernels::arg_reduce(greatest, last_index, x.data(), y.data(), outer, extent, inner);
-}
 
 /// The index along `axis` of the greatest (or least) element: the first of equals, or the last with
 /// select_last_index.
@@ -191,10 +171,19 @@ struct ArgReduction {
       attr("axis", &ArgReduction::axis), attr("keepdims", &ArgReduction::keepdims),
       attr("select_last_index", &ArgReduction::select_last_index).since(12)};
 
-  constexpr void infer(Infer& i) const { infer_arg_reduction(i, axis, keepdims != 0); }
+  constexpr void infer(Infer& i) const {
+    const Dims& x = i.dims(0);
+    if (!x.ranked()) return;
+    const int a = i.axis(axis, x.rank());
+    if (i.failed()) return;
+    if (x[a].is(0)) return i.fail("no element along axis ", a, " of ", x);
+    infer_reduction(i, std::span(&axis, 1), keepdims != 0);
+  }
   template <class T>
   void compute(TensorView<const T> x, TensorView<int64_t> y) const {
-    arg_reduce(Greatest, x, axis, select_last_index != 0, y);
+    if (y.empty()) return;
+    const auto [outer, extent, inner] = split_at(x.extents(), resolve_axis(axis, x.rank()));
+    kernels::arg_reduce(Greatest, select_last_index != 0, x.data(), y.data(), outer, extent, inner);
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };

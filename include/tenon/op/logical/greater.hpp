@@ -7,21 +7,7 @@
 namespace tenon::op {
 
 /// C = A > B with numpy's broadcasting; NaN is neither less nor greater. op::Greater{}(2, 1) gives true.
-struct Greater {
-  static constexpr Spec spec{.name = "Greater",
-                             .since = {7, 9, 13},
-                             .inputs = {{"A", "T"}, {"B", "T"}},
-                             .outputs = {{"C", "T1"}},
-                             .types = {ordered_types, comparison_result},
-                             .memory = Memory::elementwise};
-
-  constexpr void infer(Infer& i) const { infer_compare<kernels::CompareOp::greater>(i); }
-  template <class T>
-  void compute(TensorView<const T> a, TensorView<const T> b, TensorView<bool> c) const {
-    compare<kernels::CompareOp::greater>(a, b, c);
-  }
-  auto operator()(const auto&... in) const { return call(*this, in...); }
-};
+using Greater = Comparison<"Greater", kernels::CompareOp::greater>;
 
 using Greater_1 = BeforeBroadcasting<Greater, 1>;
 

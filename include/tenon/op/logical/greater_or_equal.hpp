@@ -1,11 +1,11 @@
 // GreaterOrEqual: C = A >= B.   onnx.ai/onnx/operators/onnx__GreaterOrEqual.html
 #pragma once
 
-#include "tenon/op/families/or_equal.hpp"
+#include "tenon/op/families/compare.hpp"
 
 namespace tenon::op {
 
 /// C = A >= B with numpy's broadcasting; false where one is NaN. op::GreaterOrEqual{}(2, 2) gives true.
-using GreaterOrEqual = OrEqual<"GreaterOrEqual", kernels::CompareOp::greater_equal>;
+using GreaterOrEqual = Comparison<"GreaterOrEqual", kernels::CompareOp::greater_equal>;
 
 }  // namespace tenon::op

@@ -1,11 +1,11 @@
 // LessOrEqual: C = A <= B.   onnx.ai/onnx/operators/onnx__LessOrEqual.html
 #pragma once
 
-#include "tenon/op/families/or_equal.hpp"
+#include "tenon/op/families/compare.hpp"
 
 namespace tenon::op {
 
 /// C = A <= B with numpy's broadcasting; false where one is NaN. op::LessOrEqual{}(2, 2) gives true.
-using LessOrEqual = OrEqual<"LessOrEqual", kernels::CompareOp::less_equal>;
+using LessOrEqual = Comparison<"LessOrEqual", kernels::CompareOp::less_equal>;
 
 }  // namespace tenon::op
