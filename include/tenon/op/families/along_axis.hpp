@@ -6,8 +6,7 @@
 
 namespace tenon::op {
 
-/// Each line of input along `axis` through F: f(x, y, outer, extent, inner), y may be x. A scalar is a line
-/// of one element.
+/// Each line of input along `axis` through F: f(x, y, outer, extent, inner), y may be x.
 template <Str Name, class F>
 struct AlongAxis {
   int64_t axis = -1;

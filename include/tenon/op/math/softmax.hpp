@@ -8,10 +8,12 @@ namespace tenon::op {
 
 namespace softmax_detail {
 
+template <bool Log>
 struct Lines {
   template <class T>
   void operator()(const T* x, T* y, int64_t outer, int64_t extent, int64_t inner) const {
-    kernels::softmax(x, y, outer, extent, inner);
+    if constexpr (Log) kernels::log_softmax(x, y, outer, extent, inner);
+    else kernels::softmax(x, y, outer, extent, inner);
   }
 };
 
@@ -19,7 +21,7 @@ struct Lines {
 
 /// output = exp(input) / ReduceSum(exp(input), axis). Stable: the greatest element is subtracted first.
 /// op::Softmax{.axis = 0}(x) of (0,0) gives (0.5,0.5).
-using Softmax = AlongAxis<"Softmax", softmax_detail::Lines>;
+using Softmax = AlongAxis<"Softmax", softmax_detail::Lines<false>>;
 
 /// Axes from `axis` on are normalised together.
 using Softmax_1 = FromAxisOn<Softmax>;
