@@ -8,14 +8,16 @@
 namespace tenon::kernels {
 
 /// The determinant of the row-major (n, n) matrix at a, which is destroyed; 1 for n = 0. By Gaussian
-/// elimination, with the greatest element of each column as its pivot.
+/// elimination, with the greatest element of each column, or NaN, as its pivot.
 template <class T>
 T determinant(T* a, int64_t n) {
   T product = 1;
   for (int64_t k = 0; k < n; ++k) {
     int64_t pivot = k;
-    for (int64_t i = k + 1; i < n; ++i)
-      if (std::abs(a[i * n + k]) > std::abs(a[pivot * n + k])) pivot = i;
+    for (int64_t i = k + 1; i < n; ++i) {
+      const T x = a[i * n + k];
+      if (std::abs(x) > std::abs(a[pivot * n + k]) || x != x) pivot = i;
+    }
     const T* top = a + k * n;
     if (pivot != k) {
       std::swap_ranges(a + k * n + k, a + (k + 1) * n, a + pivot * n + k);

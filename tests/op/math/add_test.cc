@@ -18,6 +18,8 @@ TEST_CASE("Add: cases") {
       {{f, t<float>({2, 1}, {10, 20})}, t<float>({2, 2}, {11, 12, 23, 24})},
       {{t<float>({}, {1}), t<float>({}, {2})}, t<float>({}, {3})},
       {{t<float>({0, 2}, {}), t<float>({2}, {1, 2})}, t<float>({0, 2}, {})},
+      {{t<float>({0, int64_t{1} << 40, int64_t{1} << 40}, {}), t<float>({}, {1})},
+       t<float>({0, int64_t{1} << 40, int64_t{1} << 40}, {})},
       {{t<float>({3}, {nan, inf, inf}), t<float>({3}, {1, 1, -inf})}, t<float>({3}, {nan, inf, nan})},
       {{t<uint8_t>({2}, {255, 1}), t<uint8_t>({1}, {2})}, t<uint8_t>({2}, {1, 3})},
       {{t<int64_t>({1}, {INT64_MAX}), t<int64_t>({1}, {1})}, t<int64_t>({1}, {INT64_MIN})},

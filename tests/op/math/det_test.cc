@@ -21,6 +21,8 @@ TEST_CASE("Det: cases") {
       {t<float>({0, 2, 2}, {}), t<float>({0}, {})},
       {t<float>({0, int64_t{1} << 40, int64_t{1} << 40}, {}), t<float>({0}, {})},
       {t<float>({2, 2}, {nan, 1, 2, 3}), t<float>({}, {nan})},
+      {t<float>({2, 2}, {0, 1, nan, 3}), t<float>({}, {nan})},
+      {t<float>({3, 3}, {0, 1, 2, nan, 3, 4, 5, 6, 7}), t<float>({}, {nan})},
       {cast<float16>({2, 2}, {1, 2, 3, 4}), cast<float16>({}, {-2})},
   };
   for (const Row& row : rows)

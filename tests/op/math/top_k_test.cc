@@ -118,6 +118,11 @@ TEST_CASE("TopK: cases") {
       {{}, x, t<int64_t>({1}, {0}), t<float>({3, 0}, {}), t<int64_t>({3, 0}, {})},
       {{}, t<float>({0, 4}, {}), three, t<float>({0, 3}, {}), t<int64_t>({0, 3}, {})},
       {{.axis = 0}, t<float>({0}, {}), t<int64_t>({1}, {0}), t<float>({0}, {}), t<int64_t>({0}, {})},
+      {{.axis = 0},
+       t<float>({0, int64_t{1} << 40, int64_t{1} << 40}, {}),
+       t<int64_t>({1}, {0}),
+       t<float>({0, int64_t{1} << 40, int64_t{1} << 40}, {}),
+       t<int64_t>({0, int64_t{1} << 40, int64_t{1} << 40}, {})},
       {{}, t<float>({2}, {1, 2}), t<int64_t>({}, {1}), t<float>({1}, {2}), t<int64_t>({1}, {1})},
   };
   for (const Row& row : rows) check(row.op, {row.x, row.k}, {row.values, row.indices}, 0, 0);

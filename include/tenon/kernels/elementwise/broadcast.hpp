@@ -62,7 +62,11 @@ constexpr BroadcastPlan<sizeof...(Shapes)> broadcast_plan(const Shapes&... shape
   constexpr int n = sizeof...(Shapes);
   const std::span<const int64_t> shape[n] = {std::span<const int64_t>(shapes)...};
   std::size_t rank = 0;
-  for (const auto& s : shape) rank = s.size() > rank ? s.size() : rank;
+  for (const auto& s : shape) {
+    rank = s.size() > rank ? s.size() : rank;
+    for (const int64_t extent : s)
+      if (extent == 0) return BroadcastPlan<n>::flat(0);  // other extents may overflow
+  }
 
   // Built from the last axis to the first, so stored in reverse until the end.
   BroadcastPlan<n> reversed;

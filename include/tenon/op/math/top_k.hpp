@@ -39,6 +39,7 @@ struct TopK {
     i.out(1, r);
   }
   void compute(AnyView x, TensorView<const int64_t>, AnyOut values, TensorView<int64_t> indices) const {
+    if (x.empty()) return;  // other extents may overflow
     const int a = resolve_axis(axis, x.rank());
     const auto [outer, extent, inner] = split_at(x.extents(), a);
     const int64_t k = values ? values.extent(a) : indices ? indices.extent(a) : 0;
