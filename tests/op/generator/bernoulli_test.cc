@@ -1,6 +1,6 @@
 #include "tenon/op/generator/bernoulli.hpp"
 
-#include "tests/op/moments.hpp"
+#include "tests/op/random.hpp"
 #include "tests/op/movement.hpp"
 
 namespace tenon {

@@ -44,4 +44,37 @@ void with_random(Opt<float> seed, F f) {
   else f(kernels::fresh_seed());
 }
 
+/// y = numbers of the normal distribution of this mean and standard deviation.
+template <class T>
+void random_normal(TensorView<T> y, Opt<float> seed, float mean, float scale) {
+  with_random(seed,
+              [&](const auto& source) { kernels::random_normal(y.data(), y.size(), source, mean, scale); });
+}
+/// y = numbers of the uniform distribution between two bounds.
+template <class T>
+void random_uniform(TensorView<T> y, Opt<float> seed, float low, float high) {
+  with_random(seed,
+              [&](const auto& source) { kernels::random_uniform(y.data(), y.size(), source, low, high); });
+}
+
+/// The specification of operators that draw a tensor whose extents and type are attributes.
+constexpr Spec random_spec(std::string_view name) {
+  return {.name = name,
+          .since = {1, 22},
+          .inputs = {},
+          .outputs = {{"output", "T"}},
+          .types = {{"T", {{1, types::floats}, {22, types::floats_bf16}}}},
+          .deterministic = false};
+}
+/// The same for tensors like the input; T2 stands first, so that `compute` is typed by the output.
+constexpr Spec random_like_spec(std::string_view name) {
+  return {.name = name,
+          .since = {1, 22},
+          .inputs = {{"input", "T1"}},
+          .outputs = {{"output", "T2"}},
+          .types = {{"T2", {{1, types::floats}, {22, types::floats_bf16}}},
+                    {"T1", {{1, types::all}, {22, types::all_ir4}}}},
+          .deterministic = false};
+}
+
 }  // namespace tenon::op

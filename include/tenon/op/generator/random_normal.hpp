@@ -14,12 +14,7 @@ struct RandomNormal {
   Opt<float> seed{};
   Ints shape{};
 
-  static constexpr Spec spec{.name = "RandomNormal",
-                             .since = {1, 22},
-                             .inputs = {},
-                             .outputs = {{"output", "T"}},
-                             .types = {{"T", {{1, types::floats}, {22, types::floats_bf16}}}},
-                             .deterministic = false};
+  static constexpr Spec spec = random_spec("RandomNormal");
   static constexpr Attributes attributes{
       attr("dtype", &RandomNormal::dtype), attr("mean", &RandomNormal::mean),
       attr("scale", &RandomNormal::scale), attr("seed", &RandomNormal::seed),
@@ -28,9 +23,7 @@ struct RandomNormal {
   constexpr void infer(Infer& i) const { infer_random(i, dtype, {shape.begin(), shape.end()}); }
   template <class T>
   void compute(TensorView<T> output) const {
-    with_random(seed, [&](const auto& source) {
-      kernels::random_normal(output.data(), output.size(), source, mean, scale);
-    });
+    random_normal(output, seed, mean, scale);
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };

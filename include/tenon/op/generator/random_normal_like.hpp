@@ -14,24 +14,15 @@ struct RandomNormalLike {
   float scale = 1;
   Opt<float> seed{};
 
-  static constexpr Spec spec{.name = "RandomNormalLike",
-                             .since = {1, 22},
-                             .inputs = {{"input", "T1"}},
-                             .outputs = {{"output", "T2"}},
-                             .types = {{"T1", {{1, types::all}, {22, types::all_ir4}}},
-                                       {"T2", {{1, types::floats}, {22, types::floats_bf16}}}},
-                             .deterministic = false};
+  static constexpr Spec spec = random_like_spec("RandomNormalLike");
   static constexpr Attributes attributes{
       attr("dtype", &RandomNormalLike::dtype), attr("mean", &RandomNormalLike::mean),
       attr("scale", &RandomNormalLike::scale), attr("seed", &RandomNormalLike::seed)};
 
   constexpr void infer(Infer& i) const { infer_random_like(i, dtype); }
-  void compute(AnyView, AnyOut output) const {
-    dispatch(float_types{}, output.dtype(), [&]<class T>() {
-      with_random(seed, [&](const auto& source) {
-        kernels::random_normal(output.as<T>().data(), output.size(), source, mean, scale);
-      });
-    });
+  template <class T>
+  void compute(AnyView, TensorView<T> output) const {
+    random_normal(output, seed, mean, scale);
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };

@@ -14,12 +14,7 @@ struct RandomUniform {
   Opt<float> seed{};
   Ints shape{};
 
-  static constexpr Spec spec{.name = "RandomUniform",
-                             .since = {1, 22},
-                             .inputs = {},
-                             .outputs = {{"output", "T"}},
-                             .types = {{"T", {{1, types::floats}, {22, types::floats_bf16}}}},
-                             .deterministic = false};
+  static constexpr Spec spec = random_spec("RandomUniform");
   static constexpr Attributes attributes{attr("dtype", &RandomUniform::dtype),
                                          attr("high", &RandomUniform::high), attr("low", &RandomUniform::low),
                                          attr("seed", &RandomUniform::seed),
@@ -28,9 +23,7 @@ struct RandomUniform {
   constexpr void infer(Infer& i) const { infer_random(i, dtype, {shape.begin(), shape.end()}); }
   template <class T>
   void compute(TensorView<T> output) const {
-    with_random(seed, [&](const auto& source) {
-      kernels::random_uniform(output.data(), output.size(), source, low, high);
-    });
+    random_uniform(output, seed, low, high);
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
