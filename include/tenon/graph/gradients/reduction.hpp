@@ -18,7 +18,7 @@ namespace tenon::gradients {
 /// A reduction's result, or its derivative, with the reduced axes as axes of one element.
 template <class Op>
 Term restored(Step& s, Term t) {
-  return s.template op<Op>().keepdims || !s.x(1) ? t : s.w.add(op::Unsqueeze{}, {t, s.x(1)});
+  return s.template op<Op>().keepdims == 1 || !s.x(1) ? t : s.w.add(op::Unsqueeze{}, {t, s.x(1)});
 }
 /// The sum of x over the axes of the step's reduction, which stay as axes of one element.
 template <class Op>

@@ -115,7 +115,8 @@ void reduce(TensorView<const T> x, std::span<const int64_t> axes, bool noop, Ten
   reduce<F>(x, reduced_axes(axes, x.rank(), noop), y);
 }
 
-/// F of data over `axes`, by default all, with noop_with_empty_axes none.
+/// F of data over `axes`, by default all, with noop_with_empty_axes none. As in ONNX, any `keepdims` but 1
+/// drops them.
 template <Str Name, kernels::ReduceOp F>
 struct Reduction {
   int64_t keepdims = 1;
@@ -140,7 +141,7 @@ struct Reduction {
       attr_as_input<std::vector<int64_t>>("axes", 1).until(axes_input - 1)};
 
   constexpr void infer(Infer& i) const {
-    const bool keep = keepdims != 0, noop = noop_with_empty_axes != 0;
+    const bool keep = keepdims == 1, noop = noop_with_empty_axes != 0;
     if constexpr (F == kernels::ReduceOp::prod)
       infer_reduction_of_input(i, keep, noop, [](Dim a, Dim b) { return a * b; });
     else if constexpr (F == kernels::ReduceOp::sum)
@@ -177,7 +178,7 @@ struct ArgReduction {
     const int a = i.axis(axis, x.rank());
     if (i.failed()) return;
     if (x[a].is(0)) return i.fail("no element along axis ", a, " of ", x);
-    infer_reduction(i, std::span(&axis, 1), keepdims != 0);
+    infer_reduction(i, std::span(&axis, 1), keepdims == 1);
   }
   template <class T>
   void compute(TensorView<const T> x, TensorView<int64_t> y) const {
