@@ -47,10 +47,10 @@ struct RealFunction {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-/// Y = F(X) with a parameter `alpha`, which is 1 unless stated.
-template <Str Name, kernels::UnaryOp F, int... Since>
+/// Y = F(X) with a parameter `alpha`, whose default is Alpha.
+template <Str Name, kernels::UnaryOp F, float Alpha, int... Since>
 struct AlphaFunction {
-  float alpha = 1;
+  float alpha = Alpha;
 
   static constexpr Spec spec{.name = Name,
                              .since = {Since...},

@@ -6,23 +6,6 @@
 namespace tenon::op {
 
 /// Y = X < 0 ? alpha X : X. op::LeakyRelu{.alpha = 0.5f}(-3.0f) gives -1.5.
-struct LeakyRelu {
-  float alpha = 0.01f;
-
-  static constexpr Spec spec{.name = "LeakyRelu",
-                             .since = {1, 6, 16},
-                             .inputs = {{"X", "T"}},
-                             .outputs = {{"Y", "T"}},
-                             .types = {{"T", {{1, types::floats}, {16, types::floats_bf16}}}},
-                             .memory = Memory::elementwise};
-  static constexpr Attributes attributes{attr("alpha", &LeakyRelu::alpha), consumed_inputs};
-
-  constexpr void infer(Infer& i) const { infer_unary(i); }
-  template <class T>
-  void compute(TensorView<const T> x, TensorView<T> y) const {
-    unary<kernels::UnaryOp::leaky_relu>(x, y, {.alpha = alpha});
-  }
-  auto operator()(const auto&... in) const { return call(*this, in...); }
-};
+using LeakyRelu = AlphaFunction<"LeakyRelu", kernels::UnaryOp::leaky_relu, 0.01f, 1, 6, 16>;
 
 }  // namespace tenon::op

@@ -6,6 +6,6 @@
 namespace tenon::op {
 
 /// Y = X / (1 + exp(-alpha X)). op::Swish{}(1.0f) gives 0.731059.
-using Swish = AlphaFunction<"Swish", kernels::UnaryOp::swish, 24>;
+using Swish = AlphaFunction<"Swish", kernels::UnaryOp::swish, 1.0f, 24>;
 
 }  // namespace tenon::op
