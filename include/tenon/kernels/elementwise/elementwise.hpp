@@ -234,11 +234,6 @@ inline void logic(LogicOp op, const bool* a, const bool* b, bool* c, const Broad
   });
 }
 
-/// y[i] = !x[i], i < n. y may be x.
-inline void logical_not(const bool* x, bool* y, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) y[i] = !x[i];
-}
-
 /// c = condition ? a : b; the plan's operands stand in that order. element_size: 1, 2, 4, 8 or 16 bytes.
 inline void where(const bool* condition, const void* a, const void* b, void* c, std::size_t element_size,
                   const BroadcastPlan<3>& plan) {

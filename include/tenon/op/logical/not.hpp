@@ -18,7 +18,7 @@ struct Not {
     infer_unary(i, [](Dim x) { return Dim(1) - x; });
   }
   void compute(TensorView<const bool> x, TensorView<bool> y) const {
-    kernels::logical_not(x.data(), y.data(), x.size());
+    kernels::unary_each(x.data(), y.data(), x.size(), [](bool v) { return !v; });
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };

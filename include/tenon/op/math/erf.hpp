@@ -18,7 +18,8 @@ struct Erf {
   template <class T>
   void compute(TensorView<const T> x, TensorView<T> y) const {
     if constexpr (std::is_integral_v<T>) {
-      for (int64_t k = 0; k < x.size(); ++k) y[k] = static_cast<T>(std::erf(static_cast<double>(x[k])));
+      kernels::unary_each(x.data(), y.data(), x.size(),
+                          [](T v) { return static_cast<T>(std::erf(static_cast<double>(v))); });
     } else {
       unary<kernels::UnaryOp::erf>(x, y);
     }

@@ -42,14 +42,14 @@ struct MelWeightMatrix {
                AnyOut output) const {
     const int64_t rows = output.extent(0), bands = output.extent(1);
     const double low = mel(lower), step = (mel(upper) - low) / static_cast<double>(bands + 2);
-    const double bins_per_hertz =
-        (static_cast<double>(int_at(dft_length, 0)) + 1) / static_cast<double>(int_at(sample_rate, 0));
-    if (!std::isfinite(low) || !std::isfinite(step) || !(bins_per_hertz > 0))
+    const double points = static_cast<double>(int_at(dft_length, 0)) + 1,
+                 rate = static_cast<double>(int_at(sample_rate, 0));
+    if (!std::isfinite(low) || !std::isfinite(step) || !(rate > 0))
       raise(ErrorCode::invalid_argument, spec.name, "the edges or the sample rate are no frequencies");
     // Edges beyond int64 lie as far outside of the spectrum as any.
     const auto edge = [&](int64_t k) {
       const double hertz = 700 * (std::pow(10.0, (low + static_cast<double>(k) * step) / 2595) - 1);
-      return static_cast<int64_t>(std::clamp(std::floor(hertz * bins_per_hertz), -0x1p61, 0x1p61));
+      return static_cast<int64_t>(std::clamp(std::floor(points * hertz / rate), -0x1p61, 0x1p61));
     };
     // The matrix by bands; a band's bins lie next to one another.
     Scratch scratch;
