@@ -154,18 +154,23 @@ TEST_CASE("Einsum: forms of equations") {
   check(einsum("ij,jk->ik"), {t<float>({2, 0}, {}), t<float>({0, 1}, {})}, {t<float>({2, 1}, {0, 0})});
   check(einsum("ij,jk->ik"), {t<float>({0, 2}, {}), t<float>({2, 1}, {1, 2})}, {t<float>({0, 1}, {})});
   check(stated<op::Einsum>(12, {{"equation", std::string("ij,jk")}}), {a, b}, {as_float(product)});
+  std::string many = "a";
+  for (int k = 1; k < 40; ++k) many += ",a";
+  check(einsum((many + "->a").c_str()), std::vector<Value>(40, t<float>({2}, {1, 2})),
+        {t<float>({2}, {1, 0x1p40f})});
   const float nan = std::nanf("");
   check(einsum("ij,j->i"), {t<float>({2, 1}, {nan, 1}), t<float>({1}, {2})}, {t<float>({2}, {nan, 2})});
 }
 
 TEST_CASE("Einsum: what is refused") {
   const Value a = numbers(DType::float32, {2, 3});
-  const auto fails = [](const char* equation, const std::vector<Value>& in, std::string_view text) {
+  const auto fails = [](const std::string& equation, const std::vector<Value>& in, std::string_view text) {
     CAPTURE(equation);
-    check_fails(einsum(equation), in, text);
+    check_fails(einsum(equation.c_str()), in, text);
   };
   fails("ij,jk", {a}, "the equation has 2 terms for 1 operands");
   fails("ij", {a, a}, "the equation has 1 terms for 2 operands");
+  fails(std::string(1 << 20, ','), {a}, "the equation has 1048577 terms for 1 operands");
   fails("ijk", {a}, "operand 0 has rank 2 for a term of 3 labels");
   fails("ijk...", {a}, "operand 0 has rank 2 for a term of 3 labels");
   fails("i", {a}, "operand 0 has rank 2 for a term of 1 labels");

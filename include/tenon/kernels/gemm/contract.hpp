@@ -50,11 +50,12 @@ class Contraction {
       for (int label : t.labels) ++count_[label];
     for (Labelled<T>& t : tensors) t = summed(t);
     while (left > 1) {
-      // The two whose product is the smallest go first.
+      // The two of the first ones whose product is the smallest go first.
+      const std::size_t some = std::min<std::size_t>(left, 32);
       std::size_t a = 0, b = 1;
       double least = -1;
-      for (std::size_t i = 0; i < left; ++i)
-        for (std::size_t j = i + 1; j < left; ++j)
+      for (std::size_t i = 0; i < some; ++i)
+        for (std::size_t j = i + 1; j < some; ++j)
           if (const double size = product_size(tensors[i], tensors[j]); least < 0 || size < least)
             least = size, a = i, b = j;
       for (const std::size_t k : {a, b})

@@ -64,12 +64,13 @@ struct Equation {
   constexpr bool parse(Infer& i, std::string_view text) {
     std::size_t at = 0;
     const auto refuse = [&] { return i.fail("the equation is not understood at character ", at), false; };
+    const std::string_view left = text.substr(0, text.find('-'));
+    const auto n = 1 + static_cast<int>(std::count(left.begin(), left.end(), ','));
+    if (n != i.inputs()) return i.fail("the equation has ", n, " terms for ", i.inputs(), " operands"), false;
     for (;; ++at) {
       if (!read_term(text, at, operands.emplace_back())) return refuse();
       if (at == text.size() || text[at] == '-') break;
     }
-    const int n = static_cast<int>(operands.size());
-    if (n != i.inputs()) return i.fail("the equation has ", n, " terms for ", i.inputs(), " operands"), false;
     if (at == text.size()) return imply_result(), true;
     if (text.substr(at, 2) != "->") return refuse();
     at += 2;
