@@ -42,7 +42,8 @@ struct CosineWindow {
         const int64_t count = std::min(panel, end - at);
         for (int64_t k = 0; k < count; ++k) {
           const double angle = step * static_cast<double>(at + k);
-          values[k] = A0 - A1 * std::cos(angle) + A2 * std::cos(2 * angle);
+          values[k] = A0 - A1 * std::cos(angle);
+          if constexpr (A2 != 0) values[k] += A2 * std::cos(2 * angle);
         }
         if (output.dtype() != DType::float64)  // as ONNX's definition, where 1 is 1 for integers too
           for (double& v : values) v = static_cast<double>(static_cast<float>(v));

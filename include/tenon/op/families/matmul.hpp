@@ -25,6 +25,20 @@ constexpr Dims infer_matmul(Infer& i, const Dims& a, const Dims& b) {
   return y;
 }
 
+/// Calls f(k, i, j) for each product of matmul(a, b) of these extents: matrix k of the result comes from
+/// matrix i of a and matrix j of b.
+template <class F>
+void for_each_product(std::span<const int64_t> a, std::span<const int64_t> b, F f) {
+  const auto outer = [](std::span<const int64_t> e) {
+    return e.first(e.size() - std::min<std::size_t>(e.size(), 2));
+  };
+  const auto plan = kernels::broadcast_plan(outer(a), outer(b));
+  const int64_t step_a = plan.strides[0][plan.rank - 1], step_b = plan.strides[1][plan.rank - 1];
+  kernels::for_each_run(plan, 0, plan.size, [&](int64_t first, const int64_t* offsets, int64_t count) {
+    for (int64_t k = 0; k < count; ++k) f(first + k, offsets[0] + k * step_a, offsets[1] + k * step_b);
+  });
+}
+
 /// matmul as products of (M,K) and (K,N), and strides of their batches in elements.
 struct MatMulPlan {
   int64_t m = 1, n = 1, k = 1;

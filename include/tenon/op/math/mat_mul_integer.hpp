@@ -46,24 +46,16 @@ struct MatMulInteger {
     }
     // One product at a time, each with zero points of its own.
     args.m = rows;
-    const auto outer = [](const AnyView& v) {
-      return v.extents().first(static_cast<std::size_t>(std::max(0, v.rank() - 2)));
-    };
-    const auto batch = kernels::broadcast_plan(outer(a), outer(b));
-    const int64_t step_a = batch.strides[0][batch.rank - 1], step_b = batch.strides[1][batch.rank - 1];
     const auto at_matrix = [](AnyView v, int64_t elements) {
       return static_cast<const uint8_t*>(v.data()) + elements;
     };
-    kernels::for_each_run(batch, 0, batch.size, [&](int64_t first, const int64_t* offsets, int64_t count) {
-      for (int64_t j = 0; j < count; ++j) {
-        const int64_t ia = offsets[0] + j * step_a, ib = offsets[1] + j * step_b;
-        args.a.data = at_matrix(a, ia * rows * plan.k);
-        args.b.data = at_matrix(b, ib * plan.k * plan.n);
-        if (a_zero.size() > rows) args.a.zero = at_matrix(a_zero, ia * rows);
-        if (b_zero.size() > plan.n) args.b.zero = at_matrix(b_zero, ib * plan.n);
-        args.c = y.data() + (first + j) * rows * plan.n;
-        kernels::quant_gemm(args);
-      }
+    for_each_product(a.extents(), b.extents(), [&](int64_t k, int64_t ia, int64_t ib) {
+      args.a.data = at_matrix(a, ia * rows * plan.k);
+      args.b.data = at_matrix(b, ib * plan.k * plan.n);
+      if (a_zero.size() > rows) args.a.zero = at_matrix(a_zero, ia * rows);
+      if (b_zero.size() > plan.n) args.b.zero = at_matrix(b_zero, ib * plan.n);
+      args.c = y.data() + k * rows * plan.n;
+      kernels::quant_gemm(args);
     });
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }

@@ -150,15 +150,8 @@ struct QLinearMatMul {
     const bool shared =
         a_scale.size() <= m && b_scale.size() <= n && y_scale.size() <= m && y_zero.size() <= m;
     if (shared) return finish(0, y.size() / n, 0, 0);
-    const auto outer = [](const AnyView& v) {
-      return v.extents().first(static_cast<std::size_t>(std::max(0, v.rank() - 2)));
-    };
-    const auto batch = kernels::broadcast_plan(outer(a), outer(b));
-    const int64_t step_a = batch.strides[0][batch.rank - 1], step_b = batch.strides[1][batch.rank - 1];
-    kernels::for_each_run(batch, 0, batch.size, [&](int64_t first, const int64_t* offsets, int64_t count) {
-      for (int64_t j = 0; j < count; ++j)
-        finish((first + j) * m, m, offsets[0] + j * step_a, offsets[1] + j * step_b);
-    });
+    for_each_product(a.extents(), b.extents(),
+                     [&](int64_t k, int64_t ia, int64_t ib) { finish(k * m, m, ia, ib); });
   }
 };
 
