@@ -50,7 +50,8 @@ class Contraction {
       for (int label : t.labels) ++count_[label];
     for (Labelled<T>& t : tensors) t = summed(t);
     while (left > 1) {
-      // The two of the first ones whose product is the smallest go first.
+      // The two whose product is the smallest go first. They are looked for among the first 32 tensors: all
+      // pairs of very many would take too long.
       const std::size_t some = std::min<std::size_t>(left, 32);
       std::size_t a = 0, b = 1;
       double least = -1;

@@ -17,9 +17,12 @@ struct Lines {
     Scratch scratch;
     int64_t* greatest = scratch.take<int64_t>(outer * inner);
     kernels::arg_reduce(true, false, x, greatest, outer, extent, inner);
-    std::fill_n(y, outer * extent * inner, T(0.0f));
-    for (int64_t o = 0; o < outer; ++o)
-      for (int64_t k = 0; k < inner; ++k) y[(o * extent + greatest[o * inner + k]) * inner + k] = T(1.0f);
+    const int64_t block = extent * inner;
+    parallel_for(outer, std::max<int64_t>(1, (1 << 15) / block), [=](int64_t begin, int64_t end) {
+      std::fill(y + begin * block, y + end * block, T(0.0f));
+      for (int64_t o = begin; o < end; ++o)
+        for (int64_t k = 0; k < inner; ++k) y[o * block + greatest[o * inner + k] * inner + k] = T(1.0f);
+    });
   }
 };
 
