@@ -1,6 +1,6 @@
 #include "tenon/op/math/max.hpp"
 
-#include "tests/op/extreme.hpp"
+#include "tests/op/fold.hpp"
 
 namespace tenon {
 

@@ -1,6 +1,6 @@
 #include "tenon/op/math/min.hpp"
 
-#include "tests/op/extreme.hpp"
+#include "tests/op/fold.hpp"
 
 namespace tenon {
 

@@ -1,8 +1,7 @@
 #include "tenon/op/math/sum.hpp"
 
 #include "tenon/base/thread_pool.hpp"
-#include "tests/op/elementwise.hpp"
-#include "tests/op/stated.hpp"
+#include "tests/op/fold.hpp"
 
 namespace tenon {
 using namespace test;
@@ -48,36 +47,11 @@ TEST_CASE("Sum: more elements than a panel and a chunk hold") {
   check(op::Sum{}, {x, y, x}, {expected}, 0, 0);
 }
 
-TEST_CASE("Sum: versions 1 and 6 do not broadcast") {
-  const Value f = t<float>({2, 2}, {1, 2, 3, 4}), row = t<float>({2}, {10, 20});
-  for (int version : {1, 6}) {
-    CAPTURE(version);
-    check(op::Sum{}, {f, f, f}, {t<float>({2, 2}, {3, 6, 9, 12})}, 1e-6, 1e-7, version);
-    check(op::Sum{}, {f}, {f}, 1e-6, 1e-7, version);
-    check_fails(op::Sum{}, {f, f, row}, "extents differ: (2,2) and (2)", 1, version);
-    check_fails(op::Sum{}, {f, t<float>({2, 1}, {1, 2})}, "extents differ: 2 and 1", 1, version);
-    check_fails(stated<op::Sum>(version), {f, f, row}, "extents differ: (2,2) and (2)");
-    const auto out = infer(
-        op::Sum{}, {info(DType::float32, {Dim::unknown(), 3}), info(DType::float32, {2, Dim::unknown()})}, 1,
-        version);
-    CHECK(out[0].dims == Dims{2, 3});
-  }
-  check(stated<op::Sum>(8), {f, f, row}, {t<float>({2, 2}, {12, 24, 16, 28})});
+TEST_CASE("Sum: versions, what is refused, symbols, typed calls") {
+  const Value f = t<float>({2, 2}, {1, 2, 3, 4});
+  check_fold_rules<op::Sum>();
+  check(stated<op::Sum>(8), {f, f, t<float>({2}, {10, 20})}, {t<float>({2, 2}, {12, 24, 16, 28})});
   check_consumed_inputs<op::Sum>({f, f, f}, t<float>({2, 2}, {3, 6, 9, 12}));
-}
-
-TEST_CASE("Sum: what is refused, symbols, typed calls") {
-  check_fails(op::Sum{}, {}, "input data_0 is missing");
-  check_fails(op::Sum{}, {t<float>({1}, {1}), t<double>({1}, {1})},
-              "is tensor(double), but T is tensor(float)");
-  check_fails(op::Sum{}, {t<float>({2}, {1, 2}), t<float>({1}, {1}), t<float>({3}, {1, 2, 3})},
-              "do not broadcast");
-  check_fails(op::Sum{}, {cast<bfloat16>({1}, {1})}, "cannot be tensor(bfloat16)", 1, 8);
-  const auto n = Dim::symbol(1);
-  const auto f = DType::float32;
-  CHECK(infer(op::Sum{}, {info(f, {n}), info(f, {2, 1}), info(f, {1})})[0].dims == Dims{2, n});
-  CHECK_FALSE(infer(op::Sum{}, {info(f, {n}), info(f, Dims())})[0].dims.ranked());
-
   const auto y = op::Sum{}(Tensor<float, Shape<2, 1>>{{1}, {2}}, Tensor<float, Shape<2>>{10, 20}, 100.0f);
   static_assert(std::is_same_v<decltype(y), const Tensor<float, Shape<2, 2>>>);
   CHECK(y(1, 1) == 122);
