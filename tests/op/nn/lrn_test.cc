@@ -41,6 +41,29 @@ TEST_CASE("LRN: cases") {
   check(half, {cast<bfloat16>({1, 2}, {2, 4})}, {cast<bfloat16>({1, 2}, {0.5, 0.25})});
 }
 
+TEST_CASE("LRN: wide windows") {
+  constexpr int64_t channels = 100, spatial = 3;
+  Tensor<double> x(Extents{1, channels, spatial});
+  for (int64_t k = 0; k < x.size(); ++k) x[k] = static_cast<double>(k * 7 % 23) - 11;
+  for (int64_t size : {32, 33, 34, 49, 50, 51, 99, 100, 101, 150, 199, 200, 1000}) {
+    CAPTURE(size);
+    Tensor<double> y(Extents{1, channels, spatial});
+    for (int64_t k = 0; k < y.size(); ++k) {
+      double sum = 0;
+      for (int64_t c = 0; c < channels; ++c)
+        if (c - k / spatial >= -((size - 1) / 2) && c - k / spatial <= size / 2)
+          sum += x[c * spatial + k % spatial] * x[c * spatial + k % spatial];
+      y[k] = x[k] / std::sqrt(1 + 2 * sum / static_cast<double>(size));
+    }
+    check(op::LRN{.alpha = 2, .beta = 0.5f, .size = size}, {x.clone()}, {std::move(y)}, 1e-12);
+  }
+  // The time does not grow with the size.
+  Tensor<float> ones(Extents{1, 1 << 20});
+  std::fill(ones.begin(), ones.end(), 1.0f);
+  const Value out = run(op::LRN{.alpha = 2, .beta = 1, .bias = 0, .size = 1 << 20}, {std::move(ones)})[0];
+  CHECK(out.view<float>()[1 << 19] == doctest::Approx(0.5));
+}
+
 TEST_CASE("LRN: what is refused, and symbols") {
   check_fails(op::LRN{.size = 0}, {t<float>({1, 1}, {1})}, "size: 0, expected at least 1");
   check_fails(op::LRN{}, {t<float>({1, 1}, {1})}, "size: 0, expected at least 1");

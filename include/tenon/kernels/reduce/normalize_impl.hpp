@@ -1,8 +1,10 @@
 // Bodies of normalize.hpp.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 
+#include "tenon/base/scratch.hpp"
 #include "tenon/kernels/reduce/normalize.hpp"
 #include "tenon/kernels/reduce/rows.hpp"
 #include "tenon/simd/math.hpp"
@@ -115,7 +117,7 @@ void lrn_impl(const LrnArgs<T>& a, int64_t first, int64_t last) {
   using C = compute_t<T>;
   using B = simd::batch<C, Arch>;
   constexpr int64_t width = simd::lanes<C, Arch>;
-  const int64_t below = (a.size - 1) / 2, above = a.size / 2;
+  const int64_t below = (a.size - 1) / 2, above = a.size / 2, channels = a.channels;
   const B factor(static_cast<C>(a.alpha / static_cast<double>(a.size))), bias(static_cast<C>(a.bias));
   const B exponent(static_cast<C>(-a.beta));
   const bool three_quarters = a.beta == 0.75;
@@ -124,22 +126,47 @@ void lrn_impl(const LrnArgs<T>& a, int64_t first, int64_t last) {
     const B root = simd::sqrt(v);
     return B(C(1)) / (root * simd::sqrt(root));
   };
+  // Each window of `size` channels is the end of one block of as many and the beginning of the next: wide
+  // ones are added up from sums of these, so that the time does not grow with the size.
+  const bool wide = std::min(a.size, channels) > 32;
+  Scratch scratch;
+  C* from_begin = wide ? scratch.take<C>(channels * width) : nullptr;
+  C* to_end = wide ? scratch.take<C>(channels * width) : nullptr;
   for (int64_t at = first; at < last;) {
     const int64_t s = at % a.spatial, left = a.spatial - s;
     int64_t n = left < last - at ? left : last - at;
     if (n > width) n = width;
-    const int64_t offset = at / a.spatial * a.channels * a.spatial + s;
+    const int64_t offset = at / a.spatial * channels * a.spatial + s;
     const auto load = [&](int64_t c) {
       const T* p = a.x + offset + c * a.spatial;
       return n == width ? simd::load_wide<Arch>(p) : simd::load_wide<Arch>(p, n);
     };
-    for (int64_t c = 0; c < a.channels; ++c) {
+    const auto add_square = [&](int64_t c, B& sum) {
+      const B v = load(c);
+      sum = simd::mul_add(v, v, sum);
+    };
+    for (int64_t block = 0, end = 0; wide && block < channels; block = end) {
+      end = channels - block > a.size ? block + a.size : channels;
       B sum(C(0));
-      const int64_t from = c > below ? c - below : 0,
-                    to = c + above < a.channels ? c + above : a.channels - 1;
-      for (int64_t k = from; k <= to; ++k) {
-        const B v = load(k);
-        sum = simd::mul_add(v, v, sum);
+      for (int64_t c = block; c < end; ++c) {
+        add_square(c, sum);
+        simd::storeu(from_begin + c * width, sum);
+      }
+      sum = B(C(0));
+      for (int64_t c = end; c-- > block;) {
+        add_square(c, sum);
+        simd::storeu(to_end + c * width, sum);
+      }
+    }
+    for (int64_t c = 0; c < channels; ++c) {
+      B sum(C(0));
+      const int64_t from = c > below ? c - below : 0, to = c + above < channels ? c + above : channels - 1;
+      if (!wide)
+        for (int64_t k = from; k <= to; ++k) add_square(k, sum);
+      else if (from == 0) sum = simd::loadu<Arch>(from_begin + to * width);
+      else {
+        sum = simd::loadu<Arch>(to_end + from * width);
+        if (from / a.size != to / a.size) sum = sum + simd::loadu<Arch>(from_begin + to * width);
       }
       const B y = load(c) * power(simd::mul_add(factor, sum, bias));
       simd::store_wide<Arch>(a.y + offset + c * a.spatial, y, n);
