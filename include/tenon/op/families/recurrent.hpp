@@ -1,4 +1,7 @@
-// RNN, GRU and LSTM share directions, layouts, activations by name, and the extents of operands.
+// RNN, GRU and LSTM share operands, directions, layouts, activations by name, and the extents of operands.
+//
+// A sequence of length 0 leaves its initial state in Y_h (and Y_c): ONNX's text is silent, but its reference
+// implementation keeps the state at every step past a sequence's end. ONNX Runtime gives zeros there.
 #pragma once
 
 #include <array>
@@ -9,6 +12,20 @@
 #include "tenon/op/framework/call.hpp"
 
 namespace tenon::op {
+
+/// The specification of an operator of the family, without what only one of them has.
+constexpr Spec recurrent_spec(std::string_view name, List<int, 10> since) {
+  return {.name = name,
+          .since = since,
+          .inputs = {{"X", "T"},
+                     {"W", "T"},
+                     {"R", "T"},
+                     {"B", "T", optional},
+                     {"sequence_lens", "T1", optional},
+                     {"initial_h", "T", optional}},
+          .outputs = {{"Y", "T", optional}, {"Y_h", "T", optional}},
+          .types = {{"T", {{1, types::floats}, {22, types::floats_bf16}}}, {"T1", types::int32}}};
+}
 
 /// The number of directions that the attribute asks for.
 constexpr int direction_count(const Str& direction) { return direction == "bidirectional" ? 2 : 1; }
@@ -99,6 +116,9 @@ inline Dims infer_recurrent(Infer& i, const RecurrentForm& form) {
   if (form.hidden_size) hidden = *form.hidden_size;
   if (x.ranked()) steps = x[form.layout == 0 ? 0 : 1], batch = x[form.layout == 0 ? 1 : 0], input = x[2];
   if (r.ranked()) hidden = i.unify(hidden, r[2], "hidden_size and extents of R");
+  if (!i.expect_at_least("hidden_size", hidden, 0)) return {};
+  if (hidden.known() && !(hidden * (2 * form.gates)).known())
+    return i.fail("hidden_size ", hidden, " is too large"), Dims{};
   i.expect_extents(1, {directions, hidden * form.gates, input});
   i.expect_extents(2, {directions, hidden * form.gates, hidden});
   i.expect_extents(3, {directions, hidden * (2 * form.gates)});
