@@ -258,6 +258,17 @@ TEST_CASE("Attention: masked queries, NaN, infinities") {
         {t<float>({1, 1, 2, 1}, {NAN, NAN})});
 }
 
+TEST_CASE("Attention: no elements, whatever the extents") {
+  constexpr int64_t many = int64_t{1} << 40;
+  const auto empty = [](const Extents& e) -> Value { return Tensor<float>(e); };
+  check(op::Attention{}, {empty({1, 2, many, 0}), empty({1, 2, 3, 0}), empty({1, 2, 3, 0})},
+        {empty({1, 2, many, 0}), empty({1, 2, 3, 0}), empty({1, 2, 3, 0})});
+  check(op::Attention{}, {empty({0, many, many, 2}), empty({0, many, many, 2}), empty({0, many, many, 2})},
+        {empty({0, many, many, 2})});
+  check(op::Attention{}, {empty({1, 2, 0, 1}), t<float>({1, 1, 1, 1}, {3}), t<float>({1, 1, 1, 1}, {4})},
+        {empty({1, 2, 0, 1}), t<float>({1, 1, 1, 1}, {3}), t<float>({1, 1, 1, 1}, {4})});
+}
+
 TEST_CASE("Attention: versions") {
   check_case<float>({.past = 2, .mask = {2, 4, 3, 7}}, {.is_causal = 1}, 1e-5, 23);
   check_case<float>({.nonpad = {3, 4}}, {.is_causal = 1}, 1e-5, 24);

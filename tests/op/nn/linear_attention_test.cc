@@ -132,6 +132,8 @@ TEST_CASE("LinearAttention: what is refused") {
   const Value none, q = zeros({1, 5, 12}), k = zeros({1, 5, 6}), v = zeros({1, 5, 8}),
                     gate = zeros({1, 5, 2});
   check(rule("linear"), {q, k, v}, {zeros({1, 5, 16}), zeros({1, 2, 3, 4})});
+  const Value steps = zeros({1, int64_t{1} << 40, 0});
+  check(rule("linear"), {steps, steps, steps}, {steps, zeros({1, 2, 0, 0})});
   check_fails(rule("fast"), {q, k, v}, "update_rule: 'fast', expected linear, gated, delta or gated_delta",
               2);
   check_fails(rule("gated"), {q, k, v}, "update_rule 'gated' needs decay", 2);

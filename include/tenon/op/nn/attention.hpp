@@ -186,25 +186,32 @@ struct Attention {
     const bool packed = q.rank() == 3;
     const int64_t heads = packed ? *q_num_heads : q.extent(1),
                   kv_heads = packed ? *kv_num_heads : k.extent(1);
+    const int64_t keys = k.extent(-2) + (past_key ? past_key.extent(2) : 0);
+    for (int64_t n : nonpad_kv_seqlen)
+      if (n < 0 || n > keys)
+        raise(ErrorCode::out_of_range, spec.name, "nonpad_kv_seqlen has ", n, ", but there are ", keys,
+              " keys");
+    // Without elements, extents may be of any size.
+    if (y.empty() && present_key.empty() && present_value.empty() && qk_matmul_output.empty()) return;
     constexpr DType t = dtype_of<T>;
     kernels::AttentionArgs a;
     a.batch = q.extent(0), a.heads = heads, a.kv_heads = kv_heads;
     a.queries = q.extent(-2);
     a.size = q.extent(-1) / (packed ? heads : 1);
     a.value_size = v.extent(-1) / (packed ? kv_heads : 1);
-    a.q = head_rows<const void>(t, q.data(), q.extents(), heads);
-    a.y = head_rows<void>(t, y.data(), y.extents(), heads);
     a.k[1] = head_rows<const void>(t, k.data(), k.extents(), kv_heads);
     a.v[1] = head_rows<const void>(v.dtype(), v.data(), v.extents(), kv_heads);
     a.keys[1] = k.extent(-2);
+    attention_detail::append(past_key, k, a.k[1], present_key);
+    attention_detail::append(past_value, v, a.v[1], present_value);
+    if (y.empty() && qk_matmul_output.empty()) return;
+    a.q = head_rows<const void>(t, q.data(), q.extents(), heads);
+    a.y = head_rows<void>(t, y.data(), y.extents(), heads);
     if (past_key) {
       a.k[0] = head_rows<const void>(t, past_key.data(), past_key.extents(), kv_heads);
       a.v[0] = head_rows<const void>(v.dtype(), past_value.data(), past_value.extents(), kv_heads);
       a.keys[0] = a.offset = past_key.extent(2);
     }
-    const int64_t keys = a.keys[0] + a.keys[1];
-    if (present_key) attention_detail::append(past_key, k, a.k[1], present_key);
-    if (present_value) attention_detail::append(past_value, v, a.v[1], present_value);
 
     a.scale = scale ? static_cast<double>(*scale) : 1 / std::sqrt(static_cast<double>(a.size));
     a.softcap = softcap;
@@ -213,13 +220,7 @@ struct Attention {
     Scratch scratch;
     if (nonpad_kv_seqlen) {
       auto* offsets = scratch.take<int64_t>(a.batch);
-      for (int64_t b = 0; b < a.batch; ++b) {
-        const int64_t n = nonpad_kv_seqlen[b];
-        if (n < 0 || n > keys)
-          raise(ErrorCode::out_of_range, spec.name, "nonpad_kv_seqlen has ", n, ", but there are ", keys,
-                " keys");
-        offsets[b] = n - a.queries;
-      }
+      for (int64_t b = 0; b < a.batch; ++b) offsets[b] = nonpad_kv_seqlen[b] - a.queries;
       a.offsets = offsets;
       a.ends = nonpad_kv_seqlen.data();
     }
