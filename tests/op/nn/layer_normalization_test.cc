@@ -1,6 +1,6 @@
 #include "tenon/op/nn/layer_normalization.hpp"
 
-#include "tests/op/check.hpp"
+#include "tests/op/elementwise.hpp"
 
 namespace tenon {
 using namespace test;
@@ -61,6 +61,8 @@ TEST_CASE("LayerNormalization: cases") {
       {plain, {cast<bfloat16>({1, 2}, {1, 3}), cast<bfloat16>({1}, {2})}, {cast<bfloat16>({1, 2}, {-2, 2})}},
   };
   for (const Row& row : rows) check(row.op, row.in, row.out, 2e-6);
+  for (unsigned operand : {0u, 1u, 2u})
+    check_in_place(plain, {x, t<float>({2, 2}, {2, 3, 4, 5}), t<float>({2, 2}, {1, 2, 3, 4})}, operand);
 }
 
 TEST_CASE("LayerNormalization: what is refused") {

@@ -202,6 +202,7 @@ void run_recurrent(std::string_view name, const RecurrentForm& form, const Recur
   const int directions = direction_count(form.direction);
   const int64_t hidden = o.r.extent(2), batch = o.x.extent(form.layout == 0 ? 1 : 0);
   if (o.sequence_lens) check_sequence_lens(name, o.sequence_lens, o.x.extent(form.layout == 0 ? 0 : 1));
+  if (batch == 0 || hidden == 0) return;  // no results, whatever the other extents
   const W *x = wide(o.x), *w = wide(o.w), *r = wide(o.r), *b = wide(o.b), *h0 = wide(o.initial_h);
   W *y = result(o.y), *h1 = result(o.y_h);
   for_directions(directions, batch, [&](int d) {

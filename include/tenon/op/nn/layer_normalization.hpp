@@ -3,6 +3,7 @@
 #pragma once
 
 #include "tenon/op/families/normalization.hpp"
+#include "tenon/op/families/wide.hpp"
 
 namespace tenon::op {
 
@@ -76,9 +77,7 @@ struct LayerNormalization {
       if (biases) combine<kernels::BinaryOp::add>(y, b, biases);
     }
     const auto finish = [&](const float* from, AnyOut out) {
-      if (!out || out.dtype() == DType::float32) return;
-      bfloat16* to = out.as<bfloat16>().data();
-      for (int64_t k = 0; k < stats; ++k) to[k] = static_cast<bfloat16>(from[k]);
+      if (out && out.dtype() == DType::bfloat16) narrow(from, out.as<bfloat16>().data(), stats);
     };
     finish(means, mean);
     finish(inv_stds, inv_std_dev);
