@@ -57,8 +57,8 @@ struct RoiCells {
   int64_t top, left, bottom, right;
 };
 
-/// y = the greatest element of each of out_height times out_width bins of each region; 0 for a bin outside of
-/// the image. Numbers win over NaN.
+/// y = the greatest element of each of out_height times out_width bins of each region; NaN if any element is;
+/// 0 for a bin outside of the image.
 template <class T>
 void max_roi_pool(const RoiPoolArgs<T>& a, const RoiCells* cells) {
   detail::for_region_channels(a.regions, a.channels, [&](int64_t r, int64_t begin, int64_t end) {
@@ -76,11 +76,11 @@ void max_roi_pool(const RoiPoolArgs<T>& a, const RoiCells* cells) {
             *y = 0;
             continue;
           }
-          T most = std::numeric_limits<T>::quiet_NaN();
+          T most = -std::numeric_limits<T>::infinity();
           for (int64_t h = rows.first; h < rows.last; ++h)
             for (int64_t w = columns.first; w < columns.last; ++w) {
               const T v = x[h * a.width + w];
-              most = v > most || most != most ? v : most;
+              most = v > most || v != v ? v : most;
             }
           *y = most;
         }
@@ -115,7 +115,7 @@ template <class T>
 class RoiAxis {
  public:
   RoiAxis(Scratch& scratch, const RoiSamples<T>& s, int64_t bins, int64_t extent)
-      : ends_(scratch.take<int64_t>(bins + 1)), outside_(scratch.take<bool>(bins)) {
+      : first_(extent), ends_(scratch.take<int64_t>(bins + 1)), outside_(scratch.take<bool>(bins)) {
     // Counted first, then written.
     for (bool write : {false, true}) {
       int64_t count = 0;
@@ -133,7 +133,10 @@ class RoiAxis {
           v = std::max<T>(v, 0);
           const int64_t low = std::min(static_cast<int64_t>(v), extent - 1);
           if (low != before) ++count;
-          if (write) add(cells_[count - 1], low, v, extent, low != before);
+          if (write) {
+            add(cells_[count - 1], low, v, extent, low != before);
+            first_ = std::min(first_, low), last_ = std::max(last_, std::min(low + 2, extent));
+          }
           before = low;
         }
       }
@@ -144,6 +147,9 @@ class RoiAxis {
 
   const RoiCell<T>* begin(int64_t bin) const { return cells_ + ends_[bin]; }
   const RoiCell<T>* end(int64_t bin) const { return cells_ + ends_[bin + 1]; }
+  /// All cells lie in [first(), last()).
+  int64_t first() const { return first_; }
+  int64_t last() const { return last_; }
   /// Whether a sample of the bin lies outside of the image, where all is zero.
   bool outside(int64_t bin) const { return outside_[bin]; }
 
@@ -159,6 +165,7 @@ class RoiAxis {
     c.high_most = std::max(c.high_most, high), c.high_least = std::min(c.high_least, high);
   }
 
+  int64_t first_, last_ = 0;
   int64_t* ends_;
   bool* outside_;
   RoiCell<T>* cells_ = nullptr;
@@ -196,10 +203,11 @@ void roi_align(const RoiPoolArgs<T>& a, const RoiRegion<T>* regions, bool greate
       for (int64_t i = 0; i < a.out_height; ++i) {
         if (!greatest) {
           // The samples' rows are summed first, their columns then.
-          std::fill_n(line, a.width, T(0));
+          std::fill(line + std::min(columns.first(), columns.last()), line + columns.last(), T(0));
           for (const auto* v = rows.begin(i); v != rows.end(i); ++v) {
             const T *low = x + v->low * a.width, *high = x + v->high * a.width;
-            for (int64_t k = 0; k < a.width; ++k) line[k] += v->low_sum * low[k] + v->high_sum * high[k];
+            for (int64_t k = columns.first(); k < columns.last(); ++k)
+              line[k] += v->low_sum * low[k] + v->high_sum * high[k];
           }
         }
         for (int64_t j = 0; j < a.out_width; ++j, ++y) {

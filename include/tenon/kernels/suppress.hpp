@@ -40,14 +40,14 @@ class BoxGrid {
       const Box& b = boxes[k];
       if (!ordinary(b)) continue;
       ++count;
-      height += b.bottom - b.top;
-      width += b.right - b.left;
+      height += length(b.top, b.bottom);
+      width += length(b.left, b.right);
       bounds_.top = std::min(bounds_.top, b.top), bounds_.bottom = std::max(bounds_.bottom, b.bottom);
       bounds_.left = std::min(bounds_.left, b.left), bounds_.right = std::max(bounds_.right, b.right);
     }
     if (count >= 64) {
-      rows_ = cells(bounds_.bottom - bounds_.top, height / static_cast<double>(count));
-      columns_ = cells(bounds_.right - bounds_.left, width / static_cast<double>(count));
+      rows_ = cells(length(bounds_.top, bounds_.bottom), height / static_cast<double>(count));
+      columns_ = cells(length(bounds_.left, bounds_.right), width / static_cast<double>(count));
     }
     first_.assign(static_cast<std::size_t>(rows_ * columns_), -1);
   }
@@ -97,13 +97,14 @@ class BoxGrid {
     return b.top < b.bottom && b.left < b.right && b.top > -inf && b.left > -inf && b.bottom < inf &&
            b.right < inf;
   }
+  /// In double: two floats may lie further apart than float reaches.
+  static double length(float low, float high) { return static_cast<double>(high) - low; }
   static int64_t cells(double extent, double mean) {
     return static_cast<int64_t>(std::clamp(extent / mean, 1.0, 128.0));
   }
   /// The cell of a coordinate, of so many that divide [low, high].
   static int64_t cell(float v, float low, float high, int64_t cells) {
-    const double at =
-        (static_cast<double>(v) - low) / (static_cast<double>(high) - low) * static_cast<double>(cells);
+    const double at = length(low, v) / length(low, high) * static_cast<double>(cells);
     return std::min(static_cast<int64_t>(at), cells - 1);
   }
   Range range(const Box& b) const {

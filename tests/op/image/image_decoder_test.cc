@@ -219,57 +219,55 @@ TEST_CASE("ImageDecoder: bytes that are no image") {
   const auto text = [](std::string_view s) {
     bytes b;
     put(b, s);
-    return encoded(b);
+    return b;
   };
-  for (const char* format : {"RGB", "BGR", "Grayscale"}) {
-    check_fails(to(format), {text("")}, "the bytes are none of BMP, JPEG");
-    check_fails(to(format), {text("no image")}, "the bytes are none of BMP, JPEG");
-  }
-  check_fails(to("HSV"), {text("")}, "pixel_format: 'HSV', expected RGB, BGR or Grayscale");
+  const auto check_undecodable = [](const bytes& file, std::string_view reason) {
+    check(to("BGR"), {encoded(file)}, {picture(0, 0, 3, {})});
+    check(to("Grayscale"), {encoded(file)}, {picture(0, 0, 1, {})});
+    check_throws([&] { return decode_image(file, PixelFormat::rgb); }, reason);
+  };
+  check_undecodable({}, "the bytes are none of BMP, JPEG");
+  check_undecodable(text("no image"), "the bytes are none of BMP, JPEG");
+  check_fails(to("HSV"), {encoded({})}, "pixel_format: 'HSV', expected RGB, BGR or Grayscale");
   check_fails(to("RGB"), {t<uint8_t>({1, 1}, {0})}, "encoded_stream: rank 2, expected 1");
   check_fails(to("RGB"), {t<float>({1}, {0})}, "encoded_stream cannot be tensor(float)");
 
-  check_fails(to("RGB"), {text("P6 2 1 255 12345")}, "ends before the last of 1 rows");
-  check_fails(to("RGB"), {text("P6 0 1 255 ")}, "0 x 1 pixels");
-  check_fails(to("RGB"), {text("P6 2000000000 2000000000 255 x")}, "take more than");
-  check_fails(to("RGB"), {text("P6 99999999999999999999 1 255 x")}, "a number above");
-  check_fails(to("RGB"), {text("P5 1 1 0 x")}, "a greatest value of 0");
-  check_fails(to("RGB"), {text("P2 1 1 9 x")}, "no digit");
-  check_fails(to("RGB"), {text("P2 1 1 9 10")}, "a number above 9");
-  check_fails(to("RGB"), {text("P1 1 1 2")}, "a bit that is neither 0 nor 1");
-  check_fails(to("RGB"), {text("P6 #")}, "ends at byte");
+  check_undecodable(text("P6 2 1 255 12345"), "ends before the last of 1 rows");
+  check_undecodable(text("P6 0 1 255 "), "0 x 1 pixels");
+  check_undecodable(text("P6 2000000000 2000000000 255 x"), "take more than");
+  check_undecodable(text("P6 99999999999999999999 1 255 x"), "a number above");
+  check_undecodable(text("P5 1 1 0 x"), "a greatest value of 0");
+  check_undecodable(text("P2 1 1 9 x"), "no digit");
+  check_undecodable(text("P2 1 1 9 10"), "a number above 9");
+  check_undecodable(text("P1 1 1 2"), "a bit that is neither 0 nor 1");
+  check_undecodable(text("P6 #"), "ends at byte");
 
   const auto bad_bmp = [](int width, int height, int bits, int compression, const bytes& pixels) {
-    return encoded(bmp(width, height, bits, compression, {}, pixels));
+    return bmp(width, height, bits, compression, {}, pixels);
   };
-  check_fails(to("RGB"), {bad_bmp(2, 2, 24, 0, {1, 2, 3, 4, 5, 6, 7, 8})}, "ends before the last of 2 rows");
-  check_fails(to("RGB"), {bad_bmp(INT32_MAX, INT32_MAX, 32, 0, {0})}, "take more than");
-  check_fails(to("RGB"), {bad_bmp(INT32_MIN, INT32_MIN, 32, 0, {0})}, "pixels");
-  check_fails(to("RGB"), {bad_bmp(1, 1, 7, 0, {0})}, "7 bits a pixel");
-  check_fails(to("RGB"), {bad_bmp(1, 1, 24, 5, {0})}, "under compression 5");
-  check_fails(to("RGB"), {bad_bmp(1, -1, 8, 1, {0})}, "RLE from the top down");
-  check_fails(to("RGB"), {bad_bmp(3, 1, 8, 1, {2, 1})}, "ends at byte");
-  check_fails(to("RGB"), {encoded(bmp(1, 1, 32, 3, {5, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0}, {0, 0, 0, 0}))},
-              "the bits of a mask");
-  check_fails(to("RGB"), {encoded({'B', 'M', 0})}, "ends at byte 3");
+  check_undecodable(bad_bmp(2, 2, 24, 0, {1, 2, 3, 4, 5, 6, 7, 8}), "ends before the last of 2 rows");
+  check_undecodable(bad_bmp(INT32_MAX, INT32_MAX, 32, 0, {0}), "take more than");
+  check_undecodable(bad_bmp(INT32_MIN, INT32_MIN, 32, 0, {0}), "pixels");
+  check_undecodable(bad_bmp(1, 1, 7, 0, {0}), "7 bits a pixel");
+  check_undecodable(bad_bmp(1, 1, 24, 5, {0}), "under compression 5");
+  check_undecodable(bad_bmp(1, -1, 8, 1, {0}), "RLE from the top down");
+  check_undecodable(bad_bmp(3, 1, 8, 1, {2, 1}), "ends at byte");
+  check_undecodable(bmp(1, 1, 32, 3, {5, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0}, {0, 0, 0, 0}),
+                    "the bits of a mask");
+  check_undecodable({'B', 'M', 0}, "ends at byte 3");
 
   // A PNG of 1000000 x 1000000 pixels, by its header.
   bytes lying = png(rgb, PNG_COLOR_TYPE_RGB);
   for (std::size_t k : {17u, 21u}) lying[k] = 0x0F, lying[k + 1] = 0x42, lying[k + 2] = 0x40;
-  check_fails(to("RGB"), {encoded(lying)}, "PNG: ");
-  check_fails(to("RGB"), {encoded({'I', 'I', '*', 0, 8, 0, 0, 0, 1, 0, 9})}, "TIFF: ");
-  check_fails(to("RGB"), {encoded({0xFF, 0xD8, 0xFF, 0xD9})}, "JPEG: ");
+  check_undecodable(lying, "PNG: ");
+  check_undecodable({'I', 'I', '*', 0, 8, 0, 0, 0, 1, 0, 9}, "TIFF: ");
+  check_undecodable({0xFF, 0xD8, 0xFF, 0xD9}, "JPEG: ");
 }
 
-// What is cut off, or changed, is an Error or another picture, and nothing else.
+// What is cut off, or changed, is no picture or another one, and nothing else.
 TEST_CASE("ImageDecoder: damage") {
   const auto decode = [](const bytes& file) {
-    try {
-      run(to("RGB"), {encoded(file)});
-      return true;
-    } catch (const Error&) {
-      return false;
-    }
+    return run(to("RGB"), {encoded(file)})[0].tensor().size() > 0;
   };
   uint64_t state = 1;
   const auto below = [&state](std::size_t n) {

@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "tenon/base/convert.hpp"
 #include "tenon/base/thread_pool.hpp"
+#include "tests/op/numbers.hpp"
 #include "tests/op/stated.hpp"
 
 namespace tenon {
@@ -11,24 +11,6 @@ using namespace test;
 
 namespace {
 
-using List = std::vector<double>;
-
-/// Numbers in [-scale, scale] that look random.
-List numbers(int64_t n, unsigned seed, double scale = 1) {
-  List list;
-  uint32_t s = seed * 2654435761u + 1;
-  for (int64_t k = 0; k < n; ++k) {
-    s = s * 1664525u + 1013904223u;
-    list.push_back((static_cast<double>(s >> 8) / (1 << 23) - 1) * scale);
-  }
-  return list;
-}
-template <class T>
-Value tensor(const Extents& e, const List& values) {
-  Tensor<T> t{std::span<const int64_t>(e)};
-  for (int64_t k = 0; k < t.size(); ++k) t[k] = convert<T>(values[static_cast<std::size_t>(k)]);
-  return t;
-}
 std::size_t n(int64_t v) { return static_cast<std::size_t>(v); }
 
 struct Case {
@@ -63,17 +45,13 @@ template <class T>
 void check_case(const Case& c, op::Attention op, double tolerance, int version = 25) {
   const int64_t B = c.batch, H = c.heads, K = c.kv_heads, L = c.queries, S = c.keys, D = c.size,
                 V = c.value_size, P = c.past, all = P + S;
-  const auto exact = [](List l) {  // as T holds it
-    for (double& x : l) x = convert<double>(convert<T>(x));
-    return l;
-  };
-  const List q = exact(numbers(B * H * L * D, 1)), k = exact(numbers(B * K * S * D, 2)),
-             v = exact(numbers(B * K * S * V, 3)), past_k = exact(numbers(B * K * P * D, 4)),
-             past_v = exact(numbers(B * K * P * V, 5));
+  const List q = numbers_of<T>(B * H * L * D, 1), k = numbers_of<T>(B * K * S * D, 2),
+             v = numbers_of<T>(B * K * S * V, 3), past_k = numbers_of<T>(B * K * P * D, 4),
+             past_v = numbers_of<T>(B * K * P * V, 5);
   const List keys = joined(past_k, P, k, S, B * K, D), values = joined(past_v, P, v, S, B * K, V);
   List mask;
   if (c.mask.size() > 0) {
-    mask = exact(numbers(product(c.mask), 6, 2));
+    mask = numbers_of<T>(product(c.mask), 6, 2);
     for (std::size_t m = 0; m < mask.size(); ++m) {
       if (c.bool_mask) mask[m] = mask[m] > -0.5 ? 0 : -INFINITY;
       else if (m % 5 == 3) mask[m] = -INFINITY;
@@ -256,6 +234,17 @@ TEST_CASE("Attention: masked queries, NaN, infinities") {
         {t<float>({1, 1, 1, 1}, {1})});
   check(op::Attention{}, {q, k, nan, t<bool>({2, 2}, {true, false, true, true})},
         {t<float>({1, 1, 2, 1}, {NAN, NAN})});
+}
+
+TEST_CASE("Attention: no elements, whatever the extents") {
+  constexpr int64_t many = int64_t{1} << 40;
+  const auto empty = [](const Extents& e) -> Value { return Tensor<float>(e); };
+  check(op::Attention{}, {empty({1, 2, many, 0}), empty({1, 2, 3, 0}), empty({1, 2, 3, 0})},
+        {empty({1, 2, many, 0}), empty({1, 2, 3, 0}), empty({1, 2, 3, 0})});
+  check(op::Attention{}, {empty({0, many, many, 2}), empty({0, many, many, 2}), empty({0, many, many, 2})},
+        {empty({0, many, many, 2})});
+  check(op::Attention{}, {empty({1, 2, 0, 1}), t<float>({1, 1, 1, 1}, {3}), t<float>({1, 1, 1, 1}, {4})},
+        {empty({1, 2, 0, 1}), t<float>({1, 1, 1, 1}, {3}), t<float>({1, 1, 1, 1}, {4})});
 }
 
 TEST_CASE("Attention: versions") {

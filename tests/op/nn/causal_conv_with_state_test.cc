@@ -77,6 +77,11 @@ TEST_CASE("CausalConvWithState: pieces give what the whole gives") {
   check_equal(second[1], whole[1]);
 }
 
+TEST_CASE("CausalConvWithState: no elements, whatever the batch") {
+  const Value x = Tensor<float>(Extents{int64_t{1} << 62, 4, 0});
+  check(op::CausalConvWithState{}, {x, t<float>({4, 1, 1}, {1, 2, 3, 4})}, {x, x});
+}
+
 TEST_CASE("CausalConvWithState: what is refused, symbols, and typed") {
   const Value x = t<float>({1, 2, 3}, {1, 2, 3, 4, 5, 6}), w = t<float>({2, 1, 2}, {10, 1, 0, 2});
   const op::CausalConvWithState op;

@@ -1,6 +1,6 @@
 #include "tenon/op/nn/layer_normalization.hpp"
 
-#include "tests/op/check.hpp"
+#include "tests/op/elementwise.hpp"
 
 namespace tenon {
 using namespace test;
@@ -25,6 +25,15 @@ TEST_CASE("LayerNormalization: cases") {
        {t<float>({2, 2}, {1, 3, 1, 3}), t<float>({2}, {2, 3})},
        {t<float>({2, 2}, {-2, 3, -2, 3}), t<float>({1, 1}, {2}), t<float>({1, 1}, {1})}},
       {all, {t<float>({2, 2}, {1, 3, 1, 3}), t<float>({2, 1}, {2, 3})}, {t<float>({2, 2}, {-2, 2, -3, 3})}},
+      // Scales and biases that differ among the rows.
+      {plain, {x, t<float>({2, 1}, {2, 3})}, {t<float>({2, 2}, {-2, 2, -3, 3})}},
+      {plain,
+       {x, t<float>({2, 2}, {2, 3, 4, 5}), t<float>({2}, {10, 20})},
+       {t<float>({2, 2}, {8, 23, 6, 25}), t<float>({2, 1}, {2, 15})}},
+      {plain, {x, one, t<float>({1, 2, 1}, {10, 20})}, {t<float>({2, 2}, {9, 11, 19, 21})}},
+      {plain,
+       {cast<float16>({2, 1, 2}, {1, 3, 10, 20}), cast<float16>({2, 1, 1}, {2, 3}), cast<float16>({1}, {1})},
+       {cast<float16>({2, 1, 2}, {-1, 3, -2, 4})}},
       {{.axis = -2, .epsilon = 0},
        {t<float>({1, 2, 1}, {1, 3}), t<float>({2, 1}, {1, 1})},
        {t<float>({1, 2, 1}, {-1, 1}), t<float>({1, 1, 1}, {2})}},
@@ -52,6 +61,8 @@ TEST_CASE("LayerNormalization: cases") {
       {plain, {cast<bfloat16>({1, 2}, {1, 3}), cast<bfloat16>({1}, {2})}, {cast<bfloat16>({1, 2}, {-2, 2})}},
   };
   for (const Row& row : rows) check(row.op, row.in, row.out, 2e-6);
+  for (unsigned operand : {0u, 1u, 2u})
+    check_in_place(plain, {x, t<float>({2, 2}, {2, 3, 4, 5}), t<float>({2, 2}, {1, 2, 3, 4})}, operand);
 }
 
 TEST_CASE("LayerNormalization: what is refused") {
@@ -60,7 +71,8 @@ TEST_CASE("LayerNormalization: what is refused") {
   check_fails(op::LayerNormalization{.axis = 2}, {x, x}, "axis 2 outside of [-2, 1]");
   check_fails(op::LayerNormalization{}, {t<float>({}, {1}), x}, "axis -1 outside of");
   check_fails(op::LayerNormalization{}, {x, t<float>({3}, {1, 2, 3})}, "input 1 (3) does not stretch");
-  check_fails(op::LayerNormalization{}, {x, t<float>({2, 1}, {1, 2})}, "input 1 (2,1) does not stretch");
+  check_fails(op::LayerNormalization{}, {x, t<float>({3, 1}, {1, 2, 3})}, "input 1 (3,1) does not stretch");
+  check_fails(op::LayerNormalization{}, {x, t<float>({2, 1, 2}, {1, 2, 3, 4})}, "input 1 (2,1,2) does not");
   check_fails(op::LayerNormalization{}, {x, t<float>({2}, {1, 2}), t<float>({0}, {})},
               "input 2 (0) does not stretch");
   check_fails(op::LayerNormalization{}, {x, t<double>({2}, {1, 2})},

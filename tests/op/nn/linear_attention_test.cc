@@ -2,35 +2,14 @@
 
 #include <cmath>
 
-#include "tenon/base/convert.hpp"
 #include "tenon/base/thread_pool.hpp"
-#include "tests/op/check.hpp"
+#include "tests/op/numbers.hpp"
 
 namespace tenon {
 using namespace test;
 
 namespace {
 
-using List = std::vector<double>;
-
-/// Numbers in [-scale, scale] that look random, as T holds them.
-template <class T>
-List numbers(int64_t n, unsigned seed, double scale = 1) {
-  List list;
-  uint32_t s = seed * 2654435761u + 1;
-  for (int64_t k = 0; k < n; ++k) {
-    s = s * 1664525u + 1013904223u;
-    const double x = (static_cast<double>(s >> 8) / (1 << 23) - 1) * scale;
-    list.push_back(convert<double>(convert<T>(x)));
-  }
-  return list;
-}
-template <class T>
-Value tensor(const Extents& e, const List& values) {
-  Tensor<T> t{std::span<const int64_t>(e)};
-  for (int64_t k = 0; k < t.size(); ++k) t[k] = convert<T>(values[static_cast<std::size_t>(k)]);
-  return t;
-}
 std::size_t n(int64_t v) { return static_cast<std::size_t>(v); }
 
 struct Case {
@@ -45,9 +24,9 @@ void check_case(const Case& c, const char* rule, double tolerance) {
   const std::string_view name = rule;
   const bool gated = name.starts_with("gated"), delta = name.ends_with("delta");
   const int64_t decays = c.decay_each_key ? K * D : K, betas = c.beta_shared ? 1 : K;
-  const List q = numbers<T>(B * N * H * D, 1), k = numbers<T>(B * N * K * D, 2),
-             v = numbers<T>(B * N * K * V, 3), decay = numbers<T>(B * N * decays, 4),
-             beta = numbers<T>(B * N * betas, 5), past = numbers<S>(B * K * D * V, 6);
+  const List q = numbers_of<T>(B * N * H * D, 1), k = numbers_of<T>(B * N * K * D, 2),
+             v = numbers_of<T>(B * N * K * V, 3), decay = numbers_of<T>(B * N * decays, 4),
+             beta = numbers_of<T>(B * N * betas, 5), past = numbers_of<S>(B * K * D * V, 6);
   List state = c.past ? past : List(n(B * K * D * V)), y(n(B * N * H * V));
   const double scale = c.scale != 0 ? c.scale : 1 / std::sqrt(static_cast<double>(D));
   for (int64_t b = 0; b < B; ++b)
@@ -115,8 +94,8 @@ TEST_CASE("LinearAttention: rules, gates, states, types") {
 }
 
 TEST_CASE("LinearAttention: the same bits on any number of threads") {
-  const Value q = tensor<float>({3, 9, 32}, numbers<float>(864, 1)),
-              d = tensor<float>({3, 9, 4}, numbers<float>(108, 2));
+  const Value q = tensor<float>({3, 9, 32}, numbers_of<float>(864, 1)),
+              d = tensor<float>({3, 9, 4}, numbers_of<float>(108, 2));
   const op::LinearAttention op{.kv_num_heads = 4, .q_num_heads = 4};
   const std::vector<Value> in{q, q, q, Value(), d, d}, alone = run(op, in, 2);
   ThreadPool pool(3);
@@ -132,6 +111,8 @@ TEST_CASE("LinearAttention: what is refused") {
   const Value none, q = zeros({1, 5, 12}), k = zeros({1, 5, 6}), v = zeros({1, 5, 8}),
                     gate = zeros({1, 5, 2});
   check(rule("linear"), {q, k, v}, {zeros({1, 5, 16}), zeros({1, 2, 3, 4})});
+  const Value steps = zeros({1, int64_t{1} << 40, 0});
+  check(rule("linear"), {steps, steps, steps}, {steps, zeros({1, 2, 0, 0})});
   check_fails(rule("fast"), {q, k, v}, "update_rule: 'fast', expected linear, gated, delta or gated_delta",
               2);
   check_fails(rule("gated"), {q, k, v}, "update_rule 'gated' needs decay", 2);

@@ -28,13 +28,13 @@ TEST_CASE("MaxRoiPool: cases") {
       {two,
        {x, t<float>({2, 5}, {0, -1e30f, 0, 1e30f, 2, 0, 0, 0, INFINITY, 0})},
        t<float>({2, 1, 2, 2}, {0, 8, 0, 12, 4, 0, 4, 0})},
-      // Images and channels.
+      // Images and channels. Numbers of images are truncated.
       {one,
-       {t<float>({2, 2, 1, 1}, {1, 2, -3, 4}), t<float>({2, 5}, {1, 0, 0, 0, 0, 0, 0, 0, 0, 0})},
+       {t<float>({2, 2, 1, 1}, {1, 2, -3, 4}), t<float>({2, 5}, {1.5f, 0, 0, 0, 0, -0.5f, 0, 0, 0, 0})},
        t<float>({2, 2, 1, 1}, {-3, 4, 1, 2})},
       {one,
        {t<float>({1, 2, 1, 2}, {nan, -5, nan, nan}), t<float>({1, 5}, {0, 0, 0, 1, 0})},
-       t<float>({1, 2, 1, 1}, {-5, nan})},
+       t<float>({1, 2, 1, 1}, {nan, nan})},
       {two, {x, t<float>({0, 5}, {})}, t<float>({0, 1, 2, 2}, {})},
       {one, {t<float>({1, 1, 0, 2}, {}), t<float>({1, 5}, {0, 0, 0, 1, 1})}, t<float>({1, 1, 1, 1}, {0})},
       {one, {t<float>({1, 0, 2, 2}, {}), t<float>({1, 5}, {0, 0, 0, 1, 1})}, t<float>({1, 0, 1, 1}, {})},

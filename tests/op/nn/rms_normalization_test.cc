@@ -23,6 +23,7 @@ TEST_CASE("RMSNormalization: cases") {
       // Scales that differ among the rows.
       {plain, {x, t<float>({2, 1}, {5, 10})}, t<float>({2, 2}, {1, 7, -14, 2})},
       {plain, {x, t<float>({2, 2}, {5, 10, 15, 20})}, t<float>({2, 2}, {1, 14, -21, 4})},
+      {plain, {x, t<float>({1, 2, 1}, {5, 10})}, t<float>({2, 2}, {1, 7, -14, 2})},
       {plain,
        {cast<float16>({2, 1, 2}, {1, 7, -7, 1}), t<double>({2, 1, 1}, {5, 10})},
        t<double>({2, 1, 2}, {1, 7, -14, 2})},

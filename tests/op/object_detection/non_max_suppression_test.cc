@@ -107,6 +107,17 @@ TEST_CASE("NonMaxSuppression: against all pairs") {
   }
 }
 
+TEST_CASE("NonMaxSuppression: boxes further apart than float reaches") {
+  constexpr int64_t n = 100;
+  Tensor<float> boxes(Extents{1, n, 4}), scores(Extents{1, 1, n});
+  for (int64_t k = 0; k < n; ++k)
+    for (int64_t side : {0, 1}) boxes[4 * k + side] = -3e38f, boxes[4 * k + 2 + side] = 3e38f;
+  // Areas are infinite, so none is more than a part of the union.
+  CHECK(run(op::NonMaxSuppression{}, {boxes.clone(), scores.clone(), t<int64_t>({}, {n})})[0]
+            .tensor()
+            .extents() == Extents{n, 3});
+}
+
 TEST_CASE("NonMaxSuppression: what is refused, symbols, and typed") {
   const Value boxes = t<float>({1, 1, 4}, {0, 0, 1, 1}), scores = t<float>({1, 1, 1}, {1}),
               one = t<int64_t>({1}, {1});

@@ -148,6 +148,10 @@ TEST_CASE("RoiAlign: what is refused, symbols, and typed") {
   check_fails(op::RoiAlign{.output_width = -1}, {x, roi, first}, "output_width: -1, expected at least 1");
   check_fails(op::RoiAlign{.sampling_ratio = -1}, {x, roi, first}, "sampling_ratio: -1, expected at least 0");
   check_fails(op::RoiAlign{.sampling_ratio = INT64_MAX}, {x, roi, first}, "is too large");
+  check_fails(op::RoiAlign{.output_width = 1000, .sampling_ratio = 10000}, {x, roi, first}, "is too large");
+  // A stated number of samples takes a region of any extent.
+  check(op::RoiAlign{.output_width = 2, .sampling_ratio = 1}, {x, t<float>({1, 4}, {0, 0, 1e30f, 1}), first},
+        {t<float>({1, 1, 1, 2}, {0, 0})});
   check_refused<op::RoiAlign>(10, {{"coordinate_transformation_mode", std::string("half_pixel")}},
                               "has no attribute");
   const auto r = Dim::symbol(1), c = Dim::symbol(2);

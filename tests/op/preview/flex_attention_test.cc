@@ -2,31 +2,14 @@
 
 #include <cmath>
 
-#include "tenon/base/convert.hpp"
 #include "tests/op/controlflow/body.hpp"
+#include "tests/op/numbers.hpp"
 
 namespace tenon {
 using namespace test;
 
 namespace {
 
-using List = std::vector<double>;
-
-List numbers(int64_t n, unsigned seed) {
-  List list;
-  uint32_t s = seed * 2654435761u + 1;
-  for (int64_t k = 0; k < n; ++k) {
-    s = s * 1664525u + 1013904223u;
-    list.push_back(std::round((static_cast<double>(s >> 8) / (1 << 23) - 1) * 64) / 64);
-  }
-  return list;
-}
-template <class T>
-Value tensor(const Extents& e, const List& values) {
-  Tensor<T> t{std::span<const int64_t>(e)};
-  for (int64_t k = 0; k < t.size(); ++k) t[k] = convert<T>(values[static_cast<std::size_t>(k)]);
-  return t;
-}
 std::size_t n(int64_t v) { return static_cast<std::size_t>(v); }
 
 op::Info of_type(Type type, const Dims& dims) {
@@ -57,7 +40,8 @@ double scaled(double x, int64_t key) { return key == 0 ? 0 : 0.5 * x; }
 template <class T, class P>
 void check_case(Opt<float> scale, Opt<int64_t> precision, bool score_mod, bool prob_mod, double tolerance) {
   const int64_t B = 2, H = 4, K = 2, L = 3, S = 5, D = 4, V = 6;
-  const List q = numbers(B * H * L * D, 1), k = numbers(B * K * S * D, 2), v = numbers(B * K * S * V, 3);
+  const List q = numbers_of<T>(B * H * L * D, 1), k = numbers_of<T>(B * K * S * D, 2),
+             v = numbers_of<T>(B * K * S * V, 3);
   List y(n(B * H * L * V));
   for (int64_t row = 0; row < B * H * L; ++row) {
     const int64_t b = row / (H * L), kv = b * K + row / L % H / (H / K);

@@ -5,45 +5,29 @@
 #include <functional>
 #include <string>
 
-#include "tenon/base/convert.hpp"
+#include "tests/op/numbers.hpp"
 #include "tests/op/stated.hpp"
 
 namespace tenon::test {
 
-using List = std::vector<double>;
 using Function = std::function<double(double)>;
 
-/// Numbers in [-scale, scale] that look random.
-inline List numbers(int64_t n, unsigned seed, double scale = 1) {
-  List list;
-  uint32_t s = seed * 2654435761u + 1;
-  for (int64_t k = 0; k < n; ++k) {
-    s = s * 1664525u + 1013904223u;
-    list.push_back((static_cast<double>(s >> 8) / (1 << 23) - 1) * scale);
-  }
-  return list;
-}
-template <class T>
-Value tensor(const Extents& e, const List& values) {
-  Tensor<T> t{std::span<const int64_t>(e)};
-  for (int64_t k = 0; k < t.size(); ++k) t[k] = convert<T>(values[static_cast<std::size_t>(k)]);
-  return t;
-}
 inline double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 inline double hyperbolic(double x) { return std::tanh(x); }
 
 struct RecurrentCase {
   int64_t steps = 4, batch = 3, input = 5, hidden = 6;
-  bool bias = true, states = true;
+  bool bias = true, states = true, peephole = false;
   std::vector<int32_t> lens{};
   std::vector<Function> functions{};  ///< of both directions; empty: the defaults
 };
 
 /// One step of one entry of the batch: the gates' products of x (w's bias with them) and of h (r's), h, and
 /// the result for each number of the state. `act(f, v)` is activation f of the direction after the clip;
-/// `recur(gate, j, h)` is row j of a gate of R times h, without bias.
+/// `recur(gate, j, h)` is row j of a gate of R times h, without bias. LSTM reads peepholes, and changes c.
 struct Step {
-  const List &x, &r_bias, &h;
+  const List &x, &r_bias, &h, &peepholes;
+  List& c;
   std::function<double(int, double)> act;
   std::function<double(int64_t gate, int64_t j, const List& h)> recur;
   double from_x(int64_t gate, int64_t j) const {
@@ -65,12 +49,17 @@ void check_recurrent(const RecurrentCase& k, Op op, int64_t gates, const std::ve
              r = numbers(D * gates * H * H, 3, 1 / std::sqrt(static_cast<double>(H)));
   const List b = k.bias ? numbers(D * 2 * gates * H, 4, 0.5) : List(n(D * 2 * gates * H));
   const List h0 = k.states ? numbers(D * B * H, 5) : List(n(D * B * H));
-  List y(n(S * D * B * H)), last(n(D * B * H));
+  constexpr bool cells = requires { op.input_forget; };  // of LSTM
+  const List c0 = k.states ? numbers(D * B * H, 6, 2) : List(n(D * B * H));
+  const List p = k.peephole ? numbers(D * 3 * H, 7) : List(n(D * 3 * H));
+  List y(n(S * D * B * H)), last(n(D * B * H)), last_c(n(D * B * H));
   const double clip = op.clip ? *op.clip : INFINITY;
   for (int64_t d = 0; d < D; ++d)
     for (int64_t e = 0; e < B; ++e) {
       const int64_t length = k.lens.empty() ? S : k.lens[n(e)];
       List h(h0.begin() + (d * B + e) * H, h0.begin() + (d * B + e + 1) * H);
+      List c(c0.begin() + (d * B + e) * H, c0.begin() + (d * B + e + 1) * H);
+      const List peepholes(p.begin() + d * 3 * H, p.begin() + (d + 1) * 3 * H);
       const List r_bias(b.begin() + (d * 2 + 1) * gates * H, b.begin() + (d * 2 + 2) * gates * H);
       for (int64_t s = 0; s < length; ++s) {
         const int64_t t = d == 1 || op.direction == "reverse" ? length - 1 - s : s;
@@ -91,10 +80,11 @@ void check_recurrent(const RecurrentCase& k, Op op, int64_t gates, const std::ve
           for (int64_t i = 0; i < H; ++i) sum += v[n(i)] * r[n((d * gates * H + gate * H + j) * H + i)];
           return sum;
         };
-        h = cell({x, r_bias, h, act, recur});
+        h = cell({x, r_bias, h, peepholes, c, act, recur});
         for (int64_t j = 0; j < H; ++j) y[n(((t * D + d) * B + e) * H + j)] = h[n(j)];
       }
-      for (int64_t j = 0; j < H; ++j) last[n((d * B + e) * H + j)] = h[n(j)];
+      for (int64_t j = 0; j < H; ++j)
+        last[n((d * B + e) * H + j)] = h[n(j)], last_c[n((d * B + e) * H + j)] = c[n(j)];
     }
 
   // (a, b, c, m) as (c, a, b, m): the order of layout 1.
@@ -106,19 +96,32 @@ void check_recurrent(const RecurrentCase& k, Op op, int64_t gates, const std::ve
           for (int64_t u = 0; u < m; ++u) to.push_back(l[n(((i * q + j) * B + e) * m + u)]);
     return to;
   };
-  Value lens, bias, initial;
+  Value lens, bias, peepholes;
   if (!k.lens.empty()) lens = Tensor<int32_t>(Extents{B}, k.lens.begin(), k.lens.end());
   if (k.bias) bias = tensor<T>({D, 2 * gates * H}, b);
-  const Value weights = tensor<T>({D, gates * H, I}, w), recurrence = tensor<T>({D, gates * H, H}, r);
-  op.layout = 0;
-  if (k.states) initial = tensor<T>({D, B, H}, h0);
-  check(op, {tensor<T>({S, B, I}, xs), weights, recurrence, bias, lens, initial},
-        {tensor<T>({S, D, B, H}, y), tensor<T>({D, B, H}, last)}, tolerance, tolerance);
-  op.layout = 1;
-  if (k.states) initial = tensor<T>({B, D, H}, batch_first(h0, 1, D, H));
-  check(op, {tensor<T>({B, S, I}, batch_first(xs, 1, S, I)), weights, recurrence, bias, lens, initial},
-        {tensor<T>({B, S, D, H}, batch_first(y, S, D, H)), tensor<T>({B, D, H}, batch_first(last, 1, D, H))},
-        tolerance, tolerance);
+  if (k.peephole) peepholes = tensor<T>({D, 3 * H}, p);
+  for (int64_t layout : {0, 1}) {
+    op.layout = layout;
+    const bool last_batch = layout == 0;
+    const auto state = [&](const List& l) -> Value {
+      return last_batch ? tensor<T>({D, B, H}, l) : tensor<T>({B, D, H}, batch_first(l, 1, D, H));
+    };
+    std::vector<Value> in{
+        last_batch ? tensor<T>({S, B, I}, xs) : tensor<T>({B, S, I}, batch_first(xs, 1, S, I)),
+        tensor<T>({D, gates * H, I}, w),
+        tensor<T>({D, gates * H, H}, r),
+        bias,
+        lens,
+        k.states ? state(h0) : Value()};
+    std::vector<Value> out{
+        last_batch ? tensor<T>({S, D, B, H}, y) : tensor<T>({B, S, D, H}, batch_first(y, S, D, H)),
+        state(last)};
+    if (cells) {
+      in.insert(in.end(), {k.states ? state(c0) : Value(), peepholes});
+      out.push_back(state(last_c));
+    }
+    check(op, in, out, tolerance, tolerance);
+  }
 }
 
 /// Every direction, with and without optional operands, with lengths, and every type.
@@ -134,7 +137,7 @@ void check_forms(const Op& base, int64_t gates, const std::vector<Function>& def
         {.lens = {4, 0, 2}},
         {.steps = 1, .batch = 1, .input = 1, .hidden = 1},
         {.steps = 9, .batch = 7, .input = 3, .hidden = 17},
-        {.steps = 40, .batch = 1, .input = 2, .hidden = 2},
+        {.steps = 300, .batch = 1, .input = 2, .hidden = 2},
         {.steps = 0},
         {.batch = 0},
     };

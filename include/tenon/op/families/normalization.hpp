@@ -2,37 +2,56 @@
 #pragma once
 
 #include "tenon/base/scratch.hpp"
-#include "tenon/kernels/elementwise/broadcast.hpp"
+#include "tenon/kernels/elementwise/elementwise.hpp"
 #include "tenon/kernels/reduce/normalize.hpp"
 #include "tenon/op/framework/call.hpp"
 
 namespace tenon::op {
 
-/// Refuses a scale or bias that does not stretch over the axes of x from `axis` on.
-constexpr void expect_stretches(Infer& i, int input, int axis) {
+/// Refuses a scale or bias that does not stretch over x.
+constexpr void expect_stretches(Infer& i, int input) {
   const Dims &x = i.dims(0), &s = i.dims(input);
   if (!i.has(input) || !s.ranked()) return;
   for (int k = 1; k <= s.rank(); ++k) {
     const Dim d = s[s.rank() - k];
-    if (d.is(1)) continue;
-    if (k > x.rank() - axis ? d.known() : d.differs(x[x.rank() - k]))
-      return i.fail("input ", input, " ", s, " does not stretch over axes of ", x, " from ", axis, " on");
+    if (!d.is(1) && (k > x.rank() ? d.known() : d.differs(x[x.rank() - k])))
+      return i.fail("input ", input, " ", s, " does not stretch over ", x);
   }
 }
 
-/// v's elements for n positions along the axes of `extents`: in v itself, or in a copy that is stretched.
+/// Whether a scale or bias is the same for all rows, which have the last `axes` axes. An absent one is.
+template <class T>
+bool same_for_all_rows(TensorView<const T> v, std::size_t axes) {
+  return product(v.extents().first(v.extents().size() - std::min(v.extents().size(), axes))) == 1;
+}
+
+/// v's elements for n positions along the axes of `extents`, the same in every row: in v itself, or in a copy
+/// that is stretched.
 template <class T>
 const T* stretched(Scratch& scratch, TensorView<const T> v, std::span<const int64_t> extents, int64_t n) {
   if (!v || v.size() == n) return v.data();
-  const auto own = static_cast<std::size_t>(v.rank());
   const auto plan =
-      kernels::broadcast_plan(extents, v.extents().subspan(own - std::min(own, extents.size())));
+      kernels::broadcast_plan(extents, v.extents().last(std::min(v.extents().size(), extents.size())));
   T* wide = scratch.take<T>(n);
   const int64_t step = plan.strides[1][plan.rank - 1];
   kernels::for_each_run(plan, 0, n, [&](int64_t at, const int64_t* offsets, int64_t count) {
     for (int64_t k = 0; k < count; ++k) wide[at + k] = v[offsets[1] + k * step];
   });
   return wide;
+}
+
+/// v's elements where y is written before they are read: in v itself, or in a copy if y lies in its memory.
+template <class T>
+const T* apart(Scratch& scratch, TensorView<const T> v, TensorView<T> y) {
+  if (v.data() != y.data() || v.empty()) return v.data();
+  return std::copy_n(v.data(), v.size(), scratch.take<T>(v.size())) - v.size();
+}
+/// y = F(y, v), where v, at `elements`, is stretched.
+template <kernels::BinaryOp F, class T>
+void combine(TensorView<T> y, TensorView<const T> v, const T* elements) {
+  const auto axes = std::min(v.extents().size(), y.extents().size());
+  kernels::binary<F>(y.data(), elements, y.data(),
+                     kernels::broadcast_plan(y.extents(), v.extents().last(axes)));
 }
 
 /// The precision of the first stage, which stash_type states. Sums are at least that precise whatever it is.

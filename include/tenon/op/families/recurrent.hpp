@@ -1,4 +1,7 @@
-// RNN, GRU and LSTM share directions, layouts, activations by name, and the extents of operands.
+// RNN, GRU and LSTM share operands, directions, layouts, activations by name, and the extents of operands.
+//
+// A sequence of length 0 leaves its initial state in Y_h (and Y_c): ONNX's text is silent, but its reference
+// implementation keeps the state at every step past a sequence's end. ONNX Runtime gives zeros there.
 #pragma once
 
 #include <array>
@@ -9,6 +12,20 @@
 #include "tenon/op/framework/call.hpp"
 
 namespace tenon::op {
+
+/// The specification of an operator of the family, without what only one of them has.
+constexpr Spec recurrent_spec(std::string_view name, List<int, 10> since) {
+  return {.name = name,
+          .since = since,
+          .inputs = {{"X", "T"},
+                     {"W", "T"},
+                     {"R", "T"},
+                     {"B", "T", optional},
+                     {"sequence_lens", "T1", optional},
+                     {"initial_h", "T", optional}},
+          .outputs = {{"Y", "T", optional}, {"Y_h", "T", optional}},
+          .types = {{"T", {{1, types::floats}, {22, types::floats_bf16}}}, {"T1", types::int32}}};
+}
 
 /// The number of directions that the attribute asks for.
 constexpr int direction_count(const Str& direction) { return direction == "bidirectional" ? 2 : 1; }
@@ -99,6 +116,9 @@ inline Dims infer_recurrent(Infer& i, const RecurrentForm& form) {
   if (form.hidden_size) hidden = *form.hidden_size;
   if (x.ranked()) steps = x[form.layout == 0 ? 0 : 1], batch = x[form.layout == 0 ? 1 : 0], input = x[2];
   if (r.ranked()) hidden = i.unify(hidden, r[2], "hidden_size and extents of R");
+  if (!i.expect_at_least("hidden_size", hidden, 0)) return {};
+  if (hidden.known() && !(hidden * (2 * form.gates)).known())
+    return i.fail("hidden_size ", hidden, " is too large"), Dims{};
   i.expect_extents(1, {directions, hidden * form.gates, input});
   i.expect_extents(2, {directions, hidden * form.gates, hidden});
   i.expect_extents(3, {directions, hidden * (2 * form.gates)});
@@ -182,6 +202,7 @@ void run_recurrent(std::string_view name, const RecurrentForm& form, const Recur
   const int directions = direction_count(form.direction);
   const int64_t hidden = o.r.extent(2), batch = o.x.extent(form.layout == 0 ? 1 : 0);
   if (o.sequence_lens) check_sequence_lens(name, o.sequence_lens, o.x.extent(form.layout == 0 ? 0 : 1));
+  if (batch == 0 || hidden == 0) return;  // no results, whatever the other extents
   const W *x = wide(o.x), *w = wide(o.w), *r = wide(o.r), *b = wide(o.b), *h0 = wide(o.initial_h);
   W *y = result(o.y), *h1 = result(o.y_h);
   for_directions(directions, batch, [&](int d) {

@@ -173,15 +173,6 @@ constexpr void infer_conv(Infer& i, const WindowAttributes& window, int64_t grou
   i.out(0, y);
 }
 
-/// The extents of the global pools: the spatial ones become 1.
-constexpr void infer_global_pool(Infer& i) {
-  Dims y = i.dims(0);
-  if (!y.ranked()) return;
-  if (!i.expect_rank_at_least(0, 2)) return;
-  for (int k = 2; k < y.rank(); ++k) y[k] = 1;
-  i.out(0, y);
-}
-
 /// A window laid out over extents that exist, as the kernels take it. Without spatial axes there is one of
 /// extent 1.
 struct WindowLayout {

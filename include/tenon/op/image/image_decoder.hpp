@@ -19,9 +19,9 @@ Tensor<uint8_t> decode_image(std::span<const uint8_t> encoded, PixelFormat forma
 namespace op {
 
 /// The image (height, width, channels) in a file's bytes, in the order of `pixel_format`: RGB, BGR or
-/// Grayscale. Formats and errors are decode_image's: bytes that cannot be decoded are an Error and not an
-/// empty image, which nothing behind the decoder expects. Programs that use it link //loader:image.
-/// op::ImageDecoder{.pixel_format = "BGR"}(bytes) gives (H,W,3).
+/// Grayscale. Formats are decode_image's. Bytes that cannot be decoded, for any reason, give an empty image
+/// (0, 0, channels), as ONNX's text asks; decode_image tells the reason. Programs that use it link
+/// //loader:image. op::ImageDecoder{.pixel_format = "BGR"}(bytes) gives (H,W,3).
 struct ImageDecoder {
   Str pixel_format = "RGB";
 
@@ -35,16 +35,22 @@ struct ImageDecoder {
   constexpr void infer(Infer& i) const {
     if (!i.expect_choice("pixel_format", pixel_format, {"RGB", "BGR", "Grayscale"}) || !i.expect_rank(0, 1))
       return;
-    i.out(0, Dims{Dim(), Dim(), pixel_format == "Grayscale" ? 1 : 3});
+    i.out(0, Dims{Dim(), Dim(), channels()});
   }
   Tensor<uint8_t> compute(Context& c, TensorView<const uint8_t> encoded_stream) const {
     const PixelFormat format = pixel_format == "RGB"   ? PixelFormat::rgb
                                : pixel_format == "BGR" ? PixelFormat::bgr
                                                        : PixelFormat::grayscale;
-    return decode_image({encoded_stream.data(), static_cast<std::size_t>(encoded_stream.size())}, format,
-                        c.allocator());
+    try {
+      return decode_image(encoded_stream.span(), format, c.allocator());
+    } catch (const Error&) {
+      return Tensor<uint8_t>(Extents{0, 0, channels()});
+    }
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
+
+ private:
+  constexpr int64_t channels() const { return pixel_format == "Grayscale" ? 1 : 3; }
 };
 
 }  // namespace op

@@ -2,35 +2,11 @@
 // onnx.ai/onnx/operators/onnx__Attention.html
 #pragma once
 
-#include "tenon/kernels/attention.hpp"
-#include "tenon/op/framework/attribute.hpp"
-#include "tenon/op/framework/call.hpp"
+#include "tenon/op/families/attention.hpp"
 
 namespace tenon::op {
 
 namespace attention_detail {
-
-/// Extents of queries, keys and values, of rank 4 (batch, heads, steps, size) or 3 (batch, steps, heads *
-/// size), in one form.
-struct Extents4 {
-  Dim batch, heads, steps, size;
-};
-
-constexpr Extents4 heads_of(Infer& i, int input, const Opt<int64_t>& heads) {
-  const Dims& d = i.dims(input);
-  if (!d.ranked()) return {};
-  if (d.rank() == 4) return {d[0], d[1], d[2], d[3]};
-  if (d[2].known() && d[2].value() % *heads != 0)
-    i.fail(i.name(input), ": ", d[2], " numbers do not make ", *heads, " heads");
-  return {d[0], *heads, d[1], d[2].known() ? Dim(d[2].value() / *heads) : Dim()};
-}
-
-/// Where the heads of such a tensor lie.
-template <class Void>
-kernels::HeadRows<Void> head_rows(DType dtype, Void* data, std::span<const int64_t> e, int64_t heads) {
-  if (e.size() == 4) return {dtype, data, e[1] * e[2] * e[3], e[2] * e[3], e[3]};
-  return {dtype, data, e[1] * e[2], e[2] / heads, e[2]};
-}
 
 /// Writes all of `past`, if there is one, then `fresh`, along the steps of `present` (batch, heads, steps,
 /// size).
@@ -120,9 +96,7 @@ struct Attention {
         !i.expect_at_least("right_window_size", right_window_size, -1))
       return;
     if (!(softcap >= 0)) return i.fail("softcap is negative");
-    if (softmax_precision && !i.expect_choice("softmax_precision", *softmax_precision,
-                                              {dtype<float>, dtype<float16>, dtype<double>, dtype<bfloat16>}))
-      return;
+    if (!expect_softmax_precision(i, softmax_precision)) return;
     int rank = 0;
     for (int k = 0; k < 3; ++k) {
       const Dims& d = i.dims(k);
@@ -139,42 +113,29 @@ struct Attention {
           !i.expect_at_least("kv_num_heads", *kv_num_heads, 1))
         return;
     }
-    using attention_detail::heads_of;
-    const auto q = heads_of(i, 0, q_num_heads), k = heads_of(i, 1, kv_num_heads),
-               v = heads_of(i, 2, kv_num_heads);
-    const Dim batch = i.unify(i.unify(q.batch, k.batch, "batches of Q and K"), v.batch, "batches of Q and V"),
-              kv_heads = i.unify(k.heads, v.heads, "heads of K and V"),
-              size = i.unify(q.size, k.size, "head sizes of Q and K"),
-              steps = i.unify(k.steps, v.steps, "steps of K and V");
+    const AttentionExtents e = infer_attention(i, q_num_heads, kv_num_heads);
     if (i.failed()) return;
-    if (q.heads.known() && kv_heads.known() &&
-        (kv_heads.value() == 0 ? q.heads.value() != 0 : q.heads.value() % kv_heads.value() != 0))
-      return i.fail(kv_heads, " heads of K do not serve ", q.heads, " heads of Q");
-
-    Dim keys = steps;
+    Dim keys = e.keys;
     if (i.has(4) != i.has(5)) return i.fail("past_key and past_value come together");
     if (i.has(4)) {
       if (!i.expect_rank(4, 4) || !i.expect_rank(5, 4)) return;
       const Dim past = i.unify(i.dims(4).ranked() ? i.dims(4)[2] : Dim(),
                                i.dims(5).ranked() ? i.dims(5)[2] : Dim(), "steps of past_key and past_value");
-      i.expect_extents(4, {batch, kv_heads, past, size});
-      i.expect_extents(5, {batch, kv_heads, past, v.size});
-      keys = past.is(0) ? steps : past + steps;
+      i.expect_extents(4, {e.batch, e.kv_heads, past, e.size});
+      i.expect_extents(5, {e.batch, e.kv_heads, past, e.value_size});
+      keys = past + e.keys;
     }
     if (i.has(6)) {
       if (i.has(4)) return i.fail("nonpad_kv_seqlen is of keys that hold the past, so past_key has no place");
-      i.expect_extents(6, {batch});
+      i.expect_extents(6, {e.batch});
     }
-    check_mask(i, {batch, q.heads, q.steps, keys});
-    if (rank == 3) {
-      i.out(0, {batch, q.steps, q.heads * v.size});
-    } else if (rank == 4) {
-      i.out(0, {batch, q.heads, q.steps, v.size});
-    }
+    check_mask(i, {e.batch, e.heads, e.queries, keys});
     if (rank == 0) return;
-    i.out(1, {batch, kv_heads, keys, size});
-    i.out(2, {batch, kv_heads, keys, v.size});
-    i.out(3, {batch, q.heads, q.steps, keys});
+    if (rank == 3) i.out(0, {e.batch, e.queries, e.heads * e.value_size});
+    else i.out(0, {e.batch, e.heads, e.queries, e.value_size});
+    i.out(1, {e.batch, e.kv_heads, keys, e.size});
+    i.out(2, {e.batch, e.kv_heads, keys, e.value_size});
+    i.out(3, {e.batch, e.heads, e.queries, keys});
   }
   /// Error{out_of_range} for an element of nonpad_kv_seqlen below 0 or above the number of keys.
   template <class T>
@@ -182,29 +143,35 @@ struct Attention {
                TensorView<const T> past_key, AnyView past_value, TensorView<const int64_t> nonpad_kv_seqlen,
                TensorView<T> y, TensorView<T> present_key, AnyOut present_value,
                TensorView<T> qk_matmul_output) const {
-    using attention_detail::head_rows;
     const bool packed = q.rank() == 3;
     const int64_t heads = packed ? *q_num_heads : q.extent(1),
                   kv_heads = packed ? *kv_num_heads : k.extent(1);
+    const int64_t keys = k.extent(-2) + (past_key ? past_key.extent(2) : 0);
+    for (int64_t n : nonpad_kv_seqlen)
+      if (n < 0 || n > keys)
+        raise(ErrorCode::out_of_range, spec.name, "nonpad_kv_seqlen has ", n, ", but there are ", keys,
+              " keys");
+    // Without elements, extents may be of any size.
+    if (y.empty() && present_key.empty() && present_value.empty() && qk_matmul_output.empty()) return;
     constexpr DType t = dtype_of<T>;
     kernels::AttentionArgs a;
     a.batch = q.extent(0), a.heads = heads, a.kv_heads = kv_heads;
     a.queries = q.extent(-2);
     a.size = q.extent(-1) / (packed ? heads : 1);
     a.value_size = v.extent(-1) / (packed ? kv_heads : 1);
-    a.q = head_rows<const void>(t, q.data(), q.extents(), heads);
-    a.y = head_rows<void>(t, y.data(), y.extents(), heads);
     a.k[1] = head_rows<const void>(t, k.data(), k.extents(), kv_heads);
     a.v[1] = head_rows<const void>(v.dtype(), v.data(), v.extents(), kv_heads);
     a.keys[1] = k.extent(-2);
+    attention_detail::append(past_key, k, a.k[1], present_key);
+    attention_detail::append(past_value, v, a.v[1], present_value);
+    if (y.empty() && qk_matmul_output.empty()) return;
+    a.q = head_rows<const void>(t, q.data(), q.extents(), heads);
+    a.y = head_rows<void>(t, y.data(), y.extents(), heads);
     if (past_key) {
       a.k[0] = head_rows<const void>(t, past_key.data(), past_key.extents(), kv_heads);
       a.v[0] = head_rows<const void>(v.dtype(), past_value.data(), past_value.extents(), kv_heads);
       a.keys[0] = a.offset = past_key.extent(2);
     }
-    const int64_t keys = a.keys[0] + a.keys[1];
-    if (present_key) attention_detail::append(past_key, k, a.k[1], present_key);
-    if (present_value) attention_detail::append(past_value, v, a.v[1], present_value);
 
     a.scale = scale ? static_cast<double>(*scale) : 1 / std::sqrt(static_cast<double>(a.size));
     a.softcap = softcap;
@@ -213,13 +180,7 @@ struct Attention {
     Scratch scratch;
     if (nonpad_kv_seqlen) {
       auto* offsets = scratch.take<int64_t>(a.batch);
-      for (int64_t b = 0; b < a.batch; ++b) {
-        const int64_t n = nonpad_kv_seqlen[b];
-        if (n < 0 || n > keys)
-          raise(ErrorCode::out_of_range, spec.name, "nonpad_kv_seqlen has ", n, ", but there are ", keys,
-                " keys");
-        offsets[b] = n - a.queries;
-      }
+      for (int64_t b = 0; b < a.batch; ++b) offsets[b] = nonpad_kv_seqlen[b] - a.queries;
       a.offsets = offsets;
       a.ends = nonpad_kv_seqlen.data();
     }

@@ -1,25 +1,11 @@
 // GlobalAveragePool: the mean of each channel.   onnx.ai/onnx/operators/onnx__GlobalAveragePool.html
 #pragma once
 
-#include "tenon/op/families/reduction.hpp"
-#include "tenon/op/families/window.hpp"
+#include "tenon/op/families/global_pool.hpp"
 
 namespace tenon::op {
 
 /// Y (N, C, 1...) from X (N, C, in...). op::GlobalAveragePool{}(x) of (1,3,8,8) gives (1,3,1,1).
-struct GlobalAveragePool {
-  static constexpr Spec spec{.name = "GlobalAveragePool",
-                             .since = {1, 22},
-                             .inputs = {{"X", "T"}},
-                             .outputs = {{"Y", "T"}},
-                             .types = {{"T", {{1, types::floats}, {22, types::floats_bf16}}}}};
-
-  constexpr void infer(Infer& i) const { infer_global_pool(i); }
-  template <class T>
-  void compute(TensorView<const T> x, TensorView<T> y) const {
-    reduce<kernels::ReduceOp::mean>(x, reduced_axes({}, x.rank()) & ~3u, y);
-  }
-  auto operator()(const auto&... in) const { return call(*this, in...); }
-};
+using GlobalAveragePool = GlobalPool<"GlobalAveragePool", kernels::ReduceOp::mean>;
 
 }  // namespace tenon::op

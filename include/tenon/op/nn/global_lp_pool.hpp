@@ -1,8 +1,8 @@
 // GlobalLpPool: the p-norm of each channel.   onnx.ai/onnx/operators/onnx__GlobalLpPool.html
 #pragma once
 
+#include "tenon/op/families/global_pool.hpp"
 #include "tenon/op/families/lp_norm.hpp"
-#include "tenon/op/families/reduction.hpp"
 
 namespace tenon::op {
 
@@ -10,7 +10,7 @@ namespace global_lp_pool_detail {
 
 template <class T>
 void global_lp_pool(TensorView<const T> x, double p, TensorView<T> y) {
-  const uint32_t spatial = reduced_axes({}, x.rank()) & ~3u;
+  const uint32_t spatial = spatial_axes(x.rank());
   if (p == 1) return reduce<kernels::ReduceOp::l1>(x, spatial, y);
   if (p == 2) return reduce<kernels::ReduceOp::l2>(x, spatial, y);
   using C = compute_t<T>;

@@ -71,6 +71,7 @@ struct GroupNormalization_18 {
   template <class T>
   void compute(TensorView<const T> x, TensorView<const T> scale, TensorView<const T> bias,
                TensorView<T> y) const {
+    if (x.empty()) return;
     const int64_t channels = x.extent(1), each = channels / *num_groups;
     Scratch scratch;
     const auto repeated = [&](TensorView<const T> v) {

@@ -3,12 +3,14 @@
 #pragma once
 
 #include "tenon/op/families/normalization.hpp"
+#include "tenon/op/families/wide.hpp"
 
 namespace tenon::op {
 
 /// Y = (X - Mean) * InvStdDev * Scale + B over the axes of X from `axis` on, with InvStdDev = 1 /
 /// sqrt(variance + epsilon). Mean and InvStdDev have X's extents, 1 on these axes; stash_type 1 (float) or 16
-/// (bfloat16) is their element type. op::LayerNormalization{}(x, scale) of (2,3) and (3) gives (2,3).
+/// (bfloat16) is their element type. Scale and B stretch over X. op::LayerNormalization{}(x, scale) of (2,3)
+/// and (3) gives (2,3).
 struct LayerNormalization {
   int64_t axis = -1;
   float epsilon = 1e-5f;
@@ -33,8 +35,8 @@ struct LayerNormalization {
       const int a = i.axis(axis, x.rank());
       if (i.failed()) return;
       for (int k = a; k < x.rank(); ++k) rows[k] = 1;
-      expect_stretches(i, 1, a);
-      expect_stretches(i, 2, a);
+      expect_stretches(i, 1);
+      expect_stretches(i, 2);
     }
     i.out(0, x);
     i.out(1, stash, rows);
@@ -54,22 +56,28 @@ struct LayerNormalization {
       for (float* s : {means, inv_stds})
         if (s) std::fill_n(s, stats, std::numeric_limits<float>::quiet_NaN());
     } else {
-      const auto a = static_cast<std::size_t>(resolve_axis(axis, x.rank()));
-      const int64_t n = product(x.extents().subspan(a));
+      const auto extents = x.extents().subspan(static_cast<std::size_t>(resolve_axis(axis, x.rank())));
+      const int64_t n = product(extents);
+      const bool shared = same_for_all_rows(scale, extents.size()) && same_for_all_rows(b, extents.size());
+      const auto of_row = [&](TensorView<const T> v) {
+        return shared ? stretched(scratch, v, extents, n) : nullptr;
+      };
+      const T *scales = shared ? nullptr : apart(scratch, scale, y),
+              *biases = shared ? nullptr : apart(scratch, b, y);
       kernels::layer_norm<T>({.x = x.data(),
                               .y = y.data(),
                               .rows = x.size() / n,
                               .n = n,
-                              .scale = stretched(scratch, scale, x.extents().subspan(a), n),
-                              .bias = stretched(scratch, b, x.extents().subspan(a), n),
+                              .scale = of_row(scale),
+                              .bias = of_row(b),
                               .epsilon = epsilon,
                               .mean = means,
                               .inv_std = inv_stds});
+      if (scales) combine<kernels::BinaryOp::mul>(y, scale, scales);
+      if (biases) combine<kernels::BinaryOp::add>(y, b, biases);
     }
     const auto finish = [&](const float* from, AnyOut out) {
-      if (!out || out.dtype() == DType::float32) return;
-      bfloat16* to = out.as<bfloat16>().data();
-      for (int64_t k = 0; k < stats; ++k) to[k] = static_cast<bfloat16>(from[k]);
+      if (out && out.dtype() == DType::bfloat16) narrow(from, out.as<bfloat16>().data(), stats);
     };
     finish(means, mean);
     finish(inv_stds, inv_std_dev);

@@ -48,7 +48,7 @@ struct MaxRoiPool {
     auto* images = scratch.take<int64_t>(regions);
     for (int64_t r = 0; r < regions; ++r) {
       const C* row = rows + 5 * r;
-      if (!(row[0] >= 0 && row[0] < static_cast<C>(x.extent(0))))
+      if (!(row[0] > -1 && row[0] < static_cast<C>(x.extent(0))))
         raise(ErrorCode::out_of_range, spec.name, "region ", r, " lies in an image outside of [0, ",
               x.extent(0) - 1, "]");
       images[r] = static_cast<int64_t>(row[0]);

@@ -2,7 +2,6 @@
 // onnx.ai/onnx/operators/onnx__RMSNormalization.html
 #pragma once
 
-#include "tenon/kernels/elementwise/elementwise.hpp"
 #include "tenon/op/families/normalization.hpp"
 #include "tenon/op/families/wide.hpp"
 
@@ -32,7 +31,7 @@ struct RMSNormalization {
     if (!expect_stash_type(i, stash_type) || !x.ranked()) return;
     i.axis(axis, x.rank());
     if (i.failed()) return;
-    expect_stretches(i, 1, 0);
+    expect_stretches(i, 1);
     i.out(0, x);
   }
   template <class V>
@@ -41,28 +40,15 @@ struct RMSNormalization {
     const auto extents = x.extents().subspan(static_cast<std::size_t>(resolve_axis(axis, x.rank())));
     const int64_t n = product(extents);
     Scratch scratch;
-    if (same_for_all_rows(scale, static_cast<int>(extents.size()))) {
-      normalize(x, n, stretched(scratch, scale, extents, n), y);
-      return;
-    }
-    const V* scales = scale.data();
-    if (scales == y.data()) {
-      V* copy = scratch.take<V>(scale.size());
-      scales = std::copy_n(scales, scale.size(), copy) - scale.size();
-    }
+    if (same_for_all_rows(scale, extents.size()))
+      return normalize(x, n, stretched(scratch, scale, extents, n), y);
+    const V* scales = apart(scratch, scale, y);
     normalize<V>(x, n, nullptr, y);
-    kernels::binary<kernels::BinaryOp::mul>(y.data(), scales, y.data(),
-                                            kernels::broadcast_plan(y.extents(), scale.extents()));
+    combine<kernels::BinaryOp::mul>(y, scale, scales);
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 
  private:
-  /// Whether the axes of scale before the last `normalized` are 1.
-  template <class V>
-  static bool same_for_all_rows(TensorView<const V> scale, int normalized) {
-    const int outer = std::max(0, scale.rank() - normalized);
-    return product(scale.extents().first(static_cast<std::size_t>(outer))) == 1;
-  }
   /// y from rows of n elements of x; `scales`, null or n elements, are those of every row.
   template <class V>
   void normalize(AnyView x, int64_t n, const V* scales, TensorView<V> y) const {

@@ -39,8 +39,8 @@ struct RoiAlign {
       attr("sampling_ratio", &RoiAlign::sampling_ratio),
       attr("spatial_scale", &RoiAlign::spatial_scale)};
 
-  /// The most samples of a bin along an axis.
-  static constexpr int64_t most_samples = int64_t{1} << 20;
+  /// The most samples of a region along an axis, where there is more than one to a bin.
+  static constexpr int64_t most_samples = int64_t{1} << 22;
 
   constexpr void infer(Infer& i) const {
     if (!i.expect_choice("coordinate_transformation_mode", coordinate_transformation_mode,
@@ -50,7 +50,8 @@ struct RoiAlign {
         !i.expect_at_least("output_width", output_width, 1) ||
         !i.expect_at_least("sampling_ratio", sampling_ratio, 0))
       return;
-    if (sampling_ratio > most_samples) return i.fail("sampling_ratio ", sampling_ratio, " is too large");
+    if (sampling_ratio > 1 && sampling_ratio > most_samples / std::max(output_height, output_width))
+      return i.fail("sampling_ratio ", sampling_ratio, " is too large");
     if (!i.expect_rank(0, 4) || !i.expect_rank(1, 2) || !i.expect_rank(2, 1)) return;
     Dim regions;
     if (i.ranked(1)) {
@@ -104,7 +105,8 @@ struct RoiAlign {
     C length = ends[2] * scale - shift - s.start;
     if (!half_pixel && length < 1) length = 1;
     s.size = length / static_cast<C>(bins);
-    if (!std::isfinite(s.start) || !(s.size <= C(most_samples)) || !std::isfinite(s.size))
+    if (!std::isfinite(s.start) || !std::isfinite(length) ||
+        (sampling_ratio == 0 && length > C(most_samples)))
       raise(ErrorCode::out_of_range, spec.name, "a region from ", ends[0], " to ", ends[2], " is too large");
     s.grid = sampling_ratio > 0 ? sampling_ratio : static_cast<int64_t>(std::ceil(std::max<C>(s.size, 0)));
     return s;

@@ -2,7 +2,7 @@
 // onnx.ai/onnx/operators/onnx_aionnxpreview_FlexAttention.html
 #pragma once
 
-#include "tenon/kernels/attention.hpp"
+#include "tenon/op/families/attention.hpp"
 #include "tenon/op/families/control_flow.hpp"
 #include "tenon/op/families/wide.hpp"
 
@@ -32,28 +32,16 @@ struct FlexAttention {
                                          attr("softmax_precision", &FlexAttention::softmax_precision)};
 
   void infer(Infer& i) const {
-    if (softmax_precision && !i.expect_choice("softmax_precision", *softmax_precision,
-                                              {dtype<float>, dtype<float16>, dtype<double>, dtype<bfloat16>}))
+    if (!expect_softmax_precision(i, softmax_precision) || !i.expect_rank(0, 4) || !i.expect_rank(1, 4) ||
+        !i.expect_rank(2, 4))
       return;
-    if (!i.expect_rank(0, 4) || !i.expect_rank(1, 4) || !i.expect_rank(2, 4)) return;
-    const auto extent = [&](int input, int axis) {
-      return i.dims(input).ranked() ? i.dims(input)[axis] : Dim();
-    };
-    const Dim batch = i.unify(i.unify(extent(0, 0), extent(1, 0), "batches of Q and K"), extent(2, 0),
-                              "batches of Q and V"),
-              kv_heads = i.unify(extent(1, 1), extent(2, 1), "heads of K and V"),
-              keys = i.unify(extent(1, 2), extent(2, 2), "steps of K and V");
-    i.unify(extent(0, 3), extent(1, 3), "head sizes of Q and K");
+    const AttentionExtents e = infer_attention(i, {}, {});
     if (i.failed()) return;
-    const Dim heads = extent(0, 1);
-    if (heads.known() && kv_heads.known() &&
-        (kv_heads.value() == 0 ? heads.value() != 0 : heads.value() % kv_heads.value() != 0))
-      return i.fail(kv_heads, " heads of K do not serve ", heads, " heads of Q");
-    i.out(0, {batch, heads, extent(0, 2), extent(2, 3)});
+    i.out(0, {e.batch, e.heads, e.queries, e.value_size});
     if (i.dtype(0) == DType::undefined) return;
     Info scores;
     scores.type = softmax_type(i.dtype(0));
-    scores.dims = {batch, heads, extent(0, 2), keys};
+    scores.dims = {e.batch, e.heads, e.queries, e.keys};
     check_mod(i, "score_mod", score_mod, scores);
     check_mod(i, "prob_mod", prob_mod, scores);
   }
@@ -101,16 +89,14 @@ struct FlexAttention {
                                     : 1 / std::sqrt(static_cast<double>(size));
     const DType type = softmax_type(dtype_of<T>);
     if (!score_mod && !prob_mod) {
-      const auto rows = [](auto view) {
-        using Void = std::conditional_t<std::is_const_v<std::remove_pointer_t<decltype(view.data())>>,
-                                        const void, void>;
-        const int64_t head = view.extent(2) * view.extent(3);
-        return kernels::HeadRows<Void>{dtype_of<T>, view.data(), view.extent(1) * head, head, view.extent(3)};
-      };
       kernels::AttentionArgs a;
       a.batch = batch, a.heads = heads, a.kv_heads = kv_heads;
       a.queries = queries, a.size = size, a.value_size = values;
-      a.q = rows(q), a.k[1] = rows(k), a.v[1] = rows(v), a.y = rows(y);
+      constexpr DType t = dtype_of<T>;
+      a.q = head_rows<const void>(t, q.data(), q.extents(), heads);
+      a.k[1] = head_rows<const void>(t, k.data(), k.extents(), kv_heads);
+      a.v[1] = head_rows<const void>(t, v.data(), v.extents(), kv_heads);
+      a.y = head_rows<void>(t, y.data(), y.extents(), heads);
       a.keys[1] = keys;
       a.scale = factor;
       a.softmax_type = type;

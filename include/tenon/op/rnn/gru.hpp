@@ -9,8 +9,9 @@ namespace tenon::op {
 /// h = g(X W^T + (r * H) R^T + biases), H = (1 - z) * h + z * H; with linear_before_reset, r scales H R^T and
 /// its bias in the place of H. With layout 0, X is (steps, batch, input), Y (steps, directions, batch,
 /// hidden), the states (directions, batch, hidden); with 1, the batch goes first. Sequences that
-/// sequence_lens end early leave zeros in Y, and their last state in Y_h. call<2>(op::GRU{}, x, w, r) of
-/// (7,2,3), (1,12,3) and (1,12,4) gives Y (7,1,2,4) and Y_h (1,2,4).
+/// sequence_lens end early leave zeros in Y, and their last state in Y_h, which is the initial one for a
+/// length of 0. call<2>(op::GRU{}, x, w, r) of (7,2,3), (1,12,3) and (1,12,4) gives Y (7,1,2,4) and Y_h
+/// (1,2,4).
 struct GRU {
   std::vector<float> activation_alpha{};
   std::vector<float> activation_beta{};
@@ -21,18 +22,11 @@ struct GRU {
   int64_t layout = 0;
   int64_t linear_before_reset = 0;
 
-  static constexpr Spec spec{
-      .name = "GRU",
-      .since = {1, 3, 7, 14, 22},
-      .inputs = {{"X", "T"},
-                 {"W", "T"},
-                 {"R", "T"},
-                 {"B", "T", optional},
-                 {"sequence_lens", "T1", optional},
-                 {"initial_h", "T", optional}},
-      .outputs = {{"Y", "T", optional}, {"Y_h", "T", optional}},
-      .types = {{"T", {{1, types::floats}, {22, types::floats_bf16}}}, {"T1", types::int32}},
-      .old_outputs = {{2, 1, {"Y_h", "T"}}}};
+  static constexpr Spec spec = [] {
+    Spec s = recurrent_spec("GRU", {1, 3, 7, 14, 22});
+    s.old_outputs.push_back({2, 1, {"Y_h", "T"}});
+    return s;
+  }();
   static constexpr Attributes attributes{
       attr("activation_alpha", &GRU::activation_alpha), attr("activation_beta", &GRU::activation_beta),
       attr("activations", &GRU::activations), attr("clip", &GRU::clip), attr("direction", &GRU::direction),

@@ -8,7 +8,8 @@ namespace tenon::op {
 /// Gates in the order i, o, f, c; `activations` f, g, h for each direction. With layout 0, X is (steps,
 /// batch, input), Y (steps, directions, batch, hidden), the states (directions, batch, hidden); with 1, the
 /// batch goes first. Sequences that sequence_lens end early leave zeros in Y, and their last state in Y_h and
-/// Y_c. call<2>(op::LSTM{}, x, w, r) of (7,2,3), (1,16,3) and (1,16,4) gives Y (7,1,2,4) and Y_h (1,2,4).
+/// Y_c, which is the initial one for a length of 0. call<2>(op::LSTM{}, x, w, r) of (7,2,3), (1,16,3) and
+/// (1,16,4) gives Y (7,1,2,4) and Y_h (1,2,4).
 struct LSTM {
   std::vector<float> activation_alpha{};
   std::vector<float> activation_beta{};
@@ -19,19 +20,13 @@ struct LSTM {
   int64_t input_forget = 0;
   int64_t layout = 0;
 
-  static constexpr Spec spec{
-      .name = "LSTM",
-      .since = {1, 7, 14, 22},
-      .inputs = {{"X", "T"},
-                 {"W", "T"},
-                 {"R", "T"},
-                 {"B", "T", optional},
-                 {"sequence_lens", "T1", optional},
-                 {"initial_h", "T", optional},
-                 {"initial_c", "T", optional},
-                 {"P", "T", optional}},
-      .outputs = {{"Y", "T", optional}, {"Y_h", "T", optional}, {"Y_c", "T", optional}},
-      .types = {{"T", {{1, types::floats}, {22, types::floats_bf16}}}, {"T1", types::int32}}};
+  static constexpr Spec spec = [] {
+    Spec s = recurrent_spec("LSTM", {1, 7, 14, 22});
+    s.inputs.push_back({"initial_c", "T", optional});
+    s.inputs.push_back({"P", "T", optional});
+    s.outputs.push_back({"Y_c", "T", optional});
+    return s;
+  }();
   static constexpr Attributes attributes{attr("activation_alpha", &LSTM::activation_alpha),
                                          attr("activation_beta", &LSTM::activation_beta),
                                          attr("activations", &LSTM::activations),

@@ -7,7 +7,8 @@ namespace tenon::op {
 
 /// H = f(X W^T + H R^T + biases), f the direction's one of `activations`. With layout 0, X is (steps, batch,
 /// input), Y (steps, directions, batch, hidden), the states (directions, batch, hidden); with 1, the batch
-/// goes first. Sequences that sequence_lens end early leave zeros in Y, and their last state in Y_h.
+/// goes first. Sequences that sequence_lens end early leave zeros in Y, and their last state in Y_h, which is
+/// the initial one for a length of 0.
 /// call<2>(op::RNN{}, x, w, r) of (7,2,3), (1,4,3) and (1,4,4) gives Y (7,1,2,4) and Y_h (1,2,4).
 struct RNN {
   std::vector<float> activation_alpha{};
@@ -18,17 +19,7 @@ struct RNN {
   Opt<int64_t> hidden_size{};
   int64_t layout = 0;
 
-  static constexpr Spec spec{
-      .name = "RNN",
-      .since = {1, 7, 14, 22},
-      .inputs = {{"X", "T"},
-                 {"W", "T"},
-                 {"R", "T"},
-                 {"B", "T", optional},
-                 {"sequence_lens", "T1", optional},
-                 {"initial_h", "T", optional}},
-      .outputs = {{"Y", "T", optional}, {"Y_h", "T", optional}},
-      .types = {{"T", {{1, types::floats}, {22, types::floats_bf16}}}, {"T1", types::int32}}};
+  static constexpr Spec spec = recurrent_spec("RNN", {1, 7, 14, 22});
   static constexpr Attributes attributes{attr("activation_alpha", &RNN::activation_alpha),
                                          attr("activation_beta", &RNN::activation_beta),
                                          attr("activations", &RNN::activations),

@@ -1,0 +1,56 @@
+// Attention and FlexAttention share the rule for queries, keys and values, and where their heads lie.
+#pragma once
+
+#include "tenon/kernels/attention.hpp"
+#include "tenon/op/framework/attribute.hpp"
+#include "tenon/op/framework/call.hpp"
+
+namespace tenon::op {
+
+/// Extents of Q (batch, heads, queries, size), K (batch, KV heads, keys, size) and V (batch, KV heads, keys,
+/// value size).
+struct AttentionExtents {
+  Dim batch, heads, kv_heads, queries, keys, size, value_size;
+};
+
+/// The rule for inputs 0 to 2 of rank 4, or of rank 3, (batch, steps, heads * size), with the numbers of
+/// heads stated.
+constexpr AttentionExtents infer_attention(Infer& i, const Opt<int64_t>& heads,
+                                           const Opt<int64_t>& kv_heads) {
+  Dims d[3];  // of rank 4
+  for (int k = 0; k < 3; ++k) {
+    d[k] = i.ranked(k) ? i.dims(k) : Dims::of_rank(4);
+    if (d[k].rank() == 4) continue;
+    const int64_t parts = k == 0 ? *heads : *kv_heads;
+    if ((d[k][2] % parts).differs(0))
+      i.fail(i.name(k), ": ", d[k][2], " numbers do not make ", parts, " heads");
+    d[k] = {d[k][0], parts, d[k][1], d[k][2] / parts};
+  }
+  const Dims &q = d[0], &k = d[1], &v = d[2];
+  const AttentionExtents e{
+      .batch = i.unify(i.unify(q[0], k[0], "batches of Q and K"), v[0], "batches of Q and V"),
+      .heads = q[1],
+      .kv_heads = i.unify(k[1], v[1], "heads of K and V"),
+      .queries = q[2],
+      .keys = i.unify(k[2], v[2], "steps of K and V"),
+      .size = i.unify(q[3], k[3], "head sizes of Q and K"),
+      .value_size = v[3]};
+  if (e.kv_heads.is(0) ? e.heads.differs(0) : (e.heads % e.kv_heads).differs(0))
+    i.fail(e.kv_heads, " heads of K do not serve ", e.heads, " heads of Q");
+  return e;
+}
+
+/// The type of a softmax, if it is stated, is a type of floating-point numbers.
+constexpr bool expect_softmax_precision(Infer& i, const Opt<int64_t>& type) {
+  return !type || i.expect_choice("softmax_precision", *type,
+                                  {dtype<float>, dtype<float16>, dtype<double>, dtype<bfloat16>});
+}
+
+/// Where the heads of a tensor of these extents lie: of rank 4, or of rank 3 with so many heads.
+template <class Void>
+kernels::HeadRows<Void> head_rows(DType dtype, Void* data, std::span<const int64_t> e, int64_t heads) {
+  if (e.size() == 4) return {dtype, data, e[1] * e[2] * e[3], e[2] * e[3], e[3]};
+  return {dtype, data, e[1] * e[2], e[2] / heads, e[2]};
+}
+
+}  // namespace tenon::op
