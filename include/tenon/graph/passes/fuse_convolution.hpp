@@ -1,5 +1,5 @@
 // fuse_convolution: a Conv of constant weights, with the BatchNormalization, the addition of a residual and
-// the Relu or Clip behind it, becomes one node whose weights are laid out for the kernel.
+// the Relu or Clip behind it, becomes one node. Passes behind this one lay out its weights for a kernel.
 #pragma once
 
 #include <cmath>
@@ -14,15 +14,16 @@
 namespace tenon::passes {
 
 /// Y = min(max(conv(X, weights) + bias + Z, lo), hi), where Z (the residual) has Y's extents or is left out.
-struct PackedConv {
+struct FusedConv {
   op::Conv conv;
   Bounds bounds{};
   DType element = DType::undefined;  ///< of X
   Extents extents;                   ///< of the weights: (M, C/group, kernel...)
-  Storage weights{};                 ///< as conv_pack_weights writes them
+  Storage weights{};                 ///< in that order, or `packed` as conv_pack_weights writes them
   Storage bias{};                    ///< (M), or empty
+  bool packed = false;
 
-  static constexpr op::Spec spec{.name = "PackedConv",
+  static constexpr op::Spec spec{.name = "FusedConv",
                                  .domain = "tenon",
                                  .since = {1},
                                  .inputs = {{"X", "T"}, {"Z", "T", op::optional}},
@@ -46,7 +47,7 @@ struct PackedConv {
     kernels::ConvArgs<C> args;
     args.geometry = layout.geometry<kernels::ConvGeometry>(x.extent(0), conv.group, x.extent(1), y.extent(1));
     args.x = op::widen(scratch, x.data(), x.size());
-    args.packed_w = static_cast<const C*>(weights.data());
+    (packed ? args.packed_w : args.w) = static_cast<const C*>(weights.data());
     args.bias = bias ? static_cast<const C*>(bias.data()) : nullptr;
     args.add = op::widen(scratch, z.data(), z.size());
     args.y = op::wide_result(scratch, y.data(), y.size());
@@ -97,13 +98,11 @@ inline bool same_extents(const Dims& a, const Dims& b) {
   return same;
 }
 
-/// Packs weights (M, C/group, kernel...) and a bias for the kernel, with the map applied to the output
-/// channels.
+/// Gives the node its weights (M, C/group, kernel...) and bias, with the map applied to the output channels.
 template <class C>
-void pack(PackedConv& op, const AnyTensor& w, const AnyTensor* b, const ChannelMap* map) {
+void set_weights(FusedConv& op, const AnyTensor& w, const AnyTensor* b, const ChannelMap* map) {
   const auto m = static_cast<std::size_t>(op.extents[0]);
   Scratch scratch;
-  const C* from = op::numbers<C>(scratch, w.view());
   if (b || map) {
     op.bias = Storage::make<C>(op.extents[0]);
     C* bias = static_cast<C*>(op.bias.data());
@@ -112,22 +111,16 @@ void pack(PackedConv& op, const AnyTensor& w, const AnyTensor* b, const ChannelM
     for (std::size_t c = 0; map && c < m; ++c)
       bias[c] = static_cast<C>(bias[c] * map->scale[c] + map->shift[c]);
   }
-  if (map) {
-    C* own = scratch.take<C>(w.size());
-    for (std::size_t c = 0, each = static_cast<std::size_t>(w.size()) / m; c < m; ++c)
-      for (std::size_t k = c * each; k < (c + 1) * each; ++k)
-        own[k] = static_cast<C>(from[k] * map->scale[c]);
-    from = own;
+  if (!map && w.dtype() == dtype_of<C>) {
+    op.weights = w.storage();
+    return;
   }
-  kernels::ConvGeometry g;
-  g.rank = std::max(1, op.extents.size() - 2);
-  g.groups = op.conv.group;
-  g.in_channels = op.extents[1] * g.groups;
-  g.out_channels = op.extents[0];
-  constexpr int64_t one = 1;
-  g.kernel = op.extents.size() > 2 ? op.extents.begin() + 2 : &one;
-  op.weights = Storage::make<C>(kernels::conv_packed_weight_size<C>(g));
-  kernels::conv_pack_weights(g, from, static_cast<C*>(op.weights.data()));
+  op.weights = Storage::make<C>(w.size());
+  const C* from = op::numbers<C>(scratch, w.view());
+  C* own = static_cast<C*>(op.weights.data());
+  for (std::size_t c = 0, each = static_cast<std::size_t>(w.size()) / m; c < m; ++c)
+    for (std::size_t k = c * each; k < (c + 1) * each; ++k)
+      own[k] = map ? static_cast<C>(from[k] * map->scale[c]) : from[k];
 }
 
 }  // namespace detail
@@ -142,7 +135,7 @@ inline void apply_fuse_convolution(Program& program) {
     if (b_id >= 0 && b == nullptr) return program.skipped(n, "the bias is not constant");
     if (!fits(program, n)) return program.skipped(n, "the operands do not fit");
 
-    PackedConv packed{.conv = conv, .element = w->dtype(), .extents = w->extents()};
+    FusedConv fused{.conv = conv, .element = w->dtype(), .extents = w->extents()};
     std::optional<detail::ChannelMap> map;
     std::vector<ValueId> operands{in[0]};
     // Fuses the node that reads y into the packed one. False when that node cannot be fused, which ends the
@@ -155,7 +148,7 @@ inline void apply_fuse_convolution(Program& program) {
         return true;
       }
       if (reader.inputs.empty() || reader.inputs[0] != y) return false;
-      if (!map && operands.size() == 1) map = detail::channel_map(program, reader, packed.extents[0]);
+      if (!map && operands.size() == 1) map = detail::channel_map(program, reader, fused.extents[0]);
       else return false;
       return map.has_value();
     };
@@ -167,15 +160,15 @@ inline void apply_fuse_convolution(Program& program) {
       if (next < 0 || !fits(program, next)) break;
       const auto bounds = bounds_of(program, program.node(next), y);
       if (!bounds && !take(program.node(next), y)) break;
-      if (bounds) packed.bounds = *bounds;
+      if (bounds) fused.bounds = *bounds;
       ends = bounds.has_value();
       last = next;
-      with += concat(with.empty() ? ", fused with " : ", ", program.label(next));
+      with += concat(with.empty() ? "" : ", ", program.label(next));
     }
     dispatch<float, double>(compute_dtype(w->dtype()),
-                            [&]<class C>() { detail::pack<C>(packed, *w, b, map ? &*map : nullptr); });
-    program.applied(n, "packed", with);
-    program.replace(last, AnyOperator::make(packed), std::move(operands));
+                            [&]<class C>() { detail::set_weights<C>(fused, *w, b, map ? &*map : nullptr); });
+    program.applied(n, with.empty() ? "alone" : "fused with " + with);
+    program.replace(last, AnyOperator::make(fused), std::move(operands));
   });
 }
 
