@@ -262,8 +262,8 @@ class ChannelBlocks {
       give(n, add(n, with_lanes(node.op), {x}), "blocked");
     } else if (x >= 0 && node.op.as<op::GlobalAveragePool>()) {
       give(n, add(n, AnyOperator::make(BlockedMean{}), {x}), "blocked");
-    } else if (x >= 0 && node.op.as<op::BatchNormalization>()) {
-      normalise(n, x);
+    } else if (std::ranges::any_of(node.inputs, [&](ValueId v) { return blocks(v) >= 0 && scale(n, v); })) {
+      return;
     } else if (const auto* concat = node.op.as<op::Concat>()) {
       join(n, *concat);
     } else if (element_by_element(node.op)) {
@@ -288,24 +288,32 @@ class ChannelBlocks {
     });
   }
 
-  /// A BatchNormalization, with the Relu or Clip behind it, as a convolution of each channel with one cell.
-  void normalise(int n, ValueId x) {
-    const int64_t channels = dims(p_.node(n).outputs[0])[1].value();
-    const auto map = channel_map(p_, p_.node(n), channels);
-    if (!map) return;
+  /// Maps of channels that follow each other, with the Relu or Clip behind them, as a convolution of each
+  /// channel with one cell. False if there are none.
+  bool scale(int n, ValueId v) {
+    const int64_t channels = dims(v)[1].known() ? dims(v)[1].value() : 0;
     BlockedConv scale{.conv = {.group = channels}, .block = block_, .extents = {channels, 1}};
-    for (int k = 2; k < dims(p_.node(n).outputs[0]).rank(); ++k) scale.extents.push_back(1);
-    if (scale.extents.size() > 4) return;
-    const std::vector<float> weights(map->scale.begin(), map->scale.end());
-    const std::vector<float> shift(map->shift.begin(), map->shift.end());
-    scale.weights = in_blocks(weights.data(), channels);
-    scale.bias = in_blocks(shift.data(), channels);
-    const ValueId y = p_.node(n).outputs[0];
-    const int next = p_.only_reader(y);
-    const auto bounds =
-        next >= 0 && fits(p_, next) && gives_channels(next) ? bounds_of(p_, p_.node(next), y) : std::nullopt;
-    if (bounds) scale.bounds = *bounds;
-    give(bounds ? next : n, add(n, AnyOperator::make(scale), {x}), "blocked");
+    for (int k = 2; k < dims(v).rank(); ++k) scale.extents.push_back(1);
+    if (channels == 0 || scale.extents.size() > 4) return false;
+    const ValueId x = blocks(v);
+    ChannelMap map = ChannelMap::identity(channels);
+    int last = -1;
+    for (int next = n; next >= 0 && fits(p_, next) && gives_channels(next); next = p_.only_reader(v)) {
+      const auto step = channel_map(p_, p_.node(next), v, channels);
+      const auto both = step ? map.then(*step) : std::nullopt;
+      const auto bounds = last < 0 ? std::nullopt : bounds_of(p_, p_.node(next), v);
+      if (!both && !bounds) break;
+      if (both) map = *both;
+      else scale.bounds = *bounds;
+      last = next;
+      if (bounds) break;
+      v = p_.node(last).outputs[0];
+    }
+    if (last < 0) return false;
+    scale.weights = in_blocks(std::vector<float>(map.scale.begin(), map.scale.end()).data(), channels);
+    scale.bias = in_blocks(std::vector<float>(map.shift.begin(), map.shift.end()).data(), channels);
+    give(last, add(n, AnyOperator::make(scale), {x}), "blocked");
+    return true;
   }
 
   /// A Concat of channels. Only the last operand may end within a block.

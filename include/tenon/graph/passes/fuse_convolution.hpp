@@ -1,5 +1,6 @@
-// fuse_convolution: a Conv of constant weights, with the BatchNormalization, the addition of a residual and
-// the Relu or Clip behind it, becomes one node. Passes behind this one lay out its weights for a kernel.
+// fuse_convolution: a Conv of constant weights, with the BatchNormalization (or sums and products with
+// constants of channels), the addition of a residual and the Relu or Clip behind it, becomes one node. Passes
+// behind this one lay out its weights for a kernel.
 #pragma once
 
 #include <cmath>
@@ -7,6 +8,7 @@
 #include "tenon/graph/passes/packed.hpp"
 #include "tenon/kernels/conv/conv.hpp"
 #include "tenon/op/math/add.hpp"
+#include "tenon/op/math/mul.hpp"
 #include "tenon/op/math/sum.hpp"
 #include "tenon/op/nn/batch_normalization.hpp"
 #include "tenon/op/nn/conv.hpp"
@@ -60,42 +62,82 @@ struct FusedConv {
 
 namespace detail {
 
-/// y = x * scale + shift, channel by channel: the function of a BatchNormalization over constants.
+inline bool same_extents(const Dims& a, const Dims& b) {
+  bool same = a.ranked() && b.ranked() && a.rank() == b.rank();
+  for (int k = 0; same && k < a.rank(); ++k) same = a[k].same(b[k]);
+  return same;
+}
+
+/// y = x * scale + shift, channel by channel.
 struct ChannelMap {
   std::vector<double> scale, shift;
+
+  /// The map, and then `next`. Nothing if a factor is not finite: an infinite one would turn zero weights
+  /// into NaN.
+  std::optional<ChannelMap> then(const ChannelMap& next) const {
+    ChannelMap both = next;
+    for (std::size_t c = 0; c < scale.size(); ++c) {
+      both.scale[c] = scale[c] * next.scale[c];
+      both.shift[c] = shift[c] * next.scale[c] + next.shift[c];
+      if (!std::isfinite(both.scale[c]) || !std::isfinite(both.shift[c])) return {};
+    }
+    return both;
+  }
+  static ChannelMap identity(int64_t channels) {
+    const auto c = static_cast<std::size_t>(channels);
+    return {std::vector<double>(c, 1), std::vector<double>(c, 0)};
+  }
 };
 
-/// The map of a node that is a BatchNormalization over constants with `channels` channels.
-inline std::optional<ChannelMap> channel_map(const Program& program, const Graph::Node& n, int64_t channels) {
-  const auto* normalization = n.op.as<op::BatchNormalization>();
-  if (normalization == nullptr || normalization->training_mode != 0 || n.outputs.size() != 1) return {};
-  std::array<std::vector<double>, 4> p;  // scale, B, mean, variance
-  for (std::size_t k = 0; k < 4; ++k) {
-    const AnyTensor* t = constant_floats(program, n.inputs[k + 1]);
-    if (t == nullptr || t->size() != channels) return {};
-    Scratch scratch;
-    const double* from = op::numbers<double>(scratch, t->view());
-    p[k].assign(from, from + channels);
+/// A constant's numbers, one for each channel of x: it has one number, or the channels' and otherwise axes of
+/// extent 1.
+inline std::optional<std::vector<double>> channel_numbers(const Program& program, ValueId v, ValueId x,
+                                                          int64_t channels) {
+  const AnyTensor* t = constant_floats(program, v);
+  const Dims& dims = program.info(x).dims;
+  if (t == nullptr || !dims.ranked() || t->rank() > dims.rank()) return {};
+  const int at = t->rank() - (dims.rank() - 1);  // of the axis of channels
+  if (t->size() != 1 && (t->size() != channels || at < 0 || t->extents()[at] != channels)) return {};
+  Scratch scratch;
+  const double* from = op::numbers<double>(scratch, t->view());
+  std::vector<double> numbers(static_cast<std::size_t>(channels), from[0]);
+  if (t->size() == channels) numbers.assign(from, from + channels);
+  return numbers;
+}
+
+/// The map that a node applies to x, of so many channels: a BatchNormalization over constants, or a sum or
+/// product with one, as normalisations are also exported.
+inline std::optional<ChannelMap> channel_map(const Program& program, const Graph::Node& n, ValueId x,
+                                             int64_t channels) {
+  ChannelMap map = ChannelMap::identity(channels);
+  if (const auto* normalization = n.op.as<op::BatchNormalization>()) {
+    if (normalization->training_mode != 0 || n.outputs.size() != 1 || n.inputs[0] != x) return {};
+    std::array<std::vector<double>, 4> p;  // scale, B, mean, variance
+    for (std::size_t k = 0; k < 4; ++k) {
+      const AnyTensor* t = constant_floats(program, n.inputs[k + 1]);
+      if (t == nullptr || t->size() != channels) return {};
+      Scratch scratch;
+      const double* from = op::numbers<double>(scratch, t->view());
+      p[k].assign(from, from + channels);
+    }
+    for (std::size_t c = 0; c < p[0].size(); ++c) {
+      map.scale[c] = p[0][c] / std::sqrt(p[3][c] + normalization->epsilon);
+      map.shift[c] = p[1][c] - p[2][c] * map.scale[c];
+    }
+  } else if (n.op.as<op::Add>() || n.op.as<op::Mul>()) {
+    if ((n.inputs[0] == x) == (n.inputs[1] == x)) return {};
+    const auto other = channel_numbers(program, n.inputs[n.inputs[0] == x ? 1 : 0], x, channels);
+    if (!other || !same_extents(program.info(n.outputs[0]).dims, program.info(x).dims)) return {};
+    (n.op.as<op::Add>() ? map.shift : map.scale) = *other;
+  } else {
+    return {};
   }
-  ChannelMap map;
-  for (std::size_t c = 0; c < p[0].size(); ++c) {
-    map.scale.push_back(p[0][c] / std::sqrt(p[3][c] + normalization->epsilon));
-    map.shift.push_back(p[1][c] - p[2][c] * map.scale[c]);
-    // An infinite factor would turn zero weights into NaN.
-    if (!std::isfinite(map.scale[c]) || !std::isfinite(map.shift[c])) return {};
-  }
-  return map;
+  return ChannelMap::identity(channels).then(map);
 }
 
 /// Whether a node adds two operands.
 inline bool is_sum(const Graph::Node& n) {
   return n.op.as<op::Add>() || (n.inputs.size() == 2 && n.op.as<op::Sum>());
-}
-
-inline bool same_extents(const Dims& a, const Dims& b) {
-  bool same = a.ranked() && b.ranked() && a.rank() == b.rank();
-  for (int k = 0; same && k < a.rank(); ++k) same = a[k].same(b[k]);
-  return same;
 }
 
 /// Gives the node its weights (M, C/group, kernel...) and bias, with the map applied to the output channels.
@@ -141,16 +183,17 @@ inline void apply_fuse_convolution(Program& program) {
     // Fuses the node that reads y into the packed one. False when that node cannot be fused, which ends the
     // chain.
     const auto take = [&](const Graph::Node& reader, ValueId y) {
-      if (detail::is_sum(reader) && operands.size() == 1) {
-        const ValueId z = reader.inputs[reader.inputs[0] == y ? 1 : 0];
-        if (!detail::same_extents(program.info(y).dims, program.info(z).dims)) return false;
-        operands.push_back(z);
-        return true;
+      if (operands.size() > 1) return false;
+      if (const auto next = detail::channel_map(program, reader, y, fused.extents[0])) {
+        const auto both = map ? map->then(*next) : next;
+        if (both) map = both;
+        return both.has_value();
       }
-      if (reader.inputs.empty() || reader.inputs[0] != y) return false;
-      if (!map && operands.size() == 1) map = detail::channel_map(program, reader, fused.extents[0]);
-      else return false;
-      return map.has_value();
+      if (!detail::is_sum(reader)) return false;
+      const ValueId z = reader.inputs[reader.inputs[0] == y ? 1 : 0];
+      if (!detail::same_extents(program.info(y).dims, program.info(z).dims)) return false;
+      operands.push_back(z);
+      return true;
     };
     std::string with;
     int last = n;
