@@ -1,8 +1,10 @@
 // The passes that `load` applies.
 #pragma once
 
+#include "tenon/graph/passes/block_channels.hpp"
 #include "tenon/graph/passes/fuse_convolution.hpp"
 #include "tenon/graph/passes/lay_out_trees.hpp"
+#include "tenon/graph/passes/pack_convolution.hpp"
 #include "tenon/graph/passes/pack_matmul.hpp"
 
 namespace tenon {
@@ -10,7 +12,8 @@ namespace tenon {
 /// For SessionOptions::passes. A Session of a graph built in code applies only the passes it is given, so
 /// that programs that use none do not compile them.
 inline std::vector<Pass> standard_passes() {
-  return {passes::fuse_convolution, passes::pack_matmul, passes::lay_out_trees};
+  return {passes::fuse_convolution, passes::block_channels, passes::pack_convolution, passes::pack_matmul,
+          passes::lay_out_trees};
 }
 
 }  // namespace tenon

@@ -136,6 +136,20 @@ TEST_CASE("a value that is asked for by name is there") {
   }
 }
 
+TEST_CASE("sums and products with constants of channels") {
+  const auto build = [] {
+    Graph g;
+    const ValueId x = g.add_input("x", DType::float32, Dims{1, 4, 5, 5});
+    ValueId y = node(g, op::Conv{}, {x, g.add_constant({}, floats<float>({4, 4, 1, 1}, 1))});
+    y = node(g, op::Mul{}, {y, g.add_constant({}, floats<float>({4, 1, 1}, 3))});
+    y = node(g, op::Add{}, {g.add_constant({}, floats<float>({1, 4, 1, 1}, 4)), y});
+    y = node(g, op::Mul{}, {y, g.add_constant({}, floats<float>({}, 5))});
+    g.add_output("y", node(g, op::Relu{}, {y}));
+    return g;
+  };
+  test::check_pass(fuse_convolution, build, {{"x", Value(floats<float>({1, 4, 5, 5}, 2))}}, 1, 1e-6);
+}
+
 TEST_CASE("what is not fused") {
   const Value x = floats<float>({1, 4, 5, 5}, 2);
   const auto graph = [](auto behind) {
@@ -149,7 +163,7 @@ TEST_CASE("what is not fused") {
   };
   SUBCASE("an addend that is stretched") {
     test::check_pass(fuse_convolution, graph([](Graph& g, ValueId y) {
-                       return node(g, op::Add{}, {y, g.add_constant({}, floats<float>({4, 1, 1}, 3))});
+                       return node(g, op::Add{}, {y, g.add_constant({}, floats<float>({5, 1}, 3))});
                      }),
                      {{"x", x}}, 2, 0);
   }

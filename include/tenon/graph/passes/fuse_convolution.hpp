@@ -1,5 +1,6 @@
-// fuse_convolution: a Conv of constant weights, with the BatchNormalization, the addition of a residual and
-// the Relu or Clip behind it, becomes one node whose weights are laid out for the kernel.
+// fuse_convolution: a Conv of constant weights, with the BatchNormalization (or sums and products with
+// constants of channels), the addition of a residual and the Relu or Clip behind it, becomes one node. Passes
+// behind this one lay out its weights for a kernel.
 #pragma once
 
 #include <cmath>
@@ -7,6 +8,7 @@
 #include "tenon/graph/passes/packed.hpp"
 #include "tenon/kernels/conv/conv.hpp"
 #include "tenon/op/math/add.hpp"
+#include "tenon/op/math/mul.hpp"
 #include "tenon/op/math/sum.hpp"
 #include "tenon/op/nn/batch_normalization.hpp"
 #include "tenon/op/nn/conv.hpp"
@@ -14,15 +16,16 @@
 namespace tenon::passes {
 
 /// Y = min(max(conv(X, weights) + bias + Z, lo), hi), where Z (the residual) has Y's extents or is left out.
-struct PackedConv {
+struct FusedConv {
   op::Conv conv;
   Bounds bounds{};
   DType element = DType::undefined;  ///< of X
   Extents extents;                   ///< of the weights: (M, C/group, kernel...)
-  Storage weights{};                 ///< as conv_pack_weights writes them
+  Storage weights{};                 ///< in that order, or `packed` as conv_pack_weights writes them
   Storage bias{};                    ///< (M), or empty
+  bool packed = false;
 
-  static constexpr op::Spec spec{.name = "PackedConv",
+  static constexpr op::Spec spec{.name = "FusedConv",
                                  .domain = "tenon",
                                  .since = {1},
                                  .inputs = {{"X", "T"}, {"Z", "T", op::optional}},
@@ -46,7 +49,7 @@ struct PackedConv {
     kernels::ConvArgs<C> args;
     args.geometry = layout.geometry<kernels::ConvGeometry>(x.extent(0), conv.group, x.extent(1), y.extent(1));
     args.x = op::widen(scratch, x.data(), x.size());
-    args.packed_w = static_cast<const C*>(weights.data());
+    (packed ? args.packed_w : args.w) = static_cast<const C*>(weights.data());
     args.bias = bias ? static_cast<const C*>(bias.data()) : nullptr;
     args.add = op::widen(scratch, z.data(), z.size());
     args.y = op::wide_result(scratch, y.data(), y.size());
@@ -59,31 +62,77 @@ struct PackedConv {
 
 namespace detail {
 
-/// y = x * scale + shift, channel by channel: the function of a BatchNormalization over constants.
+inline bool same_extents(const Dims& a, const Dims& b) {
+  bool same = a.ranked() && b.ranked() && a.rank() == b.rank();
+  for (int k = 0; same && k < a.rank(); ++k) same = a[k].same(b[k]);
+  return same;
+}
+
+/// y = x * scale + shift, channel by channel.
 struct ChannelMap {
   std::vector<double> scale, shift;
+
+  /// The map, and then `next`. Nothing if a factor is not finite: an infinite one would turn zero weights
+  /// into NaN.
+  std::optional<ChannelMap> then(const ChannelMap& next) const {
+    ChannelMap both = next;
+    for (std::size_t c = 0; c < scale.size(); ++c) {
+      both.scale[c] = scale[c] * next.scale[c];
+      both.shift[c] = shift[c] * next.scale[c] + next.shift[c];
+      if (!std::isfinite(both.scale[c]) || !std::isfinite(both.shift[c])) return {};
+    }
+    return both;
+  }
+  static ChannelMap identity(int64_t channels) {
+    const auto c = static_cast<std::size_t>(channels);
+    return {std::vector<double>(c, 1), std::vector<double>(c, 0)};
+  }
 };
 
-/// The map of a node that is a BatchNormalization over constants with `channels` channels.
-inline std::optional<ChannelMap> channel_map(const Program& program, const Graph::Node& n, int64_t channels) {
-  const auto* normalization = n.op.as<op::BatchNormalization>();
-  if (normalization == nullptr || normalization->training_mode != 0 || n.outputs.size() != 1) return {};
-  std::array<std::vector<double>, 4> p;  // scale, B, mean, variance
-  for (std::size_t k = 0; k < 4; ++k) {
-    const AnyTensor* t = constant_floats(program, n.inputs[k + 1]);
-    if (t == nullptr || t->size() != channels) return {};
-    Scratch scratch;
-    const double* from = op::numbers<double>(scratch, t->view());
-    p[k].assign(from, from + channels);
+/// A constant's numbers, one for each channel of x: it has one number, or the channels' and otherwise axes of
+/// extent 1.
+inline std::optional<std::vector<double>> channel_numbers(const Program& program, ValueId v, ValueId x,
+                                                          int64_t channels) {
+  const AnyTensor* t = constant_floats(program, v);
+  const Dims& dims = program.info(x).dims;
+  if (t == nullptr || !dims.ranked() || t->rank() > dims.rank()) return {};
+  const int at = t->rank() - (dims.rank() - 1);  // of the axis of channels
+  if (t->size() != 1 && (t->size() != channels || at < 0 || t->extents()[at] != channels)) return {};
+  Scratch scratch;
+  const double* from = op::numbers<double>(scratch, t->view());
+  std::vector<double> numbers(static_cast<std::size_t>(channels), from[0]);
+  if (t->size() == channels) numbers.assign(from, from + channels);
+  return numbers;
+}
+
+/// The map that a node applies to x, of so many channels: a BatchNormalization over constants, or a sum or
+/// product with one, as normalisations are also exported.
+inline std::optional<ChannelMap> channel_map(const Program& program, const Graph::Node& n, ValueId x,
+                                             int64_t channels) {
+  ChannelMap map = ChannelMap::identity(channels);
+  if (const auto* normalization = n.op.as<op::BatchNormalization>()) {
+    if (normalization->training_mode != 0 || n.outputs.size() != 1 || n.inputs[0] != x) return {};
+    std::array<std::vector<double>, 4> p;  // scale, B, mean, variance
+    for (std::size_t k = 0; k < 4; ++k) {
+      const AnyTensor* t = constant_floats(program, n.inputs[k + 1]);
+      if (t == nullptr || t->size() != channels) return {};
+      Scratch scratch;
+      const double* from = op::numbers<double>(scratch, t->view());
+      p[k].assign(from, from + channels);
+    }
+    for (std::size_t c = 0; c < p[0].size(); ++c) {
+      map.scale[c] = p[0][c] / std::sqrt(p[3][c] + normalization->epsilon);
+      map.shift[c] = p[1][c] - p[2][c] * map.scale[c];
+    }
+  } else if (n.op.as<op::Add>() || n.op.as<op::Mul>()) {
+    if ((n.inputs[0] == x) == (n.inputs[1] == x)) return {};
+    const auto other = channel_numbers(program, n.inputs[n.inputs[0] == x ? 1 : 0], x, channels);
+    if (!other || !same_extents(program.info(n.outputs[0]).dims, program.info(x).dims)) return {};
+    (n.op.as<op::Add>() ? map.shift : map.scale) = *other;
+  } else {
+    return {};
   }
-  ChannelMap map;
-  for (std::size_t c = 0; c < p[0].size(); ++c) {
-    map.scale.push_back(p[0][c] / std::sqrt(p[3][c] + normalization->epsilon));
-    map.shift.push_back(p[1][c] - p[2][c] * map.scale[c]);
-    // An infinite factor would turn zero weights into NaN.
-    if (!std::isfinite(map.scale[c]) || !std::isfinite(map.shift[c])) return {};
-  }
-  return map;
+  return ChannelMap::identity(channels).then(map);
 }
 
 /// Whether a node adds two operands.
@@ -91,19 +140,11 @@ inline bool is_sum(const Graph::Node& n) {
   return n.op.as<op::Add>() || (n.inputs.size() == 2 && n.op.as<op::Sum>());
 }
 
-inline bool same_extents(const Dims& a, const Dims& b) {
-  bool same = a.ranked() && b.ranked() && a.rank() == b.rank();
-  for (int k = 0; same && k < a.rank(); ++k) same = a[k].same(b[k]);
-  return same;
-}
-
-/// Packs weights (M, C/group, kernel...) and a bias for the kernel, with the map applied to the output
-/// channels.
+/// Gives the node its weights (M, C/group, kernel...) and bias, with the map applied to the output channels.
 template <class C>
-void pack(PackedConv& op, const AnyTensor& w, const AnyTensor* b, const ChannelMap* map) {
+void set_weights(FusedConv& op, const AnyTensor& w, const AnyTensor* b, const ChannelMap* map) {
   const auto m = static_cast<std::size_t>(op.extents[0]);
   Scratch scratch;
-  const C* from = op::numbers<C>(scratch, w.view());
   if (b || map) {
     op.bias = Storage::make<C>(op.extents[0]);
     C* bias = static_cast<C*>(op.bias.data());
@@ -112,22 +153,16 @@ void pack(PackedConv& op, const AnyTensor& w, const AnyTensor* b, const ChannelM
     for (std::size_t c = 0; map && c < m; ++c)
       bias[c] = static_cast<C>(bias[c] * map->scale[c] + map->shift[c]);
   }
-  if (map) {
-    C* own = scratch.take<C>(w.size());
-    for (std::size_t c = 0, each = static_cast<std::size_t>(w.size()) / m; c < m; ++c)
-      for (std::size_t k = c * each; k < (c + 1) * each; ++k)
-        own[k] = static_cast<C>(from[k] * map->scale[c]);
-    from = own;
+  if (!map && w.dtype() == dtype_of<C>) {
+    op.weights = w.storage();
+    return;
   }
-  kernels::ConvGeometry g;
-  g.rank = std::max(1, op.extents.size() - 2);
-  g.groups = op.conv.group;
-  g.in_channels = op.extents[1] * g.groups;
-  g.out_channels = op.extents[0];
-  constexpr int64_t one = 1;
-  g.kernel = op.extents.size() > 2 ? op.extents.begin() + 2 : &one;
-  op.weights = Storage::make<C>(kernels::conv_packed_weight_size<C>(g));
-  kernels::conv_pack_weights(g, from, static_cast<C*>(op.weights.data()));
+  op.weights = Storage::make<C>(w.size());
+  const C* from = op::numbers<C>(scratch, w.view());
+  C* own = static_cast<C*>(op.weights.data());
+  for (std::size_t c = 0, each = static_cast<std::size_t>(w.size()) / m; c < m; ++c)
+    for (std::size_t k = c * each; k < (c + 1) * each; ++k)
+      own[k] = map ? static_cast<C>(from[k] * map->scale[c]) : from[k];
 }
 
 }  // namespace detail
@@ -142,22 +177,23 @@ inline void apply_fuse_convolution(Program& program) {
     if (b_id >= 0 && b == nullptr) return program.skipped(n, "the bias is not constant");
     if (!fits(program, n)) return program.skipped(n, "the operands do not fit");
 
-    PackedConv packed{.conv = conv, .element = w->dtype(), .extents = w->extents()};
+    FusedConv fused{.conv = conv, .element = w->dtype(), .extents = w->extents()};
     std::optional<detail::ChannelMap> map;
     std::vector<ValueId> operands{in[0]};
     // Fuses the node that reads y into the packed one. False when that node cannot be fused, which ends the
     // chain.
     const auto take = [&](const Graph::Node& reader, ValueId y) {
-      if (detail::is_sum(reader) && operands.size() == 1) {
-        const ValueId z = reader.inputs[reader.inputs[0] == y ? 1 : 0];
-        if (!detail::same_extents(program.info(y).dims, program.info(z).dims)) return false;
-        operands.push_back(z);
-        return true;
+      if (operands.size() > 1) return false;
+      if (const auto next = detail::channel_map(program, reader, y, fused.extents[0])) {
+        const auto both = map ? map->then(*next) : next;
+        if (both) map = both;
+        return both.has_value();
       }
-      if (reader.inputs.empty() || reader.inputs[0] != y) return false;
-      if (!map && operands.size() == 1) map = detail::channel_map(program, reader, packed.extents[0]);
-      else return false;
-      return map.has_value();
+      if (!detail::is_sum(reader)) return false;
+      const ValueId z = reader.inputs[reader.inputs[0] == y ? 1 : 0];
+      if (!detail::same_extents(program.info(y).dims, program.info(z).dims)) return false;
+      operands.push_back(z);
+      return true;
     };
     std::string with;
     int last = n;
@@ -167,15 +203,15 @@ inline void apply_fuse_convolution(Program& program) {
       if (next < 0 || !fits(program, next)) break;
       const auto bounds = bounds_of(program, program.node(next), y);
       if (!bounds && !take(program.node(next), y)) break;
-      if (bounds) packed.bounds = *bounds;
+      if (bounds) fused.bounds = *bounds;
       ends = bounds.has_value();
       last = next;
-      with += concat(with.empty() ? ", fused with " : ", ", program.label(next));
+      with += concat(with.empty() ? "" : ", ", program.label(next));
     }
     dispatch<float, double>(compute_dtype(w->dtype()),
-                            [&]<class C>() { detail::pack<C>(packed, *w, b, map ? &*map : nullptr); });
-    program.applied(n, "packed", with);
-    program.replace(last, AnyOperator::make(packed), std::move(operands));
+                            [&]<class C>() { detail::set_weights<C>(fused, *w, b, map ? &*map : nullptr); });
+    program.applied(n, with.empty() ? "alone" : "fused with " + with);
+    program.replace(last, AnyOperator::make(fused), std::move(operands));
   });
 }
 

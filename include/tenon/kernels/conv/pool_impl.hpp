@@ -1,8 +1,8 @@
 // Pooling: bodies.
 //
-// Outputs are computed a vector at a time if unit-stride loads from a padded copy reach all windows of a
-// channel. Else, and with indices, they are computed one by one over the cells of each window inside of the
-// input.
+// Outputs are computed a vector at a time if the innermost axis is left alone and fills vectors, or if
+// unit-stride loads from a padded copy reach all windows of a channel. Else, and with indices, they are
+// computed one by one over the cells of each window inside of the input.
 #pragma once
 
 #include <algorithm>
@@ -98,6 +98,39 @@ void pool_padded(const SlidingWindow<Arch>& w, int64_t planes, const T* x, T* y,
   });
 }
 
+/// Whether the innermost axis of several is left alone, and fills vectors.
+template <class T, class Arch>
+bool keeps_vectors(int rank, const SlidingWindow<Arch>& plain) {
+  return rank > 1 && plain.inner().identity() && plain.inner().in % simd::lanes<T, Arch> == 0;
+}
+
+/// All outputs where keeps_vectors: each vector is folded over the cells of its window. done(place of the
+/// first of them, sum). `w` has the axes as the caller gave them.
+template <class Arch, class T, class Join, class Done>
+void pool_vectors(const SlidingWindow<Arch>& w, int64_t planes, const T* x, T* y, T neutral, Join join,
+                  Done done) {
+  using V = simd::batch<T, Arch>;
+  constexpr int L = simd::lanes<T, Arch>;
+  SlidingWindow<Arch> outer = w;
+  --outer.rank;
+  const int64_t depth = w.inner().in, in = outer.in_cells() * depth, out = outer.out_cells();
+  for_planes<Arch>(planes, out * depth * outer.kernel_cells() / L, [&](int64_t begin, int64_t end) {
+    for (int64_t plane = begin; plane < end; ++plane) {
+      int64_t at[max_spatial] = {};
+      for (int64_t o = 0; o < out; ++o) {
+        for (int64_t c = 0; c < depth; c += L) {
+          const T* from = x + plane * in + c;
+          V sum(neutral);
+          for_cells(outer, at,
+                    [&](int64_t cell) { sum = join(V(simd::loadu<Arch>(from + cell * depth)), sum); });
+          simd::storeu(y + (plane * out + o) * depth + c, done(o * depth + c, sum));
+        }
+        step<Arch>(outer.rank, at, [&](int d) { return outer.axis[d].out; });
+      }
+    }
+  });
+}
+
 /// All outputs when the only window is the whole plane: a plane's cells are folded to one vector, then to a
 /// number.
 template <class Arch, class T, class Join, class Done>
@@ -171,12 +204,17 @@ void max_pool_impl(const PoolArgs<T>& g) {
   const int64_t in = w.in_cells();
   if (g.planes <= 0 || w.out_cells() <= 0) return;
   if constexpr (std::is_arithmetic_v<T>) {
+    // NaN is the neutral element of a maximum that prefers numbers.
+    constexpr T neutral =
+        std::is_integral_v<T> ? std::numeric_limits<T>::lowest() : std::numeric_limits<T>::quiet_NaN();
+    using V = simd::batch<T, Arch>;
+    const auto greater = [](const V& a, const V& b) { return simd::max_num(a, b); };
+    const SlidingWindow<Arch> plain(false, g.rank, g.in, g.out, g.kernel, g.strides, g.dilations,
+                                    g.pads_begin);
+    if (g.indices == nullptr && keeps_vectors<T>(g.rank, plain))
+      return pool_vectors<Arch>(plain, g.planes, g.x, g.y, neutral, greater,
+                                [](int64_t, const V& v) { return v; });
     if (g.indices == nullptr && fits_padded<T>(w)) {
-      // NaN is the neutral element of a maximum that prefers numbers.
-      constexpr T neutral =
-          std::is_integral_v<T> ? std::numeric_limits<T>::lowest() : std::numeric_limits<T>::quiet_NaN();
-      using V = simd::batch<T, Arch>;
-      const auto greater = [](const V& a, const V& b) { return simd::max_num(a, b); };
       pool_padded<Arch>(w, g.planes, g.x, g.y, neutral, greater, [](const Place&, const V& v) { return v; });
       return;
     }
@@ -223,7 +261,8 @@ void average_pool_impl(const PoolArgs<T>& g) {
                        [=](const V& sum) { return simd::sum_of_lanes(sum) / static_cast<T>(in); });
       return;
     }
-    if (fits_padded<T>(w)) {
+    const bool by_vectors = keeps_vectors<T>(g.rank, w);
+    if (by_vectors || fits_padded<T>(w)) {
       Scratch scratch;
       const int64_t out = w.out_cells();
       T* counts = scratch.take<T>(out);
@@ -233,6 +272,10 @@ void average_pool_impl(const PoolArgs<T>& g) {
         for (int d = 0; d < w.rank; ++d) counts[o] *= static_cast<T>(counted(d, at[d]));
         step<Arch>(w.rank, at, [&](int d) { return w.axis[d].out; });
       }
+      if (by_vectors)
+        return pool_vectors<Arch>(w, g.planes, g.x, g.y, T{0}, plus, [counts](int64_t place, const V& sum) {
+          return sum / V(simd::loadu<Arch>(counts + place));
+        });
       pool_padded<Arch>(w, g.planes, g.x, g.y, T{0}, plus, [counts](const Place& place, const V& sum) {
         return sum / simd::load_n<Arch>(counts + place.to, place.count);
       });

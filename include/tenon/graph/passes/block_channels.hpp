@@ -1,0 +1,380 @@
+// block_channels: fused convolutions of float32, and whatever lies between them, work on channels in blocks
+// of a vector: (N, C, spatial...) becomes (N, C / block, spatial..., block), an ordinary tensor of one axis
+// more. So nodes that work element by element, pools and Concat stay the operators that they are; only
+// convolutions, global pools and the two ends of a blocked region are nodes of this header.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "tenon/graph/passes/fuse_convolution.hpp"
+#include "tenon/kernels/conv/blocked.hpp"
+#include "tenon/op/families/reduction.hpp"
+#include "tenon/op/nn/average_pool.hpp"
+#include "tenon/op/nn/global_average_pool.hpp"
+#include "tenon/op/nn/max_pool.hpp"
+#include "tenon/op/tensor/concat.hpp"
+
+namespace tenon::passes {
+
+/// Y (N, C / block, spatial..., block) from X (N, C, spatial...); lanes past the last channel are zero.
+struct ToBlocks {
+  int64_t block = 0;
+
+  static constexpr op::Spec spec{.name = "ToBlocks",
+                                 .domain = "tenon",
+                                 .since = {1},
+                                 .inputs = {{"X", "T"}},
+                                 .outputs = {{"Y", "T"}},
+                                 .types = {{"T", types::float32}}};
+  static constexpr op::Attributes attributes{};
+
+  constexpr void infer(op::Infer& i) const {
+    if (!i.ranked(0)) return i.fail("the rank of X is not known");
+    if (!i.expect_rank_at_least(0, 3)) return;
+    Dims y = i.dims(0);
+    y[1] = (y[1] + (block - 1)) / block;
+    y.push_back(block);
+    i.out(0, y);
+  }
+  template <class T>
+  void compute(TensorView<const T> x, TensorView<T> y) const {
+    if (y.empty()) return;
+    kernels::to_blocks(x.extent(0), x.extent(1), x.size() / (x.extent(0) * x.extent(1)), x.data(), y.data());
+  }
+};
+
+/// Y (N, channels, spatial...) from X (N, channels / block, spatial..., block).
+struct FromBlocks {
+  int64_t channels = 0;
+
+  static constexpr op::Spec spec{.name = "FromBlocks",
+                                 .domain = "tenon",
+                                 .since = {1},
+                                 .inputs = {{"X", "T"}},
+                                 .outputs = {{"Y", "T"}},
+                                 .types = {{"T", types::float32}}};
+  static constexpr op::Attributes attributes{};
+
+  constexpr void infer(op::Infer& i) const {
+    if (!i.ranked(0)) return i.fail("the rank of X is not known");
+    if (!i.expect_rank_at_least(0, 4)) return;
+    const Dims& x = i.dims(0);
+    Dims y{x[0], channels};
+    for (int k = 2; k + 1 < x.rank(); ++k) y.push_back(x[k]);
+    i.out(0, y);
+  }
+  template <class T>
+  void compute(TensorView<const T> x, TensorView<T> y) const {
+    if (y.empty()) return;
+    kernels::from_blocks(y.extent(0), channels, y.size() / (y.extent(0) * channels), x.data(), y.data());
+  }
+};
+
+/// FusedConv over blocks of channels. X is in blocks unless it has few channels, Z and Y are.
+struct BlockedConv {
+  op::Conv conv;
+  Bounds bounds{};
+  int64_t block = 0;
+  Extents extents;  ///< of the weights: (M, C/group, kernel...), with one or two spatial axes
+  bool plain_x = false, winograd = false;
+  Storage weights{};  ///< as blocked_conv_pack_weights writes them
+  Storage bias{};     ///< (M), zeros up to whole blocks; or empty
+
+  static constexpr op::Spec spec{.name = "BlockedConv",
+                                 .domain = "tenon",
+                                 .since = {1},
+                                 .inputs = {{"X", "T"}, {"Z", "T", op::optional}},
+                                 .outputs = {{"Y", "T"}},
+                                 .types = {{"T", types::float32}}};
+  static constexpr op::Attributes attributes{};
+
+  constexpr void infer(op::Infer& i) const {
+    if (!i.ranked(0)) return i.fail("the rank of X is not known");
+    if (!i.expect_rank(0, extents.size() + (plain_x ? 0 : 1))) return;
+    Dims x{i.dims(0)[0], plain_x ? i.dims(0)[1] : Dim(extents[1] * conv.group)};
+    for (int k = 2; k < extents.size(); ++k) x.push_back(i.dims(0)[k]);
+    op::infer_conv(i, conv.window(), conv.group, x, Dims(extents));
+    if (i.failed() || !i.out(0).dims.ranked()) return;
+    Dims y = i.out(0).dims;
+    y[1] = (extents[0] + block - 1) / block;
+    y.push_back(block);
+    for (int k = 0; i.has(1) && i.ranked(1) && k < y.rank(); ++k)
+      i.unify(i.dims(1)[k], y[k], "extents of Y and Z");
+    i.out(0, y);
+  }
+  template <class T>
+  void compute(TensorView<const T> x, TensorView<const T> z, TensorView<T> y) const {
+    if (y.empty()) return;
+    const op::WindowLayout l(conv.window(), x.extents(), y.extents(), std::span(extents).subspan(2));
+    // One spatial axis is the second of two.
+    constexpr int64_t ones[2] = {1, 1}, zeros[2] = {0, 0};
+    const bool line = l.rank == 1;
+    const auto pair = [&](const int64_t* of, const int64_t* other) {
+      return line ? std::array{other[0], of[0]} : std::array{of[0], of[1]};
+    };
+    const auto in = pair(l.in, ones), out = pair(l.out, ones), kernel = pair(l.kernel, ones);
+    const auto strides = pair(l.strides, ones), dilations = pair(l.dilations, ones),
+               pads = pair(l.pads_begin, zeros);
+    kernels::BlockedConvArgs<T> args;
+    args.geometry = {2,          x.extent(0), conv.group,    extents[1] * conv.group, extents[0],
+                     in.data(),  out.data(),  kernel.data(), strides.data(),          dilations.data(),
+                     pads.data()};
+    args.plain_x = plain_x;
+    args.winograd = winograd;
+    args.x = x.data();
+    args.packed_w = static_cast<const T*>(weights.data());
+    args.bias = bias ? static_cast<const T*>(bias.data()) : nullptr;
+    args.add = z.data();
+    args.y = y.data();
+    args.lo = static_cast<T>(bounds.lo);
+    args.hi = static_cast<T>(bounds.hi);
+    kernels::blocked_conv(args);
+  }
+};
+
+/// GlobalAveragePool over blocks of channels.
+struct BlockedMean {
+  static constexpr op::Spec spec{.name = "BlockedMean",
+                                 .domain = "tenon",
+                                 .since = {1},
+                                 .inputs = {{"X", "T"}},
+                                 .outputs = {{"Y", "T"}},
+                                 .types = {{"T", types::float32}}};
+  static constexpr op::Attributes attributes{};
+
+  constexpr void infer(op::Infer& i) const {
+    if (!i.ranked(0)) return i.fail("the rank of X is not known");
+    if (!i.expect_rank_at_least(0, 4)) return;
+    Dims y = i.dims(0);
+    for (int k = 2; k + 1 < y.rank(); ++k) y[k] = 1;
+    i.out(0, y);
+  }
+  template <class T>
+  void compute(TensorView<const T> x, TensorView<T> y) const {
+    op::reduce<kernels::ReduceOp::mean>(x, ((1u << (x.rank() - 1)) - 1) & ~3u, y);
+  }
+};
+
+namespace detail {
+
+class ChannelBlocks {
+ public:
+  explicit ChannelBlocks(Program& program) : p_(program) {}
+
+  void apply() {
+    for (int n = 0, count = static_cast<int>(p_.nodes().size()); n < count; ++n) {
+      const Graph::Node& node = p_.node(n);
+      if (!node.op) continue;
+      if (const auto* conv = node.op.as<FusedConv>()) take_convolution(n, *conv);
+      else if (std::ranges::any_of(node.inputs, [&](ValueId v) { return blocks(v) >= 0; })) follow(n);
+    }
+  }
+
+ private:
+  /// The blocked form of a value, or -1.
+  ValueId blocks(ValueId v) const {
+    const auto found = blocked_.find(v);
+    return found == blocked_.end() ? -1 : found->second;
+  }
+  ValueId to_blocks(ValueId v) {
+    if (blocks(v) < 0) blocked_[v] = p_.add_node({}, AnyOperator::make(ToBlocks{block_}), {v})[0];
+    return blocks(v);
+  }
+  const Dims& dims(ValueId v) const { return p_.info(v).dims; }
+
+  /// Puts `blocked` in the place of a node's result.
+  void give(int n, ValueId blocked, std::string_view text) {
+    const ValueId y = p_.node(n).outputs[0];
+    p_.applied(n, text);
+    const ValueId plain = p_.add_node({}, AnyOperator::make(FromBlocks{dims(y)[1].value()}), {blocked})[0];
+    p_.redirect(y, plain);
+    blocked_[plain] = blocked;
+  }
+  ValueId add(int n, AnyOperator op, std::vector<ValueId> inputs) {
+    return p_.add_node(p_.node(n).name, std::move(op), std::move(inputs))[0];
+  }
+  /// Whether the result has a known number of channels, and no body reads it.
+  bool gives_channels(int n) const {
+    const Graph::Node& node = p_.node(n);
+    if (node.outputs.size() != 1 || p_.is_captured(node.outputs[0])) return false;
+    const Dims& y = dims(node.outputs[0]);
+    return y.ranked() && y.rank() >= 3 && y[1].known() && y[1].value() > 0;
+  }
+
+  void take_convolution(int n, const FusedConv& conv) {
+    const std::vector<ValueId> in = p_.node(n).inputs;
+    if (conv.element != DType::float32) return p_.skipped(n, "the weights are no float32");
+    if (conv.extents.size() != 3 && conv.extents.size() != 4)
+      return p_.skipped(n, "it has not one or two spatial axes");
+    if (!dims(in[0]).ranked() || !gives_channels(n))
+      return p_.skipped(n, "the ranks are not known, or a body reads Y");
+    const bool line = conv.extents.size() == 3;
+    const int64_t kernel[2] = {line ? 1 : conv.extents[2], conv.extents[line ? 2 : 3]};
+    const auto windows = conv.conv.window();
+    const int64_t strides[2] = {line ? 1 : windows.stride(0), windows.stride(line ? 0 : 1)};
+    const int64_t dilations[2] = {line ? 1 : windows.dilation(0), windows.dilation(line ? 0 : 1)};
+    kernels::ConvGeometry g;
+    g.rank = 2;
+    g.groups = conv.conv.group;
+    g.in_channels = conv.extents[1] * g.groups;
+    g.out_channels = conv.extents[0];
+    g.kernel = kernel;
+    g.strides = strides;
+    g.dilations = dilations;
+    if (!kernels::blockable_conv<float>(g)) return p_.skipped(n, "its groups are no whole blocks");
+    if (2 * g.out_channels < block_)
+      return p_.skipped(n, g.out_channels, " output channels would leave a block almost empty");
+
+    BlockedConv blocked{.conv = conv.conv, .bounds = conv.bounds, .block = block_, .extents = conv.extents};
+    blocked.plain_x = blocks(in[0]) < 0 && g.groups == 1 && g.in_channels <= 4;
+    blocked.winograd = kernels::fits_winograd(g) && !few_cells(dims(p_.node(n).outputs[0]));
+    blocked.weights = Storage::make<float>(kernels::blocked_conv_weight_size<float>(g, blocked.winograd));
+    kernels::blocked_conv_pack_weights(g, blocked.winograd, static_cast<const float*>(conv.weights.data()),
+                                       static_cast<float*>(blocked.weights.data()));
+    if (conv.bias) blocked.bias = in_blocks(static_cast<const float*>(conv.bias.data()), g.out_channels);
+    std::vector<ValueId> inputs{blocked.plain_x ? in[0] : to_blocks(in[0])};
+    if (in.size() > 1) inputs.push_back(to_blocks(in[1]));
+    give(n, add(n, AnyOperator::make(blocked), std::move(inputs)),
+         blocked.winograd ? "blocked, by Winograd" : "blocked");
+  }
+  /// Whether an image is so small that reading Winograd's weights, four times as many, takes longer than
+  /// computing with them.
+  static bool few_cells(const Dims& y) {
+    const Dim cells = y.product(2, y.rank()) * y[0];
+    return cells.known() && cells.value() < 100;
+  }
+
+  /// Numbers of channels, with zeros up to whole blocks.
+  Storage in_blocks(const float* from, int64_t channels) const {
+    const int64_t count = (channels + block_ - 1) / block_ * block_;
+    Storage s = Storage::make<float>(count);
+    std::fill_n(std::copy_n(from, channels, static_cast<float*>(s.data())), count - channels, 0.0f);
+    return s;
+  }
+
+  void follow(int n) {
+    const Graph::Node& node = p_.node(n);
+    if (!fits(p_, n) || !gives_channels(n) || !node.captures.empty()) return;
+    const ValueId x = node.inputs[0] < 0 ? -1 : blocks(node.inputs[0]);
+    if (x >= 0 && (node.op.as<op::MaxPool>() || node.op.as<op::AveragePool>())) {
+      give(n, add(n, with_lanes(node.op), {x}), "blocked");
+    } else if (x >= 0 && node.op.as<op::GlobalAveragePool>()) {
+      give(n, add(n, AnyOperator::make(BlockedMean{}), {x}), "blocked");
+    } else if (std::ranges::any_of(node.inputs, [&](ValueId v) { return blocks(v) >= 0 && scale(n, v); })) {
+      return;
+    } else if (const auto* concat = node.op.as<op::Concat>()) {
+      join(n, *concat);
+    } else if (element_by_element(node.op)) {
+      std::vector<ValueId> inputs;
+      for (ValueId v : node.inputs) {
+        const ValueId b = v < 0 ? v : operand(v, dims(node.outputs[0]));
+        if (v >= 0 && b < 0) return;
+        inputs.push_back(b);
+      }
+      give(n, add(n, node.op, std::move(inputs)), "blocked");
+    }
+  }
+
+  /// A pool whose windows have one more axis, of one lane.
+  static AnyOperator with_lanes(const AnyOperator& pool) {
+    return pool.with_attributes([](std::string_view name, op::AttributeValue& value) {
+      auto* list = std::get_if<std::vector<int64_t>>(&value);
+      if (list == nullptr || list->empty()) return false;
+      if (name == "pads") list->insert(list->begin() + static_cast<std::ptrdiff_t>(list->size() / 2), 0);
+      list->push_back(name == "pads" ? 0 : 1);
+      return true;
+    });
+  }
+
+  /// Maps of channels that follow each other, with the Relu or Clip behind them, as a convolution of each
+  /// channel with one cell. False if there are none.
+  bool scale(int n, ValueId v) {
+    const int64_t channels = dims(v)[1].known() ? dims(v)[1].value() : 0;
+    BlockedConv scale{.conv = {.group = channels}, .block = block_, .extents = {channels, 1}};
+    for (int k = 2; k < dims(v).rank(); ++k) scale.extents.push_back(1);
+    if (channels == 0 || scale.extents.size() > 4) return false;
+    const ValueId x = blocks(v);
+    ChannelMap map = ChannelMap::identity(channels);
+    int last = -1;
+    for (int next = n; next >= 0 && fits(p_, next) && gives_channels(next); next = p_.only_reader(v)) {
+      const auto step = channel_map(p_, p_.node(next), v, channels);
+      const auto both = step ? map.then(*step) : std::nullopt;
+      const auto bounds = last < 0 ? std::nullopt : bounds_of(p_, p_.node(next), v);
+      if (!both && !bounds) break;
+      if (both) map = *both;
+      else scale.bounds = *bounds;
+      last = next;
+      if (bounds) break;
+      v = p_.node(last).outputs[0];
+    }
+    if (last < 0) return false;
+    scale.weights = in_blocks(std::vector<float>(map.scale.begin(), map.scale.end()).data(), channels);
+    scale.bias = in_blocks(std::vector<float>(map.shift.begin(), map.shift.end()).data(), channels);
+    give(last, add(n, AnyOperator::make(scale), {x}), "blocked");
+    return true;
+  }
+
+  /// A Concat of channels. Only the last operand may end within a block.
+  void join(int n, const op::Concat& concat) {
+    const Graph::Node& node = p_.node(n);
+    const int64_t axis = concat.axis.value_or(1);
+    if (axis != 1 && axis != 1 - dims(node.outputs[0]).rank()) return;
+    std::vector<ValueId> inputs;
+    for (ValueId v : node.inputs) {
+      const bool whole = v == node.inputs.back() || (dims(v)[1].known() && dims(v)[1].value() % block_ == 0);
+      if (blocks(v) < 0 || !whole) return;
+      inputs.push_back(blocks(v));
+    }
+    const auto by_blocks = [](std::string_view name, op::AttributeValue& value) {
+      if (name != "axis") return false;
+      value = int64_t{1};
+      return true;
+    };
+    give(n, add(n, node.op.with_attributes(by_blocks), std::move(inputs)), "blocked");
+  }
+
+  /// An operand of a node that works element by element: a blocked value of as many channels as the result, a
+  /// number, or a constant number for each channel. -1 for any other.
+  ValueId operand(ValueId v, const Dims& y) {
+    const Dims& d = dims(v);
+    if (!d.ranked()) return -1;
+    if (blocks(v) >= 0) return d.rank() == y.rank() && d[1].same(y[1]) ? blocks(v) : -1;
+    const Value& constant = p_.constant(v);
+    if (!constant.is_tensor() || d.rank() > y.rank()) return -1;
+    const AnyTensor& t = constant.tensor();
+    if (t.size() == 1) return v;
+    const int at = d.rank() - (y.rank() - 1);  // of the axis of channels
+    if (t.dtype() != DType::float32 || at < 0 || t.size() != y[1].value() || !d[at].same(y[1])) return -1;
+    Extents extents{(t.size() + block_ - 1) / block_};
+    for (int k = 2; k < y.rank(); ++k) extents.push_back(1);
+    extents.push_back(block_);
+    return p_.add_constant(
+        {}, AnyTensor(DType::float32, extents, in_blocks(static_cast<const float*>(t.data()), t.size())));
+  }
+
+  /// Whether each element of the result depends on the operands' elements at its place alone.
+  static bool element_by_element(const AnyOperator& op) {
+    constexpr std::string_view names[] = {
+        "Abs",     "Add",  "Ceil",           "Celu",     "Clip",        "Div",       "Elu",
+        "Erf",     "Exp",  "Floor",          "Gelu",     "HardSigmoid", "HardSwish", "LeakyRelu",
+        "Log",     "Max",  "Mean",           "Min",      "Mish",        "Mul",       "Neg",
+        "PRelu",   "Pow",  "Reciprocal",     "Relu",     "Round",       "Selu",      "Shrink",
+        "Sigmoid", "Sign", "Softplus",       "Softsign", "Sqrt",        "Sub",       "Sum",
+        "Swish",   "Tanh", "ThresholdedRelu"};
+    return op.spec().domain.empty() && std::ranges::find(names, op.spec().name) != std::end(names);
+  }
+
+  Program& p_;
+  const int64_t block_ = kernels::channel_block<float>();
+  std::map<ValueId, ValueId> blocked_;
+};
+
+}  // namespace detail
+
+inline void apply_block_channels(Program& program) { detail::ChannelBlocks(program).apply(); }
+
+inline constexpr Pass block_channels{"block_channels", apply_block_channels};
+
+}  // namespace tenon::passes

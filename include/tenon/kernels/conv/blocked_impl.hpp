@@ -1,0 +1,468 @@
+// Convolutions over blocks of channels: bodies.
+//
+// A task computes a band of output cells for some vectors of output channels. Its input cells are read where
+// they lie when windows neither leave the image nor skip cells; else the band is copied, with zeros around it
+// and the columns sorted by their rest modulo the stride, so that the cells of a tile are neighbours again.
+// Input channels are taken in chunks: the weights of a tile's vectors over one chunk and the band's cells
+// stay in the second-level cache, and sums wait in y between chunks.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+
+#include "tenon/base/parallel.hpp"
+#include "tenon/base/scratch.hpp"
+#include "tenon/kernels/conv/blocked.hpp"
+#include "tenon/kernels/conv/cell_tile.hpp"
+#include "tenon/simd/batch.hpp"
+
+namespace tenon::kernels::blocked_detail {
+
+using cell_detail::CellEnd;
+using cell_detail::compute_row;
+using cell_detail::most_cells;
+using cell_detail::Reach;
+using cell_detail::vectors_at;
+using cell_detail::with_vectors;
+using simd::batch;
+using simd::lanes;
+
+inline constexpr int plain_step = 4;  ///< channels of a cell in the copy of an x that is not in blocks
+
+constexpr int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+template <class Arch>
+bool depthwise(const ConvGeometry& g) {
+  return g.groups > 1 && g.groups == g.in_channels && g.groups == g.out_channels;
+}
+
+/// Tasks of a loop that should take about as long as 2^20 products each, for the threads at hand.
+template <class Arch>
+int64_t tasks_for(double products) {
+  const Executor* executor = current_executor();
+  const int threads = executor == nullptr ? 1 : executor->threads();
+  return threads == 1 ? 1 : static_cast<int64_t>(std::min(products / (1 << 20), 4.0 * threads)) + 1;
+}
+
+/// Parts of `vectors` vectors of output channels, as vectors_at cuts them.
+constexpr int64_t parts_of(int64_t vectors) { return vectors == 1 ? 1 : vectors / 2; }
+constexpr int64_t part_begin(int64_t part, int64_t vectors) {
+  return vectors == 1 ? part : 2 * part + (part > 0 ? vectors % 2 : 0);
+}
+
+/// A rectangle of output cells.
+struct Band {
+  int64_t row, rows, col, cols;
+};
+
+/// One axis of the copy of a band: where a window's cells lie in it.
+struct CopiedAxis {
+  int64_t phases;  ///< rests modulo the stride that windows see
+  int64_t length;  ///< cells of each
+
+  /// The copy of `count` neighbouring windows.
+  CopiedAxis(int64_t count, int64_t kernel, int64_t stride, int64_t dilation)
+      : phases(std::min(stride, (kernel - 1) * dilation + 1)),
+        length(count + (kernel - 1) * dilation / stride) {}
+
+  int64_t size() const { return phases * length; }
+  /// The place of the cell at `offset` of the first window.
+  int64_t place(int64_t offset, int64_t stride) const { return offset % stride * length + offset / stride; }
+};
+
+/// Copies one row of cells: to[i] = x[first + i * stride] for i < count, zero outside of [0, width).
+template <class T, class Arch>
+void copy_cells(const T* x, int64_t width, int64_t first, int64_t stride, int64_t count, T* to) {
+  constexpr int L = lanes<T, Arch>;
+  const batch<T, Arch> zero(T{0});
+  int64_t i = 0, c = first;
+  for (; i < count && c < 0; ++i, c += stride) simd::storeu(to + i * L, zero);
+  for (; i < count && c < width; ++i, c += stride) simd::storeu(to + i * L, simd::loadu<Arch>(x + c * L));
+  for (; i < count; ++i) simd::storeu(to + i * L, zero);
+}
+
+/// The same of up to plain_step planes of single numbers, side by side in `to`.
+template <class T, class Arch>
+void join_planes(const T* x, int64_t planes, int64_t plane, int64_t width, int64_t first, int64_t stride,
+                 int64_t count, T* to) {
+  int64_t begin = 0;
+  while (begin < count && first + begin * stride < 0) ++begin;
+  const int64_t end = first >= width ? begin : std::clamp(up(width - first, stride), begin, count);
+  std::memset(to, 0, static_cast<std::size_t>(begin * plain_step) * sizeof(T));
+  for (int64_t p = 0; p < planes; ++p) {
+    const T* from = x + p * plane + first;
+    for (int64_t i = begin; i < end; ++i) to[i * plain_step + p] = from[i * stride];
+  }
+  std::memset(to + end * plain_step, 0, static_cast<std::size_t>((count - end) * plain_step) * sizeof(T));
+}
+
+/// Of one group of a convolution: extents, and how they are cut.
+template <class T, class Arch>
+struct Plan {
+  static constexpr int L = lanes<T, Arch>;
+
+  const BlockedConvArgs<T>& args;
+  const ConvGeometry& g;
+  int64_t in_channels, out_vectors;  ///< of a group
+  int64_t taps, in_cells, out_cells;
+  int64_t rows, cols;      ///< of output cells; pointwise convolutions have one row
+  bool pointwise, direct;  ///< x is read where it lies
+  int64_t step, blocks, chunk;
+  Band band{};  ///< extents of bands
+  int64_t row_bands, col_bands, shares;
+
+  explicit Plan(const BlockedConvArgs<T>& a) : args(a), g(a.geometry) {
+    in_channels = g.in_channels / g.groups;
+    out_vectors = up(g.out_channels / g.groups, L);
+    taps = g.kernel[0] * g.kernel[1];
+    in_cells = g.in[0] * g.in[1];
+    out_cells = g.out[0] * g.out[1];
+    const auto stays_inside = [&](int d) {
+      return g.strides[d] == 1 && g.pads[d] == 0 && g.out[d] + (g.kernel[d] - 1) * g.dilations[d] <= g.in[d];
+    };
+    direct = !a.plain_x && stays_inside(0) && stays_inside(1);
+    pointwise = direct && taps == 1 && in_cells == out_cells;
+    rows = pointwise ? 1 : g.out[0];
+    cols = pointwise ? out_cells : g.out[1];
+    step = a.plain_x ? plain_step : L;
+    blocks = up(in_channels, step);
+
+    constexpr int64_t weight_bytes = 128 << 10, band_bytes = 192 << 10;
+    const int64_t block_bytes = 2 * L * step * taps * static_cast<int64_t>(sizeof(T));
+    chunk = up(blocks, up(blocks, std::max<int64_t>(weight_bytes / block_bytes, 1)));
+    const int64_t cell_bytes = chunk * step * static_cast<int64_t>(sizeof(T)) * g.strides[1];
+    constexpr int64_t tile = most_cells<Arch>(2);
+    const int64_t fitting = std::max<int64_t>(band_bytes / cell_bytes, 1);  // columns of one row
+    const int64_t halo = (g.kernel[0] - 1) * g.dilations[0];
+    band.cols = std::min(cols, std::max(fitting / (1 + halo) / tile * tile, 2 * tile));
+    band.rows = std::clamp<int64_t>((fitting / band.cols - halo) / g.strides[0], 1, rows);
+    row_bands = up(rows, band.rows), col_bands = up(cols, band.cols), shares = 1;
+
+    const double products = static_cast<double>(out_cells) * static_cast<double>(out_vectors * L) *
+                            static_cast<double>(taps * in_channels) * static_cast<double>(g.batch * g.groups);
+    const int64_t more = up(tasks_for<Arch>(products), g.batch * g.groups * row_bands * col_bands);
+    if (more > 1) {
+      const bool by_channels = out_vectors * L * taps >= out_cells;  // the weights are more than the cells
+      if (by_channels) shares = std::min(more, parts_of(out_vectors));
+      else if (rows > 1) band.rows = std::max<int64_t>(band.rows / more, 1);
+      else band.cols = std::max(band.cols / more / tile * tile, tile);
+      row_bands = up(rows, band.rows), col_bands = up(cols, band.cols);
+    }
+  }
+
+  /// Computes vectors of parts [part, part_end) of a band.
+  void run(int64_t n, int64_t group, const Band& at, int64_t part, int64_t part_end) const {
+    if (args.plain_x) run_steps<plain_step, true>(n, group, at, part, part_end);
+    else run_steps<L, false>(n, group, at, part, part_end);
+  }
+
+ private:
+  template <int Step, bool plain>
+  void run_steps(int64_t n, int64_t group, const Band& at, int64_t part, int64_t part_end) const {
+    Scratch scratch;
+    int64_t* tap = scratch.take<int64_t>(taps);
+    const CopiedAxis down(at.rows, g.kernel[0], g.strides[0], g.dilations[0]);
+    const CopiedAxis across(at.cols, g.kernel[1], g.strides[1], g.dilations[1]);
+    for (int64_t k = 0; k < taps; ++k) {
+      const int64_t r = k / g.kernel[1] * g.dilations[0], c = k % g.kernel[1] * g.dilations[1];
+      tap[k] = (direct ? r * g.in[1] + c
+                       : down.place(r, g.strides[0]) * across.size() + across.place(c, g.strides[1])) *
+               Step;
+    }
+    const int64_t row_step = (pointwise ? 0 : direct ? g.in[1] : across.size()) * Step;
+    const int64_t block_step = direct ? in_cells * Step : down.size() * across.size() * Step;
+    T* space = direct ? nullptr : scratch.take<T>(std::min(chunk, blocks) * block_step);
+    const T* x = plain ? args.x + n * g.in_channels * in_cells
+                       : args.x + (n * up(g.in_channels, L) + group * in_channels / L) * in_cells * L;
+    const int64_t first_vector = group * out_vectors, all_vectors = up(g.out_channels, L);
+    const T* group_weights = args.packed_w + group * out_vectors * L * taps * in_channels;
+    for (int64_t k = 0; k < blocks; k += chunk) {
+      Reach reach;
+      reach.blocks = std::min(chunk, blocks - k), reach.block_step = block_step;
+      reach.taps = taps, reach.tap = tap;
+      reach.last_depth = std::min<int64_t>(Step, in_channels - (k + reach.blocks - 1) * Step);
+      const T* cells = direct ? x + k * block_step + (at.row * g.in[1] + at.col) * Step : space;
+      if (!direct)
+        for (int64_t b = 0; b < reach.blocks; ++b)
+          copy_band<Step, plain>(plain ? x : x + (k + b) * in_cells * L, at, down, across,
+                                 space + b * block_step);
+      for (int64_t p = part; p < part_end; ++p) {
+        const int64_t vector = part_begin(p, out_vectors);
+        with_vectors<Arch>(vectors_at(vector, out_vectors), [&]<int V>(std::integral_constant<int, V>) {
+          const T* w = group_weights + (vector * in_channels + k * Step * V) * L * taps;
+          const int64_t to = ((n * all_vectors + first_vector + vector) * out_cells) * L;
+          CellEnd<T> end;
+          end.y_block = out_cells * L;
+          end.begins = k == 0, end.ends = k + chunk >= blocks;
+          end.bias = args.bias == nullptr ? nullptr : args.bias + (first_vector + vector) * L;
+          end.lo = args.lo, end.hi = args.hi;
+          for (int64_t r = 0; r < at.rows; ++r) {
+            const int64_t cell = ((at.row + r) * cols + at.col) * L;
+            end.y = args.y + to + cell;
+            end.add = args.add == nullptr ? nullptr : args.add + to + cell;
+            compute_row<T, Arch, Step, V>(at.cols, reach, cells + r * row_step, w, end);
+          }
+        });
+      }
+    }
+  }
+
+  template <int Step, bool plain>
+  void copy_band(const T* x, const Band& at, const CopiedAxis& down, const CopiedAxis& across, T* to) const {
+    for (int64_t pr = 0; pr < down.phases; ++pr)
+      for (int64_t i = 0; i < down.length; ++i) {
+        const int64_t row = (at.row + i) * g.strides[0] + pr - g.pads[0];
+        for (int64_t pc = 0; pc < across.phases; ++pc, to += across.length * Step) {
+          if (row < 0 || row >= g.in[0]) {
+            std::memset(to, 0, static_cast<std::size_t>(across.length * Step) * sizeof(T));
+            continue;
+          }
+          const int64_t first = at.col * g.strides[1] + pc - g.pads[1];
+          if constexpr (!plain)
+            copy_cells<T, Arch>(x + row * g.in[1] * L, g.in[1], first, g.strides[1], across.length, to);
+          else
+            join_planes<T, Arch>(x + row * g.in[1], in_channels, in_cells, g.in[1], first, g.strides[1],
+                                 across.length, to);
+        }
+      }
+  }
+};
+
+// ------------------------------------------------------------------------------------------------- depthwise
+
+/// The taps that a depthwise cell sums.
+template <class T>
+struct DepthwiseTaps {
+  int64_t rows, cols;           ///< kernel cells, all of them inside of the image
+  int64_t x_row, x_col, w_row;  ///< steps to the next kernel row and column in x, and row in w
+};
+
+/// Cells that depthwise kernels compute side by side.
+inline constexpr int depthwise_cells = 8;
+
+/// R neighbouring cells of a block. `x_step` is the distance of their windows.
+template <class T, class Arch, int R>
+void compute_depthwise(const DepthwiseTaps<T>& taps, const T* x, int64_t x_step, const T* w,
+                       const CellEnd<T>& end) {
+  using B = batch<T, Arch>;
+  constexpr int L = lanes<T, Arch>;
+  B sum[R];
+#pragma GCC unroll 8
+  for (int r = 0; r < R; ++r) sum[r] = B(T{0});
+  for (int64_t i = 0; i < taps.rows; ++i, x += taps.x_row, w += taps.w_row) {
+    const T* cell = x;
+    for (int64_t j = 0; j < taps.cols; ++j, cell += taps.x_col) {
+      const B weight = simd::loadu<Arch>(w + j * L);
+#pragma GCC unroll 8
+      for (int r = 0; r < R; ++r)
+        sum[r] = simd::mul_add(B(simd::loadu<Arch>(cell + r * x_step)), weight, sum[r]);
+    }
+  }
+  const B bias = end.bias != nullptr ? B(simd::loadu<Arch>(end.bias)) : B(T{0}), lo(end.lo), hi(end.hi);
+#pragma GCC unroll 8
+  for (int r = 0; r < R; ++r) {
+    B y = sum[r] + bias;
+    if (end.add != nullptr) y = y + simd::loadu<Arch>(end.add + r * L);
+    simd::storeu(end.y + r * L, simd::bound(y, lo, hi));
+  }
+}
+
+template <class T, class Arch>
+inline constexpr auto depthwise_functions = []<int... I>(std::integer_sequence<int, I...>) {
+  return std::array<void (*)(const DepthwiseTaps<T>&, const T*, int64_t, const T*, const CellEnd<T>&),
+                    sizeof...(I)>{&compute_depthwise<T, Arch, I + 1>...};
+}(std::make_integer_sequence<int, depthwise_cells>{});
+
+/// The kernel cells [begin, end) of an axis that see cells of the image from output cell o.
+struct TapRange {
+  int64_t begin, end;
+  TapRange(const ConvGeometry& g, int d, int64_t o) {
+    const int64_t at = o * g.strides[d] - g.pads[d];
+    begin = std::min(at >= 0 ? 0 : up(-at, g.dilations[d]), g.kernel[d]);
+    end = at >= g.in[d] ? begin : std::clamp(up(g.in[d] - at, g.dilations[d]), begin, g.kernel[d]);
+  }
+};
+
+template <class T, class Arch>
+void run_depthwise(const BlockedConvArgs<T>& a) {
+  constexpr int L = lanes<T, Arch>;
+  const ConvGeometry& g = a.geometry;
+  const int64_t in_cells = g.in[0] * g.in[1], out_cells = g.out[0] * g.out[1],
+                taps = g.kernel[0] * g.kernel[1];
+  const int64_t blocks = up(g.out_channels, L);
+  // Output columns whose windows are inside of the image.
+  int64_t left = 0, right = g.out[1];
+  const auto inside = [&](int64_t o) {
+    const TapRange t(g, 1, o);
+    return t.begin == 0 && t.end == g.kernel[1];
+  };
+  while (left < right && !inside(left)) ++left;
+  while (right > left && !inside(right - 1)) --right;
+  const double products = static_cast<double>(g.batch * blocks * L) * static_cast<double>(out_cells * taps);
+  const int64_t all = g.batch * blocks;
+  const int64_t bands = std::min(up(4 * tasks_for<Arch>(4 * products), all), g.out[0]);
+  const int64_t band_rows = up(g.out[0], bands);
+  parallel_for(
+      all * bands, up(all * bands, 4 * tasks_for<Arch>(4 * products)), [&](int64_t task, int64_t stop) {
+        for (; task < stop; ++task) {
+          const int64_t item = task / bands, block = item % blocks, row = task % bands * band_rows;
+          const T* x = a.x + item * in_cells * L;
+          const T* w = a.packed_w + block * taps * L;
+          DepthwiseTaps<T> t;
+          t.x_row = g.dilations[0] * g.in[1] * L, t.x_col = g.dilations[1] * L, t.w_row = g.kernel[1] * L;
+          CellEnd<T> end{};
+          end.bias = a.bias == nullptr ? nullptr : a.bias + block * L;
+          end.lo = a.lo, end.hi = a.hi;
+          for (int64_t r = row; r < std::min(row + band_rows, g.out[0]); ++r) {
+            const TapRange down(g, 0, r);
+            t.rows = down.end - down.begin;
+            const T* x_row = x + (r * g.strides[0] - g.pads[0] + down.begin * g.dilations[0]) * g.in[1] * L;
+            const T* w_row = w + down.begin * g.kernel[1] * L;
+            const int64_t to = (item * g.out[0] + r) * g.out[1] * L;
+            const auto compute = [&](int64_t col, int64_t cells, const TapRange& across) {
+              t.cols = across.end - across.begin;
+              end.y = a.y + to + col * L;
+              end.add = a.add == nullptr ? nullptr : a.add + to + col * L;
+              depthwise_functions<T, Arch>[static_cast<std::size_t>(cells - 1)](
+                  t, x_row + (col * g.strides[1] - g.pads[1] + across.begin * g.dilations[1]) * L,
+                  g.strides[1] * L, w_row + across.begin * L, end);
+            };
+            for (int64_t c = 0; c < left; ++c) compute(c, 1, TapRange(g, 1, c));
+            for (int64_t c = left; c < right; c += depthwise_cells)
+              compute(c, std::min<int64_t>(depthwise_cells, right - c), TapRange(g, 1, c));
+            for (int64_t c = right; c < g.out[1]; ++c) compute(c, 1, TapRange(g, 1, c));
+          }
+        }
+      });
+}
+
+}  // namespace tenon::kernels::blocked_detail
+
+namespace tenon::kernels {
+
+template <class Arch, class T>
+int64_t channel_block_impl() {
+  return simd::lanes<T, Arch>;
+}
+
+template <class Arch, class T>
+int64_t blocked_weight_size_impl(const ConvGeometry& g, bool winograd) {
+  const int64_t block = simd::lanes<T, Arch>, cells = winograd ? 36 : g.kernel[0] * g.kernel[1];
+  if (blocked_detail::depthwise<Arch>(g)) return blocked_detail::up(g.out_channels, block) * block * cells;
+  return g.groups * blocked_detail::up(g.out_channels / g.groups, block) * block * cells *
+         (g.in_channels / g.groups);
+}
+
+template <class Arch, class T>
+void blocked_pack_weights_impl(const ConvGeometry& g, bool, const T* w, T* packed) {
+  using namespace blocked_detail;
+  constexpr int L = lanes<T, Arch>;
+  const int64_t taps = g.kernel[0] * g.kernel[1];
+  if (depthwise<Arch>(g)) {
+    for (int64_t block = 0; block < up(g.out_channels, L); ++block)
+      for (int64_t k = 0; k < taps; ++k)
+        for (int64_t i = 0; i < L; ++i)
+          *packed++ = block * L + i < g.out_channels ? w[(block * L + i) * taps + k] : T{0};
+    return;
+  }
+  const int64_t in = g.in_channels / g.groups, out = g.out_channels / g.groups, vectors = up(out, L);
+  // A plain x of few channels is one block of them all.
+  for (int64_t group = 0; group < g.groups; ++group)
+    for (int64_t part = 0; part < parts_of(vectors); ++part) {
+      const int64_t vector = part_begin(part, vectors), count = vectors_at(vector, vectors) * L;
+      for (int64_t block = 0; block < in; block += L)
+        for (int64_t k = 0; k < taps; ++k)
+          for (int64_t c = block; c < std::min(block + L, in); ++c)
+            for (int64_t i = 0; i < count; ++i) {
+              const int64_t o = vector * L + i;
+              *packed++ = o < out ? w[((group * out + o) * in + c) * taps + k] : T{0};
+            }
+    }
+}
+
+template <class Arch, class T>
+void blocked_conv_impl(const BlockedConvArgs<T>& a) {
+  using namespace blocked_detail;
+  const ConvGeometry& g = a.geometry;
+  if (g.batch <= 0 || g.out_channels <= 0 || g.out[0] <= 0 || g.out[1] <= 0) return;
+  if (depthwise<Arch>(g)) return run_depthwise<T, Arch>(a);
+  const Plan<T, Arch> plan(a);
+  const int64_t parts = parts_of(plan.out_vectors), share = up(parts, plan.shares);
+  const int64_t bands = plan.row_bands * plan.col_bands;
+  parallel_for(g.batch * g.groups * bands * plan.shares, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t task = begin; task < end; ++task) {
+      const int64_t item = task / (bands * plan.shares), in_item = task % (bands * plan.shares);
+      const int64_t at = in_item / plan.shares, part = in_item % plan.shares * share;
+      Band band;
+      band.row = at / plan.col_bands * plan.band.rows, band.col = at % plan.col_bands * plan.band.cols;
+      band.rows = std::min(plan.band.rows, plan.rows - band.row);
+      band.cols = std::min(plan.band.cols, plan.cols - band.col);
+      plan.run(item / g.groups, item % g.groups, band, part, std::min(part + share, parts));
+    }
+  });
+}
+
+template <class Arch, class T>
+void to_blocks_impl(int64_t batch, int64_t channels, int64_t cells, const T* x, T* y) {
+  constexpr int L = simd::lanes<T, Arch>, side = simd::tile_side<T>;
+  const int64_t blocks = blocked_detail::up(channels, L);
+  parallel_for(batch * blocks, blocked_detail::up(int64_t{1} << 14, std::max<int64_t>(cells, 1) * L),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t task = begin; task < end; ++task) {
+                   const int64_t first = task % blocks * L, count = std::min<int64_t>(L, channels - first);
+                   const T* from = x + (task / blocks * channels + first) * cells;
+                   T* to = y + task * cells * L;
+                   if (count < L) std::fill_n(to, cells * L, T{0});
+                   int64_t i = 0;
+                   for (; i + side <= cells; i += side) {
+                     int64_t c = 0;
+                     for (; c + side <= count; c += side)
+                       simd::transpose_tile<Arch>(from + c * cells + i, cells, to + i * L + c, L);
+                     for (; c < count; ++c)
+                       for (int64_t e = i; e < i + side; ++e) to[e * L + c] = from[c * cells + e];
+                   }
+                   for (; i < cells; ++i)
+                     for (int64_t c = 0; c < count; ++c) to[i * L + c] = from[c * cells + i];
+                 }
+               });
+}
+
+template <class Arch, class T>
+void from_blocks_impl(int64_t batch, int64_t channels, int64_t cells, const T* x, T* y) {
+  constexpr int L = simd::lanes<T, Arch>, side = simd::tile_side<T>;
+  const int64_t blocks = blocked_detail::up(channels, L);
+  parallel_for(batch * blocks, blocked_detail::up(int64_t{1} << 14, std::max<int64_t>(cells, 1) * L),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t task = begin; task < end; ++task) {
+                   const int64_t first = task % blocks * L, count = std::min<int64_t>(L, channels - first);
+                   const T* from = x + task * cells * L;
+                   T* to = y + (task / blocks * channels + first) * cells;
+                   int64_t i = 0;
+                   for (; i + side <= cells; i += side) {
+                     int64_t c = 0;
+                     for (; c + side <= count; c += side)
+                       simd::transpose_tile<Arch>(from + i * L + c, L, to + c * cells + i, cells);
+                     for (; c < count; ++c)
+                       for (int64_t e = i; e < i + side; ++e) to[c * cells + e] = from[e * L + c];
+                   }
+                   for (; i < cells; ++i)
+                     for (int64_t c = 0; c < count; ++c) to[c * cells + i] = from[i * L + c];
+                 }
+               });
+}
+
+}  // namespace tenon::kernels
+
+#ifdef TENON_INSTANTIATE
+namespace tenon::kernels {
+
+template void blocked_conv_impl<TENON_INSTANTIATE, float>(const BlockedConvArgs<float>&);
+template int64_t channel_block_impl<TENON_INSTANTIATE, float>();
+template int64_t blocked_weight_size_impl<TENON_INSTANTIATE, float>(const ConvGeometry&, bool);
+template void blocked_pack_weights_impl<TENON_INSTANTIATE, float>(const ConvGeometry&, bool, const float*,
+                                                                  float*);
+template void to_blocks_impl<TENON_INSTANTIATE, float>(int64_t, int64_t, int64_t, const float*, float*);
+template void from_blocks_impl<TENON_INSTANTIATE, float>(int64_t, int64_t, int64_t, const float*, float*);
+
+}  // namespace tenon::kernels
+#endif

@@ -1,0 +1,141 @@
+// Convolutions over blocks of channels, innermost: register tiles.
+//
+// A tile sums, for some neighbouring cells of x and some vectors of output channels, products of a cell's
+// channels and the weights: over blocks of input channels, in each over the kernel's cells, in each over the
+// channels. The order does not depend on the tile's extents, so neither do the bits of a sum.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "tenon/simd/batch.hpp"
+
+namespace tenon::kernels::cell_detail {
+
+using simd::batch;
+using simd::lanes;
+
+/// The cells of a tile with so many vectors. The cells x vectors sums, one weight of each vector and a
+/// broadcast of x have to fit into the registers, and two fma units with a latency of four cycles need at
+/// least eight sums.
+///   32 registers  14 x 2 = 28 sums, 2 weights, 1 of x: 31;   8 x 3 = 24, 3, 1: 28
+///   16 registers   6 x 2 = 12 sums, 2 weights, 1 of x: 15;   4 x 3 = 12, 3, 1: 16
+///   Baseline       4 x 2 =  8 sums, 2 weights, 1 of x, 1 product for want of fma: 12
+template <class Arch>
+constexpr int most_cells(int vectors) {
+  if (Arch::registers == 32) return vectors == 3 ? 8 : 14;
+  if (std::is_same_v<Arch, simd::Baseline>) return vectors == 3 ? 2 : 4;
+  return vectors == 3 ? 4 : vectors == 2 ? 6 : 12;
+}
+
+/// The numbers that a sum joins.
+struct Reach {
+  int64_t blocks = 0, block_step = 0;  ///< blocks of input channels, and their distance in x
+  int64_t last_depth = 0;              ///< channels of the last one; the others are whole
+  int64_t taps = 0;                    ///< kernel cells
+  const int64_t* tap = nullptr;        ///< [taps] their offsets in x
+};
+
+/// The destination of sums.
+template <class T>
+struct CellEnd {
+  T* y;             ///< the first cell's first vector; neighbouring cells are a vector apart
+  int64_t y_block;  ///< from one vector of output channels to the next
+  bool begins;      ///< sums begin with the residual, or zero, and not with y
+  bool ends;        ///< the bias and the bounds come to them
+  const T* bias;    ///< or nullptr
+  const T* add;     ///< the residual, laid out like y; or nullptr
+  T lo, hi;
+};
+
+/// R cells, V vectors. Neighbouring cells of x are `Step` elements apart, and have as many channels in a
+/// block.
+template <class T, class Arch, int Step, int R, int V>
+void compute_cells(const Reach& reach, const T* x, const T* w, const CellEnd<T>& end) {
+  using B = batch<T, Arch>;
+  constexpr int L = lanes<T, Arch>;
+  B sum[R][V];
+  const T* start = end.begins ? end.add : end.y;
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r)
+#pragma GCC unroll 3
+    for (int v = 0; v < V; ++v)
+      sum[r][v] = start == nullptr ? B(T{0}) : B(simd::loadu<Arch>(start + v * end.y_block + r * L));
+  for (int64_t b = 0; b < reach.blocks; ++b, x += reach.block_step) {
+    const int64_t depth = b + 1 < reach.blocks ? int64_t{Step} : reach.last_depth;
+    for (int64_t t = 0; t < reach.taps; ++t) {
+      const T* cell = x + reach.tap[t];
+      for (int64_t i = 0; i < depth; ++i, ++cell, w += V * L) {
+        B weight[V];
+#pragma GCC unroll 3
+        for (int v = 0; v < V; ++v) weight[v] = simd::loadu<Arch>(w + v * L);
+#pragma GCC unroll 16
+        for (int r = 0; r < R; ++r) {
+          const B xv(cell[r * Step]);
+#pragma GCC unroll 3
+          for (int v = 0; v < V; ++v) sum[r][v] = simd::mul_add(xv, weight[v], sum[r][v]);
+        }
+      }
+    }
+  }
+  if (end.ends) {
+    if (end.bias != nullptr) {
+#pragma GCC unroll 3
+      for (int v = 0; v < V; ++v) {
+        const B bias = simd::loadu<Arch>(end.bias + v * L);
+#pragma GCC unroll 16
+        for (int r = 0; r < R; ++r) sum[r][v] = sum[r][v] + bias;
+      }
+    }
+    const B lo(end.lo), hi(end.hi);
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r)
+#pragma GCC unroll 3
+      for (int v = 0; v < V; ++v) sum[r][v] = simd::bound(sum[r][v], lo, hi);
+  }
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r)
+#pragma GCC unroll 3
+    for (int v = 0; v < V; ++v) simd::storeu(end.y + v * end.y_block + r * L, sum[r][v]);
+}
+
+template <class T>
+using CellFunction = void (*)(const Reach&, const T*, const T*, const CellEnd<T>&);
+
+template <class T, class Arch, int Step, int V>
+inline constexpr auto cell_functions = []<int... I>(std::integer_sequence<int, I...>) {
+  return std::array<CellFunction<T>, sizeof...(I)>{&compute_cells<T, Arch, Step, I + 1, V>...};
+}(std::make_integer_sequence<int, most_cells<Arch>(V)>{});
+
+/// Computes `cells` neighbouring cells of one to three vectors, in tiles of nearly equal extents.
+template <class T, class Arch, int Step, int V>
+void compute_row(int64_t cells, const Reach& reach, const T* x, const T* w, CellEnd<T> end) {
+  constexpr int64_t most = most_cells<Arch>(V), L = lanes<T, Arch>;
+  for (int64_t tiles = (cells + most - 1) / most; tiles > 0; --tiles) {
+    const int64_t some = (cells + tiles - 1) / tiles;
+    cell_functions<T, Arch, Step, V>[static_cast<std::size_t>(some - 1)](reach, x, w, end);
+    cells -= some;
+    x += some * Step;
+    end.y += some * L;
+    if (end.add != nullptr) end.add += some * L;
+  }
+}
+
+/// Vectors of output channels that tiles take together, from vector `at` of `vectors` on: two, but three
+/// first where their number is odd.
+constexpr int vectors_at(int64_t at, int64_t vectors) {
+  return vectors == 1 ? 1 : at == 0 && vectors % 2 == 1 ? 3 : 2;
+}
+
+/// Calls f with the number of vectors, 1 to 3, as a constant.
+template <class Arch, class F>
+void with_vectors(int vectors, F f) {
+  if (vectors == 1) f(std::integral_constant<int, 1>{});
+  else if (vectors == 2) f(std::integral_constant<int, 2>{});
+  else f(std::integral_constant<int, 3>{});
+}
+
+}  // namespace tenon::kernels::cell_detail

@@ -1,0 +1,246 @@
+// Convolutions of 3 x 3 cells over blocks of channels by Winograd's F(4x4, 3x3): bodies.
+//
+// A tile of 4 x 4 outputs sees 6 x 6 inputs d. With the weights g it is A^T [(G g G^T) * (B^T d B)] A: 36
+// products for each pair of channels instead of 144. Each of the 36 places is a product of tiles by channels
+// and channels by output channels, which the tiles of cell_tile.hpp compute as pointwise convolutions. The
+// matrices belong to the points 0, 1, -1, 2, -2 and infinity (Lavin and Gray, "Fast Algorithms for
+// Convolutional Neural Networks", 2016.
+#pragma once
+
+#include "tenon/kernels/conv/blocked_impl.hpp"
+
+namespace tenon::kernels::winograd_detail {
+
+using blocked_detail::part_begin;
+using blocked_detail::parts_of;
+using blocked_detail::tasks_for;
+using blocked_detail::up;
+using cell_detail::CellEnd;
+using cell_detail::compute_row;
+using cell_detail::most_cells;
+using cell_detail::Reach;
+using cell_detail::vectors_at;
+using cell_detail::with_vectors;
+using simd::batch;
+using simd::lanes;
+
+inline constexpr int64_t side = 6, outputs = 4, places = side * side;
+
+/// The points beside 0 and infinity are a, -a, b and -b: the common 1 and 2 round three times as much. Their
+/// squares are exact, and the squares' product is 1.
+inline constexpr double a = 0.70710678118654752440, b = 1.41421356237309504880, aa = 0.5, bb = 2;
+
+/// B^T d of one column.
+template <class B>
+inline void transform_inputs(const B (&d)[side], B (&t)[side]) {
+  using T = typename B::value_type;
+  const B both(T(-aa - bb));
+  const B even_a = simd::mul_add(B(T(-bb)), d[2], d[4]), odd_a = simd::mul_add(B(T(-bb)), d[1], d[3]);
+  const B even_b = simd::mul_add(B(T(-aa)), d[2], d[4]), odd_b = simd::mul_add(B(T(-aa)), d[1], d[3]);
+  t[0] = simd::mul_add(both, d[2], d[0] + d[4]);
+  t[1] = simd::mul_add(B(T(a)), odd_a, even_a);
+  t[2] = simd::mul_add(B(T(-a)), odd_a, even_a);
+  t[3] = simd::mul_add(B(T(b)), odd_b, even_b);
+  t[4] = simd::mul_add(B(T(-b)), odd_b, even_b);
+  t[5] = simd::mul_add(both, d[3], d[1] + d[5]);
+}
+
+/// A^T m of one column.
+template <class B>
+inline void transform_sums(const B (&m)[side], B (&y)[outputs]) {
+  using T = typename B::value_type;
+  const B sum_a = m[1] + m[2], rest_a = m[1] - m[2], sum_b = m[3] + m[4], rest_b = m[3] - m[4];
+  y[0] = m[0] + sum_a + sum_b;
+  y[1] = simd::mul_add(B(T(a)), rest_a, B(T(b)) * rest_b);
+  y[2] = simd::mul_add(B(T(aa)), sum_a, B(T(bb)) * sum_b);
+  y[3] = simd::mul_add(B(T(a * aa)), rest_a, simd::mul_add(B(T(b * bb)), rest_b, m[5]));
+}
+
+/// G g of one column.
+inline void transform_weights(const double (&g)[3], double (&u)[side]) {
+  const double by_a = 2 * aa * (aa - bb), by_b = 2 * bb * (bb - aa);
+  u[0] = g[0];
+  u[1] = (g[0] + a * g[1] + aa * g[2]) / by_a;
+  u[2] = (g[0] - a * g[1] + aa * g[2]) / by_a;
+  u[3] = (g[0] + b * g[1] + bb * g[2]) / by_b;
+  u[4] = (g[0] - b * g[1] + bb * g[2]) / by_b;
+  u[5] = g[2];
+}
+
+template <class T, class Arch>
+struct Plan {
+  using B = batch<T, Arch>;
+  static constexpr int L = lanes<T, Arch>;
+
+  const BlockedConvArgs<T>& args;
+  const ConvGeometry& g;
+  int64_t blocks, vectors;          ///< of input and output channels
+  int64_t tiles_across, tiles;      ///< of an image
+  int64_t band, bands, shares = 1;  ///< tiles of a task, tasks of an image, and parts of the output channels
+
+  explicit Plan(const BlockedConvArgs<T>& a) : args(a), g(a.geometry) {
+    blocks = up(g.in_channels, L), vectors = up(g.out_channels, L);
+    tiles_across = up(g.out[1], outputs);
+    tiles = tiles_across * up(g.out[0], outputs);
+    // The transformed inputs of a band should stay in the second-level cache, but the weights are read once
+    // for each band.
+    constexpr int64_t most = most_cells<Arch>(2), bytes = 1 << 20;
+    const int64_t fitting = bytes / (places * blocks * L * static_cast<int64_t>(sizeof(T)));
+    band = std::min(std::clamp(fitting / most * most, 2 * most, 4 * most), tiles);
+    bands = up(tiles, band);
+    const double products = static_cast<double>(g.batch * tiles * places) *
+                            static_cast<double>(g.in_channels) * static_cast<double>(vectors * L);
+    const int64_t more = up(tasks_for<Arch>(products), g.batch * bands);
+    if (more > 1) {
+      if (vectors * L >= 2 * tiles) shares = std::min(more, parts_of(vectors));
+      else band = std::max(up(tiles, bands * more), std::min(most, tiles));
+      bands = up(tiles, band);
+    }
+  }
+
+  /// Computes parts [part, part_end) of the output channels for tiles [first, last) of image n.
+  void run(int64_t n, int64_t first, int64_t last, int64_t part, int64_t part_end) const {
+    const int64_t count = last - first;
+    Scratch scratch;
+    T* inputs = scratch.take<T>(places * blocks * count * L);
+    T* sums = scratch.take<T>(places * 3 * count * L);
+    for (int64_t b = 0; b < blocks; ++b)
+      for (int64_t t = first; t < last; ++t)
+        take_tile(args.x + (n * blocks + b) * g.in[0] * g.in[1] * L, t, inputs + (b * count + t - first) * L,
+                  blocks * count * L);
+    constexpr int64_t here = 0;
+    const Reach reach{blocks, count * L, g.in_channels - (blocks - 1) * L, 1, &here};
+    for (int64_t p = part; p < part_end; ++p) {
+      const int64_t vector = part_begin(p, vectors);
+      with_vectors<Arch>(vectors_at(vector, vectors), [&]<int V>(std::integral_constant<int, V>) {
+        CellEnd<T> end{};
+        end.y_block = count * L, end.begins = true;
+        for (int64_t k = 0; k < places; ++k) {
+          end.y = sums + k * V * count * L;
+          compute_row<T, Arch, L, V>(count, reach, inputs + k * blocks * count * L,
+                                     args.packed_w + (k * vectors + vector) * L * g.in_channels, end);
+        }
+        for (int v = 0; v < V; ++v)
+          for (int64_t t = first; t < last; ++t)
+            give_tile(sums + (v * count + t - first) * L, V * count * L, t, vector + v,
+                      (n * vectors + vector + v) * g.out[0] * g.out[1] * L);
+      });
+    }
+  }
+
+ private:
+  /// Transforms the inputs of tile t; results are `step` apart.
+  void take_tile(const T* x, int64_t t, T* to, int64_t step) const {
+    const int64_t row = t / tiles_across * outputs - g.pads[0], col = t % tiles_across * outputs - g.pads[1];
+    const bool inside = row >= 0 && col >= 0 && row + side <= g.in[0] && col + side <= g.in[1];
+    B half[side][side];  // B^T d: [column][row]
+    for (int64_t c = 0; c < side; ++c) {
+      B d[side];
+      if (inside) {
+        const T* from = x + (row * g.in[1] + col + c) * L;
+#pragma GCC unroll 6
+        for (int64_t r = 0; r < side; ++r) d[r] = simd::loadu<Arch>(from + r * g.in[1] * L);
+      } else {
+        const bool column = col + c >= 0 && col + c < g.in[1];
+        for (int64_t r = 0; r < side; ++r)
+          d[r] = column && row + r >= 0 && row + r < g.in[0]
+                     ? B(simd::loadu<Arch>(x + ((row + r) * g.in[1] + col + c) * L))
+                     : B(T{0});
+      }
+      transform_inputs(d, half[c]);
+    }
+    for (int64_t r = 0; r < side; ++r) {
+      const B d[side] = {half[0][r], half[1][r], half[2][r], half[3][r], half[4][r], half[5][r]};
+      B u[side];
+      transform_inputs(d, u);
+#pragma GCC unroll 6
+      for (int64_t c = 0; c < side; ++c) simd::storeu(to + (r * side + c) * step, u[c]);
+    }
+  }
+
+  /// Transforms the sums of tile t, which are `step` apart, and finishes a vector of its outputs.
+  void give_tile(const T* sums, int64_t step, int64_t t, int64_t vector, int64_t plane) const {
+    const int64_t row = t / tiles_across * outputs, col = t % tiles_across * outputs;
+    const int64_t rows = std::min(outputs, g.out[0] - row), cols = std::min(outputs, g.out[1] - col);
+    B half[side][outputs];  // A^T m: [column][row]
+    for (int64_t c = 0; c < side; ++c) {
+      B m[side];
+#pragma GCC unroll 6
+      for (int64_t r = 0; r < side; ++r) m[r] = simd::loadu<Arch>(sums + (r * side + c) * step);
+      transform_sums(m, half[c]);
+    }
+    const B bias = args.bias == nullptr ? B(T{0}) : B(simd::loadu<Arch>(args.bias + vector * L));
+    const B lo(args.lo), hi(args.hi);
+    for (int64_t r = 0; r < rows; ++r) {
+      const B m[side] = {half[0][r], half[1][r], half[2][r], half[3][r], half[4][r], half[5][r]};
+      B y[outputs];
+      transform_sums(m, y);
+      const int64_t to = plane + ((row + r) * g.out[1] + col) * L;
+      for (int64_t c = 0; c < cols; ++c) {
+        B value = y[c] + bias;
+        if (args.add != nullptr) value = value + simd::loadu<Arch>(args.add + to + c * L);
+        simd::storeu(args.y + to + c * L, simd::bound(value, lo, hi));
+      }
+    }
+  }
+};
+
+}  // namespace tenon::kernels::winograd_detail
+
+namespace tenon::kernels {
+
+template <class Arch, class T>
+void winograd_pack_weights_impl(const ConvGeometry& g, const T* w, T* packed) {
+  using namespace winograd_detail;
+  constexpr int64_t L = lanes<T, Arch>;
+  const int64_t in = g.in_channels, out = g.out_channels, vectors = up(out, L);
+  parallel_for(parts_of(vectors), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t part = begin; part < end; ++part) {
+      const int64_t vector = part_begin(part, vectors), count = vectors_at(vector, vectors) * L;
+      for (int64_t c = 0; c < in; ++c)
+        for (int64_t i = 0; i < count; ++i) {
+          const int64_t o = vector * L + i;
+          double half[3][side] = {}, u[side];
+          for (int k = 0; o < out && k < 3; ++k) {
+            const T* from = w + (o * in + c) * 9 + k;  // column k
+            transform_weights(
+                {static_cast<double>(from[0]), static_cast<double>(from[3]), static_cast<double>(from[6])},
+                half[k]);
+          }
+          for (int64_t r = 0; r < side; ++r) {
+            transform_weights({half[0][r], half[1][r], half[2][r]}, u);
+            for (int64_t k = 0; k < side; ++k)
+              packed[(((r * side + k) * vectors + vector) * in + c * (count / L)) * L + i] =
+                  static_cast<T>(u[k]);
+          }
+        }
+    }
+  });
+}
+
+template <class Arch, class T>
+void winograd_conv_impl(const BlockedConvArgs<T>& a) {
+  using namespace winograd_detail;
+  const ConvGeometry& g = a.geometry;
+  if (g.batch <= 0 || g.out_channels <= 0 || g.out[0] <= 0 || g.out[1] <= 0) return;
+  const Plan<T, Arch> plan(a);
+  const int64_t parts = parts_of(plan.vectors), share = up(parts, plan.shares);
+  parallel_for(g.batch * plan.bands * plan.shares, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t task = begin; task < end; ++task) {
+      const int64_t first = task / plan.shares % plan.bands * plan.band, part = task % plan.shares * share;
+      plan.run(task / plan.shares / plan.bands, first, std::min(first + plan.band, plan.tiles), part,
+               std::min(part + share, parts));
+    }
+  });
+}
+
+}  // namespace tenon::kernels
+
+#ifdef TENON_INSTANTIATE
+namespace tenon::kernels {
+
+template void winograd_conv_impl<TENON_INSTANTIATE, float>(const BlockedConvArgs<float>&);
+template void winograd_pack_weights_impl<TENON_INSTANTIATE, float>(const ConvGeometry&, const float*, float*);
+
+}  // namespace tenon::kernels
+#endif

@@ -1,0 +1,123 @@
+#include "tenon/graph/passes/block_channels.hpp"
+
+#include "tenon/graph/passes/pack_convolution.hpp"
+#include "tenon/op/math/sigmoid.hpp"
+#include "tests/graph/passes/check.hpp"
+
+namespace tenon::passes {
+namespace {
+
+using test::floats;
+using test::node;
+
+/// A network in the making, with a new constant for each seed.
+struct Builder {
+  Graph g;
+  int seed = 0;
+
+  ValueId constant(const Extents& extents) { return g.add_constant({}, floats<float>(extents, ++seed)); }
+  ValueId conv(ValueId x, int64_t in, int64_t out, Ints kernel, const op::Conv& attributes = {}) {
+    Extents w{out, in / attributes.group};
+    for (int64_t k : kernel) w.push_back(k);
+    return node(g, attributes, {x, constant(w), constant({out})});
+  }
+};
+
+/// Compares all results with and without the passes, and counts the nodes of an operator that are left.
+void check(const auto& build, const Feeds& feeds, std::string_view op, std::size_t count) {
+  const Session plain(build());
+  const Session passed(build(), {.passes = std::vector{fuse_convolution, block_channels, test::infos_are_true,
+                                                       pack_convolution}});
+  std::size_t found = 0;
+  for (const Graph::Node& n : passed.program().nodes()) found += n.op.spec().name == op;
+  CHECK(found == count);
+  Outputs expected = plain.run(feeds), got = passed.run(feeds);
+  for (std::size_t k = 0; k < expected.size(); ++k)
+    CHECK(test::difference(expected[k].tensor(), got[k].tensor()) <= 1e-5);
+}
+
+}  // namespace
+
+TEST_CASE("a network stays in blocks from its first convolution to its last pool") {
+  const auto build = [] {
+    Builder b;
+    const Dim n = b.g.symbol("N");
+    const ValueId x = b.g.add_input("x", DType::float32, Dims{n, 3, 37, 41});
+    ValueId y = node(b.g, op::Relu{}, {b.conv(x, 3, 24, {7, 7}, {.pads = {3, 3, 3, 3}, .strides = {2, 2}})});
+    y = node(b.g, op::MaxPool{.kernel_shape = {3, 3}, .pads = {1, 1, 1, 1}, .strides = {2, 2}}, {y});
+    const ValueId z = b.conv(y, 24, 32, {1, 1});
+    y = b.conv(node(b.g, op::Relu{}, {b.conv(y, 24, 20, {3, 3}, {.pads = {1, 1, 1, 1}})}), 20, 32, {1, 1});
+    y = node(b.g, op::Relu{}, {node(b.g, op::Add{}, {y, z})});
+    y = node(b.g, op::Concat{.axis = 1},
+             {y, b.conv(y, 32, 10, {3, 3}, {.dilations = {2, 2}, .pads = {2, 2, 2, 2}})});
+    y = node(b.g, op::Mul{}, {y, b.constant({42, 1, 1})});
+    y = node(b.g, op::Relu{}, {node(b.g, op::Add{}, {y, b.constant({1, 42, 1, 1})})});
+    y = b.conv(y, 42, 42, {3, 3}, {.group = 42, .pads = {1, 1, 1, 1}});
+    y = node(b.g, op::AveragePool{.count_include_pad = 0, .kernel_shape = {3, 3}, .pads = {1, 1, 1, 1}}, {y});
+    const ValueId squeezed = b.conv(node(b.g, op::GlobalAveragePool{}, {y}), 42, 42, {1, 1});
+    y = node(b.g, op::Mul{}, {y, node(b.g, op::Sigmoid{}, {squeezed})});
+    b.g.add_output("y", node(b.g, op::GlobalAveragePool{}, {y}));
+    return std::move(b.g);
+  };
+  for (int64_t n : {1, 3}) {
+    const Value x = floats<float>({n, 3, 37, 41}, 99);
+    check(build, {{"x", x}}, "ToBlocks", 0);
+    check(build, {{"x", x}}, "FromBlocks", 1);
+    check(build, {{"x", x}}, "BlockedConv", 8);
+  }
+}
+
+TEST_CASE("one spatial axis") {
+  const auto build = [] {
+    Builder b;
+    const ValueId x = b.g.add_input("x", DType::float32, {2, 20, 50});
+    const ValueId y = b.conv(x, 20, 33, {5}, {.dilations = {2}, .pads = {4, 4}, .strides = {2}});
+    b.g.add_output("y", b.conv(node(b.g, op::Relu{}, {y}), 33, 33, {3}, {.group = 33, .pads = {2, 0}}));
+    return std::move(b.g);
+  };
+  check(build, {{"x", Value(floats<float>({2, 20, 50}, 9))}}, "BlockedConv", 2);
+}
+
+TEST_CASE("values that others read are plain as well") {
+  const auto build = [] {
+    Builder b;
+    const ValueId x = b.g.add_input("x", DType::float32, {1, 16, 9, 9});
+    const ValueId y = b.conv(x, 16, 16, {3, 3}), z = node(b.g, op::Relu{}, {b.conv(y, 16, 16, {3, 3})});
+    b.g.add_output("y", y);
+    b.g.add_output("z", z);
+    b.g.add_output("mixed", node(b.g, op::Add{}, {z, b.constant({5, 5})}));
+    return std::move(b.g);
+  };
+  const Value x = floats<float>({1, 16, 9, 9}, 5);
+  check(build, {{"x", x}}, "FromBlocks", 2);
+  check(build, {{"x", x}}, "ToBlocks", 1);
+}
+
+TEST_CASE("convolutions that do not go into blocks") {
+  const auto build = [] {
+    Builder b;
+    const ValueId x = b.g.add_input("x", DType::float32, {1, 18, 5, 5, 5});
+    const ValueId flat = b.g.add_input("flat", DType::float32, {1, 18, 5, 5});
+    b.g.add_output("volume", b.conv(x, 18, 18, {3, 3, 3}));
+    b.g.add_output("groups", b.conv(flat, 18, 18, {3, 3}, {.group = 3}));
+    b.g.add_output("one channel", b.conv(flat, 18, 1, {3, 3}));
+    return std::move(b.g);
+  };
+  const Value x = floats<float>({1, 18, 5, 5, 5}, 5), flat = floats<float>({1, 18, 5, 5}, 6);
+  check(build, {{"x", x}, {"flat", flat}}, "FusedConv", 3);
+}
+
+TEST_CASE("a NaN stays in its channel's windows") {
+  const auto build = [] {
+    Builder b;
+    const ValueId x = b.g.add_input("x", DType::float32, {1, 17, 6, 6});
+    const ValueId y = b.conv(x, 17, 17, {3, 3}, {.group = 17});
+    b.g.add_output("y", node(b.g, op::Relu{}, {b.conv(y, 17, 17, {1, 1}, {.group = 17})}));
+    return std::move(b.g);
+  };
+  Tensor<float> x{Extents{1, 17, 6, 6}};
+  for (int64_t k = 0; k < x.size(); ++k) x[k] = k == 40 ? std::numeric_limits<float>::quiet_NaN() : 0.5f;
+  check(build, {{"x", Value(x)}}, "BlockedConv", 2);
+}
+
+}  // namespace tenon::passes
