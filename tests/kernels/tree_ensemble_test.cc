@@ -11,10 +11,10 @@ namespace {
 /// describes.
 template <class C>
 struct Forest {
-  std::vector<StatedNode<C>> nodes;
-  std::vector<std::vector<C>> sets;
+  std::vector<StatedNode> nodes;
+  std::vector<std::vector<double>> sets;
   std::vector<int64_t> roots, first_vote;
-  std::vector<TreeVote<C>> votes;
+  std::vector<TreeVote> votes;
   int64_t features = 3, targets = 2;
 
   explicit Forest(uint64_t seed, bool only_leq = false) {
@@ -27,15 +27,15 @@ struct Forest {
       const auto child = [&] {
         return k + 1 < n && below(3) != 0 ? k + 1 + below(std::min<int64_t>(n - k - 1, 6)) : ~below(leaves);
       };
-      StatedNode<C> node{.test = only_leq ? TreeTest::leq : static_cast<TreeTest>(below(7)),
-                         .nan_is_true = !only_leq && below(2) == 1,
-                         .feature = static_cast<int32_t>(below(features)),
-                         .bound = value(below(12))};
+      StatedNode node{.test = only_leq ? TreeTest::leq : static_cast<TreeTest>(below(7)),
+                      .nan_is_true = !only_leq && below(2) == 1,
+                      .feature = static_cast<int32_t>(below(features)),
+                      .bound = bound(below(18))};
       node.if_true = child();
       node.if_false = child();
       auto& set = sets[static_cast<std::size_t>(k)];
       for (int64_t m = below(6); m > 0; --m)
-        if (const C v = value(below(12)); v == v) set.push_back(v);
+        if (const double v = bound(below(18)); v == v) set.push_back(v);
       node.members = set;
       nodes.push_back(node);
     }
@@ -43,7 +43,7 @@ struct Forest {
     first_vote.push_back(0);
     for (int64_t l = 0; l < leaves; ++l) {
       for (int64_t v = below(3); v > 0; --v)
-        votes.push_back({static_cast<C>(below(9) - 4), static_cast<int32_t>(below(targets))});
+        votes.push_back({static_cast<double>(below(9) - 4), static_cast<int32_t>(below(targets))});
       first_vote.push_back(static_cast<int64_t>(votes.size()));
     }
   }
@@ -63,7 +63,12 @@ struct Forest {
                         std::numeric_limits<C>::quiet_NaN()};
     return values[k];
   }
-  bool holds(const StatedNode<C>& n, C x) const {
+  /// These, and numbers that only a double can be.
+  static double bound(int64_t k) {
+    const double others[] = {1e300, -1e300, 1e-320, -1e-320, 1 - 1e-12, 1 + 1e-12};
+    return k < 12 ? static_cast<double>(value(k)) : others[k - 12];
+  }
+  bool holds(const StatedNode& n, C x) const {
     if (x != x) return n.nan_is_true;
     switch (n.test) {
       case TreeTest::leq: return x <= n.bound;
@@ -79,7 +84,7 @@ struct Forest {
   void vote(TreeJoin join, const C* x, double* scores) const {
     for (int64_t at : roots) {
       while (at >= 0) {
-        const StatedNode<C>& n = nodes[static_cast<std::size_t>(at)];
+        const StatedNode& n = nodes[static_cast<std::size_t>(at)];
         at = holds(n, x[n.feature]) ? n.if_true : n.if_false;
       }
       for (int64_t v = first_vote[static_cast<std::size_t>(~at)];
@@ -130,7 +135,7 @@ TEST_CASE("Trees: the walk that nodes describe") {
 }
 
 TEST_CASE("Trees: cycles") {
-  using Node = StatedNode<float>;
+  using Node = StatedNode;
   const auto builds = [](std::vector<Node> nodes, std::vector<int64_t> roots) {
     return TreeTable<float>().build(nodes, roots, {0, 0}, {});
   };
@@ -144,9 +149,9 @@ TEST_CASE("Trees: cycles") {
 }
 
 TEST_CASE("Trees: deep ones") {
-  std::vector<StatedNode<float>> nodes(200000);
+  std::vector<StatedNode> nodes(200000);
   for (std::size_t k = 0; k < nodes.size(); ++k)
-    nodes[k] = {.bound = static_cast<float>(k), .if_true = ~0, .if_false = static_cast<int64_t>(k) + 1};
+    nodes[k] = {.bound = static_cast<double>(k), .if_true = ~0, .if_false = static_cast<int64_t>(k) + 1};
   nodes.back().if_false = ~1;
   TreeTable<float> table;
   const int64_t root = 0;

@@ -3,9 +3,9 @@
 
 #include "tenon/graph/passes/block_channels.hpp"
 #include "tenon/graph/passes/fuse_convolution.hpp"
-#include "tenon/graph/passes/lay_out_trees.hpp"
 #include "tenon/graph/passes/pack_convolution.hpp"
 #include "tenon/graph/passes/pack_matmul.hpp"
+#include "tenon/graph/passes/prepare_models.hpp"
 
 namespace tenon {
 
@@ -13,7 +13,7 @@ namespace tenon {
 /// that programs that use none do not compile them.
 inline std::vector<Pass> standard_passes() {
   return {passes::fuse_convolution, passes::block_channels, passes::pack_convolution, passes::pack_matmul,
-          passes::lay_out_trees};
+          passes::prepare_models};
 }
 
 }  // namespace tenon

@@ -20,20 +20,18 @@ namespace tenon::kernels {
 enum class TreeTest : uint8_t { leq, lt, gte, gt, eq, neq, member };
 
 /// A node as a model states it. A child is the number of a node, or ~number of a leaf.
-template <class C>
 struct StatedNode {
   TreeTest test = TreeTest::leq;
   bool nan_is_true = false;  ///< the branch of a NaN
   int32_t feature = 0;       ///< at least 0
-  C bound{};
-  std::span<const C> members{};  ///< of TreeTest::member, without NaN
+  double bound = 0;
+  std::span<const double> members{};  ///< of TreeTest::member, without NaN
   int64_t if_true = 0, if_false = 0;
 };
 
 /// The part of a leaf in the score of one target.
-template <class C>
 struct TreeVote {
-  C weight;
+  double weight;
   int32_t target;
 };
 
@@ -41,7 +39,8 @@ struct TreeVote {
 enum class TreeJoin : uint8_t { sum, min, max };
 
 /// Trees laid out for walking: nodes in the order of a depth-first walk, each with the number of the next one
-/// for either answer, a leaf as ~number. Nodes and leaves may have several parents.
+/// for either answer, a leaf as ~number. Nodes and leaves may have several parents. C, float or double, is
+/// the type of features; the answers for them are those of bounds in double.
 template <class C>
 class TreeTable {
  public:
@@ -50,8 +49,8 @@ class TreeTable {
 
   /// `votes` of leaf k are those from first_vote[k] up to first_vote[k + 1]. False, and no table, when a node
   /// is its own descendant, or when there are more than `capacity` nodes.
-  bool build(std::span<const StatedNode<C>> stated, std::span<const int64_t> roots,
-             std::vector<int64_t> first_vote, std::vector<TreeVote<C>> votes) {
+  bool build(std::span<const StatedNode> stated, std::span<const int64_t> roots,
+             std::vector<int64_t> first_vote, std::vector<TreeVote> votes) {
     if (static_cast<int64_t>(std::max(stated.size(), first_vote.size())) > capacity) return false;
     first_vote_ = std::move(first_vote);
     votes_ = std::move(votes);
@@ -98,9 +97,9 @@ class TreeTable {
   static constexpr int lanes = 8;  ///< walks at once, each of which waits for its own loads
 
   /// A node whose two children are one leaf is that leaf.
-  static int64_t settled(std::span<const StatedNode<C>> stated, int64_t child) {
+  static int64_t settled(std::span<const StatedNode> stated, int64_t child) {
     if (child < 0) return child;
-    const StatedNode<C>& n = stated[static_cast<std::size_t>(child)];
+    const StatedNode& n = stated[static_cast<std::size_t>(child)];
     return n.if_true == n.if_false && n.if_true < 0 ? n.if_true : child;
   }
   /// The number by which laid-out nodes name a stated node or leaf until all places are known.
@@ -109,7 +108,7 @@ class TreeTable {
   }
 
   /// Lays out a node and all below it.
-  bool place_below(std::span<const StatedNode<C>> stated, int64_t root, std::vector<int32_t>& place,
+  bool place_below(std::span<const StatedNode> stated, int64_t root, std::vector<int32_t>& place,
                    std::vector<Step>& open) {
     const auto enter = [&](int64_t child) {
       if (child < 0) return true;
@@ -126,7 +125,7 @@ class TreeTable {
     if (!enter(root)) return false;
     while (!open.empty()) {
       Step& s = open.back();
-      const StatedNode<C>& n = stated[static_cast<std::size_t>(s.node)];
+      const StatedNode& n = stated[static_cast<std::size_t>(s.node)];
       if (s.children == 2) {
         on_path_[static_cast<std::size_t>(s.node)] = false;
         open.pop_back();
@@ -138,10 +137,18 @@ class TreeTable {
   }
 
   /// The intervals into which the bounds cut all numbers: numbers up to bounds_[0], from there up to
-  /// bounds_[1], and so on. The answer changes from one to the next.
-  void cut(const StatedNode<C>& n) {
-    constexpr C lowest = -std::numeric_limits<C>::infinity();
-    const auto below = [](C v) { return std::nextafter(v, lowest); };
+  /// bounds_[1], and so on. The answer changes from one to the next. Features are at most a bound where they
+  /// are at most the greatest C that is.
+  void cut(const StatedNode& n) {
+    constexpr double lowest = -std::numeric_limits<double>::infinity();
+    const auto below = [](double v) { return std::nextafter(v, lowest); };
+    const auto add = [this](double v) {
+      C bound = static_cast<C>(v);
+      if (bound > v) bound = std::nextafter(bound, -std::numeric_limits<C>::infinity());
+      // Between two equal bounds lies nothing.
+      if (!bounds_.empty() && bounds_.back() == bound) bounds_.pop_back();
+      else bounds_.push_back(bound);
+    };
     const bool nan = n.bound != n.bound;
     bounds_.clear();
     first_answer_ = false;
@@ -149,14 +156,14 @@ class TreeTable {
       case TreeTest::leq:
       case TreeTest::gt:
         if (nan) return;
-        bounds_.push_back(n.bound);
+        add(n.bound);
         first_answer_ = n.test == TreeTest::leq;
         return;
       case TreeTest::lt:
       case TreeTest::gte:
         if (nan) return;
         first_answer_ = (n.test == TreeTest::lt) != (n.bound == lowest);
-        if (n.bound != lowest) bounds_.push_back(below(n.bound));
+        if (n.bound != lowest) add(below(n.bound));
         return;
       case TreeTest::eq:
       case TreeTest::neq:
@@ -166,16 +173,16 @@ class TreeTable {
     if (n.test != TreeTest::member) members_.assign(nan ? 0 : 1, n.bound);
     std::sort(members_.begin(), members_.end());
     members_.erase(std::unique(members_.begin(), members_.end()), members_.end());
-    for (const C m : members_) {
+    for (const double m : members_) {
       if (m == lowest) first_answer_ = true;
-      else bounds_.push_back(below(m));
-      bounds_.push_back(m);
+      else add(below(m));
+      add(m);
     }
     if (n.test == TreeTest::neq) first_answer_ = !first_answer_;
   }
 
   /// Adds the nodes for what `cut` found.
-  void lay_out(std::span<const StatedNode<C>> stated, const StatedNode<C>& n) {
+  void lay_out(std::span<const StatedNode> stated, const StatedNode& n) {
     features_ = std::max(features_, int64_t{n.feature} + 1);
     const int32_t child[2] = {outside(settled(stated, n.if_false)), outside(settled(stated, n.if_true))};
     const auto feature = static_cast<uint32_t>(n.feature);
@@ -231,9 +238,9 @@ class TreeTable {
   void vote(TreeJoin join, int32_t leaf, double* scores) const {
     const auto number = static_cast<std::size_t>(~leaf);
     for (int64_t v = first_vote_[number]; v < first_vote_[number + 1]; ++v) {
-      const TreeVote<C>& vote = votes_[static_cast<std::size_t>(v)];
+      const TreeVote& vote = votes_[static_cast<std::size_t>(v)];
       double& score = scores[vote.target];
-      const auto weight = static_cast<double>(vote.weight);
+      const double weight = vote.weight;
       switch (join) {
         case TreeJoin::sum: score += weight; break;
         case TreeJoin::min: score = weight < score ? weight : score; break;
@@ -274,13 +281,14 @@ class TreeTable {
   std::vector<Node> nodes_;
   std::vector<int32_t> roots_;
   std::vector<int64_t> first_vote_;
-  std::vector<TreeVote<C>> votes_;
+  std::vector<TreeVote> votes_;
   int64_t features_ = 0;
   bool track_nan_ = false;
 
   // Of `build` alone.
   std::vector<bool> on_path_;
-  std::vector<C> bounds_, members_;
+  std::vector<C> bounds_;
+  std::vector<double> members_;
   bool first_answer_ = false;
 };
 

@@ -10,6 +10,7 @@
 
 #include "tenon/base/scratch.hpp"
 #include "tenon/base/types.hpp"
+#include "tenon/kernels/top_k.hpp"
 
 namespace tenon::kernels {
 
@@ -67,12 +68,22 @@ inline int64_t unique(DType type, const void* x, int64_t outer, int64_t extent, 
   const detail::Slices slices{x, outer, extent, inner};
   Scratch scratch;
   int64_t* order = scratch.take<int64_t>(extent);
-  std::iota(order, order + extent, int64_t{0});
-  // Equal slices by index, so that each group begins with its first.
-  std::sort(order, order + extent, [&](int64_t a, int64_t b) {
-    const int c = compare(slices, a, b);
-    return c != 0 ? c < 0 : a < b;
-  });
+  // Equal slices by index, so that each group begins with its first. Keys stand for single numbers.
+  const auto sort_keys = [&]<class T>() {
+    auto* keys = scratch.take<detail::Ranked>(extent);
+    for (int64_t k = 0; k < extent; ++k) keys[k] = {detail::order_key(static_cast<const T*>(x)[k]), k};
+    std::sort(keys, keys + extent);
+    for (int64_t k = 0; k < extent; ++k) order[k] = keys[k].index;
+  };
+  if (outer != 1 || inner != 1 ||
+      !dispatch<float, double, float16, bfloat16, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t,
+                uint32_t, uint64_t, bool>(type, sort_keys)) {
+    std::iota(order, order + extent, int64_t{0});
+    std::sort(order, order + extent, [&](int64_t a, int64_t b) {
+      const int c = compare(slices, a, b);
+      return c != 0 ? c < 0 : a < b;
+    });
+  }
   int64_t groups = 0;
   for (int64_t k = 0; k < extent; ++k) {
     if (k == 0 || compare(slices, order[k - 1], order[k]) != 0) {

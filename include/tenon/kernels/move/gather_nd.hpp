@@ -13,10 +13,13 @@ inline void gather_nd(DType d, void* to, const void* from, const ScatterPlan& pl
   detail::with_mover(d, to, from, [&]<class Mover>(Mover mover) {
     detail::for_rows(plan.count, plan.inner * Mover::size, detail::shares_bytes<Mover>,
                      [=](int64_t begin, int64_t end) {
-                       for (int64_t u = begin; u < end; ++u) {
-                         const int64_t at = u / per_batch * batch_step + plan.place(u);
-                         if (plan.inner == 1) mover.row(u, 0, at, 0, 1);
-                         else mover.row(u * plan.inner, 1, at, 1, plan.inner);
+                       for (int64_t u = begin; u < end;) {
+                         const int64_t b = u / per_batch, stop = std::min(end, (b + 1) * per_batch);
+                         for (; u < stop; ++u) {
+                           const int64_t at = b * batch_step + plan.place(u);
+                           if (plan.inner == 1) mover.row(u, 0, at, 0, 1);
+                           else mover.row(u * plan.inner, 1, at, 1, plan.inner);
+                         }
                        }
                      });
   });

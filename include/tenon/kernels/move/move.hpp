@@ -187,6 +187,13 @@ inline void fill(DType d, void* to, const void* value, int64_t n) {
   });
 }
 
+/// An element of type d that is 0, false or "".
+inline const void* zero_element(DType d) {
+  alignas(16) static constexpr char zero[16]{};
+  static const std::string no_text;
+  return d == DType::string ? static_cast<const void*>(&no_text) : zero;
+}
+
 /// Axis d of the dense result is axis permutation[d] of the dense source of these extents.
 inline void transpose(DType d, void* to, const void* from, std::span<const int64_t> extents,
                       std::span<const int64_t> permutation) {

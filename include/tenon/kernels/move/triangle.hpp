@@ -11,9 +11,7 @@ inline void triangle(DType d, void* to, const void* from, int64_t count, int64_t
                      int64_t k, bool upper) {
   if (count == 0) return;
   const int64_t element = packed_bytes(1, d);
-  static constexpr char zero[16]{};
-  static const std::string no_text;
-  const void* nothing = d == DType::string ? static_cast<const void*>(&no_text) : zero;
+  const void* nothing = zero_element(d);
   auto* out = static_cast<std::byte*>(to);
   auto* in = static_cast<const std::byte*>(from);
   parallel_for(count / columns, std::max<int64_t>(1, (int64_t{1} << 14) / columns),

@@ -44,6 +44,23 @@ const C* as_model(Scratch& scratch, const T* x, int64_t n) {
   }
 }
 
+/// A list of floats as C: the list itself, which must outlive this, or a copy.
+template <class C>
+class ModelList {
+ public:
+  explicit ModelList(const std::vector<float>& list) : size_(static_cast<int64_t>(list.size())) {
+    if constexpr (std::is_same_v<C, float>) data_ = list.data();
+    else copy_.assign(list.begin(), list.end());
+  }
+  int64_t size() const { return size_; }
+  const C* data() const { return std::is_same_v<C, float> ? data_ : copy_.data(); }
+
+ private:
+  int64_t size_;
+  const C* data_ = nullptr;
+  std::vector<C> copy_;
+};
+
 /// The labels of a classifier's classes: strings, or integers, or, where it states neither, the classes'
 /// numbers.
 struct ClassLabels {

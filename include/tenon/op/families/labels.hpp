@@ -16,12 +16,10 @@ AnyView list_view(const std::vector<T>& list) {
   return TensorView<const T>(list.data(), {static_cast<int64_t>(list.size())});
 }
 
-/// y = the values at the keys that equal the elements of x, of equal keys the last one's, else `otherwise`, a
-/// value of their type.
+/// y = the values at the places of the elements of x among keys, else `otherwise`, a value of their type.
 template <class K>
-void map_labels(TensorView<const K> x, std::span<const K> keys, AnyView values, const void* otherwise,
+void map_labels(const kernels::Lookup<K>& place, TensorView<const K> x, AnyView values, const void* otherwise,
                 AnyOut y) {
-  const kernels::Lookup<K> place{keys};
   dispatch(label_types{}, y.dtype(), [&]<class V>() {
     const auto* from = static_cast<const V*>(values.data());
     const V& other = *static_cast<const V*>(otherwise);
@@ -35,22 +33,26 @@ void map_labels(TensorView<const K> x, std::span<const K> keys, AnyView values, 
   });
 }
 
-/// The same where each string stands for one integer, and x may be either.
-template <class T>
-void map_names(TensorView<const T> x, std::span<const std::string> names, std::span<const int64_t> numbers,
-               const std::string& other_name, const int64_t& other_number, AnyOut y) {
-  if constexpr (std::is_same_v<T, std::string>) {
-    const AnyView values = TensorView<const int64_t>(numbers.data(), {static_cast<int64_t>(numbers.size())});
-    map_labels(x, names, values, &other_number, y);
-  } else {
-    const AnyView values = TensorView<const std::string>(names.data(), {static_cast<int64_t>(names.size())});
-    map_labels(x, numbers, values, &other_name, y);
-  }
-}
+/// Strings that stand for one integer each. Elements of either kind become the other.
+struct NumberedNames {
+  const std::vector<std::string>& names;
+  const std::vector<int64_t>& numbers;
+  const std::string& other_name;
+  const int64_t& other_number;
 
-/// The rule of operators that turn strings into integers and back.
-constexpr void infer_names(Infer& i) {
-  i.out(0, i.dtype(0) == DType::string ? DType::int64 : DType::string, i.dims(0));
-}
+  static constexpr void infer(Infer& i) {
+    i.out(0, i.dtype(0) == DType::string ? DType::int64 : DType::string, i.dims(0));
+  }
+  template <class T>
+  kernels::Lookup<T> lookup() const {
+    if constexpr (std::is_same_v<T, std::string>) return kernels::Lookup<T>{names};
+    else return kernels::Lookup<T>{numbers};
+  }
+  template <class T>
+  void map(const kernels::Lookup<T>& place, TensorView<const T> x, AnyOut y) const {
+    if constexpr (std::is_same_v<T, std::string>) map_labels(place, x, list_view(numbers), &other_number, y);
+    else map_labels(place, x, list_view(names), &other_name, y);
+  }
+};
 
 }  // namespace tenon::op

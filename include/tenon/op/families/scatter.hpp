@@ -29,6 +29,19 @@ constexpr kernels::ScatterOp scatter_op(const Str& reduction) {
                               : min;
 }
 
+/// Error{out_of_range} unless the coordinates in each row of indices (…, depth) lie within `extents`, from
+/// the end where below 0. `first` is the number of the first of these axes.
+inline void check_coordinates(std::string_view name, TensorView<const int64_t> indices,
+                              std::span<const int64_t> extents, int first = 0) {
+  const auto depth = static_cast<std::size_t>(indices.extent(-1));
+  const int64_t *row = indices.data(), *const end = row + indices.size();
+  for (; row < end; row += depth)
+    for (std::size_t d = 0; d < depth; ++d)
+      if (row[d] < -extents[d] || row[d] >= extents[d])
+        raise(ErrorCode::out_of_range, name, "index ", row[d], " outside of [", -extents[d], ", ",
+              extents[d] - 1, "] on axis ", first + static_cast<int>(d));
+}
+
 /// Calls f.template operator()<T>() for the T of elements that can be reduced.
 template <class F>
 void dispatch_reduced(DType d, F&& f) {

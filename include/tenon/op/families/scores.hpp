@@ -22,6 +22,15 @@ void store_scores(const C* scores, TensorView<float> z) {
     for (int64_t k = 0; k < z.size(); ++k) z[k] = static_cast<float>(scores[k]);
 }
 
+/// The numbers of linear functions, for features of type T.
+template <class T>
+struct LinearModel {
+  ModelList<model_t<T>> coefficients, intercepts;
+
+  /// An intercept for each function, or null.
+  const model_t<T>* bias() const { return intercepts.size() == 0 ? nullptr : intercepts.data(); }
+};
+
 /// scores (rows, models) = x (rows, n) W' + bias, where W is (models, n). `bias` holds one for each model, or
 /// is null.
 template <class C>

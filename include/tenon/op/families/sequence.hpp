@@ -1,4 +1,4 @@
-// Positions in sequences, of the operators that insert and erase.
+// Positions in sequences.
 #pragma once
 
 #include "tenon/op/families/movement.hpp"

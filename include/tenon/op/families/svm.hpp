@@ -12,6 +12,12 @@ inline bool expect_svm_kernel(Infer& i, const Str& type, const std::vector<float
   return params.empty() || i.expect_entries("kernel_params", params.size(), 3);
 }
 
+/// The numbers of a support vector machine, for features of type T.
+template <class T>
+struct SvmModel {
+  ModelList<model_t<T>> coefficients, vectors;
+};
+
 /// similarity (rows, count) of rows of x (rows, n) and support vectors v (count, n). LINEAR: their product;
 /// POLY: (gamma product + coef0)^degree; SIGMOID: tanh(gamma product + coef0); RBF: exp(-gamma distance^2).
 /// params: gamma, coef0 and degree, an integer, or nothing for zeros.
@@ -20,7 +26,6 @@ void svm_kernel(const Str& type, const std::vector<float>& params, const C* x, i
                 int64_t count, int64_t n, C* similarity) {
   using kernels::UnaryOp;
   const auto param = [&](std::size_t k) { return params.empty() ? 0.0f : params[k]; };
-  if (rows == 0 || count == 0) return;
   if (type == "RBF") {
     kernels::squared_distances(x, rows, v, count, n, similarity);
     kernels::unary<UnaryOp::linear>(similarity, similarity, rows * count, {.alpha = -double{param(0)}});
@@ -36,6 +41,21 @@ void svm_kernel(const Str& type, const std::vector<float>& params, const C* x, i
   parallel_for(rows * count, 1 << 13, [=](int64_t begin, int64_t end) {
     for (int64_t k = begin; k < end; ++k) similarity[k] = kernels::power(similarity[k], degree);
   });
+}
+
+/// Calls f(first, block, similarity) for blocks of rows from `first` on, so that memory does not grow with
+/// their number.
+template <class C, class F>
+void for_similarities(const Str& type, const std::vector<float>& params, const C* x, int64_t rows, const C* v,
+                      int64_t count, int64_t n, F f) {
+  const int64_t most = std::min(rows, std::max<int64_t>((1 << 20) / count, 64));
+  Scratch scratch;
+  C* similarity = scratch.take<C>(most * count);
+  for (int64_t first = 0; first < rows; first += most) {
+    const int64_t block = std::min(most, rows - first);
+    svm_kernel(type, params, x + first * n, block, v, count, n, similarity);
+    f(first, block, static_cast<const C*>(similarity));
+  }
 }
 
 }  // namespace tenon::op

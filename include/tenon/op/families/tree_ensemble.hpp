@@ -35,6 +35,7 @@ struct TreeModel {
     using Join = kernels::TreeJoin;
     const bool least = aggregate == TreeAggregate::min, greatest = aggregate == TreeAggregate::max;
     const int64_t rows = x.extent(0), features = x.extent(1);
+    if (rows == 0) return;
     if (table.features() > features)
       raise(ErrorCode::out_of_range, name, "feature ", table.features() - 1, " of rows of ", features);
     const double limit = static_cast<double>(std::numeric_limits<R>::max());
@@ -51,9 +52,9 @@ struct TreeModel {
                            [&](int64_t first, int64_t count, double* scores) {
                              if (share != 1)
                                for (int64_t k = 0; k < count * targets; ++k) scores[k] /= share;
-                             if (!base.empty())
-                               for (int64_t k = 0; k < count * targets; ++k)
-                                 scores[k] += base[static_cast<std::size_t>(k % targets)];
+                             for (int64_t r = 0; !base.empty() && r < count; ++r)
+                               for (int64_t t = 0; t < targets; ++t)
+                                 scores[r * targets + t] += base[static_cast<std::size_t>(t)];
                              finish(first, count, scores);
                            });
   }
@@ -68,21 +69,10 @@ struct TreeModel {
   }
 };
 
-/// The numbers of a list of float or double.
 template <class C>
-std::vector<C> number_list(AnyView list) {
-  std::vector<C> numbers(static_cast<std::size_t>(list.size()));
-  dispatch<float, double, float16>(list.dtype(), [&]<class T>() {
-    for (std::size_t k = 0; k < numbers.size(); ++k)
-      numbers[k] = static_cast<C>(static_cast<const T*>(list.data())[k]);
-  });
-  return numbers;
-}
-
-template <class C>
-kernels::TreeTable<C> lay_out_trees(std::string_view name, std::span<const kernels::StatedNode<C>> nodes,
+kernels::TreeTable<C> lay_out_trees(std::string_view name, std::span<const kernels::StatedNode> nodes,
                                     std::span<const int64_t> roots, std::vector<int64_t> first_vote,
-                                    std::vector<kernels::TreeVote<C>> votes) {
+                                    std::vector<kernels::TreeVote> votes) {
   kernels::TreeTable<C> table;
   if (!table.build(nodes, roots, std::move(first_vote), std::move(votes)))
     raise(ErrorCode::invalid_model, name, "a node is its own descendant, or there are too many nodes");
@@ -95,25 +85,23 @@ inline int32_t tree_feature(std::string_view name, int64_t feature) {
   return static_cast<int32_t>(feature);
 }
 
-/// The attributes of TreeEnsembleClassifier and TreeEnsembleRegressor: nodes under numbers of trees and of
-/// nodes, and votes (class_… or target_…) for nodes under such numbers.
-struct NumberedTrees {
-  std::span<const int64_t> nodes_treeids, nodes_nodeids, nodes_featureids, nodes_truenodeids,
-      nodes_falsenodeids, nodes_missing_value_tracks_true;
-  std::span<const std::string> nodes_modes;
-  AnyView nodes_values, nodes_hitrates;
-  std::span<const int64_t> vote_treeids, vote_nodeids, vote_ids;
-  AnyView weights, base_values;
+/// As many targets as votes name.
+inline int64_t voted_targets(std::span<const int64_t> ids) {
+  int64_t most = 0;
+  for (const int64_t id : ids) most = std::max(most, id);
+  return most < INT32_MAX ? most + 1 : most;
+}
 
-  /// What an attribute states as floats or as a tensor.
-  static AnyView numbers(const std::vector<float>& floats, const TensorAttribute& tensor) {
-    return tensor ? tensor.value.tensor().view() : list_view(floats);
-  }
-  /// Fails where an attribute is stated in two ways, or its tensor is no list of floats.
-  static bool expect_numbers(Infer& i, std::string_view name, const std::vector<float>& floats,
-                             const TensorAttribute& tensor) {
+/// A list that a model states as floats or, in a tensor, as doubles.
+struct NumberList {
+  const std::vector<float>& floats;
+  const TensorAttribute& tensor;
+
+  AnyView view() const { return tensor ? tensor.value.tensor().view() : list_view(floats); }
+  /// Fails where the list is stated in both ways, or the tensor is no list of floats.
+  bool expect_valid(Infer& i, std::string_view name) const {
     if (tensor) {
-      const AnyView v = tensor.value.tensor().view();
+      const AnyView v = view();
       if (!floats.empty()) i.fail(name, " and ", name, "_as_tensor are both given");
       else if (v.rank() != 1 || (v.dtype() != DType::float64 && v.dtype() != DType::float32))
         i.fail(name, "_as_tensor: tensor(", v.dtype(), ") ", Dims(v.extents()),
@@ -121,99 +109,123 @@ struct NumberedTrees {
     }
     return !i.failed();
   }
+};
+
+/// Votes for the nodes that numbers of trees and of nodes name: class_… and target_….
+struct NumberedVotes {
+  std::string_view weights_name;
+  std::span<const int64_t> treeids, nodeids, ids;
+  NumberList weights;
+};
+
+/// The attributes of Op, TreeEnsembleClassifier or TreeEnsembleRegressor: nodes under numbers of trees and of
+/// nodes, and votes for them.
+template <class Op>
+struct NumberedTrees {
+  const Op& op;
+  NumberedVotes votes;
 
   /// The rule: as many entries as nodes, as many as votes, and base values for all targets, or one.
-  bool expect_lists(Infer& i, Dim targets) const {
-    const auto n = static_cast<int64_t>(nodes_treeids.size()), votes = static_cast<int64_t>(vote_ids.size());
-    const auto same = [&](const char* name, auto count, int64_t expected) {
-      return i.expect_entries(name, static_cast<int64_t>(count), expected);
+  bool expect_lists(Infer& i, int64_t targets) const {
+    const NumberList lists[] = {base(), hitrates(), values()};
+    if (!lists[0].expect_valid(i, "base_values") || !lists[1].expect_valid(i, "nodes_hitrates") ||
+        !lists[2].expect_valid(i, "nodes_values") || !votes.weights.expect_valid(i, votes.weights_name))
+      return false;
+    const int64_t base_values = lists[0].view().size();
+    if (base_values > 1 && base_values != targets)
+      return i.fail("base_values: ", base_values, " entries for ", targets, " targets"), false;
+    const auto n = std::ssize(op.nodes_treeids), count = std::ssize(votes.ids);
+    const auto all = [&](const char* name, int64_t entries) { return i.expect_entries(name, entries, n); };
+    const auto all_or_none = [&](const char* name, int64_t entries) {
+      return entries == 0 || all(name, entries);
     };
-    const int64_t base = base_values.size();
-    if (base > 1 && targets.differs(base))
-      i.fail("base_values: ", base, " entries for ", targets, " targets");
-    const auto nodes_or_none = [&](auto count) { return count == 0 ? 0 : n; };
-    return !i.failed() && same("nodes_nodeids", nodes_nodeids.size(), n) &&
-           same("nodes_featureids", nodes_featureids.size(), n) &&
-           same("nodes_modes", nodes_modes.size(), n) && same("nodes_values", nodes_values.size(), n) &&
-           same("nodes_truenodeids", nodes_truenodeids.size(), n) &&
-           same("nodes_falsenodeids", nodes_falsenodeids.size(), n) &&
-           same("nodes_hitrates", nodes_hitrates.size(), nodes_or_none(nodes_hitrates.size())) &&
-           same("nodes_missing_value_tracks_true", nodes_missing_value_tracks_true.size(),
-                nodes_or_none(nodes_missing_value_tracks_true.size())) &&
-           same("nodeids of votes", vote_nodeids.size(), votes) &&
-           same("treeids of votes", vote_treeids.size(), votes) &&
-           same("weights of votes", weights.size(), votes);
-  }
-  /// Whether features of this type are compared as doubles.
-  bool in_double(DType x) const {
-    return x != DType::float32 || nodes_values.dtype() == DType::float64 || weights.dtype() == DType::float64;
+    return all("nodes_nodeids", std::ssize(op.nodes_nodeids)) &&
+           all("nodes_featureids", std::ssize(op.nodes_featureids)) &&
+           all("nodes_modes", std::ssize(op.nodes_modes)) && all("nodes_values", lists[2].view().size()) &&
+           all("nodes_truenodeids", std::ssize(op.nodes_truenodeids)) &&
+           all("nodes_falsenodeids", std::ssize(op.nodes_falsenodeids)) &&
+           all_or_none("nodes_hitrates", lists[1].view().size()) &&
+           all_or_none("nodes_missing_value_tracks_true", std::ssize(op.nodes_missing_value_tracks_true)) &&
+           i.expect_entries("nodeids of votes", votes.nodeids.size(), count) &&
+           i.expect_entries("treeids of votes", votes.treeids.size(), count) &&
+           i.expect_entries("weights of votes", votes.weights.view().size(), count);
   }
 
   /// Error{invalid_model} for modes that do not exist, numbers that name no node, or two, and cycles;
   /// Error{out_of_range} for votes for other than `targets` targets, and features below 0.
   template <class C>
-  TreeModel<C> model(std::string_view name, int64_t targets) const {
-    const std::size_t n = nodes_treeids.size();
-    const Places places(name, *this);
-    const std::vector<C> bounds = number_list<C>(nodes_values);
-    std::vector<kernels::StatedNode<C>> nodes(n);
+  TreeModel<C> model(int64_t targets) const {
+    constexpr std::string_view name = Op::spec.name;
+    const std::size_t n = op.nodes_treeids.size();
+    const Places places(op.nodes_treeids, op.nodes_nodeids);
+    const auto is_leaf = [&](int64_t at) { return op.nodes_modes[static_cast<std::size_t>(at)] == "LEAF"; };
+    Scratch scratch;
+    const double* bounds = numbers<double>(scratch, values().view());
+    std::vector<kernels::StatedNode> nodes(n);
     for (std::size_t k = 0; k < n; ++k) {
-      if (nodes_modes[k] == "LEAF") continue;
+      if (is_leaf(static_cast<int64_t>(k))) continue;
       const auto child = [&](int64_t number) -> int64_t {
-        const int64_t at = places.find(nodes_treeids[k], number);
+        const int64_t at = places.find(op.nodes_treeids[k], number);
         if (at < 0)
-          raise(ErrorCode::invalid_model, name, "node ", nodes_nodeids[k], " of tree ", nodes_treeids[k],
-                " names node ", number, ", which is not there");
-        return nodes_modes[static_cast<std::size_t>(at)] == "LEAF" ? ~at : at;
+          raise(ErrorCode::invalid_model, name, "node ", op.nodes_nodeids[k], " of tree ",
+                op.nodes_treeids[k], " names node ", number, ", which is not there");
+        return is_leaf(at) ? ~at : at;
       };
-      nodes[k] = {
-          .test = test(name, nodes_modes[k]),
-          .nan_is_true = !nodes_missing_value_tracks_true.empty() && nodes_missing_value_tracks_true[k] != 0,
-          .feature = tree_feature(name, nodes_featureids[k]),
-          .bound = bounds[k],
-          .if_true = child(nodes_truenodeids[k]),
-          .if_false = child(nodes_falsenodeids[k])};
+      nodes[k] = {.test = test(op.nodes_modes[k]),
+                  .nan_is_true = !op.nodes_missing_value_tracks_true.empty() &&
+                                 op.nodes_missing_value_tracks_true[k] != 0,
+                  .feature = tree_feature(name, op.nodes_featureids[k]),
+                  .bound = bounds[k],
+                  .if_true = child(op.nodes_truenodeids[k]),
+                  .if_false = child(op.nodes_falsenodeids[k])};
     }
     // Votes in the order of their nodes, those of one node in the order in which they are stated.
-    std::vector<int64_t> at(vote_ids.size()), first(n + 1, 0);
+    const std::span<const int64_t> ids = votes.ids;
+    std::vector<int64_t> at(ids.size()), first(n + 1, 0);
     for (std::size_t v = 0; v < at.size(); ++v) {
-      at[v] = places.find(vote_treeids[v], vote_nodeids[v]);
+      at[v] = places.find(votes.treeids[v], votes.nodeids[v]);
       if (at[v] < 0)
-        raise(ErrorCode::invalid_model, name, "a vote names node ", vote_nodeids[v], " of tree ",
-              vote_treeids[v], ", which is not there");
-      if (vote_ids[v] < 0 || vote_ids[v] >= targets || vote_ids[v] > INT32_MAX)
-        raise(ErrorCode::out_of_range, name, "a vote for target ", vote_ids[v], " of ", targets);
+        raise(ErrorCode::invalid_model, name, "a vote names node ", votes.nodeids[v], " of tree ",
+              votes.treeids[v], ", which is not there");
+      if (ids[v] < 0 || ids[v] >= targets || ids[v] > INT32_MAX)
+        raise(ErrorCode::out_of_range, name, "a vote for target ", ids[v], " of ", targets);
       ++first[static_cast<std::size_t>(at[v]) + 1];
     }
     for (std::size_t k = 0; k < n; ++k) first[k + 1] += first[k];
-    const std::vector<C> weight = number_list<C>(weights);
-    std::vector<kernels::TreeVote<C>> votes(at.size());
+    const double* weights = numbers<double>(scratch, votes.weights.view());
+    std::vector<kernels::TreeVote> in_order(at.size());
     std::vector<int64_t> next(first.begin(), first.end());
     for (std::size_t v = 0; v < at.size(); ++v)
-      votes[static_cast<std::size_t>(next[static_cast<std::size_t>(at[v])]++)] = {
-          weight[v], static_cast<int32_t>(vote_ids[v])};
+      in_order[static_cast<std::size_t>(next[static_cast<std::size_t>(at[v])]++)] = {
+          weights[v], static_cast<int32_t>(ids[v])};
 
     TreeModel<C> m;
-    const auto shared = [&](int64_t id) { return id == vote_ids[0]; };
-    if (!vote_ids.empty() && std::all_of(vote_ids.begin(), vote_ids.end(), shared))
-      m.only_target = vote_ids[0];
-    m.negative_weights = std::any_of(weight.begin(), weight.end(), [](C w) { return w < 0; });
+    if (!ids.empty() && std::all_of(ids.begin(), ids.end(), [&](int64_t id) { return id == ids[0]; }))
+      m.only_target = ids[0];
+    m.negative_weights = std::any_of(weights, weights + ids.size(), [](double w) { return w < 0; });
     std::vector<int64_t> roots = places.roots();
     for (int64_t& root : roots)
-      if (nodes_modes[static_cast<std::size_t>(root)] == "LEAF") root = ~root;
-    m.table = lay_out_trees<C>(name, nodes, roots, std::move(first), std::move(votes));
+      if (is_leaf(root)) root = ~root;
+    m.table = lay_out_trees<C>(name, nodes, roots, std::move(first), std::move(in_order));
     m.targets = targets;
-    m.base = number_list<double>(base_values);
-    if (m.base.size() == 1) m.base.assign(static_cast<std::size_t>(targets), m.base[0]);
+    m.transform = post_transform_of(op.post_transform);
+    const AnyView stated = base().view();
+    const double* base_values = numbers<double>(scratch, stated);
+    m.base.assign(base_values, base_values + stated.size());
+    if (m.base.size() == 1) m.base.resize(static_cast<std::size_t>(targets), m.base[0]);
     return m;
   }
 
  private:
+  NumberList base() const { return {op.base_values, op.base_values_as_tensor}; }
+  NumberList hitrates() const { return {op.nodes_hitrates, op.nodes_hitrates_as_tensor}; }
+  NumberList values() const { return {op.nodes_values, op.nodes_values_as_tensor}; }
+
   /// The places of nodes by their numbers.
   class Places {
    public:
-    Places(std::string_view name, const NumberedTrees& trees) : trees_(trees) {
-      const std::size_t n = trees.nodes_treeids.size();
+    Places(std::span<const int64_t> trees, std::span<const int64_t> nodes) : trees_(trees), nodes_(nodes) {
+      const std::size_t n = trees.size();
       order_.resize(n);
       bool sorted = true;
       for (std::size_t k = 0; k < n; ++k) {
@@ -224,7 +236,7 @@ struct NumberedTrees {
       std::sort(order_.begin(), order_.end(), [&](int64_t a, int64_t b) { return key(a) < key(b); });
       for (std::size_t k = 1; k < n; ++k)
         if (key(order_[k - 1]) == key(order_[k]))
-          raise(ErrorCode::invalid_model, name, "node ", key(order_[k]).second, " of tree ",
+          raise(ErrorCode::invalid_model, Op::spec.name, "node ", key(order_[k]).second, " of tree ",
                 key(order_[k]).first, " is stated twice");
     }
     /// -1 where there is no such node.
@@ -246,18 +258,18 @@ struct NumberedTrees {
    private:
     std::pair<int64_t, int64_t> key(int64_t at) const {
       const auto k = static_cast<std::size_t>(at);
-      return {trees_.nodes_treeids[k], trees_.nodes_nodeids[k]};
+      return {trees_[k], nodes_[k]};
     }
-    const NumberedTrees& trees_;
+    std::span<const int64_t> trees_, nodes_;
     std::vector<int64_t> order_;
   };
 
-  static kernels::TreeTest test(std::string_view name, std::string_view mode) {
+  static kernels::TreeTest test(std::string_view mode) {
     static constexpr std::string_view modes[] = {"BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE",
                                                  "BRANCH_GT",  "BRANCH_EQ", "BRANCH_NEQ"};
     for (std::size_t m = 0; m < std::size(modes); ++m)
       if (mode == modes[m]) return static_cast<kernels::TreeTest>(m);
-    raise(ErrorCode::invalid_model, name, "nodes_modes: '", mode, "' is no mode");
+    raise(ErrorCode::invalid_model, Op::spec.name, "nodes_modes: '", mode, "' is no mode");
   }
 };
 

@@ -118,17 +118,24 @@ struct TfIdfVectorizer {
   }
   template <class T>
   void compute(TensorView<const T> x, TensorView<float> y) const {
-    namespace impl = tf_idf_vectorizer_detail;
-    using Item = std::conditional_t<std::is_same_v<T, std::string>, std::string, int64_t>;
-    const impl::Grams<Item> grams = sorted_pool<Item>();
+    compute_with(prepare<T>(), x, y);
+  }
+  /// The pool, sorted.
+  template <class T>
+  auto prepare() const {
+    return sorted_pool<std::conditional_t<std::is_same_v<T, std::string>, std::string, int64_t>>();
+  }
+  template <class T, class Item>
+  void compute_with(const tf_idf_vectorizer_detail::Grams<Item>& grams, TensorView<const T> x,
+                    TensorView<float> y) const {
     const int64_t rows = x.rank() == 1 ? 1 : x.extent(0), items = x.extent(x.rank() - 1),
                   columns = y.extent(y.rank() - 1);
     std::fill(y.begin(), y.end(), 0.0f);
     parallel_for(rows, 1, [&](int64_t begin, int64_t end) {
       std::vector<int64_t> counts(ngram_indexes.size());
       for (int64_t r = begin; r < end; ++r) {
-        impl::find_all(grams, x.data() + r * items, items, *min_gram_length, *max_gram_length,
-                       *max_skip_count, [&](std::size_t number) { ++counts[number]; });
+        find_all(grams, x.data() + r * items, items, *min_gram_length, *max_gram_length, *max_skip_count,
+                 [&](std::size_t number) { ++counts[number]; });
         for (std::size_t k = 0; k < counts.size(); ++k) {
           if (counts[k] == 0) continue;
           float& to = y[r * columns + ngram_indexes[k]];

@@ -1,7 +1,7 @@
 // SequenceAt: one tensor of a sequence.   onnx.ai/onnx/operators/onnx__SequenceAt.html
 #pragma once
 
-#include "tenon/op/families/movement.hpp"
+#include "tenon/op/families/sequence.hpp"
 
 namespace tenon::op {
 
@@ -21,9 +21,7 @@ struct SequenceAt {
   }
   Value compute(const Value& input_sequence, AnyView position) const {
     const std::vector<Value>& items = input_sequence.sequence().items;
-    const int64_t n = static_cast<int64_t>(items.size()), p = int_at(position, 0);
-    if (p < -n || p >= n) raise(ErrorCode::out_of_range, spec.name, "position ", p, " in a sequence of ", n);
-    return items[static_cast<std::size_t>(p < 0 ? p + n : p)];
+    return items[position_in(spec.name, position, std::ssize(items), std::ssize(items))];
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };

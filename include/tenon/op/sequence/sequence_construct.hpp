@@ -15,9 +15,11 @@ struct SequenceConstruct {
                              .types = {{"T", types::all}, {"S", seq(types::all)}}};
 
   constexpr void infer(Infer& i) const {
-    i.out(0).type = Type(Kind::sequence, i.dtype(0));
     Dims d = i.dims(0);
-    for (int k = 1; k < i.inputs(); ++k) d = common(d, i.dims(k));
+    for (int k = 0; k < i.inputs(); ++k) {
+      d = common(d, i.dims(k));
+      if (i.in(k).type.kind == Kind::tensor) i.out(0).type = Type(Kind::sequence, i.dtype(k));
+    }
     i.out(0, d);
   }
   Value compute(std::span<const AnyView> inputs) const {

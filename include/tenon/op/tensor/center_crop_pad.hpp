@@ -37,8 +37,6 @@ struct CenterCropPad {
   }
   void compute(AnyView input_data, AnyView, AnyOut output_data) const {
     if (output_data.empty()) return;
-    alignas(16) static constexpr char zero[16]{};
-    static const std::string no_text;
     const Extents strides = dense_strides(input_data.extents());
     Extents taken;
     int64_t before[max_rank], after[max_rank], offset = 0;
@@ -49,7 +47,6 @@ struct CenterCropPad {
       after[d] = y - taken[d] - before[d];
       if (!input_data.empty()) offset += (x - taken[d]) / 2 * strides[d];
     }
-    const bool text = input_data.dtype() == DType::string;
     kernels::pad(kernels::PadMode::constant, {.dtype = input_data.dtype(),
                                               .rank = input_data.rank(),
                                               .before = before,
@@ -57,7 +54,7 @@ struct CenterCropPad {
                                               .after = after,
                                               .from = input_data.data(),
                                               .from_at = {offset, strides.data()},
-                                              .value = text ? static_cast<const void*>(&no_text) : zero,
+                                              .value = kernels::zero_element(input_data.dtype()),
                                               .to = output_data.data()});
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "tenon/kernels/move/gather_nd.hpp"
-#include "tenon/op/families/movement.hpp"
+#include "tenon/op/families/scatter.hpp"
 
 namespace tenon::op {
 
@@ -44,12 +44,7 @@ struct GatherND {
   void compute(AnyView data, TensorView<const int64_t> indices, AnyOut output) const {
     if (output.empty()) return;
     const int batch = static_cast<int>(batch_dims), depth = static_cast<int>(indices.extent(-1));
-    for (int64_t k = 0; k < indices.size(); ++k) {
-      const int64_t extent = data.extent(batch + static_cast<int>(k % depth));
-      if (indices[k] < -extent || indices[k] >= extent)
-        raise(ErrorCode::out_of_range, spec.name, "index ", indices[k], " outside of [", -extent, ", ",
-              extent - 1, "] on axis ", batch + k % depth);
-    }
+    check_coordinates(spec.name, indices, data.extents().subspan(static_cast<std::size_t>(batch)), batch);
     const Extents strides = dense_strides(data.extents());
     const int64_t count = indices.size() / depth;
     const int64_t batches = product(indices.extents().first(static_cast<std::size_t>(batch)));

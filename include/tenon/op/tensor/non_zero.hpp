@@ -27,17 +27,16 @@ struct NonZero {
     };
     const int64_t n = std::count_if(x.begin(), x.end(), nonzero);
     const int rank = std::max(1, x.rank());
-    Tensor<int64_t> y(Extents{rank, n});
-    int64_t found = 0;
-    for (int64_t k = 0; k < x.size(); ++k) {
-      if (!nonzero(x[k])) continue;
-      int64_t rest = k;
-      for (int axis = rank; axis-- > 0;) {
-        const int64_t extent = x.rank() == 0 ? 1 : x.extent(axis);
-        y[axis * n + found] = rest % extent;
-        rest /= extent;
+    auto y = Tensor<int64_t>::uninitialized(Extents{rank, n});
+    const int64_t width = x.rank() == 0 ? 1 : x.extent(-1);
+    int64_t at[max_rank]{};  // of the line, on all axes but the last
+    for (int64_t found = 0, line = 0; found < n; line += width) {
+      for (int64_t k = 0; k < width; ++k) {
+        if (!nonzero(x[line + k])) continue;
+        for (int axis = 0; axis + 1 < rank; ++axis) y[axis * n + found] = at[axis];
+        y[(rank - 1) * n + found++] = k;
       }
-      ++found;
+      for (int axis = rank - 1; axis-- > 0 && ++at[axis] == x.extent(axis);) at[axis] = 0;
     }
     return y;
   }

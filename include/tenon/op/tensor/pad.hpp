@@ -94,8 +94,6 @@ struct Pad {
   void compute(AnyView data, TensorView<const int64_t> pads, AnyView constant_value, AnyView axes,
                AnyOut output) const {
     if (output.empty()) return;
-    alignas(16) static constexpr char zero[16]{};
-    static const std::string no_text;
     int64_t before[max_rank] = {}, after[max_rank] = {}, offset = 0;
     Extents taken(data.extents());
     const Extents strides = dense_strides(data.extents());
@@ -116,9 +114,7 @@ struct Pad {
                   .after = after,
                   .from = data.data(),
                   .from_at = {offset, strides.data()},
-                  .value = constant_value                  ? constant_value.data()
-                           : data.dtype() == DType::string ? static_cast<const void*>(&no_text)
-                                                           : zero,
+                  .value = constant_value ? constant_value.data() : kernels::zero_element(data.dtype()),
                   .to = output.data()});
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }

@@ -35,12 +35,7 @@ struct ScatterND {
   /// Error{out_of_range} for an index outside of [-extent, extent).
   void compute(AnyView data, TensorView<const int64_t> indices, AnyView updates, AnyOut output) const {
     const int depth = static_cast<int>(indices.extent(-1));
-    for (int64_t k = 0; k < indices.size(); ++k) {
-      const int64_t extent = data.extent(static_cast<int>(k % depth));
-      if (indices[k] < -extent || indices[k] >= extent)
-        raise(ErrorCode::out_of_range, spec.name, "index ", indices[k], " outside of [", -extent, ", ",
-              extent - 1, "] on axis ", k % depth);
-    }
+    check_coordinates(spec.name, indices, data.extents());
     copy_elements(data, output);
     if (updates.empty() || output.empty()) return;
     const Extents strides = dense_strides(data.extents());

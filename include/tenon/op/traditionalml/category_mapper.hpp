@@ -27,15 +27,26 @@ struct CategoryMapper {
                                          attr("default_string", &CategoryMapper::default_string)};
 
   void infer(Infer& i) const {
-    infer_names(i);
+    NumberedNames::infer(i);
     if (cats_int64s.size() != cats_strings.size())
       i.fail("cats_int64s has ", cats_int64s.size(), " entries, cats_strings has ", cats_strings.size());
   }
   template <class T>
   void compute(TensorView<const T> x, AnyOut y) const {
-    map_names(x, cats_strings, cats_int64s, default_string, default_int64, y);
+    compute_with(prepare<T>(), x, y);
+  }
+  template <class T>
+  kernels::Lookup<T> prepare() const {
+    return names().lookup<T>();
+  }
+  template <class T>
+  void compute_with(const kernels::Lookup<T>& place, TensorView<const T> x, AnyOut y) const {
+    names().map(place, x, y);
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
+
+ private:
+  NumberedNames names() const { return {cats_strings, cats_int64s, default_string, default_int64}; }
 };
 
 }  // namespace tenon::op

@@ -72,8 +72,15 @@ struct LabelEncoder {
   }
   template <class T>
   void compute(TensorView<const T> x, AnyOut y) const {
+    compute_with(prepare<T>(), x, y);
+  }
+  template <class T>
+  kernels::Lookup<T> prepare() const {
     const AnyView k = keys();
-    const std::span<const T> list(static_cast<const T*>(k.data()), static_cast<std::size_t>(k.size()));
+    return kernels::Lookup<T>({static_cast<const T*>(k.data()), static_cast<std::size_t>(k.size())});
+  }
+  template <class T>
+  void compute_with(const kernels::Lookup<T>& place, TensorView<const T> x, AnyOut y) const {
     const int32_t narrow = -1;
     const int16_t short_ = -1;
     const double wide = -0.0;
@@ -84,7 +91,7 @@ struct LabelEncoder {
     else if (y.dtype() == DType::int32) otherwise = &narrow;
     else if (y.dtype() == DType::int16) otherwise = &short_;
     else if (y.dtype() == DType::float64) otherwise = &wide;
-    map_labels(x, list, values(), otherwise, y);
+    map_labels(place, x, values(), otherwise, y);
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 
@@ -119,10 +126,12 @@ struct LabelEncoder_1 {
                                          attr("default_int64", &LabelEncoder_1::default_int64),
                                          attr("default_string", &LabelEncoder_1::default_string)};
 
-  void infer(Infer& i) const { infer_names(i); }
+  void infer(Infer& i) const { NumberedNames::infer(i); }
   template <class T>
   void compute(TensorView<const T> x, AnyOut y) const {
-    map_names(x, classes_strings, places(), default_string, default_int64, y);
+    const std::vector<int64_t> numbers = places();
+    const NumberedNames names{classes_strings, numbers, default_string, default_int64};
+    names.map(names.lookup<T>(), x, y);
   }
   template <class L>
   int32_t lower(L& to) const {

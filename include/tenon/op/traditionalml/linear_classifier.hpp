@@ -52,20 +52,24 @@ struct LinearClassifier {
   }
   template <class T>
   void compute(TensorView<const T> x, AnyOut y, TensorView<float> z) const {
+    compute_with(prepare<T>(), x, y, z);
+  }
+  template <class T>
+  LinearModel<T> prepare() const {
+    return {ModelList<model_t<T>>(coefficients), ModelList<model_t<T>>(intercepts)};
+  }
+  template <class T>
+  void compute_with(const LinearModel<T>& m, TensorView<const T> x, AnyOut y, TensorView<float> z) const {
     using C = model_t<T>;
     const int64_t rows = row_count(x), features = x.extent(-1);
-    const auto given = static_cast<int64_t>(features == 0 ? intercepts.size() : coefficients.size());
-    const int64_t models = features == 0 ? given : given / features;
+    const int64_t models = features == 0 ? m.intercepts.size() : m.coefficients.size() / features;
     const bool pair = models == 1 && labels().count() == 2;
     const int64_t classes = pair ? 2 : models;
     if (rows == 0) return;
     Scratch scratch;
-    const auto wide = [&](const std::vector<float>& list) {
-      return list.empty() ? nullptr : as_model<C>(scratch, list.data(), static_cast<int64_t>(list.size()));
-    };
     C* scores = score_memory<C>(scratch, z, rows * classes);
-    linear_scores(as_model<C>(scratch, x.data(), x.size()), rows, features, wide(coefficients), models,
-                  wide(intercepts), scores);
+    linear_scores(as_model<C>(scratch, x.data(), x.size()), rows, features, m.coefficients.data(), models,
+                  m.bias(), scores);
     if (pair) pair_scores(scores, rows, false);
     apply_post_transform(post_transform_of(post_transform), scores, rows, classes);
     if (y && classes > 1) {

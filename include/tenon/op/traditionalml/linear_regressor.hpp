@@ -36,14 +36,21 @@ struct LinearRegressor {
   }
   template <class T>
   void compute(TensorView<const T> x, TensorView<float> y) const {
+    compute_with(prepare<T>(), x, y);
+  }
+  template <class T>
+  LinearModel<T> prepare() const {
+    return {ModelList<model_t<T>>(coefficients), ModelList<model_t<T>>(intercepts)};
+  }
+  template <class T>
+  void compute_with(const LinearModel<T>& m, TensorView<const T> x, TensorView<float> y) const {
     using C = model_t<T>;
     if (y.empty()) return;
     const int64_t rows = row_count(x), features = x.extent(-1);
     Scratch scratch;
-    const C* bias = intercepts.empty() ? nullptr : as_model<C>(scratch, intercepts.data(), targets);
     C* scores = score_memory<C>(scratch, y, y.size());
-    linear_scores(as_model<C>(scratch, x.data(), x.size()), rows, features,
-                  as_model<C>(scratch, coefficients.data(), targets * features), targets, bias, scores);
+    linear_scores(as_model<C>(scratch, x.data(), x.size()), rows, features, m.coefficients.data(), targets,
+                  m.bias(), scores);
     apply_post_transform(post_transform_of(post_transform), scores, rows, targets);
     store_scores(scores, y);
   }

@@ -43,8 +43,9 @@ struct Normalizer {
         if (kind == 0) {
           divisor = join(at(0), greater);
         } else {
-          // Sums of magnitudes relative to the greatest one do not overflow.
-          scale = join(0, [&](double a, double b) { return greater(a, std::abs(b)); });
+          // Sums of magnitudes relative to the greatest one do not overflow; those of other types cannot.
+          if constexpr (std::is_same_v<T, double>)
+            scale = join(0, [&](double a, double b) { return greater(a, std::abs(b)); });
           if (kind == 1) divisor = join(0, [&](double a, double b) { return a + std::abs(b) / scale; });
           else divisor = std::sqrt(join(0, [&](double a, double b) { return a + b / scale * (b / scale); }));
           if (scale == 0) divisor = 0;

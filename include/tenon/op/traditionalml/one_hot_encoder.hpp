@@ -37,16 +37,16 @@ struct OneHotEncoder {
   }
   template <class T>
   void compute(TensorView<const T> x, TensorView<float> y) const {
-    if constexpr (std::is_same_v<T, std::string>) encode(x, y, cats_strings);
-    else encode(x, y, cats_int64s);
+    compute_with(prepare<T>(), x, y);
   }
-  auto operator()(const auto&... in) const { return call(*this, in...); }
-
- private:
+  template <class T>
+  auto prepare() const {
+    if constexpr (std::is_same_v<T, std::string>) return kernels::Lookup<std::string>{cats_strings};
+    else return kernels::Lookup<int64_t>{cats_int64s};
+  }
   template <class T, class K>
-  void encode(TensorView<const T> x, TensorView<float> y, const std::vector<K>& categories) const {
-    const kernels::Lookup<K> place{categories};
-    const auto width = static_cast<int64_t>(categories.size());
+  void compute_with(const kernels::Lookup<K>& place, TensorView<const T> x, TensorView<float> y) const {
+    const int64_t width = y.extent(-1);
     parallel_for(x.size(), std::max<int64_t>((1 << 15) / width, 64), [&](int64_t begin, int64_t end) {
       std::fill(y.data() + begin * width, y.data() + end * width, 0.0f);
       for (int64_t k = begin; k < end; ++k) {
@@ -57,6 +57,9 @@ struct OneHotEncoder {
       }
     });
   }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+
+ private:
   template <class K, class T>
   static int64_t find(const kernels::Lookup<K>& place, const T& x) {
     if constexpr (std::is_floating_point_v<T>) {

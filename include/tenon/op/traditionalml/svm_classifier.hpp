@@ -1,6 +1,8 @@
 // SVMClassifier: support vector classification.   onnx.ai/onnx/operators/onnx_aionnxml_SVMClassifier.html
 #pragma once
 
+#include <numeric>
+
 #include "tenon/op/families/svm.hpp"
 
 namespace tenon::op {
@@ -76,23 +78,30 @@ struct SVMClassifier {
   }
   template <class T>
   void compute(TensorView<const T> x, AnyOut y, TensorView<float> z) const {
+    compute_with(prepare<T>(), x, y, z);
+  }
+  template <class T>
+  SvmModel<T> prepare() const {
+    return {ModelList<model_t<T>>(coefficients), ModelList<model_t<T>>(support_vectors)};
+  }
+  template <class T>
+  void compute_with(const SvmModel<T>& m, TensorView<const T> x, AnyOut y, TensorView<float> z) const {
     using C = model_t<T>;
     const int64_t rows = row_count(x), features = x.extent(-1), classes = labels().count();
     if (rows == 0) return;
     Scratch scratch;
     const C* from = as_model<C>(scratch, x.data(), x.size());
-    const C* weights = as_model<C>(scratch, coefficients.data(), size(coefficients));
-    C* scores = score_memory<C>(scratch, z, rows * std::max(columns(), classes));
+    C* scores = score_memory<C>(scratch, z, rows * columns());
     int64_t* best = scratch.take<int64_t>(rows);
     const auto transform = post_transform_of(post_transform);
     if (!has_vectors()) {
       const C offset = static_cast<C>(rho[0]);
-      linear_scores<C>(from, rows, features, weights, classes, nullptr, scores);
+      linear_scores<C>(from, rows, features, m.coefficients.data(), classes, nullptr, scores);
       for (int64_t k = 0; k < rows * classes; ++k) scores[k] += offset;
       kernels::arg_reduce(true, false, static_cast<const C*>(scores), best, rows, classes, 1);
       if (y) label_linear(scores, best, rows, y);
     } else {
-      decide(scratch, from, rows, features, weights, scores, best);
+      decide(m, from, rows, features, scores, best);
       for (int64_t r = 0; y && r < rows; ++r) labels().put(y, r, best[r]);
       if (prob_a.empty() && classes == 2 && transform != PostTransform::probit)
         pair_scores(scores, rows, false);
@@ -134,45 +143,48 @@ struct SVMClassifier {
   }
 
   /// The decisions of all pairs, or the classes' probabilities, and the class of most votes for each row.
-  template <class C>
-  void decide(Scratch& scratch, const C* x, int64_t rows, int64_t features, const C* weights, C* scores,
+  template <class T, class C>
+  void decide(const SvmModel<T>& m, const C* x, int64_t rows, int64_t features, C* scores,
               int64_t* best) const {
     const int64_t classes = labels().count(), pairs = classes * (classes - 1) / 2;
-    int64_t vectors = 0;
-    int64_t* first = scratch.take<int64_t>(classes + 1);
-    for (int64_t c = 0; c <= classes; ++c) {
-      first[c] = vectors;
-      if (c < classes) vectors += vectors_per_class[static_cast<std::size_t>(c)];
-    }
-    C* similarity = scratch.take<C>(rows * vectors);
-    svm_kernel(kernel_type, kernel_params, x, rows,
-               as_model<C>(scratch, support_vectors.data(), size(support_vectors)), vectors, features,
-               similarity);
     const int64_t width = prob_a.empty() ? pairs : classes;
-    parallel_for(rows, std::max<int64_t>((1 << 14) / (classes * vectors), 1),
-                 [&](int64_t begin, int64_t end) {
-                   Scratch own;
-                   int64_t* votes = own.take<int64_t>(classes);
-                   C* decisions = own.take<C>(pairs);
-                   for (int64_t r = begin; r < end; ++r) {
-                     const C* near = similarity + r * vectors;
-                     std::fill_n(votes, classes, int64_t{0});
-                     int64_t pair = 0;
-                     for (int64_t a = 0; a < classes; ++a)
-                       for (int64_t b = a + 1; b < classes; ++b, ++pair) {
-                         double sum = rho[static_cast<std::size_t>(pair)];
-                         for (int64_t v = first[a]; v < first[a + 1]; ++v)
-                           sum += static_cast<double>(weights[(b - 1) * vectors + v] * near[v]);
-                         for (int64_t v = first[b]; v < first[b + 1]; ++v)
-                           sum += static_cast<double>(weights[a * vectors + v] * near[v]);
-                         decisions[pair] = static_cast<C>(sum);
-                         ++votes[decisions[pair] > 0 ? a : b];
-                       }
-                     best[r] = std::max_element(votes, votes + classes) - votes;
-                     if (prob_a.empty()) std::copy_n(decisions, pairs, scores + r * width);
-                     else probabilities(decisions, classes, scores + r * width);
-                   }
-                 });
+    Scratch scratch;
+    int64_t* first = scratch.take<int64_t>(classes + 1);
+    first[0] = 0;
+    std::partial_sum(vectors_per_class.begin(), vectors_per_class.end(), first + 1);
+    const int64_t vectors = first[classes];
+    const auto row = [&, weights = m.coefficients.data()](const C* near, C* decisions, int64_t* votes) {
+      std::fill_n(votes, classes, int64_t{0});
+      std::size_t pair = 0;
+      for (int64_t a = 0; a < classes; ++a)
+        for (int64_t b = a + 1; b < classes; ++b, ++pair) {
+          double sum = rho[pair];
+          const auto add = [&](int64_t own, int64_t other) {
+            for (int64_t v = first[own]; v < first[own + 1]; ++v)
+              sum += static_cast<double>(weights[other * vectors + v] * near[v]);
+          };
+          add(a, b - 1);
+          add(b, a);
+          decisions[pair] = static_cast<C>(sum);
+          ++votes[decisions[pair] > 0 ? a : b];
+        }
+      return std::max_element(votes, votes + classes) - votes;
+    };
+    for_similarities(kernel_type, kernel_params, x, rows, m.vectors.data(), vectors, features,
+                     [&](int64_t start, int64_t count, const C* similarity) {
+                       parallel_for(count, std::max<int64_t>((1 << 14) / (classes * vectors), 1),
+                                    [&](int64_t begin, int64_t end) {
+                                      Scratch own;
+                                      int64_t* votes = own.take<int64_t>(classes);
+                                      C* decisions = own.take<C>(pairs);
+                                      for (int64_t r = begin; r < end; ++r) {
+                                        C* to = scores + (start + r) * width;
+                                        best[start + r] = row(similarity + r * vectors, decisions, votes);
+                                        if (prob_a.empty()) std::copy_n(decisions, pairs, to);
+                                        else probabilities(decisions, classes, to);
+                                      }
+                                    });
+                     });
   }
   template <class C>
   void probabilities(const C* decisions, int64_t classes, C* result) const {

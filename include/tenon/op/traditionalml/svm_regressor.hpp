@@ -54,21 +54,26 @@ struct SVMRegressor {
   }
   template <class T>
   void compute(TensorView<const T> x, TensorView<float> y) const {
+    compute_with(prepare<T>(), x, y);
+  }
+  template <class T>
+  SvmModel<T> prepare() const {
+    return {ModelList<model_t<T>>(coefficients), ModelList<model_t<T>>(support_vectors)};
+  }
+  template <class T>
+  void compute_with(const SvmModel<T>& m, TensorView<const T> x, TensorView<float> y) const {
     using C = model_t<T>;
     if (y.empty()) return;
     const int64_t rows = row_count(x), features = x.extent(-1);
     const C offset = static_cast<C>(rho[0]);
     Scratch scratch;
-    const auto wide = [&](const std::vector<float>& list) {
-      return as_model<C>(scratch, list.data(), static_cast<int64_t>(list.size()));
-    };
-    const C *w = wide(coefficients), *from = as_model<C>(scratch, x.data(), x.size());
+    const C *w = m.coefficients.data(), *from = as_model<C>(scratch, x.data(), x.size());
     C* scores = score_memory<C>(scratch, y, rows);
     if (n_supports > 0) {
-      const C* vectors = wide(support_vectors);
-      C* similarity = scratch.take<C>(rows * n_supports);
-      svm_kernel(kernel_type, kernel_params, from, rows, vectors, n_supports, features, similarity);
-      linear_scores(static_cast<const C*>(similarity), rows, n_supports, w, 1, &offset, scores);
+      for_similarities(kernel_type, kernel_params, from, rows, m.vectors.data(), n_supports, features,
+                       [&](int64_t first, int64_t count, const C* similarity) {
+                         linear_scores(similarity, count, n_supports, w, 1, &offset, scores + first);
+                       });
     } else {
       linear_scores(from, rows, features, w, 1, &offset, scores);
     }

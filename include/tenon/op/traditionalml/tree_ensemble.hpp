@@ -86,34 +86,34 @@ struct TreeEnsemble {
   }
   template <class T>
   void compute(TensorView<const T> x, TensorView<T> y) const {
-    if (!y.empty()) predict(model<compute_t<T>>(), x, y);
+    compute_with(prepare<T>(), x, y);
   }
-  /// Whether features of this type are compared as doubles.
-  static bool in_double(DType x) { return x == DType::float64; }
   /// The trees laid out. Error{invalid_model} for modes that do not exist, sets that do not match the nodes,
   /// and cycles; Error{out_of_range} for numbers that name no node, leaf, target or feature.
-  template <class C>
-  TreeModel<C> model() const {
+  template <class T>
+  TreeModel<compute_t<T>> prepare() const {
     const auto n = static_cast<int64_t>(nodes_featureids.size());
     const auto leaves = static_cast<int64_t>(leaf_targetids.size());
-    const std::vector<C> splits = number_list<C>(view(nodes_splits)),
-                         weights = number_list<C>(view(leaf_weights));
-    const std::vector<C> members =
-        membership_values ? number_list<C>(view(membership_values)) : std::vector<C>();
+    Scratch scratch;
+    const double *splits = numbers<double>(scratch, view(nodes_splits)),
+                 *weights = numbers<double>(scratch, view(leaf_weights));
+    std::span<const double> members;
+    if (const AnyView sets = view(membership_values))
+      members = {numbers<double>(scratch, sets), static_cast<std::size_t>(sets.size())};
     const auto* modes = static_cast<const uint8_t*>(view(nodes_modes).data());
     const auto checked = [&](std::string_view what, int64_t number, int64_t count) {
       if (number < 0 || number >= count)
         raise(ErrorCode::out_of_range, spec.name, what, " ", number, " of ", count);
       return number;
     };
-    std::vector<kernels::StatedNode<C>> nodes(static_cast<std::size_t>(n));
+    std::vector<kernels::StatedNode> nodes(static_cast<std::size_t>(n));
     std::size_t set = 0;
     for (std::size_t k = 0; k < nodes.size(); ++k) {
       if (modes[k] > 6) raise(ErrorCode::invalid_model, spec.name, "mode ", int{modes[k]}, " of node ", k);
       const auto child = [&](int64_t number, int64_t is_leaf) {
         return is_leaf != 0 ? ~checked("leaf", number, leaves) : checked("node", number, n);
       };
-      kernels::StatedNode<C>& node = nodes[k];
+      kernels::StatedNode& node = nodes[k];
       node.test = static_cast<kernels::TreeTest>(modes[k]);
       node.nan_is_true = !nodes_missing_value_tracks_true.empty() && nodes_missing_value_tracks_true[k] != 0;
       node.if_true = child(nodes_truenodeids[k], nodes_trueleafs[k]);
@@ -127,42 +127,38 @@ struct TreeEnsemble {
         while (set < members.size() && members[set] == members[set]) ++set;
         if (set == members.size())
           raise(ErrorCode::invalid_model, spec.name, "membership_values has no set for node ", k);
-        node.members = std::span(members).subspan(first, set++ - first);
+        node.members = members.subspan(first, set++ - first);
       }
     }
     if (set != members.size())
       raise(ErrorCode::invalid_model, spec.name,
             "membership_values has more sets than there are nodes of mode 6");
     std::vector<int64_t> first_vote(static_cast<std::size_t>(leaves) + 1);
-    std::vector<kernels::TreeVote<C>> votes(static_cast<std::size_t>(leaves));
+    std::vector<kernels::TreeVote> votes(static_cast<std::size_t>(leaves));
+    const int64_t count = targets();
     for (std::size_t k = 0; k < votes.size(); ++k) {
-      checked("target", leaf_targetids[k], std::min<int64_t>(targets(), INT32_MAX));
+      checked("target", leaf_targetids[k], std::min<int64_t>(count, INT32_MAX));
       votes[k] = {weights[k], static_cast<int32_t>(leaf_targetids[k])};
       first_vote[k + 1] = static_cast<int64_t>(k) + 1;
     }
     for (const int64_t root : tree_roots) checked("root", root, n);
-    TreeModel<C> m;
-    m.table = lay_out_trees<C>(spec.name, nodes, tree_roots, std::move(first_vote), std::move(votes));
-    m.targets = targets();
+    TreeModel<compute_t<T>> m;
+    m.table =
+        lay_out_trees<compute_t<T>>(spec.name, nodes, tree_roots, std::move(first_vote), std::move(votes));
+    m.targets = count;
     m.aggregate = static_cast<TreeAggregate>(aggregate_function);
     m.transform = static_cast<PostTransform>(post_transform);
     return m;
   }
-  /// The same from trees that are laid out.
-  template <class C, class T>
-  void predict(const TreeModel<C>& m, TensorView<const T> x, TensorView<T> y) const {
+  template <class T>
+  void compute_with(const TreeModel<compute_t<T>>& m, TensorView<const T> x, TensorView<T> y) const {
     m.predict(spec.name, x, y);
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 
  private:
   static AnyView view(const TensorAttribute& a) { return a ? a.value.tensor().view() : AnyView(); }
-  int64_t targets() const {
-    if (n_targets) return *n_targets;
-    int64_t most = 0;
-    for (const int64_t t : leaf_targetids) most = std::max(most, t);
-    return most < INT32_MAX ? most + 1 : most;
-  }
+  int64_t targets() const { return n_targets ? *n_targets : voted_targets(leaf_targetids); }
 };
 
 }  // namespace tenon::op

@@ -69,36 +69,22 @@ struct TreeEnsembleClassifier {
     if (!i.expect_rank(0, 2)) return;
     const int64_t classes = labels().count();
     if (classes == 0) return i.fail("states no labels");
-    using Trees = NumberedTrees;
-    if (!Trees::expect_numbers(i, "base_values", base_values, base_values_as_tensor) ||
-        !Trees::expect_numbers(i, "nodes_hitrates", nodes_hitrates, nodes_hitrates_as_tensor) ||
-        !Trees::expect_numbers(i, "nodes_values", nodes_values, nodes_values_as_tensor) ||
-        !Trees::expect_numbers(i, "class_weights", class_weights, class_weights_as_tensor) ||
-        !trees().expect_lists(i, classes))
-      return;
+    if (!trees().expect_lists(i, classes)) return;
     i.out(0, labels().dtype(), {row_count(i.dims(0))});
     i.out(1, DType::float32, {row_count(i.dims(0)), classes});
   }
   template <class T>
   void compute(TensorView<const T> x, AnyOut y, TensorView<float> z) const {
-    if (x.extent(0) == 0) return;
-    const auto run = [&]<class C>() { predict(model<C>(), x, y, z); };
-    if constexpr (std::is_same_v<T, float>)
-      if (!in_double(x.dtype())) return run.template operator()<float>();
-    run.template operator()<double>();
+    compute_with(prepare<T>(), x, y, z);
   }
-  /// Whether features of this type are compared as doubles.
-  bool in_double(DType x) const { return trees().in_double(x); }
   /// The trees laid out.
-  template <class C>
-  TreeModel<C> model() const {
-    TreeModel<C> m = trees().template model<C>(spec.name, labels().count());
-    m.transform = post_transform_of(post_transform);
-    return m;
+  template <class T>
+  TreeModel<model_t<T>> prepare() const {
+    return trees().template model<model_t<T>>(labels().count());
   }
-  /// The same from trees that are laid out.
-  template <class C, class T>
-  void predict(const TreeModel<C>& m, TensorView<const T> x, AnyOut y, TensorView<float> z) const {
+  template <class T>
+  void compute_with(const TreeModel<model_t<T>>& m, TensorView<const T> x, AnyOut y,
+                    TensorView<float> z) const {
     const int64_t classes = labels().count();
     const bool one = classes <= 2 && m.only_target >= 0;
     const bool complement =
@@ -129,21 +115,10 @@ struct TreeEnsembleClassifier {
     apply_post_transform(transform, scores, count, 1);
     for (int64_t r = 0; z && r < count; ++r) z[first + r] = static_cast<float>(scores[r]);
   }
-  NumberedTrees trees() const {
-    return {.nodes_treeids = nodes_treeids,
-            .nodes_nodeids = nodes_nodeids,
-            .nodes_featureids = nodes_featureids,
-            .nodes_truenodeids = nodes_truenodeids,
-            .nodes_falsenodeids = nodes_falsenodeids,
-            .nodes_missing_value_tracks_true = nodes_missing_value_tracks_true,
-            .nodes_modes = nodes_modes,
-            .nodes_values = NumberedTrees::numbers(nodes_values, nodes_values_as_tensor),
-            .nodes_hitrates = NumberedTrees::numbers(nodes_hitrates, nodes_hitrates_as_tensor),
-            .vote_treeids = class_treeids,
-            .vote_nodeids = class_nodeids,
-            .vote_ids = class_ids,
-            .weights = NumberedTrees::numbers(class_weights, class_weights_as_tensor),
-            .base_values = NumberedTrees::numbers(base_values, base_values_as_tensor)};
+  NumberedTrees<TreeEnsembleClassifier> trees() const {
+    return {
+        *this,
+        {"class_weights", class_treeids, class_nodeids, class_ids, {class_weights, class_weights_as_tensor}}};
   }
 };
 

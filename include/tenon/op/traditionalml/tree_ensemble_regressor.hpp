@@ -66,65 +66,38 @@ struct TreeEnsembleRegressor {
   void infer(Infer& i) const {
     if (!i.expect_choice("aggregate_function", aggregate_function, {"AVERAGE", "SUM", "MIN", "MAX"})) return;
     if (!expect_post_transform(i, post_transform) || !i.expect_rank(0, 2)) return;
-    using Trees = NumberedTrees;
-    if (!Trees::expect_numbers(i, "base_values", base_values, base_values_as_tensor) ||
-        !Trees::expect_numbers(i, "nodes_hitrates", nodes_hitrates, nodes_hitrates_as_tensor) ||
-        !Trees::expect_numbers(i, "nodes_values", nodes_values, nodes_values_as_tensor) ||
-        !Trees::expect_numbers(i, "target_weights", target_weights, target_weights_as_tensor) ||
-        !i.expect_at_least("n_targets", targets(), 1) || !trees().expect_lists(i, targets()))
-      return;
-    i.out(0, {row_count(i.dims(0)), targets()});
+    if (i.expect_at_least("n_targets", targets(), 1) && trees().expect_lists(i, targets()))
+      i.out(0, {row_count(i.dims(0)), targets()});
   }
   template <class T>
   void compute(TensorView<const T> x, TensorView<float> y) const {
-    if (y.empty()) return;
-    const auto run = [&]<class C>() { predict(model<C>(), x, y); };
-    if constexpr (std::is_same_v<T, float>)
-      if (!in_double(x.dtype())) return run.template operator()<float>();
-    run.template operator()<double>();
+    compute_with(prepare<T>(), x, y);
   }
-  /// Whether features of this type are compared as doubles.
-  bool in_double(DType x) const { return trees().in_double(x); }
   /// The trees laid out.
-  template <class C>
-  TreeModel<C> model() const {
-    TreeModel<C> m = trees().template model<C>(spec.name, targets());
+  template <class T>
+  TreeModel<model_t<T>> prepare() const {
+    TreeModel<model_t<T>> m = trees().template model<model_t<T>>(targets());
     m.aggregate = aggregate_function == "AVERAGE" ? TreeAggregate::average
                   : aggregate_function == "MIN"   ? TreeAggregate::min
                   : aggregate_function == "MAX"   ? TreeAggregate::max
                                                   : TreeAggregate::sum;
-    m.transform = post_transform_of(post_transform);
     return m;
   }
-  /// The same from trees that are laid out.
-  template <class C, class T>
-  void predict(const TreeModel<C>& m, TensorView<const T> x, TensorView<float> y) const {
+  template <class T>
+  void compute_with(const TreeModel<model_t<T>>& m, TensorView<const T> x, TensorView<float> y) const {
     m.predict(spec.name, x, y);
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 
  private:
-  int64_t targets() const {
-    if (n_targets) return *n_targets;
-    int64_t most = 0;
-    for (const int64_t t : target_ids) most = std::max(most, t);
-    return most < INT32_MAX ? most + 1 : most;
-  }
-  NumberedTrees trees() const {
-    return {.nodes_treeids = nodes_treeids,
-            .nodes_nodeids = nodes_nodeids,
-            .nodes_featureids = nodes_featureids,
-            .nodes_truenodeids = nodes_truenodeids,
-            .nodes_falsenodeids = nodes_falsenodeids,
-            .nodes_missing_value_tracks_true = nodes_missing_value_tracks_true,
-            .nodes_modes = nodes_modes,
-            .nodes_values = NumberedTrees::numbers(nodes_values, nodes_values_as_tensor),
-            .nodes_hitrates = NumberedTrees::numbers(nodes_hitrates, nodes_hitrates_as_tensor),
-            .vote_treeids = target_treeids,
-            .vote_nodeids = target_nodeids,
-            .vote_ids = target_ids,
-            .weights = NumberedTrees::numbers(target_weights, target_weights_as_tensor),
-            .base_values = NumberedTrees::numbers(base_values, base_values_as_tensor)};
+  int64_t targets() const { return n_targets ? *n_targets : voted_targets(target_ids); }
+  NumberedTrees<TreeEnsembleRegressor> trees() const {
+    return {*this,
+            {"target_weights",
+             target_treeids,
+             target_nodeids,
+             target_ids,
+             {target_weights, target_weights_as_tensor}}};
   }
 };
 
