@@ -367,17 +367,20 @@ void blocked_pack_weights_impl(const ConvGeometry& g, bool, const T* w, T* packe
   }
   const int64_t in = g.in_channels / g.groups, out = g.out_channels / g.groups, vectors = up(out, L);
   // A plain x of few channels is one block of them all.
-  for (int64_t group = 0; group < g.groups; ++group)
-    for (int64_t part = 0; part < parts_of(vectors); ++part) {
-      const int64_t vector = part_begin(part, vectors), count = vectors_at(vector, vectors) * L;
+  parallel_for(g.groups * parts_of(vectors), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t task = begin; task < end; ++task) {
+      const int64_t group = task / parts_of(vectors), vector = part_begin(task % parts_of(vectors), vectors);
+      const int64_t count = vectors_at(vector, vectors) * L;
+      T* to = packed + (group * vectors + vector) * L * in * taps;
       for (int64_t block = 0; block < in; block += L)
         for (int64_t k = 0; k < taps; ++k)
           for (int64_t c = block; c < std::min(block + L, in); ++c)
             for (int64_t i = 0; i < count; ++i) {
               const int64_t o = vector * L + i;
-              *packed++ = o < out ? w[((group * out + o) * in + c) * taps + k] : T{0};
+              *to++ = o < out ? w[((group * out + o) * in + c) * taps + k] : T{0};
             }
     }
+  });
 }
 
 template <class Arch, class T>

@@ -56,15 +56,20 @@ inline void transform_sums(const B (&m)[side], B (&y)[outputs]) {
   y[3] = simd::mul_add(B(T(a * aa)), rest_a, simd::mul_add(B(T(b * bb)), rest_b, m[5]));
 }
 
-/// G g of one column.
-inline void transform_weights(const double (&g)[3], double (&u)[side]) {
-  const double by_a = 2 * aa * (aa - bb), by_b = 2 * bb * (bb - aa);
-  u[0] = g[0];
-  u[1] = (g[0] + a * g[1] + aa * g[2]) / by_a;
-  u[2] = (g[0] - a * g[1] + aa * g[2]) / by_a;
-  u[3] = (g[0] + b * g[1] + bb * g[2]) / by_b;
-  u[4] = (g[0] - b * g[1] + bb * g[2]) / by_b;
-  u[5] = g[2];
+/// G g of `count` columns side by side; rows of g are `row` apart.
+template <class Arch>
+inline void transform_weights(const double* g, int64_t row, int64_t count, double* u) {
+  constexpr double by_a = 1 / (2 * aa * (aa - bb)), by_b = 1 / (2 * bb * (bb - aa));
+  for (int64_t i = 0; i < count; ++i) {
+    const double g0 = g[i], g1 = g[row + i], g2 = g[2 * row + i];
+    const double even_a = g0 + aa * g2, odd_a = a * g1, even_b = g0 + bb * g2, odd_b = b * g1;
+    u[i] = g0;
+    u[count + i] = (even_a + odd_a) * by_a;
+    u[2 * count + i] = (even_a - odd_a) * by_a;
+    u[3 * count + i] = (even_b + odd_b) * by_b;
+    u[4 * count + i] = (even_b - odd_b) * by_b;
+    u[5 * count + i] = g2;
+  }
 }
 
 template <class T, class Arch>
@@ -197,23 +202,22 @@ void winograd_pack_weights_impl(const ConvGeometry& g, const T* w, T* packed) {
   parallel_for(parts_of(vectors), 1, [&](int64_t begin, int64_t end) {
     for (int64_t part = begin; part < end; ++part) {
       const int64_t vector = part_begin(part, vectors), count = vectors_at(vector, vectors) * L;
-      for (int64_t c = 0; c < in; ++c)
-        for (int64_t i = 0; i < count; ++i) {
-          const int64_t o = vector * L + i;
-          double half[3][side] = {}, u[side];
-          for (int k = 0; o < out && k < 3; ++k) {
-            const T* from = w + (o * in + c) * 9 + k;  // column k
-            transform_weights(
-                {static_cast<double>(from[0]), static_cast<double>(from[3]), static_cast<double>(from[6])},
-                half[k]);
-          }
-          for (int64_t r = 0; r < side; ++r) {
-            transform_weights({half[0][r], half[1][r], half[2][r]}, u);
-            for (int64_t k = 0; k < side; ++k)
-              packed[(((r * side + k) * vectors + vector) * in + c * (count / L)) * L + i] =
-                  static_cast<T>(u[k]);
-          }
+      const int64_t present = std::min(count, out - vector * L);
+      for (int64_t c = 0; c < in; ++c) {
+        double g[9 * 3 * L] = {}, half[18 * 3 * L],
+                         u[places * 3 * L];  // [row][column][output]; half: [column][row]
+        for (int64_t i = 0; i < present; ++i)
+          for (int k = 0; k < 9; ++k)
+            g[k * count + i] = static_cast<double>(w[((vector * L + i) * in + c) * 9 + k]);
+        for (int64_t k = 0; k < 3; ++k)
+          transform_weights<Arch>(g + k * count, 3 * count, count, half + k * side * count);
+        for (int64_t r = 0; r < side; ++r)
+          transform_weights<Arch>(half + r * count, side * count, count, u + r * side * count);
+        for (int64_t k = 0; k < places; ++k) {
+          T* to = packed + ((k * vectors + vector) * in + c * (count / L)) * L;
+          for (int64_t i = 0; i < count; ++i) to[i] = static_cast<T>(u[k * count + i]);
         }
+      }
     }
   });
 }
