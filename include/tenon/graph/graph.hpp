@@ -396,20 +396,15 @@ inline op::Info Graph::operand_info(ValueId id) const {
 
 /// Turns attributes of the operator's version that newest versions have as inputs into inputs.
 inline void Graph::add_attribute_inputs(Node& n, std::vector<op::Info>& in) {
-  if (const op::Message m = n.op.check_inputs(in); !m.empty())
-    throw Error(ErrorCode::invalid_model, detail::describe(n), std::string(m.view()));
-  for (const op::AttributeInput& a : n.op.attribute_inputs()) {
-    const op::Param& p = n.op.spec().input(a.input);
-    const auto* list = std::get_if<std::vector<int64_t>>(&a.value);
-    if (list != nullptr && list->empty() && p.arity == op::Arity::optional) continue;
-    const auto at = static_cast<std::size_t>(a.input);
-    if (n.inputs.size() <= at) n.inputs.resize(at + 1, -1), in.resize(at + 1);
-    const DType element = n.op.element_of_input(a.input, in);
-    if (const auto* number = std::get_if<float>(&a.value); number != nullptr && element == DType::undefined)
+  const auto make = [&](std::size_t at, const op::AttributeValue& value, DType element) {
+    if (n.inputs.size() <= at) n.inputs.resize(at + 1, -1);
+    if (const auto* number = std::get_if<float>(&value); number != nullptr && element == DType::undefined)
       n.inputs[at] = add_node({}, AnyOperator::make(detail::AttributeElement{*number}), {n.inputs[0]}, {})[0];
-    else n.inputs[at] = add_constant({}, op::input_from_attribute(a.value, element));
-    in[at] = operand_info(n.inputs[at]);
-  }
+    else n.inputs[at] = add_constant({}, op::input_from_attribute(value, element));
+    return operand_info(n.inputs[at]);
+  };
+  if (const op::Message m = n.op.add_attribute_inputs(in, make); !m.empty())
+    throw Error(ErrorCode::invalid_model, detail::describe(n), std::string(m.view()));
   n.op = n.op.with_newest_inputs();
 }
 

@@ -120,6 +120,7 @@ struct Attention {
         !i.expect_at_least("right_window_size", right_window_size, -1))
       return;
     if (!(softcap >= 0)) return i.fail("softcap is negative");
+    if (i.version() >= 25 && i.outputs() == 2) return i.fail("present_key and present_value come together");
     if (softmax_precision && !i.expect_choice("softmax_precision", *softmax_precision,
                                               {dtype<float>, dtype<float16>, dtype<double>, dtype<bfloat16>}))
       return;
