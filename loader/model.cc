@@ -32,6 +32,8 @@ constexpr std::size_t max_nodes = 1'000'000;  // a limit, because functions that
                                               // nodes exponentially, and derivatives of derivatives too
 constexpr int max_depth = 200;                // of bodies and calls within each other
 constexpr std::size_t max_prefix = 500;       // of names
+constexpr std::size_t max_walked =
+    200'000'000;  // values that Gradient nodes look at; each looks at all before it
 
 // The newest operator set of each domain that is known here.
 int newest_opset(std::string_view domain) {
@@ -277,6 +279,8 @@ class Importer {
   void differentiate(const onnx::NodeProto& n, const AnyOperator& op, const op::Gradient& gradient,
                      const std::vector<ValueId>& inputs, Scope& scope) {
     const std::string place = node_place(n);
+    if ((walked_ += scope.graph->values().size()) > max_walked)
+      throw Error(ErrorCode::invalid_model, place, "too many gradients of too large a graph");
     const auto find = [&](const std::string& name) {
       const ValueId id = scope.find(name);
       if (id < 0)
@@ -419,6 +423,7 @@ class Importer {
   std::vector<const onnx::FunctionProto*> calls_;
   std::set<std::string> missing_;
   std::size_t nodes_ = 0;
+  std::size_t walked_ = 0;
   int64_t calls_made_ = 0;
   int depth_ = 0;
 };

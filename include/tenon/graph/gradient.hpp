@@ -162,10 +162,10 @@ inline ValueId replay(Graph& graph, const Registry& operators, std::vector<Value
     if (made_for(graph.nodes()[n]))
       for_each_operand(graph.nodes()[n], [&](std::size_t v) { needed[v] = true; });
   for (std::size_t n = 0; n < count; ++n) {
-    const Graph::Node node = graph.nodes()[n];
     bool differs = false;
-    for_each_operand(node, [&](std::size_t v) { differs |= changed[v] != 0; });
-    if (!differs || !made_for(node)) continue;
+    for_each_operand(graph.nodes()[n], [&](std::size_t v) { differs |= changed[v] != 0; });
+    if (!differs || !made_for(graph.nodes()[n])) continue;
+    const Graph::Node node = graph.nodes()[n];
     std::vector<ValueId> in;
     for (ValueId v : node.inputs) in.push_back(v < 0 ? -1 : here[static_cast<std::size_t>(v)]);
     const auto moved = [&](std::string_view, const auto&, const CapturingBody& body) {
