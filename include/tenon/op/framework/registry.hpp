@@ -121,17 +121,17 @@ class AnyOperator {
   /// Inputs of the newest form that are attributes at this version.
   std::span<const op::AttributeInput> attribute_inputs() const { return inputs_; }
   /// Appends the inputs of the newest form that are attributes at this version to the operands `in`:
-  /// make(number, value, element type) makes one and returns its Info. The type is undefined when only the
+  /// f(number, value, element type) makes one and returns its Info. The type is undefined when only the
   /// run knows it. The message holds the error when an operand is given that is no input at this version.
   template <class F>
-  op::Message add_attribute_inputs(std::vector<op::Info>& in, F make) const {
+  op::Message add_attribute_inputs(std::vector<op::Info>& in, F f) const {
     if (const op::Message m = check_inputs(in); !m.empty()) return m;
     for (const op::AttributeInput& a : inputs_) {
       const auto* list = std::get_if<std::vector<int64_t>>(&a.value);
       if (list != nullptr && list->empty() && spec().input(a.input).arity == op::Arity::optional) continue;
       const auto at = static_cast<std::size_t>(a.input);
       if (in.size() <= at) in.resize(at + 1);
-      in[at] = make(at, a.value, element_of_input(a.input, in));
+      in[at] = f(at, a.value, element_of_input(a.input, in));
     }
     return {};
   }
