@@ -68,8 +68,8 @@ class Differentiation {
       const auto is_active = [&](ValueId v) { return active(v); };
       // The elements of an operand that only states a type do not matter.
       const bool typed = node.op.as<op::CastLike>() || node.op.as<tenon::detail::AttributeElement>();
-      const auto last = typed ? node.inputs.begin() + (node.inputs.size() - 1) : node.inputs.end();
-      if (std::any_of(node.inputs.begin(), last, is_active) ||
+      const auto end = typed ? std::prev(node.inputs.end()) : node.inputs.end();
+      if (std::any_of(node.inputs.begin(), end, is_active) ||
           std::any_of(node.captures.begin(), node.captures.end(), is_active))
         for (ValueId v : node.outputs)
           if (!at(independent_, v) && may_vary(graph_.entry(v).info.type)) at(active_, v) = true;
