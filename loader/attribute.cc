@@ -19,6 +19,26 @@ onnx::AttributeProto::AttributeType guess_type(const onnx::AttributeProto& a) {
 
 }  // namespace
 
+const onnx::AttributeProto* resolve(const onnx::AttributeProto& a, const AttributesByName* call) {
+  if (a.ref_attr_name().empty()) return &a;
+  if (call == nullptr)
+    throw Error(ErrorCode::invalid_model, {},
+                concat("attribute '", a.name(), "' refers to one of a function, outside of any"));
+  const auto it = call->find(a.ref_attr_name());
+  return it == call->end() ? nullptr : it->second;
+}
+
+AttributesByName attributes_of_call(const onnx::NodeProto& n, const onnx::FunctionProto& f,
+                                    const AttributesByName* around) {
+  AttributesByName attributes;
+  for (const auto& a : f.attribute_proto()) attributes[a.name()] = &a;
+  // Attributes that the function does not declare are passed too, because its nodes may refer to them
+  // (refeval/test_concat_in_a_function).
+  for (const auto& a : n.attribute())
+    if (const auto* value = resolve(a, around)) attributes[a.name()] = value;
+  return attributes;
+}
+
 op::AttributeValue read_attribute(const onnx::AttributeProto& a, const DataSource& source,
                                   const std::function<op::BodyRef(const onnx::GraphProto&)>& body) {
   onnx::AttributeProto::AttributeType type = a.type();

@@ -117,7 +117,10 @@ op::Info merged(const op::Info& declared, const op::Info& inferred, const std::s
   return both;
 }
 
-using AttributesByName = std::map<std::string, const onnx::AttributeProto*, std::less<>>;
+// Functions that call functions can multiply nodes and constants exponentially.
+constexpr int64_t max_nodes = 1'000'000;
+constexpr int64_t max_constant_bytes = int64_t{1} << 30;  // besides those of the file itself
+constexpr int max_depth = 200;                            // of bodies and calls within each other
 
 // The values of one graph, and the graph around it.
 struct Scope {
@@ -134,7 +137,8 @@ struct Scope {
 
 class Inference {
  public:
-  Inference(const onnx::ModelProto& model, InferOptions options) : options_(options) {
+  Inference(const onnx::ModelProto& model, InferOptions options)
+      : options_(options), constant_bytes_(static_cast<int64_t>(model.ByteSizeLong()) + max_constant_bytes) {
     opsets_ = read_opsets(model.opset_import(), "model");
     for (const auto& f : model.functions()) functions_[key_of(f)] = &f;
     std::map<const onnx::FunctionProto*, bool> finished;
@@ -149,6 +153,7 @@ class Inference {
   // The infos of the outputs; `given` are those of the inputs.
   std::vector<op::Info> infer_graph(onnx::GraphProto& g, const Scope& around,
                                     std::span<const op::Info> given) {
+    const Depth depth(*this);
     Scope scope{.outer = &around, .opsets = around.opsets, .attributes = around.attributes};
     std::map<std::string, op::Info, std::less<>> declared;
     for (const auto& v : g.value_info()) declared[v.name()] = symbols_.info_of(v.type());
@@ -184,6 +189,26 @@ class Inference {
   }
 
  private:
+  // One level of bodies and calls.
+  class Depth {
+   public:
+    explicit Depth(Inference& inference) : inference_(inference) {
+      if (inference.depth_ == max_depth) inference.give_up("bodies and calls within each other are too many");
+      ++inference.depth_;
+    }
+    Depth(const Depth&) = delete;
+    Depth& operator=(const Depth&) = delete;
+    ~Depth() { --inference_.depth_; }
+
+   private:
+    Inference& inference_;
+  };
+  // An error that inference which is not strict does not go on from.
+  [[noreturn]] void give_up(const std::string& why) {
+    given_up_ = true;
+    throw Error(ErrorCode::invalid_model, "model", why);
+  }
+
   // Error{invalid_model} when functions call themselves, or each other to a depth that no model needs.
   void check_calls(const onnx::FunctionProto& f, std::map<const onnx::FunctionProto*, bool>& finished,
                    int depth) const {
@@ -232,13 +257,21 @@ class Inference {
 
   template <class Read>
   void add_constant(Scope& scope, const std::string& name, Read read) {
-    op::Info declared = scope.infos[name];
-    constants_.push_back(read());
-    scope.infos[name] = merged(declared, info_of_constant(), concat("initializer '", name, "'"));
+    op::Info& info = scope.infos[name];
+    if (!info.present()) info = unknown();
+    try {
+      info = merged(info, constant(read()), concat("initializer '", name, "'"));
+    } catch (const Error&) {
+      if (options_.strict || given_up_) throw;
+    }
   }
-  op::Info info_of_constant() const {
-    op::Info info = op::info_of(constants_.back());
-    if (constants_.back().is_tensor()) info.data = constants_.back().tensor().data();
+  op::Info constant(Value value) {
+    op::Info info = op::info_of(value);
+    if (value.is_tensor()) {
+      info.data = value.tensor().data();
+      if ((constant_bytes_ -= value.tensor().bytes()) < 0) give_up("functions multiply constants");
+    }
+    constants_.push_back(std::move(value));
     return info;
   }
 
@@ -252,6 +285,7 @@ class Inference {
                   const std::map<std::string, op::Info, std::less<>>& declared) {
     const std::string place = concat("node '", n.name(), "' (", n.op_type(), ")");
     std::vector<op::Info> results(static_cast<std::size_t>(n.output_size()), unknown());
+    if (--nodes_ < 0) give_up(concat("more than ", max_nodes, " nodes"));
     try {
       std::vector<op::Info> in;
       for (const std::string& name : n.input()) {
@@ -266,7 +300,7 @@ class Inference {
           results[static_cast<std::size_t>(k)] =
               merged(it->second, results[static_cast<std::size_t>(k)], concat("value '", n.output(k), "'"));
     } catch (const Error&) {
-      if (options_.strict) throw;
+      if (options_.strict || given_up_) throw;
       // Types follow from the operands' types; extents are what the rule could not tell.
       results.resize(static_cast<std::size_t>(n.output_size()), unknown());
       for (int k = 0; k < n.output_size(); ++k) {
@@ -291,60 +325,92 @@ class Inference {
     if (const auto f = functions_.find(key_of(n)); f != functions_.end())
       return infer_function(n, *f->second, scope, in, results);
     const auto opset = scope.opsets->find(domain);
-    if (opset == scope.opsets->end()) return;
-    const Registry::Found found = standard_registry().find(domain, n.op_type(), opset->second);
-    if (found.op_class == nullptr) return;
+    // Operators that ONNX deprecated keep their rules in later operator sets.
+    Registry::Found found;
+    if (opset != scope.opsets->end())
+      found = standard_registry().find(domain, n.op_type(), opset->second, true);
+    if (found.op_class == nullptr) {
+      unknown_operators_ = true;
+      return;
+    }
     const AnyOperator op = operator_of(n, found, scope);
     if (op.spec().name == "Constant") {
       op::Context context;
-      constants_.push_back(op::evaluate(op, context, {}, 1)[0]);
-      results[0] = info_of_constant();
+      const op::Info info = constant(op::evaluate(op, context, {}, 1)[0]);
+      if (!results.empty()) results[0] = info;
       return;
     }
-    if (!options_.check_types) forget_wrong_types(op, in);
-    if (const op::Message m = op.check_inputs(in); !m.empty())
-      throw Error(ErrorCode::invalid_model, place, std::string(m.view()));
-    for (const op::AttributeInput& a : op.attribute_inputs()) {
-      const auto at = static_cast<std::size_t>(a.input);
-      if (in.size() <= at) in.resize(at + 1);
-      const auto* list = std::get_if<std::vector<int64_t>>(&a.value);
-      if (list != nullptr && list->empty() && op.spec().input(a.input).arity == op::Arity::optional) continue;
-      const DType element = op.element_of_input(a.input, in);
-      if (element == DType::undefined) continue;
-      constants_.push_back(op::input_from_attribute(a.value, element));
-      in[at] = info_of_constant();
-    }
+    const auto refuse = [&](std::string_view why) {
+      throw Error(ErrorCode::invalid_model, place, std::string(why));
+    };
+    const bool untyped =
+                   std::ranges::any_of(in, [](const op::Info& i) { return i.present() && !known(i.type); }),
+               lost_constant = !options_.check_types && forget_wrong_types(op, in);
+    const auto make = [&](std::size_t, const op::AttributeValue& value, DType element) {
+      return element == DType::undefined ? op::Info{} : constant(op::input_from_attribute(value, element));
+    };
+    if (const op::Message m = op.add_attribute_inputs(in, make); !m.empty()) refuse(m.view());
     results.resize(std::max(results.size(), static_cast<std::size_t>(op.spec().min_outputs(op.version()))));
     std::fill(results.begin(), results.end(), op::Info{});
-    if (const op::Message m = op.with_newest_inputs().infer(in, results); !m.empty())
-      throw Error(ErrorCode::invalid_model, place, std::string(m.view()));
+    const op::Message m = op.with_newest_inputs().infer(in, results);
+    if (!m.empty() && (!m.of_runs() || (options_.check_types && !permitted(op, results)))) refuse(m.view());
     results.resize(static_cast<std::size_t>(n.output_size()));
     for (op::Info& r : results) r.data = nullptr;
+    add_stated_extents(n, results);
+    if (!options_.strict) return;
+    for (const op::Info& r : results) {
+      if (r.propagated.undefined_) refuse("arithmetic on extents overflows");
+      if (r.provisional && lost_constant)
+        refuse("a constant operand is of a type that the operator does not take");
+      if (!known(r.type) && untyped && !unknown_operators_) refuse("the type of a result cannot be told");
+    }
   }
 
-  // ONNX's inference goes on with operands of types that the operator does not take.
-  static void forget_wrong_types(const AnyOperator& op, std::vector<op::Info>& in) {
+  // ONNX's inference goes on with operands of types that the operator does not take, and with optional ones,
+  // such as zero points, whose type is not that of the operand they belong to. Returns whether a constant is
+  // among them.
+  static bool forget_wrong_types(const AnyOperator& op, std::vector<op::Info>& in) {
+    bool constant = false;
+    const op::Spec& spec = op.spec();
+    std::map<std::string_view, Type> bound;
     for (std::size_t k = 0; k < in.size(); ++k) {
-      if (!known(in[k].type) ||
-          (static_cast<int>(k) >= op.spec().inputs.size() && !op.spec().variadic_inputs()))
+      if (!known(in[k].type) || (static_cast<int>(k) >= spec.inputs.size() && !spec.variadic_inputs()))
         continue;
-      const op::Param& p = op.spec().input(static_cast<int>(k), op.version());
-      if (!op.spec().permits(p, op.version()).contains(in[k].type)) in[k].type = unknown().type;
+      const op::Param& p = spec.input(static_cast<int>(k), op.version());
+      const bool fits = spec.permits(p, op.version()).contains(in[k].type);
+      const Type first = bound.emplace(p.type, in[k].type).first->second;
+      if (fits && (first == in[k].type || p.arity != op::Arity::optional)) continue;
+      constant |= in[k].data != nullptr;
+      in[k].type = unknown().type;
+      in[k].data = nullptr;
     }
+    return constant;
+  }
+  static bool permitted(const AnyOperator& op, std::span<const op::Info> results) {
+    for (std::size_t k = 0; k < results.size(); ++k) {
+      const op::Param& p = op.spec().output(static_cast<int>(k), op.version());
+      if (known(results[k].type) && !op.spec().permits(p, op.version()).contains(results[k].type))
+        return false;
+    }
+    return true;
+  }
+  // The type that an attribute states may have extents, which Type has not: an empty Optional's.
+  void add_stated_extents(const onnx::NodeProto& n, std::vector<op::Info>& results) {
+    for (const auto& a : n.attribute())
+      if (a.has_tp())
+        for (op::Info& r : results)
+          if (!r.dims.ranked()) r.dims = symbols_.info_of(a.tp()).dims;
   }
 
   AnyOperator operator_of(onnx::NodeProto& n, const Registry::Found& found, const Scope& scope) {
     std::vector<std::pair<std::string, op::AttributeValue>> attributes;
     for (auto& a : *n.mutable_attribute()) {
-      const onnx::AttributeProto* value = &a;
-      if (!a.ref_attr_name().empty()) {
-        if (scope.attributes == nullptr) continue;
-        const auto it = scope.attributes->find(a.ref_attr_name());
-        if (it == scope.attributes->end()) continue;
-        value = it->second;
-      }
+      const onnx::AttributeProto* value = resolve(a, scope.attributes);
+      if (value == nullptr) continue;
       attributes.emplace_back(
-          a.name(), read_attribute(*value, {}, [&](const onnx::GraphProto&) {
+          a.name(), read_attribute(*value, {}, [&](const onnx::GraphProto& g) {
+            // A reference stands in a copy of a function, which has room for what is inferred.
+            if (value != &a) *a.mutable_g() = g;
             return op::BodyRef{std::make_shared<const BodyOfFile>(*this, *a.mutable_g(), scope)};
           }));
     }
@@ -353,19 +419,12 @@ class Inference {
 
   void infer_function(const onnx::NodeProto& n, const onnx::FunctionProto& f, const Scope& scope,
                       const std::vector<op::Info>& in, std::vector<op::Info>& results) {
-    if (n.output_size() > f.output_size())
+    if (n.output_size() > f.output_size() || (options_.strict && n.output_size() < f.output_size()))
       throw Error(ErrorCode::invalid_model, f.name(),
                   concat("the function has ", f.output_size(), " outputs, not ", n.output_size()));
+    const Depth depth(*this);
     onnx::FunctionProto copy = f;
-    AttributesByName attributes;
-    for (const auto& a : f.attribute_proto()) attributes[a.name()] = &a;
-    for (const auto& a : n.attribute()) {
-      const onnx::AttributeProto* value = &a;
-      if (!a.ref_attr_name().empty() && scope.attributes != nullptr)
-        if (const auto it = scope.attributes->find(a.ref_attr_name()); it != scope.attributes->end())
-          value = it->second;
-      attributes[a.name()] = value;
-    }
+    const AttributesByName attributes = attributes_of_call(n, f, scope.attributes);
     const Opsets own = read_opsets(f.opset_import(), f.name());
     Scope inner{.opsets = own.empty() ? &opsets_ : &own, .attributes = &attributes};
     for (int k = 0; k < f.input_size(); ++k)
@@ -402,6 +461,11 @@ class Inference {
   std::map<FunctionKey, const onnx::FunctionProto*> functions_;
   Symbols symbols_;
   std::deque<Value> constants_;  // Info refers to their elements
+  int64_t constant_bytes_;       // that may still be added
+  int64_t nodes_ = max_nodes;    // that may still be inferred
+  int depth_ = 0;
+  bool given_up_ = false;
+  bool unknown_operators_ = false;  // their results have no types
 };
 
 }  // namespace

@@ -15,7 +15,8 @@ struct InferOptions {
 /// nothing.
 ///
 /// Error{invalid_model} when, with `strict`, a rule forbids a node's operands or contradicts what the model
-/// declares.
+/// declares. Operands that only runs cannot take (Infer::for_runs) are no error, as they are none of ONNX's
+/// inference. Error{invalid_model}, strict or not, for functions that multiply beyond all measure.
 void infer_shapes(onnx::ModelProto& model, InferOptions options = {});
 
 }  // namespace tenon::loader

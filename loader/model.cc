@@ -28,8 +28,12 @@ namespace loader {
 namespace {
 
 constexpr int64_t newest_ir = 14;
-constexpr std::size_t max_nodes = 4'000'000;  // a limit, because functions that call functions can multiply
-                                              // nodes exponentially
+constexpr std::size_t max_nodes = 1'000'000;  // a limit, because functions that call functions can multiply
+                                              // nodes exponentially, and derivatives of derivatives too
+constexpr int max_depth = 200;                // of bodies and calls within each other
+constexpr std::size_t max_prefix = 500;       // of names
+constexpr std::size_t max_walked =
+    200'000'000;  // values that Gradient nodes look at; each looks at all before it
 
 // The newest operator set of each domain that is known here.
 int newest_opset(std::string_view domain) {
@@ -48,8 +52,7 @@ struct Scope {
   std::map<std::string, ValueId, std::less<>> names;
   std::string prefix;  // before the names of a function's values
   const Opsets* opsets = nullptr;
-  const std::map<std::string, const onnx::AttributeProto*, std::less<>>* attributes =
-      nullptr;  // a function's
+  const AttributesByName* attributes = nullptr;  // of the function's call
 
   static constexpr ValueId missing = -2;
 
@@ -244,7 +247,7 @@ class Importer {
   // --- nodes ---
 
   void read_node(const onnx::NodeProto& n, Scope& scope) {
-    if (++nodes_ > max_nodes)
+    if (++nodes_ > max_nodes || scope.graph->nodes().size() > max_nodes)
       throw Error(ErrorCode::invalid_model, "model", concat("more than ", max_nodes, " nodes"));
     const std::string place = node_place(n);
     std::vector<ValueId> inputs;
@@ -276,6 +279,8 @@ class Importer {
   void differentiate(const onnx::NodeProto& n, const AnyOperator& op, const op::Gradient& gradient,
                      const std::vector<ValueId>& inputs, Scope& scope) {
     const std::string place = node_place(n);
+    if ((walked_ += scope.graph->values().size()) > max_walked)
+      throw Error(ErrorCode::invalid_model, place, "too many gradients of too large a graph");
     const auto find = [&](const std::string& name) {
       const ValueId id = scope.find(name);
       if (id < 0)
@@ -310,17 +315,6 @@ class Importer {
     return concat("node '", n.name().empty() ? unnamed(n) : n.name(), "' (", n.op_type(), ")");
   }
 
-  // The attribute that a reference to one of the function's attributes stands for; null if the caller left it
-  // out.
-  static const onnx::AttributeProto* referred(const onnx::AttributeProto& a, const std::string& place,
-                                              const Scope& scope) {
-    if (scope.attributes == nullptr)
-      throw Error(ErrorCode::invalid_model, place,
-                  concat("attribute '", a.name(), "' refers to one of a function, outside of any"));
-    const auto it = scope.attributes->find(a.ref_attr_name());
-    return it == scope.attributes->end() ? nullptr : it->second;
-  }
-
   AnyOperator make_operator(const onnx::NodeProto& n, const std::string& place, Scope& scope) {
     const auto domain = canonical(n.domain());
     const int opset = scope.opsets->find(domain)->second;
@@ -329,14 +323,9 @@ class Importer {
     const auto read_body_here = [&](const onnx::GraphProto& g) { return read_body(g, scope); };
     AnyOperator op;
     try {
-      for (const auto& a : n.attribute()) {
-        const onnx::AttributeProto* value = &a;
-        if (!a.ref_attr_name().empty()) {
-          value = referred(a, place, scope);
-          if (value == nullptr) continue;
-        }
-        attributes.emplace_back(a.name(), read_attribute(*value, source_, read_body_here));
-      }
+      for (const auto& a : n.attribute())
+        if (const auto* value = resolve(a, scope.attributes))
+          attributes.emplace_back(a.name(), read_attribute(*value, source_, read_body_here));
       op = tenon::make_operator(*found.op_class, found.version, attributes);
     } catch (const Error& e) {
       throw Error(
@@ -354,7 +343,24 @@ class Importer {
     return op;
   }
 
+  // One level of bodies and calls.
+  class Depth {
+   public:
+    explicit Depth(Importer& importer) : importer_(importer) {
+      if (importer.depth_ == max_depth)
+        throw Error(ErrorCode::invalid_model, "model", "bodies and calls within each other are too many");
+      ++importer.depth_;
+    }
+    Depth(const Depth&) = delete;
+    Depth& operator=(const Depth&) = delete;
+    ~Depth() { --importer_.depth_; }
+
+   private:
+    Importer& importer_;
+  };
+
   op::BodyRef read_body(const onnx::GraphProto& g, Scope& scope) {
+    const Depth depth(*this);
     Graph graph = Graph::inside(*scope.graph);
     Scope inner{.graph = &graph,
                 .outer = &scope,
@@ -379,26 +385,18 @@ class Importer {
     if (n.output_size() > f.output_size())
       throw Error(ErrorCode::invalid_model, place,
                   concat("the function has ", f.output_size(), " outputs, not ", n.output_size()));
-    std::map<std::string, const onnx::AttributeProto*, std::less<>> attributes;
-    for (const auto& a : f.attribute_proto()) attributes[a.name()] = &a;
-    for (const auto& a : n.attribute()) {
-      const onnx::AttributeProto* value = &a;
-      if (!a.ref_attr_name().empty()) {
-        value = referred(a, place, scope);
-        if (value == nullptr) continue;
-      }
-      // Attributes that the function does not declare are passed too, because its nodes may refer to them
-      // (refeval/test_concat_in_a_function).
-      attributes[a.name()] = value;
-    }
+    const AttributesByName attributes = attributes_of_call(n, f, scope.attributes);
     const Opsets own = read_opsets(f.opset_import(), place);
-    const std::string& tag = n.name().empty() ? unnamed(n) : n.name();
-    Scope inner{.graph = scope.graph,
-                .outer = nullptr,
-                .names = {},
-                .prefix = concat(scope.prefix, tag, "#", ++calls_made_, "/"),
-                .opsets = own.empty() ? &opsets_ : &own,
-                .attributes = &attributes};
+    const Depth depth(*this);
+    const std::string tag = (n.name().empty() ? unnamed(n) : n.name()).substr(0, max_prefix);
+    Scope inner{
+        .graph = scope.graph,
+        .outer = nullptr,
+        .names = {},
+        // The number alone tells calls apart.
+        .prefix = concat(scope.prefix.size() < max_prefix ? scope.prefix : "", tag, "#", ++calls_made_, "/"),
+        .opsets = own.empty() ? &opsets_ : &own,
+        .attributes = &attributes};
     for (int k = 0; k < f.input_size(); ++k)
       define(inner, f.input(k),
              k < static_cast<int>(inputs.size()) ? inputs[static_cast<std::size_t>(k)] : -1);
@@ -425,7 +423,9 @@ class Importer {
   std::vector<const onnx::FunctionProto*> calls_;
   std::set<std::string> missing_;
   std::size_t nodes_ = 0;
+  std::size_t walked_ = 0;
   int64_t calls_made_ = 0;
+  int depth_ = 0;
 };
 
 Model import(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,

@@ -168,9 +168,12 @@ AnyTensor read_tensor(const onnx::TensorProto& t, const DataSource& source) {
                                  t.raw_data().size());
   if (mapped != nullptr) {
     const std::size_t comma = mapped->find(',');
-    raw =
-        source.model.subspan(static_cast<std::size_t>(parse_number(t, "offset", mapped->substr(0, comma))),
-                             static_cast<std::size_t>(parse_number(t, "length", mapped->substr(comma + 1))));
+    const auto offset = static_cast<std::size_t>(parse_number(t, "offset", mapped->substr(0, comma))),
+               length = static_cast<std::size_t>(parse_number(t, "length", mapped->substr(comma + 1)));
+    // A message that strip_raw_data did not write may have the key too.
+    if (offset > source.model.size() || length > source.model.size() - offset)
+      fail(t, "an external_data entry has a key that is not allowed");
+    raw = source.model.subspan(offset, length);
   }
   if (static_cast<int64_t>(raw.size()) != bytes)
     fail(t, concat(raw.size(), " bytes of raw data, ", bytes, " are needed"));
@@ -216,6 +219,9 @@ SparseTensor read_sparse_tensor(const onnx::SparseTensorProto& t, const DataSour
 }
 
 AnyTensor densify(const SparseTensor& s) {
+  if (packed_bytes(element_count(s.extents), s.values.dtype()) > INT32_MAX)
+    throw Error(ErrorCode::not_supported, "sparse tensor",
+                concat("the extents ", to_string(s.extents), " stand for more than 2 GiB"));
   AnyTensor dense = AnyTensor::uninitialized(s.values.dtype(), s.extents);
   if (s.values.dtype() != DType::string && dense.bytes() > 0)
     std::memset(dense.data(), 0, static_cast<std::size_t>(dense.bytes()));

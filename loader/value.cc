@@ -187,6 +187,7 @@ Value read_npy(const std::filesystem::path& file) {
   std::string_view descr = entry(header, "descr", place);
   if (descr.size() < 2) throw refuse("the .npy header has no type");
   descr = descr.substr(1, descr.find(descr[0], 1) - 1);
+  if (descr.empty()) throw refuse("the .npy header has no type");
   DType dtype = DType::undefined;
   for (const NpyType& t : npy_types)
     if (t.descr.substr(1) == descr.substr(1) &&

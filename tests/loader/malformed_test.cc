@@ -223,6 +223,74 @@ TEST_CASE("functions that call themselves") {
   CHECK(holds(refusal(m), "calls itself"));
 }
 
+TEST_CASE("functions that call each other too deeply, and what their names add up to") {
+  const auto chain = [](int functions) {
+    onnx::ModelProto m = small_model();
+    auto* own = m.add_opset_import();
+    own->set_domain("own");
+    own->set_version(1);
+    for (int k = 0; k < functions; ++k) {
+      auto* f = m.add_functions();
+      f->set_name(concat("f", k));
+      f->set_domain("own");
+      f->add_input("a");
+      f->add_output("b");
+      *f->add_opset_import() = m.opset_import(0);
+      *f->add_opset_import() = *own;
+      auto* n = f->add_node();
+      n->set_name(std::string(2000, 'n'));
+      const bool last = k == functions - 1;
+      n->set_op_type(last ? "Neg" : concat("f", k + 1));
+      if (!last) n->set_domain("own");
+      n->add_input("a");
+      n->add_output("b");
+    }
+    auto* n = m.mutable_graph()->mutable_node(0);
+    n->set_op_type("f0");
+    n->set_domain("own");
+    n->mutable_input()->RemoveLast();
+    return m;
+  };
+  CHECK(refusal(chain(100)).empty());
+  const std::string bytes = chain(100).SerializeAsString();
+  CHECK(parse_model(bytes_of(bytes)).graph.nodes().back().name.size() < 6000);
+  CHECK(holds(refusal(chain(300)), "are too many"));
+}
+
+TEST_CASE("sparse tensors that stand for too much") {
+  onnx::ModelProto m = small_model();
+  auto* s = m.mutable_graph()->add_sparse_initializer();
+  s->mutable_values()->set_name("s");
+  s->mutable_values()->set_data_type(onnx::TensorProto::FLOAT);
+  s->mutable_values()->add_dims(1);
+  s->mutable_values()->add_float_data(1);
+  s->mutable_indices()->set_data_type(onnx::TensorProto::INT64);
+  s->mutable_indices()->add_dims(1);
+  s->mutable_indices()->add_int64_data(7);
+  s->add_dims(8);
+  CHECK(refusal(m).empty());
+  s->set_dims(0, int64_t{1} << 40);
+  CHECK(holds(refusal(m), "2 GiB"));
+}
+
+TEST_CASE("a key of external data that only the loader writes") {
+  onnx::TensorProto t;
+  t.set_data_type(onnx::TensorProto::FLOAT);
+  t.add_dims(100);
+  auto* entry = t.add_external_data();
+  entry->set_key(std::string("\0mapped", 7));
+  entry->set_value("0,400");
+  onnx::ModelProto m = small_model();
+  *m.mutable_graph()->mutable_initializer(0) = t;
+  CHECK(holds(refusal(m), "a key that is not allowed"));
+  char name[] = "/tmp/tenon_pb_XXXXXX";
+  const fs::path folder = ::mkdtemp(name);
+  std::ofstream(folder / "t.pb", std::ios::binary) << t.SerializeAsString();
+  CHECK_THROWS_WITH_AS(read_pb(folder / "t.pb", DType::float32),
+                       doctest::Contains("a key that is not allowed"), Error);
+  fs::remove_all(folder);
+}
+
 TEST_CASE("messages nested without end") {
   // Graph in attribute in node in graph …, deeper than any model.
   std::string inner;

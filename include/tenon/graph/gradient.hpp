@@ -68,8 +68,8 @@ class Differentiation {
       const auto is_active = [&](ValueId v) { return active(v); };
       // The elements of an operand that only states a type do not matter.
       const bool typed = node.op.as<op::CastLike>() || node.op.as<tenon::detail::AttributeElement>();
-      const auto last = typed ? node.inputs.begin() + (node.inputs.size() - 1) : node.inputs.end();
-      if (std::any_of(node.inputs.begin(), last, is_active) ||
+      const auto end = typed ? std::prev(node.inputs.end()) : node.inputs.end();
+      if (std::any_of(node.inputs.begin(), end, is_active) ||
           std::any_of(node.captures.begin(), node.captures.end(), is_active))
         for (ValueId v : node.outputs)
           if (!at(independent_, v) && may_vary(graph_.entry(v).info.type)) at(active_, v) = true;
@@ -162,10 +162,10 @@ inline ValueId replay(Graph& graph, const Registry& operators, std::vector<Value
     if (made_for(graph.nodes()[n]))
       for_each_operand(graph.nodes()[n], [&](std::size_t v) { needed[v] = true; });
   for (std::size_t n = 0; n < count; ++n) {
-    const Graph::Node node = graph.nodes()[n];
     bool differs = false;
-    for_each_operand(node, [&](std::size_t v) { differs |= changed[v] != 0; });
-    if (!differs || !made_for(node)) continue;
+    for_each_operand(graph.nodes()[n], [&](std::size_t v) { differs |= changed[v] != 0; });
+    if (!differs || !made_for(graph.nodes()[n])) continue;
+    const Graph::Node node = graph.nodes()[n];
     std::vector<ValueId> in;
     for (ValueId v : node.inputs) in.push_back(v < 0 ? -1 : here[static_cast<std::size_t>(v)]);
     const auto moved = [&](std::string_view, const auto&, const CapturingBody& body) {

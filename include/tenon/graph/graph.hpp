@@ -60,7 +60,7 @@ class Graph {
     std::vector<ValueId> captures;  ///< values that the node's graph attributes use
   };
 
-  Graph() : symbols_(std::make_shared<std::vector<std::string>>()) {}
+  Graph() : symbols_(std::make_shared<Symbols>()) {}
   /// A graph within another, whose values it may capture; for the attributes of If, Loop and Scan.
   static Graph inside(Graph& outer) {
     Graph g;
@@ -104,12 +104,16 @@ class Graph {
 
   /// The symbolic extent of a name, "batch".
   Dim symbol(std::string_view name) {
-    for (std::size_t k = 0; k < symbols_->size(); ++k)
-      if ((*symbols_)[k] == name) return Dim::symbol(static_cast<int32_t>(k + 1));
-    symbols_->emplace_back(name);
-    return Dim::symbol(static_cast<int32_t>(symbols_->size()));
+    auto it = symbols_->numbers.find(name);
+    if (it == symbols_->numbers.end()) {
+      it = symbols_->numbers.emplace(name, static_cast<int32_t>(symbols_->names.size()) + 1).first;
+      symbols_->names.push_back(it->first);
+    }
+    return Dim::symbol(it->second);
   }
-  std::string_view symbol_name(Dim d) const { return (*symbols_)[static_cast<std::size_t>(d.symbol() - 1)]; }
+  std::string_view symbol_name(Dim d) const {
+    return symbols_->names[static_cast<std::size_t>(d.symbol() - 1)];
+  }
 
   /// `fallback` is the input's value in a run that does not give one.
   ValueId add_input(std::string name, Type type, const Dims& dims, Value fallback = {}) {
@@ -132,14 +136,13 @@ class Graph {
   void add_output(std::string name, ValueId value) {
     if (value < 0 || value >= static_cast<ValueId>(values_.size()))
       raise(ErrorCode::invalid_model, concat("output '", name, "' has no value"));
-    for (const auto& [other, id] : outputs_)
-      if (other == name) raise(ErrorCode::invalid_model, concat("output '", name, "' is defined twice"));
+    if (!output_ids_.emplace(name, value).second)
+      raise(ErrorCode::invalid_model, concat("output '", name, "' is defined twice"));
     outputs_.emplace_back(std::move(name), value);
   }
   /// Makes a value of the graph around available as a value of this graph.
   ValueId capture(ValueId outer) {
-    for (ValueId id : captures_)
-      if (entry(id).outer == outer) return id;
+    if (const auto it = captured_.find(outer); it != captured_.end()) return it->second;
     const ValueEntry& e = outer_->entry(outer);
     if (e.source == Source::constant) {
       const ValueId id = add_value({{}, Source::constant, e.info, e.content, -1});
@@ -149,6 +152,7 @@ class Graph {
     info.propagated = {};
     const ValueId id = add_value({{}, Source::capture, info, {}, outer});
     captures_.push_back(id);
+    captured_.emplace(outer, id);
     return id;
   }
   /// The value of a name: looked up here, then in the graphs around, from which it is captured. -1 when there
@@ -188,6 +192,12 @@ class Graph {
   void set_name(std::string name) { name_ = std::move(name); }
 
  private:
+  // Names of symbolic extents, which graphs within one another share.
+  struct Symbols {
+    std::map<std::string, int32_t, std::less<>> numbers;  // from 1 on
+    std::vector<std::string_view> names;
+  };
+
   [[noreturn]] void raise(ErrorCode code, std::string message) const {
     throw Error(code, name_.empty() ? std::string("graph") : concat("graph '", name_, "'"),
                 std::move(message));
@@ -288,9 +298,11 @@ class Graph {
   std::vector<ValueEntry> values_;
   std::map<std::string, ValueId, std::less<>> names_;
   std::vector<ValueId> inputs_, captures_;
+  std::map<ValueId, ValueId> captured_;  // the captures by the values of the graph around
   std::vector<std::pair<std::string, ValueId>> outputs_;
+  std::map<std::string, ValueId, std::less<>> output_ids_;
   Graph* outer_ = nullptr;
-  std::shared_ptr<std::vector<std::string>> symbols_;
+  std::shared_ptr<Symbols> symbols_;
 };
 
 namespace detail {
@@ -396,20 +408,15 @@ inline op::Info Graph::operand_info(ValueId id) const {
 
 /// Turns attributes of the operator's version that newest versions have as inputs into inputs.
 inline void Graph::add_attribute_inputs(Node& n, std::vector<op::Info>& in) {
-  if (const op::Message m = n.op.check_inputs(in); !m.empty())
-    throw Error(ErrorCode::invalid_model, detail::describe(n), std::string(m.view()));
-  for (const op::AttributeInput& a : n.op.attribute_inputs()) {
-    const op::Param& p = n.op.spec().input(a.input);
-    const auto* list = std::get_if<std::vector<int64_t>>(&a.value);
-    if (list != nullptr && list->empty() && p.arity == op::Arity::optional) continue;
-    const auto at = static_cast<std::size_t>(a.input);
-    if (n.inputs.size() <= at) n.inputs.resize(at + 1, -1), in.resize(at + 1);
-    const DType element = n.op.element_of_input(a.input, in);
-    if (const auto* number = std::get_if<float>(&a.value); number != nullptr && element == DType::undefined)
+  const auto make = [&](std::size_t at, const op::AttributeValue& value, DType element) {
+    if (n.inputs.size() <= at) n.inputs.resize(at + 1, -1);
+    if (const auto* number = std::get_if<float>(&value); number != nullptr && element == DType::undefined)
       n.inputs[at] = add_node({}, AnyOperator::make(detail::AttributeElement{*number}), {n.inputs[0]}, {})[0];
-    else n.inputs[at] = add_constant({}, op::input_from_attribute(a.value, element));
-    in[at] = operand_info(n.inputs[at]);
-  }
+    else n.inputs[at] = add_constant({}, op::input_from_attribute(value, element));
+    return operand_info(n.inputs[at]);
+  };
+  if (const op::Message m = n.op.add_attribute_inputs(in, make); !m.empty())
+    throw Error(ErrorCode::invalid_model, detail::describe(n), std::string(m.view()));
   n.op = n.op.with_newest_inputs();
 }
 

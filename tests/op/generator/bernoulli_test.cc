@@ -1,7 +1,7 @@
 #include "tenon/op/generator/bernoulli.hpp"
 
-#include "tests/op/random.hpp"
 #include "tests/op/movement.hpp"
+#include "tests/op/random.hpp"
 
 namespace tenon {
 using namespace test;

@@ -76,7 +76,7 @@ TEST_CASE("ConvTranspose: cases by hand") {
       {{.auto_pad = "SAME_UPPER", .strides = {4}},
        {x, t<float>({1, 1, 2}, {1, 10})},
        t<float>({1, 1, 12}, {1, 10, 0, 0, 2, 20, 0, 0, 3, 30, 0, 0})},
-      {{.auto_pad = "VALID", .pads = {1, 1}}, {x, w}, t<float>({1, 1, 5}, {1, 12, 123, 230, 300})},
+      {{.auto_pad = "VALID", .pads = {0, 0}}, {x, w}, t<float>({1, 1, 5}, {1, 12, 123, 230, 300})},
       {{.group = 2},
        {t<float>({1, 2, 1}, {1, 2}), t<float>({2, 2, 1}, {1, 2, 3, 4})},
        t<float>({1, 4, 1}, {1, 2, 6, 8})},
@@ -164,6 +164,7 @@ TEST_CASE("ConvTranspose: what is refused") {
     const char* text;
   } rows[] = {
       {{.auto_pad = "SAME"}, {x, w}, "auto_pad: 'SAME', expected NOTSET, SAME_UPPER, SAME_LOWER or VALID"},
+      {{.auto_pad = "VALID", .pads = {1, 1}}, {x, w}, "pads beside auto_pad 'VALID'"},
       {{.strides = {0}}, {x, w}, "strides holds 0"},
       {{.output_padding = {0, 0}}, {x, w}, "output_padding: 2 entries, expected 1"},
       {{.output_padding = {-1}}, {x, w}, "output_padding holds -1"},

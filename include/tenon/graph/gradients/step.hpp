@@ -217,7 +217,8 @@ class Differentiation;
 /// to its operands.
 class Step {
  public:
-  Step(Differentiation& d, Writer& w, Graph::Node node) : differentiation_(d), w(w), node_(std::move(node)) {}
+  Step(Differentiation& d, Writer& writer, Graph::Node node)
+      : differentiation_(d), w(writer), node_(std::move(node)) {}
 
   template <class Op>
   const Op& op() const {

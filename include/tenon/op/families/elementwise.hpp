@@ -45,7 +45,13 @@ constexpr void infer_broadcast(Infer& i) {
 template <class F>
 constexpr void infer_broadcast(Infer& i, F combine) {
   infer_broadcast(i);
-  if (!i.failed()) propagate_elements(i, [&](auto value) { return combine(value(0), value(1)); });
+  if (i.failed()) return;
+  propagate_elements(i, [&](auto value) {
+    const Dim a = value(0), b = value(1), c = combine(a, b);
+    const auto exists = [&](int k, Dim d) { return d.known() || i.in(k).data != nullptr; };
+    if (exists(0, a) && exists(1, b) && !c.known()) i.out(0).propagated.undefined_ = true;
+    return c;
+  });
 }
 /// The extents that all inputs have.
 constexpr void infer_same_extents(Infer& i) {

@@ -110,22 +110,26 @@ inline Dims infer_recurrent(Infer& i, const RecurrentForm& form) {
     if (recurrent_detail::find_activation(name) == nullptr)
       return i.fail("activation '", std::string_view(name), "' is unknown"), Dims{};
 
-  if (!i.expect_rank(0, 3) || !i.expect_rank(1, 3) || !i.expect_rank(2, 3)) return {};
+  if (!i.expect_rank(0, 3)) return {};
   Dim steps, batch, input, hidden;
   const Dims &x = i.dims(0), &w = i.dims(1), &r = i.dims(2);
   if (form.hidden_size) hidden = *form.hidden_size;
   if (x.ranked()) steps = x[form.layout == 0 ? 0 : 1], batch = x[form.layout == 0 ? 1 : 0], input = x[2];
-  if (r.ranked()) hidden = i.unify(hidden, r[2], "hidden_size and extents of R");
+  if (r.rank() == 3 && !hidden.known()) hidden = r[2];
   if (!i.expect_at_least("hidden_size", hidden, 0)) return {};
   if (hidden.known() && !(hidden * (2 * form.gates)).known())
     return i.fail("hidden_size ", hidden, " is too large"), Dims{};
-  i.expect_extents(1, {directions, hidden * form.gates, input});
-  i.expect_extents(2, {directions, hidden * form.gates, hidden});
-  i.expect_extents(3, {directions, hidden * (2 * form.gates)});
-  i.expect_extents(4, {batch});
-  if (w.ranked() && !hidden.known() && w[1].known()) hidden = w[1] / form.gates;
+  if (w.rank() == 3 && !hidden.known() && w[1].known()) hidden = w[1] / form.gates;
   const Dims state = form.layout == 0 ? Dims{directions, batch, hidden} : Dims{batch, directions, hidden};
-  i.expect_extents(5, state);
+  i.for_runs([&] {
+    if (!i.expect_rank(1, 3) || !i.expect_rank(2, 3)) return;
+    if (r.ranked()) i.unify(hidden, r[2], "hidden_size and extents of R");
+    i.expect_extents(1, {directions, hidden * form.gates, input});
+    i.expect_extents(2, {directions, hidden * form.gates, hidden});
+    i.expect_extents(3, {directions, hidden * (2 * form.gates)});
+    i.expect_extents(4, {batch});
+    i.expect_extents(5, state);
+  });
   i.out(0,
         form.layout == 0 ? Dims{steps, directions, batch, hidden} : Dims{batch, steps, directions, hidden});
   i.out(1, state);

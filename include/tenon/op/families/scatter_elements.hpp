@@ -12,11 +12,13 @@ constexpr void infer_scatter_elements(Infer& i, int64_t axis) {
   i.out(0, x);
   if (!x.ranked()) return;
   const int along = i.axis(axis, x.rank());
-  if (!i.expect_rank(1, x.rank()) || !i.expect_rank(2, x.rank())) return;
-  const Dims u = i.unify(i.dims(1), i.dims(2), "extents of indices and updates");
-  if (i.failed() || !u.ranked()) return;
-  for (int d = 0; d < x.rank(); ++d)
-    if (d != along && x[d].below(u[d])) return i.fail("indices ", u, " reach beyond axis ", d, " of ", x);
+  i.for_runs([&] {
+    if (!i.expect_rank(1, x.rank()) || !i.expect_rank(2, x.rank())) return;
+    const Dims u = i.unify(i.dims(1), i.dims(2), "extents of indices and updates");
+    if (i.failed() || !u.ranked()) return;
+    for (int d = 0; d < x.rank(); ++d)
+      if (d != along && x[d].below(u[d])) return i.fail("indices ", u, " reach beyond axis ", d, " of ", x);
+  });
 }
 
 /// output = data with the updates. Error{out_of_range} for an index outside of [-extent, extent).

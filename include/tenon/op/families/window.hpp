@@ -167,7 +167,9 @@ constexpr void infer_conv(Infer& i, const WindowAttributes& window, int64_t grou
   const Dim m = c.w[0];
   if (c.x[1].known() && c.w[1].known() && !(c.w[1] * group).same(c.x[1]))
     return i.fail("X has ", c.x[1], " channels, W ", c.w[1], " for each of ", group, " groups");
-  if ((m % group).differs(0)) return i.fail(m, " output channels do not divide into ", group, " groups");
+  i.for_runs([&] {
+    if ((m % group).differs(0)) i.fail(m, " output channels do not divide into ", group, " groups");
+  });
   Dims y{c.x[0], m};
   infer_window(i, window, c.x, c.kernel, y);
   i.out(0, y);

@@ -155,7 +155,7 @@ constexpr Message infer(const Op& op, int version, std::span<const Info> in, std
   bool asked_in_vain = false;
   Infer i(Op::spec, in, out, version, asked_in_vain);
   op.infer(i);
-  check_result_types(Op::spec, out, i);
+  i.for_runs([&] { check_result_types(Op::spec, out, i); });
   for (Info& o : out) {
     if (!o.present()) o.type = Type(Kind::unknown, DType::undefined);
     o.provisional = asked_in_vain;

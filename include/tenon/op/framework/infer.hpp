@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <concepts>
+#include <utility>
 
 #include "tenon/base/types.hpp"
 #include "tenon/op/framework/spec.hpp"
@@ -13,11 +14,14 @@ namespace tenon::op {
 
 /// Text of bounded length that the compiler can build.
 struct Message {
-  char text_[200]{};
+  char text_[199]{};
+  bool of_runs_ = false;
   int size_ = 0;
 
   constexpr std::string_view view() const { return {text_, static_cast<std::size_t>(size_)}; }
   constexpr bool empty() const { return size_ == 0; }
+  /// Whether only runs need what is refused (Infer::for_runs): the results are inferred nevertheless.
+  constexpr bool of_runs() const { return of_runs_; }
   constexpr bool operator==(const Message&) const = default;
 
   constexpr void add(std::string_view s) {
@@ -56,6 +60,7 @@ struct Message {
 struct PropagatedData {
   InlineVector<Dim, 64> items_{};
   bool known_ = false;
+  bool undefined_ = false;  ///< an element is unknown because arithmetic on known ones leaves a Dim's range
 
   constexpr PropagatedData() = default;
   constexpr PropagatedData(std::initializer_list<Dim> list) : items_(list), known_(true) {}
@@ -188,9 +193,19 @@ class Infer {
   /// Fails with a message; only the first message is kept.
   constexpr void fail(const auto&... parts) {
     if (failed()) return;
+    message_ = {};
     (message_.add(parts), ...);
   }
-  constexpr bool failed() const { return !message_.empty(); }
+  constexpr bool failed() const { return !message_.empty() && !message_.of_runs(); }
+  /// Makes checks that the specification demands and ONNX's inference leaves out: what fails in `check`
+  /// refuses nodes that are to run, while the rule goes on and inference of a file has its results.
+  constexpr void for_runs(const auto& check) {
+    if (failed()) return;
+    const Message before = std::exchange(message_, {});
+    check();
+    if (before.empty()) message_.of_runs_ = failed();
+    else message_ = before;
+  }
   constexpr const Message& message() const { return message_; }
 
   // --- what rules refuse, in the same words everywhere; false after a failure ---

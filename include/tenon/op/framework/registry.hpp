@@ -111,8 +111,6 @@ class AnyOperator {
 
   // --- the newest form of what an old version states ---
 
-  /// Inputs of the newest form that are attributes at this version.
-  std::span<const op::AttributeInput> attribute_inputs() const { return inputs_; }
   AnyOperator with_newest_inputs() const {
     AnyOperator op = *this;
     op.inputs_.clear();
@@ -120,28 +118,22 @@ class AnyOperator {
     return op;
   }
   bool newest_inputs() const { return newest_inputs_; }
-  /// The error when an operand is given that is no input at this version; empty when there is none.
-  op::Message check_inputs(std::span<const op::Info> given) const {
-    op::Message m;
-    for (std::size_t k = 0; k < given.size() && static_cast<int>(k) < spec().inputs.size(); ++k) {
-      const op::Param& p = spec().input(static_cast<int>(k), version_);
-      if (given[k].present() && !p.in(version_) && m.empty())
-        m.add("has no input "), m.add(p.name), m.add(" at version "), m.add(version_);
+  /// Inputs of the newest form that are attributes at this version.
+  std::span<const op::AttributeInput> attribute_inputs() const { return inputs_; }
+  /// Appends the inputs of the newest form that are attributes at this version to the operands `in`:
+  /// f(number, value, element type) makes one and returns its Info. The type is undefined when only the
+  /// run knows it. The message holds the error when an operand is given that is no input at this version.
+  template <class F>
+  op::Message add_attribute_inputs(std::vector<op::Info>& in, F f) const {
+    if (const op::Message m = check_inputs(in); !m.empty()) return m;
+    for (const op::AttributeInput& a : inputs_) {
+      const auto* list = std::get_if<std::vector<int64_t>>(&a.value);
+      if (list != nullptr && list->empty() && spec().input(a.input).arity == op::Arity::optional) continue;
+      const auto at = static_cast<std::size_t>(a.input);
+      if (in.size() <= at) in.resize(at + 1);
+      in[at] = f(at, a.value, element_of_input(a.input, in));
     }
-    return m;
-  }
-  /// The element type of input number `input`: its own, or the element type of the operands of its type
-  /// variable; undefined when none of them is known.
-  DType element_of_input(int input, std::span<const op::Info> given) const {
-    const op::Param& p = spec().input(input);
-    if (spec().variable(p.type) < 0) return spec().permits(p).single().element;
-    bool shared = false;
-    for (std::size_t k = 0; k < given.size(); ++k) {
-      if (spec().input(static_cast<int>(k)).type != p.type) continue;
-      if (given[k].type.kind == Kind::tensor) return given[k].type.element;
-      shared = true;
-    }
-    return shared ? DType::undefined : DType::float32;
+    return {};
   }
   bool lowers() const { return class_->lower != nullptr; }
   int32_t lower(Lowering& to) const { return class_->lower(object_.get(), to); }
@@ -158,6 +150,30 @@ class AnyOperator {
   }
 
  private:
+  // The error when an operand is given that is no input at this version; empty when there is none.
+  op::Message check_inputs(std::span<const op::Info> given) const {
+    op::Message m;
+    for (std::size_t k = 0; k < given.size() && static_cast<int>(k) < spec().inputs.size(); ++k) {
+      const op::Param& p = spec().input(static_cast<int>(k), version_);
+      if (given[k].present() && !p.in(version_) && m.empty())
+        m.add("has no input "), m.add(p.name), m.add(" at version "), m.add(version_);
+    }
+    return m;
+  }
+  // The element type of input number `input`: its own, or the element type of the operands of its type
+  // variable; undefined when none of them is known.
+  DType element_of_input(int input, std::span<const op::Info> given) const {
+    const op::Param& p = spec().input(input);
+    if (spec().variable(p.type) < 0) return spec().permits(p).single().element;
+    bool shared = false;
+    for (std::size_t k = 0; k < given.size(); ++k) {
+      if (spec().input(static_cast<int>(k)).type != p.type) continue;
+      if (given[k].type.kind == Kind::tensor) return given[k].type.element;
+      shared = true;
+    }
+    return shared ? DType::undefined : DType::float32;
+  }
+
   const OperatorClass* class_ = nullptr;
   std::shared_ptr<const void> object_;
   int version_ = 0;
@@ -236,13 +252,14 @@ class Registry {
     int version = 0;
   };
   /// The newest version of the operator that is not above the opset's. "ai.onnx" and "" are one domain.
-  Found find(std::string_view domain, std::string_view name, int opset) const {
+  /// `withdrawn`: also an operator that opset no longer has.
+  Found find(std::string_view domain, std::string_view name, int opset, bool withdrawn = false) const {
     const auto it = operators_.find({std::string(domain == "ai.onnx" ? "" : domain), std::string(name)});
     if (it == operators_.end()) return {};
     auto v = it->second.upper_bound(opset);
     if (v == it->second.begin()) return {};
     --v;
-    if (v->second->spec->until < opset) return {};
+    if (v->second->spec->until < opset && !withdrawn) return {};
     return {v->second, v->first};
   }
 

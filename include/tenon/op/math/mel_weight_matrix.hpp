@@ -34,7 +34,8 @@ struct MelWeightMatrix {
   constexpr void infer(Infer& i) const {
     i.out(0).type = i.element_type("output_datatype", output_datatype);
     for (int k = 0; k < 5; ++k)
-      if (!i.expect_one(k) || (k < 3 && !i.expect_at_least(i.name(k), i.item(k), 1))) return;
+      if (!i.expect_one(k) || (k < 2 && !i.expect_at_least(i.name(k), i.item(k), 1))) return;
+    i.for_runs([&] { i.expect_at_least(i.name(2), i.item(2), 1); });
     i.out(0, {i.item(1) / 2 + 1, i.item(0)});
   }
   /// Error{invalid_argument} where a frequency is no number above -700, or infinite.

@@ -21,7 +21,9 @@ struct Mod {
 
   constexpr void infer(Infer& i) const {
     if (!i.expect_choice("fmod", fmod, {0, 1})) return;
-    if (fmod == 0 && is_float(i.dtype(0))) return i.fail("fmod: 0, expected 1 for ", i.dtype(0));
+    i.for_runs([&] {
+      if (fmod == 0 && is_float(i.dtype(0))) i.fail("fmod: 0, expected 1 for ", i.dtype(0));
+    });
     infer_broadcast(i);
   }
   template <class T>

@@ -96,6 +96,7 @@ struct Attention {
         !i.expect_at_least("right_window_size", right_window_size, -1))
       return;
     if (!(softcap >= 0)) return i.fail("softcap is negative");
+    if (i.version() >= 25 && i.outputs() == 2) return i.fail("present_key and present_value come together");
     if (!expect_softmax_precision(i, softmax_precision)) return;
     int rank = 0;
     for (int k = 0; k < 3; ++k) {

@@ -33,9 +33,10 @@ struct ConvInteger {
 
   constexpr WindowAttributes window() const { return {auto_pad, dilations, kernel_shape, pads, strides}; }
   constexpr void infer(Infer& i) const {
-    if (!i.expect_one(2)) return;
     infer_conv(i, window(), group, i.dims(0), i.dims(1));
-    if (!i.failed()) infer_per_channel(i, 3, i.out(0).dims.ranked() ? i.out(0).dims[1] : Dim());
+    i.for_runs([&] {
+      if (i.expect_one(2)) infer_per_channel(i, 3, i.out(0).dims.ranked() ? i.out(0).dims[1] : Dim());
+    });
   }
   template <class T>
   void compute(AnyView x, AnyView w, AnyView x_zero, AnyView w_zero, TensorView<T> y) const {

@@ -10,7 +10,8 @@ namespace tenon::op {
 
 /// Y (N, M, out...) from X (N, C, in...), W (C, M/group, kernel...) and, if given, B (M), where
 /// out = stride (in - 1) + output_padding + dilation (kernel - 1) + 1 - pads. With output_shape or auto_pad,
-/// the pads follow from the extents, an odd one lies at the end, and `pads` is not read.
+/// the pads follow from the extents and an odd one lies at the end; `pads` is not read with output_shape, and
+/// must be 0 with auto_pad.
 /// op::ConvTranspose{.strides = {2, 2}}(x, w) of (1,3,8,8) and (3,16,2,2) gives (1,16,16,16).
 struct ConvTranspose {
   Str auto_pad = "NOTSET";
@@ -40,6 +41,8 @@ struct ConvTranspose {
 
   constexpr void infer(Infer& i) const {
     const WindowAttributes w = window();
+    if (auto_pad != "" && auto_pad != "NOTSET" && std::ranges::any_of(pads, [](int64_t p) { return p != 0; }))
+      return i.fail("pads beside auto_pad '", auto_pad, "'");
     Convolved c{i.dims(0), i.dims(1), {}};
     if (!infer_convolved(i, w, group, c)) return;
     const int spatial = c.kernel.rank();

@@ -66,10 +66,16 @@ struct LinearAttention {
       batch = i.unify(batch, i.dims(k)[0], "batches");
       steps = i.unify(steps, i.dims(k)[1], "steps");
     }
-    const Dim key_size = i.unify(size_of(i, 0, *q_num_heads), size_of(i, 1, *kv_num_heads),
-                                 "head sizes of query and key"),
-              value_size = size_of(i, 2, *kv_num_heads);
+    Dim key_size =
+            i.unify(size_of(i, 0, *q_num_heads), size_of(i, 1, *kv_num_heads), "head sizes of query and key"),
+        value_size = size_of(i, 2, *kv_num_heads);
     const Dim heads = *kv_num_heads;
+    i.expect_extents(3, {batch, heads, key_size, value_size});
+    if (const Dims& past = i.dims(3); past.ranked() && !i.failed()) {
+      batch = i.unify(batch, past[0], "batches");
+      key_size = i.unify(key_size, past[2], "head sizes of key and past_state");
+      value_size = i.unify(value_size, past[3], "head sizes of value and past_state");
+    }
     const auto expect_width = [&](int input, Dim one, Dim other) {
       if (!i.has(input) || !i.dims(input).ranked()) return;
       const Dim width = i.dims(input)[2];
@@ -78,10 +84,8 @@ struct LinearAttention {
     };
     expect_width(4, heads, heads * key_size);
     expect_width(5, heads, 1);
-    const Dims state{batch, heads, key_size, value_size};
-    i.expect_extents(3, state);
     i.out(0, {batch, steps, value_size * *q_num_heads});
-    i.out(1, state);
+    i.out(1, {batch, heads, key_size, value_size});
     // Without a past state, S is T.
     i.out(1).type = i.has(3) ? i.in(3).type : i.in(0).type;
   }

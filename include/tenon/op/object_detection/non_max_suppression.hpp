@@ -37,10 +37,11 @@ struct NonMaxSuppression {
       if (!i.expect_one(k)) return;
     const Dims &boxes = i.dims(0), &scores = i.dims(1);
     if (boxes.ranked() && boxes[2].differs(4)) return i.fail("boxes ", boxes, " has not rows of 4 numbers");
-    if (i.ranked(0, 1)) {
+    i.for_runs([&] {
+      if (!i.ranked(0, 1)) return;
       i.unify(boxes[0], scores[0], "images of boxes and scores");
       i.unify(boxes[1], scores[2], "numbers of boxes and scores");
-    }
+    });
     i.out(0, Dims{Dim(), 3});
   }
   /// Error{invalid_argument} for an iou_threshold outside of [0, 1].

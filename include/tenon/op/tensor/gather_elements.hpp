@@ -25,10 +25,12 @@ struct GatherElements {
     if (!x.ranked()) return;
     const int along = i.axis(axis, x.rank());
     if (!indices.ranked()) return i.out(0, Dims::of_rank(x.rank()));
-    if (x.rank() != indices.rank()) return i.fail("ranks of ", x, " and indices ", indices, " differ");
-    for (int d = 0; d < x.rank(); ++d)
-      if (d != along && x[d].below(indices[d]))
-        return i.fail("indices ", indices, " reach beyond axis ", d, " of ", x);
+    i.for_runs([&] {
+      if (x.rank() != indices.rank()) return i.fail("ranks of ", x, " and indices ", indices, " differ");
+      for (int d = 0; d < x.rank(); ++d)
+        if (d != along && x[d].below(indices[d]))
+          return i.fail("indices ", indices, " reach beyond axis ", d, " of ", x);
+    });
   }
   /// Error{out_of_range} for an index outside of [-extent, extent).
   void compute(AnyView data, AnyView indices, AnyOut output) const {

@@ -28,6 +28,7 @@ struct OneHot {
   static constexpr Dim depth_of(const Infer& i) {
     if (i.dtype(1) == DType::int64 || i.dtype(1) == DType::int32) return i.item(1);
     Dim depth;
+    if (i.dims(1).count().differs(1)) return depth;
     dispatch(number_types{}, i.dtype(1), [&]<class T>() {
       if (const T* p = i.data<T>(1)) depth = convert<int64_t>(*p);
     });
@@ -36,7 +37,11 @@ struct OneHot {
 
  public:
   constexpr void infer(Infer& i) const {
-    if (!i.expect_one(1) || !i.expect_rank(2, 1)) return;
+    i.for_runs([&] { i.expect_one(1); });
+    if (!i.expect_rank(2, 1)) return;
+    if (!negative && i.propagates(0))
+      for (int64_t k = 0; k < i.element_count(0); ++k)
+        if (!i.expect_at_least("indices", i.propagated(0, k), 0)) return;
     if (Dim(1).below(i.dims(1).rank())) return i.fail("depth: rank ", i.dims(1).rank(), ", expected 0 or 1");
     if (i.dims(2).ranked() && i.dims(2)[0].differs(2))
       return i.fail("values: ", i.dims(2), ", expected off and on");

@@ -71,11 +71,10 @@ struct Resize {
                            {"stretch", "not_larger", "not_smaller"});
   }
   /// The scale that all axes have in common, from size(k) and extent(k) of n axes.
-  template <class Number>
-  Number common_scale(int64_t n, auto size, auto extent) const {
-    Number scale = 0;
+  double common_scale(int64_t n, auto size, auto extent) const {
+    double scale = 0;
     for (int64_t k = 0; k < n; ++k) {
-      const Number s = static_cast<Number>(size(k)) / static_cast<Number>(extent(k));
+      const double s = static_cast<double>(size(k)) / static_cast<double>(extent(k));
       if (k == 0 || (keep_aspect_ratio_policy == "not_larger" ? s < scale : s > scale)) scale = s;
     }
     return scale;
@@ -97,12 +96,11 @@ struct Resize {
     }
     if (stretches) return;
     const auto extent = [&](int64_t k) { return x[axis(k, x.rank())].value(); };
-    const float scale = all ? common_scale<float>(
-                                  n, [&](int64_t k) { return i.element(sizes_input, k).value(); }, extent)
-                            : 0;
+    const double scale =
+        all ? common_scale(n, [&](int64_t k) { return i.element(sizes_input, k).value(); }, extent) : 0;
     for (int64_t k = 0; k < n; ++k) {
       Dim& e = y[axis(k, x.rank())];
-      const float kept = all ? std::round(scale * static_cast<float>(extent(k))) : 0;
+      const double kept = all ? std::round(scale * static_cast<double>(extent(k))) : 0;
       if (!(kept < 0x1p62f)) return i.fail("size ", extent(k), " becomes too large");
       e = all ? Dim(static_cast<int64_t>(kept)) : Dim();
     }
@@ -116,8 +114,12 @@ struct Resize {
       if (!i.expect_rank(k, 1)) return;
     const bool scaled = given(i, scales_input), sized = given(i, sizes_input);
     if (!scaled && !sized) return i.fail("neither scales nor sizes are given");
-    if (scaled && sized && i.dims(scales_input).count().known() && i.dims(sizes_input).count().known())
-      return i.fail("both scales and sizes are given");
+    const bool both =
+        scaled && sized && i.dims(scales_input).count().known() && i.dims(sizes_input).count().known();
+    if (both && i.version() >= 13) return i.fail("both scales and sizes are given");
+    i.for_runs([&] {
+      if (both) i.fail("both scales and sizes are given");
+    });
     if (scaled && !sized && keep_aspect_ratio_policy != "stretch")
       return i.fail("keep_aspect_ratio_policy '", keep_aspect_ratio_policy, "' with scales");
     const Dims& x = i.dims(0);
@@ -128,8 +130,8 @@ struct Resize {
     const int64_t n = listed(x.rank());
     if (crops() && given(i, roi_input) && i.dims(roi_input).count().differs(2 * n))
       return i.fail("roi: ", i.dims(roi_input), ", expected ", 2 * n, " elements");
-    if (scaled && sized) return;  // the run tells which of the two is empty
-    const int by = scaled ? scales_input : sizes_input;
+    if (scaled && sized && !both) return;  // the run tells which of the two is empty
+    const int by = sized ? sizes_input : scales_input;
     if (i.length(by).differs(n)) return i.fail(i.name(by), ": ", i.length(by), " elements for ", n, " axes");
     Dims y = x;
     if (sized) {
@@ -153,7 +155,7 @@ struct Resize {
     const auto extent = [&](int64_t k) { return x.extent(axis(k, rank)); };
     double common = 0;
     if (keep_aspect_ratio_policy != "stretch" && !y.empty())
-      common = common_scale<double>(n, [&](int64_t k) { return sizes[k]; }, extent);
+      common = common_scale(n, [&](int64_t k) { return sizes[k]; }, extent);
     for (int64_t k = 0; k < n; ++k) {
       ResizeAxis& a = resized[axis(k, rank)];
       a.scale = !scales.empty() ? scales[k]

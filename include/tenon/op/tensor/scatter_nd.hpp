@@ -28,9 +28,12 @@ struct ScatterND {
     const int64_t depth = indices[outer].value();
     if (depth > x.rank()) return i.fail("indices ", indices, " name ", depth, " coordinates of data ", x);
     const int inner = x.rank() - static_cast<int>(depth);
-    if (!i.expect_rank(2, outer + inner) || !updates.ranked()) return;
-    for (int d = 0; d < outer; ++d) i.unify(indices[d], updates[d], "extents of indices and updates");
-    for (int d = 0; d < inner; ++d) i.unify(x[depth + d], updates[outer + d], "extents of data and updates");
+    i.for_runs([&] {
+      if (!i.expect_rank(2, outer + inner) || !updates.ranked()) return;
+      for (int d = 0; d < outer; ++d) i.unify(indices[d], updates[d], "extents of indices and updates");
+      for (int d = 0; d < inner; ++d)
+        i.unify(x[depth + d], updates[outer + d], "extents of data and updates");
+    });
   }
   /// Error{out_of_range} for an index outside of [-extent, extent).
   void compute(AnyView data, TensorView<const int64_t> indices, AnyView updates, AnyOut output) const {

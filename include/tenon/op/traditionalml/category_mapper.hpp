@@ -28,6 +28,8 @@ struct CategoryMapper {
 
   void infer(Infer& i) const {
     NumberedNames::infer(i);
+    if (cats_int64s.empty() && cats_strings.empty())
+      return i.fail("has neither cats_int64s nor cats_strings");
     if (cats_int64s.size() != cats_strings.size())
       i.fail("cats_int64s has ", cats_int64s.size(), " entries, cats_strings has ", cats_strings.size());
   }

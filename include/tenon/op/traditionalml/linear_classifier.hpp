@@ -38,10 +38,13 @@ struct LinearClassifier {
     Dim models = intercepts.empty() ? Dim() : Dim(static_cast<int64_t>(intercepts.size()));
     if (const Dim features = feature_count(x); features.known()) {
       const auto given = static_cast<int64_t>(coefficients.size());
-      if (features.is(0) ? given != 0 : given % features.value() != 0)
-        return i.fail(given, " coefficients for ", features, " features");
-      if (!features.is(0)) models = i.unify(Dim(given / features.value()), models, "numbers of models");
-      else if (!models.known()) models = 0;
+      const bool fits = features.is(0) ? given == 0 : given % features.value() == 0;
+      i.for_runs([&] {
+        if (!fits) i.fail(given, " coefficients for ", features, " features");
+      });
+      if (fits && !features.is(0))
+        models = i.unify(Dim(given / features.value()), models, "numbers of models");
+      else if (fits && !models.known()) models = 0;
     }
     const Dim classes = models.is(1) && labels().count() == 2 ? Dim(2) : models;
     if (labels().count() != 0 && classes.differs(labels().count()))
