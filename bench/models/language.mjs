@@ -125,7 +125,7 @@ export function llamaBlock({ type = 'float', tokens = 1, past = 512 } = {}) {
     const limit = bound(inputs);
     if (type !== 'int4') return m.node('MatMul', [x, m.weight([inputs, outputs], -limit, limit, element)]);
     const weights = m.node('DequantizeLinear', [
-      m.weight([inputs, outputs], -8, 8, 'int4'), m.weight([inputs / 32, outputs], limit / 10, limit / 6),
+      m.weight([inputs, outputs], -7, 8, 'int4'), m.weight([inputs / 32, outputs], limit / 9, limit / 6),
     ], { axis: 0, block_size: 32 });
     return m.node('MatMul', [x, weights]);
   };

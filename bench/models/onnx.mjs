@@ -137,7 +137,7 @@ export class Model {
   input(name, dims, { type = 'float', at, low = 0, high, values } = {}) {
     this.#inputs.push(valueInfo(11, { name, type, dims }));
     const random = generator(this.#inputs.length);
-    const end = high ?? (type === 'bool' || type.startsWith('float') ? low + 1 : low + 2);
+    const end = high ?? (type === 'bool' || type.startsWith('float') ? 1 : 2);
     const next = values ? (i) => values[i] : () => low + (end - low) * random();
     const extents = at ?? dims.map((d) => (typeof d === 'string' ? 1 : d));
     this.#feeds.push([...pack(type, extents, product(extents), next), ...text(8, name)]);

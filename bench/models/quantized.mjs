@@ -57,6 +57,6 @@ export function resnet50Qdq(type) {
   x = quantize(m.node('GlobalAveragePool', [x.value]), 3, true);
   x = quantize(m.node('Flatten', [x.value], { axis: 1 }), 3, true);
   const y = m.node('Gemm', [x.value, ...weights([1000, 2048], 2048, 1, x.step)], { transB: 1 });
-  m.output(quantize(y, 6, false).value, [1, 1000]);
+  m.output(quantize(y, 10, false).value, [1, 1000]);
   return m;
 }

@@ -105,7 +105,7 @@ export function yolo() {
   const side = 416;
   const classes = 80;
   const concat = (...parts) => m.node('Concat', parts, { axis: 1 });
-  const unit = (x, from, to, kernel, stride = 1) => swish(m, conv(m, x, from, to, kernel, { stride, gain: 1.2 }));
+  const unit = (x, from, to, kernel, stride = 1) => swish(m, conv(m, x, from, to, kernel, { stride, gain: 1.05 }));
   const crossStage = (x, from, to, blocks, shortcut = true) => {
     const half = to >> 1;
     let a = unit(x, from, half, 1);
@@ -140,8 +140,8 @@ export function yolo() {
     const cells = side / stride;
     const values = 5 + classes;
     // As they start training: objects are rare.
-    const bias = m.constant(Array.from({ length: 3 * values }, (_, i) => (i % values < 4 ? 0 : -3)));
-    y = conv(m, y, width, 3 * values, 1, { bias });
+    const bias = m.constant(Array.from({ length: 3 * values }, (_, i) => (i % values < 4 ? 0 : -2.5)));
+    y = conv(m, y, width, 3 * values, 1, { bias, gain: 14 });
     y = m.node('Reshape', [y, m.constant([1, 3, values, cells, cells], 'int64')]);
     y = m.node('Sigmoid', [m.node('Transpose', [y], { perm: [0, 1, 3, 4, 2] })]);
     const [centre, extent, score] = m.node('Split', [y, m.constant([2, 2, 1 + classes], 'int64')], { axis: 4 },
@@ -159,7 +159,7 @@ export function yolo() {
     { outputs: 3 });
   const scores = m.node('Transpose', [m.node('Mul', [object, classScores])], { perm: [0, 2, 1] });
   const selected = m.node('NonMaxSuppression', [
-    boxes, scores, m.constant([100], 'int64'), m.constant([0.45]), m.constant([0.1]),
+    boxes, scores, m.constant([100], 'int64'), m.constant([0.45]), m.constant([0.25]),
   ], { center_point_box: 1 });
   m.output(selected, ['selected', 3], 'int64');
   return m;
