@@ -1,8 +1,9 @@
 // What bench/compare measures by default. An entry holds `make`, and, where the two sides may differ by more than
 // rounding of floats does, `tolerance`: the greatest difference allowed, as a share of the greatest output; and
-// `unstable`: the outputs that follow from an order among nearly equal values, which are not compared.
+// `unstable`: the outputs that follow from an order among nearly equal values, which are not compared;
+// `dnnl`: the same in the words of bench/dnnl.cc.
 import { bert, gpt2, llamaBlock } from './language.mjs';
-import { makers } from './operators.mjs';
+import { dnnl, makers } from './operators.mjs';
 import { resnet50Qdq } from './quantized.mjs';
 import { branches, chain, lstm, mlp, trees } from './small.mjs';
 import { efficientNet, mobilenetV2, resnet50, vgg19, yolo } from './vision.mjs';
@@ -32,4 +33,4 @@ export const models = {
   'branches-5000': { make: () => branches(5000) },
 };
 
-export const operators = Object.fromEntries(Object.entries(makers).map(([name, make]) => [name, { make }]));
+export const operators = Object.fromEntries(Object.entries(makers).map(([name, make]) => [name, { make, dnnl: dnnl[name] }]));

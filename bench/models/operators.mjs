@@ -147,3 +147,33 @@ export const makers = {
   pad: () => one('Pad', [[1, 64, 56, 56], ints(0, 0, 1, 1, 0, 0, 1, 1)], {}, { output: [1, 64, 58, 58] }),
   split: () => one('Split', [[512, 3 * 768], ints(768, 768, 768)], { axis: 1 }, { outputs: 3, output: [rows, rows, rows] }),
 };
+
+/// The same in oneDNN, where it has it, in the words of bench/dnnl.cc.
+export const dnnl = {
+  ...Object.fromEntries(products.flatMap((extents, k) => ['varying', 'constant'].map((kind, i) =>
+    [entries[2 * k + i][0], `matmul f32 ${extents.join('x')} ${kind}`]))),
+  'matmul-u8s8-512': 'matmul u8s8 512x512x512 varying',
+  'matmul-s8s8-512': 'matmul s8s8 512x512x512 varying',
+  'conv-3x3-64-56': 'convolution 1x64x56x56 64x3x3 1 1',
+  'conv-1x1-256-64-56': 'convolution 1x256x56x56 64x1x1 1 1',
+  'conv-7x7-stem': 'convolution 1x3x224x224 64x7x7 2 1',
+  'conv-depthwise-144-56': 'convolution 1x144x56x56 144x3x3 1 144',
+  'conv-depthwise-stride-2': 'convolution 1x96x112x112 96x3x3 2 96',
+  'conv-depthwise-1d': 'convolution 1x512x256 512x9 1 512',
+  'conv-grouped': 'convolution 1x128x56x56 128x3x3 1 8',
+  'conv-one-output': 'convolution 1x64x112x112 1x3x3 1 1',
+  add: 'add 1x128x3072 1x128x3072',
+  'add-bias': 'add 512x768 1x768',
+  exp: 'eltwise exp 1x128x3072',
+  tanh: 'eltwise tanh 1x128x3072',
+  sigmoid: 'eltwise logistic 1x128x3072',
+  sqrt: 'eltwise sqrt 1x128x3072',
+  softplus: 'eltwise soft_relu 1x128x3072',
+  mish: 'eltwise mish 1x128x3072',
+  gelu: 'eltwise gelu_erf 1x128x3072',
+  softmax: 'softmax 1x12x128x128',
+  'softmax-wide': 'softmax 128x4096',
+  'layer-norm': 'layer_normalization 512x768',
+  'reduce-mean-rows': 'reduce mean 512x768 1',
+  'reduce-sum-columns': 'reduce sum 512x768 0',
+};
