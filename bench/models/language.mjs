@@ -29,7 +29,8 @@ export function bert({ quantized = false } = {}) {
   const dims = ['batch', 'sequence'];
   const at = [1, 128];
   const ids = m.input('input_ids', dims, { type: 'int64', at, high: words });
-  const mask = m.input('attention_mask', dims, { type: 'int64', at, values: Array.from({ length: 128 }, (_, i) => (i < 112 ? 1 : 0)) });
+  const present = Array.from({ length: 128 }, (_, i) => Number(i < 112));
+  const mask = m.input('attention_mask', dims, { type: 'int64', at, values: present });
   const kinds = m.input('token_type_ids', dims, { type: 'int64', at });
   const product = quantized ? quantizedLinear : linear;
 
@@ -61,7 +62,9 @@ export function bert({ quantized = false } = {}) {
   m.output(x, [...dims, width]);
   const first = m.node('Gather', [x, m.constant(0, 'int64')], { axis: 1 });
   const limit = bound(width);
-  const pooled = m.node('Gemm', [first, m.weight([width, width], -limit, limit), m.weight([width], -0.1, 0.1)], { transB: 1 });
+  const pooled = m.node('Gemm', [first, m.weight([width, width], -limit, limit), m.weight([width], -0.1, 0.1)], {
+    transB: 1,
+  });
   m.output(m.node('Tanh', [pooled]), ['batch', width]);
   return m;
 }
@@ -90,7 +93,8 @@ export function gpt2() {
   const gelu = (x) => {
     const cube = m.node('Mul', [m.node('Pow', [x, m.constant(3)]), m.constant(0.044715)]);
     const inner = m.node('Mul', [m.node('Add', [x, cube]), m.constant(Math.sqrt(2 / Math.PI))]);
-    return m.node('Mul', [m.node('Mul', [x, m.constant(0.5)]), m.node('Add', [m.node('Tanh', [inner]), m.constant(1)])]);
+    const gate = m.node('Add', [m.node('Tanh', [inner]), m.constant(1)]);
+    return m.node('Mul', [m.node('Mul', [x, m.constant(0.5)]), gate]);
   };
   let x = m.node('Add', [embed(words, ids), embed(1024, positions)]);
   const presents = [];
@@ -110,7 +114,8 @@ export function gpt2() {
     x = m.node('Add', [x, project(inner, 4 * width, width)]);
   }
   const limit = bound(width);
-  m.output(m.node('MatMul', [layerNorm(m, x, width), m.weight([width, words], -limit, limit)]), ['batch', 'sequence', words]);
+  const logits = m.node('MatMul', [layerNorm(m, x, width), m.weight([width, words], -limit, limit)]);
+  m.output(logits, ['batch', 'sequence', words]);
   for (const present of presents) m.output(present, ['batch', heads, 'total', 64]);
   return m;
 }
@@ -129,7 +134,9 @@ export function llamaBlock({ type = 'float', tokens = 1, past = 512 } = {}) {
     ], { axis: 0, block_size: 32 });
     return m.node('MatMul', [x, weights]);
   };
-  const norm = (x) => m.node('RMSNormalization', [x, m.weight([width], 0.8, 1.2, element)], { axis: -1, epsilon: 1e-5 });
+  const norm = (x) => m.node('RMSNormalization', [x, m.weight([width], 0.8, 1.2, element)], {
+    axis: -1, epsilon: 1e-5,
+  });
   const angles = (f) => m.constant(Array.from({ length: 1024 * head / 2 }, (_, i) =>
     f(Math.floor(i / (head / 2)) * 500000 ** (-(i % (head / 2)) / (head / 2)))), element, [1024, head / 2]);
   const cosines = angles(Math.cos);
@@ -139,7 +146,9 @@ export function llamaBlock({ type = 'float', tokens = 1, past = 512 } = {}) {
   const positions = m.input('position_ids', ['batch', 'sequence'], {
     type: 'int64', at: [1, tokens], values: Array.from({ length: tokens }, (_, i) => past + i),
   });
-  const cache = (name) => m.input(name, ['batch', pairs, 'past', head], { type: element, at: [1, pairs, past, head], low: -1 });
+  const cache = (name) => m.input(name, ['batch', pairs, 'past', head], {
+    type: element, at: [1, pairs, past, head], low: -1,
+  });
   const before = past === 0 ? [] : ['', cache('past_key'), cache('past_value')];
   const turn = (y, count) => m.node('RotaryEmbedding', [y, cosines, sines, positions], { num_heads: count });
   const normal = norm(x);

@@ -33,4 +33,5 @@ export const models = {
   'branches-5000': { make: () => branches(5000) },
 };
 
-export const operators = Object.fromEntries(Object.entries(makers).map(([name, make]) => [name, { make, dnnl: dnnl[name] }]));
+export const operators = Object.fromEntries(Object.entries(makers).map(([name, make]) =>
+  [name, { make, dnnl: dnnl[name], tolerance: name.includes('fp16') ? 1e-2 : undefined }]));

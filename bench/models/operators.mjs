@@ -21,7 +21,16 @@ const binary = (op, range) => () => one(op, [wide, wide], {}, { output: wide, ..
 
 function matmul([rows, inner, columns], constant) {
   const b = [inner, columns];
-  return one('MatMul', [[rows, inner], constant ? (m) => m.weight(b, -1, 1) : b], {}, { output: [rows, columns], low: -1, high: 1 });
+  return one('MatMul', [[rows, inner], constant ? (m) => m.weight(b, -1, 1) : b], {}, {
+    output: [rows, columns], low: -1, high: 1,
+  });
+}
+
+function halfMatmul(n) {
+  const m = new Model();
+  const names = ['a', 'b'].map((name) => m.input(name, [n, n], { type: 'float16', low: -1 }));
+  m.output(m.node('MatMul', names), [n, n], 'float16');
+  return m;
 }
 
 function integerMatmul(a, b, n = 512) {
@@ -50,7 +59,8 @@ function conv(x, outputs, kernel, { stride = 1, group = 1, bias = true } = {}) {
 function maskedSoftmax() {
   const dims = [1, 12, 128, 128];
   const m = new Model();
-  const mask = m.input('mask', [1, 1, 1, 128], { values: Array.from({ length: 128 }, (_, i) => (i < 96 ? 0 : -100)) });
+  const values = Array.from({ length: 128 }, (_, i) => (i < 96 ? 0 : -100));
+  const mask = m.input('mask', [1, 1, 1, 128], { values });
   m.output(m.node('Softmax', [m.node('Add', [m.input('x', dims, { low: -2, high: 2 }), mask])], { axis: -1 }), dims);
   return m;
 }
@@ -75,14 +85,18 @@ const transpose = (dims, perm) => () => one('Transpose', [dims], { perm }, { out
 const reduce = (op, dims, axis) => () => one(op, [dims, (m) => m.constant([axis], 'int64')], { keepdims: 0 }, {
   output: dims.filter((_, i) => i !== axis),
 });
-const indices = (count, below) => (m) => m.constant(Array.from({ length: count }, (_, i) => (i * 7919) % below), 'int64');
+const indices = (count, below) => (m) =>
+  m.constant(Array.from({ length: count }, (_, i) => (i * 7919) % below), 'int64');
 const ints = (...values) => (m) => m.constant(values, 'int64');
 
 const rows = [512, 768];
 const scale = (m) => m.weight([768], 0.8, 1.2);
 const shift = (m) => m.weight([768], -0.1, 0.1);
 
-const products = [[256, 256, 256], [512, 512, 512], [1024, 1024, 1024], [1, 4096, 4096], [8, 4096, 4096], [32, 1024, 1024], [196, 768, 3072]];
+const products = [
+  [256, 256, 256], [512, 512, 512], [1024, 1024, 1024], [1, 4096, 4096], [8, 4096, 4096], [4096, 4096, 1],
+  [32, 1024, 1024], [196, 768, 3072],
+];
 const entries = products.flatMap((extents) => {
   const name = `sgemm-${new Set(extents).size === 1 ? extents[0] : extents.join('x')}`;
   return [[name, () => matmul(extents, false)], [`${name}-constant`, () => matmul(extents, true)]];
@@ -91,6 +105,7 @@ const entries = products.flatMap((extents) => {
 /// Makers by name.
 export const makers = {
   ...Object.fromEntries(entries),
+  'matmul-fp16-512': () => halfMatmul(512),
   'matmul-u8s8-512': () => integerMatmul('uint8', 'int8'),
   'matmul-s8s8-512': () => integerMatmul('int8', 'int8'),
   'matmul-u8u8-512': () => integerMatmul('uint8', 'uint8'),
@@ -109,7 +124,9 @@ export const makers = {
   'add-bias': () => one('Add', [rows, [768]], {}, { output: rows }),
   pow: binary('Pow', { low: 0.5, high: 2 }),
   mod: () => one('Mod', [wide, wide], { fmod: 1 }, { output: wide, low: 0.5, high: 20 }),
-  prelu: () => one('PRelu', [[1, 64, 112, 112], (m) => m.weight([64, 1, 1], 0, 0.3)], {}, { output: [1, 64, 112, 112] }),
+  prelu: () => one('PRelu', [[1, 64, 112, 112], (m) => m.weight([64, 1, 1], 0, 0.3)], {}, {
+    output: [1, 64, 112, 112],
+  }),
   exp: unary('Exp'),
   erf: unary('Erf'),
   tanh: unary('Tanh'),
@@ -145,7 +162,9 @@ export const makers = {
   'gather-rows': () => one('Gather', [[30522, 768], indices(512, 30522)], { axis: 0 }, { output: rows }),
   'gather-columns': () => one('Gather', [rows, indices(256, 768)], { axis: 1 }, { output: [512, 256] }),
   pad: () => one('Pad', [[1, 64, 56, 56], ints(0, 0, 1, 1, 0, 0, 1, 1)], {}, { output: [1, 64, 58, 58] }),
-  split: () => one('Split', [[512, 3 * 768], ints(768, 768, 768)], { axis: 1 }, { outputs: 3, output: [rows, rows, rows] }),
+  split: () => one('Split', [[512, 3 * 768], ints(768, 768, 768)], { axis: 1 }, {
+    outputs: 3, output: [rows, rows, rows],
+  }),
 };
 
 /// The same in oneDNN, where it has it, in the words of bench/dnnl.cc.

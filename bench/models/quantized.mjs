@@ -7,7 +7,7 @@ import { reluBound } from './layers.mjs';
 export function resnet50Qdq(type) {
   const m = new Model(13);
   const unsigned = type === 'uint8';
-  const zeros = { int8: m.constant(0, 'int8'), uint8: m.constant(0, 'uint8'), middle: m.constant(128, 'uint8'), int32: m.constant(0, 'int32') };
+  const zeros = { int8: m.constant(0, 'int8'), uint8: m.constant(0, 'uint8'), middle: m.constant(128, 'uint8') };
 
   // A tensor as its consumers see it, with the scale for its greatest value.
   const quantize = (x, greatest, positive) => {
@@ -21,17 +21,20 @@ export function resnet50Qdq(type) {
     const [outputs] = dims;
     const limit = gain * reluBound(fanIn);
     const scales = Array.from({ length: outputs }, (_, i) => (limit / 127) * (0.8 + 0.4 * ((i * 7) % 16) / 16));
-    const perChannel = (of, zero) => m.constant(Array(outputs).fill(zero), of);
-    const weight = m.node('DequantizeLinear', [m.weight(dims, -127, 128, 'int8'), m.constant(scales), perChannel('int8', 0)], { axis: 0 });
+    const zeroes = (of) => m.constant(Array(outputs).fill(0), of);
+    const weight = m.node('DequantizeLinear', [
+      m.weight(dims, -127, 128, 'int8'), m.constant(scales), zeroes('int8'),
+    ], { axis: 0 });
     const biasScales = scales.map((s) => s * step);
     const bias = m.node('DequantizeLinear', [
       m.constant(biasScales.map((s, i) => (0.1 * Math.sin(i)) / s), 'int32'), m.constant(biasScales),
-      perChannel('int32', 0),
+      zeroes('int32'),
     ], { axis: 0 });
     return [weight, bias];
   };
   const conv = (x, inputs, outputs, kernel, stride, { greatest = 6, relu = true, gain = 1 } = {}) => {
-    const y = m.node('Conv', [x.value, ...weights([outputs, inputs, kernel, kernel], inputs * kernel * kernel, gain, x.step)], {
+    const constants = weights([outputs, inputs, kernel, kernel], inputs * kernel * kernel, gain, x.step);
+    const y = m.node('Conv', [x.value, ...constants], {
       kernel_shape: [kernel, kernel], strides: [stride, stride], pads: Array(4).fill(kernel >> 1), group: 1,
       dilations: [1, 1],
     });

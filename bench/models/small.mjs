@@ -41,7 +41,8 @@ export function trees(batch, count = 100, depth = 8, features = 32) {
   let state = 1;
   const random = () => (state = (Math.imul(state, 1664525) + 1013904223) >>> 0) / 2 ** 32;
   const node = (f) => Array.from({ length: total }, (_, i) => f(i % nodes, Math.floor(i / nodes)));
-  const leaf = (f) => Array.from({ length: count * (inner + 1) }, (_, i) => f(i % (inner + 1), Math.floor(i / (inner + 1))));
+  const leaves = inner + 1;
+  const leaf = (f) => Array.from({ length: count * leaves }, (_, i) => f(i % leaves, Math.floor(i / leaves)));
   m.output(m.node('TreeEnsembleRegressor', [x], {
     n_targets: 1,
     aggregate_function: 'SUM',
