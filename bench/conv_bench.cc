@@ -1,5 +1,5 @@
 // Convolutions with packed weights, bias and Relu: rates in floating-point operations per second, to be held
-// against peak_bench. Names are layer/in channels/out channels/input side/kernel/stride. Rates count
+// against peak.cc. Names are layer/in channels/out channels/input side/kernel/stride. Rates count
 // processor time, so that other work on the machine disturbs little; those of `threads` are of two threads in
 // real time.
 #include <benchmark/benchmark.h>

@@ -1,4 +1,4 @@
-// Matrix products: rates in floating-point operations per second, to be held against peak_bench. Names are
+// Matrix products: rates in floating-point operations per second, to be held against peak.cc. Names are
 // product/m/n/k: `plain` packs both operands as it goes, `packed` has B packed beforehand, `transposed` has B
 // with K as its dense axis; `threads` runs on two. Rates of the first three count processor time, so that
 // other work on the machine disturbs little.

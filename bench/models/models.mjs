@@ -1,101 +1,40 @@
-// The models that bench/compare makes for itself. Weights are random, and scaled so that activations keep
-// their size.
-import { Model } from './onnx.mjs';
+// What bench/compare measures by default. An entry holds `make`, and, where the two sides may differ by more than
+// rounding of floats does, `tolerance`: the greatest difference allowed, as a share of the greatest output; and
+// `unstable`: the outputs that follow from an order among nearly equal values, which are not compared;
+// `dnnl`: the same in the words of bench/dnnl.cc.
+import { bert, gpt2, llamaBlock } from './language.mjs';
+import { dnnl, makers } from './operators.mjs';
+import { resnet50Qdq } from './quantized.mjs';
+import { branches, chain, lstm, mlp, trees } from './small.mjs';
+import { efficientNet, mobilenetV2, resnet50, vgg19, yolo } from './vision.mjs';
 
-function matmul(n, constant) {
-  const m = new Model();
-  const a = m.input('a', [n, n]);
-  const b = constant ? m.weight([n, n], 0, 1) : m.input('b', [n, n]);
-  m.output(m.node('MatMul', [a, b]), [n, n]);
-  return m;
-}
-
-const scale = (fanIn) => Math.sqrt(6 / fanIn);
-
-function conv(m, x, inputs, outputs, kernel, stride = 1) {
-  const bound = scale(inputs * kernel * kernel);
-  return [
-    m.node('Conv', [
-      x, m.weight([outputs, inputs, kernel, kernel], -bound, bound), m.weight([outputs], -0.1, 0.1),
-    ], {
-      kernel_shape: [kernel, kernel], strides: [stride, stride], pads: Array(4).fill(kernel >> 1), group: 1,
-      dilations: [1, 1],
-    }),
-    outputs,
-  ];
-}
-
-function gemm(m, x, inputs, outputs) {
-  const bound = scale(inputs);
-  return m.node('Gemm', [x, m.weight([outputs, inputs], -bound, bound), m.weight([outputs], -0.1, 0.1)], {
-    transB: 1,
-  });
-}
-
-// Convolution and batch normalisation, as networks are exported before either is folded into the other.
-function convNorm(m, x, inputs, outputs, kernel, stride = 1) {
-  const bound = scale(inputs * kernel * kernel);
-  const y = m.node('Conv', [x, m.weight([outputs, inputs, kernel, kernel], -bound, bound)], {
-    kernel_shape: [kernel, kernel], strides: [stride, stride], pads: Array(4).fill(kernel >> 1), group: 1,
-    dilations: [1, 1],
-  });
-  return m.node('BatchNormalization', [
-    y, m.weight([outputs], 0.5, 1), m.weight([outputs], -0.1, 0.1), m.weight([outputs], -0.1, 0.1),
-    m.weight([outputs], 0.8, 1.2),
-  ], { epsilon: 1e-5 });
-}
-
-// He, Zhang, Ren, Sun: Deep Residual Learning for Image Recognition (2015), 50 layers, strides in the 3x3
-// convolutions.
-function resnet50() {
-  const m = new Model();
-  const relu = (x) => m.node('Relu', [x]);
-  let x = relu(convNorm(m, m.input('data', ['batch', 3, 224, 224]), 3, 64, 7, 2));
-  x = m.node('MaxPool', [x], { kernel_shape: [3, 3], strides: [2, 2], pads: [1, 1, 1, 1] });
-  let channels = 64;
-  for (const [stage, blocks] of [3, 4, 6, 3].entries()) {
-    const width = 64 << stage;
-    for (let block = 0; block < blocks; ++block) {
-      const stride = stage > 0 && block === 0 ? 2 : 1;
-      let y = relu(convNorm(m, x, channels, width, 1));
-      y = relu(convNorm(m, y, width, width, 3, stride));
-      y = convNorm(m, y, width, 4 * width, 1);
-      if (block === 0) x = convNorm(m, x, channels, 4 * width, 1, stride);
-      channels = 4 * width;
-      x = relu(m.node('Add', [y, x]));
-    }
-  }
-  x = m.node('Flatten', [m.node('GlobalAveragePool', [x])], { axis: 1 });
-  m.output(m.node('Softmax', [gemm(m, x, 2048, 1000)], { axis: 1 }), ['batch', 1000]);
-  return m;
-}
-
-// Simonyan, Zisserman: Very Deep Convolutional Networks for Large-Scale Image Recognition (2014), column E.
-function vgg19() {
-  const m = new Model();
-  const relu = (x) => m.node('Relu', [x]);
-  let x = m.input('data', ['batch', 3, 224, 224]);
-  let channels = 3;
-  for (const [width, count] of [[64, 2], [128, 2], [256, 4], [512, 4], [512, 4]]) {
-    for (let i = 0; i < count; ++i) {
-      [x, channels] = conv(m, x, channels, width, 3);
-      x = relu(x);
-    }
-    x = m.node('MaxPool', [x], { kernel_shape: [2, 2], strides: [2, 2] });
-  }
-  x = m.node('Flatten', [x], { axis: 1 });
-  x = relu(gemm(m, x, 512 * 7 * 7, 4096));
-  x = relu(gemm(m, x, 4096, 4096));
-  m.output(m.node('Softmax', [gemm(m, x, 4096, 1000)], { axis: 1 }), ['batch', 1000]);
-  return m;
-}
-
-/// Makers by name.
 export const models = {
-  'sgemm-512': () => matmul(512, false),
-  'sgemm-512-constant': () => matmul(512, true),
-  'sgemm-1024': () => matmul(1024, false),
-  'sgemm-1024-constant': () => matmul(1024, true),
-  resnet50,
-  vgg19,
+  resnet50: { make: resnet50 },
+  vgg19: { make: vgg19 },
+  mobilenetv2: { make: () => mobilenetV2(1) },
+  'mobilenetv2-dynamic': { make: () => mobilenetV2('batch') },
+  efficientnet: { make: efficientNet },
+  yolo: { make: yolo, tolerance: 1e-3, unstable: /^NonMaxSuppression/ },
+  'bert-base-128': { make: bert },
+  'gpt2-step': { make: gpt2 },
+  'llama-block-64': { make: () => llamaBlock({ tokens: 64, past: 0 }) },
+  'llama-block-step': { make: llamaBlock },
+  'llama-block-step-fp16': { make: () => llamaBlock({ type: 'float16' }), tolerance: 1e-2 },
+  'llama-block-step-int4': { make: () => llamaBlock({ type: 'int4' }), tolerance: 5e-2 },
+  mlp: { make: () => mlp([784, 256, 128, 10]) },
+  'mlp-16': { make: () => mlp([16, 16, 16, 16, 16]) },
+  lstm: { make: lstm },
+  'trees-1': { make: () => trees(1) },
+  'trees-1000': { make: () => trees(1000) },
+  'resnet50-qdq-s8s8': { make: () => resnet50Qdq('int8'), tolerance: 0.1 },
+  'resnet50-qdq-u8s8': { make: () => resnet50Qdq('uint8'), tolerance: 0.1 },
+  'bert-base-128-int8': { make: () => bert({ quantized: true }), tolerance: 0.1 },
+  'chain-1000': { make: () => chain(1000) },
+  'branches-5000': { make: () => branches(5000) },
 };
+
+// ONNX Runtime's products of uint8 and int8 saturate in pairs where the processor has no VNNI.
+const tolerances = { 'matmul-fp16-512': 1e-2, 'matmul-u8s8-512': 0.1 };
+
+export const operators = Object.fromEntries(Object.entries(makers).map(([name, make]) =>
+  [name, { make, dnnl: dnnl[name], tolerance: tolerances[name] }]));

@@ -2,36 +2,119 @@
 // compiler. A message is a list of byte arrays; they are joined only on disk, so that large weights are not
 // copied about.
 import fs from 'node:fs';
+import path from 'node:path';
 
 const size = (parts) => parts.reduce((sum, part) => sum + part.length, 0);
 
-function varint(value) {
+function varintBytes(value) {
   const bytes = [];
   for (value = BigInt.asUintN(64, BigInt(value)); value >= 128n; value >>= 7n) {
     bytes.push(Number(value & 127n) | 128);
   }
-  return Uint8Array.from([...bytes, Number(value)]);
+  bytes.push(Number(value));
+  return bytes;
 }
 
+const varint = (value) => Uint8Array.from(varintBytes(value));
 const int = (field, value) => [varint(field << 3), varint(value)];
 const float = (field, value) => [varint((field << 3) | 5), new Uint8Array(Float32Array.of(value).buffer)];
 const nested = (field, parts) => [varint((field << 3) | 2), varint(size(parts)), ...parts];
 const bytes = (field, value) => nested(field, [value]);
 const text = (field, value) => bytes(field, new TextEncoder().encode(value));
+const raw = (array) => new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
 
-const types = { float: 1, int64: 7 };
+// An element type: ONNX's number, the array that holds elements (two to a byte for 4 bits), and how a number
+// becomes an element.
+const plain = (v) => v;
+const types = {
+  float: { number: 1, array: Float32Array, of: plain },
+  uint8: { number: 2, array: Uint8Array, of: Math.floor },
+  int8: { number: 3, array: Int8Array, of: Math.floor },
+  int32: { number: 6, array: Int32Array, of: Math.floor },
+  int64: { number: 7, array: BigInt64Array, of: (v) => BigInt(Math.floor(v)) },
+  bool: { number: 9, array: Uint8Array, of: (v) => Number(v >= 0.5) },
+  float16: { number: 10, array: Uint16Array, of: half },
+  uint4: { number: 21, array: Uint8Array, packed: true, of: (v) => Math.floor(v) & 15 },
+  int4: { number: 22, array: Uint8Array, packed: true, of: (v) => Math.floor(v) & 15 },
+};
 
+// The nearest float16 to a number, as its bits; what is too small for a normal one becomes 0.
+const floatBits = new Float32Array(1);
+const intBits = new Uint32Array(floatBits.buffer);
+function half(value) {
+  floatBits[0] = value;
+  const bits = intBits[0];
+  const rounded = bits + 0xfff + ((bits >>> 13) & 1);
+  const exponent = ((rounded >>> 23) & 255) - 112;
+  const sign = (bits >>> 16) & 0x8000;
+  if (exponent <= 0) return sign;
+  return sign | (exponent >= 31 ? 0x7c00 : (exponent << 10) | ((rounded >>> 13) & 0x3ff));
+}
+
+function pack(type, dims, count, next) {
+  const { array, of, packed } = types[type];
+  const values = new array(packed ? (count + 1) >> 1 : count);
+  if (packed) for (let i = 0; i < count; ++i) values[i >> 1] |= of(next(i)) << (4 * (i & 1));
+  else if (of === plain) for (let i = 0; i < count; ++i) values[i] = next(i);
+  else for (let i = 0; i < count; ++i) values[i] = of(next(i));
+  return [...dims.flatMap((d) => int(1, d)), ...int(2, types[type].number), ...bytes(9, raw(values))];
+}
+
+const product = (dims) => dims.reduce((a, b) => a * b, 1);
+
+// Numbers uniform in [0, 1), the same in every run.
+function generator(state) {
+  return () => {
+    state ^= state << 13;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    return (state >>> 0) / 4294967296;
+  };
+}
+
+/// An attribute that is a float though its value is whole.
+export const real = (value) => ({ real: value });
+
+// Whole numbers are ints; a Float32Array is a list of floats. Lists are packed, which readers accept.
 function attribute(name, value) {
   const of = (kind, parts) => nested(5, [...text(1, name), ...parts, ...int(20, kind)]);
-  if (Array.isArray(value)) return of(7, value.flatMap((v) => int(8, v)));
+  if (value instanceof Float32Array) return of(6, bytes(7, raw(value)));
+  if (Array.isArray(value)) {
+    return typeof value[0] === 'string'
+      ? of(8, value.flatMap((v) => text(9, v)))
+      : of(7, bytes(8, Uint8Array.from(value.flatMap(varintBytes))));
+  }
   if (typeof value === 'string') return of(3, text(4, value));
+  if (value.real !== undefined) return of(1, float(2, value.real));
   return Number.isInteger(value) ? of(2, int(3, value)) : of(1, float(2, value));
 }
 
-function valueInfo(field, { name, type = 'float', dims }) {
+function valueInfo(field, { name, type, dims }) {
   const shape = dims.flatMap((d) => nested(1, typeof d === 'string' ? text(2, d) : int(1, d)));
-  const tensor = nested(1, [...int(1, types[type]), ...nested(2, shape)]);
+  const tensor = nested(1, [...int(1, types[type].number), ...nested(2, shape)]);
   return nested(field, [...text(1, name), ...nested(2, tensor)]);
+}
+
+function writeParts(file, parts) {
+  const descriptor = fs.openSync(file, 'w');
+  const put = (part) => {
+    for (let done = 0; done < part.length;) done += fs.writeSync(descriptor, part, done);
+  };
+  let small = [];
+  const flush = () => {
+    put(Buffer.concat(small));
+    small = [];
+  };
+  for (const part of parts) {
+    if (part.length < 4096 && small.length < 4096) {
+      small.push(part);
+    } else {
+      flush();
+      put(part);
+    }
+  }
+  flush();
+  fs.closeSync(descriptor);
 }
 
 /// A graph under construction. Values go by name; every method that makes one returns its name.
@@ -40,66 +123,133 @@ export class Model {
   #initializers = [];
   #inputs = [];
   #outputs = [];
+  #feeds = [];
   #names = 0;
-  #state = 1;
+  #random = generator(1);
+  #domains = new Set();
 
-  /// A float input; a dimension may be a number or a symbol.
-  input(name, dims) {
-    this.#inputs.push(valueInfo(11, { name, dims }));
+  constructor(opset = 17) {
+    this.opset = opset;
+  }
+
+  /// An input; a dimension may be a number or a symbol. Measured with the extents `at` (symbols are 1) and
+  /// random values in [low, high), whole ones for integer types, or with `values`.
+  input(name, dims, { type = 'float', at, low = 0, high, values } = {}) {
+    this.#inputs.push(valueInfo(11, { name, type, dims }));
+    const random = generator(this.#inputs.length);
+    const end = high ?? (type === 'bool' || type.startsWith('float') ? 1 : 2);
+    const next = values ? (i) => values[i] : () => low + (end - low) * random();
+    const extents = at ?? dims.map((d) => (typeof d === 'string' ? 1 : d));
+    this.#feeds.push([...pack(type, extents, product(extents), next), ...text(8, name)]);
     return name;
   }
 
-  output(name, dims) {
-    this.#outputs.push(valueInfo(12, { name, dims }));
+  output(name, dims, type = 'float') {
+    this.#outputs.push(valueInfo(12, { name, type, dims }));
   }
 
-  /// A node with one output.
-  node(op, inputs, attributes = {}) {
-    const output = `${op}_${this.#names++}`;
+  /// A node; `inputs` may hold '' for those left out. With `outputs` above 1 it returns as many names.
+  node(op, inputs, attributes = {}, { outputs = 1, domain = '' } = {}) {
+    const names = Array.from({ length: outputs }, () => `${op}_${this.#names++}`);
+    if (domain !== '') this.#domains.add(domain);
     this.#nodes.push(
       nested(1, [
         ...inputs.flatMap((name) => text(1, name)),
-        ...text(2, output),
-        ...text(3, output),
+        ...names.flatMap((name) => text(2, name)),
+        ...text(3, names[0]),
         ...text(4, op),
         ...Object.entries(attributes).flatMap(([name, value]) => attribute(name, value)),
+        ...(domain === '' ? [] : text(7, domain)),
       ]),
     );
-    return output;
+    return outputs === 1 ? names[0] : names;
   }
 
-  /// A float initializer with values uniform in [low, high).
-  weight(dims, low, high) {
-    const values = new Float32Array(dims.reduce((a, b) => a * b, 1));
-    let x = this.#state;
-    for (let i = 0; i < values.length; ++i) {
-      x ^= x << 13;
-      x ^= x >>> 17;
-      x ^= x << 5;
-      values[i] = low + (high - low) * ((x >>> 0) / 4294967296);
-    }
-    this.#state = x;
+  #initializer(type, dims, next) {
     const name = `weight_${this.#names++}`;
-    this.#initializers.push(
-      nested(5, [
-        ...dims.flatMap((d) => int(1, d)),
-        ...int(2, types.float),
-        ...text(8, name),
-        ...bytes(9, new Uint8Array(values.buffer)),
-      ]),
-    );
+    this.#initializers.push(nested(5, [...pack(type, dims, product(dims), next), ...text(8, name)]));
     return name;
   }
 
-  write(path, opset = 13) {
-    const graph = [this.#nodes, text(2, 'bench'), this.#initializers, this.#inputs, this.#outputs].flat(2);
-    const model = [int(1, 8), text(2, 'tenon-bench'), nested(7, graph), nested(8, int(2, opset))].flat();
-    // Renamed into place when complete, so that an interrupted run leaves no half a model behind.
-    const file = fs.openSync(`${path}.part`, 'w');
-    for (const part of model) {
-      for (let done = 0; done < part.length;) done += fs.writeSync(file, part, done);
-    }
-    fs.closeSync(file);
-    fs.renameSync(`${path}.part`, path);
+  /// An initializer with values uniform in [low, high); whole ones for integer types.
+  weight(dims, low, high, type = 'float') {
+    const random = this.#random;
+    return this.#initializer(type, dims, () => low + (high - low) * random());
   }
+
+  /// An initializer with the given values, or of rank 0 with one number.
+  constant(values, type = 'float', dims = typeof values === 'number' ? [] : [values.length]) {
+    return this.#initializer(type, dims, typeof values === 'number' ? () => values : (i) => values[i]);
+  }
+
+  /// Writes model.onnx and input_0.pb … into a folder.
+  write(folder) {
+    // Renamed into place when complete, so that an interrupted run leaves no half a model behind.
+    const part = `${folder}.part`;
+    fs.rmSync(part, { recursive: true, force: true });
+    fs.mkdirSync(part, { recursive: true });
+    const graph = [this.#nodes, text(2, 'bench'), this.#initializers, this.#inputs, this.#outputs].flat(2);
+    writeParts(path.join(part, 'model.onnx'), [
+      ...int(1, this.opset > 20 ? 10 : 8), ...text(2, 'tenon-bench'), ...nested(7, graph),
+      ...nested(8, int(2, this.opset)),
+      ...[...this.#domains].flatMap((domain) => nested(8, [...text(1, domain), ...int(2, 3)])),
+    ]);
+    for (const [k, parts] of this.#feeds.entries()) writeParts(path.join(part, `input_${k}.pb`), parts);
+    fs.rmSync(folder, { recursive: true, force: true });
+    fs.renameSync(part, folder);
+  }
+}
+
+/// Reads a TensorProto with raw data: its name, its type's number, and its elements as numbers (4-bit types,
+/// strings and complex numbers excepted).
+export function readTensor(file) {
+  const content = fs.readFileSync(file);
+  let at = 0;
+  const next = () => {
+    let value = 0n;
+    for (let shift = 0n; ; shift += 7n) {
+      const byte = content[at++];
+      value |= BigInt(byte & 127) << shift;
+      if (byte < 128) return Number(BigInt.asIntN(64, value));
+    }
+  };
+  const tensor = { name: '', type: 0, dims: [] };
+  let data = new Uint8Array();
+  while (at < content.length) {
+    const tag = next();
+    if ((tag & 7) === 0) {
+      const value = next();
+      if (tag >> 3 === 1) tensor.dims.push(value);
+      if (tag >> 3 === 2) tensor.type = value;
+      continue;
+    }
+    const length = next();
+    const end = at + length;
+    while (tag >> 3 === 1 && at < end) tensor.dims.push(next());
+    if (tag >> 3 === 8) tensor.name = content.subarray(at, end).toString();
+    if (tag >> 3 === 9) data = content.subarray(at, end);
+    at = end;
+  }
+  const arrays = {
+    1: Float32Array, 2: Uint8Array, 3: Int8Array, 4: Uint16Array, 5: Int16Array, 6: Int32Array,
+    7: BigInt64Array, 9: Uint8Array, 10: Uint16Array, 11: Float64Array, 12: Uint32Array, 13: BigUint64Array,
+    16: Uint16Array,
+  };
+  const array = arrays[tensor.type];
+  if (array !== undefined) {
+    const values = new array(Uint8Array.from(data).buffer);
+    if (tensor.type === 10) tensor.values = Float64Array.from(values, fromHalf);
+    else if (tensor.type === 16) {
+      tensor.values = new Float32Array(Uint32Array.from(values, (v) => v * 65536).buffer);
+    } else tensor.values = typeof values[0] === 'bigint' ? Float64Array.from(values, Number) : values;
+  }
+  return tensor;
+}
+
+function fromHalf(bits) {
+  const sign = bits & 0x8000 ? -1 : 1;
+  const exponent = (bits >> 10) & 31;
+  const fraction = bits & 0x3ff;
+  if (exponent === 31) return fraction ? NaN : sign * Infinity;
+  return sign * (exponent ? 2 ** (exponent - 15) * (1 + fraction / 1024) : 2 ** -24 * fraction);
 }

@@ -1,0 +1,166 @@
+// Networks for text.
+import { Model } from './onnx.mjs';
+import { bound, gelu, layerNorm, linear } from './layers.mjs';
+
+// A product as dynamic quantisation writes it: the activations get their scale in the run.
+function quantizedLinear(m, x, inputs, outputs) {
+  const [quantized, scale, zero] = m.node('DynamicQuantizeLinear', [x], {}, { outputs: 3 });
+  const product = m.node('MatMulInteger', [
+    quantized, m.weight([inputs, outputs], -127, 128, 'int8'), zero, m.constant(0, 'int8'),
+  ]);
+  const scales = m.node('Mul', [scale, m.constant(bound(inputs) / 127)]);
+  const y = m.node('Mul', [m.node('Cast', [product], { to: 1 }), scales]);
+  return m.node('Add', [y, m.weight([outputs], -0.1, 0.1)]);
+}
+
+// (batch, sequence, heads · 64) to (batch, heads, sequence, 64), and back.
+function toHeads(m, x, heads, perm = [0, 2, 1, 3]) {
+  return m.node('Transpose', [m.node('Reshape', [x, m.constant([0, 0, heads, 64], 'int64')])], { perm });
+}
+function fromHeads(m, x, width) {
+  return m.node('Reshape', [m.node('Transpose', [x], { perm: [0, 2, 1, 3] }), m.constant([0, 0, width], 'int64')]);
+}
+
+// Devlin, Chang, Lee, Toutanova: BERT (2018), base, as PyTorch exports it: normalisation, GELU and attention in
+// elementary operators, batch and sequence unknown.
+export function bert({ quantized = false } = {}) {
+  const m = new Model(14);
+  const [width, heads, layers, words, longest] = [768, 12, 12, 30522, 512];
+  const dims = ['batch', 'sequence'];
+  const at = [1, 128];
+  const ids = m.input('input_ids', dims, { type: 'int64', at, high: words });
+  const present = Array.from({ length: 128 }, (_, i) => Number(i < 112));
+  const mask = m.input('attention_mask', dims, { type: 'int64', at, values: present });
+  const kinds = m.input('token_type_ids', dims, { type: 'int64', at });
+  const product = quantized ? quantizedLinear : linear;
+
+  const length = m.node('Unsqueeze', [
+    m.node('Gather', [m.node('Shape', [ids]), m.constant(1, 'int64')], { axis: 0 }), m.constant([0], 'int64'),
+  ]);
+  const positions = m.node('Slice', [
+    m.constant(Array.from({ length: longest }, (_, i) => i), 'int64', [1, longest]), m.constant([0], 'int64'), length,
+    m.constant([1], 'int64'),
+  ]);
+  const embed = (rows, of) => m.node('Gather', [m.weight([rows, width], -1, 1), of], { axis: 0 });
+  let x = m.node('Add', [embed(words, ids), embed(2, kinds)]);
+  x = layerNorm(m, m.node('Add', [x, embed(longest, positions)]), width);
+  const wide = m.node('Unsqueeze', [m.node('Unsqueeze', [mask, m.constant([1], 'int64')]), m.constant([2], 'int64')]);
+  const masked = m.node('Mul', [
+    m.node('Sub', [m.constant(1), m.node('Cast', [wide], { to: 1 })]), m.constant(-10000),
+  ]);
+  for (let layer = 0; layer < layers; ++layer) {
+    const query = toHeads(m, product(m, x, width, width), heads);
+    const key = toHeads(m, product(m, x, width, width), heads, [0, 2, 3, 1]);
+    const value = toHeads(m, product(m, x, width, width), heads);
+    let scores = m.node('Div', [m.node('MatMul', [query, key]), m.constant(8)]);
+    scores = m.node('Softmax', [m.node('Add', [scores, masked])], { axis: -1 });
+    const attended = fromHeads(m, m.node('MatMul', [scores, value]), width);
+    x = layerNorm(m, m.node('Add', [product(m, attended, width, width), x]), width);
+    const inner = gelu(m, product(m, x, width, 4 * width));
+    x = layerNorm(m, m.node('Add', [product(m, inner, 4 * width, width), x]), width);
+  }
+  m.output(x, [...dims, width]);
+  const first = m.node('Gather', [x, m.constant(0, 'int64')], { axis: 1 });
+  const limit = bound(width);
+  const pooled = m.node('Gemm', [first, m.weight([width, width], -limit, limit), m.weight([width], -0.1, 0.1)], {
+    transB: 1,
+  });
+  m.output(m.node('Tanh', [pooled]), ['batch', width]);
+  return m;
+}
+
+// Radford and others: Language Models are Unsupervised Multitask Learners (2019), small: one token after 256 others,
+// whose keys and values are inputs.
+export function gpt2() {
+  const m = new Model(14);
+  const [width, heads, layers, words, past] = [768, 12, 12, 50257, 256];
+  const ids = m.input('input_ids', ['batch', 'sequence'], { type: 'int64', high: words });
+  const positions = m.input('position_ids', ['batch', 'sequence'], { type: 'int64', values: [past] });
+  const pair = ['key', 'value'];
+  const pasts = Array.from({ length: layers }, (_, layer) => pair.map((kind) =>
+    m.input(`past_key_values.${layer}.${kind}`, ['batch', heads, 'past', 64], { at: [1, heads, past, 64], low: -1 })));
+  const embed = (rows, of) => m.node('Gather', [m.weight([rows, width], -1, 1), of], { axis: 0 });
+  // Conv1D, in transformers' words: a Gemm between two Reshapes.
+  const project = (x, inputs, outputs) => {
+    const limit = bound(inputs);
+    const y = m.node('Gemm', [
+      m.node('Reshape', [x, m.constant([-1, inputs], 'int64')]), m.weight([inputs, outputs], -limit, limit),
+      m.weight([outputs], -0.1, 0.1),
+    ]);
+    return m.node('Reshape', [y, m.constant([1, -1, outputs], 'int64')]);
+  };
+  // 0.5 x (1 + tanh(√(2/π) (x + 0.044715 x³)))
+  const gelu = (x) => {
+    const cube = m.node('Mul', [m.node('Pow', [x, m.constant(3)]), m.constant(0.044715)]);
+    const inner = m.node('Mul', [m.node('Add', [x, cube]), m.constant(Math.sqrt(2 / Math.PI))]);
+    const gate = m.node('Add', [m.node('Tanh', [inner]), m.constant(1)]);
+    return m.node('Mul', [m.node('Mul', [x, m.constant(0.5)]), gate]);
+  };
+  let x = m.node('Add', [embed(words, ids), embed(1024, positions)]);
+  const presents = [];
+  for (const [pastKey, pastValue] of pasts) {
+    const [query, key, value] = m.node('Split', [
+      project(layerNorm(m, x, width), width, 3 * width), m.constant([width, width, width], 'int64'),
+    ], { axis: 2 }, { outputs: 3 });
+    const keys = m.node('Concat', [pastKey, toHeads(m, key, heads)], { axis: 2 });
+    const values = m.node('Concat', [pastValue, toHeads(m, value, heads)], { axis: 2 });
+    presents.push(keys, values);
+    const scores = m.node('Div', [
+      m.node('MatMul', [toHeads(m, query, heads), m.node('Transpose', [keys], { perm: [0, 1, 3, 2] })]), m.constant(8),
+    ]);
+    const attended = m.node('MatMul', [m.node('Softmax', [scores], { axis: -1 }), values]);
+    x = m.node('Add', [project(fromHeads(m, attended, width), width, width), x]);
+    const inner = gelu(project(layerNorm(m, x, width), width, 4 * width));
+    x = m.node('Add', [x, project(inner, 4 * width, width)]);
+  }
+  const limit = bound(width);
+  const logits = m.node('MatMul', [layerNorm(m, x, width), m.weight([width, words], -limit, limit)]);
+  m.output(logits, ['batch', 'sequence', words]);
+  for (const present of presents) m.output(present, ['batch', heads, 'total', 64]);
+  return m;
+}
+
+// A block of Llama 3.2 1B in opset 23: `tokens` tokens after `past` others. Weights are `type`, or 'int4' with a
+// float scale for 32 of them.
+export function llamaBlock({ type = 'float', tokens = 1, past = 512 } = {}) {
+  const m = new Model(23);
+  const [width, heads, pairs, head, inner] = [2048, 32, 8, 64, 8192];
+  const element = type === 'int4' ? 'float' : type;
+  const product = (x, inputs, outputs) => {
+    const limit = bound(inputs);
+    if (type !== 'int4') return m.node('MatMul', [x, m.weight([inputs, outputs], -limit, limit, element)]);
+    const weights = m.node('DequantizeLinear', [
+      m.weight([inputs, outputs], -7, 8, 'int4'), m.weight([inputs / 32, outputs], limit / 9, limit / 6),
+    ], { axis: 0, block_size: 32 });
+    return m.node('MatMul', [x, weights]);
+  };
+  const norm = (x) => m.node('RMSNormalization', [x, m.weight([width], 0.8, 1.2, element)], {
+    axis: -1, epsilon: 1e-5,
+  });
+  const angles = (f) => m.constant(Array.from({ length: 1024 * head / 2 }, (_, i) =>
+    f(Math.floor(i / (head / 2)) * 500000 ** (-(i % (head / 2)) / (head / 2)))), element, [1024, head / 2]);
+  const cosines = angles(Math.cos);
+  const sines = angles(Math.sin);
+
+  const x = m.input('x', ['batch', 'sequence', width], { type: element, at: [1, tokens, width], low: -1 });
+  const positions = m.input('position_ids', ['batch', 'sequence'], {
+    type: 'int64', at: [1, tokens], values: Array.from({ length: tokens }, (_, i) => past + i),
+  });
+  const cache = (name) => m.input(name, ['batch', pairs, 'past', head], {
+    type: element, at: [1, pairs, past, head], low: -1,
+  });
+  const before = past === 0 ? [] : ['', cache('past_key'), cache('past_value')];
+  const turn = (y, count) => m.node('RotaryEmbedding', [y, cosines, sines, positions], { num_heads: count });
+  const normal = norm(x);
+  const [attended, ...presents] = m.node('Attention', [
+    turn(product(normal, width, width), heads), turn(product(normal, width, pairs * head), pairs),
+    product(normal, width, pairs * head), ...before,
+  ], { q_num_heads: heads, kv_num_heads: pairs, is_causal: Number(tokens > 1), scale: 1 / 8 }, { outputs: 3 });
+  const middle = m.node('Add', [x, product(attended, width, width)]);
+  const normed = norm(middle);
+  const gate = product(normed, width, inner);
+  const gated = m.node('Mul', [m.node('Mul', [gate, m.node('Sigmoid', [gate])]), product(normed, width, inner)]);
+  m.output(m.node('Add', [middle, product(gated, inner, width)]), ['batch', 'sequence', width], element);
+  for (const present of presents) m.output(present, ['batch', pairs, 'total', head], element);
+  return m;
+}
