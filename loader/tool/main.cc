@@ -21,8 +21,8 @@ constexpr std::string_view usage = R"(usage: tenon COMMAND …
       types and extents of all values; -o writes them into a copy of the model
   infer --check DIR
       compares with the calls of ONNX's shape inference that DIR/index.jsonl records
-  bench MODEL [--threads N] [--iters N] [--shape NAME=1x3x224x224]…
-      times runs on random inputs; the last line is a JSON object
+  bench MODEL [--threads N] [--iters N | --seconds S] [--input NAME=FILE.npy|FILE.pb|random:1x3x224x224]… [--save DIR]
+      times runs, on random inputs where none are named, which --save writes; the last line is a JSON object
   ops [--matrix]
       the operators that models may use: versions and types; --matrix as a table with a column for each type
 
