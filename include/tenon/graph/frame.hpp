@@ -127,8 +127,8 @@ class Frame final : public op::Context {
         break;
       case Place::arena: {
         const int64_t bytes = packed_bytes(element_count(i.dims.extents()), i.type.element);
-        void* start =
-            static_cast<std::byte*>(arena_.data()) + plan_.values[static_cast<std::size_t>(e.root)].offset;
+        void* start = static_cast<std::byte*>(arena_.data()) +
+                      plan_.values[static_cast<std::size_t>(e.root)].offset + e.shift;
         at(v) = AnyTensor(i.type.element, i.dims.extents(),
                           Storage::borrow(start, static_cast<std::size_t>(bytes)));
         break;

@@ -1,5 +1,6 @@
 // The memory plan of a run. Values get offsets in one arena by their lifetimes. A result is written over an
-// operand that dies, and an operator that only changes extents shares its operand's memory.
+// operand that dies, an operator that only changes extents shares its operand's memory, and the operands of a
+// Concat are written to their places in its result.
 #pragma once
 
 #include "tenon/graph/program.hpp"
@@ -32,6 +33,7 @@ struct Plan {
     Place place = Place::none;
     int root = -1;       ///< the value whose memory it shares; itself when the memory is its own
     int64_t offset = 0;  ///< place arena: the root's offset in bytes
+    int64_t shift = 0;   ///< place arena: bytes from the root's offset to the value
     int output = -1;     ///< place output: the output's number
     int last = -1;       ///< the last node that reads the value; for a root, the last one that reads its
                          ///< memory
@@ -47,6 +49,9 @@ class Planner {
   /// `given` has the types and extents of the program's given values.
   Planner(const Program& program, std::span<const op::Info> given) : program_(program) {
     plan_.values.resize(program.values().size());
+    first_.assign(program.values().size(), -1);
+    next_.resize(program.values().size());
+    joins_.resize(program.values().size());
     for (std::size_t k = 0; k < given.size(); ++k) {
       const ValueId v = program.given()[k].value;
       at(v).info = given[k];
@@ -75,6 +80,10 @@ class Planner {
   void own(ValueId v, Place place) {
     at(v).place = place;
     at(v).root = v;
+    next_[static_cast<std::size_t>(v)] = v;
+  }
+  static int64_t bytes_of(const op::Info& i) {
+    return packed_bytes(element_count(i.dims.extents()), i.type.element);
   }
 
   void find_last_uses() {
@@ -128,6 +137,7 @@ class Planner {
       if (!program_.used(v) && n.op.spec().output(static_cast<int>(k)).arity == op::Arity::optional) continue;
       if (k == 0 && n.op.spec().memory == op::Memory::elementwise && overwrite(s, n, v)) continue;
       place_result(v, s);
+      if (n.op.spec().memory == op::Memory::join) adopt(n, v);
     }
     return Action::compute;
   }
@@ -149,7 +159,7 @@ class Planner {
                                                       : Place::arena);
     at(v).output = output;
     at(v).last = std::max(at(v).last, s);
-    first_.push_back({v, s});
+    first_[static_cast<std::size_t>(v)] = s;
   }
 
   /// Lets v share the memory of value r. If v is an output, r's memory has to be in the arena, else false.
@@ -157,14 +167,55 @@ class Planner {
     Plan::Entry& memory = root(r);
     const int output = outputs_[static_cast<std::size_t>(v)];
     if (output >= 0) {
-      if (memory.place != Place::arena) return false;
+      if (memory.place != Place::arena || joins_[static_cast<std::size_t>(at(r).root)]) return false;
       memory.place = Place::output;
       memory.output = output;
     }
     at(v).root = at(r).root;
+    at(v).shift = at(r).shift;
     at(v).place = memory.place;
     memory.last = std::max(memory.last, at(v).last);
+    std::swap(next_[static_cast<std::size_t>(v)] = v, next_[static_cast<std::size_t>(at(r).root)]);
     return true;
+  }
+
+  /// Lets the operands of a join lie in its result v, one behind the other, so that nothing is left to copy.
+  /// They do where all axes before the joined one have extent 1.
+  void adopt(const Graph::Node& n, ValueId v) {
+    if (at(v).place != Place::arena || bits(at(v).info.type.element) % 8 != 0) return;
+    const Dims& y = at(v).info.dims;
+    int axis = 0;  // that the operands are joined along, if they meet these conditions
+    while (axis < y.rank() && y[axis].is(1)) ++axis;
+    Dim sum = 0;
+    for (ValueId x : n.inputs) {
+      const Dims& d = at(x).info.dims;
+      for (int k = 0; k < y.rank(); ++k)
+        if (k != axis && !d[k].same(y[k])) return;
+      if (axis < y.rank()) sum = sum + d[axis];
+    }
+    if (axis == y.rank() || !sum.same(y[axis])) return;
+    int64_t shift = 0;
+    for (ValueId x : n.inputs) {
+      const int64_t bytes = bytes_of(at(x).info);
+      const ValueId r = at(x).root;
+      if (r >= 0 && r != v && at(r).place == Place::arena && bytes_of(at(r).info) == bytes)
+        adopt(r, v, shift);
+      shift += bytes;
+    }
+  }
+  /// Puts root r, with the values that share its memory, into the memory of root v.
+  void adopt(ValueId r, ValueId v, int64_t shift) {
+    ValueId w = r;
+    do {
+      at(w).root = v;
+      at(w).shift += shift;
+      w = next_[static_cast<std::size_t>(w)];
+    } while (w != r);
+    std::swap(next_[static_cast<std::size_t>(r)], next_[static_cast<std::size_t>(v)]);
+    at(v).last = std::max(at(v).last, at(r).last);
+    int& first = first_[static_cast<std::size_t>(v)];
+    first = std::min(first, first_[static_cast<std::size_t>(r)]);
+    joins_[static_cast<std::size_t>(v)] = true;
   }
 
   /// Lets the first result share the first operand's memory. False when another result is used, for only the
@@ -207,9 +258,10 @@ class Planner {
       int64_t bytes, offset;
     };
     std::vector<Block> blocks, laid;
-    for (const auto& [v, s] : first_) {
-      if (at(v).root != v || at(v).place != Place::arena) continue;
-      const int64_t bytes = packed_bytes(element_count(at(v).info.dims.extents()), at(v).info.type.element);
+    for (ValueId v = 0; v < static_cast<ValueId>(first_.size()); ++v) {
+      const int s = first_[static_cast<std::size_t>(v)];
+      if (s < 0 || at(v).root != v || at(v).place != Place::arena) continue;
+      const int64_t bytes = bytes_of(at(v).info);
       if (bytes > INT64_MAX / 4)
         throw Error(ErrorCode::out_of_memory, "plan", "a value is larger than memory");
       blocks.push_back({v, s, at(v).last, (bytes + 63) / 64 * 64, 0});
@@ -235,9 +287,10 @@ class Planner {
 
   const Program& program_;
   Plan plan_;
-  std::vector<int> outputs_;                    // for each value: its number among the program's outputs, or
-                                                // -1
-  std::vector<std::pair<ValueId, int>> first_;  // results in order, each with the step that computes it
+  std::vector<int> outputs_;   // for each value: its number among the program's outputs, or -1
+  std::vector<int> first_;     // the first step that writes a root's memory, or -1
+  std::vector<ValueId> next_;  // values of one memory form a ring
+  std::vector<bool> joins_;    // roots in which operands of a join lie
   std::vector<op::Info> in_, out_;
 };
 

@@ -98,6 +98,7 @@ enum class Memory : uint8_t {
   elementwise,  ///< may overwrite an input of the same type and extents, since element i of an input is last
                 ///< read for element i of the output
   alias,        ///< may share input 0's memory: the same bytes under other extents
+  join,         ///< the inputs may lie in the output, one behind the other, where that is where they go
 };
 
 struct Spec {
