@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tenon/base/thread_pool.hpp"
+#include "tenon/simd/batch.hpp"
 #include "tests/kernels/levels.hpp"
 
 using namespace tenon;

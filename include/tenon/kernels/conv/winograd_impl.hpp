@@ -26,22 +26,25 @@ using simd::lanes;
 
 inline constexpr int64_t side = 6, outputs = 4, places = side * side;
 
-/// The points beside 0 and infinity are a, -a, b and -b: the common 1 and 2 round three times as much. Their
-/// squares are exact, and the squares' product is 1.
-inline constexpr double a = 0.70710678118654752440, b = 1.41421356237309504880, aa = 0.5, bb = 2;
+/// The points beside 0 and infinity are near, -near, far and -far: the common 1 and 2 round three times as
+/// much. Their squares are exact, and the squares' product is 1.
+inline constexpr double near = 0.70710678118654752440, near_2 = 0.5;
+inline constexpr double far = 1.41421356237309504880, far_2 = 2;
 
 /// B^T d of one column.
 template <class B>
 inline void transform_inputs(const B (&d)[side], B (&t)[side]) {
   using T = typename B::value_type;
-  const B both(T(-aa - bb));
-  const B even_a = simd::mul_add(B(T(-bb)), d[2], d[4]), odd_a = simd::mul_add(B(T(-bb)), d[1], d[3]);
-  const B even_b = simd::mul_add(B(T(-aa)), d[2], d[4]), odd_b = simd::mul_add(B(T(-aa)), d[1], d[3]);
+  const B both(T(-near_2 - far_2));
+  const B even_near = simd::mul_add(B(T(-far_2)), d[2], d[4]),
+          odd_near = simd::mul_add(B(T(-far_2)), d[1], d[3]);
+  const B even_far = simd::mul_add(B(T(-near_2)), d[2], d[4]),
+          odd_far = simd::mul_add(B(T(-near_2)), d[1], d[3]);
   t[0] = simd::mul_add(both, d[2], d[0] + d[4]);
-  t[1] = simd::mul_add(B(T(a)), odd_a, even_a);
-  t[2] = simd::mul_add(B(T(-a)), odd_a, even_a);
-  t[3] = simd::mul_add(B(T(b)), odd_b, even_b);
-  t[4] = simd::mul_add(B(T(-b)), odd_b, even_b);
+  t[1] = simd::mul_add(B(T(near)), odd_near, even_near);
+  t[2] = simd::mul_add(B(T(-near)), odd_near, even_near);
+  t[3] = simd::mul_add(B(T(far)), odd_far, even_far);
+  t[4] = simd::mul_add(B(T(-far)), odd_far, even_far);
   t[5] = simd::mul_add(both, d[3], d[1] + d[5]);
 }
 
@@ -49,25 +52,26 @@ inline void transform_inputs(const B (&d)[side], B (&t)[side]) {
 template <class B>
 inline void transform_sums(const B (&m)[side], B (&y)[outputs]) {
   using T = typename B::value_type;
-  const B sum_a = m[1] + m[2], rest_a = m[1] - m[2], sum_b = m[3] + m[4], rest_b = m[3] - m[4];
-  y[0] = m[0] + sum_a + sum_b;
-  y[1] = simd::mul_add(B(T(a)), rest_a, B(T(b)) * rest_b);
-  y[2] = simd::mul_add(B(T(aa)), sum_a, B(T(bb)) * sum_b);
-  y[3] = simd::mul_add(B(T(a * aa)), rest_a, simd::mul_add(B(T(b * bb)), rest_b, m[5]));
+  const B sum_near = m[1] + m[2], rest_near = m[1] - m[2], sum_far = m[3] + m[4], rest_far = m[3] - m[4];
+  y[0] = m[0] + sum_near + sum_far;
+  y[1] = simd::mul_add(B(T(near)), rest_near, B(T(far)) * rest_far);
+  y[2] = simd::mul_add(B(T(near_2)), sum_near, B(T(far_2)) * sum_far);
+  y[3] = simd::mul_add(B(T(near * near_2)), rest_near, simd::mul_add(B(T(far * far_2)), rest_far, m[5]));
 }
 
 /// G g of `count` columns side by side; rows of g are `row` apart.
 template <class Arch>
 inline void transform_weights(const double* g, int64_t row, int64_t count, double* u) {
-  constexpr double by_a = 1 / (2 * aa * (aa - bb)), by_b = 1 / (2 * bb * (bb - aa));
+  constexpr double by_near = 1 / (2 * near_2 * (near_2 - far_2)), by_far = 1 / (2 * far_2 * (far_2 - near_2));
   for (int64_t i = 0; i < count; ++i) {
     const double g0 = g[i], g1 = g[row + i], g2 = g[2 * row + i];
-    const double even_a = g0 + aa * g2, odd_a = a * g1, even_b = g0 + bb * g2, odd_b = b * g1;
+    const double even_near = g0 + near_2 * g2, odd_near = near * g1, even_far = g0 + far_2 * g2,
+                 odd_far = far * g1;
     u[i] = g0;
-    u[count + i] = (even_a + odd_a) * by_a;
-    u[2 * count + i] = (even_a - odd_a) * by_a;
-    u[3 * count + i] = (even_b + odd_b) * by_b;
-    u[4 * count + i] = (even_b - odd_b) * by_b;
+    u[count + i] = (even_near + odd_near) * by_near;
+    u[2 * count + i] = (even_near - odd_near) * by_near;
+    u[3 * count + i] = (even_far + odd_far) * by_far;
+    u[4 * count + i] = (even_far - odd_far) * by_far;
     u[5 * count + i] = g2;
   }
 }
@@ -204,13 +208,13 @@ void winograd_pack_weights_impl(const ConvGeometry& g, const T* w, T* packed) {
       const int64_t vector = part_begin(part, vectors), count = vectors_at(vector, vectors) * L;
       const int64_t present = std::min(count, out - vector * L);
       for (int64_t c = 0; c < in; ++c) {
-        double g[9 * 3 * L] = {}, half[18 * 3 * L],
-                         u[places * 3 * L];  // [row][column][output]; half: [column][row]
+        double cells[9 * 3 * L] = {}, half[18 * 3 * L],
+                             u[places * 3 * L];  // [row][column][output]; half: [column][row]
         for (int64_t i = 0; i < present; ++i)
           for (int k = 0; k < 9; ++k)
-            g[k * count + i] = static_cast<double>(w[((vector * L + i) * in + c) * 9 + k]);
+            cells[k * count + i] = static_cast<double>(w[((vector * L + i) * in + c) * 9 + k]);
         for (int64_t k = 0; k < 3; ++k)
-          transform_weights<Arch>(g + k * count, 3 * count, count, half + k * side * count);
+          transform_weights<Arch>(cells + k * count, 3 * count, count, half + k * side * count);
         for (int64_t r = 0; r < side; ++r)
           transform_weights<Arch>(half + r * count, side * count, count, u + r * side * count);
         for (int64_t k = 0; k < places; ++k) {

@@ -253,7 +253,7 @@ void resize(TensorView<const T> x, TensorView<T> y, const ResizeRule& rule, cons
   }
 }
 
-/// in * scale, as floats, rounded down; fails for a scale that is not a number above 0, and one
+/// in * scale, rounded down; fails for a scale that is not a number above 0, and one
 /// below `least`.
 inline Dim scaled_extent(Infer& i, Dim in, float scale, float least = 0) {
   if (!(scale > 0 && scale >= least && scale < HUGE_VALF)) {
@@ -261,8 +261,8 @@ inline Dim scaled_extent(Infer& i, Dim in, float scale, float least = 0) {
     return {};
   }
   if (scale == 1 || !in.known()) return scale == 1 ? in : Dim();
-  const float extent = std::floor(static_cast<float>(in.value()) * scale);
-  if (!(extent < 0x1p62f)) return i.fail("extent ", in, " becomes too large"), Dim();
+  const double extent = std::floor(static_cast<double>(in.value()) * static_cast<double>(scale));
+  if (!(extent < 0x1p62)) return i.fail("extent ", in, " becomes too large"), Dim();
   return static_cast<int64_t>(extent);
 }
 
