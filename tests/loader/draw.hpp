@@ -35,7 +35,7 @@ inline constexpr struct {
     {"RotaryEmbedding", "bhs2p np np bs"},
 };
 
-using Stated = std::vector<std::pair<std::string, op::AttributeValue>>;
+using Attributes = std::vector<std::pair<std::string, op::AttributeValue>>;
 
 inline Value tensor_of(DType d, std::initializer_list<double> numbers) {
   const auto n = static_cast<int64_t>(numbers.size());
@@ -60,7 +60,7 @@ inline std::pair<std::string, op::AttributeValue> listed(std::string_view prefix
 
 /// Attributes that chance does not find: small models, for features of type d and labels of type `label`
 /// where that matters.
-inline Stated model_of(std::string_view op, int version, DType d, DType label) {
+inline Attributes model_of(std::string_view op, int version, DType d, DType label) {
   using Ints = std::vector<int64_t>;
   using Reals = std::vector<float>;
   using Texts = std::vector<std::string>;
@@ -69,7 +69,7 @@ inline Stated model_of(std::string_view op, int version, DType d, DType label) {
     return {{"classes_strings", Texts{"0", "1", "2"}}, {"default_string", std::string("-1")}};
   if (op == "LabelEncoder") {
     const DType y = label == DType::undefined ? DType::int64 : label;
-    Stated s{listed("keys", d, {0, 1, 3}), listed("values", y, {1, 2, 3})};
+    Attributes s{listed("keys", d, {0, 1, 3}), listed("values", y, {1, 2, 3})};
     if (y == DType::float32) s.emplace_back("default_float", -1.0f);
     else if (y == DType::string) s.emplace_back("default_string", std::string("-1"));
     else if (y != DType::int64) s.emplace_back("default_tensor", tensor_of(y, {-1}));
@@ -123,17 +123,17 @@ inline Stated model_of(std::string_view op, int version, DType d, DType label) {
   const bool classes = op == "TreeEnsembleClassifier";
   if (!classes && op != "TreeEnsembleRegressor") return {};
   const std::string vote = classes ? "class" : "target";
-  Stated s{{"nodes_falsenodeids", Ints{2, 0, 4, 0, 0}},
-           {"nodes_featureids", Ints{0, 0, 0, 0, 0}},
-           {"nodes_modes", Texts{"BRANCH_LEQ", "LEAF", "BRANCH_EQ", "LEAF", "LEAF"}},
-           {"nodes_nodeids", Ints{0, 1, 2, 3, 4}},
-           {"nodes_treeids", Ints{0, 0, 0, 0, 0}},
-           {"nodes_truenodeids", Ints{1, 0, 3, 0, 0}},
-           {"nodes_values", Reals{1, 0, 2, 0, 0}},
-           {vote + "_ids", Ints{0, 1, 0}},
-           {vote + "_nodeids", Ints{1, 3, 4}},
-           {vote + "_treeids", Ints{0, 0, 0}},
-           {vote + "_weights", Reals{1, 2, 3}}};
+  Attributes s{{"nodes_falsenodeids", Ints{2, 0, 4, 0, 0}},
+               {"nodes_featureids", Ints{0, 0, 0, 0, 0}},
+               {"nodes_modes", Texts{"BRANCH_LEQ", "LEAF", "BRANCH_EQ", "LEAF", "LEAF"}},
+               {"nodes_nodeids", Ints{0, 1, 2, 3, 4}},
+               {"nodes_treeids", Ints{0, 0, 0, 0, 0}},
+               {"nodes_truenodeids", Ints{1, 0, 3, 0, 0}},
+               {"nodes_values", Reals{1, 0, 2, 0, 0}},
+               {vote + "_ids", Ints{0, 1, 0}},
+               {vote + "_nodeids", Ints{1, 3, 4}},
+               {vote + "_treeids", Ints{0, 0, 0}},
+               {vote + "_weights", Reals{1, 2, 3}}};
   if (classes) s.push_back(listed("classlabels", integral, {3, 4}));
   return s;
 }
@@ -261,8 +261,13 @@ class Draw {
     AnyTensor t = AnyTensor::uninitialized(d, extents);
     if (pair_ &&
         (pair_.has(d) || !drawn_alike(d) || (d == DType::string && rule_.operands == TypeRule::moderate))) {
+      if (is_packed(d))
+        std::memset(t.data(), 0, static_cast<std::size_t>(t.bytes()));  // the last byte's rest
       const std::vector<double> numbers = numbers_of(d);
-      for (int64_t k = 0; k < t.size(); ++k) set_number(t, k, of(numbers), is_complex(d) ? of(numbers) : 0);
+      for (int64_t k = 0; k < t.size(); ++k) {
+        const double real = of(numbers);
+        set_number(t, k, real, is_complex(d) ? of(numbers) : 0);
+      }
       return t;
     }
     for (int64_t k = 0; k < t.size(); ++k) {
@@ -322,14 +327,11 @@ class Draw {
   op::AttributeValue attribute(std::string_view op, const op::AttributeInfo& a, DType wanted) {
     const bool names_type = a.name.ends_with("dtype") || a.name == "output_datatype" || a.name == "to" ||
                             (pair_ && a.name == "stash_type");
-    if (pair_ && names_type && one_in(2)) {
-      if (a.type == op::AttributeType::string) return upper(wanted);
-      return static_cast<int64_t>(wanted);
-    }
     if (pair_ && a.name == "is_test") return int64_t{1};
-    if (pair_ && names_type && one_in(2)) {
-      if (a.type == op::AttributeType::string) return "FLOAT";
-      return static_cast<int64_t>(DType::float32);
+    if (pair_ && names_type && !one_in(4)) {
+      const DType d = one_in(3) ? DType::float32 : wanted;
+      if (a.type == op::AttributeType::string) return upper(d);
+      return static_cast<int64_t>(d);
     }
     if (pair_ && a.type == op::AttributeType::tensor && one_in(2))
       return Value(tensor(wanted, one_in(2) ? Extents{1} : extents()));
@@ -362,7 +364,7 @@ class Draw {
   static bool drawn_alike(DType d) {
     return d == DType::int64 || d == DType::int32 || d == DType::bool_ || d == DType::string;
   }
-  /// "FLOAT16", as Cast-1 names types.
+  /// "FLOAT16", as Cast-1 names the type.
   static std::string upper(DType d) {
     std::string text(name(d));
     for (char& c : text) c = static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
@@ -557,7 +559,7 @@ AnyOperator draw_operator(Draw& draw, const OperatorClass& c, int version, const
   const DType usual = draw.type(types::floats.tensor);
   const bool of_result = wanted.variable >= 0 && !c.spec->names_input(wanted.variable, version);
   const DType type = wanted.type, features = type == DType::undefined || of_result ? usual : type;
-  if (Stated model = model_of(c.spec->name, version, features, of_result ? type : DType::undefined);
+  if (Attributes model = model_of(c.spec->name, version, features, of_result ? type : DType::undefined);
       !model.empty() && (draw.pair() || draw.one_in(2))) {
     if (draw.pair()) return make_operator(c, version, model);
     auto& [name, value] = model[static_cast<std::size_t>(draw.below(static_cast<int64_t>(model.size())))];
@@ -565,7 +567,7 @@ AnyOperator draw_operator(Draw& draw, const OperatorClass& c, int version, const
       if (a.name == name && a.in(version) && draw.one_in(2)) value = draw.attribute(c.spec->name, a, type);
     return make_operator(c, version, model);
   }
-  Stated attributes;
+  Attributes attributes;
   for (const op::AttributeInfo& a : known) {
     const bool always =
         a.required || (draw.pair() && (a.name == "seed" || a.name == "is_test" ||

@@ -2,6 +2,7 @@
 // that it permits.
 #pragma once
 
+#include <algorithm>
 #include <limits>
 
 #include "tenon/base/convert.hpp"
@@ -71,25 +72,27 @@ inline double epsilon(DType d) {
 /// How results of one type follow from those of another, where that is not by rounding alone.
 struct TypeRule {
   std::string_view op;
-  double steps = 1;       ///< roundings to the type itself that the results have behind them
-  double roundings = 4;   ///< that the results have behind them, of the type in which the operator computes
-  double unit = 0;        ///< the distance that the operands' roundings may put between integers
-  bool saturate = false;  ///< a number beyond the type's range gives the nearest one in it
+  double steps = 1;      ///< roundings to the type itself that the results have behind them
+  double roundings = 4;  ///< that the results have behind them, of the type in which the operator computes
+  double unit = 0;       ///< the distance that the operands' roundings may put between integers
+  bool saturate =
+      false;  ///< a number beyond the range of an integer or of a float of a byte gives the nearest
   /// Operands: all, those without NaN, or small numbers only, texts that are numbers among them.
   enum { any, numbers, moderate } operands = any;
+  bool alone = false;  ///< results follow from bits: those of another type say nothing of them
   bool mask = false;   ///< an operand of type bool stands for 0 where it is true, else for -infinity
   bool blank = false;  ///< the empty text stands for 0
 };
 
-// Sums of products, softmaxes and normalisations have more roundings behind them than one result of
-// arithmetic.
 inline constexpr TypeRule type_rules[] = {
-    {.op = "Attention",
-     .roundings = 16,
-     .operands = TypeRule::moderate,
-     .mask = true},  // weights of 0 times infinity
+    {.op = "BitCast", .alone = true},
+    // More roundings lie behind a sum of many products, a softmax or a normalisation than behind one product;
+    // RoiAlign's are of coordinates, between which elements may be far apart. A weight that one type rounds
+    // to 0 gives NaN with an infinity.
+    {.op = "Attention", .roundings = 16, .operands = TypeRule::moderate, .mask = true},
     {.op = "FlexAttention", .roundings = 16, .operands = TypeRule::moderate},
     {.op = "LinearAttention", .roundings = 16},
+    {.op = "RoiAlign", .roundings = 256},
     {.op = "GlobalLpPool", .roundings = 8},
     {.op = "GroupNormalization", .roundings = 8},
     {.op = "LRN", .roundings = 8},
@@ -127,6 +130,18 @@ inline const TypeRule& type_rule(std::string_view op) {
   return usual;
 }
 
+/// What an operator may say of one type of a pair alone: some meanings are not for all types, and a model or
+/// a body is for one type.
+inline bool is_type_error(std::string_view error) {
+  static constexpr std::string_view words[] = {
+      "strings have no",        "cannot be tensor(", "stash_type:",         "is not the zero point's type",
+      "in a sequence of",       "changes its type",  "the types of output", "_mod changes the type of",
+      "are of different types", "keys are tensor(",  "is not a tensor(",    "is declared",
+      "but the pool is of",     "cannot allocate"};
+  return std::any_of(std::begin(words), std::end(words),
+                     [&](std::string_view w) { return error.find(w) != std::string_view::npos; });
+}
+
 /// The number that a text begins with: True is 1, and of a complex number the real part counts.
 inline double number_of(std::string_view text) {
   if (text == "True" || text == "False") return text == "True";
@@ -140,6 +155,14 @@ inline Tensor<double> numbers(const AnyTensor& t) {
       result[k] = number_of(static_cast<const std::string*>(t.data())[k]);
   else convert_n(DType::float64, result.data(), t.dtype(), t.data(), t.size());
   return result;
+}
+
+/// Whether a rule speaks of such an operand of a table of cases: where not of all, of those in the range of
+/// narrow types.
+inline bool suits(const Value& operand, const TypeRule& rule) {
+  if (rule.operands == TypeRule::any || !operand.is_tensor()) return true;
+  const Tensor<double> n = numbers(operand.tensor());
+  return std::all_of(n.data(), n.data() + n.size(), [](double x) { return std::abs(x) <= 200; });
 }
 
 /// The value with tensors of type `from` converted as Cast would; texts of whole numbers have no point.
@@ -190,9 +213,9 @@ inline std::pair<double, double> range_of(DType d) {
 /// wide type.
 inline std::string difference(const Value& narrow, const Value& wide, TypePair pair, const TypeRule& rule) {
   const DType result = narrow.type().element;
-  const bool exact = epsilon(pair.narrow) > 0x1p-23 || epsilon(result) > 0x1p-23;  // it computes in float
+  const bool in_float = epsilon(pair.narrow) > 0x1p-23 || epsilon(result) > 0x1p-23;
   const double step = rule.steps * std::max(epsilon(result), epsilon(pair.narrow)),
-               steps = exact ? step + rule.roundings * 0x1p-23 : step * (1 + rule.roundings);
+               steps = in_float ? step + rule.roundings * 0x1p-23 : step * (1 + rule.roundings);
   const Tolerance tolerance{steps, steps};
   if (rule.unit > 0 && is_integer(result) && result == wide.type().element)
     return difference(numbers(narrow.tensor()), numbers(wide.tensor()),
@@ -206,7 +229,7 @@ inline std::string difference(const Value& narrow, const Value& wide, TypePair p
     return difference(narrow, converted(wide, pair.wide, pair.narrow), tolerance);
   const DType other = wide.type().element;
   const bool follows = result == pair.narrow && other == pair.wide;
-  if (follows && rule.saturate) {
+  if (follows && rule.saturate && (is_integer(result) || bits(result) <= 8)) {
     // What lies beyond the range of either type is bounded by both.
     const auto [least, most] = range_of(result);
     const auto [other_least, other_most] = range_of(other);
@@ -217,7 +240,8 @@ inline std::string difference(const Value& narrow, const Value& wide, TypePair p
     // What has no NaN has some number in its place.
     for (int64_t k = 0; result == DType::float4e2m1 && k < a.size() && k < b.size(); ++k)
       if (std::isnan(b[k])) b[k] = a[k];
-    return difference(a, b, tolerance);
+    std::string d = difference(a, b, tolerance);
+    if (d.empty() || !is_integer(result)) return d;  // or it wraps
   }
   if (!follows || result == DType::string)
     return difference(numbers(narrow.tensor()), numbers(wide.tensor()), tolerance);
