@@ -45,16 +45,19 @@ int print_matrix() {
   int cells = 0;
   for (const auto& [key, versions] : standard_registry().operators())
     for (const auto& [version, c] : versions)
-      for (const op::TypeVar& v : c->spec->types) {
+      for (int v = 0; v < c->spec->types.size(); ++v) {
+        const TypeSet set = c->spec->types_at(v, version);
+        if (set == TypeSet()) continue;
         std::string marks;
         for (int d = 1; d < dtype_count; ++d) {
-          const bool permitted = v.at(version).tensor >> d & 1;
+          const bool permitted = set.tensor >> d & 1;
           marks += permitted ? " x" : " .";
           cells += permitted;
         }
         std::printf("%-*s %-3d %-4.*s%s\n", column,
                     concat(key.first, key.first.empty() ? "" : ".", key.second).c_str(), version,
-                    static_cast<int>(v.name.size()), v.name.data(), marks.c_str());
+                    static_cast<int>(c->spec->types[v].name.size()), c->spec->types[v].name.data(),
+                    marks.c_str());
       }
   std::printf("%d cells\n", cells);
   return 0;
@@ -77,9 +80,10 @@ int ops(Arguments arguments) {
                 since.c_str());
     for (const auto& [version, c] : versions) {
       ++schemas;
-      for (const op::TypeVar& v : c->spec->types)
-        std::printf("  %-3d %-4.*s %s\n", version, static_cast<int>(v.name.size()), v.name.data(),
-                    list(v.at(version)).c_str());
+      for (int v = 0; v < c->spec->types.size(); ++v)
+        if (const std::string text = list(c->spec->types_at(v, version)); !text.empty())
+          std::printf("  %-3d %-4.*s %s\n", version, static_cast<int>(c->spec->types[v].name.size()),
+                      c->spec->types[v].name.data(), text.c_str());
     }
   }
   std::printf("%d operators, %d versions\n", operators, schemas);

@@ -1,7 +1,7 @@
 #include "tests/op/check.hpp"
 
 #include "tenon/base/convert.hpp"
-#include "tenon/tensor/difference.hpp"
+#include "tests/op/types.hpp"
 
 namespace tenon::test {
 
@@ -32,11 +32,81 @@ std::vector<Value> run(const AnyOperator& op, const std::vector<Value>& in, int 
   return op::evaluate(op, context, operands, static_cast<std::size_t>(outputs));
 }
 
+namespace {
+
+/// The one element type of the tensors that stand for a type variable; undefined where there are none, or
+/// several.
+DType element_of(const op::Spec& spec, int version, int variable, const std::vector<Value>& in) {
+  DType found = DType::undefined;
+  for (std::size_t k = 0; k < in.size(); ++k) {
+    if (!in[k] || spec.variable(spec.input(static_cast<int>(k), version).type) != variable) continue;
+    if (!in[k].is_tensor() || (found != DType::undefined && in[k].tensor().dtype() != found))
+      return DType::undefined;
+    found = in[k].tensor().dtype();
+  }
+  return found;
+}
+
+/// A case with operands of the type `from` of a type variable converted to `to`; none where they would be
+/// rounded.
+std::vector<Value> with_type(const AnyOperator& op, std::vector<Value> in, int variable, DType from,
+                             DType to) {
+  for (std::size_t k = 0; k < in.size(); ++k) {
+    if (!in[k] || op.spec().variable(op.spec().input(static_cast<int>(k), op.version()).type) != variable)
+      continue;
+    Value v = converted(in[k], from, to);
+    if (!difference(converted(v, to, from), in[k]).empty()) return {};
+    in[k] = std::move(v);
+  }
+  return in;
+}
+
+/// What a case gives, it gives with the other types of the kind that a type variable permits, where these
+/// hold the operands.
+void check_other_types(const AnyOperator& op, const std::vector<Value>& in, const std::vector<Value>& out) {
+  const op::Spec& spec = op.spec();
+  const TypeRule& rule = type_rule(spec.name);
+  const auto attributes = op.attributes();
+  const bool body = std::any_of(attributes.begin(), attributes.end(),
+                                [](const auto& a) { return a.type == op::AttributeType::graph; });
+  // A body is for one type.
+  if (!spec.deterministic || rule.alone || body ||
+      !std::all_of(in.begin(), in.end(), [&](const Value& v) { return suits(v, rule); }))
+    return;
+  for (int v = 0; v < spec.types.size(); ++v) {
+    const DType d = element_of(spec, op.version(), v, in);
+    for (const DType other : by_width) {
+      if (other == d || !same_kind(other, d) || !spec.types[v].at(op.version()).contains(other)) continue;
+      const TypePair pair = pair_of(1u << static_cast<int>(d) | 1u << static_cast<int>(other), d);
+      if (is_float(d) && range_of(pair.narrow).second > range_of(pair.wide).second) continue;
+      const std::vector<Value> operands = with_type(op, in, v, d, other);
+      if (operands.empty()) continue;
+      const std::string title =
+          concat(spec.name, "-", op.version(), " with ", name(other), " in the place of ", name(d), ": ");
+      std::vector<Value> results;
+      try {
+        results = run(op, operands, static_cast<int>(out.size()));
+      } catch (const Error& e) {
+        CHECK_MESSAGE(is_type_error(e.what()), title, std::string(e.what()));
+        continue;
+      }
+      for (std::size_t o = 0; o < out.size(); ++o) {
+        const std::string text = pair.narrow == d ? difference(out[o], results[o], pair, rule)
+                                                  : difference(results[o], out[o], pair, rule);
+        CHECK_MESSAGE(text.empty(), title, text);
+      }
+    }
+  }
+}
+
+}  // namespace
+
 void check(const AnyOperator& op, const std::vector<Value>& in, const std::vector<Value>& expected,
            double rtol, double atol) {
   const std::vector<Value> out = run(op, in, static_cast<int>(expected.size()));
   for (std::size_t o = 0; o < out.size(); ++o)
     if (expected[o]) check_equal(out[o], expected[o], rtol, atol);
+  check_other_types(op, in, out);
 }
 
 void check_fails(const AnyOperator& op, const std::vector<Value>& in, std::string_view text, int outputs) {

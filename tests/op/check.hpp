@@ -50,7 +50,8 @@ std::vector<Value> run(const Op& op, const std::vector<Value>& in, int outputs =
   return run(any(op, version), in, outputs);
 }
 
-/// One case: the operator, its operands, what it gives.
+/// One case: the operator, its operands, what it gives; and that it gives the same, but for rounding, with
+/// the other types that hold the operands (tests/op/types.hpp).
 void check(const AnyOperator& op, const std::vector<Value>& in, const std::vector<Value>& expected,
            double rtol = 1e-6, double atol = 1e-7);
 template <class Op>

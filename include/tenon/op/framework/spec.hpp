@@ -164,6 +164,22 @@ struct Spec {
       if (types[i].name == type) return i;
     return -1;
   }
+  /// Whether an input (an output) of a version has the type variable.
+  constexpr bool names_input(int variable, int version) const {
+    for (int i = 0; i < inputs.size(); ++i)
+      if (input(i, version).in(version) && input(i, version).type == types[variable].name) return true;
+    return false;
+  }
+  constexpr bool names_output(int variable, int version) const {
+    for (int i = 0; i < outputs.size(); ++i)
+      if (output(i, version).in(version) && output(i, version).type == types[variable].name) return true;
+    return false;
+  }
+  /// The types that a type variable stands for at a version: none where no operand has it.
+  constexpr TypeSet types_at(int variable, int version) const {
+    const bool named = names_input(variable, version) || names_output(variable, version);
+    return named ? types[variable].at(version) : TypeSet();
+  }
   /// The types that an operand permits in at least one version.
   constexpr TypeSet permits(const Param& p) const {
     const int v = variable(p.type);
