@@ -93,15 +93,19 @@ TEST_CASE("elementary functions stay within their errors over the whole range") 
       CHECK(error <= bound);
     };
     check(
-        "exp", single ? 1 : 1.2, [](const B& v) { return simd::exp(v); },
+        "exp", single ? 1.3 : 1.2, [](const B& v) { return simd::exp(v); },
         [](long double v) { return std::exp(v); });
     check("log", 0.9, [](const B& v) { return simd::log(v); }, [](long double v) { return std::log(v); });
-    check("tanh", 1.4, [](const B& v) { return simd::tanh(v); }, [](long double v) { return std::tanh(v); });
     check(
-        "erf", single ? 1.5 : 3.1, [](const B& v) { return simd::erf(v); },
+        "tanh", single ? 5.5 : 3, [](const B& v) { return simd::tanh(v); },
+        [](long double v) { return std::tanh(v); });
+    check(
+        "erf", single ? 6.2 : 3.1, [](const B& v) { return simd::erf(v); },
         [](long double v) { return std::erf(v); });
-    check("sigmoid", 2.4, [](const B& v) { return simd::sigmoid(v); }, sigmoid);
-    check("sinh", 1.8, [](const B& v) { return simd::sinh(v); }, [](long double v) { return std::sinh(v); });
+    check("sigmoid", single ? 2.7 : 2.4, [](const B& v) { return simd::sigmoid(v); }, sigmoid);
+    check(
+        "sinh", single ? 2.2 : 1.8, [](const B& v) { return simd::sinh(v); },
+        [](long double v) { return std::sinh(v); });
     check("cosh", 1.7, [](const B& v) { return simd::cosh(v); }, [](long double v) { return std::cosh(v); });
     check("sin", 0.6, [](const B& v) { return simd::sin(v); }, [](long double v) { return std::sin(v); });
     check("cos", 0.6, [](const B& v) { return simd::cos(v); }, [](long double v) { return std::cos(v); });
@@ -109,23 +113,23 @@ TEST_CASE("elementary functions stay within their errors over the whole range") 
         "expm1_negative", single ? 1 : 1.6, [](const B& v) { return simd::expm1_negative(-simd::abs(v)); },
         [](long double v) { return v == 0 ? 0 : std::expm1(-std::fabs(v)); });
     check(
-        "expm1", single ? 2.6 : 3, [](const B& v) { return simd::expm1(v); },
+        "expm1", single ? 2.8 : 3, [](const B& v) { return simd::expm1(v); },
         [](long double v) { return std::expm1(v); });
     check(
-        "softplus", 2.7, [](const B& v) { return simd::softplus(v); },
+        "softplus", single ? 2.9 : 2.7, [](const B& v) { return simd::softplus(v); },
         [](long double v) {
           return std::isnan(v) ? v : std::fmax(v, 0.0L) + std::log1p(std::exp(-std::fabs(v)));
         });
     // Factors that are denormals have an error that the other factor raises.
     check(
-        "gelu", single ? 6.5 : 9.5, [](const B& v) { return simd::gelu(v); },
+        "gelu", single ? 8 : 9.5, [](const B& v) { return simd::gelu(v); },
         [](long double v) {
           return v < -100 ? -0x1p-16000L
                           : v * (std::erfc(-v * 0.70710678118654752440084436210484903928L) / 2);
         },
         7);
     check(
-        "mish", 4.3, [](const B& v) { return simd::mish(v); },
+        "mish", single ? 4.7 : 4.3, [](const B& v) { return simd::mish(v); },
         [](long double v) {
           const long double e = std::exp(std::fmin(v, 60.0L)), n = e * (e + 2);
           return std::isnan(v) ? v : v * (n / (n + 2));
@@ -145,7 +149,7 @@ TEST_CASE("exp_flushed is exp where that is normal, else 0") {
       simd::storeu(flushed, simd::exp_flushed(Batch<T>(x)));
       simd::storeu(full, simd::exp(Batch<T>(x)));
       if (full[0] < L::min()) CHECK(flushed[0] == 0);
-      else if (full[0] == full[0]) CHECK(flushed[0] == full[0]);
+      else if (full[0] == full[0]) CHECK(ulp_error(flushed[0], full[0], 0) <= std::fabs(x) / 20 + 1);
       else CHECK(std::isnan(flushed[0]));
     }
   };

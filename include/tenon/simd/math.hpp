@@ -5,14 +5,14 @@
 // range, with or without FMA; what it measured lies just below:
 //
 //                       float  double                           float  double
-//   exp                  1.0    1.2      sinh                    1.8    1.8
+//   exp                  1.3    1.2      sinh                    2.2    1.8
 //   log                  0.9    0.9      cosh                    1.7    1.7
-//   tanh                 1.4    1.4      softplus                2.7    2.7
-//   erf                  1.5    3.1      gelu (of the tail too)  6.5    9.5
-//   sigmoid              2.4    2.4      mish                    4.3    4.3
+//   tanh                 5.5    3.0      softplus                2.9    2.7
+//   erf                  6.2    3.1      gelu (of the tail too)  8.0    9.5
+//   sigmoid              2.7    2.4      mish                    4.7    4.3
 //   expm1_negative       1.0    1.6      pow                     0.51   0.6
 //   sin, cos             0.6    0.6      fmod, mod               exact
-//   expm1                2.6    3.0
+//   expm1                2.8    3.0
 //
 // Where mish or gelu is near the least normal number its error is counted in spacings of somewhat larger
 // numbers. NaN gives NaN, and infinities, -0, denormals and overflow what C's functions give; gelu(-infinity)
@@ -101,7 +101,7 @@ struct Format<float> {
   static constexpr float sign = -0.0f, least_normal = 0x1p-126f,
                          infinity = std::numeric_limits<float>::infinity();
   // Below and above these exp is 0 and infinity; from exp_normal on it is no denormal.
-  static constexpr float exp_low = -104, exp_high = 89, exp_normal = -0x1.5d589ep6f;
+  static constexpr float exp_low = -104, exp_high = 89, exp_normal = -0x1.5d589ep6f, exp_plain = 87;
   static constexpr float log2e = 0x1.715476p0f, ln2_high = 0x1.63p-1f, ln2_low = -0x1.bd0106p-13f;
   // (exp(r) - 1 - r) / r^2, |r| <= ln(2)/2
   static constexpr float exp_poly[] = {0x1.fffffcp-2f, 0x1.555494p-3f, 0x1.555888p-5f, 0x1.123846p-7f,
@@ -115,14 +115,7 @@ struct Format<float> {
   static constexpr float tail_poly[] = {0x1.1df1c6p-3f,  0x1.1e70ccp-3f,  0x1.eac952p-4f,
                                         0x1.b05910p-4f,  -0x1.7c57e2p-6f, 0x1.464a40p-3f,
                                         -0x1.05fac0p-2f, 0x1.26f982p-3f,  -0x1.ddb858p-6f};
-  // erf(x) / x - 1 in x^2, |x| <= erf_small
-  static constexpr float erf_small = 0.95f;
-  static constexpr float erf_poly[] = {0x1.06eba4p-3f,  -0x1.8126acp-2f, 0x1.ce1156p-4f,
-                                       -0x1.b60be0p-6f, 0x1.446920p-8f,  -0x1.2efcf2p-11f};
   static constexpr float sqrt_half = 0x1.6a09e6p-1f;
-  // (tanh(x) - x) / x^3 in x^2, |x| <= 0.6
-  static constexpr float tanh_poly[] = {-0x1.555542p-2f, 0x1.110a6ap-3f, -0x1.b8ae32p-5f, 0x1.5537d8p-6f,
-                                        -0x1.847156p-8f};
   // (sinh(x) - x) / x^3 in x^2, |x| <= 1
   static constexpr float sinh_poly[] = {0x1.555556p-3f, 0x1.111112p-7f, 0x1.a01a02p-13f, 0x1.71de3ap-19f};
 };
@@ -133,7 +126,7 @@ struct Format<double> {
   static constexpr double magic = 0x1.8p52;
   static constexpr double sign = -0.0, least_normal = 0x1p-1022,
                           infinity = std::numeric_limits<double>::infinity();
-  static constexpr double exp_low = -746, exp_high = 710, exp_normal = -0x1.6232bdd7abcd2p9;
+  static constexpr double exp_low = -746, exp_high = 710, exp_normal = -0x1.6232bdd7abcd2p9, exp_plain = 708;
   static constexpr double log2e = 0x1.71547652b82fep0, ln2_high = 0x1.62e42feep-1,
                           ln2_low = 0x1.a39ef35793c76p-33;
   static constexpr double exp_poly[] = {0x1.0000000000009p-1,  0x1.55555555553a9p-3,  0x1.5555555551281p-5,
@@ -156,16 +149,13 @@ struct Format<double> {
                                          -0x1.759ce51f32f28p-3, 0x1.8d3d5a7fc52d3p-3,  -0x1.23a4272a65bb3p-3,
                                          0x1.8b56f506522f9p-5,  0x1.9c1a8a5536a1dp-6,  -0x1.46c153dcbf5eap-5,
                                          0x1.5fac97bc66682p-6,  -0x1.77c2924995facp-8, 0x1.4dd5652705512p-11};
+  // erf(x) / x - 1 in x^2, |x| <= erf_small
   static constexpr double erf_small = 0.7;
   static constexpr double erf_poly[] = {
       0x1.06eba8214db69p-3,  -0x1.812746b0379e5p-2,  0x1.ce2f21a0429adp-4,  -0x1.b82ce3127742fp-6,
       0x1.565bcd09fb699p-8,  -0x1.c02db2af20b36p-11, 0x1.f9a2e868d780dp-14, -0x1.f4cae1bd3bc67p-17,
       0x1.b9531e8261a46p-20, -0x1.5852438ad9e68p-23, 0x1.970ef20be3e7cp-27};
   static constexpr double sqrt_half = 0x1.6a09e667f3bcdp-1;
-  static constexpr double tanh_poly[] = {
-      -0x1.5555555555544p-2,  0x1.111111110f1c2p-3,  -0x1.ba1ba1b81b99ap-5,  0x1.664f4808644f5p-6,
-      -0x1.226e24d5a4fdfp-7,  0x1.d6d10a36e4104p-9,  -0x1.7d7c72c29b66cp-10, 0x1.33eb8b91dadefp-11,
-      -0x1.e3af99083438cp-13, 0x1.4dcfbad7410a7p-14, -0x1.227205cdc2c99p-16};
   static constexpr double sinh_poly[] = {0x1.5555555555555p-3,  0x1.1111111111111p-7,  0x1.a01a01a01a01ap-13,
                                          0x1.71de3a556c734p-19, 0x1.ae64567f544e4p-26, 0x1.6124613a86d09p-33,
                                          0x1.ae7f3e733b81fp-41, 0x1.952c77030ad4ap-49, 0x1.2f49b46814157p-57};
@@ -178,78 +168,240 @@ inline B polynomial(const B& x, const T (&c)[n]) {
   return y;
 }
 
+/// The same as two chains, of the even and the odd powers, which the processor runs side by side. xx is x^2.
+template <class B, class T, std::size_t n>
+inline B polynomial(const B& x, const B& xx, const T (&c)[n]) {
+  B y(c[n - 1]), z(c[n - 2]);
+  for (std::size_t i = n - 2; i-- > 0;)
+    (i % 2 == n % 2 ? z : y) = mul_add(i % 2 == n % 2 ? z : y, xx, B(c[i]));
+  return n % 2 ? mul_add(z, x, y) : mul_add(y, x, z);
+}
+
+/// x * y + z rounded once for certain: what mul_add's compiler may make of it is not enough where the result
+/// is exact.
+template <class T, class A>
+inline xsimd::batch<T, A> fused_mul_add(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& y,
+                                        const xsimd::batch<T, A>& z) {
+#if defined(__AVX512F__)
+  if constexpr (detail::bytes<A> == 64 && std::is_same_v<T, float>) return _mm512_fmadd_ps(x, y, z);
+  else if constexpr (detail::bytes<A> == 64 && std::is_same_v<T, double>) return _mm512_fmadd_pd(x, y, z);
+  else
+#endif
+    return mul_add(x, y, z);
+}
+
 template <class T, class A>
 inline xsimd::batch<T, A> copy_sign(const xsimd::batch<T, A>& magnitude, const xsimd::batch<T, A>& sign) {
   return xsimd::abs(magnitude) | (sign & xsimd::batch<T, A>(Format<T>::sign));
 }
 
-/// x = n ln(2) + r: r, and n in the low bits of `shifted`.
-template <class B>
-struct ExpParts {
-  B shifted, r;
+/// y where x has the sign of negative numbers, else z.
+template <class T, class A>
+inline xsimd::batch<T, A> choose_negative(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& y,
+                                          const xsimd::batch<T, A>& z) {
+#if defined(__AVX2__)
+  if constexpr (bytes<A> == 32 && std::is_same_v<T, float>) return _mm256_blendv_ps(z, y, x);
+  else if constexpr (bytes<A> == 32 && std::is_same_v<T, double>) return _mm256_blendv_pd(z, y, x);
+  else
+#endif
+    return xsimd::select(x < xsimd::batch<T, A>(T(0)), y, z);
+}
+
+/// y, but 0 where x is less than `low`.
+template <class T, class A>
+inline xsimd::batch<T, A> zero_below(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& low,
+                                     const xsimd::batch<T, A>& y) {
+#if defined(__AVX2__)
+  if constexpr (bytes<A> == 32 && std::is_same_v<T, float>)
+    return _mm256_andnot_ps(_mm256_cmp_ps(x, low, _CMP_LT_OQ), y);
+  else if constexpr (bytes<A> == 32 && std::is_same_v<T, double>)
+    return _mm256_andnot_pd(_mm256_cmp_pd(x, low, _CMP_LT_OQ), y);
+  else
+#endif
+    return xsimd::select(x < low, xsimd::batch<T, A>(T(0)), y);
+}
+
+/// Whether e^x is made of a table of 2^(k/8): floats, where a register of eight can be looked up.
+template <class T, class A>
+inline constexpr bool exp_by_table = std::is_same_v<T, float> && bytes<A> >= 32;
+
+/// The powers 2^(k/8), k < 8, twice, less k in the bits in which a shifted n + k/8 adds it again.
+struct ExpTable {
+  alignas(64) uint32_t bits[16];
+  constexpr ExpTable() : bits{} {
+    constexpr float root[] = {0x1p+0f,        0x1.172b84p+0f, 0x1.306fep+0f,  0x1.4bfdaep+0f,
+                              0x1.6a09e6p+0f, 0x1.8ace54p+0f, 0x1.ae89fap+0f, 0x1.d5818ep+0f};
+    for (uint32_t k = 0; k < 16; ++k) bits[k] = std::bit_cast<uint32_t>(root[k % 8]) - (k % 8 << 20);
+  }
 };
+inline constexpr ExpTable exp_table;
+
+/// table[index % 8] of each lane, the table twice and aligned.
 template <class T, class A>
-inline ExpParts<xsimd::batch<T, A>> exp_parts(const xsimd::batch<T, A>& x) {
-  using B = xsimd::batch<T, A>;
-  using N = Format<T>;
-  const B shifted = mul_add(x, B(N::log2e), B(N::magic));
-  const B n = shifted - B(N::magic);
-  return {shifted, mul_add(n, B(-N::ln2_low), mul_add(n, B(-N::ln2_high), x))};
-}
-/// exp(r) - 1, |r| <= ln(2)/2
-template <class T, class A>
-inline xsimd::batch<T, A> expm1_of_rest(const xsimd::batch<T, A>& r) {
-  return mul_add(r * r, polynomial(r, Format<T>::exp_poly), r);
-}
-/// 2^n where that is a normal number.
-template <class T, class A>
-inline xsimd::batch<T, A> power_of_two(const xsimd::batch<T, A>& shifted) {
-  using N = Format<T>;
-  using U = typename N::bits;
-  return bits_as<T>((bits_as<U>(shifted) + xsimd::batch<U, A>(U{N::bias})) << N::mantissa);
-}
-/// p 2^(n + add) for any n: results may be denormals or overflow.
-template <int add, class T, class A>
-inline xsimd::batch<T, A> times_power_of_two(const xsimd::batch<T, A>& p, const xsimd::batch<T, A>& shifted) {
-  using N = Format<T>;
-  using U = typename N::bits;
-  using I = xsimd::batch<U, A>;
+inline xsimd::batch<T, A> look_up(const T (&table)[16], const xsimd::batch<uint32_t, A>& index) {
 #if defined(__AVX512F__)
-  const auto n = [&] { return shifted - xsimd::batch<T, A>(N::magic - T(add)); };
-  if constexpr (detail::bytes<A> == 64 && std::is_same_v<T, float>) return _mm512_scalef_ps(p, n());
-  else if constexpr (detail::bytes<A> == 64 && std::is_same_v<T, double>) return _mm512_scalef_pd(p, n());
+  if constexpr (bytes<A> == 64)
+    return bits_as<T>(xsimd::batch<uint32_t, A>(_mm512_permutexvar_epi32(index, _mm512_load_si512(table))));
+  else
+#endif
+#if defined(__AVX2__)
+      if constexpr (bytes<A> == 32)
+    return bits_as<T>(xsimd::batch<uint32_t, A>(
+        _mm256_permutevar8x32_epi32(_mm256_load_si256(reinterpret_cast<const __m256i*>(table)), index)));
   else
 #endif
   {
-    // Two factors, whose exponents stay positive when halved because both biases are in before.
-    constexpr U both = 2 * U{N::bias} + static_cast<U>(add);
-    const I biased = bits_as<U>(shifted) - I(std::bit_cast<U>(N::magic) - both);
-    const I half = biased >> 1;
-    return p * bits_as<T>(half << N::mantissa) * bits_as<T>((biased - half) << N::mantissa);
+    constexpr std::size_t width = xsimd::batch<T, A>::size;
+    alignas(64) uint32_t at[width];
+    alignas(64) T found[width];
+    storeu(at, index);
+    for (std::size_t i = 0; i < width; ++i) found[i] = table[at[i] % 8];
+    return xsimd::batch<T, A>::load_aligned(found);
   }
 }
 
-/// exp(x) 2^add
+/// x = n ln(2) + r with n a whole number or, by table, a multiple of 1/8: r, and n + add in the low bits of
+/// `shifted`. The last digits of r are in `sum` only.
+template <class B>
+struct ExpParts {
+  B shifted, r, sum;
+};
+template <bool table, int add, class T, class A>
+inline ExpParts<xsimd::batch<T, A>> exp_parts(const xsimd::batch<T, A>& x) {
+  using B = xsimd::batch<T, A>;
+  using N = Format<T>;
+  constexpr T magic = (table ? N::magic / 8 : N::magic + T(N::bias)) + T(add);
+  const B shifted = mul_add(x, B(N::log2e), B(magic)), n = shifted - B(magic);
+  if constexpr (table) {
+    // What n ln(2) lacks is so small that its square does not matter.
+    const B r = mul_add(n, B(T(-0x1.62e430p-1)), x);
+    return {shifted, r, mul_add(n, B(T(0x1.05c610p-29)), r)};
+  } else {
+    const B r = mul_add(n, B(-N::ln2_low), mul_add(n, B(-N::ln2_high), x));
+    return {shifted, r, r};
+  }
+}
+/// exp(r) - 1
+template <bool table, class B>
+inline B expm1_of_rest(const ExpParts<B>& e) {
+  using T = typename B::value_type;
+  const B rr = e.r * e.r;
+  if constexpr (table) return mul_add(rr, mul_add(e.r, B(T(0x1.555b40p-3)), B(T(0x1.00087cp-1))), e.sum);
+  else return mul_add(rr, polynomial(e.r, rr, Format<T>::exp_poly), e.sum);
+}
+/// 2^(n + add) where that is a normal number.
+template <bool table, class T, class A>
+inline xsimd::batch<T, A> power_of_two(const xsimd::batch<T, A>& shifted) {
+  using N = Format<T>;
+  const auto bits = bits_as<typename N::bits>(shifted);
+  if constexpr (table) return bits_as<T>(look_up(exp_table.bits, bits) + (bits << (N::mantissa - 3)));
+  else return bits_as<T>(bits << N::mantissa);
+}
+
+/// exp(x) 2^add where 2^(x / ln(2) + add) is a normal number.
+template <int add, class T, class A>
+inline xsimd::batch<T, A> exp_plain(const xsimd::batch<T, A>& x) {
+  constexpr bool table = exp_by_table<T, A>;
+  const auto e = exp_parts<table, add>(x);
+  const auto scale = power_of_two<table>(e.shifted);
+  return mul_add(scale, expm1_of_rest<table>(e), scale);
+}
+
+/// exp(x) 2^add for any x: results may be denormals or overflow. Bit for bit as exp_plain where that holds.
 template <int add, class T, class A>
 inline xsimd::batch<T, A> exp_times(const xsimd::batch<T, A>& x) {
   using B = xsimd::batch<T, A>;
   using N = Format<T>;
-  const auto e = exp_parts(at_most(at_least(x, B(N::exp_low)), B(N::exp_high + T(1))));
-  return times_power_of_two<add>(B(T(1)) + expm1_of_rest(e.r), e.shifted);
+  using U = typename N::bits;
+  using I = xsimd::batch<U, A>;
+  constexpr bool table = exp_by_table<T, A>;
+  const auto e = exp_parts<table, add>(at_most(at_least(x, B(N::exp_low)), B(N::exp_high + T(1))));
+  // 2^(k/8) (1 + rest), then times 2^n.
+  const I bits = bits_as<U>(e.shifted);
+  B y;
+  if constexpr (table) {
+    const B root = bits_as<T>(look_up(exp_table.bits, bits) + ((bits & I(7)) << (N::mantissa - 3)));
+    y = mul_add(root, expm1_of_rest<table>(e), root);
+  } else {
+    y = B(T(1)) + expm1_of_rest<table>(e);
+  }
+#if defined(__AVX512F__)
+  const auto n = [&] { return e.shifted - B(table ? N::magic / 8 : N::magic + T(N::bias)); };
+  if constexpr (bytes<A> == 64 && std::is_same_v<T, float>) return _mm512_scalef_ps(y, n());
+  else if constexpr (bytes<A> == 64 && std::is_same_v<T, double>) return _mm512_scalef_pd(y, n());
+  else
+#endif
+  {
+    // Two factors, whose exponents stay positive when halved because both biases are in before.
+    constexpr U both = 2 * U{N::bias};
+    I biased;
+    if constexpr (table) biased = (bits - I(std::bit_cast<U>(N::magic / 8) - 8 * both)) >> 3;
+    else biased = bits - I(std::bit_cast<U>(N::magic) + U{N::bias} - both);
+    const I half = biased >> 1;
+    return y * bits_as<T>(half << N::mantissa) * bits_as<T>((biased - half) << N::mantissa);
+  }
 }
 
-/// Phi(-t), the normal distribution's tail, for 0 <= t <= tail_end.
+/// exp(x) - 1 for 0 <= x <= 80.
 template <class T, class A>
-inline xsimd::batch<T, A> normal_tail(const xsimd::batch<T, A>& t) {
+inline xsimd::batch<T, A> expm1_positive(const xsimd::batch<T, A>& x) {
+  using B = xsimd::batch<T, A>;
+  const auto e = exp_parts<false, 0>(x);
+  const B scale = power_of_two<false>(e.shifted);
+  return mul_add(scale, expm1_of_rest<false>(e), scale - B(T(1)));
+}
+
+/// Powers of exponents that are not positive are raised by 2^lift and divided by it in the end, so that
+/// their products and quotients are denormals where they must be.
+template <class T>
+inline constexpr int lift = Format<T>::bias / 2 + 1;
+template <class T>
+inline constexpr T lifted_one = T(std::is_same_v<T, float> ? 0x1p64 : 0x1p512);
+
+/// x (1 + above(z)) / below(z), z = x^2 and at most end^2; 1 where that is greater: an odd function that has
+/// reached 1 at `end`.
+template <class A, std::size_t n>
+inline xsimd::batch<float, A> odd_quotient(const xsimd::batch<float, A>& x, float end,
+                                           const float (&above)[n], const float (&below)[n]) {
+  using B = xsimd::batch<float, A>;
+  const B z = at_most(x * x, B(end * end));
+  const B y = mul_add(x, polynomial(z, above), x) / polynomial(z, below);
+  return at_most(at_least(y, B(-1.0f)), B(1.0f));
+}
+
+/// factor Phi(-t), Phi the normal distribution, for 0 <= t <= tail_end.
+template <class T, class A>
+inline xsimd::batch<T, A> normal_tail(const xsimd::batch<T, A>& factor, const xsimd::batch<T, A>& t) {
   using B = xsimd::batch<T, A>;
   using N = Format<T>;
-  const B k = B(T(1)) / mul_add(t, B(N::tail_scale), B(T(1)));
-  // t^2 = high^2 + (t - high) (t + high) with high^2 exact, as exp makes relative errors of absolute ones.
-  const B high = t & B(std::bit_cast<T>(N::tail_split));
-  const B rest = (t - high) * (t + high);
-  const auto e = exp_parts(B(T(-0.5)) * high * high);
-  const B p = B(T(1)) + expm1_of_rest(mul_add(B(T(-0.5)), rest, e.r));
-  return times_power_of_two<0>(p * (k * polynomial(k, N::tail_poly)), e.shifted);
+  // The square is in two parts, as exp makes relative errors of absolute ones.
+  if constexpr (exp_by_table<T, A>) {
+    // exp(-(square + rest) / 2) = 2^n exp(-(r + rest) / 2), with `tail` = 2 - 2 exp(-(r + rest) / 2). What n
+    // ln(2) lacks is in the quotient below.
+    using I = xsimd::batch<uint32_t, A>;
+    const B square = t * t, rest = fused_mul_add(t, t, -square), magic(N::magic / 8 + lift<T>);
+    const B shifted = mul_add(square, B(-0.5f * N::log2e), magic);
+    const B r = mul_add(shifted - magic, B(0x1.62e430p0f), square);
+    const B tail = mul_add(r * r, mul_add(r, B(0x1.555b40p-5f), B(-0x1.00087cp-2f)), r + rest);
+    const B scale = power_of_two<true>(shifted),
+            half = bits_as<T>(bits_as<uint32_t>(scale) - I(1u << N::mantissa));
+    const B e = mul_add(half, -tail, scale);
+    // exp(t^2/2) Phi(-t), its denominator times 2^lift
+    static constexpr float above[] = {0x1.fffffcp-2f, 0x1.5e678ap-2f, 0x1.bdc952p-4f, 0x1.df85fcp-7f,
+                                      0x1.b616ap-23f};
+    static constexpr float below[] = {0x1p+64f, 0x1.7b756ap+64f, 0x1.cd0276p+63f, 0x1.16d3acp+62f,
+                                      0x1.2cb3bap+59f};
+    return factor * (e * (polynomial(t, square, above) / polynomial(t, square, below)));
+  } else {
+    // Half of the digits make an exact square.
+    const B high = t & B(std::bit_cast<T>(N::tail_split));
+    auto parts = exp_parts<false, lift<T>>(B(T(-0.5)) * high * high);
+    parts.r = parts.sum = mul_add(B(T(-0.5)) * (t - high), t + high, parts.r);
+    const B scale = power_of_two<false>(parts.shifted),
+            e = mul_add(scale, expm1_of_rest<false>(parts), scale);
+    const B k = B(T(1)) / mul_add(t, B(N::tail_scale), B(T(1)));
+    return factor * (e * (B(T(1) / lifted_one<T>) * k * polynomial(k, N::tail_poly)));
+  }
 }
 
 }  // namespace detail
@@ -257,25 +409,32 @@ inline xsimd::batch<T, A> normal_tail(const xsimd::batch<T, A>& t) {
 /// e^x
 template <class T, class A>
 inline xsimd::batch<T, A> exp(const xsimd::batch<T, A>& x) {
-  return detail::exp_times<0>(x);
+  if (xsimd::any(xsimd::abs(x) > xsimd::batch<T, A>(detail::Format<T>::exp_plain)))
+    return detail::exp_times<0>(x);
+  return detail::exp_plain<0>(x);
 }
 
-/// e^x where that is a normal number, else 0. x must not exceed 88 (float) or 709 (double); NaN gives NaN.
+/// e^x where that is a normal number, else 0, for softmax: floats have |x| / 20 units of error more than exp.
+/// x must not exceed 88 (float) or 709 (double); NaN gives NaN.
 template <class T, class A>
 inline xsimd::batch<T, A> exp_flushed(const xsimd::batch<T, A>& x) {
   using B = xsimd::batch<T, A>;
-  const auto e = detail::exp_parts(x);
-  const B y = (B(T(1)) + detail::expm1_of_rest(e.r)) * detail::power_of_two(e.shifted);
-  return xsimd::select(x < B(detail::Format<T>::exp_normal), B(T(0)), y);
+  constexpr bool table = detail::exp_by_table<T, A>;
+  auto e = detail::exp_parts<table, 0>(x);
+  if constexpr (table) e.sum = e.r;
+  const B scale = detail::power_of_two<table>(e.shifted);
+  const B y = mul_add(scale, detail::expm1_of_rest<table>(e), scale);
+  return detail::zero_below(x, B(detail::Format<T>::exp_normal), y);
 }
 
 /// e^x - 1 for x <= 0, and 0 for greater x.
 template <class T, class A>
 inline xsimd::batch<T, A> expm1_negative(const xsimd::batch<T, A>& x) {
   using B = xsimd::batch<T, A>;
-  const auto e = detail::exp_parts(at_most(at_least(x, B(T(-40))), B(T(0))));
-  const B scale = detail::power_of_two(e.shifted);
-  return mul_add(scale, detail::expm1_of_rest(e.r), scale - B(T(1)));
+  // Without the table, whose powers are too far from their rounded values where 1 is taken from them.
+  const auto e = detail::exp_parts<false, 0>(at_most(at_least(x, B(T(-40))), B(T(0))));
+  const B scale = detail::power_of_two<false>(e.shifted);
+  return mul_add(scale, detail::expm1_of_rest<false>(e), scale - B(T(1)));
 }
 
 /// e^x - 1
@@ -330,12 +489,14 @@ inline xsimd::batch<T, A> softplus(const xsimd::batch<T, A>& x) {
 template <class T, class A>
 inline xsimd::batch<T, A> tanh(const xsimd::batch<T, A>& x) {
   using B = xsimd::batch<T, A>;
-  const B a = xsimd::abs(x), z = x * x;
-  const B small = mul_add(a * z, detail::polynomial(z, detail::Format<T>::tanh_poly), a);
-  const auto e = detail::exp_parts(at_most(a + a, B(T(44))));  // from 22 on tanh is 1 in either type
-  const B scale = detail::power_of_two(e.shifted);
-  const B large = B(T(1)) - B(T(2)) / (mul_add(scale, detail::expm1_of_rest(e.r), scale) + B(T(1)));
-  return detail::copy_sign(xsimd::select(a < B(T(0.6)), small, large), x);
+  if constexpr (std::is_same_v<T, float>) {
+    static constexpr float above[] = {0, 0x1.120442p-3f, 0x1.c9f85ap-9f, 0x1.595564p-16f, 0x1.c9a3d2p-27f};
+    static constexpr float below[] = {1, 0x1.de576ap-2f, 0x1.a7df26p-6f, 0x1.5841dcp-12f, 0x1.a0b866p-21f};
+    return detail::odd_quotient(x, 9.02f, above, below);
+  } else {
+    const B a = xsimd::abs(x), q = detail::expm1_positive(at_most(a + a, B(T(44))));  // from 22 on it is 1
+    return (q / (q + B(T(2)))) | (x & B(detail::Format<T>::sign));
+  }
 }
 
 template <class T, class A>
@@ -357,8 +518,10 @@ inline xsimd::batch<T, A> cosh(const xsimd::batch<T, A>& x) {
 template <class T, class A>
 inline xsimd::batch<T, A> sigmoid(const xsimd::batch<T, A>& x) {
   using B = xsimd::batch<T, A>;
-  const B one(T(1)), e = simd::exp(-xsimd::abs(x));
-  return xsimd::select(x < B(T(0)), e, one) / (one + e);
+  using N = detail::Format<T>;
+  const B one(detail::lifted_one<T>);
+  const B e = detail::exp_plain<detail::lift<T>>(at_least(x | B(N::sign), B(N::exp_low)));
+  return detail::choose_negative(x, e, one) / (one + e);
 }
 
 /// The error function.
@@ -366,27 +529,29 @@ template <class T, class A>
 inline xsimd::batch<T, A> erf(const xsimd::batch<T, A>& x) {
   using B = xsimd::batch<T, A>;
   using N = detail::Format<T>;
-  const B a = xsimd::abs(x);
-  const B small = mul_add(a, detail::polynomial(x * x, N::erf_poly), a);
-  B large;
   if constexpr (std::is_same_v<T, float>) {
-    // -log(1 - erf(x)) from erf_small to 4, where erf has become 1: cheaper than the tail, and near enough
-    // for float
-    static constexpr float poly[] = {0x1.39b2f4p-13f, 0x1.20c08ap+0f, 0x1.45df60p-1f,   0x1.ae4488p-4f,
-                                     -0x1.7d09d8p-6f, 0x1.d6cfbep-9f, -0x1.6fb290p-12f, 0x1.2a2498p-16f};
-    large = -simd::expm1_negative(-detail::polynomial(at_most(a, B(4.0f)), poly));
+    static constexpr float above[] = {0x1.06eba0p-3f, 0x1.7ae992p-3f,  0x1.ab8808p-5f,
+                                      0x1.d42a66p-9f, 0x1.2d4712p-12f, 0x1.255f58p-19f};
+    static constexpr float below[] = {
+        1, 0x1.fd3bf4p-2f, 0x1.cad4b0p-4f, 0x1.ddcca6p-7f, 0x1.27a40ep-10f, 0x1.4c478cp-15f};
+    return detail::odd_quotient(x, 3.76f, above, below);
   } else {
-    large = B(1.0) - B(2.0) * detail::normal_tail(at_most(B(1.41421356237309504880) * a, B(10.0)));
+    const B a = xsimd::abs(x);
+    const B small = mul_add(a, detail::polynomial(x * x, N::erf_poly), a);
+    const B large = B(1.0) - detail::normal_tail(B(2.0), at_most(B(1.41421356237309504880) * a, B(10.0)));
+    return detail::copy_sign(xsimd::select(a < B(N::erf_small), small, large), x);
   }
-  return detail::copy_sign(xsimd::select(a < B(N::erf_small), small, large), x);
 }
 
 /// x Phi(x) = x (1 + erf(x / sqrt(2))) / 2, without cancellation in its negative tail.
 template <class T, class A>
 inline xsimd::batch<T, A> gelu(const xsimd::batch<T, A>& x) {
   using B = xsimd::batch<T, A>;
-  const B a = at_most(xsimd::abs(x), B(detail::Format<T>::tail_end));
-  return at_least(x, B(T(0))) - a * detail::normal_tail(a);
+  using U = typename detail::Format<T>::bits;
+  // Magnitudes are ordered as their bits are. NaN comes through the first term.
+  const auto end = xsimd::batch<U, A>(std::bit_cast<U>(detail::Format<T>::tail_end));
+  const B a = bits_as<T>(xsimd::min(bits_as<U>(xsimd::abs(x)), end));
+  return at_least(x, B(T(0))) - detail::normal_tail(a, a);
 }
 
 /// x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) / 2
@@ -475,23 +640,6 @@ inline xsimd::batch<T, A> pow(const xsimd::batch<T, A>& x, const xsimd::batch<T,
     return xsimd::select(xsimd::isnan(y) & !(x == one), y, r);
   }
 }
-
-namespace detail {
-
-/// x * y + z rounded once for certain: what mul_add's compiler may make of it is not enough where the result
-/// is exact.
-template <class T, class A>
-inline xsimd::batch<T, A> fused_mul_add(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& y,
-                                        const xsimd::batch<T, A>& z) {
-#if defined(__AVX512F__)
-  if constexpr (detail::bytes<A> == 64 && std::is_same_v<T, float>) return _mm512_fmadd_ps(x, y, z);
-  else if constexpr (detail::bytes<A> == 64 && std::is_same_v<T, double>) return _mm512_fmadd_pd(x, y, z);
-  else
-#endif
-    return mul_add(x, y, z);
-}
-
-}  // namespace detail
 
 /// The rest of x / y with the sign of x, exact, as C's fmod.
 template <class T, class A>

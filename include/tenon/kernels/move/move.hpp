@@ -35,7 +35,7 @@ struct PackedMover {
       const int64_t bytes = (n - i) / per_byte;
       uint8_t* out = to + (t + i) / per_byte;
       if (f_step == 1 && (f + i) % per_byte == 0) {
-        if (bytes > 0) std::memcpy(out, from + (f + i) / per_byte, static_cast<std::size_t>(bytes));
+        simd::copy(out, from + (f + i) / per_byte, static_cast<std::size_t>(bytes));
         i += bytes * per_byte;
       } else {
         for (int64_t b = 0; b < bytes; ++b) {
@@ -160,7 +160,7 @@ inline void copy(DType d, void* to, const void* from, int64_t n) {
   auto* t = static_cast<char*>(to);
   auto* f = static_cast<const char*>(from);
   parallel_for(packed_bytes(n, d), 2 * detail::copy_bytes, [&](int64_t begin, int64_t end) {
-    std::memcpy(t + begin, f + begin, static_cast<std::size_t>(end - begin));
+    simd::copy(t + begin, f + begin, static_cast<std::size_t>(end - begin));
   });
 }
 

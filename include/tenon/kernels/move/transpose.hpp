@@ -11,6 +11,7 @@
 
 #include "tenon/base/inline_vector.hpp"
 #include "tenon/base/parallel.hpp"
+#include "tenon/simd/copy.hpp"
 
 namespace tenon::kernels {
 
@@ -130,7 +131,7 @@ struct BlockMover {
 
   void row(int64_t t, int64_t t_step, int64_t f, int64_t f_step, int64_t n) const {
     if (t_step == 1 && f_step == 1) {
-      std::memcpy(to + t * size, from + f * size, static_cast<std::size_t>(n) * bytes);
+      simd::copy(to + t * size, from + f * size, static_cast<std::size_t>(n) * bytes);
     } else if (f_step == 0) {
       char block[bytes];
       std::memcpy(block, from + f * size, bytes);
@@ -142,6 +143,82 @@ struct BlockMover {
 
   // to[t + i + j * t_step] = from[f + i * f_step + j], i < ni, j < nj
   void tile(int64_t t, int64_t t_step, int64_t f, int64_t f_step, int64_t ni, int64_t nj) const {
+    if (ni <= 3 && t_step == ni) return weave(t, f, f_step, ni, nj);
+    if (nj <= 3 && f_step == nj) return part(t, t_step, f, ni, nj);
+    int64_t whole_i = 0, whole_j = 0;
+    if constexpr (bytes < 16) {
+      constexpr int64_t n = line / size;
+      whole_i = ni / n * n;
+      whole_j = nj / n * n;
+      for (int64_t i = 0; i < whole_i; i += n)
+        for (int64_t j = 0; j < whole_j; j += n)
+          lines(t + i + j * t_step, t_step, f + i * f_step + j, f_step);
+    }
+    if (whole_i < ni) squares(t + whole_i, t_step, f + whole_i * f_step, f_step, ni - whole_i, whole_j);
+    if (whole_j < nj) squares(t + whole_j * t_step, t_step, f + whole_j, f_step, ni, nj - whole_j);
+  }
+
+ private:
+  static constexpr int64_t line = 64;  // bytes of a cache line
+
+  // Few dense columns of the result, or of the source: rows of ni, or nj, elements without gaps.
+  void weave(int64_t t, int64_t f, int64_t f_step, int64_t ni, int64_t nj) const {
+    int64_t k = 0;
+    if constexpr (bytes == 4) {
+      using V = typename BlockVector<bytes>::type;
+      for (; ni == 2 && k + 4 <= nj; k += 4) {
+        const V a = load(f + k), b = load(f + f_step + k);
+        store(t + 2 * k, __builtin_shufflevector(a, b, 0, 4, 1, 5));
+        store(t + 2 * k + 4, __builtin_shufflevector(a, b, 2, 6, 3, 7));
+      }
+      for (; ni == 3 && k + 4 <= nj; k += 4) {
+        const V a = load(f + k), b = load(f + f_step + k), c = load(f + 2 * f_step + k);
+        store(t + 3 * k, __builtin_shufflevector(__builtin_shufflevector(a, b, 0, 4, 1, 1), c, 0, 1, 4, 2));
+        store(t + 3 * k + 4, __builtin_shufflevector(__builtin_shufflevector(b, c, 1, 5, 2, 2),
+                                                     __builtin_shufflevector(a, a, 2, 2, 2, 2), 0, 1, 4, 2));
+        store(t + 3 * k + 8, __builtin_shufflevector(__builtin_shufflevector(c, b, 2, 7, 3, 3),
+                                                     __builtin_shufflevector(a, a, 3, 3, 3, 3), 0, 4, 1, 2));
+      }
+    }
+    for (; k < nj; ++k)
+      for (int64_t c = 0; c < ni; ++c) one(t + k * ni + c, f + k + c * f_step);
+  }
+  void part(int64_t t, int64_t t_step, int64_t f, int64_t ni, int64_t nj) const {
+    int64_t k = 0;
+    if constexpr (bytes == 4) {
+      using V = typename BlockVector<bytes>::type;
+      for (; nj == 2 && k + 4 <= ni; k += 4) {
+        const V a = load(f + 2 * k), b = load(f + 2 * k + 4);
+        store(t + k, __builtin_shufflevector(a, b, 0, 2, 4, 6));
+        store(t + t_step + k, __builtin_shufflevector(a, b, 1, 3, 5, 7));
+      }
+      for (; nj == 3 && k + 4 <= ni; k += 4) {
+        const V a = load(f + 3 * k), b = load(f + 3 * k + 4), c = load(f + 3 * k + 8);
+        store(t + k, __builtin_shufflevector(__builtin_shufflevector(a, b, 0, 3, 6, 6), c, 0, 1, 2, 5));
+        store(t + t_step + k,
+              __builtin_shufflevector(__builtin_shufflevector(a, b, 1, 4, 7, 7), c, 0, 1, 2, 6));
+        store(t + 2 * t_step + k,
+              __builtin_shufflevector(__builtin_shufflevector(a, b, 2, 5, 5, 5), c, 0, 1, 4, 7));
+      }
+    }
+    for (; k < ni; ++k)
+      for (int64_t c = 0; c < nj; ++c) one(t + k + c * t_step, f + k * nj + c);
+  }
+
+  auto load(int64_t f) const {
+    typename BlockVector<bytes>::type v;
+    std::memcpy(&v, from + f * size, sizeof v);
+    return v;
+  }
+  template <class V>
+  void store(int64_t t, const V& v) const {
+    std::memcpy(to + t * size, &v, sizeof v);
+  }
+
+  void one(int64_t t, int64_t f) const { std::memcpy(to + t * size, from + f * size, bytes); }
+
+  // As tile.
+  void squares(int64_t t, int64_t t_step, int64_t f, int64_t f_step, int64_t ni, int64_t nj) const {
     constexpr int64_t n = 16 / size;
     int64_t whole_i = 0, whole_j = 0;
     if constexpr (n > 1) {
@@ -155,8 +232,22 @@ struct BlockMover {
       for (int64_t i = j < whole_j ? whole_i : 0; i < ni; ++i) one(t + i + j * t_step, f + i * f_step + j);
   }
 
- private:
-  void one(int64_t t, int64_t f) const { std::memcpy(to + t * size, from + f * size, bytes); }
+  // As tile for as many elements on both sides as lie in a cache line.
+  void lines(int64_t t, int64_t t_step, int64_t f, int64_t f_step) const {
+    constexpr int64_t n = line / size, side = 16 / size;
+    if (t_step * size % (32768 / n) != 0) {
+      // Source lines are read at once; those of the result stay in the first-level cache until they are full.
+      for (int64_t i = 0; i < n; i += side)
+        for (int64_t j = 0; j < n; j += side) square(t + i + j * t_step, t_step, f + i * f_step + j, f_step);
+    } else {
+      // Result lines go to the same places of the cache, where they would not stay; they are written at once.
+      alignas(line) char read[n * line];
+      for (int64_t i = 0; i < n; ++i) std::memcpy(read + i * line, from + (f + i * f_step) * size, line);
+      const BlockMover move{to, read};
+      for (int64_t j = 0; j < n; j += side)
+        for (int64_t i = 0; i < n; i += side) move.square(t + i + j * t_step, t_step, i * n + j, n);
+    }
+  }
 
   // A square of n registers of n elements: log2(n) rounds of interleaving register k with k + n/2 transpose
   // it.
@@ -185,7 +276,8 @@ void copy_tiles(CopyPlan plan, int j, const Mover& move) {
     for (int d = j; d < i - 1; ++d) plan.swap_axes(d, d + 1);
     j = i - 1;
   }
-  constexpr int64_t strip_i = 64, strip_j = 64;  // a strip that stays in the first-level cache on both sides
+  // A strip that stays in the first-level cache on both sides; long where one side is short.
+  const int64_t strip_i = plan.extents[j] < 8 ? 1024 : 64, strip_j = plan.extents[i] < 8 ? 1024 : 64;
   const int64_t pieces_i = (plan.extents[i] + strip_i - 1) / strip_i;
   const int64_t pieces_j = (plan.extents[j] + strip_j - 1) / strip_j, pieces = pieces_i * pieces_j;
   const int64_t outer = plan.size / (plan.extents[i] * plan.extents[j]);

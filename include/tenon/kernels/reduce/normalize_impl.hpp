@@ -14,40 +14,64 @@ namespace tenon::kernels {
 
 namespace detail {
 
-/// Mean and variance of a row; the variance about zero instead of about the mean for RMS.
 template <class Arch, class T>
-void row_moments(const T* x, int64_t n, bool centred, double& mean, double& variance) {
+double row_mean(const T* x, int64_t n) {
+  using B = simd::batch<compute_t<T>, Arch>;
+  return reduce_run<Arch, Add>(x, n, [](const B& v, auto...) { return v; }) / static_cast<double>(n);
+}
+/// The mean of the squares of a row's distances from `mean`.
+template <class Arch, class T>
+double row_variance(const T* x, int64_t n, double mean) {
   using C = compute_t<T>;
   using B = simd::batch<C, Arch>;
-  mean = centred ? reduce_run<Arch, Add>(x, n, [](const B& v, auto...) { return v; }) / static_cast<double>(n)
-                 : 0;
   const B centre(static_cast<C>(mean));
-  variance = reduce_run<Arch, Add>(x, n, [&](const B& v, auto...) { return (v - centre) * (v - centre); }) /
-             static_cast<double>(n);
+  return reduce_run<Arch, Add>(x, n, [centre](const B& v, auto...) { return (v - centre) * (v - centre); }) /
+         static_cast<double>(n);
+}
+
+/// y = (x - centre) * factor * scale + bias over a row; scale and bias may be null.
+template <class Arch, class T>
+void norm_row(const T* x, T* y, int64_t n, double mean, double inv_std, const T* scale, const T* bias) {
+  using C = compute_t<T>;
+  using B = simd::batch<C, Arch>;
+  const B centre(static_cast<C>(mean)), factor(static_cast<C>(inv_std));
+  const auto load = [](const T* p, int64_t i, auto... count) {
+    return simd::load_wide<Arch>(p + i, count...);
+  };
+  const auto unit = [=](const B& v) { return (v - centre) * factor; };
+  if (scale && bias)
+    map_row<Arch>(x, y, n, [=](const B& v, int64_t i, auto... count) {
+      return simd::mul_add(unit(v), load(scale, i, count...), load(bias, i, count...));
+    });
+  else if (scale)
+    map_row<Arch>(x, y, n,
+                  [=](const B& v, int64_t i, auto... count) { return unit(v) * load(scale, i, count...); });
+  else if (bias)
+    map_row<Arch>(x, y, n,
+                  [=](const B& v, int64_t i, auto... count) { return unit(v) + load(bias, i, count...); });
+  else map_row<Arch>(x, y, n, [=](const B& v, auto...) { return unit(v); });
 }
 
 template <class Arch, class T>
 void norm_rows(const LayerNormArgs<T>& a, bool centred, int64_t first_row, int64_t last_row) {
-  using C = compute_t<T>;
-  using B = simd::batch<C, Arch>;
-  for (int64_t row = first_row; row < last_row; ++row) {
-    const T* x = a.x + row * a.n;
-    T* y = a.y + row * a.n;
-    double mean, variance;
-    row_moments<Arch>(x, a.n, centred, mean, variance);
-    const double inv_std = 1 / std::sqrt(variance + a.epsilon);
-    if (centred && a.mean) a.mean[row] = static_cast<float>(mean);
-    if (a.inv_std) a.inv_std[row] = static_cast<float>(inv_std);
-    const B centre(static_cast<C>(mean)), factor(static_cast<C>(inv_std));
-    const auto scaled = [&](const B& v, int64_t i, auto... count) {
-      const B u = (v - centre) * factor;
-      return a.scale ? u * simd::load_wide<Arch>(a.scale + i, count...) : u;
-    };
-    if (a.bias)
-      map_row<Arch>(x, y, a.n, [&](const B& v, int64_t i, auto... count) {
-        return scaled(v, i, count...) + simd::load_wide<Arch>(a.bias + i, count...);
-      });
-    else map_row<Arch>(x, y, a.n, scaled);
+  // Several rows take each pass together where the first-level cache holds them: one row's passes wait for
+  // its sums.
+  constexpr int64_t most = 4, cached = 16384 / static_cast<int64_t>(sizeof(T));
+  const int64_t together = a.n * most <= cached ? most : 1;
+  double mean[most], inv_std[most];
+  for (int64_t row = first_row; row < last_row;) {
+    const int64_t stop = row + together < last_row ? row + together : last_row, rows = stop - row;
+    const T* const x = a.x + row * a.n;
+    if (!centred) std::fill_n(mean, rows, 0);
+    else
+      for (int64_t k = 0; k < rows; ++k) mean[k] = row_mean<Arch>(x + k * a.n, a.n);
+    for (int64_t k = 0; k < rows; ++k)
+      inv_std[k] = 1 / std::sqrt(row_variance<Arch>(x + k * a.n, a.n, mean[k]) + a.epsilon);
+    for (int64_t k = 0; k < rows; ++k, ++row) {
+      if (centred && a.mean) a.mean[row] = static_cast<float>(mean[k]);
+      if (a.inv_std) a.inv_std[row] = static_cast<float>(inv_std[k]);
+      norm_row<Arch>(x + k * a.n, a.y + row * a.n, a.n, mean[k], inv_std[k], a.scale, a.bias);
+    }
   }
 }
 
@@ -97,9 +121,8 @@ void group_norm_impl(const GroupNormArgs<T>& a, int64_t first, int64_t last) {
   for (int64_t row = first; row < last; ++row) {
     const T* x = a.x + row * n;
     T* y = a.y + row * n;
-    double mean, variance;
-    detail::row_moments<Arch>(x, n, true, mean, variance);
-    const double inv_std = 1 / std::sqrt(variance + a.epsilon);
+    const double mean = detail::row_mean<Arch>(x, n);
+    const double inv_std = 1 / std::sqrt(detail::row_variance<Arch>(x, n, mean) + a.epsilon);
     const int64_t first_channel = row % a.groups * channels;
     for (int64_t i = 0; i < channels; ++i) {
       const int64_t c = first_channel + i;

@@ -14,32 +14,122 @@ namespace tenon::kernels {
 
 namespace detail {
 
+/// The greatest element of a contiguous line; any when one is NaN, which the line's exponentials then show.
+template <class Arch, class T>
+compute_t<T> greatest_of_row(const T* x, int64_t n) {
+  using C = compute_t<T>;
+  using B = simd::batch<C, Arch>;
+  constexpr int64_t width = simd::lanes<C, Arch>;
+  const B least(-std::numeric_limits<C>::infinity());
+  const auto load = [&](int64_t i) { return simd::load_wide<Arch>(x + i); };
+  B a = least, b = least, c = least, d = least;
+  int64_t i = 0;
+  for (; i + 4 * width <= n; i += 4 * width) {
+    a = simd::at_least(load(i), a);
+    b = simd::at_least(load(i + width), b);
+    c = simd::at_least(load(i + 2 * width), c);
+    d = simd::at_least(load(i + 3 * width), d);
+  }
+  for (; i + width <= n; i += width) a = simd::at_least(load(i), a);
+  if (i < n) b = simd::at_least(simd::first_n(simd::load_wide<Arch>(x + i, n - i), n - i, least), b);
+  return simd::max_of_lanes(simd::at_least(simd::at_least(a, b), simd::at_least(c, d)));
+}
+
+/// The sum of the exponentials of a contiguous line's elements less `greatest`; f(e, i) or f(e, i, count)
+/// gets each batch of them. The exponentials take so long that one sum of them is enough.
+template <class Arch, class T, class F>
+double sum_exponentials(const T* x, int64_t n, const simd::batch<compute_t<T>, Arch>& greatest, const F& f) {
+  using B = simd::batch<compute_t<T>, Arch>;
+  constexpr int64_t width = simd::lanes<compute_t<T>, Arch>, block = 32 * width;
+  double total = 0;
+  for (int64_t i = 0; i < n;) {
+    const int64_t end = n - i < block ? n : i + block;
+    B sum(compute_t<T>(0));
+    for (; i + width <= end; i += width) {
+      const B e = simd::exp_flushed(simd::load_wide<Arch>(x + i) - greatest);
+      f(e, i);
+      sum = sum + e;
+    }
+    if (i < end) {
+      const B e = simd::exp_flushed(simd::load_wide<Arch>(x + i, end - i) - greatest);
+      f(e, i, end - i);
+      sum = sum + simd::first_n(e, end - i, B(compute_t<T>(0)));
+      i = end;
+    }
+    total += static_cast<double>(simd::sum_of_lanes(sum));
+  }
+  return total;
+}
+
 /// One contiguous line.
 template <class Arch, class T>
 void softmax_row(bool log, const T* x, T* y, int64_t n) {
   using C = compute_t<T>;
   using B = simd::batch<C, Arch>;
-  const B greatest(static_cast<C>(reduce_run<Arch, Greatest>(x, n, [](const B& v, auto...) { return v; })));
-  const auto exponential = [&](const B& v, auto...) { return simd::exp_flushed(v - greatest); };
+  const B greatest(greatest_of_row<Arch>(x, n));
   if (log) {
-    const double sum = reduce_run<Arch, Add>(x, n, exponential);
+    const double sum = sum_exponentials<Arch>(x, n, greatest, [](auto...) {});
     const B shift(static_cast<C>(std::log(sum)));
     map_row<Arch>(x, y, n, [&](const B& v, auto...) { return v - greatest - shift; });
   } else if constexpr (simd::is_narrow<T>) {
-    const B scale(static_cast<C>(1 / reduce_run<Arch, Add>(x, n, exponential)));
-    map_row<Arch>(x, y, n, [&](const B& v, auto...) { return exponential(v) * scale; });
+    const B scale(static_cast<C>(1 / sum_exponentials<Arch>(x, n, greatest, [](auto...) {})));
+    map_row<Arch>(x, y, n, [&](const B& v, auto...) { return simd::exp_flushed(v - greatest) * scale; });
   } else {
     // The exponentials are kept in y. (Narrow floats, which y would round a first time, are computed again
     // above.)
-    const double sum = reduce_run<Arch, Add>(x, n, [&](const B& v, int64_t i, auto... count) {
-      const B e = exponential(v);
+    const double sum = sum_exponentials<Arch>(x, n, greatest, [y](const B& e, int64_t i, auto... count) {
       simd::store_wide<Arch>(y + i, e, count...);
-      return e;
     });
     const B scale(static_cast<C>(1 / sum));
     map_row<Arch>(y, y, n, [&](const B& v, auto...) { return v * scale; });
   }
 }
+
+/// Contiguous lines of n elements, so short that `count` registers hold one: (count - 1) lanes < n <= count
+/// lanes.
+template <class Arch, int count, class T>
+void softmax_short_rows(bool log, const T* x, T* y, int64_t n, int64_t rows) {
+  using C = compute_t<T>;
+  using B = simd::batch<C, Arch>;
+  constexpr int64_t width = simd::lanes<C, Arch>;
+  const int64_t last = n - (count - 1) * width;
+  const B least(-std::numeric_limits<C>::infinity());
+  for (; rows > 0; --rows, x += n, y += n) {
+    B v[count], e[count];
+    for (int k = 0; k < count - 1; ++k) v[k] = simd::load_wide<Arch>(x + k * width);
+    const T* const end = x + (count - 1) * width;
+    v[count - 1] = last == width ? simd::load_wide<Arch>(end)
+                                 : simd::first_n(simd::load_wide<Arch>(end, last), last, least);
+    B most = v[0];
+    for (int k = 1; k < count; ++k) most = simd::at_least(v[k], most);
+    const B greatest(simd::max_of_lanes(most));
+    for (int k = 0; k < count; ++k) e[k] = simd::exp_flushed(v[k] - greatest);
+    B sum = e[0];
+    for (int k = 1; k < count; ++k) sum = sum + e[k];
+    const C total = simd::sum_of_lanes(sum);
+    const B change(log ? static_cast<C>(std::log(static_cast<double>(total))) : C(1) / total);
+    for (int k = 0; k < count; ++k) {
+      const B result = log ? v[k] - greatest - change : e[k] * change;
+      if (k < count - 1 || last == width) simd::store_wide<Arch>(y + k * width, result);
+      else simd::store_wide<Arch>(y + k * width, result, last);
+    }
+  }
+}
+
+/// Contiguous lines.
+template <class Arch, class T>
+void softmax_rows(bool log, const T* x, T* y, int64_t n, int64_t rows) {
+  switch ((n + simd::lanes<compute_t<T>, Arch> - 1) / simd::lanes<compute_t<T>, Arch>) {
+    case 1: return softmax_short_rows<Arch, 1>(log, x, y, n, rows);
+    case 2: return softmax_short_rows<Arch, 2>(log, x, y, n, rows);
+    case 3: return softmax_short_rows<Arch, 3>(log, x, y, n, rows);
+    case 4: return softmax_short_rows<Arch, 4>(log, x, y, n, rows);
+  }
+  for (; rows > 0; --rows, x += n, y += n) softmax_row<Arch>(log, x, y, n);
+}
+
+/// Lines shorter than this are turned into columns first.
+inline constexpr int64_t short_softmax = 8;
 
 /// n <= reduce_tile neighbouring lines whose elements are `inner` apart.
 template <class Arch, class T>
@@ -74,9 +164,9 @@ void softmax_tile(bool log, const T* x, T* y, int64_t axis, int64_t inner, int64
 
 template <class Arch, class T>
 void softmax_impl(bool log, const T* x, T* y, int64_t axis, int64_t inner, int64_t first, int64_t last) {
-  if (inner == 1 && axis < detail::short_line && last - first >= 8) {
+  if (inner == 1 && axis < detail::short_softmax && last - first >= 8) {
     constexpr int64_t tile = detail::reduce_tile;
-    T columns[detail::short_line * tile];
+    T columns[detail::short_softmax * tile];
     for (int64_t line = first; line < last; line += tile) {
       const int64_t n = last - line < tile ? last - line : tile;
       detail::turn_lines<Arch>(x + line * axis, columns, axis, n);
@@ -88,9 +178,7 @@ void softmax_impl(bool log, const T* x, T* y, int64_t axis, int64_t inner, int64
     return;
   }
   if (inner == 1) {
-    for (int64_t line = first; line < last; ++line)
-      detail::softmax_row<Arch>(log, x + line * axis, y + line * axis, axis);
-    return;
+    return detail::softmax_rows<Arch>(log, x + first * axis, y + first * axis, axis, last - first);
   }
   for (int64_t line = first; line < last;) {
     const int64_t column = line % inner, left = inner - column;

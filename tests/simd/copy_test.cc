@@ -1,0 +1,22 @@
+#include "tenon/simd/copy.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <vector>
+
+TEST_CASE("copy moves all bytes and no others, at any distance modulo 4096") {
+  std::vector<unsigned char> from(20000), to(30000);
+  for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<unsigned char>(i * 7 + i / 251);
+  const auto start =
+      4096 - (to.data() - from.data()) % 4096;  // to[start + k] lies k behind from[0] modulo 4096
+  for (std::size_t bytes : {0, 1, 63, 1023, 1024, 1025, 4095, 8192, 16384})
+    for (int behind : {0, 1, 15, 16, 63, 64, 4095}) {
+      std::fill(to.begin(), to.end(), static_cast<unsigned char>(1));
+      unsigned char* const target = to.data() + start + behind;
+      tenon::simd::copy(target, from.data(), bytes);
+      CHECK(std::equal(target, target + bytes, from.begin()));
+      CHECK(target[-1] == 1);
+      CHECK(target[bytes] == 1);
+    }
+}
