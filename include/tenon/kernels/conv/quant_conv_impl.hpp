@@ -321,38 +321,45 @@ struct Run {
   int64_t column, to, count;
 };
 
-/// Lists the outputs among places [j, j + cols) of the plane. Returns their number.
+/// The outputs among each tile's columns: runs[first[t]] to runs[first[t + 1]] of tile t.
 template <class Arch>
-int list_runs(const PlaneLayout<Arch>& l, int64_t j, int64_t cols, Run* runs) {
-  const int inner = l.w.rank - 1;
-  const int64_t length = l.axis[inner].length, out = l.w.axis[inner].out, end = std::min(j + cols, l.span());
-  int count = 0;
-  for (int64_t f = j; f < end;) {
-    const int64_t o = f % length;
-    bool inside = o < out;
-    int64_t to = 0;
-    for (int d = 0; d < inner; ++d) {
-      const int64_t c = f / l.axis[d].pitch % l.axis[d].length;
-      inside = inside && c < l.w.axis[d].out;
-      to = to * l.w.axis[d].out + c;
-    }
-    const int64_t most = std::min((inside ? out : length) - o, end - f);
-    if (inside) runs[count++] = {f - j, to * out + o, most};
-    f += most;
-  }
-  return count;
-}
+struct RunTable {
+  int64_t* first;
+  Run* runs;
 
-/// bytes[c] = clamp(round(sums[c] * scale) + zero, lo, hi) for c < cols.
+  RunTable(Scratch& scratch, const PlaneLayout<Arch>& l, int64_t cols) {
+    const int inner = l.w.rank - 1;
+    const int64_t span = l.span(), tiles = (span + cols - 1) / cols, out = l.w.axis[inner].out;
+    const int64_t rows = l.w.out_cells() / out;
+    first = scratch.take<int64_t>(tiles + 1);
+    runs = scratch.take<Run>(rows + tiles);
+    int64_t count = 0, tile = 0, at[max_spatial] = {};
+    first[0] = 0;
+    for (int64_t r = 0; r < rows; ++r) {
+      int64_t place = 0;
+      for (int d = 0; d < inner; ++d) place += at[d] * l.axis[d].pitch;
+      for (int64_t o = 0; o < out;) {
+        while (tile < (place + o) / cols) first[++tile] = count;
+        const int64_t most = std::min(out - o, (tile + 1) * cols - (place + o));
+        runs[count++] = {place + o - tile * cols, r * out + o, most};
+        o += most;
+      }
+      step<Arch>(inner, at, [&](int d) { return l.w.axis[d].out; });
+    }
+    while (tile < tiles) first[++tile] = count;
+  }
+};
+
+/// bytes[c] = clamp(round((sums[c] + add) * scale) + zero, lo, hi) for c < cols.
 template <class Arch, int cols>
-void make_bytes(const int32_t* __restrict sums, float scale, const ByteResult& to,
+void make_bytes(const int32_t* __restrict sums, int32_t add, float scale, const ByteResult& to,
                 uint8_t* __restrict bytes) {
   // As in requantize: bounds come before rounding, NaN gives the lower bound.
   constexpr float magic = 0x1.8p23f;
   const float shift = static_cast<float>(to.zero);
   const float least = static_cast<float>(to.lo) - shift, most = static_cast<float>(to.hi) - shift;
   for (int c = 0; c < cols; ++c) {
-    float q = static_cast<float>(sums[c]) * scale;
+    float q = static_cast<float>(wrap_add(sums[c], add)) * scale;
     q = q > least ? q : least;
     q = q < most ? q : most;
     q = (q + magic) - magic + shift;
@@ -361,9 +368,9 @@ void make_bytes(const int32_t* __restrict sums, float scale, const ByteResult& t
 }
 
 template <class Arch>
-void store_runs(const QuantConvArgs& g, int64_t plane, const Run* runs, int count, const int32_t* sums,
+void store_runs(const QuantConvArgs& g, int64_t plane, const Run* run, const Run* end, const int32_t* sums,
                 const uint8_t* bytes) {
-  for (const Run* run = runs; run < runs + count; ++run) {
+  for (; run < end; ++run) {
     const int64_t to = plane + run->to;
     if (g.y != nullptr) std::copy_n(sums + run->column, run->count, g.y + to);
     else std::copy_n(bytes + run->column, run->count, static_cast<uint8_t*>(g.bytes.y) + to);
@@ -409,9 +416,9 @@ void run_sparse(const QuantConvArgs& g, const WeightLayout<Ops, Arch>& l, const 
         }
         const auto value = static_cast<int32_t>(sum);
         uint8_t byte = 0;
-        if (g.y == nullptr) make_bytes<Arch, 1>(&value, g.bytes.scale[c], g.bytes, &byte);
+        if (g.y == nullptr) make_bytes<Arch, 1>(&value, 0, g.bytes.scale[c], g.bytes, &byte);
         const Run run{0, e, 1};
-        store_runs<Arch>(g, plane * out, &run, 1, &value, &byte);
+        store_runs<Arch>(g, plane * out, &run, &run + 1, &value, &byte);
         step<Arch>(w.rank, o, [&](int d) { return w.axis[d].out; });
       }
     }
@@ -439,6 +446,7 @@ void run_conv(const QuantConvArgs& g, const int32_t* packed) {
     for (int64_t c = 0; c < weights.cells; ++c) offset[c * weights.kernel + t] = c * l.cells() + l.tap(at);
     step<Arch>(l.w.rank, at, [&](int d) { return l.w.axis[d].kernel; });
   }
+  const RunTable<Arch> table(scratch, l, S::cols);
   int32_t* images = scratch.take<int32_t>(image * at_once);
   const int64_t fours = (weights.channels + 3) / 4;
   const int64_t span = l.span(), columns = (span + S::cols - 1) / S::cols;
@@ -463,14 +471,15 @@ void run_conv(const QuantConvArgs& g, const int32_t* packed) {
         [&](int64_t begin, int64_t end) {
           alignas(64) int32_t sums[S::rows * S::cols], window[S::cols];
           alignas(64) uint8_t bytes[S::cols];
-          Run runs[S::cols];
           for (int64_t t = begin; t < end; ++t) {
             const int64_t item = first + t / (blocks * columns), group = item % s.groups;
             const int64_t j = t % columns * S::cols, block = t / columns % blocks * panels_at_once;
             const int64_t vectors = (std::min<int64_t>(S::cols, span - j) + lanes - 1) / lanes;
             const int32_t* b = images + (item - first) * image + j;
-            const int run_count = list_runs(l, j, S::cols, runs);
-            if (run_count == 0) continue;
+            const Run *run = table.runs + table.first[t % columns],
+                      *end_run = table.runs + table.first[t % columns + 1];
+            if (run == end_run) continue;
+            const bool whole = run->count == S::cols;
             if (with_zero)
               sum_tile_for<Ops, Arch>(1, vectors)(weights.depth, packed + weights.ones(), b, offset, window);
             for (int64_t panel = block; panel < std::min(block + panels_at_once, panels); ++panel) {
@@ -482,13 +491,17 @@ void run_conv(const QuantConvArgs& g, const int32_t* packed) {
                 int32_t* row = sums + r * S::cols;
                 int32_t add = g.bias != nullptr ? g.bias[c] : 0;
                 if (quads) add = wrap_sub(add, wrap_mul(x_zero, packed[weights.correction() + c]));
-                for (int e = 0; e < S::cols; ++e) row[e] = wrap_add(row[e], add);
+                const int64_t plane = (item / s.groups * s.out_channels + c) * out;
                 if (with_zero)
                   for (int e = 0; e < S::cols; ++e)
                     row[e] = wrap_sub(row[e], wrap_mul(packed[weights.zero() + c], window[e]));
-                if (g.y == nullptr) make_bytes<Arch, S::cols>(row, g.bytes.scale[c], g.bytes, bytes);
-                store_runs<Arch>(g, (item / s.groups * s.out_channels + c) * out, runs, run_count, row,
-                                 bytes);
+                if (g.y != nullptr)
+                  for (int e = 0; e < S::cols; ++e) row[e] = wrap_add(row[e], add);
+                else
+                  make_bytes<Arch, S::cols>(
+                      row, add, g.bytes.scale[c], g.bytes,
+                      whole ? static_cast<uint8_t*>(g.bytes.y) + plane + run->to : bytes);
+                if (g.y != nullptr || !whole) store_runs<Arch>(g, plane, run, end_run, row, bytes);
               }
             }
           }
