@@ -5,13 +5,15 @@
 #include "tenon/graph/passes/fuse_qdq.hpp"
 #include "tenon/graph/passes/lay_out_trees.hpp"
 #include "tenon/graph/passes/pack_matmul.hpp"
+#include "tenon/graph/passes/pack_quantized.hpp"
 
 namespace tenon {
 
 /// For SessionOptions::passes. A Session of a graph built in code applies only the passes it is given, so
 /// that programs that use none do not compile them.
 inline std::vector<Pass> standard_passes() {
-  return {passes::fuse_qdq, passes::fuse_convolution, passes::pack_matmul, passes::lay_out_trees};
+  return {passes::fuse_qdq, passes::fuse_convolution, passes::pack_matmul, passes::pack_quantized,
+          passes::lay_out_trees};
 }
 
 }  // namespace tenon

@@ -21,37 +21,7 @@ namespace tenon::passes {
 
 namespace qdq_detail {
 
-/// The numbers of a constant of `count` floats or one, or of one that a DequantizeLinear restores.
-inline std::optional<float> one_float(const Program& program, ValueId v) {
-  const AnyTensor* t = constant_floats(program, v);
-  if (t == nullptr || t->size() != 1 || t->dtype() != DType::float32) return {};
-  return t->view().as<float>()[0];
-}
-
-inline const AnyTensor* constant_tensor(const Program& program, ValueId v) {
-  return v >= 0 && program.constant(v).is_tensor() ? &program.constant(v).tensor() : nullptr;
-}
-
-inline ValueId input(const Graph::Node& n, std::size_t k) { return k < n.inputs.size() ? n.inputs[k] : -1; }
-
-inline bool is_bytes(DType type) { return type == DType::int8 || type == DType::uint8; }
-
-inline int32_t byte_at(const AnyTensor& t, int64_t k) {
-  return t.dtype() == DType::int8 ? int32_t{t.view().as<int8_t>()[k]} : int32_t{t.view().as<uint8_t>()[k]};
-}
-
-/// One scale and zero point, of inputs 1 and 2 of a node, for numbers of `type`.
-inline std::optional<ByteScale> scale_of(const Program& program, const Graph::Node& n, DType type) {
-  const auto scale = one_float(program, input(n, 1));
-  if (!scale || !(*scale > 0) || !std::isfinite(*scale) || !is_bytes(type)) return {};
-  ByteScale s{type, *scale, 0};
-  if (input(n, 2) >= 0) {
-    const AnyTensor* zero = constant_tensor(program, n.inputs[2]);
-    if (zero == nullptr || zero->size() != 1 || zero->dtype() != type) return {};
-    s.zero = byte_at(*zero, 0);
-  }
-  return s;
-}
+using namespace quantized_detail;
 
 /// 8-bit integers that a DequantizeLinear with one scale restores.
 struct Bytes {
@@ -63,7 +33,7 @@ inline std::optional<Bytes> bytes_behind(const Program& program, ValueId v) {
   if (m < 0) return {};
   const Graph::Node& n = program.node(m);
   if (!n.op.as<op::DequantizeLinear>() || program.info(v).type != Type(DType::float32)) return {};
-  const auto as = scale_of(program, n, program.info(n.inputs[0]).type.element);
+  const auto as = scale_of(program, n.inputs[1], input(n, 2), program.info(n.inputs[0]).type.element);
   if (!as) return {};
   return Bytes{n.inputs[0], *as};
 }
@@ -75,7 +45,7 @@ inline bool is_restored(const Program& program, ValueId v) {
 inline std::optional<ByteScale> quantized_as(const Program& program, const Graph::Node& n) {
   const auto* q = n.op.as<op::QuantizeLinear>();
   if (q == nullptr || q->precision != 0 || n.outputs.empty()) return {};
-  return scale_of(program, n, program.info(n.outputs[0]).type.element);
+  return scale_of(program, n.inputs[1], input(n, 2), program.info(n.outputs[0]).type.element);
 }
 
 /// What follows a value: a Relu or Clip if there is one, and a QuantizeLinear.
@@ -102,14 +72,7 @@ inline std::optional<End> end_of(const Program& program, ValueId v) {
   return End{next, ByteRange::of(*as, bounds), with};
 }
 
-/// Constant 8-bit weights with scales and zero points for all of them or for each index of an axis.
-struct Weights {
-  const AnyTensor* data;
-  std::vector<float> scales;  ///< one, or one for each channel
-  const AnyTensor* zero;      ///< or nullptr
-  bool per_channel;
-  float scale(int64_t channel) const { return scales[per_channel ? static_cast<std::size_t>(channel) : 0]; }
-};
+/// Constant 8-bit weights that a DequantizeLinear restores.
 inline std::optional<Weights> weights_behind(const Program& program, ValueId v, int axis) {
   const int m = v < 0 ? -1 : program.maker(v);
   if (m < 0) return {};
@@ -117,34 +80,16 @@ inline std::optional<Weights> weights_behind(const Program& program, ValueId v, 
   const auto* restored = n.op.as<op::DequantizeLinear>();
   if (restored == nullptr || restored->block_size != 0 || program.info(v).type != Type(DType::float32))
     return {};
-  const AnyTensor* data = constant_tensor(program, n.inputs[0]);
-  const AnyTensor* scale = constant_floats(program, n.inputs[1]);
-  if (data == nullptr || scale == nullptr || !is_bytes(data->dtype()) || scale->dtype() != DType::float32 ||
-      data->size() == 0 || data->rank() < 2)
-    return {};
-  Weights w{data, {}, nullptr, scale->size() != 1};
-  const int64_t at = restored->axis < 0 ? restored->axis + data->rank() : restored->axis;
-  if (w.per_channel && (at != axis || scale->size() != data->extents()[axis])) return {};
-  for (int64_t k = 0; k < scale->size(); ++k) {
-    w.scales.push_back(scale->view().as<float>()[k]);
-    if (!(w.scales.back() > 0) || !std::isfinite(w.scales.back())) return {};
-  }
-  if (input(n, 2) >= 0) {
-    w.zero = constant_tensor(program, n.inputs[2]);
-    if (w.zero == nullptr || w.zero->dtype() != data->dtype() ||
-        (w.zero->size() != 1 && w.zero->size() != scale->size()))
-      return {};
-  }
-  return w;
+  const auto w = weights_of(program, n.inputs[0], n.inputs[1], input(n, 2), axis);
+  if (!w) return {};
+  const int64_t at = restored->axis < 0 ? restored->axis + w->data->rank() : restored->axis;
+  return w->scales.size() == 1 || at == axis ? w : std::nullopt;
 }
 
-/// Scales of the sums of products over that of the results, and the bias in units of the products' scales:
-/// rounded to whole ones, if that moves no result by more than a quarter of a step.
-inline bool set_scales(const Program& program, const Weights& w, const ByteScale& x, const ByteScale& y,
-                       ValueId bias, int64_t channels, Storage& scales, Storage& sums) {
-  scales = Storage::make<float>(channels);
-  auto* to = static_cast<float*>(scales.data());
-  for (int64_t c = 0; c < channels; ++c) to[c] = x.scale * w.scale(c) / y.scale;
+/// The bias in units of the products' scales: rounded to whole ones, if that moves no result by more than a
+/// quarter of a step. False where it is not constant or too large.
+inline bool set_bias(const Program& program, const Weights& w, const ByteScale& x, const ByteScale& y,
+                     ValueId bias, int64_t channels, Storage& sums) {
   if (bias < 0) return true;
   sums = Storage::make<int32_t>(channels);
   auto* whole = static_cast<int32_t*>(sums.data());
@@ -198,21 +143,10 @@ inline void fuse_conv(Program& program, int number, const op::Conv& conv) {
   if (!end) return program.skipped(number, "the result is not quantised to 8 bits");
   QuantizedConv q{.conv = conv, .x = x->as, .y = end->y, .extents = w->data->extents()};
   const int64_t channels = q.extents[0];
-  if (!set_scales(program, *w, x->as, end->y.as, input(n, 2), channels, q.scales, q.bias))
+  q.scales = scales_of(*w, x->as, end->y.as, channels);
+  if (!set_bias(program, *w, x->as, end->y.as, input(n, 2), channels, q.bias))
     return program.skipped(number, "the bias is not constant, or not in reach of 32 bits");
-  kernels::QuantConvArgs args;
-  kernels::ConvGeometry& g = args.geometry;
-  g.rank = std::max(1, q.extents.size() - 2);
-  g.groups = conv.group;
-  g.in_channels = q.extents[1] * g.groups;
-  g.out_channels = channels;
-  constexpr int64_t one = 1;
-  g.kernel = q.extents.size() > 2 ? q.extents.begin() + 2 : &one;
-  args.w = w->data->data();
-  args.w_signed = w->data->dtype() == DType::int8;
-  if (w->zero != nullptr) args.w_zero = w->zero->data(), args.w_zero_step = w->zero->size() > 1;
-  q.weights = Storage::make<int32_t>(kernels::quant_conv_packed_weight_size(args));
-  kernels::quant_conv_pack_weights(args, static_cast<int32_t*>(q.weights.data()));
+  q.weights = packed_filter(*w->data, w->zero, conv.group);
   program.applied(number, "in integers", end->with);
   program.replace(end->node, AnyOperator::make(q), {x->v});
 }
@@ -254,16 +188,10 @@ inline void fuse_product(Program& program, int number, bool gemm, bool trans_b, 
   QuantizedMatMul q{.a = a->as, .y = end->y, .gemm = gemm};
   q.k = w->data->extents()[trans_b ? 1 : 0];
   q.n = w->data->extents()[trans_b ? 0 : 1];
-  if (!set_scales(program, *w, a->as, end->y.as, bias, q.n, q.scales, q.bias))
+  q.scales = scales_of(*w, a->as, end->y.as, q.n);
+  if (!set_bias(program, *w, a->as, end->y.as, bias, q.n, q.bias))
     return program.skipped(number, "C is no constant row, or not in reach of 32 bits");
-  kernels::QuantGemmArgs args;
-  args.k = q.k, args.n = q.n;
-  args.b.data = w->data->data();
-  args.b.row = trans_b ? 1 : q.n, args.b.col = trans_b ? q.k : 1;
-  args.b.is_signed = w->data->dtype() == DType::int8;
-  if (w->zero != nullptr) args.b.zero = w->zero->data(), args.b.zero_step = w->zero->size() > 1;
-  q.b = Storage::make<int32_t>(kernels::quant_packed_b_size(args));
-  kernels::quant_pack_b(args, static_cast<int32_t*>(q.b.data()));
+  q.b = packed_matrix(*w->data, w->zero, trans_b);
   program.applied(number, "in integers", end->with);
   program.replace(end->node, AnyOperator::make(q), {a->v});
 }

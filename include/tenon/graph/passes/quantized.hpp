@@ -1,8 +1,10 @@
-// Nodes over 8-bit integers that fuse_qdq and pack_quantized put in the place of others.
+// Nodes over 8-bit integers that fuse_qdq and pack_quantized put in the place of others, and what both ask of
+// constants.
 #pragma once
 
 #include <array>
 #include <cmath>
+#include <vector>
 
 #include "tenon/graph/passes/packed.hpp"
 #include "tenon/kernels/conv/quant_conv.hpp"
@@ -228,5 +230,112 @@ struct ByteTable {
                            static_cast<uint8_t*>(out.data()));
   }
 };
+
+namespace quantized_detail {
+
+/// The one number of a constant float, if it is that.
+inline std::optional<float> one_float(const Program& program, ValueId v) {
+  const AnyTensor* t = constant_floats(program, v);
+  if (t == nullptr || t->size() != 1 || t->dtype() != DType::float32) return {};
+  return t->view().as<float>()[0];
+}
+
+/// The tensor of a constant, else null.
+inline const AnyTensor* constant_tensor(const Program& program, ValueId v) {
+  return v >= 0 && program.constant(v).is_tensor() ? &program.constant(v).tensor() : nullptr;
+}
+
+/// An input of a node, or -1.
+inline ValueId input(const Graph::Node& n, std::size_t k) { return k < n.inputs.size() ? n.inputs[k] : -1; }
+
+inline bool is_bytes(DType type) { return type == DType::int8 || type == DType::uint8; }
+
+inline int32_t byte_at(const AnyTensor& t, int64_t k) {
+  return t.dtype() == DType::int8 ? int32_t{t.view().as<int8_t>()[k]} : int32_t{t.view().as<uint8_t>()[k]};
+}
+
+/// The one scale and zero point of numbers of `type`, if they are constants.
+inline std::optional<ByteScale> scale_of(const Program& program, ValueId scale, ValueId zero, DType type) {
+  const auto factor = one_float(program, scale);
+  if (!factor || !(*factor > 0) || !std::isfinite(*factor) || !is_bytes(type)) return {};
+  ByteScale s{type, *factor, 0};
+  if (zero >= 0) {
+    const AnyTensor* z = constant_tensor(program, zero);
+    if (z == nullptr || z->size() != 1 || z->dtype() != type) return {};
+    s.zero = byte_at(*z, 0);
+  }
+  return s;
+}
+
+/// Constant 8-bit weights with scales and zero points for all of them or for each index of an axis.
+struct Weights {
+  const AnyTensor* data;
+  std::vector<float> scales;  ///< one, or one for each channel
+  const AnyTensor* zero;      ///< or nullptr
+  float scale(int64_t channel) const {
+    return scales[scales.size() > 1 ? static_cast<std::size_t>(channel) : 0];
+  }
+};
+inline std::optional<Weights> weights_of(const Program& program, ValueId v, ValueId scales, ValueId zero,
+                                         int axis) {
+  const AnyTensor *data = constant_tensor(program, v), *scale = constant_floats(program, scales);
+  if (data == nullptr || scale == nullptr || !is_bytes(data->dtype()) || scale->dtype() != DType::float32 ||
+      data->size() == 0 || data->rank() < 2)
+    return {};
+  Weights w{data, {}, constant_tensor(program, zero)};
+  const int64_t channels = data->extents()[axis];
+  if (scale->size() != 1 && (scale->rank() != 1 || scale->size() != channels)) return {};
+  if (zero >= 0 && (w.zero == nullptr || w.zero->dtype() != data->dtype() ||
+                    (w.zero->size() != 1 && w.zero->size() != channels)))
+    return {};
+  for (int64_t k = 0; k < scale->size(); ++k) {
+    w.scales.push_back(scale->view().as<float>()[k]);
+    if (!(w.scales.back() > 0) || !std::isfinite(w.scales.back())) return {};
+  }
+  return w;
+}
+
+/// Scales of the sums of products over that of the results, channel by channel.
+inline Storage scales_of(const Weights& w, const ByteScale& x, const ByteScale& y, int64_t channels) {
+  Storage scales = Storage::make<float>(channels);
+  auto* to = static_cast<float*>(scales.data());
+  for (int64_t c = 0; c < channels; ++c) to[c] = x.scale * w.scale(c) / y.scale;
+  return scales;
+}
+
+/// A matrix (K, N), or with `transposed` (N, K), as quant_gemm reads it.
+inline Storage packed_matrix(const AnyTensor& b, const AnyTensor* zero, bool transposed) {
+  const int64_t rows = b.extents()[0], columns = b.extents()[1];
+  kernels::QuantGemmArgs args;
+  args.k = transposed ? columns : rows, args.n = transposed ? rows : columns;
+  args.b.data = b.data();
+  args.b.row = transposed ? 1 : columns, args.b.col = transposed ? columns : 1;
+  args.b.is_signed = b.dtype() == DType::int8;
+  if (zero != nullptr) args.b.zero = zero->data(), args.b.zero_step = zero->size() > 1;
+  Storage packed = Storage::make<int32_t>(kernels::quant_packed_b_size(args));
+  kernels::quant_pack_b(args, static_cast<int32_t*>(packed.data()));
+  return packed;
+}
+
+/// Weights (M, C/group, kernel...) as quant_conv reads them.
+inline Storage packed_filter(const AnyTensor& w, const AnyTensor* zero, int64_t groups) {
+  const auto extents = w.extents();
+  kernels::QuantConvArgs args;
+  kernels::ConvGeometry& g = args.geometry;
+  constexpr int64_t one = 1;
+  g.rank = std::max(1, w.rank() - 2);
+  g.groups = groups;
+  g.in_channels = extents[1] * groups;
+  g.out_channels = extents[0];
+  g.kernel = w.rank() > 2 ? &extents[2] : &one;
+  args.w = w.data();
+  args.w_signed = w.dtype() == DType::int8;
+  if (zero != nullptr) args.w_zero = zero->data(), args.w_zero_step = zero->size() > 1;
+  Storage packed = Storage::make<int32_t>(kernels::quant_conv_packed_weight_size(args));
+  kernels::quant_conv_pack_weights(args, static_cast<int32_t*>(packed.data()));
+  return packed;
+}
+
+}  // namespace quantized_detail
 
 }  // namespace tenon::passes
