@@ -26,7 +26,7 @@ template <class T>
 ValueId one(Graph& g, T x) {
   return constant<T>(g, {x}, true);
 }
-ValueId as_floats(Graph& g, ValueId v) { return node(g, op::Cast{.to = op::dtype<float>}, {v}); }
+ValueId as_floats(Graph& g, ValueId v) { return node(g, op::Cast{.to = dtype<float>}, {v}); }
 
 TEST_CASE("pack_quantized: MatMulInteger") {
   for (const Extents& a : {Extents{5, 12}, Extents{2, 3, 12}})
