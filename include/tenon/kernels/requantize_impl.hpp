@@ -1,7 +1,10 @@
-// Bodies of requantize.hpp. The compiler makes vector code of the level from plain loops.
+// Bodies of requantize.hpp. Of requantize the compiler makes vector code of the level from plain loops.
 #pragma once
 
+#include <cstring>
+
 #include "tenon/kernels/requantize.hpp"
+#include "tenon/simd/batch.hpp"
 
 namespace tenon::kernels {
 
@@ -28,33 +31,31 @@ void requantize_row_impl(const int32_t* __restrict x, int64_t n, float rate,
 
 template <class Arch>
 void add_bytes_impl(const AddBytesArgs& g, int64_t begin, int64_t end) {
-  constexpr float magic = 0x1.8p23f;
+  using I = simd::batch<int32_t, Arch>;
+  using F = simd::batch<float, Arch>;
+  constexpr int64_t lanes = simd::lanes<int32_t, Arch>;
   const auto* a = static_cast<const uint8_t*>(g.a.data);
   const auto* b = static_cast<const uint8_t*>(g.b.data);
   auto* y = static_cast<uint8_t*>(g.y);
   // Signed bytes are raised by 128, and so are their zero points.
   const int32_t a_flip = g.a.is_signed ? 128 : 0, b_flip = g.b.is_signed ? 128 : 0;
-  const auto a_zero = static_cast<float>(g.a.zero + a_flip), b_zero = static_cast<float>(g.b.zero + b_flip);
-  const float a_rate = g.a.scale / g.scale, b_rate = g.b.scale / g.scale;
-  const auto shift = static_cast<float>(g.zero);
-  const float least = static_cast<float>(g.lo) - shift, most = static_cast<float>(g.hi) - shift;
-  // Blocks of a known length, through panels of their own: y may be an operand.
-  constexpr int64_t panel = 64;
-  alignas(64) uint8_t pa[panel], pb[panel], py[panel];
-  for (int64_t i = begin; i < end; i += panel) {
-    const auto count = static_cast<std::size_t>(std::min(panel, end - i));
-    __builtin_memcpy(pa, a + i, count);
-    __builtin_memcpy(pb, b + i, count);
-    for (int64_t e = 0; e < panel; ++e) {
-      const auto u = static_cast<float>(pa[e] ^ a_flip), v = static_cast<float>(pb[e] ^ b_flip);
-      float q = (u - a_zero) * a_rate + (v - b_zero) * b_rate;
-      q = q > least ? q : least;
-      q = q < most ? q : most;
-      q = (q + magic) - magic + shift;
-      py[e] = static_cast<uint8_t>(static_cast<int32_t>(q));
-    }
-    __builtin_memcpy(y + i, py, count);
-  }
+  const I fa(a_flip), fb(b_flip), za(g.a.zero + a_flip), zb(g.b.zero + b_flip), zero(g.zero);
+  const F ra(g.a.scale / g.scale), rb(g.b.scale / g.scale);
+  const F least(static_cast<float>(g.lo - g.zero)), most(static_cast<float>(g.hi - g.zero));
+  const auto sum = [&](const uint8_t* u, const uint8_t* v, uint8_t* to) {
+    const F p = simd::to_float((simd::load_bytes<Arch>(u) ^ fa) - za) * ra;
+    F q = p + simd::to_float((simd::load_bytes<Arch>(v) ^ fb) - zb) * rb;
+    q = simd::min(simd::max(q, least), most);
+    simd::store_bytes(to, simd::round_bytes(q, zero));
+  };
+  int64_t i = begin;
+  for (; i + lanes <= end; i += lanes) sum(a + i, b + i, y + i);
+  if (i == end) return;
+  uint8_t u[lanes] = {}, v[lanes] = {}, to[lanes];
+  std::memcpy(u, a + i, static_cast<std::size_t>(end - i));
+  std::memcpy(v, b + i, static_cast<std::size_t>(end - i));
+  sum(u, v, to);
+  std::memcpy(y + i, to, static_cast<std::size_t>(end - i));
 }
 
 }  // namespace tenon::kernels

@@ -82,6 +82,7 @@ namespace tenon::simd {
 
 // Of xsimd's own, lane by lane. Called qualified, as all functions here.
 using xsimd::abs, xsimd::ceil, xsimd::floor, xsimd::nearbyint, xsimd::sqrt, xsimd::isnan, xsimd::select;
+using xsimd::max, xsimd::min, xsimd::to_float;
 using xsimd::all, xsimd::any;  ///< whether all or any of the lanes of a comparison hold
 
 /// A register of T at a level. T: int8..64, uint8..64, float, double.
@@ -568,6 +569,57 @@ inline void transpose_tile(const T* from, int64_t from_row, T* to, int64_t to_ro
   for (int j = 0; j < tile_side<T>; ++j)
     for (int i = 0; i < tile_side<T>; ++i) to[j * to_row + i] = from[i * from_row + j];
 #endif
+}
+
+/// As many bytes as there are lanes, zero-extended.
+template <class Arch>
+inline batch<int32_t, Arch> load_bytes(const uint8_t* p) {
+#if defined(__AVX512F__)
+  if constexpr (Arch::register_bytes == 64)
+    return _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+  else
+#endif
+#if defined(__AVX2__)
+      if constexpr (Arch::register_bytes == 32)
+    return _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)));
+  else
+#endif
+  {
+    alignas(64) int32_t lane[lanes<int32_t, Arch>];
+    for (int i = 0; i < lanes<int32_t, Arch>; ++i) lane[i] = p[i];
+    return loadu<Arch>(lane);
+  }
+}
+
+/// The low byte of each lane.
+template <class A>
+inline void store_bytes(uint8_t* p, const xsimd::batch<int32_t, A>& v) {
+#if defined(__AVX512F__)
+  if constexpr (detail::bytes<A> == 64)
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtepi32_epi8(v));
+  else
+#endif
+#if defined(__AVX2__)
+      if constexpr (detail::bytes<A> == 32) {
+    const __m256i low = _mm256_shuffle_epi8(v, _mm256_set1_epi32(0x0c080400));
+    const __m128i both = _mm_unpacklo_epi32(_mm256_castsi256_si128(low), _mm256_extracti128_si256(low, 1));
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(p), both);
+  } else
+#endif
+  {
+    constexpr int width = static_cast<int>(xsimd::batch<int32_t, A>::size);
+    alignas(64) int32_t lane[width];
+    storeu(lane, v);
+    for (int i = 0; i < width; ++i) p[i] = static_cast<uint8_t>(lane[i]);
+  }
+}
+
+/// round(x) + zero of numbers within 2^22, to nearest, ties to even; only the low byte of each lane is right.
+template <class A>
+inline xsimd::batch<int32_t, A> round_bytes(const xsimd::batch<float, A>& x,
+                                            const xsimd::batch<int32_t, A>& zero) {
+  // A float of this size has its whole part in its last bits.
+  return bits_as<int32_t>(x + xsimd::batch<float, A>(0x1.8p23f)) + zero;
 }
 
 /// to[p * to_row + i] = the word of four bytes at from + i * from_row + 4 * p, for i, p < 4.

@@ -191,6 +191,13 @@ struct PlaneLayout {
 template <class Arch>
 void gather_words(const uint8_t* from, int64_t plane, int64_t channels, int64_t stride, int64_t count,
                   uint32_t* to) {
+  if (channels == 1) {
+    if (stride == 1)
+      for (int64_t e = 0; e < count; ++e) to[e] = from[e];
+    else
+      for (int64_t e = 0; e < count; ++e) to[e] = from[e * stride];
+    return;
+  }
   int64_t j = 0;
   if (stride == 1 && channels >= 4)
     for (; j + 16 <= count; j += 16)
@@ -352,18 +359,17 @@ struct RunTable {
 
 /// bytes[c] = clamp(round((sums[c] + add) * scale) + zero, lo, hi) for c < cols.
 template <class Arch, int cols>
-void make_bytes(const int32_t* __restrict sums, int32_t add, float scale, const ByteResult& to,
-                uint8_t* __restrict bytes) {
-  // As in requantize: bounds come before rounding, NaN gives the lower bound.
-  constexpr float magic = 0x1.8p23f;
-  const float shift = static_cast<float>(to.zero);
-  const float least = static_cast<float>(to.lo) - shift, most = static_cast<float>(to.hi) - shift;
-  for (int c = 0; c < cols; ++c) {
-    float q = static_cast<float>(wrap_add(sums[c], add)) * scale;
-    q = q > least ? q : least;
-    q = q < most ? q : most;
-    q = (q + magic) - magic + shift;
-    bytes[c] = static_cast<uint8_t>(static_cast<int32_t>(q));
+void make_bytes(const int32_t* sums, int32_t add, float scale, const ByteResult& to, uint8_t* bytes) {
+  using I = simd::batch<int32_t, Arch>;
+  using F = simd::batch<float, Arch>;
+  const I more(add), zero(to.zero);
+  const F rate(scale), least(static_cast<float>(to.lo - to.zero)), most(static_cast<float>(to.hi - to.zero));
+#pragma GCC unroll 4
+  for (int c = 0; c < cols; c += I::size) {
+    // As in requantize: bounds come before rounding, NaN gives the lower bound.
+    F q = simd::to_float(I(simd::loadu<Arch>(sums + c)) + more) * rate;
+    q = simd::min(simd::max(q, least), most);
+    simd::store_bytes(bytes + c, simd::round_bytes(q, zero));
   }
 }
 
@@ -414,11 +420,12 @@ void run_sparse(const QuantConvArgs& g, const WeightLayout<Ops, Arch>& l, const 
           }
           step<Arch>(w.rank, at, [&](int d) { return w.axis[d].kernel; });
         }
-        const auto value = static_cast<int32_t>(sum);
-        uint8_t byte = 0;
-        if (g.y == nullptr) make_bytes<Arch, 1>(&value, 0, g.bytes.scale[c], g.bytes, &byte);
+        constexpr int lanes = simd::lanes<int32_t, Arch>;
+        int32_t value[lanes] = {static_cast<int32_t>(sum)};
+        uint8_t byte[lanes];
+        if (g.y == nullptr) make_bytes<Arch, lanes>(value, 0, g.bytes.scale[c], g.bytes, byte);
         const Run run{0, e, 1};
-        store_runs<Arch>(g, plane * out, &run, &run + 1, &value, &byte);
+        store_runs<Arch>(g, plane * out, &run, &run + 1, value, byte);
         step<Arch>(w.rank, o, [&](int d) { return w.axis[d].out; });
       }
     }
