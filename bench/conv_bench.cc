@@ -10,6 +10,7 @@
 #include "tenon/base/thread_pool.hpp"
 #include "tenon/kernels/conv/conv.hpp"
 #include "tenon/kernels/conv/pool.hpp"
+#include "tenon/kernels/conv/quant_conv.hpp"
 
 namespace {
 
@@ -56,6 +57,37 @@ void threads(benchmark::State& state) {
   Layer(state, 1).run(state);
 }
 
+/// The same layers on bytes, results as bytes. `small`: weights that the narrow form takes.
+template <bool small>
+void quantized(benchmark::State& state) {
+  const int64_t from = state.range(0), to = state.range(1);
+  const int64_t in[] = {state.range(2), state.range(2)}, kernel[] = {state.range(3), state.range(3)};
+  const int64_t strides[] = {state.range(4), state.range(4)}, ones[] = {1, 1};
+  const int64_t pads[] = {kernel[0] / 2, kernel[0] / 2};
+  const int64_t side = (in[0] + 2 * pads[0] - kernel[0]) / strides[0] + 1, out[] = {side, side};
+  std::vector<uint8_t> x(static_cast<size_t>(from * in[0] * in[1])), y(static_cast<size_t>(to * side * side));
+  std::vector<int8_t> w(static_cast<size_t>(to * from * kernel[0] * kernel[1]));
+  for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<uint8_t>(i * 7);
+  for (size_t i = 0; i < w.size(); ++i)
+    w[i] = static_cast<int8_t>(small ? static_cast<int>(i * 11 % 64) - 32
+                                     : static_cast<int>(i * 11 % 256) - 128);
+  const std::vector<float> scales(static_cast<size_t>(to), 1e-4f);
+  const std::vector<int32_t> bias(static_cast<size_t>(to), 100);
+  QuantConvArgs args;
+  args.geometry = {2, 1, 1, from, to, in, out, kernel, strides, ones, pads};
+  args.x = x.data(), args.x_zero = 128, args.w = w.data(), args.w_signed = true, args.bias = bias.data();
+  args.bytes = {y.data(), scales.data(), 128, 128, 255};
+  std::vector<int32_t> packed(static_cast<size_t>(quant_conv_packed_weight_size(args)) + 16);
+  int32_t* aligned = packed.data();
+  while (reinterpret_cast<uintptr_t>(aligned) % 64 != 0) ++aligned;
+  quant_conv_pack_weights(args, aligned);
+  args.packed_w = aligned;
+  for (auto _ : state) quant_conv(args);
+  const double ops = 2.0 * static_cast<double>(w.size()) * static_cast<double>(side * side);
+  state.counters["OP/s"] =
+      benchmark::Counter(ops * static_cast<double>(state.iterations()), benchmark::Counter::kIsRate);
+}
+
 void max_pool_3x3(benchmark::State& state) {
   const int64_t in[] = {112, 112}, out[] = {56, 56}, kernel[] = {3, 3}, strides[] = {2, 2}, ones[] = {1, 1};
   const std::vector<float> x(64 * 112 * 112, 0.5f);
@@ -95,6 +127,8 @@ void layers(benchmark::internal::Benchmark* b) {
 }
 
 BENCHMARK(dense)->Apply(layers);
+BENCHMARK(quantized<false>)->Apply(layers);
+BENCHMARK(quantized<true>)->Apply(layers);
 BENCHMARK(threads)->Apply(layers)->UseRealTime();
 BENCHMARK(depthwise)->Args({32, 32, 112, 3, 1})->Args({96, 96, 112, 3, 2})->Args({384, 384, 14, 3, 1});
 BENCHMARK(depthwise)->Args({960, 960, 7, 3, 1})->Args({96, 96, 28, 7, 1});

@@ -74,21 +74,35 @@ void threads(benchmark::State& state) {
   count_flops(state);
 }
 
+/// Integer products of int8 (s) or uint8 (u) operands; with `packed` B is constant, and with `small` numbers
+/// its packed form is the narrow one where there is no VNNI.
+template <bool a_signed, bool b_signed, bool packed, bool small = false>
 void quant(benchmark::State& state) {
   const int64_t m = state.range(0), n = state.range(1), k = state.range(2);
-  const std::vector<uint8_t> a(static_cast<size_t>(m * k), 3), b(static_cast<size_t>(k * n), 5);
-  const uint8_t zero = 7;
+  std::vector<uint8_t> a(static_cast<size_t>(m * k)), b(static_cast<size_t>(k * n));
+  uint32_t seed = 1;
+  const auto next = [&] { return (seed = seed * 1664525u + 1013904223u) >> 24; };
+  for (uint8_t& x : a) x = static_cast<uint8_t>(next());
+  for (uint8_t& x : b) x = static_cast<uint8_t>(small ? next() % 64 + (b_signed ? 224 : 96) : next());
+  const uint8_t a_zero = a_signed ? 0 : 131, b_zero = b_signed ? 0 : 128;
   std::vector<int32_t> c(static_cast<size_t>(m * n));
   QuantGemmArgs args;
   args.m = m, args.n = n, args.k = k;
-  args.a = {a.data(), k, 1, false, &zero, 0};
-  args.b = {b.data(), n, 1, false, &zero, 0};
+  args.a = {a.data(), k, 1, a_signed, &a_zero, 0};
+  args.b = {b.data(), n, 1, b_signed, &b_zero, 0};
   args.c = c.data(), args.c_row = n;
-  std::vector<int32_t> packed(static_cast<size_t>(quant_packed_b_size(k, n)));
-  quant_pack_b(args, packed.data());
-  args.packed_b = packed.data();
+  std::vector<int32_t> space(static_cast<size_t>(quant_packed_b_size(args)) + 16);
+  int32_t* to = space.data();
+  while (reinterpret_cast<uintptr_t>(to) % 64 != 0) ++to;
+  quant_pack_b(args, to);
+  if (packed) args.packed_b = to;
   for (auto _ : state) quant_gemm(args);
   count_flops(state);
+}
+
+void quant_shapes(benchmark::internal::Benchmark* b) {
+  b->Args({256, 256, 256})->Args({512, 512, 512})->Args({1024, 1024, 1024})->Args({128, 768, 768});
+  b->Args({1, 4096, 4096});
 }
 
 void shapes(benchmark::internal::Benchmark* b) {
@@ -108,7 +122,11 @@ BENCHMARK(threads<float>)->Apply(shapes)->UseRealTime();
 BENCHMARK(plain<double>)->Args({256, 256, 256})->Args({1024, 1024, 1024});
 BENCHMARK(plain<int32_t>)->Args({256, 256, 256});
 BENCHMARK(plain<int64_t>)->Args({256, 256, 256});
-BENCHMARK(quant)->Args({256, 256, 256})->Args({1024, 1024, 1024})->Args({1, 4096, 4096});
+BENCHMARK(quant<false, true, false>)->Apply(quant_shapes);
+BENCHMARK(quant<true, true, false>)->Apply(quant_shapes);
+BENCHMARK(quant<false, false, false>)->Apply(quant_shapes);
+BENCHMARK(quant<false, true, true>)->Apply(quant_shapes);
+BENCHMARK(quant<false, true, true, true>)->Apply(quant_shapes);
 
 }  // namespace
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tenon/base/thread_pool.hpp"
+#include "tenon/kernels/conv/quant_conv.hpp"
 #include "tests/kernels/levels.hpp"
 
 using namespace tenon;
@@ -212,35 +213,59 @@ void test_transpose(const Case& c) {
   CHECK(wrong == 0);
 }
 
-template <class Arch, class X, class W>
-void test_quant(const Case& c) {
+// Bytes made of a sum, as ByteResult says.
+template <class Y>
+Y byte_of(int32_t sum, float scale, const ByteResult& to) {
+  float q = static_cast<float>(sum) * scale;
+  q = std::min(std::max(q, static_cast<float>(to.lo - to.zero)), static_cast<float>(to.hi - to.zero));
+  return static_cast<Y>(std::nearbyint(q) + static_cast<float>(to.zero));
+}
+
+// `small`: weights whose pairs of products fit into 16 bits.
+template <class Arch, class X, class W, class Y>
+void test_quant(const Case& c, bool small) {
   const Axes out = out_extents(c, false);
   QuantConvArgs g;
   g.geometry = geometry(c, out);
   const int64_t to = cells(out), own = c.in_channels / c.groups * cells(c.kernel);
-  const auto x = numbers<X>(c.batch * c.in_channels * cells(c.in));
-  const auto w = numbers<W>(c.out_channels * own), w_zero = numbers<W>(c.out_channels);
+  auto x = numbers<X>(c.batch * c.in_channels * cells(c.in));
+  auto w = numbers<W>(c.out_channels * own);
+  constexpr int extremes[] = {0, 127, 128, 255};
+  for (X& v : x)
+    if (small) v = static_cast<X>(extremes[v & 3]);
+  for (W& v : w)
+    if (small) v = static_cast<W>((v & 127) - 64 + (std::is_signed_v<W> ? 0 : 128));
+  const auto w_zero = numbers<W>(c.out_channels);
   const auto bias = numbers<int32_t>(c.out_channels);
-  for (const bool per_channel : {false, true}) {
+  std::vector<float> scales;
+  for (int64_t m = 0; m < c.out_channels; ++m) scales.push_back(0x1p-9f * static_cast<float>(m % 7 + 1));
+  for (const int zeros : {0, 1, 2}) {  // none, one, one for each channel
     const X x_zero = static_cast<X>(random_bits());
     std::vector<int32_t> wide_x(x.begin(), x.end()), wide_w(w.begin(), w.end());
     for (int32_t& v : wide_x) v -= x_zero;
-    for (size_t i = 0; i < w.size(); ++i) wide_w[i] -= w_zero[per_channel ? i / at(own) : 0];
+    for (size_t i = 0; i < w.size() && zeros != 0; ++i) wide_w[i] -= w_zero[zeros == 2 ? i / at(own) : 0];
     auto want = expected<int32_t>(c, out, false, wide_x, wide_w);
-    for (size_t i = 0; i < want.size(); ++i)
-      want[i] += bias[at(static_cast<int64_t>(i) / to % c.out_channels)];
-    std::vector<int32_t> y(want.size());
+    const auto channel = [&](size_t i) { return at(static_cast<int64_t>(i) / to % c.out_channels); };
+    for (size_t i = 0; i < want.size(); ++i) want[i] += bias[channel(i)];
     g.x = x.data(), g.x_signed = std::is_signed_v<X>, g.x_zero = x_zero;
-    g.w = w.data(), g.w_signed = std::is_signed_v<W>, g.w_zero = w_zero.data(), g.w_zero_step = per_channel;
-    g.bias = bias.data(), g.y = y.data(), g.packed_w = nullptr;
-    quant_conv_impl<Arch>(g);
-    CHECK(y == want);
-    std::vector<int32_t> packed(at(quant_conv_packed_weight_size_impl<Arch>(g.geometry)));
+    g.w_zero = zeros == 0 ? nullptr : w_zero.data(), g.w_zero_step = zeros == 2;
+    g.w = w.data(), g.w_signed = std::is_signed_v<W>, g.bias = bias.data(), g.packed_w = nullptr;
+    std::vector<int32_t> packed(at(quant_conv_packed_weight_size_impl<Arch>(g)));
     quant_conv_pack_weights_impl<Arch>(g, packed.data());
-    g.packed_w = packed.data(), g.w = g.w_zero = nullptr;
-    y.assign(y.size(), 0);
-    quant_conv_impl<Arch>(g);
-    CHECK(y == want);
+    for (const bool prepacked : {false, true}) {
+      if (prepacked) g.packed_w = packed.data(), g.w = g.w_zero = nullptr;
+      std::vector<int32_t> y(want.size());
+      g.y = y.data();
+      quant_conv_impl<Arch>(g);
+      CHECK(y == want);
+      std::vector<Y> byte(want.size()), want_byte;
+      const int zero = std::is_signed_v<Y> ? -3 : 130;
+      g.y = nullptr, g.bytes = {byte.data(), scales.data(), zero, zero, zero + 124};
+      for (size_t i = 0; i < want.size(); ++i)
+        want_byte.push_back(byte_of<Y>(want[i], scales[channel(i)], g.bytes));
+      quant_conv_impl<Arch>(g);
+      CHECK(byte == want_byte);
+    }
   }
 }
 
@@ -267,14 +292,37 @@ TEST_CASE("conv_transpose: against the definition") {
   });
 }
 
-TEST_CASE("quant_conv: signs, zero points and packed weights, against the definition") {
+TEST_CASE("quant_conv: signs, zero points, bytes and packed weights, against the definition") {
   at_each_level([]<class Arch>(Arch) {
-    for (const Case& c : cases) {
-      CAPTURE(c.name);
-      test_quant<Arch, uint8_t, uint8_t>(c);
-      test_quant<Arch, uint8_t, int8_t>(c);
-      test_quant<Arch, int8_t, uint8_t>(c);
-      test_quant<Arch, int8_t, int8_t>(c);
+    for (const Case& c : cases)
+      for (const bool small : {false, true}) {
+        CAPTURE(c.name);
+        CAPTURE(small);
+        test_quant<Arch, uint8_t, uint8_t, int8_t>(c, small);
+        test_quant<Arch, uint8_t, int8_t, uint8_t>(c, small);
+        test_quant<Arch, int8_t, uint8_t, uint8_t>(c, small);
+        test_quant<Arch, int8_t, int8_t, int8_t>(c, small);
+      }
+  });
+}
+
+TEST_CASE("quant_conv: the same for any number of threads") {
+  at_each_level([]<class Arch>(Arch) {
+    const int64_t in[] = {20, 33}, kernel[] = {3, 3}, strides[] = {2, 1}, ones[] = {1, 1}, out[] = {10, 33};
+    const auto x = numbers<uint8_t>(2 * 24 * 660), w = numbers<uint8_t>(40 * 12 * 9);
+    QuantConvArgs g;
+    g.geometry = {2, 2, 2, 24, 40, in, out, kernel, strides, ones, ones};
+    g.x = x.data(), g.x_zero = 77, g.w = w.data(), g.w_signed = true;
+    std::vector<int32_t> serial(2 * 40 * 330), y = serial;
+    g.y = serial.data();
+    quant_conv_impl<Arch>(g);
+    for (int threads : {2, 5}) {
+      ThreadPool pool(threads);
+      const ScopedPool scope(pool);
+      g.y = y.data();
+      y.assign(y.size(), 0);
+      quant_conv_impl<Arch>(g);
+      CHECK(y == serial);
     }
   });
 }

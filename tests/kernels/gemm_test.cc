@@ -265,58 +265,113 @@ TEST_CASE("gemm: the same bits for any number of threads") {
   });
 }
 
+namespace {
+
+enum class Numbers { any, extreme, small };
+
+// Bytes of any kind; the least and greatest ones; or small ones, whose pairs of products fit into 16 bits.
+std::vector<uint8_t> bytes(int64_t count, Numbers kind, bool is_signed) {
+  auto v = numbers<uint8_t>(count);
+  constexpr uint8_t ends[] = {0, 127, 128, 255};
+  for (uint8_t& x : v) {
+    if (kind == Numbers::extreme) x = ends[x % 4];
+    if (kind == Numbers::small) x = static_cast<uint8_t>(x % 129 + (is_signed ? 192 : 64));
+  }
+  return v;
+}
+
+int32_t number(const QuantMatrix& q, const void* data, int64_t index) {
+  if (data == nullptr) return 0;
+  return q.is_signed ? int{static_cast<const int8_t*>(data)[index]}
+                     : int{static_cast<const uint8_t*>(data)[index]};
+}
+
+// Elements of the product that differ from the definition; `a` and `b` are offsets of the operands.
+int64_t wrong_sums(const QuantGemmArgs& g, int64_t a, int64_t b, const int32_t* c) {
+  int64_t wrong = 0;
+  for (int64_t i = 0; i < g.m; ++i)
+    for (int64_t j = 0; j < g.n; ++j) {
+      const int32_t a_zero = number(g.a, g.a.zero, i * g.a.zero_step),
+                    b_zero = number(g.b, g.b.zero, j * g.b.zero_step);
+      uint32_t sum = 0;
+      for (int64_t p = 0; p < g.k; ++p)
+        sum += static_cast<uint32_t>((number(g.a, g.a.data, a + i * g.a.row + p * g.a.col) - a_zero) *
+                                     (number(g.b, g.b.data, b + p * g.b.row + j * g.b.col) - b_zero));
+      if (g.row_bias) sum += static_cast<uint32_t>(g.row_bias[i]);
+      if (g.col_bias) sum += static_cast<uint32_t>(g.col_bias[j]);
+      wrong += c[i * g.c_row + j] != static_cast<int32_t>(sum);
+    }
+  return wrong;
+}
+
+}  // namespace
+
 TEST_CASE("quant_gemm: signs, zero points and packing, against the definition") {
   at_each_level([]<class Arch>(Arch) {
     for (const Extents& e : extents)
-      for (int form = 0; form < 16; ++form) {
-        CAPTURE(e.m);
-        CAPTURE(e.n);
-        CAPTURE(e.k);
-        CAPTURE(form);
-        const bool transposed = form & 4, packed = form & 8;
-        QuantGemmArgs g;
-        g.m = e.m, g.n = e.n, g.k = e.k;
-        const auto a = numbers<uint8_t>(e.m * e.k), b = numbers<uint8_t>(e.k * e.n);
-        const auto a_zero = numbers<uint8_t>(e.m + 1), b_zero = numbers<uint8_t>(e.n + 1);
-        const auto row_bias = numbers<int32_t>(e.m), col_bias = numbers<int32_t>(e.n);
-        g.a = {a.data(),        transposed ? 1 : e.k, transposed ? e.m : 1,
-               (form & 1) != 0, a_zero.data(),        form % 3 == 0};
-        g.b = {b.data(),        transposed ? 1 : e.n, transposed ? e.k : 1,
-               (form & 2) != 0, b_zero.data(),        form % 5 == 0};
-        if (form == 7) g.a.zero = g.b.zero = nullptr;
-        if (form % 2) g.row_bias = row_bias.data();
-        if (form % 3) g.col_bias = col_bias.data();
-        std::vector<int32_t> c(static_cast<size_t>(e.m * e.n));
-        g.c = c.data(), g.c_row = e.n;
-        std::vector<int32_t> packed_a(static_cast<size_t>(quant_packed_a_size_impl<Arch>(e.m, e.k)));
-        std::vector<int32_t> packed_b(static_cast<size_t>(quant_packed_b_size_impl<Arch>(e.k, e.n)));
-        QuantGemmArgs run = g;
-        if (packed) {
-          quant_pack_a_impl<Arch>(g, packed_a.data());
-          quant_pack_b_impl<Arch>(g, packed_b.data());
-          run.packed_a = packed_a.data(), run.packed_b = packed_b.data();
-          run.a.data = run.b.data = nullptr;
-        }
-        quant_gemm_impl<Arch>(run);
-        const auto value = [](const QuantMatrix& q, int64_t i, int64_t j, int64_t own) {
-          const auto at = [&](const void* data, int64_t index) {
-            if (data == nullptr) return 0;
-            return q.is_signed ? int{static_cast<const int8_t*>(data)[index]}
-                               : int{static_cast<const uint8_t*>(data)[index]};
-          };
-          return at(q.data, i * q.row + j * q.col) - at(q.zero, own * q.zero_step);
-        };
-        int64_t wrong = 0;
-        for (int64_t i = 0; i < e.m; ++i)
-          for (int64_t j = 0; j < e.n; ++j) {
-            uint32_t sum = 0;
-            for (int64_t p = 0; p < e.k; ++p)
-              sum += static_cast<uint32_t>(value(g.a, i, p, i) * value(g.b, p, j, j));
-            if (g.row_bias) sum += static_cast<uint32_t>(row_bias[static_cast<size_t>(i)]);
-            if (g.col_bias) sum += static_cast<uint32_t>(col_bias[static_cast<size_t>(j)]);
-            wrong += c[static_cast<size_t>(i * e.n + j)] != static_cast<int32_t>(sum);
+      for (const Numbers kind : {Numbers::any, Numbers::extreme, Numbers::small})
+        for (int form = 0; form < 16; ++form) {
+          CAPTURE(e.m);
+          CAPTURE(e.n);
+          CAPTURE(e.k);
+          CAPTURE(form);
+          const bool transposed = form & 4, packed = form & 8;
+          QuantGemmArgs g;
+          g.m = e.m, g.n = e.n, g.k = e.k;
+          const auto a = bytes(e.m * e.k, kind == Numbers::small ? Numbers::extreme : kind, false),
+                     b = bytes(e.k * e.n, kind, form & 2);
+          const auto a_zero = numbers<uint8_t>(e.m + 1), b_zero = numbers<uint8_t>(e.n + 1);
+          const auto row_bias = numbers<int32_t>(e.m), col_bias = numbers<int32_t>(e.n);
+          g.a = {a.data(),        transposed ? 1 : e.k, transposed ? e.m : 1,
+                 (form & 1) != 0, a_zero.data(),        form % 3 == 0};
+          g.b = {b.data(),        transposed ? 1 : e.n, transposed ? e.k : 1,
+                 (form & 2) != 0, b_zero.data(),        form % 5 == 0};
+          if (form == 7) g.a.zero = g.b.zero = nullptr;
+          if (form % 2) g.row_bias = row_bias.data();
+          if (form % 3) g.col_bias = col_bias.data();
+          std::vector<int32_t> c(static_cast<size_t>(e.m * e.n));
+          g.c = c.data(), g.c_row = e.n;
+          std::vector<int32_t> packed_b(static_cast<size_t>(quant_packed_b_size_impl<Arch>(g)));
+          QuantGemmArgs run = g;
+          if (packed) {
+            quant_pack_b_impl<Arch>(g, packed_b.data());
+            run.packed_b = packed_b.data();
+            run.b.data = nullptr;
           }
-        CHECK(wrong == 0);
+          quant_gemm_impl<Arch>(run);
+          CHECK(wrong_sums(g, 0, 0, c.data()) == 0);
+        }
+  });
+}
+
+TEST_CASE("quant_gemm: batches, blocks of K and threads") {
+  at_each_level([]<class Arch>(Arch) {
+    // (2,3,m,k) x (3,k,n), with the items of B shared along the first axis; and one operand for all items.
+    const int64_t m = 5, n = 21, k = 1700;
+    const int64_t extents[] = {2, 3}, a_strides[] = {3 * m * k, m * k}, b_strides[] = {0, k * n},
+                  none[] = {0, 0}, c_strides[] = {3 * m * n, m * n};
+    const auto a = numbers<uint8_t>(6 * m * k), b = numbers<uint8_t>(3 * k * n);
+    const uint8_t a_zero = 3, b_zero = 200;
+    std::vector<int32_t> serial(6 * m * n), c = serial;
+    QuantGemmArgs g;
+    g.m = m, g.n = n, g.k = k, g.a = {a.data(), k, 1, false, &a_zero, 0},
+    g.b = {b.data(), n, 1, true, &b_zero, 0}, g.c = serial.data(), g.c_row = n;
+    for (const int64_t* of_a : {a_strides, none})
+      for (const int64_t* of_b : {b_strides, none}) {
+        g.batch = {2, extents, of_a, of_b, c_strides, nullptr};
+        g.c = serial.data();
+        quant_gemm_impl<Arch>(g);
+        for (int64_t item = 0; item < 6; ++item)
+          CHECK(wrong_sums(g, of_a == none ? 0 : item * m * k, of_b == none ? 0 : item % 3 * k * n,
+                           serial.data() + item * m * n) == 0);
+        for (int threads : {2, 5}) {
+          ThreadPool pool(threads);
+          const ScopedPool scope(pool);
+          c.assign(c.size(), 0);
+          g.c = c.data();
+          quant_gemm_impl<Arch>(g);
+          CHECK(serial == c);
+        }
       }
   });
 }

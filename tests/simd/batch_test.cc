@@ -85,3 +85,46 @@ TEST_CASE_TEMPLATE("first_n takes lanes from both", T, float, double) {
     for (int i = 0; i < width; ++i) CHECK(lane[i] == (i < n ? T(1) : T(2)));
   }
 }
+
+TEST_CASE("dot_bytes, dot_bytes_16: each product and sum") {
+  using V = Batch<int32_t>;
+  constexpr int width = simd::lanes<int32_t, simd::Native>;
+  const auto word = [](int a, int b, int c, int d) {
+    const auto byte = [](int x, int shift) { return static_cast<uint32_t>(x & 255) << shift; };
+    return static_cast<int32_t>(byte(a, 0) | byte(b, 8) | byte(c, 16) | byte(d, 24));
+  };
+  const auto lane0 = [](const V& v) {
+    int32_t lane[width];
+    simd::storeu(lane, v);
+    for (int32_t x : lane) CHECK(x == lane[0]);
+    return lane[0];
+  };
+  for (const int u : {0, 1, 127, 128, 255})
+    for (const int s : {-128, -127, -1, 0, 1, 127}) {
+      CAPTURE(u);
+      CAPTURE(s);
+      // The instruction of the first is not on every processor of the level.
+      if (sizeof(V) < 64 || simd::has_dot_bytes<simd::Native>()) {
+        CHECK(lane0(simd::dot_bytes(V(word(u, u, u, u)), V(word(s, s, s, s)), V(7))) == 4 * u * s + 7);
+        CHECK(lane0(simd::dot_bytes(V(word(0, 0, u, 0)), V(word(0, 0, s, 1)), V(7))) == u * s + 7);
+        CHECK(lane0(simd::dot_bytes(V(word(1, 0, 0, u)), V(word(-1, 9, 9, s)), V(7))) == u * s + 6);
+      }
+      CHECK(lane0(simd::dot_bytes_16(V(word(u, 5, 0, u)), V(word(s, 0, 9, s)), V(7))) == 2 * u * s + 7);
+    }
+  CHECK(lane0(simd::dot_bytes_16(V(word(255, 255, 0, 0)), V(word(64, 64, 1, 1)), V(0))) == 32640);
+  CHECK(lane0(simd::dot_bytes_16(V(word(255, 255, 1, 1)), V(word(-64, -64, 0, 0)), V(0))) == -32640);
+}
+
+TEST_CASE("transpose_words, interleave_bytes: every place") {
+  uint8_t bytes[4][32];
+  for (int r = 0; r < 4; ++r)
+    for (int i = 0; i < 32; ++i) bytes[r][i] = static_cast<uint8_t>(64 * r + i);
+  uint32_t words[4 * 5], each[16];
+  simd::transpose_words<simd::Native>(bytes[0] + 1, 32, words, 5);
+  simd::interleave_bytes<simd::Native>(bytes[0], bytes[1], bytes[2], bytes[3], each);
+  for (int i = 0; i < 4; ++i)
+    for (int p = 0; p < 4; ++p)
+      for (int e = 0; e < 4; ++e) CHECK((words[p * 5 + i] >> (8 * e) & 255) == bytes[i][1 + 4 * p + e]);
+  for (int j = 0; j < 16; ++j)
+    for (int e = 0; e < 4; ++e) CHECK((each[j] >> (8 * e) & 255) == bytes[e][j]);
+}

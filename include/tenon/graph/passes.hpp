@@ -3,8 +3,10 @@
 
 #include "tenon/graph/passes/block_channels.hpp"
 #include "tenon/graph/passes/fuse_convolution.hpp"
+#include "tenon/graph/passes/fuse_qdq.hpp"
 #include "tenon/graph/passes/pack_convolution.hpp"
 #include "tenon/graph/passes/pack_matmul.hpp"
+#include "tenon/graph/passes/pack_quantized.hpp"
 #include "tenon/graph/passes/prepare_models.hpp"
 
 namespace tenon {
@@ -12,8 +14,8 @@ namespace tenon {
 /// For SessionOptions::passes. A Session of a graph built in code applies only the passes it is given, so
 /// that programs that use none do not compile them.
 inline std::vector<Pass> standard_passes() {
-  return {passes::fuse_convolution, passes::block_channels, passes::pack_convolution, passes::pack_matmul,
-          passes::prepare_models};
+  return {passes::fuse_qdq,    passes::fuse_convolution, passes::block_channels, passes::pack_convolution,
+          passes::pack_matmul, passes::pack_quantized,   passes::prepare_models};
 }
 
 }  // namespace tenon

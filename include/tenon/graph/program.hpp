@@ -17,6 +17,9 @@ class Program;
 struct Pass {
   std::string_view name;
   void (*apply)(Program& program);
+  /// Whether the pass wants to see a node although its operands are constants. Such nodes, and what depends
+  /// on them, are computed after the pass. Null: none.
+  bool (*keeps)(const Graph::Node& node) = nullptr;
 };
 
 /// A pass's report on one node: the rewrite, or the reason for leaving the node alone.
@@ -304,7 +307,8 @@ class Program {
   void add_from(const Node& from, const ProgramOptions& options) {
     Node n = from;
     compile_bodies(n, options);
-    if (fold_ && fold(n)) return;
+    const auto keeps = [&](const Pass& pass) { return pass.keeps != nullptr && pass.keeps(n); };
+    if (fold_ && !std::ranges::any_of(options.passes, keeps) && fold(n)) return;
     nodes_.push_back(std::move(n));
     if (edit_) infer(static_cast<int>(nodes_.size()) - 1);
   }
@@ -362,7 +366,21 @@ class Program {
       edit_->pass = pass.name;
       pass.apply(*this);
       tidy();
+      if (pass.keeps != nullptr && fold_) fold_kept();
     }
+  }
+  /// Computes the nodes over constants that a pass has seen.
+  void fold_kept() {
+    for (int n = 0; n < static_cast<int>(nodes_.size()); ++n) {
+      if (!fold(node(n))) continue;
+      edit_->removed.push_back(std::exchange(at(n).op, {}));
+      for_each_operand(node(n), [&](ValueId v) { unlink(v, n); });
+      for (ValueId v : node(n).outputs) {
+        uses(v).maker = -1;
+        for (int reader : std::vector<int>(readers(v).begin(), readers(v).end())) update(reader);
+      }
+    }
+    tidy();
   }
   void index() {
     for (Uses& u : edit_->uses) u.maker = -1, u.outputs = 0, u.readers.clear();

@@ -1,15 +1,17 @@
-// From 32-bit sums of products to 8-bit integers. Bodies of the hot loop: requantize_impl.hpp.
+// To 8-bit integers: from 32-bit sums of products, and from sums of other 8-bit integers. Bodies of the hot
+// loops: requantize_impl.hpp.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 
 #include "tenon/base/parallel.hpp"
 #include "tenon/simd/arch.hpp"
 
 namespace tenon::kernels {
 
-/// y = saturate(round(x * scale) + zero), rounded to nearest, ties to even, for rows of x (rows, n).
+/// y = clamp(round(x * scale) + zero, lo, hi), rounded to nearest, ties to even, for rows of x (rows, n).
 /// T: int8_t, uint8_t.
 template <class T>
 struct RequantizeArgs {
@@ -21,11 +23,14 @@ struct RequantizeArgs {
   const float* col_scale = nullptr;  ///< (n), multiplied with the row's; nullptr: 1
   const T* zero = nullptr;           ///< of row r, at zero[r % zeros]
   int64_t zeros = 1;
+  T lo = std::numeric_limits<T>::lowest();  ///< fused activation: Relu is lo = zero
+  T hi = std::numeric_limits<T>::max();
 };
 
 /// Serial body. `rate` is the row's scale.
 template <class Arch, class T>
-void requantize_row_impl(const int32_t* x, int64_t n, float rate, const float* col_scale, T zero, T* y);
+void requantize_row_impl(const int32_t* x, int64_t n, float rate, const float* col_scale, T zero, T lo, T hi,
+                         T* y);
 
 /// See RequantizeArgs.
 template <class T>
@@ -36,9 +41,45 @@ void requantize(const RequantizeArgs<T>& a) {
                  simd::dispatch([&]<class Arch>(Arch) {
                    for (int64_t r = begin; r < end; ++r)
                      requantize_row_impl<Arch>(a.x + r * a.n, a.n, a.row_scale[r % a.row_scales], a.col_scale,
-                                               a.zero[r % a.zeros], a.y + r * a.n);
+                                               a.zero[r % a.zeros], a.lo, a.hi, a.y + r * a.n);
                  });
                });
+}
+
+/// Bytes, int8_t or uint8_t, that stand for (byte - zero) * scale.
+struct ScaledBytes {
+  const void* data = nullptr;
+  bool is_signed = false;
+  int32_t zero = 0;
+  float scale = 1;
+};
+
+/// y = clamp(round((a + b) / scale) + zero, lo, hi) of the numbers that a and b stand for, n of each; y is
+/// int8_t or uint8_t. y may be a.data or b.data.
+struct AddBytesArgs {
+  int64_t n = 0;
+  ScaledBytes a, b;
+  void* y = nullptr;
+  float scale = 1;
+  int32_t zero = 0, lo = 0, hi = 255;
+};
+
+/// Serial body for elements [begin, end).
+template <class Arch>
+void add_bytes_impl(const AddBytesArgs& args, int64_t begin, int64_t end);
+
+/// See AddBytesArgs.
+inline void add_bytes(const AddBytesArgs& a) {
+  parallel_for(a.n, int64_t{1} << 15, [&](int64_t begin, int64_t end) {
+    simd::dispatch([&]<class Arch>(Arch) { add_bytes_impl<Arch>(a, begin, end); });
+  });
+}
+
+/// y[i] = table[x[i]], of bytes; y may be x.
+inline void look_up_bytes(const uint8_t* table, const uint8_t* x, int64_t n, uint8_t* y) {
+  parallel_for(n, int64_t{1} << 16, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) y[i] = table[x[i]];
+  });
 }
 
 }  // namespace tenon::kernels

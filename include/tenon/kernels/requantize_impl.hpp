@@ -1,21 +1,22 @@
-// Bodies of requantize.hpp. The compiler makes vector code of the level from plain loops.
+// Bodies of requantize.hpp. Of requantize the compiler makes vector code of the level from plain loops.
 #pragma once
 
-#include <limits>
+#include <cstring>
 
 #include "tenon/kernels/requantize.hpp"
+#include "tenon/simd/batch.hpp"
 
 namespace tenon::kernels {
 
 template <class Arch, class T>
 void requantize_row_impl(const int32_t* __restrict x, int64_t n, float rate,
-                         const float* __restrict col_scale, T zero, T* __restrict y) {
+                         const float* __restrict col_scale, T zero, T lo, T hi, T* __restrict y) {
   // Bounds come before rounding: they are whole numbers, and bounded numbers are small enough for the sum
   // with `magic` to round. NaN gives the lower bound.
   constexpr float magic = 0x1.8p23f;
   const float shift = static_cast<float>(zero);
-  const float least = static_cast<float>(std::numeric_limits<T>::lowest()) - shift;
-  const float most = static_cast<float>(std::numeric_limits<T>::max()) - shift;
+  const float least = static_cast<float>(lo) - shift;
+  const float most = static_cast<float>(hi) - shift;
   const auto narrowed = [=](float q) {
     q = q > least ? q : least;
     q = q < most ? q : most;
@@ -28,15 +29,45 @@ void requantize_row_impl(const int32_t* __restrict x, int64_t n, float rate,
     for (int64_t i = 0; i < n; ++i) y[i] = narrowed(static_cast<float>(x[i]) * (rate * col_scale[i]));
 }
 
+template <class Arch>
+void add_bytes_impl(const AddBytesArgs& g, int64_t begin, int64_t end) {
+  using I = simd::batch<int32_t, Arch>;
+  using F = simd::batch<float, Arch>;
+  constexpr int64_t lanes = simd::lanes<int32_t, Arch>;
+  const auto* a = static_cast<const uint8_t*>(g.a.data);
+  const auto* b = static_cast<const uint8_t*>(g.b.data);
+  auto* y = static_cast<uint8_t*>(g.y);
+  // Signed bytes are raised by 128, and so are their zero points.
+  const int32_t a_flip = g.a.is_signed ? 128 : 0, b_flip = g.b.is_signed ? 128 : 0;
+  const I fa(a_flip), fb(b_flip), za(g.a.zero + a_flip), zb(g.b.zero + b_flip), zero(g.zero);
+  const F ra(g.a.scale / g.scale), rb(g.b.scale / g.scale);
+  const F least(static_cast<float>(g.lo - g.zero)), most(static_cast<float>(g.hi - g.zero));
+  const auto sum = [&](const uint8_t* u, const uint8_t* v, uint8_t* to) {
+    const F p = simd::to_float((simd::load_bytes<Arch>(u) ^ fa) - za) * ra;
+    F q = p + simd::to_float((simd::load_bytes<Arch>(v) ^ fb) - zb) * rb;
+    q = simd::min(simd::max(q, least), most);
+    simd::store_bytes(to, simd::round_bytes(q, zero));
+  };
+  int64_t i = begin;
+  for (; i + lanes <= end; i += lanes) sum(a + i, b + i, y + i);
+  if (i == end) return;
+  uint8_t u[lanes] = {}, v[lanes] = {}, to[lanes];
+  std::memcpy(u, a + i, static_cast<std::size_t>(end - i));
+  std::memcpy(v, b + i, static_cast<std::size_t>(end - i));
+  sum(u, v, to);
+  std::memcpy(y + i, to, static_cast<std::size_t>(end - i));
+}
+
 }  // namespace tenon::kernels
 
 #ifdef TENON_INSTANTIATE
 namespace tenon::kernels {
 
 template void requantize_row_impl<TENON_INSTANTIATE>(const int32_t*, int64_t, float, const float*, int8_t,
-                                                     int8_t*);
+                                                     int8_t, int8_t, int8_t*);
 template void requantize_row_impl<TENON_INSTANTIATE>(const int32_t*, int64_t, float, const float*, uint8_t,
-                                                     uint8_t*);
+                                                     uint8_t, uint8_t, uint8_t*);
+template void add_bytes_impl<TENON_INSTANTIATE>(const AddBytesArgs&, int64_t, int64_t);
 
 }  // namespace tenon::kernels
 #endif

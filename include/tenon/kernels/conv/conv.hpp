@@ -86,44 +86,6 @@ inline void conv_transpose(const ConvTransposeArgs<T>& args) {
   simd::dispatch([&]<class Arch>(Arch) { conv_transpose_impl<Arch, T>(args); });
 }
 
-/// y = conv(x - x_zero, w - w_zero) + bias in int32 (which wraps). Padded cells count as x_zero, so they add
-/// nothing.
-struct QuantConvArgs {
-  ConvGeometry geometry;
-  const void* x = nullptr;  ///< (N, Cin, in...), int8_t or uint8_t
-  bool x_signed = false;
-  int32_t x_zero = 0;
-  const void* w = nullptr;  ///< (Cout, Cin / groups, kernel...), int8_t or uint8_t
-  bool w_signed = false;
-  const void* w_zero = nullptr;       ///< of the type of w; nullptr: zero
-  int64_t w_zero_step = 0;            ///< 0: one zero point; 1: one for each output channel
-  const int32_t* packed_w = nullptr;  ///< what quant_conv_pack_weights wrote; w and w_zero are then not read
-  const int32_t* bias = nullptr;      ///< (Cout) or nullptr
-  int32_t* y = nullptr;               ///< (N, Cout, out...)
-};
-
-template <class Arch>
-void quant_conv_impl(const QuantConvArgs& args);
-template <class Arch>
-int64_t quant_conv_packed_weight_size_impl(const ConvGeometry& geometry);
-template <class Arch>
-void quant_conv_pack_weights_impl(const QuantConvArgs& args, int32_t* packed);
-
-/// Computes the integer convolution. See QuantConvArgs.
-inline void quant_conv(const QuantConvArgs& args) {
-  simd::dispatch([&]<class Arch>(Arch) { quant_conv_impl<Arch>(args); });
-}
-
-/// Elements of int32_t that quant_conv_pack_weights writes. Reads rank, groups, channels and kernel.
-inline int64_t quant_conv_packed_weight_size(const ConvGeometry& geometry) {
-  return simd::dispatch([&]<class Arch>(Arch) { return quant_conv_packed_weight_size_impl<Arch>(geometry); });
-}
-
-/// Writes the weights of `args` less their zero points in the order in which quant_conv reads them.
-inline void quant_conv_pack_weights(const QuantConvArgs& args, int32_t* packed) {
-  simd::dispatch([&]<class Arch>(Arch) { quant_conv_pack_weights_impl<Arch>(args, packed); });
-}
-
 }  // namespace tenon::kernels
 
 #ifndef TENON_COMPILED

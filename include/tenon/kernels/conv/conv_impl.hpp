@@ -20,7 +20,6 @@
 #pragma push_macro("TENON_INSTANTIATE")
 #undef TENON_INSTANTIATE
 #include "tenon/kernels/gemm/gemm_impl.hpp"
-#include "tenon/kernels/gemm/quant_gemm_impl.hpp"
 #pragma pop_macro("TENON_INSTANTIATE")
 
 namespace tenon::kernels::conv_detail {
@@ -29,7 +28,6 @@ using gemm_detail::Finish;
 using gemm_detail::pack_panel;
 using gemm_detail::pack_whole;
 using gemm_detail::packed_size;
-using gemm_detail::Pair;
 using gemm_detail::Product;
 using gemm_detail::run_products;
 using gemm_detail::Single;
@@ -284,18 +282,6 @@ void pack_weights(const ConvGeometry& g, const T* w, T* packed) {
                          });
 }
 
-template <class Arch>
-void quant_pack_weights(const QuantConvArgs& g, int32_t* packed) {
-  using S = Tile<Pair, Arch>;
-  const GroupProduct<Pair, Arch> q(g.geometry, 0);
-  const QuantMatrix w{g.w, q.k, 1, g.w_signed, g.w_zero, g.w_zero_step};
-  pack_groups<Pair, Arch>(q, g.geometry.groups, packed,
-                          [&](int64_t group, int64_t i, int64_t rows, int64_t p, int64_t depth, int32_t* to) {
-                            gemm_detail::pack_quant_panel<Arch, S::rows>(w, 0, q.k, 1, group * q.m + i, rows,
-                                                                         q.k, p, depth, to);
-                          });
-}
-
 /// Products over all images and groups, whose B panels gather_panel(input of the group, j, cols, p, depth,
 /// to) packs.
 template <class Ops, class Arch, class X, class GatherPanel>
@@ -436,61 +422,6 @@ void conv_impl(const ConvArgs<T>& g) {
                         });
 }
 
-template <class Arch>
-int64_t quant_conv_packed_weight_size_impl(const ConvGeometry& g) {
-  using namespace conv_detail;
-  return g.groups * GroupProduct<Pair, Arch>(g, 0).packed;
-}
-
-template <class Arch>
-void quant_conv_pack_weights_impl(const QuantConvArgs& g, int32_t* packed) {
-  conv_detail::quant_pack_weights<Arch>(g, packed);
-}
-
-template <class Arch>
-void quant_conv_impl(const QuantConvArgs& g) {
-  using namespace conv_detail;
-  using S = Tile<Pair, Arch>;
-  const ConvGeometry& s = g.geometry;
-  const SlidingWindow<Arch> w = window_of<Arch>(s);
-  const int64_t out = w.out_cells(), in = w.in_cells(), kernel = w.kernel_cells();
-  if (s.batch <= 0 || s.out_channels <= 0 || out <= 0) return;
-  const GroupProduct<Pair, Arch> q(s, out);
-  Scratch scratch;
-  const int32_t* packed = g.packed_w;
-  if (packed == nullptr) {
-    int32_t* own = scratch.take<int32_t>(s.groups * q.packed);
-    quant_pack_weights<Arch>(g, own);
-    packed = own;
-  }
-  const auto run = [&]<class X>(const X* x) {
-    const X zero = static_cast<X>(g.x_zero);
-    run_groups<Pair, Arch>(
-        s, q, x, in, packed, nullptr, g.y, g.bias, nullptr, no_lower_bound<int32_t>, no_upper_bound<int32_t>,
-        [&](const X* from, int64_t j, int64_t cols, int64_t p, int64_t depth, int32_t* to) {
-          Scratch own;
-          const int64_t first = 2 * p, last = std::min(q.k, 2 * (p + depth));
-          const WindowRows<X, Arch> rows(own, w, kernel, j, cols, first, last - first);
-          // One extra row, the partner of the last row when the number of rows is odd, and room for a vector.
-          X* space = own.take<X>(2 * depth * S::cols + rows.lanes);
-          rows.gather(from, last - first, space, S::cols, zero);
-          if ((last - first) % 2 != 0) std::fill_n(space + (last - first) * S::cols, S::cols, zero);
-          for (int64_t d = 0; d < depth; ++d, to += S::cols) {
-            const X* low = space + 2 * d * S::cols;
-            const X* high = low + S::cols;
-            for (int64_t c = 0; c < cols; ++c) {
-              const uint32_t l = static_cast<uint16_t>(low[c] - zero),
-                             h = static_cast<uint16_t>(high[c] - zero);
-              to[c] = static_cast<int32_t>(l | h << 16);
-            }
-            std::fill(to + cols, to + S::cols, 0);
-          }
-        });
-  };
-  if (g.x_signed) run(static_cast<const int8_t*>(g.x));
-  else run(static_cast<const uint8_t*>(g.x));
-}
-
 template <class Arch, class T>
 void conv_transpose_impl(const ConvTransposeArgs<T>& g) {
   using namespace conv_detail;
@@ -548,10 +479,6 @@ namespace tenon::kernels {
 TENON_CONV(float)
 TENON_CONV(double)
 #undef TENON_CONV
-
-template void quant_conv_impl<TENON_INSTANTIATE>(const QuantConvArgs&);
-template int64_t quant_conv_packed_weight_size_impl<TENON_INSTANTIATE>(const ConvGeometry&);
-template void quant_conv_pack_weights_impl<TENON_INSTANTIATE>(const QuantConvArgs&, int32_t*);
 
 }  // namespace tenon::kernels
 #endif

@@ -73,7 +73,6 @@ struct QuantGemmArgs {
   int64_t c_row = 0;
   const int32_t* row_bias = nullptr;  ///< (M) or nullptr, added to the rows
   const int32_t* col_bias = nullptr;  ///< (N) or nullptr, added to the columns
-  const int32_t* packed_a = nullptr;  ///< what quant_pack_a wrote, zero points included; `a` is then not read
   const int32_t* packed_b = nullptr;  ///< what quant_pack_b wrote, zero points included; `b` is then not read
   GemmBatch batch;
 };

@@ -1,49 +1,164 @@
-// Products of 8-bit integers: bodies.
-//
-// Panels hold the numbers less their zero points (9 bits) as pairs of neighbours along K, 16 bits each. One
-// instruction multiplies two pairs and adds both products to a 32-bit sum. Instructions that multiply bytes
-// would need a later correction for zero points, and AVX2's saturate at 16 bits.
+// Products of 8-bit integers: bodies. Both operands are packed before the product, as bytes.hpp says; of Quad
+// cells A is the unsigned operand.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 
 #include "tenon/kernels/gemm/blocks.hpp"
+#include "tenon/kernels/gemm/bytes.hpp"
 #include "tenon/kernels/gemm/quant_gemm.hpp"
 
 namespace tenon::kernels::gemm_detail {
 
-/// One panel of pairs of 8-bit numbers less their zero points; k numbers make (k + 1) / 2 cells.
-template <class Arch, int width, class T>
-void pack_pair_panel(const T* from, int64_t step, int64_t k_step, int64_t count, int64_t k, const T* zero,
-                     int64_t zero_step, int32_t* to) {
-  for (int64_t p = 0; p < k; p += 2) {
-    int32_t* row = to + p / 2 * width;
-    for (int64_t i = 0; i < count; ++i) {
-      const T* x = from + i * step + p * k_step;
-      const int32_t z = zero != nullptr ? zero[i * zero_step] : 0;
-      // Differences of 8-bit numbers fit into 9 bits, and the sum of two products of them into 32.
-      const uint32_t low = static_cast<uint16_t>(x[0] - z);
-      const uint32_t high = p + 1 < k ? static_cast<uint16_t>(x[k_step] - z) : 0;
-      row[i] = static_cast<int32_t>(low | high << 16);
-    }
-    for (int64_t i = count; i < width; ++i) row[i] = 0;
+inline constexpr int64_t image_header = 16;  // int32_t, a cache line
+
+constexpr int64_t line_rounded(int64_t count) { return (count + 15) / 16 * 16; }
+
+/// A packed operand: a header that names its form, the correction and the zero point of each row (column),
+/// and the panels. The correction of A is the sum of a row; that of B is the sum of a column less K times its
+/// zero point.
+struct ByteImage {
+  int32_t* at;
+  int64_t count;
+
+  static constexpr int64_t size(int64_t count, int64_t width, int64_t depth) {
+    return image_header + 2 * line_rounded(count) + packed_size(count, width, depth);
   }
+  ByteForm form() const { return static_cast<ByteForm>(at[0]); }
+  bool one_zero() const { return at[1] != 0; }
+  int32_t* correction() const { return at + image_header; }
+  int32_t* zero() const { return correction() + line_rounded(count); }
+  int32_t* cells() const { return zero() + line_rounded(count); }
+};
+
+/// Packs `items` operands of the same extents to images `step` apart; rows(item) is the operand.
+template <class Ops, class Arch, int width, class Rows>
+void pack_images(ByteForm form, bool is_b, int64_t items, const Rows& rows, int32_t* images, int64_t step) {
+  const ByteRows shape = rows(0);
+  const int64_t panels = (shape.count + width - 1) / width;
+  const int64_t grain = std::max<int64_t>((int64_t{1} << 16) / std::max<int64_t>(width * shape.k, 1), 1);
+  for (int64_t item = 0; item < items; ++item) {
+    int32_t* const at = images + item * step;
+    at[0] = static_cast<int32_t>(form);
+    at[1] = shape.one_zero();
+  }
+  parallel_for(items * panels, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t t = begin; t < end; ++t) {
+      const ByteRows x = rows(t / panels);
+      const ByteImage image{images + t / panels * step, x.count};
+      const int64_t i = t % panels * width;
+      pack_bytes<Ops, Arch, width>(x, is_b, i, image.cells(), image.correction());
+      if (Ops::per_cell == 2) continue;
+      for (int64_t e = i; e < std::min(i + width, x.count); ++e) {
+        const int32_t zero = x.zero_of(e) - (is_b ? 128 : 0);
+        image.zero()[e] = zero;
+        if (is_b)
+          image.correction()[e] = wrap_sub(image.correction()[e], wrap_mul(static_cast<int32_t>(x.k), zero));
+      }
+    }
+  });
 }
 
-/// Packs `count` rows of A (or columns of B) from row i on, cells p to p + depth of K. `across` is the step
-/// between rows (columns), `along` the step of K.
-template <class Arch, int width>
-void pack_quant_panel(const QuantMatrix& x, int64_t offset, int64_t across, int64_t along, int64_t i,
-                      int64_t count, int64_t k, int64_t p, int64_t depth, int32_t* to) {
-  const auto pack = [&]<class T>(T) {
-    const T* from = static_cast<const T*>(x.data) + offset + i * across + 2 * p * along;
-    const T* zero = x.zero == nullptr ? nullptr : static_cast<const T*>(x.zero) + i * x.zero_step;
-    pack_pair_panel<Arch, width>(from, across, along, count, std::min(k - 2 * p, 2 * depth), zero,
-                                 x.zero_step, to);
+inline ByteRows rows_of_a(const QuantGemmArgs& g, int64_t offset) {
+  return {static_cast<const uint8_t*>(g.a.data) + offset, g.a.row,      g.a.col, g.m, g.k, g.a.is_signed,
+          static_cast<const uint8_t*>(g.a.zero),          g.a.zero_step};
+}
+inline ByteRows columns_of_b(const QuantGemmArgs& g, int64_t offset) {
+  return {static_cast<const uint8_t*>(g.b.data) + offset, g.b.col,      g.b.row, g.n, g.k, g.b.is_signed,
+          static_cast<const uint8_t*>(g.b.zero),          g.b.zero_step};
+}
+
+/// The packing functions of a product whose operands are packed.
+struct Packed {
+  template <class Cell>
+  void operator()(int64_t, int64_t, int64_t, int64_t, Cell*) const {}
+};
+
+/// C -= a_zero (i) * correction of B (j) + correction of A (i) * b_zero (j).
+template <class Arch>
+void correct(const QuantGemmArgs& g, const ByteImage& a, const ByteImage& b, int32_t* c) {
+  const int32_t* __restrict b_correction = b.correction(), * __restrict b_zero = b.zero();
+  parallel_for(g.m, std::max<int64_t>((int64_t{1} << 15) / g.n, 1), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      int32_t* __restrict row = c + i * g.c_row;
+      const int32_t a_zero = a.zero()[i], a_correction = a.correction()[i];
+      for (int64_t j = 0; j < g.n; ++j)
+        row[j] =
+            wrap_sub(row[j], wrap_add(wrap_mul(a_zero, b_correction[j]), wrap_mul(a_correction, b_zero[j])));
+    }
+  });
+}
+
+template <class Ops, class Arch>
+void multiply_bytes(const QuantGemmArgs& g, ByteForm form) {
+  using S = Tile<Ops, Arch>;
+  constexpr bool quads = Ops::per_cell == 4;
+  const int64_t items = batch_items<Arch>(g.batch), depth = (g.k + Ops::per_cell - 1) / Ops::per_cell;
+  const auto shared = [&](const int64_t* strides) {
+    return strides == nullptr ||
+           std::all_of(strides, strides + g.batch.rank, [](int64_t s) { return s == 0; });
   };
-  if (x.is_signed) pack(int8_t{});
-  else pack(uint8_t{});
+  const bool one_a = shared(g.batch.a), one_b = g.packed_b != nullptr || shared(g.batch.b);
+  const int64_t a_size = ByteImage::size(g.m, S::rows, depth), b_size = ByteImage::size(g.n, S::cols, depth);
+  // Operands are packed for as many items at a time as 16 MB hold.
+  constexpr int64_t most = int64_t{4} << 20;
+  const int64_t at_once = std::clamp<int64_t>(most / (a_size + b_size), 1, items);
+  Scratch scratch;
+  int32_t* a_images = scratch.take<int32_t>(a_size * (one_a ? 1 : at_once));
+  int32_t* b_images = g.packed_b != nullptr ? nullptr : scratch.take<int32_t>(b_size * (one_b ? 1 : at_once));
+  const int64_t bias_step = line_rounded(g.m) + line_rounded(g.n);
+  int32_t* biases = quads ? scratch.take<int32_t>(bias_step * at_once) : nullptr;
+  for (int64_t first = 0; first < items; first += at_once) {
+    const int64_t count = std::min(at_once, items - first);
+    if (first == 0 || !one_a)
+      pack_images<Ops, Arch, S::rows>(
+          form, false, one_a ? 1 : count,
+          [&](int64_t item) { return rows_of_a(g, batch_offset<Arch>(g.batch, g.batch.a, first + item)); },
+          a_images, a_size);
+    if (g.packed_b == nullptr && (first == 0 || !one_b))
+      pack_images<Ops, Arch, S::cols>(
+          form, true, one_b ? 1 : count,
+          [&](int64_t item) { return columns_of_b(g, batch_offset<Arch>(g.batch, g.batch.b, first + item)); },
+          b_images, b_size);
+    const auto a_of = [&](int64_t item) { return ByteImage{a_images + (one_a ? 0 : item * a_size), g.m}; };
+    const auto b_of = [&](int64_t item) {
+      // Nothing is written to what the caller packed.
+      if (g.packed_b != nullptr) return ByteImage{const_cast<int32_t*>(g.packed_b), g.n};
+      return ByteImage{b_images + (one_b ? 0 : item * b_size), g.n};
+    };
+    const bool one_zero = a_of(0).one_zero() && b_of(0).one_zero();
+    if (quads && one_zero)
+      for (int64_t item = 0; item < count; ++item) {
+        const ByteImage a = a_of(item), b = b_of(item);
+        int32_t *rows = biases + item * bias_step, *cols = rows + line_rounded(g.m);
+        for (int64_t i = 0; i < g.m; ++i)
+          rows[i] =
+              wrap_sub(g.row_bias != nullptr ? g.row_bias[i] : 0, wrap_mul(a.correction()[i], b.zero()[0]));
+        for (int64_t j = 0; j < g.n; ++j)
+          cols[j] =
+              wrap_sub(g.col_bias != nullptr ? g.col_bias[j] : 0, wrap_mul(b.correction()[j], a.zero()[0]));
+      }
+    const auto c_of = [&](int64_t item) {
+      return g.c + batch_offset<Arch>(g.batch, g.batch.c, first + item);
+    };
+    const auto product = [&](int64_t item) {
+      const ByteImage a = a_of(item), b = b_of(item);
+      Finish<int32_t> finish;
+      finish.row_bias = g.row_bias;
+      finish.col_bias = g.col_bias;
+      if (quads && one_zero) {
+        const int32_t* rows = biases + item * bias_step;
+        if (b.zero()[0] != 0) finish.row_bias = rows;
+        if (a.zero()[0] != 0) finish.col_bias = rows + line_rounded(g.m);
+      }
+      return Product<Ops, Packed, Packed>{g.m, g.n,     depth, a.cells(),  b.cells(), {},
+                                          {},  nullptr, 0,     c_of(item), g.c_row,   finish};
+    };
+    run_products<Ops, Arch>(product(0), count, product);
+    for (int64_t item = 0; quads && !one_zero && item < count; ++item)
+      correct<Arch>(g, a_of(item), b_of(item), c_of(item));
+  }
 }
 
 }  // namespace tenon::kernels::gemm_detail
@@ -53,57 +168,32 @@ namespace tenon::kernels {
 template <class Arch>
 void quant_gemm_impl(const QuantGemmArgs& g) {
   using namespace gemm_detail;
-  using S = Tile<Pair, Arch>;
-  const int64_t items = batch_items<Arch>(g.batch);
-  if (g.m <= 0 || g.n <= 0 || items <= 0) return;
-  Finish<int32_t> finish;
-  finish.row_bias = g.row_bias;
-  finish.col_bias = g.col_bias;
-  const auto product = [&](int64_t item) {
-    const int64_t a = g.packed_a != nullptr ? 0 : batch_offset<Arch>(g.batch, g.batch.a, item);
-    const int64_t b = g.packed_b != nullptr ? 0 : batch_offset<Arch>(g.batch, g.batch.b, item);
-    const auto pack_a = [a, &g](int64_t i, int64_t rows, int64_t p, int64_t depth, int32_t* to) {
-      pack_quant_panel<Arch, S::rows>(g.a, a, g.a.row, g.a.col, i, rows, g.k, p, depth, to);
-    };
-    const auto pack_b = [b, &g](int64_t j, int64_t cols, int64_t p, int64_t depth, int32_t* to) {
-      pack_quant_panel<Arch, S::cols>(g.b, b, g.b.col, g.b.row, j, cols, g.k, p, depth, to);
-    };
-    return Product<Pair, decltype(pack_a), decltype(pack_b)>{
-        g.m,     g.n,    (g.k + 1) / 2, g.packed_a, g.packed_b,
-        pack_a,  pack_b, nullptr,       0,          g.c + batch_offset<Arch>(g.batch, g.batch.c, item),
-        g.c_row, finish};
-  };
-  run_products<Pair, Arch>(product(0), items, product);
+  if (g.m <= 0 || g.n <= 0 || batch_items<Arch>(g.batch) <= 0) return;
+  // The numbers of a B that is packed for one product are not worth a look.
+  const ByteForm form = g.packed_b != nullptr         ? static_cast<ByteForm>(g.packed_b[0])
+                        : simd::has_dot_bytes<Arch>() ? ByteForm::quads
+                                                      : ByteForm::pairs;
+  with_form<Arch, false>(form, [&]<class Ops>(Ops) { multiply_bytes<Ops, Arch>(g, form); });
 }
 
 template <class Arch>
-int64_t quant_packed_a_size_impl(int64_t m, int64_t k) {
-  return gemm_detail::packed_size(m, gemm_detail::Tile<gemm_detail::Pair, Arch>::rows, (k + 1) / 2);
-}
-
-template <class Arch>
-int64_t quant_packed_b_size_impl(int64_t k, int64_t n) {
-  return gemm_detail::packed_size(n, gemm_detail::Tile<gemm_detail::Pair, Arch>::cols, (k + 1) / 2);
-}
-
-template <class Arch>
-void quant_pack_a_impl(const QuantGemmArgs& g, int32_t* packed) {
+int64_t quant_packed_b_size_impl(const QuantGemmArgs& g) {
   using namespace gemm_detail;
-  using S = Tile<Pair, Arch>;
-  pack_whole<Arch, S::rows, S::depth>(
-      g.m, (g.k + 1) / 2, packed, [&](int64_t i, int64_t rows, int64_t p, int64_t depth, int32_t* to) {
-        pack_quant_panel<Arch, S::rows>(g.a, 0, g.a.row, g.a.col, i, rows, g.k, p, depth, to);
-      });
+  int64_t size = 0;
+  with_form<Arch, false>(form_for<Arch>(columns_of_b(g, 0)), [&]<class Ops>(Ops) {
+    size = ByteImage::size(g.n, Tile<Ops, Arch>::cols, (g.k + Ops::per_cell - 1) / Ops::per_cell);
+  });
+  return size;
 }
 
 template <class Arch>
 void quant_pack_b_impl(const QuantGemmArgs& g, int32_t* packed) {
   using namespace gemm_detail;
-  using S = Tile<Pair, Arch>;
-  pack_whole<Arch, S::cols, S::depth>(
-      g.n, (g.k + 1) / 2, packed, [&](int64_t j, int64_t cols, int64_t p, int64_t depth, int32_t* to) {
-        pack_quant_panel<Arch, S::cols>(g.b, 0, g.b.col, g.b.row, j, cols, g.k, p, depth, to);
-      });
+  const ByteForm form = form_for<Arch>(columns_of_b(g, 0));
+  with_form<Arch, false>(form, [&]<class Ops>(Ops) {
+    pack_images<Ops, Arch, Tile<Ops, Arch>::cols>(
+        form, true, 1, [&](int64_t) { return columns_of_b(g, 0); }, packed, 0);
+  });
 }
 
 }  // namespace tenon::kernels
@@ -112,9 +202,7 @@ void quant_pack_b_impl(const QuantGemmArgs& g, int32_t* packed) {
 namespace tenon::kernels {
 
 template void quant_gemm_impl<TENON_INSTANTIATE>(const QuantGemmArgs&);
-template int64_t quant_packed_a_size_impl<TENON_INSTANTIATE>(int64_t, int64_t);
-template int64_t quant_packed_b_size_impl<TENON_INSTANTIATE>(int64_t, int64_t);
-template void quant_pack_a_impl<TENON_INSTANTIATE>(const QuantGemmArgs&, int32_t*);
+template int64_t quant_packed_b_size_impl<TENON_INSTANTIATE>(const QuantGemmArgs&);
 template void quant_pack_b_impl<TENON_INSTANTIATE>(const QuantGemmArgs&, int32_t*);
 
 }  // namespace tenon::kernels

@@ -28,6 +28,7 @@ struct Single {
   using Out = T;
   static constexpr int per_cell = 1;
   static constexpr bool rare = std::is_integral_v<T>;
+  static constexpr bool fused = true;  // no register holds a product before it is added
 
   template <class V>
   static V add_product(const V& a, const V& b, const V& sum) {
@@ -42,6 +43,7 @@ struct Pair {
   using Out = int32_t;
   static constexpr int per_cell = 2;
   static constexpr bool rare = false;
+  static constexpr bool fused = false;
 
   template <class V>
   static V add_product(const V& a, const V& b, const V& sum) {
@@ -58,12 +60,14 @@ struct Pair {
 ///   32 registers  8 x 3 = 24 sums, 3 of B, 1 of A: 28
 ///   16 registers  6 x 2 = 12 sums, 2 of B, 1 of A: 15
 ///   Baseline      4 x 2 =  8 sums, 2 of B, 1 of A, 1 product for want of fma: 12
-/// Plain integer products are rare: a small tile saves code.
+/// Plain integer products are rare: a small tile saves code. Where products take registers of their own, but
+/// have a latency that sums do not wait for, 16 registers hold 4 x 2 sums.
 template <class Ops, class Arch>
 struct Tile {
   using Cell = typename Ops::Cell;
   static constexpr bool wide = Arch::registers == 32 && !Ops::rare;
-  static constexpr int rows = wide ? 8 : std::is_same_v<Arch, simd::Baseline> || Ops::rare ? 4 : 6;
+  static constexpr bool small = std::is_same_v<Arch, simd::Baseline> || Ops::rare || !Ops::fused;
+  static constexpr int rows = wide ? 8 : small ? 4 : 6;
   static constexpr int vectors = wide ? 3 : 2;
   static constexpr int cols = vectors * lanes<Cell, Arch>;
   static constexpr int64_t depth = 1536 / static_cast<int64_t>(sizeof(Cell));  ///< cells of K in a block

@@ -1,7 +1,7 @@
 // ConvInteger and QLinearConv share the rule for zero points and the way to the kernel.
 #pragma once
 
-#include "tenon/kernels/conv/conv.hpp"
+#include "tenon/kernels/conv/quant_conv.hpp"
 #include "tenon/op/families/window.hpp"
 
 namespace tenon::op {

@@ -1,0 +1,337 @@
+// fuse_qdq: what stands between DequantizeLinear and QuantizeLinear becomes nodes over 8-bit integers.
+//
+// Convolutions and products of constant weights, products of two results, sums, global averages, functions of
+// one number, and nodes that only move numbers. Results are those of ONNX's QLinear operators: sums are exact
+// integers, multiplied once by the quotient of the scales. They differ from the floats that they replace by
+// one quantisation step at most, where those come close to the middle of two steps; functions of one number
+// and moves do not differ at all.
+#pragma once
+
+#include <vector>
+
+#include "tenon/graph/passes/quantized.hpp"
+#include "tenon/op/math/add.hpp"
+#include "tenon/op/math/gemm.hpp"
+#include "tenon/op/math/mat_mul.hpp"
+#include "tenon/op/math/q_linear_mat_mul.hpp"
+#include "tenon/op/quantization/dequantize_linear.hpp"
+#include "tenon/op/quantization/quantize_linear.hpp"
+
+namespace tenon::passes {
+
+namespace qdq_detail {
+
+using namespace quantized_detail;
+
+/// 8-bit integers that a DequantizeLinear with one scale restores.
+struct Bytes {
+  ValueId v;
+  ByteScale as;
+};
+inline std::optional<Bytes> bytes_behind(const Program& program, ValueId v) {
+  const int m = v < 0 ? -1 : program.maker(v);
+  if (m < 0) return {};
+  const Graph::Node& n = program.node(m);
+  if (!n.op.as<op::DequantizeLinear>() || program.info(v).type != Type(DType::float32)) return {};
+  const auto as = scale_of(program, n.inputs[1], input(n, 2), program.info(n.inputs[0]).type.element);
+  if (!as) return {};
+  return Bytes{n.inputs[0], *as};
+}
+inline bool is_restored(const Program& program, ValueId v) {
+  return v >= 0 && program.maker(v) >= 0 && program.node(program.maker(v)).op.as<op::DequantizeLinear>();
+}
+
+/// A QuantizeLinear with one scale and 8-bit results; v is one of its results.
+inline std::optional<ByteScale> quantized_as(const Program& program, const Graph::Node& n) {
+  const auto* q = n.op.as<op::QuantizeLinear>();
+  if (q == nullptr || q->precision != 0 || n.outputs.empty()) return {};
+  return scale_of(program, n.inputs[1], input(n, 2), program.info(n.outputs[0]).type.element);
+}
+
+/// What follows a value: a Relu or Clip if there is one, and a QuantizeLinear.
+struct End {
+  int node;
+  ByteRange y;
+  std::string with;
+};
+inline std::optional<End> end_of(const Program& program, ValueId v) {
+  int next = program.only_reader(v);
+  if (next < 0 || !fits(program, next)) return {};
+  Bounds bounds;
+  std::string with;
+  if (const auto b = bounds_of(program, program.node(next), v)) {
+    bounds = *b;
+    with = concat(", with ", program.label(next));
+    v = program.node(next).outputs[0];
+    next = program.only_reader(v);
+    if (next < 0 || !fits(program, next)) return {};
+  }
+  if (program.node(next).inputs[0] != v) return {};
+  const auto as = quantized_as(program, program.node(next));
+  if (!as) return {};
+  return End{next, ByteRange::of(*as, bounds), with};
+}
+
+/// Constant 8-bit weights that a DequantizeLinear restores.
+inline std::optional<Weights> weights_behind(const Program& program, ValueId v, int axis) {
+  const int m = v < 0 ? -1 : program.maker(v);
+  if (m < 0) return {};
+  const Graph::Node& n = program.node(m);
+  const auto* restored = n.op.as<op::DequantizeLinear>();
+  if (restored == nullptr || restored->block_size != 0 || program.info(v).type != Type(DType::float32))
+    return {};
+  const auto w = weights_of(program, n.inputs[0], n.inputs[1], input(n, 2), axis);
+  if (!w) return {};
+  const int64_t at = restored->axis < 0 ? restored->axis + w->data->rank() : restored->axis;
+  return w->scales.size() == 1 || at == axis ? w : std::nullopt;
+}
+
+/// The bias in units of the products' scales: rounded to whole ones, if that moves no result by more than a
+/// quarter of a step. False where it is not constant or too large.
+inline bool set_bias(const Program& program, const Weights& w, const ByteScale& x, const ByteScale& y,
+                     ValueId bias, int64_t channels, Storage& sums) {
+  if (bias < 0) return true;
+  sums = Storage::make<int32_t>(channels);
+  auto* whole = static_cast<int32_t*>(sums.data());
+  const AnyTensor* floats = constant_floats(program, bias);
+  const int maker = program.maker(bias);
+  const AnyTensor *ints = nullptr, *scale = nullptr;
+  if (floats == nullptr && maker >= 0) {
+    const Graph::Node& n = program.node(maker);
+    const auto* restored = n.op.as<op::DequantizeLinear>();
+    if (restored == nullptr || restored->block_size != 0) return false;
+    ints = constant_tensor(program, n.inputs[0]);
+    scale = constant_floats(program, n.inputs[1]);
+    if (ints == nullptr || ints->dtype() != DType::int32 || scale == nullptr ||
+        scale->dtype() != DType::float32)
+      return false;
+    if (scale->size() != 1 && scale->size() != ints->size()) return false;
+    const AnyTensor* zero = constant_tensor(program, input(n, 2));
+    if (input(n, 2) >= 0 && zero == nullptr) return false;
+    for (int64_t k = 0; zero != nullptr && k < zero->size(); ++k)
+      if (zero->dtype() != DType::int32 || zero->view().as<int32_t>()[k] != 0) return false;
+  }
+  const AnyTensor* from = floats != nullptr ? floats : ints;
+  if (from == nullptr || from->size() != channels || (floats != nullptr && floats->dtype() != DType::float32))
+    return false;
+  for (int64_t c = 0; c < channels; ++c) {
+    const double unit = static_cast<double>(x.scale) * static_cast<double>(w.scale(c));
+    const double real = floats != nullptr
+                            ? static_cast<double>(floats->view().as<float>()[c])
+                            : static_cast<double>(ints->view().as<int32_t>()[c]) *
+                                  static_cast<double>(scale->view().as<float>()[scale->size() > 1 ? c : 0]);
+    const double near = std::nearbyint(real / unit);
+    if (!(std::abs(near) < 0x1p31) || std::abs(near * unit - real) > 0.25 * static_cast<double>(y.scale))
+      return false;
+    whole[c] = static_cast<int32_t>(near);
+  }
+  return true;
+}
+
+inline void fuse_conv(Program& program, int number, const op::Conv& conv) {
+  const Graph::Node& n = program.node(number);
+  const auto x = bytes_behind(program, n.inputs[0]);
+  if (!x) {
+    if (is_restored(program, n.inputs[0]) || is_restored(program, n.inputs[1]))
+      program.skipped(number, "X is not of 8 bits with one scale");
+    return;
+  }
+  const auto w = weights_behind(program, n.inputs[1], 0);
+  if (!w) return program.skipped(number, "the weights are not constants of 8 bits with scales of channels");
+  if (!fits(program, number)) return program.skipped(number, "the operands do not fit");
+  const auto end = end_of(program, n.outputs[0]);
+  if (!end) return program.skipped(number, "the result is not quantised to 8 bits");
+  QuantizedConv q{.conv = conv, .x = x->as, .y = end->y, .extents = w->data->extents()};
+  const int64_t channels = q.extents[0];
+  q.scales = scales_of(*w, x->as, end->y.as, channels);
+  if (!set_bias(program, *w, x->as, end->y.as, input(n, 2), channels, q.bias))
+    return program.skipped(number, "the bias is not constant, or not in reach of 32 bits");
+  q.weights = packed_filter(*w->data, w->zero, conv.group);
+  program.applied(number, "in integers", end->with);
+  program.replace(end->node, AnyOperator::make(q), {x->v});
+}
+
+/// A MatMul or Gemm; `bias` is Gemm's C.
+inline void fuse_product(Program& program, int number, bool gemm, bool trans_b, ValueId bias) {
+  const Graph::Node& n = program.node(number);
+  const auto a = bytes_behind(program, n.inputs[0]);
+  if (!a) {
+    if (is_restored(program, n.inputs[0]) || is_restored(program, n.inputs[1]))
+      program.skipped(number, "A is not of 8 bits with one scale");
+    return;
+  }
+  const Dims& dims = program.info(n.outputs[0]).dims;
+  if (!fits(program, number) || !dims.ranked())
+    return program.skipped(number, "extents are not known, or do not fit");
+  const auto end = end_of(program, n.outputs[0]);
+  if (!end) return program.skipped(number, "the result is not quantised to 8 bits");
+  const auto w = weights_behind(program, n.inputs[1], trans_b ? 0 : 1);
+  if (!w) {
+    const auto b = bytes_behind(program, n.inputs[1]);
+    if (!b || gemm || end->y.lo != end->y.as.least() || end->y.hi != end->y.as.least() + 255)
+      return program.skipped(number, "B is not of 8 bits with scales of columns");
+    const auto scale = [&](float x) {
+      return program.add_constant({}, AnyTensor(Tensor<float>(Extents{}, {x})));
+    };
+    const auto zero = [&](const ByteScale& s) {
+      return program.add_constant(
+          {}, s.is_signed() ? AnyTensor(Tensor<int8_t>(Extents{}, {static_cast<int8_t>(s.zero)}))
+                            : AnyTensor(Tensor<uint8_t>(Extents{}, {static_cast<uint8_t>(s.zero)})));
+    };
+    program.applied(number, "in integers", end->with);
+    return program.replace(end->node, AnyOperator::make(op::QLinearMatMul{}),
+                           {a->v, scale(a->as.scale), zero(a->as), b->v, scale(b->as.scale), zero(b->as),
+                            scale(end->y.as.scale), zero(end->y.as)});
+  }
+  if (w->data->rank() != 2) return program.skipped(number, "B is no matrix");
+  if (dims.rank() < 2) return program.skipped(number, "A is a vector");
+  QuantizedMatMul q{.a = a->as, .y = end->y, .gemm = gemm};
+  q.k = w->data->extents()[trans_b ? 1 : 0];
+  q.n = w->data->extents()[trans_b ? 0 : 1];
+  q.scales = scales_of(*w, a->as, end->y.as, q.n);
+  if (!set_bias(program, *w, a->as, end->y.as, bias, q.n, q.bias))
+    return program.skipped(number, "C is no constant row, or not in reach of 32 bits");
+  q.b = packed_matrix(*w->data, w->zero, trans_b);
+  program.applied(number, "in integers", end->with);
+  program.replace(end->node, AnyOperator::make(q), {a->v});
+}
+
+inline void fuse_add(Program& program, int number) {
+  const Graph::Node& n = program.node(number);
+  const auto a = bytes_behind(program, n.inputs[0]), b = bytes_behind(program, n.inputs[1]);
+  if (!a || !b) {
+    if (is_restored(program, n.inputs[0]) || is_restored(program, n.inputs[1]))
+      program.skipped(number, "not both operands are of 8 bits with one scale");
+    return;
+  }
+  const Dims &da = program.info(a->v).dims, &db = program.info(b->v).dims;
+  bool same = da.ranked() && db.ranked() && da.rank() == db.rank();
+  for (int k = 0; same && k < da.rank(); ++k) same = da[k].same(db[k]);
+  if (!same) return program.skipped(number, "the operands' extents differ, or are not known");
+  const auto end = end_of(program, n.outputs[0]);
+  if (!end) return program.skipped(number, "the result is not quantised to 8 bits");
+  program.applied(number, "in integers", end->with);
+  program.replace(end->node, AnyOperator::make(QuantizedAdd{a->as, b->as, end->y}), {a->v, b->v});
+}
+
+/// Whether a node applies a function of one number to its first input; its other inputs are constants.
+inline bool is_function(const Program& program, const Graph::Node& n) {
+  static constexpr std::string_view names[] = {
+      "Abs",       "Clip", "Celu",    "Cos",         "Elu",
+      "Erf",       "Exp",  "Gelu",    "HardSigmoid", "HardSwish",
+      "LeakyRelu", "Log",  "Mish",    "Neg",         "Reciprocal",
+      "Relu",      "Selu", "Sigmoid", "Sin",         "Softplus",
+      "Softsign",  "Sqrt", "Swish",   "Tanh",        "ThresholdedRelu"};
+  const op::Spec& spec = n.op.spec();
+  if (!spec.domain.empty() || std::ranges::count(names, spec.name) == 0 || n.outputs.size() != 1)
+    return false;
+  for (std::size_t k = 1; k < n.inputs.size(); ++k)
+    if (n.inputs[k] >= 0 && !program.constant(n.inputs[k])) return false;
+  return true;
+}
+
+/// Whether a node only moves the numbers of its first input, or of all inputs, to its one result.
+inline bool is_move(const Graph::Node& n) {
+  static constexpr std::string_view names[] = {
+      "Concat",  "DepthToSpace", "Expand",       "Flatten", "Gather", "Identity",  "MaxPool",
+      "Reshape", "Slice",        "SpaceToDepth", "Squeeze", "Tile",   "Transpose", "Unsqueeze"};
+  const op::Spec& spec = n.op.spec();
+  return spec.domain.empty() && std::ranges::count(names, spec.name) != 0 && n.outputs.size() == 1;
+}
+
+/// A QuantizeLinear behind a node that moves 8-bit numbers of its scale.
+inline void fuse_move(Program& program, int number, int mover, const ByteScale& as) {
+  const Graph::Node& n = program.node(mover);
+  std::vector<ValueId> inputs = n.inputs;
+  const std::size_t moved = n.op.spec().name == "Concat" ? inputs.size() : 1;
+  for (std::size_t k = 0; k < moved; ++k) {
+    const auto x = bytes_behind(program, inputs[k]);
+    if (!x || !(x->as == as)) {
+      if (x) program.skipped(mover, "the scale before is not that behind");
+      return;
+    }
+    inputs[k] = x->v;
+  }
+  program.applied(mover, "in integers");
+  program.replace(number, AnyOperator(n.op), std::move(inputs));
+}
+
+/// A QuantizeLinear behind functions of one number: a table of 256 results. Without any, it changes the
+/// scale.
+inline void fuse_functions(Program& program, int number, const ByteScale& as) {
+  std::vector<int> chain;  // last first
+  ValueId v = program.node(number).inputs[0];
+  for (int m = program.maker(v);
+       m >= 0 && program.only_reader(v) >= 0 && is_function(program, program.node(m)) && fits(program, m);
+       m = program.maker(v)) {
+    chain.push_back(m);
+    v = program.node(m).inputs[0];
+  }
+  const auto x = bytes_behind(program, v);
+  if (!x) return;
+  Tensor<float> numbers{Extents{256}};
+  for (int k = 0; k < 256; ++k)
+    numbers[k] =
+        static_cast<float>((x->as.is_signed() ? static_cast<int8_t>(k) : k) - x->as.zero) * x->as.scale;
+  ValueId y = program.add_constant({}, AnyTensor(std::move(numbers)));
+  for (auto m = chain.rbegin(); m != chain.rend(); ++m) {
+    const Graph::Node& n = program.node(*m);
+    std::vector<ValueId> inputs = n.inputs;
+    inputs[0] = y;
+    y = program.add_node({}, AnyOperator(n.op), std::move(inputs))[0];
+  }
+  const AnyTensor* results = constant_floats(program, y);
+  if (results == nullptr || results->dtype() != DType::float32 || results->size() != 256) return;
+  ByteTable t{.x = x->as.type, .y = as.type};
+  for (int k = 0; k < 256; ++k) {
+    const float least = static_cast<float>(as.least() - as.zero), most = least + 255;
+    float q = results->view().as<float>()[k] / as.scale;
+    q = q > least ? q : least;  // NaN too
+    q = std::nearbyint(q < most ? q : most) + static_cast<float>(as.zero);
+    t.table[static_cast<std::size_t>(k)] = static_cast<uint8_t>(static_cast<int32_t>(q));
+  }
+  program.applied(chain.empty() ? number : chain.back(), "a table of 256 results");
+  program.replace(number, AnyOperator::make(t), {x->v});
+}
+
+inline void fuse_average(Program& program, int number, int pool, const ByteScale& as) {
+  const auto x = bytes_behind(program, program.node(pool).inputs[0]);
+  if (!x) return;
+  program.applied(pool, "in integers");
+  program.replace(number, AnyOperator::make(QuantizedGlobalAverage{x->as, ByteRange::of(as)}), {x->v});
+}
+
+}  // namespace qdq_detail
+
+inline void apply_fuse_qdq(Program& program) {
+  using namespace qdq_detail;
+  program.for_each<op::Conv>([&](int n, const op::Conv& conv) { fuse_conv(program, n, conv); });
+  program.for_each<op::MatMul>([&](int n, const op::MatMul&) { fuse_product(program, n, false, false, -1); });
+  program.for_each<op::Gemm>([&](int n, const op::Gemm& g) {
+    if (g.alpha != 1 || g.beta != 1 || g.transA != 0) {
+      if (is_restored(program, program.node(n).inputs[0]))
+        program.skipped(n, "it has factors or a transposed A");
+      return;
+    }
+    fuse_product(program, n, true, g.transB != 0, input(program.node(n), 2));
+  });
+  program.for_each<op::Add>([&](int n, const op::Add&) { fuse_add(program, n); });
+  program.for_each<op::QuantizeLinear>([&](int n, const op::QuantizeLinear&) {
+    const ValueId v = program.node(n).inputs[0];
+    const auto as = quantized_as(program, program.node(n));
+    if (!as || !fits(program, n)) return;
+    const int m = program.maker(v);
+    if (m >= 0 && program.only_reader(v) >= 0 && fits(program, m)) {
+      if (is_move(program.node(m))) return fuse_move(program, n, m, *as);
+      if (program.node(m).op.spec().name == "GlobalAveragePool") return fuse_average(program, n, m, *as);
+    }
+    fuse_functions(program, n, *as);
+  });
+}
+
+/// Restored constants stay in sight: they are the weights.
+inline constexpr Pass fuse_qdq{"fuse_qdq", apply_fuse_qdq, [](const Graph::Node& n) {
+                                 return n.op.as<op::DequantizeLinear>() != nullptr;
+                               }};
+
+}  // namespace tenon::passes

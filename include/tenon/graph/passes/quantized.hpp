@@ -1,0 +1,341 @@
+// Nodes over 8-bit integers that fuse_qdq and pack_quantized put in the place of others, and what both ask of
+// constants.
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include "tenon/graph/passes/packed.hpp"
+#include "tenon/kernels/conv/quant_conv.hpp"
+#include "tenon/kernels/gemm/quant_gemm.hpp"
+#include "tenon/kernels/requantize.hpp"
+#include "tenon/op/families/matmul.hpp"
+#include "tenon/op/families/window.hpp"
+#include "tenon/op/nn/conv.hpp"
+
+namespace tenon::passes {
+
+inline constexpr TypeSet byte_types = types::int8 | types::uint8;
+
+/// The scale and zero point of a tensor of 8-bit integers.
+struct ByteScale {
+  DType type = DType::undefined;  ///< int8 or uint8
+  float scale = 1;
+  int32_t zero = 0;
+
+  bool is_signed() const { return type == DType::int8; }
+  int32_t least() const { return is_signed() ? -128 : 0; }
+  friend bool operator==(const ByteScale&, const ByteScale&) = default;
+};
+
+/// How results become 8-bit integers: round(y / scale) + zero, within lo and hi.
+struct ByteRange {
+  ByteScale as;
+  int32_t lo = 0, hi = 255;
+
+  /// A type's whole range, or the part that real bounds leave.
+  static ByteRange of(const ByteScale& as, const Bounds& b = {}) {
+    const auto near = [&](double bound) {
+      const double q = std::nearbyint(bound / static_cast<double>(as.scale)) + as.zero;
+      return static_cast<int32_t>(
+          std::clamp(q, static_cast<double>(as.least()), static_cast<double>(as.least() + 255)));
+    };
+    return {as, near(b.lo), near(b.hi)};
+  }
+};
+
+/// Y = X (of x's type and zero point) convolved with constant 8-bit weights, plus bias, in 8 bits.
+struct QuantizedConv {
+  op::Conv conv;
+  ByteScale x;
+  ByteRange y;
+  Extents extents;    ///< of the weights: (M, C/group, kernel...)
+  Storage weights{};  ///< as quant_conv_pack_weights writes them
+  Storage bias{};     ///< int32 (M), in units of the products' scales; or empty
+  Storage scales{};   ///< float (M), of the sums over that of Y
+
+  static constexpr op::Spec spec{.name = "QuantizedConv",
+                                 .domain = "tenon",
+                                 .since = {1},
+                                 .inputs = {{"X", "T1"}},
+                                 .outputs = {{"Y", "T2"}},
+                                 .types = {{"T1", byte_types}, {"T2", byte_types}}};
+  static constexpr op::Attributes attributes{};
+
+  constexpr void infer(op::Infer& i) const {
+    if (i.dtype(0) != x.type) return i.fail("X is ", i.dtype(0), ", not ", x.type);
+    op::infer_conv(i, conv.window(), conv.group, i.dims(0), Dims(extents));
+    i.out(0).type = y.as.type;
+  }
+  void compute(AnyView in, AnyOut out) const {
+    if (out.empty()) return;
+    const op::WindowLayout layout(conv.window(), in.extents(), out.extents(), std::span(extents).subspan(2));
+    kernels::QuantConvArgs args;
+    args.geometry =
+        layout.geometry<kernels::ConvGeometry>(in.extent(0), conv.group, in.extent(1), out.extent(1));
+    args.x = in.data();
+    args.x_signed = x.is_signed();
+    args.x_zero = x.zero;
+    args.packed_w = static_cast<const int32_t*>(weights.data());
+    args.bias = bias ? static_cast<const int32_t*>(bias.data()) : nullptr;
+    args.bytes = {out.data(), static_cast<const float*>(scales.data()), y.as.zero, y.lo, y.hi};
+    kernels::quant_conv(args);
+  }
+};
+
+/// Y (..., M, N) = A (..., M, K) times a constant 8-bit matrix, plus bias, in 8 bits.
+struct QuantizedMatMul {
+  ByteScale a;
+  ByteRange y;
+  bool gemm = false;  ///< A is a matrix
+  int64_t k = 0, n = 0;
+  Storage b{};       ///< (K, N), as quant_pack_b writes it
+  Storage bias{};    ///< int32 (N), in units of the products' scales; or empty
+  Storage scales{};  ///< float (N), of the sums over that of Y
+
+  static constexpr op::Spec spec{.name = "QuantizedMatMul",
+                                 .domain = "tenon",
+                                 .since = {1},
+                                 .inputs = {{"A", "T1"}},
+                                 .outputs = {{"Y", "T2"}},
+                                 .types = {{"T1", byte_types}, {"T2", byte_types}}};
+  static constexpr op::Attributes attributes{};
+
+  constexpr void infer(op::Infer& i) const {
+    if (i.dtype(0) != a.type) return i.fail("A is ", i.dtype(0), ", not ", a.type);
+    if (gemm && !i.expect_rank(0, 2)) return;
+    i.out(0, op::infer_matmul(i, i.dims(0), Dims{k, n}));
+    i.out(0).type = y.as.type;
+  }
+  void compute(AnyView in, AnyOut out) const {
+    if (out.empty()) return;
+    Scratch scratch;
+    const auto zero = static_cast<uint8_t>(a.zero);
+    kernels::QuantGemmArgs args;
+    args.m = out.size() / n, args.n = n, args.k = k;
+    args.a = {in.data(), k, 1, a.is_signed(), &zero, 0};
+    args.packed_b = static_cast<const int32_t*>(b.data());
+    args.c = scratch.take<int32_t>(out.size()), args.c_row = n;
+    args.col_bias = bias ? static_cast<const int32_t*>(bias.data()) : nullptr;
+    kernels::quant_gemm(args);
+    dispatch<int8_t, uint8_t>(y.as.type, [&]<class T>() {
+      const float one = 1;
+      const T y_zero = static_cast<T>(y.as.zero);
+      kernels::requantize<T>({.rows = args.m,
+                              .n = n,
+                              .x = args.c,
+                              .y = static_cast<T*>(out.data()),
+                              .row_scale = &one,
+                              .col_scale = static_cast<const float*>(scales.data()),
+                              .zero = &y_zero,
+                              .lo = static_cast<T>(y.lo),
+                              .hi = static_cast<T>(y.hi)});
+    });
+  }
+};
+
+/// Y = A + B of equal extents, all in 8 bits.
+struct QuantizedAdd {
+  ByteScale a, b;
+  ByteRange y;
+
+  static constexpr op::Spec spec{.name = "QuantizedAdd",
+                                 .domain = "tenon",
+                                 .since = {1},
+                                 .inputs = {{"A", "T1"}, {"B", "T2"}},
+                                 .outputs = {{"Y", "T3"}},
+                                 .types = {{"T1", byte_types}, {"T2", byte_types}, {"T3", byte_types}}};
+  static constexpr op::Attributes attributes{};
+
+  constexpr void infer(op::Infer& i) const {
+    if (i.dtype(0) != a.type) return i.fail("A is ", i.dtype(0), ", not ", a.type);
+    if (i.dtype(1) != b.type) return i.fail("B is ", i.dtype(1), ", not ", b.type);
+    i.unify(i.dims(0), i.dims(1), "extents of A and B");
+    i.out(0, i.dims(0));
+    i.out(0).type = y.as.type;
+  }
+  void compute(AnyView left, AnyView right, AnyOut out) const {
+    kernels::add_bytes({.n = out.size(),
+                        .a = {left.data(), a.is_signed(), a.zero, a.scale},
+                        .b = {right.data(), b.is_signed(), b.zero, b.scale},
+                        .y = out.data(),
+                        .scale = y.as.scale,
+                        .zero = y.as.zero,
+                        .lo = y.lo,
+                        .hi = y.hi});
+  }
+};
+
+/// Y = the mean of each channel of X (N, C, spatial...), in 8 bits.
+struct QuantizedGlobalAverage {
+  ByteScale x;
+  ByteRange y;
+
+  static constexpr op::Spec spec{.name = "QuantizedGlobalAverage",
+                                 .domain = "tenon",
+                                 .since = {1},
+                                 .inputs = {{"X", "T1"}},
+                                 .outputs = {{"Y", "T2"}},
+                                 .types = {{"T1", byte_types}, {"T2", byte_types}}};
+  static constexpr op::Attributes attributes{};
+
+  constexpr void infer(op::Infer& i) const {
+    if (i.dtype(0) != x.type) return i.fail("X is ", i.dtype(0), ", not ", x.type);
+    op::infer_global_pool(i);
+    i.out(0).type = y.as.type;
+  }
+  void compute(AnyView in, AnyOut out) const {
+    if (out.empty()) return;
+    const int64_t cells = in.size() / out.size();
+    const double rate = cells == 0 ? std::nan("")
+                                   : static_cast<double>(x.scale) / static_cast<double>(y.as.scale) /
+                                         static_cast<double>(cells);
+    const uint8_t flip = x.is_signed() ? 128 : 0;
+    const auto* from = static_cast<const uint8_t*>(in.data());
+    auto* to = static_cast<uint8_t*>(out.data());
+    parallel_for(out.size(), std::max<int64_t>((int64_t{1} << 15) / (cells + 1), 1),
+                 [&](int64_t begin, int64_t end) {
+                   for (int64_t c = begin; c < end; ++c) {
+                     int64_t sum = -cells * (x.zero + flip);
+                     for (int64_t k = 0; k < cells; ++k) sum += from[c * cells + k] ^ flip;
+                     const double q = std::nearbyint(static_cast<double>(sum) * rate) + y.as.zero;
+                     to[c] = static_cast<uint8_t>(static_cast<int32_t>(
+                         q > y.lo ? std::min(q, static_cast<double>(y.hi)) : static_cast<double>(y.lo)));
+                   }
+                 });
+  }
+};
+
+/// Y = table[X]: any function of one number of 8 bits.
+struct ByteTable {
+  DType x = DType::undefined, y = DType::undefined;
+  std::array<uint8_t, 256> table{};  ///< by the bits of X, the bits of Y
+
+  static constexpr op::Spec spec{.name = "ByteTable",
+                                 .domain = "tenon",
+                                 .since = {1},
+                                 .inputs = {{"X", "T1"}},
+                                 .outputs = {{"Y", "T2"}},
+                                 .types = {{"T1", byte_types}, {"T2", byte_types}}};
+  static constexpr op::Attributes attributes{};
+
+  constexpr void infer(op::Infer& i) const {
+    if (i.dtype(0) != x) return i.fail("X is ", i.dtype(0), ", not ", x);
+    i.out(0, i.dims(0));
+    i.out(0).type = y;
+  }
+  void compute(AnyView in, AnyOut out) const {
+    kernels::look_up_bytes(table.data(), static_cast<const uint8_t*>(in.data()), out.size(),
+                           static_cast<uint8_t*>(out.data()));
+  }
+};
+
+namespace quantized_detail {
+
+/// The one number of a constant float, if it is that.
+inline std::optional<float> one_float(const Program& program, ValueId v) {
+  const AnyTensor* t = constant_floats(program, v);
+  if (t == nullptr || t->size() != 1 || t->dtype() != DType::float32) return {};
+  return t->view().as<float>()[0];
+}
+
+/// The tensor of a constant, else null.
+inline const AnyTensor* constant_tensor(const Program& program, ValueId v) {
+  return v >= 0 && program.constant(v).is_tensor() ? &program.constant(v).tensor() : nullptr;
+}
+
+/// An input of a node, or -1.
+inline ValueId input(const Graph::Node& n, std::size_t k) { return k < n.inputs.size() ? n.inputs[k] : -1; }
+
+inline bool is_bytes(DType type) { return type == DType::int8 || type == DType::uint8; }
+
+inline int32_t byte_at(const AnyTensor& t, int64_t k) {
+  return t.dtype() == DType::int8 ? int32_t{t.view().as<int8_t>()[k]} : int32_t{t.view().as<uint8_t>()[k]};
+}
+
+/// The one scale and zero point of numbers of `type`, if they are constants.
+inline std::optional<ByteScale> scale_of(const Program& program, ValueId scale, ValueId zero, DType type) {
+  const auto factor = one_float(program, scale);
+  if (!factor || !(*factor > 0) || !std::isfinite(*factor) || !is_bytes(type)) return {};
+  ByteScale s{type, *factor, 0};
+  if (zero >= 0) {
+    const AnyTensor* z = constant_tensor(program, zero);
+    if (z == nullptr || z->size() != 1 || z->dtype() != type) return {};
+    s.zero = byte_at(*z, 0);
+  }
+  return s;
+}
+
+/// Constant 8-bit weights with scales and zero points for all of them or for each index of an axis.
+struct Weights {
+  const AnyTensor* data;
+  std::vector<float> scales;  ///< one, or one for each channel
+  const AnyTensor* zero;      ///< or nullptr
+  float scale(int64_t channel) const {
+    return scales[scales.size() > 1 ? static_cast<std::size_t>(channel) : 0];
+  }
+};
+inline std::optional<Weights> weights_of(const Program& program, ValueId v, ValueId scales, ValueId zero,
+                                         int axis) {
+  const AnyTensor *data = constant_tensor(program, v), *scale = constant_floats(program, scales);
+  if (data == nullptr || scale == nullptr || !is_bytes(data->dtype()) || scale->dtype() != DType::float32 ||
+      data->size() == 0 || data->rank() < 2)
+    return {};
+  Weights w{data, {}, constant_tensor(program, zero)};
+  const int64_t channels = data->extents()[axis];
+  if (scale->size() != 1 && (scale->rank() != 1 || scale->size() != channels)) return {};
+  if (zero >= 0 && (w.zero == nullptr || w.zero->dtype() != data->dtype() ||
+                    (w.zero->size() != 1 && w.zero->size() != channels)))
+    return {};
+  for (int64_t k = 0; k < scale->size(); ++k) {
+    w.scales.push_back(scale->view().as<float>()[k]);
+    if (!(w.scales.back() > 0) || !std::isfinite(w.scales.back())) return {};
+  }
+  return w;
+}
+
+/// Scales of the sums of products over that of the results, channel by channel.
+inline Storage scales_of(const Weights& w, const ByteScale& x, const ByteScale& y, int64_t channels) {
+  Storage scales = Storage::make<float>(channels);
+  auto* to = static_cast<float*>(scales.data());
+  for (int64_t c = 0; c < channels; ++c) to[c] = x.scale * w.scale(c) / y.scale;
+  return scales;
+}
+
+/// A matrix (K, N), or with `transposed` (N, K), as quant_gemm reads it.
+inline Storage packed_matrix(const AnyTensor& b, const AnyTensor* zero, bool transposed) {
+  const int64_t rows = b.extents()[0], columns = b.extents()[1];
+  kernels::QuantGemmArgs args;
+  args.k = transposed ? columns : rows, args.n = transposed ? rows : columns;
+  args.b.data = b.data();
+  args.b.row = transposed ? 1 : columns, args.b.col = transposed ? columns : 1;
+  args.b.is_signed = b.dtype() == DType::int8;
+  if (zero != nullptr) args.b.zero = zero->data(), args.b.zero_step = zero->size() > 1;
+  Storage packed = Storage::make<int32_t>(kernels::quant_packed_b_size(args));
+  kernels::quant_pack_b(args, static_cast<int32_t*>(packed.data()));
+  return packed;
+}
+
+/// Weights (M, C/group, kernel...) as quant_conv reads them.
+inline Storage packed_filter(const AnyTensor& w, const AnyTensor* zero, int64_t groups) {
+  const auto extents = w.extents();
+  kernels::QuantConvArgs args;
+  kernels::ConvGeometry& g = args.geometry;
+  constexpr int64_t one = 1;
+  g.rank = std::max(1, w.rank() - 2);
+  g.groups = groups;
+  g.in_channels = extents[1] * groups;
+  g.out_channels = extents[0];
+  g.kernel = w.rank() > 2 ? &extents[2] : &one;
+  args.w = w.data();
+  args.w_signed = w.dtype() == DType::int8;
+  if (zero != nullptr) args.w_zero = zero->data(), args.w_zero_step = zero->size() > 1;
+  Storage packed = Storage::make<int32_t>(kernels::quant_conv_packed_weight_size(args));
+  kernels::quant_conv_pack_weights(args, static_cast<int32_t*>(packed.data()));
+  return packed;
+}
+
+}  // namespace quantized_detail
+
+}  // namespace tenon::passes

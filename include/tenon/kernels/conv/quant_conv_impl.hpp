@@ -1,0 +1,567 @@
+// Convolutions of 8-bit integers: bodies.
+//
+// The input is copied once, with its padding, as planes of cells: two or four neighbouring channels of one
+// place (gemm/bytes.hpp). An axis with a stride is split into phases, so that neighbouring outputs see
+// neighbouring cells through every kernel place. Outputs are computed along the whole plane, over the ends of
+// its rows: all loads are plain vectors, and what the ends give is left out when results are stored.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <numeric>
+#include <utility>
+
+#include "tenon/base/parallel.hpp"
+#include "tenon/base/scratch.hpp"
+#include "tenon/kernels/conv/quant_conv.hpp"
+#include "tenon/kernels/conv/sliding.hpp"
+#include "tenon/kernels/gemm/bytes.hpp"
+
+namespace tenon::kernels::quant_conv_detail {
+
+using gemm_detail::ByteForm;
+using gemm_detail::ByteRows;
+using gemm_detail::exact_tile;
+using gemm_detail::Tile;
+using gemm_detail::with_form;
+using gemm_detail::wrap_add;
+using gemm_detail::wrap_mul;
+using gemm_detail::wrap_sub;
+using sliding::SlidingWindow;
+using sliding::step;
+using sliding::steps_to_zero;
+
+// ------------------------------------------------------------------------------------------------- weights
+
+/// Extents of the packed weights. Cell (cell of channels, kernel place) of output channel m of a group stands
+/// in panel m / rows.
+template <class Ops, class Arch>
+struct WeightLayout {
+  static constexpr int rows = Tile<Ops, Arch>::rows;
+  static constexpr int64_t header = 16;  // int32_t, a cache line
+  int64_t groups, m, channels, kernel, cells, depth;
+
+  explicit WeightLayout(const ConvGeometry& g)
+      : groups(g.groups), m(g.out_channels / g.groups), channels(g.in_channels / g.groups), kernel(1) {
+    for (int d = 0; d < g.rank; ++d) kernel *= g.kernel[d];
+    cells = (channels + Ops::per_cell - 1) / Ops::per_cell;
+    depth = cells * kernel;
+  }
+  int64_t line() const { return (groups * m + 15) / 16 * 16; }
+  int64_t group_size() const { return (m + rows - 1) / rows * rows * depth; }
+  // Places: the header (form; whether a zero point is not 0), for each output channel the sum of its weights
+  // less their number times the zero point, and the zero point; one panel whose first row is ones; the
+  // panels of the groups.
+  int64_t correction() const { return header; }
+  int64_t zero() const { return header + line(); }
+  int64_t ones() const { return header + 2 * line(); }
+  int64_t panels() const { return ones() + rows * depth; }
+  int64_t size() const { return panels() + groups * group_size(); }
+};
+
+inline ByteRows weight_rows(const QuantConvArgs& g) {
+  int64_t kernel = 1;
+  for (int d = 0; d < g.geometry.rank; ++d) kernel *= g.geometry.kernel[d];
+  const int64_t k = g.geometry.in_channels / g.geometry.groups * kernel;
+  return {static_cast<const uint8_t*>(g.w),
+          k,
+          1,
+          g.geometry.out_channels,
+          k,
+          g.w_signed,
+          static_cast<const uint8_t*>(g.w_zero),
+          g.w_zero_step};
+}
+
+/// Whether neighbouring channels' weights pass ByteRows::fits_16 at every kernel place.
+template <class Arch>
+bool channels_fit_16(const ByteRows& w, int64_t channels) {
+  const int64_t kernel = channels == 0 ? 0 : w.k / channels;
+  // One output channel after another: rows are kernel places.
+  ByteRows one = w;
+  one.step = 1, one.k_step = kernel, one.count = kernel, one.k = channels;
+  for (int64_t m = 0; m < w.count; ++m, one.data += w.step)
+    if (!one.fits_16()) return false;
+  return true;
+}
+
+template <class Arch>
+ByteForm weight_form(const QuantConvArgs& g) {
+  if (simd::has_dot_bytes<Arch>()) return ByteForm::quads;
+  const int64_t channels = g.geometry.in_channels / g.geometry.groups;
+  return simd::has_dot_bytes_16<Arch> && channels_fit_16<Arch>(weight_rows(g), channels) ? ByteForm::quads_16
+                                                                                         : ByteForm::pairs;
+}
+
+template <class Ops, class Arch>
+void pack_weights(const QuantConvArgs& g, ByteForm form, int32_t* packed) {
+  const WeightLayout<Ops, Arch> l(g.geometry);
+  const ByteRows w = weight_rows(g);
+  const bool quads = Ops::per_cell == 4;
+  constexpr int rows = l.rows, bits = 32 / Ops::per_cell;
+  std::fill_n(packed, l.panels(), 0);
+  packed[0] = static_cast<int32_t>(form);
+  for (int64_t c = 0; c < l.channels; ++c)
+    for (int64_t t = 0; t < l.kernel; ++t)
+      packed[l.ones() + (c / Ops::per_cell * l.kernel + t) * rows] |= 1 << (c % Ops::per_cell * bits);
+  const int64_t panels = (l.m + rows - 1) / rows;
+  const int64_t grain = std::max<int64_t>((int64_t{1} << 15) / std::max<int64_t>(rows * w.k, 1), 1);
+  parallel_for(l.groups * panels, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t panel = begin; panel < end; ++panel) {
+      const int64_t first = panel % panels * rows, at = panel / panels * l.m + first;
+      int32_t* to = packed + l.panels() + panel * rows * l.depth;
+      std::fill_n(to, rows * l.depth, 0);
+      for (int64_t r = 0; r < std::min<int64_t>(rows, l.m - first); ++r) {
+        const uint8_t* from = w.data + (at + r) * w.k;
+        const int32_t zero = w.zero_of(at + r);
+        uint32_t sum = 0;
+        for (int64_t c = 0; c < l.channels; ++c) {
+          int32_t* cell = to + c / Ops::per_cell * l.kernel * rows + r;
+          const int shift = static_cast<int>(c % Ops::per_cell) * bits;
+          for (int64_t t = 0; t < l.kernel; ++t) {
+            const int32_t u = w.is_signed ? *from++ ^ 128 : *from++;
+            const int32_t number = quads ? u - 128 : u - zero;
+            sum += static_cast<uint32_t>(number);
+            cell[t * rows] |=
+                static_cast<int32_t>((static_cast<uint32_t>(number) & ((1u << bits) - 1)) << shift);
+          }
+        }
+        packed[l.zero() + at + r] = quads ? zero - 128 : 0;
+        packed[l.correction() + at + r] =
+            quads ? wrap_sub(static_cast<int32_t>(sum), wrap_mul(static_cast<int32_t>(w.k), zero - 128)) : 0;
+      }
+    }
+  });
+  for (int64_t c = 0; c < l.groups * l.m; ++c) packed[1] |= packed[l.zero() + c] != 0;
+}
+
+// -------------------------------------------------------------------------------------------------- planes
+
+/// The places of an input's cells in its planes. Padded cell q * stride + phase of an axis stands at q in
+/// that phase.
+template <class Arch>
+struct PlaneLayout {
+  struct Split {
+    int64_t phases, period, length, pitch;
+  };
+  SlidingWindow<Arch> w;
+  Split axis[max_spatial];
+  int64_t box = 1, phases = 1;  // cells of a phase; phases of all axes
+
+  explicit PlaneLayout(const ConvGeometry& g)
+      : w(true, g.rank, g.in, g.out, g.kernel, g.strides, g.dilations, g.pads) {
+    for (int d = w.rank - 1; d >= 0; --d) {
+      const sliding::Axis& a = w.axis[d];
+      const int64_t period = a.stride / std::gcd(a.stride, a.dilation);
+      axis[d] = {std::min(std::max<int64_t>(a.kernel, 1), period), period,
+                 a.out + std::max<int64_t>(a.kernel - 1, 0) * a.dilation / a.stride, box};
+      box = bounded(__int128{box} * axis[d].length);
+      phases = bounded(__int128{phases} * axis[d].phases);
+    }
+  }
+  /// Whether the planes have a reasonable size for the input and output. Nothing else is asked if not.
+  bool fits() const { return __int128{box} * phases <= 4 * (__int128{w.in_cells()} + w.out_cells()) + 4096; }
+  /// Places from the first output to the last.
+  int64_t span() const {
+    int64_t places = 1;
+    for (int d = 0; d < w.rank; ++d) places += (w.axis[d].out - 1) * axis[d].pitch;
+    return places;
+  }
+  int64_t cells() const { return box * phases; }
+  /// The place that output 0 sees through kernel place `at`.
+  int64_t tap(const int64_t* at) const {
+    int64_t phase = 0, place = 0;
+    for (int d = 0; d < w.rank; ++d) {
+      phase = phase * axis[d].phases + at[d] % axis[d].period;
+      place += at[d] * w.axis[d].dilation / w.axis[d].stride * axis[d].pitch;
+    }
+    return phase * box + place;
+  }
+
+ private:
+  static constexpr int64_t bounded(__int128 x) {
+    return static_cast<int64_t>(std::min(x, __int128{1} << 60));
+  }
+};
+
+/// Words of four channels: to[j] has from[c][j * stride] of channels c < channels, else 0, for j < count
+/// <= 64.
+template <class Arch>
+void gather_words(const uint8_t* from, int64_t plane, int64_t channels, int64_t stride, int64_t count,
+                  uint32_t* to) {
+  if (channels == 1) {
+    if (stride == 1)
+      for (int64_t e = 0; e < count; ++e) to[e] = from[e];
+    else
+      for (int64_t e = 0; e < count; ++e) to[e] = from[e * stride];
+    return;
+  }
+  int64_t j = 0;
+  if (stride == 1 && channels >= 4)
+    for (; j + 16 <= count; j += 16)
+      simd::interleave_bytes<Arch>(from + j, from + plane + j, from + 2 * plane + j, from + 3 * plane + j,
+                                   to + j);
+  if (j == count) return;
+  alignas(16) uint8_t rows[4][64] = {};
+  for (int64_t c = 0; c < std::min<int64_t>(channels, 4); ++c) {
+    const uint8_t* row = from + c * plane;
+    if (stride == 1) std::memcpy(rows[c] + j, row + j, static_cast<std::size_t>(count - j));
+    else if (stride == 2)
+      for (int64_t e = 0; e < count; ++e) rows[c][e] = row[2 * e];
+    else
+      for (int64_t e = 0; e < count; ++e) rows[c][e] = row[e * stride];
+  }
+  alignas(16) uint32_t words[16];
+  for (; j < count; j += 16) {
+    simd::interleave_bytes<Arch>(rows[0] + j, rows[1] + j, rows[2] + j, rows[3] + j, words);
+    std::memcpy(to + j, words, static_cast<std::size_t>(std::min<int64_t>(16, count - j)) * 4);
+  }
+}
+
+/// Copies four channels, or those of them that there are, to their planes of cells (`planes`, cells() apart).
+template <class Ops, class Arch>
+void fill_planes(const PlaneLayout<Arch>& l, const uint8_t* x, bool is_signed, int32_t zero, int64_t channels,
+                 int32_t* planes) {
+  const SlidingWindow<Arch>& w = l.w;
+  const int inner = w.rank - 1;
+  const int64_t in = w.in_cells(), cells = l.cells(), length = l.axis[inner].length;
+  const bool two = Ops::per_cell == 2 && channels > 2;
+  const int32_t border =
+      Ops::per_cell == 2 ? 0 : static_cast<int32_t>(static_cast<uint32_t>(zero) * 0x1010101u);
+  alignas(64) int32_t zeros[64], spare[64];
+  std::fill_n(zeros, 64, zero);
+  int64_t rows = 1;
+  for (int d = 0; d < inner; ++d) rows *= l.axis[d].length;
+  int64_t phase[max_spatial] = {};
+  for (int64_t f = 0; f < l.phases; ++f) {
+    const auto first = [&](int d) {  // the input cell at place 0 of the phase
+      return phase[d] * w.axis[d].dilation % w.axis[d].stride - w.axis[d].pad;
+    };
+    const int64_t start = first(inner), stride = w.axis[inner].stride;
+    const int64_t head = std::min(steps_to_zero(start, stride), length);
+    const int64_t end = std::max(head, std::min(steps_to_zero(start - w.axis[inner].in, stride), length));
+    int64_t at[max_spatial] = {};
+    for (int64_t r = 0; r < rows; ++r) {
+      int32_t* to = planes + f * l.box + r * length;
+      int64_t row = 0;
+      bool inside = true;
+      for (int d = 0; d < inner; ++d) {
+        const int64_t c = first(d) + at[d] * w.axis[d].stride;
+        inside = inside && c >= 0 && c < w.axis[d].in;
+        row = row * w.axis[d].in + c;
+      }
+      const int64_t from = inside ? head : length, until = inside ? end : length;
+      for (int32_t* plane : {to, two ? to + cells : spare}) {
+        if (plane == spare) continue;
+        std::fill(plane, plane + from, border);
+        std::fill(plane + until, plane + length, border);
+      }
+      for (int64_t j = from; j < until; j += 64) {
+        const int64_t count = std::min<int64_t>(64, until - j);
+        alignas(64) uint32_t words[64];
+        gather_words<Arch>(x + row * w.axis[inner].in + start + j * stride, in, channels, stride, count,
+                           words);
+        const uint32_t flip = is_signed ? 0x80808080u : 0;
+        if constexpr (Ops::per_cell == 2) {
+          for (int64_t e = 0; e < count; ++e) words[e] ^= flip;
+          gemm_detail::split_quads<Arch>(words, zeros, count, to + j, two ? to + cells + j : spare);
+        } else {
+          for (int64_t e = 0; e < count; ++e) to[j + e] = static_cast<int32_t>(words[e] ^ flip);
+        }
+      }
+      step<Arch>(inner, at, [&](int d) { return l.axis[d].length; });
+    }
+    step<Arch>(w.rank, phase, [&](int d) { return l.axis[d].phases; });
+  }
+}
+
+// --------------------------------------------------------------------------------------------------- tiles
+
+/// Sums of R rows, NV vectors: cells of a panel of weights times the planes' cells from b + offset[p] on.
+template <class Ops, class Arch, int R, int NV>
+void sum_tile(int64_t depth, const int32_t* a, const int32_t* b, const int64_t* offset, int32_t* sums) {
+  using V = simd::batch<int32_t, Arch>;
+  constexpr int L = simd::lanes<int32_t, Arch>;
+  V sum[R][NV];
+#pragma GCC unroll 32
+  for (int r = 0; r < R; ++r)
+#pragma GCC unroll 4
+    for (int v = 0; v < NV; ++v) sum[r][v] = V(0);
+  for (int64_t p = 0; p < depth; ++p) {
+    const int32_t* from = b + offset[p];
+    V bv[NV];
+#pragma GCC unroll 4
+    for (int v = 0; v < NV; ++v) bv[v] = simd::loadu<Arch>(from + v * L);
+#pragma GCC unroll 32
+    for (int r = 0; r < R; ++r) {
+      const V av(a[r]);
+#pragma GCC unroll 4
+      for (int v = 0; v < NV; ++v) sum[r][v] = Ops::add_product(av, bv[v], sum[r][v]);
+    }
+    a += Tile<Ops, Arch>::rows;
+  }
+#pragma GCC unroll 32
+  for (int r = 0; r < R; ++r)
+#pragma GCC unroll 4
+    for (int v = 0; v < NV; ++v) simd::storeu(sums + r * Tile<Ops, Arch>::cols + v * L, sum[r][v]);
+}
+
+using SumTile = void (*)(int64_t, const int32_t*, const int32_t*, const int64_t*, int32_t*);
+
+template <class Ops, class Arch>
+inline constexpr auto sum_tiles = []<int... I>(std::integer_sequence<int, I...>) {
+  constexpr int vectors = Tile<Ops, Arch>::vectors;
+  return std::array<SumTile, sizeof...(I)>{
+      &sum_tile<Ops, Arch, std::max(I / vectors * 2, 1), I % vectors + 1>...};
+}(std::make_integer_sequence<int, (Tile<Ops, Arch>::rows / 2 + 1) * Tile<Ops, Arch>::vectors>{});
+
+template <class Ops, class Arch>
+SumTile sum_tile_for(int64_t rows, int64_t vectors) {
+  const int64_t size = rows == 1 ? 0 : (rows + 1) / 2;
+  return sum_tiles<Ops, Arch>[static_cast<std::size_t>(size * Tile<Ops, Arch>::vectors + vectors - 1)];
+}
+
+/// A run of neighbouring outputs among a tile's columns.
+struct Run {
+  int64_t column, to, count;
+};
+
+/// The outputs among each tile's columns: runs[first[t]] to runs[first[t + 1]] of tile t.
+template <class Arch>
+struct RunTable {
+  int64_t* first;
+  Run* runs;
+
+  RunTable(Scratch& scratch, const PlaneLayout<Arch>& l, int64_t cols) {
+    const int inner = l.w.rank - 1;
+    const int64_t span = l.span(), tiles = (span + cols - 1) / cols, out = l.w.axis[inner].out;
+    const int64_t rows = l.w.out_cells() / out;
+    first = scratch.take<int64_t>(tiles + 1);
+    runs = scratch.take<Run>(rows + tiles);
+    int64_t count = 0, tile = 0, at[max_spatial] = {};
+    first[0] = 0;
+    for (int64_t r = 0; r < rows; ++r) {
+      int64_t place = 0;
+      for (int d = 0; d < inner; ++d) place += at[d] * l.axis[d].pitch;
+      for (int64_t o = 0; o < out;) {
+        while (tile < (place + o) / cols) first[++tile] = count;
+        const int64_t most = std::min(out - o, (tile + 1) * cols - (place + o));
+        runs[count++] = {place + o - tile * cols, r * out + o, most};
+        o += most;
+      }
+      step<Arch>(inner, at, [&](int d) { return l.w.axis[d].out; });
+    }
+    while (tile < tiles) first[++tile] = count;
+  }
+};
+
+/// bytes[c] = clamp(round((sums[c] + add) * scale) + zero, lo, hi) for c < cols.
+template <class Arch, int cols>
+void make_bytes(const int32_t* sums, int32_t add, float scale, const ByteResult& to, uint8_t* bytes) {
+  using I = simd::batch<int32_t, Arch>;
+  using F = simd::batch<float, Arch>;
+  const I more(add), zero(to.zero);
+  const F rate(scale), least(static_cast<float>(to.lo - to.zero)), most(static_cast<float>(to.hi - to.zero));
+#pragma GCC unroll 4
+  for (int c = 0; c < cols; c += I::size) {
+    // As in requantize: bounds come before rounding, NaN gives the lower bound.
+    F q = simd::to_float(I(simd::loadu<Arch>(sums + c)) + more) * rate;
+    q = simd::min(simd::max(q, least), most);
+    simd::store_bytes(bytes + c, simd::round_bytes(q, zero));
+  }
+}
+
+template <class Arch>
+void store_runs(const QuantConvArgs& g, int64_t plane, const Run* run, const Run* end, const int32_t* sums,
+                const uint8_t* bytes) {
+  for (; run < end; ++run) {
+    const int64_t to = plane + run->to;
+    if (g.y != nullptr) std::copy_n(sums + run->column, run->count, g.y + to);
+    else std::copy_n(bytes + run->column, run->count, static_cast<uint8_t*>(g.bytes.y) + to);
+  }
+}
+
+/// For planes that would be much larger than input and output: every output by itself.
+template <class Ops, class Arch>
+void run_sparse(const QuantConvArgs& g, const WeightLayout<Ops, Arch>& l, const int32_t* packed) {
+  const SlidingWindow<Arch> w = PlaneLayout<Arch>(g.geometry).w;
+  constexpr int bits = 32 / Ops::per_cell;
+  const int64_t in = w.in_cells(), out = w.out_cells();
+  const auto* x = static_cast<const uint8_t*>(g.x);
+  parallel_for(g.geometry.batch * g.geometry.out_channels, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t plane = begin; plane < end; ++plane) {
+      const int64_t c = plane % g.geometry.out_channels, group = c / l.m, m = c % l.m;
+      const uint8_t* from =
+          x + (plane / g.geometry.out_channels * g.geometry.in_channels + group * l.channels) * in;
+      const int32_t* row =
+          packed + l.panels() + group * l.group_size() + m / l.rows * l.rows * l.depth + m % l.rows;
+      int64_t o[max_spatial] = {};
+      for (int64_t e = 0; e < out; ++e) {
+        uint32_t sum = g.bias != nullptr ? static_cast<uint32_t>(g.bias[c]) : 0;
+        int64_t at[max_spatial] = {};
+        for (int64_t t = 0; t < l.kernel; ++t) {
+          int64_t place = 0;
+          bool inside = true;
+          for (int d = 0; d < w.rank; ++d) {
+            const int64_t i = o[d] * w.axis[d].stride + at[d] * w.axis[d].dilation - w.axis[d].pad;
+            inside = inside && i >= 0 && i < w.axis[d].in;
+            place = place * w.axis[d].in + i;
+          }
+          for (int64_t k = 0; inside && k < l.channels; ++k) {
+            const int32_t cell = row[(k / Ops::per_cell * l.kernel + t) * l.rows];
+            const int32_t weight =
+                static_cast<int32_t>(static_cast<uint32_t>(cell) << (32 - bits - k % Ops::per_cell * bits)) >>
+                (32 - bits);
+            const int32_t number =
+                g.x_signed ? static_cast<int8_t>(from[k * in + place]) : int32_t{from[k * in + place]};
+            sum += static_cast<uint32_t>((weight - packed[l.zero() + c]) * (number - g.x_zero));
+          }
+          step<Arch>(w.rank, at, [&](int d) { return w.axis[d].kernel; });
+        }
+        constexpr int lanes = simd::lanes<int32_t, Arch>;
+        int32_t value[lanes] = {static_cast<int32_t>(sum)};
+        uint8_t byte[lanes];
+        if (g.y == nullptr) make_bytes<Arch, lanes>(value, 0, g.bytes.scale[c], g.bytes, byte);
+        const Run run{0, e, 1};
+        store_runs<Arch>(g, plane * out, &run, &run + 1, value, byte);
+        step<Arch>(w.rank, o, [&](int d) { return w.axis[d].out; });
+      }
+    }
+  });
+}
+
+template <class Ops, class Arch>
+void run_conv(const QuantConvArgs& g, const int32_t* packed) {
+  using S = Tile<Ops, Arch>;
+  constexpr int lanes = simd::lanes<int32_t, Arch>;
+  constexpr int64_t panels_at_once = 64 / S::rows;  // whose weights stay in the second-level cache
+  const ConvGeometry& s = g.geometry;
+  const WeightLayout<Ops, Arch> weights(s);
+  const PlaneLayout<Arch> l(s);
+  if (!l.fits()) return run_sparse<Ops, Arch>(g, weights, packed);
+  const bool quads = Ops::per_cell == 4, with_zero = packed[1] != 0;
+  const int32_t x_zero = g.x_signed ? g.x_zero + 128 : g.x_zero;
+  const int64_t in = l.w.in_cells(), out = l.w.out_cells(), items = s.batch * s.groups;
+  const int64_t image = weights.cells * l.cells() + S::cols;  // the last vectors end past the last plane
+  const int64_t at_once = std::clamp<int64_t>((int64_t{8} << 20) / image, 1, items);
+  Scratch scratch;
+  int64_t* offset = scratch.take<int64_t>(weights.depth);
+  int64_t at[max_spatial] = {};
+  for (int64_t t = 0; t < weights.kernel; ++t) {
+    for (int64_t c = 0; c < weights.cells; ++c) offset[c * weights.kernel + t] = c * l.cells() + l.tap(at);
+    step<Arch>(l.w.rank, at, [&](int d) { return l.w.axis[d].kernel; });
+  }
+  const RunTable<Arch> table(scratch, l, S::cols);
+  int32_t* images = scratch.take<int32_t>(image * at_once);
+  const int64_t fours = (weights.channels + 3) / 4;
+  const int64_t span = l.span(), columns = (span + S::cols - 1) / S::cols;
+  const int64_t panels = (weights.m + S::rows - 1) / S::rows;
+  const int64_t blocks = (panels + panels_at_once - 1) / panels_at_once;
+  const int64_t work =
+      S::cols * std::min(weights.m, panels_at_once * S::rows) * weights.depth * Ops::per_cell;
+  for (int64_t first = 0; first < items; first += at_once) {
+    const int64_t count = std::min(at_once, items - first);
+    parallel_for(count * fours, std::max<int64_t>((int64_t{1} << 15) / l.cells(), 1),
+                 [&](int64_t begin, int64_t end) {
+                   for (int64_t f = begin; f < end; ++f) {
+                     const int64_t item = f / fours, c = f % fours * 4;
+                     fill_planes<Ops, Arch>(
+                         l, static_cast<const uint8_t*>(g.x) + ((first + item) * weights.channels + c) * in,
+                         g.x_signed, x_zero, weights.channels - c,
+                         images + item * image + c / Ops::per_cell * l.cells());
+                   }
+                 });
+    parallel_for(
+        count * blocks * columns, std::max<int64_t>((int64_t{1} << 20) / std::max<int64_t>(work, 1), 1),
+        [&](int64_t begin, int64_t end) {
+          alignas(64) int32_t sums[S::rows * S::cols], window[S::cols];
+          alignas(64) uint8_t bytes[S::cols];
+          for (int64_t t = begin; t < end; ++t) {
+            const int64_t item = first + t / (blocks * columns), group = item % s.groups;
+            const int64_t j = t % columns * S::cols, block = t / columns % blocks * panels_at_once;
+            const int64_t vectors = (std::min<int64_t>(S::cols, span - j) + lanes - 1) / lanes;
+            const int32_t* b = images + (item - first) * image + j;
+            const Run *run = table.runs + table.first[t % columns],
+                      *end_run = table.runs + table.first[t % columns + 1];
+            if (run == end_run) continue;
+            const bool whole = run->count == S::cols;
+            if (with_zero)
+              sum_tile_for<Ops, Arch>(1, vectors)(weights.depth, packed + weights.ones(), b, offset, window);
+            for (int64_t panel = block; panel < std::min(block + panels_at_once, panels); ++panel) {
+              const int64_t m = panel * S::rows, rows = std::min<int64_t>(S::rows, weights.m - m);
+              const int32_t* a = packed + weights.panels() + group * weights.group_size() + m * weights.depth;
+              sum_tile_for<Ops, Arch>(rows, vectors)(weights.depth, a, b, offset, sums);
+              for (int64_t r = 0; r < rows; ++r) {
+                const int64_t c = group * weights.m + m + r;
+                int32_t* row = sums + r * S::cols;
+                int32_t add = g.bias != nullptr ? g.bias[c] : 0;
+                if (quads) add = wrap_sub(add, wrap_mul(x_zero, packed[weights.correction() + c]));
+                const int64_t plane = (item / s.groups * s.out_channels + c) * out;
+                if (with_zero)
+                  for (int e = 0; e < S::cols; ++e)
+                    row[e] = wrap_sub(row[e], wrap_mul(packed[weights.zero() + c], window[e]));
+                if (g.y != nullptr)
+                  for (int e = 0; e < S::cols; ++e) row[e] = wrap_add(row[e], add);
+                else
+                  make_bytes<Arch, S::cols>(
+                      row, add, g.bytes.scale[c], g.bytes,
+                      whole ? static_cast<uint8_t*>(g.bytes.y) + plane + run->to : bytes);
+                if (g.y != nullptr || !whole) store_runs<Arch>(g, plane, run, end_run, row, bytes);
+              }
+            }
+          }
+        });
+  }
+}
+
+}  // namespace tenon::kernels::quant_conv_detail
+
+namespace tenon::kernels {
+
+template <class Arch>
+int64_t quant_conv_packed_weight_size_impl(const QuantConvArgs& g) {
+  using namespace quant_conv_detail;
+  int64_t size = 0;
+  with_form<Arch, true>(weight_form<Arch>(g),
+                        [&]<class Ops>(Ops) { size = WeightLayout<Ops, Arch>(g.geometry).size(); });
+  return size;
+}
+
+template <class Arch>
+void quant_conv_pack_weights_impl(const QuantConvArgs& g, int32_t* packed) {
+  using namespace quant_conv_detail;
+  const ByteForm form = weight_form<Arch>(g);
+  with_form<Arch, true>(form, [&]<class Ops>(Ops) { pack_weights<Ops, Arch>(g, form, packed); });
+}
+
+template <class Arch>
+void quant_conv_impl(const QuantConvArgs& g) {
+  using namespace quant_conv_detail;
+  const ConvGeometry& s = g.geometry;
+  if (s.batch <= 0 || s.out_channels <= 0) return;
+  for (int d = 0; d < s.rank; ++d)
+    if (s.out[d] <= 0) return;
+  Scratch scratch;
+  const int32_t* packed = g.packed_w;
+  if (packed == nullptr) {
+    int32_t* own = scratch.take<int32_t>(quant_conv_packed_weight_size_impl<Arch>(g));
+    quant_conv_pack_weights_impl<Arch>(g, own);
+    packed = own;
+  }
+  with_form<Arch, true>(static_cast<ByteForm>(packed[0]),
+                        [&]<class Ops>(Ops) { run_conv<Ops, Arch>(g, packed); });
+}
+
+}  // namespace tenon::kernels
+
+#ifdef TENON_INSTANTIATE
+namespace tenon::kernels {
+
+template void quant_conv_impl<TENON_INSTANTIATE>(const QuantConvArgs&);
+template int64_t quant_conv_packed_weight_size_impl<TENON_INSTANTIATE>(const QuantConvArgs&);
+template void quant_conv_pack_weights_impl<TENON_INSTANTIATE>(const QuantConvArgs&, int32_t*);
+
+}  // namespace tenon::kernels
+#endif

@@ -1,0 +1,199 @@
+// Products of 8-bit integers: their packed cells, of 32 bits.
+//
+// Numbers are brought to the unsigned range: signed ones are raised by 128, and so are their zero points.
+//   Pair  two numbers less their zero points (9 bits), in 16 bits each: exact for any numbers at any level
+//   Quad  four bytes, of one operand unsigned, of the other lowered by 128 to signed ones. Zero points come
+//         to the sums afterwards: sum (u - z)(s - t) = sum u s - z (sum s - K t) - t sum u
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "tenon/kernels/gemm/pack.hpp"
+#include "tenon/kernels/gemm/tile.hpp"
+#include "tenon/simd/batch.hpp"
+
+namespace tenon::kernels::gemm_detail {
+
+/// A packed cell is four neighbours along K, the first in the low byte. `a_signed` says which operand is the
+/// signed one. Without `any`, no two products of neighbours may leave 16 bits together: see fits_16.
+template <bool a_signed, bool any>
+struct Quad {
+  using Cell = int32_t;
+  using Out = int32_t;
+  static constexpr int per_cell = 4;
+  static constexpr bool rare = false, fused = any;
+
+  template <class V>
+  static V add_product(const V& a, const V& b, const V& sum) {
+    const V &u = a_signed ? b : a, &s = a_signed ? a : b;
+    if constexpr (any) return simd::dot_bytes(u, s, sum);
+    else return simd::dot_bytes_16(u, s, sum);
+  }
+};
+
+/// How numbers are packed: as Pair, Quad of bytes that passed fits_16, or Quad of any bytes.
+enum class ByteForm : int32_t { pairs, quads_16, quads };
+
+/// f(Ops) with the operations of a form.
+template <class Arch, bool a_signed, class F>
+void with_form(ByteForm form, F f) {
+  if (form == ByteForm::pairs) return f(Pair{});
+  if constexpr (simd::has_dot_bytes_16<Arch>) {
+    if constexpr (Arch::register_bytes == 64)
+      if (form == ByteForm::quads) return f(Quad<a_signed, true>{});
+    f(Quad<a_signed, false>{});
+  }
+}
+
+/// One operand: the rows of A or the columns of B. Element p of row i is at data + i * step + p * k_step.
+struct ByteRows {
+  const uint8_t* data = nullptr;
+  int64_t step = 0, k_step = 1, count = 0, k = 0;
+  bool is_signed = false;
+  const uint8_t* zero = nullptr;  ///< nullptr: zero
+  int64_t zero_step = 0;
+
+  /// A row's zero point, in the unsigned range.
+  int32_t zero_of(int64_t i) const {
+    const int32_t z = zero == nullptr ? 0 : zero[i * zero_step];
+    return is_signed ? z ^ 128 : z;
+  }
+  bool one_zero() const {
+    for (int64_t i = 1; i < count && zero_step != 0 && zero != nullptr; ++i)
+      if (zero[i * zero_step] != zero[0]) return false;
+    return true;
+  }
+  /// As signed numbers s: whether s0 u0 + s1 u1 fits into 16 bits for neighbours s0, s1 and any bytes u.
+  bool fits_16() const {
+    const int32_t flip = is_signed ? 0 : 128;
+    for (int64_t p = 0; p + 1 < k; p += 2) {
+      bool fits = true;
+      for (int64_t i = 0; i < count; ++i) {
+        const uint8_t* x = data + i * step + p * k_step;
+        const int32_t sum = static_cast<int8_t>(x[0] ^ flip) + static_cast<int8_t>(x[k_step] ^ flip);
+        fits &= sum <= 128 && sum >= -128;  // where signs differ, each product alone is the worst
+      }
+      if (!fits) return false;
+    }
+    return true;
+  }
+};
+
+/// The form for an operand that is constant: bytes that pass fits_16 have a faster form at levels without
+/// dot_bytes.
+template <class Arch>
+ByteForm form_for(const ByteRows& rows) {
+  if (simd::has_dot_bytes<Arch>()) return ByteForm::quads;
+  return simd::has_dot_bytes_16<Arch> && rows.fits_16() ? ByteForm::quads_16 : ByteForm::pairs;
+}
+
+/// Rows of words for elements [0, k) of `count` rows: to[p * width + i] has elements 4 p to 4 p + 3 of row i,
+/// in the unsigned range; zero past the last element.
+template <class Arch, int width>
+void load_quads(const ByteRows& x, const uint8_t* from, int64_t count, int64_t k, uint32_t* to) {
+  const int64_t whole = k / 4;
+  int64_t i = 0;
+  if (x.step == 1) {
+    for (; i + 16 <= count; i += 16)
+      for (int64_t p = 0; p < whole; ++p) {
+        const uint8_t* r = from + i + 4 * p * x.k_step;
+        simd::interleave_bytes<Arch>(r, r + x.k_step, r + 2 * x.k_step, r + 3 * x.k_step, to + p * width + i);
+      }
+  } else if (x.k_step == 1) {
+    for (; i + 4 <= count; i += 4) {
+      const uint8_t* r = from + i * x.step;
+      int64_t p = 0;
+      for (; p + 4 <= whole; p += 4)
+        simd::transpose_words<Arch>(r + 4 * p, x.step, to + p * width + i, width);
+      for (; p < whole; ++p)
+        for (int e = 0; e < 4; ++e) std::memcpy(to + p * width + i + e, r + e * x.step + 4 * p, 4);
+    }
+  }
+  const auto word = [&](int64_t row, int64_t p, int64_t n) {
+    uint32_t w = 0;
+    for (int64_t e = 0; e < n; ++e) w |= uint32_t{from[row * x.step + (4 * p + e) * x.k_step]} << (8 * e);
+    return w;
+  };
+  for (; i < count; ++i)
+    for (int64_t p = 0; p < whole; ++p) to[p * width + i] = word(i, p, 4);
+  for (int64_t p = 0; p < whole; ++p) std::fill(to + p * width + count, to + (p + 1) * width, 0);
+  if (k % 4 != 0) {
+    for (int64_t e = 0; e < count; ++e) to[whole * width + e] = word(e, whole, k % 4);
+    std::fill(to + whole * width + count, to + (whole + 1) * width, 0);
+  }
+  if (!x.is_signed) return;
+  for (int64_t e = 0; e < whole * width; ++e) to[e] ^= 0x80808080u;
+  const uint32_t last = 0x80808080u >> (32 - 8 * (k % 4)) % 32;
+  for (int64_t e = whole * width; k % 4 != 0 && e < (whole + 1) * width; ++e) to[e] ^= last;
+}
+
+/// Pairs of the words' bytes less zero: the low ones of each word to `low`, the high ones to `high`.
+template <class Arch>
+void split_quads(const uint32_t* __restrict words, const int32_t* __restrict zero, int64_t count,
+                 int32_t* __restrict low, int32_t* __restrict high) {
+  const auto pair = [](uint32_t w, uint32_t z) {
+    return static_cast<int32_t>((((w & 255) - z) & 0xffff) | ((w >> 8 & 255) - z) << 16);
+  };
+  for (int64_t i = 0; i < count; ++i) {
+    const uint32_t z = static_cast<uint32_t>(zero[i]);
+    low[i] = pair(words[i], z);
+    high[i] = pair(words[i] >> 16, z);
+  }
+}
+
+/// Packs the panel of rows [i, i + width) for all of K. With Quad, adds the sums of the rows' numbers to
+/// `sums`, which holds zeros. `lowered`: the operand is Quad's signed one.
+template <class Ops, class Arch, int width>
+void pack_bytes(const ByteRows& x, bool lowered, int64_t i, int32_t* packed, int32_t* sums) {
+  constexpr int64_t chunk = 16, numbers = 4 * chunk;  // rows of words at a time
+  constexpr int64_t block = Tile<Ops, Arch>::depth;
+  static_assert(block * Ops::per_cell % numbers == 0);
+  const int64_t count = std::min<int64_t>(width, x.count - i),
+                depth = (x.k + Ops::per_cell - 1) / Ops::per_cell;
+  alignas(64) uint32_t words[chunk * width];
+  alignas(64) int32_t zero[width] = {}, spare[width];
+  uint32_t sum[width] = {};
+  for (int64_t e = 0; e < count; ++e) zero[e] = x.zero_of(i + e);
+  for (int64_t k = 0; k < x.k; k += numbers) {
+    const int64_t n = std::min(numbers, x.k - k), rows = (n + 3) / 4;
+    load_quads<Arch, width>(x, x.data + i * x.step + k * x.k_step, count, n, words);
+    const int64_t cell = k / Ops::per_cell, p = cell / block * block, d = std::min(block, depth - p);
+    int32_t* to = packed + packed_size(x.count, width, p) + i * d + (cell - p) * width;
+    if constexpr (Ops::per_cell == 2) {
+      for (int64_t r = 0; r < rows; ++r) {
+        const int64_t left = n - 4 * r;
+        split_quads<Arch>(words + r * width, zero, width, to + 2 * r * width,
+                          left > 2 ? to + (2 * r + 1) * width : spare);
+        // A number without a partner.
+        int32_t* last = left == 1 ? to + 2 * r * width : left == 3 ? to + (2 * r + 1) * width : spare;
+        for (int e = 0; left < 4 && e < width; ++e) last[e] &= left % 2 != 0 ? 0xffff : -1;
+      }
+    } else {
+      const uint32_t flip = lowered ? 0x80808080u : 0;
+      for (int64_t r = 0; r < rows; ++r)
+        for (int e = 0; e < width; ++e) {
+          const uint32_t w = words[r * width + e], halves = (w & 0xff00ff) + (w >> 8 & 0xff00ff);
+          sum[e] += (halves & 0xffff) + (halves >> 16);
+          to[r * width + e] = static_cast<int32_t>(w ^ flip);
+        }
+    }
+  }
+  if (Ops::per_cell == 4)
+    for (int64_t e = 0; e < count; ++e)
+      sums[i + e] = static_cast<int32_t>(sum[e] - (lowered ? 128 * static_cast<uint32_t>(x.k) : 0));
+}
+
+/// x * y, x + y and x - y, wrapping.
+constexpr int32_t wrap_mul(int32_t x, int32_t y) {
+  return static_cast<int32_t>(static_cast<uint32_t>(x) * static_cast<uint32_t>(y));
+}
+constexpr int32_t wrap_add(int32_t x, int32_t y) {
+  return static_cast<int32_t>(static_cast<uint32_t>(x) + static_cast<uint32_t>(y));
+}
+constexpr int32_t wrap_sub(int32_t x, int32_t y) {
+  return static_cast<int32_t>(static_cast<uint32_t>(x) - static_cast<uint32_t>(y));
+}
+
+}  // namespace tenon::kernels::gemm_detail
