@@ -9,10 +9,11 @@
 namespace tenon::passes {
 
 /// Y (..., M, N) = min(max(alpha A' B + beta C + bias, lo), hi), where A' is A (..., M, K) or with trans_a
-/// its transpose, and C has Y's extents, or stretches to a matrix Y, or is left out.
+/// its transpose, and C has Y's extents, or with gemm stretches to them, or is left out.
 struct PackedMatMul {
   float alpha = 1, beta = 1;
   bool trans_a = false;
+  bool gemm = false;  ///< A and Y are matrices, and C may stretch
   Bounds bounds{};
   DType element = DType::undefined;  ///< of A
   int64_t k = 0, n = 0;
@@ -30,8 +31,7 @@ struct PackedMatMul {
   constexpr void infer(op::Infer& i) const {
     if (i.dtype(0) != element) return i.fail("A is ", i.dtype(0), ", B is ", element);
     const Dims matrix{k, n};
-    if (trans_a || (i.has(1) && i.dims(0).ranked() && i.dims(0).rank() == 2))
-      return op::gemm_detail::infer_gemm(i, trans_a, false, i.dims(0), matrix, i.dims(1));
+    if (gemm) return op::gemm_detail::infer_gemm(i, trans_a, false, i.dims(0), matrix, i.dims(1));
     Dims y = op::infer_matmul(i, i.dims(0), matrix);
     if (i.has(1) && i.ranked(1) && y.ranked()) {
       if (!i.expect_rank(1, y.rank())) return;
@@ -150,7 +150,8 @@ inline void apply_pack_matmul(Program& program) {
   program.for_each<op::MatMul>(
       [&](int n, const op::MatMul&) { detail::pack_product(program, n, {}, false); });
   program.for_each<op::Gemm>([&](int n, const op::Gemm& g) {
-    detail::pack_product(program, n, {.alpha = g.alpha, .beta = g.beta, .trans_a = g.transA != 0},
+    detail::pack_product(program, n,
+                         {.alpha = g.alpha, .beta = g.beta, .trans_a = g.transA != 0, .gemm = true},
                          g.transB != 0);
   });
 }
