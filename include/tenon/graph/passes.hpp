@@ -2,7 +2,11 @@
 #pragma once
 
 #include "tenon/graph/passes/block_channels.hpp"
+#include "tenon/graph/passes/drop_casts.hpp"
+#include "tenon/graph/passes/fuse_attention.hpp"
 #include "tenon/graph/passes/fuse_convolution.hpp"
+#include "tenon/graph/passes/fuse_gelu.hpp"
+#include "tenon/graph/passes/fuse_layer_normalization.hpp"
 #include "tenon/graph/passes/fuse_qdq.hpp"
 #include "tenon/graph/passes/pack_convolution.hpp"
 #include "tenon/graph/passes/pack_matmul.hpp"
@@ -14,8 +18,12 @@ namespace tenon {
 /// For SessionOptions::passes. A Session of a graph built in code applies only the passes it is given, so
 /// that programs that use none do not compile them.
 inline std::vector<Pass> standard_passes() {
-  return {passes::fuse_qdq,    passes::fuse_convolution, passes::block_channels, passes::pack_convolution,
-          passes::pack_matmul, passes::pack_quantized,   passes::prepare_models};
+  return {passes::drop_casts,     passes::fuse_qdq,
+          passes::fuse_gelu,      passes::fuse_layer_normalization,
+          passes::fuse_attention, passes::fuse_convolution,
+          passes::block_channels, passes::pack_convolution,
+          passes::pack_matmul,    passes::pack_quantized,
+          passes::prepare_models};
 }
 
 }  // namespace tenon

@@ -33,8 +33,9 @@ struct AttentionMask {
   DType dtype = DType::undefined;  ///< bool or a number type; undefined: absent
   const void* data = nullptr;
   int64_t batch = 0, head = 0, row = 0;
-  int64_t keys = 0;        ///< the length of a row; keys past it get -infinity
-  bool stretched = false;  ///< a row holds one number, for all keys
+  int64_t keys = 0;          ///< the length of a row; keys past it get -infinity
+  bool stretched = false;    ///< a row holds one number, for all keys
+  bool none_is_nan = false;  ///< a query whose row is -infinity for all keys gets NaN, not zeros
 };
 
 /// Which of the numbers between the products of queries and keys and their softmax are a result.
@@ -224,7 +225,7 @@ void attention_piece(const AttentionArgs& a, int64_t b, int64_t head, int64_t fi
       load_mask(a.mask, b * a.mask.batch + h * a.mask.head + i * a.mask.row, s.first, s.last, a.q.dtype,
                 bias);
       const int64_t count = s.last - s.first;
-      attends[r] = std::any_of(bias, bias + count, [](W x) { return x != out; });
+      attends[r] = a.mask.none_is_nan || std::any_of(bias, bias + count, [](W x) { return x != out; });
       for (int64_t j = 0; j < count; ++j) line[s.first - all.first + j] += bias[j];
     }
     const int64_t from = std::clamp<int64_t>(s.first - all.first, 0, n),
@@ -278,7 +279,8 @@ void attention_piece(const AttentionArgs& a, int64_t b, int64_t head, int64_t fi
 
 /// y = softmax(scale q k^T, capped, + mask) v for every query head; head h has the keys and values of head
 /// h / (heads / kv_heads). Queries that attend to no key, because none is in their window or the mask is
-/// -infinity for all of them, get zeros. Keys outside of a window are not read. W: float or double.
+/// -infinity for all of them, get zeros (see none_is_nan). Keys outside of a window are not read. W: float or
+/// double.
 template <class W>
 void attention(const AttentionArgs& a) {
   if (a.batch == 0 || a.heads == 0 || a.queries == 0) return;

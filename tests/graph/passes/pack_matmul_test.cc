@@ -90,6 +90,75 @@ TEST_CASE("products with packed matrices give the results of the nodes that they
   check_all<bfloat16>(2e-2);
 }
 
+/// A (2, 3, 5) by a constant (5, 9), and what stands behind it.
+struct Behind {
+  const char* name;
+  Opt<Extents> bias{}, residual{};
+  bool bias_first = true, bias_is_constant = true, relu = false, product_is_output = false;
+  bool residual_is_product = false;
+  std::size_t left = 1;
+};
+
+const Behind behind[] = {
+    {.name = "a bias", .bias = Extents{9}},
+    {.name = "a bias of rank 3, relu", .bias = Extents{1, 1, 9}, .relu = true},
+    {.name = "a residual", .residual = Extents{2, 3, 9}},
+    {.name = "a bias, a residual, relu", .bias = Extents{9}, .residual = Extents{2, 3, 9}, .relu = true},
+    {.name = "a residual, a bias, relu",
+     .bias = Extents{9},
+     .residual = Extents{2, 3, 9},
+     .bias_first = false,
+     .relu = true},
+    {.name = "a residual of fewer rows",
+     .bias = Extents{9},
+     .residual = Extents{3, 9},
+     .relu = true,
+     .left = 3},
+    {.name = "a bias of rows", .bias = Extents{3, 1}, .left = 2},
+    {.name = "a bias that widens", .bias = Extents{2, 1, 1, 9}, .left = 2},
+    {.name = "a bias that is no constant", .bias = Extents{9}, .bias_is_constant = false, .left = 2},
+    {.name = "a product that is an output", .bias = Extents{9}, .product_is_output = true, .left = 2},
+    {.name = "the product itself", .residual_is_product = true, .left = 2},
+};
+
+template <class T>
+void check_behind(double tolerance) {
+  for (const Behind& c : behind) {
+    CAPTURE(c.name);
+    const Value a = floats<T>({2, 3, 5}, 2), bias = floats<T>(c.bias.value_or(Extents{}), 3),
+                residual = floats<T>(c.residual.value_or(Extents{}), 4);
+    const auto build = [&] {
+      Graph g;
+      const ValueId in = g.add_input("a", dtype_of<T>, Dims{g.symbol("N"), 3, 5});
+      const ValueId bias_in = g.add_input("bias", dtype_of<T>, Dims(bias.tensor().extents()));
+      Dims z(residual.tensor().extents());
+      if (z.rank() == 3) z[0] = g.symbol("N");
+      const ValueId residual_in = g.add_input("residual", dtype_of<T>, z);
+      ValueId y = node(g, op::MatMul{}, {in, g.add_constant({}, floats<T>({5, 9}, 1))});
+      const ValueId product = y;
+      for (const bool turn : {true, false}) {
+        if (c.bias && c.bias_first == turn)
+          y = node(g, op::Add{}, {y, c.bias_is_constant ? g.add_constant({}, bias) : bias_in});
+        if (c.residual && c.bias_first != turn) y = node(g, op::Add{}, {residual_in, y});
+      }
+      if (c.residual_is_product) y = node(g, op::Add{}, {y, y});
+      if (c.relu) y = node(g, op::Relu{}, {y});
+      g.add_output("y", y);
+      if (c.product_is_output) g.add_output("product", product);
+      return g;
+    };
+    test::check_pass(pack_matmul, build, {{"a", a}, {"bias", bias}, {"residual", residual}}, c.left,
+                     tolerance);
+  }
+}
+
+TEST_CASE("sums behind a product") {
+  check_behind<float>(1e-6);
+  check_behind<double>(1e-14);
+  check_behind<float16>(2e-3);
+  check_behind<bfloat16>(2e-2);
+}
+
 TEST_CASE("rows that only a run knows") {
   for (int64_t n : {1, 2, 40}) {
     const Value a = floats<float>({n, 5}, 2);

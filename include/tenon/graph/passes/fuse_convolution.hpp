@@ -3,13 +3,8 @@
 // behind this one lay out its weights for a kernel.
 #pragma once
 
-#include <cmath>
-
 #include "tenon/graph/passes/packed.hpp"
 #include "tenon/kernels/conv/conv.hpp"
-#include "tenon/op/math/add.hpp"
-#include "tenon/op/math/mul.hpp"
-#include "tenon/op/math/sum.hpp"
 #include "tenon/op/nn/batch_normalization.hpp"
 #include "tenon/op/nn/conv.hpp"
 
@@ -61,12 +56,6 @@ struct FusedConv {
 };
 
 namespace detail {
-
-inline bool same_extents(const Dims& a, const Dims& b) {
-  bool same = a.ranked() && b.ranked() && a.rank() == b.rank();
-  for (int k = 0; same && k < a.rank(); ++k) same = a[k].same(b[k]);
-  return same;
-}
 
 /// y = x * scale + shift, channel by channel.
 struct ChannelMap {
@@ -135,11 +124,6 @@ inline std::optional<ChannelMap> channel_map(const Program& program, const Graph
   return ChannelMap::identity(channels).then(map);
 }
 
-/// Whether a node adds two operands.
-inline bool is_sum(const Graph::Node& n) {
-  return n.op.as<op::Add>() || (n.inputs.size() == 2 && n.op.as<op::Sum>());
-}
-
 /// Gives the node its weights (M, C/group, kernel...) and bias, with the map applied to the output channels.
 template <class C>
 void set_weights(FusedConv& op, const AnyTensor& w, const AnyTensor* b, const ChannelMap* map) {
@@ -189,9 +173,9 @@ inline void apply_fuse_convolution(Program& program) {
         if (both) map = both;
         return both.has_value();
       }
-      if (!detail::is_sum(reader)) return false;
+      if (!is_sum(reader)) return false;
       const ValueId z = reader.inputs[reader.inputs[0] == y ? 1 : 0];
-      if (!detail::same_extents(program.info(y).dims, program.info(z).dims)) return false;
+      if (!same_extents(program.info(y).dims, program.info(z).dims)) return false;
       operands.push_back(z);
       return true;
     };

@@ -1,5 +1,5 @@
-// pack_matmul: a MatMul or Gemm whose right side is a constant matrix, with the Relu or Clip behind it,
-// becomes one node whose matrix is laid out for the kernel.
+// pack_matmul: a MatMul or Gemm whose right side is a constant matrix, with the bias of columns, the residual
+// and the Relu or Clip behind it, becomes one node whose matrix is laid out for the kernel.
 #pragma once
 
 #include "tenon/graph/passes/packed.hpp"
@@ -8,15 +8,17 @@
 
 namespace tenon::passes {
 
-/// Y (..., M, N) = min(max(alpha A' B + beta C, lo), hi), where A' is A (..., M, K) or with trans_a its
-/// transpose, and C stretches to a matrix Y, or is left out.
+/// Y (..., M, N) = min(max(alpha A' B + beta C + bias, lo), hi), where A' is A (..., M, K) or with trans_a
+/// its transpose, and C has Y's extents, or with gemm stretches to them, or is left out.
 struct PackedMatMul {
   float alpha = 1, beta = 1;
   bool trans_a = false;
+  bool gemm = false;  ///< A and Y are matrices, and C may stretch
   Bounds bounds{};
   DType element = DType::undefined;  ///< of A
   int64_t k = 0, n = 0;
-  Storage b{};  ///< (K, N), as pack_b writes it
+  Storage b{};     ///< (K, N), as pack_b writes it
+  Storage bias{};  ///< (N), or empty
 
   static constexpr op::Spec spec{.name = "PackedMatMul",
                                  .domain = "tenon",
@@ -29,8 +31,13 @@ struct PackedMatMul {
   constexpr void infer(op::Infer& i) const {
     if (i.dtype(0) != element) return i.fail("A is ", i.dtype(0), ", B is ", element);
     const Dims matrix{k, n};
-    if (trans_a || i.has(1)) op::gemm_detail::infer_gemm(i, trans_a, false, i.dims(0), matrix, i.dims(1));
-    else i.out(0, op::infer_matmul(i, i.dims(0), matrix));
+    if (gemm) return op::gemm_detail::infer_gemm(i, trans_a, false, i.dims(0), matrix, i.dims(1));
+    Dims y = op::infer_matmul(i, i.dims(0), matrix);
+    if (i.has(1) && i.ranked(1) && y.ranked()) {
+      if (!i.expect_rank(1, y.rank())) return;
+      for (int d = 0; d < y.rank(); ++d) y[d] = i.unify(i.dims(1)[d], y[d], "extents of C and Y");
+    }
+    i.out(0, y);
   }
   template <class T>
   void compute(TensorView<const T> a, TensorView<const T> c, TensorView<T> y) const {
@@ -48,6 +55,8 @@ struct PackedMatMul {
     args.alpha = alpha;
     args.beta = beta;
     if (beta != 0) op::gemm_detail::set_addend(args, scratch, c);
+    if (args.d && c.rank() > 2) args.d_row = n, args.d_col = 1;
+    args.col_bias = bias ? static_cast<const W*>(bias.data()) : nullptr;
     args.c = op::wide_result(scratch, y.data(), y.size());
     args.c_row = n;
     args.lo = static_cast<W>(bounds.lo);
@@ -58,6 +67,17 @@ struct PackedMatMul {
 };
 
 namespace detail {
+
+/// A constant as kernels read it.
+inline Storage columns(const AnyTensor& t) {
+  Storage s;
+  dispatch<float, double>(compute_dtype(t.dtype()), [&]<class C>() {
+    Scratch scratch;
+    s = Storage::make<C>(t.size());
+    std::copy_n(op::numbers<C>(scratch, t.view()), t.size(), static_cast<C*>(s.data()));
+  });
+  return s;
+}
 
 /// Packs the constant matrix of a product if that pays. `packed` already has the factors and the
 /// transpositions of A and C.
@@ -90,13 +110,38 @@ inline void pack_product(Program& program, int number, PackedMatMul packed, bool
     kernels::pack_b(args, static_cast<C*>(packed.b.data()));
   });
   std::vector<ValueId> operands{n.inputs[0]};
-  if (n.inputs.size() > 2) operands.push_back(n.inputs[2]);
-  const int next = program.only_reader(n.outputs[0]);
-  const auto bounds =
-      next >= 0 && fits(program, next) ? bounds_of(program, program.node(next), n.outputs[0]) : std::nullopt;
-  if (bounds) packed.bounds = *bounds;
-  program.applied(number, "packed", bounds ? ", fused with " + program.label(next) : std::string());
-  program.replace(bounds ? next : number, AnyOperator::make(packed), std::move(operands));
+  if (n.inputs.size() > 2 && n.inputs[2] >= 0) operands.push_back(n.inputs[2]);
+  // Takes the sum that reads y into the product: one with a constant of columns, and one with a value of y's
+  // extents.
+  const auto take = [&](const Graph::Node& reader, ValueId y) {
+    if (!is_sum(reader)) return false;
+    const ValueId z = reader.inputs[reader.inputs[0] == y ? 1 : 0];
+    const AnyTensor* c = constant_floats(program, z);
+    if (c != nullptr && !packed.bias && c->size() == packed.n && c->rank() <= program.info(y).dims.rank() &&
+        c->rank() > 0 && c->extents().back() == packed.n) {
+      packed.bias = columns(*c);
+      return true;
+    }
+    if (operands.size() > 1 || !same_extents(program.info(y).dims, program.info(z).dims)) return false;
+    operands.push_back(z);
+    packed.beta = 1;
+    return true;
+  };
+  std::string with;
+  int last = number;
+  for (bool ends = false; !ends;) {
+    const ValueId y_id = program.node(last).outputs[0];
+    const int next = program.only_reader(y_id);
+    if (next < 0 || !fits(program, next)) break;
+    const auto bounds = bounds_of(program, program.node(next), y_id);
+    if (!bounds && !take(program.node(next), y_id)) break;
+    if (bounds) packed.bounds = *bounds;
+    ends = bounds.has_value();
+    last = next;
+    with += concat(with.empty() ? ", fused with " : ", ", program.label(next));
+  }
+  program.applied(number, "packed", with);
+  program.replace(last, AnyOperator::make(packed), std::move(operands));
 }
 
 }  // namespace detail
@@ -105,7 +150,8 @@ inline void apply_pack_matmul(Program& program) {
   program.for_each<op::MatMul>(
       [&](int n, const op::MatMul&) { detail::pack_product(program, n, {}, false); });
   program.for_each<op::Gemm>([&](int n, const op::Gemm& g) {
-    detail::pack_product(program, n, {.alpha = g.alpha, .beta = g.beta, .trans_a = g.transA != 0},
+    detail::pack_product(program, n,
+                         {.alpha = g.alpha, .beta = g.beta, .trans_a = g.transA != 0, .gemm = true},
                          g.transB != 0);
   });
 }

@@ -1,29 +1,13 @@
 // Functions shared by passes that pack constant operands for kernels.
 #pragma once
 
-#include <cmath>
 #include <limits>
-#include <optional>
 
-#include "tenon/graph/program.hpp"
-#include "tenon/op/families/wide.hpp"
+#include "tenon/graph/passes/match.hpp"
 #include "tenon/op/math/clip.hpp"
 #include "tenon/op/math/relu.hpp"
 
 namespace tenon::passes {
-
-/// The value's tensor when it is a constant of floats, else null.
-inline const AnyTensor* constant_floats(const Program& program, ValueId v) {
-  if (v < 0 || !program.constant(v).is_tensor()) return nullptr;
-  const AnyTensor& t = program.constant(v).tensor();
-  return dispatch(float_types{}, t.dtype(), []<class T>() {}) ? &t : nullptr;
-}
-
-/// Whether a node's rule takes its operands, as far as they are known.
-inline bool fits(const Program& program, int n) {
-  const Graph::Node& node = program.node(n);
-  return !node.outputs.empty() && program.info(node.outputs[0]).present();
-}
 
 /// An activation that kernels apply themselves: y = min(max(x, lo), hi), where a NaN stays.
 struct Bounds {

@@ -60,6 +60,9 @@ struct Attention {
   /// Whether a mask of one key holds for all keys, as the function of version 23 has it; later, keys past the
   /// mask's end are masked. No attribute of ONNX.
   bool mask_stretches = false;
+  /// Whether a query that the mask forbids all keys gets NaN, as from a Softmax, and not zeros. No attribute
+  /// of ONNX.
+  bool keyless_is_nan = false;
 
   static constexpr Spec spec{
       .name = "Attention",
@@ -218,6 +221,7 @@ struct Attention {
       else (k == 2 ? m.row : k == 3 ? m.head : m.batch) = extent == 1 ? 0 : step;
       step *= extent;
     }
+    m.none_is_nan = keyless_is_nan;
     m.stretched = mask_stretches && m.keys == 1 && keys > 0;
     return m;
   }

@@ -1,0 +1,135 @@
+// fuse_attention: softmax(Q K^T * scale + mask) V over batches of heads becomes an Attention, which makes no
+// matrix of scores.
+#pragma once
+
+#include "tenon/graph/passes/match.hpp"
+#include "tenon/op/math/mat_mul.hpp"
+#include "tenon/op/math/softmax.hpp"
+#include "tenon/op/nn/attention.hpp"
+#include "tenon/op/tensor/transpose.hpp"
+
+namespace tenon::passes {
+
+namespace detail {
+
+class Attentions {
+ public:
+  explicit Attentions(Program& program) : p_(program) {}
+
+  void apply() {
+    p_.for_each<op::Softmax>([&](int n, const op::Softmax& softmax) {
+      const ValueId in = p_.node(n).inputs[0], weights = p_.node(n).outputs[0];
+      if (!of_rank_4(in)) return p_.skipped(n, "its operand is not known to have rank 4");
+      if (softmax.axis != -1 && softmax.axis != 3) return p_.skipped(n, "it is not over the last axis");
+      const int last = p_.only_reader(weights);
+      if (last < 0 || !p_.node(last).op.as<op::MatMul>() || p_.node(last).inputs[0] != weights)
+        return p_.skipped(n, "its result does not go to a MatMul alone");
+      if (!find_mask(n) && !find_scores(in)) return p_.skipped(n, "its operand is no product by a transpose");
+      if (!is_private(p_, nodes_, n)) return p_.skipped(n, "a value within is read elsewhere");
+      put(n, last);
+    });
+  }
+
+ private:
+  const Dims& dims(ValueId v) const { return p_.info(v).dims; }
+  bool of_rank_4(ValueId v) const { return dims(v).ranked() && dims(v).rank() == 4; }
+
+  /// The value that becomes v by factors, which go to scale_. Notes the nodes in `through`, where it is
+  /// given.
+  ValueId unscaled(ValueId v, std::vector<int>* through = nullptr) {
+    for (int n = p_.maker(v); n >= 0; n = p_.maker(v)) {
+      const Graph::Node& node = p_.node(n);
+      const bool mul = node.op.as<op::Mul>() != nullptr;
+      if (!mul && !node.op.as<op::Div>()) break;
+      ValueId x = node.inputs[0];
+      auto factor = number(p_, node.inputs[1], x);
+      if (!factor && mul) x = node.inputs[1], factor = number(p_, node.inputs[0], x);
+      if (!factor) break;
+      mul ? scale_ *= * factor : scale_ /= *factor;
+      if (through) through->push_back(n);
+      v = x;
+    }
+    return v;
+  }
+
+  /// Whether v is the scaled product of q_ and the transpose of another value. Notes the nodes whose results
+  /// have a row for each query.
+  bool find_scores(ValueId v) {
+    nodes_.clear();
+    scale_ = 1;
+    const int n = p_.maker(unscaled(v, &nodes_));
+    if (n < 0 || !p_.node(n).op.as<op::MatMul>()) return false;
+    nodes_.push_back(n);
+    product_ = p_.node(n).outputs[0];
+    q_ = unscaled(p_.node(n).inputs[0]);
+    keys_ = unscaled(p_.node(n).inputs[1]);
+    const Graph::Node* transpose = made_by<op::Transpose>(p_, keys_);
+    if (!of_rank_4(keys_) || transpose == nullptr) return false;
+    mask_ = -1;
+    return true;
+  }
+  /// The same behind a sum with mask_, which is not wider than the scores.
+  bool find_mask(int softmax) {
+    const int n = p_.maker(p_.node(softmax).inputs[0]);
+    if (n < 0 || !is_sum(p_.node(n))) return false;
+    const std::vector<ValueId>& in = p_.node(n).inputs;
+    const bool first = find_scores(in[0]);
+    if (!first && !find_scores(in[1])) return false;
+    nodes_.push_back(n);
+    mask_ = in[first ? 1 : 0];
+    return true;
+  }
+  /// Whether the sum with the mask has the scores' extents. Where it has more keys, V does not fit.
+  bool stretches(ValueId mask) const {
+    const Dims &m = dims(mask), &s = dims(product_);
+    if (!m.ranked() || !s.ranked() || m.rank() > s.rank()) return false;
+    for (int k = 2; k <= m.rank(); ++k) {
+      const Dim a = m[m.rank() - k], b = s[s.rank() - k];
+      if (!a.is(1) && !a.same(b) && !(b.known() && b.value() > 1)) return false;
+    }
+    return true;
+  }
+
+  void put(int n, int last) {
+    const std::vector<ValueId>& product = p_.node(p_.maker(product_)).inputs;
+    const ValueId v = p_.node(last).inputs[1];
+    if (!is_fused_type(p_, q_) || !fits(p_, last))
+      return p_.skipped(n, "it is of no float32, float16 or bfloat16, or V does not fit");
+    for (ValueId x : {product[0], product[1], v})
+      for (int k = 0; k < 2; ++k)
+        if (!of_rank_4(x) || !dims(x)[k].same(dims(product[0])[k]))
+          return p_.skipped(n, "the batches and heads of Q, K and V are not known to be the same");
+    if (mask_ >= 0 && !stretches(mask_)) return p_.skipped(n, "the mask may be wider than the scores");
+    if (!std::isfinite(scale_)) return p_.skipped(n, "the scale is not finite");
+    // The transpose's operand is K where the transpose swaps the last axes alone; else the axes of K.
+    const Graph::Node& transpose = *made_by<op::Transpose>(p_, keys_);
+    const auto* swap = transpose.op.as<op::Transpose>();
+    Ints perm;
+    for (int d : {0, 1, 3, 2}) perm.push_back(swap->source(d, 4));
+    ValueId k = transpose.inputs[0];
+    const bool in_order = std::ranges::equal(perm, std::array{0, 1, 2, 3});
+    if (in_order) k = unscaled(k);
+    p_.applied(n, "fused with ", p_.label(last), " and the product before it into Attention");
+    if (!in_order) k = p_.add_node(transpose.name, AnyOperator::make(op::Transpose{perm}), {k})[0];
+    std::vector<ValueId> operands{q_, k, v};
+    if (mask_ >= 0) operands.push_back(mask_);
+    op::Attention attention;
+    attention.scale = static_cast<float>(scale_);
+    attention.mask_stretches = true;
+    attention.keyless_is_nan = true;
+    p_.replace(last, AnyOperator::make<op::Attention, fused_types.tensor>(attention), std::move(operands));
+  }
+
+  Program& p_;
+  std::vector<int> nodes_;
+  ValueId q_ = -1, keys_ = -1, mask_ = -1, product_ = -1;  // keys_ is K^T
+  double scale_ = 1;
+};
+
+}  // namespace detail
+
+inline void apply_fuse_attention(Program& program) { detail::Attentions(program).apply(); }
+
+inline constexpr Pass fuse_attention{"fuse_attention", apply_fuse_attention};
+
+}  // namespace tenon::passes

@@ -1,0 +1,88 @@
+// Functions with which passes recognise nodes and constants.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "tenon/base/convert.hpp"
+#include "tenon/graph/program.hpp"
+#include "tenon/op/families/wide.hpp"
+#include "tenon/op/math/add.hpp"
+#include "tenon/op/math/div.hpp"
+#include "tenon/op/math/mul.hpp"
+#include "tenon/op/math/sum.hpp"
+
+namespace tenon::passes {
+
+/// The element types for which passes put operators in the place of patterns. Graphs of doubles want the
+/// rounding of each node, and users of passes compile the operators for few types.
+inline constexpr TypeSet fused_types = types::float32 | types::float16 | types::bfloat16;
+
+/// The value's tensor when it is a constant of floats, else null.
+inline const AnyTensor* constant_floats(const Program& program, ValueId v) {
+  if (v < 0 || !program.constant(v).is_tensor()) return nullptr;
+  const AnyTensor& t = program.constant(v).tensor();
+  return dispatch(float_types{}, t.dtype(), []<class T>() {}) ? &t : nullptr;
+}
+
+/// Whether a node's rule takes its operands, as far as they are known.
+inline bool fits(const Program& program, int n) {
+  const Graph::Node& node = program.node(n);
+  return !node.outputs.empty() && program.info(node.outputs[0]).present();
+}
+
+inline bool same_extents(const Dims& a, const Dims& b) {
+  bool same = a.ranked() && b.ranked() && a.rank() == b.rank();
+  for (int k = 0; same && k < a.rank(); ++k) same = a[k].same(b[k]);
+  return same;
+}
+
+/// Whether a node adds two operands.
+inline bool is_sum(const Graph::Node& n) {
+  return n.op.as<op::Add>() || (n.inputs.size() == 2 && n.op.as<op::Sum>());
+}
+
+/// The node that makes a value, when its operator is an Op, else null.
+template <class Op>
+const Graph::Node* made_by(const Program& program, ValueId v) {
+  const int n = v < 0 ? -1 : program.maker(v);
+  return n >= 0 && program.node(n).op.as<Op>() ? &program.node(n) : nullptr;
+}
+
+/// Whether the element type of a value is one of fused_types.
+inline bool is_fused_type(const Program& program, ValueId v) {
+  const Type& t = program.info(v).type;
+  return t.kind == Kind::tensor && (fused_types.tensor >> static_cast<int>(t.element) & 1) != 0;
+}
+
+/// The number of a constant that has no other, and no more axes than x.
+inline std::optional<double> number(const Program& program, ValueId v, ValueId x) {
+  if (v < 0 || !program.constant(v).is_tensor()) return {};
+  const AnyTensor& t = program.constant(v).tensor();
+  const Dims& dims = program.info(x).dims;
+  if (t.size() != 1 || (t.rank() > 0 && (!dims.ranked() || t.rank() > dims.rank()))) return {};
+  std::optional<double> found;
+  dispatch(TypeList<float, double, float16, bfloat16, int32_t, int64_t>{}, t.dtype(),
+           [&]<class T>() { found = convert<double>(*static_cast<const T*>(t.data())); });
+  return found;
+}
+
+/// Whether a is b but for a few roundings to an element type.
+inline bool is_near(double a, double b, DType element) {
+  const double rounding = element == DType::float16 ? 0x1p-10 : element == DType::bfloat16 ? 0x1p-7 : 0x1p-21;
+  return std::abs(a - b) <= rounding * std::abs(b);
+}
+
+/// Whether nobody but these nodes and `last` reads the results of the nodes.
+inline bool is_private(const Program& program, const std::vector<int>& nodes, int last) {
+  return std::ranges::all_of(nodes, [&](int n) {
+    return std::ranges::all_of(program.node(n).outputs, [&](ValueId v) {
+      return !program.is_output(v) && std::ranges::all_of(program.readers(v), [&](int reader) {
+        return reader == last || std::ranges::find(nodes, reader) != nodes.end();
+      });
+    });
+  });
+}
+
+}  // namespace tenon::passes
