@@ -458,29 +458,41 @@ inline xsimd::batch<T, A> expm1(const xsimd::batch<T, A>& x) {
   return xsimd::any(positive) ? xsimd::select(positive, -e * simd::exp(x), e) : e;
 }
 
-/// Natural logarithm.
-template <class T, class A>
-inline xsimd::batch<T, A> log(const xsimd::batch<T, A>& x) {
+namespace detail {
+
+/// log(x) by a polynomial as Format's log_poly; `denormals` says whether x may be one.
+template <bool denormals, class T, class A, std::size_t n>
+inline xsimd::batch<T, A> log_by(const T (&poly)[n], const xsimd::batch<T, A>& x) {
   using B = xsimd::batch<T, A>;
-  using N = detail::Format<T>;
+  using N = Format<T>;
   using U = typename N::bits;
   using I = xsimd::batch<U, A>;
   constexpr T up = T(U{1} << (N::mantissa + 1));
   const auto denormal = x < B(N::least_normal);
-  const B scaled = xsimd::select(denormal, x * B(up), x);
+  const B scaled = denormals ? xsimd::select(denormal, x * B(up), x) : x;
   // 2^e (1 + f), with 1 + f from sqrt(1/2) to sqrt(2)
   constexpr U root = std::bit_cast<U>(N::sqrt_half), one = std::bit_cast<U>(T(1));
   const I moved = bits_as<U>(scaled) + I(one - root);
   const B biased = bits_as<T>((moved >> N::mantissa) | I(std::bit_cast<U>(up / 2))) - B(up / 2);
-  const B e = biased - xsimd::select(denormal, B(T(N::bias + N::mantissa + 1)), B(T(N::bias)));
+  const B bias =
+      denormals ? xsimd::select(denormal, B(T(N::bias + N::mantissa + 1)), B(T(N::bias))) : B(T(N::bias));
+  const B e = biased - bias;
   const B f = bits_as<T>((moved & I((U{1} << N::mantissa) - 1)) + I(root)) - B(T(1));
   // log(1+f) = f - f^2/2 + s (f^2/2 + s^2 R(s^2)), s = f / (2 + f)
   const B s = f / (f + B(T(2))), z = s * s, half = B(T(0.5)) * f * f;
-  const B rest = mul_add(s, mul_add(z, detail::polynomial(z, N::log_poly), half), e * B(N::ln2_low));
+  const B rest = mul_add(s, mul_add(z, polynomial(z, poly), half), e * B(N::ln2_low));
   B y = mul_add(e, B(N::ln2_high), f - (half - rest));
   y = xsimd::select(x == B(T(0)), B(-N::infinity), y);
   y = xsimd::select(x == B(N::infinity), x, y);
   return xsimd::select(x >= B(T(0)), y, B(std::numeric_limits<T>::quiet_NaN()));
+}
+
+}  // namespace detail
+
+/// Natural logarithm.
+template <class T, class A>
+inline xsimd::batch<T, A> log(const xsimd::batch<T, A>& x) {
+  return detail::log_by<true>(detail::Format<T>::log_poly, x);
 }
 
 /// log(1 + x) for 0 <= x <= 1.
@@ -667,6 +679,26 @@ inline xsimd::batch<float, A> through_double(const xsimd::batch<float, A>& a, co
 
 }  // namespace detail
 
+namespace detail {
+
+/// x^y for the magnitude x of a float, to the digits of a float with some to spare.
+template <class A>
+inline xsimd::batch<double, A> power_of_float(const xsimd::batch<double, A>& x,
+                                              const xsimd::batch<double, A>& y) {
+  using D = xsimd::batch<double, A>;
+  static constexpr double log_poly[] = {0x1.5555555564fb5p-1, 0x1.999998ca5f23cp-2, 0x1.2493244fc423fp-2,
+                                        0x1.c67aab6847fa4p-3, 0x1.8c8f3d6b075b7p-3};
+  static constexpr double exp_poly[] = {0x1.0000004194fb6p-1, 0x1.555555287ae42p-3,  0x1.5554825e1ad16p-5,
+                                        0x1.11111ec085880p-7, 0x1.6d9515e365111p-10, 0x1.a0dafa82107ebp-13};
+  // Beyond 700 floats are 0 and infinity.
+  const D exponent = at_most(at_least(y * log_by<false>(log_poly, x), D(-700.0)), D(700.0));
+  const auto e = exp_parts<false, 0>(exponent);
+  const D scale = power_of_two<false>(e.shifted), rr = e.r * e.r;
+  return mul_add(scale, mul_add(rr, polynomial(e.r, rr, exp_poly), e.r), scale);
+}
+
+}  // namespace detail
+
 /// x to the power y, with all of pow's special cases. double: the C library's, lane by lane.
 template <class T, class A>
 inline xsimd::batch<T, A> pow(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& y) {
@@ -676,7 +708,7 @@ inline xsimd::batch<T, A> pow(const xsimd::batch<T, A>& x, const xsimd::batch<T,
     using B = xsimd::batch<float, A>;
     using D = xsimd::batch<double, A>;
     const B one(1.0f), zero(0.0f), a = xsimd::abs(x);
-    B r = detail::through_double(a, y, [](const D& p, const D& q) { return simd::exp(q * simd::log(p)); });
+    B r = detail::through_double(a, y, [](const D& p, const D& q) { return detail::power_of_float(p, q); });
     r = xsimd::select((a == one) | (y == zero), one, r);
     const auto whole = xsimd::floor(y) == y;
     const B half = B(0.5f) * y;
