@@ -10,10 +10,11 @@ using namespace tenon::kernels;
 
 TEST_CASE("softmax and log-softmax of rows and of middle axes") {
   test::for_each_float([]<class T>() {
-    const int64_t shapes[][3] = {{0, 5, 1},     {1, 0, 1},   {1, 1, 1},  {3, 7, 1},   {2, 16, 1},
-                                 {2, 17, 1},    {300, 3, 1}, {9, 23, 1}, {8, 1, 1},   {4, 1000, 1},
-                                 {1, 5000, 1},  {2, 5, 3},   {3, 1, 4},  {2, 33, 17}, {1, 10, 300},
-                                 {1, 200, 129}, {2, 3, 0}};
+    const int64_t shapes[][3] = {{0, 5, 1},    {1, 0, 1},    {1, 1, 1},     {3, 7, 1},  {2, 16, 1},
+                                 {2, 17, 1},   {300, 3, 1},  {9, 23, 1},    {8, 1, 1},  {4, 1000, 1},
+                                 {1, 5000, 1}, {5, 8, 1},    {5, 31, 1},    {5, 32, 1}, {3, 33, 1},
+                                 {3, 63, 1},   {3, 64, 1},   {3, 65, 1},    {2, 5, 3},  {3, 1, 4},
+                                 {2, 33, 17},  {1, 10, 300}, {1, 200, 129}, {2, 3, 0}};
     for (const auto& s : shapes) {
       const int64_t outer = s[0], axis = s[1], inner = s[2], n = outer * axis * inner;
       // The wide range makes most exponentials vanish.
