@@ -82,8 +82,8 @@ namespace tenon::simd {
 
 // Of xsimd's own, lane by lane. Called qualified, as all functions here.
 using xsimd::abs, xsimd::ceil, xsimd::floor, xsimd::nearbyint, xsimd::sqrt, xsimd::isnan, xsimd::select;
-using xsimd::max, xsimd::min, xsimd::to_float;
 using xsimd::all, xsimd::any;  ///< whether all or any of the lanes of a comparison hold
+using xsimd::max, xsimd::min, xsimd::to_float;
 
 /// A register of T at a level. T: int8..64, uint8..64, float, double.
 template <class T, class Arch>
