@@ -111,18 +111,18 @@ inline void pack_product(Program& program, int number, PackedMatMul packed, bool
   });
   std::vector<ValueId> operands{n.inputs[0]};
   if (n.inputs.size() > 2 && n.inputs[2] >= 0) operands.push_back(n.inputs[2]);
-  // Takes the sum that reads y into the product: one with a constant of columns, and one with a value of y's
+  // Takes the sum that reads v into the product: one with a constant of columns, and one with a value of v's
   // extents.
-  const auto take = [&](const Graph::Node& reader, ValueId y) {
+  const auto take = [&](const Graph::Node& reader, ValueId v) {
     if (!is_sum(reader)) return false;
-    const ValueId z = reader.inputs[reader.inputs[0] == y ? 1 : 0];
+    const ValueId z = reader.inputs[reader.inputs[0] == v ? 1 : 0];
     const AnyTensor* c = constant_floats(program, z);
-    if (c != nullptr && !packed.bias && c->size() == packed.n && c->rank() <= program.info(y).dims.rank() &&
+    if (c != nullptr && !packed.bias && c->size() == packed.n && c->rank() <= program.info(v).dims.rank() &&
         c->rank() > 0 && c->extents().back() == packed.n) {
       packed.bias = columns(*c);
       return true;
     }
-    if (operands.size() > 1 || !same_extents(program.info(y).dims, program.info(z).dims)) return false;
+    if (operands.size() > 1 || !same_extents(program.info(v).dims, program.info(z).dims)) return false;
     operands.push_back(z);
     packed.beta = 1;
     return true;
