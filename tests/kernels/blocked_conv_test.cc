@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "tenon/base/thread_pool.hpp"
-#include "tenon/simd/batch.hpp"
 #include "tests/kernels/levels.hpp"
 
 using namespace tenon;
@@ -92,7 +91,7 @@ struct Problem {
 
 template <class Arch>
 std::vector<float> blocked(const std::vector<float>& x, int64_t batch, int64_t channels, int64_t cells) {
-  const int64_t block = simd::lanes<float, Arch>;
+  const int64_t block = channel_block_impl<Arch, float>();
   std::vector<float> y(at(batch * (channels + block - 1) / block * block * cells + block * cells));
   to_blocks_impl<Arch>(batch, channels, cells, x.data(), y.data());
   return y;
@@ -108,7 +107,7 @@ double test(const Case& c, bool winograd, bool exact) {
   const auto w = numbers(c.out_channels * (c.in_channels / c.groups) * c.kernel[0] * c.kernel[1], exact);
   const auto bias = numbers(c.out_channels, exact), add = numbers(count, exact);
   const auto sums = p.expected(x, w);
-  const int64_t block = simd::lanes<float, Arch>;
+  const int64_t block = channel_block_impl<Arch, float>();
   std::vector<float> packed(at(blocked_weight_size_impl<Arch, float>(p.g, winograd)));
   if (winograd) winograd_pack_weights_impl<Arch>(p.g, w.data(), packed.data());
   else blocked_pack_weights_impl<Arch>(p.g, false, w.data(), packed.data());
@@ -155,7 +154,7 @@ TEST_CASE("convolutions over blocks of channels") {
   at_each_level([&]<class Arch>(Arch) {
     for (const Case& c : cases) {
       if (c.groups > 1 && c.groups != c.in_channels &&
-          c.in_channels / c.groups % simd::lanes<float, Arch> != 0)
+          c.in_channels / c.groups % channel_block_impl<Arch, float>() != 0)
         continue;
       CAPTURE(std::string(c.name));
       CAPTURE(Arch::register_bytes);

@@ -10,6 +10,7 @@
 #include "tenon/kernels/conv/quant_conv.hpp"
 #include "tenon/kernels/gemm/quant_gemm.hpp"
 #include "tenon/kernels/requantize.hpp"
+#include "tenon/op/families/global_pool.hpp"
 #include "tenon/op/families/matmul.hpp"
 #include "tenon/op/families/window.hpp"
 #include "tenon/op/nn/conv.hpp"
