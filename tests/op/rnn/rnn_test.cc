@@ -60,7 +60,7 @@ TEST_CASE("RNN: what is refused") {
   check_fails(R{}, {x, w, r, zeros({1, 5})}, "B: (1,5), expected (1,10)");
   check_fails(R{}, {x, w, r, none, none, zeros({1, 2, 5})}, "initial_h: (1,2,5), expected (1,3,5)");
   check_fails(R{.clip = -1.0f}, {x, w, r}, "clip is negative");
-  check_fails(R{.hidden_size = -1}, {x, w, r}, "hidden_size and extents of R differ: -1 and 5");
+  check_fails(R{.hidden_size = -1}, {x, w, r}, "hidden_size: -1, expected at least 0");
   // Without elements, R and X may state any extent.
   constexpr int64_t huge = int64_t{1} << 62;
   check_fails(R{}, {zeros({2, 0, 4}), zeros({1, 0, 4}), zeros({1, 0, huge}), zeros({1, 0})},
