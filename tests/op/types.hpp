@@ -133,22 +133,12 @@ inline const TypeRule& type_rule(std::string_view op) {
 /// What an operator may say of one type of a pair alone: some meanings are not for all types, and a model or
 /// a body is for one type.
 inline bool is_type_error(std::string_view error) {
-  static constexpr std::string_view words[] = {"strings have no",
-                                               "cannot be tensor(",
-                                               "stash_type:",
-                                               "is not the zero point's type",
-                                               "in a sequence of",
-                                               "changes its type",
-                                               "the types of output",
-                                               "_mod changes the type of",
-                                               "are of different types",
-                                               "keys are tensor(",
-                                               "is not a tensor(",
-                                               "is declared",
-                                               "but the pool is of",
-                                               "expected a list of",
-                                               "cannot allocate",
-                                               "indices: -"};  // elements of indices are known of int64 alone
+  // Elements of indices are known beforehand of int64 alone.
+  static constexpr std::string_view words[] = {
+      "strings have no",        "cannot be tensor(",  "stash_type:",         "is not the zero point's type",
+      "in a sequence of",       "changes its type",   "the types of output", "_mod changes the type of",
+      "are of different types", "keys are tensor(",   "is not a tensor(",    "is declared",
+      "but the pool is of",     "expected a list of", "cannot allocate",     "indices: -"};
   return std::any_of(std::begin(words), std::end(words),
                      [&](std::string_view w) { return error.find(w) != std::string_view::npos; });
 }
