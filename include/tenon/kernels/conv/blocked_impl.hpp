@@ -21,7 +21,11 @@ namespace tenon::kernels::blocked_detail {
 using cell_detail::CellEnd;
 using cell_detail::compute_row;
 using cell_detail::most_cells;
+using cell_detail::part_begin;
+using cell_detail::parts_of;
 using cell_detail::Reach;
+using cell_detail::tasks_for;
+using cell_detail::up;
 using cell_detail::vectors_at;
 using cell_detail::with_vectors;
 using simd::batch;
@@ -29,25 +33,9 @@ using simd::lanes;
 
 inline constexpr int plain_step = 4;  ///< channels of a cell in the copy of an x that is not in blocks
 
-constexpr int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 template <class Arch>
 bool depthwise(const ConvGeometry& g) {
   return g.groups > 1 && g.groups == g.in_channels && g.groups == g.out_channels;
-}
-
-/// Tasks of a loop that should take about as long as 2^20 products each, for the threads at hand.
-template <class Arch>
-int64_t tasks_for(double products) {
-  const Executor* executor = current_executor();
-  const int threads = executor == nullptr ? 1 : executor->threads();
-  return threads == 1 ? 1 : static_cast<int64_t>(std::min(products / (1 << 20), 4.0 * threads)) + 1;
-}
-
-/// Parts of `vectors` vectors of output channels, as vectors_at cuts them.
-constexpr int64_t parts_of(int64_t vectors) { return vectors == 1 ? 1 : vectors / 2; }
-constexpr int64_t part_begin(int64_t part, int64_t vectors) {
-  return vectors == 1 ? part : 2 * part + (part > 0 ? vectors % 2 : 0);
 }
 
 /// A rectangle of output cells.

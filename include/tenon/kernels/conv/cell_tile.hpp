@@ -11,12 +11,15 @@
 #include <cstdint>
 #include <utility>
 
+#include "tenon/base/parallel.hpp"
 #include "tenon/simd/batch.hpp"
 
 namespace tenon::kernels::cell_detail {
 
 using simd::batch;
 using simd::lanes;
+
+constexpr int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /// The cells of a tile with so many vectors. The cells x vectors sums, one weight of each vector and a
 /// broadcast of x have to fit into the registers, and two fma units with a latency of four cycles need at
@@ -128,6 +131,20 @@ void compute_row(int64_t cells, const Reach& reach, const T* x, const T* w, Cell
 /// first where their number is odd.
 constexpr int vectors_at(int64_t at, int64_t vectors) {
   return vectors == 1 ? 1 : at == 0 && vectors % 2 == 1 ? 3 : 2;
+}
+
+/// Tasks of a loop that should take about as long as 2^20 products each, for the threads at hand.
+template <class Arch>
+int64_t tasks_for(double products) {
+  const Executor* executor = current_executor();
+  const int threads = executor == nullptr ? 1 : executor->threads();
+  return threads == 1 ? 1 : static_cast<int64_t>(std::min(products / (1 << 20), 4.0 * threads)) + 1;
+}
+
+/// Parts of `vectors` vectors of output channels, as vectors_at cuts them.
+constexpr int64_t parts_of(int64_t vectors) { return vectors == 1 ? 1 : vectors / 2; }
+constexpr int64_t part_begin(int64_t part, int64_t vectors) {
+  return vectors == 1 ? part : 2 * part + (part > 0 ? vectors % 2 : 0);
 }
 
 /// Calls f with the number of vectors, 1 to 3, as a constant.

@@ -7,18 +7,25 @@
 // Convolutional Neural Networks", 2016.
 #pragma once
 
-#include "tenon/kernels/conv/blocked_impl.hpp"
+#include <algorithm>
+#include <cstdint>
+
+#include "tenon/base/parallel.hpp"
+#include "tenon/base/scratch.hpp"
+#include "tenon/kernels/conv/blocked.hpp"
+#include "tenon/kernels/conv/cell_tile.hpp"
+#include "tenon/simd/batch.hpp"
 
 namespace tenon::kernels::winograd_detail {
 
-using blocked_detail::part_begin;
-using blocked_detail::parts_of;
-using blocked_detail::tasks_for;
-using blocked_detail::up;
 using cell_detail::CellEnd;
 using cell_detail::compute_row;
 using cell_detail::most_cells;
+using cell_detail::part_begin;
+using cell_detail::parts_of;
 using cell_detail::Reach;
+using cell_detail::tasks_for;
+using cell_detail::up;
 using cell_detail::vectors_at;
 using cell_detail::with_vectors;
 using simd::batch;
