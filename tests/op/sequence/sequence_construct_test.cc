@@ -29,7 +29,8 @@ TEST_CASE("SequenceConstruct: refused, symbols, called") {
   const auto out = infer(op::SequenceConstruct{}, {info(DType::int8, {n, 2}), info(DType::int8, {n, 3})});
   CHECK(out[0].type == Type(Kind::sequence, DType::int8));
   CHECK(out[0].dims == Dims{n, Dim::unknown()});
-  const op::Info unknown{.type = Type(Kind::unknown, DType::undefined)};
+  op::Info unknown;
+  unknown.type = Type(Kind::unknown, DType::undefined);
   CHECK(infer(op::SequenceConstruct{}, {unknown})[0].type.kind == Kind::unknown);
   CHECK(infer(op::SequenceConstruct{}, {unknown, info(DType::int8, {2})})[0].type ==
         Type(Kind::sequence, DType::int8));
