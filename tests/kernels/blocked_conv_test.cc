@@ -110,7 +110,7 @@ double test(const Case& c, bool winograd, bool exact) {
   const int64_t block = channel_block_impl<Arch, float>();
   std::vector<float> packed(at(blocked_weight_size_impl<Arch, float>(p.g, winograd)));
   if (winograd) winograd_pack_weights_impl<Arch>(p.g, w.data(), packed.data());
-  else blocked_pack_weights_impl<Arch>(p.g, false, w.data(), packed.data());
+  else blocked_pack_weights_impl<Arch>(p.g, w.data(), packed.data());
   std::vector<float> padded_bias = bias;
   padded_bias.resize(at((c.out_channels + block - 1) / block * block));
   const std::vector<float> xb = blocked<Arch>(x, c.batch, c.in_channels, in);

@@ -356,14 +356,10 @@ class ChannelBlocks {
 
   /// Whether each element of the result depends on the operands' elements at its place alone.
   static bool element_by_element(const AnyOperator& op) {
-    constexpr std::string_view names[] = {
-        "Abs",     "Add",  "Ceil",           "Celu",     "Clip",        "Div",       "Elu",
-        "Erf",     "Exp",  "Floor",          "Gelu",     "HardSigmoid", "HardSwish", "LeakyRelu",
-        "Log",     "Max",  "Mean",           "Min",      "Mish",        "Mul",       "Neg",
-        "PRelu",   "Pow",  "Reciprocal",     "Relu",     "Round",       "Selu",      "Shrink",
-        "Sigmoid", "Sign", "Softplus",       "Softsign", "Sqrt",        "Sub",       "Sum",
-        "Swish",   "Tanh", "ThresholdedRelu"};
-    return op.spec().domain.empty() && std::ranges::find(names, op.spec().name) != std::end(names);
+    constexpr std::string_view names[] = {"Add", "Div",   "Max", "Mean", "Min",
+                                          "Mul", "PRelu", "Pow", "Sub",  "Sum"};
+    return is_function(op.spec()) ||
+           (op.spec().domain.empty() && std::ranges::find(names, op.spec().name) != std::end(names));
   }
 
   Program& p_;

@@ -29,16 +29,14 @@ struct Bytes {
   ByteScale as;
 };
 inline std::optional<Bytes> bytes_behind(const Program& program, ValueId v) {
-  const int m = v < 0 ? -1 : program.maker(v);
-  if (m < 0) return {};
-  const Graph::Node& n = program.node(m);
-  if (!n.op.as<op::DequantizeLinear>() || program.info(v).type != Type(DType::float32)) return {};
-  const auto as = scale_of(program, n.inputs[1], input(n, 2), program.info(n.inputs[0]).type.element);
+  const Graph::Node* n = made_by<op::DequantizeLinear>(program, v);
+  if (n == nullptr || program.info(v).type != Type(DType::float32)) return {};
+  const auto as = scale_of(program, n->inputs[1], input(*n, 2), program.info(n->inputs[0]).type.element);
   if (!as) return {};
-  return Bytes{n.inputs[0], *as};
+  return Bytes{n->inputs[0], *as};
 }
 inline bool is_restored(const Program& program, ValueId v) {
-  return v >= 0 && program.maker(v) >= 0 && program.node(program.maker(v)).op.as<op::DequantizeLinear>();
+  return made_by<op::DequantizeLinear>(program, v) != nullptr;
 }
 
 /// A QuantizeLinear with one scale and 8-bit results; v is one of its results.
@@ -74,14 +72,11 @@ inline std::optional<End> end_of(const Program& program, ValueId v) {
 
 /// Constant 8-bit weights that a DequantizeLinear restores.
 inline std::optional<Weights> weights_behind(const Program& program, ValueId v, int axis) {
-  const int m = v < 0 ? -1 : program.maker(v);
-  if (m < 0) return {};
-  const Graph::Node& n = program.node(m);
-  const auto* restored = n.op.as<op::DequantizeLinear>();
-  if (restored == nullptr || restored->block_size != 0 || program.info(v).type != Type(DType::float32))
-    return {};
-  const auto w = weights_of(program, n.inputs[0], n.inputs[1], input(n, 2), axis);
-  if (!w) return {};
+  const Graph::Node* n = made_by<op::DequantizeLinear>(program, v);
+  if (n == nullptr || program.info(v).type != Type(DType::float32)) return {};
+  const auto* restored = n->op.as<op::DequantizeLinear>();
+  const auto w = weights_of(program, n->inputs[0], n->inputs[1], input(*n, 2), axis);
+  if (!w || restored->block_size != 0) return {};
   const int64_t at = restored->axis < 0 ? restored->axis + w->data->rank() : restored->axis;
   return w->scales.size() == 1 || at == axis ? w : std::nullopt;
 }
@@ -204,30 +199,19 @@ inline void fuse_add(Program& program, int number) {
       program.skipped(number, "not both operands are of 8 bits with one scale");
     return;
   }
-  const Dims &da = program.info(a->v).dims, &db = program.info(b->v).dims;
-  bool same = da.ranked() && db.ranked() && da.rank() == db.rank();
-  for (int k = 0; same && k < da.rank(); ++k) same = da[k].same(db[k]);
-  if (!same) return program.skipped(number, "the operands' extents differ, or are not known");
+  if (!same_extents(program.info(a->v).dims, program.info(b->v).dims))
+    return program.skipped(number, "the operands' extents differ, or are not known");
   const auto end = end_of(program, n.outputs[0]);
   if (!end) return program.skipped(number, "the result is not quantised to 8 bits");
   program.applied(number, "in integers", end->with);
   program.replace(end->node, AnyOperator::make(QuantizedAdd{a->as, b->as, end->y}), {a->v, b->v});
 }
 
-/// Whether a node applies a function of one number to its first input; its other inputs are constants.
-inline bool is_function(const Program& program, const Graph::Node& n) {
-  static constexpr std::string_view names[] = {
-      "Abs",       "Clip", "Celu",    "Cos",         "Elu",
-      "Erf",       "Exp",  "Gelu",    "HardSigmoid", "HardSwish",
-      "LeakyRelu", "Log",  "Mish",    "Neg",         "Reciprocal",
-      "Relu",      "Selu", "Sigmoid", "Sin",         "Softplus",
-      "Softsign",  "Sqrt", "Swish",   "Tanh",        "ThresholdedRelu"};
-  const op::Spec& spec = n.op.spec();
-  if (!spec.domain.empty() || std::ranges::count(names, spec.name) == 0 || n.outputs.size() != 1)
-    return false;
-  for (std::size_t k = 1; k < n.inputs.size(); ++k)
-    if (n.inputs[k] >= 0 && !program.constant(n.inputs[k])) return false;
-  return true;
+/// Whether a node applies a function of one number to its first input, with constant parameters.
+inline bool is_constant_function(const Program& program, const Graph::Node& n) {
+  if (!is_function(n.op.spec()) || n.outputs.size() != 1) return false;
+  return std::all_of(n.inputs.begin() + 1, n.inputs.end(),
+                     [&](ValueId v) { return v < 0 || program.constant(v); });
 }
 
 /// Whether a node only moves the numbers of its first input, or of all inputs, to its one result.
@@ -261,8 +245,8 @@ inline void fuse_move(Program& program, int number, int mover, const ByteScale& 
 inline void fuse_functions(Program& program, int number, const ByteScale& as) {
   std::vector<int> chain;  // last first
   ValueId v = program.node(number).inputs[0];
-  for (int m = program.maker(v);
-       m >= 0 && program.only_reader(v) >= 0 && is_function(program, program.node(m)) && fits(program, m);
+  for (int m = program.maker(v); m >= 0 && program.only_reader(v) >= 0 &&
+                                 is_constant_function(program, program.node(m)) && fits(program, m);
        m = program.maker(v)) {
     chain.push_back(m);
     v = program.node(m).inputs[0];

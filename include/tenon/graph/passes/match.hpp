@@ -43,6 +43,18 @@ inline bool is_sum(const Graph::Node& n) {
   return n.op.as<op::Add>() || (n.inputs.size() == 2 && n.op.as<op::Sum>());
 }
 
+/// Whether an operator applies a function of one number to each element of its first input; its other inputs
+/// are parameters.
+inline bool is_function(const op::Spec& spec) {
+  static constexpr std::string_view names[] = {
+      "Abs",       "Ceil",     "Celu",   "Clip",    "Cos",         "Elu",
+      "Erf",       "Exp",      "Floor",  "Gelu",    "HardSigmoid", "HardSwish",
+      "LeakyRelu", "Log",      "Mish",   "Neg",     "Reciprocal",  "Relu",
+      "Round",     "Selu",     "Shrink", "Sigmoid", "Sign",        "Sin",
+      "Softplus",  "Softsign", "Sqrt",   "Swish",   "Tanh",        "ThresholdedRelu"};
+  return spec.domain.empty() && std::ranges::find(names, spec.name) != std::end(names);
+}
+
 /// The node that makes a value, when its operator is an Op, else null.
 template <class Op>
 const Graph::Node* made_by(const Program& program, ValueId v) {

@@ -56,7 +56,7 @@ void winograd_conv_impl(const BlockedConvArgs<T>& args);
 template <class Arch, class T>
 int64_t blocked_weight_size_impl(const ConvGeometry& geometry, bool winograd);
 template <class Arch, class T>
-void blocked_pack_weights_impl(const ConvGeometry& geometry, bool winograd, const T* w, T* packed);
+void blocked_pack_weights_impl(const ConvGeometry& geometry, const T* w, T* packed);
 template <class Arch, class T>
 void winograd_pack_weights_impl(const ConvGeometry& geometry, const T* w, T* packed);
 template <class Arch, class T>
@@ -86,7 +86,7 @@ template <class T>
 inline void blocked_conv_pack_weights(const ConvGeometry& geometry, bool winograd, const T* w, T* packed) {
   simd::dispatch([&]<class Arch>(Arch) {
     if (winograd) winograd_pack_weights_impl<Arch, T>(geometry, w, packed);
-    else blocked_pack_weights_impl<Arch, T>(geometry, winograd, w, packed);
+    else blocked_pack_weights_impl<Arch, T>(geometry, w, packed);
   });
 }
 

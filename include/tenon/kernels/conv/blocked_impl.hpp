@@ -324,6 +324,35 @@ void run_depthwise(const BlockedConvArgs<T>& a) {
       });
 }
 
+/// Calls f(place in (N, C, cells), place in blocks, channels) for each block of each image, in parallel.
+template <class T, class Arch, class F>
+void for_blocks(int64_t batch, int64_t channels, int64_t cells, F f) {
+  constexpr int L = lanes<T, Arch>;
+  const int64_t blocks = up(channels, L);
+  parallel_for(batch * blocks, up(int64_t{1} << 14, std::max<int64_t>(cells, 1) * L),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t task = begin; task < end; ++task) {
+                   const int64_t first = task % blocks * L;
+                   f((task / blocks * channels + first) * cells, task * cells * L,
+                     std::min<int64_t>(L, channels - first));
+                 }
+               });
+}
+
+/// to[j * to_row + i] = from[i * from_row + j] for i < rows, j < columns.
+template <class Arch, class T>
+void turn(const T* from, int64_t from_row, int64_t rows, int64_t columns, T* to, int64_t to_row) {
+  constexpr int side = simd::tile_side<T>;
+  const int64_t whole_rows = rows / side * side, whole_columns = columns / side * side;
+  for (int64_t j = 0; j < columns; j += side) {
+    const bool whole = j < whole_columns;
+    for (int64_t i = 0; whole && i < whole_rows; i += side)
+      simd::transpose_tile<Arch>(from + i * from_row + j, from_row, to + j * to_row + i, to_row);
+    for (int64_t e = j; e < std::min(j + side, columns); ++e)
+      for (int64_t i = whole ? whole_rows : 0; i < rows; ++i) to[e * to_row + i] = from[i * from_row + e];
+  }
+}
+
 }  // namespace tenon::kernels::blocked_detail
 
 namespace tenon::kernels {
@@ -342,7 +371,7 @@ int64_t blocked_weight_size_impl(const ConvGeometry& g, bool winograd) {
 }
 
 template <class Arch, class T>
-void blocked_pack_weights_impl(const ConvGeometry& g, bool, const T* w, T* packed) {
+void blocked_pack_weights_impl(const ConvGeometry& g, const T* w, T* packed) {
   using namespace blocked_detail;
   constexpr int L = lanes<T, Arch>;
   const int64_t taps = g.kernel[0] * g.kernel[1];
@@ -395,51 +424,20 @@ void blocked_conv_impl(const BlockedConvArgs<T>& a) {
 
 template <class Arch, class T>
 void to_blocks_impl(int64_t batch, int64_t channels, int64_t cells, const T* x, T* y) {
-  constexpr int L = simd::lanes<T, Arch>, side = simd::tile_side<T>;
-  const int64_t blocks = blocked_detail::up(channels, L);
-  parallel_for(batch * blocks, blocked_detail::up(int64_t{1} << 14, std::max<int64_t>(cells, 1) * L),
-               [&](int64_t begin, int64_t end) {
-                 for (int64_t task = begin; task < end; ++task) {
-                   const int64_t first = task % blocks * L, count = std::min<int64_t>(L, channels - first);
-                   const T* from = x + (task / blocks * channels + first) * cells;
-                   T* to = y + task * cells * L;
-                   if (count < L) std::fill_n(to, cells * L, T{0});
-                   int64_t i = 0;
-                   for (; i + side <= cells; i += side) {
-                     int64_t c = 0;
-                     for (; c + side <= count; c += side)
-                       simd::transpose_tile<Arch>(from + c * cells + i, cells, to + i * L + c, L);
-                     for (; c < count; ++c)
-                       for (int64_t e = i; e < i + side; ++e) to[e * L + c] = from[c * cells + e];
-                   }
-                   for (; i < cells; ++i)
-                     for (int64_t c = 0; c < count; ++c) to[i * L + c] = from[c * cells + i];
-                 }
-               });
+  using namespace blocked_detail;
+  for_blocks<T, Arch>(batch, channels, cells, [&](int64_t plain, int64_t blocked, int64_t count) {
+    constexpr int L = lanes<T, Arch>;
+    if (count < L) std::fill_n(y + blocked, cells * L, T{0});
+    turn<Arch>(x + plain, cells, count, cells, y + blocked, L);
+  });
 }
 
 template <class Arch, class T>
 void from_blocks_impl(int64_t batch, int64_t channels, int64_t cells, const T* x, T* y) {
-  constexpr int L = simd::lanes<T, Arch>, side = simd::tile_side<T>;
-  const int64_t blocks = blocked_detail::up(channels, L);
-  parallel_for(batch * blocks, blocked_detail::up(int64_t{1} << 14, std::max<int64_t>(cells, 1) * L),
-               [&](int64_t begin, int64_t end) {
-                 for (int64_t task = begin; task < end; ++task) {
-                   const int64_t first = task % blocks * L, count = std::min<int64_t>(L, channels - first);
-                   const T* from = x + task * cells * L;
-                   T* to = y + (task / blocks * channels + first) * cells;
-                   int64_t i = 0;
-                   for (; i + side <= cells; i += side) {
-                     int64_t c = 0;
-                     for (; c + side <= count; c += side)
-                       simd::transpose_tile<Arch>(from + i * L + c, L, to + c * cells + i, cells);
-                     for (; c < count; ++c)
-                       for (int64_t e = i; e < i + side; ++e) to[c * cells + e] = from[e * L + c];
-                   }
-                   for (; i < cells; ++i)
-                     for (int64_t c = 0; c < count; ++c) to[c * cells + i] = from[i * L + c];
-                 }
-               });
+  using namespace blocked_detail;
+  for_blocks<T, Arch>(batch, channels, cells, [&](int64_t plain, int64_t blocked, int64_t count) {
+    turn<Arch>(x + blocked, lanes<T, Arch>, cells, count, y + plain, cells);
+  });
 }
 
 }  // namespace tenon::kernels
@@ -450,8 +448,7 @@ namespace tenon::kernels {
 template void blocked_conv_impl<TENON_INSTANTIATE, float>(const BlockedConvArgs<float>&);
 template int64_t channel_block_impl<TENON_INSTANTIATE, float>();
 template int64_t blocked_weight_size_impl<TENON_INSTANTIATE, float>(const ConvGeometry&, bool);
-template void blocked_pack_weights_impl<TENON_INSTANTIATE, float>(const ConvGeometry&, bool, const float*,
-                                                                  float*);
+template void blocked_pack_weights_impl<TENON_INSTANTIATE, float>(const ConvGeometry&, const float*, float*);
 template void to_blocks_impl<TENON_INSTANTIATE, float>(int64_t, int64_t, int64_t, const float*, float*);
 template void from_blocks_impl<TENON_INSTANTIATE, float>(int64_t, int64_t, int64_t, const float*, float*);
 
