@@ -359,7 +359,7 @@ class Inference {
     add_stated_extents(n, results);
     if (!options_.strict) return;
     for (const op::Info& r : results) {
-      if (r.propagated.undefined_) refuse("arithmetic on extents overflows");
+      if (r.propagated.undefined) refuse("arithmetic on extents overflows");
       if (r.provisional && lost_constant)
         refuse("a constant operand is of a type that the operator does not take");
       if (!known(r.type) && untyped && !unknown_operators_) refuse("the type of a result cannot be told");

@@ -428,7 +428,7 @@ class Importer {
   int depth_ = 0;
 };
 
-Model import(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
+Model import(std::span<const std::byte> bytes, std::shared_ptr<const MappedFile> file,
              const std::filesystem::path& folder, bool external, const LoadOptions& options) {
   if (bytes.size() > INT32_MAX * std::size_t{1024})
     throw Error(ErrorCode::invalid_model, "model", "the file is too large");
@@ -439,7 +439,7 @@ Model import(std::span<const std::byte> bytes, std::shared_ptr<const void> owner
   if (!proto.ParseFromString(stripped)) throw Error(ErrorCode::invalid_model, "model", "not a ModelProto");
   DataSource source;
   source.model = bytes;
-  source.owner = std::move(owner);
+  source.file = std::move(file);
   source.folder = options.external_folder.empty() ? folder : options.external_folder;
   source.external = external || !options.external_folder.empty();
   return Importer(proto, options, std::move(source)).run();
@@ -461,9 +461,28 @@ Model parse_model(std::span<const std::byte> bytes, const LoadOptions& options) 
   return loader::import(bytes, nullptr, {}, false, options);
 }
 
+namespace {
+
+class FileSource final : public GraphSource {
+ public:
+  FileSource(const std::filesystem::path& file, const LoadOptions& options)
+      : file_(std::filesystem::absolute(file)), options_(options) {
+    if (!options_.external_folder.empty())
+      options_.external_folder = std::filesystem::absolute(options_.external_folder);
+  }
+  Graph read() const override { return std::move(load_model(file_, options_).graph); }
+
+ private:
+  std::filesystem::path file_;
+  LoadOptions options_;
+};
+
+}  // namespace
+
 Session load(const std::filesystem::path& file, const SessionOptions& session, const LoadOptions& options) {
   SessionOptions with_passes = session;
   if (!with_passes.passes) with_passes.passes = standard_passes();
+  if (!with_passes.source) with_passes.source = std::make_shared<FileSource>(file, options);
   return Session(load_model(file, options).graph, std::move(with_passes));
 }
 

@@ -40,13 +40,18 @@ bool aligned(const void* data, DType d) {
   return reinterpret_cast<uintptr_t>(data) % size == 0;
 }
 
-// A whole tensor from bytes stored elsewhere: shared if they have an owner and are aligned, else copied.
+// A whole tensor from bytes stored elsewhere: in place if they lie in a file and are aligned, else copied.
+// The file's memory is given back after the copy, or with the tensor.
 AnyTensor from_bytes(DType d, const Extents& extents, std::span<const std::byte> bytes,
-                     std::shared_ptr<const void> owner) {
-  if (owner != nullptr && aligned(bytes.data(), d) && !bytes.empty())
+                     std::shared_ptr<const MappedFile> file) {
+  if (file != nullptr && aligned(bytes.data(), d) && !bytes.empty()) {
+    std::shared_ptr<const void> owner(bytes.data(),
+                                      [file = std::move(file), bytes](const void*) { file->forget(bytes); });
     return {d, extents, Storage::keep(bytes.data(), bytes.size(), std::move(owner))};
+  }
   AnyTensor tensor = AnyTensor::uninitialized(d, extents);
   if (!bytes.empty()) std::memcpy(tensor.data(), bytes.data(), bytes.size());
+  if (file != nullptr) file->forget(bytes);
   return tensor;
 }
 
@@ -177,7 +182,7 @@ AnyTensor read_tensor(const onnx::TensorProto& t, const DataSource& source) {
   }
   if (static_cast<int64_t>(raw.size()) != bytes)
     fail(t, concat(raw.size(), " bytes of raw data, ", bytes, " are needed"));
-  return finish(from_bytes(d, extents, raw, mapped ? source.owner : nullptr));
+  return finish(from_bytes(d, extents, raw, mapped ? source.file : nullptr));
 }
 
 SparseTensor read_sparse_tensor(const onnx::SparseTensorProto& t, const DataSource& source) {

@@ -9,10 +9,10 @@ namespace tenon::loader {
 
 /// The sources of tensor data that is not in the message.
 struct DataSource {
-  std::span<const std::byte> model;   ///< the model's bytes, for data that was left in them
-  std::shared_ptr<const void> owner;  ///< keeps `model` valid; null: data is copied
-  std::filesystem::path folder;       ///< of external data
-  bool external = false;              ///< whether external data may be read
+  std::span<const std::byte> model;        ///< the model's bytes, for data that was left in them
+  std::shared_ptr<const MappedFile> file;  ///< keeps `model` valid; null: data is copied
+  std::filesystem::path folder;            ///< of external data
+  bool external = false;                   ///< whether external data may be read
   std::vector<std::pair<std::string, std::shared_ptr<const MappedFile>>>* files =
       nullptr;  ///< external files opened so far
 };

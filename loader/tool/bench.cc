@@ -171,7 +171,7 @@ int bench(Arguments arguments) {
     const ValueId id = g.inputs()[k];
     const Graph::ValueEntry& e = g.entry(id);
     const auto given = std::ranges::find(inputs, e.name, &std::pair<std::string, std::string>::first);
-    if (given == inputs.end() && e.content) continue;
+    if (given == inputs.end() && e.optional) continue;
     const std::string source = given == inputs.end() ? "" : given->second;
     if (given != inputs.end()) inputs.erase(given);
     feeds.emplace_back(e.name, input(e, source, limits[static_cast<std::size_t>(id)], k + 1));

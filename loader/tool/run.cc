@@ -97,7 +97,7 @@ int run(Arguments arguments) {
     if (given != inputs.end()) {
       feeds.emplace_back(e.name, read_input(e, given->source, k + 1));
       inputs.erase(given);
-    } else if (!e.content) {
+    } else if (!e.optional) {
       feeds.emplace_back(e.name, random_value(e.info.type, default_extents(e.info.dims), k + 1));
     }
   }

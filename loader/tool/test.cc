@@ -75,7 +75,7 @@ std::string run_case(const fs::path& folder, const SessionOptions& options) {
     const auto in = numbered(set, "input"), out = numbered(set, "output");
     std::vector<ValueId> ids;
     for (ValueId v : g.inputs())
-      if (!g.entry(v).content) ids.push_back(v);
+      if (!g.entry(v).optional) ids.push_back(v);
     if (in.size() > ids.size()) ids = g.inputs();
     if (in.size() > ids.size()) return concat(in.size(), " inputs for ", ids.size());
     Feeds feeds;

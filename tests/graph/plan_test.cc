@@ -9,6 +9,7 @@
 #include "tenon/op/math/mul.hpp"
 #include "tenon/op/math/neg.hpp"
 #include "tenon/op/math/relu.hpp"
+#include "tenon/op/math/sum.hpp"
 #include "tenon/op/tensor/concat.hpp"
 #include "tenon/op/tensor/identity.hpp"
 #include "tenon/op/tensor/reshape.hpp"
@@ -230,6 +231,19 @@ TEST_CASE("Plan: values that live at the same time do not overlap") {
       CHECK_FALSE((together && overlap));
     }
   check_sharing(s, {{"x", numbers({3, 8})}});
+}
+
+TEST_CASE("Plan: more values at a time than gaps are looked for") {
+  Graph g;
+  const ValueId x = g.add_input("x", DType::float32, {8});
+  std::vector<ValueId> branches;
+  for (int k = 0; k < 600; ++k) {
+    const ValueId a = node(g, op::Neg{}, {x}, concat("a", k));
+    branches.push_back(
+        node(g, op::MatMul{}, {a, g.add_constant({}, Value(numbers({8, 8}, 0.01f)))}, concat("b", k)));
+  }
+  g.add_output("y", node(g, op::Concat{.axis = 0}, {node(g, op::Sum{}, branches, "sum"), x}, "joined"));
+  check_sharing(Session(std::move(g)), {{"x", numbers({8})}});
 }
 
 TEST_CASE("Plan: operands of a Concat lie in its result") {

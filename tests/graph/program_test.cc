@@ -26,7 +26,7 @@ void apply_spell_out_relu(Program& p) {
     const ValueId a = p.add_node("abs", AnyOperator::make(op::Abs{}), {x})[0];
     const ValueId twice = p.add_node("twice", AnyOperator::make(op::Add{}), {x, a})[0];
     const ValueId all = p.add_node("half", AnyOperator::make(op::Mul{}), {twice, half})[0];
-    CHECK(test::same(p.info(all), p.info(y)));
+    CHECK((p.info(all) == p.info(y)));
     p.applied(n, "spelt out");
     p.redirect(y, all);
     CHECK((p.node(n).op ? p.is_captured(y) : p.readers(y).empty()));
@@ -69,6 +69,24 @@ TEST_CASE("a pass adds constants, values and nodes, and redirects uses") {
   CHECK(to_string(s.reports()[3]) == "node 'Neg_1' (Neg-13) -> spell_out_relu: is no Relu, but number 1");
   CHECK_FALSE(s.reports()[3].applied);
   CHECK(Session(build(), {.passes = std::vector{spell_out_relu}}).reports().empty());
+}
+
+TEST_CASE("what a pass makes constant is computed, and what nobody reads is given up at once") {
+  Graph g;
+  const ValueId x = g.add_input("x", DType::float32, Dims{2});
+  const ValueId c = g.add_constant("c", Tensor<float>({2}, {3, 4}));
+  const ValueId n = node(g, op::Neg{}, {node(g, op::Relu{}, {x})});
+  g.add_output("y", node(g, op::Add{}, {node(g, op::Mul{}, {x, n}), node(g, op::Abs{}, {c})}));
+  const Session s = session(std::move(g), [](Program& p) {
+    p.for_each_node([&](int, const Graph::Node& node) {
+      if (node.op.as<op::Relu>())
+        p.redirect(node.outputs[0], p.add_constant("five", Tensor<float>({2}, {5, 5})));
+    });
+  });
+  CHECK(operators(s.program()) == std::vector<std::string>{"Mul", "Add"});
+  for (const Program::ValueEntry& e : s.program().values()) CHECK((e.used || !e.constant));
+  const Value y = s.run({{"x", Tensor<float>({2}, {1, 2})}})["y"];
+  CHECK(y.tensor().view().as<float>()[1] == 2 * -5 + 4);
 }
 
 TEST_CASE("a value that a body reads stays when its other uses are redirected") {

@@ -157,6 +157,35 @@ TEST_CASE("Session: inputs with a value of their own") {
   }
 }
 
+TEST_CASE("Session: a graph that can be had again keeps no constants") {
+  struct Source final : GraphSource {
+    mutable int reads = 0;
+    bool other = false;
+    Graph read() const override {
+      ++reads;
+      Graph g;
+      const ValueId x = g.add_input("x", DType::float32, {2});
+      const ValueId w = g.add_input("w", DType::float32, {2}, Tensor<float>({2}, {10, 20}));
+      const ValueId c = g.add_constant("c", Tensor<float>({2}, {1, 2}));
+      const ValueId p = node(g, op::Mul{}, {x, node(g, op::Neg{}, {w}, "n")}, "p");
+      g.add_output("y", other ? p : node(g, op::Add{}, {p, c}));
+      return g;
+    }
+  };
+  const auto source = std::make_shared<Source>();
+  const Session s(source->read(), {.source = source});
+  for (const Graph::ValueEntry& e : s.graph().values()) CHECK(!e.content);
+  const Value one = Tensor<float>({2}, {1, 1}), w2 = Tensor<float>({2}, {3, 4});
+  for (int round = 0; round < 2; ++round) {
+    CHECK(floats(s.run({{"x", one}})["y"]) == std::vector<float>{-9, -18});
+    CHECK(floats(s.run({{"x", one}, {"w", w2}})["y"]) == std::vector<float>{-2, -2});
+    CHECK(floats(s.run({{"x", one}}, {.outputs = {"n"}})["n"]) == std::vector<float>{-10, -20});
+  }
+  CHECK(source->reads == 3);
+  source->other = true;
+  check_error([&] { s.run({{"x", one}}, {.outputs = {"p"}}); }, {"the graph is not the one that it was"});
+}
+
 TEST_CASE("Session: inputs that do not fit") {
   Graph g;
   const ValueId x = g.add_input("x", DType::float32, {g.symbol("n"), 3});

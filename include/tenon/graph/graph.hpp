@@ -48,9 +48,10 @@ class Graph {
   struct ValueEntry {
     std::string name;
     Source source = Source::node;
-    op::Info info;       ///< type and extents; a capture has the outer value's
-    Value content;       ///< a constant's value, or an input's value in runs that give none
-    ValueId outer = -1;  ///< of a capture: the value of the graph around
+    op::Info info;          ///< type and extents; a capture has the outer value's
+    Value content;          ///< a constant's value, or an input's value in runs that give none
+    ValueId outer = -1;     ///< of a capture: the value of the graph around
+    bool optional = false;  ///< of an input: it has a value of its own
   };
   struct Node {
     std::string name;
@@ -120,7 +121,8 @@ class Graph {
     op::Info info;
     info.type = type;
     info.dims = dims;
-    const ValueId id = add_value({std::move(name), Source::input, info, std::move(fallback), -1});
+    const bool optional = static_cast<bool>(fallback);
+    const ValueId id = add_value({std::move(name), Source::input, info, std::move(fallback), -1, optional});
     inputs_.push_back(id);
     return id;
   }
@@ -154,6 +156,11 @@ class Graph {
     captures_.push_back(id);
     captured_.emplace(outer, id);
     return id;
+  }
+  /// Gives up the memory of constants and of inputs' own values. The graph can be looked at from then on, but
+  /// not run.
+  void drop_contents() {
+    for (ValueEntry& e : values_) e.content = {};
   }
   /// The value of a name: looked up here, then in the graphs around, from which it is captured. -1 when there
   /// is none.

@@ -3,6 +3,8 @@
 // Concat are written to their places in its result.
 #pragma once
 
+#include <bit>
+
 #include "tenon/graph/program.hpp"
 
 namespace tenon::detail {
@@ -249,39 +251,78 @@ class Planner {
     return false;
   }
 
+  struct Block {
+    ValueId value;
+    int first, last;
+    int64_t bytes;
+  };
+  /// Blocks in the order of their first steps, as a heap of the last steps of those that have a place. Lists
+  /// the blocks that live at the same time as another one without looking at the rest.
+  class Placed {
+   public:
+    explicit Placed(std::size_t blocks) : leaves_(std::bit_ceil(blocks)), last_(2 * leaves_, -1) {}
+    void add(std::size_t block, int last) {
+      for (std::size_t k = leaves_ + block; k > 0 && last_[k] < last; k /= 2) last_[k] = last;
+    }
+    /// Calls f(k) for each block k < end whose last step is not before `first`, until f returns false.
+    template <class F>
+    bool each(std::size_t end, int first, F f, std::size_t node = 1, std::size_t begin = 0,
+              std::size_t width = 0) const {
+      if (node == 1) width = leaves_;
+      if (begin >= end || last_[node] < first) return true;
+      if (width == 1) return f(begin);
+      width /= 2;
+      return each(end, first, f, 2 * node, begin, width) &&
+             each(end, first, f, 2 * node + 1, begin + width, width);
+    }
+
+   private:
+    std::size_t leaves_;
+    std::vector<int> last_;
+  };
+
   // Places the greatest value first, each at the lowest offset that overlaps no value of an overlapping
-  // lifetime.
+  // lifetime. A value whose lifetime overlaps those of very many goes behind all others: looking for gaps
+  // among them would take time that grows with their square.
   void lay_out() {
-    struct Block {
-      ValueId value;
-      int first, last;
-      int64_t bytes, offset;
-    };
-    std::vector<Block> blocks, laid;
+    std::vector<Block> blocks;
     for (ValueId v = 0; v < static_cast<ValueId>(first_.size()); ++v) {
       const int s = first_[static_cast<std::size_t>(v)];
       if (s < 0 || at(v).root != v || at(v).place != Place::arena) continue;
       const int64_t bytes = bytes_of(at(v).info);
       if (bytes > INT64_MAX / 4)
         throw Error(ErrorCode::out_of_memory, "plan", "a value is larger than memory");
-      blocks.push_back({v, s, at(v).last, (bytes + 63) / 64 * 64, 0});
+      blocks.push_back({v, s, at(v).last, (bytes + 63) / 64 * 64});
       plan_.naive_bytes += blocks.back().bytes;
       if (plan_.naive_bytes > INT64_MAX / 4)
         throw Error(ErrorCode::out_of_memory, "plan", "the values are larger than memory");
     }
-    std::sort(blocks.begin(), blocks.end(), [](const Block& a, const Block& b) {
-      return a.bytes != b.bytes ? a.bytes > b.bytes : a.value < b.value;
+    std::ranges::sort(blocks, {}, &Block::first);
+    std::vector<std::size_t> order(blocks.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::sort(order, [&](std::size_t a, std::size_t b) {
+      return blocks[a].bytes != blocks[b].bytes ? blocks[a].bytes > blocks[b].bytes
+                                                : blocks[a].value < blocks[b].value;
     });
-    for (Block& b : blocks) {
-      for (const Block& o : laid)  // sorted by offset
-        if (o.first <= b.last && b.first <= o.last && o.offset < b.offset + b.bytes &&
-            b.offset < o.offset + o.bytes)
-          b.offset = o.offset + o.bytes;
-      at(b.value).offset = b.offset;
-      plan_.arena_bytes = std::max(plan_.arena_bytes, b.offset + b.bytes);
-      laid.insert(std::upper_bound(laid.begin(), laid.end(), b,
-                                   [](const Block& x, const Block& y) { return x.offset < y.offset; }),
-                  b);
+    constexpr std::size_t most_neighbours = 512;
+    Placed placed(blocks.size());
+    std::vector<std::pair<int64_t, int64_t>> taken;  // offsets and ends
+    for (const std::size_t k : order) {
+      const Block& b = blocks[k];
+      taken.clear();
+      const auto end = std::ranges::upper_bound(blocks, b.last, {}, &Block::first) - blocks.begin();
+      const bool few = placed.each(static_cast<std::size_t>(end), b.first, [&](std::size_t o) {
+        const int64_t offset = at(blocks[o].value).offset;
+        taken.emplace_back(offset, offset + blocks[o].bytes);
+        return taken.size() <= most_neighbours;
+      });
+      std::ranges::sort(taken);
+      int64_t offset = few ? 0 : plan_.arena_bytes;
+      for (const auto& [from, to] : taken)
+        if (from < offset + b.bytes && offset < to) offset = to;
+      at(b.value).offset = offset;
+      plan_.arena_bytes = std::max(plan_.arena_bytes, offset + b.bytes);
+      placed.add(k, b.last);
     }
   }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <deque>
+#include <numeric>
 #include <set>
 
 #include "tenon/graph/graph.hpp"
@@ -106,12 +107,14 @@ class Program {
     op::Info info;       ///< type and extents, as far as they are known before a run
   };
   /// `outputs` are values of the graph. `replaced` are inputs that have a value of their own, but get another
-  /// one from the run.
+  /// one from the run. `drained` is the graph itself where it may lose its constants, so that those which
+  /// passes lay out anew do not stand in memory twice.
   Program(const Graph& graph, std::vector<ValueId> outputs, std::span<const ValueId> replaced,
-          const ProgramOptions& options, const ProgramScope* scope = nullptr)
+          const ProgramOptions& options, const ProgramScope* scope = nullptr, Graph* drained = nullptr)
       : outputs_(std::move(outputs)), fold_(options.fold) {
     if (!options.passes.empty()) edit_ = std::make_unique<Edit>();
     add_values(graph, replaced, scope);
+    if (drained != nullptr) drained->drop_contents();
     const std::vector<bool> needed = find_needed(graph);
     for (std::size_t n = 0; n < needed.size(); ++n)
       if (needed[n]) add_from(graph.nodes()[n], options);
@@ -134,15 +137,25 @@ class Program {
   bool used(ValueId v) const { return entry(v).used; }
 
   // --- queries of passes ---
-  // Node numbers and references stay valid until the pass ends.
+  // Node numbers and references to nodes stay valid until the pass ends.
 
   const Node& node(int n) const { return nodes_[static_cast<std::size_t>(n)]; }
-  /// Calls f(number, operator) for each node whose operator is an Op. Nodes that f adds or removes are
-  /// skipped.
+  /// Calls f(number, node) for each node. Nodes that f adds or removes are skipped. When f returns, operators
+  /// that it replaced or removed are gone, and constants that nobody reads any more.
+  template <class F>
+  void for_each_node(F f) {
+    for (int n = 0, count = static_cast<int>(nodes_.size()); n < count; ++n) {
+      if (!node(n).op) continue;
+      f(n, node(n));
+      drop_unread();
+    }
+  }
+  /// The same for each node whose operator is an Op: f(number, operator).
   template <class Op, class F>
-  void for_each(F f) const {
-    for (int n = 0, count = static_cast<int>(nodes_.size()); n < count; ++n)
-      if (const Op* op = node(n).op.as<Op>()) f(n, *op);
+  void for_each(F f) {
+    for_each_node([&](int n, const Node& node) {
+      if (const Op* op = node.op.template as<Op>()) f(n, *op);
+    });
   }
   /// The type and extents of a value, as far as they are known before a run. Not present() when a node's rule
   /// forbids its operands; the plan raises that error.
@@ -165,7 +178,8 @@ class Program {
 
   // --- edits of passes ---
   // Infos are right after each edit. A node whose results are no longer read is removed at once, a constant
-  // at the end of the pass. The end of the pass also restores the topological order of nodes.
+  // when the next node is visited. The end of the pass restores the topological order of nodes, and computes
+  // the nodes whose operands became constant.
 
   ValueId add_constant(std::string name, Value value) {
     const ValueId v = add_value(std::move(name));
@@ -210,7 +224,7 @@ class Program {
         v = to;
         uses(to).readers.push_back(reader);
       }
-    if (!same(info(from), info(to))) update(reader);
+    if (info(from) != info(to)) update(reader);
     remove_unread({from});
   }
   /// Makes all nodes but the maker of `to` read `to` in place of `from`, and likewise the program's outputs.
@@ -242,7 +256,8 @@ class Program {
   struct Edit {
     std::deque<op::Info> infos;
     std::deque<Uses> uses;
-    std::vector<AnyOperator> removed;  // kept, for passes may still refer to them
+    std::vector<AnyOperator> removed;  // kept, for the visitor of a node may still refer to them
+    std::vector<ValueId> left;         // values that lost a reader
     bool changed = true;               // whether nodes were changed since they were last put in order
     std::string_view pass;
     const ProgramOptions* options = nullptr;
@@ -307,8 +322,7 @@ class Program {
   void add_from(const Node& from, const ProgramOptions& options) {
     Node n = from;
     compile_bodies(n, options);
-    const auto keeps = [&](const Pass& pass) { return pass.keeps != nullptr && pass.keeps(n); };
-    if (fold_ && !std::ranges::any_of(options.passes, keeps) && fold(n)) return;
+    if (fold_ && fold(n, options.passes)) return;
     nodes_.push_back(std::move(n));
     if (edit_) infer(static_cast<int>(nodes_.size()) - 1);
   }
@@ -330,11 +344,13 @@ class Program {
     n.captures = detail::outer_values(n.op);
   }
 
-  /// Computes a node over constants and makes its results constants. False when the node cannot be folded.
-  bool fold(const Node& n) {
-    bool all = n.op.spec().deterministic && n.captures.empty();
+  /// Computes a node over constants and makes its results constants. False when the node cannot be folded, or
+  /// one of the passes to come wants to see it.
+  bool fold(const Node& n, std::span<const Pass> passes = {}) {
+    bool all = n.op && n.op.spec().deterministic && n.captures.empty();
     for_each_operand(n, [&](ValueId v) { all &= static_cast<bool>(constant(v)); });
-    if (!all) return false;
+    const auto keeps = [&](const Pass& pass) { return pass.keeps != nullptr && pass.keeps(n); };
+    if (!all || std::ranges::any_of(passes, keeps)) return false;
     std::vector<const Value*> in;
     for (ValueId v : n.inputs) in.push_back(v < 0 ? nullptr : &constant(v));
     std::vector<Value> out;
@@ -362,17 +378,17 @@ class Program {
   void rewrite(const ProgramOptions& options) {
     edit_->options = &options;
     index();
-    for (const Pass& pass : options.passes) {
+    for (std::size_t k = 0; k < options.passes.size(); ++k) {
+      const Pass& pass = options.passes[k];
       edit_->pass = pass.name;
       pass.apply(*this);
-      tidy();
-      if (pass.keeps != nullptr && fold_) fold_kept();
+      if ((tidy() || pass.keeps != nullptr) && fold_) fold_all(options.passes.subspan(k + 1));
     }
   }
-  /// Computes the nodes over constants that a pass has seen.
-  void fold_kept() {
+  /// Computes the nodes whose operands a pass made constant, or that it wanted to see first.
+  void fold_all(std::span<const Pass> passes) {
     for (int n = 0; n < static_cast<int>(nodes_.size()); ++n) {
-      if (!fold(node(n))) continue;
+      if (!fold(node(n), passes)) continue;
       edit_->removed.push_back(std::exchange(at(n).op, {}));
       for_each_operand(node(n), [&](ValueId v) { unlink(v, n); });
       for (ValueId v : node(n).outputs) {
@@ -394,8 +410,15 @@ class Program {
   }
   void unlink(ValueId v, int reader) {
     edit_->changed = true;
+    edit_->left.push_back(v);
     std::vector<int>& readers = uses(v).readers;
     readers.erase(std::ranges::find(readers, reader));
+  }
+  void drop_unread() {
+    for (ValueId v : edit_->left)
+      if (unread(v) && constant(v)) value(v).constant = {}, edit_->infos[static_cast<std::size_t>(v)] = {};
+    edit_->left.clear();
+    edit_->removed.clear();
   }
   bool unread(ValueId v) const { return readers(v).empty() && !is_output(v); }
   /// Removes the makers of values that are no longer read, and then the makers of values that only they read.
@@ -437,7 +460,7 @@ class Program {
     bool changed = false;
     for (std::size_t k = 0; k < out.size(); ++k) {
       op::Info& i = edit_->infos[static_cast<std::size_t>(node(n).outputs[k])];
-      changed |= !same(i, out[k]);
+      changed |= i != out[k];
       i = out[k];
     }
     return changed;
@@ -451,15 +474,10 @@ class Program {
       for (ValueId v : node(n).outputs) pending.insert(readers(v).begin(), readers(v).end());
     }
   }
-  static bool same(const op::Info& a, const op::Info& b) {
-    return a.type == b.type && a.dims == b.dims && a.data == b.data && a.provisional == b.provisional &&
-           a.propagated.known() == b.propagated.known() && a.propagated.items_ == b.propagated.items_;
-  }
-
   /// Keeps the nodes that the outputs need. Each comes after the makers of its operands; otherwise the order
-  /// stays.
-  void tidy() {
-    if (!std::exchange(edit_->changed, false)) return;
+  /// stays. Returns whether the pass changed anything.
+  bool tidy() {
+    if (!std::exchange(edit_->changed, false)) return false;
     enum : char { unneeded, needed, open, done };
     std::vector<char> state(nodes_.size(), unneeded);
     std::vector<int> stack;
@@ -494,10 +512,11 @@ class Program {
       }
     }
     nodes_ = std::move(ordered);
-    edit_->removed.clear();
     index();
-    for (ValueId v = 0; v < static_cast<ValueId>(values_.size()); ++v)
-      if (unread(v) && constant(v)) value(v).constant = {}, edit_->infos[static_cast<std::size_t>(v)] = {};
+    edit_->left.resize(values_.size());
+    std::iota(edit_->left.begin(), edit_->left.end(), 0);
+    drop_unread();
+    return true;
   }
 
   void report(int n, bool applied, const auto&... text) const {

@@ -9,6 +9,13 @@
 
 namespace tenon {
 
+/// Where a graph came from, and can be had again.
+class GraphSource {
+ public:
+  virtual ~GraphSource() = default;
+  virtual Graph read() const = 0;
+};
+
 struct SessionOptions {
   int threads = 1;                 ///< threads of the session's own pool, the calling thread included
   Executor* executor = nullptr;    ///< the caller's pool, used in place of an own one
@@ -18,6 +25,9 @@ struct SessionOptions {
   /// applies none.
   std::optional<std::vector<Pass>> passes{};
   bool explain = false;  ///< keep the passes' reports for Session::reports
+  /// When set, the session keeps only the constants that its runs read, as kernels want them. It reads the
+  /// graph again for a run that asks for other values by name, or gives inputs that have values of their own.
+  std::shared_ptr<const GraphSource> source{};
 };
 
 /// The inputs of a run, by name. Values share the tensors' elements.
@@ -61,9 +71,11 @@ class Session {
       options_.executor = pool_.get();
     }
     for (const auto& [name, id] : graph_.outputs()) names_.push_back(name), outputs_.push_back(id);
-    variant({}, outputs_, {}, options_.explain ? &reports_ : nullptr);
+    variant(graph_, {}, outputs_, {}, options_.source ? &graph_ : nullptr,
+            options_.explain ? &reports_ : nullptr);
   }
 
+  /// The graph; without the contents of its constants when it has a source.
   const Graph& graph() const { return graph_; }
 
   /// Runs the graph: s.run({{"x", batch}})["y"]. Inputs with a value of their own may be left out.
@@ -86,9 +98,9 @@ class Session {
     std::size_t replaced = 0;
     for (std::size_t k = 0; k < count; ++k) {
       const Graph::ValueEntry& e = graph_.entry(graph_.inputs()[k]);
-      if (inputs[k] == nullptr && !e.content)
+      if (inputs[k] == nullptr && !e.optional)
         throw Error(ErrorCode::invalid_argument, "session", concat("input '", e.name, "' is missing"));
-      if (inputs[k] != nullptr && e.content) given[replaced++] = graph_.inputs()[k];
+      if (inputs[k] != nullptr && e.optional) given[replaced++] = graph_.inputs()[k];
     }
     detail::Runner& runner = find_variant(options, {given, replaced});
     if (outputs.names_.size() != runner.program().outputs().size() || outputs.names_ != requested(options)) {
@@ -172,17 +184,22 @@ class Session {
         ids.push_back(id);
       }
     }
-    return variant(options.outputs, std::move(ids), given);
+    if (!options_.source) return variant(graph_, options.outputs, std::move(ids), given);
+    const Graph again = options_.source->read();
+    if (again.values().size() != graph_.values().size() || again.nodes().size() != graph_.nodes().size())
+      throw Error(ErrorCode::io, "session", "the graph is not the one that it was");
+    return variant(again, options.outputs, std::move(ids), given);
   }
-  detail::Runner& variant(std::vector<std::string> names, std::vector<ValueId> ids,
-                          std::span<const ValueId> given, std::vector<PassReport>* reports = nullptr) const {
+  detail::Runner& variant(const Graph& graph, std::vector<std::string> names, std::vector<ValueId> ids,
+                          std::span<const ValueId> given, Graph* drained = nullptr,
+                          std::vector<PassReport>* reports = nullptr) const {
     const ScopedPool use(options_.executor ? options_.executor : tenon::detail::current_executor);
     ProgramOptions program{.fold = options_.fold_constants, .reports = reports};
     if (options_.passes) program.passes = *options_.passes;
     shared_->variants.push_back(std::unique_ptr<Variant>(
         new Variant{std::move(names),
                     {given.begin(), given.end()},
-                    detail::Runner(Program(graph_, std::move(ids), given, program),
+                    detail::Runner(Program(graph, std::move(ids), given, program, nullptr, drained),
                                    options_.allocator ? *options_.allocator : default_allocator())}));
     return shared_->variants.back()->runner;
   }

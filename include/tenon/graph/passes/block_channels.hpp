@@ -164,12 +164,10 @@ class ChannelBlocks {
   explicit ChannelBlocks(Program& program) : p_(program) {}
 
   void apply() {
-    for (int n = 0, count = static_cast<int>(p_.nodes().size()); n < count; ++n) {
-      const Graph::Node& node = p_.node(n);
-      if (!node.op) continue;
+    p_.for_each_node([&](int n, const Graph::Node& node) {
       if (const auto* conv = node.op.as<FusedConv>()) take_convolution(n, *conv);
       else if (std::ranges::any_of(node.inputs, [&](ValueId v) { return blocks(v) >= 0; })) follow(n);
-    }
+    });
   }
 
  private:

@@ -27,16 +27,11 @@ inline void drop_cast(Program& program, int n) {
   const Type &from = program.info(x).type, &to = program.info(program.node(n).outputs[0]).type;
   if (!fits(program, n) || to.kind != Kind::tensor) return;
   if (from == to) return drop(program, n, x);
-  // A constant of numbers that goes to floats.
-  const AnyTensor* c = constant_floats(program, x);
-  if (c == nullptr || !is_fused_type(program, program.node(n).outputs[0])) return;
-  Value converted;
-  dispatch(float_types{}, to.element, [&]<class T>() {
-    Tensor<T> t{Extents(c->extents())};
-    convert_n(to.element, t.data(), c->dtype(), c->data(), c->size());
-    converted = AnyTensor(std::move(t));
-  });
-  drop(program, n, program.add_constant({}, std::move(converted)));
+  const auto* like = program.node(n).op.as<op::CastLike>();
+  if (like == nullptr || !program.constant(x)) return;
+  const op::Cast cast{
+      .round_mode = like->round_mode, .saturate = like->saturate, .to = static_cast<int64_t>(to.element)};
+  drop(program, n, program.add_node({}, AnyOperator::make(cast), {x})[0]);
 }
 
 }  // namespace detail

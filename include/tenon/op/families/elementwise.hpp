@@ -49,7 +49,7 @@ constexpr void infer_broadcast(Infer& i, F combine) {
   propagate_elements(i, [&](auto value) {
     const Dim a = value(0), b = value(1), c = combine(a, b);
     const auto exists = [&](int k, Dim d) { return d.known() || i.in(k).data != nullptr; };
-    if (exists(0, a) && exists(1, b) && !c.known()) i.out(0).propagated.undefined_ = true;
+    if (exists(0, a) && exists(1, b) && !c.known()) i.out(0).propagated.undefined = true;
     return c;
   });
 }

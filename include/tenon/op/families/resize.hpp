@@ -167,30 +167,31 @@ template <class T>
 void interpolate(const T* x, T* y, std::span<const int64_t> in, std::span<const int64_t> out,
                  const Sampled* axes, int64_t parts) {
   using C = interpolated_t<T>;
-  const int rank = static_cast<int>(in.size());
+  const Extents before(in), after(out);
+  const int rank = before.size();
   Scratch scratch;
   // Axes that get shorter come first, and those that get longer last, so that the arrays between stay small.
   int order[max_rank], passes = 0, first = rank;
   kernels::ResampleAxis<C> plans[max_rank];
   for (int d = 0; d < rank; ++d)
-    if (!axes[d].same && in[d] > out[d]) order[passes++] = d;
+    if (!axes[d].same && before[d] > after[d]) order[passes++] = d;
   for (int d = rank; d-- > 0;)
-    if (!axes[d].same && in[d] <= out[d]) order[passes++] = d;
+    if (!axes[d].same && before[d] <= after[d]) order[passes++] = d;
   for (int d = 0; d < rank; ++d) {
     if (axes[d].same) continue;
     first = std::min(first, d);
-    C* weights = scratch.take<C>(axes[d].taps * out[d]);
-    for (int64_t k = 0; k < axes[d].taps * out[d]; ++k) weights[k] = static_cast<C>(axes[d].weights[k]);
-    plans[d] = {in[d], out[d], axes[d].taps, axes[d].index, weights};
+    C* weights = scratch.take<C>(axes[d].taps * after[d]);
+    for (int64_t k = 0; k < axes[d].taps * after[d]; ++k) weights[k] = static_cast<C>(axes[d].weights[k]);
+    plans[d] = {before[d], after[d], axes[d].taps, axes[d].index, weights};
   }
   // Everything is done plane by plane, a plane being what lies behind the axes that stay the same.
   const auto plane = static_cast<std::size_t>(first);
   const int64_t planes = product(in.first(plane)), from = product(in.subspan(plane)) * parts,
                 to = product(out.subspan(plane)) * parts;
   int64_t most = to;
-  Extents extents(in);
+  Extents extents = before;
   for (int k = 0; k < passes; ++k) {
-    extents[order[k]] = out[order[k]];
+    extents[order[k]] = after[order[k]];
     most = std::max(most, product(std::span<const int64_t>(extents).subspan(plane)) * parts);
   }
   constexpr bool wide = std::is_same_v<T, C>;
@@ -201,7 +202,7 @@ void interpolate(const T* x, T* y, std::span<const int64_t> in, std::span<const 
                           memory.take<C>(passes < 2 ? 0 : most)};
     for (int64_t p = begin; p < end; ++p) {
       const C* source = load(x + p * from, loaded, from);
-      Extents now(in);
+      Extents now = before;
       for (int k = 0; k < passes; ++k) {
         C* target = between[k % 2];
         if constexpr (wide)
@@ -209,7 +210,7 @@ void interpolate(const T* x, T* y, std::span<const int64_t> in, std::span<const 
         const auto [outer, extent, inner] =
             split_at(std::span<const int64_t>(now).subspan(plane), order[k] - first);
         kernels::resample(source, target, plans[order[k]], outer, inner * parts);
-        now[order[k]] = out[order[k]];
+        now[order[k]] = after[order[k]];
         source = target;
       }
       store(source, y + p * to, to);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <concepts>
 #include <utility>
+#include <vector>
 
 #include "tenon/base/types.hpp"
 #include "tenon/op/framework/spec.hpp"
@@ -57,23 +58,37 @@ struct Message {
 
 /// The integers in a value, if they are known before the value is computed: shapes, axes, repeats. Carrying
 /// them from operands to results is ONNX's data propagation.
-struct PropagatedData {
-  InlineVector<Dim, 64> items_{};
-  bool known_ = false;
-  bool undefined_ = false;  ///< an element is unknown because arithmetic on known ones leaves a Dim's range
+class PropagatedData {
+ public:
+  bool undefined = false;  ///< an element is unknown because arithmetic on known ones leaves a Dim's range
 
   constexpr PropagatedData() = default;
-  constexpr PropagatedData(std::initializer_list<Dim> list) : items_(list), known_(true) {}
+  constexpr PropagatedData(std::initializer_list<Dim> list) : known_(true) {
+    for (Dim d : list) push_back(d);
+  }
   constexpr bool known() const { return known_; }
-  constexpr int size() const { return items_.size(); }
-  constexpr Dim operator[](int64_t i) const { return items_[i]; }
+  constexpr int size() const { return many_.empty() ? few_.size() : static_cast<int>(many_.size()); }
+  constexpr Dim operator[](int64_t i) const {
+    return many_.empty() ? few_[i] : many_[static_cast<std::size_t>(i)];
+  }
   /// Makes the values known; false (and nothing is known) past the capacity.
   constexpr bool begin(int64_t count) {
-    known_ = count <= items_.capacity();
-    items_.clear();
+    known_ = count <= 64;
+    few_.clear();
+    many_.clear();
     return known_;
   }
-  constexpr void push_back(Dim d) { items_.push_back(d); }
+  constexpr void push_back(Dim d) {
+    if (many_.empty() && few_.size() < few_.capacity()) return few_.push_back(d);
+    if (many_.empty()) many_.assign(few_.begin(), few_.end());
+    many_.push_back(d);
+  }
+  constexpr bool operator==(const PropagatedData&) const = default;
+
+ private:
+  InlineVector<Dim, 8> few_{};  // a shape of most tensors; every value of a graph has room for it
+  std::vector<Dim> many_{};     // all of them, when they are more
+  bool known_ = false;
 };
 
 /// Whether elements of a type are propagated.
@@ -91,6 +106,7 @@ struct Info {
                              ///< run
 
   constexpr bool present() const { return static_cast<bool>(type); }
+  constexpr bool operator==(const Info&) const = default;
 };
 
 /// The operands and results of one use of an operator. Rules read inputs, write outputs, and end with `return
