@@ -81,7 +81,7 @@ inline batch_bool<double, avx512bw> batch<double, avx512bw>::operator!=(const ba
 namespace tenon::simd {
 
 // Of xsimd's own, lane by lane. Called qualified, as all functions here.
-using xsimd::abs, xsimd::ceil, xsimd::floor, xsimd::nearbyint, xsimd::sqrt, xsimd::isnan, xsimd::select;
+using xsimd::abs, xsimd::nearbyint, xsimd::sqrt, xsimd::isnan, xsimd::select;
 using xsimd::all, xsimd::any;  ///< whether all or any of the lanes of a comparison hold
 using xsimd::max, xsimd::min, xsimd::to_float;
 
@@ -92,6 +92,24 @@ using batch = xsimd::batch<T, detail::registers<Arch::register_bytes>>;
 /// The comparison result that belongs to `batch<T, Arch>`.
 template <class T, class Arch>
 using batch_bool = xsimd::batch_bool<T, detail::registers<Arch::register_bytes>>;
+
+/// The greatest whole number not above x, with x's sign where it is zero.
+template <class T, class A>
+xsimd::batch<T, A> floor(const xsimd::batch<T, A>& x) {
+  // SSE2 has no instruction for it, and xsimd then converts to integers, which is undefined for great
+  // numbers.
+  if constexpr (std::is_base_of_v<xsimd::sse2, A> && !std::is_base_of_v<xsimd::sse4_1, A>) {
+    const xsimd::batch<T, A> near = xsimd::nearbyint(x);
+    return select(near > x, near - T(1), near) | (x & xsimd::batch<T, A>(T(-0.0)));
+  } else {
+    return xsimd::floor(x);
+  }
+}
+/// The least whole number not below x, with x's sign where it is zero.
+template <class T, class A>
+xsimd::batch<T, A> ceil(const xsimd::batch<T, A>& x) {
+  return -floor(-x);
+}
 
 /// Elements in a `batch<T, Arch>`.
 template <class T, class Arch>

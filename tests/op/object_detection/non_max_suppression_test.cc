@@ -83,7 +83,8 @@ TEST_CASE("NonMaxSuppression: against all pairs") {
     }
     std::vector<int64_t> order, kept;
     for (int64_t k = 0; k < n; ++k) order.push_back(k);
-    std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return scores[a] > scores[b]; });
+    std::ranges::sort(
+        order, [&](int64_t a, int64_t b) { return std::pair(-scores[a], a) < std::pair(-scores[b], b); });
     const float threshold = 0.2f;
     for (int64_t k : order) {
       const auto box = [&](int64_t i) {

@@ -99,9 +99,7 @@ constexpr auto unary_row() {
     return costly([](auto x, auto) { return simd::each_lane(x, [](auto v) { return std::atan(v); }); });
   else if constexpr (op == atanh)
     return costly([](auto x, auto) { return simd::each_lane(x, [](auto v) { return std::atanh(v); }); });
-  else if constexpr (op == ceil)
-    // Zeros take x's sign, which they lack where xsimd has no instruction to round by.
-    return cheap([](auto x, auto k) { return simd::ceil(x) | (x & k.of(-0.0)); });
+  else if constexpr (op == ceil) return cheap([](auto x, auto) { return simd::ceil(x); });
   else if constexpr (op == celu)
     return costly([](auto x, auto k) {
       return simd::select(x < k.zero, k.a * simd::expm1(simd::at_most(x, k.zero) / k.a), x);
@@ -113,8 +111,7 @@ constexpr auto unary_row() {
     return costly([](auto x, auto k) { return simd::select(x < k.zero, k.a * simd::expm1_negative(x), x); });
   else if constexpr (op == erf) return costly([](auto x, auto) { return simd::erf(x); });
   else if constexpr (op == exp) return costly([](auto x, auto) { return simd::exp(x); });
-  else if constexpr (op == floor)
-    return cheap([](auto x, auto k) { return simd::floor(x) | (x & k.of(-0.0)); });
+  else if constexpr (op == floor) return cheap([](auto x, auto) { return simd::floor(x); });
   else if constexpr (op == gelu) return costly([](auto x, auto) { return simd::gelu(x); });
   else if constexpr (op == gelu_tanh) return costly([](auto x, auto) { return simd::gelu_tanh(x); });
   else if constexpr (op == hard_sigmoid)
