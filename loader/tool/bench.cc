@@ -184,8 +184,9 @@ int bench(Arguments arguments) {
   const double first_ms = ms_since(first);
   if (!folder.empty())
     for (std::size_t k = 0; k < out.size(); ++k) save(folder, "output", k, out[k], out.names()[k]);
+  Binding bound = session.bind(feeds, std::move(out));
   const auto warm = Clock::now();
-  do session.run(feeds, out);
+  do bound.run();
   while (iterations == 0 && ms_since(warm) < seconds * 100);
 
   const bool terminal = ::isatty(STDERR_FILENO) != 0;
@@ -195,7 +196,7 @@ int bench(Arguments arguments) {
   while (iterations > 0 ? static_cast<int64_t>(times.size()) < iterations
                         : ms_since(begin) < seconds * 1000 || times.empty()) {
     const auto t = Clock::now();
-    session.run(feeds, out);
+    bound.run();
     times.push_back(ms_since(t));
     if (terminal && ms_since(shown) > 100) {
       shown = Clock::now();

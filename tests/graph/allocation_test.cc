@@ -94,7 +94,15 @@ int64_t allocations_of(const Session& s, const std::vector<Feeds>& feeds) {
   const int64_t before = allocations;
   for (int round = 0; round < 3; ++round)
     for (std::size_t k = 0; k < feeds.size(); ++k) s.run(feeds[k], outputs[k]);
-  return allocations - before;
+  const int64_t taken = allocations - before;
+  for (std::size_t k = 0; k < feeds.size(); ++k) {
+    Binding b = s.bind(feeds[k]);
+    b.run();
+    const int64_t bound = allocations;
+    b.run();
+    CHECK(allocations == bound);
+  }
+  return taken;
 }
 
 Graph network() {

@@ -351,6 +351,33 @@ TEST_CASE("Session: extents that depend on data, and values that are no tensors"
     }
 }
 
+TEST_CASE("Session: bound inputs and outputs") {
+  Graph g;
+  const ValueId x = g.add_input("x", DType::float32, {2});
+  const ValueId y = node(g, op::Neg{}, {node(g, op::Add{}, {x, x})});
+  g.add_output("y", y);
+  g.add_output("again", node(g, op::Identity{}, {y}));
+  g.add_output("at", node(g, op::NonZero{}, {x}));
+  g.add_output("x", x);
+  g.add_output("one", g.add_constant({}, Tensor<float>({1}, {1})));
+  const Session s(std::move(g));
+  Tensor<float> in({2}, {1, 2});
+  Outputs before = s.run({{"x", in}});
+  const void* const memory = before["y"].tensor().data();
+  Binding b = s.bind({{"x", in}}, std::move(before));
+  for (int round = 0; round < 3; ++round) {
+    in[0] = static_cast<float>(round);
+    b.run();
+    CHECK(floats(b.outputs()["y"]) == std::vector<float>{-2.0f * static_cast<float>(round), -4});
+    CHECK(floats(b.outputs()["again"]) == floats(b.outputs()["y"]));
+    CHECK(b.outputs()["at"].tensor().size() == (round == 0 ? 1 : 2));
+    CHECK(floats(b.outputs()["x"])[0] == static_cast<float>(round));
+    CHECK(floats(b.outputs()["one"])[0] == 1);
+    CHECK(b.outputs()["y"].tensor().data() == memory);
+  }
+  CHECK(floats(s.run({{"x", in}})["y"])[1] == -4);  // beside the binding
+}
+
 TEST_CASE("Session: strings") {
   Graph g;
   const ValueId x = g.add_input("x", DType::string, {2});

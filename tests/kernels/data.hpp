@@ -38,7 +38,9 @@ std::vector<T> numbers(int64_t n, double low = -4, double high = 4, unsigned see
   std::uniform_real_distribution<double> real(low, high);
   std::vector<T> v;
   for (int64_t i = 0; i < n; ++i)
-    v.push_back(static_cast<T>(std::is_integral_v<T> ? std::floor(real(bits)) : real(bits)));
+    if constexpr (std::is_integral_v<T>)
+      v.push_back(static_cast<T>(static_cast<int64_t>(std::floor(real(bits)))));
+    else v.push_back(static_cast<T>(real(bits)));
   return v;
 }
 

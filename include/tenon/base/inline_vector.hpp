@@ -24,7 +24,10 @@ struct InlineVector {
 
   constexpr InlineVector() = default;
   constexpr InlineVector(std::initializer_list<T> list) : InlineVector(list.begin(), list.end()) {}
-  constexpr InlineVector(std::span<const T> list) : InlineVector(list.begin(), list.end()) {}
+  constexpr InlineVector(std::span<const T> list) {
+    if (list.size() > static_cast<std::size_t>(N)) overflow();
+    for (const T& t : list) items_[size_++] = t;
+  }
   template <std::input_iterator I, std::sentinel_for<I> S>
   constexpr InlineVector(I first, S last) {
     for (; first != last; ++first) push_back(static_cast<T>(*first));
@@ -51,7 +54,7 @@ struct InlineVector {
   constexpr T& back() { return items_[size_ - 1]; }
 
   constexpr void push_back(T value) {
-    if (size_ == N) throw Error(ErrorCode::out_of_range, {}, concat("more than ", N, " elements"));
+    if (size_ == N) overflow();
     items_[size_++] = value;
   }
   constexpr void insert(int at, T value) {
@@ -73,6 +76,10 @@ struct InlineVector {
 
   constexpr bool operator==(const InlineVector& o) const {
     return std::equal(begin(), end(), o.begin(), o.end());
+  }
+
+  [[noreturn]] static void overflow() {
+    throw Error(ErrorCode::out_of_range, {}, concat("more than ", N, " elements"));
   }
 };
 

@@ -59,17 +59,39 @@ class Frame final : public op::Context {
   /// refers to it.
   void run(std::span<const Value* const> inputs, const op::Context* outer, std::span<Value> outputs,
            Profile* profile) {
+    bind(inputs, outer, outputs);
+    try {
+      run(outputs, profile);
+    } catch (...) {
+      unbind();
+      std::ranges::fill(outputs, Value());
+      throw;
+    }
+    unbind();
+  }
+
+  /// Takes the inputs, and memory for the outputs, for the runs that follow. Until `unbind`, the outputs'
+  /// memory is written by each of them.
+  void bind(std::span<const Value* const> inputs, const op::Context* outer, std::span<Value> outputs) {
     for_each_given(program_, inputs, outer,
                    [&](std::size_t k, const Value& v) { at(program_.given()[k].value) = v; });
     bind_outputs(outputs);
+  }
+  void unbind() {
+    for (const Program::Given& g : program_.given())
+      if (entry(g.value).place == Place::given) at(g.value) = Value();
+    for (Storage& s : outputs_) s = Storage();
+  }
+  /// Runs with the values that are bound.
+  void run(std::span<Value> outputs, Profile* profile) {
     for (std::size_t o = 0; o < outputs.size(); ++o)
       if (entry(program_.outputs()[o]).place == Place::run_time) keep(std::exchange(outputs[o], Value()));
     std::size_t s = 0;
-    const auto begin = std::chrono::steady_clock::now();
     try {
       if (profile == nullptr) {
         for (; s < steps_.size(); ++s) execute(steps_[s]);
       } else {
+        const auto begin = std::chrono::steady_clock::now();
         for (; s < steps_.size(); ++s) {
           const auto start = std::chrono::steady_clock::now();
           execute(steps_[s]);
@@ -89,6 +111,7 @@ class Frame final : public op::Context {
     }
     for (std::size_t o = 0; o < outputs.size(); ++o) {
       const ValueId id = program_.outputs()[o];
+      if (entry(id).place == Place::output) continue;
       const Value& v = at(id);
       // A constant is cloned, for the caller may write into the result, which must not change the session.
       const bool constant = entry(id).place == Place::fixed && v.is_tensor();
@@ -158,6 +181,9 @@ class Frame final : public op::Context {
     if (action == Action::skip) return;
     const Graph::Node& n = program_.nodes()[static_cast<std::size_t>(s)];
     steps_.push_back({action, &n, {}, {}, {}});
+    if (action == Action::rename) renamed_.push_back(n.outputs[0]);
+    if (action == Action::infer || action == Action::fresh)
+      made_.insert(made_.end(), n.outputs.begin(), n.outputs.end());
     for (ValueId v : n.inputs) in_.push_back(v < 0 ? nullptr : &at(v));
     for (ValueId v : n.outputs) out_.push_back(entry(v).place == Place::none ? nullptr : &at(v));
     counts_.push_back({n.inputs.size(), n.outputs.size(), 0});
@@ -185,25 +211,38 @@ class Frame final : public op::Context {
   }
 
   void bind_outputs(std::span<Value> outputs) {
+    bool moved = false;  // since the last run
     for (ValueId v : bound_) {
       const Plan::Entry& e = entry(v);
-      const Plan::Entry& memory = plan_.values[static_cast<std::size_t>(e.root)];
-      Storage& storage = outputs_[static_cast<std::size_t>(memory.output)];
-      if (!storage) {
-        const int64_t count = element_count(e.info.dims.extents());
-        const DType d = e.info.type.element;
-        const auto bytes = static_cast<std::size_t>(packed_bytes(count, d));
-        Value& old = outputs[static_cast<std::size_t>(memory.output)];
-        if (old.is_tensor() && old.tensor().dtype() == d && old.tensor().storage().unique() &&
-            old.tensor().storage().writable() && old.tensor().storage().size_bytes() == bytes)
-          storage = old.tensor().storage();
-        else if (d == DType::string) storage = Storage::make<std::string>(count);
-        else storage = Storage::allocate(bytes, allocator());
-        old = Value();
-      }
-      at(v) = AnyTensor(e.info.type.element, e.info.dims.extents(), storage);
+      Storage& storage = memory(v);
+      if (e.root != v) continue;
+      const int64_t count = element_count(e.info.dims.extents());
+      const DType d = e.info.type.element;
+      const auto bytes = static_cast<std::size_t>(packed_bytes(count, d));
+      Value& old = outputs[static_cast<std::size_t>(e.output)];
+      if (old.is_tensor() && old.tensor().dtype() == d && old.tensor().storage().unique() &&
+          old.tensor().storage().writable() && old.tensor().storage().size_bytes() == bytes)
+        storage = old.tensor().storage();
+      else if (d == DType::string) storage = Storage::make<std::string>(count);
+      else storage = Storage::allocate(bytes, allocator());
+      old = Value();
+      moved |= !at(v) || std::as_const(at(v)).tensor().data() != storage.data();
     }
-    for (Storage& s : outputs_) s = Storage();
+    for (std::size_t k = 0; moved && k < bound_.size(); ++k) {
+      const Plan::Entry& e = entry(bound_[k]);
+      const Storage& s = memory(bound_[k]);
+      at(bound_[k]) =
+          AnyTensor(e.info.type.element, e.info.dims.extents(), Storage::borrow(s.data(), s.size_bytes()));
+    }
+    for (std::size_t o = 0; o < outputs.size(); ++o) {
+      const Plan::Entry& e = entry(program_.outputs()[o]);
+      if (e.place == Place::output)
+        outputs[o] = AnyTensor(e.info.type.element, e.info.dims.extents(), memory(program_.outputs()[o]));
+    }
+  }
+  /// The memory of an output, in which the value lies.
+  Storage& memory(ValueId v) {
+    return outputs_[static_cast<std::size_t>(plan_.values[static_cast<std::size_t>(entry(v).root)].output)];
   }
 
   void execute(const Step& s) {
@@ -287,17 +326,11 @@ class Frame final : public op::Context {
       spare_.push_back({dead.tensor().storage(), runs_});
   }
 
-  // Drops the handles on the caller's values and on run-time results.
+  // Drops the handles on run-time results.
   void release() {
-    for (const Program::Given& g : program_.given())
-      if (entry(g.value).place == Place::given) at(g.value) = Value();
-    for (ValueId v : bound_) at(v) = Value();
-    for (const Step& s : steps_) {
-      if (s.action == Action::rename) at(s.node->outputs[0]) = Value();
-      if (s.action == Action::infer || s.action == Action::fresh)
-        for (ValueId v : s.node->outputs)
-          if (at(v)) release_run_time(v);
-    }
+    for (ValueId v : renamed_) at(v) = Value();
+    for (ValueId v : made_)
+      if (at(v)) release_run_time(v);
     // Frees the blocks that the last two runs did not use.
     std::erase_if(spare_, [&](const Spare& s) { return s.run + 1 < runs_; });
     ++runs_;
@@ -313,10 +346,11 @@ class Frame final : public op::Context {
   Plan plan_;
   std::vector<op::Info> given_;
   std::vector<Value> values_;
-  std::vector<Storage> outputs_;  // memory of the outputs, held only while bind_outputs works
+  std::vector<Storage> outputs_;  // memory of the outputs while they are bound
   std::vector<ValueId> bound_;    // values whose memory is an output's
   std::vector<ValueId> is_output_;
   std::vector<Step> steps_;
+  std::vector<ValueId> renamed_, made_;  // the results of steps that rename, and of those that allocate
   std::vector<const Value*> in_;
   std::vector<Value*> out_;
   std::vector<ValueId> dying_;
@@ -353,14 +387,7 @@ class Runner {
     give(std::move(frame));
   }
 
-  /// The plan for given values of these types and extents.
-  Plan plan(std::span<const op::Info> given) const { return Planner(program_, given).take(); }
-
- private:
-  static bool same(const op::Info& i, const Value& v) {
-    if (!v.is_tensor()) return i.type == v.type() && !i.dims.ranked();
-    return i.type == Type(v.tensor().dtype()) && i.dims == Dims(v.tensor().extents());
-  }
+  /// A frame for inputs of these types and extents, which nobody else uses.
   std::unique_ptr<Frame> take(std::span<const Value* const> inputs, const op::Context* outer) {
     {
       const std::lock_guard lock(mutex_);
@@ -382,6 +409,15 @@ class Runner {
       if (!v.is_tensor()) given[k].dims = {};
     });
     return std::make_unique<Frame>(program_, std::move(given), *allocator_);
+  }
+
+  /// The plan for given values of these types and extents.
+  Plan plan(std::span<const op::Info> given) const { return Planner(program_, given).take(); }
+
+ private:
+  static bool same(const op::Info& i, const Value& v) {
+    if (!v.is_tensor()) return i.type == v.type() && !i.dims.ranked();
+    return i.type == Type(v.tensor().dtype()) && i.dims == Dims(v.tensor().extents());
   }
   void give(std::unique_ptr<Frame> frame) {
     std::unique_ptr<Frame> oldest;  // freed outside of the lock

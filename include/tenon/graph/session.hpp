@@ -48,8 +48,28 @@ class Outputs {
 
  private:
   friend class Session;
+  friend class Binding;
   std::vector<std::string> names_;
   std::vector<Value> values_;
+};
+
+/// Inputs and outputs that stay the same from run to run, so that a run pays for the operators alone. It
+/// reads the elements that the inputs then have, and overwrites the outputs. Belongs to a Session, which must
+/// outlive it, and to one thread at a time.
+class Binding {
+ public:
+  /// Errors of operators, as from Session::run.
+  void run() {
+    const ScopedPool use(executor_);
+    frame_->run(outputs_.values_, nullptr);
+  }
+  Outputs& outputs() { return outputs_; }
+
+ private:
+  friend class Session;
+  std::unique_ptr<detail::Frame> frame_;
+  Executor* executor_ = nullptr;
+  Outputs outputs_;
 };
 
 struct RunOptions {
@@ -88,27 +108,21 @@ class Session {
   }
   /// The same, but writes into the results of an earlier run and uses their memory again.
   void run(const Feeds& feeds, Outputs& outputs, const RunOptions& options = {}) const {
-    const std::size_t count = graph_.inputs().size();
-    Scratch scratch;
-    const std::span inputs(scratch.take<const Value*>(static_cast<int64_t>(count)), count);
-    std::fill(inputs.begin(), inputs.end(), nullptr);
-    for (const auto& [name, value] : feeds) bind(name, value, inputs);
-    // Inputs that replace a value of their own, in the graph's order.
-    ValueId* const given = scratch.take<ValueId>(static_cast<int64_t>(count));
-    std::size_t replaced = 0;
-    for (std::size_t k = 0; k < count; ++k) {
-      const Graph::ValueEntry& e = graph_.entry(graph_.inputs()[k]);
-      if (inputs[k] == nullptr && !e.optional)
-        throw Error(ErrorCode::invalid_argument, "session", concat("input '", e.name, "' is missing"));
-      if (inputs[k] != nullptr && e.optional) given[replaced++] = graph_.inputs()[k];
-    }
-    detail::Runner& runner = find_variant(options, {given, replaced});
-    if (outputs.names_.size() != runner.program().outputs().size() || outputs.names_ != requested(options)) {
-      outputs.names_ = requested(options);
-      outputs.values_.resize(outputs.names_.size());
-    }
-    const ScopedPool use(options_.executor ? options_.executor : tenon::detail::current_executor);
-    runner.run(inputs, nullptr, outputs.values_, options.profile);
+    with_inputs(feeds, outputs, options, [&](detail::Runner& runner, std::span<const Value* const> inputs) {
+      runner.run(inputs, nullptr, outputs.values_, options.profile);
+    });
+  }
+  /// Binds inputs, and the memory of earlier results where it fits, for many runs:
+  /// Binding b = s.bind({{"x", batch}}); b.run(); b.outputs()["y"]
+  Binding bind(const Feeds& feeds, Outputs outputs = {}, const RunOptions& options = {}) const {
+    Binding b;
+    with_inputs(feeds, outputs, options, [&](detail::Runner& runner, std::span<const Value* const> inputs) {
+      b.frame_ = runner.take(inputs, nullptr);
+      b.frame_->bind(inputs, nullptr, outputs.values_);
+    });
+    b.executor_ = options_.executor ? options_.executor : tenon::detail::current_executor;
+    b.outputs_ = std::move(outputs);
+    return b;
   }
 
   /// How a run with these inputs lays out memory.
@@ -143,7 +157,32 @@ class Session {
     return o.outputs.empty() ? names_ : o.outputs;
   }
 
-  void bind(std::string_view name, const Value& value, std::span<const Value*> inputs) const {
+  /// Calls f(runner, inputs) with the runner for what is asked, and the inputs in the graph's order.
+  template <class F>
+  void with_inputs(const Feeds& feeds, Outputs& outputs, const RunOptions& options, F f) const {
+    const std::size_t count = graph_.inputs().size();
+    Scratch scratch;
+    const std::span inputs(scratch.take<const Value*>(static_cast<int64_t>(count)), count);
+    std::fill(inputs.begin(), inputs.end(), nullptr);
+    for (const auto& [name, value] : feeds) feed(name, value, inputs);
+    // Inputs that replace a value of their own, in the graph's order.
+    ValueId* const given = scratch.take<ValueId>(static_cast<int64_t>(count));
+    std::size_t replaced = 0;
+    for (std::size_t k = 0; k < count; ++k) {
+      const Graph::ValueEntry& e = graph_.entry(graph_.inputs()[k]);
+      if (inputs[k] == nullptr && !e.optional)
+        throw Error(ErrorCode::invalid_argument, "session", concat("input '", e.name, "' is missing"));
+      if (inputs[k] != nullptr && e.optional) given[replaced++] = graph_.inputs()[k];
+    }
+    detail::Runner& runner = find_variant(options, {given, replaced});
+    if (outputs.names_.size() != runner.program().outputs().size() || outputs.names_ != requested(options)) {
+      outputs.names_ = requested(options);
+      outputs.values_.resize(outputs.names_.size());
+    }
+    const ScopedPool use(options_.executor ? options_.executor : tenon::detail::current_executor);
+    f(runner, inputs);
+  }
+  void feed(std::string_view name, const Value& value, std::span<const Value*> inputs) const {
     const std::vector<ValueId>& ids = graph_.inputs();
     for (std::size_t k = 0; k < ids.size(); ++k) {
       const Graph::ValueEntry& e = graph_.entry(ids[k]);

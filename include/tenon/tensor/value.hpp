@@ -54,8 +54,8 @@ class AnyTensor {
   const void* data() const { return storage_.data(); }
   void* data() { return storage_.data(); }
 
-  AnyView view() const { return storage_ ? AnyView(dtype_, storage_.data(), extents_) : AnyView(); }
-  AnyOut out() { return storage_ ? AnyOut(dtype_, storage_.data(), extents_) : AnyOut(); }
+  AnyView view() const { return storage_ ? AnyView(dtype_, storage_.data(), extents_, count_) : AnyView(); }
+  AnyOut out() { return storage_ ? AnyOut(dtype_, storage_.data(), extents_, count_) : AnyOut(); }
   operator AnyView() const { return view(); }
 
   /// A tensor with a copy of the view's elements.

@@ -56,6 +56,7 @@ struct Layout<AnyShape> {
 
   constexpr Layout() = default;
   constexpr explicit Layout(std::span<const int64_t> extents) : extents_(extents) {}
+  constexpr explicit Layout(const Extents& extents) : extents_(extents) {}
   static constexpr bool fits(std::span<const int64_t>) { return true; }
   static constexpr bool is_static() { return false; }
   static std::string text() { return "(any)"; }
@@ -91,7 +92,10 @@ class TensorView {
   constexpr TensorView() = default;
   /// `data` holds as many elements as the product of `extents`.
   constexpr TensorView(pointer data, std::span<const int64_t> extents)
-      : data_(data), layout_(extents), count_(element_count(extents)), present_(true) {}
+      : TensorView(data, Layout<S>(extents), element_count(extents)) {}
+  /// The same where the number of elements is known.
+  constexpr TensorView(pointer data, const Layout<S>& layout, int64_t count)
+      : data_(data), layout_(layout), count_(count), present_(true) {}
   constexpr TensorView(pointer data, std::initializer_list<int64_t> extents)
       : TensorView(data, std::span<const int64_t>(extents.begin(), extents.size())) {}
   /// From a view of writable elements or of narrower extents.
@@ -168,7 +172,10 @@ class ErasedView {
  public:
   constexpr ErasedView() = default;
   constexpr ErasedView(DType dtype, Void* data, std::span<const int64_t> extents)
-      : data_(data), extents_(extents), count_(element_count(extents)), dtype_(dtype) {}
+      : ErasedView(dtype, data, Extents(extents), element_count(extents)) {}
+  /// The same where the number of elements is known.
+  constexpr ErasedView(DType dtype, Void* data, const Extents& extents, int64_t count)
+      : data_(data), extents_(extents), count_(count), dtype_(dtype) {}
   template <class T, class S>
     requires(std::is_const_v<Void> || !std::is_const_v<T>)
   constexpr ErasedView(const TensorView<T, S>& v)
@@ -180,7 +187,7 @@ class ErasedView {
     requires(!std::is_const_v<Void>)
   {
     return dtype_ == DType::undefined ? ErasedView<const void>()
-                                      : ErasedView<const void>(dtype_, data_, extents_);
+                                      : ErasedView<const void>(dtype_, data_, extents_, count_);
   }
 
   constexpr explicit operator bool() const { return dtype_ != DType::undefined; }
@@ -202,7 +209,7 @@ class ErasedView {
       throw Error(
           ErrorCode::invalid_type, {},
           concat("tensor(", name(dtype_), ") is not a tensor(", name(dtype_of<std::remove_const_t<T>>), ")"));
-    return TensorView<E>(element_pointer<std::remove_const_t<T>>(data_), extents());
+    return TensorView<E>(element_pointer<std::remove_const_t<T>>(data_), Layout<AnyShape>(extents_), count_);
   }
 
  private:

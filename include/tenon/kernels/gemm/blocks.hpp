@@ -146,7 +146,7 @@ void compute_range(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1) {
             // Unpacked B is read by whole vectors only; the columns past the last whole vector are packed.
             int64_t j_plain = j;
             if (q.plain_b != nullptr) j_plain = j + (j_end - j) / lanes<Cell, Arch> * lanes<Cell, Arch>;
-            for (int64_t t = j_plain; depth > 0 && t < j_end; t += S::cols)
+            for (int64_t t = j_plain; t < j_end; t += S::cols)
               q.pack_b(t, std::min<int64_t>(S::cols, j_end - t), p, depth, b_space + (t - j_plain) * depth);
             if (j_plain > j)
               compute_block<Ops, Arch>(q, i, i_end, j, j_plain, p, depth, a,

@@ -27,6 +27,10 @@ void run_gemm(GemmArgs<T> g) {
   int64_t items = batch_items<Arch>(g.batch);
   if (g.m <= 0 || g.n <= 0 || items <= 0) return;
   if (g.alpha == T{0}) g.k = 0;
+  if (g.k == 0) {  // operands without elements may be null, and no pointer may be moved from there
+    g.a = g.b = g.c;
+    g.a_row = g.a_col = g.b_row = 0, g.b_col = 1;
+  }
   if (g.beta == T{0}) g.d = nullptr;
   if (g.batch.rank == 1 && items > 1 && (g.packed_b != nullptr || g.batch.b[0] == 0) &&
       g.packed_a == nullptr && g.batch.a[0] == g.m * g.a_row && g.batch.c[0] == g.m * g.c_row &&
