@@ -5,6 +5,7 @@
 #include "tenon/graph/passes/drop_casts.hpp"
 #include "tenon/graph/passes/fuse_attention.hpp"
 #include "tenon/graph/passes/fuse_convolution.hpp"
+#include "tenon/graph/passes/fuse_elementwise.hpp"
 #include "tenon/graph/passes/fuse_gelu.hpp"
 #include "tenon/graph/passes/fuse_layer_normalization.hpp"
 #include "tenon/graph/passes/fuse_qdq.hpp"
@@ -23,7 +24,7 @@ inline std::vector<Pass> standard_passes() {
           passes::fuse_attention, passes::fuse_convolution,
           passes::block_channels, passes::pack_convolution,
           passes::pack_matmul,    passes::pack_quantized,
-          passes::prepare_models};
+          passes::prepare_models, passes::fuse_elementwise};
 }
 
 }  // namespace tenon

@@ -354,10 +354,7 @@ class ChannelBlocks {
 
   /// Whether each element of the result depends on the operands' elements at its place alone.
   static bool element_by_element(const AnyOperator& op) {
-    constexpr std::string_view names[] = {"Add", "Div",   "Max", "Mean", "Min",
-                                          "Mul", "PRelu", "Pow", "Sub",  "Sum"};
-    return is_function(op.spec()) ||
-           (op.spec().domain.empty() && std::ranges::find(names, op.spec().name) != std::end(names));
+    return is_function(op.spec()) || is_arithmetic(op.spec());
   }
 
   Program& p_;

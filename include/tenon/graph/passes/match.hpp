@@ -55,6 +55,13 @@ inline bool is_function(const op::Spec& spec) {
   return spec.domain.empty() && std::ranges::find(names, spec.name) != std::end(names);
 }
 
+/// Whether an operator computes each element of its result from the elements of all its inputs at that place.
+inline bool is_arithmetic(const op::Spec& spec) {
+  static constexpr std::string_view names[] = {"Add", "Div",   "Max", "Mean", "Min",
+                                               "Mul", "PRelu", "Pow", "Sub",  "Sum"};
+  return spec.domain.empty() && std::ranges::find(names, spec.name) != std::end(names);
+}
+
 /// The node that makes a value, when its operator is an Op, else null.
 template <class Op>
 const Graph::Node* made_by(const Program& program, ValueId v) {
