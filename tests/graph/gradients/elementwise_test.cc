@@ -1,5 +1,3 @@
-#include <numeric>
-
 #include "tests/graph/gradients/check.hpp"
 
 namespace tenon::test {
