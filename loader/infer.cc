@@ -353,7 +353,8 @@ class Inference {
     results.resize(std::max(results.size(), static_cast<std::size_t>(op.spec().min_outputs(op.version()))));
     std::fill(results.begin(), results.end(), op::Info{});
     const op::Message m = op.with_newest_inputs().infer(in, results);
-    if (!m.empty() && (!m.of_runs() || (options_.check_types && !permitted(op, results)))) refuse(m.view());
+    if (m.of_files() || (!m.empty() && (!m.of_runs() || (options_.check_types && !permitted(op, results)))))
+      refuse(m.view());
     results.resize(static_cast<std::size_t>(n.output_size()));
     for (op::Info& r : results) r.data = nullptr;
     add_stated_extents(n, results);

@@ -238,10 +238,14 @@ inline std::vector<ValueId> add_gradient(Graph& graph, const GradientRequest& re
   for (ValueId v : names) check(v);
   for (ValueId v : request.inputs) check(v);
   check(request.y);
-  if (const Type t = graph.entry(request.y).info.type;
-      t && t.kind != Kind::unknown && !(t.kind == Kind::tensor && is_float(t.element)))
-    throw Error(ErrorCode::invalid_type, "Gradient",
-                concat("y is ", to_string(t), ", not a tensor of floats"));
+  const auto check_floats = [&](std::string_view name, ValueId v) {
+    if (const Type t = graph.entry(v).info.type;
+        t && t.kind != Kind::unknown && !(t.kind == Kind::tensor && is_float(t.element)))
+      throw Error(ErrorCode::invalid_type, "Gradient",
+                  concat(name, " is ", to_string(t), ", not a tensor of floats"));
+  };
+  for (ValueId x : request.xs) check_floats("an x", x);
+  check_floats("y", request.y);
   gradients::check_captures(graph, names, request.xs.size(), request.y);
   ValueId y = request.y;
   if (!request.inputs.empty()) {

@@ -1,8 +1,10 @@
 // Places of values in a list of keys, by hashing.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <numeric>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,33 +34,52 @@ bool same_key(const K& a, const K& b) {
   if constexpr (std::is_floating_point_v<K>) return a == b || (a != a && b != b);
   else return a == b;
 }
+/// An order of keys in which NaN is last.
+template <class K>
+bool key_less(const K& a, const K& b) {
+  if constexpr (std::is_floating_point_v<K>) return a < b || (a == a && b != b);
+  else return a < b;
+}
 
 }  // namespace detail
 
 /// The place of a value in a list of keys, of equal keys the last one. All NaNs are equal. K: integers,
-/// floats, std::string. The keys must outlive the table.
+/// floats, std::string. The keys must outlive the table. Keys of equal hashes are ordered, so that they cost
+/// a binary search where a file's author has chosen them.
 template <class K>
 class Lookup {
  public:
   explicit Lookup(std::span<const K> keys)
-      : keys_(keys), slots_(std::bit_ceil(2 * keys.size() + 1), 0), mask_(slots_.size() - 1) {
-    for (std::size_t k = 0; k < keys.size(); ++k) slots_[slot_of(keys[k])] = static_cast<int64_t>(k) + 1;
+      : keys_(keys), places_(keys.size()), starts_(std::bit_ceil(2 * keys.size() + 1) + 1) {
+    for (const K& key : keys) ++starts_[bucket_of(key)];
+    std::partial_sum(starts_.begin(), starts_.end(), starts_.begin());
+    // Each bucket is filled from its end to its start.
+    for (std::size_t k = keys.size(); k-- > 0;) places_[--starts_[bucket_of(keys[k])]] = k;
+    for (std::size_t b = 0; b + 1 < starts_.size(); ++b)
+      if (starts_[b + 1] - starts_[b] > 1)
+        std::sort(&places_[starts_[b]], &places_[0] + starts_[b + 1], [&](std::size_t x, std::size_t y) {
+          return detail::key_less(keys[x], keys[y]) || (x < y && !detail::key_less(keys[y], keys[x]));
+        });
   }
   /// -1 for a value that is no key.
-  int64_t find(const K& value) const { return slots_[slot_of(value)] - 1; }
-
- private:
-  /// The slot of an equal key, or the empty one where the search ends.
-  std::size_t slot_of(const K& key) const {
-    std::size_t s = detail::hash_key(key) & mask_;
-    while (slots_[s] != 0 && !detail::same_key(keys_[static_cast<std::size_t>(slots_[s] - 1)], key))
-      s = (s + 1) & mask_;
-    return s;
+  int64_t find(const K& value) const {
+    const std::size_t b = bucket_of(value);
+    std::size_t begin = starts_[b], end = starts_[b + 1];
+    if (begin == end) return -1;
+    // The last key that is not above the value.
+    while (end - begin > 1) {
+      const std::size_t middle = begin + (end - begin) / 2;
+      (detail::key_less(value, keys_[places_[middle]]) ? end : begin) = middle;
+    }
+    return detail::same_key(keys_[places_[begin]], value) ? static_cast<int64_t>(places_[begin]) : -1;
   }
 
+ private:
+  std::size_t bucket_of(const K& key) const { return detail::hash_key(key) & (starts_.size() - 2); }
+
   std::span<const K> keys_;
-  std::vector<int64_t> slots_;  // place + 1, or 0
-  std::size_t mask_;
+  std::vector<std::size_t> places_;  // bucket by bucket
+  std::vector<std::size_t> starts_;  // of each bucket among the places, and the end of the last one
 };
 
 }  // namespace tenon::kernels

@@ -72,13 +72,11 @@ inline Term masked(Term condition, Term a) { return where(condition, a, 0.0); }
 
 /// max (or min) of several operands: the first of equals takes the derivative.
 inline void extremum_step(Step& s) {
-  Term left{};  // whether no operand before is the extremum
+  Term left = s.g();  // what no operand before has taken
   for (int k = 0; k < s.inputs(); ++k) {
-    const Term here = equal(cast_like(s.x(k), s.g()), s.y());
-    const Term one = left ? where(left, s.g(), 0.0) : s.g();
-    if (s.wants(k)) s.give_summed(k, masked(here, one));
-    const Term none = where(here, 0.0, ones_like(s.y())) > 0.0;
-    left = left ? where(left, where(none, 1.0, zeros_like(s.y())), 0.0) > 0.0 : none;
+    const Term here = equal(s.x(k), s.y());
+    if (s.wants(k)) s.give_summed(k, masked(here, left));
+    left = where(here, 0.0, left);
   }
 }
 
@@ -109,17 +107,19 @@ inline constexpr Rule elementwise_rules[] = {
     {&op::Pow::spec,
      [](Step& s) {
        const Term x = s.x(0), e = cast_like(s.x(1), x);
-       // x^0 has the derivative 0, where x^-1 may be infinite.
        const auto pow = [](Term a, Term b) { return a.writer->add(op::Pow{}, {a, b}); };
-       if (s.wants(0)) s.give_summed(0, where(equal(e, 0.0), 0.0, s.g() * e * pow(x, e - 1.0)));
+       // x^0 has the derivative 0 x^0, where x^-1 may be infinite; 0^e has the derivative 0.
+       if (s.wants(0)) s.give_summed(0, s.g() * e * pow(x, where(equal(e, 0.0), 1.0, e) - 1.0));
        if (s.wants(1))
-         s.give_summed(1, cast_like(where(equal(x, 0.0), 0.0, s.g() * s.y() * apply(op::Log{}, x)), s.x(1)));
+         s.give_summed(1, cast_like(s.g() * s.y() * apply(op::Log{}, where(equal(x, 0.0), 1.0, x)), s.x(1)));
      }},
     {&op::Mod::spec,
      [](Step& s) {
-       const Term q = s.x(0) / s.x(1);
        s.give_summed(0, s.g());
-       if (s.wants(1)) s.give_summed(1, -(s.g() * sign(q) * apply(op::Floor{}, apply(op::Abs{}, q))));
+       if (!s.wants(1)) return;
+       // (a - y) / b is whole but for its rounding; a / b may round up to the next whole number.
+       const Term quotient = apply(op::Floor{}, (s.x(0) - s.y()) / s.x(1) + 0.5);
+       s.give_summed(1, -(s.g() * quotient));
      }},
     {&op::Sum::spec,
      [](Step& s) {
@@ -151,7 +151,7 @@ inline constexpr Rule elementwise_rules[] = {
        }
        if (above) inside = where(above, 0.0, inside);
        if (below) inside = where(below, 0.0, inside);
-       s.give(0, inside);
+       s.give_summed(0, inside);  // a bound of extents (1) stretches a scalar
      }},
     {&op::Where::spec,
      [](Step& s) {

@@ -1,4 +1,5 @@
-// Derivatives of normalisations and losses: most of them are those of the formulas that state the operators.
+// Derivatives of normalisations and losses: most of them are those of the formulas that state the operators,
+// which compute in float where the operands are halves.
 #pragma once
 
 #include "tenon/graph/gradients/window.hpp"
@@ -33,36 +34,46 @@ inline Term normalized(Term x, Term axes, double epsilon) {
   return centered / sqrt(mean(square(centered), axes) + epsilon);
 }
 /// A vector of channels, to be stretched over x (N, C, ...).
-inline Term over_channels(Step& s, Term v) {
+inline Term over_channels(Step& s, Term v, Term x) {
   std::vector<int64_t> axes;
-  for (int k = 2; k < s.rank(s.x()); ++k) axes.push_back(k - 1);
-  return cast_like(axes.empty() ? v : s.w.add(op::Unsqueeze{}, {v, s.w.integers(axes)}), s.x());
+  for (int k = 2; k < s.rank(x); ++k) axes.push_back(k - 1);
+  return cast_like(axes.empty() ? v : s.w.add(op::Unsqueeze{}, {v, s.w.integers(axes)}), x);
 }
 
 inline void layer_normalization_step(Step& s) {
   const op::LayerNormalization& norm = s.op<op::LayerNormalization>();
-  const Term y = normalized(s.x(), axes_from(s, norm.axis), norm.epsilon) * s.x(1);
-  s.through({s.x(2) ? y + s.x(2) : y});
+  const Term y = normalized(widened(s.x()), axes_from(s, norm.axis), norm.epsilon) * widened(s.x(1));
+  s.through({cast_like(s.x(2) ? y + widened(s.x(2)) : y, s.x())});
 }
 inline void rms_normalization_step(Step& s) {
   const op::RMSNormalization& norm = s.op<op::RMSNormalization>();
-  const Term x = s.x(), power = mean(square(x), axes_from(s, norm.axis));
+  const Term x = widened(s.x()), power = mean(square(x), axes_from(s, norm.axis));
   s.through({cast_like(x / sqrt(power + double{norm.epsilon}), s.x(1)) * s.x(1)});
 }
-/// The channels of x in groups: (N, groups, -1).
-inline Term grouped(Step& s, Term groups) {
-  return s.w.add(op::Reshape{}, {s.x(), concat_terms({shape(s.x(), 0, 1), groups, s.w.integers({-1})})});
+/// x with mean 0 and variance 1 over each group of channels, as (N, groups, -1).
+inline Term normalized_groups(Step& s, Term x, Term groups, double epsilon) {
+  const Term extents = concat_terms({shape(x, 0, 1), groups, s.w.integers({-1})});
+  return normalized(s.w.add(op::Reshape{}, {x, extents}), s.w.integers({2}), epsilon);
 }
 inline void group_normalization_step(Step& s, Term groups, double epsilon) {
-  const Term y = reshape(normalized(grouped(s, groups), s.w.integers({2}), epsilon), shape(s.x()));
-  s.through({y * over_channels(s, s.x(1)) + over_channels(s, s.x(2))});
+  const Term x = widened(s.x()), y = reshape(normalized_groups(s, x, groups, epsilon), shape(x));
+  s.through({cast_like(y * over_channels(s, s.x(1), x) + over_channels(s, s.x(2), x), s.x())});
+}
+/// Scale and bias have an element for each group.
+inline void group_normalization_18_step(Step& s) {
+  const op::GroupNormalization_18& norm = s.op<op::GroupNormalization_18>();
+  const Term groups = s.w.integers({norm.num_groups.value_or(1)});
+  const Term y = normalized_groups(s, widened(s.x()), groups, norm.epsilon);
+  const auto of_groups = [](Term v) { return unsqueeze(widened(v), {1}); };
+  s.through({cast_like(reshape(y * of_groups(s.x(1)) + of_groups(s.x(2)), shape(s.x())), s.x())});
 }
 inline void batch_normalization_step(Step& s) {
   const op::BatchNormalization& norm = s.op<op::BatchNormalization>();
-  const Term x = s.x();
+  const Term x = widened(s.x());
   if (s.rank(x) < 2) s.refuse("no derivative of BatchNormalization without channels");
   const double kept = norm.momentum;
-  Term average = over_channels(s, s.x(3)), variance = over_channels(s, s.x(4)), running_mean{}, running_var{};
+  Term average = over_channels(s, s.x(3), x), variance = over_channels(s, s.x(4), x);
+  Term running_mean{}, running_var{};
   if (norm.training_mode) {
     std::vector<int64_t> axes{0};
     for (int k = 2; k < s.rank(x); ++k) axes.push_back(k);
@@ -76,19 +87,20 @@ inline void batch_normalization_step(Step& s) {
     running_var = moved(s.x(4), variance);
   }
   const Term y = (x - average) / sqrt(variance + double{norm.epsilon});
-  s.through({y * over_channels(s, s.x(1)) + over_channels(s, s.x(2)), running_mean, running_var});
+  s.through({cast_like(y * over_channels(s, s.x(1), x) + over_channels(s, s.x(2), x), s.x()), running_mean,
+             running_var});
 }
 /// x to the power -beta of what squares of neighbouring channels sum up to, as a pool over channels.
 inline void lrn_step(Step& s) {
   const op::LRN& lrn = s.op<op::LRN>();
-  const Term x = s.x(), one = s.w.integers({1});
+  const Term x = widened(s.x()), one = s.w.integers({1});
   const int64_t size = lrn.size.value_or(1), before = (size - 1) / 2;
   const Term squares = s.w.add(
       op::Reshape{}, {square(x), concat_terms({shape(x, 0, 1), one, shape(x, 1, 2), s.w.integers({-1})})});
   const op::AveragePool pool{
       .count_include_pad = 1, .kernel_shape = {size, 1}, .pads = {before, 0, size - 1 - before, 0}};
   const Term power = reshape(s.w.add(pool, {squares}), shape(x)) * double{lrn.alpha} + double{lrn.bias};
-  s.through({x * s.w.add(op::Pow{}, {power, s.w.number(-double{lrn.beta}, x)})});
+  s.through({cast_like(x * s.w.add(op::Pow{}, {power, s.w.number(-double{lrn.beta}, x)}), s.x())});
 }
 
 /// The loss of logarithms of probabilities (N, C, ...) for labels (N, ...), by weights of classes.
@@ -98,16 +110,17 @@ Term likelihood_loss(Step& s, Term log_prob) {
   Writer& w = s.w;
   Term labels = w.add(op::Cast{.to = static_cast<int64_t>(DType::int64)}, {s.x(1)}), ignored{};
   if (loss.ignore_index) {
-    ignored = equal(labels, static_cast<double>(*loss.ignore_index));
+    ignored = equal(labels, w.integer(*loss.ignore_index));
     labels = where(ignored, 0.0, labels);
   }
   const Term column = w.add(op::GatherElements{.axis = 1}, {log_prob, unsqueeze(labels, {1})});
   const Term chosen = w.add(op::Squeeze{}, {column, w.integers({1})});
-  Term weight = s.x(2) ? w.add(op::Gather{}, {s.x(2), labels}) : ones_like(chosen);
+  Term weight = s.x(2) ? w.add(op::Gather{}, {widened(s.x(2)), labels}) : ones_like(chosen);
   if (ignored) weight = where(ignored, 0.0, weight);
-  const Term each = -(chosen * weight);
-  if (loss.reduction == "none") return each;
-  return loss.reduction == "sum" ? sum(each) : sum(each) / sum(weight);
+  Term result = -(chosen * weight);
+  if (loss.reduction != "none") result = sum(result);
+  if (loss.reduction == "mean") result = result / sum(weight);
+  return cast_like(result, s.x());
 }
 
 inline constexpr Rule normalization_rules[] = {
@@ -132,28 +145,33 @@ inline constexpr Rule normalization_rules[] = {
        const op::GroupNormalization& norm = s.op<op::GroupNormalization>();
        group_normalization_step(s, s.w.integers({norm.num_groups.value_or(1)}), norm.epsilon);
      }},
+    {&op::GroupNormalization_18::spec, group_normalization_18_step},
     {&op::BatchNormalization::spec, batch_normalization_step},
     {&op::MeanVarianceNormalization::spec,
      [](Step& s) {
-       const Term axes = s.w.integers(s.op<op::MeanVarianceNormalization>().axes);
-       const Term centered = s.x() - s.w.add(op::ReduceMean{}, {s.x(), axes});
-       s.through({centered / (sqrt(s.w.add(op::ReduceMean{}, {square(centered), axes})) + 1e-9)});
+       const Term x = widened(s.x()), axes = s.w.integers(s.op<op::MeanVarianceNormalization>().axes);
+       const Term centered = x - s.w.add(op::ReduceMean{}, {x, axes});
+       const Term variance = s.w.add(op::ReduceMean{}, {square(centered), axes});
+       // The slope of the root is infinite at 0.
+       const Term none = equal(variance, 0.0);
+       const Term deviation = where(none, 0.0, sqrt(where(none, 1.0, variance)));
+       s.through({cast_like(centered / (deviation + 1e-9), s.x())});
      }},
     {&op::LpNormalization::spec,
      [](Step& s) {
        const op::LpNormalization& norm = s.op<op::LpNormalization>();
-       const Term x = s.x(), axis = s.w.integers({norm.axis});
+       const Term x = widened(s.x()), axis = s.w.integers({norm.axis});
        const Term length =
            norm.p == 1 ? s.w.add(op::ReduceL1{}, {x, axis}) : s.w.add(op::ReduceL2{}, {x, axis});
-       s.through({x / where(equal(length, 0.0), 1.0, length)});
+       s.through({cast_like(x / where(equal(length, 0.0), 1.0, length), s.x())});
      }},
     {&op::LRN::spec, lrn_step},
     {&op::NegativeLogLikelihoodLoss::spec,
-     [](Step& s) { s.through({likelihood_loss<op::NegativeLogLikelihoodLoss>(s, s.x())}); }},
+     [](Step& s) { s.through({likelihood_loss<op::NegativeLogLikelihoodLoss>(s, widened(s.x()))}); }},
     {&op::SoftmaxCrossEntropyLoss::spec,
      [](Step& s) {
-       const Term log_prob = s.w.add(op::LogSoftmax{.axis = 1}, {s.x()});
-       s.through({likelihood_loss<op::SoftmaxCrossEntropyLoss>(s, log_prob), log_prob});
+       const Term log_prob = s.w.add(op::LogSoftmax{.axis = 1}, {widened(s.x())});
+       s.through({likelihood_loss<op::SoftmaxCrossEntropyLoss>(s, log_prob), cast_like(log_prob, s.x())});
      }},
 };
 

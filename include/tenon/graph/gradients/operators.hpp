@@ -14,12 +14,15 @@ void add_operators(Registry& registry) {
 }  // namespace gradients
 
 /// The operators of the nodes that `add_gradient` adds to a graph over tensors of T:
-/// gradient(loss, gradient_operators<float>(), x, w). Whoever calls this compiles them, for T only.
+/// gradient(loss, gradient_operators<float>(), x, w). Whoever calls this compiles them, for T only,
+/// and for float where T is a half.
 template <class T>
 const Registry& gradient_operators() {
   static const Registry operators = [] {
+    constexpr bool half = std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
     constexpr uint32_t filter = 1u << static_cast<int>(dtype_of<T>) | 1u << static_cast<int>(DType::int64) |
-                                1u << static_cast<int>(DType::bool_);
+                                1u << static_cast<int>(DType::bool_) |
+                                (half ? 1u << static_cast<int>(DType::float32) : 0u);
     Registry r;
     gradients::add_operators<
         filter, op::Abs, op::Add, op::AveragePool, op::Cast, op::CastLike, op::Compress, op::Concat, op::Conv,

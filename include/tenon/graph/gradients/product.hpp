@@ -77,7 +77,8 @@ inline void einsum_step(Step& s) {
     back.equation = concat(from, "->", present);
     Term d = s.w.add_node(back, in, 1)[0];
     if (!summed.empty()) d = s.w.add(op::Unsqueeze{}, {d, s.w.integers(summed)});
-    s.give(k, expand(d, shape(s.x(k))));
+    // An extent 1 of the operand stretches to that of the label.
+    s.give_summed(k, expand(d, shape(s.x(k))));
   }
 }
 

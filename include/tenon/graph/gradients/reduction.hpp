@@ -34,8 +34,8 @@ void reduction_step(Step& s, F slope) {
 /// Equal extrema share the derivative.
 template <class Op>
 void extremum_of_step(Step& s) {
-  const Term chosen = cast_like(equal(s.x(), restored<Op>(s, s.y())), s.x());
-  s.give(0, chosen * (restored<Op>(s, s.g()) / sum_as<Op>(s, chosen)));
+  const Term chosen = equal(s.x(), restored<Op>(s, s.y()));
+  s.give(0, masked(chosen, restored<Op>(s, s.g()) / sum_as<Op>(s, cast_like(chosen, s.x()))));
 }
 /// The product of the other elements: y / x, where no element is 0; of several zeros none matters.
 inline void product_step(Step& s) {
@@ -53,8 +53,10 @@ inline constexpr Rule reduction_rules[] = {
      [](Step& s) { s.give(0, expand(restored<op::ReduceSum>(s, s.g()), shape(s.x()))); }},
     {&op::ReduceMean::spec,
      [](Step& s) {
-       const Term share = cast_like(size(s.y()), s.x()) / cast_like(size(s.x()), s.x());
-       s.give(0, expand(restored<op::ReduceMean>(s, s.g()) * share, shape(s.x())));
+       // How many elements make up a mean; where there are no means, it does not matter.
+       const Term count = size(s.x()) / s.w.add(op::Max{}, {size(s.y()), s.w.integer(1)});
+       const Term g = widened(restored<op::ReduceMean>(s, s.g()));
+       s.give(0, expand(cast_like(g / cast_like(count, g), s.x()), shape(s.x())));
      }},
     {&op::ReduceMax::spec, extremum_of_step<op::ReduceMax>},
     {&op::ReduceMin::spec, extremum_of_step<op::ReduceMin>},
@@ -68,7 +70,7 @@ inline constexpr Rule reduction_rules[] = {
     {&op::ReduceL2::spec,
      [](Step& s) {
        reduction_step<op::ReduceL2>(
-           s, [](Term x, Term y, Term g) { return where(equal(y, 0.0), 0.0, g * x / y); });
+           s, [](Term x, Term y, Term g) { return g * x / where(equal(y, 0.0), 1.0, y); });
      }},
     {&op::ReduceLogSum::spec,
      [](Step& s) {

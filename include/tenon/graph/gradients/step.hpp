@@ -153,6 +153,13 @@ inline Term cast_like(Term a, Term like) {
   return a.writer->dtype(a) == to ? a : a.writer->add(op::Cast{.to = static_cast<int64_t>(to)}, {a});
 }
 
+/// x in float where it is a half: halves hold neither sums of squares nor large counts.
+inline Term widened(Term x) {
+  const DType type = x.writer->dtype(x);
+  const bool half = type == DType::float16 || type == DType::bfloat16;
+  return half ? x.writer->add(op::Cast{.to = static_cast<int64_t>(DType::float32)}, {x}) : x;
+}
+
 // --- extents ---
 
 inline bool are_known(const Dims& d) {

@@ -232,15 +232,15 @@ struct BlockMover {
       for (int64_t i = j < whole_j ? whole_i : 0; i < ni; ++i) one(t + i + j * t_step, f + i * f_step + j);
   }
 
-  // As tile for as many elements on both sides as lie in a cache line.
+  // As tile for as many elements on both sides as lie in a cache line. Lines of the result are written at
+  // once: they may go to the same places of the first-level cache, and would not stay there.
   void lines(int64_t t, int64_t t_step, int64_t f, int64_t f_step) const {
     constexpr int64_t n = line / size, side = 16 / size;
-    if (t_step * size % (32768 / n) != 0) {
-      // Source lines are read at once; those of the result stay in the first-level cache until they are full.
-      for (int64_t i = 0; i < n; i += side)
-        for (int64_t j = 0; j < n; j += side) square(t + i + j * t_step, t_step, f + i * f_step + j, f_step);
+    if (n <= 8 || f_step * size % (65536 / n) != 0) {
+      for (int64_t j = 0; j < n; j += side)
+        for (int64_t i = 0; i < n; i += side) square(t + i + j * t_step, t_step, f + i * f_step + j, f_step);
     } else {
-      // Result lines go to the same places of the cache, where they would not stay; they are written at once.
+      // So may more than eight lines of the source: they are read at once.
       alignas(line) char read[n * line];
       for (int64_t i = 0; i < n; ++i) std::memcpy(read + i * line, from + (f + i * f_step) * size, line);
       const BlockMover move{to, read};
@@ -255,14 +255,20 @@ struct BlockMover {
     constexpr int n = static_cast<int>(16 / bytes);
     using V = typename BlockVector<bytes>::type;
     V v[n], w[n];
+    // Without unrolling, v and w would lie in memory.
+#pragma GCC unroll 16
     for (int k = 0; k < n; ++k) std::memcpy(&v[k], from + (f + k * f_step) * size, 16);
+#pragma GCC unroll 4
     for (int round = 1; round < n; round *= 2) {
+#pragma GCC unroll 8
       for (int k = 0; k < n / 2; ++k) {
         w[2 * k] = interleave<0>(v[k], v[k + n / 2], std::make_integer_sequence<int, n>{});
         w[2 * k + 1] = interleave<n / 2>(v[k], v[k + n / 2], std::make_integer_sequence<int, n>{});
       }
+#pragma GCC unroll 16
       for (int k = 0; k < n; ++k) v[k] = w[k];
     }
+#pragma GCC unroll 16
     for (int k = 0; k < n; ++k) std::memcpy(to + (t + k * t_step) * size, &v[k], 16);
   }
 };

@@ -15,14 +15,19 @@ namespace tenon::op {
 
 /// Text of bounded length that the compiler can build.
 struct Message {
+  enum class Scope : uint8_t { all, runs, files };
+
   char text_[199]{};
-  bool of_runs_ = false;
+  Scope scope_ = Scope::all;
   int size_ = 0;
 
   constexpr std::string_view view() const { return {text_, static_cast<std::size_t>(size_)}; }
-  constexpr bool empty() const { return size_ == 0; }
-  /// Whether only runs need what is refused (Infer::for_runs): the results are inferred nevertheless.
-  constexpr bool of_runs() const { return of_runs_; }
+  /// Whether runs refuse nothing.
+  constexpr bool empty() const { return size_ == 0 || scope_ == Scope::files; }
+  /// Whether only runs refuse (Infer::for_runs): the results are inferred nevertheless.
+  constexpr bool of_runs() const { return scope_ == Scope::runs; }
+  /// Whether only inference of a file refuses (Infer::for_files).
+  constexpr bool of_files() const { return scope_ == Scope::files; }
   constexpr bool operator==(const Message&) const = default;
 
   constexpr void add(std::string_view s) {
@@ -215,13 +220,10 @@ class Infer {
   constexpr bool failed() const { return !message_.empty() && !message_.of_runs(); }
   /// Makes checks that the specification demands and ONNX's inference leaves out: what fails in `check`
   /// refuses nodes that are to run, while the rule goes on and inference of a file has its results.
-  constexpr void for_runs(const auto& check) {
-    if (failed()) return;
-    const Message before = std::exchange(message_, {});
-    check();
-    if (before.empty()) message_.of_runs_ = failed();
-    else message_ = before;
-  }
+  constexpr void for_runs(const auto& check) { within(Message::Scope::runs, check); }
+  /// Makes checks of ONNX's inference that the specification does not demand: what fails in `check` is
+  /// refused where types and extents of a file are asked for, while the rule goes on and nodes run.
+  constexpr void for_files(const auto& check) { within(Message::Scope::files, check); }
   constexpr const Message& message() const { return message_; }
 
   // --- what rules refuse, in the same words everywhere; false after a failure ---
@@ -345,6 +347,15 @@ class Infer {
   }
 
  private:
+  constexpr void within(Message::Scope scope, const auto& check) {
+    if (failed()) return;
+    const Message before = std::exchange(message_, {});
+    check();
+    if (!failed()) message_ = before;
+    else if (before.size_ == 0) message_.scope_ = scope;
+    else if (before.scope_ == scope) message_ = before;
+  }
+
   static constexpr Info none_{};
   const Spec& spec_;
   std::span<const Info> inputs_;

@@ -9,8 +9,9 @@
 namespace tenon::op {
 
 /// A new axis of extent depth before `axis`: along it, values is (off, on), and on stands at the index. Since
-/// 11 indices from -depth on count from the end; an index outside leaves all off. Numbers of other types are
-/// truncated to int64. op::OneHot{}(indices, depth, values) of (2), 3 and (2) gives (2,3).
+/// 11 indices from -depth on count from the end; an index outside leaves all off. Before, ONNX's inference
+/// refuses constants below 0. Numbers of other types are truncated to int64. op::OneHot{}(indices, depth,
+/// values) of (2), 3 and (2) gives (2,3).
 struct OneHot {
   int64_t axis = -1;
   bool negative = true;  ///< whether negative indices count from the end; not before 11
@@ -40,8 +41,10 @@ struct OneHot {
     i.for_runs([&] { i.expect_one(1); });
     if (!i.expect_rank(2, 1)) return;
     if (!negative && i.propagates(0))
-      for (int64_t k = 0; k < i.element_count(0); ++k)
-        if (!i.expect_at_least("indices", i.propagated(0, k), 0)) return;
+      i.for_files([&] {
+        for (int64_t k = 0; k < i.element_count(0) && !i.failed(); ++k)
+          i.expect_at_least("indices", i.propagated(0, k), 0);
+      });
     if (Dim(1).below(i.dims(1).rank())) return i.fail("depth: rank ", i.dims(1).rank(), ", expected 0 or 1");
     if (i.dims(2).ranked() && i.dims(2)[0].differs(2))
       return i.fail("values: ", i.dims(2), ", expected off and on");

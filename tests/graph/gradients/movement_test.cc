@@ -1,0 +1,44 @@
+#include "tests/graph/gradients/check.hpp"
+
+namespace tenon::test {
+
+TEST_CASE("Movement") {
+  check_op(op::Reshape{}, {reals({2, 6}), ints({3, -1})});
+  check_op(op::Flatten{}, {reals({2, 3, 2})});
+  check_op(op::Squeeze{}, {reals({2, 1, 3}), ints({1})});
+  check_op(op::Unsqueeze{}, {reals({2, 3}), ints({0, -1})});
+  check_op(op::Expand{}, {reals({2, 1}), ints({2, 2, 3})});
+  check_op(op::Transpose{}, {reals({2, 3, 2})});
+  check_op(op::Transpose{.perm = {1, 2, 0}}, {reals({2, 3, 4})});
+  check_op(op::Concat{.axis = 1}, {reals({2, 1}), reals({2, 3}), reals({2, 2})});
+  check_op(op::Concat{.axis = -1}, {reals({2, 1}), reals({2, 3})});
+  check_op(op::Split{.axis = 1}, {reals({2, 5}), ints({2, 0, 3})}, 3, {0, 2});
+  check_op(op::Slice{}, {reals({4, 5}), ints({3, 0}), ints({-10, 4}), ints({0, 1}), ints({-1, 2})});
+  check_op(op::Tile{}, {reals({2, 3}), ints({2, 2})});
+  check_op(op::Compress{.axis = 1}, {reals({2, 3}), bools({3}, {true, false, true})});
+  check_op(op::DepthToSpace{.blocksize = 2}, {reals({1, 4, 2, 1})});
+  check_op(op::SpaceToDepth{.blocksize = 2}, {reals({1, 1, 2, 4})});
+  check_op(op::ReverseSequence{}, {reals({3, 2}), ints({2, 3})});
+  check_op(op::Pad{}, {reals({2, 3}), ints({1, -1, 0, 2}), reals({})});
+  check_op(op::Pad{}, {reals({2, 3}), ints({1, 2}), none(), ints({1})});
+  check_op(op::Pad{.mode = "reflect"}, {reals({2, 3}), ints({0, 2, 1, 1})});
+  check_op(op::Pad{.mode = "edge"}, {reals({2, 3}), ints({0, 2, 1, 1})});
+  check_op(op::Pad{.mode = "wrap"}, {reals({2, 3}), ints({0, 2, 1, 1})});
+  check_op(op::Gather{}, {reals({3, 2}), ints({2, 2}, {0, -1, 2, 0})});
+  check_op(op::Gather{.axis = 1}, {reals({2, 3}), ints({}, {2})});
+  check_op(op::GatherElements{.axis = 1}, {reals({2, 3}), ints({2, 2}, {0, 0, -1, 1})});
+  check_op(op::GatherND{}, {reals({2, 3}), ints({3, 1}, {0, 1, 0})});
+  check_op(op::ScatterElements{.axis = 1}, {reals({2, 3}), ints({2, 1}, {0, 2}), reals({2, 1})});
+  check_op(op::ScatterElements{.axis = 1, .reduction = "add"},
+           {reals({2, 3}), ints({2, 2}, {0, 0, 2, 1}), reals({2, 2})});
+  check_op(op::ScatterND{}, {reals({3, 2}), ints({2, 1}, {2, 0}), reals({2, 2})});
+  check_op(op::ScatterND{.reduction = "add"}, {reals({3, 2}), ints({2, 1}, {2, 2}), reals({2, 2})});
+  check_op(op::TopK{}, {reals({2, 5}), ints({2})}, 2);
+  check_op(op::Trilu{}, {reals({3, 3})});
+  check_op(op::CumSum{.exclusive = 1}, {reals({2, 3}), ints({}, {1})});
+  check_op(op::CumSum{.reverse = 1}, {reals({2, 3}), ints({}, {0})});
+  check_op(op::Dropout{}, {reals({2, 3})});
+  check_twice(op::Slice{}, {reals({4}), ints({1}), ints({3})});
+}
+
+}  // namespace tenon::test
