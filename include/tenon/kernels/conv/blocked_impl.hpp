@@ -184,6 +184,7 @@ struct Plan {
           end.begins = k == 0, end.ends = k + chunk >= blocks;
           end.bias = args.bias == nullptr ? nullptr : args.bias + (first_vector + vector) * L;
           end.lo = args.lo, end.hi = args.hi;
+          end.activation = args.activation;
           for (int64_t r = 0; r < at.rows; ++r) {
             const int64_t cell = ((at.row + r) * cols + at.col) * L;
             end.y = args.y + to + cell;
@@ -225,8 +226,9 @@ struct DepthwiseTaps {
   int64_t x_row, x_col, w_row;  ///< steps to the next kernel row and column in x, and row in w
 };
 
-/// Cells that depthwise kernels compute side by side.
-inline constexpr int depthwise_cells = 8;
+/// Cells that depthwise kernels compute side by side: at least as many as the latency of a sum hides.
+template <class Arch>
+inline constexpr int depthwise_cells = std::max(most_cells<Arch>(1), 8);
 
 /// R neighbouring cells of a block. `x_step` is the distance of their windows.
 template <class T, class Arch, int R>
@@ -235,19 +237,19 @@ void compute_depthwise(const DepthwiseTaps<T>& taps, const T* x, int64_t x_step,
   using B = batch<T, Arch>;
   constexpr int L = lanes<T, Arch>;
   B sum[R];
-#pragma GCC unroll 8
+#pragma GCC unroll 16
   for (int r = 0; r < R; ++r) sum[r] = B(T{0});
   for (int64_t i = 0; i < taps.rows; ++i, x += taps.x_row, w += taps.w_row) {
     const T* cell = x;
     for (int64_t j = 0; j < taps.cols; ++j, cell += taps.x_col) {
       const B weight = simd::loadu<Arch>(w + j * L);
-#pragma GCC unroll 8
+#pragma GCC unroll 16
       for (int r = 0; r < R; ++r)
         sum[r] = simd::mul_add(B(simd::loadu<Arch>(cell + r * x_step)), weight, sum[r]);
     }
   }
   const B bias = end.bias != nullptr ? B(simd::loadu<Arch>(end.bias)) : B(T{0}), lo(end.lo), hi(end.hi);
-#pragma GCC unroll 8
+#pragma GCC unroll 16
   for (int r = 0; r < R; ++r) {
     B y = sum[r] + bias;
     if (end.add != nullptr) y = y + simd::loadu<Arch>(end.add + r * L);
@@ -259,7 +261,7 @@ template <class T, class Arch>
 inline constexpr auto depthwise_functions = []<int... I>(std::integer_sequence<int, I...>) {
   return std::array<void (*)(const DepthwiseTaps<T>&, const T*, int64_t, const T*, const CellEnd<T>&),
                     sizeof...(I)>{&compute_depthwise<T, Arch, I + 1>...};
-}(std::make_integer_sequence<int, depthwise_cells>{});
+}(std::make_integer_sequence<int, depthwise_cells<Arch>>{});
 
 /// The kernel cells [begin, end) of an axis that see cells of the image from output cell o.
 struct TapRange {
@@ -286,6 +288,11 @@ void run_depthwise(const BlockedConvArgs<T>& a) {
   };
   while (left < right && !inside(left)) ++left;
   while (right > left && !inside(right - 1)) --right;
+  // Cells at the borders are computed one by one. Where they would take the most time, rows are copied with
+  // zeros beside them.
+  const int64_t width = (g.out[1] - 1) * g.strides[1] + (g.kernel[1] - 1) * g.dilations[1] + 1;
+  const bool copies = 16 * (left + g.out[1] - right) >= g.out[1] && width <= 2 * g.in[1];
+  if (copies) left = 0, right = g.out[1];
   const double products = static_cast<double>(g.batch * blocks * L) * static_cast<double>(out_cells * taps);
   const int64_t all = g.batch * blocks;
   const int64_t bands = std::min(up(4 * tasks_for<Arch>(4 * products), all), g.out[0]);
@@ -293,32 +300,60 @@ void run_depthwise(const BlockedConvArgs<T>& a) {
   parallel_for(
       all * bands, up(all * bands, 4 * tasks_for<Arch>(4 * products)), [&](int64_t task, int64_t stop) {
         for (; task < stop; ++task) {
-          const int64_t item = task / bands, block = item % blocks, row = task % bands * band_rows;
-          const T* x = a.x + item * in_cells * L;
+          const int64_t item = task / bands, block = item % blocks;
+          const int64_t row = task % bands * band_rows, row_end = std::min(row + band_rows, g.out[0]);
           const T* w = a.packed_w + block * taps * L;
+          // The cells that are read, from cell (first_row, first_col) of the image on.
+          const T* cells = a.x + item * in_cells * L;
+          int64_t first_row = 0, first_col = 0, x_row = g.in[1];
+          Scratch scratch;
+          if (copies) {
+            const int64_t end_row = std::min(
+                (row_end - 1) * g.strides[0] - g.pads[0] + (g.kernel[0] - 1) * g.dilations[0] + 1, g.in[0]);
+            first_row = std::max<int64_t>(row * g.strides[0] - g.pads[0], 0), first_col = -g.pads[1];
+            x_row = width;
+            T* space = scratch.take<T>(std::max<int64_t>(end_row - first_row, 0) * width * L);
+            for (int64_t r = first_row; r < end_row; ++r)
+              copy_cells<T, Arch>(cells + r * g.in[1] * L, g.in[1], first_col, 1, width,
+                                  space + (r - first_row) * width * L);
+            cells = space;
+          }
           DepthwiseTaps<T> t;
-          t.x_row = g.dilations[0] * g.in[1] * L, t.x_col = g.dilations[1] * L, t.w_row = g.kernel[1] * L;
+          t.x_row = g.dilations[0] * x_row * L, t.x_col = g.dilations[1] * L, t.w_row = g.kernel[1] * L;
           CellEnd<T> end{};
           end.bias = a.bias == nullptr ? nullptr : a.bias + block * L;
           end.lo = a.lo, end.hi = a.hi;
-          for (int64_t r = row; r < std::min(row + band_rows, g.out[0]); ++r) {
+          for (int64_t r = row; r < row_end; ++r) {
             const TapRange down(g, 0, r);
             t.rows = down.end - down.begin;
-            const T* x_row = x + (r * g.strides[0] - g.pads[0] + down.begin * g.dilations[0]) * g.in[1] * L;
+            const int64_t from =
+                (r * g.strides[0] - g.pads[0] + down.begin * g.dilations[0] - first_row) * x_row - g.pads[1] -
+                first_col;
             const T* w_row = w + down.begin * g.kernel[1] * L;
             const int64_t to = (item * g.out[0] + r) * g.out[1] * L;
-            const auto compute = [&](int64_t col, int64_t cells, const TapRange& across) {
-              t.cols = across.end - across.begin;
+            const auto compute = [&](int64_t col, int64_t count, int64_t tap, int64_t tap_end) {
+              t.cols = tap_end - tap;
               end.y = a.y + to + col * L;
               end.add = a.add == nullptr ? nullptr : a.add + to + col * L;
-              depthwise_functions<T, Arch>[static_cast<std::size_t>(cells - 1)](
-                  t, x_row + (col * g.strides[1] - g.pads[1] + across.begin * g.dilations[1]) * L,
-                  g.strides[1] * L, w_row + across.begin * L, end);
+              depthwise_functions<T, Arch>[static_cast<std::size_t>(count - 1)](
+                  t, cells + (from + col * g.strides[1] + tap * g.dilations[1]) * L, g.strides[1] * L,
+                  w_row + tap * L, end);
             };
-            for (int64_t c = 0; c < left; ++c) compute(c, 1, TapRange(g, 1, c));
-            for (int64_t c = left; c < right; c += depthwise_cells)
-              compute(c, std::min<int64_t>(depthwise_cells, right - c), TapRange(g, 1, c));
-            for (int64_t c = right; c < g.out[1]; ++c) compute(c, 1, TapRange(g, 1, c));
+            const auto compute_border = [&](int64_t col, int64_t end_col) {
+              for (; col < end_col; ++col) {
+                const TapRange across(g, 1, col);
+                compute(col, 1, across.begin, across.end);
+              }
+            };
+            compute_border(0, left);
+            int64_t col = left;
+            for (int64_t tiles = up(right - left, depthwise_cells<Arch>); tiles > 0; --tiles) {
+              const int64_t count = up(right - col, tiles);
+              compute(col, count, 0, g.kernel[1]);
+              col += count;
+            }
+            compute_border(right, g.out[1]);
+            a.activation(a.y + to, g.out[1] * L);
           }
         }
       });

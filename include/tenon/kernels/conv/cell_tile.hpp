@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "tenon/base/parallel.hpp"
+#include "tenon/kernels/elementwise/elementwise.hpp"
 #include "tenon/simd/batch.hpp"
 
 namespace tenon::kernels::cell_detail {
@@ -48,10 +49,11 @@ struct CellEnd {
   T* y;             ///< the first cell's first vector; neighbouring cells are a vector apart
   int64_t y_block;  ///< from one vector of output channels to the next
   bool begins;      ///< sums begin with the residual, or zero, and not with y
-  bool ends;        ///< the bias and the bounds come to them
+  bool ends;        ///< the bias, the bounds and the activation come to them
   const T* bias;    ///< or nullptr
   const T* add;     ///< the residual, laid out like y; or nullptr
   T lo, hi;
+  Activation<T> activation{};  ///< of what is then in y
 };
 
 /// R cells, V vectors. Neighbouring cells of x are `Step` elements apart, and have as many channels in a
@@ -120,6 +122,8 @@ void compute_row(int64_t cells, const Reach& reach, const T* x, const T* w, Cell
   for (int64_t tiles = (cells + most - 1) / most; tiles > 0; --tiles) {
     const int64_t some = (cells + tiles - 1) / tiles;
     cell_functions<T, Arch, Step, V>[static_cast<std::size_t>(some - 1)](reach, x, w, end);
+    if (end.ends)
+      for (int v = 0; v < V; ++v) end.activation(end.y + v * end.y_block, some * L);
     cells -= some;
     x += some * Step;
     end.y += some * L;

@@ -120,6 +120,7 @@ struct Plan {
     Scratch scratch;
     T* inputs = scratch.take<T>(places * blocks * count * L);
     T* sums = scratch.take<T>(places * 3 * count * L);
+    T* tile = scratch.take<T>(outputs * outputs * L);
     for (int64_t b = 0; b < blocks; ++b)
       for (int64_t t = first; t < last; ++t)
         take_tile(args.x + (n * blocks + b) * g.in[0] * g.in[1] * L, t, inputs + (b * count + t - first) * L,
@@ -139,7 +140,7 @@ struct Plan {
         for (int v = 0; v < V; ++v)
           for (int64_t t = first; t < last; ++t)
             give_tile(sums + (v * count + t - first) * L, V * count * L, t, vector + v,
-                      (n * vectors + vector + v) * g.out[0] * g.out[1] * L);
+                      (n * vectors + vector + v) * g.out[0] * g.out[1] * L, tile);
       });
     }
   }
@@ -174,8 +175,9 @@ struct Plan {
     }
   }
 
-  /// Transforms the sums of tile t, which are `step` apart, and finishes a vector of its outputs.
-  void give_tile(const T* sums, int64_t step, int64_t t, int64_t vector, int64_t plane) const {
+  /// Transforms the sums of tile t, which are `step` apart, and finishes a vector of its outputs, which lie
+  /// in `tile` for the activation.
+  void give_tile(const T* sums, int64_t step, int64_t t, int64_t vector, int64_t plane, T* tile) const {
     const int64_t row = t / tiles_across * outputs, col = t % tiles_across * outputs;
     const int64_t rows = std::min(outputs, g.out[0] - row), cols = std::min(outputs, g.out[1] - col);
     B half[side][outputs];  // A^T m: [column][row]
@@ -191,13 +193,18 @@ struct Plan {
       const B m[side] = {half[0][r], half[1][r], half[2][r], half[3][r], half[4][r], half[5][r]};
       B y[outputs];
       transform_sums(m, y);
-      const int64_t to = plane + ((row + r) * g.out[1] + col) * L;
+      const int64_t at = plane + ((row + r) * g.out[1] + col) * L;
+      T* to = args.activation ? tile + r * cols * L : args.y + at;
       for (int64_t c = 0; c < cols; ++c) {
         B value = y[c] + bias;
-        if (args.add != nullptr) value = value + simd::loadu<Arch>(args.add + to + c * L);
-        simd::storeu(args.y + to + c * L, simd::bound(value, lo, hi));
+        if (args.add != nullptr) value = value + simd::loadu<Arch>(args.add + at + c * L);
+        simd::storeu(to + c * L, simd::bound(value, lo, hi));
       }
     }
+    if (!args.activation) return;
+    args.activation(tile, rows * cols * L);
+    for (int64_t r = 0; r < rows; ++r)
+      std::copy_n(tile + r * cols * L, cols * L, args.y + plane + ((row + r) * g.out[1] + col) * L);
   }
 };
 
