@@ -24,6 +24,7 @@ using cell_detail::most_cells;
 using cell_detail::part_begin;
 using cell_detail::parts_of;
 using cell_detail::Reach;
+using cell_detail::share_begin;
 using cell_detail::tasks_for;
 using cell_detail::up;
 using cell_detail::vectors_at;
@@ -128,12 +129,13 @@ struct Plan {
 
     const double products = static_cast<double>(out_cells) * static_cast<double>(out_vectors * L) *
                             static_cast<double>(taps * in_channels) * static_cast<double>(g.batch * g.groups);
-    const int64_t more = up(tasks_for<Arch>(products), g.batch * g.groups * row_bands * col_bands);
-    if (more > 1) {
+    const int64_t bands = row_bands * col_bands, items = g.batch * g.groups;
+    const int64_t tasks = up(tasks_for<Arch>(products, items * bands), items);  // of an item
+    if (tasks > bands) {
       const bool by_channels = out_vectors * L * taps >= out_cells;  // the weights are more than the cells
-      if (by_channels) shares = std::min(more, parts_of(out_vectors));
-      else if (rows > 1) band.rows = std::max<int64_t>(band.rows / more, 1);
-      else band.cols = std::max(band.cols / more / tile * tile, tile);
+      if (by_channels) shares = std::min(up(tasks, bands), parts_of(out_vectors));
+      else if (rows > 1) band.rows = up(rows, up(tasks, col_bands));
+      else band.cols = up(up(cols, tasks), tile) * tile;
       row_bands = up(rows, band.rows), col_bands = up(cols, band.cols);
     }
   }
@@ -294,69 +296,68 @@ void run_depthwise(const BlockedConvArgs<T>& a) {
   const bool copies = 16 * (left + g.out[1] - right) >= g.out[1] && width <= 2 * g.in[1];
   if (copies) left = 0, right = g.out[1];
   const double products = static_cast<double>(g.batch * blocks * L) * static_cast<double>(out_cells * taps);
-  const int64_t all = g.batch * blocks;
-  const int64_t bands = std::min(up(4 * tasks_for<Arch>(4 * products), all), g.out[0]);
+  const int64_t all = g.batch * blocks, tasks = 4 * tasks_for<Arch>(4 * products, 1);
+  const int64_t bands = std::min(up(tasks, all), g.out[0]);
   const int64_t band_rows = up(g.out[0], bands);
-  parallel_for(
-      all * bands, up(all * bands, 4 * tasks_for<Arch>(4 * products)), [&](int64_t task, int64_t stop) {
-        for (; task < stop; ++task) {
-          const int64_t item = task / bands, block = item % blocks;
-          const int64_t row = task % bands * band_rows, row_end = std::min(row + band_rows, g.out[0]);
-          const T* w = a.packed_w + block * taps * L;
-          // The cells that are read, from cell (first_row, first_col) of the image on.
-          const T* cells = a.x + item * in_cells * L;
-          int64_t first_row = 0, first_col = 0, x_row = g.in[1];
-          Scratch scratch;
-          if (copies) {
-            const int64_t end_row = std::min(
-                (row_end - 1) * g.strides[0] - g.pads[0] + (g.kernel[0] - 1) * g.dilations[0] + 1, g.in[0]);
-            first_row = std::max<int64_t>(row * g.strides[0] - g.pads[0], 0), first_col = -g.pads[1];
-            x_row = width;
-            T* space = scratch.take<T>(std::max<int64_t>(end_row - first_row, 0) * width * L);
-            for (int64_t r = first_row; r < end_row; ++r)
-              copy_cells<T, Arch>(cells + r * g.in[1] * L, g.in[1], first_col, 1, width,
-                                  space + (r - first_row) * width * L);
-            cells = space;
+  parallel_for(all * bands, up(all * bands, tasks), [&](int64_t task, int64_t stop) {
+    for (; task < stop; ++task) {
+      const int64_t item = task / bands, block = item % blocks;
+      const int64_t row = task % bands * band_rows, row_end = std::min(row + band_rows, g.out[0]);
+      const T* w = a.packed_w + block * taps * L;
+      // The cells that are read, from cell (first_row, first_col) of the image on.
+      const T* cells = a.x + item * in_cells * L;
+      int64_t first_row = 0, first_col = 0, x_row = g.in[1];
+      Scratch scratch;
+      if (copies) {
+        const int64_t end_row = std::min(
+            (row_end - 1) * g.strides[0] - g.pads[0] + (g.kernel[0] - 1) * g.dilations[0] + 1, g.in[0]);
+        first_row = std::max<int64_t>(row * g.strides[0] - g.pads[0], 0), first_col = -g.pads[1];
+        x_row = width;
+        T* space = scratch.take<T>(std::max<int64_t>(end_row - first_row, 0) * width * L);
+        for (int64_t r = first_row; r < end_row; ++r)
+          copy_cells<T, Arch>(cells + r * g.in[1] * L, g.in[1], first_col, 1, width,
+                              space + (r - first_row) * width * L);
+        cells = space;
+      }
+      DepthwiseTaps<T> t;
+      t.x_row = g.dilations[0] * x_row * L, t.x_col = g.dilations[1] * L, t.w_row = g.kernel[1] * L;
+      CellEnd<T> end{};
+      end.bias = a.bias == nullptr ? nullptr : a.bias + block * L;
+      end.lo = a.lo, end.hi = a.hi;
+      for (int64_t r = row; r < row_end; ++r) {
+        const TapRange down(g, 0, r);
+        t.rows = down.end - down.begin;
+        const int64_t from =
+            (r * g.strides[0] - g.pads[0] + down.begin * g.dilations[0] - first_row) * x_row - g.pads[1] -
+            first_col;
+        const T* w_row = w + down.begin * g.kernel[1] * L;
+        const int64_t to = (item * g.out[0] + r) * g.out[1] * L;
+        const auto compute = [&](int64_t col, int64_t count, int64_t tap, int64_t tap_end) {
+          t.cols = tap_end - tap;
+          end.y = a.y + to + col * L;
+          end.add = a.add == nullptr ? nullptr : a.add + to + col * L;
+          depthwise_functions<T, Arch>[static_cast<std::size_t>(count - 1)](
+              t, cells + (from + col * g.strides[1] + tap * g.dilations[1]) * L, g.strides[1] * L,
+              w_row + tap * L, end);
+        };
+        const auto compute_border = [&](int64_t col, int64_t end_col) {
+          for (; col < end_col; ++col) {
+            const TapRange across(g, 1, col);
+            compute(col, 1, across.begin, across.end);
           }
-          DepthwiseTaps<T> t;
-          t.x_row = g.dilations[0] * x_row * L, t.x_col = g.dilations[1] * L, t.w_row = g.kernel[1] * L;
-          CellEnd<T> end{};
-          end.bias = a.bias == nullptr ? nullptr : a.bias + block * L;
-          end.lo = a.lo, end.hi = a.hi;
-          for (int64_t r = row; r < row_end; ++r) {
-            const TapRange down(g, 0, r);
-            t.rows = down.end - down.begin;
-            const int64_t from =
-                (r * g.strides[0] - g.pads[0] + down.begin * g.dilations[0] - first_row) * x_row - g.pads[1] -
-                first_col;
-            const T* w_row = w + down.begin * g.kernel[1] * L;
-            const int64_t to = (item * g.out[0] + r) * g.out[1] * L;
-            const auto compute = [&](int64_t col, int64_t count, int64_t tap, int64_t tap_end) {
-              t.cols = tap_end - tap;
-              end.y = a.y + to + col * L;
-              end.add = a.add == nullptr ? nullptr : a.add + to + col * L;
-              depthwise_functions<T, Arch>[static_cast<std::size_t>(count - 1)](
-                  t, cells + (from + col * g.strides[1] + tap * g.dilations[1]) * L, g.strides[1] * L,
-                  w_row + tap * L, end);
-            };
-            const auto compute_border = [&](int64_t col, int64_t end_col) {
-              for (; col < end_col; ++col) {
-                const TapRange across(g, 1, col);
-                compute(col, 1, across.begin, across.end);
-              }
-            };
-            compute_border(0, left);
-            int64_t col = left;
-            for (int64_t tiles = up(right - left, depthwise_cells<Arch>); tiles > 0; --tiles) {
-              const int64_t count = up(right - col, tiles);
-              compute(col, count, 0, g.kernel[1]);
-              col += count;
-            }
-            compute_border(right, g.out[1]);
-            a.activation(a.y + to, g.out[1] * L);
-          }
+        };
+        compute_border(0, left);
+        int64_t col = left;
+        for (int64_t tiles = up(right - left, depthwise_cells<Arch>); tiles > 0; --tiles) {
+          const int64_t count = up(right - col, tiles);
+          compute(col, count, 0, g.kernel[1]);
+          col += count;
         }
-      });
+        compute_border(right, g.out[1]);
+        a.activation(a.y + to, g.out[1] * L);
+      }
+    }
+  });
 }
 
 /// Calls f(place in (N, C, cells), place in blocks, channels) for each block of each image, in parallel.
@@ -442,17 +443,18 @@ void blocked_conv_impl(const BlockedConvArgs<T>& a) {
   if (g.batch <= 0 || g.out_channels <= 0 || g.out[0] <= 0 || g.out[1] <= 0) return;
   if (depthwise<Arch>(g)) return run_depthwise<T, Arch>(a);
   const Plan<T, Arch> plan(a);
-  const int64_t parts = parts_of(plan.out_vectors), share = up(parts, plan.shares);
+  const int64_t parts = parts_of(plan.out_vectors);
   const int64_t bands = plan.row_bands * plan.col_bands;
   parallel_for(g.batch * g.groups * bands * plan.shares, 1, [&](int64_t begin, int64_t end) {
     for (int64_t task = begin; task < end; ++task) {
       const int64_t item = task / (bands * plan.shares), in_item = task % (bands * plan.shares);
-      const int64_t at = in_item / plan.shares, part = in_item % plan.shares * share;
+      const int64_t at = in_item / plan.shares, share = in_item % plan.shares;
       Band band;
       band.row = at / plan.col_bands * plan.band.rows, band.col = at % plan.col_bands * plan.band.cols;
       band.rows = std::min(plan.band.rows, plan.rows - band.row);
       band.cols = std::min(plan.band.cols, plan.cols - band.col);
-      plan.run(item / g.groups, item % g.groups, band, part, std::min(part + share, parts));
+      plan.run(item / g.groups, item % g.groups, band, share_begin(share, plan.shares, parts),
+               share_begin(share + 1, plan.shares, parts));
     }
   });
 }

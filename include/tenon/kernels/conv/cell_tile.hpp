@@ -137,13 +137,20 @@ constexpr int vectors_at(int64_t at, int64_t vectors) {
   return vectors == 1 ? 1 : at == 0 && vectors % 2 == 1 ? 3 : 2;
 }
 
-/// Tasks of a loop that should take about as long as 2^20 products each, for the threads at hand.
+/// Tasks of a loop, not fewer than `least`, that should take about as long as 2^20 products each; as many for
+/// each thread at hand.
 template <class Arch>
-int64_t tasks_for(double products) {
+int64_t tasks_for(double products, int64_t least) {
   const Executor* executor = current_executor();
   const int threads = executor == nullptr ? 1 : executor->threads();
-  return threads == 1 ? 1 : static_cast<int64_t>(std::min(products / (1 << 20), 4.0 * threads)) + 1;
+  if (threads == 1) return least;
+  const int64_t tasks =
+      std::max(static_cast<int64_t>(std::min(products / (1 << 20) + 1, 4.0 * threads)), least);
+  return tasks < threads ? tasks : up(tasks, threads) * threads;
 }
+
+/// The first of `parts` that belong to a share of `shares`.
+constexpr int64_t share_begin(int64_t share, int64_t shares, int64_t parts) { return share * parts / shares; }
 
 /// Parts of `vectors` vectors of output channels, as vectors_at cuts them.
 constexpr int64_t parts_of(int64_t vectors) { return vectors == 1 ? 1 : vectors / 2; }

@@ -24,6 +24,7 @@ using cell_detail::most_cells;
 using cell_detail::part_begin;
 using cell_detail::parts_of;
 using cell_detail::Reach;
+using cell_detail::share_begin;
 using cell_detail::tasks_for;
 using cell_detail::up;
 using cell_detail::vectors_at;
@@ -106,10 +107,10 @@ struct Plan {
     bands = up(tiles, band);
     const double products = static_cast<double>(g.batch * tiles * places) *
                             static_cast<double>(g.in_channels) * static_cast<double>(vectors * L);
-    const int64_t more = up(tasks_for<Arch>(products), g.batch * bands);
-    if (more > 1) {
-      if (vectors * L >= 2 * tiles) shares = std::min(more, parts_of(vectors));
-      else band = std::max(up(tiles, bands * more), std::min(most, tiles));
+    const int64_t tasks = up(tasks_for<Arch>(products, g.batch * bands), g.batch);  // of an image
+    if (tasks > bands) {
+      if (vectors * L >= 2 * tiles) shares = std::min(up(tasks, bands), parts_of(vectors));
+      else band = up(tiles, up(tiles, std::max(up(tiles, tasks), std::min(most, tiles))));
       bands = up(tiles, band);
     }
   }
@@ -246,12 +247,12 @@ void winograd_conv_impl(const BlockedConvArgs<T>& a) {
   const ConvGeometry& g = a.geometry;
   if (g.batch <= 0 || g.out_channels <= 0 || g.out[0] <= 0 || g.out[1] <= 0) return;
   const Plan<T, Arch> plan(a);
-  const int64_t parts = parts_of(plan.vectors), share = up(parts, plan.shares);
+  const int64_t parts = parts_of(plan.vectors);
   parallel_for(g.batch * plan.bands * plan.shares, 1, [&](int64_t begin, int64_t end) {
     for (int64_t task = begin; task < end; ++task) {
-      const int64_t first = task / plan.shares % plan.bands * plan.band, part = task % plan.shares * share;
-      plan.run(task / plan.shares / plan.bands, first, std::min(first + plan.band, plan.tiles), part,
-               std::min(part + share, parts));
+      const int64_t first = task / plan.shares % plan.bands * plan.band, share = task % plan.shares;
+      plan.run(task / plan.shares / plan.bands, first, std::min(first + plan.band, plan.tiles),
+               share_begin(share, plan.shares, parts), share_begin(share + 1, plan.shares, parts));
     }
   });
 }
