@@ -144,6 +144,26 @@ TEST_CASE("Resize of spatial axes stays in blocks") {
   check_with({.axes = {2, 3}, .keep_aspect_ratio_policy = "not_larger"}, Tensor<int64_t>({2}, {20, 20}), 1);
 }
 
+TEST_CASE("a Split into whole blocks stays in blocks") {
+  const auto build_with = [](int64_t first, int64_t axis) {
+    return [=] {
+      Builder b;
+      const ValueId x = b.g.add_input("x", DType::float32, {2, 18, 7, 5});
+      const ValueId lengths = b.g.add_constant({}, Tensor<int64_t>({2}, {first, 52 - first}));
+      const std::vector<ValueId> parts =
+          b.g.add_node({}, AnyOperator::make(op::Split{.axis = axis}), {b.conv(x, 18, 52, {1, 1}), lengths},
+                       std::vector<std::string>(2));
+      b.g.add_output("y", b.conv(parts[0], first, 16, {1, 1}));
+      b.g.add_output("z", b.conv(parts[1], 52 - first, 16, {1, 1}));
+      return std::move(b.g);
+    };
+  };
+  const Value x = floats<float>({2, 18, 7, 5}, 7);
+  check(build_with(32, 1), {{"x", x}}, "FromBlocks", 2);
+  check(build_with(16, -3), {{"x", x}}, "FromBlocks", 2);
+  check(build_with(21, 1), {{"x", x}}, "FromBlocks", 3);
+}
+
 TEST_CASE("convolutions that do not go into blocks") {
   const auto build = [] {
     Builder b;

@@ -1,7 +1,7 @@
 // block_channels: fused convolutions of float32, and whatever lies between them, work on channels in blocks
 // of a vector: (N, C, spatial...) becomes (N, C / block, spatial..., block), an ordinary tensor of one axis
-// more. So nodes that work element by element, pools and Concat stay the operators that they are; only
-// convolutions, global pools and the two ends of a blocked region are nodes of this header.
+// more. So nodes that work element by element, pools, Concat, Split and Resize stay the operators that they
+// are; only convolutions, global pools and the two ends of a blocked region are nodes of this header.
 #pragma once
 
 #include <algorithm>
@@ -25,6 +25,7 @@
 #include "tenon/op/nn/max_pool.hpp"
 #include "tenon/op/tensor/concat.hpp"
 #include "tenon/op/tensor/resize.hpp"
+#include "tenon/op/tensor/split.hpp"
 
 namespace tenon::passes {
 
@@ -196,13 +197,16 @@ class ChannelBlocks {
   }
   const Dims& dims(ValueId v) const { return p_.info(v).dims; }
 
-  /// Puts `blocked` in the place of a node's result.
-  void give(int n, ValueId blocked, std::string_view text) {
-    const ValueId y = p_.node(n).outputs[0];
-    p_.applied(n, text);
+  /// Puts `blocked` in the place of a value.
+  void give(ValueId y, ValueId blocked) {
     const ValueId plain = p_.add_node({}, AnyOperator::make(FromBlocks{dims(y)[1].value()}), {blocked})[0];
     p_.redirect(y, plain);
     blocked_[plain] = blocked;
+  }
+  /// Puts `blocked` in the place of a node's result.
+  void give(int n, ValueId blocked, std::string_view text) {
+    p_.applied(n, text);
+    give(p_.node(n).outputs[0], blocked);
   }
   ValueId add(int n, AnyOperator op, std::vector<ValueId> inputs) {
     return p_.add_node(p_.node(n).name, std::move(op), std::move(inputs))[0];
@@ -291,6 +295,7 @@ class ChannelBlocks {
 
   void follow(int n) {
     const Graph::Node& node = p_.node(n);
+    if (node.op.as<op::Split>()) return part(n);
     if (!fits(p_, n) || !gives_channels(n) || !node.captures.empty()) return;
     const ValueId x = node.inputs[0] < 0 ? -1 : blocks(node.inputs[0]);
     if (x >= 0 && (node.op.as<op::MaxPool>() || node.op.as<op::AveragePool>())) {
@@ -370,6 +375,28 @@ class ChannelBlocks {
       return true;
     };
     give(n, add(n, node.op.with_attributes(by_blocks), std::move(inputs)), "blocked");
+  }
+
+  /// A Split of channels. Only the last part may end within a block.
+  void part(int n) {
+    const Graph::Node& node = p_.node(n);
+    const ValueId x = blocks(node.inputs[0]);
+    const int64_t axis = node.op.as<op::Split>()->axis;
+    if (x < 0 || !fits(p_, n) || (axis != 1 && axis != 1 - dims(node.inputs[0]).rank())) return;
+    const auto count = static_cast<int>(node.outputs.size());
+    Tensor<int64_t> lengths{Extents{count}};
+    for (int k = 0; k < count; ++k) {
+      const ValueId y = node.outputs[static_cast<std::size_t>(k)];
+      const Dim channels = dims(y)[1];
+      const bool whole = channels.known() && (k == count - 1 || channels.value() % block_ == 0);
+      if (!whole || channels.value() == 0 || p_.is_captured(y)) return;
+      lengths[k] = (channels.value() + block_ - 1) / block_;
+    }
+    const ValueId split = p_.add_constant({}, AnyTensor(std::move(lengths)));
+    const std::vector<ValueId> parts =
+        p_.add_node(node.name, AnyOperator::make(op::Split{.axis = 1}), {x, split}, count);
+    p_.applied(n, "blocked");
+    for (std::size_t k = 0; k < parts.size(); ++k) give(node.outputs[k], parts[k]);
   }
 
   /// A Resize of spatial axes. Where it lists all axes, it gets one more, of the lanes, and the blocks' axis

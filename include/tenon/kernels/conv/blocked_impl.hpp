@@ -70,19 +70,42 @@ void copy_cells(const T* x, int64_t width, int64_t first, int64_t stride, int64_
   for (; i < count; ++i) simd::storeu(to + i * L, zero);
 }
 
-/// The same of up to plain_step planes of single numbers, side by side in `to`.
+/// Joins up to plain_step planes of single numbers to cells: those from column `first` of x on, in the order
+/// of `across`.
 template <class T, class Arch>
 void join_planes(const T* x, int64_t planes, int64_t plane, int64_t width, int64_t first, int64_t stride,
-                 int64_t count, T* to) {
-  int64_t begin = 0;
-  while (begin < count && first + begin * stride < 0) ++begin;
-  const int64_t end = first >= width ? begin : std::clamp(up(width - first, stride), begin, count);
-  std::memset(to, 0, static_cast<std::size_t>(begin * plain_step) * sizeof(T));
-  for (int64_t p = 0; p < planes; ++p) {
-    const T* from = x + p * plane + first;
-    for (int64_t i = begin; i < end; ++i) to[i * plain_step + p] = from[i * stride];
+                 const CopiedAxis& across, T* to) {
+  using Four [[gnu::vector_size(plain_step * sizeof(T))]] = T;
+  int64_t phase = 0, index = 0;
+  const auto put = [&](const Four& cell) {
+    if (phase < across.phases)
+      std::memcpy(to + (phase * across.length + index) * plain_step, &cell, sizeof cell);
+    if (++phase == stride) phase = 0, ++index;
+  };
+  const int64_t count = across.length * stride;
+  const int64_t begin = std::clamp<int64_t>(-first, 0, count), end = std::clamp(width - first, begin, count);
+  for (int64_t i = 0; i < begin; ++i) put(Four{});
+  x += first;
+  int64_t i = begin;
+  for (; i + plain_step <= end; i += plain_step) {
+    Four row[plain_step];
+    for (int64_t p = 0; p < plain_step; ++p)
+      std::memcpy(&row[p], x + std::min(p, planes - 1) * plane + i, sizeof(Four));
+    const Four even = __builtin_shufflevector(row[0], row[2], 0, 4, 1, 5),
+               odd = __builtin_shufflevector(row[1], row[3], 0, 4, 1, 5),
+               later_even = __builtin_shufflevector(row[0], row[2], 2, 6, 3, 7),
+               later_odd = __builtin_shufflevector(row[1], row[3], 2, 6, 3, 7);
+    put(__builtin_shufflevector(even, odd, 0, 4, 1, 5));
+    put(__builtin_shufflevector(even, odd, 2, 6, 3, 7));
+    put(__builtin_shufflevector(later_even, later_odd, 0, 4, 1, 5));
+    put(__builtin_shufflevector(later_even, later_odd, 2, 6, 3, 7));
   }
-  std::memset(to + end * plain_step, 0, static_cast<std::size_t>((count - end) * plain_step) * sizeof(T));
+  for (; i < end; ++i) {
+    Four cell{};
+    for (int64_t p = 0; p < planes; ++p) cell[p] = x[p * plane + i];
+    put(cell);
+  }
+  for (; i < count; ++i) put(Four{});
 }
 
 /// Of one group of a convolution: extents, and how they are cut.
@@ -203,18 +226,17 @@ struct Plan {
     for (int64_t pr = 0; pr < down.phases; ++pr)
       for (int64_t i = 0; i < down.length; ++i) {
         const int64_t row = (at.row + i) * g.strides[0] + pr - g.pads[0];
-        for (int64_t pc = 0; pc < across.phases; ++pc, to += across.length * Step) {
-          if (row < 0 || row >= g.in[0]) {
-            std::memset(to, 0, static_cast<std::size_t>(across.length * Step) * sizeof(T));
-            continue;
-          }
-          const int64_t first = at.col * g.strides[1] + pc - g.pads[1];
-          if constexpr (!plain)
-            copy_cells<T, Arch>(x + row * g.in[1] * L, g.in[1], first, g.strides[1], across.length, to);
-          else
-            join_planes<T, Arch>(x + row * g.in[1], in_channels, in_cells, g.in[1], first, g.strides[1],
-                                 across.length, to);
+        if (row < 0 || row >= g.in[0]) {
+          std::memset(to, 0, static_cast<std::size_t>(across.size() * Step) * sizeof(T));
+        } else if constexpr (plain) {
+          join_planes<T, Arch>(x + row * g.in[1], in_channels, in_cells, g.in[1],
+                               at.col * g.strides[1] - g.pads[1], g.strides[1], across, to);
+        } else {
+          for (int64_t pc = 0; pc < across.phases; ++pc)
+            copy_cells<T, Arch>(x + row * g.in[1] * L, g.in[1], at.col * g.strides[1] + pc - g.pads[1],
+                                g.strides[1], across.length, to + pc * across.length * Step);
         }
+        to += across.size() * Step;
       }
   }
 };
