@@ -39,6 +39,8 @@ const Case cases[] = {
     {"groups", 2, 2, 32, 64, {8, 9}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
     {"depthwise", 2, 20, 20, 20, {13, 35}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
     {"depthwise strided", 1, 32, 32, 32, {14, 15}, {3, 5}, {2, 3}, {1, 2}, {1, 2, 1, 2}},
+    {"depthwise small", 2, 20, 20, 20, {14, 14}, {5, 5}, {1, 1}, {1, 1}, {2, 2, 2, 2}},
+    {"depthwise small strided", 1, 16, 16, 16, {14, 14}, {3, 3}, {2, 2}, {1, 1}, {0, 0, 1, 1}},
     {"depthwise in padding", 1, 16, 16, 16, {3, 2}, {5, 5}, {1, 1}, {2, 2}, {6, 6, 6, 6}},
     {"no images", 0, 1, 16, 3, {4, 4}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
 };
@@ -118,7 +120,7 @@ double test(const Case& c, bool winograd, bool exact) {
   for (double s : sums) scale = std::max(scale, std::abs(s));
   for (const bool plain : {false, true}) {
     if (plain && (winograd || c.groups > 1 || c.in_channels > 4)) continue;
-    for (int form = 0; form < 4; ++form) {
+    for (int form = 0; form < 5; ++form) {
       std::vector<float> yb = blocked<Arch>(add, c.batch, c.out_channels, cells);
       const std::vector<float> ab = yb;
       BlockedConvArgs<float> a;
@@ -128,6 +130,7 @@ double test(const Case& c, bool winograd, bool exact) {
       a.bias = form >= 1 ? padded_bias.data() : nullptr;
       a.add = form >= 2 ? (form == 3 ? yb.data() : ab.data()) : nullptr;
       a.lo = form == 1 ? 0 : no_lower_bound<float>, a.hi = form == 3 ? 2.0f : no_upper_bound<float>;
+      if (form == 4) a.activation = {unary_loop<Arch, float>(UnaryOp::leaky_relu).run, {.alpha = 0.5}};
       if (winograd) winograd_conv_impl<Arch>(a);
       else blocked_conv_impl<Arch>(a);
       std::vector<float> y(at(count));
@@ -138,6 +141,7 @@ double test(const Case& c, bool winograd, bool exact) {
           want += static_cast<double>(bias[at(static_cast<int64_t>(i) / cells % c.out_channels)]);
         if (form >= 2) want += static_cast<double>(add[i]);
         want = std::min(std::max(want, static_cast<double>(a.lo)), static_cast<double>(a.hi));
+        if (a.activation && want < 0) want /= 2;
         const double apart = std::abs(static_cast<double>(y[i]) - want);
         worst = std::max(worst, std::isfinite(apart) ? apart / scale : 1e30);
       }

@@ -32,11 +32,12 @@ namespace detail {
 /// Boxes that were selected, by the cells of a grid that they touch.
 class BoxGrid {
  public:
-  BoxGrid(const Box* boxes, int64_t n) {
+  /// For the boxes of these numbers.
+  BoxGrid(const Box* boxes, const std::vector<int64_t>& numbers) {
     // The mean sides and the bounds of boxes that can overlap.
     double height = 0, width = 0;
     int64_t count = 0;
-    for (int64_t k = 0; k < n; ++k) {
+    for (int64_t k : numbers) {
       const Box& b = boxes[k];
       if (!ordinary(b)) continue;
       ++count;
@@ -142,7 +143,7 @@ inline std::vector<int64_t> suppress(const Box* boxes, const float* scores, int6
     if (has_least ? scores[k] > least : scores[k] == scores[k]) order.push_back(k);
   std::sort(order.begin(), order.end(),
             [&](int64_t a, int64_t b) { return scores[a] != scores[b] ? scores[a] > scores[b] : a < b; });
-  detail::BoxGrid grid(boxes, n);
+  detail::BoxGrid grid(boxes, order);
   for (int64_t k : order) {
     if (static_cast<int64_t>(selected.size()) == most) break;
     const Box& b = boxes[k];

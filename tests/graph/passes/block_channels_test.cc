@@ -1,7 +1,7 @@
 #include "tenon/graph/passes/block_channels.hpp"
 
 #include "tenon/graph/passes/pack_convolution.hpp"
-#include "tenon/op/math/sigmoid.hpp"
+#include "tenon/op/tensor/resize.hpp"
 #include "tests/graph/passes/check.hpp"
 
 namespace tenon::passes {
@@ -24,7 +24,8 @@ struct Builder {
 };
 
 /// Compares all results with and without the passes, and counts the nodes of an operator that are left.
-void check(const auto& build, const Feeds& feeds, std::string_view op, std::size_t count) {
+void check(const auto& build, const Feeds& feeds, std::string_view op, std::size_t count,
+           double tolerance = 1e-5) {
   const Session plain(build());
   const Session passed(build(), {.passes = std::vector{fuse_convolution, block_channels, test::infos_are_true,
                                                        pack_convolution}});
@@ -33,7 +34,7 @@ void check(const auto& build, const Feeds& feeds, std::string_view op, std::size
   CHECK(found == count);
   Outputs expected = plain.run(feeds), got = passed.run(feeds);
   for (std::size_t k = 0; k < expected.size(); ++k)
-    CHECK(test::difference(expected[k].tensor(), got[k].tensor()) <= 1e-5);
+    CHECK(test::difference(expected[k].tensor(), got[k].tensor()) <= tolerance);
 }
 
 }  // namespace
@@ -91,6 +92,76 @@ TEST_CASE("values that others read are plain as well") {
   const Value x = floats<float>({1, 16, 9, 9}, 5);
   check(build, {{"x", x}}, "FromBlocks", 2);
   check(build, {{"x", x}}, "ToBlocks", 1);
+}
+
+TEST_CASE("a convolution applies the function of one number behind it") {
+  const auto check_with = [](const auto& op) {
+    CAPTURE(op.spec.name);
+    const auto build = [&] {
+      Builder b;
+      const ValueId x = b.g.add_input("x", DType::float32, {1, 18, 14, 13});
+      const op::Conv same{.pads = {1, 1, 1, 1}};
+      ValueId y = node(b.g, op, {b.conv(x, 18, 20, {3, 3}, same)});  // by Winograd
+      y = node(b.g, op, {b.conv(y, 20, 20, {3, 3}, {.group = 20, .pads = {1, 1, 1, 1}})});
+      y = node(b.g, op, {node(b.g, op::Add{}, {b.conv(y, 20, 20, {1, 1}), y})});
+      b.g.add_output("y", y);
+      return std::move(b.g);
+    };
+    const Value x = floats<float>({1, 18, 14, 13}, 7);
+    check(build, {{"x", x}}, "BlockedConv", 3, 3e-5);  // bounded results are smaller than the sums
+    check(build, {{"x", x}}, op.spec.name, 0, 3e-5);
+  };
+  check_with(op::Elu{.alpha = 0.5f});
+  check_with(op::Gelu{});
+  check_with(op::Gelu{.approximate = "tanh"});
+  check_with(op::HardSigmoid{.alpha = 0.3f, .beta = 0.4f});
+  check_with(op::HardSwish{});
+  check_with(op::LeakyRelu{.alpha = 0.1f});
+  check_with(op::Mish{});
+  check_with(op::Sigmoid{});
+  check_with(op::Swish{.alpha = 1.5f});
+  check_with(op::Tanh{});
+}
+
+TEST_CASE("Resize of spatial axes stays in blocks") {
+  const auto check_with = [](const op::Resize& resize, const AnyTensor& factors, std::size_t left) {
+    const auto build = [&] {
+      Builder b;
+      const ValueId x = b.g.add_input("x", DType::float32, {2, 18, 7, 5});
+      const ValueId by = b.g.add_constant({}, factors);
+      std::vector<ValueId> in{b.conv(x, 18, 20, {1, 1}), -1, by};
+      if (factors.dtype() == DType::int64) in = {in[0], -1, -1, by};
+      b.g.add_output("y", b.conv(node(b.g, resize, in), 20, 16, {1, 1}));
+      return std::move(b.g);
+    };
+    check(build, {{"x", Value(floats<float>({2, 18, 7, 5}, 7))}}, "FromBlocks", left);
+  };
+  const op::Resize nearest{.coordinate_transformation_mode = "asymmetric", .nearest_mode = "floor"};
+  check_with(nearest, Tensor<float>({4}, {1, 1, 2, 2}), 1);
+  check_with({.mode = "linear"}, Tensor<float>({4}, {1, 1, 1.5f, 0.7f}), 1);
+  check_with({.mode = "cubic"}, Tensor<int64_t>({4}, {2, 20, 9, 11}), 1);
+  check_with({.axes = {3, -2}}, Tensor<float>({2}, {2, 3}), 1);
+  check_with({.axes = {2, 3}, .keep_aspect_ratio_policy = "not_larger"}, Tensor<int64_t>({2}, {20, 20}), 1);
+}
+
+TEST_CASE("a Split into whole blocks stays in blocks") {
+  const auto build_with = [](int64_t first, int64_t axis) {
+    return [=] {
+      Builder b;
+      const ValueId x = b.g.add_input("x", DType::float32, {2, 18, 7, 5});
+      const ValueId lengths = b.g.add_constant({}, Tensor<int64_t>({2}, {first, 52 - first}));
+      const std::vector<ValueId> parts =
+          b.g.add_node({}, AnyOperator::make(op::Split{.axis = axis}), {b.conv(x, 18, 52, {1, 1}), lengths},
+                       std::vector<std::string>(2));
+      b.g.add_output("y", b.conv(parts[0], first, 16, {1, 1}));
+      b.g.add_output("z", b.conv(parts[1], 52 - first, 16, {1, 1}));
+      return std::move(b.g);
+    };
+  };
+  const Value x = floats<float>({2, 18, 7, 5}, 7);
+  check(build_with(32, 1), {{"x", x}}, "FromBlocks", 2);
+  check(build_with(16, -3), {{"x", x}}, "FromBlocks", 2);
+  check(build_with(21, 1), {{"x", x}}, "FromBlocks", 3);
 }
 
 TEST_CASE("convolutions that do not go into blocks") {

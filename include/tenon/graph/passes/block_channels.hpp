@@ -1,7 +1,7 @@
 // block_channels: fused convolutions of float32, and whatever lies between them, work on channels in blocks
 // of a vector: (N, C, spatial...) becomes (N, C / block, spatial..., block), an ordinary tensor of one axis
-// more. So nodes that work element by element, pools and Concat stay the operators that they are; only
-// convolutions, global pools and the two ends of a blocked region are nodes of this header.
+// more. So nodes that work element by element, pools, Concat, Split and Resize stay the operators that they
+// are; only convolutions, global pools and the two ends of a blocked region are nodes of this header.
 #pragma once
 
 #include <algorithm>
@@ -11,10 +11,21 @@
 #include "tenon/graph/passes/fuse_convolution.hpp"
 #include "tenon/kernels/conv/blocked.hpp"
 #include "tenon/op/families/reduction.hpp"
+#include "tenon/op/math/elu.hpp"
+#include "tenon/op/math/gelu.hpp"
+#include "tenon/op/math/hard_sigmoid.hpp"
+#include "tenon/op/math/hard_swish.hpp"
+#include "tenon/op/math/leaky_relu.hpp"
+#include "tenon/op/math/mish.hpp"
+#include "tenon/op/math/sigmoid.hpp"
+#include "tenon/op/math/swish.hpp"
+#include "tenon/op/math/tanh.hpp"
 #include "tenon/op/nn/average_pool.hpp"
 #include "tenon/op/nn/global_average_pool.hpp"
 #include "tenon/op/nn/max_pool.hpp"
 #include "tenon/op/tensor/concat.hpp"
+#include "tenon/op/tensor/resize.hpp"
+#include "tenon/op/tensor/split.hpp"
 
 namespace tenon::passes {
 
@@ -79,8 +90,9 @@ struct BlockedConv {
   int64_t block = 0;
   Extents extents;  ///< of the weights: (M, C/group, kernel...), with one or two spatial axes
   bool plain_x = false, winograd = false;
-  Storage weights{};  ///< as blocked_conv_pack_weights writes them
-  Storage bias{};     ///< (M), zeros up to whole blocks; or empty
+  Storage weights{};                        ///< as blocked_conv_pack_weights writes them
+  Storage bias{};                           ///< (M), zeros up to whole blocks; or empty
+  kernels::Activation<float> activation{};  ///< after the bounds
 
   static constexpr op::Spec spec{.name = "BlockedConv",
                                  .domain = "tenon",
@@ -130,6 +142,7 @@ struct BlockedConv {
     args.y = y.data();
     args.lo = static_cast<T>(bounds.lo);
     args.hi = static_cast<T>(bounds.hi);
+    args.activation = activation;
     kernels::blocked_conv(args);
   }
 };
@@ -182,13 +195,16 @@ class ChannelBlocks {
   }
   const Dims& dims(ValueId v) const { return p_.info(v).dims; }
 
-  /// Puts `blocked` in the place of a node's result.
-  void give(int n, ValueId blocked, std::string_view text) {
-    const ValueId y = p_.node(n).outputs[0];
-    p_.applied(n, text);
+  /// Puts `blocked` in the place of a value.
+  void give(ValueId y, ValueId blocked) {
     const ValueId plain = p_.add_node({}, AnyOperator::make(FromBlocks{dims(y)[1].value()}), {blocked})[0];
     p_.redirect(y, plain);
     blocked_[plain] = blocked;
+  }
+  /// Puts `blocked` in the place of a node's result.
+  void give(int n, ValueId blocked, std::string_view text) {
+    p_.applied(n, text);
+    give(p_.node(n).outputs[0], blocked);
   }
   ValueId add(int n, AnyOperator op, std::vector<ValueId> inputs) {
     return p_.add_node(p_.node(n).name, std::move(op), std::move(inputs))[0];
@@ -234,8 +250,31 @@ class ChannelBlocks {
     if (conv.bias) blocked.bias = in_blocks(static_cast<const float*>(conv.bias.data()), g.out_channels);
     std::vector<ValueId> inputs{blocked.plain_x ? in[0] : to_blocks(in[0])};
     if (in.size() > 1) inputs.push_back(to_blocks(in[1]));
-    give(n, add(n, AnyOperator::make(blocked), std::move(inputs)),
-         blocked.winograd ? "blocked, by Winograd" : "blocked");
+    std::string text = blocked.winograd ? "blocked, by Winograd" : "blocked";
+    int last = n;
+    if (const int next = p_.only_reader(p_.node(n).outputs[0]);
+        next >= 0 && fits(p_, next) && gives_channels(next)) {
+      blocked.activation = activation_of(p_.node(next).op);
+      if (blocked.activation) last = next, text += ", with " + p_.label(next);
+    }
+    give(last, add(n, AnyOperator::make(blocked), std::move(inputs)), text);
+  }
+  /// The function of one number that an operator is, if its operands cannot change it.
+  static kernels::Activation<float> activation_of(const AnyOperator& op) {
+    using enum kernels::UnaryOp;
+    using kernels::activation;
+    if (op.as<op::HardSwish>()) return activation<hard_swish, float>();
+    if (op.as<op::Mish>()) return activation<mish, float>();
+    if (op.as<op::Sigmoid>()) return activation<sigmoid, float>();
+    if (op.as<op::Tanh>()) return activation<tanh, float>();
+    if (const auto* f = op.as<op::Elu>()) return activation<elu, float>({.alpha = f->alpha});
+    if (const auto* f = op.as<op::LeakyRelu>()) return activation<leaky_relu, float>({.alpha = f->alpha});
+    if (const auto* f = op.as<op::Swish>()) return activation<swish, float>({.alpha = f->alpha});
+    if (const auto* f = op.as<op::HardSigmoid>())
+      return activation<hard_sigmoid, float>({.alpha = f->alpha, .beta = f->beta});
+    if (const auto* f = op.as<op::Gelu>())
+      return f->approximate == "tanh" ? activation<gelu_tanh, float>() : activation<gelu, float>();
+    return {};
   }
   /// Whether an image is so small that reading Winograd's weights, four times as many, takes longer than
   /// computing with them.
@@ -254,6 +293,7 @@ class ChannelBlocks {
 
   void follow(int n) {
     const Graph::Node& node = p_.node(n);
+    if (node.op.as<op::Split>()) return part(n);
     if (!fits(p_, n) || !gives_channels(n) || !node.captures.empty()) return;
     const ValueId x = node.inputs[0] < 0 ? -1 : blocks(node.inputs[0]);
     if (x >= 0 && (node.op.as<op::MaxPool>() || node.op.as<op::AveragePool>())) {
@@ -264,6 +304,8 @@ class ChannelBlocks {
       return;
     } else if (const auto* concat = node.op.as<op::Concat>()) {
       join(n, *concat);
+    } else if (const auto* resize = node.op.as<op::Resize>(); resize && x >= 0) {
+      enlarge(n, *resize, x);
     } else if (element_by_element(node.op)) {
       std::vector<ValueId> inputs;
       for (ValueId v : node.inputs) {
@@ -331,6 +373,70 @@ class ChannelBlocks {
       return true;
     };
     give(n, add(n, node.op.with_attributes(by_blocks), std::move(inputs)), "blocked");
+  }
+
+  /// A Split of channels. Only the last part may end within a block.
+  void part(int n) {
+    const Graph::Node& node = p_.node(n);
+    const ValueId x = blocks(node.inputs[0]);
+    const int64_t axis = node.op.as<op::Split>()->axis;
+    if (x < 0 || !fits(p_, n) || (axis != 1 && axis != 1 - dims(node.inputs[0]).rank())) return;
+    const auto count = static_cast<int>(node.outputs.size());
+    Tensor<int64_t> lengths{Extents{count}};
+    for (int k = 0; k < count; ++k) {
+      const ValueId y = node.outputs[static_cast<std::size_t>(k)];
+      const Dim channels = dims(y)[1];
+      const bool whole = channels.known() && (k == count - 1 || channels.value() % block_ == 0);
+      if (!whole || channels.value() == 0 || p_.is_captured(y)) return;
+      lengths[k] = (channels.value() + block_ - 1) / block_;
+    }
+    const ValueId split = p_.add_constant({}, AnyTensor(std::move(lengths)));
+    const std::vector<ValueId> parts =
+        p_.add_node(node.name, AnyOperator::make(op::Split{.axis = 1}), {x, split}, count);
+    p_.applied(n, "blocked");
+    for (std::size_t k = 0; k < parts.size(); ++k) give(node.outputs[k], parts[k]);
+  }
+
+  /// A Resize of spatial axes. Where it lists all axes, it gets one more, of the lanes, and the blocks' axis
+  /// must keep its extent.
+  void enlarge(int n, const op::Resize& resize, ValueId x) {
+    const Graph::Node& node = p_.node(n);
+    const int rank = dims(node.outputs[0]).rank();
+    const int64_t channels = dims(node.inputs[0])[1].value();
+    if (resize.coordinate_transformation_mode == "tf_crop_and_resize") return;  // roi lists axes as well
+    std::vector<ValueId> inputs = node.inputs;
+    inputs[0] = x;
+    if (!resize.axes.empty()) {
+      const auto from_front = [&](std::string_view name, op::AttributeValue& value) {
+        auto* axes = std::get_if<std::vector<int64_t>>(&value);
+        if (name != "axes" || axes == nullptr) return false;
+        for (int64_t& axis : *axes) axis += axis < 0 ? rank : 0;
+        return true;
+      };
+      for (int64_t axis : resize.axes)
+        if (axis < 0 ? axis < 2 - rank : axis < 2) return;
+      return give(n, add(n, node.op.with_attributes(from_front), std::move(inputs)), "blocked");
+    }
+    if (resize.keep_aspect_ratio_policy != "stretch") return;
+    for (std::size_t k = 2; k < inputs.size(); ++k) {
+      if (inputs[k] < 0) continue;
+      const Value& constant = p_.constant(inputs[k]);
+      if (!constant.is_tensor()) return;
+      const AnyTensor& by = constant.tensor();
+      if (by.size() != rank) continue;  // empty: the other one is meant
+      const auto more = [&]<class T>(T whole, T blocks, T lanes) {
+        Tensor<T> list{Extents{rank + 1}};
+        std::copy_n(by.view().as<T>().data(), rank, list.data());
+        if (list[1] != whole) return false;
+        list[1] = blocks, list[rank] = lanes;
+        inputs[k] = p_.add_constant({}, AnyTensor(std::move(list)));
+        return true;
+      };
+      if (by.dtype() == DType::float32 ? !more(1.0f, 1.0f, 1.0f)
+                                       : !more(channels, (channels + block_ - 1) / block_, block_))
+        return;
+    }
+    give(n, add(n, node.op, std::move(inputs)), "blocked");
   }
 
   /// An operand of a node that works element by element: a blocked value of as many channels as the result, a

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "tenon/kernels/conv/conv.hpp"
+#include "tenon/kernels/elementwise/elementwise.hpp"
 
 namespace tenon::kernels {
 
@@ -17,7 +18,7 @@ inline int64_t channel_block() {
   return simd::dispatch([]<class Arch>(Arch) { return channel_block_impl<Arch, T>(); });
 }
 
-/// y = clamp(conv(x, w) + bias + add, lo, hi) in blocks of channels. T: float.
+/// y = activation(clamp(conv(x, w) + bias + add, lo, hi)) in blocks of channels. T: float.
 template <class T>
 struct BlockedConvArgs {
   ConvGeometry geometry;        ///< of rank 2; see blockable_conv
@@ -30,6 +31,7 @@ struct BlockedConvArgs {
   T* y = nullptr;               ///< (N, Cout / block, H, W, block); must not overlap x
   T lo = no_lower_bound<T>;     ///< fused activation: Relu is lo = 0, Clip is both; a NaN stays NaN
   T hi = no_upper_bound<T>;
+  Activation<T> activation{};  ///< one that bounds cannot express
 };
 
 /// Whether blocked_conv takes groups of these channels. Reads groups and channels.

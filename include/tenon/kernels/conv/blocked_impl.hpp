@@ -24,6 +24,7 @@ using cell_detail::most_cells;
 using cell_detail::part_begin;
 using cell_detail::parts_of;
 using cell_detail::Reach;
+using cell_detail::share_begin;
 using cell_detail::tasks_for;
 using cell_detail::up;
 using cell_detail::vectors_at;
@@ -69,19 +70,42 @@ void copy_cells(const T* x, int64_t width, int64_t first, int64_t stride, int64_
   for (; i < count; ++i) simd::storeu(to + i * L, zero);
 }
 
-/// The same of up to plain_step planes of single numbers, side by side in `to`.
+/// Joins up to plain_step planes of single numbers to cells: those from column `first` of x on, in the order
+/// of `across`.
 template <class T, class Arch>
 void join_planes(const T* x, int64_t planes, int64_t plane, int64_t width, int64_t first, int64_t stride,
-                 int64_t count, T* to) {
-  int64_t begin = 0;
-  while (begin < count && first + begin * stride < 0) ++begin;
-  const int64_t end = first >= width ? begin : std::clamp(up(width - first, stride), begin, count);
-  std::memset(to, 0, static_cast<std::size_t>(begin * plain_step) * sizeof(T));
-  for (int64_t p = 0; p < planes; ++p) {
-    const T* from = x + p * plane + first;
-    for (int64_t i = begin; i < end; ++i) to[i * plain_step + p] = from[i * stride];
+                 const CopiedAxis& across, T* to) {
+  using Four [[gnu::vector_size(plain_step * sizeof(T))]] = T;
+  int64_t phase = 0, index = 0;
+  const auto put = [&](const Four& cell) {
+    if (phase < across.phases)
+      std::memcpy(to + (phase * across.length + index) * plain_step, &cell, sizeof cell);
+    if (++phase == stride) phase = 0, ++index;
+  };
+  const int64_t count = across.length * stride;
+  const int64_t begin = std::clamp<int64_t>(-first, 0, count), end = std::clamp(width - first, begin, count);
+  for (int64_t i = 0; i < begin; ++i) put(Four{});
+  x += first;
+  int64_t i = begin;
+  for (; i + plain_step <= end; i += plain_step) {
+    Four row[plain_step];
+    for (int64_t p = 0; p < plain_step; ++p)
+      std::memcpy(&row[p], x + std::min(p, planes - 1) * plane + i, sizeof(Four));
+    const Four even = __builtin_shufflevector(row[0], row[2], 0, 4, 1, 5),
+               odd = __builtin_shufflevector(row[1], row[3], 0, 4, 1, 5),
+               later_even = __builtin_shufflevector(row[0], row[2], 2, 6, 3, 7),
+               later_odd = __builtin_shufflevector(row[1], row[3], 2, 6, 3, 7);
+    put(__builtin_shufflevector(even, odd, 0, 4, 1, 5));
+    put(__builtin_shufflevector(even, odd, 2, 6, 3, 7));
+    put(__builtin_shufflevector(later_even, later_odd, 0, 4, 1, 5));
+    put(__builtin_shufflevector(later_even, later_odd, 2, 6, 3, 7));
   }
-  std::memset(to + end * plain_step, 0, static_cast<std::size_t>((count - end) * plain_step) * sizeof(T));
+  for (; i < end; ++i) {
+    Four cell{};
+    for (int64_t p = 0; p < planes; ++p) cell[p] = x[p * plane + i];
+    put(cell);
+  }
+  for (; i < count; ++i) put(Four{});
 }
 
 /// Of one group of a convolution: extents, and how they are cut.
@@ -128,12 +152,13 @@ struct Plan {
 
     const double products = static_cast<double>(out_cells) * static_cast<double>(out_vectors * L) *
                             static_cast<double>(taps * in_channels) * static_cast<double>(g.batch * g.groups);
-    const int64_t more = up(tasks_for<Arch>(products), g.batch * g.groups * row_bands * col_bands);
-    if (more > 1) {
+    const int64_t bands = row_bands * col_bands, items = g.batch * g.groups;
+    const int64_t tasks = up(tasks_for<Arch>(products, items * bands), items);  // of an item
+    if (tasks > bands) {
       const bool by_channels = out_vectors * L * taps >= out_cells;  // the weights are more than the cells
-      if (by_channels) shares = std::min(more, parts_of(out_vectors));
-      else if (rows > 1) band.rows = std::max<int64_t>(band.rows / more, 1);
-      else band.cols = std::max(band.cols / more / tile * tile, tile);
+      if (by_channels) shares = std::min(up(tasks, bands), parts_of(out_vectors));
+      else if (rows > 1) band.rows = up(rows, up(tasks, col_bands));
+      else band.cols = up(up(cols, tasks), tile) * tile;
       row_bands = up(rows, band.rows), col_bands = up(cols, band.cols);
     }
   }
@@ -184,6 +209,7 @@ struct Plan {
           end.begins = k == 0, end.ends = k + chunk >= blocks;
           end.bias = args.bias == nullptr ? nullptr : args.bias + (first_vector + vector) * L;
           end.lo = args.lo, end.hi = args.hi;
+          end.activation = args.activation;
           for (int64_t r = 0; r < at.rows; ++r) {
             const int64_t cell = ((at.row + r) * cols + at.col) * L;
             end.y = args.y + to + cell;
@@ -200,18 +226,17 @@ struct Plan {
     for (int64_t pr = 0; pr < down.phases; ++pr)
       for (int64_t i = 0; i < down.length; ++i) {
         const int64_t row = (at.row + i) * g.strides[0] + pr - g.pads[0];
-        for (int64_t pc = 0; pc < across.phases; ++pc, to += across.length * Step) {
-          if (row < 0 || row >= g.in[0]) {
-            std::memset(to, 0, static_cast<std::size_t>(across.length * Step) * sizeof(T));
-            continue;
-          }
-          const int64_t first = at.col * g.strides[1] + pc - g.pads[1];
-          if constexpr (!plain)
-            copy_cells<T, Arch>(x + row * g.in[1] * L, g.in[1], first, g.strides[1], across.length, to);
-          else
-            join_planes<T, Arch>(x + row * g.in[1], in_channels, in_cells, g.in[1], first, g.strides[1],
-                                 across.length, to);
+        if (row < 0 || row >= g.in[0]) {
+          std::memset(to, 0, static_cast<std::size_t>(across.size() * Step) * sizeof(T));
+        } else if constexpr (plain) {
+          join_planes<T, Arch>(x + row * g.in[1], in_channels, in_cells, g.in[1],
+                               at.col * g.strides[1] - g.pads[1], g.strides[1], across, to);
+        } else {
+          for (int64_t pc = 0; pc < across.phases; ++pc)
+            copy_cells<T, Arch>(x + row * g.in[1] * L, g.in[1], at.col * g.strides[1] + pc - g.pads[1],
+                                g.strides[1], across.length, to + pc * across.length * Step);
         }
+        to += across.size() * Step;
       }
   }
 };
@@ -225,8 +250,9 @@ struct DepthwiseTaps {
   int64_t x_row, x_col, w_row;  ///< steps to the next kernel row and column in x, and row in w
 };
 
-/// Cells that depthwise kernels compute side by side.
-inline constexpr int depthwise_cells = 8;
+/// Cells that depthwise kernels compute side by side: at least as many as the latency of a sum hides.
+template <class Arch>
+inline constexpr int depthwise_cells = std::max(most_cells<Arch>(1), 8);
 
 /// R neighbouring cells of a block. `x_step` is the distance of their windows.
 template <class T, class Arch, int R>
@@ -235,19 +261,19 @@ void compute_depthwise(const DepthwiseTaps<T>& taps, const T* x, int64_t x_step,
   using B = batch<T, Arch>;
   constexpr int L = lanes<T, Arch>;
   B sum[R];
-#pragma GCC unroll 8
+#pragma GCC unroll 16
   for (int r = 0; r < R; ++r) sum[r] = B(T{0});
   for (int64_t i = 0; i < taps.rows; ++i, x += taps.x_row, w += taps.w_row) {
     const T* cell = x;
     for (int64_t j = 0; j < taps.cols; ++j, cell += taps.x_col) {
       const B weight = simd::loadu<Arch>(w + j * L);
-#pragma GCC unroll 8
+#pragma GCC unroll 16
       for (int r = 0; r < R; ++r)
         sum[r] = simd::mul_add(B(simd::loadu<Arch>(cell + r * x_step)), weight, sum[r]);
     }
   }
   const B bias = end.bias != nullptr ? B(simd::loadu<Arch>(end.bias)) : B(T{0}), lo(end.lo), hi(end.hi);
-#pragma GCC unroll 8
+#pragma GCC unroll 16
   for (int r = 0; r < R; ++r) {
     B y = sum[r] + bias;
     if (end.add != nullptr) y = y + simd::loadu<Arch>(end.add + r * L);
@@ -259,7 +285,7 @@ template <class T, class Arch>
 inline constexpr auto depthwise_functions = []<int... I>(std::integer_sequence<int, I...>) {
   return std::array<void (*)(const DepthwiseTaps<T>&, const T*, int64_t, const T*, const CellEnd<T>&),
                     sizeof...(I)>{&compute_depthwise<T, Arch, I + 1>...};
-}(std::make_integer_sequence<int, depthwise_cells>{});
+}(std::make_integer_sequence<int, depthwise_cells<Arch>>{});
 
 /// The kernel cells [begin, end) of an axis that see cells of the image from output cell o.
 struct TapRange {
@@ -286,42 +312,74 @@ void run_depthwise(const BlockedConvArgs<T>& a) {
   };
   while (left < right && !inside(left)) ++left;
   while (right > left && !inside(right - 1)) --right;
+  // Cells at the borders are computed one by one. Where they would take the most time, rows are copied with
+  // zeros beside them.
+  const int64_t width = (g.out[1] - 1) * g.strides[1] + (g.kernel[1] - 1) * g.dilations[1] + 1;
+  const bool copies = 16 * (left + g.out[1] - right) >= g.out[1] && width <= 2 * g.in[1];
+  if (copies) left = 0, right = g.out[1];
   const double products = static_cast<double>(g.batch * blocks * L) * static_cast<double>(out_cells * taps);
-  const int64_t all = g.batch * blocks;
-  const int64_t bands = std::min(up(4 * tasks_for<Arch>(4 * products), all), g.out[0]);
+  const int64_t all = g.batch * blocks, tasks = 4 * tasks_for<Arch>(4 * products, 1);
+  const int64_t bands = std::min(up(tasks, all), g.out[0]);
   const int64_t band_rows = up(g.out[0], bands);
-  parallel_for(
-      all * bands, up(all * bands, 4 * tasks_for<Arch>(4 * products)), [&](int64_t task, int64_t stop) {
-        for (; task < stop; ++task) {
-          const int64_t item = task / bands, block = item % blocks, row = task % bands * band_rows;
-          const T* x = a.x + item * in_cells * L;
-          const T* w = a.packed_w + block * taps * L;
-          DepthwiseTaps<T> t;
-          t.x_row = g.dilations[0] * g.in[1] * L, t.x_col = g.dilations[1] * L, t.w_row = g.kernel[1] * L;
-          CellEnd<T> end{};
-          end.bias = a.bias == nullptr ? nullptr : a.bias + block * L;
-          end.lo = a.lo, end.hi = a.hi;
-          for (int64_t r = row; r < std::min(row + band_rows, g.out[0]); ++r) {
-            const TapRange down(g, 0, r);
-            t.rows = down.end - down.begin;
-            const T* x_row = x + (r * g.strides[0] - g.pads[0] + down.begin * g.dilations[0]) * g.in[1] * L;
-            const T* w_row = w + down.begin * g.kernel[1] * L;
-            const int64_t to = (item * g.out[0] + r) * g.out[1] * L;
-            const auto compute = [&](int64_t col, int64_t cells, const TapRange& across) {
-              t.cols = across.end - across.begin;
-              end.y = a.y + to + col * L;
-              end.add = a.add == nullptr ? nullptr : a.add + to + col * L;
-              depthwise_functions<T, Arch>[static_cast<std::size_t>(cells - 1)](
-                  t, x_row + (col * g.strides[1] - g.pads[1] + across.begin * g.dilations[1]) * L,
-                  g.strides[1] * L, w_row + across.begin * L, end);
-            };
-            for (int64_t c = 0; c < left; ++c) compute(c, 1, TapRange(g, 1, c));
-            for (int64_t c = left; c < right; c += depthwise_cells)
-              compute(c, std::min<int64_t>(depthwise_cells, right - c), TapRange(g, 1, c));
-            for (int64_t c = right; c < g.out[1]; ++c) compute(c, 1, TapRange(g, 1, c));
+  parallel_for(all * bands, up(all * bands, tasks), [&](int64_t task, int64_t stop) {
+    for (; task < stop; ++task) {
+      const int64_t item = task / bands, block = item % blocks;
+      const int64_t row = task % bands * band_rows, row_end = std::min(row + band_rows, g.out[0]);
+      const T* w = a.packed_w + block * taps * L;
+      // The cells that are read, from cell (first_row, first_col) of the image on.
+      const T* cells = a.x + item * in_cells * L;
+      int64_t first_row = 0, first_col = 0, x_row = g.in[1];
+      Scratch scratch;
+      if (copies) {
+        const int64_t end_row = std::min(
+            (row_end - 1) * g.strides[0] - g.pads[0] + (g.kernel[0] - 1) * g.dilations[0] + 1, g.in[0]);
+        first_row = std::max<int64_t>(row * g.strides[0] - g.pads[0], 0), first_col = -g.pads[1];
+        x_row = width;
+        T* space = scratch.take<T>(std::max<int64_t>(end_row - first_row, 0) * width * L);
+        for (int64_t r = first_row; r < end_row; ++r)
+          copy_cells<T, Arch>(cells + r * g.in[1] * L, g.in[1], first_col, 1, width,
+                              space + (r - first_row) * width * L);
+        cells = space;
+      }
+      DepthwiseTaps<T> t;
+      t.x_row = g.dilations[0] * x_row * L, t.x_col = g.dilations[1] * L, t.w_row = g.kernel[1] * L;
+      CellEnd<T> end{};
+      end.bias = a.bias == nullptr ? nullptr : a.bias + block * L;
+      end.lo = a.lo, end.hi = a.hi;
+      for (int64_t r = row; r < row_end; ++r) {
+        const TapRange down(g, 0, r);
+        t.rows = down.end - down.begin;
+        const int64_t from =
+            (r * g.strides[0] - g.pads[0] + down.begin * g.dilations[0] - first_row) * x_row - g.pads[1] -
+            first_col;
+        const T* w_row = w + down.begin * g.kernel[1] * L;
+        const int64_t to = (item * g.out[0] + r) * g.out[1] * L;
+        const auto compute = [&](int64_t col, int64_t count, int64_t tap, int64_t tap_end) {
+          t.cols = tap_end - tap;
+          end.y = a.y + to + col * L;
+          end.add = a.add == nullptr ? nullptr : a.add + to + col * L;
+          depthwise_functions<T, Arch>[static_cast<std::size_t>(count - 1)](
+              t, cells + (from + col * g.strides[1] + tap * g.dilations[1]) * L, g.strides[1] * L,
+              w_row + tap * L, end);
+        };
+        const auto compute_border = [&](int64_t col, int64_t end_col) {
+          for (; col < end_col; ++col) {
+            const TapRange across(g, 1, col);
+            compute(col, 1, across.begin, across.end);
           }
+        };
+        compute_border(0, left);
+        int64_t col = left;
+        for (int64_t tiles = up(right - left, depthwise_cells<Arch>); tiles > 0; --tiles) {
+          const int64_t count = up(right - col, tiles);
+          compute(col, count, 0, g.kernel[1]);
+          col += count;
         }
-      });
+        compute_border(right, g.out[1]);
+        a.activation(a.y + to, g.out[1] * L);
+      }
+    }
+  });
 }
 
 /// Calls f(place in (N, C, cells), place in blocks, channels) for each block of each image, in parallel.
@@ -407,17 +465,18 @@ void blocked_conv_impl(const BlockedConvArgs<T>& a) {
   if (g.batch <= 0 || g.out_channels <= 0 || g.out[0] <= 0 || g.out[1] <= 0) return;
   if (depthwise<Arch>(g)) return run_depthwise<T, Arch>(a);
   const Plan<T, Arch> plan(a);
-  const int64_t parts = parts_of(plan.out_vectors), share = up(parts, plan.shares);
+  const int64_t parts = parts_of(plan.out_vectors);
   const int64_t bands = plan.row_bands * plan.col_bands;
   parallel_for(g.batch * g.groups * bands * plan.shares, 1, [&](int64_t begin, int64_t end) {
     for (int64_t task = begin; task < end; ++task) {
       const int64_t item = task / (bands * plan.shares), in_item = task % (bands * plan.shares);
-      const int64_t at = in_item / plan.shares, part = in_item % plan.shares * share;
+      const int64_t at = in_item / plan.shares, share = in_item % plan.shares;
       Band band;
       band.row = at / plan.col_bands * plan.band.rows, band.col = at % plan.col_bands * plan.band.cols;
       band.rows = std::min(plan.band.rows, plan.rows - band.row);
       band.cols = std::min(plan.band.cols, plan.cols - band.col);
-      plan.run(item / g.groups, item % g.groups, band, part, std::min(part + share, parts));
+      plan.run(item / g.groups, item % g.groups, band, share_begin(share, plan.shares, parts),
+               share_begin(share + 1, plan.shares, parts));
     }
   });
 }

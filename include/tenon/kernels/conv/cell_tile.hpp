@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "tenon/base/parallel.hpp"
+#include "tenon/kernels/elementwise/elementwise.hpp"
 #include "tenon/simd/batch.hpp"
 
 namespace tenon::kernels::cell_detail {
@@ -48,10 +49,11 @@ struct CellEnd {
   T* y;             ///< the first cell's first vector; neighbouring cells are a vector apart
   int64_t y_block;  ///< from one vector of output channels to the next
   bool begins;      ///< sums begin with the residual, or zero, and not with y
-  bool ends;        ///< the bias and the bounds come to them
+  bool ends;        ///< the bias, the bounds and the activation come to them
   const T* bias;    ///< or nullptr
   const T* add;     ///< the residual, laid out like y; or nullptr
   T lo, hi;
+  Activation<T> activation{};  ///< of what is then in y
 };
 
 /// R cells, V vectors. Neighbouring cells of x are `Step` elements apart, and have as many channels in a
@@ -120,6 +122,8 @@ void compute_row(int64_t cells, const Reach& reach, const T* x, const T* w, Cell
   for (int64_t tiles = (cells + most - 1) / most; tiles > 0; --tiles) {
     const int64_t some = (cells + tiles - 1) / tiles;
     cell_functions<T, Arch, Step, V>[static_cast<std::size_t>(some - 1)](reach, x, w, end);
+    if (end.ends)
+      for (int v = 0; v < V; ++v) end.activation(end.y + v * end.y_block, some * L);
     cells -= some;
     x += some * Step;
     end.y += some * L;
@@ -133,13 +137,20 @@ constexpr int vectors_at(int64_t at, int64_t vectors) {
   return vectors == 1 ? 1 : at == 0 && vectors % 2 == 1 ? 3 : 2;
 }
 
-/// Tasks of a loop that should take about as long as 2^20 products each, for the threads at hand.
+/// Tasks of a loop, not fewer than `least`, that should take about as long as 2^20 products each; as many for
+/// each thread at hand.
 template <class Arch>
-int64_t tasks_for(double products) {
+int64_t tasks_for(double products, int64_t least) {
   const Executor* executor = current_executor();
   const int threads = executor == nullptr ? 1 : executor->threads();
-  return threads == 1 ? 1 : static_cast<int64_t>(std::min(products / (1 << 20), 4.0 * threads)) + 1;
+  if (threads == 1) return least;
+  const int64_t tasks =
+      std::max(static_cast<int64_t>(std::min(products / (1 << 20) + 1, 4.0 * threads)), least);
+  return tasks < threads ? tasks : up(tasks, threads) * threads;
 }
+
+/// The first of `parts` that belong to a share of `shares`.
+constexpr int64_t share_begin(int64_t share, int64_t shares, int64_t parts) { return share * parts / shares; }
 
 /// Parts of `vectors` vectors of output channels, as vectors_at cuts them.
 constexpr int64_t parts_of(int64_t vectors) { return vectors == 1 ? 1 : vectors / 2; }

@@ -24,6 +24,7 @@ using cell_detail::most_cells;
 using cell_detail::part_begin;
 using cell_detail::parts_of;
 using cell_detail::Reach;
+using cell_detail::share_begin;
 using cell_detail::tasks_for;
 using cell_detail::up;
 using cell_detail::vectors_at;
@@ -106,10 +107,10 @@ struct Plan {
     bands = up(tiles, band);
     const double products = static_cast<double>(g.batch * tiles * places) *
                             static_cast<double>(g.in_channels) * static_cast<double>(vectors * L);
-    const int64_t more = up(tasks_for<Arch>(products), g.batch * bands);
-    if (more > 1) {
-      if (vectors * L >= 2 * tiles) shares = std::min(more, parts_of(vectors));
-      else band = std::max(up(tiles, bands * more), std::min(most, tiles));
+    const int64_t tasks = up(tasks_for<Arch>(products, g.batch * bands), g.batch);  // of an image
+    if (tasks > bands) {
+      if (vectors * L >= 2 * tiles) shares = std::min(up(tasks, bands), parts_of(vectors));
+      else band = up(tiles, up(tiles, std::max(up(tiles, tasks), std::min(most, tiles))));
       bands = up(tiles, band);
     }
   }
@@ -120,6 +121,7 @@ struct Plan {
     Scratch scratch;
     T* inputs = scratch.take<T>(places * blocks * count * L);
     T* sums = scratch.take<T>(places * 3 * count * L);
+    T* tile = scratch.take<T>(outputs * outputs * L);
     for (int64_t b = 0; b < blocks; ++b)
       for (int64_t t = first; t < last; ++t)
         take_tile(args.x + (n * blocks + b) * g.in[0] * g.in[1] * L, t, inputs + (b * count + t - first) * L,
@@ -139,7 +141,7 @@ struct Plan {
         for (int v = 0; v < V; ++v)
           for (int64_t t = first; t < last; ++t)
             give_tile(sums + (v * count + t - first) * L, V * count * L, t, vector + v,
-                      (n * vectors + vector + v) * g.out[0] * g.out[1] * L);
+                      (n * vectors + vector + v) * g.out[0] * g.out[1] * L, tile);
       });
     }
   }
@@ -174,8 +176,9 @@ struct Plan {
     }
   }
 
-  /// Transforms the sums of tile t, which are `step` apart, and finishes a vector of its outputs.
-  void give_tile(const T* sums, int64_t step, int64_t t, int64_t vector, int64_t plane) const {
+  /// Transforms the sums of tile t, which are `step` apart, and finishes a vector of its outputs, which lie
+  /// in `tile` for the activation.
+  void give_tile(const T* sums, int64_t step, int64_t t, int64_t vector, int64_t plane, T* tile) const {
     const int64_t row = t / tiles_across * outputs, col = t % tiles_across * outputs;
     const int64_t rows = std::min(outputs, g.out[0] - row), cols = std::min(outputs, g.out[1] - col);
     B half[side][outputs];  // A^T m: [column][row]
@@ -191,13 +194,18 @@ struct Plan {
       const B m[side] = {half[0][r], half[1][r], half[2][r], half[3][r], half[4][r], half[5][r]};
       B y[outputs];
       transform_sums(m, y);
-      const int64_t to = plane + ((row + r) * g.out[1] + col) * L;
+      const int64_t at = plane + ((row + r) * g.out[1] + col) * L;
+      T* to = args.activation ? tile + r * cols * L : args.y + at;
       for (int64_t c = 0; c < cols; ++c) {
         B value = y[c] + bias;
-        if (args.add != nullptr) value = value + simd::loadu<Arch>(args.add + to + c * L);
-        simd::storeu(args.y + to + c * L, simd::bound(value, lo, hi));
+        if (args.add != nullptr) value = value + simd::loadu<Arch>(args.add + at + c * L);
+        simd::storeu(to + c * L, simd::bound(value, lo, hi));
       }
     }
+    if (!args.activation) return;
+    args.activation(tile, rows * cols * L);
+    for (int64_t r = 0; r < rows; ++r)
+      std::copy_n(tile + r * cols * L, cols * L, args.y + plane + ((row + r) * g.out[1] + col) * L);
   }
 };
 
@@ -239,12 +247,12 @@ void winograd_conv_impl(const BlockedConvArgs<T>& a) {
   const ConvGeometry& g = a.geometry;
   if (g.batch <= 0 || g.out_channels <= 0 || g.out[0] <= 0 || g.out[1] <= 0) return;
   const Plan<T, Arch> plan(a);
-  const int64_t parts = parts_of(plan.vectors), share = up(parts, plan.shares);
+  const int64_t parts = parts_of(plan.vectors);
   parallel_for(g.batch * plan.bands * plan.shares, 1, [&](int64_t begin, int64_t end) {
     for (int64_t task = begin; task < end; ++task) {
-      const int64_t first = task / plan.shares % plan.bands * plan.band, part = task % plan.shares * share;
-      plan.run(task / plan.shares / plan.bands, first, std::min(first + plan.band, plan.tiles), part,
-               std::min(part + share, parts));
+      const int64_t first = task / plan.shares % plan.bands * plan.band, share = task % plan.shares;
+      plan.run(task / plan.shares / plan.bands, first, std::min(first + plan.band, plan.tiles),
+               share_begin(share, plan.shares, parts), share_begin(share + 1, plan.shares, parts));
     }
   });
 }

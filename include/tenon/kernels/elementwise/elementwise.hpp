@@ -168,15 +168,37 @@ void unary(UnaryOp op, const T* x, T* y, int64_t n, UnaryParams p = {}) {
   detail::run(simd::dispatch([=]<class Arch>(Arch) { return unary_loop<Arch, T>(op); }), p, x, y, n);
 }
 
-/// The same with the op known to the compiler: a header-only build then instantiates that op alone.
+/// The loop of an op known to the compiler: a header-only build then instantiates that op alone.
 template <UnaryOp op, class T>
-void unary(const T* x, T* y, int64_t n, UnaryParams p = {}) {
+UnaryLoop<T> unary_loop_of() {
 #ifdef TENON_COMPILED
-  unary(op, x, y, n, p);
+  return simd::dispatch([]<class Arch>(Arch) { return unary_loop<Arch, T>(op); });
 #else
   static_assert(has_function<op, T>(), "elements of this type do not have the function");
-  detail::run(unary_loop<simd::Native, op, T>(), p, x, y, n);
+  return unary_loop<simd::Native, op, T>();
 #endif
+}
+
+/// A function of one number that other kernels apply to their results in place; none by default.
+template <class T>
+struct Activation {
+  void (*run)(UnaryParams p, const T* x, T* y, int64_t n) = nullptr;
+  UnaryParams parameters{};
+
+  explicit operator bool() const { return run != nullptr; }
+  void operator()(T* y, int64_t n) const {
+    if (run != nullptr) run(parameters, y, y, n);
+  }
+};
+template <UnaryOp op, class T>
+Activation<T> activation(UnaryParams p = {}) {
+  return {unary_loop_of<op, T>().run, p};
+}
+
+/// unary with the op known to the compiler.
+template <UnaryOp op, class T>
+void unary(const T* x, T* y, int64_t n, UnaryParams p = {}) {
+  detail::run(unary_loop_of<op, T>(), p, x, y, n);
 }
 
 /// y[i] = min(max(x[i], low), high) with bounds of the element's own type; NaN stays. T: every number type.

@@ -2,6 +2,7 @@
 // batches of float or double, and its body for integers, which the compiler vectorises.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <limits>
@@ -343,6 +344,40 @@ void zip_narrow(const T* a, const T* b, const BroadcastPlan<2>& plan, int64_t be
   });
 }
 
+// The operand that repeats short innermost rows over the axis before them, where the other one is dense; -1
+// if none does.
+inline int repeated_operand(const BroadcastPlan<2>& plan) {
+  const int last = plan.rank - 1;
+  if (last < 1 || plan.inner() >= 32 || plan.strides[0][last] != 1 || plan.strides[1][last] != 1) return -1;
+  for (int k : {0, 1})
+    if (plan.strides[k][last - 1] == 0 && plan.strides[1 - k][last - 1] == plan.inner()) return k;
+  return -1;
+}
+
+// zip_broadcast of a plan with a repeated operand: its rows stand side by side in a panel, which serves all
+// of the axis before them.
+template <class Arch, class T, class R>
+void zip_repeated(void (*zip)(const T*, bool, const T*, bool, R*, int64_t), const T* a, const T* b, R* c,
+                  int repeated, BroadcastPlan<2> plan, int64_t begin, int64_t end) {
+  constexpr int64_t most = 160;
+  const int64_t row = plan.inner(), panel = most / row * row;
+  plan.extents[--plan.rank - 1] *= row;
+  plan.strides[1 - repeated][plan.rank - 1] = 1;
+  T rows[most];
+  for_each_run(plan, begin, end, [&](int64_t at, const int64_t* offsets, int64_t count) {
+    const T* from = (repeated == 0 ? a : b) + offsets[repeated];
+    const int64_t length = std::min(count, panel), first = at % row;
+    std::rotate_copy(from, from + first, from + row, rows);
+    for (int64_t i = row; i < length; i += i) std::copy_n(rows, std::min(i, panel - i), rows + i);
+    const T* other = (repeated == 0 ? b : a) + offsets[1 - repeated];
+    for (int64_t i = 0; i < count; i += panel) {
+      const int64_t n = std::min(panel, count - i);
+      if (repeated == 0) zip(rows, true, other + i, true, c + at + i, n);
+      else zip(other + i, true, rows, true, c + at + i, n);
+    }
+  });
+}
+
 // Runs `zip` over a broadcast. Long runs of an innermost row with steps of 0 and 1 (not both 0) go to `zip`
 // whole; else operands are gathered into panels first. `zip` is a pointer, so that the walk over the plan is
 // compiled once for a type and not for every operation.
@@ -356,6 +391,8 @@ template <class Arch, class T, class R>
     for_each_run(plan, begin, end, [&](int64_t at, const int64_t* offsets, int64_t count) {
       zip(a + offsets[0], step_a, b + offsets[1], step_b, c + at, count);
     });
+  } else if (const int k = repeated_operand(plan); k >= 0) {
+    zip_repeated<Arch>(zip, a, b, c, k, plan, begin, end);
   } else {
     zip_panels<Arch>(a, b, plan, begin, end, [&](int64_t at, const T* p, const T* q, int64_t count) {
       zip(p, true, q, true, c + at, count);

@@ -60,10 +60,16 @@ inline void pick(DType d, void* to, std::span<const int64_t> to_extents, const v
   detail::with_mover(d, to, from, [&]<class Mover>(Mover mover) {
     const bool serial = detail::shares_bytes<Mover>;
     detail::for_rows(plan.size / n, n * Mover::size, serial, [&](int64_t begin, int64_t end) {
-      for (int64_t row = begin; row < end; ++row) {
+      int64_t place[max_rank] = {};
+      for (int64_t rest = begin, a = last; a-- > 0; rest /= plan.extents[a])
+        place[a] = rest % plan.extents[a];
+      const auto next = [&] {
+        for (int a = last; a-- > 0; place[a] = 0)
+          if (++place[a] < plan.extents[a]) return;
+      };
+      for (int64_t row = begin; row < end; ++row, next()) {
         int64_t f = 0;
-        for (int64_t rest = row, a = last; a-- > 0; rest /= plan.extents[a])
-          f += index[a][rest % plan.extents[a]] * strides[a];
+        for (int a = 0; a < last; ++a) f += index[a][place[a]] * strides[a];
         if (whole) {
           mover.row(row * n, 1, f, 1, n);
           continue;
