@@ -15,6 +15,7 @@
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/scratch.hpp"
 #include "tenon/kernels/conv/quant_conv_last.hpp"
+#include "tenon/kernels/conv/sliding.hpp"
 #include "tenon/kernels/gemm/bytes.hpp"
 #include "tenon/simd/batch.hpp"
 
@@ -50,10 +51,19 @@ struct Tap {
   const uint8_t* x[Tile<Arch>::rows];
 };
 
+/// Pixels that see the same taps: their numbers, times Cout, and taps[first] to taps[last].
+template <class Arch>
+struct Pixels {
+  int64_t count, first, last;
+  int64_t at[Tile<Arch>::rows];
+};
+
+/// A tile's pixels and the parts of its operands that belong to its output channels.
 template <class Arch>
 struct TileWork {
+  const Pixels<Arch>& pixels;
   const Tap<Arch>* taps;
-  int64_t count, quads;
+  int64_t quads;
   const int32_t *w, *start;
   const float* scale;
   const uint8_t* z;
@@ -72,7 +82,7 @@ void compute_tile(const QuantConvLastArgs& g, const TileWork<Arch>& t) {
 #pragma GCC unroll 8
     for (int r = 0; r < R; ++r) sum[r][v] = start;
   }
-  for (const Tap<Arch>* tap = t.taps; tap < t.taps + t.count; ++tap) {
+  for (const Tap<Arch>*tap = t.taps + t.pixels.first, *end = t.taps + t.pixels.last; tap < end; ++tap) {
     const int32_t* w = t.w + tap->w;
     const uint8_t* x[R];
 #pragma GCC unroll 8
@@ -91,14 +101,13 @@ void compute_tile(const QuantConvLastArgs& g, const TileWork<Arch>& t) {
       }
     }
   }
-  const int64_t step = g.geometry.out_channels;
   if (t.z == nullptr) {
 #pragma GCC unroll 8
     for (int r = 0; r < R; ++r) {
       F q[NV];
 #pragma GCC unroll 4
       for (int v = 0; v < NV; ++v) q[v] = simd::to_float(sum[r][v]) * F(simd::loadu<Arch>(t.scale + v * L));
-      simd::store_rounded<NV>(t.y + r * step, q, g.zero, g.lo, g.hi);
+      simd::store_rounded<NV>(t.y + t.pixels.at[r], q, g.zero, g.lo, g.hi);
     }
     return;
   }
@@ -113,9 +122,10 @@ void compute_tile(const QuantConvLastArgs& g, const TileWork<Arch>& t) {
       F own = simd::to_float(sum[r][v]) * F(simd::loadu<Arch>(t.scale + v * L));
       own = simd::min(simd::max(own, least), most);
       own = ((own + magic) - magic) * rate;
-      q[v] = own + simd::to_float(simd::load_bytes<Arch>(t.z + r * step + v * L) - z_zero) * z_rate;
+      const F other = simd::to_float(simd::load_bytes<Arch>(t.z + t.pixels.at[r] + v * L) - z_zero);
+      q[v] = simd::mul_add(other, z_rate, own);
     }
-    simd::store_rounded<NV>(t.y + r * step, q, g.sum.zero, g.sum.lo, g.sum.hi);
+    simd::store_rounded<NV>(t.y + t.pixels.at[r], q, g.sum.zero, g.sum.lo, g.sum.hi);
   }
 }
 
@@ -128,6 +138,11 @@ inline constexpr auto tiles = []<int... I>(std::integer_sequence<int, I...>) {
   return std::array<TileFunction<Arch>, sizeof...(I)>{
       &compute_tile<Arch, I / vectors + 1, I % vectors + 1>...};
 }(std::make_integer_sequence<int, Tile<Arch>::rows * Tile<Arch>::vectors>{});
+
+template <class Arch>
+TileFunction<Arch> tile_for(int64_t rows, int64_t vectors) {
+  return tiles<Arch>[static_cast<std::size_t>((rows - 1) * Tile<Arch>::vectors + vectors - 1)];
+}
 
 /// The input of the taps: pixel (n, y, x) is at data + n * image + y * row + x * pixel.
 struct Image {
@@ -166,39 +181,115 @@ Image copy_plain(const QuantConvLastArgs& g, Scratch& scratch) {
   return {copy, height * row, row, channels, height, width, {0, 0}};
 }
 
-/// Fills the taps of `rows` pixels from `first` on; returns how many of them see the image at all. Taps that
-/// only see zero points which are 0 are left out.
+/// Tiles of a run of pixels. Where zero points are 0, taps that a pixel sees outside of the image are left
+/// out, and tiles are made of pixels that see the same taps.
 template <class Arch>
-int64_t list_taps(const QuantConvLastArgs& g, const Image& x, const Layout<Arch>& l, const uint8_t* outside,
-                  int64_t first, int64_t rows, Tap<Arch>* taps) {
-  const ConvGeometry& s = g.geometry;
-  const int64_t kernel_h = s.kernel[0], kernel_w = l.taps / kernel_h, cols = l.quads * Tile<Arch>::cols;
-  bool whole = true;
-  for (int64_t t = 0; t < l.taps; ++t) taps[t].w = t * cols;
-  for (int64_t r = 0; r < rows; ++r) {
-    const int64_t p = first + r, line = p / s.out[1];
-    const int64_t top = line % s.out[0] * s.strides[0] - x.pad[0],
-                  left = p % s.out[1] * s.strides[1] - x.pad[1];
-    const uint8_t* image = x.data + line / s.out[0] * x.image;
-    const bool inside = top >= 0 && left >= 0 && top + (kernel_h - 1) * s.dilations[0] < x.height &&
-                        left + (kernel_w - 1) * s.dilations[1] < x.width;
-    whole = whole && inside;
-    Tap<Arch>* tap = taps;
-    for (int64_t i = 0; i < kernel_h; ++i)
-      for (int64_t j = 0; j < kernel_w; ++j, ++tap) {
-        const int64_t at_y = top + i * s.dilations[0], at_x = left + j * s.dilations[1];
-        const bool seen = inside || (at_y >= 0 && at_y < x.height && at_x >= 0 && at_x < x.width);
-        tap->x[r] = seen ? image + at_y * x.row + at_x * x.pixel : outside;
+class TileList {
+ public:
+  TileList(const QuantConvLastArgs& g, const Image& x, const Layout<Arch>& l, const uint8_t* outside,
+           int64_t most, Scratch& scratch)
+      : g_(g.geometry), x_(x), l_(l), outside_(outside), skips_(g.x_zero == 0 && l.taps > 1) {
+    wide_ = l.taps / g_.kernel[0];
+    taps = scratch.take<Tap<Arch>>(most * l.taps);
+    pixels = scratch.take<Pixels<Arch>>(most);
+    border_ = scratch.take<Pixel>(most);
+    ways_ = scratch.take<Way>(l.taps);
+    for (int64_t t = 0; t < l.taps; ++t)
+      ways_[t] = {t * l.quads * Tile<Arch>::cols,
+                  t / wide_ * g_.dilations[0] * x.row + t % wide_ * g_.dilations[1] * x.pixel};
+  }
+  void list(int64_t first, int64_t last) {
+    count = 0, tap_count_ = 0, border_count_ = 0;
+    int64_t x = first % g_.out[1], y = first / g_.out[1] % g_.out[0], n = first / g_.out[1] / g_.out[0];
+    Pixels<Arch>* tile = nullptr;
+    for (int64_t p = first; p < last; ++p) {
+      Pixel pixel{
+          p, n, y * g_.strides[0] - x_.pad[0], x * g_.strides[1] - x_.pad[1], {0, g_.kernel[0], 0, wide_}};
+      const bool inside = pixel.top >= 0 && pixel.left >= 0 &&
+                          pixel.top + (g_.kernel[0] - 1) * g_.dilations[0] < x_.height &&
+                          pixel.left + (wide_ - 1) * g_.dilations[1] < x_.width;
+      if (inside) {
+        add_inner(tile, pixel);
+      } else if (!skips_) {
+        add_outer(tile, pixel);
+      } else {
+        see(pixel.top, x_.height, g_.dilations[0], pixel.seen.data());
+        see(pixel.left, x_.width, g_.dilations[1], pixel.seen.data() + 2);
+        border_[border_count_++] = pixel;
+      }
+      if (++x < g_.out[1]) continue;
+      x = 0;
+      if (++y < g_.out[0]) continue;
+      y = 0, ++n;
+    }
+    std::sort(border_, border_ + border_count_, [](const Pixel& a, const Pixel& b) {
+      return a.seen != b.seen ? a.seen < b.seen : a.number < b.number;
+    });
+    for (int64_t k = 0; k < border_count_; ++k) {
+      if (k == 0 || border_[k].seen != border_[k - 1].seen) tile = nullptr;
+      add_outer(tile, border_[k]);
+    }
+  }
+
+  Tap<Arch>* taps;
+  Pixels<Arch>* pixels;
+  int64_t count = 0;  ///< of pixels: tiles
+
+ private:
+  struct Pixel {
+    int64_t number, image, top, left;
+    std::array<int64_t, 4> seen;  ///< kernel rows [0, 1) and columns [2, 3)
+  };
+  struct Way {
+    int64_t w, x;  // from the first tap: of weights, and in the image
+  };
+  static void see(int64_t start, int64_t extent, int64_t dilation, int64_t* seen) {
+    seen[1] = std::min(sliding::steps_to_zero(start - extent, dilation), seen[1]);
+    seen[0] = std::min(sliding::steps_to_zero(start, dilation), seen[1]);
+  }
+  /// A tile that has room, with taps of so many ways if it is new.
+  Pixels<Arch>* room(Pixels<Arch>* tile, int64_t ways) {
+    if (tile != nullptr && tile->count < Tile<Arch>::rows) return tile;
+    tile = pixels + count++;
+    tile->count = 0, tile->first = tap_count_, tile->last = tap_count_ += ways;
+    return tile;
+  }
+  /// Adds a pixel that sees all taps inside of the image.
+  void add_inner(Pixels<Arch>*& tile, const Pixel& p) {
+    tile = room(tile, l_.taps);
+    const int64_t r = tile->count++;
+    tile->at[r] = p.number * l_.channels;
+    const uint8_t* from = x_.data + p.image * x_.image + p.top * x_.row + p.left * x_.pixel;
+    Tap<Arch>* tap = taps + tile->first;
+    for (int64_t t = 0; t < l_.taps; ++t) tap[t].x[r] = from + ways_[t].x;
+    for (int64_t t = 0; r == 0 && t < l_.taps; ++t) tap[t].w = ways_[t].w;
+  }
+  /// Adds a pixel that sees some taps only.
+  void add_outer(Pixels<Arch>*& tile, const Pixel& p) {
+    tile = room(tile, (p.seen[1] - p.seen[0]) * (p.seen[3] - p.seen[2]));
+    const int64_t r = tile->count++, from = p.image * x_.image + p.top * x_.row + p.left * x_.pixel;
+    tile->at[r] = p.number * l_.channels;
+    Tap<Arch>* tap = taps + tile->first;
+    for (int64_t i = p.seen[0]; i < p.seen[1]; ++i)
+      for (int64_t j = p.seen[2]; j < p.seen[3]; ++j, ++tap) {
+        const int64_t y = p.top + i * g_.dilations[0], x = p.left + j * g_.dilations[1];
+        const Way& way = ways_[i * wide_ + j];
+        const bool inside = y >= 0 && y < x_.height && x >= 0 && x < x_.width;
+        tap->w = way.w;
+        tap->x[r] = inside ? x_.data + (from + way.x) : outside_;
       }
   }
-  if (whole || g.x_zero != 0) return l.taps;
-  return std::remove_if(taps, taps + l.taps,
-                        [&](const Tap<Arch>& tap) {
-                          return std::all_of(tap.x, tap.x + rows,
-                                             [&](const uint8_t* p) { return p == outside; });
-                        }) -
-         taps;
-}
+
+  const ConvGeometry& g_;
+  const Image& x_;
+  const Layout<Arch>& l_;
+  const uint8_t* outside_;
+  bool skips_;
+  int64_t wide_;  // taps in a row of the kernel
+  Pixel* border_;
+  Way* ways_;
+  int64_t tap_count_ = 0, border_count_ = 0;
+};
 
 }  // namespace tenon::kernels::conv_last_detail
 
@@ -258,37 +349,40 @@ void quant_conv_last_impl(const QuantConvLastArgs& g) {
                                     s.in[0],
                                     s.in[1],
                                     {s.pads[0], s.pads[1]}};
+  const auto run = [&](const TileList<Arch>& t, int64_t begin, int64_t end, int64_t panel) {
+    const int64_t c = panel * cols, vectors = std::min(l.channels - c, cols) / lanes;
+    for (int64_t k = begin; k < end; ++k)
+      tile_for<Arch>(t.pixels[k].count, vectors)(
+          g, {t.pixels[k], t.taps, l.quads, g.packed_w + l.channels + panel * l.panel(), g.packed_w + c,
+              g.scale + c, g.sum.z != nullptr ? g.sum.z + c : nullptr, g.y + c});
+  };
+  const auto grain = [&](int64_t products) {
+    return std::max<int64_t>((int64_t{1} << 22) / std::max<int64_t>(products, 1), 1);
+  };
   // Few weights stay in the cache while pixels pass by, few pixels while weights do.
-  const int64_t chunks = std::max<int64_t>(pixels / 48, 1);
-  const int64_t chunk = ((pixels + chunks - 1) / chunks + rows - 1) / rows * rows;
-  const int64_t parts = (pixels + chunk - 1) / chunk;
-  const bool by_pixels = l.size() < (int64_t{1} << 16) && parts >= 8;
-  const int64_t at_once = by_pixels ? l.panels() : 1;  // panels
-  const int64_t work = chunk * at_once * l.panel() * 4;
-  parallel_for(
-      parts * (l.panels() / at_once), std::max<int64_t>((int64_t{1} << 22) / std::max<int64_t>(work, 1), 1),
-      [&](int64_t begin, int64_t end) {
-        Scratch own;
-        const int64_t most = (chunk + rows - 1) / rows;
-        auto* taps = own.take<Tap<Arch>>(most * l.taps);
-        auto* counts = own.take<int64_t>(most);
-        int64_t listed = -1;
-        for (int64_t task = begin; task < end; ++task) {
-          const int64_t part = task % parts, first = part * chunk, last = std::min(first + chunk, pixels);
-          for (int64_t p = first, k = 0; part != listed && p < last; p += rows, ++k)
-            counts[k] = list_taps<Arch>(g, x, l, outside, p, std::min(rows, last - p), taps + k * l.taps);
-          listed = part;
-          for (int64_t panel = task / parts * at_once; panel < (task / parts + 1) * at_once; ++panel) {
-            const int64_t c = panel * cols, vectors = std::min(l.channels - c, cols) / lanes;
-            for (int64_t p = first, k = 0; p < last; p += rows, ++k) {
-              const int64_t r = std::min(rows, last - p), at = p * l.channels + c;
-              tiles<Arch>[static_cast<std::size_t>((r - 1) * Tile<Arch>::vectors + vectors - 1)](
-                  g, {taps + k * l.taps, counts[k], l.quads, g.packed_w + l.channels + panel * l.panel(),
-                      g.packed_w + c, g.scale + c, g.sum.z != nullptr ? g.sum.z + at : nullptr, g.y + at});
-            }
-          }
-        }
-      });
+  constexpr int64_t part = 32 * rows, most = 128 * rows;  // pixels
+  if (l.size() < (int64_t{1} << 16) && pixels >= 4 * part) {
+    parallel_for((pixels + part - 1) / part, grain(part * l.size() * 4), [&](int64_t begin, int64_t end) {
+      Scratch own;
+      TileList<Arch> tiles(g, x, l, outside, part, own);
+      for (int64_t first = begin * part; first < std::min(end * part, pixels); first += part) {
+        tiles.list(first, std::min(first + part, pixels));
+        for (int64_t panel = 0; panel < l.panels(); ++panel) run(tiles, 0, tiles.count, panel);
+      }
+    });
+    return;
+  }
+  TileList<Arch> tiles(g, x, l, outside, std::min(pixels, most), scratch);
+  for (int64_t first = 0; first < pixels; first += most) {
+    tiles.list(first, std::min(first + most, pixels));
+    const int64_t parts = std::max<int64_t>(tiles.count / 12, 1);
+    parallel_for(l.panels() * parts, grain(12 * rows * l.panel() * 4), [&](int64_t begin, int64_t end) {
+      for (int64_t task = begin; task < end; ++task) {
+        const int64_t k = task % parts;
+        run(tiles, k * tiles.count / parts, (k + 1) * tiles.count / parts, task / parts);
+      }
+    });
+  }
 }
 
 }  // namespace tenon::kernels
