@@ -1,9 +1,10 @@
 // Convolutions of bytes over tensors of (N, H, W, C): bodies.
 //
 // A tile is a few pixels times as many output channels as four vectors hold. Of each kernel place (a tap) it
-// multiplies words of the pixels' input channels, wherever those lie, with vectors of weights. Pixels outside
-// of the image are a row of zero points. Of a plain x, whose few channels would not fill words, a copy with
-// its padding is made, and a tap is a whole row of the kernel: its cells are neighbours in the copy.
+// multiplies words of the pixels' input channels, wherever those lie, with vectors of weights. Where zero
+// points are 0, taps outside of the image are left out; else a copy with its padding is made. So it is of a
+// plain x, whose few channels would not fill words: there a tap is a whole row of the kernel, whose cells are
+// neighbours in the copy.
 #pragma once
 
 #include <algorithm>
@@ -18,6 +19,7 @@
 #include "tenon/kernels/conv/sliding.hpp"
 #include "tenon/kernels/gemm/bytes.hpp"
 #include "tenon/simd/batch.hpp"
+#include "tenon/simd/copy.hpp"
 
 namespace tenon::kernels::conv_last_detail {
 
@@ -44,27 +46,27 @@ struct Layout {
   int64_t size() const { return channels + panels() * panel(); }
 };
 
-/// A tap of a tile: the place of its weights in a panel, and what each pixel sees through it.
-template <class Arch>
+/// A tap: the places of its weights in a panel and of its cell in the image, counted from the first tap.
 struct Tap {
-  int64_t w;
-  const uint8_t* x[Tile<Arch>::rows];
+  int64_t w, x;
 };
 
-/// Pixels that see the same taps: their numbers, times Cout, and taps[first] to taps[last].
+/// Pixels that see the same taps: the places of their first taps in the image, and those of their results.
 template <class Arch>
 struct Pixels {
-  int64_t count, first, last;
-  int64_t at[Tile<Arch>::rows];
+  int64_t count;
+  const Tap *first, *last;
+  int64_t from[Tile<Arch>::rows], to[Tile<Arch>::rows];
 };
 
 /// A tile's pixels and the parts of its operands that belong to its output channels.
 template <class Arch>
 struct TileWork {
   const Pixels<Arch>& pixels;
-  const Tap<Arch>* taps;
   int64_t quads;
-  const int32_t *w, *start;
+  const uint8_t* x;
+  const int32_t *w, *next;  ///< `next`: weights to fetch, a line for each word of the pixels
+  const int32_t* start;
   const float* scale;
   const uint8_t* z;
   uint8_t* y;
@@ -82,12 +84,14 @@ void compute_tile(const QuantConvLastArgs& g, const TileWork<Arch>& t) {
 #pragma GCC unroll 8
     for (int r = 0; r < R; ++r) sum[r][v] = start;
   }
-  for (const Tap<Arch>*tap = t.taps + t.pixels.first, *end = t.taps + t.pixels.last; tap < end; ++tap) {
+  const int32_t* next = t.next;
+  for (const Tap* tap = t.pixels.first; tap < t.pixels.last; ++tap) {
     const int32_t* w = t.w + tap->w;
     const uint8_t* x[R];
 #pragma GCC unroll 8
-    for (int r = 0; r < R; ++r) x[r] = tap->x[r];
-    for (int64_t q = 0; q < t.quads; ++q, w += Tile<Arch>::cols) {
+    for (int r = 0; r < R; ++r) x[r] = t.x + (t.pixels.from[r] + tap->x);
+    for (int64_t q = 0; q < t.quads; ++q, w += Tile<Arch>::cols, next += 16) {
+      __builtin_prefetch(next, 0, 2);
       I wv[NV];
 #pragma GCC unroll 4
       for (int v = 0; v < NV; ++v) wv[v] = simd::loadu<Arch>(w + v * L);
@@ -107,11 +111,11 @@ void compute_tile(const QuantConvLastArgs& g, const TileWork<Arch>& t) {
       F q[NV];
 #pragma GCC unroll 4
       for (int v = 0; v < NV; ++v) q[v] = simd::to_float(sum[r][v]) * F(simd::loadu<Arch>(t.scale + v * L));
-      simd::store_rounded<NV>(t.y + t.pixels.at[r], q, g.zero, g.lo, g.hi);
+      simd::store_rounded<NV>(t.y + t.pixels.to[r], q, g.zero, g.lo, g.hi);
     }
     return;
   }
-  const F magic(0x1.8p23f), least(static_cast<float>(g.lo - g.zero)), most(static_cast<float>(g.hi - g.zero));
+  const F least(static_cast<float>(g.lo - g.zero)), most(static_cast<float>(g.hi - g.zero));
   const F rate(g.sum.rate), z_rate(g.sum.z_rate);
   const I z_zero(g.sum.z_zero);
 #pragma GCC unroll 8
@@ -121,11 +125,11 @@ void compute_tile(const QuantConvLastArgs& g, const TileWork<Arch>& t) {
     for (int v = 0; v < NV; ++v) {
       F own = simd::to_float(sum[r][v]) * F(simd::loadu<Arch>(t.scale + v * L));
       own = simd::min(simd::max(own, least), most);
-      own = ((own + magic) - magic) * rate;
-      const F other = simd::to_float(simd::load_bytes<Arch>(t.z + t.pixels.at[r] + v * L) - z_zero);
+      own = simd::nearbyint(own) * rate;
+      const F other = simd::to_float(simd::load_bytes<Arch>(t.z + t.pixels.to[r] + v * L) - z_zero);
       q[v] = simd::mul_add(other, z_rate, own);
     }
-    simd::store_rounded<NV>(t.y + t.pixels.at[r], q, g.sum.zero, g.sum.lo, g.sum.hi);
+    simd::store_rounded<NV>(t.y + t.pixels.to[r], q, g.sum.zero, g.sum.lo, g.sum.hi);
   }
 }
 
@@ -144,151 +148,128 @@ TileFunction<Arch> tile_for(int64_t rows, int64_t vectors) {
   return tiles<Arch>[static_cast<std::size_t>((rows - 1) * Tile<Arch>::vectors + vectors - 1)];
 }
 
-/// The input of the taps: pixel (n, y, x) is at data + n * image + y * row + x * pixel.
+/// The input: pixel (n, y, x) is at data + n * image + y * row + x * pixel.
 struct Image {
   const uint8_t* data;
   int64_t image, row, pixel, height, width, pad[2];
 };
 
-/// A copy of a plain x with its padding, pixel by pixel.
+/// A copy of x with its padding, pixel by pixel.
 template <class Arch>
-Image copy_plain(const QuantConvLastArgs& g, Scratch& scratch) {
+Image padded_copy(const QuantConvLastArgs& g, Scratch& scratch) {
   const ConvGeometry& s = g.geometry;
   const int64_t channels = s.in_channels, in = s.in[0] * s.in[1];
   const auto span = [&](int d) {
     return (s.out[d] - 1) * s.strides[d] + (s.kernel[d] - 1) * s.dilations[d] + 1;
   };
-  const int64_t height = span(0), width = span(1), row = width * channels;
-  const int64_t slack = 4;  // the last words end past the last pixel
+  const int64_t height = span(0), width = span(1), row = width * channels, slack = 4;
   auto* copy = scratch.take<uint8_t>(s.batch * height * row + slack);
+  std::memset(copy + s.batch * height * row, 0, slack);  // a plain x's last words end past the last pixel
+  const int64_t first = std::clamp<int64_t>(s.pads[1], 0, width);
+  const int64_t last = std::clamp<int64_t>(s.in[1] + s.pads[1], first, width);
   const uint8_t flip = g.x_signed ? 128 : 0;
-  parallel_for(
-      s.batch * height, std::max<int64_t>((int64_t{1} << 14) / row, 1), [&](int64_t begin, int64_t end) {
-        for (int64_t r = begin; r < end; ++r) {
-          uint8_t* to = copy + r * row;
-          const int64_t y = r % height - s.pads[0];
-          const int64_t first = std::clamp<int64_t>(s.pads[1], 0, width);
-          const int64_t last = std::clamp<int64_t>(s.in[1] + s.pads[1], first, width);
-          std::memset(to, g.x_zero, static_cast<std::size_t>(row));
-          if (y < 0 || y >= s.in[0]) continue;
-          const auto* from =
-              static_cast<const uint8_t*>(g.x) + r / height * channels * in + y * s.in[1] - s.pads[1];
-          for (int64_t c = 0; c < channels; ++c, from += in)
-            for (int64_t x = first; x < last; ++x) to[x * channels + c] = from[x] ^ flip;
-        }
-      });
-  std::memset(copy + s.batch * height * row, 0, slack);
+  const auto copy_rows = [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) {
+      uint8_t* to = copy + r * row;
+      const int64_t y = r % height - s.pads[0];
+      std::memset(to, g.x_zero, static_cast<std::size_t>(row));
+      if (y < 0 || y >= s.in[0]) continue;
+      const auto* image = static_cast<const uint8_t*>(g.x) + r / height * channels * in;
+      const int64_t from = y * s.in[1] + first - s.pads[1];
+      if (!g.plain_x)
+        simd::copy(to + first * channels, image + from * channels,
+                   static_cast<std::size_t>((last - first) * channels));
+      for (int64_t c = 0; g.plain_x && c < channels; ++c)
+        for (int64_t x = first; x < last; ++x) to[x * channels + c] = image[c * in + from + x - first] ^ flip;
+    }
+  };
+  parallel_for(s.batch * height, std::max<int64_t>((int64_t{1} << 14) / row, 1), copy_rows);
   return {copy, height * row, row, channels, height, width, {0, 0}};
 }
 
-/// Tiles of a run of pixels. Where zero points are 0, taps that a pixel sees outside of the image are left
-/// out, and tiles are made of pixels that see the same taps.
+/// Tiles of a run of pixels.
 template <class Arch>
 class TileList {
  public:
-  TileList(const QuantConvLastArgs& g, const Image& x, const Layout<Arch>& l, const uint8_t* outside,
-           int64_t most, Scratch& scratch)
-      : g_(g.geometry), x_(x), l_(l), outside_(outside), skips_(g.x_zero == 0 && l.taps > 1) {
-    wide_ = l.taps / g_.kernel[0];
-    taps = scratch.take<Tap<Arch>>(most * l.taps);
+  TileList(const ConvGeometry& g, const Image& image, const Layout<Arch>& l, int64_t most, Scratch& scratch)
+      : g_(g), image_(image), l_(l), wide_(l.taps / g.kernel[0]) {
     pixels = scratch.take<Pixels<Arch>>(most);
+    taps_ = scratch.take<Tap>((most + 1) * l.taps);
     border_ = scratch.take<Pixel>(most);
-    ways_ = scratch.take<Way>(l.taps);
-    for (int64_t t = 0; t < l.taps; ++t)
-      ways_[t] = {t * l.quads * Tile<Arch>::cols,
-                  t / wide_ * g_.dilations[0] * x.row + t % wide_ * g_.dilations[1] * x.pixel};
+    add_taps(taps_, {0, g.kernel[0], 0, wide_});
   }
+
   void list(int64_t first, int64_t last) {
-    count = 0, tap_count_ = 0, border_count_ = 0;
-    int64_t x = first % g_.out[1], y = first / g_.out[1] % g_.out[0], n = first / g_.out[1] / g_.out[0];
+    count = 0;
+    const int64_t width = g_.out[1], most_top = image_.height - 1 - (g_.kernel[0] - 1) * g_.dilations[0];
+    const int64_t most_left = image_.width - 1 - (wide_ - 1) * g_.dilations[1];
     Pixels<Arch>* tile = nullptr;
-    for (int64_t p = first; p < last; ++p) {
-      Pixel pixel{
-          p, n, y * g_.strides[0] - x_.pad[0], x * g_.strides[1] - x_.pad[1], {0, g_.kernel[0], 0, wide_}};
-      const bool inside = pixel.top >= 0 && pixel.left >= 0 &&
-                          pixel.top + (g_.kernel[0] - 1) * g_.dilations[0] < x_.height &&
-                          pixel.left + (wide_ - 1) * g_.dilations[1] < x_.width;
-      if (inside) {
-        add_inner(tile, pixel);
-      } else if (!skips_) {
-        add_outer(tile, pixel);
-      } else {
-        see(pixel.top, x_.height, g_.dilations[0], pixel.seen.data());
-        see(pixel.left, x_.width, g_.dilations[1], pixel.seen.data() + 2);
-        border_[border_count_++] = pixel;
+    Pixel* border = border_;
+    for (int64_t p = first; p < last;) {
+      const int64_t line = p / width, top = line % g_.out[0] * g_.strides[0] - image_.pad[0];
+      const int64_t row = line / g_.out[0] * image_.image + top * image_.row;
+      const bool inside = top >= 0 && top <= most_top;
+      int64_t left = p % width * g_.strides[1] - image_.pad[1];
+      for (const int64_t end = std::min((line + 1) * width, last); p < end; ++p, left += g_.strides[1]) {
+        const int64_t from = row + left * image_.pixel;
+        if (inside && left >= 0 && left <= most_left) {
+          add(tile, taps_, taps_ + l_.taps, p, from);
+        } else {
+          Range y = see(top, image_.height, g_.kernel[0], g_.dilations[0]);
+          Range x = see(left, image_.width, wide_, g_.dilations[1]);
+          *border++ = {{y[0], y[1], x[0], x[1]}, p, from};
+        }
       }
-      if (++x < g_.out[1]) continue;
-      x = 0;
-      if (++y < g_.out[0]) continue;
-      y = 0, ++n;
     }
-    std::sort(border_, border_ + border_count_, [](const Pixel& a, const Pixel& b) {
+    // Those at the border that see the same taps come together.
+    std::sort(border_, border, [](const Pixel& a, const Pixel& b) {
       return a.seen != b.seen ? a.seen < b.seen : a.number < b.number;
     });
-    for (int64_t k = 0; k < border_count_; ++k) {
-      if (k == 0 || border_[k].seen != border_[k - 1].seen) tile = nullptr;
-      add_outer(tile, border_[k]);
+    Tap *taps = taps_ + l_.taps, *end = taps;
+    for (const Pixel* p = border_; p < border; ++p) {
+      if (p == border_ || p->seen != p[-1].seen) tile = nullptr, taps = end, end = add_taps(taps, p->seen);
+      add(tile, taps, end, p->number, p->from);
     }
   }
 
-  Tap<Arch>* taps;
   Pixels<Arch>* pixels;
   int64_t count = 0;  ///< of pixels: tiles
 
  private:
+  using Range = std::array<int64_t, 2>;
+  using Seen = std::array<int64_t, 4>;  // kernel rows [0, 1) and columns [2, 3)
   struct Pixel {
-    int64_t number, image, top, left;
-    std::array<int64_t, 4> seen;  ///< kernel rows [0, 1) and columns [2, 3)
+    Seen seen;
+    int64_t number, from;
   };
-  struct Way {
-    int64_t w, x;  // from the first tap: of weights, and in the image
-  };
-  static void see(int64_t start, int64_t extent, int64_t dilation, int64_t* seen) {
-    seen[1] = std::min(sliding::steps_to_zero(start - extent, dilation), seen[1]);
-    seen[0] = std::min(sliding::steps_to_zero(start, dilation), seen[1]);
+
+  static Range see(int64_t start, int64_t extent, int64_t kernel, int64_t dilation) {
+    const int64_t end = std::min(sliding::steps_to_zero(start - extent, dilation), kernel);
+    return {std::min(sliding::steps_to_zero(start, dilation), end), end};
   }
-  /// A tile that has room, with taps of so many ways if it is new.
-  Pixels<Arch>* room(Pixels<Arch>* tile, int64_t ways) {
-    if (tile != nullptr && tile->count < Tile<Arch>::rows) return tile;
-    tile = pixels + count++;
-    tile->count = 0, tile->first = tap_count_, tile->last = tap_count_ += ways;
-    return tile;
+  Tap* add_taps(Tap* to, const Seen& seen) const {
+    for (int64_t i = seen[0]; i < seen[1]; ++i)
+      for (int64_t j = seen[2]; j < seen[3]; ++j)
+        *to++ = {(i * wide_ + j) * l_.quads * Tile<Arch>::cols,
+                 i * g_.dilations[0] * image_.row + j * g_.dilations[1] * image_.pixel};
+    return to;
   }
-  /// Adds a pixel that sees all taps inside of the image.
-  void add_inner(Pixels<Arch>*& tile, const Pixel& p) {
-    tile = room(tile, l_.taps);
-    const int64_t r = tile->count++;
-    tile->at[r] = p.number * l_.channels;
-    const uint8_t* from = x_.data + p.image * x_.image + p.top * x_.row + p.left * x_.pixel;
-    Tap<Arch>* tap = taps + tile->first;
-    for (int64_t t = 0; t < l_.taps; ++t) tap[t].x[r] = from + ways_[t].x;
-    for (int64_t t = 0; r == 0 && t < l_.taps; ++t) tap[t].w = ways_[t].w;
-  }
-  /// Adds a pixel that sees some taps only.
-  void add_outer(Pixels<Arch>*& tile, const Pixel& p) {
-    tile = room(tile, (p.seen[1] - p.seen[0]) * (p.seen[3] - p.seen[2]));
-    const int64_t r = tile->count++, from = p.image * x_.image + p.top * x_.row + p.left * x_.pixel;
-    tile->at[r] = p.number * l_.channels;
-    Tap<Arch>* tap = taps + tile->first;
-    for (int64_t i = p.seen[0]; i < p.seen[1]; ++i)
-      for (int64_t j = p.seen[2]; j < p.seen[3]; ++j, ++tap) {
-        const int64_t y = p.top + i * g_.dilations[0], x = p.left + j * g_.dilations[1];
-        const Way& way = ways_[i * wide_ + j];
-        const bool inside = y >= 0 && y < x_.height && x >= 0 && x < x_.width;
-        tap->w = way.w;
-        tap->x[r] = inside ? x_.data + (from + way.x) : outside_;
-      }
+  /// Adds a pixel to a tile, if there is one that has room, else to a new one.
+  void add(Pixels<Arch>*& tile, const Tap* first, const Tap* last, int64_t number, int64_t from) {
+    if (tile == nullptr || tile->count == Tile<Arch>::rows) {
+      tile = pixels + count++;
+      tile->count = 0, tile->first = first, tile->last = last;
+    }
+    tile->from[tile->count] = from;
+    tile->to[tile->count++] = number * l_.channels;
   }
 
   const ConvGeometry& g_;
-  const Image& x_;
+  const Image& image_;
   const Layout<Arch>& l_;
-  const uint8_t* outside_;
-  bool skips_;
   int64_t wide_;  // taps in a row of the kernel
+  Tap* taps_;     // all, then those of each kind of border
   Pixel* border_;
-  Way* ways_;
-  int64_t tap_count_ = 0, border_count_ = 0;
 };
 
 }  // namespace tenon::kernels::conv_last_detail
@@ -339,21 +320,27 @@ void quant_conv_last_impl(const QuantConvLastArgs& g) {
   if (pixels <= 0) return;
   const Layout<Arch> l(s, g.plain_x);
   Scratch scratch;
-  auto* outside = scratch.take<uint8_t>(4 * l.quads);
-  std::memset(outside, g.x_zero, static_cast<std::size_t>(4 * l.quads));
-  const Image x = g.plain_x ? copy_plain<Arch>(g, scratch)
-                            : Image{static_cast<const uint8_t*>(g.x),
-                                    s.in[0] * s.in[1] * s.in_channels,
-                                    s.in[1] * s.in_channels,
-                                    s.in_channels,
-                                    s.in[0],
-                                    s.in[1],
-                                    {s.pads[0], s.pads[1]}};
+  bool padded = g.plain_x;
+  for (int d = 0; d < 2 && g.x_zero != 0; ++d)
+    padded = padded || s.pads[d] > 0 ||
+             (s.out[d] - 1) * s.strides[d] + (s.kernel[d] - 1) * s.dilations[d] - s.pads[d] >= s.in[d];
+  const Image x = padded ? padded_copy<Arch>(g, scratch)
+                         : Image{static_cast<const uint8_t*>(g.x),
+                                 s.in[0] * s.in[1] * s.in_channels,
+                                 s.in[1] * s.in_channels,
+                                 s.in_channels,
+                                 s.in[0],
+                                 s.in[1],
+                                 {s.pads[0], s.pads[1]}};
   const auto run = [&](const TileList<Arch>& t, int64_t begin, int64_t end, int64_t panel) {
     const int64_t c = panel * cols, vectors = std::min(l.channels - c, cols) / lanes;
+    const int32_t* const w = g.packed_w + l.channels + panel * l.panel();
+    // Four tiles fetch the next panel.
+    const int64_t quarter = panel + 1 < l.panels() ? l.panel() / 4 : 0;
     for (int64_t k = begin; k < end; ++k)
       tile_for<Arch>(t.pixels[k].count, vectors)(
-          g, {t.pixels[k], t.taps, l.quads, g.packed_w + l.channels + panel * l.panel(), g.packed_w + c,
+          g, {t.pixels[k], l.quads, x.data, w,
+              quarter != 0 && k - begin < 4 ? w + l.panel() + (k - begin) * quarter : w, g.packed_w + c,
               g.scale + c, g.sum.z != nullptr ? g.sum.z + c : nullptr, g.y + c});
   };
   const auto grain = [&](int64_t products) {
@@ -364,7 +351,7 @@ void quant_conv_last_impl(const QuantConvLastArgs& g) {
   if (l.size() < (int64_t{1} << 16) && pixels >= 4 * part) {
     parallel_for((pixels + part - 1) / part, grain(part * l.size() * 4), [&](int64_t begin, int64_t end) {
       Scratch own;
-      TileList<Arch> tiles(g, x, l, outside, part, own);
+      TileList<Arch> tiles(s, x, l, part, own);
       for (int64_t first = begin * part; first < std::min(end * part, pixels); first += part) {
         tiles.list(first, std::min(first + part, pixels));
         for (int64_t panel = 0; panel < l.panels(); ++panel) run(tiles, 0, tiles.count, panel);
@@ -372,7 +359,7 @@ void quant_conv_last_impl(const QuantConvLastArgs& g) {
     });
     return;
   }
-  TileList<Arch> tiles(g, x, l, outside, std::min(pixels, most), scratch);
+  TileList<Arch> tiles(s, x, l, std::min(pixels, most), scratch);
   for (int64_t first = 0; first < pixels; first += most) {
     tiles.list(first, std::min(first + most, pixels));
     const int64_t parts = std::max<int64_t>(tiles.count / 12, 1);
