@@ -65,7 +65,8 @@ struct TileWork {
   const Pixels<Arch>& pixels;
   int64_t quads;
   const uint8_t* x;
-  const int32_t *w, *next;  ///< `next`: weights to fetch, a line for each word of the pixels
+  const int32_t* w;
+  const void* next;  ///< memory to fetch, a line for each word of the pixels
   const int32_t* start;
   const float* scale;
   const uint8_t* z;
@@ -77,6 +78,11 @@ void compute_tile(const QuantConvLastArgs& g, const TileWork<Arch>& t) {
   using I = simd::batch<int32_t, Arch>;
   using F = simd::batch<float, Arch>;
   constexpr int L = simd::lanes<int32_t, Arch>;
+#pragma GCC unroll 8
+  for (int r = 0; r < R; ++r) {
+    if (t.z != nullptr) __builtin_prefetch(t.z + t.pixels.to[r]);
+    __builtin_prefetch(t.y + t.pixels.to[r], 1);
+  }
   I sum[R][NV];
 #pragma GCC unroll 4
   for (int v = 0; v < NV; ++v) {
@@ -84,14 +90,14 @@ void compute_tile(const QuantConvLastArgs& g, const TileWork<Arch>& t) {
 #pragma GCC unroll 8
     for (int r = 0; r < R; ++r) sum[r][v] = start;
   }
-  const int32_t* next = t.next;
+  const auto* next = static_cast<const uint8_t*>(t.next);
   for (const Tap* tap = t.pixels.first; tap < t.pixels.last; ++tap) {
     const int32_t* w = t.w + tap->w;
     const uint8_t* x[R];
 #pragma GCC unroll 8
     for (int r = 0; r < R; ++r) x[r] = t.x + (t.pixels.from[r] + tap->x);
-    for (int64_t q = 0; q < t.quads; ++q, w += Tile<Arch>::cols, next += 16) {
-      __builtin_prefetch(next, 0, 2);
+    for (int64_t q = 0; q < t.quads; ++q, w += Tile<Arch>::cols, next += 64) {
+      __builtin_prefetch(next);
       I wv[NV];
 #pragma GCC unroll 4
       for (int v = 0; v < NV; ++v) wv[v] = simd::loadu<Arch>(w + v * L);
@@ -335,13 +341,16 @@ void quant_conv_last_impl(const QuantConvLastArgs& g) {
   const auto run = [&](const TileList<Arch>& t, int64_t begin, int64_t end, int64_t panel) {
     const int64_t c = panel * cols, vectors = std::min(l.channels - c, cols) / lanes;
     const int32_t* const w = g.packed_w + l.channels + panel * l.panel();
-    // Four tiles fetch the next panel.
+    // Four tiles fetch the next panel, all others the next tile's pixels.
     const int64_t quarter = panel + 1 < l.panels() ? l.panel() / 4 : 0;
-    for (int64_t k = begin; k < end; ++k)
+    for (int64_t k = begin; k < end; ++k) {
+      const void* next = k - begin < 4 && quarter >= 4096
+                             ? static_cast<const void*>(w + l.panel() + (k - begin) * quarter)
+                             : x.data + t.pixels[std::min(k + 1, end - 1)].from[0];
       tile_for<Arch>(t.pixels[k].count, vectors)(
-          g, {t.pixels[k], l.quads, x.data, w,
-              quarter != 0 && k - begin < 4 ? w + l.panel() + (k - begin) * quarter : w, g.packed_w + c,
-              g.scale + c, g.sum.z != nullptr ? g.sum.z + c : nullptr, g.y + c});
+          g, {t.pixels[k], l.quads, x.data, w, next, g.packed_w + c, g.scale + c,
+              g.sum.z != nullptr ? g.sum.z + c : nullptr, g.y + c});
+    }
   };
   const auto grain = [&](int64_t products) {
     return std::max<int64_t>((int64_t{1} << 22) / std::max<int64_t>(products, 1), 1);
