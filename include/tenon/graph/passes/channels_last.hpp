@@ -182,9 +182,14 @@ class ChannelsLast {
     g.kernel = &q.extents[2];
     g.dilations = dilations;
     args.packed_w = static_cast<const int32_t*>(q.weights.data());
-    const auto beyond = [&](int64_t pad) { return pad > std::min(g.kernel[0], g.kernel[1]); };
+    // A copy with its padding grows with them.
+    const auto near = [](int64_t step) { return -64 <= step && step <= 64; };
+    for (int d = 0; d < rank; ++d)
+      if (!near(windows.stride(d)) || !near(dilations[d]) || !near((g.kernel[d] - 1) * dilations[d]))
+        return p_.skipped(n, "strides or dilations are large");
+    if (!std::ranges::all_of(q.conv.pads, near)) return p_.skipped(n, "pads are large");
     LastConv c{.conv = q.conv, .x = q.x, .y = raised(q.y), .extents = q.extents, .scales = q.scales};
-    c.plain_x = last(x) < 0 && kernels::fits_conv_last(g, true) && std::ranges::none_of(q.conv.pads, beyond);
+    c.plain_x = last(x) < 0 && kernels::fits_conv_last(g, true);
     if (!c.plain_x && !kernels::fits_conv_last(g, false))
       return p_.skipped(n, "groups or channels are no words");
     if (!p_.info(x).dims.ranked() || !fits(p_, n) || p_.is_captured(y))
