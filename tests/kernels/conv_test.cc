@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "tenon/base/thread_pool.hpp"
-#include "tenon/kernels/conv/quant_conv.hpp"
+#include "tenon/kernels/conv/quant_conv_last.hpp"
+#include "tenon/kernels/requantize.hpp"
 #include "tests/kernels/levels.hpp"
 
 using namespace tenon;
@@ -269,7 +270,89 @@ void test_quant(const Case& c, bool small) {
   }
 }
 
+// (N, C, cells) as (N, cells, C), or back.
+std::vector<uint8_t> channels_last(const std::vector<uint8_t>& x, int64_t channels, int64_t cells,
+                                   bool back = false) {
+  std::vector<uint8_t> y(x.size());
+  for (int64_t i = 0; i < static_cast<int64_t>(x.size()); ++i) {
+    const int64_t n = i / (channels * cells), c = i / cells % channels, cell = i % cells;
+    const int64_t last = (n * cells + cell) * channels + c;
+    y[at(back ? i : last)] = x[at(back ? last : i)];
+  }
+  return y;
+}
+
+// Against quant_conv and add_bytes.
+template <class Arch>
+void test_last(Case c, bool plain, bool is_signed, int32_t x_zero) {
+  c.out_channels = (c.out_channels + 15) / 16 * 16 + 64;
+  if (!plain) c.in_channels = (c.in_channels + 3) / 4 * 4;
+  const Axes out = out_extents(c, false);
+  QuantConvArgs g;
+  g.geometry = geometry(c, out);
+  if (!fits_conv_last(g.geometry, plain)) return;
+  const auto x = numbers<uint8_t>(c.batch * c.in_channels * cells(c.in));
+  const auto w = numbers<int8_t>(c.out_channels * c.in_channels * cells(c.kernel));
+  const auto bias = numbers<int32_t>(c.out_channels);
+  std::vector<float> scales;
+  for (int64_t m = 0; m < c.out_channels; ++m) scales.push_back(0x1p-10f * static_cast<float>(m % 7 + 1));
+  std::vector<uint8_t> want(at(c.batch * c.out_channels * cells(out))), y(want.size());
+  g.x = x.data(), g.x_zero = x_zero, g.w = w.data(), g.w_signed = true, g.bias = bias.data();
+  g.bytes = {want.data(), scales.data(), 120, 30, 220};
+  std::vector<int32_t> packed(at(quant_conv_packed_weight_size_impl<Arch>(g)));
+  quant_conv_pack_weights_impl<Arch>(g, packed.data());
+  g.packed_w = packed.data();
+  std::vector<int8_t> unpacked(w.size());
+  if (quant_conv_unpack_weights_impl<Arch>(g, unpacked.data())) CHECK(unpacked == w);
+  quant_conv_impl<Arch>(g);
+
+  QuantConvLastArgs l;
+  l.geometry = g.geometry;
+  std::vector<int32_t> last_w(at(quant_conv_last_weight_size_impl<Arch>(l.geometry, plain)));
+  quant_conv_last_pack_impl<Arch>(l.geometry, plain, w.data(), bias.data(), x_zero, last_w.data());
+  std::vector<uint8_t> last_x = plain ? x : channels_last(x, c.in_channels, cells(c.in));
+  for (uint8_t& v : last_x) v ^= is_signed ? 128 : 0;
+  l.plain_x = plain, l.x = last_x.data(), l.x_signed = is_signed, l.x_zero = x_zero;
+  l.packed_w = last_w.data(), l.scale = scales.data();
+  l.zero = 120, l.lo = 30, l.hi = 220, l.y = y.data();
+  quant_conv_last_impl<Arch>(l);
+  CHECK(channels_last(y, c.out_channels, cells(out), true) == want);
+
+  const auto z = numbers<uint8_t>(static_cast<int64_t>(want.size()));
+  const auto last_z = channels_last(z, c.out_channels, cells(out));
+  AddBytesArgs sum{.n = static_cast<int64_t>(want.size()),
+                   .a = {want.data(), false, 120, 0.03f},
+                   .b = {z.data(), false, 99, 0.05f},
+                   .y = want.data(),
+                   .scale = 0.06f,
+                   .zero = 7,
+                   .lo = 7,
+                   .hi = 200};
+  add_bytes_impl<Arch>(sum, 0, sum.n);
+  l.sum = {last_z.data(), 99, 0.03f / 0.06f, 0.05f / 0.06f, 7, 7, 200};
+  quant_conv_last_impl<Arch>(l);
+  CHECK(channels_last(y, c.out_channels, cells(out), true) == want);
+}
+
 }  // namespace
+
+TEST_CASE("quant_conv_last: kinds of x, zero points, sums, threads, against quant_conv") {
+  at_each_level([]<class Arch>(Arch) {
+    for (const int threads : {1, 3}) {
+      ThreadPool pool(threads);
+      const ScopedPool scope(pool);
+      for (const Case& c : cases) {
+        CAPTURE(c.name);
+        test_last<Arch>(c, false, false, 0);
+        test_last<Arch>(c, false, false, 77);
+        test_last<Arch>(c, true, false, 0);
+        test_last<Arch>(c, true, true, 77);
+      }
+    }
+    const Case many{"many pixels", 2, 1, 8, 16, {40, 41}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}};
+    test_last<Arch>(many, false, false, 0);
+  });
+}
 
 TEST_CASE("conv: bias, residual, bounds and packed weights, against the definition") {
   at_each_level([]<class Arch>(Arch) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tenon/graph/passes/block_channels.hpp"
+#include "tenon/graph/passes/channels_last.hpp"
 #include "tenon/graph/passes/drop_casts.hpp"
 #include "tenon/graph/passes/fuse_attention.hpp"
 #include "tenon/graph/passes/fuse_convolution.hpp"
@@ -24,6 +25,7 @@ inline std::vector<Pass> standard_passes() {
           passes::fuse_attention, passes::fuse_convolution,
           passes::block_channels, passes::pack_convolution,
           passes::pack_matmul,    passes::pack_quantized,
+          passes::channels_last,  passes::pack_recurrent,
           passes::prepare_models, passes::fuse_elementwise};
 }
 

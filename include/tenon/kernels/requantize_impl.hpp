@@ -44,7 +44,7 @@ void add_bytes_impl(const AddBytesArgs& g, int64_t begin, int64_t end) {
   const F least(static_cast<float>(g.lo - g.zero)), most(static_cast<float>(g.hi - g.zero));
   const auto sum = [&](const uint8_t* u, const uint8_t* v, uint8_t* to) {
     const F p = simd::to_float((simd::load_bytes<Arch>(u) ^ fa) - za) * ra;
-    F q = p + simd::to_float((simd::load_bytes<Arch>(v) ^ fb) - zb) * rb;
+    F q = simd::mul_add(simd::to_float((simd::load_bytes<Arch>(v) ^ fb) - zb), rb, p);
     q = simd::min(simd::max(q, least), most);
     simd::store_bytes(to, simd::round_bytes(q, zero));
   };

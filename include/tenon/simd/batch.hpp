@@ -640,6 +640,39 @@ inline xsimd::batch<int32_t, A> round_bytes(const xsimd::batch<float, A>& x,
   return bits_as<int32_t>(x + xsimd::batch<float, A>(0x1.8p23f)) + zero;
 }
 
+/// Bytes of the numbers of `count` vectors side by side: round(x) + zero, to nearest, ties to even, within lo
+/// and hi, which are of the unsigned range. The numbers lie within 2^31.
+template <int count, class A>
+inline void store_rounded(uint8_t* p, const xsimd::batch<float, A>* x, int32_t zero, int32_t lo, int32_t hi) {
+  static_assert(count <= 4);
+#if defined(__AVX512F__)
+  if constexpr (detail::bytes<A> == 64) {
+    // 16 bits saturate before and after the zero point is added, bytes afterwards.
+    __m512i v[4];
+#pragma GCC unroll 4
+    for (int k = 0; k < 4; ++k) v[k] = k < count ? _mm512_cvtps_epi32(x[k]) : _mm512_setzero_si512();
+    const __m512i shift = _mm512_set1_epi16(static_cast<int16_t>(zero));
+    const __m512i low = _mm512_adds_epi16(_mm512_packs_epi32(v[0], v[1]), shift);
+    const __m512i high = _mm512_adds_epi16(_mm512_packs_epi32(v[2], v[3]), shift);
+    __m512i bytes = _mm512_packus_epi16(low, high);
+    bytes = _mm512_max_epu8(bytes, _mm512_set1_epi8(static_cast<char>(lo)));
+    bytes = _mm512_min_epu8(bytes, _mm512_set1_epi8(static_cast<char>(hi)));
+    // Each quarter has four bytes of each vector.
+    const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    bytes = _mm512_permutexvar_epi32(order, bytes);
+    if constexpr (count == 4) _mm512_storeu_si512(p, bytes);
+    else _mm512_mask_storeu_epi8(p, (uint64_t{1} << (16 * count)) - 1, bytes);
+  } else
+#endif
+  {
+    using F = xsimd::batch<float, A>;
+    const F least(static_cast<float>(lo - zero)), most(static_cast<float>(hi - zero));
+    const xsimd::batch<int32_t, A> shift(zero);
+    for (int k = 0; k < count; ++k)
+      store_bytes(p + k * static_cast<int>(F::size), round_bytes(F(min(max(x[k], least), most)), shift));
+  }
+}
+
 /// to[p * to_row + i] = the word of four bytes at from + i * from_row + 4 * p, for i, p < 4.
 template <class Arch>
 inline void transpose_words(const uint8_t* from, int64_t from_row, uint32_t* to, int64_t to_row) {

@@ -1,4 +1,5 @@
 #include "tenon/graph/passes/fuse_qdq.hpp"
+#include "tenon/graph/passes/channels_last.hpp"
 
 #include <functional>
 
@@ -222,6 +223,68 @@ TEST_CASE("fuse_qdq: a residual block in integers throughout") {
   };
   // One step of an inner result is worth up to 3 of the last.
   check(build, {{"x", shape.feed(x, 1)}}, 3, 4);
+}
+
+TEST_CASE("channels_last: bytes stay so between convolutions") {
+  const Extents x{2, 3, 27, 30};
+  for (const bool is_signed : {false, true}) {
+    CAPTURE(is_signed);
+    Net shape{.is_signed = is_signed};
+    const auto build = [&] {
+      Net n{.is_signed = is_signed};
+      const auto conv = [&](ValueId in, Extents w, int64_t stride, float scale, int z, bool relu) {
+        op::Conv c;
+        const int64_t pad = w[2] / 2;
+        c.strides = {stride, stride}, c.pads = {pad, pad, pad, pad};
+        ValueId y = node(n.g, c, {in, n.weights(w, 0, static_cast<int>(w[0]), 5)});
+        if (relu) y = node(n.g, op::Relu{}, {y});
+        return n.restore(n.quantize(y, scale, z), scale, z);
+      };
+      const auto add = [&](ValueId a, ValueId b) {
+        return n.restore(n.quantize(node(n.g, op::Relu{}, {node(n.g, op::Add{}, {a, b})}), 0.06f, 0), 0.06f,
+                         0);
+      };
+      ValueId y = conv(n.input("x", x, 0.05f, 100), {32, 3, 7, 7}, 2, 0.04f, 0, true);
+      y = n.restore(
+          n.quantize(
+              node(n.g, op::MaxPool{.kernel_shape = {3, 3}, .pads = {1, 1, 1, 1}, .strides = {2, 2}}, {y}),
+              0.04f, 0),
+          0.04f, 0);
+      const ValueId beside = conv(y, {64, 32, 1, 1}, 1, 0.05f, 128, false);
+      ValueId z = conv(y, {16, 32, 1, 1}, 1, 0.03f, 0, true);
+      z = conv(z, {16, 16, 3, 3}, 1, 0.03f, 0, true);
+      y = add(conv(z, {64, 16, 1, 1}, 1, 0.05f, 128, false), beside);
+      const ValueId inner = conv(y, {64, 64, 3, 3}, 1, 0.05f, 120, false);
+      y = add(y, inner);  // neither is free to take the sum
+      y = add(conv(inner, {64, 64, 1, 1}, 1, 0.05f, 120, false), y);
+      y = n.restore(n.quantize(node(n.g, op::Sigmoid{}, {y}), 1.0f / 256, 0), 1.0f / 256, 0);
+      y = n.restore(n.quantize(node(n.g, op::Concat{1}, {y, y}), 1.0f / 256, 0), 1.0f / 256, 0);
+      y = conv(y, {32, 128, 3, 3}, 2, 0.05f, 128, false);
+      n.g.add_output("plain", n.quantize(y, 0.05f, 100));
+      n.g.add_output("mean", n.quantize(node(n.g, op::GlobalAveragePool{}, {y}), 0.01f, 100));
+      return std::move(n.g);
+    };
+    const Session planar(build(), {.passes = std::vector{fuse_qdq}}),
+        last(build(), {.passes = std::vector{fuse_qdq, channels_last, test::infos_are_true}});
+    const Feeds feeds{{"x", shape.feed(x, 1)}};
+    Outputs expected = planar.run(feeds), got = last.run(feeds);
+    for (std::size_t k = 0; k < 2; ++k) {
+      const AnyTensor &a = expected[k].tensor(), &b = got[k].tensor();
+      REQUIRE(a.dtype() == b.dtype());
+      REQUIRE(a.extents() == b.extents());
+      int64_t wrong = 0, changes = 0;
+      for (int64_t i = 0; i < a.size(); ++i)
+        wrong += number(a, i) != number(b, i), changes += number(a, i) != number(a, 0);
+      CHECK(wrong == 0);
+      CHECK(changes > 0);
+    }
+    int moves = 0, sums = 0;
+    for (const Graph::Node& n : last.program().nodes())
+      moves += n.op.as<MoveChannels>() != nullptr, sums += n.op.as<QuantizedAdd>() != nullptr;
+    // The last result has a reader in its own form and one that is an output.
+    CHECK(moves == (kernels::fast_conv_last() ? 1 : 0));
+    CHECK(sums == (kernels::fast_conv_last() ? 1 : 3));
+  }
 }
 
 TEST_CASE("fuse_qdq: what is left alone, and why") {

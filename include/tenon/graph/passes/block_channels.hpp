@@ -317,17 +317,6 @@ class ChannelBlocks {
     }
   }
 
-  /// A pool whose windows have one more axis, of one lane.
-  static AnyOperator with_lanes(const AnyOperator& pool) {
-    return pool.with_attributes([](std::string_view name, op::AttributeValue& value) {
-      auto* list = std::get_if<std::vector<int64_t>>(&value);
-      if (list == nullptr || list->empty()) return false;
-      if (name == "pads") list->insert(list->begin() + static_cast<std::ptrdiff_t>(list->size() / 2), 0);
-      list->push_back(name == "pads" ? 0 : 1);
-      return true;
-    });
-  }
-
   /// Maps of channels that follow each other, with the Relu or Clip behind them, as a convolution of each
   /// channel with one cell. False if there are none.
   bool scale(int n, ValueId v) {
@@ -367,12 +356,7 @@ class ChannelBlocks {
       if (blocks(v) < 0 || !whole) return;
       inputs.push_back(blocks(v));
     }
-    const auto by_blocks = [](std::string_view name, op::AttributeValue& value) {
-      if (name != "axis") return false;
-      value = int64_t{1};
-      return true;
-    };
-    give(n, add(n, node.op.with_attributes(by_blocks), std::move(inputs)), "blocked");
+    give(n, add(n, along(node.op, 1), std::move(inputs)), "blocked");
   }
 
   /// A Split of channels. Only the last part may end within a block.

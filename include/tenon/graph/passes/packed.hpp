@@ -36,4 +36,24 @@ inline std::optional<Bounds> bounds_of(const Program& program, const Graph::Node
   return b;
 }
 
+/// A pool whose windows have one more axis, of one lane.
+inline AnyOperator with_lanes(const AnyOperator& pool) {
+  return pool.with_attributes([](std::string_view name, op::AttributeValue& value) {
+    auto* list = std::get_if<std::vector<int64_t>>(&value);
+    if (list == nullptr || list->empty()) return false;
+    if (name == "pads") list->insert(list->begin() + static_cast<std::ptrdiff_t>(list->size() / 2), 0);
+    list->push_back(name == "pads" ? 0 : 1);
+    return true;
+  });
+}
+
+/// Concat along an axis.
+inline AnyOperator along(const AnyOperator& concat, int64_t axis) {
+  return concat.with_attributes([axis](std::string_view name, op::AttributeValue& value) {
+    if (name != "axis") return false;
+    value = axis;
+    return true;
+  });
+}
+
 }  // namespace tenon::passes

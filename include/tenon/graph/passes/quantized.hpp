@@ -168,10 +168,11 @@ struct QuantizedAdd {
   }
 };
 
-/// Y = the mean of each channel of X (N, C, spatial...), in 8 bits.
+/// Y (N, C, 1...) = the mean of each channel of X, in 8 bits.
 struct QuantizedGlobalAverage {
   ByteScale x;
   ByteRange y;
+  bool last = false;  ///< X is (N, 1, spatial..., C), else (N, C, spatial...)
 
   static constexpr op::Spec spec{.name = "QuantizedGlobalAverage",
                                  .domain = "tenon",
@@ -183,26 +184,45 @@ struct QuantizedGlobalAverage {
 
   constexpr void infer(op::Infer& i) const {
     if (i.dtype(0) != x.type) return i.fail("X is ", i.dtype(0), ", not ", x.type);
-    op::infer_global_pool(i);
+    if (!last) {
+      op::infer_global_pool(i);
+    } else {
+      if (!i.ranked(0)) return i.fail("the rank of X is not known");
+      if (!i.expect_rank_at_least(0, 4)) return;
+      const Dims& from = i.dims(0);
+      Dims y_dims{from[0], from[from.rank() - 1]};
+      for (int k = 2; k + 1 < from.rank(); ++k) y_dims.push_back(1);
+      i.out(0, y_dims);
+    }
     i.out(0).type = y.as.type;
   }
   void compute(AnyView in, AnyOut out) const {
     if (out.empty()) return;
-    const int64_t cells = in.size() / out.size();
+    const int64_t cells = in.size() / out.size(), channels = out.extent(1);
     const double rate = cells == 0 ? std::nan("")
                                    : static_cast<double>(x.scale) / static_cast<double>(y.as.scale) /
                                          static_cast<double>(cells);
     const uint8_t flip = x.is_signed() ? 128 : 0;
     const auto* from = static_cast<const uint8_t*>(in.data());
     auto* to = static_cast<uint8_t*>(out.data());
-    parallel_for(out.size(), std::max<int64_t>((int64_t{1} << 15) / (cells + 1), 1),
+    // Channels side by side, which are added together.
+    const int64_t beside = last ? std::min<int64_t>(channels, 256) : 1, step = last ? channels : 1;
+    const int64_t blocks = (channels + beside - 1) / beside;
+    parallel_for(out.extent(0) * blocks, std::max<int64_t>((int64_t{1} << 15) / (beside * (cells + 1)), 1),
                  [&](int64_t begin, int64_t end) {
-                   for (int64_t c = begin; c < end; ++c) {
-                     int64_t sum = -cells * (x.zero + flip);
-                     for (int64_t k = 0; k < cells; ++k) sum += from[c * cells + k] ^ flip;
-                     const double q = std::nearbyint(static_cast<double>(sum) * rate) + y.as.zero;
-                     to[c] = static_cast<uint8_t>(static_cast<int32_t>(
-                         q > y.lo ? std::min(q, static_cast<double>(y.hi)) : static_cast<double>(y.lo)));
+                   for (int64_t b = begin; b < end; ++b) {
+                     const int64_t image = b / blocks, c = b % blocks * beside;
+                     const int64_t count = std::min(beside, channels - c);
+                     const uint8_t* first = from + image * channels * cells + (last ? c : c * cells);
+                     int64_t sums[256];
+                     std::fill_n(sums, count, -cells * (x.zero + flip));
+                     for (int64_t k = 0; k < cells; ++k, first += step)
+                       for (int64_t e = 0; e < count; ++e) sums[e] += first[e] ^ flip;
+                     for (int64_t e = 0; e < count; ++e) {
+                       const double q = std::nearbyint(static_cast<double>(sums[e]) * rate) + y.as.zero;
+                       to[image * channels + c + e] = static_cast<uint8_t>(static_cast<int32_t>(
+                           q > y.lo ? std::min(q, static_cast<double>(y.hi)) : static_cast<double>(y.lo)));
+                     }
                    }
                  });
   }

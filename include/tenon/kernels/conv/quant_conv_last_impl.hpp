@@ -1,0 +1,396 @@
+// Convolutions of bytes over tensors of (N, H, W, C): bodies.
+//
+// A tile is a few pixels times as many output channels as four vectors hold. Of each kernel place (a tap) it
+// multiplies words of the pixels' input channels, wherever those lie, with vectors of weights. Where zero
+// points are 0, taps outside of the image are left out; else a copy with its padding is made. So it is of a
+// plain x, whose few channels would not fill words: there a tap is a whole row of the kernel, whose cells are
+// neighbours in the copy.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+#include "tenon/base/parallel.hpp"
+#include "tenon/base/scratch.hpp"
+#include "tenon/kernels/conv/quant_conv_last.hpp"
+#include "tenon/kernels/conv/sliding.hpp"
+#include "tenon/kernels/gemm/bytes.hpp"
+#include "tenon/simd/batch.hpp"
+#include "tenon/simd/copy.hpp"
+
+namespace tenon::kernels::conv_last_detail {
+
+/// The register tile: 24 sums, 4 vectors of weights, 1 word of 32 registers. Levels without 32 registers have
+/// no instruction for this product either, so that their tiles are only small.
+template <class Arch>
+struct Tile {
+  static constexpr int vectors = 4, cols = vectors * simd::lanes<int32_t, Arch>;
+  static constexpr int rows = Arch::register_bytes == 64 ? 6 : 1;
+};
+
+/// Extents of the packed weights: sums to start from, for each output channel, then panels of `cols` output
+/// channels, each of taps of `quads` words for each channel.
+template <class Arch>
+struct Layout {
+  int64_t taps, quads, channels;
+
+  Layout(const ConvGeometry& g, bool plain)
+      : taps(g.kernel[0] * (plain ? 1 : g.kernel[1])),
+        quads((g.in_channels * (plain ? g.kernel[1] : 1) + 3) / 4),
+        channels(g.out_channels) {}
+  int64_t panels() const { return (channels + Tile<Arch>::cols - 1) / Tile<Arch>::cols; }
+  int64_t panel() const { return taps * quads * Tile<Arch>::cols; }
+  int64_t size() const { return channels + panels() * panel(); }
+};
+
+/// A tap: the places of its weights in a panel and of its cell in the image, counted from the first tap.
+struct Tap {
+  int64_t w, x;
+};
+
+/// Pixels that see the same taps: the places of their first taps in the image, and those of their results.
+template <class Arch>
+struct Pixels {
+  int64_t count;
+  const Tap *first, *last;
+  int64_t from[Tile<Arch>::rows], to[Tile<Arch>::rows];
+};
+
+/// A tile's pixels and the parts of its operands that belong to its output channels.
+template <class Arch>
+struct TileWork {
+  const Pixels<Arch>& pixels;
+  int64_t quads;
+  const uint8_t* x;
+  const int32_t* w;
+  const void* next;  ///< memory to fetch, a line for each word of the pixels
+  const int32_t* start;
+  const float* scale;
+  const uint8_t* z;
+  uint8_t* y;
+};
+
+template <class Arch, int R, int NV>
+void compute_tile(const QuantConvLastArgs& g, const TileWork<Arch>& t) {
+  using I = simd::batch<int32_t, Arch>;
+  using F = simd::batch<float, Arch>;
+  constexpr int L = simd::lanes<int32_t, Arch>;
+#pragma GCC unroll 8
+  for (int r = 0; r < R; ++r) {
+    if (t.z != nullptr) __builtin_prefetch(t.z + t.pixels.to[r]);
+    __builtin_prefetch(t.y + t.pixels.to[r], 1);
+  }
+  I sum[R][NV];
+#pragma GCC unroll 4
+  for (int v = 0; v < NV; ++v) {
+    const I start = simd::loadu<Arch>(t.start + v * L);
+#pragma GCC unroll 8
+    for (int r = 0; r < R; ++r) sum[r][v] = start;
+  }
+  const auto* next = static_cast<const uint8_t*>(t.next);
+  for (const Tap* tap = t.pixels.first; tap < t.pixels.last; ++tap) {
+    const int32_t* w = t.w + tap->w;
+    const uint8_t* x[R];
+#pragma GCC unroll 8
+    for (int r = 0; r < R; ++r) x[r] = t.x + (t.pixels.from[r] + tap->x);
+    for (int64_t q = 0; q < t.quads; ++q, w += Tile<Arch>::cols, next += 64) {
+      __builtin_prefetch(next);
+      I wv[NV];
+#pragma GCC unroll 4
+      for (int v = 0; v < NV; ++v) wv[v] = simd::loadu<Arch>(w + v * L);
+#pragma GCC unroll 8
+      for (int r = 0; r < R; ++r) {
+        int32_t word;
+        std::memcpy(&word, x[r] + 4 * q, 4);
+        const I xv(word);
+#pragma GCC unroll 4
+        for (int v = 0; v < NV; ++v) sum[r][v] = simd::dot_bytes(xv, wv[v], sum[r][v]);
+      }
+    }
+  }
+  if (t.z == nullptr) {
+#pragma GCC unroll 8
+    for (int r = 0; r < R; ++r) {
+      F q[NV];
+#pragma GCC unroll 4
+      for (int v = 0; v < NV; ++v) q[v] = simd::to_float(sum[r][v]) * F(simd::loadu<Arch>(t.scale + v * L));
+      simd::store_rounded<NV>(t.y + t.pixels.to[r], q, g.zero, g.lo, g.hi);
+    }
+    return;
+  }
+  const F least(static_cast<float>(g.lo - g.zero)), most(static_cast<float>(g.hi - g.zero));
+  const F rate(g.sum.rate), z_rate(g.sum.z_rate);
+  const I z_zero(g.sum.z_zero);
+#pragma GCC unroll 8
+  for (int r = 0; r < R; ++r) {
+    F q[NV];
+#pragma GCC unroll 4
+    for (int v = 0; v < NV; ++v) {
+      F own = simd::to_float(sum[r][v]) * F(simd::loadu<Arch>(t.scale + v * L));
+      own = simd::min(simd::max(own, least), most);
+      own = simd::nearbyint(own) * rate;
+      const F other = simd::to_float(simd::load_bytes<Arch>(t.z + t.pixels.to[r] + v * L) - z_zero);
+      q[v] = simd::mul_add(other, z_rate, own);
+    }
+    simd::store_rounded<NV>(t.y + t.pixels.to[r], q, g.sum.zero, g.sum.lo, g.sum.hi);
+  }
+}
+
+template <class Arch>
+using TileFunction = void (*)(const QuantConvLastArgs&, const TileWork<Arch>&);
+
+template <class Arch>
+inline constexpr auto tiles = []<int... I>(std::integer_sequence<int, I...>) {
+  constexpr int vectors = Tile<Arch>::vectors;
+  return std::array<TileFunction<Arch>, sizeof...(I)>{
+      &compute_tile<Arch, I / vectors + 1, I % vectors + 1>...};
+}(std::make_integer_sequence<int, Tile<Arch>::rows * Tile<Arch>::vectors>{});
+
+template <class Arch>
+TileFunction<Arch> tile_for(int64_t rows, int64_t vectors) {
+  return tiles<Arch>[static_cast<std::size_t>((rows - 1) * Tile<Arch>::vectors + vectors - 1)];
+}
+
+/// The input: pixel (n, y, x) is at data + n * image + y * row + x * pixel.
+struct Image {
+  const uint8_t* data;
+  int64_t image, row, pixel, height, width, pad[2];
+};
+
+/// A copy of x with its padding, pixel by pixel.
+template <class Arch>
+Image padded_copy(const QuantConvLastArgs& g, Scratch& scratch) {
+  const ConvGeometry& s = g.geometry;
+  const int64_t channels = s.in_channels, in = s.in[0] * s.in[1];
+  const auto span = [&](int d) {
+    return (s.out[d] - 1) * s.strides[d] + (s.kernel[d] - 1) * s.dilations[d] + 1;
+  };
+  const int64_t height = span(0), width = span(1), row = width * channels, slack = 4;
+  auto* copy = scratch.take<uint8_t>(s.batch * height * row + slack);
+  std::memset(copy + s.batch * height * row, 0, slack);  // a plain x's last words end past the last pixel
+  const int64_t first = std::clamp<int64_t>(s.pads[1], 0, width);
+  const int64_t last = std::clamp<int64_t>(s.in[1] + s.pads[1], first, width);
+  const uint8_t flip = g.x_signed ? 128 : 0;
+  const auto copy_rows = [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) {
+      uint8_t* to = copy + r * row;
+      const int64_t y = r % height - s.pads[0];
+      std::memset(to, g.x_zero, static_cast<std::size_t>(row));
+      if (y < 0 || y >= s.in[0]) continue;
+      const auto* image = static_cast<const uint8_t*>(g.x) + r / height * channels * in;
+      const int64_t from = y * s.in[1] + first - s.pads[1];
+      if (!g.plain_x)
+        simd::copy(to + first * channels, image + from * channels,
+                   static_cast<std::size_t>((last - first) * channels));
+      for (int64_t c = 0; g.plain_x && c < channels; ++c)
+        for (int64_t x = first; x < last; ++x) to[x * channels + c] = image[c * in + from + x - first] ^ flip;
+    }
+  };
+  parallel_for(s.batch * height, std::max<int64_t>((int64_t{1} << 14) / row, 1), copy_rows);
+  return {copy, height * row, row, channels, height, width, {0, 0}};
+}
+
+/// Tiles of a run of pixels.
+template <class Arch>
+class TileList {
+ public:
+  TileList(const ConvGeometry& g, const Image& image, const Layout<Arch>& l, int64_t most, Scratch& scratch)
+      : g_(g), image_(image), l_(l), wide_(l.taps / g.kernel[0]) {
+    pixels = scratch.take<Pixels<Arch>>(most);
+    taps_ = scratch.take<Tap>((most + 1) * l.taps);
+    border_ = scratch.take<Pixel>(most);
+    add_taps(taps_, {0, g.kernel[0], 0, wide_});
+  }
+
+  void list(int64_t first, int64_t last) {
+    count = 0;
+    const int64_t width = g_.out[1], most_top = image_.height - 1 - (g_.kernel[0] - 1) * g_.dilations[0];
+    const int64_t most_left = image_.width - 1 - (wide_ - 1) * g_.dilations[1];
+    Pixels<Arch>* tile = nullptr;
+    Pixel* border = border_;
+    for (int64_t p = first; p < last;) {
+      const int64_t line = p / width, top = line % g_.out[0] * g_.strides[0] - image_.pad[0];
+      const int64_t row = line / g_.out[0] * image_.image + top * image_.row;
+      const bool inside = top >= 0 && top <= most_top;
+      int64_t left = p % width * g_.strides[1] - image_.pad[1];
+      for (const int64_t end = std::min((line + 1) * width, last); p < end; ++p, left += g_.strides[1]) {
+        const int64_t from = row + left * image_.pixel;
+        if (inside && left >= 0 && left <= most_left) {
+          add(tile, taps_, taps_ + l_.taps, p, from);
+        } else {
+          Range y = see(top, image_.height, g_.kernel[0], g_.dilations[0]);
+          Range x = see(left, image_.width, wide_, g_.dilations[1]);
+          *border++ = {{y[0], y[1], x[0], x[1]}, p, from};
+        }
+      }
+    }
+    // Those at the border that see the same taps come together.
+    std::sort(border_, border, [](const Pixel& a, const Pixel& b) {
+      return a.seen != b.seen ? a.seen < b.seen : a.number < b.number;
+    });
+    Tap *taps = taps_ + l_.taps, *end = taps;
+    for (const Pixel* p = border_; p < border; ++p) {
+      if (p == border_ || p->seen != p[-1].seen) tile = nullptr, taps = end, end = add_taps(taps, p->seen);
+      add(tile, taps, end, p->number, p->from);
+    }
+  }
+
+  Pixels<Arch>* pixels;
+  int64_t count = 0;  ///< of pixels: tiles
+
+ private:
+  using Range = std::array<int64_t, 2>;
+  using Seen = std::array<int64_t, 4>;  // kernel rows [0, 1) and columns [2, 3)
+  struct Pixel {
+    Seen seen;
+    int64_t number, from;
+  };
+
+  static Range see(int64_t start, int64_t extent, int64_t kernel, int64_t dilation) {
+    const int64_t end = std::min(sliding::steps_to_zero(start - extent, dilation), kernel);
+    return {std::min(sliding::steps_to_zero(start, dilation), end), end};
+  }
+  Tap* add_taps(Tap* to, const Seen& seen) const {
+    for (int64_t i = seen[0]; i < seen[1]; ++i)
+      for (int64_t j = seen[2]; j < seen[3]; ++j)
+        *to++ = {(i * wide_ + j) * l_.quads * Tile<Arch>::cols,
+                 i * g_.dilations[0] * image_.row + j * g_.dilations[1] * image_.pixel};
+    return to;
+  }
+  /// Adds a pixel to a tile, if there is one that has room, else to a new one.
+  void add(Pixels<Arch>*& tile, const Tap* first, const Tap* last, int64_t number, int64_t from) {
+    if (tile == nullptr || tile->count == Tile<Arch>::rows) {
+      tile = pixels + count++;
+      tile->count = 0, tile->first = first, tile->last = last;
+    }
+    tile->from[tile->count] = from;
+    tile->to[tile->count++] = number * l_.channels;
+  }
+
+  const ConvGeometry& g_;
+  const Image& image_;
+  const Layout<Arch>& l_;
+  int64_t wide_;  // taps in a row of the kernel
+  Tap* taps_;     // all, then those of each kind of border
+  Pixel* border_;
+};
+
+}  // namespace tenon::kernels::conv_last_detail
+
+namespace tenon::kernels {
+
+template <class Arch>
+bool fast_conv_last_impl() {
+  return simd::has_dot_bytes<Arch>();
+}
+
+template <class Arch>
+int64_t quant_conv_last_weight_size_impl(const ConvGeometry& g, bool plain_x) {
+  return conv_last_detail::Layout<Arch>(g, plain_x).size();
+}
+
+template <class Arch>
+void quant_conv_last_pack_impl(const ConvGeometry& g, bool plain_x, const int8_t* w, const int32_t* bias,
+                               int32_t x_zero, int32_t* packed) {
+  using namespace conv_last_detail;
+  const Layout<Arch> l(g, plain_x);
+  constexpr int64_t cols = Tile<Arch>::cols;
+  std::fill_n(packed, l.size(), 0);
+  parallel_for(g.out_channels, 16, [&](int64_t begin, int64_t end) {
+    for (int64_t m = begin; m < end; ++m) {
+      const int64_t cells = g.kernel[0] * g.kernel[1];
+      const int8_t* from = w + m * g.in_channels * cells;
+      auto* to = reinterpret_cast<int8_t*>(packed + l.channels + m / cols * l.panel() + m % cols);
+      int32_t sum = 0;
+      for (int64_t c = 0; c < g.in_channels; ++c)
+        for (int64_t t = 0; t < cells; ++t, ++from) {
+          const int64_t tap = plain_x ? t / g.kernel[1] : t;
+          const int64_t e = plain_x ? t % g.kernel[1] * g.in_channels + c : c;
+          to[(tap * l.quads + e / 4) * cols * 4 + e % 4] = *from;
+          sum = gemm_detail::wrap_add(sum, *from);
+        }
+      packed[m] = gemm_detail::wrap_sub(bias != nullptr ? bias[m] : 0, gemm_detail::wrap_mul(x_zero, sum));
+    }
+  });
+}
+
+template <class Arch>
+void quant_conv_last_impl(const QuantConvLastArgs& g) {
+  using namespace conv_last_detail;
+  constexpr int64_t rows = Tile<Arch>::rows, cols = Tile<Arch>::cols, lanes = simd::lanes<int32_t, Arch>;
+  const ConvGeometry& s = g.geometry;
+  const int64_t pixels = s.batch * s.out[0] * s.out[1];
+  if (pixels <= 0) return;
+  const Layout<Arch> l(s, g.plain_x);
+  Scratch scratch;
+  bool padded = g.plain_x;
+  for (int d = 0; d < 2 && g.x_zero != 0; ++d)
+    padded = padded || s.pads[d] > 0 ||
+             (s.out[d] - 1) * s.strides[d] + (s.kernel[d] - 1) * s.dilations[d] - s.pads[d] >= s.in[d];
+  const Image x = padded ? padded_copy<Arch>(g, scratch)
+                         : Image{static_cast<const uint8_t*>(g.x),
+                                 s.in[0] * s.in[1] * s.in_channels,
+                                 s.in[1] * s.in_channels,
+                                 s.in_channels,
+                                 s.in[0],
+                                 s.in[1],
+                                 {s.pads[0], s.pads[1]}};
+  const auto run = [&](const TileList<Arch>& t, int64_t begin, int64_t end, int64_t panel) {
+    const int64_t c = panel * cols, vectors = std::min(l.channels - c, cols) / lanes;
+    const int32_t* const w = g.packed_w + l.channels + panel * l.panel();
+    // Four tiles fetch the next panel, all others the next tile's pixels.
+    const int64_t quarter = panel + 1 < l.panels() ? l.panel() / 4 : 0;
+    for (int64_t k = begin; k < end; ++k) {
+      const void* next = k - begin < 4 && quarter >= 4096
+                             ? static_cast<const void*>(w + l.panel() + (k - begin) * quarter)
+                             : x.data + t.pixels[std::min(k + 1, end - 1)].from[0];
+      tile_for<Arch>(t.pixels[k].count, vectors)(
+          g, {t.pixels[k], l.quads, x.data, w, next, g.packed_w + c, g.scale + c,
+              g.sum.z != nullptr ? g.sum.z + c : nullptr, g.y + c});
+    }
+  };
+  const auto grain = [&](int64_t products) {
+    return std::max<int64_t>((int64_t{1} << 22) / std::max<int64_t>(products, 1), 1);
+  };
+  // Few weights stay in the cache while pixels pass by, few pixels while weights do.
+  constexpr int64_t part = 32 * rows, most = 128 * rows;  // pixels
+  if (l.size() < (int64_t{1} << 16) && pixels >= 4 * part) {
+    parallel_for((pixels + part - 1) / part, grain(part * l.size() * 4), [&](int64_t begin, int64_t end) {
+      Scratch own;
+      TileList<Arch> tiles(s, x, l, part, own);
+      for (int64_t first = begin * part; first < std::min(end * part, pixels); first += part) {
+        tiles.list(first, std::min(first + part, pixels));
+        for (int64_t panel = 0; panel < l.panels(); ++panel) run(tiles, 0, tiles.count, panel);
+      }
+    });
+    return;
+  }
+  TileList<Arch> tiles(s, x, l, std::min(pixels, most), scratch);
+  for (int64_t first = 0; first < pixels; first += most) {
+    tiles.list(first, std::min(first + most, pixels));
+    const int64_t parts = std::max<int64_t>(tiles.count / 12, 1);
+    parallel_for(l.panels() * parts, grain(12 * rows * l.panel() * 4), [&](int64_t begin, int64_t end) {
+      for (int64_t task = begin; task < end; ++task) {
+        const int64_t k = task % parts;
+        run(tiles, k * tiles.count / parts, (k + 1) * tiles.count / parts, task / parts);
+      }
+    });
+  }
+}
+
+}  // namespace tenon::kernels
+
+#ifdef TENON_INSTANTIATE
+namespace tenon::kernels {
+
+template bool fast_conv_last_impl<TENON_INSTANTIATE>();
+template int64_t quant_conv_last_weight_size_impl<TENON_INSTANTIATE>(const ConvGeometry&, bool);
+template void quant_conv_last_pack_impl<TENON_INSTANTIATE>(const ConvGeometry&, bool, const int8_t*,
+                                                           const int32_t*, int32_t, int32_t*);
+template void quant_conv_last_impl<TENON_INSTANTIATE>(const QuantConvLastArgs&);
+
+}  // namespace tenon::kernels
+#endif
