@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 
+#include "tenon/base/thread_pool.hpp"
 #include "tests/op/numbers.hpp"
 #include "tests/op/stated.hpp"
 
@@ -149,6 +150,36 @@ void check_forms(const Op& base, int64_t gates, const std::vector<Function>& def
     check_recurrent<float16>({}, op, gates, defaults, cell, 1e-2);
     check_recurrent<bfloat16>({}, op, gates, defaults, cell, 8e-2);
   }
+}
+
+/// Batches and sizes for which threads share the units, the batch, the directions, or nothing.
+template <class Op>
+void check_threads(const Op& base, int64_t gates, int results) {
+  for (const char* direction : {"reverse", "bidirectional"})
+    for (int64_t batch : {1, 3, 9, 40})
+      for (int64_t hidden : {17, 129, 300}) {
+        CAPTURE(direction);
+        CAPTURE(batch);
+        CAPTURE(hidden);
+        Op op = base;
+        op.direction = direction;
+        const int64_t directions = op::direction_count(op.direction), steps = 5, input = 8,
+                      width = gates * hidden;
+        std::vector<int32_t> lens(static_cast<std::size_t>(batch), 5);
+        lens.back() = 2;
+        const std::vector<Value> in{
+            tensor<float>({steps, batch, input}, numbers(steps * batch * input, 1)),
+            tensor<float>({directions, width, input}, numbers(directions * width * input, 2)),
+            tensor<float>({directions, width, hidden}, numbers(directions * width * hidden, 3, 0.1)),
+            tensor<float>({directions, 2 * width}, numbers(directions * 2 * width, 4)),
+            Tensor<int32_t>(Extents{batch}, lens.begin(), lens.end())};
+        const std::vector<Value> alone = run(op, in, results);
+        for (const int threads : {2, 5}) {
+          ThreadPool pool(threads);
+          const ScopedPool scope(pool);
+          check(op, in, alone, 0, 0);
+        }
+      }
 }
 
 }  // namespace tenon::test
