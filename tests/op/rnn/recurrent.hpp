@@ -156,23 +156,22 @@ void check_forms(const Op& base, int64_t gates, const std::vector<Function>& def
 template <class Op>
 void check_threads(const Op& base, int64_t gates, int results) {
   for (const char* direction : {"reverse", "bidirectional"})
-    for (int64_t batch : {1, 3, 9, 40})
-      for (int64_t hidden : {17, 129, 300}) {
+    for (int64_t batch : {1, 9, 40})
+      for (int64_t work : {1 << 12, 5 << 15}) {
+        const int64_t hidden = static_cast<int64_t>(std::sqrt(work / (gates * batch))) + 1;
         CAPTURE(direction);
         CAPTURE(batch);
         CAPTURE(hidden);
         Op op = base;
         op.direction = direction;
-        const int64_t directions = op::direction_count(op.direction), steps = 5, input = 8,
-                      width = gates * hidden;
-        std::vector<int32_t> lens(static_cast<std::size_t>(batch), 5);
+        const int64_t d = op::direction_count(op.direction), width = gates * hidden;
+        std::vector<int32_t> lens(static_cast<std::size_t>(batch), 4);
         lens.back() = 2;
-        const std::vector<Value> in{
-            tensor<float>({steps, batch, input}, numbers(steps * batch * input, 1)),
-            tensor<float>({directions, width, input}, numbers(directions * width * input, 2)),
-            tensor<float>({directions, width, hidden}, numbers(directions * width * hidden, 3, 0.1)),
-            tensor<float>({directions, 2 * width}, numbers(directions * 2 * width, 4)),
-            Tensor<int32_t>(Extents{batch}, lens.begin(), lens.end())};
+        const std::vector<Value> in{tensor<float>({4, batch, 3}, numbers(4 * batch * 3, 1)),
+                                    tensor<float>({d, width, 3}, numbers(d * width * 3, 2)),
+                                    tensor<float>({d, width, hidden}, numbers(d * width * hidden, 3, 0.02)),
+                                    tensor<float>({d, 2 * width}, numbers(d * 2 * width, 4)),
+                                    Tensor<int32_t>(Extents{batch}, lens.begin(), lens.end())};
         const std::vector<Value> alone = run(op, in, results);
         for (const int threads : {2, 5}) {
           ThreadPool pool(threads);
