@@ -11,6 +11,7 @@
 #include "tenon/graph/passes/pack_convolution.hpp"
 #include "tenon/graph/passes/pack_matmul.hpp"
 #include "tenon/graph/passes/pack_quantized.hpp"
+#include "tenon/graph/passes/pack_recurrent.hpp"
 #include "tenon/graph/passes/prepare_models.hpp"
 
 namespace tenon {
@@ -23,7 +24,7 @@ inline std::vector<Pass> standard_passes() {
           passes::fuse_attention, passes::fuse_convolution,
           passes::block_channels, passes::pack_convolution,
           passes::pack_matmul,    passes::pack_quantized,
-          passes::prepare_models};
+          passes::pack_recurrent, passes::prepare_models};
 }
 
 }  // namespace tenon
