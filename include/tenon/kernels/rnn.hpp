@@ -95,13 +95,16 @@ namespace detail {
 struct RnnCut {
   int64_t hidden, rows, blocks = 1;
 
-  RnnCut(int64_t batch, int64_t hidden_size, int64_t gates) : hidden(hidden_size), rows(batch) {
-    constexpr int64_t part = 1 << 15;  // multiply-adds: a microsecond, some times what it takes to meet
+  template <class T>
+  RnnCut(const RnnArgs<T>& a, int64_t gates) : hidden(a.hidden), rows(a.batch) {
+    // Multiply-adds: a microsecond, some times what it takes to meet, and what waking threads takes.
+    constexpr int64_t part = 1 << 15, all = 1 << 17;
     const Executor* executor = current_executor();
     if (executor == nullptr || hidden <= 4) return;
-    const int64_t parts = std::min<int64_t>(executor->threads(), batch * gates * hidden * hidden / part);
+    const int64_t work = rows * gates * hidden * hidden;
+    const int64_t parts = std::min({int64_t{executor->threads()}, work / part, a.steps * work / all});
     if (parts <= 1) return;
-    if (batch >= 16) rows = ((batch + parts - 1) / parts + 7) / 8 * 8;
+    if (rows >= 16) rows = ((rows + parts - 1) / parts + 7) / 8 * 8;
     else blocks = std::clamp<int64_t>(hidden / 16, 1, parts);
   }
   /// The first unit of a block.
@@ -291,7 +294,7 @@ struct SimpleRnnArgs : RnnArgs<T> {
 template <class T>
 void simple_rnn(const SimpleRnnArgs<T>& a) {
   using namespace detail;
-  const RnnCut cut(a.batch, a.hidden, 1);
+  const RnnCut cut(a, 1);
   Scratch scratch;
   const RnnProduct<T> product(scratch, a, cut, a.r, 1, a.hidden);
   rnn_run(a, cut, 1, 1, 1, [&](const RnnPart<T>& p) {
@@ -315,7 +318,7 @@ void gru(const GruArgs<T>& a) {
   using namespace detail;
   const int64_t n = a.hidden, width = 3 * n;
   const bool linear = a.linear_before_reset;
-  const RnnCut cut(a.batch, n, 3);
+  const RnnCut cut(a, 3);
   Scratch scratch;
   T* own = scratch.take<T>(a.batch * n);  // r * H, or with linear_before_reset the hidden gate's H R^T + bias
   const RnnProduct<T> product(scratch, a, cut, a.r, 2, width),
@@ -363,7 +366,7 @@ template <class T>
 void lstm(const LstmArgs<T>& a) {
   using namespace detail;
   const int64_t n = a.hidden;
-  const RnnCut cut(a.batch, n, 4);
+  const RnnCut cut(a, 4);
   Scratch scratch;
   T* c = scratch.take<T>(a.batch * n);
   rnn_load_state(c, a.initial_c, a.batch, n);
