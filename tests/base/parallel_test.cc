@@ -188,6 +188,51 @@ TEST_CASE("the exception of the first failing chunk reaches the caller") {
   }
 }
 
+TEST_CASE("the calls of a round see those of the round before") {
+  const auto check = [](int64_t rounds, int64_t n) {
+    CAPTURE(rounds);
+    CAPTURE(n);
+    // Each call reads what all calls of the round before wrote.
+    std::vector<int64_t> sums[2];
+    for (auto& s : sums) s.assign(static_cast<size_t>(n), 1);
+    std::atomic<int64_t> calls{0};
+    tenon::parallel_rounds(rounds, n, [&](int64_t round, int64_t i) {
+      int64_t sum = round;
+      for (const int64_t s : sums[round % 2]) sum += s;
+      sums[1 - round % 2][static_cast<size_t>(i)] = sum % 1000003 + i;
+      ++calls;
+    });
+    CHECK(calls.load() == (n > 0 ? rounds * n : 0));
+    return sums[rounds % 2];
+  };
+  for (const auto& [rounds, n] : {std::pair{0, 3}, {5, 0}, {1, 1}, {7, 1}, {300, 2}, {300, 5}, {100, 200}}) {
+    const auto expected = check(rounds, n);
+    for (const int threads : {1, 2, 5}) {
+      ThreadPool pool(threads);
+      const ScopedPool use(pool);
+      CHECK(check(rounds, n) == expected);
+    }
+    // Tasks one after the other, the last first: nobody waits for a task that has not begun.
+    struct Backwards final : Executor {
+      using Executor::run;
+      void run(int64_t tasks, void (*task)(void*, int64_t), void* data) override {
+        for (int64_t i = tasks; i-- > 0;) task(data, i);
+      }
+      int threads() const override { return 3; }
+    } own;
+    const ScopedPool use(own);
+    CHECK(check(rounds, n) == expected);
+  }
+  ThreadPool pool(3);
+  const ScopedPool use(pool);
+  for (int round = 0; round < 100; ++round)
+    CHECK_THROWS_AS(tenon::parallel_rounds(50, 3,
+                                           [&](int64_t r, int64_t i) {
+                                             if (r == 20 && i == round % 3) throw 7;
+                                           }),
+                    int);
+}
+
 TEST_CASE("a caller's own executor") {
   struct Backwards final : Executor {
     using Executor::run;

@@ -246,22 +246,28 @@ TEST_CASE("gemm: the same bits for any number of threads") {
   at_each_level([]<class Arch>(Arch) {
     for (const Extents& e : {Extents{130, 250, 700}, Extents{1, 9000, 300}, Extents{3, 4000, 200},
                              Extents{700, 150, 90}, Extents{1024, 52, 900}})
-      for (const bool b_transposed : {false, true}) {
-        const auto a = numbers<float>(e.m * e.k), b = numbers<float>(e.k * e.n);
-        std::vector<float> serial(static_cast<size_t>(e.m * e.n)), threaded = serial;
-        GemmArgs<float> g;
-        g.m = e.m, g.n = e.n, g.k = e.k, g.a = a.data(), g.a_row = e.k, g.b = b.data();
-        g.b_row = b_transposed ? 1 : e.n, g.b_col = b_transposed ? e.k : 1;
-        g.c = serial.data(), g.c_row = e.n;
-        gemm_impl<Arch>(g);
-        for (int threads : {2, 5}) {
-          ThreadPool pool(threads);
-          const ScopedPool scope(pool);
-          g.c = threaded.data();
+      for (const bool b_transposed : {false, true})
+        for (const bool packed : {false, true}) {
+          const auto a = numbers<float>(e.m * e.k), b = numbers<float>(e.k * e.n);
+          std::vector<float> packed_b, serial(static_cast<size_t>(e.m * e.n)), threaded = serial;
+          GemmArgs<float> g;
+          g.m = e.m, g.n = e.n, g.k = e.k, g.a = a.data(), g.a_row = e.k, g.b = b.data();
+          g.b_row = b_transposed ? 1 : e.n, g.b_col = b_transposed ? e.k : 1;
+          g.c = serial.data(), g.c_row = e.n;
+          if (packed) {
+            packed_b.resize(static_cast<size_t>(packed_b_size_impl<Arch, float>(e.k, e.n)));
+            pack_b_impl<Arch>(g, packed_b.data());
+            g.packed_b = packed_b.data();
+          }
           gemm_impl<Arch>(g);
-          CHECK(serial == threaded);
+          for (int threads : {2, 5}) {
+            ThreadPool pool(threads);
+            const ScopedPool scope(pool);
+            g.c = threaded.data();
+            gemm_impl<Arch>(g);
+            CHECK(serial == threaded);
+          }
         }
-      }
   });
 }
 

@@ -1,11 +1,12 @@
-// Parallel loops. `parallel_for` is the only threading point of the library: it runs on the executor that the
-// calling thread has put in force with ScopedPool (base/thread_pool.hpp has one), and serially where there is
-// none. How a loop is cut depends on its length and grain only, so results are the same bits for any number
-// of threads.
+// Parallel loops. `parallel_for` and `parallel_rounds` are the only threading points of the library: they run
+// on the executor that the calling thread has put in force with ScopedPool (base/thread_pool.hpp has one),
+// and serially where there is none. How a loop is cut depends on its length and grain only, so results are
+// the same bits for any number of threads.
 #pragma once
 
 #include "tenon/base/version.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <exception>
@@ -141,6 +142,103 @@ void parallel_for(int64_t n, int64_t grain, F&& f) {
   using Chunk = std::remove_reference_t<F>;
   detail::for_chunks(
       n, grain, [](void* chunk, int64_t begin, int64_t end) { (*static_cast<Chunk*>(chunk))(begin, end); },
+      detail::address_of(f));
+}
+
+namespace detail {
+inline void spin_pause() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+// Calls of many rounds, shared out to tasks that may start late, or one after another. A task first makes the
+// calls of its own slice, the same in every round, then those that another has not begun. It waits only for
+// calls that are under way.
+class Rounds {
+ public:
+  static constexpr int64_t max_slices = 64;
+
+  Rounds(int64_t rounds, int64_t n, int64_t slices, void (*call)(void* f, int64_t round, int64_t i), void* f)
+      : rounds_(rounds), n_(n), slices_(slices), call_(call), f_(f) {}
+
+  void work(int64_t own) {
+    try {
+      int64_t round = 0;
+      while ((round = std::max(round, done_.load(std::memory_order_acquire) / n_)) < rounds_) {
+        for (int64_t k = 0; k < slices_; ++k) work_on((own + k) % slices_, round);
+        wait_for(++round * n_);
+      }
+    } catch (...) {
+      done_.store(std::numeric_limits<int64_t>::max() / 2);  // sends the others home
+      done_.notify_all();
+      throw;
+    }
+  }
+
+ private:
+  // Calls claimed so far, of all rounds.
+  struct alignas(64) Claims {
+    std::atomic<int64_t> count{0};
+  };
+
+  void work_on(int64_t slice, int64_t round) {
+    const int64_t first = slice * n_ / slices_, size = (slice + 1) * n_ / slices_ - first;
+    std::atomic<int64_t>& claims = claims_[slice].count;
+    int64_t calls = 0;
+    for (int64_t claim = claims.load(std::memory_order_relaxed); claim < (round + 1) * size;) {
+      if (!claims.compare_exchange_weak(claim, claim + 1, std::memory_order_relaxed)) continue;
+      const int64_t at = claim % size;
+      call_(f_, round, first + (round % 2 == 0 ? at : size - 1 - at));
+      ++claim, ++calls;
+    }
+    if (calls > 0) finished(calls);
+  }
+  void finished(int64_t calls) {
+    done_.fetch_add(calls, std::memory_order_acq_rel);
+    done_.notify_all();
+  }
+  void wait_for(int64_t calls) const {
+    int64_t done;
+    for (int spins = 0; (done = done_.load(std::memory_order_acquire)) < calls; ++spins) {
+      if (spins < 2000) spin_pause();
+      else done_.wait(done, std::memory_order_acquire);
+    }
+  }
+
+  int64_t rounds_, n_, slices_;
+  void (*call_)(void*, int64_t, int64_t);
+  void* f_;
+  alignas(64) std::atomic<int64_t> done_{0};
+  Claims claims_[max_slices];
+};
+
+inline void for_rounds(int64_t rounds, int64_t n, void (*call)(void* f, int64_t round, int64_t i), void* f) {
+  if (n <= 0) return;
+  Executor* executor = current_executor;
+  const int64_t slices =
+      executor == nullptr ? 1 : std::clamp<int64_t>(executor->threads(), 1, std::min(n, Rounds::max_slices));
+  Rounds work(rounds, n, slices, call, f);
+  if (slices <= 1) return work.work(0);
+  executor->run(slices, [&work](int64_t slice) {
+    const ScopedPool serial(nullptr);
+    work.work(slice);
+  });
+}
+}  // namespace detail
+
+/// Calls f(round, i) for every i of [0, n), for every round of [0, rounds); the calls of a round begin when
+/// those of the round before have returned, and see what they wrote. Cheaper than a parallel_for for each
+/// round: threads meet without the executor, and an i mostly stays on the thread whose caches have its data,
+/// for which odd rounds go through them from the last to the first. A parallel_for inside f runs serially,
+/// except that n = 1 is a plain loop in the caller. If f throws, one of the exceptions reaches the caller.
+template <class F>
+void parallel_rounds(int64_t rounds, int64_t n, F&& f) {
+  using Call = std::remove_reference_t<F>;
+  detail::for_rounds(
+      rounds, n, [](void* call, int64_t round, int64_t i) { (*static_cast<Call*>(call))(round, i); },
       detail::address_of(f));
 }
 

@@ -12,16 +12,6 @@
 
 namespace tenon {
 
-namespace detail {
-inline void spin_pause() {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
-}  // namespace detail
-
 /// A pool of threads that sleep while there is nothing to do. Several threads may call run at once: each
 /// works on its own call, and the workers help wherever tasks are left, so that no caller waits for another's
 /// work. A call allocates nothing. The pool must outlive the calls.

@@ -13,6 +13,7 @@
 #include "tenon/graph/passes/pack_convolution.hpp"
 #include "tenon/graph/passes/pack_matmul.hpp"
 #include "tenon/graph/passes/pack_quantized.hpp"
+#include "tenon/graph/passes/pack_recurrent.hpp"
 #include "tenon/graph/passes/prepare_models.hpp"
 
 namespace tenon {

@@ -71,13 +71,17 @@ struct RnnRows {
   T* at(int64_t t, int64_t b) const { return data + t * step + b * row; }
 };
 
-/// One direction of a recurrent network.
+/// One direction of a recurrent network. Each cell says how many gates it has, and in which order they lie.
 template <class T>
 struct RnnArgs {
   int64_t steps = 0, batch = 0, input = 0, hidden = 0;
   RnnRows<const T> x;             ///< vectors of `input`
   const int32_t* lens = nullptr;  ///< (batch) each in [0, steps], or nullptr: all are `steps`
   bool reverse = false;           ///< each sequence from its last vector to its first
+  const T* w = nullptr;           ///< (gates hidden, input)
+  const T* packed_w = nullptr;    ///< what pack_b wrote of W^T; `w` is then not read
+  const T* r = nullptr;           ///< (gates hidden, hidden)
+  const T* bias = nullptr;        ///< (2 gates hidden): w's bias, then r's; or nullptr
   RnnRows<const T> initial_h;     ///< vectors of `hidden`; absent: zeros
   RnnRows<T> y;                   ///< h after each step, zeros past the end of a sequence; may be absent
   RnnRows<T> final_h;             ///< may be absent
@@ -86,69 +90,105 @@ struct RnnArgs {
 
 namespace detail {
 
-/// Calls step(t, gates) for every step in order. gates (batch, width) hold X_t W^T + bias; the callee may
-/// overwrite them. w (width, input); bias (width) or nullptr.
-template <class T, class F>
-void rnn_for_each_step(const RnnArgs<T>& a, const T* w, int64_t width, const T* bias, F step) {
-  if (a.steps == 0 || a.batch == 0 || width == 0) return;
-  // Multiplies as many steps at once as fit into the caches.
-  constexpr int64_t bytes = 1 << 19;
-  const int64_t chunk =
-      std::clamp<int64_t>(bytes / (a.batch * width * static_cast<int64_t>(sizeof(T))), 1, a.steps);
-  Scratch scratch;
-  T* gates = scratch.take<T>(chunk * a.batch * width);
-  for (int64_t done = 0; done < a.steps; done += chunk) {
-    const int64_t count = std::min(chunk, a.steps - done), first = a.reverse ? a.steps - done - count : done;
-    GemmArgs<T> g;
-    g.n = width, g.k = a.input;
-    g.a = a.x.at(first, 0);
-    g.b = w, g.b_row = 1, g.b_col = a.input;
-    g.c = gates;
-    g.col_bias = bias;
-    if (a.batch == 1 || a.x.step == a.batch * a.x.row) {
-      g.m = count * a.batch;
-      g.a_row = a.batch == 1 ? a.x.step : a.x.row;
-      g.c_row = width;
-    } else {
-      g.m = count;
-      g.a_row = a.x.step;
-      g.c_row = a.batch * width;
-      static constexpr int64_t shared = 0;
-      g.batch = {.rank = 1, .extents = &a.batch, .a = &a.x.row, .b = &shared, .c = &width};
-    }
-    gemm(g);
-    for (int64_t k = 0; k < count; ++k) {
-      const int64_t at = a.reverse ? count - 1 - k : k;
-      step(first + at, gates + at * a.batch * width);
-    }
-  }
-}
+/// The division of a step's work among threads. Rows of a large batch go through all steps without waiting
+/// for each other. Else threads share the units, and with them the rows of R, and meet after each phase.
+struct RnnCut {
+  int64_t hidden, rows, blocks = 1;
 
-/// Adds h R^T to gates (batch, width), step after step. r (width, hidden), packed where many rows make that
-/// pay. `row` is the distance between rows of gates.
+  template <class T>
+  RnnCut(const RnnArgs<T>& a, int64_t gates) : hidden(a.hidden), rows(a.batch) {
+    // Multiply-adds: a microsecond, some times what it takes to meet, and what waking threads takes.
+    constexpr int64_t part = 1 << 15, all = 1 << 17;
+    const Executor* executor = current_executor();
+    if (executor == nullptr || hidden <= 4) return;
+    const int64_t work = rows * gates * hidden * hidden;
+    const int64_t parts = std::min({int64_t{executor->threads()}, work / part, a.steps * work / all});
+    if (parts <= 1) return;
+    if (rows >= 16) rows = ((rows + parts - 1) / parts + 7) / 8 * 8;
+    else blocks = std::clamp<int64_t>(hidden / 16, 1, parts);
+  }
+  /// The first unit of a block.
+  int64_t begin(int64_t block) const { return block == blocks ? hidden : hidden / 16 * block / blocks * 16; }
+};
+
+/// Work on one step that nothing else in its phase waits for.
+template <class T>
+struct RnnPart {
+  int64_t step;
+  int64_t phase;
+  int64_t block;
+  int64_t b0, b1;  ///< entries of the batch
+  int64_t u0, u1;  ///< units of the block
+  T* gates;        ///< (batch, gates hidden): X W^T + bias of the step
+  const T* h;      ///< (batch, hidden) before the step
+  T* next;         ///< and after it
+  bool backward;   ///< a large R is read from its end, which the caches still hold
+};
+
+/// Adds h R^T to a part's gates. r (gates hidden, hidden), packed where many rows make that pay.
 template <class T>
 class RnnProduct {
  public:
-  RnnProduct(Scratch& scratch, int64_t batch, int64_t width, int64_t hidden, const T* r, int64_t row) {
-    args_.m = batch, args_.n = width, args_.k = hidden;
-    args_.a_row = hidden;
-    args_.b = r, args_.b_row = 1, args_.b_col = hidden;
+  /// `row` is the distance between rows of gates.
+  RnnProduct(Scratch& scratch, const RnnArgs<T>& a, const RnnCut& cut, const T* r, int64_t gates, int64_t row)
+      : cut_(cut), gates_(gates) {
+    args_.k = args_.a_row = a.hidden;
+    args_.b = r, args_.b_row = 1, args_.b_col = a.hidden;
     args_.c_row = args_.d_row = row;
     args_.beta = 1;
-    if (batch <= 4 || width == 0 || hidden == 0) return;
-    T* packed = scratch.take<T>(packed_b_size<T>(hidden, width));
-    pack_b(args_, packed);
-    args_.packed_b = packed;
+    if (a.batch <= 4 || a.hidden == 0) return;
+    // One matrix, or where threads share the units one for each gate of each block.
+    const int64_t pieces = cut.blocks == 1 ? 1 : gates;
+    packed_size_ = packed_b_size<T>(a.hidden, gates * a.hidden / pieces);
+    T* packed = scratch.take<T>(cut.blocks * pieces * packed_size_);
+    packed_ = packed;
+    for (int64_t block = 0; block < cut.blocks; ++block)
+      for (int64_t gate = 0; gate < pieces; ++gate, packed += packed_size_) {
+        GemmArgs<T> piece = args_;
+        piece.n = pieces == 1 ? gates * a.hidden : cut.begin(block + 1) - cut.begin(block);
+        piece.b += (gate * a.hidden + cut.begin(block)) * a.hidden;
+        pack_b(piece, packed);
+      }
   }
-  void operator()(const T* h, T* gates) {
-    args_.a = h;
-    args_.c = gates;
-    args_.d = gates;
-    gemm(args_);
+
+  void operator()(const RnnPart<T>& p, const T* h, T* gates) const {
+    const int64_t hidden = cut_.hidden;
+    GemmArgs<T> g = args_;
+    g.m = p.b1 - p.b0;
+    g.n = p.u1 - p.u0;
+    g.a = h + p.b0 * hidden;
+    g.b += p.u0 * hidden;
+    g.c = gates + p.b0 * g.c_row + p.u0;
+    if (cut_.blocks == 1 && (packed_ != nullptr || !p.backward)) {
+      g.n = gates_ * hidden;
+      g.packed_b = packed_;
+      g.d = g.c;
+      gemm(g);
+    } else if (packed_ == nullptr) {
+      const int64_t same = 0, to_gate = p.backward ? -hidden : hidden, to_matrix = to_gate * hidden;
+      if (p.backward) g.c += (gates_ - 1) * hidden, g.b += (gates_ - 1) * hidden * hidden;
+      g.d = g.c;
+      g.batch = {.rank = 1, .extents = &gates_, .a = &same, .b = &to_matrix, .c = &to_gate, .d = &to_gate};
+      gemm(g);
+    } else {
+      Scratch scratch;
+      T* packed_h = scratch.take<T>(packed_a_size<T>(g.m, hidden));
+      pack_a(g, packed_h);
+      g.packed_a = packed_h;
+      for (int64_t gate = 0; gate < gates_; ++gate, g.c += hidden) {
+        g.packed_b = packed_ + (p.block * gates_ + gate) * packed_size_;
+        g.d = g.c;
+        gemm(g);
+      }
+    }
   }
 
  private:
+  RnnCut cut_;
+  int64_t gates_;
   GemmArgs<T> args_;
+  const T* packed_ = nullptr;
+  int64_t packed_size_ = 0;
 };
 
 /// to (batch, hidden), dense, from rows; zeros where these are absent.
@@ -165,29 +205,88 @@ void rnn_store_state(const T* from, RnnRows<T> to, int64_t batch, int64_t hidden
     for (int64_t b = 0; b < batch; ++b) std::copy_n(from + b * hidden, hidden, to.at(0, b));
 }
 
-/// Calls cell(b, row of gates) for the batch entries whose sequence has step t. Writes each entry's h to y,
-/// zeros past the end of its sequence.
+/// Calls part(RnnPart) until all steps are done. The biases of R come to those of W for the first `joint`
+/// gates.
 template <class T, class F>
-void rnn_for_each_row(const RnnArgs<T>& a, int64_t t, T* gates, int64_t width, const T* h, F cell) {
-  const int64_t grain = width >= costly_grain ? 1 : costly_grain / width;
-  parallel_for(a.batch, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t b = begin; b < end; ++b) {
-      const bool runs = a.lens == nullptr || t < a.lens[b];
-      if (runs) cell(b, gates + b * width);
-      if (!a.y) continue;
-      if (runs) std::copy_n(h + b * a.hidden, a.hidden, a.y.at(t, b));
-      else std::fill_n(a.y.at(t, b), a.hidden, T{0});
+void rnn_run(const RnnArgs<T>& a, const RnnCut& cut, int64_t gates, int64_t joint, int64_t phases, F part) {
+  const int64_t n = a.hidden, width = gates * n, state = a.batch * n;
+  Scratch scratch;
+  T* h = scratch.take<T>(2 * state);
+  rnn_load_state(h, a.initial_h, a.batch, n);
+  T* bias = nullptr;
+  if (a.bias != nullptr) {
+    bias = scratch.take<T>(width);
+    for (int64_t k = 0; k < width; ++k) bias[k] = k < joint * n ? a.bias[k] + a.bias[width + k] : a.bias[k];
+  }
+  // Multiplies as many steps at once as fit into the caches.
+  constexpr int64_t bytes = 1 << 19;
+  const int64_t steps = state > 0 ? a.steps : 0, step_size = a.batch * width;
+  const int64_t chunk =
+      std::clamp<int64_t>(bytes / std::max<int64_t>(step_size * static_cast<int64_t>(sizeof(T)), 1), 1,
+                          std::max<int64_t>(steps, 1));
+  const bool large = width * n * static_cast<int64_t>(sizeof(T)) >= bytes;
+  T* products = scratch.take<T>(chunk * step_size);
+  for (int64_t done = 0; done < steps; done += chunk) {
+    const int64_t count = std::min(chunk, steps - done), first = a.reverse ? steps - done - count : done;
+    GemmArgs<T> g;
+    g.n = width, g.k = a.input;
+    g.a = a.x.at(first, 0);
+    g.b = a.w, g.b_row = 1, g.b_col = a.input;
+    g.packed_b = a.packed_w;
+    g.c = products;
+    g.col_bias = bias;
+    if (a.batch == 1 || a.x.step == a.batch * a.x.row) {
+      g.m = count * a.batch;
+      g.a_row = a.batch == 1 ? a.x.step : a.x.row;
+      g.c_row = width;
+    } else {
+      g.m = count;
+      g.a_row = a.x.step;
+      g.c_row = step_size;
+      static constexpr int64_t shared = 0;
+      g.batch = {.rank = 1, .extents = &a.batch, .a = &a.x.row, .b = &shared, .c = &width};
     }
-  });
+    gemm(g);
+    parallel_for(a.batch, cut.rows, [&](int64_t b0, int64_t b1) {
+      parallel_rounds(count * phases, cut.blocks, [&](int64_t round, int64_t block) {
+        const int64_t k = round / phases, at = a.reverse ? count - 1 - k : k;
+        const bool odd = (done + k) % 2 != 0;
+        part(RnnPart<T>{first + at, round % phases, block, b0, b1, cut.begin(block), cut.begin(block + 1),
+                        products + at * step_size, odd ? h + state : h, odd ? h : h + state, odd && large});
+      });
+    });
+  }
+  rnn_store_state(steps % 2 == 0 ? h : h + state, a.final_h, a.batch, n);
+}
+
+/// Calls cell(offset, gate) for the part's batch entries whose sequence has the step: the first unit's place
+/// in a state (batch, hidden), and in the first gate. Entries whose sequence has ended keep their h. Writes
+/// y.
+template <class T, class F>
+void rnn_for_each_row(const RnnArgs<T>& a, const RnnPart<T>& p, int64_t gates, F cell) {
+  const int64_t count = p.u1 - p.u0;
+  for (int64_t b = p.b0; b < p.b1; ++b) {
+    const int64_t offset = b * a.hidden + p.u0;
+    const bool runs = a.lens == nullptr || p.step < a.lens[b];
+    if (runs) cell(offset, p.gates + b * gates * a.hidden + p.u0);
+    else std::copy_n(p.h + offset, count, p.next + offset);
+    if (!a.y) continue;
+    if (runs) std::copy_n(p.next + offset, count, a.y.at(p.step, b) + p.u0);
+    else std::fill_n(a.y.at(p.step, b) + p.u0, count, T{0});
+  }
+}
+
+/// Activates `count` units of gates that lie `hidden` apart.
+template <class T>
+void rnn_activate_gates(const RnnFunction& f, T clip, T* gate, int64_t gates, int64_t hidden, int64_t count) {
+  if (count == hidden) return rnn_activate(f, clip, gate, gate, gates * hidden);
+  for (int64_t k = 0; k < gates; ++k) rnn_activate(f, clip, gate + k * hidden, gate + k * hidden, count);
 }
 
 }  // namespace detail
 
 template <class T>
 struct SimpleRnnArgs : RnnArgs<T> {
-  const T* w = nullptr;     ///< (hidden, input)
-  const T* r = nullptr;     ///< (hidden, hidden)
-  const T* bias = nullptr;  ///< (2 hidden): w's bias, then r's; or nullptr
   RnnFunction f{RnnActivation::tanh};
 };
 
@@ -195,29 +294,20 @@ struct SimpleRnnArgs : RnnArgs<T> {
 template <class T>
 void simple_rnn(const SimpleRnnArgs<T>& a) {
   using namespace detail;
-  const int64_t n = a.hidden;
+  const RnnCut cut(a, 1);
   Scratch scratch;
-  T *h = scratch.take<T>(a.batch * n), *bias = nullptr;
-  rnn_load_state(h, a.initial_h, a.batch, n);
-  if (a.bias != nullptr) {
-    bias = scratch.take<T>(n);
-    for (int64_t k = 0; k < n; ++k) bias[k] = a.bias[k] + a.bias[n + k];
-  }
-  RnnProduct<T> product(scratch, a.batch, n, n, a.r, n);
-  rnn_for_each_step(a, a.w, n, static_cast<const T*>(bias), [&](int64_t t, T* gates) {
-    product(h, gates);
-    rnn_for_each_row(a, t, gates, n, h,
-                     [&](int64_t b, T* gate) { rnn_activate(a.f, a.clip, gate, h + b * n, n); });
+  const RnnProduct<T> product(scratch, a, cut, a.r, 1, a.hidden);
+  rnn_run(a, cut, 1, 1, 1, [&](const RnnPart<T>& p) {
+    product(p, p.h, p.gates);
+    rnn_for_each_row(a, p, 1, [&](int64_t offset, T* gate) {
+      rnn_activate(a.f, a.clip, gate, p.next + offset, p.u1 - p.u0);
+    });
   });
-  rnn_store_state(h, a.final_h, a.batch, n);
 }
 
 /// Gates lie in the order update, reset, hidden.
 template <class T>
 struct GruArgs : RnnArgs<T> {
-  const T* w = nullptr;     ///< (3 hidden, input)
-  const T* r = nullptr;     ///< (3 hidden, hidden)
-  const T* bias = nullptr;  ///< (6 hidden): w's bias, then r's; or nullptr
   RnnFunction f{RnnActivation::sigmoid}, g{RnnActivation::tanh};
   bool linear_before_reset = false;  ///< the reset gate scales H R^T + r's bias instead of H
 };
@@ -227,63 +317,42 @@ template <class T>
 void gru(const GruArgs<T>& a) {
   using namespace detail;
   const int64_t n = a.hidden, width = 3 * n;
+  const bool linear = a.linear_before_reset;
+  const RnnCut cut(a, 3);
   Scratch scratch;
-  T *h = scratch.take<T>(a.batch * n), *bias = nullptr;
-  rnn_load_state(h, a.initial_h, a.batch, n);
-  if (a.bias != nullptr) {
-    bias = scratch.take<T>(width);
-    const int64_t joint = a.linear_before_reset ? 2 * n : width;
-    for (int64_t k = 0; k < width; ++k) bias[k] = k < joint ? a.bias[k] + a.bias[width + k] : a.bias[k];
-  }
-  const auto finish = [&](int64_t b, const T* update, T* fresh) {
-    T* state = h + b * n;
-    rnn_activate(a.g, a.clip, fresh, fresh, n);
-    for (int64_t k = 0; k < n; ++k) state[k] = (1 - update[k]) * fresh[k] + update[k] * state[k];
-  };
-  if (a.linear_before_reset) {
-    T* recurrent = scratch.take<T>(a.batch * width);
-    RnnProduct<T> product(scratch, a.batch, width, n, a.r, width);
-    rnn_for_each_step(a, a.w, width, static_cast<const T*>(bias), [&](int64_t t, T* gates) {
-      std::fill_n(recurrent, a.batch * width, T{0});
-      if (a.bias != nullptr)
-        for (int64_t b = 0; b < a.batch; ++b)
-          std::copy_n(a.bias + width + 2 * n, n, recurrent + b * width + 2 * n);
-      product(h, recurrent);
-      rnn_for_each_row(a, t, gates, width, h, [&](int64_t b, T* gate) {
-        const T* own = recurrent + b * width;
-        T *reset = gate + n, *fresh = gate + 2 * n;
-        for (int64_t k = 0; k < 2 * n; ++k) gate[k] += own[k];
-        rnn_activate(a.f, a.clip, gate, gate, 2 * n);
-        for (int64_t k = 0; k < n; ++k) fresh[k] += reset[k] * own[2 * n + k];
-        finish(b, gate, fresh);
-      });
+  T* own = scratch.take<T>(a.batch * n);  // r * H, or with linear_before_reset the hidden gate's H R^T + bias
+  const RnnProduct<T> product(scratch, a, cut, a.r, 2, width),
+      hidden_product(scratch, a, cut, a.r + 2 * n * n, 1, linear ? n : width);
+  rnn_run(a, cut, 3, linear ? 2 : 3, linear ? 1 : 2, [&](const RnnPart<T>& p) {
+    const int64_t count = p.u1 - p.u0;
+    if (p.phase == 0) {
+      product(p, p.h, p.gates);
+      for (int64_t b = p.b0; b < p.b1; ++b) {
+        T* gate = p.gates + b * width + p.u0;
+        T* mine = own + b * n + p.u0;
+        rnn_activate_gates(a.f, a.clip, gate, 2, n, count);
+        if (!linear)
+          for (int64_t k = 0; k < count; ++k) mine[k] = gate[n + k] * p.h[b * n + p.u0 + k];
+        else if (a.bias != nullptr) std::copy_n(a.bias + width + 2 * n + p.u0, count, mine);
+        else std::fill_n(mine, count, T{0});
+      }
+      if (!linear) return;
+    }
+    if (linear) hidden_product(p, p.h, own);
+    else hidden_product(p, own, p.gates + 2 * n);
+    rnn_for_each_row(a, p, 3, [&](int64_t offset, T* update) {
+      T *reset = update + n, *fresh = update + 2 * n, *next = p.next + offset;
+      if (linear)
+        for (int64_t k = 0; k < count; ++k) fresh[k] += reset[k] * own[offset + k];
+      rnn_activate(a.g, a.clip, fresh, fresh, count);
+      for (int64_t k = 0; k < count; ++k) next[k] = (1 - update[k]) * fresh[k] + update[k] * p.h[offset + k];
     });
-  } else {
-    T* kept = scratch.take<T>(a.batch * n);  // r * H
-    std::fill_n(kept, a.batch * n, T{0});
-    RnnArgs<T> between = a;
-    between.y = {};
-    RnnProduct<T> gate_product(scratch, a.batch, 2 * n, n, a.r, width),
-        fresh_product(scratch, a.batch, n, n, a.r + 2 * n * n, width);
-    rnn_for_each_step(a, a.w, width, static_cast<const T*>(bias), [&](int64_t t, T* gates) {
-      gate_product(h, gates);
-      rnn_for_each_row(between, t, gates, width, h, [&](int64_t b, T* gate) {
-        rnn_activate(a.f, a.clip, gate, gate, 2 * n);
-        for (int64_t k = 0; k < n; ++k) kept[b * n + k] = gate[n + k] * h[b * n + k];
-      });
-      fresh_product(kept, gates + 2 * n);
-      rnn_for_each_row(a, t, gates, width, h, [&](int64_t b, T* gate) { finish(b, gate, gate + 2 * n); });
-    });
-  }
-  rnn_store_state(h, a.final_h, a.batch, n);
+  });
 }
 
 /// Gates lie in the order input, output, forget, cell.
 template <class T>
 struct LstmArgs : RnnArgs<T> {
-  const T* w = nullptr;         ///< (4 hidden, input)
-  const T* r = nullptr;         ///< (4 hidden, hidden)
-  const T* bias = nullptr;      ///< (8 hidden): w's bias, then r's; or nullptr
   const T* peephole = nullptr;  ///< (3 hidden): input, output, forget; or nullptr
   RnnRows<const T> initial_c;
   RnnRows<T> final_c;
@@ -296,46 +365,33 @@ struct LstmArgs : RnnArgs<T> {
 template <class T>
 void lstm(const LstmArgs<T>& a) {
   using namespace detail;
-  const int64_t n = a.hidden, width = 4 * n;
+  const int64_t n = a.hidden;
+  const RnnCut cut(a, 4);
   Scratch scratch;
-  T *h = scratch.take<T>(a.batch * n), *c = scratch.take<T>(a.batch * n), *bias = nullptr;
-  T* activated = scratch.take<T>(a.batch * n);
-  rnn_load_state(h, a.initial_h, a.batch, n);
+  T* c = scratch.take<T>(a.batch * n);
   rnn_load_state(c, a.initial_c, a.batch, n);
-  if (a.bias != nullptr) {
-    bias = scratch.take<T>(width);
-    for (int64_t k = 0; k < width; ++k) bias[k] = a.bias[k] + a.bias[width + k];
-  }
-  RnnProduct<T> product(scratch, a.batch, width, n, a.r, width);
-  const auto peep = [&](const T* weights, const T* cell, T* gate) {
-    for (int64_t k = 0; k < n; ++k) gate[k] += weights[k] * cell[k];
-  };
-  rnn_for_each_step(a, a.w, width, static_cast<const T*>(bias), [&](int64_t t, T* gates) {
-    product(h, gates);
-    rnn_for_each_row(a, t, gates, width, h, [&](int64_t b, T* gate) {
-      T *in = gate, *out = gate + n, *forget = gate + 2 * n, *fresh = gate + 3 * n, *cell = c + b * n;
-      if (a.peephole != nullptr) {
-        peep(a.peephole, cell, in);
-        peep(a.peephole + 2 * n, cell, forget);
-        rnn_activate(a.f, a.clip, in, in, n);
-        rnn_activate(a.f, a.clip, forget, forget, n);
-      } else {
-        rnn_activate(a.f, a.clip, in, in, 3 * n);
-      }
-      rnn_activate(a.g, a.clip, fresh, fresh, n);
+  const RnnProduct<T> product(scratch, a, cut, a.r, 4, 4 * n);
+  rnn_run(a, cut, 4, 4, 1, [&](const RnnPart<T>& p) {
+    const int64_t count = p.u1 - p.u0;
+    product(p, p.h, p.gates);
+    rnn_for_each_row(a, p, 4, [&](int64_t offset, T* in) {
+      T *out = in + n, *forget = in + 2 * n, *fresh = in + 3 * n, *cell = c + offset, *next = p.next + offset;
+      const auto peep = [&](int64_t k, T* gate) {
+        const T* weights = a.peephole + k * n + p.u0;
+        for (int64_t e = 0; e < count; ++e) gate[e] += weights[e] * cell[e];
+        rnn_activate(a.f, a.clip, gate, gate, count);
+      };
+      if (a.peephole != nullptr) peep(0, in), peep(2, forget);
+      else rnn_activate_gates(a.f, a.clip, in, 3, n, count);
+      rnn_activate(a.g, a.clip, fresh, fresh, count);
       if (a.input_forget)
-        for (int64_t k = 0; k < n; ++k) forget[k] = 1 - in[k];
-      for (int64_t k = 0; k < n; ++k) cell[k] = forget[k] * cell[k] + in[k] * fresh[k];
-      if (a.peephole != nullptr) {
-        peep(a.peephole + n, cell, out);
-        rnn_activate(a.f, a.clip, out, out, n);
-      }
-      T *state = h + b * n, *shown = activated + b * n;
-      rnn_activate(a.h, a.clip, cell, shown, n);
-      for (int64_t k = 0; k < n; ++k) state[k] = out[k] * shown[k];
+        for (int64_t k = 0; k < count; ++k) forget[k] = 1 - in[k];
+      for (int64_t k = 0; k < count; ++k) cell[k] = forget[k] * cell[k] + in[k] * fresh[k];
+      if (a.peephole != nullptr) peep(1, out);
+      rnn_activate(a.h, a.clip, cell, next, count);
+      for (int64_t k = 0; k < count; ++k) next[k] *= out[k];
     });
   });
-  rnn_store_state(h, a.final_h, a.batch, n);
   rnn_store_state(c, a.final_c, a.batch, n);
 }
 

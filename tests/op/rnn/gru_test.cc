@@ -1,6 +1,5 @@
 #include "tenon/op/rnn/gru.hpp"
 
-#include "tenon/base/thread_pool.hpp"
 #include "tests/op/rnn/recurrent.hpp"
 
 namespace tenon {
@@ -54,17 +53,7 @@ TEST_CASE("GRU: activations, clip") {
 }
 
 TEST_CASE("GRU: the same bits on any number of threads") {
-  for (int64_t linear : {0, 1})
-    for (int64_t batch : {1, 40}) {
-      const Value x = tensor<float>({5, batch, 8}, numbers(5 * batch * 8, 1)),
-                  w = tensor<float>({2, 192, 8}, numbers(2 * 192 * 8, 2)),
-                  r = tensor<float>({2, 192, 64}, numbers(2 * 192 * 64, 3, 0.1));
-      const op::GRU op{.direction = "bidirectional", .linear_before_reset = linear};
-      const std::vector<Value> alone = run(op, {x, w, r}, 2);
-      ThreadPool pool(3);
-      const ScopedPool scope(pool);
-      check(op, {x, w, r}, alone, 0, 0);
-    }
+  for (int64_t linear : {0, 1}) check_threads(op::GRU{.linear_before_reset = linear}, 3, 2);
 }
 
 TEST_CASE("GRU: versions") {

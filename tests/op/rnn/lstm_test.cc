@@ -1,6 +1,5 @@
 #include "tenon/op/rnn/lstm.hpp"
 
-#include "tenon/base/thread_pool.hpp"
 #include "tests/op/rnn/recurrent.hpp"
 
 namespace tenon {
@@ -103,17 +102,7 @@ TEST_CASE("LSTM: activations, clip, coupled gates") {
   }
 }
 
-TEST_CASE("LSTM: the same bits on any number of threads") {
-  for (int64_t batch : {1, 40}) {
-    const Value x = tensor<float>({5, batch, 8}, numbers(5 * batch * 8, 1));
-    const Value w = tensor<float>({2, 256, 8}, numbers(2 * 256 * 8, 2)),
-                r = tensor<float>({2, 256, 64}, numbers(2 * 256 * 64, 3, 0.1));
-    const std::vector<Value> alone = run(op::LSTM{.direction = "bidirectional"}, {x, w, r}, 3);
-    ThreadPool pool(3);
-    const ScopedPool scope(pool);
-    check(op::LSTM{.direction = "bidirectional"}, {x, w, r}, alone, 0, 0);
-  }
-}
+TEST_CASE("LSTM: the same bits on any number of threads") { check_threads(op::LSTM{}, 4, 3); }
 
 TEST_CASE("LSTM: results left out, earlier versions") {
   const Value x = tensor<float>({2, 1, 2}, numbers(4, 1)), w = tensor<float>({1, 8, 2}, numbers(16, 2)),

@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 
+#include "tenon/base/thread_pool.hpp"
 #include "tests/op/numbers.hpp"
 #include "tests/op/stated.hpp"
 
@@ -149,6 +150,35 @@ void check_forms(const Op& base, int64_t gates, const std::vector<Function>& def
     check_recurrent<float16>({}, op, gates, defaults, cell, 1e-2);
     check_recurrent<bfloat16>({}, op, gates, defaults, cell, 8e-2);
   }
+}
+
+/// Batches and sizes for which threads share the units, the batch, the directions, or nothing.
+template <class Op>
+void check_threads(const Op& base, int64_t gates, int results) {
+  for (const char* direction : {"reverse", "bidirectional"})
+    for (int64_t batch : {1, 9, 40})
+      for (int64_t work : {1 << 12, 5 << 15}) {
+        const int64_t hidden = static_cast<int64_t>(std::sqrt(work / (gates * batch))) + 1;
+        CAPTURE(direction);
+        CAPTURE(batch);
+        CAPTURE(hidden);
+        Op op = base;
+        op.direction = direction;
+        const int64_t d = op::direction_count(op.direction), width = gates * hidden;
+        std::vector<int32_t> lens(static_cast<std::size_t>(batch), 4);
+        lens.back() = 2;
+        const std::vector<Value> in{tensor<float>({4, batch, 3}, numbers(4 * batch * 3, 1)),
+                                    tensor<float>({d, width, 3}, numbers(d * width * 3, 2)),
+                                    tensor<float>({d, width, hidden}, numbers(d * width * hidden, 3, 0.02)),
+                                    tensor<float>({d, 2 * width}, numbers(d * 2 * width, 4)),
+                                    Tensor<int32_t>(Extents{batch}, lens.begin(), lens.end())};
+        const std::vector<Value> alone = run(op, in, results);
+        for (const int threads : {2, 5}) {
+          ThreadPool pool(threads);
+          const ScopedPool scope(pool);
+          check(op, in, alone, 0, 0);
+        }
+      }
 }
 
 }  // namespace tenon::test

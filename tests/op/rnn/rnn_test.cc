@@ -18,6 +18,8 @@ List cell(const Step& s) {
 
 TEST_CASE("RNN: directions, layouts, lengths, types") { check_forms(op::RNN{}, 1, {hyperbolic}, cell); }
 
+TEST_CASE("RNN: the same bits on any number of threads") { check_threads(op::RNN{}, 1, 2); }
+
 TEST_CASE("RNN: activations, clip") {
   RecurrentCase k;
   k.functions = {[](double x) { return std::max(x, 0.0); }, [](double x) { return x < 0 ? 0.5 * x : x; }};

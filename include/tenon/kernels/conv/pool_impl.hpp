@@ -114,7 +114,7 @@ void pool_vectors(const SlidingWindow<Arch>& w, int64_t planes, const T* x, T* y
   SlidingWindow<Arch> outer = w;
   --outer.rank;
   const int64_t depth = w.inner().in, in = outer.in_cells() * depth, out = outer.out_cells();
-  for_planes<Arch>(planes, out * depth * outer.kernel_cells() / L, [&](int64_t begin, int64_t end) {
+  for_planes<Arch>(planes, out * depth * outer.kernel_cells(), [&](int64_t begin, int64_t end) {
     for (int64_t plane = begin; plane < end; ++plane) {
       int64_t at[max_spatial] = {};
       for (int64_t o = 0; o < out; ++o) {

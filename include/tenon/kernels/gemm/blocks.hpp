@@ -176,6 +176,18 @@ int64_t threads_at_hand() {
   return executor == nullptr ? 1 : executor->threads();
 }
 
+/// The grain of a loop over `count` rows or columns that takes `size` multiply-adds in all: equal shares for
+/// the threads, or one call where that is all they are worth. A multiple of `step` past `least`.
+template <class Arch>
+int64_t share_of(int64_t count, int64_t size, int64_t least, int64_t step) {
+  const int64_t threads = threads_at_hand<Arch>();
+  // 131072 multiply-adds of numbers that are read once take four microseconds, some times what a share costs.
+  int64_t parts = std::min({size >> 17, count / least, 4 * threads});
+  if (threads == 1 || parts <= 1) return count;
+  if (parts > threads) parts -= parts % threads;
+  return ((count + parts - 1) / parts + step - 1) / step * step;
+}
+
 /// Cuts each of `items` products so that `threads` are done soonest, with about `tasks` tasks of a product at
 /// most. A task packs its rows of A and its columns of B, unless that operand is packed already.
 template <class Arch>
@@ -216,7 +228,8 @@ void run_products(const P& shape, int64_t items, const MakeProduct& product) {
   const int64_t threads = threads_at_hand<Arch>();
   int64_t tasks = 1;
   if (threads > 1) {
-    const double size = static_cast<double>(shape.m) * static_cast<double>(shape.n) *
+    // With few rows the time is that of reading B.
+    const double size = static_cast<double>(std::max<int64_t>(shape.m, 8)) * static_cast<double>(shape.n) *
                         static_cast<double>(shape.depth) * Ops::per_cell * static_cast<double>(items);
     tasks = static_cast<int64_t>(std::min(size / task_size, 4.0 * static_cast<double>(threads)));
   }

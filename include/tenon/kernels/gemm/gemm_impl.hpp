@@ -39,6 +39,11 @@ void run_gemm(GemmArgs<T> g) {
     items = 1;
     g.batch.rank = 0;
   }
+  if (g.d == nullptr && g.col_bias != nullptr) {  // tiles can add a matrix, and rows of this one may be equal
+    g.d = g.col_bias, g.d_row = 0, g.d_col = 1, g.beta = 1;
+    g.batch.d = nullptr;
+    g.col_bias = nullptr;
+  }
   Finish<T> finish{g.alpha, g.beta, g.d, g.d_row, g.d_col, g.row_bias, g.col_bias, g.lo, g.hi};
   const auto finish_of = [&](int64_t item) {
     Finish<T> f = finish;

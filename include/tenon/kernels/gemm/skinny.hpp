@@ -9,6 +9,7 @@
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/scratch.hpp"
 #include "tenon/kernels/gemm/args.hpp"
+#include "tenon/kernels/gemm/blocks.hpp"
 #include "tenon/kernels/gemm/tile.hpp"
 
 namespace tenon::kernels::gemm_detail {
@@ -119,9 +120,7 @@ struct Skinny {
     }
     T* sums = scratch.take<T>(vectors * count);
     const int64_t sum_i = lies_across ? 1 : vectors, sum_r = lies_across ? count : 1;
-    const int64_t grain =
-        std::max<int64_t>((int64_t{1} << 18) / (vectors * std::max<int64_t>(k, 1)) / 4 * 4, 4);
-    parallel_for(count, grain, [&](int64_t begin, int64_t end) {
+    parallel_for(count, share_of<Arch>(count, vectors * count * k, 4, 4), [&](int64_t begin, int64_t end) {
       const auto dots = [&]<int R>(std::integral_constant<int, R>) {
         dot_rows<Arch, R>(dense, dense_step, matrix + begin * row, row, end - begin, k, sums + begin * sum_i,
                           sum_i, sum_r);
@@ -150,7 +149,7 @@ void single_row(const GemmArgs<T>& g, const T* a, const T* b, const Finish<T>& f
   }
   // Sums of a strip stay in the first-level cache while rows stream by.
   constexpr int64_t strip = 2048;
-  parallel_for(g.n, strip, [&](int64_t begin, int64_t end) {
+  parallel_for(g.n, share_of<Arch>(g.n, g.n * g.k, 256, 16), [&](int64_t begin, int64_t end) {
     Scratch own;
     T* sums = own.take<T>(strip);
     for (int64_t j = begin; j < end; j += strip) {

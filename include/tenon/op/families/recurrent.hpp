@@ -192,6 +192,7 @@ struct RecurrentOperands {
   TensorView<const int32_t> sequence_lens;
   TensorView<const T> initial_h;
   TensorView<T> y, y_h;
+  const compute_t<T>* packed_w = nullptr;  ///< each direction's W^T as pack_b writes it, in the place of w
 };
 
 /// Calls cell(args, d) for each direction d; the callee adds to these kernels' arguments (`Args`, such as
@@ -212,7 +213,8 @@ void run_recurrent(std::string_view name, const RecurrentForm& form, const Recur
   for_directions(directions, batch, [&](int d) {
     Args<W> a;
     fill_direction(a, x, o.x.extents(), hidden, y, o.sequence_lens.data(), form.direction, d, form.layout);
-    a.w = w + d * form.gates * hidden * a.input;
+    if (o.packed_w) a.packed_w = o.packed_w + d * kernels::packed_b_size<W>(a.input, form.gates * hidden);
+    else a.w = w + d * form.gates * hidden * a.input;
     a.r = r + d * form.gates * hidden * hidden;
     if (o.b) a.bias = b + d * 2 * form.gates * hidden;
     a.initial_h = state_rows(h0, d, directions, batch, hidden, form.layout);

@@ -49,15 +49,22 @@ struct GRU {
   void compute(TensorView<const T> x, TensorView<const T> w, TensorView<const T> r, TensorView<const T> b,
                TensorView<const int32_t> sequence_lens, TensorView<const T> initial_h, TensorView<T> y,
                TensorView<T> y_h) const {
+    compute_with<T>(nullptr, x, w, r, b, sequence_lens, initial_h, y, y_h);
+  }
+  /// compute, with W packed for the kernels (RecurrentOperands) where `packed_w` is not null.
+  template <class T>
+  void compute_with(const compute_t<T>* packed_w, TensorView<const T> x, TensorView<const T> w,
+                    TensorView<const T> r, TensorView<const T> b, TensorView<const int32_t> sequence_lens,
+                    TensorView<const T> initial_h, TensorView<T> y, TensorView<T> y_h) const {
     const auto functions =
         rnn_functions<2>(activations, activation_alpha, activation_beta, {"sigmoid", "tanh"});
-    run_recurrent<kernels::GruArgs, T>(spec.name, form(), {x, w, r, b, sequence_lens, initial_h, y, y_h},
-                                       [&](auto& a, int d) {
-                                         const auto at = static_cast<std::size_t>(d) * 2;
-                                         a.f = functions[at], a.g = functions[at + 1];
-                                         a.linear_before_reset = linear_before_reset != 0;
-                                         kernels::gru(a);
-                                       });
+    run_recurrent<kernels::GruArgs, T>(
+        spec.name, form(), {x, w, r, b, sequence_lens, initial_h, y, y_h, packed_w}, [&](auto& a, int d) {
+          const auto at = static_cast<std::size_t>(d) * 2;
+          a.f = functions[at], a.g = functions[at + 1];
+          a.linear_before_reset = linear_before_reset != 0;
+          kernels::gru(a);
+        });
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };

@@ -53,6 +53,14 @@ struct LSTM {
                TensorView<const int32_t> sequence_lens, TensorView<const T> initial_h,
                TensorView<const T> initial_c, TensorView<const T> p, TensorView<T> y, TensorView<T> y_h,
                TensorView<T> y_c) const {
+    compute_with<T>(nullptr, x, w, r, b, sequence_lens, initial_h, initial_c, p, y, y_h, y_c);
+  }
+  /// compute, with W packed for the kernels (RecurrentOperands) where `packed_w` is not null.
+  template <class T>
+  void compute_with(const compute_t<T>* packed_w, TensorView<const T> x, TensorView<const T> w,
+                    TensorView<const T> r, TensorView<const T> b, TensorView<const int32_t> sequence_lens,
+                    TensorView<const T> initial_h, TensorView<const T> initial_c, TensorView<const T> p,
+                    TensorView<T> y, TensorView<T> y_h, TensorView<T> y_c) const {
     using W = compute_t<T>;
     Scratch scratch;
     const W *c0 = widen(scratch, initial_c.data(), initial_c.size()),
@@ -62,7 +70,7 @@ struct LSTM {
         rnn_functions<3>(activations, activation_alpha, activation_beta, {"sigmoid", "tanh", "tanh"});
     const int directions = direction_count(direction);
     run_recurrent<kernels::LstmArgs, T>(
-        spec.name, form(), {x, w, r, b, sequence_lens, initial_h, y, y_h}, [&](auto& a, int d) {
+        spec.name, form(), {x, w, r, b, sequence_lens, initial_h, y, y_h, packed_w}, [&](auto& a, int d) {
           if (p) a.peephole = peephole + d * 3 * a.hidden;
           a.initial_c = state_rows(c0, d, directions, a.batch, a.hidden, layout);
           a.final_c = state_rows(c1, d, directions, a.batch, a.hidden, layout);

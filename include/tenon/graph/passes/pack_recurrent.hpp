@@ -1,0 +1,87 @@
+// pack_recurrent: an RNN, GRU or LSTM whose W is constant keeps it laid out for the kernel.
+#pragma once
+
+#include "tenon/graph/passes/packed.hpp"
+#include "tenon/op/rnn/gru.hpp"
+#include "tenon/op/rnn/lstm.hpp"
+#include "tenon/op/rnn/rnn.hpp"
+
+namespace tenon::passes {
+
+/// The results of Op, whose W is left out.
+template <class Op>
+struct PackedRecurrent {
+  Op op{};
+  DType element = DType::undefined;  ///< of W
+  Dims extents{};                    ///< of W
+  Storage w{};                       ///< each direction's W^T, as pack_b writes it
+
+  static constexpr op::Spec spec = [] {
+    op::Spec s = Op::spec;
+    s.name = "PackedRecurrent";
+    s.domain = "tenon";
+    s.until = op::always;
+    s.inputs.items_[1].arity = op::optional;
+    return s;
+  }();
+  static constexpr op::Attributes attributes{};
+
+  void infer(op::Infer& i) const {
+    if (i.dtype(0) != element) return i.fail("X is ", i.dtype(0), ", W is ", element);
+    if (const Dims& x = i.dims(0); x.rank() == 3 && x[2].differs(extents[2].value()))
+      return i.fail("X: ", x, ", W: ", extents);
+    op.infer(i);
+  }
+  template <class T, class... Rest>
+  void compute(TensorView<const T> x, Rest... rest) const {
+    op.template compute_with<T>(static_cast<const compute_t<T>*>(w.data()), x, rest...);
+  }
+};
+
+namespace detail {
+
+template <class Op>
+void pack_recurrent(Program& program) {
+  program.for_each<Op>([&](int number, const Op& op) {
+    // As in pack_matmul.
+    constexpr int64_t few_rows = 4;
+    const Graph::Node& n = program.node(number);
+    const AnyTensor* w = constant_floats(program, n.inputs[1]);
+    if (w == nullptr) return program.skipped(number, "W is not constant");
+    if (!fits(program, number)) return program.skipped(number, "X is not known, or it does not fit");
+    if (w->rank() != 3 || w->size() == 0) return program.skipped(number, "W is empty");
+    const Dims& x = program.info(n.inputs[0]).dims;
+    if (const Dim rows = x.rank() == 3 ? x.product(0, 2) : Dim(); rows.known() && rows.value() <= few_rows)
+      return program.skipped(number, "X has ", rows.value(), " rows, too few to gain");
+    PackedRecurrent<Op> packed{.op = op, .element = w->dtype(), .extents = Dims(w->extents())};
+    dispatch<float, double>(compute_dtype(w->dtype()), [&]<class C>() {
+      Scratch scratch;
+      kernels::GemmArgs<C> args;
+      args.n = w->extents()[1];
+      args.k = w->extents()[2];
+      args.b = op::numbers<C>(scratch, w->view());
+      args.b_row = 1;
+      args.b_col = args.k;
+      const int64_t directions = w->extents()[0], size = kernels::packed_b_size<C>(args.k, args.n);
+      packed.w = Storage::make<C>(directions * size);
+      for (int64_t d = 0; d < directions; ++d, args.b += args.n * args.k)
+        kernels::pack_b(args, static_cast<C*>(packed.w.data()) + d * size);
+    });
+    program.applied(number, "packed");
+    std::vector<ValueId> operands = n.inputs;
+    operands[1] = -1;
+    program.replace(number, AnyOperator::make(packed), std::move(operands));
+  });
+}
+
+}  // namespace detail
+
+inline void apply_pack_recurrent(Program& program) {
+  detail::pack_recurrent<op::GRU>(program);
+  detail::pack_recurrent<op::LSTM>(program);
+  detail::pack_recurrent<op::RNN>(program);
+}
+
+inline constexpr Pass pack_recurrent{"pack_recurrent", apply_pack_recurrent};
+
+}  // namespace tenon::passes
