@@ -50,7 +50,7 @@ class Frame final : public op::Context {
                              const op::Context* outer, F f) {
     for (std::size_t k = 0; k < inputs.size(); ++k)
       if (inputs[k] && *inputs[k]) f(k, *inputs[k]);
-    for (std::size_t k = inputs.size(); k < program.given().size(); ++k)
+    for (std::size_t k = inputs.size(); outer != nullptr && k < program.given().size(); ++k)
       f(k, *outer->value(program.given()[k].outer));
   }
 

@@ -108,7 +108,7 @@ xsimd::batch<T, A> floor(const xsimd::batch<T, A>& x) {
 /// The least whole number not below x, with x's sign where it is zero.
 template <class T, class A>
 xsimd::batch<T, A> ceil(const xsimd::batch<T, A>& x) {
-  return -floor(-x);
+  return -simd::floor(-x);
 }
 
 /// Elements in a `batch<T, Arch>`.

@@ -710,9 +710,9 @@ inline xsimd::batch<T, A> pow(const xsimd::batch<T, A>& x, const xsimd::batch<T,
     const B one(1.0f), zero(0.0f), a = xsimd::abs(x);
     B r = detail::through_double(a, y, [](const D& p, const D& q) { return detail::power_of_float(p, q); });
     r = xsimd::select((a == one) | (y == zero), one, r);
-    const auto whole = floor(y) == y;
+    const auto whole = simd::floor(y) == y;
     const B half = B(0.5f) * y;
-    const auto odd = whole & (floor(half) != half);
+    const auto odd = whole & (simd::floor(half) != half);
     r = xsimd::select(odd, r | (x & B(-0.0f)), r);
     const B nan(std::numeric_limits<float>::quiet_NaN());
     r = xsimd::select((x < zero) & (x >= B(std::numeric_limits<float>::lowest())) & !whole, nan, r);
@@ -728,7 +728,7 @@ inline xsimd::batch<T, A> fmod(const xsimd::batch<T, A>& x, const xsimd::batch<T
   if constexpr (fused) {
     // While the quotient is a whole number that T holds, q or q - 1 is it, and x - q y is exact in one
     // rounding.
-    const B a = xsimd::abs(x), b = xsimd::abs(y), q = floor(a / b);
+    const B a = xsimd::abs(x), b = xsimd::abs(y), q = simd::floor(a / b);
     const auto direct = (q < B(T(uint64_t{1} << detail::Format<T>::mantissa))) &
                         (b >= B(detail::Format<T>::least_normal)) & (b < B(detail::Format<T>::infinity));
     if (xsimd::all(direct)) {
