@@ -313,9 +313,9 @@ void run_depthwise(const BlockedConvArgs<T>& a) {
   while (left < right && !inside(left)) ++left;
   while (right > left && !inside(right - 1)) --right;
   // Cells at the borders are computed one by one. Where they would take the most time, rows are copied with
-  // zeros beside them.
+  // zeros beside them; with strides that would take longer.
   const int64_t width = (g.out[1] - 1) * g.strides[1] + (g.kernel[1] - 1) * g.dilations[1] + 1;
-  const bool copies = 16 * (left + g.out[1] - right) >= g.out[1] && width <= 2 * g.in[1];
+  const bool copies = g.strides[1] == 1 && 8 * (left + g.out[1] - right) >= g.out[1] && width <= 2 * g.in[1];
   if (copies) left = 0, right = g.out[1];
   const double products = static_cast<double>(g.batch * blocks * L) * static_cast<double>(out_cells * taps);
   const int64_t all = g.batch * blocks, tasks = 4 * tasks_for<Arch>(4 * products, 1);
