@@ -181,8 +181,8 @@ int64_t threads_at_hand() {
 template <class Arch>
 int64_t share_of(int64_t count, int64_t size, int64_t least, int64_t step) {
   const int64_t threads = threads_at_hand<Arch>();
-  // 131072 multiply-adds of numbers that are read once take four microseconds, some times what a share costs.
-  int64_t parts = std::min({size >> 17, count / least, 4 * threads});
+  // 65536 multiply-adds of numbers that are read once take two microseconds, some times what a share costs.
+  int64_t parts = std::min({size >> 16, count / least, 4 * threads});
   if (threads == 1 || parts <= 1) return count;
   if (parts > threads) parts -= parts % threads;
   return ((count + parts - 1) / parts + step - 1) / step * step;
