@@ -135,12 +135,10 @@ class ChannelsLast {
 
   void apply() {
     if (!kernels::fast_conv_last()) return;
-    for (int n = 0, count = static_cast<int>(p_.nodes().size()); n < count; ++n) {
-      const Graph::Node& node = p_.node(n);
-      if (!node.op) continue;
+    p_.for_each_node([&](int n, const Graph::Node& node) {
       if (const auto* conv = node.op.as<QuantizedConv>()) take_convolution(n, *conv);
       else if (std::ranges::all_of(node.inputs, [&](ValueId v) { return last(v) >= 0; })) follow(n);
-    }
+    });
   }
 
  private:
