@@ -44,7 +44,8 @@ struct FusedElementwise {
     i.out(0, steps.back().element, y);
   }
   void compute(op::Context& context, std::span<const AnyView> x, AnyOut y) const {
-    parallel_for(y.size(), tile, [&](int64_t begin, int64_t end) {
+    const int64_t tiles = (y.size() + tile - 1) / tile;
+    parallel_for(tiles, std::clamp<int64_t>(tiles / 8, 1, 16), [&](int64_t first, int64_t end) {
       const ScopedPool serial(nullptr);
       Scratch scratch;
       std::byte* const memory = scratch.take<std::byte>(buffers * tile_bytes);
@@ -53,27 +54,26 @@ struct FusedElementwise {
       auto* const operands = reinterpret_cast<Value*>(scratch.take<std::byte>(values_bytes));
       Value* const results = operands + x.size();
       std::uninitialized_value_construct_n(operands, count);
-      const auto part = [&](DType element, const void* data, int64_t from) {
-        const auto bytes = static_cast<std::size_t>(packed_bytes(end - begin, element));
-        auto* const start = static_cast<std::byte*>(const_cast<void*>(data)) + packed_bytes(from, element);
-        return Value(AnyTensor(element, {end - begin}, Storage::borrow(start, bytes)));
-      };
       for (std::size_t k = 0; k < x.size(); ++k)
-        operands[k] =
-            whole[k] ? part(x[k].dtype(), x[k].data(), begin)
-                     : Value(AnyTensor(x[k].dtype(), {},
-                                       Storage::borrow(x[k].data(), static_cast<std::size_t>(x[k].bytes()))));
-      for (std::size_t s = 0; s < steps.size(); ++s) {
-        const Step& step = steps[s];
-        results[s] = step.buffer < 0 ? part(step.element, y.data(), begin)
-                                     : part(step.element, memory + step.buffer * tile_bytes, 0);
-        const Value* in[max_inputs];
-        for (std::size_t k = 0; k < step.inputs.size(); ++k) {
-          const int v = step.inputs[k];
-          in[k] = v == absent ? nullptr : v >= 0 ? operands + v : results + ~v;
+        if (!whole[k]) operands[k] = part(x[k].dtype(), x[k].data(), 0, 1, {});
+      int64_t made = 0;  // elements of the tile for which results in buffers are made
+      for (int64_t t = first; t < end; ++t) {
+        const int64_t from = t * tile, size = std::min(tile, y.size() - from);
+        for (std::size_t k = 0; k < x.size(); ++k)
+          if (whole[k]) operands[k] = part(x[k].dtype(), x[k].data(), from, size, {size});
+        for (std::size_t s = 0; s < steps.size(); ++s) {
+          const auto& [op, inputs, element, buffer] = steps[s];
+          if (buffer < 0) results[s] = part(element, y.data(), from, size, {size});
+          else if (size != made) results[s] = part(element, memory + buffer * tile_bytes, 0, size, {size});
+          const Value* in[max_inputs];
+          for (std::size_t k = 0; k < inputs.size(); ++k)
+            in[k] = inputs[k] == absent ? nullptr
+                    : inputs[k] >= 0    ? operands + inputs[k]
+                                        : results + ~inputs[k];
+          Value* const out[] = {&results[s]};
+          op.run(context, std::span(in, inputs.size()), out);
         }
-        Value* const out[] = {&results[s]};
-        step.op.run(context, std::span(in, step.inputs.size()), out);
+        made = size;
       }
       std::destroy_n(operands, count);
     });
@@ -82,6 +82,13 @@ struct FusedElementwise {
   static constexpr std::size_t max_inputs = 8;
 
  private:
+  /// `size` elements of a tensor, from one on.
+  static Value part(DType element, const void* data, int64_t from, int64_t size, const Extents& extents) {
+    auto* const start = static_cast<std::byte*>(const_cast<void*>(data)) + packed_bytes(from, element);
+    return AnyTensor(element, extents,
+                     Storage::borrow(start, static_cast<std::size_t>(packed_bytes(size, element))));
+  }
+
   // A few tiles stay in the second-level cache, and the calls of a tile's steps cost little beside its
   // elements.
   static constexpr int64_t tile = 8192, tile_bytes = tile * 4;
