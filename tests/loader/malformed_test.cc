@@ -311,6 +311,25 @@ TEST_CASE("messages nested without end") {
   CHECK(holds(refusal(inner), "nested too deeply"));
 }
 
+TEST_CASE("a session reads its file again for values that it gave up") {
+  char name[] = "/tmp/tenon_again_XXXXXX";
+  const fs::path folder = ::mkdtemp(name);
+  onnx::ModelProto m = small_model();
+  const std::vector<float> w(80, 3);
+  m.mutable_graph()->mutable_initializer(0)->set_raw_data(w.data(), w.size() * sizeof(float));
+  std::ofstream(folder / "m.onnx", std::ios::binary) << m.SerializeAsString();
+  const Session s = load(folder / "m.onnx");
+  Tensor<float> x({80});
+  std::fill_n(x.data(), 80, 1.0f);
+  CHECK(!s.graph().entry(0).content);
+  CHECK(s.run({{"x", x}})["y"].view<float>()[79] == 4);
+  CHECK(s.run({{"x", x}}, {.outputs = {"w"}})["w"].view<float>()[79] == 3);
+  fs::remove(folder / "m.onnx");
+  CHECK(s.run({{"x", x}}, {.outputs = {"w"}})["w"].view<float>()[0] == 3);
+  CHECK_THROWS_WITH_AS(s.run({{"x", x}}, {.outputs = {"y", "w"}}), doctest::Contains("m.onnx"), Error);
+  fs::remove_all(folder);
+}
+
 TEST_CASE("external data stays in its folder and within its file") {
   char name[] = "/tmp/tenon_external_XXXXXX";
   const fs::path folder = ::mkdtemp(name);
