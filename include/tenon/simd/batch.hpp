@@ -108,7 +108,8 @@ xsimd::batch<T, A> floor(const xsimd::batch<T, A>& x) {
 /// The least whole number not below x, with x's sign where it is zero.
 template <class T, class A>
 xsimd::batch<T, A> ceil(const xsimd::batch<T, A>& x) {
-  return -simd::floor(-x);
+  const xsimd::batch<T, A> sign(T(-0.0));  // not by minus, which makes 0 of -0
+  return simd::floor(x ^ sign) ^ sign;
 }
 
 /// Elements in a `batch<T, Arch>`.
