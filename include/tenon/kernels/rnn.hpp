@@ -138,14 +138,18 @@ class RnnProduct {
     args_.beta = 1;
     if (a.batch <= 4 || a.hidden == 0) return;
     // One matrix, or where threads share the units one for each gate of each block.
-    const int64_t pieces = cut.blocks == 1 ? 1 : gates;
-    packed_size_ = packed_b_size<T>(a.hidden, gates * a.hidden / pieces);
+    const bool whole = cut.blocks == 1;
+    const int64_t pieces = whole ? 1 : gates;
+    int64_t columns = whole ? gates * a.hidden : 0;
+    for (int64_t block = 0; !whole && block < cut.blocks; ++block)
+      columns = std::max(columns, cut.begin(block + 1) - cut.begin(block));
+    packed_size_ = packed_b_size<T>(a.hidden, columns);
     T* packed = scratch.take<T>(cut.blocks * pieces * packed_size_);
     packed_ = packed;
     for (int64_t block = 0; block < cut.blocks; ++block)
       for (int64_t gate = 0; gate < pieces; ++gate, packed += packed_size_) {
         GemmArgs<T> piece = args_;
-        piece.n = pieces == 1 ? gates * a.hidden : cut.begin(block + 1) - cut.begin(block);
+        piece.n = whole ? columns : cut.begin(block + 1) - cut.begin(block);
         piece.b += (gate * a.hidden + cut.begin(block)) * a.hidden;
         pack_b(piece, packed);
       }
