@@ -84,7 +84,7 @@ struct Decimal {
 };
 
 /// Reads what from_chars accepts as a finite number, without its sign.
-inline Decimal read_decimal(std::string_view text) {
+[[gnu::cold]] inline Decimal read_decimal(std::string_view text) {
   Decimal decimal;
   bool fraction = false;
   size_t i = 0;
@@ -133,7 +133,7 @@ Decimal shortest_decimal(T x) {
 
 /// x as numpy prints it; `point` keeps a ".0" after a whole number.
 template <class T>
-std::string format_float(T x, bool point) {
+[[gnu::cold]] std::string format_float(T x, bool point) {
   const auto wide = static_cast<double>(x);
   if (wide != wide) return "nan";
   const bool negative = (std::bit_cast<uint64_t>(wide) >> 63) != 0;

@@ -33,7 +33,7 @@ constexpr std::string_view name(ErrorCode code) {
 /// it.
 class Error : public std::exception {
  public:
-  Error(ErrorCode code, std::string where, std::string message)
+  [[gnu::cold]] Error(ErrorCode code, std::string where, std::string message)
       : code_(code), where_(std::move(where)), message_(std::move(message)) {
     what_ = where_.empty() ? message_ : where_ + ": " + message_;
   }
@@ -53,7 +53,7 @@ inline void append(std::string& text, std::string_view part) { text += part; }
 inline void append(std::string& text, char part) { text += part; }
 template <class N>
   requires std::is_arithmetic_v<N>
-void append(std::string& text, N part) {
+[[gnu::cold]] void append(std::string& text, N part) {
   text += std::to_string(part);
 }
 }  // namespace detail

@@ -24,7 +24,7 @@ inline std::string in_quotes(std::string_view s) {
 }
 
 template <class T>
-std::string element_text_as(AnyView v, int64_t i) {
+[[gnu::cold]] std::string element_text_as(AnyView v, int64_t i) {
   if constexpr (std::is_same_v<T, std::string>) return in_quotes(v.as<T>()[i]);
   else return convert<std::string>(T(v.as<T>()[i]));
 }
@@ -36,8 +36,8 @@ inline std::string element_text(AnyView v, int64_t i) {
 
 /// The elements of a tensor that is not empty, in brackets, with each word padded to `width`; `widest`
 /// becomes the length of the longest word. Of an axis longer than 2 `edge`, both ends are shown.
-inline std::string bracketed(AnyView v, std::string (*element)(AnyView, int64_t), int64_t edge,
-                             std::size_t width, std::size_t& widest) {
+[[gnu::cold]] inline std::string bracketed(AnyView v, std::string (*element)(AnyView, int64_t), int64_t edge,
+                                           std::size_t width, std::size_t& widest) {
   const auto count = [](int n) { return static_cast<std::size_t>(n); };
   const int rank = v.rank();
   std::string text(count(rank), '[');
@@ -71,7 +71,7 @@ inline std::string bracketed(AnyView v, std::string (*element)(AnyView, int64_t)
 }
 
 /// The elements of a tensor. Typed callers name the text of their type, so that no other type's is compiled.
-inline std::string elements_text(AnyView v, std::string (*element)(AnyView, int64_t)) {
+[[gnu::cold]] inline std::string elements_text(AnyView v, std::string (*element)(AnyView, int64_t)) {
   if (v.empty()) return "[]";
   constexpr int64_t most = 1000;  // more elements than these are summarised
   int64_t edge = v.size() <= most ? most : 3;

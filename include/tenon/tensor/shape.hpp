@@ -30,7 +30,7 @@ struct AnyShape {
 using Extents = InlineVector<int64_t, max_rank>;
 
 /// "(2,3)"
-inline std::string to_string(std::span<const int64_t> extents) {
+[[gnu::cold]] inline std::string to_string(std::span<const int64_t> extents) {
   std::string text = "(";
   for (std::size_t i = 0; i < extents.size(); ++i) text += concat(i ? "," : "", extents[i]);
   return text + ")";

@@ -32,7 +32,7 @@ struct Layout {
       if (e == dyn) return false;
     return true;
   }
-  static std::string text() {
+  [[gnu::cold]] static std::string text() {
     std::string t = "(";
     for (std::size_t i = 0; i < S::extents.size(); ++i)
       t += concat(i ? "," : "", S::extents[i] == dyn ? std::string("dyn") : std::to_string(S::extents[i]));

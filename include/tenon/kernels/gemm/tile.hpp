@@ -172,11 +172,12 @@ TileFunction<Ops> tile_for(int64_t rows, int vectors) {
   return tile_functions<Ops, Arch>[static_cast<std::size_t>(size * Tile<Ops, Arch>::vectors + vectors - 1)];
 }
 
-/// Whether a row panel's cells of one place in K fill half a register or a whole one, as compute_narrow
-/// requires.
+/// Whether compute_narrow serves a level: a row panel's cells of one place in K fill half a register or a
+/// whole one. A baseline vector of four cells is never so empty that the code would pay for its compilation.
 template <class Ops, class Arch>
-inline constexpr bool narrow_fits = Tile<Ops, Arch>::rows == lanes<typename Ops::Cell, Arch> ||
-                                    2 * Tile<Ops, Arch>::rows == lanes<typename Ops::Cell, Arch>;
+inline constexpr bool narrow_fits =
+    !std::is_same_v<Arch, simd::Baseline> && (Tile<Ops, Arch>::rows == lanes<typename Ops::Cell, Arch> ||
+                                              2 * Tile<Ops, Arch>::rows == lanes<typename Ops::Cell, Arch>);
 
 /// Row panels that compute_narrow takes at once.
 inline constexpr int narrow_panels = 8;
