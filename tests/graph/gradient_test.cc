@@ -117,6 +117,16 @@ TEST_CASE("Types and ranks that only the run knows") {
   CHECK(o["d"].view<double>()[1] == doctest::Approx(tanh + 0.5 * (1 - tanh * tanh)));
 }
 
+TEST_CASE("An old form whose ranks only the run knows") {
+  Graph g;
+  const ValueId a = g.add_input("a", DType::float64, Dims()), b = g.add_input("b", DType::float64, Dims());
+  const AnyOperator sub = old("Sub", 6, {{"axis", int64_t{0}}, {"broadcast", int64_t{1}}});
+  const ValueId y = g.add_node({}, sub, {a, b}, {})[0];
+  g.add_output("d", add_gradient(g, {.xs = {b}, .y = y}, standard_registry())[0]);
+  Outputs o = run(std::move(g), {{"a", tensor({2, 3}, {1, 2, 3, 4, 5, 6})}, {"b", tensor({2}, {1, 2})}});
+  CHECK(o["d"].view<double>()[1] == -3);
+}
+
 TEST_CASE("Typed edges") {
   Graph g;
   auto x = g.input<double, Shape<2, 3>>("x");
