@@ -5,6 +5,7 @@
 #include "tenon/graph/gradients/elementwise.hpp"
 #include "tenon/graph/gradients/movement.hpp"
 #include "tenon/graph/gradients/normalization.hpp"
+#include "tenon/graph/gradients/old.hpp"
 #include "tenon/graph/gradients/product.hpp"
 #include "tenon/graph/gradients/reduction.hpp"
 #include "tenon/graph/gradients/window.hpp"
@@ -20,7 +21,7 @@ inline const Rule* find_rule(const op::Spec& spec) {
        {std::span<const Rule>(elementwise_rules), std::span<const Rule>(flat_rules),
         std::span<const Rule>(movement_rules), std::span<const Rule>(product_rules),
         std::span<const Rule>(reduction_rules), std::span<const Rule>(window_rules),
-        std::span<const Rule>(normalization_rules)})
+        std::span<const Rule>(normalization_rules), std::span<const Rule>(old_rules)})
     for (const Rule& r : table)
       if (r.spec == &spec) return &r;
   return nullptr;

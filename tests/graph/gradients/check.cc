@@ -20,8 +20,10 @@ void check_operator(const AnyOperator& op, const std::vector<Given>& given, int 
   };
   std::vector<std::pair<std::string, Tensor<double>>> operands;
   for (std::size_t k = 0; k < given.size(); ++k)
-    if (!given[k].constant && !given[k].left_out)
+    if (!given[k].constant && !given[k].left_out) {
       operands.emplace_back(names[k], draw(given[k].extents, given[k].low, given[k].high));
+      std::copy(given[k].numbers.begin(), given[k].numbers.end(), operands.back().second.begin());
+    }
   for (bool known : {true, false}) {
     CAPTURE(known);
     Graph g;

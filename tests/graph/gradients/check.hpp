@@ -16,8 +16,12 @@ struct Given {
   Value constant{};
   bool left_out = false;
   bool late = false;
+  std::vector<double> numbers{};  ///< in place of random ones
 };
 inline Given reals(const Extents& extents, double low = -2, double high = 2) { return {extents, low, high}; }
+inline Given reals(const Extents& extents, const std::vector<double>& numbers) {
+  return {.extents = extents, .numbers = numbers};
+}
 inline Given constant(Value v) { return {{}, 0, 0, std::move(v)}; }
 inline Given none() { return {{}, 0, 0, {}, true}; }
 inline Given ints(const Extents& extents, std::initializer_list<int64_t> list) {

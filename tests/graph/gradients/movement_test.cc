@@ -12,6 +12,7 @@ TEST_CASE("Movement") {
   check_op(op::Transpose{.perm = {1, 2, 0}}, {reals({2, 3, 4})});
   check_op(op::Concat{.axis = 1}, {reals({2, 1}), reals({2, 3}), reals({2, 2})});
   check_op(op::Concat{.axis = -1}, {reals({2, 1}), reals({2, 3})});
+  check_operator(old("Concat", 1), {reals({2, 1}), reals({2, 3})});
   check_op(op::Split{.axis = 1}, {reals({2, 5}), ints({2, 0, 3})}, 3, {0, 2});
   check_op(op::Slice{}, {reals({4, 5}), ints({3, 0}), ints({-10, 4}), ints({0, 1}), ints({-1, 2})});
   check_op(op::Tile{}, {reals({2, 3}), ints({2, 2})});
@@ -24,6 +25,10 @@ TEST_CASE("Movement") {
   check_op(op::Pad{.mode = "reflect"}, {reals({2, 3}), ints({0, 2, 1, 1})});
   check_op(op::Pad{.mode = "edge"}, {reals({2, 3}), ints({0, 2, 1, 1})});
   check_op(op::Pad{.mode = "wrap"}, {reals({2, 3}), ints({0, 2, 1, 1})});
+  check_op(op::Pad{.mode = "edge"}, {reals({2, 3}), ints({0, 2, 1, 1}), reals({})});
+  check_operator(
+      old("Pad", 10, {{"mode", std::string("reflect")}, {"pads", std::vector<int64_t>{0, 1, 1, 2}}}),
+      {reals({2, 3})});
   check_op(op::Gather{}, {reals({3, 2}), ints({2, 2}, {0, -1, 2, 0})});
   check_op(op::Gather{.axis = 1}, {reals({2, 3}), ints({}, {2})});
   check_op(op::GatherElements{.axis = 1}, {reals({2, 3}), ints({2, 2}, {0, 0, -1, 1})});
@@ -38,6 +43,7 @@ TEST_CASE("Movement") {
   check_op(op::CumSum{.exclusive = 1}, {reals({2, 3}), ints({}, {1})});
   check_op(op::CumSum{.reverse = 1}, {reals({2, 3}), ints({}, {0})});
   check_op(op::Dropout{}, {reals({2, 3})});
+  check_op(op::Dropout{}, {reals({2, 3}), none(), bools({}, {false})});
   check_twice(op::Slice{}, {reals({4}), ints({1}), ints({3})});
 }
 

@@ -20,6 +20,9 @@ TEST_CASE("Normalisations") {
            {reals({2, 3, 2}), reals({3}), reals({3}), reals({3}), reals({3}, 0.5, 2)});
   check_op(op::BatchNormalization{.training_mode = 1},
            {reals({2, 3, 2}), reals({3}), reals({3}), reals({3}), reals({3}, 0.5, 2)}, 3, {0, 1, 2});
+  for (int64_t training : {0, 1})  // samples of one channel
+    check_op(op::BatchNormalization{.training_mode = training},
+             {reals({4}), reals({1}), reals({1}), reals({1}), reals({1}, 0.5, 2)});
   check_op(op::MeanVarianceNormalization{}, {reals({2, 2, 2, 2})});
   check_op(op::LpNormalization{.p = 1}, {reals({2, 3})});
   check_op(op::LpNormalization{.axis = 0}, {reals({2, 3})});

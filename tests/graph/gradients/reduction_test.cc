@@ -46,6 +46,8 @@ TEST_CASE("Slopes of reductions: equals, zeros, and more elements than a half ca
   CHECK(slopes(any(op::ReduceProd{}), {at({2, 0, 3})}) == Slopes{0, 6, 0});
   CHECK(slopes(any(op::ReduceProd{}), {at({0, 0, 3})}) == Slopes{0, 0, 0});
   CHECK(slopes(any(op::ReduceL2{}), {at({0, 0})}) == Slopes{0, 0});
+  CHECK(slopes(any(op::ReduceLogSumExp{}), {at({-infinity, -infinity})}) == Slopes{0, 0});
+  CHECK(slopes(any(op::ReduceLogSumExp{}), {at({-infinity, 1})}) == Slopes{0, 1});
   Tensor<float16> many(Extents{100'000});
   for (float16& x : many) x = float16(1.0f);
   CHECK(slopes(any(op::ReduceMean{}), {Value(many)}, DType::float16)[99'999] ==
@@ -56,6 +58,13 @@ TEST_CASE("Second derivatives of reductions") {
   const auto each = [](const auto&... op) { (check_twice(op, {reals({2, 3}, 0.2, 0.8)}), ...); };
   each(op::ReduceMean{}, op::ReduceMax{}, op::ReduceL2{}, op::ReduceProd{}, op::ReduceLogSumExp{},
        op::ReduceLogSum{}, op::ReduceSumSquare{});
+  // Rows with no zero, one, two and three.
+  const Given zeros = reals({4, 3}, {1.5, -0.5, 2, 1.5, 0, 2, 0, -0.5, 0, 0, 0, 0});
+  for (int64_t keepdims : {0, 1}) {
+    check_op(op::ReduceProd{.keepdims = keepdims}, {zeros, ints({1})});
+    check_twice(op::ReduceProd{.keepdims = keepdims}, {zeros, ints({1})});
+  }
+  check_twice(op::ReduceProd{}, {reals({2, 2}, {0, 3, 2, 0})});
 }
 
 }  // namespace tenon::test

@@ -46,6 +46,8 @@ TEST_CASE("Pools") {
   check_op(
       op::MaxPool{.ceil_mode = 1, .dilations = {2}, .kernel_shape = {2}, .storage_order = 1, .strides = {2}},
       {reals({1, 2, 6})}, 2);
+  const Value x = Tensor<double>(Extents{1, 1, 2}, {3, 4});
+  CHECK(slopes(any(op::MaxPool{.kernel_shape = {1}, .pads = {1, 0}}), {x}) == std::vector<double>{2, 3});
   check_op(op::GlobalAveragePool{}, {reals({2, 3, 2, 2})});
   check_op(op::GlobalMaxPool{}, {reals({2, 3, 2, 2})});
 }

@@ -32,14 +32,15 @@ inline Term scattered(Term d, Term indices, Term x) {
   const Term sums = w.add(op::ScatterElements{.reduction = "add"}, {zeros, flat(indices), flat(d)});
   return reshape(sums, shape(x));
 }
-/// For an operator that only moves the elements of operand 0: it moves their indices in the same way.
+/// For an operator that only moves the elements of operand 0: it moves their indices in the same way. Where
+/// Pad only moves it does not read its constant, which is no index.
 template <class Op>
 void moved_step(Step& s) {
   if (!s.wants(0)) return;
   const Term x = s.x(), n = size(x);
   const Term indices = s.w.add(op::Range{}, {s.w.integer(0), n, s.w.integer(1)});
   std::vector<Term> in{reshape(indices, shape(x))};
-  for (int k = 1; k < s.inputs(); ++k) in.push_back(s.x(k));
+  for (int k = 1; k < s.inputs(); ++k) in.push_back(std::is_same_v<Op, op::Pad> && k == 2 ? Term{} : s.x(k));
   s.give(0, scattered(s.g(), s.w.add_node(s.op<Op>(), in, 1)[0], x));
 }
 /// For an operator that only changes the extents of operand 0.
@@ -56,7 +57,7 @@ inline void pad_step(Step& s) {
 }
 
 inline void concat_step(Step& s) {
-  const int64_t axis = s.op<op::Concat>().axis.value_or(0);
+  const int64_t axis = s.op<op::Concat>().axis.value_or(1);
   if (s.inputs() == 1) return s.give(0, s.g());
   std::vector<Term> extents;
   for (int k = 0; k < s.inputs(); ++k)
@@ -65,10 +66,12 @@ inline void concat_step(Step& s) {
   const std::vector<Term> parts = s.w.add_node(op::Split{.axis = axis}, std::array{s.g(), split}, s.inputs());
   for (int k = 0; k < s.inputs(); ++k) s.give(k, parts[static_cast<std::size_t>(k)]);
 }
-inline void split_step(Step& s) {
+template <class Op>
+void split_step(Step& s) {
+  const Opt<int64_t> axis = s.op<Op>().axis;
   std::vector<Term> parts;
   for (int k = 0; k < s.outputs(); ++k) parts.push_back(s.g(k));
-  s.give(0, s.w.add_node(op::Concat{.axis = s.op<op::Split>().axis}, parts, 1)[0]);
+  s.give(0, s.w.add_node(op::Concat{.axis = axis.value_or(0)}, parts, 1)[0]);
 }
 inline void transpose_step(Step& s) {
   const Ints& perm = s.op<op::Transpose>().perm;
@@ -95,7 +98,7 @@ void scatter_step(Step& s, Term taken) {
   s.give(2, taken);
 }
 inline void dropout_step(Step& s) {
-  if (!s.x(2)) return s.give(0, s.g());
+  if (!s.x(2) || s.w.is_false(s.x(2))) return s.give(0, s.g());
   if (!s.y(1)) s.refuse("no derivative of a Dropout in training whose mask is no result");
   const Term ratio = s.x(1) ? cast_like(s.x(1), s.g()) : s.w.number(0.5, s.g());
   const Term kept = where(s.x(2), s.g() / (1.0 - ratio), s.g());
@@ -110,7 +113,8 @@ inline constexpr Rule movement_rules[] = {
     {&op::Expand::spec, [](Step& s) { s.give_summed(0, s.g()); }},
     {&op::Transpose::spec, transpose_step},
     {&op::Concat::spec, concat_step},
-    {&op::Split::spec, split_step},
+    {&op::Split::spec, split_step<op::Split>},
+    {&op::Split_1::spec, split_step<op::Split_1>},
     {&op::Slice::spec, moved_step<op::Slice>},
     {&op::DynamicSlice::spec, moved_step<op::DynamicSlice>},
     {&op::Tile::spec, moved_step<op::Tile>},

@@ -5,6 +5,7 @@
 #include "tenon/op/math/einsum.hpp"
 #include "tenon/op/math/gemm.hpp"
 #include "tenon/op/math/mat_mul.hpp"
+#include "tenon/op/nn/flatten.hpp"
 #include "tenon/op/tensor/transpose.hpp"
 
 namespace tenon::gradients {
@@ -17,12 +18,26 @@ inline Term transposed(Term x, int rank) {
   std::swap(t.perm[rank - 2], t.perm[rank - 1]);
   return x.writer->add(t, {x});
 }
+/// x (..., K) as a matrix of K columns.
+inline Term as_matrix(Term x, int rank) {
+  return rank == 2 ? x : x.writer->add(op::Flatten{.axis = -1}, {x});
+}
 inline void mat_mul_step(Step& s) {
   int rank_a = s.rank(s.x(0)), rank_b = s.rank(s.x(1));
   Term a = s.x(0), b = s.x(1), g = s.g();
   // A vector is a row on the left and a column on the right.
   if (rank_b == 1) b = unsqueeze(b, {1}), g = unsqueeze(g, {-1}), rank_b = 2;
   if (rank_a == 1) a = unsqueeze(a, {0}), g = unsqueeze(g, {-2}), rank_a = 2;
+  const Dims extents = s.w.dims(b);
+  if (std::all_of(extents.begin(), extents.end() - 2, [](Dim d) { return d.is(1); })) {
+    // All batches meet one matrix: they are rows of one product, and nothing is summed over them afterwards.
+    const Term rows = as_matrix(g, std::max(rank_a, rank_b));
+    if (s.wants(0))
+      s.give(0, reshape(s.w.add(op::Gemm{.transB = 1}, {rows, as_matrix(b, rank_b)}), shape(s.x(0))));
+    if (s.wants(1))
+      s.give(1, reshape(s.w.add(op::Gemm{.transA = 1}, {as_matrix(a, rank_a), rows}), shape(s.x(1))));
+    return;
+  }
   if (s.wants(0)) s.give(0, reshape(sum_to(mat_mul(g, transposed(b, rank_b)), a), shape(s.x(0))));
   if (s.wants(1)) s.give(1, reshape(sum_to(mat_mul(transposed(a, rank_a), g), b), shape(s.x(1))));
 }
@@ -39,46 +54,84 @@ inline void gemm_step(Step& s) {
   if (s.wants(2)) s.give_summed(2, gemm.beta == 1 ? g : g * double{gemm.beta});
 }
 
+/// A term as an equation states it.
+inline std::string stated(const op::einsum_detail::Term& term) {
+  std::string text;
+  const auto add = [&](const op::einsum_detail::Labels& labels) {
+    for (int label : labels) text += static_cast<char>(label < 26 ? 'A' + label : 'a' + label - 26);
+  };
+  add(term.before);
+  if (term.ellipsis) text += "...";
+  add(term.behind);
+  return text;
+}
+/// 0, 1, 2, ... along an axis of x, which is counted from behind; to be stretched over x.
+inline Term places(Term x, int64_t axis) {
+  Writer& w = *x.writer;
+  const Term extent = shape(x, axis, axis == -1 ? Opt<int64_t>{} : Opt<int64_t>(axis + 1));
+  std::vector<int64_t> behind;
+  for (int64_t k = axis + 1; k < 0; ++k) behind.push_back(k - axis);
+  const Term range = w.add(op::Range{}, {w.integer(0), reshape(extent, w.integers({})), w.integer(1)});
+  return behind.empty() ? range : w.add(op::Unsqueeze{}, {range, w.integers(behind)});
+}
 /// The derivative with respect to an operand is the product of the others and g, with the operand's labels
-/// for the result. A label that only the operand has is one along which it is summed.
+/// for the result. It is stretched along labels that only the operand has, and lies on the diagonal of those
+/// that the operand has twice.
 inline void einsum_step(Step& s) {
-  std::string equation;
-  for (char c : s.op<op::Einsum>().equation.value_or(std::string()))
-    if (c != ' ') equation += c;
-  if (equation.find('.') != std::string::npos) s.refuse("no derivative of Einsum with an ellipsis");
-  const std::size_t arrow = equation.find("->");
-  const std::string left = equation.substr(0, arrow);
-  std::vector<std::string> labels(1);
-  for (char c : left)
-    if (c == ',') labels.emplace_back();
-    else labels.back() += c;
-  std::string result;
-  if (arrow != std::string::npos) result = equation.substr(arrow + 2);
-  else
-    for (char c = 'A'; c <= 'z'; ++c)
-      if (std::count(left.begin(), left.end(), c) == 1) result += c;
+  std::vector<op::Info> infos(static_cast<std::size_t>(s.inputs()));
+  bool asked = false;
+  op::Infer infer(op::Einsum::spec, infos, {}, op::Einsum::spec.latest(), asked);
+  op::einsum_detail::Equation equation;
+  equation.parse(infer, *s.op<op::Einsum>().equation);
+  constexpr auto npos = std::string::npos;
   for (int k = 0; k < s.inputs(); ++k) {
     if (!s.wants(k)) continue;
-    const std::string& own = labels[static_cast<std::size_t>(k)];
-    std::string from = result, present;
+    const Term x = s.x(k);
+    std::string from = stated(equation.result), to;
     std::vector<Term> in{s.g()};
     for (int j = 0; j < s.inputs(); ++j) {
       if (j == k) continue;
-      from += concat(",", labels[static_cast<std::size_t>(j)]);
+      from += concat(",", stated(equation.operands[static_cast<std::size_t>(j)]));
       in.push_back(s.x(j));
     }
-    std::vector<int64_t> summed;
-    for (std::size_t c = 0; c < own.size(); ++c) {
-      if (own.find(own[c]) != c) s.refuse("no derivative of Einsum with a diagonal, '", own, "'");
-      if (from.find(own[c]) == std::string::npos) summed.push_back(static_cast<int64_t>(c));
-      else present += own[c];
+    const std::string own = stated(equation.operands[static_cast<std::size_t>(k)]);
+    const std::size_t dots = own.find("...");
+    // Axes behind an ellipsis count from behind.
+    const auto axis = [&](std::size_t at) {
+      return static_cast<int64_t>(dots == npos || at <= dots ? at : at - own.size());
+    };
+    std::vector<int64_t> lone;  // axes that the product lacks
+    std::vector<std::pair<int64_t, int64_t>> diagonals;
+    for (std::size_t at = 0; at < own.size(); ++at) {
+      const char c = own[at];
+      const bool again = own.find(c) != at, elsewhere = from.find(c) != npos;
+      if (at == dots) {
+        if (elsewhere) to += "...";
+        else
+          for (auto d = s.rank(x) - static_cast<int64_t>(own.size() - 3); d-- > 0;)
+            lone.push_back(axis(at) + d);
+        at += 2;
+      } else if (again) {
+        diagonals.emplace_back(axis(own.find(c)), axis(at));
+        lone.push_back(axis(at));
+      } else if (!elsewhere) {
+        lone.push_back(axis(at));
+      } else {
+        to += c;
+      }
     }
     op::Einsum back;
-    back.equation = concat(from, "->", present);
+    back.equation = concat(from, "->", to);
     Term d = s.w.add_node(back, in, 1)[0];
-    if (!summed.empty()) d = s.w.add(op::Unsqueeze{}, {d, s.w.integers(summed)});
-    // An extent 1 of the operand stretches to that of the label.
-    s.give_summed(k, expand(d, shape(s.x(k))));
+    if (!lone.empty()) d = s.w.add(op::Unsqueeze{}, {d, s.w.integers(lone)});
+    // An extent 1 of another operand stretches to x's, and one of x to the label's.
+    if (!same_extents(s.w.dims(d), s.w.dims(x))) d = sum_to(expand(d, shape(x)), x);
+    const auto from_behind = [&](int64_t a) {
+      return a < 0 ? a : a - (dots == npos ? static_cast<int64_t>(own.size()) : s.rank(x));
+    };
+    for (const auto& [first, again] : diagonals)
+      d = where(equal(places(x, from_behind(first)), places(x, from_behind(again))), d, 0.0);
+    s.give(k, d);
   }
 }
 

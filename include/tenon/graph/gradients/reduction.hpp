@@ -1,6 +1,8 @@
 // Derivatives of reductions.
 #pragma once
 
+#include <limits>
+
 #include "tenon/graph/gradients/elementwise.hpp"
 #include "tenon/op/reduction/reduce_l1.hpp"
 #include "tenon/op/reduction/reduce_l2.hpp"
@@ -37,15 +39,19 @@ void extremum_of_step(Step& s) {
   const Term chosen = equal(s.x(), restored<Op>(s, s.y()));
   s.give(0, masked(chosen, restored<Op>(s, s.g()) / sum_as<Op>(s, cast_like(chosen, s.x()))));
 }
-/// The product of the other elements: y / x, where no element is 0; of several zeros none matters.
+/// The product of the other elements is y / x where x is not 0. Of one zero it is the product of the elements
+/// that are not 0; of each of two zeros, this times the other one, so that its derivative is right too. Of
+/// more zeros neither matters.
 inline void product_step(Step& s) {
   const Term x = s.x(), zero = equal(x, 0.0), one = where(zero, 1.0, x);
+  const Term y = restored<op::ReduceProd>(s, s.y()), g = restored<op::ReduceProd>(s, s.g());
   op::ReduceProd kept = s.op<op::ReduceProd>();
   kept.keepdims = 1;
-  const Term product = s.w.add(kept, {one, s.x(1)}) * restored<op::ReduceProd>(s, s.g());
+  const Term product = s.w.add(kept, {one, s.x(1)}) * g;
   const Term zeros = sum_as<op::ReduceProd>(s, cast_like(zero, x));
-  s.give(0,
-         where(zero, where(equal(zeros, 1.0), product, 0.0), where(equal(zeros, 0.0), product, 0.0) / one));
+  const Term other = sum_as<op::ReduceProd>(s, where(zero, x, 0.0)) - x;
+  const Term of_several = where(equal(zeros, 2.0), product * other, 0.0);
+  s.give(0, where(zero, where(equal(zeros, 1.0), product, of_several), g * y / one));
 }
 
 inline constexpr Rule reduction_rules[] = {
@@ -79,8 +85,11 @@ inline constexpr Rule reduction_rules[] = {
      }},
     {&op::ReduceLogSumExp::spec,
      [](Step& s) {
-       reduction_step<op::ReduceLogSumExp>(
-           s, [](Term x, Term y, Term g) { return g * apply(op::Exp{}, x - y); });
+       // The logarithm of a sum of nothing but zeros is no number to subtract.
+       const double nothing = -std::numeric_limits<double>::infinity();
+       reduction_step<op::ReduceLogSumExp>(s, [nothing](Term x, Term y, Term g) {
+         return g * apply(op::Exp{}, x - where(equal(y, nothing), 0.0, y));
+       });
      }},
 };
 

@@ -67,7 +67,12 @@ class Writer {
   op::Info info(Term t) const { return graph_.entry(t.id).info; }
   Dims dims(Term t) const { return graph_.entry(t.id).info.dims; }
   DType dtype(Term t) const { return graph_.entry(t.id).info.type.element; }
-  bool is_constant(Term t) const { return graph_.entry(t.id).source == Graph::Source::constant; }
+  /// Whether a bool is known to be false.
+  bool is_false(Term t) const {
+    const auto& entry = graph_.entry(t.id);
+    return entry.source == Graph::Source::constant &&
+           !*static_cast<const bool*>(entry.content.tensor().data());
+  }
 
   /// A node of the newest version of an operator. A false term is an operand left out.
   template <class Op>
@@ -164,6 +169,10 @@ inline Term widened(Term x) {
 
 inline bool are_known(const Dims& d) {
   return d.ranked() && std::all_of(d.begin(), d.end(), [](Dim x) { return x.known(); });
+}
+inline bool same_extents(const Dims& a, const Dims& b) {
+  return a.ranked() && b.ranked() &&
+         std::equal(a.begin(), a.end(), b.begin(), b.end(), [](Dim x, Dim y) { return x.same(y); });
 }
 /// x's extents from axis `start` to before axis `end`, by default all.
 inline Term shape(Term x, int64_t start = 0, Opt<int64_t> end = {}) {

@@ -158,7 +158,8 @@ inline void max_pool_step(Step& s) {
     pool.storage_order = 0;
     indices = s.w.add_node(pool, std::array{s.x()}, 2)[1];
   }
-  s.give(0, scattered(s.g(), indices, s.x()));
+  // Index -1 stands for a window that lies in the padding.
+  s.give(0, scattered(masked(indices > -1.0, s.g()), indices, s.x()));
 }
 /// The spatial axes of x (N, C, spatial...).
 inline Term spatial_axes(Step& s) {

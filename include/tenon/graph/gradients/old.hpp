@@ -1,0 +1,62 @@
+// Derivatives of old forms that became no newest nodes, because only the run knows the extents that decide:
+// newest nodes are differentiated in their place.
+#pragma once
+
+#include "tenon/graph/gradients/normalization.hpp"
+#include "tenon/graph/gradients/product.hpp"
+
+namespace tenon::gradients {
+
+/// Extents of 1 behind B's own take it to the axis of A from which on it lies.
+template <class Op, int... Since>
+void before_broadcasting_step(Step& s) {
+  const auto& old = s.op<op::BeforeBroadcasting<Op, Since...>>();
+  Term b = s.x(1);
+  if (old.axis && old.broadcast) {
+    Writer& w = s.w;
+    const auto rank = [](Term t) { return size(shape(t)); };
+    const Term from_behind = *old.axis < 0 ? w.integer(-*old.axis) : rank(s.x(0)) - w.integer(*old.axis);
+    const Term behind = unsqueeze(from_behind - rank(b), {0});
+    b = reshape(b, concat_terms({shape(b), expand(w.integers({1}), behind)}));
+  }
+  s.through({s.w.add(Op{}, {s.x(0), b})});
+}
+
+/// A vector of slopes lies along axis 1 where it has as many elements, else along the last axis.
+inline void p_relu_1_step(Step& s) {
+  Term slope = s.x(1);
+  const int behind = s.rank(s.x(0)) - 1;
+  if (s.rank(slope) == 1 && behind > 1) {
+    std::vector<int64_t> channels(static_cast<std::size_t>(behind), 1), last = channels;
+    channels.front() = last.back() = -1;
+    const Term of_channels = equal(shape(slope), shape(s.x(0), 1, 2));
+    slope = reshape(slope, where(of_channels, s.w.integers(channels), s.w.integers(last)));
+  }
+  s.through({s.w.add(op::PRelu{}, {s.x(0), slope})});
+}
+
+/// Axes from `axis` on are one line.
+template <class Op>
+void from_axis_on_step(Step& s) {
+  const Term lines = s.w.add(op::Flatten{.axis = s.op<op::FromAxisOn<Op>>().axis}, {s.x()});
+  s.through({reshape(s.w.add(Op{}, {lines}), shape(s.x()))});
+}
+
+inline constexpr Rule old_rules[] = {
+    {&op::Add_1::spec, before_broadcasting_step<op::Add, 1, 6>},
+    {&op::Sub_1::spec, before_broadcasting_step<op::Sub, 1, 6>},
+    {&op::Mul_1::spec, before_broadcasting_step<op::Mul, 1, 6>},
+    {&op::Div_1::spec, before_broadcasting_step<op::Div, 1, 6>},
+    {&op::Pow_1::spec, before_broadcasting_step<op::Pow, 1>},
+    {&op::PRelu_1::spec, p_relu_1_step},
+    {&op::Gemm_1::spec,
+     [](Step& s) {
+       const op::Gemm_1& old = s.op<op::Gemm_1>();
+       s.through({s.w.add(op::Gemm{old.alpha, old.beta, old.transA, old.transB}, {s.x(0), s.x(1), s.x(2)})});
+     }},
+    {&op::Softmax_1::spec, from_axis_on_step<op::Softmax>},
+    {&op::LogSoftmax_1::spec, from_axis_on_step<op::LogSoftmax>},
+    {&op::Hardmax_1::spec, flat_step},
+};
+
+}  // namespace tenon::gradients
