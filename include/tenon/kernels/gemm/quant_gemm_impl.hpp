@@ -75,7 +75,7 @@ struct Packed {
   void operator()(int64_t, int64_t, int64_t, int64_t, Cell*) const {}
 };
 
-/// C -= a_zero (i) * correction of B (j) + correction of A (i) * b_zero (j).
+/// C -= a_zero (i) * correction of B (j) + correction of A (i) * b_zero (j), and becomes floats if g asks.
 template <class Arch>
 void correct(const QuantGemmArgs& g, const ByteImage& a, const ByteImage& b, int32_t* c) {
   const int32_t* __restrict b_correction = b.correction(), * __restrict b_zero = b.zero();
@@ -86,6 +86,9 @@ void correct(const QuantGemmArgs& g, const ByteImage& a, const ByteImage& b, int
       for (int64_t j = 0; j < g.n; ++j)
         row[j] =
             wrap_sub(row[j], wrap_add(wrap_mul(a_zero, b_correction[j]), wrap_mul(a_correction, b_zero[j])));
+      if (g.floats != nullptr)
+        finish_sums<Arch>(row, g.n, 1, g.n, i, 0, Finish<int32_t>{.floats = g.floats}, true, true, c,
+                          g.c_row);
     }
   });
 }
@@ -147,6 +150,7 @@ void multiply_bytes(const QuantGemmArgs& g, ByteForm form) {
       Finish<int32_t> finish;
       finish.row_bias = g.row_bias;
       finish.col_bias = g.col_bias;
+      if (!quads || one_zero) finish.floats = g.floats;
       if (quads && one_zero) {
         const int32_t* rows = biases + item * bias_step;
         if (b.zero()[0] != 0) finish.row_bias = rows;

@@ -233,6 +233,7 @@ struct Finish {
   const Out* row_bias = nullptr;
   const Out* col_bias = nullptr;
   Out lo = no_lower_bound<Out>, hi = no_upper_bound<Out>;
+  const SumScaling* floats = nullptr;  ///< of int32: what makes floats of the sums, or nullptr
 
   bool bounded() const {
     return std::is_floating_point_v<Out> && (lo != no_lower_bound<Out> || hi != no_upper_bound<Out>);
@@ -246,6 +247,17 @@ inline constexpr bool masks_cost = Arch::register_bytes != 64;
 template <class Arch, class T>
 batch<T, Arch> load_some(const T* p, int64_t n) {
   return masks_cost<Arch> && n == lanes<T, Arch> ? simd::loadu<Arch>(p) : simd::load_n<Arch>(p, n);
+}
+
+/// Floats of finished sums of row i, columns [j, j + n), as their bits.
+template <class Arch>
+batch<int32_t, Arch> scale_sums(const batch<int32_t, Arch>& sum, const SumScaling& s, int64_t i, int64_t j,
+                                int64_t n) {
+  using F = batch<float, Arch>;
+  F x = simd::to_float(sum) * load_some<Arch>(s.scale + j, n);
+  if (s.bias != nullptr) x = x + load_some<Arch>(s.bias + j, n);
+  if (s.d != nullptr) x = x + load_some<Arch>(s.d + i * s.d_row + j, n);
+  return simd::bits_as<int32_t>(simd::bound(x, F(s.lo), F(s.hi)));
 }
 
 /// Writes sums (rows, cols), rows `sum_row` apart, to C from element (i, j) on. `first` and `last` say
@@ -286,6 +298,8 @@ void finish_sums(const Out* sum, int64_t sum_row, int64_t rows, int64_t cols, in
       if (last && f.col_bias != nullptr) x = x + load_some<Arch>(f.col_bias + j + q, n);
       if constexpr (std::is_floating_point_v<Out>)
         if (bounded) x = simd::bound(x, V(f.lo), V(f.hi));
+      if constexpr (std::is_same_v<Out, int32_t>)
+        if (last && f.floats != nullptr) x = scale_sums<Arch>(x, *f.floats, i + r, j + q, n);
       if (masks_cost<Arch> && n == L) simd::storeu(to, x);
       else simd::store_n(to, x, n);
     }
