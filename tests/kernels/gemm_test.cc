@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <bit>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
@@ -346,6 +347,25 @@ TEST_CASE("quant_gemm: signs, zero points and packing, against the definition") 
           }
           quant_gemm_impl<Arch>(run);
           CHECK(wrong_sums(g, 0, 0, c.data()) == 0);
+
+          const auto scale = numbers<float>(e.n), bias = numbers<float>(e.n), d = numbers<float>(e.m * e.n);
+          const SumScaling floats{.scale = scale.data(),
+                                  .bias = form % 2 ? bias.data() : nullptr,
+                                  .d = form % 3 ? d.data() : nullptr,
+                                  .d_row = e.n,
+                                  .lo = form % 5 ? no_lower_bound<float> : 0};
+          std::vector<int32_t> y(c.size());
+          run.c = y.data(), run.floats = &floats;
+          quant_gemm_impl<Arch>(run);
+          int64_t wrong = 0;
+          for (int64_t k = 0; k < e.m * e.n; ++k) {
+            const auto at = static_cast<size_t>(k), column = static_cast<size_t>(k % e.n);
+            const float product = static_cast<float>(c[at]) * scale[column],
+                        shift = (floats.bias ? bias[column] : 0) + (floats.d ? d[at] : 0);
+            const float expected = std::max(product + shift, floats.lo);
+            wrong += std::abs(std::bit_cast<float>(y[at]) - expected) > 1e-6f * (std::abs(product) + 8);
+          }
+          CHECK(wrong == 0);
         }
   });
 }

@@ -11,6 +11,7 @@
 
 #include "tenon/base/convert.hpp"
 #include "tenon/base/parallel.hpp"
+#include "tenon/base/scratch.hpp"
 #include "tenon/base/types.hpp"
 #include "tenon/simd/arch.hpp"
 
@@ -72,6 +73,12 @@ void quantize_panel_impl(const float* x, const float* scale, const float* zero, 
 /// y = (x - zero) * scale. T: uint8, int8, float.
 template <class Arch, class T>
 void dequantize_panel_impl(const T* x, const float* zero, const float* scale, float* y);
+/// The least and greatest of n > 0 numbers; NaN if one of them is.
+template <class Arch>
+void range_impl(const float* x, int64_t n, float& least, float& greatest);
+/// y = saturate(round(x / scale) + zero).
+template <class Arch>
+void quantize_bytes_impl(const float* x, int64_t n, float scale, uint8_t zero, uint8_t* y);
 /// Between float and float16 or bfloat16.
 template <class Arch>
 void load_half_impl(DType type, const uint16_t* x, float* y, int64_t n);
@@ -409,6 +416,34 @@ inline DynamicScale dynamic_scale(float least, float greatest) {
   zero = zero > 0.0f ? zero : 0.0f;
   zero = zero < 255.0f ? zero : 255.0f;
   return {scale, static_cast<uint8_t>(detail::round_even<simd::Baseline>(zero))};
+}
+
+/// The same of n numbers.
+inline DynamicScale dynamic_scale(const float* x, int64_t n) {
+  if (n == 0) return {};
+  constexpr int64_t grain = 1 << 14;
+  Scratch scratch;
+  auto* const ranges = scratch.take<float>((n + grain - 1) / grain * 2);
+  parallel_for(n, grain, [&](int64_t begin, int64_t end) {
+    float* const range = ranges + begin / grain * 2;
+    simd::dispatch([&]<class Arch>(Arch) { range_impl<Arch>(x + begin, end - begin, range[0], range[1]); });
+  });
+  float least = ranges[0], greatest = ranges[1];
+  for (int64_t k = 2; k < (n + grain - 1) / grain * 2; k += 2) {
+    if (!(ranges[k] >= least)) least = ranges[k];
+    if (!(ranges[k + 1] <= greatest)) greatest = ranges[k + 1];
+    if (!(least <= greatest)) break;
+  }
+  return dynamic_scale(least, greatest);
+}
+
+/// Quantises n numbers by a scale of dynamic_scale.
+inline void quantize_bytes(const float* x, int64_t n, DynamicScale by, uint8_t* y) {
+  parallel_for(n, int64_t{1} << 14, [&](int64_t begin, int64_t end) {
+    simd::dispatch([&]<class Arch>(Arch) {
+      quantize_bytes_impl<Arch>(x + begin, end - begin, by.scale, by.zero, y + begin);
+    });
+  });
 }
 
 }  // namespace tenon::kernels

@@ -46,8 +46,85 @@ TEST_CASE("pack_quantized: MatMulInteger") {
       test::check_pass(pack_quantized, build,
                        {{"a", numbers<uint8_t>(a, 2)},
                         {"zero", numbers<uint8_t>(zeros == 2 ? Extents{rows} : Extents{}, 3)}},
-                       2, 0);
+                       1, 0);
     }
+}
+
+// A product, the Cast behind it, and what `finish` adds to the floats.
+template <class Finish>
+Graph scaled_product(const Finish& finish) {
+  Graph g;
+  const ValueId a = g.add_input("a", DType::uint8, Dims{2, 3, 12}),
+                zero = g.add_input("zero", DType::uint8, Dims{});
+  const ValueId sums =
+      node(g, op::MatMulInteger{}, {a, g.add_constant({}, numbers<int8_t>({12, 7}, 1)), zero});
+  g.add_output("y", finish(g, as_floats(g, sums), g.add_input("scale", DType::float32, Dims::of_rank(0)),
+                           g.add_input("residual", DType::float32, Dims{2, 3, 7})));
+  return g;
+}
+const Feeds scaled_feeds{{"a", numbers<uint8_t>({2, 3, 12}, 2)},
+                         {"zero", numbers<uint8_t>({}, 3)},
+                         {"scale", AnyTensor(Tensor<float>(Extents{}, {0.01f}))},
+                         {"residual", floats<float>({2, 3, 7}, 4)}};
+
+TEST_CASE("pack_quantized: what makes floats of a product's sums comes along") {
+  const auto check = [&](std::size_t nodes, const auto& finish) {
+    test::check_pass(pack_quantized, [&] { return scaled_product(finish); }, scaled_feeds, nodes, 1e-6);
+  };
+  const auto row = [](Graph& g, int seed) { return g.add_constant({}, floats<float>({7}, seed)); };
+  using V = ValueId;
+  SUBCASE("scales, bias, residual, bounds") {
+    check(1, [&](Graph& g, V x, V scale, V residual) {
+      const V scales = node(g, op::Mul{}, {scale, one(g, 0.25f)});
+      const V y = node(g, op::Add{}, {row(g, 5), node(g, op::Mul{}, {x, scales})});
+      return node(g, op::Relu{}, {node(g, op::Add{}, {residual, y})});
+    });
+  }
+  SUBCASE("scales of columns") {
+    check(1, [&](Graph& g, V x, V scale, V) {
+      return node(g, op::Mul{}, {node(g, op::Mul{}, {row(g, 5), scale}), x});
+    });
+    check(1, [&](Graph& g, V x, V scale, V) {
+      return node(g, op::Mul{}, {node(g, op::Mul{}, {row(g, 5), x}), scale});
+    });
+  }
+  SUBCASE("a factor behind the bias, a second scale and a second residual stay") {
+    check(2, [&](Graph& g, V x, V scale, V) {
+      return node(g, op::Mul{}, {node(g, op::Add{}, {x, row(g, 5)}), scale});
+    });
+    check(2, [&](Graph& g, V x, V scale, V) {
+      return node(g, op::Mul{}, {node(g, op::Mul{}, {x, scale}), scale});
+    });
+    check(2, [&](Graph& g, V x, V, V residual) {
+      return node(g, op::Add{}, {node(g, op::Add{}, {x, residual}), residual});
+    });
+  }
+  SUBCASE("a value that is asked for stays") {
+    check(2, [&](Graph& g, V x, V scale, V) {
+      const V y = node(g, op::Mul{}, {x, scale});
+      g.add_output("scaled", y);
+      return node(g, op::Relu{}, {y});
+    });
+  }
+}
+
+TEST_CASE("pack_quantized: a value is quantised once") {
+  const auto build = [] {
+    Graph g;
+    const ValueId x = g.add_input("x", DType::float32, Dims{5, 12});
+    ValueId y = -1;
+    for (int k = 0; k < 3; ++k) {
+      const std::vector<ValueId> q =
+          g.add_node({}, AnyOperator::make(op::DynamicQuantizeLinear{}), {x}, std::vector<std::string>(3));
+      const ValueId b = g.add_constant({}, numbers<int8_t>({12, 7}, k));
+      const ValueId sums = as_floats(g, node(g, op::MatMulInteger{}, {q[0], b, q[2]}));
+      const ValueId product = node(g, op::Mul{}, {sums, q[1]});
+      y = k == 0 ? product : node(g, op::Add{}, {y, product});
+    }
+    g.add_output("y", y);
+    return g;
+  };
+  test::check_pass(pack_quantized, build, {{"x", floats<float>({5, 12}, 2)}}, 4, 1e-6);
 }
 
 TEST_CASE("pack_quantized: QLinearMatMul and QLinearConv") {

@@ -37,6 +37,21 @@ TEST_CASE("DynamicQuantizeLinear: a long tensor, symbols, typed") {
     const float back = static_cast<float>(out[0].view<uint8_t>()[k] - zero) * scale;
     CHECK(std::abs(back - x[k]) <= 0.51f * scale);
   }
+  // The middle of two whole numbers, and numbers close to it.
+  Tensor<float> halves(Extents{2043});
+  for (int64_t k = 0; k < 511; ++k) {
+    const float half = static_cast<float>(k) / 2;
+    halves[4 * k] = half;
+    halves[4 * k + 1] = std::nextafter(half, 255.0f);
+    halves[4 * k + 2] = half / 3 * (1 + 1e-7f);
+    if (k < 510) halves[4 * k + 3] = half - 1e-5f * static_cast<float>(k % 7);
+  }
+  halves[3] = halves[7] = 0;
+  const std::vector<Value> rounded = run(op::DynamicQuantizeLinear{}, {halves}, 3);
+  CHECK(rounded[1].view<float>()[0] == 1);
+  CHECK(rounded[2].view<uint8_t>()[0] == 0);
+  for (int64_t k = 0; k < halves.size(); ++k)
+    CHECK(rounded[0].view<uint8_t>()[k] == static_cast<int>(std::nearbyint(halves[k])));
   const auto n = Dim::symbol(1);
   const auto infos = infer(op::DynamicQuantizeLinear{}, {info(DType::float32, {n})}, 3);
   CHECK(infos[0].dims == Dims{n});

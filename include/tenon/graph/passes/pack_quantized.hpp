@@ -1,41 +1,70 @@
 // pack_quantized: QLinearConv, QLinearMatMul and MatMulInteger with constant weights become nodes whose
-// weights are laid out for the kernels.
+// weights are laid out for the kernels. MatMulInteger takes along what makes floats of its sums: the Cast,
+// the factors, the bias of columns, the residual and the Relu or Clip behind it. A value is quantised once
+// for all products that read it.
 #pragma once
 
 #include "tenon/graph/passes/quantized.hpp"
 #include "tenon/op/math/mat_mul_integer.hpp"
 #include "tenon/op/math/q_linear_mat_mul.hpp"
 #include "tenon/op/nn/q_linear_conv.hpp"
+#include "tenon/op/quantization/dynamic_quantize_linear.hpp"
+#include "tenon/op/tensor/cast.hpp"
 
 namespace tenon::passes {
 
-/// Y (..., M, N) = (A - a_zero_point) times a constant 8-bit matrix, in int32. Zero points as
-/// MatMulInteger's.
+/// Y (..., M, N) = (A - a_zero_point) times a constant 8-bit matrix, in int32; or with scales, in floats,
+/// min(max(that * (scale * scales) + bias + C, lo), hi). Zero points as MatMulInteger's.
 struct PackedMatMulInteger {
   DType element = DType::undefined;  ///< of A
   int64_t k = 0, n = 0;
-  Storage b{};  ///< (K, N), as quant_pack_b writes it
+  Storage b{};       ///< (K, N), as quant_pack_b writes it
+  Storage scales{};  ///< float (N), or empty: Y is int32
+  Storage bias{};    ///< float (N), or empty
+  Bounds bounds{};
 
   static constexpr op::Spec spec{.name = "PackedMatMulInteger",
                                  .domain = "tenon",
                                  .since = {1},
-                                 .inputs = {{"A", "T1"}, {"a_zero_point", "T1", op::optional}},
+                                 .inputs = {{"A", "T1"},
+                                            {"a_zero_point", "T1", op::optional},
+                                            {"scale", "tensor(float)", op::optional},
+                                            {"C", "tensor(float)", op::optional}},
                                  .outputs = {{"Y", "T2"}},
-                                 .types = {{"T1", byte_types}, {"T2", types::int32}}};
+                                 .types = {{"T1", byte_types}, {"T2", types::int32 | types::float32}}};
   static constexpr op::Attributes attributes{};
 
   constexpr void infer(op::Infer& i) const {
     if (i.dtype(0) != element) return i.fail("A is ", i.dtype(0), ", not ", element);
     op::MatMulInteger::check_zeros(i, 1, i.dims(0), true);
-    i.out(0, op::infer_matmul(i, i.dims(0), Dims{k, n}));
+    Dims y = op::infer_matmul(i, i.dims(0), Dims{k, n});
+    if (i.has(2)) i.expect_one(2);
+    if (i.has(3) && i.ranked(3) && y.ranked()) {
+      if (!i.expect_rank(3, y.rank())) return;
+      for (int d = 0; d < y.rank(); ++d) y[d] = i.unify(i.dims(3)[d], y[d], "extents of C and Y");
+    }
+    i.out(0, scales ? DType::float32 : DType::int32, y);
   }
-  void compute(AnyView a, AnyView a_zero, TensorView<int32_t> y) const {
+  void compute(AnyView a, AnyView a_zero, TensorView<const float> scale, TensorView<const float> c,
+               AnyOut y) const {
     if (y.empty()) return;
+    Scratch scratch;
     kernels::QuantGemmArgs args;
     args.m = y.size() / n, args.n = n, args.k = k;
     args.a = op::MatMulInteger::matrix(a, a_zero, k);
     args.packed_b = static_cast<const int32_t*>(b.data());
-    args.c = y.data(), args.c_row = n;
+    args.c = static_cast<int32_t*>(y.data()), args.c_row = n;
+    kernels::SumScaling floats;
+    if (scales) {
+      auto* const by = scratch.take<float>(n);
+      const float factor = scale ? scale.data()[0] : 1;
+      for (int64_t j = 0; j < n; ++j) by[j] = factor * static_cast<const float*>(scales.data())[j];
+      floats.scale = by;
+      floats.bias = bias ? static_cast<const float*>(bias.data()) : nullptr;
+      if (c) floats.d = c.data(), floats.d_row = n;
+      floats.lo = static_cast<float>(bounds.lo), floats.hi = static_cast<float>(bounds.hi);
+      args.floats = &floats;
+    }
     if (a_zero.size() <= 1 || a_zero.size() == args.m) return kernels::quant_gemm(args);
     // The rows of each matrix have the same zero points.
     const int64_t matrices = args.m / a_zero.size();
@@ -44,12 +73,116 @@ struct PackedMatMulInteger {
       kernels::quant_gemm(args);
       args.a.data = static_cast<const uint8_t*>(args.a.data) + args.m * k;
       args.c += args.m * n;
+      if (floats.d != nullptr) floats.d += args.m * n;
     }
   }
 };
 
+namespace quantized_detail {
+
+/// The numbers of a constant that gives each column of v one, or all of them the same; else null.
+inline const float* of_columns(const Program& program, ValueId z, ValueId v, int64_t n, int64_t& step) {
+  const AnyTensor* t = constant_floats(program, z);
+  if (t == nullptr || t->dtype() != DType::float32 || t->rank() > program.info(v).dims.rank()) return nullptr;
+  if (t->size() != 1 && (t->size() != n || t->extents().back() != n)) return nullptr;
+  step = t->size() == 1 ? 0 : 1;
+  return t->view().as<float>().data();
+}
+
+/// Takes what makes floats of a product's sums into it, as long as nobody else reads the values between.
+/// `operands` are those of the packed node; returns the last node taken.
+inline int take_floats(const Program& program, int number, PackedMatMulInteger& q,
+                       std::vector<ValueId>& operands, std::string& with) {
+  ValueId v = program.node(number).outputs[0];
+  int last = program.only_reader(v);
+  if (last < 0 || !fits(program, last) || !program.node(last).op.as<op::Cast>()) return number;
+  const auto take = [&](int node) {
+    with += concat(with.empty() ? ", fused with " : ", ", program.label(node));
+    last = node;
+    v = program.node(node).outputs[0];
+  };
+  if (program.info(program.node(last).outputs[0]).type != Type(DType::float32)) return number;
+  take(last);
+  q.scales = Storage::make<float>(q.n);
+  auto* const scales = static_cast<float*>(q.scales.data());
+  std::fill_n(scales, q.n, 1.0f);
+  operands.resize(4, -1);
+  const auto scale_by = [&](ValueId z) {
+    int64_t step = 0;
+    const float* by = of_columns(program, z, v, q.n, step);
+    for (int64_t j = 0; by != nullptr && j < q.n; ++j) scales[j] *= by[j * step];
+    return by != nullptr;
+  };
+  // A number that the run computes.
+  const auto is_scale = [&](ValueId z) {
+    const op::Info& i = program.info(z);
+    return operands[2] < 0 && i.type == Type(DType::float32) && i.dims.count().is(1) &&
+           i.dims.rank() <= program.info(v).dims.rank();
+  };
+  const auto multiply = [&](ValueId z) {
+    if (q.bias || operands[3] >= 0) return false;
+    if (scale_by(z)) return true;
+    const Graph::Node* product = made_by<op::Mul>(program, z);
+    for (std::size_t k = 0; product != nullptr && k < 2; ++k)
+      if (is_scale(product->inputs[k]) && scale_by(product->inputs[1 - k])) {
+        operands[2] = product->inputs[k];
+        return true;
+      }
+    if (!is_scale(z)) return false;
+    operands[2] = z;
+    return true;
+  };
+  const auto add = [&](ValueId z) {
+    int64_t step = 0;
+    if (const float* by = q.bias ? nullptr : of_columns(program, z, v, q.n, step)) {
+      q.bias = Storage::make<float>(q.n);
+      for (int64_t j = 0; j < q.n; ++j) static_cast<float*>(q.bias.data())[j] = by[j * step];
+      return true;
+    }
+    if (operands[3] >= 0 || program.info(z).type != Type(DType::float32) ||
+        !same_extents(program.info(v).dims, program.info(z).dims))
+      return false;
+    operands[3] = z;
+    return true;
+  };
+  for (;;) {
+    const int next = program.only_reader(v);
+    if (next < 0 || !fits(program, next)) return last;
+    const Graph::Node& node = program.node(next);
+    if (const auto bounds = bounds_of(program, node, v)) {
+      q.bounds = *bounds;
+      take(next);
+      return last;
+    }
+    const bool product = node.op.as<op::Mul>() != nullptr;
+    if (!product && !is_sum(node)) return last;
+    const ValueId z = node.inputs[node.inputs[0] == v ? 1 : 0];
+    if (!(product ? multiply(z) : add(z))) return last;
+    take(next);
+  }
+}
+
+/// Makes the readers of a node's results read those of an earlier one that quantises the same value.
+inline void quantize_once(Program& program, int number) {
+  const Graph::Node& n = program.node(number);
+  for (const int other : program.readers(n.inputs[0])) {
+    const Graph::Node& first = program.node(other);
+    if (other >= number || !first.op.as<op::DynamicQuantizeLinear>()) continue;
+    if (first.outputs.size() < n.outputs.size()) continue;
+    program.applied(number, "its results are those of ", program.label(other));
+    const std::vector<ValueId> from = n.outputs, to = first.outputs;
+    for (std::size_t k = 0; k < from.size(); ++k)
+      if (from[k] >= 0 && to[k] >= 0) program.redirect(from[k], to[k]);
+    return;
+  }
+}
+
+}  // namespace quantized_detail
+
 inline void apply_pack_quantized(Program& program) {
   using namespace quantized_detail;
+  program.for_each<op::DynamicQuantizeLinear>(
+      [&](int number, const op::DynamicQuantizeLinear&) { quantize_once(program, number); });
   program.for_each<op::MatMulInteger>([&](int number, const op::MatMulInteger&) {
     const Graph::Node& n = program.node(number);
     const AnyTensor *b = constant_tensor(program, n.inputs[1]), *zero = constant_tensor(program, input(n, 3));
@@ -59,12 +192,14 @@ inline void apply_pack_quantized(Program& program) {
     const Dims& y = program.info(n.outputs[0]).dims;
     if (!fits(program, number) || !y.ranked() || y.rank() < 2)
       return program.skipped(number, "A is a vector, or of unknown rank");
-    PackedMatMulInteger q{program.info(n.inputs[0]).type.element, b->extents()[0], b->extents()[1]};
+    PackedMatMulInteger q{
+        .element = program.info(n.inputs[0]).type.element, .k = b->extents()[0], .n = b->extents()[1]};
     q.b = packed_matrix(*b, zero, false);
-    std::vector<ValueId> operands{n.inputs[0]};
-    if (input(n, 2) >= 0) operands.push_back(n.inputs[2]);
-    program.applied(number, "packed");
-    program.replace(number, AnyOperator::make(q), std::move(operands));
+    std::vector<ValueId> operands{n.inputs[0], input(n, 2)};
+    std::string with;
+    const int last = take_floats(program, number, q, operands, with);
+    program.applied(number, "packed", with);
+    program.replace(last, AnyOperator::make(q), std::move(operands));
   });
   program.for_each<op::QLinearMatMul>([&](int number, const op::QLinearMatMul&) {
     const Graph::Node& n = program.node(number);

@@ -64,6 +64,15 @@ struct QuantMatrix {
   int64_t zero_step = 0;       ///< 0: one zero point; 1: one for each row of A, column of B
 };
 
+/// Floats of 32-bit sums: clamp(sum * scale + bias + d, lo, hi).
+struct SumScaling {
+  const float* scale = nullptr;  ///< (N)
+  const float* bias = nullptr;   ///< (N) or nullptr
+  const float* d = nullptr;      ///< addend: element (i,j) at d[i * d_row + j]; or nullptr
+  int64_t d_row = 0;
+  float lo = no_lower_bound<float>, hi = no_upper_bound<float>;  ///< a NaN stays NaN
+};
+
 /// C = (A - a.zero)(B - b.zero) in int32 (which wraps), for A and B of int8 or uint8 in any combination.
 struct QuantGemmArgs {
   int64_t m = 0, n = 0, k = 0;
@@ -75,6 +84,8 @@ struct QuantGemmArgs {
   const int32_t* col_bias = nullptr;  ///< (N) or nullptr, added to the columns
   const int32_t* packed_b = nullptr;  ///< what quant_pack_b wrote, zero points included; `b` is then not read
   GemmBatch batch;
+  const SumScaling* floats =
+      nullptr;  ///< C then holds floats made of the sums; all items of a batch share it
 };
 
 }  // namespace tenon::kernels

@@ -49,7 +49,8 @@ void compute_block(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1, i
   const bool first = p0 == 0, last = p0 + depth == q.depth;
   const Finish<Out>& f = q.finish;
   const bool plain_d = f.d == nullptr || (f.beta == Out{1} && f.d_col == 1);
-  const bool direct = f.alpha == Out{1} && (!first || plain_d) && !(last && f.col_bias != nullptr);
+  const bool direct =
+      f.alpha == Out{1} && (!first || plain_d) && !(last && (f.col_bias != nullptr || f.floats != nullptr));
   const Out* add = first ? f.d : q.c;
   alignas(64) Out raw[S::rows * std::max<int>(S::cols, 3 * narrow_panels)];
   TileEnd<Out> end{};

@@ -75,17 +75,23 @@ struct Packed {
   void operator()(int64_t, int64_t, int64_t, int64_t, Cell*) const {}
 };
 
-/// C -= a_zero (i) * correction of B (j) + correction of A (i) * b_zero (j).
+/// C -= a_zero (i) * correction of B (j) + correction of A (i) * b_zero (j), and becomes floats if g asks.
 template <class Arch>
 void correct(const QuantGemmArgs& g, const ByteImage& a, const ByteImage& b, int32_t* c) {
   const int32_t* __restrict b_correction = b.correction(), * __restrict b_zero = b.zero();
   parallel_for(g.m, std::max<int64_t>((int64_t{1} << 15) / g.n, 1), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      int32_t* __restrict row = c + i * g.c_row;
       const int32_t a_zero = a.zero()[i], a_correction = a.correction()[i];
-      for (int64_t j = 0; j < g.n; ++j)
-        row[j] =
-            wrap_sub(row[j], wrap_add(wrap_mul(a_zero, b_correction[j]), wrap_mul(a_correction, b_zero[j])));
+      const auto subtract = [&](int32_t* __restrict row) {
+        for (int64_t j = 0; j < g.n; ++j)
+          row[j] = wrap_sub(row[j],
+                            wrap_add(wrap_mul(a_zero, b_correction[j]), wrap_mul(a_correction, b_zero[j])));
+      };
+      int32_t* const row = c + i * g.c_row;
+      subtract(row);
+      if (g.floats != nullptr)
+        finish_sums<Arch>(row, g.n, 1, g.n, i, 0, Finish<int32_t>{.floats = g.floats}, true, true, c,
+                          g.c_row);
     }
   });
 }
@@ -147,6 +153,7 @@ void multiply_bytes(const QuantGemmArgs& g, ByteForm form) {
       Finish<int32_t> finish;
       finish.row_bias = g.row_bias;
       finish.col_bias = g.col_bias;
+      if (!quads || one_zero) finish.floats = g.floats;
       if (quads && one_zero) {
         const int32_t* rows = biases + item * bias_step;
         if (b.zero()[0] != 0) finish.row_bias = rows;

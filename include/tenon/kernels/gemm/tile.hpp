@@ -234,6 +234,7 @@ struct Finish {
   const Out* row_bias = nullptr;
   const Out* col_bias = nullptr;
   Out lo = no_lower_bound<Out>, hi = no_upper_bound<Out>;
+  const SumScaling* floats = nullptr;  ///< of int32: what makes floats of the sums, or nullptr
 
   bool bounded() const {
     return std::is_floating_point_v<Out> && (lo != no_lower_bound<Out> || hi != no_upper_bound<Out>);
@@ -249,11 +250,42 @@ batch<T, Arch> load_some(const T* p, int64_t n) {
   return masks_cost<Arch> && n == lanes<T, Arch> ? simd::loadu<Arch>(p) : simd::load_n<Arch>(p, n);
 }
 
+/// Writes the floats of the sums of the last block; see finish_sums.
+template <class Arch>
+void finish_floats(const int32_t* sum, int64_t sum_row, int64_t rows, int64_t cols, int64_t i, int64_t j,
+                   const Finish<int32_t>& f, bool first, int32_t* c, int64_t c_row) {
+  using V = batch<int32_t, Arch>;
+  using F = batch<float, Arch>;
+  constexpr int L = lanes<int32_t, Arch>;
+  const SumScaling& s = *f.floats;
+  const F lo(s.lo), hi(s.hi);
+  for (int64_t q = 0; q < cols; q += L) {
+    const int64_t n = std::min<int64_t>(L, cols - q);
+    const F scale = load_some<Arch>(s.scale + j + q, n),
+            bias = s.bias == nullptr ? F(0.0f) : load_some<Arch>(s.bias + j + q, n);
+    const V shift = f.col_bias == nullptr ? V(0) : load_some<Arch>(f.col_bias + j + q, n);
+    for (int64_t r = 0; r < rows; ++r) {
+      int32_t* const to = c + (i + r) * c_row + j + q;
+      V x = load_some<Arch>(sum + r * sum_row + q, n) + shift;
+      if (!first) x = load_some<Arch>(to, n) + x;
+      if (f.row_bias != nullptr) x = x + V(f.row_bias[i + r]);
+      F y = simd::to_float(x) * scale + bias;
+      if (s.d != nullptr) y = y + load_some<Arch>(s.d + (i + r) * s.d_row + j + q, n);
+      const V bits = simd::bits_as<int32_t>(simd::bound(y, lo, hi));
+      if (masks_cost<Arch> && n == L) simd::storeu(to, bits);
+      else simd::store_n(to, bits, n);
+    }
+  }
+}
+
 /// Writes sums (rows, cols), rows `sum_row` apart, to C from element (i, j) on. `first` and `last` say
 /// whether the sums belong to the first and to the last block of K.
 template <class Arch, class Out>
 void finish_sums(const Out* sum, int64_t sum_row, int64_t rows, int64_t cols, int64_t i, int64_t j,
                  const Finish<Out>& f, bool first, bool last, Out* c, int64_t c_row) {
+  if constexpr (std::is_same_v<Out, int32_t>)
+    if (last && f.floats != nullptr)
+      return finish_floats<Arch>(sum, sum_row, rows, cols, i, j, f, first, c, c_row);
   using V = batch<Out, Arch>;
   constexpr int L = lanes<Out, Arch>;
   const V alpha(f.alpha), beta(f.beta);

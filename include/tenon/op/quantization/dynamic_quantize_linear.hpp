@@ -3,7 +3,6 @@
 #pragma once
 
 #include "tenon/kernels/quantize.hpp"
-#include "tenon/kernels/reduce/reduce.hpp"
 #include "tenon/op/framework/call.hpp"
 
 namespace tenon::op {
@@ -24,21 +23,10 @@ struct DynamicQuantizeLinear {
   }
   void compute(TensorView<const float> x, TensorView<uint8_t> y, TensorView<float> y_scale,
                TensorView<uint8_t> y_zero_point) const {
-    float least = 0, greatest = 0;
-    if (!x.empty()) {
-      const kernels::ReducePlan plan = kernels::reduce_plan({{x.size()}}, 1);
-      kernels::reduce<kernels::ReduceOp::min>(x.data(), &least, plan);
-      kernels::reduce<kernels::ReduceOp::max>(x.data(), &greatest, plan);
-    }
-    const auto [scale, zero] = kernels::dynamic_scale(least, greatest);
-    if (y_scale) y_scale[0] = scale;
-    if (y_zero_point) y_zero_point[0] = zero;
-    if (y)
-      kernels::quantize({.grid = kernels::QuantGrid::per_tensor(x.size()),
-                         .x = x.data(),
-                         .scale = &scale,
-                         .zero = &zero,
-                         .y = y.data()});
+    const kernels::DynamicScale by = kernels::dynamic_scale(x.data(), x.size());
+    if (y_scale) y_scale[0] = by.scale;
+    if (y_zero_point) y_zero_point[0] = by.zero;
+    if (y) kernels::quantize_bytes(x.data(), x.size(), by, y.data());
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
