@@ -124,6 +124,22 @@ inline batch<T, Arch> loadu(const T* p) {
   return batch<T, Arch>::load_unaligned(p);
 }
 
+/// v, once computed: GCC would load a number from memory again for every product that it is in.
+template <class T, class A>
+inline xsimd::batch<T, A> in_register(const xsimd::batch<T, A>& v) {
+#if defined(__x86_64__)
+  typename xsimd::batch<T, A>::register_type r = v;
+#if defined(__AVX512F__)
+  asm("" : "+v"(r));
+#else
+  asm("" : "+x"(r));
+#endif
+  return r;
+#else
+  return v;
+#endif
+}
+
 /// All lanes equal to x.
 template <class Arch, class T>
 inline batch<T, Arch> broadcast(T x) {
@@ -517,14 +533,12 @@ constexpr uint64_t even_masks(uint64_t bits) {
   return (x & 0xffffffffu) | (x >> 32) << 33;
 }
 
-/// Lane i from p[2 * i], if its bit was set in what even_masks made `masks` of, else zero. Reads nothing
-/// else. T: float, double.
-template <class Arch, class T>
-inline batch<T, Arch> load_even_masked(const T* p, uint64_t masks) {
+namespace detail {
+
+/// Lanes 0, 2, 4... of `low` and then 1, 3, 5... of `high`.
+template <class Arch, class T, class A>
+inline batch<T, Arch> join_even(const xsimd::batch<T, A>& low, const xsimd::batch<T, A>& high) {
   constexpr int width = lanes<T, Arch>;
-  // The second load begins one early, so that it ends with the last number wanted.
-  const auto low = load_masked<Arch>(p, masks & 0xffffffffu, T{0});
-  const auto high = load_masked<Arch>(p + width - 1, masks >> 32, T{0});
 #if defined(__AVX512F__)
   if constexpr (Arch::register_bytes == 64) {
     if constexpr (sizeof(T) == 4) {
@@ -551,11 +565,28 @@ inline batch<T, Arch> load_even_masked(const T* p, uint64_t masks) {
   }
 }
 
-/// The first n lanes of load_even_masked, 0 < n <= lanes.
+}  // namespace detail
+
+// The second of two loads begins one early, so that it ends with the last number wanted.
+
+/// Lane i from p[2 * i]. Reads up to the last of these. T: float, double.
+template <class Arch, class T>
+inline batch<T, Arch> load_even(const T* p) {
+  return detail::join_even<Arch>(loadu<Arch>(p), loadu<Arch>(p + lanes<T, Arch> - 1));
+}
+
+/// Lane i from p[2 * i], if its bit was set in what even_masks made `masks` of, else zero. Reads nothing
+/// else. T: float, double.
+template <class Arch, class T>
+inline batch<T, Arch> load_even_masked(const T* p, uint64_t masks) {
+  return detail::join_even<Arch>(load_masked<Arch>(p, masks & 0xffffffffu, T{0}),
+                                 load_masked<Arch>(p + lanes<T, Arch> - 1, masks >> 32, T{0}));
+}
+
+/// The first n lanes of load_even, 0 < n <= lanes, the others zero.
 template <class Arch, class T>
 inline batch<T, Arch> load_even_n(const T* p, int64_t n) {
-  constexpr uint64_t whole = ~uint64_t{0} >> (64 - lanes<T, Arch>);
-  if (n == lanes<T, Arch>) return load_even_masked<Arch>(p, even_masks<T, Arch>(whole));
+  if (n == lanes<T, Arch>) return load_even<Arch>(p);
   return load_even_masked<Arch>(p, even_masks<T, Arch>((uint64_t{1} << n) - 1));
 }
 
