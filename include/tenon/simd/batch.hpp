@@ -621,6 +621,55 @@ inline void transpose_tile(const T* from, int64_t from_row, T* to, int64_t to_ro
 #endif
 }
 
+/// Transposes as many rows as a register has lanes: to[j * to_row + i] = from[i * from_row + j] for i <
+/// lanes, j < tile_side<T>. T of 4 or 8 bytes.
+template <class Arch, class T>
+inline void transpose_strip(const T* from, int64_t from_row, T* to, int64_t to_row) {
+  // Quarters of registers are rows 4 apart, so that the shuffles stay inside of quarters.
+#if defined(__AVX512F__)
+  if constexpr (Arch::register_bytes == 64 && sizeof(T) == 4) {
+    __m512 r[4];
+    for (int k = 0; k < 4; ++k) {
+      const auto* f = reinterpret_cast<const float*>(from + k * from_row);
+      r[k] = _mm512_castps128_ps512(_mm_loadu_ps(f));
+      r[k] = _mm512_mask_broadcast_f32x4(r[k], 0x00f0, _mm_loadu_ps(f + 4 * from_row));
+      r[k] = _mm512_mask_broadcast_f32x4(r[k], 0x0f00, _mm_loadu_ps(f + 8 * from_row));
+      r[k] = _mm512_mask_broadcast_f32x4(r[k], 0xf000, _mm_loadu_ps(f + 12 * from_row));
+    }
+    const __m512d a = _mm512_castps_pd(_mm512_unpacklo_ps(r[0], r[1])),
+                  b = _mm512_castps_pd(_mm512_unpacklo_ps(r[2], r[3])),
+                  c = _mm512_castps_pd(_mm512_unpackhi_ps(r[0], r[1])),
+                  d = _mm512_castps_pd(_mm512_unpackhi_ps(r[2], r[3]));
+    _mm512_storeu_pd(to, _mm512_unpacklo_pd(a, b));
+    _mm512_storeu_pd(to + to_row, _mm512_unpackhi_pd(a, b));
+    _mm512_storeu_pd(to + 2 * to_row, _mm512_unpacklo_pd(c, d));
+    _mm512_storeu_pd(to + 3 * to_row, _mm512_unpackhi_pd(c, d));
+  } else
+#endif
+#if defined(__AVX2__)
+      if constexpr (Arch::register_bytes == 32 && sizeof(T) == 4) {
+    __m256 r[4];
+    for (int k = 0; k < 4; ++k) {
+      const auto* f = reinterpret_cast<const float*>(from + k * from_row);
+      r[k] = _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(f)), _mm_loadu_ps(f + 4 * from_row), 1);
+    }
+    const __m256d a = _mm256_castps_pd(_mm256_unpacklo_ps(r[0], r[1])),
+                  b = _mm256_castps_pd(_mm256_unpacklo_ps(r[2], r[3])),
+                  c = _mm256_castps_pd(_mm256_unpackhi_ps(r[0], r[1])),
+                  d = _mm256_castps_pd(_mm256_unpackhi_ps(r[2], r[3]));
+    auto* t = reinterpret_cast<float*>(to);
+    _mm256_storeu_ps(t, _mm256_castpd_ps(_mm256_unpacklo_pd(a, b)));
+    _mm256_storeu_ps(t + to_row, _mm256_castpd_ps(_mm256_unpackhi_pd(a, b)));
+    _mm256_storeu_ps(t + 2 * to_row, _mm256_castpd_ps(_mm256_unpacklo_pd(c, d)));
+    _mm256_storeu_ps(t + 3 * to_row, _mm256_castpd_ps(_mm256_unpackhi_pd(c, d)));
+  } else
+#endif
+  {
+    for (int i = 0; i < lanes<T, Arch>; i += tile_side<T>)
+      transpose_tile<Arch>(from + i * from_row, from_row, to + i, to_row);
+  }
+}
+
 /// As many bytes as there are lanes, zero-extended.
 template <class Arch>
 inline batch<int32_t, Arch> load_bytes(const uint8_t* p) {
