@@ -176,6 +176,7 @@ TEST_CASE("Winograd stays within 1e-5 of the largest result") {
       {"ragged", 2, 1, 21, 50, {13, 9}, {3, 3}, {1, 1}, {1, 1}, {1, 0, 2, 1}},
       {"small", 1, 1, 16, 16, {3, 3}, {3, 3}, {1, 1}, {1, 1}, {0, 0, 0, 0}},
       {"cropped", 1, 1, 16, 16, {9, 9}, {3, 3}, {1, 1}, {1, 1}, {-1, -2, 3, 4}},
+      {"groups", 2, 3, 48, 96, {14, 11}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
   };
   ThreadPool pool(3);
   at_each_level([&]<class Arch>(Arch) {

@@ -124,6 +124,22 @@ inline batch<T, Arch> loadu(const T* p) {
   return batch<T, Arch>::load_unaligned(p);
 }
 
+/// v, once computed: GCC would load a number from memory again for every product that it is in.
+template <class T, class A>
+inline xsimd::batch<T, A> in_register(const xsimd::batch<T, A>& v) {
+#if defined(__x86_64__)
+  typename xsimd::batch<T, A>::register_type r = v;
+#if defined(__AVX512F__)
+  asm("" : "+v"(r));
+#else
+  asm("" : "+x"(r));
+#endif
+  return r;
+#else
+  return v;
+#endif
+}
+
 /// All lanes equal to x.
 template <class Arch, class T>
 inline batch<T, Arch> broadcast(T x) {
@@ -517,14 +533,12 @@ constexpr uint64_t even_masks(uint64_t bits) {
   return (x & 0xffffffffu) | (x >> 32) << 33;
 }
 
-/// Lane i from p[2 * i], if its bit was set in what even_masks made `masks` of, else zero. Reads nothing
-/// else. T: float, double.
-template <class Arch, class T>
-inline batch<T, Arch> load_even_masked(const T* p, uint64_t masks) {
+namespace detail {
+
+/// Lanes 0, 2, 4... of `low` and then 1, 3, 5... of `high`.
+template <class Arch, class T, class A>
+inline batch<T, Arch> join_even(const xsimd::batch<T, A>& low, const xsimd::batch<T, A>& high) {
   constexpr int width = lanes<T, Arch>;
-  // The second load begins one early, so that it ends with the last number wanted.
-  const auto low = load_masked<Arch>(p, masks & 0xffffffffu, T{0});
-  const auto high = load_masked<Arch>(p + width - 1, masks >> 32, T{0});
 #if defined(__AVX512F__)
   if constexpr (Arch::register_bytes == 64) {
     if constexpr (sizeof(T) == 4) {
@@ -551,11 +565,28 @@ inline batch<T, Arch> load_even_masked(const T* p, uint64_t masks) {
   }
 }
 
-/// The first n lanes of load_even_masked, 0 < n <= lanes.
+}  // namespace detail
+
+// The second of two loads begins one early, so that it ends with the last number wanted.
+
+/// Lane i from p[2 * i]. Reads up to the last of these. T: float, double.
+template <class Arch, class T>
+inline batch<T, Arch> load_even(const T* p) {
+  return detail::join_even<Arch>(loadu<Arch>(p), loadu<Arch>(p + lanes<T, Arch> - 1));
+}
+
+/// Lane i from p[2 * i], if its bit was set in what even_masks made `masks` of, else zero. Reads nothing
+/// else. T: float, double.
+template <class Arch, class T>
+inline batch<T, Arch> load_even_masked(const T* p, uint64_t masks) {
+  return detail::join_even<Arch>(load_masked<Arch>(p, masks & 0xffffffffu, T{0}),
+                                 load_masked<Arch>(p + lanes<T, Arch> - 1, masks >> 32, T{0}));
+}
+
+/// The first n lanes of load_even, 0 < n <= lanes, the others zero.
 template <class Arch, class T>
 inline batch<T, Arch> load_even_n(const T* p, int64_t n) {
-  constexpr uint64_t whole = ~uint64_t{0} >> (64 - lanes<T, Arch>);
-  if (n == lanes<T, Arch>) return load_even_masked<Arch>(p, even_masks<T, Arch>(whole));
+  if (n == lanes<T, Arch>) return load_even<Arch>(p);
   return load_even_masked<Arch>(p, even_masks<T, Arch>((uint64_t{1} << n) - 1));
 }
 
@@ -588,6 +619,55 @@ inline void transpose_tile(const T* from, int64_t from_row, T* to, int64_t to_ro
   for (int j = 0; j < tile_side<T>; ++j)
     for (int i = 0; i < tile_side<T>; ++i) to[j * to_row + i] = from[i * from_row + j];
 #endif
+}
+
+/// Transposes as many rows as a register has lanes: to[j * to_row + i] = from[i * from_row + j] for i <
+/// lanes, j < tile_side<T>. T of 4 or 8 bytes.
+template <class Arch, class T>
+inline void transpose_strip(const T* from, int64_t from_row, T* to, int64_t to_row) {
+  // Quarters of registers are rows 4 apart, so that the shuffles stay inside of quarters.
+#if defined(__AVX512F__)
+  if constexpr (Arch::register_bytes == 64 && sizeof(T) == 4) {
+    __m512 r[4];
+    for (int k = 0; k < 4; ++k) {
+      const auto* f = reinterpret_cast<const float*>(from + k * from_row);
+      r[k] = _mm512_castps128_ps512(_mm_loadu_ps(f));
+      r[k] = _mm512_mask_broadcast_f32x4(r[k], 0x00f0, _mm_loadu_ps(f + 4 * from_row));
+      r[k] = _mm512_mask_broadcast_f32x4(r[k], 0x0f00, _mm_loadu_ps(f + 8 * from_row));
+      r[k] = _mm512_mask_broadcast_f32x4(r[k], 0xf000, _mm_loadu_ps(f + 12 * from_row));
+    }
+    const __m512d a = _mm512_castps_pd(_mm512_unpacklo_ps(r[0], r[1])),
+                  b = _mm512_castps_pd(_mm512_unpacklo_ps(r[2], r[3])),
+                  c = _mm512_castps_pd(_mm512_unpackhi_ps(r[0], r[1])),
+                  d = _mm512_castps_pd(_mm512_unpackhi_ps(r[2], r[3]));
+    _mm512_storeu_pd(to, _mm512_unpacklo_pd(a, b));
+    _mm512_storeu_pd(to + to_row, _mm512_unpackhi_pd(a, b));
+    _mm512_storeu_pd(to + 2 * to_row, _mm512_unpacklo_pd(c, d));
+    _mm512_storeu_pd(to + 3 * to_row, _mm512_unpackhi_pd(c, d));
+  } else
+#endif
+#if defined(__AVX2__)
+      if constexpr (Arch::register_bytes == 32 && sizeof(T) == 4) {
+    __m256 r[4];
+    for (int k = 0; k < 4; ++k) {
+      const auto* f = reinterpret_cast<const float*>(from + k * from_row);
+      r[k] = _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(f)), _mm_loadu_ps(f + 4 * from_row), 1);
+    }
+    const __m256d a = _mm256_castps_pd(_mm256_unpacklo_ps(r[0], r[1])),
+                  b = _mm256_castps_pd(_mm256_unpacklo_ps(r[2], r[3])),
+                  c = _mm256_castps_pd(_mm256_unpackhi_ps(r[0], r[1])),
+                  d = _mm256_castps_pd(_mm256_unpackhi_ps(r[2], r[3]));
+    auto* t = reinterpret_cast<float*>(to);
+    _mm256_storeu_ps(t, _mm256_castpd_ps(_mm256_unpacklo_pd(a, b)));
+    _mm256_storeu_ps(t + to_row, _mm256_castpd_ps(_mm256_unpackhi_pd(a, b)));
+    _mm256_storeu_ps(t + 2 * to_row, _mm256_castpd_ps(_mm256_unpacklo_pd(c, d)));
+    _mm256_storeu_ps(t + 3 * to_row, _mm256_castpd_ps(_mm256_unpackhi_pd(c, d)));
+  } else
+#endif
+  {
+    for (int i = 0; i < lanes<T, Arch>; i += tile_side<T>)
+      transpose_tile<Arch>(from + i * from_row, from_row, to + i, to_row);
+  }
 }
 
 /// As many bytes as there are lanes, zero-extended.

@@ -172,23 +172,26 @@ TEST_CASE("convolutions that do not go into blocks") {
     b.g.add_output("volume", b.conv(x, 18, 18, {3, 3, 3}));
     b.g.add_output("groups", b.conv(flat, 18, 18, {3, 3}, {.group = 3}));
     b.g.add_output("one channel", b.conv(flat, 18, 1, {3, 3}));
+    b.g.add_output("depthwise", b.conv(flat, 18, 18, {3, 3}, {.group = 18}));
     return std::move(b.g);
   };
   const Value x = floats<float>({1, 18, 5, 5, 5}, 5), flat = floats<float>({1, 18, 5, 5}, 6);
-  check(build, {{"x", x}, {"flat", flat}}, "FusedConv", 3);
+  check(build, {{"x", x}, {"flat", flat}}, "FusedConv", 4);
 }
 
 TEST_CASE("a NaN stays in its channel's windows") {
   const auto build = [] {
     Builder b;
     const ValueId x = b.g.add_input("x", DType::float32, {1, 17, 6, 6});
-    const ValueId y = b.conv(x, 17, 17, {3, 3}, {.group = 17});
+    const ValueId z = b.conv(b.g.add_input("z", DType::float32, {1, 17, 6, 6}), 17, 17, {1, 1});
+    const ValueId sum = node(b.g, op::Add{}, {z, x});
+    const ValueId y = b.conv(sum, 17, 17, {3, 3}, {.group = 17});
     b.g.add_output("y", node(b.g, op::Relu{}, {b.conv(y, 17, 17, {1, 1}, {.group = 17})}));
     return std::move(b.g);
   };
   Tensor<float> x{Extents{1, 17, 6, 6}};
   for (int64_t k = 0; k < x.size(); ++k) x[k] = k == 40 ? std::numeric_limits<float>::quiet_NaN() : 0.5f;
-  check(build, {{"x", Value(x)}}, "BlockedConv", 2);
+  check(build, {{"x", Value(x)}, {"z", Value(floats<float>({1, 17, 6, 6}, 3))}}, "BlockedConv", 3);
 }
 
 }  // namespace tenon::passes

@@ -44,9 +44,10 @@ inline bool blockable_conv(const ConvGeometry& g) {
 }
 
 /// Whether the convolution is one of 3 x 3 cells side by side, which winograd computes with a quarter of the
-/// products: F(4x4, 3x3), in tiles of 4 x 4 outputs. Reads groups, channels, kernel, strides and dilations.
+/// products: F(4x4, 3x3), in tiles of 4 x 4 outputs. Asks no more of groups than blockable_conv. Reads
+/// groups, channels, kernel, strides and dilations.
 inline bool fits_winograd(const ConvGeometry& g) {
-  return g.groups == 1 && g.in_channels >= 16 && g.out_channels >= 16 && g.kernel[0] == 3 &&
+  return g.in_channels / g.groups >= 16 && g.out_channels / g.groups >= 16 && g.kernel[0] == 3 &&
          g.kernel[1] == 3 && g.strides[0] == 1 && g.strides[1] == 1 && g.dilations[0] == 1 &&
          g.dilations[1] == 1;
 }

@@ -400,15 +400,25 @@ void for_blocks(int64_t batch, int64_t channels, int64_t cells, F f) {
 /// to[j * to_row + i] = from[i * from_row + j] for i < rows, j < columns.
 template <class Arch, class T>
 void turn(const T* from, int64_t from_row, int64_t rows, int64_t columns, T* to, int64_t to_row) {
-  constexpr int side = simd::tile_side<T>;
-  const int64_t whole_rows = rows / side * side, whole_columns = columns / side * side;
-  for (int64_t j = 0; j < columns; j += side) {
-    const bool whole = j < whole_columns;
-    for (int64_t i = 0; whole && i < whole_rows; i += side)
+  constexpr int64_t side = simd::tile_side<T>, L = lanes<T, Arch>;
+  const int64_t whole = columns / side * side;
+  // Rows of some kilobytes at a time stay in the first-level cache, while few rows of `to` are written.
+  constexpr int64_t some = 128;
+  const int64_t strips = rows / L * L;
+  for (int64_t first = 0; first < strips; first += some)
+    for (int64_t j = 0; j < whole; j += side)
+      for (int64_t i = first; i < std::min(first + some, strips); i += L)
+        simd::transpose_strip<Arch>(from + i * from_row + j, from_row, to + j * to_row + i, to_row);
+  int64_t i = strips;
+  for (; i + side <= rows; i += side)
+    for (int64_t j = 0; j < whole; j += side)
       simd::transpose_tile<Arch>(from + i * from_row + j, from_row, to + j * to_row + i, to_row);
-    for (int64_t e = j; e < std::min(j + side, columns); ++e)
-      for (int64_t i = whole ? whole_rows : 0; i < rows; ++i) to[e * to_row + i] = from[i * from_row + e];
-  }
+  const auto rest = [&](int64_t row, int64_t column, int64_t column_end) {
+    for (int64_t j = column; row < rows && j < column_end; ++j)
+      for (int64_t r = row; r < rows; ++r) to[j * to_row + r] = from[r * from_row + j];
+  };
+  rest(i, 0, whole);
+  rest(0, whole, columns);
 }
 
 }  // namespace tenon::kernels::blocked_detail

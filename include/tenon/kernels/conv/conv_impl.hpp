@@ -13,6 +13,7 @@
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/scratch.hpp"
 #include "tenon/kernels/conv/conv.hpp"
+#include "tenon/kernels/conv/planes.hpp"
 #include "tenon/kernels/conv/sliding.hpp"
 #include "tenon/simd/batch.hpp"
 
@@ -61,6 +62,12 @@ int64_t kernel_cells(const ConvGeometry& g) {
 template <class Arch>
 bool depthwise(const ConvGeometry& g) {
   return g.in_channels == g.groups && g.out_channels < 4 * g.groups;
+}
+
+/// Whether the packed weights are in the order of the plain ones.
+template <class Arch, class T>
+bool keeps_order(const ConvGeometry& g) {
+  return depthwise<Arch>(g) || planes_detail::takes<Arch, T>(g);
 }
 
 /// Gathers rows of the window matrix for a range of output cells, in segments of up to a vector. A row
@@ -374,14 +381,14 @@ namespace tenon::kernels {
 template <class Arch, class T>
 int64_t conv_packed_weight_size_impl(const ConvGeometry& g) {
   using namespace conv_detail;
-  if (depthwise<Arch>(g)) return g.out_channels * kernel_cells<Arch>(g);
+  if (keeps_order<Arch, T>(g)) return g.out_channels * (g.in_channels / g.groups) * kernel_cells<Arch>(g);
   return g.groups * GroupProduct<Single<T>, Arch>(g, 0).packed;
 }
 
 template <class Arch, class T>
 void conv_pack_weights_impl(const ConvGeometry& g, const T* w, T* packed) {
   using namespace conv_detail;
-  if (depthwise<Arch>(g)) std::copy_n(w, g.out_channels * kernel_cells<Arch>(g), packed);
+  if (keeps_order<Arch, T>(g)) std::copy_n(w, conv_packed_weight_size_impl<Arch, T>(g), packed);
   else pack_weights<Arch>(g, w, packed);
 }
 
@@ -396,10 +403,12 @@ void conv_impl(const ConvArgs<T>& g) {
   if (s.batch <= 0 || s.out_channels <= 0 || out <= 0) return;
   const T* plain = g.w;
   const T* packed = g.packed_w;
-  if (depthwise<Arch>(s)) {
-    if (packed != nullptr) plain = packed;  // the packed form is the plain one
+  if (keeps_order<Arch, T>(s)) {
+    if (packed != nullptr) plain = packed;
     packed = nullptr;
-    if (kernel > 0 && fits_padded<T>(w)) return run_depthwise<Arch>(g, w, plain);
+    if constexpr (std::is_same_v<T, float>)
+      if (planes_detail::takes<Arch, T>(s) && planes_detail::run<Arch>(g, plain)) return;
+    if (depthwise<Arch>(s) && kernel > 0 && fits_padded<T>(w)) return run_depthwise<Arch>(g, w, plain);
   }
   const GroupProduct<Ops, Arch> q(s, out);
   Scratch scratch;

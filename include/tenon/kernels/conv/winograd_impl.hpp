@@ -91,12 +91,13 @@ struct Plan {
 
   const BlockedConvArgs<T>& args;
   const ConvGeometry& g;
-  int64_t blocks, vectors;          ///< of input and output channels
-  int64_t tiles_across, tiles;      ///< of an image
-  int64_t band, bands, shares = 1;  ///< tiles of a task, tasks of an image, and parts of the output channels
+  int64_t in_channels, blocks, vectors;  ///< of a group: input channels, and blocks of these and of outputs
+  int64_t tiles_across, tiles;           ///< of an image
+  int64_t band, bands, shares = 1;  ///< tiles of a task, tasks of an item, and parts of the output channels
 
   explicit Plan(const BlockedConvArgs<T>& a) : args(a), g(a.geometry) {
-    blocks = up(g.in_channels, L), vectors = up(g.out_channels, L);
+    in_channels = g.in_channels / g.groups;
+    blocks = up(in_channels, L), vectors = up(g.out_channels / g.groups, L);
     tiles_across = up(g.out[1], outputs);
     tiles = tiles_across * up(g.out[0], outputs);
     // The transformed inputs of a band should stay in the second-level cache, but the weights are read once
@@ -105,9 +106,10 @@ struct Plan {
     const int64_t fitting = bytes / (places * blocks * L * static_cast<int64_t>(sizeof(T)));
     band = std::min(std::clamp(fitting / most * most, 2 * most, 4 * most), tiles);
     bands = up(tiles, band);
-    const double products = static_cast<double>(g.batch * tiles * places) *
-                            static_cast<double>(g.in_channels) * static_cast<double>(vectors * L);
-    const int64_t tasks = up(tasks_for<Arch>(products, g.batch * bands), g.batch);  // of an image
+    const int64_t items = g.batch * g.groups;
+    const double products = static_cast<double>(items * tiles * places) * static_cast<double>(in_channels) *
+                            static_cast<double>(vectors * L);
+    const int64_t tasks = up(tasks_for<Arch>(products, items * bands), items);  // of an item
     if (tasks > bands) {
       if (vectors * L >= 2 * tiles) shares = std::min(up(tasks, bands), parts_of(vectors));
       else band = up(tiles, up(tiles, std::max(up(tiles, tasks), std::min(most, tiles))));
@@ -115,8 +117,9 @@ struct Plan {
     }
   }
 
-  /// Computes parts [part, part_end) of the output channels for tiles [first, last) of image n.
-  void run(int64_t n, int64_t first, int64_t last, int64_t part, int64_t part_end) const {
+  /// Computes parts [part, part_end) of the output channels for tiles [first, last) of an item: a group of an
+  /// image.
+  void run(int64_t item, int64_t first, int64_t last, int64_t part, int64_t part_end) const {
     const int64_t count = last - first;
     Scratch scratch;
     T* inputs = scratch.take<T>(places * blocks * count * L);
@@ -124,10 +127,12 @@ struct Plan {
     T* tile = scratch.take<T>(outputs * outputs * L);
     for (int64_t b = 0; b < blocks; ++b)
       for (int64_t t = first; t < last; ++t)
-        take_tile(args.x + (n * blocks + b) * g.in[0] * g.in[1] * L, t, inputs + (b * count + t - first) * L,
-                  blocks * count * L);
+        take_tile(args.x + (item * blocks + b) * g.in[0] * g.in[1] * L, t,
+                  inputs + (b * count + t - first) * L, blocks * count * L);
     constexpr int64_t here = 0;
-    const Reach reach{blocks, count * L, g.in_channels - (blocks - 1) * L, 1, &here};
+    const Reach reach{blocks, count * L, in_channels - (blocks - 1) * L, 1, &here};
+    const int64_t group_vector = item % g.groups * vectors;
+    const T* weights = args.packed_w + group_vector * L * in_channels * places;
     for (int64_t p = part; p < part_end; ++p) {
       const int64_t vector = part_begin(p, vectors);
       with_vectors<Arch>(vectors_at(vector, vectors), [&]<int V>(std::integral_constant<int, V>) {
@@ -136,12 +141,12 @@ struct Plan {
         for (int64_t k = 0; k < places; ++k) {
           end.y = sums + k * V * count * L;
           compute_row<T, Arch, L, V>(count, reach, inputs + k * blocks * count * L,
-                                     args.packed_w + (k * vectors + vector) * L * g.in_channels, end);
+                                     weights + (k * vectors + vector) * L * in_channels, end);
         }
         for (int v = 0; v < V; ++v)
           for (int64_t t = first; t < last; ++t)
-            give_tile(sums + (v * count + t - first) * L, V * count * L, t, vector + v,
-                      (n * vectors + vector + v) * g.out[0] * g.out[1] * L, tile);
+            give_tile(sums + (v * count + t - first) * L, V * count * L, t, group_vector + vector + v,
+                      (item * vectors + vector + v) * g.out[0] * g.out[1] * L, tile);
       });
     }
   }
@@ -217,23 +222,25 @@ template <class Arch, class T>
 void winograd_pack_weights_impl(const ConvGeometry& g, const T* w, T* packed) {
   using namespace winograd_detail;
   constexpr int64_t L = lanes<T, Arch>;
-  const int64_t in = g.in_channels, out = g.out_channels, vectors = up(out, L);
-  parallel_for(parts_of(vectors), 1, [&](int64_t begin, int64_t end) {
-    for (int64_t part = begin; part < end; ++part) {
-      const int64_t vector = part_begin(part, vectors), count = vectors_at(vector, vectors) * L;
+  const int64_t in = g.in_channels / g.groups, out = g.out_channels / g.groups, vectors = up(out, L);
+  parallel_for(g.groups * parts_of(vectors), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t task = begin; task < end; ++task) {
+      const int64_t group = task / parts_of(vectors);
+      const int64_t vector = part_begin(task % parts_of(vectors), vectors),
+                    count = vectors_at(vector, vectors) * L;
       const int64_t present = std::min(count, out - vector * L);
       for (int64_t c = 0; c < in; ++c) {
         double cells[9 * 3 * L] = {}, half[18 * 3 * L],
                              u[places * 3 * L];  // [row][column][output]; half: [column][row]
         for (int64_t i = 0; i < present; ++i)
           for (int k = 0; k < 9; ++k)
-            cells[k * count + i] = static_cast<double>(w[((vector * L + i) * in + c) * 9 + k]);
+            cells[k * count + i] = static_cast<double>(w[((group * out + vector * L + i) * in + c) * 9 + k]);
         for (int64_t k = 0; k < 3; ++k)
           transform_weights<Arch>(cells + k * count, 3 * count, count, half + k * side * count);
         for (int64_t r = 0; r < side; ++r)
           transform_weights<Arch>(half + r * count, side * count, count, u + r * side * count);
         for (int64_t k = 0; k < places; ++k) {
-          T* to = packed + ((k * vectors + vector) * in + c * (count / L)) * L;
+          T* to = packed + (((group * places + k) * vectors + vector) * in + c * (count / L)) * L;
           for (int64_t i = 0; i < count; ++i) to[i] = static_cast<T>(u[k * count + i]);
         }
       }
@@ -248,7 +255,7 @@ void winograd_conv_impl(const BlockedConvArgs<T>& a) {
   if (g.batch <= 0 || g.out_channels <= 0 || g.out[0] <= 0 || g.out[1] <= 0) return;
   const Plan<T, Arch> plan(a);
   const int64_t parts = parts_of(plan.vectors);
-  parallel_for(g.batch * plan.bands * plan.shares, 1, [&](int64_t begin, int64_t end) {
+  parallel_for(g.batch * g.groups * plan.bands * plan.shares, 1, [&](int64_t begin, int64_t end) {
     for (int64_t task = begin; task < end; ++task) {
       const int64_t first = task / plan.shares % plan.bands * plan.band, share = task % plan.shares;
       plan.run(task / plan.shares / plan.bands, first, std::min(first + plan.band, plan.tiles),

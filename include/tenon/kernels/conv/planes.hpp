@@ -1,0 +1,176 @@
+// Convolutions with few output channels in a group, over planes as they lie: 3 x 3, 5 x 5 and 7 x 7 cells
+// side by side, strides 1 and 2.
+//
+// Neighbouring cells of an output row are lanes. A tile sums some output rows at once, so that the cells of
+// an input row are loaded once for all rows that see them; cells beside the image are masked off, and rows
+// above and below it are a row of zeros. The order of a sum, by kernel rows and then columns, does not depend
+// on its place in a tile.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+
+#include "tenon/base/parallel.hpp"
+#include "tenon/base/scratch.hpp"
+#include "tenon/kernels/conv/conv.hpp"
+#include "tenon/kernels/conv/sliding.hpp"
+#include "tenon/simd/batch.hpp"
+
+namespace tenon::kernels::planes_detail {
+
+using sliding::steps_to_zero;
+
+/// Output rows of a tile: their sums and the weights of 3 x 3 cells fit into the registers.
+template <class Arch>
+inline constexpr int tile_rows = Arch::registers == 32 ? 8 : 4;
+
+/// Of a tile: where its sums begin and end.
+template <class T>
+struct TileEnd {
+  const T* start;  ///< the numbers to which products are added, laid out like y; nullptr: zeros
+  T* y;            ///< the first row; the others follow it
+  int64_t rows;    ///< that exist, up to tile_rows
+  bool ends;       ///< the bias and the bounds come to the sums
+  T bias, lo, hi;
+};
+
+/// Bits of the first `count` lanes whose input column, `from` for lane 0, is inside of the image.
+template <class Arch, int S>
+uint64_t lanes_inside(int64_t from, int64_t in_cols, int64_t count) {
+  const int64_t head = std::min(steps_to_zero(from, S), count);
+  const int64_t end = std::min(steps_to_zero(from - in_cols, S), count);
+  return head < end ? (~uint64_t{0} >> (64 - (end - head))) << head : 0;
+}
+
+/// Adds what a tile of output rows sees of one input plane, through K x K cells with strides S. `row` has the
+/// (tile_rows - 1) * S + K input rows.
+template <class Arch, int K, int S, class T>
+void sum_rows(const T* const* row, int64_t in_cols, int64_t pad, int64_t out_cols, const T* w,
+              const TileEnd<T>& end) {
+  using B = simd::batch<T, Arch>;
+  constexpr int L = simd::lanes<T, Arch>;
+  constexpr int R = tile_rows<Arch>;
+  B weight[K * K];
+#pragma GCC unroll 49
+  for (int k = 0; k < K * K; ++k) weight[k] = B(w[k]);
+  const B bias(end.bias), lo(end.lo), hi(end.hi);
+  for (int64_t col = 0; col < out_cols; col += L) {
+    const int64_t from = col * S - pad, count = std::min<int64_t>(L, out_cols - col);
+    B sum[R];
+#pragma GCC unroll 8
+    for (int r = 0; r < R; ++r)
+      sum[r] = end.start == nullptr || r >= end.rows
+                   ? B(T{0})
+                   : B(simd::load_n<Arch>(end.start + r * out_cols + col, count));
+    const auto add_rows = [&](auto load) {
+#pragma GCC unroll 21
+      for (int i = 0; i < (R - 1) * S + K; ++i) {
+        const T* cells = row[i] + from;
+#pragma GCC unroll 7
+        for (int j = 0; j < K; ++j) {
+          const B x = simd::in_register(load(cells + j, j));
+#pragma GCC unroll 8
+          for (int r = 0; r < R; ++r)
+            if (i >= r * S && i < r * S + K) sum[r] = simd::mul_add(x, weight[(i - r * S) * K + j], sum[r]);
+        }
+      }
+    };
+    if (from >= 0 && from + (L - 1) * S + K <= in_cols) {
+      add_rows([](const T* p, int) {
+        if constexpr (S == 1) return B(simd::loadu<Arch>(p));
+        else return B(simd::load_even<Arch>(p));
+      });
+    } else {
+      uint64_t inside[K];
+#pragma GCC unroll 7
+      for (int j = 0; j < K; ++j) {
+        inside[j] = lanes_inside<Arch, S>(from + j, in_cols, count);
+        if constexpr (S == 2) inside[j] = simd::even_masks<T, Arch>(inside[j]);
+      }
+      add_rows([&inside](const T* p, int j) {
+        if constexpr (S == 1) return B(simd::load_masked<Arch>(p, inside[j], T{0}));
+        else return B(simd::load_even_masked<Arch>(p, inside[j]));
+      });
+    }
+#pragma GCC unroll 8
+    for (int r = 0; r < R; ++r) {
+      if (r >= end.rows) break;
+      if (end.ends) sum[r] = simd::bound(sum[r] + bias, lo, hi);
+      if (count == L) simd::storeu(end.y + r * out_cols + col, sum[r]);
+      else simd::store_n(end.y + r * out_cols + col, sum[r], count);
+    }
+  }
+}
+
+/// Computes the convolution with weights (Cout, Cin / groups, K, K).
+template <class Arch, int K, int S, class T>
+void run(const ConvArgs<T>& a, const T* weights) {
+  const ConvGeometry& g = a.geometry;
+  constexpr int R = tile_rows<Arch>;
+  const int64_t in_cols = g.in[1], out_rows = g.out[0], out_cols = g.out[1];
+  const int64_t in_cells = g.in[0] * in_cols, out_cells = out_rows * out_cols;
+  const int64_t depth = g.in_channels / g.groups, group_outputs = g.out_channels / g.groups;
+  const int64_t tiles = (out_rows + R - 1) / R;
+  const int64_t products = R * out_cols * K * K * depth;
+  parallel_for(g.batch * g.out_channels * tiles, std::max<int64_t>((int64_t{1} << 18) / products, 1),
+               [&](int64_t begin, int64_t stop) {
+                 Scratch scratch;
+                 T* zeros = scratch.take<T>(in_cols);
+                 std::fill_n(zeros, in_cols, T{0});
+                 int64_t plane = begin / tiles, tile = begin % tiles;
+                 for (; begin < stop; ++begin, ++tile) {
+                   if (tile == tiles) ++plane, tile = 0;
+                   const int64_t channel = plane % g.out_channels, first = tile * R;
+                   const int64_t to = plane * out_cells + first * out_cols;
+                   TileEnd<T> end;
+                   end.start = a.add == nullptr ? nullptr : a.add + to, end.y = a.y + to;
+                   end.rows = std::min<int64_t>(R, out_rows - first);
+                   end.bias = a.bias == nullptr ? T{0} : a.bias[channel];
+                   end.lo = a.lo, end.hi = a.hi;
+                   const T* x = a.x + plane / group_outputs * depth * in_cells;
+                   for (int64_t c = 0; c < depth; ++c, x += in_cells, end.start = end.y) {
+                     const T* row[(R - 1) * S + K];
+                     int64_t at = first * S - g.pads[0];
+                     for (const T*& r : row) {
+                       r = at >= 0 && at < g.in[0] ? x + at * in_cols : zeros;
+                       ++at;
+                     }
+                     end.ends = c + 1 == depth;
+                     sum_rows<Arch, K, S>(row, in_cols, g.pads[1], out_cols,
+                                          weights + (channel * depth + c) * K * K, end);
+                   }
+                 }
+               });
+}
+
+template <class Arch>
+bool square(const ConvGeometry& g) {
+  return g.rank == 2 && g.kernel[0] == g.kernel[1] &&
+         (g.kernel[0] == 3 || g.kernel[0] == 5 || g.kernel[0] == 7);
+}
+
+/// Whether the kernel is for these extents of weights. Reads rank, groups, channels and kernel.
+template <class Arch, class T>
+bool takes(const ConvGeometry& g) {
+  return std::is_same_v<T, float> && square<Arch>(g) && g.in_channels >= g.groups &&
+         g.out_channels < 4 * g.groups;
+}
+
+/// Computes the convolution, or nothing and false where strides or dilations do not fit.
+template <class Arch, class T>
+bool run(const ConvArgs<T>& a, const T* weights) {
+  const ConvGeometry& g = a.geometry;
+  if (g.dilations[0] != 1 || g.dilations[1] != 1 || g.strides[0] != g.strides[1] || g.strides[0] > 2)
+    return false;
+  const auto with_stride = [&]<int K>(std::integral_constant<int, K>) {
+    if (g.strides[0] == 1) run<Arch, K, 1>(a, weights);
+    else run<Arch, K, 2>(a, weights);
+  };
+  if (g.kernel[0] == 3) with_stride(std::integral_constant<int, 3>{});
+  else if (g.kernel[0] == 5) with_stride(std::integral_constant<int, 5>{});
+  else with_stride(std::integral_constant<int, 7>{});
+  return true;
+}
+
+}  // namespace tenon::kernels::planes_detail
