@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <sched.h>
+
 #include <chrono>
 #include <ctime>
 #include <string>
@@ -273,4 +275,27 @@ TEST_CASE("idle workers sleep") {
   CHECK(cpu_seconds() - before < 0.1);
   pool.run(100, [&](int64_t) { ++calls; });
   CHECK(calls.load() == 200);
+}
+
+TEST_CASE("workers may run where the thread that made them might") {
+  cpu_set_t all;
+  REQUIRE(sched_getaffinity(0, sizeof all, &all) == 0);
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(static_cast<std::size_t>(sched_getcpu()), &one);
+  for (const cpu_set_t& set : {one, all}) {
+    REQUIRE(sched_setaffinity(0, sizeof set, &set) == 0);
+    CHECK(tenon::detail::allowed_processors() == CPU_COUNT(&set));
+    tenon::detail::leave_processor(tenon::detail::current_processor());
+    ThreadPool pool(3);
+    std::atomic<int> others{0};
+    // Long enough for workers that share the caller's processor to move several times.
+    const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(60);
+    while (std::chrono::steady_clock::now() < end)
+      pool.run(8, [&](int64_t) {
+        cpu_set_t now;
+        if (sched_getaffinity(0, sizeof now, &now) != 0 || !CPU_EQUAL(&now, &set)) ++others;
+      });
+    CHECK(others.load() == 0);
+  }
 }

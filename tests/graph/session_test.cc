@@ -365,6 +365,7 @@ TEST_CASE("Session: bound inputs and outputs") {
   Outputs before = s.run({{"x", in}});
   const void* const memory = before["y"].tensor().data();
   Binding b = s.bind({{"x", in}}, std::move(before));
+  const void* const one = b.outputs()["one"].tensor().data();
   for (int round = 0; round < 3; ++round) {
     in[0] = static_cast<float>(round);
     b.run();
@@ -373,6 +374,7 @@ TEST_CASE("Session: bound inputs and outputs") {
     CHECK(b.outputs()["at"].tensor().size() == (round == 0 ? 1 : 2));
     CHECK(floats(b.outputs()["x"])[0] == static_cast<float>(round));
     CHECK(floats(b.outputs()["one"])[0] == 1);
+    CHECK(b.outputs()["one"].tensor().data() == one);
     CHECK(b.outputs()["y"].tensor().data() == memory);
   }
   CHECK(floats(s.run({{"x", in}})["y"])[1] == -4);  // beside the binding

@@ -111,6 +111,15 @@ class ScopedPool {
 };
 
 namespace detail {
+/// Calls task(i) for every i of [0, tasks) on an executor; loops inside of a task run serially.
+template <class F>
+void run_tasks(Executor& executor, int64_t tasks, const F& task) {
+  executor.run(tasks, [&task](int64_t i) {
+    const ScopedPool serial(nullptr);
+    task(i);
+  });
+}
+
 /// parallel_for over call(f, begin, end).
 inline void for_chunks(int64_t n, int64_t grain, void (*call)(void* f, int64_t begin, int64_t end), void* f) {
   if (n <= 0) return;
@@ -126,10 +135,7 @@ inline void for_chunks(int64_t n, int64_t grain, void (*call)(void* f, int64_t b
     for (int64_t i = 0; i < chunks; ++i) chunk(i);
     return;
   }
-  executor->run(chunks, [&chunk](int64_t i) {
-    const ScopedPool serial(nullptr);
-    chunk(i);
-  });
+  run_tasks(*executor, chunks, chunk);
 }
 }  // namespace detail
 
@@ -222,10 +228,7 @@ inline void for_rounds(int64_t rounds, int64_t n, void (*call)(void* f, int64_t 
       executor == nullptr ? 1 : std::clamp<int64_t>(executor->threads(), 1, std::min(n, Rounds::max_slices));
   Rounds work(rounds, n, slices, call, f);
   if (slices <= 1) return work.work(0);
-  executor->run(slices, [&work](int64_t slice) {
-    const ScopedPool serial(nullptr);
-    work.work(slice);
-  });
+  run_tasks(*executor, slices, [&work](int64_t slice) { work.work(slice); });
 }
 }  // namespace detail
 

@@ -9,6 +9,7 @@
 
 #include "tenon/base/error.hpp"
 #include "tenon/base/parallel.hpp"
+#include "tenon/base/processor.hpp"
 
 namespace tenon {
 
@@ -24,7 +25,7 @@ class ThreadPool final : public Executor {
       throw Error(ErrorCode::invalid_argument, "ThreadPool", concat("cannot have ", threads, " threads"));
     }
     // A worker that spins while the thread it waits for has no processor only slows that thread down.
-    spin_ = static_cast<unsigned>(threads) <= std::thread::hardware_concurrency();
+    spin_ = threads <= detail::allowed_processors();
     try {
       workers_.reserve(static_cast<size_t>(threads - 1));
       while (static_cast<int>(workers_.size()) + 1 < threads) workers_.emplace_back([this] { work(); });
@@ -58,6 +59,7 @@ class ThreadPool final : public Executor {
     void (*task)(void*, int64_t);
     void* data;
     int64_t tasks;
+    int processor = detail::current_processor();  // of the caller
     std::atomic<int64_t> next{0};
     std::atomic<int> helpers{0};
     bool caller_sleeps = false;
@@ -118,6 +120,7 @@ class ThreadPool final : public Executor {
   }
 
   void work() {
+    std::chrono::steady_clock::time_point last_move{};
     std::unique_lock lock(mutex_);
     while (!stopping_) {
       Job* job = jobs_;
@@ -125,6 +128,7 @@ class ThreadPool final : public Executor {
       if (job != nullptr) {
         job->helpers.fetch_add(1, std::memory_order_relaxed);
         lock.unlock();
+        if (job->processor == detail::current_processor()) part_from(job->processor, last_move);
         job->work();
         lock.lock();
         // Reaching zero lets the caller return, which ends the job: it must not be touched afterwards.
@@ -143,6 +147,16 @@ class ThreadPool final : public Executor {
                                [&] { return stopping_ || posted_.load(std::memory_order_relaxed) != seen; });
       --sleepers_;
     }
+  }
+
+  // Linux may leave a worker that it wakes on the processor of its caller, and the two there for seconds
+  // while another is idle. The worker then moves. It does so rarely, because threads that are more than the
+  // processors meet again wherever they go.
+  static void part_from(int processor, std::chrono::steady_clock::time_point& last_move) {
+    const auto now = std::chrono::steady_clock::now();
+    if (processor < 0 || now - last_move < std::chrono::milliseconds(10)) return;
+    last_move = now;
+    detail::leave_processor(processor);
   }
 
   void stop() {

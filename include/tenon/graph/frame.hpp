@@ -71,7 +71,7 @@ class Frame final : public op::Context {
   }
 
   /// Takes the inputs, and memory for the outputs, for the runs that follow. Until `unbind`, the outputs'
-  /// memory is written by each of them.
+  /// memory is written by each of them. Outputs that are constants get their values here.
   void bind(std::span<const Value* const> inputs, const op::Context* outer, std::span<Value> outputs) {
     for_each_given(program_, inputs, outer,
                    [&](std::size_t k, const Value& v) { at(program_.given()[k].value) = v; });
@@ -111,11 +111,7 @@ class Frame final : public op::Context {
     }
     for (std::size_t o = 0; o < outputs.size(); ++o) {
       const ValueId id = program_.outputs()[o];
-      if (entry(id).place == Place::output) continue;
-      const Value& v = at(id);
-      // A constant is cloned, for the caller may write into the result, which must not change the session.
-      const bool constant = entry(id).place == Place::fixed && v.is_tensor();
-      outputs[o] = constant ? Value(v.tensor().clone()) : owned(v);
+      if (entry(id).place != Place::output && entry(id).place != Place::fixed) outputs[o] = owned(at(id));
     }
     release();
   }
@@ -214,8 +210,8 @@ class Frame final : public op::Context {
     bool moved = false;  // since the last run
     for (ValueId v : bound_) {
       const Plan::Entry& e = entry(v);
-      Storage& storage = memory(v);
       if (e.root != v) continue;
+      Storage& storage = outputs_[static_cast<std::size_t>(e.output)];
       const int64_t count = element_count(e.info.dims.extents());
       const DType d = e.info.type.element;
       const auto bytes = static_cast<std::size_t>(packed_bytes(count, d));
@@ -235,9 +231,13 @@ class Frame final : public op::Context {
           AnyTensor(e.info.type.element, e.info.dims.extents(), Storage::borrow(s.data(), s.size_bytes()));
     }
     for (std::size_t o = 0; o < outputs.size(); ++o) {
-      const Plan::Entry& e = entry(program_.outputs()[o]);
+      const ValueId id = program_.outputs()[o];
+      const Plan::Entry& e = entry(id);
       if (e.place == Place::output)
-        outputs[o] = AnyTensor(e.info.type.element, e.info.dims.extents(), memory(program_.outputs()[o]));
+        outputs[o] = AnyTensor(e.info.type.element, e.info.dims.extents(), memory(id));
+      // A constant is cloned, for the caller may write into the result, which must not change the session.
+      if (e.place == Place::fixed)
+        outputs[o] = at(id).is_tensor() ? Value(at(id).tensor().clone(allocator())) : at(id);
     }
   }
   /// The memory of an output, in which the value lies.

@@ -1,0 +1,44 @@
+// The processors that threads run on. Only Linux tells; elsewhere no thread is moved.
+#pragma once
+
+#include <cstddef>
+#include <thread>
+
+#ifdef __linux__
+#include <sched.h>
+#endif
+
+namespace tenon::detail {
+
+/// The number of the calling thread's processor; -1 where it is not known.
+inline int current_processor() {
+#ifdef __linux__
+  return sched_getcpu();
+#else
+  return -1;
+#endif
+}
+
+/// How many processors the calling thread may run on.
+inline int allowed_processors() {
+#ifdef __linux__
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) return CPU_COUNT(&allowed);
+#endif
+  return static_cast<int>(std::thread::hardware_concurrency());
+}
+
+/// Moves the calling thread from a processor to another of those that it may run on, if there is one. The
+/// set of these is afterwards the same as before.
+inline void leave_processor([[maybe_unused]] int processor) {
+#ifdef __linux__
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+  cpu_set_t others = allowed;
+  CPU_CLR(static_cast<std::size_t>(processor), &others);
+  // Linux refuses an empty set.
+  if (sched_setaffinity(0, sizeof others, &others) == 0) sched_setaffinity(0, sizeof allowed, &allowed);
+#endif
+}
+
+}  // namespace tenon::detail
