@@ -12,6 +12,7 @@
 #include "tenon/graph/passes/fuse_qdq.hpp"
 #include "tenon/graph/passes/pack_convolution.hpp"
 #include "tenon/graph/passes/pack_matmul.hpp"
+#include "tenon/graph/passes/pack_narrow.hpp"
 #include "tenon/graph/passes/pack_quantized.hpp"
 #include "tenon/graph/passes/pack_recurrent.hpp"
 #include "tenon/graph/passes/prepare_models.hpp"
@@ -21,13 +22,21 @@ namespace tenon {
 /// For SessionOptions::passes. A Session of a graph built in code applies only the passes it is given, so
 /// that programs that use none do not compile them.
 inline std::vector<Pass> standard_passes() {
-  return {passes::drop_casts,     passes::fuse_qdq,
-          passes::fuse_gelu,      passes::fuse_layer_normalization,
-          passes::fuse_attention, passes::fuse_convolution,
-          passes::block_channels, passes::pack_convolution,
-          passes::pack_matmul,    passes::pack_quantized,
-          passes::channels_last,  passes::pack_recurrent,
-          passes::prepare_models, passes::fuse_elementwise};
+  return {passes::drop_casts,
+          passes::fuse_qdq,
+          passes::pack_narrow,
+          passes::fuse_gelu,
+          passes::fuse_layer_normalization,
+          passes::fuse_attention,
+          passes::fuse_convolution,
+          passes::block_channels,
+          passes::pack_convolution,
+          passes::pack_matmul,
+          passes::pack_quantized,
+          passes::channels_last,
+          passes::pack_recurrent,
+          passes::prepare_models,
+          passes::fuse_elementwise};
 }
 
 }  // namespace tenon

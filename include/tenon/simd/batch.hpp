@@ -367,6 +367,17 @@ inline xsimd::batch<T, A> mul_wrap(const xsimd::batch<T, A>& x, const xsimd::bat
   }
 }
 
+/// (x & mask) ^ y of 32-bit integers.
+template <class T, class A>
+inline xsimd::batch<T, A> masked_xor(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& mask,
+                                     const xsimd::batch<T, A>& y) {
+#if defined(__AVX512F__)
+  if constexpr (detail::bytes<A> == 64) return _mm512_ternarylogic_epi32(x, mask, y, 0x6a);
+  else
+#endif
+    return (x & mask) ^ y;
+}
+
 /// Each lane as two int16 (x = x0 + 65536 x1): z + x0 y0 + x1 y1, wrapping.
 template <class A>
 inline xsimd::batch<int32_t, A> mul_add_pairs(const xsimd::batch<int32_t, A>& x,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "tenon/graph/passes/packed.hpp"
+#include "tenon/kernels/gemm/narrow_gemm.hpp"
 #include "tenon/op/math/gemm.hpp"
 #include "tenon/op/math/mat_mul.hpp"
 
@@ -17,8 +18,10 @@ struct PackedMatMul {
   Bounds bounds{};
   DType element = DType::undefined;  ///< of A
   int64_t k = 0, n = 0;
-  Storage b{};     ///< (K, N), as pack_b writes it
-  Storage bias{};  ///< (N), or empty
+  Storage b{};                     ///< (K, N), as pack_b or narrow_pack writes it
+  Storage zeros{};                 ///< of narrow_pack
+  Storage bias{};                  ///< (N), or empty
+  kernels::NarrowMatrix narrow{};  ///< b and zeros, if narrow_pack wrote them
 
   static constexpr op::Spec spec{.name = "PackedMatMul",
                                  .domain = "tenon",
@@ -61,7 +64,8 @@ struct PackedMatMul {
     args.c_row = n;
     args.lo = static_cast<W>(bounds.lo);
     args.hi = static_cast<W>(bounds.hi);
-    kernels::gemm(args);
+    if (narrow.type == DType::undefined) kernels::gemm(args);
+    else if constexpr (std::is_same_v<W, float>) kernels::narrow_gemm(args, narrow);
     op::narrow(args.c, y.data(), y.size());
   }
 };
@@ -79,36 +83,18 @@ inline Storage columns(const AnyTensor& t) {
   return s;
 }
 
-/// Packs the constant matrix of a product if that pays. `packed` already has the factors and the
-/// transpositions of A and C.
-inline void pack_product(Program& program, int number, PackedMatMul packed, bool trans_b) {
-  // A product of one or two rows reads the unpacked matrix once: packing it would cost memory and gain
-  // nothing.
-  constexpr int64_t few_rows = 4;
-  const Graph::Node& n = program.node(number);
-  const AnyTensor* b = constant_floats(program, n.inputs[1]);
-  if (b == nullptr) return program.skipped(number, "B is not constant");
-  if (b->rank() != 2 || b->size() == 0) return program.skipped(number, "B is no matrix");
-  const Dims& y = program.info(n.outputs[0]).dims;
-  if (!y.ranked()) return program.skipped(number, "the rank of A is not known, or it does not fit");
-  if (y.rank() < 2) return program.skipped(number, "A is a vector");
-  if (const Dim rows = y.product(0, y.rank() - 1); rows.known() && rows.value() <= few_rows)
-    return program.skipped(number, "A has ", rows.value(), " rows, too few to gain");
+/// Whether a product's left side is no vector. Reports it if not.
+inline bool has_rows(const Program& program, int number) {
+  const Dims& y = program.info(program.node(number).outputs[0]).dims;
+  if (!y.ranked()) program.skipped(number, "the rank of A is not known, or it does not fit");
+  else if (y.rank() < 2) program.skipped(number, "A is a vector");
+  return y.ranked() && y.rank() >= 2;
+}
 
-  packed.element = b->dtype();
-  packed.k = b->extents()[trans_b ? 1 : 0];
-  packed.n = b->extents()[trans_b ? 0 : 1];
-  dispatch<float, double>(compute_dtype(b->dtype()), [&]<class C>() {
-    Scratch scratch;
-    kernels::GemmArgs<C> args;
-    args.k = packed.k;
-    args.n = packed.n;
-    args.b = op::numbers<C>(scratch, b->view());
-    args.b_row = trans_b ? 1 : args.n;
-    args.b_col = trans_b ? args.k : 1;
-    packed.b = Storage::make<C>(kernels::packed_b_size<C>(args.k, args.n));
-    kernels::pack_b(args, static_cast<C*>(packed.b.data()));
-  });
+/// Puts `packed`, which has all but its bias, residual and bounds, in the place of a product and of the nodes
+/// behind it that it can take in.
+inline void replace_product(Program& program, int number, PackedMatMul packed) {
+  const Graph::Node& n = program.node(number);
   std::vector<ValueId> operands{n.inputs[0]};
   if (n.inputs.size() > 2 && n.inputs[2] >= 0) operands.push_back(n.inputs[2]);
   // Takes the sum that reads v into the product: one with a constant of columns, and one with a value of v's
@@ -144,15 +130,53 @@ inline void pack_product(Program& program, int number, PackedMatMul packed, bool
   program.replace(last, AnyOperator::make(packed), std::move(operands));
 }
 
+/// Packs the constant matrix of a product if that pays. `packed` already has the factors and the
+/// transpositions of A and C.
+inline void pack_product(Program& program, int number, PackedMatMul packed, bool trans_b) {
+  // A product of one or two rows reads the unpacked matrix once: packing it would cost memory and gain
+  // nothing.
+  constexpr int64_t few_rows = 4;
+  const Graph::Node& n = program.node(number);
+  const AnyTensor* b = constant_floats(program, n.inputs[1]);
+  if (b == nullptr) return program.skipped(number, "B is not constant");
+  if (b->rank() != 2 || b->size() == 0) return program.skipped(number, "B is no matrix");
+  if (!has_rows(program, number)) return;
+  const Dims& y = program.info(n.outputs[0]).dims;
+  if (const Dim rows = y.product(0, y.rank() - 1); rows.known() && rows.value() <= few_rows)
+    return program.skipped(number, "A has ", rows.value(), " rows, too few to gain");
+
+  packed.element = b->dtype();
+  packed.k = b->extents()[trans_b ? 1 : 0];
+  packed.n = b->extents()[trans_b ? 0 : 1];
+  dispatch<float, double>(compute_dtype(b->dtype()), [&]<class C>() {
+    Scratch scratch;
+    kernels::GemmArgs<C> args;
+    args.k = packed.k;
+    args.n = packed.n;
+    args.b = op::numbers<C>(scratch, b->view());
+    args.b_row = trans_b ? 1 : args.n;
+    args.b_col = trans_b ? args.k : 1;
+    packed.b = Storage::make<C>(kernels::packed_b_size<C>(args.k, args.n));
+    kernels::pack_b(args, static_cast<C*>(packed.b.data()));
+  });
+  replace_product(program, number, std::move(packed));
+}
+
 }  // namespace detail
 
-inline void apply_pack_matmul(Program& program) {
-  program.for_each<op::MatMul>(
-      [&](int n, const op::MatMul&) { detail::pack_product(program, n, {}, false); });
+/// Calls pack(number, packed, trans_b) for each MatMul and Gemm; `packed` has the node's attributes.
+template <class Pack>
+void for_each_product(Program& program, Pack pack) {
+  program.for_each<op::MatMul>([&](int n, const op::MatMul&) { pack(n, PackedMatMul{}, false); });
   program.for_each<op::Gemm>([&](int n, const op::Gemm& g) {
-    detail::pack_product(program, n,
-                         {.alpha = g.alpha, .beta = g.beta, .trans_a = g.transA != 0, .gemm = true},
-                         g.transB != 0);
+    pack(n, PackedMatMul{.alpha = g.alpha, .beta = g.beta, .trans_a = g.transA != 0, .gemm = true},
+         g.transB != 0);
+  });
+}
+
+inline void apply_pack_matmul(Program& program) {
+  for_each_product(program, [&](int n, PackedMatMul packed, bool trans_b) {
+    detail::pack_product(program, n, std::move(packed), trans_b);
   });
 }
 

@@ -1,0 +1,150 @@
+#include "tenon/kernels/gemm/narrow_gemm.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "tenon/base/convert.hpp"
+#include "tenon/base/packed_int.hpp"
+#include "tenon/base/storage.hpp"
+#include "tenon/base/thread_pool.hpp"
+#include "tests/kernels/data.hpp"
+
+using namespace tenon;
+using namespace tenon::kernels;
+
+namespace {
+
+struct Case {
+  int64_t k, n, block;
+};
+const Case cases[] = {{1, 1, 1},    {5, 3, 5},      {16, 17, 16},  {64, 33, 32},  {33, 70, 40},
+                      {96, 48, 16}, {160, 100, 64}, {800, 65, 80}, {400, 40, 400}};
+
+/// A matrix of codes with scales and zero points, and its numbers.
+struct Matrix {
+  NarrowSource source;
+  std::vector<uint8_t> codes, zeros;
+  std::vector<float> scales;
+  std::vector<double> numbers;  // (K,N)
+};
+
+template <class T>
+void put(std::vector<uint8_t>& to, int64_t i, T x) {
+  if constexpr (PackedElement<T>) PackedPtr<T>(to.data())[i] = x;
+  else to[static_cast<size_t>(i)] = static_cast<uint8_t>(x);
+}
+
+template <class T>
+Matrix integers(const Case& c, bool transposed, bool with_zeros) {
+  Matrix m;
+  const int64_t blocks = (c.k + c.block - 1) / c.block;
+  const auto at = [](int64_t i) { return static_cast<size_t>(i); };
+  m.codes.resize(at(c.k * c.n)), m.zeros.resize(at(blocks * c.n)), m.numbers.resize(at(c.k * c.n));
+  m.scales = test::numbers<float>(blocks * c.n, 0.1, 2);
+  const auto random = test::numbers<int32_t>(c.k * c.n, 0, 256),
+             zero = test::numbers<int32_t>(blocks * c.n, 0, 256);
+  m.source = {.type = dtype_of<T>,
+              .k = c.k,
+              .n = c.n,
+              .codes = m.codes.data(),
+              .transposed = transposed,
+              .block = c.block,
+              .scale = m.scales.data(),
+              .scale_row = transposed ? 1 : c.n,
+              .scale_col = transposed ? blocks : 1,
+              .zero = with_zeros ? m.zeros.data() : nullptr};
+  for (int64_t b = 0; b < blocks; ++b)
+    for (int64_t j = 0; j < c.n; ++j)
+      put(m.zeros, transposed ? j * blocks + b : b * c.n + j, T(zero[at(b * c.n + j)]));
+  for (int64_t k = 0; k < c.k; ++k)
+    for (int64_t j = 0; j < c.n; ++j) {
+      const T x(random[at(k * c.n + j)]), z(with_zeros ? zero[at(k / c.block * c.n + j)] : 0);
+      put(m.codes, transposed ? j * c.k + k : k * c.n + j, x);
+      m.numbers[at(k * c.n + j)] =
+          static_cast<double>(static_cast<float>(static_cast<int>(x) - static_cast<int>(z)) *
+                              m.scales[at(k / c.block * m.source.scale_row + j * m.source.scale_col)]);
+    }
+  return m;
+}
+
+template <class T>
+Matrix halves(const Case& c, bool transposed) {
+  Matrix m;
+  const auto numbers = test::numbers<T>(c.k * c.n);
+  m.codes.resize(numbers.size() * 2), m.numbers.resize(numbers.size());
+  for (int64_t k = 0; k < c.k; ++k)
+    for (int64_t j = 0; j < c.n; ++j) {
+      const T x = numbers[static_cast<size_t>(k * c.n + j)];
+      m.numbers[static_cast<size_t>(k * c.n + j)] = convert<double>(x);
+      std::memcpy(m.codes.data() + 2 * (transposed ? j * c.k + k : k * c.n + j), &x, 2);
+    }
+  m.source = {.type = dtype_of<T>, .k = c.k, .n = c.n, .codes = m.codes.data(), .transposed = transposed};
+  return m;
+}
+
+void check(const Matrix& m) {
+  if (m.source.scale != nullptr && !narrow_fits(m.source)) return;
+  const int64_t k = m.source.k, n = m.source.n;
+  const NarrowSize size = narrow_size(m.source);
+  Storage data = Storage::make<std::byte>(size.data), zeros = Storage::make<uint8_t>(size.zeros);
+  const NarrowMatrix b =
+      narrow_pack(m.source, static_cast<std::byte*>(data.data()), static_cast<uint8_t*>(zeros.data()));
+  for (const int64_t rows : {1, 2, 3, 4, 5, 30})
+    for (const bool across : {false, true}) {
+      CAPTURE(rows);
+      CAPTURE(across);
+      const auto a = test::numbers<float>(rows * k), d = test::numbers<float>(rows * n),
+                 bias = test::numbers<float>(n, -1, 1, 2);
+      std::vector<float> c(static_cast<size_t>(rows * n));
+      GemmArgs<float> g;
+      g.m = rows, g.n = n, g.k = k;
+      g.a = a.data(), g.a_row = across ? 1 : k, g.a_col = across ? rows : 1;
+      g.c = c.data(), g.c_row = n;
+      if (across) g.alpha = 0.5f, g.beta = 2, g.d = d.data(), g.d_row = n, g.col_bias = bias.data(), g.lo = 0;
+      narrow_gemm(g, b);
+      int64_t wrong = 0;
+      for (int64_t i = 0; i < rows; ++i)
+        for (int64_t j = 0; j < n; ++j) {
+          double sum = 0, terms = 1;
+          for (int64_t p = 0; p < k; ++p) {
+            const double x = static_cast<double>(g.a[i * g.a_row + p * g.a_col]) *
+                             m.numbers[static_cast<size_t>(p * n + j)];
+            sum += x, terms += std::abs(x);
+          }
+          if (across)
+            sum = std::max(0.0, 0.5 * sum + 2 * static_cast<double>(d[static_cast<size_t>(i * n + j)]) +
+                                    static_cast<double>(bias[static_cast<size_t>(j)]));
+          const double apart = std::abs(static_cast<double>(c[static_cast<size_t>(i * n + j)]) - sum);
+          if (!(apart <= 2e-6 * (terms + 10))) ++wrong;
+        }
+      CHECK(wrong == 0);
+      for (const int threads : {2, 5}) {  // the same bits
+        ThreadPool pool(threads);
+        const ScopedPool scope(pool);
+        const std::vector<float> before = c;
+        narrow_gemm(g, b);
+        CHECK(std::memcmp(before.data(), c.data(), c.size() * sizeof(float)) == 0);
+      }
+    }
+}
+
+TEST_CASE_TEMPLATE("products of integers with scales", T, int2, uint2, int4, uint4, int8_t, uint8_t) {
+  for (const Case& c : cases)
+    for (const bool transposed : {false, true})
+      for (const bool zeros : {false, true}) {
+        CAPTURE(c.k);
+        CAPTURE(c.n);
+        CAPTURE(transposed);
+        CAPTURE(zeros);
+        check(integers<T>(c, transposed, zeros));
+      }
+}
+
+TEST_CASE_TEMPLATE("products of halves", T, float16, bfloat16) {
+  for (const Case& c : cases)
+    for (const bool transposed : {false, true}) check(halves<T>(c, transposed));
+}
+
+}  // namespace
