@@ -32,8 +32,8 @@ inline std::vector<Pass> standard_passes() {
           passes::block_channels,
           passes::pack_convolution,
           passes::pack_matmul,
-          passes::pack_quantized,
           passes::channels_last,
+          passes::pack_quantized,
           passes::pack_recurrent,
           passes::prepare_models,
           passes::fuse_elementwise};

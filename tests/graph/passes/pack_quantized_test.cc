@@ -1,5 +1,6 @@
 #include "tenon/graph/passes/pack_quantized.hpp"
 
+#include "tenon/graph/passes/fuse_qdq.hpp"
 #include "tenon/op/tensor/cast.hpp"
 #include "tests/graph/passes/check.hpp"
 
@@ -127,7 +128,7 @@ TEST_CASE("pack_quantized: a value is quantised once") {
   test::check_pass(pack_quantized, build, {{"x", floats<float>({5, 12}, 2)}}, 4, 1e-6);
 }
 
-TEST_CASE("pack_quantized: QLinearMatMul and QLinearConv") {
+TEST_CASE("pack_quantized: QLinearMatMul") {
   const auto product = [] {
     Graph g;
     const ValueId a = g.add_input("x", DType::int8, Dims{2, 5, 12}),
@@ -139,20 +140,31 @@ TEST_CASE("pack_quantized: QLinearMatMul and QLinearConv") {
     return g;
   };
   test::check_pass(pack_quantized, product, {{"x", numbers<int8_t>({2, 5, 12}, 2)}}, 2, 0);
-  const auto convolution = [] {
-    Graph g;
-    op::QLinearConv conv;
-    conv.pads = {1, 1, 1, 1};
-    const ValueId x = g.add_input("x", DType::uint8, Dims{2, 4, 6, 9}),
-                  w = g.add_constant({}, numbers<uint8_t>({3, 4, 3, 3}, 1));
-    g.add_output("y",
-                 as_floats(g, node(g, conv,
-                                   {x, one(g, 0.5f), one<uint8_t>(g, 130), w, constant(g, {0.1f, 0.2f, 0.3f}),
-                                    constant<uint8_t>(g, {128, 120, 140}), one(g, 60.0f), one<int8_t>(g, 9),
-                                    constant<int32_t>(g, {100, -2000, 30000})})));
-    return g;
-  };
-  test::check_pass(pack_quantized, convolution, {{"x", numbers<uint8_t>({2, 4, 6, 9}, 2)}}, 2, 0);
+}
+
+TEST_CASE("pack_quantized: convolutions that fuse_qdq made") {
+  for (const uint8_t zero : {128, 1}) {  // the second leaves weights that are no int8
+    const auto convolution = [zero] {
+      Graph g;
+      op::QLinearConv conv;
+      conv.pads = {1, 1, 1, 1};
+      const ValueId x = g.add_input("x", DType::uint8, Dims{2, 4, 6, 9}),
+                    w = g.add_constant({}, numbers<uint8_t>({3, 4, 3, 3}, 1));
+      g.add_output(
+          "y", as_floats(g, node(g, conv,
+                                 {x, one(g, 0.5f), one<uint8_t>(g, 130), w, constant(g, {0.1f, 0.2f, 0.3f}),
+                                  constant<uint8_t>(g, {128, zero, 140}), one(g, 60.0f), one<int8_t>(g, 9),
+                                  constant<int32_t>(g, {100, -2000, 30000})})));
+      return g;
+    };
+    const Feeds feeds{{"x", numbers<uint8_t>({2, 4, 6, 9}, 2)}};
+    test::check_pass(fuse_qdq, convolution, feeds, 2, 0);
+    const auto apply = [](Program& program) {
+      fuse_qdq.apply(program);
+      pack_quantized.apply(program);
+    };
+    test::check_pass(Pass{"both", apply}, convolution, feeds, 2, 0);
+  }
 }
 
 TEST_CASE("pack_quantized: what varies is left alone") {

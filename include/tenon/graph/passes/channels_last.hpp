@@ -171,15 +171,13 @@ class ChannelsLast {
     const int rank = q.extents.size() - 2;
     if (rank != 2) return p_.skipped(n, "it has not two spatial axes");
     const int64_t dilations[] = {windows.dilation(0), windows.dilation(1)};
-    kernels::QuantConvArgs args;
-    kernels::ConvGeometry& g = args.geometry;
+    kernels::ConvGeometry g;
     g.rank = rank;
     g.groups = q.conv.group;
     g.in_channels = q.extents[1] * g.groups;
     g.out_channels = q.extents[0];
     g.kernel = &q.extents[2];
     g.dilations = dilations;
-    args.packed_w = static_cast<const int32_t*>(q.weights.data());
     // A copy with its padding grows with them.
     const auto near = [](int64_t step) { return -64 <= step && step <= 64; };
     for (int d = 0; d < rank; ++d)
@@ -195,11 +193,9 @@ class ChannelsLast {
     const auto* scales = static_cast<const float*>(q.scales.data());
     if (!std::all_of(scales, scales + g.out_channels, [](float s) { return s < 1; }))
       return p_.skipped(n, "scales are large");
-    std::vector<int8_t> w(
-        static_cast<std::size_t>(g.out_channels * q.extents[1] * g.kernel[0] * g.kernel[1]));
-    if (!kernels::quant_conv_unpack_weights(args, w.data())) return p_.skipped(n, "weights have zero points");
+    if (!q.plain) return p_.skipped(n, "weights have zero points");
     c.weights = Storage::make<int32_t>(kernels::quant_conv_last_weight_size(g, c.plain_x));
-    kernels::quant_conv_last_pack(g, c.plain_x, w.data(),
+    kernels::quant_conv_last_pack(g, c.plain_x, static_cast<const int8_t*>(q.plain.data()),
                                   q.bias ? static_cast<const int32_t*>(q.bias.data()) : nullptr,
                                   raised(q.x).zero, static_cast<int32_t*>(c.weights.data()));
     if (!c.plain_x) c.x = raised(c.x);

@@ -1,4 +1,5 @@
-// fuse_qdq: what stands between DequantizeLinear and QuantizeLinear becomes nodes over 8-bit integers.
+// fuse_qdq: what stands between DequantizeLinear and QuantizeLinear, and QLinearConv, becomes nodes over
+// 8-bit integers.
 //
 // Convolutions and products of constant weights, products of two results, sums, global averages, functions of
 // one number, and nodes that only move numbers. Results are those of ONNX's QLinear operators: sums are exact
@@ -14,6 +15,7 @@
 #include "tenon/op/math/gemm.hpp"
 #include "tenon/op/math/mat_mul.hpp"
 #include "tenon/op/math/q_linear_mat_mul.hpp"
+#include "tenon/op/nn/q_linear_conv.hpp"
 #include "tenon/op/quantization/dequantize_linear.hpp"
 #include "tenon/op/quantization/quantize_linear.hpp"
 
@@ -141,9 +143,32 @@ inline void fuse_conv(Program& program, int number, const op::Conv& conv) {
   q.scales = scales_of(*w, x->as, end->y.as, channels);
   if (!set_bias(program, *w, x->as, end->y.as, input(n, 2), channels, q.bias))
     return program.skipped(number, "the bias is not constant, or not in reach of 32 bits");
-  q.weights = packed_filter(*w->data, w->zero, conv.group);
+  set_filter(q, *w);
   program.applied(number, "in integers", end->with);
   program.replace(end->node, AnyOperator::make(q), {x->v});
+}
+
+/// A convolution that is one of integers already.
+inline void fuse_linear_conv(Program& program, int number, const op::QLinearConv& conv) {
+  const Graph::Node& n = program.node(number);
+  const auto x = scale_of(program, n.inputs[1], n.inputs[2], program.info(n.inputs[0]).type.element);
+  const auto y = scale_of(program, n.inputs[6], n.inputs[7], program.info(n.outputs[0]).type.element);
+  const auto w = weights_of(program, n.inputs[3], n.inputs[4], n.inputs[5], 0);
+  const AnyTensor* b = constant_tensor(program, input(n, 8));
+  if (!x || !y || !w || (input(n, 8) >= 0 && b == nullptr))
+    return program.skipped(number, "scales, weights or bias are not constant");
+  if (!fits(program, number)) return program.skipped(number, "the operands do not fit");
+  QuantizedConv q{.conv = {}, .x = *x, .y = ByteRange::of(*y), .extents = w->data->extents()};
+  q.conv.auto_pad = conv.auto_pad, q.conv.dilations = conv.dilations, q.conv.group = conv.group;
+  q.conv.kernel_shape = conv.kernel_shape, q.conv.pads = conv.pads, q.conv.strides = conv.strides;
+  q.scales = scales_of(*w, *x, *y, q.extents[0]);
+  if (b != nullptr) {
+    q.bias = Storage::make<int32_t>(b->size());
+    std::copy_n(b->view().as<int32_t>().data(), b->size(), static_cast<int32_t*>(q.bias.data()));
+  }
+  set_filter(q, *w);
+  program.applied(number, "its weights are constant");
+  program.replace(number, AnyOperator::make(q), {n.inputs[0]});
 }
 
 /// A MatMul or Gemm; `bias` is Gemm's C.
@@ -290,6 +315,8 @@ inline void fuse_average(Program& program, int number, int pool, const ByteScale
 inline void apply_fuse_qdq(Program& program) {
   using namespace qdq_detail;
   program.for_each<op::Conv>([&](int n, const op::Conv& conv) { fuse_conv(program, n, conv); });
+  program.for_each<op::QLinearConv>(
+      [&](int n, const op::QLinearConv& conv) { fuse_linear_conv(program, n, conv); });
   program.for_each<op::MatMul>([&](int n, const op::MatMul&) { fuse_product(program, n, false, false, -1); });
   program.for_each<op::Gemm>([&](int n, const op::Gemm& g) {
     if (g.alpha != 1 || g.beta != 1 || g.transA != 0) {

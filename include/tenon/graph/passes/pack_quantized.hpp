@@ -1,13 +1,12 @@
-// pack_quantized: QLinearConv, QLinearMatMul and MatMulInteger with constant weights become nodes whose
-// weights are laid out for the kernels. MatMulInteger takes along what makes floats of its sums: the Cast,
-// the factors, the bias of columns, the residual and the Relu or Clip behind it. A value is quantised once
-// for all products that read it.
+// pack_quantized: QLinearMatMul and MatMulInteger with constant weights, and the convolutions that fuse_qdq
+// made, become nodes whose weights are laid out for the kernels. MatMulInteger takes along what makes floats
+// of its sums: the Cast, the factors, the bias of columns, the residual and the Relu or Clip behind it. A
+// value is quantised once for all products that read it.
 #pragma once
 
 #include "tenon/graph/passes/quantized.hpp"
 #include "tenon/op/math/mat_mul_integer.hpp"
 #include "tenon/op/math/q_linear_mat_mul.hpp"
-#include "tenon/op/nn/q_linear_conv.hpp"
 #include "tenon/op/quantization/dynamic_quantize_linear.hpp"
 #include "tenon/op/tensor/cast.hpp"
 
@@ -218,26 +217,15 @@ inline void apply_pack_quantized(Program& program) {
     program.applied(number, "packed");
     program.replace(number, AnyOperator::make(q), {n.inputs[0]});
   });
-  program.for_each<op::QLinearConv>([&](int number, const op::QLinearConv& conv) {
-    const Graph::Node& n = program.node(number);
-    const auto x = scale_of(program, n.inputs[1], n.inputs[2], program.info(n.inputs[0]).type.element);
-    const auto y = scale_of(program, n.inputs[6], n.inputs[7], program.info(n.outputs[0]).type.element);
-    const auto w = weights_of(program, n.inputs[3], n.inputs[4], n.inputs[5], 0);
-    const AnyTensor* b = constant_tensor(program, input(n, 8));
-    if (!x || !y || !w || (input(n, 8) >= 0 && b == nullptr))
-      return program.skipped(number, "scales, weights or bias are not constant");
-    if (!fits(program, number)) return program.skipped(number, "the operands do not fit");
-    QuantizedConv q{.conv = {}, .x = *x, .y = ByteRange::of(*y), .extents = w->data->extents()};
-    q.conv.auto_pad = conv.auto_pad, q.conv.dilations = conv.dilations, q.conv.group = conv.group;
-    q.conv.kernel_shape = conv.kernel_shape, q.conv.pads = conv.pads, q.conv.strides = conv.strides;
-    q.scales = scales_of(*w, *x, *y, q.extents[0]);
-    if (b != nullptr) {
-      q.bias = Storage::make<int32_t>(b->size());
-      std::copy_n(b->view().as<int32_t>().data(), b->size(), static_cast<int32_t*>(q.bias.data()));
-    }
-    q.weights = packed_filter(*w->data, w->zero, conv.group);
+  program.for_each<QuantizedConv>([&](int number, const QuantizedConv& conv) {
+    if (!conv.plain) return;
+    QuantizedConv q = conv;
+    kernels::QuantConvArgs args;
+    args.w = q.plain.data(), args.w_signed = true;
+    q.weights = packed_filter(q, args);
+    q.plain = {};
     program.applied(number, "packed");
-    program.replace(number, AnyOperator::make(q), {n.inputs[0]});
+    program.replace(number, AnyOperator::make(q), program.node(number).inputs);
   });
 }
 

@@ -52,7 +52,8 @@ struct QuantizedConv {
   ByteScale x;
   ByteRange y;
   Extents extents;    ///< of the weights: (M, C/group, kernel...)
-  Storage weights{};  ///< as quant_conv_pack_weights writes them
+  Storage plain{};    ///< weights of int8 without zero points, until a pass packs them
+  Storage weights{};  ///< as quant_conv_pack_weights writes them, or empty
   Storage bias{};     ///< int32 (M), in units of the products' scales; or empty
   Storage scales{};   ///< float (M), of the sums over that of Y
 
@@ -78,6 +79,7 @@ struct QuantizedConv {
     args.x = in.data();
     args.x_signed = x.is_signed();
     args.x_zero = x.zero;
+    args.w = plain.data(), args.w_signed = true;
     args.packed_w = static_cast<const int32_t*>(weights.data());
     args.bias = bias ? static_cast<const int32_t*>(bias.data()) : nullptr;
     args.bytes = {out.data(), static_cast<const float*>(scales.data()), y.as.zero, y.lo, y.hi};
@@ -338,23 +340,46 @@ inline Storage packed_matrix(const AnyTensor& b, const AnyTensor* zero, bool tra
   return packed;
 }
 
-/// Weights (M, C/group, kernel...) as quant_conv reads them.
-inline Storage packed_filter(const AnyTensor& w, const AnyTensor* zero, int64_t groups) {
-  const auto extents = w.extents();
-  kernels::QuantConvArgs args;
+/// Weights of the extents of `q` as quant_conv reads them.
+inline Storage packed_filter(const QuantizedConv& q, kernels::QuantConvArgs args) {
+  const Extents& e = q.extents;
   kernels::ConvGeometry& g = args.geometry;
   constexpr int64_t one = 1;
-  g.rank = std::max(1, w.rank() - 2);
-  g.groups = groups;
-  g.in_channels = extents[1] * groups;
-  g.out_channels = extents[0];
-  g.kernel = w.rank() > 2 ? &extents[2] : &one;
-  args.w = w.data();
-  args.w_signed = w.dtype() == DType::int8;
-  if (zero != nullptr) args.w_zero = zero->data(), args.w_zero_step = zero->size() > 1;
+  g.rank = std::max(1, e.size() - 2);
+  g.groups = q.conv.group;
+  g.in_channels = e[1] * g.groups;
+  g.out_channels = e[0];
+  g.kernel = e.size() > 2 ? &e[2] : &one;
   Storage packed = Storage::make<int32_t>(kernels::quant_conv_packed_weight_size(args));
   kernels::quant_conv_pack_weights(args, static_cast<int32_t*>(packed.data()));
   return packed;
+}
+
+/// Gives a convolution its weights: plain ones, from which later passes choose a form, where they fit into
+/// int8 without their zero points.
+inline void set_filter(QuantizedConv& q, const Weights& w) {
+  const AnyTensor& from = *w.data;
+  const int64_t size = from.size(), each = size / q.extents[0];
+  q.plain = Storage::make<int8_t>(size);
+  auto* const to = static_cast<int8_t*>(q.plain.data());
+  int32_t wrong = 0;
+  dispatch<int8_t, uint8_t>(from.dtype(), [&]<class T>() {
+    const T* x = from.view().as<T>().data();
+    for (int64_t c = 0; c < q.extents[0]; ++c) {
+      const int32_t zero = w.zero == nullptr ? 0 : byte_at(*w.zero, w.zero->size() > 1 ? c : 0);
+      for (int64_t k = c * each; k < (c + 1) * each; ++k) {
+        const int32_t number = x[k] - zero;
+        to[k] = static_cast<int8_t>(number);
+        wrong |= number ^ to[k];
+      }
+    }
+  });
+  if (wrong == 0) return;
+  q.plain = {};
+  kernels::QuantConvArgs args;
+  args.w = from.data(), args.w_signed = from.dtype() == DType::int8;
+  if (w.zero != nullptr) args.w_zero = w.zero->data(), args.w_zero_step = w.zero->size() > 1;
+  q.weights = packed_filter(q, args);
 }
 
 }  // namespace quantized_detail

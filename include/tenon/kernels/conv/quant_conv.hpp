@@ -39,8 +39,6 @@ template <class Arch>
 int64_t quant_conv_packed_weight_size_impl(const QuantConvArgs& args);
 template <class Arch>
 void quant_conv_pack_weights_impl(const QuantConvArgs& args, int32_t* packed);
-template <class Arch>
-bool quant_conv_unpack_weights_impl(const QuantConvArgs& args, int8_t* w);
 
 /// Computes the integer convolution. See QuantConvArgs.
 inline void quant_conv(const QuantConvArgs& args) {
@@ -57,12 +55,6 @@ inline int64_t quant_conv_packed_weight_size(const QuantConvArgs& args) {
 /// form serves any input extents, strides, dilations and pads.
 inline void quant_conv_pack_weights(const QuantConvArgs& args, int32_t* packed) {
   simd::dispatch([&]<class Arch>(Arch) { quant_conv_pack_weights_impl<Arch>(args, packed); });
-}
-
-/// Writes the weights that quant_conv_pack_weights packed as signed ones of zero points 0. False where they
-/// have others, or were packed as something else than bytes.
-inline bool quant_conv_unpack_weights(const QuantConvArgs& args, int8_t* w) {
-  return simd::dispatch([&]<class Arch>(Arch) { return quant_conv_unpack_weights_impl<Arch>(args, w); });
 }
 
 }  // namespace tenon::kernels

@@ -537,25 +537,6 @@ void quant_conv_pack_weights_impl(const QuantConvArgs& g, int32_t* packed) {
 }
 
 template <class Arch>
-bool quant_conv_unpack_weights_impl(const QuantConvArgs& g, int8_t* w) {
-  using namespace quant_conv_detail;
-  const ByteForm form = static_cast<ByteForm>(g.packed_w[0]);
-  if (form == ByteForm::pairs || g.packed_w[1] != 0) return false;
-  with_form<Arch, true>(form, [&]<class Ops>(Ops) {
-    const WeightLayout<Ops, Arch> l(g.geometry);
-    for (int64_t m = 0; m < l.groups * l.m; ++m) {
-      const int64_t at = m % l.m;
-      const int32_t* row =
-          g.packed_w + l.panels() + m / l.m * l.group_size() + at / l.rows * l.rows * l.depth;
-      const auto* from = reinterpret_cast<const int8_t*>(row + at % l.rows);
-      for (int64_t c = 0; c < l.channels; ++c)
-        for (int64_t t = 0; t < l.kernel; ++t) *w++ = from[(c / 4 * l.kernel + t) * l.rows * 4 + c % 4];
-    }
-  });
-  return true;
-}
-
-template <class Arch>
 void quant_conv_impl(const QuantConvArgs& g) {
   using namespace quant_conv_detail;
   const ConvGeometry& s = g.geometry;
@@ -581,7 +562,6 @@ namespace tenon::kernels {
 template void quant_conv_impl<TENON_INSTANTIATE>(const QuantConvArgs&);
 template int64_t quant_conv_packed_weight_size_impl<TENON_INSTANTIATE>(const QuantConvArgs&);
 template void quant_conv_pack_weights_impl<TENON_INSTANTIATE>(const QuantConvArgs&, int32_t*);
-template bool quant_conv_unpack_weights_impl<TENON_INSTANTIATE>(const QuantConvArgs&, int8_t*);
 
 }  // namespace tenon::kernels
 #endif

@@ -299,20 +299,32 @@ void quant_conv_last_pack_impl(const ConvGeometry& g, bool plain_x, const int8_t
   const Layout<Arch> l(g, plain_x);
   constexpr int64_t cols = Tile<Arch>::cols;
   std::fill_n(packed, l.size(), 0);
-  parallel_for(g.out_channels, 16, [&](int64_t begin, int64_t end) {
-    for (int64_t m = begin; m < end; ++m) {
-      const int64_t cells = g.kernel[0] * g.kernel[1];
-      const int8_t* from = w + m * g.in_channels * cells;
-      auto* to = reinterpret_cast<int8_t*>(packed + l.channels + m / cols * l.panel() + m % cols);
-      int32_t sum = 0;
-      for (int64_t c = 0; c < g.in_channels; ++c)
-        for (int64_t t = 0; t < cells; ++t, ++from) {
-          const int64_t tap = plain_x ? t / g.kernel[1] : t;
-          const int64_t e = plain_x ? t % g.kernel[1] * g.in_channels + c : c;
-          to[(tap * l.quads + e / 4) * cols * 4 + e % 4] = *from;
-          sum = gemm_detail::wrap_add(sum, *from);
+  // Words of neighbouring outputs lie side by side, while a line of memory holds many words of one output: a
+  // panel's lines are read together.
+  parallel_for(l.panels(), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t panel = begin; panel < end; ++panel) {
+      const int64_t first = panel * cols, count = std::min(cols, g.out_channels - first);
+      const int64_t cells = g.kernel[0] * g.kernel[1], each = g.in_channels * cells;
+      int32_t* const to = packed + l.channels + panel * l.panel();
+      int32_t sums[cols] = {};
+      for (int64_t c = 0; c < g.in_channels; c += 4) {
+        const int64_t channels = std::min<int64_t>(4, g.in_channels - c);
+        for (int64_t m = 0; m < count; ++m) {
+          const int8_t* from = w + (first + m) * each + c * cells;
+          for (int64_t t = 0; t < cells; ++t, ++from) {
+            const int64_t tap = plain_x ? t / g.kernel[1] : t,
+                          e = plain_x ? t % g.kernel[1] * g.in_channels : c;
+            auto* const bytes = reinterpret_cast<int8_t*>(to + tap * l.quads * cols + m);
+            for (int64_t k = 0; k < channels; ++k) {
+              bytes[(e + k) / 4 * cols * 4 + (e + k) % 4] = from[k * cells];
+              sums[m] = gemm_detail::wrap_add(sums[m], from[k * cells]);
+            }
+          }
         }
-      packed[m] = gemm_detail::wrap_sub(bias != nullptr ? bias[m] : 0, gemm_detail::wrap_mul(x_zero, sum));
+      }
+      for (int64_t m = 0; m < count; ++m)
+        packed[first + m] = gemm_detail::wrap_sub(bias != nullptr ? bias[first + m] : 0,
+                                                  gemm_detail::wrap_mul(x_zero, sums[m]));
     }
   });
 }
