@@ -32,8 +32,11 @@ inline void mat_mul_step(Step& s) {
   if (std::all_of(extents.begin(), extents.end() - 2, [](Dim d) { return d.is(1); })) {
     // All batches meet one matrix: they are rows of one product, and nothing is summed over them afterwards.
     const Term rows = as_matrix(g, std::max(rank_a, rank_b));
-    if (s.wants(0))
-      s.give(0, reshape(s.w.add(op::Gemm{.transB = 1}, {rows, as_matrix(b, rank_b)}), shape(s.x(0))));
+    if (s.wants(0)) {
+      const bool outer = s.rank(s.x(1)) == 1;  // a column times a vector
+      const Term d = outer ? g * s.x(1) : s.w.add(op::Gemm{.transB = 1}, {rows, as_matrix(b, rank_b)});
+      s.give(0, reshape(d, shape(s.x(0))));
+    }
     if (s.wants(1))
       s.give(1, reshape(s.w.add(op::Gemm{.transA = 1}, {as_matrix(a, rank_a), rows}), shape(s.x(1))));
     return;
