@@ -14,6 +14,8 @@ TEST_CASE("Movement") {
   check_op(op::Concat{.axis = -1}, {reals({2, 1}), reals({2, 3})});
   check_operator(old("Concat", 1), {reals({2, 1}), reals({2, 3})});
   check_op(op::Split{.axis = 1}, {reals({2, 5}), ints({2, 0, 3})}, 3, {0, 2});
+  check_operator(old("Split", 1, {{"axis", int64_t{1}}, {"split", std::vector<int64_t>{2, 3}}}),
+                 {reals({2, 5})}, 2, {0, 1});
   check_op(op::Slice{}, {reals({4, 5}), ints({3, 0}), ints({-10, 4}), ints({0, 1}), ints({-1, 2})});
   check_op(op::Tile{}, {reals({2, 3}), ints({2, 2})});
   check_op(op::Compress{.axis = 1}, {reals({2, 3}), bools({3}, {true, false, true})});

@@ -23,10 +23,16 @@ inline Term as_matrix(Term x, int rank) {
   return rank == 2 ? x : x.writer->add(op::Flatten{.axis = -1}, {x});
 }
 inline void mat_mul_step(Step& s) {
-  int rank_a = s.rank(s.x(0)), rank_b = s.rank(s.x(1));
-  Term a = s.x(0), b = s.x(1), g = s.g();
-  // A vector is a row on the left and a column on the right.
-  if (rank_b == 1) b = unsqueeze(b, {1}), g = unsqueeze(g, {-1}), rank_b = 2;
+  int rank_a = s.rank(s.x(0));
+  const int rank_b = s.rank(s.x(1));
+  Term a = s.x(0), g = s.g();
+  const Term b = s.x(1);
+  if (rank_b == 1) {  // g has one element for each row of a
+    if (s.wants(0)) s.give(0, unsqueeze(g, {-1}) * b);
+    if (s.wants(1)) s.give(1, mat_mul(flat(g), as_matrix(a, rank_a)));
+    return;
+  }
+  // A vector is a row.
   if (rank_a == 1) a = unsqueeze(a, {0}), g = unsqueeze(g, {-2}), rank_a = 2;
   const Dims extents = s.w.dims(b);
   if (std::all_of(extents.begin(), extents.end() - 2, [](Dim d) { return d.is(1); })) {
@@ -35,7 +41,7 @@ inline void mat_mul_step(Step& s) {
     if (s.wants(0))
       s.give(0, reshape(s.w.add(op::Gemm{.transB = 1}, {rows, as_matrix(b, rank_b)}), shape(s.x(0))));
     if (s.wants(1))
-      s.give(1, reshape(s.w.add(op::Gemm{.transA = 1}, {as_matrix(a, rank_a), rows}), shape(s.x(1))));
+      s.give(1, reshape(s.w.add(op::Gemm{.transA = 1}, {as_matrix(a, rank_a), rows}), shape(b)));
     return;
   }
   if (s.wants(0)) s.give(0, reshape(sum_to(mat_mul(g, transposed(b, rank_b)), a), shape(s.x(0))));
