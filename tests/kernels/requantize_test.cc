@@ -2,10 +2,12 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
 
+#include "tenon/kernels/quantize.hpp"
 #include "tests/kernels/levels.hpp"
 
 using namespace tenon;
@@ -54,5 +56,51 @@ TEST_CASE("add_bytes: every pair of bytes, signs and bounds, against the definit
       }
       CHECK(wrong == 0);
     }
+  });
+}
+
+TEST_CASE("range and quantize_bytes: ties, their neighbours and no numbers, against the definition") {
+  at_each_level([]<class Arch>(Arch) {
+    const float nan = std::nanf(""), inf = std::numeric_limits<float>::infinity();
+    for (const float scale : {1.0f, 0.0237f, 3e30f, 1e-45f, 0.0f, inf, nan})
+      for (const int64_t n : {1, 15, 64, 130, 1003}) {
+        CAPTURE(scale);
+        CAPTURE(n);
+        std::vector<float> x(static_cast<size_t>(n));
+        for (size_t k = 0; k < x.size(); ++k) {
+          const float middle = (static_cast<float>(k % 301) - 20) / 2 * (scale == scale ? scale : 1);
+          x[k] = k % 4 == 0 ? middle : std::nextafter(middle, k % 4 == 1 ? inf : -inf);
+          if (k % 4 == 3) x[k] += scale * 1e-5f;
+        }
+        std::vector<uint8_t> y(x.size());
+        const auto check = [&] {
+          quantize_bytes_impl<Arch>(x.data(), n, scale, 7, y.data());
+          int64_t wrong = 0;
+          for (size_t k = 0; k < x.size(); ++k) {
+            const float q = x[k] / scale;
+            const float bounded = q > -7 ? std::min(q, 248.0f) : -7.0f;
+            wrong += y[k] != static_cast<int>(std::nearbyint(bounded)) + 7;
+          }
+          CHECK(wrong == 0);
+        };
+        check();
+        float least = 0, greatest = 0;
+        x[0] = 0;
+        std::erase_if(x, [](float v) { return !(std::abs(v) <= 3e38f); });
+        range_impl<Arch>(x.data(), static_cast<int64_t>(x.size()), least, greatest);
+        CHECK(least == *std::min_element(x.begin(), x.end()));
+        CHECK(greatest == *std::max_element(x.begin(), x.end()));
+        x.resize(static_cast<size_t>(n), 1.0f);
+        x[0] = inf, x[x.size() / 2] = -inf;
+        check();
+        range_impl<Arch>(x.data(), n, least, greatest);
+        CHECK(least == -inf);
+        CHECK(greatest == (n == 1 ? -inf : inf));
+        x[x.size() / 3] = nan;
+        check();
+        range_impl<Arch>(x.data(), n, least, greatest);
+        CHECK(std::isnan(least));
+        CHECK(std::isnan(greatest));
+      }
   });
 }

@@ -216,17 +216,25 @@ void attention_piece(const AttentionArgs& a, int64_t b, int64_t head, int64_t fi
 
   W* bias = a.mask.dtype != DType::undefined ? scratch.take<W>(n) : nullptr;
   auto* attends = scratch.take<bool>(rows);  // to any key
+  // The part of the mask that is in `bias`, which rows may share, and whether it lets any key through.
+  int64_t loaded = -1;
+  Span held{};
+  bool open = false;
   for (int64_t r = 0; r < rows; ++r) {
     const Span s = attended(first + r);
     W* line = score + r * n;
     attends[r] = s.first < s.last;
     if (bias != nullptr && attends[r]) {
       const int64_t h = head + (first + r) / a.queries, i = (first + r) % a.queries;
-      load_mask(a.mask, b * a.mask.batch + h * a.mask.head + i * a.mask.row, s.first, s.last, a.q.dtype,
-                bias);
-      const int64_t count = s.last - s.first;
-      attends[r] = a.mask.none_is_nan || std::any_of(bias, bias + count, [](W x) { return x != out; });
-      for (int64_t j = 0; j < count; ++j) line[s.first - all.first + j] += bias[j];
+      const int64_t at = b * a.mask.batch + h * a.mask.head + i * a.mask.row, count = s.last - s.first;
+      if (at != loaded || s.first != held.first || s.last != held.last) {
+        load_mask(a.mask, at, s.first, s.last, a.q.dtype, bias);
+        loaded = at, held = s;
+        open = a.mask.none_is_nan || std::any_of(bias, bias + count, [](W x) { return x != out; });
+      }
+      attends[r] = open;
+      W* const scores = line + (s.first - all.first);
+      binary<BinaryOp::add>(scores, bias, scores, BroadcastPlan<2>::flat(count));
     }
     const int64_t from = std::clamp<int64_t>(s.first - all.first, 0, n),
                   to = std::clamp<int64_t>(s.last - all.first, from, n);
