@@ -88,8 +88,8 @@ void sum_rows(const T* const* row, int64_t in_cols, int64_t pad, int64_t out_col
         else simd::split_pairs(B(simd::loadu<Arch>(p + j)), B(simd::loadu<Arch>(p + j + L)), x[j], x[j + 1]);
       });
     } else {
-      uint64_t inside[K],
-          next[K];  // columns of the vectors that begin at kernel column j, and of those behind them
+      // Columns of the vectors that begin at kernel column j, and of those behind them.
+      uint64_t inside[K], next[K];
 #pragma GCC unroll 7
       for (int j = 0; j < K; ++j) {
         inside[j] = lanes_inside<Arch, 1>(from + j, in_cols, L);
