@@ -586,6 +586,38 @@ inline batch<T, Arch> load_even(const T* p) {
   return detail::join_even<Arch>(loadu<Arch>(p), loadu<Arch>(p + lanes<T, Arch> - 1));
 }
 
+/// Of the numbers of x and then y: those at even places, and those at odd ones. T: float.
+template <class T, class A>
+inline void split_pairs(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& y, xsimd::batch<T, A>& even,
+                        xsimd::batch<T, A>& odd) {
+  static_assert(std::is_same_v<T, float>);
+#if defined(__AVX512F__)
+  if constexpr (detail::bytes<A> == 64) {
+    const __m512i pick = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+    even = _mm512_permutex2var_ps(x, pick, y);
+    odd = _mm512_permutex2var_ps(x, _mm512_add_epi32(pick, _mm512_set1_epi32(1)), y);
+  } else
+#endif
+#if defined(__AVX2__)
+      if constexpr (detail::bytes<A> == 32) {
+    const auto in_order = [](__m256 v) {
+      return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(v), _MM_SHUFFLE(3, 1, 2, 0)));
+    };
+    even = in_order(_mm256_shuffle_ps(x, y, _MM_SHUFFLE(2, 0, 2, 0)));
+    odd = in_order(_mm256_shuffle_ps(x, y, _MM_SHUFFLE(3, 1, 3, 1)));
+  } else
+#endif
+  {
+    constexpr int width = static_cast<int>(xsimd::batch<T, A>::size);
+    alignas(64) T from[2 * width], to[2 * width];
+    storeu(from, x);
+    storeu(from + width, y);
+    for (int i = 0; i < width; ++i) to[i] = from[2 * i], to[width + i] = from[2 * i + 1];
+    even = xsimd::batch<T, A>::load_unaligned(to);
+    odd = xsimd::batch<T, A>::load_unaligned(to + width);
+  }
+}
+
 /// Lane i from p[2 * i], if its bit was set in what even_masks made `masks` of, else zero. Reads nothing
 /// else. T: float, double.
 template <class Arch, class T>

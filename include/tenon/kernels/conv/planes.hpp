@@ -21,9 +21,10 @@ namespace tenon::kernels::planes_detail {
 
 using sliding::steps_to_zero;
 
-/// Output rows of a tile: their sums and the weights of 3 x 3 cells fit into the registers.
-template <class Arch>
-inline constexpr int tile_rows = Arch::registers == 32 ? 8 : 4;
+/// Output rows of a tile: 32 registers hold 8 sums and the weights of 3 x 3 cells, or 4 sums and 5 x 5
+/// weights.
+template <class Arch, int K>
+inline constexpr int tile_rows = Arch::registers == 32 && K != 5 ? 8 : 4;
 
 /// Of a tile: where its sums begin and end.
 template <class T>
@@ -50,7 +51,7 @@ void sum_rows(const T* const* row, int64_t in_cols, int64_t pad, int64_t out_col
               const TileEnd<T>& end) {
   using B = simd::batch<T, Arch>;
   constexpr int L = simd::lanes<T, Arch>;
-  constexpr int R = tile_rows<Arch>;
+  constexpr int R = tile_rows<Arch, K>;
   B weight[K * K];
 #pragma GCC unroll 49
   for (int k = 0; k < K * K; ++k) weight[k] = B(w[k]);
@@ -63,34 +64,45 @@ void sum_rows(const T* const* row, int64_t in_cols, int64_t pad, int64_t out_col
       sum[r] = end.start == nullptr || r >= end.rows
                    ? B(T{0})
                    : B(simd::load_n<Arch>(end.start + r * out_cols + col, count));
+    // load(p, j, x) gives x[j], what kernel column j sees of the row p; with strides of two, columns 1 and 2,
+    // 3 and 4, ... are the even and the odd cells of two vectors, and x[j + 1] comes with x[j].
     const auto add_rows = [&](auto load) {
 #pragma GCC unroll 21
       for (int i = 0; i < (R - 1) * S + K; ++i) {
-        const T* cells = row[i] + from;
+        B x[K];
 #pragma GCC unroll 7
         for (int j = 0; j < K; ++j) {
-          const B x = simd::in_register(load(cells + j, j));
+          if (S == 1 || j == 0 || j % 2 == 1) load(row[i] + from, j, x);
+          const B seen = simd::in_register(x[j]);
 #pragma GCC unroll 8
           for (int r = 0; r < R; ++r)
-            if (i >= r * S && i < r * S + K) sum[r] = simd::mul_add(x, weight[(i - r * S) * K + j], sum[r]);
+            if (i >= r * S && i < r * S + K)
+              sum[r] = simd::mul_add(seen, weight[(i - r * S) * K + j], sum[r]);
         }
       }
     };
     if (from >= 0 && from + (L - 1) * S + K <= in_cols) {
-      add_rows([](const T* p, int) {
-        if constexpr (S == 1) return B(simd::loadu<Arch>(p));
-        else return B(simd::load_even<Arch>(p));
+      add_rows([](const T* p, int j, B(&x)[K]) {
+        if constexpr (S == 1) x[j] = simd::loadu<Arch>(p + j);
+        else if (j == 0) x[0] = simd::load_even<Arch>(p);
+        else simd::split_pairs(B(simd::loadu<Arch>(p + j)), B(simd::loadu<Arch>(p + j + L)), x[j], x[j + 1]);
       });
     } else {
-      uint64_t inside[K];
+      // Columns of the vectors that begin at kernel column j, and of those behind them.
+      uint64_t inside[K], next[K];
 #pragma GCC unroll 7
       for (int j = 0; j < K; ++j) {
-        inside[j] = lanes_inside<Arch, S>(from + j, in_cols, count);
-        if constexpr (S == 2) inside[j] = simd::even_masks<T, Arch>(inside[j]);
+        inside[j] = lanes_inside<Arch, 1>(from + j, in_cols, L);
+        next[j] = lanes_inside<Arch, 1>(from + j + L, in_cols, L);
       }
-      add_rows([&inside](const T* p, int j) {
-        if constexpr (S == 1) return B(simd::load_masked<Arch>(p, inside[j], T{0}));
-        else return B(simd::load_even_masked<Arch>(p, inside[j]));
+      const uint64_t even = simd::even_masks<T, Arch>(lanes_inside<Arch, 2>(from, in_cols, L));
+      add_rows([&](const T* p, int j, B(&x)[K]) {
+        const auto masked = [](const T* q, uint64_t bits) {
+          return B(simd::load_masked<Arch>(q, bits, T{0}));
+        };
+        if constexpr (S == 1) x[j] = masked(p + j, inside[j]);
+        else if (j == 0) x[0] = simd::load_even_masked<Arch>(p, even);
+        else simd::split_pairs(masked(p + j, inside[j]), masked(p + j + L, next[j]), x[j], x[j + 1]);
       });
     }
 #pragma GCC unroll 8
@@ -107,7 +119,7 @@ void sum_rows(const T* const* row, int64_t in_cols, int64_t pad, int64_t out_col
 template <class Arch, int K, int S, class T>
 void run(const ConvArgs<T>& a, const T* weights) {
   const ConvGeometry& g = a.geometry;
-  constexpr int R = tile_rows<Arch>;
+  constexpr int R = tile_rows<Arch, K>;
   const int64_t in_cols = g.in[1], out_rows = g.out[0], out_cols = g.out[1];
   const int64_t in_cells = g.in[0] * in_cols, out_cells = out_rows * out_cols;
   const int64_t depth = g.in_channels / g.groups, group_outputs = g.out_channels / g.groups;
