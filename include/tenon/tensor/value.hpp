@@ -20,7 +20,13 @@ class AnyTensor {
   AnyTensor(const AnyTensor&) = default;
   AnyTensor& operator=(const AnyTensor&) = default;
   /// What is moved from holds nothing.
-  AnyTensor(AnyTensor&& o) noexcept { *this = std::move(o); }
+  AnyTensor(AnyTensor&& o) noexcept
+      : extents_(o.extents_),
+        count_(std::exchange(o.count_, 0)),
+        storage_(std::move(o.storage_)),
+        dtype_(std::exchange(o.dtype_, DType::undefined)) {
+    o.extents_.clear();
+  }
   AnyTensor& operator=(AnyTensor&& o) noexcept {
     if (this == &o) return *this;
     extents_ = o.extents_;
@@ -55,6 +61,9 @@ class AnyTensor {
   void* data() { return storage_.data(); }
 
   AnyView view() const { return storage_ ? AnyView(dtype_, storage_.data(), extents_, count_) : AnyView(); }
+  /// Lets the elements lie at `data`, which the caller keeps valid; type and extents stay.
+  void borrow(void* data) { storage_ = Storage::borrow(data, storage_.size_bytes()); }
+
   AnyOut out() { return storage_ ? AnyOut(dtype_, storage_.data(), extents_, count_) : AnyOut(); }
   operator AnyView() const { return view(); }
 
@@ -139,7 +148,7 @@ class Value {
   bool is_map() const { return holds_ == Holds::map; }
   bool is_sparse_tensor() const { return holds_ == Holds::sparse_tensor; }
 
-  inline Type type() const;
+  Type type() const { return is_tensor() ? Type(tensor_.dtype()) : other_type(); }
 
   // What the value holds; Error{invalid_type} when it holds something else.
   const AnyTensor& tensor() const {
@@ -175,8 +184,13 @@ class Value {
   // compile.
   enum class Holds : uint8_t { nothing, tensor, sequence, optional, map, sparse_tensor };
 
+  inline Type other_type() const;  // of what is no tensor
+  // The cold part has a function of its own, so that asking for a tensor costs a comparison.
   void expect(Holds kind, const char* what) const {
-    if (holds_ != kind) throw Error(ErrorCode::invalid_type, {}, concat(to_string(type()), " is not ", what));
+    if (holds_ != kind) refuse(what);
+  }
+  [[noreturn, gnu::cold, gnu::noinline]] void refuse(const char* what) const {
+    throw Error(ErrorCode::invalid_type, {}, concat(to_string(type()), " is not ", what));
   }
   template <class H>
   const H& other(Holds kind, const char* what) const {
@@ -189,8 +203,7 @@ class Value {
   Holds holds_ = Holds::nothing;
 };
 
-inline Type Value::type() const {
-  if (is_tensor()) return tensor().dtype();
+inline Type Value::other_type() const {
   if (is_sequence()) {
     const Type e = sequence().element;
     return e.kind == Kind::map ? Type(Kind::sequence_map, e.element, e.key) : Type(Kind::sequence, e.element);

@@ -96,6 +96,9 @@ class TensorView {
   /// The same where the number of elements is known.
   constexpr TensorView(pointer data, const Layout<S>& layout, int64_t count)
       : data_(data), layout_(layout), count_(count), present_(true) {}
+  constexpr TensorView(pointer data, const Extents& extents, int64_t count)
+    requires std::is_same_v<S, AnyShape>
+      : data_(data), layout_(extents), count_(count), present_(true) {}
   constexpr TensorView(pointer data, std::initializer_list<int64_t> extents)
       : TensorView(data, std::span<const int64_t>(extents.begin(), extents.size())) {}
   /// From a view of writable elements or of narrower extents.
@@ -166,6 +169,13 @@ class TensorView {
   bool present_ = false;
 };
 
+namespace detail {
+[[noreturn, gnu::cold]] inline void wrong_element(DType is, DType expected) {
+  throw Error(ErrorCode::invalid_type, {},
+              concat("tensor(", name(is), ") is not a tensor(", name(expected), ")"));
+}
+}  // namespace detail
+
 /// A view whose element type run time knows. `Void` is const void for reading, void for writing.
 template <class Void>
 class ErasedView {
@@ -206,10 +216,8 @@ class ErasedView {
   auto as() const {
     using E = std::conditional_t<std::is_const_v<Void>, const std::remove_const_t<T>, T>;
     if (dtype_ != dtype_of<std::remove_const_t<T>>)
-      throw Error(
-          ErrorCode::invalid_type, {},
-          concat("tensor(", name(dtype_), ") is not a tensor(", name(dtype_of<std::remove_const_t<T>>), ")"));
-    return TensorView<E>(element_pointer<std::remove_const_t<T>>(data_), Layout<AnyShape>(extents_), count_);
+      detail::wrong_element(dtype_, dtype_of<std::remove_const_t<T>>);
+    return TensorView<E>(element_pointer<std::remove_const_t<T>>(data_), extents_, count_);
   }
 
  private:

@@ -22,11 +22,13 @@ ValueId number(Graph& g, float value) { return g.add_constant({}, Tensor<float>(
 
 TEST_CASE("a chain becomes one node, also where it is longer than a tile, empty, or of one element") {
   for (const Extents& extents :
-       {Extents{3, 5}, Extents{2, 3, 4099}, Extents{0, 4}, Extents{1}, Extents{}, Extents{8192}}) {
+       {Extents{3, 5}, Extents{2, 3, 4099}, Extents{0, 4}, Extents{1}, Extents{4096}, Extents{8192}}) {
     CAPTURE(to_string(extents));
     const auto build = [&] {
       Graph g;
-      const ValueId x = g.add_input("x", DType::float32, Dims(extents));
+      Dims dims(extents);
+      dims[0] = g.symbol("n");
+      const ValueId x = g.add_input("x", DType::float32, dims);
       ValueId v = node(g, op::Mul{}, {x, number(g, 1.5f)});
       v = node(g, op::Tanh{}, {v});
       v = node(g, op::Mul{}, {v, node(g, op::Sigmoid{}, {v})});  // read twice
@@ -64,7 +66,7 @@ TEST_CASE("a tree of several types and operands") {
 TEST_CASE("values that others read, outputs and other extents part groups") {
   const auto build = [] {
     Graph g;
-    const ValueId x = g.add_input("x", DType::float32, {6, 6});
+    const ValueId x = g.add_input("x", DType::float32, {g.symbol("n"), 6});
     const ValueId a = node(g, op::Neg{}, {x}), b = node(g, op::Exp{}, {a});
     const ValueId p = node(g, op::MatMul{}, {b, a});  // reads a and b
     const ValueId c = node(g, op::Add{}, {p, b}), d = node(g, op::Neg{}, {c});
@@ -73,6 +75,16 @@ TEST_CASE("values that others read, outputs and other extents part groups") {
     return g;
   };
   test::check_pass(fuse_elementwise, build, {{"x", floats<float>({6, 6}, 1)}}, 5, 0);
+}
+
+TEST_CASE("nodes whose results are small stay") {
+  for (const int64_t size : {4096, 4097}) {
+    Graph g;
+    const ValueId x = g.add_input("x", DType::float32, {size});
+    g.add_output("y", node(g, op::Neg{}, {node(g, op::Exp{}, {x})}));
+    const Session s(std::move(g), {.passes = std::vector{fuse_elementwise}});
+    CHECK(s.program().nodes().size() == (size == 4096 ? 2 : 1));
+  }
 }
 
 TEST_CASE("results do not depend on threads, and a dying operand is written over") {

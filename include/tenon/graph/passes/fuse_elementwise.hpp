@@ -1,6 +1,6 @@
 // fuse_elementwise: nodes that work element by element, and hand a result of the same extents to each other,
 // become one node. It takes them through all its steps a tile at a time, so that only its operands and its
-// result go through memory.
+// result go through memory. Nodes whose results are known to be small stay as they are.
 #pragma once
 
 #include "tenon/graph/passes/match.hpp"
@@ -13,14 +13,14 @@ struct FusedElementwise {
   struct Step {
     AnyOperator op;
     std::vector<int> inputs;  ///< operand k of the node is k, the result of step s is ~s, none is `absent`
-    DType element;            ///< of the result
-    int buffer = -1;          ///< where the result's tile lies; -1: in y
+    int buffer = 0;           ///< where the result's tile lies; behind the last: in y
   };
   static constexpr int absent = std::numeric_limits<int>::max();
 
   std::vector<Step> steps;
-  std::vector<bool> whole;  ///< for each operand: whether it has y's extents
-  int buffers = 0;
+  std::vector<bool> whole;           ///< for each operand: whether it has y's extents
+  std::vector<DType> buffers;        ///< what is kept in them
+  DType element = DType::undefined;  ///< of y
 
   static constexpr op::Spec spec{
       .name = "FusedElementwise",
@@ -41,57 +41,62 @@ struct FusedElementwise {
         y = y.ranked() ? i.unify(y, i.dims(k), "extents of operands") : i.dims(k);
       }
     }
-    i.out(0, steps.back().element, y);
+    i.out(0, element, y);
   }
   void compute(op::Context& context, std::span<const AnyView> x, AnyOut y) const {
     const int64_t tiles = (y.size() + tile - 1) / tile;
-    parallel_for(tiles, std::clamp<int64_t>(tiles / 8, 1, 16), [&](int64_t first, int64_t end) {
-      const ScopedPool serial(nullptr);
+    parallel_for(tiles, std::clamp<int64_t>(tiles / 8, 1, 32), [&](int64_t first, int64_t end) {
       Scratch scratch;
-      std::byte* const memory = scratch.take<std::byte>(buffers * tile_bytes);
-      const std::size_t count = x.size() + steps.size();
-      const auto values_bytes = static_cast<int64_t>(count * sizeof(Value));
-      auto* const operands = reinterpret_cast<Value*>(scratch.take<std::byte>(values_bytes));
-      Value* const results = operands + x.size();
-      std::uninitialized_value_construct_n(operands, count);
+      const std::size_t count = buffers.size();
+      std::byte* const memory = scratch.take<std::byte>(static_cast<int64_t>(count) * tile_bytes);
+      // The operands, what is in the buffers, and y. Values that borrow own nothing that must be freed.
+      auto* const values = reinterpret_cast<Value*>(
+          scratch.take<std::byte>(static_cast<int64_t>((x.size() + count + 1) * sizeof(Value))));
+      Value* const results = values + x.size();
       for (std::size_t k = 0; k < x.size(); ++k)
-        if (!whole[k]) operands[k] = part(x[k].dtype(), x[k].data(), 0, 1, {});
-      int64_t made = 0;  // elements of the tile for which results in buffers are made
+        if (!whole[k]) set(values + k, x[k].dtype(), x[k].data(), {});
+      int64_t made = 0;  // elements of the tile for which values are made
       for (int64_t t = first; t < end; ++t) {
         const int64_t from = t * tile, size = std::min(tile, y.size() - from);
-        for (std::size_t k = 0; k < x.size(); ++k)
-          if (whole[k]) operands[k] = part(x[k].dtype(), x[k].data(), from, size, {size});
-        for (std::size_t s = 0; s < steps.size(); ++s) {
-          const auto& [op, inputs, element, buffer] = steps[s];
-          if (buffer < 0) results[s] = part(element, y.data(), from, size, {size});
-          else if (size != made) results[s] = part(element, memory + buffer * tile_bytes, 0, size, {size});
+        if (size != made) {
+          for (std::size_t k = 0; k < x.size(); ++k)
+            if (whole[k]) set(values + k, x[k].dtype(), at(x[k].data(), from, x[k].dtype()), {size});
+          for (std::size_t b = 0; b < count; ++b)
+            set(results + b, buffers[b], memory + static_cast<int64_t>(b) * tile_bytes, {size});
+          set(results + count, element, at(y.data(), from, element), {size});
+          made = size;
+        } else {
+          for (std::size_t k = 0; k < x.size(); ++k)
+            if (whole[k]) values[k].tensor().borrow(at(x[k].data(), from, x[k].dtype()));
+          results[count].tensor().borrow(at(y.data(), from, element));
+        }
+        for (const auto& [op, inputs, buffer] : steps) {
           const Value* in[max_inputs];
           for (std::size_t k = 0; k < inputs.size(); ++k)
             in[k] = inputs[k] == absent ? nullptr
-                    : inputs[k] >= 0    ? operands + inputs[k]
-                                        : results + ~inputs[k];
-          Value* const out[] = {&results[s]};
+                    : inputs[k] >= 0    ? values + inputs[k]
+                                        : results + steps[static_cast<std::size_t>(~inputs[k])].buffer;
+          Value* const out[] = {results + buffer};
           op.run(context, std::span(in, inputs.size()), out);
         }
-        made = size;
       }
-      std::destroy_n(operands, count);
     });
   }
 
   static constexpr std::size_t max_inputs = 8;
+  // A tile of a result that the next step reads stays in the first-level cache, and the calls of a tile's
+  // steps cost little beside its elements.
+  static constexpr int64_t tile = 4096, tile_bytes = tile * 4;
 
  private:
-  /// `size` elements of a tensor, from one on.
-  static Value part(DType element, const void* data, int64_t from, int64_t size, const Extents& extents) {
-    auto* const start = static_cast<std::byte*>(const_cast<void*>(data)) + packed_bytes(from, element);
-    return AnyTensor(element, extents,
-                     Storage::borrow(start, static_cast<std::size_t>(packed_bytes(size, element))));
+  static void* at(const void* data, int64_t element, DType type) {
+    return static_cast<std::byte*>(const_cast<void*>(data)) + packed_bytes(element, type);
   }
-
-  // A few tiles stay in the second-level cache, and the calls of a tile's steps cost little beside its
-  // elements.
-  static constexpr int64_t tile = 8192, tile_bytes = tile * 4;
+  static void set(Value* value, DType element, const void* data, const Extents& extents) {
+    const auto bytes = static_cast<std::size_t>(packed_bytes(product(extents), element));
+    ::new (static_cast<void*>(value))
+        Value(AnyTensor(element, extents, Storage::borrow(const_cast<void*>(data), bytes)));
+  }
 };
 
 namespace detail {
@@ -117,6 +122,9 @@ class ElementwiseGroups {
     if (!fits(p_, n) || node.outputs.size() != 1 || node.inputs.size() > FusedElementwise::max_inputs ||
         !is_fused_type(p_, node.outputs[0]))
       return false;
+    // Results of one tile stay in the cache as they are.
+    const Dim count = p_.info(node.outputs[0]).dims.count();
+    if (count.known() && count.value() <= FusedElementwise::tile) return false;
     const op::Spec& spec = node.op.spec();
     if (!is_function(spec) && !is_arithmetic(spec) &&
         !(spec.domain.empty() && std::ranges::find(others, spec.name) != std::end(others)))
@@ -162,7 +170,7 @@ class ElementwiseGroups {
     std::string text;
     for (const int n : group) {
       const Graph::Node& node = p_.node(n);
-      FusedElementwise::Step step{node.op, {}, p_.info(node.outputs[0]).type.element};
+      FusedElementwise::Step step{node.op, {}};
       for (ValueId v : node.inputs) {
         if (v >= 0 && !numbers.contains(v)) {
           numbers[v] = static_cast<int>(operands.size());
@@ -175,14 +183,15 @@ class ElementwiseGroups {
       fused.steps.push_back(std::move(step));
       text += concat(text.empty() ? "" : ", ", p_.label(n));
     }
-    give_buffers(fused);
+    give_buffers(fused, group);
     p_.applied(last, "fused: ", text);
     p_.replace(last, AnyOperator::make(fused), std::move(operands));
   }
 
   /// Buffers of dead results are used again. A step may write over its own operands.
-  static void give_buffers(FusedElementwise& fused) {
+  void give_buffers(FusedElementwise& fused, const std::vector<int>& group) const {
     std::vector<int> free;
+    const auto element = [&](std::size_t s) { return p_.info(p_.node(group[s]).outputs[0]).type.element; };
     for (std::size_t s = 0; s + 1 < fused.steps.size(); ++s) {
       for (const int v : fused.steps[s].inputs) {
         if (v >= 0) continue;
@@ -195,9 +204,18 @@ class ElementwiseGroups {
           continue;
         free.push_back(buffer);
       }
-      fused.steps[s].buffer = free.empty() ? fused.buffers++ : free.back();
-      if (!free.empty()) free.pop_back();
+      const auto fit = std::ranges::find(free, element(s),
+                                         [&](int b) { return fused.buffers[static_cast<std::size_t>(b)]; });
+      if (fit != free.end()) {
+        fused.steps[s].buffer = *fit;
+        free.erase(fit);
+      } else {
+        fused.steps[s].buffer = static_cast<int>(fused.buffers.size());
+        fused.buffers.push_back(element(s));
+      }
     }
+    fused.steps.back().buffer = static_cast<int>(fused.buffers.size());
+    fused.element = element(fused.steps.size() - 1);
   }
 
   Program& p_;

@@ -2,6 +2,7 @@
 // operands walk alike are merged, so that most shapes end in one or two loops. Nothing here allocates.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 
@@ -68,8 +69,15 @@ constexpr BroadcastPlan<sizeof...(Shapes)> broadcast_plan(const Shapes&... shape
       if (extent == 0) return BroadcastPlan<n>::flat(0);  // other extents may overflow
   }
 
-  // Built from the last axis to the first, so stored in reverse until the end.
-  BroadcastPlan<n> reversed;
+  if (((std::span<const int64_t>(shapes).size() == rank) && ...) &&
+      (std::equal(shape[0].begin(), shape[0].end(), std::span<const int64_t>(shapes).begin()) && ...)) {
+    int64_t size = 1;
+    for (const int64_t extent : shape[0]) size *= extent;
+    return size == 1 ? BroadcastPlan<n>() : BroadcastPlan<n>::flat(size);
+  }
+
+  // Built from the last axis to the first, and turned round at the end.
+  BroadcastPlan<n> plan;
   int merged = 0;
   int64_t step[n];
   for (int64_t& s : step) s = 1;
@@ -81,27 +89,22 @@ constexpr BroadcastPlan<sizeof...(Shapes)> broadcast_plan(const Shapes&... shape
       if (own != 1) extent = own;
       stride[k] = own == 1 ? 0 : step[k];
       step[k] *= own;
-      if (merged > 0) fits &= stride[k] == reversed.strides[k][merged - 1] * reversed.extents[merged - 1];
+      if (merged > 0) fits &= stride[k] == plan.strides[k][merged - 1] * plan.extents[merged - 1];
     }
-    reversed.size *= extent;
+    plan.size *= extent;
     if (extent == 1) continue;
     if (fits) {
-      reversed.extents[merged - 1] *= extent;
+      plan.extents[merged - 1] *= extent;
       continue;
     }
-    reversed.extents[merged] = extent;
-    for (int k = 0; k < n; ++k) reversed.strides[k][merged] = stride[k];
+    plan.extents[merged] = extent;
+    for (int k = 0; k < n; ++k) plan.strides[k][merged] = stride[k];
     ++merged;
   }
   if (merged == 0) return {};
-
-  BroadcastPlan<n> plan;
   plan.rank = merged;
-  plan.size = reversed.size;
-  for (int d = 0; d < merged; ++d) {
-    plan.extents[d] = reversed.extents[merged - 1 - d];
-    for (int k = 0; k < n; ++k) plan.strides[k][d] = reversed.strides[k][merged - 1 - d];
-  }
+  std::reverse(plan.extents, plan.extents + merged);
+  for (auto& stride : plan.strides) std::reverse(stride, stride + merged);
   return plan;
 }
 

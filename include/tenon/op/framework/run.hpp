@@ -11,13 +11,19 @@
 namespace tenon::op {
 namespace detail {
 
-/// `raw`: a Member from an AnyView / AnyOut.
-template <class Member, class View>
-Member narrow_view(const View& v) {
-  if constexpr (std::is_same_v<Member, View>) return v;
-  else {
-    if (!v) return {};
-    return v.template as<std::remove_const_t<typename Member::element_type>>();
+/// The view that `compute` takes of a value; absent if there is none.
+template <class View>
+View view_of(const Value* v) {
+  if (v == nullptr || !*v) return {};
+  const AnyTensor& t = v->tensor();
+  if (!t.storage()) return {};
+  void* const data = t.storage().data();
+  if constexpr (std::is_same_v<View, AnyView> || std::is_same_v<View, AnyOut>) {
+    return View(t.dtype(), data, t.extents(), t.size());
+  } else {
+    using T = typename View::value_type;
+    if (t.dtype() != dtype_of<T>) tenon::detail::wrong_element(t.dtype(), dtype_of<T>);
+    return View(element_pointer<T>(data), t.extents(), t.size());
   }
 }
 
@@ -27,11 +33,13 @@ struct ErasedOperands {
   std::span<const Value* const> in;
   std::span<Value* const> out;
 
-  AnyView view(std::size_t i) const {
-    return i < in.size() && in[i] && *in[i] ? in[i]->tensor().view() : AnyView();
+  template <class View>
+  View operand(std::size_t i) const {
+    return view_of<View>(i < in.size() ? in[i] : nullptr);
   }
-  AnyOut result(std::size_t o) const {
-    return o < out.size() && out[o] && *out[o] ? out[o]->tensor().out() : AnyOut();
+  template <class View>
+  View result(std::size_t o) const {
+    return view_of<View>(o < out.size() ? out[o] : nullptr);
   }
   const Value& value(std::size_t i) const {
     static const Value absent;
@@ -58,7 +66,7 @@ class Many {
   Many(std::size_t first, std::size_t end, F view_of) : count_(end - std::min(first, end)) {
     members_ = scratch_.template take<Member>(static_cast<int64_t>(count_));
     for (std::size_t k = 0; k < count_; ++k)
-      std::construct_at(members_ + k, narrow_view<Member>(view_of(first + k)));
+      ::new (static_cast<void*>(members_ + k)) Member(view_of(first + k));
   }
   operator std::span<const Member>() const { return {members_, count_}; }
 
@@ -79,19 +87,19 @@ struct Caller : ErasedOperands {
     constexpr bool erased = std::is_same_v<Slot, Value>;
     if constexpr (Op::spec.inputs[I].arity == Arity::variadic) {
       if constexpr (erased) return in.subspan(std::min<std::size_t>(I, in.size()));
-      else return Many<Slot>(I, in.size(), [this](std::size_t k) { return view(k); });
+      else return Many<Slot>(I, in.size(), [this](std::size_t k) { return this->template operand<Slot>(k); });
     } else if constexpr (erased) {
       return value(I);
     } else {
-      return narrow_view<Slot>(view(I));
+      return this->template operand<Slot>(I);
     }
   }
   template <int O>
   auto output() const {
     using Slot = slot_t<Op, O, true, B>;
     if constexpr (Op::spec.outputs[O].arity == Arity::variadic)
-      return Many<Slot>(O, out.size(), [this](std::size_t k) { return result(k); });
-    else return narrow_view<Slot>(result(O));
+      return Many<Slot>(O, out.size(), [this](std::size_t k) { return this->template result<Slot>(k); });
+    else return this->template result<Slot>(O);
   }
 
   void operator()() const {
