@@ -1,5 +1,6 @@
 // pack_matmul: a MatMul or Gemm whose right side is a constant matrix, with the bias of columns, the residual
-// and the Relu or Clip behind it, becomes one node whose matrix is laid out for the kernel.
+// and the Relu or Clip behind it, becomes one node whose matrix is laid out for the kernel. Halves stay
+// halves.
 #pragma once
 
 #include "tenon/graph/passes/packed.hpp"
@@ -130,11 +131,21 @@ inline void replace_product(Program& program, int number, PackedMatMul packed) {
   program.replace(last, AnyOperator::make(packed), std::move(operands));
 }
 
+/// Packs a matrix B that keeps its bits.
+inline void pack_narrow_matrix(PackedMatMul& packed, const kernels::NarrowSource& s) {
+  const kernels::NarrowSize size = kernels::narrow_size(s);
+  packed.k = s.k, packed.n = s.n;
+  packed.b = Storage::make<std::byte>(size.data);
+  packed.zeros = Storage::make<uint8_t>(size.zeros);
+  packed.narrow = kernels::narrow_pack(s, static_cast<std::byte*>(packed.b.data()),
+                                       static_cast<uint8_t*>(packed.zeros.data()));
+}
+
 /// Packs the constant matrix of a product if that pays. `packed` already has the factors and the
 /// transpositions of A and C.
 inline void pack_product(Program& program, int number, PackedMatMul packed, bool trans_b) {
   // A product of one or two rows reads the unpacked matrix once: packing it would cost memory and gain
-  // nothing.
+  // nothing, unless the product had to widen it.
   constexpr int64_t few_rows = 4;
   const Graph::Node& n = program.node(number);
   const AnyTensor* b = constant_floats(program, n.inputs[1]);
@@ -142,23 +153,26 @@ inline void pack_product(Program& program, int number, PackedMatMul packed, bool
   if (b->rank() != 2 || b->size() == 0) return program.skipped(number, "B is no matrix");
   if (!has_rows(program, number)) return;
   const Dims& y = program.info(n.outputs[0]).dims;
-  if (const Dim rows = y.product(0, y.rank() - 1); rows.known() && rows.value() <= few_rows)
+  const bool wide = compute_dtype(b->dtype()) == b->dtype();
+  if (const Dim rows = y.product(0, y.rank() - 1); wide && rows.known() && rows.value() <= few_rows)
     return program.skipped(number, "A has ", rows.value(), " rows, too few to gain");
 
   packed.element = b->dtype();
-  packed.k = b->extents()[trans_b ? 1 : 0];
-  packed.n = b->extents()[trans_b ? 0 : 1];
-  dispatch<float, double>(compute_dtype(b->dtype()), [&]<class C>() {
-    Scratch scratch;
-    kernels::GemmArgs<C> args;
-    args.k = packed.k;
-    args.n = packed.n;
-    args.b = op::numbers<C>(scratch, b->view());
-    args.b_row = trans_b ? 1 : args.n;
-    args.b_col = trans_b ? args.k : 1;
-    packed.b = Storage::make<C>(kernels::packed_b_size<C>(args.k, args.n));
-    kernels::pack_b(args, static_cast<C*>(packed.b.data()));
-  });
+  const int64_t k = b->extents()[trans_b ? 1 : 0], columns = b->extents()[trans_b ? 0 : 1];
+  if (!wide)
+    pack_narrow_matrix(packed,
+                       {.type = b->dtype(), .k = k, .n = columns, .codes = b->data(), .transposed = trans_b});
+  else
+    dispatch<float, double>(b->dtype(), [&]<class C>() {
+      kernels::GemmArgs<C> args;
+      args.k = packed.k = k;
+      args.n = packed.n = columns;
+      args.b = b->view().as<C>().data();
+      args.b_row = trans_b ? 1 : args.n;
+      args.b_col = trans_b ? args.k : 1;
+      packed.b = Storage::make<C>(kernels::packed_b_size<C>(args.k, args.n));
+      kernels::pack_b(args, static_cast<C*>(packed.b.data()));
+    });
   replace_product(program, number, std::move(packed));
 }
 

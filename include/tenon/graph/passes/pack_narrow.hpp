@@ -52,12 +52,7 @@ inline void pack_restored(Program& program, int number, PackedMatMul packed, con
   if (zero != nullptr) s.zero = zero->data();
 
   packed.element = program.info(from.outputs[0]).type.element;
-  packed.k = s.k, packed.n = s.n;
-  const kernels::NarrowSize size = kernels::narrow_size(s);
-  packed.b = Storage::make<std::byte>(size.data);
-  packed.zeros = Storage::make<uint8_t>(size.zeros);
-  packed.narrow = kernels::narrow_pack(s, static_cast<std::byte*>(packed.b.data()),
-                                       static_cast<uint8_t*>(packed.zeros.data()));
+  pack_narrow_matrix(packed, s);
   replace_product(program, number, std::move(packed));
 }
 
