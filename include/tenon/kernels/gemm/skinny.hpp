@@ -107,6 +107,9 @@ struct Skinny {
   T* c;
   int64_t c_row;
 
+  /// Vectors that go through the matrix together. Baseline has no registers for more.
+  static constexpr int64_t together = std::is_same_v<Arch, simd::Baseline> ? 2 : 4;
+
   void run() const {
     Scratch scratch;
     const T* dense = x;
@@ -121,15 +124,18 @@ struct Skinny {
     T* sums = scratch.take<T>(vectors * count);
     const int64_t sum_i = lies_across ? 1 : vectors, sum_r = lies_across ? count : 1;
     parallel_for(count, share_of<Arch>(count, vectors * count * k, 4, 4), [&](int64_t begin, int64_t end) {
-      const auto dots = [&]<int R>(std::integral_constant<int, R>) {
-        dot_rows<Arch, R>(dense, dense_step, matrix + begin * row, row, end - begin, k, sums + begin * sum_i,
-                          sum_i, sum_r);
-      };
-      switch (vectors) {
-        case 1: dots(std::integral_constant<int, 1>{}); break;
-        case 2: dots(std::integral_constant<int, 2>{}); break;
-        case 3: dots(std::integral_constant<int, 3>{}); break;
-        default: dots(std::integral_constant<int, 4>{}); break;
+      for (int64_t r = 0; r < vectors; r += together) {
+        const auto dots = [&]<int R>(std::integral_constant<int, R>) {
+          dot_rows<Arch, R>(dense + r * dense_step, dense_step, matrix + begin * row, row, end - begin, k,
+                            sums + begin * sum_i + r * sum_r, sum_i, sum_r);
+        };
+        const int64_t left = vectors - r;
+        if (left == 1) dots(std::integral_constant<int, 1>{});
+        else if (left == 2 || together == 2) dots(std::integral_constant<int, 2>{});
+        else if constexpr (together > 2) {
+          if (left == 3) dots(std::integral_constant<int, 3>{});
+          else dots(std::integral_constant<int, 4>{});
+        }
       }
     });
     if (lies_across) finish_sums<Arch>(sums, count, vectors, count, 0, 0, finish, true, true, c, c_row);
