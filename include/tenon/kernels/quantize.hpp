@@ -429,10 +429,10 @@ inline DynamicScale dynamic_scale(const float* x, int64_t n) {
     simd::dispatch([&]<class Arch>(Arch) { range_impl<Arch>(x + begin, end - begin, range[0], range[1]); });
   });
   float least = ranges[0], greatest = ranges[1];
-  for (int64_t k = 2; k < (n + grain - 1) / grain * 2; k += 2) {
+  // A NaN ends the comparisons, and stays.
+  for (int64_t k = 2; k < (n + grain - 1) / grain * 2 && least <= greatest; k += 2) {
     if (!(ranges[k] >= least)) least = ranges[k];
     if (!(ranges[k + 1] <= greatest)) greatest = ranges[k + 1];
-    if (!(least <= greatest)) break;
   }
   return dynamic_scale(least, greatest);
 }

@@ -52,6 +52,13 @@ TEST_CASE("DynamicQuantizeLinear: a long tensor, symbols, typed") {
   CHECK(rounded[2].view<uint8_t>()[0] == 0);
   for (int64_t k = 0; k < halves.size(); ++k)
     CHECK(rounded[0].view<uint8_t>()[k] == static_cast<int>(std::nearbyint(halves[k])));
+  // A NaN anywhere in what threads share.
+  for (const int64_t at : {0, 20000, 49999}) {
+    Tensor<float> longer(Extents{50000});
+    for (int64_t k = 0; k < longer.size(); ++k) longer[k] = static_cast<float>(k % 7);
+    longer[at] = std::nanf("");
+    CHECK(std::isnan(run(op::DynamicQuantizeLinear{}, {longer}, 3)[1].view<float>()[0]));
+  }
   const auto n = Dim::symbol(1);
   const auto infos = infer(op::DynamicQuantizeLinear{}, {info(DType::float32, {n})}, 3);
   CHECK(infos[0].dims == Dims{n});
