@@ -165,10 +165,11 @@ void few_rows(const NarrowMatrix& b, const float* x, const float* x_sums, int64_
     for (int v = 0; v < NV; ++v) simd::storeu(sums + (r * NV + v) * L, total[r][v]);
 }
 
-template <class N, class Arch, int R>
+/// The product of rows that are taken four at a time, with each group of panels while it is in a cache.
+template <class N, class Arch>
 void multiply_few(const GemmArgs<float>& g, const NarrowMatrix& b, const Finish<float>& finish) {
   constexpr int L = lanes<float, Arch>;
-  constexpr int together = Arch::registers == 32 || R <= 2 ? 4 : 2;  // R x together sums stay in registers
+  constexpr int64_t group = 4;
   const Layout<N, Arch> layout(b);
   const int64_t depth = (b.k + N::depth - 1) / N::depth * N::depth;
   Scratch scratch;
@@ -177,9 +178,9 @@ void multiply_few(const GemmArgs<float>& g, const NarrowMatrix& b, const Finish<
   int64_t x_step = g.a_row;
   if (g.a_col != 1 || depth != b.k || b.zeros != nullptr) {
     x_step = depth;
-    float* copy = scratch.take<float>(R * depth);
-    float* of_blocks = scratch.take<float>(R * depth);
-    for (int64_t r = 0; r < R; ++r) {
+    float* copy = scratch.take<float>(g.m * depth);
+    float* of_blocks = scratch.take<float>(g.m * depth);
+    for (int64_t r = 0; r < g.m; ++r) {
       for (int64_t k = 0; k < depth; ++k)
         copy[r * depth + k] = k < b.k ? g.a[r * g.a_row + k * g.a_col] : 0.0f;
       for (int64_t i = 0; i < layout.blocks; ++i) {
@@ -192,18 +193,32 @@ void multiply_few(const GemmArgs<float>& g, const NarrowMatrix& b, const Finish<
     x = copy;
     x_sums = of_blocks;
   }
-  const int64_t panels = layout.panels(g.n);
-  const int64_t share = gemm_detail::share_of<Arch>(panels, g.m * g.n * b.k, together, together);
-  parallel_for(panels, share, [&](int64_t begin, int64_t end) {
+  const auto multiply = [&]<int R>(std::integral_constant<int, R>, int64_t i, int64_t p, int64_t end) {
+    constexpr int together = Arch::registers == 32 || R <= 2 ? 4 : 2;  // R x together sums stay in registers
     alignas(64) float sums[R * together * L];
-    const auto multiply = [&]<int NV>(std::integral_constant<int, NV>, int64_t p) {
-      few_rows<N, Arch, R, NV>(b, x, x_sums, x_step, p, sums);
-      gemm_detail::finish_sums<Arch>(sums, NV * L, R, std::min<int64_t>(NV * L, g.n - p * L), 0, p * L,
+    const auto panels = [&]<int NV>(std::integral_constant<int, NV>) {
+      few_rows<N, Arch, R, NV>(b, x + i * x_step, x_sums == nullptr ? nullptr : x_sums + i * x_step, x_step,
+                               p, sums);
+      gemm_detail::finish_sums<Arch>(sums, NV * L, R, std::min<int64_t>(NV * L, g.n - p * L), i, p * L,
                                      finish, true, true, g.c, g.c_row);
+      p += NV;
     };
-    int64_t p = begin;
-    for (; p + together <= end; p += together) multiply(std::integral_constant<int, together>{}, p);
-    for (; p < end; ++p) multiply(std::integral_constant<int, 1>{}, p);
+    while (p + together <= end) panels(std::integral_constant<int, together>{});
+    while (p < end) panels(std::integral_constant<int, 1>{});
+  };
+  const int64_t panels = layout.panels(g.n);
+  const int64_t share = gemm_detail::share_of<Arch>(panels, g.m * g.n * b.k, group, group);
+  parallel_for(panels, share, [&](int64_t begin, int64_t end) {
+    for (int64_t p = begin; p < end; p += group)
+      for (int64_t i = 0; i < g.m; i += 4) {
+        const int64_t last = std::min(p + group, end);
+        switch (g.m - i) {
+          case 1: multiply(std::integral_constant<int, 1>{}, i, p, last); break;
+          case 2: multiply(std::integral_constant<int, 2>{}, i, p, last); break;
+          case 3: multiply(std::integral_constant<int, 3>{}, i, p, last); break;
+          default: multiply(std::integral_constant<int, 4>{}, i, p, last); break;
+        }
+      }
   });
 }
 
@@ -247,13 +262,8 @@ void multiply(const GemmArgs<float>& g, const NarrowMatrix& b) {
   if (g.m <= 0 || g.n <= 0) return;
   const Finish<float> finish{
       g.alpha, g.beta, g.beta == 0 ? nullptr : g.d, g.d_row, g.d_col, g.row_bias, g.col_bias, g.lo, g.hi};
-  if (g.alpha != 0) switch (g.m) {
-      case 1: return multiply_few<N, Arch, 1>(g, b, finish);
-      case 2: return multiply_few<N, Arch, 2>(g, b, finish);
-      case 3: return multiply_few<N, Arch, 3>(g, b, finish);
-      case 4: return multiply_few<N, Arch, 4>(g, b, finish);
-      default: break;
-    }
+  constexpr int64_t few = 12;  // rows for which tiles gain less than it costs to write panels for them
+  if (g.m <= few && g.alpha != 0) return multiply_few<N, Arch>(g, b, finish);
   const Layout<N, Arch> layout(b);
   const auto pack_a = [&](int64_t i, int64_t rows, int64_t p, int64_t depth, float* to) {
     gemm_detail::pack_panel<Arch, S::rows>(g.a + i * g.a_row + p * g.a_col, g.a_row, g.a_col, rows, depth,
