@@ -64,10 +64,18 @@ bool depthwise(const ConvGeometry& g) {
   return g.in_channels == g.groups && g.out_channels < 4 * g.groups;
 }
 
+/// Whether planes.hpp has a kernel for these weights.
+template <class Arch, class T>
+bool fits_planes(const ConvGeometry& g) {
+  return std::is_same_v<T, float> && g.rank == 2 && g.kernel[0] == g.kernel[1] &&
+         (g.kernel[0] == 3 || g.kernel[0] == 5 || g.kernel[0] == 7) && g.in_channels >= g.groups &&
+         g.out_channels < 4 * g.groups;
+}
+
 /// Whether the packed weights are in the order of the plain ones.
 template <class Arch, class T>
 bool keeps_order(const ConvGeometry& g) {
-  return depthwise<Arch>(g) || planes_detail::takes<Arch, T>(g);
+  return depthwise<Arch>(g) || fits_planes<Arch, T>(g);
 }
 
 /// Gathers rows of the window matrix for a range of output cells, in segments of up to a vector. A row
@@ -407,7 +415,7 @@ void conv_impl(const ConvArgs<T>& g) {
     if (packed != nullptr) plain = packed;
     packed = nullptr;
     if constexpr (std::is_same_v<T, float>)
-      if (planes_detail::takes<Arch, T>(s) && planes_detail::run<Arch>(g, plain)) return;
+      if (fits_planes<Arch, T>(s) && planes_detail::run<Arch>(g, plain)) return;
     if (depthwise<Arch>(s) && kernel > 0 && fits_padded<T>(w)) return run_depthwise<Arch>(g, w, plain);
   }
   const GroupProduct<Ops, Arch> q(s, out);

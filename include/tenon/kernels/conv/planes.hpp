@@ -13,9 +13,15 @@
 
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/scratch.hpp"
-#include "tenon/kernels/conv/conv.hpp"
 #include "tenon/kernels/conv/sliding.hpp"
 #include "tenon/simd/batch.hpp"
+
+namespace tenon::kernels {
+
+template <class T>
+struct ConvArgs;  // conv.hpp, which includes this header
+
+}  // namespace tenon::kernels
 
 namespace tenon::kernels::planes_detail {
 
@@ -118,7 +124,7 @@ void sum_rows(const T* const* row, int64_t in_cols, int64_t pad, int64_t out_col
 /// Computes the convolution with weights (Cout, Cin / groups, K, K).
 template <class Arch, int K, int S, class T>
 void run(const ConvArgs<T>& a, const T* weights) {
-  const ConvGeometry& g = a.geometry;
+  const auto& g = a.geometry;
   constexpr int R = tile_rows<Arch, K>;
   const int64_t in_cols = g.in[1], out_rows = g.out[0], out_cols = g.out[1];
   const int64_t in_cells = g.in[0] * in_cols, out_cells = out_rows * out_cols;
@@ -156,23 +162,10 @@ void run(const ConvArgs<T>& a, const T* weights) {
                });
 }
 
-template <class Arch>
-bool square(const ConvGeometry& g) {
-  return g.rank == 2 && g.kernel[0] == g.kernel[1] &&
-         (g.kernel[0] == 3 || g.kernel[0] == 5 || g.kernel[0] == 7);
-}
-
-/// Whether the kernel is for these extents of weights. Reads rank, groups, channels and kernel.
-template <class Arch, class T>
-bool takes(const ConvGeometry& g) {
-  return std::is_same_v<T, float> && square<Arch>(g) && g.in_channels >= g.groups &&
-         g.out_channels < 4 * g.groups;
-}
-
 /// Computes the convolution, or nothing and false where strides or dilations do not fit.
 template <class Arch, class T>
 bool run(const ConvArgs<T>& a, const T* weights) {
-  const ConvGeometry& g = a.geometry;
+  const auto& g = a.geometry;
   if (g.dilations[0] != 1 || g.dilations[1] != 1 || g.strides[0] != g.strides[1] || g.strides[0] > 2)
     return false;
   const auto with_stride = [&]<int K>(std::integral_constant<int, K>) {
