@@ -87,6 +87,17 @@ TEST_CASE("nodes whose results are small stay") {
   }
 }
 
+TEST_CASE("a result larger than caches") {
+  const auto build = [] {
+    Graph g;
+    const ValueId x = g.add_input("x", DType::float16, {(1 << 21) + 5});
+    const ValueId wide = node(g, op::Cast{.to = static_cast<int64_t>(DType::float32)}, {x});
+    g.add_output("y", node(g, op::Neg{}, {wide}));
+    return g;
+  };
+  test::check_pass(fuse_elementwise, build, {{"x", floats<float16>({(1 << 21) + 5}, 1)}}, 1, 0);
+}
+
 TEST_CASE("results do not depend on threads, and a dying operand is written over") {
   Graph g;
   ValueId v = g.add_input("x", DType::float32, {100, 1000});

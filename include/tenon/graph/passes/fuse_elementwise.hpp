@@ -70,7 +70,8 @@ struct FusedElementwise {
             if (whole[k]) values[k].tensor().borrow(at(x[k].data(), from, x[k].dtype()));
           results[count].tensor().borrow(at(y.data(), from, element));
         }
-        for (const auto& [op, inputs, buffer] : steps) {
+        for (std::size_t s = 0; s < steps.size(); ++s) {
+          const auto& [op, inputs, buffer] = steps[s];
           const Value* in[max_inputs];
           for (std::size_t k = 0; k < inputs.size(); ++k)
             in[k] = inputs[k] == absent ? nullptr
@@ -78,6 +79,7 @@ struct FusedElementwise {
                                         : results + steps[static_cast<std::size_t>(~inputs[k])].buffer;
           Value* const out[] = {results + buffer};
           op.run(context, std::span(in, inputs.size()), out);
+          if (y.size() >= far && t + 1 < end) fetch(x, y, from + tile, s);
         }
       }
     });
@@ -87,10 +89,28 @@ struct FusedElementwise {
   // A tile of a result that the next step reads stays in the first-level cache, and the calls of a tile's
   // steps cost little beside its elements.
   static constexpr int64_t tile = 4096, tile_bytes = tile * 4;
+  // Results of so many elements, and their operands, mostly come from memory. For those in a shared cache the
+  // processor's own prefetching does better.
+  static constexpr int64_t far = 1 << 21;
 
  private:
   static void* at(const void* data, int64_t element, DType type) {
     return static_cast<std::byte*>(const_cast<void*>(data)) + packed_bytes(element, type);
+  }
+  /// Asks for a step's share of the tile that begins at element `from`, so that memory works while steps
+  /// compute.
+  void fetch(std::span<const AnyView> x, const AnyOut& y, int64_t from, std::size_t step) const {
+    const int64_t size = std::min(tile, y.size() - from);
+    const auto count = static_cast<int64_t>(steps.size()), s = static_cast<int64_t>(step);
+    const auto ask = [&](const void* data, DType element) {
+      const int64_t lines = packed_bytes(size, element) / 64;
+      const auto* const start = static_cast<const std::byte*>(at(data, from, element));
+      for (int64_t line = lines * s / count; line < lines * (s + 1) / count; ++line)
+        __builtin_prefetch(start + line * 64, 0, 2);
+    };
+    for (std::size_t k = 0; k < x.size(); ++k)
+      if (whole[k]) ask(x[k].data(), x[k].dtype());
+    ask(y.data(), element);
   }
   static void set(Value* value, DType element, const void* data, const Extents& extents) {
     const auto bytes = static_cast<std::size_t>(packed_bytes(product(extents), element));
