@@ -58,7 +58,7 @@ struct Element {
 }  // namespace
 
 TEST_CASE("allocated blocks are aligned, writable and of their size") {
-  for (const size_t bytes : {0, 1, 63, 64, 65, 4096, 1000003}) {
+  for (const size_t bytes : {0, 1, 63, 64, 65, 4096, 1000003, 1 << 21, 7654321}) {
     CAPTURE(bytes);
     Storage s = Storage::allocate(bytes);
     CHECK(static_cast<bool>(s));

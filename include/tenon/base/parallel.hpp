@@ -120,8 +120,10 @@ void run_tasks(Executor& executor, int64_t tasks, const F& task) {
   });
 }
 
-/// parallel_for over call(f, begin, end).
-inline void for_chunks(int64_t n, int64_t grain, void (*call)(void* f, int64_t begin, int64_t end), void* f) {
+/// parallel_for over call(f, begin, end). Not inlined, or the loop's body would be compiled once for each of
+/// its calls here.
+[[gnu::noinline]] inline void for_chunks(int64_t n, int64_t grain,
+                                         void (*call)(void* f, int64_t begin, int64_t end), void* f) {
   if (n <= 0) return;
   if (grain < 1) grain = 1;
   if (n <= grain) return call(f, 0, n);

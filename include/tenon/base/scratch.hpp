@@ -2,6 +2,7 @@
 // the same extents takes nothing from the heap.
 #pragma once
 
+#include "tenon/base/heap.hpp"
 #include "tenon/base/version.hpp"
 
 #include <algorithm>
@@ -51,8 +52,7 @@ class ScratchStack {
     const std::size_t size = size_from(held);
     resize(held);
     // Without the memory for one block the next call starts anew.
-    if (void* p = ::operator new(size, std::align_val_t{alignment}, std::nothrow))
-      blocks_[count_++] = {static_cast<std::byte*>(p), size};
+    if (void* p = heap_allocate(size, alignment)) blocks_[count_++] = {static_cast<std::byte*>(p), size};
   }
 
  private:
@@ -72,7 +72,9 @@ class ScratchStack {
       if (next == max_blocks) throw std::bad_alloc();
       const std::size_t size = std::max(bytes, size_from(0));
       resize(next);
-      blocks_[next] = {static_cast<std::byte*>(::operator new(size, std::align_val_t{alignment})), size};
+      void* const p = heap_allocate(size, alignment);
+      if (p == nullptr) throw std::bad_alloc();
+      blocks_[next] = {static_cast<std::byte*>(p), size};
       count_ = next + 1;
     }
     current_ = next;
@@ -86,7 +88,7 @@ class ScratchStack {
   }
 
   void resize(int count) {
-    while (count_ > count) ::operator delete(blocks_[--count_].data, std::align_val_t{alignment});
+    for (; count_ > count; --count_) heap_free(blocks_[count_ - 1].data, blocks_[count_ - 1].size, alignment);
   }
 
   Block blocks_[max_blocks];

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tenon/base/error.hpp"
+#include "tenon/base/heap.hpp"
 
 namespace tenon {
 
@@ -48,11 +49,9 @@ class Allocator {
 namespace detail {
 class NewAllocator final : public Allocator {
  public:
-  void* allocate(size_t bytes, size_t alignment) override {
-    return ::operator new(bytes, std::align_val_t(alignment), std::nothrow);
-  }
+  void* allocate(size_t bytes, size_t alignment) override { return heap_allocate(bytes, alignment); }
   void deallocate(void* memory, size_t bytes, size_t alignment) noexcept override {
-    ::operator delete(memory, bytes, std::align_val_t(alignment));
+    heap_free(memory, bytes, alignment);
   }
 };
 // Trivially destructible, hence good for storages of any lifetime, static ones included.

@@ -1,0 +1,40 @@
+// Memory from the heap. Large blocks lie on large pages.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <new>
+
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+
+namespace tenon::detail {
+
+// Linux gives pages of 2 MB to blocks that begin at one and ask for them. Weights and results that are read
+// from end to end then take a 512th of the page faults and of the translations, which saves a tenth to a
+// third of the time where memory binds.
+inline constexpr std::size_t large_page = std::size_t{1} << 21;
+
+inline std::align_val_t heap_alignment(std::size_t bytes, std::size_t alignment) {
+#ifdef __linux__
+  if (bytes >= large_page) alignment = std::max(alignment, large_page);
+#endif
+  return std::align_val_t(alignment);
+}
+
+/// `bytes` at a multiple of `alignment`, a power of two; nullptr if there are none.
+inline void* heap_allocate(std::size_t bytes, std::size_t alignment) noexcept {
+  void* const memory = ::operator new(bytes, heap_alignment(bytes, alignment), std::nothrow);
+#ifdef __linux__
+  if (bytes >= large_page && memory != nullptr) madvise(memory, bytes, MADV_HUGEPAGE);
+#endif
+  return memory;
+}
+
+/// Takes back what heap_allocate gave for the same numbers.
+inline void heap_free(void* memory, std::size_t bytes, std::size_t alignment) noexcept {
+  ::operator delete(memory, heap_alignment(bytes, alignment));
+}
+
+}  // namespace tenon::detail
