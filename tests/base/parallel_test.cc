@@ -2,7 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#ifdef __linux__
 #include <sched.h>
+#endif
 
 #include <chrono>
 #include <ctime>
@@ -277,6 +279,7 @@ TEST_CASE("idle workers sleep") {
   CHECK(calls.load() == 200);
 }
 
+#ifdef __linux__
 TEST_CASE("workers may run where the thread that made them might") {
   cpu_set_t all;
   REQUIRE(sched_getaffinity(0, sizeof all, &all) == 0);
@@ -299,3 +302,4 @@ TEST_CASE("workers may run where the thread that made them might") {
     CHECK(others.load() == 0);
   }
 }
+#endif

@@ -59,8 +59,8 @@ class Frame final : public op::Context {
   /// refers to it.
   void run(std::span<const Value* const> inputs, const op::Context* outer, std::span<Value> outputs,
            Profile* profile) {
-    bind(inputs, outer, outputs);
     try {
+      bind(inputs, outer, outputs);
       run(outputs, profile);
     } catch (...) {
       unbind();

@@ -54,8 +54,9 @@ class Outputs {
 };
 
 /// Inputs and outputs that stay the same from run to run, so that a run pays for the operators alone. It
-/// reads the elements that the inputs then have, and overwrites the outputs. Belongs to a Session, which must
-/// outlive it, and to one thread at a time.
+/// reads the elements that the inputs then have, and overwrites the outputs, except for those that are
+/// constants, which bind alone writes. Belongs to a Session, which must outlive it, and to one thread at a
+/// time.
 class Binding {
  public:
   /// Errors of operators, as from Session::run.
