@@ -20,7 +20,7 @@ struct Pass {
   void (*apply)(Program& program);
   /// Whether the pass wants to see a node although its operands are constants. Such nodes, and what depends
   /// on them, are computed after the pass. Null: none.
-  bool (*keeps)(const Graph::Node& node) = nullptr;
+  bool (*keeps)(const Program& program, const Graph::Node& node) = nullptr;
 };
 
 /// A pass's report on one node: the rewrite, or the reason for leaving the node alone.
@@ -349,7 +349,7 @@ class Program {
   bool fold(const Node& n, std::span<const Pass> passes = {}) {
     bool all = n.op && n.op.spec().deterministic && n.captures.empty();
     for_each_operand(n, [&](ValueId v) { all &= static_cast<bool>(constant(v)); });
-    const auto keeps = [&](const Pass& pass) { return pass.keeps != nullptr && pass.keeps(n); };
+    const auto keeps = [&](const Pass& pass) { return pass.keeps != nullptr && pass.keeps(*this, n); };
     if (!all || std::ranges::any_of(passes, keeps)) return false;
     std::vector<const Value*> in;
     for (ValueId v : n.inputs) in.push_back(v < 0 ? nullptr : &constant(v));

@@ -92,6 +92,30 @@ TEST_CASE("restored integers that somebody else reads stay") {
   CHECK(test::difference(plain.run({{"a", a}})[1].tensor(), passed.run({{"a", a}})[1].tensor()) == 0);
 }
 
+TEST_CASE("a restored bias is taken in; infinities do not meet zero points") {
+  const auto build = [] {
+    Graph g;
+    const ValueId a = g.add_input("a", DType::float32, Dims{2, 16}),
+                  scale = g.add_constant({}, Tensor<float>(Extents{}, {0.5f}));
+    const ValueId b =
+        node(g, op::DequantizeLinear{}, {g.add_constant({}, integers<uint8_t>({16, 9}, 1)), scale});
+    const ValueId bias =
+        node(g, op::DequantizeLinear{}, {g.add_constant({}, integers<int32_t>({9}, 2)), scale});
+    g.add_output("y", node(g, op::Add{}, {node(g, op::MatMul{}, {a, b}), bias}));
+    return g;
+  };
+  Tensor<float> a(Extents{2, 16});
+  std::fill_n(a.data(), a.size(), 0.25f);
+  test::check_pass(pack_narrow, build, {{"a", a}}, 1, 1e-6);
+  a[3] = std::numeric_limits<float>::infinity();
+  const Session plain(build()), passed(build(), {.passes = std::vector{pack_narrow}});
+  Outputs want = plain.run({{"a", a}}), got = passed.run({{"a", a}});
+  for (int64_t k = 0; k < 18; ++k) {
+    const float x = got[0].view<float>()[k], y = want[0].view<float>()[k];
+    CHECK((std::isfinite(y) ? std::isfinite(x) : x == y || (std::isnan(x) && std::isnan(y))));
+  }
+}
+
 TEST_CASE("what varies, and scales that are not finite, are left alone") {
   Graph g;
   const ValueId a = g.add_input("a", DType::float32, Dims{2, 16}),

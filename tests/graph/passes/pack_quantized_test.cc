@@ -167,6 +167,15 @@ TEST_CASE("pack_quantized: convolutions that fuse_qdq made") {
   }
 }
 
+TEST_CASE("pack_quantized: outputs of equal values stay values of their own") {
+  Graph g;
+  const ValueId x = g.add_input("x", DType::float32, Dims{8});
+  for (const char* name : {"a", "b"}) g.add_output(name, node(g, op::DynamicQuantizeLinear{}, {x}));
+  const Session s(std::move(g), {.passes = std::vector{pack_quantized}});
+  Outputs out = s.run({{"x", floats<float>({8}, 1)}});
+  CHECK(out[0].tensor().data() != out[1].tensor().data());
+}
+
 TEST_CASE("pack_quantized: what varies is left alone") {
   Graph g;
   const ValueId a = g.add_input("a", DType::uint8, Dims{5, 12}),

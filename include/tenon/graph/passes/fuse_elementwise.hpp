@@ -102,9 +102,9 @@ struct FusedElementwise {
   void fetch(std::span<const AnyView> x, const AnyOut& y, int64_t from, std::size_t step) const {
     const int64_t size = std::min(tile, y.size() - from);
     const auto count = static_cast<int64_t>(steps.size()), s = static_cast<int64_t>(step);
-    const auto ask = [&](const void* data, DType element) {
-      const int64_t lines = packed_bytes(size, element) / 64;
-      const auto* const start = static_cast<const std::byte*>(at(data, from, element));
+    const auto ask = [&](const void* data, DType type) {
+      const int64_t lines = packed_bytes(size, type) / 64;
+      const auto* const start = static_cast<const std::byte*>(at(data, from, type));
       for (int64_t line = lines * s / count; line < lines * (s + 1) / count; ++line)
         __builtin_prefetch(start + line * 64, 0, 2);
     };
@@ -112,10 +112,10 @@ struct FusedElementwise {
       if (whole[k]) ask(x[k].data(), x[k].dtype());
     ask(y.data(), element);
   }
-  static void set(Value* value, DType element, const void* data, const Extents& extents) {
-    const auto bytes = static_cast<std::size_t>(packed_bytes(product(extents), element));
+  static void set(Value* value, DType type, const void* data, const Extents& extents) {
+    const auto bytes = static_cast<std::size_t>(packed_bytes(product(extents), type));
     ::new (static_cast<void*>(value))
-        Value(AnyTensor(element, extents, Storage::borrow(const_cast<void*>(data), bytes)));
+        Value(AnyTensor(type, extents, Storage::borrow(const_cast<void*>(data), bytes)));
   }
 };
 

@@ -341,7 +341,7 @@ inline void apply_fuse_qdq(Program& program) {
 }
 
 /// Restored constants stay in sight: they are the weights.
-inline constexpr Pass fuse_qdq{"fuse_qdq", apply_fuse_qdq, [](const Graph::Node& n) {
+inline constexpr Pass fuse_qdq{"fuse_qdq", apply_fuse_qdq, [](const Program&, const Graph::Node& n) {
                                  return n.op.as<op::DequantizeLinear>() != nullptr;
                                }};
 

@@ -69,9 +69,12 @@ inline void apply_pack_narrow(Program& program) {
   });
 }
 
-/// Restored constants stay in sight.
-inline constexpr Pass pack_narrow{"pack_narrow", apply_pack_narrow, [](const Graph::Node& n) {
-                                    return n.op.as<op::DequantizeLinear>() != nullptr;
-                                  }};
+/// Restored constants of few bits stay in sight. Those of more, such as biases, are taken in as floats.
+inline constexpr Pass pack_narrow{
+    "pack_narrow", apply_pack_narrow, [](const Program& program, const Graph::Node& n) {
+      if (n.op.as<op::DequantizeLinear>() == nullptr) return false;
+      const AnyTensor* codes = quantized_detail::constant_tensor(program, n.inputs[0]);
+      return codes != nullptr && kernels::narrow_depth(codes->dtype()) > 1;
+    }};
 
 }  // namespace tenon::passes

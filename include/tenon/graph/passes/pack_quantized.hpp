@@ -164,6 +164,8 @@ inline int take_floats(const Program& program, int number, PackedMatMulInteger& 
 /// Makes the readers of a node's results read those of an earlier one that quantises the same value.
 inline void quantize_once(Program& program, int number) {
   const Graph::Node& n = program.node(number);
+  // The program's outputs keep values of their own.
+  if (std::ranges::any_of(n.outputs, [&](ValueId v) { return v >= 0 && program.is_output(v); })) return;
   for (const int other : program.readers(n.inputs[0])) {
     const Graph::Node& first = program.node(other);
     if (other >= number || !first.op.as<op::DynamicQuantizeLinear>()) continue;

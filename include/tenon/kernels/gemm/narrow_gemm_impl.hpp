@@ -99,10 +99,8 @@ batch<float, Arch> load_zeros(const NarrowMatrix& b, int64_t place) {
 // --------------------------------------------------------------------------------------------- few rows
 
 /// Sums of R rows x, each of K rounded up to N::depth, x_step apart, and NV panels: sums[(r * NV + v) * L].
-/// With zero points of blocks, x_sums are sums over blocks, and as far apart.
-template <class N, class Arch, int R, int NV>
-void few_rows(const NarrowMatrix& b, const float* x, const float* x_sums, int64_t x_step, int64_t panel,
-              float* sums) {
+template <class N, class Arch, int R, int NV, bool has_zeros>
+void few_rows(const NarrowMatrix& b, const float* x, int64_t x_step, int64_t panel, float* sums) {
   using V = batch<float, Arch>;
   constexpr int L = lanes<float, Arch>;
   const Layout<N, Arch> layout(b);
@@ -117,10 +115,13 @@ void few_rows(const NarrowMatrix& b, const float* x, const float* x_sums, int64_
   for (int64_t i = 0; i < layout.blocks; ++i) {
     const int64_t end = std::min((i + 1) * layout.block, b.k);
     V sum[R][NV];
+    [[maybe_unused]] V zero[NV];
 #pragma GCC unroll 4
-    for (int r = 0; r < R; ++r)
+    for (int v = 0; v < NV; ++v) {
+      if constexpr (has_zeros) zero[v] = load_zeros<N, Arch>(b, layout.zeros(panel + v, i));
 #pragma GCC unroll 4
-      for (int v = 0; v < NV; ++v) sum[r][v] = V(0.0f);
+      for (int r = 0; r < R; ++r) sum[r][v] = V(0.0f);
+    }
     for (int64_t k = i * layout.block; k < end; k += N::depth) {
       typename N::Codes codes[NV];
 #pragma GCC unroll 4
@@ -135,7 +136,8 @@ void few_rows(const NarrowMatrix& b, const float* x, const float* x_sums, int64_
         for (int r = 0; r < R; ++r) xv[r] = V(x[r * x_step + k + e]);
 #pragma GCC unroll 4
         for (int v = 0; v < NV; ++v) {
-          const V y = N::number(codes[v], e);
+          V y = N::number(codes[v], e);
+          if constexpr (has_zeros) y = y - zero[v];
 #pragma GCC unroll 4
           for (int r = 0; r < R; ++r) sum[r][v] = simd::mul_add(xv[r], y, sum[r][v]);
         }
@@ -146,11 +148,6 @@ void few_rows(const NarrowMatrix& b, const float* x, const float* x_sums, int64_
       if constexpr (N::scaled) {
         const V scale = simd::loadu<Arch>(reinterpret_cast<const float*>(at[v]));
         at[v] += layout.scale_bytes;
-        if (b.zeros != nullptr) {
-          const V zero = load_zeros<N, Arch>(b, layout.zeros(panel + v, i));
-#pragma GCC unroll 4
-          for (int r = 0; r < R; ++r) sum[r][v] = sum[r][v] - zero * V(x_sums[r * x_step + i]);
-        }
 #pragma GCC unroll 4
         for (int r = 0; r < R; ++r) total[r][v] = simd::mul_add(sum[r][v], scale, total[r][v]);
       } else {
@@ -174,31 +171,21 @@ void multiply_few(const GemmArgs<float>& g, const NarrowMatrix& b, const Finish<
   const int64_t depth = (b.k + N::depth - 1) / N::depth * N::depth;
   Scratch scratch;
   const float* x = g.a;
-  const float* x_sums = nullptr;
   int64_t x_step = g.a_row;
-  if (g.a_col != 1 || depth != b.k || b.zeros != nullptr) {
+  if (g.a_col != 1 || depth != b.k) {
     x_step = depth;
     float* copy = scratch.take<float>(g.m * depth);
-    float* of_blocks = scratch.take<float>(g.m * depth);
-    for (int64_t r = 0; r < g.m; ++r) {
+    for (int64_t r = 0; r < g.m; ++r)
       for (int64_t k = 0; k < depth; ++k)
         copy[r * depth + k] = k < b.k ? g.a[r * g.a_row + k * g.a_col] : 0.0f;
-      for (int64_t i = 0; i < layout.blocks; ++i) {
-        float sum = 0;
-        for (int64_t k = i * layout.block; k < std::min((i + 1) * layout.block, b.k); ++k)
-          sum += copy[r * depth + k];
-        of_blocks[r * depth + i] = sum;
-      }
-    }
     x = copy;
-    x_sums = of_blocks;
   }
   const auto multiply = [&]<int R>(std::integral_constant<int, R>, int64_t i, int64_t p, int64_t end) {
     constexpr int together = Arch::registers == 32 || R <= 2 ? 4 : 2;  // R x together sums stay in registers
     alignas(64) float sums[R * together * L];
     const auto panels = [&]<int NV>(std::integral_constant<int, NV>) {
-      few_rows<N, Arch, R, NV>(b, x + i * x_step, x_sums == nullptr ? nullptr : x_sums + i * x_step, x_step,
-                               p, sums);
+      if (b.zeros != nullptr) few_rows<N, Arch, R, NV, N::scaled>(b, x + i * x_step, x_step, p, sums);
+      else few_rows<N, Arch, R, NV, false>(b, x + i * x_step, x_step, p, sums);
       gemm_detail::finish_sums<Arch>(sums, NV * L, R, std::min<int64_t>(NV * L, g.n - p * L), i, p * L,
                                      finish, true, true, g.c, g.c_row);
       p += NV;
