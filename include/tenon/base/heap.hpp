@@ -1,6 +1,8 @@
 // Memory from the heap. Large blocks lie on large pages.
 #pragma once
 
+#include "tenon/base/version.hpp"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,8 @@
 // The processors that threads run on. Only Linux tells; elsewhere no thread is moved.
 #pragma once
 
+#include "tenon/base/version.hpp"
+
 #include <cstddef>
 #include <thread>
 
