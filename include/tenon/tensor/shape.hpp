@@ -180,6 +180,11 @@ struct Dims {
     return !ranked_ || !o.ranked_ ||
            std::equal(begin(), end(), o.begin(), o.end(), [](Dim a, Dim b) { return !a.differs(b); });
   }
+  /// Known to be the same extents.
+  constexpr bool same(const Dims& o) const {
+    return ranked_ && o.ranked_ &&
+           std::equal(begin(), end(), o.begin(), o.end(), [](Dim a, Dim b) { return a.same(b); });
+  }
   /// Rank and every extent are known.
   constexpr bool known() const {
     return ranked_ && std::all_of(begin(), end(), [](Dim d) { return d.known(); });

@@ -131,7 +131,7 @@ inline void einsum_step(Step& s) {
     Term d = s.w.add_node(back, in, 1)[0];
     if (!lone.empty()) d = s.w.add(op::Unsqueeze{}, {d, s.w.integers(lone)});
     // An extent 1 of another operand stretches to x's, and one of x to the label's.
-    if (!same_extents(s.w.dims(d), s.w.dims(x))) d = sum_to(expand(d, shape(x)), x);
+    if (!s.w.dims(d).same(s.w.dims(x))) d = sum_to(expand(d, shape(x)), x);
     const auto from_behind = [&](int64_t a) {
       return a < 0 ? a : a - (dots == npos ? static_cast<int64_t>(own.size()) : s.rank(x));
     };

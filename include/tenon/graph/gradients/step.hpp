@@ -170,10 +170,6 @@ inline Term widened(Term x) {
 inline bool are_known(const Dims& d) {
   return d.ranked() && std::all_of(d.begin(), d.end(), [](Dim x) { return x.known(); });
 }
-inline bool same_extents(const Dims& a, const Dims& b) {
-  return a.ranked() && b.ranked() &&
-         std::equal(a.begin(), a.end(), b.begin(), b.end(), [](Dim x, Dim y) { return x.same(y); });
-}
 /// x's extents from axis `start` to before axis `end`, by default all.
 inline Term shape(Term x, int64_t start = 0, Opt<int64_t> end = {}) {
   if (const Dims d = x.writer->dims(x); are_known(d)) {

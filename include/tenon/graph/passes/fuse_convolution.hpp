@@ -116,7 +116,7 @@ inline std::optional<ChannelMap> channel_map(const Program& program, const Graph
   } else if (n.op.as<op::Add>() || n.op.as<op::Mul>()) {
     if ((n.inputs[0] == x) == (n.inputs[1] == x)) return {};
     const auto other = channel_numbers(program, n.inputs[n.inputs[0] == x ? 1 : 0], x, channels);
-    if (!other || !same_extents(program.info(n.outputs[0]).dims, program.info(x).dims)) return {};
+    if (!other || !program.info(n.outputs[0]).dims.same(program.info(x).dims)) return {};
     (n.op.as<op::Add>() ? map.shift : map.scale) = *other;
   } else {
     return {};
@@ -175,7 +175,7 @@ inline void apply_fuse_convolution(Program& program) {
       }
       if (!is_sum(reader)) return false;
       const ValueId z = reader.inputs[reader.inputs[0] == y ? 1 : 0];
-      if (!same_extents(program.info(y).dims, program.info(z).dims)) return false;
+      if (!program.info(y).dims.same(program.info(z).dims)) return false;
       operands.push_back(z);
       return true;
     };

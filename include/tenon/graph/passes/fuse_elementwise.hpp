@@ -158,7 +158,7 @@ class ElementwiseGroups {
     return any;
   }
   bool is_whole(ValueId v, const Graph::Node& node) const {
-    return same_extents(p_.info(v).dims, p_.info(node.outputs[0]).dims);
+    return p_.info(v).dims.same(p_.info(node.outputs[0]).dims);
   }
 
   /// Whether nobody but these nodes reads a value.

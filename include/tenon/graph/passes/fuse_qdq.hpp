@@ -224,7 +224,7 @@ inline void fuse_add(Program& program, int number) {
       program.skipped(number, "not both operands are of 8 bits with one scale");
     return;
   }
-  if (!same_extents(program.info(a->v).dims, program.info(b->v).dims))
+  if (!program.info(a->v).dims.same(program.info(b->v).dims))
     return program.skipped(number, "the operands' extents differ, or are not known");
   const auto end = end_of(program, n.outputs[0]);
   if (!end) return program.skipped(number, "the result is not quantised to 8 bits");

@@ -32,12 +32,6 @@ inline bool fits(const Program& program, int n) {
   return !node.outputs.empty() && program.info(node.outputs[0]).present();
 }
 
-inline bool same_extents(const Dims& a, const Dims& b) {
-  bool same = a.ranked() && b.ranked() && a.rank() == b.rank();
-  for (int k = 0; same && k < a.rank(); ++k) same = a[k].same(b[k]);
-  return same;
-}
-
 /// Whether a node adds two operands.
 inline bool is_sum(const Graph::Node& n) {
   return n.op.as<op::Add>() || (n.inputs.size() == 2 && n.op.as<op::Sum>());

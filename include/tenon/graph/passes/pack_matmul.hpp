@@ -37,10 +37,7 @@ struct PackedMatMul {
     const Dims matrix{k, n};
     if (gemm) return op::gemm_detail::infer_gemm(i, trans_a, false, i.dims(0), matrix, i.dims(1));
     Dims y = op::infer_matmul(i, i.dims(0), matrix);
-    if (i.has(1) && i.ranked(1) && y.ranked()) {
-      if (!i.expect_rank(1, y.rank())) return;
-      for (int d = 0; d < y.rank(); ++d) y[d] = i.unify(i.dims(1)[d], y[d], "extents of C and Y");
-    }
+    infer_addend(i, 1, y);
     i.out(0, y);
   }
   template <class T>
@@ -109,7 +106,7 @@ inline void replace_product(Program& program, int number, PackedMatMul packed) {
       packed.bias = columns(*c);
       return true;
     }
-    if (operands.size() > 1 || !same_extents(program.info(v).dims, program.info(z).dims)) return false;
+    if (operands.size() > 1 || !program.info(v).dims.same(program.info(z).dims)) return false;
     operands.push_back(z);
     packed.beta = 1;
     return true;

@@ -38,10 +38,7 @@ struct PackedMatMulInteger {
     op::MatMulInteger::check_zeros(i, 1, i.dims(0), true);
     Dims y = op::infer_matmul(i, i.dims(0), Dims{k, n});
     if (i.has(2)) i.expect_one(2);
-    if (i.has(3) && i.ranked(3) && y.ranked()) {
-      if (!i.expect_rank(3, y.rank())) return;
-      for (int d = 0; d < y.rank(); ++d) y[d] = i.unify(i.dims(3)[d], y[d], "extents of C and Y");
-    }
+    infer_addend(i, 3, y);
     i.out(0, scales ? DType::float32 : DType::int32, y);
   }
   void compute(AnyView a, AnyView a_zero, TensorView<const float> scale, TensorView<const float> c,
@@ -139,7 +136,7 @@ inline int take_floats(const Program& program, int number, PackedMatMulInteger& 
       return true;
     }
     if (operands[3] >= 0 || program.info(z).type != Type(DType::float32) ||
-        !same_extents(program.info(v).dims, program.info(z).dims))
+        !program.info(v).dims.same(program.info(z).dims))
       return false;
     operands[3] = z;
     return true;

@@ -36,6 +36,12 @@ inline std::optional<Bounds> bounds_of(const Program& program, const Graph::Node
   return b;
 }
 
+/// Unifies the extents y of a product with those of input k, which is added to it and may be left out.
+constexpr void infer_addend(op::Infer& i, int k, Dims& y) {
+  if (!i.has(k) || !i.ranked(k) || !y.ranked() || !i.expect_rank(k, y.rank())) return;
+  for (int d = 0; d < y.rank(); ++d) y[d] = i.unify(i.dims(k)[d], y[d], "extents of C and Y");
+}
+
 /// A pool whose windows have one more axis, of one lane.
 inline AnyOperator with_lanes(const AnyOperator& pool) {
   return pool.with_attributes([](std::string_view name, op::AttributeValue& value) {
