@@ -27,25 +27,6 @@ kernel_units = rule(
     },
 )
 
-def _header_units(ctx):
-    units = []
-    for header in ctx.files.headers:
-        if _include(header).split("/")[1] in ctx.attr.skip:
-            continue
-        unit = ctx.actions.declare_file("%s/%s.cc" % (ctx.label.name, _name(header)))
-        ctx.actions.write(unit, "#include \"%s\"\n" % _include(header))
-        units.append(unit)
-    return [DefaultInfo(files = depset(units))]
-
-header_units = rule(
-    implementation = _header_units,
-    doc = "For each header that is not in one of the `skip` folders, a unit that includes it and nothing else.",
-    attrs = {
-        "headers": attr.label_list(allow_files = True),
-        "skip": attr.string_list(),
-    },
-)
-
 def _operator_units(ctx):
     # A header's unit follows from its path alone, so that a new operator recompiles one unit and not all.
     headers_of = [[] for _ in range(ctx.attr.count)]
@@ -82,7 +63,7 @@ operator_units = rule(
 
     An operator is a struct that opens at the start of a line in one of the headers; see register.awk.""",
     attrs = {
-        "count": attr.int(default = 80),
+        "count": attr.int(default = 40),
         "headers": attr.label_list(allow_files = True),
         "_script": attr.label(default = "//loader/bazel:register.awk", allow_single_file = True),
     },

@@ -1,4 +1,4 @@
-"""One small test program per *_test.cc; see //tests."""
+"""Test programs from folder listings; see //tests."""
 
 load("//loader/bazel:levels.bzl", "LEVELS")
 
@@ -13,8 +13,8 @@ def _at_level(name, level, program):
     )
 
 def tenon_tests(folder, deps, copts = [], size = "small", more_deps = {}):
-    """A cc_test for every *_test.cc below `folder`. `more_deps` has those that only some sources need."""
-    for source in native.glob([folder + "/**/*_test.cc"], allow_empty = True):
+    """A cc_test for every *_test.cc in `folder`. `more_deps` has dependencies that only some sources need."""
+    for source in native.glob([folder + "/*_test.cc"]):
         native.cc_test(
             name = source[:-len(".cc")],
             size = size,
@@ -22,6 +22,43 @@ def tenon_tests(folder, deps, copts = [], size = "small", more_deps = {}):
             copts = copts,
             deps = deps + more_deps.get(source, []) + [":support"],
         )
+
+def tenon_joined_tests(folder, deps, copts = [], more_deps = {}, together = 12):
+    """Programs of up to `together` *_test.cc that lie in the same folder, in or below `folder`.
+
+    Parsing the headers takes most of such a source's time. Each has a program of its own as well, which is built when
+    it is named: //tests:op/math/acos_test.
+    """
+    sources_of = {}
+    for source in native.glob([folder + "/**/*_test.cc"]):
+        sources_of.setdefault(source.rpartition("/")[0], []).append(source)
+        native.cc_test(
+            name = source[:-len(".cc")],
+            size = "small",
+            srcs = [source],
+            copts = copts,
+            tags = ["manual"],
+            deps = deps + more_deps.get(source, []) + [":support"],
+        )
+    for path, sources in sources_of.items():
+        for first in range(0, len(sources), together):
+            joined = sources[first:first + together]
+            name = "%s/tests_%d" % (path, first // together + 1)
+            native.genrule(
+                name = name + "_unit",
+                testonly = True,
+                srcs = joined,
+                outs = [name + ".cc"],
+                cmd = "awk -f $(location //tests/bazel:join.awk) $(SRCS) > $@",
+                tools = ["//tests/bazel:join.awk"],
+            )
+            native.cc_test(
+                name = name,
+                size = "medium",
+                srcs = [name + ".cc"],
+                copts = copts,
+                deps = deps + [":support"] + [dep for source in joined for dep in more_deps.get(source, [])],
+            )
 
 def tenon_level_run_tests(folder, deps, copts = []):
     """Every *_test.cc below `folder` built once, against kernels that choose their level at run time, and run at each."""

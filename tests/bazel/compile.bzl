@@ -1,0 +1,114 @@
+"""Checks of what compiles and what does not, which need no program."""
+
+load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain")
+
+def _compiler(ctx):
+    """The compiler with its arguments, and the files that it reads: the headers of ctx.attr.deps among them."""
+    toolchain = find_cpp_toolchain(ctx)
+    files = [toolchain.all_files]
+    command = [toolchain.compiler_executable, "-std=c++20", "-Wall", "-Wextra"]
+    for dep in ctx.attr.deps:
+        context = dep[CcInfo].compilation_context
+        files.append(context.headers)
+        command += ["-D" + define for define in context.defines.to_list()]
+        command += ["-I" + folder for folder in context.includes.to_list()]
+        command += ["-isystem" + folder for folder in context.system_includes.to_list()]
+    return command, depset(transitive = files)
+
+_COMPILER = {
+    "deps": attr.label_list(providers = [CcInfo]),
+    "_cc_toolchain": attr.label(default = "@bazel_tools//tools/cpp:current_cc_toolchain"),
+}
+
+def _compile_fail_test(ctx):
+    command, files = _compiler(ctx)
+    source = ctx.file.src
+
+    # Compiled while building, where the headers are; the test itself only tells the outcome.
+    outcome = ctx.actions.declare_file(ctx.label.name + ".outcome")
+    ctx.actions.run_shell(
+        command = """
+source=$1 outcome=$2; shift 2
+if "$@" -x c++ -fsyntax-only "$source" 2> "$outcome.txt"; then
+  echo "FAILED: it compiles" > "$outcome"
+elif ! grep -q '^// expect: ' "$source"; then
+  echo "FAILED: no '// expect: ...' comment says which message is due" > "$outcome"
+else
+  sed -n 's#^// expect: ##p' "$source" | while IFS= read -r expected; do
+    grep -F -- "$expected" "$outcome.txt" | grep -q 'error: ' || echo "FAILED: no error says: $expected"
+  done > "$outcome"
+  if [ -s "$outcome" ]; then cat "$outcome.txt" >> "$outcome"; fi
+fi
+rm -f "$outcome.txt"
+""",
+        arguments = [source.path, outcome.path] + command,
+        inputs = depset([source], transitive = [files]),
+        outputs = [outcome],
+        mnemonic = "CompileFail",
+        progress_message = "Expecting %s not to compile" % source.short_path,
+    )
+
+    program = ctx.actions.declare_file(ctx.label.name + ".sh")
+    ctx.actions.write(
+        program,
+        "#!/bin/sh\ncat %s\n! grep -q . %s\n" % (outcome.short_path, outcome.short_path),
+        is_executable = True,
+    )
+    return [DefaultInfo(executable = program, runfiles = ctx.runfiles([outcome]))]
+
+compile_fail_test = rule(
+    implementation = _compile_fail_test,
+    doc = """Passes when `src` does not compile and each of its `// expect: TEXT` comments stands in an error's line.""",
+    attrs = dict(_COMPILER, src = attr.label(allow_single_file = [".cc"], mandatory = True)),
+    test = True,
+    toolchains = ["@bazel_tools//tools/cpp:toolchain_type"],
+)
+
+def _self_contained(ctx):
+    command, files = _compiler(ctx)
+    headers = [header.short_path.rpartition("include/")[2] for header in ctx.files.headers]
+    headers = [header for header in headers if header.split("/")[1] not in ctx.attr.skip]
+    stamps = []
+    for first in range(0, len(headers), 32):
+        stamp = ctx.actions.declare_file("%s/%d" % (ctx.label.name, first))
+        ctx.actions.run_shell(
+            command = """
+stamp=$1 common=$2; shift 2
+headers=()
+while [ "$1" != -- ]; do headers+=("$1"); shift; done
+shift
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+touch "$work/common.hpp"
+if [ -n "$common" ]; then
+  echo '#include "'$common'"' > "$work/common.hpp"
+  "$@" -x c++-header "$work/common.hpp" -o "$work/common.hpp.gch" || exit 1
+fi
+for header in "${headers[@]}"; do
+  echo '#include "'$header'"' > "$work/alone.cc"
+  "$@" -fsyntax-only -Werror -include "$work/common.hpp" "$work/alone.cc" || exit 1
+done
+touch "$stamp"
+""",
+            arguments = [stamp.path, ctx.attr.common] + headers[first:first + 32] + ["--"] + command +
+                        ["-D" + define for define in ctx.attr.defines],
+            inputs = files,
+            outputs = [stamp],
+            mnemonic = "SelfContained",
+            progress_message = "Including %s and the next 31 alone" % headers[first],
+        )
+        stamps.append(stamp)
+    return [DefaultInfo(files = depset(stamps))]
+
+self_contained = rule(
+    implementation = _self_contained,
+    doc = "Builds where each header that is not in one of the `skip` folders compiles when a program includes nothing else.",
+    attrs = dict(
+        _COMPILER,
+        common = attr.string(doc = "A header that all of them include: it is parsed once."),
+        defines = attr.string_list(),
+        headers = attr.label_list(allow_files = True),
+        skip = attr.string_list(),
+    ),
+    toolchains = ["@bazel_tools//tools/cpp:toolchain_type"],
+)

@@ -1,0 +1,15 @@
+# Joins sources of tests into one translation unit, so that the headers they share are parsed once. Includes come first;
+# each source's names lie in a namespace of its own, as two tables may name their helpers alike.
+FNR == 1 {
+  name = FILENAME
+  gsub(/^.*\/|\.cc$/, "", name)
+  lines[++count] = "#line 1 \"" FILENAME "\""
+}
+/^#include/ {
+  if (!($0 in included)) print
+  included[$0]
+  $0 = ""
+}
+/^namespace tenon[a-z:]* \{$/ { sub(/ \{$/, "::" name " {") }
+{ lines[++count] = $0 }
+END { for (k = 1; k <= count; ++k) print lines[k] }
