@@ -36,6 +36,7 @@ struct Product {
   Out* c;
   int64_t c_row;
   Finish<Out> finish;
+  int64_t b_copies = 1, b_copy_cells = 0;  // of packed_b: a task reads that of its thread
 };
 
 /// Adds one block of K to rows [i0, i1), columns [j0, j1) of C. Packed panels are `a` and `b` cells apart.
@@ -219,6 +220,15 @@ Cut cut_for(int64_t m, int64_t n, int64_t panel_rows, int64_t panel_cols, bool p
   return best;
 }
 
+/// How many copies of B, of `cells` each and `most` in all, are worth packing for one product of `m` rows.
+/// Threads that pack a part each and read all parts move B from cache to cache, when they write and when they
+/// read it. That takes longer than to pack it again where the caches are far from each other.
+template <class Arch>
+int64_t b_copies(int64_t m, int64_t cells, int64_t most) {
+  const int64_t threads = threads_at_hand<Arch>();
+  return m >= 256 * (threads - 1) && cells <= most / threads ? threads : 1;
+}
+
 /// Runs `items` products, all of the extents of `shape`, which is the first; product(i) makes the i-th.
 template <class Ops, class Arch, class P, class MakeProduct>
 void run_products(const P& shape, int64_t items, const MakeProduct& product) {
@@ -280,6 +290,7 @@ void run_products(const P& shape, int64_t items, const MakeProduct& product) {
       const int64_t i = part / cut.across * cut.rows, j = part % cut.across * cut.cols;
       P own = product(t / parts);
       if (packed_b != nullptr) own.packed_b = packed_b + t / parts * b_cells;
+      else if (own.b_copies > 1) own.packed_b += t * own.b_copies / (items * parts) * own.b_copy_cells;
       compute_range<Ops, Arch>(own, i, std::min(i + cut.rows, shape.m), j, std::min(j + cut.cols, shape.n));
     }
   });
