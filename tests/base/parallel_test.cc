@@ -3,9 +3,15 @@
 #include <doctest/doctest.h>
 
 #ifdef __linux__
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sched.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #endif
 
+#include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <ctime>
 #include <string>
@@ -86,16 +92,22 @@ TEST_CASE("every task runs once, many times over") {
   }
 }
 
-TEST_CASE("workers help") {
+TEST_CASE("workers help, each with its own tasks") {
   ThreadPool pool(3);
+  std::thread::id owners[3];
   for (int round = 0; round < 20; ++round) {
     // Three tasks that wait for each other can only finish on three threads.
     std::atomic<int> arrived{0};
-    pool.run(3, [&](int64_t) {
+    std::thread::id ids[3];
+    pool.run(3, [&](int64_t i) {
+      ids[i] = std::this_thread::get_id();
       ++arrived;
       while (arrived.load() < 3) std::this_thread::yield();
     });
     CHECK(arrived.load() == 3);
+    CHECK(ids[0] == std::this_thread::get_id());
+    if (round == 0) std::copy(ids, ids + 3, owners);
+    CHECK(std::equal(ids, ids + 3, owners));
   }
 }
 
@@ -302,4 +314,28 @@ TEST_CASE("workers may run where the thread that made them might") {
     CHECK(others.load() == 0);
   }
 }
+
+#ifdef __x86_64__
+TEST_CASE("a sandbox that does not let threads move") {
+  // The filter holds for the thread that sets it, and for those that it makes.
+  std::thread([] {
+    const auto load = static_cast<uint16_t>(BPF_LD | BPF_W | BPF_ABS);
+    const auto jump = static_cast<uint16_t>(BPF_JMP | BPF_JEQ | BPF_K);
+    const auto give = static_cast<uint16_t>(BPF_RET | BPF_K);
+    sock_filter rules[] = {{load, 0, 0, 0},
+                           {jump, 0, 1, SYS_sched_setaffinity},
+                           {give, 0, 0, SECCOMP_RET_ERRNO | EPERM},
+                           {give, 0, 0, SECCOMP_RET_ALLOW}};
+    const sock_fprog filter{static_cast<unsigned short>(std::size(rules)), rules};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0)
+      return;  // a kernel without filters
+    tenon::detail::leave_processor(tenon::detail::current_processor());
+    ThreadPool pool(3);
+    int64_t squares[100];
+    for (int round = 0; round < 200; ++round) pool.run(100, [&](int64_t i) { squares[i] = i * i; });
+    for (int64_t i = 0; i < 100; ++i) CHECK(squares[i] == i * i);
+  }).join();
+}
+#endif
 #endif

@@ -402,6 +402,34 @@ TEST_CASE("quant_gemm: batches, blocks of K and threads") {
   });
 }
 
+TEST_CASE("quant_gemm: rows so many that each thread packs B for itself") {
+  at_each_level([]<class Arch>(Arch) {
+    const int64_t m = 1100, n = 101, k = 70, one = 1, step = k * n;
+    const auto a = numbers<uint8_t>(m * k), b = numbers<uint8_t>(k * n);
+    const uint8_t a_zero = 3, b_zero = 200;
+    std::vector<int32_t> serial(m * n), c = serial;
+    QuantGemmArgs g;
+    g.m = m, g.n = n, g.k = k, g.a = {a.data(), k, 1, false, &a_zero, 0},
+    g.b = {b.data(), n, 1, true, &b_zero, 0}, g.c = serial.data(), g.c_row = n;
+    quant_gemm_impl<Arch>(g);
+    CHECK(wrong_sums(g, 0, 0, serial.data()) == 0);
+    std::vector<int32_t> packed_b(static_cast<size_t>(quant_packed_b_size_impl<Arch>(g)));
+    quant_pack_b_impl<Arch>(g, packed_b.data());
+    for (int threads : {2, 5})
+      for (const bool packed : {false, true})
+        for (int rank : {0, 1}) {
+          ThreadPool pool(threads);
+          const ScopedPool scope(pool);
+          g.batch = {rank, &one, &step, &step, &step, nullptr};
+          g.packed_b = packed ? packed_b.data() : nullptr;
+          c.assign(c.size(), 0);
+          g.c = c.data();
+          quant_gemm_impl<Arch>(g);
+          CHECK(serial == c);
+        }
+  });
+}
+
 namespace {
 std::atomic<int64_t> allocations{0};
 }

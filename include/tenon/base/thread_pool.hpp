@@ -1,6 +1,7 @@
 // The pool of threads that runs parallel loops.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -28,7 +29,8 @@ class ThreadPool final : public Executor {
     spin_ = threads <= detail::allowed_processors();
     try {
       workers_.reserve(static_cast<size_t>(threads - 1));
-      while (static_cast<int>(workers_.size()) + 1 < threads) workers_.emplace_back([this] { work(); });
+      while (static_cast<int>(workers_.size()) + 1 < threads)
+        workers_.emplace_back([this, own = static_cast<int>(workers_.size()) + 1] { work(own); });
     } catch (const std::exception& error) {
       const size_t started = workers_.size() + 1;
       stop();
@@ -45,46 +47,72 @@ class ThreadPool final : public Executor {
       for (int64_t i = 0; i < tasks; ++i) task(data, i);
       return;
     }
-    Job job{task, data, tasks};
-    post(job);
-    job.work();
+    Job job(task, data, tasks, threads());
+    post(job, tasks);
+    job.work(0);
     finish(job);
   }
 
   int threads() const override { return static_cast<int>(workers_.size()) + 1; }
 
  private:
-  // One call of run, living on the stack of its caller. `helpers` counts the workers that may touch it.
+  static constexpr std::chrono::milliseconds rest{10};  // between a worker's moves
+
+  // One call of run, living on the stack of its caller. Each thread first runs the tasks of its own slice,
+  // the same in every call of as many tasks, so that it finds in its caches what it wrote there in the call
+  // before; then those that others have not begun. `helpers` counts the workers that may touch the job.
   struct Job {
+    struct alignas(64) Slice {
+      std::atomic<int64_t> next;
+      int64_t end;
+      bool has_tasks() const { return next.load(std::memory_order_relaxed) < end; }
+    };
+    static constexpr int max_slices = 16;
+
     void (*task)(void*, int64_t);
     void* data;
-    int64_t tasks;
-    int processor = detail::current_processor();  // of the caller
-    std::atomic<int64_t> next{0};
+    int slices;
     std::atomic<int> helpers{0};
     bool caller_sleeps = false;
     Job* after = nullptr;
+    Slice slice[max_slices];
 
-    bool has_tasks() const { return next.load(std::memory_order_relaxed) < tasks; }
-    void work() {
-      for (int64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < tasks;) task(data, i);
+    Job(void (*f)(void*, int64_t), void* d, int64_t tasks, int threads)
+        : task(f), data(d), slices(static_cast<int>(std::min<int64_t>({tasks, threads, max_slices}))) {
+      const int64_t each = tasks / slices, more = tasks % slices;
+      int64_t begin = 0;
+      for (int k = 0; k < slices; ++k) {
+        slice[k].next.store(begin, std::memory_order_relaxed);
+        slice[k].end = begin += each + (k < more);
+      }
+    }
+    bool has_tasks() const {
+      return std::any_of(slice, slice + slices, [](const Slice& s) { return s.has_tasks(); });
+    }
+    void work(int own) {
+      for (int k = 0; k < slices; ++k) {
+        Slice& s = slice[(own + k) % slices];
+        while (s.has_tasks())
+          if (const int64_t i = s.next.fetch_add(1, std::memory_order_relaxed); i < s.end) task(data, i);
+      }
     }
   };
 
-  void post(Job& job) {
+  void post(Job& job, int64_t tasks) {
     size_t sleepers;
     {
       const std::lock_guard lock(mutex_);
       job.after = jobs_;
       jobs_ = &job;
+      caller_ = detail::current_processor();
       posted_.fetch_add(1, std::memory_order_relaxed);
       sleepers = sleepers_;
     }
     if (sleepers == 0) return;
-    if (static_cast<uint64_t>(job.tasks) > sleepers) {
+    if (static_cast<uint64_t>(tasks) > sleepers) {
       posted_or_stopping_.notify_all();
     } else {
-      for (int64_t i = 1; i < job.tasks; ++i) posted_or_stopping_.notify_one();
+      for (int64_t i = 1; i < tasks; ++i) posted_or_stopping_.notify_one();
     }
   }
 
@@ -119,17 +147,30 @@ class ThreadPool final : public Executor {
     return false;
   }
 
-  void work() {
+  void work(int own) {
     std::chrono::steady_clock::time_point last_move{};
     std::unique_lock lock(mutex_);
     while (!stopping_) {
+      // Linux may leave a worker that it wakes on the processor of its caller, and the two there for seconds
+      // while another is idle. The worker then moves, before it helps, because a job waits for its helpers.
+      // It does so rarely, because threads that are more than the processors meet again wherever they go.
+      const int caller = caller_;
+      const bool meets = caller >= 0 && caller == detail::current_processor();
+      if (meets) {
+        if (const auto now = std::chrono::steady_clock::now(); now - last_move >= rest) {
+          last_move = now;
+          lock.unlock();
+          detail::leave_processor(caller);
+          lock.lock();
+          continue;
+        }
+      }
       Job* job = jobs_;
       while (job != nullptr && !job->has_tasks()) job = job->after;
       if (job != nullptr) {
         job->helpers.fetch_add(1, std::memory_order_relaxed);
         lock.unlock();
-        if (job->processor == detail::current_processor()) part_from(job->processor, last_move);
-        job->work();
+        job->work(own);
         lock.lock();
         // Reaching zero lets the caller return, which ends the job: it must not be touched afterwards.
         const bool caller_sleeps = job->caller_sleeps;
@@ -138,25 +179,17 @@ class ThreadPool final : public Executor {
         continue;
       }
       const uint64_t seen = posted_.load(std::memory_order_relaxed);
-      lock.unlock();
-      const bool found = spin_until([&] { return posted_.load(std::memory_order_relaxed) != seen; });
-      lock.lock();
-      if (found) continue;
+      if (!meets) {
+        lock.unlock();
+        const bool found = spin_until([&] { return posted_.load(std::memory_order_relaxed) != seen; });
+        lock.lock();
+        if (found) continue;
+      }
       ++sleepers_;
       posted_or_stopping_.wait(lock,
                                [&] { return stopping_ || posted_.load(std::memory_order_relaxed) != seen; });
       --sleepers_;
     }
-  }
-
-  // Linux may leave a worker that it wakes on the processor of its caller, and the two there for seconds
-  // while another is idle. The worker then moves. It does so rarely, because threads that are more than the
-  // processors meet again wherever they go.
-  static void part_from(int processor, std::chrono::steady_clock::time_point& last_move) {
-    const auto now = std::chrono::steady_clock::now();
-    if (processor < 0 || now - last_move < std::chrono::milliseconds(10)) return;
-    last_move = now;
-    detail::leave_processor(processor);
   }
 
   void stop() {
@@ -171,10 +204,11 @@ class ThreadPool final : public Executor {
 
   std::mutex mutex_;
   std::condition_variable posted_or_stopping_, finished_;
-  Job* jobs_ = nullptr;              // guarded by mutex_
-  size_t sleepers_ = 0;              // guarded by mutex_
-  bool stopping_ = false;            // guarded by mutex_
-  std::atomic<uint64_t> posted_{0};  // written under mutex_; how many jobs there have been
+  Job* jobs_ = nullptr;                       // guarded by mutex_
+  int caller_ = detail::current_processor();  // of the last job; guarded by mutex_
+  size_t sleepers_ = 0;                       // guarded by mutex_
+  bool stopping_ = false;                     // guarded by mutex_
+  std::atomic<uint64_t> posted_{0};           // written under mutex_; how many jobs there have been
   bool spin_ = false;
   std::vector<std::thread> workers_;
 };

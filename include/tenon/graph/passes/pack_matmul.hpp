@@ -1,6 +1,6 @@
 // pack_matmul: a MatMul or Gemm whose right side is a constant matrix, with the bias of columns, the residual
 // and the Relu or Clip behind it, becomes one node whose matrix is laid out for the kernel. Halves stay
-// halves.
+// halves. For a few rows the matrix stays as it is.
 #pragma once
 
 #include "tenon/graph/passes/packed.hpp"
@@ -19,7 +19,8 @@ struct PackedMatMul {
   Bounds bounds{};
   DType element = DType::undefined;  ///< of A
   int64_t k = 0, n = 0;
-  Storage b{};                     ///< (K, N), as pack_b or narrow_pack writes it
+  Storage b{};                     ///< (K, N), as pack_b or narrow_pack writes it, or by these strides:
+  int64_t b_row = 0, b_col = 0;    ///< of a matrix that is not packed
   Storage zeros{};                 ///< of narrow_pack
   Storage bias{};                  ///< (N), or empty
   kernels::NarrowMatrix narrow{};  ///< b and zeros, if narrow_pack wrote them
@@ -52,7 +53,9 @@ struct PackedMatMul {
     args.a = op::widen(scratch, a.data(), a.size());
     args.a_row = trans_a ? 1 : k;
     args.a_col = trans_a ? args.m : 1;
-    args.packed_b = static_cast<const W*>(b.data());
+    (b_row == 0 ? args.packed_b : args.b) = static_cast<const W*>(b.data());
+    args.b_row = b_row;
+    args.b_col = b_col;
     args.alpha = alpha;
     args.beta = beta;
     if (beta != 0) op::gemm_detail::set_addend(args, scratch, c);
@@ -90,8 +93,8 @@ inline bool has_rows(const Program& program, int number) {
 }
 
 /// Puts `packed`, which has all but its bias, residual and bounds, in the place of a product and of the nodes
-/// behind it that it can take in.
-inline void replace_product(Program& program, int number, PackedMatMul packed) {
+/// behind it that it can take in. False if there are none and the matrix is not packed either.
+inline bool replace_product(Program& program, int number, PackedMatMul packed) {
   const Graph::Node& n = program.node(number);
   std::vector<ValueId> operands{n.inputs[0]};
   if (n.inputs.size() > 2 && n.inputs[2] >= 0) operands.push_back(n.inputs[2]);
@@ -122,10 +125,13 @@ inline void replace_product(Program& program, int number, PackedMatMul packed) {
     if (bounds) packed.bounds = *bounds;
     ends = bounds.has_value();
     last = next;
-    with += concat(with.empty() ? ", fused with " : ", ", program.label(next));
+    with += concat(with.empty() ? "fused with " : ", ", program.label(next));
   }
-  program.applied(number, "packed", with);
+  if (last == number && packed.b_row != 0) return false;
+  program.applied(number, packed.b_row == 0 ? "packed" : "", packed.b_row == 0 && last != number ? ", " : "",
+                  with);
   program.replace(last, AnyOperator::make(packed), std::move(operands));
+  return true;
 }
 
 /// Packs a matrix B that keeps its bits.
@@ -151,11 +157,16 @@ inline void pack_product(Program& program, int number, PackedMatMul packed, bool
   if (!has_rows(program, number)) return;
   const Dims& y = program.info(n.outputs[0]).dims;
   const bool wide = compute_dtype(b->dtype()) == b->dtype();
-  if (const Dim rows = y.product(0, y.rank() - 1); wide && rows.known() && rows.value() <= few_rows)
-    return program.skipped(number, "A has ", rows.value(), " rows, too few to gain");
-
   packed.element = b->dtype();
   const int64_t k = b->extents()[trans_b ? 1 : 0], columns = b->extents()[trans_b ? 0 : 1];
+  if (const Dim rows = y.product(0, y.rank() - 1); wide && rows.known() && rows.value() <= few_rows) {
+    packed.k = k, packed.n = columns;
+    packed.b = b->storage();
+    packed.b_row = trans_b ? 1 : columns, packed.b_col = trans_b ? k : 1;
+    if (!replace_product(program, number, std::move(packed)))
+      program.skipped(number, "A has ", rows.value(), " rows, too few to gain");
+    return;
+  }
   if (!wide)
     pack_narrow_matrix(packed,
                        {.type = b->dtype(), .k = k, .n = columns, .codes = b->data(), .transposed = trans_b});

@@ -36,6 +36,7 @@ struct Product {
   Out* c;
   int64_t c_row;
   Finish<Out> finish;
+  int64_t b_copies = 1, b_copy_cells = 0;  // of packed_b, if `items` is 1: a task reads its thread's
 };
 
 /// Adds one block of K to rows [i0, i1), columns [j0, j1) of C. Packed panels are `a` and `b` cells apart.
@@ -219,6 +220,15 @@ Cut cut_for(int64_t m, int64_t n, int64_t panel_rows, int64_t panel_cols, bool p
   return best;
 }
 
+/// How many copies of B, of `cells` each and `most` in all, are worth packing for one product of `m` rows.
+/// Threads that pack a part each and read all parts move B from cache to cache, when they write and when they
+/// read it. That takes longer than to pack it again where the caches are far from each other.
+template <class Arch>
+int64_t b_copies(int64_t m, int64_t cells, int64_t most) {
+  const int64_t threads = threads_at_hand<Arch>();
+  return m >= 256 * (threads - 1) && cells <= most / threads ? threads : 1;
+}
+
 /// Runs `items` products, all of the extents of `shape`, which is the first; product(i) makes the i-th.
 template <class Ops, class Arch, class P, class MakeProduct>
 void run_products(const P& shape, int64_t items, const MakeProduct& product) {
@@ -245,30 +255,33 @@ void run_products(const P& shape, int64_t items, const MakeProduct& product) {
              packs_b = shape.packed_b == nullptr && shape.plain_b == nullptr;
   Cut cut = cut_for<Arch>(shape.m, shape.n, S::rows, S::cols, packs_a, packs_b, items, each, threads);
   // When C has few columns, several tasks share them and would each pack the same B. So all threads pack B
-  // first.
+  // first, all of it or each a part.
   const int64_t col_panels = (shape.n + S::cols - 1) / S::cols;
   const int64_t b_cells = packed_size(shape.n, S::cols, shape.depth);
   constexpr int64_t most_cells = (int64_t{4} << 20) / static_cast<int64_t>(sizeof(Cell));
   Scratch scratch;
   Cell* packed_b = nullptr;
+  int64_t copies = shape.b_copies;
   if (packs_b && cut.down > 1 && b_cells <= most_cells / items) {
     const Cut shared =
         cut_for<Arch>(shape.m, shape.n, S::rows, S::cols, packs_a, false, items, each, threads);
-    const double packing = 16.0 * static_cast<double>(shape.n * items) / static_cast<double>(threads);
+    const int64_t own = items == 1 ? b_copies<Arch>(shape.m, b_cells, most_cells) : 1;
+    const double packing = 16.0 * static_cast<double>(shape.n * items * own) / static_cast<double>(threads);
     if (shared.cost + packing < cut.cost) {
       cut = shared;
-      packed_b = scratch.take<Cell>(b_cells * items + lanes<Cell, Arch>);
+      copies = own;
+      packed_b = scratch.take<Cell>(b_cells * items * copies + lanes<Cell, Arch>);
       const int64_t blocks = (shape.depth + S::depth - 1) / S::depth;
-      parallel_for(items * blocks * col_panels, 1, [&](int64_t begin, int64_t end) {
+      parallel_for(copies * items * blocks * col_panels, 1, [&](int64_t begin, int64_t end) {
         // pack_b may overwrite a vector past its panel, and another thread may have written there.
-        Scratch own;
-        Cell* panel = own.take<Cell>(S::cols * S::depth + lanes<Cell, Arch>);
+        Scratch of_thread;
+        Cell* panel = of_thread.take<Cell>(S::cols * S::depth + lanes<Cell, Arch>);
         for (int64_t t = begin; t < end; ++t) {
-          const int64_t item = t / (blocks * col_panels), p = t / col_panels % blocks * S::depth;
+          const int64_t image = t / (blocks * col_panels), p = t / col_panels % blocks * S::depth;
           const int64_t j = t % col_panels * S::cols, depth = std::min<int64_t>(S::depth, shape.depth - p);
-          product(item).pack_b(j, std::min<int64_t>(S::cols, shape.n - j), p, depth, panel);
+          product(image % items).pack_b(j, std::min<int64_t>(S::cols, shape.n - j), p, depth, panel);
           std::copy_n(panel, S::cols * depth,
-                      packed_b + item * b_cells + packed_size(shape.n, S::cols, p) + j * depth);
+                      packed_b + image * b_cells + packed_size(shape.n, S::cols, p) + j * depth);
         }
       });
     }
@@ -279,7 +292,9 @@ void run_products(const P& shape, int64_t items, const MakeProduct& product) {
       const int64_t part = t % parts;
       const int64_t i = part / cut.across * cut.rows, j = part % cut.across * cut.cols;
       P own = product(t / parts);
-      if (packed_b != nullptr) own.packed_b = packed_b + t / parts * b_cells;
+      const int64_t image = copies > 1 ? t * copies / parts : t / parts;  // copies are of one item
+      if (packed_b != nullptr) own.packed_b = packed_b + image * b_cells;
+      else if (copies > 1) own.packed_b += image * own.b_copy_cells;
       compute_range<Ops, Arch>(own, i, std::min(i + cut.rows, shape.m), j, std::min(j + cut.cols, shape.n));
     }
   });

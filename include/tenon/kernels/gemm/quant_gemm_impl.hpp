@@ -105,14 +105,16 @@ void multiply_bytes(const QuantGemmArgs& g, ByteForm form) {
     return strides == nullptr ||
            std::all_of(strides, strides + g.batch.rank, [](int64_t s) { return s == 0; });
   };
-  const bool one_a = shared(g.batch.a), one_b = g.packed_b != nullptr || shared(g.batch.b);
+  const bool one_a = shared(g.batch.a), one_b = g.packed_b != nullptr || items == 1 || shared(g.batch.b);
   const int64_t a_size = ByteImage::size(g.m, S::rows, depth), b_size = ByteImage::size(g.n, S::cols, depth);
   // Operands are packed for as many items at a time as 16 MB hold.
   constexpr int64_t most = int64_t{4} << 20;
   const int64_t at_once = std::clamp<int64_t>(most / (a_size + b_size), 1, items);
   Scratch scratch;
   int32_t* a_images = scratch.take<int32_t>(a_size * (one_a ? 1 : at_once));
-  int32_t* b_images = g.packed_b != nullptr ? nullptr : scratch.take<int32_t>(b_size * (one_b ? 1 : at_once));
+  const int64_t copies = g.packed_b == nullptr && items == 1 ? b_copies<Arch>(g.m, b_size, most) : 1;
+  int32_t* b_images =
+      g.packed_b != nullptr ? nullptr : scratch.take<int32_t>(b_size * (one_b ? copies : at_once));
   const int64_t bias_step = line_rounded(g.m) + line_rounded(g.n);
   int32_t* biases = quads ? scratch.take<int32_t>(bias_step * at_once) : nullptr;
   for (int64_t first = 0; first < items; first += at_once) {
@@ -124,8 +126,10 @@ void multiply_bytes(const QuantGemmArgs& g, ByteForm form) {
           a_images, a_size);
     if (g.packed_b == nullptr && (first == 0 || !one_b))
       pack_images<Ops, Arch, S::cols>(
-          form, true, one_b ? 1 : count,
-          [&](int64_t item) { return columns_of_b(g, batch_offset<Arch>(g.batch, g.batch.b, first + item)); },
+          form, true, one_b ? copies : count,
+          [&](int64_t item) {
+            return columns_of_b(g, one_b ? 0 : batch_offset<Arch>(g.batch, g.batch.b, first + item));
+          },
           b_images, b_size);
     const auto a_of = [&](int64_t item) { return ByteImage{a_images + (one_a ? 0 : item * a_size), g.m}; };
     const auto b_of = [&](int64_t item) {
@@ -159,8 +163,8 @@ void multiply_bytes(const QuantGemmArgs& g, ByteForm form) {
         if (b.zero()[0] != 0) finish.row_bias = rows;
         if (a.zero()[0] != 0) finish.col_bias = rows + line_rounded(g.m);
       }
-      return Product<Ops, Packed, Packed>{g.m, g.n,     depth, a.cells(),  b.cells(), {},
-                                          {},  nullptr, 0,     c_of(item), g.c_row,   finish};
+      return Product<Ops, Packed, Packed>{g.m,     g.n, depth,      a.cells(), b.cells(), {},     {},
+                                          nullptr, 0,   c_of(item), g.c_row,   finish,    copies, b_size};
     };
     run_products<Ops, Arch>(product(0), count, product);
     for (int64_t item = 0; quads && !one_zero && item < count; ++item)
