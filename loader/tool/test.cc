@@ -5,7 +5,6 @@
 #include <fstream>
 
 #include "loader/tool/command.hpp"
-#include "tenon/graph/passes.hpp"
 #include "tenon/tensor/difference.hpp"
 
 namespace tenon::tool {
@@ -61,7 +60,7 @@ Value as_declared(Value v, Type declared) {
 
 // Throws, or returns a description of the failure.
 std::string run_case(const fs::path& folder, const SessionOptions& options) {
-  const Session session(load_model(folder / "model.onnx", {.declared_extents = false}).graph, options);
+  const Session session = load(folder / "model.onnx", options, {.declared_extents = false});
   const std::vector<Tolerance> tolerances = read_tolerances(folder);
   std::vector<fs::path> sets;
   for (const auto& entry : fs::directory_iterator(folder))
@@ -112,12 +111,12 @@ void find_cases(const fs::path& folder, std::vector<fs::path>& cases) {
 
 int test(Arguments arguments) {
   std::vector<fs::path> cases;
-  SessionOptions options{.threads = 1, .passes = standard_passes()};
+  SessionOptions options{.threads = 1};
   bool any = false;
   while (!arguments.empty()) {
     const std::string word = arguments.take();
     if (word == "--threads") options.threads = static_cast<int>(arguments.integer(word, 1, 1024));
-    else if (word == "--no-passes") options.passes.reset();
+    else if (word == "--no-passes") options.passes.emplace();
     else if (word.starts_with("--")) throw UsageError{concat("test has no option ", word)};
     else find_cases(word, cases), any = true;
   }

@@ -1,5 +1,16 @@
 #include "tenon/graph/passes/prepare_models.hpp"
 
+#include "tenon/op/nn/tf_idf_vectorizer.hpp"
+#include "tenon/op/traditionalml/category_mapper.hpp"
+#include "tenon/op/traditionalml/label_encoder.hpp"
+#include "tenon/op/traditionalml/linear_classifier.hpp"
+#include "tenon/op/traditionalml/linear_regressor.hpp"
+#include "tenon/op/traditionalml/one_hot_encoder.hpp"
+#include "tenon/op/traditionalml/svm_classifier.hpp"
+#include "tenon/op/traditionalml/svm_regressor.hpp"
+#include "tenon/op/traditionalml/tree_ensemble.hpp"
+#include "tenon/op/traditionalml/tree_ensemble_classifier.hpp"
+#include "tenon/op/traditionalml/tree_ensemble_regressor.hpp"
 #include "tests/graph/passes/check.hpp"
 
 namespace tenon::passes {
@@ -67,7 +78,7 @@ template <class Op, class T>
 void check(const Op& op, int output = 0) {
   const auto build = [&] { return graph(op, dtype_of<T>, output); };
   const Session s(build(), {.passes = std::vector{prepare_models}});
-  CHECK(s.program().nodes()[0].op.template as<PreparedModel<Op>>() != nullptr);
+  CHECK(s.program().nodes()[0].op.template as<op::PreparedModel<Op>>() != nullptr);
   for (const int64_t rows : {0, 1, 70}) {
     Tensor<T> x(Extents{rows, 3});
     for (int64_t k = 0; k < x.size(); ++k) x[k] = static_cast<T>(static_cast<float>(k % 7 - 3) / 4);
@@ -128,7 +139,7 @@ TEST_CASE("strings") {
   const auto run = [&](const auto& op) {
     using Op = std::remove_cvref_t<decltype(op)>;
     const Session s(graph(op, DType::string, 0), {.passes = std::vector{prepare_models}});
-    CHECK(s.program().nodes()[0].op.template as<PreparedModel<Op>>() != nullptr);
+    CHECK(s.program().nodes()[0].op.template as<op::PreparedModel<Op>>() != nullptr);
     return std::move(s.run({{"x", words}})[0]);
   };
   const Value numbers = run(op::CategoryMapper{.cats_int64s = {7, 8}, .cats_strings = {"a", "b"}});

@@ -72,21 +72,10 @@ constexpr ReducePlan reduce_plan(std::span<const int64_t> extents, uint32_t axes
 
 namespace detail {
 
-template <class T>
-struct ReduceSum {
-  using type = double;
-};
-template <class T>
-  requires std::is_integral_v<T>
-struct ReduceSum<T> {
-  using type = std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>;
-};
-
 /// A partial result: in `value` if integers stay integers, else in `real`. For exponentials `real` is the sum
 /// of exp(x - greatest).
-template <class T>
 struct Partial {
-  typename ReduceSum<T>::type value;
+  int64_t value;  ///< of uint64_t: the bits
   double real, greatest;
 };
 
@@ -130,7 +119,7 @@ constexpr ReduceKind kind_of(ReduceOp op) {
     case ReduceOp::min: return ReduceKind::least;
     case ReduceOp::prod: return ReduceKind::product;
     case ReduceOp::sum_square: return ReduceKind::squares;
-    case ReduceOp::l1: return ReduceKind::magnitudes;
+    case ReduceOp::l1: return std::is_unsigned_v<T> ? ReduceKind::sum : ReduceKind::magnitudes;
     case ReduceOp::l2: return integer ? ReduceKind::real_squares : ReduceKind::squares;
     case ReduceOp::log_sum: return integer ? ReduceKind::real_sum : ReduceKind::sum;
     case ReduceOp::log_sum_exp: return ReduceKind::exponentials;
@@ -146,14 +135,14 @@ inline constexpr int reduce_partials = 512;       // partial results that are ke
 /// Serial bodies, in reduce_impl.hpp. Sets partial[o - first] for each result o in [first, last), over
 /// [begin, end) of the plan.reduced elements that make it.
 template <class Arch, detail::ReduceKind kind, class T>
-void reduce_part(const T* x, detail::Partial<T>* partial, const ReducePlan& plan, int64_t first, int64_t last,
+void reduce_part(const T* x, detail::Partial* partial, const ReducePlan& plan, int64_t first, int64_t last,
                  int64_t begin, int64_t end);
 template <class Arch, class T>
-void reduce_part_impl(ReduceOp op, const T* x, detail::Partial<T>* partial, const ReducePlan& plan,
+void reduce_part_impl(ReduceOp op, const T* x, detail::Partial* partial, const ReducePlan& plan,
                       int64_t first, int64_t last, int64_t begin, int64_t end);
 /// y[o] from partial[s * results + o], s < parts.
 template <class Arch, class T>
-void reduce_finish_impl(ReduceOp op, const detail::Partial<T>* partial, int64_t parts, T* y, int64_t results,
+void reduce_finish_impl(ReduceOp op, const detail::Partial* partial, int64_t parts, T* y, int64_t results,
                         int64_t reduced);
 template <class Arch, class T>
 void arg_reduce_impl(bool greatest, bool last_index, const T* x, int64_t* y, int64_t axis, int64_t inner,
@@ -166,7 +155,7 @@ namespace detail {
 template <class T, class Part>
 void reduce_cut(ReduceOp op, T* y, const ReducePlan& plan, const Part& part) {
   if (plan.kept == 0) return;
-  const auto finish = [&](const Partial<T>* partial, int64_t parts, T* to, int64_t results) {
+  const auto finish = [&](const Partial* partial, int64_t parts, T* to, int64_t results) {
     simd::dispatch(
         [&]<class Arch>(Arch) { reduce_finish_impl<Arch>(op, partial, parts, to, results, plan.reduced); });
   };
@@ -177,7 +166,7 @@ void reduce_cut(ReduceOp op, T* y, const ReducePlan& plan, const Part& part) {
     // Results in columns are read row by row; a task takes row pieces long enough to be worth fetching.
     if (!plan.last_reduced && grain < some) grain = some;
     parallel_for(plan.kept, grain, [&](int64_t first, int64_t last) {
-      Partial<T> partial[some];
+      Partial partial[some];
       for (int64_t o = first; o < last; o += some) {
         const int64_t n = last - o < some ? last - o : some;
         part(partial, o, o + n, 0, plan.reduced);
@@ -186,7 +175,7 @@ void reduce_cut(ReduceOp op, T* y, const ReducePlan& plan, const Part& part) {
     });
     return;
   }
-  Partial<T> partial[reduce_partials];
+  Partial partial[reduce_partials];
   const int64_t most_parts = reduce_partials / plan.kept;
   int64_t slice = (plan.reduced + most_parts - 1) / most_parts;
   if (slice * plan.kept < reduce_grain) slice = reduce_grain / plan.kept;
@@ -202,7 +191,7 @@ void reduce_cut(ReduceOp op, T* y, const ReducePlan& plan, const Part& part) {
 template <class T>
 void reduce(ReduceOp op, const T* x, T* y, const ReducePlan& plan) {
   detail::reduce_cut(
-      op, y, plan, [&](detail::Partial<T>* partial, int64_t first, int64_t last, int64_t begin, int64_t end) {
+      op, y, plan, [&](detail::Partial* partial, int64_t first, int64_t last, int64_t begin, int64_t end) {
         simd::dispatch(
             [&]<class Arch>(Arch) { reduce_part_impl<Arch>(op, x, partial, plan, first, last, begin, end); });
       });
@@ -214,12 +203,12 @@ void reduce(const T* x, T* y, const ReducePlan& plan) {
 #ifdef TENON_COMPILED
   reduce(op, x, y, plan);
 #else
-  detail::reduce_cut(
-      op, y, plan, [&](detail::Partial<T>* partial, int64_t first, int64_t last, int64_t begin, int64_t end) {
-        simd::dispatch([&]<class Arch>(Arch) {
-          reduce_part<Arch, detail::kind_of<T>(op)>(x, partial, plan, first, last, begin, end);
-        });
-      });
+  detail::reduce_cut(op, y, plan,
+                     [&](detail::Partial* partial, int64_t first, int64_t last, int64_t begin, int64_t end) {
+                       simd::dispatch([&]<class Arch>(Arch) {
+                         reduce_part<Arch, detail::kind_of<T>(op)>(x, partial, plan, first, last, begin, end);
+                       });
+                     });
 #endif
 }
 

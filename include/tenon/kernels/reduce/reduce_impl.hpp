@@ -1,5 +1,7 @@
 // Bodies of reduce.hpp. If the last axis is reduced, each contiguous run is reduced to a number. If it is
-// kept, up to `reduce_tile` neighbouring results are made at once from rows of that width.
+// kept, up to `reduce_tile` neighbouring results are made at once from rows of that width. Loops are compiled
+// for floats, narrow floats, double, int32_t and 64-bit integers; elements of other types are converted in
+// panels.
 #pragma once
 
 #include <cmath>
@@ -21,15 +23,22 @@ using reduce_join =
                        std::conditional_t<kind == ReduceKind::least, Least,
                                           std::conditional_t<kind == ReduceKind::product, Multiply, Add>>>;
 
-/// Whether T is reduced as an integer.
+/// The type in which elements of type T are reduced: integers that stay integers in 64 bits, where all but
+/// comparisons of uint64_t wrap alike. Products are kept in double, in which no order of factors makes them
+/// overflow.
 template <ReduceKind kind, class T>
-inline constexpr bool integral_reduce = std::is_integral_v<T> && stays_integer(kind);
+using reduce_lane = std::conditional_t<
+    std::is_integral_v<T> && stays_integer(kind),
+    std::conditional_t<std::is_same_v<T, uint64_t> &&
+                           (kind == ReduceKind::greatest || kind == ReduceKind::least),
+                       uint64_t, int64_t>,
+    std::conditional_t<std::is_integral_v<T> || kind == ReduceKind::product, double, compute_t<T>>>;
 
-/// The type in which all else is reduced. Products are kept in double, in which no order of factors makes
-/// them overflow.
-template <ReduceKind kind, class T>
-using reduce_lane =
-    std::conditional_t<std::is_integral_v<T> || kind == ReduceKind::product, double, compute_t<T>>;
+/// The type of a total of elements of type T.
+template <class T>
+using reduce_total =
+    std::conditional_t<std::is_integral_v<T>,
+                       std::conditional_t<std::is_same_v<T, uint64_t>, uint64_t, int64_t>, double>;
 
 /// The map of each element before the join; V is a batch or a 64-bit integer.
 template <ReduceKind kind>
@@ -69,47 +78,91 @@ double exponent_shift(double greatest) {
   return greatest - greatest == 0 ? greatest : 0;
 }
 
-/// x as numbers of type C.
-template <class Arch, class C, class T>
-void convert(const T* x, C* y, int64_t n) {
-  if constexpr (simd::is_narrow<T> && std::is_same_v<C, float>) {
-    simd::widen<Arch>(x, y, n);
+/// Elements of another type, which `read` converts to type C; takes the place of a pointer to them.
+template <class C>
+struct ReadAs {
+  const char* at;
+  int64_t size;  // of an element
+  void (*read)(const void* x, C* y, int64_t n);
+
+  template <class Arch, class T>
+  static ReadAs of(const T* x) {
+    const auto read = [](const void* from, C* y, int64_t n) {
+      const T* const elements = static_cast<const T*>(from);
+      if constexpr (simd::is_narrow<T> && std::is_same_v<C, float>) {
+        simd::widen<Arch>(elements, y, n);
+      } else {
+        for (int64_t i = 0; i < n; ++i) y[i] = static_cast<C>(elements[i]);
+      }
+    };
+    return {reinterpret_cast<const char*>(x), sizeof(T), read};
+  }
+  ReadAs operator+(int64_t n) const { return {at + n * size, size, read}; }
+};
+
+/// Reduces n contiguous elements; f maps a number or a batch.
+template <class Arch, class Join, class T, class F>
+[[gnu::noinline]] reduce_total<T> reduce_run_of(const T* x, int64_t n, const F& f) {
+  if constexpr (std::is_integral_v<T>) {
+    using Total = reduce_total<T>;
+    Total total = Join::template identity<Total>();
+    for (int64_t i = 0; i < n; ++i) total = Join::join(f(static_cast<Total>(x[i])), total);
+    return total;
   } else {
-    for (int64_t i = 0; i < n; ++i) y[i] = static_cast<C>(x[i]);
+    return reduce_run<Arch, Join>(x, n, f);
+  }
+}
+template <class Arch, class Join, class C, class F>
+reduce_total<C> reduce_run_of(const ReadAs<C>& x, int64_t n, const F& f) {
+  constexpr int64_t panel = 1024;
+  alignas(64) C converted[panel];
+  auto total = Join::template identity<reduce_total<C>>();
+  for (int64_t i = 0; i < n; i += panel) {
+    const int64_t count = n - i < panel ? n - i : panel;
+    x.read((x + i).at, converted, count);
+    total = Join::join(total, reduce_run_of<Arch, Join>(static_cast<const C*>(converted), count, f));
+  }
+  return total;
+}
+
+/// Reduces `rows` rows of n <= reduce_tile elements into n totals.
+template <class Arch, class Join, class T, class F>
+[[gnu::noinline]] void reduce_rows_of(const T* x, int64_t stride, int64_t rows, int64_t n,
+                                      reduce_total<T>* total, const F& f) {
+  if constexpr (std::is_integral_v<T>) {
+    const auto mapped = [&](int64_t i) { return f(static_cast<reduce_total<T>>(x[i])); };
+    int64_t r = 0;
+    for (; r + 2 <= rows; r += 2, x += 2 * stride)
+      for (int64_t j = 0; j < n; ++j)
+        total[j] = Join::join(Join::join(mapped(j), mapped(stride + j)), total[j]);
+    if (r < rows)
+      for (int64_t j = 0; j < n; ++j) total[j] = Join::join(mapped(j), total[j]);
+  } else {
+    reduce_rows<Arch, Join>(x, stride, rows, n, total, f);
+  }
+}
+template <class Arch, class Join, class C, class F>
+void reduce_rows_of(const ReadAs<C>& x, int64_t stride, int64_t rows, int64_t n, reduce_total<C>* total,
+                    const F& f) {
+  constexpr int64_t some = 16;
+  alignas(64) C converted[some * reduce_tile];
+  for (int64_t row = 0; row < rows; row += some) {
+    const int64_t count = rows - row < some ? rows - row : some;
+    for (int64_t r = 0; r < count; ++r) x.read((x + (row + r) * stride).at, converted + r * reduce_tile, n);
+    reduce_rows_of<Arch, Join>(static_cast<const C*>(converted), reduce_tile, count, n, total, f);
   }
 }
 
-/// reduce_run of elements as C, converted in panels where they are not of that type.
-template <class Arch, class Join, class C, class T, class F>
-double reduce_run_as(const T* x, int64_t n, const F& f) {
-  if constexpr (std::is_same_v<compute_t<T>, C>) {
-    return reduce_run<Arch, Join>(x, n, f);
-  } else {
-    constexpr int64_t panel = 1024;
-    alignas(64) C converted[panel];
-    double total = Join::template identity<double>();
-    for (int64_t i = 0; i < n; i += panel) {
-      const int64_t count = n - i < panel ? n - i : panel;
-      convert<Arch>(x + i, converted, count);
-      total = Join::join(total, reduce_run<Arch, Join>(static_cast<const C*>(converted), count, f));
-    }
-    return total;
-  }
+/// turn_lines in the type C.
+template <class Arch, class T, class C>
+void turn_lines_of(const T* lines, C* columns, int64_t n, int64_t count) {
+  turn_lines<Arch>(lines, columns, n, count);
 }
-template <class Arch, class Join, class C, class T, class F>
-void reduce_rows_as(const T* x, int64_t stride, int64_t rows, int64_t n, double* total, const F& f) {
-  if constexpr (std::is_same_v<compute_t<T>, C>) {
-    reduce_rows<Arch, Join>(x, stride, rows, n, total, f);
-  } else {
-    constexpr int64_t some = 16;
-    alignas(64) C converted[some * reduce_tile];
-    for (int64_t row = 0; row < rows; row += some) {
-      const int64_t count = rows - row < some ? rows - row : some;
-      for (int64_t r = 0; r < count; ++r)
-        convert<Arch>(x + (row + r) * stride, converted + r * reduce_tile, n);
-      reduce_rows<Arch, Join>(static_cast<const C*>(converted), reduce_tile, count, n, total, f);
-    }
-  }
+template <class Arch, class C>
+void turn_lines_of(const ReadAs<C>& lines, C* columns, int64_t n, int64_t count) {
+  C converted[short_line * reduce_tile];
+  lines.read(lines.at, converted, n * count);
+  turn_lines<Arch>(static_cast<const C*>(converted), columns, n, count);
 }
 
 /// Calls f(offset, count) for the pieces of the reduced elements [begin, end) that lie on the last reduced
@@ -147,108 +200,82 @@ int64_t result_offset(const ReducePlan& plan, int64_t o) {
   return d < 0 ? offset : offset + o * plan.strides[d];
 }
 
-/// One result from [begin, end) of the elements that make it; element 0 is at x.
-template <class Arch, ReduceKind kind, class T>
-Partial<T> reduce_line(const T* x, const ReducePlan& plan, int64_t begin, int64_t end) {
+/// One result from [begin, end) of the elements that make it; element 0 is at x. C is the type of lanes.
+template <class Arch, ReduceKind kind, class C, class X>
+Partial reduce_line(const X& x, const ReducePlan& plan, int64_t begin, int64_t end) {
   using Join = reduce_join<kind>;
-  Partial<T> p{};
-  if constexpr (integral_reduce<kind, T>) {
-    using Sum = typename ReduceSum<T>::type;
-    p.value = static_cast<Sum>(Join::template identity<T>());
+  const auto run = [&]<class J>(J, const auto& f) {
+    auto total = J::template identity<reduce_total<C>>();
     for_each_segment<Arch>(plan, begin, end, [&](int64_t offset, int64_t n) {
-      for (int64_t i = 0; i < n; ++i)
-        p.value = Join::join(ReduceMap<kind>{}(static_cast<Sum>(x[offset + i])), p.value);
+      total = J::join(total, reduce_run_of<Arch, J>(x + offset, n, f));
     });
+    return total;
+  };
+  Partial p{};
+  if constexpr (kind == ReduceKind::exponentials) {
+    p.greatest = run(Greatest{}, ReduceMap<ReduceKind::greatest>{});
+    const simd::batch<C, Arch> shift(static_cast<C>(exponent_shift<Arch>(p.greatest)));
+    p.real = run(Add{}, ExponentialsBelow<Arch, C>{shift});
+  } else if constexpr (std::is_integral_v<C>) {
+    p.value = static_cast<int64_t>(run(Join{}, ReduceMap<kind>{}));
   } else {
-    using C = reduce_lane<kind, T>;
-    const auto run = [&]<class J>(J, const auto& f) {
-      double total = J::template identity<double>();
-      for_each_segment<Arch>(plan, begin, end, [&](int64_t offset, int64_t n) {
-        total = J::join(total, reduce_run_as<Arch, J, C>(x + offset, n, f));
-      });
-      return total;
-    };
-    if constexpr (kind == ReduceKind::exponentials) {
-      p.greatest = run(Greatest{}, ReduceMap<ReduceKind::greatest>{});
-      const simd::batch<C, Arch> shift(static_cast<C>(exponent_shift<Arch>(p.greatest)));
-      p.real = run(Add{}, ExponentialsBelow<Arch, C>{shift});
-    } else {
-      p.real = run(Join{}, ReduceMap<kind>{});
-    }
+    p.real = run(Join{}, ReduceMap<kind>{});
   }
   return p;
 }
 
 /// The same for n <= reduce_tile results whose elements lie in columns: the plan's last axis is kept.
-template <class Arch, ReduceKind kind, class T>
-void reduce_columns(const T* x, Partial<T>* p, const ReducePlan& plan, int64_t begin, int64_t end,
-                    int64_t n) {
+template <class Arch, ReduceKind kind, class C, class X>
+void reduce_columns(const X& x, Partial* p, const ReducePlan& plan, int64_t begin, int64_t end, int64_t n) {
   using Join = reduce_join<kind>;
   const int64_t stride = plan.rank > 1 ? plan.strides[plan.rank - 2] : n;
   // Short rows without gaps are taken several at a time, which makes several copies of a column; their
   // partial results are joined at the end.
   const int64_t copies = stride == n ? reduce_tile / n : 1;
-  const auto reduce_all = [&]<class J>(J, auto* total, auto identity, const auto& rows_into) {
-    for (int64_t j = 0; j < copies * n; ++j) total[j] = identity;
+  reduce_total<C> total[reduce_tile];
+  const auto pass = [&]<class J>(J, const auto& f) {
+    for (int64_t j = 0; j < copies * n; ++j) total[j] = J::template identity<reduce_total<C>>();
     for_each_segment<Arch>(plan, begin, end, [&](int64_t offset, int64_t rows) {
       const int64_t together = rows / copies * copies;
-      rows_into(x + offset, copies * stride, rows / copies, copies * n);
-      rows_into(x + offset + together * stride, stride, rows - together, n);
+      reduce_rows_of<Arch, J>(x + offset, copies * stride, rows / copies, copies * n, total, f);
+      reduce_rows_of<Arch, J>(x + (offset + together * stride), stride, rows - together, n, total, f);
     });
     for (int64_t j = n; j < copies * n; ++j) total[j % n] = J::join(total[j], total[j % n]);
   };
-  if constexpr (integral_reduce<kind, T>) {
-    using Sum = typename ReduceSum<T>::type;
-    Sum total[reduce_tile];
-    reduce_all(Join{}, total, static_cast<Sum>(Join::template identity<T>()),
-               [&](const T* from, int64_t step, int64_t rows, int64_t columns) {
-                 for (int64_t r = 0; r < rows; ++r)
-                   for (int64_t j = 0; j < columns; ++j)
-                     total[j] = Join::join(ReduceMap<kind>{}(static_cast<Sum>(from[r * step + j])), total[j]);
-               });
-    for (int64_t j = 0; j < n; ++j) p[j].value = total[j];
+  if constexpr (kind == ReduceKind::exponentials) {
+    alignas(64) C shift[reduce_tile + simd::lanes<C, Arch>] = {};
+    pass(Greatest{}, ReduceMap<ReduceKind::greatest>{});
+    for (int64_t j = 0; j < n; ++j) p[j].greatest = total[j];
+    for (int64_t j = 0; j < copies * n; ++j)
+      shift[j] = static_cast<C>(exponent_shift<Arch>(p[j % n].greatest));
+    pass(Add{}, ColumnExponentialsBelow<Arch, C>{shift});
   } else {
-    using C = reduce_lane<kind, T>;
-    double total[reduce_tile];
-    const auto pass = [&]<class J>(J, const auto& f) {
-      reduce_all(J{}, total, J::template identity<double>(),
-                 [&](const T* from, int64_t step, int64_t rows, int64_t columns) {
-                   reduce_rows_as<Arch, J, C>(from, step, rows, columns, total, f);
-                 });
-    };
-    if constexpr (kind == ReduceKind::exponentials) {
-      alignas(64) C shift[reduce_tile + simd::lanes<C, Arch>] = {};
-      pass(Greatest{}, ReduceMap<ReduceKind::greatest>{});
-      for (int64_t j = 0; j < n; ++j) p[j].greatest = total[j];
-      for (int64_t j = 0; j < copies * n; ++j)
-        shift[j] = static_cast<C>(exponent_shift<Arch>(p[j % n].greatest));
-      pass(Add{}, ColumnExponentialsBelow<Arch, C>{shift});
-    } else {
-      pass(Join{}, ReduceMap<kind>{});
-    }
-    for (int64_t j = 0; j < n; ++j) p[j].real = total[j];
+    pass(Join{}, ReduceMap<kind>{});
+  }
+  for (int64_t j = 0; j < n; ++j) {
+    if constexpr (std::is_integral_v<C>) p[j].value = static_cast<int64_t>(total[j]);
+    else p[j].real = total[j];
   }
 }
 
-}  // namespace detail
-
-template <class Arch, detail::ReduceKind kind, class T>
-void reduce_part(const T* x, detail::Partial<T>* partial, const ReducePlan& plan, int64_t first, int64_t last,
-                 int64_t begin, int64_t end) {
-  constexpr int64_t tile = detail::reduce_tile;
+/// reduce_part of elements that are of type C, the type of lanes, or are read as such; columns are copied as
+/// elements of type Copy.
+template <class Arch, ReduceKind kind, class C, class Copy, class X>
+void reduce_elements(const X& x, Partial* partial, const ReducePlan& plan, int64_t first, int64_t last,
+                     int64_t begin, int64_t end) {
+  constexpr int64_t tile = reduce_tile;
   if (!plan.last_reduced) {
     const int64_t inner = plan.rank > 0 ? plan.extents[plan.rank - 1] : 1;
     for (int64_t o = first; o < last;) {
       const int64_t left = inner - o % inner;
       int64_t n = left < last - o ? left : last - o;
       if (n > tile) n = tile;
-      detail::reduce_columns<Arch, kind>(x + detail::result_offset<Arch>(plan, o), partial + (o - first),
-                                         plan, begin, end, n);
+      reduce_columns<Arch, kind, C>(x + result_offset<Arch>(plan, o), partial + (o - first), plan, begin, end,
+                                    n);
       o += n;
     }
-  } else if (plan.rank <= 2 && begin == 0 && end == plan.reduced && end < detail::short_line &&
-             last - first > 1) {
-    T columns[detail::short_line * tile];
+  } else if (plan.rank <= 2 && begin == 0 && end == plan.reduced && end < short_line && last - first > 1) {
+    Copy columns[short_line * tile];
     ReducePlan turned;
     turned.rank = 2;
     turned.extents[0] = turned.reduced = end;
@@ -256,25 +283,41 @@ void reduce_part(const T* x, detail::Partial<T>* partial, const ReducePlan& plan
     turned.strides[1] = 1;
     for (int64_t o = first; o < last; o += tile) {
       const int64_t n = last - o < tile ? last - o : tile;
-      detail::turn_lines<Arch>(x + o * end, columns, end, n);
-      detail::reduce_columns<Arch, kind>(static_cast<const T*>(columns), partial + (o - first), turned, 0,
-                                         end, n);
+      turn_lines_of<Arch>(x + o * end, columns, end, n);
+      reduce_columns<Arch, kind, C>(static_cast<const Copy*>(columns), partial + (o - first), turned, 0, end,
+                                    n);
     }
   } else {
     for (int64_t o = first; o < last; ++o)
-      partial[o - first] =
-          detail::reduce_line<Arch, kind>(x + detail::result_offset<Arch>(plan, o), plan, begin, end);
+      partial[o - first] = reduce_line<Arch, kind, C>(x + result_offset<Arch>(plan, o), plan, begin, end);
   }
 }
 
+}  // namespace detail
+
+template <class Arch, detail::ReduceKind kind, class T>
+void reduce_part(const T* x, detail::Partial* partial, const ReducePlan& plan, int64_t first, int64_t last,
+                 int64_t begin, int64_t end) {
+  using C = detail::reduce_lane<kind, T>;
+  const auto reduce_as = [&]<class Copy>(Copy, const auto& from) {
+    detail::reduce_elements<Arch, kind, C, Copy>(from, partial, plan, first, last, begin, end);
+  };
+  // Integers are converted as they are loaded where they are of the usual width.
+  if constexpr (std::is_same_v<compute_t<T>, C> || (std::is_same_v<T, int32_t> && std::is_integral_v<C>))
+    reduce_as(T{}, x);
+  else if constexpr (std::is_same_v<T, uint64_t> && std::is_integral_v<C>)
+    reduce_as(C{}, reinterpret_cast<const C*>(x));
+  else reduce_as(C{}, detail::ReadAs<C>::template of<Arch>(x));
+}
+
 template <class Arch, class T>
-void reduce_finish_impl(ReduceOp op, const detail::Partial<T>* partial, int64_t parts, T* y, int64_t results,
+void reduce_finish_impl(ReduceOp op, const detail::Partial* partial, int64_t parts, T* y, int64_t results,
                         int64_t reduced) {
   // Joins the parts. Exponentials are not joined here, because their shifts differ.
-  const auto joined = [&](int64_t o, auto detail::Partial<T>::* member) {
-    auto total = partial[o].*member;
+  const auto joined = [&]<class V>(V, int64_t o, auto detail::Partial::* member) {
+    V total = static_cast<V>(partial[o].*member);
     for (int64_t s = 1; s < parts; ++s) {
-      const auto part = partial[s * results + o].*member;
+      const V part = static_cast<V>(partial[s * results + o].*member);
       switch (detail::kind_of<T>(op)) {
         case detail::ReduceKind::greatest: total = detail::Greatest::join(part, total); break;
         case detail::ReduceKind::least: total = detail::Least::join(part, total); break;
@@ -292,18 +335,22 @@ void reduce_finish_impl(ReduceOp op, const detail::Partial<T>* partial, int64_t 
         greatest = detail::Greatest::join(partial[s * results + o].greatest, greatest);
       const double shift = detail::exponent_shift<Arch>(greatest);
       for (int64_t s = 0; s < parts; ++s) {
-        const detail::Partial<T>& part = partial[s * results + o];
+        const detail::Partial& part = partial[s * results + o];
         if (part.real != 0) real += part.real * std::exp(detail::exponent_shift<Arch>(part.greatest) - shift);
       }
       real = greatest == std::numeric_limits<double>::infinity() ? greatest : std::log(real) + shift;
     } else if (std::is_integral_v<T> && detail::stays_integer(detail::kind_of<T>(op))) {
-      auto value = joined(o, &detail::Partial<T>::value);
-      if (op == ReduceOp::mean)
-        value = reduced > 0 ? value / static_cast<decltype(value)>(reduced) : decltype(value)(0);
-      y[o] = static_cast<T>(value);
+      using Value = std::conditional_t<std::is_unsigned_v<T>, uint64_t, int64_t>;
+      Value value = joined(Value{}, o, &detail::Partial::value);
+      if (op == ReduceOp::mean) value = reduced > 0 ? value / static_cast<Value>(reduced) : Value{0};
+      if constexpr (std::is_integral_v<T>) {
+        if (reduced == 0 && op == ReduceOp::max) y[o] = std::numeric_limits<T>::min();
+        else if (reduced == 0 && op == ReduceOp::min) y[o] = std::numeric_limits<T>::max();
+        else y[o] = static_cast<T>(value);
+      }
       continue;
     } else {
-      real = joined(o, &detail::Partial<T>::real);
+      real = joined(double{}, o, &detail::Partial::real);
       if (op == ReduceOp::mean) real /= static_cast<double>(reduced);
     }
     if (op == ReduceOp::l2) real = std::sqrt(real);
@@ -321,7 +368,7 @@ void reduce_finish_impl(ReduceOp op, const detail::Partial<T>* partial, int64_t 
 }
 
 template <class Arch, class T>
-void reduce_part_impl(ReduceOp op, const T* x, detail::Partial<T>* partial, const ReducePlan& plan,
+void reduce_part_impl(ReduceOp op, const T* x, detail::Partial* partial, const ReducePlan& plan,
                       int64_t first, int64_t last, int64_t begin, int64_t end) {
   const auto part = [&]<detail::ReduceKind kind>() {
     reduce_part<Arch, kind>(x, partial, plan, first, last, begin, end);
@@ -431,12 +478,12 @@ void arg_reduce_impl(bool greatest, bool last_index, const T* x, int64_t* y, int
 }
 
 #ifdef TENON_INSTANTIATE
-#define TENON_REDUCE(T)                                                                                    \
-  template void reduce_part_impl<TENON_INSTANTIATE, T>(                                                    \
-      ReduceOp, const T*, detail::Partial<T>*, const ReducePlan&, int64_t, int64_t, int64_t, int64_t);     \
-  template void reduce_finish_impl<TENON_INSTANTIATE, T>(ReduceOp, const detail::Partial<T>*, int64_t, T*, \
-                                                         int64_t, int64_t);                                \
-  template void arg_reduce_impl<TENON_INSTANTIATE, T>(bool, bool, const T*, int64_t*, int64_t, int64_t,    \
+#define TENON_REDUCE(T)                                                                                 \
+  template void reduce_part_impl<TENON_INSTANTIATE, T>(                                                 \
+      ReduceOp, const T*, detail::Partial*, const ReducePlan&, int64_t, int64_t, int64_t, int64_t);     \
+  template void reduce_finish_impl<TENON_INSTANTIATE, T>(ReduceOp, const detail::Partial*, int64_t, T*, \
+                                                         int64_t, int64_t);                             \
+  template void arg_reduce_impl<TENON_INSTANTIATE, T>(bool, bool, const T*, int64_t*, int64_t, int64_t, \
                                                       int64_t, int64_t);
 TENON_REDUCE(float)
 TENON_REDUCE(double)

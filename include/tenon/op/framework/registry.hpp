@@ -11,7 +11,14 @@
 
 namespace tenon {
 
+class AnyOperator;
 class Lowering;
+
+namespace op {
+/// The `prepare` of OperatorClass; in prepare.hpp.
+template <class Op, uint32_t Filter>
+constexpr auto prepare_function() -> AnyOperator (*)(const void* object, DType x);
+}  // namespace op
 
 /// The functions of an operator struct, for callers that do not know its type.
 struct OperatorClass {
@@ -31,6 +38,9 @@ struct OperatorClass {
   /// Adds newest nodes that mean the same and returns their result, -1 when there are none. Null for newest
   /// forms.
   int32_t (*lower)(const void* object, Lowering& to);
+  /// The same operator for an X of a type, with what it makes of its attributes alone. Null when that is
+  /// nothing.
+  AnyOperator (*prepare)(const void* object, DType x);
 };
 
 /// Filter has a bit for each element type that `run` can meet; `compute` is compiled for no other.
@@ -61,6 +71,7 @@ inline constexpr OperatorClass operator_class{
           op::run<Op, Filter>(*static_cast<const Op*>(object), context, in, out);
         },
     .lower = op::lower_function<Op, Lowering>(),
+    .prepare = op::prepare_function<Op, Filter>(),
 };
 
 /// An operator with its attributes, at a version of its specification. Copies share the object.
@@ -137,6 +148,9 @@ class AnyOperator {
   }
   bool lowers() const { return class_->lower != nullptr; }
   int32_t lower(Lowering& to) const { return class_->lower(object_.get(), to); }
+  bool prepares() const { return class_->prepare != nullptr; }
+  /// The operator with its work on its attributes done, for a first operand of an element type.
+  AnyOperator prepared(DType x) const { return class_->prepare(object_.get(), x); }
   /// The same operator, which messages call by the name and version of `old`, whose place it takes.
   AnyOperator in_place_of(const AnyOperator& old) const {
     AnyOperator op = *this;
@@ -282,3 +296,5 @@ void register_operator(Registry& registry) {
 }
 
 }  // namespace tenon
+
+#include "tenon/op/framework/prepare.hpp"
