@@ -164,6 +164,19 @@ TEST_CASE("a Split into whole blocks stays in blocks") {
   check(build_with(21, 1), {{"x", x}}, "FromBlocks", 3);
 }
 
+TEST_CASE("a Concat of one value again and again") {
+  for (int64_t channels : {32, 20}) {  // whole blocks, and part of one
+    const auto build = [&] {
+      Builder b;
+      const ValueId x = b.g.add_input("x", DType::float32, {1, 3, 8, 7});
+      const ValueId y = b.conv(x, 3, channels, {3, 3});
+      b.g.add_output("y", node(b.g, op::Concat{.axis = 1}, {y, y, y}));
+      return std::move(b.g);
+    };
+    check(build, {{"x", Value(floats<float>({1, 3, 8, 7}, 3))}}, "BlockedConv", 1);
+  }
+}
+
 TEST_CASE("convolutions that do not go into blocks") {
   const auto build = [] {
     Builder b;

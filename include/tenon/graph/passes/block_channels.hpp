@@ -354,7 +354,8 @@ class ChannelBlocks {
     if (axis != 1 && axis != 1 - dims(node.outputs[0]).rank()) return;
     std::vector<ValueId> inputs;
     for (ValueId v : node.inputs) {
-      const bool whole = v == node.inputs.back() || (dims(v)[1].known() && dims(v)[1].value() % block_ == 0);
+      const bool last = inputs.size() + 1 == node.inputs.size();
+      const bool whole = last || (dims(v)[1].known() && dims(v)[1].value() % block_ == 0);
       if (blocks(v) < 0 || !whole) return;
       inputs.push_back(blocks(v));
     }
