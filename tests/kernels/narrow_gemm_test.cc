@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "tenon/base/convert.hpp"
@@ -140,6 +141,39 @@ TEST_CASE_TEMPLATE("products of integers with scales", T, int2, uint2, int4, uin
         CAPTURE(zeros);
         check(integers<T>(c, transposed, zeros));
       }
+}
+
+TEST_CASE_TEMPLATE("products of NaN, infinities and numbers of any size are those of floats", T, int2, uint4,
+                   int8_t) {
+  const Matrix m = integers<T>({64, 40, 32}, false, true);
+  const NarrowSize size = narrow_size(m.source);
+  Storage data = Storage::make<std::byte>(size.data), zeros = Storage::make<uint8_t>(size.zeros);
+  const NarrowMatrix b =
+      narrow_pack(m.source, static_cast<std::byte*>(data.data()), static_cast<uint8_t*>(zeros.data()));
+  constexpr float inf = std::numeric_limits<float>::infinity();
+  for (const float x : {1e-42f, 1e-30f, 1e35f, inf, -inf, std::nanf("")})
+    for (const int64_t rows : {1, 3, 20}) {
+      CAPTURE(x);
+      CAPTURE(rows);
+      std::vector<float> a(static_cast<size_t>(rows * 64)), y(static_cast<size_t>(rows * 40));
+      for (int64_t i = 0; i < rows; ++i) a[static_cast<size_t>(i * 64 + 37)] = x;
+      GemmArgs<float> g;
+      g.m = rows, g.n = 40, g.k = 64;
+      g.a = a.data(), g.a_row = 64;
+      g.c = y.data(), g.c_row = 40;
+      narrow_gemm(g, b);
+      int64_t wrong = 0;
+      for (int64_t i = 0; i < rows; ++i)
+        for (int64_t j = 0; j < 40; ++j) {
+          const double right = static_cast<double>(x) * m.numbers[static_cast<size_t>(37 * 40 + j)];
+          const double is = static_cast<double>(y[static_cast<size_t>(i * 40 + j)]);
+          const bool same = std::isnan(right)   ? std::isnan(is)
+                            : std::isinf(right) ? is == right
+                                                : std::abs(is - right) <= 1e-6 * std::abs(right) + 1e-44;
+          if (!same) ++wrong;
+        }
+      CHECK(wrong == 0);
+    }
 }
 
 TEST_CASE_TEMPLATE("products of halves", T, float16, bfloat16) {

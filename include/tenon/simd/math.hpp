@@ -248,30 +248,6 @@ struct ExpTable {
 };
 inline constexpr ExpTable exp_table;
 
-/// table[index % 8] of each lane, the table twice and aligned.
-template <class T, class A>
-inline xsimd::batch<T, A> look_up(const T (&table)[16], const xsimd::batch<uint32_t, A>& index) {
-#if defined(__AVX512F__)
-  if constexpr (bytes<A> == 64)
-    return bits_as<T>(xsimd::batch<uint32_t, A>(_mm512_permutexvar_epi32(index, _mm512_load_si512(table))));
-  else
-#endif
-#if defined(__AVX2__)
-      if constexpr (bytes<A> == 32)
-    return bits_as<T>(xsimd::batch<uint32_t, A>(
-        _mm256_permutevar8x32_epi32(_mm256_load_si256(reinterpret_cast<const __m256i*>(table)), index)));
-  else
-#endif
-  {
-    constexpr std::size_t width = xsimd::batch<T, A>::size;
-    alignas(64) uint32_t at[width];
-    alignas(64) T found[width];
-    storeu(at, index);
-    for (std::size_t i = 0; i < width; ++i) found[i] = table[at[i] % 8];
-    return xsimd::batch<T, A>::load_aligned(found);
-  }
-}
-
 /// x = n ln(2) + r with n a whole number or, by table, a multiple of 1/8: r, and n + add in the low bits of
 /// `shifted`. The last digits of r are in `sum` only.
 template <class B>
@@ -306,7 +282,7 @@ template <bool table, class T, class A>
 inline xsimd::batch<T, A> power_of_two(const xsimd::batch<T, A>& shifted) {
   using N = Format<T>;
   const auto bits = bits_as<typename N::bits>(shifted);
-  if constexpr (table) return bits_as<T>(look_up(exp_table.bits, bits) + (bits << (N::mantissa - 3)));
+  if constexpr (table) return bits_as<T>(look_up<8>(exp_table.bits, bits) + (bits << (N::mantissa - 3)));
   else return bits_as<T>(bits << N::mantissa);
 }
 
@@ -332,7 +308,7 @@ inline xsimd::batch<T, A> exp_times(const xsimd::batch<T, A>& x) {
   const I bits = bits_as<U>(e.shifted);
   B y;
   if constexpr (table) {
-    const B root = bits_as<T>(look_up(exp_table.bits, bits) + ((bits & I(7)) << (N::mantissa - 3)));
+    const B root = bits_as<T>(look_up<8>(exp_table.bits, bits) + ((bits & I(7)) << (N::mantissa - 3)));
     y = mul_add(root, expm1_of_rest<table>(e), root);
   } else {
     y = B(T(1)) + expm1_of_rest<table>(e);

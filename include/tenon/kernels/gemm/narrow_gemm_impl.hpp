@@ -24,43 +24,92 @@ using gemm_detail::Tile;
 using simd::batch;
 using simd::lanes;
 
-/// Signed integers of `bits` bits: a lane of 32 bits holds those of `depth` neighbours along K, the first
-/// lowest.
+/// Integers of `bits` bits, greater by `middle`: a lane of 32 bits holds those of `depth` neighbours along K,
+/// the first lowest.
 template <int width, class Arch>
 struct Integers {
-  using Codes = batch<int32_t, Arch>;
+  using V = batch<float, Arch>;
+  using Word = batch<uint32_t, Arch>;
   static constexpr bool scaled = true;
   static constexpr int bits = width, middle = 1 << (bits - 1);
   static constexpr int depth = 32 / bits;
   static constexpr int64_t bytes = Arch::register_bytes;
+  // A word has an integer at each of its places, which begin at multiples of `step`. They lie within the
+  // lower 16 bits, which are a mantissa's; the bits of the exponent are ones.
+  static constexpr int step = bits == 2 ? 8 : bits, places = 16 / step, words = depth / places;
 
-  static Codes load(const std::byte* p) { return simd::loadu<Arch>(reinterpret_cast<const int32_t*>(p)); }
-  /// The i-th integer of each lane.
-  static batch<float, Arch> number(const Codes& codes, int i) {
-    if constexpr (Arch::register_bytes == 64) {
-      // One instruction makes the mantissa's bits of it in the place where it lies, and the other bits those
-      // of a power of two, from which the sum is that far. Only the upper 16 bits are shifted to the lower.
-      const int at = i * bits, place = at & (bits == 2 ? 8 : 15);
-      const Codes mask(((1 << bits) - 1) << place), other((150 - place) << 23 | middle << place);
-      const Codes sum = simd::masked_xor(at == place ? codes : codes >> (at - place), mask, other);
-      return simd::bits_as<float>(sum) - batch<float, Arch>(static_cast<float>((1 << (23 - place)) + middle));
-    } else {
-      const int above = 32 - bits * (i + 1);
-      return simd::to_float((above == 0 ? codes : codes << above) >> (32 - bits));
+  Integers() {
+#pragma GCC unroll 4
+    for (int i = 0; i < places; ++i) {
+      const int at = i * step;
+      mask[i] = simd::in_register(Word(static_cast<uint32_t>(150 - at) << 23 | ((1u << bits) - 1) << at));
     }
+    set_zeros(V(0.0f));
   }
+  /// Which of the neighbours the integer at a place of a word is.
+  static constexpr int index(int w, int place) {
+    constexpr int each = step / bits;
+    return w / each * (16 / bits) + w % each + place * each;
+  }
+  static Word load(const std::byte* p) { return simd::loadu<Arch>(reinterpret_cast<const uint32_t*>(p)); }
+  /// Zero points of what is read from now on.
+  void set_zeros(const V& zero) {
+#pragma GCC unroll 4
+    for (int i = 0; i < places; ++i)
+      nothing[i] = zero + V(static_cast<float>((1 << (23 - i * step)) + middle));
+  }
+  Word word(const std::byte* p, int w) const {
+    const Word codes = load(p);
+    return simd::in_register(Word((w == 0 ? codes : codes >> (index(w, 0) * bits)) | exponent));
+  }
+  V number(const Word& word, int place) const {
+    return simd::bits_as<float>(Word(word & mask[place])) - nothing[place];
+  }
+
+ private:
+  // At each place, the bits of an integer and of the exponent with which they are it and a power of two; and
+  // the number that is nothing there. Once in registers, GCC leaves them there.
+  Word mask[places], exponent = simd::in_register(Word(0x7f800000u));
+  V nothing[places];
+};
+
+/// Integers without zero points, the numbers of which a register holds.
+template <int width, class Arch>
+struct Listed : Integers<width, Arch> {
+  using Base = Integers<width, Arch>;
+  using typename Base::V, typename Base::Word;
+  static constexpr int places = 1, words = Base::depth;
+  struct Numbers {
+    alignas(64) float of[16];
+    constexpr Numbers() : of{} {
+      for (int i = 0; i < 16; ++i) of[i] = static_cast<float>(i % (1 << width) - Base::middle);
+    }
+  };
+  static constexpr Numbers numbers{};
+
+  static constexpr int index(int w, int) { return w; }
+  static Word word(const std::byte* p, int w) {
+    const Word codes = Base::load(p);
+    return w == 0 ? codes : codes >> (w * width);
+  }
+  void set_zeros(const V&) {}
+  static V number(const Word& word, int) { return simd::look_up<16>(numbers.of, word); }
 };
 
 /// float16 or bfloat16.
 template <class T, class Arch>
 struct Halves {
-  using Codes = batch<float, Arch>;
+  using V = batch<float, Arch>;
   static constexpr bool scaled = false;
-  static constexpr int depth = 1;
-  static constexpr int64_t bytes = Arch::register_bytes / 2;
+  static constexpr int depth = 4, places = 1, words = depth;
+  static constexpr int64_t bytes = depth * Arch::register_bytes / 2;
 
-  static Codes load(const std::byte* p) { return simd::load_wide<Arch>(reinterpret_cast<const T*>(p)); }
-  static batch<float, Arch> number(const Codes& codes, int) { return codes; }
+  static constexpr int index(int w, int) { return w; }
+  static V word(const std::byte* p, int w) {
+    return simd::load_wide<Arch>(reinterpret_cast<const T*>(p) + w * lanes<float, Arch>);
+  }
+  void set_zeros(const V&) {}
+  static V number(const V& word, int) { return word; }
 };
 
 /// Where the parts of a packed matrix lie.
@@ -90,83 +139,77 @@ struct Layout {
   int64_t zeros(int64_t panel, int64_t b) const { return (panel * blocks + b) * L; }
 };
 
-/// Zero points of a block, whose bytes are greater by N::middle.
+/// Prepares for the numbers of a block.
 template <class N, class Arch>
-batch<float, Arch> load_zeros(const NarrowMatrix& b, int64_t place) {
-  return simd::to_float(simd::load_bytes<Arch>(b.zeros + place)) - batch<float, Arch>(N::middle);
+void set_block(N& numbers, const NarrowMatrix& b, const Layout<N, Arch>& layout, int64_t panel,
+               int64_t block) {
+  if constexpr (N::scaled)
+    if (b.zeros != nullptr)
+      numbers.set_zeros(simd::to_float(simd::load_bytes<Arch>(b.zeros + layout.zeros(panel, block))) -
+                        batch<float, Arch>(N::middle));
 }
 
 // --------------------------------------------------------------------------------------------- few rows
 
-/// Sums of R rows x, each of K rounded up to N::depth, x_step apart, and NV panels: sums[(r * NV + v) * L].
-template <class N, class Arch, int R, int NV, bool has_zeros>
+/// Sums of R rows x, each of K rounded up to N::depth, x_step apart, for one panel: sums[r * L]. Panels are
+/// read one after another, for memory is fastest where it is read in order.
+template <class N, class Arch, int R>
 void few_rows(const NarrowMatrix& b, const float* x, int64_t x_step, int64_t panel, float* sums) {
   using V = batch<float, Arch>;
   constexpr int L = lanes<float, Arch>;
+  constexpr int chains = R == 1 ? 4 : R == 2 ? 2 : 1;  // sums of a row that do not wait for each other
   const Layout<N, Arch> layout(b);
-  const std::byte* at[NV];
-  V total[R][NV];
+  const std::byte* at = b.data + layout.at(panel, 0);
+  N numbers;
+  V total[R];
 #pragma GCC unroll 4
-  for (int v = 0; v < NV; ++v) {
-    at[v] = b.data + layout.at(panel + v, 0);
-#pragma GCC unroll 4
-    for (int r = 0; r < R; ++r) total[r][v] = V(0.0f);
-  }
+  for (int r = 0; r < R; ++r) total[r] = V(0.0f);
   for (int64_t i = 0; i < layout.blocks; ++i) {
-    const int64_t end = std::min((i + 1) * layout.block, b.k);
-    V sum[R][NV];
-    [[maybe_unused]] V zero[NV];
+    const int64_t size = std::min(layout.block, b.k - i * layout.block);
+    set_block(numbers, b, layout, panel, i);
+    V sum[R][chains];
 #pragma GCC unroll 4
-    for (int v = 0; v < NV; ++v) {
-      if constexpr (has_zeros) zero[v] = load_zeros<N, Arch>(b, layout.zeros(panel + v, i));
+    for (int r = 0; r < R; ++r)
 #pragma GCC unroll 4
-      for (int r = 0; r < R; ++r) sum[r][v] = V(0.0f);
-    }
-    for (int64_t k = i * layout.block; k < end; k += N::depth) {
-      typename N::Codes codes[NV];
-#pragma GCC unroll 4
-      for (int v = 0; v < NV; ++v) {
-        codes[v] = N::load(at[v]);
-        at[v] += N::bytes;
-      }
+      for (int c = 0; c < chains; ++c) sum[r][c] = V(0.0f);
+    int64_t k = 0;
+    do {
 #pragma GCC unroll 16
-      for (int e = 0; e < N::depth; ++e) {
-        V xv[R];
+      for (int w = 0; w < N::words; ++w) {
+        const auto word = numbers.word(at, w);
 #pragma GCC unroll 4
-        for (int r = 0; r < R; ++r) xv[r] = V(x[r * x_step + k + e]);
+        for (int p = 0; p < N::places; ++p) {
+          const V y = numbers.number(word, p);
+          const int c = (w * N::places + p) % chains;
 #pragma GCC unroll 4
-        for (int v = 0; v < NV; ++v) {
-          V y = N::number(codes[v], e);
-          if constexpr (has_zeros) y = y - zero[v];
-#pragma GCC unroll 4
-          for (int r = 0; r < R; ++r) sum[r][v] = simd::mul_add(xv[r], y, sum[r][v]);
+          for (int r = 0; r < R; ++r)
+            sum[r][c] = simd::mul_add(V(x[r * x_step + k + N::index(w, p)]), y, sum[r][c]);
         }
       }
+      k += N::depth, at += N::bytes;
+    } while (k < size);
+    x += size;
+#pragma GCC unroll 4
+    for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 4
+      for (int half = chains / 2; half > 0; half /= 2)
+#pragma GCC unroll 4
+        for (int c = 0; c < half; ++c) sum[r][c] = sum[r][c] + sum[r][c + half];
+      if constexpr (N::scaled)
+        total[r] = simd::mul_add(sum[r][0], simd::loadu<Arch>(reinterpret_cast<const float*>(at)), total[r]);
+      else total[r] = sum[r][0];
     }
-#pragma GCC unroll 4
-    for (int v = 0; v < NV; ++v) {
-      if constexpr (N::scaled) {
-        const V scale = simd::loadu<Arch>(reinterpret_cast<const float*>(at[v]));
-        at[v] += layout.scale_bytes;
-#pragma GCC unroll 4
-        for (int r = 0; r < R; ++r) total[r][v] = simd::mul_add(sum[r][v], scale, total[r][v]);
-      } else {
-#pragma GCC unroll 4
-        for (int r = 0; r < R; ++r) total[r][v] = sum[r][v];
-      }
-    }
+    at += layout.scale_bytes;
   }
 #pragma GCC unroll 4
-  for (int r = 0; r < R; ++r)
-#pragma GCC unroll 4
-    for (int v = 0; v < NV; ++v) simd::storeu(sums + (r * NV + v) * L, total[r][v]);
+  for (int r = 0; r < R; ++r) simd::storeu(sums + r * L, total[r]);
 }
 
-/// The product of rows that are taken four at a time, with each group of panels while it is in a cache.
+/// The product of rows that are taken four at a time, with each panel while it is in a cache.
 template <class N, class Arch>
 void multiply_few(const GemmArgs<float>& g, const NarrowMatrix& b, const Finish<float>& finish) {
   constexpr int L = lanes<float, Arch>;
-  constexpr int64_t group = 4;
+  constexpr int64_t group = 4;  // panels of a share, at least
   const Layout<N, Arch> layout(b);
   const int64_t depth = (b.k + N::depth - 1) / N::depth * N::depth;
   Scratch scratch;
@@ -180,32 +223,22 @@ void multiply_few(const GemmArgs<float>& g, const NarrowMatrix& b, const Finish<
         copy[r * depth + k] = k < b.k ? g.a[r * g.a_row + k * g.a_col] : 0.0f;
     x = copy;
   }
-  const auto multiply = [&]<int R>(std::integral_constant<int, R>, int64_t i, int64_t p, int64_t end) {
-    constexpr int together = Arch::registers == 32 || R <= 2 ? 4 : 2;  // R x together sums stay in registers
-    alignas(64) float sums[R * together * L];
-    const auto panels = [&]<int NV>(std::integral_constant<int, NV>) {
-      if (b.zeros != nullptr) few_rows<N, Arch, R, NV, N::scaled>(b, x + i * x_step, x_step, p, sums);
-      else few_rows<N, Arch, R, NV, false>(b, x + i * x_step, x_step, p, sums);
-      gemm_detail::finish_sums<Arch>(sums, NV * L, R, std::min<int64_t>(NV * L, g.n - p * L), i, p * L,
-                                     finish, true, true, g.c, g.c_row);
-      p += NV;
-    };
-    while (p + together <= end) panels(std::integral_constant<int, together>{});
-    while (p < end) panels(std::integral_constant<int, 1>{});
+  const auto multiply = [&]<int R>(std::integral_constant<int, R>, int64_t i, int64_t p) {
+    alignas(64) float sums[R * L];
+    few_rows<N, Arch, R>(b, x + i * x_step, x_step, p, sums);
+    gemm_detail::finish_sums<Arch>(sums, L, R, std::min<int64_t>(L, g.n - p * L), i, p * L, finish, true,
+                                   true, g.c, g.c_row);
   };
   const int64_t panels = layout.panels(g.n);
   const int64_t share = gemm_detail::share_of<Arch>(panels, g.m * g.n * b.k, group, group);
   parallel_for(panels, share, [&](int64_t begin, int64_t end) {
-    for (int64_t p = begin; p < end; p += group)
-      for (int64_t i = 0; i < g.m; i += 4) {
-        const int64_t last = std::min(p + group, end);
-        switch (g.m - i) {
-          case 1: multiply(std::integral_constant<int, 1>{}, i, p, last); break;
-          case 2: multiply(std::integral_constant<int, 2>{}, i, p, last); break;
-          case 3: multiply(std::integral_constant<int, 3>{}, i, p, last); break;
-          default: multiply(std::integral_constant<int, 4>{}, i, p, last); break;
+    for (int64_t p = begin; p < end; ++p)
+      for (int64_t i = 0; i < g.m; i += 4) switch (g.m - i) {
+          case 1: multiply(std::integral_constant<int, 1>{}, i, p); break;
+          case 2: multiply(std::integral_constant<int, 2>{}, i, p); break;
+          case 3: multiply(std::integral_constant<int, 3>{}, i, p); break;
+          default: multiply(std::integral_constant<int, 4>{}, i, p); break;
         }
-      }
   });
 }
 
@@ -217,27 +250,28 @@ void widen_panel(const NarrowMatrix& b, const Layout<N, Arch>& layout, int64_t j
                  int64_t depth, float* to) {
   using V = batch<float, Arch>;
   constexpr int L = lanes<float, Arch>, step = Tile<Single<float>, Arch>::cols;
+  N numbers;
   for (int64_t v = 0; v < layout.panels(cols); ++v)
     for (int64_t k = p; k < p + depth;) {
       const int64_t panel = j / L + v, block = k / layout.block;
       const int64_t end = std::min((block + 1) * layout.block, p + depth);
       const std::byte* at = b.data + layout.at(panel, k);
-      V scale(1.0f), zero(0.0f);
-      if constexpr (N::scaled) {
+      set_block(numbers, b, layout, panel, block);
+      V scale(1.0f);
+      if constexpr (N::scaled)
         scale = simd::loadu<Arch>(reinterpret_cast<const float*>(b.data + layout.scales(panel, block)));
-        if (b.zeros != nullptr) zero = load_zeros<N, Arch>(b, layout.zeros(panel, block));
-      }
-      for (; k < end; k += N::depth, at += N::bytes) {
-        const typename N::Codes codes = N::load(at);
-        float* row = to + (k - p) * step + v * L;
+      for (; k < end; k += N::depth, at += N::bytes)
 #pragma GCC unroll 16
-        for (int e = 0; e < N::depth; ++e, row += step) {
-          if (e > 0 && k + e >= end) break;
-          V y = N::number(codes, e);
-          if constexpr (N::scaled) y = (y - zero) * scale;
-          simd::storeu(row, y);
+        for (int w = 0; w < N::words; ++w) {
+          const auto word = numbers.word(at, w);
+#pragma GCC unroll 4
+          for (int i = 0; i < N::places; ++i) {
+            const int64_t row = k + N::index(w, i);
+            V y = numbers.number(word, i);
+            if constexpr (N::scaled) y = y * scale;
+            if (row < end) simd::storeu(to + (row - p) * step + v * L, y);
+          }
         }
-      }
       k = end;
     }
 }
@@ -250,7 +284,12 @@ void multiply(const GemmArgs<float>& g, const NarrowMatrix& b) {
   const Finish<float> finish{
       g.alpha, g.beta, g.beta == 0 ? nullptr : g.d, g.d_row, g.d_col, g.row_bias, g.col_bias, g.lo, g.hi};
   constexpr int64_t few = 12;  // rows for which tiles gain less than it costs to write panels for them
-  if (g.m <= few && g.alpha != 0) return multiply_few<N, Arch>(g, b, finish);
+  if (g.m <= few && g.alpha != 0) {
+    if constexpr (N::scaled && Arch::register_bytes == 64)
+      if constexpr (N::bits <= 4)
+        if (b.zeros == nullptr) return multiply_few<Listed<N::bits, Arch>, Arch>(g, b, finish);
+    return multiply_few<N, Arch>(g, b, finish);
+  }
   const Layout<N, Arch> layout(b);
   const auto pack_a = [&](int64_t i, int64_t rows, int64_t p, int64_t depth, float* to) {
     gemm_detail::pack_panel<Arch, S::rows>(g.a + i * g.a_row + p * g.a_col, g.a_row, g.a_col, rows, depth,
@@ -279,12 +318,12 @@ decltype(auto) with_numbers(DType type, F f) {
 
 // ---------------------------------------------------------------------------------------------- packing
 
-/// n codes from the `first` on, a byte each, those of unsigned types less half of their range.
+/// n codes from the `first` on, a byte each, those of signed types greater by half of their range.
 template <class Arch, int bits>
 void read_codes(const void* codes, DType type, int64_t first, int64_t n, uint8_t* __restrict to) {
   constexpr int each = 8 / bits;
   constexpr uint8_t mask = (1 << bits) - 1;
-  const uint8_t flip = is_signed(type) ? 0 : 1 << (bits - 1);
+  const uint8_t flip = is_signed(type) ? 1 << (bits - 1) : 0;
   const auto* bytes = static_cast<const uint8_t*>(codes);
   int64_t i = 0;
   if (first % each == 0)
@@ -343,12 +382,15 @@ void pack(const NarrowSource& s, const Layout<Halves<T, Arch>, Arch>& layout, st
     for (int64_t panel = 0; panel < layout.panels(s.n); ++panel) {
       auto* out = reinterpret_cast<T*>(to + layout.at(panel, k0));
       const int64_t j = panel * L, columns = std::min<int64_t>(L, s.n - j);
-      for (int64_t k = k0; k < std::min(k0 + strip, s.k); ++k, out += L) {
+      const int64_t end = std::min(k0 + strip, s.k);
+      for (int64_t k = k0; k < end; ++k, out += L) {
         if (s.transposed)
           for (int64_t l = 0; l < columns; ++l) out[l] = from[(j + l) * s.k + k];
         else std::copy_n(from + k * s.n + j, columns, out);
         std::fill(out + columns, out + L, T{});
       }
+      const int64_t rest = (Halves<T, Arch>::depth - end % Halves<T, Arch>::depth) % Halves<T, Arch>::depth;
+      std::fill_n(out, rest * L, T{});
     }
 }
 
@@ -375,16 +417,15 @@ NarrowMatrix narrow_pack_impl(const NarrowSource& s, std::byte* data, uint8_t* z
     const Layout<N, Arch> layout(s);
     pack(s, layout, data);
     if constexpr (N::scaled) {
-      // Without zero points, those of unsigned types are 0, which is N::middle less by now.
       if (s.zero == nullptr && is_signed(s.type)) return;
       bool any = false;
       for (int64_t j = 0; j < layout.panels(s.n) * layout.L; ++j)
         for (int64_t b = 0; b < layout.blocks; ++b) {
-          uint8_t zero = is_signed(s.type) ? 0 : N::middle;
+          uint8_t zero = is_signed(s.type) ? N::middle : 0;
           if (s.zero != nullptr && j < s.n)
             read_codes<Arch, N::bits>(s.zero, s.type, b * s.scale_row + j * s.scale_col, 1, &zero);
-          zeros[layout.zeros(j / layout.L, b) + j % layout.L] = zero ^ N::middle;
-          any |= j < s.n && zero != 0;
+          zeros[layout.zeros(j / layout.L, b) + j % layout.L] = zero;
+          any |= j < s.n && zero != N::middle;
         }
       if (any) m.zeros = zeros;
     }
