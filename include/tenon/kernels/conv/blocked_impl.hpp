@@ -254,8 +254,10 @@ struct DepthwiseTaps {
 template <class Arch>
 inline constexpr int depthwise_cells = std::max(most_cells<Arch>(1), 8);
 
-/// R neighbouring cells of a block. `x_step` is the distance of their windows.
-template <class T, class Arch, int R>
+/// R neighbouring cells of a block. `x_step` is the distance of their windows. K and S are the kernel's
+/// columns and their stride, where they are known and columns lie side by side: then a cell is loaded once
+/// for all windows that see it. Else K is 0.
+template <class T, class Arch, int K, int S, int R>
 void compute_depthwise(const DepthwiseTaps<T>& taps, const T* x, int64_t x_step, const T* w,
                        const CellEnd<T>& end) {
   using B = batch<T, Arch>;
@@ -264,12 +266,25 @@ void compute_depthwise(const DepthwiseTaps<T>& taps, const T* x, int64_t x_step,
 #pragma GCC unroll 16
   for (int r = 0; r < R; ++r) sum[r] = B(T{0});
   for (int64_t i = 0; i < taps.rows; ++i, x += taps.x_row, w += taps.w_row) {
-    const T* cell = x;
-    for (int64_t j = 0; j < taps.cols; ++j, cell += taps.x_col) {
-      const B weight = simd::loadu<Arch>(w + j * L);
+    if constexpr (K > 0) {
+      B weight[K];
+#pragma GCC unroll 5
+      for (int j = 0; j < K; ++j) weight[j] = simd::loadu<Arch>(w + j * L);
+#pragma GCC unroll 31
+      for (int j = 0; j < (R - 1) * S + K; ++j) {
+        const B cell = simd::in_register(B(simd::loadu<Arch>(x + j * L)));
 #pragma GCC unroll 16
-      for (int r = 0; r < R; ++r)
-        sum[r] = simd::mul_add(B(simd::loadu<Arch>(cell + r * x_step)), weight, sum[r]);
+        for (int r = 0; r < R; ++r)
+          if (j >= r * S && j < r * S + K) sum[r] = simd::mul_add(cell, weight[j - r * S], sum[r]);
+      }
+    } else {
+      const T* cell = x;
+      for (int64_t j = 0; j < taps.cols; ++j, cell += taps.x_col) {
+        const B weight = simd::loadu<Arch>(w + j * L);
+#pragma GCC unroll 16
+        for (int r = 0; r < R; ++r)
+          sum[r] = simd::mul_add(B(simd::loadu<Arch>(cell + r * x_step)), weight, sum[r]);
+      }
     }
   }
   const B bias = end.bias != nullptr ? B(simd::loadu<Arch>(end.bias)) : B(T{0}), lo(end.lo), hi(end.hi);
@@ -281,11 +296,24 @@ void compute_depthwise(const DepthwiseTaps<T>& taps, const T* x, int64_t x_step,
   }
 }
 
-template <class T, class Arch>
+template <class T>
+using DepthwiseFunction = void (*)(const DepthwiseTaps<T>&, const T*, int64_t, const T*, const CellEnd<T>&);
+
+template <class T, class Arch, int K, int S>
 inline constexpr auto depthwise_functions = []<int... I>(std::integer_sequence<int, I...>) {
-  return std::array<void (*)(const DepthwiseTaps<T>&, const T*, int64_t, const T*, const CellEnd<T>&),
-                    sizeof...(I)>{&compute_depthwise<T, Arch, I + 1>...};
+  return std::array<DepthwiseFunction<T>, sizeof...(I)>{&compute_depthwise<T, Arch, K, S, I + 1>...};
 }(std::make_integer_sequence<int, depthwise_cells<Arch>>{});
+
+/// The functions, by cells less one, for windows whose columns all are inside of the image.
+template <class T, class Arch>
+const DepthwiseFunction<T>* depthwise_functions_for(const ConvGeometry& g) {
+  const int64_t kernel = g.dilations[1] == 1 ? g.kernel[1] : 0, stride = g.strides[1];
+  if (kernel == 3 && stride == 1) return depthwise_functions<T, Arch, 3, 1>.data();
+  if (kernel == 3 && stride == 2) return depthwise_functions<T, Arch, 3, 2>.data();
+  if (kernel == 5 && stride == 1) return depthwise_functions<T, Arch, 5, 1>.data();
+  if (kernel == 5 && stride == 2) return depthwise_functions<T, Arch, 5, 2>.data();
+  return depthwise_functions<T, Arch, 0, 0>.data();
+}
 
 /// The kernel cells [begin, end) of an axis that see cells of the image from output cell o.
 struct TapRange {
@@ -321,6 +349,7 @@ void run_depthwise(const BlockedConvArgs<T>& a) {
   const int64_t all = g.batch * blocks, tasks = 4 * tasks_for<Arch>(4 * products, 1);
   const int64_t bands = std::min(up(tasks, all), g.out[0]);
   const int64_t band_rows = up(g.out[0], bands);
+  const DepthwiseFunction<T>* const functions = depthwise_functions_for<T, Arch>(g);
   parallel_for(all * bands, up(all * bands, tasks), [&](int64_t task, int64_t stop) {
     for (; task < stop; ++task) {
       const int64_t item = task / bands, block = item % blocks;
@@ -354,25 +383,24 @@ void run_depthwise(const BlockedConvArgs<T>& a) {
             first_col;
         const T* w_row = w + down.begin * g.kernel[1] * L;
         const int64_t to = (item * g.out[0] + r) * g.out[1] * L;
-        const auto compute = [&](int64_t col, int64_t count, int64_t tap, int64_t tap_end) {
+        const auto compute = [&](DepthwiseFunction<T> function, int64_t col, int64_t tap, int64_t tap_end) {
           t.cols = tap_end - tap;
           end.y = a.y + to + col * L;
           end.add = a.add == nullptr ? nullptr : a.add + to + col * L;
-          depthwise_functions<T, Arch>[static_cast<std::size_t>(count - 1)](
-              t, cells + (from + col * g.strides[1] + tap * g.dilations[1]) * L, g.strides[1] * L,
-              w_row + tap * L, end);
+          function(t, cells + (from + col * g.strides[1] + tap * g.dilations[1]) * L, g.strides[1] * L,
+                   w_row + tap * L, end);
         };
         const auto compute_border = [&](int64_t col, int64_t end_col) {
           for (; col < end_col; ++col) {
             const TapRange across(g, 1, col);
-            compute(col, 1, across.begin, across.end);
+            compute(depthwise_functions<T, Arch, 0, 0>[0], col, across.begin, across.end);
           }
         };
         compute_border(0, left);
         int64_t col = left;
         for (int64_t tiles = up(right - left, depthwise_cells<Arch>); tiles > 0; --tiles) {
           const int64_t count = up(right - col, tiles);
-          compute(col, count, 0, g.kernel[1]);
+          compute(functions[count - 1], col, 0, g.kernel[1]);
           col += count;
         }
         compute_border(right, g.out[1]);
