@@ -360,13 +360,22 @@ inline Storage packed_filter(const QuantizedConv& q, kernels::QuantConvArgs args
 inline void set_filter(QuantizedConv& q, const Weights& w) {
   const AnyTensor& from = *w.data;
   const int64_t size = from.size(), each = size / q.extents[0];
+  const auto zero_at = [&](int64_t c) {
+    return w.zero == nullptr ? 0 : byte_at(*w.zero, w.zero->size() > 1 ? c : 0);
+  };
+  bool centred = from.dtype() == DType::int8;
+  for (int64_t c = 0; c < q.extents[0] && centred; ++c) centred = zero_at(c) == 0;
+  if (centred) {
+    q.plain = from.storage();
+    return;
+  }
   q.plain = Storage::make<int8_t>(size);
   auto* const to = static_cast<int8_t*>(q.plain.data());
   int32_t wrong = 0;
   dispatch<int8_t, uint8_t>(from.dtype(), [&]<class T>() {
     const T* x = from.view().as<T>().data();
     for (int64_t c = 0; c < q.extents[0]; ++c) {
-      const int32_t zero = w.zero == nullptr ? 0 : byte_at(*w.zero, w.zero->size() > 1 ? c : 0);
+      const int32_t zero = zero_at(c);
       for (int64_t k = c * each; k < (c + 1) * each; ++k) {
         const int32_t number = x[k] - zero;
         to[k] = static_cast<int8_t>(number);

@@ -309,16 +309,20 @@ void quant_conv_last_pack_impl(const ConvGeometry& g, bool plain_x, const int8_t
       int32_t sums[cols] = {};
       for (int64_t c = 0; c < g.in_channels; c += 4) {
         const int64_t channels = std::min<int64_t>(4, g.in_channels - c);
-        for (int64_t m = 0; m < count; ++m) {
-          const int8_t* from = w + (first + m) * each + c * cells;
-          for (int64_t t = 0; t < cells; ++t, ++from) {
-            const int64_t tap = plain_x ? t / g.kernel[1] : t,
-                          e = plain_x ? t % g.kernel[1] * g.in_channels : c;
-            auto* const bytes = reinterpret_cast<int8_t*>(to + tap * l.quads * cols + m);
+        for (int64_t t = 0; t < cells; ++t) {
+          // Rows of a plain image's kernel hold the channels of all their taps, four after four.
+          const int64_t tap = plain_x ? t / g.kernel[1] : t,
+                        e = plain_x ? t % g.kernel[1] * g.in_channels : c;
+          auto* const bytes = reinterpret_cast<int8_t*>(to + tap * l.quads * cols);
+          const int8_t* from = w + first * each + c * cells + t;
+          for (int64_t m = 0; m < count; ++m, from += each) {
+            int8_t word[4] = {};
             for (int64_t k = 0; k < channels; ++k) {
-              bytes[(e + k) / 4 * cols * 4 + (e + k) % 4] = from[k * cells];
-              sums[m] = gemm_detail::wrap_add(sums[m], from[k * cells]);
+              word[k] = from[k * cells];
+              if (plain_x) bytes[((e + k) / 4 * cols + m) * 4 + (e + k) % 4] = word[k];
             }
+            if (!plain_x) std::memcpy(bytes + (c / 4 * cols + m) * 4, word, 4);
+            sums[m] = gemm_detail::wrap_add(sums[m], word[0] + word[1] + word[2] + word[3]);
           }
         }
       }
