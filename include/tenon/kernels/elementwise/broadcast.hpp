@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
+#include <type_traits>
 
 #include "tenon/base/inline_vector.hpp"
 
@@ -24,6 +25,12 @@ struct BroadcastPlan {
   constexpr BroadcastPlan() {
     extents[0] = 1;
     for (auto& stride : strides) stride[0] = 0;
+    if (std::is_constant_evaluated()) {  // a constant has no element without a value
+      for (int d = 1; d < max_rank; ++d) {
+        extents[d] = 0;
+        for (auto& stride : strides) stride[d] = 0;
+      }
+    }
   }
 
   /// n elements of operands and result side by side.
