@@ -4,20 +4,34 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <span>
+#include <iterator>
+#include <type_traits>
 
 #include "tenon/base/inline_vector.hpp"
 
 namespace tenon::kernels {
 
 /// How N dense row-major operands walk along with a dense row-major result. `rank` is at least 1,
-/// `strides[k][d]` is operand k's step along axis d in elements, 0 if it is broadcast there.
+/// `strides[k][d]` is operand k's step along axis d in elements, 0 if it is broadcast there. Of the arrays,
+/// `rank` elements have values: a plan is made in each call of an operator, however few its elements.
 template <int N>
 struct BroadcastPlan {
   int rank = 1;
   int64_t size = 1;  ///< elements of the result
-  int64_t extents[max_rank] = {1};
-  int64_t strides[N][max_rank] = {};
+  int64_t extents[max_rank];
+  int64_t strides[N][max_rank];
+
+  /// One element.
+  constexpr BroadcastPlan() {
+    extents[0] = 1;
+    for (auto& stride : strides) stride[0] = 0;
+    if (std::is_constant_evaluated()) {  // a constant has no element without a value
+      for (int d = 1; d < max_rank; ++d) {
+        extents[d] = 0;
+        for (auto& stride : strides) stride[d] = 0;
+      }
+    }
+  }
 
   /// n elements of operands and result side by side.
   static constexpr BroadcastPlan flat(int64_t n) {
@@ -61,31 +75,30 @@ struct BroadcastPlan {
 template <class... Shapes>
 constexpr BroadcastPlan<sizeof...(Shapes)> broadcast_plan(const Shapes&... shapes) {
   constexpr int n = sizeof...(Shapes);
-  const std::span<const int64_t> shape[n] = {std::span<const int64_t>(shapes)...};
-  std::size_t rank = 0;
-  for (const auto& s : shape) {
-    rank = s.size() > rank ? s.size() : rank;
-    for (const int64_t extent : s)
-      if (extent == 0) return BroadcastPlan<n>::flat(0);  // other extents may overflow
+  const int ranks[n] = {static_cast<int>(std::size(shapes))...};
+  const int64_t* const shape[n] = {std::data(shapes)...};
+  const int rank = *std::max_element(ranks, ranks + n);
+  bool same = rank == *std::min_element(ranks, ranks + n);
+  uint64_t size = 1;  // wraps, if another extent is 0
+  for (int d = 0; same && d < rank; ++d) {
+    for (int k = 1; k < n; ++k) same &= shape[k][d] == shape[0][d];
+    size *= static_cast<uint64_t>(shape[0][d]);
   }
-
-  if (((std::span<const int64_t>(shapes).size() == rank) && ...) &&
-      (std::equal(shape[0].begin(), shape[0].end(), std::span<const int64_t>(shapes).begin()) && ...)) {
-    int64_t size = 1;
-    for (const int64_t extent : shape[0]) size *= extent;
-    return size == 1 ? BroadcastPlan<n>() : BroadcastPlan<n>::flat(size);
-  }
+  if (same) return size == 1 ? BroadcastPlan<n>() : BroadcastPlan<n>::flat(static_cast<int64_t>(size));
+  for (int k = 0; k < n; ++k)
+    for (int d = 0; d < ranks[k]; ++d)
+      if (shape[k][d] == 0) return BroadcastPlan<n>::flat(0);  // other extents may overflow
 
   // Built from the last axis to the first, and turned round at the end.
   BroadcastPlan<n> plan;
   int merged = 0;
   int64_t step[n];
   for (int64_t& s : step) s = 1;
-  for (std::size_t back = 1; back <= rank; ++back) {
+  for (int back = 1; back <= rank; ++back) {
     int64_t extent = 1, stride[n];
     bool fits = merged > 0;
     for (int k = 0; k < n; ++k) {
-      const int64_t own = back <= shape[k].size() ? shape[k][shape[k].size() - back] : 1;
+      const int64_t own = back <= ranks[k] ? shape[k][ranks[k] - back] : 1;
       if (own != 1) extent = own;
       stride[k] = own == 1 ? 0 : step[k];
       step[k] *= own;
@@ -118,8 +131,8 @@ constexpr void for_each_run(const BroadcastPlan<N>& plan, int64_t begin, int64_t
   int64_t index[max_rank], offsets[N] = {};
   int64_t rest = begin;
   for (int d = inner; d >= 0; --d) {
-    index[d] = rest % plan.extents[d];
-    rest /= plan.extents[d];
+    index[d] = d > 0 ? rest % plan.extents[d] : rest;
+    if (d > 0) rest /= plan.extents[d];
     for (int k = 0; k < N; ++k) offsets[k] += index[d] * plan.strides[k][d];
   }
   for (int64_t at = begin;;) {
