@@ -10,59 +10,7 @@
 
 namespace tenon::loader {
 
-std::string shown(std::string_view name) {
-  constexpr std::size_t most = 80;
-  std::string text = concat("'", name.substr(0, most), name.size() > most ? "…'" : "'");
-  for (char& c : text)
-    if (static_cast<unsigned char>(c) < 32 || c == 127) c = '?';
-  return text;
-}
-
 namespace {
-
-std::string node_text(const Place& p) {
-  return concat(p.node->name().empty() ? std::to_string(p.index) : shown(p.node->name()), " (",
-                std::string_view(p.node->op_type()).substr(0, 80), ")");
-}
-std::string graph_text(const Place* p) {
-  std::vector<const Place*> path;
-  for (; p != nullptr; p = p->outer) path.push_back(p);
-  std::string text;
-  for (; !path.empty(); path.pop_back()) {
-    const Place& at = *path.back();
-    text += concat(text.empty() ? "" : ".", at.what, at.name.empty() ? "" : " ", at.name);
-    if (path.size() > 1 && at.node != nullptr) text += concat("/", node_text(at));
-  }
-  return text;
-}
-
-}  // namespace
-
-std::string to_string(const Diagnostic& d) {
-  return concat(d.severity == Severity::error ? "error" : "warning", " [", d.rule, "]",
-                d.graph.empty() ? "" : " ", d.graph, d.node.empty() ? "" : ", node ", d.node, ": ",
-                d.message);
-}
-
-bool has_errors(std::span<const Diagnostic> diagnostics) {
-  return std::ranges::any_of(diagnostics, [](const Diagnostic& d) { return d.severity == Severity::error; });
-}
-
-void Findings::add(Severity severity, std::string_view rule, std::string message) {
-  found_.push_back({severity, graph_text(place),
-                    place != nullptr && place->node != nullptr ? node_text(*place) : "", rule,
-                    std::move(message)});
-}
-std::vector<Diagnostic> Findings::take() {
-  if (left_out_ > 0)
-    found_.push_back({errors_ > 0 ? Severity::error : Severity::warning, "", "", "more",
-                      concat(left_out_, " more are left out")});
-  return std::move(found_);
-}
-
-namespace {
-
-using Names = std::unordered_set<std::string_view>;
 
 // The values that nodes of a graph may read at a point, and the graph around it.
 struct Scope {
@@ -133,7 +81,7 @@ class Checker {
                     static_cast<int>(std::clamp<int64_t>(i.version(), 0, 1 << 30)));
     given_ = std::move(all);
     for (const auto& f : m.functions()) function(f);
-    find_cycles(m);
+    check_cycles(m, functions_, findings_);
   }
 
   void main_graph(const onnx::GraphProto& g) {
@@ -215,6 +163,7 @@ class Checker {
       attribute(a, scope);
     }
     parameters_ = &parameters;
+    symbols_ = {};  // a function has extents of its own
     check_value_infos(f.value_info());
     nodes(f.node(), scope, [&](const onnx::NodeProto& n) { check_compatibility(n, own, *around); });
     for (const auto& o : f.output())
@@ -282,7 +231,7 @@ class Checker {
           error("quantization", e.key(), " of ", shown(q.tensor_name()), " is ", shown(e.value()),
                 ", which is no value of the graph");
     }
-    check_symbols(g);
+    symbols_.check(g, findings_);
     if (options_.pedantic) note_names(g);
     --depth_;
   }
@@ -362,61 +311,6 @@ class Checker {
     return ranks;
   }
 
-  // --- symbols of extents: one value each in a model ---
-
-  void check_symbols(const onnx::GraphProto& g) {
-    std::unordered_map<std::string_view, const onnx::TensorProto*> tensors;
-    for (const auto& t : g.initializer()) tensors.emplace(t.name(), &t);
-    std::unordered_map<std::string_view, const onnx::TensorShapeProto*> shapes;
-    const auto same = [&](std::string_view value, const auto& a, const auto& b) {
-      bind(b.dim_param(), a, value);
-      bind(a.dim_param(), b, value);
-      if (is_known(a) && is_known(b) && a.dim_value() != b.dim_value())
-        error("dim-param", shown(value), " has an axis of ", a.dim_value(), " and of ", b.dim_value());
-    };
-    for (const auto* list : {&g.input(), &g.value_info(), &g.output()})
-      for (const auto& v : *list) {
-        const auto& type = v.type();
-        if (!type.has_tensor_type() || !type.tensor_type().has_shape()) continue;
-        const auto& shape = type.tensor_type().shape();
-        if (const auto it = tensors.find(v.name()); it != tensors.end())
-          check_initial_value(v.name(), *it->second, type.tensor_type());
-        const auto [it, added] = shapes.emplace(v.name(), &shape);
-        if (added) continue;
-        if (it->second->dim_size() != shape.dim_size())
-          error("dim-param", shown(v.name()), " has ", it->second->dim_size(), " and ", shape.dim_size(),
-                " axes");
-        else
-          for (int k = 0; k < shape.dim_size(); ++k) same(v.name(), it->second->dim(k), shape.dim(k));
-      }
-  }
-  // An initializer of another type is what inference refuses; ONNX's checker without it does not.
-  void check_initial_value(const std::string& name, const onnx::TensorProto& t,
-                           const onnx::TypeProto::Tensor& declared) {
-    const auto& shape = declared.shape();
-    bool fits = t.dims_size() == shape.dim_size() &&
-                (declared.elem_type() == 0 || declared.elem_type() == t.data_type());
-    for (int k = 0; fits && k < t.dims_size(); ++k) {
-      onnx::TensorShapeProto::Dimension extent;
-      extent.set_dim_value(t.dims(k));
-      fits = !is_known(shape.dim(k)) || shape.dim(k).dim_value() == t.dims(k);
-      bind(shape.dim(k).dim_param(), extent, name);
-    }
-    if (!fits) findings_.warn("initializer", "initializer ", shown(name), " is not of the declared type");
-  }
-  // Some writers have -1 for what they do not know.
-  static bool is_known(const onnx::TensorShapeProto::Dimension& d) {
-    return d.has_dim_value() && d.dim_value() >= 0;
-  }
-  void bind(const std::string& symbol, const onnx::TensorShapeProto::Dimension& extent,
-            std::string_view value) {
-    if (symbol.empty() || !is_known(extent)) return;
-    const int64_t other = symbols_.emplace(symbol, extent.dim_value()).first->second;
-    if (other != extent.dim_value())
-      error("dim-param", shown(symbol), " is ", extent.dim_value(), " at ", shown(value), ", and ", other,
-            " elsewhere");
-  }
-
   // --- names that should be C identifiers ---
 
   void note_names(const onnx::GraphProto& g) {
@@ -459,24 +353,7 @@ class Checker {
       Scope scope{.outer = &main_scope};
       graph(t.algorithm(), scope, Role::training);
     }
-    Names state;
-    for (const auto* g : {&main, &t.algorithm()}) {
-      for (const auto& i : g->initializer()) state.insert(i.name());
-      for (const auto& i : g->sparse_initializer()) state.insert(i.values().name());
-    }
-    const auto bindings = [&](std::string_view what, const auto& list, const onnx::GraphProto& g) {
-      Names keys, outputs;
-      for (const auto& v : g.output()) outputs.insert(v.name());
-      for (const auto& b : list) {
-        if (!keys.insert(b.key()).second) error("training", what, " has the key ", shown(b.key()), " twice");
-        if (!state.contains(b.key()))
-          error("training", what, " has the key ", shown(b.key()), ", which is no initializer");
-        if (!outputs.contains(b.value()))
-          error("training", what, " has the value ", shown(b.value()), ", which is no output of its graph");
-      }
-    };
-    bindings("initialization_binding", t.initialization_binding(), t.initialization());
-    bindings("update_binding", t.update_binding(), t.algorithm());
+    check_bindings(t, main, findings_);
   }
 
   // --- functions ---
@@ -502,58 +379,17 @@ class Checker {
           " of the function than in opset ", b->second, " of the model");
   }
 
-  // Calls that lead back to where they started. Without recursion: chains may be long.
-  void find_cycles(const onnx::ModelProto& m) {
-    using Function = const onnx::FunctionProto*;
-    std::unordered_map<Function, std::vector<Function>> calls;
-    for (const auto& f : m.functions()) collect_calls(f.node(), calls[&f], 0);
-    enum class State { unseen, open, done };
-    std::unordered_map<Function, State> states;
-    for (const auto& f : m.functions()) {
-      std::vector<std::pair<Function, std::size_t>> path;
-      const auto open = [&](Function next) {
-        states[next] = State::open;
-        path.emplace_back(next, 0);
-      };
-      if (states[&f] == State::unseen) open(&f);
-      while (!path.empty()) {
-        const Function at = path.back().first;
-        if (path.back().second == calls[at].size()) {
-          states[at] = State::done;
-          path.pop_back();
-          continue;
-        }
-        const Function next = calls[at][path.back().second++];
-        if (states[next] == State::unseen) open(next);
-        else if (states[next] == State::open)
-          error("function", "function ", shown(concat(next->domain(), ".", next->name())), " calls itself",
-                next == at ? "" : concat(", through ", shown(concat(at->domain(), ".", at->name()))));
-      }
-    }
-  }
-  template <class List>
-  void collect_calls(const List& list, std::vector<const onnx::FunctionProto*>& calls, int depth) {
-    if (depth > max_nesting) return;
-    for (const auto& n : list) {
-      if (const auto it = functions_.find(key_of(n)); it != functions_.end()) calls.push_back(it->second);
-      for (const auto& a : n.attribute()) {
-        if (a.has_g()) collect_calls(a.g().node(), calls, depth + 1);
-        for (const auto& g : a.graphs()) collect_calls(g.node(), calls, depth + 1);
-      }
-    }
-  }
-
   const CheckOptions& options_;
   Findings findings_;
   Opsets given_;          // of the model, or what stands for one
   const Opsets* opsets_;  // in force
-  std::map<FunctionKey, const onnx::FunctionProto*> functions_;
+  Functions functions_;
   Configurations configurations_;
   const Configurations* known_configurations_ = nullptr;
   const Names* parameters_ = nullptr;  // attributes of the function that is being checked
   bool outside_functions_ = false;     // known to be
   int depth_ = 0;
-  std::unordered_map<std::string_view, int64_t> symbols_;
+  Symbols symbols_;
   int64_t odd_names_ = 0;
   std::string first_odd_name_;
 };

@@ -203,22 +203,6 @@ void check_schema(const onnx::NodeProto& n, int opset, bool unknown, Findings& f
   check_attributes(n, s, findings);
 }
 
-Configurations check_configurations(const onnx::ModelProto& model, Findings& findings) {
-  constexpr std::string_view rule = "device";
-  if (model.configuration_size() > 0 && findings.ir_version < 11)
-    findings.warn("ir-version", "device configurations are a part of IR 11 and later");
-  Configurations configurations;
-  for (const auto& c : model.configuration()) {
-    const std::string of = concat("device configuration ", shown(c.name()));
-    if (c.name().empty()) findings.error(rule, "a device configuration has no name");
-    else if (!configurations.emplace(c.name(), &c).second) findings.error(rule, of, " is there twice");
-    if (c.num_devices() < 1) findings.error(rule, of, " has ", c.num_devices(), " devices");
-    else if (c.device_size() > 0 && c.device_size() != c.num_devices())
-      findings.error(rule, of, " of ", c.num_devices(), " devices names ", c.device_size());
-  }
-  return configurations;
-}
-
 namespace {
 
 // `devices`: how many there are, -1 if that is not known. `rank` likewise.

@@ -3,6 +3,8 @@
 
 #include <functional>
 #include <map>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "loader/check.hpp"
 
@@ -99,6 +101,29 @@ bool is_removed_experiment(const onnx::NodeProto& node);
 bool same_operator(const onnx::NodeProto& node, int opset, int other);
 /// Domains whose operators are ONNX's.
 bool is_onnx_domain(std::string_view domain);
+
+/// Symbols of extents: a symbol stands for one extent in a whole model.
+class Symbols {
+ public:
+  /// The declarations of a graph, and its initializers, against each other and those of graphs before.
+  void check(const onnx::GraphProto& g, Findings& findings);
+
+ private:
+  void check_initial_value(const std::string& name, const onnx::TensorProto& t,
+                           const onnx::TypeProto::Tensor& declared, Findings& findings);
+  void bind(const std::string& symbol, const onnx::TensorShapeProto::Dimension& extent,
+            std::string_view value, Findings& findings);
+
+  std::unordered_map<std::string_view, int64_t> extents_;  // of symbols whose extent something tells
+};
+
+/// Model-local functions. Calls that lead back to where they started are errors.
+using Functions = std::map<FunctionKey, const onnx::FunctionProto*>;
+void check_cycles(const onnx::ModelProto& m, const Functions& functions, Findings& findings);
+
+using Names = std::unordered_set<std::string_view>;
+/// What training binds: initializers to outputs of its graphs.
+void check_bindings(const onnx::TrainingInfoProto& t, const onnx::GraphProto& main, Findings& findings);
 
 /// Device configurations of a model by name.
 using Configurations = std::map<std::string_view, const onnx::DeviceConfigurationProto*>;
