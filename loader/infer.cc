@@ -167,10 +167,9 @@ class Inference {
       if (known(info.type)) symbols_.write(info, *v.mutable_type());
       scope.infos[v.name()] = info;
     }
-    for (const auto& t : g.initializer())
-      add_constant(scope, t.name(), [&] { return Value(read_tensor(t)); });
+    for (const auto& t : g.initializer()) add_constant(scope, t.name(), [&] { return info_of(t); });
     for (const auto& t : g.sparse_initializer())
-      add_constant(scope, t.values().name(), [&] { return Value(densify(read_sparse_tensor(t))); });
+      add_constant(scope, t.values().name(), [&] { return constant(Value(densify(read_sparse_tensor(t)))); });
 
     for (const onnx::NodeProto* n : in_order(g.node())) {
       // The order points at constant nodes of a graph that is ours to change.
@@ -255,15 +254,24 @@ class Inference {
     const Scope& scope_;
   };
 
-  template <class Read>
-  void add_constant(Scope& scope, const std::string& name, Read read) {
+  template <class Info>
+  void add_constant(Scope& scope, const std::string& name, Info given) {
     op::Info& info = scope.infos[name];
     if (!info.present()) info = unknown();
     try {
-      info = merged(info, constant(read()), concat("initializer '", name, "'"));
+      info = merged(info, given(), concat("initializer '", name, "'"));
     } catch (const Error&) {
       if (options_.strict || given_up_) throw;
     }
+  }
+  // Data outside of the file is not read: inference goes by its type and extents.
+  op::Info info_of(const onnx::TensorProto& t) {
+    if (t.data_location() != onnx::TensorProto::EXTERNAL) return constant(Value(read_tensor(t)));
+    onnx::TypeProto type;
+    type.mutable_tensor_type()->set_elem_type(t.data_type());
+    type.mutable_tensor_type()->mutable_shape();
+    for (int64_t d : t.dims()) type.mutable_tensor_type()->mutable_shape()->add_dim()->set_dim_value(d);
+    return symbols_.info_of(type);
   }
   op::Info constant(Value value) {
     op::Info info = op::info_of(value);

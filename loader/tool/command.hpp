@@ -37,6 +37,7 @@ int run(Arguments arguments);
 int test(Arguments arguments);
 int info(Arguments arguments);
 int infer(Arguments arguments);
+int check(Arguments arguments);
 int bench(Arguments arguments);
 int ops(Arguments arguments);
 

@@ -6,18 +6,12 @@
 #include <set>
 
 #include "loader/tool/command.hpp"
+#include "loader/tool/suite.hpp"
 
 namespace tenon::tool {
 namespace {
 
 namespace fs = std::filesystem;
-
-onnx::ModelProto read_proto(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  onnx::ModelProto model;
-  if (!in || !model.ParseFromIstream(&in)) throw Error(ErrorCode::io, file.string(), "not a ModelProto");
-  return model;
-}
 
 std::string text_of(const onnx::TypeProto& t);
 
@@ -137,47 +131,20 @@ class Comparison {
   int unknown_ = 0;
 };
 
-// The string, or the word, behind "key": in a line of JSON; "" when there is none.
-std::string field(std::string_view line, std::string_view key) {
-  const std::size_t at = line.find(concat("\"", key, "\": "));
-  if (at == std::string_view::npos) return "";
-  line.remove_prefix(at + key.size() + 4);
-  const bool quoted = line.starts_with('"');
-  if (quoted) line.remove_prefix(1);
-  return std::string(line.substr(0, line.find_first_of(quoted ? "\"" : ",}")));
-}
-
-// "" where the call that the line records gives what was recorded.
-std::string check_call(const fs::path& folder, std::string_view line) {
-  onnx::ModelProto model = read_proto(folder / field(line, "in"));
+// "" where the call gives what was recorded.
+std::string difference(const fs::path& folder, const Json& call) {
+  auto model = read_message<onnx::ModelProto>(folder / call["in"].string());
   Comparison comparison(model);
-  const bool error = field(line, "verdict") == "error";
+  const bool error = call["verdict"].string() == "error";
   try {
-    loader::infer_shapes(model, {.strict = field(line, "strict_mode") == "true",
-                                 .check_types = field(line, "check_type") == "true"});
+    loader::infer_shapes(model, {.strict = call["args"]["strict_mode"].boolean(),
+                                 .check_types = call["args"]["check_type"].boolean()});
   } catch (const Error& e) {
     return error ? "" : concat("refused: ", e.what());
   }
-  if (error) return concat("accepted, recorded: ", field(line, "msg"));
-  return comparison.difference(model.graph(), read_proto(folder / field(line, "out")).graph());
-}
-
-int check_suite(const fs::path& folder) {
-  std::ifstream index(folder / "index.jsonl");
-  if (!index) throw Error(ErrorCode::io, (folder / "index.jsonl").string(), "cannot be read");
-  int passed = 0, failed = 0;
-  for (std::string line; std::getline(index, line);) {
-    std::string reason;
-    try {
-      reason = check_call(folder, line);
-    } catch (const std::exception& e) {
-      reason = e.what();
-    }
-    if (reason.empty()) ++passed;
-    else ++failed, std::printf("FAIL %s: %s\n", field(line, "in").c_str(), reason.c_str());
-  }
-  std::printf("%d passed, %d failed\n", passed, failed);
-  return failed == 0 && passed > 0 ? 0 : 1;
+  if (error) return concat("accepted, recorded: ", call["msg"].string());
+  const auto recorded = read_message<onnx::ModelProto>(folder / call["out"].string());
+  return comparison.difference(model.graph(), recorded.graph());
 }
 
 void print(const onnx::GraphProto& g, const std::string& indent) {
@@ -212,8 +179,8 @@ int infer(Arguments arguments) {
     else model = word;
   }
   if (model.empty() == suite.empty()) throw UsageError{"infer needs a model, or --check and a folder"};
-  if (!suite.empty()) return check_suite(suite);
-  onnx::ModelProto proto = read_proto(model);
+  if (!suite.empty()) return run_suite(suite, [&](const Json& call) { return difference(suite, call); });
+  auto proto = read_message<onnx::ModelProto>(model);
   loader::infer_shapes(proto, {.strict = strict});
   if (output.empty()) return print(proto.graph(), ""), 0;
   std::ofstream out(output, std::ios::binary);

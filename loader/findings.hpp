@@ -1,0 +1,136 @@
+// What a check has found so far, and the place that it looks at; the checks of messages that lie in no graph.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "loader/check.hpp"
+
+namespace tenon::loader {
+
+/// A name of a file, in quotes: shortened, and without control characters.
+std::string shown(std::string_view name);
+
+/// Graphs, bodies and functions around what is being checked.
+struct Place {
+  Place* outer = nullptr;
+  std::string_view what;                  ///< "main", "function", an attribute's name
+  std::string_view name{};                ///< of a function
+  const onnx::NodeProto* node = nullptr;  ///< that is being checked
+  int index = 0;                          ///< its number
+};
+
+class Findings {
+ public:
+  explicit Findings(const CheckOptions& options) : options_(options), ir_version(options.ir_version) {}
+
+  template <class... Parts>
+  void error(std::string_view rule, const Parts&... parts) {
+    ++errors_;
+    if (room()) add(Severity::error, rule, concat(parts...));
+  }
+  template <class... Parts>
+  void warn(std::string_view rule, const Parts&... parts) {
+    if (room()) add(Severity::warning, rule, concat(parts...));
+  }
+  int64_t errors() const { return errors_; }
+  std::vector<Diagnostic> take();
+
+  const CheckOptions& options() const { return options_; }
+
+ private:
+  bool room() {
+    const bool is = static_cast<int>(found_.size()) < options_.max_diagnostics;
+    left_out_ += !is;
+    return is;
+  }
+  void add(Severity severity, std::string_view rule, std::string message);
+
+  const CheckOptions& options_;
+  std::vector<Diagnostic> found_;
+  int64_t errors_ = 0, left_out_ = 0;
+
+ public:
+  int64_t ir_version;
+  Place* place = nullptr;
+};
+
+/// Puts a place around what is checked while it lives.
+class Within {
+ public:
+  Within(Findings& findings, Place place) : findings_(findings), place_(place) {
+    place_.outer = findings.place;
+    findings.place = &place_;
+  }
+  Within(const Within&) = delete;
+  Within& operator=(const Within&) = delete;
+  ~Within() { findings_.place = place_.outer; }
+
+ private:
+  Findings& findings_;
+  Place place_;
+};
+
+/// Bodies, types and calls within each other that are still checked.
+inline constexpr int max_nesting = 200;
+
+/// Whether `element` is an element type that the IR version has.
+void check_element(int32_t element, std::string_view name, Findings& findings);
+/// A type; `complete`: as inputs and outputs of main graphs have to state it.
+void check_type(const onnx::TypeProto& type, std::string_view name, bool complete, Findings& findings,
+                int depth = 0);
+/// An input or output; `main`: of a main graph.
+void check_value_info(const onnx::ValueInfoProto& value, bool main, Findings& findings);
+void check_tensor(const onnx::TensorProto& tensor, Findings& findings);
+void check_sparse_tensor(const onnx::SparseTensorProto& tensor, Findings& findings);
+
+/// Keys that stand once each.
+void check_keys(const google::protobuf::RepeatedPtrField<onnx::StringStringEntryProto>& entries,
+                std::string_view what, Findings& findings);
+
+/// An attribute's own form: name, type, one value. Graphs in it are not entered.
+void check_attribute(const onnx::AttributeProto& attribute, Findings& findings);
+/// A node against the schema of its operator at an opset. `unknown`: whether an operator without a schema is
+/// an error.
+void check_schema(const onnx::NodeProto& node, int opset, bool unknown, Findings& findings);
+/// Whether the operator is one that ONNX tried out and removed. Such nodes have no schema, and pass.
+bool is_removed_experiment(const onnx::NodeProto& node);
+/// Whether two opsets have the same version of the node's operator.
+bool same_operator(const onnx::NodeProto& node, int opset, int other);
+/// Domains whose operators are ONNX's.
+bool is_onnx_domain(std::string_view domain);
+
+/// Symbols of extents: a symbol stands for one extent in a whole model.
+class Symbols {
+ public:
+  /// The declarations of a graph, and its initializers, against each other and those of graphs before.
+  void check(const onnx::GraphProto& g, Findings& findings);
+
+ private:
+  void check_initial_value(const std::string& name, const onnx::TensorProto& t,
+                           const onnx::TypeProto::Tensor& declared, Findings& findings);
+  void bind(const std::string& symbol, const onnx::TensorShapeProto::Dimension& extent,
+            std::string_view value, Findings& findings);
+
+  std::unordered_map<std::string_view, int64_t> extents_;  // of symbols whose extent something tells
+};
+
+/// Model-local functions. Calls that lead back to where they started are errors.
+using Functions = std::map<FunctionKey, const onnx::FunctionProto*>;
+void check_cycles(const onnx::ModelProto& m, const Functions& functions, Findings& findings);
+
+using Names = std::unordered_set<std::string_view>;
+/// What training binds: initializers to outputs of its graphs.
+void check_bindings(const onnx::TrainingInfoProto& t, const onnx::GraphProto& main, Findings& findings);
+
+/// Device configurations of a model by name.
+using Configurations = std::map<std::string_view, const onnx::DeviceConfigurationProto*>;
+Configurations check_configurations(const onnx::ModelProto& model, Findings& findings);
+/// How a node is placed on devices. Null configurations: it is not known which there are. rank(name) is that
+/// of a value, -1 if unknown.
+void check_devices(const onnx::NodeProto& node, const Configurations* configurations,
+                   const std::function<int(const std::string&)>& rank, Findings& findings);
+
+}  // namespace tenon::loader

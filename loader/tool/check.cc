@@ -1,0 +1,76 @@
+// `tenon check`: the rules of ONNX's format and operators, and the comparison with recorded verdicts.
+#include "loader/check.hpp"
+
+#include "loader/tool/command.hpp"
+#include "loader/tool/suite.hpp"
+
+namespace tenon::tool {
+namespace {
+
+namespace fs = std::filesystem;
+using loader::check;
+
+std::vector<loader::Diagnostic> check_file(const std::string& api, const fs::path& file,
+                                           const loader::CheckOptions& options) {
+  const auto read_and_check = [&]<class Message>(Message*) {
+    return check(read_message<Message>(file), options);
+  };
+  const auto as = [&]<class Message>() { return read_and_check(static_cast<Message*>(nullptr)); };
+  if (api == "check_model") return as.operator()<onnx::ModelProto>();
+  if (api == "check_graph") return as.operator()<onnx::GraphProto>();
+  if (api == "check_function") return as.operator()<onnx::FunctionProto>();
+  if (api == "check_node") return as.operator()<onnx::NodeProto>();
+  if (api == "check_attribute") return as.operator()<onnx::AttributeProto>();
+  if (api == "check_tensor") return as.operator()<onnx::TensorProto>();
+  if (api == "check_sparse_tensor") return as.operator()<onnx::SparseTensorProto>();
+  if (api == "check_value_info") return as.operator()<onnx::ValueInfoProto>();
+  throw Error(ErrorCode::invalid_argument, api, "none of the checker's functions");
+}
+
+// "" where the call gives the verdict that was recorded.
+std::string difference(const fs::path& folder, const Json& call) {
+  const Json& args = call["args"];
+  loader::CheckOptions options{.full = args["full_check"].boolean(),
+                               .skip_opset_compatibility = args["skip_opset_compatibility_check"].boolean(),
+                               .custom_domains = args["check_custom_domain"].boolean()};
+  if (args.contains("ir_version")) options.ir_version = args["ir_version"].integer();
+  for (const auto& [domain, version] : args["opset_imports"].object())
+    options.opsets[std::string(loader::canonical(domain))] = static_cast<int>(version.integer());
+  const bool refused = call["verdict"].string() == "error";
+  std::vector<loader::Diagnostic> found;
+  try {
+    found = check_file(call["api"].string(), folder / call["in"].string(), options);
+  } catch (const Error& e) {  // not a message at all
+    return refused && e.code() == ErrorCode::io && fs::exists(folder / call["in"].string()) ? "" : e.what();
+  }
+  if (has_errors(found) == refused) return "";
+  if (refused) return concat("accepted, recorded: ", call["msg"].string());
+  std::string reasons;
+  for (const auto& d : found)
+    if (d.severity == loader::Severity::error) reasons += concat(reasons.empty() ? "" : "; ", to_string(d));
+  return reasons;
+}
+
+}  // namespace
+
+int check(Arguments arguments) {
+  fs::path model, suite;
+  loader::CheckOptions options;
+  while (!arguments.empty()) {
+    const std::string word = arguments.take();
+    if (word == "--suite") suite = arguments.value(word);
+    else if (word == "--full") options.full = true;
+    else if (word == "--pedantic") options.pedantic = true;
+    else if (word.starts_with("-") || !model.empty())
+      throw UsageError{concat("check takes one model, and not '", word, "'")};
+    else model = word;
+  }
+  if (model.empty() == suite.empty()) throw UsageError{"check needs a model, or --suite and a folder"};
+  if (!suite.empty()) return run_suite(suite, [&](const Json& call) { return difference(suite, call); });
+  options.folder = model.has_parent_path() ? model.parent_path() : fs::path(".");
+  const auto found = check(read_message<onnx::ModelProto>(model), options);
+  for (const auto& d : found) std::printf("%s: %s\n", model.c_str(), to_string(d).c_str());
+  return has_errors(found) ? 1 : 0;
+}
+
+}  // namespace tenon::tool

@@ -1,0 +1,58 @@
+// Suites: folders of recorded calls of ONNX's own functions, one a line of index.jsonl.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "loader/onnx.pb.h"
+
+namespace tenon::tool {
+
+/// A value of JSON. What is absent, or is of another kind, reads as nothing: "", 0, false, no members.
+class Json {
+ public:
+  /// Error{invalid_argument} for text that is not one value of JSON.
+  static Json parse(std::string_view text);
+
+  enum class Kind : uint8_t { null, boolean, number, string, list, object };
+  Kind kind() const { return kind_; }
+  bool boolean() const { return boolean_; }
+  double number() const { return number_; }
+  int64_t integer() const { return integer_; }  ///< of a number that is whole
+  const std::string& string() const { return string_; }
+  const std::vector<Json>& list() const { return list_; }
+  const std::map<std::string, Json, std::less<>>& object() const { return object_; }
+
+  bool contains(std::string_view key) const { return object_.contains(key); }
+  const Json& operator[](std::string_view key) const;
+
+ private:
+  friend class JsonReader;
+  Kind kind_ = Kind::null;
+  bool boolean_ = false;
+  int64_t integer_ = 0;
+  double number_ = 0;
+  std::string string_;
+  std::vector<Json> list_;
+  std::map<std::string, Json, std::less<>> object_;
+};
+
+/// Calls `differs` with each line of folder/index.jsonl. It returns "" where the call gives what the line
+/// records, else how it differs; so do exceptions. Prints "FAIL <in>: reason" for each that differs, and at
+/// last "N passed, N failed". Returns the exit code.
+int run_suite(const std::filesystem::path& folder, const std::function<std::string(const Json&)>& differs);
+
+/// A message of a file. Error{io} when it cannot be read, or is no such message.
+void read_message(const std::filesystem::path& file, google::protobuf::MessageLite& message);
+template <class Message>
+Message read_message(const std::filesystem::path& file) {
+  Message message;
+  read_message(file, message);
+  return message;
+}
+
+}  // namespace tenon::tool

@@ -1,0 +1,793 @@
+// The checker: each rule, by a model that breaks it and nothing else.
+#include "loader/check.hpp"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+
+#include "tenon/base/error.hpp"
+
+namespace tenon {
+namespace {
+
+using loader::check;
+using loader::CheckOptions;
+using loader::Diagnostic;
+using onnx::AttributeProto;
+using onnx::TensorProto;
+
+// "ssa order", "(names)": the rules that are broken, those of warnings in parentheses.
+std::string rules(const std::vector<Diagnostic>& found) {
+  std::string text;
+  for (const Diagnostic& d : found) {
+    const bool error = d.severity == loader::Severity::error;
+    text += concat(text.empty() ? "" : " ", error ? "" : "(", d.rule, error ? "" : ")");
+  }
+  return text;
+}
+
+onnx::ValueInfoProto value(const std::string& name, std::initializer_list<int64_t> extents = {2}) {
+  onnx::ValueInfoProto v;
+  v.set_name(name);
+  auto* t = v.mutable_type()->mutable_tensor_type();
+  t->set_elem_type(TensorProto::FLOAT);
+  t->mutable_shape();
+  for (int64_t e : extents) t->mutable_shape()->add_dim()->set_dim_value(e);
+  return v;
+}
+onnx::ValueInfoProto symbolic(const std::string& name, const std::string& symbol) {
+  onnx::ValueInfoProto v = value(name, {});
+  v.mutable_type()->mutable_tensor_type()->mutable_shape()->add_dim()->set_dim_param(symbol);
+  return v;
+}
+onnx::NodeProto node(const std::string& type, std::initializer_list<std::string> inputs,
+                     std::initializer_list<std::string> outputs, const std::string& domain = "") {
+  onnx::NodeProto n;
+  n.set_op_type(type);
+  n.set_domain(domain);
+  for (const auto& i : inputs) n.add_input(i);
+  for (const auto& o : outputs) n.add_output(o);
+  return n;
+}
+TensorProto floats(const std::string& name, std::initializer_list<float> numbers) {
+  TensorProto t;
+  t.set_name(name);
+  t.set_data_type(TensorProto::FLOAT);
+  t.add_dims(static_cast<int64_t>(numbers.size()));
+  for (float f : numbers) t.add_float_data(f);
+  return t;
+}
+AttributeProto attribute(const std::string& name, AttributeProto::AttributeType type) {
+  AttributeProto a;
+  a.set_name(name);
+  a.set_type(type);
+  return a;
+}
+AttributeProto integer(const std::string& name, int64_t i) {
+  AttributeProto a = attribute(name, AttributeProto::INT);
+  a.set_i(i);
+  return a;
+}
+AttributeProto body(const std::string& name, const onnx::GraphProto& g) {
+  AttributeProto a = attribute(name, AttributeProto::GRAPH);
+  *a.mutable_g() = g;
+  return a;
+}
+void import(auto& m, const std::string& domain, int64_t version) {
+  auto* o = m.add_opset_import();
+  o->set_domain(domain);
+  o->set_version(version);
+}
+
+// x -> Relu -> y
+onnx::ModelProto model() {
+  onnx::ModelProto m;
+  m.set_ir_version(13);
+  import(m, "", 25);
+  auto* g = m.mutable_graph();
+  g->set_name("g");
+  *g->add_input() = value("x");
+  *g->add_output() = value("y");
+  *g->add_node() = node("Relu", {"x"}, {"y"});
+  return m;
+}
+// A body that gives `output`, which Relu computes from `input`.
+onnx::GraphProto branch(const std::string& input, const std::string& output) {
+  onnx::GraphProto g;
+  g.set_name("branch");
+  *g.add_node() = node("Relu", {input}, {output});
+  g.add_output()->set_name(output);
+  return g;
+}
+// Input c chooses between two bodies that read x.
+onnx::ModelProto choice() {
+  onnx::ModelProto m = model();
+  auto* g = m.mutable_graph();
+  *g->add_input() = value("c", {});
+  g->mutable_input(1)->mutable_type()->mutable_tensor_type()->set_elem_type(TensorProto::BOOL);
+  *g->mutable_node(0) = node("If", {"c"}, {"y"});
+  *g->mutable_node(0)->add_attribute() = body("then_branch", branch("x", "a"));
+  *g->mutable_node(0)->add_attribute() = body("else_branch", branch("x", "b"));
+  return m;
+}
+onnx::GraphProto* then_branch(onnx::ModelProto& m) {
+  return m.mutable_graph()->mutable_node(0)->mutable_attribute(0)->mutable_g();
+}
+// Calls local.f(x), whose body is Relu.
+onnx::FunctionProto function(const std::string& name, const std::string& calls = "Relu") {
+  onnx::FunctionProto f;
+  f.set_name(name);
+  f.set_domain("local");
+  f.add_input("a");
+  f.add_output("b");
+  *f.add_node() = node(calls, {"a"}, {"b"}, calls == "Relu" ? "" : "local");
+  import(f, "", 25);
+  import(f, "local", 1);
+  return f;
+}
+onnx::ModelProto calling() {
+  onnx::ModelProto m = model();
+  import(m, "local", 1);
+  *m.mutable_graph()->mutable_node(0) = node("f", {"x"}, {"y"}, "local");
+  *m.add_functions() = function("f");
+  return m;
+}
+
+using Change = std::function<void(onnx::ModelProto&)>;
+struct Case {
+  const char* says;
+  const char* expected;
+  Change change;
+};
+void check_all(const onnx::ModelProto& sound, std::initializer_list<Case> cases, CheckOptions options = {}) {
+  CHECK(rules(check(sound, options)) == "");
+  for (const Case& c : cases) {
+    CAPTURE(c.says);
+    onnx::ModelProto m = sound;
+    c.change(m);
+    CHECK(rules(check(m, options)) == c.expected);
+  }
+}
+onnx::GraphProto& graph(onnx::ModelProto& m) { return *m.mutable_graph(); }
+onnx::NodeProto& first(onnx::ModelProto& m) { return *m.mutable_graph()->mutable_node(0); }
+
+TEST_CASE("Check: what a model says of itself") {
+  check_all(model(),
+            {{"no IR version", "ir-version opset-import", [](auto& m) { m.clear_ir_version(); }},
+             {"an IR version to come", "ir-version", [](auto& m) { m.set_ir_version(99); }},
+             {"no opset", "opset-import opset-import",
+              [](auto& m) {
+                m.clear_opset_import(), import(m, "x", 1), m.clear_opset_import();
+                first(m).set_domain("x");
+              }},
+             {"an opset before IR 3", "opset-import", [](auto& m) { m.set_ir_version(2); }},
+             {"two versions of a domain", "opset-import", [](auto& m) { import(m, "ai.onnx", 24); }},
+             {"a domain twice", "(opset-import)", [](auto& m) { import(m, "ai.onnx", 25); }},
+             {"version 0", "opset-import", [](auto& m) { import(m, "ai.onnx.ml", 0); }},
+             {"a version beyond int", "opset-import", [](auto& m) { import(m, "x", int64_t{1} << 40); }},
+             {"metadata twice", "metadata",
+              [](auto& m) {
+                m.add_metadata_props()->set_key("k");
+                m.add_metadata_props()->set_key("k");
+              }},
+             {"no graph", "required", [](auto& m) { m.clear_graph(); }},
+             {"no name of the graph", "required", [](auto& m) { graph(m).clear_name(); }}});
+  CHECK(rules(check(model(), {.pedantic = true})) == "(names)");
+}
+
+TEST_CASE("Check: inputs and outputs") {
+  check_all(
+      model(),
+      {{"no name", "required", [](auto& m) { *graph(m).add_input() = value(""); }},
+       {"no type", "type", [](auto& m) { graph(m).mutable_input(0)->clear_type(); }},
+       {"a type that says nothing", "type",
+        [](auto& m) { graph(m).mutable_input(0)->mutable_type()->clear_value(); }},
+       {"no element type", "type",
+        [](auto& m) { graph(m).mutable_input(0)->mutable_type()->mutable_tensor_type()->clear_elem_type(); }},
+       {"no shape", "type",
+        [](auto& m) { graph(m).mutable_output(0)->mutable_type()->mutable_tensor_type()->clear_shape(); }},
+       {"an element type of none", "element-type",
+        [](auto& m) { graph(m).mutable_input(0)->mutable_type()->mutable_tensor_type()->set_elem_type(77); }},
+       {"an element type of a later IR", "element-type",
+        [](auto& m) {
+          m.set_ir_version(9);
+          graph(m).mutable_input(0)->mutable_type()->mutable_tensor_type()->set_elem_type(TensorProto::INT4);
+        }},
+       {"a sequence of nothing", "type",
+        [](auto& m) { graph(m).mutable_input(0)->mutable_type()->mutable_sequence_type(); }},
+       {"an optional of nothing", "type",
+        [](auto& m) { graph(m).mutable_input(0)->mutable_type()->mutable_optional_type(); }},
+       {"a map of nothing to nothing", "type type",
+        [](auto& m) { graph(m).mutable_input(0)->mutable_type()->mutable_map_type(); }},
+       {"a map from floats", "type type",
+        [](auto& m) {
+          graph(m).mutable_input(0)->mutable_type()->mutable_map_type()->set_key_type(TensorProto::FLOAT);
+        }},
+       {"an opaque type without a name", "type",
+        [](auto& m) { graph(m).mutable_input(0)->mutable_type()->mutable_opaque_type()->set_domain("d"); }},
+       {"a negative extent", "(extents)", [](auto& m) { *graph(m).mutable_input(0) = value("x", {-1}); }},
+       {"an input twice", "ssa", [](auto& m) { *graph(m).add_input() = value("x"); }},
+       {"an output of nothing", "outputs", [](auto& m) { *graph(m).add_output() = value("z"); }},
+       {"a value twice described", "(value-info)",
+        [](auto& m) { *graph(m).add_value_info() = value("v"), *graph(m).add_value_info() = value("v"); }}});
+}
+
+TEST_CASE("Check: order, single assignment and scopes") {
+  check_all(model(),
+            {{"an input of nothing", "order", [](auto& m) { first(m).set_input(0, "z"); }},
+             {"an input of a later node", "order",
+              [](auto& m) {
+                first(m).set_input(0, "z");
+                *graph(m).add_node() = node("Relu", {"x"}, {"z"});
+              }},
+             {"an output twice", "ssa", [](auto& m) { *graph(m).add_node() = node("Relu", {"x"}, {"y"}); }},
+             {"an output that is an input", "ssa",
+              [](auto& m) { *graph(m).add_node() = node("Relu", {"x"}, {"x"}); }},
+             {"an output that is an initializer", "ssa", [](auto& m) {
+                *graph(m).add_initializer() = floats("w", {1});
+                *graph(m).add_node() = node("Relu", {"x"}, {"w"});
+              }}});
+  check_all(
+      choice(),
+      {{"a body reads a value to come", "order",
+        [](auto& m) {
+          *then_branch(m) = branch("later", "a");
+          *graph(m).add_node() = node("Relu", {"x"}, {"later"});
+        }},
+       {"a body reads a value of its sibling", "order", [](auto& m) { *then_branch(m) = branch("b", "a"); }},
+       {"a body takes a name that is visible", "ssa", [](auto& m) { *then_branch(m) = branch("x", "c"); }},
+       {"a body gives a value around it", "outputs",
+        [](auto& m) { then_branch(m)->mutable_output(0)->set_name("x"); }},
+       {"the graph reads a value of a body", "order",
+        [](auto& m) { *graph(m).add_node() = node("Relu", {"a"}, {"z"}); }},
+       {"a body without a name", "required", [](auto& m) { then_branch(m)->clear_name(); }},
+       {"an output without a name", "required outputs",
+        [](auto& m) { then_branch(m)->mutable_output(0)->clear_name(); }}});
+  // Values of a body are its own: the same name may be used after it, and in the other one.
+  onnx::ModelProto m = choice();
+  m.mutable_graph()->mutable_node(0)->mutable_attribute(1)->mutable_g()->mutable_node(0)->set_output(0, "a");
+  m.mutable_graph()->mutable_node(0)->mutable_attribute(1)->mutable_g()->mutable_output(0)->set_name("a");
+  *graph(m).add_node() = node("Relu", {"x"}, {"a"});
+  CHECK(rules(check(m)) == "");
+}
+
+TEST_CASE("Check: initializers by IR version") {
+  onnx::ModelProto m = model();
+  *graph(m).add_initializer() = floats("w", {1, 2});
+  CHECK(rules(check(m)) == "");
+  m.set_ir_version(3);
+  CHECK(rules(check(m)) == "initializer");
+  *graph(m).add_input() = value("w");
+  CHECK(rules(check(m)) == "");
+  m.set_ir_version(13);
+  CHECK(rules(check(m)) == "");
+  *graph(m).add_initializer() = floats("w", {1, 2});
+  CHECK(rules(check(m)) == "initializer");
+  *graph(m).mutable_initializer(1) = floats("", {1});
+  CHECK(rules(check(m)) == "required");
+  *graph(m).mutable_initializer(1) = floats("x", {1, 2, 3});
+  CHECK(rules(check(m)) == "(initializer)");
+  CHECK(rules(check(m, {.full = true})) == "(initializer) inference");
+
+  m = choice();
+  *then_branch(m)->add_input() = value("i");
+  *then_branch(m)->add_initializer() = floats("i", {1});
+  CHECK(rules(check(m)).starts_with("initializer"));
+  m.set_ir_version(3);
+  CHECK(rules(check(m)).find("initializer ") == std::string::npos);
+}
+
+TEST_CASE("Check: nodes against their operators") {
+  check_all(
+      model(),
+      {{"no op_type", "required operator", [](auto& m) { first(m).clear_op_type(); }},
+       {"an unknown operator", "operator", [](auto& m) { first(m).set_op_type("Rolu"); }},
+       {"a domain that is not imported", "opset-import", [](auto& m) { first(m).set_domain("x"); }},
+       {"a domain by its long name", "", [](auto& m) { first(m).set_domain("ai.onnx"); }},
+       {"an operator of a later opset", "operator",
+        [](auto& m) { m.mutable_opset_import(0)->set_version(5), first(m).set_op_type("Gelu"); }},
+       {"a deprecated operator", "operator",
+        [](auto& m) {
+          m.mutable_opset_import(0)->set_version(11), first(m) = node("Scatter", {"x", "x", "x"}, {"y"});
+        }},
+       {"an experiment", "(operator)", [](auto& m) { first(m).set_op_type("Affine"); }},
+       {"an operator of a domain that is not ONNX's", "",
+        [](auto& m) { import(m, "x", 1), first(m).set_domain("x"), first(m).set_op_type("Rolu"); }},
+       {"no operands", "arity arity arity outputs", [](auto& m) { first(m) = node("Relu", {}, {}); }},
+       {"too few inputs", "arity", [](auto& m) { first(m) = node("Add", {"x"}, {"y"}); }},
+       {"too many inputs", "arity", [](auto& m) { first(m) = node("Relu", {"x", "x"}, {"y"}); }},
+       {"too many outputs", "arity", [](auto& m) { first(m) = node("Relu", {"x"}, {"y", "z"}); }},
+       {"an input left out", "arity", [](auto& m) { first(m) = node("Add", {"x", ""}, {"y"}); }},
+       {"an optional input left out", "", [](auto& m) { first(m) = node("Clip", {"x", "", "x"}, {"y"}); }},
+       {"a variadic operator without inputs", "arity",
+        [](auto& m) {
+          first(m) = node("Concat", {}, {"y"}), *first(m).add_attribute() = integer("axis", 0);
+        }},
+       {"a variadic operator with many", "",
+        [](auto& m) { first(m) = node("Max", {"x", "x", "x", "x"}, {"y"}); }},
+       {"an unknown attribute", "attribute",
+        [](auto& m) { *first(m).add_attribute() = integer("alpha", 1); }},
+       {"an attribute of the writer's own", "",
+        [](auto& m) { *first(m).add_attribute() = integer("__alpha", 1); }},
+       {"an attribute twice", "attribute",
+        [](auto& m) {
+          first(m).set_op_type("Flatten");
+          *first(m).add_attribute() = integer("axis", 1);
+          *first(m).add_attribute() = integer("axis", 1);
+        }},
+       {"an attribute of another type", "attribute",
+        [](auto& m) { first(m).set_op_type("Elu"), *first(m).add_attribute() = integer("alpha", 1); }},
+       {"an attribute missing", "attribute", [](auto& m) { first(m).set_op_type("Cast"); }},
+       {"an attribute of another version", "attribute",
+        [](auto& m) {
+          first(m).set_op_type("Clip"), *first(m).add_attribute() = attribute("min", AttributeProto::FLOAT);
+        }},
+       {"a graph missing", "attribute",
+        [](auto& m) {
+          m = choice();
+          first(m).mutable_attribute(0)->clear_g();
+        }},
+       {"statistics in part", "arity",
+        [](auto& m) { first(m) = node("BatchNormalization", {"x", "x", "x", "x", "x"}, {"y", "z"}); }},
+       {"GroupNormalization as it never was", "operator", [](auto& m) {
+          m.mutable_opset_import(0)->set_version(18);
+          first(m) = node("GroupNormalization", {"x", "x", "x"}, {"y"});
+          *first(m).add_attribute() = integer("num_groups", 1);
+        }}});
+  onnx::ModelProto m = model();
+  import(m, "x", 1), first(m).set_domain("x");
+  CHECK(rules(check(m, {.custom_domains = true})) == "operator");
+}
+
+TEST_CASE("Check: the form of attributes") {
+  const auto found = [](const std::function<void(AttributeProto&)>& change, int64_t ir = 13) {
+    AttributeProto a = integer("a", 1);
+    change(a);
+    return rules(check(a, {.ir_version = ir}));
+  };
+  CHECK(found([](auto&) {}) == "");
+  CHECK(found([](auto& a) { a.clear_name(); }) == "required");
+  CHECK(found([](auto& a) { a.clear_type(); }) == "required");
+  CHECK(found([](auto& a) { a.clear_type(); }, 1) == "");
+  CHECK(found([](auto& a) { a.set_type(AttributeProto::UNDEFINED); }) == "required");
+  CHECK(found([](auto& a) { a.set_type(AttributeProto::FLOAT); }) == "attribute");
+  CHECK(found([](auto& a) { a.set_f(1); }) == "attribute attribute");
+  CHECK(found([](auto& a) { a.clear_i(); }) == "");
+  CHECK(found([](auto& a) { a.clear_i(), a.set_ref_attr_name("r"); }) == "");
+  CHECK(found([](auto& a) { a.set_ref_attr_name("r"); }) == "attribute");
+  CHECK(found([](auto& a) {
+          a = attribute("a", AttributeProto::TENSORS), *a.add_tensors() = floats("t", {1}),
+          a.mutable_tensors(0)->add_dims(7);
+        }) == "tensor-data");
+  check_all(model(), {{"a reference outside of functions", "attribute", [](auto& m) {
+                         first(m).set_op_type("Flatten");
+                         *first(m).add_attribute() = attribute("axis", AttributeProto::INT);
+                         first(m).mutable_attribute(0)->set_ref_attr_name("r");
+                       }}});
+}
+
+TEST_CASE("Check: tensors") {
+  const auto found = [](const std::function<void(TensorProto&)>& change, int64_t ir = 13) {
+    TensorProto t = floats("t", {1, 2, 3});
+    change(t);
+    return rules(check(t, {.ir_version = ir}));
+  };
+  const auto stored = [&](TensorProto::DataType type, int64_t count, std::size_t bytes, int numbers) {
+    return found([&](TensorProto& t) {
+      t.Clear();
+      t.set_data_type(type);
+      t.add_dims(count);
+      if (bytes > 0) t.set_raw_data(std::string(bytes, '\0'));
+      for (int k = 0; k < numbers; ++k) t.add_int32_data(0);
+    });
+  };
+  CHECK(found([](auto&) {}) == "");
+  CHECK(found([](auto& t) { t.clear_data_type(); }) == "element-type");
+  CHECK(found([](auto& t) { t.set_data_type(40); }) == "element-type");
+  CHECK(found([](auto& t) { t.set_dims(0, -3); }) == "extents");
+  CHECK(found([](auto& t) { t.add_dims(int64_t{1} << 62), t.add_dims(int64_t{1} << 62); }) == "extents");
+  CHECK(found([](auto& t) { t.add_dims(int64_t{1} << 62), t.add_dims(0); }) ==
+        "tensor-data");  // none, but data
+  CHECK(found([](auto& t) { t.set_dims(0, 0); }) == "tensor-data");
+  CHECK(found([](auto& t) { t.set_dims(0, 0), t.clear_float_data(); }) == "");
+  CHECK(found([](auto& t) { t.clear_float_data(); }) == "tensor-data");
+  CHECK(found([](auto& t) { t.add_int32_data(1); }) == "tensor-data");
+  CHECK(found([](auto& t) { t.set_data_type(TensorProto::INT64); }) == "tensor-data");
+  CHECK(found([](auto& t) { t.set_dims(0, 4); }) == "tensor-data");
+  CHECK(found([](auto& t) { t.set_dims(0, 2); }) == "(tensor-data)");
+  CHECK(found([](auto& t) { t.set_data_type(TensorProto::COMPLEX64); }) == "tensor-data");
+  CHECK(found([](auto& t) {
+          t.set_data_type(TensorProto::COMPLEX64), t.set_dims(0, 1), t.mutable_float_data()->RemoveLast();
+        }) == "");
+  CHECK(found([](auto& t) { t.Clear(), t.set_data_type(TensorProto::STRING), t.set_raw_data("abc"); }) ==
+        "tensor-data");
+  CHECK(stored(TensorProto::DOUBLE, 3, 24, 0) == "");
+  CHECK(stored(TensorProto::DOUBLE, 3, 23, 0) == "tensor-data");
+  CHECK(stored(TensorProto::DOUBLE, int64_t{1} << 61, 24, 0) == "extents");
+  CHECK(stored(TensorProto::INT4, 3, 2, 0) == "");
+  CHECK(stored(TensorProto::INT4, 3, 1, 0) == "tensor-data");
+  CHECK(stored(TensorProto::UINT2, 5, 2, 0) == "");
+  CHECK(stored(TensorProto::UINT2, 5, 1, 0) == "tensor-data");
+  CHECK(stored(TensorProto::INT4, 9, 0, 5) == "");               // a byte in each number
+  CHECK(stored(TensorProto::INT4, 9, 0, 2) == "(tensor-data)");  // four of them
+  CHECK(stored(TensorProto::INT4, 9, 0, 1) == "tensor-data");
+  CHECK(stored(TensorProto::FLOAT8E5M2, 2, 0, 2) == "");
+  CHECK(stored(TensorProto::FLOAT8E5M2, 2, 0, 1) == "tensor-data");
+  CHECK(found(
+            [](auto& t) {
+              t.set_data_type(TensorProto::BFLOAT16), t.clear_float_data(), t.set_raw_data("123456");
+            },
+            3) == "element-type");
+}
+
+TEST_CASE("Check: external data") {
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / concat("tenon_check_", ::getpid());
+  std::filesystem::create_directories(folder / "sub");
+  std::ofstream(folder / "sub/w.bin") << std::string(16, 'w');
+  std::filesystem::create_symlink("sub/w.bin", folder / "link");
+  const auto found = [&](std::initializer_list<std::pair<const char*, const char*>> entries,
+                         bool known = true) {
+    TensorProto t;
+    t.set_name("w");
+    t.set_data_type(TensorProto::FLOAT);
+    t.add_dims(3);
+    t.set_data_location(TensorProto::EXTERNAL);
+    for (const auto& [key, text] : entries) {
+      auto* e = t.add_external_data();
+      e->set_key(key);
+      e->set_value(text);
+    }
+    CheckOptions options;
+    if (known) options.folder = folder;
+    return rules(check(t, options));
+  };
+  const std::string refused = "external-data";
+  CHECK(found({{"location", "sub/w.bin"}}) == "");
+  CHECK(found({{"location", "sub/w.bin"}, {"offset", "4"}, {"length", "12"}}) == "");
+  CHECK(found({{"location", "sub/w.bin"}, {"offset", "8"}}) == refused);
+  CHECK(found({{"location", "sub/w.bin"}, {"length", "8"}}) == refused);
+  CHECK(found({{"location", "sub/w.bin"}, {"offset", "-4"}}) == refused);
+  CHECK(found({{"location", "sub/w.bin"}, {"offset", "four"}}) == refused);
+  CHECK(found({{"location", "sub/w.bin"}, {"color", "red"}}) == "(external-data)");
+  CHECK(found({{"location", "none"}}) == refused);
+  CHECK(found({{"location", "none"}}, false) == "");
+  CHECK(found({{"location", "sub"}}) == refused);
+  CHECK(found({{"location", "link"}}) == refused);
+  for (const bool known : {false, true}) {
+    CHECK(found({}, known) == refused);
+    CHECK(found({{"location", ""}}, known) == refused);
+    CHECK(found({{"location", "/etc/passwd"}}, known) == refused);
+    CHECK(found({{"location", "sub/../../w.bin"}}, known) == refused);
+  }
+  std::filesystem::remove_all(folder);
+
+  TensorProto both = floats("w", {1});
+  both.set_data_location(TensorProto::EXTERNAL);
+  both.add_external_data()->set_key("location");
+  both.mutable_external_data(0)->set_value("w.bin");
+  CHECK(rules(check(both)) == refused);
+
+  // Inference goes by the type of what it does not read.
+  onnx::ModelProto m = model();
+  both.clear_float_data();
+  both.set_dims(0, 2);
+  *graph(m).add_initializer() = both;
+  first(m) = node("Add", {"x", "w"}, {"y"});
+  CHECK(rules(check(m, {.full = true})) == "");
+  m.mutable_graph()->mutable_initializer(0)->set_dims(0, 3);
+  CHECK(rules(check(m, {.full = true})) == "inference");
+}
+
+TEST_CASE("Check: sparse tensors") {
+  onnx::SparseTensorProto sound;
+  *sound.mutable_values() = floats("s", {1, 2});
+  auto* indices = sound.mutable_indices();
+  indices->set_data_type(TensorProto::INT64);
+  indices->add_dims(2);
+  indices->add_int64_data(1);
+  indices->add_int64_data(5);
+  sound.add_dims(2);
+  sound.add_dims(3);
+  const auto found = [&](const std::function<void(onnx::SparseTensorProto&)>& change) {
+    onnx::SparseTensorProto s = sound;
+    change(s);
+    return rules(check(s));
+  };
+  const std::string refused = "sparse-tensor";
+  CHECK(found([](auto&) {}) == "");
+  CHECK(found([](auto& s) { s.clear_values(); }) == refused);
+  CHECK(found([](auto& s) { s.clear_dims(); }) == refused);
+  CHECK(found([](auto& s) { s.set_dims(0, 0); }) == refused);
+  CHECK(found([](auto& s) { s.clear_indices(); }) == refused);
+  CHECK(found([](auto& s) { s.mutable_values()->add_dims(1); }) == refused);
+  CHECK(found([](auto& s) { s.mutable_indices()->set_int64_data(1, 6); }) == refused);
+  CHECK(found([](auto& s) { s.mutable_indices()->set_int64_data(0, 5); }) == refused);
+  CHECK(found([](auto& s) { s.mutable_indices()->set_int64_data(0, -1); }) == refused);
+  CHECK(found([](auto& s) { s.mutable_indices()->set_dims(0, 3); }).starts_with("tensor-data"));
+  CHECK(found([](auto& s) { s.mutable_indices()->set_data_type(TensorProto::INT32); }).ends_with(refused));
+  const auto pairs = [&](std::initializer_list<int64_t> numbers, int64_t each = 2) {
+    return found([&](auto& s) {
+      s.mutable_indices()->clear_int64_data();
+      s.mutable_indices()->add_dims(each);
+      for (int64_t i : numbers) s.mutable_indices()->add_int64_data(i);
+    });
+  };
+  CHECK(pairs({0, 1, 1, 2}) == "");
+  CHECK(pairs({0, 1, 0, 3}) == refused);
+  CHECK(pairs({1, 0, 0, 1}) == refused);
+  CHECK(pairs({0, 1, 2, 0, 1, 2}, 3) == refused);
+  CHECK(found([](auto& s) { s.set_dims(0, int64_t{1} << 62), s.set_dims(1, int64_t{1} << 62); }) ==
+        "extents");
+
+  onnx::ModelProto m = model();
+  *graph(m).add_sparse_initializer() = sound;
+  CHECK(rules(check(m)) == "");
+  *graph(m).add_initializer() = floats("s", {1});
+  CHECK(rules(check(m)) == "initializer");
+}
+
+TEST_CASE("Check: functions") {
+  check_all(
+      calling(),
+      {{"the same twice", "function", [](auto& m) { *m.add_functions() = function("f"); }},
+       {"another overload", "",
+        [](auto& m) { *m.add_functions() = function("f"), m.mutable_functions(1)->set_overload("o"); }},
+       {"no name", "required", [](auto& m) { *m.add_functions() = function(""); }},
+       {"no domain", "required",
+        [](auto& m) { *m.add_functions() = function("g"), m.mutable_functions(1)->clear_domain(); }},
+       {"calls itself", "function", [](auto& m) { *m.mutable_functions(0) = function("f", "f"); }},
+       {"calls itself through another", "function",
+        [](auto& m) {
+          *m.mutable_functions(0) = function("f", "g"), *m.add_functions() = function("g", "f");
+        }},
+       {"calls itself in two bodies", "function function",
+        [](auto& m) {
+          auto* n = m.mutable_functions(0)->mutable_node(0);
+          *n = node("If", {"a"}, {"b"});
+          for (const char* name : {"then_branch", "else_branch"}) {
+            onnx::GraphProto g = branch("a", concat(name, "_out"));
+            *g.mutable_node(0) = node("f", {"a"}, {concat(name, "_out")}, "local");
+            *n->add_attribute() = body(name, g);
+          }
+        }},
+       {"calls in a chain", "",
+        [](auto& m) { *m.mutable_functions(0) = function("f", "g"), *m.add_functions() = function("g"); }},
+       {"an input twice", "ssa", [](auto& m) { m.mutable_functions(0)->add_input("a"); }},
+       {"an output twice", "function", [](auto& m) { m.mutable_functions(0)->add_output("b"); }},
+       {"an output of nothing", "outputs", [](auto& m) { m.mutable_functions(0)->add_output("z"); }},
+       {"an attribute twice", "function",
+        [](auto& m) {
+          m.mutable_functions(0)->add_attribute("k");
+          *m.mutable_functions(0)->add_attribute_proto() = integer("k", 1);
+        }},
+       {"reads a value of its caller", "order",
+        [](auto& m) { m.mutable_functions(0)->mutable_node(0)->set_input(0, "x"); }},
+       {"assigns twice", "ssa",
+        [](auto& m) { *m.mutable_functions(0)->add_node() = node("Relu", {"a"}, {"b"}); }},
+       {"an opset that it does not import", "opset-import",
+        [](auto& m) { m.mutable_functions(0)->mutable_opset_import(0)->set_domain("x"); }},
+       {"an attribute that it declares", "",
+        [](auto& m) {
+          auto* f = m.mutable_functions(0);
+          f->add_attribute("k");
+          f->mutable_node(0)->set_op_type("Flatten");
+          *f->mutable_node(0)->add_attribute() = attribute("axis", AttributeProto::INT);
+          f->mutable_node(0)->mutable_attribute(0)->set_ref_attr_name("k");
+        }},
+       {"an attribute that it does not declare", "(function)",
+        [](auto& m) {
+          auto* f = m.mutable_functions(0);
+          f->mutable_node(0)->set_op_type("Flatten");
+          *f->mutable_node(0)->add_attribute() = attribute("axis", AttributeProto::INT);
+          f->mutable_node(0)->mutable_attribute(0)->set_ref_attr_name("k");
+        }},
+       {"more inputs than it has", "arity", [](auto& m) { first(m).add_input("x"); }},
+       {"more outputs than it has", "arity", [](auto& m) { first(m).add_output("z"); }},
+       {"before IR 8", "(ir-version)", [](auto& m) { m.set_ir_version(7); }}});
+  onnx::ModelProto m = calling();
+  m.mutable_functions(0)->mutable_opset_import(0)->set_version(13);
+  CHECK(rules(check(m)) == "opset-import");
+  CHECK(rules(check(m, {.skip_opset_compatibility = true})) == "");
+  m.mutable_opset_import(0)->set_version(14);  // Relu-14, but Relu-13 in the function
+  CHECK(rules(check(m)) == "opset-import");
+  m.mutable_functions(0)->mutable_opset_import(0)->set_version(20);
+  CHECK(rules(check(m)) == "");
+  CHECK(rules(check(function("f"), {.opsets = {{"", 25}, {"local", 1}}})) == "");
+}
+
+TEST_CASE("Check: symbols of extents") {
+  onnx::ModelProto m = model();
+  *graph(m).mutable_input(0) = symbolic("x", "N");
+  *graph(m).add_input() = symbolic("z", "N");
+  *graph(m).add_initializer() = floats("x", {1, 2, 3});
+  CHECK(rules(check(m)) == "");
+  *graph(m).add_initializer() = floats("z", {1, 2, 3, 4});
+  CHECK(rules(check(m)) == "dim-param");
+  *graph(m).mutable_initializer(1) = floats("z", {1, 2, 3});
+  CHECK(rules(check(m)) == "");
+  *graph(m).add_output() = value("x", {4});
+  CHECK(rules(check(m)) == "(initializer) dim-param");
+  *graph(m).mutable_output(1) = value("x", {3, 1});
+  CHECK(rules(check(m)) == "(initializer) dim-param");
+}
+
+TEST_CASE("Check: annotations") {
+  const auto annotate = [](onnx::ModelProto& m, const char* tensor, const char* scale) {
+    auto* q = graph(m).add_quantization_annotation();
+    q->set_tensor_name(tensor);
+    q->add_quant_parameter_tensor_names()->set_key("SCALE_TENSOR");
+    q->mutable_quant_parameter_tensor_names(0)->set_value(scale);
+  };
+  check_all(model(), {{"sound", "", [&](auto& m) { annotate(m, "y", "x"); }},
+                      {"of nothing", "quantization", [&](auto& m) { annotate(m, "z", "x"); }},
+                      {"a scale that is not there", "quantization", [&](auto& m) { annotate(m, "y", "z"); }},
+                      {"metadata of a node twice", "metadata", [](auto& m) {
+                         first(m).add_metadata_props()->set_key("k");
+                         first(m).add_metadata_props()->set_key("k");
+                       }}});
+}
+
+TEST_CASE("Check: training") {
+  onnx::ModelProto sound = model();
+  *graph(sound).add_initializer() = floats("w", {1});
+  auto* t = sound.add_training_info();
+  auto* i = t->mutable_initialization();
+  i->set_name("initialization");
+  *i->add_node() = node("RandomNormal", {}, {"r"});
+  auto* shape = i->mutable_node(0)->add_attribute();
+  *shape = attribute("shape", AttributeProto::INTS);
+  shape->add_ints(1);
+  *i->add_output() = value("r");
+  auto* a = t->mutable_algorithm();
+  a->set_name("algorithm");
+  *a->add_node() = node("Add", {"w", "y"}, {"w2"});
+  *a->add_output() = value("w2");
+  auto* b = t->add_initialization_binding();
+  b->set_key("w"), b->set_value("r");
+  b = t->add_update_binding();
+  b->set_key("w"), b->set_value("w2");
+  const auto info = [](onnx::ModelProto& m) { return m.mutable_training_info(0); };
+  check_all(sound,
+            {{"a key twice", "training",
+              [&](auto& m) { *info(m)->add_update_binding() = info(m)->update_binding(0); }},
+             {"a key that is no initializer", "training",
+              [&](auto& m) { info(m)->mutable_update_binding(0)->set_key("x"); }},
+             {"a value that is no output", "training",
+              [&](auto& m) { info(m)->mutable_initialization_binding(0)->set_value("w2"); }},
+             {"a graph that assigns a value of the model", "ssa",
+              [&](auto& m) { *info(m)->mutable_algorithm()->add_node() = node("Relu", {"x"}, {"y"}); }},
+             {"a graph that reads what is not there", "order",
+              [&](auto& m) { *info(m)->mutable_algorithm()->add_node() = node("Relu", {"q"}, {"p"}); }},
+             {"no initialization, but bindings of it", "training",
+              [&](auto& m) { info(m)->clear_initialization(); }},
+             {"neither", "",
+              [&](auto& m) { info(m)->clear_initialization(), info(m)->clear_initialization_binding(); }}});
+}
+
+TEST_CASE("Check: devices and sharding") {
+  onnx::ModelProto sound = model();
+  auto* c = sound.add_configuration();
+  c->set_name("two");
+  c->set_num_devices(2);
+  auto* placed = first(sound).add_device_configurations();
+  placed->set_configuration_id("two");
+  auto* s = placed->add_sharding_spec();
+  s->set_tensor_name("x");
+  s->add_device(0), s->add_device(1);
+  s->add_sharded_dim()->set_axis(0);
+  s->mutable_sharded_dim(0)->add_simple_sharding()->set_num_shards(2);
+  const auto spec = [](onnx::ModelProto& m) {
+    return first(m).mutable_device_configurations(0)->mutable_sharding_spec(0);
+  };
+  check_all(
+      sound,
+      {{"a configuration without a name", "device device",
+        [](auto& m) { m.mutable_configuration(0)->clear_name(); }},
+       {"a configuration twice", "device", [](auto& m) { *m.add_configuration() = m.configuration(0); }},
+       {"no devices", "device sharding sharding",
+        [](auto& m) { m.mutable_configuration(0)->clear_num_devices(); }},
+       {"another number of names", "device", [](auto& m) { m.mutable_configuration(0)->add_device("gpu"); }},
+       {"an unknown configuration", "device",
+        [](auto& m) { first(m).mutable_device_configurations(0)->set_configuration_id("three"); }},
+       {"no configuration", "device",
+        [](auto& m) { first(m).mutable_device_configurations(0)->clear_configuration_id(); }},
+       {"a tensor of another node", "sharding", [&](auto& m) { spec(m)->set_tensor_name("z"); }},
+       {"a device that is not there", "sharding", [&](auto& m) { spec(m)->set_device(1, 2); }},
+       {"a negative device", "sharding", [&](auto& m) { spec(m)->set_device(1, -1); }},
+       {"a group of devices", "",
+        [&](auto& m) {
+          spec(m)->set_device(1, -1);
+          auto* g = spec(m)->add_index_to_device_group_map();
+          g->set_key(-1), g->add_value(0), g->add_value(1);
+        }},
+       {"a group with a device that is not there", "sharding",
+        [&](auto& m) {
+          spec(m)->set_device(1, -1);
+          auto* g = spec(m)->add_index_to_device_group_map();
+          g->set_key(-1), g->add_value(7);
+        }},
+       {"an axis beyond the rank", "sharding",
+        [&](auto& m) { spec(m)->mutable_sharded_dim(0)->set_axis(1); }},
+       {"a negative axis", "", [&](auto& m) { spec(m)->mutable_sharded_dim(0)->set_axis(-1); }},
+       {"no axis", "sharding", [&](auto& m) { spec(m)->mutable_sharded_dim(0)->clear_axis(); }},
+       {"no number of pieces", "sharding sharding",
+        [&](auto& m) { spec(m)->mutable_sharded_dim(0)->mutable_simple_sharding(0)->clear_num_shards(); }},
+       {"more pieces than devices", "sharding",
+        [&](auto& m) { spec(m)->mutable_sharded_dim(0)->mutable_simple_sharding(0)->set_num_shards(3); }},
+       {"before IR 11", "(ir-version) (ir-version)", [](auto& m) { m.set_ir_version(10); }}});
+}
+
+TEST_CASE("Check: inference comes after all else") {
+  onnx::ModelProto m = model();
+  *graph(m).mutable_output(0) = value("y", {3});
+  CHECK(rules(check(m)) == "");
+  CHECK(rules(check(m, {.full = true})) == "inference");
+  graph(m).mutable_input(0)->mutable_type()->mutable_tensor_type()->set_elem_type(TensorProto::BOOL);
+  CHECK(rules(check(m)) == "");
+  CHECK(rules(check(m, {.full = true})) == "inference");
+  first(m).set_op_type("Rolu");
+  CHECK(rules(check(m, {.full = true})) == "operator");
+}
+
+TEST_CASE("Check: diagnostics name the place") {
+  onnx::ModelProto m = choice();
+  first(m).set_name("if1");
+  then_branch(m)->mutable_node(0)->set_input(0, "z\n");
+  auto found = check(m);
+  REQUIRE(found.size() == 1);
+  CHECK(to_string(found[0]) ==
+        "error [order] main/'if1' (If).then_branch, node 0 (Relu): input 'z?' is not defined by "
+        "anything before the node");
+  m = calling();
+  m.mutable_functions(0)->mutable_node(0)->set_op_type(std::string(500, 'o'));
+  found = check(m);
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].graph == "function local.f");
+  CHECK(found[0].message.size() < 200);
+
+  m = model();
+  for (int k = 0; k < 50; ++k) *graph(m).add_node() = node("Relu", {"z"}, {"y"});
+  CHECK(check(m).size() == 100);
+  found = check(m, {.max_diagnostics = 10});
+  CHECK(found.size() == 11);
+  CHECK(found.back().message == "90 more are left out");
+}
+
+TEST_CASE("Check: nesting without end") {
+  onnx::GraphProto g = branch("x", "y");
+  for (int k = 0; k < 300; ++k) {
+    onnx::GraphProto outer;
+    outer.set_name("g");
+    *outer.add_node() = node("N", {"x"}, {"y"}, "d");
+    *outer.mutable_node(0)->add_attribute() = attribute("b", AttributeProto::GRAPH);
+    outer.mutable_node(0)->mutable_attribute(0)->mutable_g()->Swap(&g);
+    g.Swap(&outer);
+  }
+  onnx::ModelProto m = model();
+  import(m, "d", 1);
+  graph(m).mutable_node()->Clear();
+  *graph(m).add_node() = node("N", {"x"}, {"y"}, "d");
+  *first(m).add_attribute() = body("b", g);
+  CHECK(rules(check(m)).starts_with("nesting"));
+
+  onnx::ValueInfoProto v = value("v");
+  onnx::TypeProto* t = v.mutable_type();
+  for (int k = 0; k < 300; ++k) t = t->mutable_sequence_type()->mutable_elem_type();
+  CHECK(rules(check(v)) == "nesting");
+}
+
+TEST_CASE("Check: parts by themselves") {
+  CHECK(rules(check(model().graph())) == "");
+  CHECK(rules(check(node("Relu", {"x"}, {"y"}))) == "");
+  CHECK(rules(check(node("Relu", {""}, {"y"}))) == "arity");
+  CHECK(rules(check(node("Relu", {"x"}, {"y"}), {.opsets = {{"x", 1}}})) == "opset-import");
+  CHECK(rules(check(node("Scatter", {"x", "x", "x"}, {"y"}), {.opsets = {{"", 9}}})) == "");
+  CHECK(rules(check(value("v"))) == "");
+  CHECK(rules(check(onnx::ValueInfoProto())) == "required type");
+}
+
+}  // namespace
+}  // namespace tenon
