@@ -20,8 +20,8 @@ namespace tenon::kernels::gemm_detail {
 
 /// One product. Each operand is packed beforehand, or by a function when a block needs it. pack_a(i, rows, p,
 /// depth, to) writes the panel of A that begins at row i, cells p to p + depth of K. pack_b does the same for
-/// B, and may overwrite up to a vector past the panel. A B of Single cells with unit column stride can also
-/// be read unpacked.
+/// B, and may overwrite up to a vector past the panel. An operand of Single cells with unit column stride can
+/// also be read unpacked; an A only where compute_narrow has no part.
 template <class Ops, class PackA, class PackB>
 struct Product {
   using Cell = typename Ops::Cell;
@@ -37,12 +37,16 @@ struct Product {
   int64_t c_row;
   Finish<Out> finish;
   int64_t b_copies = 1, b_copy_cells = 0;  // of packed_b, if `items` is 1: a task reads its thread's
+  const Cell* plain_a = nullptr;
+  int64_t plain_a_row = 0;
 };
 
-/// Adds one block of K to rows [i0, i1), columns [j0, j1) of C. Packed panels are `a` and `b` cells apart.
+/// Adds one block of K to rows [i0, i1), columns [j0, j1) of C. `a` and `b` are the block's first cells,
+/// packed unless A is plain or `plain_b` says so; `after` is what is read of B after the block, or nullptr.
 template <class Ops, class Arch, class P>
 void compute_block(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1, int64_t p0, int64_t depth,
-                   const typename Ops::Cell* a, const typename Ops::Cell* b, bool plain_b) {
+                   const typename Ops::Cell* a, const typename Ops::Cell* b, bool plain_b,
+                   const typename Ops::Cell* after) {
   using Cell = typename Ops::Cell;
   using Out = typename Ops::Out;
   using S = Tile<Ops, Arch>;
@@ -50,47 +54,66 @@ void compute_block(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1, i
   const bool first = p0 == 0, last = p0 + depth == q.depth;
   const Finish<Out>& f = q.finish;
   const bool plain_d = f.d == nullptr || (f.beta == Out{1} && f.d_col == 1);
-  const bool direct =
-      f.alpha == Out{1} && (!first || plain_d) && !(last && (f.col_bias != nullptr || f.floats != nullptr));
+  const bool direct = (f.alpha == Out{1} || std::is_floating_point_v<Out>) && (!first || plain_d) &&
+                      !(last && (f.col_bias != nullptr || f.floats != nullptr));
   const Out* add = first ? f.d : q.c;
   alignas(64) Out raw[S::rows * std::max<int>(S::cols, 3 * narrow_panels)];
   TileEnd<Out> end{};
   end.c_row = q.c_row;
   end.add_row = first ? f.d_row : q.c_row;
+  end.alpha = f.alpha;
   end.bounded = last && f.bounded();
   end.lo = f.lo;
   end.hi = f.hi;
+  const bool plain_a = q.plain_a != nullptr;
+  const int64_t a_pitch = plain_a ? q.plain_a_row : depth;  // cells from panel to panel, by a panel's rows
+  TileOperands<Cell> operands{};
+  operands.a_row = plain_a ? q.plain_a_row : 1;
+  operands.a_step = plain_a ? 1 : S::rows;
+  operands.b_step = plain_b ? q.plain_b_row : S::cols;
+  // While a panel of B is multiplied, the next one comes to the second-level cache, a part with each tile.
+  const int64_t panels = (i1 - i0 + S::rows - 1) / S::rows, part = (S::cols + panels - 1) / panels;
   for (int64_t j = j0; j < j1; j += S::cols) {
     const int64_t cols = std::min<int64_t>(S::cols, j1 - j);
     const Cell* b_panel = plain_b ? b + (j - j0) : b + (j - j0) * depth;
-    const int64_t b_step = plain_b ? q.plain_b_row : S::cols;
+    const Cell* next = plain_b ? nullptr : j + S::cols < j1 ? b_panel + S::cols * depth : after;
+    operands.b = operands.ahead = b_panel;
+    operands.ahead_step = 0;
     const int64_t ragged = cols % L;
     const bool narrow = narrow_fits<Ops, Arch> && ragged != 0 && ragged <= 3;
     const int vectors = static_cast<int>(narrow ? cols / L : (cols + L - 1) / L);
     const bool whole_vectors = ragged == 0 || narrow;
-    for (int64_t i = i0; i < i1 && vectors > 0; i += S::rows) {
-      const int64_t rows = std::min<int64_t>(S::rows, i1 - i);
+    int64_t rows = 0, fetched = 0;
+    for (int64_t i = i0; i < i1 && vectors > 0; i += rows) {
+      rows = std::min<int64_t>(S::rows, i1 - i);
+      if (plain_a && !exact_tile(rows)) --rows;
+      operands.a = a + (i - i0) * a_pitch;
+      if (next != nullptr && panels >= 4) {
+        operands.ahead = next + fetched * depth;
+        operands.ahead_step = fetched < S::cols ? part : 0;
+        fetched += part;
+      }
       end.c = q.c + i * q.c_row + j;
       end.add = add == nullptr ? nullptr : add + i * end.add_row + j;
       end.row_bias = last && f.row_bias != nullptr ? f.row_bias + i : nullptr;
       end.raw = direct && whole_vectors && exact_tile(rows) ? nullptr : raw;
-      tile_for<Ops, Arch>(rows, vectors)(depth, a + (i - i0) * depth, b_panel, b_step, end);
+      tile_for<Ops, Arch>(rows, vectors)(depth, operands, end);
       if (end.raw != nullptr)
         finish_sums<Arch>(raw, vectors * L, rows, narrow ? vectors * L : cols, i, j, f, first, last, q.c,
                           q.c_row);
     }
     if constexpr (narrow_fits<Ops, Arch>) {
       for (int64_t i = i0; narrow && i < i1; i += narrow_panels * S::rows) {
-        const int64_t rows = std::min<int64_t>(narrow_panels * S::rows, i1 - i);
-        const int64_t panels = (rows + S::rows - 1) / S::rows, at = j + vectors * L;
+        const int64_t count = std::min<int64_t>(narrow_panels * S::rows, i1 - i);
+        const int64_t groups = (count + S::rows - 1) / S::rows, at = j + vectors * L;
         const Cell* a_panels = a + (i - i0) * depth;
         const Cell* b_cols = b_panel + vectors * L;
         switch (ragged) {
-          case 1: compute_narrow<Ops, Arch, 1>(depth, a_panels, panels, b_cols, b_step, raw); break;
-          case 2: compute_narrow<Ops, Arch, 2>(depth, a_panels, panels, b_cols, b_step, raw); break;
-          default: compute_narrow<Ops, Arch, 3>(depth, a_panels, panels, b_cols, b_step, raw); break;
+          case 1: compute_narrow<Ops, Arch, 1>(depth, a_panels, groups, b_cols, operands.b_step, raw); break;
+          case 2: compute_narrow<Ops, Arch, 2>(depth, a_panels, groups, b_cols, operands.b_step, raw); break;
+          default: compute_narrow<Ops, Arch, 3>(depth, a_panels, groups, b_cols, operands.b_step, raw); break;
         }
-        finish_sums<Arch>(raw, ragged, rows, ragged, i, at, f, first, last, q.c, q.c_row);
+        finish_sums<Arch>(raw, ragged, count, ragged, i, at, f, first, last, q.c, q.c_row);
       }
     }
   }
@@ -108,7 +131,7 @@ void compute_range(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1) {
   constexpr int64_t chunk_depth = 16 * S::depth;
   const int64_t padded_m = (q.m + S::rows - 1) / S::rows * S::rows;
   const int64_t padded_n = (q.n + S::cols - 1) / S::cols * S::cols;
-  const bool packs_a = q.packed_a == nullptr;
+  const bool plain_a = q.plain_a != nullptr, packs_a = q.packed_a == nullptr && !plain_a;
   const int64_t k_chunk = packs_a ? std::min(q.depth, chunk_depth) : q.depth;
   int64_t m_chunk = i1 - i0;
   if (packs_a && k_chunk > 0) {
@@ -139,11 +162,17 @@ void compute_range(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1) {
         int64_t p = k0;
         do {
           const int64_t depth = std::min<int64_t>(S::depth, k_end - p);
-          const Cell* a = packs_a ? a_space + packed_size(i_end - i, S::rows, p - k0)
-                                  : q.packed_a + p * padded_m + i * depth;
+          const Cell* a = packs_a   ? a_space + packed_size(i_end - i, S::rows, p - k0)
+                          : plain_a ? q.plain_a + i * q.plain_a_row + p
+                                    : q.packed_a + p * padded_m + i * depth;
           if (q.packed_b != nullptr) {
-            compute_block<Ops, Arch>(q, i, i_end, j, j_end, p, depth, a,
-                                     q.packed_b + p * padded_n + j * depth, false);
+            const auto block = [&](int64_t at, int64_t column) {
+              return q.packed_b + at * padded_n + column * std::min<int64_t>(S::depth, k_end - at);
+            };
+            const Cell* after = p + depth < k_end ? block(p + depth, j)
+                                : j_end < j1      ? block(k0, j_end)
+                                                  : nullptr;
+            compute_block<Ops, Arch>(q, i, i_end, j, j_end, p, depth, a, block(p, j), false, after);
           } else {
             // Unpacked B is read by whole vectors only; the columns past the last whole vector are packed.
             int64_t j_plain = j;
@@ -152,9 +181,9 @@ void compute_range(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1) {
               q.pack_b(t, std::min<int64_t>(S::cols, j_end - t), p, depth, b_space + (t - j_plain) * depth);
             if (j_plain > j)
               compute_block<Ops, Arch>(q, i, i_end, j, j_plain, p, depth, a,
-                                       q.plain_b + p * q.plain_b_row + j, true);
+                                       q.plain_b + p * q.plain_b_row + j, true, nullptr);
             if (j_end > j_plain)
-              compute_block<Ops, Arch>(q, i, i_end, j_plain, j_end, p, depth, a, b_space, false);
+              compute_block<Ops, Arch>(q, i, i_end, j_plain, j_end, p, depth, a, b_space, false, nullptr);
           }
           p += depth;
         } while (p < k_end);
@@ -251,7 +280,7 @@ void run_products(const P& shape, int64_t items, const MakeProduct& product) {
     return;
   }
   const int64_t each = (tasks + items - 1) / items;  // tasks of a product
-  const bool packs_a = shape.packed_a == nullptr,
+  const bool packs_a = shape.packed_a == nullptr && shape.plain_a == nullptr,
              packs_b = shape.packed_b == nullptr && shape.plain_b == nullptr;
   Cut cut = cut_for<Arch>(shape.m, shape.n, S::rows, S::cols, packs_a, packs_b, items, each, threads);
   // When C has few columns, several tasks share them and would each pack the same B. So all threads pack B

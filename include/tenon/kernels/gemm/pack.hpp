@@ -49,7 +49,8 @@ void pack_panel(const T* from, int64_t step, int64_t k_step, int64_t count, int6
   }
   int64_t i = 0;
   if (k_step == 1) {
-    for (; i + side <= count; i += side) {
+    for (; i < count && count >= side; i += side) {
+      i = std::min(i, count - side);  // some rows may be packed twice
       int64_t p = 0;
       for (; p + side <= depth; p += side)
         simd::transpose_tile<Arch>(from + i * step + p, step, to + p * width + i, width);

@@ -1,7 +1,7 @@
 // Matrix products, innermost: register tiles, and the writing of their sums to C.
 //
-// A tile sums products of an A panel's cells (p, i) at p * rows + i and a B panel's cells (p, j) at p * cols
-// + j, for p from 0 to a block's depth, each sum by fma in that order: the same bits in every form of tile.
+// A tile sums products of cells (i, p) of A and cells (p, j) of B, for p from 0 to a block's depth, each sum
+// by fma in that order: the same bits in every form of tile.
 #pragma once
 
 #include <algorithm>
@@ -73,8 +73,20 @@ struct Tile {
   static constexpr int64_t depth = 1536 / static_cast<int64_t>(sizeof(Cell));  ///< cells of K in a block
 };
 
-/// The destination of a tile's sums. If raw is null, sums + add + row_bias, bounded, go to C; else the plain
-/// sums go to `raw`, row after row.
+/// The operands of a tile: cell (i, p) of A at a[i * a_row + p * a_step], row p of B at b + p * b_step. Step
+/// p also prefetches what is at ahead + p * ahead_step.
+template <class Cell>
+struct TileOperands {
+  const Cell* a;
+  int64_t a_row, a_step;
+  const Cell* b;
+  int64_t b_step;
+  const Cell* ahead;
+  int64_t ahead_step;
+};
+
+/// The destination of a tile's sums. If raw is null, alpha * sums + add + row_bias, bounded, go to C; else
+/// the plain sums go to `raw`, row after row.
 template <class Out>
 struct TileEnd {
   Out* c;
@@ -82,36 +94,49 @@ struct TileEnd {
   const Out* add;  ///< with rows add_row apart, or nullptr
   int64_t add_row;
   const Out* row_bias;  ///< or nullptr
+  Out alpha;            ///< 1 for integers
   bool bounded;
   Out lo, hi;
   Out* raw;
 };
 
-/// Sums of R rows, NV vectors: A panel * B panel over `depth` cells.
+/// Sums of R rows, NV vectors over `depth` cells.
 template <class Ops, class Arch, int R, int NV>
-void compute_tile(int64_t depth, const typename Ops::Cell* a, const typename Ops::Cell* b, int64_t b_step,
+void compute_tile(int64_t depth, const TileOperands<typename Ops::Cell>& operands,
                   const TileEnd<typename Ops::Out>& end) {
   using Cell = typename Ops::Cell;
   using V = batch<Cell, Arch>;
   constexpr int L = lanes<Cell, Arch>;
-  constexpr int a_step = Tile<Ops, Arch>::rows;
+  const auto [a_begin, a_row, a_step, b_begin, b_step, ahead_begin, ahead_step] = operands;
+  // Addresses of four rows are a base and two strides, for which there are registers.
+  const Cell *a = a_begin, *a_high = a_begin + 4 * a_row, *b = b_begin, *ahead = ahead_begin;
   V sum[R][NV];
 #pragma GCC unroll 32
   for (int r = 0; r < R; ++r)
 #pragma GCC unroll 4
     for (int v = 0; v < NV; ++v) sum[r][v] = V(Cell{0});
+  // Where B comes from the second-level cache, the lines of C do not stay in the first one.
+  if (Tile<Ops, Arch>::wide && end.raw == nullptr) {
+#pragma GCC unroll 32
+    for (int r = 0; r < R; ++r)
+#pragma GCC unroll 4
+      for (int v = 0; v < NV; ++v) __builtin_prefetch(end.c + r * end.c_row + v * L, 1);
+  }
   for (int64_t p = 0; p < depth; ++p) {
+    __builtin_prefetch(ahead, 0, 2);
     V bv[NV];
 #pragma GCC unroll 4
     for (int v = 0; v < NV; ++v) bv[v] = simd::loadu<Arch>(b + v * L);
 #pragma GCC unroll 32
     for (int r = 0; r < R; ++r) {
-      const V av(a[r]);
+      const V av((r < 4 ? a : a_high)[r % 4 * a_row]);
 #pragma GCC unroll 4
       for (int v = 0; v < NV; ++v) sum[r][v] = Ops::add_product(av, bv[v], sum[r][v]);
     }
     a += a_step;
+    a_high += a_step;
     b += b_step;
+    ahead += ahead_step;
   }
   if (end.raw != nullptr) {
 #pragma GCC unroll 32
@@ -119,6 +144,15 @@ void compute_tile(int64_t depth, const typename Ops::Cell* a, const typename Ops
 #pragma GCC unroll 4
       for (int v = 0; v < NV; ++v) simd::storeu(end.raw + (r * NV + v) * L, sum[r][v]);
     return;
+  }
+  if constexpr (std::is_floating_point_v<Cell>) {
+    if (end.alpha != Cell{1}) {
+      const V alpha(end.alpha);
+#pragma GCC unroll 32
+      for (int r = 0; r < R; ++r)
+#pragma GCC unroll 4
+        for (int v = 0; v < NV; ++v) sum[r][v] = alpha * sum[r][v];
+    }
   }
   if (end.add != nullptr) {
 #pragma GCC unroll 32
@@ -149,7 +183,7 @@ void compute_tile(int64_t depth, const typename Ops::Cell* a, const typename Ops
 }
 
 template <class Ops>
-using TileFunction = void (*)(int64_t, const typename Ops::Cell*, const typename Ops::Cell*, int64_t,
+using TileFunction = void (*)(int64_t, const TileOperands<typename Ops::Cell>&,
                               const TileEnd<typename Ops::Out>&);
 
 /// compute_tile for 1, 2, 4, 6, ... rows and every count of vectors. Other row counts use the next even one;
