@@ -77,7 +77,7 @@ class Writer {
   /// A node of the newest version of an operator. A false term is an operand left out.
   template <class Op>
   std::vector<Term> add_node(const Op& op, std::span<const Term> in, int results) {
-    return add_node({class_of(Op::spec), std::make_shared<const Op>(op), Op::spec.latest()}, in, results);
+    return add_node({class_of(Op::spec), tenon::detail::shared_object(op), Op::spec.latest()}, in, results);
   }
   std::vector<Term> add_node(AnyOperator op, std::span<const Term> in, int results) {
     std::vector<ValueId> ids;
