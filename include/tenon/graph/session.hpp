@@ -1,4 +1,5 @@
-// Session: runs a graph.
+// Session: runs a graph. Bodies: session_impl.hpp; programs that link //loader, which has them compiled, do
+// without.
 #pragma once
 
 #include <optional>
@@ -60,10 +61,7 @@ class Outputs {
 class Binding {
  public:
   /// Errors of operators, as from Session::run.
-  void run() {
-    const ScopedPool use(executor_);
-    frame_->run(outputs_.values_, nullptr);
-  }
+  void run();
   Outputs& outputs() { return outputs_; }
 
  private:
@@ -84,17 +82,7 @@ class Session {
  public:
   /// Error{invalid_argument} when TENON_ARCH is set but names no level that is present. Errors of passes and
   /// of folded nodes' operators go through.
-  explicit Session(Graph graph, SessionOptions options = {})
-      : graph_(std::move(graph)), options_(std::move(options)), shared_(std::make_unique<Shared>()) {
-    simd::check_request();
-    if (options_.executor == nullptr && options_.threads > 1) {
-      pool_ = std::make_unique<ThreadPool>(options_.threads);
-      options_.executor = pool_.get();
-    }
-    for (const auto& [name, id] : graph_.outputs()) names_.push_back(name), outputs_.push_back(id);
-    variant(graph_, {}, outputs_, {}, options_.source ? &graph_ : nullptr,
-            options_.explain ? &reports_ : nullptr);
-  }
+  explicit Session(Graph graph, SessionOptions options = {});
 
   /// The graph; without the contents of its constants when it has a source.
   const Graph& graph() const { return graph_; }
@@ -108,35 +96,13 @@ class Session {
     return outputs;
   }
   /// The same, but writes into the results of an earlier run and uses their memory again.
-  void run(const Feeds& feeds, Outputs& outputs, const RunOptions& options = {}) const {
-    with_inputs(feeds, outputs, options, [&](detail::Runner& runner, std::span<const Value* const> inputs) {
-      runner.run(inputs, nullptr, outputs.values_, options.profile);
-    });
-  }
+  void run(const Feeds& feeds, Outputs& outputs, const RunOptions& options = {}) const;
   /// Binds inputs, and the memory of earlier results where it fits, for many runs:
   /// Binding b = s.bind({{"x", batch}}); b.run(); b.outputs()["y"]
-  Binding bind(const Feeds& feeds, Outputs outputs = {}, const RunOptions& options = {}) const {
-    Binding b;
-    with_inputs(feeds, outputs, options, [&](detail::Runner& runner, std::span<const Value* const> inputs) {
-      b.frame_ = runner.take(inputs, nullptr);
-      b.frame_->bind(inputs, nullptr, outputs.values_);
-    });
-    b.executor_ = options_.executor ? options_.executor : tenon::detail::current_executor;
-    b.outputs_ = std::move(outputs);
-    return b;
-  }
+  Binding bind(const Feeds& feeds, Outputs outputs = {}, const RunOptions& options = {}) const;
 
   /// How a run with these inputs lays out memory.
-  detail::Plan plan(const Feeds& feeds) const {
-    const Program& p = program();
-    std::vector<op::Info> given;
-    for (const Program::Given& g : p.given()) {
-      given.push_back(g.info);
-      for (const auto& [name, value] : feeds)
-        if (name == p.entry(g.value).name) given.back() = op::info_of(value), given.back().data = nullptr;
-    }
-    return shared_->variants.front()->runner.plan(given);
-  }
+  detail::Plan plan(const Feeds& feeds) const;
   const Program& program() const { return shared_->variants.front()->runner.program(); }
   /// The passes' reports on the graph and its bodies, in order. Empty unless SessionOptions::explain is set.
   const std::vector<PassReport>& reports() const { return reports_; }
@@ -160,89 +126,14 @@ class Session {
 
   /// Calls f(runner, inputs) with the runner for what is asked, and the inputs in the graph's order.
   template <class F>
-  void with_inputs(const Feeds& feeds, Outputs& outputs, const RunOptions& options, F f) const {
-    const std::size_t count = graph_.inputs().size();
-    Scratch scratch;
-    const std::span inputs(scratch.take<const Value*>(static_cast<int64_t>(count)), count);
-    std::fill(inputs.begin(), inputs.end(), nullptr);
-    for (const auto& [name, value] : feeds) feed(name, value, inputs);
-    // Inputs that replace a value of their own, in the graph's order.
-    ValueId* const given = scratch.take<ValueId>(static_cast<int64_t>(count));
-    std::size_t replaced = 0;
-    for (std::size_t k = 0; k < count; ++k) {
-      const Graph::ValueEntry& e = graph_.entry(graph_.inputs()[k]);
-      if (inputs[k] == nullptr && !e.optional)
-        throw Error(ErrorCode::invalid_argument, "session", concat("input '", e.name, "' is missing"));
-      if (inputs[k] != nullptr && e.optional) given[replaced++] = graph_.inputs()[k];
-    }
-    detail::Runner& runner = find_variant(options, {given, replaced});
-    if (outputs.names_.size() != runner.program().outputs().size() || outputs.names_ != requested(options)) {
-      outputs.names_ = requested(options);
-      outputs.values_.resize(outputs.names_.size());
-    }
-    const ScopedPool use(options_.executor ? options_.executor : tenon::detail::current_executor);
-    f(runner, inputs);
-  }
-  void feed(std::string_view name, const Value& value, std::span<const Value*> inputs) const {
-    const std::vector<ValueId>& ids = graph_.inputs();
-    for (std::size_t k = 0; k < ids.size(); ++k) {
-      const Graph::ValueEntry& e = graph_.entry(ids[k]);
-      if (e.name != name) continue;
-      check(e, value);
-      inputs[k] = &value;
-      return;
-    }
-    throw Error(ErrorCode::invalid_argument, "session", concat("there is no input '", name, "'"));
-  }
-  void check(const Graph::ValueEntry& e, const Value& v) const {
-    const auto where = [&] { return concat("input '", e.name, "'"); };
-    if (e.info.type && e.info.type.kind != Kind::unknown && !(v.type() == e.info.type))
-      throw Error(ErrorCode::invalid_type, where(),
-                  concat(to_string(v.type()), " given, ", to_string(e.info.type), " declared"));
-    if (!v.is_tensor() || e.info.dims.fits(v.tensor().extents())) return;
-    op::Message declared;
-    declared.add(e.info.dims);
-    throw Error(ErrorCode::invalid_shape, where(),
-                concat(to_string(v.tensor().extents()), " given, ", declared.view(), " declared"));
-  }
+  void with_inputs(const Feeds& feeds, Outputs& outputs, const RunOptions& options, F f) const;
+  void feed(std::string_view name, const Value& value, std::span<const Value*> inputs) const;
+  void check(const Graph::ValueEntry& e, const Value& v) const;
 
-  detail::Runner& find_variant(const RunOptions& options, std::span<const ValueId> given) const {
-    const std::lock_guard lock(shared_->mutex);
-    for (const auto& v : shared_->variants)
-      if (v->outputs == options.outputs &&
-          std::equal(v->given.begin(), v->given.end(), given.begin(), given.end()))
-        return v->runner;
-    std::vector<ValueId> ids = outputs_;
-    if (!options.outputs.empty()) {
-      ids.clear();
-      for (const std::string& name : options.outputs) {
-        ValueId id = std::as_const(graph_).find(name);
-        for (std::size_t k = 0; id < 0 && k < names_.size(); ++k)
-          if (names_[k] == name) id = outputs_[k];
-        if (id < 0)
-          throw Error(ErrorCode::invalid_argument, "session", concat("there is no value '", name, "'"));
-        ids.push_back(id);
-      }
-    }
-    if (!options_.source) return variant(graph_, options.outputs, std::move(ids), given);
-    const Graph again = options_.source->read();
-    if (again.values().size() != graph_.values().size() || again.nodes().size() != graph_.nodes().size())
-      throw Error(ErrorCode::io, "session", "the graph is not the one that it was");
-    return variant(again, options.outputs, std::move(ids), given);
-  }
+  detail::Runner& find_variant(const RunOptions& options, std::span<const ValueId> given) const;
   detail::Runner& variant(const Graph& graph, std::vector<std::string> names, std::vector<ValueId> ids,
                           std::span<const ValueId> given, Graph* drained = nullptr,
-                          std::vector<PassReport>* reports = nullptr) const {
-    const ScopedPool use(options_.executor ? options_.executor : tenon::detail::current_executor);
-    ProgramOptions program{.fold = options_.fold_constants, .reports = reports};
-    if (options_.passes) program.passes = *options_.passes;
-    shared_->variants.push_back(std::unique_ptr<Variant>(
-        new Variant{std::move(names),
-                    {given.begin(), given.end()},
-                    detail::Runner(Program(graph, std::move(ids), given, program, nullptr, drained),
-                                   options_.allocator ? *options_.allocator : default_allocator())}));
-    return shared_->variants.back()->runner;
-  }
+                          std::vector<PassReport>* reports = nullptr) const;
 
   Graph graph_;
   SessionOptions options_;
@@ -254,3 +145,7 @@ class Session {
 };
 
 }  // namespace tenon
+
+#ifndef TENON_COMPILED_SESSION
+#include "tenon/graph/session_impl.hpp"
+#endif

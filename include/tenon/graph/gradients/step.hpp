@@ -77,13 +77,7 @@ class Writer {
   /// A node of the newest version of an operator. A false term is an operand left out.
   template <class Op>
   std::vector<Term> add_node(const Op& op, std::span<const Term> in, int results) {
-    constexpr int version = Op::spec.latest();
-    const OperatorClass* found = registry_.find(Op::spec.domain, Op::spec.name, version).op_class;
-    if (found == nullptr || found->spec != &Op::spec)
-      throw Error(ErrorCode::not_supported, "Gradient",
-                  concat("the derivative needs operator ", std::string_view(Op::spec.name),
-                         ", which the registry lacks"));
-    return add_node(AnyOperator(*found, std::make_shared<const Op>(op), version), in, results);
+    return add_node({class_of(Op::spec), tenon::detail::shared_object(op), Op::spec.latest()}, in, results);
   }
   std::vector<Term> add_node(AnyOperator op, std::span<const Term> in, int results) {
     std::vector<ValueId> ids;
@@ -124,6 +118,15 @@ class Writer {
   }
 
  private:
+  const OperatorClass& class_of(const op::Spec& spec) const {
+    const OperatorClass* found = registry_.find(spec.domain, spec.name, spec.latest()).op_class;
+    if (found == nullptr || found->spec != &spec)
+      throw Error(ErrorCode::not_supported, "Gradient",
+                  concat("the derivative needs operator ", std::string_view(spec.name),
+                         ", which the registry lacks"));
+    return *found;
+  }
+
   Graph& graph_;
   const Registry& registry_;
 };
@@ -167,12 +170,9 @@ inline Term widened(Term x) {
 
 // --- extents ---
 
-inline bool are_known(const Dims& d) {
-  return d.ranked() && std::all_of(d.begin(), d.end(), [](Dim x) { return x.known(); });
-}
 /// x's extents from axis `start` to before axis `end`, by default all.
 inline Term shape(Term x, int64_t start = 0, Opt<int64_t> end = {}) {
-  if (const Dims d = x.writer->dims(x); are_known(d)) {
+  if (const Dims d = x.writer->dims(x); d.known()) {
     std::vector<int64_t> list;
     const int64_t rank = d.rank(), last = end ? *end : rank;
     for (int64_t k = start < 0 ? start + rank : start; k < (last < 0 ? last + rank : std::min(last, rank));

@@ -48,8 +48,7 @@ constexpr auto prepare_function() -> AnyOperator (*)(const void*, DType) {
       PreparedModel<Op> prepared{.op = std::make_shared<const Op>(*static_cast<const Op*>(object)),
                                  .element = x};
       detail::dispatch_mask<Op::spec.types[0].any().tensor & Filter>(x, [&]<class T>() {
-        using Model = decltype(prepared.op->template prepare<T>());
-        prepared.model = std::make_shared<const Model>(prepared.op->template prepare<T>());
+        prepared.model = tenon::detail::shared_object(prepared.op->template prepare<T>());
       });
       return AnyOperator::make<PreparedModel<Op>, Filter>(prepared);
     };

@@ -20,6 +20,15 @@ template <class Op, uint32_t Filter>
 constexpr auto prepare_function() -> AnyOperator (*)(const void* object, DType x);
 }  // namespace op
 
+namespace detail {
+/// An object that its handles share without knowing its type. The kind of handle is one for all types:
+/// std::make_shared compiles a dozen classes for each.
+template <class T>
+std::shared_ptr<void> shared_object(T object) {
+  return {static_cast<void*>(new T(std::move(object))), +[](void* p) { delete static_cast<T*>(p); }};
+}
+}  // namespace detail
+
 /// The functions of an operator struct, for callers that do not know its type.
 struct OperatorClass {
   const op::Spec* spec;
@@ -48,12 +57,8 @@ template <class Op, uint32_t Filter = ~uint32_t{0}>
 inline constexpr OperatorClass operator_class{
     .spec = &Op::spec,
     .planned = op::is_planned<Op>,
-    .create = [](int version) -> std::shared_ptr<void> {
-      return std::make_shared<Op>(op::at_version<Op>(version));
-    },
-    .copy = [](const void* object) -> std::shared_ptr<void> {
-      return std::make_shared<Op>(*static_cast<const Op*>(object));
-    },
+    .create = [](int version) { return detail::shared_object(op::at_version<Op>(version)); },
+    .copy = [](const void* object) { return detail::shared_object(*static_cast<const Op*>(object)); },
     .attributes = [](const void* object) { return op::attributes_of(*static_cast<const Op*>(object)); },
     .set_attribute =
         [](void* object, int version, std::string_view name, const op::AttributeValue& value,
@@ -86,7 +91,7 @@ class AnyOperator {
   /// From an operator object, at its newest version.
   template <class Op, uint32_t Filter = ~uint32_t{0}>
   static AnyOperator make(const Op& op) {
-    return {operator_class<Op, Filter>, std::make_shared<const Op>(op), Op::spec.latest()};
+    return {operator_class<Op, Filter>, detail::shared_object(op), Op::spec.latest()};
   }
 
   explicit operator bool() const { return class_ != nullptr; }
