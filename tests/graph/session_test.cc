@@ -487,41 +487,44 @@ TEST_CASE("Session: branches see the values around them") {
 }
 
 TEST_CASE("Session: loops see the values around them") {
-  // v = v * x + step, as long as there are trips; every v is kept.
-  Graph g;
-  const ValueId trips = g.add_input("trips", DType::int64, {});
-  const ValueId x = g.add_input("x", DType::float32, {2});
-  const ValueId start = g.add_input("start", DType::float32, {2});
-  node(g, op::Neg{}, {x}, "minus");
-  Graph b = Graph::inside(g);
-  b.set_name("body");
-  b.add_input("i", DType::int64, {});
-  const ValueId go = b.add_input("go", DType::bool_, {});
-  const ValueId v = b.add_input("v", DType::float32, {2});
-  const ValueId next =
-      node(b, op::Add{},
-           {node(b, op::Mul{}, {v, b.find("minus")}), b.add_constant({}, Tensor<float>({}, {1}))}, "next");
-  b.add_output("go_on", go);
-  b.add_output("next", next);
-  b.add_output("kept", next);
-  const std::string names[] = {"last", "all"};
-  const auto out =
-      g.add_node("loop", AnyOperator::make(op::Loop{body(std::move(b))}), {trips, -1, start}, names);
-  g.add_output("last", out[0]);
-  g.add_output("all", out[1]);
-  const Session s(std::move(g));
-  for (int64_t n : {0, 1, 3, 2}) {
-    std::vector<float> expected = {5, -1}, all;
-    for (int64_t k = 0; k < n; ++k) {
-      expected = {expected[0] * -2 + 1, expected[1] * -3 + 1};
-      all.insert(all.end(), expected.begin(), expected.end());
+  // v = v * x + step, as long as there are trips; every v is kept. Where the body never runs, the captured
+  // value tells the extents of v.
+  for (const Dims& declared : {Dims{2}, Dims()}) {
+    Graph g;
+    const ValueId trips = g.add_input("trips", DType::int64, {});
+    const ValueId x = g.add_input("x", DType::float32, declared);
+    const ValueId start = g.add_input("start", DType::float32, {2});
+    node(g, op::Neg{}, {x}, "minus");
+    Graph b = Graph::inside(g);
+    b.set_name("body");
+    b.add_input("i", DType::int64, {});
+    const ValueId go = b.add_input("go", DType::bool_, {});
+    const ValueId v = b.add_input("v", DType::float32, {2});
+    const ValueId next =
+        node(b, op::Add{},
+             {node(b, op::Mul{}, {v, b.find("minus")}), b.add_constant({}, Tensor<float>({}, {1}))}, "next");
+    b.add_output("go_on", go);
+    b.add_output("next", next);
+    b.add_output("kept", next);
+    const std::string names[] = {"last", "all"};
+    const auto out =
+        g.add_node("loop", AnyOperator::make(op::Loop{body(std::move(b))}), {trips, -1, start}, names);
+    g.add_output("last", out[0]);
+    g.add_output("all", out[1]);
+    const Session s(std::move(g));
+    for (int64_t n : {0, 1, 3, 2}) {
+      std::vector<float> expected = {5, -1}, all;
+      for (int64_t k = 0; k < n; ++k) {
+        expected = {expected[0] * -2 + 1, expected[1] * -3 + 1};
+        all.insert(all.end(), expected.begin(), expected.end());
+      }
+      Outputs y = s.run({{"trips", Tensor<int64_t>({}, {n})},
+                         {"x", Tensor<float>({2}, {2, 3})},
+                         {"start", Tensor<float>({2}, {5, -1})}});
+      CHECK(floats(y["last"]) == expected);
+      CHECK(floats(y["all"]) == all);
+      CHECK(y["all"].tensor().extents() == Extents{n, 2});
     }
-    Outputs y = s.run({{"trips", Tensor<int64_t>({}, {n})},
-                       {"x", Tensor<float>({2}, {2, 3})},
-                       {"start", Tensor<float>({2}, {5, -1})}});
-    CHECK(floats(y["last"]) == expected);
-    CHECK(floats(y["all"]) == all);
-    CHECK(y["all"].tensor().extents() == Extents{n, 2});
   }
 }
 

@@ -36,9 +36,33 @@ class GraphBody final : public CapturingBody {
   }
 
   std::vector<op::Info> infer(std::span<const op::Info> inputs) const override {
+    return infer_with(nullptr, inputs);
+  }
+  std::vector<op::Info> infer_in(const op::Context& scope, std::span<const op::Info> inputs) const override {
+    return infer_with(&scope, inputs);
+  }
+
+  std::vector<Value> run(op::Context& scope, std::span<const Value> inputs) const override {
+    check_count(inputs.size());
+    for (const Program::Given& g : std::span(program().given()).subspan(inputs.size()))
+      if (scope.value(g.outer) == nullptr)
+        throw Error(ErrorCode::invalid_argument, graph_->name(),
+                    "a graph that captures values runs within a session only");
+    std::vector<const Value*> in;
+    for (const Value& v : inputs) in.push_back(&v);
+    std::vector<Value> out(program().outputs().size());
+    runner_.run(in, &scope, out);
+    return out;
+  }
+
+ private:
+  std::vector<op::Info> infer_with(const op::Context* scope, std::span<const op::Info> inputs) const {
     check_count(inputs.size());
     std::vector<op::Info> given;
-    for (const Program::Given& g : program().given()) given.push_back(g.info);
+    for (const Program::Given& g : program().given()) {
+      const Value* captured = scope != nullptr && g.outer >= 0 ? scope->value(g.outer) : nullptr;
+      given.push_back(captured != nullptr ? op::info_of(*captured) : g.info);
+    }
     for (std::size_t k = 0; k < inputs.size(); ++k) {
       const op::Info& declared = given[k];
       const bool both = declared.type && declared.type.kind != Kind::unknown && inputs[k].type &&
@@ -57,21 +81,6 @@ class GraphBody final : public CapturingBody {
     }
     return out;
   }
-
-  std::vector<Value> run(op::Context& scope, std::span<const Value> inputs) const override {
-    check_count(inputs.size());
-    for (const Program::Given& g : std::span(program().given()).subspan(inputs.size()))
-      if (scope.value(g.outer) == nullptr)
-        throw Error(ErrorCode::invalid_argument, graph_->name(),
-                    "a graph that captures values runs within a session only");
-    std::vector<const Value*> in;
-    for (const Value& v : inputs) in.push_back(&v);
-    std::vector<Value> out(program().outputs().size());
-    runner_.run(in, &scope, out);
-    return out;
-  }
-
- private:
   std::vector<ValueId> output_ids() const {
     std::vector<ValueId> ids;
     for (const auto& [name, v] : graph_->outputs()) ids.push_back(v);

@@ -84,7 +84,7 @@ struct Loop {
     if (trip == 0 && !scans.empty()) {
       std::vector<Info> state;
       for (std::size_t k = 0; k < states; ++k) state.push_back(shape_of(info_of(in[k + 2])));
-      infos = infer_step(state);
+      infos = infer_step(state, &c);
     }
     for (std::size_t k = 0; k < scans.size(); ++k) {
       if (trip == 0) result.push_back(stacked_none(spec.name, infos[k + 1 + states], 0, c.allocator()));
@@ -99,14 +99,14 @@ struct Loop {
   Extents extents_of_one(int input) const {
     return body->declared_dims(input).rank() == 1 ? Extents{1} : Extents{};
   }
-  std::vector<Info> infer_step(const std::vector<Info>& states) const {
+  std::vector<Info> infer_step(const std::vector<Info>& states, const Context* scope = nullptr) const {
     std::vector<Info> in(2);
     in[0].type = DType::int64;
     in[1].type = DType::bool_;
     in[0].dims = extents_of_one(0);
     in[1].dims = extents_of_one(1);
     in.insert(in.end(), states.begin(), states.end());
-    return infer_body(body, in);
+    return infer_body(body, in, scope);
   }
 };
 

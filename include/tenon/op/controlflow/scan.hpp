@@ -145,7 +145,7 @@ struct Scan {
         if (k >= states) e.dims.erase(axes[k - states]);
         infos.push_back(e);
       }
-      infos = infer_body(body, infos);
+      infos = infer_body(body, infos, &c);
     }
     for (std::size_t k = 0; k < scans.size(); ++k) {
       const int64_t axis = axis_of(scan_output_axes, static_cast<int>(k));
@@ -263,7 +263,7 @@ struct Scan_8 {
       for (std::size_t k = states; k < given; ++k) {
         std::vector<Value>& items = scans[k - states];
         const bool ran = !items.empty();
-        if (!ran && infos.empty()) infos = infer_elements(operands, states);
+        if (!ran && infos.empty()) infos = infer_elements(c, operands, states);
         if (longest == 0) {
           results[k].push_back(stacked_none(spec.name, infos[k], 0, c.allocator()));
           continue;
@@ -276,7 +276,7 @@ struct Scan_8 {
       }
     }
     std::vector<Value> result;
-    if (batch == 0) infos = infer_elements(operands, states);
+    if (batch == 0) infos = infer_elements(c, operands, states);
     for (std::size_t k = 0; k < given; ++k) {
       if (batch > 0) {
         result.push_back(stacked(spec.name, results[k], 0, false, c.allocator()));
@@ -291,7 +291,8 @@ struct Scan_8 {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 
  private:
-  std::vector<Info> infer_elements(std::span<const AnyView> operands, std::size_t states) const {
+  std::vector<Info> infer_elements(const Context& c, std::span<const AnyView> operands,
+                                   std::size_t states) const {
     std::vector<Info> in;
     for (std::size_t k = 0; k < operands.size(); ++k) {
       Info e = shape_of(info_of(operands[k]));
@@ -299,7 +300,7 @@ struct Scan_8 {
       e.dims.erase(0);
       in.push_back(e);
     }
-    return infer_body(body, in);
+    return infer_body(body, in, &c);
   }
 };
 

@@ -113,9 +113,10 @@ std::vector<Info> infer_states(Infer& i, std::vector<Info>& states, std::size_t 
   }
 }
 
-/// The infos of a body's results.
-inline std::vector<Info> infer_body(const BodyRef& body, std::span<const Info> in) {
-  std::vector<Info> out = body->infer(in);
+/// The infos of a body's results; in a run, in the scope that the operator was given.
+inline std::vector<Info> infer_body(const BodyRef& body, std::span<const Info> in,
+                                    const Context* scope = nullptr) {
+  std::vector<Info> out = scope != nullptr ? body->infer_in(*scope, in) : body->infer(in);
   out.resize(static_cast<std::size_t>(body->outputs()));
   return out;
 }

@@ -37,6 +37,10 @@ class Body {
   /// The outputs' types and extents for the inputs' types and extents. Error when the body forbids the
   /// inputs.
   virtual std::vector<Info> infer(std::span<const Info> inputs) const = 0;
+  /// The same in a run, whose `scope` has the values that the body captures.
+  virtual std::vector<Info> infer_in(const Context& /*scope*/, std::span<const Info> inputs) const {
+    return infer(inputs);
+  }
   /// Runs the graph; `scope` is the context that the operator was given. One value for each output.
   virtual std::vector<Value> run(Context& scope, std::span<const Value> inputs) const = 0;
   /// The body itself if it can capture values of the graph around, else null.
