@@ -37,6 +37,8 @@ int run(Arguments arguments);
 int test(Arguments arguments);
 int info(Arguments arguments);
 int infer(Arguments arguments);
+int parse(Arguments arguments);
+int print(Arguments arguments);
 int bench(Arguments arguments);
 int ops(Arguments arguments);
 

@@ -1,0 +1,24 @@
+// Messages in ONNX's textual syntax (github.com/onnx/onnx/blob/main/docs/Syntax.md).
+#pragma once
+
+#include <string>
+
+#include "loader/onnx.pb.h"
+
+namespace tenon::loader {
+
+/// A message as text, laid out as ONNX's own printer does. parse_text gives back all that the syntax can say;
+/// raw data comes back as numbers.
+///
+/// The syntax has no words for: sparse tensors, quantisation annotations, training, devices, doc strings and
+/// metadata below models and functions, denotations, and packed elements. These are left out, and where a
+/// value would be missing the text does not parse: "..." stands for data of packed types, nothing for other
+/// values.
+///
+/// Error{invalid_model} for a tensor whose raw data has not the size that its extents want.
+std::string print_text(const onnx::ModelProto& model);
+std::string print_text(const onnx::GraphProto& graph);
+std::string print_text(const onnx::FunctionProto& function);
+std::string print_text(const onnx::NodeProto& node);
+
+}  // namespace tenon::loader
