@@ -39,7 +39,7 @@ echo "$text +" > "$folder/model.txt"
 said=$($tool parse "$folder/model.txt" 2>&1) && fail "text that goes on is a model"
 [ "$said" = "tenon: $folder/model.txt, line 7, column 3: expected a name instead of '+'" ] || fail "$said"
 for name in a.textproto a.json; do
+  said=$($tool print "$folder/model.onnx" -o "$folder/$name" 2>&1) && fail "$name is written"
   said=$($tool parse "$folder/$name" 2>&1) && fail "$name is read"
   [[ $said == *"not read or written here"* ]] || fail "$said"
-  said=$($tool print "$folder/model.onnx" -o "$folder/$name" 2>&1) && fail "$name is written"
 done
