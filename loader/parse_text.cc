@@ -384,7 +384,8 @@ class Parser {
       t.add_dims(d.dim_value());
     }
     if (take('{')) {
-      read_list('}', [&] { read_element(element, t); });
+      if (is_packed(element)) read_packed(element, t);
+      else read_list('}', [&] { read_element(element, t); });
     } else if (take('[')) {
       t.set_data_location(onnx::TensorProto::EXTERNAL);
       read_entries(*t.mutable_external_data());
@@ -402,6 +403,24 @@ class Parser {
       case DType::uint64: return t.add_uint64_data(read_number<uint64_t>());
       default: return t.add_int32_data(read_number<int32_t>());
     }
+  }
+
+  // Elements that share bytes: one number for each, so that the last byte can be told to be full or not.
+  void read_packed(DType type, onnx::TensorProto& t) {
+    const int32_t values = 1 << bits(type), least = is_signed_packed(type) ? -values / 2 : 0;
+    int64_t element = 0;
+    read_list('}', [&] {
+      const Number n = find_number();
+      const auto value = value_of<int32_t>(n);
+      if (value < least || value >= least + values)
+        fail(n.at, concat(value, " is no value of ", name(type), ": they are from ", least, " to ",
+                          least + values - 1));
+      const PackedPlace place(type, element++);
+      if (place.shift == 0) t.add_int32_data(0);
+      const int last = t.int32_data_size() - 1;
+      t.set_int32_data(last, t.int32_data(last) | (value & (values - 1)) << place.shift);
+    });
+    if (element != elements_of(t)) fail(concat(element, " numbers are not what the extents want"));
   }
 
   void read_attributes(onnx::NodeProto& n) {

@@ -230,7 +230,7 @@ class Printer {
   void print_numbers(const List& numbers) {
     print_list(" {", ",", "}", numbers, [&](auto number) { print_number(number); });
   }
-  // Numbers in the fields of their types. Of packed types they are elements, unless there are fewer.
+  // Numbers in the fields of their types.
   void print_data(const onnx::TensorProto& t) {
     const DType type = dtype_from_onnx(t.data_type());
     switch (type) {
@@ -245,8 +245,10 @@ class Printer {
       case DType::uint32:
       case DType::uint64: return print_numbers(t.uint64_data());
       default:
-        if (is_packed(type) && elements_of(t) != t.int32_data_size()) add("...");
-        else print_numbers(t.int32_data());
+        if (!is_packed(type)) return print_numbers(t.int32_data());
+        // Each number is a byte; of another number of them, elements cannot be told.
+        if (t.int32_data_size() != packed_size(t, type)) add("...");
+        else print_packed(t, type, [&](int64_t k) { return t.int32_data(static_cast<int>(k)); });
     }
   }
   // Types that are no numbers of C++ appear as their bits.
@@ -263,6 +265,10 @@ class Printer {
       case DType::int64: return print_raw_as<int64_t>(t, 1);
       default: break;
     }
+    if (is_packed(type)) {
+      check_raw(t, packed_size(t, type));
+      return print_packed(t, type, [&](int64_t k) { return t.raw_data()[static_cast<std::size_t>(k)]; });
+    }
     switch (bits(type)) {
       case 8: return print_raw_as<uint8_t>(t, 1);
       case 16: return print_raw_as<uint16_t>(t, 1);
@@ -274,11 +280,9 @@ class Printer {
   template <class T>
   void print_raw_as(const onnx::TensorProto& t, int numbers) {
     const std::string& bytes = t.raw_data();
-    const int64_t elements = elements_of(t), size = static_cast<int64_t>(sizeof(T)) * numbers;
-    if (static_cast<int64_t>(bytes.size()) % size != 0 ||
-        elements != static_cast<int64_t>(bytes.size()) / size)
-      throw Error(ErrorCode::invalid_model, concat("tensor '", t.name(), "'"),
-                  concat("raw data of ", bytes.size(), " bytes is not what the extents want"));
+    int64_t size = elements_of(t);
+    if (__builtin_mul_overflow(size, int64_t{sizeof(T)} * numbers, &size)) size = -1;
+    check_raw(t, size);
     out_ += " {";
     for (std::size_t at = 0; at < bytes.size(); at += sizeof(T)) {
       if (at > 0) out_ += ',';
@@ -288,16 +292,27 @@ class Printer {
     }
     out_ += '}';
   }
-  // -1 for extents that no tensor has.
-  static int64_t elements_of(const onnx::TensorProto& t) {
-    int64_t elements = 1;
-    bool none = false;
-    for (int64_t d : t.dims()) {
-      if (d < 0) return -1;
-      none = none || d == 0;
-      if (__builtin_mul_overflow(elements, d == 0 ? 1 : d, &elements)) elements = -1;
+  static void check_raw(const onnx::TensorProto& t, int64_t size) {
+    if (static_cast<int64_t>(t.raw_data().size()) != size)
+      throw Error(ErrorCode::invalid_model, concat("tensor '", t.name(), "'"),
+                  concat("raw data of ", t.raw_data().size(), " bytes is not what the extents want"));
+  }
+  // Bytes of elements that share them; negative for extents that no tensor has.
+  static int64_t packed_size(const onnx::TensorProto& t, DType type) {
+    const int64_t elements = elements_of(t), in_a_byte = 8 / bits(type);
+    return elements < 0 ? -1 : elements / in_a_byte + (elements % in_a_byte != 0);
+  }
+  template <class Byte>
+  void print_packed(const onnx::TensorProto& t, DType type, Byte byte_at) {
+    const int32_t values = 1 << bits(type), least = is_signed_packed(type) ? -values / 2 : 0;
+    out_ += " {";
+    for (int64_t k = 0, elements = elements_of(t); k < elements; ++k) {
+      if (k > 0) out_ += ',';
+      const PackedPlace place(type, k);
+      const int32_t bits = byte_at(place.byte) >> place.shift & (values - 1);
+      print_number(bits >= least + values ? bits - values : bits);
     }
-    return none ? 0 : elements;
+    out_ += '}';
   }
 
   void print(const Attribute& a) {

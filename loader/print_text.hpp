@@ -11,9 +11,10 @@ namespace tenon::loader {
 /// raw data comes back as numbers.
 ///
 /// The syntax has no words for: sparse tensors, quantisation annotations, training, devices, doc strings and
-/// metadata below models and functions, denotations, and packed elements. These are left out, and where a
-/// value would be missing the text does not parse: "..." stands for data of packed types, nothing for other
-/// values.
+/// metadata below models and functions, denotations, and tensors of no element type. These are left out, and
+/// where a value would be missing the text does not parse. It keeps more than ONNX's own printer does: packed
+/// and complex numbers ("..." there), defaults of a function's attributes, its doc string and value infos,
+/// references of no type, and empty lists of strings.
 ///
 /// Error{invalid_model} for a tensor whose raw data has not the size that its extents want.
 std::string print_text(const onnx::ModelProto& model);

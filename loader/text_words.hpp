@@ -1,8 +1,9 @@
-// The words of ONNX's textual syntax.
+// What the parser and the printer of ONNX's textual syntax share.
 #pragma once
 
 #include <string_view>
 
+#include "loader/onnx.pb.h"
 #include "tenon/base/dtype.hpp"
 
 namespace tenon::loader {
@@ -39,5 +40,26 @@ constexpr bool is_number_word(std::string_view word) {
   }
   return false;
 }
+
+/// The elements that a tensor's extents ask for; negative for extents that no tensor has.
+inline int64_t elements_of(const onnx::TensorProto& t) {
+  int64_t elements = 1;
+  bool none = false;
+  for (int64_t d : t.dims()) {
+    if (d < 0) return -1;
+    if (d == 0) none = true;
+    else if (__builtin_mul_overflow(elements, d, &elements)) elements = -1;
+  }
+  return none ? 0 : elements;
+}
+
+/// The place of an element among packed ones, of which the first has the lowest bits.
+struct PackedPlace {
+  PackedPlace(DType type, int64_t element)
+      : byte(element * bits(type) / 8), shift(static_cast<int>(element * bits(type) % 8)) {}
+  int64_t byte;
+  int shift;
+};
+constexpr bool is_signed_packed(DType type) { return type == DType::int4 || type == DType::int2; }
 
 }  // namespace tenon::loader

@@ -10,6 +10,19 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Whether `recorded` is `ours` with "..." for the data of some tensors.
+bool leaves_out_data(std::string_view ours, std::string_view recorded) {
+  for (;;) {
+    const std::size_t at = recorded.find("...");
+    if (at == recorded.npos) return ours == recorded;
+    const std::size_t end = ours.find('}', at);
+    if (ours.substr(0, at) != recorded.substr(0, at) || ours.substr(at, 2) != " {" || end == ours.npos)
+      return false;
+    ours.remove_prefix(end + 1);
+    recorded.remove_prefix(at + 3);
+  }
+}
+
 // "" where the text is the recorded one, or parses as that does, or as the message itself, of which the
 // recorded text may leave something out.
 std::string differs(const fs::path& folder, const Json& call) {
@@ -19,7 +32,7 @@ std::string differs(const fs::path& folder, const Json& call) {
     const std::string ours = loader::print_text(message);
     if (ours == recorded) return "";
     const std::string parsed = loader::parse_text<Message>(ours).SerializeAsString();
-    if (parsed != message.SerializeAsString() &&
+    if (parsed != message.SerializeAsString() && !leaves_out_data(ours, recorded) &&
         parsed != loader::parse_text<Message>(recorded).SerializeAsString())
       return difference(ours, recorded);
     std::printf("%s: the same in other words: %s\n", call["in"].string().c_str(),

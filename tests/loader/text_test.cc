@@ -222,7 +222,14 @@ TEST_CASE("Text of constants") {
   CHECK(constant("string[2]", "{\"\", \"a b\"}").string_data(1) == "a b");
   CHECK(constant("string[0]", "{}").string_data_size() == 0);
   CHECK(constant("float[0]", "{}").float_data_size() == 0);
-  CHECK(constant("uint4[3]", "{1, 2, 15}").int32_data_size() == 3);
+  const auto packed = constant("uint4[3]", "{1, 2, 15}");
+  REQUIRE(packed.int32_data_size() == 2);
+  CHECK(packed.int32_data(0) == 0x21);
+  CHECK(packed.int32_data(1) == 0xf);
+  CHECK(constant("int4[2]", "{-8, 7}").int32_data(0) == 0x78);
+  CHECK(constant("int2[2, 2]", "{-2, 1, 0, -1}").int32_data(0) == 0xc6);
+  CHECK(constant("float4e2m1", "{15}").int32_data(0) == 15);
+  CHECK(constant("uint2[0, 9223372036854775807, 3]", "{}").int32_data_size() == 0);
   const auto external = constant("float[3, 2]", R"(["location": "w.bin", "offset": "17"])");
   CHECK(external.data_location() == onnx::TensorProto::EXTERNAL);
   CHECK(external.external_data(1).value() == "17");
@@ -234,6 +241,10 @@ TEST_CASE("Text of constants") {
   CHECK_FALSE(refused_constant("int32", "{1.5}").empty());
   CHECK_FALSE(refused_constant("uint64", "{-1}").empty());
   CHECK_FALSE(refused_constant("uint64", "{18446744073709551616}").empty());
+  CHECK(holds(refused_constant("int4[1]", "{8}"), "8 is no value of int4: they are from -8 to 7"));
+  CHECK(holds(refused_constant("uint2[1]", "{-1}"), "-1 is no value of uint2"));
+  CHECK(holds(refused_constant("uint4[1]", "{1, 2}"), "2 numbers are not what the extents want"));
+  CHECK(holds(refused_constant("uint4[4611686018427387904, 4]", "{}"), "0 numbers are not"));
   CHECK_FALSE(refused_constant("float", "{\"1\"}").empty());
   CHECK_FALSE(refused_constant("float", "{1,}").empty());
   CHECK_FALSE(refused_constant("double", "{1e309}").empty());
@@ -259,11 +270,14 @@ TEST_CASE("Text of raw data") {
   CHECK(printed(DType::float32, 1, std::string("\0\0\xc0\x3f", 4)) == " {1.5}");
   CHECK(printed(DType::complex64, 1, std::string("\0\0\xc0\x3f\0\0\xc0\xbf", 8)) == " {1.5,-1.5}");
   CHECK(printed(DType::float64, 0, "") == " {}");
-  CHECK(printed(DType::int4, 4, "\x21\x43") == "...");
+  CHECK(printed(DType::int4, 3, "\xf1\x03") == " {1,-1,3}");
+  CHECK(printed(DType::uint2, 5, "\xe4\x02") == " {0,1,2,3,2}");
   CHECK(printed(DType::string, 1, "a") == "...");
   for (std::string raw : {"\1", "\1\2\3", "\1\2\3\4\5\6"})
     CHECK_THROWS_WITH_AS(printed(DType::float16, 2, raw), doctest::Contains("tensor 'w'"), Error);
   CHECK_THROWS_AS(printed(DType::int8, -1, ""), Error);
+  CHECK_THROWS_AS(printed(DType::int4, 2, "\1\2"), Error);
+  CHECK_THROWS_AS(printed(DType::float64, int64_t{1} << 62, ""), Error);
 }
 
 TEST_CASE("Text of a graph") {
