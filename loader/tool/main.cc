@@ -26,6 +26,12 @@ constexpr std::string_view usage = R"(usage: tenon COMMAND …
       about names that are no C identifiers as well
   check --suite DIR
       compares with the calls of ONNX's checker that DIR/index.jsonl records
+  parse TEXT [-o MODEL]
+      checks a model in ONNX's textual syntax; -o writes it as a file
+  print MODEL [-o TEXT]
+      a model in ONNX's textual syntax
+  parse --suite DIR, print --suite DIR
+      compares with the calls of ONNX's parser and printer that DIR/index.jsonl records
   bench MODEL [--threads N] [--iters N | --seconds S] [--input NAME=FILE.npy|FILE.pb|random:1x3x224x224]… [--save DIR]
       times runs, on random inputs where none are named, which --save writes; the last line is a JSON object
   ops [--matrix]
@@ -83,8 +89,8 @@ int main(int argc, char** argv) {
     std::string_view name;
     int (*run)(Arguments);
   } commands[] = {{"run", tool::run},     {"test", tool::test},   {"info", tool::info},
-                  {"infer", tool::infer}, {"check", tool::check}, {"bench", tool::bench},
-                  {"ops", tool::ops}};
+                  {"infer", tool::infer}, {"check", tool::check}, {"parse", tool::parse},
+                  {"print", tool::print}, {"bench", tool::bench}, {"ops", tool::ops}};
   try {
     simd::check_request();
   } catch (const Error& e) {

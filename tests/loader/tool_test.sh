@@ -21,3 +21,25 @@ for arguments in "--version" "ops" "run none.onnx" ""; do
   [ $status -eq 2 ] || fail "'$arguments' ends with $status"
   [ "$said" = "tenon: TENON_ARCH: 'sse9' is none of the levels present: $present" ] || fail "$said"
 done
+
+# A model's text and file are each other's; files in other formats are refused by name.
+folder=$(mktemp -d)
+trap 'rm -r "$folder"' EXIT
+text='<
+   ir_version: 10,
+   opset_import: ["" : 21]
+>
+g (float[N] x) => (float[N] y) {
+   y = Neg (x)
+}'
+echo "$text" > "$folder/model.txt"
+$tool parse "$folder/model.txt" -o "$folder/model.onnx" || fail "parse ends with $?"
+[ "$($tool print "$folder/model.onnx")" = "$text" ] || fail "print says: $($tool print "$folder/model.onnx")"
+echo "$text +" > "$folder/model.txt"
+said=$($tool parse "$folder/model.txt" 2>&1) && fail "text that goes on is a model"
+[ "$said" = "tenon: $folder/model.txt, line 7, column 3: expected a name instead of '+'" ] || fail "$said"
+for name in a.textproto a.json; do
+  said=$($tool print "$folder/model.onnx" -o "$folder/$name" 2>&1) && fail "$name is written"
+  said=$($tool parse "$folder/$name" 2>&1) && fail "$name is read"
+  [[ $said == *"not read or written here"* ]] || fail "$said"
+done

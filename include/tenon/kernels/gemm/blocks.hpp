@@ -36,9 +36,9 @@ struct Product {
   Out* c;
   int64_t c_row;
   Finish<Out> finish;
-  int64_t b_copies = 1, b_copy_cells = 0;  // of packed_b, if `items` is 1: a task reads its thread's
   const Cell* plain_a = nullptr;
   int64_t plain_a_row = 0;
+  int64_t b_copies = 1, b_copy_cells = 0;  // of packed_b, if `items` is 1: a task reads its thread's
 };
 
 /// Adds one block of K to rows [i0, i1), columns [j0, j1) of C. `a` and `b` are the block's first cells,

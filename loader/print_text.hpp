@@ -1,0 +1,25 @@
+// Messages in ONNX's textual syntax (github.com/onnx/onnx/blob/main/docs/Syntax.md).
+#pragma once
+
+#include <string>
+
+#include "loader/onnx.pb.h"
+
+namespace tenon::loader {
+
+/// A message as text, laid out as ONNX's own printer does. parse_text gives back all that the syntax can say;
+/// raw data comes back as numbers.
+///
+/// The syntax has no words for: sparse tensors, quantisation annotations, training, devices, doc strings and
+/// metadata below models and functions, denotations, and tensors of no element type. These are left out, and
+/// where a value would be missing the text does not parse. It keeps more than ONNX's own printer does: packed
+/// and complex numbers ("..." there), defaults of a function's attributes, its doc string and value infos,
+/// references of no type, and empty lists of strings.
+///
+/// Error{invalid_model} for a tensor whose raw data has not the size that its extents want.
+std::string print_text(const onnx::ModelProto& model);
+std::string print_text(const onnx::GraphProto& graph);
+std::string print_text(const onnx::FunctionProto& function);
+std::string print_text(const onnx::NodeProto& node);
+
+}  // namespace tenon::loader

@@ -1,0 +1,94 @@
+// `tenon parse`: models from ONNX's textual syntax, and the comparison with recorded calls of ONNX's parser.
+#include "loader/parse_text.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+#include "loader/file.hpp"
+#include "loader/print_text.hpp"
+#include "loader/tool/command.hpp"
+#include "loader/tool/text.hpp"
+
+namespace tenon::tool {
+namespace {
+
+namespace fs = std::filesystem;
+
+// "" where the call gives what was recorded.
+std::string differs(const fs::path& folder, const Json& call) {
+  const std::string text = read_text(folder / call["in"].string());
+  const bool error = call["verdict"].string() == "error";
+  return with_message_of(call["api"].string(), [&]<class Message>() -> std::string {
+    Message ours;
+    try {
+      ours = loader::parse_text<Message>(text);
+    } catch (const Error& e) {
+      return error ? "" : concat("refused: ", e.what());
+    }
+    if (error) return concat("accepted, recorded: ", call["msg"].string());
+    const auto recorded = read_message<Message>(folder / call["out"].string());
+    if (ours.SerializeAsString() == recorded.SerializeAsString()) return "";
+    return difference(loader::print_text(ours), loader::print_text(recorded));
+  });
+}
+
+}  // namespace
+
+std::string read_text(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::ostringstream text;
+  if (!in || (in.peek() != std::ifstream::traits_type::eof() && !(text << in.rdbuf())))
+    throw Error(ErrorCode::io, file.string(), "cannot be read");
+  return std::move(text).str();
+}
+
+void refuse_other_formats(const fs::path& file) {
+  const std::string extension = file.extension().string();
+  const auto refuse = [&](std::string_view format, auto... extensions) {
+    if (((extension == extensions) || ...))
+      throw Error(ErrorCode::not_supported, file.string(),
+                  concat("models in ", format,
+                         " are not read or written here; '.onnx' files are, and ONNX's "
+                         "textual syntax is"));
+  };
+  refuse("protobuf's text format", ".textproto", ".txtpb", ".prototxt", ".pbtxt");
+  refuse("JSON", ".json", ".onnxjson");
+}
+
+std::string difference(std::string_view ours, std::string_view recorded) {
+  const auto [a, b] = std::mismatch(ours.begin(), ours.end(), recorded.begin(), recorded.end());
+  if (a == ours.end() && b == recorded.end()) return "differs in what the syntax does not say";
+  const auto at = static_cast<std::size_t>(a - ours.begin());
+  return concat("'", ours.substr(at, 60), "' instead of '", recorded.substr(at, 60), "'");
+}
+
+int parse(Arguments arguments) {
+  fs::path text, suite, output;
+  while (!arguments.empty()) {
+    const std::string word = arguments.take();
+    if (word == "--suite") suite = arguments.value(word);
+    else if (word == "-o") output = arguments.value(word);
+    else if (word.starts_with("-") || !text.empty())
+      throw UsageError{concat("parse takes one file, and not '", word, "'")};
+    else text = word;
+  }
+  if (text.empty() == suite.empty()) throw UsageError{"parse needs a file, or --suite and a folder"};
+  if (!suite.empty()) return run_suite(suite, [&](const Json& call) { return differs(suite, call); });
+  refuse_other_formats(text);
+  refuse_other_formats(output);
+  onnx::ModelProto model;
+  try {
+    model = loader::parse_text<onnx::ModelProto>(read_text(text));
+  } catch (const Error& e) {
+    if (e.code() != ErrorCode::invalid_model) throw;
+    throw Error(e.code(), concat(text.string(), ", ", e.where()), e.message());
+  }
+  std::string bytes;
+  if (!model.SerializeToString(&bytes))
+    throw Error(ErrorCode::not_supported, text.string(), "files of 2 GB and more are not written");
+  if (!output.empty()) loader::write_file(output, bytes);
+  return 0;
+}
+
+}  // namespace tenon::tool

@@ -1,0 +1,66 @@
+// `tenon print`: models in ONNX's textual syntax, and the comparison with recorded calls of ONNX's printer.
+#include "loader/file.hpp"
+#include "loader/parse_text.hpp"
+#include "loader/print_text.hpp"
+#include "loader/tool/command.hpp"
+#include "loader/tool/text.hpp"
+
+namespace tenon::tool {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Whether `recorded` is `ours` with "..." for the data of some tensors.
+bool leaves_out_data(std::string_view ours, std::string_view recorded) {
+  for (;;) {
+    const std::size_t at = recorded.find("...");
+    if (at == recorded.npos) return ours == recorded;
+    const std::size_t end = ours.find('}', at);
+    if (ours.substr(0, at) != recorded.substr(0, at) || ours.substr(at, 2) != " {" || end == ours.npos)
+      return false;
+    ours.remove_prefix(end + 1);
+    recorded.remove_prefix(at + 3);
+  }
+}
+
+// "" where the text is the recorded one, or parses as that does, or as the message itself, of which the
+// recorded text may leave something out.
+std::string differs(const fs::path& folder, const Json& call) {
+  const std::string recorded = read_text(folder / call["out"].string());
+  return with_message_of(call["api"].string(), [&]<class Message>() -> std::string {
+    const auto message = read_message<Message>(folder / call["in"].string());
+    const std::string ours = loader::print_text(message);
+    if (ours == recorded) return "";
+    const std::string parsed = loader::parse_text<Message>(ours).SerializeAsString();
+    if (parsed != message.SerializeAsString() && !leaves_out_data(ours, recorded) &&
+        parsed != loader::parse_text<Message>(recorded).SerializeAsString())
+      return difference(ours, recorded);
+    std::printf("%s: the same in other words: %s\n", call["in"].string().c_str(),
+                difference(ours, recorded).c_str());
+    return "";
+  });
+}
+
+}  // namespace
+
+int print(Arguments arguments) {
+  fs::path model, suite, output;
+  while (!arguments.empty()) {
+    const std::string word = arguments.take();
+    if (word == "--suite") suite = arguments.value(word);
+    else if (word == "-o") output = arguments.value(word);
+    else if (word.starts_with("-") || !model.empty())
+      throw UsageError{concat("print takes one model, and not '", word, "'")};
+    else model = word;
+  }
+  if (model.empty() == suite.empty()) throw UsageError{"print needs a model, or --suite and a folder"};
+  if (!suite.empty()) return run_suite(suite, [&](const Json& call) { return differs(suite, call); });
+  refuse_other_formats(model);
+  refuse_other_formats(output);
+  const std::string text = loader::print_text(read_message<onnx::ModelProto>(model)) + "\n";
+  if (!output.empty()) loader::write_file(output, text);
+  else std::fwrite(text.data(), 1, text.size(), stdout);
+  return 0;
+}
+
+}  // namespace tenon::tool
