@@ -31,6 +31,7 @@ struct Integers {
   using V = batch<float, Arch>;
   using Word = batch<uint32_t, Arch>;
   static constexpr bool scaled = true;
+  static constexpr int together = 1;  // panels that are read side by side: widening takes longer than reading
   static constexpr int bits = width, middle = 1 << (bits - 1);
   static constexpr int depth = 32 / bits;
   static constexpr int64_t bytes = Arch::register_bytes;
@@ -101,6 +102,7 @@ template <class T, class Arch>
 struct Halves {
   using V = batch<float, Arch>;
   static constexpr bool scaled = false;
+  static constexpr int together = 4;  // memory is fastest in four places
   static constexpr int depth = 4, places = 1, words = depth;
   static constexpr int64_t bytes = depth * Arch::register_bytes / 2;
 
@@ -151,65 +153,81 @@ void set_block(N& numbers, const NarrowMatrix& b, const Layout<N, Arch>& layout,
 
 // --------------------------------------------------------------------------------------------- few rows
 
-/// Sums of R rows x, each of K rounded up to N::depth, x_step apart, for one panel: sums[r * L]. Panels are
-/// read one after another, for memory is fastest where it is read in order.
-template <class N, class Arch, int R>
-void few_rows(const NarrowMatrix& b, const float* x, int64_t x_step, int64_t panel, float* sums) {
+/// Sums of R rows x, each of K rounded up to N::depth, x_step apart, and NV panels: sums[(r * NV + v) * L].
+/// Inlined, GCC would leave it fewer registers.
+template <class N, class Arch, int R, int NV>
+[[gnu::noinline]] void few_rows(const NarrowMatrix& b, const float* x, int64_t x_step, int64_t panel,
+                                float* sums) {
   using V = batch<float, Arch>;
   constexpr int L = lanes<float, Arch>;
-  constexpr int chains = R == 1 ? 4 : R == 2 ? 2 : 1;  // sums of a row that do not wait for each other
+  constexpr int chains = std::max(4 / (R * NV), 1);  // parts of a sum that do not wait for each other
   const Layout<N, Arch> layout(b);
+  const int64_t step = layout.panel_bytes;
   const std::byte* at = b.data + layout.at(panel, 0);
-  N numbers;
-  V total[R];
+  N numbers[NV];
+  V total[R][NV];
 #pragma GCC unroll 4
-  for (int r = 0; r < R; ++r) total[r] = V(0.0f);
-  for (int64_t i = 0; i < layout.blocks; ++i) {
-    const int64_t size = std::min(layout.block, b.k - i * layout.block);
-    set_block(numbers, b, layout, panel, i);
-    V sum[R][chains];
+  for (int r = 0; r < R; ++r)
 #pragma GCC unroll 4
-    for (int r = 0; r < R; ++r)
+    for (int v = 0; v < NV; ++v) total[r][v] = V(0.0f);
+  for (int64_t block = 0; block < layout.blocks; ++block) {
+    const int64_t size = std::min(layout.block, b.k - block * layout.block);
+    V sum[R][NV][chains];
 #pragma GCC unroll 4
-      for (int c = 0; c < chains; ++c) sum[r][c] = V(0.0f);
+    for (int v = 0; v < NV; ++v) {
+      set_block(numbers[v], b, layout, panel + v, block);
+#pragma GCC unroll 4
+      for (int r = 0; r < R; ++r)
+#pragma GCC unroll 4
+        for (int c = 0; c < chains; ++c) sum[r][v][c] = V(0.0f);
+    }
     int64_t k = 0;
     do {
+      if constexpr (N::together == 1) __builtin_prefetch(at + 2048);
 #pragma GCC unroll 16
-      for (int w = 0; w < N::words; ++w) {
-        const auto word = numbers.word(at, w);
+      for (int w = 0; w < N::words; ++w)
 #pragma GCC unroll 4
-        for (int p = 0; p < N::places; ++p) {
-          const V y = numbers.number(word, p);
-          const int c = (w * N::places + p) % chains;
+        for (int v = 0; v < NV; ++v) {
+          const auto word = numbers[v].word(at + v * step, w);
 #pragma GCC unroll 4
-          for (int r = 0; r < R; ++r)
-            sum[r][c] = simd::mul_add(V(x[r * x_step + k + N::index(w, p)]), y, sum[r][c]);
+          for (int p = 0; p < N::places; ++p) {
+            const V y = numbers[v].number(word, p);
+            const int c = (w * N::places + p) % chains;
+#pragma GCC unroll 4
+            for (int r = 0; r < R; ++r)
+              sum[r][v][c] = simd::mul_add(V(x[r * x_step + k + N::index(w, p)]), y, sum[r][v][c]);
+          }
         }
-      }
       k += N::depth, at += N::bytes;
     } while (k < size);
     x += size;
 #pragma GCC unroll 4
-    for (int r = 0; r < R; ++r) {
+    for (int r = 0; r < R; ++r)
 #pragma GCC unroll 4
-      for (int half = chains / 2; half > 0; half /= 2)
+      for (int v = 0; v < NV; ++v) {
+        V(&parts)[chains] = sum[r][v];
 #pragma GCC unroll 4
-        for (int c = 0; c < half; ++c) sum[r][c] = sum[r][c] + sum[r][c + half];
-      if constexpr (N::scaled)
-        total[r] = simd::mul_add(sum[r][0], simd::loadu<Arch>(reinterpret_cast<const float*>(at)), total[r]);
-      else total[r] = sum[r][0];
-    }
+        for (int half = chains / 2; half > 0; half /= 2)
+#pragma GCC unroll 4
+          for (int c = 0; c < half; ++c) parts[c] = parts[c] + parts[c + half];
+        if constexpr (N::scaled)
+          total[r][v] = simd::mul_add(
+              parts[0], simd::loadu<Arch>(reinterpret_cast<const float*>(at + v * step)), total[r][v]);
+        else total[r][v] = parts[0];
+      }
     at += layout.scale_bytes;
   }
 #pragma GCC unroll 4
-  for (int r = 0; r < R; ++r) simd::storeu(sums + r * L, total[r]);
+  for (int r = 0; r < R; ++r)
+#pragma GCC unroll 4
+    for (int v = 0; v < NV; ++v) simd::storeu(sums + (r * NV + v) * L, total[r][v]);
 }
 
-/// The product of rows that are taken four at a time, with each panel while it is in a cache.
+/// The product of rows that are taken four at a time, with each group of panels while it is in a cache.
 template <class N, class Arch>
 void multiply_few(const GemmArgs<float>& g, const NarrowMatrix& b, const Finish<float>& finish) {
   constexpr int L = lanes<float, Arch>;
-  constexpr int64_t group = 4;  // panels of a share, at least
+  constexpr int64_t group = 4;
   const Layout<N, Arch> layout(b);
   const int64_t depth = (b.k + N::depth - 1) / N::depth * N::depth;
   Scratch scratch;
@@ -223,22 +241,33 @@ void multiply_few(const GemmArgs<float>& g, const NarrowMatrix& b, const Finish<
         copy[r * depth + k] = k < b.k ? g.a[r * g.a_row + k * g.a_col] : 0.0f;
     x = copy;
   }
-  const auto multiply = [&]<int R>(std::integral_constant<int, R>, int64_t i, int64_t p) {
-    alignas(64) float sums[R * L];
-    few_rows<N, Arch, R>(b, x + i * x_step, x_step, p, sums);
-    gemm_detail::finish_sums<Arch>(sums, L, R, std::min<int64_t>(L, g.n - p * L), i, p * L, finish, true,
-                                   true, g.c, g.c_row);
+  const auto multiply = [&]<int R>(std::integral_constant<int, R>, int64_t i, int64_t p, int64_t end) {
+    // R x together sums stay in registers.
+    constexpr int together = Arch::registers == 32 || R <= 2 ? N::together : std::min(N::together, 2);
+    alignas(64) float sums[R * together * L];
+    const auto panels = [&]<int NV>(std::integral_constant<int, NV>) {
+      few_rows<N, Arch, R, NV>(b, x + i * x_step, x_step, p, sums);
+      gemm_detail::finish_sums<Arch>(sums, NV * L, R, std::min<int64_t>(NV * L, g.n - p * L), i, p * L,
+                                     finish, true, true, g.c, g.c_row);
+      p += NV;
+    };
+    while (p < end)
+      if (p + together <= end) panels(std::integral_constant<int, together>{});
+      else panels(std::integral_constant<int, 1>{});
   };
   const int64_t panels = layout.panels(g.n);
   const int64_t share = gemm_detail::share_of<Arch>(panels, g.m * g.n * b.k, group, group);
   parallel_for(panels, share, [&](int64_t begin, int64_t end) {
-    for (int64_t p = begin; p < end; ++p)
-      for (int64_t i = 0; i < g.m; i += 4) switch (g.m - i) {
-          case 1: multiply(std::integral_constant<int, 1>{}, i, p); break;
-          case 2: multiply(std::integral_constant<int, 2>{}, i, p); break;
-          case 3: multiply(std::integral_constant<int, 3>{}, i, p); break;
-          default: multiply(std::integral_constant<int, 4>{}, i, p); break;
+    for (int64_t p = begin; p < end; p += group)
+      for (int64_t i = 0; i < g.m; i += 4) {
+        const int64_t last = std::min(p + group, end);
+        switch (g.m - i) {
+          case 1: multiply(std::integral_constant<int, 1>{}, i, p, last); break;
+          case 2: multiply(std::integral_constant<int, 2>{}, i, p, last); break;
+          case 3: multiply(std::integral_constant<int, 3>{}, i, p, last); break;
+          default: multiply(std::integral_constant<int, 4>{}, i, p, last); break;
         }
+      }
   });
 }
 
