@@ -90,8 +90,37 @@ TEST_CASE("values that others read are plain as well") {
     return std::move(b.g);
   };
   const Value x = floats<float>({1, 16, 9, 9}, 5);
-  check(build, {{"x", x}}, "FromBlocks", 2);
+  check(build, {{"x", x}}, "FromBlocks", 1);
   check(build, {{"x", x}}, "ToBlocks", 1);
+}
+
+TEST_CASE("a convolution whose result is read plain gives it plain") {
+  const auto build_with = [](int64_t in, int64_t out, int64_t side, int64_t kernel, const op::Conv& conv,
+                             bool activated) {
+    return [=] {
+      Builder b;
+      const ValueId x = b.g.add_input("x", DType::float32, {2, in, side, side});
+      const ValueId y = node(b.g, op::Relu{}, {b.conv(x, in, out, {kernel, kernel}, conv)});
+      b.g.add_output("y", activated ? node(b.g, op::Tanh{}, {y}) : y);
+      return std::move(b.g);
+    };
+  };
+  const auto check_with = [&](const auto& build, int64_t in, int64_t side, std::size_t to, std::size_t from,
+                              std::size_t products) {
+    const Value x = floats<float>({2, in, side, side}, 8);
+    check(build, {{"x", x}}, "ToBlocks", to, 3e-5);
+    check(build, {{"x", x}}, "FromBlocks", from, 3e-5);
+    check(build, {{"x", x}}, "FusedConv", products, 3e-5);
+  };
+  check_with(build_with(3, 40, 33, 7, {.pads = {3, 3, 3, 3}, .strides = {2, 2}}, false), 3, 33, 0, 0, 0);
+  check_with(build_with(18, 20, 9, 3, {.dilations = {2, 2}}, true), 18, 9, 1, 0, 0);
+  check_with(build_with(64, 32, 9, 3, {.group = 2, .strides = {2, 2}}, false), 64, 9, 1, 0, 0);
+  check_with(build_with(18, 20, 14, 3, {}, false), 18, 14, 1, 1, 0);  // by Winograd
+  // A product of matrices takes large images as they are.
+  check_with(build_with(18, 20, 16, 1, {}, false), 18, 16, 0, 0, 1);
+  check_with(build_with(18, 20, 16, 1, {}, true), 18, 16, 1, 0, 0);
+  check_with(build_with(18, 20, 15, 1, {}, false), 18, 15, 1, 0, 0);
+  check_with(build_with(18, 20, 33, 1, {.strides = {2, 2}}, false), 18, 33, 1, 0, 0);
 }
 
 TEST_CASE("a convolution applies the function of one number behind it") {
@@ -134,7 +163,7 @@ TEST_CASE("Resize of spatial axes stays in blocks") {
       b.g.add_output("y", b.conv(node(b.g, resize, in), 20, 16, {1, 1}));
       return std::move(b.g);
     };
-    check(build, {{"x", Value(floats<float>({2, 18, 7, 5}, 7))}}, "FromBlocks", left);
+    check(build, {{"x", Value(floats<float>({2, 18, 7, 5}, 7))}}, "ToBlocks", left);
   };
   const op::Resize nearest{.coordinate_transformation_mode = "asymmetric", .nearest_mode = "floor"};
   check_with(nearest, Tensor<float>({4}, {1, 1, 2, 2}), 1);
@@ -159,9 +188,9 @@ TEST_CASE("a Split into whole blocks stays in blocks") {
     };
   };
   const Value x = floats<float>({2, 18, 7, 5}, 7);
-  check(build_with(32, 1), {{"x", x}}, "FromBlocks", 2);
-  check(build_with(16, -3), {{"x", x}}, "FromBlocks", 2);
-  check(build_with(21, 1), {{"x", x}}, "FromBlocks", 3);
+  check(build_with(32, 1), {{"x", x}}, "ToBlocks", 1);
+  check(build_with(16, -3), {{"x", x}}, "ToBlocks", 1);
+  check(build_with(21, 1), {{"x", x}}, "ToBlocks", 3);
 }
 
 TEST_CASE("a Concat of one value again and again") {

@@ -83,13 +83,13 @@ struct FromBlocks {
   }
 };
 
-/// FusedConv over blocks of channels. X is in blocks unless it has few channels, Z and Y are.
+/// FusedConv over blocks of channels. X is in blocks unless it has few channels, Z is, and Y unless plain_y.
 struct BlockedConv {
   op::Conv conv;
   Bounds bounds{};
   int64_t block = 0;
   Extents extents;  ///< of the weights: (M, C/group, kernel...), with one or two spatial axes
-  bool plain_x = false, winograd = false;
+  bool plain_x = false, plain_y = false, winograd = false;
   Storage weights{};                        ///< as blocked_conv_pack_weights writes them
   Storage bias{};                           ///< (M), zeros up to whole blocks; or empty
   kernels::Activation<float> activation{};  ///< after the bounds
@@ -109,6 +109,7 @@ struct BlockedConv {
     for (int k = 2; k < extents.size(); ++k) x.push_back(i.dims(0)[k]);
     op::infer_conv(i, conv.window(), conv.group, x, Dims(extents));
     if (i.failed() || !i.out(0).dims.ranked()) return;
+    if (plain_y) return;
     Dims y = i.out(0).dims;
     y[1] = (extents[0] + block - 1) / block;
     y.push_back(block);
@@ -134,6 +135,7 @@ struct BlockedConv {
                      in.data(),  out.data(),  kernel.data(), strides.data(),          dilations.data(),
                      pads.data()};
     args.plain_x = plain_x;
+    args.plain_y = plain_y;
     args.winograd = winograd;
     args.x = x.data();
     args.packed_w = static_cast<const T*>(weights.data());
@@ -181,6 +183,7 @@ class ChannelBlocks {
       if (const auto* conv = node.op.as<FusedConv>()) take_convolution(n, *conv);
       else if (std::ranges::any_of(node.inputs, [&](ValueId v) { return blocks(v) >= 0; })) follow(n);
     });
+    p_.for_each<FromBlocks>([&](int n, const FromBlocks&) { leave_blocks(n); });
   }
 
  private:
@@ -243,8 +246,9 @@ class ChannelBlocks {
     if (2 * g.out_channels < block_)
       return p_.skipped(n, g.out_channels, " output channels would leave a block almost empty");
 
+    const bool x_is_plain = blocks(in[0]) < 0;
     BlockedConv blocked{.conv = conv.conv, .bounds = conv.bounds, .block = block_, .extents = conv.extents};
-    blocked.plain_x = blocks(in[0]) < 0 && g.groups == 1 && g.in_channels <= 4;
+    blocked.plain_x = x_is_plain && g.groups == 1 && g.in_channels <= 4;
     blocked.winograd = kernels::fits_winograd(g) && !few_cells(dims(p_.node(n).outputs[0]));
     blocked.weights = Storage::make<float>(kernels::blocked_conv_weight_size<float>(g, blocked.winograd));
     kernels::blocked_conv_pack_weights(g, blocked.winograd, static_cast<const float*>(conv.weights.data()),
@@ -259,7 +263,39 @@ class ChannelBlocks {
       blocked.activation = activation_of(p_.node(next).op);
       if (blocked.activation) last = next, text += ", with " + p_.label(next);
     }
-    give(last, add(n, AnyOperator::make(blocked), std::move(inputs)), text);
+    const bool product = x_is_plain && better_as_product(conv, in[0], dims(p_.node(n).outputs[0]));
+    const ValueId y = add(n, AnyOperator::make(blocked), std::move(inputs));
+    if (product) products_.emplace(y, conv);
+    give(last, y, text);
+  }
+  /// Lets the convolution before a FromBlocks give a plain result, if nobody else reads it.
+  void leave_blocks(int n) {
+    const int maker = p_.maker(p_.node(n).inputs[0]);
+    const auto* conv = maker < 0 ? nullptr : p_.node(maker).op.as<BlockedConv>();
+    if (conv == nullptr || p_.only_reader(p_.node(maker).outputs[0]) != n) return;
+    std::vector<ValueId> in = p_.node(maker).inputs;
+    kernels::ConvGeometry g;
+    g.groups = conv->conv.group, g.in_channels = conv->extents[1] * g.groups;
+    if (in.size() > 1 || !kernels::gives_planes(g, conv->winograd)) return;
+    const ValueId y = p_.node(n).outputs[0];
+    const auto product = products_.find(p_.node(maker).outputs[0]);
+    if (product != products_.end() && !conv->activation && p_.only_reader(in[0]) == maker) {
+      p_.skipped(maker, "X and Y are plain");
+      return p_.redirect(y, add(maker, AnyOperator::make(product->second), p_.node(p_.maker(in[0])).inputs));
+    }
+    BlockedConv plain = *conv;
+    plain.plain_y = true;
+    p_.redirect(y, add(maker, AnyOperator::make(plain), std::move(in)));
+  }
+  /// Whether the windows of a convolution are single cells, and the images so large that laying them out in
+  /// blocks would take longer than a product of matrices loses.
+  bool better_as_product(const FusedConv& conv, ValueId x, const Dims& y) const {
+    bool product = conv.conv.group == 1;
+    for (int k = 2; k < y.rank(); ++k)
+      product =
+          product && conv.extents[k] == 1 && dims(x)[k].same(y[k]) && conv.conv.window().stride(k - 2) == 1;
+    const Dim cells = y.product(2, y.rank());
+    return product && !(cells.known() && cells.value() < 256);
   }
   /// The function of one number that an operator is, if its operands cannot change it.
   static kernels::Activation<float> activation_of(const AnyOperator& op) {
@@ -453,6 +489,7 @@ class ChannelBlocks {
   Program& p_;
   const int64_t block_ = kernels::channel_block<float>();
   std::map<ValueId, ValueId> blocked_;
+  std::map<ValueId, FusedConv> products_;  // in the place of blocked values, should all around them be plain
 };
 
 }  // namespace detail

@@ -23,6 +23,7 @@ template <class T>
 struct BlockedConvArgs {
   ConvGeometry geometry;        ///< of rank 2; see blockable_conv
   bool plain_x = false;         ///< x is (N, Cin, H, W) with at most 4 channels, and not in blocks
+  bool plain_y = false;         ///< y is (N, Cout, H, W) and not in blocks; see gives_planes
   bool winograd = false;        ///< the weights were packed for winograd
   const T* x = nullptr;         ///< (N, Cin / block, H, W, block)
   const T* packed_w = nullptr;  ///< what blocked_conv_pack_weights wrote
@@ -41,6 +42,11 @@ inline bool blockable_conv(const ConvGeometry& g) {
   const bool depthwise = g.groups == g.in_channels && g.groups == g.out_channels;
   return g.groups == 1 || depthwise ||
          (g.in_channels / g.groups % block == 0 && g.out_channels / g.groups % block == 0);
+}
+
+/// Whether blocked_conv gives a y that is not in blocks, where there is no `add`. Reads groups and channels.
+inline bool gives_planes(const ConvGeometry& g, bool winograd) {
+  return !winograd && (g.groups == 1 || g.groups < g.in_channels);
 }
 
 /// Whether the convolution is one of 3 x 3 cells side by side, which winograd computes with a quarter of the

@@ -108,10 +108,37 @@ void join_planes(const T* x, int64_t planes, int64_t plane, int64_t width, int64
   for (; i < count; ++i) put(Four{});
 }
 
+/// to[j * to_row + i] = from[i * from_row + j] for i < rows, j < columns.
+template <class Arch, class T>
+void turn(const T* from, int64_t from_row, int64_t rows, int64_t columns, T* to, int64_t to_row) {
+  constexpr int64_t side = simd::tile_side<T>, L = lanes<T, Arch>;
+  const int64_t whole = columns / side * side;
+  // Rows of some kilobytes at a time stay in the first-level cache, while few rows of `to` are written.
+  constexpr int64_t some = 128;
+  const int64_t strips = rows / L * L;
+  for (int64_t first = 0; first < strips; first += some)
+    for (int64_t j = 0; j < whole; j += side)
+      for (int64_t i = first; i < std::min(first + some, strips); i += L)
+        simd::transpose_strip<Arch>(from + i * from_row + j, from_row, to + j * to_row + i, to_row);
+  int64_t i = strips;
+  for (; i + side <= rows; i += side)
+    for (int64_t j = 0; j < whole; j += side)
+      simd::transpose_tile<Arch>(from + i * from_row + j, from_row, to + j * to_row + i, to_row);
+  const auto rest = [&](int64_t row, int64_t column, int64_t column_end) {
+    for (int64_t j = column; row < rows && j < column_end; ++j)
+      for (int64_t r = row; r < rows; ++r) to[j * to_row + r] = from[r * from_row + j];
+  };
+  rest(i, 0, whole);
+  rest(0, whole, columns);
+}
+
 /// Of one group of a convolution: extents, and how they are cut.
 template <class T, class Arch>
 struct Plan {
   static constexpr int L = lanes<T, Arch>;
+  /// Cells whose sums are turned at once where y is not in blocks: whole tiles that stay in the first-level
+  /// cache.
+  static constexpr int64_t turned_cells = 4 * most_cells<Arch>(1);
 
   const BlockedConvArgs<T>& args;
   const ConvGeometry& g;
@@ -141,7 +168,8 @@ struct Plan {
 
     constexpr int64_t weight_bytes = 128 << 10, band_bytes = 192 << 10;
     const int64_t block_bytes = 2 * L * step * taps * static_cast<int64_t>(sizeof(T));
-    chunk = up(blocks, up(blocks, std::max<int64_t>(weight_bytes / block_bytes, 1)));
+    // Sums cannot wait in a y that is not in blocks.
+    chunk = a.plain_y ? blocks : up(blocks, up(blocks, std::max<int64_t>(weight_bytes / block_bytes, 1)));
     const int64_t cell_bytes = chunk * step * static_cast<int64_t>(sizeof(T)) * g.strides[1];
     constexpr int64_t tile = most_cells<Arch>(2);
     const int64_t fitting = std::max<int64_t>(band_bytes / cell_bytes, 1);  // columns of one row
@@ -185,6 +213,7 @@ struct Plan {
     const int64_t row_step = (pointwise ? 0 : direct ? g.in[1] : across.size()) * Step;
     const int64_t block_step = direct ? in_cells * Step : down.size() * across.size() * Step;
     T* space = direct ? nullptr : scratch.take<T>(std::min(chunk, blocks) * block_step);
+    T* sums = args.plain_y ? scratch.take<T>(3 * turned_cells * L) : nullptr;
     const T* x = plain ? args.x + n * g.in_channels * in_cells
                        : args.x + (n * up(g.in_channels, L) + group * in_channels / L) * in_cells * L;
     const int64_t first_vector = group * out_vectors, all_vectors = up(g.out_channels, L);
@@ -204,20 +233,44 @@ struct Plan {
         with_vectors<Arch>(vectors_at(vector, out_vectors), [&]<int V>(std::integral_constant<int, V>) {
           const T* w = group_weights + (vector * in_channels + k * Step * V) * L * taps;
           const int64_t to = ((n * all_vectors + first_vector + vector) * out_cells) * L;
-          CellEnd<T> end;
-          end.y_block = out_cells * L;
+          CellEnd<T> end{};
+          end.y_block = (args.plain_y ? turned_cells : out_cells) * L;
           end.begins = k == 0, end.ends = k + chunk >= blocks;
           end.bias = args.bias == nullptr ? nullptr : args.bias + (first_vector + vector) * L;
           end.lo = args.lo, end.hi = args.hi;
           end.activation = args.activation;
           for (int64_t r = 0; r < at.rows; ++r) {
-            const int64_t cell = ((at.row + r) * cols + at.col) * L;
-            end.y = args.y + to + cell;
-            end.add = args.add == nullptr ? nullptr : args.add + to + cell;
-            compute_row<T, Arch, Step, V>(at.cols, reach, cells + r * row_step, w, end);
+            const int64_t cell = (at.row + r) * cols + at.col;
+            const T* row = cells + r * row_step;
+            if (args.plain_y) {
+              end.y = sums;
+              turn_row<Step, V>(
+                  at.cols, reach, row, w, end, g.out_channels - (first_vector + vector) * L,
+                  args.y + (n * g.out_channels + (first_vector + vector) * L) * out_cells + cell);
+              continue;
+            }
+            end.y = args.y + to + cell * L;
+            end.add = args.add == nullptr ? nullptr : args.add + to + cell * L;
+            compute_row<T, Arch, Step, V>(at.cols, reach, row, w, end);
           }
         });
       }
+    }
+  }
+
+  /// Computes a row into planes of y, `channels` of them or as many as there are in V vectors.
+  template <int Step, int V>
+  void turn_row(int64_t count, const Reach& reach, const T* x, const T* w, const CellEnd<T>& end,
+                int64_t channels, T* y) const {
+    for (int64_t col = 0; col < count; col += turned_cells, y += turned_cells) {
+      const int64_t some = std::min(turned_cells, count - col);
+      // The planes' lines come while sums are computed.
+      for (int64_t c = 0; c < std::min<int64_t>(channels, V * L); ++c)
+        for (int64_t i = 0; i < some; i += L) __builtin_prefetch(y + c * out_cells + i, 1);
+      compute_row<T, Arch, Step, V>(some, reach, x + col * Step, w, end);
+      for (int64_t c = 0; c < std::min<int64_t>(channels, V * L); c += L)
+        turn<Arch>(end.y + c * turned_cells, int64_t{L}, some, std::min<int64_t>(L, channels - c),
+                   y + c * out_cells, out_cells);
     }
   }
 
@@ -423,30 +476,6 @@ void for_blocks(int64_t batch, int64_t channels, int64_t cells, F f) {
                      std::min<int64_t>(L, channels - first));
                  }
                });
-}
-
-/// to[j * to_row + i] = from[i * from_row + j] for i < rows, j < columns.
-template <class Arch, class T>
-void turn(const T* from, int64_t from_row, int64_t rows, int64_t columns, T* to, int64_t to_row) {
-  constexpr int64_t side = simd::tile_side<T>, L = lanes<T, Arch>;
-  const int64_t whole = columns / side * side;
-  // Rows of some kilobytes at a time stay in the first-level cache, while few rows of `to` are written.
-  constexpr int64_t some = 128;
-  const int64_t strips = rows / L * L;
-  for (int64_t first = 0; first < strips; first += some)
-    for (int64_t j = 0; j < whole; j += side)
-      for (int64_t i = first; i < std::min(first + some, strips); i += L)
-        simd::transpose_strip<Arch>(from + i * from_row + j, from_row, to + j * to_row + i, to_row);
-  int64_t i = strips;
-  for (; i + side <= rows; i += side)
-    for (int64_t j = 0; j < whole; j += side)
-      simd::transpose_tile<Arch>(from + i * from_row + j, from_row, to + j * to_row + i, to_row);
-  const auto rest = [&](int64_t row, int64_t column, int64_t column_end) {
-    for (int64_t j = column; row < rows && j < column_end; ++j)
-      for (int64_t r = row; r < rows; ++r) to[j * to_row + r] = from[r * from_row + j];
-  };
-  rest(i, 0, whole);
-  rest(0, whole, columns);
 }
 
 }  // namespace tenon::kernels::blocked_detail
