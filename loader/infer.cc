@@ -99,16 +99,21 @@ class Symbols {
 
 bool known(const Type& type) { return type && type.kind != Kind::unknown; }
 
+// "tensor(float) (1,?)"
+std::string text_of(const op::Info& info) {
+  std::string text = to_string(info.type);
+  for (int k = 0; k < info.dims.rank(); ++k)
+    text += concat(k == 0 ? " (" : ",", info.dims[k].known() ? std::to_string(info.dims[k].value()) : "?");
+  return info.dims.rank() > 0 ? text + ")" : text;
+}
+
 // What two statements about one value say together.
 op::Info merged(const op::Info& declared, const op::Info& inferred, const std::string& place) {
   if (!known(declared.type)) return inferred;
   if (!known(inferred.type)) return declared;
-  const auto refuse = [&] {
+  if (!(declared.type == inferred.type) || !declared.dims.fits(inferred.dims))
     throw Error(ErrorCode::invalid_model, place,
-                concat("declared as ", to_string(declared.type), ", but is ", to_string(inferred.type),
-                       ", or of other extents"));
-  };
-  if (!(declared.type == inferred.type) || !declared.dims.fits(inferred.dims)) refuse();
+                concat("declared as ", text_of(declared), ", but is ", text_of(inferred)));
   op::Info both = inferred;
   if (!inferred.dims.ranked()) both.dims = declared.dims;
   else if (declared.dims.ranked())
@@ -339,6 +344,11 @@ class Inference {
       found = standard_registry().find(domain, n.op_type(), opset->second, true);
     if (found.op_class == nullptr) {
       unknown_operators_ = true;
+      return;
+    }
+    if (found.op_class->spec->name == "Constant" && n.attribute_size() == 1 && !results.empty() &&
+        n.attribute(0).t().data_location() == onnx::TensorProto::EXTERNAL) {
+      results[0] = info_of(n.attribute(0).t());
       return;
     }
     const AnyOperator op = operator_of(n, found, scope);

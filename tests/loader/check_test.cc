@@ -479,6 +479,12 @@ TEST_CASE("Check: external data") {
   CHECK(rules(check(m, {.full = true})) == "");
   m.mutable_graph()->mutable_initializer(0)->set_dims(0, 3);
   CHECK(rules(check(m, {.full = true})) == "inference");
+  *graph(m).add_node() = first(m);
+  first(m) = node("Constant", {}, {"w"});
+  *first(m).add_attribute() = attribute("value", AttributeProto::TENSOR);
+  *first(m).mutable_attribute(0)->mutable_t() = both;
+  graph(m).clear_initializer();
+  CHECK(rules(check(m, {.full = true})) == "");
 }
 
 TEST_CASE("Check: sparse tensors") {

@@ -43,3 +43,24 @@ for name in a.textproto a.json; do
   said=$($tool parse "$folder/$name" 2>&1) && fail "$name is read"
   [[ $said == *"not read or written here"* ]] || fail "$said"
 done
+
+# Recorded calls: what agrees, what does not, and what cannot be read.
+suite=$folder/suite
+mkdir "$suite"
+printf '\x0a\x01a\x18\x01\xa0\x01\x02' > "$suite/a.bin"  # an AttributeProto: a = 1
+: > "$suite/é\"b.bin"                                     # one without a name
+cat > "$suite/index.jsonl" <<'END'
+{"api": "check_attribute", "args": {"ir_version": 14, "opset_imports": {"": 28}}, "in": "a.bin", "verdict": "ok"}
+{"verdict":"error", "in":"\u00e9\"b.bin" , "api":"check_attribute","args":{}, "test": [null, true, -1.5e3, {"a": []}]}
+{"api": "check_attribute", "args": {}, "in": "a.bin", "verdict": "error", "msg": "two\nlines"}
+{"api": "check_attribute", "args": {}, "in": "none.bin", "verdict": "error"}
+{"api": "check_attribute"
+END
+said=$($tool check --suite "$suite")
+[ $? -eq 1 ] || fail "check --suite ends with $?"
+expected="FAIL a.bin: accepted, recorded: two lines
+FAIL none.bin: $suite/none.bin: cannot be read
+FAIL : JSON: no value at ''
+2 passed, 3 failed"
+[ "$said" = "$expected" ] || fail "$said"
+if said=$($tool check "$suite/a.bin" 2>&1); then fail "check takes an AttributeProto for a model: $said"; fi
