@@ -38,15 +38,20 @@ struct Product {
   Finish<Out> finish;
   const Cell* plain_a = nullptr;
   int64_t plain_a_row = 0;
+  const Cell* ahead_b =
+      nullptr;  ///< what pack_b reads, in rows ahead_b_row apart, where it may be fetched ahead
+  int64_t ahead_b_row = 0;
   int64_t b_copies = 1, b_copy_cells = 0;  // of packed_b, if `items` is 1: a task reads its thread's
 };
 
 /// Adds one block of K to rows [i0, i1), columns [j0, j1) of C. `a` and `b` are the block's first cells,
-/// packed unless A is plain or `plain_b` says so; `after` is what is read of B after the block, or nullptr.
+/// packed unless `plain_a` and `plain_b` say otherwise. `next` is where the first cells of the next block of
+/// B lie, packed or where pack_b reads them, or nullptr. While tiles multiply a panel of B, they fetch what
+/// comes next into the second-level cache, a strand each: from there tiles read it in time, from memory not.
 template <class Ops, class Arch, class P>
 void compute_block(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1, int64_t p0, int64_t depth,
-                   const typename Ops::Cell* a, const typename Ops::Cell* b, bool plain_b,
-                   const typename Ops::Cell* after) {
+                   const typename Ops::Cell* a, bool plain_a, const typename Ops::Cell* b, bool plain_b,
+                   const typename Ops::Cell* next) {
   using Cell = typename Ops::Cell;
   using Out = typename Ops::Out;
   using S = Tile<Ops, Arch>;
@@ -65,34 +70,39 @@ void compute_block(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1, i
   end.bounded = last && f.bounded();
   end.lo = f.lo;
   end.hi = f.hi;
-  const bool plain_a = q.plain_a != nullptr;
   const int64_t a_pitch = plain_a ? q.plain_a_row : depth;  // cells from panel to panel, by a panel's rows
   TileOperands<Cell> operands{};
   operands.a_row = plain_a ? q.plain_a_row : 1;
   operands.a_step = plain_a ? 1 : S::rows;
   operands.b_step = plain_b ? q.plain_b_row : S::cols;
-  // While a panel of B is multiplied, the next one comes to the second-level cache, a part with each tile.
+  // A strand of the next packed panel goes along it, some cells a step; one of unpacked cells is a line wide.
+  constexpr int64_t line = 64 / sizeof(Cell);
+  const bool packed = q.packed_b != nullptr;
   const int64_t panels = (i1 - i0 + S::rows - 1) / S::rows, part = (S::cols + panels - 1) / panels;
+  const int64_t strand = packed ? part * depth : line, step = packed ? part : q.ahead_b_row;
+  const int64_t strands = !packed ? S::cols / line + 1 : part <= line ? (S::cols + part - 1) / part : 0;
   for (int64_t j = j0; j < j1; j += S::cols) {
     const int64_t cols = std::min<int64_t>(S::cols, j1 - j);
     const Cell* b_panel = plain_b ? b + (j - j0) : b + (j - j0) * depth;
-    const Cell* next = plain_b ? nullptr : j + S::cols < j1 ? b_panel + S::cols * depth : after;
-    operands.b = operands.ahead = b_panel;
-    operands.ahead_step = 0;
+    operands.b = b_panel;
     const int64_t ragged = cols % L;
     const bool narrow = narrow_fits<Ops, Arch> && ragged != 0 && ragged <= 3;
     const int vectors = static_cast<int>(narrow ? cols / L : (cols + L - 1) / L);
     const bool whole_vectors = ragged == 0 || narrow;
-    int64_t rows = 0, fetched = 0;
+    const Cell* ahead = next;
+    if (packed || plain_b) {
+      if (j + S::cols < j1) ahead = b_panel + S::cols * (packed ? depth : 1);
+    } else if (next != nullptr) {
+      ahead = next + (j - j0);
+    }
+    int64_t rows = 0, tile = 0, fetched = 0;
     for (int64_t i = i0; i < i1 && vectors > 0; i += rows) {
       rows = std::min<int64_t>(S::rows, i1 - i);
       if (plain_a && !exact_tile(rows)) --rows;
       operands.a = a + (i - i0) * a_pitch;
-      if (next != nullptr && panels >= 4) {
-        operands.ahead = next + fetched * depth;
-        operands.ahead_step = fetched < S::cols ? part : 0;
-        fetched += part;
-      }
+      const bool fetches = ahead != nullptr && fetched < strands && fetched * panels <= tile++ * strands;
+      operands.ahead = fetches ? ahead + fetched++ * strand : b_panel;
+      operands.ahead_step = fetches ? step : 0;
       end.c = q.c + i * q.c_row + j;
       end.add = add == nullptr ? nullptr : add + i * end.add_row + j;
       end.row_bias = last && f.row_bias != nullptr ? f.row_bias + i : nullptr;
@@ -131,7 +141,9 @@ void compute_range(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1) {
   constexpr int64_t chunk_depth = 16 * S::depth;
   const int64_t padded_m = (q.m + S::rows - 1) / S::rows * S::rows;
   const int64_t padded_n = (q.n + S::cols - 1) / S::cols * S::cols;
-  const bool plain_a = q.plain_a != nullptr, packs_a = q.packed_a == nullptr && !plain_a;
+  // Packing A pays when it is read for more than 16 panels of B.
+  const bool plain_a = q.plain_a != nullptr && j1 - j0 <= 16 * S::cols,
+             packs_a = q.packed_a == nullptr && !plain_a;
   const int64_t k_chunk = packs_a ? std::min(q.depth, chunk_depth) : q.depth;
   int64_t m_chunk = i1 - i0;
   if (packs_a && k_chunk > 0) {
@@ -165,25 +177,28 @@ void compute_range(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1) {
           const Cell* a = packs_a   ? a_space + packed_size(i_end - i, S::rows, p - k0)
                           : plain_a ? q.plain_a + i * q.plain_a_row + p
                                     : q.packed_a + p * padded_m + i * depth;
+          // The block of B that comes next.
+          const int64_t next_p = p + depth < k_end ? p + depth : k0, next_j = p + depth < k_end ? j : j_end;
           if (q.packed_b != nullptr) {
             const auto block = [&](int64_t at, int64_t column) {
               return q.packed_b + at * padded_n + column * std::min<int64_t>(S::depth, k_end - at);
             };
-            const Cell* after = p + depth < k_end ? block(p + depth, j)
-                                : j_end < j1      ? block(k0, j_end)
-                                                  : nullptr;
-            compute_block<Ops, Arch>(q, i, i_end, j, j_end, p, depth, a, block(p, j), false, after);
+            compute_block<Ops, Arch>(q, i, i_end, j, j_end, p, depth, a, plain_a, block(p, j), false,
+                                     next_j < j1 ? block(next_p, next_j) : nullptr);
           } else {
+            const Cell* next =
+                q.ahead_b != nullptr && next_j < j1 ? q.ahead_b + next_p * q.ahead_b_row + next_j : nullptr;
             // Unpacked B is read by whole vectors only; the columns past the last whole vector are packed.
             int64_t j_plain = j;
             if (q.plain_b != nullptr) j_plain = j + (j_end - j) / lanes<Cell, Arch> * lanes<Cell, Arch>;
             for (int64_t t = j_plain; t < j_end; t += S::cols)
               q.pack_b(t, std::min<int64_t>(S::cols, j_end - t), p, depth, b_space + (t - j_plain) * depth);
             if (j_plain > j)
-              compute_block<Ops, Arch>(q, i, i_end, j, j_plain, p, depth, a,
-                                       q.plain_b + p * q.plain_b_row + j, true, nullptr);
+              compute_block<Ops, Arch>(q, i, i_end, j, j_plain, p, depth, a, plain_a,
+                                       q.plain_b + p * q.plain_b_row + j, true, next);
             if (j_end > j_plain)
-              compute_block<Ops, Arch>(q, i, i_end, j_plain, j_end, p, depth, a, b_space, false, nullptr);
+              compute_block<Ops, Arch>(q, i, i_end, j_plain, j_end, p, depth, a, plain_a, b_space, false,
+                                       next);
           }
           p += depth;
         } while (p < k_end);

@@ -93,10 +93,9 @@ void run_gemm(GemmArgs<T> g) {
     };
     // Packing B pays when B is read more than twice and does not fit into the second-level cache unpacked.
     const bool plain_b = g.b_col == 1 && (g.m <= 2 * S::rows || g.k * g.n <= plain_cells);
-    // Packing A pays when it is read for more than 16 panels of B.
     const int64_t ragged = g.n % lanes<T, Arch>;
     const bool plain_a =
-        g.a_col == 1 && g.n <= 16 * S::cols && !(narrow_fits<Ops, Arch> && ragged > 0 && ragged <= 3);
+        g.packed_a == nullptr && g.a_col == 1 && !(narrow_fits<Ops, Arch> && ragged > 0 && ragged <= 3);
     return Product<Ops, decltype(pack_a), decltype(pack_b)>{
         g.m,
         g.n,
@@ -110,8 +109,10 @@ void run_gemm(GemmArgs<T> g) {
         g.c + batch_offset<Arch>(g.batch, g.batch.c, item),
         g.c_row,
         finish_of(item),
-        plain_a && g.packed_a == nullptr ? a : nullptr,
-        g.a_row};
+        plain_a ? a : nullptr,
+        g.a_row,
+        g.b_col == 1 ? b : nullptr,
+        g.b_row};
   };
   run_products<Ops, Arch>(product(0), items, product);
 }
