@@ -478,8 +478,8 @@ class Parser {
       a.set_type(Attribute::FLOAT), a.set_f(value_of<float>(n));
     }
     if (wanted != Attribute::UNDEFINED && wanted != a.type())
-      fail(start, concat("the value is a ", attribute_type_words[a.type()], ", where ",
-                         attribute_type_words[wanted], " is the type"));
+      fail(start, concat("the value is of type ", attribute_type_words[a.type()], ", not ",
+                         attribute_type_words[wanted]));
   }
   void read_tensor_or_type(Attribute& a) {
     onnx::TypeProto type;

@@ -127,12 +127,11 @@ TEST_CASE("Text of attributes") {
 TEST_CASE("Text of attributes that are refused") {
   CHECK(holds(refused_attribute("x = []"), "an empty list needs a type"));
   CHECK(holds(refused_attribute("x : int = []"), "an empty list needs a type"));
-  CHECK(refused_attribute("x = [1, 2.5]") ==
-        "line 1, column 17: the value is a float, where int is the type");
-  CHECK(holds(refused_attribute("x : string = 1"), "the value is a int, where string is the type"));
-  CHECK(holds(refused_attribute("x : ints = 5"), "where ints is the type"));
-  CHECK(holds(refused_attribute("x : sparse_tensor = 5"), "where sparse_tensor is the type"));
-  CHECK(holds(refused_attribute("x : tensor = float[3]"), "the value is a type_proto"));
+  CHECK(refused_attribute("x = [1, 2.5]") == "line 1, column 17: the value is of type float, not int");
+  CHECK(holds(refused_attribute("x : string = 1"), "the value is of type int, not string"));
+  CHECK(holds(refused_attribute("x : ints = 5"), "of type int, not ints"));
+  CHECK(holds(refused_attribute("x : sparse_tensor = 5"), "of type int, not sparse_tensor"));
+  CHECK(holds(refused_attribute("x : tensor = float[3]"), "of type type_proto, not tensor"));
   CHECK(holds(refused_attribute("x : number = 5"), "expected a type of attributes instead of 'number'"));
   CHECK(holds(refused_attribute("x = [@a]"), "a list holds no references"));
   CHECK(holds(refused_attribute("x = @\"\""), "expected a name"));

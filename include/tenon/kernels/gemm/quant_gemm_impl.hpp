@@ -163,8 +163,10 @@ void multiply_bytes(const QuantGemmArgs& g, ByteForm form) {
         if (b.zero()[0] != 0) finish.row_bias = rows;
         if (a.zero()[0] != 0) finish.col_bias = rows + line_rounded(g.m);
       }
-      return Product<Ops, Packed, Packed>{g.m, g.n,        depth,   a.cells(), b.cells(), {}, {},     nullptr,
-                                          0,   c_of(item), g.c_row, finish,    nullptr,   0,  copies, b_size};
+      Product<Ops, Packed, Packed> q{g.m, g.n,     depth, a.cells(),  b.cells(), {},
+                                     {},  nullptr, 0,     c_of(item), g.c_row,   finish};
+      q.b_copies = copies, q.b_copy_cells = b_size;
+      return q;
     };
     run_products<Ops, Arch>(product(0), count, product);
     for (int64_t item = 0; quads && !one_zero && item < count; ++item)
