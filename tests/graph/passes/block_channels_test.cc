@@ -120,6 +120,7 @@ TEST_CASE("a convolution whose result is read plain gives it plain") {
   check_with(build_with(18, 20, 16, 1, {}, false), 18, 16, 0, 0, 1);
   check_with(build_with(18, 20, 16, 1, {}, true), 18, 16, 1, 0, 0);
   check_with(build_with(18, 20, 15, 1, {}, false), 18, 15, 1, 0, 0);
+  check_with(build_with(3, 20, 16, 1, {}, false), 3, 16, 0, 0, 0);
   check_with(build_with(18, 20, 33, 1, {.strides = {2, 2}}, false), 18, 33, 1, 0, 0);
 }
 

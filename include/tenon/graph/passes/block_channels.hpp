@@ -279,9 +279,10 @@ class ChannelBlocks {
     if (in.size() > 1 || !kernels::gives_planes(g, conv->winograd)) return;
     const ValueId y = p_.node(n).outputs[0];
     const auto product = products_.find(p_.node(maker).outputs[0]);
-    if (product != products_.end() && !conv->activation && p_.only_reader(in[0]) == maker) {
+    const Graph::Node* x = made_by<ToBlocks>(p_, in[0]);
+    if (product != products_.end() && x != nullptr && !conv->activation && p_.only_reader(in[0]) == maker) {
       p_.skipped(maker, "X and Y are plain");
-      return p_.redirect(y, add(maker, AnyOperator::make(product->second), p_.node(p_.maker(in[0])).inputs));
+      return p_.redirect(y, add(maker, AnyOperator::make(product->second), x->inputs));
     }
     BlockedConv plain = *conv;
     plain.plain_y = true;
