@@ -9,15 +9,13 @@
 #include "tenon/loader.hpp"
 
 namespace tenon::loader {
-
 namespace {
 
 // The values that nodes of a graph may read at a point, and the graph around it.
 struct Scope {
   const Scope* outer = nullptr;
   Names names{};
-  std::unordered_map<std::string_view, int>
-      ranks{};  // of values whose rank is stated, where nodes are sharded
+  std::unordered_map<std::string_view, int> ranks{};  // of values that state it, where nodes are sharded
 
   bool has_here(std::string_view name) const { return names.contains(name); }
   bool has(std::string_view name) const { return has_here(name) || (outer != nullptr && outer->has(name)); }
@@ -139,13 +137,13 @@ class Checker {
 
   void function(const onnx::FunctionProto& f) {
     const std::string name = concat(f.domain(), f.domain().empty() ? "" : ".", f.name());
-    const Within within(findings_, {.what = "function", .name = std::string_view(name).substr(0, 80)});
+    const Within within(findings_, {.what = "function", .name = name});
     if (f.name().empty()) error("required", "a function has no name");
     if (findings_.ir_version >= 8 && !f.has_domain()) error("required", "the function has no domain");
     check_keys(f.metadata_props(), "the function", findings_);
     const Opsets own = read_imports(f.opset_import(), "the function");
     const Opsets* const around = std::exchange(opsets_, &own);
-    Names inputs, outputs, parameters;
+    Names outputs, parameters;
     Scope scope;
     for (const auto& i : f.input())
       if (!scope.names.insert(i).second) error("ssa", "input ", shown(i), " is there twice");
@@ -228,7 +226,7 @@ class Checker {
       check_keys(q.quant_parameter_tensor_names(), q.tensor_name(), findings_);
       for (const auto& e : q.quant_parameter_tensor_names())
         if (!scope.has(e.value()))
-          error("quantization", e.key(), " of ", shown(q.tensor_name()), " is ", shown(e.value()),
+          error("quantization", shown(e.key()), " of ", shown(q.tensor_name()), " is ", shown(e.value()),
                 ", which is no value of the graph");
     }
     symbols_.check(g, findings_);

@@ -178,7 +178,7 @@ void check_schema(const onnx::NodeProto& n, int opset, bool unknown, Findings& f
   if (s.spec == nullptr) {
     if (unknown)
       findings.error("operator", "there is no operator ", shown(n.op_type()), " in opset ", opset, " of ",
-                     display(n.domain()));
+                     shown(display(n.domain())));
     return;
   }
   if (s.deprecated)

@@ -140,6 +140,9 @@ void check_size(const onnx::TensorProto& t, DType d, int64_t count, std::string_
   };
   if (field.size < least) findings.error(rule, says());
   else if (field.size != needed) findings.warn(rule, says());
+  else if (raw && is_packed(d) && count % (8 / bits(d)) != 0 &&
+           static_cast<uint8_t>(t.raw_data().back()) >> (count % (8 / bits(d)) * bits(d)) != 0)
+    findings.warn(rule, of, " of ", name(d), " has bits behind its last element");
 }
 
 // The numbers of a tensor of int64 that is checked; nothing where they are not in the message.

@@ -4,19 +4,21 @@
 
 namespace tenon::loader {
 
-std::string shown(std::string_view name) {
-  constexpr std::size_t most = 80;
-  std::string text = concat("'", name.substr(0, most), name.size() > most ? "…'" : "'");
+namespace {
+
+constexpr std::size_t most_of_name = 80, most_of_text = 2000;
+
+// Names of a file are anybody's text: it may not steer a terminal, or fill it.
+std::string clean(std::string text) {
+  if (text.size() > most_of_text) text.resize(most_of_text);
   for (char& c : text)
     if (static_cast<unsigned char>(c) < 32 || c == 127) c = '?';
   return text;
 }
 
-namespace {
-
 std::string node_text(const Place& p) {
   return concat(p.node->name().empty() ? std::to_string(p.index) : shown(p.node->name()), " (",
-                std::string_view(p.node->op_type()).substr(0, 80), ")");
+                std::string_view(p.node->op_type()).substr(0, most_of_name), ")");
 }
 std::string graph_text(const Place* p) {
   std::vector<const Place*> path;
@@ -24,13 +26,18 @@ std::string graph_text(const Place* p) {
   std::string text;
   for (; !path.empty(); path.pop_back()) {
     const Place& at = *path.back();
-    text += concat(text.empty() ? "" : ".", at.what, at.name.empty() ? "" : " ", at.name);
+    text += concat(text.empty() ? "" : ".", at.what.substr(0, most_of_name), at.name.empty() ? "" : " ",
+                   at.name.substr(0, most_of_name));
     if (path.size() > 1 && at.node != nullptr) text += concat("/", node_text(at));
   }
   return text;
 }
 
 }  // namespace
+
+std::string shown(std::string_view name) {
+  return concat("'", name.substr(0, most_of_name), name.size() > most_of_name ? "…'" : "'");
+}
 
 std::string to_string(const Diagnostic& d) {
   return concat(d.severity == Severity::error ? "error" : "warning", " [", d.rule, "]",
@@ -43,9 +50,9 @@ bool has_errors(std::span<const Diagnostic> diagnostics) {
 }
 
 void Findings::add(Severity severity, std::string_view rule, std::string message) {
-  found_.push_back({severity, graph_text(place),
-                    place != nullptr && place->node != nullptr ? node_text(*place) : "", rule,
-                    std::move(message)});
+  found_.push_back({severity, clean(graph_text(place)),
+                    place != nullptr && place->node != nullptr ? clean(node_text(*place)) : "", rule,
+                    clean(std::move(message))});
 }
 std::vector<Diagnostic> Findings::take() {
   if (left_out_ > 0)

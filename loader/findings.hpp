@@ -10,7 +10,7 @@
 
 namespace tenon::loader {
 
-/// A name of a file, in quotes: shortened, and without control characters.
+/// A name, in quotes and shortened.
 std::string shown(std::string_view name);
 
 /// Graphs, bodies and functions around what is being checked.
@@ -24,7 +24,10 @@ struct Place {
 
 class Findings {
  public:
-  explicit Findings(const CheckOptions& options) : options_(options), ir_version(options.ir_version) {}
+  explicit Findings(const CheckOptions& options) : ir_version(options.ir_version), options_(options) {}
+
+  int64_t ir_version;
+  Place* place = nullptr;
 
   template <class... Parts>
   void error(std::string_view rule, const Parts&... parts) {
@@ -51,10 +54,6 @@ class Findings {
   const CheckOptions& options_;
   std::vector<Diagnostic> found_;
   int64_t errors_ = 0, left_out_ = 0;
-
- public:
-  int64_t ir_version;
-  Place* place = nullptr;
 };
 
 /// Puts a place around what is checked while it lives.

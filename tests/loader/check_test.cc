@@ -408,6 +408,14 @@ TEST_CASE("Check: tensors") {
   CHECK(stored(TensorProto::DOUBLE, int64_t{1} << 61, 24, 0) == "extents");
   CHECK(stored(TensorProto::INT4, 3, 2, 0) == "");
   CHECK(stored(TensorProto::INT4, 3, 1, 0) == "tensor-data");
+  const auto packed = [&](TensorProto::DataType type, int64_t count, const char* raw) {
+    return found(
+        [&](TensorProto& t) { t.Clear(), t.set_data_type(type), t.add_dims(count), t.set_raw_data(raw); });
+  };
+  CHECK(packed(TensorProto::INT4, 3, "\x21\x0f") == "");
+  CHECK(packed(TensorProto::INT4, 3, "\x21\x1f") == "(tensor-data)");
+  CHECK(packed(TensorProto::UINT2, 3, "\x3f") == "");
+  CHECK(packed(TensorProto::UINT2, 3, "\x7f") == "(tensor-data)");
   CHECK(stored(TensorProto::UINT2, 5, 2, 0) == "");
   CHECK(stored(TensorProto::UINT2, 5, 1, 0) == "tensor-data");
   CHECK(stored(TensorProto::INT4, 9, 0, 5) == "");               // a byte in each number
