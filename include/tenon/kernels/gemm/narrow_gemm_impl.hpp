@@ -31,7 +31,8 @@ struct Integers {
   using V = batch<float, Arch>;
   using Word = batch<uint32_t, Arch>;
   static constexpr bool scaled = true;
-  static constexpr int together = 1;  // panels that are read side by side: widening takes longer than reading
+  /// Panels that are read side by side: one where widening takes longer than reading.
+  static constexpr int together = width == 8 ? 4 : 1;
   static constexpr int bits = width, middle = 1 << (bits - 1);
   static constexpr int depth = 32 / bits;
   static constexpr int64_t bytes = Arch::register_bytes;
@@ -95,6 +96,30 @@ struct Listed : Integers<width, Arch> {
   }
   void set_zeros(const V&) {}
   static V number(const Word& word, int) { return simd::look_up<16>(numbers.of, word); }
+};
+
+/// Integers where several rows or panels leave few registers for masks.
+template <int width, class Arch, bool has_zeros>
+struct Shifted : Integers<width, Arch> {
+  using Base = Integers<width, Arch>;
+  using typename Base::V, typename Base::Word;
+  static constexpr int together = 4, places = 1, words = Base::depth;
+
+  static constexpr int index(int w, int) { return w; }
+  /// The integer is in the upper bits.
+  static Word word(const std::byte* p, int w) {
+    const Word codes = Base::load(p) ^ Word(Base::middle * (~0u / ((1u << width) - 1)));
+    return w + 1 == words ? codes : codes << (32 - width * (w + 1));
+  }
+  void set_zeros(const V& zero) { zero_ = zero; }
+  V number(const Word& word, int) const {
+    const V y = simd::to_float(simd::bits_as<int32_t>(word) >> (32 - width));
+    if constexpr (has_zeros) return y - zero_;
+    else return y;
+  }
+
+ private:
+  V zero_;
 };
 
 /// float16 or bfloat16.
@@ -243,10 +268,18 @@ void multiply_few(const GemmArgs<float>& g, const NarrowMatrix& b, const Finish<
   }
   const auto multiply = [&]<int R>(std::integral_constant<int, R>, int64_t i, int64_t p, int64_t end) {
     // R x together sums stay in registers.
-    constexpr int together = Arch::registers == 32 || R <= 2 ? N::together : std::min(N::together, 2);
+    constexpr bool shifted = N::scaled && R * N::together > 1 && Arch::registers < 32;
+    constexpr int wanted = shifted ? 4 : N::scaled && R > 1 ? 1 : N::together;
+    constexpr int together = Arch::registers == 32 || R <= 2 ? wanted : std::min(wanted, 2);
     alignas(64) float sums[R * together * L];
     const auto panels = [&]<int NV>(std::integral_constant<int, NV>) {
-      few_rows<N, Arch, R, NV>(b, x + i * x_step, x_step, p, sums);
+      if constexpr (shifted) {
+        if (b.zeros != nullptr)
+          few_rows<Shifted<N::bits, Arch, true>, Arch, R, NV>(b, x + i * x_step, x_step, p, sums);
+        else few_rows<Shifted<N::bits, Arch, false>, Arch, R, NV>(b, x + i * x_step, x_step, p, sums);
+      } else {
+        few_rows<N, Arch, R, NV>(b, x + i * x_step, x_step, p, sums);
+      }
       gemm_detail::finish_sums<Arch>(sums, NV * L, R, std::min<int64_t>(NV * L, g.n - p * L), i, p * L,
                                      finish, true, true, g.c, g.c_row);
       p += NV;
