@@ -129,7 +129,7 @@ void compute_tile(int64_t depth, const TileOperands<typename Ops::Cell>& operand
     for (int v = 0; v < NV; ++v) bv[v] = simd::loadu<Arch>(b + v * L);
 #pragma GCC unroll 32
     for (int r = 0; r < R; ++r) {
-      const V av((r < 4 ? a : a_high)[r % 4 * a_row]);
+      const V av(r < 4 ? a[r * a_row] : a_high[(r - 4) * a_row]);
 #pragma GCC unroll 4
       for (int v = 0; v < NV; ++v) sum[r][v] = Ops::add_product(av, bv[v], sum[r][v]);
     }
