@@ -221,7 +221,7 @@ class Checker {
       if (!(role == Role::training ? scope.has(v.name()) : scope.has_here(v.name())))
         error("outputs", "output ", shown(v.name()), " is no value of the graph");
     for (const auto& q : g.quantization_annotation()) {
-      if (!scope.has_here(q.tensor_name()))
+      if (!scope.has(q.tensor_name()))
         error("quantization", "quantization of ", shown(q.tensor_name()), ", which is no value of the graph");
       check_keys(q.quant_parameter_tensor_names(), q.tensor_name(), findings_);
       for (const auto& e : q.quant_parameter_tensor_names())

@@ -2,6 +2,7 @@
 #include "loader/check.hpp"
 
 #include <doctest/doctest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
