@@ -11,7 +11,7 @@
 namespace tenon::loader {
 
 enum class Severity : uint8_t {
-  warning,  ///< allowed, or past what ONNX's own checker asks for, but no careful writer's work
+  warning,  ///< allowed, but no careful writer's work
   error
 };
 

@@ -96,10 +96,11 @@ void check_external(const onnx::TensorProto& t, DType d, std::string_view of, Fi
     return findings.error(rule, "the location ", shown(*location), " of ", of, " is absolute");
   if (std::find(path.begin(), path.end(), "..") != path.end())
     return findings.error(rule, "the location ", shown(*location), " of ", of, " leaves the model's folder");
-  if (findings.options().folder.empty() || offset < 0) return;
   const int64_t before = findings.errors();
   const auto count = product(t.dims(), of, findings);
-  if (findings.errors() != before || d == DType::undefined) return;
+  if (findings.errors() != before || d == DType::undefined || d == DType::string || offset < 0 ||
+      findings.options().folder.empty())
+    return;
   try {
     const auto available =
         static_cast<int64_t>(MappedFile::open_within(findings.options().folder, *location)->bytes().size());

@@ -399,9 +399,15 @@ class Parser {
       case DType::float64:
       case DType::complex128: return t.add_double_data(read_number<double>());
       case DType::int64: return t.add_int64_data(read_number<int64_t>());
-      case DType::uint32:
+      case DType::uint32: return t.add_uint64_data(read_number<uint32_t>());
       case DType::uint64: return t.add_uint64_data(read_number<uint64_t>());
-      default: return t.add_int32_data(read_number<int32_t>());
+      case DType::int32: return t.add_int32_data(read_number<int32_t>());
+      case DType::int16: return t.add_int32_data(read_number<int16_t>());
+      case DType::int8: return t.add_int32_data(read_number<int8_t>());
+      case DType::uint16:
+      case DType::float16:
+      case DType::bfloat16: return t.add_int32_data(read_number<uint16_t>());
+      default: return t.add_int32_data(read_number<uint8_t>());
     }
   }
 

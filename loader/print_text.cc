@@ -89,8 +89,8 @@ class Printer {
     }
     print_list("", ", ", "", n.output(), [&](const auto& name) { print_name(name); });
     out_ += " = ";
-    if (!n.domain().empty()) add(n.domain(), ".");
-    out_ += n.op_type();
+    if (!n.domain().empty()) print_bare(n.domain()), out_ += '.';
+    print_bare(n.op_type());
     if (!n.overload().empty()) {
       out_ += ':';
       print_name(n.overload());
@@ -146,6 +146,10 @@ class Printer {
     out_ += '"';
   }
   void print_name(const std::string& name) { is_word(name) ? add(name) : print_quoted(name); }
+  // A name that the syntax cannot quote. No character of it ends the line.
+  void print_bare(std::string_view name) {
+    for (char c : name) out_ += static_cast<unsigned char>(c) < ' ' || c == 127 ? '?' : c;
+  }
   // A name where a type could stand.
   void print_untyped(const std::string& name) { begins_type(name) ? print_quoted(name) : print_name(name); }
 
@@ -188,7 +192,10 @@ class Printer {
         return;
       case onnx::TypeProto::kOpaqueType: {
         const auto& opaque = t.opaque_type();
-        add("opaque(", opaque.domain(), opaque.domain().empty() ? "" : ",", opaque.name(), ")");
+        out_ += "opaque(";
+        if (!opaque.domain().empty()) print_bare(opaque.domain()), out_ += ',';
+        print_bare(opaque.name());
+        out_ += ')';
         return;
       }
       case onnx::TypeProto::VALUE_NOT_SET: return;

@@ -12,7 +12,8 @@ namespace tenon::loader {
 ///
 /// The syntax has no words for: sparse tensors, quantisation annotations, training, devices, doc strings and
 /// metadata below models and functions, denotations, and tensors of no element type. These are left out, and
-/// where a value would be missing the text does not parse. It keeps more than ONNX's own printer does: packed
+/// where a value would be missing the text does not parse. Names of operators, domains and opaque types cannot
+/// be quoted: control characters in them become '?'. It keeps more than ONNX's own printer does: packed
 /// and complex numbers ("..." there), defaults of a function's attributes, its doc string and value infos,
 /// references of no type, and empty lists of strings.
 ///

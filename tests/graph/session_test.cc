@@ -18,6 +18,7 @@
 #include "tenon/op/math/relu.hpp"
 #include "tenon/op/math/softmax.hpp"
 #include "tenon/op/nn/conv.hpp"
+#include "tenon/op/reduction/arg_max.hpp"
 #include "tenon/op/reduction/reduce_mean.hpp"
 #include "tenon/op/reduction/reduce_sum.hpp"
 #include "tenon/op/sequence/sequence_construct.hpp"
@@ -526,6 +527,22 @@ TEST_CASE("Session: loops see the values around them") {
       CHECK(y["all"].tensor().extents() == Extents{n, 2});
     }
   }
+
+  // A value around a body that never runs may be one that the body could not take.
+  Graph g;
+  const ValueId trips = g.add_input("trips", DType::int64, {});
+  g.add_input("x", DType::float32, Dims{Dim::symbol(g.symbol("N").symbol())});
+  Graph b = Graph::inside(g);
+  b.add_input("i", DType::int64, {});
+  const ValueId go = b.add_input("go", DType::bool_, {});
+  b.add_output("go_on", go);
+  b.add_output("greatest", node(b, op::ArgMax{}, {b.find("x")}, "greatest"));
+  const std::string name[] = {"all"};
+  g.add_output("all",
+               g.add_node("loop", AnyOperator::make(op::Loop{body(std::move(b))}), {trips, -1}, name)[0]);
+  const Session s(std::move(g));
+  Outputs y = s.run({{"trips", Tensor<int64_t>({}, {0})}, {"x", Tensor<float>({0}, {})}});
+  CHECK(y["all"].tensor().extents() == Extents{0, 1});
 }
 
 TEST_CASE("Session: what a rule refuses is refused where only the run knows it, known extents or not") {

@@ -136,6 +136,8 @@ TEST_CASE("Text of attributes that are refused") {
   CHECK(holds(refused_attribute("x = [@a]"), "a list holds no references"));
   CHECK(holds(refused_attribute("x = @\"\""), "expected a name"));
   CHECK(holds(refused_attribute("x = 9223372036854775808"), "is no number of its type"));
+  CHECK(holds(refused_attribute("x = int8[2] {-128, 128}"), "is no number of its type"));
+  CHECK(holds(refused_attribute("x = uint32[1] {4294967296}"), "is no number of its type"));
   CHECK(holds(refused_attribute("x"), "expected '='"));
 }
 

@@ -39,7 +39,11 @@ class GraphBody final : public CapturingBody {
     return infer_with(nullptr, inputs);
   }
   std::vector<op::Info> infer_in(const op::Context& scope, std::span<const op::Info> inputs) const override {
-    return infer_with(&scope, inputs);
+    try {
+      return infer_with(&scope, inputs);
+    } catch (const Error&) {  // what the run captures may be what no run of the body could take
+      return infer_with(nullptr, inputs);
+    }
   }
 
   std::vector<Value> run(op::Context& scope, std::span<const Value> inputs) const override {
@@ -62,6 +66,7 @@ class GraphBody final : public CapturingBody {
     for (const Program::Given& g : program().given()) {
       const Value* captured = scope != nullptr && g.outer >= 0 ? scope->value(g.outer) : nullptr;
       given.push_back(captured != nullptr ? op::info_of(*captured) : g.info);
+      if (!given.back().dims.ranked()) given.back().dims = g.info.dims;  // of a sequence's elements
     }
     for (std::size_t k = 0; k < inputs.size(); ++k) {
       const op::Info& declared = given[k];

@@ -147,7 +147,7 @@ inline void pack_narrow_matrix(PackedMatMul& packed, const kernels::NarrowSource
 /// Packs the constant matrix of a product if that pays. `packed` already has the factors and the
 /// transpositions of A and C.
 inline void pack_product(Program& program, int number, PackedMatMul packed, bool trans_b) {
-  // A product of one or two rows reads the unpacked matrix once: packing it would cost memory and gain
+  // A product of one to four rows reads the unpacked matrix once: packing it would cost memory and gain
   // nothing, unless the product had to widen it.
   constexpr int64_t few_rows = 4;
   const Graph::Node& n = program.node(number);

@@ -9,7 +9,8 @@ namespace tenon::passes {
 inline void apply_prepare_models(Program& program) {
   program.for_each_node([&](int number, const Graph::Node& n) {
     if (!n.op.prepares()) return;
-    if (n.outputs.empty() || !program.info(n.outputs[0]).present())
+    if (n.outputs.empty() || !program.info(n.outputs[0]).present() ||
+        program.info(n.inputs[0]).type.element == DType::undefined)
       return program.skipped(number, "X is not known, or it does not fit");
     AnyOperator prepared;
     try {

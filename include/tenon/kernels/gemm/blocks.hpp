@@ -219,7 +219,7 @@ struct Cut {
 template <class Arch>
 int64_t threads_at_hand() {
   const Executor* executor = current_executor();
-  return executor == nullptr ? 1 : executor->threads();
+  return executor == nullptr ? 1 : std::max(executor->threads(), 1);
 }
 
 /// The grain of a loop over `count` rows or columns that takes `size` multiply-adds in all: equal shares for

@@ -151,7 +151,7 @@ void compute_tile(int64_t depth, const TileOperands<typename Ops::Cell>& operand
 #pragma GCC unroll 32
       for (int r = 0; r < R; ++r)
 #pragma GCC unroll 4
-        for (int v = 0; v < NV; ++v) sum[r][v] = alpha * sum[r][v];
+        for (int v = 0; v < NV; ++v) sum[r][v] = simd::in_register(V(alpha * sum[r][v]));
     }
   }
   if (end.add != nullptr) {
@@ -334,7 +334,7 @@ void finish_sums(const Out* sum, int64_t sum_row, int64_t rows, int64_t cols, in
       const int64_t n = std::min<int64_t>(L, cols - q);
       V x = load_some<Arch>(sum + r * sum_row + q, n);
       Out* to = c + (i + r) * c_row + j + q;
-      if (scale) x = scaled(alpha, x);
+      if (scale) x = simd::in_register(V(scaled(alpha, x)));
       if (!first) {
         x = load_some<Arch>(to, n) + x;
       } else if (f.d != nullptr) {
