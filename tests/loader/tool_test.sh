@@ -43,3 +43,12 @@ for name in a.textproto a.json; do
   said=$($tool parse "$folder/$name" 2>&1) && fail "$name is read"
   [[ $said == *"not read or written here"* ]] || fail "$said"
 done
+
+# Models put together, cut out, inlined and compared.
+$tool merge "$folder/model.onnx" "$folder/model.onnx" --connect y=x --prefix-a a. --prefix-b b. -o "$folder/two.onnx" \
+  || fail "merge ends with $?"
+$tool extract "$folder/two.onnx" --inputs a.y --outputs b.y -o "$folder/part.onnx" || fail "extract ends with $?"
+said=$($tool diff "$folder/two.onnx" "$folder/part.onnx") && fail "diff finds nothing"
+[[ $said == *"main, node of 'a.y': only in the first"* ]] || fail "$said"
+$tool inline "$folder/two.onnx" -o "$folder/same.onnx" || fail "inline ends with $?"
+$tool diff "$folder/two.onnx" "$folder/same.onnx" || fail "diff ends with $?"
