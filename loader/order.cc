@@ -3,8 +3,6 @@
 #include <functional>
 #include <map>
 #include <queue>
-#include <set>
-#include <string_view>
 
 namespace tenon::loader {
 namespace {
@@ -41,6 +39,12 @@ void add_names_read(const onnx::NodeProto& n, Names& read) {
 
 }  // namespace
 
+std::set<std::string_view> names_read(const onnx::NodeProto& n) {
+  Names read;
+  add_names_read(n, read);
+  return read;
+}
+
 std::vector<const onnx::NodeProto*> in_order(const NodeList& nodes) {
   std::map<std::string_view, int> producers;
   for (int k = 0; k < nodes.size(); ++k)
@@ -51,9 +55,7 @@ std::vector<const onnx::NodeProto*> in_order(const NodeList& nodes) {
   std::vector<std::vector<int>> readers(count);
   std::vector<int> awaited(count);
   for (int k = 0; k < nodes.size(); ++k) {
-    Names read;
-    add_names_read(nodes[k], read);
-    for (std::string_view name : read)
+    for (std::string_view name : names_read(nodes[k]))
       if (const auto it = producers.find(name); it != producers.end()) {
         readers[static_cast<std::size_t>(it->second)].push_back(k);
         ++awaited[static_cast<std::size_t>(k)];

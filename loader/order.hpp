@@ -1,6 +1,8 @@
 // The order in which a graph's nodes are read.
 #pragma once
 
+#include <set>
+#include <string_view>
 #include <vector>
 
 #include "loader/onnx.pb.h"
@@ -8,6 +10,9 @@
 namespace tenon::loader {
 
 using NodeList = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
+
+/// The names that a node reads, itself or in its bodies; "" is among them where an operand is left out.
+std::set<std::string_view> names_read(const onnx::NodeProto& n);
 
 /// The nodes so that each stands behind those whose outputs it reads, itself or in its bodies; otherwise in
 /// the file's order. ONNX demands this order of the file, but files in the wild do not keep it. Nodes of a

@@ -40,6 +40,10 @@ int infer(Arguments arguments);
 int check(Arguments arguments);
 int parse(Arguments arguments);
 int print(Arguments arguments);
+int inline_calls(Arguments arguments);
+int merge(Arguments arguments);
+int extract(Arguments arguments);
+int diff(Arguments arguments);
 int bench(Arguments arguments);
 int ops(Arguments arguments);
 

@@ -32,6 +32,16 @@ constexpr std::string_view usage = R"(usage: tenon COMMAND …
       a model in ONNX's textual syntax
   parse --suite DIR, print --suite DIR
       compares with the calls of ONNX's parser and printer that DIR/index.jsonl records
+  inline MODEL [--only DOMAIN:NAME…] [--except DOMAIN:NAME…] -o OUTPUT
+      a model with the nodes of its functions in place of their calls
+  inline --suite DIR
+      compares with the calls of ONNX's inliner that DIR/index.jsonl records
+  merge A B [--connect OUT=IN…] [--prefix-a PREFIX] [--prefix-b PREFIX] -o OUTPUT
+      one model of two, with outputs of A as inputs of B
+  extract MODEL --inputs NAME,NAME… --outputs NAME,NAME… -o OUTPUT
+      the part of a model between values
+  diff A B
+      what differs in the structure of two models, a line each; the exit code is 1 where something does
   bench MODEL [--threads N] [--iters N | --seconds S] [--input NAME=FILE.npy|FILE.pb|random:1x3x224x224]… [--save DIR]
       times runs, on random inputs where none are named, which --save writes; the last line is a JSON object
   ops [--matrix]
@@ -88,9 +98,11 @@ int main(int argc, char** argv) {
   constexpr struct {
     std::string_view name;
     int (*run)(Arguments);
-  } commands[] = {{"run", tool::run},     {"test", tool::test},   {"info", tool::info},
-                  {"infer", tool::infer}, {"check", tool::check}, {"parse", tool::parse},
-                  {"print", tool::print}, {"bench", tool::bench}, {"ops", tool::ops}};
+  } commands[] = {{"run", tool::run},         {"test", tool::test},           {"info", tool::info},
+                  {"infer", tool::infer},     {"check", tool::check},         {"parse", tool::parse},
+                  {"print", tool::print},     {"inline", tool::inline_calls}, {"merge", tool::merge},
+                  {"extract", tool::extract}, {"diff", tool::diff},           {"bench", tool::bench},
+                  {"ops", tool::ops}};
   try {
     simd::check_request();
   } catch (const Error& e) {

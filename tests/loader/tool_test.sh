@@ -64,3 +64,12 @@ FAIL : JSON: no value at ''
 2 passed, 3 failed"
 [ "$said" = "$expected" ] || fail "$said"
 if said=$($tool check "$suite/a.bin" 2>&1); then fail "check takes an AttributeProto for a model: $said"; fi
+
+# Models put together, cut out, inlined and compared.
+$tool merge "$folder/model.onnx" "$folder/model.onnx" --connect y=x --prefix-a a. --prefix-b b. -o "$folder/two.onnx" \
+  || fail "merge ends with $?"
+$tool extract "$folder/two.onnx" --inputs a.y --outputs b.y -o "$folder/part.onnx" || fail "extract ends with $?"
+said=$($tool diff "$folder/two.onnx" "$folder/part.onnx") && fail "diff finds nothing"
+[[ $said == *"main, node of 'a.y': only in the first"* ]] || fail "$said"
+$tool inline "$folder/two.onnx" -o "$folder/same.onnx" || fail "inline ends with $?"
+$tool diff "$folder/two.onnx" "$folder/same.onnx" || fail "diff ends with $?"

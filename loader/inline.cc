@@ -1,0 +1,444 @@
+#include "loader/inline.hpp"
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "loader/findings.hpp"
+#include "loader/order.hpp"
+
+namespace tenon::loader {
+namespace {
+
+using Attribute = onnx::AttributeProto;
+using Imports = google::protobuf::RepeatedPtrField<onnx::OperatorSetIdProto>;
+using ValueInfos = google::protobuf::RepeatedPtrField<onnx::ValueInfoProto>;
+
+constexpr std::string_view place = "inlining";
+
+// The names of values and nodes in a graph or function with all bodies, and new ones.
+class NameSet {
+ public:
+  void add(const std::string& name) { names_.insert(name); }
+  void add(const onnx::GraphProto& g, int depth = 0) {
+    if (depth > max_nesting) throw Error(ErrorCode::invalid_model, std::string(place), "bodies are too deep");
+    for (const auto* list : {&g.input(), &g.output(), &g.value_info()})
+      for (const auto& v : *list) add(v.name()), add_symbols(v);
+    for (const auto& t : g.initializer()) add(t.name());
+    for (const auto& t : g.sparse_initializer()) add(t.values().name());
+    add(g.node(), depth);
+  }
+  void add(const NodeList& nodes, int depth) {
+    for (const auto& n : nodes) {
+      add(n.name());
+      for (const auto& name : n.input()) add(name);
+      for (const auto& name : n.output()) add(name);
+      for (const auto& a : n.attribute()) {
+        if (a.has_g()) add(a.g(), depth + 1);
+        for (const auto& g : a.graphs()) add(g, depth + 1);
+      }
+    }
+  }
+  void add(const onnx::FunctionProto& f) {
+    for (const auto& name : f.input()) add(name);
+    for (const auto& name : f.output()) add(name);
+    for (const auto& v : f.value_info()) add(v.name()), add_symbols(v);
+    add(f.node(), 0);
+  }
+
+  // A name that is new: `wanted`, or with a number behind it. Numbers only rise, so that names which look
+  // generated cost the search no more than once each.
+  std::string fresh(const std::string& wanted) {
+    std::string name = wanted;
+    while (!names_.insert(name).second) name = concat(wanted, "_", next_++);
+    return name;
+  }
+
+ private:
+  void add_symbols(const onnx::ValueInfoProto& v) {
+    for (const auto& d : v.type().tensor_type().shape().dim()) add(d.dim_param());
+  }
+
+  std::unordered_set<std::string> names_;
+  int64_t next_ = 0;
+};
+
+// A model's graphs, or a function that stays: where calls are replaced.
+struct Caller {
+  Imports& imports;
+  Opsets opsets;
+  NameSet names{};
+  const onnx::FunctionProto* function = nullptr;
+  int64_t calls = 0;  // replaced so far
+  // By function: why it cannot be inlined here, "" if it can.
+  std::unordered_map<const onnx::FunctionProto*, std::string> reasons{};
+};
+
+// What the names of a function or of a body in it become.
+struct Scope {
+  const Scope* outer = nullptr;
+  std::unordered_map<std::string, std::string> names{};
+
+  const std::string* find(const std::string& name) const {
+    for (const Scope* s = this; s != nullptr; s = s->outer)
+      if (const auto it = s->names.find(name); it != s->names.end()) return &it->second;
+    return nullptr;
+  }
+};
+
+[[noreturn]] void give_up(std::string_view bound) {
+  throw Error(ErrorCode::not_supported, std::string(place), concat("calls multiply nodes beyond ", bound));
+}
+
+std::string name_of(const onnx::FunctionProto& f) {
+  return concat("function ", shown(concat(f.domain(), ".", f.name())));
+}
+
+// A function's nodes as they stand in place of one call.
+class Copy {
+ public:
+  Copy(const onnx::FunctionProto& f, const onnx::NodeProto& call, Caller& caller, int64_t& bytes_left)
+      : f_(f), caller_(caller), bytes_left_(bytes_left), suffix_(concat("__", ++caller.calls)) {
+    if (call.input_size() > f.input_size() || call.output_size() > f.output_size())
+      refuse("called with more inputs or outputs than it has");
+    bind_attributes(call);
+    for (int k = 0; k < f.input_size(); ++k)
+      if (!scope_.names.emplace(f.input(k), k < call.input_size() ? call.input(k) : "").second)
+        refuse("has the input ", shown(f.input(k)), " twice");
+    for (int k = 0; k < f.output_size(); ++k) {
+      const std::string& name = f.output(k);
+      const std::string& given = k < call.output_size() ? call.output(k) : std::string();
+      const std::string* source = scope_.find(name);
+      if (source == nullptr) scope_.names.emplace(name, given.empty() ? fresh(name) : given);
+      else if (!given.empty()) add_identity(*source, given, name);
+    }
+    NodeList copies = f.node();
+    define_outputs(copies, scope_);
+    for (auto& n : copies) rename(n, scope_, 0);
+    // Identities of outputs come after what they read.
+    copies.MergeFrom(nodes);
+    nodes.Swap(&copies);
+    add_value_infos();
+  }
+
+  NodeList nodes;
+  ValueInfos value_infos;
+
+ private:
+  template <class... Parts>
+  [[noreturn]] void refuse(const Parts&... parts) const {
+    throw Error(ErrorCode::invalid_model, name_of(f_), concat(parts...));
+  }
+  std::string fresh(const std::string& name) { return caller_.names.fresh(name + suffix_); }
+
+  void bind_attributes(const onnx::NodeProto& call) {
+    for (const auto& a : call.attribute()) attributes_[a.name()] = &a;
+    for (const auto& a : f_.attribute_proto()) {
+      const auto [it, added] = attributes_.emplace(a.name(), &a);
+      // The caller may be called without the attribute: then the default is the function's, not the
+      // operator's.
+      if (!added && !it->second->ref_attr_name().empty() && !has_default(it->second->ref_attr_name()))
+        throw Error(
+            ErrorCode::not_supported, name_of(f_),
+            concat("the default of ", shown(a.name()), " depends on whether its caller's caller states it"));
+    }
+  }
+  bool has_default(const std::string& name) const {
+    if (caller_.function == nullptr) return false;
+    const auto& defaults = caller_.function->attribute_proto();
+    return std::any_of(defaults.begin(), defaults.end(),
+                       [&](const Attribute& a) { return a.name() == name; });
+  }
+
+  // An output of the function that is one of its inputs, or another output.
+  void add_identity(const std::string& source, const std::string& given, const std::string& name) {
+    if (source.empty()) refuse("the output ", shown(name), " is an input that the call leaves out");
+    if (!caller_.opsets.contains(""))
+      refuse("the output ", shown(name), " is an input, and its caller has no ai.onnx for an Identity");
+    onnx::NodeProto& n = *nodes.Add();
+    n.set_op_type("Identity");
+    n.add_input(source);
+    n.add_output(given);
+  }
+
+  // Nodes may stand before those that they read.
+  void define_outputs(const NodeList& list, Scope& scope) {
+    for (const auto& n : list)
+      for (const auto& name : n.output()) define(name, scope);
+  }
+  void define(const std::string& name, Scope& scope) {
+    if (!name.empty() && !scope.names.contains(name)) scope.names.emplace(name, fresh(name));
+  }
+  const std::string& look_up(const std::string& name, const Scope& scope) const {
+    const std::string* found = scope.find(name);
+    if (found == nullptr) refuse("nothing defines ", shown(name));
+    return *found;
+  }
+  void replace(std::string& name, const Scope& scope) const {
+    if (!name.empty()) name = std::string(look_up(name, scope));
+  }
+
+  void rename(onnx::NodeProto& n, const Scope& scope, int depth) {
+    if (!n.name().empty()) n.set_name(fresh(n.name()));
+    for (auto& name : *n.mutable_input()) replace(name, scope);
+    for (auto& name : *n.mutable_output()) replace(name, scope);
+    for (auto& d : *n.mutable_device_configurations())
+      for (auto& s : *d.mutable_sharding_spec())
+        if (const std::string* found = scope.find(s.tensor_name())) s.set_tensor_name(*found);
+    const bool names_values = n.op_type() == "Gradient" && n.domain() == "ai.onnx.preview.training";
+    google::protobuf::RepeatedPtrField<Attribute> kept;
+    for (auto& a : *n.mutable_attribute()) {
+      if (!a.ref_attr_name().empty()) {
+        const auto given = attributes_.find(a.ref_attr_name());
+        if (given == attributes_.end()) continue;  // left out in the call: left out here
+        if ((bytes_left_ -= static_cast<int64_t>(given->second->ByteSizeLong())) < 0) give_up("max_bytes");
+        Attribute& copy = *kept.Add();
+        copy = *given->second;
+        copy.set_name(a.name());
+        continue;
+      }
+      if (names_values) {
+        if (a.has_s()) replace(*a.mutable_s(), scope);
+        for (auto& name : *a.mutable_strings()) replace(name, scope);
+      }
+      if (a.has_g()) rename(*a.mutable_g(), scope, depth + 1);
+      for (auto& g : *a.mutable_graphs()) rename(g, scope, depth + 1);
+      *kept.Add() = std::move(a);
+    }
+    n.mutable_attribute()->Swap(&kept);
+  }
+  void rename(onnx::GraphProto& g, const Scope& outer, int depth) {
+    if (depth > max_nesting) refuse("has bodies that are too deep");
+    Scope scope{&outer};
+    for (const auto& v : g.input()) define(v.name(), scope);
+    for (const auto& t : g.initializer()) define(t.name(), scope);
+    for (const auto& t : g.sparse_initializer()) define(t.values().name(), scope);
+    define_outputs(g.node(), scope);
+    for (auto& n : *g.mutable_node()) rename(n, scope, depth);
+    for (auto& v : *g.mutable_input()) replace(*v.mutable_name(), scope);
+    for (auto& t : *g.mutable_initializer()) replace(*t.mutable_name(), scope);
+    for (auto& t : *g.mutable_sparse_initializer()) replace(*t.mutable_values()->mutable_name(), scope);
+    for (auto& v : *g.mutable_output()) {
+      if (!v.name().empty() && look_up(v.name(), scope).empty())
+        refuse("a body gives ", shown(v.name()), ", an input that the call leaves out");
+      replace(*v.mutable_name(), scope);
+    }
+    for (auto* list : {g.mutable_input(), g.mutable_output()})
+      for (auto& v : *list) rename_symbols(*v.mutable_type());
+    ValueInfos infos;
+    for (auto& v : *g.mutable_value_info())
+      if (const std::string* found = scope.find(v.name()); found != nullptr && !found->empty()) {
+        v.set_name(*found);
+        rename_symbols(*v.mutable_type());
+        *infos.Add() = std::move(v);
+      }
+    g.mutable_value_info()->Swap(&infos);
+    for (auto& q : *g.mutable_quantization_annotation()) {
+      if (const std::string* found = scope.find(q.tensor_name())) q.set_tensor_name(*found);
+      for (auto& p : *q.mutable_quant_parameter_tensor_names())
+        if (const std::string* found = scope.find(p.value())) p.set_value(*found);
+    }
+  }
+
+  // A function's symbols are its own: each call may have other extents.
+  void rename_symbols(onnx::TypeProto& type, int depth = 0) {
+    if (depth > max_nesting) refuse("has a type that is too deep");
+    const auto rename_dims = [&](onnx::TensorShapeProto& shape) {
+      for (auto& d : *shape.mutable_dim())
+        if (!d.dim_param().empty()) {
+          std::string& name = symbols_[d.dim_param()];
+          if (name.empty()) name = fresh(d.dim_param());
+          d.set_dim_param(name);
+        }
+    };
+    if (type.tensor_type().has_shape()) rename_dims(*type.mutable_tensor_type()->mutable_shape());
+    if (type.sparse_tensor_type().has_shape())
+      rename_dims(*type.mutable_sparse_tensor_type()->mutable_shape());
+    if (type.sequence_type().has_elem_type())
+      rename_symbols(*type.mutable_sequence_type()->mutable_elem_type(), depth + 1);
+    if (type.optional_type().has_elem_type())
+      rename_symbols(*type.mutable_optional_type()->mutable_elem_type(), depth + 1);
+    if (type.map_type().has_value_type())
+      rename_symbols(*type.mutable_map_type()->mutable_value_type(), depth + 1);
+  }
+
+  // Of values between: the caller knows what it gives and gets.
+  void add_value_infos() {
+    const auto is_among = [](const auto& list, const std::string& name) {
+      return std::find(list.begin(), list.end(), name) != list.end();
+    };
+    for (const auto& v : f_.value_info()) {
+      const auto found = scope_.names.find(v.name());
+      if (found == scope_.names.end() || is_among(f_.input(), v.name()) || is_among(f_.output(), v.name()))
+        continue;
+      onnx::ValueInfoProto& copy = *value_infos.Add();
+      copy = v;
+      copy.set_name(found->second);
+      rename_symbols(*copy.mutable_type());
+    }
+  }
+
+  const onnx::FunctionProto& f_;
+  Caller& caller_;
+  int64_t& bytes_left_;
+  std::string suffix_;
+  std::unordered_map<std::string, const Attribute*> attributes_;
+  std::unordered_map<std::string, std::string> symbols_;
+  Scope scope_;
+};
+
+class Inliner {
+ public:
+  Inliner(onnx::ModelProto& model, const InlineOptions& options)
+      : model_(model), options_(options), nodes_left_(options.max_nodes), bytes_left_(options.max_bytes) {
+    Functions functions;
+    for (const auto& f : model.functions())
+      if (!functions.emplace(key_of(f), &f).second)
+        throw Error(ErrorCode::invalid_model, name_of(f), "is there twice");
+    const CheckOptions one{.max_diagnostics = 1};
+    Findings findings(one);
+    check_cycles(model, functions, findings);
+    if (findings.errors() > 0)
+      throw Error(ErrorCode::invalid_model, std::string(place), findings.take().front().message);
+    originals_ = model.functions();
+    for (const auto& f : originals_) functions_.emplace(key_of(f), &f);
+  }
+
+  void run() {
+    Caller main{*model_.mutable_opset_import(), read_opsets(model_.opset_import(), "model")};
+    std::vector<onnx::GraphProto*> graphs{model_.mutable_graph()};
+    for (auto& t : *model_.mutable_training_info()) {
+      if (t.has_initialization()) graphs.push_back(t.mutable_initialization());
+      if (t.has_algorithm()) graphs.push_back(t.mutable_algorithm());
+    }
+    for (const auto* g : graphs) main.names.add(*g);
+    for (auto* g : graphs) replace_calls(*g, main, 0);
+
+    // Functions that stay: unselected ones, and those that something that stays still calls.
+    std::map<FunctionKey, onnx::FunctionProto*> waiting;
+    for (auto& f : *model_.mutable_functions()) waiting[key_of(f)] = &f;
+    for (auto& f : *model_.mutable_functions())
+      if (!is_selected(f)) still_called_.insert(key_of(f));
+    for (bool more = true; more;) {
+      more = false;
+      for (const FunctionKey& key : std::exchange(still_called_, {}))
+        if (auto node = waiting.extract(key); !node.empty()) {
+          replace_calls(*node.mapped());
+          more = true;
+        }
+    }
+    google::protobuf::RepeatedPtrField<onnx::FunctionProto> kept;
+    for (auto& f : *model_.mutable_functions())
+      if (!waiting.contains(key_of(f))) *kept.Add() = std::move(f);
+    model_.mutable_functions()->Swap(&kept);
+  }
+
+ private:
+  bool is_selected(const onnx::FunctionProto& f) const {
+    const auto names = [&](const std::vector<FunctionName>& list) {
+      return std::any_of(list.begin(), list.end(), [&](const FunctionName& n) {
+        return canonical(n.domain) == canonical(f.domain()) && n.name == f.name();
+      });
+    };
+    return (!options_.only || names(*options_.only)) && !names(options_.except);
+  }
+
+  void replace_calls(onnx::GraphProto& g, Caller& caller, int depth) {
+    replace_calls(*g.mutable_node(), *g.mutable_value_info(), caller, depth);
+  }
+  void replace_calls(onnx::FunctionProto& f) {
+    Caller caller{*f.mutable_opset_import(), read_opsets(f.opset_import(), name_of(f))};
+    caller.function = &f;
+    caller.names.add(f);
+    replace_calls(*f.mutable_node(), *f.mutable_value_info(), caller, 0);
+  }
+  void replace_calls(NodeList& nodes, ValueInfos& infos, Caller& caller, int depth) {
+    if (depth > max_nesting)
+      throw Error(ErrorCode::not_supported, std::string(place), "bodies and calls are too deep");
+    NodeList before;
+    before.Swap(&nodes);
+    for (auto& n : before) {
+      if (const onnx::FunctionProto* f = callee_of(n, caller)) {
+        if (--nodes_left_ < 0) give_up("max_nodes");
+        if ((bytes_left_ -= static_cast<int64_t>(f->ByteSizeLong())) < 0) give_up("max_bytes");
+        Copy copy(*f, n, caller, bytes_left_);
+        infos.MergeFrom(copy.value_infos);
+        replace_calls(copy.nodes, infos, caller, depth + 1);
+        for (auto& inner : copy.nodes) *nodes.Add() = std::move(inner);
+        if ((nodes_left_ -= copy.nodes.size()) < 0) give_up("max_nodes");
+        continue;
+      }
+      for (auto& a : *n.mutable_attribute()) {
+        if (a.has_g()) replace_calls(*a.mutable_g(), caller, depth + 1);
+        for (auto& g : *a.mutable_graphs()) replace_calls(g, caller, depth + 1);
+      }
+      *nodes.Add() = std::move(n);
+    }
+  }
+
+  // The function whose nodes take the place of a node, if one does.
+  const onnx::FunctionProto* callee_of(const onnx::NodeProto& n, Caller& caller) {
+    const auto it = functions_.find(key_of(n));
+    if (it == functions_.end()) return nullptr;
+    const onnx::FunctionProto& f = *it->second;
+    if (is_selected(f)) {
+      const auto [reason, added] = caller.reasons.try_emplace(&f);
+      if (added) reason->second = import_opsets(f, caller);
+      if (reason->second.empty()) return &f;
+      if (!options_.keep_incompatible) throw Error(ErrorCode::not_supported, name_of(f), reason->second);
+    }
+    still_called_.insert(it->first);
+    return nullptr;
+  }
+
+  // Makes the caller import what the function does. Returns why that cannot be, or "".
+  std::string import_opsets(const onnx::FunctionProto& f, Caller& caller) const {
+    const Opsets opsets = read_opsets(f.opset_import(), name_of(f));
+    for (const auto& [domain, version] : opsets)
+      if (const auto it = caller.opsets.find(domain); it != caller.opsets.end() && it->second != version)
+        if (const onnx::NodeProto* n = find_changed(f.node(), domain, version, it->second, 0))
+          return concat(display(domain), " ", version, " is another opset than ", it->second,
+                        " of its caller, and ", shown(n->op_type()), " is not the same in both");
+    for (const auto& [domain, version] : opsets)
+      if (caller.opsets.emplace(domain, version).second) {
+        onnx::OperatorSetIdProto& added = *caller.imports.Add();
+        added.set_domain(domain);
+        added.set_version(version);
+      }
+    return "";
+  }
+  // A node of a domain whose operator is not the same in two opsets.
+  const onnx::NodeProto* find_changed(const NodeList& nodes, const std::string& domain, int version,
+                                      int other, int depth) const {
+    if (depth > max_nesting || nodes.empty()) return nullptr;
+    for (const auto& n : nodes) {
+      if (canonical(n.domain()) == domain && !functions_.contains(key_of(n)) &&
+          !(is_onnx_domain(domain) && same_operator(n, version, other)))
+        return &n;
+      for (const auto& a : n.attribute()) {
+        if (a.has_g())
+          if (const auto* found = find_changed(a.g().node(), domain, version, other, depth + 1)) return found;
+        for (const auto& g : a.graphs())
+          if (const auto* found = find_changed(g.node(), domain, version, other, depth + 1)) return found;
+      }
+    }
+    return nullptr;
+  }
+
+  onnx::ModelProto& model_;
+  const InlineOptions& options_;
+  google::protobuf::RepeatedPtrField<onnx::FunctionProto> originals_;
+  Functions functions_;  // into originals_
+  std::set<FunctionKey> still_called_;
+  int64_t nodes_left_, bytes_left_;
+};
+
+}  // namespace
+
+void inline_functions(onnx::ModelProto& model, const InlineOptions& options) {
+  Inliner(model, options).run();
+}
+
+}  // namespace tenon::loader

@@ -1,0 +1,62 @@
+// `tenon merge` and `tenon extract`: models put together, and cut out.
+#include "loader/compose.hpp"
+
+#include "loader/tool/command.hpp"
+#include "loader/tool/models.hpp"
+
+namespace tenon::tool {
+namespace {
+
+std::vector<std::string> split_at_commas(std::string_view text) {
+  std::vector<std::string> names;
+  while (!text.empty()) {
+    const std::size_t comma = std::min(text.find(','), text.size());
+    names.emplace_back(text.substr(0, comma));
+    text.remove_prefix(std::min(comma + 1, text.size()));
+  }
+  return names;
+}
+
+}  // namespace
+
+int merge(Arguments arguments) {
+  std::vector<std::string> files;
+  std::filesystem::path output;
+  loader::MergeOptions options;
+  bool connecting = false;  // words are connections
+  while (!arguments.empty()) {
+    const std::string word = arguments.take();
+    const std::size_t equals = word.find('=');
+    if (word == "--connect") connecting = true;
+    else if (connecting && !word.starts_with("-") && equals != word.npos)
+      options.connect.emplace_back(word.substr(0, equals), word.substr(equals + 1));
+    else if (word == "--prefix-a") options.prefix_a = arguments.value(word), connecting = false;
+    else if (word == "--prefix-b") options.prefix_b = arguments.value(word), connecting = false;
+    else if (word == "-o") output = arguments.value(word), connecting = false;
+    else if (word.starts_with("-")) throw UsageError{concat("merge has no option '", word, "'")};
+    else files.push_back(word);
+  }
+  if (files.size() != 2 || output.empty()) throw UsageError{"merge takes two models, and -o"};
+  write_model(output, loader::merge(read_model(files[0]), read_model(files[1]), options));
+  return 0;
+}
+
+int extract(Arguments arguments) {
+  std::filesystem::path file, output;
+  std::vector<std::string> inputs, outputs;
+  while (!arguments.empty()) {
+    const std::string word = arguments.take();
+    if (word == "--inputs") inputs = split_at_commas(arguments.value(word));
+    else if (word == "--outputs") outputs = split_at_commas(arguments.value(word));
+    else if (word == "-o") output = arguments.value(word);
+    else if (word.starts_with("-") || !file.empty())
+      throw UsageError{concat("extract takes one model, and not '", word, "'")};
+    else file = word;
+  }
+  if (file.empty() || output.empty() || outputs.empty())
+    throw UsageError{"extract needs a model, --inputs, --outputs and -o"};
+  write_model(output, loader::extract(read_model(file), inputs, outputs));
+  return 0;
+}
+
+}  // namespace tenon::tool

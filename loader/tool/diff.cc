@@ -1,0 +1,19 @@
+// `tenon diff`: what differs in the structure of two models.
+#include "loader/diff.hpp"
+
+#include "loader/tool/command.hpp"
+#include "loader/tool/models.hpp"
+
+namespace tenon::tool {
+
+int diff(Arguments arguments) {
+  std::vector<std::string> files;
+  while (!arguments.empty()) files.push_back(arguments.take());
+  if (files.size() != 2 || files[0].starts_with("-") || files[1].starts_with("-"))
+    throw UsageError{"diff takes two models"};
+  const auto lines = loader::differences(read_model(files[0]), read_model(files[1]));
+  for (const auto& line : lines) std::printf("%s\n", line.c_str());
+  return lines.empty() ? 0 : 1;
+}
+
+}  // namespace tenon::tool

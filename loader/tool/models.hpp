@@ -1,0 +1,22 @@
+// Models that commands read and write whole.
+#pragma once
+
+#include "loader/file.hpp"
+#include "loader/tool/suite.hpp"
+#include "loader/tool/text.hpp"
+
+namespace tenon::tool {
+
+inline onnx::ModelProto read_model(const std::filesystem::path& file) {
+  refuse_other_formats(file);
+  return read_message<onnx::ModelProto>(file);
+}
+inline void write_model(const std::filesystem::path& file, const onnx::ModelProto& model) {
+  refuse_other_formats(file);
+  std::string bytes;
+  if (!model.SerializeToString(&bytes))
+    throw Error(ErrorCode::not_supported, file.string(), "files of 2 GB and more are not written");
+  loader::write_file(file, bytes);
+}
+
+}  // namespace tenon::tool

@@ -1,0 +1,248 @@
+// Calls of functions, inlined: what becomes of names, attributes, bodies and opsets, and what is refused.
+#include "loader/inline.hpp"
+
+#include <doctest/doctest.h>
+
+#include "loader/check.hpp"
+#include "loader/parse_text.hpp"
+#include "loader/print_text.hpp"
+#include "tenon/base/error.hpp"
+#include "tenon/loader.hpp"
+
+namespace tenon {
+namespace {
+
+using loader::inline_functions;
+using loader::InlineOptions;
+
+onnx::ModelProto model_of(std::string_view text) { return loader::parse_text<onnx::ModelProto>(text); }
+
+// The types of nodes, those of bodies in parentheses: "Abs If(Mul Mul)".
+std::string operators(const onnx::GraphProto& g) {
+  std::string text;
+  for (const auto& n : g.node()) {
+    text += concat(text.empty() ? "" : " ", n.op_type());
+    for (const auto& a : n.attribute())
+      if (a.has_g()) text += concat("(", operators(a.g()), ")");
+  }
+  return text;
+}
+
+// An inlined model, which keeps all of ONNX's rules.
+onnx::ModelProto inlined(std::string_view text, const InlineOptions& options = {}) {
+  onnx::ModelProto m = model_of(text);
+  inline_functions(m, options);
+  INFO(loader::print_text(m));
+  for (const auto& d : loader::check(m, {.full = true})) FAIL(loader::to_string(d));
+  return m;
+}
+std::string refusal(std::string_view text, const InlineOptions& options = {}) {
+  onnx::ModelProto m = model_of(text);
+  try {
+    inline_functions(m, options);
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "";
+}
+bool holds(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+// What a model makes of x = {-1, 2, 3}.
+std::vector<float> result(const onnx::ModelProto& m) {
+  const std::string bytes = m.SerializeAsString();
+  const Session session(parse_model({reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()}).graph);
+  Tensor<float> x(Extents{3});
+  x[0] = -1, x[1] = 2, x[2] = 3;
+  const auto y = session.run({{"x", x}})[0].view<float>();
+  return {y.data(), y.data() + y.size()};
+}
+// A model without functions that gives the same.
+onnx::ModelProto same_result(std::string_view text) {
+  INFO(text);
+  onnx::ModelProto m = inlined(text);
+  CHECK(m.functions_size() == 0);
+  CHECK(result(m) == result(model_of(text)));
+  return m;
+}
+
+#define HEAD "<ir_version: 10, opset_import: [\"\" : 17, \"local\" : 1]>\n"
+#define LOCAL "\n<opset_import: [\"\" : 17, \"local\" : 1], domain: \"local\">\n"
+
+TEST_CASE("calls in calls") {
+  const auto m = same_result(HEAD "g (float[N] x) => (float[N] y) { y = local.foo (x) }" LOCAL
+                                  "foo (x) => (y) { temp = Add (x, x)\n y = local.bar (temp) }" LOCAL
+                                  "bar (x) => (y) { y = Mul (x, x) }");
+  CHECK(operators(m.graph()) == "Add Mul");
+}
+
+TEST_CASE("names are new") {
+  const auto m = same_result(HEAD
+                             "g (float[N] x) => (float[N] y) {\n"
+                             "  temp = local.foo (x)\n temp__1 = local.foo (temp)\n"
+                             "  [temp__2] y = Abs (temp__1) }" LOCAL
+                             "foo (x) => (y) { [temp] temp = Add (x, x)\n y = Neg (temp) }");
+  CHECK(operators(m.graph()) == "Add Neg Add Neg Abs");
+}
+
+TEST_CASE("a value info comes along, with symbols of its own") {
+  const auto m =
+      inlined(HEAD "g (float[N] x) => (float[N] y) { t = local.foo (x)\n y = local.foo (t) }" LOCAL
+                   "foo (x) => (y) <float[N] temp, float[N] x> { temp = Add (x, x)\n y = Neg (temp) }");
+  REQUIRE(m.graph().value_info_size() == 2);
+  const auto &a = m.graph().value_info(0), &b = m.graph().value_info(1);
+  CHECK(a.name() == m.graph().node(0).output(0));
+  CHECK(b.name() == m.graph().node(2).output(0));
+  const auto symbol = [](const onnx::ValueInfoProto& v) {
+    return v.type().tensor_type().shape().dim(0).dim_param();
+  };
+  CHECK(symbol(a) != "N");
+  CHECK(symbol(a) != symbol(b));
+}
+
+TEST_CASE("calls in bodies, and bodies in functions") {
+  const auto m = same_result(HEAD R"(
+g (float[N] x) => (float[N] y) {
+  c = Constant <value = bool {1}> ()
+  y = If (c) <then_branch = a () => (float[N] p) { p = local.pick (x, c) },
+              else_branch = b () => (float[N] q) { q = local.pick (x) }>
+})" LOCAL R"(
+pick (v, c) => (r) {
+  d = Constant <value = bool {0}> ()
+  w = Neg (v)
+  r = If (d) <then_branch = a () => (p) { p = local.square (w) },
+              else_branch = b () => (q) { q = Identity (w) }>
+})" LOCAL "square (v) => (r) { r = Mul (v, v) }");
+  CHECK(operators(m.graph()) ==
+        "Constant If(Constant Neg If(Mul)(Identity))(Constant Neg If(Mul)(Identity))");
+}
+
+TEST_CASE("a loop's body has names of its own") {
+  same_result(HEAD R"(
+g (float[N] x) => (float[N] y) { t = local.twice (x)
+ y = local.twice (t) })" LOCAL R"(
+twice (v) => (r) {
+  n = Constant <value = int64 {2}> ()
+  c = Constant <value = bool {1}> ()
+  r = Loop (n, c, v) <body = b (int64 k, bool c0, float[M] s) => (bool c1, float[M] u) <float one = {1}> {
+    c1 = Identity (c0)
+    t = local.inc (s, one)
+    u = Add (t, v) }>
+})" LOCAL "inc (a, b) => (r) { r = Add (a, b) }");
+}
+
+TEST_CASE("attributes: given, by default, left out, handed on, graphs") {
+  const auto m = same_result(
+      HEAD R"(
+g (float[N] x) => (float[N] y) {
+  a = local.outer <alpha = 3.0> (x)
+  b = local.outer (x)
+  c = local.inner (x)
+  y = Sum (a, b, c) })" LOCAL
+           "outer <alpha: float = 2.0> (v) => (r) { r = local.inner <slope: float = @alpha> (v) }" LOCAL
+           "inner <slope> (v) => (r) { r = LeakyRelu <alpha: float = @slope> (v) }");
+  CHECK(m.graph().node(0).attribute(0).f() == 3);
+  CHECK(m.graph().node(1).attribute(0).f() == 2);
+  CHECK(m.graph().node(2).attribute_size() == 0);
+
+  // A graph of the call keeps the names of the caller, though the function has the same.
+  const auto bodies = inlined(HEAD R"(
+g (float[N] x) => (float[N] y) {
+  v = Neg (x)
+  y = local.choose <body = b () => (float[N] p) { p = local.twice (v) }> (x) })" LOCAL R"(
+choose <body> (v) => (r) {
+  c = Constant <value = bool {1}> ()
+  r = If (c) <then_branch: graph = @body, else_branch = e () => (p) { p = Identity (v) }> })" LOCAL
+                                   "twice (v) => (r) { r = Add (v, v) }");
+  CHECK(bodies.graph().node(2).attribute(0).g().node(0).input(0) == "v");
+  CHECK(bodies.graph().node(2).attribute(1).g().node(0).input(0) == "x");
+  CHECK(operators(bodies.graph()) == "Neg Constant If(Add)(Identity)");
+}
+
+TEST_CASE("operands left out") {
+  const auto m =
+      same_result(HEAD
+                  "g (float[N] x) => (float[N] y) { z = Constant <value = float {0}> ()\n"
+                  "  a = local.clip (x, z)\n b = local.clip (x, , z)\n y = Add (a, b) }" LOCAL
+                  "clip (v, low, high) => (r, unused) { r = Clip (v, low, high)\n unused = Abs (v) }");
+  CHECK(operators(m.graph()) == "Constant Clip Abs Clip Abs Add");
+  CHECK(m.graph().node(3).input(1).empty());
+}
+
+TEST_CASE("an input that is an output") {
+  const auto m =
+      same_result(HEAD "g (float[N] x) => (float[N] y) { y = local.same (x) }" LOCAL "same (v) => (v) {}");
+  CHECK(operators(m.graph()) == "Identity");
+}
+
+constexpr std::string_view two = HEAD
+    "g (float[N] x) => (float[N] y) { t = local.square (x)\n y = local.both (t) }" LOCAL
+    "both (x) => (y) { t = Add (x, x)\n y = local.square (t) }" LOCAL "square (x) => (y) { y = Mul (x, x) }";
+
+TEST_CASE("selected functions") {
+  for (const InlineOptions& options :
+       {InlineOptions{.only = {{{"local", "square"}}}}, InlineOptions{.except = {{"local", "both"}}}}) {
+    const auto m = inlined(two, options);
+    CHECK(operators(m.graph()) == "Mul both");
+    REQUIRE(m.functions_size() == 1);
+    CHECK(m.functions(0).node(0).op_type() == "Add");
+    CHECK(m.functions(0).node(1).op_type() == "Mul");
+    CHECK(result(m) == result(model_of(two)));
+  }
+  const auto m = inlined(two, {.only = {{{"local", "both"}}}});
+  CHECK(operators(m.graph()) == "square Add square");
+  CHECK(m.functions_size() == 1);
+  CHECK(inlined(two, {.only = {{}}}).SerializeAsString() == model_of(two).SerializeAsString());
+}
+
+TEST_CASE("opsets") {
+  // The same operators at both: inlined.
+  const auto model = [](std::string_view node) {
+    return concat(HEAD
+                  "g (float[N] x) => (float[N] y) { y = local.foo (x) }\n"
+                  "<opset_import: [\"\" : 18, \"other\" : 3], domain: \"local\">\n"
+                  "foo (x) => (y) { y = ",
+                  node, " }");
+  };
+  CHECK(operators(same_result(model("Add (x, x)")).graph()) == "Add");
+  const auto m = inlined(model("Neg (x)"));
+  CHECK(m.opset_import(2).domain() == "other");
+  CHECK(m.opset_import(2).version() == 3);
+
+  const std::string changed = model("ReduceMax <keepdims = 1> (x)");
+  CHECK(refusal(changed) ==
+        "function 'local.foo': ai.onnx 18 is another opset than 17 of its caller, and 'ReduceMax' is not the "
+        "same in "
+        "both");
+  onnx::ModelProto kept = model_of(changed);
+  inline_functions(kept, {.keep_incompatible = true});
+  CHECK(operators(kept.graph()) == "foo");
+  CHECK(kept.functions_size() == 1);
+}
+
+TEST_CASE("what is refused") {
+  const std::string head = HEAD "g (float[N] x) => (float[N] y) { y = local.f (x) }" LOCAL;
+  CHECK(holds(refusal(head + "f (x) => (y) { y = local.f (x) }"), "calls itself"));
+  CHECK(holds(refusal(head + "f (x) => (y) { y = local.g (x) }" LOCAL "g (x) => (y) { y = local.f (x) }"),
+              "calls itself"));
+  CHECK(holds(refusal(head + "f (x) => (y) { c = Constant <value = bool {1}> ()\n"
+                             " y = If (c) <then_branch = a () => (p) { p = local.f (x) }> }"),
+              "calls itself"));
+  CHECK(holds(refusal(head + "f () => (y) { y = Constant <value = float {1}> () }"), "more inputs"));
+  CHECK(holds(refusal(head + "f (v) => (r) { r = Add (v, x) }"), "nothing defines 'x'"));
+  CHECK(holds(refusal(head + "f (v) => (r) { r = Neg (v) }" LOCAL "f (v) => (r) { r = Abs (v) }"), "twice"));
+}
+
+TEST_CASE("functions that multiply end") {
+  std::string text = HEAD "g (float[N] x) => (float[N] y) { y = local.f60 (x) }" LOCAL "f0 (x) => (x) {}";
+  for (int k = 1; k <= 60; ++k)
+    text += concat(LOCAL "f", k, " (x) => (y) { t = local.f", k - 1, " (x)\n y = local.f", k - 1, " (t) }");
+  CHECK(holds(refusal(text, {.max_nodes = 20'000}), "multiply nodes beyond max_nodes"));
+  CHECK(holds(refusal(text, {.max_bytes = 1 << 20}), "multiply nodes beyond max_bytes"));
+
+  text = HEAD "g (float[N] x) => (float[N] y) { y = local.f1000 (x) }" LOCAL "f0 (x) => (x) {}";
+  for (int k = 1; k <= 1000; ++k) text += concat(LOCAL "f", k, " (x) => (y) { y = local.f", k - 1, " (x) }");
+  CHECK(holds(refusal(text), "too deep"));
+}
+
+}  // namespace
+}  // namespace tenon
