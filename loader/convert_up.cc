@@ -159,18 +159,28 @@ Rest upsample_10(Step& s) {
   return Rest::operands;
 }
 
-// Coordinates were asymmetric; the nearest element was the upper one on axes that get shorter.
+// Coordinates were asymmetric. The nearest element was the lower one on axes that get longer, the upper one
+// on axes that get shorter; where both may be, one node does the first axes and another the rest.
 Rest resize_11(Step& s) {
-  const std::string scales = s.has(1) ? s.node.input(1) : "";
+  const std::string roi = s.add_constant(vector_of<float>({}));
+  const std::string coordinates = "asymmetric";
+  std::string scales = s.has(1) ? s.node.input(1) : "";
   if (s.text("mode", "nearest") == "nearest") {
     const auto given = s.reals(1);
-    const bool shorter = given && std::any_of(given->begin(), given->end(), [](float v) { return v < 1; });
-    if (shorter && std::any_of(given->begin(), given->end(), [](float v) { return v > 1; }))
-      s.refuse("one axis gets shorter and one longer, and each takes another neighbour");
+    const bool longer = !given || std::any_of(given->begin(), given->end(), [](float v) { return v > 1; }),
+               shorter = !given || std::any_of(given->begin(), given->end(), [](float v) { return v < 1; });
+    if (longer && shorter) {
+      const std::string one = s.add_constant(vector_of<float>({1}));
+      s.set_input(0, s.add("Resize", {s.node.input(0), roi, s.add("Max", {scales, one})},
+                           {{"mode", std::string("nearest")},
+                            {"coordinate_transformation_mode", coordinates},
+                            {"nearest_mode", std::string("floor")}}));
+      scales = s.add("Min", {scales, one});
+    }
     s.set("nearest_mode", std::string(shorter ? "ceil" : "floor"));
   }
-  s.set("coordinate_transformation_mode", std::string("asymmetric"));
-  s.set_input(1, s.add_constant(vector_of<float>({})));
+  s.set("coordinate_transformation_mode", coordinates);
+  s.set_input(1, roi);
   s.set_input(2, scales);
   return Rest::operands;
 }

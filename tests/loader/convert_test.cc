@@ -121,11 +121,14 @@ TEST_CASE("Operators whose meaning changed") {
   CHECK(converted(9, 19,
                   "g (float[1, 1, 2, 2] x) => (float[1, 1, 4, 6] y) <float[4] s = {1, 1, 2, 3}> "
                   "{ y = Upsample (x, s) }") == "Constant Resize");
-  CHECK(converted(11, 7,
+  CHECK(converted(13, 7,
                   "g (float[1, 1, 2, 2] x) => (float[1, 1, 4, 6] y) <float[4] s = {1, 1, 2, 3}> "
                   "{ y = Resize <coordinate_transformation_mode = \"asymmetric\", nearest_mode = \"floor\"> "
                   "(x, \"\", s) }") == "Upsample");
-  CHECK(holds(converted(11, 10,
+  CHECK(converted(10, 18,
+                  "g (float[1, 1, 6, 2] x) => (float[1, 1, 4, 5] y) <float[4] s = {1, 1, 0.7, 2.5}> "
+                  "{ y = Resize (x, s) }") == "Constant Constant Max Resize Min Resize");
+  CHECK(holds(converted(13, 10,
                         "g (float[1, 1, 2, 2] x) => (float[1, 1, 4, 6] y) <float[4] s = {1, 1, 2, 3}> "
                         "{ y = Resize (x, \"\", s) }"),
               "asymmetric"));
