@@ -26,6 +26,10 @@ constexpr std::string_view usage = R"(usage: tenon COMMAND …
       about names that are no C identifiers as well
   check --suite DIR
       compares with the calls of ONNX's checker that DIR/index.jsonl records
+  convert MODEL --opset N -o OUTPUT
+      the same model at another opset of ai.onnx; where that cannot be said there, the operator and the reason
+  convert --suite DIR
+      compares with the conversions that DIR/index.jsonl records
   parse TEXT [-o MODEL]
       checks a model in ONNX's textual syntax; -o writes it as a file
   print MODEL [-o TEXT]
@@ -98,11 +102,11 @@ int main(int argc, char** argv) {
   constexpr struct {
     std::string_view name;
     int (*run)(Arguments);
-  } commands[] = {{"run", tool::run},         {"test", tool::test},           {"info", tool::info},
-                  {"infer", tool::infer},     {"check", tool::check},         {"parse", tool::parse},
-                  {"print", tool::print},     {"inline", tool::inline_calls}, {"merge", tool::merge},
-                  {"extract", tool::extract}, {"diff", tool::diff},           {"bench", tool::bench},
-                  {"ops", tool::ops}};
+  } commands[] = {{"run", tool::run},     {"test", tool::test},       {"info", tool::info},
+                  {"infer", tool::infer}, {"check", tool::check},     {"convert", tool::convert},
+                  {"parse", tool::parse}, {"print", tool::print},     {"inline", tool::inline_calls},
+                  {"merge", tool::merge}, {"extract", tool::extract}, {"diff", tool::diff},
+                  {"bench", tool::bench}, {"ops", tool::ops}};
   try {
     simd::check_request();
   } catch (const Error& e) {

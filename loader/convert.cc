@@ -1,0 +1,492 @@
+#include "loader/convert.hpp"
+
+#include "loader/attribute.hpp"
+#include "loader/check.hpp"
+#include "loader/convert_step.hpp"
+#include "loader/infer.hpp"
+
+namespace tenon::loader {
+namespace {
+
+using Nodes = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
+using op::AttributeInfo;
+using op::AttributeValue;
+
+// An operator at one of its versions, and the attributes that it has there.
+struct Form {
+  const OperatorClass* op_class = nullptr;
+  int version = 0;
+  std::shared_ptr<void> object;
+  std::vector<AttributeInfo> rows;  // of all versions
+
+  Form(const Registry::Found& found) : op_class(found.op_class), version(found.version) {
+    object = op_class->create(version);
+    rows = op_class->attributes(object.get());
+  }
+  const op::Spec& spec() const { return *op_class->spec; }
+  const AttributeInfo* find(std::string_view name, bool of_any_version = false) const {
+    const AttributeInfo* other = nullptr;
+    for (const auto& a : rows) {
+      if (a.name != name) continue;
+      if (a.in(version)) return &a;
+      other = &a;
+    }
+    return of_any_version ? other : nullptr;
+  }
+  // The number of the input that the newest versions have instead of the attribute, -1 if there is none.
+  int input_of(const AttributeInfo& a) const {
+    AttributeValue sample;
+    if (a.type == op::AttributeType::integer) sample = int64_t{0};
+    else if (a.type == op::AttributeType::real) sample = 0.0f;
+    else if (a.type == op::AttributeType::integers) sample = std::vector<int64_t>{};
+    else return -1;
+    std::vector<op::AttributeInput> inputs;
+    try {
+      op_class->set_attribute(op_class->copy(object.get()).get(), version, a.name, sample, inputs);
+    } catch (const Error&) {  // not a value that it takes: an attribute of its own
+    }
+    return inputs.empty() ? -1 : inputs[0].input;
+  }
+  const AttributeInfo* attribute_for(int input) const {
+    for (const auto& a : rows)
+      if (a.in(version) && input_of(a) == input) return &a;
+    return nullptr;
+  }
+};
+
+bool equal(const AttributeValue& a, const AttributeValue& b) {
+  if (a.index() != b.index()) {
+    const auto empty = [](const AttributeValue& v) {
+      const auto* list = std::get_if<std::vector<int64_t>>(&v);
+      return v.index() == 0 || (list != nullptr && list->empty());
+    };
+    return empty(a) && empty(b);
+  }
+  return std::visit(
+      [&]<class T>(const T& x) {
+        if constexpr (std::is_same_v<T, Value> || std::is_same_v<T, op::BodyRef>)
+          return !x && !std::get<T>(b);
+        else return x == std::get<T>(b);
+      },
+      a);
+}
+
+AttributeValue value_of(const onnx::AttributeProto& a) {
+  return read_attribute(a, {}, [](const onnx::GraphProto&) { return op::BodyRef(); });
+}
+
+// A hint, or a list that says nothing.
+bool says_nothing(const onnx::AttributeProto& a) {
+  return a.name() == "consumed_inputs" || a.name() == "output_sequence" ||
+         (a.name() == "dilations" &&
+          std::all_of(a.ints().begin(), a.ints().end(), [](int64_t d) { return d == 1; }));
+}
+
+// --- the rule for all operators: what both versions have stays ---
+
+void state_as_input(Step& s, const Form& to, int input, const AttributeValue& value) {
+  const op::Param& p = to.spec().input(input, to.version);
+  if (const auto* list = std::get_if<std::vector<int64_t>>(&value);
+      list != nullptr && list->empty() && p.arity == op::Arity::optional)
+    return;
+  DType element = DType::undefined;
+  if (!std::holds_alternative<float>(value)) element = DType::int64;
+  else if (to.spec().variable(p.type) < 0) element = to.spec().permits(p, to.version).single().element;
+  else
+    for (int k = 0; k < s.node.input_size() && element == DType::undefined; ++k)
+      if (to.spec().input(k, to.version).type == p.type) element = static_cast<DType>(s.element(k));
+  if (element == DType::undefined)
+    s.refuse("the attribute '", p.name, "' is an input there, of a type that is not known");
+  s.set_input(input, s.add_constant(op::input_from_attribute(value, element)));
+}
+
+void state_as_attribute(Step& s, const AttributeInfo& a, int input) {
+  if (!s.has(input)) return;
+  const auto constant = s.constant(input);
+  if (!constant)
+    s.refuse("the input '", s.node.input(input), "' has to be a constant: it is an attribute there");
+  switch (a.type) {
+    case op::AttributeType::integers: s.set(a.name, *s.integers(input)); break;
+    case op::AttributeType::integer:
+      if (constant->size() != 1) s.refuse("the input '", s.node.input(input), "' is not one number");
+      s.set(a.name, s.integers(input)->at(0));
+      break;
+    default:
+      if (constant->size() != 1) s.refuse("the input '", s.node.input(input), "' is not one number");
+      if (is_integer(constant->dtype())) s.refuse("the input '", s.node.input(input), "' is no float");
+      s.set(a.name, s.reals(input)->at(0));
+  }
+  s.drop_input(input);
+}
+
+void convert_attributes(Step& s, const Form& from, const Form& to) {
+  std::set<std::string> given;
+  for (const auto& a : s.node.attribute()) given.insert(a.name());
+  // Attributes that are inputs, and inputs that are attributes, on the other side.
+  for (const AttributeInfo& a : from.rows) {
+    const int input = a.in(from.version) ? from.input_of(a) : -1;
+    if (input < 0 || to.attribute_for(input) != nullptr) continue;
+    const onnx::AttributeProto* stated = s.attribute(a.name);
+    const AttributeValue value = stated != nullptr ? value_of(*stated) : a.value;
+    s.erase(a.name);
+    if (value.index() != 0) state_as_input(s, to, input, value);
+  }
+  for (int k = 0; k < std::min(s.node.input_size(), to.spec().inputs.size()); ++k)
+    if (const AttributeInfo* a = to.attribute_for(k); a != nullptr && from.attribute_for(k) == nullptr)
+      state_as_attribute(s, *a, k);
+  s.trim_inputs();
+
+  for (int k = 0; k < s.node.attribute_size(); ++k) {
+    const onnx::AttributeProto& a = s.node.attribute(k);
+    if (to.find(a.name()) != nullptr || a.name().starts_with("__")) continue;
+    const AttributeInfo* now = to.find(a.name(), true);
+    if (!says_nothing(a) && (now == nullptr || !equal(value_of(a), now->value)))
+      s.refuse("the attribute '", a.name(), "' has no counterpart");
+    s.node.mutable_attribute()->DeleteSubrange(k--, 1);
+  }
+  // Attributes that are left out stand for the values of their version.
+  for (const AttributeInfo& a : to.rows) {
+    if (!a.in(to.version) || s.attribute(a.name) != nullptr || to.input_of(a) >= 0) continue;
+    const AttributeInfo* was = from.find(a.name, true);
+    if (was == nullptr || was->type != a.type || equal(was->value, a.value) || a.name == "direction") {
+      if (a.required && a.value.index() != 0) s.set(a.name, a.value);
+      else if (a.required) s.refuse("the attribute '", a.name, "' is required");
+    } else if (was->value.index() != 0) {
+      s.set(a.name, was->value);
+    } else {
+      s.refuse("the attribute '", a.name, "' has another default");
+    }
+  }
+  for (const AttributeInfo& a : from.rows)
+    if (const AttributeInfo* now = to.find(a.name, true);
+        a.in(from.version) && now != nullptr && !now->in(to.version) &&
+        !given.contains(std::string(a.name)) && !equal(a.value, now->value))
+      s.refuse("the attribute '", a.name, "' has another default, and cannot be stated");
+}
+
+template <class Param>
+void check_operands(Step& s, std::string_view what,
+                    const google::protobuf::RepeatedPtrField<std::string>& names, int params, int least,
+                    const Form& to, Param param) {
+  if (names.size() < least) s.refuse(least, " ", what, "s are needed");
+  const bool variadic = params > 0 && param(params - 1).arity == op::Arity::variadic;
+  for (int k = 0; k < names.size(); ++k) {
+    if (k >= params && !variadic) s.refuse("there are only ", params, " ", what, "s");
+    const op::Param& p = param(k);
+    if (names[k].empty()) {
+      if (p.in(to.version) && p.arity == op::Arity::single)
+        s.refuse("the ", what, " '", p.name, "' is required");
+      continue;
+    }
+    if (!p.in(to.version)) s.refuse("the ", what, " '", p.name, "' has no counterpart");
+    if (s.up()) continue;
+    const Type type = s.tensor_type(names[k]);
+    if (type && type.kind != Kind::unknown && !to.spec().permits(p, to.version).contains(type))
+      s.refuse("the ", what, " '", p.name, "' cannot be ", to_string(type));
+  }
+}
+
+void check_operands(Step& s, const Form& to) {
+  check_operands(s, "input", s.node.input(), to.spec().inputs.size(), to.spec().min_inputs(to.version), to,
+                 [&](int k) -> const op::Param& { return to.spec().input(k, to.version); });
+  check_operands(s, "output", s.node.output(), to.spec().outputs.size(), to.spec().min_outputs(to.version),
+                 to, [&](int k) -> const op::Param& { return to.spec().output(k, to.version); });
+}
+
+// Before opset 11 axes are counted from the front.
+void count_axes_from_front(Step& s) {
+  for (const char* name : {"axis", "axes"}) {
+    onnx::AttributeProto* a = s.attribute(name);
+    if (a == nullptr) continue;
+    const auto negative = [](int64_t v) { return v < 0; };
+    if (a->i() >= 0 && std::none_of(a->ints().begin(), a->ints().end(), negative)) continue;
+    int64_t rank = s.rank(0);
+    if (rank < 0) s.refuse("a negative '", name, "' of a tensor whose rank is not known");
+    if (s.node.op_type() == "Unsqueeze") rank += a->ints_size();
+    if (s.node.op_type() == "OneHot") ++rank;
+    if (a->i() < 0) a->set_i(a->i() + rank);
+    for (auto& v : *a->mutable_ints()) v += v < 0 ? rank : 0;
+  }
+}
+
+bool is_default_domain(const onnx::NodeProto& n) { return canonical(n.domain()).empty(); }
+
+class Converter {
+ public:
+  Converter(onnx::ModelProto& model, int opset) : model_(model), opset_(opset) {
+    for (const auto& f : model.functions()) functions_.insert(key_of(f));
+    each_graph([&](onnx::GraphProto& g) { collect_names(g); });
+  }
+
+  void run(int target) {
+    while (opset_ != target) {
+      const int next = opset_ < target ? opset_ + 1 : opset_ - 1;
+      if (!inferred_) infer();
+      std::vector<const onnx::GraphProto*> typed;
+      each_graph_of(typed_, [&](const onnx::GraphProto& g) { typed.push_back(&g); });
+      std::size_t k = 0;
+      // An algorithm reads the values of the main graph.
+      const ConvertScope* main = nullptr;
+      std::deque<ConvertScope> scopes;
+      each_graph([&](onnx::GraphProto& g) {
+        ConvertScope& scope = scopes.emplace_back();
+        scope.outer = main;
+        convert_graph(g, *typed[k++], scope, next);
+        if (main == nullptr) main = &scope;
+      });
+      for (auto& o : *model_.mutable_opset_import())
+        if (canonical(o.domain()).empty()) o.set_version(next);
+      opset_ = next;
+    }
+    each_graph([&](onnx::GraphProto& g) { remove_promoted(g, &g == model_.mutable_graph()); });
+  }
+
+ private:
+  template <class Model, class F>
+  static void each_graph_of(Model& model, F f) {
+    if constexpr (std::is_const_v<Model>) {
+      f(model.graph());
+      for (const auto& t : model.training_info()) f(t.initialization()), f(t.algorithm());
+    } else {
+      f(*model.mutable_graph());
+      for (auto& t : *model.mutable_training_info())
+        f(*t.mutable_initialization()), f(*t.mutable_algorithm());
+    }
+  }
+  template <class F>
+  void each_graph(F f) {
+    each_graph_of(model_, f);
+  }
+
+  void collect_names(const onnx::GraphProto& g) {
+    for (const auto* list : {&g.input(), &g.output(), &g.value_info()})
+      for (const auto& v : *list) names_.used.insert(v.name());
+    for (const auto& t : g.initializer()) names_.used.insert(t.name());
+    for (const auto& t : g.sparse_initializer()) names_.used.insert(t.values().name());
+    for (const auto& n : g.node()) {
+      names_.used.insert(n.input().begin(), n.input().end());
+      names_.used.insert(n.output().begin(), n.output().end());
+      for (const auto& a : n.attribute()) {
+        if (a.has_g()) collect_names(a.g());
+        for (const auto& b : a.graphs()) collect_names(b);
+      }
+    }
+  }
+
+  void infer() {
+    typed_store_ = model_;
+    for (auto& t : *typed_store_.mutable_training_info()) {
+      onnx::ModelProto part;
+      *part.mutable_opset_import() = model_.opset_import();
+      *part.mutable_graph() = t.initialization();
+      infer_shapes(part);
+      *t.mutable_initialization() = part.graph();
+    }
+    infer_shapes(typed_store_);
+    inferred_ = true;
+  }
+
+  static void fill(ConvertScope& scope, const onnx::GraphProto& g, const onnx::GraphProto& typed,
+                   std::deque<onnx::TypeProto>& types) {
+    for (const auto* list : {&typed.input(), &typed.value_info(), &typed.output()})
+      for (const auto& v : *list)
+        if (v.type().value_case() != onnx::TypeProto::VALUE_NOT_SET) scope.types[v.name()] = &v.type();
+    for (const auto& v : g.input()) scope.names.insert(v.name());
+    for (const auto& t : g.sparse_initializer()) scope.names.insert(t.values().name());
+    for (const auto& t : g.initializer()) {
+      scope.names.insert(t.name());
+      scope.tensors[t.name()] = &t;
+      auto& type = *types.emplace_back().mutable_tensor_type();
+      type.set_elem_type(t.data_type());
+      type.mutable_shape();
+      for (int64_t d : t.dims()) type.mutable_shape()->add_dim()->set_dim_value(d);
+      scope.types[t.name()] = &types.back();
+    }
+    for (const auto& n : g.node()) scope.names.insert(n.output().begin(), n.output().end());
+    scope.names.erase("");
+    // An output that an outer graph makes is that graph's.
+    std::erase_if(scope.types, [&](const auto& entry) { return !scope.names.contains(entry.first); });
+  }
+
+  void convert_graph(onnx::GraphProto& g, const onnx::GraphProto& typed, ConvertScope& scope, int next) {
+    std::deque<onnx::TypeProto>& types = types_.emplace_back();
+    fill(scope, g, typed, types);
+    for (const auto& v : g.output()) {
+      const ConvertScope* s = &scope;
+      while (s != nullptr && !s->names.contains(v.name())) s = s->outer;
+      if (s == nullptr)
+        throw Error(ErrorCode::invalid_model, g.name(), concat("output '", v.name(), "' is not defined"));
+    }
+    Nodes out;
+    out.Reserve(g.node_size());
+    for (int k = 0; k < g.node_size(); ++k) {
+      onnx::NodeProto& n = *g.mutable_node(k);
+      const onnx::NodeProto* of_types = k < typed.node_size() ? &typed.node(k) : &n;
+      for (int j = 0; j < n.attribute_size(); ++j) {
+        onnx::AttributeProto& a = *n.mutable_attribute(j);
+        if (!a.has_g() && a.graphs_size() == 0) continue;
+        const bool same = j < of_types->attribute_size();
+        if (a.has_g())
+          convert_body(*a.mutable_g(),
+                       same && of_types->attribute(j).has_g() ? of_types->attribute(j).g() : a.g(), scope,
+                       next);
+        for (int i = 0; i < a.graphs_size(); ++i)
+          convert_body(*a.mutable_graphs(i),
+                       same && i < of_types->attribute(j).graphs_size() ? of_types->attribute(j).graphs(i)
+                                                                        : a.graphs(i),
+                       scope, next);
+      }
+      convert_node(n, scope, next, out);
+    }
+    g.mutable_node()->Swap(&out);
+  }
+  void convert_body(onnx::GraphProto& g, const onnx::GraphProto& typed, const ConvertScope& outer, int next) {
+    ConvertScope scope{.outer = &outer};
+    convert_graph(g, typed, scope, next);
+  }
+
+  static void append(onnx::NodeProto& n, ConvertScope& scope, Nodes& out) {
+    onnx::NodeProto* added = out.Add();
+    added->Swap(&n);
+    if (is_default_domain(*added) && added->op_type() == "Constant" && added->output_size() == 1)
+      scope.constants[added->output(0)] = added;
+  }
+
+  void convert_node(onnx::NodeProto& n, ConvertScope& scope, int next, Nodes& out) {
+    if (!is_default_domain(n) || functions_.contains(key_of(n))) return append(n, scope, out);
+    const std::string op = n.op_type();
+    const Registry::Found from = standard_registry().find("", op, opset_),
+                          to = standard_registry().find("", op, next);
+    if (from.op_class != nullptr && from.op_class == to.op_class && from.version == to.version)
+      return append(n, scope, out);
+    Step s(n, opset_, next, scope, names_);
+    if (from.op_class == nullptr) s.refuse("there is no such operator in opset ", opset_);
+    const Adapter adapter = s.up() ? adapter_up(op, next) : adapter_down(op, opset_);
+    if (to.op_class == nullptr && adapter == nullptr) s.refuse("opset ", next, " has no such operator");
+    if (adapter == nullptr && from.op_class != to.op_class)
+      s.refuse("the operator means something else there");
+    if (!s.up() && opset_ == 11) count_axes_from_front(s);
+    const Rest rest = adapter == nullptr ? Rest::attributes_and_operands : adapter(s);
+    const Registry::Found found = standard_registry().find("", n.op_type(), next);
+    if (found.op_class == nullptr) s.refuse("opset ", next, " has no such operator");
+    const Form form(found);
+    if (rest == Rest::attributes_and_operands) convert_attributes(s, Form(from), form);
+    check_operands(s, form);
+    inferred_ = inferred_ && s.before.empty() && s.after.empty();
+    for (auto* list : {&s.before, &s.after})
+      for (auto& m : *list)
+        for (const auto& name : m.output()) scope.names.insert(name);
+    scope.names.insert(n.output().begin(), n.output().end());
+    for (auto& b : s.before) append(b, scope, out);
+    append(n, scope, out);
+    for (auto& a : s.after) append(a, scope, out);
+  }
+
+  // --- constants that became attributes ---
+
+  static void add_names_read(const onnx::GraphProto& g, std::set<std::string, std::less<>>& read) {
+    for (const auto& v : g.output()) read.insert(v.name());
+    for (const auto& n : g.node()) {
+      read.insert(n.input().begin(), n.input().end());
+      for (const auto& a : n.attribute()) {
+        if (a.has_g()) add_names_read(a.g(), read);
+        for (const auto& b : a.graphs()) add_names_read(b, read);
+        if (!is_default_domain(n)) {  // Gradient's attributes name values
+          read.insert(a.s());
+          read.insert(a.strings().begin(), a.strings().end());
+        }
+      }
+    }
+  }
+  void remove_promoted(onnx::GraphProto& g, bool main) {
+    std::set<std::string, std::less<>> read;
+    add_names_read(g, read);
+    if (main)
+      for (const auto& t : model_.training_info()) {
+        add_names_read(t.algorithm(), read);
+        for (const auto& b : t.initialization_binding()) read.insert(b.key());
+        for (const auto& b : t.update_binding()) read.insert(b.key());
+      }
+    remove_promoted(g, read, main);
+  }
+  void remove_promoted(onnx::GraphProto& g, const std::set<std::string, std::less<>>& read, bool main) {
+    const auto unread = [&](const std::string& name) {
+      return names_.promoted.contains(name) && !read.contains(name);
+    };
+    std::set<std::string, std::less<>> removed;
+    const auto remove = [&](auto& list, auto is) {
+      list.erase(std::remove_if(list.begin(), list.end(), is), list.end());
+    };
+    for (const auto& t : g.initializer())
+      if (unread(t.name())) removed.insert(t.name());
+    remove(*g.mutable_node(), [&](const onnx::NodeProto& n) {
+      return n.op_type() == "Constant" && n.output_size() == 1 && unread(n.output(0));
+    });
+    remove(*g.mutable_value_info(), [&](const onnx::ValueInfoProto& v) { return unread(v.name()); });
+    if (main) {
+      remove(*g.mutable_input(), [&](const onnx::ValueInfoProto& v) { return removed.contains(v.name()); });
+      remove(*g.mutable_initializer(),
+             [&](const onnx::TensorProto& t) { return removed.contains(t.name()); });
+      remove(*g.mutable_quantization_annotation(),
+             [&](const onnx::TensorAnnotation& t) { return removed.contains(t.tensor_name()); });
+    }
+    for (auto& n : *g.mutable_node())
+      for (auto& a : *n.mutable_attribute()) {
+        if (a.has_g()) remove_promoted(*a.mutable_g(), read, false);
+        for (auto& b : *a.mutable_graphs()) remove_promoted(b, read, false);
+      }
+  }
+
+  onnx::ModelProto& model_;
+  int opset_;
+  std::set<FunctionKey> functions_;
+  ConvertNames names_;
+  bool inferred_ = false;
+  onnx::ModelProto typed_store_;
+  const onnx::ModelProto& typed_ = typed_store_;
+  std::deque<std::deque<onnx::TypeProto>> types_;
+};
+
+// Error{invalid_model} for models that break rules on which conversion stands. Returns whether there is no
+// other breach either.
+bool demand_sound(const onnx::ModelProto& model, std::string_view which, bool wholly) {
+  bool whole = true;
+  for (const Diagnostic& d : check(model)) {
+    if (d.severity != Severity::error) continue;
+    whole = false;
+    // Conversion itself looks at operators, their attributes, and the outputs of bodies.
+    if (wholly || (d.rule != "operator" && d.rule != "attribute" && d.rule != "type" && d.rule != "outputs"))
+      throw Error(ErrorCode::invalid_model, std::string(which), to_string(d));
+  }
+  return whole;
+}
+
+}  // namespace
+
+int newest_opset() {
+  static const int newest = [] {
+    int version = 1;
+    for (const auto& [key, versions] : standard_registry().operators())
+      if (key.first.empty()) version = std::max(version, versions.rbegin()->first);
+    return version;
+  }();
+  return newest;
+}
+
+void convert_opset(onnx::ModelProto& model, int opset) {
+  if (opset < 1 || opset > newest_opset())
+    throw Error(ErrorCode::not_supported, "model",
+                concat("opset ", opset, ": there are 1 to ", newest_opset()));
+  const Opsets opsets = read_opsets(model.opset_import(), "model");
+  const auto own = opsets.find(std::string_view());
+  if (own == opsets.end()) throw Error(ErrorCode::invalid_model, "model", "no opset of ai.onnx is imported");
+  if (own->second > newest_opset())
+    throw Error(ErrorCode::not_supported, "model", concat("opset ", own->second, " is not known"));
+  const bool sound = demand_sound(model, "model", false);
+  onnx::ModelProto converted = model;
+  Converter(converted, own->second).run(opset);
+  demand_sound(converted, "the converted model", sound);
+  model.Swap(&converted);
+}
+
+}  // namespace tenon::loader

@@ -1,0 +1,115 @@
+// One node of a model on its way from an operator set to the one next to it.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "loader/convert.hpp"
+#include "loader/tensor.hpp"
+#include "tenon/loader.hpp"
+
+namespace tenon::loader {
+
+/// What is known of the values of a graph while its nodes are converted.
+struct ConvertScope {
+  const ConvertScope* outer = nullptr;
+  std::set<std::string, std::less<>> names{};                              ///< all values of the graph
+  std::map<std::string, const onnx::TypeProto*, std::less<>> types{};      ///< as inferred
+  std::map<std::string, const onnx::TensorProto*, std::less<>> tensors{};  ///< initializers
+  std::map<std::string, const onnx::NodeProto*, std::less<>> constants{};  ///< Constant nodes, converted
+};
+
+/// A vector, or a scalar of one number.
+template <class T>
+AnyTensor vector_of(const std::vector<T>& list) {
+  AnyTensor t = AnyTensor::uninitialized(dtype_of<T>, Extents{static_cast<int64_t>(list.size())});
+  for (std::size_t k = 0; k < list.size(); ++k) t.out().template as<T>()[static_cast<int64_t>(k)] = list[k];
+  return t;
+}
+template <class T>
+AnyTensor scalar_of(T number) {
+  return vector_of<T>({number}).reshaped({});
+}
+
+/// Names over a whole model.
+struct ConvertNames {
+  std::set<std::string, std::less<>> used;
+  std::set<std::string, std::less<>> promoted;  ///< constants that became attributes
+
+  std::string fresh(const std::string& like);
+};
+
+/// Extents as a model states them: numbers, symbols, "?" where nothing is known.
+using Shape = std::vector<std::string>;
+
+class Step {
+ public:
+  Step(onnx::NodeProto& n, int from, int to, const ConvertScope& scope, ConvertNames& names)
+      : node(n), from_opset(from), to_opset(to), scope_(scope), names_(names) {}
+
+  onnx::NodeProto& node;
+  const int from_opset, to_opset;
+  std::deque<onnx::NodeProto> before{}, after{};
+
+  bool up() const { return to_opset > from_opset; }
+  template <class... Parts>
+  [[noreturn]] void refuse(const Parts&... parts) const {
+    throw Error(ErrorCode::not_supported, concat("node '", node.name(), "' (", node.op_type(), ")"),
+                concat("from opset ", from_opset, " to ", to_opset, ": ", parts...));
+  }
+
+  // --- operands ---
+  bool has(int input) const { return input < node.input_size() && !node.input(input).empty(); }
+  /// Null where nothing is known of a value.
+  const onnx::TypeProto* type(const std::string& value) const;
+  Type tensor_type(const std::string& value) const;  ///< no type, or one of Kind::unknown, if it is not known
+  int element(int input) const;                      ///< a TensorProto::DataType, 0 if it is not known
+  std::optional<Shape> shape(int input) const;
+  int rank(int input) const;  ///< -1 if it is not known
+  /// The value of an input that is constant. Error{invalid_model} if its data is malformed.
+  std::optional<AnyTensor> constant(int input) const;
+  std::optional<std::vector<int64_t>> integers(int input) const;
+  std::optional<std::vector<float>> reals(int input) const;
+  /// Marks the constant that an input reads as needed no more, and empties the input.
+  void drop_input(int input);
+  void set_input(int input, const std::string& name);
+  void trim_inputs();
+
+  // --- attributes ---
+  onnx::AttributeProto* attribute(std::string_view name) const;
+  void erase(std::string_view name);
+  int64_t integer(std::string_view name, int64_t fallback) const;
+  std::string text(std::string_view name, const std::string& fallback) const;
+  void set(std::string_view name, const op::AttributeValue& value);
+
+  // --- other nodes ---
+  /// A node in front of this one, and the name of its result.
+  std::string add(const char* op, std::initializer_list<std::string> inputs,
+                  std::initializer_list<std::pair<const char*, op::AttributeValue>> attributes = {});
+  std::string add_constant(const AnyTensor& tensor);
+  std::string add_integers(const std::vector<int64_t>& values) { return add_constant(vector_of(values)); }
+  /// A node behind this one that makes what was output number `output`.
+  void follow(int output, const char* op, std::initializer_list<std::string> more = {},
+              std::initializer_list<std::pair<const char*, op::AttributeValue>> attributes = {});
+
+ private:
+  const ConvertScope& scope_;
+  ConvertNames& names_;
+};
+
+/// What an adapter leaves to the rule for all operators.
+enum class Rest : uint8_t {
+  attributes_and_operands,
+  operands,
+};
+using Adapter = Rest (*)(Step& step);
+/// The adapter of an operator between opset `boundary` and the one before it; null if there is none.
+Adapter adapter_up(std::string_view op, int boundary);
+Adapter adapter_down(std::string_view op, int boundary);
+
+bool is_arithmetic_of_old(std::string_view op);  ///< had attributes `axis` and `broadcast` before opset 7
+void set_attribute(onnx::NodeProto& n, std::string_view name, const op::AttributeValue& value);
+
+}  // namespace tenon::loader

@@ -1,0 +1,134 @@
+// `tenon convert`: models at other operator sets, and the comparison with recorded conversions.
+#include "loader/convert.hpp"
+
+#include "loader/check.hpp"
+#include "loader/file.hpp"
+#include "loader/tool/command.hpp"
+#include "loader/tool/suite.hpp"
+#include "tenon/tensor/difference.hpp"
+
+namespace tenon::tool {
+namespace {
+
+namespace fs = std::filesystem;
+
+int opset_of(const onnx::ModelProto& m) {
+  for (const auto& o : m.opset_import())
+    if (loader::canonical(o.domain()).empty()) return static_cast<int>(o.version());
+  return 0;
+}
+
+// Whether two types are the same, as far as both tell.
+bool agree(const onnx::TypeProto& a, const onnx::TypeProto& b) {
+  if (a.value_case() != b.value_case()) return false;
+  if (!a.has_tensor_type()) return a.SerializeAsString() == b.SerializeAsString();
+  const auto &x = a.tensor_type(), &y = b.tensor_type();
+  if (x.elem_type() != y.elem_type()) return false;
+  if (!x.has_shape() || !y.has_shape()) return true;
+  if (x.shape().dim_size() != y.shape().dim_size()) return false;
+  for (int k = 0; k < x.shape().dim_size(); ++k) {
+    const auto &d = x.shape().dim(k), &e = y.shape().dim(k);
+    if (d.has_dim_value() && e.has_dim_value() && d.dim_value() != e.dim_value()) return false;
+  }
+  return true;
+}
+
+template <class List>
+std::string difference(const char* what, const List& ours, const List& recorded) {
+  if (ours.size() != recorded.size()) return concat(ours.size(), " ", what, "s instead of ", recorded.size());
+  for (int k = 0; k < ours.size(); ++k)
+    if (ours[k].name() != recorded[k].name() || !agree(ours[k].type(), recorded[k].type()))
+      return concat(what, " '", ours[k].name(), "' differs");
+  return "";
+}
+
+bool draws(const onnx::GraphProto& g) {
+  for (const auto& n : g.node()) {
+    if (n.op_type().starts_with("Random") || n.op_type() == "Multinomial" || n.op_type() == "Bernoulli")
+      return true;
+    for (const auto& a : n.attribute())
+      if (a.has_g() && draws(a.g())) return true;
+  }
+  return false;
+}
+
+std::vector<Value> results(const onnx::ModelProto& m) {
+  const std::string bytes = m.SerializeAsString();
+  Model model = parse_model({reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()});
+  Feeds feeds;
+  uint64_t seed = 0;
+  for (const ValueId v : model.graph.inputs()) {
+    const Graph::ValueEntry& e = model.graph.entry(v);
+    if (!e.optional)
+      feeds.emplace_back(e.name, random_value(e.info.type, default_extents(e.info.dims), ++seed));
+  }
+  Outputs outputs = Session(std::move(model.graph)).run(feeds);
+  std::vector<Value> values;
+  for (std::size_t k = 0; k < outputs.size(); ++k) values.push_back(outputs[k]);
+  return values;
+}
+
+// "" where the call gives what was recorded. A model that cannot run is compared by its interface.
+std::string difference(const fs::path& folder, const Json& call, int& not_run) {
+  auto model = read_message<onnx::ModelProto>(folder / call["in"].string());
+  const int target = static_cast<int>(call["target"].integer());
+  const bool error = call["verdict"].string() == "error";
+  try {
+    loader::convert_opset(model, target);
+  } catch (const Error& e) {
+    return error ? "" : concat("refused: ", e.what());
+  }
+  if (error) return concat("converted, recorded: ", call["msg"].string());
+  const auto recorded = read_message<onnx::ModelProto>(folder / call["out"].string());
+  if (opset_of(model) != target) return concat("opset ", opset_of(model), " instead of ", target);
+  for (const auto& d : loader::check(model))
+    if (d.severity == loader::Severity::error && !has_errors(loader::check(recorded))) return to_string(d);
+  for (const std::string& d : {difference("input", model.graph().input(), recorded.graph().input()),
+                               difference("output", model.graph().output(), recorded.graph().output())})
+    if (!d.empty()) return d;
+  std::vector<Value> expected, ours;
+  try {
+    expected = results(recorded);
+  } catch (const Error&) {
+    ++not_run;
+    return "";
+  }
+  ours = results(model);
+  for (std::size_t k = 0; k < expected.size() && !draws(model.graph()); ++k)
+    if (const auto d = difference(ours[k], expected[k], {.rtol = 1e-5, .atol = 1e-6}); !d.empty())
+      return concat("output ", k, ": ", d);
+  return "";
+}
+
+}  // namespace
+
+int convert(Arguments arguments) {
+  fs::path model, suite, output;
+  int64_t opset = 0;
+  while (!arguments.empty()) {
+    const std::string word = arguments.take();
+    if (word == "--suite") suite = arguments.value(word);
+    else if (word == "-o") output = arguments.value(word);
+    else if (word == "--opset") opset = arguments.integer(word, 1, loader::newest_opset());
+    else if (word.starts_with("-") || !model.empty())
+      throw UsageError{concat("convert takes one model, and not '", word, "'")};
+    else model = word;
+  }
+  if (!suite.empty()) {
+    if (!model.empty()) throw UsageError{"convert takes a model, or --suite and a folder"};
+    int not_run = 0;
+    const int code = run_suite(suite, [&](const Json& call) { return difference(suite, call, not_run); });
+    std::fprintf(stderr, "%d recorded models cannot run, and are compared by their interface\n", not_run);
+    return code;
+  }
+  if (model.empty() || output.empty() || opset == 0)
+    throw UsageError{"convert needs a model, --opset and -o"};
+  auto proto = read_message<onnx::ModelProto>(model);
+  loader::convert_opset(proto, static_cast<int>(opset));
+  std::string bytes;
+  if (!proto.SerializeToString(&bytes)) throw Error(ErrorCode::io, output.string(), "cannot be written");
+  loader::write_file(output, bytes);
+  return 0;
+}
+
+}  // namespace tenon::tool

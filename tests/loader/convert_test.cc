@@ -1,0 +1,177 @@
+// Conversion between operator sets: what stays, what changes, what is refused, and that results stay.
+#include "loader/convert.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "loader/check.hpp"
+#include "loader/parse_text.hpp"
+#include "loader/print_text.hpp"
+#include "tenon/loader.hpp"
+#include "tenon/tensor/difference.hpp"
+
+namespace tenon {
+namespace {
+
+onnx::ModelProto model(int opset, std::string_view graph) {
+  return loader::parse_text<onnx::ModelProto>(
+      concat("<ir_version: 8, opset_import: [\"\" : ", opset, "]>\n", graph));
+}
+
+std::vector<Value> results(const onnx::ModelProto& m) {
+  const std::string bytes = m.SerializeAsString();
+  Model parsed = parse_model({reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()});
+  Feeds feeds;
+  for (const ValueId v : parsed.graph.inputs()) {
+    const Graph::ValueEntry& e = parsed.graph.entry(v);
+    Extents extents;
+    for (const Dim d : e.info.dims) extents.push_back(d.known() ? d.value() : 3);
+    AnyTensor t = AnyTensor::uninitialized(DType::float32, extents);
+    for (int64_t k = 0; k < t.size(); ++k)
+      t.out().as<float>()[k] = static_cast<float>((k * 7 + 3) % 11) - 4.5f;
+    feeds.emplace_back(e.name, Value(t));
+  }
+  Outputs outputs = Session(std::move(parsed.graph)).run(feeds);
+  std::vector<Value> values;
+  for (std::size_t k = 0; k < outputs.size(); ++k) values.push_back(outputs[k]);
+  return values;
+}
+
+// The operators after conversion, which keeps the results and the rules; or the refusal.
+std::string converted(int from, int to, std::string_view graph) {
+  INFO(graph, " from ", from, " to ", to);
+  onnx::ModelProto m = model(from, graph);
+  const onnx::ModelProto before = m;
+  try {
+    loader::convert_opset(m, to);
+  } catch (const Error& e) {
+    CHECK(m.SerializeAsString() == before.SerializeAsString());
+    return e.what();
+  }
+  CHECK(m.opset_import(0).version() == to);
+  for (const auto& d : loader::check(m)) CHECK_MESSAGE(d.severity != loader::Severity::error, to_string(d));
+  const auto expected = results(before), ours = results(m);
+  REQUIRE(ours.size() == expected.size());
+  for (std::size_t k = 0; k < ours.size(); ++k)
+    CHECK(difference(ours[k], expected[k], {.rtol = 1e-5, .atol = 1e-6}) == "");
+  std::string operators;
+  for (const auto& n : m.graph().node()) operators += (operators.empty() ? "" : " ") + n.op_type();
+  return operators;
+}
+bool holds(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+TEST_CASE("Operators of which only the types widened stay") {
+  CHECK(converted(7, 28, "g (float[2, 3] x) => (float[2, 3] y) { y = Tanh (x) }") == "Tanh");
+  CHECK(converted(28, 6, "g (float[2, 3] x) => (float[2, 3] y) { y = Tanh (x) }") == "Tanh");
+  CHECK(holds(converted(28, 6, "g (float[2] x) => (float[2] y) { y = Cos (x) }"), "has no such operator"));
+  CHECK(holds(converted(16, 15, "g (bool[1] c, bfloat16[1] x) => (bfloat16[1] y) { y = Where (c, x, x) }"),
+              "cannot be tensor(bfloat16)"));
+}
+
+TEST_CASE("Attributes that became inputs") {
+  CHECK(converted(12, 13, "g (float[2, 3] x) => (float[1, 3] y) { y = ReduceSum <axes = [0]> (x) }") ==
+        "Constant ReduceSum");
+  CHECK(converted(18, 9,
+                  "g (float[2, 3] x) => (float[1, 3] y) <int64[1] a = {-2}> { y = ReduceMean (x, a) }") ==
+        "ReduceMean");
+  CHECK(converted(9, 12, "g (float[4] x) => (float[4] y) { y = Clip <min = -1.5> (x) }") ==
+        "Constant Constant Clip");
+  CHECK(converted(12, 9, "g (float[4] x) => (float[4] y) <float a = {-1.5}> { y = Clip (x, a) }") == "Clip");
+  CHECK(holds(converted(12, 9, "g (float[4] x, float a) => (float[4] y) { y = Clip (x, a) }"),
+              "has to be a constant"));
+  CHECK(
+      converted(9, 13, "g (float[4, 5] x) => (float[2, 5] y) { y = Slice <starts = [1], ends = [3]> (x) }") ==
+      "Constant Constant Slice");
+  CHECK(
+      converted(2, 13,
+                "g (float[2, 2] x) => (float[4, 2] y) { y = Pad <pads = [1, 0, 1, 0], value = 2.0> (x) }") ==
+      "Constant Constant Pad");
+}
+
+TEST_CASE("Broadcasting before opset 7") {
+  CHECK(converted(6, 7,
+                  "g (float[2, 3, 4] x, float[3] b) => (float[2, 3, 4] y) { y = Add <axis = 1, broadcast = "
+                  "1> (x, b) }") == "Unsqueeze Add");
+  CHECK(converted(7, 6, "g (float[2, 3, 4] x, float[3, 1] b) => (float[2, 3, 4] y) { y = Mul (x, b) }") ==
+        "Squeeze Mul");
+  CHECK(converted(7, 6, "g (float[4] b, float[2, 3, 4] x) => (float[2, 3, 4] y) { y = Add (b, x) }") ==
+        "Add");
+  CHECK(converted(9, 6, "g (float[4] b, float[3, 4] x) => (bool[3, 4] y) { y = Less (b, x) }") == "Greater");
+  CHECK(holds(converted(7, 6, "g (float[4] b, float[3, 4] x) => (float[3, 4] y) { y = Sub (b, x) }"),
+              "stretched"));
+  CHECK(holds(converted(7, 6, "g (float[3, 1] b, float[1, 4] x) => (float[3, 4] y) { y = Add (b, x) }"),
+              "stretched"));
+  CHECK(converted(6, 9, "g (float[1, 3, 2] x, float[3] s) => (float[1, 3, 2] y) { y = PRelu (x, s) }") ==
+        "Unsqueeze PRelu");
+  CHECK(converted(9, 6, "g (float[1, 3, 2] x, float[3, 1] s) => (float[1, 3, 2] y) { y = PRelu (x, s) }") ==
+        "Squeeze PRelu");
+}
+
+TEST_CASE("Operators whose meaning changed") {
+  for (const char* op : {"Softmax", "LogSoftmax", "Hardmax"}) {
+    const auto graph = [&](int axis) {
+      return concat("g (float[2, 3, 4] x) => (float[2, 3, 4] y) { y = ", op, " <axis = ", axis, "> (x) }");
+    };
+    CHECK(converted(11, 13, graph(1)) == concat("Shape Flatten ", op, " Reshape"));
+    CHECK(converted(11, 13, graph(2)) == op);
+    CHECK(converted(13, 9, graph(1)) == concat("Transpose ", op, " Transpose"));
+    CHECK(converted(13, 9, graph(-1)) == op);
+  }
+  CHECK(converted(9, 19,
+                  "g (float[1, 1, 2, 2] x) => (float[1, 1, 4, 6] y) <float[4] s = {1, 1, 2, 3}> "
+                  "{ y = Upsample (x, s) }") == "Constant Resize");
+  CHECK(converted(13, 7,
+                  "g (float[1, 1, 2, 2] x) => (float[1, 1, 4, 6] y) <float[4] s = {1, 1, 2, 3}> "
+                  "{ y = Resize <coordinate_transformation_mode = \"asymmetric\", nearest_mode = \"floor\"> "
+                  "(x, \"\", s) }") == "Upsample");
+  CHECK(converted(10, 18,
+                  "g (float[1, 1, 6, 2] x) => (float[1, 1, 4, 5] y) <float[4] s = {1, 1, 0.7, 2.5}> "
+                  "{ y = Resize (x, s) }") == "Constant Constant Max Resize Min Resize");
+  CHECK(holds(converted(13, 10,
+                        "g (float[1, 1, 2, 2] x) => (float[1, 1, 4, 6] y) <float[4] s = {1, 1, 2, 3}> "
+                        "{ y = Resize (x, \"\", s) }"),
+              "asymmetric"));
+  CHECK(converted(11, 9, "g (float[2, 3] x, float[3, 4] w) => (float[2, 4] y) { y = Gemm (x, w) }") ==
+        "Constant Gemm");
+  CHECK(converted(18, 13,
+                  "g (float[5] x) => (float[3] y, float[2] z) { y, z = Split <num_outputs = 2> (x) }") ==
+        "Constant Split");
+  CHECK(converted(
+            8, 9,
+            "g (float[1, 2] s, float[1, 3, 2] x) => (float[1, 2] y, float[1, 3, 2] z) { "
+            "y, z = Scan <num_scan_inputs = 1, body = b (float[2] a, float[2] n) => (float[2] o, float[2] p) "
+            "{ o = Add (a, n) p = Identity (o) }> (\"\", s, x) }") ==
+        "Squeeze Squeeze Scan Unsqueeze Unsqueeze");
+}
+
+TEST_CASE("Bodies go along") {
+  onnx::ModelProto m =
+      model(10,
+            "g (bool c, float[2] x) => (float[2] y) { y = If (c) <then_branch = t () => (float[2] a) "
+            "{ a = Clip <max = 1.0> (x) }, else_branch = e () => (float[2] b) { b = Neg (x) }> }");
+  loader::convert_opset(m, 13);
+  int nodes = 0;
+  for (const auto& a : m.graph().node(0).attribute()) nodes += a.g().node_size();
+  CHECK(nodes == 4);  // two constants, Clip, Neg
+  CHECK_FALSE(has_errors(loader::check(m)));
+}
+
+TEST_CASE("Models that cannot be converted") {
+  const char* graph = "g (float[2] x) => (float[2] y) { y = Neg (x) }";
+  CHECK(holds(converted(13, 0, graph), "there are 1 to"));
+  CHECK(holds(converted(13, loader::newest_opset() + 1, graph), "there are 1 to"));
+  CHECK(holds(converted(13, 14, "g (float[2] x) => (float[2] y) { y = Neg (z) }"), "not defined"));
+  CHECK(holds(converted(13, 14, "g (float[2] x) => (float[2] y) { z = Neg (x) }"), "y"));
+  CHECK(holds(converted(13, 14, "g (float[2] x) => (float[2] y) { y = Nge (x) }"), "no such operator"));
+  // A private domain's nodes stay.
+  onnx::ModelProto m = loader::parse_text<onnx::ModelProto>(
+      "<ir_version: 8, opset_import: [\"\" : 9, \"own\" : 3]> g (float[2] x) => (float[2] y) { y = own.F (x) "
+      "}");
+  loader::convert_opset(m, 20);
+  CHECK(m.graph().node(0).op_type() == "F");
+  CHECK(m.opset_import(1).version() == 3);
+}
+
+}  // namespace
+}  // namespace tenon
