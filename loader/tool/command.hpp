@@ -38,7 +38,7 @@ int test(Arguments arguments);
 int info(Arguments arguments);
 int infer(Arguments arguments);
 int check(Arguments arguments);
-int convert(Arguments arguments);
+int convert_model(Arguments arguments);
 int parse(Arguments arguments);
 int print(Arguments arguments);
 int inline_calls(Arguments arguments);

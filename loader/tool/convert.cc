@@ -102,7 +102,7 @@ std::string difference(const fs::path& folder, const Json& call, int& not_run) {
 
 }  // namespace
 
-int convert(Arguments arguments) {
+int convert_model(Arguments arguments) {
   fs::path model, suite, output;
   int64_t opset = 0;
   while (!arguments.empty()) {

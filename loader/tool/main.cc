@@ -103,7 +103,7 @@ int main(int argc, char** argv) {
     std::string_view name;
     int (*run)(Arguments);
   } commands[] = {{"run", tool::run},     {"test", tool::test},       {"info", tool::info},
-                  {"infer", tool::infer}, {"check", tool::check},     {"convert", tool::convert},
+                  {"infer", tool::infer}, {"check", tool::check},     {"convert", tool::convert_model},
                   {"parse", tool::parse}, {"print", tool::print},     {"inline", tool::inline_calls},
                   {"merge", tool::merge}, {"extract", tool::extract}, {"diff", tool::diff},
                   {"bench", tool::bench}, {"ops", tool::ops}};
