@@ -12,10 +12,10 @@ namespace tenon::loader {
 ///
 /// The syntax has no words for: sparse tensors, quantisation annotations, training, devices, doc strings and
 /// metadata below models and functions, denotations, and tensors of no element type. These are left out, and
-/// where a value would be missing the text does not parse. Names of operators, domains and opaque types cannot
-/// be quoted: control characters in them become '?'. It keeps more than ONNX's own printer does: packed
-/// and complex numbers ("..." there), defaults of a function's attributes, its doc string and value infos,
-/// references of no type, and empty lists of strings.
+/// where a value would be missing the text does not parse. Names of operators, domains and opaque types
+/// cannot be quoted: control characters in them become '?'. It keeps more than ONNX's own printer does:
+/// packed and complex numbers ("..." there), defaults of a function's attributes, its doc string and value
+/// infos, references of no type, and empty lists of strings.
 ///
 /// Error{invalid_model} for a tensor whose raw data has not the size that its extents want.
 std::string print_text(const onnx::ModelProto& model);
