@@ -461,6 +461,20 @@ bool demand_sound(const onnx::ModelProto& model, std::string_view which, bool wh
   return whole;
 }
 
+bool lacks_shape(const onnx::ValueInfoProto& v) {
+  return v.type().has_tensor_type() && !v.type().tensor_type().has_shape();
+}
+
+// Gives outputs of the main graph that state no rank what inference tells of them.
+void state_outputs(onnx::ModelProto& model) {
+  auto& outputs = *model.mutable_graph()->mutable_output();
+  if (std::none_of(outputs.begin(), outputs.end(), lacks_shape)) return;
+  onnx::ModelProto typed = model;
+  infer_shapes(typed);
+  for (int k = 0; k < outputs.size(); ++k)
+    if (lacks_shape(outputs[k])) *outputs[k].mutable_type() = typed.graph().output(k).type();
+}
+
 }  // namespace
 
 int newest_opset() {
@@ -486,6 +500,7 @@ void convert_opset(onnx::ModelProto& model, int opset) {
   onnx::ModelProto converted = model;
   Converter(converted, own->second).run(opset);
   demand_sound(converted, "the converted model", sound);
+  state_outputs(converted);
   model.Swap(&converted);
 }
 
