@@ -248,6 +248,16 @@ template <class N, class Arch, int R, int NV>
     for (int v = 0; v < NV; ++v) simd::storeu(sums + (r * NV + v) * L, total[r][v]);
 }
 
+/// N, or where it is to be shifted the form that shifts.
+template <class N, class Arch, bool shifted, bool has_zeros>
+struct FormOf {
+  using type = N;
+};
+template <class N, class Arch, bool has_zeros>
+struct FormOf<N, Arch, true, has_zeros> {
+  using type = Shifted<N::bits, Arch, has_zeros>;
+};
+
 /// The product of rows that are taken four at a time, with each group of panels while it is in a cache.
 template <class N, class Arch>
 void multiply_few(const GemmArgs<float>& g, const NarrowMatrix& b, const Finish<float>& finish) {
@@ -273,13 +283,10 @@ void multiply_few(const GemmArgs<float>& g, const NarrowMatrix& b, const Finish<
     constexpr int together = Arch::registers == 32 || R <= 2 ? wanted : std::min(wanted, 2);
     alignas(64) float sums[R * together * L];
     const auto panels = [&]<int NV>(std::integral_constant<int, NV>) {
-      if constexpr (shifted) {
-        if (b.zeros != nullptr)
-          few_rows<Shifted<N::bits, Arch, true>, Arch, R, NV>(b, x + i * x_step, x_step, p, sums);
-        else few_rows<Shifted<N::bits, Arch, false>, Arch, R, NV>(b, x + i * x_step, x_step, p, sums);
-      } else {
-        few_rows<N, Arch, R, NV>(b, x + i * x_step, x_step, p, sums);
-      }
+      using WithZeros = typename FormOf<N, Arch, shifted, true>::type;
+      using Without = typename FormOf<N, Arch, shifted, false>::type;
+      if (b.zeros != nullptr) few_rows<WithZeros, Arch, R, NV>(b, x + i * x_step, x_step, p, sums);
+      else few_rows<Without, Arch, R, NV>(b, x + i * x_step, x_step, p, sums);
       gemm_detail::finish_sums<Arch>(sums, NV * L, R, std::min<int64_t>(NV * L, g.n - p * L), i, p * L,
                                      finish, true, true, g.c, g.c_row);
       p += NV;
