@@ -133,7 +133,7 @@ class Differences {
     by_key(
         place, "opset", a, b, [](const auto& i) { return display(canonical(i.domain())); },
         [this](const std::string& at, const auto& x, const auto& y) {
-          if (x.version() != y.version()) line(at, x.version(), ", and ", y.version());
+          if (x.version() != y.version()) this->line(at, x.version(), ", and ", y.version());
         });
   }
 
