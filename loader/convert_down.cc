@@ -365,12 +365,7 @@ Rest grid_sample_20(Step& s) {
   return all;
 }
 
-struct Row {
-  std::string_view op;
-  int boundary;
-  Adapter adapter;
-};
-constexpr Row rows[] = {
+constexpr AdapterRow rows[] = {
     {"GlobalLpPool", 2, real_p},
     {"LpPool", 2, real_p},
     {"Pad", 2, pad_2},
@@ -420,9 +415,7 @@ constexpr Row rows[] = {
 Adapter adapter_down(std::string_view op, int boundary) {
   if (boundary == 7 && is_arithmetic_of_old(op)) return broadcast_before_numpy;
   if (op.starts_with("Reduce") && (boundary == 13 || boundary == 18)) return reduce;
-  for (const Row& row : rows)
-    if (row.op == op && row.boundary == boundary) return row.adapter;
-  return nullptr;
+  return find_adapter(rows, op, boundary);
 }
 
 }  // namespace tenon::loader

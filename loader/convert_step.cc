@@ -11,6 +11,12 @@ std::string ConvertNames::fresh(const std::string& like) {
     if (std::string name = concat(like, "__", k); used.insert(name).second) return name;
 }
 
+Adapter find_adapter(std::span<const AdapterRow> rows, std::string_view op, int boundary) {
+  for (const AdapterRow& row : rows)
+    if (row.op == op && row.boundary == boundary) return row.adapter;
+  return nullptr;
+}
+
 void set_attribute(onnx::NodeProto& n, std::string_view name, const op::AttributeValue& value) {
   AttributeProto* a = nullptr;
   for (auto& given : *n.mutable_attribute())

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 
 #include "loader/convert.hpp"
 #include "loader/tensor.hpp"
@@ -105,6 +106,13 @@ enum class Rest : uint8_t {
   operands,
 };
 using Adapter = Rest (*)(Step& step);
+struct AdapterRow {
+  std::string_view op;
+  int boundary;
+  Adapter adapter;
+};
+Adapter find_adapter(std::span<const AdapterRow> rows, std::string_view op, int boundary);
+
 /// The adapter of an operator between opset `boundary` and the one before it; null if there is none.
 Adapter adapter_up(std::string_view op, int boundary);
 Adapter adapter_down(std::string_view op, int boundary);

@@ -243,12 +243,7 @@ Rest grid_sample_20(Step& s) {
   return all;
 }
 
-struct Row {
-  std::string_view op;
-  int boundary;
-  Adapter adapter;
-};
-constexpr Row rows[] = {
+constexpr AdapterRow rows[] = {
     {"GlobalLpPool", 2, whole_p},
     {"LpPool", 2, whole_p},
     {"Pad", 2, pad_2},
@@ -287,9 +282,7 @@ bool is_arithmetic_of_old(std::string_view op) {
 
 Adapter adapter_up(std::string_view op, int boundary) {
   if (boundary == 7 && is_arithmetic_of_old(op)) return broadcast_as_numpy;
-  for (const Row& row : rows)
-    if (row.op == op && row.boundary == boundary) return row.adapter;
-  return nullptr;
+  return find_adapter(rows, op, boundary);
 }
 
 }  // namespace tenon::loader

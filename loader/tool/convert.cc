@@ -2,9 +2,8 @@
 #include "loader/convert.hpp"
 
 #include "loader/check.hpp"
-#include "loader/file.hpp"
 #include "loader/tool/command.hpp"
-#include "loader/tool/suite.hpp"
+#include "loader/tool/models.hpp"
 #include "tenon/tensor/difference.hpp"
 
 namespace tenon::tool {
@@ -123,11 +122,9 @@ int convert_model(Arguments arguments) {
   }
   if (model.empty() || output.empty() || opset == 0)
     throw UsageError{"convert needs a model, --opset and -o"};
-  auto proto = read_message<onnx::ModelProto>(model);
+  onnx::ModelProto proto = read_model(model);
   loader::convert_opset(proto, static_cast<int>(opset));
-  std::string bytes;
-  if (!proto.SerializeToString(&bytes)) throw Error(ErrorCode::io, output.string(), "cannot be written");
-  loader::write_file(output, bytes);
+  write_model(output, proto);
   return 0;
 }
 

@@ -1,12 +1,11 @@
 // `tenon infer`: shape inference, and the comparison with recorded calls of it.
 #include "loader/infer.hpp"
 
-#include <fstream>
 #include <map>
 #include <set>
 
 #include "loader/tool/command.hpp"
-#include "loader/tool/suite.hpp"
+#include "loader/tool/models.hpp"
 
 namespace tenon::tool {
 namespace {
@@ -180,11 +179,10 @@ int infer(Arguments arguments) {
   }
   if (model.empty() == suite.empty()) throw UsageError{"infer needs a model, or --check and a folder"};
   if (!suite.empty()) return run_suite(suite, [&](const Json& call) { return difference(suite, call); });
-  auto proto = read_message<onnx::ModelProto>(model);
+  onnx::ModelProto proto = read_model(model);
   loader::infer_shapes(proto, {.strict = strict});
   if (output.empty()) return print(proto.graph(), ""), 0;
-  std::ofstream out(output, std::ios::binary);
-  if (!proto.SerializeToOstream(&out)) throw Error(ErrorCode::io, output.string(), "cannot be written");
+  write_model(output, proto);
   return 0;
 }
 

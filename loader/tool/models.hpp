@@ -11,12 +11,16 @@ inline onnx::ModelProto read_model(const std::filesystem::path& file) {
   refuse_other_formats(file);
   return read_message<onnx::ModelProto>(file);
 }
-inline void write_model(const std::filesystem::path& file, const onnx::ModelProto& model) {
-  refuse_other_formats(file);
+/// The bytes of the file that the model is to be. Error{not_supported} beyond 2 GB.
+inline std::string serialized(const std::filesystem::path& file, const onnx::ModelProto& model) {
   std::string bytes;
   if (!model.SerializeToString(&bytes))
     throw Error(ErrorCode::not_supported, file.string(), "files of 2 GB and more are not written");
-  loader::write_file(file, bytes);
+  return bytes;
+}
+inline void write_model(const std::filesystem::path& file, const onnx::ModelProto& model) {
+  refuse_other_formats(file);
+  loader::write_file(file, serialized(file, model));
 }
 
 }  // namespace tenon::tool

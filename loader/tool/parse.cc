@@ -5,10 +5,9 @@
 #include <fstream>
 #include <sstream>
 
-#include "loader/file.hpp"
 #include "loader/print_text.hpp"
 #include "loader/tool/command.hpp"
-#include "loader/tool/text.hpp"
+#include "loader/tool/models.hpp"
 
 namespace tenon::tool {
 namespace {
@@ -84,9 +83,7 @@ int parse(Arguments arguments) {
     if (e.code() != ErrorCode::invalid_model) throw;
     throw Error(e.code(), concat(text.string(), ", ", e.where()), e.message());
   }
-  std::string bytes;
-  if (!model.SerializeToString(&bytes))
-    throw Error(ErrorCode::not_supported, text.string(), "files of 2 GB and more are not written");
+  const std::string bytes = serialized(text, model);
   if (!output.empty()) loader::write_file(output, bytes);
   return 0;
 }
