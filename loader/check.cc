@@ -31,8 +31,11 @@ bool is_identifier(std::string_view name) {
 
 class Checker {
  public:
-  explicit Checker(const CheckOptions& options) : options_(options), findings_(options), opsets_(&given_) {
-    given_ = options.opsets;
+  Checker(const CheckOptions& options, const Versions& versions)
+      : options_(options),
+        findings_(options, versions.ir_version),
+        given_(versions.opsets),
+        opsets_(&given_) {
     if (given_.empty())
       for (const auto& [key, versions] : standard_registry().operators())
         if (key.first.empty()) given_[""] = std::max(given_[""], versions.rbegin()->first);
@@ -393,8 +396,8 @@ class Checker {
 };
 
 template <class F>
-std::vector<Diagnostic> run(const CheckOptions& options, F f) {
-  Checker checker(options);
+std::vector<Diagnostic> run(const CheckOptions& options, const Versions& versions, F f) {
+  Checker checker(options, versions);
   f(checker);
   return checker.take();
 }
@@ -402,7 +405,7 @@ std::vector<Diagnostic> run(const CheckOptions& options, F f) {
 }  // namespace
 
 std::vector<Diagnostic> check(const onnx::ModelProto& model, const CheckOptions& options) {
-  return run(options, [&](Checker& c) {
+  return run(options, {}, [&](Checker& c) {
     c.model(model);
     if (!options.full || c.findings().errors() > 0) return;
     onnx::ModelProto copy = model;
@@ -414,29 +417,36 @@ std::vector<Diagnostic> check(const onnx::ModelProto& model, const CheckOptions&
     }
   });
 }
-std::vector<Diagnostic> check(const onnx::GraphProto& graph, const CheckOptions& options) {
-  return run(options, [&](Checker& c) { c.main_graph(graph); });
+std::vector<Diagnostic> check(const onnx::GraphProto& graph, const CheckOptions& options,
+                              const Versions& versions) {
+  return run(options, versions, [&](Checker& c) { c.main_graph(graph); });
 }
-std::vector<Diagnostic> check(const onnx::FunctionProto& function, const CheckOptions& options) {
-  return run(options, [&](Checker& c) { c.function(function); });
+std::vector<Diagnostic> check(const onnx::FunctionProto& function, const CheckOptions& options,
+                              const Versions& versions) {
+  return run(options, versions, [&](Checker& c) { c.function(function); });
 }
-std::vector<Diagnostic> check(const onnx::NodeProto& node, const CheckOptions& options) {
-  return run(options, [&](Checker& c) {
+std::vector<Diagnostic> check(const onnx::NodeProto& node, const CheckOptions& options,
+                              const Versions& versions) {
+  return run(options, versions, [&](Checker& c) {
     Within within(c.findings(), {.what = "", .node = &node});
     c.node(node, {});
   });
 }
-std::vector<Diagnostic> check(const onnx::AttributeProto& attribute, const CheckOptions& options) {
-  return run(options, [&](Checker& c) { c.attribute(attribute, {}); });
+std::vector<Diagnostic> check(const onnx::AttributeProto& attribute, const CheckOptions& options,
+                              const Versions& versions) {
+  return run(options, versions, [&](Checker& c) { c.attribute(attribute, {}); });
 }
-std::vector<Diagnostic> check(const onnx::TensorProto& tensor, const CheckOptions& options) {
-  return run(options, [&](Checker& c) { check_tensor(tensor, c.findings()); });
+std::vector<Diagnostic> check(const onnx::TensorProto& tensor, const CheckOptions& options,
+                              const Versions& versions) {
+  return run(options, versions, [&](Checker& c) { check_tensor(tensor, c.findings()); });
 }
-std::vector<Diagnostic> check(const onnx::SparseTensorProto& tensor, const CheckOptions& options) {
-  return run(options, [&](Checker& c) { check_sparse_tensor(tensor, c.findings()); });
+std::vector<Diagnostic> check(const onnx::SparseTensorProto& tensor, const CheckOptions& options,
+                              const Versions& versions) {
+  return run(options, versions, [&](Checker& c) { check_sparse_tensor(tensor, c.findings()); });
 }
-std::vector<Diagnostic> check(const onnx::ValueInfoProto& value, const CheckOptions& options) {
-  return run(options, [&](Checker& c) { check_value_info(value, true, c.findings()); });
+std::vector<Diagnostic> check(const onnx::ValueInfoProto& value, const CheckOptions& options,
+                              const Versions& versions) {
+  return run(options, versions, [&](Checker& c) { check_value_info(value, true, c.findings()); });
 }
 
 }  // namespace tenon::loader

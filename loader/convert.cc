@@ -477,16 +477,6 @@ void state_outputs(onnx::ModelProto& model) {
 
 }  // namespace
 
-int newest_opset() {
-  static const int newest = [] {
-    int version = 1;
-    for (const auto& [key, versions] : standard_registry().operators())
-      if (key.first.empty()) version = std::max(version, versions.rbegin()->first);
-    return version;
-  }();
-  return newest;
-}
-
 void convert_opset(onnx::ModelProto& model, int opset) {
   if (opset < 1 || opset > newest_opset())
     throw Error(ErrorCode::not_supported, "model",

@@ -39,16 +39,6 @@ std::string shown(std::string_view name) {
   return concat("'", name.substr(0, most_of_name), name.size() > most_of_name ? "…'" : "'");
 }
 
-std::string to_string(const Diagnostic& d) {
-  return concat(d.severity == Severity::error ? "error" : "warning", " [", d.rule, "]",
-                d.graph.empty() ? "" : " ", d.graph, d.node.empty() ? "" : ", node ", d.node, ": ",
-                d.message);
-}
-
-bool has_errors(std::span<const Diagnostic> diagnostics) {
-  return std::ranges::any_of(diagnostics, [](const Diagnostic& d) { return d.severity == Severity::error; });
-}
-
 void Findings::add(Severity severity, std::string_view rule, std::string message) {
   found_.push_back({severity, clean(graph_text(place)),
                     place != nullptr && place->node != nullptr ? clean(node_text(*place)) : "", rule,

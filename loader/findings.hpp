@@ -24,7 +24,8 @@ struct Place {
 
 class Findings {
  public:
-  explicit Findings(const CheckOptions& options) : ir_version(options.ir_version), options_(options) {}
+  explicit Findings(const CheckOptions& options, int64_t ir = onnx::IR_VERSION)
+      : ir_version(ir), options_(options) {}
 
   int64_t ir_version;
   Place* place = nullptr;

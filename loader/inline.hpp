@@ -1,38 +1,12 @@
 // Calls of a model's own functions, replaced by the functions' nodes.
 #pragma once
 
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "loader/onnx.pb.h"
+#include "tenon/model.hpp"
 
 namespace tenon::loader {
 
-/// Functions of all overloads of a name.
-struct FunctionName {
-  std::string domain, name;
-};
-
-struct InlineOptions {
-  std::optional<std::vector<FunctionName>> only{};  ///< absent: all functions
-  std::vector<FunctionName> except{};               ///< these are kept, with the calls of them
-  /// A function whose operators mean something else at the caller's opsets is kept, and no error.
-  bool keep_incompatible = false;
-  int64_t max_nodes = 1'000'000;  ///< bounds the nodes that calls become, and the calls
-  int64_t max_bytes = 128 << 20;  ///< bounds the size of these nodes
-};
-
-/// Replaces calls of the model's functions, in graphs, bodies and functions that stay, by the functions'
-/// nodes. Functions that nothing calls any more are removed if they were to be inlined. Values and nodes of a
-/// function get names that the caller has not; its value infos come along. A domain that only the function
-/// imports is imported by the caller.
-///
-///     inline_functions(model, {.only = {{{"local", "square"}}}});
-///
-/// Error{invalid_model}: functions that call themselves, and calls, attributes or names that fit no function.
-/// Error{not_supported}: a function whose operators are others at the opsets of its caller; calls that
-/// multiply beyond the bounds. The model is then left in parts.
+/// As tenon::inline_functions; after an error the message is left in parts.
 void inline_functions(onnx::ModelProto& model, const InlineOptions& options = {});
 
 }  // namespace tenon::loader

@@ -10,13 +10,13 @@ namespace {
 namespace fs = std::filesystem;
 using loader::check;
 
-std::vector<loader::Diagnostic> check_file(const std::string& api, const fs::path& file,
-                                           const loader::CheckOptions& options) {
+std::vector<Diagnostic> check_file(const std::string& api, const fs::path& file, const CheckOptions& options,
+                                   const loader::Versions& versions) {
   const auto read_and_check = [&]<class Message>(Message*) {
-    return check(read_message<Message>(file), options);
+    return check(read_message<Message>(file), options, versions);
   };
   const auto as = [&]<class Message>() { return read_and_check(static_cast<Message*>(nullptr)); };
-  if (api == "check_model") return as.operator()<onnx::ModelProto>();
+  if (api == "check_model") return check(read_message<onnx::ModelProto>(file), options);
   if (api == "check_graph") return as.operator()<onnx::GraphProto>();
   if (api == "check_function") return as.operator()<onnx::FunctionProto>();
   if (api == "check_node") return as.operator()<onnx::NodeProto>();
@@ -30,16 +30,17 @@ std::vector<loader::Diagnostic> check_file(const std::string& api, const fs::pat
 // "" where the call gives the verdict that was recorded.
 std::string difference(const fs::path& folder, const Json& call) {
   const Json& args = call["args"];
-  loader::CheckOptions options{.full = args["full_check"].boolean(),
-                               .skip_opset_compatibility = args["skip_opset_compatibility_check"].boolean(),
-                               .custom_domains = args["check_custom_domain"].boolean()};
-  if (args.contains("ir_version")) options.ir_version = args["ir_version"].integer();
+  CheckOptions options{.full = args["full_check"].boolean(),
+                       .skip_opset_compatibility = args["skip_opset_compatibility_check"].boolean(),
+                       .custom_domains = args["check_custom_domain"].boolean()};
+  loader::Versions versions;
+  if (args.contains("ir_version")) versions.ir_version = args["ir_version"].integer();
   for (const auto& [domain, version] : args["opset_imports"].object())
-    options.opsets[std::string(loader::canonical(domain))] = static_cast<int>(version.integer());
+    versions.opsets[std::string(loader::canonical(domain))] = static_cast<int>(version.integer());
   const bool refused = call["verdict"].string() == "error";
-  std::vector<loader::Diagnostic> found;
+  std::vector<Diagnostic> found;
   try {
-    found = check_file(call["api"].string(), folder / call["in"].string(), options);
+    found = check_file(call["api"].string(), folder / call["in"].string(), options, versions);
   } catch (const Error& e) {  // not a message at all
     return refused && e.code() == ErrorCode::io && fs::exists(folder / call["in"].string()) ? "" : e.what();
   }
@@ -47,7 +48,7 @@ std::string difference(const fs::path& folder, const Json& call) {
   if (refused) return concat("accepted, recorded: ", call["msg"].string());
   std::string reasons;
   for (const auto& d : found)
-    if (d.severity == loader::Severity::error) reasons += concat(reasons.empty() ? "" : "; ", to_string(d));
+    if (d.severity == Severity::error) reasons += concat(reasons.empty() ? "" : "; ", to_string(d));
   return reasons;
 }
 
@@ -55,7 +56,7 @@ std::string difference(const fs::path& folder, const Json& call) {
 
 int check(Arguments arguments) {
   fs::path model, suite;
-  loader::CheckOptions options;
+  CheckOptions options;
   while (!arguments.empty()) {
     const std::string word = arguments.take();
     if (word == "--suite") suite = arguments.value(word);

@@ -22,7 +22,7 @@ std::vector<std::string> split_at_commas(std::string_view text) {
 int merge(Arguments arguments) {
   std::vector<std::string> files;
   std::filesystem::path output;
-  loader::MergeOptions options;
+  MergeOptions options;
   bool connecting = false;  // words are connections
   while (!arguments.empty()) {
     const std::string word = arguments.take();

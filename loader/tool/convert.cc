@@ -52,16 +52,15 @@ bool draws(const onnx::GraphProto& g) {
 }
 
 std::vector<Value> results(const onnx::ModelProto& m) {
-  const std::string bytes = m.SerializeAsString();
-  Model model = parse_model({reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()});
+  Graph graph = Model(m).graph();
   Feeds feeds;
   uint64_t seed = 0;
-  for (const ValueId v : model.graph.inputs()) {
-    const Graph::ValueEntry& e = model.graph.entry(v);
+  for (const ValueId v : graph.inputs()) {
+    const Graph::ValueEntry& e = graph.entry(v);
     if (!e.optional)
       feeds.emplace_back(e.name, random_value(e.info.type, default_extents(e.info.dims), ++seed));
   }
-  Outputs outputs = Session(std::move(model.graph)).run(feeds);
+  Outputs outputs = Session(std::move(graph)).run(feeds);
   std::vector<Value> values;
   for (std::size_t k = 0; k < outputs.size(); ++k) values.push_back(outputs[k]);
   return values;
@@ -81,7 +80,7 @@ std::string difference(const fs::path& folder, const Json& call, int& not_run) {
   const auto recorded = read_message<onnx::ModelProto>(folder / call["out"].string());
   if (opset_of(model) != target) return concat("opset ", opset_of(model), " instead of ", target);
   for (const auto& d : loader::check(model))
-    if (d.severity == loader::Severity::error && !has_errors(loader::check(recorded))) return to_string(d);
+    if (d.severity == Severity::error && !has_errors(loader::check(recorded))) return to_string(d);
   for (const std::string& d : {difference("input", model.graph().input(), recorded.graph().input()),
                                difference("output", model.graph().output(), recorded.graph().output())})
     if (!d.empty()) return d;
@@ -108,7 +107,7 @@ int convert_model(Arguments arguments) {
     const std::string word = arguments.take();
     if (word == "--suite") suite = arguments.value(word);
     else if (word == "-o") output = arguments.value(word);
-    else if (word == "--opset") opset = arguments.integer(word, 1, loader::newest_opset());
+    else if (word == "--opset") opset = arguments.integer(word, 1, newest_opset());
     else if (word.starts_with("-") || !model.empty())
       throw UsageError{concat("convert takes one model, and not '", word, "'")};
     else model = word;

@@ -44,27 +44,27 @@ int info(Arguments arguments) {
     file = word;
   }
   if (file.empty()) throw UsageError{"info needs a model"};
-  Model m = load_model(file);
-  std::printf("IR version %lld", static_cast<long long>(m.ir_version));
-  for (const auto& [domain, version] : m.opset_imports)
-    std::printf(", %s %d", domain.empty() ? "ai.onnx" : domain.c_str(), version);
+  const ModelHeader header = load_model(file).header();
+  Graph graph = load_graph(file);
+  std::printf("IR version %lld", static_cast<long long>(header.ir_version));
+  for (const auto& [domain, version] : header.opset_imports)
+    std::printf(", %s %lld", domain.empty() ? "ai.onnx" : domain.c_str(), static_cast<long long>(version));
   std::printf("\n");
-  if (!m.producer_name.empty())
-    std::printf("producer %s %s\n", m.producer_name.c_str(), m.producer_version.c_str());
-  for (const auto& [key, value] : m.metadata) std::printf("metadata %s = %s\n", key.c_str(), value.c_str());
+  if (!header.producer_name.empty())
+    std::printf("producer %s %s\n", header.producer_name.c_str(), header.producer_version.c_str());
+  for (const auto& [key, value] : header.metadata)
+    std::printf("metadata %s = %s\n", key.c_str(), value.c_str());
   Counts c;
-  count(m.graph, c);
-  std::printf("graph '%s', %d nodes\n", m.graph.name().c_str(), c.nodes);
-  for (ValueId v : m.graph.inputs())
-    if (!m.graph.entry(v).content)
-      std::printf("input  %s\n", describe(m.graph, m.graph.entry(v).name, v).c_str());
-  for (const auto& [name, v] : m.graph.outputs())
-    std::printf("output %s\n", describe(m.graph, name, v).c_str());
+  count(graph, c);
+  std::printf("graph '%s', %d nodes\n", graph.name().c_str(), c.nodes);
+  for (ValueId v : graph.inputs())
+    if (!graph.entry(v).content) std::printf("input  %s\n", describe(graph, graph.entry(v).name, v).c_str());
+  for (const auto& [name, v] : graph.outputs()) std::printf("output %s\n", describe(graph, name, v).c_str());
   std::printf("parameters %lld, %s\n", static_cast<long long>(c.parameters), size(c.parameter_bytes).c_str());
   for (const auto& [name, n] : c.operators) std::printf("%6d %s\n", n, name.c_str());
   Feeds feeds;
-  for (ValueId v : m.graph.inputs()) {
-    const Graph::ValueEntry& e = m.graph.entry(v);
+  for (ValueId v : graph.inputs()) {
+    const Graph::ValueEntry& e = graph.entry(v);
     if (e.content || e.info.type.kind != Kind::tensor) continue;
     feeds.emplace_back(e.name,
                        AnyTensor(e.info.type.element, default_extents(e.info.dims),
@@ -76,7 +76,7 @@ int info(Arguments arguments) {
   for (auto& [name, value] : feeds) kept.emplace_back(std::string(name), std::move(value));
   feeds.clear();
   for (auto& [name, value] : kept) feeds.emplace_back(name, value);
-  const Session session(std::move(m.graph));
+  const Session session(std::move(graph));
   const detail::Plan plan = session.plan(feeds);
   int run_time = 0;
   for (const auto& v : plan.values) run_time += v.place == detail::Place::run_time;

@@ -13,8 +13,6 @@ namespace tenon::tool {
 namespace {
 
 namespace fs = std::filesystem;
-using loader::FunctionName;
-using loader::InlineOptions;
 
 // Arguments as Python writes them, "([('local', 'f')], True)": the strings, and the words.
 struct Written {

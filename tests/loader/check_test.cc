@@ -14,8 +14,6 @@ namespace tenon {
 namespace {
 
 using loader::check;
-using loader::CheckOptions;
-using loader::Diagnostic;
 using onnx::AttributeProto;
 using onnx::TensorProto;
 
@@ -23,7 +21,7 @@ using onnx::TensorProto;
 std::string rules(const std::vector<Diagnostic>& found) {
   std::string text;
   for (const Diagnostic& d : found) {
-    const bool error = d.severity == loader::Severity::error;
+    const bool error = d.severity == Severity::error;
     text += concat(text.empty() ? "" : " ", error ? "" : "(", d.rule, error ? "" : ")");
   }
   return text;
@@ -346,7 +344,7 @@ TEST_CASE("Check: the form of attributes") {
   const auto found = [](const std::function<void(AttributeProto&)>& change, int64_t ir = 13) {
     AttributeProto a = integer("a", 1);
     change(a);
-    return rules(check(a, {.ir_version = ir}));
+    return rules(check(a, {}, {.ir_version = ir}));
   };
   CHECK(found([](auto&) {}) == "");
   CHECK(found([](auto& a) { a.clear_name(); }) == "required");
@@ -373,7 +371,7 @@ TEST_CASE("Check: tensors") {
   const auto found = [](const std::function<void(TensorProto&)>& change, int64_t ir = 13) {
     TensorProto t = floats("t", {1, 2, 3});
     change(t);
-    return rules(check(t, {.ir_version = ir}));
+    return rules(check(t, {}, {.ir_version = ir}));
   };
   const auto stored = [&](TensorProto::DataType type, int64_t count, std::size_t bytes, int numbers) {
     return found([&](TensorProto& t) {
@@ -610,7 +608,7 @@ TEST_CASE("Check: functions") {
   CHECK(rules(check(m)) == "opset-import");
   m.mutable_functions(0)->mutable_opset_import(0)->set_version(20);
   CHECK(rules(check(m)) == "");
-  CHECK(rules(check(function("f"), {.opsets = {{"", 25}, {"local", 1}}})) == "");
+  CHECK(rules(check(function("f"), {}, {.opsets = {{"", 25}, {"local", 1}}})) == "");
 }
 
 TEST_CASE("Check: symbols of extents") {
@@ -798,8 +796,8 @@ TEST_CASE("Check: parts by themselves") {
   CHECK(rules(check(model().graph())) == "");
   CHECK(rules(check(node("Relu", {"x"}, {"y"}))) == "");
   CHECK(rules(check(node("Relu", {""}, {"y"}))) == "arity");
-  CHECK(rules(check(node("Relu", {"x"}, {"y"}), {.opsets = {{"x", 1}}})) == "opset-import");
-  CHECK(rules(check(node("Scatter", {"x", "x", "x"}, {"y"}), {.opsets = {{"", 9}}})) == "");
+  CHECK(rules(check(node("Relu", {"x"}, {"y"}), {}, {.opsets = {{"x", 1}}})) == "opset-import");
+  CHECK(rules(check(node("Scatter", {"x", "x", "x"}, {"y"}), {}, {.opsets = {{"", 9}}})) == "");
   CHECK(rules(check(value("v"))) == "");
   CHECK(rules(check(onnx::ValueInfoProto())) == "required type");
 }

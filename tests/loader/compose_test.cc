@@ -21,7 +21,7 @@ constexpr std::string_view local = "\n<opset_import: [\"\" : 17, \"local\" : 1],
 
 void check_rules(const onnx::ModelProto& m) {
   INFO(loader::print_text(m));
-  for (const auto& d : loader::check(m, {.full = true})) FAIL(loader::to_string(d));
+  for (const auto& d : loader::check(m, {.full = true})) FAIL(to_string(d));
 }
 template <class Call>
 std::string refusal(Call call) {
@@ -36,8 +36,7 @@ bool holds(const std::string& text, std::string_view part) { return text.find(pa
 
 // The first output for an input of {-1, 2, 3}.
 std::vector<float> result(const onnx::ModelProto& m, const std::string& input = "x") {
-  const std::string bytes = m.SerializeAsString();
-  const Session session(parse_model({reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()}).graph);
+  const Session session(Model(m).graph());
   Tensor<float> x(Extents{3});
   x[0] = -1, x[1] = 2, x[2] = 3;
   const auto y = session.run({{input, x}})[0].view<float>();
@@ -101,8 +100,7 @@ TEST_CASE("prefixes keep names apart") {
 }
 
 TEST_CASE("merge refuses models that do not fit") {
-  const auto merged = [](const onnx::ModelProto& a, const onnx::ModelProto& b,
-                         const loader::MergeOptions& options) {
+  const auto merged = [](const onnx::ModelProto& a, const onnx::ModelProto& b, const MergeOptions& options) {
     return refusal([&] { loader::merge(a, b, options); });
   };
   onnx::ModelProto other = adds();

@@ -20,11 +20,10 @@ onnx::ModelProto model(int opset, std::string_view graph) {
 }
 
 std::vector<Value> results(const onnx::ModelProto& m) {
-  const std::string bytes = m.SerializeAsString();
-  Model parsed = parse_model({reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()});
+  Graph graph = Model(m).graph();
   Feeds feeds;
-  for (const ValueId v : parsed.graph.inputs()) {
-    const Graph::ValueEntry& e = parsed.graph.entry(v);
+  for (const ValueId v : graph.inputs()) {
+    const Graph::ValueEntry& e = graph.entry(v);
     Extents extents;
     for (const Dim d : e.info.dims) extents.push_back(d.known() ? d.value() : 3);
     AnyTensor t = AnyTensor::uninitialized(DType::float32, extents);
@@ -32,7 +31,7 @@ std::vector<Value> results(const onnx::ModelProto& m) {
       t.out().as<float>()[k] = static_cast<float>((k * 7 + 3) % 11) - 4.5f;
     feeds.emplace_back(e.name, Value(t));
   }
-  Outputs outputs = Session(std::move(parsed.graph)).run(feeds);
+  Outputs outputs = Session(std::move(graph)).run(feeds);
   std::vector<Value> values;
   for (std::size_t k = 0; k < outputs.size(); ++k) values.push_back(outputs[k]);
   return values;
@@ -50,7 +49,7 @@ std::string converted(int from, int to, std::string_view graph) {
     return e.what();
   }
   CHECK(m.opset_import(0).version() == to);
-  for (const auto& d : loader::check(m)) CHECK_MESSAGE(d.severity != loader::Severity::error, to_string(d));
+  for (const auto& d : loader::check(m)) CHECK_MESSAGE(d.severity != Severity::error, to_string(d));
   const auto expected = results(before), ours = results(m);
   REQUIRE(ours.size() == expected.size());
   for (std::size_t k = 0; k < ours.size(); ++k)
@@ -160,7 +159,7 @@ TEST_CASE("Bodies go along") {
 TEST_CASE("Models that cannot be converted") {
   const char* graph = "g (float[2] x) => (float[2] y) { y = Neg (x) }";
   CHECK(holds(converted(13, 0, graph), "there are 1 to"));
-  CHECK(holds(converted(13, loader::newest_opset() + 1, graph), "there are 1 to"));
+  CHECK(holds(converted(13, newest_opset() + 1, graph), "there are 1 to"));
   CHECK(holds(converted(13, 14, "g (float[2] x) => (float[2] y) { y = Neg (z) }"), "not defined"));
   CHECK(holds(converted(13, 14, "g (float[2] x) => (float[2] y) { z = Neg (x) }"), "y"));
   CHECK(holds(converted(13, 14, "g (float[2] x) => (float[2] y) { y = Nge (x) }"), "no such operator"));

@@ -64,10 +64,7 @@ struct Net {
   }
   void output(const char* name) { model.mutable_graph()->add_output()->set_name(name); }
 
-  Graph load() const {
-    const std::string s = model.SerializeAsString();
-    return parse_model({reinterpret_cast<const std::byte*>(s.data()), s.size()}).graph;
-  }
+  Graph load() const { return Model(model).graph(); }
   float run(const std::vector<std::pair<std::string, float>>& given) const {
     std::vector<Tensor<float>> scalars;
     Feeds feeds;

@@ -13,7 +13,6 @@ namespace tenon {
 namespace {
 
 using loader::inline_functions;
-using loader::InlineOptions;
 
 onnx::ModelProto model_of(std::string_view text) { return loader::parse_text<onnx::ModelProto>(text); }
 
@@ -33,7 +32,7 @@ onnx::ModelProto inlined(std::string_view text, const InlineOptions& options = {
   onnx::ModelProto m = model_of(text);
   inline_functions(m, options);
   INFO(loader::print_text(m));
-  for (const auto& d : loader::check(m, {.full = true})) FAIL(loader::to_string(d));
+  for (const auto& d : loader::check(m, {.full = true})) FAIL(to_string(d));
   return m;
 }
 std::string refusal(std::string_view text, const InlineOptions& options = {}) {
@@ -49,8 +48,7 @@ bool holds(const std::string& text, std::string_view part) { return text.find(pa
 
 // What a model makes of x = {-1, 2, 3}.
 std::vector<float> result(const onnx::ModelProto& m) {
-  const std::string bytes = m.SerializeAsString();
-  const Session session(parse_model({reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()}).graph);
+  const Session session(Model(m).graph());
   Tensor<float> x(Extents{3});
   x[0] = -1, x[1] = 2, x[2] = 3;
   const auto y = session.run({{"x", x}})[0].view<float>();

@@ -46,7 +46,7 @@ std::span<const std::byte> bytes_of(const std::string& s) {
 // The error's text, "" when the model loads.
 std::string refusal(const std::string& bytes) {
   try {
-    parse_model(bytes_of(bytes));
+    parse_model(bytes_of(bytes)).graph();
     return "";
   } catch (const Error& e) {
     CHECK(std::string(e.what()).size() > 3);
@@ -180,7 +180,7 @@ TEST_CASE("what files in the wild do") {
     n->add_output(name);
     a->mutable_g()->add_output()->set_name(name);
   }
-  const Session session(parse_model(bytes_of(m.SerializeAsString())).graph);
+  const Session session(Model(m).graph());
   Tensor<float> x(Extents{80});
   x[3] = 1.5f;
   Outputs out = session.run({{"x", x}});
@@ -253,7 +253,7 @@ TEST_CASE("functions that call each other too deeply, and what their names add u
   };
   CHECK(refusal(chain(100)).empty());
   const std::string bytes = chain(100).SerializeAsString();
-  CHECK(parse_model(bytes_of(bytes)).graph.nodes().back().name.size() < 6000);
+  CHECK(parse_model(bytes_of(bytes)).graph().nodes().back().name.size() < 6000);
   CHECK(holds(refusal(chain(300)), "are too many"));
 }
 
@@ -375,7 +375,7 @@ TEST_CASE("external data stays in its folder and within its file") {
     std::ofstream(folder / "model.onnx", std::ios::binary) << m.SerializeAsString();
     std::string text;
     try {
-      load_model(folder / "model.onnx");
+      load_graph(folder / "model.onnx");
     } catch (const Error& e) {
       text = e.what();
     }

@@ -1,0 +1,16 @@
+// Messages turned into graphs that run.
+#pragma once
+
+#include "loader/tensor.hpp"
+#include "tenon/model.hpp"
+
+namespace tenon::loader {
+
+/// A message as protobuf reads it. Error{invalid_model} with the byte where it is none. Large raw data is
+/// left out if `in_place`: read_tensor finds it in DataSource::model.
+onnx::ModelProto read_message(std::span<const std::byte> bytes, bool in_place);
+
+/// As Model::graph.
+Graph import_graph(const onnx::ModelProto& model, const LoadOptions& options, DataSource source);
+
+}  // namespace tenon::loader

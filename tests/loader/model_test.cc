@@ -1,0 +1,130 @@
+// Model: what it keeps, and its edits.
+#include <doctest/doctest.h>
+
+#include "loader/onnx.pb.h"
+#include "tenon/loader.hpp"
+
+namespace tenon {
+namespace {
+
+Model small() {
+  return parse_text(R"(
+    <ir_version: 10, opset_import: ["" : 21], producer_name: "hand", metadata_props: ["k": "v"]>
+    main (float[batch, 3] x, bool c) => (float[batch, 3] y)
+    <float[3] w = {1, 2, 3}, float[batch, 3] h>
+    {
+      h = Mul (x, w)
+      y = If (c) <
+        then_branch = then () => (float[batch, 3] t) { t = Relu (h) },
+        else_branch = else () => (float[batch, 3] e) { e = Neg (h) }>
+    })");
+}
+
+template <class F>
+std::string refusal(F f) {
+  try {
+    f();
+  } catch (const Error& e) {
+    CHECK(e.code() == ErrorCode::invalid_argument);
+    return e.what();
+  }
+  return "";
+}
+
+std::vector<float> result(const Model& m, bool c) {
+  Tensor<float> x(Extents{1, 3});
+  x[0] = -1, x[1] = 2, x[2] = 3;
+  Tensor<bool> condition(Extents{});
+  condition[0] = c;
+  Outputs out = Session(m.graph()).run({{"x", x}, {"c", condition}});
+  const auto y = out[0].view<float>();
+  return {y.data(), y.data() + y.size()};
+}
+
+TEST_CASE("a model keeps what the file said") {
+  Model m = small();
+  m.proto().mutable_graph()->mutable_node(0)->set_domain("private");
+  m.proto().mutable_graph()->mutable_node(0)->set_op_type("Unknown");
+  m.proto().mutable_graph()->mutable_node(0)->set_doc_string("why");
+  const std::string bytes = m.proto().SerializeAsString();
+  const Model again = parse_model(std::as_bytes(std::span(bytes)));
+  CHECK(again.proto().SerializeAsString() == bytes);
+  CHECK_THROWS_WITH_AS(again.graph(), doctest::Contains("private.Unknown"), Error);
+  const ModelHeader h = again.header();
+  CHECK(h.ir_version == 10);
+  CHECK(h.producer_name == "hand");
+  CHECK(h.opset_imports == std::vector<std::pair<std::string, int64_t>>{{"", 21}});
+  CHECK(h.metadata == std::vector<std::pair<std::string, std::string>>{{"k", "v"}});
+  Model copy = again;
+  copy.rename("h", "hidden");
+  CHECK(again.proto().SerializeAsString() == bytes);
+}
+
+TEST_CASE("a model made by edits") {
+  Model m;
+  m.add_input("float[batch, 3] x");
+  Tensor<float> w(Extents{3});
+  w[0] = 1, w[1] = 2, w[2] = 3;
+  m.add_initializer("w", w);
+  CHECK(refusal([&] { m.add_node("y = Neg (h)"); }).find("no value 'h'") != std::string::npos);
+  m.add_node("h = Mul (x, w)");
+  m.add_node("y = Neg (h)");
+  m.add_output("float[batch, 3] y");
+  m.add_node("r = Relu (h)");  // and takes its place before Neg, which does not matter
+  m.add_output("float[batch, 3] r");
+  CHECK(m.proto().graph().node(1).op_type() == "Relu");
+  CHECK_FALSE(has_errors(check(m, {.full = true})));
+  Tensor<float> x(Extents{1, 3});
+  x[0] = -1, x[1] = 2, x[2] = 3;
+  Outputs out = Session(m.graph()).run({{"x", x}});
+  CHECK(out["y"].view<float>()[2] == -9);
+  CHECK(out["r"].view<float>()[0] == 0);
+
+  CHECK(refusal([&] { m.remove("h"); }) == "model: 'h' is read by another node");
+  CHECK(refusal([&] { m.remove("r"); }) == "model: 'r' is an output");
+  m.remove_output("r");
+  m.remove("r");
+  CHECK(m.proto().graph().node_size() == 2);
+  CHECK_FALSE(has_errors(check(m, {.full = true})));
+}
+
+TEST_CASE("names are changed wherever they mean the value") {
+  Model m = small();
+  const std::vector<float> then = result(m, true), otherwise = result(m, false);
+  m.rename("h", "hidden");
+  m.rename("w", "weights");
+  CHECK(print_text(m).find("Relu (hidden)") != std::string::npos);
+  CHECK(result(m, true) == then);
+  CHECK(result(m, false) == otherwise);
+  CHECK_FALSE(has_errors(check(m, {.full = true})));
+  CHECK(refusal([&] { m.rename("hidden", "x"); }) == "model: the name 'x' is taken");
+  CHECK(refusal([&] { m.rename("hidden", "t"); }) == "model: a body has a value of the name 't'");
+  CHECK(refusal([&] { m.rename("h", "i"); }) == "model: there is no value 'h'");
+}
+
+TEST_CASE("extents are stated anew") {
+  Model m = small();
+  m.set_extents("x", "[2, 3]");
+  CHECK(print_text(m).find("float[2,3] x") != std::string::npos);
+  CHECK(refusal([&] { m.set_extents("nothing", "[2]"); }) == "model: the type of 'nothing' is not stated");
+  m.set_symbol("batch", 2);
+  CHECK(print_text(m).find("batch") == std::string::npos);
+  CHECK(refusal([&] { m.set_symbol("batch", -1); }) == "model: the extent of 'batch' cannot be -1");
+}
+
+TEST_CASE("functions on models") {
+  Model m = small();
+  convert_opset(m, 13);
+  CHECK(m.header().opset_imports.front().second == 13);
+  CHECK(result(m, false) == result(small(), false));
+  CHECK(differences(m, small()).size() == 1);
+  const Model part = extract(m, {"h"}, {"h"});
+  CHECK(part.proto().graph().node_size() == 0);
+  add_prefix(m, "p/");
+  CHECK(m.proto().graph().input(0).name() == "p/x");
+  CHECK(newest_opset() >= 28);
+  CHECK(newest_opset("nobody's") == 0);
+}
+
+}  // namespace
+}  // namespace tenon
