@@ -46,7 +46,8 @@ constexpr std::size_t max_walked =
     200'000'000;  // values that Gradient nodes look at; each looks at all before it
 
 // Names to values. A scope of a graph attribute sees its outer scope through captures; a function sees
-// nothing outside.
+// nothing outside. A sparse constant stays sparse for operators that take sparse tensors; for all others it
+// becomes a dense one, when the first of them asks.
 struct Scope {
   Graph* graph = nullptr;
   Scope* outer = nullptr;
@@ -55,15 +56,34 @@ struct Scope {
   const Opsets* opsets = nullptr;
   const AttributesByName* attributes = nullptr;  // of the function's call
 
+  std::map<std::string, ValueId, std::less<>> sparse{};  // constants, by the same names
+
   static constexpr ValueId missing = -2;
 
   ValueId find(std::string_view name) {
     if (const auto it = names.find(name); it != names.end()) return it->second;
-    if (outer == nullptr) return missing;
-    ValueId id = outer->find(name);
+    ValueId id = missing;
+    if (const auto it = sparse.find(name);
+        it != sparse.end() && graph->entry(it->second).source == Graph::Source::constant) {
+      id = graph->add_constant({}, densify(graph->entry(it->second).content.sparse_tensor()));
+    } else if (outer != nullptr) {
+      id = outer->find(name);
+      if (id < 0) return id;
+      if (outer->graph != graph) id = graph->capture(id);
+    } else {
+      return missing;
+    }
+    names.emplace(std::string(name), id);
+    return id;
+  }
+  /// The sparse constant of the name, or -1.
+  ValueId find_sparse(std::string_view name) {
+    if (const auto it = sparse.find(name); it != sparse.end()) return it->second;
+    if (outer == nullptr || names.contains(name)) return -1;
+    ValueId id = outer->find_sparse(name);
     if (id < 0) return id;
     if (outer->graph != graph) id = graph->capture(id);
-    names.emplace(std::string(name), id);
+    sparse.emplace(std::string(name), id);
     return id;
   }
 };
@@ -197,12 +217,16 @@ class Importer {
     for (const auto& t : g.initializer())
       if (defaults.count(t.name()))
         define(scope, t.name(), graph.add_constant(t.name(), read_tensor(t, source_)));
-    for (const auto& t : g.sparse_initializer())
-      define(scope, t.values().name(),
-             graph.add_constant(t.values().name(), densify(read_sparse_tensor(t, source_))));
+    for (const auto& t : g.sparse_initializer()) {
+      const std::string& name = t.values().name();
+      SparseTensor value = read_sparse_tensor(t, source_);
+      demand_new(scope, name);
+      scope.sparse.emplace(name, graph.add_constant(name, std::move(value)));
+    }
     for (const onnx::NodeProto* n : in_order(g.node())) read_node(*n, scope);
     for (const auto& v : g.output()) {
-      const ValueId id = scope.find(v.name());
+      ValueId id = v.type().has_sparse_tensor_type() ? scope.find_sparse(v.name()) : -1;
+      if (id < 0) id = scope.find(v.name());
       if (id < 0)
         throw Error(ErrorCode::invalid_model, place, concat("output '", v.name(), "' is not produced"));
       // The declared type is ignored: some cases that ONNX's evaluator passes declare a wrong one
@@ -221,10 +245,14 @@ class Importer {
       refuse(concat("its initializer's extents are ", to_string(x), ", not the declared ones"));
   }
 
-  static void define(Scope& scope, const std::string& name, ValueId id) {
-    if (!scope.names.emplace(name, id).second)
+  static void demand_new(const Scope& scope, const std::string& name) {
+    if (scope.names.contains(name) || scope.sparse.contains(name))
       throw Error(ErrorCode::invalid_model, concat("graph '", scope.graph->name(), "'"),
                   concat("value '", name, "' is defined twice"));
+  }
+  static void define(Scope& scope, const std::string& name, ValueId id) {
+    demand_new(scope, name);
+    scope.names.emplace(name, id);
   }
 
   static Dims read_dims(const onnx::TypeProto& t, Graph& graph) {
@@ -243,13 +271,16 @@ class Importer {
     if (++nodes_ > max_nodes || scope.graph->nodes().size() > max_nodes)
       throw Error(ErrorCode::invalid_model, "model", concat("more than ", max_nodes, " nodes"));
     const std::string place = node_place(n);
+    const onnx::FunctionProto* const f = find_function(n);
+    const Registry::Found found = f == nullptr ? find_class(n, scope) : Registry::Found{};
     std::vector<ValueId> inputs;
     for (const std::string& name : n.input()) {
       if (name.empty()) {
         inputs.push_back(-1);
         continue;
       }
-      const ValueId id = scope.find(name);
+      ValueId id = f == nullptr && takes_sparse(found, inputs.size()) ? scope.find_sparse(name) : -1;
+      if (id < 0) id = scope.find(name);
       if (id == Scope::missing)
         throw Error(ErrorCode::invalid_model, place,
                     concat("input '", name, "' is not defined, or depends on the node"));
@@ -257,10 +288,10 @@ class Importer {
     }
     // Operands left out at the end are the same as operands not named.
     while (!inputs.empty() && inputs.back() < 0) inputs.pop_back();
-    if (const onnx::FunctionProto* f = find_function(n)) return call_function(n, *f, inputs, scope);
+    if (f != nullptr) return call_function(n, *f, inputs, scope);
     std::vector<std::string> names;
     for (const std::string& name : n.output()) names.push_back(name.empty() ? name : scope.prefix + name);
-    const AnyOperator op = make_operator(n, place, scope);
+    const AnyOperator op = make_operator(n, found, place, scope);
     if (const auto* gradient = op.as<op::Gradient>()) return differentiate(n, op, *gradient, inputs, scope);
     const std::vector<ValueId> outputs = scope.graph->add_node(
         scope.prefix + (n.name().empty() ? unnamed(n) : n.name()), op, std::move(inputs), names);
@@ -308,10 +339,19 @@ class Importer {
     return concat("node '", n.name().empty() ? unnamed(n) : n.name(), "' (", n.op_type(), ")");
   }
 
-  AnyOperator make_operator(const onnx::NodeProto& n, const std::string& place, Scope& scope) {
+  Registry::Found find_class(const onnx::NodeProto& n, const Scope& scope) const {
     const auto domain = canonical(n.domain());
-    const int opset = scope.opsets->find(domain)->second;
-    const Registry::Found found = registry_.find(domain, n.op_type(), opset);
+    return registry_.find(domain, n.op_type(), scope.opsets->find(domain)->second);
+  }
+  static bool takes_sparse(const Registry::Found& found, std::size_t input) {
+    const op::Spec& spec = *found.op_class->spec;
+    const auto k = static_cast<int>(input);
+    return (k < spec.inputs.size() || spec.variadic_inputs()) &&
+           spec.permits(spec.input(k), found.version).sparse_tensor != 0;
+  }
+
+  AnyOperator make_operator(const onnx::NodeProto& n, const Registry::Found& found, const std::string& place,
+                            Scope& scope) {
     std::vector<std::pair<std::string, op::AttributeValue>> attributes;
     const auto read_body_here = [&](const onnx::GraphProto& g) { return read_body(g, scope); };
     AnyOperator op;

@@ -294,8 +294,7 @@ Type read_type(const onnx::TypeProto& t) {
       return {Kind::map, v.element, known(t.map_type().key_type())};
     }
     case onnx::TypeProto::kOpaqueType:
-      throw Error(ErrorCode::not_supported, {},
-                  concat("opaque type '", t.opaque_type().domain(), ".", t.opaque_type().name(), "'"));
+      return {Kind::opaque, DType::undefined};
     case onnx::TypeProto::VALUE_NOT_SET: break;
   }
   return Type(Kind::unknown, DType::undefined);

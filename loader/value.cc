@@ -13,7 +13,8 @@ using loader::MappedFile;
 Value read_sequence(const onnx::SequenceProto& p, Type element);
 Value read_optional(const onnx::OptionalProto& p, Type element);
 
-Value read_map(const onnx::MapProto& p) {
+// The file of an empty map does not store the values' type: it is `element` then.
+Value read_map(const onnx::MapProto& p, DType element = DType::undefined) {
   const DType key = dtype_from_onnx(p.key_type());
   Map m;
   if (key == DType::string) {
@@ -24,7 +25,7 @@ Value read_map(const onnx::MapProto& p) {
     const Extents n{static_cast<int64_t>(keys.size())};
     m.keys = Tensor<int64_t>(n, std::move(keys));
   }
-  Value values = read_sequence(p.values(), {});
+  Value values = read_sequence(p.values(), element);
   // A map's values are scalars: they become one tensor. Some writers store that tensor in their place.
   const Sequence& s = values.sequence();
   if (s.items.size() == 1 && s.items[0].is_tensor() && s.items[0].tensor().size() == m.keys.size()) {
@@ -60,6 +61,7 @@ Value read_optional(const onnx::OptionalProto& p, Type element) {
   else if (p.has_sparse_tensor_value()) v = loader::read_sparse_tensor(p.sparse_tensor_value());
   else if (p.has_sequence_value()) v = read_sequence(p.sequence_value(), element.element);
   else if (p.has_map_value()) v = read_map(p.map_value());
+  else if (p.has_optional_value()) v = read_optional(p.optional_value(), {});
   if (v) {
     o.element = v.type();
     o.value = std::make_shared<const Value>(std::move(v));
@@ -67,14 +69,59 @@ Value read_optional(const onnx::OptionalProto& p, Type element) {
   return o;
 }
 
+void write_sparse(const SparseTensor& s, onnx::SparseTensorProto& p) {
+  loader::write_tensor(s.values, *p.mutable_values());
+  loader::write_tensor(s.indices, *p.mutable_indices());
+  for (int64_t extent : s.extents) p.add_dims(extent);
+}
+
+// Values are scalars of a sequence, as read_map takes them.
+void write_map(const Map& m, onnx::MapProto& p) {
+  p.set_key_type(static_cast<int>(m.keys.dtype()));
+  if (m.keys.dtype() == DType::string) {
+    for (const std::string& key : m.keys.view().as<std::string>()) p.add_string_keys(key);
+  } else {
+    for (const int64_t key : m.keys.view().as<int64_t>()) p.add_keys(key);
+  }
+  p.mutable_values()->set_elem_type(onnx::SequenceProto::TENSOR);
+  for (int64_t k = 0; k < m.values.size(); ++k) {
+    AnyTensor item = AnyTensor::uninitialized(m.values.dtype(), Extents{});
+    visit_dtype(item.dtype(),
+                [&]<class T>() { item.out().as<T>()[0] = static_cast<T>(m.values.view().as<T>()[k]); });
+    loader::write_tensor(item, *p.mutable_values()->add_tensor_values());
+  }
+}
+
+void write_sequence(const Sequence& s, onnx::SequenceProto& p);
+void write_optional(const OptionalValue& o, onnx::OptionalProto& p);
+
+// Writes an item into the field of its kind, which one of the functions gives, and states the kind.
+template <class P, class Tensor, class Sparse, class Items, class Entries, class Inner>
+void write_item(const Value& v, P& p, Tensor tensor, Sparse sparse, Items items, Entries entries,
+                Inner inner) {
+  if (v.is_tensor()) p.set_elem_type(P::TENSOR), loader::write_tensor(v.tensor(), *tensor());
+  else if (v.is_sparse_tensor())
+    p.set_elem_type(P::SPARSE_TENSOR), write_sparse(v.sparse_tensor(), *sparse());
+  else if (v.is_sequence()) p.set_elem_type(P::SEQUENCE), write_sequence(v.sequence(), *items());
+  else if (v.is_map()) p.set_elem_type(P::MAP), write_map(v.map(), *entries());
+  else if (v.is_optional()) p.set_elem_type(P::OPTIONAL), write_optional(v.optional(), *inner());
+  else throw Error(ErrorCode::not_supported, "value", concat("no file holds ", to_string(v.type())));
+}
 void write_sequence(const Sequence& s, onnx::SequenceProto& p) {
   p.set_elem_type(onnx::SequenceProto::TENSOR);
-  for (const Value& v : s.items) {
-    if (v.is_tensor()) loader::write_tensor(v.tensor(), *p.add_tensor_values());
-    else
-      throw Error(ErrorCode::not_supported, "sequence",
-                  concat("items of type ", to_string(v.type()), " cannot be written"));
-  }
+  for (const Value& v : s.items)
+    write_item(
+        v, p, [&] { return p.add_tensor_values(); }, [&] { return p.add_sparse_tensor_values(); },
+        [&] { return p.add_sequence_values(); }, [&] { return p.add_map_values(); },
+        [&] { return p.add_optional_values(); });
+}
+
+void write_optional(const OptionalValue& o, onnx::OptionalProto& p) {
+  if (o.value == nullptr) return;
+  write_item(
+      *o.value, p, [&] { return p.mutable_tensor_value(); }, [&] { return p.mutable_sparse_tensor_value(); },
+      [&] { return p.mutable_sequence_value(); }, [&] { return p.mutable_map_value(); },
+      [&] { return p.mutable_optional_value(); });
 }
 
 template <class P>
@@ -99,9 +146,10 @@ Value read_pb(const std::filesystem::path& file, Type type) {
       case Kind::optional: return read_optional(parse<onnx::OptionalProto>(*mapped, place), type.element);
       case Kind::optional_sequence:
         return read_optional(parse<onnx::OptionalProto>(*mapped, place), {Kind::sequence, type.element});
-      case Kind::map: return read_map(parse<onnx::MapProto>(*mapped, place));
+      case Kind::map: return read_map(parse<onnx::MapProto>(*mapped, place), type.element);
       case Kind::sparse_tensor:
         return loader::read_sparse_tensor(parse<onnx::SparseTensorProto>(*mapped, place));
+      case Kind::opaque: throw Error(ErrorCode::not_supported, place, "no file holds an opaque value");
       case Kind::none:
       case Kind::tensor:
       case Kind::unknown: return loader::read_tensor(parse<onnx::TensorProto>(*mapped, place));
@@ -114,34 +162,26 @@ Value read_pb(const std::filesystem::path& file, Type type) {
 }
 
 void write_pb(const std::filesystem::path& file, const Value& value, std::string_view name) {
+  const auto bytes_of = [&]<class P>(P p, auto write) {
+    p.set_name(std::string(name));
+    write(p);
+    return p.SerializeAsString();
+  };
   std::string bytes;
-  if (value.is_tensor()) {
-    onnx::TensorProto p;
-    p.set_name(std::string(name));
-    loader::write_tensor(value.tensor(), p);
+  if (value.is_tensor())
+    bytes = bytes_of(onnx::TensorProto(), [&](auto& p) { loader::write_tensor(value.tensor(), p); });
+  else if (value.is_sequence())
+    bytes = bytes_of(onnx::SequenceProto(), [&](auto& p) { write_sequence(value.sequence(), p); });
+  else if (value.is_optional())
+    bytes = bytes_of(onnx::OptionalProto(), [&](auto& p) { write_optional(value.optional(), p); });
+  else if (value.is_map()) bytes = bytes_of(onnx::MapProto(), [&](auto& p) { write_map(value.map(), p); });
+  else if (value.is_sparse_tensor()) {
+    onnx::SparseTensorProto p;
+    write_sparse(value.sparse_tensor(), p);
+    p.mutable_values()->set_name(std::string(name));
     bytes = p.SerializeAsString();
-  } else if (value.is_sequence()) {
-    onnx::SequenceProto p;
-    p.set_name(std::string(name));
-    write_sequence(value.sequence(), p);
-    bytes = p.SerializeAsString();
-  } else if (value.is_optional()) {
-    onnx::OptionalProto p;
-    p.set_name(std::string(name));
-    if (const Value* v = value.optional().value.get()) {
-      if (v->is_tensor()) {
-        p.set_elem_type(onnx::OptionalProto::TENSOR);
-        loader::write_tensor(v->tensor(), *p.mutable_tensor_value());
-      } else {
-        p.set_elem_type(onnx::OptionalProto::SEQUENCE);
-        write_sequence(v->sequence(), *p.mutable_sequence_value());
-      }
-    }
-    bytes = p.SerializeAsString();
-  } else {
-    throw Error(ErrorCode::not_supported, file.string(),
-                concat(to_string(value.type()), " cannot be written"));
-  }
+  } else
+    throw Error(ErrorCode::not_supported, file.string(), concat("no file holds ", to_string(value.type())));
   loader::write_file(file, bytes);
 }
 

@@ -14,10 +14,10 @@ Graph load_graph(const std::filesystem::path& file, const LoadOptions& options =
 Session load(const std::filesystem::path& file, const SessionOptions& session = {},
              const LoadOptions& options = {});
 
-/// Reads a value from a TensorProto, SequenceProto or OptionalProto file; `type` tells which of them
-/// (default: a tensor).
+/// Reads a value from a TensorProto, SparseTensorProto, SequenceProto, OptionalProto or MapProto file; `type`
+/// tells which of them (default: a tensor).
 Value read_pb(const std::filesystem::path& file, Type type = DType::undefined);
-/// Writes a tensor, sequence or optional as such a file.
+/// Writes a value as such a file.
 void write_pb(const std::filesystem::path& file, const Value& value, std::string_view name = {});
 
 /// Reads and writes numpy's .npy files (versions 1 to 3, little-endian, C or Fortran order; types that numpy

@@ -10,9 +10,45 @@ Extents default_extents(const Dims& dims) {
 }
 
 Value random_value(Type type, const Extents& extents, uint64_t seed) {
-  if (type.kind == Kind::unknown) type = DType::float32;
-  if (type.kind != Kind::tensor)
-    throw Error(ErrorCode::not_supported, "random input", concat("no ", to_string(type), " can be made up"));
+  constexpr int64_t items = 3;  // of a sequence or a map
+  const auto several = [&](Type item) {
+    Sequence s{item, {}};
+    for (int64_t k = 0; k < items; ++k)
+      s.items.push_back(random_value(item, extents, seed * 31 + static_cast<uint64_t>(k)));
+    return s;
+  };
+  switch (type.kind) {
+    case Kind::none:
+    case Kind::tensor: break;
+    case Kind::unknown: type = DType::float32; break;
+    case Kind::sequence: return several(type.element);
+    case Kind::sequence_map: return several({Kind::map, type.element, type.key});
+    case Kind::optional:
+      return OptionalValue{type.element,
+                           std::make_shared<const Value>(random_value(type.element, extents, seed))};
+    case Kind::optional_sequence:
+      return OptionalValue{{Kind::sequence, type.element},
+                           std::make_shared<const Value>(several(type.element))};
+    case Kind::map: {
+      Map m;
+      if (type.key == DType::string) m.keys = Tensor<std::string>(Extents{items}, {"0", "1", "2"});
+      else m.keys = Tensor<int64_t>(Extents{items}, {0, 1, 2});
+      m.values = random_value(type.element, Extents{items}, seed).tensor();
+      return m;
+    }
+    case Kind::sparse_tensor: {
+      // The first element of every row.
+      SparseTensor s{{}, {}, extents};
+      const int64_t count = element_count(extents), row = extents.empty() ? 1 : extents[extents.size() - 1];
+      const int64_t rows = count == 0 ? 0 : count / row;
+      s.values = random_value(type.element, Extents{rows}, seed).tensor();
+      s.indices = AnyTensor::uninitialized(DType::int64, Extents{rows});
+      for (int64_t k = 0; k < rows; ++k) s.indices.out().as<int64_t>()[k] = k * row;
+      return s;
+    }
+    case Kind::opaque:
+      throw Error(ErrorCode::not_supported, "random input", "an opaque value cannot be made up");
+  }
   AnyTensor t = AnyTensor::uninitialized(type.element, extents);
   // SplitMix64
   auto next = [state = seed]() mutable {

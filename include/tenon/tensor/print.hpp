@@ -154,6 +154,8 @@ inline std::string to_string(const Value& v) {
     text += " " + to_string(s.extents);
     text += "\n  values " + detail::indented(to_string(s.values));
     text += "\n  indices " + detail::indented(to_string(s.indices));
+  } else if (v.is_opaque()) {
+    text += concat("(", v.opaque().domain, ",", v.opaque().name, ")");
   }
   return text;
 }

@@ -16,10 +16,12 @@ enum class Kind : uint8_t {
   sparse_tensor,
   map,
   sequence_map,
+  opaque,
   unknown
 };
 
-/// The kind of a value and its element type; for maps the key's and the value's types.
+/// The kind of a value and its element type; for maps the key's and the value's types. The name of an opaque
+/// type is the value's alone.
 struct Type {
   Kind kind = Kind::none;
   DType element = DType::undefined;
@@ -44,6 +46,7 @@ inline std::string to_string(Type t) {
     case Kind::sparse_tensor: return concat("sparse_tensor(", name(t.element), ")");
     case Kind::map: return concat("map(", name(t.key), ",", tensor, ")");
     case Kind::sequence_map: return concat("seq(map(", name(t.key), ",", tensor, "))");
+    case Kind::opaque: return "opaque";
   }
   return "none";
 }
@@ -53,6 +56,7 @@ struct TypeSet {
   // One bit an element type (bit = DType's number). Maps: keys are int64 or string; bit = DType of the value.
   uint32_t tensor = 0, sequence = 0, optional = 0, optional_sequence = 0, sparse_tensor = 0;
   uint32_t map_int64 = 0, map_string = 0, sequence_map_int64 = 0, sequence_map_string = 0;
+  uint32_t opaque = 0;  // 1: any opaque type
 
   constexpr bool operator==(const TypeSet&) const = default;
   friend constexpr TypeSet operator|(TypeSet a, TypeSet b) {
@@ -64,7 +68,8 @@ struct TypeSet {
             a.map_int64 | b.map_int64,
             a.map_string | b.map_string,
             a.sequence_map_int64 | b.sequence_map_int64,
-            a.sequence_map_string | b.sequence_map_string};
+            a.sequence_map_string | b.sequence_map_string,
+            a.opaque | b.opaque};
   }
   constexpr uint32_t elements(Kind kind, DType key = DType::undefined) const {
     switch (kind) {
@@ -77,6 +82,7 @@ struct TypeSet {
       case Kind::sparse_tensor: return sparse_tensor;
       case Kind::map: return key == DType::string ? map_string : map_int64;
       case Kind::sequence_map: return key == DType::string ? sequence_map_string : sequence_map_int64;
+      case Kind::opaque: return opaque;
     }
     return 0;
   }
@@ -100,6 +106,7 @@ constexpr TypeSet tensor(std::initializer_list<DType> elements) {
 constexpr TypeSet seq(TypeSet tensors) { return {.sequence = tensors.tensor}; }
 constexpr TypeSet optional_of(TypeSet s) { return {.optional = s.tensor, .optional_sequence = s.sequence}; }
 constexpr TypeSet sparse(TypeSet tensors) { return {.sparse_tensor = tensors.tensor}; }
+constexpr TypeSet opaque() { return {.opaque = 1}; }
 
 // Sets that many operators share. `irN` is what ONNX called all tensor types at that IR version.
 namespace types {

@@ -111,8 +111,14 @@ struct SparseTensor {
   Extents extents;    ///< of the dense tensor
 };
 
-/// A tensor of any type, a sequence, an optional, a map, a sparse tensor, or nothing. Copies share the
-/// elements.
+/// A value that only operators of its domain understand.
+struct Opaque {
+  std::string domain, name;  ///< of its type
+  std::shared_ptr<const void> value;
+};
+
+/// A tensor of any type, a sequence, an optional, a map, a sparse tensor, an opaque value, or nothing. Copies
+/// share the elements.
 class Value {
  public:
   Value() = default;
@@ -140,6 +146,7 @@ class Value {
   Value(Map m) : other_(std::make_shared<const Map>(std::move(m))), holds_(Holds::map) {}
   Value(SparseTensor s)
       : other_(std::make_shared<const SparseTensor>(std::move(s))), holds_(Holds::sparse_tensor) {}
+  Value(Opaque o) : other_(std::make_shared<const Opaque>(std::move(o))), holds_(Holds::opaque) {}
 
   explicit operator bool() const { return holds_ != Holds::nothing; }
   bool is_tensor() const { return holds_ == Holds::tensor; }
@@ -147,6 +154,7 @@ class Value {
   bool is_optional() const { return holds_ == Holds::optional; }
   bool is_map() const { return holds_ == Holds::map; }
   bool is_sparse_tensor() const { return holds_ == Holds::sparse_tensor; }
+  bool is_opaque() const { return holds_ == Holds::opaque; }
 
   Type type() const { return is_tensor() ? Type(tensor_.dtype()) : other_type(); }
 
@@ -162,6 +170,7 @@ class Value {
   const SparseTensor& sparse_tensor() const {
     return other<SparseTensor>(Holds::sparse_tensor, "a sparse tensor");
   }
+  const Opaque& opaque() const { return other<Opaque>(Holds::opaque, "an opaque value"); }
 
   /// The tensor with its type; it shares the elements, or has a copy of them where memory may only be read.
   /// Error{invalid_type, invalid_shape} when it has another type or other extents.
@@ -182,7 +191,7 @@ class Value {
  private:
   // Not a std::variant: every header includes this one, and a variant of these costs a third of a second to
   // compile.
-  enum class Holds : uint8_t { nothing, tensor, sequence, optional, map, sparse_tensor };
+  enum class Holds : uint8_t { nothing, tensor, sequence, optional, map, sparse_tensor, opaque };
 
   inline Type other_type() const;  // of what is no tensor
   // The cold part has a function of its own, so that asking for a tensor costs a comparison.
@@ -214,6 +223,7 @@ inline Type Value::other_type() const {
   }
   if (is_map()) return {Kind::map, map().values.dtype(), map().keys.dtype()};
   if (is_sparse_tensor()) return {Kind::sparse_tensor, sparse_tensor().values.dtype()};
+  if (is_opaque()) return {Kind::opaque, DType::undefined};
   return {};
 }
 
