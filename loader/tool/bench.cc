@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <fstream>
 #include <limits>
@@ -146,12 +145,8 @@ int bench(Arguments arguments) {
     const std::string word = arguments.take();
     if (word == "--threads") options.threads = static_cast<int>(arguments.integer(word, 1, 1024));
     else if (word == "--iters") iterations = arguments.integer(word, 1, 1'000'000'000);
-    else if (word == "--seconds") {
-      const std::string text = arguments.value(word);
-      const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-      if (code != std::errc() || end != text.data() + text.size() || !(seconds >= 0 && seconds <= 3600))
-        throw UsageError{concat("option ", word, " takes a number from 0 to 3600")};
-    } else if (word == "--input") add_input(word, "SOURCE", "");
+    else if (word == "--seconds") seconds = arguments.number(word, 0, 3600);
+    else if (word == "--input") add_input(word, "SOURCE", "");
     else if (word == "--shape") add_input(word, "1x3x224x224", "random:");
     else if (word == "--save") folder = arguments.value(word);
     else if (word.starts_with("--")) throw UsageError{concat("bench has no option ", word)};

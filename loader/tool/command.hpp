@@ -27,6 +27,7 @@ class Arguments {
     return take();
   }
   int64_t integer(std::string_view option, int64_t least, int64_t most);
+  double number(std::string_view option, int64_t least, int64_t most);
 
  private:
   std::vector<std::string> words_;

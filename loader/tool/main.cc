@@ -10,9 +10,10 @@ namespace {
 constexpr std::string_view usage = R"(usage: tenon COMMAND …
 
   run MODEL [--input NAME=FILE.npy|FILE.pb|random:1x3x224x224]… [--output DIR] [--threads N] [--profile TRACE.json]
-      [--explain]
+      [--explain] [--time-limit SECONDS] [--max-iterations N] [--max-bytes N]
       runs a model once and prints its outputs; inputs that are not named are random; --explain prints what the passes
-      did with the nodes, and why they did nothing
+      did with the nodes, and why they did nothing; the run ends with an error past its time, past so many iterations of
+      a loop, or where its values take more memory
   test DIR… [--threads N] [--no-passes]
       runs cases in the layout of ONNX's backend tests, below every DIR; --no-passes runs every node as it is
   info MODEL
@@ -73,6 +74,16 @@ int64_t Arguments::integer(std::string_view option, int64_t least, int64_t most)
   int64_t n = 0;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), n);
   if (code != std::errc() || end != text.data() + text.size() || n < least || n > most)
+    throw UsageError{concat("option ", option, " takes a number from ", least, " to ", most)};
+  return n;
+}
+
+double Arguments::number(std::string_view option, int64_t least, int64_t most) {
+  const std::string text = value(option);
+  double n = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), n);
+  if (code != std::errc() || end != text.data() + text.size() ||
+      !(n >= static_cast<double>(least) && n <= static_cast<double>(most)))
     throw UsageError{concat("option ", option, " takes a number from ", least, " to ", most)};
   return n;
 }

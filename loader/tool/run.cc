@@ -69,6 +69,7 @@ int run(Arguments arguments) {
   std::string model, output, trace;
   std::vector<Input> inputs;
   SessionOptions options;
+  RunOptions run_options;
   while (!arguments.empty()) {
     const std::string word = arguments.take();
     if (word == "--input") {
@@ -81,6 +82,11 @@ int run(Arguments arguments) {
     else if (word == "--threads") options.threads = static_cast<int>(arguments.integer(word, 1, 1024));
     else if (word == "--explain") options.explain = true;
     else if (word == "--profile") trace = arguments.value(word);
+    else if (word == "--time-limit")
+      run_options.time_limit =
+          std::chrono::milliseconds(static_cast<int64_t>(1000 * arguments.number(word, 0, 1'000'000'000)));
+    else if (word == "--max-iterations") run_options.max_iterations = arguments.integer(word, 0, no_bound);
+    else if (word == "--max-bytes") run_options.max_bytes = arguments.integer(word, 0, no_bound);
     else if (word.starts_with("--")) throw UsageError{concat("run has no option ", word)};
     else if (model.empty()) model = word;
     else throw UsageError{concat("one model at a time, and '", word, "' is another")};
@@ -104,7 +110,6 @@ int run(Arguments arguments) {
   if (!inputs.empty())
     throw Error(ErrorCode::invalid_argument, model, concat("the model has no input '", inputs[0].name, "'"));
   Profile profile;
-  RunOptions run_options;
   if (!trace.empty()) run_options.profile = &profile;
   Outputs out = session.run(feeds, run_options);
   if (!output.empty()) std::filesystem::create_directories(output);

@@ -44,6 +44,24 @@ for name in a.textproto a.json; do
   [[ $said == *"not read or written here"* ]] || fail "$said"
 done
 
+# Bounds of a run: the error names the node, and options that are no numbers are refused.
+cat > "$folder/loop.txt" <<'END'
+<ir_version: 10, opset_import: ["" : 21]>
+g (int64 n, float[4] x) => (float[4] y) {
+   [loop] y = Loop (n, , x) <body = b (int64 i, bool go, float[4] v) => (bool again, float[4] w) {
+      again = Identity (go)
+      w = Neg (v)
+   }>
+}
+END
+$tool parse "$folder/loop.txt" -o "$folder/loop.onnx" || fail "parse ends with $?"
+for bound in "--time-limit 0:passed its time of 0 ms" "--max-iterations 0:more than 0 iterations" "--max-bytes 3:bound of 3"; do
+  said=$($tool run "$folder/loop.onnx" ${bound%%:*} 2>&1) && fail "$bound is passed"
+  [[ $said == "tenon: node 'loop' (Loop-"*"${bound#*:}"* ]] || fail "$said"
+  $tool run "$folder/loop.onnx" ${bound%% *} 100000 > /dev/null || fail "$bound ends with $?"
+  $tool run "$folder/loop.onnx" ${bound%% *} 1x 2> /dev/null && fail "1x is a number"
+done
+
 # Recorded calls: what agrees, what does not, and what cannot be read.
 suite=$folder/suite
 mkdir "$suite"

@@ -21,11 +21,14 @@ enum class ErrorCode {
   out_of_range,      ///< an index outside of what it indexes
   out_of_memory,     ///< an allocation failed
   io,                ///< a file could not be opened, read or mapped
+  limit,             ///< a bound that the caller set was reached
+  cancelled,         ///< the caller asked a run to stop
 };
 
 constexpr std::string_view name(ErrorCode code) {
-  constexpr std::string_view names[] = {"invalid argument", "invalid type", "invalid shape", "invalid model",
-                                        "not supported",    "out of range", "out of memory", "input/output"};
+  constexpr std::string_view names[] = {
+      "invalid argument", "invalid type",  "invalid shape", "invalid model", "not supported",
+      "out of range",     "out of memory", "input/output",  "limit",         "cancelled"};
   return names[static_cast<int>(code)];
 }
 

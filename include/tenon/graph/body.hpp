@@ -9,7 +9,8 @@ namespace tenon {
 class GraphBody final : public CapturingBody {
  public:
   explicit GraphBody(Graph graph, Allocator& allocator = default_allocator())
-      : GraphBody(std::make_shared<const Graph>(std::move(graph)), {}, nullptr, allocator) {}
+      : GraphBody(std::make_shared<const Graph>(std::move(graph)), {.max_folded_bytes = small}, nullptr,
+                  allocator) {}
   GraphBody(std::shared_ptr<const Graph> graph, const ProgramOptions& options, const ProgramScope* scope,
             Allocator& allocator)
       : graph_(std::move(graph)), runner_(Program(*graph_, output_ids(), {}, options, scope), allocator) {}
@@ -55,11 +56,17 @@ class GraphBody final : public CapturingBody {
     std::vector<const Value*> in;
     for (const Value& v : inputs) in.push_back(&v);
     std::vector<Value> out(program().outputs().size());
-    runner_.run(in, &scope, out);
+    tenon::detail::Budget* const budget = scope.budget();
+    if (budget != nullptr) budget->count(this);
+    runner_.run(in, &scope, out, nullptr, budget);
     return out;
   }
 
  private:
+  // A body is compiled again with the program around it, so that before only constants that tell extents are
+  // worth their memory: the bodies of a file may be many.
+  static constexpr int64_t small = 4096;
+
   std::vector<op::Info> infer_with(const op::Context* scope, std::span<const op::Info> inputs) const {
     check_count(inputs.size());
     std::vector<op::Info> given;

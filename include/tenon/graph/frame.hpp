@@ -2,10 +2,10 @@
 // frames for several sets of extents and for concurrent threads.
 #pragma once
 
-#include <chrono>
 #include <mutex>
 
 #include "tenon/base/parallel.hpp"
+#include "tenon/graph/limits.hpp"
 #include "tenon/graph/plan.hpp"
 
 namespace tenon {
@@ -25,12 +25,14 @@ namespace detail {
 
 class Frame final : public op::Context {
  public:
-  /// `given` has the types and extents of the program's given values.
-  Frame(const Program& program, std::vector<op::Info> given, Allocator& allocator)
+  /// `given` has the types and extents of the program's given values. The memory is for runs within `budget`.
+  Frame(const Program& program, std::vector<op::Info> given, Allocator& allocator, const Budget* budget)
       : op::Context(allocator),
         program_(program),
+        allocator_(&allocator),
         plan_(Planner(program, given).take()),
         given_(std::move(given)) {
+    if (budget != nullptr) admit(*budget);
     values_.resize(program.values().size());
     outputs_.resize(program.outputs().size());
     arena_ = Storage::allocate(static_cast<std::size_t>(plan_.arena_bytes), allocator);
@@ -40,6 +42,7 @@ class Frame final : public op::Context {
   }
 
   const Plan& plan() const { return plan_; }
+  Budget* budget() const override { return budget_; }
   const Value* value(ValueId v) const override { return &values_[static_cast<std::size_t>(v)]; }
   /// The types and extents of the given values for which the frame was planned.
   const std::vector<op::Info>& given() const { return given_; }
@@ -58,10 +61,11 @@ class Frame final : public op::Context {
   /// values in `outputs`. The memory of an old value is used again if its size fits and no other handle
   /// refers to it.
   void run(std::span<const Value* const> inputs, const op::Context* outer, std::span<Value> outputs,
-           Profile* profile) {
+           Profile* profile, Budget* budget) {
+    const Bounded bounded(*this, budget, plan_.arena_bytes);
     try {
       bind(inputs, outer, outputs);
-      run(outputs, profile);
+      run_bound(outputs, profile);
     } catch (...) {
       unbind();
       std::ranges::fill(outputs, Value());
@@ -72,6 +76,81 @@ class Frame final : public op::Context {
 
   /// Takes the inputs, and memory for the outputs, for the runs that follow. Until `unbind`, the outputs'
   /// memory is written by each of them. Outputs that are constants get their values here.
+  void bind(std::span<const Value* const> inputs, std::span<Value> outputs, Budget* budget) {
+    const Bounded bounded(*this, budget, plan_.arena_bytes);
+    bind(inputs, nullptr, outputs);
+  }
+  /// Runs with the values that are bound.
+  void run(std::span<Value> outputs, Budget* budget) {
+    const Bounded bounded(*this, budget, planned_bytes());
+    run_bound(outputs, nullptr);
+  }
+
+ private:
+  struct Step {
+    Action action;
+    const Graph::Node* node;
+    std::span<const Value* const> in;
+    std::span<Value* const> out;
+    std::span<const ValueId> dying;  // run-time values that no later step reads
+  };
+
+  // Puts a frame under the bounds of a run, which then holds `bytes` of memory that the frame has already.
+  class Bounded {
+   public:
+    Bounded(Frame& frame, Budget* budget, int64_t bytes) : frame_(frame) {
+      if (budget == nullptr) return;
+      frame_.admit(*budget);
+      if (Meter* const meter = budget->meter()) {
+        meter->take(bytes);
+        frame_.reserved_ = bytes;
+        frame_.spare_.clear();  // memory that is not counted
+        frame_.set_allocator(*meter);
+      }
+      frame_.budget_ = budget;
+    }
+    ~Bounded() {
+      if (frame_.budget_ == nullptr) return;
+      if (Meter* const meter = frame_.budget_->meter()) meter->give(frame_.reserved_);
+      frame_.set_allocator(*frame_.allocator_);
+      frame_.budget_ = nullptr;
+    }
+    Bounded(const Bounded&) = delete;
+    Bounded& operator=(const Bounded&) = delete;
+
+   private:
+    Frame& frame_;
+  };
+
+  // Refuses a run in which the values of the plan alone take too much memory. Names the node of the greatest.
+  void admit(const Budget& budget) const {
+    if (budget.meter() == nullptr || planned_bytes() <= budget.meter()->left()) return;
+    const Graph::Node* greatest = nullptr;
+    int64_t most = -1;
+    for (const Graph::Node& n : program_.nodes())
+      for (ValueId v : n.outputs)
+        if (const int64_t bytes = bytes_of(v); bytes > most) greatest = &n, most = bytes;
+    throw Error(ErrorCode::limit, greatest ? describe(*greatest) : "plan",
+                concat("the values of the run take ", planned_bytes(), " bytes, this node's ", most, ", and ",
+                       budget.meter()->left(), " are left of the bound of ", budget.meter()->bound()));
+  }
+  // The memory that the plan gives: the arena, strings and outputs.
+  int64_t planned_bytes() const {
+    int64_t bytes = plan_.arena_bytes;
+    for (std::size_t v = 0; v < plan_.values.size(); ++v) {
+      const Plan::Entry& e = plan_.values[v];
+      if (e.root != static_cast<int>(v) || (e.place != Place::own && e.place != Place::output)) continue;
+      const int64_t more = bytes_of(static_cast<ValueId>(v));
+      bytes = more > no_bound - bytes ? no_bound : bytes + more;
+    }
+    return bytes;
+  }
+  int64_t bytes_of(ValueId v) const {
+    const Plan::Entry& e = entry(v);
+    if (e.place != Place::arena && e.place != Place::own && e.place != Place::output) return 0;
+    return packed_bytes(element_count(e.info.dims.extents()), e.info.type.element);
+  }
+
   void bind(std::span<const Value* const> inputs, const op::Context* outer, std::span<Value> outputs) {
     for_each_given(program_, inputs, outer,
                    [&](std::size_t k, const Value& v) { at(program_.given()[k].value) = v; });
@@ -82,17 +161,20 @@ class Frame final : public op::Context {
       if (entry(g.value).place == Place::given) at(g.value) = Value();
     for (Storage& s : outputs_) s = Storage();
   }
-  /// Runs with the values that are bound.
-  void run(std::span<Value> outputs, Profile* profile) {
+  void run_bound(std::span<Value> outputs, Profile* profile) {
     for (std::size_t o = 0; o < outputs.size(); ++o)
       if (entry(program_.outputs()[o]).place == Place::run_time) keep(std::exchange(outputs[o], Value()));
     std::size_t s = 0;
     try {
       if (profile == nullptr) {
-        for (; s < steps_.size(); ++s) execute(steps_[s]);
+        for (; s < steps_.size(); ++s) {
+          if (budget_ != nullptr) budget_->check();
+          execute(steps_[s]);
+        }
       } else {
         const auto begin = std::chrono::steady_clock::now();
         for (; s < steps_.size(); ++s) {
+          if (budget_ != nullptr) budget_->check();
           const auto start = std::chrono::steady_clock::now();
           execute(steps_[s]);
           const auto stop = std::chrono::steady_clock::now();
@@ -115,15 +197,6 @@ class Frame final : public op::Context {
     }
     release();
   }
-
- private:
-  struct Step {
-    Action action;
-    const Graph::Node* node;
-    std::span<const Value* const> in;
-    std::span<Value* const> out;
-    std::span<const ValueId> dying;  // run-time values that no later step reads
-  };
 
   Value& at(ValueId v) { return values_[static_cast<std::size_t>(v)]; }
   const Plan::Entry& entry(ValueId v) const { return plan_.values[static_cast<std::size_t>(v)]; }
@@ -218,7 +291,7 @@ class Frame final : public op::Context {
       Value& old = outputs[static_cast<std::size_t>(e.output)];
       if (old.is_tensor() && old.tensor().dtype() == d && old.tensor().storage().unique() &&
           old.tensor().storage().writable() && old.tensor().storage().size_bytes() == bytes)
-        storage = old.tensor().storage();
+        storage = reserved(old.tensor().storage());
       else if (d == DType::string) storage = Storage::make<std::string>(count);
       else storage = Storage::allocate(bytes, allocator());
       old = Value();
@@ -239,6 +312,13 @@ class Frame final : public op::Context {
       if (e.place == Place::fixed)
         outputs[o] = at(id).is_tensor() ? Value(at(id).tensor().clone(allocator())) : at(id);
     }
+  }
+  // The storage, whose bytes the run holds.
+  const Storage& reserved(const Storage& s) {
+    if (budget_ == nullptr || budget_->meter() == nullptr) return s;
+    budget_->meter()->take(static_cast<int64_t>(s.size_bytes()));
+    reserved_ += static_cast<int64_t>(s.size_bytes());
+    return s;
   }
   /// The memory of an output, in which the value lies.
   Storage& memory(ValueId v) {
@@ -322,6 +402,7 @@ class Frame final : public op::Context {
   }
   void keep(const Value& dead) {
     if (!dead.is_tensor() || dead.tensor().dtype() == DType::string || spare_.size() >= max_spare) return;
+    if (budget_ != nullptr && budget_->meter() != nullptr) return;  // what is kept stays counted
     if (dead.tensor().storage().unique() && dead.tensor().storage().writable())
       spare_.push_back({dead.tensor().storage(), runs_});
   }
@@ -343,6 +424,9 @@ class Frame final : public op::Context {
   static constexpr std::size_t max_spare = 64;
 
   const Program& program_;
+  Allocator* allocator_;  // of runs without a bound
+  Budget* budget_ = nullptr;
+  int64_t reserved_ = 0;  // bytes that are counted in the budget's meter, but do not come from it
   Plan plan_;
   std::vector<op::Info> given_;
   std::vector<Value> values_;
@@ -376,19 +460,22 @@ class Runner {
   Allocator& allocator() const { return *allocator_; }
 
   void run(std::span<const Value* const> inputs, const op::Context* outer, std::span<Value> outputs,
-           Profile* profile = nullptr) {
-    std::unique_ptr<Frame> frame = take(inputs, outer);
+           Profile* profile, Budget* budget) {
+    std::unique_ptr<Frame> frame = take(inputs, outer, budget);
+    const int64_t most =
+        budget != nullptr && budget->meter() != nullptr ? budget->meter()->bound() : no_bound;
     try {
-      frame->run(inputs, outer, outputs, profile);
+      frame->run(inputs, outer, outputs, profile, budget);
     } catch (...) {
-      give(std::move(frame));
+      give(std::move(frame), most);
       throw;
     }
-    give(std::move(frame));
+    give(std::move(frame), most);
   }
 
   /// A frame for inputs of these types and extents, which nobody else uses.
-  std::unique_ptr<Frame> take(std::span<const Value* const> inputs, const op::Context* outer) {
+  std::unique_ptr<Frame> take(std::span<const Value* const> inputs, const op::Context* outer,
+                              const Budget* budget) {
     {
       const std::lock_guard lock(mutex_);
       for (std::size_t k = idle_.size(); k-- > 0;) {
@@ -408,7 +495,7 @@ class Runner {
       given[k].data = nullptr;
       if (!v.is_tensor()) given[k].dims = {};
     });
-    return std::make_unique<Frame>(program_, std::move(given), *allocator_);
+    return std::make_unique<Frame>(program_, std::move(given), *allocator_, budget);
   }
 
   /// The plan for given values of these types and extents.
@@ -419,14 +506,19 @@ class Runner {
     if (!v.is_tensor()) return i.type == v.type() && !i.dims.ranked();
     return i.type == Type(v.tensor().dtype()) && i.dims == Dims(v.tensor().extents());
   }
-  void give(std::unique_ptr<Frame> frame) {
-    std::unique_ptr<Frame> oldest;  // freed outside of the lock
+  // Keeps a frame for the next run of its extents, the longest unused ones not beyond `most` bytes of arenas.
+  void give(std::unique_ptr<Frame> frame, int64_t most) {
+    std::array<std::unique_ptr<Frame>, max_idle + 1> old;  // freed outside of the lock
     const std::lock_guard lock(mutex_);
     idle_.push_back(std::move(frame));
-    if (idle_.size() > max_idle) {
-      oldest = std::move(idle_.front());
-      idle_.erase(idle_.begin());
+    std::size_t first = idle_.size();  // of those that stay
+    for (int64_t left = most; first > 0 && idle_.size() - first < max_idle; --first) {
+      const int64_t bytes = idle_[first - 1]->plan().arena_bytes;
+      if (bytes > left) break;
+      left -= bytes;
     }
+    std::move(idle_.begin(), idle_.begin() + static_cast<std::ptrdiff_t>(first), old.begin());
+    idle_.erase(idle_.begin(), idle_.begin() + static_cast<std::ptrdiff_t>(first));
   }
 
   static constexpr std::size_t max_idle = 16;

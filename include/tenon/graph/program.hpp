@@ -7,6 +7,7 @@
 #include <set>
 
 #include "tenon/graph/graph.hpp"
+#include "tenon/graph/limits.hpp"
 
 namespace tenon {
 
@@ -36,6 +37,10 @@ inline std::string to_string(const PassReport& r) { return concat(r.node, " -> "
 
 struct ProgramOptions {
   bool fold = true;  ///< compute nodes over constants when the program is made
+  /// Memory for the constants that this computes. What it refuses is left to the run. Null: max_folded_bytes
+  /// of the default allocator.
+  Allocator* folded = nullptr;
+  int64_t max_folded_bytes = int64_t{1} << 30;
   std::span<const Pass> passes{};
   std::vector<PassReport>* reports = nullptr;  ///< receives the passes' reports; null: nobody asks
   std::string where{};                         ///< stands in front of nodes in reports
@@ -43,23 +48,10 @@ struct ProgramOptions {
 
 namespace detail {
 
-/// Memory for constants that are folded. A few bytes of a file may ask for a huge one, which is then left to
-/// the run.
-class FoldMemory final : public Allocator {
- public:
-  void* allocate(size_t bytes, size_t alignment) override {
-    return bytes > size_t{1} << 30 ? nullptr : default_allocator().allocate(bytes, alignment);
-  }
-  void deallocate(void* memory, size_t bytes, size_t alignment) noexcept override {
-    default_allocator().deallocate(memory, bytes, alignment);
-  }
-};
-inline constinit FoldMemory fold_memory;
-
 /// Rethrows an Error with the node's description prepended to where().
 [[noreturn]] inline void rethrow_at(const Graph::Node& n, const Error& e) {
-  throw Error(e.code(), e.where() == n.op.spec().name ? describe(n) : concat(describe(n), ": ", e.where()),
-              e.message());
+  const bool itself = e.where().empty() || e.where() == n.op.spec().name;
+  throw Error(e.code(), itself ? describe(n) : concat(describe(n), ": ", e.where()), e.message());
 }
 
 /// A body that records the inputs of the last `infer`. The rule of a loop calls `infer` until the answer
@@ -111,7 +103,10 @@ class Program {
   /// passes lay out anew do not stand in memory twice.
   Program(const Graph& graph, std::vector<ValueId> outputs, std::span<const ValueId> replaced,
           const ProgramOptions& options, const ProgramScope* scope = nullptr, Graph* drained = nullptr)
-      : outputs_(std::move(outputs)), fold_(options.fold) {
+      : outputs_(std::move(outputs)), fold_(options.fold), folded_(options.folded) {
+    detail::Meter::Owner own;
+    if (folded_ == nullptr)
+      folded_ = (own = detail::Meter::make(default_allocator(), options.max_folded_bytes)).get();
     if (!options.passes.empty()) edit_ = std::make_unique<Edit>();
     add_values(graph, replaced, scope);
     if (drained != nullptr) drained->drop_contents();
@@ -338,6 +333,7 @@ class Program {
     if (edit_) inferred(probing, n);
     n.op = detail::with_bodies(n.op, [&](std::string_view name, const auto&, const CapturingBody& body) {
       ProgramOptions inner = options;
+      inner.folded = folded_;
       inner.where = concat(options.where, detail::describe(n), ", ", name, ": ");
       return body.compiled({*this, asked[name]}, inner);
     });
@@ -355,11 +351,14 @@ class Program {
     for (ValueId v : n.inputs) in.push_back(v < 0 ? nullptr : &constant(v));
     std::vector<Value> out;
     // An error is not raised here: the node raises it in the run, if the run executes it. The branch of an If
-    // may never be taken.
+    // may never be taken. A few bytes of a file may ask for a huge constant, whose memory is refused before
+    // the operator computes it.
     try {
-      op::Context context(detail::fold_memory);
+      op::Context context(*folded_);
       out = op::evaluate(n.op, context, in, n.outputs.size());
     } catch (const Error&) {
+      return false;
+    } catch (const std::bad_alloc&) {
       return false;
     }
     for (std::size_t k = 0; k < out.size(); ++k)
@@ -527,6 +526,7 @@ class Program {
 
   /// Marks used values. Frees constants that only folded nodes read.
   void finish() {
+    folded_ = nullptr;
     edit_.reset();
     for (ValueEntry& e : values_) e.used = false;
     for (ValueId v : outputs_) value(v).used = true;
@@ -538,6 +538,7 @@ class Program {
 
   std::vector<ValueId> outputs_;
   bool fold_;
+  Allocator* folded_;  // while the program is made
   std::deque<ValueEntry> values_;
   std::deque<Node> nodes_;
   std::vector<Given> given_;

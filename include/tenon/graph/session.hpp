@@ -22,6 +22,9 @@ struct SessionOptions {
   Executor* executor = nullptr;    ///< the caller's pool, used in place of an own one
   Allocator* allocator = nullptr;  ///< for the values that runs make; default: aligned operator new
   bool fold_constants = true;      ///< compute what depends on constants only once, when the session is made
+  /// Bytes that computed constants may take; nodes whose results would take more are left to the runs. When
+  /// not set: 1 GiB, and 16 times the graph's constants, for an element of 2 bits may become a float.
+  std::optional<int64_t> max_folded_bytes{};
   /// Rewrites of the graph. When not set, `load` applies standard_passes() (graph/passes.hpp) and a Session
   /// applies none.
   std::optional<std::vector<Pass>> passes{};
@@ -60,7 +63,7 @@ class Outputs {
 /// time.
 class Binding {
  public:
-  /// Errors of operators, as from Session::run.
+  /// Errors of operators, as from Session::run. Each run has the bounds that bind was given.
   void run();
   Outputs& outputs() { return outputs_; }
 
@@ -68,12 +71,9 @@ class Binding {
   friend class Session;
   std::unique_ptr<detail::Frame> frame_;
   Executor* executor_ = nullptr;
+  Allocator* allocator_ = nullptr;
+  RunOptions options_;
   Outputs outputs_;
-};
-
-struct RunOptions {
-  std::vector<std::string> outputs{};  ///< any values of the graph by name; empty: the graph's outputs
-  Profile* profile = nullptr;          ///< receives the time of each node
 };
 
 /// A graph made ready to run. `run` may be called from many threads at once. A second run with inputs of the
@@ -130,6 +130,7 @@ class Session {
   void feed(std::string_view name, const Value& value, std::span<const Value*> inputs) const;
   void check(const Graph::ValueEntry& e, const Value& v) const;
 
+  static int64_t default_folded(const Graph& graph);
   detail::Runner& find_variant(const RunOptions& options, std::span<const ValueId> given) const;
   detail::Runner& variant(const Graph& graph, std::vector<std::string> names, std::vector<ValueId> ids,
                           std::span<const ValueId> given, Graph* drained = nullptr,

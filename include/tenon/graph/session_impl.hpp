@@ -13,7 +13,9 @@ namespace tenon {
 
 TENON_SESSION void Binding::run() {
   const ScopedPool use(executor_);
-  frame_->run(outputs_.values_, nullptr);
+  if (!detail::Budget::needed(options_)) return frame_->run(outputs_.values_, nullptr);
+  detail::Budget budget(options_, *allocator_);
+  frame_->run(outputs_.values_, &budget);
 }
 
 TENON_SESSION Session::Session(Graph graph, SessionOptions options)
@@ -30,16 +32,22 @@ TENON_SESSION Session::Session(Graph graph, SessionOptions options)
 
 TENON_SESSION void Session::run(const Feeds& feeds, Outputs& outputs, const RunOptions& options) const {
   with_inputs(feeds, outputs, options, [&](detail::Runner& runner, std::span<const Value* const> inputs) {
-    runner.run(inputs, nullptr, outputs.values_, options.profile);
+    std::optional<detail::Budget> budget;
+    if (detail::Budget::needed(options)) budget.emplace(options, runner.allocator());
+    runner.run(inputs, nullptr, outputs.values_, options.profile, budget ? &*budget : nullptr);
   });
 }
 
 TENON_SESSION Binding Session::bind(const Feeds& feeds, Outputs outputs, const RunOptions& options) const {
   Binding b;
   with_inputs(feeds, outputs, options, [&](detail::Runner& runner, std::span<const Value* const> inputs) {
-    b.frame_ = runner.take(inputs, nullptr);
-    b.frame_->bind(inputs, nullptr, outputs.values_);
+    std::optional<detail::Budget> budget;
+    if (detail::Budget::needed(options)) budget.emplace(options, runner.allocator());
+    b.frame_ = runner.take(inputs, nullptr, budget ? &*budget : nullptr);
+    b.frame_->bind(inputs, outputs.values_, budget ? &*budget : nullptr);
+    b.allocator_ = &runner.allocator();
   });
+  b.options_ = options;
   b.executor_ = options_.executor ? options_.executor : tenon::detail::current_executor;
   b.outputs_ = std::move(outputs);
   return b;
@@ -132,11 +140,19 @@ TENON_SESSION detail::Runner& Session::find_variant(const RunOptions& options,
   return variant(again, options.outputs, std::move(ids), given);
 }
 
+TENON_SESSION int64_t Session::default_folded(const Graph& graph) {
+  int64_t bytes = 0;
+  for (const Graph::ValueEntry& e : graph.values())
+    if (e.content.is_tensor()) bytes += e.content.tensor().bytes();
+  return (int64_t{1} << 30) + 16 * std::min(bytes, int64_t{1} << 58);
+}
+
 TENON_SESSION detail::Runner& Session::variant(const Graph& graph, std::vector<std::string> names,
                                                std::vector<ValueId> ids, std::span<const ValueId> given,
                                                Graph* drained, std::vector<PassReport>* reports) const {
   const ScopedPool use(options_.executor ? options_.executor : tenon::detail::current_executor);
   ProgramOptions program{.fold = options_.fold_constants, .reports = reports};
+  program.max_folded_bytes = options_.max_folded_bytes ? *options_.max_folded_bytes : default_folded(graph);
   if (options_.passes) program.passes = *options_.passes;
   shared_->variants.push_back(std::unique_ptr<Variant>(
       new Variant{std::move(names),

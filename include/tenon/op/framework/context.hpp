@@ -6,7 +6,10 @@
 
 namespace tenon {
 class CapturingBody;  // graph/graph.hpp
+namespace detail {
+class Budget;  // graph/limits.hpp
 }
+}  // namespace tenon
 
 namespace tenon::op {
 
@@ -21,6 +24,11 @@ class Context {
   Allocator& allocator() const { return *allocator_; }
   /// A value of the running graph, by its number; null when the operator runs outside of a graph.
   virtual const Value* value(int32_t) const { return nullptr; }
+  /// The bounds of the run; null when it has none.
+  virtual tenon::detail::Budget* budget() const { return nullptr; }
+
+ protected:
+  void set_allocator(Allocator& allocator) { allocator_ = &allocator; }
 
  private:
   Allocator* allocator_;

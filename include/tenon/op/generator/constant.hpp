@@ -12,8 +12,8 @@ namespace tenon::op {
 namespace constant_detail {
 
 /// The dense form of a sparse tensor. Error{invalid_shape, out_of_range} where it is not well-formed.
-inline AnyTensor dense(std::string_view name, const SparseTensor& s) {
-  AnyTensor t = AnyTensor::uninitialized(s.values.dtype(), s.extents);
+inline AnyTensor dense(std::string_view name, const SparseTensor& s, Allocator& allocator) {
+  AnyTensor t = AnyTensor::uninitialized(s.values.dtype(), s.extents, allocator);
   if (t.dtype() != DType::string && t.size() > 0)
     std::memset(t.data(), 0, static_cast<std::size_t>(t.bytes()));
   const bool coordinates = s.indices.rank() == 2;
@@ -84,9 +84,10 @@ struct Constant {
     for (int64_t k = 0; k < v.size(); ++k)
       values.push_back(v.dtype() == DType::bool_ ? static_cast<const bool*>(v.data())[k] : int_at(v, k));
   }
-  Value compute() const {
+  Value compute(Context& c) const {
     if (value) return value.value;
-    if (sparse_value) return constant_detail::dense(spec.name, sparse_value.value.sparse_tensor());
+    if (sparse_value)
+      return constant_detail::dense(spec.name, sparse_value.value.sparse_tensor(), c.allocator());
     return AnyTensor::copy_of(view());
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }

@@ -20,14 +20,14 @@ struct NonZero {
     i.out(0, Dims{std::max(1, i.dims(0).rank()), Dim::unknown()});
   }
   template <class T>
-  Tensor<int64_t> compute(TensorView<const T> x) const {
+  Tensor<int64_t> compute(Context& c, TensorView<const T> x) const {
     const auto nonzero = [](const T& e) {
       if constexpr (std::is_same_v<T, std::string>) return !e.empty();
       else return e != T{};
     };
     const int64_t n = std::count_if(x.begin(), x.end(), nonzero);
     const int rank = std::max(1, x.rank());
-    auto y = Tensor<int64_t>::uninitialized(Extents{rank, n});
+    auto y = Tensor<int64_t>::uninitialized(Extents{rank, n}, c.allocator());
     const int64_t width = x.rank() == 0 ? 1 : x.extent(-1);
     int64_t at[max_rank]{};  // of the line, on all axes but the last
     for (int64_t found = 0, line = 0; found < n; line += width) {

@@ -1,0 +1,151 @@
+// RunOptions: what a run gives, and what it may take. Meter counts memory, Budget the rest.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <limits>
+#include <map>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "tenon/base/storage.hpp"
+
+namespace tenon {
+
+struct Profile;
+
+/// A bound on bytes or on numbers of things that nothing passes.
+inline constexpr int64_t no_bound = std::numeric_limits<int64_t>::max();
+
+/// A run that passes one of the bounds ends with Error{limit}, one that is cancelled with Error{cancelled};
+/// where() names the node. The session and its other runs go on as before. There are no bounds by default:
+/// a model from an untrusted source may hold a Loop without an end, so give its runs time_limit and
+/// max_bytes: s.run(feeds, {.time_limit = std::chrono::seconds(5), .max_bytes = int64_t{1} << 30})
+struct RunOptions {
+  std::vector<std::string> outputs{};  ///< any values of the graph by name; empty: the graph's outputs
+  Profile* profile = nullptr;          ///< receives the time of each node
+  /// Time from the call on. The clock is read before each node and each iteration, so that an operator which
+  /// has begun is finished.
+  std::chrono::steady_clock::duration time_limit = std::chrono::steady_clock::duration::max();
+  /// Iterations of one node (Loop, Scan, SequenceMap), together in all loops around it.
+  int64_t max_iterations = no_bound;
+  /// Bytes that values take at any one time: arenas, outputs, and results whose extents only the run knows.
+  /// Inputs, constants, characters of strings and operators' working memory are not counted.
+  int64_t max_bytes = no_bound;
+  /// Cancels the run from any thread, before its next node or iteration.
+  std::stop_token stop{};
+};
+
+namespace detail {
+
+/// An allocator that counts the bytes that are in use, and refuses with Error{limit} those beyond a bound.
+/// Blocks may outlive its owner, so it lives until the owner and the last block are gone.
+class Meter final : public Allocator {
+  struct Drop {
+    void operator()(Meter* m) const noexcept { m->drop(); }
+  };
+
+ public:
+  using Owner = std::unique_ptr<Meter, Drop>;
+  static Owner make(Allocator& base, int64_t bound) { return Owner(new Meter(base, bound)); }
+
+  void* allocate(size_t bytes, size_t alignment) override {
+    take(static_cast<int64_t>(bytes));
+    Taken taken{this, static_cast<int64_t>(bytes)};
+    void* const memory = base_.allocate(bytes, alignment);
+    if (memory == nullptr) return nullptr;
+    taken.meter = nullptr;
+    holders_.fetch_add(1, std::memory_order_relaxed);
+    return memory;
+  }
+  void deallocate(void* memory, size_t bytes, size_t alignment) noexcept override {
+    base_.deallocate(memory, bytes, alignment);
+    give(static_cast<int64_t>(bytes));
+    drop();
+  }
+
+  /// Counts bytes that come from elsewhere.
+  void take(int64_t bytes) {
+    const int64_t before = used_.fetch_add(bytes, std::memory_order_relaxed);
+    if (bytes <= bound_ && before <= bound_ - bytes) return;
+    give(bytes);
+    throw Error(ErrorCode::limit, "memory",
+                concat(bytes, " bytes more than the ", before, " in use pass the bound of ", bound_));
+  }
+  void give(int64_t bytes) noexcept { used_.fetch_sub(bytes, std::memory_order_relaxed); }
+  int64_t bound() const { return bound_; }
+  /// The bytes that may still be taken.
+  int64_t left() const { return bound_ - used_.load(std::memory_order_relaxed); }
+
+ private:
+  // Gives bytes back unless they were handed out.
+  struct Taken {
+    Meter* meter;
+    int64_t bytes;
+    ~Taken() {
+      if (meter != nullptr) meter->give(bytes);
+    }
+  };
+
+  Meter(Allocator& base, int64_t bound) : base_(base), bound_(std::max<int64_t>(bound, 0)) {}
+  void drop() noexcept {
+    if (holders_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+  }
+
+  Allocator& base_;
+  const int64_t bound_;
+  std::atomic<int64_t> used_{0};
+  std::atomic<int64_t> holders_{1};  // the owner and the blocks
+};
+
+/// The bounds of one run, and what it has used of them. Belongs to the run's thread.
+class Budget {
+ public:
+  /// Whether the options set a bound.
+  static bool needed(const RunOptions& o) {
+    return o.time_limit != Clock::duration::max() || o.max_iterations != no_bound ||
+           o.max_bytes != no_bound || o.stop.stop_possible();
+  }
+
+  /// The run begins now. `options` and `allocator` outlive the budget.
+  Budget(const RunOptions& options, Allocator& allocator) : options_(options) {
+    if (options.time_limit != Clock::duration::max()) {
+      const Clock::time_point now = Clock::now();
+      timed_ = options.time_limit < Clock::time_point::max() - now;
+      if (timed_) end_ = now + options.time_limit;
+    }
+    if (options.max_bytes != no_bound) meter_ = Meter::make(allocator, options.max_bytes);
+  }
+
+  /// Before each node.
+  void check() const {
+    if (options_.stop.stop_requested()) throw Error(ErrorCode::cancelled, {}, "the run was cancelled");
+    if (timed_ && Clock::now() >= end_)
+      throw Error(
+          ErrorCode::limit, {},
+          concat("the run has passed its time of ",
+                 std::chrono::duration_cast<std::chrono::milliseconds>(options_.time_limit).count(), " ms"));
+  }
+  /// Before each run of a body.
+  void count(const void* body) {
+    check();
+    if (options_.max_iterations != no_bound && ++runs_[body] > options_.max_iterations)
+      throw Error(ErrorCode::limit, {}, concat("more than ", options_.max_iterations, " iterations"));
+  }
+  /// Memory for values; null when it has no bound.
+  Meter* meter() const { return meter_.get(); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  const RunOptions& options_;
+  bool timed_ = false;
+  Clock::time_point end_{};
+  std::map<const void*, int64_t> runs_;
+  Meter::Owner meter_;
+};
+
+}  // namespace detail
+}  // namespace tenon
