@@ -8,6 +8,7 @@
 
 #include "loader/findings.hpp"
 #include "loader/infer.hpp"
+#include "loader/names.hpp"
 #include "loader/order.hpp"
 
 namespace tenon::loader {
@@ -18,47 +19,17 @@ template <class... Parts>
   throw Error(ErrorCode::invalid_argument, std::string(where), concat(parts...));
 }
 
-// Calls change(name) with each name of a value in a graph and its bodies, and node(n) with each node.
-template <class Change, class Node>
-void change_names(onnx::GraphProto& g, const Change& change, const Node& node, int depth = 0) {
-  if (depth > max_nesting) throw Error(ErrorCode::invalid_model, "graph", "bodies are too deep");
-  for (auto* list : {g.mutable_input(), g.mutable_output(), g.mutable_value_info()})
-    for (auto& v : *list) change(*v.mutable_name());
-  for (auto& t : *g.mutable_initializer()) change(*t.mutable_name());
-  for (auto& t : *g.mutable_sparse_initializer()) change(*t.mutable_values()->mutable_name());
-  for (auto& q : *g.mutable_quantization_annotation()) {
-    change(*q.mutable_tensor_name());
-    for (auto& p : *q.mutable_quant_parameter_tensor_names()) change(*p.mutable_value());
-  }
-  for (auto& n : *g.mutable_node()) {
-    for (auto& name : *n.mutable_input()) change(name);
-    for (auto& name : *n.mutable_output()) change(name);
-    for (auto& d : *n.mutable_device_configurations())
-      for (auto& s : *d.mutable_sharding_spec()) change(*s.mutable_tensor_name());
-    const bool names_values = n.op_type() == "Gradient" && n.domain() == "ai.onnx.preview.training";
-    for (auto& a : *n.mutable_attribute()) {
-      if (names_values) {
-        if (a.has_s()) change(*a.mutable_s());
-        for (auto& name : *a.mutable_strings()) change(name);
-      }
-      if (a.has_g()) change_names(*a.mutable_g(), change, node, depth + 1);
-      for (auto& body : *a.mutable_graphs()) change_names(body, change, node, depth + 1);
-    }
-    node(n);
-  }
-}
-
 void refuse_training(const onnx::ModelProto& m, std::string_view where) {
   if (m.training_info_size() > 0)
     throw Error(ErrorCode::not_supported, std::string(where), "the model has training information");
 }
 
 // All names of values in a graph and its bodies.
-std::set<std::string> names_of(const onnx::GraphProto& g) {
+std::set<std::string> values_of(const onnx::GraphProto& g) {
   std::set<std::string> names;
-  onnx::GraphProto copy = g;  // change_names() takes no constant one
-  change_names(copy, [&](const std::string& name) { names.insert(name); }, [](const onnx::NodeProto&) {});
-  names.erase("");
+  each_name(g, [&](const std::string& name, NameOf of) {
+    if (of == NameOf::value) names.insert(name);
+  });
   return names;
 }
 
@@ -105,7 +76,7 @@ constexpr auto key_of_entry = [](const onnx::StringStringEntryProto& e) { return
 
 onnx::GraphProto merge_graphs(onnx::GraphProto a, onnx::GraphProto b, const MergeOptions& options) {
   const auto sources = connections(a, b, options);
-  const std::set<std::string> first = names_of(a), second = names_of(b);
+  const std::set<std::string> first = values_of(a), second = values_of(b);
   std::string common;
   int count = 0;
   for (const auto& name : second)
@@ -128,12 +99,9 @@ onnx::GraphProto merge_graphs(onnx::GraphProto a, onnx::GraphProto b, const Merg
   drop(*b.mutable_sparse_initializer(), [](const auto& t) { return t.values().name(); }, sources);
   drop(*b.mutable_value_info(), name, sources);
   drop(*b.mutable_quantization_annotation(), [](const auto& q) { return q.tensor_name(); }, sources);
-  change_names(
-      b,
-      [&](std::string& value) {
-        if (const auto it = sources.find(value); it != sources.end()) value = it->second;
-      },
-      [](const onnx::NodeProto&) {});
+  change_names(b, [&](std::string& value) {
+    if (const auto it = sources.find(value); it != sources.end()) value = it->second;
+  });
 
   std::set<std::string> stated;  // values whose types another list says
   for (const auto* list : {&a.input(), &a.value_info(), &b.output()})

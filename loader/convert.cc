@@ -215,7 +215,7 @@ class Converter {
  public:
   Converter(onnx::ModelProto& model, int opset) : model_(model), opset_(opset) {
     for (const auto& f : model.functions()) functions_.insert(key_of(f));
-    each_graph([&](onnx::GraphProto& g) { collect_names(g); });
+    each_graph([&](const onnx::GraphProto& g) { names_.used.add_all(g); });
   }
 
   void run(int target) {
@@ -256,21 +256,6 @@ class Converter {
   template <class F>
   void each_graph(F f) {
     each_graph_of(model_, f);
-  }
-
-  void collect_names(const onnx::GraphProto& g) {
-    for (const auto* list : {&g.input(), &g.output(), &g.value_info()})
-      for (const auto& v : *list) names_.used.insert(v.name());
-    for (const auto& t : g.initializer()) names_.used.insert(t.name());
-    for (const auto& t : g.sparse_initializer()) names_.used.insert(t.values().name());
-    for (const auto& n : g.node()) {
-      names_.used.insert(n.input().begin(), n.input().end());
-      names_.used.insert(n.output().begin(), n.output().end());
-      for (const auto& a : n.attribute()) {
-        if (a.has_g()) collect_names(a.g());
-        for (const auto& b : a.graphs()) collect_names(b);
-      }
-    }
   }
 
   void infer() {

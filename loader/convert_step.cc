@@ -6,11 +6,6 @@ namespace tenon::loader {
 
 using onnx::AttributeProto;
 
-std::string ConvertNames::fresh(const std::string& like) {
-  for (std::size_t k = used.size();; ++k)
-    if (std::string name = concat(like, "__", k); used.insert(name).second) return name;
-}
-
 Adapter find_adapter(std::span<const AdapterRow> rows, std::string_view op, int boundary) {
   for (const AdapterRow& row : rows)
     if (row.op == op && row.boundary == boundary) return row.adapter;
@@ -177,7 +172,7 @@ std::string Step::add(const char* op, std::initializer_list<std::string> inputs,
   n.set_op_type(op);
   for (const auto& name : inputs) n.add_input(name);
   for (const auto& [name, value] : attributes) set_attribute(n, name, value);
-  n.add_output(names_.fresh(node.output_size() > 0 ? node.output(0) : node.op_type()));
+  n.add_output(names_.used.fresh(node.output_size() > 0 ? node.output(0) : node.op_type()));
   return n.output(0);
 }
 
@@ -190,7 +185,7 @@ void Step::follow(int output, const char* op, std::initializer_list<std::string>
   onnx::NodeProto& n = after.emplace_back();
   n.set_op_type(op);
   n.add_output(node.output(output));
-  node.set_output(output, names_.fresh(node.output(output)));
+  node.set_output(output, names_.used.fresh(node.output(output)));
   n.add_input(node.output(output));
   for (const auto& name : more) n.add_input(name);
   for (const auto& [name, value] : attributes) set_attribute(n, name, value);

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "loader/convert.hpp"
+#include "loader/names.hpp"
 #include "loader/tensor.hpp"
 #include "tenon/loader.hpp"
 
@@ -36,10 +37,8 @@ AnyTensor scalar_of(T number) {
 
 /// Names over a whole model.
 struct ConvertNames {
-  std::set<std::string, std::less<>> used;
+  NameSet used;
   std::set<std::string, std::less<>> promoted;  ///< constants that became attributes
-
-  std::string fresh(const std::string& like);
 };
 
 /// Extents as a model states them: numbers, symbols, "?" where nothing is known.

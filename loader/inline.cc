@@ -7,6 +7,9 @@
 #include <utility>
 
 #include "loader/findings.hpp"
+#include "loader/function_body.hpp"
+#include "loader/infer.hpp"
+#include "loader/names.hpp"
 #include "loader/order.hpp"
 
 namespace tenon::loader {
@@ -17,53 +20,6 @@ using Imports = google::protobuf::RepeatedPtrField<onnx::OperatorSetIdProto>;
 using ValueInfos = google::protobuf::RepeatedPtrField<onnx::ValueInfoProto>;
 
 constexpr std::string_view place = "inlining";
-
-// The names of values and nodes in a graph or function with all bodies, and new ones.
-class NameSet {
- public:
-  void add(const std::string& name) { names_.insert(name); }
-  void add(const onnx::GraphProto& g, int depth = 0) {
-    if (depth > max_nesting) throw Error(ErrorCode::invalid_model, std::string(place), "bodies are too deep");
-    for (const auto* list : {&g.input(), &g.output(), &g.value_info()})
-      for (const auto& v : *list) add(v.name()), add_symbols(v);
-    for (const auto& t : g.initializer()) add(t.name());
-    for (const auto& t : g.sparse_initializer()) add(t.values().name());
-    add(g.node(), depth);
-  }
-  void add(const NodeList& nodes, int depth) {
-    for (const auto& n : nodes) {
-      add(n.name());
-      for (const auto& name : n.input()) add(name);
-      for (const auto& name : n.output()) add(name);
-      for (const auto& a : n.attribute()) {
-        if (a.has_g()) add(a.g(), depth + 1);
-        for (const auto& g : a.graphs()) add(g, depth + 1);
-      }
-    }
-  }
-  void add(const onnx::FunctionProto& f) {
-    for (const auto& name : f.input()) add(name);
-    for (const auto& name : f.output()) add(name);
-    for (const auto& v : f.value_info()) add(v.name()), add_symbols(v);
-    add(f.node(), 0);
-  }
-
-  // A name that is new: `wanted`, or with a number behind it. Numbers only rise, so that names which look
-  // generated cost the search no more than once each.
-  std::string fresh(const std::string& wanted) {
-    std::string name = wanted;
-    while (!names_.insert(name).second) name = concat(wanted, "_", next_++);
-    return name;
-  }
-
- private:
-  void add_symbols(const onnx::ValueInfoProto& v) {
-    for (const auto& d : v.type().tensor_type().shape().dim()) add(d.dim_param());
-  }
-
-  std::unordered_set<std::string> names_;
-  int64_t next_ = 0;
-};
 
 // A model's graphs, or a function that stays: where calls are replaced.
 struct Caller {
@@ -96,11 +52,45 @@ std::string name_of(const onnx::FunctionProto& f) {
   return concat("function ", shown(concat(f.domain(), ".", f.name())));
 }
 
+// The types of values in a graph and those around it, as far as they are known.
+class Types {
+ public:
+  Types(const onnx::GraphProto& g, const Types* outer) : outer_(outer) {
+    for (const auto* list : {&g.input(), &g.value_info(), &g.output()})
+      for (const auto& v : *list)
+        if (v.has_type()) types_[v.name()] = v.type();
+    for (const auto& t : g.initializer()) {
+      auto& type = *types_[t.name()].mutable_tensor_type();
+      type.set_elem_type(t.data_type());
+      type.clear_shape();
+      for (const int64_t extent : t.dims()) type.mutable_shape()->add_dim()->set_dim_value(extent);
+      type.mutable_shape();
+    }
+  }
+  std::vector<const onnx::TypeProto*> of(const google::protobuf::RepeatedPtrField<std::string>& names) const {
+    std::vector<const onnx::TypeProto*> found;
+    for (const auto& name : names) found.push_back(find(name));
+    return found;
+  }
+
+ private:
+  const onnx::TypeProto* find(const std::string& name) const {
+    for (const Types* t = this; t != nullptr; t = t->outer_)
+      if (const auto it = t->types_.find(name); it != t->types_.end()) return &it->second;
+    return nullptr;
+  }
+
+  const Types* outer_;
+  std::unordered_map<std::string, onnx::TypeProto> types_;
+};
+
 // A function's nodes as they stand in place of one call.
 class Copy {
  public:
-  Copy(const onnx::FunctionProto& f, const onnx::NodeProto& call, Caller& caller, int64_t& bytes_left)
-      : f_(f), caller_(caller), bytes_left_(bytes_left), suffix_(concat("__", ++caller.calls)) {
+  // `open`: names that the function does not define are those of the caller.
+  Copy(const onnx::FunctionProto& f, const onnx::NodeProto& call, Caller& caller, int64_t& bytes_left,
+       bool open = false)
+      : f_(f), caller_(caller), bytes_left_(bytes_left), open_(open), suffix_(concat("__", ++caller.calls)) {
     if (call.input_size() > f.input_size() || call.output_size() > f.output_size())
       refuse("called with more inputs or outputs than it has");
     bind_attributes(call);
@@ -173,8 +163,8 @@ class Copy {
   }
   const std::string& look_up(const std::string& name, const Scope& scope) const {
     const std::string* found = scope.find(name);
-    if (found == nullptr) refuse("nothing defines ", shown(name));
-    return *found;
+    if (found == nullptr && !open_) refuse("nothing defines ", shown(name));
+    return found == nullptr ? name : *found;
   }
   void replace(std::string& name, const Scope& scope) const {
     if (!name.empty()) name = std::string(look_up(name, scope));
@@ -283,6 +273,7 @@ class Copy {
   const onnx::FunctionProto& f_;
   Caller& caller_;
   int64_t& bytes_left_;
+  const bool open_;
   std::string suffix_;
   std::unordered_map<std::string, const Attribute*> attributes_;
   std::unordered_map<std::string, std::string> symbols_;
@@ -313,7 +304,7 @@ class Inliner {
       if (t.has_initialization()) graphs.push_back(t.mutable_initialization());
       if (t.has_algorithm()) graphs.push_back(t.mutable_algorithm());
     }
-    for (const auto* g : graphs) main.names.add(*g);
+    for (const auto* g : graphs) main.names.add_all(*g);
     for (auto* g : graphs) replace_calls(*g, main, 0);
 
     // Functions that stay: unselected ones, and those that something that stays still calls.
@@ -333,16 +324,80 @@ class Inliner {
     for (auto& f : *model_.mutable_functions())
       if (!waiting.contains(key_of(f))) *kept.Add() = std::move(f);
     model_.mutable_functions()->Swap(&kept);
+    if (options_.schema_functions) expand_operators(main, graphs);
   }
 
  private:
-  bool is_selected(const onnx::FunctionProto& f) const {
+  bool is_selected(const onnx::FunctionProto& f) const { return is_selected(f.domain(), f.name()); }
+  bool is_selected(const std::string& domain, const std::string& name) const {
     const auto names = [&](const std::vector<FunctionName>& list) {
       return std::any_of(list.begin(), list.end(), [&](const FunctionName& n) {
-        return canonical(n.domain) == canonical(f.domain()) && n.name == f.name();
+        return canonical(n.domain) == canonical(domain) && n.name == name;
       });
     };
     return (!options_.only || names(*options_.only)) && !names(options_.except);
+  }
+  // Whether a node may stand for the function that defines its operator. Local functions go before.
+  bool is_expandable(const onnx::NodeProto& n) const {
+    return n.overload().empty() && has_function_body(n) && !functions_.contains(key_of(n)) &&
+           is_selected(n.domain(), n.op_type());
+  }
+
+  // In rounds: what a function is made of may be functions as well, and depends on types again.
+  void expand_operators(Caller& main, const std::vector<onnx::GraphProto*>& graphs) {
+    constexpr int most_rounds = 16;
+    for (int round = 0; round < most_rounds; ++round) {
+      onnx::ModelProto typed = model_;
+      infer_shapes(typed);
+      std::vector<const onnx::GraphProto*> typed_graphs{&typed.graph()};
+      for (const auto& t : typed.training_info()) {
+        if (t.has_initialization()) typed_graphs.push_back(&t.initialization());
+        if (t.has_algorithm()) typed_graphs.push_back(&t.algorithm());
+      }
+      more_to_expand_ = false;
+      for (std::size_t k = 0; k < graphs.size(); ++k) expand(*graphs[k], *typed_graphs[k], nullptr, main, 0);
+      for (auto& f : *model_.mutable_functions()) {
+        Caller caller{*f.mutable_opset_import(), read_opsets(f.opset_import(), name_of(f))};
+        caller.function = &f;
+        caller.names.add_all(f);
+        onnx::GraphProto body, typed_body;
+        body.mutable_node()->Swap(f.mutable_node());
+        *typed_body.mutable_node() = body.node();
+        *typed_body.mutable_value_info() = f.value_info();
+        expand(body, typed_body, nullptr, caller, 0);
+        body.mutable_node()->Swap(f.mutable_node());
+      }
+      if (!more_to_expand_) return;
+    }
+  }
+  void expand(onnx::GraphProto& g, const onnx::GraphProto& typed, const Types* outer, Caller& caller,
+              int depth) {
+    if (depth > max_nesting) throw Error(ErrorCode::not_supported, std::string(place), "bodies are too deep");
+    const Types types(typed, outer);
+    NodeList before;
+    before.Swap(g.mutable_node());
+    for (int k = 0; k < before.size(); ++k) {
+      onnx::NodeProto& n = before[k];
+      if (is_expandable(n))
+        if (const auto f = function_body({n, types.of(n.input()), types.of(n.output())}, caller.opsets)) {
+          Copy copy(*f, n, caller, bytes_left_, true);
+          if ((nodes_left_ -= copy.nodes.size()) < 0) give_up("max_nodes");
+          if ((bytes_left_ -= static_cast<int64_t>(f->ByteSizeLong())) < 0) give_up("max_bytes");
+          for (auto& inner : copy.nodes) {
+            more_to_expand_ = more_to_expand_ || is_expandable(inner);
+            *g.add_node() = std::move(inner);
+          }
+          continue;
+        }
+      for (int a = 0; a < n.attribute_size(); ++a) {
+        auto& attribute = *n.mutable_attribute(a);
+        const auto& as_typed = typed.node(k).attribute(a);
+        if (attribute.has_g()) expand(*attribute.mutable_g(), as_typed.g(), &types, caller, depth + 1);
+        for (int b = 0; b < attribute.graphs_size(); ++b)
+          expand(*attribute.mutable_graphs(b), as_typed.graphs(b), &types, caller, depth + 1);
+      }
+      *g.add_node() = std::move(n);
+    }
   }
 
   void replace_calls(onnx::GraphProto& g, Caller& caller, int depth) {
@@ -351,7 +406,7 @@ class Inliner {
   void replace_calls(onnx::FunctionProto& f) {
     Caller caller{*f.mutable_opset_import(), read_opsets(f.opset_import(), name_of(f))};
     caller.function = &f;
-    caller.names.add(f);
+    caller.names.add_all(f);
     replace_calls(*f.mutable_node(), *f.mutable_value_info(), caller, 0);
   }
   void replace_calls(NodeList& nodes, ValueInfos& infos, Caller& caller, int depth) {
@@ -432,6 +487,7 @@ class Inliner {
   google::protobuf::RepeatedPtrField<onnx::FunctionProto> originals_;
   Functions functions_;  // into originals_
   std::set<FunctionKey> still_called_;
+  bool more_to_expand_ = false;  // whether a function put in place is made of functions
   int64_t nodes_left_, bytes_left_;
 };
 

@@ -1,4 +1,4 @@
-// Calls of a model's own functions, replaced by the functions' nodes.
+// Calls of functions, the model's own and those that define operators, replaced by the functions' nodes.
 #pragma once
 
 #include "loader/onnx.pb.h"

@@ -168,7 +168,7 @@ void infer_shapes(Model& model, InferOptions options = {});
 /// reason where the other set cannot say what a node means. The model is then as it was.
 void convert_opset(Model& model, int opset);
 
-/// Functions of all overloads of a name.
+/// Functions of all overloads of a name, or an operator.
 struct FunctionName {
   std::string domain, name;
 };
@@ -176,6 +176,9 @@ struct FunctionName {
 struct InlineOptions {
   std::optional<std::vector<FunctionName>> only{};  ///< absent: all functions
   std::vector<FunctionName> except{};               ///< these are kept, with the calls of them
+  /// Also nodes of operators that ONNX defines by functions are replaced, where such a function is known
+  /// (loader/function_body.hpp); `only` and `except` hold for them as well.
+  bool schema_functions = false;
   /// A function whose operators mean something else at the caller's opsets is kept, and no error.
   bool keep_incompatible = false;
   int64_t max_nodes = 1'000'000;  ///< bounds the nodes that calls become, and the calls
@@ -188,6 +191,10 @@ struct InlineOptions {
 /// imports is imported by the caller.
 ///
 ///     inline_functions(model, {.only = {{{"local", "square"}}}});
+///     inline_functions(model, {.only = {{{"", "Softmax"}}}, .schema_functions = true});
+///
+/// Operators' functions come last, in the place of nodes of all graphs and of functions that stay. What they
+/// need to know of types is inferred.
 ///
 /// Error{invalid_model}: functions that call themselves, and calls, attributes or names that fit no function.
 /// Error{not_supported}: a function whose operators are others at the opsets of its caller; calls that

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "loader/diff.hpp"
+#include "loader/function_body.hpp"
 #include "loader/opsets.hpp"
 #include "loader/tool/command.hpp"
 #include "loader/tool/models.hpp"
@@ -38,11 +39,13 @@ Written read_arguments(std::string_view text) {
   return written;
 }
 
-// inline_local_functions(convert_version), inline_selected_functions(names, exclude): ONNX's functions and
-// their arguments. A function that one keeps where opsets differ, the other refuses.
+// inline_local_functions(convert_version), inline_selected_functions(names, exclude), and the latter with 2
+// behind it, which also expands operators: ONNX's functions and their arguments. A function that one keeps
+// where opsets differ, the other refuses.
 InlineOptions options_of(const Json& call) {
   const Written arguments = read_arguments(call["args"].string());
   InlineOptions options;
+  options.schema_functions = call["api"].string() == "inline_selected_functions2";
   if (call["api"].string() == "inline_local_functions") {
     options.keep_incompatible = true;
     return options;
@@ -149,6 +152,7 @@ int inline_calls(Arguments arguments) {
     else if (word == "-o") output = arguments.value(word), names = nullptr;
     else if (word == "--only") names = &options.only.emplace();
     else if (word == "--except") names = &options.except;
+    else if (word == "--schema-functions") options.schema_functions = true;
     else if (word.starts_with("-")) throw UsageError{concat("inline has no option '", word, "'")};
     else if (names != nullptr) names->push_back(read_name(word));
     else if (file.empty()) file = word;
@@ -159,6 +163,10 @@ int inline_calls(Arguments arguments) {
     throw UsageError{"inline needs a model and -o, or --suite and a folder"};
   onnx::ModelProto model = read_model(file);
   const auto is_there = [&](const FunctionName& n) {
+    onnx::NodeProto operation;
+    operation.set_domain(n.domain);
+    operation.set_op_type(n.name);
+    if (options.schema_functions && loader::has_function_body(operation)) return true;
     return std::any_of(model.functions().begin(), model.functions().end(), [&](const auto& f) {
       return loader::canonical(f.domain()) == loader::canonical(n.domain) && f.name() == n.name;
     });
@@ -167,8 +175,9 @@ int inline_calls(Arguments arguments) {
     for (const FunctionName& n : list)
       if (!is_there(n))
         throw Error(ErrorCode::not_supported, file.string(),
-                    concat("no function '", n.name, "' of '", n.domain,
-                           "' is in the model; operators' own functions are not expanded"));
+                    concat("no function '", n.name, "' of '", n.domain, "' is in the model",
+                           options.schema_functions ? ", and no operator's function has this name"
+                                                    : "; --schema-functions are those of operators"));
   loader::inline_functions(model, options);
   write_model(output, model);
   return 0;

@@ -37,7 +37,7 @@ constexpr std::string_view usage = R"(usage: tenon COMMAND …
       a model in ONNX's textual syntax
   parse --suite DIR, print --suite DIR
       compares with the calls of ONNX's parser and printer that DIR/index.jsonl records
-  inline MODEL [--only DOMAIN:NAME…] [--except DOMAIN:NAME…] -o OUTPUT
+  inline MODEL [--schema-functions] [--only DOMAIN:NAME…] [--except DOMAIN:NAME…] -o OUTPUT
       a model with the nodes of its functions in place of their calls
   inline --suite DIR
       compares with the calls of ONNX's inliner that DIR/index.jsonl records

@@ -1,0 +1,34 @@
+// What operators mean that ONNX defines by functions of other operators.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "loader/onnx.pb.h"
+#include "loader/opsets.hpp"
+
+namespace tenon::loader {
+
+/// A node, and the types of its operands and results as far as they are known: a null pointer, or an end that
+/// comes early, where they are not.
+struct TypedNode {
+  const onnx::NodeProto& node;
+  std::span<const onnx::TypeProto* const> inputs{}, outputs{};
+};
+
+/// Whether ONNX defines some version of the operator by a function.
+bool has_function_body(const onnx::NodeProto& node);
+
+/// The function that computes what a node's operator computes, at the opsets of the node's model. Its
+/// parameters are those of the operator, its attributes are bound in it. A value that a body of the node
+/// reads from around the node keeps its name, which no other value of the function has.
+///
+///     function_body({parse_text<onnx::NodeProto>("y = Softsign (x)")}, {{"", 20}})
+///
+/// Halves are computed in float, as operators do. Nothing for operators and opsets that ONNX has no function
+/// for, for nodes whose attributes refer to those of a function around, and where the function depends on
+/// types, ranks or attribute values that are not known or not allowed.
+std::optional<onnx::FunctionProto> function_body(const TypedNode& node, const Opsets& opsets);
+
+}  // namespace tenon::loader

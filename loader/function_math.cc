@@ -1,0 +1,319 @@
+// Functions of elements, of ranges and windows, and of sequences.
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "loader/function_call.hpp"
+#include "loader/names.hpp"
+
+namespace tenon::loader {
+
+using Function = onnx::FunctionProto;
+
+std::optional<Function> build_cosine_window(const FunctionCall& call) {
+  struct Window {
+    std::string_view op;
+    double level, swing, double_swing;
+  };
+  constexpr Window windows[] = {{"HannWindow", 0.5, 0.5, 0},
+                                {"HammingWindow", 25.0 / 46, 21.0 / 46, 0},
+                                {"BlackmanWindow", 0.42, 0.5, 0.08}};
+  const Window w = *std::find_if(std::begin(windows), std::end(windows),
+                                 [&](const Window& v) { return v.op == call.node().op_type(); });
+  const auto to = call.integer("output_datatype", number_of(DType::float32));
+  FunctionText t(call.opset);
+  t.line("Zero = Constant <value = int64 {0}> ()").line("One = Constant <value = int64 {1}> ()");
+  t.line("Asked = Cast <to = 7> (size)").line("Size = Squeeze (Asked)");
+  if (call.integer("periodic", 1) != 0) t.line("Period = Identity (Size)");
+  else t.line("Period = Sub (Size, One)");
+  t.line("Numbers = Range (Zero, Size, One)").line("N = Cast <to = 11> (Numbers)");
+  t.line("Wide = Cast <to = 11> (Period)").real("Turn", 2 * std::numbers::pi);
+  t.line("Step = Div (Turn, Wide)").line("Angle = Mul (Step, N)").line("Wave = Cos (Angle)");
+  t.real("Swing", w.swing).line("Swung = Mul (Swing, Wave)");
+  t.real("Level", w.level).line("Window = Sub (Level, Swung)");
+  if (w.double_swing != 0) {
+    t.line("Double = Add (Angle, Angle)").line("Overtone = Cos (Double)").real("Part", w.double_swing);
+    t.line("Second = Mul (Part, Overtone)").line("Values = Add (Window, Second)");
+  } else {
+    t.line("Values = Identity (Window)");
+  }
+  // Other types are cast from float, where a 1 that is not quite 1 in double is 1.
+  if (to == number_of(DType::float64)) t.line("output = Identity (Values)");
+  else t.line("Rounded = Cast <to = 1> (Values)").line("output = Cast <to = ", to, "> (Rounded)");
+  return make_function(call, "(size) => (output)", t.text());
+}
+
+std::optional<Function> build_clip(const FunctionCall& call) {
+  FunctionText t(call.opset);
+  if (call.has(1)) t.line("Raised = Max (input, min)");
+  else t.line("Raised = Identity (input)");
+  if (call.has(2)) t.line("output = Min (Raised, max)");
+  else t.line("output = Identity (Raised)");
+  return make_function(call, "(input, min, max) => (output)", t.text());
+}
+
+std::optional<Function> build_cast_like(const FunctionCall& call) {
+  const DType to = call.element(1);
+  if (to == DType::undefined) return {};
+  std::string attributes = concat("to = ", number_of(to));
+  if (call.opset >= 19) attributes += concat(", saturate = ", call.integer("saturate", 1));
+  if (call.opset >= 24) {
+    const std::string mode = call.word("round_mode", "up");
+    if (mode != "up" && mode != "down" && mode != "nearest") return {};
+    attributes += concat(", round_mode = \"", mode, "\"");
+  }
+  return make_function(call, "(input, target_type) => (output)",
+                       concat("output = Cast <", attributes, "> (input)"));
+}
+
+std::optional<Function> build_gelu(const FunctionCall& call) {
+  const std::string approximate = call.word("approximate", "none");
+  FunctionText t(call.opset);
+  const auto constant = [&](std::string_view name, double value) {
+    t.real(concat(name, "_exact"), value).line(name, " = CastLike (", name, "_exact, X)");
+  };
+  constant("Half", 0.5);
+  constant("One", 1);
+  if (approximate == "none") {
+    constant("Factor", 1 / std::numbers::sqrt2);
+    t.line("Scaled = Mul (X, Factor)").line("Curve = Erf (Scaled)");
+  } else if (approximate == "tanh") {
+    constant("Factor", std::sqrt(2 / std::numbers::pi));
+    constant("Cubic", 0.044715);
+    t.line("Square = Mul (X, X)").line("Cube = Mul (Square, X)").line("Bend = Mul (Cubic, Cube)");
+    t.line("Bent = Add (X, Bend)").line("Scaled = Mul (Factor, Bent)").line("Curve = Tanh (Scaled)");
+  } else {
+    return {};
+  }
+  t.line("Sum = Add (One, Curve)").line("Gate = Mul (Half, Sum)").line("Y = Mul (X, Gate)");
+  return make_function(call, "(X) => (Y)", t.text());
+}
+
+// Integers are compared as double, and moved without rounding: by whole numbers in their own type, by others
+// as double.
+std::optional<Function> build_shrink(const FunctionCall& call) {
+  const DType type = call.element(0);
+  if (type == DType::undefined) return {};
+  const double bias = call.real("bias", 0), bound = call.real("lambd", 0.5f);
+  const bool integer = is_integer(type), whole = bias == std::trunc(bias) && std::fabs(bias) < 0x1p31;
+  if (!std::isfinite(bias) || (integer && !whole && (type == DType::int64 || type == DType::uint64)))
+    return {};
+  const std::string_view x = integer ? "Wide" : "input";
+  FunctionText t(call.opset);
+  if (integer) t.line("Wide = Cast <to = 11> (input)");
+  const auto constant = [&](std::string_view name, double value) {
+    t.real(concat(name, "_exact"), value);
+    if (integer) t.line(name, " = Identity (", name, "_exact)");
+    else t.line(name, " = CastLike (", name, "_exact, input)");
+  };
+  constant("Low", -bound);
+  constant("High", bound);
+  t.line("Below = Less (", x, ", Low)").line("Above = Greater (", x, ", High)");
+  t.real("Size", std::fabs(bias));
+  const std::string_view up = bias < 0 ? "Sub" : "Add", down = bias < 0 ? "Add" : "Sub";
+  if (integer && !whole) {
+    t.line("More = ", up, " (Wide, Size)").line("Less = ", down, " (Wide, Size)");
+    t.line("Up = CastLike (More, input)").line("Down = CastLike (Less, input)");
+  } else {
+    t.line("Shift = CastLike (Size, input)");
+    t.line("Up = ", up, " (input, Shift)").line("Down = ", down, " (input, Shift)");
+  }
+  t.real("Nothing", 0).line("Zero = CastLike (Nothing, input)");
+  t.line("Upper = Where (Above, Down, Zero)").line("output = Where (Below, Up, Upper)");
+  return make_function(call, "(input) => (output)", t.text());
+}
+
+// With a seed, the same elements as the operator's: the upper part of the uniform numbers makes hits of small
+// probabilities, the lower one of great ones.
+std::optional<Function> build_bernoulli(const FunctionCall& call) {
+  const DType type = call.element(0);
+  const auto to = call.integer("dtype", number_of(type));
+  if (type == DType::undefined) return {};
+  std::string seed;
+  if (const auto* a = call.find("seed")) seed = concat(", seed: float = ", number_text(a->f()));
+  FunctionText t(call.opset);
+  t.line("P = Cast <to = 11> (input)").line("U = RandomUniformLike <dtype = 11", seed, "> (P)");
+  t.real("One", 1).real("Half", 0.5).line("Rest = Sub (One, P)").line("Upper = Greater (U, Rest)");
+  t.line("Above = Greater (U, P)").line("Lower = Not (Above)").line("Great = Greater (P, Half)");
+  t.line("Hit = Where (Great, Lower, Upper)").line("output = Cast <to = ", to, "> (Hit)");
+  return make_function(call, "(input) => (output)", t.text());
+}
+
+// start + k delta, for as many k as there are steps before the limit.
+std::optional<Function> build_range(const FunctionCall& call) {
+  const DType type = call.element(0);
+  if (type == DType::undefined) return {};
+  const bool whole = is_integer(type), wide = whole || type == DType::float64;
+  // Integers are computed as int64, floats in double, from a difference in their own type.
+  const int exact = number_of(whole ? DType::int64 : DType::float64);
+  const int own = whole ? exact : number_of(wide ? type : DType::float32);
+  FunctionText t(call.opset);
+  t.ints("One", {1}).ints("None", {0}).line("First = Constant <value = int64 {0}> ()");
+  for (const std::string_view name : {"start", "limit", "delta"}) {
+    t.line(name, "_vector = Reshape (", name, ", One)");
+    t.line(name, "_own = Cast <to = ", own, "> (", name, "_vector)");
+    t.line(name, "_wide = Cast <to = ", exact, "> (", name, "_own)");
+  }
+  t.line("Way = Sub (limit_own, start_own)").line("WideWay = Cast <to = ", exact, "> (Way)");
+  if (whole) {
+    // Division truncates: a rest on the way is one step more.
+    t.line("Steps = Div (WideWay, delta_wide)").line("Done = Mul (Steps, delta_wide)");
+    t.line("Rest = Sub (WideWay, Done)").line("Side = Sign (Rest)").line("Ahead = Sign (delta_wide)");
+    t.line("More = Equal (Side, Ahead)").line("Step = Cast <to = 7> (More)");
+    t.line("Total = Add (Steps, Step)").line("Negative = Less (Total, None)");
+    t.line("Count = Where (Negative, None, Total)");
+  } else {
+    t.line("Part = Div (WideWay, delta_wide)").line("Total = Ceil (Part)").real("Nothing", 0);
+    t.line("Positive = Max (Total, Nothing)").line("Count = Cast <to = 7> (Positive)");
+  }
+  t.line("Ones = ConstantOfShape <value = int64[1] {1}> (Count)");
+  t.line("Places = CumSum <exclusive = 1> (Ones, First)").line("K = Cast <to = ", exact, "> (Places)");
+  t.line("Far = Mul (K, delta_wide)").line("Reached = Add (start_wide, Far)");
+  t.line("Rounded = Cast <to = ", own, "> (Reached)").line("output = CastLike (Rounded, start)");
+  return make_function(call, "(start, limit, delta) => (output)", t.text());
+}
+
+// The places of all pixels are the columns of one matrix, in homogeneous coordinates with x first; theta maps
+// them all. So the number of axes may be any.
+std::optional<Function> build_affine_grid(const FunctionCall& call) {
+  const bool corners = call.integer("align_corners", 0) != 0;
+  FunctionText t(call.opset);
+  t.ints("Zero", {0}).ints("One", {1}).ints("Two", {2}).ints("Last", {-1});
+  t.ints("End", {std::numeric_limits<int64_t>::max()}).ints("Begin", {-std::numeric_limits<int64_t>::max()});
+  t.line("Extents = Slice (size, Two, End)");
+  t.line("Ones = ConstantOfShape <value = int64[1] {1}> (Extents)").line("Index = NonZero (Ones)");
+  t.line("Column = Unsqueeze (Extents, One)");
+  if (corners) {
+    t.line("Double = Mul (Index, Two)").line("Gaps = Sub (Column, One)").line("Least = Max (Gaps, One)");
+  } else {
+    t.line("Even = Mul (Index, Two)").line("Double = Add (Even, One)").line("Least = Identity (Column)");
+  }
+  t.line("Numerator = CastLike (Double, theta)").line("Denominator = CastLike (Least, theta)");
+  t.line("Part = Div (Numerator, Denominator)").real("Edge", 1).line("EdgeT = CastLike (Edge, theta)");
+  t.line("Place = Sub (Part, EdgeT)").line("Reversed = Slice (Place, Last, Begin, Zero, Last)");
+  t.line("Pixels = Shape <start = 1> (Place)").line("RowShape = Concat <axis = 0> (One, Pixels)");
+  t.line("Row = Expand (EdgeT, RowShape)").line("Places = Concat <axis = 0> (Reversed, Row)");
+  t.line("Mapped = MatMul (theta, Places)").line("ByPixel = Transpose <perm = [0, 2, 1]> (Mapped)");
+  t.line("Count = Shape <start = 0, end = 1> (theta)").line("Axes = Shape <start = 1, end = 2> (theta)");
+  t.line("GridShape = Concat <axis = 0> (Count, Extents, Axes)");
+  t.line("grid = Reshape <allowzero = 1> (ByPixel, GridShape)");
+  return make_function(call, "(theta, size) => (grid)", t.text());
+}
+
+// Padded to the greater extents, then cut.
+std::optional<Function> build_center_crop_pad(const FunctionCall& call) {
+  const std::vector<int64_t> axes = call.integers("axes");
+  FunctionText t(call.opset);
+  t.line("Asked = Cast <to = 7> (shape)").line("All = Shape (input_data)").ints("Two", {2});
+  if (!axes.empty()) t.ints("Axes", axes).line("Extents = Gather (All, Axes)");
+  else t.line("Extents = Identity (All)");
+  t.line("Wider = Max (Extents, Asked)").line("Missing = Sub (Wider, Extents)");
+  t.line("Before = Div (Missing, Two)").line("After = Sub (Missing, Before)");
+  t.line("Pads = Concat <axis = 0> (Before, After)");
+  t.line("Padded = Pad (input_data, Pads", axes.empty() ? "" : ", , Axes", ")");
+  t.line("Surplus = Sub (Wider, Asked)").line("Start = Div (Surplus, Two)").line("Stop = Add (Start, Asked)");
+  t.line("output_data = Slice (Padded, Start, Stop", axes.empty() ? "" : ", Axes", ")");
+  return make_function(call, "(input_data, shape) => (output_data)", t.text());
+}
+
+// A Loop whose body takes the tensors of a place, has the nodes of the given body, and inserts the results.
+std::optional<Function> build_sequence_map(const FunctionCall& call) {
+  const auto* body = call.find("body");
+  const onnx::NodeProto& node = call.node();
+  if (body == nullptr || !body->has_g()) return {};
+  const onnx::GraphProto& g = body->g();
+  if (g.input_size() != node.input_size() || g.output_size() < node.output_size()) return {};
+  NameSet taken;  // also values around the node, which the body reads
+  taken.add_all(g);
+  const auto apart = [&](std::string_view name, int k) { return taken.fresh(concat(name, k)); };
+
+  Function f;
+  f.set_name("SequenceMap");
+  auto& opset = *f.add_opset_import();
+  opset.set_version(call.opset);
+  const auto add = [](auto& nodes, std::string_view op, const std::vector<std::string>& inputs,
+                      const std::string& output) -> onnx::NodeProto& {
+    onnx::NodeProto& n = *nodes.Add();
+    n.set_op_type(std::string(op));
+    for (const auto& name : inputs) n.add_input(name);
+    n.add_output(output);
+    return n;
+  };
+  const auto set = [](onnx::NodeProto& n, const std::string& name) -> onnx::AttributeProto& {
+    auto& a = *n.add_attribute();
+    a.set_name(name);
+    return a;
+  };
+
+  onnx::GraphProto step;
+  step.set_name("step");
+  const std::string at = taken.fresh("at"), going = taken.fresh("going"), goes = taken.fresh("goes");
+  for (const auto& [name, element] : {std::pair{at, DType::int64}, std::pair{going, DType::bool_}}) {
+    auto& v = *step.add_input();
+    v.set_name(name);
+    v.mutable_type()->mutable_tensor_type()->set_elem_type(number_of(element));
+    v.mutable_type()->mutable_tensor_type()->mutable_shape();
+  }
+  const auto declare_bool = [](onnx::ValueInfoProto& v) {
+    v.mutable_type()->mutable_tensor_type()->set_elem_type(number_of(DType::bool_));
+    v.mutable_type()->mutable_tensor_type()->mutable_shape();
+  };
+  auto& goes_on = *step.add_output();
+  goes_on.set_name(goes);
+  declare_bool(goes_on);
+  add(*step.mutable_node(), "Identity", {going}, goes);
+  for (int k = 0; k < node.input_size(); ++k) {
+    const onnx::TypeProto* t = call.type(k);
+    if (k > 0 && t == nullptr) return {};
+    const bool sequence = k == 0 || t->has_sequence_type();
+    f.add_input(apart("input", k));
+    if (sequence) add(*step.mutable_node(), "SequenceAt", {f.input(k), at}, g.input(k).name());
+    else add(*step.mutable_node(), "Identity", {f.input(k)}, g.input(k).name());
+  }
+  step.mutable_node()->MergeFrom(g.node());
+  *step.mutable_initializer() = g.initializer();
+  *step.mutable_sparse_initializer() = g.sparse_initializer();
+  *step.mutable_value_info() = g.value_info();
+
+  const std::string length = taken.fresh("length"), yes = taken.fresh("yes");
+  add(*f.mutable_node(), "SequenceLength", {f.input(0)}, length);
+  auto& start = set(add(*f.mutable_node(), "Constant", {}, yes), "value");
+  start.set_type(onnx::AttributeProto::TENSOR);
+  start.mutable_t()->set_data_type(number_of(DType::bool_));
+  start.mutable_t()->add_int32_data(1);
+  onnx::NodeProto loop;
+  loop.set_op_type("Loop");
+  loop.add_input(length);
+  loop.add_input(yes);
+  for (int k = 0; k < node.output_size(); ++k) {
+    const onnx::TypeProto& result = g.output(k).type();
+    const onnx::TypeProto* whole = call.result_type(k);
+    int element = result.tensor_type().elem_type();
+    if (element == 0 && whole != nullptr)
+      element = whole->sequence_type().elem_type().tensor_type().elem_type();
+    if (element == 0) return {};
+    onnx::TypeProto type;
+    type.mutable_sequence_type()->mutable_elem_type()->mutable_tensor_type()->set_elem_type(element);
+    const std::string empty = apart("empty", k), before = apart("before", k), after = apart("after", k);
+    auto& dtype = set(add(*f.mutable_node(), "SequenceEmpty", {}, empty), "dtype");
+    dtype.set_type(onnx::AttributeProto::INT);
+    dtype.set_i(element);
+    loop.add_input(empty);
+    auto& in = *step.add_input();
+    in.set_name(before);
+    *in.mutable_type() = type;
+    add(*step.mutable_node(), "SequenceInsert", {before, g.output(k).name()}, after);
+    auto& out = *step.add_output();
+    out.set_name(after);
+    *out.mutable_type() = type;
+    f.add_output(apart("output", k));
+    loop.add_output(f.output(k));
+  }
+  auto& repeated = set(loop, "body");
+  repeated.set_type(onnx::AttributeProto::GRAPH);
+  *repeated.mutable_g() = std::move(step);
+  *f.add_node() = std::move(loop);
+  return f;
+}
+
+}  // namespace tenon::loader
