@@ -45,6 +45,7 @@ int inline_calls(Arguments arguments);
 int merge(Arguments arguments);
 int extract(Arguments arguments);
 int diff(Arguments arguments);
+int dump(Arguments arguments);
 int bench(Arguments arguments);
 int ops(Arguments arguments);
 
