@@ -102,18 +102,4 @@ Value random_value(Type type, const Extents& extents, uint64_t seed) {
   return t;
 }
 
-std::string describe(const Graph& graph, const std::string& name, ValueId value) {
-  const op::Info& i = graph.entry(value).info;
-  std::string text = concat(name, ": ", to_string(i.type));
-  if (!i.dims.ranked()) return text;
-  text += " (";
-  for (int k = 0; k < i.dims.rank(); ++k) {
-    const Dim d = i.dims[k];
-    text += concat(k ? "," : "", d.known()      ? std::to_string(d.value())
-                                 : d.symbolic() ? std::string(graph.symbol_name(d))
-                                                : "?");
-  }
-  return text + ")";
-}
-
 }  // namespace tenon::tool

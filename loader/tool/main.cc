@@ -16,7 +16,7 @@ constexpr std::string_view usage = R"(usage: tenon COMMAND …
   test DIR… [--threads N] [--no-passes]
       runs cases in the layout of ONNX's backend tests, below every DIR; --no-passes runs every node as it is
   info MODEL
-      inputs, outputs, operators, parameters, memory plan
+      inputs and outputs, metadata, functions, parameters, operators, and the memory plan where it can run here
   dump MODEL --dot | --html [-o FILE]
       a drawing: for graphviz, or a page with folding and search
   infer MODEL [--strict] [-o OUTPUT]
