@@ -1,10 +1,9 @@
 #include "loader/attribute.hpp"
 
 namespace tenon::loader {
-namespace {
 
-// IR 1 wrote no type.
-onnx::AttributeProto::AttributeType guess_type(const onnx::AttributeProto& a) {
+onnx::AttributeProto::AttributeType type_of(const onnx::AttributeProto& a) {
+  if (a.type() != onnx::AttributeProto::UNDEFINED) return a.type();
   if (a.has_f()) return onnx::AttributeProto::FLOAT;
   if (a.has_i()) return onnx::AttributeProto::INT;
   if (a.has_s()) return onnx::AttributeProto::STRING;
@@ -16,8 +15,6 @@ onnx::AttributeProto::AttributeType guess_type(const onnx::AttributeProto& a) {
   if (a.strings_size() > 0) return onnx::AttributeProto::STRINGS;
   return onnx::AttributeProto::INTS;
 }
-
-}  // namespace
 
 const onnx::AttributeProto* resolve(const onnx::AttributeProto& a, const AttributesByName* call) {
   if (a.ref_attr_name().empty()) return &a;
@@ -41,8 +38,7 @@ AttributesByName attributes_of_call(const onnx::NodeProto& n, const onnx::Functi
 
 op::AttributeValue read_attribute(const onnx::AttributeProto& a, const DataSource& source,
                                   const std::function<op::BodyRef(const onnx::GraphProto&)>& body) {
-  onnx::AttributeProto::AttributeType type = a.type();
-  if (type == onnx::AttributeProto::UNDEFINED) type = guess_type(a);
+  const onnx::AttributeProto::AttributeType type = type_of(a);
   switch (type) {
     case onnx::AttributeProto::FLOAT: return a.f();
     case onnx::AttributeProto::INT: return static_cast<int64_t>(a.i());

@@ -9,6 +9,9 @@
 
 namespace tenon::loader {
 
+/// The type of an attribute; IR 1 wrote none, and the value tells it.
+onnx::AttributeProto::AttributeType type_of(const onnx::AttributeProto& a);
+
 /// The value that an attribute states; body(g) is the body for its graph. Error{not_supported} for types of
 /// attributes that no operator has.
 op::AttributeValue read_attribute(const onnx::AttributeProto& a, const DataSource& source,

@@ -46,6 +46,7 @@ int inline_calls(Arguments arguments);
 int merge(Arguments arguments);
 int extract(Arguments arguments);
 int diff(Arguments arguments);
+int dump(Arguments arguments);
 int bench(Arguments arguments);
 int ops(Arguments arguments);
 
@@ -55,7 +56,5 @@ Extents parse_extents(std::string_view text);
 Value random_value(Type type, const Extents& extents, uint64_t seed);
 /// The extents of an input with unknown ones set to 1.
 Extents default_extents(const Dims& dims);
-/// "x: tensor(float) (batch,3,224,224)"
-std::string describe(const Graph& graph, const std::string& name, ValueId value);
 
 }  // namespace tenon::tool

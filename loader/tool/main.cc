@@ -17,7 +17,9 @@ constexpr std::string_view usage = R"(usage: tenon COMMAND …
   test DIR… [--threads N] [--no-passes]
       runs cases in the layout of ONNX's backend tests, below every DIR; --no-passes runs every node as it is
   info MODEL
-      inputs, outputs, operators, parameters, memory plan
+      inputs and outputs, metadata, functions, parameters, operators, and the memory plan where it can run here
+  dump MODEL --dot | --html [-o FILE]
+      a drawing: for graphviz, or a page with folding and search
   infer MODEL [--strict] [-o OUTPUT]
       types and extents of all values; -o writes them into a copy of the model
   infer --check DIR
@@ -117,7 +119,7 @@ int main(int argc, char** argv) {
                   {"infer", tool::infer}, {"check", tool::check},     {"convert", tool::convert_model},
                   {"parse", tool::parse}, {"print", tool::print},     {"inline", tool::inline_calls},
                   {"merge", tool::merge}, {"extract", tool::extract}, {"diff", tool::diff},
-                  {"bench", tool::bench}, {"ops", tool::ops}};
+                  {"dump", tool::dump},   {"bench", tool::bench},     {"ops", tool::ops}};
   try {
     simd::check_request();
   } catch (const Error& e) {

@@ -11,6 +11,9 @@ inline onnx::ModelProto read_model(const std::filesystem::path& file) {
   refuse_other_formats(file);
   return read_message<onnx::ModelProto>(file);
 }
+/// A model without the raw data of its large tensors, which stand as external data of no place: what commands
+/// that describe models need of a file of any size.
+onnx::ModelProto read_outline(const std::filesystem::path& file);
 /// The bytes of the file that the model is to be. Error{not_supported} beyond 2 GB.
 inline std::string serialized(const std::filesystem::path& file, const onnx::ModelProto& model) {
   std::string bytes;
