@@ -69,10 +69,11 @@ struct Scope {
 
 class Importer {
  public:
-  Importer(const onnx::ModelProto& model, const LoadOptions& options, DataSource source)
+  Importer(const onnx::ModelProto& model, const LoadOptions& options, DataSource source, Placement placement)
       : model_(model),
         registry_(options.registry ? *options.registry : standard_registry()),
         source_(std::move(source)),
+        placement_(placement),
         declared_extents_(options.declared_extents) {
     source_.files = &files_;
   }
@@ -201,9 +202,11 @@ class Importer {
       if (fallback) check_fallback(v.name(), type, dims, fallback);
       define(scope, v.name(), graph.add_input(v.name(), type, dims, std::move(fallback)));
     }
+    // The graphs of bodies are run without a Program of the session's in between.
+    const Placement placement = scope.outer == nullptr ? placement_ : Placement::aligned;
     for (const auto& t : g.initializer())
       if (defaults.count(t.name()))
-        define(scope, t.name(), graph.add_constant(t.name(), read_tensor(t, source_)));
+        define(scope, t.name(), graph.add_constant(t.name(), read_tensor(t, source_, placement)));
     for (const auto& t : g.sparse_initializer())
       define(scope, t.values().name(),
              graph.add_constant(t.values().name(), densify(read_sparse_tensor(t, source_))));
@@ -416,6 +419,7 @@ class Importer {
   const onnx::ModelProto& model_;
   const Registry& registry_;
   DataSource source_;
+  Placement placement_;  // of the main graph's initializers
   bool declared_extents_;
   std::vector<std::pair<std::string, std::shared_ptr<const MappedFile>>> files_;
   Opsets opsets_;
@@ -429,7 +433,8 @@ class Importer {
 };
 
 Model import(std::span<const std::byte> bytes, std::shared_ptr<const MappedFile> file,
-             const std::filesystem::path& folder, bool external, const LoadOptions& options) {
+             const std::filesystem::path& folder, bool external, const LoadOptions& options,
+             Placement placement) {
   if (bytes.size() > INT32_MAX * std::size_t{1024})
     throw Error(ErrorCode::invalid_model, "model", "the file is too large");
   const std::string stripped = strip_raw_data(bytes);
@@ -442,26 +447,35 @@ Model import(std::span<const std::byte> bytes, std::shared_ptr<const MappedFile>
   source.file = std::move(file);
   source.folder = options.external_folder.empty() ? folder : options.external_folder;
   source.external = external || !options.external_folder.empty();
-  return Importer(proto, options, std::move(source)).run();
+  return Importer(proto, options, std::move(source), placement).run();
+}
+
+Model read_model(const std::filesystem::path& file, const LoadOptions& options, Placement placement) {
+  const auto mapped = MappedFile::open(file);
+  try {
+    return import(mapped->bytes(), mapped, file.parent_path(), true, options, placement);
+  } catch (const Error& e) {
+    throw Error(e.code(), concat(file.string(), e.where().empty() ? "" : ": ", e.where()), e.message());
+  }
 }
 
 }  // namespace
 }  // namespace loader
 
 Model load_model(const std::filesystem::path& file, const LoadOptions& options) {
-  const auto mapped = loader::MappedFile::open(file);
-  try {
-    return loader::import(mapped->bytes(), mapped, file.parent_path(), true, options);
-  } catch (const Error& e) {
-    throw Error(e.code(), concat(file.string(), e.where().empty() ? "" : ": ", e.where()), e.message());
-  }
+  return loader::read_model(file, options, loader::Placement::aligned);
 }
 
 Model parse_model(std::span<const std::byte> bytes, const LoadOptions& options) {
-  return loader::import(bytes, nullptr, {}, false, options);
+  return loader::import(bytes, nullptr, {}, false, options, loader::Placement::aligned);
 }
 
 namespace {
+
+// A graph for sessions alone, which take care of tensors that are not aligned.
+Graph read_graph(const std::filesystem::path& file, const LoadOptions& options) {
+  return std::move(loader::read_model(file, options, loader::Placement::anywhere).graph);
+}
 
 class FileSource final : public GraphSource {
  public:
@@ -470,7 +484,7 @@ class FileSource final : public GraphSource {
     if (!options_.external_folder.empty())
       options_.external_folder = std::filesystem::absolute(options_.external_folder);
   }
-  Graph read() const override { return std::move(load_model(file_, options_).graph); }
+  Graph read() const override { return read_graph(file_, options_); }
 
  private:
   std::filesystem::path file_;
@@ -483,7 +497,7 @@ Session load(const std::filesystem::path& file, const SessionOptions& session, c
   SessionOptions with_passes = session;
   if (!with_passes.passes) with_passes.passes = standard_passes();
   if (!with_passes.source) with_passes.source = std::make_shared<FileSource>(file, options);
-  return Session(load_model(file, options).graph, std::move(with_passes));
+  return Session(read_graph(file, options), std::move(with_passes));
 }
 
 }  // namespace tenon
