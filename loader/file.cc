@@ -75,14 +75,6 @@ std::shared_ptr<const MappedFile> MappedFile::open_within(const std::filesystem:
   return map(d.number, place);
 }
 
-void MappedFile::forget(std::span<const std::byte> part) const noexcept {
-  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-  const std::size_t offset = static_cast<std::size_t>(part.data() - data_);
-  const std::size_t first = (offset + page - 1) / page * page;
-  const std::size_t end = (offset + part.size()) / page * page;
-  if (first < end) ::madvise(const_cast<std::byte*>(data_) + first, end - first, MADV_DONTNEED);
-}
-
 MappedFile::~MappedFile() {
   if (data_ != nullptr) ::munmap(const_cast<std::byte*>(data_), size_);
 }

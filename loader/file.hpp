@@ -24,8 +24,6 @@ class MappedFile {
   ~MappedFile();
 
   std::span<const std::byte> bytes() const { return {data_, size_}; }
-  /// Gives the memory of a part back to the system. The file fills it again when the part is read.
-  void forget(std::span<const std::byte> part) const noexcept;
 
  private:
   MappedFile(const std::byte* data, std::size_t size) : data_(data), size_(size) {}

@@ -90,10 +90,11 @@ struct Scope {
 
 class Importer {
  public:
-  Importer(const onnx::ModelProto& model, const LoadOptions& options, DataSource source)
+  Importer(const onnx::ModelProto& model, const LoadOptions& options, DataSource source, Placement placement)
       : model_(model),
         registry_(options.registry ? *options.registry : standard_registry()),
         source_(std::move(source)),
+        placement_(placement),
         declared_extents_(options.declared_extents) {
     source_.files = &files_;
   }
@@ -214,9 +215,11 @@ class Importer {
       if (fallback) check_fallback(v.name(), type, dims, fallback);
       define(scope, v.name(), graph.add_input(v.name(), type, dims, std::move(fallback)));
     }
+    // The graphs of bodies are run without a Program of the session's in between.
+    const Placement placement = scope.outer == nullptr ? placement_ : Placement::aligned;
     for (const auto& t : g.initializer())
       if (defaults.count(t.name()))
-        define(scope, t.name(), graph.add_constant(t.name(), read_tensor(t, source_)));
+        define(scope, t.name(), graph.add_constant(t.name(), read_tensor(t, source_, placement)));
     for (const auto& t : g.sparse_initializer()) {
       const std::string& name = t.values().name();
       SparseTensor value = read_sparse_tensor(t, source_);
@@ -449,6 +452,7 @@ class Importer {
   const onnx::ModelProto& model_;
   const Registry& registry_;
   DataSource source_;
+  Placement placement_;  // of the main graph's initializers
   bool declared_extents_;
   std::vector<std::pair<std::string, std::shared_ptr<const MappedFile>>> files_;
   Opsets opsets_;
@@ -478,8 +482,9 @@ onnx::ModelProto read_message(std::span<const std::byte> bytes, bool in_place) {
   return message;
 }
 
-Graph import_graph(const onnx::ModelProto& model, const LoadOptions& options, DataSource source) {
-  return Importer(model, options, std::move(source)).run();
+Graph import_graph(const onnx::ModelProto& model, const LoadOptions& options, DataSource source,
+                   Placement placement) {
+  return Importer(model, options, std::move(source), placement).run();
 }
 
 }  // namespace loader

@@ -10,7 +10,8 @@ namespace tenon::loader {
 /// left out if `in_place`: read_tensor finds it in DataSource::model.
 onnx::ModelProto read_message(std::span<const std::byte> bytes, bool in_place);
 
-/// As Model::graph.
-Graph import_graph(const onnx::ModelProto& model, const LoadOptions& options, DataSource source);
+/// As Model::graph. `placement` is of the main graph's initializers.
+Graph import_graph(const onnx::ModelProto& model, const LoadOptions& options, DataSource source,
+                   Placement placement = Placement::aligned);
 
 }  // namespace tenon::loader

@@ -76,6 +76,21 @@ auto in_file(const std::filesystem::path& file, F f) {
   }
 }
 
+Graph read_graph(const std::filesystem::path& file, const LoadOptions& options, loader::Placement placement) {
+  const auto mapped = loader::MappedFile::open(file);
+  return in_file(file, [&] {
+    loader::DataSource source = external_source(options, folder_of(file));
+    source.model = mapped->bytes();
+    source.file = mapped;
+    return loader::import_graph(loader::read_message(mapped->bytes(), true), options, std::move(source),
+                                placement);
+  });
+}
+// For sessions alone, which take care of tensors that are not aligned.
+Graph read_anywhere(const std::filesystem::path& file, const LoadOptions& options) {
+  return read_graph(file, options, loader::Placement::anywhere);
+}
+
 class FileSource final : public GraphSource {
  public:
   FileSource(const std::filesystem::path& file, const LoadOptions& options)
@@ -83,7 +98,7 @@ class FileSource final : public GraphSource {
     if (!options_.external_folder.empty())
       options_.external_folder = std::filesystem::absolute(options_.external_folder);
   }
-  Graph read() const override { return load_graph(file_, options_); }
+  Graph read() const override { return read_anywhere(file_, options_); }
 
  private:
   std::filesystem::path file_;
@@ -105,20 +120,14 @@ Model parse_text(std::string_view text) { return Model(loader::parse_text<onnx::
 std::string print_text(const Model& model) { return loader::print_text(model.proto()); }
 
 Graph load_graph(const std::filesystem::path& file, const LoadOptions& options) {
-  const auto mapped = loader::MappedFile::open(file);
-  return in_file(file, [&] {
-    loader::DataSource source = external_source(options, folder_of(file));
-    source.model = mapped->bytes();
-    source.file = mapped;
-    return loader::import_graph(loader::read_message(mapped->bytes(), true), options, std::move(source));
-  });
+  return read_graph(file, options, loader::Placement::aligned);
 }
 
 Session load(const std::filesystem::path& file, const SessionOptions& session, const LoadOptions& options) {
   SessionOptions with_passes = session;
   if (!with_passes.passes) with_passes.passes = standard_passes();
   if (!with_passes.source) with_passes.source = std::make_shared<FileSource>(file, options);
-  return Session(load_graph(file, options), std::move(with_passes));
+  return Session(read_anywhere(file, options), std::move(with_passes));
 }
 
 std::string to_string(const Diagnostic& d) {

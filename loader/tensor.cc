@@ -35,28 +35,25 @@ int64_t parse_number(const onnx::TensorProto& t, std::string_view key, std::stri
   return value;
 }
 
-bool aligned(const void* data, DType d) {
-  const auto size = static_cast<uintptr_t>(is_complex(d) ? bits(d) / 16 : std::max(1, bits(d) / 8));
-  return reinterpret_cast<uintptr_t>(data) % size == 0;
-}
-
-// A whole tensor from bytes stored elsewhere: in place if they lie in a file and are aligned, else copied.
-// The file's memory is given back after the copy, or with the tensor.
+// A whole tensor from bytes stored elsewhere: in place if they lie in a file and are aligned, or need not be,
+// else copied. The file's memory is given back after the copy, or with the tensor.
 AnyTensor from_bytes(DType d, const Extents& extents, std::span<const std::byte> bytes,
-                     std::shared_ptr<const MappedFile> file) {
-  if (file != nullptr && aligned(bytes.data(), d) && !bytes.empty()) {
-    std::shared_ptr<const void> owner(bytes.data(),
-                                      [file = std::move(file), bytes](const void*) { file->forget(bytes); });
-    return {d, extents, Storage::keep(bytes.data(), bytes.size(), std::move(owner))};
+                     std::shared_ptr<const MappedFile> file, Placement placement) {
+  if (file != nullptr && !bytes.empty()) {
+    constexpr std::size_t large = std::size_t{1} << 16;  // what rules read of constants is less
+    const AnyTensor tensor(d, extents,
+                           Storage::keep(bytes.data(), bytes.size(),
+                                         FilePart(std::move(file), bytes.data(), bytes.size())));
+    const bool anywhere = placement == Placement::anywhere && is_float(d) && bytes.size() >= large;
+    return anywhere || tensor.aligned() ? tensor : tensor.clone();
   }
   AnyTensor tensor = AnyTensor::uninitialized(d, extents);
   if (!bytes.empty()) std::memcpy(tensor.data(), bytes.data(), bytes.size());
-  if (file != nullptr) file->forget(bytes);
   return tensor;
 }
 
 AnyTensor read_external(const onnx::TensorProto& t, DType d, const Extents& extents, int64_t size,
-                        const DataSource& source) {
+                        const DataSource& source, Placement placement) {
   std::string location;
   int64_t offset = 0, length = -1;
   for (const auto& entry : t.external_data()) {
@@ -85,7 +82,7 @@ AnyTensor read_external(const onnx::TensorProto& t, DType d, const Extents& exte
          concat("external data at ", offset, " of ", size, " bytes reaches beyond the file's ", available));
   return from_bytes(d, extents,
                     file->bytes().subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(size)),
-                    file);
+                    file, placement);
 }
 
 // Called before memory is reserved: the file has to contain all the elements that it claims.
@@ -147,7 +144,7 @@ AnyTensor sanitise_bools(AnyTensor tensor) {
 
 }  // namespace
 
-AnyTensor read_tensor(const onnx::TensorProto& t, const DataSource& source) {
+AnyTensor read_tensor(const onnx::TensorProto& t, const DataSource& source, Placement placement) {
   const DType d = dtype_from_onnx(t.data_type());
   if (d == DType::undefined) fail(t, concat("element type ", t.data_type(), " is not one of ONNX's"));
   if (t.has_segment()) fail(t, "segments of tensors are not supported");
@@ -166,7 +163,7 @@ AnyTensor read_tensor(const onnx::TensorProto& t, const DataSource& source) {
   for (const auto& entry : t.external_data())
     if (entry.key() == mapped_key) mapped = &entry.value();
   if (t.data_location() == onnx::TensorProto::EXTERNAL)
-    return finish(read_external(t, d, extents, bytes, source));
+    return finish(read_external(t, d, extents, bytes, source, placement));
   if (mapped == nullptr && !t.has_raw_data()) return read_typed(t, d, extents, count);
   if (d == DType::string) fail(t, "strings cannot be raw data");
   std::span<const std::byte> raw(reinterpret_cast<const std::byte*>(t.raw_data().data()),
@@ -182,7 +179,11 @@ AnyTensor read_tensor(const onnx::TensorProto& t, const DataSource& source) {
   }
   if (static_cast<int64_t>(raw.size()) != bytes)
     fail(t, concat(raw.size(), " bytes of raw data, ", bytes, " are needed"));
-  return finish(from_bytes(d, extents, raw, mapped ? source.file : nullptr));
+  return finish(from_bytes(d, extents, raw, mapped ? source.file : nullptr, placement));
+}
+
+AnyTensor read_tensor(const onnx::TensorProto& t, const DataSource& source) {
+  return read_tensor(t, source, Placement::aligned);
 }
 
 SparseTensor read_sparse_tensor(const onnx::SparseTensorProto& t, const DataSource& source) {

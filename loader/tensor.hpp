@@ -17,7 +17,15 @@ struct DataSource {
       nullptr;  ///< external files opened so far
 };
 
+/// Where elements that are used in place may lie.
+enum class Placement : uint8_t {
+  aligned,   ///< where their type wants them
+  anywhere,  ///< many floats at any address: the tensor may not be AnyTensor::aligned
+};
+
 /// A tensor; raw data is used in place if possible. Error{invalid_model} when sizes do not agree.
+AnyTensor read_tensor(const onnx::TensorProto& t, const DataSource& source, Placement placement);
+/// The same, aligned.
 AnyTensor read_tensor(const onnx::TensorProto& t, const DataSource& source = {});
 /// A sparse tensor. Error{invalid_model} when indices are not ascending or are outside of the extents.
 SparseTensor read_sparse_tensor(const onnx::SparseTensorProto& t, const DataSource& source = {});

@@ -115,8 +115,18 @@ double test(const Case& c, bool winograd, bool exact) {
   const auto sums = p.expected(x, w);
   const int64_t block = channel_block_impl<Arch, float>();
   std::vector<float> packed(at(blocked_weight_size_impl<Arch, float>(p.g, winograd)));
-  if (winograd) winograd_pack_weights_impl<Arch>(p.g, w.data(), packed.data());
-  else blocked_pack_weights_impl<Arch>(p.g, w.data(), packed.data());
+  // Weights lie at any address, and take factors.
+  std::vector<double> factors;
+  std::vector<char> bytes(w.size() * sizeof(float) + 1);
+  for (int64_t o = 0; o < c.out_channels; ++o) factors.push_back(o % 3 == 0 ? 2 : 0.5);
+  for (std::size_t k = 0; k < w.size(); ++k) {
+    const auto part = static_cast<float>(w[k] / factors[k / (w.size() / factors.size())]);
+    std::memcpy(bytes.data() + 1 + k * sizeof part, &part, sizeof part);
+  }
+  const void* any = bytes.data() + 1;
+  const ConvWeights<float> weights{static_cast<const float*>(any), factors.data()};
+  if (winograd) winograd_pack_weights_impl<Arch>(p.g, weights, packed.data());
+  else blocked_pack_weights_impl<Arch>(p.g, weights, packed.data());
   std::vector<float> padded_bias = bias;
   padded_bias.resize(at((c.out_channels + block - 1) / block * block));
   const std::vector<float> xb = blocked<Arch>(x, c.batch, c.in_channels, in);

@@ -10,6 +10,7 @@
 
 #ifdef __linux__
 #include <sys/mman.h>
+#include <unistd.h>
 #endif
 
 namespace tenon::detail {
@@ -43,6 +44,17 @@ inline void* heap_allocate(std::size_t bytes, std::size_t alignment) noexcept {
 /// Takes back what heap_allocate gave for the same numbers.
 inline void heap_free(void* memory, std::size_t bytes, std::size_t alignment) noexcept {
   ::operator delete(memory, heap_alignment(bytes, alignment));
+}
+
+/// Gives back the memory of the pages that lie whole within a part of a mapped file. The system reads them
+/// again when they are needed.
+inline void forget_file_pages([[maybe_unused]] const void* data, [[maybe_unused]] std::size_t bytes) noexcept {
+#ifdef __linux__
+  const auto page = static_cast<std::uintptr_t>(getpagesize());
+  const auto at = reinterpret_cast<std::uintptr_t>(data);
+  const std::uintptr_t first = (at + page - 1) / page * page, end = (at + bytes) / page * page;
+  if (first < end) madvise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED);
+#endif
 }
 
 }  // namespace tenon::detail

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <new>
 #include <string_view>
 #include <type_traits>
@@ -63,6 +64,27 @@ alignas(storage_alignment) inline constinit std::byte no_bytes[storage_alignment
 
 /// Aligned operator new.
 inline Allocator& default_allocator() { return detail::new_allocator; }
+
+/// The owner of a part of a mapped file. The system reads the part again where its memory was given back, as
+/// the last handle on the part does.
+class FilePart {
+ public:
+  FilePart(std::shared_ptr<const void> file, const void* data, size_t bytes)
+      : file_(std::move(file)), data_(data), bytes_(bytes) {}
+  FilePart(FilePart&&) = default;
+  FilePart& operator=(FilePart&&) = delete;
+  ~FilePart() {
+    if (file_) forget();
+  }
+
+  /// Gives the part's memory back. It may be read all the same, by other threads at this moment too.
+  void forget() const noexcept { detail::forget_file_pages(data_, bytes_); }
+
+ private:
+  std::shared_ptr<const void> file_;
+  const void* data_;
+  size_t bytes_;
+};
 
 /// A handle on a block of bytes: copies share the block, moves are a few words, and the last handle frees it.
 /// Counting is atomic, so handles on one block may live on many threads. Default-constructed or moved-from,
@@ -135,6 +157,13 @@ class Storage {
     Storage storage = keep(const_cast<void*>(data), bytes, std::move(owner));
     storage.writable_ = false;
     return storage;
+  }
+
+  /// What keeps the bytes, if `keep` was given an Owner, else null.
+  template <class Owner>
+  const Owner* owner() const noexcept {
+    if (block_ == nullptr || block_->destroy != &KeepBlock<Owner>::destroy) return nullptr;
+    return &static_cast<const KeepBlock<Owner>*>(block_)->owner;
   }
 
   /// The elements of a vector, which stay where they are.

@@ -209,8 +209,8 @@ class Frame final : public op::Context {
     const op::Info& i = e.info;
     switch (e.place) {
       case Place::fixed:
-        if (program_.constant(v)) {
-          at(v) = program_.constant(v);
+        if (program_.stored(v)) {
+          at(v) = program_.stored(v);
         } else if (e.root == v) {
           at(v) = integers(i);
         } else {

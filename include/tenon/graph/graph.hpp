@@ -49,7 +49,8 @@ class Graph {
     std::string name;
     Source source = Source::node;
     op::Info info;          ///< type and extents; a capture has the outer value's
-    Value content;          ///< a constant's value, or an input's value in runs that give none
+    Value content;          ///< a constant's value (its tensor may not be AnyTensor::aligned), or an input's
+                            ///< value in runs that give none
     ValueId outer = -1;     ///< of a capture: the value of the graph around
     bool optional = false;  ///< of an input: it has a value of its own
   };
@@ -145,8 +146,9 @@ class Graph {
   /// Makes a value of the graph around available as a value of this graph.
   ValueId capture(ValueId outer) {
     if (const auto it = captured_.find(outer); it != captured_.end()) return it->second;
-    const ValueEntry& e = outer_->entry(outer);
+    ValueEntry& e = outer_->values_[static_cast<std::size_t>(outer)];
     if (e.source == Source::constant) {
+      if (e.content.is_tensor() && !e.content.tensor().aligned()) e.content = e.content.tensor().clone();
       const ValueId id = add_value({{}, Source::constant, e.info, e.content, -1});
       return id;
     }
@@ -408,8 +410,7 @@ inline op::Info Graph::operand_info(ValueId id) const {
   if (id >= static_cast<ValueId>(values_.size()))
     raise(ErrorCode::invalid_model, "an input is not of this graph");
   op::Info info = id < 0 ? op::Info{} : entry(id).info;
-  if (id >= 0 && entry(id).source == Source::constant && entry(id).content.is_tensor())
-    info.data = entry(id).content.tensor().data();
+  if (id >= 0 && entry(id).source == Source::constant) info.data = op::info_of(entry(id).content).data;
   return info;
 }
 

@@ -60,7 +60,7 @@ class Planner {
       own(v, Place::given);
     }
     for (ValueId v = 0; v < static_cast<ValueId>(plan_.values.size()); ++v)
-      if (const Value& c = program.constant(v)) {
+      if (const Value& c = program.stored(v)) {
         at(v).info = op::info_of(c);
         own(v, Place::fixed);
       }

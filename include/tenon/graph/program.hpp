@@ -89,7 +89,7 @@ class Program {
 
   struct ValueEntry {
     std::string name;
-    Value constant;     ///< the value, when it does not depend on a run
+    mutable Value constant;  ///< the value, when it does not depend on a run; see stored()
     bool used = false;  ///< a node or an output reads it
   };
   /// A value that a run gives: an input or a capture.
@@ -126,8 +126,15 @@ class Program {
   /// The graph's inputs in order, then captures that are used.
   const std::vector<Given>& given() const { return given_; }
   const std::vector<ValueId>& outputs() const { return outputs_; }
-  /// The value, when it does not depend on a run, else empty.
-  const Value& constant(ValueId v) const { return entry(v).constant; }
+  /// The value, when it does not depend on a run, else empty. The first call for a tensor that is not aligned
+  /// copies it; the runs of a finished program find none but those of `stored`.
+  const Value& constant(ValueId v) const {
+    Value& c = entry(v).constant;
+    if (c.is_tensor() && !c.tensor().aligned()) c = c.tensor().clone();
+    return c;
+  }
+  /// The same as it is stored. A tensor may not be aligned: only its bytes may be read.
+  const Value& stored(ValueId v) const { return entry(v).constant; }
   /// Whether a node or an output reads the value.
   bool used(ValueId v) const { return entry(v).used; }
 
@@ -344,7 +351,7 @@ class Program {
   /// one of the passes to come wants to see it.
   bool fold(const Node& n, std::span<const Pass> passes = {}) {
     bool all = n.op && n.op.spec().deterministic && n.captures.empty();
-    for_each_operand(n, [&](ValueId v) { all &= static_cast<bool>(constant(v)); });
+    for_each_operand(n, [&](ValueId v) { all &= static_cast<bool>(stored(v)); });
     const auto keeps = [&](const Pass& pass) { return pass.keeps != nullptr && pass.keeps(*this, n); };
     if (!all || std::ranges::any_of(passes, keeps)) return false;
     std::vector<const Value*> in;
@@ -415,7 +422,7 @@ class Program {
   }
   void drop_unread() {
     for (ValueId v : edit_->left)
-      if (unread(v) && constant(v)) value(v).constant = {}, edit_->infos[static_cast<std::size_t>(v)] = {};
+      if (unread(v) && stored(v)) value(v).constant = {}, edit_->infos[static_cast<std::size_t>(v)] = {};
     edit_->left.clear();
     edit_->removed.clear();
   }
@@ -524,6 +531,16 @@ class Program {
       o.reports->push_back({o.where + detail::describe(node(n)), edit_->pass, applied, concat(text...)});
   }
 
+  /// Aligns the constants, except where only operators that move bytes read them.
+  void settle() const {
+    for (const Node& n : nodes_) {
+      for (std::size_t k = 0; k < n.inputs.size(); ++k)
+        if (n.inputs[k] >= 0 && !(k == 0 && n.op.spec().memory == op::Memory::moved)) constant(n.inputs[k]);
+      for (ValueId v : n.captures) constant(v);
+    }
+    for (ValueId v : outputs_) constant(v);
+  }
+
   /// Marks used values. Frees constants that only folded nodes read.
   void finish() {
     folded_ = nullptr;
@@ -533,6 +550,7 @@ class Program {
     for (const Node& n : nodes_) for_each_operand(n, [&](ValueId v) { value(v).used = true; });
     for (ValueEntry& e : values_)
       if (!e.used) e.constant = {};
+    settle();
     std::erase_if(given_, [&](const Given& g) { return g.outer >= 0 && !used(g.value); });
   }
 

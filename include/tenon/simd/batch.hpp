@@ -124,6 +124,14 @@ inline batch<T, Arch> loadu(const T* p) {
   return batch<T, Arch>::load_unaligned(p);
 }
 
+/// *p, at any address.
+template <class Arch, class T>
+inline T element(const T* p) {
+  T x;
+  std::memcpy(&x, static_cast<const void*>(p), sizeof x);
+  return x;
+}
+
 /// v, once computed: GCC would load a number from memory again for every product that it is in.
 template <class T, class A>
 inline xsimd::batch<T, A> in_register(const xsimd::batch<T, A>& v) {

@@ -60,6 +60,13 @@ class AnyTensor {
   const void* data() const { return storage_.data(); }
   void* data() { return storage_.data(); }
 
+  /// Whether the elements lie where their type wants them. Those of a tensor within a file may lie anywhere;
+  /// then only their bytes may be read.
+  bool aligned() const {
+    const auto size = static_cast<uintptr_t>(is_complex(dtype_) ? bits(dtype_) / 16 : bits(dtype_) / 8);
+    return size <= 1 || reinterpret_cast<uintptr_t>(storage_.data()) % size == 0;
+  }
+
   AnyView view() const { return storage_ ? AnyView(dtype_, storage_.data(), extents_, count_) : AnyView(); }
   /// Lets the elements lie at `data`, which the caller keeps valid; type and extents stay.
   void borrow(void* data) { storage_ = Storage::borrow(data, storage_.size_bytes()); }

@@ -28,7 +28,7 @@ inline void drop_cast(Program& program, int n) {
   if (!fits(program, n) || to.kind != Kind::tensor) return;
   if (from == to) return drop(program, n, x);
   const auto* like = program.node(n).op.as<op::CastLike>();
-  if (like == nullptr || !program.constant(x)) return;
+  if (like == nullptr || !program.stored(x)) return;
   const op::Cast cast{
       .round_mode = like->round_mode, .saturate = like->saturate, .to = static_cast<int64_t>(to.element)};
   drop(program, n, program.add_node({}, AnyOperator::make(cast), {x})[0]);

@@ -16,7 +16,9 @@ struct FusedConv {
   Bounds bounds{};
   DType element = DType::undefined;  ///< of X
   Extents extents;                   ///< of the weights: (M, C/group, kernel...)
-  Storage weights{};                 ///< in that order, or `packed` as conv_pack_weights writes them
+  Storage weights{};                 ///< in that order, not AnyTensor::aligned perhaps; or `packed` as
+                                     ///< conv_pack_weights writes them
+  std::vector<double> factors{};     ///< (M) of weights that are not packed, or empty
   Storage bias{};                    ///< (M), or empty
   bool packed = false;
 
@@ -42,9 +44,10 @@ struct FusedConv {
     const op::WindowLayout layout(conv.window(), x.extents(), y.extents(), std::span(extents).subspan(2));
     Scratch scratch;
     kernels::ConvArgs<C> args;
+    const Storage numbers = packed ? weights : plain_weights();
     args.geometry = layout.geometry<kernels::ConvGeometry>(x.extent(0), conv.group, x.extent(1), y.extent(1));
     args.x = op::widen(scratch, x.data(), x.size());
-    (packed ? args.packed_w : args.w) = static_cast<const C*>(weights.data());
+    (packed ? args.packed_w : args.w) = static_cast<const C*>(numbers.data());
     args.bias = bias ? static_cast<const C*>(bias.data()) : nullptr;
     args.add = op::widen(scratch, z.data(), z.size());
     args.y = op::wide_result(scratch, y.data(), y.size());
@@ -52,6 +55,21 @@ struct FusedConv {
     args.hi = static_cast<C>(bounds.hi);
     kernels::conv(args);
     op::narrow(args.y, y.data(), y.size());
+  }
+
+  /// Weights that are not packed, times their factors, where their type wants them.
+  Storage plain_weights() const {
+    const DType numbers = compute_dtype(element);
+    const AnyTensor from(numbers, extents, weights);
+    if (factors.empty() && from.aligned()) return weights;
+    AnyTensor own = from.clone();
+    dispatch<float, double>(numbers, [&]<class C>() {
+      C* w = static_cast<C*>(own.data());
+      for (std::size_t c = 0, each = static_cast<std::size_t>(own.size()) / static_cast<std::size_t>(extents[0]);
+           c < factors.size(); ++c)
+        for (std::size_t k = c * each; k < (c + 1) * each; ++k) w[k] = static_cast<C>(w[k] * factors[c]);
+    });
+    return own.storage();
   }
 };
 
@@ -126,7 +144,7 @@ inline std::optional<ChannelMap> channel_map(const Program& program, const Graph
 
 /// Gives the node its weights (M, C/group, kernel...) and bias, with the map applied to the output channels.
 template <class C>
-void set_weights(FusedConv& op, const AnyTensor& w, const AnyTensor* b, const ChannelMap* map) {
+void set_weights(FusedConv& op, const Program& program, ValueId w, const AnyTensor* b, const ChannelMap* map) {
   const auto m = static_cast<std::size_t>(op.extents[0]);
   Scratch scratch;
   if (b || map) {
@@ -137,16 +155,9 @@ void set_weights(FusedConv& op, const AnyTensor& w, const AnyTensor* b, const Ch
     for (std::size_t c = 0; map && c < m; ++c)
       bias[c] = static_cast<C>(bias[c] * map->scale[c] + map->shift[c]);
   }
-  if (!map && w.dtype() == dtype_of<C>) {
-    op.weights = w.storage();
-    return;
-  }
-  op.weights = Storage::make<C>(w.size());
-  const C* from = op::numbers<C>(scratch, w.view());
-  C* own = static_cast<C*>(op.weights.data());
-  for (std::size_t c = 0, each = static_cast<std::size_t>(w.size()) / m; c < m; ++c)
-    for (std::size_t k = c * each; k < (c + 1) * each; ++k)
-      own[k] = map ? static_cast<C>(from[k] * map->scale[c]) : from[k];
+  if (map) op.factors = map->scale;
+  op.weights = program.stored(w).tensor().storage();
+  if (op.element != dtype_of<C>) op.weights = columns(program.constant(w).tensor());
 }
 
 }  // namespace detail
@@ -154,7 +165,7 @@ void set_weights(FusedConv& op, const AnyTensor& w, const AnyTensor* b, const Ch
 inline void apply_fuse_convolution(Program& program) {
   program.for_each<op::Conv>([&](int n, const op::Conv& conv) {
     const std::vector<ValueId>& in = program.node(n).inputs;
-    const AnyTensor* w = constant_floats(program, in[1]);
+    const AnyTensor* w = stored_floats(program, in[1]);
     const ValueId b_id = in.size() > 2 ? in[2] : -1;
     const AnyTensor* b = constant_floats(program, b_id);
     if (w == nullptr || w->size() == 0) return program.skipped(n, "the weights are not constant");
@@ -192,8 +203,9 @@ inline void apply_fuse_convolution(Program& program) {
       last = next;
       with += concat(with.empty() ? "" : ", ", program.label(next));
     }
-    dispatch<float, double>(compute_dtype(w->dtype()),
-                            [&]<class C>() { detail::set_weights<C>(fused, *w, b, map ? &*map : nullptr); });
+    dispatch<float, double>(compute_dtype(w->dtype()), [&]<class C>() {
+      detail::set_weights<C>(fused, program, in[1], b, map ? &*map : nullptr);
+    });
     program.applied(n, with.empty() ? "alone" : "fused with " + with);
     program.replace(last, AnyOperator::make(fused), std::move(operands));
   });

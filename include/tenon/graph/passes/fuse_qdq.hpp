@@ -236,7 +236,7 @@ inline void fuse_add(Program& program, int number) {
 inline bool is_constant_function(const Program& program, const Graph::Node& n) {
   if (!is_function(n.op.spec()) || n.outputs.size() != 1) return false;
   return std::all_of(n.inputs.begin() + 1, n.inputs.end(),
-                     [&](ValueId v) { return v < 0 || program.constant(v); });
+                     [&](ValueId v) { return v < 0 || program.stored(v); });
 }
 
 /// Whether a node only moves the numbers of its first input, or of all inputs, to its one result.

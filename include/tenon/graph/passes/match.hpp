@@ -19,11 +19,15 @@ namespace tenon::passes {
 /// rounding of each node, and users of passes compile the operators for few types.
 inline constexpr TypeSet fused_types = types::float32 | types::float16 | types::bfloat16;
 
-/// The value's tensor when it is a constant of floats, else null.
-inline const AnyTensor* constant_floats(const Program& program, ValueId v) {
-  if (v < 0 || !program.constant(v).is_tensor()) return nullptr;
-  const AnyTensor& t = program.constant(v).tensor();
+/// The value's tensor when it is a constant of floats, else null. It may not be AnyTensor::aligned.
+inline const AnyTensor* stored_floats(const Program& program, ValueId v) {
+  if (v < 0 || !program.stored(v).is_tensor()) return nullptr;
+  const AnyTensor& t = program.stored(v).tensor();
   return dispatch(float_types{}, t.dtype(), []<class T>() {}) ? &t : nullptr;
+}
+/// The same for those who read the elements.
+inline const AnyTensor* constant_floats(const Program& program, ValueId v) {
+  return stored_floats(program, v) == nullptr ? nullptr : &program.constant(v).tensor();
 }
 
 /// Whether a node's rule takes its operands, as far as they are known.
@@ -71,8 +75,8 @@ inline bool is_fused_type(const Program& program, ValueId v) {
 
 /// The number of a constant that has no other, and no more axes than x.
 inline std::optional<double> number(const Program& program, ValueId v, ValueId x) {
-  if (v < 0 || !program.constant(v).is_tensor()) return {};
-  const AnyTensor& t = program.constant(v).tensor();
+  if (v < 0 || !program.stored(v).is_tensor()) return {};
+  const AnyTensor& t = program.stored(v).tensor();  // a single number is aligned
   const Dims& dims = program.info(x).dims;
   if (t.size() != 1 || (t.rank() > 0 && (!dims.ranked() || t.rank() > dims.rank()))) return {};
   std::optional<double> found;

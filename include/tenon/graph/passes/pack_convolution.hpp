@@ -17,9 +17,11 @@ inline void apply_pack_convolution(Program& program) {
     g.kernel = fused.extents.size() > 2 ? fused.extents.begin() + 2 : &one;
     FusedConv packed = fused;
     packed.packed = true;
+    packed.factors.clear();
+    const Storage plain = fused.plain_weights();
     dispatch<float, double>(compute_dtype(fused.element), [&]<class C>() {
       packed.weights = Storage::make<C>(kernels::conv_packed_weight_size<C>(g));
-      kernels::conv_pack_weights(g, static_cast<const C*>(fused.weights.data()),
+      kernels::conv_pack_weights(g, static_cast<const C*>(plain.data()),
                                  static_cast<C*>(packed.weights.data()));
     });
     program.applied(n, "packed");

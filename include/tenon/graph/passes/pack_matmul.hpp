@@ -1,7 +1,11 @@
 // pack_matmul: a MatMul or Gemm whose right side is a constant matrix, with the bias of columns, the residual
 // and the Relu or Clip behind it, becomes one node whose matrix is laid out for the kernel. Halves stay
-// halves. For a few rows the matrix stays as it is.
+// halves. For a few rows the matrix stays as it is, in its file if it came from one.
 #pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
 
 #include "tenon/graph/passes/packed.hpp"
 #include "tenon/kernels/gemm/narrow_gemm.hpp"
@@ -9,6 +13,44 @@
 #include "tenon/op/math/mat_mul.hpp"
 
 namespace tenon::passes {
+
+namespace detail {
+
+/// A product of so many rows reads the unpacked matrix once: packing it would cost memory and gain nothing,
+/// unless the product had to widen it.
+inline constexpr int64_t few_rows = 4;
+
+/// The B of `args` as pack_b writes it. B's memory, if it is a file's, is given back.
+template <class C>
+Storage packed_b(const kernels::GemmArgs<C>& args, const Storage& b) {
+  Storage packed = Storage::make<C>(kernels::packed_b_size<C>(args.k, args.n));
+  kernels::pack_b(args, static_cast<C*>(packed.data()));
+  if (const auto* part = b.owner<FilePart>()) part->forget();
+  return packed;
+}
+
+/// The packed form of a matrix in a file, for products of which only a run tells how many rows they have. The
+/// first product of more than few_rows makes it.
+class LateMatrix {
+ public:
+  template <class C>
+  const C* get(const kernels::GemmArgs<C>& args, const Storage& b) {
+    const void* data = data_.load(std::memory_order_acquire);
+    if (data == nullptr) {
+      const std::lock_guard lock(mutex_);
+      if (!packed_) packed_ = packed_b(args, b);
+      data_.store(data = packed_.data(), std::memory_order_release);
+    }
+    return static_cast<const C*>(data);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::atomic<const void*> data_{nullptr};
+  Storage packed_;
+};
+
+}  // namespace detail
 
 /// Y (..., M, N) = min(max(alpha A' B + beta C + bias, lo), hi), where A' is A (..., M, K) or with trans_a
 /// its transpose, and C has Y's extents, or with gemm stretches to them, or is left out.
@@ -20,7 +62,8 @@ struct PackedMatMul {
   DType element = DType::undefined;  ///< of A
   int64_t k = 0, n = 0;
   Storage b{};                     ///< (K, N), as pack_b or narrow_pack writes it, or by these strides:
-  int64_t b_row = 0, b_col = 0;    ///< of a matrix that is not packed
+  int64_t b_row = 0, b_col = 0;    ///< of a matrix that is not packed, nor AnyTensor::aligned perhaps
+  std::shared_ptr<detail::LateMatrix> late{};  ///< that matrix for products of more than a few rows; or null
   Storage zeros{};                 ///< of narrow_pack
   Storage bias{};                  ///< (N), or empty
   kernels::NarrowMatrix narrow{};  ///< b and zeros, if narrow_pack wrote them
@@ -56,6 +99,8 @@ struct PackedMatMul {
     (b_row == 0 ? args.packed_b : args.b) = static_cast<const W*>(b.data());
     args.b_row = b_row;
     args.b_col = b_col;
+    if constexpr (std::is_same_v<T, W>)
+      if (late && args.m > detail::few_rows) args.packed_b = late->get(args, b);
     args.alpha = alpha;
     args.beta = beta;
     if (beta != 0) op::gemm_detail::set_addend(args, scratch, c);
@@ -73,17 +118,6 @@ struct PackedMatMul {
 
 namespace detail {
 
-/// A constant as kernels read it.
-inline Storage columns(const AnyTensor& t) {
-  Storage s;
-  dispatch<float, double>(compute_dtype(t.dtype()), [&]<class C>() {
-    Scratch scratch;
-    s = Storage::make<C>(t.size());
-    std::copy_n(op::numbers<C>(scratch, t.view()), t.size(), static_cast<C*>(s.data()));
-  });
-  return s;
-}
-
 /// Whether a product's left side is no vector. Reports it if not.
 inline bool has_rows(const Program& program, int number) {
   const Dims& y = program.info(program.node(number).outputs[0]).dims;
@@ -93,8 +127,8 @@ inline bool has_rows(const Program& program, int number) {
 }
 
 /// Puts `packed`, which has all but its bias, residual and bounds, in the place of a product and of the nodes
-/// behind it that it can take in. False if there are none and the matrix is not packed either.
-inline bool replace_product(Program& program, int number, PackedMatMul packed) {
+/// behind it that it can take in. False if there are none and the matrix is just as well read by the product.
+inline bool replace_product(Program& program, int number, PackedMatMul packed, bool alone = true) {
   const Graph::Node& n = program.node(number);
   std::vector<ValueId> operands{n.inputs[0]};
   if (n.inputs.size() > 2 && n.inputs[2] >= 0) operands.push_back(n.inputs[2]);
@@ -127,9 +161,11 @@ inline bool replace_product(Program& program, int number, PackedMatMul packed) {
     last = next;
     with += concat(with.empty() ? "fused with " : ", ", program.label(next));
   }
-  if (last == number && packed.b_row != 0) return false;
-  program.applied(number, packed.b_row == 0 ? "packed" : "", packed.b_row == 0 && last != number ? ", " : "",
-                  with);
+  if (last == number && !alone) return false;
+  const std::string_view how = packed.late         ? "packed for the first run of many rows"
+                               : packed.b_row == 0 ? "packed"
+                                                   : "for few rows";
+  program.applied(number, how, with.empty() ? "" : ", ", with);
   program.replace(last, AnyOperator::make(packed), std::move(operands));
   return true;
 }
@@ -147,11 +183,8 @@ inline void pack_narrow_matrix(PackedMatMul& packed, const kernels::NarrowSource
 /// Packs the constant matrix of a product if that pays. `packed` already has the factors and the
 /// transpositions of A and C.
 inline void pack_product(Program& program, int number, PackedMatMul packed, bool trans_b) {
-  // A product of one to four rows reads the unpacked matrix once: packing it would cost memory and gain
-  // nothing, unless the product had to widen it.
-  constexpr int64_t few_rows = 4;
   const Graph::Node& n = program.node(number);
-  const AnyTensor* b = constant_floats(program, n.inputs[1]);
+  const AnyTensor* b = stored_floats(program, n.inputs[1]);
   if (b == nullptr) return program.skipped(number, "B is not constant");
   if (b->rank() != 2 || b->size() == 0) return program.skipped(number, "B is no matrix");
   if (!has_rows(program, number)) return;
@@ -159,27 +192,35 @@ inline void pack_product(Program& program, int number, PackedMatMul packed, bool
   const bool wide = compute_dtype(b->dtype()) == b->dtype();
   packed.element = b->dtype();
   const int64_t k = b->extents()[trans_b ? 1 : 0], columns = b->extents()[trans_b ? 0 : 1];
-  if (const Dim rows = y.product(0, y.rank() - 1); wide && rows.known() && rows.value() <= few_rows) {
-    packed.k = k, packed.n = columns;
+  packed.k = k, packed.n = columns;
+  const Dim rows = y.product(0, y.rank() - 1);
+  const bool few = wide && rows.known() && rows.value() <= few_rows;
+  constexpr int64_t large = int64_t{1} << 18;  // bytes worth leaving where they are
+  const bool in_file = b->storage().owner<FilePart>() != nullptr && b->bytes() >= large;
+  const bool late = wide && !rows.known() && in_file;
+  if (few || late) {
     packed.b = b->storage();
     packed.b_row = trans_b ? 1 : columns, packed.b_col = trans_b ? k : 1;
-    if (!replace_product(program, number, std::move(packed)))
+    if (late) packed.late = std::make_shared<LateMatrix>();
+    if (!replace_product(program, number, std::move(packed), late || !b->aligned()))
       program.skipped(number, "A has ", rows.value(), " rows, too few to gain");
     return;
   }
   if (!wide)
-    pack_narrow_matrix(packed,
-                       {.type = b->dtype(), .k = k, .n = columns, .codes = b->data(), .transposed = trans_b});
+    pack_narrow_matrix(packed, {.type = b->dtype(),
+                                .k = k,
+                                .n = columns,
+                                .codes = program.constant(n.inputs[1]).tensor().data(),
+                                .transposed = trans_b});
   else
     dispatch<float, double>(b->dtype(), [&]<class C>() {
       kernels::GemmArgs<C> args;
-      args.k = packed.k = k;
-      args.n = packed.n = columns;
-      args.b = b->view().as<C>().data();
+      args.k = k;
+      args.n = columns;
+      args.b = static_cast<const C*>(b->data());
       args.b_row = trans_b ? 1 : args.n;
       args.b_col = trans_b ? args.k : 1;
-      packed.b = Storage::make<C>(kernels::packed_b_size<C>(args.k, args.n));
-      kernels::pack_b(args, static_cast<C*>(packed.b.data()));
+      packed.b = packed_b(args, b->storage());
     });
   replace_product(program, number, std::move(packed));
 }

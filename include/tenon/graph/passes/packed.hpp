@@ -62,4 +62,19 @@ inline AnyOperator along(const AnyOperator& concat, int64_t axis) {
   });
 }
 
+namespace detail {
+
+/// A constant as kernels read it.
+inline Storage columns(const AnyTensor& t) {
+  Storage s;
+  dispatch<float, double>(compute_dtype(t.dtype()), [&]<class C>() {
+    Scratch scratch;
+    s = Storage::make<C>(t.size());
+    std::copy_n(op::numbers<C>(scratch, t.view()), t.size(), static_cast<C*>(s.data()));
+  });
+  return s;
+}
+
+}  // namespace detail
+
 }  // namespace tenon::passes

@@ -35,6 +35,14 @@ struct BlockedConvArgs {
   Activation<T> activation{};  ///< one that bounds cannot express
 };
 
+/// Constant weights (Cout, Cin / groups, kernel): `data`, at any address, times the output channel's factor.
+template <class T>
+struct ConvWeights {
+  const T* data;
+  const double* factors = nullptr;  ///< (Cout), or nullptr: 1
+  const double* factors_of(int64_t first) const { return factors == nullptr ? nullptr : factors + first; }
+};
+
 /// Whether blocked_conv takes groups of these channels. Reads groups and channels.
 template <class T>
 inline bool blockable_conv(const ConvGeometry& g) {
@@ -65,9 +73,9 @@ void winograd_conv_impl(const BlockedConvArgs<T>& args);
 template <class Arch, class T>
 int64_t blocked_weight_size_impl(const ConvGeometry& geometry, bool winograd);
 template <class Arch, class T>
-void blocked_pack_weights_impl(const ConvGeometry& geometry, const T* w, T* packed);
+void blocked_pack_weights_impl(const ConvGeometry& geometry, const ConvWeights<T>& w, T* packed);
 template <class Arch, class T>
-void winograd_pack_weights_impl(const ConvGeometry& geometry, const T* w, T* packed);
+void winograd_pack_weights_impl(const ConvGeometry& geometry, const ConvWeights<T>& w, T* packed);
 template <class Arch, class T>
 void to_blocks_impl(int64_t batch, int64_t channels, int64_t cells, const T* x, T* y);
 template <class Arch, class T>
@@ -89,10 +97,11 @@ inline int64_t blocked_conv_weight_size(const ConvGeometry& geometry, bool winog
       [&]<class Arch>(Arch) { return blocked_weight_size_impl<Arch, T>(geometry, winograd); });
 }
 
-/// Writes constant weights w (Cout, Cin / groups, kernel) in the order in which blocked_conv reads them: for
-/// any extents, strides, dilations and pads, or for winograd.
+/// Writes constant weights in the order in which blocked_conv reads them: for any extents, strides, dilations
+/// and pads, or for winograd.
 template <class T>
-inline void blocked_conv_pack_weights(const ConvGeometry& geometry, bool winograd, const T* w, T* packed) {
+inline void blocked_conv_pack_weights(const ConvGeometry& geometry, bool winograd, const ConvWeights<T>& w,
+                                      T* packed) {
   simd::dispatch([&]<class Arch>(Arch) {
     if (winograd) winograd_pack_weights_impl<Arch, T>(geometry, w, packed);
     else blocked_pack_weights_impl<Arch, T>(geometry, w, packed);

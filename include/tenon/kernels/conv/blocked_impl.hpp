@@ -26,6 +26,8 @@ using cell_detail::parts_of;
 using cell_detail::Reach;
 using cell_detail::share_begin;
 using cell_detail::tasks_for;
+using cell_detail::turn;
+using cell_detail::turn_weights;
 using cell_detail::up;
 using cell_detail::vectors_at;
 using cell_detail::with_vectors;
@@ -106,30 +108,6 @@ void join_planes(const T* x, int64_t planes, int64_t plane, int64_t width, int64
     put(cell);
   }
   for (; i < count; ++i) put(Four{});
-}
-
-/// to[j * to_row + i] = from[i * from_row + j] for i < rows, j < columns.
-template <class Arch, class T>
-void turn(const T* from, int64_t from_row, int64_t rows, int64_t columns, T* to, int64_t to_row) {
-  constexpr int64_t side = simd::tile_side<T>, L = lanes<T, Arch>;
-  const int64_t whole = columns / side * side;
-  // Rows of some kilobytes at a time stay in the first-level cache, while few rows of `to` are written.
-  constexpr int64_t some = 128;
-  const int64_t strips = rows / L * L;
-  for (int64_t first = 0; first < strips; first += some)
-    for (int64_t j = 0; j < whole; j += side)
-      for (int64_t i = first; i < std::min(first + some, strips); i += L)
-        simd::transpose_strip<Arch>(from + i * from_row + j, from_row, to + j * to_row + i, to_row);
-  int64_t i = strips;
-  for (; i + side <= rows; i += side)
-    for (int64_t j = 0; j < whole; j += side)
-      simd::transpose_tile<Arch>(from + i * from_row + j, from_row, to + j * to_row + i, to_row);
-  const auto rest = [&](int64_t row, int64_t column, int64_t column_end) {
-    for (int64_t j = column; row < rows && j < column_end; ++j)
-      for (int64_t r = row; r < rows; ++r) to[j * to_row + r] = from[r * from_row + j];
-  };
-  rest(i, 0, whole);
-  rest(0, whole, columns);
 }
 
 /// Of one group of a convolution: extents, and how they are cut.
@@ -496,31 +474,35 @@ int64_t blocked_weight_size_impl(const ConvGeometry& g, bool winograd) {
 }
 
 template <class Arch, class T>
-void blocked_pack_weights_impl(const ConvGeometry& g, const T* w, T* packed) {
+void blocked_pack_weights_impl(const ConvGeometry& g, const ConvWeights<T>& w, T* packed) {
   using namespace blocked_detail;
   constexpr int L = lanes<T, Arch>;
   const int64_t taps = g.kernel[0] * g.kernel[1];
   if (depthwise<Arch>(g)) {
-    for (int64_t block = 0; block < up(g.out_channels, L); ++block)
-      for (int64_t k = 0; k < taps; ++k)
-        for (int64_t i = 0; i < L; ++i)
-          *packed++ = block * L + i < g.out_channels ? w[(block * L + i) * taps + k] : T{0};
+    for (int64_t channel = 0; channel < g.out_channels; channel += L)
+      turn_weights<Arch>(w.data + channel * taps, w.factors_of(channel), taps, taps,
+                         std::min<int64_t>(L, g.out_channels - channel), L, packed + channel * taps);
     return;
   }
   const int64_t in = g.in_channels / g.groups, out = g.out_channels / g.groups, vectors = up(out, L);
   // A plain x of few channels is one block of them all.
   parallel_for(g.groups * parts_of(vectors), 1, [&](int64_t begin, int64_t end) {
+    Scratch scratch;
+    T* turned = scratch.take<T>(taps == 1 ? 0 : taps * L * std::min<int64_t>(3, vectors) * L);
     for (int64_t task = begin; task < end; ++task) {
       const int64_t group = task / parts_of(vectors), vector = part_begin(task % parts_of(vectors), vectors);
-      const int64_t count = vectors_at(vector, vectors) * L;
+      const int64_t count = vectors_at(vector, vectors) * L, present = std::min(count, out - vector * L);
+      const int64_t first = group * out + vector * L;
       T* to = packed + (group * vectors + vector) * L * in * taps;
-      for (int64_t block = 0; block < in; block += L)
-        for (int64_t k = 0; k < taps; ++k)
-          for (int64_t c = block; c < std::min(block + L, in); ++c)
-            for (int64_t i = 0; i < count; ++i) {
-              const int64_t o = vector * L + i;
-              *to++ = o < out ? w[((group * out + o) * in + c) * taps + k] : T{0};
-            }
+      for (int64_t block = 0; block < in; block += L) {
+        const int64_t channels = std::min<int64_t>(L, in - block);
+        turn_weights<Arch>(w.data + (first * in + block) * taps, w.factors_of(first), in * taps,
+                           channels * taps, present, count, taps == 1 ? to : turned);
+        for (int64_t k = 0; k < taps && taps > 1; ++k)
+          for (int64_t c = 0; c < channels; ++c)
+            std::copy_n(turned + (c * taps + k) * count, count, to + (k * channels + c) * count);
+        to += channels * taps * count;
+      }
     }
   });
 }
@@ -574,7 +556,8 @@ namespace tenon::kernels {
 template void blocked_conv_impl<TENON_INSTANTIATE, float>(const BlockedConvArgs<float>&);
 template int64_t channel_block_impl<TENON_INSTANTIATE, float>();
 template int64_t blocked_weight_size_impl<TENON_INSTANTIATE, float>(const ConvGeometry&, bool);
-template void blocked_pack_weights_impl<TENON_INSTANTIATE, float>(const ConvGeometry&, const float*, float*);
+template void blocked_pack_weights_impl<TENON_INSTANTIATE, float>(const ConvGeometry&,
+                                                                 const ConvWeights<float>&, float*);
 template void to_blocks_impl<TENON_INSTANTIATE, float>(int64_t, int64_t, int64_t, const float*, float*);
 template void from_blocks_impl<TENON_INSTANTIATE, float>(int64_t, int64_t, int64_t, const float*, float*);
 

@@ -26,6 +26,7 @@ using cell_detail::parts_of;
 using cell_detail::Reach;
 using cell_detail::share_begin;
 using cell_detail::tasks_for;
+using cell_detail::turn_weights;
 using cell_detail::up;
 using cell_detail::vectors_at;
 using cell_detail::with_vectors;
@@ -219,22 +220,23 @@ struct Plan {
 namespace tenon::kernels {
 
 template <class Arch, class T>
-void winograd_pack_weights_impl(const ConvGeometry& g, const T* w, T* packed) {
+void winograd_pack_weights_impl(const ConvGeometry& g, const ConvWeights<T>& w, T* packed) {
   using namespace winograd_detail;
-  constexpr int64_t L = lanes<T, Arch>;
+  constexpr int64_t L = lanes<T, Arch>, together = 4;  // input channels
   const int64_t in = g.in_channels / g.groups, out = g.out_channels / g.groups, vectors = up(out, L);
   parallel_for(g.groups * parts_of(vectors), 1, [&](int64_t begin, int64_t end) {
     for (int64_t task = begin; task < end; ++task) {
       const int64_t group = task / parts_of(vectors);
       const int64_t vector = part_begin(task % parts_of(vectors), vectors),
                     count = vectors_at(vector, vectors) * L;
-      const int64_t present = std::min(count, out - vector * L);
+      const int64_t present = std::min(count, out - vector * L), first = group * out + vector * L;
+      alignas(64) T turned[together * 9 * 3 * L];  // [channel][row][column][output]
       for (int64_t c = 0; c < in; ++c) {
-        double cells[9 * 3 * L] = {}, half[18 * 3 * L],
-                             u[places * 3 * L];  // [row][column][output]; half: [column][row]
-        for (int64_t i = 0; i < present; ++i)
-          for (int k = 0; k < 9; ++k)
-            cells[k * count + i] = static_cast<double>(w[((group * out + vector * L + i) * in + c) * 9 + k]);
+        alignas(64) double cells[9 * 3 * L], half[18 * 3 * L], u[places * 3 * L];  // half: [column][row]
+        if (c % together == 0)
+          turn_weights<Arch>(w.data + (first * in + c) * 9, w.factors_of(first), in * 9,
+                             std::min(together, in - c) * 9, present, count, turned);
+        std::copy_n(turned + c % together * 9 * count, 9 * count, cells);
         for (int64_t k = 0; k < 3; ++k)
           transform_weights<Arch>(cells + k * count, 3 * count, count, half + k * side * count);
         for (int64_t r = 0; r < side; ++r)
@@ -270,7 +272,8 @@ void winograd_conv_impl(const BlockedConvArgs<T>& a) {
 namespace tenon::kernels {
 
 template void winograd_conv_impl<TENON_INSTANTIATE, float>(const BlockedConvArgs<float>&);
-template void winograd_pack_weights_impl<TENON_INSTANTIATE, float>(const ConvGeometry&, const float*, float*);
+template void winograd_pack_weights_impl<TENON_INSTANTIATE, float>(const ConvGeometry&,
+                                                                  const ConvWeights<float>&, float*);
 
 }  // namespace tenon::kernels
 #endif

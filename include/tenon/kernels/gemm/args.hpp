@@ -38,7 +38,7 @@ struct GemmArgs {
   int64_t m = 0, n = 0, k = 0;
   const T* a = nullptr;  ///< (M,K): element (i,p) at a[i * a_row + p * a_col]
   int64_t a_row = 0, a_col = 1;
-  const T* b = nullptr;  ///< (K,N): element (p,j) at b[p * b_row + j * b_col]
+  const T* b = nullptr;  ///< (K,N): element (p,j) at b[p * b_row + j * b_col]; any address
   int64_t b_row = 0, b_col = 1;
   T* c = nullptr;  ///< (M,N): element (i,j) at c[i * c_row + j]
   int64_t c_row = 0;

@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "tenon/base/parallel.hpp"
 #include "tenon/simd/batch.hpp"
 
 namespace tenon::kernels::gemm_detail {
 
+using simd::element;
 using simd::lanes;
 
 /// Cells of a packed operand of `count` rows (or columns) in panels of `width`, and `depth` cells of K.
@@ -18,7 +20,7 @@ constexpr int64_t packed_size(int64_t count, int64_t width, int64_t depth) {
 }
 
 /// One panel: to[p * width + i] = from[i * step + p * k_step] for i < count, p < depth; zero for i up to
-/// width.
+/// width. `from` may be any address.
 template <class Arch, int width, class T>
 void pack_panel(const T* from, int64_t step, int64_t k_step, int64_t count, int64_t depth, T* to) {
   constexpr int side = simd::tile_side<T>;
@@ -38,12 +40,12 @@ void pack_panel(const T* from, int64_t step, int64_t k_step, int64_t count, int6
 #pragma GCC unroll 4
           for (int e = 0; e < width; e += L) simd::storeu(to + p * width + e, simd::loadu<Arch>(row + e));
         } else {
-          __builtin_memcpy(to + p * width, row, width * sizeof(T));
+          __builtin_memcpy(to + p * width, static_cast<const void*>(row), width * sizeof(T));
         }
       }
     } else {
       for (int64_t p = 0; p < depth; ++p)
-        for (int64_t i = 0; i < count; ++i) to[p * width + i] = from[p * k_step + i];
+        for (int64_t i = 0; i < count; ++i) to[p * width + i] = element<Arch>(from + p * k_step + i);
     }
     return;
   }
@@ -55,22 +57,23 @@ void pack_panel(const T* from, int64_t step, int64_t k_step, int64_t count, int6
       for (; p + side <= depth; p += side)
         simd::transpose_tile<Arch>(from + i * step + p, step, to + p * width + i, width);
       for (; p < depth; ++p)
-        for (int e = 0; e < side; ++e) to[p * width + i + e] = from[(i + e) * step + p];
+        for (int e = 0; e < side; ++e) to[p * width + i + e] = element<Arch>(from + (i + e) * step + p);
     }
   }
   for (; i < count; ++i)
-    for (int64_t p = 0; p < depth; ++p) to[p * width + i] = from[i * step + p * k_step];
+    for (int64_t p = 0; p < depth; ++p) to[p * width + i] = element<Arch>(from + i * step + p * k_step);
 }
 
 /// All panels of an operand of `count` rows (or columns), in the order in which products read them.
 template <class Arch, int width, int64_t block, class Cell, class Pack>
 void pack_whole(int64_t count, int64_t depth, Cell* to, const Pack& pack) {
-  for (int64_t p = 0; p < depth; p += block) {
-    const int64_t d = std::min(block, depth - p);
-    Cell* panels = to + packed_size(count, width, p);
-    for (int64_t i = 0; i < count; i += width)
-      pack(i, std::min<int64_t>(width, count - i), p, d, panels + i * d);
-  }
+  const int64_t panels = (count + width - 1) / width, blocks = (depth + block - 1) / block;
+  parallel_for(blocks * panels, 4, [&](int64_t begin, int64_t end) {
+    for (int64_t task = begin; task < end; ++task) {
+      const int64_t p = task / panels * block, i = task % panels * width, d = std::min(block, depth - p);
+      pack(i, std::min<int64_t>(width, count - i), p, d, to + packed_size(count, width, p) + i * d);
+    }
+  });
 }
 
 }  // namespace tenon::kernels::gemm_detail

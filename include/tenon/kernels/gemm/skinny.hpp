@@ -117,7 +117,7 @@ struct Skinny {
     if (x_k != 1 && k > 1) {
       T* copy = scratch.take<T>(vectors * k);
       for (int64_t r = 0; r < vectors; ++r)
-        for (int64_t p = 0; p < k; ++p) copy[r * k + p] = x[r * x_step + p * x_k];
+        for (int64_t p = 0; p < k; ++p) copy[r * k + p] = element<Arch>(x + r * x_step + p * x_k);
       dense = copy;
       dense_step = k;
     }

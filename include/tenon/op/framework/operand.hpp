@@ -93,8 +93,12 @@ inline Info info_of(AnyView v) {
   return i;
 }
 inline Info info_of(const Value& v) {
-  if (v.is_tensor()) return info_of(v.tensor().view());
   Info i;
+  if (v.is_tensor()) {
+    i = info_of(v.tensor().view());
+    if (!v.tensor().aligned()) i.data = nullptr;
+    return i;
+  }
   i.type = v.type();
   if (v.is_sparse_tensor()) i.dims = Dims(v.sparse_tensor().extents);
   return i;

@@ -99,6 +99,7 @@ enum class Memory : uint8_t {
                 ///< read for element i of the output
   alias,        ///< may share input 0's memory: the same bytes under other extents
   join,         ///< the inputs may lie in the output, one behind the other, where that is where they go
+  moved,        ///< memory of its own for bytes of input 0, which need not be AnyTensor::aligned
 };
 
 struct Spec {

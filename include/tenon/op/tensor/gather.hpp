@@ -15,7 +15,8 @@ struct Gather {
                              .since = {1, 11, 13},
                              .inputs = {{"data", "T"}, {"indices", "Tind"}},
                              .outputs = {{"output", "T"}},
-                             .types = {all_tensors_ir4, {"Tind", types::indices}}};
+                             .types = {all_tensors_ir4, {"Tind", types::indices}},
+                             .memory = Memory::moved};
   static constexpr Attributes attributes{attr("axis", &Gather::axis)};
 
   constexpr void infer(Infer& i) const {
