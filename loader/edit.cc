@@ -3,7 +3,7 @@
 #include <set>
 
 #include "loader/findings.hpp"
-#include "loader/order.hpp"
+#include "loader/names.hpp"
 #include "loader/parse_text.hpp"
 #include "loader/tensor.hpp"
 
@@ -71,60 +71,6 @@ void change_shapes(onnx::GraphProto& g, const Change& change) {
       for (auto& body : *a.mutable_graphs()) change_shapes(body, change);
     }
 }
-
-class Rename {
- public:
-  Rename(std::string_view from, std::string_view to) : from_(from), to_(to) {}
-
-  // Error{invalid_argument} where a body has another value of the new name.
-  void demand_free(const onnx::GraphProto& g) const {
-    for (const auto& n : g.node())
-      for (const auto& a : n.attribute()) {
-        if (a.has_g()) demand_free_in_body(a.g());
-        for (const auto& body : a.graphs()) demand_free_in_body(body);
-      }
-  }
-  void demand_free_in_body(const onnx::GraphProto& g) const {
-    if (defines(g, from_)) return;  // and means another value by it
-    if (defines(g, to_)) refuse("a body has a value of the name ", shown(to_));
-    demand_free(g);
-  }
-
-  void in(onnx::GraphProto& g) const {
-    for (auto* list : {g.mutable_input(), g.mutable_output(), g.mutable_value_info()})
-      for (auto& v : *list) change(*v.mutable_name());
-    for (auto& t : *g.mutable_initializer()) change(*t.mutable_name());
-    for (auto& t : *g.mutable_sparse_initializer()) change(*t.mutable_values()->mutable_name());
-    for (auto& q : *g.mutable_quantization_annotation()) {
-      change(*q.mutable_tensor_name());
-      for (auto& p : *q.mutable_quant_parameter_tensor_names()) change(*p.mutable_value());
-    }
-    for (auto& n : *g.mutable_node()) {
-      for (auto& name : *n.mutable_input()) change(name);
-      for (auto& name : *n.mutable_output()) change(name);
-      for (auto& d : *n.mutable_device_configurations())
-        for (auto& s : *d.mutable_sharding_spec()) change(*s.mutable_tensor_name());
-      const bool gradient = n.op_type() == "Gradient" && n.domain() == "ai.onnx.preview.training";
-      for (auto& a : *n.mutable_attribute()) {
-        if (gradient && a.has_s()) change(*a.mutable_s());
-        if (gradient)
-          for (auto& name : *a.mutable_strings()) change(name);
-        if (a.has_g()) in_body(*a.mutable_g());
-        for (auto& body : *a.mutable_graphs()) in_body(body);
-      }
-    }
-  }
-
- private:
-  void in_body(onnx::GraphProto& g) const {
-    if (!defines(g, from_)) in(g);
-  }
-  void change(std::string& name) const {
-    if (name == from_) name = to_;
-  }
-
-  const std::string from_, to_;
-};
 
 }  // namespace
 
@@ -207,20 +153,29 @@ void Model::remove(std::string_view name) {
 void Model::rename(std::string_view from, std::string_view to) {
   onnx::GraphProto& g = *proto_->mutable_graph();
   if (from.empty() || !defines(g, from)) refuse("there is no value ", shown(from));
-  demand_free(g, to);
-  const Rename rename(from, to);
-  rename.demand_free(g);
-  for (const auto& t : proto_->training_info()) rename.demand_free_in_body(t.algorithm());
+  if (to.empty()) refuse("a value needs a name");
+  // An input with an initializer is one value.
+  const bool both =
+      find(g.input(), from) >= 0 && (find(g.initializer(), from) >= 0 || find_sparse(g, from) >= 0);
+  int definitions = both ? -1 : 0;
+  std::vector<onnx::GraphProto*> graphs{&g};
+  for (auto& t : *proto_->mutable_training_info())
+    if (t.has_algorithm()) graphs.push_back(t.mutable_algorithm());
+  for (const auto* graph : graphs)
+    loader::each_definition(*graph, [&](const std::string& name) {
+      if (name == to) refuse("the name ", shown(to), " is taken");
+      definitions += name == from;
+    });
+  if (definitions > 1) refuse("another graph has a value ", shown(from), " as well");
+  const auto change = [from = std::string(from), to = std::string(to)](std::string& name) {
+    if (name == from) name = to;
+  };
+  for (auto* graph : graphs) loader::change_names(*graph, change);
   for (auto& t : *proto_->mutable_training_info()) {
     for (auto* bindings : {t.mutable_initialization_binding(), t.mutable_update_binding()})
-      for (auto& b : *bindings)
-        if (b.key() == from) b.set_key(std::string(to));
-    if (!t.has_algorithm() || defines(t.algorithm(), from)) continue;
-    for (auto& b : *t.mutable_update_binding())
-      if (b.value() == from) b.set_value(std::string(to));
-    rename.in(*t.mutable_algorithm());
+      for (auto& b : *bindings) change(*b.mutable_key());
+    for (auto& b : *t.mutable_update_binding()) change(*b.mutable_value());
   }
-  rename.in(g);
 }
 
 void Model::set_extents(std::string_view name, std::string_view extents) {

@@ -98,7 +98,7 @@ TEST_CASE("names are changed wherever they mean the value") {
   CHECK(result(m, false) == otherwise);
   CHECK_FALSE(has_errors(check(m, {.full = true})));
   CHECK(refusal([&] { m.rename("hidden", "x"); }) == "model: the name 'x' is taken");
-  CHECK(refusal([&] { m.rename("hidden", "t"); }) == "model: a body has a value of the name 't'");
+  CHECK(refusal([&] { m.rename("hidden", "t"); }) == "model: the name 't' is taken");
   CHECK(refusal([&] { m.rename("h", "i"); }) == "model: there is no value 'h'");
 }
 
