@@ -38,10 +38,7 @@ int newest_opset(std::string_view domain) {
 namespace loader {
 namespace {
 
-constexpr std::size_t max_nodes = 1'000'000;  // a limit, because functions that call functions can multiply
-                                              // nodes exponentially, and derivatives of derivatives too
-constexpr int max_depth = 200;                // of bodies and calls within each other
-constexpr std::size_t max_prefix = 500;       // of names
+constexpr std::size_t max_prefix = 500;  // of names
 constexpr std::size_t max_walked =
     200'000'000;  // values that Gradient nodes look at; each looks at all before it
 
@@ -74,7 +71,7 @@ class Importer {
       : model_(model),
         registry_(options.registry ? *options.registry : standard_registry()),
         source_(std::move(source)),
-        declared_extents_(options.declared_extents) {
+        options_(options) {
     source_.files = &files_;
   }
 
@@ -184,22 +181,21 @@ class Importer {
       if (v.name().empty()) throw Error(ErrorCode::invalid_model, place, "an input has no name");
       Value fallback;
       if (const auto it = defaults.find(v.name()); it != defaults.end()) {
-        fallback = read_tensor(*it->second, source_);
+        fallback = counted(read_tensor(*it->second, source_));
         defaults.erase(it);
       }
       Type type = read_type(v.type());
       if (type.kind == Kind::unknown && fallback) type = fallback.type();
       Dims dims = read_dims(v.type(), graph);
-      if (!declared_extents_ && scope.outer == nullptr) dims = {};
+      if (!options_.declared_extents && scope.outer == nullptr) dims = {};
       if (fallback) check_fallback(v.name(), type, dims, fallback);
       define(scope, v.name(), graph.add_input(v.name(), type, dims, std::move(fallback)));
     }
     for (const auto& t : g.initializer())
       if (defaults.count(t.name()))
-        define(scope, t.name(), graph.add_constant(t.name(), read_tensor(t, source_)));
+        define(scope, t.name(), graph.add_constant(t.name(), counted(read_tensor(t, source_))));
     for (const auto& t : g.sparse_initializer())
-      define(scope, t.values().name(),
-             graph.add_constant(t.values().name(), densify(read_sparse_tensor(t, source_))));
+      define(scope, t.values().name(), graph.add_constant(t.values().name(), dense(t)));
     for (const onnx::NodeProto* n : in_order(g.node())) read_node(*n, scope);
     for (const auto& v : g.output()) {
       const ValueId id = scope.find(v.name());
@@ -237,11 +233,29 @@ class Importer {
                              [&](const std::string& name) { return graph.symbol(name); });
   }
 
+  // Constants that take memory beside the file's. Functions' calls multiply them.
+  void count_bytes(int64_t bytes) {
+    if (bytes > options_.max_bytes - bytes_)
+      throw Error(ErrorCode::limit, "model",
+                  concat("constants take more than ", options_.max_bytes, " bytes beside the file"));
+    bytes_ += bytes;
+  }
+  AnyTensor counted(AnyTensor t) {
+    if (std::as_const(t).storage().writable()) count_bytes(t.bytes());
+    return t;
+  }
+  AnyTensor dense(const onnx::SparseTensorProto& t) {
+    const SparseTensor s = read_sparse_tensor(t, source_);
+    count_bytes(packed_bytes(element_count(s.extents), s.values.dtype()));
+    return densify(s);
+  }
+
   // --- nodes ---
 
   void read_node(const onnx::NodeProto& n, Scope& scope) {
-    if (++nodes_ > max_nodes || scope.graph->nodes().size() > max_nodes)
-      throw Error(ErrorCode::invalid_model, "model", concat("more than ", max_nodes, " nodes"));
+    // Functions that call functions can multiply nodes exponentially, and derivatives of derivatives too.
+    if (++nodes_ > options_.max_nodes || std::ssize(scope.graph->nodes()) > options_.max_nodes)
+      throw Error(ErrorCode::limit, "model", concat("more than ", options_.max_nodes, " nodes"));
     const std::string place = node_place(n);
     std::vector<ValueId> inputs;
     for (const std::string& name : n.input()) {
@@ -317,8 +331,11 @@ class Importer {
     AnyOperator op;
     try {
       for (const auto& a : n.attribute())
-        if (const auto* value = resolve(a, scope.attributes))
+        if (const auto* value = resolve(a, scope.attributes)) {
           attributes.emplace_back(a.name(), read_attribute(*value, source_, read_body_here));
+          const auto* v = std::get_if<Value>(&attributes.back().second);
+          if (v != nullptr && v->is_tensor()) counted(v->tensor());
+        }
       op = tenon::make_operator(*found.op_class, found.version, attributes);
     } catch (const Error& e) {
       throw Error(
@@ -340,8 +357,8 @@ class Importer {
   class Depth {
    public:
     explicit Depth(Importer& importer) : importer_(importer) {
-      if (importer.depth_ == max_depth)
-        throw Error(ErrorCode::invalid_model, "model", "bodies and calls within each other are too many");
+      if (importer.depth_ >= importer.options_.max_depth)
+        throw Error(ErrorCode::limit, "model", "bodies and calls within each other are too many");
       ++importer.depth_;
     }
     Depth(const Depth&) = delete;
@@ -409,13 +426,14 @@ class Importer {
   const onnx::ModelProto& model_;
   const Registry& registry_;
   DataSource source_;
-  bool declared_extents_;
+  const LoadOptions& options_;
   std::vector<std::pair<std::string, std::shared_ptr<const MappedFile>>> files_;
   Opsets opsets_;
   std::map<FunctionKey, const onnx::FunctionProto*> functions_;
   std::vector<const onnx::FunctionProto*> calls_;
   std::set<std::string> missing_;
-  std::size_t nodes_ = 0;
+  int64_t nodes_ = 0;
+  int64_t bytes_ = 0;
   std::size_t walked_ = 0;
   int64_t calls_made_ = 0;
   int depth_ = 0;
