@@ -38,10 +38,7 @@ int newest_opset(std::string_view domain) {
 namespace loader {
 namespace {
 
-constexpr std::size_t max_nodes = 1'000'000;  // a limit, because functions that call functions can multiply
-                                              // nodes exponentially, and derivatives of derivatives too
-constexpr int max_depth = 200;                // of bodies and calls within each other
-constexpr std::size_t max_prefix = 500;       // of names
+constexpr std::size_t max_prefix = 500;  // of names
 constexpr std::size_t max_walked =
     200'000'000;  // values that Gradient nodes look at; each looks at all before it
 
@@ -59,33 +56,6 @@ struct Scope {
   std::map<std::string, ValueId, std::less<>> sparse{};  // constants, by the same names
 
   static constexpr ValueId missing = -2;
-
-  ValueId find(std::string_view name) {
-    if (const auto it = names.find(name); it != names.end()) return it->second;
-    ValueId id = missing;
-    if (const auto it = sparse.find(name);
-        it != sparse.end() && graph->entry(it->second).source == Graph::Source::constant) {
-      id = graph->add_constant({}, densify(graph->entry(it->second).content.sparse_tensor()));
-    } else if (outer != nullptr) {
-      id = outer->find(name);
-      if (id < 0) return id;
-      if (outer->graph != graph) id = graph->capture(id);
-    } else {
-      return missing;
-    }
-    names.emplace(std::string(name), id);
-    return id;
-  }
-  /// The sparse constant of the name, or -1.
-  ValueId find_sparse(std::string_view name) {
-    if (const auto it = sparse.find(name); it != sparse.end()) return it->second;
-    if (outer == nullptr || names.contains(name)) return -1;
-    ValueId id = outer->find_sparse(name);
-    if (id < 0) return id;
-    if (outer->graph != graph) id = graph->capture(id);
-    sparse.emplace(std::string(name), id);
-    return id;
-  }
 };
 
 class Importer {
@@ -95,7 +65,7 @@ class Importer {
         registry_(options.registry ? *options.registry : standard_registry()),
         source_(std::move(source)),
         placement_(placement),
-        declared_extents_(options.declared_extents) {
+        options_(options) {
     source_.files = &files_;
   }
 
@@ -205,13 +175,13 @@ class Importer {
       if (v.name().empty()) throw Error(ErrorCode::invalid_model, place, "an input has no name");
       Value fallback;
       if (const auto it = defaults.find(v.name()); it != defaults.end()) {
-        fallback = read_tensor(*it->second, source_);
+        fallback = counted(read_tensor(*it->second, source_));
         defaults.erase(it);
       }
       Type type = read_type(v.type());
       if (type.kind == Kind::unknown && fallback) type = fallback.type();
       Dims dims = read_dims(v.type(), graph);
-      if (!declared_extents_ && scope.outer == nullptr) dims = {};
+      if (!options_.declared_extents && scope.outer == nullptr) dims = {};
       if (fallback) check_fallback(v.name(), type, dims, fallback);
       define(scope, v.name(), graph.add_input(v.name(), type, dims, std::move(fallback)));
     }
@@ -219,7 +189,7 @@ class Importer {
     const Placement placement = scope.outer == nullptr ? placement_ : Placement::aligned;
     for (const auto& t : g.initializer())
       if (defaults.count(t.name()))
-        define(scope, t.name(), graph.add_constant(t.name(), read_tensor(t, source_, placement)));
+        define(scope, t.name(), graph.add_constant(t.name(), counted(read_tensor(t, source_, placement))));
     for (const auto& t : g.sparse_initializer()) {
       const std::string& name = t.values().name();
       SparseTensor value = read_sparse_tensor(t, source_);
@@ -228,8 +198,8 @@ class Importer {
     }
     for (const onnx::NodeProto* n : in_order(g.node())) read_node(*n, scope);
     for (const auto& v : g.output()) {
-      ValueId id = v.type().has_sparse_tensor_type() ? scope.find_sparse(v.name()) : -1;
-      if (id < 0) id = scope.find(v.name());
+      ValueId id = v.type().has_sparse_tensor_type() ? find_sparse(scope, v.name()) : -1;
+      if (id < 0) id = find(scope, v.name());
       if (id < 0)
         throw Error(ErrorCode::invalid_model, place, concat("output '", v.name(), "' is not produced"));
       // The declared type is ignored: some cases that ONNX's evaluator passes declare a wrong one
@@ -246,6 +216,34 @@ class Importer {
       refuse(concat("its initializer is ", to_string(fallback.type()), ", not ", to_string(type)));
     if (const Extents& x = fallback.tensor().extents(); !dims.fits(x))
       refuse(concat("its initializer's extents are ", to_string(x), ", not the declared ones"));
+  }
+
+  ValueId find(Scope& scope, std::string_view name) {
+    if (const auto it = scope.names.find(name); it != scope.names.end()) return it->second;
+    Graph& graph = *scope.graph;
+    ValueId id = Scope::missing;
+    if (const auto it = scope.sparse.find(name);
+        it != scope.sparse.end() && graph.entry(it->second).source == Graph::Source::constant) {
+      id = graph.add_constant({}, dense(graph.entry(it->second).content.sparse_tensor()));
+    } else if (scope.outer != nullptr) {
+      id = find(*scope.outer, name);
+      if (id < 0) return id;
+      if (scope.outer->graph != &graph) id = graph.capture(id);
+    } else {
+      return Scope::missing;
+    }
+    scope.names.emplace(std::string(name), id);
+    return id;
+  }
+  /// The sparse constant of the name, or -1.
+  static ValueId find_sparse(Scope& scope, std::string_view name) {
+    if (const auto it = scope.sparse.find(name); it != scope.sparse.end()) return it->second;
+    if (scope.outer == nullptr || scope.names.contains(name)) return -1;
+    ValueId id = find_sparse(*scope.outer, name);
+    if (id < 0) return id;
+    if (scope.outer->graph != scope.graph) id = scope.graph->capture(id);
+    scope.sparse.emplace(std::string(name), id);
+    return id;
   }
 
   static void demand_new(const Scope& scope, const std::string& name) {
@@ -268,11 +266,28 @@ class Importer {
                              [&](const std::string& name) { return graph.symbol(name); });
   }
 
+  // Constants that take memory beside the file's. Functions' calls multiply them.
+  void count_bytes(int64_t bytes) {
+    if (bytes > options_.max_bytes - bytes_)
+      throw Error(ErrorCode::limit, "model",
+                  concat("constants take more than ", options_.max_bytes, " bytes beside the file"));
+    bytes_ += bytes;
+  }
+  AnyTensor counted(AnyTensor t) {
+    if (std::as_const(t).storage().writable()) count_bytes(t.bytes());
+    return t;
+  }
+  AnyTensor dense(const SparseTensor& s) {
+    count_bytes(packed_bytes(element_count(s.extents), s.values.dtype()));
+    return densify(s);
+  }
+
   // --- nodes ---
 
   void read_node(const onnx::NodeProto& n, Scope& scope) {
-    if (++nodes_ > max_nodes || scope.graph->nodes().size() > max_nodes)
-      throw Error(ErrorCode::invalid_model, "model", concat("more than ", max_nodes, " nodes"));
+    // Functions that call functions can multiply nodes exponentially, and derivatives of derivatives too.
+    if (++nodes_ > options_.max_nodes || std::ssize(scope.graph->nodes()) > options_.max_nodes)
+      throw Error(ErrorCode::limit, "model", concat("more than ", options_.max_nodes, " nodes"));
     const std::string place = node_place(n);
     const onnx::FunctionProto* const f = find_function(n);
     const Registry::Found found = f == nullptr ? find_class(n, scope) : Registry::Found{};
@@ -282,8 +297,8 @@ class Importer {
         inputs.push_back(-1);
         continue;
       }
-      ValueId id = f == nullptr && takes_sparse(found, inputs.size()) ? scope.find_sparse(name) : -1;
-      if (id < 0) id = scope.find(name);
+      ValueId id = f == nullptr && takes_sparse(found, inputs.size()) ? find_sparse(scope, name) : -1;
+      if (id < 0) id = find(scope, name);
       if (id == Scope::missing)
         throw Error(ErrorCode::invalid_model, place,
                     concat("input '", name, "' is not defined, or depends on the node"));
@@ -308,8 +323,8 @@ class Importer {
     const std::string place = node_place(n);
     if ((walked_ += scope.graph->values().size()) > max_walked)
       throw Error(ErrorCode::invalid_model, place, "too many gradients of too large a graph");
-    const auto find = [&](const std::string& name) {
-      const ValueId id = scope.find(name);
+    const auto value = [&](const std::string& name) {
+      const ValueId id = find(scope, name);
       if (id < 0)
         throw Error(ErrorCode::invalid_model, place,
                     concat("value '", name, "' is not defined, or depends on the node"));
@@ -319,9 +334,9 @@ class Importer {
     for (ValueId id : inputs) in.push_back(id < 0 ? op::Info{} : scope.graph->entry(id).info);
     if (const op::Message m = op.infer(in, out); !m.empty())
       throw Error(ErrorCode::invalid_model, place, std::string(m.view()));
-    GradientRequest request{.xs = {}, .zs = {}, .y = find(*gradient.y), .inputs = inputs};
-    for (const std::string& name : gradient.xs) request.xs.push_back(find(name));
-    for (const std::string& name : gradient.zs) request.zs.push_back(find(name));
+    GradientRequest request{.xs = {}, .zs = {}, .y = value(*gradient.y), .inputs = inputs};
+    for (const std::string& name : gradient.xs) request.xs.push_back(value(name));
+    for (const std::string& name : gradient.zs) request.zs.push_back(value(name));
     std::vector<ValueId> outputs;
     try {
       outputs = add_gradient(*scope.graph, request, registry_);
@@ -360,8 +375,11 @@ class Importer {
     AnyOperator op;
     try {
       for (const auto& a : n.attribute())
-        if (const auto* value = resolve(a, scope.attributes))
+        if (const auto* value = resolve(a, scope.attributes)) {
           attributes.emplace_back(a.name(), read_attribute(*value, source_, read_body_here));
+          const auto* v = std::get_if<Value>(&attributes.back().second);
+          if (v != nullptr && v->is_tensor()) counted(v->tensor());
+        }
       op = tenon::make_operator(*found.op_class, found.version, attributes);
     } catch (const Error& e) {
       throw Error(
@@ -383,8 +401,8 @@ class Importer {
   class Depth {
    public:
     explicit Depth(Importer& importer) : importer_(importer) {
-      if (importer.depth_ == max_depth)
-        throw Error(ErrorCode::invalid_model, "model", "bodies and calls within each other are too many");
+      if (importer.depth_ >= importer.options_.max_depth)
+        throw Error(ErrorCode::limit, "model", "bodies and calls within each other are too many");
       ++importer.depth_;
     }
     Depth(const Depth&) = delete;
@@ -441,7 +459,7 @@ class Importer {
     calls_.pop_back();
     for (int k = 0; k < n.output_size(); ++k) {
       if (n.output(k).empty()) continue;
-      const ValueId id = inner.find(f.output(k));
+      const ValueId id = find(inner, f.output(k));
       if (id < 0)
         throw Error(ErrorCode::invalid_model, place,
                     concat("the function does not produce '", f.output(k), "'"));
@@ -453,13 +471,14 @@ class Importer {
   const Registry& registry_;
   DataSource source_;
   Placement placement_;  // of the main graph's initializers
-  bool declared_extents_;
+  const LoadOptions& options_;
   std::vector<std::pair<std::string, std::shared_ptr<const MappedFile>>> files_;
   Opsets opsets_;
   std::map<FunctionKey, const onnx::FunctionProto*> functions_;
   std::vector<const onnx::FunctionProto*> calls_;
   std::set<std::string> missing_;
-  std::size_t nodes_ = 0;
+  int64_t nodes_ = 0;
+  int64_t bytes_ = 0;
   std::size_t walked_ = 0;
   int64_t calls_made_ = 0;
   int depth_ = 0;
