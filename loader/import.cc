@@ -74,9 +74,7 @@ class Importer {
       : model_(model),
         registry_(options.registry ? *options.registry : standard_registry()),
         source_(std::move(source)),
-        declared_extents_(options.declared_extents) {
-    source_.files = &files_;
-  }
+        declared_extents_(options.declared_extents) {}
 
   Graph run() {
     const int64_t ir = model_.ir_version();
@@ -410,7 +408,6 @@ class Importer {
   const Registry& registry_;
   DataSource source_;
   bool declared_extents_;
-  std::vector<std::pair<std::string, std::shared_ptr<const MappedFile>>> files_;
   Opsets opsets_;
   std::map<FunctionKey, const onnx::FunctionProto*> functions_;
   std::vector<const onnx::FunctionProto*> calls_;

@@ -140,13 +140,14 @@ FunctionName read_name(const std::string& text) {
 }  // namespace
 
 int inline_calls(Arguments arguments) {
-  fs::path file, suite, output;
+  fs::path file, suite;
+  ModelOutput output;
   InlineOptions options;
   std::vector<FunctionName>* names = nullptr;  // that words are added to
   while (!arguments.empty()) {
     const std::string word = arguments.take();
     if (word == "--suite") suite = arguments.value(word);
-    else if (word == "-o") output = arguments.value(word), names = nullptr;
+    else if (output.takes(word, arguments)) names = nullptr;
     else if (word == "--only") names = &options.only.emplace();
     else if (word == "--except") names = &options.except;
     else if (word.starts_with("-")) throw UsageError{concat("inline has no option '", word, "'")};
@@ -155,7 +156,7 @@ int inline_calls(Arguments arguments) {
     else throw UsageError{concat("inline takes one model, and not '", word, "'")};
   }
   if (!suite.empty()) return run_suite(suite, [&](const Json& call) { return differs(suite, call); });
-  if (file.empty() || output.empty())
+  if (file.empty() || !output.is_given())
     throw UsageError{"inline needs a model and -o, or --suite and a folder"};
   onnx::ModelProto model = read_model(file);
   const auto is_there = [&](const FunctionName& n) {
@@ -170,7 +171,7 @@ int inline_calls(Arguments arguments) {
                     concat("no function '", n.name, "' of '", n.domain,
                            "' is in the model; operators' own functions are not expanded"));
   loader::inline_functions(model, options);
-  write_model(output, model);
+  output.write(std::move(model), folder_of(file));
   return 0;
 }
 
