@@ -65,9 +65,7 @@ class Importer {
         registry_(options.registry ? *options.registry : standard_registry()),
         source_(std::move(source)),
         placement_(placement),
-        options_(options) {
-    source_.files = &files_;
-  }
+        options_(options) {}
 
   Graph run() {
     const int64_t ir = model_.ir_version();
@@ -472,7 +470,6 @@ class Importer {
   DataSource source_;
   Placement placement_;  // of the main graph's initializers
   const LoadOptions& options_;
-  std::vector<std::pair<std::string, std::shared_ptr<const MappedFile>>> files_;
   Opsets opsets_;
   std::map<FunctionKey, const onnx::FunctionProto*> functions_;
   std::vector<const onnx::FunctionProto*> calls_;
