@@ -91,3 +91,11 @@ said=$($tool diff "$folder/two.onnx" "$folder/part.onnx") && fail "diff finds no
 [[ $said == *"main, node of 'a.y': only in the first"* ]] || fail "$said"
 $tool inline "$folder/two.onnx" -o "$folder/same.onnx" || fail "inline ends with $?"
 $tool diff "$folder/two.onnx" "$folder/same.onnx" || fail "diff ends with $?"
+echo '<ir_version: 8, opset_import: ["" : 20]> g (float[N] x) => (float[N] y) { a = Softsign (x) y = Mish (a) }' \
+  > "$folder/soft.txt"
+$tool parse "$folder/soft.txt" -o "$folder/soft.onnx" || fail "parse ends with $?"
+$tool inline "$folder/soft.onnx" --schema-functions --only :Softsign -o "$folder/plain.onnx" || fail "inline ends with $?"
+said=$($tool print "$folder/plain.onnx")
+[[ $said == *"Div (x, "*"Mish (a)"* ]] || fail "$said"
+$tool inline "$folder/soft.onnx" --only :Softsign -o "$folder/plain.onnx" 2> /dev/null && fail "operators are no local functions"
+$tool inline "$folder/soft.onnx" --schema-functions --only :Abs -o "$folder/plain.onnx" 2> /dev/null && fail "Abs has no function"
