@@ -5,6 +5,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "loader/findings.hpp"
 #include "loader/function_call.hpp"
 #include "loader/parse_text.hpp"
 
@@ -292,6 +293,18 @@ const Row* find_row(const onnx::NodeProto& node) {
 
 bool is_half(DType t) { return t == DType::float16 || t == DType::bfloat16; }
 
+// Whether a node's attributes, or those in its bodies, refer to attributes of a function around it.
+bool refers(const onnx::NodeProto& n, int depth = 0) {
+  const auto in_body = [&](const onnx::GraphProto& g) {
+    return depth >= max_nesting || std::any_of(g.node().begin(), g.node().end(),
+                                               [&](const auto& inner) { return refers(inner, depth + 1); });
+  };
+  return std::any_of(n.attribute().begin(), n.attribute().end(), [&](const onnx::AttributeProto& a) {
+    return !a.ref_attr_name().empty() || (a.has_g() && in_body(a.g())) ||
+           std::any_of(a.graphs().begin(), a.graphs().end(), in_body);
+  });
+}
+
 onnx::NodeProto cast(const std::string& x, const std::string& y, DType to) {
   onnx::NodeProto n;
   n.set_op_type("Cast");
@@ -433,8 +446,7 @@ std::optional<Function> function_body(const TypedNode& node, const Opsets& opset
   if (row == nullptr) return {};
   const auto own = opsets.find(canonical(node.node.domain())), standard = opsets.find(std::string_view());
   if (own == opsets.end() || standard == opsets.end() || own->second < row->opset) return {};
-  for (const auto& a : node.node.attribute())
-    if (!a.ref_attr_name().empty()) return {};
+  if (refers(node.node)) return {};
   const FunctionCall call(node, standard->second);
   // What is computed in float is written for float.
   std::vector<onnx::TypeProto> wide;

@@ -11,6 +11,7 @@
 #include "loader/infer.hpp"
 #include "loader/names.hpp"
 #include "loader/order.hpp"
+#include "loader/value_types.hpp"
 
 namespace tenon::loader {
 namespace {
@@ -51,38 +52,6 @@ struct Scope {
 std::string name_of(const onnx::FunctionProto& f) {
   return concat("function ", shown(concat(f.domain(), ".", f.name())));
 }
-
-// The types of values in a graph and those around it, as far as they are known.
-class Types {
- public:
-  Types(const onnx::GraphProto& g, const Types* outer) : outer_(outer) {
-    for (const auto* list : {&g.input(), &g.value_info(), &g.output()})
-      for (const auto& v : *list)
-        if (v.has_type()) types_[v.name()] = v.type();
-    for (const auto& t : g.initializer()) {
-      auto& type = *types_[t.name()].mutable_tensor_type();
-      type.set_elem_type(t.data_type());
-      type.clear_shape();
-      for (const int64_t extent : t.dims()) type.mutable_shape()->add_dim()->set_dim_value(extent);
-      type.mutable_shape();
-    }
-  }
-  std::vector<const onnx::TypeProto*> of(const google::protobuf::RepeatedPtrField<std::string>& names) const {
-    std::vector<const onnx::TypeProto*> found;
-    for (const auto& name : names) found.push_back(find(name));
-    return found;
-  }
-
- private:
-  const onnx::TypeProto* find(const std::string& name) const {
-    for (const Types* t = this; t != nullptr; t = t->outer_)
-      if (const auto it = t->types_.find(name); it != t->types_.end()) return &it->second;
-    return nullptr;
-  }
-
-  const Types* outer_;
-  std::unordered_map<std::string, onnx::TypeProto> types_;
-};
 
 // A function's nodes as they stand in place of one call.
 class Copy {
@@ -163,7 +132,7 @@ class Copy {
   }
   const std::string& look_up(const std::string& name, const Scope& scope) const {
     const std::string* found = scope.find(name);
-    if (found == nullptr && !open_) refuse("nothing defines ", shown(name));
+    if (found == nullptr && !open_ && given_ == 0) refuse("nothing defines ", shown(name));
     return found == nullptr ? name : *found;
   }
   void replace(std::string& name, const Scope& scope) const {
@@ -180,12 +149,16 @@ class Copy {
     const bool names_values = n.op_type() == "Gradient" && n.domain() == "ai.onnx.preview.training";
     google::protobuf::RepeatedPtrField<Attribute> kept;
     for (auto& a : *n.mutable_attribute()) {
-      if (!a.ref_attr_name().empty()) {
+      if (!a.ref_attr_name().empty() && given_ == 0) {
         const auto given = attributes_.find(a.ref_attr_name());
         if (given == attributes_.end()) continue;  // left out in the call: left out here
         if ((bytes_left_ -= static_cast<int64_t>(given->second->ByteSizeLong())) < 0) give_up("max_bytes");
         Attribute& copy = *kept.Add();
         copy = *given->second;
+        ++given_;
+        if (copy.has_g()) rename(*copy.mutable_g(), scope, depth + 1);
+        for (auto& g : *copy.mutable_graphs()) rename(g, scope, depth + 1);
+        --given_;
         copy.set_name(a.name());
         continue;
       }
@@ -234,6 +207,7 @@ class Copy {
 
   // A function's symbols are its own: each call may have other extents.
   void rename_symbols(onnx::TypeProto& type, int depth = 0) {
+    if (given_ > 0) return;
     if (depth > max_nesting) refuse("has a type that is too deep");
     const auto rename_dims = [&](onnx::TensorShapeProto& shape) {
       for (auto& d : *shape.mutable_dim())
@@ -274,6 +248,9 @@ class Copy {
   Caller& caller_;
   int64_t& bytes_left_;
   const bool open_;
+  // Above 0 in graphs that the call gives as attributes. Their names are the function's where it has them, as
+  // when the function runs, and else the caller's; symbols and references to attributes are the caller's.
+  int given_ = 0;
   std::string suffix_;
   std::unordered_map<std::string, const Attribute*> attributes_;
   std::unordered_map<std::string, std::string> symbols_;
@@ -370,10 +347,10 @@ class Inliner {
       if (!more_to_expand_) return;
     }
   }
-  void expand(onnx::GraphProto& g, const onnx::GraphProto& typed, const Types* outer, Caller& caller,
+  void expand(onnx::GraphProto& g, const onnx::GraphProto& typed, const ValueTypes* outer, Caller& caller,
               int depth) {
     if (depth > max_nesting) throw Error(ErrorCode::not_supported, std::string(place), "bodies are too deep");
-    const Types types(typed, outer);
+    const ValueTypes types(typed, outer);
     NodeList before;
     before.Swap(g.mutable_node());
     for (int k = 0; k < before.size(); ++k) {

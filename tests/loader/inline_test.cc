@@ -114,6 +114,21 @@ pick (v, c) => (r) {
         "Constant If(Constant Neg If(Mul)(Identity))(Constant Neg If(Mul)(Identity))");
 }
 
+TEST_CASE("a graph that the call gives reads the function's values, and else the caller's") {
+  const auto text = [](std::string_view name) {
+    return concat(HEAD R"(
+g (float[3] x) => (float[3] y) {
+  v = Neg (x)
+  c = Constant <value = bool {1}> ()
+  y = local.pick <body = b () => (p) { p = Identity (v) }> (x, c)
+})" LOCAL "pick <body> (w, c) => (r) { ",
+                  name, R"( = Add (w, w)
+  r = If (c) <then_branch: graph = @body, else_branch = e () => (q) { q = Identity (w) }> })");
+  };
+  same_result(text("v"));
+  CHECK(result(inlined(text("u"))) == std::vector<float>{1, -2, -3});
+}
+
 TEST_CASE("a loop's body has names of its own") {
   same_result(HEAD R"(
 g (float[N] x) => (float[N] y) { t = local.twice (x)
@@ -142,7 +157,7 @@ g (float[N] x) => (float[N] y) {
   CHECK(m.graph().node(1).attribute(0).f() == 2);
   CHECK(m.graph().node(2).attribute_size() == 0);
 
-  // A graph of the call keeps the names of the caller, though the function has the same.
+  // Names in a graph of the call are the function's where it has them, as in ONNX's inliner and evaluator.
   const auto bodies = inlined(HEAD R"(
 g (float[N] x) => (float[N] y) {
   v = Neg (x)
@@ -151,7 +166,7 @@ choose <body> (v) => (r) {
   c = Constant <value = bool {1}> ()
   r = If (c) <then_branch: graph = @body, else_branch = e () => (p) { p = Identity (v) }> })" LOCAL
                                    "twice (v) => (r) { r = Add (v, v) }");
-  CHECK(bodies.graph().node(2).attribute(0).g().node(0).input(0) == "v");
+  CHECK(bodies.graph().node(2).attribute(0).g().node(0).input(0) == "x");
   CHECK(bodies.graph().node(2).attribute(1).g().node(0).input(0) == "x");
   CHECK(operators(bodies.graph()) == "Neg Constant If(Add)(Identity)");
 }

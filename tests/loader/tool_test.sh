@@ -119,3 +119,11 @@ ln -s both.onnx "$folder/to/link.onnx"
 said=$($tool infer "$folder/to/part.onnx" -o "$folder/to/link.onnx" 2>&1) && fail "a link is followed"
 [[ $said == *"a symbolic link"* ]] || fail "$said"
 $tool parse "$folder/sum.txt" -o /dev/stdout | cmp - <($tool parse "$folder/sum.txt" -o /dev/fd/1 | cat) || fail "no pipe"
+echo '<ir_version: 8, opset_import: ["" : 20]> g (float[N] x) => (float[N] y) { a = Softsign (x) y = Mish (a) }' \
+  > "$folder/soft.txt"
+$tool parse "$folder/soft.txt" -o "$folder/soft.onnx" || fail "parse ends with $?"
+$tool inline "$folder/soft.onnx" --schema-functions --only :Softsign -o "$folder/plain.onnx" || fail "inline ends with $?"
+said=$($tool print "$folder/plain.onnx")
+[[ $said == *"Div (x, "*"Mish (a)"* ]] || fail "$said"
+$tool inline "$folder/soft.onnx" --only :Softsign -o "$folder/plain.onnx" 2> /dev/null && fail "operators are no local functions"
+$tool inline "$folder/soft.onnx" --schema-functions --only :Abs -o "$folder/plain.onnx" 2> /dev/null && fail "Abs has no function"
