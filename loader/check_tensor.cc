@@ -1,10 +1,8 @@
 // Checks of tensors, sparse tensors and types.
-#include <charconv>
 #include <cstring>
 #include <optional>
 #include <unordered_set>
 
-#include "loader/file.hpp"
 #include "loader/findings.hpp"
 #include "loader/wire.hpp"
 #include "tenon/tensor/type.hpp"
@@ -67,50 +65,14 @@ Field field_of(const onnx::TensorProto& t, DType d) {
   }
 }
 
-int64_t number_of(std::string_view text) {
-  int64_t value = -1;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return code == std::errc() && end == text.data() + text.size() ? value : -1;
-}
-
-void check_external(const onnx::TensorProto& t, DType d, std::string_view of, Findings& findings) {
-  constexpr std::string_view rule = "external-data";
-  if (d == DType::string) findings.error(rule, of, " has strings, which cannot be external");
-  const std::string* location = nullptr;
-  int64_t offset = 0, length = -1;
-  for (const auto& entry : t.external_data()) {
-    if (entry.key() == "location") location = &entry.value();
-    else if (entry.key() == "offset" || entry.key() == "length") {
-      const int64_t number = number_of(entry.value());
-      if (number < 0)
-        findings.error(rule, entry.key(), " of ", of, " is ", shown(entry.value()), ", no number of bytes");
-      (entry.key() == "offset" ? offset : length) = number;
-    } else if (entry.key() != "checksum") {
-      findings.warn(rule, of, " has the key ", shown(entry.key()), ", which has no meaning");
-    }
-  }
-  if (location == nullptr) return findings.error(rule, of, " is external, but has no location");
-  const std::filesystem::path path(*location);
-  if (location->empty()) return findings.error(rule, of, " has an empty location");
-  if (path.is_absolute())
-    return findings.error(rule, "the location ", shown(*location), " of ", of, " is absolute");
-  if (std::find(path.begin(), path.end(), "..") != path.end())
-    return findings.error(rule, "the location ", shown(*location), " of ", of, " leaves the model's folder");
-  const int64_t before = findings.errors();
-  const auto count = product(t.dims(), of, findings);
-  if (findings.errors() != before || d == DType::undefined || d == DType::string || offset < 0 ||
-      findings.options().folder.empty())
-    return;
+// External data, as it is read; where the model's folder is not known, what the tensor says of it.
+void check_external(const onnx::TensorProto& t, std::string_view of, Findings& findings) {
+  if (!product(t.dims(), of, findings)) return;
   try {
-    const auto available =
-        static_cast<int64_t>(MappedFile::open_within(findings.options().folder, *location)->bytes().size());
-    const int64_t needed = packed_bytes(*count, d);
-    if (length >= 0 && length < needed)
-      findings.error(rule, of, " has ", length, " bytes, ", needed, " are needed");
-    if (offset > available || std::max(needed, length) > available - offset)
-      findings.error(rule, of, " reaches beyond the ", available, " bytes of ", shown(*location));
+    if (findings.options().folder.empty()) read_reference(t);
+    else findings.external.find(t);
   } catch (const Error& e) {
-    findings.error(rule, of, ": ", e.what());
+    findings.error("external-data", of, ": ", e.what());
   }
 }
 
@@ -146,12 +108,17 @@ void check_size(const onnx::TensorProto& t, DType d, int64_t count, std::string_
     findings.warn(rule, of, " of ", name(d), " has bits behind its last element");
 }
 
-// The numbers of a tensor of int64 that is checked; nothing where they are not in the message.
-std::optional<std::vector<int64_t>> read_indices(const onnx::TensorProto& t) {
-  if (t.data_location() == onnx::TensorProto::EXTERNAL) return std::nullopt;
-  if (t.raw_data().empty()) return std::vector<int64_t>(t.int64_data().begin(), t.int64_data().end());
-  std::vector<int64_t> indices(t.raw_data().size() / 8);
-  std::memcpy(indices.data(), t.raw_data().data(), indices.size() * 8);
+// The numbers of a tensor of int64 that is checked; nothing where they lie in a file that is not known.
+std::optional<std::vector<int64_t>> read_indices(const onnx::TensorProto& t, Findings& findings) {
+  FileBytes raw{std::as_bytes(std::span(t.raw_data())), nullptr};
+  if (is_external(t)) {
+    if (findings.options().folder.empty()) return std::nullopt;
+    raw = findings.external.find(t);
+  } else if (raw.bytes.empty()) {
+    return std::vector<int64_t>(t.int64_data().begin(), t.int64_data().end());
+  }
+  std::vector<int64_t> indices(raw.bytes.size() / 8);
+  if (!indices.empty()) std::memcpy(indices.data(), raw.bytes.data(), indices.size() * 8);
   return indices;
 }
 
@@ -246,9 +213,9 @@ void check_tensor(const onnx::TensorProto& t, Findings& findings) {
   for (const Field& f : fields)
     if (f.size > 0) used += concat(uses++ == 0 ? "" : ", ", f.name);
 
-  if (t.data_location() == onnx::TensorProto::EXTERNAL) {
+  if (is_external(t)) {
     if (uses > 0) findings.error("external-data", of, " is external, but has ", used);
-    return check_external(t, d, of, findings);
+    return check_external(t, of, findings);
   }
   for (const auto& entry : t.external_data())
     if (entry.key() != mapped_key) {
@@ -301,7 +268,7 @@ void check_sparse_tensor(const onnx::SparseTensorProto& s, Findings& findings) {
   else if (t.dims_size() == 2 && t.dims(1) != rank)
     findings.error(rule, of, " of rank ", rank, " has indices of ", t.dims(1), " numbers");
   if (findings.errors() != before) return;
-  const auto indices = read_indices(t);
+  const auto indices = read_indices(t, findings);
   if (!indices) return;
   int64_t last = -1;
   for (int64_t k = 0; k < stored; ++k) {

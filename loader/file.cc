@@ -2,40 +2,47 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
 namespace tenon::loader {
 namespace {
 
-struct Descriptor {
-  int number = -1;
-  explicit Descriptor(int n) : number(n) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (number >= 0) ::close(number);
+// Sixteen digits that no other writer has.
+std::string random_digits() {
+  unsigned char random[8] = {};
+  if (::getrandom(random, sizeof random, 0) != sizeof random)
+    throw Error(ErrorCode::io, "random numbers", last_error());
+  std::string digits;
+  for (const unsigned char byte : random) {
+    digits += "0123456789abcdef"[byte / 16];
+    digits += "0123456789abcdef"[byte % 16];
   }
-  void reset(int n) {
-    if (number >= 0) ::close(number);
-    number = n;
-  }
-};
-
-std::string last_error() { return std::strerror(errno); }
+  return digits;
+}
 
 }  // namespace
 
-std::shared_ptr<const MappedFile> MappedFile::map(int descriptor, const std::string& place) {
+std::string last_error() { return std::strerror(errno); }
+
+Descriptor::~Descriptor() {
+  if (number_ >= 0) ::close(number_);
+}
+
+// --- MappedFile ---
+
+std::shared_ptr<const MappedFile> MappedFile::map(const Descriptor& file, const std::string& place) {
   struct stat status{};
-  if (::fstat(descriptor, &status) != 0) throw Error(ErrorCode::io, place, last_error());
+  if (::fstat(file.number(), &status) != 0) throw Error(ErrorCode::io, place, last_error());
   if (!S_ISREG(status.st_mode)) throw Error(ErrorCode::io, place, "not a regular file");
   const auto size = static_cast<std::size_t>(status.st_size);
   if (size == 0) return std::shared_ptr<const MappedFile>(new MappedFile(nullptr, 0));
-  void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+  void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.number(), 0);
   if (data == MAP_FAILED) throw Error(ErrorCode::io, place, concat("cannot be mapped: ", last_error()));
   return std::shared_ptr<const MappedFile>(new MappedFile(static_cast<const std::byte*>(data), size));
 }
@@ -43,51 +50,109 @@ std::shared_ptr<const MappedFile> MappedFile::map(int descriptor, const std::str
 std::shared_ptr<const MappedFile> MappedFile::open(const std::filesystem::path& file) {
   // Not blocking: a FIFO would hang here before it could be refused.
   const Descriptor d(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (d.number < 0) throw Error(ErrorCode::io, file.string(), last_error());
-  return map(d.number, file.string());
-}
-
-std::shared_ptr<const MappedFile> MappedFile::open_within(const std::filesystem::path& folder,
-                                                          const std::string& location) {
-  const std::string place = concat("external data '", location, "'");
-  const auto refuse = [&](const std::string& why) { return Error(ErrorCode::invalid_model, place, why); };
-  const std::filesystem::path path(location);
-  if (location.empty() || location.find('\0') != std::string::npos) throw refuse("not a path");
-  if (path.is_absolute()) throw refuse("the path is absolute");
-  for (const auto& part : path)
-    if (part == "..") throw refuse("the path leaves the model's folder");
-  const std::filesystem::path base = folder.empty() ? std::filesystem::path(".") : folder;
-  Descriptor d(::open(base.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECTORY));
-  if (d.number < 0) throw Error(ErrorCode::io, base.string(), last_error());
-  for (auto part = path.begin(); part != path.end(); ++part) {
-    if (part->empty() || *part == ".") continue;
-    const bool last = std::next(part) == path.end();
-    const int next = ::openat(d.number, part->c_str(),
-                              O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | (last ? 0 : O_DIRECTORY));
-    if (next < 0)
-      throw refuse(errno == ELOOP || errno == ENOTDIR ? "there is a symbolic link on the way, or no folder"
-                                                      : last_error());
-    d.reset(next);
-  }
-  struct stat status{};
-  if (::fstat(d.number, &status) != 0 || !S_ISREG(status.st_mode)) throw refuse("not a regular file");
-  if (status.st_nlink > 1) throw refuse("the file has several hard links");
-  return map(d.number, place);
+  if (!d) throw Error(ErrorCode::io, file.string(), last_error());
+  return map(d, file.string());
 }
 
 MappedFile::~MappedFile() {
   if (data_ != nullptr) ::munmap(const_cast<std::byte*>(data_), size_);
 }
 
-void write_file(const std::filesystem::path& file, std::string_view bytes) {
-  const Descriptor d(::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-  if (d.number < 0) throw Error(ErrorCode::io, file.string(), last_error());
+// --- NewFile ---
+
+void NewFile::fail(const std::string& what) const { throw Error(ErrorCode::io, file_.string(), what); }
+
+NewFile::NewFile(std::filesystem::path file) : file_(std::move(file)) {
+  if (!file_.has_filename()) fail("no name of a file");
+  struct stat status{};
+  if (::stat(file_.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
+    if (S_ISDIR(status.st_mode)) fail("a folder");
+    out_ = Descriptor(::open(file_.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+    // It may have become something else before it was opened.
+    if (!out_ || ::fstat(out_.number(), &status) != 0) fail(last_error());
+    if (S_ISREG(status.st_mode)) fail("changes while it is opened");
+    return;
+  }
+  const std::filesystem::path folder = file_.has_parent_path() ? file_.parent_path() : ".";
+  folder_ = Descriptor(::open(folder.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECTORY));
+  if (!folder_) fail(last_error());
+  std::string name = concat(".", file_.filename().string().substr(0, 200), ".", random_digits());
+  out_ = Descriptor(
+      ::openat(folder_.number(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
+  if (!out_) fail(last_error());
+  temporary_ = std::move(name);
+  try {
+    keep_permissions();
+  } catch (...) {
+    ::unlinkat(folder_.number(), temporary_.c_str(), 0);
+    throw;
+  }
+}
+
+NewFile::~NewFile() {
+  if (!temporary_.empty()) ::unlinkat(folder_.number(), temporary_.c_str(), 0);
+}
+
+void NewFile::write(std::string_view bytes) {
+  size_ += static_cast<int64_t>(bytes.size());
   while (!bytes.empty()) {
-    const ssize_t n = ::write(d.number, bytes.data(), bytes.size());
+    const ssize_t n = ::write(out_.number(), bytes.data(), bytes.size());
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) throw Error(ErrorCode::io, file.string(), last_error());
+    if (n <= 0) fail(last_error());
     bytes.remove_prefix(static_cast<std::size_t>(n));
   }
+}
+
+bool NewFile::differs_from_existing() const {
+  const auto map = [&](const std::string& name) {
+    const Descriptor d(
+        ::openat(folder_.number(), name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    if (!d) fail(last_error());
+    return MappedFile::map(d, file_.string());
+  };
+  const std::string name = file_.filename().string();
+  struct stat status{};
+  if (::fstatat(folder_.number(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return false;
+  if (!S_ISREG(status.st_mode) || status.st_size != size_) return true;
+  const auto there = map(name), here = map(temporary_);
+  return !std::ranges::equal(there->bytes(), here->bytes());
+}
+
+// The owner can be kept by some users only; no others get more rights than they had.
+void NewFile::keep_permissions() const {
+  const std::string name = file_.filename().string();
+  struct stat old{}, mine{};
+  if (::fstatat(folder_.number(), name.c_str(), &old, AT_SYMLINK_NOFOLLOW) != 0) return;
+  if (S_ISLNK(old.st_mode)) fail("a symbolic link: name the file that it leads to");
+  if (!S_ISREG(old.st_mode)) fail("no regular file, and not replaced by one");
+  if (::faccessat(folder_.number(), name.c_str(), W_OK, AT_EACCESS) != 0 ||
+      ::fstat(out_.number(), &mine) != 0)
+    fail(last_error());
+  const bool owned = (mine.st_uid == old.st_uid && mine.st_gid == old.st_gid) ||
+                     ::fchown(out_.number(), old.st_uid, old.st_gid) == 0;
+  if (::fchmod(out_.number(), old.st_mode & (owned ? 0777U : 0707U)) != 0) fail(last_error());
+}
+
+void NewFile::put_in_place() {
+  if (at_once()) return;
+  keep_permissions();
+  if (::fsync(out_.number()) != 0) fail(last_error());
+  const std::string name = file_.filename().string();
+  if (::renameat(folder_.number(), temporary_.c_str(), folder_.number(), name.c_str()) != 0)
+    fail(last_error());
+  temporary_.clear();
+  ::fsync(folder_.number());  // the name; some file systems have nothing to do here, and say so as an error
+}
+
+bool same_folder(const std::filesystem::path& a, const std::filesystem::path& b) {
+  std::error_code none;
+  return a == b || std::filesystem::equivalent(a, b, none);
+}
+
+void write_file(const std::filesystem::path& file, std::string_view bytes) {
+  NewFile out(file);
+  out.write(bytes);
+  out.put_in_place();
 }
 
 }  // namespace tenon::loader

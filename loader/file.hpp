@@ -1,23 +1,48 @@
-// Files as mapped memory.
+// Files as mapped memory, and files that take the place of others when they are complete.
 #pragma once
 
 #include <filesystem>
 #include <memory>
 #include <span>
+#include <utility>
 
 #include "tenon/base/error.hpp"
+#include "tenon/base/storage.hpp"
 
 namespace tenon::loader {
 
+/// An open file or folder.
+class Descriptor {
+ public:
+  explicit Descriptor(int number = -1) noexcept : number_(number) {}
+  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
+  ~Descriptor();
+
+  int number() const { return number_; }
+  explicit operator bool() const { return number_ >= 0; }
+
+ private:
+  int number_;
+};
+
+/// The system's words for the last call that failed.
+std::string last_error();
+
 /// A regular file, mapped for reading while handles on it live.
+///
+/// A file that is replaced as NewFile does it stays as it was for those who have mapped it. One that another
+/// program cuts short in the meantime takes the memory away: the system ends the process with SIGBUS when the
+/// missing part is read.
 class MappedFile {
  public:
   /// Error{io} when there is no such regular file or it cannot be mapped.
   static std::shared_ptr<const MappedFile> open(const std::filesystem::path& file);
-  /// A file that a model names, relative to `folder`. Error{invalid_model} for absolute paths, `..`, symbolic
-  /// links on the way, and anything that is no regular file. The opened file is checked, not its name.
-  static std::shared_ptr<const MappedFile> open_within(const std::filesystem::path& folder,
-                                                       const std::string& location);
+  /// The same of a file that is open already; `place` names it in errors.
+  static std::shared_ptr<const MappedFile> map(const Descriptor& file, const std::string& place);
 
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
@@ -27,13 +52,63 @@ class MappedFile {
 
  private:
   MappedFile(const std::byte* data, std::size_t size) : data_(data), size_(size) {}
-  static std::shared_ptr<const MappedFile> map(int descriptor, const std::string& place);
 
   const std::byte* data_;
   std::size_t size_;
 };
 
-/// Writes a whole file. Error{io}.
+/// A part of a mapped file.
+struct FileBytes {
+  std::span<const std::byte> bytes;
+  std::shared_ptr<const MappedFile> file;  ///< keeps `bytes` valid
+
+  /// Gives the memory back to the system. The file fills it again when the part is read.
+  void forget() const {
+    if (file != nullptr) FilePart(file, bytes.data(), bytes.size());
+  }
+};
+
+/// A file that gets its name when it is complete. Until then a file that had the name before keeps it, and
+/// nothing is left of the new one when it is given up.
+///
+///     NewFile out("model.onnx");
+///     out.write(bytes);
+///     out.put_in_place();
+///
+/// Something with the name that is no regular file, a pipe or a terminal, is written to at once.
+class NewFile {
+ public:
+  /// Error{io} for folders, symbolic links, files that may not be written, and where no file can be made.
+  explicit NewFile(std::filesystem::path file);
+  NewFile(const NewFile&) = delete;
+  NewFile& operator=(const NewFile&) = delete;
+  ~NewFile();
+
+  void write(std::string_view bytes);
+  int64_t size() const { return size_; }
+  /// Whether there was something with the name that is no regular file.
+  bool at_once() const { return !folder_; }
+  /// Another name in the same folder.
+  void rename(const std::string& name) { file_.replace_filename(name); }
+  /// Whether something else has the name, with other bytes.
+  bool differs_from_existing() const;
+  /// Gives the file its name once the disk has it all. It gets the permissions of the file that had the name.
+  void put_in_place();
+
+ private:
+  [[noreturn]] void fail(const std::string& what) const;
+  void keep_permissions() const;
+
+  std::filesystem::path file_;
+  Descriptor folder_, out_;
+  std::string temporary_;  // its name in the folder; "" when there is none any more
+  int64_t size_ = 0;
+};
+
+/// Whether two paths name one folder.
+bool same_folder(const std::filesystem::path& a, const std::filesystem::path& b);
+
+/// Writes a whole file as NewFile does, or leaves what is there. Error{io}.
 void write_file(const std::filesystem::path& file, std::string_view bytes);
 
 }  // namespace tenon::loader

@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "loader/check.hpp"
+#include "loader/external.hpp"
 
 namespace tenon::loader {
 
@@ -25,9 +26,10 @@ struct Place {
 class Findings {
  public:
   explicit Findings(const CheckOptions& options, int64_t ir = onnx::IR_VERSION)
-      : ir_version(ir), options_(options) {}
+      : ir_version(ir), external(options.folder, options.trusted_root), options_(options) {}
 
   int64_t ir_version;
+  ExternalFiles external;  ///< of a model whose folder is known
   Place* place = nullptr;
 
   template <class... Parts>

@@ -95,9 +95,7 @@ class Importer {
         registry_(options.registry ? *options.registry : standard_registry()),
         source_(std::move(source)),
         placement_(placement),
-        declared_extents_(options.declared_extents) {
-    source_.files = &files_;
-  }
+        declared_extents_(options.declared_extents) {}
 
   Graph run() {
     const int64_t ir = model_.ir_version();
@@ -454,7 +452,6 @@ class Importer {
   DataSource source_;
   Placement placement_;  // of the main graph's initializers
   bool declared_extents_;
-  std::vector<std::pair<std::string, std::shared_ptr<const MappedFile>>> files_;
   Opsets opsets_;
   std::map<FunctionKey, const onnx::FunctionProto*> functions_;
   std::vector<const onnx::FunctionProto*> calls_;

@@ -57,9 +57,9 @@ namespace {
 
 // Where a run finds external data: the caller's folder, or the model's own.
 loader::DataSource external_source(const LoadOptions& options, const std::filesystem::path& folder) {
+  const std::filesystem::path& where = options.external_folder.empty() ? folder : options.external_folder;
   loader::DataSource source;
-  source.folder = options.external_folder.empty() ? folder : options.external_folder;
-  source.external = !source.folder.empty();
+  if (!where.empty()) source.external = std::make_shared<loader::ExternalFiles>(where, options.trusted_root);
   return source;
 }
 std::filesystem::path folder_of(const std::filesystem::path& file) {
@@ -95,8 +95,8 @@ class FileSource final : public GraphSource {
  public:
   FileSource(const std::filesystem::path& file, const LoadOptions& options)
       : file_(std::filesystem::absolute(file)), options_(options) {
-    if (!options_.external_folder.empty())
-      options_.external_folder = std::filesystem::absolute(options_.external_folder);
+    for (auto* folder : {&options_.external_folder, &options_.trusted_root})
+      if (!folder->empty()) *folder = std::filesystem::absolute(*folder);
   }
   Graph read() const override { return read_anywhere(file_, options_); }
 
@@ -157,7 +157,16 @@ void inline_functions(Model& model, const InlineOptions& options) {
 
 void add_prefix(Model& model, const std::string& prefix) { loader::add_prefix(model.proto(), prefix); }
 Model merge(const Model& a, const Model& b, const MergeOptions& options) {
-  return Model(loader::merge(a.proto(), b.proto(), options), a.folder());
+  // References are relative to one folder.
+  const auto embed = [](Model& m) {
+    if (m.folder().empty()) return false;
+    loader::ExternalFiles files(m.folder());
+    return loader::embed_external_data(m.proto(), files);
+  };
+  Model first = a, second = b;
+  const bool apart = !loader::same_folder(a.folder(), b.folder()) && embed(second);
+  if (apart) embed(first);
+  return Model(loader::merge(first.proto(), second.proto(), options), apart ? "" : a.folder());
 }
 Model extract(const Model& model, const std::vector<std::string>& inputs,
               const std::vector<std::string>& outputs) {

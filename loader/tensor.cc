@@ -27,23 +27,15 @@ Extents read_extents(const onnx::TensorProto& t) {
   return e;
 }
 
-int64_t parse_number(const onnx::TensorProto& t, std::string_view key, std::string_view text) {
-  int64_t value = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (code != std::errc() || end != text.data() + text.size() || value < 0)
-    fail(t, concat("external data's ", key, " is '", text, "'"));
-  return value;
-}
-
 // A whole tensor from bytes stored elsewhere: in place if they lie in a file and are aligned, or need not be,
 // else copied. The file's memory is given back after the copy, or with the tensor.
 AnyTensor from_bytes(DType d, const Extents& extents, std::span<const std::byte> bytes,
                      std::shared_ptr<const MappedFile> file, Placement placement) {
   if (file != nullptr && !bytes.empty()) {
     constexpr std::size_t large = std::size_t{1} << 16;  // what rules read of constants is less
-    const AnyTensor tensor(d, extents,
-                           Storage::keep(bytes.data(), bytes.size(),
-                                         FilePart(std::move(file), bytes.data(), bytes.size())));
+    const AnyTensor tensor(
+        d, extents,
+        Storage::keep(bytes.data(), bytes.size(), FilePart(std::move(file), bytes.data(), bytes.size())));
     const bool anywhere = placement == Placement::anywhere && is_float(d) && bytes.size() >= large;
     return anywhere || tensor.aligned() ? tensor : tensor.clone();
   }
@@ -52,37 +44,25 @@ AnyTensor from_bytes(DType d, const Extents& extents, std::span<const std::byte>
   return tensor;
 }
 
-AnyTensor read_external(const onnx::TensorProto& t, DType d, const Extents& extents, int64_t size,
-                        const DataSource& source, Placement placement) {
-  std::string location;
-  int64_t offset = 0, length = -1;
+// The raw data that strip_raw_data left in the model's bytes.
+std::optional<FileBytes> left_in_file(const onnx::TensorProto& t, const DataSource& source) {
   for (const auto& entry : t.external_data()) {
-    if (entry.key() == "location") location = entry.value();
-    else if (entry.key() == "offset") offset = parse_number(t, "offset", entry.value());
-    else if (entry.key() == "length") length = parse_number(t, "length", entry.value());
+    if (entry.key() != mapped_key) continue;
+    const std::string& range = entry.value();
+    const std::size_t comma = std::min(range.find(','), range.size());
+    std::size_t offset = 0, length = 0;
+    const auto read = [](const char* begin, const char* end, std::size_t& number) {
+      const auto [stop, code] = std::from_chars(begin, end, number);
+      return code == std::errc() && stop == end;
+    };
+    // A message that strip_raw_data did not write may have the key too.
+    if (comma == range.size() || !read(range.data(), range.data() + comma, offset) ||
+        !read(range.data() + comma + 1, range.data() + range.size(), length) ||
+        offset > source.model.size() || length > source.model.size() - offset)
+      fail(t, "an external_data entry has a key that is not allowed");
+    return FileBytes{source.model.subspan(offset, length), source.file};
   }
-  if (d == DType::string) fail(t, "strings cannot be external");
-  if (!source.external) fail(t, "external data is not to be had here: the model's folder is not known");
-  std::shared_ptr<const MappedFile> file;
-  for (const auto& [name, open] : *source.files)
-    if (name == location) file = open;
-  if (!file) {
-    try {
-      file = MappedFile::open_within(source.folder, location);
-    } catch (const Error& e) {
-      throw Error(e.code(), concat("tensor '", t.name(), "': ", e.where()), e.message());
-    }
-    source.files->emplace_back(location, file);
-  }
-  const auto available = static_cast<int64_t>(file->bytes().size());
-  if (length < 0) length = size;
-  if (length != size) fail(t, concat("external data of ", length, " bytes, ", size, " are needed"));
-  if (offset > available || size > available - offset)
-    fail(t,
-         concat("external data at ", offset, " of ", size, " bytes reaches beyond the file's ", available));
-  return from_bytes(d, extents,
-                    file->bytes().subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(size)),
-                    file, placement);
+  return std::nullopt;
 }
 
 // Called before memory is reserved: the file has to contain all the elements that it claims.
@@ -144,6 +124,31 @@ AnyTensor sanitise_bools(AnyTensor tensor) {
 
 }  // namespace
 
+std::optional<FileBytes> raw_data_of(const onnx::TensorProto& t, const DataSource& source) {
+  if (is_external(t)) {
+    if (!source.external) fail(t, "external data is not to be had here: the model's folder is not known");
+    try {
+      return source.external->find(t);
+    } catch (const Error& e) {
+      throw Error(e.code(), concat("tensor '", t.name(), "': ", e.where()), e.message());
+    }
+  }
+  if (auto left = left_in_file(t, source)) return left;
+  if (!t.has_raw_data()) return std::nullopt;
+  return FileBytes{std::as_bytes(std::span(t.raw_data())), nullptr};
+}
+
+std::size_t restore_raw_data(onnx::TensorProto& t, const DataSource& source) {
+  const auto left = left_in_file(t, source);
+  if (!left) return 0;
+  t.set_raw_data(left->bytes.data(), left->bytes.size());
+  auto& entries = *t.mutable_external_data();
+  entries.erase(
+      std::find_if(entries.begin(), entries.end(), [](const auto& e) { return e.key() == mapped_key; }));
+  left->forget();
+  return left->bytes.size();
+}
+
 AnyTensor read_tensor(const onnx::TensorProto& t, const DataSource& source, Placement placement) {
   const DType d = dtype_from_onnx(t.data_type());
   if (d == DType::undefined) fail(t, concat("element type ", t.data_type(), " is not one of ONNX's"));
@@ -159,27 +164,12 @@ AnyTensor read_tensor(const onnx::TensorProto& t, const DataSource& source, Plac
   const auto finish = [&](AnyTensor tensor) {
     return d == DType::bool_ ? sanitise_bools(std::move(tensor)) : tensor;
   };
-  const std::string* mapped = nullptr;
-  for (const auto& entry : t.external_data())
-    if (entry.key() == mapped_key) mapped = &entry.value();
-  if (t.data_location() == onnx::TensorProto::EXTERNAL)
-    return finish(read_external(t, d, extents, bytes, source, placement));
-  if (mapped == nullptr && !t.has_raw_data()) return read_typed(t, d, extents, count);
+  const std::optional<FileBytes> raw = raw_data_of(t, source);
+  if (!raw) return read_typed(t, d, extents, count);
   if (d == DType::string) fail(t, "strings cannot be raw data");
-  std::span<const std::byte> raw(reinterpret_cast<const std::byte*>(t.raw_data().data()),
-                                 t.raw_data().size());
-  if (mapped != nullptr) {
-    const std::size_t comma = mapped->find(',');
-    const auto offset = static_cast<std::size_t>(parse_number(t, "offset", mapped->substr(0, comma))),
-               length = static_cast<std::size_t>(parse_number(t, "length", mapped->substr(comma + 1)));
-    // A message that strip_raw_data did not write may have the key too.
-    if (offset > source.model.size() || length > source.model.size() - offset)
-      fail(t, "an external_data entry has a key that is not allowed");
-    raw = source.model.subspan(offset, length);
-  }
-  if (static_cast<int64_t>(raw.size()) != bytes)
-    fail(t, concat(raw.size(), " bytes of raw data, ", bytes, " are needed"));
-  return finish(from_bytes(d, extents, raw, mapped ? source.file : nullptr, placement));
+  if (static_cast<int64_t>(raw->bytes.size()) != bytes)
+    fail(t, concat(raw->bytes.size(), " bytes of raw data, ", bytes, " are needed"));
+  return finish(from_bytes(d, extents, raw->bytes, raw->file, placement));
 }
 
 AnyTensor read_tensor(const onnx::TensorProto& t, const DataSource& source) {
@@ -294,8 +284,7 @@ Type read_type(const onnx::TypeProto& t) {
         throw Error(ErrorCode::not_supported, {}, concat("a map to ", to_string(v)));
       return {Kind::map, v.element, known(t.map_type().key_type())};
     }
-    case onnx::TypeProto::kOpaqueType:
-      return {Kind::opaque, DType::undefined};
+    case onnx::TypeProto::kOpaqueType: return {Kind::opaque, DType::undefined};
     case onnx::TypeProto::VALUE_NOT_SET: break;
   }
   return Type(Kind::unknown, DType::undefined);

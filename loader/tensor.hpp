@@ -1,7 +1,9 @@
 // TensorProto and its relatives as Values, and back.
 #pragma once
 
-#include "loader/file.hpp"
+#include <optional>
+
+#include "loader/external.hpp"
 #include "loader/onnx.pb.h"
 #include "tenon/tensor/value.hpp"
 
@@ -9,13 +11,16 @@ namespace tenon::loader {
 
 /// The sources of tensor data that is not in the message.
 struct DataSource {
-  std::span<const std::byte> model;        ///< the model's bytes, for data that was left in them
-  std::shared_ptr<const MappedFile> file;  ///< keeps `model` valid; null: data is copied
-  std::filesystem::path folder;            ///< of external data
-  bool external = false;                   ///< whether external data may be read
-  std::vector<std::pair<std::string, std::shared_ptr<const MappedFile>>>* files =
-      nullptr;  ///< external files opened so far
+  std::span<const std::byte> model{};         ///< the model's bytes, for data that was left in them
+  std::shared_ptr<const MappedFile> file{};   ///< keeps `model` valid; null: data is copied
+  std::shared_ptr<ExternalFiles> external{};  ///< null: external data may not be read
 };
+
+/// The bytes of a tensor's raw data, in the message or not; absent where its elements are in a field of their
+/// type. A null file in the result: the bytes are the message's, or the caller's.
+std::optional<FileBytes> raw_data_of(const onnx::TensorProto& t, const DataSource& source = {});
+/// Brings raw data that was left in the model's bytes back into the message, as it was. Returns its size.
+std::size_t restore_raw_data(onnx::TensorProto& t, const DataSource& source);
 
 /// Where elements that are used in place may lie.
 enum class Placement : uint8_t {

@@ -20,6 +20,10 @@ int newest_opset(std::string_view domain = "");
 struct LoadOptions {
   const Registry* registry = nullptr;       ///< operators that models may use; null: standard_registry()
   std::filesystem::path external_folder{};  ///< where external data lies; empty: beside the model's file
+  /// A folder in which nobody puts what the model may not read, as a cache of downloads: links beside the
+  /// model may lead to files within it. Empty: symbolic links and hard links in external data's place are
+  /// refused.
+  std::filesystem::path trusted_root{};
   /// Require inputs of the main graph to have the extents that the model declares. By default these extents
   /// are ignored, as by ONNX's reference evaluator; element types are always required.
   bool declared_extents = true;
@@ -135,6 +139,7 @@ struct CheckOptions {
   bool pedantic = false;
   /// Where external data lies: it must be there. Empty: only what the model says of it is looked at.
   std::filesystem::path folder{};
+  std::filesystem::path trusted_root{};  ///< as that of LoadOptions
   /// More than these are counted, not kept.
   int max_diagnostics = 1000;
 };
@@ -213,7 +218,8 @@ struct MergeOptions {
 };
 
 /// One model of two: the inputs and outputs of both, without those that are connected. A symbol of an extent
-/// that both have is one symbol of the result.
+/// that both have is one symbol of the result. Where the second has external data of another folder, that
+/// of both is brought into the message, and the result has no folder.
 ///
 ///     merge(encoder, decoder, {.connect = {{"features", "input"}}, .prefix_b = "decoder/"});
 ///

@@ -51,7 +51,7 @@ void leave_data(onnx::GraphProto& g) {
 }  // namespace
 
 onnx::ModelProto read_outline(const std::filesystem::path& file) {
-  refuse_other_formats(file);
+  loader::format_of(file);
   onnx::ModelProto model;
   try {
     const std::string stripped = loader::strip_raw_data(loader::MappedFile::open(file)->bytes());

@@ -20,8 +20,8 @@ std::vector<std::string> split_at_commas(std::string_view text) {
 }  // namespace
 
 int merge(Arguments arguments) {
-  std::vector<std::string> files;
-  std::filesystem::path output;
+  std::vector<std::filesystem::path> files;
+  ModelOutput output;
   MergeOptions options;
   bool connecting = false;  // words are connections
   while (!arguments.empty()) {
@@ -32,30 +32,36 @@ int merge(Arguments arguments) {
       options.connect.emplace_back(word.substr(0, equals), word.substr(equals + 1));
     else if (word == "--prefix-a") options.prefix_a = arguments.value(word), connecting = false;
     else if (word == "--prefix-b") options.prefix_b = arguments.value(word), connecting = false;
-    else if (word == "-o") output = arguments.value(word), connecting = false;
+    else if (output.takes(word, arguments)) connecting = false;
     else if (word.starts_with("-")) throw UsageError{concat("merge has no option '", word, "'")};
     else files.push_back(word);
   }
-  if (files.size() != 2 || output.empty()) throw UsageError{"merge takes two models, and -o"};
-  write_model(output, loader::merge(read_model(files[0]), read_model(files[1]), options));
+  if (files.size() != 2 || !output.is_given()) throw UsageError{"merge takes two models, and -o"};
+  const auto read = [](const std::filesystem::path& file) {
+    return Model(read_model(file), folder_of(file));
+  };
+  const Model merged = merge(read(files[0]), read(files[1]), options);
+  if (merged.folder().empty()) output.prefer_external();
+  output.write(merged.proto(), merged.folder());
   return 0;
 }
 
 int extract(Arguments arguments) {
-  std::filesystem::path file, output;
+  std::filesystem::path file;
+  ModelOutput output;
   std::vector<std::string> inputs, outputs;
   while (!arguments.empty()) {
     const std::string word = arguments.take();
     if (word == "--inputs") inputs = split_at_commas(arguments.value(word));
     else if (word == "--outputs") outputs = split_at_commas(arguments.value(word));
-    else if (word == "-o") output = arguments.value(word);
+    else if (output.takes(word, arguments)) continue;
     else if (word.starts_with("-") || !file.empty())
       throw UsageError{concat("extract takes one model, and not '", word, "'")};
     else file = word;
   }
-  if (file.empty() || output.empty() || outputs.empty())
+  if (file.empty() || !output.is_given() || outputs.empty())
     throw UsageError{"extract needs a model, --inputs, --outputs and -o"};
-  write_model(output, loader::extract(read_model(file), inputs, outputs));
+  output.write(loader::extract(read_model(file), inputs, outputs), folder_of(file));
   return 0;
 }
 

@@ -101,12 +101,13 @@ std::string difference(const fs::path& folder, const Json& call, int& not_run) {
 }  // namespace
 
 int convert_model(Arguments arguments) {
-  fs::path model, suite, output;
+  fs::path model, suite;
+  ModelOutput output;
   int64_t opset = 0;
   while (!arguments.empty()) {
     const std::string word = arguments.take();
     if (word == "--suite") suite = arguments.value(word);
-    else if (word == "-o") output = arguments.value(word);
+    else if (output.takes(word, arguments)) continue;
     else if (word == "--opset") opset = arguments.integer(word, 1, newest_opset());
     else if (word.starts_with("-") || !model.empty())
       throw UsageError{concat("convert takes one model, and not '", word, "'")};
@@ -119,11 +120,11 @@ int convert_model(Arguments arguments) {
     std::fprintf(stderr, "%d recorded models cannot run, and are compared by their interface\n", not_run);
     return code;
   }
-  if (model.empty() || output.empty() || opset == 0)
+  if (model.empty() || !output.is_given() || opset == 0)
     throw UsageError{"convert needs a model, --opset and -o"};
   onnx::ModelProto proto = read_model(model);
   loader::convert_opset(proto, static_cast<int>(opset));
-  write_model(output, proto);
+  output.write(std::move(proto), folder_of(model));
   return 0;
 }
 

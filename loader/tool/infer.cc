@@ -166,12 +166,13 @@ void print(const onnx::GraphProto& g, const std::string& indent) {
 }  // namespace
 
 int infer(Arguments arguments) {
-  fs::path model, suite, output;
+  fs::path model, suite;
+  ModelOutput output;
   bool strict = false;
   while (!arguments.empty()) {
     const std::string word = arguments.take();
     if (word == "--check") suite = arguments.value(word);
-    else if (word == "-o") output = arguments.value(word);
+    else if (output.takes(word, arguments)) continue;
     else if (word == "--strict") strict = true;
     else if (word.starts_with("-") || !model.empty())
       throw UsageError{concat("infer takes one model, and not '", word, "'")};
@@ -181,8 +182,8 @@ int infer(Arguments arguments) {
   if (!suite.empty()) return run_suite(suite, [&](const Json& call) { return difference(suite, call); });
   onnx::ModelProto proto = read_model(model);
   loader::infer_shapes(proto, {.strict = strict});
-  if (output.empty()) return print(proto.graph(), ""), 0;
-  write_model(output, proto);
+  if (!output.is_given()) return print(proto.graph(), ""), 0;
+  output.write(std::move(proto), folder_of(model));
   return 0;
 }
 

@@ -143,13 +143,14 @@ FunctionName read_name(const std::string& text) {
 }  // namespace
 
 int inline_calls(Arguments arguments) {
-  fs::path file, suite, output;
+  fs::path file, suite;
+  ModelOutput output;
   InlineOptions options;
   std::vector<FunctionName>* names = nullptr;  // that words are added to
   while (!arguments.empty()) {
     const std::string word = arguments.take();
     if (word == "--suite") suite = arguments.value(word);
-    else if (word == "-o") output = arguments.value(word), names = nullptr;
+    else if (output.takes(word, arguments)) names = nullptr;
     else if (word == "--only") names = &options.only.emplace();
     else if (word == "--except") names = &options.except;
     else if (word == "--schema-functions") options.schema_functions = true;
@@ -159,7 +160,7 @@ int inline_calls(Arguments arguments) {
     else throw UsageError{concat("inline takes one model, and not '", word, "'")};
   }
   if (!suite.empty()) return run_suite(suite, [&](const Json& call) { return differs(suite, call); });
-  if (file.empty() || output.empty())
+  if (file.empty() || !output.is_given())
     throw UsageError{"inline needs a model and -o, or --suite and a folder"};
   onnx::ModelProto model = read_model(file);
   const auto is_there = [&](const FunctionName& n) {
@@ -179,7 +180,7 @@ int inline_calls(Arguments arguments) {
                            options.schema_functions ? ", and no operator's function has this name"
                                                     : "; --schema-functions are those of operators"));
   loader::inline_functions(model, options);
-  write_model(output, model);
+  output.write(std::move(model), folder_of(file));
   return 0;
 }
 

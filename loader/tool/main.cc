@@ -20,7 +20,7 @@ constexpr std::string_view usage = R"(usage: tenon COMMAND …
       inputs and outputs, metadata, functions, parameters, operators, and the memory plan where it can run here
   dump MODEL --dot | --html [-o FILE]
       a drawing: for graphviz, or a page with folding and search
-  infer MODEL [--strict] [-o OUTPUT]
+  infer MODEL [--strict] [-o OUTPUT [--external BYTES]]
       types and extents of all values; -o writes them into a copy of the model
   infer --check DIR
       compares with the calls of ONNX's shape inference that DIR/index.jsonl records
@@ -29,23 +29,23 @@ constexpr std::string_view usage = R"(usage: tenon COMMAND …
       about names that are no C identifiers as well
   check --suite DIR
       compares with the calls of ONNX's checker that DIR/index.jsonl records
-  convert MODEL --opset N -o OUTPUT
+  convert MODEL --opset N -o OUTPUT [--external BYTES]
       the same model at another opset of ai.onnx; where that cannot be said there, the operator and the reason
   convert --suite DIR
       compares with the conversions that DIR/index.jsonl records
-  parse TEXT [-o MODEL]
+  parse TEXT [-o MODEL [--external BYTES]]
       checks a model in ONNX's textual syntax; -o writes it as a file
   print MODEL [-o TEXT]
       a model in ONNX's textual syntax
   parse --suite DIR, print --suite DIR
       compares with the calls of ONNX's parser and printer that DIR/index.jsonl records
-  inline MODEL [--schema-functions] [--only DOMAIN:NAME…] [--except DOMAIN:NAME…] -o OUTPUT
+  inline MODEL [--schema-functions] [--only DOMAIN:NAME…] [--except DOMAIN:NAME…] -o OUTPUT [--external BYTES]
       a model with the nodes of its functions in place of their calls
   inline --suite DIR
       compares with the calls of ONNX's inliner that DIR/index.jsonl records
-  merge A B [--connect OUT=IN…] [--prefix-a PREFIX] [--prefix-b PREFIX] -o OUTPUT
+  merge A B [--connect OUT=IN…] [--prefix-a PREFIX] [--prefix-b PREFIX] -o OUTPUT [--external BYTES]
       one model of two, with outputs of A as inputs of B
-  extract MODEL --inputs NAME,NAME… --outputs NAME,NAME… -o OUTPUT
+  extract MODEL --inputs NAME,NAME… --outputs NAME,NAME… -o OUTPUT [--external BYTES]
       the part of a model between values
   diff A B
       what differs in the structure of two models, a line each; the exit code is 1 where something does
@@ -53,6 +53,10 @@ constexpr std::string_view usage = R"(usage: tenon COMMAND …
       times runs, on random inputs where none are named, which --save writes; the last line is a JSON object
   ops [--matrix]
       the operators that models may use: versions and types; --matrix as a table with a column for each type
+
+  OUTPUT is in ONNX's textual syntax if its name ends with .onnxtxt; --external puts initializers of at least BYTES into
+  a file beside it, and smaller ones into the model; without it, data that lies beside a model goes along to OUTPUT's
+  folder
 
   --version
       the version, the compiler, the instruction-set levels that the processor has

@@ -1,29 +1,53 @@
 // Models that commands read and write whole.
 #pragma once
 
-#include "loader/file.hpp"
+#include "loader/save.hpp"
+#include "loader/tool/command.hpp"
 #include "loader/tool/suite.hpp"
 #include "loader/tool/text.hpp"
 
 namespace tenon::tool {
 
+/// A model in the format that the file's name says.
 inline onnx::ModelProto read_model(const std::filesystem::path& file) {
-  refuse_other_formats(file);
-  return read_message<onnx::ModelProto>(file);
+  return loader::format_of(file) == loader::ModelFormat::text ? parse_file(file)
+                                                              : read_message<onnx::ModelProto>(file);
 }
 /// A model without the raw data of its large tensors, which stand as external data of no place: what commands
 /// that describe models need of a file of any size.
 onnx::ModelProto read_outline(const std::filesystem::path& file);
-/// The bytes of the file that the model is to be. Error{not_supported} beyond 2 GB.
-inline std::string serialized(const std::filesystem::path& file, const onnx::ModelProto& model) {
-  std::string bytes;
-  if (!model.SerializeToString(&bytes))
-    throw Error(ErrorCode::not_supported, file.string(), "files of 2 GB and more are not written");
-  return bytes;
+
+/// The folder that external data of a model in a file is relative to.
+inline std::filesystem::path folder_of(const std::filesystem::path& file) {
+  return file.has_parent_path() ? file.parent_path() : ".";
 }
-inline void write_model(const std::filesystem::path& file, const onnx::ModelProto& model) {
-  refuse_other_formats(file);
-  loader::write_file(file, serialized(file, model));
-}
+
+/// Where a command writes a model, and how: the options "-o FILE" and "--external BYTES".
+class ModelOutput {
+ public:
+  /// Whether a word of the command line is one of the options, which is then read.
+  bool takes(const std::string& word, Arguments& arguments) {
+    if (word == "-o") file_ = arguments.value(word);
+    else if (word == "--external") options_.external_threshold = arguments.integer(word, 0, INT64_MAX);
+    else return false;
+    return true;
+  }
+  bool is_given() const { return !file_.empty(); }
+  /// Larger tensors go to a file beside the model, unless an option says which.
+  void prefer_external() {
+    constexpr int64_t bytes = 1024;  // from which ONNX's own function moves them
+    if (!options_.external_threshold) options_.external_threshold = bytes;
+  }
+  /// Writes a model, with external data from a folder; "" for models that have none.
+  void write(onnx::ModelProto model, const std::filesystem::path& folder) const {
+    loader::DataSource source;
+    if (!folder.empty()) source.external = std::make_shared<loader::ExternalFiles>(folder);
+    loader::save_model(std::move(model), file_, options_, source);
+  }
+
+ private:
+  std::filesystem::path file_;
+  loader::SaveOptions options_;
+};
 
 }  // namespace tenon::tool

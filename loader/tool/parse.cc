@@ -42,17 +42,13 @@ std::string read_text(const fs::path& file) {
   return std::move(text).str();
 }
 
-void refuse_other_formats(const fs::path& file) {
-  const std::string extension = file.extension().string();
-  const auto refuse = [&](std::string_view format, auto... extensions) {
-    if (((extension == extensions) || ...))
-      throw Error(ErrorCode::not_supported, file.string(),
-                  concat("models in ", format,
-                         " are not read or written here; '.onnx' files are, and ONNX's "
-                         "textual syntax is"));
-  };
-  refuse("protobuf's text format", ".textproto", ".txtpb", ".prototxt", ".pbtxt");
-  refuse("JSON", ".json", ".onnxjson");
+onnx::ModelProto parse_file(const fs::path& file) {
+  try {
+    return loader::parse_text<onnx::ModelProto>(read_text(file));
+  } catch (const Error& e) {
+    if (e.code() != ErrorCode::invalid_model) throw;
+    throw Error(e.code(), concat(file.string(), ", ", e.where()), e.message());
+  }
 }
 
 std::string difference(std::string_view ours, std::string_view recorded) {
@@ -63,28 +59,21 @@ std::string difference(std::string_view ours, std::string_view recorded) {
 }
 
 int parse(Arguments arguments) {
-  fs::path text, suite, output;
+  fs::path text, suite;
+  ModelOutput output;
   while (!arguments.empty()) {
     const std::string word = arguments.take();
     if (word == "--suite") suite = arguments.value(word);
-    else if (word == "-o") output = arguments.value(word);
+    else if (output.takes(word, arguments)) continue;
     else if (word.starts_with("-") || !text.empty())
       throw UsageError{concat("parse takes one file, and not '", word, "'")};
     else text = word;
   }
   if (text.empty() == suite.empty()) throw UsageError{"parse needs a file, or --suite and a folder"};
   if (!suite.empty()) return run_suite(suite, [&](const Json& call) { return differs(suite, call); });
-  refuse_other_formats(text);
-  refuse_other_formats(output);
-  onnx::ModelProto model;
-  try {
-    model = loader::parse_text<onnx::ModelProto>(read_text(text));
-  } catch (const Error& e) {
-    if (e.code() != ErrorCode::invalid_model) throw;
-    throw Error(e.code(), concat(text.string(), ", ", e.where()), e.message());
-  }
-  const std::string bytes = serialized(text, model);
-  if (!output.empty()) loader::write_file(output, bytes);
+  loader::format_of(text);
+  onnx::ModelProto model = parse_file(text);
+  if (output.is_given()) output.write(std::move(model), folder_of(text));
   return 0;
 }
 

@@ -1,9 +1,8 @@
 // `tenon print`: models in ONNX's textual syntax, and the comparison with recorded calls of ONNX's printer.
-#include "loader/file.hpp"
 #include "loader/parse_text.hpp"
 #include "loader/print_text.hpp"
 #include "loader/tool/command.hpp"
-#include "loader/tool/text.hpp"
+#include "loader/tool/models.hpp"
 
 namespace tenon::tool {
 namespace {
@@ -55,9 +54,8 @@ int print(Arguments arguments) {
   }
   if (model.empty() == suite.empty()) throw UsageError{"print needs a model, or --suite and a folder"};
   if (!suite.empty()) return run_suite(suite, [&](const Json& call) { return differs(suite, call); });
-  refuse_other_formats(model);
-  refuse_other_formats(output);
-  const std::string text = loader::print_text(read_message<onnx::ModelProto>(model)) + "\n";
+  if (!output.empty()) loader::format_of(output);
+  const std::string text = loader::print_text(read_model(model)) + "\n";
   if (!output.empty()) loader::write_file(output, text);
   else std::fwrite(text.data(), 1, text.size(), stdout);
   return 0;

@@ -7,8 +7,8 @@
 namespace tenon::tool {
 
 std::string read_text(const std::filesystem::path& file);
-/// Error{not_supported} for files whose names say that they are in protobuf's text format, or in JSON.
-void refuse_other_formats(const std::filesystem::path& file);
+/// A model in ONNX's textual syntax. Error{invalid_model} with line and column.
+onnx::ModelProto parse_file(const std::filesystem::path& file);
 /// The first part that differs of two texts.
 std::string difference(std::string_view ours, std::string_view recorded);
 

@@ -330,60 +330,6 @@ TEST_CASE("a session reads its file again for values that it gave up") {
   fs::remove_all(folder);
 }
 
-TEST_CASE("external data stays in its folder and within its file") {
-  char name[] = "/tmp/tenon_external_XXXXXX";
-  const fs::path folder = ::mkdtemp(name);
-  std::ofstream(folder / "w.bin") << std::string(320, '\0');
-  std::ofstream(folder / "linked.bin") << std::string(320, '\0');
-  fs::create_symlink(folder / "w.bin", folder / "symbolic.bin");
-  fs::create_hard_link(folder / "linked.bin", folder / "hard.bin");
-  fs::create_directory(folder / "sub");
-  fs::create_directory_symlink(folder, folder / "loop");
-  struct Row {
-    std::string location, offset, length;
-    std::string_view says;
-  } rows[] = {{"w.bin", "", "", ""},
-              {"./w.bin", "0", "320", ""},
-              {"w.bin", "1", "320", "reaches beyond"},
-              {"w.bin", "9223372036854775807", "320", "reaches beyond"},
-              {"w.bin", "0", "319", "are needed"},
-              {"w.bin", "-1", "", "offset"},
-              {"w.bin", "x", "", "offset"},
-              {"absent.bin", "", "", "absent.bin"},
-              {"/etc/hostname", "", "", "absolute"},
-              {"../w.bin", "", "", "leaves"},
-              {"sub/../../w.bin", "", "", "leaves"},
-              {"symbolic.bin", "", "", "symbolic link"},
-              {"loop/w.bin", "", "", "symbolic link"},
-              {"hard.bin", "", "", "hard links"},
-              {"sub", "", "", "not a regular file"},
-              {"", "", "", "not a path"}};
-  for (const Row& row : rows) {
-    onnx::ModelProto m = small_model();
-    auto* t = m.mutable_graph()->mutable_initializer(0);
-    t->clear_raw_data();
-    t->set_data_location(onnx::TensorProto::EXTERNAL);
-    const auto entry = [t](const char* key, const std::string& value) {
-      if (value.empty() && std::string_view(key) != "location") return;
-      auto* e = t->add_external_data();
-      e->set_key(key);
-      e->set_value(value);
-    };
-    entry("location", row.location);
-    entry("offset", row.offset);
-    entry("length", row.length);
-    std::ofstream(folder / "model.onnx", std::ios::binary) << m.SerializeAsString();
-    std::string text;
-    try {
-      load_graph(folder / "model.onnx");
-    } catch (const Error& e) {
-      text = e.what();
-    }
-    CHECK_MESSAGE((row.says.empty() ? text.empty() : holds(text, row.says)), row.location, ": '", text, "'");
-  }
-  fs::remove_all(folder);
-}
-
 TEST_CASE("a file that is none") {
   CHECK_THROWS_AS(load_model("/nonexistent/model.onnx"), Error);
   CHECK_THROWS_AS(load_model("/tmp"), Error);

@@ -1,0 +1,367 @@
+// External data: what is read, shared and refused.
+#include "loader/external.hpp"
+
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+
+#include "loader/check.hpp"
+#include "loader/parse_text.hpp"
+#include "loader/sha1.hpp"
+#include "loader/tensor.hpp"
+#include "tenon/loader.hpp"
+#include "tests/loader/folder.hpp"
+
+namespace tenon {
+namespace {
+
+namespace fs = std::filesystem;
+using loader::ExternalFiles;
+using Entries = std::vector<std::pair<std::string, std::string>>;
+
+// A float tensor of `n` elements that lies elsewhere.
+onnx::TensorProto elsewhere(const Entries& entries, int64_t n = 3, const std::string& name = "w") {
+  onnx::TensorProto t;
+  t.set_name(name);
+  t.set_data_type(onnx::TensorProto::FLOAT);
+  t.add_dims(n);
+  t.set_data_location(onnx::TensorProto::EXTERNAL);
+  for (const auto& [key, value] : entries) {
+    auto* e = t.add_external_data();
+    e->set_key(key);
+    e->set_value(value);
+  }
+  return t;
+}
+std::string floats(std::initializer_list<float> values) {
+  return {reinterpret_cast<const char*>(values.begin()), values.size() * sizeof(float)};
+}
+bool holds(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+std::string errors(const onnx::TensorProto& t, const fs::path& folder = {}) {
+  std::string text;
+  for (const auto& d : loader::check(t, {.folder = folder}))
+    if (d.severity == Severity::error) text += to_string(d);
+  return text;
+}
+std::string sha1(std::string_view text) {
+  loader::Sha1 digest;
+  digest.add(std::as_bytes(std::span(text)));
+  return digest.hex();
+}
+
+TEST_CASE("SHA-1 of parts, whatever their sizes") {
+  CHECK(sha1("") == "da39a3ee5e6b4b0d3255bfef95601890afd80709");
+  CHECK(sha1("abc") == "a9993e364706816aba3e25717850c26c9cd0d89d");
+  CHECK(sha1("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq") ==
+        "84983e441c3bd26ebaae4aa1f95129e5e54670f1");
+  CHECK(sha1(std::string(1'000'000, 'a')) == "34aa973cd4c4daa4f61eeb2bdbad27316534016f");
+  const std::string text(200, 'x');
+  for (std::size_t part = 1; part <= text.size(); ++part) {
+    loader::Sha1 digest;
+    for (std::size_t at = 0; at < text.size(); at += part)
+      digest.add(std::as_bytes(std::span(text).subspan(at, std::min(part, text.size() - at))));
+    CHECK(digest.hex() == sha1(text));
+    CHECK(sha1(std::string_view(text).substr(part)) != digest.hex());
+  }
+}
+
+TEST_CASE("what a tensor says of external data, read and checked alike") {
+  const Folder folder;
+  fs::create_directories(folder / "sub");
+  write_bytes(folder / "w.bin", std::string(16, '\1'));
+  write_bytes(folder / "sub/w.bin", std::string(12, '\1'));
+  write_bytes(folder / "empty.bin", "");
+  write_bytes(folder / "モデル.bin", std::string(12, '\1'));
+  write_bytes(folder / "hard.bin", std::string(12, '\1'));
+  fs::create_hard_link(folder / "hard.bin", folder / "linked.bin");
+  fs::create_symlink("w.bin", folder / "symbolic.bin");
+  fs::create_symlink("/etc/hostname", folder / "outside.bin");
+  fs::create_symlink("nowhere", folder / "dangling.bin");
+  fs::create_directory_symlink(".", folder / "loop");
+  fs::create_directory_symlink("/etc", folder / "etc");
+  fs::create_symlink("self", folder / "self");
+  REQUIRE(::mkfifo((folder / "fifo").c_str(), 0600) == 0);
+  const std::string digest = sha1(std::string(16, '\1'));
+  std::string capitals = digest;
+  for (char& c : capitals) c = static_cast<char>(std::toupper(c));
+  struct Row {
+    Entries entries;
+    std::string_view says;
+    bool of_file = false;  // what is wrong, only the file tells
+  } rows[] = {
+      {{{"location", "w.bin"}}, ""},
+      {{{"location", "./w.bin"}, {"offset", "4"}, {"length", "12"}}, ""},
+      {{{"location", "sub//w.bin"}, {"offset", "0"}, {"length", "12"}}, ""},
+      {{{"location", "モデル.bin"}}, ""},
+      {{{"location", "w.bin"}, {"checksum", digest}}, ""},
+      {{{"location", "w.bin"}, {"checksum", capitals}}, ""},
+      {{{"location", "w.bin"}, {"basepath", "/etc"}}, ""},
+      {{}, "no location"},
+      {{{"offset", "0"}}, "no location"},
+      {{{"location", ""}}, "not a path"},
+      {{{"location", std::string("w.bin\0x", 7)}}, "not a path"},
+      {{{"location", "/etc/hostname"}}, "absolute"},
+      {{{"location", (folder / "w.bin").string()}}, "absolute"},
+      {{{"location", ".."}}, "leaves"},
+      {{{"location", "../w.bin"}}, "leaves"},
+      {{{"location", "sub/../../w.bin"}}, "leaves"},
+      {{{"location", "sub/../w.bin"}}, "leaves"},
+      {{{"location", "..\\w.bin"}}, "backslash"},
+      {{{"location", "sub\\w.bin"}}, "backslash"},
+      {{{"location", "C:\\w.bin"}}, "backslash"},
+      {{{"location", "\\\\server\\w.bin"}}, "backslash"},
+      {{{"location", "C:/w.bin"}}, "drive"},
+      {{{"location", "c:w.bin"}}, "drive"},
+      {{{"location", "w.bin"}, {"location", "sub/w.bin"}}, "'location' twice"},
+      {{{"location", "w.bin"}, {"offset", "-4"}}, "offset is '-4'"},
+      {{{"location", "w.bin"}, {"offset", "four"}}, "offset is 'four'"},
+      {{{"location", "w.bin"}, {"offset", ""}}, "offset is ''"},
+      {{{"location", "w.bin"}, {"offset", "4.0"}}, "offset is '4.0'"},
+      {{{"location", "w.bin"}, {"offset", " 4"}}, "offset is ' 4'"},
+      {{{"location", "w.bin"}, {"offset", "0x4"}}, "offset is '0x4'"},
+      {{{"location", "w.bin"}, {"offset", "9223372036854775808"}}, "no number of bytes"},
+      {{{"location", "w.bin"}, {"length", "-12"}}, "length is '-12'"},
+      {{{"location", "w.bin"}, {"length", "x"}}, "length is 'x'"},
+      {{{"location", "w.bin"}, {"length", "8"}}, "8 bytes, 12 are needed"},
+      {{{"location", "w.bin"}, {"length", "16"}}, "16 bytes, 12 are needed"},
+      {{{"location", "w.bin"}, {"color", "red"}, {"__class__", "x"}}, "'color', '__class__'"},
+      {{{"location", "absent.bin"}}, "absent.bin", true},
+      {{{"location", "w.bin/"}}, "no folder", true},
+      {{{"location", "w.bin/w.bin"}}, "no folder", true},
+      {{{"location", "sub"}}, "not a regular file", true},
+      {{{"location", "."}}, "not a regular file", true},
+      {{{"location", "fifo"}}, "not a regular file", true},
+      {{{"location", "symbolic.bin"}}, "symbolic link", true},
+      {{{"location", "outside.bin"}}, "symbolic link", true},
+      {{{"location", "dangling.bin"}}, "symbolic link", true},
+      {{{"location", "loop/w.bin"}}, "symbolic link", true},
+      {{{"location", "etc/hostname"}}, "symbolic link", true},
+      {{{"location", "self"}}, "symbolic link", true},
+      {{{"location", "hard.bin"}}, "hard links", true},
+      {{{"location", "empty.bin"}}, "reaches beyond the file's 0", true},
+      {{{"location", "w.bin"}, {"offset", "5"}}, "reaches beyond", true},
+      {{{"location", "w.bin"}, {"offset", "17"}}, "reaches beyond", true},
+      {{{"location", "w.bin"}, {"offset", "9223372036854775807"}}, "reaches beyond", true},
+      {{{"location", "w.bin"}, {"checksum", "abc123"}}, "checksum", true},
+      {{{"location", "w.bin"}, {"checksum", ""}}, "", true},
+      {{{"location", "w.bin"}, {"checksum", digest + "0"}}, "checksum", true},
+      {{{"location", "sub/w.bin"}, {"checksum", digest}}, "checksum", true},
+  };
+  for (const Row& row : rows) {
+    const onnx::TensorProto t = elsewhere(row.entries);
+    std::string shown;
+    for (const auto& [key, value] : row.entries) shown += concat(key, "=", value, " ");
+    INFO(shown);
+    const auto agrees = [&](const std::string& text) {
+      return row.says.empty() ? text.empty() : holds(text, row.says);
+    };
+    ExternalFiles files(folder.path());
+    const std::string read = refusal([&] { files.find(t); });
+    CHECK_MESSAGE(agrees(read), read);
+    CHECK_MESSAGE(agrees(errors(t, folder.path())), errors(t, folder.path()));
+    // Without a folder only the entries are looked at.
+    CHECK((errors(t) == "") == (row.says.empty() || row.of_file));
+    onnx::ModelProto m = loader::parse_text<onnx::ModelProto>(
+        "<ir_version: 10, opset_import: [\"\" : 21]>\n"
+        "g () => (float[3] y) { y = Identity (w) }");
+    *m.mutable_graph()->add_initializer() = t;
+    write_bytes(folder / "model.onnx", m.SerializeAsString());
+    const std::string loaded = refusal([&] { load_graph(folder / "model.onnx"); });
+    CHECK_MESSAGE(agrees(loaded), loaded);
+    CHECK((row.says.empty() || holds(loaded, "tensor 'w'")));
+  }
+}
+
+TEST_CASE("elements, extents and types that external data has not") {
+  const Folder folder;
+  write_bytes(folder / "w.bin", std::string(16, '\1'));
+  ExternalFiles files(folder.path());
+  const Entries entries{{"location", "w.bin"}};
+  CHECK(files.find(elsewhere(entries, 0)).bytes.empty());
+  CHECK(files.find(elsewhere({{"location", "w.bin"}, {"offset", "16"}, {"length", "0"}}, 0)).bytes.empty());
+  CHECK(
+      holds(refusal([&] { files.find(elsewhere({{"location", "w.bin"}, {"offset", "17"}}, 0)); }), "beyond"));
+  onnx::TensorProto t = elsewhere(entries);
+  t.set_dims(0, -1);
+  CHECK(holds(refusal([&] { files.find(t); }), "extents"));
+  t.set_dims(0, INT64_MAX);
+  CHECK(holds(refusal([&] { files.find(t); }), "overflow"));
+  t.add_dims(INT64_MAX);
+  CHECK(holds(refusal([&] { files.find(t); }), "extents"));
+  t = elsewhere(entries);
+  t.set_data_type(onnx::TensorProto::STRING);
+  CHECK(holds(refusal([&] { files.find(t); }), "strings"));
+  CHECK(holds(errors(t), "strings"));
+  // A type of later versions of ONNX: the length says how many bytes it has.
+  t.set_data_type(99);
+  CHECK(holds(refusal([&] { files.find(t); }), "no length"));
+  t = elsewhere({{"location", "w.bin"}, {"length", "7"}});
+  t.set_data_type(99);
+  CHECK(files.find(t).bytes.size() == 7);
+  // Packed elements.
+  t = elsewhere({{"location", "w.bin"}, {"length", "3"}, {"offset", "8"}}, 5);
+  t.set_data_type(onnx::TensorProto::INT4);
+  CHECK(files.find(t).bytes.size() == 3);
+}
+
+TEST_CASE("tensors share a file, and segments that are the same, but none that overlap") {
+  const Folder folder;
+  write_bytes(folder / "w.bin", std::string(64, '\1'));
+  ExternalFiles files(folder.path());
+  const auto at = [&](const char* offset, int64_t n, const char* location = "w.bin") {
+    return files.find(elsewhere({{"location", location}, {"offset", offset}}, n));
+  };
+  const auto first = at("16", 4);
+  CHECK(at("16", 4).bytes.data() == first.bytes.data());
+  CHECK(at("16", 4, "./w.bin").file == first.file);  // another name of the same file
+  CHECK(at("32", 4).file == first.file);
+  CHECK(at("0", 4).bytes.data() + 16 == first.bytes.data());
+  at("20", 0);  // nothing overlaps no bytes
+  for (const char* offset : {"12", "15", "17", "20", "28", "31"})
+    CHECK(holds(refusal([&] { at(offset, 4); }), "overlap"));
+  for (const auto& [offset, n] : {std::pair("16", 3), {"16", 5}, {"20", 1}, {"0", 16}, {"44", 2}})
+    CHECK(holds(refusal([&] { at(offset, n, ".//w.bin"); }), "overlap"));
+  CHECK(at("48", 4).bytes.size() == 16);
+  // Another reader of the model knows nothing of these.
+  ExternalFiles others(folder.path());
+  CHECK(others.find(elsewhere({{"location", "w.bin"}}, 16)).bytes.size() == 64);
+
+  // In the checker, a model's tensors are looked at together.
+  onnx::ModelProto m = loader::parse_text<onnx::ModelProto>(
+      "<ir_version: 10, domain: \"d\", opset_import: [\"\" : 21]>\n"
+      "g () => (float[3] y) { y = Add (v, w) }");
+  *m.mutable_graph()->add_initializer() = elsewhere({{"location", "w.bin"}}, 3, "v");
+  *m.mutable_graph()->add_initializer() = elsewhere({{"location", "w.bin"}, {"offset", "8"}}, 3, "w");
+  CHECK(!has_errors(loader::check(m)));
+  CHECK(has_errors(loader::check(m, {.folder = folder.path()})));
+  m.mutable_graph()->mutable_initializer(1)->mutable_external_data(1)->set_value("12");
+  CHECK(!has_errors(loader::check(m, {.folder = folder.path()})));
+}
+
+TEST_CASE("links within a trusted root") {
+  const Folder root;  // as caches lay files out that several models have
+  fs::create_directories(root / "blobs");
+  fs::create_directories(root / "models/a");
+  write_bytes(root / "blobs/0123", std::string(12, '\1'));
+  fs::create_hard_link(root / "blobs/0123", root / "models/a/hard.bin");
+  fs::create_symlink("../../blobs/0123", root / "models/a/relative.bin");
+  fs::create_symlink(root / "blobs/0123", root / "models/a/absolute.bin");
+  fs::create_directory_symlink(root / "blobs", root / "models/a/blobs");
+  fs::create_symlink("/etc/hostname", root / "models/a/outside.bin");
+  fs::create_symlink("/dev/zero", root / "models/a/zero");
+  fs::create_directory_symlink("/etc", root / "models/a/etc");
+  write_bytes(root / "models/a/own.bin", std::string(12, '\1'));
+  fs::create_symlink("own.bin", root / "models/a/alias.bin");
+  REQUIRE(::mkfifo((root / "models/a/fifo").c_str(), 0600) == 0);
+  const auto said = [&](const std::string& location, const fs::path& trusted) {
+    ExternalFiles files(root / "models/a", trusted);
+    return refusal([&] { files.find(elsewhere({{"location", location}})); });
+  };
+  for (const char* location :
+       {"own.bin", "hard.bin", "relative.bin", "absolute.bin", "blobs/0123", "alias.bin"})
+    CHECK(said(location, root.path()) == "");
+  for (const char* location : {"hard.bin", "own.bin", "alias.bin"})
+    CHECK(said(location, root / "models") == "");
+  for (const char* location : {"relative.bin", "absolute.bin", "blobs/0123"}) {
+    CHECK(said(location, root / "blobs") == "");
+    CHECK(holds(said(location, root / "models"), "outside of the trusted root"));
+    // Not within "blobs", though the name begins so.
+    fs::create_directories(root / "blob");
+    CHECK(holds(said(location, root / "blob"), "outside of the trusted root"));
+    CHECK(holds(said(location, {}), "symbolic link"));
+  }
+  for (const char* location : {"outside.bin", "etc/hostname", "zero"})
+    CHECK(holds(said(location, root.path()), "outside of the trusted root"));
+  CHECK(holds(said("fifo", root.path()), "not a regular file"));
+  CHECK(holds(said("zero", "/"), "not a regular file"));
+  CHECK(holds(said("../../blobs/0123", root.path()), "leaves"));
+  CHECK(holds(said((root / "blobs/0123").string(), root.path()), "absolute"));
+  CHECK(holds(said("own.bin", root / "absent"), "absent"));
+}
+
+TEST_CASE("files of more than 4 GB are mapped, and what is in place stays") {
+  const Folder folder;
+  constexpr int64_t offset = (int64_t{9} << 30) + 64;
+  write_bytes(folder / "w.bin", "");
+  fs::resize_file(folder / "w.bin", offset);
+  std::ofstream(folder / "w.bin", std::ios::binary | std::ios::app) << floats({1, 2, 3});
+  onnx::ModelProto m = loader::parse_text<onnx::ModelProto>(
+      "<ir_version: 10, opset_import: [\"\" : 21]>\n"
+      "g () => (float[3] y) { y = Add (w, w) }");
+  *m.mutable_graph()->add_initializer() =
+      elsewhere({{"location", "w.bin"}, {"offset", std::to_string(offset)}});
+  write_bytes(folder / "model.onnx", m.SerializeAsString());
+  const Session session = load(folder / "model.onnx");
+  fs::remove(folder / "w.bin");
+  const auto y = session.run({})[0];
+  CHECK(y.view<float>()[2] == 6);
+
+  ExternalFiles files(folder.path());
+  write_bytes(folder / "w.bin",
+              std::string(3, '\0') + floats({4, 5, 6}) + std::string(1, '\0') + floats({7, 8, 9}));
+  const loader::DataSource source{.external = std::make_shared<ExternalFiles>(folder.path())};
+  const AnyTensor in_place = read_tensor(elsewhere({{"location", "w.bin"}, {"offset", "16"}}), source);
+  const AnyTensor copied = read_tensor(elsewhere({{"location", "w.bin"}, {"offset", "3"}}), source);
+  CHECK(in_place.data() ==
+        source.external->find(elsewhere({{"location", "w.bin"}, {"offset", "16"}})).bytes.data());
+  CHECK(static_cast<const float*>(in_place.data())[2] == 9);
+  CHECK(static_cast<const float*>(copied.data())[2] == 6);
+}
+
+TEST_CASE("external data wherever a model has tensors") {
+  const Folder folder;
+  const float values[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14};
+  const int64_t indices[] = {0, 2};
+  write_bytes(folder / "w.bin", std::string(reinterpret_cast<const char*>(values), sizeof values));
+  write_bytes(folder / "i.bin", std::string(reinterpret_cast<const char*>(indices), sizeof indices));
+  onnx::ModelProto m = loader::parse_text<onnx::ModelProto>(R"(
+      <ir_version: 10, opset_import: ["" : 21, "local" : 1]>
+      g (bool c) => (float[2] a, float[2] b, float[2] d, float[4] s) {
+        a = Constant <value = float[2] w = ["location": "w.bin", "offset": "8"]> ()
+        b = local.f ()
+        d = If (c) <then_branch = yes () => (float[2] r) <float[2] w = ["location": "w.bin", "offset": "24"]> {
+                      r = Identity (w) },
+                    else_branch = no () => (float[2] r) {
+                      r = Constant <value = float[2] w = ["location": "w.bin", "offset": "32"]> () }>
+        s = Constant ()
+      }
+      <opset_import: ["" : 21], domain: "local">
+      f () => (r) { r = Constant <value = float[2] w = ["location": "w.bin", "offset": "16"]> () })");
+  auto& sparse = *m.mutable_graph()->mutable_node(3)->add_attribute();
+  sparse.set_name("sparse_value");
+  sparse.set_type(onnx::AttributeProto::SPARSE_TENSOR);
+  sparse.mutable_sparse_tensor()->add_dims(4);
+  *sparse.mutable_sparse_tensor()->mutable_values() = elsewhere({{"location", "w.bin"}, {"offset", "40"}}, 2);
+  onnx::TensorProto& i = *sparse.mutable_sparse_tensor()->mutable_indices();
+  i = elsewhere({{"location", "i.bin"}}, 2);
+  i.set_data_type(onnx::TensorProto::INT64);
+  write_bytes(folder / "model.onnx", m.SerializeAsString());
+  const auto first = [&](bool c) {
+    Tensor<bool> condition(Extents{});
+    condition.data()[0] = c;
+    const Outputs outputs = load(folder / "model.onnx").run({{"c", condition}});
+    return std::vector<float>{outputs[0].view<float>()[0], outputs[1].view<float>()[0],
+                              outputs[2].view<float>()[0]};
+  };
+  CHECK(first(true) == std::vector<float>{3, 5, 7});
+  CHECK(first(false) == std::vector<float>{3, 5, 9});
+  for (const auto& d : loader::check(m, {.folder = folder.path()})) CHECK(d.severity != Severity::error);
+  // Sparse indices that lie in a file are checked there.
+  const int64_t wrong[] = {2, 0};
+  write_bytes(folder / "i.bin", std::string(reinterpret_cast<const char*>(wrong), sizeof wrong));
+  CHECK(has_errors(loader::check(m, {.folder = folder.path()})));
+
+  onnx::ModelProto whole = m;
+  ExternalFiles files(folder.path());
+  CHECK(loader::embed_external_data(whole, files));
+  int external = 0, tensors = 0, in_attributes = 0;
+  loader::for_each_tensor(whole, [&](const onnx::TensorProto& t, bool in_attribute) {
+    ++tensors, external += loader::is_external(t), in_attributes += in_attribute;
+  });
+  CHECK(tensors == 6);
+  CHECK(in_attributes == 5);
+  CHECK(external == 0);
+  CHECK(!loader::embed_external_data(whole, files));
+}
+
+}  // namespace
+}  // namespace tenon
