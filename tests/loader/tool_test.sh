@@ -91,3 +91,31 @@ said=$($tool diff "$folder/two.onnx" "$folder/part.onnx") && fail "diff finds no
 [[ $said == *"main, node of 'a.y': only in the first"* ]] || fail "$said"
 $tool inline "$folder/two.onnx" -o "$folder/same.onnx" || fail "inline ends with $?"
 $tool diff "$folder/two.onnx" "$folder/same.onnx" || fail "diff ends with $?"
+
+# External data is written beside a model, taken along to another folder, and brought back.
+mkdir "$folder/from" "$folder/to"
+cat > "$folder/sum.txt" <<'END'
+<ir_version: 10, opset_import: ["" : 21]>
+g (float[4] x) => (float[4] y) <float[4] w = {1, 2, 3, 4}> { y = Add (x, w) }
+END
+files() { find "$folder/$1" -type f | wc -l; }
+$tool parse "$folder/sum.txt" -o "$folder/from/m.onnx" --external 16 || fail "parse --external ends with $?"
+[ "$(files from)" -eq 2 ] || fail "no data beside the model: $(ls "$folder/from")"
+$tool convert "$folder/from/m.onnx" --opset 22 -o "$folder/from/n.onnx" || fail "convert ends with $?"
+[ "$(files from)" -eq 3 ] || fail "data is copied within a folder: $(ls "$folder/from")"
+$tool extract "$folder/from/m.onnx" --inputs x --outputs y -o "$folder/to/part.onnx" || fail "extract ends with $?"
+[ "$(files to)" -eq 2 ] || fail "data is left behind: $(ls "$folder/to")"
+$tool merge "$folder/from/m.onnx" "$folder/to/part.onnx" --connect y=x --prefix-a a. --prefix-b b. --external 1 \
+  -o "$folder/to/both.onnx" || fail "merge of two folders ends with $?"
+[ "$(files to)" -eq 4 ] || fail "data of two folders: $(ls "$folder/to")"
+$tool inline "$folder/from/m.onnx" -o "$folder/to/whole.onnxtxt" --external 1000 || fail "inline ends with $?"
+[ "$(files to)" -eq 5 ] || fail "small data is not brought in: $(ls "$folder/to")"
+grep -q 'w = {1, 2, 3, 4}' "$folder/to/whole.onnxtxt" || fail "$(cat "$folder/to/whole.onnxtxt")"
+rm -r "$folder/from"
+for model in part both; do
+  $tool check "$folder/to/$model.onnx" || fail "check of $model ends with $?"
+done
+ln -s both.onnx "$folder/to/link.onnx"
+said=$($tool infer "$folder/to/part.onnx" -o "$folder/to/link.onnx" 2>&1) && fail "a link is followed"
+[[ $said == *"a symbolic link"* ]] || fail "$said"
+$tool parse "$folder/sum.txt" -o /dev/stdout | cmp - <($tool parse "$folder/sum.txt" -o /dev/fd/1 | cat) || fail "no pipe"
