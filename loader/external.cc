@@ -55,7 +55,9 @@ Descriptor open_folder(const fs::path& folder) {
 }  // namespace
 
 void check_location(const std::string& location) {
-  if (location.empty() || location.find('\0') != location.npos) throw refusal(location, "not a path");
+  if (location.empty()) throw refusal(location, "not a path");
+  // What follows a zero byte would be lost in a message.
+  if (location.find('\0') != location.npos) throw refusal("its location has a byte of zero");
   if (location.find('\\') != location.npos) throw refusal(location, "the path has a backslash");
   if (begins_name(location[0]) && location[0] != '_' && location.size() > 1 && location[1] == ':')
     throw refusal(location, "the path names a drive");
