@@ -55,7 +55,9 @@ Descriptor open_folder(const fs::path& folder) {
 }  // namespace
 
 void check_location(const std::string& location) {
-  if (location.empty() || location.find('\0') != location.npos) throw refusal(location, "not a path");
+  if (location.empty()) throw refusal(location, "not a path");
+  // What follows a zero byte would be lost in a message.
+  if (location.find('\0') != location.npos) throw refusal("its location has a byte of zero");
   if (location.find('\\') != location.npos) throw refusal(location, "the path has a backslash");
   if (begins_name(location[0]) && location[0] != '_' && location.size() > 1 && location[1] == ':')
     throw refusal(location, "the path names a drive");
@@ -178,7 +180,7 @@ FileBytes ExternalFiles::find(const onnx::TensorProto& t) {
       for (std::size_t at = 0; at < all.size(); at += part) {
         const auto bytes = all.subspan(at, std::min(part, all.size() - at));
         digest.add(bytes);
-        f.mapped->forget(bytes);
+        FileBytes{bytes, f.mapped}.forget();
       }
       f.digest = digest.hex();
     }
@@ -254,7 +256,7 @@ void embed(onnx::TensorProto& t, const FileBytes& data) {
   t.set_raw_data(data.bytes.data(), data.bytes.size());
   t.clear_external_data();
   t.clear_data_location();
-  if (data.file) data.file->forget(data.bytes);
+  data.forget();
 }
 
 bool embed_external_data(onnx::ModelProto& model, ExternalFiles& files) {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "tenon/base/error.hpp"
-#include "tenon/base/heap.hpp"
+#include "tenon/base/storage.hpp"
 
 namespace tenon::loader {
 
@@ -49,10 +49,6 @@ class MappedFile {
   ~MappedFile();
 
   std::span<const std::byte> bytes() const { return {data_, size_}; }
-  /// Gives the memory of a part back to the system. The file fills it again when the part is read.
-  static void forget(std::span<const std::byte> part) noexcept {
-    tenon::detail::forget_file_pages(part.data(), part.size());
-  }
 
  private:
   MappedFile(const std::byte* data, std::size_t size) : data_(data), size_(size) {}
@@ -65,6 +61,11 @@ class MappedFile {
 struct FileBytes {
   std::span<const std::byte> bytes;
   std::shared_ptr<const MappedFile> file;  ///< keeps `bytes` valid
+
+  /// Gives the memory back to the system. The file fills it again when the part is read.
+  void forget() const {
+    if (file != nullptr) FilePart(file, bytes.data(), bytes.size());
+  }
 };
 
 /// A file that gets its name when it is complete. Until then a file that had the name before keeps it, and

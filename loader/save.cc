@@ -37,7 +37,7 @@ class DataFile {
       known = (end + multiple - 1) / multiple * multiple;
       append(std::string(static_cast<std::size_t>(known - end), '\0'));
       append({reinterpret_cast<const char*>(data.bytes.data()), data.bytes.size()});
-      if (data.file) data.file->forget(data.bytes);
+      data.forget();
     }
     set_reference(t, {.location = {}, .offset = known, .size = size, .checksum = {}});
     tensors_.push_back(&t);

@@ -145,7 +145,7 @@ std::size_t restore_raw_data(onnx::TensorProto& t, const DataSource& source) {
   auto& entries = *t.mutable_external_data();
   entries.erase(
       std::find_if(entries.begin(), entries.end(), [](const auto& e) { return e.key() == mapped_key; }));
-  if (left->file) left->file->forget(left->bytes);
+  left->forget();
   return left->bytes.size();
 }
 

@@ -16,6 +16,12 @@ struct DataSource {
   std::shared_ptr<ExternalFiles> external{};  ///< null: external data may not be read
 };
 
+/// The bytes of a tensor's raw data, in the message or not; absent where its elements are in a field of their
+/// type. A null file in the result: the bytes are the message's, or the caller's.
+std::optional<FileBytes> raw_data_of(const onnx::TensorProto& t, const DataSource& source = {});
+/// Brings raw data that was left in the model's bytes back into the message, as it was. Returns its size.
+std::size_t restore_raw_data(onnx::TensorProto& t, const DataSource& source);
+
 /// Where elements that are used in place may lie.
 enum class Placement : uint8_t {
   aligned,   ///< where their type wants them

@@ -110,7 +110,7 @@ $tool merge "$folder/from/m.onnx" "$folder/to/part.onnx" --connect y=x --prefix-
 [ "$(files to)" -eq 4 ] || fail "data of two folders: $(ls "$folder/to")"
 $tool inline "$folder/from/m.onnx" -o "$folder/to/whole.onnxtxt" --external 1000 || fail "inline ends with $?"
 [ "$(files to)" -eq 5 ] || fail "small data is not brought in: $(ls "$folder/to")"
-grep -q 'w = {1, 2, 3, 4}' "$folder/to/whole.onnxtxt" || fail "$(cat "$folder/to/whole.onnxtxt")"
+grep -q 'w = *{1,2,3,4}' "$folder/to/whole.onnxtxt" || fail "$(cat "$folder/to/whole.onnxtxt")"
 rm -r "$folder/from"
 for model in part both; do
   $tool check "$folder/to/$model.onnx" || fail "check of $model ends with $?"
