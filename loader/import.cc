@@ -38,12 +38,20 @@ int newest_opset(std::string_view domain) {
 namespace loader {
 namespace {
 
-constexpr std::size_t max_nodes = 1'000'000;  // a limit, because functions that call functions can multiply
-                                              // nodes exponentially, and derivatives of derivatives too
-constexpr int max_depth = 200;                // of bodies and calls within each other
-constexpr std::size_t max_prefix = 500;       // of names
+constexpr std::size_t max_prefix = 500;  // of names
 constexpr std::size_t max_walked =
     200'000'000;  // values that Gradient nodes look at; each looks at all before it
+
+// Memory that constants take beside the file's. Calls of functions multiply them.
+struct ConstantBytes {
+  int64_t bound, taken = 0;
+
+  void take(int64_t bytes) {
+    if (bytes > bound - taken)
+      throw Error(ErrorCode::limit, "model", concat("constants take more than ", bound, " bytes beside the file"));
+    taken += bytes;
+  }
+};
 
 // Names to values. A scope of a graph attribute sees its outer scope through captures; a function sees
 // nothing outside. A sparse constant stays sparse for operators that take sparse tensors; for all others it
@@ -57,6 +65,7 @@ struct Scope {
   const AttributesByName* attributes = nullptr;  // of the function's call
 
   std::map<std::string, ValueId, std::less<>> sparse{};  // constants, by the same names
+  ConstantBytes* bytes = nullptr;                        // of those that are made dense
 
   static constexpr ValueId missing = -2;
 
@@ -65,7 +74,9 @@ struct Scope {
     ValueId id = missing;
     if (const auto it = sparse.find(name);
         it != sparse.end() && graph->entry(it->second).source == Graph::Source::constant) {
-      id = graph->add_constant({}, densify(graph->entry(it->second).content.sparse_tensor()));
+      const SparseTensor& s = graph->entry(it->second).content.sparse_tensor();
+      bytes->take(packed_bytes(element_count(s.extents), s.values.dtype()));
+      id = graph->add_constant({}, densify(s));
     } else if (outer != nullptr) {
       id = outer->find(name);
       if (id < 0) return id;
@@ -95,7 +106,8 @@ class Importer {
         registry_(options.registry ? *options.registry : standard_registry()),
         source_(std::move(source)),
         placement_(placement),
-        declared_extents_(options.declared_extents) {
+        options_(options),
+        bytes_{options.max_bytes} {
     source_.files = &files_;
   }
 
@@ -205,13 +217,13 @@ class Importer {
       if (v.name().empty()) throw Error(ErrorCode::invalid_model, place, "an input has no name");
       Value fallback;
       if (const auto it = defaults.find(v.name()); it != defaults.end()) {
-        fallback = read_tensor(*it->second, source_);
+        fallback = counted(read_tensor(*it->second, source_));
         defaults.erase(it);
       }
       Type type = read_type(v.type());
       if (type.kind == Kind::unknown && fallback) type = fallback.type();
       Dims dims = read_dims(v.type(), graph);
-      if (!declared_extents_ && scope.outer == nullptr) dims = {};
+      if (!options_.declared_extents && scope.outer == nullptr) dims = {};
       if (fallback) check_fallback(v.name(), type, dims, fallback);
       define(scope, v.name(), graph.add_input(v.name(), type, dims, std::move(fallback)));
     }
@@ -219,11 +231,12 @@ class Importer {
     const Placement placement = scope.outer == nullptr ? placement_ : Placement::aligned;
     for (const auto& t : g.initializer())
       if (defaults.count(t.name()))
-        define(scope, t.name(), graph.add_constant(t.name(), read_tensor(t, source_, placement)));
+        define(scope, t.name(), graph.add_constant(t.name(), counted(read_tensor(t, source_, placement))));
     for (const auto& t : g.sparse_initializer()) {
       const std::string& name = t.values().name();
       SparseTensor value = read_sparse_tensor(t, source_);
       demand_new(scope, name);
+      scope.bytes = &bytes_;
       scope.sparse.emplace(name, graph.add_constant(name, std::move(value)));
     }
     for (const onnx::NodeProto* n : in_order(g.node())) read_node(*n, scope);
@@ -268,11 +281,17 @@ class Importer {
                              [&](const std::string& name) { return graph.symbol(name); });
   }
 
+  AnyTensor counted(AnyTensor t) {
+    if (std::as_const(t).storage().writable()) bytes_.take(t.bytes());
+    return t;
+  }
+
   // --- nodes ---
 
   void read_node(const onnx::NodeProto& n, Scope& scope) {
-    if (++nodes_ > max_nodes || scope.graph->nodes().size() > max_nodes)
-      throw Error(ErrorCode::invalid_model, "model", concat("more than ", max_nodes, " nodes"));
+    // Functions that call functions can multiply nodes exponentially, and derivatives of derivatives too.
+    if (++nodes_ > options_.max_nodes || std::ssize(scope.graph->nodes()) > options_.max_nodes)
+      throw Error(ErrorCode::limit, "model", concat("more than ", options_.max_nodes, " nodes"));
     const std::string place = node_place(n);
     const onnx::FunctionProto* const f = find_function(n);
     const Registry::Found found = f == nullptr ? find_class(n, scope) : Registry::Found{};
@@ -360,8 +379,11 @@ class Importer {
     AnyOperator op;
     try {
       for (const auto& a : n.attribute())
-        if (const auto* value = resolve(a, scope.attributes))
+        if (const auto* value = resolve(a, scope.attributes)) {
           attributes.emplace_back(a.name(), read_attribute(*value, source_, read_body_here));
+          const auto* v = std::get_if<Value>(&attributes.back().second);
+          if (v != nullptr && v->is_tensor()) counted(v->tensor());
+        }
       op = tenon::make_operator(*found.op_class, found.version, attributes);
     } catch (const Error& e) {
       throw Error(
@@ -383,8 +405,8 @@ class Importer {
   class Depth {
    public:
     explicit Depth(Importer& importer) : importer_(importer) {
-      if (importer.depth_ == max_depth)
-        throw Error(ErrorCode::invalid_model, "model", "bodies and calls within each other are too many");
+      if (importer.depth_ >= importer.options_.max_depth)
+        throw Error(ErrorCode::limit, "model", "bodies and calls within each other are too many");
       ++importer.depth_;
     }
     Depth(const Depth&) = delete;
@@ -453,13 +475,14 @@ class Importer {
   const Registry& registry_;
   DataSource source_;
   Placement placement_;  // of the main graph's initializers
-  bool declared_extents_;
+  const LoadOptions& options_;
   std::vector<std::pair<std::string, std::shared_ptr<const MappedFile>>> files_;
   Opsets opsets_;
   std::map<FunctionKey, const onnx::FunctionProto*> functions_;
   std::vector<const onnx::FunctionProto*> calls_;
   std::set<std::string> missing_;
-  std::size_t nodes_ = 0;
+  int64_t nodes_ = 0;
+  ConstantBytes bytes_;
   std::size_t walked_ = 0;
   int64_t calls_made_ = 0;
   int depth_ = 0;

@@ -79,6 +79,8 @@ auto in_file(const std::filesystem::path& file, F f) {
 Graph read_graph(const std::filesystem::path& file, const LoadOptions& options, loader::Placement placement) {
   const auto mapped = loader::MappedFile::open(file);
   return in_file(file, [&] {
+    if (static_cast<int64_t>(mapped->bytes().size()) > options.max_file_bytes)
+      throw Error(ErrorCode::limit, {}, concat("has more than ", options.max_file_bytes, " bytes"));
     loader::DataSource source = external_source(options, folder_of(file));
     source.model = mapped->bytes();
     source.file = mapped;

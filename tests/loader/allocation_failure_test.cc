@@ -186,11 +186,12 @@ TEST_CASE("memory that ends while digits are loaded and read") {
     std::fprintf(stderr, "std::terminate at %s\n", current);
     std::abort();
   });
-  const Value images = read_npy("examples/digits/images.npy");
+  const Value scans = read_npy("examples/digits/images.npy");
+  const Value images = AnyTensor(DType::uint8, {3, 8, 8}, scans.tensor().storage().slice(0, 192));
   Tally tally;
   walk("digits", tally, [&] {
     const Session s = load("examples/digits/digits.onnx");
-    return s.run({{s.graph().entry(s.graph().inputs()[0]).name, images}});
+    return s.run({{"image", images}});
   });
   report("digits", tally);
 }

@@ -1,0 +1,96 @@
+// Bounds of loading.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "loader/onnx.pb.h"
+#include "tenon/loader.hpp"
+
+namespace tenon {
+namespace {
+
+/// What a load says that has to end at a bound; "" for one that does not.
+template <class F>
+std::string refusal(F f) {
+  try {
+    f();
+  } catch (const Error& e) {
+    CHECK(e.code() == ErrorCode::limit);
+    return e.what();
+  }
+  return "";
+}
+
+bool holds(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+constexpr const char* nested = R"(
+  <ir_version: 10, opset_import: ["" : 21, "own" : 1]>
+  main (float[3] x, bool c) => (float[3] y)
+  <float[3] w = {1, 2, 3}>
+  {
+    h = own.f (x)
+    y = If (c) <
+      then_branch = then () => (float[3] t) { t = own.f (h) },
+      else_branch = else () => (float[3] e) { e = Add (h, w) }>
+  }
+  <domain: "own", opset_import: ["" : 21]>
+  f (a) => (b) {
+    k = Constant <value = float[3] {4, 5, 6}> ()
+    b = Add (a, k)
+  })";
+
+}  // namespace
+
+TEST_CASE("bounds of loading: nodes, nesting, and constants that do not stay where the file has them") {
+  const Model m = parse_text(nested);
+  struct Row {
+    LoadOptions options;
+    std::string_view said;  // "": it loads
+  } rows[] = {{{}, ""},
+              {{.max_nodes = 8}, ""},  // calls count too
+              {{.max_nodes = 7}, "model: more than 7 nodes"},
+              {{.max_depth = 2}, ""},  // a call in a branch
+              {{.max_depth = 1}, "within each other are too many"},
+              {{.max_depth = 0}, "within each other are too many"},
+              {{.max_bytes = 36}, ""},  // w, and k for each call
+              {{.max_bytes = 35}, "constants take more than 35 bytes"},
+              {{.max_bytes = -1}, "constants take more than -1 bytes"}};
+  for (const Row& row : rows) {
+    const std::string said = refusal([&] { m.graph(row.options); });
+    CHECK_MESSAGE((row.said.empty() ? said.empty() : holds(said, row.said)), "'", said, "' and not '",
+                  std::string(row.said), "'");
+  }
+}
+
+TEST_CASE("bounds of loading: sparse tensors are counted as dense ones, before they are made") {
+  Model m = parse_text(nested);
+  for (int k = 0; k < 3; ++k) {
+    auto* s = m.proto().mutable_graph()->add_sparse_initializer();
+    s->add_dims(1 << 28);
+    auto& values = *s->mutable_values();
+    values.set_name(concat("sparse", k));
+    values.set_data_type(onnx::TensorProto::FLOAT);
+    values.add_dims(1);
+    values.add_float_data(1);
+    auto& indices = *s->mutable_indices();
+    indices.set_data_type(onnx::TensorProto::INT64);
+    indices.add_dims(1);
+    indices.add_int64_data(k);
+  }
+  CHECK(holds(refusal([&] { m.graph({.max_bytes = 1 << 20}); }), "more than 1048576 bytes"));
+}
+
+TEST_CASE("bounds of loading: the file") {
+  const Model m = parse_text(nested);
+  const std::string bytes = m.proto().SerializeAsString();
+  const auto file = std::filesystem::temp_directory_path() / "tenon_limits_test.onnx";
+  std::ofstream(file, std::ios::binary) << bytes;
+  const auto size = static_cast<int64_t>(bytes.size());
+  CHECK(refusal([&] { load_graph(file, {.max_file_bytes = size}); }).empty());
+  const std::string said = refusal([&] { load(file, {}, {.max_file_bytes = size - 1}); });
+  CHECK(holds(said, concat("tenon_limits_test.onnx: has more than ", size - 1, " bytes")));
+  std::filesystem::remove(file);
+}
+
+}  // namespace tenon
