@@ -146,7 +146,7 @@ void walk(const std::string& name, Tally& tally, F f) {
   if (blocks > in_use) FAIL_CHECK(name, ": blocks are lost");
 }
 
-void report(const char* of, const Tally& t) {
+void report(const std::string& of, const Tally& t) {
   MESSAGE(of, ": ", t.allocations, " allocations, ", t.tried, " failed: ", t.without_memory,
           " std::bad_alloc, ", t.errors, " Errors, ", t.results, " results");
   CHECK(t.tried > 0);
@@ -224,7 +224,7 @@ TEST_CASE("memory that ends while a case of each operator is loaded and run") {
     MESSAGE("ONNX's cases are not installed");
     return;
   }
-  report(concat(models, " cases").c_str(), tally);
+  report(concat(models, " cases"), tally);
   CHECK(models > 150);
 }
 
