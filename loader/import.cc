@@ -48,7 +48,8 @@ struct ConstantBytes {
 
   void take(int64_t bytes) {
     if (bytes > bound - taken)
-      throw Error(ErrorCode::limit, "model", concat("constants take more than ", bound, " bytes beside the file"));
+      throw Error(ErrorCode::limit, "model",
+                  concat("constants take more than ", bound, " bytes beside the file"));
     taken += bytes;
   }
 };
