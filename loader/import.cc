@@ -483,7 +483,7 @@ class Importer {
 
 }  // namespace
 
-onnx::ModelProto read_message(std::span<const std::byte> bytes, bool in_place) {
+void read_message(std::span<const std::byte> bytes, bool in_place, onnx::ModelProto& message) {
   if (bytes.size() > INT32_MAX * std::size_t{1024})
     throw Error(ErrorCode::invalid_model, "model", "the file is too large");
   const std::string stripped = strip_raw_data(bytes);
@@ -491,11 +491,9 @@ onnx::ModelProto read_message(std::span<const std::byte> bytes, bool in_place) {
   if (size > INT32_MAX)
     throw Error(ErrorCode::invalid_model, "model",
                 in_place ? "more than 2 GiB besides raw tensor data" : "more than 2 GiB");
-  onnx::ModelProto message;
   if (in_place ? !message.ParseFromString(stripped)
                : !message.ParseFromArray(bytes.data(), static_cast<int>(size)))
     throw Error(ErrorCode::invalid_model, "model", "not a ModelProto");
-  return message;
 }
 
 Graph import_graph(const onnx::ModelProto& model, const LoadOptions& options, DataSource source,

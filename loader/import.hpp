@@ -8,7 +8,10 @@ namespace tenon::loader {
 
 /// A message as protobuf reads it. Error{invalid_model} with the byte where it is none. Large raw data is
 /// left out if `in_place`: read_tensor finds it in DataSource::model.
-onnx::ModelProto read_message(std::span<const std::byte> bytes, bool in_place);
+///
+/// The caller's message may lie in an arena. When memory ends, protobuf leaves behind what it has not yet put
+/// into a message outside of one.
+void read_message(std::span<const std::byte> bytes, bool in_place, onnx::ModelProto& message);
 
 /// As Model::graph. `placement` is of the main graph's initializers.
 Graph import_graph(const onnx::ModelProto& model, const LoadOptions& options, DataSource source,

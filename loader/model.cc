@@ -84,8 +84,10 @@ Graph read_graph(const std::filesystem::path& file, const LoadOptions& options, 
     loader::DataSource source = external_source(options, folder_of(file));
     source.model = mapped->bytes();
     source.file = mapped;
-    return loader::import_graph(loader::read_message(mapped->bytes(), true), options, std::move(source),
-                                placement);
+    google::protobuf::Arena arena;
+    auto& message = *google::protobuf::Arena::CreateMessage<onnx::ModelProto>(&arena);
+    loader::read_message(mapped->bytes(), true, message);
+    return loader::import_graph(message, options, std::move(source), placement);
   });
 }
 // For sessions alone, which take care of tensors that are not aligned.
@@ -115,9 +117,17 @@ Graph Model::graph(const LoadOptions& options) const {
 
 Model load_model(const std::filesystem::path& file) {
   const auto mapped = loader::MappedFile::open(file);
-  return in_file(file, [&] { return Model(loader::read_message(mapped->bytes(), false), folder_of(file)); });
+  return in_file(file, [&] {
+    onnx::ModelProto message;
+    loader::read_message(mapped->bytes(), false, message);
+    return Model(std::move(message), folder_of(file));
+  });
 }
-Model parse_model(std::span<const std::byte> bytes) { return Model(loader::read_message(bytes, false)); }
+Model parse_model(std::span<const std::byte> bytes) {
+  onnx::ModelProto message;
+  loader::read_message(bytes, false, message);
+  return Model(std::move(message));
+}
 Model parse_text(std::string_view text) { return Model(loader::parse_text<onnx::ModelProto>(text)); }
 std::string print_text(const Model& model) { return loader::print_text(model.proto()); }
 

@@ -146,19 +146,14 @@ void walk(const std::string& name, Tally& tally, F f) {
   if (blocks > in_use) FAIL_CHECK(name, ": blocks are lost");
 }
 
-void report(const char* of, const Tally& t) {
+void report(const std::string& of, const Tally& t) {
   MESSAGE(of, ": ", t.allocations, " allocations, ", t.tried, " failed: ", t.without_memory,
           " std::bad_alloc, ", t.errors, " Errors, ", t.results, " results");
   CHECK(t.tried > 0);
 }
 
-struct Case {
-  std::string op;
-  fs::path model;
-};
-
 /// One case an operator: the first folder, by name, with a node of it.
-std::vector<Case> cases() {
+std::vector<fs::path> cases() {
   const char* const given = std::getenv("TENON_CASES");
   const fs::path folder = given ? given : "/usr/share/libonnx-testdata/data/node";
   if (!fs::is_directory(folder)) return {};
@@ -167,14 +162,15 @@ std::vector<Case> cases() {
     if (fs::exists(e.path() / "model.onnx")) folders.push_back(e.path());
   std::ranges::sort(folders);
   std::set<std::string> seen;
-  std::vector<Case> found;
+  std::vector<fs::path> found;
   for (const fs::path& f : folders) {
     std::ifstream in(f / "model.onnx", std::ios::binary);
     const std::string bytes{std::istreambuf_iterator<char>(in), {}};
     onnx::ModelProto m;
     if (!m.ParseFromString(bytes)) continue;
-    for (const auto& n : m.graph().node())
-      if (seen.insert(n.op_type()).second) found.push_back({n.op_type(), f / "model.onnx"});
+    bool first = false;
+    for (const auto& n : m.graph().node()) first |= seen.insert(n.op_type()).second;
+    if (first) found.push_back(f / "model.onnx");
   }
   return found;
 }
@@ -199,24 +195,24 @@ TEST_CASE("memory that ends while digits are loaded and read") {
 TEST_CASE("memory that ends while a case of each operator is loaded and run") {
   Tally tally;
   int64_t models = 0;
-  for (const Case& c : cases()) {
+  for (const fs::path& model : cases()) {
     Feeds feeds;
     std::vector<std::string> names;
     try {
-      const Session s = load(c.model);
+      const Session s = load(model);
       const Graph& g = s.graph();
       for (std::size_t k = 0; k < g.inputs().size(); ++k) names.push_back(g.entry(g.inputs()[k]).name);
       for (std::size_t k = 0; k < names.size(); ++k) {
-        const fs::path file = c.model.parent_path() / "test_data_set_0" / concat("input_", k, ".pb");
+        const fs::path file = model.parent_path() / "test_data_set_0" / concat("input_", k, ".pb");
         if (fs::exists(file)) feeds.emplace_back(names[k], read_pb(file, g.entry(g.inputs()[k]).info.type));
       }
       s.run(feeds);
-    } catch (const Error& e) {
+    } catch (const Error&) {
       continue;  // a disputed case
     }
     ++models;
-    walk(c.op + " in " + c.model.parent_path().filename().string(), tally, [&] {
-      const Session s = load(c.model);
+    walk(model.parent_path().filename().string(), tally, [&] {
+      const Session s = load(model);
       return s.run(feeds);
     });
   }
@@ -224,8 +220,8 @@ TEST_CASE("memory that ends while a case of each operator is loaded and run") {
     MESSAGE("ONNX's cases are not installed");
     return;
   }
-  report(concat(models, " cases").c_str(), tally);
-  CHECK(models > 150);
+  report(concat(models, " cases"), tally);
+  CHECK(models > 100);
 }
 
 }  // namespace tenon

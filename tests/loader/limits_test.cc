@@ -77,6 +77,10 @@ TEST_CASE("bounds of loading: sparse tensors are counted as dense ones, before t
     indices.set_data_type(onnx::TensorProto::INT64);
     indices.add_dims(1);
     indices.add_int64_data(k);
+    auto& n = *m.proto().mutable_graph()->add_node();
+    n.set_op_type("Neg");
+    n.add_input(values.name());
+    n.add_output(concat("dense", k));
   }
   CHECK(holds(refusal([&] { m.graph({.max_bytes = 1 << 20}); }), "more than 1048576 bytes"));
 }

@@ -164,17 +164,18 @@ class Frame final : public op::Context {
   void run_bound(std::span<Value> outputs, Profile* profile) {
     for (std::size_t o = 0; o < outputs.size(); ++o)
       if (entry(program_.outputs()[o]).place == Place::run_time) keep(std::exchange(outputs[o], Value()));
+    Budget* const budget = budget_;
     std::size_t s = 0;
     try {
       if (profile == nullptr) {
         for (; s < steps_.size(); ++s) {
-          if (budget_ != nullptr) budget_->check();
+          if (budget != nullptr) budget->check();
           execute(steps_[s]);
         }
       } else {
         const auto begin = std::chrono::steady_clock::now();
         for (; s < steps_.size(); ++s) {
-          if (budget_ != nullptr) budget_->check();
+          if (budget != nullptr) budget->check();
           const auto start = std::chrono::steady_clock::now();
           execute(steps_[s]);
           const auto stop = std::chrono::steady_clock::now();
@@ -462,8 +463,8 @@ class Runner {
   void run(std::span<const Value* const> inputs, const op::Context* outer, std::span<Value> outputs,
            Profile* profile, Budget* budget) {
     std::unique_ptr<Frame> frame = take(inputs, outer, budget);
-    const int64_t most =
-        budget != nullptr && budget->meter() != nullptr ? budget->meter()->bound() : no_bound;
+    const bool metered = budget != nullptr && budget->meter() != nullptr;
+    const int64_t most = !metered ? no_bound : outer != nullptr ? idle_of_body : budget->meter()->bound();
     try {
       frame->run(inputs, outer, outputs, profile, budget);
     } catch (...) {
@@ -522,6 +523,8 @@ class Runner {
   }
 
   static constexpr std::size_t max_idle = 16;
+  // What the frames of one body may keep in a run whose memory has a bound: bodies may be many.
+  static constexpr int64_t idle_of_body = 64 << 10;
 
   Program program_;
   Allocator* allocator_;

@@ -414,6 +414,7 @@ class Program {
   void fold_all(std::span<const Pass> passes) {
     for (int n = 0; n < static_cast<int>(nodes_.size()); ++n) {
       if (!fold(node(n), passes)) continue;
+      edit_->changed = true;  // a node without operands may be one for which there was no memory before
       edit_->removed.push_back(std::exchange(at(n).op, {}));
       for_each_operand(node(n), [&](ValueId v) { unlink(v, n); });
       for (ValueId v : node(n).outputs) {
