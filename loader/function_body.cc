@@ -191,17 +191,6 @@ constexpr std::string_view dynamic_quantize_linear = R"(
 constexpr std::string_view reduce_l1 = R"(
   Size = Abs (data)
   reduced = ReduceSum <)" ALIKE R"(> (Size, axes))";
-constexpr std::string_view reduce_l2 = R"(
-  Square = Mul (data, data)
-  Sum = ReduceSum <)" ALIKE R"(> (Square, axes)
-  Wide = Cast <to = 11> (Sum)
-  Root = Sqrt (Wide)
-  reduced = CastLike (Root, data))";
-constexpr std::string_view reduce_log_sum = R"(
-  Sum = ReduceSum <)" ALIKE R"(> (data, axes)
-  Wide = Cast <to = 11> (Sum)
-  Logarithm = Log (Wide)
-  reduced = CastLike (Logarithm, data))";
 // Powers of differences to the greatest number do not overflow. Where that is infinite, they are to 0.
 constexpr std::string_view reduce_log_sum_exp = R"(
   Wide = Cast <to = 11> (data)
@@ -254,8 +243,8 @@ constexpr Row rows[] = {
     {"RMSNormalization", 23, build_rms_normalization},
     {"Range", 11, build_range},
     {"ReduceL1", 18, REDUCTION, reduce_l1, halves_in_float},
-    {"ReduceL2", 18, REDUCTION, reduce_l2, halves_in_float},
-    {"ReduceLogSum", 18, REDUCTION, reduce_log_sum, halves_in_float},
+    {"ReduceL2", 18, build_reduction_in_double, halves_in_float},
+    {"ReduceLogSum", 18, build_reduction_in_double, halves_in_float},
     {"ReduceLogSumExp", 18, REDUCTION, reduce_log_sum_exp},
     {"ReduceSumSquare", 18, REDUCTION, reduce_sum_square, halves_in_float},
     {"Relu", 18, UNARY, relu},
@@ -411,8 +400,8 @@ FunctionText& FunctionText::real(std::string_view name, double value) {
 FunctionText& FunctionText::reduce(std::string_view name, std::string_view reduce, std::string_view x,
                                    const std::vector<int64_t>& axes, bool keepdims) {
   if (opset_ < (reduce == "ReduceSum" ? 13 : 18))
-    return line(name, " = ", reduce, " <axes = ", list_text(axes), ", keepdims = ", int{keepdims}, "> (", x,
-                ")");
+    return line(name, " = ", reduce, " <axes: ints = ", list_text(axes), ", keepdims = ", int{keepdims},
+                "> (", x, ")");
   ints(concat(name, "_axes"), axes);
   return line(name, " = ", reduce, " <keepdims = ", int{keepdims}, "> (", x, ", ", name, "_axes)");
 }

@@ -89,6 +89,7 @@ std::optional<onnx::FunctionProto> build_bernoulli(const FunctionCall&);
 std::optional<onnx::FunctionProto> build_range(const FunctionCall&);
 std::optional<onnx::FunctionProto> build_affine_grid(const FunctionCall&);
 std::optional<onnx::FunctionProto> build_center_crop_pad(const FunctionCall&);
+std::optional<onnx::FunctionProto> build_reduction_in_double(const FunctionCall&);
 std::optional<onnx::FunctionProto> build_sequence_map(const FunctionCall&);
 
 std::optional<onnx::FunctionProto> build_softmax(const FunctionCall&);

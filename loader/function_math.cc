@@ -45,10 +45,15 @@ std::optional<Function> build_cosine_window(const FunctionCall& call) {
 
 std::optional<Function> build_clip(const FunctionCall& call) {
   FunctionText t(call.opset);
-  if (call.has(1)) t.line("Raised = Max (input, min)");
-  else t.line("Raised = Identity (input)");
-  if (call.has(2)) t.line("output = Min (Raised, max)");
-  else t.line("output = Identity (Raised)");
+  // Bounds of one element may be vectors, which must not stretch a scalar.
+  const auto bound = [&](int input, std::string_view op, std::string_view from, std::string_view to,
+                         std::string_view name) {
+    if (!call.has(input)) return void(t.line(to, " = Identity (", from, ")"));
+    if (call.rank(input) != 0) t.line(name, "_scalar = Squeeze (", name, ")");
+    t.line(to, " = ", op, " (", from, ", ", name, call.rank(input) != 0 ? "_scalar" : "", ")");
+  };
+  bound(1, "Max", "input", "Raised", "min");
+  bound(2, "Min", "Raised", "output", "max");
   return make_function(call, "(input, min, max) => (output)", t.text());
 }
 
@@ -95,8 +100,9 @@ std::optional<Function> build_shrink(const FunctionCall& call) {
   const DType type = call.element(0);
   if (type == DType::undefined) return {};
   const double bias = call.real("bias", 0), bound = call.real("lambd", 0.5f);
-  const bool integer = is_integer(type), whole = bias == std::trunc(bias) && std::fabs(bias) < 0x1p31;
-  if (!std::isfinite(bias) || (integer && !whole && (type == DType::int64 || type == DType::uint64)))
+  const bool integer = is_integer(type), whole = bias == std::trunc(bias);
+  if (!std::isfinite(bias) || (integer && std::fabs(bias) >= 0x1p31) ||
+      (integer && !whole && (type == DType::int64 || type == DType::uint64)))
     return {};
   const std::string_view x = integer ? "Wide" : "input";
   FunctionText t(call.opset);
@@ -109,11 +115,15 @@ std::optional<Function> build_shrink(const FunctionCall& call) {
   constant("Low", -bound);
   constant("High", bound);
   t.line("Below = Less (", x, ", Low)").line("Above = Greater (", x, ", High)");
-  t.real("Size", std::fabs(bias));
   const std::string_view up = bias < 0 ? "Sub" : "Add", down = bias < 0 ? "Add" : "Sub";
+  if (integer && whole)
+    t.line("Size = Constant <value = int64 {", static_cast<int64_t>(std::fabs(bias)), "}> ()");
+  else t.real("Size", std::fabs(bias));
   if (integer && !whole) {
-    t.line("More = ", up, " (Wide, Size)").line("Less = ", down, " (Wide, Size)");
-    t.line("Up = CastLike (More, input)").line("Down = CastLike (Less, input)");
+    // By way of int64, from which integers wrap.
+    t.line("More = ", up, " (Wide, Size)").line("MoreWhole = Cast <to = 7> (More)");
+    t.line("Less = ", down, " (Wide, Size)").line("LessWhole = Cast <to = 7> (Less)");
+    t.line("Up = CastLike (MoreWhole, input)").line("Down = CastLike (LessWhole, input)");
   } else {
     t.line("Shift = CastLike (Size, input)");
     t.line("Up = ", up, " (input, Shift)").line("Down = ", down, " (input, Shift)");
@@ -214,6 +224,22 @@ std::optional<Function> build_center_crop_pad(const FunctionCall& call) {
   t.line("Surplus = Sub (Wider, Asked)").line("Start = Div (Surplus, Two)").line("Stop = Add (Start, Asked)");
   t.line("output_data = Slice (Padded, Start, Stop", axes.empty() ? "" : ", Axes", ")");
   return make_function(call, "(input_data, shape) => (output_data)", t.text());
+}
+
+// ReduceL2 and ReduceLogSum: integers are taken to double before anything overflows.
+std::optional<Function> build_reduction_in_double(const FunctionCall& call) {
+  const DType type = call.element(0);
+  if (type == DType::undefined) return {};
+  const bool root = call.node().op_type() == "ReduceL2";
+  FunctionText t(call.opset);
+  if (is_integer(type)) t.line("Wide = Cast <to = 11> (data)");
+  else t.line("Wide = Identity (data)");
+  if (root) t.line("Part = Mul (Wide, Wide)");
+  else t.line("Part = Identity (Wide)");
+  t.line("Sum = ReduceSum <keepdims = ", call.integer("keepdims", 1),
+         ", noop_with_empty_axes = ", call.integer("noop_with_empty_axes", 0), "> (Part, axes)");
+  t.line("Result = ", root ? "Sqrt" : "Log", " (Sum)").line("reduced = CastLike (Result, data)");
+  return make_function(call, "(data, axes) => (reduced)", t.text());
 }
 
 // A Loop whose body takes the tensors of a place, has the nodes of the given body, and inserts the results.

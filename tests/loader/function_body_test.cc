@@ -32,6 +32,7 @@ constexpr Use uses[] = {
     {"Clip", "13", "float int32", "g (T[4] x, T b) => (y) { y = Clip (x, , b) }"},
     {"Clip", "13", "float int32", "g (T[4] x, T a) => (y) { y = Clip (x, a) }"},
     {"Clip", "13", "bfloat16", "g (T[4] x) => (y) { y = Clip (x) }"},
+    {"Clip", "13", "float int32", "g (T x, T[1] a, T[1] b) => (y) { y = Clip (x, a, b) }"},
     {"CastLike", "15 19 21 23 24 25 28", "float double int32 bool float16",
      "g (T[4] x, int16[1] t) => (y) { y = CastLike (x, t) }"},
     {"CastLike", "19 24", "float8e4m3fn float8e5m2 bfloat16",
