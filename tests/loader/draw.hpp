@@ -149,13 +149,37 @@ inline constexpr struct {
     {"TfIdfVectorizer", DType::string, "TF"},
 };
 
-/// What is drawn follows from the seed alone; with a pair of types it is the same whichever of them an
-/// operand has, moderate numbers that both hold exactly. Two draws of three are tame: numbers are small, the
-/// first operand is a cube, the others have extents in common that suit it, and most attributes are left out.
+/// Numbers to draw from: bytes as far as there are some, then what their number seeds.
+class Randomness {
+ public:
+  explicit Randomness(uint64_t seed) : engine_(seed) {}
+  explicit Randomness(std::span<const uint8_t> bytes) : bytes_(bytes), engine_(bytes.size()) {}
+
+  /// A number below n, of one byte, or of eight for a large n.
+  uint64_t below(uint64_t n) {
+    if (bytes_.empty()) return engine_() % n;
+    uint64_t x = 0;
+    for (std::size_t left = n > 256 ? 8 : 1; left > 0 && !bytes_.empty(); --left, bytes_ = bytes_.subspan(1))
+      x = x << 8 | bytes_[0];
+    return x % n;
+  }
+
+ private:
+  std::span<const uint8_t> bytes_;
+  std::mt19937_64 engine_;
+};
+
+/// What is drawn follows from the seed alone, or from the bytes; with a pair of types it is the same
+/// whichever of them an operand has, moderate numbers that both hold exactly. Two draws of three are tame:
+/// numbers are small, the first operand is a cube, the others have extents in common that suit it, and most
+/// attributes are left out.
 class Draw {
  public:
   explicit Draw(uint64_t seed, TypePair pair = {}, const TypeRule& rule = {})
-      : engine_(seed),
+      : Draw(Randomness(seed), pair, rule) {}
+  explicit Draw(std::span<const uint8_t> bytes) : Draw(Randomness(bytes)) {}
+  explicit Draw(Randomness randomness, TypePair pair = {}, const TypeRule& rule = {})
+      : random_(randomness),
         pair_(pair),
         rule_(rule),
         tame_(pair || !one_in(3)),
@@ -168,7 +192,7 @@ class Draw {
   bool tame() const { return tame_; }
   TypePair pair() const { return pair_; }
 
-  int64_t below(int64_t n) { return static_cast<int64_t>(engine_() % static_cast<uint64_t>(n)); }
+  int64_t below(int64_t n) { return static_cast<int64_t>(random_.below(static_cast<uint64_t>(n))); }
   bool one_in(int64_t n) { return below(n) == 0; }
   template <class T, std::size_t N>
   T of(const T (&list)[N]) {
@@ -428,7 +452,7 @@ class Draw {
     return e;
   }
 
-  std::mt19937_64 engine_;
+  Randomness random_;
   TypePair pair_;
   TypeRule rule_;
   bool tame_;

@@ -1,0 +1,41 @@
+// check on any message: diagnostics, never an Error.
+#include "loader/check.hpp"
+
+#include "tests/fuzz/support.hpp"
+
+namespace tenon::fuzz {
+namespace {
+
+template <class Message>
+void run(const Input& input) {
+  Message m;
+  if (!input.read(m)) return;
+  const loader::CheckOptions options{.full = (input.choice & 8) != 0,
+                                     .skip_opset_compatibility = (input.choice & 16) != 0,
+                                     .custom_domains = (input.choice & 32) != 0,
+                                     .pedantic = (input.choice & 64) != 0};
+  for (const loader::Diagnostic& d : loader::check(m, options)) {
+    const std::string text = to_string(d);
+    require(!d.message.empty() && !d.rule.empty(), "a diagnostic names its rule and says what is wrong",
+            text);
+  }
+}
+
+}  // namespace
+}  // namespace tenon::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace tenon::fuzz;
+  const Input input(data, size);
+  switch (input.choice % 8) {
+    case 0: run<onnx::GraphProto>(input); break;
+    case 1: run<onnx::FunctionProto>(input); break;
+    case 2: run<onnx::NodeProto>(input); break;
+    case 3: run<onnx::AttributeProto>(input); break;
+    case 4: run<onnx::TensorProto>(input); break;
+    case 5: run<onnx::SparseTensorProto>(input); break;
+    case 6: run<onnx::ValueInfoProto>(input); break;
+    default: run<onnx::ModelProto>(input); break;
+  }
+  return 0;
+}

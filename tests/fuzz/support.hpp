@@ -1,0 +1,93 @@
+// What fuzz targets share. A target is one source that defines LLVMFuzzerTestOneInput; it returns, or what it
+// found ends the program.
+#pragma once
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "loader/onnx.pb.h"
+#include "tenon/loader.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
+
+namespace tenon::fuzz {
+
+/// Ends the program where a promise is broken, with what was promised.
+inline void require(bool kept, std::string_view promise, std::string_view seen = {}) {
+  if (kept) return;
+  std::fprintf(stderr, "broken: %.*s\n%.*s\n", static_cast<int>(promise.size()), promise.data(),
+               static_cast<int>(seen.size()), seen.data());
+  std::abort();
+}
+
+/// Calls f; whether it came to an end. An Error is an answer, and names what is wrong.
+template <class F>
+bool accepted(F f) {
+  try {
+    f();
+    return true;
+  } catch (const Error& e) {
+    require(!e.message().empty(), "an Error says what is wrong");
+    return false;
+  }
+}
+
+/// An input: a first byte, which chooses what is done, and the bytes to do it with.
+struct Input {
+  Input(const uint8_t* data, size_t size)
+      : choice(size > 0 ? data[0] : 0), bytes(data + (size > 0), size - (size > 0)) {}
+
+  std::string_view text() const { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+  /// The message that the bytes are; false where they are none.
+  template <class Message>
+  bool read(Message& m) const {
+    return m.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
+  }
+
+  uint8_t choice;
+  std::span<const uint8_t> bytes;
+};
+
+/// Memory for results, refused above 16 MiB at once.
+class Moderate final : public Allocator {
+ public:
+  void* allocate(size_t bytes, size_t alignment) override {
+    return bytes > size_t{1} << 24 ? nullptr : default_allocator().allocate(bytes, alignment);
+  }
+  void deallocate(void* memory, size_t bytes, size_t alignment) noexcept override {
+    default_allocator().deallocate(memory, bytes, alignment);
+  }
+};
+
+/// A folder of the process, empty at first, and gone at its end.
+class Folder {
+ public:
+  Folder() {
+    std::string name = (std::filesystem::temp_directory_path() / "tenon_fuzz_XXXXXX").string();
+    require(::mkdtemp(name.data()) != nullptr, "there is room for a temporary folder");
+    path_ = name;
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  ~Folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  /// A file of the folder, with these contents.
+  std::filesystem::path write(std::string_view name, std::string_view bytes) const {
+    const std::filesystem::path file = path_ / name;
+    std::ofstream(file, std::ios::binary | std::ios::trunc)
+        .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    return file;
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace tenon::fuzz
