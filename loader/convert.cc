@@ -94,7 +94,8 @@ void state_as_input(Step& s, const Form& to, int input, const AttributeValue& va
   else if (to.spec().variable(p.type) < 0) element = to.spec().permits(p, to.version).single().element;
   else
     for (int k = 0; k < s.node.input_size() && element == DType::undefined; ++k)
-      if (to.spec().input(k, to.version).type == p.type) element = static_cast<DType>(s.element(k));
+      if (to.spec().input(k, to.version).type == p.type) element = dtype_from_onnx(s.element(k));
+  if (!to.spec().permits(p, to.version).contains(element)) element = DType::undefined;
   if (element == DType::undefined)
     s.refuse("the attribute '", p.name, "' is an input there, of a type that is not known");
   s.set_input(input, s.add_constant(op::input_from_attribute(value, element)));
@@ -105,16 +106,18 @@ void state_as_attribute(Step& s, const AttributeInfo& a, int input) {
   const auto constant = s.constant(input);
   if (!constant)
     s.refuse("the input '", s.node.input(input), "' has to be a constant: it is an attribute there");
-  switch (a.type) {
-    case op::AttributeType::integers: s.set(a.name, *s.integers(input)); break;
-    case op::AttributeType::integer:
-      if (constant->size() != 1) s.refuse("the input '", s.node.input(input), "' is not one number");
-      s.set(a.name, s.integers(input)->at(0));
-      break;
-    default:
-      if (constant->size() != 1) s.refuse("the input '", s.node.input(input), "' is not one number");
-      if (is_integer(constant->dtype())) s.refuse("the input '", s.node.input(input), "' is no float");
-      s.set(a.name, s.reals(input)->at(0));
+  const bool whole = a.type == op::AttributeType::integers || a.type == op::AttributeType::integer;
+  const auto integers = whole ? s.integers(input) : std::nullopt;
+  const auto reals = whole ? std::nullopt : s.reals(input);
+  if (whole ? !integers || !is_integer(constant->dtype()) : !reals || is_integer(constant->dtype()))
+    s.refuse("the input '", s.node.input(input), whole ? "' is no integer" : "' is no float");
+  if (a.type == op::AttributeType::integers) {
+    s.set(a.name, *integers);
+  } else {
+    if ((whole ? integers->size() : reals->size()) != 1)
+      s.refuse("the input '", s.node.input(input), "' is not one number");
+    if (whole) s.set(a.name, integers->front());
+    else s.set(a.name, reals->front());
   }
   s.drop_input(input);
 }
@@ -128,6 +131,11 @@ void convert_attributes(Step& s, const Form& from, const Form& to) {
     if (input < 0 || to.attribute_for(input) != nullptr) continue;
     const onnx::AttributeProto* stated = s.attribute(a.name);
     const AttributeValue value = stated != nullptr ? value_of(*stated) : a.value;
+    if (stated != nullptr &&
+        (a.type == op::AttributeType::integer ? !std::holds_alternative<int64_t>(value)
+         : a.type == op::AttributeType::real  ? !std::holds_alternative<float>(value)
+                                              : !std::holds_alternative<std::vector<int64_t>>(value)))
+      s.refuse("the attribute '", a.name, "' is of another type");
     s.erase(a.name);
     if (value.index() != 0) state_as_input(s, to, input, value);
   }

@@ -125,6 +125,7 @@ op::Info merged(const op::Info& declared, const op::Info& inferred, const std::s
 // Functions that call functions can multiply nodes and constants exponentially.
 constexpr int64_t max_nodes = 1'000'000;
 constexpr int64_t max_constant_bytes = int64_t{1} << 30;  // besides those of the file itself
+constexpr int64_t max_dense_elements = 1024;              // of sparse constants: more than any shape has
 constexpr int max_depth = 200;                            // of bodies and calls within each other
 
 // The values of one graph, and the graph around it.
@@ -174,7 +175,7 @@ class Inference {
     }
     for (const auto& t : g.initializer()) add_constant(scope, t.name(), [&] { return info_of(t); });
     for (const auto& t : g.sparse_initializer())
-      add_constant(scope, t.values().name(), [&] { return constant(Value(densify(read_sparse_tensor(t)))); });
+      add_constant(scope, t.values().name(), [&] { return info_of(t); });
 
     for (const onnx::NodeProto* n : in_order(g.node())) {
       // The order points at constant nodes of a graph that is ours to change.
@@ -278,6 +279,15 @@ class Inference {
     for (int64_t d : t.dims()) type.mutable_tensor_type()->mutable_shape()->add_dim()->set_dim_value(d);
     return symbols_.info_of(type);
   }
+  // A few bytes stand for any number of zeros: inference looks into small tensors alone.
+  op::Info info_of(const onnx::SparseTensorProto& t) {
+    const SparseTensor s = read_sparse_tensor(t);
+    if (element_count(s.extents) <= max_dense_elements) return constant(Value(densify(s)));
+    op::Info info;
+    info.type = s.values.dtype();
+    info.dims = Dims(s.extents);
+    return info;
+  }
   op::Info constant(Value value) {
     op::Info info = op::info_of(value);
     if (value.is_tensor()) {
@@ -351,6 +361,12 @@ class Inference {
       results[0] = info_of(n.attribute(0).t());
       return;
     }
+    if (found.op_class->spec->name == "Constant" && n.attribute_size() == 1 && !results.empty())
+      if (const auto* value = resolve(n.attribute(0), scope.attributes);
+          value && value->has_sparse_tensor()) {
+        results[0] = info_of(value->sparse_tensor());
+        return;
+      }
     const AnyOperator op = operator_of(n, found, scope);
     if (op.spec().name == "Constant") {
       op::Context context;

@@ -16,6 +16,7 @@
 #include "tenon/op/tensor/identity.hpp"
 #include "tenon/op/tensor/non_zero.hpp"
 #include "tenon/op/tensor/transpose.hpp"
+#include "tenon/op/text/string_concat.hpp"
 
 namespace tenon {
 namespace {
@@ -100,6 +101,17 @@ struct Counting final : Allocator {
     default_allocator().deallocate(memory, bytes, alignment);
   }
 };
+
+TEST_CASE("Limits: strings are folded while they are short and few") {
+  Graph g;
+  ValueId v = g.add_constant("text", Tensor<std::string>({1}, {std::string(16, 'a')}));
+  for (int k = 0; k < 40; ++k) v = node(g, op::StringConcat{}, {v, v}, concat("twice", k));
+  g.add_output("long", v);
+  const ValueId shape = g.add_constant("shape", Tensor<int64_t>({1}, {int64_t{1} << 22}));
+  const ValueId some = g.add_constant("some", Tensor<std::string>({1}, {std::string(16, 'a')}));
+  g.add_output("many", node(g, op::Expand{}, {some, shape}, "wide"));
+  CHECK(Session(std::move(g)).program().nodes().size() == 40 - 4 + 1);
+}
 
 }  // namespace
 

@@ -356,12 +356,19 @@ class Program {
     if (!all || std::ranges::any_of(passes, keeps)) return false;
     std::vector<const Value*> in;
     for (ValueId v : n.inputs) in.push_back(v < 0 ? nullptr : &constant(v));
+    const auto longest = [](std::size_t most, const Value* v) {
+      return v == nullptr ? most : std::max(most, longest_text(*v));
+    };
+    const std::size_t characters = std::accumulate(in.begin(), in.end(), std::size_t{0}, longest);
+    if (characters > 128) return false;
     std::vector<Value> out;
     // An error is not raised here: the node raises it in the run, if the run executes it. The branch of an If
     // may never be taken. A few bytes of a file may ask for a huge constant, whose memory is refused before
     // the operator computes it.
     try {
-      op::Context context(*folded_);
+      detail::Meter::Owner few;
+      if (characters > 0) few = detail::Meter::make(*folded_, int64_t{1} << 20);
+      op::Context context(few ? *few : *folded_);
       out = op::evaluate(n.op, context, in, n.outputs.size());
     } catch (const Error&) {
       return false;
@@ -372,6 +379,18 @@ class Program {
       if (!out[k] && used(n.outputs[k])) return false;
     for (std::size_t k = 0; k < out.size(); ++k) set_constant(n.outputs[k], std::move(out[k]));
     return true;
+  }
+  /// The length of the longest string in a value. Characters are not in the memory that folding is given, and
+  /// a chain of nodes can double them with each: nodes are folded that read short strings and make few.
+  static std::size_t longest_text(const Value& v) {
+    std::size_t most = 0;
+    if (v.is_sequence())
+      for (const Value& item : v.sequence().items) most = std::max(most, longest_text(item));
+    if (v.is_optional() && v.optional().value != nullptr) most = longest_text(*v.optional().value);
+    if (v.is_tensor() && v.tensor().dtype() == DType::string)
+      for (int64_t k = 0; k < v.tensor().size(); ++k)
+        most = std::max(most, static_cast<const std::string*>(v.tensor().data())[k].size());
+    return most;
   }
   void set_constant(ValueId v, Value constant) {
     value(v).constant = std::move(constant);
