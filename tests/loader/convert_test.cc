@@ -172,5 +172,33 @@ TEST_CASE("Models that cannot be converted") {
   CHECK(m.opset_import(1).version() == 3);
 }
 
+// A node's constants and attributes may be of any types: what the other version wants of them may not be
+// there.
+TEST_CASE("Attributes and inputs that turn into each other, of other types") {
+  const auto refusal = [](int from, int to, std::string_view graph) {
+    onnx::ModelProto m = model(from, graph);
+    try {
+      loader::convert_opset(m, to);
+    } catch (const Error& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  struct Row {
+    int from, to;
+    std::string_view graph;
+  };
+  for (const Row& row :
+       {Row{6, 11, "g (float[2] x) => (float[2] y) { y = Clip <min : string = \"a\"> (x) }"},
+        {11, 13, "g (float[2] x) => (float[2] y) { y = Squeeze <axes : floats = [1.0]> (x) }"},
+        {13, 11, "g (float[1, 2] x) => (float[2] y) <string[1] a = {\"0\"}> { y = Squeeze (x, a) }"},
+        {13, 11, "g (float[1, 2] x) => (float[2] y) <float[1] a = {0}> { y = Squeeze (x, a) }"},
+        {13, 11, "g (float[1, 2] x) => (float[2] y) <complex64[1] a = {0, 0}> { y = Squeeze (x, a) }"},
+        {11, 6, "g (float[2] x) => (float[2] y) <string a = {\"0\"}> { y = Clip (x, a) }"},
+        {11, 6, "g (float[2] x) => (float[2] y) <complex64 a = {0, 0}> { y = Clip (x, a) }"},
+        {11, 6, "g (float[2] x) => (float[2] y) <float[0] a = {}> { y = Clip (x, a) }"}})
+    CHECK_MESSAGE(!refusal(row.from, row.to, row.graph).empty(), row.graph);
+}
+
 }  // namespace
 }  // namespace tenon
