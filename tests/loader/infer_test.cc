@@ -97,5 +97,29 @@ TEST_CASE("Inference of functions that multiply") {
   CHECK(inferred(m, {}).find("more than") != std::string::npos);
 }
 
+TEST_CASE("Inference of sparse constants that stand for much") {
+  const int64_t length = int64_t{1} << 50;  // no memory holds them
+  onnx::ModelProto m = model("Neg", {});
+  auto* s = m.mutable_graph()->add_sparse_initializer();
+  s->mutable_values()->set_name("s");
+  s->mutable_values()->set_data_type(onnx::TensorProto::FLOAT);
+  s->mutable_values()->add_dims(1);
+  s->mutable_values()->add_float_data(1);
+  s->mutable_indices()->set_data_type(onnx::TensorProto::INT64);
+  s->mutable_indices()->add_dims(1);
+  s->mutable_indices()->add_int64_data(7);
+  s->add_dims(length);
+  onnx::NodeProto& n = *m.mutable_graph()->mutable_node(0);
+  n.add_input("s");
+  CHECK(inferred(m) == std::to_string(length));
+  n.clear_input();
+  n.set_op_type("Constant");
+  auto* a = attribute(n, "sparse_value");
+  a->set_type(onnx::AttributeProto::SPARSE_TENSOR);
+  a->mutable_sparse_tensor()->Swap(s);
+  m.mutable_graph()->clear_sparse_initializer();
+  CHECK(inferred(m) == std::to_string(length));
+}
+
 }  // namespace
 }  // namespace tenon
