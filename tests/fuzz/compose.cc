@@ -29,7 +29,9 @@ void cut_out(const onnx::ModelProto& model, const Input& input) {
   // The last bytes of the message choose: mostly names and numbers of the last output.
   const std::string_view text = input.text();
   const std::string_view last = text.substr(text.size() - std::min<size_t>(text.size(), 3));
-  accepted([&] { loader::extract(model, choose(all, last.substr(0, 1)), choose(all, last.substr(1))); });
+  accepted([&] {
+    loader::extract(model, choose(all, last.substr(0, 1)), choose(all, last.substr(last.empty() ? 0 : 1)));
+  });
 }
 
 void put_together(const onnx::ModelProto& model) {

@@ -1,4 +1,4 @@
-// Any model: loaded, made ready and run on small inputs, with and without passes.
+// Any model: loaded, made ready and run on small inputs, within bounds, with and without passes.
 #include "tenon/graph/passes.hpp"
 #include "tests/fuzz/support.hpp"
 
@@ -40,7 +40,7 @@ void run(const Session& session) {
     const auto& entry = session.graph().entry(id);
     feeds.emplace_back(entry.name, small_value(entry.info.type, entry.info.dims));
   }
-  session.run(feeds);
+  session.run(feeds, {.time_limit = std::chrono::seconds(2), .max_iterations = 1000, .max_bytes = 1 << 24});
 }
 
 }  // namespace
@@ -49,12 +49,11 @@ void run(const Session& session) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace tenon;
   using namespace tenon::fuzz;
-  static Moderate memory;
   const Input input(data, size);
   accepted([&] {
     Graph graph =
-        parse_model(std::as_bytes(input.bytes), {.declared_extents = (input.choice & 1) == 0}).graph;
-    SessionOptions options{.allocator = &memory, .fold_constants = (input.choice & 2) == 0};
+        parse_model(std::as_bytes(input.bytes)).graph({.declared_extents = (input.choice & 1) == 0});
+    SessionOptions options{.fold_constants = (input.choice & 2) == 0, .max_folded_bytes = 1 << 24};
     if ((input.choice & 4) == 0) options.passes = standard_passes();
     run(Session(std::move(graph), std::move(options)));
   });

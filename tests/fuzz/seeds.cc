@@ -216,7 +216,7 @@ int write(const fs::path& folder, std::span<char*> more) {
         if (bool made = false;
             accepted([&] { made = draw_model(key, *c, version, seed, m); }) && made && accepted([&] {
               const std::string bytes = m.SerializeAsString();
-              parse_model(std::as_bytes(std::span(bytes)));
+              parse_model(std::as_bytes(std::span(bytes))).graph();
             })) {
           corpus.add_model(m);
           break;

@@ -53,17 +53,6 @@ struct Input {
   std::span<const uint8_t> bytes;
 };
 
-/// Memory for results, refused above 16 MiB at once.
-class Moderate final : public Allocator {
- public:
-  void* allocate(size_t bytes, size_t alignment) override {
-    return bytes > size_t{1} << 24 ? nullptr : default_allocator().allocate(bytes, alignment);
-  }
-  void deallocate(void* memory, size_t bytes, size_t alignment) noexcept override {
-    default_allocator().deallocate(memory, bytes, alignment);
-  }
-};
-
 /// A folder of the process, empty at first, and gone at its end.
 class Folder {
  public:
