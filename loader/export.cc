@@ -5,6 +5,7 @@
 #include "loader/attribute.hpp"
 #include "loader/check.hpp"
 #include "loader/convert_step.hpp"
+#include "loader/names.hpp"
 #include "loader/opsets.hpp"
 #include "loader/order.hpp"
 
@@ -27,20 +28,6 @@ int64_t ir_version_of(int opset) {
     if (opset >= row.opset) return row.ir;
   return oldest_ir;
 }
-
-class UniqueNames {
- public:
-  bool take(const std::string& name) { return used_.insert(name).second; }
-  std::string unique(const std::string& like) {
-    if (!like.empty() && take(like)) return like;
-    for (int64_t& k = numbers_[like];;)
-      if (std::string name = concat(like, "_", ++k); take(name)) return name;
-  }
-
- private:
-  std::set<std::string, std::less<>> used_;
-  std::map<std::string, int64_t, std::less<>> numbers_;
-};
 
 const CapturingBody* graph_of(const AttributeValue& value) {
   const auto* body = std::get_if<BodyRef>(&value);
@@ -87,7 +74,9 @@ struct Scope {
 
 class Exporter {
  public:
-  Exporter(const Graph& graph, int opset) : graph_(graph), opset_(opset), registry_(standard_registry()) {}
+  Exporter(const Graph& graph, int opset) : graph_(graph), opset_(opset), registry_(standard_registry()) {
+    for (NameSet* names : {&names_, &nodes_}) names->add("");
+  }
 
   onnx::ModelProto run() {
     onnx::ModelProto model;
@@ -174,9 +163,9 @@ class Exporter {
   void name_values(Scope& s) {
     const Graph& g = s.graph;
     for (ValueId v : g.inputs())
-      if (const std::string& stated = g.entry(v).name; !stated.empty()) name(v, s) = names_.unique(stated);
+      if (const std::string& stated = g.entry(v).name; !stated.empty()) name(v, s) = names_.fresh(stated);
     for (ValueId v : g.inputs()) {
-      if (name(v, s).empty()) name(v, s) = names_.unique("input");
+      if (name(v, s).empty()) name(v, s) = names_.fresh("input");
       onnx::ValueInfoProto& info = *s.out.add_input();
       info.set_name(name(v, s));
       for (Dim d : g.entry(v).info.dims)
@@ -196,7 +185,7 @@ class Exporter {
     for (std::size_t k = 0; k < g.values().size(); ++k)
       if (const Graph::ValueEntry& e = g.values()[k];
           e.source == Graph::Source::node && !e.name.empty() && s.names[k].empty())
-        s.names[k] = names_.unique(e.name);
+        s.names[k] = names_.fresh(e.name);
   }
   // Outputs of the main graph have their names, outputs of bodies their places. A value has one name: an
   // output of another is made by an Identity.
@@ -205,13 +194,14 @@ class Exporter {
         s.graph.entry(v).source != Graph::Source::capture && find_shared(v, s).first == nullptr;
     std::string& own = name(v, s);
     if (s.outer != nullptr) {
-      if (made_here && first && own.empty()) own = names_.unique(stated);
-      s.outputs.push_back(made_here && first ? own : names_.unique(stated));
+      if (made_here && first && own.empty()) own = names_.fresh(stated);
+      s.outputs.push_back(made_here && first ? own : names_.fresh(stated));
       return;
     }
-    if (own != stated && !names_.take(stated))
+    if (own != stated && names_.contains(stated))
       throw Error(ErrorCode::invalid_argument, concat("output '", stated, "'"),
                   "an input has this name, and is another value");
+    names_.add(stated);
     if (own.empty()) own = stated;
     s.outputs.push_back(stated);
   }
@@ -236,7 +226,7 @@ class Exporter {
     if (const auto [around, same] = find_shared(v, s); around != nullptr) return operand(same, *around);
     std::string& n = name(v, s);
     const Graph::ValueEntry& e = s.graph.entry(v);
-    if (n.empty()) n = names_.unique(e.name.empty() ? "constant" : e.name);
+    if (n.empty()) n = names_.fresh(e.name.empty() ? "constant" : e.name);
     if (e.source == Graph::Source::constant && !e.content.is_tensor() && made_.insert(n).second)
       make_value(e.content, n, s);
     return n;
@@ -266,7 +256,7 @@ class Exporter {
   // Nodes for a constant that no initializer can hold.
   void make_value(const Value& value, const std::string& name, Scope& s) {
     const auto part = [&](const Value& v) {
-      const std::string n = names_.unique(name);
+      const std::string n = names_.fresh(name);
       if (v.is_tensor()) write_initializer(v.tensor(), n, s);
       else make_value(v, n, s);
       return n;
@@ -295,7 +285,7 @@ class Exporter {
                        const NamedAttributes& attributes, const std::string& output) {
     onnx::NodeProto n;
     n.set_op_type(op);
-    n.set_name(nodes_.unique(output));
+    n.set_name(nodes_.fresh(output));
     for (const std::string& name : inputs) n.add_input(name);
     for (const auto& [name, value] : attributes) set_attribute(n, name, value);
     n.add_output(output);
@@ -309,10 +299,10 @@ class Exporter {
   }
   std::string add(Scope& s, const char* op, const std::vector<std::string>& inputs,
                   const NamedAttributes& attributes = {}) {
-    return add(s, op, inputs, attributes, names_.unique(concat(op, "_out")));
+    return add(s, op, inputs, attributes, names_.fresh(concat(op, "_out")));
   }
   std::string add_constant(Scope& s, const AnyTensor& tensor) {
-    const std::string n = names_.unique("constant");
+    const std::string n = names_.fresh("constant");
     write_initializer(tensor, n, s);
     return n;
   }
@@ -320,7 +310,7 @@ class Exporter {
   void write_node(const Graph::Node& n, Scope& s) {
     const op::Spec& spec = n.op.spec();
     onnx::NodeProto p;
-    p.set_name(nodes_.unique(n.name));
+    p.set_name(nodes_.fresh(n.name));
     p.set_op_type(std::string(spec.name));
     const std::string domain(canonical(spec.domain));
     if (!domain.empty()) p.set_domain(domain);
@@ -330,7 +320,7 @@ class Exporter {
       std::string& output = name(n.outputs[k], s);
       const bool optional = spec.output(static_cast<int>(k), n.op.version()).arity == op::Arity::optional;
       if (output.empty() && (s.read[static_cast<std::size_t>(n.outputs[k])] || !optional))
-        output = names_.unique(n.name);
+        output = names_.fresh(n.name);
       p.add_output(output);
     }
     while (p.output_size() > 0 && p.output(p.output_size() - 1).empty()) p.mutable_output()->RemoveLast();
@@ -466,9 +456,8 @@ class Exporter {
     std::vector<op::Info> in, out(n.outputs.size());
     for (ValueId v : n.inputs) {
       const Graph::ValueEntry* e = v < 0 ? nullptr : &graph.entry(v);
-      in.push_back(e == nullptr ? op::Info{} : e->info);
-      if (e != nullptr && e->source == Graph::Source::constant && e->content.is_tensor())
-        in.back().data = e->content.tensor().data();
+      const bool constant = e != nullptr && e->source == Graph::Source::constant;
+      in.push_back(e == nullptr ? op::Info{} : constant ? op::info_of(e->content) : e->info);
     }
     try {
       const op::Message m = make_operator(*found.op_class, found.version, attributes).infer(in, out);
@@ -528,7 +517,7 @@ class Exporter {
     const auto rename = [&](std::string& name) {
       if (name.empty() || named.contains(name)) return;
       std::string& now = renamed[name];
-      if (now.empty()) now = names_.unique(n.name);
+      if (now.empty()) now = names_.fresh(n.name);
       name = now;
     };
     for (onnx::NodeProto& made : *m.mutable_graph()->mutable_node()) {
@@ -542,7 +531,7 @@ class Exporter {
         t.set_name(made.output(0));
         continue;
       }
-      if (made.name().empty()) made.set_name(nodes_.unique(n.name));
+      if (made.name().empty()) made.set_name(nodes_.fresh(n.name));
       *s.out.add_node() = std::move(made);
     }
   }
@@ -591,7 +580,7 @@ class Exporter {
   const int opset_;
   const Registry& registry_;
   std::map<std::string, int> domains_;
-  UniqueNames names_, nodes_;
+  NameSet names_, nodes_;
   std::set<std::string> made_;  // constants that nodes make, as far as these are written
 };
 

@@ -41,9 +41,9 @@ AnyTensor from_bytes(DType d, const Extents& extents, std::span<const std::byte>
                      std::shared_ptr<const MappedFile> file, Placement placement) {
   if (file != nullptr && !bytes.empty()) {
     constexpr std::size_t large = std::size_t{1} << 16;  // what rules read of constants is less
-    const AnyTensor tensor(d, extents,
-                           Storage::keep(bytes.data(), bytes.size(),
-                                         FilePart(std::move(file), bytes.data(), bytes.size())));
+    const AnyTensor tensor(
+        d, extents,
+        Storage::keep(bytes.data(), bytes.size(), FilePart(std::move(file), bytes.data(), bytes.size())));
     const bool anywhere = placement == Placement::anywhere && is_float(d) && bytes.size() >= large;
     return anywhere || tensor.aligned() ? tensor : tensor.clone();
   }
@@ -300,8 +300,7 @@ Type read_type(const onnx::TypeProto& t) {
         throw Error(ErrorCode::not_supported, {}, concat("a map to ", to_string(v)));
       return {Kind::map, v.element, known(t.map_type().key_type())};
     }
-    case onnx::TypeProto::kOpaqueType:
-      return {Kind::opaque, DType::undefined};
+    case onnx::TypeProto::kOpaqueType: return {Kind::opaque, DType::undefined};
     case onnx::TypeProto::VALUE_NOT_SET: break;
   }
   return Type(Kind::unknown, DType::undefined);
@@ -344,6 +343,7 @@ void write_type(Type type, const Dims& dims, const std::function<std::string(Dim
                         ->mutable_tensor_type());
     case Kind::map: return write_map(type, t);
     case Kind::sequence_map: return write_map(type, *t.mutable_sequence_type()->mutable_elem_type());
+    case Kind::opaque: t.mutable_opaque_type(); return;
     case Kind::none:
     case Kind::unknown: return;
   }
