@@ -57,4 +57,21 @@ op::AttributeValue read_attribute(const onnx::AttributeProto& a, const DataSourc
               concat("attribute '", a.name(), "' of type ", onnx::AttributeProto::AttributeType_Name(type)));
 }
 
+bool equal(const op::AttributeValue& a, const op::AttributeValue& b) {
+  if (a.index() != b.index()) {
+    const auto empty = [](const op::AttributeValue& v) {
+      const auto* list = std::get_if<std::vector<int64_t>>(&v);
+      return v.index() == 0 || (list != nullptr && list->empty());
+    };
+    return empty(a) && empty(b);
+  }
+  return std::visit(
+      [&]<class T>(const T& x) {
+        if constexpr (std::is_same_v<T, Value> || std::is_same_v<T, op::BodyRef>)
+          return !x && !std::get<T>(b);
+        else return x == std::get<T>(b);
+      },
+      a);
+}
+
 }  // namespace tenon::loader

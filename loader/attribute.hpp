@@ -17,6 +17,10 @@ onnx::AttributeProto::AttributeType type_of(const onnx::AttributeProto& a);
 op::AttributeValue read_attribute(const onnx::AttributeProto& a, const DataSource& source,
                                   const std::function<op::BodyRef(const onnx::GraphProto&)>& body);
 
+/// Whether two values are the same; a list without elements is as no value. Tensors and graphs are not
+/// compared: they are the same where there are none.
+bool equal(const op::AttributeValue& a, const op::AttributeValue& b);
+
 using AttributesByName = std::map<std::string, const onnx::AttributeProto*, std::less<>>;
 
 /// The attribute itself, or the one of a function's call that it refers to: null if the call leaves it out.

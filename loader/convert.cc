@@ -54,23 +54,6 @@ struct Form {
   }
 };
 
-bool equal(const AttributeValue& a, const AttributeValue& b) {
-  if (a.index() != b.index()) {
-    const auto empty = [](const AttributeValue& v) {
-      const auto* list = std::get_if<std::vector<int64_t>>(&v);
-      return v.index() == 0 || (list != nullptr && list->empty());
-    };
-    return empty(a) && empty(b);
-  }
-  return std::visit(
-      [&]<class T>(const T& x) {
-        if constexpr (std::is_same_v<T, Value> || std::is_same_v<T, op::BodyRef>)
-          return !x && !std::get<T>(b);
-        else return x == std::get<T>(b);
-      },
-      a);
-}
-
 AttributeValue value_of(const onnx::AttributeProto& a) {
   return read_attribute(a, {}, [](const onnx::GraphProto&) { return op::BodyRef(); });
 }

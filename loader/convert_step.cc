@@ -34,9 +34,18 @@ void set_attribute(onnx::NodeProto& n, std::string_view name, const op::Attribut
   } else if (const auto* floats = std::get_if<std::vector<float>>(&value)) {
     a->set_type(AttributeProto::FLOATS);
     a->mutable_floats()->Add(floats->begin(), floats->end());
+  } else if (const auto* strings = std::get_if<std::vector<std::string>>(&value)) {
+    a->set_type(AttributeProto::STRINGS);
+    for (const std::string& text : *strings) a->add_strings(text);
+  } else if (const auto* type = std::get_if<Type>(&value)) {
+    a->set_type(AttributeProto::TYPE_PROTO);
+    write_type(*type, {}, {}, *a->mutable_tp());
   } else if (const auto* v = std::get_if<Value>(&value); v != nullptr && v->is_tensor()) {
     a->set_type(AttributeProto::TENSOR);
     write_tensor(v->tensor(), *a->mutable_t());
+  } else if (v != nullptr && v->is_sparse_tensor()) {
+    a->set_type(AttributeProto::SPARSE_TENSOR);
+    write_sparse_tensor(v->sparse_tensor(), *a->mutable_sparse_tensor());
   } else {
     throw Error(ErrorCode::not_supported, n.op_type(), concat("attribute '", name, "' cannot be written"));
   }

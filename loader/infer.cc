@@ -24,23 +24,8 @@ class Symbols {
   }
 
   void write(const op::Info& info, onnx::TypeProto& t) const {
-    const auto element = static_cast<int>(info.type.element), key = static_cast<int>(info.type.key);
-    switch (info.type.kind) {
-      case Kind::tensor: return write_tensor(info, t);
-      case Kind::sparse_tensor:
-        t.mutable_sparse_tensor_type()->set_elem_type(element);
-        return write_dims(info.dims, [&] { return t.mutable_sparse_tensor_type()->mutable_shape(); });
-      case Kind::sequence: return write_tensor(info, *t.mutable_sequence_type()->mutable_elem_type());
-      case Kind::optional: return write_tensor(info, *t.mutable_optional_type()->mutable_elem_type());
-      case Kind::optional_sequence:
-        return write_tensor(
-            info,
-            *t.mutable_optional_type()->mutable_elem_type()->mutable_sequence_type()->mutable_elem_type());
-      case Kind::map: return write_map(element, key, t);
-      case Kind::sequence_map:
-        return write_map(element, key, *t.mutable_sequence_type()->mutable_elem_type());
-      default: return;
-    }
+    write_type(
+        info.type, info.dims, [&](Dim d) { return names_[static_cast<std::size_t>(d.symbol() - 1)]; }, t);
   }
 
   // Unknown extents get symbols, so that equal ones can be told.
@@ -70,28 +55,6 @@ class Symbols {
     if (added) names_.push_back(name);
     return Dim::symbol(it->second);
   }
-  template <class Shape>
-  void write_dims(const Dims& dims, Shape shape) const {
-    if (!dims.ranked()) return;
-    onnx::TensorShapeProto* s = shape();
-    s->clear_dim();
-    for (Dim d : dims) {
-      auto* to = s->add_dim();
-      if (d.known()) to->set_dim_value(d.value());
-      else if (d.symbolic()) to->set_dim_param(names_[static_cast<std::size_t>(d.symbol() - 1)]);
-    }
-  }
-  void write_tensor(const op::Info& info, onnx::TypeProto& t) const {
-    t.mutable_tensor_type()->set_elem_type(static_cast<int>(info.type.element));
-    write_dims(info.dims, [&] { return t.mutable_tensor_type()->mutable_shape(); });
-  }
-  static void write_map(int element, int key, onnx::TypeProto& t) {
-    t.mutable_map_type()->set_key_type(key);
-    auto* value = t.mutable_map_type()->mutable_value_type()->mutable_tensor_type();
-    value->set_elem_type(element);
-    value->mutable_shape();  // of a scalar
-  }
-
   std::map<std::string, int32_t, std::less<>> numbers_;
   std::vector<std::string> names_;
   int generated_ = 0;

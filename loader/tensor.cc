@@ -248,6 +248,12 @@ void write_tensor(const AnyTensor& tensor, onnx::TensorProto& t) {
   }
 }
 
+void write_sparse_tensor(const SparseTensor& tensor, onnx::SparseTensorProto& t) {
+  write_tensor(tensor.values, *t.mutable_values());
+  write_tensor(tensor.indices, *t.mutable_indices());
+  for (int64_t e : tensor.extents) t.add_dims(e);
+}
+
 namespace {
 DType known(int32_t number) {
   const DType d = dtype_from_onnx(number);
@@ -288,6 +294,49 @@ Type read_type(const onnx::TypeProto& t) {
     case onnx::TypeProto::VALUE_NOT_SET: break;
   }
   return Type(Kind::unknown, DType::undefined);
+}
+
+namespace {
+
+void write_map(Type type, onnx::TypeProto& t) {
+  t.mutable_map_type()->set_key_type(static_cast<int>(type.key));
+  auto* value = t.mutable_map_type()->mutable_value_type()->mutable_tensor_type();
+  value->set_elem_type(static_cast<int>(type.element));
+  value->mutable_shape();  // of a scalar
+}
+
+}  // namespace
+
+void write_type(Type type, const Dims& dims, const std::function<std::string(Dim)>& symbol,
+                onnx::TypeProto& t) {
+  const auto write = [&](auto& tensor) {
+    tensor.set_elem_type(static_cast<int>(type.element));
+    if (!dims.ranked()) return;
+    onnx::TensorShapeProto& shape = *tensor.mutable_shape();
+    shape.clear_dim();
+    for (Dim d : dims) {
+      auto* to = shape.add_dim();
+      if (d.known()) to->set_dim_value(d.value());
+      else if (d.symbolic()) to->set_dim_param(symbol(d));
+    }
+  };
+  switch (type.kind) {
+    case Kind::tensor: return write(*t.mutable_tensor_type());
+    case Kind::sparse_tensor: return write(*t.mutable_sparse_tensor_type());
+    case Kind::sequence: return write(*t.mutable_sequence_type()->mutable_elem_type()->mutable_tensor_type());
+    case Kind::optional: return write(*t.mutable_optional_type()->mutable_elem_type()->mutable_tensor_type());
+    case Kind::optional_sequence:
+      return write(*t.mutable_optional_type()
+                        ->mutable_elem_type()
+                        ->mutable_sequence_type()
+                        ->mutable_elem_type()
+                        ->mutable_tensor_type());
+    case Kind::map: return write_map(type, t);
+    case Kind::sequence_map: return write_map(type, *t.mutable_sequence_type()->mutable_elem_type());
+    case Kind::opaque: t.mutable_opaque_type(); return;
+    case Kind::none:
+    case Kind::unknown: return;
+  }
 }
 
 }  // namespace tenon::loader

@@ -69,12 +69,6 @@ Value read_optional(const onnx::OptionalProto& p, Type element) {
   return o;
 }
 
-void write_sparse(const SparseTensor& s, onnx::SparseTensorProto& p) {
-  loader::write_tensor(s.values, *p.mutable_values());
-  loader::write_tensor(s.indices, *p.mutable_indices());
-  for (int64_t extent : s.extents) p.add_dims(extent);
-}
-
 // Values are scalars of a sequence, as read_map takes them.
 void write_map(const Map& m, onnx::MapProto& p) {
   p.set_key_type(static_cast<int>(m.keys.dtype()));
@@ -101,7 +95,7 @@ void write_item(const Value& v, P& p, Tensor tensor, Sparse sparse, Items items,
                 Inner inner) {
   if (v.is_tensor()) p.set_elem_type(P::TENSOR), loader::write_tensor(v.tensor(), *tensor());
   else if (v.is_sparse_tensor())
-    p.set_elem_type(P::SPARSE_TENSOR), write_sparse(v.sparse_tensor(), *sparse());
+    p.set_elem_type(P::SPARSE_TENSOR), loader::write_sparse_tensor(v.sparse_tensor(), *sparse());
   else if (v.is_sequence()) p.set_elem_type(P::SEQUENCE), write_sequence(v.sequence(), *items());
   else if (v.is_map()) p.set_elem_type(P::MAP), write_map(v.map(), *entries());
   else if (v.is_optional()) p.set_elem_type(P::OPTIONAL), write_optional(v.optional(), *inner());
@@ -177,7 +171,7 @@ void write_pb(const std::filesystem::path& file, const Value& value, std::string
   else if (value.is_map()) bytes = bytes_of(onnx::MapProto(), [&](auto& p) { write_map(value.map(), p); });
   else if (value.is_sparse_tensor()) {
     onnx::SparseTensorProto p;
-    write_sparse(value.sparse_tensor(), p);
+    loader::write_sparse_tensor(value.sparse_tensor(), p);
     p.mutable_values()->set_name(std::string(name));
     bytes = p.SerializeAsString();
   } else

@@ -49,6 +49,9 @@ constexpr std::string_view usage = R"(usage: tenon COMMAND …
       the part of a model between values
   diff A B
       what differs in the structure of two models, a line each; the exit code is 1 where something does
+  simplify MODEL [--extents NAME=1x3x224x224]… [--max-bytes N] -o OUTPUT
+      the model with what is constant computed and without nodes on which no output depends; --extents fixes an
+      input's, which makes arithmetic on extents constant; nodes become constants of up to N bytes, by default 1 MiB
   bench MODEL [--threads N] [--iters N | --seconds S] [--input NAME=FILE.npy|FILE.pb|random:1x3x224x224]… [--save DIR]
       times runs, on random inputs where none are named, which --save writes; the last line is a JSON object
   ops [--matrix]
@@ -119,11 +122,22 @@ int main(int argc, char** argv) {
   constexpr struct {
     std::string_view name;
     int (*run)(Arguments);
-  } commands[] = {{"run", tool::run},     {"test", tool::test},       {"info", tool::info},
-                  {"infer", tool::infer}, {"check", tool::check},     {"convert", tool::convert_model},
-                  {"parse", tool::parse}, {"print", tool::print},     {"inline", tool::inline_calls},
-                  {"merge", tool::merge}, {"extract", tool::extract}, {"diff", tool::diff},
-                  {"dump", tool::dump},   {"bench", tool::bench},     {"ops", tool::ops}};
+  } commands[] = {{"run", tool::run},
+                  {"test", tool::test},
+                  {"info", tool::info},
+                  {"infer", tool::infer},
+                  {"check", tool::check},
+                  {"convert", tool::convert_model},
+                  {"parse", tool::parse},
+                  {"print", tool::print},
+                  {"inline", tool::inline_calls},
+                  {"merge", tool::merge},
+                  {"extract", tool::extract},
+                  {"diff", tool::diff},
+                  {"simplify", tool::simplify},
+                  {"dump", tool::dump},
+                  {"bench", tool::bench},
+                  {"ops", tool::ops}};
   try {
     simd::check_request();
   } catch (const Error& e) {

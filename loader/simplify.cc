@@ -1,0 +1,334 @@
+#include "loader/simplify.hpp"
+
+#include <set>
+
+#include "loader/attribute.hpp"
+#include "loader/opsets.hpp"
+#include "loader/order.hpp"
+#include "tenon/loader.hpp"
+
+namespace tenon::loader {
+namespace {
+
+constexpr int max_rounds = 16;                           // each has folded something
+constexpr int max_depth = 200;                           // of bodies within each other
+constexpr int64_t max_added_bytes = int64_t{256} << 20;  // by all constants
+constexpr int64_t ir_of_plain_initializers = 4;          // before it, an initializer is an input's value
+
+// The constants of a graph by name. Tensors of the file are read when a node asks for them.
+struct Scope {
+  const Scope* outer = nullptr;
+  std::map<std::string, const onnx::TensorProto*, std::less<>> stated{};
+  std::map<std::string, AnyTensor, std::less<>> computed{};
+  std::set<std::string_view> others{};  // values of the graph that are no constants
+  std::set<std::string_view> outputs{};
+
+  std::optional<AnyTensor> find(const std::string& name) const {
+    if (const auto it = computed.find(name); it != computed.end()) return it->second;
+    if (const auto it = stated.find(name); it != stated.end()) return read_tensor(*it->second);
+    if (outer == nullptr || others.contains(name)) return std::nullopt;
+    return outer->find(name);
+  }
+};
+
+bool is_external(const onnx::TensorProto& t) { return t.data_location() == onnx::TensorProto::EXTERNAL; }
+
+class Simplifier {
+ public:
+  Simplifier(onnx::ModelProto& model, const SimplifyOptions& options)
+      : model_(model), options_(options), opsets_(read_opsets(model.opset_import(), "model")) {
+    if (opsets_.empty()) opsets_.emplace("", 1);
+    for (const auto& f : model.functions()) functions_.insert(key_of(f));
+    for (const auto& t : model.training_info())
+      for (const auto* bindings : {&t.initialization_binding(), &t.update_binding()})
+        for (const auto& b : *bindings) bound_.insert(b.key());
+    may_add_ = max_added_bytes + 2 * static_cast<int64_t>(model.ByteSizeLong());
+  }
+
+  void run() {
+    for (int round = 0; round < max_rounds; ++round) {
+      folded_ = false;
+      infer();
+      Scope scope;
+      fold(*model_.mutable_graph(), scope, true);
+      std::set<std::string_view> kept(bound_.begin(), bound_.end());
+      for (const auto& t : model_.training_info()) {
+        for (const auto* g : {&t.initialization(), &t.algorithm()})
+          for (const auto& n : g->node()) kept.merge(names_read(n));
+        for (const auto& v : t.algorithm().output()) kept.insert(v.name());
+      }
+      remove_unread(*model_.mutable_graph(), scope, kept);
+      if (!folded_) return;
+    }
+  }
+
+ private:
+  // --- what inference tells ---
+
+  // Values of the main graph whose elements follow from extents. A model that cannot run tells nothing.
+  void infer() {
+    inferred_.clear();
+    constexpr std::size_t small = 4096;  // constants above it are no operands of shape arithmetic
+    onnx::ModelProto m;
+    m.set_ir_version(model_.ir_version());
+    *m.mutable_opset_import() = model_.opset_import();
+    *m.mutable_functions() = model_.functions();
+    const onnx::GraphProto& from = model_.graph();
+    onnx::GraphProto& g = *m.mutable_graph();
+    g.set_name(from.name());
+    *g.mutable_node() = from.node();
+    *g.mutable_input() = from.input();
+    *g.mutable_output() = from.output();
+    *g.mutable_sparse_initializer() = from.sparse_initializer();
+    std::set<std::string_view> inputs;
+    for (const auto& v : from.input()) inputs.insert(v.name());
+    for (const auto& t : from.initializer()) {
+      if (inputs.contains(t.name())) continue;
+      if (!is_external(t) && t.ByteSizeLong() <= small) {
+        *g.add_initializer() = t;
+        continue;
+      }
+      onnx::ValueInfoProto& v = *g.add_input();
+      v.set_name(t.name());
+      auto& type = *v.mutable_type()->mutable_tensor_type();
+      type.set_elem_type(t.data_type());
+      type.mutable_shape();
+      for (int64_t d : t.dims()) type.mutable_shape()->add_dim()->set_dim_value(d);
+    }
+    try {
+      const Graph graph = Model(std::move(m)).graph();
+      for (const auto& n : from.node())
+        for (const std::string& name : n.output())
+          if (const ValueId v = name.empty() ? -1 : graph.find(name); v >= 0) note(name, graph.entry(v).info);
+    } catch (const Error&) {  // what is constant by itself is folded all the same
+    }
+  }
+  void note(const std::string& name, const op::Info& info) {
+    const op::PropagatedData& elements = info.propagated;
+    if (!elements.known() || info.type.kind != Kind::tensor || !op::is_propagated(info.type.element) ||
+        !info.dims.known() || info.dims.count() != Dim(elements.size()))
+      return;
+    AnyTensor t = AnyTensor::uninitialized(info.type.element, info.dims.extents());
+    for (int k = 0; k < elements.size(); ++k) {
+      if (!elements[k].known()) return;
+      const int64_t v = elements[k].value();
+      if (t.dtype() == DType::int64) t.out().as<int64_t>()[k] = v;
+      else if (t.dtype() == DType::int32) t.out().as<int32_t>()[k] = static_cast<int32_t>(v);
+      else t.out().as<bool>()[k] = v != 0;
+    }
+    inferred_.emplace(name, std::move(t));
+  }
+
+  // --- folding ---
+
+  void fold(onnx::GraphProto& g, Scope& scope, bool main) {
+    if (++depth_ > max_depth)
+      throw Error(ErrorCode::invalid_model, "model", "bodies within each other are too many");
+    for (const auto& v : g.input()) scope.others.insert(v.name());
+    for (const auto& v : g.output()) scope.outputs.insert(v.name());
+    for (const auto& t : g.sparse_initializer()) scope.others.insert(t.values().name());
+    for (const auto& n : g.node()) scope.others.insert(n.output().begin(), n.output().end());
+    for (const auto& t : g.initializer()) {
+      const bool changes = scope.others.contains(t.name()) || (main && bound_.contains(t.name()));
+      if (changes || is_external(t)) scope.others.insert(t.name());
+      else scope.stated.emplace(t.name(), &t);
+    }
+    for (onnx::NodeProto& n : *g.mutable_node()) {
+      for (auto& a : *n.mutable_attribute()) {
+        if (a.has_g()) fold_body(*a.mutable_g(), scope);
+        for (auto& b : *a.mutable_graphs()) fold_body(b, scope);
+      }
+      fold_node(n, scope, main);
+    }
+    --depth_;
+  }
+  void fold_body(onnx::GraphProto& g, const Scope& around) {
+    Scope scope{.outer = &around};
+    fold(g, scope, false);
+    remove_unread(g, scope, {});
+  }
+
+  void fold_node(const onnx::NodeProto& n, Scope& scope, bool main) {
+    if (n.output_size() == 0 || functions_.contains(key_of(n))) return;
+    if (const onnx::TensorProto* t = tensor_of(n)) {
+      scope.stated.emplace(n.output(0), t);
+      return;
+    }
+    std::vector<AnyTensor> results;
+    if (main) {
+      for (const std::string& name : n.output())
+        if (const auto it = inferred_.find(name); it != inferred_.end()) results.push_back(it->second);
+      if (static_cast<int>(results.size()) < n.output_size()) results.clear();
+    }
+    try {
+      if (results.empty()) results = evaluated(n, scope);
+    } catch (const Error&) {
+      return;  // the run says so, if it comes to the node
+    }
+    if (results.empty()) return;
+    int64_t bytes = 0;
+    for (const AnyTensor& t : results) bytes += t.bytes();
+    if (bytes > may_add_ || constants_as_nodes(n, scope) > 1) return;
+    may_add_ -= bytes;
+    for (int k = 0; k < n.output_size(); ++k)
+      if (!n.output(k).empty()) scope.computed.emplace(n.output(k), results[static_cast<std::size_t>(k)]);
+  }
+
+  // The tensor that a Constant states in the message.
+  static const onnx::TensorProto* tensor_of(const onnx::NodeProto& n) {
+    if (n.op_type() != "Constant" || !canonical(n.domain()).empty() || n.output_size() != 1 ||
+        n.attribute_size() != 1 || !n.attribute(0).has_t() || is_external(n.attribute(0).t()))
+      return nullptr;
+    return &n.attribute(0).t();
+  }
+  // How many of a node's results would be nodes as constants.
+  int constants_as_nodes(const onnx::NodeProto& n, const Scope& scope) const {
+    return static_cast<int>(std::ranges::count_if(n.output(), [&](const std::string& name) {
+      return !name.empty() && (!plain() || scope.outputs.contains(name));
+    }));
+  }
+  // Outputs are made by nodes: some runtimes want that.
+  bool plain() const { return model_.ir_version() >= ir_of_plain_initializers; }
+
+  // The results of a node whose operands are constants; none where it has others, or results that are no
+  // tensors or too large.
+  std::vector<AnyTensor> evaluated(const onnx::NodeProto& n, const Scope& scope) {
+    const std::string domain(canonical(n.domain()));
+    const auto opset = opsets_.find(domain);
+    if (opset == opsets_.end()) return {};
+    const Registry::Found found = standard_registry().find(domain, n.op_type(), opset->second);
+    if (found.op_class == nullptr || !found.op_class->spec->deterministic) return {};
+    for (const auto& a : n.attribute())
+      if (a.has_g() || a.graphs_size() > 0) return {};
+    std::vector<Value> operands;
+    std::vector<op::Info> in;
+    int64_t bytes = 0;
+    for (const std::string& name : n.input()) {
+      std::optional<AnyTensor> t;
+      if (!name.empty() && !(t = scope.find(name))) return {};
+      operands.push_back(t ? Value(*t) : Value());
+      in.push_back(t ? op::info_of(operands.back()) : op::Info{});
+      if (t) bytes += t->bytes();
+    }
+    std::vector<std::pair<std::string, op::AttributeValue>> attributes;
+    for (const auto& a : n.attribute()) attributes.emplace_back(a.name(), read_attribute(a, {}, {}));
+    const AnyOperator stated = make_operator(*found.op_class, found.version, attributes);
+    const auto make = [&](std::size_t at, const op::AttributeValue& value, DType element) {
+      if (operands.size() <= at) operands.resize(at + 1);
+      operands[at] = Value(op::input_from_attribute(value, element));
+      return op::info_of(operands[at]);
+    };
+    if (const op::Message m = stated.add_attribute_inputs(in, make); !m.empty()) return {};
+    const AnyOperator op = stated.with_newest_inputs();
+    const auto count =
+        static_cast<std::size_t>(std::max(n.output_size(), op.spec().min_outputs(op.version())));
+    std::vector<op::Info> out(count);
+    if (const op::Message m = op.infer(in, out); !m.empty()) return {};
+    const int64_t most = std::max(bytes, options_.max_bytes);
+    for (const op::Info& i : out)
+      if (i.type.kind == Kind::tensor && i.dims.known() &&
+          packed_bytes(element_count(i.dims.extents()), i.type.element) > most)
+        return {};
+    std::vector<const Value*> pointers;
+    for (const Value& v : operands) pointers.push_back(v ? &v : nullptr);
+    op::Context context;
+    std::vector<AnyTensor> results;
+    for (Value& v : op::evaluate(op, context, pointers, count)) {
+      if (static_cast<int>(results.size()) == n.output_size()) break;
+      const bool named = !n.output(static_cast<int>(results.size())).empty();
+      if (named && (!v.is_tensor() || v.tensor().bytes() > most)) return {};
+      results.push_back(named ? v.tensor() : AnyTensor());
+    }
+    return results;
+  }
+
+  // --- removal ---
+
+  // Leaves the nodes that outputs, or the names `kept`, depend on, and writes the constants that these read.
+  void remove_unread(onnx::GraphProto& g, const Scope& scope, std::set<std::string_view> kept) {
+    std::map<std::string_view, int> producers;
+    for (int k = 0; k < g.node_size(); ++k)
+      for (const std::string& name : g.node(k).output())
+        if (!name.empty()) producers.emplace(name, k);
+    for (const auto& v : g.output()) kept.insert(v.name());
+    for (const auto& q : g.quantization_annotation())
+      for (const auto& e : q.quant_parameter_tensor_names()) kept.insert(e.value());
+
+    const auto is_folded = [&](std::string_view name, int producer) {
+      return scope.computed.contains(name) && g.node(producer).op_type() != "Constant";
+    };
+
+    // The nodes to keep, from the outputs on.
+    std::vector<bool> needed(static_cast<std::size_t>(g.node_size()));
+    std::vector<std::string_view> open(kept.begin(), kept.end());
+    while (!open.empty()) {
+      const std::string_view name = open.back();
+      open.pop_back();
+      const auto it = producers.find(name);
+      if (it == producers.end() || is_folded(name, it->second) ||
+          needed[static_cast<std::size_t>(it->second)])
+        continue;
+      needed[static_cast<std::size_t>(it->second)] = true;
+      for (std::string_view read : names_read(g.node(it->second)))
+        if (!read.empty() && kept.insert(read).second) open.push_back(read);
+    }
+    google::protobuf::RepeatedPtrField<onnx::NodeProto> nodes;
+    std::set<std::string> outputs, values, written;
+    for (const auto& v : g.output()) outputs.insert(v.name());
+    for (const auto& v : g.input()) values.insert(v.name());
+    for (const auto& [name, tensor] : scope.computed) {
+      if (!kept.contains(name) || !is_folded(name, producers.at(name))) continue;
+      values.insert(name);
+      folded_ = true;
+      written.insert(name);
+      if (plain() && !outputs.contains(name)) continue;
+      onnx::NodeProto& n = *nodes.Add();
+      n.set_op_type("Constant");
+      n.set_name(g.node(producers.at(name)).name());
+      n.add_output(name);
+      onnx::AttributeProto& a = *n.add_attribute();
+      a.set_name("value");
+      a.set_type(onnx::AttributeProto::TENSOR);
+      write_tensor(tensor, *a.mutable_t());
+    }
+    const auto erase = [](auto& list, auto is) {
+      list.erase(std::remove_if(list.begin(), list.end(), is), list.end());
+    };
+    erase(*g.mutable_initializer(),
+          [&](const auto& t) { return !kept.contains(t.name()) && !values.contains(t.name()); });
+    erase(*g.mutable_sparse_initializer(), [&](const auto& t) { return !kept.contains(t.values().name()); });
+    for (const auto& name : written) {
+      if (!plain() || outputs.contains(name)) continue;
+      onnx::TensorProto& t = *g.add_initializer();
+      t.set_name(name);
+      write_tensor(scope.computed.find(name)->second, t);
+    }
+    for (int k = 0; k < g.node_size(); ++k)
+      if (needed[static_cast<std::size_t>(k)]) nodes.Add()->Swap(g.mutable_node(k));
+    folded_ |= nodes.size() < g.node_size();
+    for (const auto& n : nodes) values.insert(n.output().begin(), n.output().end());
+    for (const auto& t : g.initializer()) values.insert(t.name());
+    for (const auto& t : g.sparse_initializer()) values.insert(t.values().name());
+    g.mutable_node()->Swap(&nodes);
+    erase(*g.mutable_value_info(), [&](const auto& v) { return !values.contains(v.name()); });
+    erase(*g.mutable_quantization_annotation(), [&](const auto& q) {
+      return producers.contains(q.tensor_name()) && !values.contains(q.tensor_name());
+    });
+  }
+
+  onnx::ModelProto& model_;
+  const SimplifyOptions& options_;
+  Opsets opsets_;
+  std::set<FunctionKey> functions_;
+  std::map<std::string, AnyTensor, std::less<>> inferred_;
+  std::set<std::string, std::less<>> bound_;  // initializers that training changes
+  int64_t may_add_ = 0;                       // bytes of constants
+  int depth_ = 0;
+  bool folded_ = false;
+};
+
+}  // namespace
+
+void simplify(onnx::ModelProto& model, const SimplifyOptions& options) { Simplifier(model, options).run(); }
+
+}  // namespace tenon::loader

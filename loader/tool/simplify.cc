@@ -1,0 +1,82 @@
+// `tenon simplify`: models with constants folded and dead nodes gone.
+#include "loader/simplify.hpp"
+
+#include "loader/infer.hpp"
+#include "loader/tool/command.hpp"
+#include "loader/tool/models.hpp"
+
+namespace tenon::tool {
+namespace {
+
+// Sets an input's extents, and the symbols that these are, in the whole model.
+void fix_extents(Model& model, const std::string& name, const Extents& extents) {
+  for (const auto& v : model.proto().graph().input()) {
+    if (v.name() != name) continue;
+    const onnx::TensorShapeProto shape = v.type().tensor_type().shape();
+    if (v.type().tensor_type().has_shape() && shape.dim_size() != extents.size())
+      throw UsageError{concat("input '", name, "' has ", shape.dim_size(), " axes, not ", extents.size())};
+    for (int k = 0; k < shape.dim_size(); ++k)
+      if (!shape.dim(k).dim_param().empty()) model.set_symbol(shape.dim(k).dim_param(), extents[k]);
+    std::string text;
+    for (int64_t e : extents) text += concat(text.empty() ? "" : ",", e);
+    return model.set_extents(name, concat("[", text, "]"));
+  }
+  throw UsageError{concat("the model has no input '", name, "'")};
+}
+
+// What inference tells of values now, in place of what the file told before.
+void infer_again(onnx::ModelProto& model) {
+  onnx::GraphProto& g = *model.mutable_graph();
+  const auto before = g.output();
+  g.clear_value_info();
+  for (auto& v : *g.mutable_output())
+    if (v.type().has_tensor_type()) v.mutable_type()->mutable_tensor_type()->clear_shape();
+  loader::infer_shapes(model);
+  for (int k = 0; k < g.output_size(); ++k)
+    if (g.output(k).type().has_tensor_type() && !g.output(k).type().tensor_type().has_shape())
+      *g.mutable_output(k) = before[k];
+}
+
+int count_nodes(const onnx::GraphProto& g) {
+  int count = g.node_size();
+  for (const auto& n : g.node())
+    for (const auto& a : n.attribute())
+      if (a.has_g()) count += count_nodes(a.g());
+  return count;
+}
+
+}  // namespace
+
+int simplify(Arguments arguments) {
+  std::filesystem::path file, output;
+  std::vector<std::pair<std::string, Extents>> fixed;
+  loader::SimplifyOptions options;
+  while (!arguments.empty()) {
+    const std::string word = arguments.take();
+    if (word == "-o") {
+      output = arguments.value(word);
+    } else if (word == "--max-bytes") {
+      options.max_bytes = arguments.integer(word, 0, int64_t{1} << 31);
+    } else if (word == "--extents") {
+      const std::string text = arguments.value(word);
+      const std::size_t equals = text.rfind('=');
+      if (equals == std::string::npos) throw UsageError{"--extents takes NAME=1x3x224x224"};
+      fixed.emplace_back(text.substr(0, equals), parse_extents(std::string_view(text).substr(equals + 1)));
+    } else if (word.starts_with("-") || !file.empty()) {
+      throw UsageError{concat("simplify takes one model, and not '", word, "'")};
+    } else {
+      file = word;
+    }
+  }
+  if (file.empty() || output.empty()) throw UsageError{"simplify needs a model and -o"};
+  Model model(read_model(file));
+  for (const auto& [name, extents] : fixed) fix_extents(model, name, extents);
+  if (!fixed.empty()) infer_again(model.proto());
+  const int before = count_nodes(model.proto().graph());
+  loader::simplify(model.proto(), options);
+  write_model(output, model.proto());
+  std::printf("%d nodes, before %d\n", count_nodes(model.proto().graph()), before);
+  return 0;
+}
+
+}  // namespace tenon::tool

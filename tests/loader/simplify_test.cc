@@ -1,0 +1,167 @@
+// Models simplified: what becomes constant, what stays, and that results stay.
+#include "loader/simplify.hpp"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <string>
+
+#include "loader/check.hpp"
+#include "loader/print_text.hpp"
+#include "tenon/loader.hpp"
+#include "tenon/tensor/difference.hpp"
+
+namespace tenon {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr Tolerance exact{.rtol = 0, .atol = 0};
+
+int count_nodes(const onnx::GraphProto& g) {
+  int count = g.node_size();
+  for (const auto& n : g.node())
+    for (const auto& a : n.attribute())
+      if (a.has_g()) count += count_nodes(a.g());
+  return count;
+}
+
+std::vector<Value> results(const Model& model) {
+  const Session session(model.graph());
+  Feeds feeds;
+  for (const ValueId v : session.graph().inputs()) {
+    const Graph::ValueEntry& e = session.graph().entry(v);
+    if (e.optional) continue;
+    Extents extents;
+    for (const Dim d : e.info.dims) extents.push_back(d.known() ? d.value() : 3);
+    AnyTensor t = AnyTensor::uninitialized(e.info.type.element, extents);
+    for (int64_t k = 0; k < t.size(); ++k)
+      if (t.dtype() == DType::bool_) t.out().as<bool>()[k] = true;
+      else t.out().as<float>()[k] = static_cast<float>((k * 7 + 3) % 11) - 4.5f;
+    feeds.emplace_back(e.name, Value(t));
+  }
+  Outputs out = session.run(feeds);
+  return std::move(out.values());
+}
+
+// The nodes of the simplified main graph, and how many constants it has.
+std::string simplified(std::string_view text, const loader::SimplifyOptions& options = {}, int ir = 8) {
+  INFO(text);
+  Model model = parse_text(concat("<ir_version: ", ir, ", opset_import: [\"\" : 17]>\n", text));
+  const Model before = model;
+  loader::simplify(model.proto(), options);
+  for (const auto& d : loader::check(model.proto()))
+    CHECK_MESSAGE(d.severity != Severity::error, to_string(d));
+  const auto expected = results(before), ours = results(model);
+  REQUIRE(ours.size() == expected.size());
+  for (std::size_t k = 0; k < ours.size(); ++k) CHECK(difference(ours[k], expected[k], exact) == "");
+  std::string list;
+  for (const auto& n : model.proto().graph().node()) list += n.op_type() + " ";
+  return concat(list, model.proto().graph().initializer_size());
+}
+
+TEST_CASE("What is constant is computed") {
+  CHECK(simplified("g (float[2] x) => (float[2] y) <float[2] a = {1, 2}> { b = Neg (a) c = Exp (b) y = Add "
+                   "(x, c) }") == "Add 1");
+  CHECK(
+      simplified(
+          "g (float[2] x) => (float[2] y) { a = Constant <value_floats = [1.0, 2.0]> () b = Neg (a) y = Add "
+          "(x, b) }") == "Add 1");
+  // An initializer that is an input may have another value in a run.
+  CHECK(simplified("g (float[2] x, float[2] a) => (float[2] y) <float[2] a = {1, 2}> { b = Neg (a) y = Add "
+                   "(x, b) }") == "Neg Add 1");
+  CHECK(simplified("g (float[2] x) => (float[2] y, float[2] b) <float[2] a = {1, 2}> { b = Neg (a) y = Add "
+                   "(x, b) }") == "Constant Add 0");
+  CHECK(
+      simplified(
+          "g (float[2] x) => (float[2] y) { r = RandomUniform <shape = [2], seed = 1.0> () z = Sub (r, r) y "
+          "= Add (x, z) }") == "RandomUniform Sub Add 0");
+  CHECK(simplified(
+            "g (float[2] x, float[2] a) => (float[2] y) <float[2] a = {1, 2}> { b = Constant <value_float = "
+            "1.0> () c = Neg (b) y = Add (x, c) }",
+            {}, 3) == "Constant Add 1");
+}
+
+TEST_CASE("Arithmetic on extents that are known, or as far as they are") {
+  const std::string flatten =
+      "s = Shape (x) i = Constant <value_int = 0> () n = Gather (s, i) a = Constant <value_ints = [0]> () "
+      "u = Unsqueeze (n, a) m = Constant <value_ints = [-1]> () r = Concat <axis = 0> (u, m) y = Reshape (x, "
+      "r) }";
+  CHECK(simplified("g (float[2, 3, 4] x) => (float[2, k] y) { " + flatten) == "Reshape 1");
+  CHECK(simplified("g (float[n, 3, 4] x) => (float[n, k] y) { " + flatten) ==
+        "Shape Constant Gather Constant Unsqueeze Constant Concat Reshape 0");
+  CHECK(simplified(
+            "g (float[n, 3, 4] x) => (int64[1] y, float[n, 3, 4] z) <int64[1] i = {2}> { s = Shape (x) y = "
+            "Gather (s, i) z = Neg (x) }") == "Constant Neg 0");
+}
+
+TEST_CASE("Nodes that nothing reads go") {
+  CHECK(
+      simplified(
+          "g (float[2] x) => (float[2] y) <float[2] a = {1, 2}> { b = Neg (x) c = Exp (b) d = Add (c, a) y = "
+          "Abs (x) }") == "Abs 0");
+  CHECK(simplified(R"(g (bool c, float[2] x) => (float[2] y) <float[2] a = {1, 2}> {
+     n = Neg (a)
+     dead = Exp (x)
+     y = If (c) <then_branch = t () => (float[2] p) { q = Abs (n) p = Add (x, q) },
+                 else_branch = e () => (float[2] o) { o = Identity (x) }>
+  })") == "If 0");
+}
+
+TEST_CASE("Sizes are bounded") {
+  const std::string fill =
+      "g (float[64, 64] x) => (float[64, 64] y) <int64[2] s = {64, 64}> { f = ConstantOfShape "
+      "(s) y = Add (x, f) }";
+  CHECK(simplified(fill) == "Add 1");
+  CHECK(simplified(fill, {.max_bytes = 1000}) == "ConstantOfShape Add 1");
+  Model model =
+      parse_text(concat("<ir_version: 8, opset_import: [\"\" : 17]>\n",
+                        "g () => (float y) <int64[2] s = {2000000000, 2000000000}> { f = ConstantOfShape "
+                        "(s) y = ReduceSum <keepdims = 0> (f) }"));
+  loader::simplify(model.proto());
+  CHECK(model.proto().graph().node_size() == 2);
+}
+
+TEST_CASE("ONNX's test models, where these are installed: the same bits by no more nodes") {
+  const fs::path data = "/usr/share/libonnx-testdata/data";
+  if (!fs::is_directory(data)) return;
+  int same = 0, fewer = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(data)) {
+    if (entry.path().filename() != "model.onnx") continue;
+    INFO(entry.path().string());
+    const fs::path set = entry.path().parent_path() / "test_data_set_0";
+    const auto run = [&](const Model& m) {
+      const Session session(m.graph());
+      Feeds feeds;
+      int file = 0;
+      for (const ValueId v : session.graph().inputs())
+        if (const auto& e = session.graph().entry(v); !e.optional)
+          feeds.emplace_back(e.name, read_pb(set / concat("input_", file++, ".pb"), e.info.type));
+      Outputs out = session.run(feeds);
+      return std::move(out.values());
+    };
+    std::vector<Value> expected, again;
+    const Model before = load_model(entry.path());
+    try {
+      expected = run(before), again = run(before);
+    } catch (const Error&) {
+      continue;  // a case that `tenon test` fails, or has without declared extents
+    }
+    Model after = before;
+    loader::simplify(after.proto());
+    CHECK(count_nodes(after.proto().graph()) <= count_nodes(before.proto().graph()));
+    CHECK(loader::check(after.proto()).size() <= loader::check(before.proto()).size());
+    fewer += count_nodes(after.proto().graph()) < count_nodes(before.proto().graph());
+    const auto ours = run(after);
+    REQUIRE(ours.size() == expected.size());
+    for (std::size_t k = 0; k < ours.size(); ++k)
+      if (difference(again[k], expected[k], exact) == "")
+        CHECK(difference(ours[k], expected[k], exact) == "");
+    ++same;
+  }
+  MESSAGE(same, " the same, ", fewer, " by fewer nodes");
+  CHECK(same > 1000);
+}
+
+}  // namespace
+}  // namespace tenon
