@@ -18,6 +18,7 @@ namespace tenon {
 namespace {
 
 namespace fs = std::filesystem;
+using namespace std::string_literals;
 using loader::dot;
 using loader::html;
 using loader::parse_text;
@@ -55,7 +56,7 @@ const std::string hostile_names[] = {
     "\"]; injected [label=\"owned",
     "ends with \\",
     "\\N \\G \\l &lt;b&gt; {|<port>}",
-    std::string("nul \0 escape \x1b[31m bell \a line\nreturn\r", 40),
+    "nul \0 escape \x1b[31m bell \a line\nreturn\r"s,
     "not UTF-8: \xff\xfe \xc0\x80 \xed\xa0\x80",
     "turned \xe2\x80\xae tfel",
     std::string(10000, 'n'),
