@@ -21,6 +21,8 @@ class Arguments {
   Arguments(int argc, char** argv) : words_(argv, argv + argc) {}
   bool empty() const { return next_ == words_.size(); }
   std::string take() { return words_[next_++]; }
+  /// The word that take() gives.
+  const std::string& next() const { return words_[next_]; }
   /// The word after an option.
   std::string value(std::string_view option) {
     if (empty()) throw UsageError{concat("option ", option, " needs a value")};
@@ -48,6 +50,7 @@ int extract(Arguments arguments);
 int diff(Arguments arguments);
 int dump(Arguments arguments);
 int simplify(Arguments arguments);
+int compare(Arguments arguments);
 int bench(Arguments arguments);
 int ops(Arguments arguments);
 

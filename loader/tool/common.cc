@@ -1,3 +1,4 @@
+#include "loader/import.hpp"
 #include "loader/tool/command.hpp"
 #include "loader/tool/models.hpp"
 #include "loader/wire.hpp"
@@ -54,9 +55,7 @@ onnx::ModelProto read_outline(const std::filesystem::path& file) {
   if (loader::format_of(file) == loader::ModelFormat::text) return parse_file(file);
   onnx::ModelProto model;
   try {
-    const std::string stripped = loader::strip_raw_data(loader::MappedFile::open(file)->bytes());
-    if (stripped.size() > INT32_MAX || !model.ParseFromString(stripped))
-      throw Error(ErrorCode::invalid_model, {}, "not a ModelProto");
+    model = loader::read_message(loader::MappedFile::open(file)->bytes(), true);
   } catch (const Error& e) {
     if (e.code() == ErrorCode::io) throw;
     throw Error(e.code(), concat(file.string(), e.where().empty() ? "" : ": ", e.where()), e.message());

@@ -10,14 +10,20 @@ namespace {
 constexpr std::string_view usage = R"(usage: tenon COMMAND …
 
   run MODEL [--input NAME=FILE.npy|FILE.pb|random:1x3x224x224]… [--output DIR] [--threads N] [--profile TRACE.json]
-      [--explain] [--time-limit SECONDS] [--max-iterations N] [--max-bytes N]
+      [--explain] [--keep NAME…] [--keep-all DIR] [--time-limit SECONDS] [--max-iterations N] [--max-bytes N]
       runs a model once and prints its outputs; inputs that are not named are random; --explain prints what the passes
-      did with the nodes, and why they did nothing; the run ends with an error past its time, past so many iterations of
-      a loop, or where its values take more memory
+      did with the nodes, and why they did nothing; --keep prints values of the main graph too (and writes them with
+      --output), --keep-all writes all of them; no pass fuses over a value that is kept; the run ends with an error past
+      its time, past so many iterations of a loop, or where its values take more memory
   test DIR… [--threads N] [--no-passes]
       runs cases in the layout of ONNX's backend tests, below every DIR; --no-passes runs every node as it is
   info MODEL
       inputs and outputs, metadata, functions, parameters, operators, and the memory plan where it can run here
+  compare A B [--inputs DIR] [--input NAME=SOURCE]… [--rtol R] [--atol A] [--threads N]
+  compare MODEL --passes | --levels LEVEL LEVEL [--inputs DIR] …
+      runs two models, or one with the passes off and on, or at two instruction-set levels, on inputs from files or at
+      random; names the first value that differs, then lists the values that both have; the exit code is 1 where any
+      differs by more than A + R × its size (by default 1e-5 and 1e-3)
   dump MODEL --dot | --html [-o FILE]
       a drawing: for graphviz, or a page with folding and search
   infer MODEL [--strict] [-o OUTPUT [--external BYTES]]
@@ -136,6 +142,7 @@ int main(int argc, char** argv) {
                   {"diff", tool::diff},
                   {"simplify", tool::simplify},
                   {"dump", tool::dump},
+                  {"compare", tool::compare},
                   {"bench", tool::bench},
                   {"ops", tool::ops}};
   try {

@@ -1,23 +1,16 @@
 // `tenon run`: a model once, with inputs from files or at random.
 #include <algorithm>
+#include <optional>
+#include <set>
 
+#include "loader/display.hpp"
 #include "loader/file.hpp"
 #include "loader/tool/command.hpp"
+#include "loader/tool/values.hpp"
 #include "tenon/tensor/print.hpp"
 
 namespace tenon::tool {
 namespace {
-
-struct Input {
-  std::string name, source;
-};
-
-Value read_input(const Graph::ValueEntry& e, const std::string& source, uint64_t seed) {
-  if (source.starts_with("random:")) return random_value(e.info.type, parse_extents(source.substr(7)), seed);
-  if (source.ends_with(".npy")) return read_npy(source);
-  if (source.ends_with(".pb")) return read_pb(source, e.info.type);
-  throw UsageError{concat("input '", e.name, "': '", source, "' is no .npy, no .pb and no random:SHAPE")};
-}
 
 std::string json_string(std::string_view text) {
   std::string out = "\"";
@@ -48,37 +41,53 @@ void report(const Profile& profile, const std::string& file) {
                 e.node.c_str());
 }
 
-// Output names may hold any character; files' names may not.
-std::string file_name(std::string_view output) {
-  std::string name(output);
-  for (char& c : name)
-    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '.' && c != '-' && c != '_') c = '_';
-  if (name.empty() || name.front() == '.') name.insert(name.begin(), '_');
-  return name;
+// Asks for the graph's outputs, the values named, and all others that inputs or nodes give, if `all`. Returns
+// how many of them are to be shown.
+std::size_t keep(const Graph& g, const std::vector<std::string>& names, bool all, RunOptions& options) {
+  std::set<std::string_view> asked;
+  const auto ask = [&](const std::string& name) {
+    if (asked.insert(name).second) options.outputs.push_back(name);
+  };
+  for (const auto& [name, id] : g.outputs()) ask(name);
+  for (const std::string& name : names) {
+    if (g.find(name) < 0 && !asked.contains(name))
+      throw Error(ErrorCode::invalid_argument, "--keep",
+                  concat("the main graph has no value '", name, "'; values of bodies cannot be kept"));
+    ask(name);
+  }
+  const std::size_t shown = options.outputs.size();
+  for (const Graph::ValueEntry& e : g.values())
+    if (all && !e.name.empty() && (e.source == Graph::Source::node || e.source == Graph::Source::input))
+      ask(e.name);
+  return shown;
 }
 
-bool numpy_has(const Value& v) {
-  if (!v.is_tensor()) return false;
-  const DType d = v.tensor().dtype();
-  return d != DType::string && !is_packed(d) && d != DType::bfloat16 && !(is_float(d) && bits(d) == 8);
+bool has_bodies(const Graph& g) {
+  bool found = false;
+  for (const Graph::Node& n : g.nodes())
+    for (const op::AttributeInfo& a : n.op.attributes())
+      tenon::detail::if_capturing(a.value, [&](const op::BodyRef&, const CapturingBody&) { found = true; });
+  return found;
 }
 
 }  // namespace
 
 int run(Arguments arguments) {
-  std::string model, output, trace;
-  std::vector<Input> inputs;
+  std::string model, output, trace, keep_all;
+  std::vector<std::string> kept;
+  std::vector<InputSource> inputs;
   SessionOptions options;
   RunOptions run_options;
   while (!arguments.empty()) {
     const std::string word = arguments.take();
-    if (word == "--input") {
-      const std::string given = arguments.value(word);
-      const std::size_t equals = given.find('=');
-      if (equals == std::string::npos)
-        throw UsageError{concat("--input takes NAME=SOURCE, not '", given, "'")};
-      inputs.push_back({given.substr(0, equals), given.substr(equals + 1)});
-    } else if (word == "--output") output = arguments.value(word);
+    if (word == "--input") inputs.push_back(parse_input(word, arguments.value(word)));
+    else if (word == "--keep") {
+      kept.push_back(arguments.value(word));
+      // Behind the model, all words up to the next option are names.
+      while (!model.empty() && !arguments.empty() && !arguments.next().starts_with("--"))
+        kept.push_back(arguments.take());
+    } else if (word == "--keep-all") keep_all = arguments.value(word);
+    else if (word == "--output") output = arguments.value(word);
     else if (word == "--threads") options.threads = static_cast<int>(arguments.integer(word, 1, 1024));
     else if (word == "--explain") options.explain = true;
     else if (word == "--profile") trace = arguments.value(word);
@@ -95,30 +104,26 @@ int run(Arguments arguments) {
   const Session session = load(model, options);
   for (const PassReport& r : session.reports()) std::printf("%s\n", to_string(r).c_str());
   const Graph& g = session.graph();
-  Feeds feeds;
-  for (std::size_t k = 0; k < g.inputs().size(); ++k) {
-    const Graph::ValueEntry& e = g.entry(g.inputs()[k]);
-    const auto given =
-        std::find_if(inputs.begin(), inputs.end(), [&](const Input& i) { return i.name == e.name; });
-    if (given != inputs.end()) {
-      feeds.emplace_back(e.name, read_input(e, given->source, k + 1));
-      inputs.erase(given);
-    } else if (!e.optional) {
-      feeds.emplace_back(e.name, random_value(e.info.type, default_extents(e.info.dims), k + 1));
-    }
-  }
-  if (!inputs.empty())
-    throw Error(ErrorCode::invalid_argument, model, concat("the model has no input '", inputs[0].name, "'"));
+  const Feeds feeds = make_feeds(g, inputs, model);
   Profile profile;
   if (!trace.empty()) run_options.profile = &profile;
+  std::size_t shown = g.outputs().size();
+  if (!kept.empty() || !keep_all.empty()) shown = keep(g, kept, !keep_all.empty(), run_options);
   Outputs out = session.run(feeds, run_options);
-  if (!output.empty()) std::filesystem::create_directories(output);
+  std::optional<ValueFiles> files, all_files;
+  if (!output.empty()) files.emplace(output);
+  if (!keep_all.empty()) all_files.emplace(keep_all);
   for (std::size_t k = 0; k < out.size(); ++k) {
-    std::printf("%s: %s\n", out.names()[k].c_str(), to_string(out[k]).c_str());
-    if (output.empty()) continue;
-    const auto stem = std::filesystem::path(output) / file_name(out.names()[k]);
-    if (numpy_has(out[k])) write_npy(stem.string() + ".npy", out[k]);
-    else write_pb(stem.string() + ".pb", out[k], out.names()[k]);
+    if (k < shown) {
+      std::printf("%s: %s\n", loader::visible(out.names()[k]).c_str(), to_string(out[k]).c_str());
+      if (files) files->write(out.names()[k], out[k]);
+    }
+    if (all_files) all_files->write(out.names()[k], out[k]);
+  }
+  if (all_files) {
+    all_files->write_table();
+    std::printf("%zu values are in %s, listed in values.tsv\n", out.size(), keep_all.c_str());
+    if (has_bodies(g)) std::printf("values of bodies are not kept: each run of a body has its own\n");
   }
   if (!trace.empty()) report(profile, trace);
   return 0;

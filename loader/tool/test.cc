@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "loader/tool/command.hpp"
+#include "loader/tool/values.hpp"
 #include "tenon/tensor/difference.hpp"
 
 namespace tenon::tool {
@@ -43,21 +44,6 @@ std::vector<Tolerance> read_tolerances(const fs::path& folder) {
   return tolerances;
 }
 
-std::vector<fs::path> numbered(const fs::path& folder, std::string_view stem) {
-  std::vector<fs::path> files;
-  for (int k = 0;; ++k) {
-    fs::path f = folder / concat(stem, "_", k, ".pb");
-    if (!fs::exists(f)) return files;
-    files.push_back(std::move(f));
-  }
-}
-
-// Old ONNX cases have bfloat16 as uint16 of the same bits, because numpy had no bfloat16.
-Value as_declared(Value v, Type declared) {
-  if (!v.is_tensor() || v.tensor().dtype() != DType::uint16 || !(declared == Type(DType::bfloat16))) return v;
-  return AnyTensor(DType::bfloat16, v.tensor().extents(), v.tensor().storage());
-}
-
 // Throws, or returns a description of the failure.
 std::string run_case(const fs::path& folder, const SessionOptions& options) {
   const Session session = load(folder / "model.onnx", options, {.declared_extents = false});
@@ -67,21 +53,9 @@ std::string run_case(const fs::path& folder, const SessionOptions& options) {
     if (entry.is_directory() && entry.path().filename().string().starts_with("test_data_set_"))
       sets.push_back(entry.path());
   std::sort(sets.begin(), sets.end());
-  const Graph& g = session.graph();
   for (const fs::path& set : sets) {
-    // The files are for the inputs without a value of their own, in order. If there are more files, they are
-    // for all inputs.
-    const auto in = numbered(set, "input"), out = numbered(set, "output");
-    std::vector<ValueId> ids;
-    for (ValueId v : g.inputs())
-      if (!g.entry(v).optional) ids.push_back(v);
-    if (in.size() > ids.size()) ids = g.inputs();
-    if (in.size() > ids.size()) return concat(in.size(), " inputs for ", ids.size());
-    Feeds feeds;
-    for (std::size_t k = 0; k < in.size(); ++k) {
-      const Graph::ValueEntry& e = g.entry(ids[k]);
-      feeds.emplace_back(e.name, as_declared(read_pb(in[k], e.info.type), e.info.type));
-    }
+    const std::vector<fs::path> out = numbered(set, "output");
+    const Feeds feeds = read_data_set(session.graph(), set);
     Outputs results = session.run(feeds);
     if (out.size() > results.size()) return concat(results.size(), " outputs instead of ", out.size());
     for (std::size_t k = 0; k < out.size(); ++k) {

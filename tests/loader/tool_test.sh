@@ -127,3 +127,63 @@ said=$($tool print "$folder/plain.onnx")
 [[ $said == *"Div (x, "*"Mish (a)"* ]] || fail "$said"
 $tool inline "$folder/soft.onnx" --only :Softsign -o "$folder/plain.onnx" 2> /dev/null && fail "operators are no local functions"
 $tool inline "$folder/soft.onnx" --schema-functions --only :Abs -o "$folder/plain.onnx" 2> /dev/null && fail "Abs has no function"
+
+# Models described and drawn, also those that cannot run here; values kept; runs compared.
+cat > "$folder/strange.txt" <<'END'
+<ir_version: 10, opset_import: ["" : 21, "local" : 1, "com.acme" : 3], producer_name: "hand", metadata_props: ["key": "value"]>
+g (float[batch,4] x, seq(int64[N]) s) => (float[batch,4] y, s2) <float[4] w = {1, 2, 3, 4}> {
+   a = Mul (x, w)
+   b = local.twice (a)
+   y = com.acme.Whirl (b)
+   s2 = Identity (s)
+}
+<domain: "local", opset_import: ["" : 21]> twice (v) => (r) { r = Add (v, v) }
+END
+$tool parse "$folder/strange.txt" -o "$folder/strange.onnx" || fail "parse ends with $?"
+said=$($tool info "$folder/strange.onnx") || fail "info ends with $?"
+for part in "IR version 10, ai.onnx 21, local 1, com.acme 3" "producer hand" "metadata key = value" \
+  "input  x: float[batch,4]" "input  s: seq(int64[N])" "output s2: ?" "function local.twice (v) => (r): 1 node, 1 call" \
+  "float: 1 tensor of 4" "1 com.acme.Whirl, unknown here" "1 Identity-21" "no memory plan" "com.acme.Whirl at opset 3"; do
+  [[ $said == *"$part"* ]] || fail "info lacks '$part': $said"
+done
+[[ $($tool info "$folder/model.onnx") == *"memory plan"*"0 values decided in the run" ]] || fail "no memory plan"
+$tool dump "$folder/strange.onnx" --dot -o "$folder/strange.dot" || fail "dump --dot ends with $?"
+grep -q 'n1 -> n2 \[label="float\[batch,4\]"' "$folder/strange.dot" || fail "$(cat "$folder/strange.dot")"
+[[ $($tool dump "$folder/strange.onnx" --html) == "<!DOCTYPE html>"*"</html>" ]] || fail "dump --html is no page"
+$tool dump "$folder/strange.onnx" 2> /dev/null && fail "dump needs no form"
+
+cat > "$folder/chain.txt" <<'END'
+<ir_version: 10, opset_import: ["" : 21]>
+g (float[N,4] x, float[4] bias) => (float[N,4] y) {
+   ["../scale"] "a/b" = Mul (x, x)
+   [shift] a_b = Add ("a/b", bias)
+   ["root"] y = Sqrt (a_b)
+}
+END
+sed 's/= Mul (x, x)/= Mul (x, bias)/' "$folder/chain.txt" > "$folder/other.txt"
+for name in chain other; do
+  $tool parse "$folder/$name.txt" -o "$folder/$name.onnx" || fail "parse ends with $?"
+done
+said=$($tool run "$folder/chain.onnx" --keep a/b --output "$folder/kept") || fail "run --keep ends with $?"
+[[ $said == "y: tensor(float) (1,4)"*"a/b: tensor(float) (1,4)"* ]] || fail "$said"
+[ "$(ls "$folder/kept")" = "a_b.npy
+y.npy" ] || fail "$(ls "$folder/kept")"
+said=$($tool run "$folder/chain.onnx" --keep-all "$folder/all") || fail "run --keep-all ends with $?"
+[ "$(cat "$folder/all/values.tsv")" = "y.npy	y
+x.npy	x
+bias.npy	bias
+a_b.npy	a/b
+a_b-2.npy	a_b" ] || fail "$(cat "$folder/all/values.tsv")"
+said=$($tool run "$folder/chain.onnx" --keep nobody 2>&1) && fail "nobody is kept"
+[ "$said" = "tenon: --keep: the main graph has no value 'nobody'; values of bodies cannot be kept" ] || fail "$said"
+
+said=$($tool compare "$folder/chain.onnx" "$folder/other.onnx") && fail "compare finds nothing"
+[[ $said == "first difference: 'a/b', tensor(float) (1,4)
+  made by node '../scale' (Mul-14)"*"3 values compared, 3 differ" ]] || fail "$said"
+$tool compare "$folder/chain.onnx" "$folder/other.onnx" --atol 10 > /dev/null || fail "compare --atol ends with $?"
+said=$($tool compare "$folder/chain.onnx" --passes --inputs "$folder/all") || fail "compare --passes ends with $?: $said"
+[[ $said == *" y"*" differ" ]] || fail "$said"
+said=$($tool compare "$folder/chain.onnx" --levels baseline "${present##*, }") || fail "compare --levels ends with $?: $said"
+[[ $said == *" y"*", 0 differ" ]] || fail "$said"
+said=$($tool compare "$folder/chain.onnx" --levels baseline sse9 2>&1) && fail "sse9 is a level"
+[[ $said == *"level sse9: the run failed" ]] || fail "$said"

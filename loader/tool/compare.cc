@@ -1,0 +1,234 @@
+// `tenon compare`: where two runs part.
+#include "loader/compare.hpp"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "loader/display.hpp"
+#include "loader/tool/command.hpp"
+#include "loader/tool/values.hpp"
+#include "tenon/graph/passes.hpp"
+
+namespace tenon::tool {
+namespace {
+
+namespace fs = std::filesystem;
+using loader::CompareOptions;
+using loader::ValueDifference;
+using loader::visible;
+
+struct Request {
+  std::string first, second;
+  std::vector<std::string> levels;
+  bool passes = false;
+  fs::path folder;
+  std::vector<InputSource> inputs;
+  SessionOptions session;
+  CompareOptions compare;
+};
+
+Feeds feeds_for(const Graph& g, const Request& r) {
+  return r.folder.empty() ? make_feeds(g, r.inputs, r.first) : read_inputs(g, r.folder, r.first);
+}
+
+// The first model's inputs as the second's: by name, else by position among those without a value of their
+// own.
+Feeds feeds_for_second(const Graph& first, const Feeds& feeds, const Graph& second, const Request& r) {
+  const auto required = [](const Graph& g) {
+    std::vector<std::string_view> names;
+    for (ValueId v : g.inputs())
+      if (!g.entry(v).optional) names.push_back(g.entry(v).name);
+    return names;
+  };
+  const std::vector<std::string_view> ours = required(first), theirs = required(second);
+  Feeds result;
+  for (ValueId v : second.inputs()) {
+    const Graph::ValueEntry& e = second.entry(v);
+    auto feed = std::ranges::find(feeds, std::string_view(e.name), &Feeds::value_type::first);
+    if (feed == feeds.end() && !e.optional && ours.size() == theirs.size()) {
+      const auto k = std::ranges::find(theirs, std::string_view(e.name)) - theirs.begin();
+      feed = std::ranges::find(feeds, ours[static_cast<std::size_t>(k)], &Feeds::value_type::first);
+    }
+    if (feed != feeds.end()) result.emplace_back(e.name, feed->second);
+    else if (!e.optional)
+      throw Error(ErrorCode::invalid_argument, r.second,
+                  concat("no input of the first model is for input '", e.name, "'"));
+  }
+  return result;
+}
+
+std::vector<ValueDifference> compare_models(const Request& r) {
+  const Session first = load(r.first, r.session), second = load(r.second, r.session);
+  const Feeds feeds = feeds_for(first.graph(), r);
+  return loader::compare(first, second, feeds, feeds_for_second(first.graph(), feeds, second.graph(), r),
+                         r.compare);
+}
+
+std::vector<ValueDifference> compare_passes(const Request& r) {
+  SessionOptions none = r.session;
+  none.passes.emplace();
+  const Session first = load(r.first, none), second = load(r.first, r.session);
+  const Feeds feeds = feeds_for(first.graph(), r);
+  CompareOptions options = r.compare;
+  options.computed_only = true;
+  return loader::compare(first, second, feeds, feeds, options);
+}
+
+// --- Two levels: a process has one, so each run has a child, which leaves its values in files ---
+
+struct TemporaryFolder {
+  fs::path path;
+  TemporaryFolder() {
+    std::string name = (fs::temp_directory_path() / "tenon-compare-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) throw Error(ErrorCode::io, name, "cannot be made");
+    path = name;
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    fs::remove_all(path, ignored);
+  }
+};
+
+fs::path value_file(const fs::path& folder, std::size_t k) { return folder / concat(k, ".pb"); }
+
+// The values that the program computes for the outputs, by number; a line of the list has the number among
+// all values of the graph, and the type. Names may hold any character, and stay out of it.
+void write_run(const Request& r, const fs::path& folder) {
+  const Session session = load(r.first, r.session);
+  CompareOptions options = r.compare;
+  options.computed_only = true;
+  const std::vector<std::string> names = loader::common_values(session, session, options);
+  Outputs values = session.run(feeds_for(session.graph(), r), {.outputs = names});
+  std::ofstream list(folder / "list");
+  const std::vector<std::string> makers = loader::makers_of(session.graph(), names);
+  for (std::size_t k = 0; k < names.size(); ++k) {
+    const Type type = values[k].type();
+    write_pb(value_file(folder, k), values[k]);
+    list << static_cast<int>(type.kind) << ' ' << static_cast<int>(type.element) << ' '
+         << static_cast<int>(type.key) << ' ' << names[k].size() << ' ' << makers[k].size() << '\n'
+         << names[k] << makers[k] << '\n';
+  }
+  if (!list.flush()) throw Error(ErrorCode::io, folder.string(), "cannot be written");
+}
+
+void run_in_child(const Request& r, const std::string& level, const fs::path& folder) {
+  std::fflush(nullptr);
+  const pid_t child = ::fork();
+  if (child < 0) throw Error(ErrorCode::io, "compare", "no process can be started");
+  if (child == 0) {
+    int code = 1;
+    try {
+      ::setenv("TENON_ARCH", level.c_str(), 1);
+      simd::check_request();
+      write_run(r, folder);
+      code = 0;
+    } catch (const std::exception& e) {
+      std::fprintf(stderr, "tenon: %s\n", visible(e.what()).c_str());
+    }
+    std::fflush(nullptr);
+    ::_exit(code);
+  }
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+    throw Error(ErrorCode::invalid_argument, concat("level ", level), "the run failed");
+}
+
+struct Recorded {
+  std::string name, node;
+  Value value;
+};
+std::vector<Recorded> read_run(const fs::path& folder) {
+  std::ifstream list(folder / "list");
+  std::vector<Recorded> values;
+  int kind = 0, element = 0, key = 0;
+  std::size_t name = 0, node = 0;
+  while (list >> kind >> element >> key >> name >> node) {
+    Recorded one{std::string(name, '\0'), std::string(node, '\0'), {}};
+    list.get();
+    list.read(one.name.data(), static_cast<std::streamsize>(name));
+    list.read(one.node.data(), static_cast<std::streamsize>(node));
+    one.value = read_pb(value_file(folder, values.size()),
+                        Type(static_cast<Kind>(kind), static_cast<DType>(element), static_cast<DType>(key)));
+    values.push_back(std::move(one));
+  }
+  return values;
+}
+
+std::vector<ValueDifference> compare_levels(const Request& r) {
+  const TemporaryFolder folder;
+  for (std::size_t k = 0; k < 2; ++k) {
+    fs::create_directory(folder.path / std::to_string(k));
+    run_in_child(r, r.levels[k], folder.path / std::to_string(k));
+  }
+  const std::vector<Recorded> first = read_run(folder.path / "0"), second = read_run(folder.path / "1");
+  std::map<std::string_view, const Value*> by_name;
+  for (const Recorded& s : second) by_name.emplace(s.name, &s.value);
+  std::vector<ValueDifference> differences;
+  for (const Recorded& f : first)
+    if (const auto it = by_name.find(f.name); it != by_name.end()) {
+      differences.push_back(loader::compare(f.value, *it->second, r.compare.tolerance));
+      differences.back().name = f.name;
+      differences.back().node = f.node;
+    }
+  return differences;
+}
+
+// --- The report ---
+
+int print(const std::vector<ValueDifference>& all) {
+  const auto first = std::ranges::find_if(all, [](const ValueDifference& d) { return !d.within(); });
+  const auto numbers = [](const ValueDifference& d) {
+    char text[120];
+    std::snprintf(text, sizeof text, "%10.3g %10.3g %12lld", d.absolute, d.relative,
+                  static_cast<long long>(d.ulp));
+    return std::string(text);
+  };
+  if (first != all.end()) {
+    std::printf("first difference: '%s', %s\n", visible(first->name).c_str(), visible(first->type).c_str());
+    if (!first->node.empty()) std::printf("  made by %s\n", visible(first->node).c_str());
+    std::printf("  %s\n", visible(first->reason).c_str());
+    std::printf("  greatest difference: absolute %.6g, relative %.6g, %lld ulp\n", first->absolute,
+                first->relative, static_cast<long long>(first->ulp));
+  }
+  std::printf("  %10s %10s %12s  value\n", "absolute", "relative", "ulp");
+  std::size_t wrong = 0;
+  for (const ValueDifference& d : all) {
+    wrong += !d.within();
+    std::printf("%c %s  %s\n", d.within() ? ' ' : '!', numbers(d).c_str(), visible(d.name).c_str());
+  }
+  std::printf("%zu values compared, %zu differ\n", all.size(), wrong);
+  return wrong == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+int compare(Arguments arguments) {
+  Request r;
+  while (!arguments.empty()) {
+    const std::string word = arguments.take();
+    if (word == "--inputs") r.folder = arguments.value(word);
+    else if (word == "--input") r.inputs.push_back(parse_input(word, arguments.value(word)));
+    else if (word == "--rtol") r.compare.tolerance.rtol = arguments.number(word, 0, 1'000'000'000);
+    else if (word == "--atol") r.compare.tolerance.atol = arguments.number(word, 0, 1'000'000'000);
+    else if (word == "--threads") r.session.threads = static_cast<int>(arguments.integer(word, 1, 1024));
+    else if (word == "--passes") r.passes = true;
+    else if (word == "--levels") r.levels = {arguments.value(word), arguments.value(word)};
+    else if (word.starts_with("--")) throw UsageError{concat("compare has no option ", word)};
+    else if (r.first.empty()) r.first = word;
+    else if (r.second.empty()) r.second = word;
+    else throw UsageError{concat("two models, and '", word, "' is another")};
+  }
+  if (r.first.empty()) throw UsageError{"compare needs a model"};
+  if ((r.second.empty() ? 0 : 1) + (r.passes ? 1 : 0) + (r.levels.empty() ? 0 : 1) != 1)
+    throw UsageError{"compare needs a second model, or --passes, or --levels and two of them"};
+  if (!r.folder.empty() && !r.inputs.empty()) throw UsageError{"compare takes --inputs or --input"};
+  return print(r.passes ? compare_passes(r) : r.levels.empty() ? compare_models(r) : compare_levels(r));
+}
+
+}  // namespace tenon::tool

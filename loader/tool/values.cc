@@ -1,0 +1,207 @@
+#include "loader/tool/values.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "loader/display.hpp"
+#include "loader/file.hpp"
+#include "tenon/base/convert.hpp"
+
+namespace tenon::tool {
+namespace {
+
+namespace fs = std::filesystem;
+
+// --- Integers that networks accept ---
+
+constexpr int64_t unlimited = std::numeric_limits<int64_t>::max();
+
+int64_t extent(const op::Info& info, int64_t axis) {
+  if (!info.dims.ranked()) return unlimited;
+  const int rank = info.dims.rank();
+  if (axis < 0) axis += rank;
+  if (axis < 0 || axis >= rank || !info.dims[static_cast<int>(axis)].known()) return unlimited;
+  return info.dims[static_cast<int>(axis)].value();
+}
+
+int64_t axis_of(const AnyOperator& op) {
+  for (const op::AttributeInfo& a : op.attributes())
+    if (a.name == "axis")
+      if (const int64_t* const axis = std::get_if<int64_t>(&a.value)) return *axis;
+  return 0;
+}
+
+// For each value of a graph, the number that its integers stay below where operators look something up by
+// them: the extent of the axis that a Gather indexes with the value itself, or with its elements after they
+// were moved.
+std::vector<int64_t> index_limits(const Graph& g) {
+  constexpr std::string_view lookups[] = {"Gather", "GatherElements", "GatherND"};
+  constexpr std::string_view moves[] = {"Cast",  "Concat", "Expand",  "Flatten", "Identity",  "Reshape",
+                                        "Slice", "Split",  "Squeeze", "Tile",    "Transpose", "Unsqueeze"};
+  std::vector<int64_t> limits(g.values().size(), unlimited);
+  auto limit = [&](ValueId v, int64_t below) {
+    if (v < 0) return;
+    int64_t& known = limits[static_cast<std::size_t>(v)];
+    known = std::min(known, below);
+  };
+  for (auto node = g.nodes().rbegin(); node != g.nodes().rend(); ++node) {
+    const Graph::Node& n = *node;
+    const std::string_view name = n.op.spec().name;
+    auto is_one_of = [&](const auto& names) { return std::ranges::find(names, name) != std::end(names); };
+    if (!n.op.spec().domain.empty()) continue;
+    if (is_one_of(lookups) && n.inputs.size() > 1 && n.inputs[0] >= 0) {
+      const op::Info& table = g.entry(n.inputs[0]).info;
+      if (name != "GatherND") limit(n.inputs[1], extent(table, axis_of(n.op)));
+      else
+        for (int k = 0; table.dims.ranked() && k < table.dims.rank(); ++k)
+          limit(n.inputs[1], extent(table, k));
+    } else if (is_one_of(moves)) {
+      const std::size_t moved =
+          name == "Concat" ? n.inputs.size() : std::min<std::size_t>(1, n.inputs.size());
+      for (ValueId out : n.outputs)
+        for (std::size_t k = 0; k < moved && out >= 0; ++k)
+          limit(n.inputs[k], limits[static_cast<std::size_t>(out)]);
+    }
+    if (n.captures.empty()) continue;
+    for (const op::AttributeInfo& a : n.op.attributes())
+      detail::if_capturing(a.value, [&](const op::BodyRef&, const CapturingBody& body) {
+        const std::vector<int64_t> inner = index_limits(body.graph());
+        for (ValueId c : body.graph().captures())
+          limit(body.graph().entry(c).outer, inner[static_cast<std::size_t>(c)]);
+      });
+  }
+  return limits;
+}
+
+// Integers of 32 and 64 bits are indices, if the graph uses them so, or else masks, positions and counts, for
+// which 0 and 1 are valid everywhere.
+Value made_input(const Graph::ValueEntry& e, const Extents& extents, int64_t limit, uint64_t seed) {
+  const DType element = e.info.type.element;
+  if (e.info.type.kind != Kind::tensor || (element != DType::int64 && element != DType::int32))
+    return random_value(e.info.type, extents, seed);
+  const AnyTensor noise = random_value(DType::float64, extents, seed).tensor();
+  const double below = limit == unlimited ? 2 : static_cast<double>(std::max<int64_t>(limit, 1));
+  AnyTensor t = AnyTensor::uninitialized(element, extents);
+  visit_dtype(element, [&]<class T>() {
+    const auto out = t.out().as<T>();
+    for (int64_t k = 0; k < out.size(); ++k)
+      out[k] = convert<T>(static_cast<int64_t>(static_cast<const double*>(noise.data())[k] * below));
+  });
+  return t;
+}
+
+Value read_value(const fs::path& file, Type declared) {
+  if (file.extension() == ".npy") return read_npy(file);
+  return as_declared(read_pb(file, declared), declared);
+}
+
+bool numpy_has(const Value& v) {
+  if (!v.is_tensor()) return false;
+  const DType d = v.tensor().dtype();
+  return d != DType::string && !is_packed(d) && d != DType::bfloat16 && !(is_float(d) && bits(d) == 8);
+}
+
+}  // namespace
+
+InputSource parse_input(std::string_view option, const std::string& given) {
+  const std::size_t equals = given.find('=');
+  if (equals == std::string::npos) throw UsageError{concat(option, " takes NAME=SOURCE, not '", given, "'")};
+  return {given.substr(0, equals), given.substr(equals + 1)};
+}
+
+Feeds make_feeds(const Graph& g, std::span<const InputSource> sources, const std::string& model) {
+  for (const InputSource& s : sources)
+    if (std::ranges::none_of(g.inputs(), [&](ValueId v) { return g.entry(v).name == s.name; }))
+      throw Error(ErrorCode::invalid_argument, model, concat("the model has no input '", s.name, "'"));
+  const std::vector<int64_t> limits = index_limits(g);
+  Feeds feeds;
+  for (std::size_t k = 0; k < g.inputs().size(); ++k) {
+    const ValueId id = g.inputs()[k];
+    const Graph::ValueEntry& e = g.entry(id);
+    const auto given = std::ranges::find(sources, e.name, &InputSource::name);
+    const std::string source = given == sources.end() ? "" : given->source;
+    if (given == sources.end() && e.optional) continue;
+    const auto make = [&](const Extents& extents) {
+      feeds.emplace_back(e.name, made_input(e, extents, limits[static_cast<std::size_t>(id)], k + 1));
+    };
+    if (source.empty()) make(default_extents(e.info.dims));
+    else if (source.starts_with("random:")) make(parse_extents(source.substr(7)));
+    else if (source.ends_with(".npy") || source.ends_with(".pb"))
+      feeds.emplace_back(e.name, read_value(source, e.info.type));
+    else
+      throw UsageError{concat("input '", e.name, "': '", source, "' is no .npy, no .pb and no random:SHAPE")};
+  }
+  return feeds;
+}
+
+std::vector<fs::path> numbered(const fs::path& folder, std::string_view stem) {
+  std::vector<fs::path> files;
+  for (int k = 0;; ++k) {
+    fs::path f = folder / concat(stem, "_", k, ".pb");
+    if (!fs::exists(f)) return files;
+    files.push_back(std::move(f));
+  }
+}
+
+Value as_declared(Value v, Type declared) {
+  if (!v.is_tensor() || v.tensor().dtype() != DType::uint16 || !(declared == Type(DType::bfloat16))) return v;
+  return AnyTensor(DType::bfloat16, v.tensor().extents(), v.tensor().storage());
+}
+
+Feeds read_data_set(const Graph& g, const fs::path& set) {
+  const std::vector<fs::path> files = numbered(set, "input");
+  std::vector<ValueId> ids;
+  for (ValueId v : g.inputs())
+    if (!g.entry(v).optional) ids.push_back(v);
+  if (files.size() > ids.size()) ids = g.inputs();
+  if (files.size() > ids.size())
+    throw Error(ErrorCode::invalid_argument, set.string(), concat(files.size(), " inputs for ", ids.size()));
+  Feeds feeds;
+  for (std::size_t k = 0; k < files.size(); ++k) {
+    const Graph::ValueEntry& e = g.entry(ids[k]);
+    feeds.emplace_back(e.name, read_value(files[k], e.info.type));
+  }
+  return feeds;
+}
+
+Feeds read_inputs(const Graph& g, const fs::path& folder, const std::string& model) {
+  if (!fs::is_directory(folder)) throw Error(ErrorCode::io, folder.string(), "no such folder");
+  if (fs::exists(folder / "input_0.pb")) return read_data_set(g, folder);
+  std::vector<InputSource> sources;
+  for (ValueId v : g.inputs())
+    for (const char* extension : {".npy", ".pb"}) {
+      const fs::path file = folder / (file_stem(g.entry(v).name) + extension);
+      if (!fs::exists(file)) continue;
+      sources.push_back({g.entry(v).name, file.string()});
+      break;
+    }
+  if (sources.empty())
+    throw Error(ErrorCode::io, folder.string(),
+                "there is no input_0.pb, and no .npy or .pb of an input's name");
+  return make_feeds(g, sources, model);
+}
+
+std::string file_stem(std::string_view name) {
+  constexpr std::size_t most = 100;
+  std::string stem(name.substr(0, most));
+  for (char& c : stem)
+    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '.' && c != '-' && c != '_') c = '_';
+  if (stem.empty() || stem.front() == '.') stem.insert(stem.begin(), '_');
+  return stem;
+}
+
+ValueFiles::ValueFiles(fs::path folder) : folder_(std::move(folder)) { fs::create_directories(folder_); }
+
+void ValueFiles::write(const std::string& name, const Value& value) {
+  const std::string first = file_stem(name);
+  std::string stem = first;
+  for (int k = 2; !taken_.insert(stem).second; ++k) stem = concat(first, "-", k);
+  stem += numpy_has(value) ? ".npy" : ".pb";
+  if (numpy_has(value)) write_npy(folder_ / stem, value);
+  else write_pb(folder_ / stem, value, name);
+  table_ += concat(stem, "\t", loader::visible(name), "\n");
+}
+
+void ValueFiles::write_table() const { loader::write_file(folder_ / "values.tsv", table_); }
+
+}  // namespace tenon::tool
