@@ -51,6 +51,7 @@ int diff(Arguments arguments);
 int dump(Arguments arguments);
 int simplify(Arguments arguments);
 int compare(Arguments arguments);
+int train(Arguments arguments);
 int bench(Arguments arguments);
 int ops(Arguments arguments);
 

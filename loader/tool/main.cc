@@ -58,6 +58,11 @@ constexpr std::string_view usage = R"(usage: tenon COMMAND …
   simplify MODEL [--extents NAME=1x3x224x224]… [--max-bytes N] -o OUTPUT
       the model with what is constant computed and without nodes on which no output depends; --extents fixes an
       input's, which makes arithmetic on extents constant; nodes become constants of up to N bytes, by default 1 MiB
+  train MODEL --steps N [--input NAME=FILE.npy|FILE.pb]… [--data DIR]… [--algorithm K]… [--no-init] [--threads N]
+      [-o OUTPUT]
+      runs the initialization and then N times the algorithms of the model's training information, all or those named,
+      in order; DIR holds NAME.npy or NAME.pb for inputs, and several DIRs take turns; prints what algorithms give that
+      is one number; -o writes the model with what it has learnt
   bench MODEL [--threads N] [--iters N | --seconds S] [--input NAME=FILE.npy|FILE.pb|random:1x3x224x224]… [--save DIR]
       times runs, on random inputs where none are named, which --save writes; the last line is a JSON object
   ops [--matrix]
@@ -142,6 +147,7 @@ int main(int argc, char** argv) {
                   {"diff", tool::diff},
                   {"simplify", tool::simplify},
                   {"dump", tool::dump},
+                  {"train", tool::train},
                   {"compare", tool::compare},
                   {"bench", tool::bench},
                   {"ops", tool::ops}};
