@@ -29,25 +29,52 @@ Storage packed_b(const kernels::GemmArgs<C>& args, const Storage& b) {
   return packed;
 }
 
-/// The packed form of a matrix in a file, for products of which only a run tells how many rows they have. The
-/// first product of more than few_rows makes it.
-class LateMatrix {
+/// The matrix B of products of which few rows are known or likely, in a file. A session is ready, and has its
+/// first results, before the matrix was copied: the first products of few rows read it where it lies. The
+/// pages of files are small, which makes products up to a fifth slower, so a later one copies it. A product
+/// of many rows packs it.
+class FileMatrix {
  public:
+  /// `turn` is the product that makes the copy.
+  FileMatrix(Storage part, int turn) : part_(std::move(part)), left_(turn) {}
+
+  /// B for a product of few rows; not AnyTensor::aligned perhaps.
+  const void* plain() {
+    if (const void* copy = copy_.load(std::memory_order_acquire)) return copy;
+    if (left_.load(std::memory_order_relaxed) > 0 && left_.fetch_sub(1, std::memory_order_relaxed) > 1)
+      return part_.data();
+    return make(copy_, copied_, [&] {
+      Storage own = Storage::allocate(part_.size_bytes());
+      const auto bytes = static_cast<int64_t>(own.size_bytes());
+      parallel_for(bytes, int64_t{1} << 22, [&](int64_t begin, int64_t end) {
+        std::memcpy(own.as<std::byte>() + begin, part_.as<const std::byte>() + begin,
+                    static_cast<std::size_t>(end - begin));
+      });
+      part_.owner<FilePart>()->forget();
+      return own;
+    });
+  }
+  /// The B of `args` packed.
   template <class C>
-  const C* get(const kernels::GemmArgs<C>& args, const Storage& b) {
-    const void* data = data_.load(std::memory_order_acquire);
-    if (data == nullptr) {
-      const std::lock_guard lock(mutex_);
-      if (!packed_) packed_ = packed_b(args, b);
-      data_.store(data = packed_.data(), std::memory_order_release);
-    }
+  const C* packed(const kernels::GemmArgs<C>& args) {
+    const void* data = pack_.load(std::memory_order_acquire);
+    if (data == nullptr) data = make(pack_, packed_, [&] { return packed_b(args, part_); });
     return static_cast<const C*>(data);
   }
 
  private:
+  template <class F>
+  const void* make(std::atomic<const void*>& data, Storage& storage, F made) {
+    const std::lock_guard lock(mutex_);
+    if (!storage) data.store((storage = made()).data(), std::memory_order_release);
+    return storage.data();
+  }
+
+  const Storage part_;
   std::mutex mutex_;
-  std::atomic<const void*> data_{nullptr};
-  Storage packed_;
+  std::atomic<int> left_;
+  std::atomic<const void*> copy_{nullptr}, pack_{nullptr};
+  Storage copied_, packed_;
 };
 
 }  // namespace detail
@@ -61,12 +88,12 @@ struct PackedMatMul {
   Bounds bounds{};
   DType element = DType::undefined;  ///< of A
   int64_t k = 0, n = 0;
-  Storage b{};                     ///< (K, N), as pack_b or narrow_pack writes it, or by these strides:
-  int64_t b_row = 0, b_col = 0;    ///< of a matrix that is not packed, nor AnyTensor::aligned perhaps
-  std::shared_ptr<detail::LateMatrix> late{};  ///< that matrix for products of more than a few rows; or null
-  Storage zeros{};                 ///< of narrow_pack
-  Storage bias{};                  ///< (N), or empty
-  kernels::NarrowMatrix narrow{};  ///< b and zeros, if narrow_pack wrote them
+  Storage b{};                   ///< (K, N), as pack_b or narrow_pack writes it, or by these strides:
+  int64_t b_row = 0, b_col = 0;  ///< of a matrix that is not packed, nor AnyTensor::aligned perhaps
+  std::shared_ptr<detail::FileMatrix> file{};  ///< has that matrix; or null
+  Storage zeros{};                             ///< of narrow_pack
+  Storage bias{};                              ///< (N), or empty
+  kernels::NarrowMatrix narrow{};              ///< b and zeros, if narrow_pack wrote them
 
   static constexpr op::Spec spec{.name = "PackedMatMul",
                                  .domain = "tenon",
@@ -99,8 +126,10 @@ struct PackedMatMul {
     (b_row == 0 ? args.packed_b : args.b) = static_cast<const W*>(b.data());
     args.b_row = b_row;
     args.b_col = b_col;
-    if constexpr (std::is_same_v<T, W>)
-      if (late && args.m > detail::few_rows) args.packed_b = late->get(args, b);
+    if constexpr (std::is_same_v<T, W>) {
+      if (file && args.m > detail::few_rows) args.packed_b = file->packed(args);
+      else if (file) args.b = static_cast<const W*>(file->plain());
+    }
     args.alpha = alpha;
     args.beta = beta;
     if (beta != 0) op::gemm_detail::set_addend(args, scratch, c);
@@ -162,7 +191,7 @@ inline bool replace_product(Program& program, int number, PackedMatMul packed, b
     with += concat(with.empty() ? "fused with " : ", ", program.label(next));
   }
   if (last == number && !alone) return false;
-  const std::string_view how = packed.late         ? "packed for the first run of many rows"
+  const std::string_view how = packed.file         ? "read in its file, packed for many rows"
                                : packed.b_row == 0 ? "packed"
                                                    : "for few rows";
   program.applied(number, how, with.empty() ? "" : ", ", with);
@@ -181,8 +210,8 @@ inline void pack_narrow_matrix(PackedMatMul& packed, const kernels::NarrowSource
 }
 
 /// Packs the constant matrix of a product if that pays. `packed` already has the factors and the
-/// transpositions of A and C.
-inline void pack_product(Program& program, int number, PackedMatMul packed, bool trans_b) {
+/// transpositions of A and C. `in_files` counts the bytes of matrices that stay in files.
+inline void pack_product(Program& program, int number, PackedMatMul packed, bool trans_b, int64_t& in_files) {
   const Graph::Node& n = program.node(number);
   const AnyTensor* b = stored_floats(program, n.inputs[1]);
   if (b == nullptr) return program.skipped(number, "B is not constant");
@@ -196,22 +225,26 @@ inline void pack_product(Program& program, int number, PackedMatMul packed, bool
   const Dim rows = y.product(0, y.rank() - 1);
   const bool few = wide && rows.known() && rows.value() <= few_rows;
   constexpr int64_t large = int64_t{1} << 18;  // bytes worth leaving where they are
-  const bool in_file = b->storage().owner<FilePart>() != nullptr && b->bytes() >= large;
-  const bool late = wide && !rows.known() && in_file;
-  if (few || late) {
+  const bool in_file =
+      wide && (few || !rows.known()) && b->bytes() >= large && b->storage().owner<FilePart>() != nullptr;
+  if (few || in_file) {
     packed.b = b->storage();
     packed.b_row = trans_b ? 1 : columns, packed.b_col = trans_b ? k : 1;
-    if (late) packed.late = std::make_shared<LateMatrix>();
-    if (!replace_product(program, number, std::move(packed), late || !b->aligned()))
+    if (in_file) {
+      // Copies are spread over runs, in parts that delay none of them for long.
+      constexpr int first_turn = 4;
+      constexpr int64_t part = int64_t{1} << 26;
+      packed.file =
+          std::make_shared<FileMatrix>(b->storage(), first_turn + static_cast<int>(in_files / part));
+      in_files += b->bytes();
+    }
+    if (!replace_product(program, number, std::move(packed), in_file))
       program.skipped(number, "A has ", rows.value(), " rows, too few to gain");
     return;
   }
   if (!wide)
-    pack_narrow_matrix(packed, {.type = b->dtype(),
-                                .k = k,
-                                .n = columns,
-                                .codes = program.constant(n.inputs[1]).tensor().data(),
-                                .transposed = trans_b});
+    pack_narrow_matrix(packed,
+                       {.type = b->dtype(), .k = k, .n = columns, .codes = b->data(), .transposed = trans_b});
   else
     dispatch<float, double>(b->dtype(), [&]<class C>() {
       kernels::GemmArgs<C> args;
@@ -238,8 +271,9 @@ void for_each_product(Program& program, Pack pack) {
 }
 
 inline void apply_pack_matmul(Program& program) {
+  int64_t in_files = 0;
   for_each_product(program, [&](int n, PackedMatMul packed, bool trans_b) {
-    detail::pack_product(program, n, std::move(packed), trans_b);
+    detail::pack_product(program, n, std::move(packed), trans_b, in_files);
   });
 }
 

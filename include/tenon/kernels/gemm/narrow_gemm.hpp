@@ -15,7 +15,7 @@ namespace tenon::kernels {
 struct NarrowSource {
   DType type = DType::undefined;  ///< int2, uint2, int4, uint4, int8, uint8, float16, bfloat16
   int64_t k = 0, n = 0;
-  const void* codes = nullptr;  ///< (K,N), or (N,K) if `transposed`
+  const void* codes = nullptr;  ///< (K,N), or (N,K) if `transposed`; at any address
   bool transposed = false;
   int64_t block = 0;             ///< of integers: neighbours along K that share a scale
   const float* scale = nullptr;  ///< of block i, column j: scale[i * scale_row + j * scale_col]

@@ -454,8 +454,10 @@ void pack(const NarrowSource& s, const Layout<Halves<T, Arch>, Arch>& layout, st
       const int64_t end = std::min(k0 + strip, s.k);
       for (int64_t k = k0; k < end; ++k, out += L) {
         if (s.transposed)
-          for (int64_t l = 0; l < columns; ++l) out[l] = from[(j + l) * s.k + k];
-        else std::copy_n(from + k * s.n + j, columns, out);
+          for (int64_t l = 0; l < columns; ++l) out[l] = simd::element<Arch>(from + (j + l) * s.k + k);
+        else
+          std::memcpy(static_cast<void*>(out), static_cast<const void*>(from + k * s.n + j),
+                      static_cast<std::size_t>(columns) * sizeof(T));
         std::fill(out + columns, out + L, T{});
       }
       const int64_t rest = (Halves<T, Arch>::depth - end % Halves<T, Arch>::depth) % Halves<T, Arch>::depth;

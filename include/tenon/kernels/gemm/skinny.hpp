@@ -153,8 +153,9 @@ void single_row(const GemmArgs<T>& g, const T* a, const T* b, const Finish<T>& f
     for (int64_t p = 0; p < g.k; ++p) copy[p] = a[p * g.a_col];
     x = copy;
   }
-  // Sums of a strip stay in the first-level cache while rows stream by.
-  constexpr int64_t strip = 2048;
+  // Sums of a strip stay in the first-level cache while rows stream by. The longer the parts of rows, the
+  // faster does memory deliver them.
+  constexpr int64_t strip = (int64_t{1} << 14) / static_cast<int64_t>(sizeof(T));
   parallel_for(g.n, share_of<Arch>(g.n, g.n * g.k, 256, 16), [&](int64_t begin, int64_t end) {
     Scratch own;
     T* sums = own.take<T>(strip);
