@@ -7,7 +7,9 @@
 namespace tenon {
 
 /// Reads a model's main graph. The file is mapped: raw tensor data is used in place and stays mapped while
-/// anything refers to it. Error{io} when the file cannot be read; errors of Model::graph, with the file.
+/// anything refers to it; so is external data. Replacing such a file is safe, as writers that rename a new
+/// one do; a program that cuts it short takes the data away, and the system ends this process (SIGBUS) at the
+/// next read. Error{io} when the file cannot be read; errors of Model::graph, with the file.
 Graph load_graph(const std::filesystem::path& file, const LoadOptions& options = {});
 
 /// Reads a model and makes it ready to run.
