@@ -334,6 +334,25 @@ TEST_CASE("a browser shows the page" * doctest::skip(!installed("chromium"))) {
     MESSAGE(c.model.graph().node_size(), " nodes, ", number("data-drawn"), " boxes, ", number("data-ms"),
             " ms");
   }
+
+  // A reader searches, picks, folds, unfolds, and turns to the tables. The policy lets no such script in.
+  std::string page = html(large);
+  page.replace(page.find("Content-Security-Policy"), 23, "none");
+  page.insert(page.rfind("</body>"), R"(<script>
+      const seen = [], by = id => document.getElementById(id), drawn = () => +document.body.dataset.drawn;
+      by('search').value = 'block77 n773'; by('search').oninput();
+      seen.push(document.querySelectorAll('#found .link').length);
+      document.querySelector('#found .link').click();
+      seen.push(document.querySelector('#chosen .name').textContent);
+      by('fold').click(); seen.push(drawn() < 110);
+      by('unfold').click(); seen.push(drawn() > 10000);
+      by('as-rows').click();
+      seen.push(getComputedStyle(by('tables')).display, document.querySelectorAll('tr[id^=n]').length);
+      document.body.dataset.seen = seen.join(' ');
+    </script>)");
+  std::ofstream(file, std::ios::binary) << page;
+  CHECK(holds(seen_by_browser(concat("file://", fs::absolute(file).string())),
+              "data-seen=\"11 /layer7/block77/n773 true true block 10000\""));
 }
 
 }  // namespace tenon
