@@ -86,7 +86,6 @@ op::Info merged(const op::Info& declared, const op::Info& inferred, const std::s
 }
 
 // Functions that call functions can multiply nodes and constants exponentially.
-constexpr int64_t max_nodes = 1'000'000;
 constexpr int64_t max_constant_bytes = int64_t{1} << 30;  // besides those of the file itself
 constexpr int64_t max_dense_elements = 1024;              // of sparse constants: more than any shape has
 constexpr int max_depth = 200;                            // of bodies and calls within each other
@@ -271,7 +270,7 @@ class Inference {
                   const std::map<std::string, op::Info, std::less<>>& declared) {
     const std::string place = concat("node '", n.name(), "' (", n.op_type(), ")");
     std::vector<op::Info> results(static_cast<std::size_t>(n.output_size()), unknown());
-    if (--nodes_ < 0) give_up(concat("more than ", max_nodes, " nodes"));
+    if (--nodes_ < 0) give_up(concat("more than ", options_.max_nodes, " nodes"));
     try {
       std::vector<op::Info> in;
       for (const std::string& name : n.input()) {
@@ -458,9 +457,9 @@ class Inference {
   Opsets opsets_;
   std::map<FunctionKey, const onnx::FunctionProto*> functions_;
   Symbols symbols_;
-  std::deque<Value> constants_;  // Info refers to their elements
-  int64_t constant_bytes_;       // that may still be added
-  int64_t nodes_ = max_nodes;    // that may still be inferred
+  std::deque<Value> constants_;         // Info refers to their elements
+  int64_t constant_bytes_;              // that may still be added
+  int64_t nodes_ = options_.max_nodes;  // that may still be inferred
   int depth_ = 0;
   bool given_up_ = false;
   bool unknown_operators_ = false;  // their results have no types

@@ -159,8 +159,9 @@ std::vector<Diagnostic> check(const Model& model, const CheckOptions& options = 
 // --- rewriting ---
 
 struct InferOptions {
-  bool strict = false;       ///< errors, instead of nodes that tell nothing
-  bool check_types = false;  ///< also operands of types that the operator does not take are errors
+  bool strict = false;            ///< errors, instead of nodes that tell nothing
+  bool check_types = false;       ///< also operands of types that the operator does not take are errors
+  int64_t max_nodes = 1'000'000;  ///< bounds nodes, those of functions and bodies once for each use
 };
 
 /// Writes the types and extents of all values that operators' rules can tell into the model: of graph outputs
@@ -169,7 +170,7 @@ struct InferOptions {
 ///
 /// Error{invalid_model} when, with `strict`, a rule forbids a node's operands or contradicts what the model
 /// declares. Operands that only runs cannot take (Infer::for_runs) are no error, as they are none of ONNX's
-/// inference. Error{invalid_model}, strict or not, for functions that multiply beyond all measure.
+/// inference. Error{invalid_model}, strict or not, for functions that multiply beyond max_nodes or 1 GiB.
 void infer_shapes(Model& model, InferOptions options = {});
 
 /// Rewrites a model so that it means the same at another operator set of ai.onnx, in steps of one set. Bodies

@@ -10,11 +10,11 @@ template <class Message>
 void run(const Input& input) {
   Message m;
   if (!input.read(m)) return;
-  const loader::CheckOptions options{.full = (input.choice & 8) != 0,
-                                     .skip_opset_compatibility = (input.choice & 16) != 0,
-                                     .custom_domains = (input.choice & 32) != 0,
-                                     .pedantic = (input.choice & 64) != 0};
-  for (const loader::Diagnostic& d : loader::check(m, options)) {
+  const CheckOptions options{.full = (input.choice & 8) != 0,
+                             .skip_opset_compatibility = (input.choice & 16) != 0,
+                             .custom_domains = (input.choice & 32) != 0,
+                             .pedantic = (input.choice & 64) != 0};
+  for (const Diagnostic& d : loader::check(m, options)) {
     const std::string text = to_string(d);
     require(!d.message.empty() && !d.rule.empty(), "a diagnostic names its rule and says what is wrong",
             text);

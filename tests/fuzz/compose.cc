@@ -35,7 +35,7 @@ void cut_out(const onnx::ModelProto& model, const Input& input) {
 }
 
 void put_together(const onnx::ModelProto& model) {
-  loader::MergeOptions options{.prefix_a = "a/", .prefix_b = "b/"};
+  MergeOptions options{.prefix_a = "a/", .prefix_b = "b/"};
   for (int k = 0; k < std::min(model.graph().input_size(), model.graph().output_size()); ++k)
     options.connect.emplace_back(model.graph().output(k).name(), model.graph().input(k).name());
   accepted([&] { loader::merge(model, model, options); });

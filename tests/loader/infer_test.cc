@@ -92,6 +92,8 @@ TEST_CASE("Inference of functions that multiply") {
   };
   for (int k = 0; k < 4; ++k) add_function(k, k == 3);
   CHECK(inferred(m) == "2");
+  CHECK(inferred(m, {.max_nodes = 31}) == "2");  // 16 negations, and 15 calls
+  CHECK(inferred(m, {.max_nodes = 30}).find("more than 30 nodes") != std::string::npos);
   m.clear_functions();
   for (int k = 0; k < 60; ++k) add_function(k, k == 59);
   CHECK(inferred(m, {}).find("more than") != std::string::npos);
