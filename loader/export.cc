@@ -4,6 +4,7 @@
 
 #include "loader/attribute.hpp"
 #include "loader/check.hpp"
+#include "loader/convert.hpp"
 #include "loader/convert_step.hpp"
 #include "loader/names.hpp"
 #include "loader/opsets.hpp"
@@ -16,8 +17,6 @@ using op::AttributeInfo;
 using op::AttributeValue;
 using op::BodyRef;
 
-constexpr int64_t oldest_ir = 3, ir_of_plain_initializers = 4;
-
 int64_t ir_version_of(int opset) {
   constexpr struct {
     int opset;
@@ -26,7 +25,7 @@ int64_t ir_version_of(int opset) {
               {15, 8},  {12, 7},  {11, 6},  {10, 5},  {9, 4}};
   for (const auto& row : rows)
     if (opset >= row.opset) return row.ir;
-  return oldest_ir;
+  return oldest_ir_version;
 }
 
 const CapturingBody* graph_of(const AttributeValue& value) {
@@ -584,36 +583,6 @@ class Exporter {
   std::set<std::string> made_;  // constants that nodes make, as far as these are written
 };
 
-// Before IR 4 an initializer is the value of an input: other constants are nodes.
-void turn_initializers_into_nodes(onnx::GraphProto& g) {
-  std::set<std::string_view> inputs;
-  for (const auto& v : g.input()) inputs.insert(v.name());
-  google::protobuf::RepeatedPtrField<onnx::NodeProto> nodes;
-  google::protobuf::RepeatedPtrField<onnx::TensorProto> kept;
-  for (auto& t : *g.mutable_initializer()) {
-    if (inputs.contains(t.name())) {
-      kept.Add()->Swap(&t);
-      continue;
-    }
-    onnx::NodeProto& n = *nodes.Add();
-    n.set_op_type("Constant");
-    n.set_name(t.name());
-    n.add_output(t.name());
-    t.clear_name();
-    onnx::AttributeProto& a = *n.add_attribute();
-    a.set_name("value");
-    a.set_type(onnx::AttributeProto::TENSOR);
-    a.mutable_t()->Swap(&t);
-  }
-  g.mutable_initializer()->Swap(&kept);
-  for (auto& n : *g.mutable_node()) {
-    for (auto& a : *n.mutable_attribute())
-      if (a.has_g()) turn_initializers_into_nodes(*a.mutable_g());
-    nodes.Add()->Swap(&n);
-  }
-  g.mutable_node()->Swap(&nodes);
-}
-
 }  // namespace
 
 onnx::ModelProto to_model(const Graph& graph, const ExportOptions& options) {
@@ -621,18 +590,13 @@ onnx::ModelProto to_model(const Graph& graph, const ExportOptions& options) {
   if (opset < 1 || opset > newest_opset())
     throw Error(ErrorCode::invalid_argument, "to_model",
                 concat("opset ", opset, ": there are 1 to ", newest_opset()));
-  const int64_t ir = options.ir_version.value_or(ir_version_of(opset));
-  if (ir < oldest_ir || ir > onnx::IR_VERSION)
-    throw Error(ErrorCode::invalid_argument, "to_model",
-                concat("IR version ", ir, ": there are ", oldest_ir, " to ",
-                       static_cast<int>(onnx::IR_VERSION), " that import opsets"));
   onnx::ModelProto model = Exporter(graph, opset).run();
-  model.set_ir_version(ir);
-  if (ir < ir_of_plain_initializers) turn_initializers_into_nodes(*model.mutable_graph());
+  model.set_ir_version(onnx::IR_VERSION);
+  convert_ir_version(model, options.ir_version.value_or(ir_version_of(opset)));
   // Inputs and outputs of unknown types break the rule "type", and run.
   for (const Diagnostic& d : check(model))
     if (d.severity == Severity::error && d.rule != "type")
-      throw Error(ErrorCode::not_supported, concat("opset ", opset, ", IR ", ir), to_string(d));
+      throw Error(ErrorCode::not_supported, concat("opset ", opset), to_string(d));
   return model;
 }
 

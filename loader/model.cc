@@ -7,11 +7,15 @@
 #include "loader/compose.hpp"
 #include "loader/convert.hpp"
 #include "loader/diff.hpp"
+#include "loader/dump.hpp"
+#include "loader/export.hpp"
 #include "loader/import.hpp"
 #include "loader/infer.hpp"
 #include "loader/inline.hpp"
 #include "loader/parse_text.hpp"
 #include "loader/print_text.hpp"
+#include "loader/save.hpp"
+#include "loader/simplify.hpp"
 #include "tenon/graph/passes.hpp"
 #include "tenon/loader.hpp"
 
@@ -119,7 +123,13 @@ Model load_model(const std::filesystem::path& file) {
   const auto mapped = loader::MappedFile::open(file);
   return in_file(file, [&] {
     onnx::ModelProto message;
-    loader::read_message(mapped->bytes(), false, message);
+    if (loader::format_of(file) == loader::ModelFormat::text) {
+      const auto bytes = mapped->bytes();
+      message =
+          loader::parse_text<onnx::ModelProto>({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    } else {
+      loader::read_message(mapped->bytes(), false, message);
+    }
     return Model(std::move(message), folder_of(file));
   });
 }
@@ -164,6 +174,10 @@ std::vector<Diagnostic> check(const Model& model, const CheckOptions& options) {
 
 void infer_shapes(Model& model, InferOptions options) { loader::infer_shapes(model.proto(), options); }
 void convert_opset(Model& model, int opset) { loader::convert_opset(model.proto(), opset); }
+void convert_ir_version(Model& model, int64_t ir_version) {
+  loader::convert_ir_version(model.proto(), ir_version);
+}
+void simplify(Model& model, const SimplifyOptions& options) { loader::simplify(model.proto(), options); }
 
 void inline_functions(Model& model, const InlineOptions& options) {
   onnx::ModelProto copy = model.proto();
@@ -188,6 +202,21 @@ Model extract(const Model& model, const std::vector<std::string>& inputs,
               const std::vector<std::string>& outputs) {
   return Model(loader::extract(model.proto(), inputs, outputs), model.folder());
 }
+Model to_model(const Graph& graph, const ExportOptions& options) {
+  return Model(loader::to_model(graph, options));
+}
+void save(const Model& model, const std::filesystem::path& file, const SaveOptions& options) {
+  loader::save_model(model.proto(), file, options, external_source({}, model.folder()));
+}
+void save(const Graph& graph, const std::filesystem::path& file, const SaveOptions& options) {
+  SaveOptions converted = options;
+  converted.opset.reset(), converted.ir_version.reset();
+  save(to_model(graph, {.opset = options.opset, .ir_version = options.ir_version}), file, converted);
+}
+
+std::string dot(const Model& model) { return loader::dot(model.proto()); }
+std::string html(const Model& model) { return loader::html(model.proto()); }
+
 std::vector<std::string> differences(const Model& a, const Model& b, int most) {
   return loader::differences(a.proto(), b.proto(), most);
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "loader/convert.hpp"
 #include "loader/print_text.hpp"
 #include "loader/sha1.hpp"
 #include "loader/text_words.hpp"
@@ -152,6 +153,8 @@ ModelFormat format_of(const fs::path& file) {
 void save_model(onnx::ModelProto model, const fs::path& file, const SaveOptions& options,
                 const DataSource& source) {
   const ModelFormat format = format_of(file);
+  if (options.opset) convert_opset(model, *options.opset);
+  if (options.ir_version) convert_ir_version(model, *options.ir_version);
   check_name(file,
              options.external_file.empty() ? file.filename().string() + ".data" : options.external_file);
   NewFile out(file);

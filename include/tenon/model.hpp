@@ -105,8 +105,8 @@ class Model {
   std::filesystem::path folder_;
 };
 
-/// Reads a model. Error{io} when the file cannot be read, Error{invalid_model} with the byte where it is no
-/// message. Nothing else is checked.
+/// Reads a model, ".onnxtxt" and ".onnxtext" files as text. Error{io} when the file cannot be read,
+/// Error{invalid_model} with the byte where it is no message. Nothing else is checked.
 Model load_model(const std::filesystem::path& file);
 /// The same from bytes in memory.
 Model parse_model(std::span<const std::byte> bytes);
@@ -115,6 +115,60 @@ Model parse_model(std::span<const std::byte> bytes);
 Model parse_text(std::string_view text);
 /// The model in that syntax, which has no words for some things (loader/print_text.hpp names them).
 std::string print_text(const Model& model);
+
+struct SaveOptions {
+  std::optional<int> opset{};           ///< convert_opset first; of a Graph: as of ExportOptions
+  std::optional<int64_t> ir_version{};  ///< convert_ir_version first; of a Graph: as of ExportOptions
+  /// Initializers of at least so many bytes go to a file beside the model, and others into the model's file.
+  /// Absent: each stays where it is, and external data of another folder goes to a file beside the model.
+  std::optional<int64_t> external_threshold{};
+  /// Also tensors in attributes. Those that are external already go by the threshold in any case.
+  bool external_attributes = false;
+  /// The name of that file. "": one made of the model's name and of a digest of the data,
+  /// "model.onnx.0123456789abcdef.data".
+  std::string external_file{};
+};
+
+/// Writes a model.
+///
+///     save(model, "model.onnx", {.opset = 21, .external_threshold = 1 << 20});
+///
+/// The same model, options and name give the same bytes. What the message has stays as it is, unknown fields
+/// too, but for the data that goes from one place to another: elements in fields of their type become raw
+/// data on the way. External data begins at multiples of 64 bytes, and at whole pages from 64 KiB on; tensors
+/// that share their data still do.
+///
+/// The model's file is replaced whole or not at all, after the data is on the disk. Since other data has
+/// another name, a model that is replaced has its own data until then, and so has everyone that has it open.
+/// The data of a replaced model is left: other models may refer to it.
+///
+/// External data of a model whose folder is not known is left alone.
+///
+/// Error{io} when files cannot be written, or `external_file` is there already with other data.
+/// Error{not_supported} for 2 GB and more in the model's file. Error{invalid_argument} for an `external_file`
+/// that is no plain name. Error{invalid_model} for data that is to be moved, and is refused.
+void save(const Model& model, const std::filesystem::path& file, const SaveOptions& options = {});
+
+struct ExportOptions {
+  std::optional<int> opset{};           ///< of ai.onnx; default: the newest
+  std::optional<int64_t> ir_version{};  ///< 3 or later; default: of the ONNX release that brought the opset
+};
+
+/// The model that runs as the graph does: to_model(graph, {.opset = 17}).
+///
+/// Inputs and outputs keep names, types and extents; other values keep names that are theirs alone and get
+/// new ones where they have none. Nodes and constants on which no output depends are left out. Nodes of old
+/// versions become nodes of the opset. Operators of domains besides ai.onnx, also of a program's own, are
+/// stated as they are; the model imports their domains at the newest version that a node states. An input or
+/// output of a rank that nobody knows is written without extents, which runtimes take, and ONNX's own checker
+/// does not.
+///
+/// Error{not_supported} with the node and the reason where the opset, or the IR version, cannot say what a
+/// node or a value is. Error{invalid_argument} for an opset or IR version that is none, and where an
+/// output has the name of an input that it is not.
+Model to_model(const Graph& graph, const ExportOptions& options = {});
+/// Writes the model of a graph.
+void save(const Graph& graph, const std::filesystem::path& file, const SaveOptions& options = {});
 
 // --- checking ---
 
@@ -181,6 +235,29 @@ void infer_shapes(Model& model, InferOptions options = {});
 /// Error{invalid_model} for models that break ONNX's rules, Error{not_supported} with the operator and the
 /// reason where the other set cannot say what a node means. The model is then as it was.
 void convert_opset(Model& model, int opset);
+
+/// Makes a model one of another IR version. Before IR 4, initializers that are no inputs become nodes.
+/// Error{not_supported} with the first part of the model that the version has not; the model is then as it
+/// was.
+void convert_ir_version(Model& model, int64_t ir_version);
+
+struct SimplifyOptions {
+  /// The largest constant, in bytes, that a node becomes. Nodes that make constants smaller become constants
+  /// of any size.
+  int64_t max_bytes = 1 << 20;
+};
+
+/// Replaces nodes of ONNX's operators by constants where all that they read is constant, or where inference
+/// tells their results (the extents of a tensor, and arithmetic on them), and removes nodes, initializers and
+/// value infos on which no output depends. The model stays at its opset and IR version; interface, names,
+/// metadata and functions stay too. Initializers that are inputs are values that runs may replace, and no
+/// constants. Nodes that draw random numbers, run bodies or call functions stay; bodies are simplified.
+///
+///     simplify(model);
+///
+/// Extents are taken as the inputs declare them. An input's unknown extents can be set first
+/// (Model::set_extents). Error{invalid_model} where the opsets that the model imports are none.
+void simplify(Model& model, const SimplifyOptions& options = {});
 
 /// Functions of all overloads of a name, or an operator.
 struct FunctionName {
@@ -256,5 +333,20 @@ Model extract(const Model& model, const std::vector<std::string>& inputs,
 /// infos, attributes, imports, functions and metadata tells nothing. Tensors are compared as they are stored,
 /// external data by its place. After `most` lines the rest is left out.
 std::vector<std::string> differences(const Model& a, const Model& b, int most = 1000);
+
+// --- drawing ---
+
+/// The model in graphviz's language: a cluster for each body and function, a box for each node with its
+/// constants and attributes, and edges with the types that the model states for their values. Call
+/// infer_shapes before for the types of all values. `dot -Tsvg` draws it.
+///
+///     infer_shapes(model);
+///     std::ofstream("model.dot") << dot(model);
+std::string dot(const Model& model);
+/// The model as one page of HTML that needs nothing else: a drawing with nodes folded by the scopes in
+/// their names ("/layer1/conv/Conv"), bodies and functions to open, search, and tables that can be read
+/// without scripts. Whatever names hold is shown as text and never acts; the page's policy allows no script
+/// but its own, and no request.
+std::string html(const Model& model);
 
 }  // namespace tenon

@@ -55,7 +55,7 @@ onnx::ModelProto read_outline(const std::filesystem::path& file) {
   if (loader::format_of(file) == loader::ModelFormat::text) return parse_file(file);
   onnx::ModelProto model;
   try {
-    model = loader::read_message(loader::MappedFile::open(file)->bytes(), true);
+    loader::read_message(loader::MappedFile::open(file)->bytes(), true, model);
   } catch (const Error& e) {
     if (e.code() == ErrorCode::io) throw;
     throw Error(e.code(), concat(file.string(), e.where().empty() ? "" : ": ", e.where()), e.message());

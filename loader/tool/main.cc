@@ -133,24 +133,12 @@ int main(int argc, char** argv) {
   constexpr struct {
     std::string_view name;
     int (*run)(Arguments);
-  } commands[] = {{"run", tool::run},
-                  {"test", tool::test},
-                  {"info", tool::info},
-                  {"infer", tool::infer},
-                  {"check", tool::check},
-                  {"convert", tool::convert_model},
-                  {"parse", tool::parse},
-                  {"print", tool::print},
-                  {"inline", tool::inline_calls},
-                  {"merge", tool::merge},
-                  {"extract", tool::extract},
-                  {"diff", tool::diff},
-                  {"simplify", tool::simplify},
-                  {"dump", tool::dump},
-                  {"train", tool::train},
-                  {"compare", tool::compare},
-                  {"bench", tool::bench},
-                  {"ops", tool::ops}};
+  } commands[] = {{"run", tool::run},           {"test", tool::test},       {"info", tool::info},
+                  {"infer", tool::infer},       {"check", tool::check},     {"convert", tool::convert_model},
+                  {"parse", tool::parse},       {"print", tool::print},     {"inline", tool::inline_calls},
+                  {"merge", tool::merge},       {"extract", tool::extract}, {"diff", tool::diff},
+                  {"simplify", tool::simplify}, {"dump", tool::dump},       {"train", tool::train},
+                  {"compare", tool::compare},   {"bench", tool::bench},     {"ops", tool::ops}};
   try {
     simd::check_request();
   } catch (const Error& e) {

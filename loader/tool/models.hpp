@@ -47,7 +47,7 @@ class ModelOutput {
 
  private:
   std::filesystem::path file_;
-  loader::SaveOptions options_;
+  SaveOptions options_;
 };
 
 }  // namespace tenon::tool

@@ -50,7 +50,7 @@ int count_nodes(const onnx::GraphProto& g) {
 int simplify(Arguments arguments) {
   std::filesystem::path file, output;
   std::vector<std::pair<std::string, Extents>> fixed;
-  loader::SimplifyOptions options;
+  SimplifyOptions options;
   while (!arguments.empty()) {
     const std::string word = arguments.take();
     if (word == "-o") {

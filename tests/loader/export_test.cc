@@ -99,7 +99,7 @@ onnx::ModelProto saved(int opset, std::string_view graph, int from) {
 std::string nodes_at(int opset, std::string_view graph, int from) {
   return operators(saved(opset, graph, from).graph());
 }
-std::string refusal(const Graph& g, const loader::ExportOptions& options = {}) {
+std::string refusal(const Graph& g, const ExportOptions& options = {}) {
   try {
     loader::to_model(g, options);
   } catch (const Error& e) {

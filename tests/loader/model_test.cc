@@ -1,8 +1,10 @@
 // Model: what it keeps, and its edits.
 #include <doctest/doctest.h>
+#include <unistd.h>
 
 #include "loader/onnx.pb.h"
 #include "tenon/loader.hpp"
+#include "tenon/op/math/relu.hpp"
 
 namespace tenon {
 namespace {
@@ -110,6 +112,34 @@ TEST_CASE("extents are stated anew") {
   m.set_symbol("batch", 2);
   CHECK(print_text(m).find("batch") == std::string::npos);
   CHECK(refusal([&] { m.set_symbol("batch", -1); }) == "model: the extent of 'batch' cannot be -1");
+}
+
+TEST_CASE("models and graphs saved and loaded") {
+  const auto folder = std::filesystem::temp_directory_path() / concat("tenon_model_", getpid());
+  std::filesystem::create_directory(folder);
+  const Model m = small();
+  save(m, folder / "m.onnx");
+  CHECK(load_model(folder / "m.onnx").proto().SerializeAsString() == m.proto().SerializeAsString());
+  save(m, folder / "m.onnxtxt");
+  CHECK(differences(load_model(folder / "m.onnxtxt"), m).empty());
+  save(m, folder / "old.onnx", {.opset = 9, .ir_version = 3, .external_threshold = 1});
+  const Model old = load_model(folder / "old.onnx");
+  CHECK(old.header().ir_version == 3);
+  CHECK(old.header().opset_imports.front().second == 9);
+  CHECK(result(old, true) == result(m, true));
+  Graph g;
+  g.output("y", g.add(op::Relu{}, g.input<float, Shape<dyn>>("x")));
+  save(g, folder / "g.onnx", {.opset = 17, .ir_version = 8});
+  CHECK(load_model(folder / "g.onnx").header().ir_version == 8);
+  CHECK_FALSE(has_errors(check(load_model(folder / "g.onnx"), {.full = true})));
+  CHECK(dot(m).starts_with("digraph"));
+  CHECK(html(m).find("</html>") != std::string::npos);
+  Model folded = parse_text(R"(<ir_version: 10, opset_import: ["" : 21]>
+    g (float[2, 3] x) => (int64[2] s) { s = Shape (x) })");
+  simplify(folded);
+  CHECK(folded.proto().graph().node_size() <= 1);
+  CHECK(to_model(folded.graph()).proto().graph().output(0).name() == "s");
+  std::filesystem::remove_all(folder);
 }
 
 TEST_CASE("functions on models") {

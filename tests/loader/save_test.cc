@@ -146,7 +146,7 @@ TEST_CASE("data of at least a size goes to a file beside the model") {
   save_model(m, folder / "m.onnx");
   const auto expected = results(folder / "m.onnx"), expected_else = results(folder / "m.onnx", false);
   struct Row {
-    loader::SaveOptions options;
+    SaveOptions options;
     std::string_view external;
   } rows[] = {
       {{.external_threshold = 80'001}, ""},
@@ -210,7 +210,7 @@ TEST_CASE("references are kept, or their data goes along") {
   fs::remove(to / "unknown.onnx");
 
   struct Row {
-    loader::SaveOptions options;
+    SaveOptions options;
     std::string_view external;
   } rows[] = {{{}, "typed large"},
               {{.external_threshold = 401}, "large"},

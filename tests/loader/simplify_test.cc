@@ -45,7 +45,7 @@ std::vector<Value> results(const Model& model) {
 }
 
 // The nodes of the simplified main graph, and how many constants it has.
-std::string simplified(std::string_view text, const loader::SimplifyOptions& options = {}, int ir = 8) {
+std::string simplified(std::string_view text, const SimplifyOptions& options = {}, int ir = 8) {
   INFO(text);
   Model model = parse_text(concat("<ir_version: ", ir, ", opset_import: [\"\" : 17]>\n", text));
   const Model before = model;
