@@ -264,15 +264,17 @@ class Importer {
                              [&](const std::string& name) { return graph.symbol(name); });
   }
 
-  // Constants that take memory beside the file's. Functions' calls multiply them.
+  // Memory of constants that the file's size does not bound.
   void count_bytes(int64_t bytes) {
     if (bytes > options_.max_bytes - bytes_)
       throw Error(ErrorCode::limit, "model",
-                  concat("constants take more than ", options_.max_bytes, " bytes beside the file"));
+                  concat("constants of functions, and sparse ones made dense, take more than ",
+                         options_.max_bytes, " bytes"));
     bytes_ += bytes;
   }
+  // A constant, which a function's call reads anew. Outside of functions the file's size bounds them all.
   AnyTensor counted(AnyTensor t) {
-    if (std::as_const(t).storage().writable()) count_bytes(t.bytes());
+    if (!calls_.empty() && std::as_const(t).storage().writable()) count_bytes(t.bytes());
     return t;
   }
   AnyTensor dense(const SparseTensor& s) {

@@ -30,8 +30,8 @@ struct LoadOptions {
   bool declared_extents = true;
   // Bounds; Error{limit} past one. SessionOptions::max_folded_bytes bounds the constants that are computed.
   int64_t max_file_bytes = no_bound;  ///< size of the model's file, external data not included
-  /// Bytes of constants that do not stay where the file has them: sparse tensors made dense, data that is not
-  /// stored as raw bytes, and these once more for each call of the function that they are in.
+  /// Bytes of constants that the file's size does not bound: sparse tensors made dense, and the constants of
+  /// functions, as often as they are called, where they do not stay in the file.
   int64_t max_bytes = int64_t{4} << 30;
   int64_t max_nodes = 1'000'000;  ///< nodes of all bodies, and of functions once for each call
   int max_depth = 200;            ///< of bodies and calls within each other, each of which takes stack

@@ -42,7 +42,7 @@ constexpr const char* nested = R"(
 
 }  // namespace
 
-TEST_CASE("bounds of loading: nodes, nesting, and constants that do not stay where the file has them") {
+TEST_CASE("bounds of loading: nodes, nesting, and constants of functions") {
   const Model m = parse_text(nested);
   struct Row {
     LoadOptions options;
@@ -53,9 +53,9 @@ TEST_CASE("bounds of loading: nodes, nesting, and constants that do not stay whe
               {{.max_depth = 2}, ""},  // a call in a branch
               {{.max_depth = 1}, "within each other are too many"},
               {{.max_depth = 0}, "within each other are too many"},
-              {{.max_bytes = 36}, ""},  // w, and k for each call
-              {{.max_bytes = 35}, "constants take more than 35 bytes"},
-              {{.max_bytes = -1}, "constants take more than -1 bytes"}};
+              {{.max_bytes = 24}, ""},  // k for each call
+              {{.max_bytes = 23}, "take more than 23 bytes"},
+              {{.max_bytes = -1}, "take more than -1 bytes"}};
   for (const Row& row : rows) {
     const std::string said = refusal([&] { m.graph(row.options); });
     CHECK_MESSAGE((row.said.empty() ? said.empty() : holds(said, row.said)), "'", said, "' and not '",
