@@ -71,6 +71,7 @@ class Checker {
       graph(m.graph(), main, Role::main);
     }
     for (const auto& t : m.training_info()) training(t, m.graph(), main);
+    check_updates(m, findings_);
     report_names();
     outside_functions_ = false;
     if (!has_functions) return;
@@ -346,7 +347,7 @@ class Checker {
     {
       const Within within(findings_, {.what = "initialization"});
       Scope scope;
-      if (t.initialization().input_size() > 0) findings_.warn("training", "the initialization has inputs");
+      if (t.initialization().input_size() > 0) error("training", "the initialization has inputs");
       graph(t.initialization(), scope, Role::training);
     }
     {

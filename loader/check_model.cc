@@ -104,26 +104,36 @@ void check_cycles(const onnx::ModelProto& m, const Functions& functions, Finding
 }
 
 void check_bindings(const onnx::TrainingInfoProto& t, const onnx::GraphProto& main, Findings& findings) {
-  Names state;
-  for (const auto* g : {&main, &t.algorithm()}) {
-    for (const auto& i : g->initializer()) state.insert(i.name());
-    for (const auto& i : g->sparse_initializer()) state.insert(i.values().name());
-  }
-  const auto bindings = [&](std::string_view what, const auto& list, const onnx::GraphProto& g) {
+  Names variables;
+  for (const auto* g : {&main, &t.algorithm()})
+    for (const auto& i : g->initializer()) variables.insert(i.name());
+  const auto bindings = [&](std::string_view what, const auto& list,
+                            std::initializer_list<const onnx::GraphProto*> graphs) {
     Names keys, outputs;
-    for (const auto& v : g.output()) outputs.insert(v.name());
+    for (const auto* g : graphs)
+      for (const auto& v : g->output()) outputs.insert(v.name());
     for (const auto& b : list) {
       if (!keys.insert(b.key()).second)
         findings.error("training", what, " has the key ", shown(b.key()), " twice");
-      if (!state.contains(b.key()))
+      if (!variables.contains(b.key()))
         findings.error("training", what, " has the key ", shown(b.key()), ", which is no initializer");
       if (!outputs.contains(b.value()))
         findings.error("training", what, " has the value ", shown(b.value()),
                        ", which is no output of its graph");
     }
   };
-  bindings("initialization_binding", t.initialization_binding(), t.initialization());
-  bindings("update_binding", t.update_binding(), t.algorithm());
+  bindings("initialization_binding", t.initialization_binding(), {&t.initialization()});
+  // A step runs the algorithm and the main graph.
+  bindings("update_binding", t.update_binding(), {&t.algorithm(), &main});
+}
+
+void check_updates(const onnx::ModelProto& m, Findings& findings) {
+  std::unordered_map<std::string_view, int> stages;
+  for (int k = 0; k < m.training_info_size(); ++k)
+    for (const auto& b : m.training_info(k).update_binding())
+      if (const int first = stages.emplace(b.key(), k).first->second; first != k)
+        findings.error("training", "update_binding has the key ", shown(b.key()), " in training ", first,
+                       " and ", k);
 }
 
 Configurations check_configurations(const onnx::ModelProto& model, Findings& findings) {

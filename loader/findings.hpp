@@ -126,6 +126,8 @@ void check_cycles(const onnx::ModelProto& m, const Functions& functions, Finding
 using Names = std::unordered_set<std::string_view>;
 /// What training binds: initializers to outputs of its graphs.
 void check_bindings(const onnx::TrainingInfoProto& t, const onnx::GraphProto& main, Findings& findings);
+/// One stage of training updates an initializer, and no other stage one of the same name.
+void check_updates(const onnx::ModelProto& m, Findings& findings);
 
 /// Device configurations of a model by name.
 using Configurations = std::map<std::string_view, const onnx::DeviceConfigurationProto*>;

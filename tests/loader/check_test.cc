@@ -674,6 +674,25 @@ TEST_CASE("Check: training") {
               [&](auto& m) { *info(m)->mutable_algorithm()->add_node() = node("Relu", {"x"}, {"y"}); }},
              {"a graph that reads what is not there", "order",
               [&](auto& m) { *info(m)->mutable_algorithm()->add_node() = node("Relu", {"q"}, {"p"}); }},
+             {"a key that is a sparse initializer", "training",
+              [&](auto& m) {
+                auto* s = graph(m).add_sparse_initializer();
+                *s->mutable_values() = floats("s", {1});
+                s->mutable_indices()->set_data_type(TensorProto::INT64);
+                s->mutable_indices()->add_dims(1);
+                s->mutable_indices()->add_int64_data(0);
+                s->add_dims(1);
+                info(m)->mutable_update_binding(0)->set_key("s");
+              }},
+             {"a value that is an output of the main graph", "",
+              [&](auto& m) { info(m)->mutable_update_binding(0)->set_value("y"); }},
+             {"a key in two stages", "training",
+              [&](auto& m) {
+                *m.add_training_info() = m.training_info(0);
+                info(m)->clear_initialization(), info(m)->clear_initialization_binding();
+              }},
+             {"an initialization with an input", "training",
+              [&](auto& m) { *info(m)->mutable_initialization()->add_input() = value("q"); }},
              {"no initialization, but bindings of it", "training",
               [&](auto& m) { info(m)->clear_initialization(); }},
              {"neither", "",
