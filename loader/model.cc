@@ -123,9 +123,13 @@ Graph load_graph(const std::filesystem::path& file, const LoadOptions& options) 
   return read_graph(file, options, loader::Placement::aligned);
 }
 
+SessionOptions loader::with_standard_passes(SessionOptions options) {
+  if (!options.passes) options.passes = standard_passes();
+  return options;
+}
+
 Session load(const std::filesystem::path& file, const SessionOptions& session, const LoadOptions& options) {
-  SessionOptions with_passes = session;
-  if (!with_passes.passes) with_passes.passes = standard_passes();
+  SessionOptions with_passes = loader::with_standard_passes(session);
   if (!with_passes.source) with_passes.source = std::make_shared<FileSource>(file, options);
   return Session(read_anywhere(file, options), std::move(with_passes));
 }
