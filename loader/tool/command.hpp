@@ -47,6 +47,7 @@ int merge(Arguments arguments);
 int extract(Arguments arguments);
 int diff(Arguments arguments);
 int dump(Arguments arguments);
+int train(Arguments arguments);
 int bench(Arguments arguments);
 int ops(Arguments arguments);
 

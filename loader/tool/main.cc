@@ -49,6 +49,11 @@ constexpr std::string_view usage = R"(usage: tenon COMMAND …
       the part of a model between values
   diff A B
       what differs in the structure of two models, a line each; the exit code is 1 where something does
+  train MODEL --steps N [--input NAME=FILE.npy|FILE.pb]… [--data DIR]… [--algorithm K]… [--no-init] [--threads N]
+      [-o OUTPUT]
+      runs the initialization and then N times the algorithms of the model's training information, all or those named,
+      in order; DIR holds NAME.npy or NAME.pb for inputs, and several DIRs take turns; prints what algorithms give that
+      is one number; -o writes the model with what it has learnt
   bench MODEL [--threads N] [--iters N | --seconds S] [--input NAME=FILE.npy|FILE.pb|random:1x3x224x224]… [--save DIR]
       times runs, on random inputs where none are named, which --save writes; the last line is a JSON object
   ops [--matrix]
@@ -123,7 +128,8 @@ int main(int argc, char** argv) {
                   {"infer", tool::infer}, {"check", tool::check},     {"convert", tool::convert_model},
                   {"parse", tool::parse}, {"print", tool::print},     {"inline", tool::inline_calls},
                   {"merge", tool::merge}, {"extract", tool::extract}, {"diff", tool::diff},
-                  {"dump", tool::dump},   {"bench", tool::bench},     {"ops", tool::ops}};
+                  {"dump", tool::dump},   {"train", tool::train},     {"bench", tool::bench},
+                  {"ops", tool::ops}};
   try {
     simd::check_request();
   } catch (const Error& e) {
