@@ -114,6 +114,42 @@ TEST_CASE("Training: gradient descent by hand") {
   check_near(training["w"], {0.5, -1});
 }
 
+TEST_CASE("Training: new values lie where older ones did, unless somebody has them") {
+  Training training(sgd());
+  const auto step = [&] {
+    training.step(batch());
+    return training["w"].tensor().data();
+  };
+  const void* first = step();
+  const void* second = step();
+  CHECK(second != first);
+  CHECK(step() == first);
+  CHECK(step() == second);
+  const Value kept = training["w"];
+  const Floats before = floats(kept);
+  CHECK(step() == first);
+  CHECK(step() != second);
+  CHECK(floats(kept) == before);
+}
+
+// ONNX's own case of training information (training_tool_test.py): B gets X C, where C = A B.
+TEST_CASE("Training: a value of the main graph in the algorithm") {
+  for (int64_t ir_version : {7, 10}) {
+    Model m = model_of(
+        "g (float[2, 2] A = {1, 2, 3, 4}, float[2, 2] B = {1, 0, 0, 1}) => (float[2, 2] C) "
+        "{ C = MatMul (A, B) }");
+    m.proto().set_ir_version(ir_version);
+    add_training(m, {.algorithm = "t (float[2, 2] X = {0, 1, 1, 0}) => (float[2, 2] Y) { Y = MatMul (X, C) }",
+                     .update = {{"B", "Y"}}});
+    check_rules(m);
+    Training training(m);
+    training.step({});
+    check_near(training["B"], {3, 4, 1, 2});
+    training.step({{"A", tensor({2, 2}, {1, 0, 0, 1})}, {"X", tensor({2, 2}, {2, 0, 0, 2})}});
+    check_near(training["B"], {6, 8, 2, 4});
+  }
+}
+
 TEST_CASE("Training: outputs of the main graph, and values by name") {
   Training training(sgd());
   Outputs out = training.step(batch(), 0, {.outputs = {"y", "e"}});
