@@ -36,7 +36,9 @@ struct TrainingStage {
 void add_training(Model& model, const TrainingStage& stage);
 
 /// A model in training. Its variables are the initializers, of the main graph and of the algorithms, that
-/// bindings name; they start with the values that the model has.
+/// bindings name; they start with the values that the model has. Several stages may update a variable of the
+/// main graph, although the format gives each to one stage and `check` reports it: the order of steps tells
+/// what happens.
 ///
 ///     Training training(model);
 ///     training.initialize();
