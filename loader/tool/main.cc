@@ -50,7 +50,7 @@ constexpr std::string_view usage = R"(usage: tenon COMMAND …
   diff A B
       what differs in the structure of two models, a line each; the exit code is 1 where something does
   train MODEL --steps N [--input NAME=FILE.npy|FILE.pb]… [--data DIR]… [--algorithm K]… [--no-init] [--threads N]
-      [-o OUTPUT]
+      [-o OUTPUT [--external BYTES]]
       runs the initialization and then N times the algorithms of the model's training information, all or those named,
       in order; DIR holds NAME.npy or NAME.pb for inputs, and several DIRs take turns; prints what algorithms give that
       is one number; -o writes the model with what it has learnt
