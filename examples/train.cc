@@ -2,8 +2,6 @@
 #include <cstdio>
 #include <cstring>
 
-#include "loader/file.hpp"
-#include "loader/onnx.pb.h"
 #include "tenon/training.hpp"
 
 namespace {
@@ -129,7 +127,7 @@ int main(int argc, char** argv) {
     }
 
     training.store(model);
-    if (argc > 1) loader::write_file(argv[1], model.proto().SerializeAsString());
+    if (argc > 1) save(model, argv[1]);
     const Session session = argc > 1 ? load(argv[1]) : Session(model.graph());
     std::printf("%.1f %% of the images learnt from and %.1f %% of those held out are right\n",
                 accuracy(session, slice(images, 0, learnt), slice(labels, 0, learnt)),

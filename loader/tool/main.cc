@@ -55,11 +55,11 @@ constexpr std::string_view usage = R"(usage: tenon COMMAND …
       the part of a model between values
   diff A B
       what differs in the structure of two models, a line each; the exit code is 1 where something does
-  simplify MODEL [--extents NAME=1x3x224x224]… [--max-bytes N] -o OUTPUT
+  simplify MODEL [--extents NAME=1x3x224x224]… [--max-bytes N] -o OUTPUT [--external BYTES]
       the model with what is constant computed and without nodes on which no output depends; --extents fixes an
       input's, which makes arithmetic on extents constant; nodes become constants of up to N bytes, by default 1 MiB
   train MODEL --steps N [--input NAME=FILE.npy|FILE.pb]… [--data DIR]… [--algorithm K]… [--no-init] [--threads N]
-      [-o OUTPUT]
+      [-o OUTPUT [--external BYTES]]
       runs the initialization and then N times the algorithms of the model's training information, all or those named,
       in order; DIR holds NAME.npy or NAME.pb for inputs, and several DIRs take turns; prints what algorithms give that
       is one number; -o writes the model with what it has learnt

@@ -48,13 +48,14 @@ int count_nodes(const onnx::GraphProto& g) {
 }  // namespace
 
 int simplify(Arguments arguments) {
-  std::filesystem::path file, output;
+  std::filesystem::path file;
+  ModelOutput output;
   std::vector<std::pair<std::string, Extents>> fixed;
   SimplifyOptions options;
   while (!arguments.empty()) {
     const std::string word = arguments.take();
-    if (word == "-o") {
-      output = arguments.value(word);
+    if (output.takes(word, arguments)) {
+      continue;
     } else if (word == "--max-bytes") {
       options.max_bytes = arguments.integer(word, 0, int64_t{1} << 31);
     } else if (word == "--extents") {
@@ -68,13 +69,13 @@ int simplify(Arguments arguments) {
       file = word;
     }
   }
-  if (file.empty() || output.empty()) throw UsageError{"simplify needs a model and -o"};
-  Model model(read_model(file));
+  if (file.empty() || !output.is_given()) throw UsageError{"simplify needs a model and -o"};
+  Model model(read_model(file), folder_of(file));
   for (const auto& [name, extents] : fixed) fix_extents(model, name, extents);
   if (!fixed.empty()) infer_again(model.proto());
   const int before = count_nodes(model.proto().graph());
   loader::simplify(model.proto(), options);
-  write_model(output, model.proto());
+  output.write(model.proto(), model.folder());
   std::printf("%d nodes, before %d\n", count_nodes(model.proto().graph()), before);
   return 0;
 }

@@ -46,7 +46,8 @@ double number(const AnyTensor& t) {
 }  // namespace
 
 int train(Arguments arguments) {
-  std::string file, output;
+  std::string file;
+  ModelOutput output;
   std::vector<std::string> folders;
   std::vector<Named> inputs;
   std::vector<std::size_t> algorithms;
@@ -66,14 +67,14 @@ int train(Arguments arguments) {
       algorithms.push_back(static_cast<std::size_t>(arguments.integer(word, 0, 1'000'000)));
     else if (word == "--no-init") initialize = false;
     else if (word == "--threads") options.threads = static_cast<int>(arguments.integer(word, 1, 1024));
-    else if (word == "-o") output = arguments.value(word);
+    else if (output.takes(word, arguments)) continue;
     else if (word.starts_with("-")) throw UsageError{concat("train has no option ", word)};
     else if (file.empty()) file = word;
     else throw UsageError{concat("one model at a time, and '", word, "' is another")};
   }
   if (file.empty()) throw UsageError{"train needs a model"};
 
-  Model model(read_model(file), fs::absolute(file).parent_path());
+  Model model(read_model(file), folder_of(file));
   if (model.proto().training_info_size() == 0)
     throw Error(ErrorCode::invalid_model, file, "the model has no training information");
   Training training(model, options);
@@ -121,9 +122,9 @@ int train(Arguments arguments) {
       std::printf("step %s, algorithm %zu: %s\n", std::to_string(step + 1).c_str(), algorithms[k],
                   line.c_str());
     }
-  if (output.empty()) return 0;
+  if (!output.is_given()) return 0;
   training.store(model);
-  write_model(output, model.proto());
+  output.write(std::move(model.proto()), folder_of(file));
   return 0;
 }
 
