@@ -29,11 +29,6 @@ enum class Placement : uint8_t {
   anywhere,  ///< many floats at any address: the tensor may not be AnyTensor::aligned
 };
 
-/// The bytes of a tensor's raw data, in the message or not; absent where its elements are in a field of their
-/// type. A null file in the result: the bytes are the message's, or the caller's.
-std::optional<FileBytes> raw_data_of(const onnx::TensorProto& t, const DataSource& source = {});
-/// Brings raw data that was left in the model's bytes back into the message, as it was. Returns its size.
-std::size_t restore_raw_data(onnx::TensorProto& t, const DataSource& source);
 /// A tensor; raw data is used in place if possible. Error{invalid_model} when sizes do not agree.
 AnyTensor read_tensor(const onnx::TensorProto& t, const DataSource& source, Placement placement);
 /// The same, aligned.

@@ -48,14 +48,14 @@ int count_nodes(const onnx::GraphProto& g) {
 }  // namespace
 
 int simplify(Arguments arguments) {
-  std::filesystem::path file, output;
+  std::filesystem::path file;
+  ModelOutput output;
   std::vector<std::pair<std::string, Extents>> fixed;
   loader::SimplifyOptions options;
   while (!arguments.empty()) {
     const std::string word = arguments.take();
-    if (word == "-o") {
-      output = arguments.value(word);
-    } else if (word == "--max-bytes") {
+    if (output.takes(word, arguments)) continue;
+    if (word == "--max-bytes") {
       options.max_bytes = arguments.integer(word, 0, int64_t{1} << 31);
     } else if (word == "--extents") {
       const std::string text = arguments.value(word);
@@ -68,14 +68,15 @@ int simplify(Arguments arguments) {
       file = word;
     }
   }
-  if (file.empty() || output.empty()) throw UsageError{"simplify needs a model and -o"};
+  if (file.empty() || !output.is_given()) throw UsageError{"simplify needs a model and -o"};
   Model model(read_model(file));
   for (const auto& [name, extents] : fixed) fix_extents(model, name, extents);
   if (!fixed.empty()) infer_again(model.proto());
   const int before = count_nodes(model.proto().graph());
   loader::simplify(model.proto(), options);
-  write_model(output, model.proto());
-  std::printf("%d nodes, before %d\n", count_nodes(model.proto().graph()), before);
+  const int after = count_nodes(model.proto().graph());
+  output.write(std::move(model.proto()), folder_of(file));
+  std::printf("%d nodes, before %d\n", after, before);
   return 0;
 }
 
