@@ -310,7 +310,10 @@ class Simplifier {
     for (const auto& t : g.initializer()) values.insert(t.name());
     for (const auto& t : g.sparse_initializer()) values.insert(t.values().name());
     g.mutable_node()->Swap(&nodes);
-    erase(*g.mutable_value_info(), [&](const auto& v) { return !values.contains(v.name()); });
+    // Initializers state their types themselves.
+    erase(*g.mutable_value_info(), [&](const auto& v) {
+      return !values.contains(v.name()) || (plain() && written.contains(v.name()));
+    });
     erase(*g.mutable_quantization_annotation(), [&](const auto& q) {
       return producers.contains(q.tensor_name()) && !values.contains(q.tensor_name());
     });

@@ -54,9 +54,8 @@ int simplify(Arguments arguments) {
   SimplifyOptions options;
   while (!arguments.empty()) {
     const std::string word = arguments.take();
-    if (output.takes(word, arguments)) {
-      continue;
-    } else if (word == "--max-bytes") {
+    if (output.takes(word, arguments)) continue;
+    if (word == "--max-bytes") {
       options.max_bytes = arguments.integer(word, 0, int64_t{1} << 31);
     } else if (word == "--extents") {
       const std::string text = arguments.value(word);
@@ -75,8 +74,9 @@ int simplify(Arguments arguments) {
   if (!fixed.empty()) infer_again(model.proto());
   const int before = count_nodes(model.proto().graph());
   loader::simplify(model.proto(), options);
-  output.write(model.proto(), model.folder());
-  std::printf("%d nodes, before %d\n", count_nodes(model.proto().graph()), before);
+  const int after = count_nodes(model.proto().graph());
+  output.write(std::move(model.proto()), model.folder());
+  std::printf("%d nodes, before %d\n", after, before);
   return 0;
 }
 

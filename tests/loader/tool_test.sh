@@ -187,3 +187,22 @@ said=$($tool compare "$folder/chain.onnx" --levels baseline "${present##*, }") |
 [[ $said == *" y"*", 0 differ" ]] || fail "$said"
 said=$($tool compare "$folder/chain.onnx" --levels baseline sse9 2>&1) && fail "sse9 is a level"
 [[ $said == *"level sse9: the run failed" ]] || fail "$said"
+
+# A model simplified for extents: the arithmetic on them is gone, and the outputs' extents are known.
+cat > "$folder/model.txt" <<'END'
+<ir_version: 10, opset_import: ["" : 21]>
+g (float[N, 2] x) => (float[M] y) {
+   size = Size (x)
+   one = Constant <value_ints = [1]> ()
+   shape = Reshape (size, one)
+   y = Reshape (x, shape)
+}
+END
+$tool parse "$folder/model.txt" -o "$folder/model.onnx" || fail "parse ends with $?"
+said=$($tool simplify "$folder/model.onnx" --extents x=3x2 -o "$folder/simple.onnx") || fail "simplify ends with $?"
+[ "$said" = "1 nodes, before 4" ] || fail "$said"
+said=$($tool print "$folder/simple.onnx")
+[[ $said == *"(float[3,2] x) => (float[6] y)"* ]] || fail "$said"
+if $tool simplify "$folder/model.onnx" --extents z=3 -o "$folder/simple.onnx" 2> /dev/null; then
+  fail "there is no input z"
+fi
