@@ -48,7 +48,8 @@ inline void heap_free(void* memory, std::size_t bytes, std::size_t alignment) no
 
 /// Gives back the memory of the pages that lie whole within a part of a mapped file. The system reads them
 /// again when they are needed.
-inline void forget_file_pages([[maybe_unused]] const void* data, [[maybe_unused]] std::size_t bytes) noexcept {
+inline void forget_file_pages([[maybe_unused]] const void* data,
+                              [[maybe_unused]] std::size_t bytes) noexcept {
 #ifdef __linux__
   const auto page = static_cast<std::uintptr_t>(getpagesize());
   const auto at = reinterpret_cast<std::uintptr_t>(data);

@@ -90,7 +90,7 @@ class Program {
   struct ValueEntry {
     std::string name;
     mutable Value constant;  ///< the value, when it does not depend on a run; see stored()
-    bool used = false;  ///< a node or an output reads it
+    bool used = false;       ///< a node or an output reads it
   };
   /// A value that a run gives: an input or a capture.
   struct Given {

@@ -251,10 +251,10 @@ class ChannelBlocks {
     blocked.plain_x = x_is_plain && g.groups == 1 && g.in_channels <= 4;
     blocked.winograd = kernels::fits_winograd(g) && !few_cells(dims(p_.node(n).outputs[0]));
     blocked.weights = Storage::make<float>(kernels::blocked_conv_weight_size<float>(g, blocked.winograd));
-    kernels::blocked_conv_pack_weights<float>(
-        g, blocked.winograd,
-        {static_cast<const float*>(conv.weights.data()), conv.factors.empty() ? nullptr : conv.factors.data()},
-        static_cast<float*>(blocked.weights.data()));
+    kernels::blocked_conv_pack_weights<float>(g, blocked.winograd,
+                                              {static_cast<const float*>(conv.weights.data()),
+                                               conv.factors.empty() ? nullptr : conv.factors.data()},
+                                              static_cast<float*>(blocked.weights.data()));
     if (conv.bias) blocked.bias = in_blocks(static_cast<const float*>(conv.bias.data()), g.out_channels);
     std::vector<ValueId> inputs{blocked.plain_x ? in[0] : to_blocks(in[0])};
     if (in.size() > 1) inputs.push_back(to_blocks(in[1]));

@@ -65,7 +65,8 @@ struct FusedConv {
     AnyTensor own = from.clone();
     dispatch<float, double>(numbers, [&]<class C>() {
       C* w = static_cast<C*>(own.data());
-      for (std::size_t c = 0, each = static_cast<std::size_t>(own.size()) / static_cast<std::size_t>(extents[0]);
+      for (std::size_t c = 0,
+                       each = static_cast<std::size_t>(own.size()) / static_cast<std::size_t>(extents[0]);
            c < factors.size(); ++c)
         for (std::size_t k = c * each; k < (c + 1) * each; ++k) w[k] = static_cast<C>(w[k] * factors[c]);
     });
@@ -144,7 +145,8 @@ inline std::optional<ChannelMap> channel_map(const Program& program, const Graph
 
 /// Gives the node its weights (M, C/group, kernel...) and bias, with the map applied to the output channels.
 template <class C>
-void set_weights(FusedConv& op, const Program& program, ValueId w, const AnyTensor* b, const ChannelMap* map) {
+void set_weights(FusedConv& op, const Program& program, ValueId w, const AnyTensor* b,
+                 const ChannelMap* map) {
   const auto m = static_cast<std::size_t>(op.extents[0]);
   Scratch scratch;
   if (b || map) {

@@ -16,10 +16,6 @@ namespace tenon::passes {
 
 namespace detail {
 
-/// A product of so many rows reads the unpacked matrix once: packing it would cost memory and gain nothing,
-/// unless the product had to widen it.
-inline constexpr int64_t few_rows = 4;
-
 /// The B of `args` as pack_b writes it. B's memory, if it is a file's, is given back.
 template <class C>
 Storage packed_b(const kernels::GemmArgs<C>& args, const Storage& b) {
@@ -127,7 +123,7 @@ struct PackedMatMul {
     args.b_row = b_row;
     args.b_col = b_col;
     if constexpr (std::is_same_v<T, W>) {
-      if (file && args.m > detail::few_rows) args.packed_b = file->packed(args);
+      if (file && args.m > few_rows) args.packed_b = file->packed(args);
       else if (file) args.b = static_cast<const W*>(file->plain());
     }
     args.alpha = alpha;

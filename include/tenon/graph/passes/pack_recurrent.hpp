@@ -43,15 +43,13 @@ namespace detail {
 template <class Op>
 void pack_recurrent(Program& program) {
   program.for_each<Op>([&](int number, const Op& op) {
-    // As in pack_matmul.
-    constexpr int64_t too_few = 4;
     const Graph::Node& n = program.node(number);
     const AnyTensor* w = constant_floats(program, n.inputs[1]);
     if (w == nullptr) return program.skipped(number, "W is not constant");
     if (!fits(program, number)) return program.skipped(number, "X is not known, or it does not fit");
     if (w->rank() != 3 || w->size() == 0) return program.skipped(number, "W is empty");
     const Dims& x = program.info(n.inputs[0]).dims;
-    if (const Dim rows = x.rank() == 3 ? x.product(0, 2) : Dim(); rows.known() && rows.value() <= too_few)
+    if (const Dim rows = x.rank() == 3 ? x.product(0, 2) : Dim(); rows.known() && rows.value() <= few_rows)
       return program.skipped(number, "X has ", rows.value(), " rows, too few to gain");
     PackedRecurrent<Op> packed{.op = op, .element = w->dtype(), .extents = Dims(w->extents())};
     dispatch<float, double>(compute_dtype(w->dtype()), [&]<class C>() {

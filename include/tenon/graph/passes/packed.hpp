@@ -9,6 +9,10 @@
 
 namespace tenon::passes {
 
+/// A product of so many rows reads the unpacked matrix once: packing it would cost memory and gain nothing,
+/// unless the product had to widen it.
+inline constexpr int64_t few_rows = 4;
+
 /// An activation that kernels apply themselves: y = min(max(x, lo), hi), where a NaN stays.
 struct Bounds {
   double lo = -std::numeric_limits<double>::infinity();

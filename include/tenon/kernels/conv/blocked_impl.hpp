@@ -557,7 +557,7 @@ template void blocked_conv_impl<TENON_INSTANTIATE, float>(const BlockedConvArgs<
 template int64_t channel_block_impl<TENON_INSTANTIATE, float>();
 template int64_t blocked_weight_size_impl<TENON_INSTANTIATE, float>(const ConvGeometry&, bool);
 template void blocked_pack_weights_impl<TENON_INSTANTIATE, float>(const ConvGeometry&,
-                                                                 const ConvWeights<float>&, float*);
+                                                                  const ConvWeights<float>&, float*);
 template void to_blocks_impl<TENON_INSTANTIATE, float>(int64_t, int64_t, int64_t, const float*, float*);
 template void from_blocks_impl<TENON_INSTANTIATE, float>(int64_t, int64_t, int64_t, const float*, float*);
 

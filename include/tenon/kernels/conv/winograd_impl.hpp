@@ -273,7 +273,7 @@ namespace tenon::kernels {
 
 template void winograd_conv_impl<TENON_INSTANTIATE, float>(const BlockedConvArgs<float>&);
 template void winograd_pack_weights_impl<TENON_INSTANTIATE, float>(const ConvGeometry&,
-                                                                  const ConvWeights<float>&, float*);
+                                                                   const ConvWeights<float>&, float*);
 
 }  // namespace tenon::kernels
 #endif
