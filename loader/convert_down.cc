@@ -393,6 +393,7 @@ constexpr AdapterRow rows[] = {
     {"Slice", 10, slice_10},
     {"Gemm", 11, gemm_11},
     {"Resize", 11, resize_11},
+    {"OneHot", 11, one_hot_11},
     {"ScatterElements", 11, scatter_11},
     {"Constant", 12, constant_12},
     {"Dropout", 12, dropout_12},

@@ -1,5 +1,7 @@
 #include "loader/convert_step.hpp"
 
+#include <algorithm>
+
 #include "tenon/base/convert.hpp"
 
 namespace tenon::loader {
@@ -198,6 +200,26 @@ void Step::follow(int output, const char* op, std::initializer_list<std::string>
   n.add_input(node.output(output));
   for (const auto& name : more) n.add_input(name);
   for (const auto& [name, value] : attributes) set_attribute(n, name, value);
+}
+
+Rest one_hot_11(Step& s) {
+  constexpr int64_t int64 = onnx::TensorProto::INT64;
+  if (s.node.input_size() < 2) s.refuse("there is no depth");
+  switch (s.element(0)) {
+    case onnx::TensorProto::UINT8:
+    case onnx::TensorProto::UINT16:
+    case onnx::TensorProto::UINT32:
+    case onnx::TensorProto::UINT64: return Rest::attributes_and_operands;
+  }
+  if (const auto indices = s.integers(0);
+      indices && std::ranges::all_of(*indices, [](int64_t i) { return i >= 0; }))
+    return Rest::attributes_and_operands;
+  const std::string index = s.add("Cast", {s.node.input(0)}, {{"to", int64}});
+  const std::string depth =
+      s.add("Reshape", {s.add("Cast", {s.node.input(1)}, {{"to", int64}}), s.add_integers({})});
+  const std::string plain = s.add("Greater", {index, s.add_constant(scalar_of(int64_t{-1}))});
+  s.set_input(0, s.add("Where", {plain, index, s.up() ? depth : s.add("Add", {index, depth})}));
+  return Rest::attributes_and_operands;
 }
 
 }  // namespace tenon::loader

@@ -116,6 +116,9 @@ Adapter find_adapter(std::span<const AdapterRow> rows, std::string_view op, int 
 Adapter adapter_up(std::string_view op, int boundary);
 Adapter adapter_down(std::string_view op, int boundary);
 
+/// An index below 0 sets nothing in OneHot before opset 11, and counts from the end from then on. Gives each
+/// the number that means the same at the other set.
+Rest one_hot_11(Step& s);
 bool is_arithmetic_of_old(std::string_view op);  ///< had attributes `axis` and `broadcast` before opset 7
 void set_attribute(onnx::NodeProto& n, std::string_view name, const op::AttributeValue& value);
 

@@ -261,6 +261,7 @@ constexpr AdapterRow rows[] = {
     {"Dropout", 10, dropout_10},
     {"Upsample", 10, upsample_10},
     {"Resize", 11, resize_11},
+    {"OneHot", 11, one_hot_11},
     {"Scatter", 11, scatter_11},
     {"Dropout", 12, dropout_12},
     {"Hardmax", 13, softmax_13},

@@ -144,6 +144,17 @@ TEST_CASE("Operators whose meaning changed") {
         "Squeeze Squeeze Scan Unsqueeze Unsqueeze");
 }
 
+TEST_CASE("Indices of OneHot that are negative") {
+  constexpr std::string_view some = R"(g (float[5] x) => (float[5, 4] y)
+    <int64[1] depth = {4}, float[2] values = {0, 1}> { y = OneHot (x, depth, values) })";
+  CHECK(converted(10, 11, some) == "Cast Cast Constant Reshape Constant Greater Where OneHot");
+  CHECK(converted(11, 10, some) == "Cast Cast Constant Reshape Constant Greater Add Where OneHot");
+  CHECK(converted(9, 21, R"(g (float[2] x) => (float[2, 4] y)
+    <uint8[2] i = {3, 1}, int64 depth = {4}, float[2] values = {0, 1}> { z = OneHot (i, depth, values)
+      c = Constant <value = float[2, 1] {0, 0}> ()  y = Add (z, c) })")
+            .find("Where") == std::string::npos);
+}
+
 TEST_CASE("Bodies go along") {
   onnx::ModelProto m =
       model(10,
