@@ -105,6 +105,8 @@ class Importer {
     for (const auto& [key, f] : functions_) {
       const Opsets own = read_opsets(f->opset_import(), concat("function '", f->name(), "'"));
       for (const auto& n : f->node()) scan(n, own.empty() ? opsets_ : own);
+      for (const auto& a : f->attribute_proto())
+        if (a.has_g()) scan(a.g(), own.empty() ? opsets_ : own);
     }
     if (missing_.empty()) return;
     std::string list;
@@ -268,7 +270,7 @@ class Importer {
   void count_bytes(int64_t bytes) {
     if (bytes > options_.max_bytes - bytes_)
       throw Error(ErrorCode::limit, "model",
-                  concat("constants of functions, and sparse ones made dense, take more than ",
+                  concat("calls of functions, and sparse constants made dense, take more than ",
                          options_.max_bytes, " bytes"));
     bytes_ += bytes;
   }
@@ -359,7 +361,12 @@ class Importer {
 
   Registry::Found find_class(const onnx::NodeProto& n, const Scope& scope) const {
     const auto domain = canonical(n.domain());
-    return registry_.find(domain, n.op_type(), scope.opsets->find(domain)->second);
+    const auto opset = scope.opsets->find(domain);
+    Registry::Found found;
+    if (opset != scope.opsets->end()) found = registry_.find(domain, n.op_type(), opset->second);
+    if (found.op_class == nullptr)  // in a graph that a function is given, which is read at its opsets
+      throw Error(ErrorCode::not_supported, node_place(n), "the function's opsets have no such operator");
+    return found;
   }
   static bool takes_sparse(const Registry::Found& found, std::size_t input) {
     const op::Spec& spec = *found.op_class->spec;
@@ -442,6 +449,7 @@ class Importer {
     const AttributesByName attributes = attributes_of_call(n, f, scope.attributes);
     const Opsets own = read_opsets(f.opset_import(), place);
     const Depth depth(*this);
+    count_bytes(static_cast<int64_t>(f.ByteSizeLong()));  // names, lists and strings, once more
     const std::string tag = (n.name().empty() ? unnamed(n) : n.name()).substr(0, max_prefix);
     Scope inner{
         .graph = scope.graph,

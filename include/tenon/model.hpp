@@ -19,7 +19,8 @@ const Registry& standard_registry();
 int newest_opset(std::string_view domain = "");
 
 struct LoadOptions {
-  const Registry* registry = nullptr;       ///< operators that models may use; null: standard_registry()
+  /// Operators that models may use, which outlive the sessions of `load`; null: standard_registry().
+  const Registry* registry = nullptr;
   std::filesystem::path external_folder{};  ///< where external data lies; empty: beside the model's file
   /// A folder in which nobody puts what the model may not read, as a cache of downloads: links beside the
   /// model may lead to files within it. Empty: symbolic links and hard links in external data's place are

@@ -341,18 +341,21 @@ TEST_CASE("ONNX's test models, where these are installed: saved, they give the s
     const fs::path set = entry.path().parent_path() / "test_data_set_0";
     INFO(entry.path().string());
     Graph graph;
-    std::vector<Value> expected, again;
+    std::vector<Value> expected;
+    bool draws = false;
     try {
       graph = load_graph(entry.path());
       const Session session(load_graph(entry.path()));
       const Feeds feeds = read_feeds(session.graph(), set);
       expected = std::move(session.run(feeds).values());
-      again = std::move(session.run(feeds).values());
+      for (int run = 0; run < 6; ++run) {
+        Outputs again = session.run(feeds);
+        for (std::size_t k = 0; k < expected.size(); ++k)
+          draws |= difference(again[k], expected[k], exact) != "";
+      }
     } catch (const Error&) {
       continue;  // a case that `tenon test` fails, or has without declared extents
     }
-    bool draws = false;
-    for (std::size_t k = 0; k < expected.size(); ++k) draws |= difference(again[k], expected[k], exact) != "";
     if (draws) {
       ++random;
       continue;

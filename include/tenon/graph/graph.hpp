@@ -162,7 +162,7 @@ class Graph {
   /// Gives up the memory of constants and of inputs' own values. The graph can be looked at from then on, but
   /// not run.
   void drop_contents() {
-    for (ValueEntry& e : values_) e.content = {};
+    for (ValueEntry& e : values_) e.content = {}, e.info.data = nullptr;
   }
   /// The value of a name: looked up here, then in the graphs around, from which it is captured. -1 when there
   /// is none.

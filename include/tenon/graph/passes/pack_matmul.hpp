@@ -39,29 +39,43 @@ class FileMatrix {
     if (const void* copy = copy_.load(std::memory_order_acquire)) return copy;
     if (left_.load(std::memory_order_relaxed) > 0 && left_.fetch_sub(1, std::memory_order_relaxed) > 1)
       return part_.data();
-    return make(copy_, copied_, [&] {
-      Storage own = Storage::allocate(part_.size_bytes());
-      const auto bytes = static_cast<int64_t>(own.size_bytes());
-      parallel_for(bytes, int64_t{1} << 22, [&](int64_t begin, int64_t end) {
-        std::memcpy(own.as<std::byte>() + begin, part_.as<const std::byte>() + begin,
-                    static_cast<std::size_t>(end - begin));
-      });
-      part_.owner<FilePart>()->forget();
-      return own;
-    });
+    // The matrix can be read where it lies while another run copies it, and where memory has ended.
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock) return part_.data();
+    try {
+      return make(copy_, copied_, [&] { return copied(); });
+    } catch (const std::bad_alloc&) {
+    } catch (const Error& e) {
+      if (e.code() != ErrorCode::out_of_memory) throw;
+    }
+    left_.store(1 << 20, std::memory_order_relaxed);
+    return part_.data();
   }
   /// The B of `args` packed.
   template <class C>
   const C* packed(const kernels::GemmArgs<C>& args) {
     const void* data = pack_.load(std::memory_order_acquire);
-    if (data == nullptr) data = make(pack_, packed_, [&] { return packed_b(args, part_); });
+    if (data == nullptr) {
+      const std::lock_guard lock(mutex_);
+      data = make(pack_, packed_, [&] { return packed_b(args, part_); });
+    }
     return static_cast<const C*>(data);
   }
 
  private:
+  Storage copied() const {
+    Storage own = Storage::allocate(part_.size_bytes());
+    const auto bytes = static_cast<int64_t>(own.size_bytes());
+    parallel_for(bytes, int64_t{1} << 22, [&](int64_t begin, int64_t end) {
+      std::memcpy(own.as<std::byte>() + begin, part_.as<const std::byte>() + begin,
+                  static_cast<std::size_t>(end - begin));
+    });
+    part_.owner<FilePart>()->forget();
+    return own;
+  }
+  // Under the mutex.
   template <class F>
-  const void* make(std::atomic<const void*>& data, Storage& storage, F made) {
-    const std::lock_guard lock(mutex_);
+  static const void* make(std::atomic<const void*>& data, Storage& storage, F made) {
     if (!storage) data.store((storage = made()).data(), std::memory_order_release);
     return storage.data();
   }

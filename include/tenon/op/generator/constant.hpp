@@ -88,7 +88,7 @@ struct Constant {
     if (value) return value.value;
     if (sparse_value)
       return constant_detail::dense(spec.name, sparse_value.value.sparse_tensor(), c.allocator());
-    return AnyTensor::copy_of(view());
+    return AnyTensor::copy_of(view(), c.allocator());
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 

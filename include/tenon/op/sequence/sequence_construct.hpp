@@ -22,9 +22,9 @@ struct SequenceConstruct {
     }
     i.out(0, d);
   }
-  Value compute(std::span<const AnyView> inputs) const {
+  Value compute(Context& c, std::span<const AnyView> inputs) const {
     Sequence s{.element = inputs[0].dtype(), .items = {}};
-    for (const AnyView& x : inputs) s.items.push_back(AnyTensor::copy_of(x));
+    for (const AnyView& x : inputs) s.items.push_back(AnyTensor::copy_of(x, c.allocator()));
     return s;
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }

@@ -33,9 +33,10 @@ struct Identity {
     propagate(i);
     i.out(0, i.dims(0));
   }
-  Value compute(const Value& input) const {
+  Value compute(Context& c, const Value& input) const {
     // What is merely lent may end before the result does.
-    if (input.is_tensor() && input.tensor().storage().use_count() == 0) return input.tensor().clone();
+    if (input.is_tensor() && input.tensor().storage().use_count() == 0)
+      return input.tensor().clone(c.allocator());
     return input;
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
