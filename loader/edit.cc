@@ -64,7 +64,8 @@ void change_shapes(onnx::TypeProto& t, const Change& change) {
 template <class Change>
 void change_shapes(onnx::GraphProto& g, const Change& change) {
   for (auto* list : {g.mutable_input(), g.mutable_output(), g.mutable_value_info()})
-    for (auto& v : *list) change_shapes(*v.mutable_type(), change);
+    for (auto& v : *list)
+      if (v.has_type()) change_shapes(*v.mutable_type(), change);
   for (auto& n : *g.mutable_node())
     for (auto& a : *n.mutable_attribute()) {
       if (a.has_g()) change_shapes(*a.mutable_g(), change);
@@ -186,17 +187,20 @@ void Model::set_extents(std::string_view name, std::string_view extents) {
     if (const int k = find(*list, name); k >= 0) {
       onnx::TypeProto& t = *list->Mutable(k)->mutable_type();
       if (!t.has_tensor_type()) refuse(shown(name), " is no tensor");
-      *t.mutable_tensor_type()->mutable_shape() = parsed.type().tensor_type().shape();
+      if (parsed.type().tensor_type().has_shape())
+        *t.mutable_tensor_type()->mutable_shape() = parsed.type().tensor_type().shape();
+      else t.mutable_tensor_type()->clear_shape();
       stated = true;
     }
   if (!stated) refuse("the type of ", shown(name), " is not stated");
 }
 
 void Model::set_symbol(std::string_view symbol, int64_t extent) {
+  if (symbol.empty()) refuse("a symbol needs a name");
   if (extent < 0) refuse("the extent of ", shown(symbol), " cannot be ", extent);
   const auto change = [&](onnx::TensorShapeProto& shape) {
     for (auto& d : *shape.mutable_dim())
-      if (d.dim_param() == symbol) d.set_dim_value(extent);
+      if (d.has_dim_param() && d.dim_param() == symbol) d.set_dim_value(extent);
   };
   change_shapes(*proto_->mutable_graph(), change);
   for (auto& t : *proto_->mutable_training_info()) {

@@ -80,12 +80,18 @@ auto in_file(const std::filesystem::path& file, F f) {
   }
 }
 
+onnx::ModelProto parse_bytes(std::span<const std::byte> text) {
+  return loader::parse_text<onnx::ModelProto>({reinterpret_cast<const char*>(text.data()), text.size()});
+}
+
 Graph read_graph(const std::filesystem::path& file, const LoadOptions& options, loader::Placement placement) {
   const auto mapped = loader::MappedFile::open(file);
   return in_file(file, [&] {
     if (static_cast<int64_t>(mapped->bytes().size()) > options.max_file_bytes)
       throw Error(ErrorCode::limit, {}, concat("has more than ", options.max_file_bytes, " bytes"));
     loader::DataSource source = external_source(options, folder_of(file));
+    if (loader::format_of(file) == loader::ModelFormat::text)
+      return loader::import_graph(parse_bytes(mapped->bytes()), options, std::move(source));
     source.model = mapped->bytes();
     source.file = mapped;
     google::protobuf::Arena arena;
@@ -123,13 +129,8 @@ Model load_model(const std::filesystem::path& file) {
   const auto mapped = loader::MappedFile::open(file);
   return in_file(file, [&] {
     onnx::ModelProto message;
-    if (loader::format_of(file) == loader::ModelFormat::text) {
-      const auto bytes = mapped->bytes();
-      message =
-          loader::parse_text<onnx::ModelProto>({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-    } else {
-      loader::read_message(mapped->bytes(), false, message);
-    }
+    if (loader::format_of(file) == loader::ModelFormat::text) message = parse_bytes(mapped->bytes());
+    else loader::read_message(mapped->bytes(), false, message);
     return Model(std::move(message), folder_of(file));
   });
 }

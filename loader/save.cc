@@ -153,14 +153,16 @@ ModelFormat format_of(const fs::path& file) {
 void save_model(onnx::ModelProto model, const fs::path& file, const SaveOptions& options,
                 const DataSource& source) {
   const ModelFormat format = format_of(file);
+  if (!options.external_file.empty()) check_name(file, options.external_file);
   if (options.opset) convert_opset(model, *options.opset);
   if (options.ir_version) convert_ir_version(model, *options.ir_version);
-  check_name(file,
-             options.external_file.empty() ? file.filename().string() + ".data" : options.external_file);
   NewFile out(file);
   std::optional<DataFile> data;
   const auto move_out = [&](onnx::TensorProto& t, const FileBytes& elements) {
-    if (!data) data.emplace(file, options.external_file);
+    if (!data) {
+      if (options.external_file.empty()) check_name(file, file.filename().string() + ".data");
+      data.emplace(file, options.external_file);
+    }
     data->add(t, elements);
   };
   int64_t brought_in = 0;
@@ -170,7 +172,11 @@ void save_model(onnx::ModelProto model, const fs::path& file, const SaveOptions&
   const auto threshold = options.external_threshold;
   const bool elsewhere = source.external && !same_folder(source.external->folder(),
                                                          file.has_parent_path() ? file.parent_path() : ".");
+  std::error_code none;
   for_each_tensor(model, [&](onnx::TensorProto& t, bool in_attribute) {
+    if (is_external(t) && source.external &&
+        fs::equivalent(source.external->folder() / read_reference(t).location, file, none))
+      throw Error(ErrorCode::io, file.string(), concat("the file holds the data of tensor '", t.name(), "'"));
     if (is_external(t) && source.external && (threshold || elsewhere)) {
       const FileBytes there = *raw_data_of(t, source);
       if (!there.bytes.empty() && static_cast<int64_t>(there.bytes.size()) >= threshold.value_or(0))

@@ -31,6 +31,14 @@ struct Scope {
   }
 };
 
+/// The memory of a tensor's elements, the characters of strings included.
+int64_t content_bytes(const AnyTensor& t) {
+  int64_t bytes = t.bytes();
+  if (t.dtype() == DType::string)
+    for (const std::string& s : t.view().as<std::string>()) bytes += std::ssize(s);
+  return bytes;
+}
+
 bool is_external(const onnx::TensorProto& t) { return t.data_location() == onnx::TensorProto::EXTERNAL; }
 
 class Simplifier {
@@ -84,7 +92,7 @@ class Simplifier {
     for (const auto& v : from.input()) inputs.insert(v.name());
     for (const auto& t : from.initializer()) {
       if (inputs.contains(t.name())) continue;
-      if (!is_external(t) && t.ByteSizeLong() <= small) {
+      if (!bound_.contains(t.name()) && !is_external(t) && t.ByteSizeLong() <= small) {
         *g.add_initializer() = t;
         continue;
       }
@@ -164,10 +172,12 @@ class Simplifier {
       if (results.empty()) results = evaluated(n, scope);
     } catch (const Error&) {
       return;  // the run says so, if it comes to the node
+    } catch (const std::bad_alloc&) {
+      return;
     }
     if (results.empty()) return;
     int64_t bytes = 0;
-    for (const AnyTensor& t : results) bytes += t.bytes();
+    for (const AnyTensor& t : results) bytes += content_bytes(t);
     if (bytes > may_add_ || constants_as_nodes(n, scope) > 1) return;
     may_add_ -= bytes;
     for (int k = 0; k < n.output_size(); ++k)
@@ -236,7 +246,7 @@ class Simplifier {
     for (Value& v : op::evaluate(op, context, pointers, count)) {
       if (static_cast<int>(results.size()) == n.output_size()) break;
       const bool named = !n.output(static_cast<int>(results.size())).empty();
-      if (named && (!v.is_tensor() || v.tensor().bytes() > most)) return {};
+      if (named && (!v.is_tensor() || content_bytes(v.tensor()) > most)) return {};
       results.push_back(named ? v.tensor() : AnyTensor());
     }
     return results;
@@ -296,7 +306,9 @@ class Simplifier {
     };
     erase(*g.mutable_initializer(),
           [&](const auto& t) { return !kept.contains(t.name()) && !values.contains(t.name()); });
-    erase(*g.mutable_sparse_initializer(), [&](const auto& t) { return !kept.contains(t.values().name()); });
+    erase(*g.mutable_sparse_initializer(), [&](const auto& t) {
+      return !kept.contains(t.values().name()) && !values.contains(t.values().name());
+    });
     for (const auto& name : written) {
       if (!plain() || outputs.contains(name)) continue;
       onnx::TensorProto& t = *g.add_initializer();

@@ -111,17 +111,6 @@ AnyTensor read_typed(const onnx::TensorProto& t, DType d, const Extents& extents
   return tensor;
 }
 
-// A bool is 0 or 1. Another byte in a file is turned into one of them, since reading it as a bool would be
-// undefined.
-AnyTensor sanitise_bools(AnyTensor tensor) {
-  const auto* bytes = static_cast<const uint8_t*>(tensor.data());
-  if (std::all_of(bytes, bytes + tensor.size(), [](uint8_t b) { return b < 2; })) return tensor;
-  AnyTensor copy = tensor.clone();
-  auto* out = static_cast<uint8_t*>(copy.data());
-  for (int64_t k = 0; k < copy.size(); ++k) out[k] = out[k] != 0;
-  return copy;
-}
-
 }  // namespace
 
 std::optional<FileBytes> raw_data_of(const onnx::TensorProto& t, const DataSource& source) {
@@ -147,6 +136,15 @@ std::size_t restore_raw_data(onnx::TensorProto& t, const DataSource& source) {
       std::find_if(entries.begin(), entries.end(), [](const auto& e) { return e.key() == mapped_key; }));
   left->forget();
   return left->bytes.size();
+}
+
+AnyTensor sanitise_bools(AnyTensor tensor) {
+  const auto* bytes = static_cast<const uint8_t*>(tensor.data());
+  if (std::all_of(bytes, bytes + tensor.size(), [](uint8_t b) { return b < 2; })) return tensor;
+  AnyTensor copy = tensor.clone();
+  auto* out = static_cast<uint8_t*>(copy.data());
+  for (int64_t k = 0; k < copy.size(); ++k) out[k] = out[k] != 0;
+  return copy;
 }
 
 AnyTensor read_tensor(const onnx::TensorProto& t, const DataSource& source, Placement placement) {

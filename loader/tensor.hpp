@@ -33,6 +33,9 @@ enum class Placement : uint8_t {
 AnyTensor read_tensor(const onnx::TensorProto& t, const DataSource& source, Placement placement);
 /// The same, aligned.
 AnyTensor read_tensor(const onnx::TensorProto& t, const DataSource& source = {});
+/// A bool is 0 or 1. Another byte of a file is turned into one of them, since reading it as a bool would be
+/// undefined.
+AnyTensor sanitise_bools(AnyTensor tensor);
 /// A sparse tensor. Error{invalid_model} when indices are not ascending or are outside of the extents.
 SparseTensor read_sparse_tensor(const onnx::SparseTensorProto& t, const DataSource& source = {});
 /// A sparse tensor as a dense one; elements that are not named are zero.

@@ -48,7 +48,7 @@ Value read_sequence(const onnx::SequenceProto& p, Type element) {
   for (const auto& t : p.tensor_values()) s.items.emplace_back(loader::read_tensor(t));
   for (const auto& t : p.sparse_tensor_values()) s.items.emplace_back(loader::read_sparse_tensor(t));
   for (const auto& t : p.sequence_values()) s.items.push_back(read_sequence(t, {}));
-  for (const auto& t : p.map_values()) s.items.push_back(read_map(t));
+  for (const auto& t : p.map_values()) s.items.push_back(read_map(t, element.element));
   for (const auto& t : p.optional_values()) s.items.push_back(read_optional(t, {}));
   if (!s.items.empty()) s.element = s.items.front().type();
   return s;
@@ -150,7 +150,7 @@ Value read_pb(const std::filesystem::path& file, Type type) {
     }
   } catch (const Error& e) {
     if (e.where() == place) throw;
-    throw Error(e.code(), concat(place, ": ", e.where()), e.message());
+    throw Error(e.code(), concat(place, e.where().empty() ? "" : ": ", e.where()), e.message());
   }
   return {};
 }
@@ -238,11 +238,17 @@ Value read_npy(const std::filesystem::path& file) {
     }
     int64_t e = 0;
     const auto [end, code] = std::from_chars(shape.data() + k, shape.data() + shape.size(), e);
-    if (code != std::errc() || e < 0) throw refuse("the .npy header has no valid shape");
+    if (code != std::errc() || e < 0 || extents.size() == max_rank)
+      throw refuse("the .npy header has no valid shape");
     extents.push_back(e);
     k = static_cast<std::size_t>(end - shape.data());
   }
-  const int64_t size = packed_bytes(element_count(extents), dtype);
+  int64_t size = 0;
+  try {
+    size = packed_bytes(element_count(extents), dtype);
+  } catch (const Error& e) {
+    throw refuse(e.message());
+  }
   const std::string_view data = bytes.substr(start + length);
   if (static_cast<int64_t>(data.size()) < size)
     throw refuse(concat(data.size(), " bytes of data, ", size, " are needed"));
@@ -261,7 +267,7 @@ Value read_npy(const std::filesystem::path& file) {
       for (int a = extents.size(); a-- > 0 && ++index[a] == extents[a];) index[a] = 0;
     }
   }
-  return t;
+  return dtype == DType::bool_ ? loader::sanitise_bools(std::move(t)) : t;
 }
 
 void write_npy(const std::filesystem::path& file, const Value& value) {

@@ -2,6 +2,8 @@
 #include <charconv>
 #include <exception>
 
+#include "loader/display.hpp"
+
 #include "loader/tool/command.hpp"
 
 namespace tenon::tool {
@@ -142,7 +144,7 @@ int main(int argc, char** argv) {
   try {
     simd::check_request();
   } catch (const Error& e) {
-    std::fprintf(stderr, "tenon: %s\n", e.what());
+    std::fprintf(stderr, "tenon: %s\n", loader::visible(e.what()).c_str());
     return 2;
   }
   try {
@@ -164,7 +166,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "tenon: %s\n%.*s", e.message.c_str(), static_cast<int>(usage.size()), usage.data());
     return 2;
   } catch (const std::exception& e) {
-    std::fprintf(stderr, "tenon: %s\n", e.what());
+    std::fprintf(stderr, "tenon: %s\n", loader::visible(e.what()).c_str());
     return 1;
   }
 }

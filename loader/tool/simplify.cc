@@ -1,6 +1,8 @@
 // `tenon simplify`: models with constants folded and dead nodes gone.
 #include "loader/simplify.hpp"
 
+#include <map>
+
 #include "loader/infer.hpp"
 #include "loader/tool/command.hpp"
 #include "loader/tool/models.hpp"
@@ -15,8 +17,16 @@ void fix_extents(Model& model, const std::string& name, const Extents& extents) 
     const onnx::TensorShapeProto shape = v.type().tensor_type().shape();
     if (v.type().tensor_type().has_shape() && shape.dim_size() != extents.size())
       throw UsageError{concat("input '", name, "' has ", shape.dim_size(), " axes, not ", extents.size())};
-    for (int k = 0; k < shape.dim_size(); ++k)
-      if (!shape.dim(k).dim_param().empty()) model.set_symbol(shape.dim(k).dim_param(), extents[k]);
+    std::map<std::string, int64_t> symbols;
+    for (int k = 0; k < shape.dim_size(); ++k) {
+      const auto& d = shape.dim(k);
+      if (d.has_dim_value() ? d.dim_value() != extents[k]
+                            : !d.dim_param().empty() &&
+                                  symbols.emplace(d.dim_param(), extents[k]).first->second != extents[k])
+        throw UsageError{concat("axis ", k, " of input '", name, "' cannot have the extent ", extents[k],
+                                " beside what the model and other options say")};
+    }
+    for (const auto& [symbol, extent] : symbols) model.set_symbol(symbol, extent);
     std::string text;
     for (int64_t e : extents) text += concat(text.empty() ? "" : ",", e);
     return model.set_extents(name, concat("[", text, "]"));
@@ -24,17 +34,24 @@ void fix_extents(Model& model, const std::string& name, const Extents& extents) 
   throw UsageError{concat("the model has no input '", name, "'")};
 }
 
-// What inference tells of values now, in place of what the file told before.
+// What inference tells of values now, in place of what the file told before, where it tells anything.
 void infer_again(onnx::ModelProto& model) {
   onnx::GraphProto& g = *model.mutable_graph();
-  const auto before = g.output();
-  g.clear_value_info();
-  for (auto& v : *g.mutable_output())
-    if (v.type().has_tensor_type()) v.mutable_type()->mutable_tensor_type()->clear_shape();
+  const auto extents_of = [](onnx::ValueInfoProto& v) -> onnx::TypeProto::Tensor* {
+    return v.type().has_tensor_type() ? v.mutable_type()->mutable_tensor_type() : nullptr;
+  };
+  std::map<std::string, onnx::TensorShapeProto> before;
+  for (auto* list : {g.mutable_output(), g.mutable_value_info()})
+    for (auto& v : *list)
+      if (auto* t = extents_of(v); t != nullptr && t->has_shape()) {
+        before[v.name()] = t->shape();
+        t->clear_shape();
+      }
   loader::infer_shapes(model);
-  for (int k = 0; k < g.output_size(); ++k)
-    if (g.output(k).type().has_tensor_type() && !g.output(k).type().tensor_type().has_shape())
-      *g.mutable_output(k) = before[k];
+  for (auto* list : {g.mutable_output(), g.mutable_value_info()})
+    for (auto& v : *list)
+      if (auto* t = extents_of(v); t != nullptr && !t->has_shape() && before.contains(v.name()))
+        *t->mutable_shape() = before[v.name()];
 }
 
 int count_nodes(const onnx::GraphProto& g) {

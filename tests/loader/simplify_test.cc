@@ -10,6 +10,7 @@
 #include "loader/print_text.hpp"
 #include "tenon/loader.hpp"
 #include "tenon/tensor/difference.hpp"
+#include "tenon/training.hpp"
 
 namespace tenon {
 namespace {
@@ -161,6 +162,26 @@ TEST_CASE("ONNX's test models, where these are installed: the same bits by no mo
   }
   MESSAGE(same, " the same, ", fewer, " by fewer nodes");
   CHECK(same > 1000);
+}
+
+TEST_CASE("values that training changes are no constants") {
+  Model m = parse_text(R"(
+    <ir_version: 8, opset_import: ["" : 17]>
+    main (float[1] x) => (float[1] y) <int64[1] c = {0}, int64[1] one = {1}>
+    { n = Add (c, one)  nf = Cast <to = 1> (n)  y = Mul (x, nf) })");
+  add_training(m, {.algorithm = "step () => (int64[1] n2) { n2 = Identity (n) }", .update = {{"c", "n2"}}});
+  simplify(m);
+  CHECK(m.proto().graph().node(0).op_type() == "Add");
+}
+
+TEST_CASE("strings that double are computed while they are short") {
+  std::string text = R"(<ir_version: 10, opset_import: ["" : 20]>
+    main (float[1] x) => (float[1] y, string[1] s) <string[1] a0 = {"0123456789abcdef"}> { y = Relu (x) )";
+  for (int k = 1; k <= 40; ++k) text += concat("a", k, " = StringConcat (a", k - 1, ", a", k - 1, ") ");
+  Model m = parse_text(text + "s = Identity (a40) }");
+  simplify(m);
+  CHECK(m.proto().graph().node_size() > 20);
+  CHECK(m.proto().ByteSizeLong() < 4 << 20);
 }
 
 }  // namespace
