@@ -265,6 +265,9 @@ TEST_CASE("Inference through functions") {
             "float"},
            {"g (float[2] x) => (y, z) { y = own.Op (x) z = Abs (x) }", "? float[2]"},
            {"g (float[2] x) => (y) { y = Unheard (x) }", "?"},
+           // Data outside of the file is not read: here, the file is not even there.
+           {"g (float[2,3] x) => (y) <int64[3] s = [\"location\": \"none.bin\"]> { y = Reshape (x, s) }",
+            "float[unk__0,unk__1,unk__2]"},
        })
     CHECK_MESSAGE(types(row.graph) == row.expected, row.graph, ": ", types(row.graph));
   for (const Row& row : {
