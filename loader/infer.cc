@@ -132,6 +132,7 @@ class Inference {
       if (static_cast<std::size_t>(k) < given.size())
         info = merged(info, given[static_cast<std::size_t>(k)], concat("input '", v.name(), "'"));
       info.dims = symbols_.named(info.dims);
+      if (!info.present()) info.type = unknown().type;
       if (known(info.type)) symbols_.write(info, *v.mutable_type());
       scope.infos[v.name()] = info;
     }
@@ -277,7 +278,7 @@ class Inference {
         const op::Info* info = name.empty() ? nullptr : scope.find(name);
         if (info == nullptr && !name.empty())
           throw Error(ErrorCode::invalid_model, place, concat("input '", name, "' is not defined"));
-        in.push_back(info == nullptr ? op::Info{} : info->present() ? *info : unknown());
+        in.push_back(info == nullptr ? op::Info{} : *info);
       }
       infer_results(n, scope, place, std::move(in), results);
       for (int k = 0; k < n.output_size(); ++k)
@@ -300,6 +301,7 @@ class Inference {
       if (!n.output(k).empty()) {
         op::Info& r = results[static_cast<std::size_t>(k)];
         r.dims = symbols_.named(r.dims);
+        if (!r.present()) r.type = unknown().type;
         scope.infos[n.output(k)] = r;
       }
   }
@@ -339,6 +341,9 @@ class Inference {
     const auto refuse = [&](std::string_view why) {
       throw Error(ErrorCode::invalid_model, place, std::string(why));
     };
+    // An input that a call leaves out is left out where the function reads it, if that input is optional.
+    for (std::size_t k = 0; k < in.size(); ++k)
+      if (!in[k].present() && !n.input(static_cast<int>(k)).empty() && !is_optional(op, k)) in[k] = unknown();
     const bool untyped =
                    std::ranges::any_of(in, [](const op::Info& i) { return i.present() && !known(i.type); }),
                lost_constant = !options_.check_types && forget_wrong_types(op, in);
@@ -382,6 +387,10 @@ class Inference {
       in[k].data = nullptr;
     }
     return constant;
+  }
+  static bool is_optional(const AnyOperator& op, std::size_t input) {
+    return static_cast<int>(input) < op.spec().inputs.size() &&
+           op.spec().input(static_cast<int>(input), op.version()).arity == op::Arity::optional;
   }
   static bool permitted(const AnyOperator& op, std::span<const op::Info> results) {
     for (std::size_t k = 0; k < results.size(); ++k) {

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <functional>
 
+#include "loader/parse_text.hpp"
 #include "tenon/base/error.hpp"
 
 namespace tenon {
@@ -422,6 +423,41 @@ TEST_CASE("Check: tensors") {
   CHECK(stored(TensorProto::INT4, 9, 0, 1) == "tensor-data");
   CHECK(stored(TensorProto::FLOAT8E5M2, 2, 0, 2) == "");
   CHECK(stored(TensorProto::FLOAT8E5M2, 2, 0, 1) == "tensor-data");
+  CHECK(stored(TensorProto::INT4, 0, 0, 0) == "");
+  CHECK(stored(TensorProto::UINT2, 0, 0, 0) == "");
+  CHECK(stored(TensorProto::UINT8, 0, 0, 0) == "");
+  // Each field of fewer numbers than the extents want, and of as many.
+  const auto numbers = [&](TensorProto::DataType type, int64_t extent, int count) {
+    return found([&](TensorProto& t) {
+      t.Clear();
+      t.set_data_type(type);
+      t.add_dims(extent);
+      for (int k = 0; k < count; ++k) switch (type) {
+          case TensorProto::DOUBLE:
+          case TensorProto::COMPLEX128: t.add_double_data(0); break;
+          case TensorProto::COMPLEX64: t.add_float_data(0); break;
+          case TensorProto::INT64: t.add_int64_data(0); break;
+          case TensorProto::STRING: t.add_string_data("s"); break;
+          case TensorProto::UINT32:
+          case TensorProto::UINT64: t.add_uint64_data(0); break;
+          default: t.add_int32_data(0);
+        }
+    });
+  };
+  for (const auto& [type, each] : {std::pair(TensorProto::DOUBLE, 1),
+                                   {TensorProto::COMPLEX64, 2},
+                                   {TensorProto::COMPLEX128, 2},
+                                   {TensorProto::INT64, 1},
+                                   {TensorProto::UINT32, 1},
+                                   {TensorProto::UINT64, 1},
+                                   {TensorProto::STRING, 1},
+                                   {TensorProto::INT8, 1},
+                                   {TensorProto::BOOL, 1},
+                                   {TensorProto::FLOAT16, 1}}) {
+    CAPTURE(type);
+    CHECK(numbers(type, 3, 3 * each) == "");
+    CHECK(numbers(type, 3, 3 * each - 1) == "tensor-data");
+  }
   CHECK(found(
             [](auto& t) {
               t.set_data_type(TensorProto::BFLOAT16), t.clear_float_data(), t.set_raw_data("123456");
@@ -540,6 +576,20 @@ TEST_CASE("Check: sparse tensors") {
   CHECK(rules(check(m)) == "");
   *graph(m).add_initializer() = floats("s", {1});
   CHECK(rules(check(m)) == "initializer");
+  m.mutable_graph()->clear_initializer();
+  m.mutable_graph()->mutable_sparse_initializer(0)->mutable_values()->clear_name();
+  CHECK(rules(check(m)) == "required");
+
+  // An operand of an operator that nobody knows.
+  m = model();
+  import(m, "own", 1);
+  *graph(m).add_node() = node("Product", {"x"}, {"z"}, "own");
+  AttributeProto& a = *graph(m).mutable_node(1)->add_attribute();
+  a = attribute("w", AttributeProto::SPARSE_TENSOR);
+  *a.mutable_sparse_tensor() = sound;
+  CHECK(rules(check(m)) == "");
+  a.mutable_sparse_tensor()->mutable_indices()->set_int64_data(1, 6);
+  CHECK(rules(check(m)) == refused);
 }
 
 TEST_CASE("Check: functions") {
@@ -609,6 +659,78 @@ TEST_CASE("Check: functions") {
   m.mutable_functions(0)->mutable_opset_import(0)->set_version(20);
   CHECK(rules(check(m)) == "");
   CHECK(rules(check(function("f"), {}, {.opsets = {{"", 25}, {"local", 1}}})) == "");
+}
+
+// The rules that a model breaks, warnings left out.
+std::string errors(std::string_view text, int ir = 10, int opset = 21) {
+  const auto m = loader::parse_text<onnx::ModelProto>(concat(
+      "<ir_version: ", ir, ", opset_import: [\"\" : ", opset, ", \"local\" : 1, \"own\" : 1]>\n", text));
+  auto found = check(m, {.full = true});
+  std::erase_if(found, [](const Diagnostic& d) { return d.severity != Severity::error; });
+  return rules(found);
+}
+#define LOCAL "\n<opset_import: [\"\" : 21, \"local\" : 1], domain: \"local\">\n"
+
+TEST_CASE("Check: functions that call themselves from bodies") {
+  for (std::string_view nodes :
+       {"y = If (c) <then_branch = a () => (p) { p = local.f (x, c) },"
+        " else_branch = b () => (q) { q = Neg (x) }>",
+        "n = Constant <value_int = 2> () y = Loop (n, c, x) <body = b (i, d, v) => (e, r)"
+        " { e = Identity (d) r = local.f (v, d) }>",
+        "y = Scan <num_scan_inputs = 1, body = b (v) => (r) { r = local.f (v, c) }> (x)",
+        "y = If (c) <then_branch = a () => (p) { p = If (c) <then_branch = a2 () => (p2)"
+        " { p2 = If (c) <then_branch = a3 () => (p3) { p3 = local.f (x, c) },"
+        " else_branch = b3 () => (q3) { q3 = Neg (x) }> }, else_branch = b2 () => (q2) { q2 = Neg (x) }> },"
+        " else_branch = b () => (q) { q = Neg (x) }>"})
+    CHECK(errors(concat("g (float[2] x, bool c) => (float[2] y) { y = local.f (x, c) }" LOCAL
+                        "f (x, c) => (y) { ",
+                        nodes, " }")) == "function");
+  const auto calls = [](std::string_view other) {
+    return errors(concat("g (float[2] x, bool c) => (float[2] y) { y = local.f (x, c) }" LOCAL
+                         "f (x, c) => (y) { y = If (c) <then_branch = a () => (p) { p = local.h (x, c) },"
+                         " else_branch = b () => (q) { q = Neg (x) }> }" LOCAL "h (x, c) => (y) { ",
+                         other, " }"));
+  };
+  CHECK(calls("y = Neg (x)") == "");
+  CHECK(calls("y = local.f (x, c)") == "function");
+  CHECK(calls("y = If (c) <then_branch = a () => (p) { p = local.f (x, c) },"
+              " else_branch = b () => (q) { q = Neg (x) }>") == "function");
+}
+
+TEST_CASE("Check: bodies of loops, and the constants that they read") {
+  const auto loop = [](std::string_view inputs, std::string_view parameters, std::string_view operand,
+                       int ir) {
+    return errors(concat("g (int64 n, bool c, float[2] x", inputs,
+                         ") => (float[2] y) { y = Loop (n, c, x) <body = b (int64[] i, bool[] d, ",
+                         parameters, " { e = Identity (d) r = Add (v, ", operand, ") }> }"),
+                  ir, 8);
+  };
+  for (const int ir : {3, 10}) {
+    CHECK(loop("", "float[] v) => (bool[] e, float[] r)", "v", ir) == "");
+    CHECK(loop(", float[2] w = {1, 2}", "float[2] v) => (bool e, float[2] r)", "w", ir) == "");
+  }
+  // A constant of an input's name: before IR 4 each constant has to have one.
+  constexpr std::string_view same = "float[2] v = {1, 2}) => (bool e, float[2] r)";
+  CHECK(loop("", same, "v", 3) == "");
+  CHECK(loop("", same, "v", 10) == "initializer");
+  constexpr std::string_view own = "float[2] v) => (bool e, float[2] r) <float[2] w = {1, 2}>";
+  CHECK(loop("", own, "w", 3) == "initializer");
+  CHECK(loop("", own, "w", 10) == "");
+}
+
+TEST_CASE("Check: types of operands") {
+  CHECK(errors("g (bool[2] x) => (bool[2] y) { y = Add (x, x) }") == "inference");
+  CHECK(errors("g (float[2] x, int32[2] z) => (float[2] y) { y = Add (x, z) }") == "inference");
+  CHECK(errors("g (float[2] x) => (bool[2] y) { y = Add (x, x) }") == "inference");
+  CHECK(errors("g (float[1,3,4,4] x, float[3,2,3,3] w) => (float[1,4,6,6] y)"
+               " { y = ConvTranspose <group = 2> (x, w) }") == "inference");
+  CHECK(errors("g (opaque(a, B) x) => (opaque(a, B) y) { y = own.Op (x) }") == "");
+  CHECK(errors("g (float[2] x) => (float[2] y) { y = own.Op <k : ints = []> (x) }") == "");
+  // Before IR 3 no opsets are imported.
+  onnx::ModelProto old = model();
+  old.set_ir_version(2);
+  old.clear_opset_import();
+  CHECK_FALSE(has_errors(check(old)));
 }
 
 TEST_CASE("Check: symbols of extents") {

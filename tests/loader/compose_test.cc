@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "loader/check.hpp"
+#include "loader/convert.hpp"
 #include "loader/diff.hpp"
 #include "loader/parse_text.hpp"
 #include "loader/print_text.hpp"
@@ -130,6 +131,170 @@ TEST_CASE("merge refuses models that do not fit") {
   CHECK(holds(merged(one, other, {}), "training"));
 }
 
+onnx::ModelProto three_in() {
+  return model_of(
+      "a (float[N] A0, float[N] A1, float[N] A2) => (float[N] B0, float[N] B1, float[N] B2)"
+      " { B0 = Add (A0, A1) B1 = Sub (A0, A1) B2 = Mul (A0, A1) }");
+}
+onnx::ModelProto three_out() {
+  return model_of(
+      "b (float[N] C0, float[N] C1, float[N] C2) => (float[N] D0)"
+      " { E0 = Add (C0, C1) E1 = Sub (C1, C2) D0 = Mul (E0, E1) }");
+}
+std::string operators(const auto& nodes) {
+  std::string text;
+  for (const auto& n : nodes) text += concat(text.empty() ? "" : " ", n.op_type());
+  return text;
+}
+
+TEST_CASE("merge: inputs and outputs that stay, in order") {
+  struct Row {
+    MergeOptions options;
+    std::string_view inputs, outputs;
+  };
+  for (const Row& row : {
+           Row{{.connect = {{"B0", "C0"}, {"B1", "C1"}, {"B2", "C2"}}}, "A0 A1 A2", "D0"},
+           {{.connect = {{"B0", "C0"}, {"B0", "C1"}, {"B0", "C2"}}}, "A0 A1 A2", "B1 B2 D0"},
+           {{.connect = {{"B0", "C0"}, {"B1", "C1"}}}, "A0 A1 A2 C2", "B2 D0"},
+           {{}, "A0 A1 A2 C0 C1 C2", "B0 B1 B2 D0"},
+       }) {
+    const auto m = loader::merge(three_in(), three_out(), row.options);
+    check_rules(m);
+    CHECK(names(m.graph().input()) == row.inputs);
+    CHECK(names(m.graph().output()) == row.outputs);
+    CHECK(operators(m.graph().node()) == "Add Sub Mul Add Sub Mul");
+  }
+  // Of a merged model, a part.
+  auto m = loader::merge(three_in(), three_out(), {.connect = {{"B0", "C0"}, {"B0", "C1"}, {"B0", "C2"}}});
+  m = loader::extract(m, {"A0", "A1"}, {"D0"});
+  check_rules(m);
+  CHECK(operators(m.graph().node()) == "Add Add Sub Mul");
+
+  // The same name on both sides, and a name on both sides of each.
+  m = loader::merge(model_of("a (float[N] A) => (float[N] B) { B = Add (A, A) }"),
+                    model_of("b (float[N] B) => (float[N] C) { C = Add (B, B) }"), {.connect = {{"B", "B"}}});
+  check_rules(m);
+  CHECK(concat(names(m.graph().input()), names(m.graph().output())) == "AC");
+  const auto sum = model_of("a (float[N] A, float[N] B) => (float[N] C) { C = Add (A, B) }");
+  m = loader::merge(sum, sum, {.connect = {{"C", "A"}}, .prefix_a = "m1/", .prefix_b = "m2/"});
+  check_rules(m);
+  CHECK(names(m.graph().input()) == "m1/A m1/B m2/B");
+  CHECK(names(m.graph().output()) == "m2/C");
+
+  // Opsets that differ, until one model is converted.
+  auto older = three_in();
+  older.mutable_opset_import(0)->set_version(10);
+  CHECK(holds(refusal([&] { loader::merge(older, three_out()); }), "different opsets"));
+  loader::convert_opset(older, 17);
+  check_rules(loader::merge(older, three_out(), {.connect = {{"B0", "C0"}}}));
+}
+
+TEST_CASE("merge: constants and value infos of inputs that are no more") {
+  const auto a = model_of("a (float[2] x) => (float[2] y) { y = Identity (x) }");
+  auto b = model_of("b (float[2] x = {0, 0}) => (float[2] y) <float[2] x> { y = Identity (x) }");
+  const MergeOptions options{.connect = {{"y", "x"}}, .prefix_a = "a/"};
+  auto m = loader::merge(a, b, options);
+  check_rules(m);
+  CHECK(m.graph().initializer_size() == 0);
+  CHECK(names(m.graph().value_info()) == "a/y");
+  b.mutable_graph()->clear_initializer();
+  auto& s = *b.mutable_graph()->add_sparse_initializer();
+  s.mutable_values()->set_name("x");
+  s.mutable_values()->set_data_type(1);
+  s.mutable_values()->add_dims(1);
+  s.mutable_values()->add_float_data(5);
+  s.mutable_indices()->set_data_type(7);
+  s.mutable_indices()->add_dims(1);
+  s.mutable_indices()->add_int64_data(1);
+  s.add_dims(2);
+  m = loader::merge(a, b, options);
+  check_rules(m);
+  CHECK(m.graph().sparse_initializer_size() == 0);
+  // The type that an output had is told of the value that it is now.
+  CHECK(m.graph().value_info(0).type().tensor_type().shape().dim(0).dim_value() == 2);
+}
+
+TEST_CASE("merge: names that both models have") {
+  const auto model = [](std::string_view in, std::string_view out, std::string_view between,
+                        std::string_view constant) {
+    return model_of(concat("g (float[1] ", in, ") => (float[1] ", out, ") <float[1] ", between, ", float[1] ",
+                           constant, " = {1}> { ", between, " = Add (", in, ", ", constant, ") ", out,
+                           " = Neg (", between, ") }"));
+  };
+  const auto a = model("i0", "o0", "v0", "w0");
+  for (const auto& [b, name] : {std::pair{model("i0", "o1", "v1", "w1"), "'i0'"},
+                                {model("i1", "o0", "v1", "w1"), "'o0'"},
+                                {model("i1", "o1", "v0", "w1"), "'v0'"},
+                                {model("i1", "o1", "v1", "w0"), "'w0'"},
+                                {model("w0", "o1", "v1", "w1"), "'w0'"}}) {
+    CHECK(holds(refusal([&] { loader::merge(a, b); }), name));
+    check_rules(loader::merge(a, b, {.prefix_a = "a/"}));
+  }
+  auto sparse = model("i1", "o1", "v1", "w1");
+  auto& s = *sparse.mutable_graph()->add_sparse_initializer();
+  *s.mutable_values() = sparse.graph().initializer(0);
+  s.mutable_values()->set_name("w0");
+  s.mutable_indices()->set_data_type(7);
+  s.mutable_indices()->add_dims(1);
+  s.mutable_indices()->add_int64_data(1);
+  s.add_dims(2);
+  CHECK(holds(refusal([&] { loader::merge(a, sparse); }), "'w0'"));
+  check_rules(loader::merge(a, sparse, {.prefix_b = "b/"}));
+
+  // Functions of the same name, and the calls of them.
+  const auto calls = [](std::string_view functions) {
+    return model_of(concat("g (float x0, float x1) => (float y) { y = local.f (x0, x1) }", functions));
+  };
+  const auto one = calls(concat(local, "f (a, b) => (c) { c = Add (a, b) }"));
+  const auto two = calls(concat(local, "h (a, b) => (c) { c = Mul (a, b) }", local,
+                                "f (a, b) => (c) { d = local.h (a, b) c = Sub (d, b) }"));
+  const auto m =
+      loader::merge(one, two, {.connect = {{"y", "x0"}, {"y", "x1"}}, .prefix_a = "m1/", .prefix_b = "m2/"});
+  check_rules(m);
+  CHECK(operators(m.graph().node()) == "m1/f m2/f");
+  CHECK(names(m.functions()) == "m1/f m2/h m2/f");
+  CHECK(operators(m.functions(2).node()) == "m2/h Sub");
+}
+
+TEST_CASE("merge: metadata of both models") {
+  auto a = three_in(), b = three_out();
+  const auto add = [](onnx::ModelProto& m, const char* key, const char* value) {
+    auto* entry = m.add_metadata_props();
+    entry->set_key(key);
+    entry->set_value(value);
+  };
+  add(a, "p1", "v1"), add(a, "p2", "v2"), add(b, "p3", "v3"), add(b, "p4", "v4");
+  CHECK(loader::merge(a, b).metadata_props_size() == 4);
+  b.mutable_metadata_props(0)->set_key("p1");
+  CHECK(holds(refusal([&] { loader::merge(a, b); }), "different metadata for 'p1'"));
+  b.mutable_metadata_props(0)->set_value("v1");
+  CHECK(loader::merge(a, b).metadata_props_size() == 3);
+}
+
+TEST_CASE("prefixes in bodies, and on every name") {
+  auto m = model_of(R"(
+    g (float[2] x, bool c) => (float[2] y) <float[2] w = {1, 2}, float w0 = {1}, float[2] h> {
+      [first] h = Add (x, w)
+      [choice] y = If (c) <
+        then_branch = t () => (float[2] p) <float[2] k = {1, 2}, float[2] u> { [in] u = Add (h, k) p = If (c) <
+          then_branch = t2 () => (float[2] p2) { p2 = Neg (u) },
+          else_branch = e2 () => (float[2] q2) { q2 = Neg (h) }> },
+        else_branch = e () => (float[2] q) { q = Clip (x, "", w0) }>
+    })");
+  check_rules(m);
+  loader::add_prefix(m, "pre/");
+  check_rules(m);
+  const auto& g = m.graph();
+  CHECK(concat(names(g.input()), " ", names(g.output()), " ", names(g.initializer()), " ",
+               names(g.value_info()), " ",
+               names(g.node())) == "pre/x pre/c pre/y pre/w pre/w0 pre/h pre/first pre/choice");
+  const auto& t = g.node(1).attribute(0).g();
+  CHECK(concat(names(t.output()), " ", names(t.initializer()), " ", names(t.value_info()), " ",
+               t.node(0).name(), " ", t.node(0).input(0)) == "pre/p pre/k pre/u pre/in pre/h");
+  CHECK(t.node(1).attribute(0).g().node(0).input(0) == "pre/u");
+  CHECK(g.node(1).attribute(1).g().node(0).input(1).empty());
+}
+
 TEST_CASE("extract cuts out what the outputs need") {
   const auto all = doubles();
   auto m = loader::extract(all, {"x"}, {"t"});
@@ -142,6 +307,23 @@ TEST_CASE("extract cuts out what the outputs need") {
   check_rules(m);
   CHECK(m.functions_size() == 0);
   CHECK(result(m, "t") == Floats{1, 2, 3});
+
+  // Functions come along as far as they are called, also by other functions.
+  const auto calling = model_of(
+      concat("g (int8[5] i0, int8[5] i1) => (int8[5] o0, int8[5] o1, int8[5] o2)"
+             " { o0 = Add (i0, i1) t = local.add (i0, i1) o1 = Neg (t) o2 = local.both (t, i1) }",
+             local, "same (a) => (b) { b = Identity (a) }", local, "add (a, b) => (c) { c = Add (a, b) }",
+             local, "both (a, b) => (c) { d = local.same (a) e = local.same (b) c = local.add (d, e) }"));
+  struct Row {
+    std::vector<std::string> outputs;
+    std::string_view functions;
+  };
+  for (const Row& row :
+       {Row{{"o0"}, ""}, {{"o1"}, "add"}, {{"o2"}, "same add both"}, {{"o0", "o1", "o2"}, "same add both"}}) {
+    m = loader::extract(calling, {"i0", "i1"}, row.outputs);
+    check_rules(m);
+    CHECK(names(m.functions()) == row.functions);
+  }
 
   // Bodies keep what they read; constants stay, or become inputs where they are named.
   m = loader::extract(adds(), {"p", "q"}, {"u"});

@@ -8,6 +8,7 @@
 #include "loader/check.hpp"
 #include "loader/parse_text.hpp"
 #include "loader/print_text.hpp"
+#include "loader/tensor.hpp"
 #include "tenon/loader.hpp"
 #include "tenon/tensor/difference.hpp"
 
@@ -209,6 +210,163 @@ TEST_CASE("Attributes and inputs that turn into each other, of other types") {
         {11, 6, "g (float[2] x) => (float[2] y) <complex64 a = {0, 0}> { y = Clip (x, a) }"},
         {11, 6, "g (float[2] x) => (float[2] y) <float[0] a = {}> { y = Clip (x, a) }"}})
     CHECK_MESSAGE(!refusal(row.from, row.to, row.graph).empty(), row.graph);
+}
+
+// The nodes of a converted graph as text, or the refusal.
+std::string nodes_of(onnx::ModelProto m, int to) {
+  try {
+    loader::convert_opset(m, to);
+  } catch (const Error& e) {
+    return e.what();
+  }
+  for (const auto& d : loader::check(m)) CHECK_MESSAGE(d.severity != Severity::error, to_string(d));
+  std::string text;
+  for (const auto& n : m.graph().node()) text += loader::print_text(n);
+  return text;
+}
+
+TEST_CASE("Attributes and types that the other version has not") {
+  struct Row {
+    int from, to;
+    std::string_view graph, says;
+  };
+  for (const Row& row : {
+           Row{20, 21,
+               "g (float[3,4] x, float[3] s) => (uint8[3,4] y) { y = QuantizeLinear <axis = 0> (x, s) }",
+               "<axis: int = 0> (x, s)"},
+           {21, 20, "g (float[3,4] x, float s) => (uint8[3,4] y) { y = QuantizeLinear (x, s) }", "(x, s)"},
+           {21, 20, "g (uint8[3,4] x, float s) => (float[3,4] y) { y = DequantizeLinear (x, s) }", "(x, s)"},
+           {21, 20,
+            "g (float[3,4] x, float[3,2] s) => (uint8[3,4] y)"
+            " { y = QuantizeLinear <axis = 1, block_size = 2> (x, s) }",
+            "'block_size' has no counterpart"},
+           {16, 15, "g (bool[2] c, float[2] x) => (float[2] y) { y = Where (c, x, x) }", "Where (c, x, x)"},
+           {16, 15,
+            "g (float[3] x, int64[1] i, float[1] u) => (float[3] y) { y = ScatterElements (x, i, u) }",
+            "ScatterElements (x, i, u)"},
+           {16, 15,
+            "g (float[3] x, int64[1] i, float[1] u) => (float[3] y)"
+            " { y = ScatterElements <reduction = \"add\"> (x, i, u) }",
+            "'reduction' has no counterpart"},
+           {16, 15,
+            "g (bfloat16[3] x, int64[1] i, bfloat16[1] u) => (bfloat16[3] y)"
+            " { y = ScatterElements (x, i, u) }",
+            "ScatterElements (x, i, u)"},
+           {18, 17,
+            "g (float[3] x, int64[1] i, float[1] u) => (float[3] y)"
+            " { y = ScatterElements <reduction = \"max\"> (x, i, u) }",
+            "'max' has no counterpart"},
+           {18, 17,
+            "g (float[3] x, int64[1] i, float[1] u) => (float[3] y)"
+            " { y = ScatterElements <reduction = \"mul\"> (x, i, u) }",
+            "reduction: string = \"mul\""},
+           {26, 27, "g (float a, float b, float d) => (float[N] y) { y = Range (a, b, d) }",
+            "Range (a, b, d)"},
+           {27, 26, "g (float a, float b, float d) => (float[N] y) { y = Range <stash_type = 1> (a, b, d) }",
+            "Range (a, b, d)"},
+           {27, 26, "g (float16 a, float16 b, float16 d) => (float16[N] y) { y = Range (a, b, d) }",
+            "cannot be tensor(float16)"},
+           {18, 17,
+            "g (float[1,1,2,2] x, float[4] s) => (float[1,1,M,N] y)"
+            " { y = Resize <antialias = 0, keep_aspect_ratio_policy = \"stretch\"> (x, \"\", s) }",
+            "Resize (x, \"\", s)"},
+           {18, 17,
+            "g (float[1,1,2,2] x, float[4] s) => (float[1,1,M,N] y)"
+            " { y = Resize <antialias = 1, mode = \"linear\"> (x, \"\", s) }",
+            "'antialias' has no counterpart"},
+           {18, 17,
+            "g (float[1,1,2,2] x, int64[4] s) => (float[1,1,M,N] y)"
+            " { y = Resize <keep_aspect_ratio_policy = \"not_larger\"> (x, \"\", \"\", s) }",
+            "'keep_aspect_ratio_policy' has no counterpart"},
+           {18, 17,
+            "g (float[1,1,2,2] x, float[2] s) => (float[1,1,M,N] y) { y = Resize <axes = [2, 3]> (x, \"\", "
+            "s) }",
+            "'axes' has no counterpart"},
+           {19, 17,
+            "g (float[1,1,2,2] x, float[4] s) => (float[1,1,M,N] y)"
+            " { y = Resize <coordinate_transformation_mode = \"half_pixel_symmetric\"> (x, \"\", s) }",
+            "'half_pixel_symmetric' has no counterpart"},
+           {27, 28, "g (float[2] x) => (float[2] y) { y = Celu (x) }", "Celu (x)"},
+           {28, 27, "g (float[2] x) => (float[2] y) { y = Celu (x) }", "Celu (x)"},
+           {28, 27, "g (float16[2] x) => (float16[2] y) { y = Celu (x) }", "cannot be tensor(float16)"},
+           {10, 11, "g (float[2] x, int64[1] i, float[1] u) => (float[2] y) { y = Scatter (x, i, u) }",
+            "ScatterElements (x, i, u)"},
+           {10, 11, "g (float[2] x, int64[1] i) => (float[2] y) { y = Scatter (x, i) }", "at least 3"},
+           {10, 11, "g (float[2] x) => (float[N] y) { y = Resize (x) }", "at least 2"},
+           {7, 6, "g (float[2] a, float[2,3] b, float[3] c) => (float[3] y) { y = Gemm (a, b, c) }",
+            "rank 2"},
+       }) {
+    const std::string text = nodes_of(model(row.from, row.graph), row.to);
+    CHECK_MESSAGE(holds(text, row.says), row.from, " to ", row.to, ", ", row.graph, ": ", text);
+  }
+}
+
+TEST_CASE("Constants as raw data, in initializers and nodes, become attributes") {
+  struct Row {
+    int from, to;
+    std::string_view graph, expected;
+  };
+  for (const Row& row : {
+           Row{13, 12,
+               "g (float[4] x) => (float[2] y, float[2] z) <int64[2] w = {2, 2}> { y, z = Split (x, w) }",
+               "split: ints = [2, 2]"},
+           {13, 12, "g (float[1,4] x) => (float[4] y) <int64[1] w = {0}> { y = Squeeze (x, w) }",
+            "axes: ints = [0]"},
+           {5, 4, "g (float[4] x) => (float[2,2] y) <int64[2] w = {2, 2}> { y = Reshape (x, w) }",
+            "shape: ints = [2, 2]"},
+           {9, 8,
+            "g (float[1,1,2,2] x) => (float[1,1,4,6] y) <float[4] w = {1, 1, 2, 3}> { y = Upsample (x, w) }",
+            "scales: floats = [1, 1, 2, 3]"},
+       }) {
+    for (const bool in_node : {false, true}) {
+      // Before IR 4 a constant needs an input; these are of IR 8.
+      onnx::ModelProto m = model(row.from, row.graph);
+      const AnyTensor constant = loader::read_tensor(m.graph().initializer(0));
+      onnx::TensorProto& t = *m.mutable_graph()->mutable_initializer(0);
+      t.clear_int64_data(), t.clear_float_data();
+      t.set_raw_data(constant.data(), static_cast<std::size_t>(constant.bytes()));
+      t.set_name(std::string(1000, 'w'));
+      m.mutable_graph()->mutable_node(0)->set_input(1, t.name());
+      if (in_node) {
+        onnx::NodeProto n;
+        n.set_op_type("Constant");
+        n.add_output(t.name());
+        n.add_attribute()->set_name("value");
+        n.mutable_attribute(0)->set_type(onnx::AttributeProto::TENSOR);
+        *n.mutable_attribute(0)->mutable_t() = t;
+        *m.mutable_graph()->add_node() = n;
+        m.mutable_graph()->mutable_node()->SwapElements(0, 1);
+        m.mutable_graph()->clear_initializer();
+      }
+      const std::string text = nodes_of(m, row.to);
+      CHECK_MESSAGE((holds(text, row.expected) && !holds(text, "www")), row.graph, ": ", text);
+      if (in_node) continue;
+      m.mutable_graph()->mutable_initializer(0)->set_raw_data("1234567");
+      CHECK(holds(nodes_of(m, row.to), "raw_data"));
+    }
+  }
+}
+
+TEST_CASE("What conversion does not read stays") {
+  // External data, which need not be there.
+  onnx::ModelProto m = model(14, R"(g (float[2] x) => (float[2] y) <float[2] w = ["location": "none.bin"]>
+      { y = Add (x, w) })");
+  loader::convert_opset(m, 13);
+  CHECK(m.graph().initializer(0).external_data(0).value() == "none.bin");
+  // The long name of ai.onnx, and nodes of other domains.
+  m = loader::parse_text<onnx::ModelProto>(
+      "<ir_version: 8, opset_import: [\"ai.onnx\" : 12, \"own\" : 3]> g (float[1, 2] x) => (float[2] y) {"
+      " t = own.Squeeze <axes = [0]> (x) y = ai.onnx.Squeeze <axes = [0]> (t) }");
+  loader::convert_opset(m, 13);
+  CHECK(m.opset_import_size() == 2);
+  for (const auto& n : m.graph().node())
+    if (n.op_type() == "Squeeze") CHECK(n.input_size() == (n.domain() == "own" ? 1 : 2));
+  // Values around a body that only the body reads.
+  m = model(10, R"(g (bool c, float[2] x) => (float[2] y) { z = Neg (x)
+      y = If (c) <then_branch = t () => (float[2] a) { a = Add (z, x) },
+                  else_branch = e () => (float[2] b) { b = Identity (z) }> })");
+  loader::convert_opset(m, 13);
+  CHECK(m.graph().node(0).output(0) == "z");
 }
 
 }  // namespace

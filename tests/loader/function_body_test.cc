@@ -333,6 +333,38 @@ TEST_CASE("which operators are expanded") {
   CHECK(expanded(text, {}) == "Softsign GreaterOrEqual Not");
 }
 
+TEST_CASE("operators that a function is made of") {
+  // Loss is made of LogSoftmax, which has a function as well: here, both at once.
+  const auto loss = [](const InlineOptions& options) {
+    return expanded(
+        "<ir_version: 8, opset_import: [\"\" : 18]> g (float[N, C] x, int32[N] t) => (float y) {"
+        " y, l = SoftmaxCrossEntropyLoss (x, t) }",
+        options);
+  };
+  const FunctionName outer{"", "SoftmaxCrossEntropyLoss"}, inner{"", "LogSoftmax"};
+  for (const auto& only : {std::vector{outer}, std::vector{outer, inner}}) {
+    const std::string operators = loss({.only = only, .schema_functions = true});
+    CHECK(operators.find("Exp") != std::string::npos);
+    CHECK(operators.find("Softmax") == std::string::npos);
+  }
+  CHECK(loss({.only = std::vector{inner}, .schema_functions = true}) == "SoftmaxCrossEntropyLoss");
+  CHECK(expanded("<ir_version: 8, opset_import: [\"\" : 18]> g (float[N, 128] x) => (y) { y = Softmax (x) }",
+                 {.only = {{{"", "Softmax"}}}, .schema_functions = true}) != "Softmax");
+  // An attribute that the node does not state has its default in the function's nodes.
+  auto m = loader::parse_text<onnx::ModelProto>(
+      "<ir_version: 8, opset_import: [\"\" : 9]> g (float[2, 3, 4, 5] x) => (y) {"
+      " y = MeanVarianceNormalization (x) }");
+  loader::inline_functions(m, {.schema_functions = true});
+  bool found = false;
+  for (const auto& n : m.graph().node())
+    if (n.op_type() == "ReduceMean") {
+      REQUIRE(n.attribute_size() > 0);
+      found = n.attribute(0).name() == "axes";
+      CHECK(n.attribute(0).ints_size() == 3);  // 0, 2, 3
+    }
+  CHECK(found);
+}
+
 TEST_CASE("operators that stay") {
   // Before ONNX has a function for them.
   CHECK(expanded("<ir_version: 8, opset_import: [\"\" : 17]> g (float[3] x) => (y) { y = Elu (x) }") ==

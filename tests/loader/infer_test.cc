@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "loader/display.hpp"
+#include "loader/parse_text.hpp"
 #include "tenon/loader.hpp"
 
 namespace tenon {
@@ -121,6 +123,253 @@ TEST_CASE("Inference of sparse constants that stand for much") {
   a->mutable_sparse_tensor()->Swap(s);
   m.mutable_graph()->clear_sparse_initializer();
   CHECK(inferred(m) == std::to_string(length));
+}
+
+// The types of the outputs, "float[2] int64[N]", or the refusal.
+std::string types(std::string_view text, InferOptions options = {.strict = true}) {
+  onnx::ModelProto m = loader::parse_text<onnx::ModelProto>(
+      concat("<ir_version: 8, opset_import: [\"\" : 18, \"local\" : 1, \"own\" : 1]>\n", text));
+  try {
+    loader::infer_shapes(m, options);
+  } catch (const Error& e) {
+    return e.what();
+  }
+  std::string types;
+  for (const auto& o : m.graph().output())
+    types += concat(types.empty() ? "" : " ", o.has_type() ? loader::type_text(o.type()) : "?");
+  return types;
+}
+#define LOCAL "\n<opset_import: [\"\" : 18, \"local\" : 1], domain: \"local\">\n"
+
+struct Row {
+  std::string_view graph, expected;
+};
+constexpr InferOptions lenient{}, typed{.strict = true, .check_types = true};
+
+TEST_CASE("Inference of the extents that computed shapes hold") {
+  for (const Row& row : {
+           Row{"g (int32[7,4,1] x) => (z) { s = Shape (x) t = Cast <to = 7> (s) z = ConstantOfShape (t) }",
+               "float[7,4,1]"},
+           {"g (int32[N,3,256] x) => (z) { s = Shape (x) z = ConstantOfShape (s) }", "float[N,3,256]"},
+           {"g (int32[2,5] x) => (z) { s = Shape (x) t = Squeeze (s) z = ConstantOfShape (t) }",
+            "float[2,5]"},
+           {"g (int32[5] x) => (z) <int64[1] a = {0}> { s = Shape (x) t = Squeeze (s, a)"
+            " u = Unsqueeze (t, a) z = ConstantOfShape (u) }",
+            "float[5]"},
+           {"g () => (z) <int64[3] w = {2, 3, 5}, int64[1] a = {0}> { s = Size (w) t = Unsqueeze (s, a)"
+            " z = ConstantOfShape (t) }",
+            "float[3]"},
+           {"g (int8[10,11,6] x, int8[5] y) => (z) { s = Shape (x) t = Shape (y) u = Sub (s, t)"
+            " z = ConstantOfShape (u) }",
+            "float[5,6,1]"},
+           {"g (int8[2] x, int8[5,1,7] y) => (z) { s = Shape (x) t = Shape (y) u = Mul (s, t)"
+            " z = ConstantOfShape (u) }",
+            "float[10,2,14]"},
+           {"g (int8 x, int8[3] y) => (z) { s = Shape (x) t = Shape (y) u = Add (s, t)"
+            " z = ConstantOfShape (u) }",
+            "float"},  // no elements and one are none
+           {"g (int8[1,2] x, int8[3,M] y) => (z) { s = Shape (x) t = Shape (y)"
+            " u = Concat <axis = 0> (s, t) z = ConstantOfShape (u) }",
+            "float[1,2,3,M]"},
+           {"g (int8[1,2,3,4,5,6] x) => (z) <int64[3] i = {0, 3, 5}> { s = Shape (x) t = Gather (s, i)"
+            " z = ConstantOfShape (t) }",
+            "float[1,4,6]"},
+           {"g (int8[1,2,3,4,5,6] x) => (z) <int64[2] i = {-2, -1}> { s = Shape (x) t = Gather (s, i)"
+            " z = ConstantOfShape (t) }",
+            "float[5,6]"},
+           {"g (int8[1,2,3,4,5,6,7,8] x) => (z)"
+            " <int64[1] b = {1}, int64[1] e = {7}, int64[1] a = {0}, int64[1] d = {3}>"
+            " { s = Shape (x) t = Slice (s, b, e, a, d) z = ConstantOfShape (t) }",
+            "float[2,5]"},
+           {"g (int8[1,2,3,4,5,6,7,8] x) => (z) <int64[1] b = {2}, int64[1] e = {5}>"
+            " { s = Shape (x) t = Slice (s, b, e) z = ConstantOfShape (t) }",
+            "float[3,4,5]"},
+           {"g (int8[1,2,3,4,5,6,7,8] x) => (z)"
+            " <int64[1] b = {-3}, int64[1] e = {-7}, int64[1] a = {0}, int64[1] d = {-2}>"
+            " { s = Shape (x) t = Slice (s, b, e, a, d) z = ConstantOfShape (t) }",
+            "float[6,4]"},
+           {"g (float[4,1,16] x, float[1,8,16] y) => (z) { s = Shape (x) z = Expand (y, s) }",
+            "float[4,8,16]"},
+           {"g (float[N,3,H] x, float[1] y) => (z) <int64[3] d = {0, 2, 0}>"
+            " { s = Shape (x) t = Add (s, d) z = Reshape (y, t) }",
+            "float[N,5,H]"},
+           {"g (float[N,4,H] x, float[1] y) => (z) <int64[3] d = {0, 1, 0}>"
+            " { s = Shape (x) t = Sub (s, d) z = Reshape (y, t) }",
+            "float[N,3,H]"},
+           {"g (float[N,3,H] x, float[1] y) => (z) <int64[3] d = {1, 2, 1}>"
+            " { s = Shape (x) t = Mul (s, d) z = Reshape (y, t) }",
+            "float[N,6,H]"},
+           {"g (float[N,256,3] x, float[N,196608] m) => (z)"
+            " <int64[1] b = {0}, int64[1] e = {2}, int64[1] i = {-1}> { s = Shape (x) t = Slice (s, b, e)"
+            " u = Concat <axis = 0> (t, i) z = Reshape (m, u) }",
+            "float[N,256,768]"},
+           {"g (float[1,196608] m) => (z) <int64[3] s = {1, -1, 256}> { z = Reshape (m, s) }",
+            "float[1,768,256]"},
+           {"g (float[4,8,16] x) => (z) { s = Constant <value_ints = [4, 2, 8]> ()"
+            " two = Constant <value_int = 2> () t = Mul (s, two) z = Reshape (x, t) }",
+            "float[8,4,16]"},
+           {"g (float[256] y) => (float[N] z) <float[0] x = {}> { z = Concat <axis = 0> (x, y) }",
+            "float[256]"},
+           {"g (float[256] y) => (float[N] z) <float[0] x = {}> { z = Concat <axis = -1> (x, y) }",
+            "float[256]"},
+       })
+    CHECK_MESSAGE(types(row.graph) == row.expected, row.graph, ": ", types(row.graph));
+  const std::string sum = types(
+      "g (int8[2,4,5] x, int8[2,4,M] y) => (z) { s = Shape (x) t = Shape (y) u = Add (s, t)"
+      " z = ConstantOfShape (u) }");
+  CHECK_MESSAGE((sum.starts_with("float[4,8,") && sum != "float[4,8,M]"), sum);
+}
+
+TEST_CASE("Inference of extents that no number holds") {
+  for (const auto& [op, a, b] : {std::tuple{"Add", "9223372036854775807", "1"},
+                                 {"Sub", "-9223372036854775807", "2"},
+                                 {"Mul", "4611686018427387904", "2"}}) {
+    const std::string text = concat("g () => (z) <int64[1] a = {", a, "}, int64[1] b = {", b, "}> { s = ", op,
+                                    " (a, b) z = ConstantOfShape (s) }");
+    CHECK(types(text).find("overflows") != std::string::npos);
+    CHECK(types(text, lenient).starts_with("float["));
+  }
+}
+
+TEST_CASE("Inference through functions") {
+  for (const Row& row : {
+           Row{"g (float[4,1,16] x, float[1,8,16] y) => (z, w) { t = local.f (y) s = local.f (x)"
+               " z = Expand (y, s) w = Expand (y, t) }" LOCAL "f (x) => (s) { s = Shape (x) }",
+               "float[4,8,16] float[1,8,16]"},
+           {"g (float[N] x, bool c) => (y, z) { y = local.f <t = 6> (x, c) z = local.f <t = 7> (x, c) }" LOCAL
+            "f <t> (x, c) => (y) { y = If (c) <then_branch = a () => (p) { p = Cast <to: int = @t> (x) },"
+            " else_branch = b () => (q) { q = Cast <to: int = @t> (x) }> }",
+            "int32[N] int64[N]"},
+           {"g (float[N] x) => (y, z) { y = local.f <t = 10> (x) z = local.f (x) }" LOCAL
+            "f <t: int = 6> (x) => (y) { y = Cast <to: int = @t> (x) }",
+            "float16[N] int32[N]"},
+           {"g (float x) => (y, z) { y, z = local.f (x) }" LOCAL
+            "f (x) => (y, z) { a = Constant <value = int64[2] {4, 4}> ()"
+            " b = Constant <value = int64[3] {8, 8, 8}> () z = Expand (x, b) y = Expand (x, a) }",
+            "float[4,4] float[8,8,8]"},
+           {"g (float[N] x) => (float[M] y) { y = local.f <axes = [0]> (x) }" LOCAL
+            "f <axes> (x) => (y) { a = Constant <value_ints: ints = @axes> () m = ReduceMean (x, a)"
+            " y = Sub (x, m) }",
+            "float[M]"},
+           // Each call has the types of its operands.
+           {"g (float[] x, int32[] z) => (a, b) { a = local.f (x, x) b = local.f (z, z) }" LOCAL
+            "f (y, z) => (w) { x = Add (y, z) w = Mul (x, y) }",
+            "float[] int32[]"},
+           {"g (bool c) => (float y) { y = local.f (c) }" LOCAL
+            "f (c, none) => (none) { unused = Identity (c) }",
+            "float"},
+           {"g (bool c) => (float y) { y = local.f (c) }" LOCAL
+            "f (c, none) => (y) { y = If (c) <then_branch = a () => (float p) <float none = {1}>"
+            " { p = Identity (none) },"
+            " else_branch = b () => (float q) <float one = {1}> { q = Identity (one) }> }",
+            "float"},
+           {"g (float[2] x) => (y, z) { y = own.Op (x) z = Abs (x) }", "? float[2]"},
+           {"g (float[2] x) => (y) { y = Unheard (x) }", "?"},
+           // Data outside of the file is not read: here, the file is not even there.
+           {"g (float[2,3] x) => (y) <int64[3] s = [\"location\": \"none.bin\"]> { y = Reshape (x, s) }",
+            "float[unk__0,unk__1,unk__2]"},
+       })
+    CHECK_MESSAGE(types(row.graph) == row.expected, row.graph, ": ", types(row.graph));
+  for (const Row& row : {
+           Row{"g (float[2] x, int32[2] z) => (y) { y = local.f (x, z) }" LOCAL
+               "f (y, z) => (w) { w = Add (y, z) }",
+               "input B is tensor(int32)"},
+           {"g (float[1] x) => (float[1] y) { y = local.f (x) }" LOCAL
+            "f (x) => (a, b) { a = Identity (x) b = Identity (x) }",
+            "2 outputs, not 1"},
+           {"g (float[2] x) => (y) { y = local.f (x) }" LOCAL "f (x) => (y) { y = local.f (x) }",
+            "calls itself"},
+       })
+    CHECK_MESSAGE(types(row.graph).find(row.expected) != std::string::npos, row.graph, ": ",
+                  types(row.graph));
+
+  // A body that does not suit the operands is an error of the strict, where it is known to run.
+  const auto choice = [](int c, InferOptions options) {
+    return types(
+        concat("g (float x) => (float r, int64 i) { c = Constant <value = bool {", c,
+               "}> () r, i = local.f <dim = 0> (x, c) }" LOCAL "f <dim> (v, c) => (r, i) { i, r = If (c) <"
+               "then_branch = a () => (p, q) { q = Identity (v) p = ArgMin <axis: int = @dim> (v) },"
+               " else_branch = b () => (s, t) { s = Constant <value_int = 0> () t = Identity (v) }> }"),
+        options);
+  };
+  CHECK(choice(1, {.strict = true}).find("axis 0") != std::string::npos);
+  CHECK(choice(1, lenient) == "float int64");
+  CHECK(choice(0, {.strict = true}) == "float int64");
+
+  onnx::ModelProto m = loader::parse_text<onnx::ModelProto>(R"(
+      <ir_version: 10, opset_import: ["" : 18, "local" : 1]>
+      g (float[N] x) => (y, z) { y = local.f:a (x) z = local.f:b (x) }
+      <opset_import: ["" : 18], domain: "local", overload: "a"> f (x) => (y) { y = Cast <to = 6> (x) }
+      <opset_import: ["" : 18], domain: "local", overload: "b"> f (x) => (y) { y = Cast <to = 7> (x) })");
+  loader::infer_shapes(m, {.strict = true});
+  CHECK(loader::type_text(m.graph().output(0).type()) == "int32[N]");
+  CHECK(loader::type_text(m.graph().output(1).type()) == "int64[N]");
+}
+
+TEST_CASE("Inference of functions whose calls leave inputs out") {
+  const auto quantized = [](std::string_view operands) {
+    return types(concat("g (float[2] x, float s, int8 i, uint8 u) => (y) { y = local.g (", operands,
+                        ") }" LOCAL "g (x, s, z) => (y) { y = local.f (x, s, z) }" LOCAL
+                        "f (x, s, z) => (y) { y = QuantizeLinear (x, s, z) }"));
+  };
+  CHECK(quantized("x, s, i") == "int8[2]");
+  CHECK(quantized("x, s, u") == "uint8[2]");
+  CHECK(quantized("x, s") == "uint8[2]");
+  CHECK(quantized("x, s, \"\"") == "uint8[2]");
+  CHECK(types("g (float[2,3] x) => (y) { y = local.f (x) }" LOCAL
+              "f (x, axes) => (y) { y = ReduceMax (x, axes) }") == "float[1,1]");
+  const auto clipped = [](std::string_view type) {
+    return types(
+        concat("g (float[2] x, ", type,
+               " m) => (y) { y = local.f (x, \"\", m) }" LOCAL "f (x, a, b) => (y) { y = Clip (x, a, b) }"),
+        typed);
+  };
+  CHECK(clipped("float") == "float[2]");
+  CHECK(clipped("int8").find("input max is tensor(int8)") != std::string::npos);
+}
+
+TEST_CASE("Inference of single nodes") {
+  for (const Row& row : {
+           Row{"g (float x, float y) => (z) { z = Add (x, y) }", "float"},
+           {"g (double[n,m] x, double[1,n,m] y) => (z) { z = Add (x, y) }", "double[1,n,m]"},
+           {"g (float[3,4] x, float m) => (z) { z = Clip (x, \"\", m) }", "float[3,4]"},
+           {"g (float[5,4] x) => (y) <int64[3] s = {2, 2, 5}> { y = Reshape (x, s) }", "float[2,2,5]"},
+           {"g (float[3] s, float[N,2] x, float[2] o) => (a, b) { a, b = Scan <num_scan_inputs = 1,"
+            " body = b (l, i) => (k, p) { k = Identity (l) p = Add (i, o) }> (s, x) }",
+            "float[3] float[N,2]"},
+       })
+    CHECK_MESSAGE(types(row.graph) == row.expected, row.graph, ": ", types(row.graph));
+  for (std::string_view operands :
+       {"float[?,2] x, float[2] y", "float[?,2] x, float[1,2] y", "float[a,2] x, float[b,2] y"}) {
+    const std::string sum = types(concat("g (", operands, ") => (z) { z = Add (x, y) }"));
+    CHECK_MESSAGE((sum.starts_with("float[") && sum.ends_with(",2]") && sum[6] != 'a' && sum[6] != 'b'), sum);
+  }
+  for (const Row& row : {
+           Row{"g (float[2,4] x, float[3,4] y) => (z) { z = Add (x, y) }", "do not broadcast"},
+           {"g (float[2,4] x, uint8[2,4] y) => (z) { z = Add (x, y) }", "input B is tensor(uint8)"},
+           {"g (float[2,4] x) => (z) { z = Add (x) }", "input B is missing"},
+           {"g (float[2,4] x) => (z) { z = Add (x, y) }", "'y' is not defined"},
+       })
+    CHECK_MESSAGE(types(row.graph).find(row.expected) != std::string::npos, row.graph, ": ",
+                  types(row.graph));
+}
+
+TEST_CASE("Inference and declared extents together") {
+  const auto both = [](std::string_view x, std::string_view y, InferOptions options = {.strict = true}) {
+    return types(concat("g (", x, " x) => (", y, " y) { y = Relu (x) }"), options);
+  };
+  CHECK(both("float[1]", "float[]") == "float[1]");
+  CHECK(both("float[]", "float[1]") == "float[1]");
+  CHECK(both("float[1]", "float[A]") == "float[1]");
+  CHECK(both("float[A]", "float[1]") == "float[1]");
+  CHECK(both("float[?,2]", "float[1,?]") == "float[1,2]");
+  CHECK(both("float[?,2]", "float[1,A]") == "float[1,2]");
+  CHECK(both("float[A]", "float[B]") == "float[B]");
+  for (const auto& [x, y] :
+       {std::pair{"float[?,2]", "float[1,A,1]"}, {"float[2,2]", "float[2,1]"}, {"float[2]", "uint8[2]"}}) {
+    CHECK(both(x, y).find("declared as") != std::string::npos);
+    CHECK(both(x, y, lenient) == y);
+  }
 }
 
 }  // namespace

@@ -73,6 +73,24 @@ TEST_CASE("calls in calls") {
   CHECK(operators(m.graph()) == "Add Mul");
 }
 
+TEST_CASE("two functions, and their types") {
+  // As many nodes as the functions have; the operators of opset 10 stay what they are.
+  const auto m = inlined(R"(
+<ir_version: 8, opset_import: ["" : 10, "local" : 1]>
+g (float[N, 128] x, float[128, 10] w, float[10] b) => (float[N, 10] c) {
+  t = local.foo (x, w, b)
+  c = local.square (t)
+}
+<opset_import: ["" : 10], domain: "local", doc_string: "A layer.">
+foo (x, w, b) => (c) { t = MatMul (x, w)
+ s = Add (t, b)
+ c = Softmax (s) }
+<opset_import: ["" : 10], domain: "local"> square (x) => (y) { y = Mul (x, x) })");
+  CHECK(operators(m.graph()) == "MatMul Add Softmax Mul");
+  CHECK(m.functions_size() == 0);
+  CHECK(m.graph().node(3).output(0) == "c");
+}
+
 TEST_CASE("names are new") {
   const auto m = same_result(HEAD
                              "g (float[N] x) => (float[N] y) {\n"

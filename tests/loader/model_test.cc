@@ -90,6 +90,28 @@ TEST_CASE("a model made by edits") {
   CHECK_FALSE(has_errors(check(m, {.full = true})));
 }
 
+TEST_CASE("outputs with one more extent") {
+  for (const auto& [axis, extents] :
+       {std::pair(0, "[1, N, M]"), {2, "[N, M, 1]"}, {-1, "[N, M, 1]"}, {-3, "[1, N, M]"}}) {
+    Model m = parse_text(
+        "<ir_version: 10, opset_import: [\"\" : 21]>"
+        "g (float[N, M] a, float[N, M] b) => (float[N, M] s, float[N, M] p)"
+        "{ s = Add (a, b) p = Mul (a, b) }");
+    Tensor<int64_t> axes(Extents{1});
+    axes[0] = axis;
+    m.add_initializer("axes", axes);
+    for (const std::string name : {"s", "p"}) {
+      m.rename(name, name + "_flat");
+      m.remove_output(name + "_flat");
+      m.add_node(concat(name, " = Unsqueeze (", name, "_flat, axes)"));
+      m.add_output(concat("float", extents, " ", name));
+    }
+    CHECK_FALSE(has_errors(check(m, {.full = true})));
+    CHECK(m.proto().graph().output(0).name() == "s");
+    CHECK(m.proto().graph().output(0).type().tensor_type().shape().dim_size() == 3);
+  }
+}
+
 TEST_CASE("names are changed wherever they mean the value") {
   Model m = small();
   const std::vector<float> then = result(m, true), otherwise = result(m, false);
@@ -123,6 +145,8 @@ TEST_CASE("models and graphs saved and loaded") {
   save(m, folder / "m.onnxtxt");
   CHECK(differences(load_model(folder / "m.onnxtxt"), m).empty());
   save(m, folder / "old.onnx", {.opset = 9, .ir_version = 3, .external_threshold = 1});
+  save(m, folder / "モデル.onnx");
+  CHECK_FALSE(has_errors(check(load_model(folder / "モデル.onnx"), {.full = true})));
   const Model old = load_model(folder / "old.onnx");
   CHECK(old.header().ir_version == 3);
   CHECK(old.header().opset_imports.front().second == 9);
