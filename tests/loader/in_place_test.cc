@@ -102,7 +102,8 @@ TEST_CASE("constants at any address of a file") {
   for (std::size_t shift = 0; shift < 4; ++shift) {
     const std::string bytes = model(shift).SerializeAsString();
     std::ofstream(folder / "m.onnx", std::ios::binary) << bytes;
-    const Session plain(parse_model({reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()}).graph());
+    const Session plain(
+        parse_model({reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()}).graph());
     for (const int threads : {1, 2}) {
       const Session session = load(folder / "m.onnx", {.threads = threads});
       const auto run = [&](const Session& s, const Tensor<int64_t>& rows) {
