@@ -25,20 +25,15 @@ Storage packed_b(const kernels::GemmArgs<C>& args, const Storage& b) {
   return packed;
 }
 
-/// The matrix B of products of which few rows are known or likely, in a file. A session is ready, and has its
-/// first results, before the matrix was copied: the first products of few rows read it where it lies. The
-/// pages of files are small, which makes products up to a fifth slower, so a later one copies it. A product
-/// of many rows packs it.
+/// The matrix B of products of which few rows are known or likely, in a file, whose small pages make products
+/// up to a fifth slower. So the first product of few rows copies it, and the first of many rows packs it.
 class FileMatrix {
  public:
-  /// `turn` is the product that makes the copy.
-  FileMatrix(Storage part, int turn) : part_(std::move(part)), left_(turn) {}
+  explicit FileMatrix(Storage part) : part_(std::move(part)) {}
 
   /// B for a product of few rows; not AnyTensor::aligned perhaps.
   const void* plain() {
     if (const void* copy = copy_.load(std::memory_order_acquire)) return copy;
-    if (left_.load(std::memory_order_relaxed) > 0 && left_.fetch_sub(1, std::memory_order_relaxed) > 1)
-      return part_.data();
     // The matrix can be read where it lies while another run copies it, and where memory has ended.
     const std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock) return part_.data();
@@ -48,7 +43,6 @@ class FileMatrix {
     } catch (const Error& e) {
       if (e.code() != ErrorCode::out_of_memory) throw;
     }
-    left_.store(1 << 20, std::memory_order_relaxed);
     return part_.data();
   }
   /// The B of `args` packed.
@@ -67,10 +61,10 @@ class FileMatrix {
     Storage own = Storage::allocate(part_.size_bytes());
     const auto bytes = static_cast<int64_t>(own.size_bytes());
     parallel_for(bytes, int64_t{1} << 22, [&](int64_t begin, int64_t end) {
-      std::memcpy(own.as<std::byte>() + begin, part_.as<const std::byte>() + begin,
-                  static_cast<std::size_t>(end - begin));
+      const auto part = static_cast<std::size_t>(end - begin);
+      std::memcpy(own.as<std::byte>() + begin, part_.as<const std::byte>() + begin, part);
+      tenon::detail::forget_file_pages(part_.as<const std::byte>() + begin, part);
     });
-    part_.owner<FilePart>()->forget();
     return own;
   }
   // Under the mutex.
@@ -82,7 +76,6 @@ class FileMatrix {
 
   const Storage part_;
   std::mutex mutex_;
-  std::atomic<int> left_;
   std::atomic<const void*> copy_{nullptr}, pack_{nullptr};
   Storage copied_, packed_;
 };
@@ -220,8 +213,8 @@ inline void pack_narrow_matrix(PackedMatMul& packed, const kernels::NarrowSource
 }
 
 /// Packs the constant matrix of a product if that pays. `packed` already has the factors and the
-/// transpositions of A and C. `in_files` counts the bytes of matrices that stay in files.
-inline void pack_product(Program& program, int number, PackedMatMul packed, bool trans_b, int64_t& in_files) {
+/// transpositions of A and C.
+inline void pack_product(Program& program, int number, PackedMatMul packed, bool trans_b) {
   const Graph::Node& n = program.node(number);
   const AnyTensor* b = stored_floats(program, n.inputs[1]);
   if (b == nullptr) return program.skipped(number, "B is not constant");
@@ -240,14 +233,7 @@ inline void pack_product(Program& program, int number, PackedMatMul packed, bool
   if (few || in_file) {
     packed.b = b->storage();
     packed.b_row = trans_b ? 1 : columns, packed.b_col = trans_b ? k : 1;
-    if (in_file) {
-      // Copies are spread over runs, in parts that delay none of them for long.
-      constexpr int first_turn = 4;
-      constexpr int64_t part = int64_t{1} << 26;
-      packed.file =
-          std::make_shared<FileMatrix>(b->storage(), first_turn + static_cast<int>(in_files / part));
-      in_files += b->bytes();
-    }
+    if (in_file) packed.file = std::make_shared<FileMatrix>(b->storage());
     if (!replace_product(program, number, std::move(packed), in_file))
       program.skipped(number, "A has ", rows.value(), " rows, too few to gain");
     return;
@@ -281,9 +267,8 @@ void for_each_product(Program& program, Pack pack) {
 }
 
 inline void apply_pack_matmul(Program& program) {
-  int64_t in_files = 0;
   for_each_product(program, [&](int n, PackedMatMul packed, bool trans_b) {
-    detail::pack_product(program, n, std::move(packed), trans_b, in_files);
+    detail::pack_product(program, n, std::move(packed), trans_b);
   });
 }
 
