@@ -39,8 +39,6 @@ int64_t content_bytes(const AnyTensor& t) {
   return bytes;
 }
 
-bool is_external(const onnx::TensorProto& t) { return t.data_location() == onnx::TensorProto::EXTERNAL; }
-
 class Simplifier {
  public:
   Simplifier(onnx::ModelProto& model, const SimplifyOptions& options)
