@@ -1,6 +1,7 @@
 // AttributeProto as the value of an operator's attribute, and references to the attributes of functions.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <map>
 
@@ -31,5 +32,28 @@ const onnx::AttributeProto* resolve(const onnx::AttributeProto& a, const Attribu
 /// `around` holds the attributes of the call of the function that the node is in, if it is in one.
 AttributesByName attributes_of_call(const onnx::NodeProto& n, const onnx::FunctionProto& f,
                                     const AttributesByName* around);
+
+/// The graphs among the attributes of a function's call, and the scopes that they are written in: a graph
+/// that a call gives is of its caller's operator sets, and refers to its caller's attributes.
+template <class Scope>
+using GivenBy = std::map<const onnx::AttributeProto*, const Scope*>;
+/// The scope that an attribute's graph is written in, for a node in `scope` whose function is given `given`.
+template <class Scope>
+const Scope& owner_of(const onnx::AttributeProto& a, const GivenBy<Scope>* given, const Scope& scope) {
+  if (given == nullptr) return scope;
+  const auto it = given->find(&a);
+  return it == given->end() ? scope : *it->second;
+}
+/// The graphs of a call of `f` from `scope`, whose own call gave it `around`.
+template <class Scope>
+GivenBy<Scope> given_by(const AttributesByName& attributes, const onnx::FunctionProto& f,
+                        const GivenBy<Scope>* around, const Scope& scope) {
+  GivenBy<Scope> given;
+  for (const auto& [name, a] : attributes) {
+    const bool is_default = std::ranges::any_of(f.attribute_proto(), [&](const auto& d) { return &d == a; });
+    if (a->has_g() && !is_default) given.emplace(a, &owner_of(*a, around, scope));
+  }
+  return given;
+}
 
 }  // namespace tenon::loader

@@ -6,6 +6,7 @@
 
 #include "loader/findings.hpp"
 #include "loader/infer.hpp"
+#include "loader/large_data.hpp"
 #include "tenon/loader.hpp"
 
 namespace tenon::loader {
@@ -75,7 +76,7 @@ class Checker {
     report_names();
     outside_functions_ = false;
     if (!has_functions) return;
-    // Domains that the model itself does not import are those of the first function that does.
+    // A domain that the model itself does not import has the version of the first function that imports it.
     Opsets all = given_;
     for (const auto& f : m.functions())
       for (const auto& i : f.opset_import())
@@ -409,7 +410,7 @@ std::vector<Diagnostic> check(const onnx::ModelProto& model, const CheckOptions&
   return run(options, {}, [&](Checker& c) {
     c.model(model);
     if (!options.full || c.findings().errors() > 0) return;
-    onnx::ModelProto copy = model;
+    onnx::ModelProto copy = copy_for_inference(model);
     try {
       infer_shapes(copy, {.strict = true, .check_types = true});
     } catch (const Error& e) {

@@ -184,7 +184,7 @@ void check_schema(const onnx::NodeProto& n, int opset, bool unknown, Findings& f
   if (s.deprecated)
     return findings.error("operator", n.op_type(), " is deprecated in opset ", opset, " of ",
                           display(n.domain()));
-  // Parameters of other versions lie behind those of this one.
+  // Parameters of other versions lie behind this version's.
   const auto count = [&](int params, auto param) {
     int k = 0;
     while (k < params && param(k).in(s.version)) ++k;

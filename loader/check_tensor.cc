@@ -65,7 +65,7 @@ Field field_of(const onnx::TensorProto& t, DType d) {
   }
 }
 
-// External data, as it is read; where the model's folder is not known, what the tensor says of it.
+// Checks external data by reading it, or the tensor's reference alone where the model's folder is not known.
 void check_external(const onnx::TensorProto& t, std::string_view of, Findings& findings) {
   if (!product(t.dims(), of, findings)) return;
   try {

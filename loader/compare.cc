@@ -9,7 +9,7 @@
 namespace tenon::loader {
 namespace {
 
-// The numbers of a float's type that are less, from the bits: those of negative numbers count downwards.
+// How many numbers of a float's type are less, from its bits. The bits of negative numbers count downwards.
 template <class T>
 int64_t rank_of(T x) {
   if constexpr (sizeof(T) == 8) {
@@ -93,7 +93,7 @@ class Search {
         second_feeds_(second_feeds),
         tolerance_(tolerance) {}
 
-  /// Adds what it finds in front of the first value that differs.
+  /// Adds the differences in front of the first value that differs.
   void add_to(std::vector<ValueDifference>& differences) const {
     const auto wrong = std::ranges::find_if(differences, [](const auto& d) { return !d.within(); });
     if (wrong == differences.end()) return;

@@ -12,7 +12,7 @@ namespace tenon::loader {
 /// How a value that two runs have differs. Numbers are of the elements that are finite in both.
 struct ValueDifference {
   std::string name;
-  std::string node;       ///< of the first graph: "node 'conv1' (Conv-11)"; "" for what no node makes
+  std::string node;       ///< of the first graph: "node 'conv1' (Conv-11)"; "" if no node makes the value
   std::string type;       ///< in the first run: "tensor(float) (1,64)"
   int64_t elements = 0;   ///< of a tensor
   int64_t differing = 0;  ///< elements beyond the tolerance
@@ -30,9 +30,9 @@ ValueDifference compare(const Value& first, const Value& second, Tolerance toler
 
 struct CompareOptions {
   Tolerance tolerance{.rtol = 1e-3, .atol = 1e-5};
-  /// Compare only values that the programs of both sessions compute for the outputs alone. Asking for others
-  /// keeps passes from fusing the nodes around them. Where one differs, those that fusion hides in front of
-  /// it are searched by halves, each in runs of its own.
+  /// Compare only values that the programs of both sessions compute for the outputs alone, because asking for
+  /// other values keeps passes from fusing the nodes around them. Where a value differs, the values that
+  /// fusion hides in front of it are searched by halves, in runs of their own.
   bool computed_only = false;
 };
 

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "loader/convert.hpp"
 #include "loader/findings.hpp"
 #include "loader/infer.hpp"
 #include "loader/names.hpp"
@@ -173,8 +174,8 @@ class Extract {
     for (const auto& t : g_.sparse_initializer())
       if (stays(t.values().name())) *g.add_sparse_initializer() = t;
     for (const auto& v : g_.input())  // before IR 4, initializers are inputs
-      if (model_.ir_version() < 4 && initial_.contains(v.name()) && reached_.contains(v.name()) &&
-          !inputs_.contains(v.name()))
+      if (model_.ir_version() < ir_of_plain_initializers && initial_.contains(v.name()) &&
+          reached_.contains(v.name()) && !inputs_.contains(v.name()))
         *g.add_input() = v;
     std::unordered_set<std::string> stated = inputs_;
     stated.insert(outputs_.begin(), outputs_.end());

@@ -4,6 +4,7 @@
 #include "loader/check.hpp"
 #include "loader/convert_step.hpp"
 #include "loader/infer.hpp"
+#include "loader/large_data.hpp"
 
 namespace tenon::loader {
 namespace {
@@ -204,10 +205,10 @@ bool is_default_domain(const onnx::NodeProto& n) { return canonical(n.domain()).
 
 class Converter {
  public:
-  Converter(onnx::ModelProto& model, int opset) : model_(model), opset_(opset) {
-    for (const auto& f : model.functions()) functions_.insert(key_of(f));
-    each_graph([&](const onnx::GraphProto& g) { names_.used.add_all(g); });
-  }
+  // `names` has all names of the model.
+  Converter(onnx::ModelProto& model, int opset, const LargeData& data, NameSet& names,
+            const std::set<FunctionKey>& functions)
+      : model_(model), opset_(opset), data_(data), functions_(functions), names_{names, {}} {}
 
   void run(int target) {
     while (opset_ != target) {
@@ -262,8 +263,8 @@ class Converter {
     inferred_ = true;
   }
 
-  static void fill(ConvertScope& scope, const onnx::GraphProto& g, const onnx::GraphProto& typed,
-                   std::deque<onnx::TypeProto>& types) {
+  void fill(ConvertScope& scope, const onnx::GraphProto& g, const onnx::GraphProto& typed,
+            std::deque<onnx::TypeProto>& types) const {
     for (const auto* list : {&typed.input(), &typed.value_info(), &typed.output()})
       for (const auto& v : *list)
         if (v.type().value_case() != onnx::TypeProto::VALUE_NOT_SET) scope.types[v.name()] = &v.type();
@@ -271,7 +272,7 @@ class Converter {
     for (const auto& t : g.sparse_initializer()) scope.names.insert(t.values().name());
     for (const auto& t : g.initializer()) {
       scope.names.insert(t.name());
-      scope.tensors[t.name()] = &t;
+      scope.tensors[t.name()] = &data_.whole(t);
       auto& type = *types.emplace_back().mutable_tensor_type();
       type.set_elem_type(t.data_type());
       type.mutable_shape();
@@ -321,11 +322,15 @@ class Converter {
     convert_graph(g, typed, scope, next);
   }
 
-  static void append(onnx::NodeProto& n, ConvertScope& scope, Nodes& out) {
+  void append(onnx::NodeProto& n, ConvertScope& scope, Nodes& out) const {
     onnx::NodeProto* added = out.Add();
     added->Swap(&n);
-    if (is_default_domain(*added) && added->op_type() == "Constant" && added->output_size() == 1)
-      scope.constants[added->output(0)] = added;
+    if (!is_default_domain(*added) || added->op_type() != "Constant" || added->output_size() != 1 ||
+        added->attribute_size() != 1)
+      return;
+    const onnx::AttributeProto& a = added->attribute(0);
+    if (a.name() == "value" && a.has_t()) scope.tensors[added->output(0)] = &data_.whole(a.t());
+    else scope.constants[added->output(0)] = &a;
   }
 
   void convert_node(onnx::NodeProto& n, ConvertScope& scope, int next, Nodes& out) {
@@ -415,7 +420,8 @@ class Converter {
 
   onnx::ModelProto& model_;
   int opset_;
-  std::set<FunctionKey> functions_;
+  const LargeData& data_;  // of which the model has descriptions
+  const std::set<FunctionKey>& functions_;
   ConvertNames names_;
   bool inferred_ = false;
   onnx::ModelProto typed_store_;
@@ -451,22 +457,41 @@ void state_outputs(onnx::ModelProto& model) {
     if (lacks_shape(outputs[k])) *outputs[k].mutable_type() = typed.graph().output(k).type();
 }
 
-}  // namespace
-
-void convert_opset(onnx::ModelProto& model, int opset) {
-  if (opset < 1 || opset > newest_opset())
-    throw Error(ErrorCode::not_supported, "model",
-                concat("opset ", opset, ": there are 1 to ", newest_opset()));
+// The opset of ai.onnx that a model imports.
+int opset_of(const onnx::ModelProto& model) {
   const Opsets opsets = read_opsets(model.opset_import(), "model");
   const auto own = opsets.find(std::string_view());
   if (own == opsets.end()) throw Error(ErrorCode::invalid_model, "model", "no opset of ai.onnx is imported");
   if (own->second > newest_opset())
     throw Error(ErrorCode::not_supported, "model", concat("opset ", own->second, " is not known"));
+  return own->second;
+}
+
+}  // namespace
+
+void convert_part(onnx::ModelProto& part, int opset, NameSet& names, const std::set<FunctionKey>& functions) {
+  LargeData data(part);
+  Converter(part, opset_of(part), data, names, functions).run(opset);
+}
+
+void convert_opset(onnx::ModelProto& model, int opset) {
+  if (opset < 1 || opset > newest_opset())
+    throw Error(ErrorCode::not_supported, "model",
+                concat("opset ", opset, ": there are 1 to ", newest_opset()));
+  const int own = opset_of(model);
   const bool sound = demand_sound(model, "model", false);
+  LargeData data(model);
   onnx::ModelProto converted = model;
-  Converter(converted, own->second).run(opset);
+  NameSet names;
+  names.add_all(converted.graph());
+  for (const auto& t : converted.training_info())
+    names.add_all(t.initialization()), names.add_all(t.algorithm());
+  std::set<FunctionKey> functions;
+  for (const auto& f : converted.functions()) functions.insert(key_of(f));
+  Converter(converted, own, data, names, functions).run(opset);
   demand_sound(converted, "the converted model", sound);
   state_outputs(converted);
+  data.put_into(converted);
   model.Swap(&converted);
 }
 

@@ -1,15 +1,26 @@
 // Conversion of models between operator sets of ai.onnx, and between IR versions.
 #pragma once
 
-#include "loader/onnx.pb.h"
+#include <set>
+
+#include "loader/names.hpp"
+#include "loader/opsets.hpp"
 
 namespace tenon::loader {
 
 /// As tenon::convert_opset.
 void convert_opset(onnx::ModelProto& model, int opset);
 
+/// Rewrites the nodes of a part's main graph, a piece of a model, for another opset of ai.onnx. The inputs of
+/// the graph are the values that the nodes read from around them, with the types that are known; constants
+/// among these are initializers. Nodes that call `functions` stay. Values that are added get names that
+/// `names` has not. Error{not_supported} as of convert_opset; the part is then left as it may be.
+void convert_part(onnx::ModelProto& part, int opset, NameSet& names, const std::set<FunctionKey>& functions);
+
 /// The oldest IR version in which models import operator sets.
 inline constexpr int64_t oldest_ir_version = 3;
+/// Before this IR version an initializer is the value of an input.
+inline constexpr int64_t ir_of_plain_initializers = 4;
 /// As tenon::convert_ir_version.
 void convert_ir_version(onnx::ModelProto& model, int64_t ir_version);
 

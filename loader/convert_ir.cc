@@ -3,11 +3,10 @@
 
 #include "loader/check.hpp"
 #include "loader/convert.hpp"
+#include "loader/large_data.hpp"
 
 namespace tenon::loader {
 namespace {
-
-constexpr int64_t ir_of_plain_initializers = 4;
 
 // Before IR 4 an initializer is the value of an input: other constants are nodes.
 void turn_initializers_into_nodes(onnx::GraphProto& g) {
@@ -48,12 +47,14 @@ void convert_ir_version(onnx::ModelProto& model, int64_t ir_version) {
                        static_cast<int>(onnx::IR_VERSION), " that import opsets"));
   std::set<std::string> before;
   for (const Diagnostic& d : check(model)) before.insert(to_string(d));
+  LargeData data(model);
   onnx::ModelProto converted = model;
   converted.set_ir_version(ir_version);
   if (ir_version < ir_of_plain_initializers) turn_initializers_into_nodes(*converted.mutable_graph());
   for (const Diagnostic& d : check(converted))
     if (d.severity == Severity::error && !before.contains(to_string(d)))
       throw Error(ErrorCode::not_supported, concat("IR version ", ir_version), to_string(d));
+  data.put_into(converted);
   model.Swap(&converted);
 }
 

@@ -96,14 +96,12 @@ std::optional<AnyTensor> Step::constant(int input) const {
   for (const ConvertScope* s = &scope_; s != nullptr; s = s->outer) {
     if (!s->names.contains(name)) continue;
     if (const auto t = s->tensors.find(name); t != s->tensors.end()) {
-      if (t->second->data_location() == onnx::TensorProto::EXTERNAL) return std::nullopt;
+      if (is_external(*t->second)) return std::nullopt;
       return read_tensor(*t->second);
     }
     const auto c = s->constants.find(name);
-    if (c == s->constants.end() || c->second->attribute_size() != 1) return std::nullopt;
-    const AttributeProto& a = c->second->attribute(0);
-    if (a.name() == "value" && a.has_t() && a.t().data_location() != onnx::TensorProto::EXTERNAL)
-      return read_tensor(a.t());
+    if (c == s->constants.end()) return std::nullopt;
+    const AttributeProto& a = *c->second;
     if (a.name() == "value_ints") return vector_of(std::vector<int64_t>(a.ints().begin(), a.ints().end()));
     if (a.name() == "value_floats")
       return vector_of(std::vector<float>(a.floats().begin(), a.floats().end()));

@@ -19,8 +19,9 @@ struct ConvertScope {
   const ConvertScope* outer = nullptr;
   std::set<std::string, std::less<>> names{};                              ///< all values of the graph
   std::map<std::string, const onnx::TypeProto*, std::less<>> types{};      ///< as inferred
-  std::map<std::string, const onnx::TensorProto*, std::less<>> tensors{};  ///< initializers
-  std::map<std::string, const onnx::NodeProto*, std::less<>> constants{};  ///< Constant nodes, converted
+  std::map<std::string, const onnx::TensorProto*, std::less<>> tensors{};  ///< initializers and Constants
+  /// The attributes of Constants that are no tensors.
+  std::map<std::string, const onnx::AttributeProto*, std::less<>> constants{};
 };
 
 /// A vector, or a scalar of one number.
@@ -37,7 +38,7 @@ AnyTensor scalar_of(T number) {
 
 /// Names over a whole model.
 struct ConvertNames {
-  NameSet used;
+  NameSet& used;
   std::set<std::string, std::less<>> promoted;  ///< constants that became attributes
 };
 

@@ -1,6 +1,7 @@
 #include "loader/diff.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 
 #include "loader/findings.hpp"
@@ -249,7 +250,8 @@ class Differences {
     field(place, "doc_string", a.doc_string(), b.doc_string());
     if (a.has_t() && b.has_t()) tensor(place, a.t(), b.t());
     else if (a.has_i() && b.has_i() && a.i() != b.i()) line(place, a.i(), ", and ", b.i());
-    else if (a.has_f() && b.has_f() && a.f() != b.f()) line(place, a.f(), ", and ", b.f());
+    else if (a.has_f() && b.has_f() && std::bit_cast<uint32_t>(a.f()) != std::bit_cast<uint32_t>(b.f()))
+      line(place, a.f(), ", and ", b.f());  // by their bits: NaN is not itself
     else if (a.has_s() && b.has_s() && a.s() != b.s()) line(place, shown(a.s()), ", and ", shown(b.s()));
     if (lines_.size() == before && left_out_ == left_out_before && !equal(a, b)) line(place, "differs");
   }

@@ -182,17 +182,18 @@ void Model::rename(std::string_view from, std::string_view to) {
 void Model::set_extents(std::string_view name, std::string_view extents) {
   onnx::GraphProto& g = *proto_->mutable_graph();
   const onnx::ValueInfoProto parsed = parse_value(concat("float", extents, " x"));
-  bool stated = false;
+  std::vector<onnx::ValueInfoProto*> stated;
   for (auto* list : {g.mutable_input(), g.mutable_output(), g.mutable_value_info()})
     if (const int k = find(*list, name); k >= 0) {
-      onnx::TypeProto& t = *list->Mutable(k)->mutable_type();
-      if (!t.has_tensor_type()) refuse(shown(name), " is no tensor");
-      if (parsed.type().tensor_type().has_shape())
-        *t.mutable_tensor_type()->mutable_shape() = parsed.type().tensor_type().shape();
-      else t.mutable_tensor_type()->clear_shape();
-      stated = true;
+      if (!list->Get(k).type().has_tensor_type()) refuse(shown(name), " is no tensor");
+      stated.push_back(list->Mutable(k));
     }
-  if (!stated) refuse("the type of ", shown(name), " is not stated");
+  if (stated.empty()) refuse("the type of ", shown(name), " is not stated");
+  for (onnx::ValueInfoProto* v : stated) {
+    auto& t = *v->mutable_type()->mutable_tensor_type();
+    if (parsed.type().tensor_type().has_shape()) *t.mutable_shape() = parsed.type().tensor_type().shape();
+    else t.clear_shape();
+  }
 }
 
 void Model::set_symbol(std::string_view symbol, int64_t extent) {

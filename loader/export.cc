@@ -6,6 +6,7 @@
 #include "loader/check.hpp"
 #include "loader/convert.hpp"
 #include "loader/convert_step.hpp"
+#include "loader/infer.hpp"
 #include "loader/names.hpp"
 #include "loader/opsets.hpp"
 #include "loader/order.hpp"
@@ -146,10 +147,10 @@ class Exporter {
         // Conversion may have made it an attribute.
         if (read.contains(s.names[k])) write_constant(e, s.names[k], s);
       } else if (e.source == Graph::Source::input && e.content) {
-        if (!e.content.is_tensor())
+        if (!e.content.is_tensor() && !e.content.is_sparse_tensor())
           throw Error(ErrorCode::not_supported, concat("input '", e.name, "'"),
                       concat("its own value is ", to_string(e.content.type()), ", and can only be a tensor"));
-        write_initializer(e.content.tensor(), s.names[k], s);
+        write_constant(e, s.names[k], s);
       } else if (e.source == Graph::Source::node && e.info.type && e.info.type.kind != Kind::unknown &&
                  !results.contains(s.names[k])) {
         onnx::ValueInfoProto& info = *s.out.add_value_info();
@@ -360,8 +361,8 @@ class Exporter {
     if (stated_at == opset_) *s.out.add_node() = std::move(p);
     else write_converted(n, p, stated_at, s);
   }
-  // Whether the operator object holds all that its version states, and the node no inputs that are attributes
-  // there.
+  // Whether the operator object holds everything that its version states as attributes, so that no input of
+  // the node stands for one.
   static bool is_stated(const Graph::Node& n) {
     const int version = n.op.version();
     return stated_version(n) == version &&
@@ -489,7 +490,7 @@ class Exporter {
       } else {
         onnx::ValueInfoProto& v = *g.add_input();
         v.set_name(p.input(k));
-        // Nothing is known of what another node gives in the operand's place.
+        // The type is unknown where another node's result takes the operand's place.
         if (p.input(k) == this->operand(operand, s)) write_info(e.info, s, *v.mutable_type());
       }
     }
@@ -508,6 +509,9 @@ class Exporter {
     *g.add_node() = p;
     try {
       convert_opset(m, opset_);
+      // Versions may also differ in the types that go together. Bodies are not there to be asked.
+      onnx::ModelProto typed;
+      if (bodies.empty()) infer_shapes(typed = m, {.strict = true, .check_types = true});
     } catch (const Error& e) {
       refuse(n, e.message());
     }

@@ -125,7 +125,7 @@ Descriptor ExternalFiles::open(const std::string& location) const {
   struct stat status{};
   if (!trusted_root_.empty()) {
     const fs::path folder = path_of(d), root = path_of(open_folder(trusted_root_));
-    // A handle by which the file is known, but cannot be read: nothing happens to what is not to be opened.
+    // This handle names the file without reading it: opening a device or a pipe might have an effect.
     d = Descriptor(::openat(d.number(), location.c_str(), O_PATH | O_CLOEXEC));
     if (!d) throw refusal(location, last_error());
     const fs::path path = path_of(d);
@@ -163,6 +163,10 @@ ExternalFiles::File& ExternalFiles::file(const std::string& location) {
   if (!f.mapped) f.mapped = MappedFile::map(d, concat("external data '", location, "'"));
   by_location_.emplace(location, &f);
   return f;
+}
+
+void ExternalFiles::check_unchanged() const {
+  for (const auto& [location, file] : by_location_) file->mapped->check_unchanged(folder_ / location);
 }
 
 FileBytes ExternalFiles::find(const onnx::TensorProto& t) {

@@ -56,6 +56,8 @@ class ExternalFiles {
   /// above, or whose bytes do not have the checksum, segments beyond a file's end, and segments that overlap
   /// another tensor's without being the same. Error{io} when the folder cannot be opened.
   FileBytes find(const onnx::TensorProto& t);
+  /// Error{io} where a file that was mapped was written to since.
+  void check_unchanged() const;
 
   const std::filesystem::path& folder() const { return folder_; }
 

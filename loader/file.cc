@@ -26,6 +26,19 @@ std::string random_digits() {
   return digits;
 }
 
+std::array<int64_t, 5> state_of(const struct stat& status) {
+  return {static_cast<int64_t>(status.st_dev), static_cast<int64_t>(status.st_ino), status.st_size,
+          status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
+}
+
+// A name beside a file that nothing else has.
+std::string hidden_name(const std::filesystem::path& file) {
+  return concat(".", file.filename().string().substr(0, 200), ".", random_digits());
+}
+
+// A path by which the system finds an open file, also one without a name.
+std::string path_of_open(const Descriptor& d) { return concat("/proc/self/fd/", d.number()); }
+
 }  // namespace
 
 std::string last_error() { return std::strerror(errno); }
@@ -41,10 +54,19 @@ std::shared_ptr<const MappedFile> MappedFile::map(const Descriptor& file, const 
   if (::fstat(file.number(), &status) != 0) throw Error(ErrorCode::io, place, last_error());
   if (!S_ISREG(status.st_mode)) throw Error(ErrorCode::io, place, "not a regular file");
   const auto size = static_cast<std::size_t>(status.st_size);
-  if (size == 0) return std::shared_ptr<const MappedFile>(new MappedFile(nullptr, 0));
+  const State state = state_of(status);
+  if (size == 0) return std::shared_ptr<const MappedFile>(new MappedFile(nullptr, 0, state));
   void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.number(), 0);
   if (data == MAP_FAILED) throw Error(ErrorCode::io, place, concat("cannot be mapped: ", last_error()));
-  return std::shared_ptr<const MappedFile>(new MappedFile(static_cast<const std::byte*>(data), size));
+  return std::shared_ptr<const MappedFile>(new MappedFile(static_cast<const std::byte*>(data), size, state));
+}
+
+void MappedFile::check_unchanged(const std::filesystem::path& name) const {
+  struct stat status{};
+  if (::stat(name.c_str(), &status) != 0) return;
+  const State now = state_of(status);
+  if (now[0] == state_[0] && now[1] == state_[1] && now != state_)
+    throw Error(ErrorCode::io, name.string(), "was written to after it was read");
 }
 
 std::shared_ptr<const MappedFile> MappedFile::open(const std::filesystem::path& file) {
@@ -73,20 +95,28 @@ NewFile::NewFile(std::filesystem::path file) : file_(std::move(file)) {
     if (S_ISREG(status.st_mode)) fail("changes while it is opened");
     return;
   }
-  const std::filesystem::path folder = file_.has_parent_path() ? file_.parent_path() : ".";
+  const std::filesystem::path folder = folder_of(file_);
   folder_ = Descriptor(::open(folder.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECTORY));
   if (!folder_) fail(last_error());
-  std::string name = concat(".", file_.filename().string().substr(0, 200), ".", random_digits());
-  out_ = Descriptor(
-      ::openat(folder_.number(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
-  if (!out_) fail(last_error());
-  temporary_ = std::move(name);
+  make();
   try {
     keep_permissions();
   } catch (...) {
-    ::unlinkat(folder_.number(), temporary_.c_str(), 0);
+    if (!temporary_.empty()) ::unlinkat(folder_.number(), temporary_.c_str(), 0);
     throw;
   }
+}
+
+void NewFile::make() {
+  out_ = Descriptor(::openat(folder_.number(), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0666));
+  // Without /proc it could not get a name.
+  if (out_ && ::access(path_of_open(out_).c_str(), F_OK) == 0) return;
+  temporary_ = hidden_name(file_);
+  out_ = Descriptor(::openat(folder_.number(), temporary_.c_str(),
+                             O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
+  if (out_) return;
+  temporary_.clear();
+  fail(last_error());
 }
 
 NewFile::~NewFile() {
@@ -104,17 +134,14 @@ void NewFile::write(std::string_view bytes) {
 }
 
 bool NewFile::differs_from_existing() const {
-  const auto map = [&](const std::string& name) {
-    const Descriptor d(
-        ::openat(folder_.number(), name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-    if (!d) fail(last_error());
-    return MappedFile::map(d, file_.string());
-  };
   const std::string name = file_.filename().string();
   struct stat status{};
   if (::fstatat(folder_.number(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return false;
   if (!S_ISREG(status.st_mode) || status.st_size != size_) return true;
-  const auto there = map(name), here = map(temporary_);
+  const Descriptor existing(
+      ::openat(folder_.number(), name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (!existing) fail(last_error());
+  const auto there = MappedFile::map(existing, file_.string()), here = MappedFile::map(out_, file_.string());
   return !std::ranges::equal(there->bytes(), here->bytes());
 }
 
@@ -133,12 +160,24 @@ void NewFile::keep_permissions() const {
   if (::fchmod(out_.number(), old.st_mode & (owned ? 0777U : 0707U)) != 0) fail(last_error());
 }
 
+bool NewFile::link(const std::string& name) const {
+  return ::linkat(AT_FDCWD, path_of_open(out_).c_str(), folder_.number(), name.c_str(), AT_SYMLINK_FOLLOW) ==
+         0;
+}
+
 void NewFile::put_in_place() {
   if (at_once()) return;
   keep_permissions();
   if (::fsync(out_.number()) != 0) fail(last_error());
   const std::string name = file_.filename().string();
-  if (::renameat(folder_.number(), temporary_.c_str(), folder_.number(), name.c_str()) != 0)
+  // Only a name that is free can be given to a file without one.
+  if (temporary_.empty() && !link(name)) {
+    std::string hidden = hidden_name(file_);
+    if (errno != EEXIST || !link(hidden)) fail(last_error());
+    temporary_ = std::move(hidden);
+  }
+  if (!temporary_.empty() &&
+      ::renameat(folder_.number(), temporary_.c_str(), folder_.number(), name.c_str()) != 0)
     fail(last_error());
   temporary_.clear();
   ::fsync(folder_.number());  // the name; some file systems have nothing to do here, and say so as an error

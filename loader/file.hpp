@@ -1,6 +1,7 @@
 // Files as mapped memory, and files that take the place of others when they are complete.
 #pragma once
 
+#include <array>
 #include <filesystem>
 #include <memory>
 #include <span>
@@ -34,9 +35,8 @@ std::string last_error();
 
 /// A regular file, mapped for reading while handles on it live.
 ///
-/// A file that is replaced as NewFile does it stays as it was for those who have mapped it. One that another
-/// program cuts short in the meantime takes the memory away: the system ends the process with SIGBUS when the
-/// missing part is read.
+/// A file that NewFile replaces stays mapped as it was. A file that another program cuts short in the
+/// meantime takes the memory away: the system ends the process with SIGBUS when the missing part is read.
 class MappedFile {
  public:
   /// Error{io} when there is no such regular file or it cannot be mapped.
@@ -49,12 +49,20 @@ class MappedFile {
   ~MappedFile();
 
   std::span<const std::byte> bytes() const { return {data_, size_}; }
+  /// Error{io} where this file has the name, and was written to since it was mapped. A file that has taken
+  /// its place is none of its matters.
+  void check_unchanged(const std::filesystem::path& name) const;
 
  private:
-  MappedFile(const std::byte* data, std::size_t size) : data_(data), size_(size) {}
+  using State =
+      std::array<int64_t, 5>;  // device, number on it, size, seconds and nanoseconds of the last change
+
+  MappedFile(const std::byte* data, std::size_t size, const State& state)
+      : data_(data), size_(size), state_(state) {}
 
   const std::byte* data_;
   std::size_t size_;
+  State state_;
 };
 
 /// A part of a mapped file.
@@ -69,7 +77,8 @@ struct FileBytes {
 };
 
 /// A file that gets its name when it is complete. Until then a file that had the name before keeps it, and
-/// nothing is left of the new one when it is given up.
+/// nothing is left of the new one when it is given up: it has no name at all where the file system knows such
+/// files, so that nothing stays of a program that is killed; elsewhere it has a hidden one.
 ///
 ///     NewFile out("model.onnx");
 ///     out.write(bytes);
@@ -97,18 +106,38 @@ class NewFile {
 
  private:
   [[noreturn]] void fail(const std::string& what) const;
+  void make();
   void keep_permissions() const;
+  bool link(const std::string& name) const;
 
   std::filesystem::path file_;
   Descriptor folder_, out_;
-  std::string temporary_;  // its name in the folder; "" when there is none any more
+  std::string temporary_;  // its name in the folder; "" while there is none
   int64_t size_ = 0;
 };
+
+/// The folder of a model's file, which external data lies in: "." for a name without one.
+inline std::filesystem::path folder_of(const std::filesystem::path& file) {
+  return file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
+}
+/// Calls f, and puts the file's name before the places of errors that do not begin with it.
+///
+///     const Model m = in_file(file, [&] { return parse_model(bytes); });
+template <class F>
+decltype(auto) in_file(const std::filesystem::path& file, F f) {
+  try {
+    return f();
+  } catch (const Error& e) {
+    const std::string name = file.string();
+    if (e.where().starts_with(name)) throw;
+    throw Error(e.code(), concat(name, e.where().empty() ? "" : ": ", e.where()), e.message());
+  }
+}
 
 /// Whether two paths name one folder.
 bool same_folder(const std::filesystem::path& a, const std::filesystem::path& b);
 
-/// Writes a whole file as NewFile does, or leaves what is there. Error{io}.
+/// Writes a whole file as NewFile does, or leaves the old one. Error{io}.
 void write_file(const std::filesystem::path& file, std::string_view bytes);
 
 }  // namespace tenon::loader

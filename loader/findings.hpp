@@ -14,7 +14,7 @@ namespace tenon::loader {
 /// A name, in quotes and shortened.
 std::string shown(std::string_view name);
 
-/// Graphs, bodies and functions around what is being checked.
+/// The graphs, bodies and functions around the part that is being checked.
 struct Place {
   Place* outer = nullptr;
   std::string_view what;                  ///< "main", "function", an attribute's name
@@ -59,7 +59,7 @@ class Findings {
   int64_t errors_ = 0, left_out_ = 0;
 };
 
-/// Puts a place around what is checked while it lives.
+/// Puts a place around all checks while it lives.
 class Within {
  public:
   Within(Findings& findings, Place place) : findings_(findings), place_(place) {
@@ -107,7 +107,7 @@ bool is_onnx_domain(std::string_view domain);
 /// Symbols of extents: a symbol stands for one extent in a whole model.
 class Symbols {
  public:
-  /// The declarations of a graph, and its initializers, against each other and those of graphs before.
+  /// Compares the declarations and initializers of a graph with each other, and with earlier graphs'.
   void check(const onnx::GraphProto& g, Findings& findings);
 
  private:

@@ -31,25 +31,21 @@ struct Row {
       : op(op), opset(opset), build(build), widened(widened) {}
 };
 
-constexpr std::string_view elu = R"(
-  Zero = Constant <value = float {0}> ()
-  ZeroT = CastLike (Zero, X)
-  One = Constant <value = float {1}> ()
-  OneT = CastLike (One, X)
-  Alpha = Constant <value_float: float = @alpha> ()
-  AlphaT = CastLike (Alpha, X)
+// A constant and the same of a parameter's type, "ZeroT": a number, or the value of an attribute.
+#define NUMBER(name, value, like) \
+  "\n" name " = Constant <value = float {" value "}> ()\n" name "T = CastLike (" name ", " like ")"
+#define ATTRIBUTE(name, attribute) \
+  "\n" name " = Constant <value_float: float = @" attribute "> ()\n" name "T = CastLike (" name ", X)"
+#define ZERO NUMBER("Zero", "0", "X")
+#define ONE NUMBER("One", "1", "X")
+#define ALPHA ATTRIBUTE("Alpha", "alpha")
+constexpr std::string_view elu = ZERO ONE ALPHA R"(
   Power = Exp (X)
   Rise = Sub (Power, OneT)
   Curve = Mul (AlphaT, Rise)
   Below = Less (X, ZeroT)
   Y = Where (Below, Curve, X))";
-constexpr std::string_view celu = R"(
-  Zero = Constant <value = float {0}> ()
-  ZeroT = CastLike (Zero, X)
-  One = Constant <value = float {1}> ()
-  OneT = CastLike (One, X)
-  Alpha = Constant <value_float: float = @alpha> ()
-  AlphaT = CastLike (Alpha, X)
+constexpr std::string_view celu = ZERO ONE ALPHA R"(
   Part = Div (X, AlphaT)
   Power = Exp (Part)
   Rise = Sub (Power, OneT)
@@ -57,38 +53,18 @@ constexpr std::string_view celu = R"(
   Upper = Max (X, ZeroT)
   Lower = Min (Curve, ZeroT)
   Y = Add (Upper, Lower))";
-constexpr std::string_view hard_sigmoid = R"(
-  Zero = Constant <value = float {0}> ()
-  ZeroT = CastLike (Zero, X)
-  One = Constant <value = float {1}> ()
-  OneT = CastLike (One, X)
-  Alpha = Constant <value_float: float = @alpha> ()
-  AlphaT = CastLike (Alpha, X)
-  Beta = Constant <value_float: float = @beta> ()
-  BetaT = CastLike (Beta, X)
+constexpr std::string_view hard_sigmoid = ZERO ONE ALPHA ATTRIBUTE("Beta", "beta") R"(
   Slope = Mul (X, AlphaT)
   Line = Add (Slope, BetaT)
   Bounded = Min (Line, OneT)
   Y = Max (Bounded, ZeroT))";
-constexpr std::string_view hard_swish = R"(
-  Zero = Constant <value = float {0}> ()
-  ZeroT = CastLike (Zero, X)
-  Half = Constant <value = float {0.5}> ()
-  HalfT = CastLike (Half, X)
-  One = Constant <value = float {1}> ()
-  OneT = CastLike (One, X)
-  Six = Constant <value = float {6}> ()
-  SixT = CastLike (Six, X)
+constexpr std::string_view hard_swish = ZERO NUMBER("Half", "0.5", "X") ONE NUMBER("Six", "6", "X") R"(
   Slope = Div (X, SixT)
   Line = Add (Slope, HalfT)
   Bounded = Min (Line, OneT)
   Gate = Max (Bounded, ZeroT)
   Y = Mul (X, Gate))";
-constexpr std::string_view leaky_relu = R"(
-  Zero = Constant <value = float {0}> ()
-  ZeroT = CastLike (Zero, X)
-  Alpha = Constant <value_float: float = @alpha> ()
-  AlphaT = CastLike (Alpha, X)
+constexpr std::string_view leaky_relu = ZERO ALPHA R"(
   Slope = Mul (AlphaT, X)
   Below = Less (X, ZeroT)
   Y = Where (Below, Slope, X))";
@@ -96,25 +72,13 @@ constexpr std::string_view mish = R"(
   Rise = Softplus (X)
   Gate = Tanh (Rise)
   Y = Mul (X, Gate))";
-constexpr std::string_view p_relu = R"(
-  Zero = Constant <value = float {0}> ()
-  ZeroT = CastLike (Zero, X)
+constexpr std::string_view p_relu = ZERO R"(
   Slope = Mul (slope, X)
   Below = Less (X, ZeroT)
   Y = Where (Below, Slope, X))";
-constexpr std::string_view relu = R"(
-  Zero = Constant <value = float {0}> ()
-  ZeroT = CastLike (Zero, X)
+constexpr std::string_view relu = ZERO R"(
   Y = Max (X, ZeroT))";
-constexpr std::string_view selu = R"(
-  Zero = Constant <value = float {0}> ()
-  ZeroT = CastLike (Zero, X)
-  One = Constant <value = float {1}> ()
-  OneT = CastLike (One, X)
-  Alpha = Constant <value_float: float = @alpha> ()
-  AlphaT = CastLike (Alpha, X)
-  Gamma = Constant <value_float: float = @gamma> ()
-  GammaT = CastLike (Gamma, X)
+constexpr std::string_view selu = ZERO ONE ALPHA ATTRIBUTE("Gamma", "gamma") R"(
   Power = Exp (X)
   Rise = Sub (Power, OneT)
   Curve = Mul (AlphaT, Rise)
@@ -122,11 +86,7 @@ constexpr std::string_view selu = R"(
   Either = Where (Above, X, Curve)
   Y = Mul (GammaT, Either))";
 // log(1 + exp(x)), whose power does not overflow: max(x, 0) + log(1 + exp(-|x|)).
-constexpr std::string_view softplus = R"(
-  Zero = Constant <value = float {0}> ()
-  ZeroT = CastLike (Zero, X)
-  One = Constant <value = float {1}> ()
-  OneT = CastLike (One, X)
+constexpr std::string_view softplus = ZERO ONE R"(
   Size = Abs (X)
   Negative = Neg (Size)
   Power = Exp (Negative)
@@ -134,28 +94,25 @@ constexpr std::string_view softplus = R"(
   Rest = Log (Sum)
   Line = Max (X, ZeroT)
   Y = Add (Line, Rest))";
-constexpr std::string_view softsign = R"(
-  One = Constant <value = float {1}> ()
-  OneT = CastLike (One, input)
+constexpr std::string_view softsign = NUMBER("One", "1", "input") R"(
   Size = Abs (input)
   Whole = Add (OneT, Size)
   output = Div (input, Whole))";
 constexpr std::string_view swiglu = R"(
   Gate = Swish <alpha: float = @alpha> (A)
   Y = Mul (Gate, B))";
-constexpr std::string_view swish = R"(
-  Alpha = Constant <value_float: float = @alpha> ()
-  AlphaT = CastLike (Alpha, X)
+constexpr std::string_view swish = ALPHA R"(
   Slope = Mul (AlphaT, X)
   Gate = Sigmoid (Slope)
   Y = Mul (X, Gate))";
-constexpr std::string_view thresholded_relu = R"(
-  Zero = Constant <value = float {0}> ()
-  ZeroT = CastLike (Zero, X)
-  Alpha = Constant <value_float: float = @alpha> ()
-  AlphaT = CastLike (Alpha, X)
+constexpr std::string_view thresholded_relu = ZERO ALPHA R"(
   Above = Greater (X, AlphaT)
   Y = Where (Above, X, ZeroT))";
+#undef NUMBER
+#undef ATTRIBUTE
+#undef ZERO
+#undef ONE
+#undef ALPHA
 
 constexpr std::string_view greater_or_equal = R"(
   More = Greater (A, B)
@@ -282,7 +239,7 @@ const Row* find_row(const onnx::NodeProto& node) {
 
 bool is_half(DType t) { return t == DType::float16 || t == DType::bfloat16; }
 
-// Whether a node's attributes, or those in its bodies, refer to attributes of a function around it.
+// Whether attributes of a node, or of nodes in its bodies, refer to a surrounding function's attributes.
 bool refers(const onnx::NodeProto& n, int depth = 0) {
   const auto in_body = [&](const onnx::GraphProto& g) {
     return depth >= max_nesting || std::any_of(g.node().begin(), g.node().end(),

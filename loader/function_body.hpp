@@ -20,14 +20,14 @@ struct TypedNode {
 /// Whether ONNX defines some version of the operator by a function.
 bool has_function_body(const onnx::NodeProto& node);
 
-/// The function that computes what a node's operator computes, at the opsets of the node's model. Its
-/// parameters are those of the operator, its attributes are bound in it. A value that a body of the node
-/// reads from around the node keeps its name, which no other value of the function has.
+/// A function that gives the same results as a node's operator, at the opsets of the node's model. It has the
+/// operator's parameters, and the node's attributes are bound in it. A value that a body of the node reads
+/// from around the node keeps its name, which no other value of the function has.
 ///
 ///     function_body({parse_text<onnx::NodeProto>("y = Softsign (x)")}, {{"", 20}})
 ///
 /// Halves are computed in float, as operators do. Nothing for operators and opsets that ONNX has no function
-/// for, for nodes whose attributes refer to those of a function around, and where the function depends on
+/// for, for nodes whose attributes refer to a surrounding function's, and where the function depends on
 /// types, ranks or attribute values that are not known or not allowed.
 std::optional<onnx::FunctionProto> function_body(const TypedNode& node, const Opsets& opsets);
 

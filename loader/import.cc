@@ -52,6 +52,7 @@ struct Scope {
   std::string prefix;  // before the names of a function's values
   const Opsets* opsets = nullptr;
   const AttributesByName* attributes = nullptr;  // of the function's call
+  const GivenBy<Scope>* given = nullptr;         // of the same call
 
   std::map<std::string, ValueId, std::less<>> sparse{};  // constants, by the same names
 
@@ -97,7 +98,7 @@ class Importer {
   }
 
  private:
-  // --- what is missing, all of it in one error ---
+  // --- missing operators, types and opsets, all in one error ---
 
   void report_missing() {
     for (const auto& [domain, version] : opsets_) check_opset(domain, version);
@@ -171,6 +172,11 @@ class Importer {
       if (!defaults.emplace(t.name(), &t).second)
         throw Error(ErrorCode::invalid_model, place, concat("initializer '", t.name(), "' is defined twice"));
     }
+    std::map<std::string_view, const onnx::SparseTensorProto*> sparse;
+    for (const auto& t : g.sparse_initializer())
+      if (!sparse.emplace(t.values().name(), &t).second || defaults.contains(t.values().name()))
+        throw Error(ErrorCode::invalid_model, place,
+                    concat("initializer '", t.values().name(), "' is defined twice"));
     for (const auto& v : g.input()) {
       if (v.name().empty()) throw Error(ErrorCode::invalid_model, place, "an input has no name");
       Value fallback;
@@ -179,6 +185,12 @@ class Importer {
         defaults.erase(it);
       }
       Type type = read_type(v.type());
+      if (const auto it = sparse.find(v.name()); it != sparse.end()) {
+        SparseTensor value = read_sparse_tensor(*it->second, source_);
+        if (type.kind == Kind::sparse_tensor) fallback = std::move(value);
+        else fallback = dense(value);
+        sparse.erase(it);
+      }
       if (type.kind == Kind::unknown && fallback) type = fallback.type();
       Dims dims = read_dims(v.type(), graph);
       if (!options_.declared_extents && scope.outer == nullptr) dims = {};
@@ -192,6 +204,7 @@ class Importer {
         define(scope, t.name(), graph.add_constant(t.name(), counted(read_tensor(t, source_, placement))));
     for (const auto& t : g.sparse_initializer()) {
       const std::string& name = t.values().name();
+      if (!sparse.contains(name)) continue;
       SparseTensor value = read_sparse_tensor(t, source_);
       demand_new(scope, name);
       scope.sparse.emplace(name, graph.add_constant(name, std::move(value)));
@@ -214,7 +227,8 @@ class Importer {
     };
     if (!(type == fallback.type()))
       refuse(concat("its initializer is ", to_string(fallback.type()), ", not ", to_string(type)));
-    if (const Extents& x = fallback.tensor().extents(); !dims.fits(x))
+    const Extents& x = fallback.is_tensor() ? fallback.tensor().extents() : fallback.sparse_tensor().extents;
+    if (!dims.fits(x))
       refuse(concat("its initializer's extents are ", to_string(x), ", not the declared ones"));
   }
 
@@ -364,8 +378,8 @@ class Importer {
     const auto opset = scope.opsets->find(domain);
     Registry::Found found;
     if (opset != scope.opsets->end()) found = registry_.find(domain, n.op_type(), opset->second);
-    if (found.op_class == nullptr)  // in a graph that a function is given, which is read at its opsets
-      throw Error(ErrorCode::not_supported, node_place(n), "the function's opsets have no such operator");
+    if (found.op_class == nullptr)
+      throw Error(ErrorCode::not_supported, node_place(n), "the opsets in force have no such operator");
     return found;
   }
   static bool takes_sparse(const Registry::Found& found, std::size_t input) {
@@ -378,12 +392,14 @@ class Importer {
   AnyOperator make_operator(const onnx::NodeProto& n, const Registry::Found& found, const std::string& place,
                             Scope& scope) {
     std::vector<std::pair<std::string, op::AttributeValue>> attributes;
-    const auto read_body_here = [&](const onnx::GraphProto& g) { return read_body(g, scope); };
     AnyOperator op;
     try {
       for (const auto& a : n.attribute())
         if (const auto* value = resolve(a, scope.attributes)) {
-          attributes.emplace_back(a.name(), read_attribute(*value, source_, read_body_here));
+          const Scope& owner = owner_of(*value, scope.given, scope);
+          attributes.emplace_back(a.name(), read_attribute(*value, source_, [&](const onnx::GraphProto& g) {
+                                    return read_body(g, scope, owner);
+                                  }));
           const auto* v = std::get_if<Value>(&attributes.back().second);
           if (v != nullptr && v->is_tensor()) counted(v->tensor());
         }
@@ -420,15 +436,17 @@ class Importer {
     Importer& importer_;
   };
 
-  op::BodyRef read_body(const onnx::GraphProto& g, Scope& scope) {
+  // `owner`: the scope whose opsets and attributes the body is written for.
+  op::BodyRef read_body(const onnx::GraphProto& g, Scope& scope, const Scope& owner) {
     const Depth depth(*this);
     Graph graph = Graph::inside(*scope.graph);
     Scope inner{.graph = &graph,
                 .outer = &scope,
                 .names = {},
                 .prefix = {},
-                .opsets = scope.opsets,
-                .attributes = scope.attributes};
+                .opsets = owner.opsets,
+                .attributes = owner.attributes,
+                .given = owner.given};
     read_graph(g, inner);
     return body(std::move(graph));
   }
@@ -447,6 +465,7 @@ class Importer {
       throw Error(ErrorCode::invalid_model, place,
                   concat("the function has ", f.output_size(), " outputs, not ", n.output_size()));
     const AttributesByName attributes = attributes_of_call(n, f, scope.attributes);
+    const GivenBy<Scope> given = given_by(attributes, f, scope.given, scope);
     const Opsets own = read_opsets(f.opset_import(), place);
     const Depth depth(*this);
     count_bytes(static_cast<int64_t>(f.ByteSizeLong()));  // names, lists and strings, once more
@@ -458,7 +477,8 @@ class Importer {
         // The number alone tells calls apart.
         .prefix = concat(scope.prefix.size() < max_prefix ? scope.prefix : "", tag, "#", ++calls_made_, "/"),
         .opsets = own.empty() ? &opsets_ : &own,
-        .attributes = &attributes};
+        .attributes = &attributes,
+        .given = &given};
     for (int k = 0; k < f.input_size(); ++k)
       define(inner, f.input(k),
              k < static_cast<int>(inputs.size()) ? inputs[static_cast<std::size_t>(k)] : -1);
@@ -504,6 +524,14 @@ void read_message(std::span<const std::byte> bytes, bool in_place, onnx::ModelPr
   if (in_place ? !message.ParseFromString(stripped)
                : !message.ParseFromArray(bytes.data(), static_cast<int>(size)))
     throw Error(ErrorCode::invalid_model, "model", "not a ModelProto");
+}
+
+onnx::ModelProto read_whole_message(const std::shared_ptr<const MappedFile>& file) {
+  onnx::ModelProto message;
+  read_message(file->bytes(), true, message);
+  const DataSource source{.model = file->bytes(), .file = file, .external = {}};
+  for_each_tensor(message, [&](onnx::TensorProto& t, bool) { restore_raw_data(t, source); });
+  return message;
 }
 
 Graph import_graph(const onnx::ModelProto& model, const LoadOptions& options, DataSource source,

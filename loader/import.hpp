@@ -10,9 +10,13 @@ namespace tenon::loader {
 /// A message as protobuf reads it. Error{invalid_model} with the byte where it is none. Large raw data is
 /// left out if `in_place`: read_tensor finds it in DataSource::model.
 ///
-/// The caller's message may lie in an arena. When memory ends, protobuf leaves behind what it has not yet put
-/// into a message outside of one.
+/// The caller's message may lie in an arena. When memory ends, protobuf leaks the parts that it
+/// has not yet put into a message outside of an arena.
 void read_message(std::span<const std::byte> bytes, bool in_place, onnx::ModelProto& message);
+
+/// A model's file as one message with all its data, which is in memory once: large raw data goes into the
+/// message part by part. Error{invalid_model} with the byte where the file is no message.
+onnx::ModelProto read_whole_message(const std::shared_ptr<const MappedFile>& file);
 
 /// As Model::graph. `placement` is of the main graph's initializers.
 Graph import_graph(const onnx::ModelProto& model, const LoadOptions& options, DataSource source,

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "loader/attribute.hpp"
+#include "loader/large_data.hpp"
 #include "loader/opsets.hpp"
 #include "loader/order.hpp"
 #include "tenon/loader.hpp"
@@ -86,7 +87,7 @@ op::Info merged(const op::Info& declared, const op::Info& inferred, const std::s
 }
 
 // Functions that call functions can multiply nodes and constants exponentially.
-constexpr int64_t max_constant_bytes = int64_t{1} << 30;  // besides those of the file itself
+constexpr int64_t max_constant_bytes = int64_t{1} << 30;  // besides the file's own
 constexpr int64_t max_dense_elements = 1024;              // of sparse constants: more than any shape has
 constexpr int max_depth = 200;                            // of bodies and calls within each other
 
@@ -95,6 +96,7 @@ struct Scope {
   const Scope* outer = nullptr;
   const Opsets* opsets = nullptr;
   const AttributesByName* attributes = nullptr;  // of the function's call
+  const GivenBy<Scope>* given = nullptr;         // of the same call
   std::map<std::string, op::Info, std::less<>> infos{};
 
   const op::Info* find(std::string_view name) const {
@@ -115,14 +117,16 @@ class Inference {
 
   void run(onnx::GraphProto& g) {
     Scope none{.opsets = &opsets_};
-    infer_graph(g, none, {});
+    infer_graph(g, none, none, {});
   }
 
-  // The infos of the outputs; `given` are those of the inputs.
-  std::vector<op::Info> infer_graph(onnx::GraphProto& g, const Scope& around,
+  // The infos of the outputs. `given` has the infos of the inputs; `owner` is the scope whose opsets and
+  // attributes the graph is written for.
+  std::vector<op::Info> infer_graph(onnx::GraphProto& g, const Scope& around, const Scope& owner,
                                     std::span<const op::Info> given) {
     const Depth depth(*this);
-    Scope scope{.outer = &around, .opsets = around.opsets, .attributes = around.attributes};
+    Scope scope{
+        .outer = &around, .opsets = owner.opsets, .attributes = owner.attributes, .given = owner.given};
     std::map<std::string, op::Info, std::less<>> declared;
     for (const auto& v : g.value_info()) declared[v.name()] = symbols_.info_of(v.type());
     for (const auto& v : g.output()) declared[v.name()] = symbols_.info_of(v.type());
@@ -201,8 +205,8 @@ class Inference {
   // A graph attribute, as the rules of If, Loop and Scan ask for it.
   class BodyOfFile final : public op::Body {
    public:
-    BodyOfFile(Inference& inference, onnx::GraphProto& g, const Scope& scope)
-        : inference_(inference), graph_(g), original_(g), scope_(scope) {}
+    BodyOfFile(Inference& inference, onnx::GraphProto& g, const Scope& scope, const Scope& owner)
+        : inference_(inference), graph_(g), original_(g), scope_(scope), owner_(owner) {}
     int inputs() const override { return original_.input_size(); }
     int outputs() const override { return original_.output_size(); }
     Dims declared_dims(int input) const override {
@@ -210,7 +214,7 @@ class Inference {
     }
     std::vector<op::Info> infer(std::span<const op::Info> inputs) const override {
       graph_ = original_;
-      return inference_.infer_graph(graph_, scope_, inputs);
+      return inference_.infer_graph(graph_, scope_, owner_, inputs);
     }
     std::vector<Value> run(op::Context&, std::span<const Value>) const override {
       throw Error(ErrorCode::not_supported, original_.name(), "shape inference does not run bodies");
@@ -220,7 +224,7 @@ class Inference {
     Inference& inference_;
     onnx::GraphProto& graph_;
     const onnx::GraphProto original_;
-    const Scope& scope_;
+    const Scope &scope_, &owner_;
   };
 
   template <class Info>
@@ -233,9 +237,10 @@ class Inference {
       if (options_.strict || given_up_) throw;
     }
   }
-  // Data outside of the file is not read: inference goes by its type and extents.
+  // Data that is large, or outside of the message, is not read: inference goes by its type and extents.
+  static bool is_read(const onnx::TensorProto& t) { return !is_external(t) && !is_large(t); }
   op::Info info_of(const onnx::TensorProto& t) {
-    if (t.data_location() != onnx::TensorProto::EXTERNAL) return constant(Value(read_tensor(t)));
+    if (is_read(t)) return constant(Value(read_tensor(t)));
     onnx::TypeProto type;
     type.mutable_tensor_type()->set_elem_type(t.data_type());
     type.mutable_tensor_type()->mutable_shape();
@@ -287,7 +292,7 @@ class Inference {
               merged(it->second, results[static_cast<std::size_t>(k)], concat("value '", n.output(k), "'"));
     } catch (const Error&) {
       if (options_.strict || given_up_) throw;
-      // Types follow from the operands' types; extents are what the rule could not tell.
+      // Types follow from the operands' types. The rule failed at the extents, which stay unknown.
       results.resize(static_cast<std::size_t>(n.output_size()), unknown());
       for (int k = 0; k < n.output_size(); ++k) {
         op::Info& r = results[static_cast<std::size_t>(k)];
@@ -320,16 +325,16 @@ class Inference {
       unknown_operators_ = true;
       return;
     }
-    if (found.op_class->spec->name == "Constant" && n.attribute_size() == 1 && !results.empty() &&
-        n.attribute(0).t().data_location() == onnx::TensorProto::EXTERNAL) {
-      results[0] = info_of(n.attribute(0).t());
-      return;
-    }
     if (found.op_class->spec->name == "Constant" && n.attribute_size() == 1 && !results.empty())
-      if (const auto* value = resolve(n.attribute(0), scope.attributes);
-          value && value->has_sparse_tensor()) {
-        results[0] = info_of(value->sparse_tensor());
-        return;
+      if (const auto* value = resolve(n.attribute(0), scope.attributes)) {
+        if (value->has_sparse_tensor()) {
+          results[0] = info_of(value->sparse_tensor());
+          return;
+        }
+        if (value->has_t() && !is_read(value->t())) {
+          results[0] = info_of(value->t());
+          return;
+        }
       }
     const AnyOperator op = operator_of(n, found, scope);
     if (op.spec().name == "Constant") {
@@ -368,9 +373,8 @@ class Inference {
     }
   }
 
-  // ONNX's inference goes on with operands of types that the operator does not take, and with optional ones,
-  // such as zero points, whose type is not that of the operand they belong to. Returns whether a constant is
-  // among them.
+  // ONNX's inference goes on with operands of types that the operator does not take, and with optional ones
+  // of another type than the operand they belong to, such as zero points. Returns whether one is a constant.
   static bool forget_wrong_types(const AnyOperator& op, std::vector<op::Info>& in) {
     bool constant = false;
     const op::Spec& spec = op.spec();
@@ -415,9 +419,10 @@ class Inference {
       if (value == nullptr) continue;
       attributes.emplace_back(
           a.name(), read_attribute(*value, {}, [&](const onnx::GraphProto& g) {
-            // A reference stands in a copy of a function, which has room for what is inferred.
+            // A reference stands in a copy of a function: inferred types have their place there.
             if (value != &a) *a.mutable_g() = g;
-            return op::BodyRef{std::make_shared<const BodyOfFile>(*this, *a.mutable_g(), scope)};
+            const Scope& owner = owner_of(*value, scope.given, scope);
+            return op::BodyRef{std::make_shared<const BodyOfFile>(*this, *a.mutable_g(), scope, owner)};
           }));
     }
     return make_operator(*found.op_class, found.version, attributes);
@@ -431,8 +436,9 @@ class Inference {
     const Depth depth(*this);
     onnx::FunctionProto copy = f;
     const AttributesByName attributes = attributes_of_call(n, f, scope.attributes);
+    const GivenBy<Scope> given = given_by(attributes, f, scope.given, scope);
     const Opsets own = read_opsets(f.opset_import(), f.name());
-    Scope inner{.opsets = own.empty() ? &opsets_ : &own, .attributes = &attributes};
+    Scope inner{.opsets = own.empty() ? &opsets_ : &own, .attributes = &attributes, .given = &given};
     for (int k = 0; k < f.input_size(); ++k)
       inner.infos[f.input(k)] =
           static_cast<std::size_t>(k) < in.size() ? in[static_cast<std::size_t>(k)] : op::Info{};
@@ -477,6 +483,7 @@ class Inference {
 }  // namespace
 
 void infer_shapes(onnx::ModelProto& model, InferOptions options) {
+  const LargeData data(model);  // bodies are copied
   Inference(model, options).run(*model.mutable_graph());
 }
 

@@ -6,9 +6,11 @@
 #include <unordered_set>
 #include <utility>
 
+#include "loader/convert.hpp"
 #include "loader/findings.hpp"
 #include "loader/function_body.hpp"
 #include "loader/infer.hpp"
+#include "loader/large_data.hpp"
 #include "loader/names.hpp"
 #include "loader/order.hpp"
 #include "loader/value_types.hpp"
@@ -29,8 +31,61 @@ struct Caller {
   NameSet names{};
   const onnx::FunctionProto* function = nullptr;
   int64_t calls = 0;  // replaced so far
-  // By function: why it cannot be inlined here, "" if it can.
-  std::unordered_map<const onnx::FunctionProto*, std::string> reasons{};
+  // How a function comes to stand here.
+  struct Way {
+    std::string obstacle{};  // why it cannot, "" if it can
+    bool convert = false;    // to the opset of ai.onnx here
+  };
+  std::unordered_map<const onnx::FunctionProto*, Way> ways{};
+};
+
+// The values of a model's graphs and bodies by name, for functions that are converted where they are called:
+// types, and small constants of the main graph.
+struct KnownValues {
+  std::unordered_map<std::string, onnx::TypeProto> types{};
+  std::unordered_map<std::string, onnx::TensorProto> constants{};
+
+  explicit KnownValues(const onnx::ModelProto& model) {
+    onnx::ModelProto typed = copy_for_inference(model);
+    try {
+      infer_shapes(typed);
+    } catch (const Error&) {  // then the model's own statements are known
+    }
+    add(typed.graph(), 0);
+    std::unordered_set<std::string_view> inputs;
+    for (const auto& v : typed.graph().input()) inputs.insert(v.name());
+    const auto add_constant = [&](const std::string& name, const onnx::TensorProto& t) {
+      if (!is_external(t) && !inputs.contains(name)) constants.emplace(name, t);
+    };
+    for (const auto& t : typed.graph().initializer()) add_constant(t.name(), t);
+    for (const auto& n : typed.graph().node())
+      if (n.op_type() == "Constant" && canonical(n.domain()).empty() && n.output_size() == 1 &&
+          n.attribute_size() == 1 && n.attribute(0).has_t())
+        add_constant(n.output(0), n.attribute(0).t());
+  }
+
+ private:
+  void add(const std::string& name, const onnx::TypeProto& type) {
+    const auto [it, added] = types.emplace(name, type);
+    // Bodies beside each other may have values of one name.
+    if (!added && it->second.SerializeAsString() != type.SerializeAsString()) it->second.Clear();
+  }
+  void add(const onnx::GraphProto& g, int depth) {
+    if (depth > max_nesting) return;
+    for (const auto* list : {&g.input(), &g.value_info(), &g.output()})
+      for (const auto& v : *list) add(v.name(), v.type());
+    for (const auto& t : g.initializer()) {
+      onnx::TypeProto type;
+      type.mutable_tensor_type()->set_elem_type(t.data_type());
+      for (int64_t d : t.dims()) type.mutable_tensor_type()->mutable_shape()->add_dim()->set_dim_value(d);
+      if (!types.contains(t.name())) add(t.name(), type);
+    }
+    for (const auto& n : g.node())
+      for (const auto& a : n.attribute()) {
+        if (a.has_g()) add(a.g(), depth + 1);
+        for (const auto& body : a.graphs()) add(body, depth + 1);
+      }
+  }
 };
 
 // What the names of a function or of a body in it become.
@@ -56,7 +111,7 @@ std::string name_of(const onnx::FunctionProto& f) {
 // A function's nodes as they stand in place of one call.
 class Copy {
  public:
-  // `open`: names that the function does not define are those of the caller.
+  // `open`: names that the function does not define are the caller's.
   Copy(const onnx::FunctionProto& f, const onnx::NodeProto& call, Caller& caller, int64_t& bytes_left,
        bool open = false)
       : f_(f), caller_(caller), bytes_left_(bytes_left), open_(open), suffix_(concat("__", ++caller.calls)) {
@@ -122,7 +177,7 @@ class Copy {
     n.add_output(given);
   }
 
-  // Nodes may stand before those that they read.
+  // A node may stand before the nodes that it reads.
   void define_outputs(const NodeList& list, Scope& scope) {
     for (const auto& n : list)
       for (const auto& name : n.output()) define(name, scope);
@@ -228,7 +283,7 @@ class Copy {
       rename_symbols(*type.mutable_map_type()->mutable_value_type(), depth + 1);
   }
 
-  // Of values between: the caller knows what it gives and gets.
+  // Value infos of inner values. The caller has its own for inputs and outputs.
   void add_value_infos() {
     const auto is_among = [](const auto& list, const std::string& name) {
       return std::find(list.begin(), list.end(), name) != list.end();
@@ -271,7 +326,18 @@ class Inliner {
     if (findings.errors() > 0)
       throw Error(ErrorCode::invalid_model, std::string(place), findings.take().front().message);
     originals_ = model.functions();
-    for (const auto& f : originals_) functions_.emplace(key_of(f), &f);
+    for (const auto& f : originals_) {
+      functions_.emplace(key_of(f), &f);
+      names_.insert(key_of(f));
+    }
+    // Names as in the model before any call is replaced.
+    const Opsets opsets = read_opsets(model.opset_import(), "model");
+    if (options.convert_opsets && std::ranges::any_of(originals_, [&](const auto& f) {
+          const Opsets own = read_opsets(f.opset_import(), name_of(f));
+          const auto a = own.find(""), b = opsets.find("");
+          return a != own.end() && b != opsets.end() && a->second != b->second;
+        }))
+      known_.emplace(model);
   }
 
   void run() {
@@ -284,7 +350,7 @@ class Inliner {
     for (const auto* g : graphs) main.names.add_all(*g);
     for (auto* g : graphs) replace_calls(*g, main, 0);
 
-    // Functions that stay: unselected ones, and those that something that stays still calls.
+    // Unselected functions stay, and so do functions that a graph or function which stays still calls.
     std::map<FunctionKey, onnx::FunctionProto*> waiting;
     for (auto& f : *model_.mutable_functions()) waiting[key_of(f)] = &f;
     for (auto& f : *model_.mutable_functions())
@@ -320,12 +386,13 @@ class Inliner {
            is_selected(n.domain(), n.op_type());
   }
 
-  // In rounds: what a function is made of may be functions as well, and depends on types again.
+  // In rounds, because an operator's function may use operators that are functions as well, and depends on
+  // types that inference then tells.
   void expand_operators(Caller& main, const std::vector<onnx::GraphProto*>& graphs) {
     constexpr int most_rounds = 16;
     for (int round = 0; round < most_rounds; ++round) {
-      onnx::ModelProto typed = model_;
-      infer_shapes(typed);
+      onnx::ModelProto typed = copy_for_inference(model_);
+      infer_shapes(typed, {.max_nodes = std::max(options_.max_nodes, InferOptions{}.max_nodes)});
       std::vector<const onnx::GraphProto*> typed_graphs{&typed.graph()};
       for (const auto& t : typed.training_info()) {
         if (t.has_initialization()) typed_graphs.push_back(&t.initialization());
@@ -396,6 +463,11 @@ class Inliner {
         if (--nodes_left_ < 0) give_up("max_nodes");
         if ((bytes_left_ -= static_cast<int64_t>(f->ByteSizeLong())) < 0) give_up("max_bytes");
         Copy copy(*f, n, caller, bytes_left_);
+        if (caller.ways.at(f).convert && !convert(copy, *f, n, caller)) {
+          still_called_.insert(key_of(*f));
+          *nodes.Add() = std::move(n);
+          continue;
+        }
         infos.MergeFrom(copy.value_infos);
         replace_calls(copy.nodes, infos, caller, depth + 1);
         for (auto& inner : copy.nodes) *nodes.Add() = std::move(inner);
@@ -416,30 +488,103 @@ class Inliner {
     if (it == functions_.end()) return nullptr;
     const onnx::FunctionProto& f = *it->second;
     if (is_selected(f)) {
-      const auto [reason, added] = caller.reasons.try_emplace(&f);
-      if (added) reason->second = import_opsets(f, caller);
-      if (reason->second.empty()) return &f;
-      if (!options_.keep_incompatible) throw Error(ErrorCode::not_supported, name_of(f), reason->second);
+      const auto [way, added] = caller.ways.try_emplace(&f);
+      if (added) way->second = import_opsets(f, caller);
+      if (way->second.obstacle.empty()) return &f;
+      if (!options_.keep_incompatible)
+        throw Error(ErrorCode::not_supported, name_of(f), way->second.obstacle);
     }
     still_called_.insert(it->first);
     return nullptr;
   }
 
-  // Makes the caller import what the function does. Returns why that cannot be, or "".
-  std::string import_opsets(const onnx::FunctionProto& f, Caller& caller) const {
+  // Makes the caller import the function's opsets, where it can.
+  Caller::Way import_opsets(const onnx::FunctionProto& f, Caller& caller) const {
+    Caller::Way way;
     const Opsets opsets = read_opsets(f.opset_import(), name_of(f));
     for (const auto& [domain, version] : opsets)
       if (const auto it = caller.opsets.find(domain); it != caller.opsets.end() && it->second != version)
-        if (const onnx::NodeProto* n = find_changed(f.node(), domain, version, it->second, 0))
-          return concat(display(domain), " ", version, " is another opset than ", it->second,
-                        " of its caller, and ", shown(n->op_type()), " is not the same in both");
+        if (const onnx::NodeProto* n = find_changed(f.node(), domain, version, it->second, 0)) {
+          if (options_.convert_opsets && domain.empty() && std::max(version, it->second) <= newest_opset()) {
+            way.convert = true;
+            continue;
+          }
+          way.obstacle = concat(display(domain), " ", version, " is another opset than ", it->second,
+                                " of its caller, and ", shown(n->op_type()), " is not the same in both");
+          return way;
+        }
     for (const auto& [domain, version] : opsets)
       if (caller.opsets.emplace(domain, version).second) {
         onnx::OperatorSetIdProto& added = *caller.imports.Add();
         added.set_domain(domain);
         added.set_version(version);
       }
-    return "";
+    return way;
+  }
+
+  // Converts a function's nodes in the place of a call to the caller's opset of ai.onnx. False where that
+  // cannot be and the call is to be kept.
+  bool convert(Copy& copy, const onnx::FunctionProto& f, const onnx::NodeProto& call, Caller& caller) {
+    try {
+      if (refers(copy.nodes, 0))
+        throw Error(ErrorCode::not_supported, name_of(f),
+                    "its opset is not its caller's, and attributes of its nodes are those of its caller's");
+      // Such a graph is of the caller's opset already.
+      if (std::ranges::any_of(call.attribute(),
+                              [](const auto& a) { return a.has_g() || a.graphs_size() > 0; }))
+        throw Error(ErrorCode::not_supported, name_of(f),
+                    "its opset is not its caller's, which gives it a graph");
+      onnx::ModelProto part;
+      part.set_ir_version(model_.ir_version());
+      *part.mutable_opset_import() = f.opset_import();
+      onnx::GraphProto& g = *part.mutable_graph();
+      g.set_name(f.name());
+      std::set<std::string_view> around;
+      for (const auto& n : copy.nodes) around.merge(names_read(n));
+      for (const auto& n : copy.nodes)
+        for (const auto& name : n.output()) around.erase(name);
+      around.erase("");
+      // A function that stays has names of its own.
+      const KnownValues* const known = known_ && caller.function == nullptr ? &*known_ : nullptr;
+      for (std::string_view read : around) {
+        const std::string name(read);
+        if (known != nullptr)
+          if (const auto it = known->constants.find(name); it != known->constants.end()) {
+            *g.add_initializer() = it->second;
+            g.mutable_initializer()->rbegin()->set_name(name);
+            continue;
+          }
+        onnx::ValueInfoProto& input = *g.add_input();
+        input.set_name(name);
+        if (known == nullptr) continue;
+        if (const auto it = known->types.find(name);
+            it != known->types.end() && it->second.value_case() != onnx::TypeProto::VALUE_NOT_SET)
+          *input.mutable_type() = it->second;
+      }
+      std::set<std::string_view> made;
+      for (const auto& n : copy.nodes) made.insert(n.output().begin(), n.output().end());
+      for (const auto& name : call.output())
+        if (!name.empty() && made.contains(name)) g.add_output()->set_name(name);
+      g.mutable_node()->Swap(&copy.nodes);
+      g.mutable_value_info()->Swap(&copy.value_infos);
+      convert_part(part, caller.opsets.at(""), caller.names, names_);
+      g.mutable_node()->Swap(&copy.nodes);
+      g.mutable_value_info()->Swap(&copy.value_infos);
+      return true;
+    } catch (const Error& e) {
+      if (options_.keep_incompatible && e.code() == ErrorCode::not_supported) return false;
+      throw Error(e.code(), concat(name_of(f), e.where().empty() ? "" : ", ", e.where()), e.message());
+    }
+  }
+  // Whether attributes refer to a surrounding function's attributes.
+  static bool refers(const NodeList& nodes, int depth) {
+    if (depth > max_nesting) return true;
+    return std::ranges::any_of(nodes, [&](const onnx::NodeProto& n) {
+      return std::ranges::any_of(n.attribute(), [&](const Attribute& a) {
+        return !a.ref_attr_name().empty() || (a.has_g() && refers(a.g().node(), depth + 1)) ||
+               std::ranges::any_of(a.graphs(), [&](const auto& g) { return refers(g.node(), depth + 1); });
+      });
+    });
   }
   // A node of a domain whose operator is not the same in two opsets.
   const onnx::NodeProto* find_changed(const NodeList& nodes, const std::string& domain, int version,
@@ -463,6 +608,8 @@ class Inliner {
   const InlineOptions& options_;
   google::protobuf::RepeatedPtrField<onnx::FunctionProto> originals_;
   Functions functions_;  // into originals_
+  std::set<FunctionKey> names_;
+  std::optional<KnownValues> known_;  // where functions may have to be converted
   std::set<FunctionKey> still_called_;
   bool more_to_expand_ = false;  // whether a function put in place is made of functions
   int64_t nodes_left_, bytes_left_;

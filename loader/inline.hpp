@@ -1,4 +1,5 @@
-// Calls of functions, the model's own and those that define operators, replaced by the functions' nodes.
+// Calls of functions replaced by the functions' nodes: the model's own functions, and the ones that define
+// operators.
 #pragma once
 
 #include "loader/onnx.pb.h"

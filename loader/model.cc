@@ -12,6 +12,7 @@
 #include "loader/import.hpp"
 #include "loader/infer.hpp"
 #include "loader/inline.hpp"
+#include "loader/large_data.hpp"
 #include "loader/parse_text.hpp"
 #include "loader/print_text.hpp"
 #include "loader/save.hpp"
@@ -66,30 +67,16 @@ loader::DataSource external_source(const LoadOptions& options, const std::filesy
   if (!where.empty()) source.external = std::make_shared<loader::ExternalFiles>(where, options.trusted_root);
   return source;
 }
-std::filesystem::path folder_of(const std::filesystem::path& file) {
-  return file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
-}
-
-// Calls f, and puts the file's name before the places of errors.
-template <class F>
-auto in_file(const std::filesystem::path& file, F f) {
-  try {
-    return f();
-  } catch (const Error& e) {
-    throw Error(e.code(), concat(file.string(), e.where().empty() ? "" : ": ", e.where()), e.message());
-  }
-}
 
 onnx::ModelProto parse_bytes(std::span<const std::byte> text) {
   return loader::parse_text<onnx::ModelProto>({reinterpret_cast<const char*>(text.data()), text.size()});
 }
 
-Graph read_graph(const std::filesystem::path& file, const LoadOptions& options, loader::Placement placement) {
-  const auto mapped = loader::MappedFile::open(file);
-  return in_file(file, [&] {
+Graph read_graph(const std::filesystem::path& file, const std::shared_ptr<const loader::MappedFile>& mapped,
+                 const LoadOptions& options, loader::DataSource source, loader::Placement placement) {
+  return loader::in_file(file, [&] {
     if (static_cast<int64_t>(mapped->bytes().size()) > options.max_file_bytes)
       throw Error(ErrorCode::limit, {}, concat("has more than ", options.max_file_bytes, " bytes"));
-    loader::DataSource source = external_source(options, folder_of(file));
     if (loader::format_of(file) == loader::ModelFormat::text)
       return loader::import_graph(parse_bytes(mapped->bytes()), options, std::move(source));
     source.model = mapped->bytes();
@@ -100,23 +87,32 @@ Graph read_graph(const std::filesystem::path& file, const LoadOptions& options, 
     return loader::import_graph(message, options, std::move(source), placement);
   });
 }
-// For sessions alone, which take care of tensors that are not aligned.
-Graph read_anywhere(const std::filesystem::path& file, const LoadOptions& options) {
-  return read_graph(file, options, loader::Placement::anywhere);
-}
 
+// A model's file for as long as a session lives, with its external data: others may have taken their places
+// by the time that it is read again.
 class FileSource final : public GraphSource {
  public:
   FileSource(const std::filesystem::path& file, const LoadOptions& options)
-      : file_(std::filesystem::absolute(file)), options_(options) {
+      : file_(file), path_(std::filesystem::absolute(file)), options_(options) {
     for (auto* folder : {&options_.external_folder, &options_.trusted_root})
       if (!folder->empty()) *folder = std::filesystem::absolute(*folder);
+    mapped_ = loader::MappedFile::open(file);
+    source_ = external_source(options_, loader::folder_of(path_));
   }
-  Graph read() const override { return read_anywhere(file_, options_); }
+  Graph read() const override {
+    mapped_->check_unchanged(path_);
+    source_.external->check_unchanged();
+    // Sessions take care of tensors that are not aligned.
+    Graph graph = read_graph(file_, mapped_, options_, source_, loader::Placement::anywhere);
+    if (mapped_.use_count() == 1) loader::FileBytes{mapped_->bytes(), mapped_}.forget();
+    return graph;
+  }
 
  private:
-  std::filesystem::path file_;
+  std::filesystem::path file_, path_;
   LoadOptions options_;
+  std::shared_ptr<const loader::MappedFile> mapped_;
+  loader::DataSource source_;
 };
 
 }  // namespace
@@ -127,11 +123,11 @@ Graph Model::graph(const LoadOptions& options) const {
 
 Model load_model(const std::filesystem::path& file) {
   const auto mapped = loader::MappedFile::open(file);
-  return in_file(file, [&] {
-    onnx::ModelProto message;
-    if (loader::format_of(file) == loader::ModelFormat::text) message = parse_bytes(mapped->bytes());
-    else loader::read_message(mapped->bytes(), false, message);
-    return Model(std::move(message), folder_of(file));
+  return loader::in_file(file, [&] {
+    onnx::ModelProto message = loader::format_of(file) == loader::ModelFormat::text
+                                   ? parse_bytes(mapped->bytes())
+                                   : loader::read_whole_message(mapped);
+    return Model(std::move(message), loader::folder_of(file));
   });
 }
 Model parse_model(std::span<const std::byte> bytes) {
@@ -143,7 +139,8 @@ Model parse_text(std::string_view text) { return Model(loader::parse_text<onnx::
 std::string print_text(const Model& model) { return loader::print_text(model.proto()); }
 
 Graph load_graph(const std::filesystem::path& file, const LoadOptions& options) {
-  return read_graph(file, options, loader::Placement::aligned);
+  return read_graph(file, loader::MappedFile::open(file), options,
+                    external_source(options, loader::folder_of(file)), loader::Placement::aligned);
 }
 
 SessionOptions loader::with_standard_passes(SessionOptions options) {
@@ -153,8 +150,10 @@ SessionOptions loader::with_standard_passes(SessionOptions options) {
 
 Session load(const std::filesystem::path& file, const SessionOptions& session, const LoadOptions& options) {
   SessionOptions with_passes = loader::with_standard_passes(session);
-  if (!with_passes.source) with_passes.source = std::make_shared<FileSource>(file, options);
-  return Session(read_anywhere(file, options), std::move(with_passes));
+  const auto source = std::make_shared<const FileSource>(file, options);
+  Graph graph = source->read();
+  if (!with_passes.source) with_passes.source = source;
+  return Session(std::move(graph), std::move(with_passes));
 }
 
 std::string to_string(const Diagnostic& d) {
@@ -181,8 +180,10 @@ void convert_ir_version(Model& model, int64_t ir_version) {
 void simplify(Model& model, const SimplifyOptions& options) { loader::simplify(model.proto(), options); }
 
 void inline_functions(Model& model, const InlineOptions& options) {
+  loader::LargeData data(model.proto(), loader::LargeData::Of::initializers);
   onnx::ModelProto copy = model.proto();
   loader::inline_functions(copy, options);
+  data.put_into(copy);
   model.proto().Swap(&copy);
 }
 

@@ -1,5 +1,5 @@
-// A model laid out flat for those who show it: graphs, bodies and functions with numbered nodes and values,
-// and who makes and reads what.
+// A model laid out flat, to be shown: graphs, bodies and functions with numbered nodes and values, and each
+// value's producer and readers.
 #pragma once
 
 #include <map>

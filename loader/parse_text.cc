@@ -281,7 +281,7 @@ class Parser {
       const auto [end, code] = std::from_chars(n.text.data(), last, value);
       check(code == std::errc() && end == last);
     } else {
-      // std::from_chars does not tell numbers that are too large from those that round to zero.
+      // std::from_chars gives one error for numbers that are too large and for numbers that round to zero.
       const std::string text(n.text);
       char* end = nullptr;
       if constexpr (std::is_same_v<T, float>) value = strtof_l(text.c_str(), &end, plain_locale());
@@ -356,7 +356,7 @@ class Parser {
     at_ += find_word().size();
     return element;
   }
-  // "float" is a scalar's type, "float[]" that of a tensor of any rank.
+  // "float" is a scalar's type, "float[]" the type of a tensor of any rank.
   template <class Tensor>
   void read_tensor_type(DType element, Tensor& t) {
     t.set_elem_type(static_cast<int>(element));

@@ -74,7 +74,7 @@ class Printer {
     out_ += " => ";
     print_list("(", ", ", ")", f.output(), [&](const auto& name) { print_untyped(name); });
     out_ += '\n';
-    // The types of inputs and outputs are among those of all values, in whatever order.
+    // The list of all values' types has the inputs and outputs too, in whatever order.
     if (f.value_info_size() > 0)
       add(indent()), print_list("<", ", ", ">\n", f.value_info(), [&](const auto& v) { print(v); });
     print_nodes(f.node());

@@ -7,8 +7,8 @@
 
 namespace tenon::loader {
 
-/// A message as text, laid out as ONNX's own printer does. parse_text gives back all that the syntax can say;
-/// raw data comes back as numbers.
+/// A message as text, laid out as ONNX's own printer does. parse_text gives back everything the syntax can
+/// say; raw data comes back as numbers.
 ///
 /// The syntax has no words for: sparse tensors, quantisation annotations, training, devices, doc strings and
 /// metadata below models and functions, denotations, and tensors of no element type. These are left out, and

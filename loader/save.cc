@@ -19,6 +19,7 @@ constexpr int64_t alignment = 64;               // a cache line, and the widest 
 constexpr int64_t page = 4096;                  // so that a tensor can be mapped by itself
 constexpr int64_t least_on_pages = 64 << 10;    // smaller ones would mostly be padding
 constexpr int64_t most_in_message = INT32_MAX;  // protobuf's bound
+constexpr std::size_t longest_name = 255;       // of a file, in bytes
 
 // The file beside a model that external data goes to.
 class DataFile {
@@ -44,10 +45,19 @@ class DataFile {
     tensors_.push_back(&t);
   }
 
+  // The name that data with a digest has.
+  static std::string name_of(std::string model, const std::string& digest) {
+    const std::string rest = concat(".", digest.substr(0, 16), ".data");
+    std::size_t size = std::min(model.size(), longest_name - rest.size());
+    // Not in the middle of a character of UTF-8.
+    while (size > 0 && size < model.size() && (model[size] & 0xC0) == 0x80) --size;
+    return model.substr(0, size) + rest;
+  }
+
   // Gives the data its name, which the tensors lack until then.
   void set_name() {
     const bool by_caller = !name_.empty();
-    if (!by_caller) name_ = concat(model_, ".", digest_.hex().substr(0, 16), ".data");
+    if (!by_caller) name_ = name_of(model_, digest_.hex());
     for (onnx::TensorProto* t : tensors_) t->mutable_external_data(0)->set_value(name_);
     out_.rename(name_);
     if (by_caller && out_.differs_from_existing())
@@ -160,7 +170,7 @@ void save_model(onnx::ModelProto model, const fs::path& file, const SaveOptions&
   std::optional<DataFile> data;
   const auto move_out = [&](onnx::TensorProto& t, const FileBytes& elements) {
     if (!data) {
-      if (options.external_file.empty()) check_name(file, file.filename().string() + ".data");
+      if (options.external_file.empty()) check_name(file, DataFile::name_of(file.filename().string(), ""));
       data.emplace(file, options.external_file);
     }
     data->add(t, elements);
@@ -170,8 +180,7 @@ void save_model(onnx::ModelProto model, const fs::path& file, const SaveOptions&
     if ((brought_in += static_cast<int64_t>(bytes)) > most_in_message) fail_as_too_large(file);
   };
   const auto threshold = options.external_threshold;
-  const bool elsewhere = source.external && !same_folder(source.external->folder(),
-                                                         file.has_parent_path() ? file.parent_path() : ".");
+  const bool elsewhere = source.external && !same_folder(source.external->folder(), folder_of(file));
   std::error_code none;
   for_each_tensor(model, [&](onnx::TensorProto& t, bool in_attribute) {
     if (is_external(t) && source.external &&

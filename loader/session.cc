@@ -1,2 +1,2 @@
-// Session's bodies, compiled once for all that link //loader.
+// Session's bodies, compiled once for every program that links //loader.
 #include "tenon/graph/session_impl.hpp"

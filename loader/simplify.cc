@@ -3,8 +3,10 @@
 #include <set>
 
 #include "loader/attribute.hpp"
+#include "loader/convert.hpp"
 #include "loader/opsets.hpp"
 #include "loader/order.hpp"
+#include "tenon/graph/text.hpp"
 #include "tenon/loader.hpp"
 
 namespace tenon::loader {
@@ -13,7 +15,6 @@ namespace {
 constexpr int max_rounds = 16;                           // each has folded something
 constexpr int max_depth = 200;                           // of bodies within each other
 constexpr int64_t max_added_bytes = int64_t{256} << 20;  // by all constants
-constexpr int64_t ir_of_plain_initializers = 4;          // before it, an initializer is an input's value
 
 // The constants of a graph by name. Tensors of the file are read when a node asks for them.
 struct Scope {
@@ -31,18 +32,13 @@ struct Scope {
   }
 };
 
-/// The memory of a tensor's elements, the characters of strings included.
-int64_t content_bytes(const AnyTensor& t) {
-  int64_t bytes = t.bytes();
-  if (t.dtype() == DType::string)
-    for (const std::string& s : t.view().as<std::string>()) bytes += std::ssize(s);
-  return bytes;
-}
-
 class Simplifier {
  public:
   Simplifier(onnx::ModelProto& model, const SimplifyOptions& options)
-      : model_(model), options_(options), opsets_(read_opsets(model.opset_import(), "model")) {
+      : model_(model),
+        options_(options),
+        deadline_(options.time_limit),
+        opsets_(read_opsets(model.opset_import(), "model")) {
     if (opsets_.empty()) opsets_.emplace("", 1);
     for (const auto& f : model.functions()) functions_.insert(key_of(f));
     for (const auto& t : model.training_info())
@@ -106,7 +102,7 @@ class Simplifier {
       for (const auto& n : from.node())
         for (const std::string& name : n.output())
           if (const ValueId v = name.empty() ? -1 : graph.find(name); v >= 0) note(name, graph.entry(v).info);
-    } catch (const Error&) {  // what is constant by itself is folded all the same
+    } catch (const Error&) {  // nodes of constants are folded all the same
     }
   }
   void note(const std::string& name, const op::Info& info) {
@@ -140,6 +136,7 @@ class Simplifier {
       else scope.stated.emplace(t.name(), &t);
     }
     for (onnx::NodeProto& n : *g.mutable_node()) {
+      deadline_.check("simplifying");
       for (auto& a : *n.mutable_attribute()) {
         if (a.has_g()) fold_body(*a.mutable_g(), scope);
         for (auto& b : *a.mutable_graphs()) fold_body(b, scope);
@@ -233,12 +230,14 @@ class Simplifier {
     std::vector<op::Info> out(count);
     if (const op::Message m = op.infer(in, out); !m.empty()) return {};
     const int64_t most = std::max(bytes, options_.max_bytes);
-    for (const op::Info& i : out)
-      if (i.type.kind == Kind::tensor && i.dims.known() &&
-          packed_bytes(element_count(i.dims.extents()), i.type.element) > most)
-        return {};
     std::vector<const Value*> pointers;
     for (const Value& v : operands) pointers.push_back(v ? &v : nullptr);
+    for (const op::Info& i : out) {
+      if (i.type.kind != Kind::tensor || !i.dims.known()) continue;
+      const int64_t elements = element_count(i.dims.extents());
+      if (packed_bytes(elements, i.type.element) > most) return {};
+      if (i.type.element == DType::string && detail::most_text(op, pointers, elements) > most) return {};
+    }
     op::Context context;
     std::vector<AnyTensor> results;
     for (Value& v : op::evaluate(op, context, pointers, count)) {
@@ -331,6 +330,7 @@ class Simplifier {
 
   onnx::ModelProto& model_;
   const SimplifyOptions& options_;
+  detail::Deadline deadline_;
   Opsets opsets_;
   std::set<FunctionKey> functions_;
   std::map<std::string, AnyTensor, std::less<>> inferred_;

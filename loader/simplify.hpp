@@ -1,4 +1,4 @@
-// Models with fewer nodes: what is the same in every run is computed once.
+// Models with fewer nodes: values that are the same in every run are computed once.
 #pragma once
 
 #include "loader/onnx.pb.h"

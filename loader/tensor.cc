@@ -46,7 +46,9 @@ AnyTensor from_bytes(DType d, const Extents& extents, std::span<const std::byte>
 
 // The raw data that strip_raw_data left in the model's bytes.
 std::optional<FileBytes> left_in_file(const onnx::TensorProto& t, const DataSource& source) {
-  for (const auto& entry : t.external_data()) {
+  // Of several the last counts, as of a field that a message has several times.
+  for (int k = t.external_data_size(); k-- > 0;) {
+    const onnx::StringStringEntryProto& entry = t.external_data(k);
     if (entry.key() != mapped_key) continue;
     const std::string& range = entry.value();
     const std::size_t comma = std::min(range.find(','), range.size());
@@ -130,11 +132,19 @@ std::optional<FileBytes> raw_data_of(const onnx::TensorProto& t, const DataSourc
 std::size_t restore_raw_data(onnx::TensorProto& t, const DataSource& source) {
   const auto left = left_in_file(t, source);
   if (!left) return 0;
-  t.set_raw_data(left->bytes.data(), left->bytes.size());
+  constexpr std::size_t part = 16 << 20;  // bounds the memory that has data twice
+  std::string& raw = *t.mutable_raw_data();
+  raw.clear();
+  raw.reserve(left->bytes.size());
+  for (std::size_t at = 0; at < left->bytes.size(); at += part) {
+    const auto bytes = left->bytes.subspan(at, std::min(part, left->bytes.size() - at));
+    raw.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    FileBytes{bytes, left->file}.forget();
+  }
   auto& entries = *t.mutable_external_data();
   entries.erase(
-      std::find_if(entries.begin(), entries.end(), [](const auto& e) { return e.key() == mapped_key; }));
-  left->forget();
+      std::remove_if(entries.begin(), entries.end(), [](const auto& e) { return e.key() == mapped_key; }),
+      entries.end());
   return left->bytes.size();
 }
 

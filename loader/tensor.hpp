@@ -44,7 +44,7 @@ AnyTensor densify(const SparseTensor& s);
 void write_tensor(const AnyTensor& tensor, onnx::TensorProto& t);
 void write_sparse_tensor(const SparseTensor& tensor, onnx::SparseTensorProto& t);
 
-/// The extents of a shape; symbol(name) gives those that have a name. Error{not_supported} above max_rank.
+/// The extents of a shape. symbol(name) gives an extent that has a name. Error{not_supported} above max_rank.
 template <class F>
 Dims read_dims(const onnx::TensorShapeProto& shape, const std::string& where, F symbol) {
   if (shape.dim_size() > max_rank)
@@ -61,8 +61,8 @@ Dims read_dims(const onnx::TensorShapeProto& shape, const std::string& where, F 
 /// The type, and for tensors the extents, of a TypeProto. Error{not_supported} for types that no operator
 /// takes.
 Type read_type(const onnx::TypeProto& t);
-/// Writes a type, and extents where the rank is known: the value's, or those of its elements. symbol(d) names
-/// symbolic ones. An unknown type writes nothing.
+/// Writes a type, and where the rank is known the extents, the value's own or its elements'. symbol(d) names
+/// symbolic extents. An unknown type writes nothing.
 void write_type(Type type, const Dims& dims, const std::function<std::string(Dim)>& symbol,
                 onnx::TypeProto& t);
 

@@ -1,8 +1,6 @@
-// Values as files: TensorProto, SequenceProto, OptionalProto, and numpy's .npy.
-#include <charconv>
-#include <cstring>
-
+// Values as files: TensorProto, SequenceProto, OptionalProto, and numpy's .npy (array/npy.hpp).
 #include "loader/tensor.hpp"
+#include "tenon/array/npy.hpp"
 #include "tenon/loader.hpp"
 
 namespace tenon {
@@ -179,117 +177,19 @@ void write_pb(const std::filesystem::path& file, const Value& value, std::string
   loader::write_file(file, bytes);
 }
 
-namespace {
-
-struct NpyType {
-  std::string_view descr;
-  DType dtype;
-};
-constexpr NpyType npy_types[] = {
-    {"<f4", DType::float32},   {"<f8", DType::float64},    {"<f2", DType::float16}, {"|i1", DType::int8},
-    {"<i2", DType::int16},     {"<i4", DType::int32},      {"<i8", DType::int64},   {"|u1", DType::uint8},
-    {"<u2", DType::uint16},    {"<u4", DType::uint32},     {"<u8", DType::uint64},  {"|b1", DType::bool_},
-    {"<c8", DType::complex64}, {"<c16", DType::complex128}};
-
-// The header's text after "'key':".
-std::string_view entry(std::string_view header, std::string_view key, const std::string& place) {
-  const std::size_t at = header.find(concat("'", key, "':"));
-  if (at == std::string_view::npos)
-    throw Error(ErrorCode::invalid_argument, place, concat("the .npy header has no ", key));
-  std::string_view rest = header.substr(at + key.size() + 3);
-  while (!rest.empty() && rest.front() == ' ') rest.remove_prefix(1);
-  return rest;
-}
-
-}  // namespace
-
 Value read_npy(const std::filesystem::path& file) {
-  const auto mapped = MappedFile::open(file);
-  const std::string place = file.string();
-  const std::string_view bytes(reinterpret_cast<const char*>(mapped->bytes().data()), mapped->bytes().size());
-  const auto refuse = [&](const std::string& why) -> Error {
-    return Error(ErrorCode::invalid_argument, place, why);
-  };
-  if (bytes.size() < 12 || bytes.substr(0, 6) != "\x93NUMPY") throw refuse("not a .npy file");
-  const int version = bytes[6];
-  std::size_t start = version == 1 ? 10 : 12, length = 0;
-  for (std::size_t k = 8; k < start; ++k)
-    length |= static_cast<std::size_t>(static_cast<uint8_t>(bytes[k])) << 8 * (k - 8);
-  if (version < 1 || version > 3 || length > bytes.size() - start)
-    throw refuse("the .npy header is cut short");
-  const std::string_view header = bytes.substr(start, length);
-  std::string_view descr = entry(header, "descr", place);
-  if (descr.size() < 2) throw refuse("the .npy header has no type");
-  descr = descr.substr(1, descr.find(descr[0], 1) - 1);
-  if (descr.empty()) throw refuse("the .npy header has no type");
-  DType dtype = DType::undefined;
-  for (const NpyType& t : npy_types)
-    if (t.descr.substr(1) == descr.substr(1) &&
-        (descr[0] == t.descr[0] || descr[0] == '|' || bits(t.dtype) == 8))
-      dtype = t.dtype;
-  if (dtype == DType::undefined) throw refuse(concat("element type '", descr, "' is not supported"));
-  const bool fortran = entry(header, "fortran_order", place).starts_with("True");
-  std::string_view shape = entry(header, "shape", place);
-  Extents extents;
-  for (std::size_t k = 1; k < shape.size() && shape[k] != ')';) {
-    if (shape[k] == ' ' || shape[k] == ',') {
-      ++k;
-      continue;
-    }
-    int64_t e = 0;
-    const auto [end, code] = std::from_chars(shape.data() + k, shape.data() + shape.size(), e);
-    if (code != std::errc() || e < 0 || extents.size() == max_rank)
-      throw refuse("the .npy header has no valid shape");
-    extents.push_back(e);
-    k = static_cast<std::size_t>(end - shape.data());
-  }
-  int64_t size = 0;
-  try {
-    size = packed_bytes(element_count(extents), dtype);
-  } catch (const Error& e) {
-    throw refuse(e.message());
-  }
-  const std::string_view data = bytes.substr(start + length);
-  if (static_cast<int64_t>(data.size()) < size)
-    throw refuse(concat(data.size(), " bytes of data, ", size, " are needed"));
-  AnyTensor t = AnyTensor::uninitialized(dtype, extents);
-  const auto each = static_cast<std::size_t>(bits(dtype) / 8);
-  if (!fortran || extents.size() < 2) {
-    if (size > 0) std::memcpy(t.data(), data.data(), static_cast<std::size_t>(size));
-  } else {
-    Extents index = Extents::filled(extents.size(), 0);
-    for (int64_t k = 0; k < t.size(); ++k) {
-      std::size_t offset = 0;
-      for (int a = extents.size(); a-- > 0;)
-        offset = offset * static_cast<std::size_t>(extents[a]) + static_cast<std::size_t>(index[a]);
-      std::memcpy(static_cast<char*>(t.data()) + static_cast<std::size_t>(k) * each,
-                  data.data() + offset * each, each);
-      for (int a = extents.size(); a-- > 0 && ++index[a] == extents[a];) index[a] = 0;
-    }
-  }
-  return dtype == DType::bool_ ? loader::sanitise_bools(std::move(t)) : t;
+  return parse_npy(MappedFile::open(file)->bytes(), file.string());
 }
 
 void write_npy(const std::filesystem::path& file, const Value& value) {
   const AnyTensor& t = value.tensor();
-  std::string_view descr;
-  for (const NpyType& n : npy_types)
-    if (n.dtype == t.dtype()) descr = n.descr;
-  if (descr.empty())
+  if (npy_type(t.dtype()).empty())
     throw Error(ErrorCode::invalid_type, file.string(),
                 concat("numpy has no type for ", to_string(value.type())));
-  std::string shape = "(";
-  for (int64_t e : t.extents()) shape += concat(e, ",");
-  std::string header = concat("{'descr': '", descr, "', 'fortran_order': False, 'shape': ", shape, "), }");
-  while ((10 + header.size() + 1) % 64 != 0) header += ' ';
-  header += '\n';
-  std::string bytes = "\x93NUMPY\x01";
-  bytes += '\0';
-  bytes += static_cast<char>(header.size() & 255);
-  bytes += static_cast<char>(header.size() >> 8);
-  bytes += header;
-  bytes.append(static_cast<const char*>(t.data()), static_cast<std::size_t>(t.bytes()));
-  loader::write_file(file, bytes);
+  loader::NewFile out(file);
+  out.write(npy_header(t.dtype(), t.extents()));
+  out.write({static_cast<const char*>(t.data()), static_cast<std::size_t>(t.bytes())});
+  out.put_in_place();
 }
 
 }  // namespace tenon

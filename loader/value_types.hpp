@@ -23,7 +23,7 @@ class ValueTypes {
       for (const int64_t extent : t.dims()) type.mutable_shape()->add_dim()->set_dim_value(extent);
     }
   }
-  /// Null pointers for those that are not known.
+  /// The types of values by name; null pointers where a type is not known.
   std::vector<const onnx::TypeProto*> of(const google::protobuf::RepeatedPtrField<std::string>& names) const {
     std::vector<const onnx::TypeProto*> found;
     for (const auto& name : names) found.push_back(find(name));

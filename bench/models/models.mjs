@@ -9,9 +9,9 @@ import { branches, chain, lstm, mlp, trees } from './small.mjs';
 import { efficientNet, mobilenetV2, resnet50, vgg19, yolo } from './vision.mjs';
 
 export const models = {
-  resnet50: { make: resnet50 },
+  resnet50: { make: resnet50, compiled: ['batch=1'] },
   vgg19: { make: vgg19 },
-  mobilenetv2: { make: () => mobilenetV2(1) },
+  mobilenetv2: { make: () => mobilenetV2(1), compiled: [] },
   'mobilenetv2-dynamic': { make: () => mobilenetV2('batch') },
   efficientnet: { make: efficientNet },
   yolo: { make: yolo, tolerance: 1e-3, unstable: /^NonMaxSuppression/ },
@@ -21,8 +21,8 @@ export const models = {
   'llama-block-step': { make: llamaBlock },
   'llama-block-step-fp16': { make: () => llamaBlock({ type: 'float16' }), tolerance: 1e-2 },
   'llama-block-step-int4': { make: () => llamaBlock({ type: 'int4' }), tolerance: 5e-2 },
-  mlp: { make: () => mlp([784, 256, 128, 10]) },
-  'mlp-16': { make: () => mlp([16, 16, 16, 16, 16]) },
+  mlp: { make: () => mlp([784, 256, 128, 10]), compiled: [] },
+  'mlp-16': { make: () => mlp([16, 16, 16, 16, 16]), compiled: [] },
   lstm: { make: lstm },
   'trees-1': { make: () => trees(1) },
   'trees-1000': { make: () => trees(1000) },

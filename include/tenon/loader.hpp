@@ -22,8 +22,8 @@ Value read_pb(const std::filesystem::path& file, Type type = DType::undefined);
 /// Writes a value as such a file.
 void write_pb(const std::filesystem::path& file, const Value& value, std::string_view name = {});
 
-/// Reads and writes numpy's .npy files (versions 1 to 3, little-endian, C or Fortran order; types that numpy
-/// has itself).
+/// Reads and writes numpy's .npy files, as array/npy.hpp says. The file is mapped, and its elements copied;
+/// the file that is written takes the place of one that is there when it is complete.
 Value read_npy(const std::filesystem::path& file);
 void write_npy(const std::filesystem::path& file, const Value& value);
 

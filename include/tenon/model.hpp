@@ -246,6 +246,9 @@ struct SimplifyOptions {
   /// The largest constant, in bytes, that a node becomes. Nodes that make constants smaller become constants
   /// of any size.
   int64_t max_bytes = 1 << 20;
+  /// Error{limit} after this time. The clock is read before each node, so that an operator which has begun is
+  /// finished. The model then means the same, and has some of its bodies simplified.
+  std::chrono::steady_clock::duration time_limit = std::chrono::steady_clock::duration::max();
 };
 
 /// Replaces nodes of ONNX's operators by constants where all that they read is constant, or where inference
@@ -271,7 +274,11 @@ struct InlineOptions {
   /// Also nodes of operators that ONNX defines by functions are replaced, where such a function is known
   /// (loader/function_body.hpp); `only` and `except` hold for them as well.
   bool schema_functions = false;
-  /// A function whose operators mean something else at the caller's opsets is kept, and no error.
+  /// The nodes of a function whose operators mean something else at its caller's opset of ai.onnx are
+  /// converted to that opset, as by convert_opset. False: such a function cannot be inlined.
+  bool convert_opsets = true;
+  /// A function that cannot be inlined, because its operators mean something else at the caller's opsets, is
+  /// kept, and no error.
   bool keep_incompatible = false;
   int64_t max_nodes = 1'000'000;  ///< bounds the nodes that calls become, and the calls
   int64_t max_bytes = 128 << 20;  ///< bounds the size of these nodes
@@ -289,8 +296,8 @@ struct InlineOptions {
 /// need to know of types is inferred.
 ///
 /// Error{invalid_model}: functions that call themselves, and calls, attributes or names that fit no function.
-/// Error{not_supported}: a function whose operators are others at the opsets of its caller; calls that
-/// multiply beyond the bounds. The model is then as it was.
+/// Error{not_supported}: a function whose operators are others at the opsets of its caller, and cannot be
+/// converted; calls that multiply beyond the bounds. The model is then as it was.
 void inline_functions(Model& model, const InlineOptions& options = {});
 
 /// Puts a prefix before the names of all values, nodes and functions, in bodies too. Symbols of extents stay.

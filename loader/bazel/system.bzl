@@ -24,6 +24,11 @@ cc_library(
     includes = {includes},
     linkopts = {linkopts},
 )
+
+filegroup(
+    name = "headers",
+    srcs = glob(["include/**"], allow_empty = True),
+)
 """.format(name = ctx.name, includes = repr(includes), linkopts = repr(ctx.attr.linkopts))
     if program:
         ctx.symlink(program, ctx.attr.program)
@@ -48,6 +53,94 @@ system_library = repository_rule(
     configure = True,
     local = True,
 )
+
+def system_libraries():
+    """All that the tree is made of, for WORKSPACE and MODULE.bazel."""
+    system_library(
+        name = "xsimd",
+        header = "xsimd/xsimd.hpp",
+        override = "TENON_XSIMD",
+        package = "libxsimd-dev",
+    )
+
+    system_library(
+        name = "protobuf",
+        header = "google/protobuf/message_lite.h",
+        linkopts = ["-lprotobuf-lite"],
+        package = "libprotobuf-dev protobuf-compiler",
+        program = "protoc",
+    )
+
+    # What //loader:text and //loader:image are made of.
+    system_library(
+        name = "re2",
+        header = "re2/re2.h",
+        linkopts = ["-lre2"],
+        package = "libre2-dev",
+    )
+
+    system_library(
+        name = "jpeg",
+        header = "jpeglib.h",
+        linkopts = ["-ljpeg"],
+        package = "libjpeg-dev",
+    )
+
+    system_library(
+        name = "png",
+        header = "png.h",
+        linkopts = ["-lpng"],
+        package = "libpng-dev",
+    )
+
+    system_library(
+        name = "tiff",
+        header = "tiffio.h",
+        linkopts = ["-ltiff"],
+        package = "libtiff-dev",
+    )
+
+    system_library(
+        name = "webp",
+        header = "webp/decode.h",
+        linkopts = [
+            "-lwebpdemux",
+            "-lwebp",
+        ],
+        package = "libwebp-dev",
+    )
+
+    # For tests, which write animations.
+    system_library(
+        name = "webpmux",
+        header = "webp/mux.h",
+        linkopts = [
+            "-lwebpmux",
+            "-lwebp",
+        ],
+        package = "libwebp-dev",
+    )
+
+    system_library(
+        name = "openjpeg",
+        header = "openjpeg-2.5/openjpeg.h",
+        include = "include/openjpeg-2.5",
+        linkopts = ["-lopenjp2"],
+        package = "libopenjp2-7-dev",
+    )
+
+    system_library(
+        name = "doctest",
+        header = "doctest/doctest.h",
+        package = "doctest-dev",
+    )
+
+    system_library(
+        name = "benchmark",
+        header = "benchmark/benchmark.h",
+        linkopts = ["-lbenchmark"],
+        package = "libbenchmark-dev",
+    )
 
 def _stand_in(ctx):
     for path, text in ctx.attr.files.items():

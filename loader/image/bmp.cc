@@ -95,7 +95,7 @@ Header read_header(const Reader& in) {
   return h;
 }
 
-/// Up to 256 colors; those that the file lacks are black.
+/// Up to 256 colors. Colors that the file lacks are black.
 struct Palette {
   uint8_t colors[256][3] = {};
 

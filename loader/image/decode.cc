@@ -19,7 +19,7 @@ Picture decode(Bytes bytes, Allocator& allocator) {
             "the bytes are none of BMP, JPEG, JPEG 2000, PNG, PNM, TIFF and WebP");
 }
 
-/// ITU-R 601's luma in 16-bit fixed point, whose weights sum to 1: gray stays what it is.
+/// ITU-R 601's luma in 16-bit fixed point, whose weights sum to 1: gray stays the same gray.
 uint8_t luma(const uint8_t* rgb) {
   return static_cast<uint8_t>((19595 * rgb[0] + 38470 * rgb[1] + 7471 * rgb[2] + 0x8000) >> 16);
 }

@@ -121,7 +121,7 @@ Picture decode_jpeg2000(Bytes bytes, Allocator& allocator) {
       !opj_read_header(stream.get(), codec.get(), &read))
     damaged();
   const Image image(read);
-  // The library holds samples of four bytes, those of a tile twice.
+  // The library holds samples of four bytes, and a tile's samples twice.
   for (OPJ_UINT32 k = 0; k < image->numcomps; ++k)
     check_extents(format, image->comps[k].w, image->comps[k].h, int64_t{8} * image->numcomps + 3);
   if (!opj_decode(codec.get(), stream.get(), image.get()) || !opj_end_decompress(codec.get(), stream.get()))

@@ -54,7 +54,7 @@ Handle open(File& file) {
         return f.at;
       },
       [](thandle_t) { return 0; }, [](thandle_t h) -> toff_t { return file_of(h)->bytes.size(); },
-      // The library only reads what is mapped.
+      // The library only reads the mapped bytes.
       [](thandle_t h, void** begin, toff_t* size) {
         *begin = const_cast<uint8_t*>(file_of(h)->bytes.data());
         *size = file_of(h)->bytes.size();

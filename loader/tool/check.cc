@@ -2,7 +2,7 @@
 #include "loader/check.hpp"
 
 #include "loader/tool/command.hpp"
-#include "loader/tool/suite.hpp"
+#include "loader/tool/models.hpp"
 
 namespace tenon::tool {
 namespace {
@@ -68,8 +68,8 @@ int check(Arguments arguments) {
   }
   if (model.empty() == suite.empty()) throw UsageError{"check needs a model, or --suite and a folder"};
   if (!suite.empty()) return run_suite(suite, [&](const Json& call) { return difference(suite, call); });
-  options.folder = model.has_parent_path() ? model.parent_path() : fs::path(".");
-  const auto found = check(read_message<onnx::ModelProto>(model), options);
+  options.folder = loader::folder_of(model);
+  const auto found = check(read_model(model), options);
   for (const auto& d : found) std::printf("%s: %s\n", model.c_str(), to_string(d).c_str());
   return has_errors(found) ? 1 : 0;
 }

@@ -54,6 +54,8 @@ int compare(Arguments arguments);
 int train(Arguments arguments);
 int bench(Arguments arguments);
 int ops(Arguments arguments);
+int amalgamate(Arguments arguments);
+int compile_model(Arguments arguments);
 
 /// "1x3x224x224"; "" is a scalar.
 Extents parse_extents(std::string_view text);

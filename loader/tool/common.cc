@@ -7,7 +7,7 @@
 namespace tenon::tool {
 namespace {
 
-// Gives tensors whose data was left in the file a form that every reader of the message knows.
+// Gives a tensor whose data was left in the file a form that every reader of the message knows.
 void leave_data(onnx::TensorProto& t) {
   for (const auto& e : t.external_data()) {
     if (e.key() != loader::mapped_key) continue;
@@ -16,56 +16,25 @@ void leave_data(onnx::TensorProto& t) {
     return;
   }
 }
-void leave_data(onnx::SparseTensorProto& t) {
-  leave_data(*t.mutable_values());
-  leave_data(*t.mutable_indices());
-}
-void leave_data(onnx::GraphProto& g);
-// The result of a Constant without its data keeps its type as the graph's value info.
-template <class Graph>
-void leave_data_of_nodes(Graph& graph) {
-  for (auto& n : *graph.mutable_node())
-    for (auto& a : *n.mutable_attribute()) {
-      if (a.has_g()) leave_data(*a.mutable_g());
-      for (auto& g : *a.mutable_graphs()) leave_data(g);
-      for (auto& t : *a.mutable_tensors()) leave_data(t);
-      if (a.has_sparse_tensor()) leave_data(*a.mutable_sparse_tensor());
-      if (!a.has_t()) continue;
-      leave_data(*a.mutable_t());
-      if (n.op_type() != "Constant" || n.output_size() != 1 || a.t().external_data_size() > 0 ||
-          a.t().data_location() != onnx::TensorProto::EXTERNAL)
-        continue;
-      auto& info = *graph.add_value_info();
-      info.set_name(n.output(0));
-      auto& type = *info.mutable_type()->mutable_tensor_type();
-      type.set_elem_type(a.t().data_type());
-      type.mutable_shape();
-      for (int64_t d : a.t().dims()) type.mutable_shape()->add_dim()->set_dim_value(d);
-    }
-}
-void leave_data(onnx::GraphProto& g) {
-  for (auto& t : *g.mutable_initializer()) leave_data(t);
-  for (auto& t : *g.mutable_sparse_initializer()) leave_data(t);
-  leave_data_of_nodes(g);
-}
 
 }  // namespace
+
+onnx::ModelProto read_model(const std::filesystem::path& file) {
+  if (loader::format_of(file) == loader::ModelFormat::text) return parse_file(file);
+  return loader::in_file(file, [&] {
+    if (!std::filesystem::is_fifo(file)) return loader::read_whole_message(loader::MappedFile::open(file));
+    const std::string bytes = read_text(file);
+    onnx::ModelProto model;
+    loader::read_message(std::as_bytes(std::span(bytes)), false, model);
+    return model;
+  });
+}
 
 onnx::ModelProto read_outline(const std::filesystem::path& file) {
   if (loader::format_of(file) == loader::ModelFormat::text) return parse_file(file);
   onnx::ModelProto model;
-  try {
-    loader::read_message(loader::MappedFile::open(file)->bytes(), true, model);
-  } catch (const Error& e) {
-    if (e.code() == ErrorCode::io) throw;
-    throw Error(e.code(), concat(file.string(), e.where().empty() ? "" : ": ", e.where()), e.message());
-  }
-  if (model.has_graph()) leave_data(*model.mutable_graph());
-  for (auto& f : *model.mutable_functions()) leave_data_of_nodes(f);
-  for (auto& t : *model.mutable_training_info()) {
-    if (t.has_initialization()) leave_data(*t.mutable_initialization());
-    if (t.has_algorithm()) leave_data(*t.mutable_algorithm());
-  }
+  loader::in_file(file, [&] { loader::read_message(loader::MappedFile::open(file)->bytes(), true, model); });
+  loader::for_each_tensor(model, [](onnx::TensorProto& t, bool) { leave_data(t); });
   return model;
 }
 

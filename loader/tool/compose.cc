@@ -38,9 +38,11 @@ int merge(Arguments arguments) {
   }
   if (files.size() != 2 || !output.is_given()) throw UsageError{"merge takes two models, and -o"};
   const auto read = [](const std::filesystem::path& file) {
-    return Model(read_model(file), folder_of(file));
+    return Model(read_model(file), loader::folder_of(file));
   };
-  const Model merged = merge(read(files[0]), read(files[1]), options);
+  const Model first = read(files[0]), second = read(files[1]);
+  const Model merged = loader::in_file(concat(files[0].string(), " and ", files[1].string()),
+                                       [&] { return merge(first, second, options); });
   if (merged.folder().empty()) output.prefer_external();
   output.write(merged.proto(), merged.folder());
   return 0;
@@ -61,7 +63,9 @@ int extract(Arguments arguments) {
   }
   if (file.empty() || !output.is_given() || outputs.empty())
     throw UsageError{"extract needs a model, --inputs, --outputs and -o"};
-  output.write(loader::extract(read_model(file), inputs, outputs), folder_of(file));
+  const onnx::ModelProto model = read_model(file);
+  output.write(loader::in_file(file, [&] { return loader::extract(model, inputs, outputs); }),
+               loader::folder_of(file));
   return 0;
 }
 

@@ -123,8 +123,8 @@ int convert_model(Arguments arguments) {
   if (model.empty() || !output.is_given() || opset == 0)
     throw UsageError{"convert needs a model, --opset and -o"};
   onnx::ModelProto proto = read_model(model);
-  loader::convert_opset(proto, static_cast<int>(opset));
-  output.write(std::move(proto), folder_of(model));
+  loader::in_file(model, [&] { loader::convert_opset(proto, static_cast<int>(opset)); });
+  output.write(std::move(proto), loader::folder_of(model));
   return 0;
 }
 

@@ -1,8 +1,9 @@
-// `tenon info`: what a model says of itself, whether it can run here or not.
+// `tenon info`: a model described from its file, whether it can run here or not.
 #include "loader/display.hpp"
 #include "loader/opsets.hpp"
 #include "loader/outline.hpp"
 #include "loader/tool/command.hpp"
+#include "loader/tool/json.hpp"
 #include "loader/tool/models.hpp"
 
 namespace tenon::tool {
@@ -82,9 +83,12 @@ void print_parameters(const Outline& o) {
          ", ", loader::size_text(c.bytes));
 }
 
-// "Conv-11", or "com.acme.Whirl, unknown here". Functions' operators are those of the functions' opsets.
-std::string operator_of(const Outline& o, const Outline::Node& n, const onnx::ModelProto& model) {
-  const std::string name = loader::operator_text(n.proto->domain(), n.proto->op_type());
+// The version of a node's operator at the opsets of the model, or of the function that the node is in.
+struct Version {
+  bool imported = false;  // whether the operator's domain is
+  int number = 0;         // 0: the operator is unknown here
+};
+Version version_of(const Outline& o, const Outline::Node& n, const onnx::ModelProto& model) {
   int graph = n.graph;
   while (o.graphs[static_cast<std::size_t>(graph)].parent >= 0)
     graph = o.nodes[static_cast<std::size_t>(o.graphs[static_cast<std::size_t>(graph)].parent)].graph;
@@ -94,19 +98,30 @@ std::string operator_of(const Outline& o, const Outline::Node& n, const onnx::Mo
   int64_t opset = model.ir_version() < 3 && domain.empty() ? 1 : 0;
   for (const auto& i : imports)
     if (loader::canonical(i.domain()) == domain) opset = i.version();
-  if (opset < 1 || opset > 1'000'000) return name + ", of a domain that is not imported";
+  if (opset < 1 || opset > 1'000'000) return {};
   const Registry::Found found = standard_registry().find(domain, n.proto->op_type(), static_cast<int>(opset));
-  return found.op_class == nullptr ? name + ", unknown here" : concat(name, "-", found.version);
+  return {.imported = true, .number = found.op_class == nullptr ? 0 : found.version};
 }
 
+// "Conv-11", "com.acme.Whirl, unknown here"
 void print_operators(const Outline& o, const onnx::ModelProto& model) {
   std::map<std::string, int> operators;
-  for (const Outline::Node& n : o.nodes)
-    if (n.function < 0) ++operators[operator_of(o, n, model)];
+  for (const Outline::Node& n : o.nodes) {
+    if (n.function >= 0) continue;
+    const std::string name = loader::operator_text(n.proto->domain(), n.proto->op_type());
+    const Version v = version_of(o, n, model);
+    ++operators[v.number > 0 ? concat(name, "-", v.number)
+                             : name + (v.imported ? ", unknown here" : ", of a domain that is not imported")];
+  }
   for (const auto& [name, n] : operators) std::printf("%6d %s\n", n, name.c_str());
 }
 
-void print_plan(const std::string& file) {
+// The memory of a run, unknown extents taken as 1. Error for models that cannot run here.
+struct PlanSize {
+  int64_t arena_bytes = 0, naive_bytes = 0;
+  int run_time = 0;  // values decided in the run
+};
+PlanSize plan_of(const std::string& file) {
   Graph graph = load_graph(file);
   std::vector<std::pair<std::string, Value>> given;
   for (ValueId v : graph.inputs()) {
@@ -118,26 +133,23 @@ void print_plan(const std::string& file) {
   }
   const Session session(std::move(graph));
   const detail::Plan plan = session.plan({given.begin(), given.end()});
-  int run_time = 0;
-  for (const auto& v : plan.values) run_time += v.place == detail::Place::run_time;
-  line("memory plan (unknown extents as 1): ", loader::size_text(static_cast<double>(plan.arena_bytes)),
-       " for ", loader::size_text(static_cast<double>(plan.naive_bytes)), " of intermediate values, ",
-       run_time, " values decided in the run");
+  PlanSize size{static_cast<int64_t>(plan.arena_bytes), static_cast<int64_t>(plan.naive_bytes)};
+  for (const auto& v : plan.values) size.run_time += v.place == detail::Place::run_time;
+  return size;
 }
 
-}  // namespace
-
-int info(Arguments arguments) {
-  std::string file;
-  while (!arguments.empty()) {
-    const std::string word = arguments.take();
-    if (word.starts_with("--") || !file.empty())
-      throw UsageError{concat("info takes one model, and not '", word, "'")};
-    file = word;
+void print_plan(const std::string& file) {
+  try {
+    const PlanSize p = plan_of(file);
+    line("memory plan (unknown extents as 1): ", loader::size_text(static_cast<double>(p.arena_bytes)),
+         " for ", loader::size_text(static_cast<double>(p.naive_bytes)), " of intermediate values, ",
+         p.run_time, " values decided in the run");
+  } catch (const Error& e) {
+    line("no memory plan, for it cannot run here: ", visible(e.what(), 2000));
   }
-  if (file.empty()) throw UsageError{"info needs a model"};
-  const onnx::ModelProto model = read_outline(file);
-  const Outline outline(model);
+}
+
+void print(const Outline& outline, const onnx::ModelProto& model, const std::string& file) {
   print_header(model);
   const Outline::Graph& main = outline.graphs[0];
   line("graph '", visible(model.graph().name()), "', ", main.nodes.size(), " nodes, ", outline.nodes.size(),
@@ -147,11 +159,155 @@ int info(Arguments arguments) {
   print_functions(outline);
   print_parameters(outline);
   print_operators(outline, model);
-  try {
-    print_plan(file);
-  } catch (const Error& e) {
-    line("no memory plan, for it cannot run here: ", visible(e.what(), 2000));
+  print_plan(file);
+}
+
+// --- the same as JSON ---
+
+template <class List, class Write>
+void write_list(JsonWriter& j, std::string_view key, const List& list, Write write) {
+  j.key(key).begin('[');
+  for (const auto& element : list) write(element);
+  j.end(']');
+}
+
+// Numbers, symbols' names, and null for unknown extents.
+void write_shape(JsonWriter& j, const onnx::TensorShapeProto& shape) {
+  write_list(j, "extents", shape.dim(), [&](const onnx::TensorShapeProto::Dimension& d) {
+    if (d.has_dim_value()) j.integer(d.dim_value());
+    else if (d.dim_param().empty()) j.null();
+    else j.string(d.dim_param());
+  });
+}
+
+void write_value(JsonWriter& j, const Outline::Value& v) {
+  j.begin('{').key("name").string(v.name);
+  j.key("type");
+  if (v.type == nullptr || loader::type_text(*v.type).empty()) j.null();
+  else j.string(loader::type_text(*v.type));
+  if (v.type != nullptr && v.type->has_tensor_type()) {
+    const auto& t = v.type->tensor_type();
+    j.key("element").string(name(dtype_from_onnx(t.elem_type())));
+    if (t.has_shape()) write_shape(j, t.shape());
   }
+  j.key("optional").boolean(v.content != nullptr || v.sparse_content != nullptr).end('}');
+}
+
+void write_functions(JsonWriter& j, const Outline& o) {
+  const auto write_names = [&](std::string_view key, const auto& list) {
+    write_list(j, key, list, [&](const std::string& text) { j.string(text); });
+  };
+  write_list(j, "functions", o.graphs, [&](const Outline::Graph& g) {
+    if (g.kind != Outline::GraphKind::function) return;
+    const onnx::FunctionProto& f = *g.function;
+    j.begin('{').key("domain").string(f.domain()).key("name").string(f.name());
+    j.key("overload").string(f.overload());
+    write_names("inputs", f.input());
+    write_names("outputs", f.output());
+    j.key("attributes").begin('[');
+    for (const auto& a : f.attribute()) j.string(a);
+    for (const auto& a : f.attribute_proto()) j.string(a.name());
+    j.end(']');
+    j.key("nodes").integer(std::ssize(g.nodes)).key("calls").integer(g.calls).end('}');
+  });
+}
+
+void write_operators(JsonWriter& j, const Outline& o, const onnx::ModelProto& model) {
+  std::map<std::tuple<std::string, std::string, int>, int64_t> operators;
+  for (const Outline::Node& n : o.nodes)
+    if (n.function < 0)
+      ++operators[{loader::display(loader::canonical(n.proto->domain())), n.proto->op_type(),
+                   version_of(o, n, model).number}];
+  write_list(j, "operators", operators, [&](const auto& entry) {
+    const auto& [domain, op, version] = entry.first;
+    j.begin('{').key("domain").string(domain).key("name").string(op).key("version");
+    if (version > 0) j.integer(version);
+    else j.null();
+    j.key("count").integer(entry.second).end('}');
+  });
+}
+
+void write_parameters(JsonWriter& j, const Outline& o) {
+  const auto counts = loader::count_parameters(o);
+  loader::ParameterCount all;
+  for (const auto& [type, c] : counts)
+    all.tensors += c.tensors, all.elements += c.elements, all.bytes += c.bytes;
+  const auto write_count = [&](const loader::ParameterCount& c) {
+    j.key("tensors").integer(c.tensors).key("elements").whole(c.elements).key("bytes").whole(c.bytes);
+  };
+  j.key("parameters").begin('{');
+  write_count(all);
+  write_list(j, "types", counts, [&](const auto& entry) {
+    j.begin('{').key("type").string(entry.first);
+    write_count(entry.second);
+    j.end('}');
+  });
+  j.end('}');
+}
+
+void write_plan(JsonWriter& j, const std::string& file) {
+  try {
+    const PlanSize p = plan_of(file);
+    j.key("memory_plan").begin('{').key("arena_bytes").integer(p.arena_bytes);
+    j.key("naive_bytes").integer(p.naive_bytes).key("decided_in_run").integer(p.run_time).end('}');
+  } catch (const Error& e) {
+    j.key("memory_plan").null().key("cannot_run").string(e.what());
+  }
+}
+
+std::string json_of(const Outline& o, const onnx::ModelProto& m, const std::string& file) {
+  JsonWriter j;
+  j.begin('{').key("file").string(file).key("ir_version").integer(m.ir_version());
+  write_list(j, "opsets", m.opset_import(), [&](const onnx::OperatorSetIdProto& i) {
+    j.begin('{').key("domain").string(loader::display(loader::canonical(i.domain())));
+    j.key("version").integer(i.version()).end('}');
+  });
+  j.key("producer_name").string(m.producer_name()).key("producer_version").string(m.producer_version());
+  j.key("domain").string(m.domain()).key("model_version").integer(m.model_version());
+  j.key("doc_string").string(m.doc_string());
+  write_list(j, "metadata", m.metadata_props(), [&](const onnx::StringStringEntryProto& e) {
+    j.begin('{').key("key").string(e.key()).key("value").string(e.value()).end('}');
+  });
+  const Outline::Graph& main = o.graphs[0];
+  j.key("graph").string(m.graph().name()).key("nodes").integer(std::ssize(main.nodes));
+  j.key("nodes_in_all").integer(std::ssize(o.nodes));
+  const auto write_values = [&](std::string_view key, const std::vector<int>& values) {
+    write_list(j, key, values, [&](int v) { write_value(j, o.values[static_cast<std::size_t>(v)]); });
+  };
+  write_values("inputs", main.inputs);
+  write_values("outputs", main.outputs);
+  write_functions(j, o);
+  write_list(j, "training", o.graphs, [&](const Outline::Graph& g) {
+    if (g.kind != Outline::GraphKind::training) return;
+    j.begin('{').key("graph").string(g.title).key("nodes").integer(std::ssize(g.nodes)).end('}');
+  });
+  write_parameters(j, o);
+  write_operators(j, o, m);
+  write_plan(j, file);
+  return j.end('}').text() + "\n";
+}
+
+}  // namespace
+
+int info(Arguments arguments) {
+  std::string file;
+  bool as_json = false;
+  while (!arguments.empty()) {
+    const std::string word = arguments.take();
+    if (word == "--json") {
+      as_json = true;
+      continue;
+    }
+    if (word.starts_with("--") || !file.empty())
+      throw UsageError{concat("info takes one model, and not '", word, "'")};
+    file = word;
+  }
+  if (file.empty()) throw UsageError{"info needs a model"};
+  const onnx::ModelProto model = read_outline(file);
+  const Outline outline(model);
+  if (!as_json) return print(outline, model, file), 0;
+  const std::string text = json_of(outline, model, file);
+  std::fwrite(text.data(), 1, text.size(), stdout);
   return 0;
 }
 

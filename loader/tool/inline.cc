@@ -46,8 +46,10 @@ InlineOptions options_of(const Json& call) {
   const Written arguments = read_arguments(call["args"].string());
   InlineOptions options;
   options.schema_functions = call["api"].string() == "inline_selected_functions2";
+  options.convert_opsets = false;
   if (call["api"].string() == "inline_local_functions") {
     options.keep_incompatible = true;
+    options.convert_opsets = !arguments.words.empty() && arguments.words.front() == "True";
     return options;
   }
   if (!call["api"].string().starts_with("inline_selected_functions"))
@@ -154,6 +156,8 @@ int inline_calls(Arguments arguments) {
     else if (word == "--only") names = &options.only.emplace();
     else if (word == "--except") names = &options.except;
     else if (word == "--schema-functions") options.schema_functions = true;
+    else if (word == "--max-nodes") options.max_nodes = arguments.integer(word, 0, no_bound);
+    else if (word == "--max-bytes") options.max_bytes = arguments.integer(word, 0, no_bound);
     else if (word.starts_with("-")) throw UsageError{concat("inline has no option '", word, "'")};
     else if (names != nullptr) names->push_back(read_name(word));
     else if (file.empty()) file = word;
@@ -179,8 +183,8 @@ int inline_calls(Arguments arguments) {
                     concat("no function '", n.name, "' of '", n.domain, "' is in the model",
                            options.schema_functions ? ", and no operator's function has this name"
                                                     : "; --schema-functions are those of operators"));
-  loader::inline_functions(model, options);
-  output.write(std::move(model), folder_of(file));
+  loader::in_file(file, [&] { loader::inline_functions(model, options); });
+  output.write(std::move(model), loader::folder_of(file));
   return 0;
 }
 

@@ -11,21 +11,24 @@ namespace {
 
 constexpr std::string_view usage = R"(usage: tenon COMMAND …
 
-  run MODEL [--input NAME=FILE.npy|FILE.pb|random:1x3x224x224]… [--output DIR] [--threads N] [--profile TRACE.json]
-      [--explain] [--keep NAME…] [--keep-all DIR] [--time-limit SECONDS] [--max-iterations N] [--max-bytes N]
-      runs a model once and prints its outputs; inputs that are not named are random; --explain prints what the passes
-      did with the nodes, and why they did nothing; --keep prints values of the main graph too (and writes them with
-      --output), --keep-all writes all of them; no pass fuses over a value that is kept; the run ends with an error past
-      its time, past so many iterations of a loop, or where its values take more memory
+  run MODEL [--input NAME=FILE.npy|FILE.pb|random:1x3x224x224]… [--output DIR] [--threads N]
+      [--profile TRACE.json] [--explain] [--keep NAME…] [--keep-all DIR] [--time-limit SECONDS]
+      [--max-iterations N] [--max-bytes N]
+      runs a model once and prints its outputs; inputs that are not named are random; --explain prints what
+      the passes did with the nodes, and why they did nothing; --keep prints values of the main graph too (and
+      writes them with --output), --keep-all writes all of them; no pass fuses over a value that is kept; the
+      run ends with an error past its time, past so many iterations of a loop, or where its values take more
+      memory
   test DIR… [--threads N] [--no-passes]
       runs cases in the layout of ONNX's backend tests, below every DIR; --no-passes runs every node as it is
-  info MODEL
-      inputs and outputs, metadata, functions, parameters, operators, and the memory plan where it can run here
+  info MODEL [--json]
+      inputs and outputs, metadata, functions, parameters, operators, and the memory plan where it can run
+      here; --json says it for programs
   compare A B [--inputs DIR] [--input NAME=SOURCE]… [--rtol R] [--atol A] [--threads N]
   compare MODEL --passes | --levels LEVEL LEVEL [--inputs DIR] …
-      runs two models, or one with the passes off and on, or at two instruction-set levels, on inputs from files or at
-      random; names the first value that differs, then lists the values that both have; the exit code is 1 where any
-      differs by more than A + R × its size (by default 1e-5 and 1e-3)
+      runs two models, or one with the passes off and on, or at two instruction-set levels, on inputs from
+      files or at random; names the first value that differs, then lists the values that both have; the exit
+      code is 1 where any differs by more than A + R × its size (by default 1e-5 and 1e-3)
   dump MODEL --dot | --html [-o FILE]
       a drawing: for graphviz, or a page with folding and search
   infer MODEL [--strict] [-o OUTPUT [--external BYTES]]
@@ -33,8 +36,8 @@ constexpr std::string_view usage = R"(usage: tenon COMMAND …
   infer --check DIR
       compares with the calls of ONNX's shape inference that DIR/index.jsonl records
   check MODEL [--full] [--pedantic]
-      every breach of the rules of ONNX's format and operators; --full infers types and extents too; --pedantic warns
-      about names that are no C identifiers as well
+      every breach of the rules of ONNX's format and operators; --full infers types and extents too;
+      --pedantic warns about names that are no C identifiers as well
   check --suite DIR
       compares with the calls of ONNX's checker that DIR/index.jsonl records
   convert MODEL --opset N -o OUTPUT [--external BYTES]
@@ -47,8 +50,10 @@ constexpr std::string_view usage = R"(usage: tenon COMMAND …
       a model in ONNX's textual syntax
   parse --suite DIR, print --suite DIR
       compares with the calls of ONNX's parser and printer that DIR/index.jsonl records
-  inline MODEL [--schema-functions] [--only DOMAIN:NAME…] [--except DOMAIN:NAME…] -o OUTPUT [--external BYTES]
-      a model with the nodes of its functions in place of their calls
+  inline MODEL [--schema-functions] [--only DOMAIN:NAME…] [--except DOMAIN:NAME…] [--max-nodes N]
+      [--max-bytes N] -o OUTPUT [--external BYTES]
+      a model with the nodes of its functions in place of their calls, by default at most 1000000 nodes that
+      take 128 MiB
   inline --suite DIR
       compares with the calls of ONNX's inliner that DIR/index.jsonl records
   merge A B [--connect OUT=IN…] [--prefix-a PREFIX] [--prefix-b PREFIX] -o OUTPUT [--external BYTES]
@@ -57,22 +62,34 @@ constexpr std::string_view usage = R"(usage: tenon COMMAND …
       the part of a model between values
   diff A B
       what differs in the structure of two models, a line each; the exit code is 1 where something does
-  simplify MODEL [--extents NAME=1x3x224x224]… [--max-bytes N] -o OUTPUT [--external BYTES]
-      the model with what is constant computed and without nodes on which no output depends; --extents fixes an
-      input's, which makes arithmetic on extents constant; nodes become constants of up to N bytes, by default 1 MiB
-  train MODEL --steps N [--input NAME=FILE.npy|FILE.pb]… [--data DIR]… [--algorithm K]… [--no-init] [--threads N]
-      [-o OUTPUT [--external BYTES]]
-      runs the initialization and then N times the algorithms of the model's training information, all or those named,
-      in order; DIR holds NAME.npy or NAME.pb for inputs, and several DIRs take turns; prints what algorithms give that
-      is one number; -o writes the model with what it has learnt
-  bench MODEL [--threads N] [--iters N | --seconds S] [--input NAME=FILE.npy|FILE.pb|random:1x3x224x224]… [--save DIR]
+  simplify MODEL [--extents NAME=1x3x224x224]… [--max-bytes N] [--time-limit SECONDS]
+      -o OUTPUT [--external BYTES]
+      the model with what is constant computed and without nodes on which no output depends; --extents fixes
+      an input's, which makes arithmetic on extents constant; nodes become constants of up to N bytes, by
+      default 1 MiB
+  train MODEL --steps N [--input NAME=FILE.npy|FILE.pb]… [--data DIR]… [--algorithm K]… [--no-init]
+      [--threads N] [-o OUTPUT [--external BYTES]]
+      runs the initialization and then N times the algorithms of the model's training information, all or
+      those named, in order; DIR holds NAME.npy or NAME.pb for inputs, and several DIRs take turns; prints
+      what algorithms give that is one number; -o writes the model with what it has learnt
+  bench MODEL [--threads N] [--iters N | --seconds S] [--input NAME=FILE.npy|FILE.pb|random:1x3x224x224]…
+      [--save DIR]
       times runs, on random inputs where none are named, which --save writes; the last line is a JSON object
   ops [--matrix]
       the operators that models may use: versions and types; --matrix as a table with a column for each type
+  amalgamate OPERATOR… -o HEADER.hpp
+      these operators and what they need as one header, xsimd included, that a program includes in place of
+      Tenon's
+  compile MODEL -o HEADER.hpp [--shape NAME=N,INPUT=1x3x224x224…]… [--level LEVEL|native] [--weights FILE]
+      [--namespace NAME]
+      a header that needs nothing else: NAME::run(inputs…, outputs…, memory) calls the model's operators in
+      memory that is planned, without heap and exceptions; each --shape, which fixes extents, gives an
+      overload; for one instruction-set level, by default the machine's best; constants of 4 KiB and more go
+      to FILE, whose bytes run takes
 
-  OUTPUT is in ONNX's textual syntax if its name ends with .onnxtxt; --external puts initializers of at least BYTES into
-  a file beside it, and smaller ones into the model; without it, data that lies beside a model goes along to OUTPUT's
-  folder
+  OUTPUT is in ONNX's textual syntax if its name ends with .onnxtxt; --external puts initializers of at least
+  BYTES into a file beside it, and smaller ones into the model; without it, data that lies beside a model goes
+  along to OUTPUT's folder
 
   --version
       the version, the compiler, the instruction-set levels that the processor has
@@ -135,12 +152,26 @@ int main(int argc, char** argv) {
   constexpr struct {
     std::string_view name;
     int (*run)(Arguments);
-  } commands[] = {{"run", tool::run},           {"test", tool::test},       {"info", tool::info},
-                  {"infer", tool::infer},       {"check", tool::check},     {"convert", tool::convert_model},
-                  {"parse", tool::parse},       {"print", tool::print},     {"inline", tool::inline_calls},
-                  {"merge", tool::merge},       {"extract", tool::extract}, {"diff", tool::diff},
-                  {"simplify", tool::simplify}, {"dump", tool::dump},       {"train", tool::train},
-                  {"compare", tool::compare},   {"bench", tool::bench},     {"ops", tool::ops}};
+  } commands[] = {{"run", tool::run},
+                  {"test", tool::test},
+                  {"info", tool::info},
+                  {"infer", tool::infer},
+                  {"check", tool::check},
+                  {"convert", tool::convert_model},
+                  {"parse", tool::parse},
+                  {"print", tool::print},
+                  {"inline", tool::inline_calls},
+                  {"merge", tool::merge},
+                  {"extract", tool::extract},
+                  {"diff", tool::diff},
+                  {"simplify", tool::simplify},
+                  {"dump", tool::dump},
+                  {"train", tool::train},
+                  {"compare", tool::compare},
+                  {"bench", tool::bench},
+                  {"ops", tool::ops},
+                  {"amalgamate", tool::amalgamate},
+                  {"compile", tool::compile_model}};
   try {
     simd::check_request();
   } catch (const Error& e) {

@@ -8,19 +8,11 @@
 
 namespace tenon::tool {
 
-/// A model in the format that the file's name says.
-inline onnx::ModelProto read_model(const std::filesystem::path& file) {
-  return loader::format_of(file) == loader::ModelFormat::text ? parse_file(file)
-                                                              : read_message<onnx::ModelProto>(file);
-}
+/// A model in the format that the file's name says. Errors name the file.
+onnx::ModelProto read_model(const std::filesystem::path& file);
 /// A model without the raw data of its large tensors, which stand as external data of no place: what commands
 /// that describe models need of a file of any size.
 onnx::ModelProto read_outline(const std::filesystem::path& file);
-
-/// The folder that external data of a model in a file is relative to.
-inline std::filesystem::path folder_of(const std::filesystem::path& file) {
-  return file.has_parent_path() ? file.parent_path() : ".";
-}
 
 /// Where a command writes a model, and how: the options "-o FILE" and "--external BYTES".
 class ModelOutput {

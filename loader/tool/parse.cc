@@ -35,6 +35,7 @@ std::string differs(const fs::path& folder, const Json& call) {
 }  // namespace
 
 std::string read_text(const fs::path& file) {
+  if (fs::is_directory(file)) throw Error(ErrorCode::io, file.string(), "a folder");
   std::ifstream in(file, std::ios::binary);
   std::ostringstream text;
   if (!in || (in.peek() != std::ifstream::traits_type::eof() && !(text << in.rdbuf())))
@@ -43,12 +44,7 @@ std::string read_text(const fs::path& file) {
 }
 
 onnx::ModelProto parse_file(const fs::path& file) {
-  try {
-    return loader::parse_text<onnx::ModelProto>(read_text(file));
-  } catch (const Error& e) {
-    if (e.code() != ErrorCode::invalid_model) throw;
-    throw Error(e.code(), concat(file.string(), ", ", e.where()), e.message());
-  }
+  return loader::in_file(file, [&] { return loader::parse_text<onnx::ModelProto>(read_text(file)); });
 }
 
 std::string difference(std::string_view ours, std::string_view recorded) {
@@ -73,7 +69,7 @@ int parse(Arguments arguments) {
   if (!suite.empty()) return run_suite(suite, [&](const Json& call) { return differs(suite, call); });
   loader::format_of(text);
   onnx::ModelProto model = parse_file(text);
-  if (output.is_given()) output.write(std::move(model), folder_of(text));
+  if (output.is_given()) output.write(std::move(model), loader::folder_of(text));
   return 0;
 }
 

@@ -6,20 +6,12 @@
 #include "loader/display.hpp"
 #include "loader/file.hpp"
 #include "loader/tool/command.hpp"
+#include "loader/tool/json.hpp"
 #include "loader/tool/values.hpp"
 #include "tenon/tensor/print.hpp"
 
 namespace tenon::tool {
 namespace {
-
-std::string json_string(std::string_view text) {
-  std::string out = "\"";
-  for (char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    if (static_cast<unsigned char>(c) >= 0x20) out += c;
-  }
-  return out + "\"";
-}
 
 void report(const Profile& profile, const std::string& file) {
   std::string json = "[";

@@ -34,7 +34,7 @@ void fix_extents(Model& model, const std::string& name, const Extents& extents) 
   throw UsageError{concat("the model has no input '", name, "'")};
 }
 
-// What inference tells of values now, in place of what the file told before, where it tells anything.
+// Puts newly inferred extents of values in place of the file's. Where inference tells none, the file's stay.
 void infer_again(onnx::ModelProto& model) {
   onnx::GraphProto& g = *model.mutable_graph();
   const auto extents_of = [](onnx::ValueInfoProto& v) -> onnx::TypeProto::Tensor* {
@@ -74,6 +74,9 @@ int simplify(Arguments arguments) {
     if (output.takes(word, arguments)) continue;
     if (word == "--max-bytes") {
       options.max_bytes = arguments.integer(word, 0, int64_t{1} << 31);
+    } else if (word == "--time-limit") {
+      options.time_limit =
+          std::chrono::milliseconds(static_cast<int64_t>(1000 * arguments.number(word, 0, 1'000'000'000)));
     } else if (word == "--extents") {
       const std::string text = arguments.value(word);
       const std::size_t equals = text.rfind('=');
@@ -86,11 +89,13 @@ int simplify(Arguments arguments) {
     }
   }
   if (file.empty() || !output.is_given()) throw UsageError{"simplify needs a model and -o"};
-  Model model(read_model(file), folder_of(file));
-  for (const auto& [name, extents] : fixed) fix_extents(model, name, extents);
-  if (!fixed.empty()) infer_again(model.proto());
+  Model model(read_model(file), loader::folder_of(file));
   const int before = count_nodes(model.proto().graph());
-  loader::simplify(model.proto(), options);
+  loader::in_file(file, [&] {
+    for (const auto& [name, extents] : fixed) fix_extents(model, name, extents);
+    if (!fixed.empty()) infer_again(model.proto());
+    loader::simplify(model.proto(), options);
+  });
   const int after = count_nodes(model.proto().graph());
   output.write(std::move(model.proto()), model.folder());
   std::printf("%d nodes, before %d\n", after, before);

@@ -41,9 +41,9 @@ class Json {
   std::map<std::string, Json, std::less<>> object_;
 };
 
-/// Calls `differs` with each line of folder/index.jsonl. It returns "" where the call gives what the line
-/// records, else how it differs; so do exceptions. Prints "FAIL <in>: reason" for each that differs, and at
-/// last "N passed, N failed". Returns the exit code.
+/// Calls `differs` with each line of folder/index.jsonl. It returns "" where the call gives the
+/// recorded result, else how it differs; so do exceptions. Prints "FAIL <in>: reason" for each that differs,
+/// and at last "N passed, N failed". Returns the exit code.
 int run_suite(const std::filesystem::path& folder, const std::function<std::string(const Json&)>& differs);
 
 /// A message of a file. Error{io} when it cannot be read, or is no such message.

@@ -4,6 +4,7 @@
 
 #include "loader/tool/command.hpp"
 #include "loader/tool/models.hpp"
+#include "loader/tool/values.hpp"
 #include "tenon/base/convert.hpp"
 #include "tenon/training.hpp"
 
@@ -11,22 +12,6 @@ namespace tenon::tool {
 namespace {
 
 namespace fs = std::filesystem;
-using Named = std::pair<std::string, std::string>;
-
-// A file's value; in a folder, that of NAME.npy or NAME.pb, and nothing where there is neither.
-Value read_file(const Graph::ValueEntry& e, const std::string& file) {
-  if (file.ends_with(".npy")) return read_npy(file);
-  if (file.ends_with(".pb")) return read_pb(file, e.info.type);
-  throw UsageError{concat("input '", e.name, "': '", file, "' is no .npy and no .pb")};
-}
-Value read_in_folder(const Graph::ValueEntry& e, const std::string& folder) {
-  // A name from a model leads nowhere else.
-  if (folder.empty() || e.name.find('/') != std::string::npos) return {};
-  for (const char* kind : {".npy", ".pb"})
-    if (const fs::path file = fs::path(folder) / (e.name + kind); fs::exists(file))
-      return read_file(e, file.string());
-  return {};
-}
 
 // A number as it is shown: outputs of one float.
 bool is_number(const Value& v) {
@@ -49,7 +34,7 @@ int train(Arguments arguments) {
   std::string file;
   ModelOutput output;
   std::vector<std::string> folders;
-  std::vector<Named> inputs;
+  std::vector<InputSource> inputs;
   std::vector<std::size_t> algorithms;
   SessionOptions options;
   int64_t steps = 0;
@@ -58,12 +43,8 @@ int train(Arguments arguments) {
     const std::string word = arguments.take();
     if (word == "--steps") steps = arguments.integer(word, 0, 1'000'000'000);
     else if (word == "--data") folders.push_back(arguments.value(word));
-    else if (word == "--input") {
-      const std::string given = arguments.value(word);
-      const std::size_t equals = given.find('=');
-      if (equals == std::string::npos) throw UsageError{concat("--input takes NAME=FILE, not '", given, "'")};
-      inputs.emplace_back(given.substr(0, equals), given.substr(equals + 1));
-    } else if (word == "--algorithm")
+    else if (word == "--input") inputs.push_back(parse_input(word, arguments.value(word)));
+    else if (word == "--algorithm")
       algorithms.push_back(static_cast<std::size_t>(arguments.integer(word, 0, 1'000'000)));
     else if (word == "--no-init") initialize = false;
     else if (word == "--threads") options.threads = static_cast<int>(arguments.integer(word, 1, 1024));
@@ -74,10 +55,10 @@ int train(Arguments arguments) {
   }
   if (file.empty()) throw UsageError{"train needs a model"};
 
-  Model model(read_model(file), folder_of(file));
+  Model model(read_model(file), loader::folder_of(file));
   if (model.proto().training_info_size() == 0)
     throw Error(ErrorCode::invalid_model, file, "the model has no training information");
-  Training training(model, options);
+  Training training = loader::in_file(file, [&] { return Training(model, options); });
   if (algorithms.empty())
     for (std::size_t k = 0; k < training.stages(); ++k) algorithms.push_back(k);
 
@@ -95,17 +76,18 @@ int train(Arguments arguments) {
       for (ValueId id : g.inputs()) {
         const Graph::ValueEntry& e = g.entry(id);
         known.insert(e.name);
-        const auto given = std::ranges::find(inputs, e.name, &Named::first);
-        Value value;
-        if (given != inputs.end()) value = read_file(e, given->second);
-        else if (std::ranges::find(variables, e.name) == variables.end()) value = read_in_folder(e, folder);
-        if (value) feeds.emplace_back(e.name, std::move(value));
+        const auto given = std::ranges::find(inputs, e.name, &InputSource::name);
+        fs::path from;
+        if (given != inputs.end()) from = given->source;
+        else if (!folder.empty() && std::ranges::find(variables, e.name) == variables.end())
+          from = file_of_value(folder, e.name);
+        if (!from.empty()) feeds.emplace_back(e.name, read_value(e, from));
       }
     }
   }
-  for (const Named& i : inputs)
-    if (!known.contains(i.first))
-      throw Error(ErrorCode::invalid_argument, file, concat("the training has no input '", i.first, "'"));
+  for (const InputSource& i : inputs)
+    if (!known.contains(i.name))
+      throw Error(ErrorCode::invalid_argument, file, concat("the training has no input '", i.name, "'"));
 
   if (initialize) training.initialize();
   for (int64_t step = 0; step < steps; ++step)
@@ -124,7 +106,7 @@ int train(Arguments arguments) {
     }
   if (!output.is_given()) return 0;
   training.store(model);
-  output.write(std::move(model.proto()), folder_of(file));
+  output.write(std::move(model.proto()), loader::folder_of(file));
   return 0;
 }
 

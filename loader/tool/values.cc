@@ -5,6 +5,7 @@
 
 #include "loader/display.hpp"
 #include "loader/file.hpp"
+#include "tenon/array/npy.hpp"
 #include "tenon/base/convert.hpp"
 
 namespace tenon::tool {
@@ -90,16 +91,7 @@ Value made_input(const Graph::ValueEntry& e, const Extents& extents, int64_t lim
   return t;
 }
 
-Value read_value(const fs::path& file, Type declared) {
-  if (file.extension() == ".npy") return read_npy(file);
-  return as_declared(read_pb(file, declared), declared);
-}
-
-bool numpy_has(const Value& v) {
-  if (!v.is_tensor()) return false;
-  const DType d = v.tensor().dtype();
-  return d != DType::string && !is_packed(d) && d != DType::bfloat16 && !(is_float(d) && bits(d) == 8);
-}
+bool numpy_has(const Value& v) { return v.is_tensor() && !npy_type(v.tensor().dtype()).empty(); }
 
 }  // namespace
 
@@ -126,12 +118,22 @@ Feeds make_feeds(const Graph& g, std::span<const InputSource> sources, const std
     };
     if (source.empty()) make(default_extents(e.info.dims));
     else if (source.starts_with("random:")) make(parse_extents(source.substr(7)));
-    else if (source.ends_with(".npy") || source.ends_with(".pb"))
-      feeds.emplace_back(e.name, read_value(source, e.info.type));
-    else
-      throw UsageError{concat("input '", e.name, "': '", source, "' is no .npy, no .pb and no random:SHAPE")};
+    else feeds.emplace_back(e.name, read_value(e, source));
   }
   return feeds;
+}
+
+Value read_value(const Graph::ValueEntry& input, const fs::path& file) {
+  const Type declared = input.info.type;
+  if (file.extension() == ".npy") return read_npy(file);
+  if (file.extension() == ".pb") return as_declared(read_pb(file, declared), declared);
+  throw UsageError{concat("input '", input.name, "': '", file.string(), "' is no .npy and no .pb")};
+}
+
+fs::path file_of_value(const fs::path& folder, std::string_view name) {
+  for (const char* extension : {".npy", ".pb"})
+    if (fs::path file = folder / (file_stem(name) + extension); fs::exists(file)) return file;
+  return {};
 }
 
 std::vector<fs::path> numbered(const fs::path& folder, std::string_view stem) {
@@ -159,7 +161,7 @@ Feeds read_data_set(const Graph& g, const fs::path& set) {
   Feeds feeds;
   for (std::size_t k = 0; k < files.size(); ++k) {
     const Graph::ValueEntry& e = g.entry(ids[k]);
-    feeds.emplace_back(e.name, read_value(files[k], e.info.type));
+    feeds.emplace_back(e.name, read_value(e, files[k]));
   }
   return feeds;
 }
@@ -169,12 +171,8 @@ Feeds read_inputs(const Graph& g, const fs::path& folder, const std::string& mod
   if (fs::exists(folder / "input_0.pb")) return read_data_set(g, folder);
   std::vector<InputSource> sources;
   for (ValueId v : g.inputs())
-    for (const char* extension : {".npy", ".pb"}) {
-      const fs::path file = folder / (file_stem(g.entry(v).name) + extension);
-      if (!fs::exists(file)) continue;
+    if (const fs::path file = file_of_value(folder, g.entry(v).name); !file.empty())
       sources.push_back({g.entry(v).name, file.string()});
-      break;
-    }
   if (sources.empty())
     throw Error(ErrorCode::io, folder.string(),
                 "there is no input_0.pb, and no .npy or .pb of an input's name");

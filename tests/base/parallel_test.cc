@@ -317,7 +317,7 @@ TEST_CASE("workers may run where the thread that made them might") {
 
 #ifdef __x86_64__
 TEST_CASE("a sandbox that does not let threads move") {
-  // The filter holds for the thread that sets it, and for those that it makes.
+  // The filter holds for the thread that sets it, and for threads that it makes.
   std::thread([] {
     const auto load = static_cast<uint16_t>(BPF_LD | BPF_W | BPF_ABS);
     const auto jump = static_cast<uint16_t>(BPF_JMP | BPF_JEQ | BPF_K);

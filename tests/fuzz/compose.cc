@@ -19,16 +19,12 @@ Names choose(const Names& all, std::string_view bytes) {
 }
 
 void cut_out(const onnx::ModelProto& model, const Input& input) {
-  Names all, in, out;
+  Names in, out;
   for (const auto& v : model.graph().input()) in.push_back(v.name());
   for (const auto& v : model.graph().output()) out.push_back(v.name());
   accepted([&] { loader::extract(model, in, out); });
-  all = in;
-  for (const auto& t : model.graph().initializer()) all.push_back(t.name());
-  for (const auto& n : model.graph().node()) all.insert(all.end(), n.output().begin(), n.output().end());
-  // The last bytes of the message choose: mostly names and numbers of the last output.
-  const std::string_view text = input.text();
-  const std::string_view last = text.substr(text.size() - std::min<size_t>(text.size(), 3));
+  const Names all = value_names(model.graph());
+  const std::string_view last = input.last(3);
   accepted([&] {
     loader::extract(model, choose(all, last.substr(0, 1)), choose(all, last.substr(last.empty() ? 0 : 1)));
   });
@@ -67,8 +63,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     case 3: compare(model, input); break;
     default:
       accepted([&] {
-        tenon::loader::inline_functions(
-            model, {.keep_incompatible = (input.choice & 8) != 0, .max_nodes = 10'000, .max_bytes = 1 << 22});
+        tenon::loader::inline_functions(model, {.schema_functions = (input.choice & 16) != 0,
+                                                .keep_incompatible = (input.choice & 8) != 0,
+                                                .max_nodes = 10'000,
+                                                .max_bytes = 1 << 22});
       });
   }
   return 0;

@@ -1,5 +1,5 @@
-// External data: a text says of a tensor what a model may say, then come the bytes of the file beside the
-// model.
+// External data: first a text with a tensor's reference, as a model may state it, then the bytes of the file
+// beside the model.
 //
 //   type 1
 //   dims 2 3
@@ -67,7 +67,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   accepted([&] {
     const Session session = load(file);
     Outputs out = session.run({});
-    // The tensor's bytes are read: those that lie outside of the file are not there.
+    // Reading the bytes shows whether all of them lie in the file.
     const AnyTensor& y = out[0].tensor();
     uint64_t sum = 0;
     if (y.dtype() != DType::string)

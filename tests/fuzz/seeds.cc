@@ -80,6 +80,9 @@ struct Corpus {
     add("infer", static_cast<char>(turn % 8), bytes);
     add("convert", turn, bytes);
     add("compose", static_cast<char>(turn % 8), bytes);
+    add("compose", 20, bytes);
+    for (const char* target : {"dump", "edit", "export", "simplify"})
+      add(target, static_cast<char>(count_ % 251), bytes);
     add("text", 4, bytes);
     accepted([&] { add("text", 0, loader::print_text(m)); });
     if (m.graph().node_size() > 0) {
@@ -103,6 +106,7 @@ struct Corpus {
       for (char k = 0; k < 4; ++k) add("text", k, bytes);
     } else if (kind == ".pb" || kind == ".npy") {
       add("values", kind == ".npy" ? 7 : static_cast<char>(count_ % 3), bytes);
+      if (kind == ".npy") add("array", 0, bytes);
     } else if ((kind == ".onnx" || kind == ".bin") && m.ParseFromString(bytes) && m.has_graph()) {
       add_model(m);
     } else if (kind == ".bin") {
@@ -252,9 +256,16 @@ int write(const fs::path& folder, std::span<char*> more) {
     const fs::path npy = folder / "value.npy";
     if (accepted([&] { write_npy(npy, t); })) {
       std::ifstream in(npy, std::ios::binary);
-      corpus.add("values", 7, std::string{std::istreambuf_iterator<char>(in), {}});
+      const std::string bytes{std::istreambuf_iterator<char>(in), {}};
+      corpus.add("values", 7, bytes);
+      corpus.add("array", 0, bytes);
     }
     fs::remove(npy);
+  }
+  for (char k = 1; k < 8; ++k) {
+    corpus.add("array", k, "1,0\r\n\"1\", +0\n\n1,1");
+    corpus.add("array", static_cast<char>(32 + 8 + k), "a;\"b \"\"c\"\"\nd\"\n1;0\n");
+    corpus.add("array", static_cast<char>(16 + k), "-1.5e-3\tinf\tnan\n(1-2j)\t\"\"\ttrue\n");
   }
   corpus.add("image", 0, "P3 2 1 255 1 2 3 4 5 6");
   corpus.add("image", 0, "P5 2 2 65535 12345678");

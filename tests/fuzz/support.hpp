@@ -1,7 +1,8 @@
-// What fuzz targets share. A target is one source that defines LLVMFuzzerTestOneInput; it returns, or what it
-// found ends the program.
+// Functions that fuzz targets share. A target is one source that defines LLVMFuzzerTestOneInput; it returns,
+// or its finding ends the program.
 #pragma once
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -9,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "loader/onnx.pb.h"
 #include "tenon/loader.hpp"
@@ -25,7 +27,7 @@ inline void require(bool kept, std::string_view promise, std::string_view seen =
   std::abort();
 }
 
-/// Calls f; whether it came to an end. An Error is an answer, and names what is wrong.
+/// Calls f; whether it came to an end. An Error is an answer, and names the fault.
 template <class F>
 bool accepted(F f) {
   try {
@@ -37,12 +39,16 @@ bool accepted(F f) {
   }
 }
 
-/// An input: a first byte, which chooses what is done, and the bytes to do it with.
+/// An input: a first byte, which chooses the call, and the bytes for it.
 struct Input {
   Input(const uint8_t* data, size_t size)
       : choice(size > 0 ? data[0] : 0), bytes(data + (size > 0), size - (size > 0)) {}
 
   std::string_view text() const { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+  /// The last bytes, mostly names and numbers of a model's last output.
+  std::string_view last(std::size_t count) const {
+    return text().substr(bytes.size() - std::min(bytes.size(), count));
+  }
   /// The message that the bytes are; false where they are none.
   template <class Message>
   bool read(Message& m) const {
@@ -52,6 +58,15 @@ struct Input {
   uint8_t choice;
   std::span<const uint8_t> bytes;
 };
+
+/// The names of a main graph's values.
+inline std::vector<std::string> value_names(const onnx::GraphProto& g) {
+  std::vector<std::string> names;
+  for (const auto& v : g.input()) names.push_back(v.name());
+  for (const auto& t : g.initializer()) names.push_back(t.name());
+  for (const auto& n : g.node()) names.insert(names.end(), n.output().begin(), n.output().end());
+  return names;
+}
 
 /// A folder of the process, empty at first, and gone at its end.
 class Folder {

@@ -23,50 +23,19 @@
 #include "tenon/op/tensor/reshape.hpp"
 #include "tenon/op/tensor/shape.hpp"
 #include "tenon/op/tensor/transpose.hpp"
+#include "tests/heap.hpp"
 
 namespace {
 
 std::atomic<int64_t> allocations{0};
 
-void* take(std::size_t bytes, std::size_t alignment) {
-  ++allocations;
-  return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
-}
-void* take_or_throw(std::size_t bytes, std::size_t alignment) {
-  if (void* p = take(bytes, alignment)) return p;
-  throw std::bad_alloc();
-}
-
 }  // namespace
 
-void* operator new(std::size_t n) { return take_or_throw(n, alignof(std::max_align_t)); }
-void* operator new[](std::size_t n) { return take_or_throw(n, alignof(std::max_align_t)); }
-void* operator new(std::size_t n, const std::nothrow_t&) noexcept {
-  return take(n, alignof(std::max_align_t));
+void* tenon::heap::take(std::size_t bytes, std::size_t alignment) noexcept {
+  ++allocations;
+  return allocate(bytes, alignment);
 }
-void* operator new[](std::size_t n, const std::nothrow_t&) noexcept {
-  return take(n, alignof(std::max_align_t));
-}
-void* operator new(std::size_t n, std::align_val_t a) {
-  return take_or_throw(n, static_cast<std::size_t>(a));
-}
-void* operator new[](std::size_t n, std::align_val_t a) {
-  return take_or_throw(n, static_cast<std::size_t>(a));
-}
-void* operator new(std::size_t n, std::align_val_t a, const std::nothrow_t&) noexcept {
-  return take(n, static_cast<std::size_t>(a));
-}
-void* operator new[](std::size_t n, std::align_val_t a, const std::nothrow_t&) noexcept {
-  return take(n, static_cast<std::size_t>(a));
-}
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete[](void* p) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t) noexcept { std::free(p); }
-void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
-void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
-void operator delete[](void* p, std::align_val_t) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
-void operator delete[](void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
+void tenon::heap::give(void* p) noexcept { std::free(p); }
 
 namespace tenon {
 namespace {

@@ -88,7 +88,7 @@ Feeds feeds(int64_t trips) {
 }
 float first(Outputs&& y) { return *y[0].view<float>().data(); }
 
-/// Counts what is in use, and the most that ever was.
+/// Counts the bytes in use, and their maximum.
 struct Counting final : Allocator {
   std::atomic<int64_t> used{0}, most{0};
   void* allocate(size_t bytes, size_t alignment) override {
@@ -168,6 +168,29 @@ TEST_CASE("Limits: time") {
   check_error([&] { s.run(feeds(1), {.profile = &profile, .time_limit = 0s}); }, ErrorCode::limit,
               {"'loop'"});
   CHECK(profile.entries.empty());
+}
+
+TEST_CASE("Limits: time in which a graph is made ready is part of a run's") {
+  Graph g;
+  const ValueId x = g.add_input("x", DType::float32, {1});
+  const ValueId minus = node(g, op::Neg{}, {x}, "minus");
+  g.add_output("y", node(g, op::Relu{}, {minus}, "relu"));
+  static bool slow = false;
+  const Pass sleep{"sleep", [](Program&) {
+                     if (slow) std::this_thread::sleep_for(30ms);
+                   }};
+  const Session s(std::move(g), {.passes = std::vector{sleep}});
+  const Feeds given = {{"x", Tensor<float>({1}, {1})}};
+  slow = true;
+  CHECK(first(s.run(given, {.time_limit = 1h})) == 0);  // ready already
+  for (const auto limit : {20ms, 0ms})
+    check_error([&] { s.run(given, {.outputs = {"x", "y"}, .time_limit = limit}); }, ErrorCode::limit,
+                {"'minus'", limit == 0ms ? " 0 ms" : "20 ms"});
+  CHECK(first(s.run(given, {.outputs = {"x", "y"}, .time_limit = 1h})) == 1);
+  std::stop_source source;
+  source.request_stop();
+  check_error([&] { s.run(given, {.outputs = {"y", "x"}, .stop = source.get_token()}); },
+              ErrorCode::cancelled, {"'minus'"});
 }
 
 TEST_CASE("Limits: a run is cancelled from another thread, and no other run with it") {
@@ -259,6 +282,69 @@ TEST_CASE("Limits: bytes of loops") {
     CHECK(s.run(feeds(3))["y"].tensor().size() == 16);
   }
   CHECK(memory.used == 0);
+}
+
+TEST_CASE("Limits: bytes of strings") {
+  const auto texts = [](int64_t n, std::size_t size) {
+    Tensor<std::string> t(Extents{n});
+    for (int64_t k = 0; k < n; ++k) t[k] = std::string(size, 'a');
+    return t;
+  };
+  constexpr int64_t each = sizeof(std::string), head = 64;
+  // Doubled by each node, known before the run.
+  Graph chain;
+  ValueId v = chain.add_input("x", DType::string, {chain.symbol("n")});
+  for (int k = 0; k < 20; ++k) v = node(chain, op::StringConcat{}, {v, v}, concat("twice", k));
+  chain.add_output("y", v);
+  const Session doubled(std::move(chain));
+  CHECK(doubled.run({{"x", texts(2, 4)}}, {.max_bytes = 32 << 20})["y"].tensor().size() == 2);
+  for (int round = 0; round < 2; ++round)
+    check_error([&] { doubled.run({{"x", texts(2, 400)}}, {.max_bytes = 1 << 20}); }, ErrorCode::limit,
+                {"node 'twice", "strings of up to", "bound of 1048576"});
+  CHECK(doubled.run({{"x", texts(1, 4)}})["y"].view<std::string>()[0].size() == 4 << 20);
+
+  // By each trip of a loop; by a loop's results and the values that it keeps.
+  const auto loop = [&](bool grows) {
+    Graph g;
+    const ValueId trips = g.add_input("trips", DType::int64, {}), x = g.add_input("x", DType::string, {1});
+    Graph b = Graph::inside(g);
+    b.add_input("i", DType::int64, {});
+    const ValueId go = b.add_input("go", DType::bool_, {}), s = b.add_input("s", DType::string, {1});
+    b.add_output("go_on", go);
+    const ValueId twice = node(b, op::StringConcat{}, {s, s}, "twice");
+    b.add_output("next", grows ? twice : s);
+    b.add_output("scanned", twice);
+    const std::string names[] = {"last", "all"};
+    const auto results =
+        g.add_node("loop", AnyOperator::make(op::Loop{body(std::move(b))}), {trips, -1, x}, names);
+    g.add_output("last", results[0]);
+    g.add_output("all", results[1]);
+    return g;
+  };
+  for (const bool grows : {true, false}) {
+    const Session s(loop(grows));
+    const auto run = [&](int64_t trips, std::size_t size, int64_t bytes) {
+      return s.run({{"trips", Tensor<int64_t>({}, {trips})}, {"x", texts(1, size)}}, {.max_bytes = bytes});
+    };
+    CHECK(run(4, 100, 1 << 20)["all"].tensor().size() == 4);
+    for (int round = 0; round < 2; ++round)
+      check_error([&] { run(forever, 1000, 1 << 20); }, ErrorCode::limit, {"node 'loop' (Loop-"});
+  }
+
+  // One long string in many elements is refused before it is there; what dies is not counted any more.
+  Graph wide;
+  const ValueId x = wide.add_input("x", DType::string, {1}),
+                shape = wide.add_input("shape", DType::int64, {1});
+  wide.add_output("y", node(wide, op::Expand{}, {x, shape}, "wide"));
+  const Session s(std::move(wide));
+  const auto expand = [&](int64_t n, std::size_t size, int64_t bytes) {
+    return s.run({{"x", texts(1, size)}, {"shape", Tensor<int64_t>({1}, {n})}}, {.max_bytes = bytes});
+  };
+  check_error([&] { expand(10'000, 1 << 20, 1 << 20); }, ErrorCode::limit,
+              {"node 'wide' (Expand-", "strings of up to 10485760000 bytes"});
+  Outputs y = expand(1000, 100, 1000 * (each + 100) + 2 * head);
+  CHECK(y["y"].view<std::string>()[999].size() == 100);
+  check_error([&] { expand(1000, 100, 1000 * (each + 99)); }, ErrorCode::limit, {"'wide'"});
 }
 
 TEST_CASE("Limits: bindings keep the bounds that they were given") {

@@ -114,8 +114,8 @@ std::vector<T> numbers(int64_t count) {
   return v;
 }
 
-// Calls f(input cell, kernel cell, output cell) for all that meet; `transposed` swaps the roles of input and
-// output.
+// Calls f(input cell, kernel cell, output cell) for all cells that meet; `transposed` swaps the roles of
+// input and output.
 template <class F>
 void meetings(const Case& c, const Axes& out, bool transposed, F f) {
   const Axes& sliding = transposed ? c.in : out;  // o in o * stride + k * dilation - pad

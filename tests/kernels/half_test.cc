@@ -20,7 +20,7 @@ TEST_CASE_TEMPLATE("convert_half: every 16-bit float there and back, and what ro
     const float expected = static_cast<float>(x[k]);
     if (std::isnan(expected)) wrong += !std::isnan(wide[k]) || !std::isnan(static_cast<float>(back[k]));
     else wrong += wide[k] != expected || back[k].bits != x[k].bits;
-    // Just above, and halfway to, what the type holds: the low bits of the float are set.
+    // Just above a number of the type, and halfway to the next: the low bits of the float are set.
     between[k] = std::bit_cast<float>(std::bit_cast<uint32_t>(expected) + (k % 2 ? 1u : 0x8000u));
   }
   CHECK(wrong == 0);

@@ -15,7 +15,7 @@ double ulp_of() {
   return sizeof(T) == 2 ? 0.7 : 12;
 }
 
-// Results near 0 come from cancelling: their error is that of the terms.
+// Results near 0 come from cancelling: their error is as large as the terms'.
 template <class T>
 double absolute_of() {
   return 8 * test::epsilon<std::conditional_t<sizeof(T) == 8, T, float>>();

@@ -14,6 +14,7 @@
 
 #include "loader/onnx.pb.h"
 #include "tenon/loader.hpp"
+#include "tests/heap.hpp"
 
 namespace {
 
@@ -22,57 +23,23 @@ thread_local bool all = false;     // whether those behind it fail as well
 thread_local bool failed = false;  // whether one has failed
 thread_local int64_t blocks = 0;   // that are in use
 
-void* take(std::size_t bytes, std::size_t alignment) noexcept {
+}  // namespace
+
+void* tenon::heap::take(std::size_t bytes, std::size_t alignment) noexcept {
   if (left == 0) {
     failed = true;
     if (!all) left = -1;
     return nullptr;
   }
   if (left > 0) --left;
-  void* const p = std::aligned_alloc(
-      alignment, std::max((bytes + alignment - 1) / alignment, std::size_t{1}) * alignment);
+  void* const p = allocate(bytes, alignment);
   if (p != nullptr) ++blocks;
   return p;
 }
-void* take_or_throw(std::size_t bytes, std::size_t alignment) {
-  if (void* p = take(bytes, alignment)) return p;
-  throw std::bad_alloc();
-}
-void give(void* p) noexcept {
+void tenon::heap::give(void* p) noexcept {
   if (p != nullptr) --blocks;
   std::free(p);
 }
-
-}  // namespace
-
-void* operator new(std::size_t n) { return take_or_throw(n, alignof(std::max_align_t)); }
-void* operator new[](std::size_t n) { return take_or_throw(n, alignof(std::max_align_t)); }
-void* operator new(std::size_t n, const std::nothrow_t&) noexcept {
-  return take(n, alignof(std::max_align_t));
-}
-void* operator new[](std::size_t n, const std::nothrow_t&) noexcept {
-  return take(n, alignof(std::max_align_t));
-}
-void* operator new(std::size_t n, std::align_val_t a) {
-  return take_or_throw(n, static_cast<std::size_t>(a));
-}
-void* operator new[](std::size_t n, std::align_val_t a) {
-  return take_or_throw(n, static_cast<std::size_t>(a));
-}
-void* operator new(std::size_t n, std::align_val_t a, const std::nothrow_t&) noexcept {
-  return take(n, static_cast<std::size_t>(a));
-}
-void* operator new[](std::size_t n, std::align_val_t a, const std::nothrow_t&) noexcept {
-  return take(n, static_cast<std::size_t>(a));
-}
-void operator delete(void* p) noexcept { give(p); }
-void operator delete[](void* p) noexcept { give(p); }
-void operator delete(void* p, std::size_t) noexcept { give(p); }
-void operator delete[](void* p, std::size_t) noexcept { give(p); }
-void operator delete(void* p, std::align_val_t) noexcept { give(p); }
-void operator delete[](void* p, std::align_val_t) noexcept { give(p); }
-void operator delete(void* p, std::size_t, std::align_val_t) noexcept { give(p); }
-void operator delete[](void* p, std::size_t, std::align_val_t) noexcept { give(p); }
 
 namespace tenon {
 namespace {

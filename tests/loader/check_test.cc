@@ -18,7 +18,7 @@ using loader::check;
 using onnx::AttributeProto;
 using onnx::TensorProto;
 
-// "ssa order", "(names)": the rules that are broken, those of warnings in parentheses.
+// "ssa order", "(names)": the rules that are broken, with warnings in parentheses.
 std::string rules(const std::vector<Diagnostic>& found) {
   std::string text;
   for (const Diagnostic& d : found) {
@@ -513,7 +513,7 @@ TEST_CASE("Check: external data") {
   both.mutable_external_data(0)->set_value("w.bin");
   CHECK(rules(check(both)) == refused);
 
-  // Inference goes by the type of what it does not read.
+  // Inference goes by the type of data that it does not read.
   onnx::ModelProto m = model();
   both.clear_float_data();
   both.set_dims(0, 2);

@@ -124,7 +124,7 @@ TEST_CASE("values that a pass fuses away are left out if asked") {
   CHECK(some.back().name == "y");
   CHECK(some.back().within());
 
-  // Of those that differ, the first is found all the same.
+  // The first of several differences is found all the same.
   const std::string other =
       "g (float[N] x) => (float[N] y) { a = Neg (x) b = Exp (x) c = Add (b, x) y = Sqrt (c) }";
   const auto hidden = compare(session(text), session(other, {.passes = standard_passes()}), {{"x", x}},

@@ -10,6 +10,7 @@
 #include "loader/print_text.hpp"
 #include "tenon/base/error.hpp"
 #include "tenon/loader.hpp"
+#include "tests/loader/refusal.hpp"
 
 namespace tenon {
 namespace {
@@ -24,16 +25,6 @@ void check_rules(const onnx::ModelProto& m) {
   INFO(loader::print_text(m));
   for (const auto& d : loader::check(m, {.full = true})) FAIL(to_string(d));
 }
-template <class Call>
-std::string refusal(Call call) {
-  try {
-    call();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "";
-}
-bool holds(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
 // The first output for an input of {-1, 2, 3}.
 std::vector<float> result(const onnx::ModelProto& m, const std::string& input = "x") {

@@ -575,7 +575,7 @@ inline int draw_results(Draw& draw, const op::Spec& spec) {
   return static_cast<int>(1 + draw.below(spec.variadic_outputs() ? 4 : spec.outputs.size()));
 }
 
-/// The operator with attributes; body() draws those that are graphs.
+/// The operator with attributes; body() draws attributes that are graphs.
 template <class Body>
 AnyOperator draw_operator(Draw& draw, const OperatorClass& c, int version, const WantedType& wanted,
                           Body body) {

@@ -13,6 +13,7 @@
 #include "loader/parse_text.hpp"
 #include "tenon/base/error.hpp"
 #include "tenon/kernels/text/utf8.hpp"
+#include "tests/loader/refusal.hpp"
 
 namespace tenon {
 namespace {
@@ -24,7 +25,6 @@ using loader::html;
 using loader::parse_text;
 using loader::visible;
 
-bool holds(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 int count(const std::string& text, std::string_view part) {
   int n = 0;
   for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos; at += part.size()) ++n;
@@ -255,7 +255,7 @@ TEST_CASE("drawings show nodes, edges, bodies and functions") {
   CHECK(holds(d, "label=\"else_branch of '/b/choice' (If)\""));
   CHECK(holds(d, "com.acme.Whirl\\nturns: [1, 2, 3]\\l"));
   CHECK(holds(d, "v0 -> n0 [label=\"float[N,4]\", tooltip=\"x\"]"));
-  CHECK(count(d, "style=dashed") == 2);  // what the body reads from around
+  CHECK(count(d, "style=dashed") == 2);  // values that the body reads from around
 
   const std::string page = html(model());
   CHECK(ill_formed(page) == "");

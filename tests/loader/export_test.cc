@@ -1,4 +1,4 @@
-// Graphs as models: names, types, versions, bodies; what is saved runs as the graph does.
+// Graphs as models: names, types, versions, bodies; the saved model runs as the graph does.
 #include "loader/export.hpp"
 
 #include <doctest/doctest.h>
@@ -24,6 +24,7 @@
 #include "tenon/op/reduction/reduce_mean.hpp"
 #include "tenon/op/tensor/reshape.hpp"
 #include "tenon/tensor/difference.hpp"
+#include "tests/loader/refusal.hpp"
 
 namespace example {
 
@@ -99,15 +100,9 @@ onnx::ModelProto saved(int opset, std::string_view graph, int from) {
 std::string nodes_at(int opset, std::string_view graph, int from) {
   return operators(saved(opset, graph, from).graph());
 }
-std::string refusal(const Graph& g, const ExportOptions& options = {}) {
-  try {
-    loader::to_model(g, options);
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "";
+std::string refusal_of(const Graph& g, const ExportOptions& options = {}) {
+  return refusal([&] { loader::to_model(g, options); });
 }
-bool holds(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
 // Operators of all kinds of versions, and weights.
 Graph network() {
@@ -156,9 +151,15 @@ TEST_CASE("A graph built in code: names, types, constants") {
   Graph taken;
   const auto a = taken.input<float, Shape<1>>("a");
   taken.output("a", taken.add(op::Relu{}, a));
-  CHECK(holds(refusal(taken), "output 'a': an input has this name, and is another value"));
-  CHECK(holds(refusal(network(), {.opset = 99}), "opset 99"));
-  CHECK(holds(refusal(network(), {.ir_version = 2}), "IR version 2"));
+  CHECK(holds(refusal_of(taken), "output 'a': an input has this name, and is another value"));
+  CHECK(holds(refusal_of(network(), {.opset = 99}), "opset 99"));
+  // Types that go together at the node's version alone.
+  const Graph quantized = parse_text(R"(<ir_version: 10, opset_import: ["" : 23]>
+    main (int32[2] x) => (uint8[2] y) <float16 s = {2}> { y = QuantizeLinear (x, s) })")
+                              .graph();
+  CHECK(refusal_of(quantized, {.opset = 23}).empty());
+  CHECK(holds(refusal_of(quantized, {.opset = 21}), "node 'y' (QuantizeLinear-23)"));
+  CHECK(holds(refusal_of(network(), {.ir_version = 2}), "IR version 2"));
 }
 
 TEST_CASE("Constants of all kinds") {
@@ -179,12 +180,12 @@ TEST_CASE("Constants of all kinds") {
   keep("none", OptionalValue{DType::float32, nullptr});
   const onnx::ModelProto m = loader::to_model(g);
   check_sound(m);
-  CHECK(holds(refusal(g, {.opset = 17}), "a type of IR"));
+  CHECK(holds(refusal_of(g, {.opset = 17}), "a type of IR"));
   check_same(results(Session(Model(m).graph())), results(Session(std::move(g))));
 
   Graph map;
   map.add_output("m", map.add_constant("m", Map{Tensor<int64_t, Shape<1>>{1}, Tensor<float, Shape<1>>{1}}));
-  CHECK(holds(refusal(map), "constant 'm': map(int64,tensor(float)) cannot be written"));
+  CHECK(holds(refusal_of(map), "constant 'm': map(int64,tensor(float)) cannot be written"));
 }
 
 TEST_CASE("Nodes come to the opset, and stay where it has them") {
@@ -227,10 +228,10 @@ g (float[1, 2] s, float[1, 3, 2] x) => (float[1, 2] t, float[1, 3, 2] y) {
   CHECK(operators(m.graph()) == "Squeeze Squeeze Scan Unsqueeze Unsqueeze");
   check_same(results(Session(Model(m).graph())), results(Session(scan.graph())));
 
-  CHECK(holds(refusal(parse_text(R"(<ir_version: 8, opset_import: ["" : 28]>
+  CHECK(holds(refusal_of(parse_text(R"(<ir_version: 8, opset_import: ["" : 28]>
 g (float[2] x) => (float[2] y) { y = Gelu (x) })")
-                          .graph(),
-                      {.opset = 19}),
+                             .graph(),
+                         {.opset = 19}),
               "node 'y' (Gelu-20): from opset 20 to 19: opset 19 has no such operator"));
 }
 

@@ -1,4 +1,4 @@
-// External data: what is read, shared and refused.
+// External data: reading, sharing and refusals.
 #include "loader/external.hpp"
 
 #include <doctest/doctest.h>
@@ -10,6 +10,7 @@
 #include "loader/tensor.hpp"
 #include "tenon/loader.hpp"
 #include "tests/loader/folder.hpp"
+#include "tests/loader/refusal.hpp"
 
 namespace tenon {
 namespace {
@@ -35,7 +36,6 @@ onnx::TensorProto elsewhere(const Entries& entries, int64_t n = 3, const std::st
 std::string floats(std::initializer_list<float> values) {
   return {reinterpret_cast<const char*>(values.begin()), values.size() * sizeof(float)};
 }
-bool holds(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 std::string errors(const onnx::TensorProto& t, const fs::path& folder = {}) {
   std::string text;
   for (const auto& d : loader::check(t, {.folder = folder}))
@@ -86,7 +86,7 @@ TEST_CASE("what a tensor says of external data, read and checked alike") {
   struct Row {
     Entries entries;
     std::string_view says;
-    bool of_file = false;  // what is wrong, only the file tells
+    bool of_file = false;  // whether only the file tells the error
   } rows[] = {
       {{{"location", "w.bin"}}, ""},
       {{{"location", "./w.bin"}, {"offset", "4"}, {"length", "12"}}, ""},

@@ -1,4 +1,4 @@
-// A folder of a test's own, which goes with all that is in it.
+// A folder of a test's own, which is removed with everything in it.
 #pragma once
 
 #include <unistd.h>
@@ -38,17 +38,6 @@ inline std::string bytes_of(const std::filesystem::path& file) {
   std::ostringstream bytes;
   bytes << in.rdbuf();
   return std::move(bytes).str();
-}
-
-/// What an Error says that a call throws; "" when it throws none.
-template <class Call>
-std::string refusal(Call call) {
-  try {
-    call();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "";
 }
 
 }  // namespace tenon

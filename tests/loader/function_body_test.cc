@@ -219,7 +219,7 @@ AnyTensor drawn(const onnx::ValueInfoProto& v, std::mt19937& random) {
   return t;
 }
 
-// The elements of tensors, and of those in sequences.
+// The elements of tensors, also of tensors in sequences.
 std::vector<double> numbers_of(const Value& v) {
   std::vector<double> numbers;
   const auto add = [&](const AnyTensor& t) {

@@ -1,4 +1,4 @@
-// Shape inference of files: what it refuses, and what only runs refuse.
+// Shape inference of files: errors of inference, and errors of runs alone.
 #include "loader/infer.hpp"
 
 #include <doctest/doctest.h>

@@ -1,13 +1,15 @@
-// Calls of functions, inlined: what becomes of names, attributes, bodies and opsets, and what is refused.
+// Calls of functions, inlined: names, attributes, bodies and opsets afterwards, and refusals.
 #include "loader/inline.hpp"
 
 #include <doctest/doctest.h>
 
 #include "loader/check.hpp"
+#include "loader/infer.hpp"
 #include "loader/parse_text.hpp"
 #include "loader/print_text.hpp"
 #include "tenon/base/error.hpp"
 #include "tenon/loader.hpp"
+#include "tests/loader/refusal.hpp"
 
 namespace tenon {
 namespace {
@@ -16,7 +18,7 @@ using loader::inline_functions;
 
 onnx::ModelProto model_of(std::string_view text) { return loader::parse_text<onnx::ModelProto>(text); }
 
-// The types of nodes, those of bodies in parentheses: "Abs If(Mul Mul)".
+// The types of nodes, a body's in parentheses: "Abs If(Mul Mul)".
 std::string operators(const onnx::GraphProto& g) {
   std::string text;
   for (const auto& n : g.node()) {
@@ -35,16 +37,10 @@ onnx::ModelProto inlined(std::string_view text, const InlineOptions& options = {
   for (const auto& d : loader::check(m, {.full = true})) FAIL(to_string(d));
   return m;
 }
-std::string refusal(std::string_view text, const InlineOptions& options = {}) {
+std::string refusal_of(std::string_view text, const InlineOptions& options = {}) {
   onnx::ModelProto m = model_of(text);
-  try {
-    inline_functions(m, options);
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "";
+  return refusal([&] { inline_functions(m, options); });
 }
-bool holds(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
 // What a model makes of x = {-1, 2, 3}.
 std::vector<float> result(const onnx::ModelProto& m) {
@@ -240,39 +236,110 @@ TEST_CASE("opsets") {
   CHECK(m.opset_import(2).version() == 3);
 
   const std::string changed = model("ReduceMax <keepdims = 1> (x)");
-  CHECK(refusal(changed) ==
+  CHECK(refusal_of(changed, {.convert_opsets = false}) ==
         "function 'local.foo': ai.onnx 18 is another opset than 17 of its caller, and 'ReduceMax' is not the "
         "same in "
         "both");
   onnx::ModelProto kept = model_of(changed);
-  inline_functions(kept, {.keep_incompatible = true});
+  inline_functions(kept, {.convert_opsets = false, .keep_incompatible = true});
   CHECK(operators(kept.graph()) == "foo");
   CHECK(kept.functions_size() == 1);
 }
 
+// The operators of a model whose function is of opset `opset`, and the model of 17.
+std::string converted(int opset, std::string_view call, std::string_view function,
+                      std::string_view more = "") {
+  const std::string text =
+      concat(HEAD "g (float[3] x) => (float[M] y) ", more, " { y = local.foo ", call,
+             " }\n<opset_import: [\"\" : ", opset, "], domain: \"local\">\nfoo ", function);
+  return operators(same_result(text).graph());
+}
+
+TEST_CASE("functions of other opsets are converted where they are called") {
+  CHECK(converted(18, "(x)", "(x) => (y) { y = ReduceMax <keepdims = 1> (x) }") == "ReduceMax");
+  // Constants of the function, and of its caller, become attributes.
+  CHECK(converted(18, "(x)", "(x) => (y) { a = Constant <value_ints = [0]> ()\n y = ReduceMax (x, a) }") ==
+        "ReduceMax");
+  CHECK(converted(18, "(x, a)", "(x, a) => (y) { y = ReduceMax (x, a) }", "<int64[1] a = {0}>") ==
+        "ReduceMax");
+  // An attribute of the call becomes a constant, in each place anew.
+  CHECK(converted(11, "<axes = [0]> (x)",
+                  "<axes> (x) => (y) { a = Unsqueeze <axes: ints = @axes> (x)\n"
+                  "y = Squeeze <axes: ints = @axes> (a) }") == "Constant Unsqueeze Constant Squeeze");
+  // The rank is known from the caller: this is the Softmax of matrices.
+  CHECK(converted(11, "(x)", "(x) => (y) { y = Softmax <axis = 0> (x) }").find("Softmax") !=
+        std::string::npos);
+  // Calls within calls, each at its own opset.
+  const std::string text = HEAD
+      "g (float[3] x) => (float[M, K] y) { y = local.outer (x) }\n"
+      "<opset_import: [\"\" : 18, \"local\" : 1], domain: \"local\">\n"
+      "outer (x) => (y) { h = local.inner (x)\n y = ReduceMax (h) }\n"
+      "<opset_import: [\"\" : 11], domain: \"local\">\n"
+      "inner (x) => (y) { h = Unsqueeze <axes = [0]> (x)\n y = Neg (h) }";
+  CHECK(operators(same_result(text).graph()) == "Constant Unsqueeze Neg ReduceMax");
+}
+
+TEST_CASE("a graph that a call gives is of its caller's opsets") {
+  // At opset 18, which the functions import, the axes are an input.
+  const std::string text = HEAD
+      "g (float[3] x) => (float[M] y) {\n"
+      "  y = local.outer <b = t () => (float[K] r) { r = ReduceMax <axes = [0]> (x) }> (x)\n"
+      "}\n"
+      "<opset_import: [\"\" : 18, \"local\" : 1], domain: \"local\">\n"
+      "outer <b> (x) => (y) { y = local.inner <b: graph = @b> (x) }\n"
+      "<opset_import: [\"\" : 18], domain: \"local\">\n"
+      "inner <b> (x) => (y) {\n"
+      "  c = Constant <value = bool {1}> ()\n"
+      "  y = If (c) <then_branch: graph = @b, else_branch: graph = @b>\n"
+      "}";
+  same_result(text);
+  onnx::ModelProto m = model_of(text);
+  loader::infer_shapes(m, {.strict = true});
+  CHECK(m.graph().output(0).type().tensor_type().shape().dim(0).dim_value() == 1);
+}
+
+TEST_CASE("functions that cannot be converted") {
+  const auto model = [](std::string_view call, std::string_view function) {
+    return concat(HEAD "g (float[3] x) => (float[3] y) { y = local.foo ", call,
+                  " }\n<opset_import: [\"\" : 20], domain: \"local\">\nfoo ", function);
+  };
+  const std::string gelu = model("(x)", "(x) => (y) { y = Gelu (x) }");
+  CHECK(holds(refusal_of(gelu), "function 'local.foo', node '' (Gelu): from opset 20 to 19"));
+  onnx::ModelProto kept = model_of(gelu);
+  inline_functions(kept, {.keep_incompatible = true});
+  CHECK(operators(kept.graph()) == "foo");
+  CHECK(kept.functions_size() == 1);
+  CHECK(holds(refusal_of(model("<b = t () => (float[3] y) { y = Neg (x) }> (x)",
+                               "<b> (x) => (y) { c = Constant <value = bool {1}> ()\n"
+                               "d = ReduceMax <keepdims = 1> (x)\n"
+                               "y = If (c) <then_branch: graph = @b, else_branch: graph = @b> }")),
+              "gives it a graph"));
+}
+
 TEST_CASE("what is refused") {
   const std::string head = HEAD "g (float[N] x) => (float[N] y) { y = local.f (x) }" LOCAL;
-  CHECK(holds(refusal(head + "f (x) => (y) { y = local.f (x) }"), "calls itself"));
-  CHECK(holds(refusal(head + "f (x) => (y) { y = local.g (x) }" LOCAL "g (x) => (y) { y = local.f (x) }"),
+  CHECK(holds(refusal_of(head + "f (x) => (y) { y = local.f (x) }"), "calls itself"));
+  CHECK(holds(refusal_of(head + "f (x) => (y) { y = local.g (x) }" LOCAL "g (x) => (y) { y = local.f (x) }"),
               "calls itself"));
-  CHECK(holds(refusal(head + "f (x) => (y) { c = Constant <value = bool {1}> ()\n"
-                             " y = If (c) <then_branch = a () => (p) { p = local.f (x) }> }"),
+  CHECK(holds(refusal_of(head + "f (x) => (y) { c = Constant <value = bool {1}> ()\n"
+                                " y = If (c) <then_branch = a () => (p) { p = local.f (x) }> }"),
               "calls itself"));
-  CHECK(holds(refusal(head + "f () => (y) { y = Constant <value = float {1}> () }"), "more inputs"));
-  CHECK(holds(refusal(head + "f (v) => (r) { r = Add (v, x) }"), "nothing defines 'x'"));
-  CHECK(holds(refusal(head + "f (v) => (r) { r = Neg (v) }" LOCAL "f (v) => (r) { r = Abs (v) }"), "twice"));
+  CHECK(holds(refusal_of(head + "f () => (y) { y = Constant <value = float {1}> () }"), "more inputs"));
+  CHECK(holds(refusal_of(head + "f (v) => (r) { r = Add (v, x) }"), "nothing defines 'x'"));
+  CHECK(
+      holds(refusal_of(head + "f (v) => (r) { r = Neg (v) }" LOCAL "f (v) => (r) { r = Abs (v) }"), "twice"));
 }
 
 TEST_CASE("functions that multiply end") {
   std::string text = HEAD "g (float[N] x) => (float[N] y) { y = local.f60 (x) }" LOCAL "f0 (x) => (x) {}";
   for (int k = 1; k <= 60; ++k)
     text += concat(LOCAL "f", k, " (x) => (y) { t = local.f", k - 1, " (x)\n y = local.f", k - 1, " (t) }");
-  CHECK(holds(refusal(text, {.max_nodes = 20'000}), "multiply nodes beyond max_nodes"));
-  CHECK(holds(refusal(text, {.max_bytes = 1 << 20}), "multiply nodes beyond max_bytes"));
+  CHECK(holds(refusal_of(text, {.max_nodes = 20'000}), "multiply nodes beyond max_nodes"));
+  CHECK(holds(refusal_of(text, {.max_bytes = 1 << 20}), "multiply nodes beyond max_bytes"));
 
   text = HEAD "g (float[N] x) => (float[N] y) { y = local.f1000 (x) }" LOCAL "f0 (x) => (x) {}";
   for (int k = 1; k <= 1000; ++k) text += concat(LOCAL "f", k, " (x) => (y) { y = local.f", k - 1, " (x) }");
-  CHECK(holds(refusal(text), "too deep"));
+  CHECK(holds(refusal_of(text), "too deep"));
 }
 
 }  // namespace

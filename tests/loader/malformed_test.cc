@@ -7,6 +7,7 @@
 
 #include "loader/onnx.pb.h"
 #include "tenon/loader.hpp"
+#include "tests/loader/refusal.hpp"
 
 namespace tenon {
 namespace {
@@ -44,23 +45,15 @@ std::span<const std::byte> bytes_of(const std::string& s) {
 }
 
 // The error's text, "" when the model loads.
-std::string refusal(const std::string& bytes) {
-  try {
-    parse_model(bytes_of(bytes)).graph();
-    return "";
-  } catch (const Error& e) {
-    CHECK(std::string(e.what()).size() > 3);
-    return e.what();
-  }
+std::string refusal_of(const std::string& bytes) {
+  return refusal([&] { parse_model(bytes_of(bytes)).graph(); });
 }
-std::string refusal(const onnx::ModelProto& m) { return refusal(m.SerializeAsString()); }
-
-bool holds(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+std::string refusal_of(const onnx::ModelProto& m) { return refusal_of(m.SerializeAsString()); }
 
 TEST_CASE("a model that is cut at any byte is refused or whole") {
   const std::string bytes = small_model().SerializeAsString();
-  CHECK(refusal(bytes).empty());
-  for (std::size_t n = 0; n < bytes.size(); ++n) refusal(bytes.substr(0, n));
+  CHECK(refusal_of(bytes).empty());
+  for (std::size_t n = 0; n < bytes.size(); ++n) refusal_of(bytes.substr(0, n));
 }
 
 TEST_CASE("a model with any byte changed is refused or loads") {
@@ -69,7 +62,7 @@ TEST_CASE("a model with any byte changed is refused or loads") {
     for (int flip : {0x01, 0x80, 0xff}) {
       std::string changed = bytes;
       changed[n] = static_cast<char>(changed[n] ^ flip);
-      refusal(changed);
+      refusal_of(changed);
     }
 }
 
@@ -101,7 +94,7 @@ TEST_CASE("what the numbers of a tensor claim is checked against its data") {
   for (const Row& row : rows) {
     onnx::ModelProto m = small_model();
     row.change(*m.mutable_graph()->mutable_initializer(0));
-    const std::string text = refusal(m);
+    const std::string text = refusal_of(m);
     CHECK_MESSAGE(holds(text, row.says), "'", text, "' lacks '", row.says, "'");
   }
 }
@@ -138,7 +131,7 @@ TEST_CASE("what a graph must not be") {
   for (const Row& row : rows) {
     onnx::ModelProto m = small_model();
     row.change(m);
-    const std::string text = refusal(m);
+    const std::string text = refusal_of(m);
     CHECK_MESSAGE(holds(text, row.says), "'", text, "' lacks '", row.says, "'");
   }
 }
@@ -195,7 +188,7 @@ TEST_CASE("everything that is missing is listed in one error") {
     n->add_output(std::string(name) + "_out");
   }
   m.mutable_graph()->add_node()->set_domain("com.nobody");
-  const std::string text = refusal(m);
+  const std::string text = refusal_of(m);
   CHECK(holds(text, "ai.onnx.Frobnicate"));
   CHECK(holds(text, "ai.onnx.Quux"));
   CHECK(holds(text, "com.nobody"));
@@ -220,7 +213,7 @@ TEST_CASE("functions that call themselves") {
   *m.mutable_graph()->mutable_node(0) = *n;
   m.mutable_graph()->mutable_node(0)->set_input(0, "x");
   m.mutable_graph()->mutable_node(0)->set_output(0, "y");
-  CHECK(holds(refusal(m), "calls itself"));
+  CHECK(holds(refusal_of(m), "calls itself"));
 }
 
 TEST_CASE("functions that call each other too deeply, and what their names add up to") {
@@ -251,10 +244,10 @@ TEST_CASE("functions that call each other too deeply, and what their names add u
     n->mutable_input()->RemoveLast();
     return m;
   };
-  CHECK(refusal(chain(100)).empty());
+  CHECK(refusal_of(chain(100)).empty());
   const std::string bytes = chain(100).SerializeAsString();
   CHECK(parse_model(bytes_of(bytes)).graph().nodes().back().name.size() < 6000);
-  CHECK(holds(refusal(chain(300)), "are too many"));
+  CHECK(holds(refusal_of(chain(300)), "are too many"));
 }
 
 TEST_CASE("sparse tensors that stand for too much") {
@@ -268,11 +261,11 @@ TEST_CASE("sparse tensors that stand for too much") {
   s->mutable_indices()->add_dims(1);
   s->mutable_indices()->add_int64_data(7);
   s->add_dims(8);
-  CHECK(refusal(m).empty());
+  CHECK(refusal_of(m).empty());
   s->set_dims(0, int64_t{1} << 40);
-  CHECK(refusal(m).empty());  // as long as nobody reads it
+  CHECK(refusal_of(m).empty());  // as long as nobody reads it
   m.mutable_graph()->add_output()->set_name("s");
-  CHECK(!refusal(m).empty());
+  CHECK(!refusal_of(m).empty());
 }
 
 TEST_CASE("a key of external data that only the loader writes") {
@@ -284,7 +277,7 @@ TEST_CASE("a key of external data that only the loader writes") {
   entry->set_value("0,400");
   onnx::ModelProto m = small_model();
   *m.mutable_graph()->mutable_initializer(0) = t;
-  CHECK(holds(refusal(m), "a key that is not allowed"));
+  CHECK(holds(refusal_of(m), "a key that is not allowed"));
   char name[] = "/tmp/tenon_pb_XXXXXX";
   const fs::path folder = ::mkdtemp(name);
   std::ofstream(folder / "t.pb", std::ios::binary) << t.SerializeAsString();
@@ -310,7 +303,7 @@ TEST_CASE("messages nested without end") {
     wrap(0x0a);  // GraphProto.node
   }
   wrap(0x3a);  // ModelProto.graph
-  CHECK(holds(refusal(inner), "nested too deeply"));
+  CHECK(holds(refusal_of(inner), "nested too deeply"));
 }
 
 TEST_CASE("a session reads its file again for values that it gave up") {
@@ -326,9 +319,48 @@ TEST_CASE("a session reads its file again for values that it gave up") {
   CHECK(!s.graph().entry(0).content);
   CHECK(s.run({{"x", x}})["y"].view<float>()[79] == 4);
   CHECK(s.run({{"x", x}}, {.outputs = {"w"}})["w"].view<float>()[79] == 3);
+
+  // The file that it has mapped, whatever has the name now.
+  const auto reread = [&](const std::vector<std::string>& outputs) {
+    return s.run({{"x", x}}, {.outputs = outputs})["w"].view<float>()[0];
+  };
+  fs::rename(folder / "m.onnx", folder / "old.onnx");
+  CHECK(reread({"w", "y"}) == 3);
+  m.mutable_graph()->mutable_initializer(0)->mutable_raw_data()->assign(w.size() * sizeof(float), 0);
+  std::ofstream(folder / "m.onnx", std::ios::binary) << m.SerializeAsString();
+  CHECK(reread({"y", "w"}) == 3);
   fs::remove(folder / "m.onnx");
-  CHECK(s.run({{"x", x}}, {.outputs = {"w"}})["w"].view<float>()[0] == 3);
-  CHECK_THROWS_WITH_AS(s.run({{"x", x}}, {.outputs = {"y", "w"}}), doctest::Contains("m.onnx"), Error);
+  CHECK(reread({"w", "w"}) == 3);
+
+  // The same file with other bytes, or fewer.
+  fs::rename(folder / "old.onnx", folder / "m.onnx");
+  fs::resize_file(folder / "m.onnx", 10);
+  CHECK_THROWS_WITH_AS(reread({"w", "x"}), doctest::Contains("m.onnx: was written to after it was read"),
+                       Error);
+  CHECK(reread({"w"}) == 3);
+  fs::remove_all(folder);
+}
+
+TEST_CASE("a session reads its external data again") {
+  char name[] = "/tmp/tenon_again_XXXXXX";
+  const fs::path folder = ::mkdtemp(name);
+  onnx::ModelProto m = small_model();
+  const std::vector<float> w(80, 3);
+  m.mutable_graph()->mutable_initializer(0)->set_raw_data(w.data(), w.size() * sizeof(float));
+  save(Model(m), folder / "m.onnx", {.external_threshold = 1, .external_file = "w.bin"});
+  const Session s = load(folder / "m.onnx");
+  Tensor<float> x({80});
+  const auto reread = [&](const std::vector<std::string>& outputs) {
+    return s.run({{"x", x}}, {.outputs = outputs})["w"].view<float>()[0];
+  };
+  CHECK(reread({"w"}) == 3);
+  fs::rename(folder / "w.bin", folder / "old.bin");
+  std::ofstream(folder / "w.bin", std::ios::binary) << std::string(1000, '\0');
+  CHECK(reread({"w", "y"}) == 3);
+  fs::rename(folder / "old.bin", folder / "w.bin");
+  fs::resize_file(folder / "w.bin", 10);
+  CHECK_THROWS_WITH_AS(reread({"y", "w"}), doctest::Contains("w.bin: was written to after it was read"),
+                       Error);
   fs::remove_all(folder);
 }
 

@@ -1,10 +1,11 @@
-// Model: what it keeps, and its edits.
+// Model: everything that it keeps, and its edits.
 #include <doctest/doctest.h>
 #include <unistd.h>
 
 #include "loader/onnx.pb.h"
 #include "tenon/loader.hpp"
 #include "tenon/op/math/relu.hpp"
+#include "tests/loader/refusal.hpp"
 
 namespace tenon {
 namespace {
@@ -22,15 +23,9 @@ Model small() {
     })");
 }
 
-template <class F>
-std::string refusal(F f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    CHECK(e.code() == ErrorCode::invalid_argument);
-    return e.what();
-  }
-  return "";
+template <class Call>
+std::string invalid(Call call) {
+  return refusal(ErrorCode::invalid_argument, call);
 }
 
 std::vector<float> result(const Model& m, bool c) {
@@ -68,7 +63,7 @@ TEST_CASE("a model made by edits") {
   Tensor<float> w(Extents{3});
   w[0] = 1, w[1] = 2, w[2] = 3;
   m.add_initializer("w", w);
-  CHECK(refusal([&] { m.add_node("y = Neg (h)"); }).find("no value 'h'") != std::string::npos);
+  CHECK(invalid([&] { m.add_node("y = Neg (h)"); }).find("no value 'h'") != std::string::npos);
   m.add_node("h = Mul (x, w)");
   m.add_node("y = Neg (h)");
   m.add_output("float[batch, 3] y");
@@ -82,8 +77,8 @@ TEST_CASE("a model made by edits") {
   CHECK(out["y"].view<float>()[2] == -9);
   CHECK(out["r"].view<float>()[0] == 0);
 
-  CHECK(refusal([&] { m.remove("h"); }) == "model: 'h' is read by another node");
-  CHECK(refusal([&] { m.remove("r"); }) == "model: 'r' is an output");
+  CHECK(invalid([&] { m.remove("h"); }) == "model: 'h' is read by another node");
+  CHECK(invalid([&] { m.remove("r"); }) == "model: 'r' is an output");
   m.remove_output("r");
   m.remove("r");
   CHECK(m.proto().graph().node_size() == 2);
@@ -121,19 +116,23 @@ TEST_CASE("names are changed wherever they mean the value") {
   CHECK(result(m, true) == then);
   CHECK(result(m, false) == otherwise);
   CHECK_FALSE(has_errors(check(m, {.full = true})));
-  CHECK(refusal([&] { m.rename("hidden", "x"); }) == "model: the name 'x' is taken");
-  CHECK(refusal([&] { m.rename("hidden", "t"); }) == "model: the name 't' is taken");
-  CHECK(refusal([&] { m.rename("h", "i"); }) == "model: there is no value 'h'");
+  CHECK(invalid([&] { m.rename("hidden", "x"); }) == "model: the name 'x' is taken");
+  CHECK(invalid([&] { m.rename("hidden", "t"); }) == "model: the name 't' is taken");
+  CHECK(invalid([&] { m.rename("h", "i"); }) == "model: there is no value 'h'");
 }
 
 TEST_CASE("extents are stated anew") {
   Model m = small();
   m.set_extents("x", "[2, 3]");
   CHECK(print_text(m).find("float[2,3] x") != std::string::npos);
-  CHECK(refusal([&] { m.set_extents("nothing", "[2]"); }) == "model: the type of 'nothing' is not stated");
+  CHECK(invalid([&] { m.set_extents("nothing", "[2]"); }) == "model: the type of 'nothing' is not stated");
+  Model bare;  // an output whose type nobody states
+  bare.proto().mutable_graph()->add_output()->set_name("y");
+  CHECK(invalid([&] { bare.set_extents("y", "[2]"); }) == "model: 'y' is no tensor");
+  CHECK(!bare.proto().graph().output(0).has_type());
   m.set_symbol("batch", 2);
   CHECK(print_text(m).find("batch") == std::string::npos);
-  CHECK(refusal([&] { m.set_symbol("batch", -1); }) == "model: the extent of 'batch' cannot be -1");
+  CHECK(invalid([&] { m.set_symbol("batch", -1); }) == "model: the extent of 'batch' cannot be -1");
 }
 
 TEST_CASE("models and graphs saved and loaded") {

@@ -2,8 +2,10 @@
 #include "loader/save.hpp"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <fstream>
@@ -15,6 +17,7 @@
 #include "loader/wire.hpp"
 #include "tenon/loader.hpp"
 #include "tests/loader/folder.hpp"
+#include "tests/loader/refusal.hpp"
 
 namespace tenon {
 namespace {
@@ -24,7 +27,6 @@ using loader::DataSource;
 using loader::ExternalFiles;
 using loader::save_model;
 
-bool holds(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 onnx::ModelProto model_of(const fs::path& file) {
   onnx::ModelProto m;
   REQUIRE(m.ParseFromString(bytes_of(file)));
@@ -179,7 +181,7 @@ TEST_CASE("data of at least a size goes to a file beside the model") {
                               const int64_t offset = std::stoll(entry(t, "offset"));
                               CHECK(offset % (std::stoll(entry(t, "length")) < 65536 ? 64 : 4096) == 0);
                             });
-    // The same input gives the same bytes, over what is there and elsewhere.
+    // The same input gives the same bytes, over an old file and elsewhere.
     const std::string bytes = bytes_of(to / "m.onnx"), data = bytes_of(to / location);
     save_model(m, to / "m.onnx", row.options);
     CHECK(bytes_of(to / "m.onnx") == bytes);
@@ -340,6 +342,48 @@ TEST_CASE("what cannot be written leaves what is there") {
   save_model(m, file, {.external_threshold = 1, .external_file = "new.bin"});
   save_model(m, file, {.external_threshold = 1, .external_file = "new.bin"});
   CHECK(files_in(folder.path()) == 7);
+}
+
+TEST_CASE("a file has no name until it is complete") {
+  const Folder folder;
+  const bool without = [&] {
+    const int d = ::open(folder.path().c_str(), O_TMPFILE | O_WRONLY, 0600);
+    return d >= 0 && ::close(d) == 0;
+  }();
+  for (const std::string_view bytes : {"new", "replaced"}) {
+    const int before = files_in(folder.path());
+    loader::NewFile out(folder / "m.onnx");
+    out.write(bytes);
+    CHECK(files_in(folder.path()) == before + (without ? 0 : 1));
+    out.put_in_place();
+    CHECK(bytes_of(folder / "m.onnx") == bytes);
+    CHECK(files_in(folder.path()) == 1);
+  }
+  {
+    loader::NewFile(folder / "m.onnx").write("given up");
+  }
+  CHECK(bytes_of(folder / "m.onnx") == "replaced");
+  CHECK(files_in(folder.path()) == 1);
+}
+
+TEST_CASE("external data of a model with a long name has a part of it") {
+  struct Row {
+    std::string name;
+    std::size_t kept;
+  };
+  const std::string letters(240, 'a');
+  std::string umlauts;
+  for (int k = 0; k < 118; ++k) umlauts += "\u00e4";
+  for (const Row& row : {Row{letters + ".onnx", 233}, Row{umlauts + ".onnx", 232},
+                         Row{"a" + umlauts + ".onnx", 233}, Row{"b.onnx", 6}}) {
+    const Folder folder;
+    save_model(example(), folder / row.name, {.external_threshold = 400});
+    CHECK(files_in(folder.path()) == 2);
+    for (const auto& entry : fs::directory_iterator(folder.path()))
+      if (const std::string name = entry.path().filename(); name != row.name)
+        CHECK_MESSAGE(name.find('.', row.kept - 1) == row.kept, name);
+    CHECK(results(folder / row.name).size() > 0);
+  }
 }
 
 TEST_CASE("pipes and terminals are written to as they are") {

@@ -174,6 +174,33 @@ TEST_CASE("values that training changes are no constants") {
   CHECK(m.proto().graph().node(0).op_type() == "Add");
 }
 
+TEST_CASE("The time is bounded, and the model stays one that means the same") {
+  const std::string text = R"(
+    <ir_version: 10, opset_import: ["" : 21]>
+    main (float[2] x) => (float[2] y) <float[2] a = {1, 2}> { b = Neg (a)  y = Add (x, b) })";
+  Model m = parse_text(text);
+  try {
+    simplify(m, {.time_limit = std::chrono::seconds(0)});
+    FAIL_CHECK("no error");
+  } catch (const Error& e) {
+    CHECK(e.code() == ErrorCode::limit);
+    CHECK(std::string(e.what()) == "simplifying has passed its time of 0 ms");
+  }
+  CHECK(m.proto().graph().node_size() == 2);
+  simplify(m, {.time_limit = std::chrono::hours(1)});
+  CHECK(m.proto().graph().node_size() == 1);
+}
+
+TEST_CASE("a long string is not put into many elements") {
+  Model m = parse_text(concat(R"(<ir_version: 10, opset_import: ["" : 21]>
+    main (float[1] x) => (string[N] y) <string[1] a = {")",
+                              std::string(4096, 'a'), R"("}, int64[1] n = {4096}> { y = Expand (a, n) })"));
+  simplify(m);
+  CHECK(m.proto().graph().node(0).op_type() == "Expand");
+  simplify(m, {.max_bytes = 4096 * 4096 + 4096 * 32});
+  CHECK(m.proto().graph().node(0).op_type() == "Constant");
+}
+
 TEST_CASE("strings that double are computed while they are short") {
   std::string text = R"(<ir_version: 10, opset_import: ["" : 20]>
     main (float[1] x) => (float[1] y, string[1] s) <string[1] a0 = {"0123456789abcdef"}> { y = Relu (x) )";

@@ -1,4 +1,5 @@
-// ONNX's textual syntax: what parses to what, what is refused and where, and that both ways keep everything.
+// ONNX's textual syntax: texts and their messages, refusals and their places, and that both ways keep
+// everything.
 #include <doctest/doctest.h>
 
 #include <clocale>
@@ -11,6 +12,7 @@
 #include "loader/print_text.hpp"
 #include "tenon/base/dtype.hpp"
 #include "tenon/base/error.hpp"
+#include "tests/loader/refusal.hpp"
 
 namespace tenon {
 namespace {
@@ -19,14 +21,8 @@ using loader::parse_text;
 using loader::print_text;
 
 template <class Message>
-std::string refusal(std::string_view text) {
-  try {
-    parse_text<Message>(text);
-  } catch (const Error& e) {
-    CHECK(e.code() == ErrorCode::invalid_model);
-    return e.what();
-  }
-  return "";
+std::string refusal_of(std::string_view text) {
+  return refusal(ErrorCode::invalid_model, [&] { parse_text<Message>(text); });
 }
 
 // The message of a text, printed and parsed again without a difference.
@@ -46,7 +42,7 @@ onnx::AttributeProto attribute(std::string_view text) {
   return parsed<onnx::NodeProto>(concat("y = Op <", text, "> (x)")).attribute(0);
 }
 std::string refused_attribute(std::string_view text) {
-  return refusal<onnx::NodeProto>(concat("y = Op <", text, "> (x)"));
+  return refusal_of<onnx::NodeProto>(concat("y = Op <", text, "> (x)"));
 }
 onnx::TypeProto type(std::string_view text) {
   return parsed<onnx::GraphProto>(concat("g (", text, " x) => () {}")).input(0).type();
@@ -55,9 +51,8 @@ onnx::TensorProto constant(std::string_view type, std::string_view data) {
   return parsed<onnx::GraphProto>(concat("g () => () <", type, " w = ", data, "> {}")).initializer(0);
 }
 std::string refused_constant(std::string_view type, std::string_view data) {
-  return refusal<onnx::GraphProto>(concat("g () => () <", type, " w = ", data, "> {}"));
+  return refusal_of<onnx::GraphProto>(concat("g () => () <", type, " w = ", data, "> {}"));
 }
-bool holds(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
 TEST_CASE("Text of a node") {
   const auto n =
@@ -207,7 +202,7 @@ TEST_CASE("Text of types") {
   for (std::string_view text :
        {"seq", "seq()", "seq(x)", "map(float)", "map(seq(float), float)", "float[,]", "float[1.5]", "float[1",
         "sparse_tensor(seq(float))", "opaque(a,)", "opaque(1)"})
-    CHECK_FALSE(refusal<onnx::GraphProto>(concat("g (", text, " x) => () {}")).empty());
+    CHECK_FALSE(refusal_of<onnx::GraphProto>(concat("g (", text, " x) => () {}")).empty());
 }
 
 TEST_CASE("Text of constants") {
@@ -331,8 +326,8 @@ f <alpha: float = 4.0, beta, gamma = [1, 2], "d d"> (float[N] y, z, "map") => (f
   CHECK(f.value_info(1).name() == "w");
   CHECK(f.overload() == "o");
   CHECK(f.input(2) == "map");
-  CHECK_FALSE(refusal<onnx::FunctionProto>("f <> (x) => (y) {}").empty());
-  CHECK(holds(refusal<onnx::FunctionProto>("<ir_version: 8> f (x) => (y) {}"), "no key 'ir_version'"));
+  CHECK_FALSE(refusal_of<onnx::FunctionProto>("f <> (x) => (y) {}").empty());
+  CHECK(holds(refusal_of<onnx::FunctionProto>("<ir_version: 8> f (x) => (y) {}"), "no key 'ir_version'"));
 }
 
 TEST_CASE("Text of a model") {
@@ -359,19 +354,20 @@ g (float[N, 128] X) => (float[N] Y) { Y = local.f <alpha = 2.0> (X) }
 }
 
 TEST_CASE("Text that is refused is named by line and column") {
-  CHECK(refusal<onnx::GraphProto>("\n  g (float[N] X) => (C)\n  {\n    T = MatMul[X, W]\n  }") ==
+  CHECK(refusal_of<onnx::GraphProto>("\n  g (float[N] X) => (C)\n  {\n    T = MatMul[X, W]\n  }") ==
         "line 4, column 15: expected '(' instead of '['");
-  CHECK(
-      refusal<onnx::ModelProto>("<ir_version: 7,\n opset_import: [\"\" : 10 \"local\": 1]> g () => () {}") ==
-      "line 2, column 25: expected ']' instead of '\"'");
-  CHECK(refusal<onnx::ModelProto>("") == "line 1, column 1: expected a name, but the text ends");
-  CHECK(refusal<onnx::NodeProto>("y = Op (x) z") == "line 1, column 12: the text goes on behind its end");
-  CHECK(refusal<onnx::NodeProto>("y = Op <s = \"a\\") == "line 1, column 13: the string has no end");
-  CHECK(refusal<onnx::NodeProto>("y = Op <s = \"a") == "line 1, column 13: the string has no end");
-  CHECK(refusal<onnx::NodeProto>("y = (x)") == "line 1, column 5: expected a name instead of '('");
-  CHECK(refusal<onnx::GraphProto>("g () = > () {}") == "line 1, column 6: expected '=>' instead of '='");
-  CHECK(refusal<onnx::ModelProto>("<ir: 7> g () => () {}") == "line 1, column 2: no key 'ir' is known here");
-  CHECK(refusal<onnx::GraphProto>(std::string_view("g\0() => () {}", 13)) ==
+  CHECK(refusal_of<onnx::ModelProto>(
+            "<ir_version: 7,\n opset_import: [\"\" : 10 \"local\": 1]> g () => () {}") ==
+        "line 2, column 25: expected ']' instead of '\"'");
+  CHECK(refusal_of<onnx::ModelProto>("") == "line 1, column 1: expected a name, but the text ends");
+  CHECK(refusal_of<onnx::NodeProto>("y = Op (x) z") == "line 1, column 12: the text goes on behind its end");
+  CHECK(refusal_of<onnx::NodeProto>("y = Op <s = \"a\\") == "line 1, column 13: the string has no end");
+  CHECK(refusal_of<onnx::NodeProto>("y = Op <s = \"a") == "line 1, column 13: the string has no end");
+  CHECK(refusal_of<onnx::NodeProto>("y = (x)") == "line 1, column 5: expected a name instead of '('");
+  CHECK(refusal_of<onnx::GraphProto>("g () = > () {}") == "line 1, column 6: expected '=>' instead of '='");
+  CHECK(refusal_of<onnx::ModelProto>("<ir: 7> g () => () {}") ==
+        "line 1, column 2: no key 'ir' is known here");
+  CHECK(refusal_of<onnx::GraphProto>(std::string_view("g\0() => () {}", 13)) ==
         "line 1, column 2: expected '=>' instead of '?'");
 }
 
@@ -392,13 +388,13 @@ TEST_CASE("Hostile text ends in an error") {
     const std::string text = repeated(part, many);
     for (std::string before :
          {"", "g (", "g () => () { ", "g () => () { y = Op <a = ", "g () => () <float[", "<"}) {
-      CHECK_FALSE(refusal<onnx::ModelProto>(before + text).empty());
+      CHECK_FALSE(refusal_of<onnx::ModelProto>(before + text).empty());
     }
-    CHECK_FALSE(refusal<onnx::NodeProto>("y = Op <a = [" + text).empty());
+    CHECK_FALSE(refusal_of<onnx::NodeProto>("y = Op <a = [" + text).empty());
   }
-  CHECK(holds(refusal<onnx::NodeProto>("y = Op <a = " + repeated("g () => () { y = Op <a = ", 1000)),
+  CHECK(holds(refusal_of<onnx::NodeProto>("y = Op <a = " + repeated("g () => () { y = Op <a = ", 1000)),
               "nested too deeply"));
-  CHECK(holds(refusal<onnx::NodeProto>("y = Op <a = " + repeated("seq(", 1000)), "nested too deeply"));
+  CHECK(holds(refusal_of<onnx::NodeProto>("y = Op <a = " + repeated("seq(", 1000)), "nested too deeply"));
   CHECK_FALSE(refused_attribute("x = " + std::string(many, '9')).empty());
   CHECK_FALSE(refused_attribute("x : float = " + std::string(many, '9')).empty());
   CHECK(attribute("x : float = 0." + std::string(many, '0') + "1").f() == 0);
@@ -410,7 +406,7 @@ TEST_CASE("Text that is nested as deep as it may be makes a file that can be rea
       const std::string text =
           concat("<ir_version: 10, opset_import: []> g () => () { y = Op <a = ", repeated(open, depth), inner,
                  repeated(close, depth), "> (x) }");
-      if (!refusal<onnx::ModelProto>(text).empty()) continue;
+      if (!refusal_of<onnx::ModelProto>(text).empty()) continue;
       onnx::ModelProto m;
       CHECK(m.ParseFromString(parsed<onnx::ModelProto>(text).SerializeAsString()));
       return depth;
@@ -428,14 +424,14 @@ g (float[N, "M"] X, seq(int64) s) => (Y) <float[2] w = {1.5, -inf}, string[1] t 
 <opset_import: [ "" : 21 ], domain: "local"> f <alpha, beta: float = 1> (x) => (y) { y = Neg (x) })"));
   int whole = 0;
   for (std::size_t size = 0; size < text.size(); ++size)
-    whole += refusal<onnx::ModelProto>(text.substr(0, size)).empty();
+    whole += refusal_of<onnx::ModelProto>(text.substr(0, size)).empty();
   CHECK(whole == 2);  // behind the graph, and a line further
   // And with any one character replaced, it ends.
   for (std::size_t k = 0; k < text.size(); ++k)
     for (char c : {'"', '<', ')', ',', '\0'}) {
       std::string other = text;
       other[k] = c;
-      refusal<onnx::ModelProto>(other);
+      refusal_of<onnx::ModelProto>(other);
     }
 }
 

@@ -37,7 +37,7 @@ $tool parse "$folder/model.txt" -o "$folder/model.onnx" || fail "parse ends with
 [ "$($tool print "$folder/model.onnx")" = "$text" ] || fail "print says: $($tool print "$folder/model.onnx")"
 echo "$text +" > "$folder/model.txt"
 said=$($tool parse "$folder/model.txt" 2>&1) && fail "text that goes on is a model"
-[ "$said" = "tenon: $folder/model.txt, line 7, column 3: expected a name instead of '+'" ] || fail "$said"
+[ "$said" = "tenon: $folder/model.txt: line 7, column 3: expected a name instead of '+'" ] || fail "$said"
 for name in a.textproto a.json; do
   said=$($tool print "$folder/model.onnx" -o "$folder/$name" 2>&1) && fail "$name is written"
   said=$($tool parse "$folder/$name" 2>&1) && fail "$name is read"
@@ -60,6 +60,33 @@ for bound in "--time-limit 0:passed its time of 0 ms" "--max-iterations 0:more t
   [[ $said == "tenon: node 'loop' (Loop-"*"${bound#*:}"* ]] || fail "$said"
   $tool run "$folder/loop.onnx" ${bound%% *} 100000 > /dev/null || fail "$bound ends with $?"
   $tool run "$folder/loop.onnx" ${bound%% *} 1x 2> /dev/null && fail "1x is a number"
+done
+
+# Every error of a file that is no model names the file.
+bad=$folder/bad
+mkdir "$bad" "$bad/folder.onnx"
+: > "$bad/empty.onnx"
+echo "no model" > "$bad/text.onnx"
+echo "no model" > "$bad/text.onnxtxt"
+head -c 60 "$folder/loop.onnx" > "$bad/cut.onnx"
+for name in none.onnx none.onnxtxt folder.onnx empty.onnx text.onnx text.onnxtxt cut.onnx; do
+  for command in "run F" "info F" "dump F --dot" "infer F" "check F" "convert F --opset 20 -o O" "parse F" "print F" \
+    "inline F -o O" "merge F M -o O" "merge M F -o O" "extract F --inputs a --outputs b -o O" "diff F M" "diff M F" \
+    "simplify F -o O" "train F --steps 1" "bench F --iters 1" "compare F M" "compare M F"; do
+    words=()
+    for word in $command; do
+      case $word in
+        F) word=$bad/$name ;;
+        M) word=$folder/loop.onnx ;;
+        O) word=$folder/out.onnx ;;
+      esac
+      words+=("$word")
+    done
+    # A message without any field is a model, if an empty one.
+    said=$($tool "${words[@]}" 2>&1) && { [ $name = empty.onnx ] && continue || fail "${words[*]} passes"; }
+    case $name,$command in empty.onnx,diff*) continue ;; esac
+    [[ $said == *"$bad/$name"* ]] || fail "${words[*]} does not name the file: $said"
+  done
 done
 
 # Recorded calls: what agrees, what does not, and what cannot be read.
@@ -126,6 +153,8 @@ $tool inline "$folder/soft.onnx" --schema-functions --only :Softsign -o "$folder
 said=$($tool print "$folder/plain.onnx")
 [[ $said == *"Div (x, "*"Mish (a)"* ]] || fail "$said"
 $tool inline "$folder/soft.onnx" --only :Softsign -o "$folder/plain.onnx" 2> /dev/null && fail "operators are no local functions"
+said=$($tool inline "$folder/soft.onnx" --schema-functions --max-nodes 2 -o "$folder/plain.onnx" 2>&1) && fail "three nodes are two"
+[ "$said" = "tenon: $folder/soft.onnx: inlining: calls multiply nodes beyond max_nodes" ] || fail "$said"
 $tool inline "$folder/soft.onnx" --schema-functions --only :Abs -o "$folder/plain.onnx" 2> /dev/null && fail "Abs has no function"
 
 # Models described and drawn, also those that cannot run here; values kept; runs compared.
@@ -146,6 +175,16 @@ for part in "IR version 10, ai.onnx 21, local 1, com.acme 3" "producer hand" "me
   "float: 1 tensor of 4" "1 com.acme.Whirl, unknown here" "1 Identity-21" "no memory plan" "com.acme.Whirl at opset 3"; do
   [[ $said == *"$part"* ]] || fail "info lacks '$part': $said"
 done
+said=$($tool info --json "$folder/strange.onnx") || fail "info --json ends with $?"
+for part in '"ir_version": 10' '{"domain": "com.acme", "version": 3}' '{"key": "key", "value": "value"}' \
+  '{"name": "x", "type": "float[batch,4]", "element": "float", "extents": ["batch", 4], "optional": false}' \
+  '{"name": "s2", "type": null, "optional": false}' \
+  '{"domain": "local", "name": "twice", "overload": "", "inputs": ["v"], "outputs": ["r"], "attributes": [], "nodes": 1, "calls": 1}' \
+  '"parameters": {"tensors": 1, "elements": 4, "bytes": 16, ' '{"domain": "com.acme", "name": "Whirl", "version": null, "count": 1}' \
+  '{"domain": "ai.onnx", "name": "Identity", "version": 21, "count": 1}' '"memory_plan": null, "cannot_run": '; do
+  [[ $said == *"$part"* ]] || fail "info --json lacks '$part': $said"
+done
+[[ $($tool info "$folder/model.onnx" --json) == '{"file": '*'"memory_plan": {"arena_bytes": '*'}}' ]] || fail "no plan as JSON"
 [[ $($tool info "$folder/model.onnx") == *"memory plan"*"0 values decided in the run" ]] || fail "no memory plan"
 $tool dump "$folder/strange.onnx" --dot -o "$folder/strange.dot" || fail "dump --dot ends with $?"
 grep -q 'n1 -> n2 \[label="float\[batch,4\]"' "$folder/strange.dot" || fail "$(cat "$folder/strange.dot")"

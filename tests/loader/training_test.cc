@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "loader/onnx.pb.h"
+#include "tests/loader/refusal.hpp"
 
 namespace tenon {
 namespace {
@@ -30,15 +31,6 @@ void check_near(const Value& v, const std::vector<double>& expected) {
   REQUIRE(got.size() == expected.size());
   for (std::size_t k = 0; k < got.size(); ++k)
     CHECK(static_cast<double>(got[k]) == doctest::Approx(expected[k]).epsilon(1e-4));
-}
-template <class Call>
-std::string refusal(Call call) {
-  try {
-    call();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "";
 }
 void check_rules(const Model& m) {
   for (const auto& d : check(m, {.full = true})) FAIL_CHECK(to_string(d));

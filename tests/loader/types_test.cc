@@ -1,5 +1,5 @@
-// Every operator at every version, with each element type that it permits: random uses give what the same
-// uses give with the widest type of the kind, but for rounding. `tenon ops --matrix` prints these cells.
+// Every operator at every version, with each element type that it permits: random uses give the same results
+// as with the widest type of the kind, but for rounding. `tenon ops --matrix` prints these cells.
 #include <doctest/doctest.h>
 
 #include "tests/loader/draw.hpp"

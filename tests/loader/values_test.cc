@@ -140,6 +140,54 @@ TEST_CASE("a sparse constant stays sparse for operators that take it") {
   }
 }
 
+TEST_CASE("a sparse initializer is the value that an input has of its own") {
+  const Registry registry = own_registry();
+  const auto model = [](const std::string& inputs, int32_t type = 1) {
+    Model m = parse_text(concat(R"(<ir_version: 10, opset_import: ["" : 21, "local" : 1]>
+      main ()",
+                                inputs,
+                                R"() => (int64 n, float[2] y) { n = local.CountStored (w)  y = Neg (x) })"));
+    for (const char* name : {"w", "x"}) {
+      auto& s = *m.proto().mutable_graph()->add_sparse_initializer();
+      auto& values = *s.mutable_values();
+      values.set_name(name);
+      values.set_data_type(type);
+      values.add_dims(1);
+      if (type == 1) values.add_float_data(5);
+      else values.add_double_data(5);
+      s.mutable_indices()->set_data_type(7);
+      s.mutable_indices()->add_dims(1);
+      s.mutable_indices()->add_int64_data(1);
+      s.add_dims(2);
+    }
+    return m;
+  };
+  const auto check_runs = [&](Graph g) {
+    const Session session(std::move(g));
+    Outputs out = session.run({});
+    CHECK(out["n"].view<int64_t>()[0] == 1);
+    CHECK(out["y"].view<float>()[0] == 0);
+    CHECK(out["y"].view<float>()[1] == -5);
+    CHECK(session.run({{"x", floats({1, 2})}})["y"].view<float>()[1] == -2);
+  };
+  const Model m = model("sparse_tensor(float[2]) w, float[N] x");
+  CHECK_FALSE(has_errors(check(m)));
+  check_runs(m.graph({.registry = &registry}));
+
+  for (const auto& [bad, said] :
+       {std::pair{model("sparse_tensor(float[3]) w, float[2] x"), "extents are (2), not the declared ones"},
+        {model("sparse_tensor(float[2]) w, float[3] x"), "extents are (2), not the declared ones"},
+        {model("sparse_tensor(float[2]) w, float[2] x", 11),
+         "sparse_tensor(double), not sparse_tensor(float)"}})
+    CHECK_THROWS_WITH_AS(bad.graph({.registry = &registry}), doctest::Contains(said), Error);
+  Model twice = m;
+  auto& t = *twice.proto().mutable_graph()->add_initializer();
+  t.set_name("x");
+  t.set_data_type(1);
+  CHECK_THROWS_WITH_AS(twice.graph({.registry = &registry}), doctest::Contains("'x' is defined twice"),
+                       Error);
+}
+
 TEST_CASE("opaque values pass through a graph") {
   const Registry registry = own_registry();
   const Model m = parse_text(R"(

@@ -6,7 +6,7 @@ namespace tenon {
 using namespace test;
 
 namespace {
-/// A rule that says what it is told to, and a result of two floats.
+/// A rule that gives a message set by the test, and a result of two floats.
 struct Says {
   Dims dims;
 

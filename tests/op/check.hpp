@@ -50,8 +50,8 @@ std::vector<Value> run(const Op& op, const std::vector<Value>& in, int outputs =
   return run(any(op, version), in, outputs);
 }
 
-/// One case: the operator, its operands, what it gives; and that it gives the same, but for rounding, with
-/// the other types that hold the operands (tests/op/types.hpp).
+/// Checks one case: the operator, its operands and its results. The other types that hold the operands have
+/// to give the same results, but for rounding (tests/op/types.hpp).
 void check(const AnyOperator& op, const std::vector<Value>& in, const std::vector<Value>& expected,
            double rtol = 1e-6, double atol = 1e-7);
 template <class Op>
@@ -68,7 +68,7 @@ void check_fails(const Op& op, const std::vector<Value>& in, std::string_view te
   check_fails(any(op, version), in, text, outputs);
 }
 
-/// The shape rule alone: what it says of operands of these types and extents (and values, where given).
+/// The shape rule alone: its results for operands of these types and extents (and values, where given).
 std::vector<op::Info> infer(const AnyOperator& op, const std::vector<op::Info>& in, int outputs = 1);
 template <class Op>
 std::vector<op::Info> infer(const Op& op, const std::vector<op::Info>& in, int outputs = 1, int version = 0) {

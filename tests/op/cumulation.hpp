@@ -6,7 +6,7 @@
 namespace tenon::test {
 
 /// Every type and attribute against the definition: f joins two numbers, and `neutral` comes before the
-/// first. Then what is refused, and the shape rule.
+/// first. Then refusals, and the shape rule.
 template <class Op, class F>
 void check_cumulation(F f, double neutral) {
   const auto along = [&](Op op, DType type, int64_t axis, const Value& stated) {

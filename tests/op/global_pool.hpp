@@ -5,8 +5,8 @@
 
 namespace tenon::test {
 
-/// `pair` is what the pool gives of 1 and 2, `quads` (1,2,1,1) of 1, 2, 3, 6 and of -1, -1, -3, -3, `none` of
-/// nothing.
+/// `pair` is the pool's result for 1 and 2, `quads` (1,2,1,1) for 1, 2, 3, 6 and for -1, -1, -3, -3, `none`
+/// for no numbers.
 template <class Op>
 void check_global_pool(double pair, const Value& quads, float none) {
   const float nan = std::nanf("");

@@ -45,7 +45,7 @@ void check_logical(F f) {
 
   check_fails(Op{}, {t<uint8_t>({1}, {1}), t<bool>({1}, {true})}, "input A cannot be tensor(uint8)");
   check_fails(Op{}, {t<bool>({2}, {true, true}), t<bool>({3}, {true, true, true})}, "do not broadcast");
-  // An element is known where all that the unknown ones may be give the same.
+  // An element is known where every value of the unknown operands gives the same result.
   const Dim bools[] = {0, 1, Dim::unknown()};
   for (const Dim x : bools)
     for (const Dim y : bools) {

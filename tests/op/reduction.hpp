@@ -6,8 +6,8 @@
 namespace tenon::test {
 
 /// The axes of x (2,2) are an attribute, and an input from the version on that the specification says. `rows`
-/// (2,1) is what is left of axis 1, `columns` (2) of axis 0 without keepdims, `total` (1,1) of both, `each`
-/// (2,2) of none.
+/// (2,1) is the result over axis 1, `columns` (2) over axis 0 without keepdims, `total` (1,1) over both,
+/// `each` (2,2) over none.
 template <class Op>
 void check_axes(const Value& x, const Value& rows, const Value& columns, const Value& total,
                 const Value& each) {

@@ -19,8 +19,8 @@ Stated stated(int version, const Attributes& attributes = {}) {
   return {make_operator(operator_class<Op>, version, attributes)};
 }
 
-/// What a session makes of the operator; where the graph puts newest nodes in its place, what it gives itself
-/// is held to be the same.
+/// The results of the operator in a session. Where the graph puts newest nodes in its place, the operator
+/// itself has to give the same.
 std::vector<Value> run(const Stated& op, const std::vector<Value>& in, int outputs = 1);
 void check(const Stated& op, const std::vector<Value>& in, const std::vector<Value>& expected,
            double rtol = 1e-6, double atol = 1e-7);
@@ -28,7 +28,7 @@ void check_fails(const Stated& op, const std::vector<Value>& in, std::string_vie
 /// What the rule says of the result, once the graph has the operator in its newest form.
 op::Info infer(const Stated& op, const std::vector<op::Info>& in);
 
-/// The version has not these attributes, or not all that it needs.
+/// The version has not these attributes, or needs more.
 template <class Op>
 void check_refused(int version, const Attributes& attributes, std::string_view text) {
   check_throws([&] { return stated<Op>(version, attributes); }, text);

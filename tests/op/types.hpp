@@ -1,4 +1,4 @@
-// Results of one element type held to those of another, for the tests that run an operator with all the types
+// Results of one element type compared with another type's, for the tests that run an operator with all types
 // that it permits.
 #pragma once
 
@@ -69,7 +69,7 @@ inline double epsilon(DType d) {
   }
 }
 
-/// How results of one type follow from those of another, where that is not by rounding alone.
+/// How results of one type follow from another type's, where it is not by rounding alone.
 struct TypeRule {
   std::string_view op;
   double steps = 1;      ///< roundings to the type itself that the results have behind them
@@ -79,7 +79,7 @@ struct TypeRule {
       false;  ///< a number beyond the range of an integer or of a float of a byte gives the nearest
   /// Operands: all, those without NaN, or small numbers only, texts that are numbers among them.
   enum { any, numbers, moderate } operands = any;
-  bool alone = false;  ///< results follow from bits: those of another type say nothing of them
+  bool alone = false;  ///< results follow from bits: another type's results say nothing of them
   bool mask = false;   ///< an operand of type bool stands for 0 where it is true, else for -infinity
   bool blank = false;  ///< the empty text stands for 0
 };
@@ -103,7 +103,7 @@ inline constexpr TypeRule type_rules[] = {
     {.op = "CastMap", .operands = TypeRule::moderate},
     // A region's infinite coordinate becomes a limit, which float rounds.
     {.op = "MaxRoiPool", .operands = TypeRule::moderate},
-    // An integer saturates in the place of what lies beyond its range, in the place of infinity also: where
+    // An integer saturates where the result lies beyond its range, or is infinite: where
     // nothing is in a window or to reduce, for the logarithm of 0 and for 0 to the power of -1.
     {.op = "MaxPool", .saturate = true},
     {.op = "Pow", .saturate = true, .operands = TypeRule::moderate},  // whole powers wrap
@@ -158,7 +158,7 @@ inline Tensor<double> numbers(const AnyTensor& t) {
   return result;
 }
 
-/// Whether a rule speaks of such an operand of a table of cases: where not of all, of those in the range of
+/// Whether a rule speaks of an operand of a table of cases. Some rules speak only of operands in the range of
 /// narrow types.
 inline bool suits(const Value& operand, const TypeRule& rule) {
   if (rule.operands == TypeRule::any || !operand.is_tensor()) return true;
@@ -210,8 +210,7 @@ inline std::pair<double, double> range_of(DType d) {
   return {-most, most};
 }
 
-/// The difference in words between a result of a use with the narrow type and that of the same use with the
-/// wide type.
+/// The difference in words between the results of one use with the narrow type and with the wide type.
 inline std::string difference(const Value& narrow, const Value& wide, TypePair pair, const TypeRule& rule) {
   const DType result = narrow.type().element;
   const bool in_float = epsilon(pair.narrow) > 0x1p-23 || epsilon(result) > 0x1p-23;

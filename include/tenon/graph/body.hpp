@@ -42,7 +42,7 @@ class GraphBody final : public CapturingBody {
   std::vector<op::Info> infer_in(const op::Context& scope, std::span<const op::Info> inputs) const override {
     try {
       return infer_with(&scope, inputs);
-    } catch (const Error&) {  // what the run captures may be what no run of the body could take
+    } catch (const Error&) {  // the captured values may be ones that no run of the body could take
       return infer_with(nullptr, inputs);
     }
   }
@@ -59,6 +59,8 @@ class GraphBody final : public CapturingBody {
     tenon::detail::Budget* const budget = scope.budget();
     if (budget != nullptr) budget->count(this);
     runner_.run(in, &scope, out, nullptr, budget);
+    if (budget != nullptr && budget->meter() != nullptr)
+      for (const Value& v : out) budget->hold(text_bytes(v));
     return out;
   }
 

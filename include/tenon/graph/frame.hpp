@@ -7,6 +7,7 @@
 #include "tenon/base/parallel.hpp"
 #include "tenon/graph/limits.hpp"
 #include "tenon/graph/plan.hpp"
+#include "tenon/graph/text.hpp"
 
 namespace tenon {
 
@@ -111,7 +112,10 @@ class Frame final : public op::Context {
     }
     ~Bounded() {
       if (frame_.budget_ == nullptr) return;
-      if (Meter* const meter = frame_.budget_->meter()) meter->give(frame_.reserved_);
+      if (Meter* const meter = frame_.budget_->meter()) {
+        meter->give(frame_.reserved_);
+        frame_.clear_text();
+      }
       frame_.set_allocator(*frame_.allocator_);
       frame_.budget_ = nullptr;
     }
@@ -327,9 +331,20 @@ class Frame final : public op::Context {
   }
 
   void execute(const Step& s) {
-    const AnyOperator& op = s.node->op;
+    if (s.action == Action::skip) return;
+    if (budget_ == nullptr || budget_->meter() == nullptr) {
+      perform(s);
+    } else {
+      const int64_t held = budget_->held();
+      perform(s);
+      budget_->release(held);
+      count_text(s);
+    }
+    for (ValueId v : s.dying) drop(v);
+  }
+  void perform(const Step& s) {
     switch (s.action) {
-      case Action::compute: op.run(*this, s.in, s.out); break;
+      case Action::compute: compute(s); break;
       case Action::rename: {
         const ValueId v = s.node->outputs[0];
         at(v) = s.in[0]->tensor().reshaped(entry(v).info.dims.extents());
@@ -337,11 +352,14 @@ class Frame final : public op::Context {
       }
       case Action::infer: infer(s); break;
       case Action::fresh: fresh(s); break;
-      case Action::skip: return;
+      case Action::skip: break;
     }
-    for (ValueId v : s.dying) drop(v);
   }
 
+  void compute(const Step& s) {
+    admit_text(s);
+    s.node->op.run(*this, s.in, s.out);
+  }
   // The extents depend on values that exist only in the run.
   void infer(const Step& s) {
     const Graph::Node& n = *s.node;
@@ -356,7 +374,7 @@ class Frame final : public op::Context {
       *s.out[k] = allocate(out[k].type.element, op::known_extents(n.op.spec(), out[k]));
       check_planned(n, k, *s.out[k]);
     }
-    n.op.run(*this, s.in, s.out);
+    compute(s);
   }
   // Later steps rely on the types and extents in the plan, so the results must match them.
   void check_planned(const Graph::Node& n, std::size_t k, const Value& v) const {
@@ -365,7 +383,7 @@ class Frame final : public op::Context {
 
   void fresh(const Step& s) {
     const Graph::Node& n = *s.node;
-    n.op.run(*this, s.in, s.out);
+    compute(s);
     for (std::size_t k = 0; k < s.out.size(); ++k) {
       if (s.out[k] == nullptr) continue;
       if (!*s.out[k] && program_.used(n.outputs[k]))
@@ -373,6 +391,56 @@ class Frame final : public op::Context {
       *s.out[k] = owned(*s.out[k]);
       if (*s.out[k]) check_planned(n, k, *s.out[k]);
     }
+  }
+
+  // --- characters of strings, in runs whose memory has a bound ---
+
+  // Refuses strings that might pass the bound before they are made: one long string takes as much memory as
+  // there are elements to hold it.
+  void admit_text(const Step& s) const {
+    if (budget_ == nullptr || budget_->meter() == nullptr) return;
+    int64_t most = 0, strings = 0;
+    for (std::size_t k = 0; k < s.out.size(); ++k) {
+      const Value* const v = s.out[k];
+      if (v == nullptr || entry(s.node->outputs[k]).info.type != Type(DType::string)) continue;
+      if (s.action != Action::fresh) {
+        strings += v->tensor().size();
+        continue;
+      }
+      for (const Value* x : s.in)  // may hold one tensor many times
+        if (x != nullptr && x->is_sequence()) most += text_bytes(*x);
+    }
+    if (strings > 0) most = most_text(s.node->op, s.in, strings);
+    if (most > budget_->meter()->left())
+      throw Error(ErrorCode::limit, {},
+                  concat("strings of up to ", most, " bytes, and ", budget_->meter()->left(),
+                         " are left of the bound of ", budget_->meter()->bound()));
+  }
+  void count_text(const Step& s) {
+    for (std::size_t k = 0; k < s.out.size(); ++k) {
+      if (s.out[k] == nullptr || entry(s.node->outputs[k]).root != s.node->outputs[k]) continue;
+      const int64_t bytes = text_bytes(*s.out[k]);
+      if (bytes == 0) continue;
+      budget_->meter()->take(bytes);
+      reserved_ += bytes;
+      texts_[s.node->outputs[k]] = bytes;
+    }
+  }
+  void forget_text(ValueId v) {
+    const auto it = texts_.find(v);
+    if (it == texts_.end()) return;
+    budget_->meter()->give(it->second);
+    reserved_ -= it->second;
+    texts_.erase(it);
+  }
+  // The strings of the frame's own memory stay in it after a run, where nobody counts them.
+  void clear_text() {
+    for (const auto& [v, bytes] : texts_) {
+      if (entry(v).place != Place::own) continue;
+      AnyTensor& t = at(v).tensor();
+      for (int64_t k = 0; k < t.size(); ++k) std::string().swap(static_cast<std::string*>(t.data())[k]);
+    }
+    texts_.clear();
   }
 
   // A value that stays valid without the arena and the caller's operands: borrowed memory is copied.
@@ -400,10 +468,11 @@ class Frame final : public op::Context {
   void drop(ValueId v) {
     if (std::find(is_output_.begin(), is_output_.end(), v) != is_output_.end()) return;
     keep(std::exchange(at(v), Value()));
+    if (!texts_.empty()) forget_text(v);
   }
   void keep(const Value& dead) {
     if (!dead.is_tensor() || dead.tensor().dtype() == DType::string || spare_.size() >= max_spare) return;
-    if (budget_ != nullptr && budget_->meter() != nullptr) return;  // what is kept stays counted
+    if (budget_ != nullptr && budget_->meter() != nullptr) return;  // memory that is kept stays counted
     if (dead.tensor().storage().unique() && dead.tensor().storage().writable())
       spare_.push_back({dead.tensor().storage(), runs_});
   }
@@ -427,7 +496,8 @@ class Frame final : public op::Context {
   const Program& program_;
   Allocator* allocator_;  // of runs without a bound
   Budget* budget_ = nullptr;
-  int64_t reserved_ = 0;  // bytes that are counted in the budget's meter, but do not come from it
+  int64_t reserved_ = 0;              // bytes that are counted in the budget's meter, but do not come from it
+  std::map<ValueId, int64_t> texts_;  // of these, the characters of values
   Plan plan_;
   std::vector<op::Info> given_;
   std::vector<Value> values_;
@@ -435,7 +505,7 @@ class Frame final : public op::Context {
   std::vector<ValueId> bound_;    // values whose memory is an output's
   std::vector<ValueId> is_output_;
   std::vector<Step> steps_;
-  std::vector<ValueId> renamed_, made_;  // the results of steps that rename, and of those that allocate
+  std::vector<ValueId> renamed_, made_;  // the results of steps that rename, and of steps that allocate
   std::vector<const Value*> in_;
   std::vector<Value*> out_;
   std::vector<ValueId> dying_;
@@ -512,7 +582,7 @@ class Runner {
     std::array<std::unique_ptr<Frame>, max_idle + 1> old;  // freed outside of the lock
     const std::lock_guard lock(mutex_);
     idle_.push_back(std::move(frame));
-    std::size_t first = idle_.size();  // of those that stay
+    std::size_t first = idle_.size();  // the first frame that stays
     for (int64_t left = most; first > 0 && idle_.size() - first < max_idle; --first) {
       const int64_t bytes = idle_[first - 1]->plan().arena_bytes;
       if (bytes > left) break;

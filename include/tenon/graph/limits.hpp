@@ -1,6 +1,7 @@
-// RunOptions: what a run gives, and what it may take. Meter counts memory, Budget the rest.
+// RunOptions: a run's outputs and its bounds. Meter counts memory, Budget the rest.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <limits>
@@ -26,13 +27,15 @@ inline constexpr int64_t no_bound = std::numeric_limits<int64_t>::max();
 struct RunOptions {
   std::vector<std::string> outputs{};  ///< any values of the graph by name; empty: the graph's outputs
   Profile* profile = nullptr;          ///< receives the time of each node
-  /// Time from the call on. The clock is read before each node and each iteration, so that an operator which
-  /// has begun is finished.
+  /// Time from the call on, in which a graph is also made ready for outputs or inputs that are new. The clock
+  /// is read before each node and each iteration, so that an operator which has begun is finished.
   std::chrono::steady_clock::duration time_limit = std::chrono::steady_clock::duration::max();
   /// Iterations of one node (Loop, Scan, SequenceMap), together in all loops around it.
   int64_t max_iterations = no_bound;
-  /// Bytes that values take at any one time: arenas, outputs, and results whose extents only the run knows.
-  /// Inputs, constants, characters of strings and operators' working memory are not counted.
+  /// Bytes that values take at any one time: arenas, outputs, and results whose extents only the run knows,
+  /// with the characters of strings. Strings that a loop's body gives are counted until the loop ends. A node
+  /// whose strings might pass the bound, if each were as long as the longest it reads, does not begin.
+  /// Inputs, constants and operators' working memory are not counted.
   int64_t max_bytes = no_bound;
   /// Cancels the run from any thread, before its next node or iteration.
   std::stop_token stop{};
@@ -100,33 +103,49 @@ class Meter final : public Allocator {
   std::atomic<int64_t> holders_{1};  // the owner and the blocks
 };
 
-/// The bounds of one run, and what it has used of them. Belongs to the run's thread.
+/// The end of the time that something is given, from the construction on.
+class Deadline {
+  using Clock = std::chrono::steady_clock;
+
+ public:
+  explicit Deadline(Clock::duration limit) : limit_(limit) {
+    const Clock::time_point now = Clock::now();
+    timed_ = limit < Clock::time_point::max() - now;
+    if (timed_) end_ = now + limit;
+  }
+
+  /// Error{limit} once it has passed; `what` took the time.
+  void check(std::string_view what) const {
+    if (timed_ && Clock::now() >= end_)
+      throw Error(ErrorCode::limit, {},
+                  concat(what, " has passed its time of ",
+                         std::chrono::duration_cast<std::chrono::milliseconds>(limit_).count(), " ms"));
+  }
+
+ private:
+  Clock::duration limit_;
+  bool timed_ = false;
+  Clock::time_point end_{};
+};
+
+/// The bounds of one run, and the amounts that it has used. Belongs to the run's thread.
 class Budget {
  public:
   /// Whether the options set a bound.
   static bool needed(const RunOptions& o) {
-    return o.time_limit != Clock::duration::max() || o.max_iterations != no_bound ||
-           o.max_bytes != no_bound || o.stop.stop_possible();
+    return o.time_limit != o.time_limit.max() || o.max_iterations != no_bound || o.max_bytes != no_bound ||
+           o.stop.stop_possible();
   }
 
   /// The run begins now. `options` and `allocator` outlive the budget.
-  Budget(const RunOptions& options, Allocator& allocator) : options_(options) {
-    if (options.time_limit != Clock::duration::max()) {
-      const Clock::time_point now = Clock::now();
-      timed_ = options.time_limit < Clock::time_point::max() - now;
-      if (timed_) end_ = now + options.time_limit;
-    }
+  Budget(const RunOptions& options, Allocator& allocator) : options_(options), deadline_(options.time_limit) {
     if (options.max_bytes != no_bound) meter_ = Meter::make(allocator, options.max_bytes);
   }
 
   /// Before each node.
   void check() const {
     if (options_.stop.stop_requested()) throw Error(ErrorCode::cancelled, {}, "the run was cancelled");
-    if (timed_ && Clock::now() >= end_)
-      throw Error(
-          ErrorCode::limit, {},
-          concat("the run has passed its time of ",
-                 std::chrono::duration_cast<std::chrono::milliseconds>(options_.time_limit).count(), " ms"));
+    deadline_.check("the run");
   }
   /// Before each run of a body.
   void count(const void* body) {
@@ -137,14 +156,24 @@ class Budget {
   /// Memory for values; null when it has no bound.
   Meter* meter() const { return meter_.get(); }
 
- private:
-  using Clock = std::chrono::steady_clock;
+  /// Counts characters that a body gives to the node which runs it. Needs a meter.
+  void hold(int64_t bytes) {
+    meter_->take(bytes);
+    held_ += bytes;
+  }
+  int64_t held() const { return held_; }
+  /// Gives back all but the first `bytes` that are held.
+  void release(int64_t bytes) {
+    if (held_ > bytes) meter_->give(held_ - bytes);
+    held_ = std::min(held_, bytes);
+  }
 
+ private:
   const RunOptions& options_;
-  bool timed_ = false;
-  Clock::time_point end_{};
+  Deadline deadline_;
   std::map<const void*, int64_t> runs_;
   Meter::Owner meter_;
+  int64_t held_ = 0;
 };
 
 }  // namespace detail

@@ -256,8 +256,8 @@ class Planner {
     int first, last;
     int64_t bytes;
   };
-  /// Blocks in the order of their first steps, as a heap of the last steps of those that have a place. Lists
-  /// the blocks that live at the same time as another one without looking at the rest.
+  /// Blocks that have a place, in the order of their first steps, as a heap of their last steps. Lists the
+  /// blocks that live at the same time as another one without looking at the rest.
   class Placed {
    public:
     explicit Placed(std::size_t blocks) : leaves_(std::bit_ceil(blocks)), last_(2 * leaves_, -1) {}
@@ -282,7 +282,7 @@ class Planner {
   };
 
   // Places the greatest value first, each at the lowest offset that overlaps no value of an overlapping
-  // lifetime. A value whose lifetime overlaps those of very many goes behind all others: looking for gaps
+  // lifetime. A value whose lifetime overlaps very many others' goes behind them all: looking for gaps
   // among them would take time that grows with their square.
   void lay_out() {
     std::vector<Block> blocks;

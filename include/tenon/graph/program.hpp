@@ -44,6 +44,7 @@ struct ProgramOptions {
   std::span<const Pass> passes{};
   std::vector<PassReport>* reports = nullptr;  ///< receives the passes' reports; null: nobody asks
   std::string where{};                         ///< stands in front of nodes in reports
+  const detail::Budget* budget = nullptr;      ///< bounds the time that this takes; null: nothing does
 };
 
 namespace detail {
@@ -103,7 +104,7 @@ class Program {
   /// passes lay out anew do not stand in memory twice.
   Program(const Graph& graph, std::vector<ValueId> outputs, std::span<const ValueId> replaced,
           const ProgramOptions& options, const ProgramScope* scope = nullptr, Graph* drained = nullptr)
-      : outputs_(std::move(outputs)), fold_(options.fold), folded_(options.folded) {
+      : outputs_(std::move(outputs)), fold_(options.fold), folded_(options.folded), budget_(options.budget) {
     detail::Meter::Owner own;
     if (folded_ == nullptr)
       folded_ = (own = detail::Meter::make(default_allocator(), options.max_folded_bytes)).get();
@@ -127,7 +128,7 @@ class Program {
   const std::vector<Given>& given() const { return given_; }
   const std::vector<ValueId>& outputs() const { return outputs_; }
   /// The value, when it does not depend on a run, else empty. The first call for a tensor that is not aligned
-  /// copies it; the runs of a finished program find none but those of `stored`.
+  /// copies it; the runs of a finished program find only the tensors that `stored` gives.
   const Value& constant(ValueId v) const {
     Value& c = entry(v).constant;
     if (c.is_tensor() && !c.tensor().aligned()) c = c.tensor().clone();
@@ -323,10 +324,20 @@ class Program {
 
   void add_from(const Node& from, const ProgramOptions& options) {
     Node n = from;
+    check_time(n);
     compile_bodies(n, options);
     if (fold_ && fold(n, options.passes)) return;
     nodes_.push_back(std::move(n));
     if (edit_) infer(static_cast<int>(nodes_.size()) - 1);
+  }
+
+  void check_time(const Node& n) const {
+    if (budget_ == nullptr) return;
+    try {
+      budget_->check();
+    } catch (const Error& e) {
+      detail::rethrow_at(n, e);
+    }
   }
 
   /// Compiles a node's graph attributes to programs of their own, with this program's constants and options.
@@ -413,6 +424,7 @@ class Program {
   /// Computes the nodes whose operands a pass made constant, or that it wanted to see first.
   void fold_all(std::span<const Pass> passes) {
     for (int n = 0; n < static_cast<int>(nodes_.size()); ++n) {
+      check_time(node(n));
       if (!fold(node(n), passes)) continue;
       edit_->changed = true;  // a node without operands may be one for which there was no memory before
       edit_->removed.push_back(std::exchange(at(n).op, {}));
@@ -563,7 +575,7 @@ class Program {
 
   /// Marks used values. Frees constants that only folded nodes read.
   void finish() {
-    folded_ = nullptr;
+    folded_ = nullptr, budget_ = nullptr;
     edit_.reset();
     for (ValueEntry& e : values_) e.used = false;
     for (ValueId v : outputs_) value(v).used = true;
@@ -576,7 +588,9 @@ class Program {
 
   std::vector<ValueId> outputs_;
   bool fold_;
-  Allocator* folded_;  // while the program is made
+  // While the program is made:
+  Allocator* folded_;
+  const detail::Budget* budget_;
   std::deque<ValueEntry> values_;
   std::deque<Node> nodes_;
   std::vector<Given> given_;

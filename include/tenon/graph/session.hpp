@@ -58,9 +58,8 @@ class Outputs {
 };
 
 /// Inputs and outputs that stay the same from run to run, so that a run pays for the operators alone. It
-/// reads the elements that the inputs then have, and overwrites the outputs, except for those that are
-/// constants, which bind alone writes. Belongs to a Session, which must outlive it, and to one thread at a
-/// time.
+/// reads the elements that the inputs then have, and overwrites the outputs. Outputs that are constants are
+/// written by bind alone. Belongs to a Session, which must outlive it, and to one thread at a time.
 class Binding {
  public:
   /// Errors of operators, as from Session::run. Each run has the bounds that bind was given.
@@ -124,17 +123,21 @@ class Session {
     return o.outputs.empty() ? names_ : o.outputs;
   }
 
-  /// Calls f(runner, inputs) with the runner for what is asked, and the inputs in the graph's order.
+  Allocator& allocator() const { return options_.allocator ? *options_.allocator : default_allocator(); }
+
+  /// Calls f(runner, inputs, budget) with the runner for the options, the inputs in the graph's order, and
+  /// the bounds, null for none.
   template <class F>
   void with_inputs(const Feeds& feeds, Outputs& outputs, const RunOptions& options, F f) const;
   void feed(std::string_view name, const Value& value, std::span<const Value*> inputs) const;
   void check(const Graph::ValueEntry& e, const Value& v) const;
 
   static int64_t default_folded(const Graph& graph);
-  detail::Runner& find_variant(const RunOptions& options, std::span<const ValueId> given) const;
+  detail::Runner& find_variant(const RunOptions& options, std::span<const ValueId> given,
+                               const detail::Budget* budget) const;
   detail::Runner& variant(const Graph& graph, std::vector<std::string> names, std::vector<ValueId> ids,
-                          std::span<const ValueId> given, Graph* drained = nullptr,
-                          std::vector<PassReport>* reports = nullptr) const;
+                          std::span<const ValueId> given, const detail::Budget* budget,
+                          Graph* drained = nullptr, std::vector<PassReport>* reports = nullptr) const;
 
   Graph graph_;
   SessionOptions options_;

@@ -26,27 +26,25 @@ TENON_SESSION Session::Session(Graph graph, SessionOptions options)
     options_.executor = pool_.get();
   }
   for (const auto& [name, id] : graph_.outputs()) names_.push_back(name), outputs_.push_back(id);
-  variant(graph_, {}, outputs_, {}, options_.source ? &graph_ : nullptr,
+  variant(graph_, {}, outputs_, {}, nullptr, options_.source ? &graph_ : nullptr,
           options_.explain ? &reports_ : nullptr);
 }
 
 TENON_SESSION void Session::run(const Feeds& feeds, Outputs& outputs, const RunOptions& options) const {
-  with_inputs(feeds, outputs, options, [&](detail::Runner& runner, std::span<const Value* const> inputs) {
-    std::optional<detail::Budget> budget;
-    if (detail::Budget::needed(options)) budget.emplace(options, runner.allocator());
-    runner.run(inputs, nullptr, outputs.values_, options.profile, budget ? &*budget : nullptr);
-  });
+  with_inputs(feeds, outputs, options,
+              [&](detail::Runner& runner, std::span<const Value* const> inputs, detail::Budget* budget) {
+                runner.run(inputs, nullptr, outputs.values_, options.profile, budget);
+              });
 }
 
 TENON_SESSION Binding Session::bind(const Feeds& feeds, Outputs outputs, const RunOptions& options) const {
   Binding b;
-  with_inputs(feeds, outputs, options, [&](detail::Runner& runner, std::span<const Value* const> inputs) {
-    std::optional<detail::Budget> budget;
-    if (detail::Budget::needed(options)) budget.emplace(options, runner.allocator());
-    b.frame_ = runner.take(inputs, nullptr, budget ? &*budget : nullptr);
-    b.frame_->bind(inputs, outputs.values_, budget ? &*budget : nullptr);
-    b.allocator_ = &runner.allocator();
-  });
+  with_inputs(feeds, outputs, options,
+              [&](detail::Runner& runner, std::span<const Value* const> inputs, detail::Budget* budget) {
+                b.frame_ = runner.take(inputs, nullptr, budget);
+                b.frame_->bind(inputs, outputs.values_, budget);
+              });
+  b.allocator_ = &allocator();
   b.options_ = options;
   b.executor_ = options_.executor ? options_.executor : tenon::detail::current_executor;
   b.outputs_ = std::move(outputs);
@@ -66,6 +64,8 @@ TENON_SESSION detail::Plan Session::plan(const Feeds& feeds) const {
 
 template <class F>
 void Session::with_inputs(const Feeds& feeds, Outputs& outputs, const RunOptions& options, F f) const {
+  std::optional<detail::Budget> budget;
+  if (detail::Budget::needed(options)) budget.emplace(options, allocator());
   const std::size_t count = graph_.inputs().size();
   Scratch scratch;
   const std::span inputs(scratch.take<const Value*>(static_cast<int64_t>(count)), count);
@@ -80,13 +80,13 @@ void Session::with_inputs(const Feeds& feeds, Outputs& outputs, const RunOptions
       throw Error(ErrorCode::invalid_argument, "session", concat("input '", e.name, "' is missing"));
     if (inputs[k] != nullptr && e.optional) given[replaced++] = graph_.inputs()[k];
   }
-  detail::Runner& runner = find_variant(options, {given, replaced});
+  detail::Runner& runner = find_variant(options, {given, replaced}, budget ? &*budget : nullptr);
   if (outputs.names_.size() != runner.program().outputs().size() || outputs.names_ != requested(options)) {
     outputs.names_ = requested(options);
     outputs.values_.resize(outputs.names_.size());
   }
   const ScopedPool use(options_.executor ? options_.executor : tenon::detail::current_executor);
-  f(runner, inputs);
+  f(runner, inputs, budget ? &*budget : nullptr);
 }
 
 TENON_SESSION void Session::feed(std::string_view name, const Value& value,
@@ -114,8 +114,8 @@ TENON_SESSION void Session::check(const Graph::ValueEntry& e, const Value& v) co
               concat(to_string(v.tensor().extents()), " given, ", declared.view(), " declared"));
 }
 
-TENON_SESSION detail::Runner& Session::find_variant(const RunOptions& options,
-                                                    std::span<const ValueId> given) const {
+TENON_SESSION detail::Runner& Session::find_variant(const RunOptions& options, std::span<const ValueId> given,
+                                                    const detail::Budget* budget) const {
   const std::lock_guard lock(shared_->mutex);
   for (const auto& v : shared_->variants)
     if (v->outputs == options.outputs &&
@@ -133,11 +133,11 @@ TENON_SESSION detail::Runner& Session::find_variant(const RunOptions& options,
       ids.push_back(id);
     }
   }
-  if (!options_.source) return variant(graph_, options.outputs, std::move(ids), given);
+  if (!options_.source) return variant(graph_, options.outputs, std::move(ids), given, budget);
   const Graph again = options_.source->read();
   if (again.values().size() != graph_.values().size() || again.nodes().size() != graph_.nodes().size())
     throw Error(ErrorCode::io, "session", "the graph is not the one that it was");
-  return variant(again, options.outputs, std::move(ids), given);
+  return variant(again, options.outputs, std::move(ids), given, budget);
 }
 
 TENON_SESSION int64_t Session::default_folded(const Graph& graph) {
@@ -149,16 +149,16 @@ TENON_SESSION int64_t Session::default_folded(const Graph& graph) {
 
 TENON_SESSION detail::Runner& Session::variant(const Graph& graph, std::vector<std::string> names,
                                                std::vector<ValueId> ids, std::span<const ValueId> given,
-                                               Graph* drained, std::vector<PassReport>* reports) const {
+                                               const detail::Budget* budget, Graph* drained,
+                                               std::vector<PassReport>* reports) const {
   const ScopedPool use(options_.executor ? options_.executor : tenon::detail::current_executor);
-  ProgramOptions program{.fold = options_.fold_constants, .reports = reports};
+  ProgramOptions program{.fold = options_.fold_constants, .reports = reports, .budget = budget};
   program.max_folded_bytes = options_.max_folded_bytes ? *options_.max_folded_bytes : default_folded(graph);
   if (options_.passes) program.passes = *options_.passes;
-  shared_->variants.push_back(std::unique_ptr<Variant>(
-      new Variant{std::move(names),
-                  {given.begin(), given.end()},
-                  detail::Runner(Program(graph, std::move(ids), given, program, nullptr, drained),
-                                 options_.allocator ? *options_.allocator : default_allocator())}));
+  shared_->variants.push_back(std::unique_ptr<Variant>(new Variant{
+      std::move(names),
+      {given.begin(), given.end()},
+      detail::Runner(Program(graph, std::move(ids), given, program, nullptr, drained), allocator())}));
   return shared_->variants.back()->runner;
 }
 

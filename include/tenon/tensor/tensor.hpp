@@ -158,6 +158,20 @@ class Tensor {
   const_reference operator()(I... index) const {
     return view()(index...);
   }
+  /// A part of the tensor, see TensorView. x(all, range(0, 3)) = y
+  template <class... I>
+    requires(!(std::is_convertible_v<I, int64_t> && ...))
+  auto operator()(I... index) & {
+    return slice(view(), index...);
+  }
+  template <class... I>
+    requires(!(std::is_convertible_v<I, int64_t> && ...))
+  auto operator()(I... index) const& {
+    return slice(view(), index...);
+  }
+  template <class... I>
+    requires(!(std::is_convertible_v<I, int64_t> && ...))
+  auto operator()(I... index) && = delete;  // a part of memory that ends with the tensor
   const_reference item() const { return view().item(); }
 
   TensorView<T, S> view() { return storage_ ? TensorView<T, S>(data(), extents()) : TensorView<T, S>(); }

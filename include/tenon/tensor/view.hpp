@@ -71,7 +71,7 @@ constexpr bool widens() {
   else if constexpr (std::is_same_v<From, AnyShape>) return false;
   else if constexpr (From::rank != To::rank) return false;
   else {
-    for (int i = 0; i < From::rank; ++i)
+    for (std::size_t i = 0; i < From::extents.size(); ++i)
       if (To::extents[i] != dyn && To::extents[i] != From::extents[i]) return false;
     return true;
   }
@@ -129,13 +129,13 @@ class TensorView {
   /// The element at an index per axis; Error{out_of_range} outside.
   template <class... I>
   constexpr reference operator()(I... index) const {
-    static_assert(Layout<S>::static_rank < 0 || Layout<S>::static_rank == sizeof...(I),
+    static_assert(Layout<S>::static_rank < 0 || Layout<S>::static_rank == static_cast<int>(sizeof...(I)),
                   "one index for each axis");
     if (static_cast<int>(sizeof...(I)) != rank())
       throw Error(ErrorCode::out_of_range, {}, concat(sizeof...(I), " indices for rank ", rank()));
     if (!present_) throw Error(ErrorCode::out_of_range, {}, "an absent view has no elements");
     int64_t offset = 0;
-    int axis = 0;
+    std::size_t axis = 0;
     [[maybe_unused]] auto step = [&](int64_t i) {
       if (i < 0 || i >= extents()[axis])
         throw Error(ErrorCode::out_of_range, {},
@@ -144,6 +144,13 @@ class TensorView {
     };
     (step(static_cast<int64_t>(index)), ...);
     return data_[offset];
+  }
+  /// The part that indices, ranges and `all` cut out, of which one is no index: slice(x, i...), which is
+  /// declared by array/slice.hpp. x(all, range(0, 3))
+  template <class... I>
+    requires(!(std::is_convertible_v<I, int64_t> && ...))
+  auto operator()(I... index) const {
+    return slice(*this, index...);
   }
   /// The only element; Error{invalid_shape} when there is not exactly one.
   constexpr reference item() const {

@@ -63,7 +63,7 @@ void check_op(const Op& op, const std::vector<Given>& given, int outputs = 1,
               std::vector<int> differentiated = {0}) {
   check_operator(any(op), given, outputs, std::move(differentiated));
 }
-/// Second derivatives: those of the first derivatives.
+/// Second derivatives: derivatives of the first ones.
 template <class Op>
 void check_twice(const Op& op, const std::vector<Given>& given, int outputs = 1,
                  std::vector<int> differentiated = {0}) {

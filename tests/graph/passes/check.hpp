@@ -44,7 +44,7 @@ inline double difference(const AnyTensor& a, const AnyTensor& b) {
   return most / scale;
 }
 
-/// Compares what a program knows of its values with a fresh inference, node by node: which also shows that
+/// Compares a program's infos of its values with a fresh inference, node by node: which also shows that
 /// every value is made before it is read.
 inline void check_infos(Program& p) {
   std::vector<std::optional<op::Info>> fresh(p.values().size());

@@ -37,7 +37,7 @@ TEST_CASE("Loop: trip count and condition in every combination") {
       {count(9), truth(true), 5, 8, t<float>({3, 2}, {0, 1, 1, 2, 2, 4})},
       {absent, truth(true), 5, 8, t<float>({3, 2}, {0, 1, 1, 2, 2, 4})},
       {t<int64_t>({1}, {3}), t<bool>({1}, {true}), 1000, 8, t<float>({3, 2}, {0, 1, 1, 2, 2, 4})},
-      // Without cond, what the body says of it does not count.
+      // Without cond, the body's condition does not count.
       {count(3), absent, 0, 8, t<float>({3, 2}, {0, 1, 1, 2, 2, 4})},
       // No iteration at all: the body's rule gives the extents.
       {count(0), truth(true), 1000, 1, t<float>({0, 2}, {})},

@@ -30,7 +30,7 @@ List pack(const List& x, int64_t batch, int64_t heads, int64_t steps, int64_t si
         for (int64_t j = 0; j < size; ++j) to.push_back(x[n(((b * heads + h) * steps + s) * size + j)]);
   return to;
 }
-/// The steps of a before those of b, both (rows, steps, size).
+/// The steps of a, then the steps of b, both (rows, steps, size).
 List joined(const List& a, int64_t of_a, const List& b, int64_t of_b, int64_t rows, int64_t size) {
   List to;
   for (int64_t r = 0; r < rows; ++r) {

@@ -14,7 +14,7 @@ struct Case {
   int64_t batch = 2, heads = 3, steps = 4, size = 8, rotated = 0;
   int64_t interleaved = 0;
   bool ids = true, packed = false;
-  int64_t spare = 0;  // angles of a row past those that are used
+  int64_t spare = 0;  // unused angles at the end of a row
 };
 
 template <class T>

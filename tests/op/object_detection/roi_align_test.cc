@@ -25,7 +25,7 @@ TEST_CASE("RoiAlign: cases") {
       // One sample a cell.
       {{}, {x, t<float>({1, 4}, {0, 0, 3, 2}), first}, t<float>({1, 1, 1, 1}, {4})},
       {{.spatial_scale = 0.5f}, {x, t<float>({1, 4}, {0, 0, 6, 4}), first}, t<float>({1, 1, 1, 1}, {4})},
-      // Samples up to a cell outside are those of the border, all others 0.
+      // Samples up to a cell outside have the border's value, all others are 0.
       {one, {x, t<float>({1, 4}, {-0.5f, -0.5f, 0.5f, 0.5f}), first}, t<float>({1, 1, 1, 1}, {1})},
       {{.sampling_ratio = 2},
        {x, t<float>({1, 4}, {-3, 0.5f, 1, 0.5f}), first},

@@ -83,7 +83,7 @@ TEST_CASE("LSTM: activations, clip, coupled gates") {
           1e-7);
     }
   }
-  // Parameters go to those that take them, in order, over both directions.
+  // Parameters go to the functions that take them, in order, over both directions.
   RecurrentCase k;
   k.functions = {sigmoid,    [](double x) { return x < 0 ? 0.5 * x : x; },
                  hyperbolic, [](double x) { return std::clamp(0.25 * x + 0.125, 0.0, 1.0); },

@@ -108,7 +108,7 @@ TEST_CASE("Pad: every type, against the definition") {
         for (int a = 0; a < rank; ++a) pads.push_back(row.back[a]);
         const Value y = run(op::Pad{.mode = mode}, {x, vec(pads), one})[0];
         REQUIRE(y.tensor().extents() == out);
-        // The definition: each axis' index after cutting, mapped into what is left.
+        // The definition: each axis' index after cutting, mapped into the rest.
         for (int64_t k = 0; k < y.tensor().size(); ++k) {
           Extents from = Extents::filled(rank, 0);
           bool outside = false;
@@ -165,7 +165,7 @@ TEST_CASE("Pad: versions 1 and 2 state pads and value as attributes") {
     check_fails(pad({1, 0}), {t<float>({1}, {1}), vec({1, 0})}, "has no input pads at version");
     check_refused<op::Pad>(version, {}, concat("attribute '", pads, "' is required"));
 
-    // The border's type is that of the data, which only the run may know.
+    // The border has the data's type, which only the run may know.
     for (const Value& x : {t<float>({1}, {1}), t<double>({1}, {1}), cast<float16>({1}, {1})}) {
       Graph g;
       const ValueId in = g.add_input("x", Type(Kind::unknown, DType::undefined), Dims::of_rank(1));

@@ -65,7 +65,8 @@ TEST_CASE("Resize: linear and cubic on one axis") {
        0.6f,
        {1.666667f, 3.333333f}},
       {{.exclude_outside = 1, .mode = "linear"}, x, 2, {1, 1.25f, 1.75f, 2.25f, 2.75f, 3.25f, 3.75f, 4}},
-      // The mean of what each covers: weights 1/8, 3/8, 3/8, 1/8 with edges repeated, and without.
+      // The mean of the elements that each covers: weights 1/8, 3/8, 3/8, 1/8 with edges repeated, and
+      // without.
       {{.antialias = 1, .mode = "linear"},
        steep,
        0.5f,

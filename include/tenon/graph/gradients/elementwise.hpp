@@ -72,7 +72,7 @@ inline Term masked(Term condition, Term a) { return where(condition, a, 0.0); }
 
 /// max (or min) of several operands: the first of equals takes the derivative.
 inline void extremum_step(Step& s) {
-  Term left = s.g();  // what no operand before has taken
+  Term left = s.g();  // the part of g that no earlier operand has taken
   for (int k = 0; k < s.inputs(); ++k) {
     const Term here = equal(s.x(k), s.y());
     if (s.wants(k)) s.give_summed(k, masked(here, left));

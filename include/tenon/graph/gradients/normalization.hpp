@@ -1,4 +1,4 @@
-// Derivatives of normalisations and losses: most of them are those of the formulas that state the operators,
+// Derivatives of normalisations and losses: most of them are derived from the formulas of the operators,
 // which compute in float where the operands are halves.
 #pragma once
 
@@ -89,7 +89,7 @@ inline void batch_normalization_step(Step& s) {
   s.through({cast_like(y * over_channels(s, s.x(1), x) + over_channels(s, s.x(2), x), s.x()), running_mean,
              running_var});
 }
-/// x to the power -beta of what squares of neighbouring channels sum up to, as a pool over channels.
+/// x times the sums of squares of neighbouring channels to the power -beta. A pool over channels sums them.
 inline void lrn_step(Step& s) {
   const op::LRN& lrn = s.op<op::LRN>();
   const Term x = widened(s.x()), one = s.w.integers({1});

@@ -3,61 +3,33 @@
 // behind this one lay out its weights for a kernel.
 #pragma once
 
+#include "tenon/graph/fused/packed_conv.hpp"
 #include "tenon/graph/passes/packed.hpp"
-#include "tenon/kernels/conv/conv.hpp"
 #include "tenon/op/nn/batch_normalization.hpp"
 #include "tenon/op/nn/conv.hpp"
 
 namespace tenon::passes {
 
-/// Y = min(max(conv(X, weights) + bias + Z, lo), hi), where Z (the residual) has Y's extents or is left out.
+/// PackedConv, before its weights are packed.
 struct FusedConv {
   op::Conv conv;
   Bounds bounds{};
   DType element = DType::undefined;  ///< of X
   Extents extents;                   ///< of the weights: (M, C/group, kernel...)
-  Storage weights{};                 ///< in that order, not AnyTensor::aligned perhaps; or `packed` as
-                                     ///< conv_pack_weights writes them
-  std::vector<double> factors{};     ///< (M) of weights that are not packed, or empty
+  Storage weights{};                 ///< in that order, not AnyTensor::aligned perhaps
+  std::vector<double> factors{};     ///< (M) of the weights, or empty
   Storage bias{};                    ///< (M), or empty
-  bool packed = false;
 
-  static constexpr op::Spec spec{.name = "FusedConv",
-                                 .domain = "tenon",
-                                 .since = {1},
-                                 .inputs = {{"X", "T"}, {"Z", "T", op::optional}},
-                                 .outputs = {{"Y", "T"}},
-                                 .types = {{"T", types::floats_bf16}}};
+  static constexpr op::Spec spec = PackedConv::spec;
   static constexpr op::Attributes attributes{};
 
-  constexpr void infer(op::Infer& i) const {
-    if (i.dtype(0) != element) return i.fail("X is ", i.dtype(0), ", the weights are ", element);
-    op::infer_conv(i, conv.window(), conv.group, i.dims(0), Dims(extents));
-    if (!i.failed() && i.has(1) && i.ranked(1) && i.out(0).dims.ranked())
-      for (int k = 0; k < i.dims(0).rank(); ++k)
-        i.unify(i.dims(1)[k], i.out(0).dims[k], "extents of Y and Z");
-  }
+  constexpr void infer(op::Infer& i) const { infer_fused_conv(i, conv, element, extents); }
   template <class T>
   void compute(TensorView<const T> x, TensorView<const T> z, TensorView<T> y) const {
-    using C = compute_t<T>;
-    if (y.empty()) return;
-    const op::WindowLayout layout(conv.window(), x.extents(), y.extents(), std::span(extents).subspan(2));
-    Scratch scratch;
-    kernels::ConvArgs<C> args;
-    const Storage numbers = packed ? weights : plain_weights();
-    args.geometry = layout.geometry<kernels::ConvGeometry>(x.extent(0), conv.group, x.extent(1), y.extent(1));
-    args.x = op::widen(scratch, x.data(), x.size());
-    (packed ? args.packed_w : args.w) = static_cast<const C*>(numbers.data());
-    args.bias = bias ? static_cast<const C*>(bias.data()) : nullptr;
-    args.add = op::widen(scratch, z.data(), z.size());
-    args.y = op::wide_result(scratch, y.data(), y.size());
-    args.lo = static_cast<C>(bounds.lo);
-    args.hi = static_cast<C>(bounds.hi);
-    kernels::conv(args);
-    op::narrow(args.y, y.data(), y.size());
+    PackedConv{conv, bounds, element, extents, plain_weights(), bias, false}.compute(x, z, y);
   }
 
-  /// Weights that are not packed, times their factors, where their type wants them.
+  /// The weights times their factors, where their type wants them.
   Storage plain_weights() const {
     const DType numbers = compute_dtype(element);
     const AnyTensor from(numbers, extents, weights);

@@ -19,7 +19,7 @@ struct FusedElementwise {
 
   std::vector<Step> steps;
   std::vector<bool> whole;           ///< for each operand: whether it has y's extents
-  std::vector<DType> buffers;        ///< what is kept in them
+  std::vector<DType> buffers;        ///< the element type of each
   DType element = DType::undefined;  ///< of y
 
   static constexpr op::Spec spec{
@@ -49,7 +49,7 @@ struct FusedElementwise {
       Scratch scratch;
       const std::size_t count = buffers.size();
       std::byte* const memory = scratch.take<std::byte>(static_cast<int64_t>(count) * tile_bytes);
-      // The operands, what is in the buffers, and y. Values that borrow own nothing that must be freed.
+      // The operands, the values in the buffers, and y. Values that borrow own nothing that must be freed.
       auto* const values = reinterpret_cast<Value*>(
           scratch.take<std::byte>(static_cast<int64_t>((x.size() + count + 1) * sizeof(Value))));
       Value* const results = values + x.size();
@@ -89,8 +89,8 @@ struct FusedElementwise {
   // A tile of a result that the next step reads stays in the first-level cache, and the calls of a tile's
   // steps cost little beside its elements.
   static constexpr int64_t tile = 4096, tile_bytes = tile * 4;
-  // Results of so many elements, and their operands, mostly come from memory. For those in a shared cache the
-  // processor's own prefetching does better.
+  // Results of so many elements, and their operands, mostly come from memory. Where they are in a shared
+  // cache, the processor's own prefetching does better.
   static constexpr int64_t far = 1 << 21;
 
  private:

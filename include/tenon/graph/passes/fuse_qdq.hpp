@@ -2,7 +2,7 @@
 // 8-bit integers.
 //
 // Convolutions and products of constant weights, products of two results, sums, global averages, functions of
-// one number, and nodes that only move numbers. Results are those of ONNX's QLinear operators: sums are exact
+// one number, and nodes that only move numbers. Results are as of ONNX's QLinear operators: sums are exact
 // integers, multiplied once by the quotient of the scales. They differ from the floats that they replace by
 // one quantisation step at most, where those come close to the middle of two steps; functions of one number
 // and moves do not differ at all.

@@ -25,7 +25,7 @@ inline const AnyTensor* stored_floats(const Program& program, ValueId v) {
   const AnyTensor& t = program.stored(v).tensor();
   return dispatch(float_types{}, t.dtype(), []<class T>() {}) ? &t : nullptr;
 }
-/// The same for those who read the elements.
+/// The same, for callers that read the elements.
 inline const AnyTensor* constant_floats(const Program& program, ValueId v) {
   return stored_floats(program, v) == nullptr ? nullptr : &program.constant(v).tensor();
 }

@@ -7,7 +7,6 @@ namespace tenon::passes {
 
 inline void apply_pack_convolution(Program& program) {
   program.for_each<FusedConv>([&](int n, const FusedConv& fused) {
-    if (fused.packed) return program.skipped(n, "packed already");
     kernels::ConvGeometry g;
     g.rank = std::max(1, fused.extents.size() - 2);
     g.groups = fused.conv.group;
@@ -15,9 +14,7 @@ inline void apply_pack_convolution(Program& program) {
     g.out_channels = fused.extents[0];
     constexpr int64_t one = 1;
     g.kernel = fused.extents.size() > 2 ? fused.extents.begin() + 2 : &one;
-    FusedConv packed = fused;
-    packed.packed = true;
-    packed.factors.clear();
+    PackedConv packed{fused.conv, fused.bounds, fused.element, fused.extents, {}, fused.bias};
     const Storage plain = fused.plain_weights();
     dispatch<float, double>(compute_dtype(fused.element), [&]<class C>() {
       packed.weights = Storage::make<C>(kernels::conv_packed_weight_size<C>(g));

@@ -1,150 +1,93 @@
 // pack_matmul: a MatMul or Gemm whose right side is a constant matrix, with the bias of columns, the residual
 // and the Relu or Clip behind it, becomes one node whose matrix is laid out for the kernel. Halves stay
-// halves. For a few rows the matrix stays as it is, in its file if it came from one.
+// halves. For a few rows a matrix in memory stays as it is.
 #pragma once
 
 #include <atomic>
 #include <memory>
 #include <mutex>
 
+#include "tenon/graph/fused/packed_mat_mul.hpp"
 #include "tenon/graph/passes/packed.hpp"
-#include "tenon/kernels/gemm/narrow_gemm.hpp"
-#include "tenon/op/math/gemm.hpp"
-#include "tenon/op/math/mat_mul.hpp"
 
 namespace tenon::passes {
 
 namespace detail {
 
-/// The B of `args` as pack_b writes it. B's memory, if it is a file's, is given back.
+/// The B of `args` as pack_b writes it. B's memory, if it is a file's, is given back on the way.
 template <class C>
 Storage packed_b(const kernels::GemmArgs<C>& args, const Storage& b) {
   Storage packed = Storage::make<C>(kernels::packed_b_size<C>(args.k, args.n));
-  kernels::pack_b(args, static_cast<C*>(packed.data()));
-  if (const auto* part = b.owner<FilePart>()) part->forget();
+  const auto* part = b.owner<FilePart>();
+  kernels::GemmArgs<C> rows = args;
+  for (int64_t p = 0; p < args.k; p += rows.k) {
+    rows.k = std::min(kernels::packed_b_rows<C>, args.k - p);
+    rows.b = args.b + p * args.b_row;
+    kernels::pack_b(rows, static_cast<C*>(packed.data()) + kernels::packed_b_size<C>(p, args.n));
+    if (part != nullptr && args.b_col == 1)
+      tenon::detail::forget_file_pages(rows.b, static_cast<std::size_t>(rows.k * args.n) * sizeof(C));
+  }
+  if (part != nullptr) part->forget();
   return packed;
 }
 
-/// The matrix B of products of which few rows are known or likely, in a file, whose small pages make products
-/// up to a fifth slower. So the first product of few rows copies it, and the first of many rows packs it.
+/// The matrix B of products of which few rows are known or likely, in a file. The first product packs it:
+/// panels are read end to end, which two threads do up to twice as fast as rows of the matrix as it lies.
 class FileMatrix {
  public:
   explicit FileMatrix(Storage part) : part_(std::move(part)) {}
 
-  /// B for a product of few rows; not AnyTensor::aligned perhaps.
-  const void* plain() {
-    if (const void* copy = copy_.load(std::memory_order_acquire)) return copy;
-    // The matrix can be read where it lies while another run copies it, and where memory has ended.
-    const std::unique_lock lock(mutex_, std::try_to_lock);
-    if (!lock) return part_.data();
-    try {
-      return make(copy_, copied_, [&] { return copied(); });
-    } catch (const std::bad_alloc&) {
-    } catch (const Error& e) {
-      if (e.code() != ErrorCode::out_of_memory) throw;
-    }
-    return part_.data();
-  }
   /// The B of `args` packed.
   template <class C>
   const C* packed(const kernels::GemmArgs<C>& args) {
-    const void* data = pack_.load(std::memory_order_acquire);
+    const void* data = data_.load(std::memory_order_acquire);
     if (data == nullptr) {
       const std::lock_guard lock(mutex_);
-      data = make(pack_, packed_, [&] { return packed_b(args, part_); });
+      if (!packed_) data_.store((packed_ = packed_b(args, part_)).data(), std::memory_order_release);
+      data = packed_.data();
     }
     return static_cast<const C*>(data);
   }
 
  private:
-  Storage copied() const {
-    Storage own = Storage::allocate(part_.size_bytes());
-    const auto bytes = static_cast<int64_t>(own.size_bytes());
-    parallel_for(bytes, int64_t{1} << 22, [&](int64_t begin, int64_t end) {
-      const auto part = static_cast<std::size_t>(end - begin);
-      std::memcpy(own.as<std::byte>() + begin, part_.as<const std::byte>() + begin, part);
-      tenon::detail::forget_file_pages(part_.as<const std::byte>() + begin, part);
-    });
-    return own;
-  }
-  // Under the mutex.
-  template <class F>
-  static const void* make(std::atomic<const void*>& data, Storage& storage, F made) {
-    if (!storage) data.store((storage = made()).data(), std::memory_order_release);
-    return storage.data();
-  }
-
   const Storage part_;
   std::mutex mutex_;
-  std::atomic<const void*> copy_{nullptr}, pack_{nullptr};
-  Storage copied_, packed_;
+  std::atomic<const void*> data_{nullptr};
+  Storage packed_;
 };
 
 }  // namespace detail
 
-/// Y (..., M, N) = min(max(alpha A' B + beta C + bias, lo), hi), where A' is A (..., M, K) or with trans_a
-/// its transpose, and C has Y's extents, or with gemm stretches to them, or is left out.
-struct PackedMatMul {
-  float alpha = 1, beta = 1;
-  bool trans_a = false;
-  bool gemm = false;  ///< A and Y are matrices, and C may stretch
-  Bounds bounds{};
-  DType element = DType::undefined;  ///< of A
-  int64_t k = 0, n = 0;
-  Storage b{};                   ///< (K, N), as pack_b or narrow_pack writes it, or by these strides:
-  int64_t b_row = 0, b_col = 0;  ///< of a matrix that is not packed, nor AnyTensor::aligned perhaps
-  std::shared_ptr<detail::FileMatrix> file{};  ///< has that matrix; or null
-  Storage zeros{};                             ///< of narrow_pack
-  Storage bias{};                              ///< (N), or empty
-  kernels::NarrowMatrix narrow{};              ///< b and zeros, if narrow_pack wrote them
+/// PackedMatMul whose matrix lies in a file by its strides until the first product.
+struct FileMatMul {
+  PackedMatMul product{};
+  std::shared_ptr<detail::FileMatrix> file{};
 
-  static constexpr op::Spec spec{.name = "PackedMatMul",
-                                 .domain = "tenon",
-                                 .since = {1},
-                                 .inputs = {{"A", "T"}, {"C", "T", op::optional}},
-                                 .outputs = {{"Y", "T"}},
-                                 .types = {{"T", types::floats_bf16}}};
+  static constexpr op::Spec spec = PackedMatMul::spec;
   static constexpr op::Attributes attributes{};
 
-  constexpr void infer(op::Infer& i) const {
-    if (i.dtype(0) != element) return i.fail("A is ", i.dtype(0), ", B is ", element);
-    const Dims matrix{k, n};
-    if (gemm) return op::gemm_detail::infer_gemm(i, trans_a, false, i.dims(0), matrix, i.dims(1));
-    Dims y = op::infer_matmul(i, i.dims(0), matrix);
-    infer_addend(i, 1, y);
-    i.out(0, y);
-  }
+  constexpr void infer(op::Infer& i) const { product.infer(i); }
   template <class T>
   void compute(TensorView<const T> a, TensorView<const T> c, TensorView<T> y) const {
-    using W = compute_t<T>;
-    if (y.empty()) return;
-    Scratch scratch;
-    kernels::GemmArgs<W> args;
-    args.m = y.size() / n;
-    args.n = n;
-    args.k = k;
-    args.a = op::widen(scratch, a.data(), a.size());
-    args.a_row = trans_a ? 1 : k;
-    args.a_col = trans_a ? args.m : 1;
-    (b_row == 0 ? args.packed_b : args.b) = static_cast<const W*>(b.data());
-    args.b_row = b_row;
-    args.b_col = b_col;
-    if constexpr (std::is_same_v<T, W>) {
-      if (file && args.m > few_rows) args.packed_b = file->packed(args);
-      else if (file) args.b = static_cast<const W*>(file->plain());
-    }
-    args.alpha = alpha;
-    args.beta = beta;
-    if (beta != 0) op::gemm_detail::set_addend(args, scratch, c);
-    if (args.d && c.rank() > 2) args.d_row = n, args.d_col = 1;
-    args.col_bias = bias ? static_cast<const W*>(bias.data()) : nullptr;
-    args.c = op::wide_result(scratch, y.data(), y.size());
-    args.c_row = n;
-    args.lo = static_cast<W>(bounds.lo);
-    args.hi = static_cast<W>(bounds.hi);
-    if (narrow.type == DType::undefined) kernels::gemm(args);
-    else if constexpr (std::is_same_v<W, float>) kernels::narrow_gemm(args, narrow);
-    op::narrow(args.c, y.data(), y.size());
+    product.compute_with(a, c, y, [this](auto& args) {
+      if constexpr (std::is_same_v<T, compute_t<T>>) args.packed_b = file->packed(args);
+    });
+  }
+  /// The same product with its matrix packed now.
+  PackedMatMul packed() const {
+    PackedMatMul now = product;
+    dispatch<float, double>(product.element, [&]<class C>() {
+      kernels::GemmArgs<C> args;
+      args.n = product.n;
+      args.k = product.k;
+      args.b = static_cast<const C*>(product.b.data());
+      args.b_row = product.b_row;
+      args.b_col = product.b_col;
+      const auto bytes = static_cast<std::size_t>(kernels::packed_b_size<C>(args.k, args.n)) * sizeof(C);
+      now.b = Storage::keep(static_cast<const void*>(file->packed(args)), bytes, file);
+    });
+    now.b_row = now.b_col = 0;
+    return now;
   }
 };
 
@@ -160,7 +103,8 @@ inline bool has_rows(const Program& program, int number) {
 
 /// Puts `packed`, which has all but its bias, residual and bounds, in the place of a product and of the nodes
 /// behind it that it can take in. False if there are none and the matrix is just as well read by the product.
-inline bool replace_product(Program& program, int number, PackedMatMul packed, bool alone = true) {
+inline bool replace_product(Program& program, int number, PackedMatMul packed, bool alone = true,
+                            std::shared_ptr<FileMatrix> file = {}) {
   const Graph::Node& n = program.node(number);
   std::vector<ValueId> operands{n.inputs[0]};
   if (n.inputs.size() > 2 && n.inputs[2] >= 0) operands.push_back(n.inputs[2]);
@@ -194,11 +138,12 @@ inline bool replace_product(Program& program, int number, PackedMatMul packed, b
     with += concat(with.empty() ? "fused with " : ", ", program.label(next));
   }
   if (last == number && !alone) return false;
-  const std::string_view how = packed.file         ? "read in its file, packed for many rows"
+  const std::string_view how = file                ? "packed by its first run"
                                : packed.b_row == 0 ? "packed"
                                                    : "for few rows";
   program.applied(number, how, with.empty() ? "" : ", ", with);
-  program.replace(last, AnyOperator::make(packed), std::move(operands));
+  program.replace(last, file ? AnyOperator::make(FileMatMul{packed, file}) : AnyOperator::make(packed),
+                  std::move(operands));
   return true;
 }
 
@@ -210,6 +155,7 @@ inline void pack_narrow_matrix(PackedMatMul& packed, const kernels::NarrowSource
   packed.zeros = Storage::make<uint8_t>(size.zeros);
   packed.narrow = kernels::narrow_pack(s, static_cast<std::byte*>(packed.b.data()),
                                        static_cast<uint8_t*>(packed.zeros.data()));
+  if (packed.narrow.zeros == nullptr) packed.zeros = {};
 }
 
 /// Packs the constant matrix of a product if that pays. `packed` already has the factors and the
@@ -227,14 +173,15 @@ inline void pack_product(Program& program, int number, PackedMatMul packed, bool
   packed.k = k, packed.n = columns;
   const Dim rows = y.product(0, y.rank() - 1);
   const bool few = wide && rows.known() && rows.value() <= few_rows;
-  constexpr int64_t large = int64_t{1} << 18;  // bytes worth leaving where they are
+  constexpr int64_t large = int64_t{1}
+                            << 18;  // bytes worth packing for a few rows, and no sooner than needed
   const bool in_file =
       wide && (few || !rows.known()) && b->bytes() >= large && b->storage().owner<FilePart>() != nullptr;
   if (few || in_file) {
     packed.b = b->storage();
     packed.b_row = trans_b ? 1 : columns, packed.b_col = trans_b ? k : 1;
-    if (in_file) packed.file = std::make_shared<FileMatrix>(b->storage());
-    if (!replace_product(program, number, std::move(packed), in_file))
+    auto file = in_file ? std::make_shared<FileMatrix>(b->storage()) : nullptr;
+    if (!replace_product(program, number, std::move(packed), in_file, std::move(file)))
       program.skipped(number, "A has ", rows.value(), " rows, too few to gain");
     return;
   }

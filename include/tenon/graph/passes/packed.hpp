@@ -1,8 +1,7 @@
 // Functions shared by passes that pack constant operands for kernels.
 #pragma once
 
-#include <limits>
-
+#include "tenon/graph/fused/bounds.hpp"
 #include "tenon/graph/passes/match.hpp"
 #include "tenon/op/math/clip.hpp"
 #include "tenon/op/math/relu.hpp"
@@ -12,12 +11,6 @@ namespace tenon::passes {
 /// A product of so many rows reads the unpacked matrix once: packing it would cost memory and gain nothing,
 /// unless the product had to widen it.
 inline constexpr int64_t few_rows = 4;
-
-/// An activation that kernels apply themselves: y = min(max(x, lo), hi), where a NaN stays.
-struct Bounds {
-  double lo = -std::numeric_limits<double>::infinity();
-  double hi = std::numeric_limits<double>::infinity();
-};
 
 /// The bounds that a node applies to x, if it is a Relu or a Clip with constant ones.
 inline std::optional<Bounds> bounds_of(const Program& program, const Graph::Node& n, ValueId x) {
@@ -38,12 +31,6 @@ inline std::optional<Bounds> bounds_of(const Program& program, const Graph::Node
   }
   if (std::isnan(b.lo) || std::isnan(b.hi)) return {};
   return b;
-}
-
-/// Unifies the extents y of a product with those of input k, which is added to it and may be left out.
-constexpr void infer_addend(op::Infer& i, int k, Dims& y) {
-  if (!i.has(k) || !i.ranked(k) || !y.ranked() || !i.expect_rank(k, y.rank())) return;
-  for (int d = 0; d < y.rank(); ++d) y[d] = i.unify(i.dims(k)[d], y[d], "extents of C and Y");
 }
 
 /// A pool whose windows have one more axis, of one lane.

@@ -38,6 +38,11 @@ inline int64_t packed_b_size(int64_t k, int64_t n) {
   return simd::dispatch([&]<class Arch>(Arch) { return packed_b_size_impl<Arch, T>(k, n); });
 }
 
+/// Rows of a B that are packed together: rows [p, p + K) of a B of (P,N), p a multiple of this, are written
+/// as a B of (K,N) at packed_b_size(p, N).
+template <class T>
+inline constexpr int64_t packed_b_rows = 1536 / static_cast<int64_t>(sizeof(T));
+
 /// Writes the A of `args` (m, k, a and its strides are read) to `packed`, of packed_a_size elements, best
 /// aligned to 64 bytes, in the order in which gemm reads it.
 template <class T>

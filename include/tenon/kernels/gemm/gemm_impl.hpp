@@ -179,6 +179,7 @@ template <class Arch, class T>
 void pack_b_impl(const GemmArgs<T>& g, T* packed) {
   using namespace gemm_detail;
   using S = Tile<Single<T>, Arch>;
+  static_assert(S::depth == packed_b_rows<T>);
   pack_whole<Arch, S::cols, S::depth>(
       g.n, g.k, packed, [&](int64_t j, int64_t cols, int64_t p, int64_t depth, T* to) {
         pack_panel<Arch, S::cols>(g.b + j * g.b_col + p * g.b_row, g.b_col, g.b_row, cols, depth, to);

@@ -1,0 +1,271 @@
+// Tables of numbers as text: CSV (RFC 4180) with any separator.
+//
+//     Csv<double> iris = load_csv<double>("iris.csv", {.header = true});
+//     iris.names        {"sepal length", "sepal width", …}
+//     iris.values       Tensor<double, Shape<dyn, dyn>>: a row a line
+//     save_csv("y.csv", y, {.separator = '\t'});
+//
+// Lines end with \n or \r\n, the last with the file at the latest. Empty lines are passed over. Blanks around
+// a number do not count, nor do quotes, "1.5"; within quotes a quote is written twice, and separators and
+// ends of lines are text. No locale has a say. Floats are written with the digits that read back as the same
+// bits, infinities as inf and -inf, NaN as nan.
+#pragma once
+
+#include <charconv>
+#include <vector>
+
+#include "tenon/array/file.hpp"
+#include "tenon/base/convert.hpp"
+#include "tenon/tensor/tensor.hpp"
+
+namespace tenon {
+
+struct CsvOptions {
+  char separator = ',';  ///< a tab, a semicolon, a bar…: nothing that numbers, quotes or lines are made of
+  bool header = false;   ///< whether the first line has names
+};
+
+template <class T>
+struct Csv {
+  std::vector<std::string> names;  ///< of the columns; empty without a header
+  Tensor<T, Shape<dyn, dyn>> values;
+};
+
+namespace array_detail {
+
+inline void check_separator(char c) {
+  const auto u = static_cast<unsigned char>(c);
+  const bool word = (u >= '0' && u <= '9') || ((u | 0x20) >= 'a' && (u | 0x20) <= 'z') || u >= 0x80;
+  if (word || c == '\0' || std::string_view("\"\n\r+-.()").find(c) != std::string_view::npos)
+    throw Error(ErrorCode::invalid_argument, "csv", concat("character ", int{u}, " cannot part fields"));
+}
+
+/// Walks over the fields of a text.
+class CsvFields {
+ public:
+  CsvFields(std::string_view text, char separator, std::string_view place)
+      : text_(text), place_(place), separator_(separator) {
+    if (text_.starts_with("\xEF\xBB\xBF")) text_.remove_prefix(3);
+  }
+
+  /// Goes to the next line that is not empty; false at the end.
+  bool next_line() {
+    while (at_ < text_.size() && at_line_end()) skip_line_end();
+    column_ = 0;
+    return at_ < text_.size();
+  }
+  /// The next field of the line, valid until the next call, and whether it is the line's last.
+  std::string_view next_field(bool& last) {
+    ++column_;
+    line_of_field_ = line_;
+    const std::size_t first = at_;
+    std::size_t quote = first;
+    while (quote < text_.size() && text_[quote] == ' ') ++quote;
+    std::string_view field;
+    if (quote < text_.size() && text_[quote] == '"' && separator_ != ' ') {
+      at_ = quote;
+      field = quoted();
+    } else if (first < text_.size() && text_[first] == '"') {
+      field = quoted();
+    } else {
+      while (at_ < text_.size() && text_[at_] != separator_ && !at_line_end()) ++at_;
+      field = text_.substr(first, at_ - first);
+    }
+    last = at_ == text_.size() || text_[at_] != separator_;
+    if (!last) ++at_;
+    else if (at_ < text_.size()) skip_line_end();
+    return field;
+  }
+
+  int64_t column() const { return column_; }
+  [[noreturn, gnu::cold]] void fail(std::string_view what) const {
+    throw Error(ErrorCode::invalid_argument, std::string(place_),
+                concat("line ", line_of_field_, ": ", what));
+  }
+
+ private:
+  // A \r counts where a \n follows it: alone it is text, which no number has.
+  bool at_line_end() const {
+    return text_[at_] == '\n' || (text_[at_] == '\r' && at_ + 1 < text_.size() && text_[at_ + 1] == '\n');
+  }
+  void skip_line_end() {
+    at_ += text_[at_] == '\r' ? 2 : 1;
+    ++line_;
+  }
+  // From a quote to the next that is not doubled.
+  std::string_view quoted() {
+    const std::size_t first = ++at_;
+    bool doubled = false;
+    for (;; ++at_) {
+      if (at_ >= text_.size()) fail(concat("the quote of field ", column_, " has no end"));
+      line_ += text_[at_] == '\n';
+      if (text_[at_] != '"') continue;
+      if (at_ + 1 >= text_.size() || text_[at_ + 1] != '"') break;
+      doubled = true;
+      ++at_;
+    }
+    std::string_view field = text_.substr(first, at_ - first);
+    ++at_;
+    while (separator_ != ' ' && at_ < text_.size() && text_[at_] == ' ') ++at_;
+    if (at_ < text_.size() && text_[at_] != separator_ && !at_line_end())
+      fail(concat("text behind the quotes of field ", column_));
+    if (!doubled) return field;
+    plain_.clear();
+    for (std::size_t k = 0; k < field.size(); ++k) {
+      plain_ += field[k];
+      if (field[k] == '"') ++k;
+    }
+    return plain_;
+  }
+
+  std::string_view text_, place_;
+  std::size_t at_ = 0;
+  int64_t line_ = 1, line_of_field_ = 1, column_ = 0;
+  char separator_;
+  std::string plain_;
+};
+
+/// What a field says, as T; false where it says nothing that T has.
+template <class T>
+bool read_field(std::string_view field, T& value) {
+  if constexpr (std::is_same_v<T, std::string>) {
+    value = field;
+  } else if constexpr (is_integer(dtype_of<T>)) {
+    const std::string_view number = tenon::detail::bare_number(field);
+    std::conditional_t<PackedElement<T>, int, T> wide = 0;
+    const auto [end, code] = std::from_chars(number.data(), number.data() + number.size(), wide);
+    if (code != std::errc() || end != number.data() + number.size()) return false;
+    value = T(wide);
+    if constexpr (PackedElement<T>) return value.value() == wide;
+  } else {
+    try {
+      value = tenon::detail::parse_element<T>(field, {});
+    } catch (const Error&) {
+      return false;
+    }
+  }
+  return true;
+}
+
+template <class T>
+void append_field(std::string& text, const T& value, char separator) {
+  if constexpr (std::is_same_v<T, std::string>) {
+    // \xEF begins the mark that editors put before a text, which readers drop.
+    const bool plain = !value.empty() && value[0] != '\xEF' && value.find_first_of("\"\r\n ") == value.npos &&
+                       value.find(separator) == value.npos;
+    if (plain) {
+      text += value;
+      return;
+    }
+    text += '"';
+    for (const char c : value) text.append(c == '"' ? 2 : 1, c);
+    text += '"';
+  } else if constexpr (std::is_same_v<T, bool>) {
+    text += value ? '1' : '0';
+  } else if constexpr (std::is_arithmetic_v<T>) {
+    char digits[32];
+    // A NaN's sign would be written as well.
+    if (value != value) text += "nan";
+    else text.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
+  } else {
+    text += convert<std::string>(value);
+  }
+}
+
+}  // namespace array_detail
+
+/// The numbers of a text, one row a line; `place` names it in errors. Integers have to be whole and within
+/// T's range; floats are rounded once, and too great ones are infinite. T may be std::string: then fields are
+/// taken as they are. Error{invalid_argument} names the line: a field that is no T, a line of more or fewer
+/// fields than the first, quotes without end. A text without lines has (0, 0), one of names alone (0, N).
+template <Element T>
+Csv<T> parse_csv(std::string_view text, const CsvOptions& options = {}, std::string_view place = "csv") {
+  array_detail::check_separator(options.separator);
+  Csv<T> table;
+  int64_t rows = 0, columns = -1;
+  // Once over all fields to count them, so that the tensor has its size; then again for their values.
+  array_detail::CsvFields counted(text, options.separator, place);
+  for (bool names = options.header; counted.next_line(); names = false) {
+    bool last = false;
+    while (!last) {
+      const std::string_view field = counted.next_field(last);
+      if (names) table.names.emplace_back(tenon::detail::trim(field));
+    }
+    if (columns < 0) columns = counted.column();
+    if (counted.column() != columns)
+      counted.fail(concat(counted.column(), " fields, the first line has ", columns));
+    rows += !names;
+  }
+  const int64_t extents[] = {rows, std::max<int64_t>(columns, 0)};
+  table.values = Tensor<T, Shape<dyn, dyn>>::uninitialized(extents);
+  array_detail::CsvFields fields(text, options.separator, place);
+  auto out = table.values.data();
+  for (bool names = options.header; fields.next_line(); names = false) {
+    bool last = false;
+    while (!last) {
+      const std::string_view field = fields.next_field(last);
+      if (names) continue;
+      T value{};
+      if (!array_detail::read_field(field, value))
+        fields.fail(concat("field ", fields.column(), ": '", field.substr(0, 40),
+                           field.size() > 40 ? "..." : "", "' is no ", name(dtype_of<T>)));
+      *out = std::move(value);
+      ++out;
+    }
+  }
+  return table;
+}
+
+/// The numbers of a file. The same errors, which name it, and Error{io}.
+template <Element T>
+Csv<T> load_csv(const std::filesystem::path& file, const CsvOptions& options = {}) {
+  const Storage all = array_detail::read_file(file);
+  return parse_csv<T>(array_detail::text_of(all), options, file.string());
+}
+
+/// A matrix as text, one line a row; a vector is one column, a scalar one field. The header of `names` is
+/// written where there are any, one for each column. Error{invalid_shape} for more than two axes, for other
+/// numbers of names, and for rows without columns, which no line tells from none.
+template <class T, class S>
+std::string to_csv(const TensorView<T, S>& v, const CsvOptions& options = {},
+                   std::span<const std::string> names = {}) {
+  static_assert(S::rank <= 2, "a table has two axes at most");
+  using array_detail::append_field;
+  array_detail::check_separator(options.separator);
+  if (!v || v.rank() > 2)
+    throw Error(ErrorCode::invalid_shape, "csv",
+                concat("no table: ", v ? to_string(v.extents()) : "no tensor"));
+  const int64_t rows = v.rank() > 0 ? v.extent(0) : 1, columns = v.rank() > 1 ? v.extent(1) : 1;
+  if (columns == 0 && rows > 0) throw Error(ErrorCode::invalid_shape, "csv", "rows without columns");
+  if (!names.empty() && static_cast<int64_t>(names.size()) != columns)
+    throw Error(ErrorCode::invalid_shape, "csv", concat(names.size(), " names for ", columns, " columns"));
+  std::string text;
+  for (std::size_t k = 0; k < names.size(); ++k) {
+    if (k > 0) text += options.separator;
+    append_field(text, names[k], options.separator);
+  }
+  if (!names.empty()) text += '\n';
+  auto value = v.data();
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t j = 0; j < columns; ++j, ++value) {
+      if (j > 0) text += options.separator;
+      append_field(text, std::remove_const_t<T>(*value), options.separator);
+    }
+    text += '\n';
+  }
+  return text;
+}
+template <class T, class S>
+std::string to_csv(const Tensor<T, S>& t, const CsvOptions& options = {},
+                   std::span<const std::string> names = {}) {
+  return to_csv(t.view(), options, names);
+}
+
+/// Writes a table as a file, over one that is there. Errors of to_csv, and Error{io}.
+template <class X>
+void save_csv(const std::filesystem::path& file, const X& x, const CsvOptions& options = {},
+              std::span<const std::string> names = {}) {
+  array_detail::write_file(file, {to_csv(x, options, names)});
+}
+
+}  // namespace tenon

@@ -1,0 +1,204 @@
+// Tensors from nothing: zeros, ones, full, arange, linspace, eye, and lists whose extents the compiler
+// counts.
+//
+//     zeros<float, Shape<2, 3>>()           Tensor<float, Shape<2, 3>>
+//     zeros<float>({rows, 3})               Tensor<float, Shape<dyn, dyn>>
+//     zeros<float, Shape<dyn, 3>>({rows, 3})
+//     zeros<float>(x.extents())             Tensor<float>: rank at run time
+//     array({{1.0f, 2}, {3, 4}})            Tensor<float, Shape<2, 2>>
+//
+// Extents that are negative, do not fit the shape or whose product leaves int64 are an Error{invalid_shape}
+// that names the function.
+#pragma once
+
+#include <cmath>
+
+#include "tenon/array/shape.hpp"
+#include "tenon/base/convert.hpp"
+
+namespace tenon {
+
+/// The types that numbers are counted in: integers of whole bytes, double, float, float16 and bfloat16.
+template <class T>
+concept Countable = Element<T> && !std::is_same_v<T, bool> &&
+                    (std::is_arithmetic_v<T> || std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>);
+
+namespace array_detail {
+
+template <class T, class S>
+Tensor<T, S> make_full(std::string_view place, std::span<const int64_t> extents, const T& value) {
+  auto t = named(place, [&] { return Tensor<T, S>::uninitialized(extents); });
+  std::fill(t.begin(), t.end(), value);
+  return t;
+}
+
+/// The number of k >= 0 with start + k * step before stop; Error{invalid_argument} where it is not finite.
+template <class T>
+int64_t count_steps(T start, T stop, T step) {
+  const auto refuse = [](const char* why) { throw Error(ErrorCode::invalid_argument, "arange", why); };
+  if constexpr (std::is_integral_v<T>) {
+    if (step == 0) refuse("a step of 0");
+    if (step > 0 ? start >= stop : start <= stop) return 0;
+    const auto from = static_cast<uint64_t>(start), to = static_cast<uint64_t>(stop),
+               by = static_cast<uint64_t>(step);
+    const uint64_t n = (step > 0 ? to - from - 1 : from - to - 1) / (step > 0 ? by : 0 - by) + 1;
+    if (n > static_cast<uint64_t>(std::numeric_limits<int64_t>::max()))
+      refuse("more numbers than int64 counts");
+    return static_cast<int64_t>(n);
+  } else {
+    const auto from = static_cast<double>(start), to = static_cast<double>(stop),
+               by = static_cast<double>(step);
+    if (!std::isfinite(from) || !std::isfinite(to) || !std::isfinite(by))
+      refuse("bounds and step are finite");
+    if (by == 0) refuse("a step of 0");
+    const double n = std::ceil((to - from) / by);
+    if (!(n < 0x1p62)) refuse("more numbers than int64 counts");
+    return n > 0 ? static_cast<int64_t>(n) : 0;
+  }
+}
+
+}  // namespace array_detail
+
+/// Every element is 0, false or "". zeros<float, Shape<2, 3>>(), zeros<float>({2, 3}).
+template <Element T, array_detail::Static S>
+Tensor<T, S> zeros() {
+  return {};
+}
+template <Element T, std::size_t R>
+Tensor<T, DynamicShape<R>> zeros(const int64_t (&extents)[R]) {
+  return array_detail::named("zeros", [&] { return Tensor<T, DynamicShape<R>>(std::span(extents)); });
+}
+template <Element T, class S = AnyShape>
+Tensor<T, S> zeros(const Extents& extents) {
+  return array_detail::named("zeros", [&] { return Tensor<T, S>(std::span<const int64_t>(extents)); });
+}
+
+/// Every element is `value`, converted to T as static_cast does. full<int8_t>({2, 3}, 7).
+template <Element T, array_detail::Static S, class V>
+Tensor<T, S> full(const V& value) {
+  return array_detail::make_full<T, S>("full", S::extents, static_cast<T>(value));
+}
+template <Element T, std::size_t R, class V>
+Tensor<T, DynamicShape<R>> full(const int64_t (&extents)[R], const V& value) {
+  return array_detail::make_full<T, DynamicShape<R>>("full", extents, static_cast<T>(value));
+}
+template <Element T, class S = AnyShape, class V>
+Tensor<T, S> full(const Extents& extents, const V& value) {
+  return array_detail::make_full<T, S>("full", extents, static_cast<T>(value));
+}
+
+/// Every element is 1 (true; 1 + 0i). ones<double>({3}).
+template <Element T, array_detail::Static S>
+Tensor<T, S> ones() {
+  return array_detail::make_full<T, S>("ones", S::extents, convert<T>(1.0f));
+}
+template <Element T, std::size_t R>
+Tensor<T, DynamicShape<R>> ones(const int64_t (&extents)[R]) {
+  return array_detail::make_full<T, DynamicShape<R>>("ones", extents, convert<T>(1.0f));
+}
+template <Element T, class S = AnyShape>
+Tensor<T, S> ones(const Extents& extents) {
+  return array_detail::make_full<T, S>("ones", extents, convert<T>(1.0f));
+}
+
+/// start, start + step, … up to stop, stop excluded: (N). Floats are computed as start + k * step in double
+/// and rounded once, so that errors do not add up. arange(3, 9, 2) gives 3, 5, 7; arange<float>(0, 1, 0.25f).
+/// Error{invalid_argument} for a step of 0, for bounds that are not finite, and for more numbers than int64
+/// counts.
+template <Countable T>
+Tensor<T, Shape<dyn>> arange(T start, T stop, T step = T(1)) {
+  const int64_t count = array_detail::count_steps(start, stop, step);
+  auto t = array_detail::named("arange",
+                               [&] { return Tensor<T, Shape<dyn>>::uninitialized(std::span(&count, 1)); });
+  for (int64_t k = 0; k < count; ++k) {
+    if constexpr (std::is_integral_v<T>)
+      t[k] = static_cast<T>(static_cast<uint64_t>(start) +
+                            static_cast<uint64_t>(k) * static_cast<uint64_t>(step));
+    else t[k] = convert<T>(static_cast<double>(start) + static_cast<double>(k) * static_cast<double>(step));
+  }
+  return t;
+}
+/// 0, 1, … up to stop, stop excluded. arange(4) gives int32 0, 1, 2, 3.
+template <Countable T>
+Tensor<T, Shape<dyn>> arange(T stop) {
+  return arange(T(0), stop);
+}
+
+/// `count` numbers in equal steps from `first` to `last`, both among them: (count). One number is `first`.
+/// Steps are computed in double and rounded once. linspace(0, 1, 5) gives 0, 0.25, 0.5, 0.75, 1;
+/// linspace<float>(0, 1, 5) is a Tensor<float, Shape<dyn>>. Error{invalid_argument} for a negative count and
+/// for bounds that are not finite.
+template <Countable T = double>
+  requires(!std::is_integral_v<T>)
+Tensor<T, Shape<dyn>> linspace(double first, double last, int64_t count) {
+  if (count < 0) throw Error(ErrorCode::invalid_argument, "linspace", concat("a count of ", count));
+  if (!std::isfinite(first) || !std::isfinite(last))
+    throw Error(ErrorCode::invalid_argument, "linspace", "bounds are finite");
+  auto t = array_detail::named("linspace",
+                               [&] { return Tensor<T, Shape<dyn>>::uninitialized(std::span(&count, 1)); });
+  const double steps = count > 1 ? static_cast<double>(count - 1) : 1;
+  for (int64_t k = 0; k < count; ++k)
+    t[k] = convert<T>(std::lerp(first, last, static_cast<double>(k) / steps));
+  return t;
+}
+
+namespace array_detail {
+
+template <class T, class S>
+Tensor<T, S> make_eye(int64_t rows, int64_t columns, int64_t diagonal) {
+  const int64_t extents[] = {rows, columns};
+  auto t = named("eye", [&] { return Tensor<T, S>(std::span(extents)); });
+  if (t.empty() || diagonal <= -rows || diagonal >= columns) return t;
+  const T one = convert<T>(1.0f);
+  for (int64_t i = diagonal < 0 ? -diagonal : 0; i < rows && i + diagonal < columns; ++i)
+    t[i * columns + i + diagonal] = one;
+  return t;
+}
+
+}  // namespace array_detail
+
+/// 1 on a diagonal, 0 elsewhere. eye<float>(3), eye<float>(2, 3, 1), eye<float, Shape<3, 3>>(). A diagonal
+/// above 0 lies above the main one.
+template <Element T, array_detail::Static S>
+  requires(S::rank == 2)
+Tensor<T, S> eye(int64_t diagonal = 0) {
+  return array_detail::make_eye<T, S>(S::extents[0], S::extents[1], diagonal);
+}
+template <Element T>
+Tensor<T, Shape<dyn, dyn>> eye(int64_t rows, int64_t columns, int64_t diagonal = 0) {
+  return array_detail::make_eye<T, Shape<dyn, dyn>>(rows, columns, diagonal);
+}
+template <Element T>
+Tensor<T, Shape<dyn, dyn>> eye(int64_t rows) {
+  return array_detail::make_eye<T, Shape<dyn, dyn>>(rows, rows, 0);
+}
+
+/// A tensor of lists: element type and extents are those of the lists. array({1, 2, 3}) is a
+/// Tensor<int32_t, Shape<3>>, array<float>({{1, 2}, {3, 4}}) a Tensor<float, Shape<2, 2>>. Up to three axes;
+/// for more, full or nested lists in Tensor's constructor.
+template <Element T, std::size_t N>
+Tensor<T, Shape<static_cast<int64_t>(N)>> array(const T (&list)[N]) {
+  auto t = Tensor<T, Shape<static_cast<int64_t>(N)>>::uninitialized(Shape<static_cast<int64_t>(N)>::extents);
+  std::copy(std::begin(list), std::end(list), t.begin());
+  return t;
+}
+template <Element T, std::size_t N, std::size_t M>
+Tensor<T, Shape<static_cast<int64_t>(N), static_cast<int64_t>(M)>> array(const T (&list)[N][M]) {
+  using S = Shape<static_cast<int64_t>(N), static_cast<int64_t>(M)>;
+  auto t = Tensor<T, S>::uninitialized(S::extents);
+  auto to = t.begin();
+  for (const auto& row : list) to = std::copy(std::begin(row), std::end(row), to);
+  return t;
+}
+template <Element T, std::size_t N, std::size_t M, std::size_t K>
+Tensor<T, Shape<static_cast<int64_t>(N), static_cast<int64_t>(M), static_cast<int64_t>(K)>> array(
+    const T (&list)[N][M][K]) {
+  using S = Shape<static_cast<int64_t>(N), static_cast<int64_t>(M), static_cast<int64_t>(K)>;
+  auto t = Tensor<T, S>::uninitialized(S::extents);
+  auto to = t.begin();
+  for (const auto& matrix : list)
+    for (const auto& row : matrix) to = std::copy(std::begin(row), std::end(row), to);
+  return t;
+}
+
+}  // namespace tenon

@@ -1,0 +1,57 @@
+// Whole files for the formats of this folder.
+#pragma once
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "tenon/base/storage.hpp"
+
+namespace tenon::array_detail {
+
+struct CloseFile {
+  void operator()(std::FILE* file) const noexcept { std::fclose(file); }
+};
+using File = std::unique_ptr<std::FILE, CloseFile>;
+
+[[noreturn, gnu::cold]] inline void file_failed(const std::filesystem::path& file) {
+  throw Error(ErrorCode::io, file.string(), std::strerror(errno));
+}
+
+/// The bytes of a regular file, at a multiple of 64. Error{io} when there is none or it cannot be read.
+inline Storage read_file(const std::filesystem::path& file) {
+  std::error_code failed;
+  const std::filesystem::file_status status = std::filesystem::status(file, failed);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
+    throw Error(ErrorCode::io, file.string(), "not a regular file");
+  const File in(std::fopen(file.c_str(), "rb"));
+  if (in == nullptr) file_failed(file);
+  const auto size = std::filesystem::file_size(file, failed);
+  if (failed) throw Error(ErrorCode::io, file.string(), failed.message());
+  Storage bytes = Storage::allocate(size);
+  std::size_t read = 0;
+  while (read < size) {
+    const std::size_t n = std::fread(bytes.as<char>() + read, 1, size - read, in.get());
+    if (n == 0) break;
+    read += n;
+  }
+  if (std::ferror(in.get()) != 0) file_failed(file);
+  return bytes.slice(0, read);
+}
+
+/// Writes parts one behind the other. Error{io}; what was written until then stays.
+inline void write_file(const std::filesystem::path& file, std::initializer_list<std::string_view> parts) {
+  File out(std::fopen(file.c_str(), "wb"));
+  if (out == nullptr) file_failed(file);
+  for (const std::string_view part : parts)
+    if (std::fwrite(part.data(), 1, part.size(), out.get()) != part.size()) file_failed(file);
+  if (std::fclose(out.release()) != 0) file_failed(file);
+}
+
+inline std::string_view text_of(const Storage& bytes) { return {bytes.as<const char>(), bytes.size_bytes()}; }
+
+}  // namespace tenon::array_detail

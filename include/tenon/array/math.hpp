@@ -1,0 +1,222 @@
+// Functions of whole tensors by the names that numerical programmers know: products, reductions, softmax,
+// other extents. Each is an operator of ONNX's, computed at once; operands may be expressions and slices.
+//
+// Axes stand in angle brackets where the compiler is to know them, and with them the result's extents, or in
+// braces: sum<1>(x), sum(x, {axis}). Negative ones count from the end. Reduced axes go, unless `keepdims`
+// follows: x - mean<0>(x, keepdims).
+#pragma once
+
+#include "tenon/array/arithmetic.hpp"
+#include "tenon/op/math/clip.hpp"
+#include "tenon/op/math/log_softmax.hpp"
+#include "tenon/op/math/mat_mul.hpp"
+#include "tenon/op/math/softmax.hpp"
+#include "tenon/op/reduction/arg_max.hpp"
+#include "tenon/op/reduction/arg_min.hpp"
+#include "tenon/op/reduction/reduce_max.hpp"
+#include "tenon/op/reduction/reduce_mean.hpp"
+#include "tenon/op/reduction/reduce_min.hpp"
+#include "tenon/op/reduction/reduce_prod.hpp"
+#include "tenon/op/reduction/reduce_sum.hpp"
+#include "tenon/op/tensor/cast.hpp"
+#include "tenon/op/tensor/reshape.hpp"
+#include "tenon/op/tensor/transpose.hpp"
+
+namespace tenon {
+
+namespace array_detail {
+
+/// Reduced axes stay, with an extent of 1.
+struct KeepDims {};
+
+/// A list in braces as an operand.
+template <std::size_t N>
+TensorView<const int64_t, Shape<static_cast<int64_t>(N)>> list(const int64_t (&v)[N]) {
+  return {v, {static_cast<int64_t>(N)}};
+}
+
+/// The reduction Op over the axes K…, all without any, or over those of a list.
+template <class Op, bool Keep, int64_t... K, class A>
+auto reduce(const A& x) {
+  constexpr Op known{.keepdims = Keep};
+  if constexpr (sizeof...(K) == 0) return apply<known>(dense(x));
+  else return apply<known>(dense(x), constant<int64_t, K...>);
+}
+template <class Op, bool Keep, class A, std::size_t N>
+auto reduce(const A& x, const int64_t (&axes)[N]) {
+  return apply<Op{.keepdims = Keep}>(dense(x), list(axes));
+}
+
+}  // namespace array_detail
+
+inline constexpr array_detail::KeepDims keepdims;
+
+/// The product of matrices, vectors and batches of matrices, as numpy's: op::MatMul. (2,3) and (3,4) give
+/// (2,4).
+template <Array A, Array B>
+auto matmul(const A& a, const B& b) {
+  return op::MatMul{}(array_detail::dense(a), array_detail::dense(b));
+}
+
+/// The sum over axes, by default all: op::ReduceSum. sum<1>(x) of (2,3) gives (2), sum(x) gives ().
+template <int64_t... Axes, Array A>
+auto sum(const A& x) {
+  return array_detail::reduce<op::ReduceSum, false, Axes...>(x);
+}
+template <int64_t... Axes, Array A>
+auto sum(const A& x, array_detail::KeepDims) {
+  return array_detail::reduce<op::ReduceSum, true, Axes...>(x);
+}
+template <Array A, std::size_t N>
+auto sum(const A& x, const int64_t (&axes)[N]) {
+  return array_detail::reduce<op::ReduceSum, false>(x, axes);
+}
+template <Array A, std::size_t N>
+auto sum(const A& x, const int64_t (&axes)[N], array_detail::KeepDims) {
+  return array_detail::reduce<op::ReduceSum, true>(x, axes);
+}
+
+/// The mean over axes, by default all: op::ReduceMean.
+template <int64_t... Axes, Array A>
+auto mean(const A& x) {
+  return array_detail::reduce<op::ReduceMean, false, Axes...>(x);
+}
+template <int64_t... Axes, Array A>
+auto mean(const A& x, array_detail::KeepDims) {
+  return array_detail::reduce<op::ReduceMean, true, Axes...>(x);
+}
+template <Array A, std::size_t N>
+auto mean(const A& x, const int64_t (&axes)[N]) {
+  return array_detail::reduce<op::ReduceMean, false>(x, axes);
+}
+template <Array A, std::size_t N>
+auto mean(const A& x, const int64_t (&axes)[N], array_detail::KeepDims) {
+  return array_detail::reduce<op::ReduceMean, true>(x, axes);
+}
+
+/// The product over axes, by default all: op::ReduceProd.
+template <int64_t... Axes, Array A>
+auto prod(const A& x) {
+  return array_detail::reduce<op::ReduceProd, false, Axes...>(x);
+}
+template <int64_t... Axes, Array A>
+auto prod(const A& x, array_detail::KeepDims) {
+  return array_detail::reduce<op::ReduceProd, true, Axes...>(x);
+}
+template <Array A, std::size_t N>
+auto prod(const A& x, const int64_t (&axes)[N]) {
+  return array_detail::reduce<op::ReduceProd, false>(x, axes);
+}
+template <Array A, std::size_t N>
+auto prod(const A& x, const int64_t (&axes)[N], array_detail::KeepDims) {
+  return array_detail::reduce<op::ReduceProd, true>(x, axes);
+}
+
+/// The greatest element over axes, by default all: op::ReduceMax. max(x, y) is element by element.
+template <int64_t... Axes, Array A>
+auto max(const A& x) {
+  return array_detail::reduce<op::ReduceMax, false, Axes...>(x);
+}
+template <int64_t... Axes, Array A>
+auto max(const A& x, array_detail::KeepDims) {
+  return array_detail::reduce<op::ReduceMax, true, Axes...>(x);
+}
+template <Array A, std::size_t N>
+auto max(const A& x, const int64_t (&axes)[N]) {
+  return array_detail::reduce<op::ReduceMax, false>(x, axes);
+}
+template <Array A, std::size_t N>
+auto max(const A& x, const int64_t (&axes)[N], array_detail::KeepDims) {
+  return array_detail::reduce<op::ReduceMax, true>(x, axes);
+}
+
+/// The least element over axes, by default all: op::ReduceMin. min(x, y) is element by element.
+template <int64_t... Axes, Array A>
+auto min(const A& x) {
+  return array_detail::reduce<op::ReduceMin, false, Axes...>(x);
+}
+template <int64_t... Axes, Array A>
+auto min(const A& x, array_detail::KeepDims) {
+  return array_detail::reduce<op::ReduceMin, true, Axes...>(x);
+}
+template <Array A, std::size_t N>
+auto min(const A& x, const int64_t (&axes)[N]) {
+  return array_detail::reduce<op::ReduceMin, false>(x, axes);
+}
+template <Array A, std::size_t N>
+auto min(const A& x, const int64_t (&axes)[N], array_detail::KeepDims) {
+  return array_detail::reduce<op::ReduceMin, true>(x, axes);
+}
+
+/// The index of the greatest element along an axis, the first of equals: op::ArgMax. argmax<-1>(x) of (2,3)
+/// gives (2).
+template <int64_t Axis, Array A>
+auto argmax(const A& x) {
+  return apply<op::ArgMax{.axis = Axis, .keepdims = 0}>(array_detail::dense(x));
+}
+template <Array A>
+auto argmax(const A& x, int64_t axis) {
+  return op::ArgMax{.axis = axis, .keepdims = 0}(array_detail::dense(x));
+}
+/// The index of the least element along an axis: op::ArgMin.
+template <int64_t Axis, Array A>
+auto argmin(const A& x) {
+  return apply<op::ArgMin{.axis = Axis, .keepdims = 0}>(array_detail::dense(x));
+}
+template <Array A>
+auto argmin(const A& x, int64_t axis) {
+  return op::ArgMin{.axis = axis, .keepdims = 0}(array_detail::dense(x));
+}
+
+/// exp(x) scaled to the sum 1 along an axis, the last one by default: op::Softmax. softmax<0>(x)
+template <int64_t Axis = -1, Array A>
+auto softmax(const A& x) {
+  return apply<op::Softmax{.axis = Axis}>(array_detail::dense(x));
+}
+template <Array A>
+auto softmax(const A& x, int64_t axis) {
+  return op::Softmax{.axis = axis}(array_detail::dense(x));
+}
+/// log(softmax(x)), exact for small ones: op::LogSoftmax.
+template <int64_t Axis = -1, Array A>
+auto log_softmax(const A& x) {
+  return apply<op::LogSoftmax{.axis = Axis}>(array_detail::dense(x));
+}
+template <Array A>
+auto log_softmax(const A& x, int64_t axis) {
+  return op::LogSoftmax{.axis = axis}(array_detail::dense(x));
+}
+
+/// The elements held between two numbers: op::Clip. clip(x, 0.0f, 1.0f)
+template <Array A, array_detail::Scalar N>
+auto clip(const A& x, N low, N high) {
+  using T = array_detail::element_of<A>;
+  return op::Clip{}(array_detail::dense(x), array_detail::number<T>("Clip", low).value,
+                    array_detail::number<T>("Clip", high).value);
+}
+
+/// The elements as another type: op::Cast. cast<float>(i)
+template <Element T, Array A>
+auto cast(const A& x) {
+  return apply<op::Cast{.to = dtype<T>}>(array_detail::dense(x));
+}
+
+/// Axis k of the result is axis Perm[k] of x; without Perm they are in the reverse order: op::Transpose.
+/// transpose<0, 2, 1>(x) of (2,3,4) gives (2,4,3).
+template <int64_t... Perm, Array A>
+auto transpose(const A& x) {
+  return apply<op::Transpose{.perm = {Perm...}}>(array_detail::dense(x));
+}
+/// The elements under other extents, of which one may be -1: it follows from the others: op::Reshape.
+/// reshape<2, -1>(x), reshape(x, {n, -1}).
+template <int64_t... To, Array A>
+  requires(sizeof...(To) > 0)
+auto reshape(const A& x) {
+  return apply<op::Reshape{}>(array_detail::dense(x), constant<int64_t, To...>);
+}
+template <Array A, std::size_t N>
+auto reshape(const A& x, const int64_t (&to)[N]) {
+  return apply<op::Reshape{}>(array_detail::dense(x), array_detail::list(to));
+}
+
+}  // namespace tenon

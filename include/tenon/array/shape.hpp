@@ -1,0 +1,57 @@
+// Shapes made of shapes: all run time's, without the first axis, with one axis more. Types alone.
+#pragma once
+
+#include <utility>
+
+#include "tenon/tensor/tensor.hpp"
+
+namespace tenon {
+
+namespace array_detail {
+
+template <std::size_t... K>
+Shape<(static_cast<int64_t>(K) * 0 + dyn)...> dynamic_shape(std::index_sequence<K...>);
+
+template <class S>
+struct Tail {
+  using type = AnyShape;
+};
+template <int64_t First, int64_t... Rest>
+struct Tail<Shape<First, Rest...>> {
+  using type = Shape<Rest...>;
+};
+
+template <class S, std::size_t Axis>
+struct Inserted {
+  static constexpr int64_t extent(std::size_t k) { return k == Axis ? 1 : S::extents[k < Axis ? k : k - 1]; }
+  template <std::size_t... K>
+  static Shape<extent(K)...> shape(std::index_sequence<K...>);
+  using type = decltype(shape(std::make_index_sequence<S::rank + 1>{}));
+};
+
+template <class S>
+inline constexpr bool is_shape = false;
+template <int64_t... E>
+inline constexpr bool is_shape<Shape<E...>> = true;
+
+/// Whether S is extents that are all part of the type.
+template <class S>
+concept Static = is_shape<S> && Layout<S>::is_static();
+
+/// `make()`, whose Error names `place`.
+template <class F>
+auto named(std::string_view place, F make) {
+  try {
+    return make();
+  } catch (const Error& e) {
+    throw Error(e.code(), std::string(place), e.message());
+  }
+}
+
+}  // namespace array_detail
+
+/// `Rank` axes whose extents run time knows: DynamicShape<2> is Shape<dyn, dyn>.
+template <std::size_t Rank>
+using DynamicShape = decltype(array_detail::dynamic_shape(std::make_index_sequence<Rank>{}));
+
+}  // namespace tenon

@@ -1,0 +1,412 @@
+// Parts of tensors: slice(x, all, range(0, 3)), by an index or a range for each axis from the first on.
+//
+// One rule: a cut through the first axes alone is a view, any other one is strided, and the type says which.
+//
+//     slice(x, 2)                  DenseSlice: row 2, a TensorView, never a copy
+//     slice(x, range(0, 3))        DenseSlice: the first three rows
+//     slice(x, 1, range(0, 3))     DenseSlice: within row 1
+//     slice(x, all, range(0, 3))   StridedSlice: three columns. It refers to x too, and is copied where dense
+//                                  elements are needed: as a Tensor, and as an operand of arithmetic.
+//
+// Where not all are indices, x(all, range(0, 3)) says the same.
+// Assignment writes into x: slice(x, 2) = 0.0f; slice(x, all, range(0, 3)) = y; slice(x, 0) += slice(x, 1).
+// Neither outlives x's memory. Error{out_of_range} names the index and the axis.
+#pragma once
+
+#include "tenon/array/arithmetic.hpp"
+#include "tenon/op/families/movement.hpp"
+
+namespace tenon {
+
+namespace array_detail {
+
+/// The whole axis.
+struct All {};
+/// A new axis of extent 1.
+struct NewAxis {};
+/// Elements from `begin` up to `end`, which is excluded; `Extent` of them, if the compiler knows.
+template <int64_t Extent = dyn>
+struct Range {
+  int64_t begin, end;
+  bool open = false;  // up to the last one
+};
+/// Every step-th of them.
+struct Stepped : Range<> {
+  int64_t step;
+};
+
+}  // namespace array_detail
+
+inline constexpr array_detail::All all;
+inline constexpr array_detail::NewAxis newaxis;
+
+/// The indices from `begin` up to `end`, which is excluded; negative ones count from the end of the axis, and
+/// range(2, all) goes up to it. With a step, every step-th of them: range(-1, all, -1) goes back to the
+/// first.
+constexpr array_detail::Range<> range(int64_t begin, int64_t end) { return {begin, end}; }
+constexpr array_detail::Range<> range(int64_t begin, array_detail::All) { return {begin, 0, true}; }
+constexpr array_detail::Stepped range(int64_t begin, int64_t end, int64_t step) {
+  return {{begin, end}, step};
+}
+constexpr array_detail::Stepped range(int64_t begin, array_detail::All, int64_t step) {
+  return {{begin, 0, true}, step};
+}
+/// The same with bounds that the compiler knows, so that it knows the extent: range<0, 3>().
+template <int64_t Begin, int64_t End>
+constexpr auto range() {
+  static_assert(Begin >= 0 && Begin <= End, "a range of the compiler's has 0 <= begin <= end");
+  return array_detail::Range<End - Begin>{Begin, End};
+}
+
+namespace array_detail {
+
+enum class Cut { index, all, range, stepped, axis };
+template <class I>
+inline constexpr bool is_range = false;
+template <int64_t E>
+inline constexpr bool is_range<Range<E>> = true;
+
+template <class I>
+concept CutSpec = std::is_integral_v<I> || std::is_same_v<I, All> || std::is_same_v<I, NewAxis> ||
+                  std::is_same_v<I, Stepped> || is_range<I>;
+
+template <class I>
+inline constexpr Cut cut_of = std::is_integral_v<I>        ? Cut::index
+                              : std::is_same_v<I, All>     ? Cut::all
+                              : std::is_same_v<I, NewAxis> ? Cut::axis
+                              : std::is_same_v<I, Stepped> ? Cut::stepped
+                                                           : Cut::range;
+
+/// Whether what is cut lies dense: indices, then a range at most, then whole axes.
+template <class... I>
+constexpr bool dense_cut() {
+  bool dense = true, whole = false;
+  for (Cut c : {Cut::axis, cut_of<I>...}) {
+    if (c == Cut::axis) continue;
+    if (c == Cut::stepped || (whole && c != Cut::all)) dense = false;
+    whole |= c != Cut::index;
+  }
+  return dense;
+}
+/// The axes of a tensor that are named.
+template <class... I>
+constexpr int named_axes() {
+  return (0 + ... + (cut_of<I> != Cut::axis));
+}
+
+/// The extent that a cut gives an axis of extent `e`, as far as the compiler knows.
+template <class I>
+struct CutExtent {
+  static constexpr int64_t of(int64_t e) { return std::is_same_v<I, All> ? e : dyn; }
+};
+template <int64_t E>
+struct CutExtent<Range<E>> {
+  static constexpr int64_t of(int64_t) { return E; }
+};
+
+/// The static extents of a tensor of extents S that is cut by I….
+template <class S, class... I>
+struct CutShape {
+  static constexpr int rank = S::rank - named_axes<I...>() + (0 + ... + (cut_of<I> != Cut::index));
+  static_assert(S::rank >= named_axes<I...>(), "more indices than axes");
+  static constexpr auto extents = [] {
+    std::array<int64_t, static_cast<std::size_t>(rank)> e{};
+    std::size_t from = 0, to = 0;
+    [[maybe_unused]] const auto step = [&]<class Spec>(Spec*) {
+      if (cut_of<Spec> == Cut::axis) e[to++] = 1;
+      else if (cut_of<Spec> == Cut::index) ++from;
+      else e[to++] = CutExtent<Spec>::of(S::extents[from++]);
+    };
+    (step(static_cast<I*>(nullptr)), ...);
+    while (to < e.size()) e[to++] = S::extents[from++];
+    return e;
+  }();
+  template <std::size_t... K>
+  static Shape<extents[K]...> shape(std::index_sequence<K...>);
+  using type = decltype(shape(std::make_index_sequence<static_cast<std::size_t>(rank)>{}));
+};
+template <class... I>
+struct CutShape<AnyShape, I...> {
+  using type = AnyShape;
+};
+
+/// Where the elements of a part lie.
+struct Place {
+  Extents extents, strides;
+  int64_t offset = 0;
+};
+
+[[noreturn, gnu::cold]] inline void raise_cut(std::string_view what, int axis,
+                                              std::span<const int64_t> extents) {
+  op::raise(ErrorCode::out_of_range, "slice", what, " outside of axis ", axis, " of extents ",
+            to_string(extents));
+}
+
+/// Cuts a tensor axis by axis.
+struct Cutter {
+  std::span<const int64_t> extents, strides;
+  Place place{};
+  int axis = 0;
+
+  int64_t extent() const {
+    if (axis >= static_cast<int>(extents.size()))
+      op::raise(ErrorCode::out_of_range, "slice", "more indices than axes of extents ", to_string(extents));
+    return extents[static_cast<std::size_t>(axis)];
+  }
+  int64_t stride() const { return strides[static_cast<std::size_t>(axis)]; }
+  void keep(int64_t start, int64_t count, int64_t step) {
+    place.offset += count > 0 ? start * stride() : 0;
+    place.extents.push_back(count);
+    place.strides.push_back(step * stride());
+    ++axis;
+  }
+  void cut(All) { keep(0, extent(), 1); }
+  void cut(NewAxis) {
+    place.extents.push_back(1);
+    place.strides.push_back(0);
+  }
+  void cut(std::integral auto i) {
+    const int64_t e = extent();
+    const auto index = static_cast<int64_t>(i);
+    if (index < -e || index >= e) raise_cut(concat("index ", index), axis, extents);
+    place.offset += (index < 0 ? index + e : index) * stride();
+    ++axis;
+  }
+  template <int64_t E>
+  void cut(const Range<E>& r) {
+    const int64_t e = extent();
+    const int64_t begin = r.begin < 0 ? r.begin + e : r.begin, end = r.open      ? e
+                                                                     : r.end < 0 ? r.end + e
+                                                                                 : r.end;
+    if (begin < 0 || begin > e || end < begin || end > e) raise_range(r.begin, r.end, r.open);
+    keep(begin, end - begin, 1);
+  }
+  void cut(const Stepped& r) {
+    const int64_t e = extent();
+    if (r.step == 0) op::raise(ErrorCode::invalid_argument, "slice", "the step on axis ", axis, " is 0");
+    if (r.step > 0) {
+      const int64_t begin = r.begin < 0 ? r.begin + e : r.begin, end = r.open      ? e
+                                                                       : r.end < 0 ? r.end + e
+                                                                                   : r.end;
+      if (begin < 0 || begin > e || end < begin || end > e) raise_range(r.begin, r.end, r.open);
+      keep(begin, begin == end ? 0 : (end - begin - 1) / r.step + 1, r.step);
+    } else {
+      const int64_t begin = r.begin < 0 ? r.begin + e : r.begin, end = r.open      ? -1
+                                                                       : r.end < 0 ? r.end + e
+                                                                                   : r.end;
+      if (begin < -1 || begin >= e || end > begin || end < -1) raise_range(r.begin, r.end, r.open);
+      const uint64_t back = uint64_t{0} - static_cast<uint64_t>(r.step);  // -INT64_MIN is no int64
+      const auto count =
+          begin == end ? 0 : static_cast<int64_t>(static_cast<uint64_t>(begin - end - 1) / back) + 1;
+      keep(begin, count, count < 2 ? 1 : r.step);
+    }
+  }
+  [[noreturn, gnu::cold]] void raise_range(int64_t begin, int64_t end, bool open) const {
+    raise_cut(concat("range [", begin, ",", open ? std::string("all") : std::to_string(end), ")"), axis,
+              extents);
+  }
+};
+
+template <class... I>
+Place place_of(std::span<const int64_t> extents, std::span<const int64_t> strides, const I&... i) {
+  Cutter c{extents, strides};
+  (c.cut(i), ...);
+  while (c.axis < static_cast<int>(extents.size())) c.cut(All{});
+  return c.place;
+}
+
+/// Strides with which elements of extents `from` are read for a result of extents `to`.
+/// Error{invalid_shape} where they do not broadcast to it.
+inline Extents broadcast_strides(std::span<const int64_t> from, std::span<const int64_t> to) {
+  Extents strides = Extents::filled(static_cast<int>(to.size()), 0);
+  const auto ahead = static_cast<int64_t>(to.size()) - static_cast<int64_t>(from.size());
+  int64_t step = 1;
+  for (auto k = static_cast<int64_t>(from.size()); k-- > 0;) {
+    const int64_t e = from[static_cast<std::size_t>(k)];
+    const bool fits = k + ahead >= 0 ? e == 1 || e == to[static_cast<std::size_t>(k + ahead)] : e == 1;
+    if (!fits)
+      op::raise(ErrorCode::invalid_shape, "slice", "a part of extents ", to_string(to),
+                " cannot be given elements of extents ", to_string(from));
+    if (k + ahead >= 0 && e != 1) strides[k + ahead] = step;
+    step *= e;
+  }
+  return strides;
+}
+
+/// The elements of a part become those of y, a number or an Array, broadcast.
+template <class T, class Y>
+void assign(T* data, std::span<const int64_t> extents, std::span<const int64_t> strides, const Y& y) {
+  if constexpr (Scalar<Y>) {
+    const Number<T> x = number<T>("slice", y);
+    const Extents still = Extents::filled(static_cast<int>(extents.size()), 0);
+    kernels::move(dtype_of<T>, data, {0, strides.data()}, &x.value, {0, still.data()}, extents);
+  } else if constexpr (!any_invalid<Y>) {
+    static_assert(std::is_same_v<element_of<Y>, T>, "a part is given elements of another type");
+    if (product(extents) == 0) return void(broadcast_strides(y.extents(), extents));
+    const auto values = dense(y);
+    const Extents from = broadcast_strides(values.extents(), extents);
+    const auto move_from = [&](const T* p) {
+      kernels::move(dtype_of<T>, data, {0, strides.data()}, p, {0, from.data()}, extents);
+    };
+    int64_t below = 0, above = 0;  // where the part's first and last element in memory are
+    for (std::size_t k = 0; k < extents.size(); ++k)
+      (strides[k] < 0 ? below : above) += (extents[k] - 1) * strides[k];
+    const T *first = data + below, *last = data + above, *read = values.data();
+    const bool apart = std::less_equal<>{}(read + values.size(), first) || std::less<>{}(last, read);
+    if (apart) return move_from(read);
+    const std::vector<T> copy(read, read + values.size());
+    move_from(copy.data());
+  }
+}
+
+}  // namespace array_detail
+
+/// A part of a tensor that lies dense: a view that writes its elements where it is assigned to. A
+/// TensorView<T, S> made of it can be pointed elsewhere.
+template <class T, class S>
+class DenseSlice : public TensorView<T, S> {
+ public:
+  using TensorView<T, S>::TensorView;
+  DenseSlice(const DenseSlice&) = default;
+
+  /// Error{invalid_shape} where y does not broadcast to this part. slice(x, 0) = slice(x, 1) + 1.0f
+  template <class Y>
+    requires(Array<Y> || array_detail::Scalar<Y>)
+  DenseSlice& operator=(const Y& y) {
+    if constexpr (!array_detail::any_invalid<Y>) set(y);
+    return *this;
+  }
+  DenseSlice& operator=(const DenseSlice& y) {
+    set(static_cast<const TensorView<T, S>&>(y));
+    return *this;
+  }
+
+ private:
+  template <class Y>
+  void set(const Y& y) {
+    static_assert(!std::is_const_v<T>, "a part of a const tensor is not assigned to");
+    if constexpr (requires { y.write(this->data()); })
+      if (std::ranges::equal(y.extents(), this->extents())) {
+        static_assert(std::is_same_v<typename Y::value_type, T>, "a part is given elements of another type");
+        return y.write(this->data());
+      }
+    array_detail::assign<T>(this->data(), this->extents(), op::dense_strides(this->extents()), y);
+  }
+};
+
+/// A part of a tensor whose elements lie apart. It refers to the tensor; as a Tensor, by eval(), and as an
+/// operand its elements are copied.
+template <class T, class S>
+class StridedSlice {
+ public:
+  using value_type = std::remove_const_t<T>;
+  using shape_type = S;
+
+  StridedSlice(T* data, const Layout<S>& layout, const Extents& strides)
+      : data_(data), layout_(layout), strides_(strides) {}
+  StridedSlice(const StridedSlice&) = default;
+
+  int rank() const { return layout_.rank(); }
+  std::span<const int64_t> extents() const { return layout_.extents(); }
+  int64_t extent(int axis) const { return extent_at(extents(), axis); }
+  int64_t size() const { return product(extents()); }
+  /// The steps between elements along the axes.
+  std::span<const int64_t> strides() const { return strides_; }
+  /// The first element.
+  T* data() const { return data_; }
+
+  /// The elements, in a tensor of their own.
+  Tensor<value_type, S> eval() const {
+    auto t = Tensor<value_type, S>::uninitialized(extents());
+    kernels::move(dtype_of<value_type>, t.data(), {0, op::dense_strides(extents()).data()}, data_,
+                  {0, strides_.data()}, extents());
+    return t;
+  }
+  template <class To>
+    requires(widens<S, To>())
+  operator Tensor<value_type, To>() const {
+    return eval();
+  }
+
+  /// Error{invalid_shape} where y does not broadcast to this part. slice(x, all, 0) = 1.0f
+  template <class Y>
+    requires(Array<Y> || array_detail::Scalar<Y>)
+  StridedSlice& operator=(const Y& y) {
+    static_assert(!std::is_const_v<T>, "a part of a const tensor is not assigned to");
+    array_detail::assign<value_type>(data_, extents(), strides_, y);
+    return *this;
+  }
+  StridedSlice& operator=(const StridedSlice& y) { return operator= <StridedSlice>(y); }
+  template <class Y>
+  StridedSlice& operator+=(const Y& y) {
+    return *this = *this + y;
+  }
+  template <class Y>
+  StridedSlice& operator-=(const Y& y) {
+    return *this = *this - y;
+  }
+  template <class Y>
+  StridedSlice& operator*=(const Y& y) {
+    return *this = *this * y;
+  }
+  template <class Y>
+  StridedSlice& operator/=(const Y& y) {
+    return *this = *this / y;
+  }
+
+ private:
+  T* data_;
+  Layout<S> layout_;
+  Extents strides_;
+};
+
+namespace array_detail {
+
+template <class T, class S>
+struct Source<DenseSlice<T, S>> : Source<TensorView<T, S>> {};
+template <class T, class S>
+struct Source<StridedSlice<T, S>> {
+  using element = std::remove_const_t<T>;
+  using shape = S;
+  static Held<element, S> hold(const StridedSlice<T, S>& s) { return s.eval(); }
+};
+
+}  // namespace array_detail
+
+/// The part of x that an index, a range, `all` or `newaxis` for each axis cuts out; axes that are not named
+/// stay whole. See the head of this file. slice(x, 0, range(1, 3)) of (2,4,5) gives a DenseSlice of (2,5).
+template <class T, class S, array_detail::CutSpec... I>
+auto slice(const TensorView<T, S>& x, const I&... i) {
+  static_assert(!PackedElement<std::remove_const_t<T>>, "a part of packed elements may begin within a byte");
+  using To = typename array_detail::CutShape<S, I...>::type;
+  if (!x) op::raise(ErrorCode::invalid_shape, "slice", "an absent view has no parts");
+  const auto place = array_detail::place_of(x.extents(), op::dense_strides(x.extents()), i...);
+  if constexpr (array_detail::dense_cut<I...>())
+    return DenseSlice<T, To>(x.data() + place.offset, place.extents);
+  else return StridedSlice<T, To>(x.data() + place.offset, Layout<To>(place.extents), place.strides);
+}
+template <class T, class S, array_detail::CutSpec... I>
+auto slice(Tensor<T, S>& x, const I&... i) {
+  return slice(x.view(), i...);
+}
+template <class T, class S, array_detail::CutSpec... I>
+auto slice(const Tensor<T, S>& x, const I&... i) {
+  return slice(x.view(), i...);
+}
+template <class T, class S, array_detail::CutSpec... I>
+auto slice(Tensor<T, S>&& x, const I&... i) = delete;  // its elements would be gone
+/// A part of a part is strided too.
+template <class T, class S, array_detail::CutSpec... I>
+auto slice(const StridedSlice<T, S>& x, const I&... i) {
+  using To = typename array_detail::CutShape<S, I...>::type;
+  const auto place = array_detail::place_of(x.extents(), x.strides(), i...);
+  return StridedSlice<T, To>(x.data() + place.offset, Layout<To>(place.extents), place.strides);
+}
+
+namespace op {
+
+template <class T, class S>
+struct Operand<DenseSlice<T, S>> : Operand<TensorView<T, S>> {};
+
+}  // namespace op
+}  // namespace tenon

@@ -1,0 +1,157 @@
+// Convolutions and means over blocks of channels, and the two ends of a blocked region.
+#pragma once
+
+#include <array>
+
+#include "tenon/base/storage.hpp"
+#include "tenon/graph/fused/bounds.hpp"
+#include "tenon/kernels/conv/blocked.hpp"
+#include "tenon/op/families/reduction.hpp"
+#include "tenon/op/nn/conv.hpp"
+
+namespace tenon::passes {
+
+/// Y (N, C / block, spatial..., block) from X (N, C, spatial...); lanes past the last channel are zero.
+struct ToBlocks {
+  int64_t block = 0;
+
+  static constexpr op::Spec spec{.name = "ToBlocks",
+                                 .domain = "tenon",
+                                 .since = {1},
+                                 .inputs = {{"X", "T"}},
+                                 .outputs = {{"Y", "T"}},
+                                 .types = {{"T", types::float32}}};
+  static constexpr op::Attributes attributes{};
+
+  constexpr void infer(op::Infer& i) const {
+    if (!i.ranked(0)) return i.fail("the rank of X is not known");
+    if (!i.expect_rank_at_least(0, 3)) return;
+    Dims y = i.dims(0);
+    y[1] = (y[1] + (block - 1)) / block;
+    y.push_back(block);
+    i.out(0, y);
+  }
+  template <class T>
+  void compute(TensorView<const T> x, TensorView<T> y) const {
+    if (y.empty()) return;
+    kernels::to_blocks(x.extent(0), x.extent(1), x.size() / (x.extent(0) * x.extent(1)), x.data(), y.data());
+  }
+};
+
+/// Y (N, channels, spatial...) from X (N, channels / block, spatial..., block).
+struct FromBlocks {
+  int64_t channels = 0;
+
+  static constexpr op::Spec spec{.name = "FromBlocks",
+                                 .domain = "tenon",
+                                 .since = {1},
+                                 .inputs = {{"X", "T"}},
+                                 .outputs = {{"Y", "T"}},
+                                 .types = {{"T", types::float32}}};
+  static constexpr op::Attributes attributes{};
+
+  constexpr void infer(op::Infer& i) const {
+    if (!i.ranked(0)) return i.fail("the rank of X is not known");
+    if (!i.expect_rank_at_least(0, 4)) return;
+    const Dims& x = i.dims(0);
+    Dims y{x[0], channels};
+    for (int k = 2; k + 1 < x.rank(); ++k) y.push_back(x[k]);
+    i.out(0, y);
+  }
+  template <class T>
+  void compute(TensorView<const T> x, TensorView<T> y) const {
+    if (y.empty()) return;
+    kernels::from_blocks(y.extent(0), channels, y.size() / (y.extent(0) * channels), x.data(), y.data());
+  }
+};
+
+/// FusedConv over blocks of channels. X is in blocks unless it has few channels, Z is, and Y unless plain_y.
+struct BlockedConv {
+  op::Conv conv;
+  Bounds bounds{};
+  int64_t block = 0;
+  Extents extents;  ///< of the weights: (M, C/group, kernel...), with one or two spatial axes
+  bool plain_x = false, plain_y = false, winograd = false;
+  Storage weights{};                        ///< as blocked_conv_pack_weights writes them
+  Storage bias{};                           ///< (M), zeros up to whole blocks; or empty
+  kernels::Activation<float> activation{};  ///< after the bounds
+
+  static constexpr op::Spec spec{.name = "BlockedConv",
+                                 .domain = "tenon",
+                                 .since = {1},
+                                 .inputs = {{"X", "T"}, {"Z", "T", op::optional}},
+                                 .outputs = {{"Y", "T"}},
+                                 .types = {{"T", types::float32}}};
+  static constexpr op::Attributes attributes{};
+
+  constexpr void infer(op::Infer& i) const {
+    if (!i.ranked(0)) return i.fail("the rank of X is not known");
+    if (!i.expect_rank(0, extents.size() + (plain_x ? 0 : 1))) return;
+    Dims x{i.dims(0)[0], plain_x ? i.dims(0)[1] : Dim(extents[1] * conv.group)};
+    for (int k = 2; k < extents.size(); ++k) x.push_back(i.dims(0)[k]);
+    op::infer_conv(i, conv.window(), conv.group, x, Dims(extents));
+    if (i.failed() || !i.out(0).dims.ranked()) return;
+    if (plain_y) return;
+    Dims y = i.out(0).dims;
+    y[1] = (extents[0] + block - 1) / block;
+    y.push_back(block);
+    for (int k = 0; i.has(1) && i.ranked(1) && k < y.rank(); ++k)
+      i.unify(i.dims(1)[k], y[k], "extents of Y and Z");
+    i.out(0, y);
+  }
+  template <class T>
+  void compute(TensorView<const T> x, TensorView<const T> z, TensorView<T> y) const {
+    if (y.empty()) return;
+    const op::WindowLayout l(conv.window(), x.extents(), y.extents(), std::span(extents).subspan(2));
+    // One spatial axis is the second of two.
+    constexpr int64_t ones[2] = {1, 1}, zeros[2] = {0, 0};
+    const bool line = l.rank == 1;
+    const auto pair = [&](const int64_t* of, const int64_t* other) {
+      return line ? std::array{other[0], of[0]} : std::array{of[0], of[1]};
+    };
+    const auto in = pair(l.in, ones), out = pair(l.out, ones), kernel = pair(l.kernel, ones);
+    const auto strides = pair(l.strides, ones), dilations = pair(l.dilations, ones),
+               pads = pair(l.pads_begin, zeros);
+    kernels::BlockedConvArgs<T> args;
+    args.geometry = {2,          x.extent(0), conv.group,    extents[1] * conv.group, extents[0],
+                     in.data(),  out.data(),  kernel.data(), strides.data(),          dilations.data(),
+                     pads.data()};
+    args.plain_x = plain_x;
+    args.plain_y = plain_y;
+    args.winograd = winograd;
+    args.x = x.data();
+    args.packed_w = static_cast<const T*>(weights.data());
+    args.bias = bias ? static_cast<const T*>(bias.data()) : nullptr;
+    args.add = z.data();
+    args.y = y.data();
+    args.lo = static_cast<T>(bounds.lo);
+    args.hi = static_cast<T>(bounds.hi);
+    args.activation = activation;
+    kernels::blocked_conv(args);
+  }
+};
+
+/// GlobalAveragePool over blocks of channels.
+struct BlockedMean {
+  static constexpr op::Spec spec{.name = "BlockedMean",
+                                 .domain = "tenon",
+                                 .since = {1},
+                                 .inputs = {{"X", "T"}},
+                                 .outputs = {{"Y", "T"}},
+                                 .types = {{"T", types::float32}}};
+  static constexpr op::Attributes attributes{};
+
+  constexpr void infer(op::Infer& i) const {
+    if (!i.ranked(0)) return i.fail("the rank of X is not known");
+    if (!i.expect_rank_at_least(0, 4)) return;
+    Dims y = i.dims(0);
+    for (int k = 2; k + 1 < y.rank(); ++k) y[k] = 1;
+    i.out(0, y);
+  }
+  template <class T>
+  void compute(TensorView<const T> x, TensorView<T> y) const {
+    op::reduce<kernels::ReduceOp::mean>(x, ((1u << (x.rank() - 1)) - 1) & ~3u, y);
+  }
+};
+
+}  // namespace tenon::passes

@@ -1,0 +1,28 @@
+// What fused operators share: the bounds of an activation, and the rule of an addend.
+#pragma once
+
+#include <limits>
+
+#include "tenon/op/framework/infer.hpp"
+
+namespace tenon::passes {
+
+/// An activation that kernels apply themselves: y = min(max(x, lo), hi), where a NaN stays.
+struct Bounds {
+  double lo = -std::numeric_limits<double>::infinity();
+  double hi = std::numeric_limits<double>::infinity();
+};
+
+/// Unifies the extents y of a product with the extents of input k, which is added to it and may be left
+/// out.
+constexpr void infer_addend(op::Infer& i, int k, Dims& y) {
+  if (!i.has(k) || !i.ranked(k) || !y.ranked() || !i.expect_rank(k, y.rank())) return;
+  for (int d = 0; d < y.rank(); ++d) y[d] = i.unify(i.dims(k)[d], y[d], "extents of C and Y");
+}
+
+/// Whether a product is one of SmallMatMul: what `gemm` asks of it, beside the size of registers.
+constexpr bool is_small_product(int64_t m, int64_t k, int64_t n) {
+  return m > 0 && k > 0 && n > 0 && m <= 16 && k <= 64 && n <= 64 && m * n * k <= 8192;
+}
+
+}  // namespace tenon::passes

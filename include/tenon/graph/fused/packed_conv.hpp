@@ -1,0 +1,59 @@
+// PackedConv: a convolution of constant weights, with the nodes around it.
+#pragma once
+
+#include "tenon/base/storage.hpp"
+#include "tenon/graph/fused/bounds.hpp"
+#include "tenon/kernels/conv/conv.hpp"
+#include "tenon/op/families/wide.hpp"
+#include "tenon/op/nn/conv.hpp"
+
+namespace tenon::passes {
+
+/// The rule of a convolution with weights of these extents, and with the operand Z.
+constexpr void infer_fused_conv(op::Infer& i, const op::Conv& conv, DType element, const Extents& extents) {
+  if (i.dtype(0) != element) return i.fail("X is ", i.dtype(0), ", the weights are ", element);
+  op::infer_conv(i, conv.window(), conv.group, i.dims(0), Dims(extents));
+  if (!i.failed() && i.has(1) && i.ranked(1) && i.out(0).dims.ranked())
+    for (int k = 0; k < i.dims(0).rank(); ++k) i.unify(i.dims(1)[k], i.out(0).dims[k], "extents of Y and Z");
+}
+
+/// Y = min(max(conv(X, weights) + bias + Z, lo), hi), where Z (the residual) has Y's extents or is left out.
+struct PackedConv {
+  op::Conv conv;
+  Bounds bounds{};
+  DType element = DType::undefined;  ///< of X
+  Extents extents;                   ///< of the weights: (M, C/group, kernel...)
+  Storage weights{};  ///< as conv_pack_weights writes them, or in that order where not `packed`
+  Storage bias{};     ///< (M), or empty
+  bool packed = true;
+
+  static constexpr op::Spec spec{.name = "FusedConv",
+                                 .domain = "tenon",
+                                 .since = {1},
+                                 .inputs = {{"X", "T"}, {"Z", "T", op::optional}},
+                                 .outputs = {{"Y", "T"}},
+                                 .types = {{"T", types::floats_bf16}}};
+  static constexpr op::Attributes attributes{};
+
+  constexpr void infer(op::Infer& i) const { infer_fused_conv(i, conv, element, extents); }
+  template <class T>
+  void compute(TensorView<const T> x, TensorView<const T> z, TensorView<T> y) const {
+    using C = compute_t<T>;
+    if (y.empty()) return;
+    const op::WindowLayout layout(conv.window(), x.extents(), y.extents(), std::span(extents).subspan(2));
+    Scratch scratch;
+    kernels::ConvArgs<C> args;
+    args.geometry = layout.geometry<kernels::ConvGeometry>(x.extent(0), conv.group, x.extent(1), y.extent(1));
+    args.x = op::widen(scratch, x.data(), x.size());
+    (packed ? args.packed_w : args.w) = static_cast<const C*>(weights.data());
+    args.bias = bias ? static_cast<const C*>(bias.data()) : nullptr;
+    args.add = op::widen(scratch, z.data(), z.size());
+    args.y = op::wide_result(scratch, y.data(), y.size());
+    args.lo = static_cast<C>(bounds.lo);
+    args.hi = static_cast<C>(bounds.hi);
+    kernels::conv(args);
+    op::narrow(args.y, y.data(), y.size());
+  }
+};
+
+}  // namespace tenon::passes

@@ -1,0 +1,87 @@
+// PackedMatMul: a product with a constant matrix that is laid out for the kernel.
+#pragma once
+
+#include <type_traits>
+
+#include "tenon/base/storage.hpp"
+#include "tenon/graph/fused/bounds.hpp"
+#include "tenon/kernels/gemm/narrow_gemm.hpp"
+#include "tenon/op/math/gemm.hpp"
+#include "tenon/op/math/mat_mul.hpp"
+
+namespace tenon::passes {
+
+/// Y (..., M, N) = min(max(alpha A' B + beta C + bias, lo), hi), where A' is A (..., M, K) or with trans_a
+/// its transpose, and C has Y's extents, or with gemm stretches to them, or is left out.
+struct PackedMatMul {
+  float alpha = 1, beta = 1;
+  bool trans_a = false;
+  bool gemm = false;  ///< A and Y are matrices, and C may stretch
+  Bounds bounds{};
+  DType element = DType::undefined;  ///< of A
+  int64_t k = 0, n = 0;
+  Storage b{};                     ///< (K, N), as pack_b or narrow_pack writes it, or by these strides:
+  int64_t b_row = 0, b_col = 0;    ///< of a matrix that is not packed, nor AnyTensor::aligned perhaps
+  Storage zeros{};                 ///< of narrow_pack
+  Storage bias{};                  ///< (N), or empty
+  kernels::NarrowMatrix narrow{};  ///< what b and zeros are, if narrow_pack wrote them
+
+  static constexpr op::Spec spec{.name = "PackedMatMul",
+                                 .domain = "tenon",
+                                 .since = {1},
+                                 .inputs = {{"A", "T"}, {"C", "T", op::optional}},
+                                 .outputs = {{"Y", "T"}},
+                                 .types = {{"T", types::floats_bf16}}};
+  static constexpr op::Attributes attributes{};
+
+  constexpr void infer(op::Infer& i) const {
+    if (i.dtype(0) != element) return i.fail("A is ", i.dtype(0), ", B is ", element);
+    const Dims matrix{k, n};
+    if (gemm) return op::gemm_detail::infer_gemm(i, trans_a, false, i.dims(0), matrix, i.dims(1));
+    Dims y = op::infer_matmul(i, i.dims(0), matrix);
+    infer_addend(i, 1, y);
+    i.out(0, y);
+  }
+  template <class T>
+  void compute(TensorView<const T> a, TensorView<const T> c, TensorView<T> y) const {
+    compute_with(a, c, y, [](const auto&) {});
+  }
+  /// The same, where find(args) may give the kernel another B.
+  template <class T, class Find>
+  void compute_with(TensorView<const T> a, TensorView<const T> c, TensorView<T> y, Find find) const {
+    using W = compute_t<T>;
+    if (y.empty()) return;
+    Scratch scratch;
+    kernels::GemmArgs<W> args;
+    args.m = y.size() / n;
+    args.n = n;
+    args.k = k;
+    args.a = op::widen(scratch, a.data(), a.size());
+    args.a_row = trans_a ? 1 : k;
+    args.a_col = trans_a ? args.m : 1;
+    (b_row == 0 ? args.packed_b : args.b) = static_cast<const W*>(b.data());
+    args.b_row = b_row;
+    args.b_col = b_col;
+    find(args);
+    args.alpha = alpha;
+    args.beta = beta;
+    if (beta != 0) op::gemm_detail::set_addend(args, scratch, c);
+    if (args.d && c.rank() > 2) args.d_row = n, args.d_col = 1;
+    args.col_bias = bias ? static_cast<const W*>(bias.data()) : nullptr;
+    args.c = op::wide_result(scratch, y.data(), y.size());
+    args.c_row = n;
+    args.lo = static_cast<W>(bounds.lo);
+    args.hi = static_cast<W>(bounds.hi);
+    if (narrow.type == DType::undefined) {
+      kernels::gemm(args);
+    } else if constexpr (std::is_same_v<W, float>) {
+      kernels::NarrowMatrix matrix = narrow;
+      matrix.data = static_cast<const std::byte*>(b.data());
+      matrix.zeros = zeros ? static_cast<const uint8_t*>(zeros.data()) : nullptr;
+      kernels::narrow_gemm(args, matrix);
+    }
+    op::narrow(args.c, y.data(), y.size());
+  }
+};
+
+}  // namespace tenon::passes

@@ -1,0 +1,40 @@
+# The libraries that Tenon stands on, found alike by its build and by programs that use it installed.
+
+# Tenon::xsimd: xsimd's headers. The target `xsimd` of version 8 is not linked itself, for it links xtl where it was built
+# with it, as Debian's is, and finds no xtl.
+macro(tenon_find_xsimd)
+  if(NOT TARGET Tenon::xsimd)
+    if(TARGET xsimd)
+      get_target_property(Tenon_XSIMD_INCLUDE_DIR xsimd INTERFACE_INCLUDE_DIRECTORIES)
+    else()
+      find_path(Tenon_XSIMD_INCLUDE_DIR xsimd/xsimd.hpp HINTS ENV TENON_XSIMD "${PACKAGE_PREFIX_DIR}/include")
+      mark_as_advanced(Tenon_XSIMD_INCLUDE_DIR)
+    endif()
+    if(Tenon_XSIMD_INCLUDE_DIR)
+      add_library(Tenon::xsimd INTERFACE IMPORTED GLOBAL)
+      set_target_properties(Tenon::xsimd PROPERTIES INTERFACE_INCLUDE_DIRECTORIES "${Tenon_XSIMD_INCLUDE_DIR}")
+    endif()
+  endif()
+endmacro()
+
+# What Tenon::loader links, by the names of pkg-config, which is the one way in which all of them can be found: several
+# come without files for CMake, and OpenJPEG's name programs that Debian does not install beside them.
+set(TENON_LOADER_MODULES protobuf-lite re2 libjpeg libpng libtiff-4 libwebpdemux libwebp libopenjp2)
+
+# PkgConfig::TENON_LOADER: the modules. `missing` names a list that gets those which are not there.
+macro(tenon_find_loader_modules missing)
+  find_package(PkgConfig QUIET)
+  if(NOT PKG_CONFIG_FOUND)
+    list(APPEND ${missing} pkg-config)
+  elseif(NOT TARGET PkgConfig::TENON_LOADER)
+    pkg_check_modules(TENON_LOADER QUIET IMPORTED_TARGET GLOBAL ${TENON_LOADER_MODULES})
+    if(NOT TARGET PkgConfig::TENON_LOADER)
+      foreach(Tenon_module IN LISTS TENON_LOADER_MODULES)
+        execute_process(COMMAND "${PKG_CONFIG_EXECUTABLE}" --exists ${Tenon_module} RESULT_VARIABLE Tenon_absent)
+        if(Tenon_absent)
+          list(APPEND ${missing} ${Tenon_module})
+        endif()
+      endforeach()
+    endif()
+  endif()
+endmacro()

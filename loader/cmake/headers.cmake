@@ -1,0 +1,28 @@
+# Tenon::tenon: the headers. They need xsimd and threads.
+include("${CMAKE_CURRENT_LIST_DIR}/TenonDependencies.cmake")
+tenon_find_xsimd()
+if(NOT TARGET Tenon::xsimd)
+  message(FATAL_ERROR "Tenon needs xsimd's headers (Debian: apt-get install libxsimd-dev). Where they lie elsewhere, "
+    "Tenon_XSIMD_INCLUDE_DIR or the environment's TENON_XSIMD names the folder that has xsimd/xsimd.hpp.")
+endif()
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+find_package(Threads REQUIRED)
+
+# Operators: what BUILD.bazel's //:operator_headers lists.
+file(GLOB TENON_OPERATOR_HEADERS CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/tenon/op/*/*.hpp")
+list(FILTER TENON_OPERATOR_HEADERS EXCLUDE REGEX "/op/(families|framework)/[^/]*$")
+
+# The umbrella takes the place of the file of that name in the tree, which an operator added since may be missing from.
+set(script "${PROJECT_SOURCE_DIR}/loader/bazel/umbrella.sh")
+execute_process(COMMAND sh "${script}" ${TENON_OPERATOR_HEADERS} OUTPUT_VARIABLE text COMMAND_ERROR_IS_FATAL ANY)
+file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/include/tenon/tenon.hpp" CONTENT "${text}" @ONLY)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${script}")
+
+include(GNUInstallDirs)
+add_library(tenon INTERFACE)
+add_library(Tenon::tenon ALIAS tenon)
+target_compile_features(tenon INTERFACE cxx_std_20)
+target_include_directories(tenon INTERFACE
+  "$<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>" "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>"
+  "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
+target_link_libraries(tenon INTERFACE Tenon::xsimd Threads::Threads)

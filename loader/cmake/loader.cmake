@@ -1,0 +1,119 @@
+# Tenon::loader: one library with all operators, the kernels of every level and the loading of files; and the tool, `tenon`.
+# Static, unless BUILD_SHARED_LIBS asks otherwise.
+set(missing)
+tenon_find_loader_modules(missing)
+find_program(TENON_PROTOC protoc)
+if(NOT TENON_PROTOC)
+  list(APPEND missing protoc)
+endif()
+mark_as_advanced(TENON_PROTOC)
+# Sealing, loader/bazel/seal.sh, is for objects in ELF.
+foreach(program bash awk ar ld readelf objcopy)
+  find_program(TENON_HAS_${program} ${program})
+  mark_as_advanced(TENON_HAS_${program})
+  if(NOT TENON_HAS_${program})
+    list(APPEND missing ${program})
+  endif()
+endforeach()
+if(missing OR NOT CMAKE_EXECUTABLE_FORMAT STREQUAL "ELF")
+  if(missing)
+    list(JOIN missing ", " missing)
+    string(PREPEND missing "missing are ")
+  else()
+    set(missing "objects have to be in ELF")
+  endif()
+  set(advice "Debian: apt-get install pkg-config libprotobuf-dev protobuf-compiler libre2-dev libjpeg-dev libpng-dev libtiff-dev libwebp-dev libopenjp2-7-dev")
+  if(NOT TENON_LOADER STREQUAL "AUTO")
+    message(FATAL_ERROR "Tenon::loader cannot be built: ${missing}. ${advice}")
+  endif()
+  message(STATUS "Tenon: headers alone, without Tenon::loader: ${missing}. ${advice}")
+  return()
+endif()
+
+if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+include(CheckCXXSourceCompiles)
+include("${CMAKE_CURRENT_LIST_DIR}/units.cmake")
+
+# Kernels: for each level a library with flags of its own, which seal.sh makes safe to link beside the others. Its objects
+# become parts of Tenon::loader, renamed, for an archive with two members of one name cannot be taken apart again.
+# Link-time optimisation would mix functions of all levels.
+set(sealed)
+foreach(level IN LISTS TENON_LEVELS)
+  set(open tenon_kernels_${level})
+  add_library(${open} STATIC EXCLUDE_FROM_ALL ${TENON_KERNEL_UNITS_${level}})
+  target_link_libraries(${open} PRIVATE tenon)
+  target_compile_definitions(${open} PRIVATE TENON_COMPILED)
+  target_compile_options(${open} PRIVATE ${TENON_LEVEL_OPTIONS_${level}} $<$<NOT:$<CONFIG:Debug>>:-O3> -fno-lto)
+  set_target_properties(${open} PROPERTIES CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON INTERPROCEDURAL_OPTIMIZATION OFF)
+
+  set(folder "${PROJECT_BINARY_DIR}/sealed/${level}")
+  file(MAKE_DIRECTORY "${folder}")
+  set(objects)
+  set(renames)
+  foreach(unit IN LISTS TENON_KERNEL_UNITS_${level})
+    get_filename_component(name "${unit}" NAME)
+    set(object "${folder}/${level}_${name}${CMAKE_CXX_OUTPUT_EXTENSION}")
+    list(APPEND objects "${object}")
+    list(APPEND renames COMMAND "${CMAKE_COMMAND}" -E rename "${name}${CMAKE_CXX_OUTPUT_EXTENSION}" "${object}")
+  endforeach()
+  add_custom_command(OUTPUT ${objects}
+    COMMAND "${PROJECT_SOURCE_DIR}/loader/bazel/seal.sh" $<TARGET_FILE:${open}> "${folder}/sealed.a" ${TENON_LEVEL_TAG_${level}}
+    COMMAND ar x "${folder}/sealed.a" ${renames}
+    DEPENDS ${open} "${PROJECT_SOURCE_DIR}/loader/bazel/seal.sh"
+    WORKING_DIRECTORY "${folder}" COMMENT "Sealing the kernels of ${level}" VERBATIM)
+  list(APPEND sealed ${objects})
+endforeach()
+set_source_files_properties(${sealed} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
+
+set(proto "${PROJECT_SOURCE_DIR}/loader/onnx.proto")
+set(written "${PROJECT_BINARY_DIR}/loader/onnx.pb.cc" "${PROJECT_BINARY_DIR}/loader/onnx.pb.h")
+file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/loader")
+add_custom_command(OUTPUT ${written}
+  COMMAND "${TENON_PROTOC}" "--cpp_out=${PROJECT_BINARY_DIR}/loader" "-I${PROJECT_SOURCE_DIR}/loader" "${proto}"
+  DEPENDS "${proto}" COMMENT "Writing loader/onnx.pb.cc" VERBATIM)
+
+file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/loader/*.cc" "${PROJECT_SOURCE_DIR}/loader/image/*.cc"
+  "${PROJECT_SOURCE_DIR}/loader/text/*.cc")
+add_library(tenon_loader ${sources} ${written} ${TENON_OPERATOR_UNITS} ${sealed})
+add_library(Tenon::loader ALIAS tenon_loader)
+add_dependencies(tenon_loader tenon_units)
+target_include_directories(tenon_loader PRIVATE "${PROJECT_BINARY_DIR}" "${PROJECT_SOURCE_DIR}")
+target_link_libraries(tenon_loader PUBLIC tenon PRIVATE PkgConfig::TENON_LOADER)
+# Programs leave out the bodies that the library has.
+target_compile_definitions(tenon_loader PUBLIC TENON_COMPILED TENON_COMPILED_SESSION)
+set_target_properties(tenon_loader PROPERTIES OUTPUT_NAME tenon-loader EXPORT_NAME loader POSITION_INDEPENDENT_CODE ON
+  VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+
+# The tool has the texts of all headers in it, xsimd's too. They are named from the tree's top, for a command line that
+# names hundreds has a limit.
+file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/include/tenon/*.hpp"
+  "${PROJECT_SOURCE_DIR}/loader/freestanding/*.hpp")
+list(REMOVE_ITEM headers include/tenon/tenon.hpp)
+get_target_property(folder Tenon::xsimd INTERFACE_INCLUDE_DIRECTORIES)
+file(GLOB_RECURSE xsimd "${folder}/xsimd/*.hpp")
+set(texts loader/NOTICE ${headers} "${PROJECT_BINARY_DIR}/include/tenon/tenon.hpp" ${xsimd})
+list(TRANSFORM headers PREPEND "${PROJECT_SOURCE_DIR}/")
+set(script "${PROJECT_SOURCE_DIR}/loader/bazel/embed.sh")
+set(embedded "${PROJECT_BINARY_DIR}/loader/embedded_headers.cc")
+add_custom_command(OUTPUT "${embedded}"
+  COMMAND "${script}" ${texts} > "${embedded}"
+  DEPENDS "${script}" "${PROJECT_SOURCE_DIR}/loader/NOTICE" ${headers} "${PROJECT_BINARY_DIR}/include/tenon/tenon.hpp" ${xsimd}
+  WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}" COMMENT "Writing loader/embedded_headers.cc" VERBATIM)
+
+file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/loader/tool/*.cc")
+add_executable(tenon_tool ${sources} "${embedded}")
+target_include_directories(tenon_tool PRIVATE "${PROJECT_BINARY_DIR}" "${PROJECT_SOURCE_DIR}")
+target_link_libraries(tenon_tool PRIVATE tenon_loader PkgConfig::TENON_LOADER)
+set_target_properties(tenon_tool PROPERTIES OUTPUT_NAME tenon)
+
+foreach(target tenon_loader tenon_tool)
+  set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
+  # Operators compile for minutes and gain nothing from -O3: the kernels have it, and Bazel's build gives -O2 as well.
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O2>)
+  # Within another project they are built when something links them.
+  if(NOT PROJECT_IS_TOP_LEVEL AND NOT TENON_INSTALL)
+    set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)
+  endif()
+endforeach()

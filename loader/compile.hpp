@@ -1,0 +1,65 @@
+// Compiling a model to a header: a function with planned memory that calls the model's operators by name.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "loader/amalgamate.hpp"
+#include "tenon/model.hpp"
+
+namespace tenon {
+
+/// Extents of symbols, {"batch", {1}}, and of inputs, {"image", {1, 8, 8}}.
+using ShapeSet = std::vector<std::pair<std::string, Extents>>;
+
+struct CompileOptions {
+  /// The namespace, made a C++ identifier.
+  std::string name = "model";
+  /// An overload of `run` for each. A model whose extents are all known needs none.
+  std::vector<ShapeSet> shapes{};
+  /// Constants of at least so many bytes go to CompiledModel::weights, and `run` takes their memory.
+  std::optional<int64_t> weights_threshold{};
+};
+
+struct CompiledModel {
+  std::string header;
+  std::string weights;  ///< a file's bytes; each constant begins at a multiple of 64
+};
+
+/// A self-contained header with the model, at the instruction-set level in force. `files` are Tenon's headers
+/// (loader/tool/embedded_headers.hpp). The same model, options and level give the same bytes.
+///
+///     compile(embedded_headers(), load_model("digits.onnx"), {.name = "digits", .shapes = {{{"batch",
+///     {1}}}}})
+///
+/// The header has `digits::Memory`, and `digits::run(image, probability, memory)` with a view of each input
+/// and output, whose element types and extents are part of their types. It neither allocates nor throws; an
+/// operator that finds its data wrong (an index out of range) ends the program. Results are those of a
+/// session of `load`, to the bit where the compiler optimises as the header's second line says.
+///
+/// Error{invalid_argument} for shapes that name nothing, and extents that are left open, each named.
+/// Error{not_supported} with a line for each node that has no form in a header: those that run bodies, whose
+/// results' extents only the run knows, or that work on strings, sequences or maps.
+CompiledModel compile(std::span<const HeaderText> files, const Model& model,
+                      const CompileOptions& options = {});
+
+/// A model's part of a header that several models share.
+struct ModelPart {
+  std::string name;  ///< of its namespace
+  std::string text, weights;
+  std::set<std::string> headers;   ///< that the text needs
+  std::set<DType> types;           ///< of the elements of its values
+  std::vector<std::string> views;  ///< the types of the inputs, then of the outputs, of the last overload
+};
+/// The part of a model; errors are those of compile.
+ModelPart compile_part(std::span<const HeaderText> files, const Model& model, const CompileOptions& options);
+/// A header with each part in a namespace of its name within `space`, or in `space` itself if that is its
+/// name.
+std::string assemble(std::span<const HeaderText> files, std::span<const ModelPart> parts,
+                     const std::string& space);
+
+}  // namespace tenon

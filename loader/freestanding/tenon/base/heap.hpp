@@ -1,0 +1,12 @@
+// A freestanding program has no heap. Its files are not mapped by Tenon.
+#pragma once
+
+#include <cstddef>
+
+#include "tenon/base/version.hpp"
+
+namespace tenon::detail {
+
+inline void forget_file_pages(const void*, std::size_t) noexcept {}
+
+}  // namespace tenon::detail

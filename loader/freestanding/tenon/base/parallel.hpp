@@ -1,0 +1,34 @@
+// Parallel loops, run one after another, in the same chunks as with threads: results are the same bits.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "tenon/base/version.hpp"
+
+namespace tenon {
+
+/// There is none in a freestanding program.
+class Executor {
+ public:
+  int threads() const { return 1; }
+};
+inline constexpr Executor* current_executor() { return nullptr; }
+
+template <class F>
+void parallel_for(int64_t n, int64_t grain, F&& f) {
+  grain = std::max<int64_t>(grain, 1);
+  for (int64_t begin = 0; begin < n;) {
+    const int64_t end = n - begin > grain ? begin + grain : n;
+    f(begin, end);
+    begin = end;
+  }
+}
+
+template <class F>
+void parallel_rounds(int64_t rounds, int64_t n, F&& f) {
+  for (int64_t round = 0; round < rounds; ++round)
+    for (int64_t i = 0; i < n; ++i) f(round, round % 2 == 0 ? i : n - 1 - i);
+}
+
+}  // namespace tenon

@@ -1,0 +1,30 @@
+// `tenon amalgamate`: operators as one header.
+#include "loader/amalgamate.hpp"
+#include "loader/file.hpp"
+
+#include "loader/tool/command.hpp"
+#include "loader/tool/embedded_headers.hpp"
+
+namespace tenon::tool {
+
+int amalgamate(Arguments arguments) {
+  std::vector<std::string> headers;
+  std::string names, output;
+  while (!arguments.empty()) {
+    const std::string word = arguments.take();
+    if (word == "-o") output = arguments.value(word);
+    else if (word.starts_with("-")) throw UsageError{concat("amalgamate has no option '", word, "'")};
+    else {
+      headers.push_back(operator_header(embedded_headers(), word));
+      names += concat(names.empty() ? "" : ", ", word);
+    }
+  }
+  if (headers.empty() || output.empty()) throw UsageError{"amalgamate takes operators, and -o"};
+  const std::string text =
+      concat("// ", names, ": Tenon's operators in one header, written by `tenon amalgamate`.\n",
+             "#pragma once\n\n", tenon::amalgamate(embedded_headers(), headers));
+  loader::write_file(output, text);
+  return 0;
+}
+
+}  // namespace tenon::tool

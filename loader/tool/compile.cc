@@ -1,0 +1,61 @@
+// `tenon compile`: a model as a header.
+#include "loader/compile.hpp"
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "loader/display.hpp"
+#include "loader/file.hpp"
+#include "loader/tool/command.hpp"
+#include "loader/tool/embedded_headers.hpp"
+
+namespace tenon::tool {
+namespace {
+
+// "batch=1,image=1x8x8"
+ShapeSet parse_shapes(std::string_view text) {
+  ShapeSet set;
+  while (!text.empty()) {
+    const std::string_view one = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(text.size(), one.size() + 1));
+    const std::size_t equals = one.rfind('=');
+    if (equals == std::string_view::npos || equals == 0)
+      throw UsageError{concat("'", one, "' is not NAME=1 or INPUT=1x8x8")};
+    set.emplace_back(std::string(one.substr(0, equals)), parse_extents(one.substr(equals + 1)));
+  }
+  return set;
+}
+
+// A process has one level, and nothing has asked for it yet.
+void set_level(const std::string& level) {
+  if (level != "native") ::setenv("TENON_ARCH", level.c_str(), 1);
+  simd::check_request();
+}
+
+}  // namespace
+
+int compile_model(Arguments arguments) {
+  std::string model, output, weights, level = "native";
+  CompileOptions options;
+  while (!arguments.empty()) {
+    const std::string word = arguments.take();
+    if (word == "-o") output = arguments.value(word);
+    else if (word == "--shape") options.shapes.push_back(parse_shapes(arguments.value(word)));
+    else if (word == "--level") level = arguments.value(word);
+    else if (word == "--weights") weights = arguments.value(word);
+    else if (word == "--namespace") options.name = arguments.value(word);
+    else if (word.starts_with("--")) throw UsageError{concat("compile has no option ", word)};
+    else if (model.empty()) model = word;
+    else throw UsageError{concat("one model at a time, and '", word, "' is another")};
+  }
+  if (model.empty() || output.empty()) throw UsageError{"compile needs a model and -o HEADER"};
+  set_level(level);
+  if (options.name == CompileOptions().name) options.name = std::filesystem::path(model).stem().string();
+  if (!weights.empty()) options.weights_threshold = 4096;
+  const CompiledModel compiled = compile(embedded_headers(), load_model(model), options);
+  loader::write_file(output, compiled.header);
+  if (!weights.empty()) loader::write_file(weights, compiled.weights);
+  return 0;
+}
+
+}  // namespace tenon::tool

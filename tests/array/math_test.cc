@@ -1,0 +1,75 @@
+#include "tenon/array/math.hpp"
+
+#include <doctest/doctest.h>
+
+#include <vector>
+
+#include "tenon/array/slice.hpp"
+
+namespace tenon {
+namespace {
+
+template <class T, class S>
+std::vector<T> list(const Tensor<T, S>& t) {
+  return {t.begin(), t.end()};
+}
+using Floats = std::vector<float>;
+using Ints64 = std::vector<int64_t>;
+template <class T, class... A>
+inline constexpr bool is = (std::is_same_v<T, std::remove_cvref_t<A>> && ...);
+
+TEST_CASE("functions of tensors have static extents where axes are static") {
+  const Tensor<float, Shape<2, 3>> x{{1, 5, 3}, {4, 2, 6}};
+  const Tensor<float> any = x.clone();
+  static_assert(is<Tensor<float, Shape<>>, decltype(sum(x)), decltype(max(x))>);
+  static_assert(
+      is<Tensor<float, Shape<2>>, decltype(sum<1>(x)), decltype(mean<-1>(x)), decltype(min<1>(x + 1))>);
+  static_assert(is<Tensor<float, Shape<2, 1>>, decltype(sum<1>(x, keepdims)), decltype(max<1>(x, keepdims))>);
+  static_assert(is<Tensor<float, Shape<dyn>>, decltype(sum(x, {1}))>);
+  static_assert(is<Tensor<int64_t, Shape<2>>, decltype(argmax<1>(x))>);
+  static_assert(is<Tensor<float, Shape<2, 3>>, decltype(softmax(x)), decltype(log_softmax<0>(x)),
+                   decltype(clip(x, 1, 4))>);
+  static_assert(is<Tensor<float, Shape<3, 2>>, decltype(transpose(x)), decltype(transpose<1, 0>(x)),
+                   decltype(reshape<3, -1>(x))>);
+  static_assert(is<Tensor<int32_t, Shape<2, 3>>, decltype(cast<int32_t>(x))>);
+  static_assert(is<Tensor<float, Shape<2, 2>>, decltype(matmul(x, transpose(x)))>);
+
+  CHECK(sum(x).item() == 21);
+  CHECK(list(sum<0>(x)) == Floats{5, 7, 9});
+  CHECK(list(sum(x, {1})) == Floats{9, 12});
+  CHECK(list(sum(x, {0, 1}, keepdims)) == Floats{21});
+  CHECK(list(mean<1>(x)) == Floats{3, 4});
+  CHECK(list(prod<1>(x)) == Floats{15, 48});
+  CHECK(list(max<0>(x)) == Floats{4, 5, 6});
+  CHECK(list(max(x, {0})) == Floats{4, 5, 6});
+  CHECK(list(eval(max(x, 4))) == Floats{4, 5, 4, 4, 4, 6});
+  CHECK(list(min<0>(any)) == Floats{1, 2, 3});
+  CHECK(list(argmax<1>(x)) == Ints64{1, 2});
+  CHECK(list(argmin(x, 0)) == Ints64{0, 1, 0});
+  CHECK(list(clip(x, 2, 4)) == Floats{2, 4, 3, 4, 2, 4});
+  CHECK(list(reshape(x, {3, -1})) == Floats{1, 5, 3, 4, 2, 6});
+  CHECK(list(transpose(x)) == Floats{1, 4, 5, 2, 3, 6});
+  CHECK(list(cast<int64_t>(x / 2)) == Ints64{0, 2, 1, 2, 1, 3});
+  CHECK(list(matmul(slice(x, all, range(0, 2)), Tensor<float, Shape<2>>{1, 10})) == Floats{51, 24});
+  CHECK_THROWS_AS(sum(any, {2}), Error);
+  CHECK_THROWS_AS(argmax(any, 2), Error);
+  CHECK_THROWS_AS(matmul(any, any), Error);
+}
+
+TEST_CASE("a program reads as its formula") {
+  const Tensor<float, Shape<dyn, 2>> x({4, 2}, {0, 0, 0, 1, 1, 0, 1, 1});
+  const Tensor<float, Shape<dyn, 1>> y({4, 1}, {1, 3, 4, 6});  // 3 a + 2 b + 1
+  Tensor<float, Shape<2, 1>> w;
+  Tensor<float, Shape<1>> b;
+  for (int step = 0; step < 2000; ++step) {
+    const Tensor<float, Shape<dyn, 1>> error = matmul(x, w) + b - y;
+    w -= 0.1f * matmul(transpose(x), error);
+    b -= 0.1f * sum<0>(error);
+  }
+  CHECK(w[0] == doctest::Approx(3));
+  CHECK(w[1] == doctest::Approx(2));
+  CHECK(b[0] == doctest::Approx(1));
+}
+
+}  // namespace
+}  // namespace tenon

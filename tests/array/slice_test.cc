@@ -1,0 +1,131 @@
+#include "tenon/array/slice.hpp"
+
+#include <doctest/doctest.h>
+
+#include <numeric>
+#include <vector>
+
+namespace tenon {
+namespace {
+
+/// 0, 1, 2, … under these extents.
+template <class S>
+Tensor<float, S> counted(const Extents& extents) {
+  Tensor<float, S> t{std::span<const int64_t>(extents)};
+  std::iota(t.begin(), t.end(), 0.0f);
+  return t;
+}
+template <class S>
+std::vector<float> list(const Tensor<float, S>& t) {
+  return {t.begin(), t.end()};
+}
+using Floats = std::vector<float>;
+
+TEST_CASE("a cut through the first axes is a view, any other is strided") {
+  auto x = counted<Shape<2, 3, 4>>({2, 3, 4});
+  static_assert(std::is_same_v<decltype(slice(x, 1)), DenseSlice<float, Shape<3, 4>>>);
+  static_assert(std::is_same_v<decltype(slice(x, range(0, 1))), DenseSlice<float, Shape<dyn, 3, 4>>>);
+  static_assert(std::is_same_v<decltype(slice(x, range<0, 1>())), DenseSlice<float, Shape<1, 3, 4>>>);
+  static_assert(std::is_same_v<decltype(slice(x, 1, range(0, 2), all)), DenseSlice<float, Shape<dyn, 4>>>);
+  static_assert(
+      std::is_same_v<decltype(slice(x, newaxis, 1, newaxis, 2)), DenseSlice<float, Shape<1, 1, 4>>>);
+  static_assert(std::is_same_v<decltype(slice(x, 1, 2, 3)), DenseSlice<float, Shape<>>>);
+  static_assert(std::is_same_v<decltype(slice(x, all, 1)), StridedSlice<float, Shape<2, 4>>>);
+  static_assert(
+      std::is_same_v<decltype(slice(x, range(0, 1), range(0, 1))), StridedSlice<float, Shape<dyn, dyn, 4>>>);
+  static_assert(std::is_same_v<decltype(slice(x, range(0, 2, 2))), StridedSlice<float, Shape<dyn, 3, 4>>>);
+  static_assert(std::is_same_v<decltype(slice(std::as_const(x), 1)), DenseSlice<const float, Shape<3, 4>>>);
+
+  CHECK(slice(x, 1).data() == x.data() + 12);
+  CHECK(slice(x, -1, range(1, all)).data() == x.data() + 16);
+  CHECK(slice(x, 1, 2, 3).item() == 23);
+  CHECK(list(slice(x, all, 1).eval()) == Floats{4, 5, 6, 7, 16, 17, 18, 19});
+  CHECK(list(slice(x, 0, all, range(1, 3)).eval()) == Floats{1, 2, 5, 6, 9, 10});
+  CHECK(list(slice(x, 0, 0, range(-1, all, -2)).eval()) == Floats{3, 1});
+  CHECK(list(slice(x, 0, 0, range(3, 0, -1)).eval()) == Floats{3, 2, 1});
+  CHECK(list(slice(x, 0, 0, range(1, all, 2)).eval()) == Floats{1, 3});
+  CHECK(list(slice(slice(x, all, 1), all, range(2, 4)).eval()) == Floats{6, 7, 18, 19});
+  CHECK(slice(x, range(1, 1)).empty());
+  CHECK(slice(x, all, range(3, 3)).eval().empty());
+  const Tensor<float, Shape<2, 4>> copy = slice(x, all, 1);
+  CHECK(copy(1, 0) == 16);
+
+  auto any = counted<AnyShape>({2, 3});
+  static_assert(std::is_same_v<decltype(slice(any, 1)), DenseSlice<float, AnyShape>>);
+  CHECK(slice(any, 1).rank() == 1);
+  CHECK(slice(any, all, newaxis, 2).eval().extents()[1] == 1);
+}
+
+TEST_CASE("a call with a range or `all` is a slice") {
+  auto x = counted<Shape<2, 3>>({2, 3});
+  static_assert(std::is_same_v<decltype(x(1, all)), DenseSlice<float, Shape<3>>>);
+  static_assert(std::is_same_v<decltype(x(all, 1)), StridedSlice<float, Shape<2>>>);
+  static_assert(std::is_same_v<decltype(std::as_const(x)(0, all)), DenseSlice<const float, Shape<3>>>);
+  x(all, range(0, 2)) = x(all, range(1, 3)) + 1;
+  CHECK(list(x) == Floats{2, 3, 2, 5, 6, 5});
+  x(0, all) = x.view()(1, all);
+  CHECK(x(0, 1) == 6);
+}
+
+TEST_CASE("slices are operands") {
+  auto x = counted<Shape<2, 3>>({2, 3});
+  Tensor<float> y = slice(x, all, range(0, 2)) * 2 + slice(x, all, range(1, 3));
+  CHECK(list(y) == Floats{1, 4, 10, 13});
+  Tensor<float, Shape<2, 3, 3>> z = slice(x, all, all, newaxis) * slice(x, all, newaxis);
+  CHECK(z(1, 2, 1) == 20);
+  auto row = op::Neg{}(slice(x, 1));
+  CHECK(row[0] == -3);
+}
+
+TEST_CASE("assignment to a slice writes the tensor's elements") {
+  auto x = counted<Shape<3, 4>>({3, 4});
+  slice(x, 0) = 1;
+  slice(x, 1) = slice(x, 2) + slice(x, 0);
+  slice(x, all, 0) = -1.0f;
+  slice(x, all, range(2, 4)) = Tensor<float, Shape<2>>{50, 60};
+  CHECK(list(x) == Floats{-1, 1, 50, 60, -1, 10, 50, 60, -1, 9, 50, 60});
+  slice(x, 2) += 1;
+  slice(x, all, 1) *= 2;
+  auto row = slice(x, 0);
+  row = slice(x, 2);
+  CHECK(list(x) == Floats{0, 20, 51, 61, -1, 20, 50, 60, 0, 20, 51, 61});
+  // Elements that are read and written.
+  auto v = counted<Shape<5>>({5});
+  slice(v, range(1, 5)) = slice(v, range(0, 4));
+  CHECK(list(v) == Floats{0, 0, 1, 2, 3});
+  slice(v, all) = slice(v, range(-1, all, -1));
+  CHECK(list(v) == Floats{3, 2, 1, 0, 0});
+  slice(v, range(0, 4)) += slice(v, range(1, 5));
+  CHECK(list(v) == Floats{5, 3, 1, 0, 0});
+  slice(v, range(0, all, 2)) = 7;
+  CHECK(list(v) == Floats{7, 3, 7, 0, 7});
+  const TensorView<float, Shape<4>> first = slice(x, 0);
+  CHECK(first[1] == 20);
+  Tensor<std::string> words({2, 2}, {"a", "b", "c", "d"});
+  slice(words, all, 1) = slice(words, all, 0);
+  CHECK(words(1, 1) == "c");
+}
+
+TEST_CASE("indices outside are an Error that names them") {
+  auto x = counted<Shape<2, 3>>({2, 3});
+  auto any = counted<AnyShape>({2, 3});
+  CHECK_THROWS_WITH_AS(slice(x, 2), "slice: index 2 outside of axis 0 of extents (2,3)", Error);
+  CHECK_THROWS_WITH_AS(slice(x, all, -4), "slice: index -4 outside of axis 1 of extents (2,3)", Error);
+  CHECK_THROWS_WITH_AS(slice(x, all, range(1, 5)), "slice: range [1,5) outside of axis 1 of extents (2,3)",
+                       Error);
+  CHECK_THROWS_WITH_AS(slice(x, range(2, 1)), "slice: range [2,1) outside of axis 0 of extents (2,3)", Error);
+  CHECK_THROWS_WITH_AS(slice(x, range(4, all)), "slice: range [4,all) outside of axis 0 of extents (2,3)",
+                       Error);
+  CHECK_THROWS_AS(slice(x, range(3, all, -1)), Error);
+  CHECK_THROWS_AS(slice(x, range(INT64_MIN, INT64_MAX)), Error);
+  CHECK_THROWS_WITH_AS(slice(x, range(0, 2, 0)), "slice: the step on axis 0 is 0", Error);
+  CHECK(slice(x, range(1, all, INT64_MIN)).size() == 3);
+  CHECK_THROWS_WITH_AS(slice(any, 1, 1, 1), "slice: more indices than axes of extents (2,3)", Error);
+  CHECK_THROWS_WITH_AS(slice(x, 0) = any,
+                       "slice: a part of extents (3) cannot be given elements of extents (2,3)", Error);
+  CHECK_THROWS_AS(slice(x, all, 0) = any, Error);
+  CHECK_THROWS_AS(slice(TensorView<float, Shape<2>>(), 0), Error);
+}
+
+}  // namespace
+}  // namespace tenon

@@ -1,0 +1,7 @@
+// A number that is no integer beside integers.
+// expect: beside a tensor of integers stands an integer
+#include "tenon/array/arithmetic.hpp"
+
+using namespace tenon;
+
+auto f(const Tensor<int32_t>& i) { return i * 0.5; }

@@ -1,0 +1,9 @@
+// Tensors that do not fit one behind the other.
+// expect: Concat: extents off the axis
+#include "tenon/array/join.hpp"
+
+using namespace tenon;
+
+auto f(TensorView<const float, Shape<2, 3>> a, TensorView<const float, Shape<2, 4>> b) {
+  return concat<0>(a, b);
+}

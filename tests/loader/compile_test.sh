@@ -1,0 +1,162 @@
+#!/bin/bash
+# Models compiled to headers: built by g++ alone, at each level of the machine, they give the bits that the tool gives,
+# and ask for neither heap nor exceptions. Two models live in one source; constants may lie in a file; extents give
+# overloads; what has no form in a header is listed.
+fail() {
+  echo "$@"
+  exit 1
+}
+tool=loader/tenon
+folder=$(mktemp -d)
+trap 'rm -r "$folder"' EXIT
+
+# A network of four layers of 16.
+numbers() { awk -v n="$1" -v seed="$2" 'BEGIN { srand(seed); for (k = 0; k < n; ++k) printf "%s%.5f", k ? "," : "", rand() - 0.5 }'; }
+{
+  echo '<ir_version: 10, opset_import: ["" : 21]>'
+  echo 'mlp (float[1,16] x) => (float[1,16] y) <'
+  for k in 0 1 2 3; do
+    echo "float[16,16] w$k = {$(numbers 256 $k)}, float[16] b$k = {$(numbers 16 1$k)}$([ $k = 3 ] || echo ,)"
+  done
+  echo '> {'
+  for k in 0 1 2; do
+    echo "g$k = Gemm <transB = $((k % 2))> ($([ $k = 0 ] && echo x || echo r$((k - 1))), w$k, b$k)"
+    echo "r$k = Relu (g$k)"
+  done
+  echo 'y = Gemm (r2, w3, b3)'
+  echo '}'
+} > "$folder/mlp.onnxtxt"
+
+cat > "$folder/main.cc" <<'END'
+#include <cstdio>
+#include <cstdlib>
+
+#include "mlp.hpp"
+// The two stand beside each other.
+#include "digits.hpp"
+
+static mlp::Memory mlp_memory;
+static digits::Memory digits_memory;
+alignas(64) static float x[16], y[16], one[10], two[20];
+alignas(64) static unsigned char images[2 * 64];
+#ifdef WEIGHTS
+alignas(64) static std::byte weights[digits::weights_bytes];
+#endif
+
+template <int n>
+static digits::TensorView<const unsigned char, digits::Shape<n, 8, 8>> image() {
+  return {images, {n, 8, 8}};
+}
+template <int n>
+static digits::TensorView<float, digits::Shape<n, 10>> probability(float* p) {
+  return {p, {n, 10}};
+}
+
+static void write_npy(const char* name, const char* type, const char* shape, const void* data, std::size_t bytes) {
+  char header[129];
+  std::snprintf(header, sizeof header, "\x93NUMPY\x01%c\x76%c{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", 0, 0, type, shape);
+  std::FILE* const f = std::fopen(name, "wb");
+  std::size_t n = 10;
+  while (header[n] != 0) ++n;
+  std::fwrite(header, 1, n, f);
+  for (; n < 127; ++n) std::fputc(' ', f);
+  std::fputc('\n', f);
+  std::fwrite(data, 1, bytes, f);
+  std::fclose(f);
+}
+static void write(const char* name, const void* data, std::size_t bytes) {
+  std::FILE* const f = std::fopen(name, "wb");
+  std::fwrite(data, 1, bytes, f);
+  std::fclose(f);
+}
+
+int main() {
+  for (int k = 0; k < 16; ++k) x[k] = 0.1f * static_cast<float>(k - 8);
+  for (int k = 0; k < 128; ++k) images[k] = static_cast<unsigned char>(k * 7 % 17);
+  write_npy("x.npy", "<f4", "1, 16", x, sizeof x);
+  write_npy("one.npy", "|u1", "1, 8, 8", images, 64);
+  write_npy("two.npy", "|u1", "2, 8, 8", images, 128);
+  mlp::run({x, {1, 16}}, {y, {1, 16}}, mlp_memory);
+#ifdef WEIGHTS
+  // Two overloads.
+  std::FILE* const f = std::fopen("digits.bin", "rb");
+  if (f == nullptr || std::fread(weights, 1, sizeof weights, f) != sizeof weights) return 1;
+  std::fclose(f);
+  digits::run(image<1>(), probability<1>(one), digits_memory, weights);
+  digits::run(image<2>(), probability<2>(two), digits_memory, weights);
+#else
+  digits::run(image<1>(), probability<1>(one), digits_memory);
+#endif
+  write("y.raw", y, sizeof y);
+  write("one.raw", one, sizeof one);
+  write("two.raw", two, sizeof two);
+}
+END
+
+# expect MODEL INPUT FILE OUTPUT FILE: the program's FILE.raw is what the tool gives for FILE.npy, whose last bytes it has.
+expect() {
+  TENON_ARCH=$level $tool run "$1" --input "$2=$folder/$3.npy" --output "$folder/out" > "$folder/said" || fail "run $1 at $level"
+  cmp "$folder/$5.raw" <(tail -c "$(wc -c < "$folder/$5.raw")" "$folder/out/$4.npy") || fail "$1 differs at level $level"
+}
+build() {
+  local flags
+  flags=$(sed -n '2s/^\/\/ *g++//p' "$folder/digits.hpp")
+  (cd "$folder" && ${CXX:-g++} $flags -Wall -Wextra -Werror "$@" main.cc -o main && ./main) || fail "main.cc at level $level"
+}
+said=$($tool --version) || fail "--version ends with $?"
+levels=$(sed -nE 's/^levels: (.*) \(.*$/\1/p' <<< "$said")
+for level in ${levels//,/}; do
+  $tool compile "$folder/mlp.onnxtxt" --level "$level" -o "$folder/mlp.hpp" || fail "mlp at $level"
+  $tool compile examples/digits/digits.onnx --level "$level" --shape batch=1 -o "$folder/digits.hpp" || fail "digits at $level"
+  build
+  nm -u "$folder/main" | grep -E ' (_Zn[wa]|_Zd[la]|malloc|free|calloc|__cxa_throw|__cxa_allocate)' && fail "the program has a heap or exceptions"
+  expect "$folder/mlp.onnxtxt" x x y y
+  expect examples/digits/digits.onnx image one probability one
+done
+
+# The same again is the same text; a header is for its level alone.
+cp "$folder/digits.hpp" "$folder/again.hpp"
+$tool compile examples/digits/digits.onnx --shape batch=1 --namespace digits --level "$level" -o "$folder/digits.hpp"
+cmp "$folder/digits.hpp" "$folder/again.hpp" || fail "two texts of one model differ"
+if [ "$level" != baseline ]; then
+  said=$(cd "$folder" && ${CXX:-g++} -std=c++20 -fsyntax-only main.cc 2>&1) && fail "a header of $level compiles without its flags"
+  [[ $said == *"this header needs"* ]] || fail "$said"
+fi
+
+# Constants in a file, and two overloads.
+$tool compile examples/digits/digits.onnx --level "$level" --shape batch=1 --shape batch=2 --weights "$folder/digits.bin" -o "$folder/digits.hpp" ||
+  fail "--weights"
+build -DWEIGHTS
+expect examples/digits/digits.onnx image one probability one
+expect examples/digits/digits.onnx image two probability two
+
+# What is refused, all of it.
+refused() {
+  local status
+  said=$($tool compile "$@" -o "$folder/none.hpp" 2>&1)
+  status=$?
+  [ $status -eq 1 ] || fail "'$*' ends with $status: $said"
+  [ ! -e "$folder/none.hpp" ] || fail "'$*' wrote a header"
+}
+says() { [[ $said == *"$1"* ]] || fail "'$1' is not in: $said"; }
+echo '<ir_version: 10, opset_import: ["" : 21]>
+g (float[4] x, bool c) => (int64[1,n] i, float[4] r, float[4] b) {
+  i = NonZero (x)
+  r = RandomNormalLike (x)
+  b = If (c) <then_branch = g1 () => (float[4] p) { p = Relu (x) }, else_branch = g2 () => (float[4] q) { q = Neg (x) }>
+}' > "$folder/refused.onnxtxt"
+refused "$folder/refused.onnxtxt"
+says "3 nodes have no form in a header:"
+says "(NonZero-13): it makes its results in the run"
+says "(RandomNormalLike-1): it draws random numbers"
+says "(If-21): it runs a body"
+refused examples/digits/digits.onnx
+says "extents are left open"
+says "input 'image' (batch,8,8)"
+refused examples/digits/digits.onnx --shape batch=1,rows=3
+says "'rows' names no input"
+refused examples/digits/digits.onnx --shape image=1x9x8
+says "input 'image' does not have the extents (1,9,8)"
+said=$($tool compile examples/digits/digits.onnx --shape batch -o "$folder/none.hpp" 2>&1)
+[ $? -eq 2 ] || fail "--shape batch: $said"
+exit 0

@@ -1,0 +1,122 @@
+#!/bin/bash
+# Tenon as other projects take it in: installed headers after their prefix has moved, by CMake and pkg-config, and the
+# tree within another project. The text is README.md's, with the headers alone in the place of the loader, which is
+# configured but not compiled here; its generated units are Bazel's. Nothing is fetched.
+#   packages_test.sh [UNITS]    the folder where Bazel's units lie
+for program in cmake pkg-config; do
+  if ! command -v $program > /dev/null; then
+    echo "skipped: $program is not installed"
+    exit 0
+  fi
+done
+fail() {
+  echo "$@"
+  exit 1
+}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+# quietly COMMAND…: what it says is shown where it fails.
+quietly() {
+  "$@" > "$work/log" 2>&1 || fail "$* ends with $?: $(cat "$work/log")"
+}
+
+units=$(realpath "${1:-loader}")
+readme=$(realpath README.md)
+programs=$(realpath tests/packages)
+tree="$work/the tree" prefix="$work/moved here"
+mkdir "$tree"
+cp -rL CMakeLists.txt include loader "$tree"
+cd "$work" || exit 1
+command -v ninja > /dev/null && export CMAKE_GENERATOR=Ninja
+unset CXX CXXFLAGS PKG_CONFIG_PATH
+version=$(sed -n 's/.*library_version = "\(.*\)".*/\1/p' "$tree/include/tenon/base/version.hpp")
+IFS=. read -r major minor patch <<< "$version"
+
+# Installed and moved: all headers, and nothing that knows where it was made.
+quietly cmake -S "$tree" -B build -DTENON_LOADER=OFF -DCMAKE_INSTALL_PREFIX="$work/first prefix" -DCMAKE_INSTALL_LIBDIR=lib
+quietly cmake --build build
+quietly cmake --install build
+mv "$work/first prefix" "$prefix"
+diff <(cd "$tree/include" && find . -name '*.hpp' | sort) <(cd "$prefix/include" && find . -type f | sort) ||
+  fail "other headers are installed"
+cmp "$tree/include/tenon/tenon.hpp" "$prefix/include/tenon/tenon.hpp" || fail "CMake writes another umbrella"
+grep -r "$work" "$prefix" && fail "the prefix cannot be moved"
+
+# way N: the lines of README.md's N-th block for CMake, about the headers alone and app.cc's two units.
+way() {
+  awk -v n="$1" '/^```/ { inside = /cmake$/ && ++k == n; next } inside' "$readme" |
+    sed 's/ COMPONENTS loader//; s/Tenon::loader/Tenon::tenon/; s/app\.cc/app.cc twice.cc/'
+}
+# consumer NAME COMPILER [ARGUMENTS…]: the project of standard input is built without warnings, and runs.
+consumer() {
+  local folder="$work/$1 $2"
+  mkdir "$folder"
+  cp -L "$programs"/*.cc "$folder"
+  ln -s "$tree" "$folder/tenon"
+  { echo "cmake_minimum_required(VERSION 3.21)"; echo "project(app LANGUAGES CXX)"; cat; } > "$folder/CMakeLists.txt"
+  quietly cmake -S "$folder" -B "$folder/build" -DCMAKE_CXX_COMPILER="$2" -DCMAKE_NO_SYSTEM_FROM_IMPORTED=ON \
+    -DCMAKE_CXX_FLAGS="-Wall -Wextra -Wconversion -Wshadow -Werror" "${@:3}"
+  quietly cmake --build "$folder/build"
+  [ "$("$folder/build/app")" = "$version 3 6" ] || fail "$1 $2: $("$folder/build/app")"
+}
+for compiler in g++ clang++-19; do
+  command -v $compiler > /dev/null && consumer find_package $compiler -DCMAKE_PREFIX_PATH="$prefix" < <(way 1)
+done
+consumer add_subdirectory g++ < <(way 2)
+consumer FetchContent g++ -DFETCHCONTENT_FULLY_DISCONNECTED=ON -DFETCHCONTENT_SOURCE_DIR_TENON="$tree" < <(way 3)
+
+# By pkg-config: README.md's line, which cannot have blanks in paths, and one that can.
+export PKG_CONFIG_PATH="$prefix/lib/pkgconfig"
+[ "$(pkg-config --modversion tenon)" = "$version" ] || fail "pkg-config: version $(pkg-config --modversion tenon)"
+quietly pkg-config --validate tenon
+quietly eval "g++ -std=c++20 -E -include tenon/tenon.hpp -x c++ /dev/null $(pkg-config --cflags tenon)"
+ln -s "$prefix" plain
+export PKG_CONFIG_PATH="$work/plain/lib/pkgconfig"
+line=$(sed -n 's/^    g++ \(.*pkg-config.*\)/\1/p' "$readme" | sed 's/tenon-loader/tenon/; s/app\.cc/app.cc twice.cc/')
+[ -n "$line" ] || fail "README.md has no line for pkg-config"
+cp -L "$programs"/*.cc .
+quietly eval "g++ -Wall -Wextra -Wconversion -Wshadow -Werror -o app $line"
+[ "$(./app)" = "$version 3 6" ] || fail "pkg-config: $(./app)"
+
+# project NAME [ARGUMENTS…]: configures the project of standard input, and prints what CMake says.
+project() {
+  mkdir -p "$work/$1"
+  { echo "cmake_minimum_required(VERSION 3.21)"; echo "project(app LANGUAGES CXX)"; cat; } > "$work/$1/CMakeLists.txt"
+  cmake -S "$work/$1" -B "$work/$1/build" "${@:2}" 2>&1 | tr '\n' ' ' | tr -s ' '
+  return "${PIPESTATUS[0]}"
+}
+# Versions that are taken: the same, and those of the same minor version before it.
+said=$(project versions -DCMAKE_PREFIX_PATH="$prefix" << END
+foreach(wanted $major.$minor $version $major.$minor.$((patch + 1)) $major.$((minor + 1)) $((major + 1)))
+  find_package(Tenon \${wanted} QUIET)
+  list(APPEND found \${Tenon_FOUND})
+  unset(Tenon_DIR CACHE)
+endforeach()
+message(STATUS "found: \${found}.")
+END
+)
+[[ $said == *"found: 1;1;0;0;0."* ]] || fail "versions: $said"
+said=$(project component -DCMAKE_PREFIX_PATH="$prefix" <<< 'find_package(Tenon REQUIRED COMPONENTS loader)') &&
+  fail "headers alone have a loader"
+[[ $said == *"headers alone, without Tenon::loader"* ]] || fail "component: $said"
+
+# Without the loader's libraries there are the headers, and a word about the rest; who asked for the loader has an error.
+export PKG_CONFIG_LIBDIR="$work/none"
+unset PKG_CONFIG_PATH
+text='add_subdirectory("${TREE}" tenon)
+if(TARGET Tenon::loader OR NOT TARGET Tenon::tenon)
+  message(FATAL_ERROR "other targets")
+endif()'
+said=$(project without -DTREE="$tree" <<< "$text") || fail "without libraries: $said"
+[[ $said == *"without Tenon::loader: missing are protobuf-lite, re2,"*"apt-get install"* ]] || fail "without libraries: $said"
+said=$(project required -DTREE="$tree" -DTENON_LOADER=ON <<< "$text") && fail "a loader without libraries"
+[[ $said == *"Tenon::loader cannot be built: missing are protobuf-lite"* ]] || fail "required: $said"
+unset PKG_CONFIG_LIBDIR
+
+# The loader, configured: its units are Bazel's.
+quietly cmake -S "$tree" -B loader -DTENON_LOADER=ON
+quietly cmake --build loader --target tenon_units
+for folder in "$units"/operator_units "$units"/kernels_*_units; do
+  diff -r "$folder" "loader/units/${folder##*/}" || fail "${folder##*/}: CMake's are not Bazel's"
+done
+[ "$(ls loader/units)" = "$(cd "$units" && ls -d operator_units kernels_*_units | sort)" ] || fail "other levels"
