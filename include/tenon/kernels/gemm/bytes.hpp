@@ -4,6 +4,7 @@
 //   Pair  two numbers less their zero points (9 bits), in 16 bits each: exact for any numbers at any level
 //   Quad  four bytes, of one operand unsigned, of the other lowered by 128 to signed ones. Zero points come
 //         to the sums afterwards: sum (u - z)(s - t) = sum u s - z (sum s - K t) - t sum u
+//   TileQuad  the same for tile registers (byte_tiles.hpp), which take 16 cells of K at a time
 #pragma once
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include "tenon/kernels/gemm/pack.hpp"
 #include "tenon/kernels/gemm/tile.hpp"
 #include "tenon/simd/batch.hpp"
+#include "tenon/simd/tiles.hpp"
 
 namespace tenon::kernels::gemm_detail {
 
@@ -33,10 +35,26 @@ struct Quad {
   }
 };
 
-/// How numbers are packed: as Pair, Quad of bytes that passed fits_16, or Quad of any bytes.
-enum class ByteForm : int32_t { pairs, quads_16, quads };
+/// Quad for registers of `Unit`. A is the unsigned operand.
+template <class U>
+struct TileQuad {
+  using Unit = U;
+  using Cell = int32_t;
+  using Out = int32_t;
+  static constexpr int per_cell = 4;
+};
 
-/// f(Ops) with the operations of a form.
+/// Cells of K in a packed operand: `k` numbers, and with TileQuad zeros up to whole registers.
+template <class Ops>
+constexpr int64_t depth_of(int64_t k) {
+  constexpr int64_t numbers = requires { typename Ops::Unit; } ? simd::tile_bytes : Ops::per_cell;
+  return (k + numbers - 1) / numbers * (numbers / Ops::per_cell);
+}
+
+/// How numbers are packed: as Pair, Quad of bytes that passed fits_16, Quad of any bytes, or TileQuad.
+enum class ByteForm : int32_t { pairs, quads_16, quads, tiles };
+
+/// f(Ops) with the operations of a form other than tiles.
 template <class Arch, bool a_signed, class F>
 void with_form(ByteForm form, F f) {
   if (form == ByteForm::pairs) return f(Pair{});
@@ -81,10 +99,10 @@ struct ByteRows {
   }
 };
 
-/// The form for an operand that is constant: bytes that pass fits_16 have a faster form at levels without
-/// dot_bytes.
+/// The form for a constant B: bytes that pass fits_16 have a faster form at levels without dot_bytes.
 template <class Arch>
 ByteForm form_for(const ByteRows& rows) {
+  if (simd::has_tiles<Arch>()) return ByteForm::tiles;
   if (simd::has_dot_bytes<Arch>()) return ByteForm::quads;
   return simd::has_dot_bytes_16<Arch> && rows.fits_16() ? ByteForm::quads_16 : ByteForm::pairs;
 }
@@ -150,8 +168,7 @@ void pack_bytes(const ByteRows& x, bool lowered, int64_t i, int32_t* packed, int
   constexpr int64_t chunk = 16, numbers = 4 * chunk;  // rows of words at a time
   constexpr int64_t block = Tile<Ops, Arch>::depth;
   static_assert(block * Ops::per_cell % numbers == 0);
-  const int64_t count = std::min<int64_t>(width, x.count - i),
-                depth = (x.k + Ops::per_cell - 1) / Ops::per_cell;
+  const int64_t count = std::min<int64_t>(width, x.count - i), depth = depth_of<Ops>(x.k);
   alignas(64) uint32_t words[chunk * width];
   alignas(64) int32_t zero[width] = {}, spare[width];
   uint32_t sum[width] = {};
@@ -178,6 +195,7 @@ void pack_bytes(const ByteRows& x, bool lowered, int64_t i, int32_t* packed, int
           sum[e] += (halves & 0xffff) + (halves >> 16);
           to[r * width + e] = static_cast<int32_t>(w ^ flip);
         }
+      std::fill(to + rows * width, to + std::min(chunk, depth - cell) * width, 0);
     }
   }
   if (Ops::per_cell == 4)

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "tenon/kernels/gemm/blocks.hpp"
+#include "tenon/kernels/gemm/byte_tiles.hpp"
 #include "tenon/kernels/gemm/bytes.hpp"
 #include "tenon/kernels/gemm/quant_gemm.hpp"
 
@@ -48,7 +49,12 @@ void pack_images(ByteForm form, bool is_b, int64_t items, const Rows& rows, int3
       const ByteRows x = rows(t / panels);
       const ByteImage image{images + t / panels * step, x.count};
       const int64_t i = t % panels * width;
-      pack_bytes<Ops, Arch, width>(x, is_b, i, image.cells(), image.correction());
+      if constexpr (requires { typename Ops::Unit; }) {
+        if (is_b) pack_bytes<Ops, Arch, width>(x, true, i, image.cells(), image.correction());
+        else pack_byte_rows<Ops, Arch>(x, i, image.cells(), image.correction());
+      } else {
+        pack_bytes<Ops, Arch, width>(x, is_b, i, image.cells(), image.correction());
+      }
       if (Ops::per_cell == 2) continue;
       for (int64_t e = i; e < std::min(i + width, x.count); ++e) {
         const int32_t zero = x.zero_of(e) - (is_b ? 128 : 0);
@@ -67,6 +73,14 @@ inline ByteRows rows_of_a(const QuantGemmArgs& g, int64_t offset) {
 inline ByteRows columns_of_b(const QuantGemmArgs& g, int64_t offset) {
   return {static_cast<const uint8_t*>(g.b.data) + offset, g.b.col,      g.b.row, g.n, g.k, g.b.is_signed,
           static_cast<const uint8_t*>(g.b.zero),          g.b.zero_step};
+}
+
+/// f(Ops) with the operations of a form.
+template <class Arch, class F>
+void with_any_form(ByteForm form, F f) {
+  if constexpr (Arch::register_bytes == 64)
+    if (form == ByteForm::tiles) return f(TileQuad<simd::AmxTiles>{});
+  with_form<Arch, false>(form, f);
 }
 
 /// The packing functions of a product whose operands are packed.
@@ -100,7 +114,7 @@ template <class Ops, class Arch>
 void multiply_bytes(const QuantGemmArgs& g, ByteForm form) {
   using S = Tile<Ops, Arch>;
   constexpr bool quads = Ops::per_cell == 4;
-  const int64_t items = batch_items<Arch>(g.batch), depth = (g.k + Ops::per_cell - 1) / Ops::per_cell;
+  const int64_t items = batch_items<Arch>(g.batch), depth = depth_of<Ops>(g.k);
   const auto shared = [&](const int64_t* strides) {
     return strides == nullptr ||
            std::all_of(strides, strides + g.batch.rank, [](int64_t s) { return s == 0; });
@@ -184,17 +198,18 @@ void quant_gemm_impl(const QuantGemmArgs& g) {
   if (g.m <= 0 || g.n <= 0 || batch_items<Arch>(g.batch) <= 0) return;
   // The numbers of a B that is packed for one product are not worth a look.
   const ByteForm form = g.packed_b != nullptr         ? static_cast<ByteForm>(g.packed_b[0])
+                        : simd::has_tiles<Arch>()     ? ByteForm::tiles
                         : simd::has_dot_bytes<Arch>() ? ByteForm::quads
                                                       : ByteForm::pairs;
-  with_form<Arch, false>(form, [&]<class Ops>(Ops) { multiply_bytes<Ops, Arch>(g, form); });
+  with_any_form<Arch>(form, [&]<class Ops>(Ops) { multiply_bytes<Ops, Arch>(g, form); });
 }
 
 template <class Arch>
 int64_t quant_packed_b_size_impl(const QuantGemmArgs& g) {
   using namespace gemm_detail;
   int64_t size = 0;
-  with_form<Arch, false>(form_for<Arch>(columns_of_b(g, 0)), [&]<class Ops>(Ops) {
-    size = ByteImage::size(g.n, Tile<Ops, Arch>::cols, (g.k + Ops::per_cell - 1) / Ops::per_cell);
+  with_any_form<Arch>(form_for<Arch>(columns_of_b(g, 0)), [&]<class Ops>(Ops) {
+    size = ByteImage::size(g.n, Tile<Ops, Arch>::cols, depth_of<Ops>(g.k));
   });
   return size;
 }
@@ -203,7 +218,7 @@ template <class Arch>
 void quant_pack_b_impl(const QuantGemmArgs& g, int32_t* packed) {
   using namespace gemm_detail;
   const ByteForm form = form_for<Arch>(columns_of_b(g, 0));
-  with_form<Arch, false>(form, [&]<class Ops>(Ops) {
+  with_any_form<Arch>(form, [&]<class Ops>(Ops) {
     pack_images<Ops, Arch, Tile<Ops, Arch>::cols>(
         form, true, 1, [&](int64_t) { return columns_of_b(g, 0); }, packed, 0);
   });

@@ -1,0 +1,155 @@
+// Tile registers: eight registers of up to 16 rows of 64 bytes, and the product of two of them (AMX).
+//
+// A kernel is a template on the unit: AmxTiles where the processor has it, PlainTiles, which computes the
+// same anywhere, in tests.
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+
+#if defined(__x86_64__) && defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
+namespace tenon::simd {
+
+inline constexpr int tile_rows = 16, tile_bytes = 64;
+
+/// The use of the registers: 0 to 3 hold sums, two by two; 4 and 5 rows of the left operand, `rows` in all; 6
+/// and 7 columns of the right one, 16 each.
+struct TileShape {
+  int rows;  ///< 1 to 32
+  int rows_of(int tile) const {
+    const int high = rows > tile_rows ? rows - tile_rows : tile_rows,
+              low = rows < tile_rows ? rows : tile_rows;
+    return tile >= 6 ? tile_rows : tile == 2 || tile == 3 || tile == 5 ? high : low;
+  }
+};
+
+/// The registers in plain memory.
+class PlainTiles {
+ public:
+  explicit PlainTiles(TileShape shape) {
+    for (int t = 0; t < 8; ++t) rows_[t] = shape.rows_of(t);
+  }
+  /// Loads rows of 64 bytes, `stride` bytes apart.
+  template <int tile>
+  void load(const void* from, int64_t stride) {
+    for (int r = 0; r < rows_[tile]; ++r)
+      std::memcpy(tile_[tile] + r * tile_bytes, static_cast<const uint8_t*>(from) + r * stride, tile_bytes);
+  }
+  template <int tile>
+  void store(void* to, int64_t stride) const {
+    for (int r = 0; r < rows_[tile]; ++r)
+      std::memcpy(static_cast<uint8_t*>(to) + r * stride, tile_[tile] + r * tile_bytes, tile_bytes);
+  }
+  template <int tile>
+  void zero() {
+    std::memset(tile_[tile], 0, sizeof tile_[tile]);
+  }
+  /// sums (r, c) of int32 += a (r, 4 p + e) * b (p, 4 c + e) over p < 16, e < 4, wrapping; bytes of a are
+  /// unsigned, bytes of b signed.
+  template <int sums, int a, int b>
+  void add_products() {
+    for (int r = 0; r < rows_[sums]; ++r)
+      for (int c = 0; c < tile_rows; ++c) {
+        uint32_t sum;
+        std::memcpy(&sum, tile_[sums] + r * tile_bytes + 4 * c, 4);
+        for (int p = 0; p < tile_rows; ++p)
+          for (int e = 0; e < 4; ++e)
+            sum += static_cast<uint32_t>(tile_[a][r * tile_bytes + 4 * p + e] *
+                                         static_cast<int8_t>(tile_[b][p * tile_bytes + 4 * c + e]));
+        std::memcpy(tile_[sums] + r * tile_bytes + 4 * c, &sum, 4);
+      }
+  }
+
+ private:
+  uint8_t tile_[8][tile_rows * tile_bytes] = {};
+  int rows_[8];
+};
+
+#if defined(__x86_64__)
+
+/// The registers of the processor, held by this thread while the object lives. Its instructions are written
+/// as assembly, since the level avx512 does without them, so that the compiler has no intrinsics for them
+/// there.
+class AmxTiles {
+ public:
+  explicit AmxTiles(TileShape shape) {
+    struct alignas(64) {
+      uint8_t palette = 1, start_row = 0, reserved[14] = {};
+      uint16_t row_bytes[16] = {};
+      uint8_t rows[16] = {};
+    } config;
+    for (int t = 0; t < 8; ++t) {
+      config.row_bytes[t] = tile_bytes;
+      config.rows[t] = static_cast<uint8_t>(shape.rows_of(t));
+    }
+    asm volatile("ldtilecfg %0" : : "m"(config));
+  }
+  AmxTiles(const AmxTiles&) = delete;
+  AmxTiles& operator=(const AmxTiles&) = delete;
+  // Registers in use would have to be saved whenever the thread gives up the processor.
+  ~AmxTiles() { asm volatile("tilerelease"); }
+
+  template <int tile>
+  void load(const void* from, int64_t stride) {
+    asm volatile("tileloadd {(%0,%1,1), %%tmm%c2|tmm%c2, [%0+%1*1]}"
+                 :
+                 : "r"(from), "r"(stride), "i"(tile)
+                 : "memory");
+  }
+  template <int tile>
+  void store(void* to, int64_t stride) const {
+    asm volatile("tilestored {%%tmm%c2, (%0,%1,1)|[%0+%1*1], tmm%c2}"
+                 :
+                 : "r"(to), "r"(stride), "i"(tile)
+                 : "memory");
+  }
+  template <int tile>
+  void zero() {
+    asm volatile("tilezero {%%|}tmm%c0" : : "i"(tile));
+  }
+  template <int sums, int a, int b>
+  void add_products() {
+    asm volatile("tdpbusd {%%tmm%c2, %%tmm%c1, %%tmm%c0|tmm%c0, tmm%c1, tmm%c2}"
+                 :
+                 : "i"(sums), "i"(a), "i"(b));
+  }
+};
+
+/// Whether AmxTiles may be used: the processor has it, and the system gives it to this process, which has to
+/// ask. TENON_AMX=0 keeps kernels from it. Read once.
+inline bool amx() {
+#if defined(__linux__)
+  static const bool use = [] {
+    const char* const request = std::getenv("TENON_AMX");
+    if (request != nullptr && std::string_view(request) == "0") return false;
+    constexpr int request_permission = 0x1023, tile_data = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
+    return __builtin_cpu_supports("amx-int8") && __builtin_cpu_supports("amx-tile") &&
+           syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
+  }();
+  return use;
+#else
+  return false;
+#endif
+}
+
+#else
+
+using AmxTiles = PlainTiles;
+inline bool amx() { return false; }
+
+#endif
+
+/// Whether the level has AmxTiles, and the processor too. Every processor with AMX has AVX-512.
+template <class Arch>
+inline bool has_tiles() {
+  if constexpr (Arch::register_bytes == 64) return amx();
+  return false;
+}
+
+}  // namespace tenon::simd
