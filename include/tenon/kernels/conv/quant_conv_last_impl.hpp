@@ -17,6 +17,7 @@
 #include "tenon/base/scratch.hpp"
 #include "tenon/kernels/conv/quant_conv_last.hpp"
 #include "tenon/kernels/conv/sliding.hpp"
+#include "tenon/kernels/gemm/byte_tiles.hpp"
 #include "tenon/kernels/gemm/bytes.hpp"
 #include "tenon/simd/batch.hpp"
 #include "tenon/simd/copy.hpp"
@@ -32,7 +33,8 @@ struct Tile {
 };
 
 /// Extents of the packed weights: sums to start from, for each output channel, then panels of `cols` output
-/// channels, each of taps of `quads` words for each channel.
+/// channels, each of taps of `quads` words for each channel, and of words of zeros up to whole tile
+/// registers.
 template <class Arch>
 struct Layout {
   int64_t taps, quads, channels;
@@ -42,7 +44,8 @@ struct Layout {
         quads((g.in_channels * (plain ? g.kernel[1] : 1) + 3) / 4),
         channels(g.out_channels) {}
   int64_t panels() const { return (channels + Tile<Arch>::cols - 1) / Tile<Arch>::cols; }
-  int64_t panel() const { return taps * quads * Tile<Arch>::cols; }
+  int64_t depth() const { return (taps * quads + simd::tile_rows - 1) / simd::tile_rows * simd::tile_rows; }
+  int64_t panel() const { return depth() * Tile<Arch>::cols; }
   int64_t size() const { return channels + panels() * panel(); }
 };
 
@@ -73,10 +76,66 @@ struct TileWork {
   uint8_t* y;
 };
 
+/// What becomes of sums.
+template <class Arch>
+class Ending {
+ public:
+  explicit Ending(const QuantConvLastArgs& g)
+      : g_(g),
+        least_(static_cast<float>(g.lo - g.zero)),
+        most_(static_cast<float>(g.hi - g.zero)),
+        rate_(g.sum.rate),
+        z_rate_(g.sum.z_rate),
+        z_zero_(g.sum.z_zero) {}
+
+  /// Writes a pixel's bytes of NV vectors of channels.
+  template <int NV>
+  void write(const simd::batch<int32_t, Arch>* sum, const float* scale, const uint8_t* z, uint8_t* y) const {
+    F q[NV];
+    if (z == nullptr) {
+#pragma GCC unroll 4
+      for (int v = 0; v < NV; ++v) q[v] = simd::to_float(sum[v]) * F(simd::loadu<Arch>(scale + v * L));
+      return simd::store_rounded<NV>(y, q, g_.zero, g_.lo, g_.hi);
+    }
+#pragma GCC unroll 4
+    for (int v = 0; v < NV; ++v) {
+      F own = simd::to_float(sum[v]) * F(simd::loadu<Arch>(scale + v * L));
+      own = simd::min(simd::max(own, least_), most_);
+      own = simd::nearbyint(own) * rate_;
+      const F other = simd::to_float(simd::load_bytes<Arch>(z + v * L) - z_zero_);
+      q[v] = simd::mul_add(other, z_rate_, own);
+    }
+    simd::store_rounded<NV>(y, q, g_.sum.zero, g_.sum.lo, g_.sum.hi);
+  }
+
+  /// The same for sums in memory.
+  void write(int64_t vectors, const int32_t* sums, const float* scale, const uint8_t* z, uint8_t* y) const {
+    const auto write_some = [&]<int NV>(std::integral_constant<int, NV>) {
+      I sum[NV];
+#pragma GCC unroll 4
+      for (int v = 0; v < NV; ++v) sum[v] = simd::loadu<Arch>(sums + v * L);
+      write<NV>(sum, scale, z, y);
+    };
+    switch (vectors) {
+      case 1: return write_some(std::integral_constant<int, 1>{});
+      case 2: return write_some(std::integral_constant<int, 2>{});
+      case 3: return write_some(std::integral_constant<int, 3>{});
+      default: return write_some(std::integral_constant<int, 4>{});
+    }
+  }
+
+ private:
+  using I = simd::batch<int32_t, Arch>;
+  using F = simd::batch<float, Arch>;
+  static constexpr int L = simd::lanes<int32_t, Arch>;
+  const QuantConvLastArgs& g_;
+  const F least_, most_, rate_, z_rate_;
+  const I z_zero_;
+};
+
 template <class Arch, int R, int NV>
 void compute_tile(const QuantConvLastArgs& g, const TileWork<Arch>& t) {
   using I = simd::batch<int32_t, Arch>;
-  using F = simd::batch<float, Arch>;
   constexpr int L = simd::lanes<int32_t, Arch>;
 #pragma GCC unroll 8
   for (int r = 0; r < R; ++r) {
@@ -111,32 +170,11 @@ void compute_tile(const QuantConvLastArgs& g, const TileWork<Arch>& t) {
       }
     }
   }
-  if (t.z == nullptr) {
+  const Ending<Arch> ending(g);
 #pragma GCC unroll 8
-    for (int r = 0; r < R; ++r) {
-      F q[NV];
-#pragma GCC unroll 4
-      for (int v = 0; v < NV; ++v) q[v] = simd::to_float(sum[r][v]) * F(simd::loadu<Arch>(t.scale + v * L));
-      simd::store_rounded<NV>(t.y + t.pixels.to[r], q, g.zero, g.lo, g.hi);
-    }
-    return;
-  }
-  const F least(static_cast<float>(g.lo - g.zero)), most(static_cast<float>(g.hi - g.zero));
-  const F rate(g.sum.rate), z_rate(g.sum.z_rate);
-  const I z_zero(g.sum.z_zero);
-#pragma GCC unroll 8
-  for (int r = 0; r < R; ++r) {
-    F q[NV];
-#pragma GCC unroll 4
-    for (int v = 0; v < NV; ++v) {
-      F own = simd::to_float(sum[r][v]) * F(simd::loadu<Arch>(t.scale + v * L));
-      own = simd::min(simd::max(own, least), most);
-      own = simd::nearbyint(own) * rate;
-      const F other = simd::to_float(simd::load_bytes<Arch>(t.z + t.pixels.to[r] + v * L) - z_zero);
-      q[v] = simd::mul_add(other, z_rate, own);
-    }
-    simd::store_rounded<NV>(t.y + t.pixels.to[r], q, g.sum.zero, g.sum.lo, g.sum.hi);
-  }
+  for (int r = 0; r < R; ++r)
+    ending.template write<NV>(sum[r], t.scale, t.z == nullptr ? nullptr : t.z + t.pixels.to[r],
+                              t.y + t.pixels.to[r]);
 }
 
 template <class Arch>
@@ -278,6 +316,104 @@ class TileList {
   Pixel* border_;
 };
 
+// ------------------------------------------------------------------------------------------- tile registers
+
+/// Copies what `count` pixels see to lines `line` apart, of a tap after the other and zeros up to whole
+/// registers.
+template <class Arch>
+void fill_lines(const ConvGeometry& g, const Image& image, const Layout<Arch>& l, int32_t border,
+                int64_t first, int64_t count, uint8_t* to, int64_t line) {
+  const int64_t wide = l.taps / g.kernel[0], tap = 4 * l.quads;
+  const bool dense = g.dilations[1] == 1 && image.pixel == tap;
+  for (int64_t p = first; p < first + count; ++p, to += line) {
+    const int64_t row = p / g.out[1], left = p % g.out[1] * g.strides[1] - image.pad[1];
+    const int64_t top = row % g.out[0] * g.strides[0] - image.pad[0];
+    const uint8_t* const from = image.data + row / g.out[0] * image.image + left * image.pixel;
+    const bool whole = dense && left >= 0 && left + wide <= image.width;
+    uint8_t* at = to;
+    for (int64_t i = 0; i < g.kernel[0]; ++i) {
+      const int64_t y = top + i * g.dilations[0];
+      const bool inside = y >= 0 && y < image.height;
+      if (inside && whole) {
+        simd::copy(at, from + y * image.row, static_cast<std::size_t>(wide * tap));
+        at += wide * tap;
+        continue;
+      }
+      for (int64_t j = 0; j < wide; ++j, at += tap) {
+        const int64_t x = j * g.dilations[1];
+        if (inside && left + x >= 0 && left + x < image.width)
+          simd::copy(at, from + y * image.row + x * image.pixel, static_cast<std::size_t>(tap));
+        else std::memset(at, border, static_cast<std::size_t>(tap));
+      }
+    }
+    std::memset(at, 0, static_cast<std::size_t>(to + 4 * l.depth() - at));
+  }
+}
+
+/// The convolution as a product: rows are pixels, 32 at a time, and columns output channels.
+template <class Unit, class Arch>
+void compute_by_tiles(const QuantConvLastArgs& g, const Layout<Arch>& l, const Image& x) {
+  constexpr int64_t rows = 2 * simd::tile_rows, cols = Tile<Arch>::cols, lanes = simd::lanes<int32_t, Arch>;
+  const ConvGeometry& s = g.geometry;
+  const int64_t pixels = s.batch * s.out[0] * s.out[1], units = (pixels + rows - 1) / rows,
+                bytes = 4 * l.depth();
+  // Rows of x serve as they lie, where neighbouring ones do not meet in the same sets of the first-level
+  // cache.
+  const bool plain = l.taps == 1 && x.pixel == bytes && bytes <= 1024 && s.strides[0] == 1 &&
+                     s.strides[1] == 1 && s.pads[0] == 0 && s.pads[1] == 0 && s.out[0] == s.in[0] &&
+                     s.out[1] == s.in[1];
+  const int64_t line = plain ? bytes : (bytes / 64 | 1) * 64;
+  // Weights are read once for as many pixels as half a megabyte holds.
+  const int64_t most = std::max<int64_t>((int64_t{1} << 19) / (rows * line), 1);
+  const auto run = [&](int64_t first_panel, int64_t last_panel, int64_t first, int64_t last,
+                       Scratch& scratch) {
+    const Ending<Arch> ending(g);
+    alignas(64) int32_t sums[rows * cols];
+    uint8_t* const own = plain ? nullptr : scratch.take<uint8_t>(std::min(most, last - first) * rows * line);
+    // Registers have as many rows as pixels are left, which matters in the last unit alone.
+    const auto compute = [&](int64_t begin, int64_t end, int64_t count) {
+      Unit unit({static_cast<int>(count)});
+      for (int64_t panel = first_panel; panel < last_panel; ++panel) {
+        const int64_t c = panel * cols, width = std::min(l.channels - c, cols);
+        const int32_t* const w = g.packed_w + l.channels + panel * l.panel();
+        for (int64_t u = begin; u < end; ++u) {
+          const uint8_t* const a = plain ? x.data + u * rows * line : own + (u - first) % most * rows * line;
+          for (int64_t j = 0; j < width; j += rows)
+            gemm_detail::sum_tile(unit, count, width - j, l.depth() / simd::tile_rows,
+                                  {a, line, 64, w + j, cols, simd::tile_rows * cols}, g.packed_w + c + j,
+                                  sums + j, cols);
+          for (int64_t r = 0; r < count; ++r) {
+            const int64_t to = (u * rows + r) * l.channels + c;
+            const uint8_t* const z = g.sum.z == nullptr ? nullptr : g.sum.z + to;
+            ending.write(width / lanes, sums + r * cols, g.scale + c, z, g.y + to);
+          }
+        }
+      }
+    };
+    for (int64_t u = first; u < last; u += most) {
+      const int64_t end = std::min(u + most, last), whole = std::min(end, pixels / rows);
+      if (!plain)
+        fill_lines<Arch>(s, x, l, g.x_zero, u * rows, std::min(end * rows, pixels) - u * rows, own, line);
+      if (whole > u) compute(u, whole, rows);
+      if (end > whole) compute(whole, end, pixels % rows);
+    }
+  };
+  // Threads share the pixels, or where there are few, the channels as well: lines are then filled for each
+  // share.
+  const int64_t threads = gemm_detail::threads_at_hand<Arch>();
+  const int64_t parts = units >= 4 * threads ? 1 : std::min(threads, l.panels());
+  const int64_t products = rows * l.size() * 4 / parts;
+  parallel_for(units * parts, std::max<int64_t>((int64_t{1} << 23) / products, 1),
+               [&](int64_t begin, int64_t end) {
+                 Scratch scratch;
+                 for (int64_t t = begin; t < end;) {
+                   const int64_t part = t / units, first = t % units, last = std::min(units, first + end - t);
+                   run(part * l.panels() / parts, (part + 1) * l.panels() / parts, first, last, scratch);
+                   t += last - first;
+                 }
+               });
+}
+
 }  // namespace tenon::kernels::conv_last_detail
 
 namespace tenon::kernels {
@@ -342,8 +478,9 @@ void quant_conv_last_impl(const QuantConvLastArgs& g) {
   if (pixels <= 0) return;
   const Layout<Arch> l(s, g.plain_x);
   Scratch scratch;
+  const bool by_tiles = simd::has_tiles<Arch>();
   bool padded = g.plain_x;
-  for (int d = 0; d < 2 && g.x_zero != 0; ++d)
+  for (int d = 0; d < 2 && g.x_zero != 0 && !by_tiles; ++d)
     padded = padded || s.pads[d] > 0 ||
              (s.out[d] - 1) * s.strides[d] + (s.kernel[d] - 1) * s.dilations[d] - s.pads[d] >= s.in[d];
   const Image x = padded ? padded_copy<Arch>(g, scratch)
@@ -354,6 +491,8 @@ void quant_conv_last_impl(const QuantConvLastArgs& g) {
                                  s.in[0],
                                  s.in[1],
                                  {s.pads[0], s.pads[1]}};
+  if constexpr (Arch::register_bytes == 64)
+    if (by_tiles) return compute_by_tiles<simd::AmxTiles, Arch>(g, l, x);
   const auto run = [&](const TileList<Arch>& t, int64_t begin, int64_t end, int64_t panel) {
     const int64_t c = panel * cols, vectors = std::min(l.channels - c, cols) / lanes;
     const int32_t* const w = g.packed_w + l.channels + panel * l.panel();
