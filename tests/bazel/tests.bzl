@@ -61,8 +61,8 @@ def tenon_joined_tests(folder, deps, copts = [], more_deps = {}, together = 12):
             )
 
 def tenon_level_run_tests(folder, deps, copts = []):
-    """Every *_test.cc below `folder` built once, against kernels that choose their level at run time, and run at each."""
-    for source in native.glob([folder + "/**/*_test.cc"], allow_empty = True):
+    """Every *_test.cc in `folder` built once, against kernels that choose their level at run time, and run at each."""
+    for source in native.glob([folder + "/*_test.cc"], allow_empty = True):
         name = source[:-len(".cc")]
         native.cc_binary(
             name = name,

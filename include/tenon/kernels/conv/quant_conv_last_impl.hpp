@@ -32,22 +32,67 @@ struct Tile {
   static constexpr int rows = Arch::register_bytes == 64 ? 6 : 1;
 };
 
+/// The extents of a product by tile registers: pixels and channels.
+inline constexpr int64_t tile_pixels = 2 * simd::tile_rows, tile_channels = 2 * simd::tile_rows;
+
 /// Extents of the packed weights: sums to start from, for each output channel, then panels of `cols` output
-/// channels, each of taps of `quads` words for each channel, and of words of zeros up to whole tile
-/// registers.
+/// channels, each of taps of `quads` words for each channel. Panels for tile registers (gemm/byte_tiles.hpp)
+/// are as wide as two of them, and end with words of zeros up to whole registers.
 template <class Arch>
 struct Layout {
-  int64_t taps, quads, channels;
+  int64_t taps, quads, channels, cols, step, depth;
 
-  Layout(const ConvGeometry& g, bool plain)
+  Layout(const ConvGeometry& g, bool plain, bool tiles)
       : taps(g.kernel[0] * (plain ? 1 : g.kernel[1])),
         quads((g.in_channels * (plain ? g.kernel[1] : 1) + 3) / 4),
-        channels(g.out_channels) {}
-  int64_t panels() const { return (channels + Tile<Arch>::cols - 1) / Tile<Arch>::cols; }
-  int64_t depth() const { return (taps * quads + simd::tile_rows - 1) / simd::tile_rows * simd::tile_rows; }
-  int64_t panel() const { return depth() * Tile<Arch>::cols; }
+        channels(g.out_channels),
+        cols(tiles ? tile_channels : Tile<Arch>::cols),
+        step(tiles ? simd::tile_rows : 1),
+        depth((taps * quads + step - 1) / step * step) {}
+  int64_t panels() const { return (channels + cols - 1) / cols; }
+  int64_t panel() const { return depth * cols; }
   int64_t size() const { return channels + panels() * panel(); }
 };
+
+/// See quant_conv_last_pack.
+template <class Arch>
+void pack_weights(const Layout<Arch>& l, const ConvGeometry& g, bool plain_x, const int8_t* w,
+                  const int32_t* bias, int32_t x_zero, int32_t* packed) {
+  const int64_t cols = l.cols;
+  std::fill_n(packed, l.size(), 0);
+  // Words of neighbouring outputs lie side by side, while a line of memory holds many words of one output: a
+  // panel's lines are read together.
+  parallel_for(l.panels(), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t panel = begin; panel < end; ++panel) {
+      const int64_t first = panel * cols, count = std::min(cols, g.out_channels - first);
+      const int64_t cells = g.kernel[0] * g.kernel[1], each = g.in_channels * cells;
+      int32_t* const to = packed + l.channels + panel * l.panel();
+      int32_t sums[std::max<int>(Tile<Arch>::cols, tile_channels)] = {};
+      for (int64_t c = 0; c < g.in_channels; c += 4) {
+        const int64_t channels = std::min<int64_t>(4, g.in_channels - c);
+        for (int64_t t = 0; t < cells; ++t) {
+          // Rows of a plain image's kernel hold the channels of all their taps, four after four.
+          const int64_t tap = plain_x ? t / g.kernel[1] : t,
+                        e = plain_x ? t % g.kernel[1] * g.in_channels : c;
+          auto* const bytes = reinterpret_cast<int8_t*>(to + tap * l.quads * cols);
+          const int8_t* from = w + first * each + c * cells + t;
+          for (int64_t m = 0; m < count; ++m, from += each) {
+            int8_t word[4] = {};
+            for (int64_t k = 0; k < channels; ++k) {
+              word[k] = from[k * cells];
+              if (plain_x) bytes[((e + k) / 4 * cols + m) * 4 + (e + k) % 4] = word[k];
+            }
+            if (!plain_x) std::memcpy(bytes + (c / 4 * cols + m) * 4, word, 4);
+            sums[m] = gemm_detail::wrap_add(sums[m], word[0] + word[1] + word[2] + word[3]);
+          }
+        }
+      }
+      for (int64_t m = 0; m < count; ++m)
+        packed[first + m] = gemm_detail::wrap_sub(bias != nullptr ? bias[first + m] : 0,
+                                                  gemm_detail::wrap_mul(x_zero, sums[m]));
+    }
+  });
+}
 
 /// A tap: the places of its weights in a panel and of its cell in the image, counted from the first tap.
 struct Tap {
@@ -108,19 +153,26 @@ class Ending {
     simd::store_rounded<NV>(y, q, g_.sum.zero, g_.sum.lo, g_.sum.hi);
   }
 
-  /// The same for sums in memory.
-  void write(int64_t vectors, const int32_t* sums, const float* scale, const uint8_t* z, uint8_t* y) const {
-    const auto write_some = [&]<int NV>(std::integral_constant<int, NV>) {
-      I sum[NV];
+  /// The same for `pixels` whose sums are `row` apart, and whose bytes `step`.
+  void write(int64_t vectors, int64_t pixels, const int32_t* sums, int64_t row, const float* scale,
+             const uint8_t* z, uint8_t* y, int64_t step) const {
+    const auto write_all = [&]<int NV>(std::integral_constant<int, NV>) {
+      for (int64_t p = 0; p < pixels; ++p) {
+        I sum[NV];
 #pragma GCC unroll 4
-      for (int v = 0; v < NV; ++v) sum[v] = simd::loadu<Arch>(sums + v * L);
-      write<NV>(sum, scale, z, y);
+        for (int v = 0; v < NV; ++v) sum[v] = simd::loadu<Arch>(sums + p * row + v * L);
+        write<NV>(sum, scale, z == nullptr ? nullptr : z + p * step, y + p * step);
+      }
     };
+    for (; vectors > 4; vectors -= 4, sums += 4 * L, scale += 4 * L, y += 4 * L) {
+      write_all(std::integral_constant<int, 4>{});
+      if (z != nullptr) z += 4 * L;
+    }
     switch (vectors) {
-      case 1: return write_some(std::integral_constant<int, 1>{});
-      case 2: return write_some(std::integral_constant<int, 2>{});
-      case 3: return write_some(std::integral_constant<int, 3>{});
-      default: return write_some(std::integral_constant<int, 4>{});
+      case 1: return write_all(std::integral_constant<int, 1>{});
+      case 2: return write_all(std::integral_constant<int, 2>{});
+      case 3: return write_all(std::integral_constant<int, 3>{});
+      default: return write_all(std::integral_constant<int, 4>{});
     }
   }
 
@@ -198,6 +250,22 @@ struct Image {
   int64_t image, row, pixel, height, width, pad[2];
 };
 
+template <class Arch>
+Image plain_image(const QuantConvLastArgs& g) {
+  const ConvGeometry& s = g.geometry;
+  const int64_t row = s.in[1] * s.in_channels;
+  return {static_cast<const uint8_t*>(g.x),
+          s.in[0] * row,
+          row,
+          s.in_channels,
+          s.in[0],
+          s.in[1],
+          {s.pads[0], s.pads[1]}};
+}
+
+/// Bytes that may be read from any tap of a padded copy: a plain x's last words end past the last pixel.
+inline constexpr int64_t short_tap = 32;
+
 /// A copy of x with its padding, pixel by pixel.
 template <class Arch>
 Image padded_copy(const QuantConvLastArgs& g, Scratch& scratch) {
@@ -206,9 +274,9 @@ Image padded_copy(const QuantConvLastArgs& g, Scratch& scratch) {
   const auto span = [&](int d) {
     return (s.out[d] - 1) * s.strides[d] + (s.kernel[d] - 1) * s.dilations[d] + 1;
   };
-  const int64_t height = span(0), width = span(1), row = width * channels, slack = 4;
-  auto* copy = scratch.take<uint8_t>(s.batch * height * row + slack);
-  std::memset(copy + s.batch * height * row, 0, slack);  // a plain x's last words end past the last pixel
+  const int64_t height = span(0), width = span(1), row = width * channels;
+  auto* copy = scratch.take<uint8_t>(s.batch * height * row + short_tap);
+  std::memset(copy + s.batch * height * row, 0, short_tap);
   const int64_t first = std::clamp<int64_t>(s.pads[1], 0, width);
   const int64_t last = std::clamp<int64_t>(s.in[1] + s.pads[1], first, width);
   const uint8_t flip = g.x_signed ? 128 : 0;
@@ -316,183 +384,19 @@ class TileList {
   Pixel* border_;
 };
 
-// ------------------------------------------------------------------------------------------- tile registers
-
-/// Copies what `count` pixels see to lines `line` apart, of a tap after the other and zeros up to whole
-/// registers.
+/// The convolution by tiles of words and vectors.
 template <class Arch>
-void fill_lines(const ConvGeometry& g, const Image& image, const Layout<Arch>& l, int32_t border,
-                int64_t first, int64_t count, uint8_t* to, int64_t line) {
-  const int64_t wide = l.taps / g.kernel[0], tap = 4 * l.quads;
-  const bool dense = g.dilations[1] == 1 && image.pixel == tap;
-  for (int64_t p = first; p < first + count; ++p, to += line) {
-    const int64_t row = p / g.out[1], left = p % g.out[1] * g.strides[1] - image.pad[1];
-    const int64_t top = row % g.out[0] * g.strides[0] - image.pad[0];
-    const uint8_t* const from = image.data + row / g.out[0] * image.image + left * image.pixel;
-    const bool whole = dense && left >= 0 && left + wide <= image.width;
-    uint8_t* at = to;
-    for (int64_t i = 0; i < g.kernel[0]; ++i) {
-      const int64_t y = top + i * g.dilations[0];
-      const bool inside = y >= 0 && y < image.height;
-      if (inside && whole) {
-        simd::copy(at, from + y * image.row, static_cast<std::size_t>(wide * tap));
-        at += wide * tap;
-        continue;
-      }
-      for (int64_t j = 0; j < wide; ++j, at += tap) {
-        const int64_t x = j * g.dilations[1];
-        if (inside && left + x >= 0 && left + x < image.width)
-          simd::copy(at, from + y * image.row + x * image.pixel, static_cast<std::size_t>(tap));
-        else std::memset(at, border, static_cast<std::size_t>(tap));
-      }
-    }
-    std::memset(at, 0, static_cast<std::size_t>(to + 4 * l.depth() - at));
-  }
-}
-
-/// The convolution as a product: rows are pixels, 32 at a time, and columns output channels.
-template <class Unit, class Arch>
-void compute_by_tiles(const QuantConvLastArgs& g, const Layout<Arch>& l, const Image& x) {
-  constexpr int64_t rows = 2 * simd::tile_rows, cols = Tile<Arch>::cols, lanes = simd::lanes<int32_t, Arch>;
-  const ConvGeometry& s = g.geometry;
-  const int64_t pixels = s.batch * s.out[0] * s.out[1], units = (pixels + rows - 1) / rows,
-                bytes = 4 * l.depth();
-  // Rows of x serve as they lie, where neighbouring ones do not meet in the same sets of the first-level
-  // cache.
-  const bool plain = l.taps == 1 && x.pixel == bytes && bytes <= 1024 && s.strides[0] == 1 &&
-                     s.strides[1] == 1 && s.pads[0] == 0 && s.pads[1] == 0 && s.out[0] == s.in[0] &&
-                     s.out[1] == s.in[1];
-  const int64_t line = plain ? bytes : (bytes / 64 | 1) * 64;
-  // Weights are read once for as many pixels as half a megabyte holds.
-  const int64_t most = std::max<int64_t>((int64_t{1} << 19) / (rows * line), 1);
-  const auto run = [&](int64_t first_panel, int64_t last_panel, int64_t first, int64_t last,
-                       Scratch& scratch) {
-    const Ending<Arch> ending(g);
-    alignas(64) int32_t sums[rows * cols];
-    uint8_t* const own = plain ? nullptr : scratch.take<uint8_t>(std::min(most, last - first) * rows * line);
-    // Registers have as many rows as pixels are left, which matters in the last unit alone.
-    const auto compute = [&](int64_t begin, int64_t end, int64_t count) {
-      Unit unit({static_cast<int>(count)});
-      for (int64_t panel = first_panel; panel < last_panel; ++panel) {
-        const int64_t c = panel * cols, width = std::min(l.channels - c, cols);
-        const int32_t* const w = g.packed_w + l.channels + panel * l.panel();
-        for (int64_t u = begin; u < end; ++u) {
-          const uint8_t* const a = plain ? x.data + u * rows * line : own + (u - first) % most * rows * line;
-          for (int64_t j = 0; j < width; j += rows)
-            gemm_detail::sum_tile(unit, count, width - j, l.depth() / simd::tile_rows,
-                                  {a, line, 64, w + j, cols, simd::tile_rows * cols}, g.packed_w + c + j,
-                                  sums + j, cols);
-          for (int64_t r = 0; r < count; ++r) {
-            const int64_t to = (u * rows + r) * l.channels + c;
-            const uint8_t* const z = g.sum.z == nullptr ? nullptr : g.sum.z + to;
-            ending.write(width / lanes, sums + r * cols, g.scale + c, z, g.y + to);
-          }
-        }
-      }
-    };
-    for (int64_t u = first; u < last; u += most) {
-      const int64_t end = std::min(u + most, last), whole = std::min(end, pixels / rows);
-      if (!plain)
-        fill_lines<Arch>(s, x, l, g.x_zero, u * rows, std::min(end * rows, pixels) - u * rows, own, line);
-      if (whole > u) compute(u, whole, rows);
-      if (end > whole) compute(whole, end, pixels % rows);
-    }
-  };
-  // Threads share the pixels, or where there are few, the channels as well: lines are then filled for each
-  // share.
-  const int64_t threads = gemm_detail::threads_at_hand<Arch>();
-  const int64_t parts = units >= 4 * threads ? 1 : std::min(threads, l.panels());
-  const int64_t products = rows * l.size() * 4 / parts;
-  parallel_for(units * parts, std::max<int64_t>((int64_t{1} << 23) / products, 1),
-               [&](int64_t begin, int64_t end) {
-                 Scratch scratch;
-                 for (int64_t t = begin; t < end;) {
-                   const int64_t part = t / units, first = t % units, last = std::min(units, first + end - t);
-                   run(part * l.panels() / parts, (part + 1) * l.panels() / parts, first, last, scratch);
-                   t += last - first;
-                 }
-               });
-}
-
-}  // namespace tenon::kernels::conv_last_detail
-
-namespace tenon::kernels {
-
-template <class Arch>
-bool fast_conv_last_impl() {
-  return simd::has_dot_bytes<Arch>();
-}
-
-template <class Arch>
-int64_t quant_conv_last_weight_size_impl(const ConvGeometry& g, bool plain_x) {
-  return conv_last_detail::Layout<Arch>(g, plain_x).size();
-}
-
-template <class Arch>
-void quant_conv_last_pack_impl(const ConvGeometry& g, bool plain_x, const int8_t* w, const int32_t* bias,
-                               int32_t x_zero, int32_t* packed) {
-  using namespace conv_last_detail;
-  const Layout<Arch> l(g, plain_x);
-  constexpr int64_t cols = Tile<Arch>::cols;
-  std::fill_n(packed, l.size(), 0);
-  // Words of neighbouring outputs lie side by side, while a line of memory holds many words of one output: a
-  // panel's lines are read together.
-  parallel_for(l.panels(), 1, [&](int64_t begin, int64_t end) {
-    for (int64_t panel = begin; panel < end; ++panel) {
-      const int64_t first = panel * cols, count = std::min(cols, g.out_channels - first);
-      const int64_t cells = g.kernel[0] * g.kernel[1], each = g.in_channels * cells;
-      int32_t* const to = packed + l.channels + panel * l.panel();
-      int32_t sums[cols] = {};
-      for (int64_t c = 0; c < g.in_channels; c += 4) {
-        const int64_t channels = std::min<int64_t>(4, g.in_channels - c);
-        for (int64_t t = 0; t < cells; ++t) {
-          // Rows of a plain image's kernel hold the channels of all their taps, four after four.
-          const int64_t tap = plain_x ? t / g.kernel[1] : t,
-                        e = plain_x ? t % g.kernel[1] * g.in_channels : c;
-          auto* const bytes = reinterpret_cast<int8_t*>(to + tap * l.quads * cols);
-          const int8_t* from = w + first * each + c * cells + t;
-          for (int64_t m = 0; m < count; ++m, from += each) {
-            int8_t word[4] = {};
-            for (int64_t k = 0; k < channels; ++k) {
-              word[k] = from[k * cells];
-              if (plain_x) bytes[((e + k) / 4 * cols + m) * 4 + (e + k) % 4] = word[k];
-            }
-            if (!plain_x) std::memcpy(bytes + (c / 4 * cols + m) * 4, word, 4);
-            sums[m] = gemm_detail::wrap_add(sums[m], word[0] + word[1] + word[2] + word[3]);
-          }
-        }
-      }
-      for (int64_t m = 0; m < count; ++m)
-        packed[first + m] = gemm_detail::wrap_sub(bias != nullptr ? bias[first + m] : 0,
-                                                  gemm_detail::wrap_mul(x_zero, sums[m]));
-    }
-  });
-}
-
-template <class Arch>
-void quant_conv_last_impl(const QuantConvLastArgs& g) {
-  using namespace conv_last_detail;
+void conv_by_words(const QuantConvLastArgs& g) {
   constexpr int64_t rows = Tile<Arch>::rows, cols = Tile<Arch>::cols, lanes = simd::lanes<int32_t, Arch>;
   const ConvGeometry& s = g.geometry;
   const int64_t pixels = s.batch * s.out[0] * s.out[1];
-  if (pixels <= 0) return;
-  const Layout<Arch> l(s, g.plain_x);
+  const Layout<Arch> l(s, g.plain_x, false);
   Scratch scratch;
-  const bool by_tiles = simd::has_tiles<Arch>();
   bool padded = g.plain_x;
-  for (int d = 0; d < 2 && g.x_zero != 0 && !by_tiles; ++d)
+  for (int d = 0; d < 2 && g.x_zero != 0; ++d)
     padded = padded || s.pads[d] > 0 ||
              (s.out[d] - 1) * s.strides[d] + (s.kernel[d] - 1) * s.dilations[d] - s.pads[d] >= s.in[d];
-  const Image x = padded ? padded_copy<Arch>(g, scratch)
-                         : Image{static_cast<const uint8_t*>(g.x),
-                                 s.in[0] * s.in[1] * s.in_channels,
-                                 s.in[1] * s.in_channels,
-                                 s.in_channels,
-                                 s.in[0],
-                                 s.in[1],
-                                 {s.pads[0], s.pads[1]}};
-  if constexpr (Arch::register_bytes == 64)
-    if (by_tiles) return compute_by_tiles<simd::AmxTiles, Arch>(g, l, x);
+  const Image x = padded ? padded_copy<Arch>(g, scratch) : plain_image<Arch>(g);
   const auto run = [&](const TileList<Arch>& t, int64_t begin, int64_t end, int64_t panel) {
     const int64_t c = panel * cols, vectors = std::min(l.channels - c, cols) / lanes;
     const int32_t* const w = g.packed_w + l.channels + panel * l.panel();
@@ -534,6 +438,155 @@ void quant_conv_last_impl(const QuantConvLastArgs& g) {
       }
     });
   }
+}
+
+// ------------------------------------------------------------------------------------------- tile registers
+
+/// Copies what `count` pixels see to lines `line` apart, of a tap after the other and zeros up to whole
+/// registers.
+template <class Arch>
+void fill_lines(const ConvGeometry& g, const Image& image, const Layout<Arch>& l, bool copied, int32_t border,
+                int64_t first, int64_t count, uint8_t* to, int64_t line) {
+  const int64_t wide = l.taps / g.kernel[0], tap = 4 * l.quads;
+  const bool dense = wide == 1 || (g.dilations[1] == 1 && image.pixel == tap);
+  const bool is_short = copied && wide * tap <= short_tap;
+  for (int64_t p = first; p < first + count; ++p, to += line) {
+    const int64_t row = p / g.out[1], left = p % g.out[1] * g.strides[1] - image.pad[1];
+    const int64_t top = row % g.out[0] * g.strides[0] - image.pad[0];
+    const uint8_t* const from = image.data + row / g.out[0] * image.image + left * image.pixel;
+    const bool whole = dense && left >= 0 && left + wide <= image.width;
+    uint8_t* at = to;
+    for (int64_t i = 0; i < g.kernel[0]; ++i) {
+      const int64_t y = top + i * g.dilations[0];
+      const bool inside = y >= 0 && y < image.height;
+      if (inside && whole) {
+        if (is_short) std::memcpy(at, from + y * image.row, short_tap);
+        else simd::copy(at, from + y * image.row, static_cast<std::size_t>(wide * tap));
+        at += wide * tap;
+        continue;
+      }
+      for (int64_t j = 0; j < wide; ++j, at += tap) {
+        const int64_t x = j * g.dilations[1];
+        if (inside && left + x >= 0 && left + x < image.width)
+          simd::copy(at, from + y * image.row + x * image.pixel, static_cast<std::size_t>(tap));
+        else std::memset(at, border, static_cast<std::size_t>(tap));
+      }
+    }
+    std::memset(at, 0, static_cast<std::size_t>(to + 4 * l.depth - at));
+  }
+}
+
+/// The convolution as a product: rows are pixels, and columns output channels. A unit is 32 pixels.
+template <class Unit, class Arch>
+void conv_by_tiles(const QuantConvLastArgs& g) {
+  constexpr int64_t rows = tile_pixels, cols = tile_channels, step = simd::tile_rows, group = 8;
+  constexpr int64_t lanes = simd::lanes<int32_t, Arch>;
+  const ConvGeometry& s = g.geometry;
+  const Layout<Arch> l(s, g.plain_x, true);
+  Scratch copies;
+  const Image x = g.plain_x ? padded_copy<Arch>(g, copies) : plain_image<Arch>(g);
+  const int64_t pixels = s.batch * s.out[0] * s.out[1], units = (pixels + rows - 1) / rows;
+  // Pixels that are read once or twice serve as they lie; copies come faster from the second-level cache.
+  const bool plain = l.panels() <= 2 && l.taps == 1 && x.pixel == 4 * l.depth && x.pixel <= 1024 &&
+                     s.strides[0] == 1 && s.strides[1] == 1 && s.pads[0] == 0 && s.pads[1] == 0 &&
+                     s.out[0] == s.in[0] && s.out[1] == s.in[1];
+  const int64_t line = plain ? x.pixel : (l.depth / step | 1) * simd::tile_bytes;
+  // Weights are read once for as many pixels as half a megabyte holds.
+  const int64_t most = std::max<int64_t>((int64_t{1} << 19) / (rows * line), 1);
+  // The first-level cache holds a unit's pixels and a panel's weights for ten steps of K.
+  const int64_t steps = l.depth / step, blocks = (steps + 9) / 10;
+  const auto run = [&](int64_t first_panel, int64_t last_panel, int64_t first, int64_t last,
+                       Scratch& scratch) {
+    const Ending<Arch> ending(g);
+    int32_t* const sums = scratch.take<int32_t>(group * rows * cols);
+    uint8_t* const own =
+        plain ? nullptr : scratch.take<uint8_t>(std::min(most, last - first) * rows * line + short_tap);
+    // A group of units of `count` pixels, whose lines begin at `a`.
+    const auto compute = [&](Unit& unit, const uint8_t* a, int64_t begin, int64_t end, int64_t count,
+                             int64_t panel) {
+      const int64_t c = panel * cols, width = std::min(l.channels - c, cols);
+      const int32_t* const w = g.packed_w + l.channels + panel * l.panel();
+      for (int64_t block = 0; block < blocks; ++block) {
+        const int64_t k = block * steps / blocks, k_end = (block + 1) * steps / blocks;
+        const bool is_first = block == 0, is_last = block + 1 == blocks;
+        for (int64_t u = begin; u < end; ++u) {
+          int32_t* const sum = blocks == 1 ? sums : sums + (u - begin) * rows * cols;
+          const gemm_detail::TileSource from{a + (u - begin) * rows * line + k * simd::tile_bytes,
+                                             line,
+                                             simd::tile_bytes,
+                                             w + k * step * cols,
+                                             cols,
+                                             step * cols};
+          gemm_detail::sum_tile(unit, count, width, k_end - k, from, is_first ? g.packed_w + c : sum,
+                                is_first ? 0 : cols, sum, cols);
+          const int64_t to = u * rows * l.channels + c;
+          if (is_last)
+            ending.write(width / lanes, count, sum, cols, g.scale + c,
+                         g.sum.z == nullptr ? nullptr : g.sum.z + to, g.y + to, l.channels);
+        }
+      }
+    };
+    // Units [begin, end) of as many pixels.
+    const auto compute_all = [&](const uint8_t* a, int64_t begin, int64_t end, int64_t count) {
+      if (begin == end) return;
+      Unit unit({static_cast<int>(count)});
+      for (int64_t panel = first_panel; panel < last_panel; ++panel)
+        for (int64_t u = begin; u < end; u += group)
+          compute(unit, a + (u - begin) * rows * line, u, std::min(u + group, end), count, panel);
+    };
+    for (int64_t u = first; u < last; u += most) {
+      const int64_t end = std::min(u + most, last), whole = std::min(end, pixels / rows);
+      const uint8_t* const a = plain ? x.data + u * rows * line : own;
+      if (!plain)
+        fill_lines<Arch>(s, x, l, g.plain_x, g.x_zero, u * rows, std::min(end * rows, pixels) - u * rows, own,
+                         line);
+      compute_all(a, u, whole, rows);
+      compute_all(a + (whole - u) * rows * line, whole, end, pixels % rows);
+    }
+  };
+  // Threads share the pixels, or where there are few, the channels as well: each share then fills its lines.
+  const int64_t threads = gemm_detail::threads_at_hand<Arch>();
+  const int64_t parts = units >= 4 * threads ? 1 : std::min(threads, l.panels());
+  const int64_t products = rows * l.size() * 4 / parts;
+  parallel_for(units * parts, std::max<int64_t>((int64_t{1} << 23) / products, 1),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t t = begin; t < end;) {
+                   const int64_t part = t / units, first = t % units, last = std::min(units, first + end - t);
+                   Scratch scratch;
+                   run(part * l.panels() / parts, (part + 1) * l.panels() / parts, first, last, scratch);
+                   t += last - first;
+                 }
+               });
+}
+
+}  // namespace tenon::kernels::conv_last_detail
+
+namespace tenon::kernels {
+
+template <class Arch>
+bool fast_conv_last_impl() {
+  return simd::has_dot_bytes<Arch>();
+}
+
+template <class Arch>
+int64_t quant_conv_last_weight_size_impl(const ConvGeometry& g, bool plain_x) {
+  return conv_last_detail::Layout<Arch>(g, plain_x, simd::has_tiles<Arch>()).size();
+}
+
+template <class Arch>
+void quant_conv_last_pack_impl(const ConvGeometry& g, bool plain_x, const int8_t* w, const int32_t* bias,
+                               int32_t x_zero, int32_t* packed) {
+  using namespace conv_last_detail;
+  pack_weights(Layout<Arch>(g, plain_x, simd::has_tiles<Arch>()), g, plain_x, w, bias, x_zero, packed);
+}
+
+template <class Arch>
+void quant_conv_last_impl(const QuantConvLastArgs& g) {
+  using namespace conv_last_detail;
+  if (g.geometry.batch * g.geometry.out[0] * g.geometry.out[1] <= 0) return;
+  if constexpr (Arch::register_bytes == 64)
+    if (simd::has_tiles<Arch>()) return conv_by_tiles<simd::AmxTiles, Arch>(g);
+  conv_by_words<Arch>(g);
 }
 
 }  // namespace tenon::kernels

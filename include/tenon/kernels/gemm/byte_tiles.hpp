@@ -16,12 +16,12 @@
 
 namespace tenon::kernels::gemm_detail {
 
-/// A block's panel of A and one of B, 32 KB each, are read many times: one of them from the first-level
+/// A block's panel of A and one of B, 24 KB each, are read many times: one of them from the first-level
 /// cache, the other one from the second.
 template <class Unit, class Arch>
 struct Tile<TileQuad<Unit>, Arch> {
   static constexpr int rows = 2 * simd::tile_rows, cols = 2 * simd::tile_rows;
-  static constexpr int64_t depth = 256;
+  static constexpr int64_t depth = 192;
 };
 
 /// Rows of A and columns of B in memory. Bytes 64 s to 64 s + 63 of row r are at a + r * a_row + s * a_step;
@@ -54,18 +54,18 @@ void add_steps(Unit& unit, int64_t steps, const TileSource& from) {
   }
 }
 
-/// The sums of a tile of up to 32 rows and columns, which begin with `start` of each column (nullptr: zero):
-/// to sums + r * row + c. Columns are computed 16 at a time.
+/// The sums of a tile of up to 32 rows and columns to sums + r * row + c, from start + r * start_row + c on,
+/// or from zero without a start. Columns are computed 16 at a time.
 template <class Unit>
 void sum_tile(Unit& unit, int64_t rows, int64_t cols, int64_t steps, const TileSource& from,
-              const int32_t* start, int32_t* sums, int64_t row) {
+              const int32_t* start, int64_t start_row, int32_t* sums, int64_t row) {
   constexpr int half = simd::tile_rows;
   const bool high_rows = rows > half, high_cols = cols > half;
   if (start != nullptr) {
-    unit.template load<0>(start, 0);
-    if (high_cols) unit.template load<1>(start + half, 0);
-    if (high_rows) unit.template load<2>(start, 0);
-    if (high_rows && high_cols) unit.template load<3>(start + half, 0);
+    unit.template load<0>(start, 4 * start_row);
+    if (high_cols) unit.template load<1>(start + half, 4 * start_row);
+    if (high_rows) unit.template load<2>(start + half * start_row, 4 * start_row);
+    if (high_rows && high_cols) unit.template load<3>(start + half * start_row + half, 4 * start_row);
   } else {
     unit.template zero<0>();
     unit.template zero<1>();
@@ -149,7 +149,7 @@ void compute_range(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1) {
                                 cols,
                                 step * cols};
           int32_t* const c = q.c + i * q.c_row + j;
-          sum_tile(unit, count, width, depth / step, from, nullptr, direct ? c : raw,
+          sum_tile(unit, count, width, depth / step, from, nullptr, 0, direct ? c : raw,
                    direct ? q.c_row : cols);
           if (!direct) finish_sums<Arch>(raw, cols, count, width, i, j, q.finish, first, last, q.c, q.c_row);
         }

@@ -1,0 +1,169 @@
+// Forms of products of bytes that the processor at hand may not choose: tile registers, in plain memory, and
+// words.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include "tenon/base/thread_pool.hpp"
+#include "tenon/kernels/conv/quant_conv_last.hpp"
+#include "tenon/kernels/gemm/quant_gemm.hpp"
+
+using namespace tenon;
+using namespace tenon::kernels;
+using Arch = simd::Native;
+
+namespace {
+
+template <class T>
+std::vector<T> numbers(int64_t count) {
+  static std::mt19937 random(11);
+  std::vector<T> v(static_cast<size_t>(count));
+  for (T& x : v) x = static_cast<T>(random() >> 7);
+  return v;
+}
+
+// The sum (u - z)(s - t) of a row of unsigned and a column of signed bytes.
+int32_t dot(const uint8_t* a, int32_t z, const int8_t* b, int64_t b_step, int32_t t, int64_t k) {
+  int32_t sum = 0;
+  for (int64_t p = 0; p < k; ++p) sum += (a[p] - z) * (b[p * b_step] - t);
+  return sum;
+}
+
+template <class Ops>
+void test_gemm(gemm_detail::ByteForm form, int64_t m, int64_t n, int64_t k) {
+  using S = gemm_detail::Tile<Ops, Arch>;
+  CAPTURE(m);
+  CAPTURE(n);
+  CAPTURE(k);
+  const auto a = numbers<uint8_t>(m * k), a_zero = numbers<uint8_t>(m);
+  const auto b = numbers<int8_t>(k * n), b_zero = numbers<int8_t>(n);
+  const auto bias = numbers<int32_t>(n);
+  for (const bool many_zeros : {false, true}) {
+    std::vector<int32_t> expected(static_cast<size_t>(m * n)), c(expected.size());
+    for (int64_t i = 0; i < m; ++i)
+      for (int64_t j = 0; j < n; ++j) {
+        const auto at = [&](int64_t index) { return static_cast<size_t>(many_zeros ? index : 0); };
+        expected[static_cast<size_t>(i * n + j)] =
+            dot(a.data() + i * k, a_zero[at(i)], b.data() + j, n, b_zero[at(j)], k) +
+            bias[static_cast<size_t>(j)];
+      }
+    QuantGemmArgs g;
+    g.m = m, g.n = n, g.k = k, g.c = c.data(), g.c_row = n, g.col_bias = bias.data();
+    g.a = {a.data(), k, 1, false, a_zero.data(), many_zeros};
+    g.b = {b.data(), n, 1, true, b_zero.data(), many_zeros};
+    gemm_detail::multiply_bytes<Ops, Arch>(g, form);
+    CHECK(c == expected);
+    const auto size = gemm_detail::ByteImage::size(n, S::cols, gemm_detail::depth_of<Ops>(k));
+    std::vector<int32_t> packed(static_cast<size_t>(size));
+    gemm_detail::pack_images<Ops, Arch, S::cols>(
+        form, true, 1, [&](int64_t) { return gemm_detail::columns_of_b(g, 0); }, packed.data(), 0);
+    g.packed_b = packed.data();
+    c.assign(c.size(), 0);
+    gemm_detail::multiply_bytes<Ops, Arch>(g, form);
+    CHECK(c == expected);
+  }
+}
+
+struct Case {
+  int64_t batch, in_channels, out_channels, in[2], kernel[2], strides[2], dilations[2], pad;
+};
+
+void test_conv(const Case& c, bool plain, bool with_sum) {
+  CAPTURE(c.in_channels);
+  CAPTURE(c.kernel[0]);
+  CAPTURE(plain);
+  CAPTURE(with_sum);
+  const int64_t pads[] = {c.pad, c.pad};
+  int64_t out[2];
+  for (int d = 0; d < 2; ++d)
+    out[d] = (c.in[d] + 2 * c.pad - (c.kernel[d] - 1) * c.dilations[d] - 1) / c.strides[d] + 1;
+  QuantConvLastArgs g;
+  g.geometry = {2,        c.batch,   1,           c.in_channels, c.out_channels, c.in, out,
+                c.kernel, c.strides, c.dilations, pads};
+  REQUIRE(fits_conv_last(g.geometry, plain));
+  const int64_t cells = c.in[0] * c.in[1], taps = c.kernel[0] * c.kernel[1],
+                pixels = c.batch * out[0] * out[1];
+  const auto x = numbers<uint8_t>(c.batch * cells * c.in_channels),
+             z = numbers<uint8_t>(pixels * c.out_channels);
+  const auto w = numbers<int8_t>(c.out_channels * c.in_channels * taps);
+  const auto bias = numbers<int16_t>(c.out_channels);
+  const std::vector<int32_t> wide_bias(bias.begin(), bias.end());
+  const std::vector<float> scale(static_cast<size_t>(c.out_channels), 0x1p-9f);
+  g.plain_x = plain, g.x = x.data(), g.x_zero = 77, g.scale = scale.data(), g.zero = 120, g.lo = 30,
+  g.hi = 220;
+  if (with_sum) g.sum = {z.data(), 99, 0.5f, 0.25f, 7, 7, 200};
+
+  std::vector<uint8_t> expected, y(static_cast<size_t>(pixels * c.out_channels));
+  for (int64_t p = 0; p < pixels; ++p)
+    for (int64_t m = 0; m < c.out_channels; ++m) {
+      int32_t sum = wide_bias[static_cast<size_t>(m)];
+      const int64_t n = p / (out[0] * out[1]), top = p / out[1] % out[0] * c.strides[0] - c.pad,
+                    left = p % out[1] * c.strides[1] - c.pad;
+      for (int64_t t = 0; t < taps; ++t) {
+        const int64_t row = top + t / c.kernel[1] * c.dilations[0],
+                      column = left + t % c.kernel[1] * c.dilations[1];
+        if (row < 0 || row >= c.in[0] || column < 0 || column >= c.in[1]) continue;
+        for (int64_t i = 0; i < c.in_channels; ++i) {
+          const int64_t cell = row * c.in[1] + column;
+          const int64_t at =
+              plain ? (n * c.in_channels + i) * cells + cell : (n * cells + cell) * c.in_channels + i;
+          sum +=
+              (x[static_cast<size_t>(at)] - 77) * w[static_cast<size_t>((m * c.in_channels + i) * taps + t)];
+        }
+      }
+      float q =
+          std::min(std::max(std::nearbyint(static_cast<float>(sum) * 0x1p-9f), 30.f - 120), 220.f - 120);
+      if (with_sum) {
+        q = q * 0.5f + static_cast<float>(z[static_cast<size_t>(p * c.out_channels + m)] - 99) * 0.25f;
+        q = std::min(std::max(std::nearbyint(q), 0.f), 193.f) + 7;
+      } else {
+        q += 120;
+      }
+      expected.push_back(static_cast<uint8_t>(q));
+    }
+
+  for (const bool tiles : {true, false})
+    for (const int threads : {1, 3}) {
+      CAPTURE(tiles);
+      CAPTURE(threads);
+      ThreadPool pool(threads);
+      const ScopedPool scope(pool);
+      const conv_last_detail::Layout<Arch> layout(g.geometry, plain, tiles);
+      std::vector<int32_t> packed(static_cast<size_t>(layout.size()));
+      conv_last_detail::pack_weights(layout, g.geometry, plain, w.data(), wide_bias.data(), g.x_zero,
+                                     packed.data());
+      y.assign(y.size(), 0);
+      g.packed_w = packed.data(), g.y = y.data();
+      if (tiles) conv_last_detail::conv_by_tiles<simd::PlainTiles, Arch>(g);
+      else conv_last_detail::conv_by_words<Arch>(g);
+      CHECK(y == expected);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("quant_gemm: words and tile registers, against the definition") {
+  for (const int64_t m : {1, 16, 17, 70})
+    for (const int64_t n : {1, 31, 32, 50})
+      for (const int64_t k : {0, 1, 63, 64, 130, 800}) {
+        test_gemm<gemm_detail::TileQuad<simd::PlainTiles>>(gemm_detail::ByteForm::tiles, m, n, k);
+        test_gemm<gemm_detail::Quad<false, true>>(gemm_detail::ByteForm::quads, m, n, k);
+      }
+}
+
+TEST_CASE("quant_conv_last: words and tile registers, against the definition") {
+  const Case cases[] = {
+      {2, 64, 48, {5, 9}, {1, 1}, {1, 1}, {1, 1}, 0},   {1, 64, 112, {9, 8}, {1, 1}, {1, 1}, {1, 1}, 0},
+      {1, 8, 16, {7, 7}, {3, 3}, {1, 1}, {1, 1}, 1},    {2, 20, 80, {6, 11}, {3, 2}, {2, 1}, {1, 2}, 1},
+      {1, 132, 32, {7, 6}, {3, 3}, {1, 1}, {1, 1}, 1},  {1, 4, 16, {3, 3}, {3, 3}, {1, 1}, {2, 2}, 3},
+      {1, 68, 64, {40, 17}, {1, 1}, {2, 2}, {1, 1}, 0},
+  };
+  for (const Case& c : cases)
+    for (const bool with_sum : {false, true}) test_conv(c, false, with_sum);
+  for (const int64_t channels : {1, 3, 4})
+    for (const int64_t kernel : {1, 3, 7, 9})
+      test_conv({2, channels, 32, {13, 14}, {kernel, kernel}, {2, 1}, {1, 1}, kernel / 2}, true, kernel == 3);
+}
