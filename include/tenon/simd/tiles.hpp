@@ -73,12 +73,30 @@ class PlainTiles {
 
 #if defined(__x86_64__)
 
+/// Whether AmxTiles may be used: the processor has it, and the system gives it to this process, which has to
+/// ask. TENON_AMX=0 keeps kernels from it. Read once.
+inline bool amx() {
+#if defined(__linux__)
+  static const bool use = [] {
+    const char* const request = std::getenv("TENON_AMX");
+    if (request != nullptr && std::string_view(request) == "0") return false;
+    constexpr int request_permission = 0x1023, tile_data = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
+    return __builtin_cpu_supports("amx-int8") && __builtin_cpu_supports("amx-tile") &&
+           syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
+  }();
+  return use;
+#else
+  return false;
+#endif
+}
+
 /// The registers of the processor, held by this thread while the object lives. Its instructions are written
 /// as assembly, since the level avx512 does without them, so that the compiler has no intrinsics for them
 /// there.
 class AmxTiles {
  public:
   explicit AmxTiles(TileShape shape) {
+    amx();  // the process may not have asked yet, where another one has chosen how operands are packed
     struct alignas(64) {
       uint8_t palette = 1, start_row = 0, reserved[14] = {};
       uint16_t row_bytes[16] = {};
@@ -120,23 +138,6 @@ class AmxTiles {
                  : "i"(sums), "i"(a), "i"(b));
   }
 };
-
-/// Whether AmxTiles may be used: the processor has it, and the system gives it to this process, which has to
-/// ask. TENON_AMX=0 keeps kernels from it. Read once.
-inline bool amx() {
-#if defined(__linux__)
-  static const bool use = [] {
-    const char* const request = std::getenv("TENON_AMX");
-    if (request != nullptr && std::string_view(request) == "0") return false;
-    constexpr int request_permission = 0x1023, tile_data = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
-    return __builtin_cpu_supports("amx-int8") && __builtin_cpu_supports("amx-tile") &&
-           syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
-  }();
-  return use;
-#else
-  return false;
-#endif
-}
 
 #else
 
