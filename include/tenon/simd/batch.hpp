@@ -476,6 +476,28 @@ inline xsimd::batch<U, A> bits_as(const xsimd::batch<T, A>& v) {
 #endif
 }
 
+/// Lane i as the high halves of lanes 2 i (low) and 2 i + 1 of the numbers of x and then y.
+template <class A>
+inline xsimd::batch<uint32_t, A> high_halves(const xsimd::batch<uint32_t, A>& x,
+                                             const xsimd::batch<uint32_t, A>& y) {
+#if defined(__AVX512F__)
+  if constexpr (detail::bytes<A> == 64) {
+    alignas(64) static constexpr uint16_t odd[32] = {1,  3,  5,  7,  9,  11, 13, 15, 17, 19, 21,
+                                                     23, 25, 27, 29, 31, 33, 35, 37, 39, 41, 43,
+                                                     45, 47, 49, 51, 53, 55, 57, 59, 61, 63};
+    return _mm512_permutex2var_epi16(x, _mm512_load_si512(odd), y);
+  } else
+#endif
+  {
+    constexpr int width = static_cast<int>(xsimd::batch<uint32_t, A>::size);
+    alignas(64) uint32_t from[2 * width], to[width];
+    storeu(from, x);
+    storeu(from + width, y);
+    for (int i = 0; i < width; ++i) to[i] = (from[2 * i] >> 16) | (from[2 * i + 1] & 0xffff0000u);
+    return xsimd::batch<uint32_t, A>::load_unaligned(to);
+  }
+}
+
 /// table[index % period] of each lane, the table aligned. Fast where a register holds 16 words, or with the
 /// period 8 and the table twice, eight.
 template <int period, class T, class A>

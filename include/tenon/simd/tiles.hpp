@@ -4,6 +4,7 @@
 // same anywhere, in tests.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -65,6 +66,25 @@ class PlainTiles {
         std::memcpy(tile_[sums] + r * tile_bytes + 4 * c, &sum, 4);
       }
   }
+  /// The same for sums of float, and two bfloat16 in place of four bytes; denormal numbers count as zero.
+  template <int sums, int a, int b>
+  void add_bfloat16_products() {
+    const auto number = [](const uint8_t* p) {
+      uint16_t high;
+      std::memcpy(&high, p, 2);
+      return std::bit_cast<float>(static_cast<uint32_t>(high) << 16);
+    };
+    for (int r = 0; r < rows_[sums]; ++r)
+      for (int c = 0; c < tile_rows; ++c) {
+        float sum;
+        std::memcpy(&sum, tile_[sums] + r * tile_bytes + 4 * c, 4);
+        for (int p = 0; p < tile_rows; ++p)
+          for (int e = 0; e < 4; e += 2)
+            sum +=
+                number(tile_[a] + r * tile_bytes + 4 * p + e) * number(tile_[b] + p * tile_bytes + 4 * c + e);
+        std::memcpy(tile_[sums] + r * tile_bytes + 4 * c, &sum, 4);
+      }
+  }
 
  private:
   uint8_t tile_[8][tile_rows * tile_bytes] = {};
@@ -81,8 +101,8 @@ inline bool amx() {
     const char* const request = std::getenv("TENON_AMX");
     if (request != nullptr && std::string_view(request) == "0") return false;
     constexpr int request_permission = 0x1023, tile_data = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
-    return __builtin_cpu_supports("amx-int8") && __builtin_cpu_supports("amx-tile") &&
-           syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
+    return __builtin_cpu_supports("amx-tile") && __builtin_cpu_supports("amx-int8") &&
+           __builtin_cpu_supports("amx-bf16") && syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
   }();
   return use;
 #else
@@ -134,6 +154,12 @@ class AmxTiles {
   template <int sums, int a, int b>
   void add_products() {
     asm volatile("tdpbusd {%%tmm%c2, %%tmm%c1, %%tmm%c0|tmm%c0, tmm%c1, tmm%c2}"
+                 :
+                 : "i"(sums), "i"(a), "i"(b));
+  }
+  template <int sums, int a, int b>
+  void add_bfloat16_products() {
+    asm volatile("tdpbf16ps {%%tmm%c2, %%tmm%c1, %%tmm%c0|tmm%c0, tmm%c1, tmm%c2}"
                  :
                  : "i"(sums), "i"(a), "i"(b));
   }

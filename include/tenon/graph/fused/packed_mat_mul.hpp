@@ -76,6 +76,7 @@ struct PackedMatMul {
       kernels::gemm(args);
     } else if constexpr (std::is_same_v<W, float>) {
       kernels::NarrowMatrix matrix = narrow;
+      args.parts = narrow.type == dtype_of<T> ? op::parts_of<T> : 0;
       matrix.data = static_cast<const std::byte*>(b.data());
       matrix.zeros = zeros ? static_cast<const uint8_t*>(zeros.data()) : nullptr;
       kernels::narrow_gemm(args, matrix);

@@ -53,6 +53,7 @@ struct GemmArgs {
   const T* packed_a = nullptr;  ///< what pack_a wrote; `a` is then not read
   const T* packed_b = nullptr;  ///< what pack_b wrote; `b` is then not read
   GemmBatch batch;
+  int parts = 0;  ///< 1: all numbers of A and B are those of a bfloat16; 2: of a float16; 0: any
 };
 
 /// A matrix of 8-bit integers with zero points.

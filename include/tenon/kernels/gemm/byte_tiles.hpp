@@ -123,7 +123,7 @@ void pack_byte_rows(const ByteRows& x, int64_t i, int32_t* packed, int32_t* sums
 
 /// C of rows [i0, i1), columns [j0, j1), which begin at whole panels.
 template <class Ops, class Arch, class P>
-  requires requires { typename Ops::Unit; }
+  requires(requires { typename Ops::Unit; } && Ops::per_cell == 4)
 void compute_range(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1) {
   using S = Tile<Ops, Arch>;
   constexpr int64_t rows = S::rows, cols = S::cols, step = simd::tile_rows;

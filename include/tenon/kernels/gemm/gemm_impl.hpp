@@ -4,6 +4,7 @@
 //   pack.hpp    operands in the order in which tiles read them
 //   blocks.hpp  blocks for the caches, tasks for the threads
 //   skinny.hpp  few rows or columns, small products
+//   split_gemm.hpp  numbers of few bits, by tile registers
 //
 // This file chooses among them.
 #pragma once
@@ -15,6 +16,7 @@
 #include "tenon/kernels/gemm/gemm.hpp"
 #include "tenon/kernels/gemm/pack.hpp"
 #include "tenon/kernels/gemm/skinny.hpp"
+#include "tenon/kernels/gemm/split_gemm.hpp"
 #include "tenon/kernels/gemm/tile.hpp"
 
 namespace tenon::kernels::gemm_detail {
@@ -114,6 +116,8 @@ void run_gemm(GemmArgs<T> g) {
         g.b_col == 1 ? b : nullptr,
         g.b_row};
   };
+  if constexpr (std::is_same_v<T, float>)
+    if (split_product<Arch>(g, items, product)) return;
   run_products<Ops, Arch>(product(0), items, product);
 }
 

@@ -13,6 +13,7 @@
 #include "tenon/kernels/gemm/blocks.hpp"
 #include "tenon/kernels/gemm/narrow_gemm.hpp"
 #include "tenon/kernels/gemm/pack.hpp"
+#include "tenon/kernels/gemm/split_gemm.hpp"
 #include "tenon/kernels/gemm/tile.hpp"
 #include "tenon/simd/wide.hpp"
 
@@ -369,7 +370,10 @@ void multiply(const GemmArgs<float>& g, const NarrowMatrix& b) {
   };
   const gemm_detail::Product<Ops, decltype(pack_a), decltype(pack_b)> product{
       g.m, g.n, g.alpha == 0 ? 0 : b.k, nullptr, nullptr, pack_a, pack_b, nullptr, 0, g.c, g.c_row, finish};
-  gemm_detail::run_products<Ops, Arch>(product, 1, [&](int64_t) { return product; });
+  const auto make = [&](int64_t) { return product; };
+  if constexpr (!N::scaled)
+    if (gemm_detail::split_product<Arch>(g, 1, make)) return;
+  gemm_detail::run_products<Ops, Arch>(product, 1, make);
 }
 
 /// Calls f with the widening of the numbers of a type.

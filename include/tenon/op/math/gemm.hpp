@@ -83,6 +83,7 @@ void gemm(TensorView<const T> a, TensorView<const T> b, TensorView<const T> c, T
   } else {
     args.alpha = alpha;
     args.beta = beta;
+    args.parts = parts_of<T>;
   }
   kernels::gemm(args);
   narrow(args.c, y.data(), y.size());

@@ -34,6 +34,7 @@ struct MatMul {
     args.c = wide_result(scratch, y.data(), y.size());
     args.c_row = plan.n;
     args.batch = plan.batch();
+    args.parts = parts_of<T>;
     kernels::gemm(args);
     narrow(args.c, y.data(), y.size());
   }

@@ -1,4 +1,4 @@
-// Forms of products of bytes that the processor at hand may not choose: tile registers, in plain memory, and
+// Forms of products that the processor at hand may not choose: tile registers, in plain memory, and
 // words.
 #include <doctest/doctest.h>
 
@@ -9,6 +9,7 @@
 
 #include "tenon/base/thread_pool.hpp"
 #include "tenon/kernels/conv/quant_conv_last.hpp"
+#include "tenon/kernels/gemm/gemm.hpp"
 #include "tenon/kernels/gemm/quant_gemm.hpp"
 
 using namespace tenon;
@@ -143,7 +144,79 @@ void test_conv(const Case& c, bool plain, bool with_sum) {
     }
 }
 
+// Numbers of so many bits.
+std::vector<float> floats(int64_t count, int bits) {
+  std::vector<float> v;
+  for (const int32_t x : numbers<int32_t>(count))
+    v.push_back(std::ldexp(static_cast<float>(x % (2 << bits) - (1 << bits)), -bits));
+  return v;
+}
+
+// The product by parts, or nothing where it is left to others.
+template <int parts>
+std::vector<float> split(const GemmArgs<float>& g, bool plain_b) {
+  using namespace gemm_detail;
+  using S = Tile<Single<float>, Arch>;
+  std::vector<float> c(static_cast<size_t>(g.m * g.n));
+  const auto pack_b = [&](int64_t j, int64_t cols, int64_t p, int64_t depth, float* to) {
+    pack_panel<Arch, S::cols>(g.b + j * g.b_col + p * g.b_row, g.b_col, g.b_row, cols, depth, to);
+  };
+  const auto product = [&](int64_t) {
+    return Product<Single<float>, Packed, decltype(pack_b)>{
+        g.m, g.n, g.k, nullptr, nullptr, {}, pack_b, plain_b ? g.b : nullptr, g.b_row, c.data(), g.n, {}};
+  };
+  if (!run_split<simd::PlainTiles, parts, Arch>(g, 1, product)) c.clear();
+  return c;
+}
+
+template <int parts>
+void test_split(int64_t m, int64_t n, int64_t k) {
+  CAPTURE(parts);
+  CAPTURE(m);
+  CAPTURE(n);
+  CAPTURE(k);
+  auto a = floats(m * k, parts == 1 ? 8 : 11);
+  const auto b = floats(k * n, parts == 1 ? 8 : 11);
+  GemmArgs<float> g;
+  g.m = m, g.n = n, g.k = k, g.a = a.data(), g.a_row = k, g.b = b.data(), g.b_row = n;
+  const std::vector<float> c = split<parts>(g, true);
+  REQUIRE(c.size() == static_cast<size_t>(m * n));
+  double worst = 0;
+  for (int64_t i = 0; i < m; ++i)
+    for (int64_t j = 0; j < n; ++j) {
+      double sum = 0, size = 0;
+      for (int64_t p = 0; p < k; ++p) {
+        const double term =
+            double{a[static_cast<size_t>(i * k + p)]} * double{b[static_cast<size_t>(p * n + j)]};
+        sum += term, size += std::abs(term);
+      }
+      worst = std::max(worst, std::abs(c[static_cast<size_t>(i * n + j)] - sum) / (size + 1e-30));
+    }
+  CHECK(worst < 1e-6);
+  for (const int threads : {2, 5}) {
+    ThreadPool pool(threads);
+    const ScopedPool scope(pool);
+    CHECK(split<parts>(g, true) == c);
+    CHECK(split<parts>(g, false) == c);
+  }
+  for (const float bad : {INFINITY, -INFINITY, NAN}) {
+    a[a.size() / 2] = bad;
+    CHECK(split<parts>(g, true).empty());
+  }
+  a.assign(a.size(), 1e-30f);
+  CHECK(split<parts>(g, true).empty());
+}
+
 }  // namespace
+
+TEST_CASE("gemm: numbers of few bits as sums of parts, against the definition") {
+  for (const int64_t m : {1, 16, 33, 300})
+    for (const int64_t n : {1, 32, 65, 210})
+      for (const int64_t k : {1, 32, 401}) {
+        test_split<1>(m, n, k);
+        test_split<2>(m, n, k);
+      }
+}
 
 TEST_CASE("quant_gemm: words and tile registers, against the definition") {
   for (const int64_t m : {1, 16, 17, 70})
