@@ -479,7 +479,7 @@ void fill_lines(const ConvGeometry& g, const Image& image, const Layout<Arch>& l
 /// The convolution as a product: rows are pixels, and columns output channels. A unit is 32 pixels.
 template <class Unit, class Arch>
 void conv_by_tiles(const QuantConvLastArgs& g) {
-  constexpr int64_t rows = tile_pixels, cols = tile_channels, step = simd::tile_rows, group = 8;
+  constexpr int64_t rows = tile_pixels, cols = tile_channels, step = simd::tile_rows, most_sums = 8;
   constexpr int64_t lanes = simd::lanes<int32_t, Arch>;
   const ConvGeometry& s = g.geometry;
   const Layout<Arch> l(s, g.plain_x, true);
@@ -498,41 +498,42 @@ void conv_by_tiles(const QuantConvLastArgs& g) {
   const auto run = [&](int64_t first_panel, int64_t last_panel, int64_t first, int64_t last,
                        Scratch& scratch) {
     const Ending<Arch> ending(g);
-    int32_t* const sums = scratch.take<int32_t>(group * rows * cols);
+    int32_t* const sums = scratch.take<int32_t>(most_sums * rows * cols);
     uint8_t* const own =
         plain ? nullptr : scratch.take<uint8_t>(std::min(most, last - first) * rows * line + short_tap);
-    // A group of units of `count` pixels, whose lines begin at `a`.
-    const auto compute = [&](Unit& unit, const uint8_t* a, int64_t begin, int64_t end, int64_t count,
-                             int64_t panel) {
+    // Units [begin, end) of `count` pixels, whose lines begin at `a`, in groups that keep their sums.
+    const auto compute = [&](const uint8_t* a, int64_t begin, int64_t end, int64_t count, int64_t panel,
+                             Unit& unit) {
       const int64_t c = panel * cols, width = std::min(l.channels - c, cols);
       const int32_t* const w = g.packed_w + l.channels + panel * l.panel();
-      for (int64_t block = 0; block < blocks; ++block) {
-        const int64_t k = block * steps / blocks, k_end = (block + 1) * steps / blocks;
-        const bool is_first = block == 0, is_last = block + 1 == blocks;
-        for (int64_t u = begin; u < end; ++u) {
-          int32_t* const sum = blocks == 1 ? sums : sums + (u - begin) * rows * cols;
-          const gemm_detail::TileSource from{a + (u - begin) * rows * line + k * simd::tile_bytes,
-                                             line,
-                                             simd::tile_bytes,
-                                             w + k * step * cols,
-                                             cols,
-                                             step * cols};
-          gemm_detail::sum_tile(unit, count, width, k_end - k, from, is_first ? g.packed_w + c : sum,
-                                is_first ? 0 : cols, sum, cols);
-          const int64_t to = u * rows * l.channels + c;
-          if (is_last)
-            ending.write(width / lanes, count, sum, cols, g.scale + c,
-                         g.sum.z == nullptr ? nullptr : g.sum.z + to, g.y + to, l.channels);
+      for (int64_t group = begin; group < end; group += most_sums)
+        for (int64_t block = 0; block < blocks; ++block) {
+          const int64_t k = block * steps / blocks, count_k = (block + 1) * steps / blocks - k;
+          const bool is_first = block == 0, is_last = block + 1 == blocks;
+          for (int64_t u = group; u < std::min(group + most_sums, end); ++u) {
+            int32_t* const sum = blocks == 1 ? sums : sums + (u - group) * rows * cols;
+            const gemm_detail::TileSource from{a + (u - begin) * rows * line + k * simd::tile_bytes,
+                                               line,
+                                               simd::tile_bytes,
+                                               w + k * step * cols,
+                                               cols,
+                                               step * cols,
+                                               nullptr,
+                                               0};
+            gemm_detail::sum_tile(unit, count, width, count_k, from, is_first ? g.packed_w + c : sum,
+                                  is_first ? 0 : cols, sum, cols);
+            const int64_t to = u * rows * l.channels + c;
+            if (is_last)
+              ending.write(width / lanes, count, sum, cols, g.scale + c,
+                           g.sum.z == nullptr ? nullptr : g.sum.z + to, g.y + to, l.channels);
+          }
         }
-      }
     };
-    // Units [begin, end) of as many pixels.
     const auto compute_all = [&](const uint8_t* a, int64_t begin, int64_t end, int64_t count) {
       if (begin == end) return;
       Unit unit({static_cast<int>(count)});
       for (int64_t panel = first_panel; panel < last_panel; ++panel)
-        for (int64_t u = begin; u < end; u += group)
-          compute(unit, a + (u - begin) * rows * line, u, std::min(u + group, end), count, panel);
+        compute(a, begin, end, count, panel, unit);
     };
     for (int64_t u = first; u < last; u += most) {
       const int64_t end = std::min(u + most, last), whole = std::min(end, pixels / rows);

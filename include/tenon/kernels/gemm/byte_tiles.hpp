@@ -25,20 +25,28 @@ struct Tile<TileQuad<Unit>, Arch> {
 };
 
 /// Rows of A and columns of B in memory. Bytes 64 s to 64 s + 63 of row r are at a + r * a_row + s * a_step;
-/// cells 16 s + p of the columns at b + s * b_step + p * b_row.
+/// cells 16 s + p of the columns at b + s * b_step + p * b_row. Step s also fetches lines from
+/// ahead + 16 * s * lines on.
 struct TileSource {
   const uint8_t* a;
   int64_t a_row, a_step;
   const int32_t* b;
   int64_t b_row, b_step;
+  const int32_t* ahead;
+  int64_t lines;
 };
+
+/// The lines that each step of `units` tiles fetches of the next panel of B: tiles read it from memory too
+/// late, all of it at once.
+constexpr int64_t lines_ahead(int64_t units) { return (32 + units - 1) / units; }
 
 /// Adds `steps` steps of K to the sums in registers 0 to 3.
 template <bool high_rows, bool high_cols, class Unit>
 void add_steps(Unit& unit, int64_t steps, const TileSource& from) {
   const uint8_t* a = from.a;
-  const int32_t* b = from.b;
+  const int32_t *b = from.b, *ahead = from.ahead;
   for (int64_t s = 0; s < steps; ++s, a += from.a_step, b += from.b_step) {
+    for (int64_t l = 0; l < from.lines; ++l, ahead += 16) __builtin_prefetch(ahead, 0, 2);
     unit.template load<6>(b, 4 * from.b_row);
     unit.template load<4>(a, from.a_row);
     unit.template add_products<0, 4, 6>();
@@ -134,23 +142,22 @@ void compute_range(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1) {
   // The last panel of rows comes at the end, by registers with fewer rows.
   const auto compute = [&](int64_t begin, int64_t end, int64_t count) {
     typename Ops::Unit unit({static_cast<int>(count)});
+    const int64_t lines = lines_ahead((end - begin + rows - 1) / rows);
     int64_t p = 0;
     do {
-      const int64_t depth = std::min(S::depth, q.depth - p);
+      const int64_t depth = std::min(S::depth, q.depth - p), steps = depth / step;
       const bool first = p == 0, last = p + depth == q.depth;
       for (int64_t j = j0; j < j1; j += cols) {
         const int64_t width = std::min(cols, j1 - j);
         const bool direct = plain && first && width == cols;
-        for (int64_t i = begin; i < end; i += rows) {
-          const TileSource from{reinterpret_cast<const uint8_t*>(q.packed_a + p * padded_m + i * depth),
-                                4 * step,
-                                4 * step * rows,
-                                q.packed_b + p * padded_n + j * depth,
-                                cols,
-                                step * cols};
+        const int32_t* const b = q.packed_b + p * padded_n + j * depth;
+        const int32_t* ahead = b + cols * depth;
+        for (int64_t i = begin; i < end; i += rows, ahead += steps * lines * 16) {
+          const auto* const a = reinterpret_cast<const uint8_t*>(q.packed_a + p * padded_m + i * depth);
           int32_t* const c = q.c + i * q.c_row + j;
-          sum_tile(unit, count, width, depth / step, from, nullptr, 0, direct ? c : raw,
-                   direct ? q.c_row : cols);
+          sum_tile(unit, count, width, steps,
+                   {a, 4 * step, 4 * step * rows, b, cols, step * cols, ahead, lines}, nullptr, 0,
+                   direct ? c : raw, direct ? q.c_row : cols);
           if (!direct) finish_sums<Arch>(raw, cols, count, width, i, j, q.finish, first, last, q.c, q.c_row);
         }
       }
