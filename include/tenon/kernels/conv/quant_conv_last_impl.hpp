@@ -517,9 +517,7 @@ void conv_by_tiles(const QuantConvLastArgs& g) {
                                                simd::tile_bytes,
                                                w + k * step * cols,
                                                cols,
-                                               step * cols,
-                                               nullptr,
-                                               0};
+                                               step * cols};
             gemm_detail::sum_tile(unit, count, width, count_k, from, is_first ? g.packed_w + c : sum,
                                   is_first ? 0 : cols, sum, cols);
             const int64_t to = u * rows * l.channels + c;

@@ -32,8 +32,8 @@ struct TileSource {
   int64_t a_row, a_step;
   const int32_t* b;
   int64_t b_row, b_step;
-  const int32_t* ahead;
-  int64_t lines;
+  const int32_t* ahead = nullptr;
+  int64_t lines = 0;
 };
 
 /// The lines that each step of `units` tiles fetches of the next panel of B: tiles read it from memory too
