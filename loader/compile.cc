@@ -380,7 +380,8 @@ class Emission {
   Plan plan_;
   std::vector<std::string> operands_;  // expressions for values' first bytes, once asked for
   std::set<std::string> headers_;
-  std::set<DType> types_{DType::float32};
+  // Operators convert these of their own accord.
+  std::set<DType> types_{DType::float32, DType::float64, DType::int64, DType::bool_};
   std::set<std::string> refused_;
   std::vector<std::pair<std::string, std::string>> functions_;  // parameters and bodies
   std::vector<std::string> views_;

@@ -299,6 +299,7 @@ OperatorText text_of(const AnyOperator& op, std::span<const HeaderText> files, C
   if (op_class == nullptr) throw Refused{"the operator has no form in a header"};
   if (spec.name == "RoiAlign" || spec.name == "MaxRoiPool")
     throw Refused{"its working memory depends on data"};
+  if (spec.name == "FlexAttention") throw Refused{"it may run bodies"};
   if (spec.name == "TfIdfVectorizer") throw Refused{"it takes memory from the heap"};
   std::string name = concat("tenon::op::", spec.name);
   if (found->second.rbegin()->second != op_class) name += concat("_", spec.since[0]);
