@@ -1,6 +1,8 @@
 // Products that keep their rounding.
 #pragma once
 
+#include "tenon/base/version.hpp"
+
 #include <complex>
 
 namespace tenon {
