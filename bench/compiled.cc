@@ -2,13 +2,14 @@
 //   c++ … -include model.hpp compiled.cc -o compiled
 //   compiled [--weights FILE] [--iters N | --seconds N]
 // Floats of inputs are in [0, 1), their integers 0. The last line has the times.
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <memory>
 #include <string_view>
 #include <tuple>
 #include <type_traits>
@@ -22,9 +23,13 @@ double ms_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
+/// Large blocks lie on large pages, as a session's do.
 std::byte* block(std::size_t bytes) {
-  void* const p = std::aligned_alloc(64, (bytes + 63) / 64 * 64 + 64);
+  const std::size_t large = std::size_t{1} << 21, alignment = bytes < large ? 64 : large;
+  bytes = (bytes / alignment + 1) * alignment;
+  void* const p = std::aligned_alloc(alignment, bytes);
   if (p == nullptr) std::abort();
+  if (bytes >= large) madvise(p, bytes, MADV_HUGEPAGE);
   return static_cast<std::byte*>(std::memset(p, 0, bytes));
 }
 
@@ -64,7 +69,7 @@ const std::byte* read_weights(const char* name) {
 
 template <class... P>
 int time_runs(void (*run)(P...) noexcept, const std::byte* weights, long iters, double seconds) {
-  const auto memory = std::make_unique<compiled_model::Memory>();
+  auto* const memory = reinterpret_cast<compiled_model::Memory*>(block(sizeof(compiled_model::Memory)));
   const std::tuple<P...> arguments{Argument<P>::make(*memory, weights)...};
   const auto call = [&] { std::apply(run, arguments); };
   // Runs are timed by so many together that the clock's own time does not count.

@@ -1,472 +1,27 @@
-// The emission of a compiled model: constants, one line for each node of the planned program, and the headers
-// that these lines need.
+// The emission of a compiled model: one line for each node of the planned program, and the headers that these
+// lines need.
 #include "loader/compile.hpp"
 
-#include <bit>
-#include <cinttypes>
-#include <cmath>
 #include <cstring>
-#include <map>
-#include <set>
-#include <unordered_map>
 
+#include "loader/compile_operator.hpp"
 #include "loader/import.hpp"
 #include "loader/scratch_peak.hpp"
-#include "tenon/graph/fused/blocked_conv.hpp"
-#include "tenon/graph/fused/last_conv.hpp"
-#include "tenon/graph/fused/packed_conv.hpp"
-#include "tenon/graph/fused/packed_mat_mul_integer.hpp"
 #include "tenon/graph/passes/fuse_elementwise.hpp"
 #include "tenon/graph/passes/pack_matmul.hpp"
 #include "tenon/graph/plan.hpp"
 #include "tenon/loader.hpp"
+#include "tenon/op/nn/attention.hpp"
+#include "tenon/op/nn/dropout.hpp"
 
 namespace tenon {
 namespace {
 
+using namespace emission;
+using namespace passes;
 using tenon::detail::Action;
 using tenon::detail::Place;
 using tenon::detail::Plan;
-
-// --- words of C++ ---
-
-constexpr std::string_view keywords[] = {
-    "alignas",  "alignof",  "and",      "and_eq",   "asm",       "auto",       "bitand",    "bitor",
-    "bool",     "break",    "case",     "catch",    "char",      "class",      "co_await",  "co_return",
-    "co_yield", "compl",    "concept",  "const",    "consteval", "constexpr",  "constinit", "continue",
-    "decltype", "default",  "delete",   "do",       "double",    "else",       "enum",      "explicit",
-    "export",   "extern",   "false",    "float",    "for",       "friend",     "goto",      "if",
-    "inline",   "int",      "long",     "main",     "mutable",   "namespace",  "new",       "noexcept",
-    "not",      "not_eq",   "nullptr",  "operator", "or",        "or_eq",      "private",   "protected",
-    "public",   "register", "requires", "return",   "short",     "signed",     "sizeof",    "static",
-    "std",      "struct",   "switch",   "template", "this",      "throw",      "true",      "try",
-    "typedef",  "typeid",   "typename", "union",    "unsigned",  "using",      "virtual",   "void",
-    "volatile", "wchar_t",  "while",    "xor",      "xor_eq",    "tenon",      "xsimd",     "op",
-    "kernels",  "detail",   "simd",     "passes",   "standin",   "linux",      "unix",      "assert",
-    "memory",   "weights",  "arena",    "run",      "Memory",    "TensorView", "Shape",     "constants",
-    "at",       "part",     "operands", "compute",  "bytes_of",  "Absent",     "set",       "make",
-    "lent",     "from",     "size"};
-
-/// Whether the text may have such a name of its own: w0, op3, in1, out0, local2.
-bool is_numbered(std::string_view text) {
-  const std::size_t stem = text.find_first_of("0123456789");
-  if (stem == std::string_view::npos || text.find_first_not_of("0123456789", stem) != std::string_view::npos)
-    return false;
-  constexpr std::string_view stems[] = {"in", "local", "op", "out", "w"};
-  return std::ranges::find(stems, text.substr(0, stem)) != std::end(stems);
-}
-
-/// A name as a C++ identifier that nothing else in the text has.
-std::string identifier(std::string_view name) {
-  std::string text;
-  for (const char c : name) {
-    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-    if (letter) text += c;
-    else if (text.empty() || text.back() != '_') text += '_';
-  }
-  // Names that begin with _ belong to the implementation.
-  while (text.starts_with('_')) text.erase(0, 1);
-  if (text.empty() || (text[0] >= '0' && text[0] <= '9')) text.insert(0, "v");
-  if (std::ranges::find(keywords, text) != std::end(keywords) || is_numbered(text)) text += '_';
-  return text;
-}
-
-class Identifiers {
- public:
-  std::string fresh(std::string_view name) {
-    std::string text = identifier(name);
-    for (int k = 2; !taken_.insert(text).second; ++k) text = concat(identifier(name), "_", k);
-    return text;
-  }
-
- private:
-  std::set<std::string> taken_;
-};
-
-/// A name in a comment of one line.
-std::string comment(std::string_view name) {
-  std::string text;
-  for (const char c : name) text += c >= ' ' && c != '\\' && c != 127 ? c : '?';
-  return text;
-}
-
-std::string c_text(std::string_view s) {
-  std::string text = "\"";
-  char code[8];
-  for (const char c : s)
-    if (c == '"' || c == '\\') text += concat('\\', c);
-    else if (c >= ' ' && c < 127) text += c;
-    else
-      std::snprintf(code, sizeof code, "\\%03o", static_cast<unsigned>(static_cast<unsigned char>(c))),
-          text += code;
-  return text + "\"";
-}
-
-std::string literal(int64_t v) { return v == INT64_MIN ? "INT64_MIN" : std::to_string(v); }
-std::string literal(bool v) { return v ? "true" : "false"; }
-std::string literal(double v) {
-  char text[64];
-  if (!std::isfinite(v))
-    std::snprintf(text, sizeof text, "std::bit_cast<double>(std::uint64_t{0x%" PRIx64 "})",
-                  std::bit_cast<uint64_t>(v));
-  else std::snprintf(text, sizeof text, "%a", v);
-  return text;
-}
-std::string literal(float v) {
-  char text[64];
-  if (!std::isfinite(v))
-    std::snprintf(text, sizeof text, "std::bit_cast<float>(std::uint32_t{0x%" PRIx32 "})",
-                  std::bit_cast<uint32_t>(v));
-  else std::snprintf(text, sizeof text, "%af", static_cast<double>(v));
-  return text;
-}
-
-/// The C++ type of an element type.
-std::string type_name(DType d) {
-  if (d == DType::float32 || d == DType::float64 || d == DType::bool_) return std::string(name(d));
-  if (is_integer(d) && bits(d) >= 8) return concat("std::", name(d), "_t");
-  return concat("tenon::", name(d));
-}
-std::string literal(DType d) {
-  return d == DType::undefined ? "tenon::DType::undefined" : concat("tenon::dtype_of<", type_name(d), ">");
-}
-
-std::string list(std::span<const int64_t> numbers) {
-  std::string text = "{";
-  for (std::size_t k = 0; k < numbers.size(); ++k) text += concat(k > 0 ? ", " : "", literal(numbers[k]));
-  return text + "}";
-}
-std::string literal(const Extents& e) { return concat("tenon::Extents", list(e)); }
-
-// --- constants ---
-
-/// A reason for which a node has no form in a header.
-struct Refused {
-  std::string reason;
-};
-
-class Constants {
- public:
-  explicit Constants(std::optional<int64_t> threshold) : threshold_(threshold) {}
-
-  /// An expression for the first byte of constant memory. `of_file` becomes true if only the run knows it.
-  std::string address(const Storage& storage, bool& of_file) {
-    const std::string_view bytes(static_cast<const char*>(storage.data()), storage.size_bytes());
-    const auto [it, added] = names_.try_emplace(bytes, std::string());
-    const bool large = threshold_ && static_cast<int64_t>(bytes.size()) >= *threshold_;
-    if (added) {
-      kept_.push_back(storage);
-      if (large) {
-        weights_.resize((weights_.size() + 63) / 64 * 64);
-        it->second = concat("(weights + ", weights_.size(), ")");
-        weights_ += bytes;
-      } else {
-        it->second = concat("w", kept_.size() - 1);
-        write(it->second, bytes);
-      }
-    }
-    of_file |= large;
-    return it->second;
-  }
-  std::string storage(const Storage& s, bool& of_file) {
-    if (!s) return "{}";
-    return concat("tenon::Storage::borrow(", address(s, of_file), ", ", s.size_bytes(), ")");
-  }
-  /// The name of an operator that is constant.
-  std::string op(const std::string& expression) {
-    const auto [it, added] = operators_.try_emplace(expression, concat("op", operators_.size()));
-    if (added) text_ += concat("inline constexpr auto ", it->second, " = ", expression, ";\n");
-    return it->second;
-  }
-
-  const std::string& text() const { return text_; }
-  std::string& weights() { return weights_; }
-
- private:
-  void write(const std::string& as, std::string_view bytes) {
-    text_ += concat("alignas(64) inline constexpr Word ", as, "[] = {");
-    char word[24];
-    for (std::size_t k = 0; k < std::max<std::size_t>(bytes.size(), 1); k += 8) {
-      uint64_t bits = 0;
-      for (std::size_t b = 0; b < 8 && k + b < bytes.size(); ++b)
-        bits |= uint64_t{static_cast<unsigned char>(bytes[k + b])} << (8 * b);
-      std::snprintf(word, sizeof word, "%s0x%" PRIx64, k == 0 ? "" : k % 64 == 0 ? ",\n" : ",", bits);
-      text_ += word;
-    }
-    text_ += "};\n";
-  }
-
-  std::optional<int64_t> threshold_;
-  std::vector<Storage> kept_;
-  std::unordered_map<std::string_view, std::string> names_;
-  std::map<std::string, std::string> operators_;
-  std::string text_, weights_;
-};
-
-// --- operators ---
-
-/// An expression for an operator, and the headers that it needs.
-struct OperatorText {
-  std::string expression;
-  std::set<std::string> headers;
-  bool constant = true;  ///< in the sense of the language
-};
-
-bool same(const op::AttributeValue& a, const op::AttributeValue& b) {
-  if (a.index() != b.index()) return false;
-  return std::visit(
-      [&]<class V>(const V& v) {
-        if constexpr (requires { v == v; }) return v == std::get<V>(b);
-        else return false;
-      },
-      a);
-}
-
-/// make<name>(version, …) with the attributes that are not those of `initial`.
-std::string make_text(std::string_view name, int version, const std::vector<op::AttributeInfo>& attributes,
-                      const std::vector<op::AttributeInfo>& initial) {
-  std::string text = concat("tenon::op::make<", name, ">(", version);
-  for (std::size_t k = 0; k < attributes.size(); ++k) {
-    const op::AttributeInfo& a = attributes[k];
-    if (a.type == op::AttributeType::tensor || a.type == op::AttributeType::sparse)
-      throw Refused{"an attribute is a tensor"};
-    if (a.value.index() == 0 || same(a.value, initial[k].value)) continue;
-    std::string value;
-    if (const auto* i = std::get_if<int64_t>(&a.value)) value = concat("std::int64_t{", literal(*i), "}");
-    else if (const auto* f = std::get_if<float>(&a.value)) value = literal(*f);
-    else if (const auto* s = std::get_if<std::string>(&a.value))
-      value = concat("std::string_view(", c_text(*s), ")");
-    else if (const auto* v = std::get_if<std::vector<int64_t>>(&a.value);
-             v != nullptr && v->size() <= static_cast<std::size_t>(Ints::capacity()))
-      value = concat("tenon::Ints", list(*v));
-    else throw Refused{concat("attribute '", a.name, "' is no number, text or short list of integers")};
-    text += concat(", tenon::op::set(", c_text(a.name), ", ", value, ")");
-  }
-  return text + ")";
-}
-template <class Op>
-std::string make_text(std::string_view name, const Op& op) {
-  return make_text(name, Op::spec.latest(), op::attributes_of(op), op::attributes_of(Op{}));
-}
-
-using namespace passes;
-
-/// The members of an aggregate of namespace tenon::passes.
-class Aggregate {
- public:
-  Aggregate(std::string_view name, Constants& constants)
-      : text_(concat("tenon::passes::", name, "{")), constants_(constants) {}
-  template <class T>
-  Aggregate& set(std::string_view name, const T& value) {
-    text_ += concat(text_.back() == '{' ? "." : ", .", name, " = ", word(value));
-    return *this;
-  }
-  Aggregate& set_text(std::string_view name, const std::string& value) {
-    text_ += concat(text_.back() == '{' ? "." : ", .", name, " = ", value);
-    return *this;
-  }
-  OperatorText take(std::string header) { return {text_ + "}", {std::move(header)}, !of_file_}; }
-
- private:
-  template <class T>
-  std::string word(const T& v) {
-    if constexpr (std::is_same_v<T, Storage>) return constants_.storage(v, of_file_);
-    else if constexpr (std::is_same_v<T, Bounds>) return concat("{", literal(v.lo), ", ", literal(v.hi), "}");
-    else if constexpr (std::is_same_v<T, ByteScale>)
-      return concat("{", literal(v.type), ", ", literal(v.scale), ", ", v.zero, "}");
-    else if constexpr (std::is_same_v<T, ByteRange>)
-      return concat("{", word(v.as), ", ", v.lo, ", ", v.hi, "}");
-    else if constexpr (std::is_same_v<T, op::Conv>) return make_text("tenon::op::Conv", v);
-    else return literal(v);
-  }
-
-  std::string text_;
-  Constants& constants_;
-  bool of_file_ = false;
-};
-
-constexpr std::string_view fused = "tenon/graph/fused/";
-
-/// An activation in the words that made it.
-std::string activation_text(const kernels::Activation<float>& a) {
-  std::string text;
-  const auto one = [&]<kernels::UnaryOp op>(std::string_view name) {
-    if (text.empty() && a.run == kernels::activation<op, float>().run)
-      text = concat("tenon::kernels::activation<tenon::kernels::UnaryOp::", name,
-                    ", float>({.alpha = ", literal(a.parameters.alpha),
-                    ", .beta = ", literal(a.parameters.beta), "})");
-  };
-  using enum kernels::UnaryOp;
-  one.operator()<hard_swish>("hard_swish");
-  one.operator()<mish>("mish");
-  one.operator()<sigmoid>("sigmoid");
-  one.operator()<tanh>("tanh");
-  one.operator()<elu>("elu");
-  one.operator()<leaky_relu>("leaky_relu");
-  one.operator()<swish>("swish");
-  one.operator()<hard_sigmoid>("hard_sigmoid");
-  one.operator()<gelu_tanh>("gelu_tanh");
-  one.operator()<gelu>("gelu");
-  if (text.empty()) throw Refused{"its activation has no name"};
-  return text;
-}
-
-OperatorText text_of(const PackedMatMul& p, Constants& c) {
-  Aggregate a("PackedMatMul", c);
-  a.set("alpha", p.alpha)
-      .set("beta", p.beta)
-      .set("trans_a", p.trans_a)
-      .set("gemm", p.gemm)
-      .set("bounds", p.bounds);
-  a.set("element", p.element)
-      .set("k", p.k)
-      .set("n", p.n)
-      .set("b", p.b)
-      .set("b_row", p.b_row)
-      .set("b_col", p.b_col);
-  a.set("zeros", p.zeros).set("bias", p.bias);
-  if (p.narrow.type != DType::undefined)
-    a.set_text("narrow", concat("{", literal(p.narrow.type), ", ", p.narrow.k, ", ", p.narrow.n, ", ",
-                                p.narrow.block, "}"));
-  return a.take(concat(fused, "packed_mat_mul.hpp"));
-}
-OperatorText text_of(const PackedConv& p, Constants& c) {
-  Aggregate a("PackedConv", c);
-  a.set("conv", p.conv).set("bounds", p.bounds).set("element", p.element).set("extents", p.extents);
-  a.set("weights", p.weights).set("bias", p.bias).set("packed", p.packed);
-  return a.take(concat(fused, "packed_conv.hpp"));
-}
-OperatorText text_of(const BlockedConv& p, Constants& c) {
-  Aggregate a("BlockedConv", c);
-  a.set("conv", p.conv).set("bounds", p.bounds).set("block", p.block).set("extents", p.extents);
-  a.set("plain_x", p.plain_x).set("plain_y", p.plain_y).set("winograd", p.winograd);
-  a.set("weights", p.weights).set("bias", p.bias);
-  if (p.activation) a.set_text("activation", activation_text(p.activation));
-  OperatorText text = a.take(concat(fused, "blocked_conv.hpp"));
-  text.constant &= !p.activation;
-  return text;
-}
-OperatorText text_of(const ToBlocks& p, Constants& c) {
-  return Aggregate("ToBlocks", c).set("block", p.block).take(concat(fused, "blocked_conv.hpp"));
-}
-OperatorText text_of(const FromBlocks& p, Constants& c) {
-  return Aggregate("FromBlocks", c).set("channels", p.channels).take(concat(fused, "blocked_conv.hpp"));
-}
-OperatorText text_of(const BlockedMean&, Constants& c) {
-  return Aggregate("BlockedMean", c).take(concat(fused, "blocked_conv.hpp"));
-}
-OperatorText text_of(const QuantizedConv& p, Constants& c) {
-  Aggregate a("QuantizedConv", c);
-  a.set("conv", p.conv).set("x", p.x).set("y", p.y).set("extents", p.extents).set("plain", p.plain);
-  return a.set("weights", p.weights)
-      .set("bias", p.bias)
-      .set("scales", p.scales)
-      .take(concat(fused, "quantized.hpp"));
-}
-OperatorText text_of(const QuantizedMatMul& p, Constants& c) {
-  Aggregate a("QuantizedMatMul", c);
-  a.set("a", p.a).set("y", p.y).set("gemm", p.gemm).set("k", p.k).set("n", p.n);
-  return a.set("b", p.b).set("bias", p.bias).set("scales", p.scales).take(concat(fused, "quantized.hpp"));
-}
-OperatorText text_of(const QuantizedAdd& p, Constants& c) {
-  return Aggregate("QuantizedAdd", c)
-      .set("a", p.a)
-      .set("b", p.b)
-      .set("y", p.y)
-      .take(concat(fused, "quantized.hpp"));
-}
-OperatorText text_of(const QuantizedGlobalAverage& p, Constants& c) {
-  return Aggregate("QuantizedGlobalAverage", c)
-      .set("x", p.x)
-      .set("y", p.y)
-      .set("last", p.last)
-      .take(concat(fused, "quantized.hpp"));
-}
-OperatorText text_of(const ByteTable& p, Constants& c) {
-  std::string table = "{{";
-  for (std::size_t k = 0; k < p.table.size(); ++k) table += concat(k > 0 ? "," : "", int{p.table[k]});
-  return Aggregate("ByteTable", c)
-      .set("x", p.x)
-      .set("y", p.y)
-      .set_text("table", table + "}}")
-      .take(concat(fused, "quantized.hpp"));
-}
-OperatorText text_of(const MoveChannels& p, Constants& c) {
-  return Aggregate("MoveChannels", c)
-      .set("type", p.type)
-      .set("back", p.back)
-      .take(concat(fused, "last_conv.hpp"));
-}
-OperatorText text_of(const LastConv& p, Constants& c) {
-  Aggregate a("LastConv", c);
-  a.set("conv", p.conv).set("x", p.x).set("y", p.y).set("extents", p.extents).set("plain_x", p.plain_x);
-  a.set("weights", p.weights).set("scales", p.scales);
-  if (p.sum) {
-    const auto scale = [&](const ByteScale& s) {
-      return concat("{", literal(s.type), ", ", literal(s.scale), ", ", s.zero, "}");
-    };
-    a.set_text("sum", concat("tenon::passes::LastConv::Sum{", scale(p.sum->z), ", {", scale(p.sum->y.as),
-                             ", ", p.sum->y.lo, ", ", p.sum->y.hi, "}}"));
-  }
-  return a.take(concat(fused, "last_conv.hpp"));
-}
-OperatorText text_of(const PackedMatMulInteger& p, Constants& c) {
-  Aggregate a("PackedMatMulInteger", c);
-  a.set("element", p.element)
-      .set("k", p.k)
-      .set("n", p.n)
-      .set("b", p.b)
-      .set("scales", p.scales)
-      .set("bias", p.bias);
-  return a.set("bounds", p.bounds).take(concat(fused, "packed_mat_mul_integer.hpp"));
-}
-
-/// Tries the operators that passes make, in turn.
-template <class... Op>
-bool text_of_one(const AnyOperator& op, Constants& c, std::optional<OperatorText>& text) {
-  return ([&] {
-    const Op* const p = op.as<Op>();
-    if (p != nullptr) text = text_of(*p, c);
-    return p != nullptr;
-  }() || ...);
-}
-
-/// Operators whose compute takes memory from the heap, or keeps lists of texts.
-constexpr std::string_view heap_users[] = {"Einsum", "GRU", "LSTM", "RNN", "TfIdfVectorizer"};
-
-OperatorText text_of(const AnyOperator& op, std::span<const HeaderText> files, Constants& c) {
-  std::optional<OperatorText> text;
-  if (const auto* late = op.as<FileMatMul>()) return text_of(late->packed(), c);
-  if (text_of_one<PackedMatMul, PackedConv, BlockedConv, ToBlocks, FromBlocks, BlockedMean, QuantizedConv,
-                  QuantizedMatMul, QuantizedAdd, QuantizedGlobalAverage, ByteTable, MoveChannels, LastConv,
-                  PackedMatMulInteger>(op, c, text))
-    return *std::move(text);
-  const op::Spec& spec = op.spec();
-  const auto& operators = standard_registry().operators();
-  const auto found = operators.find({std::string(spec.domain), std::string(spec.name)});
-  const OperatorClass* op_class = nullptr;
-  if (found != operators.end())
-    for (const auto& [since, one] : found->second)
-      if (one->spec == &spec) op_class = one;
-  if (op_class == nullptr) throw Refused{"the operator has no form in a header"};
-  if (!spec.deterministic) throw Refused{"it draws random numbers"};
-  if (spec.name == "RoiAlign" || spec.name == "MaxRoiPool")
-    throw Refused{"its working memory depends on data"};
-  if (std::ranges::find(heap_users, spec.name) != std::end(heap_users))
-    throw Refused{"it takes memory from the heap"};
-  std::string name = concat("tenon::op::", spec.name);
-  if (found->second.rbegin()->second != op_class) name += concat("_", spec.since[0]);
-  OperatorText made{make_text(name, op.version(), op.attributes(),
-                              op_class->attributes(op_class->create(op.version()).get())),
-                    {},
-                    true};
-  try {
-    made.headers.insert(operator_header(files, spec.name));
-  } catch (const Error& e) {
-    throw Refused{e.message()};
-  }
-  return made;
-}
 
 // --- one program ---
 
@@ -484,7 +39,7 @@ class Emission {
     Identifiers names;
     const Graph& g = session.graph();
     for (std::size_t k = 0; k < g.inputs().size(); ++k)
-      if (const ValueId v = g.inputs()[k]; !program_.stored(v))
+      if (const ValueId v = g.inputs()[k]; !g.entry(v).content)
         inputs_.push_back({names.fresh(g.entry(v).name), v, static_cast<int>(k)});
     for (std::size_t o = 0; o < g.outputs().size(); ++o)
       outputs_.push_back({names.fresh(g.outputs()[o].first), program_.outputs()[o], static_cast<int>(o)});
@@ -492,8 +47,9 @@ class Emission {
   }
 
   /// Adds the function for the extents of the inputs. `others` are other numbers of these extents.
-  void add(const Feeds& feeds, const Feeds& others) {
+  void add(Feeds feeds, Feeds others) {
     plan_ = session_.plan(feeds);
+    for (Feeds* f : {&feeds, &others}) feed_lengths(*f);
     operands_.assign(plan_.values.size(), std::string());
     place_values();
     std::string body;
@@ -647,9 +203,9 @@ class Emission {
       case Action::fresh: return fresh(n);
       case Action::compute: break;
     }
-    // nonpad_kv_seqlen says how many keys are looked at.
-    if (n.op.spec().name == "Attention" && n.inputs.size() > 6 && n.inputs[6] >= 0)
+    if (const ValueId v = key_count(n); v >= 0 && parameter(v) == nullptr)
       throw Refused{"its working memory depends on data"};
+    if (!n.op.spec().deterministic && !is_repeatable(n)) throw Refused{"it draws random numbers"};
     std::string before;
     if (const auto* f = n.op.as<FusedElementwise>()) return elementwise(n, *f);
     if (std::string small = small_product(n); !small.empty()) return small;
@@ -695,7 +251,7 @@ class Emission {
       c_col = beta = 1;
     }
     note_type(n.outputs[0]);
-    headers_.insert(concat(fused, "small_mat_mul.hpp"));
+    headers_.insert("tenon/graph/fused/small_mat_mul.hpp");
     const std::string t = type_name(type);
     const Bounds bounds = packed != nullptr ? packed->bounds : Bounds{};
     const std::string op = constants_.op(concat(
@@ -772,6 +328,37 @@ class Emission {
                   last ? ", from, size)" : ", 0, size)");
   }
 
+  const Parameter* parameter(ValueId v) const {
+    const auto p = std::ranges::find(inputs_, v, &Parameter::value);
+    return p == inputs_.end() ? nullptr : &*p;
+  }
+  /// Attention's nonpad_kv_seqlen, which says how many keys are looked at; or -1.
+  static ValueId key_count(const Graph::Node& n) {
+    return n.op.as<op::Attention>() != nullptr && n.inputs.size() > 6 ? n.inputs[6] : -1;
+  }
+  /// Working memory grows with the keys that are looked at: all are.
+  void feed_lengths(Feeds& feeds) const {
+    for (const Graph::Node& n : program_.nodes())
+      if (const Parameter* p = parameter(key_count(n)))
+        for (auto& [name, value] : feeds)
+          if (name == session_.graph().entry(p->value).name) {
+            const Extents keys = entry(n.inputs[1]).info.dims.extents();
+            Tensor<int64_t> all(value.tensor().extents());
+            std::fill(all.begin(), all.end(), keys[keys.size() - 2]);
+            value = std::move(all);
+          }
+  }
+  /// Whether an operator that may draw random numbers draws none, or the same ones in each run.
+  bool is_repeatable(const Graph::Node& n) const {
+    if (const auto* old = n.op.as<op::Dropout_1>()) return old->is_test != 0;
+    const auto* dropout = n.op.as<op::Dropout>();
+    if (dropout == nullptr) return false;
+    const ValueId training = n.inputs.size() > 2 ? n.inputs[2] : -1;
+    if (training < 0 || dropout->seed) return true;
+    const Value& stated = program_.stored(training);
+    return stated && !*static_cast<const bool*>(stated.tensor().data());
+  }
+
   /// The most working memory that kernels take. Zeros are refused as divisors, and ones as indices perhaps.
   int64_t peak(const Feeds& zeros, const Feeds& ones) {
     const auto of = [&](const Feeds& feeds) {
@@ -793,7 +380,8 @@ class Emission {
   Plan plan_;
   std::vector<std::string> operands_;  // expressions for values' first bytes, once asked for
   std::set<std::string> headers_;
-  std::set<DType> types_{DType::float32};
+  // Operators convert these of their own accord.
+  std::set<DType> types_{DType::float32, DType::float64, DType::int64, DType::bool_};
   std::set<std::string> refused_;
   std::vector<std::pair<std::string, std::string>> functions_;  // parameters and bodies
   std::vector<std::string> views_;

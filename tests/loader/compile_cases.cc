@@ -73,17 +73,20 @@ std::string unit_text(const std::vector<Case>& cases) {
       "std::_Exit(3);\n}\n";
   std::string list;
   for (const Case& c : cases) {
-    text += concat("static void test_", c.part.name, "() {\n  static ", c.part.name, "::Memory memory;\n");
+    // Not all of them at once: hundreds of cases may have gigabytes.
+    text += concat("static void test_", c.part.name, "() {\n  auto* const memory = new ", c.part.name,
+                   "::Memory;\n");
     std::string call, after;
     for (std::size_t k = 0; k < c.part.views.size(); ++k) {
       const bool input = k < c.in.size();
       const int64_t bytes = input ? c.in[k] : c.out[k - c.in.size()];
-      text += concat("  alignas(64) static unsigned char v", k, "[", std::max<int64_t>(bytes, 1), "];\n");
+      text += concat("  void* const v", k, " = std::aligned_alloc(64, ", (bytes / 64 + 1) * 64, ");\n");
       if (input) text += concat("  take(v", k, ", ", bytes, ");\n");
       else after += concat("  std::fwrite(v", k, ", 1, ", bytes, ", stdout);\n");
+      after += concat("  std::free(v", k, ");\n");
       call += concat("Of<", c.part.views[k], ">::at(v", k, "), ");
     }
-    text += concat("  ", c.part.name, "::run(", call, "memory);\n", after, "}\n");
+    text += concat("  ", c.part.name, "::run(", call, "*memory);\n", after, "  delete memory;\n}\n");
     list += concat("test_", c.part.name, ", ");
   }
   text += concat("}  // namespace cases\n\nint main() {\n  using namespace cases;\n  for (auto* test : {",

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Models compiled to headers: built by g++ alone, at each level of the machine, they give the bits that the tool gives,
-# and ask for neither heap nor exceptions. Two models live in one source; constants may lie in a file; extents give
+# and ask for neither heap nor exceptions. Three models live in one source; constants may lie in a file; extents give
 # overloads; what has no form in a header is listed.
 fail() {
   echo "$@"
@@ -27,17 +27,33 @@ numbers() { awk -v n="$1" -v seed="$2" 'BEGIN { srand(seed); for (k = 0; k < n; 
   echo '}'
 } > "$folder/mlp.onnxtxt"
 
+# Recurrent layers, two of whose matrices are laid out for their kernels.
+cat > "$folder/rnn.onnxtxt" <<END
+<ir_version: 10, opset_import: ["" : 22]>
+rnn (float[12,4,8] s) => (float[12,1,4,16] u, float[2,4,16] h) <
+  float[1,64,8] w = {$(numbers 512 1)}, float[1,64,16] r = {$(numbers 1024 2)}, float[1,48] p = {$(numbers 48 3)},
+  float[2,48,8] w2 = {$(numbers 768 4)}, float[2,48,16] r2 = {$(numbers 1536 5)}, float[2,96] b2 = {$(numbers 192 6)},
+  float[1,4,16] zero = {$(numbers 64 7)}
+> {
+  u = LSTM <hidden_size = 16> (s, w, r, , , zero, zero, p)
+  , h = GRU <hidden_size = 16, direction = "bidirectional", linear_before_reset = 1, activations =
+    ["Sigmoid", "Tanh", "HardSigmoid", "Affine"], activation_alpha = [0.3, 0.5]> (s, w2, r2, b2)
+}
+END
+
 cat > "$folder/main.cc" <<'END'
 #include <cstdio>
 #include <cstdlib>
 
 #include "mlp.hpp"
-// The two stand beside each other.
+// They stand beside each other.
 #include "digits.hpp"
+#include "rnn.hpp"
 
 static mlp::Memory mlp_memory;
+static rnn::Memory rnn_memory;
 static digits::Memory digits_memory;
-alignas(64) static float x[16], y[16], one[10], two[20];
+alignas(64) static float x[16], y[16], one[10], two[20], s[384], u[768], h[128];
 alignas(64) static unsigned char images[2 * 64];
 #ifdef WEIGHTS
 alignas(64) static std::byte weights[digits::weights_bytes];
@@ -76,7 +92,10 @@ int main() {
   write_npy("x.npy", "<f4", "1, 16", x, sizeof x);
   write_npy("one.npy", "|u1", "1, 8, 8", images, 64);
   write_npy("two.npy", "|u1", "2, 8, 8", images, 128);
+  for (int k = 0; k < 384; ++k) s[k] = 0.05f * static_cast<float>(k % 37 - 18);
+  write_npy("s.npy", "<f4", "12, 4, 8", s, sizeof s);
   mlp::run({x, {1, 16}}, {y, {1, 16}}, mlp_memory);
+  rnn::run({s, {12, 4, 8}}, {u, {12, 1, 4, 16}}, {h, {2, 4, 16}}, rnn_memory);
 #ifdef WEIGHTS
   // Two overloads.
   std::FILE* const f = std::fopen("digits.bin", "rb");
@@ -88,6 +107,8 @@ int main() {
   digits::run(image<1>(), probability<1>(one), digits_memory);
 #endif
   write("y.raw", y, sizeof y);
+  write("u.raw", u, sizeof u);
+  write("h.raw", h, sizeof h);
   write("one.raw", one, sizeof one);
   write("two.raw", two, sizeof two);
 }
@@ -108,10 +129,13 @@ levels=$(sed -nE 's/^levels: (.*) \(.*$/\1/p' <<< "$said")
 for level in ${levels//,/}; do
   $tool compile "$folder/mlp.onnxtxt" --level "$level" -o "$folder/mlp.hpp" || fail "mlp at $level"
   $tool compile examples/digits/digits.onnx --level "$level" --shape batch=1 -o "$folder/digits.hpp" || fail "digits at $level"
+  $tool compile "$folder/rnn.onnxtxt" --level "$level" -o "$folder/rnn.hpp" || fail "rnn at $level"
   build
   nm -u "$folder/main" | grep -E ' (_Zn[wa]|_Zd[la]|malloc|free|calloc|__cxa_throw|__cxa_allocate)' && fail "the program has a heap or exceptions"
   expect "$folder/mlp.onnxtxt" x x y y
   expect examples/digits/digits.onnx image one probability one
+  expect "$folder/rnn.onnxtxt" s s u u
+  expect "$folder/rnn.onnxtxt" s s h h
 done
 
 # The same again is the same text; a header is for its level alone.

@@ -34,7 +34,8 @@ void linear_attention(const LinearAttentionArgs<T>& a) {
   const int64_t group = a.kv_heads > 0 ? a.heads / a.kv_heads : 0, keys = a.key_size, values = a.value_size;
   parallel_for(a.batch * a.kv_heads, 1, [&](int64_t begin, int64_t end) {
     Scratch scratch;
-    T *written = scratch.take<T>(values), *decayed = scratch.take<T>(keys), *factors = scratch.take<T>(keys);
+    T *written = scratch.take<T>(values), *added = scratch.take<T>(values);
+    T *decayed = scratch.take<T>(keys), *factors = scratch.take<T>(keys);
     std::fill_n(factors, keys, T{1});
     for (int64_t item = begin; item < end; ++item) {
       const int64_t b = item / a.kv_heads, h = item % a.kv_heads;
@@ -63,7 +64,10 @@ void linear_attention(const LinearAttentionArgs<T>& a) {
         for (int64_t d = 0; d < keys; ++d) {
           T* row = state + d * values;
           const T factor = factors[d], key = k[d];
-          for (int64_t m = 0; m < values; ++m) row[m] = factor * row[m] + key * written[m];
+          // Products are stored before they are added, and have the same bits where a compiler may contract.
+          for (int64_t m = 0; m < values; ++m) added[m] = key * written[m];
+          for (int64_t m = 0; m < values; ++m) row[m] *= factor;
+          for (int64_t m = 0; m < values; ++m) row[m] += added[m];
         }
         GemmArgs<T> g;
         g.m = group, g.n = values, g.k = keys;

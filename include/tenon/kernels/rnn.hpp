@@ -346,10 +346,13 @@ void gru(const GruArgs<T>& a) {
     else hidden_product(p, own, p.gates + 2 * n);
     rnn_for_each_row(a, p, 3, [&](int64_t offset, T* update) {
       T *reset = update + n, *fresh = update + 2 * n, *next = p.next + offset;
-      if (linear)
-        for (int64_t k = 0; k < count; ++k) fresh[k] += reset[k] * own[offset + k];
+      if (linear) {
+        for (int64_t k = 0; k < count; ++k) own[offset + k] *= reset[k];
+        for (int64_t k = 0; k < count; ++k) fresh[k] += own[offset + k];
+      }
       rnn_activate(a.g, a.clip, fresh, fresh, count);
-      for (int64_t k = 0; k < count; ++k) next[k] = (1 - update[k]) * fresh[k] + update[k] * p.h[offset + k];
+      for (int64_t k = 0; k < count; ++k) fresh[k] = (1 - update[k]) * fresh[k], update[k] *= p.h[offset + k];
+      for (int64_t k = 0; k < count; ++k) next[k] = fresh[k] + update[k];
     });
   });
 }
@@ -382,7 +385,8 @@ void lstm(const LstmArgs<T>& a) {
       T *out = in + n, *forget = in + 2 * n, *fresh = in + 3 * n, *cell = c + offset, *next = p.next + offset;
       const auto peep = [&](int64_t k, T* gate) {
         const T* weights = a.peephole + k * n + p.u0;
-        for (int64_t e = 0; e < count; ++e) gate[e] += weights[e] * cell[e];
+        for (int64_t e = 0; e < count; ++e) next[e] = weights[e] * cell[e];
+        for (int64_t e = 0; e < count; ++e) gate[e] += next[e];
         rnn_activate(a.f, a.clip, gate, gate, count);
       };
       if (a.peephole != nullptr) peep(0, in), peep(2, forget);
@@ -390,7 +394,8 @@ void lstm(const LstmArgs<T>& a) {
       rnn_activate(a.g, a.clip, fresh, fresh, count);
       if (a.input_forget)
         for (int64_t k = 0; k < count; ++k) forget[k] = 1 - in[k];
-      for (int64_t k = 0; k < count; ++k) cell[k] = forget[k] * cell[k] + in[k] * fresh[k];
+      for (int64_t k = 0; k < count; ++k) forget[k] *= cell[k], fresh[k] *= in[k];
+      for (int64_t k = 0; k < count; ++k) cell[k] = forget[k] + fresh[k];
       if (a.peephole != nullptr) peep(1, out);
       rnn_activate(a.h, a.clip, cell, next, count);
       for (int64_t k = 0; k < count; ++k) next[k] *= out[k];

@@ -8,6 +8,7 @@
 
 #include "tenon/base/convert.hpp"
 #include "tenon/base/parallel.hpp"
+#include "tenon/base/rounded.hpp"
 #include "tenon/base/scratch.hpp"
 #include "tenon/kernels/resize/interpolated.hpp"
 
@@ -39,7 +40,8 @@ template <class F>
 F reflect(F x, F low, F high) {
   const F range = high - low;
   if (x >= low && x <= high) return x;
-  const F over = x < low ? low - x : x - high, turns = std::floor(over / range), rest = over - turns * range;
+  const F over = x < low ? low - x : x - high, turns = std::floor(over / range),
+          rest = over - rounded(turns * range);
   if (!(range > 0 && turns * std::numeric_limits<F>::epsilon() < 1)) return 0;
   const bool even = std::fmod(turns, F{2}) == 0;
   return std::clamp((x < low) == even ? low + rest : high - rest, low, high);
@@ -57,7 +59,7 @@ void grid_taps(const GridSampleArgs& a, int axis, F coordinate, GridTaps& taps) 
   const int64_t extent = a.extents[axis];
   const auto n = static_cast<F>(extent);
   const F low = a.align_corners ? F{0} : F(-0.5), high = a.align_corners ? n - 1 : n - F(0.5);
-  F x = a.align_corners ? (coordinate + 1) / 2 * (n - 1) : ((coordinate + 1) * n - 1) / 2;
+  F x = a.align_corners ? (coordinate + 1) / 2 * (n - 1) : (rounded((coordinate + 1) * n) - 1) / 2;
   if (a.mode == SampleMode::nearest) x = std::nearbyint(x);
   if (!(x >= low && x <= high)) {
     // As PyTorch has it, cubic interpolation takes border elements around the place itself.
@@ -79,8 +81,10 @@ void grid_taps(const GridSampleArgs& a, int axis, F coordinate, GridTaps& taps) 
   } else {
     first = -1, count = 4;
     constexpr double c = -0.75;
-    const auto near = [](double d) { return ((c + 2) * d - (c + 3)) * d * d + 1; };
-    const auto far = [](double d) { return ((c * d - 5 * c) * d + 8 * c) * d - 4 * c; };
+    const auto near = [](double d) { return rounded((rounded((c + 2) * d) - (c + 3)) * d * d) + 1; };
+    const auto far = [](double d) {
+      return rounded((rounded((rounded(c * d) - 5 * c) * d) + 8 * c) * d) - 4 * c;
+    };
     taps.weight[0] = far(1 + ratio);
     taps.weight[1] = near(ratio);
     taps.weight[2] = near(1 - ratio);
@@ -160,8 +164,8 @@ void grid_sample(const GridSampleArgs& a, const T* x, T* y) {
                          for (int64_t p = 0; p < n; ++p)
                            if (at[p] >= 0) {
                              if constexpr (is_complex(dtype_of<T>))
-                               sum[p] += source[at[p]] * static_cast<typename T::value_type>(w[p]);
-                             else sum[p] += static_cast<C>(source[at[p]]) * static_cast<C>(w[p]);
+                               sum[p] += rounded(source[at[p]] * static_cast<typename T::value_type>(w[p]));
+                             else sum[p] += rounded(static_cast<C>(source[at[p]]) * static_cast<C>(w[p]));
                            }
                        }
                        for (int64_t p = 0; p < n; ++p) target[p] = convert<T>(sum[p]);

@@ -41,7 +41,7 @@ std::tuple<V...> operands(V... v) {
   return {v...};
 }
 
-/// The value of an attribute: set("group", int64_t{2}).
+/// The value of an attribute: set("group", int64_t{2}). That of a list is a span of constants.
 template <class V>
 struct Setting {
   std::string_view name;
@@ -65,8 +65,14 @@ constexpr bool assign(M& member, const V& value) {
   } else if constexpr (std::is_same_v<V, std::string_view> && std::is_same_v<M, Opt<Str>>) {
     member = M(Str(value));
     return true;
-  } else if constexpr (std::is_same_v<V, Ints> && std::is_same_v<M, Opt<Ints>>) {
-    member = M(value);
+  } else if constexpr (std::is_same_v<V, std::string_view> && std::is_constructible_v<M, std::string>) {
+    member = M(std::string(value));
+    return true;
+  } else if constexpr (std::is_same_v<V, std::span<const int64_t>> && std::is_constructible_v<M, Ints>) {
+    member = M(Ints(value));
+    return true;
+  } else if constexpr (requires { M(std::vector<typename V::value_type>::listed(value)); }) {
+    member = M(std::vector<typename V::value_type>::listed(value));
     return true;
   } else {
     return false;
@@ -146,11 +152,10 @@ void call(const Op& op, const In& in, const Out& out, std::integer_sequence<int,
 
 }  // namespace compiled_detail
 
-/// An operator as a version states it: make<Conv>(11, set("strides", Ints{2, 2})). Constant, or no such
+/// An operator as a version states it: make(Conv{}, 11, set("group", int64_t{2})). Constant, or no such
 /// attribute.
 template <class Op, class... V>
-constexpr Op make(int version, const Setting<V>&... settings) {
-  Op op{};
+constexpr Op make(Op op, int version, const Setting<V>&... settings) {
   attributes_of_class<Op>().each([&]<class Row>(const Row& row) {
     if constexpr (requires { op.*row.member = row.value; })
       if (row.in(version)) op.*row.member = row.value;

@@ -1,6 +1,7 @@
 // Einsum: sums of products by Einstein's convention.   onnx.ai/onnx/operators/onnx__Einsum.html
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "tenon/base/convert.hpp"
@@ -55,8 +56,8 @@ constexpr bool read_term(std::string_view text, std::size_t& at, Term& term) {
 
 /// An equation and the extents of its labels. Messages go to the rule.
 struct Equation {
-  std::vector<Term> operands;
-  Term result;
+  std::span<Term> operands;  ///< the caller's
+  Term result{};
   int ellipsis = 0;    ///< axes of the ellipsis
   bool ranked = true;  ///< whether that number is known
   Dim extents[kernels::max_labels]{};
@@ -66,10 +67,12 @@ struct Equation {
     const auto refuse = [&] { return i.fail("the equation is not understood at character ", at), false; };
     const std::string_view left = text.substr(0, text.find('-'));
     const auto n = 1 + static_cast<int>(std::count(left.begin(), left.end(), ','));
-    if (n != i.inputs()) return i.fail("the equation has ", n, " terms for ", i.inputs(), " operands"), false;
-    for (;; ++at) {
-      if (!read_term(text, at, operands.emplace_back())) return refuse();
+    if (const auto given = static_cast<int>(operands.size()); n != given)
+      return i.fail("the equation has ", n, " terms for ", given, " operands"), false;
+    for (Term& term : operands) {
+      if (!read_term(text, at, term)) return refuse();
       if (at == text.size() || text[at] == '-') break;
+      ++at;
     }
     if (at == text.size()) return imply_result(), true;
     if (text.substr(at, 2) != "->") return refuse();
@@ -95,12 +98,13 @@ struct Equation {
     for (int label = 0; label < letters; ++label)
       if (count[label] == 1) result.behind.push_back(label);
   }
-  /// Takes the extents of all operands; those of a label are equal or 1.
-  constexpr bool bind(Infer& i) {
+  /// Takes the extents of all operands, dims(k); those of a label are equal or 1.
+  template <class F>
+  constexpr bool bind(Infer& i, F dims) {
     bool seen = false, bound[kernels::max_labels]{};
-    for (int k = 0; k < i.inputs(); ++k) {
+    for (int k = 0; k < static_cast<int>(operands.size()); ++k) {
       const Term& term = operands[static_cast<std::size_t>(k)];
-      const Dims& x = i.dims(k);
+      const Dims x = dims(k);
       if (!x.ranked()) {
         ranked &= !term.ellipsis;
         for (int label : term.labels(0))
@@ -158,8 +162,10 @@ struct Einsum {
   static constexpr Attributes attributes{attr("equation", &Einsum::equation).required()};
 
   constexpr void infer(Infer& i) const {
-    einsum_detail::Equation e;
-    if (!e.parse(i, equation ? std::string_view(*equation) : std::string_view()) || !e.bind(i)) return;
+    std::vector<einsum_detail::Term> terms(static_cast<std::size_t>(i.inputs()));
+    einsum_detail::Equation e{terms};
+    if (!e.parse(i, equation ? std::string_view(*equation) : std::string_view())) return;
+    if (!e.bind(i, [&](int k) { return i.dims(k); })) return;
     if (e.result.ellipsis && !e.ranked) return;
     const einsum_detail::Labels labels = e.result.labels(e.ellipsis);
     if (labels.size() > max_rank) return i.fail("the result has a rank above ", max_rank);
@@ -172,25 +178,23 @@ struct Einsum {
     if (output.empty()) return;
     using C = einsum_detail::product_t<T>;
     // The rule has accepted the operands, and gives the extents of the labels again.
-    std::vector<Info> infos(inputs.size());
-    for (std::size_t k = 0; k < inputs.size(); ++k) infos[k].dims = inputs[k].extents();
     bool asked = false;
-    Infer i(spec, infos, {}, spec.latest(), asked);
-    einsum_detail::Equation e;
+    Infer i(spec, {}, {}, spec.latest(), asked);
+    Scratch scratch;
+    einsum_detail::Equation e{made<einsum_detail::Term>(scratch, inputs.size())};
     e.parse(i, *equation);
-    e.bind(i);
+    e.bind(i, [&](int k) { return Dims(inputs[static_cast<std::size_t>(k)].extents()); });
     int64_t extents[kernels::max_labels];
     for (int label = 0; label < kernels::max_labels; ++label)
       extents[label] = e.extents[label].known() ? e.extents[label].value() : 1;
 
-    Scratch scratch;
-    std::vector<kernels::Labelled<C>> tensors;
+    const auto tensors = made<kernels::Labelled<C>>(scratch, inputs.size());
     for (std::size_t k = 0; k < inputs.size(); ++k) {
       if (inputs[k].empty()) {  // sums of nothing
         std::fill(output.begin(), output.end(), T{});
         return;
       }
-      kernels::Labelled<C>& t = tensors.emplace_back();
+      kernels::Labelled<C>& t = tensors[k];
       t.data = wide(scratch, inputs[k]);
       const einsum_detail::Labels labels = e.operands[k].labels(e.ellipsis);
       int64_t step = 1;
@@ -226,6 +230,12 @@ struct Einsum {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 
  private:
+  template <class T>
+  static std::span<T> made(Scratch& scratch, std::size_t n) {
+    T* const p = scratch.take<T>(static_cast<int64_t>(n));
+    std::uninitialized_value_construct_n(p, n);
+    return {p, n};
+  }
   template <class T>
   static const einsum_detail::product_t<T>* wide(Scratch& scratch, TensorView<const T> x) {
     if constexpr (is_float(dtype_of<T>)) {

@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <iterator>
 #include <new>
+#include <span>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -86,13 +87,20 @@ class vector {
   using size_type = std::size_t;
 
   constexpr vector() = default;
-  explicit vector(std::size_t n) { resize(n); }
-  vector(std::size_t n, const T& value) { assign(n, value); }
+  explicit constexpr vector(std::size_t n) { resize(n); }
+  constexpr vector(std::size_t n, const T& value) { assign(n, value); }
   template <std::input_iterator I>
   constexpr vector(I first, I last) {
     assign(first, last);
   }
   constexpr vector(std::initializer_list<T> list) : vector(list.begin(), list.end()) {}
+  /// Looks at constants, and is not written to.
+  static constexpr vector listed(std::span<const T> constants) {
+    vector v;
+    v.data_ = const_cast<T*>(constants.data());
+    v.size_ = v.room_ = constants.size();
+    return v;
+  }
   constexpr vector(const vector& other) : vector(other.begin(), other.end()) {}
   constexpr vector(vector&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)),

@@ -1,0 +1,21 @@
+// The kinds of mistakes.
+#pragma once
+
+#include "tenon/base/version.hpp"
+
+namespace tenon {
+
+enum class ErrorCode {
+  invalid_argument,  ///< a caller's value is not what the call takes
+  invalid_type,      ///< an element type or kind of value that the operator or conversion does not take
+  invalid_shape,     ///< ranks or extents that do not fit each other, or whose product overflows
+  invalid_model,     ///< a model, file or graph that breaks ONNX's rules
+  not_supported,     ///< an operator, domain, opset or feature that is not known here
+  out_of_range,      ///< an index outside of what it indexes
+  out_of_memory,     ///< an allocation failed
+  io,                ///< a file could not be opened, read or mapped
+  limit,             ///< a bound that the caller set was reached
+  cancelled,         ///< the caller asked a run to stop
+};
+
+}  // namespace tenon

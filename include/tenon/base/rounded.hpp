@@ -1,0 +1,26 @@
+// Products that keep their rounding.
+#pragma once
+
+#include "tenon/base/version.hpp"
+
+#include <complex>
+
+namespace tenon {
+
+/// x as it is. Compilers contract a * b + c to one instruction where their flags give them one, which rounds
+/// once; they do not where rounded(a * b) is added, so that the bits are the same for all flags.
+template <class F>
+F rounded(F x) {
+#if defined(__x86_64__)
+  asm("" : "+x"(x));
+#elif defined(__aarch64__)
+  asm("" : "+w"(x));
+#endif
+  return x;
+}
+template <class F>
+std::complex<F> rounded(std::complex<F> x) {
+  return {rounded(x.real()), rounded(x.imag())};
+}
+
+}  // namespace tenon

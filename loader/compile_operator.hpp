@@ -1,0 +1,24 @@
+// The text of an operator in a compiled model.
+#pragma once
+
+#include <set>
+#include <span>
+#include <string>
+
+#include "loader/amalgamate.hpp"
+#include "loader/compile_words.hpp"
+#include "tenon/op/framework/registry.hpp"
+
+namespace tenon::emission {
+
+/// An expression for an operator, and the headers that it needs.
+struct OperatorText {
+  std::string expression;
+  std::set<std::string> headers;
+  bool constant = true;  ///< in the sense of the language
+};
+
+/// Refused for an operator that has no form in a header.
+OperatorText text_of(const AnyOperator& op, std::span<const HeaderText> files, Constants& c);
+
+}  // namespace tenon::emission

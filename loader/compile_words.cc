@@ -1,0 +1,166 @@
+// The words of a compiled model's text.
+#include "loader/compile_words.hpp"
+
+#include <bit>
+#include <cinttypes>
+#include <cmath>
+#include <cstdio>
+
+#include "tenon/base/error.hpp"
+
+namespace tenon::emission {
+namespace {
+
+constexpr std::string_view keywords[] = {
+    "alignas",  "alignof",  "and",      "and_eq",   "asm",       "auto",       "bitand",    "bitor",
+    "bool",     "break",    "case",     "catch",    "char",      "class",      "co_await",  "co_return",
+    "co_yield", "compl",    "concept",  "const",    "consteval", "constexpr",  "constinit", "continue",
+    "decltype", "default",  "delete",   "do",       "double",    "else",       "enum",      "explicit",
+    "export",   "extern",   "false",    "float",    "for",       "friend",     "goto",      "if",
+    "inline",   "int",      "long",     "main",     "mutable",   "namespace",  "new",       "noexcept",
+    "not",      "not_eq",   "nullptr",  "operator", "or",        "or_eq",      "private",   "protected",
+    "public",   "register", "requires", "return",   "short",     "signed",     "sizeof",    "static",
+    "std",      "struct",   "switch",   "template", "this",      "throw",      "true",      "try",
+    "typedef",  "typeid",   "typename", "union",    "unsigned",  "using",      "virtual",   "void",
+    "volatile", "wchar_t",  "while",    "xor",      "xor_eq",    "tenon",      "xsimd",     "op",
+    "kernels",  "detail",   "simd",     "passes",   "standin",   "linux",      "unix",      "assert",
+    "memory",   "weights",  "arena",    "run",      "Memory",    "TensorView", "Shape",     "constants",
+    "at",       "part",     "operands", "compute",  "bytes_of",  "Absent",     "set",       "make",
+    "lent",     "from",     "size"};
+
+/// Whether the text may have such a name of its own: w0, op3, in1, out0, list5, local2.
+bool is_numbered(std::string_view text) {
+  const std::size_t stem = text.find_first_of("0123456789");
+  if (stem == std::string_view::npos || text.find_first_not_of("0123456789", stem) != std::string_view::npos)
+    return false;
+  constexpr std::string_view stems[] = {"in", "list", "local", "op", "out", "w"};
+  return std::ranges::find(stems, text.substr(0, stem)) != std::end(stems);
+}
+
+}  // namespace
+
+std::string identifier(std::string_view name) {
+  std::string text;
+  for (const char c : name) {
+    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    if (letter) text += c;
+    else if (text.empty() || text.back() != '_') text += '_';
+  }
+  // Names that begin with _ belong to the implementation.
+  while (text.starts_with('_')) text.erase(0, 1);
+  if (text.empty() || (text[0] >= '0' && text[0] <= '9')) text.insert(0, "v");
+  if (std::ranges::find(keywords, text) != std::end(keywords) || is_numbered(text)) text += '_';
+  return text;
+}
+
+std::string Identifiers::fresh(std::string_view name) {
+  std::string text = identifier(name);
+  for (int k = 2; !taken_.insert(text).second; ++k) text = concat(identifier(name), "_", k);
+  return text;
+}
+
+std::string comment(std::string_view name) {
+  std::string text;
+  for (const char c : name) text += c >= ' ' && c != '\\' && c != 127 ? c : '?';
+  return text;
+}
+
+std::string c_text(std::string_view s) {
+  std::string text = "\"";
+  char code[8];
+  for (const char c : s)
+    if (c == '"' || c == '\\') text += concat('\\', c);
+    else if (c >= ' ' && c < 127) text += c;
+    else
+      std::snprintf(code, sizeof code, "\\%03o", static_cast<unsigned>(static_cast<unsigned char>(c))),
+          text += code;
+  return text + "\"";
+}
+
+std::string literal(int64_t v) { return v == INT64_MIN ? "INT64_MIN" : std::to_string(v); }
+std::string literal(bool v) { return v ? "true" : "false"; }
+std::string literal(double v) {
+  char text[64];
+  if (!std::isfinite(v))
+    std::snprintf(text, sizeof text, "std::bit_cast<double>(std::uint64_t{0x%" PRIx64 "})",
+                  std::bit_cast<uint64_t>(v));
+  else std::snprintf(text, sizeof text, "%a", v);
+  return text;
+}
+std::string literal(float v) {
+  char text[64];
+  if (!std::isfinite(v))
+    std::snprintf(text, sizeof text, "std::bit_cast<float>(std::uint32_t{0x%" PRIx32 "})",
+                  std::bit_cast<uint32_t>(v));
+  else std::snprintf(text, sizeof text, "%af", static_cast<double>(v));
+  return text;
+}
+
+std::string type_name(DType d) {
+  if (d == DType::float32 || d == DType::float64 || d == DType::bool_) return std::string(name(d));
+  if (is_integer(d) && bits(d) >= 8) return concat("std::", name(d), "_t");
+  return concat("tenon::", name(d));
+}
+std::string literal(DType d) {
+  return d == DType::undefined ? "tenon::DType::undefined" : concat("tenon::dtype_of<", type_name(d), ">");
+}
+
+std::string literal(const Extents& e) {
+  std::string text;
+  for (const int64_t extent : e) text += concat(text.empty() ? "" : ", ", literal(extent));
+  return concat("tenon::Extents{", text, "}");
+}
+
+std::string Constants::address(const Storage& storage, bool& of_file) {
+  const std::string_view bytes(static_cast<const char*>(storage.data()), storage.size_bytes());
+  const auto [it, added] = names_.try_emplace(bytes, std::string());
+  const bool large = threshold_ && static_cast<int64_t>(bytes.size()) >= *threshold_;
+  if (added) {
+    kept_.push_back(storage);
+    if (large) {
+      weights_.resize((weights_.size() + 63) / 64 * 64);
+      it->second = concat("(weights + ", weights_.size(), ")");
+      weights_ += bytes;
+    } else {
+      it->second = concat("w", kept_.size() - 1);
+      write(it->second, bytes);
+    }
+  }
+  of_file |= large;
+  return it->second;
+}
+
+std::string Constants::storage(const Storage& s, bool& of_file) {
+  if (!s) return "{}";
+  return concat("tenon::Storage::borrow(", address(s, of_file), ", ", s.size_bytes(), ")");
+}
+
+std::string Constants::list(std::string_view type, const std::vector<std::string>& elements) {
+  std::string text;
+  for (const std::string& e : elements) text += concat(text.empty() ? "" : ", ", e);
+  if (text.empty()) return concat("std::span<const ", type, ">()");
+  const auto [it, added] = lists_.try_emplace(concat(type, "|", text), concat("list", lists_.size()));
+  if (added) text_ += concat("inline constexpr ", type, " ", it->second, "[] = {", text, "};\n");
+  return concat("std::span<const ", type, ">(", it->second, ")");
+}
+
+std::string Constants::op(const std::string& expression) {
+  const auto [it, added] = operators_.try_emplace(expression, concat("op", operators_.size()));
+  if (added) text_ += concat("inline constexpr auto ", it->second, " = ", expression, ";\n");
+  return it->second;
+}
+
+void Constants::write(const std::string& as, std::string_view bytes) {
+  text_ += concat("alignas(64) inline constexpr Word ", as, "[] = {");
+  char word[24];
+  for (std::size_t k = 0; k < std::max<std::size_t>(bytes.size(), 1); k += 8) {
+    uint64_t bits = 0;
+    for (std::size_t b = 0; b < 8 && k + b < bytes.size(); ++b)
+      bits |= uint64_t{static_cast<unsigned char>(bytes[k + b])} << (8 * b);
+    std::snprintf(word, sizeof word, "%s0x%" PRIx64, k == 0 ? "" : k % 64 == 0 ? ",\n" : ",", bits);
+    text_ += word;
+  }
+  text_ += "};\n";
+}
+
+}  // namespace tenon::emission

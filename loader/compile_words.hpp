@@ -1,0 +1,73 @@
+// The words of a compiled model's text: identifiers, literals, and constants that its header holds.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "tenon/base/storage.hpp"
+#include "tenon/base/types.hpp"
+#include "tenon/tensor/shape.hpp"
+
+namespace tenon::emission {
+
+/// A name as a C++ identifier that nothing else in the text has.
+std::string identifier(std::string_view name);
+
+class Identifiers {
+ public:
+  std::string fresh(std::string_view name);
+
+ private:
+  std::set<std::string> taken_;
+};
+
+/// A name in a comment of one line.
+std::string comment(std::string_view name);
+std::string c_text(std::string_view s);
+
+std::string literal(int64_t v);
+std::string literal(bool v);
+std::string literal(double v);
+std::string literal(float v);
+std::string literal(DType d);
+std::string literal(const Extents& e);
+/// The C++ type of an element type.
+std::string type_name(DType d);
+
+/// A reason for which a node has no form in a header.
+struct Refused {
+  std::string reason;
+};
+
+class Constants {
+ public:
+  explicit Constants(std::optional<int64_t> threshold) : threshold_(threshold) {}
+
+  /// An expression for the first byte of constant memory. `of_file` becomes true if only the run knows it.
+  std::string address(const Storage& storage, bool& of_file);
+  std::string storage(const Storage& s, bool& of_file);
+  /// An expression for the span of these elements of a type.
+  std::string list(std::string_view type, const std::vector<std::string>& elements);
+  /// The name of an operator that is constant.
+  std::string op(const std::string& expression);
+
+  const std::string& text() const { return text_; }
+  std::string& weights() { return weights_; }
+
+ private:
+  void write(const std::string& as, std::string_view bytes);
+
+  std::optional<int64_t> threshold_;
+  std::vector<Storage> kept_;
+  std::unordered_map<std::string_view, std::string> names_;
+  std::map<std::string, std::string> lists_, operators_;
+  std::string text_, weights_;
+};
+
+}  // namespace tenon::emission
