@@ -254,25 +254,25 @@ void each_tensor(const Expression<Op, X...>& e, F&& f) {
   std::apply([&](const X&... x) { (each_tensor(x, f), ...); }, e.parts());
 }
 
-/// Whether writing the result at `to` would change elements that are read later.
-template <class T, class S>
-bool disturbed(const TensorView<const T, S>& v, const void* to, int64_t bytes, int64_t size) {
+/// Whether writing `size` elements of the result at `to` would change elements that are read later.
+template <class T, class S, class To>
+bool disturbed(const TensorView<T, S>& v, const To* to, int64_t size) {
   const auto first = reinterpret_cast<std::uintptr_t>(v.data()), out = reinterpret_cast<std::uintptr_t>(to);
-  const auto length = static_cast<std::uintptr_t>(v.size()) * sizeof(T);
-  return first < out + static_cast<std::uintptr_t>(bytes) && out < first + length &&
+  const auto bytes = [](int64_t n, std::size_t each) { return static_cast<std::uintptr_t>(n) * each; };
+  return first < out + bytes(size, sizeof(To)) && out < first + bytes(v.size(), sizeof(T)) &&
          !(first == out && v.size() == size);
 }
+template <class Op, class... X, class To>
+bool disturbed(const Expression<Op, X...>& e, const To* to, int64_t size) {
+  bool any = false;
+  each_tensor(e, [&](const auto& v) { any |= disturbed(v, to, size); });
+  return any;
+}
+
+/// Whether t, as it is, can take elements of these extents, and nobody else sees it.
 template <class T, class S>
-bool disturbed(const Held<T, S>& h, const void* to, int64_t bytes, int64_t size) {
-  return disturbed(h.view(), to, bytes, size);
-}
-template <class T>
-bool disturbed(const Number<T>&, const void*, int64_t, int64_t) {
-  return false;
-}
-template <class Op, class... X>
-bool disturbed(const Expression<Op, X...>& e, const void* to, int64_t bytes, int64_t size) {
-  return std::apply([&](const X&... x) { return (disturbed(x, to, bytes, size) || ...); }, e.parts());
+bool has_room(const Tensor<T, S>& t, std::span<const int64_t> extents) {
+  return t.storage().unique() && t.storage().writable() && std::ranges::equal(t.extents(), extents);
 }
 
 // ------------------------------------------------------------------------------------------ loops in
@@ -507,10 +507,18 @@ class Expression {
   }
   /// Writes the elements to memory for as many, which may be an operand's.
   void write(value_type* to) const {
-    const auto bytes = size_ * static_cast<int64_t>(sizeof(value_type));
-    if (!array_detail::disturbed(*this, to, bytes, size_)) return array_detail::run<simd::Native>(*this, to);
+    if (!array_detail::disturbed(*this, to, size_)) return array_detail::run<simd::Native>(*this, to);
     const auto t = eval();
     std::copy(t.begin(), t.end(), to);
+  }
+  /// t = these elements, see Tensor::operator=. After an Error{invalid_argument} for a division by zero,
+  /// elements of t are old or new.
+  template <class To>
+    requires(widens<shape_type, To>())
+  void write_to(Tensor<value_type, To>& t) const {
+    if (array_detail::has_room(t, extents()) && !array_detail::disturbed(*this, t.data(), size_))
+      array_detail::run<simd::Native>(*this, t.data());
+    else t = eval();
   }
 
   const std::tuple<X...>& parts() const { return parts_; }
@@ -541,11 +549,29 @@ class Expression {
   int64_t size_ = 0;
 };
 
-/// The elements of an expression, in a tensor of their own. eval(x * w + b)
-template <class Op, class... X>
-auto eval(const Expression<Op, X...>& e) {
+/// The elements of an expression, a slice, a view or a tensor in a tensor of their own. eval(x * w + b)
+template <Lazy E>
+auto eval(const E& e) {
   return e.eval();
 }
+template <class T, class S>
+auto eval(const TensorView<T, S>& v) {
+  Tensor<std::remove_const_t<T>, S> t;
+  if (v) {
+    t = Tensor<std::remove_const_t<T>, S>::uninitialized(v.extents());
+    std::copy(v.begin(), v.end(), t.begin());
+  }
+  return t;
+}
+template <class T, class S>
+Tensor<T, S> eval(const Tensor<T, S>& t) {
+  return t.clone();
+}
+template <class T, class S>
+Tensor<T, S> eval(Tensor<T, S>&& t) {
+  return std::move(t);
+}
+inline op::Invalid eval(op::Invalid) { return {}; }
 
 namespace array_detail {
 
@@ -578,14 +604,6 @@ auto hold(A&& a) {
   else return number<T>(Op::spec.name, static_cast<Clean>(a));
 }
 
-/// An Array with its elements side by side: a view of a tensor, a tensor of their own for an expression.
-template <Array A>
-auto dense(const A& a) {
-  if constexpr (requires { a.eval(); }) return a.eval();
-  else if constexpr (any_invalid<A>) return op::Invalid{};
-  else return Source<A>::hold(a);
-}
-
 /// Element types whose operators chain; others are computed at once.
 template <class T>
 inline constexpr bool chains =
@@ -594,10 +612,9 @@ inline constexpr bool chains =
 /// A held operand, as an operator takes it.
 template <class X>
 decltype(auto) as_operand(const X& x) {
-  if constexpr (requires { x.eval(); }) return x.eval();
-  else if constexpr (requires { x.value; }) return (x.value);
+  if constexpr (requires { x.value; }) return (x.value);
   else if constexpr (requires { x.view(); }) return x.view();
-  else return (x);
+  else return op::ready(x);
 }
 
 /// Op of what is held: an Expression where its types chain.

@@ -2,7 +2,7 @@
 //
 // One rule: a cut through the first axes alone is a view, any other one is strided, and the type says which.
 //
-//     slice(x, 2)                  DenseSlice: row 2, a TensorView, never a copy
+//     slice(x, 2)                  DenseSlice: row 2, a TensorView, which only a Tensor made of it copies
 //     slice(x, range(0, 3))        DenseSlice: the first three rows
 //     slice(x, 1, range(0, 3))     DenseSlice: within row 1
 //     slice(x, all, range(0, 3))   StridedSlice: three columns. It refers to x too, and is copied where dense
@@ -233,6 +233,16 @@ inline Extents broadcast_strides(std::span<const int64_t> from, std::span<const 
   return strides;
 }
 
+/// Whether a part, which is not empty, has elements among the `count` from `begin` on.
+template <class T>
+bool overlaps(const T* data, std::span<const int64_t> extents, std::span<const int64_t> strides,
+              const T* begin, int64_t count) {
+  int64_t below = 0, above = 0;  // where the part's first and last element in memory are
+  for (std::size_t k = 0; k < extents.size(); ++k)
+    (strides[k] < 0 ? below : above) += (extents[k] - 1) * strides[k];
+  return std::less<>{}(data + below, begin + count) && std::less_equal<>{}(begin, data + above);
+}
+
 /// The elements of a part become those of y, a number or an Array, broadcast.
 template <class T, class Y>
 void assign(T* data, std::span<const int64_t> extents, std::span<const int64_t> strides, const Y& y) {
@@ -243,17 +253,13 @@ void assign(T* data, std::span<const int64_t> extents, std::span<const int64_t> 
   } else if constexpr (!any_invalid<Y>) {
     static_assert(std::is_same_v<element_of<Y>, T>, "a part is given elements of another type");
     if (product(extents) == 0) return void(broadcast_strides(y.extents(), extents));
-    const auto values = dense(y);
+    const auto& values = op::ready(y);
     const Extents from = broadcast_strides(values.extents(), extents);
     const auto move_from = [&](const T* p) {
       kernels::move(dtype_of<T>, data, {0, strides.data()}, p, {0, from.data()}, extents);
     };
-    int64_t below = 0, above = 0;  // where the part's first and last element in memory are
-    for (std::size_t k = 0; k < extents.size(); ++k)
-      (strides[k] < 0 ? below : above) += (extents[k] - 1) * strides[k];
-    const T *first = data + below, *last = data + above, *read = values.data();
-    const bool apart = std::less_equal<>{}(read + values.size(), first) || std::less<>{}(last, read);
-    if (apart) return move_from(read);
+    const T* const read = values.data();
+    if (!overlaps<T>(data, extents, strides, read, values.size())) return move_from(read);
     const std::vector<T> copy(read, read + values.size());
     move_from(copy.data());
   }
@@ -279,6 +285,22 @@ class DenseSlice : public TensorView<T, S> {
   DenseSlice& operator=(const DenseSlice& y) {
     set(static_cast<const TensorView<T, S>&>(y));
     return *this;
+  }
+
+  /// A copy of the elements.
+  template <class To>
+    requires(widens<S, To>())
+  operator Tensor<std::remove_const_t<T>, To>() const {
+    return tenon::eval(*this);
+  }
+  /// t = these elements, see Tensor::operator=.
+  template <class To>
+    requires(widens<S, To>())
+  void write_to(Tensor<std::remove_const_t<T>, To>& t) const {
+    if (array_detail::has_room(t, this->extents()) &&
+        !array_detail::disturbed(*this, t.data(), this->size()))
+      std::copy(this->begin(), this->end(), t.begin());
+    else t = tenon::eval(*this);
   }
 
  private:
@@ -318,14 +340,22 @@ class StridedSlice {
   /// The elements, in a tensor of their own.
   Tensor<value_type, S> eval() const {
     auto t = Tensor<value_type, S>::uninitialized(extents());
-    kernels::move(dtype_of<value_type>, t.data(), {0, op::dense_strides(extents()).data()}, data_,
-                  {0, strides_.data()}, extents());
+    copy_to(t.data());
     return t;
   }
   template <class To>
     requires(widens<S, To>())
   operator Tensor<value_type, To>() const {
     return eval();
+  }
+  /// t = these elements, see Tensor::operator=.
+  template <class To>
+    requires(widens<S, To>())
+  void write_to(Tensor<value_type, To>& t) const {
+    if (array_detail::has_room(t, extents()) &&
+        !array_detail::overlaps<value_type>(data_, extents(), strides_, t.data(), t.size()))
+      copy_to(t.data());
+    else t = eval();
   }
 
   /// Error{invalid_shape} where y does not broadcast to this part. slice(x, all, 0) = 1.0f
@@ -355,6 +385,11 @@ class StridedSlice {
   }
 
  private:
+  void copy_to(value_type* to) const {
+    kernels::move(dtype_of<value_type>, to, {0, op::dense_strides(extents()).data()}, data_,
+                  {0, strides_.data()}, extents());
+  }
+
   T* data_;
   Layout<S> layout_;
   Extents strides_;

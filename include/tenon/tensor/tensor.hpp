@@ -32,6 +32,13 @@ Storage make_elements(int64_t count, Allocator& allocator, bool raw = false) {
 }
 }  // namespace detail
 
+/// What gives a tensor when it is asked for one: expressions and strided slices (array/).
+template <class E>
+concept Lazy = requires(const E& e) {
+  typename E::shape_type;
+  e.eval();
+};
+
 /// A dense, row-major tensor that owns its elements, 64-byte aligned when it allocates them. S states the
 /// extents
 /// (`Shape<1, 3, dyn, dyn>`) or leaves rank and extents to run time (`AnyShape`). It moves cheaply and does
@@ -116,6 +123,15 @@ class Tensor {
     layout_ = std::exchange(o.layout_, {});
     count_ = std::exchange(o.count_, 0);
     storage_ = std::move(o.storage_);
+    return *this;
+  }
+  /// The elements of an expression or a slice (array/). They are written into this tensor's memory, without
+  /// another copy, where it has their extents, no other handle shares it, and no element is read after it has
+  /// been written; otherwise they get memory of their own. y = x * w + b
+  template <class E>
+    requires requires(const E& e, Tensor& t) { e.write_to(t); }
+  Tensor& operator=(const E& e) {
+    e.write_to(*this);
     return *this;
   }
   /// From a tensor of narrower extents.
