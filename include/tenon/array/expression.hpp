@@ -72,7 +72,8 @@ template <class Op, class... X>
 struct Source<Expression<Op, X...>> {
   using element = typename Expression<Op, X...>::value_type;
   using shape = typename Expression<Op, X...>::shape_type;
-  static Expression<Op, X...> hold(Expression<Op, X...> e) { return e; }
+  static Expression<Op, X...> hold(const Expression<Op, X...>& e) { return e; }
+  static Expression<Op, X...>&& hold(Expression<Op, X...>&& e) { return std::move(e); }
 };
 /// What an operator that does not fit has returned. The first message shall be the only one.
 template <>
@@ -408,6 +409,7 @@ void run(const E& e, typename E::value_type* to) {
       beside &= v.size() == e.size();
       *next++ = v.data();
     });
+    if (beside && e.size() <= Part<E>::grain) return run_lanes<Arch>(e, base, to, e.size());
     if (beside)
       return parallel_for(e.size(), Part<E>::grain, [&](int64_t begin, int64_t end) {
         const void* from[leaves];
@@ -477,15 +479,14 @@ class Expression {
   using shape_type = typename Result::shape_type;
 
   /// Error{invalid_shape} where the operands' extents do not broadcast, or one is absent.
-  explicit Expression(X... x) : parts_(std::move(x)...) {
+  explicit Expression(X&&... x) : parts_(std::move(x)...) {
     std::apply(
         [&](const X&... part) {
           int k = 0;
           ((array_detail::present(part) ? void(++k) : op::detail::raise_missing(Op::spec, k)), ...);
-          if constexpr (!array_detail::all_static<X...>) layout_ = Layout<shape_type>(broadcast(part...));
+          if constexpr (!array_detail::all_static<X...>) broadcast(part...);
         },
         parts_);
-    size_ = Layout<shape_type>::is_static() ? product(layout_.extents()) : element_count(layout_.extents());
   }
 
   static constexpr DType dtype() { return dtype_of<value_type>; }
@@ -535,18 +536,31 @@ class Expression {
   }
 
  private:
-  static Extents broadcast(const auto& first, const auto&... rest) {
-    Extents e(first.extents());
-    [[maybe_unused]] const auto with = [&e](std::span<const int64_t> x) {
-      if (!std::ranges::equal(e, x)) array_detail::broadcast_with(Op::spec.name, e, x);
+  void broadcast(const X&... x) {
+    // Mostly one operand has the result's extents, and so have the others that are not single elements.
+    std::span<const int64_t> e;
+    int64_t size = 1;
+    const auto choose = [&](std::span<const int64_t> own, int64_t count) {
+      if (own.size() > e.size() || (own.size() == e.size() && size == 1)) e = own, size = count;
     };
-    (with(rest.extents()), ...);
-    return e;
+    (choose(x.extents(), x.size()), ...);
+    const auto fits = [&](std::span<const int64_t> own, int64_t count) {
+      return (count == 1 && own.size() <= e.size()) || std::ranges::equal(own, e);
+    };
+    if ((fits(x.extents(), x.size()) && ...)) {
+      layout_ = Layout<shape_type>(e);
+      size_ = size;
+    } else {
+      Extents all;
+      (array_detail::broadcast_with(Op::spec.name, all, x.extents()), ...);
+      layout_ = Layout<shape_type>(all);
+      size_ = element_count(all);
+    }
   }
 
   std::tuple<X...> parts_;
   Layout<shape_type> layout_{};
-  int64_t size_ = 0;
+  int64_t size_ = Layout<shape_type>::is_static() ? product(Layout<shape_type>().extents()) : 0;
 };
 
 /// The elements of an expression, a slice, a view or a tensor in a tensor of their own. eval(x * w + b)
@@ -598,7 +612,7 @@ Number<T> number(std::string_view place, N x) {
 
 /// What an expression of Op holds of an operand: numbers as elements of type T.
 template <class Op, class T, class A>
-auto hold(A&& a) {
+decltype(auto) hold(A&& a) {
   using Clean = std::remove_cvref_t<A>;
   if constexpr (Array<A>) return Source<Clean>::hold(std::forward<A>(a));
   else return number<T>(Op::spec.name, static_cast<Clean>(a));
@@ -619,14 +633,14 @@ decltype(auto) as_operand(const X& x) {
 
 /// Op of what is held: an Expression where its types chain.
 template <class Op, class... X>
-auto of_held(X... x) {
+auto of_held(X&&... x) {
   using Call = op::TypedCall<Op, op::RunTimeAttributes<Op>, 1,
                              Tensor<typename X::value_type, typename X::shape_type>...>;
   if constexpr (!Call::valid) {
     op::report<op::titled<Op>(Call::result.message)>();
     return op::Invalid{};
   } else if constexpr ((chains<typename X::value_type> && ...)) {
-    return Expression<Op, X...>(std::move(x)...);
+    return Expression<Op, X...>(std::forward<X>(x)...);
   } else {
     return Op{}(as_operand(x)...);
   }

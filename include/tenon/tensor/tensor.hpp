@@ -190,9 +190,11 @@ class Tensor {
   auto operator()(I... index) && = delete;  // a part of memory that ends with the tensor
   const_reference item() const { return view().item(); }
 
-  TensorView<T, S> view() { return storage_ ? TensorView<T, S>(data(), extents()) : TensorView<T, S>(); }
+  TensorView<T, S> view() {
+    return storage_ ? TensorView<T, S>(data(), layout_, count_) : TensorView<T, S>();
+  }
   TensorView<const T, S> view() const {
-    return storage_ ? TensorView<const T, S>(data(), extents()) : TensorView<const T, S>();
+    return storage_ ? TensorView<const T, S>(data(), layout_, count_) : TensorView<const T, S>();
   }
   template <class U, class To>
     requires(std::is_same_v<std::remove_const_t<U>, T> && std::is_const_v<U> && widens<S, To>())
