@@ -201,6 +201,13 @@ class Leaf {
   const void* elements(int64_t at, int64_t count) {
     if (dense_) return data_ + bytes(at);
     if (period_ > 0) return panel_ + bytes(at % period_);
+    return gather(at, count);
+  }
+
+ private:
+  int64_t bytes(int64_t n) const { return n * element_; }
+  // Not inlined, or each chain would have copies of these for each tensor.
+  [[gnu::noinline]] const void* gather(int64_t at, int64_t count) {
     const int64_t step = plan_.strides[0][plan_.rank - 1];
     const void* in_place = nullptr;
     kernels::for_each_run(plan_, at, at + count, [&](int64_t i, const int64_t* offsets, int64_t run) {
@@ -211,10 +218,7 @@ class Leaf {
     });
     return in_place != nullptr ? in_place : panel_;
   }
-
- private:
-  int64_t bytes(int64_t n) const { return n * element_; }
-  void lay_out(int64_t count, std::span<const int64_t> own, std::span<const int64_t> result,
+  [[gnu::noinline]] void lay_out(int64_t count, std::span<const int64_t> own, std::span<const int64_t> result,
                Scratch& scratch) {
     if (count == 1) period_ = 1;
     else {

@@ -233,6 +233,20 @@ inline Extents broadcast_strides(std::span<const int64_t> from, std::span<const 
   return strides;
 }
 
+/// kernels::move for one element type, so that no other mover is compiled.
+template <class T>
+void move(T* to, std::span<const int64_t> to_strides, const T* from, std::span<const int64_t> from_strides,
+          std::span<const int64_t> extents) {
+  if (element_count(extents) == 0) return;  // the others' product may overflow
+  const auto plan = kernels::detail::copy_plan(to_strides.data(), from_strides.data(), extents.data(),
+                                               static_cast<int>(extents.size()));
+  if constexpr (std::is_same_v<T, std::string>)
+    kernels::detail::run_copy(plan, kernels::detail::ElementMover<T>{to, from});
+  else
+    kernels::detail::run_copy(plan, kernels::detail::BlockMover<sizeof(T)>{
+                                        reinterpret_cast<char*>(to), reinterpret_cast<const char*>(from)});
+}
+
 /// Whether a part, which is not empty, has elements among the `count` from `begin` on.
 template <class T>
 bool overlaps(const T* data, std::span<const int64_t> extents, std::span<const int64_t> strides,
@@ -249,14 +263,14 @@ void assign(T* data, std::span<const int64_t> extents, std::span<const int64_t> 
   if constexpr (Scalar<Y>) {
     const Number<T> x = number<T>("slice", y);
     const Extents still = Extents::filled(static_cast<int>(extents.size()), 0);
-    kernels::move(dtype_of<T>, data, {0, strides.data()}, &x.value, {0, still.data()}, extents);
+    move(data, strides, &x.value, still, extents);
   } else if constexpr (!any_invalid<Y>) {
     static_assert(std::is_same_v<element_of<Y>, T>, "a part is given elements of another type");
-    if (product(extents) == 0) return void(broadcast_strides(y.extents(), extents));
+    if (element_count(extents) == 0) return void(broadcast_strides(y.extents(), extents));
     const auto& values = op::ready(y);
     const Extents from = broadcast_strides(values.extents(), extents);
     const auto move_from = [&](const T* p) {
-      kernels::move(dtype_of<T>, data, {0, strides.data()}, p, {0, from.data()}, extents);
+      move(data, strides, p, from, extents);
     };
     const T* const read = values.data();
     if (!overlaps<T>(data, extents, strides, read, values.size())) return move_from(read);
@@ -331,7 +345,7 @@ class StridedSlice {
   int rank() const { return layout_.rank(); }
   std::span<const int64_t> extents() const { return layout_.extents(); }
   int64_t extent(int axis) const { return extent_at(extents(), axis); }
-  int64_t size() const { return product(extents()); }
+  int64_t size() const { return element_count(extents()); }
   /// The steps between elements along the axes.
   std::span<const int64_t> strides() const { return strides_; }
   /// The first element.
@@ -386,8 +400,7 @@ class StridedSlice {
 
  private:
   void copy_to(value_type* to) const {
-    kernels::move(dtype_of<value_type>, to, {0, op::dense_strides(extents()).data()}, data_,
-                  {0, strides_.data()}, extents());
+    array_detail::move<value_type>(to, op::dense_strides(extents()), data_, strides_, extents());
   }
 
   T* data_;
