@@ -91,6 +91,20 @@ TEST_CASE("memory that something else sees is left alone") {
   CHECK(list(own) == Floats{6, 8});
 }
 
+TEST_CASE("what is assigned has the extents that the type states") {
+  const Tensor<float> x({2, 3}, {1, 2, 3, 4, 5, 6});
+  Tensor<float, Shape<2, 3>> y;
+  const float* const data = y.data();
+  y = x + 1;
+  CHECK(y.data() == data);
+  CHECK(list(y) == Floats{2, 3, 4, 5, 6, 7});
+  y = y(range(1, all, -1), all);
+  CHECK(list(y) == Floats{5, 6, 7, 2, 3, 4});
+  Tensor<float, Shape<2, 2>> z{{1, 2}, {3, 4}};
+  CHECK_THROWS_WITH_AS(z = x + 1, "extents (2,3) do not fit the type (2,2)", Error);
+  CHECK(list(z) == Floats{1, 2, 3, 4});
+}
+
 TEST_CASE("slices are assigned as expressions are") {
   const Tensor<float, Shape<2, 3>> x{{1, 2, 3}, {4, 5, 6}};
   Tensor<float, Shape<3>> row;

@@ -79,6 +79,10 @@ TEST_CASE("arange") {
   CHECK(arange<float16>(float16(0.0f), float16(1.0f), float16(0.5f))(1) == float16(0.5f));
   CHECK(arange(3, 3).empty());
   CHECK(arange(3.0, 2.0).empty());
+  CHECK(values_of(arange(0, 1, 0.25)) == std::vector<double>{0, 0.25, 0.5, 0.75});
+  CHECK(values_of(arange(1, int64_t{3})) == std::vector<int64_t>{1, 2});
+  static_assert(is_tensor<decltype(arange<int8_t>(0, 4, 1)), int8_t, Shape<dyn>>);
+  static_assert(is_tensor<decltype(arange<float>(0, 1, 0.5)), float, Shape<dyn>>);
   static_assert(is_tensor<decltype(arange<int8_t, Shape<128>>()), int8_t, Shape<128>>);
   CHECK((arange<int8_t, Shape<128>>()(127) == 127));
   CHECK((values_of(arange<float, Shape<3>>()) == F{0, 1, 2}));

@@ -38,6 +38,8 @@ TEST_CASE("functions of tensors have static extents where axes are static") {
   static_assert(is<Tensor<int32_t, Shape<2, 3>>, decltype(cast<int32_t>(x))>);
   static_assert(is<Tensor<float, Shape<2, 2>>, decltype(matmul(x, transpose(x)))>);
 
+  CHECK(tenon::any(x == 6));
+  CHECK(!tenon::any(x > 6));
   CHECK(sum(x).item() == 21);
   CHECK(list(sum<0>(x)) == Floats{5, 7, 9});
   CHECK(list(sum(x, {1})) == Floats{9, 12});

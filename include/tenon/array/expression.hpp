@@ -219,7 +219,7 @@ class Leaf {
     return in_place != nullptr ? in_place : panel_;
   }
   [[gnu::noinline]] void lay_out(int64_t count, std::span<const int64_t> own, std::span<const int64_t> result,
-               Scratch& scratch) {
+                                 Scratch& scratch) {
     if (count == 1) period_ = 1;
     else {
       plan_ = kernels::broadcast_plan(own, result);
@@ -274,10 +274,33 @@ bool disturbed(const Expression<Op, X...>& e, const To* to, int64_t size) {
   return any;
 }
 
-/// Whether t, as it is, can take elements of these extents, and nobody else sees it.
-template <class T, class S>
-bool has_room(const Tensor<T, S>& t, std::span<const int64_t> extents) {
-  return t.storage().unique() && t.storage().writable() && std::ranges::equal(t.extents(), extents);
+/// Whether static extents From and To can be the same ones.
+template <class From, class To>
+constexpr bool may_be() {
+  if constexpr (From::rank < 0 || To::rank < 0) return true;
+  else if constexpr (From::rank != To::rank) return false;
+  else {
+    for (std::size_t k = 0; k < From::extents.size(); ++k)
+      if (From::extents[k] != dyn && To::extents[k] != dyn && From::extents[k] != To::extents[k])
+        return false;
+    return true;
+  }
+}
+
+/// t = e, an expression or a slice: see Tensor::operator=. write(to) writes e's elements, and disturbs(to)
+/// says whether it would change elements that are read later.
+template <class E, class T, class S>
+void replace(Tensor<T, S>& t, const E& e, auto disturbs, auto write) {
+  using From = typename E::shape_type;
+  constexpr bool same = std::is_same_v<typename E::value_type, T>;
+  static_assert(same, "a tensor is given elements of another type");
+  static_assert(may_be<From, S>(), "a tensor is given other extents than its type states");
+  if constexpr (same && may_be<From, S>()) {
+    const Storage& s = t.storage();
+    if (s.unique() && s.writable() && std::ranges::equal(t.extents(), e.extents()) && !disturbs(t.data()))
+      write(t.data());
+    else t = eval(e).template as<S>();
+  }
 }
 
 // ------------------------------------------------------------------------------------------ loops in
@@ -505,6 +528,8 @@ class Expression {
     array_detail::run<simd::Native>(*this, t.data());
     return t;
   }
+  /// The only element; Error{invalid_shape} when there is not exactly one. sqrt(sum(x * x)).item()
+  value_type item() const { return eval().item(); }
   template <class To>
     requires(widens<shape_type, To>())
   operator Tensor<value_type, To>() const {
@@ -518,12 +543,11 @@ class Expression {
   }
   /// t = these elements, see Tensor::operator=. After an Error{invalid_argument} for a division by zero,
   /// elements of t are old or new.
-  template <class To>
-    requires(widens<shape_type, To>())
-  void write_to(Tensor<value_type, To>& t) const {
-    if (array_detail::has_room(t, extents()) && !array_detail::disturbed(*this, t.data(), size_))
-      array_detail::run<simd::Native>(*this, t.data());
-    else t = eval();
+  template <class T, class To>
+  void write_to(Tensor<T, To>& t) const {
+    array_detail::replace(
+        t, *this, [this](auto* to) { return array_detail::disturbed(*this, to, size_); },
+        [this](auto* to) { array_detail::run<simd::Native>(*this, to); });
   }
 
   const std::tuple<X...>& parts() const { return parts_; }

@@ -5,7 +5,7 @@
 //     zeros<float>({rows, 3})               Tensor<float, Shape<dyn, dyn>>
 //     zeros<float, Shape<dyn, 3>>({rows, 3})
 //     zeros<float>(x.extents())             Tensor<float>: rank at run time
-//     array({{1.0f, 2}, {3, 4}})            Tensor<float, Shape<2, 2>>
+//     array<float>({{1, 2}, {3, 4}})        Tensor<float, Shape<2, 2>>
 //
 // Extents that are negative, do not fit the shape or whose product leaves int64 are an Error{invalid_shape}
 // that names the function.
@@ -122,6 +122,13 @@ Tensor<T, Shape<dyn>> arange(T start, T stop, T step = T(1)) {
 template <Countable T>
 Tensor<T, Shape<dyn>> arange(T stop) {
   return arange(T(0), stop);
+}
+/// Numbers of several types count in the type that C++'s arithmetic gives: arange(0, 1, 0.25) in doubles.
+template <class Stated = void, Countable A, Countable B, Countable C = A>
+  requires(std::is_void_v<Stated> && !(std::is_same_v<A, B> && std::is_same_v<A, C>))
+auto arange(A start, B stop, C step = C(1)) {
+  using T = std::common_type_t<A, B, C>;
+  return arange<T>(static_cast<T>(start), static_cast<T>(stop), static_cast<T>(step));
 }
 /// The same for an extent that the compiler knows. arange<float, Shape<4>>() gives 0, 1, 2, 3.
 template <Countable T, array_detail::Static S>

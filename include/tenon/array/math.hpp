@@ -58,6 +58,14 @@ auto matmul(const A& a, const B& b) {
   return op::MatMul{}(a, b);
 }
 
+/// Whether any of the elements, which are bools, is true. any(x < 0); all(x < 0) is slice.hpp's.
+template <Array A>
+  requires std::is_same_v<array_detail::element_of<A>, bool>
+bool any(const A& x) {
+  const auto& t = op::ready(x);
+  return std::find(t.begin(), t.end(), true) != t.end();
+}
+
 /// The sum over axes, by default all: op::ReduceSum. sum<1>(x) of (2,3) gives (2), sum(x) gives ().
 template <int64_t... Axes, Array A>
 auto sum(const A& x) {

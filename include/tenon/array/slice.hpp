@@ -20,8 +20,15 @@ namespace tenon {
 
 namespace array_detail {
 
-/// The whole axis.
-struct All {};
+/// The whole axis. As a function: whether all elements, which are bools, are true.
+struct All {
+  template <Array A>
+    requires std::is_same_v<element_of<A>, bool>
+  constexpr bool operator()(const A& x) const {
+    const auto& t = op::ready(x);
+    return std::find(t.begin(), t.end(), false) == t.end();
+  }
+};
 /// A new axis of extent 1.
 struct NewAxis {};
 /// Elements from `begin` up to `end`, which is excluded; `Extent` of them, if the compiler knows.
@@ -37,6 +44,7 @@ struct Stepped : Range<> {
 
 }  // namespace array_detail
 
+/// The whole axis of a slice, x(all, 0), and all of the elements, all(x < 1).
 inline constexpr array_detail::All all;
 inline constexpr array_detail::NewAxis newaxis;
 
@@ -247,18 +255,31 @@ void move(T* to, std::span<const int64_t> to_strides, const T* from, std::span<c
                                         reinterpret_cast<char*>(to), reinterpret_cast<const char*>(from)});
 }
 
-/// Whether a part, which is not empty, has elements among the `count` from `begin` on.
+/// Whether a part of as many elements or more has some among the `count` from `begin` on.
 template <class T>
 bool overlaps(const T* data, std::span<const int64_t> extents, std::span<const int64_t> strides,
               const T* begin, int64_t count) {
+  if (count == 0) return false;
   int64_t below = 0, above = 0;  // where the part's first and last element in memory are
   for (std::size_t k = 0; k < extents.size(); ++k)
     (strides[k] < 0 ? below : above) += (extents[k] - 1) * strides[k];
   return std::less<>{}(data + below, begin + count) && std::less_equal<>{}(begin, data + above);
 }
 
-/// The elements of a part become those of y, a number or an Array, broadcast.
-template <class T, class Y>
+/// Whether tensors of static extents From may broadcast to one of To.
+template <class From, class To>
+constexpr bool may_stretch() {
+  if constexpr (From::rank >= 0 && To::rank >= 0)
+    for (int k = 0; k < From::rank; ++k) {
+      const int64_t e = From::extents[static_cast<std::size_t>(From::rank - 1 - k)];
+      const int64_t to = k < To::rank ? To::extents[static_cast<std::size_t>(To::rank - 1 - k)] : 1;
+      if (e != dyn && e != 1 && to != dyn && e != to) return false;
+    }
+  return true;
+}
+
+/// The elements of a part of type T and static extents S become those of y, a number or an Array, broadcast.
+template <class T, class S, class Y>
 void assign(T* data, std::span<const int64_t> extents, std::span<const int64_t> strides, const Y& y) {
   if constexpr (Scalar<Y>) {
     const Number<T> x = number<T>("slice", y);
@@ -266,12 +287,11 @@ void assign(T* data, std::span<const int64_t> extents, std::span<const int64_t> 
     move(data, strides, &x.value, still, extents);
   } else if constexpr (!any_invalid<Y>) {
     static_assert(std::is_same_v<element_of<Y>, T>, "a part is given elements of another type");
+    static_assert(may_stretch<typename Source<Y>::shape, S>(), "a part is given elements of other extents");
     if (element_count(extents) == 0) return void(broadcast_strides(y.extents(), extents));
     const auto& values = op::ready(y);
     const Extents from = broadcast_strides(values.extents(), extents);
-    const auto move_from = [&](const T* p) {
-      move(data, strides, p, from, extents);
-    };
+    const auto move_from = [&](const T* p) { move(data, strides, p, from, extents); };
     const T* const read = values.data();
     if (!overlaps<T>(data, extents, strides, read, values.size())) return move_from(read);
     const std::vector<T> copy(read, read + values.size());
@@ -308,13 +328,11 @@ class DenseSlice : public TensorView<T, S> {
     return tenon::eval(*this);
   }
   /// t = these elements, see Tensor::operator=.
-  template <class To>
-    requires(widens<S, To>())
-  void write_to(Tensor<std::remove_const_t<T>, To>& t) const {
-    if (array_detail::has_room(t, this->extents()) &&
-        !array_detail::disturbed(*this, t.data(), this->size()))
-      std::copy(this->begin(), this->end(), t.begin());
-    else t = tenon::eval(*this);
+  template <class U, class To>
+  void write_to(Tensor<U, To>& t) const {
+    array_detail::replace(
+        t, *this, [this](auto* to) { return array_detail::disturbed(*this, to, this->size()); },
+        [this](auto* to) { std::copy(this->begin(), this->end(), to); });
   }
 
  private:
@@ -326,7 +344,7 @@ class DenseSlice : public TensorView<T, S> {
         static_assert(std::is_same_v<typename Y::value_type, T>, "a part is given elements of another type");
         return y.write(this->data());
       }
-    array_detail::assign<T>(this->data(), this->extents(), op::dense_strides(this->extents()), y);
+    array_detail::assign<T, S>(this->data(), this->extents(), op::dense_strides(this->extents()), y);
   }
 };
 
@@ -357,19 +375,37 @@ class StridedSlice {
     copy_to(t.data());
     return t;
   }
+  /// The only element; Error{invalid_shape} when there is not exactly one.
+  value_type item() const { return eval().item(); }
   template <class To>
     requires(widens<S, To>())
   operator Tensor<value_type, To>() const {
     return eval();
   }
   /// t = these elements, see Tensor::operator=.
-  template <class To>
-    requires(widens<S, To>())
-  void write_to(Tensor<value_type, To>& t) const {
-    if (array_detail::has_room(t, extents()) &&
-        !array_detail::overlaps<value_type>(data_, extents(), strides_, t.data(), t.size()))
-      copy_to(t.data());
-    else t = eval();
+  template <class U, class To>
+  void write_to(Tensor<U, To>& t) const {
+    array_detail::replace(
+        t, *this,
+        [this](auto* to) {
+          return array_detail::overlaps<value_type>(data_, extents(), strides_, to, size());
+        },
+        [this](auto* to) { copy_to(to); });
+  }
+
+  /// The element at an index per axis; Error{out_of_range} outside.
+  template <std::integral... I>
+  T& operator()(I... index) const {
+    static_assert(S::rank < 0 || S::rank == static_cast<int>(sizeof...(I)), "one index for each axis");
+    if (static_cast<int>(sizeof...(I)) != rank())
+      throw Error(ErrorCode::out_of_range, {}, concat(sizeof...(I), " indices for rank ", rank()));
+    return *slice(*this, index...).data();
+  }
+  /// A part of this part, which refers to the same tensor. x(all, range(0, 3))(0, all)
+  template <array_detail::CutSpec... I>
+    requires(!(std::integral<I> && ...))
+  auto operator()(I... index) const {
+    return slice(*this, index...);
   }
 
   /// Error{invalid_shape} where y does not broadcast to this part. slice(x, all, 0) = 1.0f
@@ -377,7 +413,7 @@ class StridedSlice {
     requires(Array<Y> || array_detail::Scalar<Y>)
   StridedSlice& operator=(const Y& y) {
     static_assert(!std::is_const_v<T>, "a part of a const tensor is not assigned to");
-    array_detail::assign<value_type>(data_, extents(), strides_, y);
+    array_detail::assign<value_type, S>(data_, extents(), strides_, y);
     return *this;
   }
   StridedSlice& operator=(const StridedSlice& y) { return operator= <StridedSlice>(y); }

@@ -127,7 +127,8 @@ class Tensor {
   }
   /// The elements of an expression or a slice (array/). They are written into this tensor's memory, without
   /// another copy, where it has their extents, no other handle shares it, and no element is read after it has
-  /// been written; otherwise they get memory of their own. y = x * w + b
+  /// been written; otherwise they get memory of their own. Error{invalid_shape} where this type states other
+  /// extents. y = x * w + b
   template <class E>
     requires requires(const E& e, Tensor& t) { e.write_to(t); }
   Tensor& operator=(const E& e) {
