@@ -2,7 +2,8 @@
 // operators.
 //
 // `x * w + b` is an Expression: nothing is computed before it becomes a Tensor, by initialisation,
-// assignment, as an argument, or by eval(). It refers to tensors and views that live on (lvalues), as a
+// assignment, eval(), or as an argument, of operators too: op::Softmax{}(x * w). `y = x * w + b` writes into
+// y's memory where it can (see Tensor). An expression refers to tensors and views that live on (lvalues), as a
 // TensorView does, and takes over those that would not (`matmul(x, w) + b` owns the product), so that `auto e
 // = x * w + b;` lives as long as x, w and b do. Copies of an expression share what it owns.
 //
