@@ -21,12 +21,12 @@ Tensor<float, Shape<1, n / 2 + 1>> amplitudes(const Spectrum& spectrum) {
 }  // namespace
 
 int main() {
-  const Signal turn = reshape<1, n, 1>(arange<float>(n)) * (2 * std::numbers::pi_v<float> / n);
+  const Signal turn = reshape<1, n, 1>(arange<float, Shape<n>>()) * (2 * std::numbers::pi_v<float> / n);
   const Signal low = sin(5 * turn), signal = low + 0.5f * sin(60 * turn);
 
   const Spectrum spectrum = apply<op::DFT{.onesided = 1}>(signal);
-  const auto pass = cast<float>(reshape<n / 2 + 1, 1>(arange<float>(n / 2 + 1)) <= 20);
-  const Signal filtered = apply<op::DFT{.inverse = 1, .onesided = 1}>(eval(spectrum * pass));
+  const auto pass = cast<float>(reshape<-1, 1>(arange<float, Shape<n / 2 + 1>>()) <= 20);
+  const Signal filtered = apply<op::DFT{.inverse = 1, .onesided = 1}>(spectrum * pass);
 
   const auto before = amplitudes(spectrum), after = amplitudes(apply<op::DFT{.onesided = 1}>(filtered));
   for (int hertz : {5, 60})

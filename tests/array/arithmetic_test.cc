@@ -7,6 +7,12 @@
 namespace tenon {
 namespace {
 
+template <Array A>
+auto list(const A& x) {
+  const auto t = eval(x);
+  return std::vector<array_detail::element_of<A>>(t.begin(), t.end());
+}
+
 TEST_CASE("types and extents are the operators'") {
   Tensor<float, Shape<2, 3>> x{{1, 2, 3}, {4, 5, 6}};
   Tensor<float, Shape<3>> b{10, 20, 30};
@@ -80,6 +86,35 @@ TEST_CASE("compound assignment writes into the left side's memory") {
   CHECK(x[3] == 18);
   Tensor<float> small({3}, {1, 2, 3});
   CHECK_THROWS_WITH_AS(small += x, "Add: a tensor of extents (3) cannot become one of (2,3)", Error);
+}
+
+TEST_CASE("integers have C++'s operators") {
+  Tensor<int32_t, Shape<4>> i{7, -7, 8, -9};
+  CHECK(list(i % 4) == std::vector<int32_t>{3, -3, 0, -1});
+  CHECK(list(i - i / 4 * 4) == list(i % 4));
+  CHECK(list(100 % i) == std::vector<int32_t>{2, 2, 4, 1});
+  i %= 4;
+  CHECK(list(i) == std::vector<int32_t>{3, -3, 0, -1});
+  i &= 5;
+  i |= 8;
+  i ^= 1;
+  CHECK(list(i) == std::vector<int32_t>{8, 12, 9, 12});
+  const Tensor<uint8_t, Shape<2>> u{3, 255};
+  CHECK(list((u << 1) + (u >> 4)) == std::vector<uint8_t>{6, 254 + 15 - 256});
+  CHECK(list(u << 8) == std::vector<uint8_t>{0, 0});
+  Tensor<bool, Shape<2>> b{true, false};
+  b |= true;
+  b ^= b;
+  CHECK(!b[0]);
+  CHECK(list(Tensor<float, Shape<2>>{-1.5f, 5} % 2) == std::vector<float>{-1.5f, 1});
+  CHECK_THROWS_WITH_AS(eval(i % 0), "Mod: an integer is divided by zero", Error);
+}
+
+TEST_CASE("the only element of an expression") {
+  const Tensor<float, Shape<>> x = 3.0f;
+  static_assert(std::is_same_v<decltype((x * x).item()), float>);
+  CHECK((x * x).item() == 9);
+  CHECK_THROWS_WITH_AS((x + Tensor<float>({2})).item(), "one element expected, not (2)", Error);
 }
 
 TEST_CASE("what does not fit is an Error that names the operator") {

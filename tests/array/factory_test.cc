@@ -79,6 +79,14 @@ TEST_CASE("arange") {
   CHECK(arange<float16>(float16(0.0f), float16(1.0f), float16(0.5f))(1) == float16(0.5f));
   CHECK(arange(3, 3).empty());
   CHECK(arange(3.0, 2.0).empty());
+  CHECK(values_of(arange(0, 1, 0.25)) == std::vector<double>{0, 0.25, 0.5, 0.75});
+  CHECK(values_of(arange(1, int64_t{3})) == std::vector<int64_t>{1, 2});
+  static_assert(is_tensor<decltype(arange<int8_t>(0, 4, 1)), int8_t, Shape<dyn>>);
+  static_assert(is_tensor<decltype(arange<float>(0, 1, 0.5)), float, Shape<dyn>>);
+  static_assert(is_tensor<decltype(arange<int8_t, Shape<128>>()), int8_t, Shape<128>>);
+  CHECK((arange<int8_t, Shape<128>>()(127) == 127));
+  CHECK((values_of(arange<float, Shape<3>>()) == F{0, 1, 2}));
+  CHECK((arange<float16, Shape<0>>().empty()));
   CHECK(refusal([] { arange(0, 3, 0); }) == "arange: a step of 0");
   CHECK(refusal([] { arange(0.0, 3.0, 0.0); }) == "arange: a step of 0");
   CHECK(refusal([] { arange(0.0f, INFINITY); }) == "arange: bounds and step are finite");
@@ -95,6 +103,7 @@ TEST_CASE("linspace") {
   const auto wide = linspace(-1e308, 1e308, 3);
   CHECK(values_of(wide) == std::vector<double>{-1e308, 0, 1e308});
   CHECK(linspace(0.1, 0.7, 97)(96) == 0.7);
+  CHECK((values_of(linspace<float, Shape<3>>(0, 1)) == std::vector<float>{0, 0.5f, 1}));
   CHECK(linspace<float16>(0, 1, 3)(1) == float16(0.5f));
   CHECK(refusal([] { linspace(0.0, 1.0, -1); }) == "linspace: a count of -1");
   CHECK(refusal([] { linspace(0.0, NAN, 2); }) == "linspace: bounds are finite");

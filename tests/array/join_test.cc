@@ -4,6 +4,8 @@
 
 #include <list>
 
+#include "tenon/array/slice.hpp"
+
 namespace tenon {
 namespace {
 
@@ -40,6 +42,15 @@ TEST_CASE("concat and stack: axes that the compiler knows") {
   CHECK(values_of(stack<0>(s, s)) == std::vector<std::string>{"x", "x"});
   CHECK_THROWS_AS(stack<4>(any, any), Error);
   CHECK_THROWS_AS(concat<0>(any, Tensor<float>({1, 3})), Error);
+}
+
+TEST_CASE("concat and stack: expressions and slices") {
+  const Tensor<float, Shape<2, 2>> a{{1, 2}, {3, 4}};
+  static_assert(is_tensor<decltype(concat<0>(a * 2, a)), float, Shape<4, 2>>);
+  CHECK(values_of(concat<0>(a * 2, a, a(range<0, 1>(), all))) ==
+        std::vector<float>{2, 4, 6, 8, 1, 2, 3, 4, 1, 2});
+  static_assert(is_tensor<decltype(stack<1>(a(0, all), a(all, 1), a(1, all) + 1)), float, Shape<2, 3>>);
+  CHECK(values_of(stack<1>(a(0, all), a(all, 1), a(1, all) + 1)) == std::vector<float>{1, 2, 4, 2, 4, 5});
 }
 
 TEST_CASE("concat and stack: containers") {

@@ -5,6 +5,10 @@
 #include <vector>
 
 #include "tenon/array/slice.hpp"
+#include "tenon/op/math/gelu.hpp"
+#include "tenon/op/math/gemm.hpp"
+#include "tenon/op/math/leaky_relu.hpp"
+#include "tenon/op/sequence/sequence_construct.hpp"
 
 namespace tenon {
 namespace {
@@ -34,6 +38,8 @@ TEST_CASE("functions of tensors have static extents where axes are static") {
   static_assert(is<Tensor<int32_t, Shape<2, 3>>, decltype(cast<int32_t>(x))>);
   static_assert(is<Tensor<float, Shape<2, 2>>, decltype(matmul(x, transpose(x)))>);
 
+  CHECK(tenon::any(x == 6));
+  CHECK(!tenon::any(x > 6));
   CHECK(sum(x).item() == 21);
   CHECK(list(sum<0>(x)) == Floats{5, 7, 9});
   CHECK(list(sum(x, {1})) == Floats{9, 12});
@@ -54,6 +60,37 @@ TEST_CASE("functions of tensors have static extents where axes are static") {
   CHECK_THROWS_AS(sum(any, {2}), Error);
   CHECK_THROWS_AS(argmax(any, 2), Error);
   CHECK_THROWS_AS(matmul(any, any), Error);
+}
+
+TEST_CASE("operators take expressions and slices") {
+  const Tensor<float, Shape<2, 3>> x{{1, 5, 3}, {4, 2, 6}};
+  const Tensor<float> any = x.clone();
+  static_assert(is<Tensor<float, Shape<2, 3>>, decltype(op::Add{}(x * 2, x))>);
+  static_assert(is<Tensor<float, Shape<2>>, decltype(op::Add{}(x(all, 0), x(all, 1) * 2))>);
+  static_assert(is<Tensor<float, Shape<2, 1>>,
+                   decltype(apply<op::ReduceSum{}>(x(all, range<0, 2>()) - 1, constant<int64_t, 1>))>);
+  static_assert(is<Tensor<float>, decltype(op::Add{}(any + 1, 2.0f))>);
+  CHECK(list(op::Add{}(x(all, 0), x(all, 1) * 2)) == Floats{11, 8});
+  CHECK(list(op::Clip{}(x * 2, none, x(0, 0) * 4)) == Floats{2, 4, 4, 4, 4, 4});
+  CHECK(list(op::MatMul{}(x - 1, transpose(x))) == list(matmul(eval(x - 1), transpose(x))));
+  const Value v = x * 2, sum = op::Add{}(v, x + 1);
+  CHECK(list(sum.as<float>()) == Floats{4, 16, 10, 13, 7, 19});
+  CHECK_THROWS_AS(op::MatMul{}(any * 2, any), Error);
+
+  // The results of a call without types share their operands' elements, and outlive them.
+  const Value pair = op::SequenceConstruct{}(x + 1, x.clone());
+  CHECK(pair.sequence().items[0].view<float>()(1, 2) == 7);
+  CHECK(pair.sequence().items[1].view<float>()(1, 2) == 6);
+}
+
+TEST_CASE("an elementwise operator of one operand leaves it its extents, whatever its attributes") {
+  const Tensor<float, Shape<2, 3>> x{{1, 5, 3}, {4, 2, 6}};
+  static_assert(is<Tensor<float, Shape<2, 3>>, decltype(op::Gelu{}(x)),
+                   decltype(op::Softmax{.axis = 0}(x * 2)), decltype(op::LeakyRelu{.alpha = 0.5f}(x))>);
+  static_assert(is<Tensor<float, Shape<dyn, 3>>, decltype(op::Gelu{}(Tensor<float, Shape<dyn, 3>>()))>);
+  static_assert(is<Tensor<float>, decltype(op::Gemm{}(x, x))>);
+  CHECK(list(op::LeakyRelu{.alpha = 0.5f}(-x)) == Floats{-0.5f, -2.5f, -1.5f, -2, -1, -3});
+  CHECK_THROWS_WITH_AS(op::Softmax{.axis = 2}(x), doctest::Contains("axis 2 outside"), Error);
 }
 
 TEST_CASE("a program reads as its formula") {

@@ -5,6 +5,10 @@
 #include <iomanip>
 #include <sstream>
 
+#include "tenon/array/csv.hpp"
+#include "tenon/array/npy.hpp"
+#include "tenon/array/slice.hpp"
+
 namespace tenon {
 namespace {
 
@@ -31,6 +35,16 @@ TEST_CASE("<<: what to_string says") {
   CHECK(written(Value()) == "none");
   const Tensor<int64_t> many = Tensor<int64_t>({2000});
   CHECK(written(many) == "[0, 0, 0, ..., 0, 0, 0]");
+}
+
+TEST_CASE("expressions and slices are written as the tensors that they give") {
+  const Tensor<float, Shape<2, 2>> x{{1, 0.5f}, {-0.25f, 2}};
+  CHECK(written(x * 2, std::fixed, std::setprecision(1)) == "[[ 2.0,  1.0],\n [-0.5,  4.0]]");
+  CHECK(written(x(all, 0)) == "[1.0, -0.25]");
+  CHECK(written(x(0, all)) == "[1.0, 0.5]");
+  CHECK(to_string(x < 1) == "[[False,  True],\n [ True, False]]");
+  CHECK(to_csv(x(all, 0) * 4) == "4\n-1\n");
+  CHECK(to_npy(x + 1) == to_npy(eval(x + 1)));
 }
 
 TEST_CASE("<<: the stream's format") {

@@ -67,6 +67,28 @@ TEST_CASE("a call with a range or `all` is a slice") {
   CHECK(x(0, 1) == 6);
 }
 
+TEST_CASE("strided slices have elements and parts") {
+  auto x = counted<Shape<3, 4>>({3, 4});
+  const auto inner = x(range(1, 3), range(1, all));
+  CHECK(inner(0, 2) == 7);
+  inner(1, 0) = 90;
+  CHECK(x(2, 1) == 90);
+  inner(0, all) = -1;
+  inner(all, 2)(1) = -2;
+  CHECK(list(x) == Floats{0, 1, 2, 3, 4, -1, -1, -1, 8, 90, 10, -2});
+  CHECK(x(all, range(0, 4, 2))(range(2, 3), all)(0, 1) == 10);
+  CHECK(x(range(1, 2), range(3, 4)).item() == -1);
+  CHECK_THROWS_WITH_AS(inner(2, 0), "slice: index 2 outside of axis 0 of extents (2,3)", Error);
+  CHECK_THROWS_AS(x(range(0, 2), range(0, 2)).item(), Error);
+}
+
+TEST_CASE("all of a tensor's bools") {
+  const auto x = counted<Shape<3>>({3});
+  CHECK(all(x < 3));
+  CHECK(!all(x < 2));
+  CHECK(all(Tensor<float>() < 1));
+}
+
 TEST_CASE("slices are operands") {
   auto x = counted<Shape<2, 3>>({2, 3});
   Tensor<float> y = slice(x, all, range(0, 2)) * 2 + slice(x, all, range(1, 3));

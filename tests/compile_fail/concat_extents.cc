@@ -1,5 +1,5 @@
 // Tensors that do not fit one behind the other.
-// expect: Concat: extents off the axis
+// expect: Concat: extents off the
 #include "tenon/array/join.hpp"
 
 using namespace tenon;

@@ -11,6 +11,7 @@
 
 #include "tenon/array/expression.hpp"
 #include "tenon/op/logical/and.hpp"
+#include "tenon/op/logical/bit_shift.hpp"
 #include "tenon/op/logical/bitwise_and.hpp"
 #include "tenon/op/logical/bitwise_not.hpp"
 #include "tenon/op/logical/bitwise_or.hpp"
@@ -38,6 +39,7 @@
 #include "tenon/op/math/log.hpp"
 #include "tenon/op/math/max.hpp"
 #include "tenon/op/math/min.hpp"
+#include "tenon/op/math/mod.hpp"
 #include "tenon/op/math/mul.hpp"
 #include "tenon/op/math/neg.hpp"
 #include "tenon/op/math/pow.hpp"
@@ -74,12 +76,29 @@ inline constexpr auto function_of<op::Min> = kernels::BinaryOp::min;
 template <>
 inline constexpr auto function_of<op::Max> = kernels::BinaryOp::max;
 
+/// The operator that Object is, attributes and all, as a type without state: so chains take operators.
+template <auto Object>
+struct Fixed {
+  using Op = std::remove_cv_t<decltype(Object)>;
+  static constexpr op::Spec spec = Op::spec;
+  constexpr void infer(op::Infer& i) const { Object.infer(i); }
+  template <class T>
+  void compute(TensorView<const T> a, TensorView<const T> b, TensorView<T> c) const {
+    Object.compute(a, b, c);
+  }
+  auto operator()(const auto&... in) const { return op::call(*this, in...); }
+};
+using Remainder = Fixed<op::Mod{.fmod = 1}>;
+using ShiftLeft = Fixed<op::BitShift{.direction = {"LEFT"}}>;
+using ShiftRight = Fixed<op::BitShift{.direction = {"RIGHT"}}>;
+
 /// Logic for tensors of bools, else Bits.
+template <class A, class Logic, class Bits>
+using LogicOrBits = std::conditional_t<std::is_same_v<element_of<A>, bool>, Logic, Bits>;
 template <class Logic, class Bits, class A, class B>
 auto logic_or_bits(A&& a, B&& b) {
-  using T = typename FirstArray<A, B>::type;
-  return chain<std::conditional_t<std::is_same_v<T, bool>, Logic, Bits>>(std::forward<A>(a),
-                                                                         std::forward<B>(b));
+  using First = std::conditional_t<Array<A>, A, B>;
+  return chain<LogicOrBits<First, Logic, Bits>>(std::forward<A>(a), std::forward<B>(b));
 }
 
 /// e, whose extents are v's, into v's memory.
@@ -129,9 +148,7 @@ auto operator-(A&& x) {
 /// ~x: of bools op::Not, of integers op::BitwiseNot. `!x` asks whether a view is absent.
 template <Array A>
 auto operator~(A&& x) {
-  using T = array_detail::element_of<A>;
-  return array_detail::chain<std::conditional_t<std::is_same_v<T, bool>, op::Not, op::BitwiseNot>>(
-      std::forward<A>(x));
+  return array_detail::chain<array_detail::LogicOrBits<A, op::Not, op::BitwiseNot>>(std::forward<A>(x));
 }
 /// x + y: op::Add. Integers wrap.
 template <class A, class B>
@@ -156,6 +173,24 @@ template <class A, class B>
   requires array_detail::Operands<A, B>
 auto operator/(A&& x, B&& y) {
   return array_detail::chain<op::Div>(std::forward<A>(x), std::forward<B>(y));
+}
+/// x % y with the sign of x, as C++'s and std::fmod: op::Mod{.fmod = 1}. Error{invalid_argument} when an
+/// integer is divided by zero. op::Mod{}(x, y) has the sign of y, as Python's.
+template <class A, class B>
+  requires array_detail::Operands<A, B>
+auto operator%(A&& x, B&& y) {
+  return array_detail::chain<array_detail::Remainder>(std::forward<A>(x), std::forward<B>(y));
+}
+/// x << y and x >> y of unsigned integers, 0 where y is x's width in bits or more: op::BitShift.
+template <class A, class B>
+  requires array_detail::Operands<A, B>
+auto operator<<(A&& x, B&& y) {
+  return array_detail::chain<array_detail::ShiftLeft>(std::forward<A>(x), std::forward<B>(y));
+}
+template <class A, class B>
+  requires array_detail::Operands<A, B>
+auto operator>>(A&& x, B&& y) {
+  return array_detail::chain<array_detail::ShiftRight>(std::forward<A>(x), std::forward<B>(y));
 }
 /// Comparisons give bools, element by element: op::Equal, op::Less, … NaN is unequal to all.
 template <class A, class B>
@@ -229,6 +264,34 @@ template <array_detail::Writable X, class Y>
   requires array_detail::Operands<X, Y>
 X operator/=(X&& x, Y&& y) {
   array_detail::update<op::Div>(array_detail::target(x), std::forward<Y>(y));
+  return std::forward<X>(x);
+}
+
+template <array_detail::Writable X, class Y>
+  requires array_detail::Operands<X, Y>
+X operator%=(X&& x, Y&& y) {
+  array_detail::update<array_detail::Remainder>(array_detail::target(x), std::forward<Y>(y));
+  return std::forward<X>(x);
+}
+template <array_detail::Writable X, class Y>
+  requires array_detail::Operands<X, Y>
+X operator&=(X&& x, Y&& y) {
+  using Op = array_detail::LogicOrBits<X, op::And, op::BitwiseAnd>;
+  array_detail::update<Op>(array_detail::target(x), std::forward<Y>(y));
+  return std::forward<X>(x);
+}
+template <array_detail::Writable X, class Y>
+  requires array_detail::Operands<X, Y>
+X operator|=(X&& x, Y&& y) {
+  using Op = array_detail::LogicOrBits<X, op::Or, op::BitwiseOr>;
+  array_detail::update<Op>(array_detail::target(x), std::forward<Y>(y));
+  return std::forward<X>(x);
+}
+template <array_detail::Writable X, class Y>
+  requires array_detail::Operands<X, Y>
+X operator^=(X&& x, Y&& y) {
+  using Op = array_detail::LogicOrBits<X, op::Xor, op::BitwiseXor>;
+  array_detail::update<Op>(array_detail::target(x), std::forward<Y>(y));
   return std::forward<X>(x);
 }
 

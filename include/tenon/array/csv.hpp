@@ -260,6 +260,10 @@ std::string to_csv(const Tensor<T, S>& t, const CsvOptions& options = {},
                    std::span<const std::string> names = {}) {
   return to_csv(t.view(), options, names);
 }
+template <Lazy E>
+std::string to_csv(const E& e, const CsvOptions& options = {}, std::span<const std::string> names = {}) {
+  return to_csv(e.eval(), options, names);
+}
 
 /// Writes a table as a file, over one that is there. Errors of to_csv, and Error{io}.
 template <class X>

@@ -2,7 +2,8 @@
 // operators.
 //
 // `x * w + b` is an Expression: nothing is computed before it becomes a Tensor, by initialisation,
-// assignment, as an argument, or by eval(). It refers to tensors and views that live on (lvalues), as a
+// assignment, eval(), or as an argument, of operators too: op::Softmax{}(x * w). `y = x * w + b` writes into
+// y's memory where it can (see Tensor). An expression refers to tensors and views that live on (lvalues), as a
 // TensorView does, and takes over those that would not (`matmul(x, w) + b` owns the product), so that `auto e
 // = x * w + b;` lives as long as x, w and b do. Copies of an expression share what it owns.
 //
@@ -72,7 +73,8 @@ template <class Op, class... X>
 struct Source<Expression<Op, X...>> {
   using element = typename Expression<Op, X...>::value_type;
   using shape = typename Expression<Op, X...>::shape_type;
-  static Expression<Op, X...> hold(Expression<Op, X...> e) { return e; }
+  static Expression<Op, X...> hold(const Expression<Op, X...>& e) { return e; }
+  static Expression<Op, X...>&& hold(Expression<Op, X...>&& e) { return std::move(e); }
 };
 /// What an operator that does not fit has returned. The first message shall be the only one.
 template <>
@@ -200,6 +202,13 @@ class Leaf {
   const void* elements(int64_t at, int64_t count) {
     if (dense_) return data_ + bytes(at);
     if (period_ > 0) return panel_ + bytes(at % period_);
+    return gather(at, count);
+  }
+
+ private:
+  int64_t bytes(int64_t n) const { return n * element_; }
+  // Not inlined, or each chain would have copies of these for each tensor.
+  [[gnu::noinline]] const void* gather(int64_t at, int64_t count) {
     const int64_t step = plan_.strides[0][plan_.rank - 1];
     const void* in_place = nullptr;
     kernels::for_each_run(plan_, at, at + count, [&](int64_t i, const int64_t* offsets, int64_t run) {
@@ -210,11 +219,8 @@ class Leaf {
     });
     return in_place != nullptr ? in_place : panel_;
   }
-
- private:
-  int64_t bytes(int64_t n) const { return n * element_; }
-  void lay_out(int64_t count, std::span<const int64_t> own, std::span<const int64_t> result,
-               Scratch& scratch) {
+  [[gnu::noinline]] void lay_out(int64_t count, std::span<const int64_t> own, std::span<const int64_t> result,
+                                 Scratch& scratch) {
     if (count == 1) period_ = 1;
     else {
       plan_ = kernels::broadcast_plan(own, result);
@@ -254,25 +260,48 @@ void each_tensor(const Expression<Op, X...>& e, F&& f) {
   std::apply([&](const X&... x) { (each_tensor(x, f), ...); }, e.parts());
 }
 
-/// Whether writing the result at `to` would change elements that are read later.
-template <class T, class S>
-bool disturbed(const TensorView<const T, S>& v, const void* to, int64_t bytes, int64_t size) {
+/// Whether writing `size` elements of the result at `to` would change elements that are read later.
+template <class T, class S, class To>
+bool disturbed(const TensorView<T, S>& v, const To* to, int64_t size) {
   const auto first = reinterpret_cast<std::uintptr_t>(v.data()), out = reinterpret_cast<std::uintptr_t>(to);
-  const auto length = static_cast<std::uintptr_t>(v.size()) * sizeof(T);
-  return first < out + static_cast<std::uintptr_t>(bytes) && out < first + length &&
+  const auto bytes = [](int64_t n, std::size_t each) { return static_cast<std::uintptr_t>(n) * each; };
+  return first < out + bytes(size, sizeof(To)) && out < first + bytes(v.size(), sizeof(T)) &&
          !(first == out && v.size() == size);
 }
-template <class T, class S>
-bool disturbed(const Held<T, S>& h, const void* to, int64_t bytes, int64_t size) {
-  return disturbed(h.view(), to, bytes, size);
+template <class Op, class... X, class To>
+bool disturbed(const Expression<Op, X...>& e, const To* to, int64_t size) {
+  bool any = false;
+  each_tensor(e, [&](const auto& v) { any |= disturbed(v, to, size); });
+  return any;
 }
-template <class T>
-bool disturbed(const Number<T>&, const void*, int64_t, int64_t) {
-  return false;
+
+/// Whether static extents From and To can be the same ones.
+template <class From, class To>
+constexpr bool may_be() {
+  if constexpr (From::rank < 0 || To::rank < 0) return true;
+  else if constexpr (From::rank != To::rank) return false;
+  else {
+    for (std::size_t k = 0; k < From::extents.size(); ++k)
+      if (From::extents[k] != dyn && To::extents[k] != dyn && From::extents[k] != To::extents[k])
+        return false;
+    return true;
+  }
 }
-template <class Op, class... X>
-bool disturbed(const Expression<Op, X...>& e, const void* to, int64_t bytes, int64_t size) {
-  return std::apply([&](const X&... x) { return (disturbed(x, to, bytes, size) || ...); }, e.parts());
+
+/// t = e, an expression or a slice: see Tensor::operator=. write(to) writes e's elements, and disturbs(to)
+/// says whether it would change elements that are read later.
+template <class E, class T, class S>
+void replace(Tensor<T, S>& t, const E& e, auto disturbs, auto write) {
+  using From = typename E::shape_type;
+  constexpr bool same = std::is_same_v<typename E::value_type, T>;
+  static_assert(same, "a tensor is given elements of another type");
+  static_assert(may_be<From, S>(), "a tensor is given other extents than its type states");
+  if constexpr (same && may_be<From, S>()) {
+    const Storage& s = t.storage();
+    if (s.unique() && s.writable() && std::ranges::equal(t.extents(), e.extents()) && !disturbs(t.data()))
+      write(t.data());
+    else t = eval(e).template as<S>();
+  }
 }
 
 // ------------------------------------------------------------------------------------------ loops in
@@ -408,6 +437,7 @@ void run(const E& e, typename E::value_type* to) {
       beside &= v.size() == e.size();
       *next++ = v.data();
     });
+    if (beside && e.size() <= Part<E>::grain) return run_lanes<Arch>(e, base, to, e.size());
     if (beside)
       return parallel_for(e.size(), Part<E>::grain, [&](int64_t begin, int64_t end) {
         const void* from[leaves];
@@ -477,15 +507,14 @@ class Expression {
   using shape_type = typename Result::shape_type;
 
   /// Error{invalid_shape} where the operands' extents do not broadcast, or one is absent.
-  explicit Expression(X... x) : parts_(std::move(x)...) {
+  explicit Expression(X&&... x) : parts_(std::move(x)...) {
     std::apply(
         [&](const X&... part) {
           int k = 0;
           ((array_detail::present(part) ? void(++k) : op::detail::raise_missing(Op::spec, k)), ...);
-          if constexpr (!array_detail::all_static<X...>) layout_ = Layout<shape_type>(broadcast(part...));
+          if constexpr (!array_detail::all_static<X...>) broadcast(part...);
         },
         parts_);
-    size_ = Layout<shape_type>::is_static() ? product(layout_.extents()) : element_count(layout_.extents());
   }
 
   static constexpr DType dtype() { return dtype_of<value_type>; }
@@ -500,6 +529,8 @@ class Expression {
     array_detail::run<simd::Native>(*this, t.data());
     return t;
   }
+  /// The only element; Error{invalid_shape} when there is not exactly one. sqrt(sum(x * x)).item()
+  value_type item() const { return eval().item(); }
   template <class To>
     requires(widens<shape_type, To>())
   operator Tensor<value_type, To>() const {
@@ -507,10 +538,17 @@ class Expression {
   }
   /// Writes the elements to memory for as many, which may be an operand's.
   void write(value_type* to) const {
-    const auto bytes = size_ * static_cast<int64_t>(sizeof(value_type));
-    if (!array_detail::disturbed(*this, to, bytes, size_)) return array_detail::run<simd::Native>(*this, to);
+    if (!array_detail::disturbed(*this, to, size_)) return array_detail::run<simd::Native>(*this, to);
     const auto t = eval();
     std::copy(t.begin(), t.end(), to);
+  }
+  /// t = these elements, see Tensor::operator=. After an Error{invalid_argument} for a division by zero,
+  /// elements of t are old or new.
+  template <class T, class To>
+  void write_to(Tensor<T, To>& t) const {
+    array_detail::replace(
+        t, *this, [this](auto* to) { return array_detail::disturbed(*this, to, size_); },
+        [this](auto* to) { array_detail::run<simd::Native>(*this, to); });
   }
 
   const std::tuple<X...>& parts() const { return parts_; }
@@ -527,25 +565,56 @@ class Expression {
   }
 
  private:
-  static Extents broadcast(const auto& first, const auto&... rest) {
-    Extents e(first.extents());
-    [[maybe_unused]] const auto with = [&e](std::span<const int64_t> x) {
-      if (!std::ranges::equal(e, x)) array_detail::broadcast_with(Op::spec.name, e, x);
+  void broadcast(const X&... x) {
+    // Mostly one operand has the result's extents, and so have the others that are not single elements.
+    std::span<const int64_t> e;
+    int64_t size = 1;
+    const auto choose = [&](std::span<const int64_t> own, int64_t count) {
+      if (own.size() > e.size() || (own.size() == e.size() && size == 1)) e = own, size = count;
     };
-    (with(rest.extents()), ...);
-    return e;
+    (choose(x.extents(), x.size()), ...);
+    const auto fits = [&](std::span<const int64_t> own, int64_t count) {
+      return (count == 1 && own.size() <= e.size()) || std::ranges::equal(own, e);
+    };
+    if ((fits(x.extents(), x.size()) && ...)) {
+      layout_ = Layout<shape_type>(e);
+      size_ = size;
+    } else {
+      Extents all;
+      (array_detail::broadcast_with(Op::spec.name, all, x.extents()), ...);
+      layout_ = Layout<shape_type>(all);
+      size_ = element_count(all);
+    }
   }
 
   std::tuple<X...> parts_;
   Layout<shape_type> layout_{};
-  int64_t size_ = 0;
+  int64_t size_ = Layout<shape_type>::is_static() ? product(Layout<shape_type>().extents()) : 0;
 };
 
-/// The elements of an expression, in a tensor of their own. eval(x * w + b)
-template <class Op, class... X>
-auto eval(const Expression<Op, X...>& e) {
+/// The elements of an expression, a slice, a view or a tensor in a tensor of their own. eval(x * w + b)
+template <Lazy E>
+auto eval(const E& e) {
   return e.eval();
 }
+template <class T, class S>
+auto eval(const TensorView<T, S>& v) {
+  Tensor<std::remove_const_t<T>, S> t;
+  if (v) {
+    t = Tensor<std::remove_const_t<T>, S>::uninitialized(v.extents());
+    std::copy(v.begin(), v.end(), t.begin());
+  }
+  return t;
+}
+template <class T, class S>
+Tensor<T, S> eval(const Tensor<T, S>& t) {
+  return t.clone();
+}
+template <class T, class S>
+Tensor<T, S> eval(Tensor<T, S>&& t) {
+  return std::move(t);
+}
+inline op::Invalid eval(op::Invalid) { return {}; }
 
 namespace array_detail {
 
@@ -572,18 +641,10 @@ Number<T> number(std::string_view place, N x) {
 
 /// What an expression of Op holds of an operand: numbers as elements of type T.
 template <class Op, class T, class A>
-auto hold(A&& a) {
+decltype(auto) hold(A&& a) {
   using Clean = std::remove_cvref_t<A>;
   if constexpr (Array<A>) return Source<Clean>::hold(std::forward<A>(a));
   else return number<T>(Op::spec.name, static_cast<Clean>(a));
-}
-
-/// An Array with its elements side by side: a view of a tensor, a tensor of their own for an expression.
-template <Array A>
-auto dense(const A& a) {
-  if constexpr (requires { a.eval(); }) return a.eval();
-  else if constexpr (any_invalid<A>) return op::Invalid{};
-  else return Source<A>::hold(a);
 }
 
 /// Element types whose operators chain; others are computed at once.
@@ -594,22 +655,21 @@ inline constexpr bool chains =
 /// A held operand, as an operator takes it.
 template <class X>
 decltype(auto) as_operand(const X& x) {
-  if constexpr (requires { x.eval(); }) return x.eval();
-  else if constexpr (requires { x.value; }) return (x.value);
+  if constexpr (requires { x.value; }) return (x.value);
   else if constexpr (requires { x.view(); }) return x.view();
-  else return (x);
+  else return op::ready(x);
 }
 
 /// Op of what is held: an Expression where its types chain.
 template <class Op, class... X>
-auto of_held(X... x) {
+auto of_held(X&&... x) {
   using Call = op::TypedCall<Op, op::RunTimeAttributes<Op>, 1,
                              Tensor<typename X::value_type, typename X::shape_type>...>;
   if constexpr (!Call::valid) {
     op::report<op::titled<Op>(Call::result.message)>();
     return op::Invalid{};
   } else if constexpr ((chains<typename X::value_type> && ...)) {
-    return Expression<Op, X...>(std::move(x)...);
+    return Expression<Op, X...>(std::forward<X>(x)...);
   } else {
     return Op{}(as_operand(x)...);
   }

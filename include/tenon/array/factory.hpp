@@ -5,7 +5,7 @@
 //     zeros<float>({rows, 3})               Tensor<float, Shape<dyn, dyn>>
 //     zeros<float, Shape<dyn, 3>>({rows, 3})
 //     zeros<float>(x.extents())             Tensor<float>: rank at run time
-//     array({{1.0f, 2}, {3, 4}})            Tensor<float, Shape<2, 2>>
+//     array<float>({{1, 2}, {3, 4}})        Tensor<float, Shape<2, 2>>
 //
 // Extents that are negative, do not fit the shape or whose product leaves int64 are an Error{invalid_shape}
 // that names the function.
@@ -123,23 +123,54 @@ template <Countable T>
 Tensor<T, Shape<dyn>> arange(T stop) {
   return arange(T(0), stop);
 }
+/// Numbers of several types count in the type that C++'s arithmetic gives: arange(0, 1, 0.25) in doubles.
+template <class Stated = void, Countable A, Countable B, Countable C = A>
+  requires(std::is_void_v<Stated> && !(std::is_same_v<A, B> && std::is_same_v<A, C>))
+auto arange(A start, B stop, C step = C(1)) {
+  using T = std::common_type_t<A, B, C>;
+  return arange<T>(static_cast<T>(start), static_cast<T>(stop), static_cast<T>(step));
+}
+/// The same for an extent that the compiler knows. arange<float, Shape<4>>() gives 0, 1, 2, 3.
+template <Countable T, array_detail::Static S>
+  requires(S::rank == 1)
+Tensor<T, S> arange() {
+  constexpr int64_t count = S::extents[0];
+  if constexpr (std::is_integral_v<T>)
+    static_assert(count == 0 || std::in_range<T>(count - 1), "arange: T does not hold the last number");
+  auto t = Tensor<T, S>::uninitialized(S::extents);
+  for (int64_t k = 0; k < count; ++k) t[k] = convert<T>(k);
+  return t;
+}
 
-/// `count` numbers in equal steps from `first` to `last`, both among them: (count). One number is `first`.
-/// Steps are computed in double and rounded once. linspace(0, 1, 5) gives 0, 0.25, 0.5, 0.75, 1;
-/// linspace<float>(0, 1, 5) is a Tensor<float, Shape<dyn>>. Error{invalid_argument} for a negative count and
-/// for bounds that are not finite.
-template <Countable T = double>
-  requires(!std::is_integral_v<T>)
-Tensor<T, Shape<dyn>> linspace(double first, double last, int64_t count) {
+namespace array_detail {
+
+template <class T, class S>
+Tensor<T, S> make_linspace(double first, double last, int64_t count) {
   if (count < 0) throw Error(ErrorCode::invalid_argument, "linspace", concat("a count of ", count));
   if (!std::isfinite(first) || !std::isfinite(last))
     throw Error(ErrorCode::invalid_argument, "linspace", "bounds are finite");
-  auto t = array_detail::named("linspace",
-                               [&] { return Tensor<T, Shape<dyn>>::uninitialized(std::span(&count, 1)); });
+  auto t = named("linspace", [&] { return Tensor<T, S>::uninitialized(std::span(&count, 1)); });
   const double steps = count > 1 ? static_cast<double>(count - 1) : 1;
   for (int64_t k = 0; k < count; ++k)
     t[k] = convert<T>(std::lerp(first, last, static_cast<double>(k) / steps));
   return t;
+}
+
+}  // namespace array_detail
+
+/// `count` numbers in equal steps from `first` to `last`, both among them: (count). One number is `first`.
+/// Steps are computed in double and rounded once. linspace(0, 1, 5) gives 0, 0.25, 0.5, 0.75, 1;
+/// linspace<float>(0, 1, 5) is a Tensor<float, Shape<dyn>>, linspace<float, Shape<5>>(0, 1) a Tensor<float,
+/// Shape<5>>. Error{invalid_argument} for a negative count and for bounds that are not finite.
+template <Countable T = double>
+  requires(!std::is_integral_v<T>)
+Tensor<T, Shape<dyn>> linspace(double first, double last, int64_t count) {
+  return array_detail::make_linspace<T, Shape<dyn>>(first, last, count);
+}
+template <Countable T, array_detail::Static S>
+  requires(!std::is_integral_v<T> && S::rank == 1)
+Tensor<T, S> linspace(double first, double last) {
+  return array_detail::make_linspace<T, S>(first, last, S::extents[0]);
 }
 
 namespace array_detail {

@@ -20,6 +20,9 @@ namespace array_detail {
 /// A Tensor or a TensorView.
 template <class X>
 concept Typed = requires { typename X::shape_type; } && op::Operand<X>::typed;
+/// The same, or what is computed of these.
+template <class X>
+concept Joinable = Typed<X> || Lazy<X>;
 /// Tensors in a container, in number known at run time.
 template <class R>
 concept TypedRange = std::ranges::forward_range<const R> && Typed<std::ranges::range_value_t<const R>>;
@@ -104,7 +107,7 @@ Result join(std::string_view place, const std::vector<TensorView<const T>>& part
 /// Tensors that differ at most in their extents on `Axis`, one behind the other along it: op::Concat, with
 /// its element types. concat<-1>(x, y). For an axis or a number of tensors that run time knows,
 /// concat(tensors, axis).
-template <int64_t Axis, array_detail::Typed First, array_detail::Typed... Rest>
+template <int64_t Axis, array_detail::Joinable First, array_detail::Joinable... Rest>
 auto concat(const First& first, const Rest&... rest) {
   return apply<op::Concat{.axis = Axis}>(first, rest...);
 }
@@ -121,10 +124,10 @@ array_detail::Joined<R, 0> concat(const R& tensors, I axis) {
 
 /// Tensors of the same extents along a new axis, which is `Axis` of the result. stack<0>(x, y) of (2,3) twice
 /// gives (2,2,3), stack<-1>(x, y) gives (2,3,2).
-template <int64_t Axis, array_detail::Typed First, array_detail::Typed... Rest>
+template <int64_t Axis, array_detail::Joinable First, array_detail::Joinable... Rest>
 auto stack(const First& first, const Rest&... rest) {
-  return concat<Axis>(array_detail::with_axis<Axis>(array_detail::part(first)),
-                      array_detail::with_axis<Axis>(array_detail::part(rest))...);
+  return concat<Axis>(array_detail::with_axis<Axis>(array_detail::part(op::ready(first))),
+                      array_detail::with_axis<Axis>(array_detail::part(op::ready(rest)))...);
 }
 /// The same for a container of tensors or views, with the same errors. stack(images, 0).
 template <array_detail::TypedRange R, std::integral I>

@@ -39,12 +39,12 @@ TensorView<const int64_t, Shape<static_cast<int64_t>(N)>> list(const int64_t (&v
 template <class Op, bool Keep, int64_t... K, class A>
 auto reduce(const A& x) {
   constexpr Op known{.keepdims = Keep};
-  if constexpr (sizeof...(K) == 0) return apply<known>(dense(x));
-  else return apply<known>(dense(x), constant<int64_t, K...>);
+  if constexpr (sizeof...(K) == 0) return apply<known>(x);
+  else return apply<known>(x, constant<int64_t, K...>);
 }
 template <class Op, bool Keep, class A, std::size_t N>
 auto reduce(const A& x, const int64_t (&axes)[N]) {
-  return apply<Op{.keepdims = Keep}>(dense(x), list(axes));
+  return apply<Op{.keepdims = Keep}>(x, list(axes));
 }
 
 }  // namespace array_detail
@@ -55,7 +55,15 @@ inline constexpr array_detail::KeepDims keepdims;
 /// (2,4).
 template <Array A, Array B>
 auto matmul(const A& a, const B& b) {
-  return op::MatMul{}(array_detail::dense(a), array_detail::dense(b));
+  return op::MatMul{}(a, b);
+}
+
+/// Whether any of the elements, which are bools, is true. any(x < 0); all(x < 0) is slice.hpp's.
+template <Array A>
+  requires std::is_same_v<array_detail::element_of<A>, bool>
+bool any(const A& x) {
+  const auto& t = op::ready(x);
+  return std::find(t.begin(), t.end(), true) != t.end();
 }
 
 /// The sum over axes, by default all: op::ReduceSum. sum<1>(x) of (2,3) gives (2), sum(x) gives ().
@@ -152,71 +160,71 @@ auto min(const A& x, const int64_t (&axes)[N], array_detail::KeepDims) {
 /// gives (2).
 template <int64_t Axis, Array A>
 auto argmax(const A& x) {
-  return apply<op::ArgMax{.axis = Axis, .keepdims = 0}>(array_detail::dense(x));
+  return apply<op::ArgMax{.axis = Axis, .keepdims = 0}>(x);
 }
 template <Array A>
 auto argmax(const A& x, int64_t axis) {
-  return op::ArgMax{.axis = axis, .keepdims = 0}(array_detail::dense(x));
+  return op::ArgMax{.axis = axis, .keepdims = 0}(x);
 }
 /// The index of the least element along an axis: op::ArgMin.
 template <int64_t Axis, Array A>
 auto argmin(const A& x) {
-  return apply<op::ArgMin{.axis = Axis, .keepdims = 0}>(array_detail::dense(x));
+  return apply<op::ArgMin{.axis = Axis, .keepdims = 0}>(x);
 }
 template <Array A>
 auto argmin(const A& x, int64_t axis) {
-  return op::ArgMin{.axis = axis, .keepdims = 0}(array_detail::dense(x));
+  return op::ArgMin{.axis = axis, .keepdims = 0}(x);
 }
 
 /// exp(x) scaled to the sum 1 along an axis, the last one by default: op::Softmax. softmax<0>(x)
 template <int64_t Axis = -1, Array A>
 auto softmax(const A& x) {
-  return apply<op::Softmax{.axis = Axis}>(array_detail::dense(x));
+  return apply<op::Softmax{.axis = Axis}>(x);
 }
 template <Array A>
 auto softmax(const A& x, int64_t axis) {
-  return op::Softmax{.axis = axis}(array_detail::dense(x));
+  return op::Softmax{.axis = axis}(x);
 }
 /// log(softmax(x)), exact for small ones: op::LogSoftmax.
 template <int64_t Axis = -1, Array A>
 auto log_softmax(const A& x) {
-  return apply<op::LogSoftmax{.axis = Axis}>(array_detail::dense(x));
+  return apply<op::LogSoftmax{.axis = Axis}>(x);
 }
 template <Array A>
 auto log_softmax(const A& x, int64_t axis) {
-  return op::LogSoftmax{.axis = axis}(array_detail::dense(x));
+  return op::LogSoftmax{.axis = axis}(x);
 }
 
 /// The elements held between two numbers: op::Clip. clip(x, 0.0f, 1.0f)
 template <Array A, array_detail::Scalar N>
 auto clip(const A& x, N low, N high) {
   using T = array_detail::element_of<A>;
-  return op::Clip{}(array_detail::dense(x), array_detail::number<T>("Clip", low).value,
+  return op::Clip{}(x, array_detail::number<T>("Clip", low).value,
                     array_detail::number<T>("Clip", high).value);
 }
 
 /// The elements as another type: op::Cast. cast<float>(i)
 template <Element T, Array A>
 auto cast(const A& x) {
-  return apply<op::Cast{.to = dtype<T>}>(array_detail::dense(x));
+  return apply<op::Cast{.to = dtype<T>}>(x);
 }
 
 /// Axis k of the result is axis Perm[k] of x; without Perm they are in the reverse order: op::Transpose.
 /// transpose<0, 2, 1>(x) of (2,3,4) gives (2,4,3).
 template <int64_t... Perm, Array A>
 auto transpose(const A& x) {
-  return apply<op::Transpose{.perm = {Perm...}}>(array_detail::dense(x));
+  return apply<op::Transpose{.perm = {Perm...}}>(x);
 }
 /// The elements under other extents, of which one may be -1: it follows from the others: op::Reshape.
 /// reshape<2, -1>(x), reshape(x, {n, -1}).
 template <int64_t... To, Array A>
   requires(sizeof...(To) > 0)
 auto reshape(const A& x) {
-  return apply<op::Reshape{}>(array_detail::dense(x), constant<int64_t, To...>);
+  return apply<op::Reshape{}>(x, constant<int64_t, To...>);
 }
 template <Array A, std::size_t N>
 auto reshape(const A& x, const int64_t (&to)[N]) {
-  return apply<op::Reshape{}>(array_detail::dense(x), array_detail::list(to));
+  return apply<op::Reshape{}>(x, array_detail::list(to));
 }
 
 }  // namespace tenon

@@ -282,6 +282,10 @@ template <class T, class S>
 std::string to_npy(const Tensor<T, S>& t) {
   return to_npy(AnyView(t.view()));
 }
+template <Lazy E>
+std::string to_npy(const E& e) {
+  return to_npy(e.eval());
+}
 
 /// Writes a .npy file, over one that is there. Errors of to_npy, and Error{io}. save_npy("x.npy", x).
 inline void save_npy(const std::filesystem::path& file, AnyView v) {
@@ -293,6 +297,10 @@ inline void save_npy(const std::filesystem::path& file, AnyView v) {
 template <class T, class S>
 void save_npy(const std::filesystem::path& file, const Tensor<T, S>& t) {
   save_npy(file, AnyView(t.view()));
+}
+template <Lazy E>
+void save_npy(const std::filesystem::path& file, const E& e) {
+  save_npy(file, e.eval());
 }
 
 }  // namespace tenon

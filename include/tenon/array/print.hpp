@@ -103,6 +103,11 @@ template <class T, class S>
 std::ostream& operator<<(std::ostream& stream, const Tensor<T, S>& t) {
   return stream << t.view();
 }
+/// Of expressions and strided slices, what is computed.
+template <Lazy E>
+std::ostream& operator<<(std::ostream& stream, const E& e) {
+  return stream << e.eval();
+}
 /// Type and extents come first: "tensor(float) (2) [1.0, 2.0]".
 inline std::ostream& operator<<(std::ostream& stream, AnyView v) {
   const auto format = array_detail::take_format(stream);

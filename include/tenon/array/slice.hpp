@@ -2,7 +2,7 @@
 //
 // One rule: a cut through the first axes alone is a view, any other one is strided, and the type says which.
 //
-//     slice(x, 2)                  DenseSlice: row 2, a TensorView, never a copy
+//     slice(x, 2)                  DenseSlice: row 2, a TensorView, which only a Tensor made of it copies
 //     slice(x, range(0, 3))        DenseSlice: the first three rows
 //     slice(x, 1, range(0, 3))     DenseSlice: within row 1
 //     slice(x, all, range(0, 3))   StridedSlice: three columns. It refers to x too, and is copied where dense
@@ -20,8 +20,15 @@ namespace tenon {
 
 namespace array_detail {
 
-/// The whole axis.
-struct All {};
+/// The whole axis. As a function: whether all elements, which are bools, are true.
+struct All {
+  template <Array A>
+    requires std::is_same_v<element_of<A>, bool>
+  constexpr bool operator()(const A& x) const {
+    const auto& t = op::ready(x);
+    return std::find(t.begin(), t.end(), false) == t.end();
+  }
+};
 /// A new axis of extent 1.
 struct NewAxis {};
 /// Elements from `begin` up to `end`, which is excluded; `Extent` of them, if the compiler knows.
@@ -37,6 +44,7 @@ struct Stepped : Range<> {
 
 }  // namespace array_detail
 
+/// The whole axis of a slice, x(all, 0), and all of the elements, all(x < 1).
 inline constexpr array_detail::All all;
 inline constexpr array_detail::NewAxis newaxis;
 
@@ -233,27 +241,59 @@ inline Extents broadcast_strides(std::span<const int64_t> from, std::span<const 
   return strides;
 }
 
-/// The elements of a part become those of y, a number or an Array, broadcast.
-template <class T, class Y>
+/// kernels::move for one element type, so that no other mover is compiled.
+template <class T>
+void move(T* to, std::span<const int64_t> to_strides, const T* from, std::span<const int64_t> from_strides,
+          std::span<const int64_t> extents) {
+  if (element_count(extents) == 0) return;  // the others' product may overflow
+  const auto plan = kernels::detail::copy_plan(to_strides.data(), from_strides.data(), extents.data(),
+                                               static_cast<int>(extents.size()));
+  if constexpr (std::is_same_v<T, std::string>)
+    kernels::detail::run_copy(plan, kernels::detail::ElementMover<T>{to, from});
+  else
+    kernels::detail::run_copy(plan, kernels::detail::BlockMover<sizeof(T)>{
+                                        reinterpret_cast<char*>(to), reinterpret_cast<const char*>(from)});
+}
+
+/// Whether a part of as many elements or more has some among the `count` from `begin` on.
+template <class T>
+bool overlaps(const T* data, std::span<const int64_t> extents, std::span<const int64_t> strides,
+              const T* begin, int64_t count) {
+  if (count == 0) return false;
+  int64_t below = 0, above = 0;  // where the part's first and last element in memory are
+  for (std::size_t k = 0; k < extents.size(); ++k)
+    (strides[k] < 0 ? below : above) += (extents[k] - 1) * strides[k];
+  return std::less<>{}(data + below, begin + count) && std::less_equal<>{}(begin, data + above);
+}
+
+/// Whether tensors of static extents From may broadcast to one of To.
+template <class From, class To>
+constexpr bool may_stretch() {
+  if constexpr (From::rank >= 0 && To::rank >= 0)
+    for (int k = 0; k < From::rank; ++k) {
+      const int64_t e = From::extents[static_cast<std::size_t>(From::rank - 1 - k)];
+      const int64_t to = k < To::rank ? To::extents[static_cast<std::size_t>(To::rank - 1 - k)] : 1;
+      if (e != dyn && e != 1 && to != dyn && e != to) return false;
+    }
+  return true;
+}
+
+/// The elements of a part of type T and static extents S become those of y, a number or an Array, broadcast.
+template <class T, class S, class Y>
 void assign(T* data, std::span<const int64_t> extents, std::span<const int64_t> strides, const Y& y) {
   if constexpr (Scalar<Y>) {
     const Number<T> x = number<T>("slice", y);
     const Extents still = Extents::filled(static_cast<int>(extents.size()), 0);
-    kernels::move(dtype_of<T>, data, {0, strides.data()}, &x.value, {0, still.data()}, extents);
+    move(data, strides, &x.value, still, extents);
   } else if constexpr (!any_invalid<Y>) {
     static_assert(std::is_same_v<element_of<Y>, T>, "a part is given elements of another type");
-    if (product(extents) == 0) return void(broadcast_strides(y.extents(), extents));
-    const auto values = dense(y);
+    static_assert(may_stretch<typename Source<Y>::shape, S>(), "a part is given elements of other extents");
+    if (element_count(extents) == 0) return void(broadcast_strides(y.extents(), extents));
+    const auto& values = op::ready(y);
     const Extents from = broadcast_strides(values.extents(), extents);
-    const auto move_from = [&](const T* p) {
-      kernels::move(dtype_of<T>, data, {0, strides.data()}, p, {0, from.data()}, extents);
-    };
-    int64_t below = 0, above = 0;  // where the part's first and last element in memory are
-    for (std::size_t k = 0; k < extents.size(); ++k)
-      (strides[k] < 0 ? below : above) += (extents[k] - 1) * strides[k];
-    const T *first = data + below, *last = data + above, *read = values.data();
-    const bool apart = std::less_equal<>{}(read + values.size(), first) || std::less<>{}(last, read);
-    if (apart) return move_from(read);
+    const auto move_from = [&](const T* p) { move(data, strides, p, from, extents); };
+    const T* const read = values.data();
+    if (!overlaps<T>(data, extents, strides, read, values.size())) return move_from(read);
     const std::vector<T> copy(read, read + values.size());
     move_from(copy.data());
   }
@@ -281,6 +321,20 @@ class DenseSlice : public TensorView<T, S> {
     return *this;
   }
 
+  /// A copy of the elements.
+  template <class To>
+    requires(widens<S, To>())
+  operator Tensor<std::remove_const_t<T>, To>() const {
+    return tenon::eval(*this);
+  }
+  /// t = these elements, see Tensor::operator=.
+  template <class U, class To>
+  void write_to(Tensor<U, To>& t) const {
+    array_detail::replace(
+        t, *this, [this](auto* to) { return array_detail::disturbed(*this, to, this->size()); },
+        [this](auto* to) { std::copy(this->begin(), this->end(), to); });
+  }
+
  private:
   template <class Y>
   void set(const Y& y) {
@@ -290,7 +344,7 @@ class DenseSlice : public TensorView<T, S> {
         static_assert(std::is_same_v<typename Y::value_type, T>, "a part is given elements of another type");
         return y.write(this->data());
       }
-    array_detail::assign<T>(this->data(), this->extents(), op::dense_strides(this->extents()), y);
+    array_detail::assign<T, S>(this->data(), this->extents(), op::dense_strides(this->extents()), y);
   }
 };
 
@@ -309,7 +363,7 @@ class StridedSlice {
   int rank() const { return layout_.rank(); }
   std::span<const int64_t> extents() const { return layout_.extents(); }
   int64_t extent(int axis) const { return extent_at(extents(), axis); }
-  int64_t size() const { return product(extents()); }
+  int64_t size() const { return element_count(extents()); }
   /// The steps between elements along the axes.
   std::span<const int64_t> strides() const { return strides_; }
   /// The first element.
@@ -318,14 +372,40 @@ class StridedSlice {
   /// The elements, in a tensor of their own.
   Tensor<value_type, S> eval() const {
     auto t = Tensor<value_type, S>::uninitialized(extents());
-    kernels::move(dtype_of<value_type>, t.data(), {0, op::dense_strides(extents()).data()}, data_,
-                  {0, strides_.data()}, extents());
+    copy_to(t.data());
     return t;
   }
+  /// The only element; Error{invalid_shape} when there is not exactly one.
+  value_type item() const { return eval().item(); }
   template <class To>
     requires(widens<S, To>())
   operator Tensor<value_type, To>() const {
     return eval();
+  }
+  /// t = these elements, see Tensor::operator=.
+  template <class U, class To>
+  void write_to(Tensor<U, To>& t) const {
+    array_detail::replace(
+        t, *this,
+        [this](auto* to) {
+          return array_detail::overlaps<value_type>(data_, extents(), strides_, to, size());
+        },
+        [this](auto* to) { copy_to(to); });
+  }
+
+  /// The element at an index per axis; Error{out_of_range} outside.
+  template <std::integral... I>
+  T& operator()(I... index) const {
+    static_assert(S::rank < 0 || S::rank == static_cast<int>(sizeof...(I)), "one index for each axis");
+    if (static_cast<int>(sizeof...(I)) != rank())
+      throw Error(ErrorCode::out_of_range, {}, concat(sizeof...(I), " indices for rank ", rank()));
+    return *slice(*this, index...).data();
+  }
+  /// A part of this part, which refers to the same tensor. x(all, range(0, 3))(0, all)
+  template <array_detail::CutSpec... I>
+    requires(!(std::integral<I> && ...))
+  auto operator()(I... index) const {
+    return slice(*this, index...);
   }
 
   /// Error{invalid_shape} where y does not broadcast to this part. slice(x, all, 0) = 1.0f
@@ -333,7 +413,7 @@ class StridedSlice {
     requires(Array<Y> || array_detail::Scalar<Y>)
   StridedSlice& operator=(const Y& y) {
     static_assert(!std::is_const_v<T>, "a part of a const tensor is not assigned to");
-    array_detail::assign<value_type>(data_, extents(), strides_, y);
+    array_detail::assign<value_type, S>(data_, extents(), strides_, y);
     return *this;
   }
   StridedSlice& operator=(const StridedSlice& y) { return operator= <StridedSlice>(y); }
@@ -355,6 +435,10 @@ class StridedSlice {
   }
 
  private:
+  void copy_to(value_type* to) const {
+    array_detail::move<value_type>(to, op::dense_strides(extents()), data_, strides_, extents());
+  }
+
   T* data_;
   Layout<S> layout_;
   Extents strides_;

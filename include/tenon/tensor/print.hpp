@@ -108,6 +108,10 @@ template <class T, class S>
 std::string to_string(const Tensor<T, S>& t) {
   return to_string(t.view());
 }
+template <Lazy E>
+std::string to_string(const E& e) {
+  return to_string(e.eval());
+}
 /// What the C++ type does not tell comes first: "tensor(float) (2) [1.0, 2.0]".
 inline std::string to_string(AnyView v) {
   if (!v) return "none";

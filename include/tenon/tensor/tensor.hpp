@@ -32,6 +32,13 @@ Storage make_elements(int64_t count, Allocator& allocator, bool raw = false) {
 }
 }  // namespace detail
 
+/// What gives a tensor when it is asked for one: expressions and strided slices (array/).
+template <class E>
+concept Lazy = requires(const E& e) {
+  typename E::shape_type;
+  e.eval();
+};
+
 /// A dense, row-major tensor that owns its elements, 64-byte aligned when it allocates them. S states the
 /// extents
 /// (`Shape<1, 3, dyn, dyn>`) or leaves rank and extents to run time (`AnyShape`). It moves cheaply and does
@@ -118,6 +125,16 @@ class Tensor {
     storage_ = std::move(o.storage_);
     return *this;
   }
+  /// The elements of an expression or a slice (array/). They are written into this tensor's memory, without
+  /// another copy, where it has their extents, no other handle shares it, and no element is read after it has
+  /// been written; otherwise they get memory of their own. Error{invalid_shape} where this type states other
+  /// extents. y = x * w + b
+  template <class E>
+    requires requires(const E& e, Tensor& t) { e.write_to(t); }
+  Tensor& operator=(const E& e) {
+    e.write_to(*this);
+    return *this;
+  }
   /// From a tensor of narrower extents.
   template <class From>
     requires(!std::is_same_v<From, S> && widens<From, S>())
@@ -174,9 +191,11 @@ class Tensor {
   auto operator()(I... index) && = delete;  // a part of memory that ends with the tensor
   const_reference item() const { return view().item(); }
 
-  TensorView<T, S> view() { return storage_ ? TensorView<T, S>(data(), extents()) : TensorView<T, S>(); }
+  TensorView<T, S> view() {
+    return storage_ ? TensorView<T, S>(data(), layout_, count_) : TensorView<T, S>();
+  }
   TensorView<const T, S> view() const {
-    return storage_ ? TensorView<const T, S>(data(), extents()) : TensorView<const T, S>();
+    return storage_ ? TensorView<const T, S>(data(), layout_, count_) : TensorView<const T, S>();
   }
   template <class U, class To>
     requires(std::is_same_v<std::remove_const_t<U>, T> && std::is_const_v<U> && widens<S, To>())

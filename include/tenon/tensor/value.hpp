@@ -147,6 +147,8 @@ class Value {
   Value(Tensor<T, S>&& t) : Value(AnyTensor(std::move(t))) {}
   template <class T, class S>
   Value(const Tensor<T, S>& t) : Value(AnyTensor(t)) {}
+  template <Lazy E>
+  Value(const E& e) : Value(e.eval()) {}
   Value(Sequence s) : other_(std::make_shared<const Sequence>(std::move(s))), holds_(Holds::sequence) {}
   Value(OptionalValue o)
       : other_(std::make_shared<const OptionalValue>(std::move(o))), holds_(Holds::optional) {}

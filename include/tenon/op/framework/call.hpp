@@ -27,6 +27,8 @@ template <class Op, int Count, class... A>
 auto call_values(const Op& op, const A&... a) {
   const std::array<Value, sizeof...(A)> values{[&] {
     if constexpr (std::is_same_v<A, None>) return Value();
+    // Results may share an operand's elements, and then outlive it.
+    else if constexpr (requires { Value(a), a.storage(); }) return a.storage() ? Value(a) : Value();
     else if constexpr (Operand<A>::typed) return to_value(AnyView(Operand<A>::view(a)));
     else return to_value(a);
   }()...};
@@ -129,6 +131,8 @@ auto call(const Op& op, const A&... a) {
   constexpr int count = Count > 0 ? Count : std::max(1, Op::spec.min_outputs());
   if constexpr ((std::is_same_v<A, Invalid> || ...)) {
     return Invalid{};
+  } else if constexpr ((Lazy<A> || ...)) {
+    return call<Count, Op, Static, clean<decltype(ready(a))>...>(op, ready(a)...);
   } else if constexpr (convention<Op>.form == Form::none) {
     report<titled<Op>(misfit<Op>())>();
     return Invalid{};
@@ -150,7 +154,7 @@ auto call(const Op& op, const A&... a) {
 }  // namespace detail
 
 /// The body of every operator's `operator()`: infers, allocates, computes. Operands are tensors, views,
-/// numbers (rank 0), `none`, `constant<…>`, or Values; with a Value among them, or where only run time knows
+/// expressions, numbers (rank 0), `none`, `constant<…>`, or Values; with a Value among them, or where only run time knows
 /// the results' element types, the results are Values. Several results come as a tuple; Count asks for more
 /// than the operator's obligatory ones. Error{invalid_shape, invalid_type, …} where ONNX forbids the
 /// operands.

@@ -84,6 +84,13 @@ struct Operand<AnyView> {
   static constexpr bool typed = false;
 };
 
+/// An operand as a call reads it: what is Lazy is computed first.
+template <class A>
+decltype(auto) ready(const A& a) {
+  if constexpr (Lazy<A>) return a.eval();
+  else return (a);
+}
+
 inline Info info_of(AnyView v) {
   Info i;
   if (!v) return i;

@@ -10,10 +10,16 @@
 
 namespace tenon::op {
 
-template <class Op, int Count>
+/// A result, as far as the compiler knows it. No Info: g++'s sanitizers refuse constants that own memory.
+struct StaticInfo {
+  Type type;
+  Dims dims;
+  bool provisional;
+};
+template <int Count>
 struct StaticResult {
   Message message;
-  std::array<Info, Count> out;
+  std::array<StaticInfo, Count> out;
 };
 
 /// How much the compiler knows of an operator object: all attributes (KnownAttributes), everything because
@@ -34,13 +40,20 @@ struct RunTimeAttributes<Op> {
   static constexpr Op object{};
 };
 
-/// The rule as the compiler applies it. Without the operator's attributes only types are resolved.
+/// The rule as the compiler applies it. Without the operator's attributes types are resolved, and extents where
+/// no attribute can change them: an elementwise operator of one operand leaves it its extents.
 template <class Op, class Static, int Count, class... A>
-consteval StaticResult<Op, Count> infer_static() {
+consteval StaticResult<Count> infer_static() {
   const std::array<Info, sizeof...(A)> in{Operand<A>::info()...};
-  StaticResult<Op, Count> r{};
-  if constexpr (Static::known) r.message = infer(Static::object, Op::spec.latest(), in, r.out);
-  else resolve_types(Op::spec, Op::spec.latest(), 0, in, r.out, r.message);
+  std::array<Info, Count> out{};
+  StaticResult<Count> r{};
+  if constexpr (Static::known) {
+    r.message = infer(Static::object, Op::spec.latest(), in, out);
+  } else {
+    resolve_types(Op::spec, Op::spec.latest(), 0, in, out, r.message);
+    if constexpr (sizeof...(A) == 1 && Op::spec.memory == Memory::elementwise) out[0].dims = in[0].dims;
+  }
+  for (std::size_t o = 0; o < out.size(); ++o) r.out[o] = {out[o].type, out[o].dims, out[o].provisional};
   return r;
 }
 
@@ -59,21 +72,21 @@ struct TypedCall {
   static constexpr auto result = infer_static<Op, Static, Count, A...>();
   static constexpr bool valid = result.message.empty();
   static constexpr bool resolved = [] {
-    for (const Info& i : result.out)
+    for (const StaticInfo& i : result.out)
       if (i.type.kind != Kind::tensor) return false;
     return true;
   }();
   /// The run can tell the rule nothing more: attributes, extents and the elements that it asks for are known.
   static constexpr bool settled =
       Static::known && (Operand<A>::info().dims.known() && ...) &&
-      std::ranges::all_of(result.out, [](const Info& i) { return i.dims.known() && !i.provisional; });
+      std::ranges::all_of(result.out, [](const StaticInfo& i) { return i.dims.known() && !i.provisional; });
   template <int I>
   using tensor = Tensor<cpp_type<result.out[I].type.element>, decltype(shape_of_dims<result.out[I].dims>())>;
 };
 
 /// The C++ type bound to variable V by the operands of a typed call, or by the result when none names it.
 template <class Op, int V, class... A>
-consteval DType bound_dtype(std::span<const Info> out) {
+consteval DType bound_dtype(std::span<const StaticInfo> out) {
   const std::array<Info, sizeof...(A)> in{Operand<A>::info()...};
   for (std::size_t i = 0; i < in.size(); ++i)
     if (in[i].present() && Op::spec.input(static_cast<int>(i)).type == Op::spec.types[V].name)
