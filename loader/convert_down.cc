@@ -1,8 +1,10 @@
 // Adapters of operators to the operator set below.
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "loader/convert_step.hpp"
+#include "tenon/base/convert.hpp"
 
 namespace tenon::loader {
 namespace {
@@ -130,6 +132,36 @@ Rest batch_normalization_14(Step& s) {
   if (s.integer("training_mode", 0) != 0) s.refuse("it trains");
   s.erase("training_mode");
   return all;
+}
+
+// A number repeated: Tile makes any rank that is known, and stays down to opset 6.
+Rest constant_of_shape_9(Step& s) {
+  const onnx::AttributeProto* stated = s.attribute("value");
+  AnyTensor value = stated != nullptr ? read_tensor(stated->t()) : scalar_of(0.0f);
+  if (value.size() != 1) s.refuse("'value' is not one number");
+  const auto shape = s.shape(0);
+  int64_t rank = -1;
+  if (shape && shape->size() == 1)
+    for (int64_t k = 0; k <= max_rank; ++k)
+      if (shape->front() == std::to_string(k)) rank = k;
+  Extents ones;
+  for (int64_t k = 0; k < rank; ++k) ones.push_back(1);
+  const DType element = value.dtype();
+  const bool is_real = element == DType::float32 || element == DType::float64 || element == DType::float16;
+  if (!is_real) {
+    AnyTensor exact = scalar_of(0.0);
+    convert_n(DType::float64, exact.out().data(), element, value.data(), 1);
+    if (std::abs(*exact.view().as<double>().data()) > 0x1p53) s.refuse("'value' is beyond 2^53");
+    value = exact;
+  }
+  std::string number = s.add_constant(value.reshaped(ones));
+  if (!is_real) number = s.add("Cast", {number}, {{"to", static_cast<int64_t>(element)}});
+  s.erase("value");
+  const std::string extents = s.node.input(0);
+  s.node.set_op_type(rank == 0 ? "Identity" : rank > 0 ? "Tile" : "Expand");
+  s.set_input(0, number);
+  if (rank != 0) s.set_input(1, extents);
+  return Rest::operands;
 }
 
 Rest dropout_12(Step& s) {
@@ -381,6 +413,7 @@ constexpr AdapterRow rows[] = {
     {"Mean", 8, without_broadcasting},
     {"Min", 8, without_broadcasting},
     {"Sum", 8, without_broadcasting},
+    {"ConstantOfShape", 9, constant_of_shape_9},
     {"Gemm", 9, through_double_9},
     {"Greater", 9, through_double_9},
     {"Less", 9, through_double_9},

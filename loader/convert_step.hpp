@@ -57,7 +57,7 @@ class Step {
   bool up() const { return to_opset > from_opset; }
   template <class... Parts>
   [[noreturn]] void refuse(const Parts&... parts) const {
-    throw Error(ErrorCode::not_supported, concat("node '", node.name(), "' (", node.op_type(), ")"),
+    throw Error(ErrorCode::not_supported, node_place(node),
                 concat("from opset ", from_opset, " to ", to_opset, ": ", parts...));
   }
 

@@ -291,7 +291,8 @@ class Simplifier {
       if (plain() && !outputs.contains(name)) continue;
       onnx::NodeProto& n = *nodes.Add();
       n.set_op_type("Constant");
-      n.set_name(g.node(producers.at(name)).name());
+      if (const onnx::NodeProto& folded = g.node(producers.at(name)); folded.has_name())
+        n.set_name(folded.name());
       n.add_output(name);
       onnx::AttributeProto& a = *n.add_attribute();
       a.set_name("value");
