@@ -282,6 +282,35 @@ void demand_growth(Step& s, const std::vector<float>& scales) {
     s.refuse("an axis gets shorter");
 }
 
+// One node for each axis that is repeated; numbers are of the tensor's own type there.
+Rest tile_6(Step& s) {
+  const auto repeats = s.integers(1);
+  const auto element = static_cast<DType>(s.element(0));
+  if (!repeats || element == DType::undefined)
+    s.refuse("the repeats have to be constant, and the type known");
+  const int64_t exact = element == DType::float16 ? 1 << 11 : 1 << 24;
+  std::vector<std::pair<int64_t, int64_t>> tiles;  // numbers and axes
+  for (std::size_t k = 0; k < repeats->size(); ++k)
+    if (const int64_t n = (*repeats)[k]; n != 1) tiles.emplace_back(n, static_cast<int64_t>(k));
+  s.drop_input(1);
+  s.trim_inputs();
+  if (tiles.empty()) s.node.set_op_type("Identity");
+  const auto number = [&](int64_t n) {
+    if (n > exact) s.refuse(n, " repeats are no number of the tensor's type");
+    return s.add_constant(op::input_from_attribute(static_cast<float>(n), element));
+  };
+  for (std::size_t k = 0; k < tiles.size(); ++k) {
+    const std::string n = number(tiles[k].first), axis = number(tiles[k].second);
+    if (k + 1 < tiles.size()) {
+      s.set_input(0, s.add("Tile", {s.node.input(0), n, axis}));
+    } else {
+      s.set_input(1, n);
+      s.set_input(2, axis);
+    }
+  }
+  return Rest::operands;
+}
+
 Rest upsample_7(Step& s) {
   const auto* a = s.attribute("scales");
   if (a == nullptr || a->floats_size() != 4 || a->floats(0) != 1 || a->floats(1) != 1)
@@ -404,6 +433,7 @@ constexpr AdapterRow rows[] = {
     {"Split", 2, split_2},
     {"BatchNormalization", 6, batch_normalization_6},
     {"Cast", 6, cast_6},
+    {"Tile", 6, tile_6},
     {"BatchNormalization", 7, set_is_test},
     {"Dropout", 7, set_is_test},
     {"Gemm", 7, gemm_7},

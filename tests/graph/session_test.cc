@@ -214,8 +214,9 @@ TEST_CASE("Session: inputs on which no requested output depends may be left out"
   then.add_output("a", node(then, op::Neg{}, {then.capture(more)}));
   otherwise.add_output("b", otherwise.capture(h));
   const ValueId c = g.add_constant("c", Tensor<bool>(Extents{}, {true}));
-  g.add_output("y", node(g, op::If{.then_branch = body(std::move(then)), .else_branch = body(std::move(otherwise))},
-                         {c}));
+  g.add_output(
+      "y",
+      node(g, op::If{.else_branch = body(std::move(otherwise)), .then_branch = body(std::move(then))}, {c}));
   const Session s(std::move(g), {.fold_constants = false});
   const Value v = Tensor<float>(Extents{2}, {1, -2});
   CHECK(floats(s.run({{"x", v}}, {.outputs = {"h"}})["h"]) == std::vector<float>{1, 0});

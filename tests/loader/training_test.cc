@@ -421,8 +421,9 @@ TEST_CASE("Training: what is refused") {
   Model many = regression();
   for (int k = 0; k < 120; ++k) add_training(many, {});
   CHECK(Training(many).stages() == 120);
-  CHECK(refusal([&] { Training(many, {}, {.max_nodes = 100}); })
-            .starts_with("training 100: the stages so far"));
+  CHECK(refusal([&] {
+          Training(many, {}, {.max_nodes = 100});
+        }).starts_with("training 100: the stages so far"));
   CHECK(refusal([&] { Training(many, {}, {.max_bytes = 1 << 20}); }).starts_with("training "));
 
   CHECK(Training(regression()).stages() == 0);
