@@ -120,9 +120,9 @@ class Inference {
     for (const auto& f : model.functions()) check_calls(f, finished, 0);
   }
 
-  void run(onnx::GraphProto& g) {
-    Scope none{.opsets = &opsets_};
-    infer_graph(g, none, none, {});
+  void run(onnx::GraphProto& g, const VisitInfo* visit = nullptr) {
+    const Scope none{.opsets = &opsets_};
+    infer_graph(g, none, none, {}, visit);
   }
   // The value infos of a function become the types on which all calls so far agree.
   void write_value_infos(onnx::FunctionProto& f) const {
@@ -140,7 +140,7 @@ class Inference {
   // The infos of the outputs. `given` has the infos of the inputs; `owner` is the scope whose opsets and
   // attributes the graph is written for.
   std::vector<op::Info> infer_graph(onnx::GraphProto& g, const Scope& around, const Scope& owner,
-                                    std::span<const op::Info> given) {
+                                    std::span<const op::Info> given, const VisitInfo* visit = nullptr) {
     const Depth depth(*this);
     Scope scope{.outer = &around,
                 .opsets = owner.opsets,
@@ -177,6 +177,8 @@ class Inference {
       if (known(results.back().type)) symbols_.write(results.back(), *v.mutable_type());
     }
     write_value_infos(g, scope);
+    if (visit != nullptr)
+      for (const auto& [name, info] : scope.infos) (*visit)(name, info);
     return results;
   }
 
@@ -529,6 +531,11 @@ class Inference {
 void infer_shapes(onnx::ModelProto& model, InferOptions options) {
   const LargeData data(model);  // bodies are copied
   Inference(model, options).run(*model.mutable_graph());
+}
+
+void infer_shapes(onnx::ModelProto& model, InferOptions options, const VisitInfo& visit) {
+  const LargeData data(model);
+  Inference(model, options).run(*model.mutable_graph(), &visit);
 }
 
 void infer_functions(onnx::ModelProto& model, InferOptions options) {

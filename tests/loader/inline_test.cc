@@ -140,7 +140,37 @@ g (float[3] x) => (float[3] y) {
   r = If (c) <then_branch: graph = @body, else_branch = e () => (q) { q = Identity (w) }> })");
   };
   same_result(text("v"));
-  CHECK(result(inlined(text("u"))) == std::vector<float>{1, -2, -3});
+  CHECK(result(same_result(text("u"))) == std::vector<float>{1, -2, -3});
+  onnx::ModelProto m = model_of(text("u"));
+  loader::infer_shapes(m, {.strict = true});
+  CHECK(m.graph().output(0).type().tensor_type().shape().dim(0).dim_value() == 3);
+
+  // Handed on, from within a body; a body of the graph reads the caller's values too.
+  same_result(HEAD R"(
+g (float[3] x) => (float[3] y) {
+  v = Neg (x)
+  c = Constant <value = bool {1}> ()
+  y = local.outer <body = b () => (p) {
+    q = If (c) <then_branch = t () => (s) { s = Abs (v) }, else_branch = e () => (s) { s = Identity (x) }>
+    p = Sub (q, v) }> (x, c)
+})" LOCAL R"(outer <body> (w, d) => (r) {
+  r = If (d) <then_branch = t () => (a) { u = Add (w, w)  v = Mul (u, w)  b = local.inner <body: graph = @body> (d)
+                                          a = Add (b, v) },
+              else_branch = e () => (a) { a = Identity (w) }> })" LOCAL R"(inner <body> (k) => (r) {
+  r = If (k) <then_branch: graph = @body, else_branch: graph = @body> })");
+  // Nodes of the function itself read nothing of the caller.
+  CHECK(holds(refusal([&] {
+                Model(model_of(HEAD R"(
+g (float[3] x) => (float[3] y) {
+  v = Neg (x)
+  c = Constant <value = bool {1}> ()
+  y = local.pick <body = b () => (p) { p = Identity (v) }> (x, c)
+})" LOCAL R"(pick <body> (w, c) => (r) {
+  b = If (c) <then_branch: graph = @body, else_branch: graph = @body>
+  r = Add (b, v) })"))
+                    .graph();
+              }),
+              "input 'v' is not defined"));
 }
 
 TEST_CASE("a loop's body has names of its own") {
