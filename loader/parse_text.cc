@@ -369,8 +369,11 @@ class Parser {
     });
   }
   void read_value_info(onnx::ValueInfoProto& v) {
-    if (begins_type(find_word())) read_type(*v.mutable_type());
+    const std::string_view word = find_word();
+    if (begins_type(word)) read_type(*v.mutable_type());
     v.set_name(read_name());
+    if (v.name() == word && (peek() == '[' || begins_name(peek())))
+      fail(concat("there is no type '", shown(word), "'"));
   }
 
   // "{1, 2}" or ["location": "file"], or nothing.
@@ -532,7 +535,10 @@ class Parser {
   template <class Nodes>
   void read_nodes(Nodes& nodes) {
     expect('{');
-    while (!take('}')) read(*nodes.Add());
+    while (!take('}')) {
+      if (at_end()) fail_to_find("'}'");
+      read(*nodes.Add());
+    }
   }
   // Inputs or outputs of a function; the types, where there are some, go to its value infos.
   template <class Names>
