@@ -67,7 +67,7 @@ bool says_nothing(const onnx::AttributeProto& a) {
           std::all_of(a.ints().begin(), a.ints().end(), [](int64_t d) { return d == 1; }));
 }
 
-// --- the rule for all operators: what both versions have stays ---
+// --- the rule for all operators: parts that both versions have stay ---
 
 void state_as_input(Step& s, const Form& to, int input, const AttributeValue& value) {
   const op::Param& p = to.spec().input(input, to.version);
@@ -517,7 +517,7 @@ bool lacks_shape(const onnx::ValueInfoProto& v) {
   return v.type().has_tensor_type() && !v.type().tensor_type().has_shape();
 }
 
-// Gives outputs of the main graph that state no rank what inference tells of them.
+// Gives outputs of the main graph that state no rank the type that inference tells.
 void state_outputs(onnx::ModelProto& model) {
   auto& outputs = *model.mutable_graph()->mutable_output();
   if (std::none_of(outputs.begin(), outputs.end(), lacks_shape)) return;

@@ -260,7 +260,7 @@ class Importer {
     } else {
       return Scope::missing;
     }
-    // The function's own nodes do not see what the graph of the call reads.
+    // Names that the graph of a call reads are not names of the function.
     if (!from_call) scope.names.emplace(std::string(name), id);
     return id;
   }

@@ -72,7 +72,7 @@ std::string text_of(const op::Info& info) {
   return info.dims.rank() > 0 ? text + ")" : text;
 }
 
-// What two statements about one value say together.
+// Two statements about one value, joined.
 op::Info merged(const op::Info& declared, const op::Info& inferred, const std::string& place) {
   if (!known(declared.type)) return inferred;
   if (!known(inferred.type)) return declared;

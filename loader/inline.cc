@@ -100,7 +100,7 @@ struct Caller {
   std::unordered_map<const onnx::FunctionProto*, Way> ways{};
 };
 
-// What the names of a function or of a body in it become.
+// New names by the names in a function or a body in it.
 struct Scope {
   const Scope* outer = nullptr;
   std::unordered_map<std::string, std::string> names{};
@@ -143,7 +143,7 @@ class Copy {
     NodeList copies = f.node();
     define_outputs(copies, scope_);
     for (auto& n : copies) rename(n, scope_, 0);
-    // Identities of outputs come after what they read.
+    // Identities of outputs come after the nodes that they read.
     copies.MergeFrom(nodes);
     nodes.Swap(&copies);
     add_value_infos();
@@ -151,7 +151,7 @@ class Copy {
 
   NodeList nodes;
   ValueInfos value_infos;
-  /// What the names of the function's values became.
+  /// New names by the names of the function's values.
   const std::unordered_map<std::string, std::string>& names() const { return scope_.names; }
 
  private:

@@ -192,7 +192,7 @@ class Parser {
     while (take(','));
     expect(end);
   }
-  // What is `depth` messages deeper.
+  // Calls read_inner for a part that lies `depth` messages deeper.
   template <class Read>
   void read_nested(int depth, Read read_inner) {
     if ((depth_ += depth) > max_depth) fail("nested too deeply");
@@ -220,7 +220,7 @@ class Parser {
     while (take('.')) name += concat(".", read_word());
     return name;
   }
-  // Names, of which any may be missing; a comma at the end adds none to those before it.
+  // Names, of which any may be missing. A comma at the end adds none.
   template <class Names>
   void read_names(Names& names) {
     do {
@@ -438,7 +438,7 @@ class Parser {
     while (take(','));
     expect('>');
   }
-  // What follows the name: ": type = value".
+  // An attribute, from behind its name on: ": type = value".
   void read_attribute(std::string name, Attribute& a) {
     a.set_name(std::move(name));
     if (take(':')) a.set_type(read_attribute_type());
@@ -506,7 +506,7 @@ class Parser {
     read_nested(3, [&] { read_graph(std::move(name), *a.mutable_g()); });
   }
 
-  // What follows the name.
+  // A graph, from behind its name on.
   void read_graph(std::string name, onnx::GraphProto& g) {
     g.set_name(std::move(name));
     if (take('('))

@@ -67,7 +67,7 @@ class Simplifier {
   }
 
  private:
-  // --- what inference tells ---
+  // --- inference ---
 
   // Values of the main graph whose elements follow from extents.
   void infer() {

@@ -27,7 +27,7 @@ struct Variable {
   Value initial{}, value{};
 };
 
-// What a variable gets from a graph.
+// A variable, and the output of a graph that it gets the value of.
 struct Assignment {
   std::size_t variable;
   std::string output;
@@ -161,7 +161,7 @@ struct Training::State {
   // Each stage has the main graph's nodes and constants, so that a small file may ask for a lot.
   static void check_size(const onnx::ModelProto& model, const LoadOptions& load) {
     const auto main = static_cast<int64_t>(model.graph().ByteSizeLong());
-    int64_t nodes = 0, bytes = -stage_bytes - main;  // the file bounds those of one stage
+    int64_t nodes = 0, bytes = -stage_bytes - main;  // the file bounds one stage
     for (int k = 0; k < model.training_info_size(); ++k) {
       const onnx::TrainingInfoProto& t = model.training_info(k);
       nodes += model.graph().node_size() + t.algorithm().node_size() + t.initialization().node_size();
@@ -207,7 +207,7 @@ struct Training::State {
     for (Variable& v : variables) v.value = v.initial = constants.entry(constants.find(v.name)).content;
   }
 
-  /// What bindings say of a graph. Error where a value does not fit, as far as the graph tells.
+  /// The bindings to outputs of a graph. Error where a value does not fit, as far as the graph tells.
   std::vector<Assignment> assignments(const BindingList& bindings, const Graph& g) const {
     std::map<std::string_view, std::size_t> places;
     for (std::size_t k = 0; k < g.outputs().size(); ++k) places.emplace(g.outputs()[k].first, k);

@@ -14,8 +14,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What a recorded result says, compared with ours. Ours may know more. A name that the model does not have
-// was generated: it says only where extents are equal.
+// Compares a recorded result with ours, which may know more. A symbol that the model does not have was
+// generated: it says only where extents are equal.
 class Comparison {
  public:
   explicit Comparison(const onnx::ModelProto& model) { add_names(model.graph()); }
@@ -102,7 +102,7 @@ class Comparison {
   int unknown_ = 0;
 };
 
-// "" where the call gives what was recorded.
+// "" where the call gives the recorded result.
 std::string difference(const fs::path& folder, const Json& call) {
   auto model = read_message<onnx::ModelProto>(folder / call["in"].string());
   Comparison comparison(model);

@@ -94,7 +94,7 @@ class Differentiation {
   }
 
  private:
-  // Integers and what they are used for change in steps, and have no derivative.
+  // Integers, and values made of them alone, change in steps and have no derivative.
   static bool may_vary(Type t) {
     return t.kind != Kind::tensor || t.element == DType::undefined || is_float(t.element);
   }
@@ -213,7 +213,7 @@ inline void check_captures(const Graph& graph, std::span<const ValueId> names, s
 
 }  // namespace gradients
 
-/// What is differentiated: y as a function of independent values, xs and then zs. Derivatives with respect to
+/// A function to be differentiated: y of independent values, xs and then zs. Derivatives with respect to
 /// xs are wanted. Values in xs and zs may be results of nodes.
 struct GradientRequest {
   std::vector<ValueId> xs;

@@ -21,7 +21,7 @@ struct SessionOptions {
   int threads = 1;                 ///< threads of the session's own pool, the calling thread included
   Executor* executor = nullptr;    ///< the caller's pool, used in place of an own one
   Allocator* allocator = nullptr;  ///< for the values that runs make; default: aligned operator new
-  bool fold_constants = true;      ///< compute what depends on constants only once, when the session is made
+  bool fold_constants = true;      ///< compute nodes over constants once, when the session is made
   /// Bytes that computed constants may take; nodes whose results would take more are left to the runs. When
   /// not set: 1 GiB, and 16 times the graph's constants, for an element of 2 bits may become a float.
   std::optional<int64_t> max_folded_bytes{};
@@ -113,7 +113,7 @@ class Session {
   struct Variant {
     std::vector<std::string> outputs;
     std::vector<ValueId> given;
-    std::vector<bool> needed;  // of the graph's inputs, those on which the outputs depend
+    std::vector<bool> needed;  // whether the outputs depend on each input of the graph
     detail::Runner runner;
   };
   struct Shared {

@@ -1,5 +1,5 @@
-// What the derivatives of operators are written with: terms that become nodes, and the step back through one
-// node.
+// Terms, which become nodes, and the step back through one node: derivatives of operators are written with
+// these.
 #pragma once
 
 #include "tenon/graph/graph.hpp"
