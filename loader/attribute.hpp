@@ -28,7 +28,8 @@ using AttributesByName = std::map<std::string, const onnx::AttributeProto*, std:
 /// `call` is null outside of functions. Error{invalid_model} for a reference there.
 const onnx::AttributeProto* resolve(const onnx::AttributeProto& a, const AttributesByName* call);
 
-/// The attributes of a node that calls a function, and the function's defaults for those it leaves out.
+/// The attributes of a node that calls a function. An attribute that the node leaves out has the function's
+/// default.
 /// `around` holds the attributes of the call of the function that the node is in, if it is in one.
 AttributesByName attributes_of_call(const onnx::NodeProto& n, const onnx::FunctionProto& f,
                                     const AttributesByName* around);

@@ -384,7 +384,7 @@ class Checker {
 
   const CheckOptions& options_;
   Findings findings_;
-  Opsets given_;          // of the model, or what stands for one
+  Opsets given_;          // of the model; of a part by itself, as given
   const Opsets* opsets_;  // in force
   Functions functions_;
   Configurations configurations_;

@@ -6,7 +6,7 @@
 
 namespace tenon::loader {
 
-/// What parts of models are checked against; a model says so itself.
+/// The versions that a part of a model is checked against; a whole model states its own.
 struct Versions {
   int64_t ir_version = onnx::IR_VERSION;
   Opsets opsets{};  ///< empty: the newest of ai.onnx

@@ -6,7 +6,7 @@
 namespace tenon::loader {
 namespace {
 
-// Some writers have -1 for what they do not know.
+// Some writers have -1 for an extent that they do not know.
 bool is_known(const onnx::TensorShapeProto::Dimension& d) { return d.has_dim_value() && d.dim_value() >= 0; }
 
 template <class List>
@@ -50,7 +50,7 @@ void Symbols::check(const onnx::GraphProto& g, Findings& findings) {
         for (int k = 0; k < shape.dim_size(); ++k) same(v.name(), it->second->dim(k), shape.dim(k));
     }
 }
-// An initializer of another type is what inference refuses; ONNX's checker without it does not.
+// Inference refuses an initializer of another type than its input's; ONNX's checker without it does not.
 void Symbols::check_initial_value(const std::string& name, const onnx::TensorProto& t,
                                   const onnx::TypeProto::Tensor& declared, Findings& findings) {
   const auto& shape = declared.shape();

@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "loader/convert.hpp"
+#include "loader/display.hpp"
 #include "loader/findings.hpp"
 #include "loader/infer.hpp"
 #include "loader/names.hpp"
@@ -40,6 +41,20 @@ const onnx::ValueInfoProto* find(const google::protobuf::RepeatedPtrField<onnx::
   return it == list.end() ? nullptr : &*it;
 }
 
+// Whether no value can be of both types.
+bool contradict(const onnx::TypeProto& a, const onnx::TypeProto& b) {
+  if (a.value_case() == onnx::TypeProto::VALUE_NOT_SET || b.value_case() == onnx::TypeProto::VALUE_NOT_SET)
+    return false;
+  if (a.value_case() != b.value_case()) return true;
+  if (!a.has_tensor_type()) return false;
+  const auto &x = a.tensor_type(), &y = b.tensor_type();
+  if (x.elem_type() != 0 && y.elem_type() != 0 && x.elem_type() != y.elem_type()) return true;
+  return x.has_shape() && y.has_shape() &&
+         !std::ranges::equal(x.shape().dim(), y.shape().dim(), [](const auto& m, const auto& n) {
+           return !m.has_dim_value() || !n.has_dim_value() || m.dim_value() == n.dim_value();
+         });
+}
+
 // The inputs of `b` by name, and the outputs of `a` that they become.
 std::map<std::string, std::string> connections(const onnx::GraphProto& a, const onnx::GraphProto& b,
                                                const MergeOptions& options) {
@@ -49,10 +64,9 @@ std::map<std::string, std::string> connections(const onnx::GraphProto& a, const 
     const auto *from = find(a.output(), output), *to = find(b.input(), input);
     if (from == nullptr) refuse("merge", "the first model has no output ", shown(output));
     if (to == nullptr) refuse("merge", "the second model has no input ", shown(input));
-    const auto &x = from->type(), &y = to->type();
-    if (x.has_tensor_type() && y.has_tensor_type() && x.tensor_type().elem_type() != 0 &&
-        y.tensor_type().elem_type() != 0 && x.tensor_type().elem_type() != y.tensor_type().elem_type())
-      refuse("merge", shown(output), " and ", shown(input), " are of different element types");
+    if (contradict(from->type(), to->type()))
+      refuse("merge", shown(output), " is ", type_text(from->type()), ", and ", shown(input), " is ",
+             type_text(to->type()));
     if (!sources.emplace(input, output).second) refuse("merge", shown(input), " is connected twice");
   }
   return sources;

@@ -3,6 +3,7 @@
 #include "loader/attribute.hpp"
 #include "loader/check.hpp"
 #include "loader/convert_step.hpp"
+#include "loader/findings.hpp"
 #include "loader/infer.hpp"
 #include "loader/large_data.hpp"
 
@@ -66,7 +67,7 @@ bool says_nothing(const onnx::AttributeProto& a) {
           std::all_of(a.ints().begin(), a.ints().end(), [](int64_t d) { return d == 1; }));
 }
 
-// --- the rule for all operators: what both versions have stays ---
+// --- the rule for all operators: parts that both versions have stay ---
 
 void state_as_input(Step& s, const Form& to, int input, const AttributeValue& value) {
   const op::Param& p = to.spec().input(input, to.version);
@@ -183,6 +184,21 @@ void check_operands(Step& s, const Form& to) {
                  [&](int k) -> const op::Param& { return to.spec().input(k, to.version); });
   check_operands(s, "output", s.node.output(), to.spec().outputs.size(), to.spec().min_outputs(to.version),
                  to, [&](int k) -> const op::Param& { return to.spec().output(k, to.version); });
+}
+
+// Attributes of a function's call, which are not known here: they stay where both versions take them alike.
+void check_references(Step& s, bool adapted, const Registry::Found& from, const Registry::Found& to) {
+  for (const auto& a : s.node.attribute()) {
+    if (a.ref_attr_name().empty()) continue;
+    bool same = !adapted && !(s.from_opset == 11 && !s.up() && (a.name() == "axis" || a.name() == "axes"));
+    if (same) {
+      const Form before(from), after(to);
+      const AttributeInfo *const was = before.find(a.name()), *const is = after.find(a.name());
+      same = was != nullptr && is != nullptr && was->type == is->type && equal(was->value, is->value);
+    }
+    if (!same)
+      s.refuse("the attribute '", a.name(), "' is the function's, and each call may give another one");
+  }
 }
 
 // Before opset 11 axes are counted from the front.
@@ -326,7 +342,7 @@ class Converter {
     onnx::NodeProto* added = out.Add();
     added->Swap(&n);
     if (!is_default_domain(*added) || added->op_type() != "Constant" || added->output_size() != 1 ||
-        added->attribute_size() != 1)
+        added->attribute_size() != 1 || !added->attribute(0).ref_attr_name().empty())
       return;
     const onnx::AttributeProto& a = added->attribute(0);
     if (a.name() == "value" && a.has_t()) scope.tensors[added->output(0)] = &data_.whole(a.t());
@@ -346,6 +362,7 @@ class Converter {
     if (to.op_class == nullptr && adapter == nullptr) s.refuse("opset ", next, " has no such operator");
     if (adapter == nullptr && from.op_class != to.op_class)
       s.refuse("the operator means something else there");
+    check_references(s, adapter != nullptr, from, to);
     if (!s.up() && opset_ == 11) count_axes_from_front(s);
     const Rest rest = adapter == nullptr ? Rest::attributes_and_operands : adapter(s);
     const Registry::Found found = standard_registry().find("", n.op_type(), next);
@@ -429,6 +446,59 @@ class Converter {
   std::deque<std::deque<onnx::TypeProto>> types_;
 };
 
+void convert_function(onnx::FunctionProto& f, const onnx::FunctionProto& typed, int opset,
+                      const std::string& place, const std::set<FunctionKey>& functions) {
+  NameSet names;
+  names.add_all(f);
+  onnx::ModelProto part;
+  *part.mutable_opset_import() = f.opset_import();
+  onnx::GraphProto& g = *part.mutable_graph();
+  g.set_name(f.name());
+  *g.mutable_value_info() = typed.value_info();
+  for (const std::string& name : f.input()) {
+    onnx::ValueInfoProto& input = *g.add_input();
+    input.set_name(name);
+    for (const auto& v : typed.value_info())
+      if (v.name() == name) *input.mutable_type() = v.type();
+  }
+  for (const std::string& name : f.output()) g.add_output()->set_name(name);
+  g.mutable_node()->Swap(f.mutable_node());
+  try {
+    convert_part(part, opset, names, functions);
+  } catch (const Error& e) {
+    throw Error(e.code(), concat(place, e.where().empty() ? "" : ", ", e.where()), e.message());
+  }
+  g.mutable_node()->Swap(f.mutable_node());
+  std::set<std::string_view> values(f.input().begin(), f.input().end());
+  for (const auto& n : f.node()) values.insert(n.output().begin(), n.output().end());
+  auto& infos = *f.mutable_value_info();
+  infos.erase(std::remove_if(infos.begin(), infos.end(),
+                             [&](const onnx::ValueInfoProto& v) { return !values.contains(v.name()); }),
+              infos.end());
+}
+
+// Functions come to the model's opset. Where they are called tells the types of their values.
+void convert_functions(onnx::ModelProto& model, int opset, const onnx::ModelProto& before,
+                       const std::set<FunctionKey>& names) {
+  std::optional<onnx::ModelProto> typed;
+  for (int k = 0; k < model.functions_size(); ++k) {
+    onnx::FunctionProto& f = *model.mutable_functions(k);
+    const std::string place = concat("function '", canonical(f.domain()), ".", f.name(), "'");
+    const Opsets opsets = read_opsets(f.opset_import(), place);
+    const auto own = opsets.find("");
+    if (own == opsets.end() || own->second == opset || own->second > newest_opset()) continue;
+    if (find_changed(f.node(), "", own->second, opset, names) != nullptr) {
+      if (!typed) {
+        typed = copy_for_inference(before);
+        infer_functions(*typed);
+      }
+      convert_function(f, typed->functions(k), opset, place, names);
+    }
+    for (auto& o : *f.mutable_opset_import())
+      if (canonical(o.domain()).empty()) o.set_version(opset);
+  }
+}
+
 // Error{invalid_model} for models that break rules on which conversion stands. Returns whether there is no
 // other breach either.
 bool demand_sound(const onnx::ModelProto& model, std::string_view which, bool wholly) {
@@ -447,7 +517,7 @@ bool lacks_shape(const onnx::ValueInfoProto& v) {
   return v.type().has_tensor_type() && !v.type().tensor_type().has_shape();
 }
 
-// Gives outputs of the main graph that state no rank what inference tells of them.
+// Gives outputs of the main graph that state no rank the type that inference tells.
 void state_outputs(onnx::ModelProto& model) {
   auto& outputs = *model.mutable_graph()->mutable_output();
   if (std::none_of(outputs.begin(), outputs.end(), lacks_shape)) return;
@@ -469,6 +539,26 @@ int opset_of(const onnx::ModelProto& model) {
 
 }  // namespace
 
+const onnx::NodeProto* find_changed(const NodeList& nodes, const std::string& domain, int opset, int other,
+                                    const std::set<FunctionKey>& functions, int depth) {
+  if (depth > max_nesting) return nullptr;
+  for (const auto& n : nodes) {
+    if (canonical(n.domain()) == domain && !functions.contains(key_of(n)) &&
+        !(is_onnx_domain(domain) && same_operator(n, opset, other)))
+      return &n;
+    for (const auto& a : n.attribute()) {
+      const auto within = [&](const onnx::GraphProto& g) {
+        return find_changed(g.node(), domain, opset, other, functions, depth + 1);
+      };
+      if (a.has_g())
+        if (const auto* found = within(a.g())) return found;
+      for (const auto& g : a.graphs())
+        if (const auto* found = within(g)) return found;
+    }
+  }
+  return nullptr;
+}
+
 void convert_part(onnx::ModelProto& part, int opset, NameSet& names, const std::set<FunctionKey>& functions) {
   LargeData data(part);
   Converter(part, opset_of(part), data, names, functions).run(opset);
@@ -489,6 +579,7 @@ void convert_opset(onnx::ModelProto& model, int opset) {
   std::set<FunctionKey> functions;
   for (const auto& f : converted.functions()) functions.insert(key_of(f));
   Converter(converted, own, data, names, functions).run(opset);
+  convert_functions(converted, opset, model, functions);
   demand_sound(converted, "the converted model", sound);
   state_outputs(converted);
   data.put_into(converted);

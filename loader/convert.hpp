@@ -17,6 +17,11 @@ void convert_opset(onnx::ModelProto& model, int opset);
 /// `names` has not. Error{not_supported} as of convert_opset; the part is then left as it may be.
 void convert_part(onnx::ModelProto& part, int opset, NameSet& names, const std::set<FunctionKey>& functions);
 
+/// The first node, bodies included, whose operator of `domain` is not the same at two opsets; null if there
+/// is none. Calls of `functions` are left out.
+const onnx::NodeProto* find_changed(const NodeList& nodes, const std::string& domain, int opset, int other,
+                                    const std::set<FunctionKey>& functions, int depth = 0);
+
 /// The oldest IR version in which models import operator sets.
 inline constexpr int64_t oldest_ir_version = 3;
 /// Before this IR version an initializer is the value of an input.

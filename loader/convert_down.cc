@@ -1,8 +1,10 @@
 // Adapters of operators to the operator set below.
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "loader/convert_step.hpp"
+#include "tenon/base/convert.hpp"
 
 namespace tenon::loader {
 namespace {
@@ -132,6 +134,36 @@ Rest batch_normalization_14(Step& s) {
   return all;
 }
 
+// A number repeated: Tile makes any rank that is known, and stays down to opset 6.
+Rest constant_of_shape_9(Step& s) {
+  const onnx::AttributeProto* stated = s.attribute("value");
+  AnyTensor value = stated != nullptr ? read_tensor(stated->t()) : scalar_of(0.0f);
+  if (value.size() != 1) s.refuse("'value' is not one number");
+  const auto shape = s.shape(0);
+  int64_t rank = -1;
+  if (shape && shape->size() == 1)
+    for (int64_t k = 0; k <= max_rank; ++k)
+      if (shape->front() == std::to_string(k)) rank = k;
+  Extents ones;
+  for (int64_t k = 0; k < rank; ++k) ones.push_back(1);
+  const DType element = value.dtype();
+  const bool is_real = element == DType::float32 || element == DType::float64 || element == DType::float16;
+  if (!is_real) {
+    AnyTensor exact = scalar_of(0.0);
+    convert_n(DType::float64, exact.out().data(), element, value.data(), 1);
+    if (std::abs(*exact.view().as<double>().data()) > 0x1p53) s.refuse("'value' is beyond 2^53");
+    value = exact;
+  }
+  std::string number = s.add_constant(value.reshaped(ones));
+  if (!is_real) number = s.add("Cast", {number}, {{"to", static_cast<int64_t>(element)}});
+  s.erase("value");
+  const std::string extents = s.node.input(0);
+  s.node.set_op_type(rank == 0 ? "Identity" : rank > 0 ? "Tile" : "Expand");
+  s.set_input(0, number);
+  if (rank != 0) s.set_input(1, extents);
+  return Rest::operands;
+}
+
 Rest dropout_12(Step& s) {
   if (s.has(2)) {
     const auto training = s.integers(2);
@@ -248,6 +280,35 @@ std::vector<float> scales_of(Step& s, int input) {
 void demand_growth(Step& s, const std::vector<float>& scales) {
   if (!std::all_of(scales.begin(), scales.end(), [](float v) { return v >= 1; }))
     s.refuse("an axis gets shorter");
+}
+
+// One node for each axis that is repeated; numbers are of the tensor's own type there.
+Rest tile_6(Step& s) {
+  const auto repeats = s.integers(1);
+  const auto element = static_cast<DType>(s.element(0));
+  if (!repeats || element == DType::undefined)
+    s.refuse("the repeats have to be constant, and the type known");
+  const int64_t exact = element == DType::float16 ? 1 << 11 : 1 << 24;
+  std::vector<std::pair<int64_t, int64_t>> tiles;  // numbers and axes
+  for (std::size_t k = 0; k < repeats->size(); ++k)
+    if (const int64_t n = (*repeats)[k]; n != 1) tiles.emplace_back(n, static_cast<int64_t>(k));
+  s.drop_input(1);
+  s.trim_inputs();
+  if (tiles.empty()) s.node.set_op_type("Identity");
+  const auto number = [&](int64_t n) {
+    if (n > exact) s.refuse(n, " repeats are no number of the tensor's type");
+    return s.add_constant(op::input_from_attribute(static_cast<float>(n), element));
+  };
+  for (std::size_t k = 0; k < tiles.size(); ++k) {
+    const std::string n = number(tiles[k].first), axis = number(tiles[k].second);
+    if (k + 1 < tiles.size()) {
+      s.set_input(0, s.add("Tile", {s.node.input(0), n, axis}));
+    } else {
+      s.set_input(1, n);
+      s.set_input(2, axis);
+    }
+  }
+  return Rest::operands;
 }
 
 Rest upsample_7(Step& s) {
@@ -372,6 +433,7 @@ constexpr AdapterRow rows[] = {
     {"Split", 2, split_2},
     {"BatchNormalization", 6, batch_normalization_6},
     {"Cast", 6, cast_6},
+    {"Tile", 6, tile_6},
     {"BatchNormalization", 7, set_is_test},
     {"Dropout", 7, set_is_test},
     {"Gemm", 7, gemm_7},
@@ -381,6 +443,7 @@ constexpr AdapterRow rows[] = {
     {"Mean", 8, without_broadcasting},
     {"Min", 8, without_broadcasting},
     {"Sum", 8, without_broadcasting},
+    {"ConstantOfShape", 9, constant_of_shape_9},
     {"Gemm", 9, through_double_9},
     {"Greater", 9, through_double_9},
     {"Less", 9, through_double_9},

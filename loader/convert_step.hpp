@@ -14,7 +14,7 @@
 
 namespace tenon::loader {
 
-/// What is known of the values of a graph while its nodes are converted.
+/// Names, types and constants of a graph while its nodes are converted.
 struct ConvertScope {
   const ConvertScope* outer = nullptr;
   std::set<std::string, std::less<>> names{};                              ///< all values of the graph
@@ -57,7 +57,7 @@ class Step {
   bool up() const { return to_opset > from_opset; }
   template <class... Parts>
   [[noreturn]] void refuse(const Parts&... parts) const {
-    throw Error(ErrorCode::not_supported, concat("node '", node.name(), "' (", node.op_type(), ")"),
+    throw Error(ErrorCode::not_supported, node_place(node),
                 concat("from opset ", from_opset, " to ", to_opset, ": ", parts...));
   }
 
@@ -91,7 +91,7 @@ class Step {
                   std::initializer_list<std::pair<const char*, op::AttributeValue>> attributes = {});
   std::string add_constant(const AnyTensor& tensor);
   std::string add_integers(const std::vector<int64_t>& values) { return add_constant(vector_of(values)); }
-  /// A node behind this one that makes what was output number `output`.
+  /// A node behind this one, whose result takes the place of output number `output`.
   void follow(int output, const char* op, std::initializer_list<std::string> more = {},
               std::initializer_list<std::pair<const char*, op::AttributeValue>> attributes = {});
 
@@ -100,7 +100,7 @@ class Step {
   ConvertNames& names_;
 };
 
-/// What an adapter leaves to the rule for all operators.
+/// The part of a node that an adapter leaves to the rule for all operators.
 enum class Rest : uint8_t {
   attributes_and_operands,
   operands,

@@ -117,7 +117,7 @@ class Differences {
     }
     for (const Member& m : b) {
       const std::string name = key(m);
-      auto& rest = others[name];  // those left over, in the list's order from the back
+      auto& rest = others[name];  // still without a partner, in the list's order from the back
       if (rest.empty() || rest.back() != &m) continue;
       rest.pop_back();
       line(at(name), "only in the second");

@@ -1,4 +1,4 @@
-// What differs in the structure of two models.
+// Differences in the structure of two models.
 #pragma once
 
 #include <string>

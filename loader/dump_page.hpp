@@ -1,4 +1,4 @@
-// What every page of html() holds: its style and its script.
+// The style and the script of every page of html().
 #pragma once
 
 #include <string_view>
@@ -549,7 +549,7 @@ function fit(whole) {
   later();
 }
 
-// --- what is open, and what is chosen ---
+// --- open graphs, and the chosen node ---
 
 function show(g) {
   graph = scopesOf(graphs[g]);

@@ -399,7 +399,7 @@ class Exporter {
     }
   }
 
-  // States in the newest form what an old version left unsaid or called otherwise.
+  // States defaults and names of an old version as the newest form has them.
   void amend(const Graph::Node& n, onnx::NodeProto& p, Scope& s) {
     const std::string& type = p.op_type();
     const int version = n.op.version();
@@ -447,7 +447,7 @@ class Exporter {
     }
   }
 
-  // Error{not_supported} where the newest version forbids what an older one allowed.
+  // Error{not_supported} for a node that only an older version allows.
   static void check_newest(const Graph::Node& n, const Registry::Found& found, const onnx::NodeProto& p,
                            const Graph& graph) {
     if (std::ranges::any_of(p.attribute(), [](const auto& a) { return a.has_g(); })) return;

@@ -56,7 +56,7 @@ Descriptor open_folder(const fs::path& folder) {
 
 void check_location(const std::string& location) {
   if (location.empty()) throw refusal(location, "not a path");
-  // What follows a zero byte would be lost in a message.
+  // A message would lose the text behind a zero byte.
   if (location.find('\0') != location.npos) throw refusal("its location has a byte of zero");
   if (location.find('\\') != location.npos) throw refusal(location, "the path has a backslash");
   if (begins_name(location[0]) && location[0] != '_' && location.size() > 1 && location[1] == ':')

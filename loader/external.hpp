@@ -9,7 +9,7 @@
 
 namespace tenon::loader {
 
-/// What a tensor's entries say of its external data.
+/// A reference to external data, as a tensor's entries state it.
 struct ExternalReference {
   std::string location;  ///< of the file, relative to the model's folder
   int64_t offset = 0;    ///< of the first byte
@@ -42,8 +42,9 @@ void check_location(const std::string& location);
 /// this is asked of the file once it is open, not of its name, so that replacing the file in between changes
 /// nothing. Files that are not regular are refused before anything is read of them.
 ///
-/// With a trusted root, a folder in which nobody puts what should not be read, links of both kinds may lead
-/// to files within it, or within the model's folder: caches that keep each file once are made of links.
+/// A trusted root is a folder in which nobody puts files that should not be read. With one, links of both
+/// kinds may lead to files within it, or within the model's folder: caches that keep each file once are made
+/// of links.
 class ExternalFiles {
  public:
   explicit ExternalFiles(std::filesystem::path folder, std::filesystem::path trusted_root = {})
@@ -52,9 +53,9 @@ class ExternalFiles {
   ExternalFiles(const ExternalFiles&) = delete;
   ExternalFiles& operator=(const ExternalFiles&) = delete;
 
-  /// The elements of a tensor. Error{invalid_model}: what read_reference refuses, files that are refused as
-  /// above, or whose bytes do not have the checksum, segments beyond a file's end, and segments that overlap
-  /// another tensor's without being the same. Error{io} when the folder cannot be opened.
+  /// The elements of a tensor. Error{invalid_model}: references that read_reference refuses, files that are
+  /// refused as above, or whose bytes do not have the checksum, segments beyond a file's end, and segments
+  /// that overlap another tensor's without being the same. Error{io} when the folder cannot be opened.
   FileBytes find(const onnx::TensorProto& t);
   /// Error{io} where a file that was mapped was written to since.
   void check_unchanged() const;

@@ -1,4 +1,5 @@
-// What a check has found so far, and the place that it looks at; the checks of messages that lie in no graph.
+// The findings of a check so far, and the place that it looks at; the checks of messages that lie in no
+// graph.
 #pragma once
 
 #include <functional>
@@ -124,7 +125,7 @@ using Functions = std::map<FunctionKey, const onnx::FunctionProto*>;
 void check_cycles(const onnx::ModelProto& m, const Functions& functions, Findings& findings);
 
 using Names = std::unordered_set<std::string_view>;
-/// What training binds: initializers to outputs of its graphs.
+/// Bindings of initializers to outputs of the graphs of training.
 void check_bindings(const onnx::TrainingInfoProto& t, const onnx::GraphProto& main, Findings& findings);
 /// One stage of training updates an initializer, and no other stage one of the same name.
 void check_updates(const onnx::ModelProto& m, Findings& findings);

@@ -200,7 +200,7 @@ std::optional<Function> build_attention(const FunctionCall& call) {
   }
   const bool biased = add_bias(t, call, type);
   if (biased) {
-    // What is forbidden counts for nothing, whatever the product is.
+    // A forbidden key counts for nothing, whatever the product is.
     t.line("Sum = Add (Capped, Bias)").line("Forbidden = Equal (Bias, Infinite)");
     t.line("Scores = Where (Forbidden, Infinite, Sum)");
   } else {

@@ -394,7 +394,7 @@ std::optional<Function> function_body(const TypedNode& node, const Opsets& opset
   if (own == opsets.end() || standard == opsets.end() || own->second < row->opset) return {};
   if (refers(node.node)) return {};
   const FunctionCall call(node, standard->second);
-  // What is computed in float is written for float.
+  // A body that computes halves in float is written for float.
   std::vector<onnx::TypeProto> wide;
   std::vector<const onnx::TypeProto*> types(node.inputs.begin(), node.inputs.end());
   const bool widened = row->widened && is_half(call.element(0));

@@ -1,4 +1,4 @@
-// What operators mean that ONNX defines by functions of other operators.
+// The bodies of operators that ONNX defines by functions of other operators.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// What the bodies of operators depend on, and the pieces of text that they are made of.
+// A call of an operator that ONNX defines by a function, and pieces of text that such functions are made of.
 #pragma once
 
 #include <initializer_list>

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "loader/attribute.hpp"
+#include "loader/names.hpp"
 #include "loader/opsets.hpp"
 #include "loader/order.hpp"
 #include "loader/wire.hpp"
@@ -42,8 +43,9 @@ constexpr std::size_t max_prefix = 500;  // of names
 constexpr std::size_t max_walked =
     200'000'000;  // values that Gradient nodes look at; each looks at all before it
 
-// Names to values. A scope of a graph attribute sees its outer scope through captures; a function sees
-// nothing outside. A sparse constant stays sparse for operators that take sparse tensors; for all others it
+// Names to values. A scope of a graph attribute sees its outer scope through captures. A function sees
+// nothing outside, but a graph that its call gives also reads names of the caller, as bodies read names
+// around them. A sparse constant stays sparse for operators that take sparse tensors; for all others it
 // becomes a dense one, when the first of them asks.
 struct Scope {
   Graph* graph = nullptr;
@@ -53,8 +55,17 @@ struct Scope {
   const Opsets* opsets = nullptr;
   const AttributesByName* attributes = nullptr;  // of the function's call
   const GivenBy<Scope>* given = nullptr;         // of the same call
+  Scope* caller = nullptr;                       // of a function
+  bool from_call = false;                        // a graph that a function's call gave
 
-  std::map<std::string, ValueId, std::less<>> sparse{};  // constants, by the same names
+  std::map<std::string, ValueId, std::less<>> sparse{};       // constants, by the same names
+  std::map<std::string, std::string, std::less<>> results{};  // of a function: their names in the graph
+
+  // The name of a node's result in the graph: a function's outputs have the names that the call gives them.
+  std::string name_of(const std::string& result) const {
+    const auto it = results.find(result);
+    return it != results.end() ? it->second : result.empty() ? result : prefix + result;
+  }
 
   static constexpr ValueId missing = -2;
 };
@@ -232,7 +243,8 @@ class Importer {
       refuse(concat("its initializer's extents are ", to_string(x), ", not the declared ones"));
   }
 
-  ValueId find(Scope& scope, std::string_view name) {
+  // `from_call`: a graph that a call gave asks.
+  ValueId find(Scope& scope, std::string_view name, bool from_call = false) {
     if (const auto it = scope.names.find(name); it != scope.names.end()) return it->second;
     Graph& graph = *scope.graph;
     ValueId id = Scope::missing;
@@ -240,13 +252,16 @@ class Importer {
         it != scope.sparse.end() && graph.entry(it->second).source == Graph::Source::constant) {
       id = graph.add_constant({}, dense(graph.entry(it->second).content.sparse_tensor()));
     } else if (scope.outer != nullptr) {
-      id = find(*scope.outer, name);
+      id = find(*scope.outer, name, from_call || scope.from_call);
       if (id < 0) return id;
       if (scope.outer->graph != &graph) id = graph.capture(id);
+    } else if (from_call && scope.caller != nullptr) {
+      return find(*scope.caller, name, true);
     } else {
       return Scope::missing;
     }
-    scope.names.emplace(std::string(name), id);
+    // Names that the graph of a call reads are not names of the function.
+    if (!from_call) scope.names.emplace(std::string(name), id);
     return id;
   }
   /// The sparse constant of the name, or -1.
@@ -324,11 +339,11 @@ class Importer {
     while (!inputs.empty() && inputs.back() < 0) inputs.pop_back();
     if (f != nullptr) return call_function(n, *f, inputs, scope);
     std::vector<std::string> names;
-    for (const std::string& name : n.output()) names.push_back(name.empty() ? name : scope.prefix + name);
+    for (const std::string& name : n.output()) names.push_back(scope.name_of(name));
     const AnyOperator op = make_operator(n, found, place, scope);
     if (const auto* gradient = op.as<op::Gradient>()) return differentiate(n, op, *gradient, inputs, scope);
-    const std::vector<ValueId> outputs = scope.graph->add_node(
-        scope.prefix + (n.name().empty() ? unnamed(n) : n.name()), op, std::move(inputs), names);
+    const std::vector<ValueId> outputs =
+        scope.graph->add_node(scope.prefix + node_name(n), op, std::move(inputs), names);
     for (int k = 0; k < n.output_size(); ++k)
       if (!n.output(k).empty()) define(scope, n.output(k), outputs[static_cast<std::size_t>(k)]);
   }
@@ -350,7 +365,8 @@ class Importer {
     for (ValueId id : inputs) in.push_back(id < 0 ? op::Info{} : scope.graph->entry(id).info);
     if (const op::Message m = op.infer(in, out); !m.empty())
       throw Error(ErrorCode::invalid_model, place, std::string(m.view()));
-    GradientRequest request{.xs = {}, .zs = {}, .y = value(*gradient.y), .inputs = inputs};
+    GradientRequest request{
+        .xs = {}, .zs = {}, .y = value(*gradient.y), .inputs = inputs, .name = scope.prefix + node_name(n)};
     for (const std::string& name : gradient.xs) request.xs.push_back(value(name));
     for (const std::string& name : gradient.zs) request.zs.push_back(value(name));
     std::vector<ValueId> outputs;
@@ -359,18 +375,12 @@ class Importer {
     } catch (const Error& e) {
       throw Error(e.code(), e.where() == "Gradient" ? place : concat(place, ": ", e.where()), e.message());
     }
-    for (int k = 0; k < n.output_size(); ++k)
-      if (!n.output(k).empty()) define(scope, n.output(k), outputs[static_cast<std::size_t>(k)]);
-  }
-
-  // A node without a name is identified by its first result.
-  static std::string unnamed(const onnx::NodeProto& n) {
-    for (const std::string& name : n.output())
-      if (!name.empty()) return name;
-    return n.op_type();
-  }
-  static std::string node_place(const onnx::NodeProto& n) {
-    return concat("node '", n.name().empty() ? unnamed(n) : n.name(), "' (", n.op_type(), ")");
+    for (int k = 0; k < n.output_size(); ++k) {
+      const ValueId id = outputs[static_cast<std::size_t>(k)];
+      if (n.output(k).empty()) continue;
+      define(scope, n.output(k), id);
+      if (scope.graph->entry(id).name.empty()) scope.graph->name_value(id, scope.name_of(n.output(k)));
+    }
   }
 
   Registry::Found find_class(const onnx::NodeProto& n, const Scope& scope) const {
@@ -446,7 +456,8 @@ class Importer {
                 .prefix = {},
                 .opsets = owner.opsets,
                 .attributes = owner.attributes,
-                .given = owner.given};
+                .given = owner.given,
+                .from_call = &owner != &scope};
     read_graph(g, inner);
     return body(std::move(graph));
   }
@@ -469,7 +480,7 @@ class Importer {
     const Opsets own = read_opsets(f.opset_import(), place);
     const Depth depth(*this);
     count_bytes(static_cast<int64_t>(f.ByteSizeLong()));  // names, lists and strings, once more
-    const std::string tag = (n.name().empty() ? unnamed(n) : n.name()).substr(0, max_prefix);
+    const std::string tag = node_name(n).substr(0, max_prefix);
     Scope inner{
         .graph = scope.graph,
         .outer = nullptr,
@@ -478,7 +489,10 @@ class Importer {
         .prefix = concat(scope.prefix.size() < max_prefix ? scope.prefix : "", tag, "#", ++calls_made_, "/"),
         .opsets = own.empty() ? &opsets_ : &own,
         .attributes = &attributes,
-        .given = &given};
+        .given = &given,
+        .caller = &scope};
+    for (int k = 0; k < n.output_size(); ++k)
+      if (!n.output(k).empty()) inner.results.emplace(f.output(k), scope.name_of(n.output(k)));
     for (int k = 0; k < f.input_size(); ++k)
       define(inner, f.input(k),
              k < static_cast<int>(inputs.size()) ? inputs[static_cast<std::size_t>(k)] : -1);

@@ -5,6 +5,7 @@
 
 #include "loader/attribute.hpp"
 #include "loader/large_data.hpp"
+#include "loader/names.hpp"
 #include "loader/opsets.hpp"
 #include "loader/order.hpp"
 #include "tenon/loader.hpp"
@@ -71,7 +72,7 @@ std::string text_of(const op::Info& info) {
   return info.dims.rank() > 0 ? text + ")" : text;
 }
 
-// What two statements about one value say together.
+// Two statements about one value, joined.
 op::Info merged(const op::Info& declared, const op::Info& inferred, const std::string& place) {
   if (!known(declared.type)) return inferred;
   if (!known(inferred.type)) return declared;
@@ -97,11 +98,15 @@ struct Scope {
   const Opsets* opsets = nullptr;
   const AttributesByName* attributes = nullptr;  // of the function's call
   const GivenBy<Scope>* given = nullptr;         // of the same call
+  const Scope* caller = nullptr;                 // of a function
+  bool from_call = false;                        // a graph that a function's call gave
   std::map<std::string, op::Info, std::less<>> infos{};
 
-  const op::Info* find(std::string_view name) const {
-    const auto it = infos.find(name);
-    return it != infos.end() ? &it->second : outer != nullptr ? outer->find(name) : nullptr;
+  // `asked`: a graph that a call gave asks, which also reads values of the caller.
+  const op::Info* find(std::string_view name, bool asked = false) const {
+    if (const auto it = infos.find(name); it != infos.end()) return &it->second;
+    if (outer != nullptr) return outer->find(name, asked || from_call);
+    return asked && caller != nullptr ? caller->find(name, true) : nullptr;
   }
 };
 
@@ -115,18 +120,33 @@ class Inference {
     for (const auto& f : model.functions()) check_calls(f, finished, 0);
   }
 
-  void run(onnx::GraphProto& g) {
-    Scope none{.opsets = &opsets_};
-    infer_graph(g, none, none, {});
+  void run(onnx::GraphProto& g, const VisitInfo* visit = nullptr) {
+    const Scope none{.opsets = &opsets_};
+    infer_graph(g, none, none, {}, visit);
+  }
+  // The value infos of a function become the types on which all calls so far agree.
+  void write_value_infos(onnx::FunctionProto& f) const {
+    const auto calls = agreed_.find(&f);
+    if (calls == agreed_.end()) return;
+    f.clear_value_info();
+    for (const auto& [name, info] : calls->second) {
+      if (!known(info.type)) continue;
+      onnx::ValueInfoProto& v = *f.add_value_info();
+      v.set_name(name);
+      symbols_.write(info, *v.mutable_type());
+    }
   }
 
   // The infos of the outputs. `given` has the infos of the inputs; `owner` is the scope whose opsets and
   // attributes the graph is written for.
   std::vector<op::Info> infer_graph(onnx::GraphProto& g, const Scope& around, const Scope& owner,
-                                    std::span<const op::Info> given) {
+                                    std::span<const op::Info> given, const VisitInfo* visit = nullptr) {
     const Depth depth(*this);
-    Scope scope{
-        .outer = &around, .opsets = owner.opsets, .attributes = owner.attributes, .given = owner.given};
+    Scope scope{.outer = &around,
+                .opsets = owner.opsets,
+                .attributes = owner.attributes,
+                .given = owner.given,
+                .from_call = &owner != &around};
     std::map<std::string, op::Info, std::less<>> declared;
     for (const auto& v : g.value_info()) declared[v.name()] = symbols_.info_of(v.type());
     for (const auto& v : g.output()) declared[v.name()] = symbols_.info_of(v.type());
@@ -157,6 +177,8 @@ class Inference {
       if (known(results.back().type)) symbols_.write(results.back(), *v.mutable_type());
     }
     write_value_infos(g, scope);
+    if (visit != nullptr)
+      for (const auto& [name, info] : scope.infos) (*visit)(name, info);
     return results;
   }
 
@@ -274,7 +296,7 @@ class Inference {
 
   void infer_node(onnx::NodeProto& n, Scope& scope,
                   const std::map<std::string, op::Info, std::less<>>& declared) {
-    const std::string place = concat("node '", n.name(), "' (", n.op_type(), ")");
+    const std::string place = node_place(n);
     std::vector<op::Info> results(static_cast<std::size_t>(n.output_size()), unknown());
     if (--nodes_ < 0) give_up(concat("more than ", options_.max_nodes, " nodes"));
     try {
@@ -438,7 +460,10 @@ class Inference {
     const AttributesByName attributes = attributes_of_call(n, f, scope.attributes);
     const GivenBy<Scope> given = given_by(attributes, f, scope.given, scope);
     const Opsets own = read_opsets(f.opset_import(), f.name());
-    Scope inner{.opsets = own.empty() ? &opsets_ : &own, .attributes = &attributes, .given = &given};
+    Scope inner{.opsets = own.empty() ? &opsets_ : &own,
+                .attributes = &attributes,
+                .given = &given,
+                .caller = &scope};
     for (int k = 0; k < f.input_size(); ++k)
       inner.infos[f.input(k)] =
           static_cast<std::size_t>(k) < in.size() ? in[static_cast<std::size_t>(k)] : op::Info{};
@@ -448,6 +473,25 @@ class Inference {
       infer_node(const_cast<onnx::NodeProto&>(*node), inner, declared);
     for (int k = 0; k < n.output_size(); ++k)
       if (const op::Info* info = inner.find(f.output(k))) results[static_cast<std::size_t>(k)] = *info;
+    note(f, inner);
+  }
+  void note(const onnx::FunctionProto& f, const Scope& call) {
+    const auto [calls, first] = agreed_.try_emplace(&f);
+    for (const auto& [name, info] : call.infos) {
+      const auto [it, added] = calls->second.emplace(name, op::Info{});
+      op::Info& all = it->second;
+      if (added) {
+        all.type = first ? info.type : unknown().type;
+        all.dims = info.dims;
+      } else if (!(all.type == info.type)) {
+        all = unknown();
+      } else if (all.dims.rank() != info.dims.rank()) {
+        all.dims = {};
+      } else {
+        for (int k = 0; k < all.dims.rank(); ++k)
+          if (!(all.dims[k] == info.dims[k])) all.dims[k] = Dim::unknown();
+      }
+    }
   }
 
   // Every result of a node that is no output of the graph.
@@ -472,6 +516,8 @@ class Inference {
   Opsets opsets_;
   std::map<FunctionKey, const onnx::FunctionProto*> functions_;
   Symbols symbols_;
+  // The values of functions, as all calls so far agree on them.
+  std::map<const onnx::FunctionProto*, std::map<std::string, op::Info, std::less<>>> agreed_;
   std::deque<Value> constants_;         // Info refers to their elements
   int64_t constant_bytes_;              // that may still be added
   int64_t nodes_ = options_.max_nodes;  // that may still be inferred
@@ -485,6 +531,18 @@ class Inference {
 void infer_shapes(onnx::ModelProto& model, InferOptions options) {
   const LargeData data(model);  // bodies are copied
   Inference(model, options).run(*model.mutable_graph());
+}
+
+void infer_shapes(onnx::ModelProto& model, InferOptions options, const VisitInfo& visit) {
+  const LargeData data(model);
+  Inference(model, options).run(*model.mutable_graph(), &visit);
+}
+
+void infer_functions(onnx::ModelProto& model, InferOptions options) {
+  const LargeData data(model);
+  Inference inference(model, options);
+  inference.run(*model.mutable_graph());
+  for (auto& f : *model.mutable_functions()) inference.write_value_infos(f);
 }
 
 }  // namespace tenon::loader

@@ -1,5 +1,7 @@
-// Shape inference on model files, which may hold what cannot run here.
+// Shape inference on model files, which may hold nodes that cannot run here.
 #pragma once
+
+#include <functional>
 
 #include "loader/onnx.pb.h"
 #include "tenon/model.hpp"
@@ -8,5 +10,11 @@ namespace tenon::loader {
 
 /// As tenon::infer_shapes.
 void infer_shapes(onnx::ModelProto& model, InferOptions options = {});
+/// The same, and calls visit(name, info) for each value of the main graph.
+using VisitInfo = std::function<void(const std::string& name, const op::Info& info)>;
+void infer_shapes(onnx::ModelProto& model, InferOptions options, const VisitInfo& visit);
+/// The same. The value infos of functions, which may be called with anything, become the types and extents on
+/// which all their calls in the model agree.
+void infer_functions(onnx::ModelProto& model, InferOptions options = {});
 
 }  // namespace tenon::loader

@@ -24,47 +24,43 @@ using ValueInfos = google::protobuf::RepeatedPtrField<onnx::ValueInfoProto>;
 
 constexpr std::string_view place = "inlining";
 
-// A model's graphs, or a function that stays: where calls are replaced.
-struct Caller {
-  Imports& imports;
-  Opsets opsets;
-  NameSet names{};
-  const onnx::FunctionProto* function = nullptr;
-  int64_t calls = 0;  // replaced so far
-  // How a function comes to stand here.
-  struct Way {
-    std::string obstacle{};  // why it cannot, "" if it can
-    bool convert = false;    // to the opset of ai.onnx here
-  };
-  std::unordered_map<const onnx::FunctionProto*, Way> ways{};
-};
-
-// The values of a model's graphs and bodies by name, for functions that are converted where they are called:
-// types, and small constants of the main graph.
+// The values of a caller by name, for functions that are converted where they are called: types, and
+// constants of the message.
 struct KnownValues {
   std::unordered_map<std::string, onnx::TypeProto> types{};
   std::unordered_map<std::string, onnx::TensorProto> constants{};
 
-  explicit KnownValues(const onnx::ModelProto& model) {
-    onnx::ModelProto typed = copy_for_inference(model);
-    try {
-      infer_shapes(typed);
-    } catch (const Error&) {  // then the model's own statements are known
-    }
-    add(typed.graph(), 0);
+  KnownValues() = default;
+  explicit KnownValues(const onnx::GraphProto& main) {
+    add(main, 0);
     std::unordered_set<std::string_view> inputs;
-    for (const auto& v : typed.graph().input()) inputs.insert(v.name());
-    const auto add_constant = [&](const std::string& name, const onnx::TensorProto& t) {
-      if (!is_external(t) && !inputs.contains(name)) constants.emplace(name, t);
-    };
-    for (const auto& t : typed.graph().initializer()) add_constant(t.name(), t);
-    for (const auto& n : typed.graph().node())
-      if (n.op_type() == "Constant" && canonical(n.domain()).empty() && n.output_size() == 1 &&
-          n.attribute_size() == 1 && n.attribute(0).has_t())
-        add_constant(n.output(0), n.attribute(0).t());
+    for (const auto& v : main.input()) inputs.insert(v.name());
+    for (const auto& t : main.initializer())
+      if (!is_external(t) && !inputs.contains(t.name())) constants.emplace(t.name(), t);
+    add_constants(main.node(), {});
+  }
+  explicit KnownValues(const onnx::FunctionProto& f) { add(f, {}); }
+
+  // A function's values under the names that they have in the place of a call; no names: their own.
+  using Renamed = std::unordered_map<std::string, std::string>;
+  void add(const onnx::FunctionProto& f, const Renamed& names) {
+    for (const auto& v : f.value_info())
+      if (const std::string* name = name_of(v.name(), names)) types.emplace(*name, v.type());
+    add_constants(f.node(), names);
   }
 
  private:
+  static const std::string* name_of(const std::string& name, const Renamed& names) {
+    const auto it = names.find(name);
+    return names.empty() ? &name : it == names.end() || it->second.empty() ? nullptr : &it->second;
+  }
+  void add_constants(const NodeList& nodes, const Renamed& names) {
+    for (const auto& n : nodes)
+      if (n.op_type() == "Constant" && canonical(n.domain()).empty() && n.output_size() == 1 &&
+          n.attribute_size() == 1 && n.attribute(0).has_t() && !is_external(n.attribute(0).t()))
+        if (const std::string* name = name_of(n.output(0), names))
+          constants.emplace(*name, n.attribute(0).t());
+  }
   void add(const std::string& name, const onnx::TypeProto& type) {
     const auto [it, added] = types.emplace(name, type);
     // Bodies beside each other may have values of one name.
@@ -88,7 +84,23 @@ struct KnownValues {
   }
 };
 
-// What the names of a function or of a body in it become.
+// A model's graphs, or a function that stays: where calls are replaced.
+struct Caller {
+  Imports& imports;
+  Opsets opsets;
+  NameSet names{};
+  const onnx::FunctionProto* function = nullptr;
+  KnownValues known{};  // where functions may have to be converted
+  int64_t calls = 0;    // replaced so far
+  // How a function comes to stand here.
+  struct Way {
+    std::string obstacle{};  // why it cannot, "" if it can
+    bool convert = false;    // to the opset of ai.onnx here
+  };
+  std::unordered_map<const onnx::FunctionProto*, Way> ways{};
+};
+
+// New names by the names in a function or a body in it.
 struct Scope {
   const Scope* outer = nullptr;
   std::unordered_map<std::string, std::string> names{};
@@ -131,7 +143,7 @@ class Copy {
     NodeList copies = f.node();
     define_outputs(copies, scope_);
     for (auto& n : copies) rename(n, scope_, 0);
-    // Identities of outputs come after what they read.
+    // Identities of outputs come after the nodes that they read.
     copies.MergeFrom(nodes);
     nodes.Swap(&copies);
     add_value_infos();
@@ -139,6 +151,8 @@ class Copy {
 
   NodeList nodes;
   ValueInfos value_infos;
+  /// New names by the names of the function's values.
+  const std::unordered_map<std::string, std::string>& names() const { return scope_.names; }
 
  private:
   template <class... Parts>
@@ -336,8 +350,14 @@ class Inliner {
           const Opsets own = read_opsets(f.opset_import(), name_of(f));
           const auto a = own.find(""), b = opsets.find("");
           return a != own.end() && b != opsets.end() && a->second != b->second;
-        }))
-      known_.emplace(model);
+        })) {
+      typed_ = copy_for_inference(model);
+      try {
+        infer_functions(*typed_);
+      } catch (const Error&) {  // then the model's own statements are known
+      }
+      for (const auto& f : typed_->functions()) typed_functions_.emplace(key_of(f), &f);
+    }
   }
 
   void run() {
@@ -348,6 +368,7 @@ class Inliner {
       if (t.has_algorithm()) graphs.push_back(t.mutable_algorithm());
     }
     for (const auto* g : graphs) main.names.add_all(*g);
+    if (typed_) main.known = KnownValues(typed_->graph());
     for (auto* g : graphs) replace_calls(*g, main, 0);
 
     // Unselected functions stay, and so do functions that a graph or function which stays still calls.
@@ -451,6 +472,7 @@ class Inliner {
     Caller caller{*f.mutable_opset_import(), read_opsets(f.opset_import(), name_of(f))};
     caller.function = &f;
     caller.names.add_all(f);
+    if (typed_) caller.known = KnownValues(*typed_functions_.at(key_of(f)));
     replace_calls(*f.mutable_node(), *f.mutable_value_info(), caller, 0);
   }
   void replace_calls(NodeList& nodes, ValueInfos& infos, Caller& caller, int depth) {
@@ -468,6 +490,7 @@ class Inliner {
           *nodes.Add() = std::move(n);
           continue;
         }
+        if (typed_) caller.known.add(*typed_functions_.at(key_of(*f)), copy.names());
         infos.MergeFrom(copy.value_infos);
         replace_calls(copy.nodes, infos, caller, depth + 1);
         for (auto& inner : copy.nodes) *nodes.Add() = std::move(inner);
@@ -504,7 +527,7 @@ class Inliner {
     const Opsets opsets = read_opsets(f.opset_import(), name_of(f));
     for (const auto& [domain, version] : opsets)
       if (const auto it = caller.opsets.find(domain); it != caller.opsets.end() && it->second != version)
-        if (const onnx::NodeProto* n = find_changed(f.node(), domain, version, it->second, 0)) {
+        if (const onnx::NodeProto* n = find_changed(f.node(), domain, version, it->second, names_)) {
           if (options_.convert_opsets && domain.empty() && std::max(version, it->second) <= newest_opset()) {
             way.convert = true;
             continue;
@@ -526,9 +549,6 @@ class Inliner {
   // cannot be and the call is to be kept.
   bool convert(Copy& copy, const onnx::FunctionProto& f, const onnx::NodeProto& call, Caller& caller) {
     try {
-      if (refers(copy.nodes, 0))
-        throw Error(ErrorCode::not_supported, name_of(f),
-                    "its opset is not its caller's, and attributes of its nodes are those of its caller's");
       // Such a graph is of the caller's opset already.
       if (std::ranges::any_of(call.attribute(),
                               [](const auto& a) { return a.has_g() || a.graphs_size() > 0; }))
@@ -544,21 +564,17 @@ class Inliner {
       for (const auto& n : copy.nodes)
         for (const auto& name : n.output()) around.erase(name);
       around.erase("");
-      // A function that stays has names of its own.
-      const KnownValues* const known = known_ && caller.function == nullptr ? &*known_ : nullptr;
       for (std::string_view read : around) {
         const std::string name(read);
-        if (known != nullptr)
-          if (const auto it = known->constants.find(name); it != known->constants.end()) {
-            *g.add_initializer() = it->second;
-            g.mutable_initializer()->rbegin()->set_name(name);
-            continue;
-          }
+        if (const auto it = caller.known.constants.find(name); it != caller.known.constants.end()) {
+          *g.add_initializer() = it->second;
+          g.mutable_initializer()->rbegin()->set_name(name);
+          continue;
+        }
         onnx::ValueInfoProto& input = *g.add_input();
         input.set_name(name);
-        if (known == nullptr) continue;
-        if (const auto it = known->types.find(name);
-            it != known->types.end() && it->second.value_case() != onnx::TypeProto::VALUE_NOT_SET)
+        if (const auto it = caller.known.types.find(name);
+            it != caller.known.types.end() && it->second.value_case() != onnx::TypeProto::VALUE_NOT_SET)
           *input.mutable_type() = it->second;
       }
       std::set<std::string_view> made;
@@ -576,40 +592,13 @@ class Inliner {
       throw Error(e.code(), concat(name_of(f), e.where().empty() ? "" : ", ", e.where()), e.message());
     }
   }
-  // Whether attributes refer to a surrounding function's attributes.
-  static bool refers(const NodeList& nodes, int depth) {
-    if (depth > max_nesting) return true;
-    return std::ranges::any_of(nodes, [&](const onnx::NodeProto& n) {
-      return std::ranges::any_of(n.attribute(), [&](const Attribute& a) {
-        return !a.ref_attr_name().empty() || (a.has_g() && refers(a.g().node(), depth + 1)) ||
-               std::ranges::any_of(a.graphs(), [&](const auto& g) { return refers(g.node(), depth + 1); });
-      });
-    });
-  }
-  // A node of a domain whose operator is not the same in two opsets.
-  const onnx::NodeProto* find_changed(const NodeList& nodes, const std::string& domain, int version,
-                                      int other, int depth) const {
-    if (depth > max_nesting || nodes.empty()) return nullptr;
-    for (const auto& n : nodes) {
-      if (canonical(n.domain()) == domain && !functions_.contains(key_of(n)) &&
-          !(is_onnx_domain(domain) && same_operator(n, version, other)))
-        return &n;
-      for (const auto& a : n.attribute()) {
-        if (a.has_g())
-          if (const auto* found = find_changed(a.g().node(), domain, version, other, depth + 1)) return found;
-        for (const auto& g : a.graphs())
-          if (const auto* found = find_changed(g.node(), domain, version, other, depth + 1)) return found;
-      }
-    }
-    return nullptr;
-  }
-
   onnx::ModelProto& model_;
   const InlineOptions& options_;
   google::protobuf::RepeatedPtrField<onnx::FunctionProto> originals_;
   Functions functions_;  // into originals_
   std::set<FunctionKey> names_;
-  std::optional<KnownValues> known_;  // where functions may have to be converted
+  std::optional<onnx::ModelProto> typed_;  // where functions may have to be converted
+  std::map<FunctionKey, const onnx::FunctionProto*> typed_functions_;
   std::set<FunctionKey> still_called_;
   bool more_to_expand_ = false;  // whether a function put in place is made of functions
   int64_t nodes_left_, bytes_left_;

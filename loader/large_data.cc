@@ -128,7 +128,7 @@ LargeData::LargeData(onnx::ModelProto& model, Of of) : model_(model) {
   }
   if (of == Of::everything)
     for (auto& f : *model.mutable_functions()) each_constant(*f.mutable_node(), visit);
-  // All memory is taken before the first tensor is: what follows does not fail.
+  // All memory is taken before the first tensor is, so that nothing fails in between.
   tensors_.resize(found.size());
   for (std::size_t k = 0; k < found.size(); ++k) {
     describe(*found[k], tensors_[k]);

@@ -95,6 +95,16 @@ void change_names(onnx::GraphProto& g, const std::function<void(std::string&)>& 
   }
 }
 
+const std::string& node_name(const onnx::NodeProto& n) {
+  if (!n.name().empty()) return n.name();
+  for (const std::string& name : n.output())
+    if (!name.empty()) return name;
+  return n.op_type();
+}
+std::string node_place(const onnx::NodeProto& n) {
+  return concat("node '", node_name(n), "' (", n.op_type(), ")");
+}
+
 std::string NameSet::fresh(const std::string& wanted) {
   std::string name = wanted;
   while (!names_.insert(name).second) name = concat(wanted, "_", next_++);

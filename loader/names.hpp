@@ -25,6 +25,11 @@ void each_definition(const onnx::GraphProto& g, const std::function<void(const s
 void change_names(onnx::GraphProto& g, const std::function<void(std::string&)>& change,
                   const std::function<void(onnx::NodeProto&)>& node = {}, int depth = 0);
 
+/// The node's name; without one, its first result identifies it.
+const std::string& node_name(const onnx::NodeProto& n);
+/// "node 'conv1' (Conv)", for errors
+std::string node_place(const onnx::NodeProto& n);
+
 /// Names that are taken.
 class NameSet {
  public:

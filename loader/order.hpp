@@ -14,9 +14,9 @@ using NodeList = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
 /// The names that a node reads, itself or in its bodies; "" is among them where an operand is left out.
 std::set<std::string_view> names_read(const onnx::NodeProto& n);
 
-/// The nodes so that each stands behind those whose outputs it reads, itself or in its bodies; otherwise in
-/// the file's order. ONNX demands this order of the file, but files in the wild do not keep it. Nodes of a
-/// cycle come last.
+/// The nodes so that each stands behind all nodes whose outputs it or its bodies read; otherwise in the
+/// file's order. ONNX demands this order of the file, but files in the wild do not keep it. Nodes of a cycle
+/// come last.
 std::vector<const onnx::NodeProto*> in_order(const NodeList& nodes);
 
 }  // namespace tenon::loader

@@ -192,7 +192,7 @@ class Parser {
     while (take(','));
     expect(end);
   }
-  // What is `depth` messages deeper.
+  // Calls read_inner for a part that lies `depth` messages deeper.
   template <class Read>
   void read_nested(int depth, Read read_inner) {
     if ((depth_ += depth) > max_depth) fail("nested too deeply");
@@ -220,7 +220,7 @@ class Parser {
     while (take('.')) name += concat(".", read_word());
     return name;
   }
-  // Names, of which any may be missing; a comma at the end adds none to those before it.
+  // Names, of which any may be missing. A comma at the end adds none.
   template <class Names>
   void read_names(Names& names) {
     do {
@@ -369,8 +369,11 @@ class Parser {
     });
   }
   void read_value_info(onnx::ValueInfoProto& v) {
-    if (begins_type(find_word())) read_type(*v.mutable_type());
+    const std::string_view word = find_word();
+    if (begins_type(word)) read_type(*v.mutable_type());
     v.set_name(read_name());
+    if (v.name() == word && (peek() == '[' || begins_name(peek())))
+      fail(concat("there is no type '", shown(word), "'"));
   }
 
   // "{1, 2}" or ["location": "file"], or nothing.
@@ -435,7 +438,7 @@ class Parser {
     while (take(','));
     expect('>');
   }
-  // What follows the name: ": type = value".
+  // An attribute, from behind its name on: ": type = value".
   void read_attribute(std::string name, Attribute& a) {
     a.set_name(std::move(name));
     if (take(':')) a.set_type(read_attribute_type());
@@ -503,7 +506,7 @@ class Parser {
     read_nested(3, [&] { read_graph(std::move(name), *a.mutable_g()); });
   }
 
-  // What follows the name.
+  // A graph, from behind its name on.
   void read_graph(std::string name, onnx::GraphProto& g) {
     g.set_name(std::move(name));
     if (take('('))
@@ -532,7 +535,10 @@ class Parser {
   template <class Nodes>
   void read_nodes(Nodes& nodes) {
     expect('{');
-    while (!take('}')) read(*nodes.Add());
+    while (!take('}')) {
+      if (at_end()) fail_to_find("'}'");
+      read(*nodes.Add());
+    }
   }
   // Inputs or outputs of a function; the types, where there are some, go to its value infos.
   template <class Names>

@@ -362,7 +362,7 @@ class Printer {
     print_graph(g);
     --depth_;
   }
-  // What follows the name.
+  // A graph, from behind its name on.
   void print_graph(const onnx::GraphProto& g) {
     const auto print_value = [&](const auto& v) { print(v); };
     print_list(" (", ", ", ")", g.input(), print_value);

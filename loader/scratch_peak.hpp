@@ -26,8 +26,8 @@ template struct Shown<&detail::ScratchStack::blocks_, Blocks>;
 
 }  // namespace peak_detail
 
-/// Bytes that suffice for all Scratch of f(), which runs on a thread of its own: those of the blocks that the
-/// thread's stack has afterwards. What f throws goes through.
+/// Bytes that suffice for all Scratch of f(): the size of the blocks of the thread on which f runs by itself.
+/// Exceptions of f go through.
 template <class F>
 std::size_t scratch_peak(F f) {
   std::size_t bytes = 0;

@@ -17,7 +17,7 @@ namespace tenon::loader {
 class Sha1 {
  public:
   void add(std::span<const std::byte> bytes);
-  /// Forty digits, for what was added so far.
+  /// Forty digits, for all bytes so far.
   std::string hex() const;
 
  private:

@@ -4,6 +4,8 @@
 
 #include "loader/attribute.hpp"
 #include "loader/convert.hpp"
+#include "loader/infer.hpp"
+#include "loader/large_data.hpp"
 #include "loader/opsets.hpp"
 #include "loader/order.hpp"
 #include "tenon/graph/text.hpp"
@@ -65,43 +67,24 @@ class Simplifier {
   }
 
  private:
-  // --- what inference tells ---
+  // --- inference ---
 
-  // Values of the main graph whose elements follow from extents. A model that cannot run tells nothing.
+  // Values of the main graph whose elements follow from extents.
   void infer() {
     inferred_.clear();
-    constexpr std::size_t small = 4096;  // constants above it are no operands of shape arithmetic
-    onnx::ModelProto m;
-    m.set_ir_version(model_.ir_version());
-    *m.mutable_opset_import() = model_.opset_import();
-    *m.mutable_functions() = model_.functions();
-    const onnx::GraphProto& from = model_.graph();
+    onnx::ModelProto m = copy_for_inference(model_);
     onnx::GraphProto& g = *m.mutable_graph();
-    g.set_name(from.name());
-    *g.mutable_node() = from.node();
-    *g.mutable_input() = from.input();
-    *g.mutable_output() = from.output();
-    *g.mutable_sparse_initializer() = from.sparse_initializer();
-    std::set<std::string_view> inputs;
-    for (const auto& v : from.input()) inputs.insert(v.name());
-    for (const auto& t : from.initializer()) {
-      if (inputs.contains(t.name())) continue;
-      if (!bound_.contains(t.name()) && !is_external(t) && t.ByteSizeLong() <= small) {
-        *g.add_initializer() = t;
-        continue;
-      }
-      onnx::ValueInfoProto& v = *g.add_input();
-      v.set_name(t.name());
-      auto& type = *v.mutable_type()->mutable_tensor_type();
-      type.set_elem_type(t.data_type());
-      type.mutable_shape();
-      for (int64_t d : t.dims()) type.mutable_shape()->add_dim()->set_dim_value(d);
-    }
+    std::set<std::string> inputs, results;
+    for (const auto& v : g.input()) inputs.insert(v.name());
+    for (const auto& n : g.node()) results.insert(n.output().begin(), n.output().end());
+    // Runs may give other values to these: inference does not look into external data.
+    for (auto& t : *g.mutable_initializer())
+      if (bound_.contains(t.name()) || inputs.contains(t.name()))
+        t.set_data_location(onnx::TensorProto::EXTERNAL);
     try {
-      const Graph graph = Model(std::move(m)).graph();
-      for (const auto& n : from.node())
-        for (const std::string& name : n.output())
-          if (const ValueId v = name.empty() ? -1 : graph.find(name); v >= 0) note(name, graph.entry(v).info);
+      infer_shapes(m, {}, [&](const std::string& name, const op::Info& info) {
+        if (results.contains(name)) note(name, info);
+      });
     } catch (const Error&) {  // nodes of constants are folded all the same
     }
   }
@@ -291,7 +274,8 @@ class Simplifier {
       if (plain() && !outputs.contains(name)) continue;
       onnx::NodeProto& n = *nodes.Add();
       n.set_op_type("Constant");
-      n.set_name(g.node(producers.at(name)).name());
+      if (const onnx::NodeProto& folded = g.node(producers.at(name)); folded.has_name())
+        n.set_name(folded.name());
       n.add_output(name);
       onnx::AttributeProto& a = *n.add_attribute();
       a.set_name("value");

@@ -32,7 +32,7 @@ Extents read_extents(const onnx::TensorProto& t) {
 AnyTensor from_bytes(DType d, const Extents& extents, std::span<const std::byte> bytes,
                      std::shared_ptr<const MappedFile> file, Placement placement) {
   if (file != nullptr && !bytes.empty()) {
-    constexpr std::size_t large = std::size_t{1} << 16;  // what rules read of constants is less
+    constexpr std::size_t large = std::size_t{1} << 16;  // rules read smaller constants only
     const AnyTensor tensor(
         d, extents,
         Storage::keep(bytes.data(), bytes.size(), FilePart(std::move(file), bytes.data(), bytes.size())));

@@ -1,4 +1,4 @@
-// What the parser and the printer of ONNX's textual syntax share.
+// Words of ONNX's textual syntax, for its parser and its printer.
 #pragma once
 
 #include <string_view>

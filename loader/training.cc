@@ -7,6 +7,7 @@
 
 #include "loader/findings.hpp"
 #include "loader/import.hpp"
+#include "loader/names.hpp"
 #include "loader/order.hpp"
 #include "loader/parse_text.hpp"
 #include "tenon/base/thread_pool.hpp"
@@ -17,7 +18,7 @@ namespace {
 using BindingList = google::protobuf::RepeatedPtrField<onnx::StringStringEntryProto>;
 
 constexpr int of_main_graph = -1;
-constexpr int max_stages = 100;  // each has the main graph, so that a small file may ask for a lot
+constexpr int64_t stage_bytes = 64 << 10;  // of a stage's two sessions, besides nodes and constants
 
 struct Variable {
   std::string name;
@@ -26,7 +27,7 @@ struct Variable {
   Value initial{}, value{};
 };
 
-// What a variable gets from a graph.
+// A variable, and the output of a graph that it gets the value of.
 struct Assignment {
   std::size_t variable;
   std::string output;
@@ -93,7 +94,7 @@ void check_independence(const onnx::GraphProto& main, const onnx::GraphProto& al
   for (const auto& n : main.node())
     for (std::string_view name : loader::names_read(n))
       if (made.contains(name))
-        throw Error(ErrorCode::invalid_model, concat("node '", n.name(), "' (", n.op_type(), ")"),
+        throw Error(ErrorCode::invalid_model, loader::node_place(n),
                     concat("the main graph reads '", name, "' of the algorithm"));
 }
 
@@ -136,8 +137,7 @@ struct Training::State {
       session.executor = pool.get();
     }
     const int count = model.proto().training_info_size();
-    if (count > max_stages)
-      throw Error(ErrorCode::not_supported, "training", concat("more than ", max_stages, " stages"));
+    check_size(model.proto(), load);
     for (int k = 0; k < count; ++k) in_stage(k, [&] { check_bindings(model.proto(), k); });
     const auto graph = [&](onnx::ModelProto m) { return Model(std::move(m), model.folder()).graph(load); };
     find_variables(model.proto(), graph);
@@ -158,6 +158,20 @@ struct Training::State {
   }
 
  private:
+  // Each stage has the main graph's nodes and constants, so that a small file may ask for a lot.
+  static void check_size(const onnx::ModelProto& model, const LoadOptions& load) {
+    const auto main = static_cast<int64_t>(model.graph().ByteSizeLong());
+    int64_t nodes = 0, bytes = -stage_bytes - main;  // the file bounds one stage
+    for (int k = 0; k < model.training_info_size(); ++k) {
+      const onnx::TrainingInfoProto& t = model.training_info(k);
+      nodes += model.graph().node_size() + t.algorithm().node_size() + t.initialization().node_size();
+      bytes += stage_bytes + main;
+      if (nodes > load.max_nodes || bytes > load.max_bytes)
+        throw Error(ErrorCode::limit, place_of(k),
+                    concat("the stages so far, each with the main graph, have more than ", load.max_nodes,
+                           " nodes or ", load.max_bytes, " bytes"));
+    }
+  }
   static void check_bindings(const onnx::ModelProto& model, int stage) {
     const CheckOptions options;
     loader::Findings findings(options);
@@ -193,7 +207,7 @@ struct Training::State {
     for (Variable& v : variables) v.value = v.initial = constants.entry(constants.find(v.name)).content;
   }
 
-  /// What bindings say of a graph. Error where a value does not fit, as far as the graph tells.
+  /// The bindings to outputs of a graph. Error where a value does not fit, as far as the graph tells.
   std::vector<Assignment> assignments(const BindingList& bindings, const Graph& g) const {
     std::map<std::string_view, std::size_t> places;
     for (std::size_t k = 0; k < g.outputs().size(); ++k) places.emplace(g.outputs()[k].first, k);

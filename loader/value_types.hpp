@@ -9,7 +9,7 @@
 
 namespace tenon::loader {
 
-/// The types of values in a graph and those around it, as far as the graph states them.
+/// The types of values in a graph and in the graphs around it, as far as these state them.
 class ValueTypes {
  public:
   ValueTypes(const onnx::GraphProto& g, const ValueTypes* outer) : outer_(outer) {

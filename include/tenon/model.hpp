@@ -228,10 +228,11 @@ struct InferOptions {
 /// inference. Error{invalid_model}, strict or not, for functions that multiply beyond max_nodes or 1 GiB.
 void infer_shapes(Model& model, InferOptions options = {});
 
-/// Rewrites a model so that it means the same at another operator set of ai.onnx, in steps of one set. Bodies
-/// and training graphs go along; other domains and functions keep the sets that they import. Constants that
-/// become attributes are left out where nothing else reads them, together with the input of their name.
-/// Outputs of unknown rank get what inference tells of them.
+/// Rewrites a model so that it means the same at another operator set of ai.onnx, in steps of one set.
+/// Bodies, functions and training graphs go along; other domains keep the sets that are imported. Constants
+/// that become attributes are left out where nothing else reads them, together with the input of their name.
+/// Outputs of unknown rank get what inference tells of them. Where the conversion of a function needs types,
+/// all its calls have to agree on them; inlining converts each call for itself.
 ///
 /// Error{invalid_model} for models that break ONNX's rules, Error{not_supported} with the operator and the
 /// reason where the other set cannot say what a node means. The model is then as it was.
@@ -318,8 +319,8 @@ struct MergeOptions {
 ///     merge(encoder, decoder, {.connect = {{"features", "input"}}, .prefix_b = "decoder/"});
 ///
 /// Error{invalid_argument}: models whose IR versions, opsets or metadata differ, names or functions that both
-/// have, and connections of what is not there or of other types. Error{not_supported} for models with
-/// training information.
+/// have, and connections of what is not there or of types and extents that contradict each other.
+/// Error{not_supported} for models with training information.
 Model merge(const Model& a, const Model& b, const MergeOptions& options = {});
 
 /// The part of a main graph that makes the outputs of the inputs, any values by name, in the order given;

@@ -53,7 +53,8 @@ class Training {
   ///
   /// Error{invalid_model} for bindings of what is no initializer or no output, twice of one initializer, or
   /// of two algorithms' initializers of one name; {invalid_type, invalid_shape} for bindings of a value that
-  /// does not fit; {invalid_model, not_supported} for graphs that cannot run. The place is the stage's.
+  /// does not fit; {invalid_model, not_supported} for graphs that cannot run; {limit} for stages that take
+  /// more than `load` allows, each with the main graph. The place is the stage's.
   explicit Training(const Model& model, const SessionOptions& session = {}, const LoadOptions& load = {});
   Training(Training&&) noexcept;
   Training& operator=(Training&&) noexcept;

@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view format = "JPEG";
 constexpr int most_scans = 500;  // of a progressive file, each of which passes over the whole image
 
-/// A decompressor. Its members stay what they are when the library leaves by longjmp.
+/// A decompressor. Its members keep their values when the library leaves by longjmp.
 class Decompressor {
  public:
   Decompressor() {

@@ -83,7 +83,7 @@ class Component {
 
 uint8_t to_byte(double x) { return static_cast<uint8_t>(std::clamp(x, 0.0, 255.0) + 0.5); }
 
-/// What the components are: gray, R G B, Y Cb Cr or C M Y K.
+/// The meaning of the components: gray, R G B, Y Cb Cr or C M Y K.
 OPJ_COLOR_SPACE colors_of(const opj_image_t& image) {
   if (image.numcomps < 3) return OPJ_CLRSPC_GRAY;
   if (image.color_space == OPJ_CLRSPC_SYCC || image.color_space == OPJ_CLRSPC_EYCC) return OPJ_CLRSPC_SYCC;

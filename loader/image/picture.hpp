@@ -1,5 +1,6 @@
-// What the decoders of image formats share. Each decoder gives pixels (height, width, channels) of 8 bits,
-// three channels R, G, B or one of gray, and throws Error where the bytes are no whole image.
+// Pictures, and checks that all decoders of image formats share. Each decoder gives pixels (height, width,
+// channels) of 8 bits, three channels R, G, B or one of gray, and throws Error where the bytes are no whole
+// image.
 #pragma once
 
 #include "tenon/op/image/image_decoder.hpp"
@@ -27,7 +28,7 @@ inline void check_extents(std::string_view format, int64_t width, int64_t height
               " pixels take more than ", memory_limit, " bytes to decode");
 }
 
-/// A picture whose pixels are not set yet. `working` is what decoding takes besides, in bytes a pixel.
+/// A picture whose pixels are not set yet. Decoding takes `working` more bytes a pixel.
 inline Picture new_picture(std::string_view format, int64_t width, int64_t height, int64_t channels,
                            int64_t working, Allocator& allocator) {
   check_extents(format, width, height, channels + working);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view format = "PNG";
 
-/// A reader of PNG. Its members stay what they are when the library leaves by longjmp.
+/// A reader of PNG. Its members keep their values when the library leaves by longjmp.
 class Reader {
  public:
   explicit Reader(Bytes bytes) : at_(bytes.data()), left_(bytes.size()) {

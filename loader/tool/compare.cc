@@ -33,8 +33,8 @@ Feeds feeds_for(const Graph& g, const Request& r) {
   return r.folder.empty() ? make_feeds(g, r.inputs, r.first) : read_inputs(g, r.folder, r.first);
 }
 
-// The first model's inputs as the second's: by name, else by position among those without a value of their
-// own.
+// The first model's inputs as the second's: by name, else by position among the inputs that have no value of
+// their own.
 Feeds feeds_for_second(const Graph& first, const Feeds& feeds, const Graph& second, const Request& r) {
   const auto required = [](const Graph& g) {
     std::vector<std::string_view> names;

@@ -66,7 +66,7 @@ std::vector<Value> results(const onnx::ModelProto& m) {
   return values;
 }
 
-// "" where the call gives what was recorded. A model that cannot run is compared by its interface.
+// "" where the call gives the recorded result. A model that cannot run is compared by its interface.
 std::string difference(const fs::path& folder, const Json& call, int& not_run) {
   auto model = read_message<onnx::ModelProto>(folder / call["in"].string());
   const int target = static_cast<int>(call["target"].integer());

@@ -1,4 +1,4 @@
-// `tenon diff`: what differs in the structure of two models.
+// `tenon diff`: differences in the structure of two models.
 #include "loader/diff.hpp"
 
 #include "loader/tool/command.hpp"

@@ -4,6 +4,8 @@
 #include <map>
 #include <set>
 
+#include "loader/display.hpp"
+#include "loader/names.hpp"
 #include "loader/tool/command.hpp"
 #include "loader/tool/models.hpp"
 
@@ -12,40 +14,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string text_of(const onnx::TypeProto& t);
-
-// " (1,batch,?)"
-std::string text_of(const onnx::TensorShapeProto& shape) {
-  std::string text;
-  for (const auto& d : shape.dim()) {
-    text += text.empty() ? " (" : ",";
-    if (d.has_dim_value()) text += std::to_string(d.dim_value());
-    else text += d.dim_param().empty() ? "?" : d.dim_param();
-  }
-  return text.empty() ? " ()" : text + ")";
-}
-template <class Tensor>
-std::string text_of(std::string_view kind, const Tensor& t) {
-  return concat(kind, "(", name(dtype_from_onnx(t.elem_type())), ")",
-                t.has_shape() ? text_of(t.shape()) : "");
-}
-// "seq(tensor(float) (1,batch,?))"
-std::string text_of(const onnx::TypeProto& t) {
-  switch (t.value_case()) {
-    case onnx::TypeProto::kTensorType: return text_of("tensor", t.tensor_type());
-    case onnx::TypeProto::kSparseTensorType: return text_of("sparse_tensor", t.sparse_tensor_type());
-    case onnx::TypeProto::kSequenceType: return concat("seq(", text_of(t.sequence_type().elem_type()), ")");
-    case onnx::TypeProto::kOptionalType:
-      return concat("optional(", text_of(t.optional_type().elem_type()), ")");
-    case onnx::TypeProto::kMapType:
-      return concat("map(", name(dtype_from_onnx(t.map_type().key_type())), ",",
-                    text_of(t.map_type().value_type()), ")");
-    default: return "unknown";
-  }
-}
-
-// What a recorded result says, compared with ours. Ours may know more. A name that the model does not have
-// was generated: it says only where extents are equal.
+// Compares a recorded result with ours, which may know more. A symbol that the model does not have was
+// generated: it says only where extents are equal.
 class Comparison {
  public:
   explicit Comparison(const onnx::ModelProto& model) { add_names(model.graph()); }
@@ -92,7 +62,7 @@ class Comparison {
   std::string difference(const onnx::TypeProto& ours, const onnx::TypeProto& recorded) {
     if (recorded.value_case() == onnx::TypeProto::VALUE_NOT_SET) return "";
     if (ours.value_case() != recorded.value_case())
-      return concat(text_of(ours), " instead of ", text_of(recorded));
+      return concat(loader::type_text(ours), " instead of ", loader::type_text(recorded));
     if (recorded.has_sequence_type())
       return difference(ours.sequence_type().elem_type(), recorded.sequence_type().elem_type());
     if (recorded.has_optional_type())
@@ -103,12 +73,14 @@ class Comparison {
       return difference(ours, recorded, ours.sparse_tensor_type(), recorded.sparse_tensor_type());
     return ours.SerializeAsString() == recorded.SerializeAsString()
                ? ""
-               : concat(text_of(ours), " instead of ", text_of(recorded));
+               : concat(loader::type_text(ours), " instead of ", loader::type_text(recorded));
   }
   template <class T>
   std::string difference(const onnx::TypeProto& all_ours, const onnx::TypeProto& all, const T& ours,
                          const T& recorded) {
-    const auto says = [&] { return concat(text_of(all_ours), " instead of ", text_of(all)); };
+    const auto says = [&] {
+      return concat(loader::type_text(all_ours), " instead of ", loader::type_text(all));
+    };
     if (recorded.elem_type() != 0 && ours.elem_type() != recorded.elem_type()) return says();
     if (!recorded.has_shape()) return "";
     if (!ours.has_shape() || ours.shape().dim_size() != recorded.shape().dim_size()) return says();
@@ -130,7 +102,7 @@ class Comparison {
   int unknown_ = 0;
 };
 
-// "" where the call gives what was recorded.
+// "" where the call gives the recorded result.
 std::string difference(const fs::path& folder, const Json& call) {
   auto model = read_message<onnx::ModelProto>(folder / call["in"].string());
   Comparison comparison(model);
@@ -148,8 +120,11 @@ std::string difference(const fs::path& folder, const Json& call) {
 
 void print(const onnx::GraphProto& g, const std::string& indent) {
   const auto list = [&](const char* what, const auto& values) {
-    for (const auto& v : values)
-      std::printf("%s%s %s: %s\n", indent.c_str(), what, v.name().c_str(), text_of(v.type()).c_str());
+    for (const auto& v : values) {
+      const std::string type = loader::type_text(v.type());
+      std::printf("%s%s %s: %s\n", indent.c_str(), what, loader::visible(v.name()).c_str(),
+                  type.empty() ? "?" : type.c_str());
+    }
   };
   list("input ", g.input());
   list("value ", g.value_info());
@@ -157,8 +132,8 @@ void print(const onnx::GraphProto& g, const std::string& indent) {
   for (const auto& n : g.node())
     for (const auto& a : n.attribute())
       if (a.has_g()) {
-        std::printf("%s%s of '%s' (%s)\n", indent.c_str(), a.name().c_str(), n.name().c_str(),
-                    n.op_type().c_str());
+        std::printf("%s%s of %s\n", indent.c_str(), loader::visible(a.name()).c_str(),
+                    loader::visible(loader::node_place(n)).c_str());
         print(a.g(), indent + "  ");
       }
 }

@@ -117,7 +117,7 @@ class Canonical {
   std::map<std::string, std::string, std::less<>> names_;
 };
 
-// "" where the call gives what was recorded.
+// "" where the call gives the recorded result.
 std::string differs(const fs::path& folder, const Json& call) {
   auto ours = read_message<onnx::ModelProto>(folder / call["in"].string());
   const bool error = call["verdict"].string() == "error";

@@ -95,6 +95,19 @@ constexpr std::string_view usage = R"(usage: tenon COMMAND …
       the version, the compiler, the instruction-set levels that the processor has
 )";
 
+/// The part of the usage that is of one command.
+std::string usage_of(std::string_view command) {
+  std::string text;
+  bool within = false;
+  for (std::size_t at = 0, end; at < usage.size(); at = end + 1) {
+    end = std::min(usage.find('\n', at), usage.size() - 1);
+    const std::string_view line = usage.substr(at, end - at + 1);
+    if (!line.starts_with("   ")) within = line.starts_with(concat("  ", command, " "));
+    if (within) text += line;
+  }
+  return text;
+}
+
 void print_version() {
 #if defined(__clang__)
   constexpr const char* compiler = "clang++ " __clang_version__;
@@ -178,10 +191,11 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "tenon: %s\n", loader::visible(e.what()).c_str());
     return 2;
   }
+  std::string command;
   try {
     Arguments arguments(argc - 1, argv + 1);
     if (arguments.empty()) throw UsageError{"a command is missing"};
-    const std::string command = arguments.take();
+    command = arguments.take();
     if (command == "--help" || command == "-h") {
       std::fwrite(usage.data(), 1, usage.size(), stdout);
       return 0;
@@ -190,11 +204,18 @@ int main(int argc, char** argv) {
       print_version();
       return 0;
     }
-    for (const auto& c : commands)
-      if (c.name == command) return c.run(arguments);
+    for (const auto& c : commands) {
+      if (c.name != command) continue;
+      if (arguments.empty() || (arguments.next() != "--help" && arguments.next() != "-h"))
+        return c.run(arguments);
+      std::printf("%s", usage_of(command).c_str());
+      return 0;
+    }
     throw UsageError{concat("there is no command '", command, "'")};
   } catch (const UsageError& e) {
-    std::fprintf(stderr, "tenon: %s\n%.*s", e.message.c_str(), static_cast<int>(usage.size()), usage.data());
+    const std::string text = usage_of(command);
+    std::fprintf(stderr, "tenon: %s\n%s", e.message.c_str(),
+                 text.empty() ? "tenon --help lists the commands\n" : text.c_str());
     return 2;
   } catch (const std::exception& e) {
     std::fprintf(stderr, "tenon: %s\n", loader::visible(e.what()).c_str());

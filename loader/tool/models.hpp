@@ -10,8 +10,8 @@ namespace tenon::tool {
 
 /// A model in the format that the file's name says. Errors name the file.
 onnx::ModelProto read_model(const std::filesystem::path& file);
-/// A model without the raw data of its large tensors, which stand as external data of no place: what commands
-/// that describe models need of a file of any size.
+/// A model without the raw data of its large tensors, which stand as external data of no place. It suffices
+/// for commands that describe models, and takes little memory for a file of any size.
 onnx::ModelProto read_outline(const std::filesystem::path& file);
 
 /// Where a command writes a model, and how: the options "-o FILE" and "--external BYTES".

@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// "" where the call gives what was recorded.
+// "" where the call gives the recorded result.
 std::string differs(const fs::path& folder, const Json& call) {
   const std::string text = read_text(folder / call["in"].string());
   const bool error = call["verdict"].string() == "error";

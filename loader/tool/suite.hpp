@@ -12,7 +12,7 @@
 
 namespace tenon::tool {
 
-/// A value of JSON. What is absent, or is of another kind, reads as nothing: "", 0, false, no members.
+/// A value of JSON. A member that is absent or of another kind reads as nothing: "", 0, false, no members.
 class Json {
  public:
   /// Error{invalid_argument} for text that is not one value of JSON.

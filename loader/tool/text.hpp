@@ -1,4 +1,4 @@
-// What the commands for ONNX's textual syntax share.
+// Messages by name, for the commands for ONNX's textual syntax.
 #pragma once
 
 #include "loader/tool/suite.hpp"

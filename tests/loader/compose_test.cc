@@ -101,7 +101,10 @@ TEST_CASE("merge refuses models that do not fit") {
   CHECK(holds(merged(doubles(), other, {.connect = {{"y", "p"}, {"z", "p"}}}), "'p' is connected twice"));
   CHECK(holds(merged(other, other, {.connect = {{"s", "p"}}}), "values with the names"));
   other.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->set_elem_type(7);
-  CHECK(holds(merged(doubles(), other, {.connect = {{"y", "p"}}}), "element types"));
+  CHECK(holds(merged(doubles(), other, {.connect = {{"y", "p"}}}), "'y' is float["));
+  other = adds();
+  other.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape()->add_dim();
+  CHECK(holds(merged(doubles(), other, {.connect = {{"y", "p"}}}), "and 'p' is float["));
   other = adds();
   other.set_ir_version(9);
   CHECK(holds(merged(doubles(), other, {}), "IR versions 10 and 9"));

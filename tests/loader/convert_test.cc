@@ -28,9 +28,11 @@ std::vector<Value> results(const onnx::ModelProto& m) {
     const Graph::ValueEntry& e = graph.entry(v);
     Extents extents;
     for (const Dim d : e.info.dims) extents.push_back(d.known() ? d.value() : 3);
-    AnyTensor t = AnyTensor::uninitialized(DType::float32, extents);
+    const bool integers = e.info.type == Type(DType::int64);
+    AnyTensor t = AnyTensor::uninitialized(integers ? DType::int64 : DType::float32, extents);
     for (int64_t k = 0; k < t.size(); ++k)
-      t.out().as<float>()[k] = static_cast<float>((k * 7 + 3) % 11) - 4.5f;
+      if (integers) t.out().as<int64_t>()[k] = 2 + k;
+      else t.out().as<float>()[k] = static_cast<float>((k * 7 + 3) % 11) - 4.5f;
     feeds.emplace_back(e.name, Value(t));
   }
   Outputs outputs = Session(std::move(graph)).run(feeds);
@@ -145,6 +147,32 @@ TEST_CASE("Operators whose meaning changed") {
         "Squeeze Squeeze Scan Unsqueeze Unsqueeze");
 }
 
+TEST_CASE("ConstantOfShape and Tile in old sets") {
+  const auto made = [](std::string_view value, int to, std::string_view shape = "int64[2] s = {2, 3}") {
+    return converted(9, to,
+                     concat("g (float[1] x) => (float[M, N] y) <", shape, "> { c = ConstantOfShape ", value,
+                            " (s)\n f = Cast <to = 1> (c)\n y = Add (f, x) }"));
+  };
+  CHECK(made("<value = float[1] {2.5}>", 8) == "Constant Tile Cast Add");
+  CHECK(made("", 7) == "Constant Tile Cast Add");
+  CHECK(made("<value = int64[1] {-7}>", 8) == "Constant Cast Tile Cast Add");
+  CHECK(made("<value = bool[1] {1}>", 8) == "Constant Cast Tile Cast Add");
+  CHECK(holds(made("<value = int64[1] {9007199254740995}>", 8), "beyond 2^53"));
+  CHECK(
+      converted(9, 6,
+                "g (float x) => (float y) <int64[0] s = {}> { c = ConstantOfShape (s)\n y = Add (c, x) }") ==
+      "Constant Identity Add");
+  // A rank that nobody knows.
+  CHECK(converted(9, 8,
+                  "g (int64[n] s) => (float y) { c = ConstantOfShape <value = float[1] {3}> (s)\n"
+                  "y = ReduceSum <keepdims = 0> (c) }") == "Constant Expand ReduceSum");
+  CHECK(converted(6, 5, "g (float[2, 3] x) => (float[4, 9] y) <int64[2] r = {2, 3}> { y = Tile (x, r) }") ==
+        "Constant Constant Tile Constant Constant Tile");
+  CHECK(converted(6, 1, "g (float[2, 3] x) => (float[2, 3] y) <int64[2] r = {1, 1}> { y = Tile (x, r) }") ==
+        "Identity");
+  CHECK(holds(converted(6, 5, "g (float[2] x, int64[1] r) => (float[n] y) { y = Tile (x, r) }"), "constant"));
+}
+
 TEST_CASE("Indices of OneHot that are negative") {
   constexpr std::string_view some = R"(g (float[5] x) => (float[5, 4] y)
     <int64[1] depth = {4}, float[2] values = {0, 1}> { y = OneHot (x, depth, values) })";
@@ -166,6 +194,64 @@ TEST_CASE("Bodies go along") {
   for (const auto& a : m.graph().node(0).attribute()) nodes += a.g().node_size();
   CHECK(nodes == 4);  // two constants, Clip, Neg
   CHECK_FALSE(has_errors(loader::check(m)));
+}
+
+TEST_CASE("Functions go along") {
+  const auto parsed = [](std::string_view graph, std::string_view function) {
+    return loader::parse_text<onnx::ModelProto>(
+        concat("<ir_version: 10, opset_import: [\"\" : 13, \"local\" : 1]>\n", graph,
+               "<domain: \"local\", opset_import: [\"\" : 13]>\n", function));
+  };
+  const auto converted = [](onnx::ModelProto m, int opset) {
+    const auto expected = results(m);
+    loader::convert_opset(m, opset);
+    CHECK_FALSE(has_errors(loader::check(m, {.full = true})));
+    const auto ours = results(m);
+    for (std::size_t k = 0; k < ours.size(); ++k) CHECK(difference(ours[k], expected[k]) == "");
+    for (const auto& o : m.functions(0).opset_import())
+      if (o.domain().empty()) CHECK(o.version() == opset);
+    return m;
+  };
+  const char* const graph = "g (float[3, 2] x) => (float[3, 2] y) { y = local.f <axis = 1> (x) }\n";
+  // An attribute of the call stays where both versions take it alike, and constants change places.
+  onnx::ModelProto m =
+      parsed(graph,
+             "f <axis> (a) => (r) { s = Constant <value = int64[1] {1}> ()\n"
+             "b = ReduceSum (a, s)\n c = Sub (a, b)\n r = Softmax <axis: int = @axis> (c) }");
+  CHECK(converted(m, 20).functions(0).node_size() == 4);
+  m = parsed(graph,
+             "f (a) => (r) { s = Constant <value = int64[1] {1}> ()\n"
+             "b = ReduceSum (a, s)\n c = Sub (a, b)\n r = Softmax <axis = 0> (c) }");
+  // The call tells the rank: the first axis is not one by itself at opset 11.
+  const onnx::ModelProto old = converted(m, 11);
+  CHECK(old.functions(0).value_info_size() == 0);
+  std::string operators;
+  for (const auto& n : old.functions(0).node()) operators += n.op_type() + " ";
+  CHECK(operators == "ReduceSum Sub Transpose Softmax Transpose ");
+  // A function within a function has its types from the calls of both.
+  m = parsed(graph,
+             "f (a) => (r) { b = Neg (a)\n r = local.h (b) }\n"
+             "<domain: \"local\", opset_import: [\"\" : 13]>\nh (a) => (r) { r = Softmax <axis = 0> (a) }");
+  m.mutable_functions(0)->add_opset_import()->set_domain("local");
+  m.mutable_functions(0)->mutable_opset_import(1)->set_version(1);
+  CHECK(converted(m, 11).functions(1).node_size() == 3);
+
+  const auto refused = [&](std::string_view calls, std::string_view function, int opset) {
+    onnx::ModelProto given = parsed(calls, function);
+    const std::string before = given.SerializeAsString();
+    const std::string says = refusal([&] { loader::convert_opset(given, opset); });
+    CHECK(given.SerializeAsString() == before);
+    return says;
+  };
+  CHECK(refused(graph, "f <axis> (a) => (r) { r = Softmax <axis: int = @axis> (a) }", 11) ==
+        "function 'local.f', node 'r' (Softmax): from opset 13 to 12: the attribute 'axis' is the "
+        "function's, and "
+        "each call may give another one");
+  // Calls that differ tell nothing.
+  CHECK(holds(refused("g (float[3, 2] x, float[2] z) => (float[3, 2] y, float[2] v) { y = local.f (x)\n"
+                      "v = local.f (z) }\n",
+                      "f (a) => (r) { r = Softmax <axis = 0> (a) }", 11),
+              "the rank is not known"));
 }
 
 TEST_CASE("Models that cannot be converted") {

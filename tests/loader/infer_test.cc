@@ -7,6 +7,7 @@
 
 #include "loader/display.hpp"
 #include "loader/parse_text.hpp"
+#include "loader/tensor.hpp"
 #include "tenon/loader.hpp"
 
 namespace tenon {
@@ -105,14 +106,9 @@ TEST_CASE("Inference of sparse constants that stand for much") {
   const int64_t length = int64_t{1} << 50;  // no memory holds them
   onnx::ModelProto m = model("Neg", {});
   auto* s = m.mutable_graph()->add_sparse_initializer();
+  loader::write_sparse_tensor(
+      {Tensor<float>(Extents{1}, {1}), Tensor<int64_t>(Extents{1}, {7}), Extents{length}}, *s);
   s->mutable_values()->set_name("s");
-  s->mutable_values()->set_data_type(onnx::TensorProto::FLOAT);
-  s->mutable_values()->add_dims(1);
-  s->mutable_values()->add_float_data(1);
-  s->mutable_indices()->set_data_type(onnx::TensorProto::INT64);
-  s->mutable_indices()->add_dims(1);
-  s->mutable_indices()->add_int64_data(7);
-  s->add_dims(length);
   onnx::NodeProto& n = *m.mutable_graph()->mutable_node(0);
   n.add_input("s");
   CHECK(inferred(m) == std::to_string(length));

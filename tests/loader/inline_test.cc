@@ -140,7 +140,37 @@ g (float[3] x) => (float[3] y) {
   r = If (c) <then_branch: graph = @body, else_branch = e () => (q) { q = Identity (w) }> })");
   };
   same_result(text("v"));
-  CHECK(result(inlined(text("u"))) == std::vector<float>{1, -2, -3});
+  CHECK(result(same_result(text("u"))) == std::vector<float>{1, -2, -3});
+  onnx::ModelProto m = model_of(text("u"));
+  loader::infer_shapes(m, {.strict = true});
+  CHECK(m.graph().output(0).type().tensor_type().shape().dim(0).dim_value() == 3);
+
+  // Handed on, from within a body; a body of the graph reads the caller's values too.
+  same_result(HEAD R"(
+g (float[3] x) => (float[3] y) {
+  v = Neg (x)
+  c = Constant <value = bool {1}> ()
+  y = local.outer <body = b () => (p) {
+    q = If (c) <then_branch = t () => (s) { s = Abs (v) }, else_branch = e () => (s) { s = Identity (x) }>
+    p = Sub (q, v) }> (x, c)
+})" LOCAL R"(outer <body> (w, d) => (r) {
+  r = If (d) <then_branch = t () => (a) { u = Add (w, w)  v = Mul (u, w)  b = local.inner <body: graph = @body> (d)
+                                          a = Add (b, v) },
+              else_branch = e () => (a) { a = Identity (w) }> })" LOCAL R"(inner <body> (k) => (r) {
+  r = If (k) <then_branch: graph = @body, else_branch: graph = @body> })");
+  // Nodes of the function itself read nothing of the caller.
+  CHECK(holds(refusal([&] {
+                Model(model_of(HEAD R"(
+g (float[3] x) => (float[3] y) {
+  v = Neg (x)
+  c = Constant <value = bool {1}> ()
+  y = local.pick <body = b () => (p) { p = Identity (v) }> (x, c)
+})" LOCAL R"(pick <body> (w, c) => (r) {
+  b = If (c) <then_branch: graph = @body, else_branch: graph = @body>
+  r = Add (b, v) })"))
+                    .graph();
+              }),
+              "input 'v' is not defined"));
 }
 
 TEST_CASE("a loop's body has names of its own") {
@@ -269,6 +299,20 @@ TEST_CASE("functions of other opsets are converted where they are called") {
   // The rank is known from the caller: this is the Softmax of matrices.
   CHECK(converted(11, "(x)", "(x) => (y) { y = Softmax <axis = 0> (x) }").find("Softmax") !=
         std::string::npos);
+  // The rank of a value between two calls, in a function and in another one that stays.
+  const std::string between =
+      "<ir_version: 10, opset_import: [\"\" : 11, \"local\" : 1]>\n"
+      "g (float[3] x) => (float[3, 1] y) <int64[2] s = {3, 1}> { u = Reshape (x, s)\n y = local.outer (u) }\n"
+      "<opset_import: [\"\" : 11, \"local\" : 1], domain: \"local\">\n"
+      "outer (x) => (y) { h = Neg (x)\n a = Constant <value = int64[1] {0}> ()\n y = local.inner (h, a) }\n"
+      "<opset_import: [\"\" : 18], domain: \"local\">\n"
+      "inner (x, a) => (y) { m = ReduceMax (x, a)\n d = Sub (x, m)\n y = Softmax <axis = 0> (d) }";
+  CHECK(holds(operators(same_result(between).graph()), "Transpose Softmax Transpose"));
+  onnx::ModelProto inner = model_of(between);
+  const auto expected = result(inner);
+  inline_functions(inner, {.except = {{"local", "outer"}}});
+  CHECK(inner.functions_size() == 1);
+  CHECK(result(inner) == expected);
   // Calls within calls, each at its own opset.
   const std::string text = HEAD
       "g (float[3] x) => (float[M, K] y) { y = local.outer (x) }\n"
@@ -304,7 +348,7 @@ TEST_CASE("functions that cannot be converted") {
                   " }\n<opset_import: [\"\" : 20], domain: \"local\">\nfoo ", function);
   };
   const std::string gelu = model("(x)", "(x) => (y) { y = Gelu (x) }");
-  CHECK(holds(refusal_of(gelu), "function 'local.foo', node '' (Gelu): from opset 20 to 19"));
+  CHECK(holds(refusal_of(gelu), "function 'local.foo', node 'y' (Gelu): from opset 20 to 19"));
   onnx::ModelProto kept = model_of(gelu);
   inline_functions(kept, {.keep_incompatible = true});
   CHECK(operators(kept.graph()) == "foo");

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "loader/onnx.pb.h"
+#include "loader/tensor.hpp"
 #include "tenon/loader.hpp"
 #include "tests/loader/refusal.hpp"
 
@@ -253,14 +254,9 @@ TEST_CASE("functions that call each other too deeply, and what their names add u
 TEST_CASE("sparse tensors that stand for too much") {
   onnx::ModelProto m = small_model();
   auto* s = m.mutable_graph()->add_sparse_initializer();
+  loader::write_sparse_tensor({Tensor<float>(Extents{1}, {1}), Tensor<int64_t>(Extents{1}, {7}), Extents{8}},
+                              *s);
   s->mutable_values()->set_name("s");
-  s->mutable_values()->set_data_type(onnx::TensorProto::FLOAT);
-  s->mutable_values()->add_dims(1);
-  s->mutable_values()->add_float_data(1);
-  s->mutable_indices()->set_data_type(onnx::TensorProto::INT64);
-  s->mutable_indices()->add_dims(1);
-  s->mutable_indices()->add_int64_data(7);
-  s->add_dims(8);
   CHECK(refusal_of(m).empty());
   s->set_dims(0, int64_t{1} << 40);
   CHECK(refusal_of(m).empty());  // as long as nobody reads it

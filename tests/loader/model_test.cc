@@ -57,6 +57,33 @@ TEST_CASE("a model keeps what the file said") {
   CHECK(again.proto().SerializeAsString() == bytes);
 }
 
+TEST_CASE("results of calls have the names that the caller gives them") {
+  const Model m = parse_text(R"(
+    <ir_version: 10, opset_import: ["" : 21, "local" : 1, "ai.onnx.preview.training" : 1]>
+    main (float[3] x) => (float[3] y, float[3] dx) {
+      a, b = local.outer (x)
+      y = Add (a, b)
+      dx = ai.onnx.preview.training.Gradient <xs = ["x"], y = "y"> (x)
+    }
+    <domain: "local", opset_import: ["" : 21, "local" : 1]>
+    outer (v) => (p, q) { p = Neg (v)  n = local.inner (v)  q = Mul (n, p) }
+    <domain: "local", opset_import: ["" : 21]>
+    inner (v) => (r) { h = Exp (v)  r = Relu (h) })");
+  const Session s(m.graph());
+  const Tensor<float> zeros(Extents{3}, {0, 0, 0});
+  Outputs out = s.run({{"x", zeros}}, {.outputs = {"a", "b", "dx"}});
+  CHECK(out["b"].view<float>().data()[0] == 0);
+  CHECK(out["dx"].view<float>().data()[0] == -2);  // d(-x - x exp(x))
+  const auto name_of = [&](std::string_view value) {
+    for (const auto& n : s.graph().nodes())
+      for (ValueId v : n.outputs)
+        if (s.graph().entry(v).name == value) return n.name;
+    return std::string();
+  };
+  CHECK(name_of("a") == "a#1/p");
+  CHECK(name_of("dx").starts_with("dx/"));
+}
+
 TEST_CASE("a model made by edits") {
   Model m;
   m.add_input("float[batch, 3] x");

@@ -94,6 +94,14 @@ TEST_CASE("Arithmetic on extents that are known, or as far as they are") {
   CHECK(simplified(
             "g (float[n, 3, 4] x) => (int64[1] y, float[n, 3, 4] z) <int64[1] i = {2}> { s = Shape (x) y = "
             "Gather (s, i) z = Neg (x) }") == "Constant Neg 0");
+  // Operators that nobody knows do not hide what is known.
+  Model unknown = parse_text(
+      "<ir_version: 10, opset_import: [\"\" : 21, \"own\" : 1]> g (float[2, 3] x) => (int64[2] y, float[2] "
+      "z) {"
+      " s = Shape (x) y = Neg (s) z = own.F (x) }");
+  loader::simplify(unknown.proto(), {});
+  CHECK(unknown.proto().graph().node(0).op_type() == "Constant");
+  CHECK(unknown.proto().graph().node_size() == 2);
 }
 
 TEST_CASE("Nodes that nothing reads go") {

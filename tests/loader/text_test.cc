@@ -363,6 +363,11 @@ TEST_CASE("Text that is refused is named by line and column") {
   CHECK(refusal_of<onnx::NodeProto>("y = Op (x) z") == "line 1, column 12: the text goes on behind its end");
   CHECK(refusal_of<onnx::NodeProto>("y = Op <s = \"a\\") == "line 1, column 13: the string has no end");
   CHECK(refusal_of<onnx::NodeProto>("y = Op <s = \"a") == "line 1, column 13: the string has no end");
+  CHECK(refusal_of<onnx::GraphProto>("g (flaot[2] x) => () {}") ==
+        "line 1, column 9: there is no type 'flaot'");
+  CHECK(refusal_of<onnx::GraphProto>("g (x y) => () {}") == "line 1, column 6: there is no type 'x'");
+  CHECK(refusal_of<onnx::GraphProto>("g () => () { y = Relu (x) ") ==
+        "line 1, column 27: expected '}', but the text ends");
   CHECK(refusal_of<onnx::NodeProto>("y = (x)") == "line 1, column 5: expected a name instead of '('");
   CHECK(refusal_of<onnx::GraphProto>("g () = > () {}") == "line 1, column 6: expected '=>' instead of '='");
   CHECK(refusal_of<onnx::ModelProto>("<ir: 7> g () => () {}") ==

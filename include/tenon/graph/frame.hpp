@@ -593,7 +593,7 @@ class Runner {
   }
 
   static constexpr std::size_t max_idle = 16;
-  // What the frames of one body may keep in a run whose memory has a bound: bodies may be many.
+  // Bytes that the frames of one body may keep in a run whose memory has a bound: bodies may be many.
   static constexpr int64_t idle_of_body = 64 << 10;
 
   Program program_;

@@ -35,7 +35,8 @@ class Differentiation {
   // Derivatives of derivatives multiply nodes: a few in a file may ask for any number of them.
   static constexpr int max_nodes = 1'000'000;
 
-  Differentiation(Graph& graph, const Registry& operators) : graph_(graph), writer_(graph, operators) {}
+  Differentiation(Graph& graph, const Registry& operators, const std::string& name)
+      : graph_(graph), writer_(graph, operators, name) {}
 
   std::vector<ValueId> run(std::span<const ValueId> xs, std::span<const ValueId> zs, ValueId y) {
     const int count = static_cast<int>(graph_.nodes().size());
@@ -93,7 +94,7 @@ class Differentiation {
   }
 
  private:
-  // Integers and what they are used for change in steps, and have no derivative.
+  // Integers, and values made of them alone, change in steps and have no derivative.
   static bool may_vary(Type t) {
     return t.kind != Kind::tensor || t.element == DType::undefined || is_float(t.element);
   }
@@ -212,7 +213,7 @@ inline void check_captures(const Graph& graph, std::span<const ValueId> names, s
 
 }  // namespace gradients
 
-/// What is differentiated: y as a function of independent values, xs and then zs. Derivatives with respect to
+/// A function to be differentiated: y of independent values, xs and then zs. Derivatives with respect to
 /// xs are wanted. Values in xs and zs may be results of nodes.
 struct GradientRequest {
   std::vector<ValueId> xs;
@@ -221,6 +222,7 @@ struct GradientRequest {
   /// The values of xs and zs at which the derivatives are taken. Empty: xs and zs themselves, so that the
   /// nodes that compute y are not run a second time.
   std::vector<ValueId> inputs{};
+  std::string name{};  ///< stands before the names of the added nodes: "name/Mul_12"
 };
 
 /// Adds nodes that compute the derivatives of the sum of y's elements with respect to each of xs, and returns
@@ -256,7 +258,7 @@ inline std::vector<ValueId> add_gradient(Graph& graph, const GradientRequest& re
     y = gradients::replay(graph, operators, names, request.inputs, y);
   }
   const std::span all(names);
-  return gradients::Differentiation(graph, operators)
+  return gradients::Differentiation(graph, operators, request.name)
       .run(all.first(request.xs.size()), all.subspan(request.xs.size()), y);
 }
 

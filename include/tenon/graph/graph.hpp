@@ -143,6 +143,12 @@ class Graph {
       raise(ErrorCode::invalid_model, concat("output '", name, "' is defined twice"));
     outputs_.emplace_back(std::move(name), value);
   }
+  /// Gives a name to a value that has none.
+  void name_value(ValueId id, std::string name) {
+    if (!name.empty() && !names_.emplace(name, id).second)
+      raise(ErrorCode::invalid_model, concat("value '", name, "' is defined twice"));
+    values_[static_cast<std::size_t>(id)].name = std::move(name);
+  }
   /// Makes a value of the graph around available as a value of this graph.
   ValueId capture(ValueId outer) {
     if (const auto it = captured_.find(outer); it != captured_.end()) return it->second;
@@ -221,11 +227,6 @@ class Graph {
     values_.push_back(std::move(entry));
     name_value(id, std::move(name));
     return id;
-  }
-  void name_value(ValueId id, std::string name) {
-    if (!name.empty() && !names_.emplace(name, id).second)
-      raise(ErrorCode::invalid_model, concat("value '", name, "' is defined twice"));
-    values_[static_cast<std::size_t>(id)].name = std::move(name);
   }
 
   // How `add` takes an operand: the tensor type that the compiler applies rules to, and the value's id.

@@ -43,7 +43,7 @@ struct RunOptions {
 
 namespace detail {
 
-/// An allocator that counts the bytes that are in use, and refuses with Error{limit} those beyond a bound.
+/// An allocator that counts the bytes in use. Error{limit} for a block that would pass the bound.
 /// Blocks may outlive its owner, so it lives until the owner and the last block are gone.
 class Meter final : public Allocator {
   struct Drop {
@@ -114,7 +114,7 @@ class Deadline {
     if (timed_) end_ = now + limit;
   }
 
-  /// Error{limit} once it has passed; `what` took the time.
+  /// Error{limit} once it has passed. The message names `what`, the work that took the time.
   void check(std::string_view what) const {
     if (timed_ && Clock::now() >= end_)
       throw Error(ErrorCode::limit, {},

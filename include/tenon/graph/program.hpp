@@ -19,8 +19,8 @@ class Program;
 struct Pass {
   std::string_view name;
   void (*apply)(Program& program);
-  /// Whether the pass wants to see a node although its operands are constants. Such nodes, and what depends
-  /// on them, are computed after the pass. Null: none.
+  /// Whether the pass wants to see a node although its operands are constants. Such nodes and their readers
+  /// are computed after the pass. Null: none.
   bool (*keeps)(const Program& program, const Graph::Node& node) = nullptr;
 };
 
@@ -37,8 +37,8 @@ inline std::string to_string(const PassReport& r) { return concat(r.node, " -> "
 
 struct ProgramOptions {
   bool fold = true;  ///< compute nodes over constants when the program is made
-  /// Memory for the constants that this computes. What it refuses is left to the run. Null: max_folded_bytes
-  /// of the default allocator.
+  /// Memory for computed constants. A node for which it has none left is computed in the run. Null:
+  /// max_folded_bytes of the default allocator.
   Allocator* folded = nullptr;
   int64_t max_folded_bytes = int64_t{1} << 30;
   std::span<const Pass> passes{};
@@ -100,7 +100,7 @@ class Program {
     op::Info info;       ///< type and extents, as far as they are known before a run
   };
   /// `outputs` are values of the graph. `replaced` are inputs that have a value of their own, but get another
-  /// one from the run. `drained` is the graph itself where it may lose its constants, so that those which
+  /// one from the run. `drained` is the graph itself where it may lose its constants: then weights that
   /// passes lay out anew do not stand in memory twice.
   Program(const Graph& graph, std::vector<ValueId> outputs, std::span<const ValueId> replaced,
           const ProgramOptions& options, const ProgramScope* scope = nullptr, Graph* drained = nullptr)

@@ -21,7 +21,7 @@ struct SessionOptions {
   int threads = 1;                 ///< threads of the session's own pool, the calling thread included
   Executor* executor = nullptr;    ///< the caller's pool, used in place of an own one
   Allocator* allocator = nullptr;  ///< for the values that runs make; default: aligned operator new
-  bool fold_constants = true;      ///< compute what depends on constants only once, when the session is made
+  bool fold_constants = true;      ///< compute nodes over constants once, when the session is made
   /// Bytes that computed constants may take; nodes whose results would take more are left to the runs. When
   /// not set: 1 GiB, and 16 times the graph's constants, for an element of 2 bits may become a float.
   std::optional<int64_t> max_folded_bytes{};
@@ -86,9 +86,10 @@ class Session {
   /// The graph; without the contents of its constants when it has a source.
   const Graph& graph() const { return graph_; }
 
-  /// Runs the graph: s.run({{"x", batch}})["y"]. Inputs with a value of their own may be left out.
-  /// Error{invalid_argument} for unknown or missing inputs, {invalid_type, invalid_shape} for inputs that do
-  /// not fit. Errors of operators go through, with the node's name.
+  /// Runs the graph: s.run({{"x", batch}})["y"]. Inputs with a value of their own may be left out, and inputs
+  /// on which no requested output depends. Error{invalid_argument} for unknown or missing inputs,
+  /// {invalid_type, invalid_shape} for inputs that do not fit. Errors of operators go through, with the
+  /// node's name.
   Outputs run(const Feeds& feeds, const RunOptions& options = {}) const {
     Outputs outputs;
     run(feeds, outputs, options);
@@ -112,6 +113,7 @@ class Session {
   struct Variant {
     std::vector<std::string> outputs;
     std::vector<ValueId> given;
+    std::vector<bool> needed;  // whether the outputs depend on each input of the graph
     detail::Runner runner;
   };
   struct Shared {
@@ -133,11 +135,12 @@ class Session {
   void check(const Graph::ValueEntry& e, const Value& v) const;
 
   static int64_t default_folded(const Graph& graph);
-  detail::Runner& find_variant(const RunOptions& options, std::span<const ValueId> given,
-                               const detail::Budget* budget) const;
-  detail::Runner& variant(const Graph& graph, std::vector<std::string> names, std::vector<ValueId> ids,
-                          std::span<const ValueId> given, const detail::Budget* budget,
-                          Graph* drained = nullptr, std::vector<PassReport>* reports = nullptr) const;
+  static std::vector<bool> needed_inputs(const Graph& graph, std::span<const ValueId> outputs);
+  Variant& find_variant(const RunOptions& options, std::span<const ValueId> given,
+                        const detail::Budget* budget) const;
+  Variant& variant(const Graph& graph, std::vector<std::string> names, std::vector<ValueId> ids,
+                   std::span<const ValueId> given, const detail::Budget* budget, Graph* drained = nullptr,
+                   std::vector<PassReport>* reports = nullptr) const;
 
   Graph graph_;
   SessionOptions options_;

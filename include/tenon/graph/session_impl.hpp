@@ -1,6 +1,8 @@
 // Bodies of session.hpp.
 #pragma once
 
+#include <ranges>
+
 #include "tenon/graph/session.hpp"
 
 #ifdef TENON_COMPILED_SESSION
@@ -76,11 +78,14 @@ void Session::with_inputs(const Feeds& feeds, Outputs& outputs, const RunOptions
   std::size_t replaced = 0;
   for (std::size_t k = 0; k < count; ++k) {
     const Graph::ValueEntry& e = graph_.entry(graph_.inputs()[k]);
-    if (inputs[k] == nullptr && !e.optional)
-      throw Error(ErrorCode::invalid_argument, "session", concat("input '", e.name, "' is missing"));
     if (inputs[k] != nullptr && e.optional) given[replaced++] = graph_.inputs()[k];
   }
-  detail::Runner& runner = find_variant(options, {given, replaced}, budget ? &*budget : nullptr);
+  Variant& variant = find_variant(options, {given, replaced}, budget ? &*budget : nullptr);
+  for (std::size_t k = 0; k < count; ++k)
+    if (const Graph::ValueEntry& e = graph_.entry(graph_.inputs()[k]);
+        inputs[k] == nullptr && !e.optional && variant.needed[k])
+      throw Error(ErrorCode::invalid_argument, "session", concat("input '", e.name, "' is missing"));
+  detail::Runner& runner = variant.runner;
   if (outputs.names_.size() != runner.program().outputs().size() || outputs.names_ != requested(options)) {
     outputs.names_ = requested(options);
     outputs.values_.resize(outputs.names_.size());
@@ -108,19 +113,23 @@ TENON_SESSION void Session::check(const Graph::ValueEntry& e, const Value& v) co
     throw Error(ErrorCode::invalid_type, where(),
                 concat(to_string(v.type()), " given, ", to_string(e.info.type), " declared"));
   if (!v.is_tensor() || e.info.dims.fits(v.tensor().extents())) return;
-  op::Message declared;
-  declared.add(e.info.dims);
+  std::string declared;
+  for (const Dim d : e.info.dims)
+    declared += concat(declared.empty() ? "" : ",", d.known()      ? std::to_string(d.value())
+                                                    : d.symbolic() ? std::string(graph_.symbol_name(d))
+                                                                   : "?");
   throw Error(ErrorCode::invalid_shape, where(),
-              concat(to_string(v.tensor().extents()), " given, ", declared.view(), " declared"));
+              concat(to_string(v.tensor().extents()), " given, (", declared, ") declared"));
 }
 
-TENON_SESSION detail::Runner& Session::find_variant(const RunOptions& options, std::span<const ValueId> given,
-                                                    const detail::Budget* budget) const {
+TENON_SESSION Session::Variant& Session::find_variant(const RunOptions& options,
+                                                      std::span<const ValueId> given,
+                                                      const detail::Budget* budget) const {
   const std::lock_guard lock(shared_->mutex);
   for (const auto& v : shared_->variants)
     if (v->outputs == options.outputs &&
         std::equal(v->given.begin(), v->given.end(), given.begin(), given.end()))
-      return v->runner;
+      return *v;
   std::vector<ValueId> ids = outputs_;
   if (!options.outputs.empty()) {
     ids.clear();
@@ -147,10 +156,25 @@ TENON_SESSION int64_t Session::default_folded(const Graph& graph) {
   return (int64_t{1} << 30) + 16 * std::min(bytes, int64_t{1} << 58);
 }
 
-TENON_SESSION detail::Runner& Session::variant(const Graph& graph, std::vector<std::string> names,
-                                               std::vector<ValueId> ids, std::span<const ValueId> given,
-                                               const detail::Budget* budget, Graph* drained,
-                                               std::vector<PassReport>* reports) const {
+TENON_SESSION std::vector<bool> Session::needed_inputs(const Graph& graph, std::span<const ValueId> outputs) {
+  std::vector<bool> read(graph.values().size());
+  const auto is_read = [&](ValueId v) { return read[static_cast<std::size_t>(v)]; };
+  const auto mark = [&](std::span<const ValueId> values) {
+    for (ValueId v : values)
+      if (v >= 0) read[static_cast<std::size_t>(v)] = true;
+  };
+  mark(outputs);
+  for (const Graph::Node& n : std::views::reverse(graph.nodes()))
+    if (std::ranges::any_of(n.outputs, is_read)) mark(n.inputs), mark(n.captures);
+  std::vector<bool> needed;
+  for (ValueId v : graph.inputs()) needed.push_back(is_read(v));
+  return needed;
+}
+
+TENON_SESSION Session::Variant& Session::variant(const Graph& graph, std::vector<std::string> names,
+                                                 std::vector<ValueId> ids, std::span<const ValueId> given,
+                                                 const detail::Budget* budget, Graph* drained,
+                                                 std::vector<PassReport>* reports) const {
   const ScopedPool use(options_.executor ? options_.executor : tenon::detail::current_executor);
   ProgramOptions program{.fold = options_.fold_constants, .reports = reports, .budget = budget};
   program.max_folded_bytes = options_.max_folded_bytes ? *options_.max_folded_bytes : default_folded(graph);
@@ -158,8 +182,9 @@ TENON_SESSION detail::Runner& Session::variant(const Graph& graph, std::vector<s
   shared_->variants.push_back(std::unique_ptr<Variant>(new Variant{
       std::move(names),
       {given.begin(), given.end()},
+      needed_inputs(graph, ids),
       detail::Runner(Program(graph, std::move(ids), given, program, nullptr, drained), allocator())}));
-  return shared_->variants.back()->runner;
+  return *shared_->variants.back();
 }
 
 }  // namespace tenon

@@ -78,7 +78,7 @@ TEST_CASE("Tile: what is refused") {
   check_fails(op::Tile{}, {x, t<int64_t>({1}, {2})}, "1 repeats for a rank of 2");
   check_fails(op::Tile{}, {x, t<int64_t>({2}, {2, -1})}, "repeats: -1, expected at least 0");
   check_fails(op::Tile{}, {x, t<int64_t>({1, 2}, {2, 1})}, "repeats: rank 2, expected 1");
-  check_fails(op::Tile{}, {x, t<int64_t>({2}, {INT64_MAX, INT64_MAX})}, "");
+  check_fails(op::Tile{}, {x, t<int64_t>({2}, {INT64_MAX, INT64_MAX})}, "the extent of axis 0 overflows");
 }
 
 TEST_CASE("Tile: symbols, typed") {

@@ -1,4 +1,4 @@
-// What fused operators share: the bounds of an activation, and the rule of an addend.
+// The bounds of an activation and the rule of an addend, which fused operators share.
 #pragma once
 
 #include <limits>
@@ -20,7 +20,7 @@ constexpr void infer_addend(op::Infer& i, int k, Dims& y) {
   for (int d = 0; d < y.rank(); ++d) y[d] = i.unify(i.dims(k)[d], y[d], "extents of C and Y");
 }
 
-/// Whether a product is one of SmallMatMul: what `gemm` asks of it, beside the size of registers.
+/// Whether a product is small enough for SmallMatMul. `gemm` asks the same, and looks at registers besides.
 constexpr bool is_small_product(int64_t m, int64_t k, int64_t n) {
   return m > 0 && k > 0 && n > 0 && m <= 16 && k <= 64 && n <= 64 && m * n * k <= 8192;
 }

@@ -24,7 +24,7 @@ struct PackedMatMul {
   int64_t b_row = 0, b_col = 0;    ///< of a matrix that is not packed, nor AnyTensor::aligned perhaps
   Storage zeros{};                 ///< of narrow_pack
   Storage bias{};                  ///< (N), or empty
-  kernels::NarrowMatrix narrow{};  ///< what b and zeros are, if narrow_pack wrote them
+  kernels::NarrowMatrix narrow{};  ///< describes b and zeros, if narrow_pack wrote them
 
   static constexpr op::Spec spec{.name = "PackedMatMul",
                                  .domain = "tenon",

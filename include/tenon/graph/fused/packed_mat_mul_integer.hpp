@@ -1,4 +1,4 @@
-// PackedMatMulInteger: a product with a constant 8-bit matrix, and what makes floats of its sums.
+// PackedMatMulInteger: a product with a constant 8-bit matrix, whose sums may become floats at once.
 #pragma once
 
 #include "tenon/graph/fused/quantized.hpp"

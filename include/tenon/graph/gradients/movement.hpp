@@ -49,7 +49,7 @@ inline void reshaped_step(Step& s) { s.give(0, reshape(s.g(), shape(s.x()))); }
 inline void pad_step(Step& s) {
   const op::Pad& pad = s.op<op::Pad>();
   if (pad.mode != "constant") return moved_step<op::Pad>(s);
-  // Negative pads cut off what positive ones added, and the other way round.
+  // Negative pads take positive ones away again, and the other way round.
   if (s.wants(0)) s.give(0, s.w.add(op::Pad{}, {s.g(), -s.x(1), {}, s.x(3)}));
   if (!s.wants(2)) return;
   const Term added = s.w.add(op::Pad{}, {zeros_like(s.x()), s.x(1), s.w.number(1, s.x()), s.x(3)});

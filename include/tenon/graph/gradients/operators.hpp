@@ -1,4 +1,4 @@
-// gradient_operators: what derivatives are made of, for programs that do not link the loader.
+// gradient_operators: the operators of derivatives, for programs that do not link the loader.
 #pragma once
 
 #include "tenon/graph/gradient.hpp"

@@ -81,8 +81,8 @@ inline Term places(Term x, int64_t axis) {
   return behind.empty() ? range : w.add(op::Unsqueeze{}, {range, w.integers(behind)});
 }
 /// The derivative with respect to an operand is the product of the others and g, with the operand's labels
-/// for the result. It is stretched along labels that only the operand has, and lies on the diagonal of those
-/// that the operand has twice.
+/// for the result. It is stretched along labels that only the operand has. Along a label that the operand has
+/// twice it lies on the diagonal.
 inline void einsum_step(Step& s) {
   std::vector<op::Info> infos(static_cast<std::size_t>(s.inputs()));
   bool asked = false;

@@ -1,5 +1,5 @@
-// What the derivatives of operators are written with: terms that become nodes, and the step back through one
-// node.
+// Terms, which become nodes, and the step back through one node: derivatives of operators are written with
+// these.
 #pragma once
 
 #include "tenon/graph/graph.hpp"
@@ -60,7 +60,9 @@ struct Term {
 /// themselves.
 class Writer {
  public:
-  Writer(Graph& graph, const Registry& registry) : graph_(graph), registry_(registry) {}
+  /// `name`: stands before the names of nodes.
+  Writer(Graph& graph, const Registry& registry, std::string name = {})
+      : graph_(graph), registry_(registry), name_(std::move(name)) {}
 
   Graph& graph() { return graph_; }
   Term term(ValueId id) { return {this, id}; }
@@ -84,7 +86,9 @@ class Writer {
     for (Term t : in) ids.push_back(t.id);
     while (!ids.empty() && ids.back() < 0) ids.pop_back();
     std::vector<Term> made;
-    for (ValueId id : graph_.add_node({}, std::move(op), std::move(ids),
+    std::string name;
+    if (!name_.empty()) name = concat(name_, "/", op.spec().name, "_", graph_.nodes().size());
+    for (ValueId id : graph_.add_node(std::move(name), std::move(op), std::move(ids),
                                       std::vector<std::string>(static_cast<std::size_t>(results))))
       made.push_back(term(id));
     return made;
@@ -129,6 +133,7 @@ class Writer {
 
   Graph& graph_;
   const Registry& registry_;
+  std::string name_;
 };
 
 // --- formulas ---

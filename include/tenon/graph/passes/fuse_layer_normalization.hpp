@@ -128,8 +128,7 @@ class Normalizations {
     return other;
   }
 
-  /// Puts the normalisation of x_, with the scale and bias behind it, in the place of the node `last` and of
-  /// those.
+  /// Puts the normalisation of x_ in the place of the node `last` and of the scale and bias behind it.
   void put(int n, int last) {
     ValueId scale = -1, bias = -1;
     std::string with;

@@ -1,10 +1,10 @@
-// fuse_qdq: what stands between DequantizeLinear and QuantizeLinear, and QLinearConv, becomes nodes over
-// 8-bit integers.
+// fuse_qdq: nodes between DequantizeLinear and QuantizeLinear, and QLinearConv, become nodes over 8-bit
+// integers.
 //
 // Convolutions and products of constant weights, products of two results, sums, global averages, functions of
 // one number, and nodes that only move numbers. Results are as of ONNX's QLinear operators: sums are exact
 // integers, multiplied once by the quotient of the scales. They differ from the floats that they replace by
-// one quantisation step at most, where those come close to the middle of two steps; functions of one number
+// one quantisation step at most, where a float lies close to the middle of two steps. Functions of one number
 // and moves do not differ at all.
 #pragma once
 
@@ -48,7 +48,7 @@ inline std::optional<ByteScale> quantized_as(const Program& program, const Graph
   return scale_of(program, n.inputs[1], input(n, 2), program.info(n.outputs[0]).type.element);
 }
 
-/// What follows a value: a Relu or Clip if there is one, and a QuantizeLinear.
+/// The nodes behind a value: a Relu or Clip if there is one, and a QuantizeLinear.
 struct End {
   int node;
   ByteRange y;

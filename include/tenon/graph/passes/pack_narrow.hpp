@@ -1,6 +1,6 @@
 // pack_narrow: a MatMul or Gemm whose right side is a DequantizeLinear of a constant matrix of integers of 8
-// bits or fewer, with what pack_matmul takes in behind it, becomes one node. It keeps the integers, and makes
-// floats of them where it multiplies.
+// bits or fewer becomes one node, together with the nodes behind it that pack_matmul takes in. It keeps the
+// integers, and makes floats of them where it multiplies.
 #pragma once
 
 #include "tenon/graph/passes/pack_matmul.hpp"
@@ -69,7 +69,8 @@ inline void apply_pack_narrow(Program& program) {
   });
 }
 
-/// Restored constants of few bits stay in sight. Those of more, such as biases, are taken in as floats.
+/// Restored constants of few bits stay in sight. Restored biases, which have more bits, are taken in as
+/// floats.
 inline constexpr Pass pack_narrow{
     "pack_narrow", apply_pack_narrow, [](const Program& program, const Graph::Node& n) {
       if (n.op.as<op::DequantizeLinear>() == nullptr) return false;

@@ -1,6 +1,6 @@
 // pack_quantized: QLinearMatMul and MatMulInteger with constant weights, and the convolutions that fuse_qdq
-// made, become nodes whose weights are laid out for the kernels. MatMulInteger takes along what makes floats
-// of its sums: the Cast, the factors, the bias of columns, the residual and the Relu or Clip behind it. A
+// made, become nodes whose weights are laid out for the kernels. MatMulInteger takes along the Cast, the
+// factors, the bias of columns, the residual and the Relu or Clip behind it, which make floats of its sums. A
 // value is quantised once for all products that read it.
 #pragma once
 
@@ -24,7 +24,7 @@ inline const float* of_columns(const Program& program, ValueId z, ValueId v, int
   return t->view().as<float>().data();
 }
 
-/// Takes what makes floats of a product's sums into it, as long as nobody else reads the values between.
+/// Takes the nodes that make floats of a product's sums into it, as long as nobody else reads values between.
 /// `operands` are the packed node's; returns the last node taken.
 inline int take_floats(const Program& program, int number, PackedMatMulInteger& q,
                        std::vector<ValueId>& operands, std::string& with) {

@@ -1,5 +1,4 @@
-// prepare_models: what an operator makes of its attributes alone (trees laid out, tables of keys) is made
-// once.
+// prepare_models: operators lay out their attributes (trees, tables of keys) once, and not in each run.
 #pragma once
 
 #include "tenon/graph/program.hpp"

@@ -1,4 +1,4 @@
-// What fuse_qdq and pack_quantized ask of constants.
+// Questions that fuse_qdq and pack_quantized ask about constants.
 #pragma once
 
 #include <cmath>

@@ -5,8 +5,8 @@
 
 namespace tenon::op {
 
-/// The extents that `shape` states, or with input 0 those of the input, or (with `as_shape`) those that its
-/// elements state, and `extra` behind them.
+/// The extents that `shape` states. With input 0, the input's extents, or (with `as_shape`) its elements, and
+/// `extra` behind them.
 constexpr void infer_filled(Infer& i, const Ints& shape, const Ints& extra, bool as_shape) {
   if (i.has(0) && !shape.empty()) return i.fail("shape beside an input");
   if (!i.has(0) && !extra.empty()) return i.fail("extra_shape without an input");

@@ -7,7 +7,7 @@
 
 namespace tenon::op {
 
-/// The extents of matmul(a, b): the last two axes are matrices, those before them broadcast; a vector is a
+/// The extents of matmul(a, b): the last two axes are matrices, all before them broadcast; a vector is a
 /// row on the left, a column on the right, and leaves no axis. Unranked while a rank is not known.
 constexpr Dims infer_matmul(Infer& i, const Dims& a, const Dims& b) {
   if (!a.ranked() || !b.ranked()) return {};

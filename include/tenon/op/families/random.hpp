@@ -36,8 +36,8 @@ inline Opt<uint32_t> random_key(Opt<float> seed) {
                                        : std::bit_cast<uint32_t>(*seed);
 }
 
-/// Calls f with what the kernels of random numbers draw from: a MersenneTwister if there is a seed, else the
-/// number of a stream that is new.
+/// Calls f with the source that the kernels of random numbers draw from: a MersenneTwister if there is a
+/// seed, else the number of a stream that is new.
 template <class F>
 void with_random(Opt<float> seed, F f) {
   if (const Opt<uint32_t> key = random_key(seed)) f(kernels::MersenneTwister(*key));

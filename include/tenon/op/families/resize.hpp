@@ -170,7 +170,7 @@ void interpolate(const T* x, T* y, std::span<const int64_t> in, std::span<const 
   const Extents before(in), after(out);
   const int rank = before.size();
   Scratch scratch;
-  // Axes that get shorter come first, and those that get longer last, so that the arrays between stay small.
+  // Axes that get shorter come first, and axes that get longer last, so that the arrays between stay small.
   int order[max_rank], passes = 0, first = rank;
   kernels::ResampleAxis<C> plans[max_rank];
   for (int d = 0; d < rank; ++d)

@@ -1,4 +1,4 @@
-// The scattering operators share the reductions of updates with what is in place.
+// The reductions of updates with elements in place, which the scattering operators share.
 #pragma once
 
 #include "tenon/kernels/move/scatter.hpp"

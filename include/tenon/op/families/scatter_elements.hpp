@@ -5,7 +5,7 @@
 
 namespace tenon::op {
 
-/// The result has data's extents; updates has those of indices, which on axes other than `axis` are at most
+/// The result has data's extents. updates has indices' extents, which on axes other than `axis` are at most
 /// data's.
 constexpr void infer_scatter_elements(Infer& i, int64_t axis) {
   const Dims& x = i.dims(0);

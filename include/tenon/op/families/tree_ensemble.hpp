@@ -26,10 +26,10 @@ struct TreeModel {
   int64_t only_target = -1;       ///< the target of all votes, if they share one
   bool negative_weights = false;  ///< whether a vote has a weight below 0
 
-  /// Scores of all rows, before the transform: finish(first, count, scores) gets those (count, targets) of
-  /// the rows from `first` on. A target without a vote has the score 0, or where the least (greatest) vote
-  /// counts the greatest (least) number of type R. Error{out_of_range} where rows have fewer features than
-  /// nodes ask for.
+  /// Scores of all rows, before the transform: finish(first, count, scores) gets the scores (count,
+  /// targets) of the rows from `first` on. A target without a vote has the score 0, or where the least
+  /// (greatest) vote counts the greatest (least) number of type R. Error{out_of_range} where rows have fewer
+  /// features than nodes ask for.
   template <class R, class T, class F>
   void score(std::string_view name, TensorView<const T> x, const F& finish) const {
     using Join = kernels::TreeJoin;
@@ -179,7 +179,7 @@ struct NumberedTrees {
                   .if_true = child(op.nodes_truenodeids[k]),
                   .if_false = child(op.nodes_falsenodeids[k])};
     }
-    // Votes in the order of their nodes, those of one node in the order in which they are stated.
+    // Votes in the order of their nodes, and for one node in the order in which they are stated.
     const std::span<const int64_t> ids = votes.ids;
     std::vector<int64_t> at(ids.size()), first(n + 1, 0);
     for (std::size_t v = 0; v < at.size(); ++v) {

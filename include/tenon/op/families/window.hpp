@@ -93,7 +93,7 @@ struct WindowAttributes {
   }
 };
 
-/// Appends the extents that a window leaves of x's spatial axes to y, which holds those before them.
+/// Appends the extents that a window leaves of x's spatial axes to y, which holds the extents before them.
 constexpr void infer_window(Infer& i, const WindowAttributes& w, const Dims& x, const Dims& kernel, Dims& y) {
   if (!w.check(i, kernel.rank()) || !w.check_kernel(i, kernel)) return;
   for (int k = 0; k < kernel.rank(); ++k) {
@@ -183,7 +183,7 @@ struct WindowLayout {
   int64_t strides[max_spatial], dilations[max_spatial];
   int64_t pads_begin[max_spatial], pads_end[max_spatial];
 
-  /// x and y are extents of (N, C, spatial...), kernel those of the window.
+  /// x and y are extents of (N, C, spatial...), `extents` the window's.
   WindowLayout(const WindowAttributes& w, std::span<const int64_t> x, std::span<const int64_t> y,
                std::span<const int64_t> extents)
       : rank(std::max(1, static_cast<int>(extents.size()))) {

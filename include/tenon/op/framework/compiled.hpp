@@ -97,7 +97,7 @@ inline constexpr DType element_of = DType::undefined;
 template <class T, class S>
 inline constexpr DType element_of<TensorView<T, S>> = dtype_of<std::remove_const_t<T>>;
 
-/// The element types of operands, undefined for those left out.
+/// The element types of operands, undefined for operands left out.
 template <class List>
 struct Elements;
 template <class... V>

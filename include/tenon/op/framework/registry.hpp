@@ -47,8 +47,8 @@ struct OperatorClass {
   /// Adds newest nodes that mean the same and returns their result, -1 when there are none. Null for newest
   /// forms.
   int32_t (*lower)(const void* object, Lowering& to);
-  /// The same operator for an X of a type, with what it makes of its attributes alone. Null when that is
-  /// nothing.
+  /// The same operator for an X of a type, with tables made of its attributes. Null for operators that make
+  /// none.
   AnyOperator (*prepare)(const void* object, DType x);
 };
 

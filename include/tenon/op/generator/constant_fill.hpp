@@ -7,8 +7,8 @@
 
 namespace tenon::op {
 
-/// Elements of type `dtype`, ONNX's number of one, that all are `value`. The extents are `shape`, or those of
-/// `input`, or with input_as_shape its elements, with extra_shape behind them. op::ConstantFill{.value = 3,
+/// Elements of type `dtype`, ONNX's number of one, that all are `value`. The extents are `shape`, or
+/// `input`'s, or with input_as_shape its elements, with extra_shape behind them. op::ConstantFill{.value = 3,
 /// .shape = {2}}(none) gives (3, 3).
 struct ConstantFill {
   float value = 0;

@@ -9,7 +9,7 @@
 
 namespace tenon::op {
 
-/// `values` under the extents `shape`, or those of the input with extra_shape behind them, in the input's
+/// `values` under the extents `shape`, or the input's with extra_shape behind them, in the input's
 /// type, by default float. Error{invalid_argument} unless there is a value for each element. input_as_shape
 /// is refused: the types that the input may have are none of extents. op::GivenTensorFill{.values = {1, 2},
 /// .shape = {1, 2}}(none) gives (1,2).

@@ -98,7 +98,7 @@ struct Equation {
     for (int label = 0; label < letters; ++label)
       if (count[label] == 1) result.behind.push_back(label);
   }
-  /// Takes the extents of all operands, dims(k); those of a label are equal or 1.
+  /// Takes the extents of all operands, dims(k). Axes of one label have equal extents, or 1.
   template <class F>
   constexpr bool bind(Infer& i, F dims) {
     bool seen = false, bound[kernels::max_labels]{};
@@ -149,8 +149,8 @@ using product_t = std::conditional_t<
 
 /// `equation` gives each operand's axes a letter, "bij,bjk->bik". Elements are multiplied where their letters
 /// agree, and summed over the letters that the result lacks. A letter twice in a term takes the diagonal;
-/// "..." stands for axes that broadcast; without "->" the result has those, and the letters that occur once,
-/// sorted. Integers wrap. op::Einsum{.equation = "ij,jk"}(x, y) of (2,3) and (3,4) gives (2,4).
+/// "..." stands for axes that broadcast; without "->" the result has these axes, and the letters that occur
+/// once, sorted. Integers wrap. op::Einsum{.equation = "ij,jk"}(x, y) of (2,3) and (3,4) gives (2,4).
 struct Einsum {
   Opt<std::string> equation{};
 

@@ -43,9 +43,9 @@ inline void append(AnyView past, AnyView fresh, const kernels::HeadRows<const vo
 /// past_key and past_value (batch, KV heads, steps, size) go before K and V; present_key and present_value
 /// are both together. attn_mask stretches to (batch, heads, queries, keys); keys past its end are masked.
 /// The position of query i is i + the number of past steps, or with nonpad_kv_seqlen, where only so many keys
-/// of an entry of the batch count, i + that number - queries. is_causal forbids keys after the position,
-/// left_window_size and right_window_size those further away (-1: none). Queries without a key give zeros.
-/// qk_matmul_output is Q K^T * scale (mode 0), that capped (1), masked (2) or after the softmax (3).
+/// of an entry of the batch count, i + that number - queries. is_causal forbids keys after the position;
+/// left_window_size and right_window_size forbid keys further away (-1: none). Queries without a key give
+/// zeros. qk_matmul_output is Q K^T * scale (mode 0), that capped (1), masked (2) or after the softmax (3).
 /// op::Attention{}(q, k, v) of (2,9,4,8), (2,3,6,8) and (2,3,6,5) gives (2,9,4,5).
 struct Attention {
   int64_t is_causal = 0;

@@ -18,10 +18,10 @@ constexpr bool expect_groups(Infer& i, int64_t groups) {
 
 }  // namespace group_normalization_detail
 
-/// Y = (X - mean) / sqrt(variance + epsilon) * scale + bias, where X is (N, C, ...), mean and variance are
-/// those of each of num_groups equal parts of a sample's channels, and scale and bias are (C). Sums are at
-/// least as precise as `stash_type` asks. op::GroupNormalization{.num_groups = 2}(x, scale, bias) of
-/// (2,4,8,8) and two of (4) gives (2,4,8,8).
+/// Y = (X - mean) / sqrt(variance + epsilon) * scale + bias, where X is (N, C, ...) and scale and bias
+/// are (C). The channels of a sample fall into num_groups equal parts, and each has a mean and a variance of
+/// its own. Sums are at least as precise as `stash_type` asks. op::GroupNormalization{.num_groups = 2}(x,
+/// scale, bias) of (2,4,8,8) and two of (4) gives (2,4,8,8).
 struct GroupNormalization {
   float epsilon = 1e-5f;
   Opt<int64_t> num_groups{};

@@ -83,7 +83,7 @@ struct MaxUnpool {
     const WindowAttributes::Padding p = w.padding(k);
     return (in - 1) * w.stride(k) + (w.kernel_shape[static_cast<std::size_t>(k)] - p.begin - p.end);
   }
-  /// Whether the extents differ from those of the result and fit into them.
+  /// Whether the extents differ from the result's and fit into them.
   static bool lies_within(const Extents& extents, std::span<const int64_t> result) {
     bool differ = false;
     for (int k = 0; k < extents.size(); ++k) {

@@ -49,7 +49,7 @@ struct RMSNormalization {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 
  private:
-  /// y from rows of n elements of x; `scales`, null or n elements, are those of every row.
+  /// y from rows of n elements of x. Every row has the same `scales`: n elements, or null for none.
   template <class V>
   void normalize(AnyView x, int64_t n, const V* scales, TensorView<V> y) const {
     const int64_t rows = x.size() / n;

@@ -16,8 +16,8 @@ struct Gram {
   std::size_t number;
 };
 
-/// The pool's n-grams in lexicographic order, a prefix before what it begins. All that begin with the same
-/// items lie together.
+/// The pool's n-grams in lexicographic order, a prefix before the n-grams that it begins. All that begin with
+/// the same items lie together.
 template <class T>
 class Grams {
  public:
@@ -65,8 +65,8 @@ void find_all(const Grams<T>& grams, const X* row, int64_t count, int64_t least,
 }  // namespace tf_idf_vectorizer_detail
 
 /// Counts the pool's n-grams in X (C), or in each row of X (N,C), at the columns that ngram_indexes state.
-/// The pool holds all 1-grams, then all 2-grams, and so on, each beginning where ngram_counts says; those of
-/// min_gram_length to max_gram_length items count, with up to max_skip_count items left out between two.
+/// The pool holds all 1-grams, then all 2-grams, and so on, each beginning where ngram_counts says. N-grams
+/// of min_gram_length to max_gram_length items count, with up to max_skip_count items left out between two.
 /// `mode` TF gives the counts, IDF the weights of n-grams that occur, TFIDF the counts by the weights.
 /// op::TfIdfVectorizer{.max_gram_length = 1, .max_skip_count = 0, .min_gram_length = 1, .mode = "TF",
 /// .ngram_counts = {0}, .ngram_indexes = {0, 1}, .pool_int64s = {5, 7}}(x) of (7,7) gives (0,2).

@@ -1,4 +1,4 @@
-// NonMaxSuppression: the best boxes of each class, without those that overlap better ones.
+// NonMaxSuppression: the best boxes of each class, without boxes that overlap better ones.
 // onnx.ai/onnx/operators/onnx__NonMaxSuppression.html
 #pragma once
 

@@ -11,7 +11,7 @@ namespace tenon::op {
 /// Y = prob_mod(softmax(score_mod(Q K^T * scale))) V for each head; scale is 1 / sqrt(head size) by default.
 /// Q is (batch, heads, queries, size), K and V (batch, KV heads, keys, size or value size); each KV head
 /// serves heads / KV heads query heads in their order. The graphs turn a tensor (batch, heads, queries, keys)
-/// into one of the same type and extents; its type is that of the softmax: softmax_precision, or else T,
+/// into one of the same type and extents; its type is the softmax's: softmax_precision, or else T, but
 /// float in the place of narrower ones. op::FlexAttention{}(q, k, v) of (2,9,4,8), (2,3,6,8) and (2,3,6,5)
 /// gives (2,9,4,5).
 struct FlexAttention {

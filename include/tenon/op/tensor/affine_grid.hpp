@@ -49,8 +49,7 @@ struct AffineGrid {
     using C = compute_t<T>;
     const int axes = grid.rank() - 2;
     Scratch scratch;
-    // places[k] are those of the pixels of axis k, in theta's order: x, which is the last axis of grid,
-    // first.
+    // places[k] has the places of the pixels of axis k, in theta's order: x, the last axis of grid, first.
     C* places[3]{};
     for (int k = 0; k < axes; ++k) {
       const int64_t n = grid.extent(axes - k);

@@ -43,7 +43,9 @@ struct Tile {
     for (int d = 0; d < x.rank(); ++d) {
       const Dim n = i.element(1, d);
       if (!i.expect_at_least("repeats", n, 0)) return;
+      const bool known = x[d].known() && n.known();
       x[d] = x[d] * n;
+      if (known && !x[d].known()) return i.fail("the extent of axis ", d, " overflows");
     }
     i.out(0, x);
   }

@@ -7,8 +7,8 @@
 namespace tenon::op {
 
 /// Keeps the elements of each matrix on the k-th diagonal and above it or, with `upper` 0, on it and below
-/// it; the others are 0. Diagonal 0 is the main one, those above it have positive numbers: op::Trilu{.upper =
-/// 0}(x).
+/// it; the others are 0. Diagonal 0 is the main one; diagonals above it have positive numbers:
+/// op::Trilu{.upper = 0}(x).
 struct Trilu {
   int64_t upper = 1;
 

@@ -6,7 +6,7 @@
 namespace tenon::op {
 
 /// cats_strings[k] and cats_int64s[k] stand for each other: strings become integers, integers strings, and
-/// what is in neither list the default. Of equal categories the last one counts.
+/// a category that neither list has becomes the default. Of equal categories the last one counts.
 /// op::CategoryMapper{.cats_int64s = {7}, .cats_strings = {"a"}}(x) of ("a","b") gives (7,-1).
 struct CategoryMapper {
   std::vector<int64_t> cats_int64s{};

@@ -6,7 +6,7 @@
 namespace tenon::op {
 
 /// Y = X, with each element equal to the replaced value replaced by its column's imputed value, or the only
-/// one. Floats take the attributes of floats, integers those of integers; a NaN equals a NaN.
+/// one. Floats take the attributes for floats, integers the ones for integers. A NaN equals a NaN.
 /// op::Imputer{.imputed_value_floats = {7}, .replaced_value_float = NAN}(x) of (1,NaN) gives (1,7).
 struct Imputer {
   std::vector<float> imputed_value_floats{};

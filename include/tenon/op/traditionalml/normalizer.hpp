@@ -43,7 +43,7 @@ struct Normalizer {
         if (kind == 0) {
           divisor = join(at(0), greater);
         } else {
-          // Sums of magnitudes relative to the greatest one do not overflow; those of other types cannot.
+          // Magnitudes of doubles are summed relative to the greatest one, so that the sum does not overflow.
           if constexpr (std::is_same_v<T, double>)
             scale = join(0, [&](double a, double b) { return greater(a, std::abs(b)); });
           if (kind == 1) divisor = join(0, [&](double a, double b) { return a + std::abs(b) / scale; });

@@ -6,7 +6,7 @@
 namespace tenon::op {
 
 /// Y (N,1) = the coefficients' sum of similarities of a row of X (N,C) to the `n_supports` support vectors,
-/// plus rho[0], transformed. Without support vectors the coefficients (C) are those of a linear function. X
+/// plus rho[0], transformed. Without support vectors the function is linear with the coefficients (C). X
 /// (C) is one row. With `one_class` the result is 1 where the sum is above 0, else -1, and is not
 /// transformed. op::SVMRegressor{.coefficients = {1, 2}, .rho = {3}}(x) of ((1,1)) gives ((6)).
 struct SVMRegressor {

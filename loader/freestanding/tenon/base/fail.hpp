@@ -5,8 +5,8 @@
 
 namespace tenon {
 
-/// Ends the program, or does what the macro TENON_ABORT of the user's does, which does not return and sees
-/// `code`.
+/// Ends the program. Where the user defines the macro TENON_ABORT, it is run in place of that: it sees
+/// `code`, and does not return.
 [[noreturn, gnu::cold, gnu::noinline]] inline void fail([[maybe_unused]] ErrorCode code) {
 #ifdef TENON_ABORT
   TENON_ABORT();

@@ -9,7 +9,7 @@
 namespace tenon {
 
 /// The block that Scratch and vectors of the calling thread use while this object lives, from an address that
-/// is a multiple of 64 on. What does not fit ends in fail(out_of_memory).
+/// is a multiple of 64 on. A request that does not fit ends in fail(out_of_memory).
 class Lent {
  public:
   inline Lent(void* memory, std::size_t bytes);
@@ -17,7 +17,7 @@ class Lent {
   Lent(const Lent&) = delete;
   Lent& operator=(const Lent&) = delete;
 
-  /// Takes back what vectors have. None may be used any more.
+  /// Takes back the memory of all vectors, which may not be used any more.
   void reset() { high_ = end_; }
   /// How many bytes were in use at most.
   std::size_t peak() const { return peak_; }

@@ -1,4 +1,4 @@
-// What takes the place of the standard library's classes that allocate or wait, in freestanding programs.
+// Stand-ins for the standard library's classes that allocate or wait, in freestanding programs.
 #pragma once
 
 #include <algorithm>
@@ -44,7 +44,7 @@ shared_ptr<T> make_shared(A&&...) {
   fail(ErrorCode::out_of_memory);
 }
 
-/// Text that stands somewhere else. What would make new text fails.
+/// Text that stands somewhere else. Operations that would make new text fail.
 class string : public std::string_view {
  public:
   using std::string_view::basic_string_view;
