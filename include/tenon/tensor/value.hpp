@@ -37,8 +37,9 @@ class AnyTensor {
     return *this;
   }
   template <class T, class S>
-  AnyTensor(Tensor<T, S>&& t)
-      : dtype_(dtype_of<T>), count_(t.size()), storage_(std::move(t).storage()), extents_(t.extents()) {}
+  AnyTensor(Tensor<T, S>&& t) : dtype_(dtype_of<T>), count_(t.size()), extents_(t.extents()) {
+    storage_ = std::move(t).storage();  // t has no extents afterwards
+  }
   /// Shares the tensor's elements.
   template <class T, class S>
   AnyTensor(const Tensor<T, S>& t) : AnyTensor(dtype_of<T>, Extents(t.extents()), t.storage()) {}
