@@ -15,8 +15,8 @@ namespace tenon {
 /// A vector of at most N elements that lives where it stands. Growing past N throws Error{out_of_range}.
 template <class T, int N>
 struct InlineVector {
-  T items_[N]{};
   int size_ = 0;
+  T items_[N]{};
 
   using value_type = T;
   using iterator = T*;

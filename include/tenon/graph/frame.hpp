@@ -32,6 +32,7 @@ class Frame final : public op::Context {
         program_(program),
         allocator_(&allocator),
         plan_(Planner(program, given).take()),
+        planned_bytes_(planned_bytes()),
         given_(std::move(given)) {
     if (budget != nullptr) admit(*budget);
     values_.resize(program.values().size());
@@ -83,7 +84,7 @@ class Frame final : public op::Context {
   }
   /// Runs with the values that are bound.
   void run(std::span<Value> outputs, Budget* budget) {
-    const Bounded bounded(*this, budget, planned_bytes());
+    const Bounded bounded(*this, budget, planned_bytes_);
     run_bound(outputs, nullptr);
   }
 
@@ -91,6 +92,7 @@ class Frame final : public op::Context {
   struct Step {
     Action action;
     const Graph::Node* node;
+    AnyOperator::Call call;  // of the node's operator, so that a run need not visit the node
     std::span<const Value* const> in;
     std::span<Value* const> out;
     std::span<const ValueId> dying;  // run-time values that no later step reads
@@ -128,14 +130,14 @@ class Frame final : public op::Context {
 
   // Refuses a run in which the values of the plan alone take too much memory. Names the node of the greatest.
   void admit(const Budget& budget) const {
-    if (budget.meter() == nullptr || planned_bytes() <= budget.meter()->left()) return;
+    if (budget.meter() == nullptr || planned_bytes_ <= budget.meter()->left()) return;
     const Graph::Node* greatest = nullptr;
     int64_t most = -1;
     for (const Graph::Node& n : program_.nodes())
       for (ValueId v : n.outputs)
         if (const int64_t bytes = bytes_of(v); bytes > most) greatest = &n, most = bytes;
     throw Error(ErrorCode::limit, greatest ? describe(*greatest) : "plan",
-                concat("the values of the run take ", planned_bytes(), " bytes, this node's ", most, ", and ",
+                concat("the values of the run take ", planned_bytes_, " bytes, this node's ", most, ", and ",
                        budget.meter()->left(), " are left of the bound of ", budget.meter()->bound()));
   }
   // The memory that the plan gives: the arena, strings and outputs.
@@ -206,6 +208,9 @@ class Frame final : public op::Context {
   Value& at(ValueId v) { return values_[static_cast<std::size_t>(v)]; }
   const Plan::Entry& entry(ValueId v) const { return plan_.values[static_cast<std::size_t>(v)]; }
 
+  /// Counts the run's memory; null when nothing bounds it.
+  Meter* meter() const { return budget_ == nullptr ? nullptr : budget_->meter(); }
+
   static bool borrowed(const Storage& s) { return s.use_count() == 0 && s.size_bytes() > 0; }
 
   // Makes a value's tensor now if the plan already fixes its memory; output memory is bound in each run.
@@ -254,7 +259,7 @@ class Frame final : public op::Context {
     const Action action = plan_.actions[static_cast<std::size_t>(s)];
     if (action == Action::skip) return;
     const Graph::Node& n = program_.nodes()[static_cast<std::size_t>(s)];
-    steps_.push_back({action, &n, {}, {}, {}});
+    steps_.push_back({action, &n, n.op.call(), {}, {}, {}});
     if (action == Action::rename) renamed_.push_back(n.outputs[0]);
     if (action == Action::infer || action == Action::fresh)
       made_.insert(made_.end(), n.outputs.begin(), n.outputs.end());
@@ -320,8 +325,8 @@ class Frame final : public op::Context {
   }
   // The storage, whose bytes the run holds.
   const Storage& reserved(const Storage& s) {
-    if (budget_ == nullptr || budget_->meter() == nullptr) return s;
-    budget_->meter()->take(static_cast<int64_t>(s.size_bytes()));
+    if (meter() == nullptr) return s;
+    meter()->take(static_cast<int64_t>(s.size_bytes()));
     reserved_ += static_cast<int64_t>(s.size_bytes());
     return s;
   }
@@ -330,17 +335,18 @@ class Frame final : public op::Context {
     return outputs_[static_cast<std::size_t>(plan_.values[static_cast<std::size_t>(entry(v).root)].output)];
   }
 
+  // In a run, nearly all steps compute, and have nothing to drop: the rest has functions of its own.
   void execute(const Step& s) {
-    if (s.action == Action::skip) return;
-    if (budget_ == nullptr || budget_->meter() == nullptr) {
-      perform(s);
-    } else {
-      const int64_t held = budget_->held();
-      perform(s);
-      budget_->release(held);
-      count_text(s);
-    }
+    if (s.action == Action::compute && meter() == nullptr) s.call(*this, s.in, s.out);
+    else perform_counted(s);
     for (ValueId v : s.dying) drop(v);
+  }
+  [[gnu::noinline]] void perform_counted(const Step& s) {
+    const int64_t held = meter() == nullptr ? 0 : budget_->held();
+    perform(s);
+    if (meter() == nullptr) return;
+    budget_->release(held);
+    count_text(s);
   }
   void perform(const Step& s) {
     switch (s.action) {
@@ -357,8 +363,8 @@ class Frame final : public op::Context {
   }
 
   void compute(const Step& s) {
-    admit_text(s);
-    s.node->op.run(*this, s.in, s.out);
+    if (meter() != nullptr) admit_text(s);
+    s.call(*this, s.in, s.out);
   }
   // The extents depend on values that exist only in the run.
   void infer(const Step& s) {
@@ -398,7 +404,6 @@ class Frame final : public op::Context {
   // Refuses strings that might pass the bound before they are made: one long string takes as much memory as
   // there are elements to hold it.
   void admit_text(const Step& s) const {
-    if (budget_ == nullptr || budget_->meter() == nullptr) return;
     int64_t most = 0, strings = 0;
     for (std::size_t k = 0; k < s.out.size(); ++k) {
       const Value* const v = s.out[k];
@@ -411,17 +416,17 @@ class Frame final : public op::Context {
         if (x != nullptr && x->is_sequence()) most += text_bytes(*x);
     }
     if (strings > 0) most = most_text(s.node->op, s.in, strings);
-    if (most > budget_->meter()->left())
+    if (most > meter()->left())
       throw Error(ErrorCode::limit, {},
-                  concat("strings of up to ", most, " bytes, and ", budget_->meter()->left(),
-                         " are left of the bound of ", budget_->meter()->bound()));
+                  concat("strings of up to ", most, " bytes, and ", meter()->left(),
+                         " are left of the bound of ", meter()->bound()));
   }
   void count_text(const Step& s) {
     for (std::size_t k = 0; k < s.out.size(); ++k) {
       if (s.out[k] == nullptr || entry(s.node->outputs[k]).root != s.node->outputs[k]) continue;
       const int64_t bytes = text_bytes(*s.out[k]);
       if (bytes == 0) continue;
-      budget_->meter()->take(bytes);
+      meter()->take(bytes);
       reserved_ += bytes;
       texts_[s.node->outputs[k]] = bytes;
     }
@@ -429,7 +434,7 @@ class Frame final : public op::Context {
   void forget_text(ValueId v) {
     const auto it = texts_.find(v);
     if (it == texts_.end()) return;
-    budget_->meter()->give(it->second);
+    meter()->give(it->second);
     reserved_ -= it->second;
     texts_.erase(it);
   }
@@ -465,14 +470,14 @@ class Frame final : public op::Context {
     return {d, extents, std::move(s)};
   }
 
-  void drop(ValueId v) {
+  [[gnu::noinline]] void drop(ValueId v) {
     if (std::find(is_output_.begin(), is_output_.end(), v) != is_output_.end()) return;
     keep(std::exchange(at(v), Value()));
     if (!texts_.empty()) forget_text(v);
   }
   void keep(const Value& dead) {
     if (!dead.is_tensor() || dead.tensor().dtype() == DType::string || spare_.size() >= max_spare) return;
-    if (budget_ != nullptr && budget_->meter() != nullptr) return;  // memory that is kept stays counted
+    if (meter() != nullptr) return;  // memory that is kept stays counted
     if (dead.tensor().storage().unique() && dead.tensor().storage().writable())
       spare_.push_back({dead.tensor().storage(), runs_});
   }
@@ -499,6 +504,7 @@ class Frame final : public op::Context {
   int64_t reserved_ = 0;              // bytes that are counted in the budget's meter, but do not come from it
   std::map<ValueId, int64_t> texts_;  // of these, the characters of values
   Plan plan_;
+  int64_t planned_bytes_;
   std::vector<op::Info> given_;
   std::vector<Value> values_;
   std::vector<Storage> outputs_;  // memory of the outputs while they are bound

@@ -13,7 +13,7 @@ class AnyTensor {
  public:
   AnyTensor() = default;
   AnyTensor(DType dtype, const Extents& extents, Storage storage)
-      : extents_(extents), count_(element_count(extents)), storage_(std::move(storage)), dtype_(dtype) {
+      : dtype_(dtype), count_(element_count(extents)), storage_(std::move(storage)), extents_(extents) {
     if (storage_.size_bytes() < static_cast<std::size_t>(packed_bytes(count_, dtype)))
       throw Error(ErrorCode::invalid_shape, {}, concat("storage too small for ", to_string(extents)));
   }
@@ -21,10 +21,10 @@ class AnyTensor {
   AnyTensor& operator=(const AnyTensor&) = default;
   /// What is moved from holds nothing.
   AnyTensor(AnyTensor&& o) noexcept
-      : extents_(o.extents_),
+      : dtype_(std::exchange(o.dtype_, DType::undefined)),
         count_(std::exchange(o.count_, 0)),
         storage_(std::move(o.storage_)),
-        dtype_(std::exchange(o.dtype_, DType::undefined)) {
+        extents_(o.extents_) {
     o.extents_.clear();
   }
   AnyTensor& operator=(AnyTensor&& o) noexcept {
@@ -37,8 +37,9 @@ class AnyTensor {
     return *this;
   }
   template <class T, class S>
-  AnyTensor(Tensor<T, S>&& t)
-      : extents_(t.extents()), count_(t.size()), storage_(std::move(t).storage()), dtype_(dtype_of<T>) {}
+  AnyTensor(Tensor<T, S>&& t) : dtype_(dtype_of<T>), count_(t.size()), extents_(t.extents()) {
+    storage_ = std::move(t).storage();  // t has no extents afterwards
+  }
   /// Shares the tensor's elements.
   template <class T, class S>
   AnyTensor(const Tensor<T, S>& t) : AnyTensor(dtype_of<T>, Extents(t.extents()), t.storage()) {}
@@ -88,10 +89,11 @@ class AnyTensor {
   AnyTensor reshaped(const Extents& extents) const { return {dtype_, extents, storage_}; }
 
  private:
-  Extents extents_{};
+  // The extents last: with few axes, what a run reads lies in one or two lines of the cache.
+  DType dtype_ = DType::undefined;
   int64_t count_ = 0;
   Storage storage_;
-  DType dtype_ = DType::undefined;
+  Extents extents_{};
 };
 
 class Value;
@@ -133,29 +135,29 @@ class Value {
   Value& operator=(const Value&) = default;
   /// What is moved from holds nothing.
   Value(Value&& o) noexcept
-      : tensor_(std::move(o.tensor_)),
-        other_(std::move(o.other_)),
-        holds_(std::exchange(o.holds_, Holds::nothing)) {}
+      : holds_(std::exchange(o.holds_, Holds::nothing)),
+        tensor_(std::move(o.tensor_)),
+        other_(std::move(o.other_)) {}
   Value& operator=(Value&& o) noexcept {
     tensor_ = std::move(o.tensor_);
     other_ = std::move(o.other_);
     holds_ = std::exchange(o.holds_, Holds::nothing);
     return *this;
   }
-  Value(AnyTensor t) : tensor_(std::move(t)), holds_(Holds::tensor) {}
+  Value(AnyTensor t) : holds_(Holds::tensor), tensor_(std::move(t)) {}
   template <class T, class S>
   Value(Tensor<T, S>&& t) : Value(AnyTensor(std::move(t))) {}
   template <class T, class S>
   Value(const Tensor<T, S>& t) : Value(AnyTensor(t)) {}
   template <Lazy E>
   Value(const E& e) : Value(e.eval()) {}
-  Value(Sequence s) : other_(std::make_shared<const Sequence>(std::move(s))), holds_(Holds::sequence) {}
+  Value(Sequence s) : holds_(Holds::sequence), other_(std::make_shared<const Sequence>(std::move(s))) {}
   Value(OptionalValue o)
-      : other_(std::make_shared<const OptionalValue>(std::move(o))), holds_(Holds::optional) {}
-  Value(Map m) : other_(std::make_shared<const Map>(std::move(m))), holds_(Holds::map) {}
+      : holds_(Holds::optional), other_(std::make_shared<const OptionalValue>(std::move(o))) {}
+  Value(Map m) : holds_(Holds::map), other_(std::make_shared<const Map>(std::move(m))) {}
   Value(SparseTensor s)
-      : other_(std::make_shared<const SparseTensor>(std::move(s))), holds_(Holds::sparse_tensor) {}
-  Value(Opaque o) : other_(std::make_shared<const Opaque>(std::move(o))), holds_(Holds::opaque) {}
+      : holds_(Holds::sparse_tensor), other_(std::make_shared<const SparseTensor>(std::move(s))) {}
+  Value(Opaque o) : holds_(Holds::opaque), other_(std::make_shared<const Opaque>(std::move(o))) {}
 
   explicit operator bool() const { return holds_ != Holds::nothing; }
   bool is_tensor() const { return holds_ == Holds::tensor; }
@@ -216,9 +218,9 @@ class Value {
     return *static_cast<const H*>(other_.get());
   }
 
+  Holds holds_ = Holds::nothing;
   AnyTensor tensor_;
   std::shared_ptr<const void> other_;  // what is no tensor
-  Holds holds_ = Holds::nothing;
 };
 
 inline Type Value::other_type() const {

@@ -49,19 +49,29 @@ struct Layout {
   }
 };
 
+/// Of the extents, those of the axes have values: a view is made for each operand of each call of an
+/// operator, and most have few axes.
 template <>
 struct Layout<AnyShape> {
   static constexpr int static_rank = -1;
-  Extents extents_{0};
+  int64_t extents_[max_rank];
+  int rank_ = 0;
 
-  constexpr Layout() = default;
-  constexpr explicit Layout(std::span<const int64_t> extents) : extents_(extents) {}
-  constexpr explicit Layout(const Extents& extents) : extents_(extents) {}
+  constexpr Layout() : Layout(Extents{0}) {}
+  constexpr explicit Layout(std::span<const int64_t> extents) : Layout(Extents(extents)) {}
+  constexpr explicit Layout(const Extents& extents) : rank_(extents.size()) {
+    constexpr int few = 4;
+    if (rank_ <= few && !std::is_constant_evaluated()) {  // a constant has no element without a value
+      for (int d = 0; d < few; ++d) extents_[d] = extents[d];
+    } else {
+      for (int d = 0; d < max_rank; ++d) extents_[d] = extents[d];
+    }
+  }
   static constexpr bool fits(std::span<const int64_t>) { return true; }
   static constexpr bool is_static() { return false; }
   static std::string text() { return "(any)"; }
-  constexpr int rank() const { return extents_.size(); }
-  constexpr std::span<const int64_t> extents() const { return extents_; }
+  constexpr int rank() const { return rank_; }
+  constexpr std::span<const int64_t> extents() const { return {extents_, static_cast<std::size_t>(rank_)}; }
 };
 
 /// Whether a tensor of extents From is always one of extents To.
@@ -191,27 +201,29 @@ class ErasedView {
   constexpr ErasedView(DType dtype, Void* data, std::span<const int64_t> extents)
       : ErasedView(dtype, data, Extents(extents), element_count(extents)) {}
   /// The same where the number of elements is known.
+  constexpr ErasedView(DType dtype, Void* data, const Layout<AnyShape>& layout, int64_t count)
+      : data_(data), layout_(layout), count_(count), dtype_(dtype) {}
   constexpr ErasedView(DType dtype, Void* data, const Extents& extents, int64_t count)
-      : data_(data), extents_(extents), count_(count), dtype_(dtype) {}
+      : data_(data), layout_(extents), count_(count), dtype_(dtype) {}
   template <class T, class S>
     requires(std::is_const_v<Void> || !std::is_const_v<T>)
   constexpr ErasedView(const TensorView<T, S>& v)
       : data_(raw(v.data())),
-        extents_(v.extents()),
+        layout_(v.extents()),
         count_(v.size()),
         dtype_(v ? v.dtype() : DType::undefined) {}
   constexpr operator ErasedView<const void>() const
     requires(!std::is_const_v<Void>)
   {
     return dtype_ == DType::undefined ? ErasedView<const void>()
-                                      : ErasedView<const void>(dtype_, data_, extents_, count_);
+                                      : ErasedView<const void>(dtype_, data_, layout_, count_);
   }
 
   constexpr explicit operator bool() const { return dtype_ != DType::undefined; }
   constexpr DType dtype() const { return dtype_; }
-  constexpr int rank() const { return extents_.size(); }
-  constexpr std::span<const int64_t> extents() const { return extents_; }
-  constexpr int64_t extent(int axis) const { return extent_at(extents_, axis); }
+  constexpr int rank() const { return layout_.rank(); }
+  constexpr std::span<const int64_t> extents() const { return layout_.extents(); }
+  constexpr int64_t extent(int axis) const { return extent_at(extents(), axis); }
   constexpr int64_t size() const { return count_; }
   constexpr bool empty() const { return count_ == 0; }
   constexpr Void* data() const { return data_; }
@@ -224,7 +236,7 @@ class ErasedView {
     using E = std::conditional_t<std::is_const_v<Void>, const std::remove_const_t<T>, T>;
     if (dtype_ != dtype_of<std::remove_const_t<T>>)
       detail::wrong_element(dtype_, dtype_of<std::remove_const_t<T>>);
-    return TensorView<E>(element_pointer<std::remove_const_t<T>>(data_), extents_, count_);
+    return TensorView<E>(element_pointer<std::remove_const_t<T>>(data_), layout_, count_);
   }
 
  private:
@@ -235,7 +247,7 @@ class ErasedView {
   }
 
   Void* data_ = nullptr;
-  Extents extents_{};
+  Layout<AnyShape> layout_{};
   int64_t count_ = 0;
   DType dtype_ = DType::undefined;
 };

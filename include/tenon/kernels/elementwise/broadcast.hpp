@@ -69,28 +69,17 @@ struct BroadcastPlan {
   }
 };
 
-/// The plan for operands of these shapes, aligned at their last axes, whose extents are equal or 1 on each
-/// axis. The caller has checked the extents, that ranks are at most max_rank, and that the result's element
-/// count fits int64.
-template <class... Shapes>
-constexpr BroadcastPlan<sizeof...(Shapes)> broadcast_plan(const Shapes&... shapes) {
-  constexpr int n = sizeof...(Shapes);
-  const int ranks[n] = {static_cast<int>(std::size(shapes))...};
-  const int64_t* const shape[n] = {std::data(shapes)...};
-  const int rank = *std::max_element(ranks, ranks + n);
-  bool same = rank == *std::min_element(ranks, ranks + n);
-  uint64_t size = 1;  // wraps, if another extent is 0
-  for (int d = 0; same && d < rank; ++d) {
-    for (int k = 1; k < n; ++k) same &= shape[k][d] == shape[0][d];
-    size *= static_cast<uint64_t>(shape[0][d]);
-  }
-  if (same) return size == 1 ? BroadcastPlan<n>() : BroadcastPlan<n>::flat(static_cast<int64_t>(size));
+namespace detail {
+/// broadcast_plan for shapes that differ.
+template <int n>
+constexpr BroadcastPlan<n> stretched_plan(const int64_t* const (&shape)[n], const int (&ranks)[n]) {
   for (int k = 0; k < n; ++k)
     for (int d = 0; d < ranks[k]; ++d)
       if (shape[k][d] == 0) return BroadcastPlan<n>::flat(0);  // other extents may overflow
 
   // Built from the last axis to the first, and turned round at the end.
   BroadcastPlan<n> plan;
+  const int rank = *std::max_element(ranks, ranks + n);
   int merged = 0;
   int64_t step[n];
   for (int64_t& s : step) s = 1;
@@ -119,6 +108,26 @@ constexpr BroadcastPlan<sizeof...(Shapes)> broadcast_plan(const Shapes&... shape
   std::reverse(plan.extents, plan.extents + merged);
   for (auto& stride : plan.strides) std::reverse(stride, stride + merged);
   return plan;
+}
+}  // namespace detail
+
+/// The plan for operands of these shapes, aligned at their last axes, whose extents are equal or 1 on each
+/// axis. The caller has checked the extents, that ranks are at most max_rank, and that the result's element
+/// count fits int64.
+template <class Shape, class... Others>
+constexpr BroadcastPlan<1 + sizeof...(Others)> broadcast_plan(const Shape& shape, const Others&... others) {
+  constexpr int n = 1 + sizeof...(Others);
+  bool same = ((std::size(others) == std::size(shape)) && ...);
+  uint64_t size = 1;  // wraps, if another extent is 0
+  for (int d = 0; same && d < static_cast<int>(std::size(shape)); ++d) {
+    const int64_t extent = std::data(shape)[d];
+    same = ((std::data(others)[d] == extent) && ...);
+    size *= static_cast<uint64_t>(extent);
+  }
+  if (same) return size == 1 ? BroadcastPlan<n>() : BroadcastPlan<n>::flat(static_cast<int64_t>(size));
+  return detail::stretched_plan<n>(
+      {std::data(shape), std::data(others)...},
+      {static_cast<int>(std::size(shape)), static_cast<int>(std::size(others))...});
 }
 
 /// Calls run(at, offsets, count) for the pieces of the result's elements [begin, end) that lie on one

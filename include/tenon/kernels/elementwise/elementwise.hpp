@@ -154,6 +154,7 @@ void run(UnaryLoop<T> loop, UnaryParams p, const T* x, T* y, int64_t n) {
 template <class T>
 bool run(BinaryLoop<T> loop, const T* a, const T* b, T* c, const BroadcastPlan<2>& plan) {
   assert(loop.run != nullptr && "elements of this type do not have the function");
+  if (plan.size <= loop.grain) return plan.size <= 0 || loop.run(a, b, c, plan, 0, plan.size);
   std::atomic<bool> defined{true};
   parallel_for(plan.size, loop.grain, [&, loop, a, b, c](int64_t begin, int64_t end) {
     if (!loop.run(a, b, c, plan, begin, end)) defined.store(false, std::memory_order_relaxed);

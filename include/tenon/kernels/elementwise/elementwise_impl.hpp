@@ -378,16 +378,15 @@ void zip_repeated(void (*zip)(const T*, bool, const T*, bool, R*, int64_t), cons
   });
 }
 
-// Runs `zip` over a broadcast. Long runs of an innermost row with steps of 0 and 1 (not both 0) go to `zip`
-// whole; else operands are gathered into panels first. `zip` is a pointer, so that the walk over the plan is
-// compiled once for a type and not for every operation.
+// Runs `zip` over a broadcast that has several loops. Long runs of an innermost row with steps of 0 and 1
+// (not both 0) go to `zip` whole; else operands are gathered into panels first. `zip` is a pointer, so that
+// the walk over the plan is compiled once for a type and not for every operation.
 template <class Arch, class T, class R>
-[[gnu::noinline]] void zip_broadcast(void (*zip)(const T*, bool, const T*, bool, R*, int64_t), const T* a,
-                                     const T* b, R* c, const BroadcastPlan<2>& plan, int64_t begin,
-                                     int64_t end) {
+[[gnu::noinline]] void zip_rows(void (*zip)(const T*, bool, const T*, bool, R*, int64_t), const T* a,
+                                const T* b, R* c, const BroadcastPlan<2>& plan, bool unit, int64_t begin,
+                                int64_t end) {
   const int64_t step_a = plan.strides[0][plan.rank - 1], step_b = plan.strides[1][plan.rank - 1];
-  const bool unit = (step_a == 1 && (step_b == 0 || step_b == 1)) || (step_a == 0 && step_b == 1);
-  if (unit && (plan.rank == 1 || plan.inner() >= 32)) {
+  if (unit && plan.inner() >= 32) {
     for_each_run(plan, begin, end, [&](int64_t at, const int64_t* offsets, int64_t count) {
       zip(a + offsets[0], step_a, b + offsets[1], step_b, c + at, count);
     });
@@ -398,6 +397,17 @@ template <class Arch, class T, class R>
       zip(p, true, q, true, c + at, count);
     });
   }
+}
+
+// Runs `zip` over a broadcast.
+template <class Arch, class T, class R>
+void zip_broadcast(void (*zip)(const T*, bool, const T*, bool, R*, int64_t), const T* a, const T* b, R* c,
+                   const BroadcastPlan<2>& plan, int64_t begin, int64_t end) {
+  const int64_t step_a = plan.strides[0][plan.rank - 1], step_b = plan.strides[1][plan.rank - 1];
+  const bool unit = (step_a == 1 && (step_b == 0 || step_b == 1)) || (step_a == 0 && step_b == 1);
+  if (unit && plan.rank == 1)
+    zip(a + begin * step_a, step_a, b + begin * step_b, step_b, c + begin, end - begin);
+  else zip_rows<Arch>(zip, a, b, c, plan, unit, begin, end);
 }
 
 // c[i] = F{}(a[i], b[i], defined): for functions so costly that the loop around them does not matter.

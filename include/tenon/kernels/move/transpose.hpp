@@ -11,9 +11,16 @@
 
 #include "tenon/base/inline_vector.hpp"
 #include "tenon/base/parallel.hpp"
+#include "tenon/simd/arch.hpp"
 #include "tenon/simd/copy.hpp"
 
 namespace tenon::kernels {
+
+/// Serial body, in transpose_impl.hpp: to[j * to_row + i * bytes] = from[i * from_row + j * bytes] for blocks
+/// of 1, 2, 4 or 8 bytes, i < rows, j < columns; rows and columns are multiples of 16 / bytes. Rows' steps
+/// count bytes.
+template <class Arch, std::size_t bytes>
+void turn_impl(char* to, int64_t to_row, const char* from, int64_t from_row, int64_t rows, int64_t columns);
 
 namespace detail {
 
@@ -97,32 +104,6 @@ struct ElementMover {
   }
 };
 
-// Sixteen bytes as elements of one size.
-template <std::size_t bytes>
-struct BlockVector;
-template <>
-struct BlockVector<1> {
-  using type [[gnu::vector_size(16)]] = uint8_t;
-};
-template <>
-struct BlockVector<2> {
-  using type [[gnu::vector_size(16)]] = uint16_t;
-};
-template <>
-struct BlockVector<4> {
-  using type [[gnu::vector_size(16)]] = uint32_t;
-};
-template <>
-struct BlockVector<8> {
-  using type [[gnu::vector_size(16)]] = uint64_t;
-};
-
-// Interleaves elements of a and b: the lower halves (half = 0) or the upper halves (half = n / 2).
-template <int half, class V, int... k>
-V interleave(V a, V b, std::integer_sequence<int, k...>) {
-  return __builtin_shufflevector(a, b, (k / 2 + half + (k % 2) * static_cast<int>(sizeof...(k)))...);
-}
-
 template <std::size_t bytes>
 struct BlockMover {
   char* to;
@@ -147,32 +128,32 @@ struct BlockMover {
     if (nj <= 3 && f_step == nj) return part(t, t_step, f, ni, nj);
     int64_t whole_i = 0, whole_j = 0;
     if constexpr (bytes < 16) {
-      constexpr int64_t n = line / size;
+      constexpr int64_t n = 16 / size;
       whole_i = ni / n * n;
       whole_j = nj / n * n;
-      for (int64_t i = 0; i < whole_i; i += n)
-        for (int64_t j = 0; j < whole_j; j += n)
-          lines(t + i + j * t_step, t_step, f + i * f_step + j, f_step);
+      simd::dispatch([&]<class Arch>(Arch) {
+        turn_impl<Arch, bytes>(to + t * size, t_step * size, from + f * size, f_step * size, whole_i,
+                               whole_j);
+      });
     }
-    if (whole_i < ni) squares(t + whole_i, t_step, f + whole_i * f_step, f_step, ni - whole_i, whole_j);
-    if (whole_j < nj) squares(t + whole_j * t_step, t_step, f + whole_j, f_step, ni, nj - whole_j);
+    for (int64_t j = 0; j < nj; ++j)
+      for (int64_t i = j < whole_j ? whole_i : 0; i < ni; ++i) one(t + i + j * t_step, f + i * f_step + j);
   }
 
  private:
-  static constexpr int64_t line = 64;  // bytes of a cache line
+  using Four [[gnu::vector_size(16)]] = uint32_t;
 
   // Few dense columns of the result, or of the source: rows of ni, or nj, elements without gaps.
   void weave(int64_t t, int64_t f, int64_t f_step, int64_t ni, int64_t nj) const {
     int64_t k = 0;
     if constexpr (bytes == 4) {
-      using V = typename BlockVector<bytes>::type;
       for (; ni == 2 && k + 4 <= nj; k += 4) {
-        const V a = load(f + k), b = load(f + f_step + k);
+        const Four a = load(f + k), b = load(f + f_step + k);
         store(t + 2 * k, __builtin_shufflevector(a, b, 0, 4, 1, 5));
         store(t + 2 * k + 4, __builtin_shufflevector(a, b, 2, 6, 3, 7));
       }
       for (; ni == 3 && k + 4 <= nj; k += 4) {
-        const V a = load(f + k), b = load(f + f_step + k), c = load(f + 2 * f_step + k);
+        const Four a = load(f + k), b = load(f + f_step + k), c = load(f + 2 * f_step + k);
         store(t + 3 * k, __builtin_shufflevector(__builtin_shufflevector(a, b, 0, 4, 1, 1), c, 0, 1, 4, 2));
         store(t + 3 * k + 4, __builtin_shufflevector(__builtin_shufflevector(b, c, 1, 5, 2, 2),
                                                      __builtin_shufflevector(a, a, 2, 2, 2, 2), 0, 1, 4, 2));
@@ -186,14 +167,13 @@ struct BlockMover {
   void part(int64_t t, int64_t t_step, int64_t f, int64_t ni, int64_t nj) const {
     int64_t k = 0;
     if constexpr (bytes == 4) {
-      using V = typename BlockVector<bytes>::type;
       for (; nj == 2 && k + 4 <= ni; k += 4) {
-        const V a = load(f + 2 * k), b = load(f + 2 * k + 4);
+        const Four a = load(f + 2 * k), b = load(f + 2 * k + 4);
         store(t + k, __builtin_shufflevector(a, b, 0, 2, 4, 6));
         store(t + t_step + k, __builtin_shufflevector(a, b, 1, 3, 5, 7));
       }
       for (; nj == 3 && k + 4 <= ni; k += 4) {
-        const V a = load(f + 3 * k), b = load(f + 3 * k + 4), c = load(f + 3 * k + 8);
+        const Four a = load(f + 3 * k), b = load(f + 3 * k + 4), c = load(f + 3 * k + 8);
         store(t + k, __builtin_shufflevector(__builtin_shufflevector(a, b, 0, 3, 6, 6), c, 0, 1, 2, 5));
         store(t + t_step + k,
               __builtin_shufflevector(__builtin_shufflevector(a, b, 1, 4, 7, 7), c, 0, 1, 2, 6));
@@ -206,7 +186,7 @@ struct BlockMover {
   }
 
   auto load(int64_t f) const {
-    typename BlockVector<bytes>::type v;
+    Four v;
     std::memcpy(&v, from + f * size, sizeof v);
     return v;
   }
@@ -216,61 +196,6 @@ struct BlockMover {
   }
 
   void one(int64_t t, int64_t f) const { std::memcpy(to + t * size, from + f * size, bytes); }
-
-  // As tile.
-  void squares(int64_t t, int64_t t_step, int64_t f, int64_t f_step, int64_t ni, int64_t nj) const {
-    constexpr int64_t n = 16 / size;
-    int64_t whole_i = 0, whole_j = 0;
-    if constexpr (n > 1) {
-      whole_i = ni / n * n;
-      whole_j = nj / n * n;
-      for (int64_t j = 0; j < whole_j; j += n)
-        for (int64_t i = 0; i < whole_i; i += n)
-          square(t + i + j * t_step, t_step, f + i * f_step + j, f_step);
-    }
-    for (int64_t j = 0; j < nj; ++j)
-      for (int64_t i = j < whole_j ? whole_i : 0; i < ni; ++i) one(t + i + j * t_step, f + i * f_step + j);
-  }
-
-  // As tile for as many elements on both sides as lie in a cache line. Lines of the result are written at
-  // once: they may go to the same places of the first-level cache, and would not stay there.
-  void lines(int64_t t, int64_t t_step, int64_t f, int64_t f_step) const {
-    constexpr int64_t n = line / size, side = 16 / size;
-    if (n <= 8 || f_step * size % (65536 / n) != 0) {
-      for (int64_t j = 0; j < n; j += side)
-        for (int64_t i = 0; i < n; i += side) square(t + i + j * t_step, t_step, f + i * f_step + j, f_step);
-    } else {
-      // So may more than eight lines of the source: they are read at once.
-      alignas(line) char read[n * line];
-      for (int64_t i = 0; i < n; ++i) std::memcpy(read + i * line, from + (f + i * f_step) * size, line);
-      const BlockMover move{to, read};
-      for (int64_t j = 0; j < n; j += side)
-        for (int64_t i = 0; i < n; i += side) move.square(t + i + j * t_step, t_step, i * n + j, n);
-    }
-  }
-
-  // A square of n registers of n elements: log2(n) rounds of interleaving register k with k + n/2 transpose
-  // it.
-  void square(int64_t t, int64_t t_step, int64_t f, int64_t f_step) const {
-    constexpr int n = static_cast<int>(16 / bytes);
-    using V = typename BlockVector<bytes>::type;
-    V v[n], w[n];
-    // Without unrolling, v and w would lie in memory.
-#pragma GCC unroll 16
-    for (int k = 0; k < n; ++k) std::memcpy(&v[k], from + (f + k * f_step) * size, 16);
-#pragma GCC unroll 4
-    for (int round = 1; round < n; round *= 2) {
-#pragma GCC unroll 8
-      for (int k = 0; k < n / 2; ++k) {
-        w[2 * k] = interleave<0>(v[k], v[k + n / 2], std::make_integer_sequence<int, n>{});
-        w[2 * k + 1] = interleave<n / 2>(v[k], v[k + n / 2], std::make_integer_sequence<int, n>{});
-      }
-#pragma GCC unroll 16
-      for (int k = 0; k < n; ++k) v[k] = w[k];
-    }
-#pragma GCC unroll 16
-    for (int k = 0; k < n; ++k) std::memcpy(to + (t + k * t_step) * size, &v[k], 16);
-  }
 };
 
 // Moves axes i and j in tiles: the destination is contiguous along i, the source along j.
@@ -282,8 +207,8 @@ void copy_tiles(CopyPlan plan, int j, const Mover& move) {
     for (int d = j; d < i - 1; ++d) plan.swap_axes(d, d + 1);
     j = i - 1;
   }
-  // A strip that stays in the first-level cache on both sides; long where one side is short.
-  const int64_t strip_i = plan.extents[j] < 8 ? 1024 : 64, strip_j = plan.extents[i] < 8 ? 1024 : 64;
+  // A strip that stays in the second-level cache on both sides; long where one side is short.
+  const int64_t strip_i = plan.extents[j] < 8 ? 1024 : 256, strip_j = plan.extents[i] < 8 ? 1024 : 64;
   const int64_t pieces_i = (plan.extents[i] + strip_i - 1) / strip_i;
   const int64_t pieces_j = (plan.extents[j] + strip_j - 1) / strip_j, pieces = pieces_i * pieces_j;
   const int64_t outer = plan.size / (plan.extents[i] * plan.extents[j]);
@@ -390,3 +315,7 @@ void transpose(T* to, const T* from, std::span<const int64_t> extents, std::span
 }
 
 }  // namespace tenon::kernels
+
+#ifndef TENON_COMPILED
+#include "tenon/kernels/move/transpose_impl.hpp"
+#endif

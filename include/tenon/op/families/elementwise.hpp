@@ -62,7 +62,8 @@ constexpr void infer_same_extents(Infer& i) {
 
 /// c = f(a, b) with numpy's broadcasting. Error{invalid_argument} for an integer divided by zero.
 template <kernels::BinaryOp F, class T>
-void binary(std::string_view name, TensorView<const T> a, TensorView<const T> b, TensorView<T> c) {
+void binary(std::string_view name, const TensorView<const T>& a, const TensorView<const T>& b,
+            const TensorView<T>& c) {
   if (!kernels::binary<F>(a.data(), b.data(), c.data(), kernels::broadcast_plan(a.extents(), b.extents())))
     raise(ErrorCode::invalid_argument, name, "an integer is divided by zero");
 }

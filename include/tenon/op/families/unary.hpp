@@ -20,7 +20,7 @@ constexpr void infer_unary(Infer& i, F f) {
 
 /// y = f(x), element by element.
 template <kernels::UnaryOp F, class T>
-void unary(TensorView<const T> x, TensorView<T> y, kernels::UnaryParams p = {}) {
+void unary(const TensorView<const T>& x, const TensorView<T>& y, kernels::UnaryParams p = {}) {
   kernels::unary<F>(x.data(), y.data(), x.size(), p);
 }
 

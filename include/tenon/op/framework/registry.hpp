@@ -104,8 +104,18 @@ class AnyOperator {
   op::Message infer(std::span<const op::Info> in, std::span<op::Info> out) const {
     return class_->infer(object_.get(), version_, in, out);
   }
+  /// What runs the operator, for as long as a copy of it lives.
+  struct Call {
+    decltype(OperatorClass::run) run;
+    const void* object;
+    void operator()(op::Context& context, std::span<const Value* const> in,
+                    std::span<Value* const> out) const {
+      run(object, context, in, out);
+    }
+  };
+  Call call() const { return {class_->run, object_.get()}; }
   void run(op::Context& context, std::span<const Value* const> in, std::span<Value* const> out) const {
-    class_->run(object_.get(), context, in, out);
+    call()(context, in, out);
   }
   /// The same operator with the attributes that change(name, value) modifies; it returns true for these.
   template <class F>

@@ -120,16 +120,27 @@ struct Caller : ErasedOperands {
   }
 };
 
-/// The element type of variable V among erased operands.
+/// The element type of a type variable among erased operands; `otherwise` where no operand has it.
+inline DType find_dtype(const Spec& spec, int variable, std::span<const Value* const> in,
+                        std::span<Value* const> out, DType otherwise) {
+  const std::string_view name = spec.types[variable].name;
+  for (std::size_t i = 0; i < in.size(); ++i)
+    if (in[i] && *in[i] && spec.input(static_cast<int>(i)).type == name) return in[i]->type().element;
+  for (std::size_t o = 0; o < out.size(); ++o)
+    if (out[o] && *out[o] && spec.output(static_cast<int>(o)).type == name) return out[o]->type().element;
+  return otherwise;
+}
+/// The same for variable V of an operator. Most often the first input of its type is there.
 template <class Op, int V>
 DType find_dtype(std::span<const Value* const> in, std::span<Value* const> out) {
-  for (std::size_t i = 0; i < in.size(); ++i)
-    if (in[i] && *in[i] && Op::spec.input(static_cast<int>(i)).type == Op::spec.types[V].name)
-      return in[i]->type().element;
-  for (std::size_t o = 0; o < out.size(); ++o)
-    if (out[o] && *out[o] && Op::spec.output(static_cast<int>(o)).type == Op::spec.types[V].name)
-      return out[o]->type().element;
-  return sample<Op, V>();
+  constexpr int first = [] {
+    int i = 0;
+    while (i < Op::spec.inputs.size() && Op::spec.input(i).type != Op::spec.types[V].name) ++i;
+    return i;
+  }();
+  if constexpr (first < Op::spec.inputs.size())
+    if (first < in.size() && in[first] && in[first]->is_tensor()) return in[first]->tensor().dtype();
+  return find_dtype(Op::spec, V, in, out, sample<Op, V>());
 }
 
 /// Calls f.operator()<T>() for the C++ type of `d` among the types whose bits are in Mask.
