@@ -2,6 +2,7 @@
 // lines need.
 #include "loader/compile.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "loader/compile_operator.hpp"
@@ -13,6 +14,7 @@
 #include "tenon/loader.hpp"
 #include "tenon/op/nn/attention.hpp"
 #include "tenon/op/nn/dropout.hpp"
+#include "tenon/simd/tiles.hpp"
 
 namespace tenon {
 namespace {
@@ -475,6 +477,12 @@ std::string assemble(std::span<const HeaderText> files, std::span<const ModelPar
     types.insert(p.types.begin(), p.types.end());
   }
   std::string flags, condition;
+  const auto require = [&](std::string_view feature) {
+    flags += concat(" -m", feature);
+    std::string macro = concat("__", feature, "__");
+    for (char& c : macro) c = c == '-' ? '_' : c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    condition += concat(condition.empty() ? "" : " || ", "!defined(", macro, ")");
+  };
   const auto level = static_cast<std::size_t>(simd::level());
   for (const simd::LevelInfo& l : std::span(simd::levels).first(level + 1)) {
     std::string_view features = l.features;
@@ -482,11 +490,17 @@ std::string assemble(std::span<const HeaderText> files, std::span<const ModelPar
       features.remove_prefix(1);  // a blank
       const std::string_view feature = features.substr(0, features.find(' '));
       features.remove_prefix(feature.size());
-      flags += concat(" -m", feature);
-      std::string macro = concat("__", feature, "__");
-      for (char& c : macro) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-      condition += concat(condition.empty() ? "" : " || ", "!defined(", macro, ")");
+      require(feature);
     }
+  }
+  // Bytes are packed for the instructions that multiply them here.
+  const bool has_bytes = std::any_of(headers.begin(), headers.end(), [](const std::string& header) {
+    return header.ends_with("fused/quantized.hpp") || header.ends_with("fused/packed_mat_mul_integer.hpp") ||
+           header.ends_with("fused/last_conv.hpp");
+  });
+  if (has_bytes && simd::level() == std::rbegin(simd::levels)->level) {
+    if (simd::vnni()) require("avx512vnni");
+    if (simd::amx()) require("amx-tile"), require("amx-int8"), require("amx-bf16");
   }
   const std::string_view name = simd::levels[level].name;
   std::string text = concat("// Compiled by tenon ", library_version, " for the level ", name,

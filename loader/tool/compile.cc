@@ -26,9 +26,14 @@ ShapeSet parse_shapes(std::string_view text) {
   return set;
 }
 
-// A process has one level, and nothing has asked for it yet.
+// A process has one level, and nothing has asked for it yet. A level's name promises none of the instructions
+// that some of its processors have besides.
 void set_level(const std::string& level) {
-  if (level != "native") ::setenv("TENON_ARCH", level.c_str(), 1);
+  if (level != "native") {
+    ::setenv("TENON_ARCH", level.c_str(), 1);
+    ::setenv("TENON_VNNI", "0", 1);
+    ::setenv("TENON_AMX", "0", 1);
+  }
   simd::check_request();
 }
 
