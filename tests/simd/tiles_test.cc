@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <random>
 #include <vector>
@@ -72,4 +72,37 @@ TEST_CASE("AmxTiles: the same as PlainTiles") {
   for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random());
   for (const int rows : {1, 15, 16, 17, 32})
     CHECK(sums<AmxTiles>(rows, bytes) == sums<PlainTiles>(rows, bytes));
+}
+
+TEST_CASE("products of bfloat16: against the definition") {
+  // Halves of whole numbers, whose sums are exact in any order.
+  std::vector<uint16_t> bytes(2048);
+  std::mt19937 random(7);
+  for (uint16_t& half : bytes) {
+    const float number = static_cast<float>(static_cast<int>(random() % 65) - 32) / 2;
+    half = static_cast<uint16_t>(std::bit_cast<uint32_t>(number) >> 16);
+  }
+  const auto number = [&](int at) {
+    return std::bit_cast<float>(static_cast<uint32_t>(bytes[static_cast<size_t>(at)]) << 16);
+  };
+  const auto check = [&]<class Unit>(Unit unit) {
+    float sum[16][16];
+    unit->template zero<3>();
+    unit->template load<5>(bytes.data(), 64);
+    unit->template load<7>(bytes.data() + 1024, 128);
+    unit->template add_bfloat16_products<3, 5, 7>();
+    unit->template store<3>(sum, 64);
+    for (int r = 0; r < 16; ++r)
+      for (int c = 0; c < 16; ++c) {
+        float expected = 0;
+        for (int k = 0; k < 32; ++k)
+          expected += number(32 * r + k) * number(1024 + k / 2 * 64 + 2 * c + k % 2);
+        CHECK(sum[r][c] == expected);
+      }
+  };
+  PlainTiles plain({32});
+  check(&plain);
+  if (!amx()) return;
+  AmxTiles tiles({32});
+  check(&tiles);
 }
