@@ -906,8 +906,14 @@ inline T sum_of_lanes(const xsimd::batch<T, A>& v) {
     return xsimd::hadd(v);
 #endif
   } else {
-    using U = std::make_unsigned_t<T>;
-    return fold_lanes(v, [](T a, T b) { return static_cast<T>(static_cast<U>(a) + static_cast<U>(b)); });
+#if defined(__AVX512F__)
+    if constexpr (detail::bytes<A> == 64 && sizeof(T) == 4) return static_cast<T>(_mm512_reduce_add_epi32(v));
+    else
+#endif
+    {
+      using U = std::make_unsigned_t<T>;
+      return fold_lanes(v, [](T a, T b) { return static_cast<T>(static_cast<U>(a) + static_cast<U>(b)); });
+    }
   }
 }
 

@@ -26,10 +26,13 @@ std::vector<T> numbers(int64_t count) {
   return v;
 }
 
-// The sum (u - z)(s - t) of a row of unsigned and a column of signed bytes.
-int32_t dot(const uint8_t* a, int32_t z, const int8_t* b, int64_t b_step, int32_t t, int64_t k) {
+int32_t number(uint8_t byte, bool is_signed) { return is_signed ? static_cast<int8_t>(byte) : byte; }
+
+// The sum (u - z)(s - t) of a row of A and a column of signed bytes.
+int32_t dot(const uint8_t* a, bool a_signed, uint8_t z, const int8_t* b, int64_t b_step, int32_t t,
+            int64_t k) {
   int32_t sum = 0;
-  for (int64_t p = 0; p < k; ++p) sum += (a[p] - z) * (b[p * b_step] - t);
+  for (int64_t p = 0; p < k; ++p) sum += (number(a[p], a_signed) - number(z, a_signed)) * (b[p * b_step] - t);
   return sum;
 }
 
@@ -42,18 +45,19 @@ void test_gemm(gemm_detail::ByteForm form, int64_t m, int64_t n, int64_t k) {
   const auto a = numbers<uint8_t>(m * k), a_zero = numbers<uint8_t>(m);
   const auto b = numbers<int8_t>(k * n), b_zero = numbers<int8_t>(n);
   const auto bias = numbers<int32_t>(n);
-  for (const bool many_zeros : {false, true}) {
+  for (const bool a_signed : {false, true}) {
+    const bool many_zeros = a_signed != (k % 2 == 0);
     std::vector<int32_t> expected(static_cast<size_t>(m * n)), c(expected.size());
     for (int64_t i = 0; i < m; ++i)
       for (int64_t j = 0; j < n; ++j) {
         const auto at = [&](int64_t index) { return static_cast<size_t>(many_zeros ? index : 0); };
         expected[static_cast<size_t>(i * n + j)] =
-            dot(a.data() + i * k, a_zero[at(i)], b.data() + j, n, b_zero[at(j)], k) +
+            dot(a.data() + i * k, a_signed, a_zero[at(i)], b.data() + j, n, b_zero[at(j)], k) +
             bias[static_cast<size_t>(j)];
       }
     QuantGemmArgs g;
     g.m = m, g.n = n, g.k = k, g.c = c.data(), g.c_row = n, g.col_bias = bias.data();
-    g.a = {a.data(), k, 1, false, a_zero.data(), many_zeros};
+    g.a = {a.data(), k, 1, a_signed, a_zero.data(), many_zeros};
     g.b = {b.data(), n, 1, true, b_zero.data(), many_zeros};
     gemm_detail::multiply_bytes<Ops, Arch>(g, form);
     CHECK(c == expected);

@@ -94,14 +94,16 @@ void sum_tile(Unit& unit, int64_t rows, int64_t cols, int64_t steps, const TileS
 }
 
 /// Packs the panel of rows [i, i + 32) of A for all of K, as pack_bytes does that of B: of each block and
-/// step the 64 numbers of a row side by side. Numbers past K are zero, or those that B's zeros meet.
+/// step the 64 numbers of a row side by side. Numbers past K are zero: B may have others there.
 template <class Ops, class Arch>
 void pack_byte_rows(const ByteRows& x, int64_t i, int32_t* packed, int32_t* sums) {
   using V = simd::batch<int32_t, Arch>;
   constexpr int64_t width = Tile<Ops, Arch>::rows, block = Tile<Ops, Arch>::depth, step = simd::tile_rows;
   constexpr int64_t numbers = 4 * step, lanes = simd::lanes<int32_t, Arch>;
   const int64_t count = std::min(width, x.count - i), depth = depth_of<Ops>(x.k);
-  const V ones(0x01010101), flip(x.is_signed ? static_cast<int32_t>(0x80808080u) : 0);
+  const V ones(0x01010101);
+  alignas(64) uint8_t flips[numbers];
+  std::memset(flips, x.is_signed ? 128 : 0, sizeof flips);
   for (int64_t r = 0; r < count; ++r) {
     const uint8_t* from = x.data + (i + r) * x.step;
     V sum(0);
@@ -109,23 +111,21 @@ void pack_byte_rows(const ByteRows& x, int64_t i, int32_t* packed, int32_t* sums
       const int64_t p = cell / block * block, d = std::min(block, depth - p);
       int32_t* const to = packed + packed_size(x.count, width, p) + i * d + (cell - p) * width + r * step;
       const int64_t k = 4 * cell, n = std::min(numbers, x.k - k);
+      const uint8_t* line = from + k * x.k_step;
       alignas(64) uint8_t some[numbers];
-      const uint8_t* line = from + k;
-      if (n < numbers || x.k_step != 1) {
-        std::memset(some, x.is_signed ? 128 : 0, sizeof some);
-        for (int64_t e = 0; e < n; ++e) some[e] = from[(k + e) * x.k_step];
+      if (x.k_step != 1) {
+        for (int64_t e = 0; e < n; ++e) some[e] = line[e * x.k_step];
         line = some;
       }
       for (int64_t e = 0; e < step; e += lanes) {
-        const V v = simd::bits_as<int32_t>(simd::loadu<Arch>(line + 4 * e)) ^ flip;
+        const int64_t left = std::clamp<int64_t>(n - 4 * e, 0, 4 * lanes);
+        const V v = simd::bits_as<int32_t>(simd::load_n<Arch>(line + 4 * e, left)) ^
+                    simd::bits_as<int32_t>(simd::load_n<Arch>(flips, left));
         simd::storeu(to + e, v);
         sum = simd::dot_bytes(v, ones, sum);
       }
     }
-    int32_t lane[lanes];
-    simd::storeu(lane, sum);
-    sums[i + r] = 0;
-    for (const int32_t part : lane) sums[i + r] = wrap_add(sums[i + r], part);
+    sums[i + r] = simd::sum_of_lanes(sum);
   }
 }
 
