@@ -12,9 +12,14 @@
 #include "tenon/graph/fused/packed_recurrent.hpp"
 #include "tenon/graph/passes/pack_matmul.hpp"
 #include "tenon/loader.hpp"
+#include "tenon/op/framework/prepare.hpp"
 #include "tenon/op/rnn/gru.hpp"
 #include "tenon/op/rnn/lstm.hpp"
 #include "tenon/op/rnn/rnn.hpp"
+#include "tenon/op/traditionalml/linear_classifier.hpp"
+#include "tenon/op/traditionalml/linear_regressor.hpp"
+#include "tenon/op/traditionalml/svm_classifier.hpp"
+#include "tenon/op/traditionalml/svm_regressor.hpp"
 
 namespace tenon::emission {
 namespace {
@@ -269,6 +274,20 @@ OperatorText text_of(const PackedRecurrent<Op>& p, Constants& c) {
   return text;
 }
 
+/// Models whose floats need no preparation: their operators prepare nothing in a run. Or nothing.
+template <class... Op>
+bool text_of_model(const AnyOperator& op, std::span<const HeaderText> files, Constants& c,
+                   std::optional<OperatorText>& text) {
+  return ([&] {
+    const auto* const p = op.as<op::PreparedModel<Op>>();
+    if (p == nullptr) return false;
+    if (p->element != DType::float32) throw Refused{"its model takes memory from the heap"};
+    text = make_text(concat("tenon::op::", Op::spec.name), *p->op, c);
+    text->headers.insert(operator_header(files, Op::spec.name));
+    return true;
+  }() || ...);
+}
+
 /// Tries the operators that passes make, in turn.
 template <class... Op>
 bool text_of_one(const AnyOperator& op, Constants& c, std::optional<OperatorText>& text) {
@@ -289,7 +308,11 @@ OperatorText text_of(const AnyOperator& op, std::span<const HeaderText> files, C
                   PackedMatMulInteger, PackedRecurrent<op::GRU>, PackedRecurrent<op::LSTM>,
                   PackedRecurrent<op::RNN>>(op, c, text))
     return *std::move(text);
+  if (text_of_model<op::LinearClassifier, op::LinearRegressor, op::SVMClassifier, op::SVMRegressor>(op, files,
+                                                                                                    c, text))
+    return *std::move(text);
   const op::Spec& spec = op.spec();
+  if (spec.name == "PreparedModel") throw Refused{"its model takes memory from the heap"};
   const auto& operators = standard_registry().operators();
   const auto found = operators.find({std::string(spec.domain), std::string(spec.name)});
   const OperatorClass* op_class = nullptr;
