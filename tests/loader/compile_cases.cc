@@ -154,6 +154,7 @@ int main(int argc, char** argv) {
     if (!cases.empty()) wrong += test_unit(folder, argv[2], units++, cases);
     tested += static_cast<int>(cases.size());
     cases.clear();
+    std::fflush(stdout);
   };
   for (int k = 4; k < argc; ++k) {
     try {
