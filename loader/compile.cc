@@ -46,6 +46,7 @@ class Emission {
     for (std::size_t o = 0; o < g.outputs().size(); ++o)
       outputs_.push_back({names.fresh(g.outputs()[o].first), program_.outputs()[o], static_cast<int>(o)});
     headers_.insert("tenon/op/framework/compiled.hpp");
+    headers_.insert("tenon/simd/arch.hpp");  // tells the level
   }
 
   /// Adds the function for the extents of the inputs. `others` are other numbers of these extents.

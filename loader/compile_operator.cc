@@ -12,9 +12,17 @@
 #include "tenon/graph/fused/packed_recurrent.hpp"
 #include "tenon/graph/passes/pack_matmul.hpp"
 #include "tenon/loader.hpp"
+#include "tenon/op/framework/prepare.hpp"
 #include "tenon/op/rnn/gru.hpp"
 #include "tenon/op/rnn/lstm.hpp"
 #include "tenon/op/rnn/rnn.hpp"
+#include "tenon/op/traditionalml/linear_classifier.hpp"
+#include "tenon/op/traditionalml/linear_regressor.hpp"
+#include "tenon/op/traditionalml/svm_classifier.hpp"
+#include "tenon/op/traditionalml/svm_regressor.hpp"
+#include "tenon/op/traditionalml/tree_ensemble.hpp"
+#include "tenon/op/traditionalml/tree_ensemble_classifier.hpp"
+#include "tenon/op/traditionalml/tree_ensemble_regressor.hpp"
 
 namespace tenon::emission {
 namespace {
@@ -269,6 +277,60 @@ OperatorText text_of(const PackedRecurrent<Op>& p, Constants& c) {
   return text;
 }
 
+/// Models whose floats need no preparation: their operators prepare nothing in a run. Or nothing.
+template <class... Op>
+bool text_of_model(const AnyOperator& op, std::span<const HeaderText> files, Constants& c,
+                   std::optional<OperatorText>& text) {
+  return ([&] {
+    const auto* const p = op.as<op::PreparedModel<Op>>();
+    if (p == nullptr) return false;
+    if (p->element != DType::float32) throw Refused{"its model takes memory from the heap"};
+    text = make_text(concat("tenon::op::", Op::spec.name), *p->op, c);
+    text->headers.insert(operator_header(files, Op::spec.name));
+    return true;
+  }() || ...);
+}
+
+/// Ensembles of trees, as they are laid out. Or nothing.
+template <class... Op>
+bool text_of_trees(const AnyOperator& op, std::span<const HeaderText> files, Constants& c,
+                   std::optional<OperatorText>& text) {
+  const auto bytes = [](const auto& list) {
+    return Storage::borrow(static_cast<const void*>(list.data()), list.size() * sizeof(list[0]));
+  };
+  const auto write = [&]<class O, class C>(const O& op, const op::TreeModel<C>& m) {
+    Aggregate a(concat("StoredTrees<tenon::op::", O::spec.name, ", ", type_name(dtype_of<C>), ">"), c);
+    O labels{};
+    if constexpr (requires { labels.classlabels_int64s; }) {
+      if (!op.classlabels_strings.empty()) throw Refused{"a value is no tensor of numbers"};
+      labels.classlabels_int64s = op.classlabels_int64s;
+    }
+    a.set("op", labels);
+    std::string lists, numbers;
+    bool of_file = false;
+    kernels::TreeTable<C>::each_part(m.table, [&]<class P>(const P& part) {
+      if constexpr (std::is_same_v<P, bool>)
+        a.set_text("lists", lists + "}").set("features", m.table.features()).set("track_nan", part);
+      else if constexpr (!std::is_same_v<P, int64_t>)
+        lists += concat(lists.empty() ? "{" : ", ", c.storage(bytes(part), of_file));
+    });
+    a.set("base", bytes(m.base)).set("targets", m.targets).set("only_target", m.only_target);
+    a.set("aggregate", static_cast<int64_t>(m.aggregate)).set("transform", static_cast<int64_t>(m.transform));
+    text = a.set("negative_weights", m.negative_weights).take(concat(fused, "stored_trees.hpp"));
+    text->constant = false;  // attributes may be tensors
+    text->headers.insert(operator_header(files, O::spec.name));
+  };
+  return ([&] {
+    const auto* const p = op.as<op::PreparedModel<Op>>();
+    if (p == nullptr) return false;
+    op::detail::dispatch_mask<Op::spec.types[0].any().tensor>(p->element, [&]<class T>() {
+      using Model = decltype(p->op->template prepare<T>());
+      write(*p->op, *static_cast<const Model*>(p->model.get()));
+    });
+    return true;
+  }() || ...);
+}
+
 /// Tries the operators that passes make, in turn.
 template <class... Op>
 bool text_of_one(const AnyOperator& op, Constants& c, std::optional<OperatorText>& text) {
@@ -289,7 +351,14 @@ OperatorText text_of(const AnyOperator& op, std::span<const HeaderText> files, C
                   PackedMatMulInteger, PackedRecurrent<op::GRU>, PackedRecurrent<op::LSTM>,
                   PackedRecurrent<op::RNN>>(op, c, text))
     return *std::move(text);
+  if (text_of_model<op::LinearClassifier, op::LinearRegressor, op::SVMClassifier, op::SVMRegressor>(op, files,
+                                                                                                    c, text))
+    return *std::move(text);
+  if (text_of_trees<op::TreeEnsemble, op::TreeEnsembleClassifier, op::TreeEnsembleRegressor>(op, files, c,
+                                                                                             text))
+    return *std::move(text);
   const op::Spec& spec = op.spec();
+  if (spec.name == "PreparedModel") throw Refused{"its model takes memory from the heap"};
   const auto& operators = standard_registry().operators();
   const auto found = operators.find({std::string(spec.domain), std::string(spec.name)});
   const OperatorClass* op_class = nullptr;

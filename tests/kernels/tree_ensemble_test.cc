@@ -89,8 +89,8 @@ struct Forest {
       }
       for (int64_t v = first_vote[static_cast<std::size_t>(~at)];
            v < first_vote[static_cast<std::size_t>(~at) + 1]; ++v) {
-        const auto& [weight, target] = votes[static_cast<std::size_t>(v)];
-        double& s = scores[target];
+        const double weight = votes[static_cast<std::size_t>(v)].weight;
+        double& s = scores[votes[static_cast<std::size_t>(v)].target];
         s = join == TreeJoin::sum   ? s + weight
             : join == TreeJoin::min ? std::min<double>(s, weight)
                                     : std::max<double>(s, weight);

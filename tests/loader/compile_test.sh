@@ -154,6 +154,27 @@ build -DWEIGHTS
 expect examples/digits/digits.onnx image one probability one
 expect examples/digits/digits.onnx image two probability two
 
+# A model without arithmetic, in which an operator converts from a type that no value has.
+cat > "$folder/turn.onnxtxt" <<'END'
+<ir_version: 10, opset_import: ["" : 21]>
+turn (int32[2,3] x) => (int32[3,2] y, int32[2,3] e) { y = Transpose (x)  e = EyeLike (x) }
+END
+cat > "$folder/turn.cc" <<'END'
+#include "turn.hpp"
+
+#include <cstdio>
+
+int main() {
+  static turn::Memory memory;
+  alignas(64) static std::int32_t x[6] = {1, 2, 3, 4, 5, 6}, y[6], e[6];
+  turn::run({x, {2, 3}}, {y, {3, 2}}, {e, {2, 3}}, memory);
+  for (int k = 0; k < 6; ++k) std::printf("%d%d ", y[k], e[k]);
+}
+END
+$tool compile "$folder/turn.onnxtxt" --level baseline -o "$folder/turn.hpp" || fail "turn"
+said=$(cd "$folder" && ${CXX:-g++} -std=c++20 -O2 -Wall -Wextra -Werror turn.cc -o turn && ./turn)
+[ "$said" = "11 40 20 50 31 60 " ] || fail "turn gives $said"
+
 # What is refused, all of it.
 refused() {
   local status

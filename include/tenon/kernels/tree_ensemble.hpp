@@ -33,6 +33,7 @@ struct StatedNode {
 struct TreeVote {
   double weight;
   int32_t target;
+  int32_t unused = 0;  ///< so that all bytes of stored votes are known
 };
 
 /// How votes for one target are joined.
@@ -74,6 +75,13 @@ class TreeTable {
   /// The least number of features that rows must have.
   int64_t features() const { return features_; }
 
+  /// f(part) for all that scores are made of, lists first: for those who store a table.
+  template <class Table, class F>
+  static void each_part(Table& table, F f) {
+    f(table.nodes_), f(table.roots_), f(table.first_vote_), f(table.votes_);
+    f(table.features_), f(table.track_nan_);
+  }
+
   /// Joins the votes of all trees for some rows of `features` features into scores (rows, targets).
   void add_scores(TreeJoin join, const C* x, int64_t rows, int64_t features, int64_t targets,
                   double* scores) const {
@@ -84,9 +92,11 @@ class TreeTable {
  private:
   /// Goes to next[1] where the feature is at most `bound`. The upper bit of `feature` sends a NaN there too.
   struct Node {
+    struct None {};
     C bound;
     uint32_t feature;
     int32_t next[2];
+    [[no_unique_address]] std::conditional_t<sizeof(C) == 8, int32_t, None> unused{};
   };
   struct Step {
     int64_t node;
