@@ -1,9 +1,9 @@
 // Rows of tensors as ranges, and tensors over the memory of spans, vectors and arrays.
 //
-//     for (TensorView<float, Shape<3>> row : rows(x)) …          x: Tensor<float, Shape<dyn, 3>>
-//     auto v = view_of(samples);                                 std::vector<float>&: TensorView<float,
-//     Shape<dyn>> auto m = view_of(samples, {-1 + n, 4});                    TensorView<float, Shape<dyn,
-//     dyn>> auto t = to_tensor(samples);                               a copy; of std::move(samples), no copy
+//     for (TensorView<float, Shape<3>> row : rows(x)) …      of a Tensor<float, Shape<dyn, 3>>
+//     auto v = view_of(samples);              of a std::vector<float>: TensorView<float, Shape<dyn>>
+//     auto m = view_of(samples, {n, 4});      TensorView<float, Shape<dyn, dyn>>
+//     auto t = to_tensor(samples);            a copy; of std::move(samples), no copy
 //
 // Elements are ranges already: a Tensor or TensorView has begin, end, data and size, and std::span(x) sees
 // them.

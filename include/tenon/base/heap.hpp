@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <new>
 
 #ifdef __linux__
@@ -29,8 +30,43 @@ inline std::align_val_t heap_alignment(std::size_t bytes, std::size_t alignment)
   return std::align_val_t(alignment);
 }
 
+// Blocks below this come from the operator new without alignment, which takes a fraction of the other's time.
+// They begin at a multiple behind room for the address that it gave. So they do in every unit of a program,
+// sanitized or not.
+inline constexpr std::size_t small_block = std::size_t{1} << 16;
+
+// AddressSanitizer is told of the rest behind a block, whose end it would not know.
+#if defined(__SANITIZE_ADDRESS__)
+inline constexpr bool address_sanitizer = true;
+#elif defined(__has_feature)
+inline constexpr bool address_sanitizer = __has_feature(address_sanitizer);
+#else
+inline constexpr bool address_sanitizer = false;
+#endif
+extern "C" void __asan_poison_memory_region(const volatile void* memory, std::size_t bytes);
+
+inline void* allocate_small(std::size_t bytes, std::size_t alignment) noexcept {
+  const std::size_t all = sizeof(void*) + alignment + bytes;
+  void* const given = ::operator new(all, std::nothrow);
+  if (given == nullptr) return nullptr;
+  std::byte* memory = static_cast<std::byte*>(given) + sizeof given;
+  memory += (alignment - reinterpret_cast<std::uintptr_t>(memory) % alignment) % alignment;
+  std::memcpy(memory - sizeof given, &given, sizeof given);
+  if constexpr (address_sanitizer) {
+    const std::byte* const end = static_cast<std::byte*>(given) + all;
+    __asan_poison_memory_region(memory + bytes, static_cast<std::size_t>(end - (memory + bytes)));
+  }
+  return memory;
+}
+inline void free_small(void* memory) noexcept {
+  void* given;
+  std::memcpy(&given, static_cast<std::byte*>(memory) - sizeof given, sizeof given);
+  ::operator delete(given);
+}
+
 /// `bytes` at a multiple of `alignment`, a power of two; nullptr if there are none.
 inline void* heap_allocate(std::size_t bytes, std::size_t alignment) noexcept {
+  if (bytes < small_block) return allocate_small(bytes, alignment);
   void* const memory = ::operator new(bytes, heap_alignment(bytes, alignment), std::nothrow);
 #ifdef __linux__
   if (bytes >= large_page && memory != nullptr) {
@@ -43,6 +79,7 @@ inline void* heap_allocate(std::size_t bytes, std::size_t alignment) noexcept {
 
 /// Takes back what heap_allocate gave for the same numbers.
 inline void heap_free(void* memory, std::size_t bytes, std::size_t alignment) noexcept {
+  if (bytes < small_block) return free_small(memory);
   ::operator delete(memory, heap_alignment(bytes, alignment));
 }
 

@@ -154,10 +154,10 @@ auto call(const Op& op, const A&... a) {
 }  // namespace detail
 
 /// The body of every operator's `operator()`: infers, allocates, computes. Operands are tensors, views,
-/// expressions, numbers (rank 0), `none`, `constant<…>`, or Values; with a Value among them, or where only run time knows
-/// the results' element types, the results are Values. Several results come as a tuple; Count asks for more
-/// than the operator's obligatory ones. Error{invalid_shape, invalid_type, …} where ONNX forbids the
-/// operands.
+/// expressions, numbers (rank 0), `none`, `constant<…>`, or Values; with a Value among them, or where only
+/// run time knows the results' element types, the results are Values. Several results come as a tuple; Count
+/// asks for more than the operator's obligatory ones. Error{invalid_shape, invalid_type, …} where ONNX
+/// forbids the operands.
 template <int Count = 0, Operator Op, class... A>
 auto call(const Op& op, const A&... a) {
   return detail::call<Count, Op, RunTimeAttributes<Op>, clean<A>...>(op, a...);

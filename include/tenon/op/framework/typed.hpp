@@ -40,8 +40,8 @@ struct RunTimeAttributes<Op> {
   static constexpr Op object{};
 };
 
-/// The rule as the compiler applies it. Without the operator's attributes types are resolved, and extents where
-/// no attribute can change them: an elementwise operator of one operand leaves it its extents.
+/// The rule as the compiler applies it. Without the operator's attributes types are resolved, and extents
+/// where no attribute can change them: an elementwise operator of one operand leaves it its extents.
 template <class Op, class Static, int Count, class... A>
 consteval StaticResult<Count> infer_static() {
   const std::array<Info, sizeof...(A)> in{Operand<A>::info()...};
