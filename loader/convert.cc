@@ -455,11 +455,12 @@ void convert_function(onnx::FunctionProto& f, const onnx::FunctionProto& typed, 
   onnx::GraphProto& g = *part.mutable_graph();
   g.set_name(f.name());
   *g.mutable_value_info() = typed.value_info();
+  std::map<std::string_view, const onnx::TypeProto*> types;
+  for (const auto& v : typed.value_info()) types.emplace(v.name(), &v.type());
   for (const std::string& name : f.input()) {
     onnx::ValueInfoProto& input = *g.add_input();
     input.set_name(name);
-    for (const auto& v : typed.value_info())
-      if (v.name() == name) *input.mutable_type() = v.type();
+    if (const auto it = types.find(name); it != types.end()) *input.mutable_type() = *it->second;
   }
   for (const std::string& name : f.output()) g.add_output()->set_name(name);
   g.mutable_node()->Swap(f.mutable_node());
