@@ -139,7 +139,7 @@ void convert_attributes(Step& s, const Form& from, const Form& to) {
   }
   // Attributes that are left out stand for the values of their version.
   for (const AttributeInfo& a : to.rows) {
-    if (!a.in(to.version) || s.attribute(a.name) != nullptr || to.input_of(a) >= 0) continue;
+    if (!a.in(to.version) || given.contains(std::string(a.name)) || to.input_of(a) >= 0) continue;
     const AttributeInfo* was = from.find(a.name, true);
     if (was == nullptr || was->type != a.type || equal(was->value, a.value) || a.name == "direction") {
       if (a.required && a.value.index() != 0) s.set(a.name, a.value);
@@ -186,18 +186,13 @@ void check_operands(Step& s, const Form& to) {
                  to, [&](int k) -> const op::Param& { return to.spec().output(k, to.version); });
 }
 
-// Attributes of a function's call, which are not known here: they stay where both versions take them alike.
-void check_references(Step& s, bool adapted, const Registry::Found& from, const Registry::Found& to) {
+// Attributes that the calls of a function give stay where both versions take them alike.
+void check_references(Step& s, const Form& from, const Form& to) {
   for (const auto& a : s.node.attribute()) {
     if (a.ref_attr_name().empty()) continue;
-    bool same = !adapted && !(s.from_opset == 11 && !s.up() && (a.name() == "axis" || a.name() == "axes"));
-    if (same) {
-      const Form before(from), after(to);
-      const AttributeInfo *const was = before.find(a.name()), *const is = after.find(a.name());
-      same = was != nullptr && is != nullptr && was->type == is->type && equal(was->value, is->value);
-    }
-    if (!same)
-      s.refuse("the attribute '", a.name(), "' is the function's, and each call may give another one");
+    const AttributeInfo *const was = from.find(a.name()), *const is = to.find(a.name());
+    if (was == nullptr || is == nullptr || was->type != is->type || !equal(was->value, is->value))
+      s.refuse_reference(a.name());
   }
 }
 
@@ -215,6 +210,10 @@ void count_axes_from_front(Step& s) {
     if (a->i() < 0) a->set_i(a->i() + rank);
     for (auto& v : *a->mutable_ints()) v += v < 0 ? rank : 0;
   }
+}
+
+bool refers(const onnx::NodeProto& n) {
+  return std::ranges::any_of(n.attribute(), [](const auto& a) { return !a.ref_attr_name().empty(); });
 }
 
 bool is_default_domain(const onnx::NodeProto& n) { return canonical(n.domain()).empty(); }
@@ -362,12 +361,12 @@ class Converter {
     if (to.op_class == nullptr && adapter == nullptr) s.refuse("opset ", next, " has no such operator");
     if (adapter == nullptr && from.op_class != to.op_class)
       s.refuse("the operator means something else there");
-    check_references(s, adapter != nullptr, from, to);
     if (!s.up() && opset_ == 11) count_axes_from_front(s);
     const Rest rest = adapter == nullptr ? Rest::attributes_and_operands : adapter(s);
     const Registry::Found found = standard_registry().find("", n.op_type(), next);
     if (found.op_class == nullptr) s.refuse("opset ", next, " has no such operator");
     const Form form(found);
+    if (refers(n)) check_references(s, Form(from), form);
     if (rest == Rest::attributes_and_operands) convert_attributes(s, Form(from), form);
     check_operands(s, form);
     inferred_ = inferred_ && s.before.empty() && s.after.empty();
@@ -455,18 +454,20 @@ void convert_function(onnx::FunctionProto& f, const onnx::FunctionProto& typed, 
   onnx::GraphProto& g = *part.mutable_graph();
   g.set_name(f.name());
   *g.mutable_value_info() = typed.value_info();
+  std::map<std::string_view, const onnx::TypeProto*> types;
+  for (const auto& v : typed.value_info()) types.emplace(v.name(), &v.type());
   for (const std::string& name : f.input()) {
     onnx::ValueInfoProto& input = *g.add_input();
     input.set_name(name);
-    for (const auto& v : typed.value_info())
-      if (v.name() == name) *input.mutable_type() = v.type();
+    if (const auto it = types.find(name); it != types.end()) *input.mutable_type() = *it->second;
   }
   for (const std::string& name : f.output()) g.add_output()->set_name(name);
   g.mutable_node()->Swap(f.mutable_node());
   try {
     convert_part(part, opset, names, functions);
   } catch (const Error& e) {
-    throw Error(e.code(), concat(place, e.where().empty() ? "" : ", ", e.where()), e.message());
+    throw Error(e.code(), concat(place, e.where().empty() ? "" : ", ", e.where()),
+                concat(e.message(), " (a call that is inlined is converted for itself)"));
   }
   g.mutable_node()->Swap(f.mutable_node());
   std::set<std::string_view> values(f.input().begin(), f.input().end());

@@ -208,8 +208,8 @@ Rest pad_19(Step& s) {
 }
 
 Rest constant_12(Step& s) {
-  if (s.node.attribute_size() != 1) return all;
-  const onnx::AttributeProto a = s.node.attribute(0);
+  if (s.node.attribute_size() != 1 || s.node.attribute(0).name() == "value") return all;
+  const onnx::AttributeProto a = *s.attribute(s.node.attribute(0).name());
   std::optional<AnyTensor> t;
   if (a.name() == "value_int") t = scalar_of(int64_t{a.i()});
   else if (a.name() == "value_ints") t = vector_of(std::vector<int64_t>(a.ints().begin(), a.ints().end()));

@@ -151,8 +151,11 @@ void Step::trim_inputs() {
 // --- attributes ---
 
 AttributeProto* Step::attribute(std::string_view name) const {
-  for (auto& a : *node.mutable_attribute())
-    if (a.name() == name) return &a;
+  for (auto& a : *node.mutable_attribute()) {
+    if (a.name() != name) continue;
+    if (!a.ref_attr_name().empty()) refuse_reference(name);
+    return &a;
+  }
   return nullptr;
 }
 

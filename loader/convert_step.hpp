@@ -61,6 +61,10 @@ class Step {
                 concat("from opset ", from_opset, " to ", to_opset, ": ", parts...));
   }
 
+  [[noreturn]] void refuse_reference(std::string_view attribute) const {
+    refuse("the attribute '", attribute, "' is the function's, and each call may give another one");
+  }
+
   // --- operands ---
   bool has(int input) const { return input < node.input_size() && !node.input(input).empty(); }
   /// Null where nothing is known of a value.
@@ -79,6 +83,7 @@ class Step {
   void trim_inputs();
 
   // --- attributes ---
+  /// Null if there is none. Error{not_supported} where each call of a function gives it.
   onnx::AttributeProto* attribute(std::string_view name) const;
   void erase(std::string_view name);
   int64_t integer(std::string_view name, int64_t fallback) const;

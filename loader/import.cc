@@ -365,8 +365,11 @@ class Importer {
     for (ValueId id : inputs) in.push_back(id < 0 ? op::Info{} : scope.graph->entry(id).info);
     if (const op::Message m = op.infer(in, out); !m.empty())
       throw Error(ErrorCode::invalid_model, place, std::string(m.view()));
-    GradientRequest request{
-        .xs = {}, .zs = {}, .y = value(*gradient.y), .inputs = inputs, .name = scope.prefix + node_name(n)};
+    GradientRequest request{.xs = {},
+                            .zs = {},
+                            .y = value(*gradient.y),
+                            .inputs = inputs,
+                            .name = (scope.prefix + node_name(n)).substr(0, 2 * max_prefix)};
     for (const std::string& name : gradient.xs) request.xs.push_back(value(name));
     for (const std::string& name : gradient.zs) request.zs.push_back(value(name));
     std::vector<ValueId> outputs;
@@ -492,7 +495,8 @@ class Importer {
         .given = &given,
         .caller = &scope};
     for (int k = 0; k < n.output_size(); ++k)
-      if (!n.output(k).empty()) inner.results.emplace(f.output(k), scope.name_of(n.output(k)));
+      if (std::string name = scope.name_of(n.output(k)); !name.empty() && name.size() <= 2 * max_prefix)
+        inner.results.emplace(f.output(k), std::move(name));
     for (int k = 0; k < f.input_size(); ++k)
       define(inner, f.input(k),
              k < static_cast<int>(inputs.size()) ? inputs[static_cast<std::size_t>(k)] : -1);

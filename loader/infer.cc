@@ -124,6 +124,8 @@ class Inference {
     const Scope none{.opsets = &opsets_};
     infer_graph(g, none, none, {}, visit);
   }
+  // Has the values of functions noted from now on.
+  void note_functions() { noted_ = true; }
   // The value infos of a function become the types on which all calls so far agree.
   void write_value_infos(onnx::FunctionProto& f) const {
     const auto calls = agreed_.find(&f);
@@ -473,7 +475,7 @@ class Inference {
       infer_node(const_cast<onnx::NodeProto&>(*node), inner, declared);
     for (int k = 0; k < n.output_size(); ++k)
       if (const op::Info* info = inner.find(f.output(k))) results[static_cast<std::size_t>(k)] = *info;
-    note(f, inner);
+    if (noted_) note(f, inner);
   }
   void note(const onnx::FunctionProto& f, const Scope& call) {
     const auto [calls, first] = agreed_.try_emplace(&f);
@@ -516,6 +518,7 @@ class Inference {
   Opsets opsets_;
   std::map<FunctionKey, const onnx::FunctionProto*> functions_;
   Symbols symbols_;
+  bool noted_ = false;
   // The values of functions, as all calls so far agree on them.
   std::map<const onnx::FunctionProto*, std::map<std::string, op::Info, std::less<>>> agreed_;
   std::deque<Value> constants_;         // Info refers to their elements
@@ -541,6 +544,7 @@ void infer_shapes(onnx::ModelProto& model, InferOptions options, const VisitInfo
 void infer_functions(onnx::ModelProto& model, InferOptions options) {
   const LargeData data(model);
   Inference inference(model, options);
+  inference.note_functions();
   inference.run(*model.mutable_graph());
   for (auto& f : *model.mutable_functions()) inference.write_value_infos(f);
 }

@@ -246,7 +246,15 @@ TEST_CASE("Functions go along") {
   CHECK(refused(graph, "f <axis> (a) => (r) { r = Softmax <axis: int = @axis> (a) }", 11) ==
         "function 'local.f', node 'r' (Softmax): from opset 13 to 12: the attribute 'axis' is the "
         "function's, and "
-        "each call may give another one");
+        "each call may give another one (a call that is inlined is converted for itself)");
+  // An attribute that the adapter of the operator does not look at stays.
+  m = parsed("g (float[3, 2] x) => (float[N, M] y) { y = local.f <v = float[1] {2.0}, keep = 1> (x) }\n",
+             "f <v, keep> (a) => (r) { c = Constant <value: tensor = @v> ()\n s = Mul (a, c)\n"
+             "r = ReduceSum <keepdims: int = @keep> (s) }");
+  CHECK(converted(m, 11).functions(0).node_size() == 3);
+  CHECK(holds(refused("g (float[3, 2] x) => (float[3, 2] y) { y = local.f <v = 2.0> (x) }\n",
+                      "f <v> (a) => (r) { c = Constant <value_float: float = @v> ()\n r = Mul (a, c) }", 11),
+              "the attribute 'value_float' is the function's"));
   // Calls that differ tell nothing.
   CHECK(holds(refused("g (float[3, 2] x, float[2] z) => (float[3, 2] y, float[2] v) { y = local.f (x)\n"
                       "v = local.f (z) }\n",

@@ -310,7 +310,8 @@ TEST_CASE("ONNX's own checker accepts opset 17, IR 8, where it is installed") {
   check_same(results(Session(Model(m).graph())), results(Session(network())));
   std::string python;
   for (const char* p : {"python3", "/usr/bin/python3"})
-    if (python.empty() && std::system(concat(p, " -c 'import onnx' 2>/dev/null").c_str()) == 0) python = p;
+    if (python.empty() && std::system(concat(p, " -c 'import onnx.checker' 2>/dev/null").c_str()) == 0)
+      python = p;
   if (python.empty()) return;
   const Folder folder;
   const fs::path file = folder.path / "model.onnx";

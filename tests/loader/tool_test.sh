@@ -44,6 +44,15 @@ for name in a.textproto a.json; do
   [[ $said == *"not read or written here"* ]] || fail "$said"
 done
 
+# A command line that is wrong gets the usage of its command, and no other.
+said=$($tool infer 2>&1)
+[ $? -eq 2 ] || fail "infer without a model does not end with 2"
+[[ $said == "tenon: infer needs a model"*"  infer MODEL"*"  infer --check DIR"* && $said != *"check MODEL"* ]] || fail "$said"
+[[ $($tool infer --help) == "  infer MODEL"* ]] || fail "$($tool infer --help)"
+said=$($tool none 2>&1) && fail "there is a command 'none'"
+[ "$said" = "tenon: there is no command 'none'
+tenon --help lists the commands" ] || fail "$said"
+
 # Bounds of a run: the error names the node, and options that are no numbers are refused.
 cat > "$folder/loop.txt" <<'END'
 <ir_version: 10, opset_import: ["" : 21]>
@@ -188,6 +197,7 @@ done
 [[ $($tool info "$folder/model.onnx") == *"memory plan"*"0 values decided in the run" ]] || fail "no memory plan"
 $tool dump "$folder/strange.onnx" --dot -o "$folder/strange.dot" || fail "dump --dot ends with $?"
 grep -q 'n1 -> n2 \[label="float\[batch,4\]"' "$folder/strange.dot" || fail "$(cat "$folder/strange.dot")"
+[[ $($tool infer "$folder/strange.onnx") != *$'\e'* ]] || fail "infer prints control characters"
 [[ $($tool dump "$folder/strange.onnx" --html) == "<!DOCTYPE html>"*"</html>" ]] || fail "dump --html is no page"
 $tool dump "$folder/strange.onnx" 2> /dev/null && fail "dump needs no form"
 

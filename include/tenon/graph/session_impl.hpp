@@ -1,8 +1,6 @@
 // Bodies of session.hpp.
 #pragma once
 
-#include <ranges>
-
 #include "tenon/graph/session.hpp"
 
 #ifdef TENON_COMPILED_SESSION
@@ -164,8 +162,9 @@ TENON_SESSION std::vector<bool> Session::needed_inputs(const Graph& graph, std::
       if (v >= 0) read[static_cast<std::size_t>(v)] = true;
   };
   mark(outputs);
-  for (const Graph::Node& n : std::views::reverse(graph.nodes()))
-    if (std::ranges::any_of(n.outputs, is_read)) mark(n.inputs), mark(n.captures);
+  for (std::size_t k = graph.nodes().size(); k-- > 0;)
+    if (const Graph::Node& n = graph.nodes()[k]; std::ranges::any_of(n.outputs, is_read))
+      mark(n.inputs), mark(n.captures);
   std::vector<bool> needed;
   for (ValueId v : graph.inputs()) needed.push_back(is_read(v));
   return needed;
