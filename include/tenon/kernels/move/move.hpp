@@ -164,6 +164,33 @@ inline void copy(DType d, void* to, const void* from, int64_t n) {
   });
 }
 
+/// Dense rows of some bytes each.
+struct Rows {
+  const void* data = nullptr;
+  int64_t bytes = 0;  ///< of a row
+};
+
+/// Writes rows one behind the other: row r of the result is row r of each part, in their order. Writes
+/// nothing and returns false where `move` copies the parts faster: rows so short that a call for each costs
+/// more than the copy, or so long that threads have to share them.
+inline bool join_rows(void* to, std::span<const Rows> parts, int64_t rows) {
+  int64_t whole = 0;
+  for (const Rows& p : parts) {
+    if (p.bytes < 256) return false;
+    whole += p.bytes;
+  }
+  if (rows <= 1 || whole > detail::copy_bytes) return false;
+  parallel_for(rows, detail::copy_bytes / whole, [&](int64_t begin, int64_t end) {
+    char* t = static_cast<char*>(to) + begin * whole;
+    for (int64_t r = begin; r < end; ++r)
+      for (const Rows& p : parts) {
+        simd::copy(t, static_cast<const char*>(p.data) + r * p.bytes, static_cast<std::size_t>(p.bytes));
+        t += p.bytes;
+      }
+  });
+  return true;
+}
+
 /// Sets n elements to the one at `value`.
 inline void fill(DType d, void* to, const void* value, int64_t n) {
   if (n == 0) return;
