@@ -157,6 +157,22 @@ void convert_attributes(Step& s, const Form& from, const Form& to) {
       s.refuse("the attribute '", a.name, "' has another default, and cannot be stated");
 }
 
+// Adapters read whatever the old version requires.
+void require_operands(Step& s, const Form& from) {
+  const op::Spec& spec = from.spec();
+  const auto require = [&](const char* what, const auto& names, int least, auto param) {
+    if (names.size() < least) s.refuse(least, " ", what, "s are needed");
+    for (int k = 0; k < least; ++k)
+      if (const op::Param& p = param(k);
+          names[k].empty() && p.in(from.version) && p.arity == op::Arity::single)
+        s.refuse("the ", what, " '", p.name, "' is required");
+  };
+  require("input", s.node.input(), spec.min_inputs(from.version),
+          [&](int k) -> const op::Param& { return spec.input(k, from.version); });
+  require("output", s.node.output(), spec.min_outputs(from.version),
+          [&](int k) -> const op::Param& { return spec.output(k, from.version); });
+}
+
 template <class Param>
 void check_operands(Step& s, std::string_view what,
                     const google::protobuf::RepeatedPtrField<std::string>& names, int params, int least,
@@ -361,6 +377,7 @@ class Converter {
     if (to.op_class == nullptr && adapter == nullptr) s.refuse("opset ", next, " has no such operator");
     if (adapter == nullptr && from.op_class != to.op_class)
       s.refuse("the operator means something else there");
+    require_operands(s, Form(from));
     if (!s.up() && opset_ == 11) count_axes_from_front(s);
     const Rest rest = adapter == nullptr ? Rest::attributes_and_operands : adapter(s);
     const Registry::Found found = standard_registry().find("", n.op_type(), next);

@@ -205,7 +205,6 @@ void Step::follow(int output, const char* op, std::initializer_list<std::string>
 
 Rest one_hot_11(Step& s) {
   constexpr int64_t int64 = onnx::TensorProto::INT64;
-  if (s.node.input_size() < 2) s.refuse("there is no depth");
   switch (s.element(0)) {
     case onnx::TensorProto::UINT8:
     case onnx::TensorProto::UINT16:

@@ -187,6 +187,19 @@ TEST_CASE("Session: a graph that can be had again keeps no constants") {
   check_error([&] { s.run({{"x", one}}, {.outputs = {"p"}}); }, {"the graph is not the one that it was"});
 }
 
+TEST_CASE("Session: inputs in any order, the last of a name in force") {
+  Graph g;
+  const ValueId a = g.add_input("a", DType::float32, {1}), b = g.add_input("b", DType::float32, {1}),
+                c = g.add_input("c", DType::float32, {1});
+  g.add_output("y", node(g, op::Concat{.axis = 0}, {a, b, c}));
+  const Session s(std::move(g));
+  const auto one = [](float x) { return Value(Tensor<float>({1}, {x})); };
+  const Feeds feeds[] = {{{"a", one(1)}, {"b", one(2)}, {"c", one(3)}},
+                         {{"c", one(3)}, {"a", one(1)}, {"b", one(2)}},
+                         {{"c", one(5)}, {"b", one(2)}, {"c", one(3)}, {"a", one(1)}}};
+  for (const Feeds& f : feeds) CHECK(floats(s.run(f)["y"]) == std::vector<float>{1, 2, 3});
+}
+
 TEST_CASE("Session: inputs that do not fit") {
   Graph g;
   const ValueId x = g.add_input("x", DType::float32, {g.symbol("n"), 3});

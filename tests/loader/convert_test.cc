@@ -278,6 +278,17 @@ TEST_CASE("Models that cannot be converted") {
   CHECK(m.opset_import(1).version() == 3);
 }
 
+TEST_CASE("Nodes without the operands that their version requires") {
+  CHECK(holds(converted(18, 21,
+                        "g (float[1, 2] x, float[1] s) => (float[1, 2] y)"
+                        " { y = GroupNormalization <num_groups = 1> (x, s) }"),
+              "3 inputs are needed"));
+  CHECK(holds(converted(18, 21,
+                        "g (float[1, 2] x, float[1] s) => (float[1, 2] y)"
+                        " { y = GroupNormalization <num_groups = 1> (x, , s) }"),
+              "the input 'scale' is required"));
+}
+
 // A node's constants and attributes may be of any types, also of types that the other version cannot take.
 TEST_CASE("Attributes and inputs that turn into each other, of other types") {
   struct Row {

@@ -131,7 +131,10 @@ class Session {
   /// the bounds, null for none.
   template <class F>
   void with_inputs(const Feeds& feeds, Outputs& outputs, const RunOptions& options, F f) const;
-  void feed(std::string_view name, const Value& value, std::span<const Value*> inputs) const;
+  /// Sets the input of that name, looked for from input `first` on and then before it; returns the one behind
+  /// it, where feeds in the graph's order find the next input at once.
+  std::size_t feed(std::string_view name, const Value& value, std::span<const Value*> inputs,
+                   std::size_t first) const;
   void check(const Graph::ValueEntry& e, const Value& v) const;
 
   static int64_t default_folded(const Graph& graph);

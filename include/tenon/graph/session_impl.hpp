@@ -1,6 +1,8 @@
 // Bodies of session.hpp.
 #pragma once
 
+#include <map>
+
 #include "tenon/graph/session.hpp"
 
 #ifdef TENON_COMPILED_SESSION
@@ -53,11 +55,13 @@ TENON_SESSION Binding Session::bind(const Feeds& feeds, Outputs outputs, const R
 
 TENON_SESSION detail::Plan Session::plan(const Feeds& feeds) const {
   const Program& p = program();
+  std::map<std::string_view, const Value*> values;
+  for (const auto& [name, value] : feeds) values[name] = &value;
   std::vector<op::Info> given;
   for (const Program::Given& g : p.given()) {
     given.push_back(g.info);
-    for (const auto& [name, value] : feeds)
-      if (name == p.entry(g.value).name) given.back() = op::info_of(value), given.back().data = nullptr;
+    if (const auto it = values.find(p.entry(g.value).name); it != values.end())
+      given.back() = op::info_of(*it->second), given.back().data = nullptr;
   }
   return shared_->variants.front()->runner.plan(given);
 }
@@ -70,7 +74,8 @@ void Session::with_inputs(const Feeds& feeds, Outputs& outputs, const RunOptions
   Scratch scratch;
   const std::span inputs(scratch.take<const Value*>(static_cast<int64_t>(count)), count);
   std::fill(inputs.begin(), inputs.end(), nullptr);
-  for (const auto& [name, value] : feeds) feed(name, value, inputs);
+  std::size_t next = 0;
+  for (const auto& [name, value] : feeds) next = feed(name, value, inputs, next);
   // Inputs that replace a value of their own, in the graph's order.
   ValueId* const given = scratch.take<ValueId>(static_cast<int64_t>(count));
   std::size_t replaced = 0;
@@ -92,15 +97,16 @@ void Session::with_inputs(const Feeds& feeds, Outputs& outputs, const RunOptions
   f(runner, inputs, budget ? &*budget : nullptr);
 }
 
-TENON_SESSION void Session::feed(std::string_view name, const Value& value,
-                                 std::span<const Value*> inputs) const {
+TENON_SESSION std::size_t Session::feed(std::string_view name, const Value& value,
+                                        std::span<const Value*> inputs, std::size_t first) const {
   const std::vector<ValueId>& ids = graph_.inputs();
-  for (std::size_t k = 0; k < ids.size(); ++k) {
+  for (std::size_t n = 0; n < ids.size(); ++n) {
+    const std::size_t k = (first + n) % ids.size();
     const Graph::ValueEntry& e = graph_.entry(ids[k]);
     if (e.name != name) continue;
     check(e, value);
     inputs[k] = &value;
-    return;
+    return k + 1;
   }
   throw Error(ErrorCode::invalid_argument, "session", concat("there is no input '", name, "'"));
 }

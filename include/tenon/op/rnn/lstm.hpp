@@ -69,8 +69,11 @@ struct LSTM {
     const auto functions =
         rnn_functions<3>(activations, activation_alpha, activation_beta, {"sigmoid", "tanh", "tanh"});
     const int directions = direction_count(direction);
+    // `this` is named because compilers differ in its place among a generic lambda's captures: in a program
+    // of g++'s and clang's units one compiler's function would read what the other's wrote.
     run_recurrent<kernels::LstmArgs, T>(
-        spec.name, form(), {x, w, r, b, sequence_lens, initial_h, y, y_h, packed_w}, [&](auto& a, int d) {
+        spec.name, form(), {x, w, r, b, sequence_lens, initial_h, y, y_h, packed_w},
+        [&, this](auto& a, int d) {
           if (p) a.peephole = peephole + d * 3 * a.hidden;
           a.initial_c = state_rows(c0, d, directions, a.batch, a.hidden, layout);
           a.final_c = state_rows(c1, d, directions, a.batch, a.hidden, layout);
