@@ -117,17 +117,17 @@ constexpr BroadcastPlan<n> stretched_plan(const int64_t* const (&shape)[n], cons
 template <class Shape, class... Others>
 constexpr BroadcastPlan<1 + sizeof...(Others)> broadcast_plan(const Shape& shape, const Others&... others) {
   constexpr int n = 1 + sizeof...(Others);
-  bool same = ((std::size(others) == std::size(shape)) && ...);
+  const int rank = static_cast<int>(std::size(shape));
+  bool same = ((static_cast<int>(std::size(others)) == rank) && ...);
   uint64_t size = 1;  // wraps, if another extent is 0
-  for (int d = 0; same && d < static_cast<int>(std::size(shape)); ++d) {
+  for (int d = 0; same && d < rank; ++d) {
     const int64_t extent = std::data(shape)[d];
     same = ((std::data(others)[d] == extent) && ...);
     size *= static_cast<uint64_t>(extent);
   }
   if (same) return size == 1 ? BroadcastPlan<n>() : BroadcastPlan<n>::flat(static_cast<int64_t>(size));
-  return detail::stretched_plan<n>(
-      {std::data(shape), std::data(others)...},
-      {static_cast<int>(std::size(shape)), static_cast<int>(std::size(others))...});
+  return detail::stretched_plan<n>({std::data(shape), std::data(others)...},
+                                   {rank, static_cast<int>(std::size(others))...});
 }
 
 /// Calls run(at, offsets, count) for the pieces of the result's elements [begin, end) that lie on one
