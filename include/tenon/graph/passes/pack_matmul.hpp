@@ -69,7 +69,7 @@ struct FileMatMul {
   constexpr void infer(op::Infer& i) const { product.infer(i); }
   template <class T>
   void compute(TensorView<const T> a, TensorView<const T> c, TensorView<T> y) const {
-    product.compute_with(a, c, y, [this](auto& args) {
+    product.compute_with(a, c, y, [&](auto& args) {
       if constexpr (std::is_same_v<T, compute_t<T>>) args.packed_b = file->packed(args);
     });
   }

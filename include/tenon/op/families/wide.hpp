@@ -24,7 +24,9 @@ const compute_t<T>* widen(Scratch& scratch, const T* x, int64_t n) {
 
 /// kernels::GemmArgs::parts of operands of T.
 template <class T>
-inline constexpr int parts_of = std::is_same_v<T, bfloat16> ? 1 : std::is_same_v<T, float16> ? 2 : 0;
+inline constexpr int parts_of = std::is_same_v<T, bfloat16>  ? 1
+                                : std::is_same_v<T, float16> ? 2
+                                                             : 0;
 
 /// The place to which a kernel writes n results, for narrow() to bring them to y: y itself, or scratch.
 template <class T>
