@@ -1,6 +1,6 @@
-// peak: what this machine can do at best. Fused multiply-adds per second at each instruction-set level, and
-// bytes per second of copying and adding, by size, with one thread and with two. Kernels are judged by their
-// share of these. Prints JSON objects, one a line.
+// peak: what this machine can do at best. Fused multiply-adds and products of bytes per second at each
+// instruction-set level, and bytes per second of copying and adding, by size, with one thread and with two.
+// Kernels are judged by their share of these. Prints JSON objects, one a line.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -13,6 +13,8 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
+
+#include "tenon/simd/tiles.hpp"
 #endif
 
 namespace {
@@ -102,12 +104,58 @@ __attribute__((target("avx512f"))) double fma_avx512() {
   return 2.0 * 16 * chains * steps;
 }
 
+// Products of bytes: twelve chains, four products a lane.
+
+__attribute__((target("avx2"))) double bytes_avx2() {
+  __m256i sums[chains], a = _mm256_set1_epi8(3), b = _mm256_set1_epi8(-2), one = _mm256_set1_epi16(1);
+  for (__m256i& sum : sums) sum = a;
+  asm volatile("" : "+x"(a), "+x"(b), "+x"(one));
+  for (int i = 0; i < steps; ++i) {
+#pragma GCC unroll 12
+    for (int c = 0; c < chains; ++c) {
+      __m256i pairs = _mm256_maddubs_epi16(a, b);
+      asm volatile("" : "+x"(pairs));  // or it is computed once
+      sums[c] = _mm256_add_epi32(sums[c], _mm256_madd_epi16(pairs, one));
+    }
+  }
+  for (__m256i& sum : sums) asm volatile("" : "+x"(sum));
+  return 2.0 * 32 * chains * steps;
+}
+
+__attribute__((target("avx512f,avx512vnni"))) double bytes_vnni() {
+  __m512i sums[chains], a = _mm512_set1_epi32(0x03030303), b = _mm512_set1_epi32(0x02020202);
+  for (__m512i& sum : sums) sum = a;
+  asm volatile("" : "+v"(a), "+v"(b));
+  for (int i = 0; i < steps; ++i) {
+#pragma GCC unroll 12
+    for (int c = 0; c < chains; ++c) sums[c] = _mm512_dpbusd_epi32(sums[c], a, b);
+  }
+  for (__m512i& sum : sums) asm volatile("" : "+v"(sum));
+  return 2.0 * 64 * chains * steps;
+}
+
+// Four tiles of sums, which leaves two registers for each operand.
+double bytes_amx() {
+  tenon::simd::AmxTiles tiles({2 * tenon::simd::tile_rows});
+  for (int i = 0; i < steps; ++i) {
+    tiles.add_products<0, 4, 6>();
+    tiles.add_products<1, 4, 7>();
+    tiles.add_products<2, 5, 6>();
+    tiles.add_products<3, 5, 7>();
+  }
+  return 4 * 2.0 * 16 * 16 * 64 * steps;
+}
+
 void report_arithmetic() {
   report("multiply and add, baseline", "GFLOP/s", [] { return fma_baseline; });
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
     report("fused multiply-add, AVX2", "GFLOP/s", [] { return fma_avx2; });
   if (__builtin_cpu_supports("avx512f"))
     report("fused multiply-add, AVX-512", "GFLOP/s", [] { return fma_avx512; });
+  if (__builtin_cpu_supports("avx2")) report("products of bytes, AVX2", "GOP/s", [] { return bytes_avx2; });
+  if (__builtin_cpu_supports("avx512vnni"))
+    report("products of bytes, AVX-512 VNNI", "GOP/s", [] { return bytes_vnni; });
+  if (tenon::simd::amx()) report("products of bytes, AMX", "GOP/s", [] { return bytes_amx; });
 }
 
 #else
