@@ -48,7 +48,7 @@ std::string identifier(std::string_view name) {
   }
   // Names that begin with _ belong to the implementation.
   while (text.starts_with('_')) text.erase(0, 1);
-  if (text.empty() || (text[0] >= '0' && text[0] <= '9')) text.insert(0, "v");
+  if (text.empty() || (text[0] >= '0' && text[0] <= '9')) text = concat('v', text);
   if (std::ranges::find(keywords, text) != std::end(keywords) || is_numbered(text)) text += '_';
   return text;
 }
