@@ -187,7 +187,7 @@ class Simplifier {
     const Registry::Found found = standard_registry().find(domain, n.op_type(), opset->second);
     if (found.op_class == nullptr || !found.op_class->spec->deterministic) return {};
     for (const auto& a : n.attribute())
-      if (a.has_g() || a.graphs_size() > 0) return {};
+      if (a.has_g() || a.graphs_size() > 0 || a.type() == onnx::AttributeProto::GRAPH) return {};
     std::vector<Value> operands;
     std::vector<op::Info> in;
     int64_t bytes = 0;
