@@ -42,8 +42,8 @@ void test_gemm(gemm_detail::ByteForm form, int64_t m, int64_t n, int64_t k) {
   CAPTURE(m);
   CAPTURE(n);
   CAPTURE(k);
-  const auto a = numbers<uint8_t>(m * k), a_zero = numbers<uint8_t>(m);
-  const auto b = numbers<int8_t>(k * n), b_zero = numbers<int8_t>(n);
+  const auto a = numbers<uint8_t>(m * k + 1), a_zero = numbers<uint8_t>(m);
+  const auto b = numbers<int8_t>(k * n + n), b_zero = numbers<int8_t>(n);
   const auto bias = numbers<int32_t>(n);
   for (const bool a_signed : {false, true}) {
     const bool many_zeros = a_signed != (k % 2 == 0);

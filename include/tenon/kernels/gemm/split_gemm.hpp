@@ -194,13 +194,11 @@ void compute_range(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1) {
         const int64_t j_end = std::min(j + most_cols, j1);
         Splitter<Arch, parts> b_splitter;
         for (int64_t c = j; c < j_end; c += S::cols) {
-          const float* from = q.plain_b + p * q.plain_b_row + c;
-          int64_t row = q.plain_b_row;
-          if (q.plain_b == nullptr) {
-            row = S::cols;
-            if (q.packed_b == nullptr) q.pack_b(c, std::min<int64_t>(S::cols, j_end - c), p, depth, panel);
-            from = q.packed_b == nullptr ? panel : q.packed_b + p * padded_n + c * depth;
-          }
+          const float* from = panel;
+          if (q.packed_b != nullptr) from = q.packed_b + p * padded_n + c * depth;
+          else if (q.plain_b != nullptr) from = q.plain_b + p * q.plain_b_row + c;
+          else q.pack_b(c, std::min<int64_t>(S::cols, j_end - c), p, depth, panel);
+          const int64_t row = q.packed_b == nullptr && q.plain_b != nullptr ? q.plain_b_row : S::cols;
           for (int64_t v = c; v < std::min(c + S::cols, j_end); v += L)
             split_columns(b_splitter, from + (v - c), row, std::min(L, j_end - v), depth,
                           b_parts + (v - j) / cols * steps * 16 * cols + (v - j) % cols, b_part);
