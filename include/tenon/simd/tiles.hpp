@@ -4,6 +4,7 @@
 // same anywhere, in tests.
 #pragma once
 
+#include <atomic>
 #include <bit>
 #include <cstdint>
 #include <cstdlib>
@@ -97,14 +98,19 @@ class PlainTiles {
 /// ask. TENON_AMX=0 keeps kernels from it. Read once.
 inline bool amx() {
 #if defined(__linux__)
-  static const bool use = [] {
-    const char* const request = std::getenv("TENON_AMX");
-    if (request != nullptr && std::string_view(request) == "0") return false;
+  // A static that a function initialises would have a lock, which programs without exceptions link without.
+  // Threads that ask at the same time get the same answer.
+  static std::atomic<signed char> known{-1};
+  signed char use = known.load(std::memory_order_relaxed);
+  if (use < 0) {
     constexpr int request_permission = 0x1023, tile_data = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
-    return __builtin_cpu_supports("amx-tile") && __builtin_cpu_supports("amx-int8") &&
-           __builtin_cpu_supports("amx-bf16") && syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
-  }();
-  return use;
+    const char* const request = std::getenv("TENON_AMX");
+    use = (request == nullptr || std::string_view(request) != "0") && __builtin_cpu_supports("amx-tile") &&
+          __builtin_cpu_supports("amx-int8") && __builtin_cpu_supports("amx-bf16") &&
+          syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
+    known.store(use, std::memory_order_relaxed);
+  }
+  return use != 0;
 #else
   return false;
 #endif

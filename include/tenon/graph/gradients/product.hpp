@@ -87,7 +87,8 @@ inline void einsum_step(Step& s) {
   std::vector<op::Info> infos(static_cast<std::size_t>(s.inputs()));
   bool asked = false;
   op::Infer infer(op::Einsum::spec, infos, {}, op::Einsum::spec.latest(), asked);
-  op::einsum_detail::Equation equation;
+  std::vector<op::einsum_detail::Term> terms(infos.size());
+  op::einsum_detail::Equation equation{terms};
   equation.parse(infer, *s.op<op::Einsum>().equation);
   constexpr auto npos = std::string::npos;
   for (int k = 0; k < s.inputs(); ++k) {
