@@ -196,6 +196,12 @@ struct Plan {
                        : args.x + (n * up(g.in_channels, L) + group * in_channels / L) * in_cells * L;
     const int64_t first_vector = group * out_vectors, all_vectors = up(g.out_channels, L);
     const T* group_weights = args.packed_w + group * out_vectors * L * taps * in_channels;
+    // The weights of a part from a block of input channels on.
+    const auto weights = [&](int64_t p, int64_t block) {
+      const int64_t vector = part_begin(p, out_vectors);
+      return group_weights +
+             (vector * in_channels + block * Step * vectors_at(vector, out_vectors)) * L * taps;
+    };
     for (int64_t k = 0; k < blocks; k += chunk) {
       Reach reach;
       reach.blocks = std::min(chunk, blocks - k), reach.block_step = block_step;
@@ -209,7 +215,12 @@ struct Plan {
       for (int64_t p = part; p < part_end; ++p) {
         const int64_t vector = part_begin(p, out_vectors);
         with_vectors<Arch>(vectors_at(vector, out_vectors), [&]<int V>(std::integral_constant<int, V>) {
-          const T* w = group_weights + (vector * in_channels + k * Step * V) * L * taps;
+          const T* w = weights(p, k);
+          const T* next = p + 1 < part_end     ? weights(p + 1, k)
+                          : k + chunk < blocks ? weights(part, k + chunk)
+                                               : nullptr;
+          reach.ahead = reinterpret_cast<const char*>(next);
+          reach.ahead_bytes = reach.blocks * Step * taps * V * L * static_cast<int64_t>(sizeof(T)) / at.rows;
           const int64_t to = ((n * all_vectors + first_vector + vector) * out_cells) * L;
           CellEnd<T> end{};
           end.y_block = (args.plain_y ? turned_cells : out_cells) * L;
@@ -230,6 +241,7 @@ struct Plan {
             end.y = args.y + to + cell * L;
             end.add = args.add == nullptr ? nullptr : args.add + to + cell * L;
             compute_row<T, Arch, Step, V>(at.cols, reach, row, w, end);
+            if (next != nullptr) reach.ahead += reach.ahead_bytes;
           }
         });
       }

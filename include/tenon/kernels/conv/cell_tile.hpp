@@ -41,6 +41,8 @@ struct Reach {
   int64_t last_depth = 0;              ///< channels of the last one; the others are whole
   int64_t taps = 0;                    ///< kernel cells
   const int64_t* tap = nullptr;        ///< [taps] their offsets in x
+  const char* ahead = nullptr;  ///< weights that are used later, which tiles fetch on the way; or nullptr
+  int64_t ahead_bytes = 0, ahead_step = 0;  ///< their size; bytes from one step of a tile to the next
 };
 
 /// The destination of sums.
@@ -64,6 +66,7 @@ void compute_cells(const Reach& reach, const T* x, const T* w, const CellEnd<T>&
   constexpr int L = lanes<T, Arch>;
   B sum[R][V];
   const T* start = end.begins ? end.add : end.y;
+  const char* ahead = reach.ahead_step == 0 ? reinterpret_cast<const char*>(w) : reach.ahead;
 #pragma GCC unroll 16
   for (int r = 0; r < R; ++r)
 #pragma GCC unroll 3
@@ -77,6 +80,8 @@ void compute_cells(const Reach& reach, const T* x, const T* w, const CellEnd<T>&
         B weight[V];
 #pragma GCC unroll 3
         for (int v = 0; v < V; ++v) weight[v] = simd::loadu<Arch>(w + v * L);
+        __builtin_prefetch(ahead, 0, 2);
+        ahead += reach.ahead_step;
 #pragma GCC unroll 16
         for (int r = 0; r < R; ++r) {
           const B xv(cell[r * Step]);
@@ -119,9 +124,13 @@ inline constexpr auto cell_functions = []<int... I>(std::integer_sequence<int, I
 template <class T, class Arch, int Step, int V>
 void compute_row(int64_t cells, const Reach& reach, const T* x, const T* w, CellEnd<T> end) {
   constexpr int64_t most = most_cells<Arch>(V), L = lanes<T, Arch>;
-  for (int64_t tiles = (cells + most - 1) / most; tiles > 0; --tiles) {
+  Reach own = reach;
+  int64_t tiles = (cells + most - 1) / most;
+  const int64_t steps = ((reach.blocks - 1) * Step + reach.last_depth) * reach.taps;
+  own.ahead_step = reach.ahead == nullptr || steps <= 0 ? 0 : reach.ahead_bytes / (tiles * steps);
+  for (; tiles > 0; --tiles, own.ahead += own.ahead_step * steps) {
     const int64_t some = (cells + tiles - 1) / tiles;
-    cell_functions<T, Arch, Step, V>[static_cast<std::size_t>(some - 1)](reach, x, w, end);
+    cell_functions<T, Arch, Step, V>[static_cast<std::size_t>(some - 1)](own, x, w, end);
     if (end.ends)
       for (int v = 0; v < V; ++v) end.activation(end.y + v * end.y_block, some * L);
     cells -= some;

@@ -131,7 +131,7 @@ struct Plan {
         take_tile(args.x + (item * blocks + b) * g.in[0] * g.in[1] * L, t,
                   inputs + (b * count + t - first) * L, blocks * count * L);
     constexpr int64_t here = 0;
-    const Reach reach{blocks, count * L, in_channels - (blocks - 1) * L, 1, &here};
+    Reach reach{blocks, count * L, in_channels - (blocks - 1) * L, 1, &here};
     const int64_t group_vector = item % g.groups * vectors;
     const T* weights = args.packed_w + group_vector * L * in_channels * places;
     for (int64_t p = part; p < part_end; ++p) {
@@ -141,6 +141,11 @@ struct Plan {
         end.y_block = count * L, end.begins = true;
         for (int64_t k = 0; k < places; ++k) {
           end.y = sums + k * V * count * L;
+          const int64_t next = k + 1 < places ? (k + 1) * vectors + vector : part_begin(p + 1, vectors);
+          reach.ahead = k + 1 < places || p + 1 < part_end
+                            ? reinterpret_cast<const char*>(weights + next * L * in_channels)
+                            : nullptr;
+          reach.ahead_bytes = V * L * in_channels * static_cast<int64_t>(sizeof(T));
           compute_row<T, Arch, L, V>(count, reach, inputs + k * blocks * count * L,
                                      weights + (k * vectors + vector) * L * in_channels, end);
         }
