@@ -442,8 +442,8 @@ void conv_by_words(const QuantConvLastArgs& g) {
 
 // ------------------------------------------------------------------------------------------- tile registers
 
-/// Copies what `count` pixels see to lines `line` apart, of a tap after the other and zeros up to whole
-/// registers.
+/// Copies the taps of `count` pixels, one after the other and then zeros up to whole registers, to lines
+/// `line` apart. Up to short_tap bytes past the last line may be written.
 template <class Arch>
 void fill_lines(const ConvGeometry& g, const Image& image, const Layout<Arch>& l, bool copied, int32_t border,
                 int64_t first, int64_t count, uint8_t* to, int64_t line) {

@@ -11,9 +11,8 @@
 
 #include <algorithm>
 #include <atomic>
-#include <bit>
 #include <cstdint>
-#include <type_traits>
+#include <iterator>
 
 #include "tenon/base/scratch.hpp"
 #include "tenon/kernels/gemm/blocks.hpp"
