@@ -71,7 +71,8 @@ struct BlockedConv {
   Bounds bounds{};
   int64_t block = 0;
   Extents extents;  ///< of the weights: (M, C/group, kernel...), with one or two spatial axes
-  bool plain_x = false, plain_y = false, winograd = false;
+  bool plain_x = false, plain_y = false;
+  int winograd = 0;                         ///< outputs on a side of Winograd's tiles, or 0
   Storage weights{};                        ///< as blocked_conv_pack_weights writes them
   Storage bias{};                           ///< (M), zeros up to whole blocks; or empty
   kernels::Activation<float> activation{};  ///< after the bounds

@@ -105,7 +105,7 @@ class ChannelBlocks {
     const bool x_is_plain = blocks(in[0]) < 0;
     BlockedConv blocked{.conv = conv.conv, .bounds = conv.bounds, .block = block_, .extents = conv.extents};
     blocked.plain_x = x_is_plain && g.groups == 1 && g.in_channels <= 4;
-    blocked.winograd = kernels::fits_winograd(g) && !few_cells(dims(p_.node(n).outputs[0]));
+    blocked.winograd = kernels::fits_winograd(g) ? winograd_outputs(dims(p_.node(n).outputs[0])) : 0;
     blocked.weights = Storage::make<float>(kernels::blocked_conv_weight_size<float>(g, blocked.winograd));
     kernels::blocked_conv_pack_weights<float>(g, blocked.winograd,
                                               {static_cast<const float*>(conv.weights.data()),
@@ -173,11 +173,14 @@ class ChannelBlocks {
       return f->approximate == "tanh" ? activation<gelu_tanh, float>() : activation<gelu, float>();
     return {};
   }
-  /// Whether an image is so small that reading Winograd's weights, four times as many, takes longer than
-  /// computing with them.
-  static bool few_cells(const Dims& y) {
-    const Dim cells = y.product(2, y.rank()) * y[0];
-    return cells.known() && cells.value() < 100;
+  /// The outputs on a side of Winograd's tiles, or 0, for a y of these extents. Its weights come from memory,
+  /// four times as many for 4 x 4 outputs, and nearly twice for 2 x 2: in small images that takes longer than
+  /// computing with fewer. A batch that nobody knows is one image.
+  static int winograd_outputs(const Dims& y) {
+    const Dim cells = y.product(2, y.rank()), batch = y[0];
+    if (!cells.known()) return 4;
+    const int64_t all = cells.value() * (batch.known() ? batch.value() : 1);
+    return all < 100 ? 0 : all < 350 ? 2 : 4;
   }
 
   /// Numbers of channels, with zeros up to whole blocks.

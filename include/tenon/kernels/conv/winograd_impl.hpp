@@ -1,10 +1,11 @@
-// Convolutions of 3 x 3 cells over blocks of channels by Winograd's F(4x4, 3x3): bodies.
+// Convolutions of 3 x 3 cells over blocks of channels by Winograd's F(4x4, 3x3) and F(2x2, 3x3): bodies.
 //
 // A tile of 4 x 4 outputs sees 6 x 6 inputs d. With the weights g it is A^T [(G g G^T) * (B^T d B)] A: 36
 // products for each pair of channels instead of 144. Each of the 36 places is a product of tiles by channels
-// and channels by output channels, which the tiles of cell_tile.hpp compute as pointwise convolutions. The
-// matrices belong to the points 0, 1, -1, 2, -2 and infinity (Lavin and Gray, "Fast Algorithms for
-// Convolutional Neural Networks", 2016.
+// and channels by output channels, which the tiles of cell_tile.hpp compute as pointwise convolutions. Tiles
+// of 2 x 2 outputs take 16 products instead of 36, and 16 weights in place of 36 (Lavin and Gray, "Fast
+// Algorithms for Convolutional Neural Networks", 2016). The matrices belong to points, of which 0 and
+// infinity are two.
 #pragma once
 
 #include <algorithm>
@@ -33,62 +34,104 @@ using cell_detail::with_vectors;
 using simd::batch;
 using simd::lanes;
 
-inline constexpr int64_t side = 6, outputs = 4, places = side * side;
+/// F(4x4, 3x3). The points beside 0 and infinity are near, -near, far and -far: the common 1 and 2 round
+/// three times as much. Their squares are exact, and the squares' product is 1.
+struct Tiles4 {
+  static constexpr int64_t outputs = 4, side = 6;
+  static constexpr double near = 0.70710678118654752440, near_2 = 0.5;
+  static constexpr double far = 1.41421356237309504880, far_2 = 2;
 
-/// The points beside 0 and infinity are near, -near, far and -far: the common 1 and 2 round three times as
-/// much. Their squares are exact, and the squares' product is 1.
-inline constexpr double near = 0.70710678118654752440, near_2 = 0.5;
-inline constexpr double far = 1.41421356237309504880, far_2 = 2;
+  /// B^T d of one column.
+  template <class B>
+  static void transform_inputs(const B (&d)[side], B (&t)[side]) {
+    using T = typename B::value_type;
+    const B both(T(-near_2 - far_2));
+    const B even_near = simd::mul_add(B(T(-far_2)), d[2], d[4]),
+            odd_near = simd::mul_add(B(T(-far_2)), d[1], d[3]);
+    const B even_far = simd::mul_add(B(T(-near_2)), d[2], d[4]),
+            odd_far = simd::mul_add(B(T(-near_2)), d[1], d[3]);
+    t[0] = simd::mul_add(both, d[2], d[0] + d[4]);
+    t[1] = simd::mul_add(B(T(near)), odd_near, even_near);
+    t[2] = simd::mul_add(B(T(-near)), odd_near, even_near);
+    t[3] = simd::mul_add(B(T(far)), odd_far, even_far);
+    t[4] = simd::mul_add(B(T(-far)), odd_far, even_far);
+    t[5] = simd::mul_add(both, d[3], d[1] + d[5]);
+  }
 
-/// B^T d of one column.
-template <class B>
-inline void transform_inputs(const B (&d)[side], B (&t)[side]) {
-  using T = typename B::value_type;
-  const B both(T(-near_2 - far_2));
-  const B even_near = simd::mul_add(B(T(-far_2)), d[2], d[4]),
-          odd_near = simd::mul_add(B(T(-far_2)), d[1], d[3]);
-  const B even_far = simd::mul_add(B(T(-near_2)), d[2], d[4]),
-          odd_far = simd::mul_add(B(T(-near_2)), d[1], d[3]);
-  t[0] = simd::mul_add(both, d[2], d[0] + d[4]);
-  t[1] = simd::mul_add(B(T(near)), odd_near, even_near);
-  t[2] = simd::mul_add(B(T(-near)), odd_near, even_near);
-  t[3] = simd::mul_add(B(T(far)), odd_far, even_far);
-  t[4] = simd::mul_add(B(T(-far)), odd_far, even_far);
-  t[5] = simd::mul_add(both, d[3], d[1] + d[5]);
-}
+  /// A^T m of one column.
+  template <class B>
+  static void transform_sums(const B (&m)[side], B (&y)[outputs]) {
+    using T = typename B::value_type;
+    const B sum_near = m[1] + m[2], rest_near = m[1] - m[2], sum_far = m[3] + m[4], rest_far = m[3] - m[4];
+    y[0] = m[0] + sum_near + sum_far;
+    y[1] = simd::mul_add(B(T(near)), rest_near, B(T(far)) * rest_far);
+    y[2] = simd::mul_add(B(T(near_2)), sum_near, B(T(far_2)) * sum_far);
+    y[3] = simd::mul_add(B(T(near * near_2)), rest_near, simd::mul_add(B(T(far * far_2)), rest_far, m[5]));
+  }
 
-/// A^T m of one column.
-template <class B>
-inline void transform_sums(const B (&m)[side], B (&y)[outputs]) {
-  using T = typename B::value_type;
-  const B sum_near = m[1] + m[2], rest_near = m[1] - m[2], sum_far = m[3] + m[4], rest_far = m[3] - m[4];
-  y[0] = m[0] + sum_near + sum_far;
-  y[1] = simd::mul_add(B(T(near)), rest_near, B(T(far)) * rest_far);
-  y[2] = simd::mul_add(B(T(near_2)), sum_near, B(T(far_2)) * sum_far);
-  y[3] = simd::mul_add(B(T(near * near_2)), rest_near, simd::mul_add(B(T(far * far_2)), rest_far, m[5]));
+  /// G g of one column.
+  static void transform_weights(const double (&g)[3], double (&u)[side]) {
+    constexpr double by_near = 1 / (2 * near_2 * (near_2 - far_2)),
+                     by_far = 1 / (2 * far_2 * (far_2 - near_2));
+    const double even_near = g[0] + near_2 * g[2], odd_near = near * g[1], even_far = g[0] + far_2 * g[2],
+                 odd_far = far * g[1];
+    u[0] = g[0];
+    u[1] = (even_near + odd_near) * by_near;
+    u[2] = (even_near - odd_near) * by_near;
+    u[3] = (even_far + odd_far) * by_far;
+    u[4] = (even_far - odd_far) * by_far;
+    u[5] = g[2];
+  }
+};
+
+/// F(2x2, 3x3), of the points 0, 1, -1 and infinity.
+struct Tiles2 {
+  static constexpr int64_t outputs = 2, side = 4;
+
+  template <class B>
+  static void transform_inputs(const B (&d)[side], B (&t)[side]) {
+    t[0] = d[0] - d[2];
+    t[1] = d[1] + d[2];
+    t[2] = d[2] - d[1];
+    t[3] = d[3] - d[1];
+  }
+
+  template <class B>
+  static void transform_sums(const B (&m)[side], B (&y)[outputs]) {
+    y[0] = m[0] + m[1] + m[2];
+    y[1] = m[1] - m[2] + m[3];
+  }
+
+  static void transform_weights(const double (&g)[3], double (&u)[side]) {
+    u[0] = g[0];
+    u[1] = (g[0] + g[2] + g[1]) / 2;
+    u[2] = (g[0] + g[2] - g[1]) / 2;
+    u[3] = g[2];
+  }
+};
+
+/// Calls f with the form whose tiles have so many outputs on a side.
+template <class F>
+void with_tiles(int outputs, F f) {
+  if (outputs == Tiles2::outputs) f(Tiles2{});
+  else f(Tiles4{});
 }
 
 /// G g of `count` columns side by side; rows of g are `row` apart.
-template <class Arch>
-inline void transform_weights(const double* g, int64_t row, int64_t count, double* u) {
-  constexpr double by_near = 1 / (2 * near_2 * (near_2 - far_2)), by_far = 1 / (2 * far_2 * (far_2 - near_2));
+template <class Tiles>
+void transform_weights(const double* g, int64_t row, int64_t count, double* u) {
   for (int64_t i = 0; i < count; ++i) {
-    const double g0 = g[i], g1 = g[row + i], g2 = g[2 * row + i];
-    const double even_near = g0 + near_2 * g2, odd_near = near * g1, even_far = g0 + far_2 * g2,
-                 odd_far = far * g1;
-    u[i] = g0;
-    u[count + i] = (even_near + odd_near) * by_near;
-    u[2 * count + i] = (even_near - odd_near) * by_near;
-    u[3 * count + i] = (even_far + odd_far) * by_far;
-    u[4 * count + i] = (even_far - odd_far) * by_far;
-    u[5 * count + i] = g2;
+    double transformed[Tiles::side];
+    Tiles::transform_weights({g[i], g[row + i], g[2 * row + i]}, transformed);
+    for (int64_t k = 0; k < Tiles::side; ++k) u[k * count + i] = transformed[k];
   }
 }
 
-template <class T, class Arch>
+template <class T, class Arch, class Tiles>
 struct Plan {
   using B = batch<T, Arch>;
   static constexpr int L = lanes<T, Arch>;
+  static constexpr int64_t side = Tiles::side, outputs = Tiles::outputs, places = side * side;
 
   const BlockedConvArgs<T>& args;
   const ConvGeometry& g;
@@ -176,12 +219,13 @@ struct Plan {
                      ? B(simd::loadu<Arch>(x + ((row + r) * g.in[1] + col + c) * L))
                      : B(T{0});
       }
-      transform_inputs(d, half[c]);
+      Tiles::transform_inputs(d, half[c]);
     }
     for (int64_t r = 0; r < side; ++r) {
-      const B d[side] = {half[0][r], half[1][r], half[2][r], half[3][r], half[4][r], half[5][r]};
-      B u[side];
-      transform_inputs(d, u);
+      B d[side], u[side];
+#pragma GCC unroll 6
+      for (int64_t c = 0; c < side; ++c) d[c] = half[c][r];
+      Tiles::transform_inputs(d, u);
 #pragma GCC unroll 6
       for (int64_t c = 0; c < side; ++c) simd::storeu(to + (r * side + c) * step, u[c]);
     }
@@ -197,14 +241,15 @@ struct Plan {
       B m[side];
 #pragma GCC unroll 6
       for (int64_t r = 0; r < side; ++r) m[r] = simd::loadu<Arch>(sums + (r * side + c) * step);
-      transform_sums(m, half[c]);
+      Tiles::transform_sums(m, half[c]);
     }
     const B bias = args.bias == nullptr ? B(T{0}) : B(simd::loadu<Arch>(args.bias + vector * L));
     const B lo(args.lo), hi(args.hi);
     for (int64_t r = 0; r < rows; ++r) {
-      const B m[side] = {half[0][r], half[1][r], half[2][r], half[3][r], half[4][r], half[5][r]};
-      B y[outputs];
-      transform_sums(m, y);
+      B m[side], y[outputs];
+#pragma GCC unroll 6
+      for (int64_t c = 0; c < side; ++c) m[c] = half[c][r];
+      Tiles::transform_sums(m, y);
       const int64_t at = plane + ((row + r) * g.out[1] + col) * L;
       T* to = args.activation ? tile + r * cols * L : args.y + at;
       for (int64_t c = 0; c < cols; ++c) {
@@ -225,33 +270,37 @@ struct Plan {
 namespace tenon::kernels {
 
 template <class Arch, class T>
-void winograd_pack_weights_impl(const ConvGeometry& g, const ConvWeights<T>& w, T* packed) {
+void winograd_pack_weights_impl(const ConvGeometry& g, int outputs, const ConvWeights<T>& w, T* packed) {
   using namespace winograd_detail;
   constexpr int64_t L = lanes<T, Arch>, together = 4;  // input channels
   const int64_t in = g.in_channels / g.groups, out = g.out_channels / g.groups, vectors = up(out, L);
-  parallel_for(g.groups * parts_of(vectors), 1, [&](int64_t begin, int64_t end) {
-    for (int64_t task = begin; task < end; ++task) {
-      const int64_t group = task / parts_of(vectors);
-      const int64_t vector = part_begin(task % parts_of(vectors), vectors),
-                    count = vectors_at(vector, vectors) * L;
-      const int64_t present = std::min(count, out - vector * L), first = group * out + vector * L;
-      alignas(64) T turned[together * 9 * 3 * L];  // [channel][row][column][output]
-      for (int64_t c = 0; c < in; ++c) {
-        alignas(64) double cells[9 * 3 * L], half[18 * 3 * L], u[places * 3 * L];  // half: [column][row]
-        if (c % together == 0)
-          turn_weights<Arch>(w.data + (first * in + c) * 9, w.factors_of(first), in * 9,
-                             std::min(together, in - c) * 9, present, count, turned);
-        std::copy_n(turned + c % together * 9 * count, 9 * count, cells);
-        for (int64_t k = 0; k < 3; ++k)
-          transform_weights<Arch>(cells + k * count, 3 * count, count, half + k * side * count);
-        for (int64_t r = 0; r < side; ++r)
-          transform_weights<Arch>(half + r * count, side * count, count, u + r * side * count);
-        for (int64_t k = 0; k < places; ++k) {
-          T* to = packed + (((group * places + k) * vectors + vector) * in + c * (count / L)) * L;
-          for (int64_t i = 0; i < count; ++i) to[i] = static_cast<T>(u[k * count + i]);
+  with_tiles(outputs, [&]<class Tiles>(Tiles) {
+    constexpr int64_t side = Tiles::side, places = side * side;
+    parallel_for(g.groups * parts_of(vectors), 1, [&](int64_t begin, int64_t end) {
+      for (int64_t task = begin; task < end; ++task) {
+        const int64_t group = task / parts_of(vectors);
+        const int64_t vector = part_begin(task % parts_of(vectors), vectors),
+                      count = vectors_at(vector, vectors) * L;
+        const int64_t present = std::min(count, out - vector * L), first = group * out + vector * L;
+        alignas(64) T turned[together * 9 * 3 * L];  // [channel][row][column][output]
+        for (int64_t c = 0; c < in; ++c) {
+          alignas(64) double cells[9 * 3 * L], half[3 * side * 3 * L],
+              u[places * 3 * L];  // half: [column][row]
+          if (c % together == 0)
+            turn_weights<Arch>(w.data + (first * in + c) * 9, w.factors_of(first), in * 9,
+                               std::min(together, in - c) * 9, present, count, turned);
+          std::copy_n(turned + c % together * 9 * count, 9 * count, cells);
+          for (int64_t k = 0; k < 3; ++k)
+            transform_weights<Tiles>(cells + k * count, 3 * count, count, half + k * side * count);
+          for (int64_t r = 0; r < side; ++r)
+            transform_weights<Tiles>(half + r * count, side * count, count, u + r * side * count);
+          for (int64_t k = 0; k < places; ++k) {
+            T* to = packed + (((group * places + k) * vectors + vector) * in + c * (count / L)) * L;
+            for (int64_t i = 0; i < count; ++i) to[i] = static_cast<T>(u[k * count + i]);
+          }
         }
       }
-    }
+    });
   });
 }
 
@@ -260,14 +309,16 @@ void winograd_conv_impl(const BlockedConvArgs<T>& a) {
   using namespace winograd_detail;
   const ConvGeometry& g = a.geometry;
   if (g.batch <= 0 || g.out_channels <= 0 || g.out[0] <= 0 || g.out[1] <= 0) return;
-  const Plan<T, Arch> plan(a);
-  const int64_t parts = parts_of(plan.vectors);
-  parallel_for(g.batch * g.groups * plan.bands * plan.shares, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t task = begin; task < end; ++task) {
-      const int64_t first = task / plan.shares % plan.bands * plan.band, share = task % plan.shares;
-      plan.run(task / plan.shares / plan.bands, first, std::min(first + plan.band, plan.tiles),
-               share_begin(share, plan.shares, parts), share_begin(share + 1, plan.shares, parts));
-    }
+  with_tiles(a.winograd, [&]<class Tiles>(Tiles) {
+    const Plan<T, Arch, Tiles> plan(a);
+    const int64_t parts = parts_of(plan.vectors);
+    parallel_for(g.batch * g.groups * plan.bands * plan.shares, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t task = begin; task < end; ++task) {
+        const int64_t first = task / plan.shares % plan.bands * plan.band, share = task % plan.shares;
+        plan.run(task / plan.shares / plan.bands, first, std::min(first + plan.band, plan.tiles),
+                 share_begin(share, plan.shares, parts), share_begin(share + 1, plan.shares, parts));
+      }
+    });
   });
 }
 
@@ -277,7 +328,7 @@ void winograd_conv_impl(const BlockedConvArgs<T>& a) {
 namespace tenon::kernels {
 
 template void winograd_conv_impl<TENON_INSTANTIATE, float>(const BlockedConvArgs<float>&);
-template void winograd_pack_weights_impl<TENON_INSTANTIATE, float>(const ConvGeometry&,
+template void winograd_pack_weights_impl<TENON_INSTANTIATE, float>(const ConvGeometry&, int,
                                                                    const ConvWeights<float>&, float*);
 
 }  // namespace tenon::kernels
