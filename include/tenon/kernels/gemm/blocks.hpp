@@ -2,8 +2,8 @@
 //
 // K is cut at multiples of Tile::depth, for any number of threads. An element of C is the sum of its blocks
 // in order, so it does not depend on where tiles and tasks begin. Within a block, a panel of B (1536 bytes a
-// column) is multiplied by every panel of some rows of A before the next panel of B. It stays in the second-level cache,
-// from which a tile streams its vectors; A's few rows come from the first-level cache.
+// column) is multiplied by every panel of some rows of A before the next panel of B. Both stay in the
+// second-level cache, from which a tile streams B's vectors; A's few rows come from the first-level cache.
 #pragma once
 
 #include <algorithm>
