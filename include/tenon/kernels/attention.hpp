@@ -51,7 +51,7 @@ struct AttentionArgs {
   double scale = 1, softcap = 0;  ///< softcap 0: none
   AttentionMask mask;
   /// A query i of batch entry b stands at position p = i + offsets[b] (nullptr: i + offset) among the keys,
-  /// and attends to those of [p - left, p + right] (negative: unbounded) below ends[b] (nullptr: all).
+  /// and attends to keys [p - left, p + right] (negative: unbounded) below ends[b] (nullptr: all).
   int64_t left = -1, right = -1;
   int64_t offset = 0;
   const int64_t *offsets = nullptr, *ends = nullptr;

@@ -220,7 +220,7 @@ void gather_words(const uint8_t* from, int64_t plane, int64_t channels, int64_t 
   }
 }
 
-/// Copies four channels, or those of them that there are, to their planes of cells (`planes`, cells() apart).
+/// Copies up to four channels to their planes of cells (`planes`, cells() apart).
 template <class Ops, class Arch>
 void fill_planes(const PlaneLayout<Arch>& l, const uint8_t* x, bool is_signed, int32_t zero, int64_t channels,
                  int32_t* planes) {

@@ -99,7 +99,7 @@ struct Tap {
   int64_t w, x;
 };
 
-/// Pixels that see the same taps: the places of their first taps in the image, and those of their results.
+/// Pixels that see the same taps: the places of their first taps in the image, and of their results in y.
 template <class Arch>
 struct Pixels {
   int64_t count;
@@ -380,7 +380,7 @@ class TileList {
   const Image& image_;
   const Layout<Arch>& l_;
   int64_t wide_;  // taps in a row of the kernel
-  Tap* taps_;     // all, then those of each kind of border
+  Tap* taps_;     // all of them, then the taps of each kind of border
   Pixel* border_;
 };
 

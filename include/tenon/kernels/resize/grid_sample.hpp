@@ -53,7 +53,7 @@ struct GridTaps {
   double weight[4];
 };
 
-/// F is the type of the arithmetic, that of the coordinates.
+/// F, the type of the coordinates, is the type of the arithmetic too.
 template <class F>
 void grid_taps(const GridSampleArgs& a, int axis, F coordinate, GridTaps& taps) {
   const int64_t extent = a.extents[axis];
