@@ -54,39 +54,45 @@ struct Layout {
   int64_t size() const { return channels + panels() * panel(); }
 };
 
+/// Packs the weights w (count, Cin, kernel) of a panel's output channels to the words `to`, and adds them to
+/// `sums`, a sum for each channel.
+template <class Arch>
+void pack_panel(const Layout<Arch>& l, const ConvGeometry& g, bool plain_x, const int8_t* w, int64_t count,
+                int32_t* to, int32_t* sums) {
+  const int64_t cells = g.kernel[0] * g.kernel[1], each = g.in_channels * cells;
+  for (int64_t c = 0; c < g.in_channels; c += 4) {
+    const int64_t channels = std::min<int64_t>(4, g.in_channels - c);
+    for (int64_t t = 0; t < cells; ++t) {
+      // Rows of a plain image's kernel hold the channels of all their taps, four after four.
+      const int64_t tap = plain_x ? t / g.kernel[1] : t, e = plain_x ? t % g.kernel[1] * g.in_channels : c;
+      auto* const bytes = reinterpret_cast<int8_t*>(to + tap * l.quads * l.cols);
+      const int8_t* from = w + c * cells + t;
+      for (int64_t m = 0; m < count; ++m, from += each) {
+        int8_t word[4] = {};
+        for (int64_t k = 0; k < channels; ++k) {
+          word[k] = from[k * cells];
+          if (plain_x) bytes[((e + k) / 4 * l.cols + m) * 4 + (e + k) % 4] = word[k];
+        }
+        if (!plain_x) std::memcpy(bytes + (c / 4 * l.cols + m) * 4, word, 4);
+        sums[m] = gemm_detail::wrap_add(sums[m], word[0] + word[1] + word[2] + word[3]);
+      }
+    }
+  }
+}
+
 /// See quant_conv_last_pack.
 template <class Arch>
 void pack_weights(const Layout<Arch>& l, const ConvGeometry& g, bool plain_x, const int8_t* w,
                   const int32_t* bias, int32_t x_zero, int32_t* packed) {
-  const int64_t cols = l.cols;
+  const int64_t each = g.in_channels * g.kernel[0] * g.kernel[1];
   std::fill_n(packed, l.size(), 0);
   // Words of neighbouring outputs lie side by side, while a line of memory holds many words of one output: a
   // panel's lines are read together.
   parallel_for(l.panels(), 1, [&](int64_t begin, int64_t end) {
     for (int64_t panel = begin; panel < end; ++panel) {
-      const int64_t first = panel * cols, count = std::min(cols, g.out_channels - first);
-      const int64_t cells = g.kernel[0] * g.kernel[1], each = g.in_channels * cells;
-      int32_t* const to = packed + l.channels + panel * l.panel();
+      const int64_t first = panel * l.cols, count = std::min(l.cols, g.out_channels - first);
       int32_t sums[std::max<int>(Tile<Arch>::cols, tile_channels)] = {};
-      for (int64_t c = 0; c < g.in_channels; c += 4) {
-        const int64_t channels = std::min<int64_t>(4, g.in_channels - c);
-        for (int64_t t = 0; t < cells; ++t) {
-          // Rows of a plain image's kernel hold the channels of all their taps, four after four.
-          const int64_t tap = plain_x ? t / g.kernel[1] : t,
-                        e = plain_x ? t % g.kernel[1] * g.in_channels : c;
-          auto* const bytes = reinterpret_cast<int8_t*>(to + tap * l.quads * cols);
-          const int8_t* from = w + first * each + c * cells + t;
-          for (int64_t m = 0; m < count; ++m, from += each) {
-            int8_t word[4] = {};
-            for (int64_t k = 0; k < channels; ++k) {
-              word[k] = from[k * cells];
-              if (plain_x) bytes[((e + k) / 4 * cols + m) * 4 + (e + k) % 4] = word[k];
-            }
-            if (!plain_x) std::memcpy(bytes + (c / 4 * cols + m) * 4, word, 4);
-            sums[m] = gemm_detail::wrap_add(sums[m], word[0] + word[1] + word[2] + word[3]);
-          }
-        }
-      }
+      pack_panel(l, g, plain_x, w + first * each, count, packed + l.channels + panel * l.panel(), sums);
       for (int64_t m = 0; m < count; ++m)
         packed[first + m] = gemm_detail::wrap_sub(bias != nullptr ? bias[first + m] : 0,
                                                   gemm_detail::wrap_mul(x_zero, sums[m]));
