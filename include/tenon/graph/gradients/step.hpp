@@ -236,7 +236,6 @@ class Step {
   const Op& op() const {
     return *node_.op.as<Op>();
   }
-  const AnyOperator& any_op() const { return node_.op; }
   int inputs() const { return static_cast<int>(node_.inputs.size()); }
   int outputs() const { return static_cast<int>(node_.outputs.size()); }
   /// Operand k; false when it is left out.

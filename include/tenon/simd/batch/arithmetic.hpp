@@ -63,13 +63,6 @@ inline xsimd::batch<T, A> max_num(const xsimd::batch<T, A>& x, const xsimd::batc
   else return xsimd::max(x, y);
 }
 
-/// The lesser; the other one when one is NaN.
-template <class T, class A>
-inline xsimd::batch<T, A> min_num(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& y) {
-  if constexpr (std::floating_point<T>) return xsimd::select((x < y) | xsimd::isnan(y), x, y);
-  else return xsimd::min(x, y);
-}
-
 /// x within [lo, hi], hi winning if they cross; NaN stays NaN. T: float, double.
 template <class T, class A>
 inline xsimd::batch<T, A> bound(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& lo,
