@@ -25,7 +25,7 @@ struct Token {
   std::size_t end;
 };
 
-// The end of what stands between quotes; of the text, where they are not closed.
+// The end of a literal between quotes; the end of the text, where they are not closed.
 std::size_t literal_end(std::string_view text, std::size_t at) {
   const char quote = text[at++];
   while (at < text.size() && text[at] != quote) at += text[at] == '\\' ? 2 : 1;

@@ -326,12 +326,8 @@ inline std::string describe(const Graph::Node& n) {
 struct AttributeElement {
   float value = 0;
 
-  static constexpr op::Spec spec{.name = "AttributeElement",
-                                 .domain = "tenon",
-                                 .since = {1},
-                                 .inputs = {{"like", "T"}},
-                                 .outputs = {{"element", "T"}},
-                                 .types = {{"T", types::numeric_bf16}}};
+  static constexpr op::Spec spec =
+      op::own_spec("AttributeElement", {{"like", "T"}}, {{"element", "T"}}, {{"T", types::numeric_bf16}});
   constexpr void infer(op::Infer& i) const { i.out(0, Dims::of_rank(0)); }
   void compute(AnyView, AnyOut element) const {
     convert_n(element.dtype(), element.data(), DType::float32, &value, 1);

@@ -2,7 +2,7 @@
 // names.
 //
 // Greatest errors in units in the last place that tests/simd/math_test.cc allows over sweeps of the whole
-// range, with or without FMA; what it measured lies just below:
+// range, with or without FMA; the errors that it measured lie just below:
 //
 //                       float  double                           float  double
 //   exp                  1.3    1.2      sinh                    2.2    1.8
@@ -195,7 +195,7 @@ inline xsimd::batch<T, A> copy_sign(const xsimd::batch<T, A>& magnitude, const x
   return xsimd::abs(magnitude) | (sign & xsimd::batch<T, A>(Format<T>::sign));
 }
 
-/// y where x has a sign, be it that of -0, else z.
+/// y where x has a sign, as -0 has, else z.
 template <class T, class A>
 inline xsimd::batch<T, A> choose_negative(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& y,
                                           const xsimd::batch<T, A>& z) {

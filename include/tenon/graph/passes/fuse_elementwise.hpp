@@ -22,15 +22,13 @@ struct FusedElementwise {
   std::vector<DType> buffers;        ///< the element type of each
   DType element = DType::undefined;  ///< of y
 
-  static constexpr op::Spec spec{
-      .name = "FusedElementwise",
-      .domain = "tenon",
-      .since = {1},
-      .inputs = {{.name = "x", .type = "T1", .arity = op::variadic, .heterogeneous = true}},
-      .outputs = {{"y", "T2"}},
-      .types = {{"T1", types::all}, {"T2", types::all}},
-      .memory = op::Memory::elementwise};
-  static constexpr op::Attributes attributes{};
+  static constexpr op::Spec spec = [] {
+    op::Spec s = op::own_spec("FusedElementwise",
+                              {{.name = "x", .type = "T1", .arity = op::variadic, .heterogeneous = true}},
+                              {{"y", "T2"}}, {{"T1", types::all}, {"T2", types::all}});
+    s.memory = op::Memory::elementwise;
+    return s;
+  }();
 
   constexpr void infer(op::Infer& i) const {
     Dims y;

@@ -135,7 +135,7 @@ class AnyOperator {
     return class_ != nullptr && class_->spec == &Op::spec ? static_cast<const Op*>(object_.get()) : nullptr;
   }
 
-  // --- the newest form of what an old version states ---
+  // --- an old version's node in the newest form ---
 
   AnyOperator with_newest_inputs() const {
     AnyOperator op = *this;
