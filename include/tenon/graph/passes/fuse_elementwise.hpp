@@ -4,6 +4,7 @@
 #pragma once
 
 #include "tenon/graph/passes/match.hpp"
+#include "tenon/simd/copy.hpp"
 
 namespace tenon::passes {
 
@@ -44,11 +45,16 @@ struct FusedElementwise {
     i.out(0, element, y);
   }
   void compute(op::Context& context, std::span<const AnyView> x, AnyOut y) const {
-    const int64_t tiles = (y.size() + tile - 1) / tile;
+    const bool fetched = y.size() >= far;
+    const int64_t length = fetched ? far_tile : tile, tiles = (y.size() + length - 1) / length;
+    // y's tiles, then in a buffer of their own, go past the caches.
+    const bool past_caches = packed_bytes(y.size(), element) >= simd::beyond_caches;
     parallel_for(tiles, std::clamp<int64_t>(tiles / 8, 1, 32), [&](int64_t first, int64_t end) {
       Scratch scratch;
       const std::size_t count = buffers.size();
-      std::byte* const memory = scratch.take<std::byte>(static_cast<int64_t>(count) * tile_bytes);
+      std::byte* const memory =
+          scratch.take<std::byte>(static_cast<int64_t>(count + past_caches) * tile_bytes);
+      std::byte* const last = memory + static_cast<int64_t>(count) * tile_bytes;
       // The operands, the values in the buffers, and y. Values that borrow own nothing that must be freed.
       auto* const values = reinterpret_cast<Value*>(
           scratch.take<std::byte>(static_cast<int64_t>((x.size() + count + 1) * sizeof(Value))));
@@ -57,18 +63,19 @@ struct FusedElementwise {
         if (!whole[k]) set(values + k, x[k].dtype(), x[k].data(), {});
       int64_t made = 0;  // elements of the tile for which values are made
       for (int64_t t = first; t < end; ++t) {
-        const int64_t from = t * tile, size = std::min(tile, y.size() - from);
+        const int64_t from = t * length, size = std::min(length, y.size() - from);
+        void* const to = at(y.data(), from, element);
         if (size != made) {
           for (std::size_t k = 0; k < x.size(); ++k)
             if (whole[k]) set(values + k, x[k].dtype(), at(x[k].data(), from, x[k].dtype()), {size});
           for (std::size_t b = 0; b < count; ++b)
             set(results + b, buffers[b], memory + static_cast<int64_t>(b) * tile_bytes, {size});
-          set(results + count, element, at(y.data(), from, element), {size});
+          set(results + count, element, past_caches ? last : to, {size});
           made = size;
         } else {
           for (std::size_t k = 0; k < x.size(); ++k)
             if (whole[k]) values[k].tensor().borrow(at(x[k].data(), from, x[k].dtype()));
-          results[count].tensor().borrow(at(y.data(), from, element));
+          if (!past_caches) results[count].tensor().borrow(to);
         }
         for (std::size_t s = 0; s < steps.size(); ++s) {
           const auto& [op, inputs, buffer] = steps[s];
@@ -79,9 +86,12 @@ struct FusedElementwise {
                                         : results + steps[static_cast<std::size_t>(~inputs[k])].buffer;
           Value* const out[] = {results + buffer};
           op.run(context, std::span(in, inputs.size()), out);
-          if (y.size() >= far && t + 1 < end) fetch(x, y, from + tile, s);
+          if (fetched && t + 1 < end) fetch(x, y, from + size, s, !past_caches);
         }
+        if (past_caches)
+          simd::copy_beyond_caches(to, last, static_cast<std::size_t>(packed_bytes(size, element)));
       }
+      if (past_caches) simd::end_copies_beyond_caches();
     });
   }
 
@@ -92,6 +102,8 @@ struct FusedElementwise {
   // Results of so many elements, and their operands, mostly come from memory. Where they are in a shared
   // cache, the processor's own prefetching does better.
   static constexpr int64_t far = 1 << 21;
+  // Half a tile is what the processor can ask memory for without waiting between the steps.
+  static constexpr int64_t far_tile = tile / 2;
 
  private:
   static void* at(const void* data, int64_t element, DType type) {
@@ -99,8 +111,8 @@ struct FusedElementwise {
   }
   /// Asks for a step's share of the tile that begins at element `from`, so that memory works while steps
   /// compute.
-  void fetch(std::span<const AnyView> x, const AnyOut& y, int64_t from, std::size_t step) const {
-    const int64_t size = std::min(tile, y.size() - from);
+  void fetch(std::span<const AnyView> x, const AnyOut& y, int64_t from, std::size_t step, bool result) const {
+    const int64_t size = std::min(far_tile, y.size() - from);
     const auto count = static_cast<int64_t>(steps.size()), s = static_cast<int64_t>(step);
     const auto ask = [&](const void* data, DType type) {
       const int64_t lines = packed_bytes(size, type) / 64;
@@ -110,7 +122,7 @@ struct FusedElementwise {
     };
     for (std::size_t k = 0; k < x.size(); ++k)
       if (whole[k]) ask(x[k].data(), x[k].dtype());
-    ask(y.data(), element);
+    if (result) ask(y.data(), element);
   }
   static void set(Value* value, DType type, const void* data, const Extents& extents) {
     const auto bytes = static_cast<std::size_t>(packed_bytes(product(extents), type));
