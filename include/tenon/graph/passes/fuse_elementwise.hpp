@@ -47,8 +47,11 @@ struct FusedElementwise {
   void compute(op::Context& context, std::span<const AnyView> x, AnyOut y) const {
     const bool fetched = y.size() >= far;
     const int64_t length = fetched ? far_tile : tile, tiles = (y.size() + length - 1) / length;
-    // y's tiles, then in a buffer of their own, go past the caches.
-    const bool past_caches = packed_bytes(y.size(), element) >= simd::beyond_caches;
+    // y's tiles, then in a buffer of their own, go past the caches: unless an operand's lines are there,
+    // which y is written over.
+    const bool past_caches =
+        packed_bytes(y.size(), element) >= simd::beyond_caches &&
+        std::ranges::none_of(x, [&](const AnyView& operand) { return operand.data() == y.data(); });
     parallel_for(tiles, std::clamp<int64_t>(tiles / 8, 1, 32), [&](int64_t first, int64_t end) {
       Scratch scratch;
       const std::size_t count = buffers.size();
