@@ -53,7 +53,7 @@ struct FromBlocks {
   }
 };
 
-/// FusedConv over blocks of channels. X is in blocks unless it has few channels, Z is, and Y unless plain_y.
+/// FusedConv over blocks of channels. X is in blocks unless plain_x, Z is, and Y unless plain_y.
 struct BlockedConv {
   op::Conv conv;
   Bounds bounds{};

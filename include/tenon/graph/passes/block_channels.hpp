@@ -134,16 +134,19 @@ class ChannelBlocks {
     std::vector<ValueId> in = p_.node(maker).inputs;
     kernels::ConvGeometry g;
     g.groups = conv->conv.group, g.in_channels = conv->extents[1] * g.groups;
-    if (in.size() > 1 || !kernels::gives_planes(g, conv->winograd)) return;
+    const Graph::Node* x = made_by<ToBlocks>(p_, in[0]);
+    const bool own_x = x != nullptr && p_.only_reader(in[0]) == maker;
+    const bool keeps = own_x && kernels::keeps_planes(g, conv->winograd);
+    if (in.size() > 1 || !(keeps || kernels::gives_planes(g, conv->winograd))) return;
     const ValueId y = p_.node(n).outputs[0];
     const auto product = products_.find(p_.node(maker).outputs[0]);
-    const Graph::Node* x = made_by<ToBlocks>(p_, in[0]);
-    if (product != products_.end() && x != nullptr && !conv->activation && p_.only_reader(in[0]) == maker) {
+    if (product != products_.end() && own_x && !conv->activation) {
       p_.skipped(maker, "X and Y are plain");
       return p_.redirect(y, add(maker, AnyOperator::make(product->second), x->inputs));
     }
     BlockedConv plain = *conv;
     plain.plain_y = true;
+    if (keeps) plain.plain_x = true, in = x->inputs;
     p_.redirect(y, add(maker, AnyOperator::make(plain), std::move(in)));
   }
   /// Whether the windows of a convolution are single cells, and the images so large that laying them out in

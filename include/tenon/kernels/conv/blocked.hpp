@@ -21,11 +21,11 @@ inline int64_t channel_block() {
 /// y = activation(clamp(conv(x, w) + bias + add, lo, hi)) in blocks of channels. T: float.
 template <class T>
 struct BlockedConvArgs {
-  ConvGeometry geometry;        ///< of rank 2; see blockable_conv
-  bool plain_x = false;         ///< x is (N, Cin, H, W) with at most 4 channels, and not in blocks
-  bool plain_y = false;         ///< y is (N, Cout, H, W) and not in blocks; see gives_planes
-  int winograd = 0;             ///< the weights were packed for tiles of so many outputs on a side; or 0
-  const T* x = nullptr;         ///< (N, Cin / block, H, W, block)
+  ConvGeometry geometry;  ///< of rank 2; see blockable_conv
+  bool plain_x = false;   ///< x is (N, Cin, H, W) and not in blocks: up to 4 channels, or see keeps_planes
+  bool plain_y = false;   ///< y is (N, Cout, H, W) and not in blocks; see gives_planes and keeps_planes
+  int winograd = 0;       ///< the weights were packed for tiles of so many outputs on a side; or 0
+  const T* x = nullptr;   ///< (N, Cin / block, H, W, block)
   const T* packed_w = nullptr;  ///< what blocked_conv_pack_weights wrote
   const T* bias = nullptr;      ///< (Cout), zeros up to whole blocks; or nullptr
   const T* add = nullptr;       ///< a residual like y, or nullptr; may be y itself
@@ -56,6 +56,10 @@ inline bool blockable_conv(const ConvGeometry& g) {
 inline bool gives_planes(const ConvGeometry& g, int winograd) {
   return winograd == 0 && (g.groups == 1 || g.groups < g.in_channels);
 }
+
+/// Whether winograd works from a plain x to a plain y, where there is no `add`: groups are so many that
+/// threads share them. Reads groups.
+inline bool keeps_planes(const ConvGeometry& g, int winograd) { return winograd != 0 && g.groups >= 8; }
 
 /// Whether the convolution is one of 3 x 3 cells side by side, which winograd computes with a quarter of the
 /// products: F(4x4, 3x3), in tiles of 4 x 4 outputs. Asks no more of groups than blockable_conv. Reads

@@ -304,12 +304,46 @@ void winograd_pack_weights_impl(const ConvGeometry& g, int outputs, const ConvWe
   });
 }
 
+namespace winograd_detail {
+
+/// A group after another from planes to planes. Its blocks stay in the second-level cache, while those of all
+/// groups would go through memory twice.
+template <class Arch, class Tiles, class T>
+void run_planes(const BlockedConvArgs<T>& a) {
+  const ConvGeometry& g = a.geometry;
+  const int64_t in = g.in_channels / g.groups, out = g.out_channels / g.groups;
+  const int64_t in_cells = g.in[0] * g.in[1], out_cells = g.out[0] * g.out[1];
+  constexpr int64_t L = lanes<T, Arch>;
+  const int64_t vectors = up(out, L);
+  parallel_for(g.batch * g.groups, 1, [&](int64_t begin, int64_t end) {
+    Scratch scratch;
+    T* x = scratch.take<T>(up(in, L) * L * in_cells);
+    BlockedConvArgs<T> one = a;
+    one.geometry.batch = one.geometry.groups = 1;
+    one.geometry.in_channels = in, one.geometry.out_channels = out;
+    one.x = x, one.y = scratch.take<T>(vectors * L * out_cells);
+    const Plan<T, Arch, Tiles> plan(one);
+    for (int64_t item = begin; item < end; ++item) {
+      const int64_t group = item % g.groups;
+      one.packed_w = a.packed_w + group * plan.places * vectors * L * in;
+      one.bias = a.bias == nullptr ? nullptr : a.bias + group * out;
+      to_blocks_impl<Arch>(1, in, in_cells, a.x + item * in * in_cells, x);
+      for (int64_t first = 0; first < plan.tiles; first += plan.band)
+        plan.run(0, first, std::min(first + plan.band, plan.tiles), 0, parts_of(vectors));
+      from_blocks_impl<Arch>(1, out, out_cells, one.y, a.y + item * out * out_cells);
+    }
+  });
+}
+
+}  // namespace winograd_detail
+
 template <class Arch, class T>
 void winograd_conv_impl(const BlockedConvArgs<T>& a) {
   using namespace winograd_detail;
   const ConvGeometry& g = a.geometry;
   if (g.batch <= 0 || g.out_channels <= 0 || g.out[0] <= 0 || g.out[1] <= 0) return;
   with_tiles(a.winograd, [&]<class Tiles>(Tiles) {
+    if (a.plain_x) return run_planes<Arch, Tiles>(a);
     const Plan<T, Arch, Tiles> plan(a);
     const int64_t parts = parts_of(plan.vectors);
     parallel_for(g.batch * g.groups * plan.bands * plan.shares, 1, [&](int64_t begin, int64_t end) {

@@ -73,7 +73,7 @@ inline batch_bool<double, avx512bw> batch<double, avx512bw>::operator!=(const ba
 namespace tenon::simd {
 
 // Of xsimd's own, lane by lane. Called qualified, as all functions here.
-using xsimd::abs, xsimd::nearbyint, xsimd::sqrt, xsimd::isnan, xsimd::select;
+using xsimd::abs, xsimd::nearbyint, xsimd::isnan, xsimd::select;
 using xsimd::all, xsimd::any;  ///< whether all or any of the lanes of a comparison hold
 using xsimd::max, xsimd::min, xsimd::to_float;
 
