@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 
+#include "tenon/base/lasting.hpp"
 #include "tenon/graph/fused/packed_mat_mul.hpp"
 #include "tenon/graph/passes/packed.hpp"
 
@@ -17,7 +18,7 @@ namespace detail {
 /// The B of `args` as pack_b writes it. B's memory, if it is a file's, is given back on the way.
 template <class C>
 Storage packed_b(const kernels::GemmArgs<C>& args, const Storage& b) {
-  Storage packed = Storage::make<C>(kernels::packed_b_size<C>(args.k, args.n));
+  Storage packed = Storage::make<C>(kernels::packed_b_size<C>(args.k, args.n), lasting_allocator());
   const auto* part = b.owner<FilePart>();
   kernels::GemmArgs<C> rows = args;
   for (int64_t p = 0; p < args.k; p += rows.k) {
@@ -25,7 +26,7 @@ Storage packed_b(const kernels::GemmArgs<C>& args, const Storage& b) {
     rows.b = args.b + p * args.b_row;
     kernels::pack_b(rows, static_cast<C*>(packed.data()) + kernels::packed_b_size<C>(p, args.n));
     if (part != nullptr && args.b_col == 1)
-      tenon::detail::forget_file_pages(rows.b, static_cast<std::size_t>(rows.k * args.n) * sizeof(C));
+      tenon::detail::forget_pages(rows.b, static_cast<std::size_t>(rows.k * args.n) * sizeof(C));
   }
   if (part != nullptr) part->forget();
   return packed;
@@ -151,7 +152,7 @@ inline bool replace_product(Program& program, int number, PackedMatMul packed, b
 inline void pack_narrow_matrix(PackedMatMul& packed, const kernels::NarrowSource& s) {
   const kernels::NarrowSize size = kernels::narrow_size(s);
   packed.k = s.k, packed.n = s.n;
-  packed.b = Storage::make<std::byte>(size.data);
+  packed.b = Storage::make<std::byte>(size.data, lasting_allocator());
   packed.zeros = Storage::make<uint8_t>(size.zeros);
   packed.narrow = kernels::narrow_pack(s, static_cast<std::byte*>(packed.b.data()),
                                        static_cast<uint8_t*>(packed.zeros.data()));
