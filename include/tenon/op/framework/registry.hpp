@@ -17,7 +17,7 @@ class Lowering;
 namespace op {
 /// The `prepare` of OperatorClass; in prepare.hpp.
 template <class Op, uint32_t Filter>
-constexpr auto prepare_function() -> AnyOperator (*)(const void* object, DType x);
+constexpr auto prepare_function() -> AnyOperator (*)(const std::shared_ptr<const void>& object, DType x);
 }  // namespace op
 
 namespace detail {
@@ -49,7 +49,7 @@ struct OperatorClass {
   int32_t (*lower)(const void* object, Lowering& to);
   /// The same operator for an X of a type, with tables made of its attributes. Null for operators that make
   /// none.
-  AnyOperator (*prepare)(const void* object, DType x);
+  AnyOperator (*prepare)(const std::shared_ptr<const void>& object, DType x);
 };
 
 /// Filter has a bit for each element type that `run` can meet; `compute` is compiled for no other.
@@ -172,7 +172,7 @@ class AnyOperator {
   int32_t lower(Lowering& to) const { return class_->lower(object_.get(), to); }
   bool prepares() const { return class_->prepare != nullptr; }
   /// The operator with its work on its attributes done, for a first operand of an element type.
-  AnyOperator prepared(DType x) const { return class_->prepare(object_.get(), x); }
+  AnyOperator prepared(DType x) const { return class_->prepare(object_, x); }
   /// The same operator, which messages call by the name and version of `old`, whose place it takes.
   AnyOperator in_place_of(const AnyOperator& old) const {
     AnyOperator op = *this;
