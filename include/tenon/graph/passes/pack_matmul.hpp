@@ -20,13 +20,23 @@ template <class C>
 Storage packed_b(const kernels::GemmArgs<C>& args, const Storage& b) {
   Storage packed = Storage::make<C>(kernels::packed_b_size<C>(args.k, args.n), lasting_allocator());
   const auto* part = b.owner<FilePart>();
-  kernels::GemmArgs<C> rows = args;
-  for (int64_t p = 0; p < args.k; p += rows.k) {
-    rows.k = std::min(kernels::packed_b_rows<C>, args.k - p);
-    rows.b = args.b + p * args.b_row;
-    kernels::pack_b(rows, static_cast<C*>(packed.data()) + kernels::packed_b_size<C>(p, args.n));
-    if (part != nullptr && args.b_col == 1)
-      tenon::detail::forget_pages(rows.b, static_cast<std::size_t>(rows.k * args.n) * sizeof(C));
+  const auto forget = [&](const C* from, int64_t count) {
+    if (part != nullptr) tenon::detail::forget_pages(from, static_cast<std::size_t>(count) * sizeof(C));
+  };
+  // As they lie in memory: blocks of rows, or where rows are neighbours, of the columns of some panels.
+  const bool columns = args.b_col != 1;
+  const int64_t step = columns ? 8 * kernels::packed_b_size<C>(1, 1) : args.n;
+  kernels::GemmArgs<C> block = args;
+  for (int64_t j = 0; j < args.n; j += block.n) {
+    block.n = std::min(step, args.n - j);
+    for (int64_t p = 0; p < args.k; p += block.k) {
+      block.k = std::min(kernels::packed_b_rows<C>, args.k - p);
+      block.b = args.b + p * args.b_row + j * args.b_col;
+      kernels::pack_b(block,
+                      static_cast<C*>(packed.data()) + kernels::packed_b_size<C>(p, args.n) + j * block.k);
+      if (!columns) forget(block.b, block.k * args.n);
+    }
+    if (columns) forget(args.b + j * args.b_col, block.n * args.b_col);
   }
   if (part != nullptr) part->forget();
   return packed;
