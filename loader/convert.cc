@@ -44,7 +44,7 @@ struct Form {
     else return -1;
     std::vector<op::AttributeInput> inputs;
     try {
-      op_class->set_attribute(op_class->copy(object.get()).get(), version, a.name, sample, inputs);
+      op_class->set_attribute(op_class->copy(object.get()).get(), version, a.name, std::move(sample), inputs);
     } catch (const Error&) {  // not a value that it takes: an attribute of its own
     }
     return inputs.empty() ? -1 : inputs[0].input;

@@ -31,7 +31,7 @@ void check_newest(const Graph::Node& n, const Registry::Found& found, const onnx
     in.push_back(e == nullptr ? op::Info{} : constant ? op::info_of(e->content) : e->info);
   }
   try {
-    const op::Message m = make_operator(*found.op_class, found.version, attributes).infer(in, out);
+    const op::Message m = make_operator(*found.op_class, found.version, std::move(attributes)).infer(in, out);
     if (!m.empty()) refuse(n, concat("at version ", found.version, ": ", m.view()));
   } catch (const Error& e) {
     if (e.code() == ErrorCode::not_supported) throw;

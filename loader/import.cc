@@ -416,7 +416,7 @@ class Importer {
           const auto* v = std::get_if<Value>(&attributes.back().second);
           if (v != nullptr && v->is_tensor()) counted(v->tensor());
         }
-      op = tenon::make_operator(*found.op_class, found.version, attributes);
+      op = tenon::make_operator(*found.op_class, found.version, std::move(attributes));
     } catch (const Error& e) {
       throw Error(
           e.code(),
@@ -534,13 +534,14 @@ class Importer {
 void read_message(std::span<const std::byte> bytes, bool in_place, onnx::ModelProto& message) {
   if (bytes.size() > INT32_MAX * std::size_t{1024})
     throw Error(ErrorCode::invalid_model, "model", "the file is too large");
-  const std::string stripped = strip_raw_data(bytes);
-  const auto size = in_place ? stripped.size() : bytes.size();
+  const std::optional<std::string> stripped = strip_raw_data(bytes);
+  const bool whole = !in_place || !stripped;
+  const auto size = whole ? bytes.size() : stripped->size();
   if (size > INT32_MAX)
     throw Error(ErrorCode::invalid_model, "model",
                 in_place ? "more than 2 GiB besides raw tensor data" : "more than 2 GiB");
-  if (in_place ? !message.ParseFromString(stripped)
-               : !message.ParseFromArray(bytes.data(), static_cast<int>(size)))
+  if (!message.ParseFromArray(whole ? static_cast<const void*>(bytes.data()) : stripped->data(),
+                              static_cast<int>(size)))
     throw Error(ErrorCode::invalid_model, "model", "not a ModelProto");
 }
 

@@ -449,7 +449,7 @@ class Inference {
             return op::BodyRef{std::make_shared<const BodyOfFile>(*this, *a.mutable_g(), scope, owner)};
           }));
     }
-    return make_operator(*found.op_class, found.version, attributes);
+    return make_operator(*found.op_class, found.version, std::move(attributes));
   }
 
   void infer_function(const onnx::NodeProto& n, const onnx::FunctionProto& f, const Scope& scope,

@@ -200,7 +200,7 @@ class Simplifier {
     }
     std::vector<std::pair<std::string, op::AttributeValue>> attributes;
     for (const auto& a : n.attribute()) attributes.emplace_back(a.name(), read_attribute(a, {}, {}));
-    const AnyOperator stated = make_operator(*found.op_class, found.version, attributes);
+    const AnyOperator stated = make_operator(*found.op_class, found.version, std::move(attributes));
     const auto make = [&](std::size_t at, const op::AttributeValue& value, DType element) {
       if (operands.size() <= at) operands.resize(at + 1);
       operands[at] = Value(op::input_from_attribute(value, element));

@@ -37,9 +37,10 @@ class Stripper {
  public:
   explicit Stripper(std::span<const std::byte> bytes) : bytes_(bytes) {}
 
-  std::string run() {
+  std::optional<std::string> run() {
+    if (!message(0, bytes_.size(), Message::model, 0, nullptr)) return {};
     std::string out;
-    message(0, bytes_.size(), Message::model, 0, out);
+    message(0, bytes_.size(), Message::model, 0, &out);
     return out;
   }
 
@@ -72,8 +73,10 @@ class Stripper {
     out.append(reinterpret_cast<const char*>(bytes_.data()) + from, to - from);
   }
 
-  void message(std::size_t at, std::size_t end, Message type, int depth, std::string& out) const {
+  // Whether the message has data to be left out. Writes what is left, unless `out` is null.
+  bool message(std::size_t at, std::size_t end, Message type, int depth, std::string* out) const {
     if (depth > max_depth) fail(at, "messages are nested too deeply");
+    bool found = false;
     while (at < end) {
       const std::size_t start = at;
       const uint64_t tag = varint(at, end);
@@ -92,16 +95,19 @@ class Stripper {
           const Message inner = child(type, field);
           if (inner != Message::leaf) {
             std::string stripped;
-            message(at, stop, inner, depth + 1, stripped);
-            put_bytes(out, field, stripped);
+            found |= message(at, stop, inner, depth + 1, out == nullptr ? nullptr : &stripped);
+            if (out != nullptr) put_bytes(*out, field, stripped);
             at = stop;
             continue;
           }
           if (type == Message::tensor && field == 9 && length >= min_mapped_bytes) {
-            std::string entry;
-            put_bytes(entry, 1, mapped_key);
-            put_bytes(entry, 2, concat(at, ",", length));
-            put_bytes(out, 13, entry);
+            found = true;
+            if (out != nullptr) {
+              std::string entry;
+              put_bytes(entry, 1, mapped_key);
+              put_bytes(entry, 2, concat(at, ",", length));
+              put_bytes(*out, 13, entry);
+            }
             at = stop;
             continue;
           }
@@ -113,8 +119,9 @@ class Stripper {
         }
         default: fail(start, concat("not a protobuf message: wire type ", tag & 7));
       }
-      copy(start, at, out);
+      if (out != nullptr) copy(start, at, *out);
     }
+    return found;
   }
   static std::size_t advance(std::size_t at, std::size_t end, std::size_t n) {
     if (end - at < n) fail(at, "the message is cut short");
@@ -129,6 +136,6 @@ class Stripper {
 
 }  // namespace
 
-std::string strip_raw_data(std::span<const std::byte> model) { return Stripper(model).run(); }
+std::optional<std::string> strip_raw_data(std::span<const std::byte> model) { return Stripper(model).run(); }
 
 }  // namespace tenon::loader

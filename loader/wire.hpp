@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -12,7 +13,8 @@ namespace tenon::loader {
 /// "offset,length".
 inline constexpr std::string_view mapped_key{"\0mapped", 7};
 
-/// A serialised ModelProto without its large raw_data. Error{invalid_model} when the bytes are no message.
-std::string strip_raw_data(std::span<const std::byte> model);
+/// A serialised ModelProto without its large raw_data; nothing where it has none. Error{invalid_model} when
+/// the bytes are no message.
+std::optional<std::string> strip_raw_data(std::span<const std::byte> model);
 
 }  // namespace tenon::loader

@@ -2,12 +2,16 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <limits>
 #include <memory>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "tenon/base/lasting.hpp"
 
 namespace {
 using tenon::Allocator;
@@ -262,4 +266,41 @@ TEST_CASE("handles on many threads") {
   while (!last.unique()) std::this_thread::yield();
   for (int t = 0; t < 4; ++t) CHECK(last.as<std::string>()[t].size() == 30);
   for (std::thread& thread : threads) thread.join();
+}
+
+TEST_CASE("blocks of the lasting allocator are aligned and apart") {
+  std::vector<Storage> blocks;
+  // Less than a page, neighbours of regions, more than shares one, and more than a region has left.
+  for (const size_t bytes : {100, 1 << 16, 3 << 20, (1 << 16) + 1, 20 << 20, 15 << 20, 15 << 20, 1 << 20})
+    blocks.push_back(Storage::allocate(bytes, tenon::lasting_allocator()));
+  for (size_t k = 0; k < blocks.size(); ++k) {
+    CHECK(aligned(blocks[k].data()));
+    std::memset(blocks[k].data(), static_cast<int>(k + 1), blocks[k].size_bytes());
+  }
+  blocks.erase(blocks.begin() + 2);  // its memory goes back, and its place is not used again
+  blocks.push_back(Storage::allocate(2 << 20, tenon::lasting_allocator()));
+  std::memset(blocks.back().data(), 100, blocks.back().size_bytes());
+  for (size_t k = 0; k + 1 < blocks.size(); ++k) {
+    const auto* bytes = blocks[k].as<unsigned char>();
+    const size_t number = k < 2 ? k + 1 : k + 2;
+    CHECK(std::all_of(bytes, bytes + blocks[k].size_bytes(), [&](unsigned char b) { return b == number; }));
+  }
+}
+
+TEST_CASE("threads share the lasting allocator") {
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong = 0;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([t, &wrong] {
+      std::vector<Storage> blocks;
+      for (int k = 0; k < 50; ++k) {
+        blocks.push_back(Storage::allocate(70000, tenon::lasting_allocator()));
+        std::memset(blocks.back().data(), t + 1, 70000);
+        if (k % 3 == 0) blocks.erase(blocks.begin());
+      }
+      for (const Storage& s : blocks)
+        for (size_t k = 0; k < 70000; ++k) wrong += s.as<char>()[k] != t + 1;
+    });
+  for (std::thread& t : threads) t.join();
+  CHECK(wrong == 0);
 }

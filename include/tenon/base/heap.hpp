@@ -83,10 +83,9 @@ inline void heap_free(void* memory, std::size_t bytes, std::size_t alignment) no
   ::operator delete(memory, heap_alignment(bytes, alignment));
 }
 
-/// Gives back the memory of the pages that lie whole within a part of a mapped file. The system reads them
-/// again when they are needed.
-inline void forget_file_pages([[maybe_unused]] const void* data,
-                              [[maybe_unused]] std::size_t bytes) noexcept {
+/// Gives back the memory of the pages that lie whole within a block. When they are needed, the system reads
+/// those of a mapped file again; others have zeros.
+inline void forget_pages([[maybe_unused]] const void* data, [[maybe_unused]] std::size_t bytes) noexcept {
 #ifdef __linux__
   const auto page = static_cast<std::uintptr_t>(getpagesize());
   const auto at = reinterpret_cast<std::uintptr_t>(data);

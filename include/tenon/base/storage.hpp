@@ -78,7 +78,7 @@ class FilePart {
   }
 
   /// Gives the part's memory back. It may be read all the same, by other threads at this moment too.
-  void forget() const noexcept { detail::forget_file_pages(data_, bytes_); }
+  void forget() const noexcept { detail::forget_pages(data_, bytes_); }
 
  private:
   std::shared_ptr<const void> file_;

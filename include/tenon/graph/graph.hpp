@@ -364,6 +364,7 @@ void if_capturing(Value& value, F f) {
 /// change(attribute's name, reference, body).
 template <class F>
 AnyOperator with_bodies(const AnyOperator& op, F change) {
+  if (!op.takes_graphs()) return op;
   return op.with_attributes([&](std::string_view name, op::AttributeValue& value) {
     bool changed = false;
     if_capturing(value, [&](op::BodyRef& body, const CapturingBody& capturing) {
@@ -376,6 +377,7 @@ AnyOperator with_bodies(const AnyOperator& op, F change) {
 /// The values of the graph around that an operator's graph attributes read.
 inline std::vector<ValueId> outer_values(const AnyOperator& op) {
   std::vector<ValueId> all;
+  if (!op.takes_graphs()) return all;
   for (const op::AttributeInfo& a : op.attributes())
     if_capturing(a.value, [&](const op::BodyRef&, const CapturingBody& body) {
       const std::vector<ValueId> some = body.outer_values();

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <set>
 
+#include "tenon/base/lasting.hpp"
 #include "tenon/graph/graph.hpp"
 #include "tenon/graph/limits.hpp"
 
@@ -131,7 +132,7 @@ class Program {
   /// copies it; the runs of a finished program find only the tensors that `stored` gives.
   const Value& constant(ValueId v) const {
     Value& c = entry(v).constant;
-    if (c.is_tensor() && !c.tensor().aligned()) c = c.tensor().clone();
+    if (c.is_tensor() && !c.tensor().aligned()) c = c.tensor().clone(lasting_allocator());
     return c;
   }
   /// The same as it is stored. A tensor may not be aligned: only its bytes may be read.

@@ -10,8 +10,7 @@ using test::node;
 
 /// A Clip whose bounds are attributes.
 ValueId clip_6(Graph& g, ValueId x, float max, float min) {
-  const std::pair<std::string, op::AttributeValue> attributes[] = {{"max", max}, {"min", min}};
-  return g.add_node({}, make_operator(operator_class<op::Clip>, 6, attributes), {x},
+  return g.add_node({}, make_operator(operator_class<op::Clip>, 6, {{"max", max}, {"min", min}}), {x},
                     std::vector<std::string>(1))[0];
 }
 

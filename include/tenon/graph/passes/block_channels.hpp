@@ -8,6 +8,7 @@
 #include <array>
 #include <map>
 
+#include "tenon/base/lasting.hpp"
 #include "tenon/graph/fused/blocked_conv.hpp"
 #include "tenon/graph/passes/fuse_convolution.hpp"
 #include "tenon/op/math/elu.hpp"
@@ -106,7 +107,8 @@ class ChannelBlocks {
     BlockedConv blocked{.conv = conv.conv, .bounds = conv.bounds, .block = block_, .extents = conv.extents};
     blocked.plain_x = x_is_plain && g.groups == 1 && g.in_channels <= 4;
     blocked.winograd = kernels::fits_winograd(g) ? winograd_outputs(dims(p_.node(n).outputs[0])) : 0;
-    blocked.weights = Storage::make<float>(kernels::blocked_conv_weight_size<float>(g, blocked.winograd));
+    blocked.weights = Storage::make<float>(kernels::blocked_conv_weight_size<float>(g, blocked.winograd),
+                                           lasting_allocator());
     kernels::blocked_conv_pack_weights<float>(g, blocked.winograd,
                                               {static_cast<const float*>(conv.weights.data()),
                                                conv.factors.empty() ? nullptr : conv.factors.data()},

@@ -6,6 +6,7 @@
 
 #include <map>
 
+#include "tenon/base/lasting.hpp"
 #include "tenon/graph/fused/last_conv.hpp"
 #include "tenon/graph/passes/quantized.hpp"
 #include "tenon/op/nn/max_pool.hpp"
@@ -80,7 +81,8 @@ class ChannelsLast {
     if (!std::all_of(scales, scales + g.out_channels, [](float s) { return s < 1; }))
       return p_.skipped(n, "scales are large");
     if (!q.plain) return p_.skipped(n, "weights have zero points");
-    c.weights = Storage::make<int32_t>(kernels::quant_conv_last_weight_size(g, c.plain_x));
+    c.weights =
+        Storage::make<int32_t>(kernels::quant_conv_last_weight_size(g, c.plain_x), lasting_allocator());
     kernels::quant_conv_last_pack(g, c.plain_x, static_cast<const int8_t*>(q.plain.data()),
                                   q.bias ? static_cast<const int32_t*>(q.bias.data()) : nullptr,
                                   raised(q.x).zero, static_cast<int32_t*>(c.weights.data()));

@@ -1,6 +1,7 @@
 // pack_convolution: the weights of fused convolutions, in the order in which the kernel reads them.
 #pragma once
 
+#include "tenon/base/lasting.hpp"
 #include "tenon/graph/passes/fuse_convolution.hpp"
 
 namespace tenon::passes {
@@ -17,7 +18,7 @@ inline void apply_pack_convolution(Program& program) {
     PackedConv packed{fused.conv, fused.bounds, fused.element, fused.extents, {}, fused.bias};
     const Storage plain = fused.plain_weights();
     dispatch<float, double>(compute_dtype(fused.element), [&]<class C>() {
-      packed.weights = Storage::make<C>(kernels::conv_packed_weight_size<C>(g));
+      packed.weights = Storage::make<C>(kernels::conv_packed_weight_size<C>(g), lasting_allocator());
       kernels::conv_pack_weights(g, static_cast<const C*>(plain.data()),
                                  static_cast<C*>(packed.weights.data()));
     });

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 
+#include "tenon/base/lasting.hpp"
 #include "tenon/graph/fused/packed_mat_mul.hpp"
 #include "tenon/graph/passes/packed.hpp"
 
@@ -17,15 +18,25 @@ namespace detail {
 /// The B of `args` as pack_b writes it. B's memory, if it is a file's, is given back on the way.
 template <class C>
 Storage packed_b(const kernels::GemmArgs<C>& args, const Storage& b) {
-  Storage packed = Storage::make<C>(kernels::packed_b_size<C>(args.k, args.n));
+  Storage packed = Storage::make<C>(kernels::packed_b_size<C>(args.k, args.n), lasting_allocator());
   const auto* part = b.owner<FilePart>();
-  kernels::GemmArgs<C> rows = args;
-  for (int64_t p = 0; p < args.k; p += rows.k) {
-    rows.k = std::min(kernels::packed_b_rows<C>, args.k - p);
-    rows.b = args.b + p * args.b_row;
-    kernels::pack_b(rows, static_cast<C*>(packed.data()) + kernels::packed_b_size<C>(p, args.n));
-    if (part != nullptr && args.b_col == 1)
-      tenon::detail::forget_file_pages(rows.b, static_cast<std::size_t>(rows.k * args.n) * sizeof(C));
+  const auto forget = [&](const C* from, int64_t count) {
+    if (part != nullptr) tenon::detail::forget_pages(from, static_cast<std::size_t>(count) * sizeof(C));
+  };
+  // As they lie in memory: blocks of rows, or where rows are neighbours, of the columns of some panels.
+  const bool columns = args.b_col != 1;
+  const int64_t step = columns ? 8 * kernels::packed_b_size<C>(1, 1) : args.n;
+  kernels::GemmArgs<C> block = args;
+  for (int64_t j = 0; j < args.n; j += block.n) {
+    block.n = std::min(step, args.n - j);
+    for (int64_t p = 0; p < args.k; p += block.k) {
+      block.k = std::min(kernels::packed_b_rows<C>, args.k - p);
+      block.b = args.b + p * args.b_row + j * args.b_col;
+      kernels::pack_b(block,
+                      static_cast<C*>(packed.data()) + kernels::packed_b_size<C>(p, args.n) + j * block.k);
+      if (!columns) forget(block.b, block.k * args.n);
+    }
+    if (columns) forget(args.b + j * args.b_col, block.n * args.b_col);
   }
   if (part != nullptr) part->forget();
   return packed;
@@ -150,7 +161,7 @@ inline bool replace_product(Program& program, int number, PackedMatMul packed, b
 inline void pack_narrow_matrix(PackedMatMul& packed, const kernels::NarrowSource& s) {
   const kernels::NarrowSize size = kernels::narrow_size(s);
   packed.k = s.k, packed.n = s.n;
-  packed.b = Storage::make<std::byte>(size.data);
+  packed.b = Storage::make<std::byte>(size.data, lasting_allocator());
   packed.zeros = Storage::make<uint8_t>(size.zeros);
   packed.narrow = kernels::narrow_pack(s, static_cast<std::byte*>(packed.b.data()),
                                        static_cast<uint8_t*>(packed.zeros.data()));

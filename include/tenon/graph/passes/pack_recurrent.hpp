@@ -1,6 +1,7 @@
 // pack_recurrent: an RNN, GRU or LSTM whose W is constant keeps it laid out for the kernel.
 #pragma once
 
+#include "tenon/base/lasting.hpp"
 #include "tenon/graph/fused/packed_recurrent.hpp"
 #include "tenon/graph/passes/packed.hpp"
 #include "tenon/op/rnn/gru.hpp"
@@ -32,7 +33,7 @@ void pack_recurrent(Program& program) {
       args.b_row = 1;
       args.b_col = args.k;
       const int64_t directions = w->extents()[0], size = kernels::packed_b_size<C>(args.k, args.n);
-      packed.w = Storage::make<C>(directions * size);
+      packed.w = Storage::make<C>(directions * size, lasting_allocator());
       for (int64_t d = 0; d < directions; ++d, args.b += args.n * args.k)
         kernels::pack_b(args, static_cast<C*>(packed.w.data()) + d * size);
     });

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "tenon/base/lasting.hpp"
 #include "tenon/graph/fused/quantized.hpp"
 #include "tenon/graph/passes/packed.hpp"
 
@@ -90,7 +91,7 @@ inline Storage packed_matrix(const AnyTensor& b, const AnyTensor* zero, bool tra
   args.b.row = transposed ? 1 : columns, args.b.col = transposed ? columns : 1;
   args.b.is_signed = b.dtype() == DType::int8;
   if (zero != nullptr) args.b.zero = zero->data(), args.b.zero_step = zero->size() > 1;
-  Storage packed = Storage::make<int32_t>(kernels::quant_packed_b_size(args));
+  Storage packed = Storage::make<int32_t>(kernels::quant_packed_b_size(args), lasting_allocator());
   kernels::quant_pack_b(args, static_cast<int32_t*>(packed.data()));
   return packed;
 }
@@ -105,7 +106,7 @@ inline Storage packed_filter(const QuantizedConv& q, kernels::QuantConvArgs args
   g.in_channels = e[1] * g.groups;
   g.out_channels = e[0];
   g.kernel = e.size() > 2 ? &e[2] : &one;
-  Storage packed = Storage::make<int32_t>(kernels::quant_conv_packed_weight_size(args));
+  Storage packed = Storage::make<int32_t>(kernels::quant_conv_packed_weight_size(args), lasting_allocator());
   kernels::quant_conv_pack_weights(args, static_cast<int32_t*>(packed.data()));
   return packed;
 }
@@ -124,7 +125,7 @@ inline void set_filter(QuantizedConv& q, const Weights& w) {
     q.plain = from.storage();
     return;
   }
-  q.plain = Storage::make<int8_t>(size);
+  q.plain = Storage::make<int8_t>(size, lasting_allocator());
   auto* const to = static_cast<int8_t*>(q.plain.data());
   int32_t wrong = 0;
   dispatch<int8_t, uint8_t>(from.dtype(), [&]<class T>() {

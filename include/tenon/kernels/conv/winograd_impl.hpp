@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/scratch.hpp"
@@ -70,17 +71,18 @@ struct Tiles4 {
   }
 
   /// G g of one column.
-  static void transform_weights(const double (&g)[3], double (&u)[side]) {
+  template <class D>
+  static void transform_weights(const D& g0, const D& g1, const D& g2, D (&u)[side]) {
     constexpr double by_near = 1 / (2 * near_2 * (near_2 - far_2)),
                      by_far = 1 / (2 * far_2 * (far_2 - near_2));
-    const double even_near = g[0] + near_2 * g[2], odd_near = near * g[1], even_far = g[0] + far_2 * g[2],
-                 odd_far = far * g[1];
-    u[0] = g[0];
+    const D even_near = g0 + near_2 * g2, odd_near = near * g1, even_far = g0 + far_2 * g2,
+            odd_far = far * g1;
+    u[0] = g0;
     u[1] = (even_near + odd_near) * by_near;
     u[2] = (even_near - odd_near) * by_near;
     u[3] = (even_far + odd_far) * by_far;
     u[4] = (even_far - odd_far) * by_far;
-    u[5] = g[2];
+    u[5] = g2;
   }
 };
 
@@ -102,11 +104,12 @@ struct Tiles2 {
     y[1] = m[1] - m[2] + m[3];
   }
 
-  static void transform_weights(const double (&g)[3], double (&u)[side]) {
-    u[0] = g[0];
-    u[1] = (g[0] + g[2] + g[1]) / 2;
-    u[2] = (g[0] + g[2] - g[1]) / 2;
-    u[3] = g[2];
+  template <class D>
+  static void transform_weights(const D& g0, const D& g1, const D& g2, D (&u)[side]) {
+    u[0] = g0;
+    u[1] = (g0 + g2 + g1) / 2;
+    u[2] = (g0 + g2 - g1) / 2;
+    u[3] = g2;
   }
 };
 
@@ -117,13 +120,40 @@ void with_tiles(int outputs, F f) {
   else f(Tiles4{});
 }
 
-/// G g of `count` columns side by side; rows of g are `row` apart.
-template <class Tiles>
-void transform_weights(const double* g, int64_t row, int64_t count, double* u) {
-  for (int64_t i = 0; i < count; ++i) {
-    double transformed[Tiles::side];
-    Tiles::transform_weights({g[i], g[row + i], g[2 * row + i]}, transformed);
-    for (int64_t k = 0; k < Tiles::side; ++k) u[k * count + i] = transformed[k];
+/// Numbers of half a register, in a register of doubles.
+template <class Arch, class T>
+struct Wide {
+  static constexpr int count = lanes<T, Arch> / 2;
+  using Narrow [[gnu::vector_size(count * sizeof(T))]] = T;
+  using Type [[gnu::vector_size(count * sizeof(double))]] = double;
+  static Type load(const T* from) {
+    Narrow x;
+    std::memcpy(&x, from, sizeof x);
+    return __builtin_convertvector(x, Type);
+  }
+  static void store(T* to, const Type& wide) {
+    const Narrow x = __builtin_convertvector(wide, Narrow);
+    std::memcpy(to, &x, sizeof x);
+  }
+};
+
+/// G g G^T of the weights of `count` outputs side by side, a row for each place. The next place's row of u is
+/// `row` behind.
+template <class Arch, class Tiles, class T>
+inline void transform_weights(const T* g, int64_t count, T* u, int64_t row) {
+  using W = Wide<Arch, T>;
+  constexpr int side = Tiles::side;
+  using D = typename W::Type;
+  for (int64_t i = 0; i < count; i += W::count) {
+    D half[3][side];
+    for (int k = 0; k < 3; ++k)
+      Tiles::transform_weights(W::load(g + k * count + i), W::load(g + (3 + k) * count + i),
+                               W::load(g + (6 + k) * count + i), half[k]);
+    for (int r = 0; r < side; ++r) {
+      D line[side];
+      Tiles::transform_weights(half[0][r], half[1][r], half[2][r], line);
+      for (int k = 0; k < side; ++k) W::store(u + (r * side + k) * row + i, line[k]);
+    }
   }
 }
 
@@ -272,32 +302,28 @@ namespace tenon::kernels {
 template <class Arch, class T>
 void winograd_pack_weights_impl(const ConvGeometry& g, int outputs, const ConvWeights<T>& w, T* packed) {
   using namespace winograd_detail;
-  constexpr int64_t L = lanes<T, Arch>, together = 4;  // input channels
+  // Input channels that are written together: lines of 36 places far apart share a cache's sets.
+  constexpr int64_t L = lanes<T, Arch>, together = 4;
   const int64_t in = g.in_channels / g.groups, out = g.out_channels / g.groups, vectors = up(out, L);
   with_tiles(outputs, [&]<class Tiles>(Tiles) {
-    constexpr int64_t side = Tiles::side, places = side * side;
+    constexpr int64_t places = Tiles::side * Tiles::side;
     parallel_for(g.groups * parts_of(vectors), 1, [&](int64_t begin, int64_t end) {
+      alignas(64) T turned[together * 9 * 3 * L];  // [channel][row][column][output]
+      alignas(64) T all[places * together * 3 * L];
       for (int64_t task = begin; task < end; ++task) {
         const int64_t group = task / parts_of(vectors);
         const int64_t vector = part_begin(task % parts_of(vectors), vectors),
                       count = vectors_at(vector, vectors) * L;
         const int64_t present = std::min(count, out - vector * L), first = group * out + vector * L;
-        alignas(64) T turned[together * 9 * 3 * L];  // [channel][row][column][output]
-        for (int64_t c = 0; c < in; ++c) {
-          alignas(64) double cells[9 * 3 * L], half[3 * side * 3 * L],
-              u[places * 3 * L];  // half: [column][row]
-          if (c % together == 0)
-            turn_weights<Arch>(w.data + (first * in + c) * 9, w.factors_of(first), in * 9,
-                               std::min(together, in - c) * 9, present, count, turned);
-          std::copy_n(turned + c % together * 9 * count, 9 * count, cells);
-          for (int64_t k = 0; k < 3; ++k)
-            transform_weights<Tiles>(cells + k * count, 3 * count, count, half + k * side * count);
-          for (int64_t r = 0; r < side; ++r)
-            transform_weights<Tiles>(half + r * count, side * count, count, u + r * side * count);
-          for (int64_t k = 0; k < places; ++k) {
-            T* to = packed + (((group * places + k) * vectors + vector) * in + c * (count / L)) * L;
-            for (int64_t i = 0; i < count; ++i) to[i] = static_cast<T>(u[k * count + i]);
-          }
+        for (int64_t block = 0; block < in; block += together) {
+          const int64_t channels = std::min(together, in - block), each = channels * count;
+          turn_weights<Arch>(w.data + (first * in + block) * 9, w.factors_of(first), in * 9, channels * 9,
+                             present, count, turned);
+          for (int64_t c = 0; c < channels; ++c)
+            transform_weights<Arch, Tiles>(turned + c * 9 * count, count, all + c * count, each);
+          for (int64_t k = 0; k < places; ++k)
+            std::copy_n(all + k * each, each,
+                        packed + (((group * places + k) * vectors + vector) * in + block * (count / L)) * L);
         }
       }
     });

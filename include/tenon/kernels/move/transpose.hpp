@@ -92,7 +92,7 @@ constexpr void for_each_outer(const CopyPlan& plan, int axes, int64_t begin, int
   }
 }
 
-inline constexpr int64_t copy_bytes = 1 << 17;  // bytes that a task moves, about
+inline constexpr int64_t copy_bytes = 1 << 16;  // bytes that a task moves, about
 
 template <class T>
 struct ElementMover {
@@ -248,7 +248,9 @@ void run_copy(const CopyPlan& plan, const Mover& move) {
     });
     return;
   }
-  parallel_for(plan.size / n, copy_bytes / row_bytes + 1, [&](int64_t begin, int64_t end) {
+  // A row of few bytes takes as long as a line of memory.
+  const int64_t grain = copy_bytes / (row_bytes < 64 ? 64 : row_bytes) + 1;
+  parallel_for(plan.size / n, grain, [&](int64_t begin, int64_t end) {
     for_each_outer(plan, inner, begin, end,
                    [&](int64_t to, int64_t from) { move.row(to, to_step, from, from_step, n); });
   });

@@ -163,6 +163,9 @@ void reduce_cut(ReduceOp op, T* y, const ReducePlan& plan, const Part& part) {
     int64_t grain = work >= reduce_grain ? 1 : reduce_grain / work;
     // Results in columns are read row by row; a task takes row pieces long enough to be worth fetching.
     if (!plan.last_reduced && grain < some) grain = some;
+    // Tasks of one size, of whole lines in columns.
+    const int64_t tasks = (plan.kept + grain - 1) / grain, line = plan.last_reduced ? 1 : 16;
+    grain = (plan.kept + tasks * line - 1) / (tasks * line) * line;
     parallel_for(plan.kept, grain, [&](int64_t first, int64_t last) {
       Partial partial[some];
       for (int64_t o = first; o < last; o += some) {

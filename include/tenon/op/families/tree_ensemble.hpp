@@ -158,14 +158,16 @@ struct NumberedTrees {
     constexpr std::string_view name = Op::spec.name;
     const std::size_t n = op.nodes_treeids.size();
     const Places places(op.nodes_treeids, op.nodes_nodeids);
-    const auto is_leaf = [&](int64_t at) { return op.nodes_modes[static_cast<std::size_t>(at)] == "LEAF"; };
+    std::vector<char> leaf(n);
+    for (std::size_t k = 0; k < n; ++k) leaf[k] = op.nodes_modes[k] == "LEAF";
+    const auto is_leaf = [&](int64_t at) { return leaf[static_cast<std::size_t>(at)] != 0; };
     Scratch scratch;
     const double* bounds = numbers<double>(scratch, values().view());
     std::vector<kernels::StatedNode> nodes(n);
     for (std::size_t k = 0; k < n; ++k) {
       if (is_leaf(static_cast<int64_t>(k))) continue;
       const auto child = [&](int64_t number) -> int64_t {
-        const int64_t at = places.find(op.nodes_treeids[k], number);
+        const int64_t at = places.find(op.nodes_treeids[k], number, k);
         if (at < 0)
           raise(ErrorCode::invalid_model, name, "node ", op.nodes_nodeids[k], " of tree ",
                 op.nodes_treeids[k], " names node ", number, ", which is not there");
@@ -183,7 +185,8 @@ struct NumberedTrees {
     const std::span<const int64_t> ids = votes.ids;
     std::vector<int64_t> at(ids.size()), first(n + 1, 0);
     for (std::size_t v = 0; v < at.size(); ++v) {
-      at[v] = places.find(votes.treeids[v], votes.nodeids[v]);
+      at[v] =
+          places.find(votes.treeids[v], votes.nodeids[v], static_cast<std::size_t>(v > 0 ? at[v - 1] : 0));
       if (at[v] < 0)
         raise(ErrorCode::invalid_model, name, "a vote names node ", votes.nodeids[v], " of tree ",
               votes.treeids[v], ", which is not there");
@@ -239,9 +242,15 @@ struct NumberedTrees {
           raise(ErrorCode::invalid_model, Op::spec.name, "node ", key(order_[k]).second, " of tree ",
                 key(order_[k]).first, " is stated twice");
     }
-    /// -1 where there is no such node.
-    int64_t find(int64_t tree, int64_t node) const {
+    /// -1 where there is no such node. Numbers mostly follow one another, in the order of a tree's nodes, and
+    /// so the place of one, `near`, tells the place of another.
+    int64_t find(int64_t tree, int64_t node, std::size_t near) const {
       const std::pair<int64_t, int64_t> wanted(tree, node);
+      if (near < order_.size()) {
+        const std::size_t guess =
+            near + (static_cast<std::size_t>(node) - static_cast<std::size_t>(key(order_[near]).second));
+        if (guess < order_.size() && key(order_[guess]) == wanted) return order_[guess];
+      }
       const auto it = std::lower_bound(order_.begin(), order_.end(), wanted,
                                        [&](int64_t at, const auto& w) { return key(at) < w; });
       return it != order_.end() && key(*it) == wanted ? *it : -1;

@@ -54,7 +54,7 @@ struct Member;
 template <class M, class V, AttributeType T>
 struct SimpleMember {
   static constexpr AttributeType type = T;
-  static void set(M& m, const V& v) { m = static_cast<M>(v); }
+  static void set(M& m, V v) { m = std::move(v); }
   static AttributeValue get(const M& m) { return V(m); }
   using value = V;
 };
@@ -117,8 +117,8 @@ template <class M>
 struct Member<Opt<M>> {
   using value = typename Member<M>::value;
   static constexpr AttributeType type = Member<M>::type;
-  static void set(Opt<M>& m, const value& v) {
-    Member<M>::set(m.value_, v);
+  static void set(Opt<M>& m, value v) {
+    Member<M>::set(m.value_, std::move(v));
     m.has_ = true;
   }
   static AttributeValue get(const Opt<M>& m) { return m ? Member<M>::get(*m) : AttributeValue(); }
@@ -177,21 +177,20 @@ AttributeValue value_of(const Op&, const OldAttribute<T>& a) {
 }
 
 template <class Op, class T>
-void set(Op& op, const Attribute<Op, T>& a, const typename Member<T>::value& value,
-         std::vector<AttributeInput>&) {
-  Member<T>::set(op.*a.member, value);
+void set(Op& op, const Attribute<Op, T>& a, typename Member<T>::value&& value, std::vector<AttributeInput>&) {
+  Member<T>::set(op.*a.member, std::move(value));
 }
 template <class Op, class T>
-void set(Op& op, const ReadAttribute<Op, T>& a, const typename Member<T>::value& value,
+void set(Op& op, const ReadAttribute<Op, T>& a, typename Member<T>::value&& value,
          std::vector<AttributeInput>&) {
   T written{};
-  Member<T>::set(written, value);
+  Member<T>::set(written, std::move(value));
   a.read(op, written);
 }
 template <class Op, class T>
-void set(Op&, const OldAttribute<T>& a, const typename Member<T>::value& value,
+void set(Op&, const OldAttribute<T>& a, typename Member<T>::value&& value,
          std::vector<AttributeInput>& inputs) {
-  if (a.input >= 0) inputs.emplace_back(a.input, value);
+  if (a.input >= 0) inputs.emplace_back(a.input, std::move(value));
 }
 
 }  // namespace detail
@@ -221,14 +220,14 @@ std::vector<AttributeInfo> attributes_of(const Op& op) {
 /// Sets an attribute by name, or adds it to `inputs` where it is an input today. Error{invalid_model} when
 /// the version has none of this name and type.
 template <class Op>
-void set_attribute(Op& op, int version, std::string_view name, const AttributeValue& value,
+void set_attribute(Op& op, int version, std::string_view name, AttributeValue&& value,
                    std::vector<AttributeInput>& inputs) {
   bool found = false;
   detail::for_each_attribute<Op>([&]<class Row>(const Row& a) {
     if (found || a.name != name || !a.in(version)) return;
     found = true;
     using M = detail::Member<typename Row::type>;
-    if (const auto* v = std::get_if<typename M::value>(&value)) return detail::set(op, a, *v, inputs);
+    if (auto* v = std::get_if<typename M::value>(&value)) return detail::set(op, a, std::move(*v), inputs);
     raise(ErrorCode::invalid_model, Op::spec.name, "attribute '", name, "' takes ", op::name(M::type));
   });
   if (!found)

@@ -35,12 +35,11 @@ constexpr bool prepares() {
 }  // namespace detail
 
 template <class Op, uint32_t Filter>
-constexpr auto prepare_function() -> AnyOperator (*)(const void*, DType) {
+constexpr auto prepare_function() -> AnyOperator (*)(const std::shared_ptr<const void>&, DType) {
   if constexpr (!detail::prepares<Op>()) return nullptr;
   else
-    return [](const void* object, DType x) {
-      PreparedModel<Op> prepared{.op = std::make_shared<const Op>(*static_cast<const Op*>(object)),
-                                 .element = x};
+    return [](const std::shared_ptr<const void>& object, DType x) {
+      PreparedModel<Op> prepared{.op = {object, static_cast<const Op*>(object.get())}, .element = x};
       detail::dispatch_mask<Op::spec.types[0].any().tensor & Filter>(x, [&]<class T>() {
         prepared.model = tenon::detail::shared_object(prepared.op->template prepare<T>());
       });

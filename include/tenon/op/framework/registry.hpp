@@ -17,7 +17,7 @@ class Lowering;
 namespace op {
 /// The `prepare` of OperatorClass; in prepare.hpp.
 template <class Op, uint32_t Filter>
-constexpr auto prepare_function() -> AnyOperator (*)(const void* object, DType x);
+constexpr auto prepare_function() -> AnyOperator (*)(const std::shared_ptr<const void>& object, DType x);
 }  // namespace op
 
 namespace detail {
@@ -37,7 +37,7 @@ struct OperatorClass {
   std::shared_ptr<void> (*create)(int version);
   std::shared_ptr<void> (*copy)(const void* object);
   std::vector<op::AttributeInfo> (*attributes)(const void* object);
-  void (*set_attribute)(void* object, int version, std::string_view name, const op::AttributeValue& value,
+  void (*set_attribute)(void* object, int version, std::string_view name, op::AttributeValue&& value,
                         std::vector<op::AttributeInput>& inputs);
   void (*add_default_inputs)(int version, std::vector<op::AttributeInput>& inputs);
   op::Message (*infer)(const void* object, int version, std::span<const op::Info> in,
@@ -49,7 +49,7 @@ struct OperatorClass {
   int32_t (*lower)(const void* object, Lowering& to);
   /// The same operator for an X of a type, with tables made of its attributes. Null for operators that make
   /// none.
-  AnyOperator (*prepare)(const void* object, DType x);
+  AnyOperator (*prepare)(const std::shared_ptr<const void>& object, DType x);
 };
 
 /// Filter has a bit for each element type that `run` can meet; `compute` is compiled for no other.
@@ -61,9 +61,9 @@ inline constexpr OperatorClass operator_class{
     .copy = [](const void* object) { return detail::shared_object(*static_cast<const Op*>(object)); },
     .attributes = [](const void* object) { return op::attributes_of(*static_cast<const Op*>(object)); },
     .set_attribute =
-        [](void* object, int version, std::string_view name, const op::AttributeValue& value,
+        [](void* object, int version, std::string_view name, op::AttributeValue&& value,
            std::vector<op::AttributeInput>& inputs) {
-          op::set_attribute(*static_cast<Op*>(object), version, name, value, inputs);
+          op::set_attribute(*static_cast<Op*>(object), version, name, std::move(value), inputs);
         },
     .add_default_inputs = op::add_default_inputs<Op>,
     .infer =
@@ -122,12 +122,19 @@ class AnyOperator {
   AnyOperator with_attributes(F change) const {
     AnyOperator copy = *this;
     std::shared_ptr<void> object;
-    for (op::AttributeInfo a : attributes()) {
+    std::vector<op::AttributeInfo> list = attributes();
+    for (op::AttributeInfo& a : list) {
       if (a.value.index() == 0 || !a.in(version_) || !change(a.name, a.value)) continue;
       if (!object) copy.object_ = object = class_->copy(object_.get());
-      class_->set_attribute(object.get(), version_, a.name, a.value, copy.inputs_);
+      class_->set_attribute(object.get(), version_, a.name, std::move(a.value), copy.inputs_);
     }
     return copy;
+  }
+  /// Whether there are attributes that are graphs.
+  bool takes_graphs() const {
+    const std::vector<op::AttributeInfo> known = class_->attributes(class_->create(version_).get());
+    return std::any_of(known.begin(), known.end(),
+                       [](const auto& a) { return a.type == op::AttributeType::graph; });
   }
   /// The object if it is an Op, else null.
   template <class Op>
@@ -165,7 +172,7 @@ class AnyOperator {
   int32_t lower(Lowering& to) const { return class_->lower(object_.get(), to); }
   bool prepares() const { return class_->prepare != nullptr; }
   /// The operator with its work on its attributes done, for a first operand of an element type.
-  AnyOperator prepared(DType x) const { return class_->prepare(object_.get(), x); }
+  AnyOperator prepared(DType x) const { return class_->prepare(object_, x); }
   /// The same operator, which messages call by the name and version of `old`, whose place it takes.
   AnyOperator in_place_of(const AnyOperator& old) const {
     AnyOperator op = *this;
@@ -242,7 +249,7 @@ class Lowering {
 /// Makes an operator of a class from a model's attributes. Error{invalid_model} for an attribute that is
 /// missing, stated twice, or unknown to the version.
 inline AnyOperator make_operator(const OperatorClass& c, int version,
-                                 std::span<const std::pair<std::string, op::AttributeValue>> attributes) {
+                                 std::vector<std::pair<std::string, op::AttributeValue>> attributes) {
   const std::shared_ptr<void> object = c.create(version);
   std::vector<op::AttributeInput> inputs;
   for (std::size_t k = 0; k < attributes.size(); ++k) {
@@ -250,9 +257,10 @@ inline AnyOperator make_operator(const OperatorClass& c, int version,
       if (attributes[j].first == attributes[k].first)
         op::raise(ErrorCode::invalid_model, c.spec->name, "attribute '", attributes[k].first,
                   "' is given twice");
-    c.set_attribute(object.get(), version, attributes[k].first, attributes[k].second, inputs);
+    c.set_attribute(object.get(), version, attributes[k].first, std::move(attributes[k].second), inputs);
   }
-  for (const op::AttributeInfo& a : c.attributes(object.get()))
+  // Of an object without values, because those of trees are many.
+  for (const op::AttributeInfo& a : c.attributes(c.create(version).get()))
     if (a.required && a.in(version) &&
         std::none_of(attributes.begin(), attributes.end(), [&](const auto& g) { return g.first == a.name; }))
       op::raise(ErrorCode::invalid_model, c.spec->name, "attribute '", a.name, "' is required");

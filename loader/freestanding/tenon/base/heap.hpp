@@ -7,6 +7,6 @@
 
 namespace tenon::detail {
 
-inline void forget_file_pages(const void*, std::size_t) noexcept {}
+inline void forget_pages(const void*, std::size_t) noexcept {}
 
 }  // namespace tenon::detail

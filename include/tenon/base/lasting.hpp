@@ -1,0 +1,111 @@
+// Memory for blocks that live about as long as one another, such as a model's weights as kernels read them.
+#pragma once
+
+#include <mutex>
+
+#include "tenon/base/storage.hpp"
+
+namespace tenon {
+
+namespace detail {
+
+/// Lays blocks side by side in regions of large pages, where single ones of less than a few pages would lie
+/// on small ones: a gigabyte of these takes a quarter of a second more to get. A region goes back to the
+/// system with the last of its blocks, a large block's memory with the block.
+class LastingAllocator final : public Allocator {
+ public:
+  void* allocate(size_t bytes, size_t alignment) override {
+#ifdef __linux__
+    if (shares_pages(bytes)) {
+      const std::lock_guard lock(mutex_);
+      if (void* const memory = take(bytes, alignment)) return memory;
+    }
+#endif
+    return heap_allocate(bytes, alignment);
+  }
+  void deallocate(void* memory, size_t bytes, size_t alignment) noexcept override {
+#ifdef __linux__
+    if (shares_pages(bytes)) {
+      const std::lock_guard lock(mutex_);
+      if (give_back(memory, bytes)) return;
+    }
+#endif
+    heap_free(memory, bytes, alignment);
+  }
+
+ private:
+#ifdef __linux__
+  // Stands at its region's beginning.
+  struct Region {
+    Region* after;
+    size_t used, blocks;
+    std::byte* begin() { return reinterpret_cast<std::byte*>(this); }
+  };
+  static constexpr size_t region_bytes = 16 * large_page;
+
+  // AddressSanitizer sees the ends of the heap's blocks only.
+  static bool shares_pages(size_t bytes) {
+    return !address_sanitizer && bytes >= small_block && bytes < 8 * large_page;
+  }
+
+  void* take(size_t bytes, size_t alignment) {
+    const auto place = [&](const Region& r) { return (r.used + alignment - 1) / alignment * alignment; };
+    if (regions_ == nullptr || place(*regions_) + bytes > region_bytes) {
+      Region* const fresh = reserve();
+      if (fresh == nullptr || place(*fresh) + bytes > region_bytes) return nullptr;
+      fresh->after = regions_;
+      regions_ = fresh;
+    }
+    Region& r = *regions_;
+    void* const memory = r.begin() + place(r);
+    r.used = place(r) + bytes;
+    ++r.blocks;
+    return memory;
+  }
+
+  // The first large page of a region stays one of small ones, for a small model to have no more than it uses.
+  static Region* reserve() {
+    void* const all = mmap(nullptr, region_bytes + large_page, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (all == MAP_FAILED) return nullptr;
+    auto* const bytes = static_cast<std::byte*>(all);
+    const size_t before = (large_page - reinterpret_cast<uintptr_t>(bytes) % large_page) % large_page;
+    if (before > 0) munmap(bytes, before);
+    munmap(bytes + before + region_bytes, large_page - before);
+    madvise(bytes + before + large_page, region_bytes - large_page, MADV_HUGEPAGE);
+    return ::new (static_cast<void*>(bytes + before)) Region{nullptr, sizeof(Region), 0};
+  }
+
+  bool give_back(void* memory, size_t bytes) noexcept {
+    auto* const at = static_cast<std::byte*>(memory);
+    for (Region** link = &regions_; *link != nullptr; link = &(*link)->after) {
+      Region& r = **link;
+      if (at < r.begin() || at >= r.begin() + region_bytes) continue;
+      if (--r.blocks == 0) {
+        *link = r.after;
+        munmap(&r, region_bytes);
+      } else if (at + bytes == r.begin() + r.used) {
+        r.used = static_cast<size_t>(at - r.begin());
+      } else {
+        forget_pages(memory, bytes);
+      }
+      return true;
+    }
+    return false;
+  }
+
+  std::mutex mutex_;
+  Region* regions_ = nullptr;  // the first one is filled; guarded by mutex_
+#endif
+};
+
+// Good for storages of any lifetime, static ones included.
+inline constinit LastingAllocator lasting_blocks;
+static_assert(std::is_trivially_destructible_v<LastingAllocator>);
+
+}  // namespace detail
+
+/// The default allocator for blocks that live about as long as one another.
+inline Allocator& lasting_allocator() { return detail::lasting_blocks; }
+
+}  // namespace tenon
