@@ -247,14 +247,13 @@ class Inference {
         throw;
       }
     }
-    // A rule asks only for the branch that it knows to be taken. The other need not fit.
+    // A rule asks only for the branch that it knows to be taken, ONNX's inference for both.
     void infer_once() const {
       if (inferred_) return;
       try {
         infer({});
       } catch (const Error&) {
         if (inference_.given_up_) throw;
-        fault_ = nullptr;
       }
     }
     // The error of inferring this body, which a rule may put up with.

@@ -279,7 +279,7 @@ TEST_CASE("Inference through functions") {
     CHECK_MESSAGE(types(row.graph).find(row.expected) != std::string::npos, row.graph, ": ",
                   types(row.graph));
 
-  // A body that does not suit the operands is an error of the strict, where it is known to run.
+  // A body that does not suit the operands is an error of the strict, also where it is known not to run.
   const auto choice = [](int c, InferOptions options) {
     return types(
         concat("g (float x) => (float r, int64 i) { c = Constant <value = bool {", c,
@@ -290,7 +290,8 @@ TEST_CASE("Inference through functions") {
   };
   CHECK(choice(1, {.strict = true}).find("axis 0") != std::string::npos);
   CHECK(choice(1, lenient) == "float int64");
-  CHECK(choice(0, {.strict = true}) == "float int64");
+  CHECK(choice(0, {.strict = true}).find("axis 0") != std::string::npos);
+  CHECK(choice(0, lenient) == "float int64");
 
   onnx::ModelProto m = loader::parse_text<onnx::ModelProto>(R"(
       <ir_version: 10, opset_import: ["" : 18, "local" : 1]>
@@ -351,7 +352,7 @@ TEST_CASE("Inference of single nodes") {
 }
 
 TEST_CASE("Inference of bodies in their whole") {
-  // Both branches of If, also one that is not taken, which need not fit.
+  // Both branches of If, also one that is not taken.
   const auto branches = [](std::string_view cond, std::string_view declared) {
     return concat("g (bool c, float[5] x) => (z) <bool t = {1}> { z = If (", cond,
                   ") <then_branch = a () => (p) { p = Neg (x) }, else_branch = b () => (", declared,
@@ -359,8 +360,7 @@ TEST_CASE("Inference of bodies in their whole") {
   };
   for (std::string_view cond : {"c", "t"}) {
     CHECK(types(branches(cond, "float[5]")) == "float[5]");
-    CHECK((types(branches(cond, "float[5,1]")).find("declared as tensor(float) (5,1)") !=
-           std::string::npos) == (cond == "c"));
+    CHECK(types(branches(cond, "float[5,1]")).find("declared as tensor(float) (5,1)") != std::string::npos);
     auto m = loader::parse_text<onnx::ModelProto>(
         concat("<ir_version: 8, opset_import: [\"\" : 18]>\n", branches(cond, "")));
     loader::infer_shapes(m);
