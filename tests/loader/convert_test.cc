@@ -337,6 +337,14 @@ TEST_CASE("Attributes and types that the other version has not") {
             "g (float[3,4] x, float[3,2] s) => (uint8[3,4] y)"
             " { y = QuantizeLinear <axis = 1, block_size = 2> (x, s) }",
             "'block_size' has no counterpart"},
+           {13, 12, "g (float[3,4] x, float[1] s) => (uint8[3,4] y) { y = QuantizeLinear <axis = 0> (x, s) }",
+            "QuantizeLinear (x, s)"},
+           {13, 10, "g (uint8[3,4] x, float[4] s) => (float[3,4] y) { y = DequantizeLinear (x, s) }",
+            "there is one scale there"},
+           {17, 18,
+            "g (float[1,1,2,2] x, float[4] s) => (float[1,1,M,N] y)"
+            " { y = Resize <coordinate_transformation_mode = \"tf_half_pixel_for_nn\"> (x, \"\", s) }",
+            "have no counterpart"},
            {16, 15, "g (bool[2] c, float[2] x) => (float[2] y) { y = Where (c, x, x) }", "Where (c, x, x)"},
            {16, 15,
             "g (float[3] x, int64[1] i, float[1] u) => (float[3] y) { y = ScatterElements (x, i, u) }",
