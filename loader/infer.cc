@@ -160,6 +160,8 @@ class Inference {
         info = merged(info, given[static_cast<std::size_t>(k)], concat("input '", v.name(), "'"));
       info.dims = symbols_.named(info.dims);
       if (!info.present()) info.type = unknown().type;
+      if (options_.check_types && v.has_type() && !known(info.type))
+        throw Error(ErrorCode::invalid_model, concat("input '", v.name(), "'"), "has no element type");
       if (known(info.type)) symbols_.write(info, *v.mutable_type());
       scope.infos[v.name()] = info;
     }
