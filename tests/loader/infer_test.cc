@@ -395,9 +395,10 @@ TEST_CASE("Inference of operands that an operator does not take") {
   CHECK(types(sum, typed).find("input A cannot be tensor(bool)") != std::string::npos);
   CHECK(types("g (bool[10] x, bool[10] y) => (float[10] z) { z = Add (x, y) }").find("declared as") !=
         std::string::npos);
-  const std::string_view untyped = "g (undefined[2,3] x) => (int64[2] y) { y = Shape (x) }";
-  CHECK(types(untyped) == "int64[2]");
-  CHECK(types(untyped, typed).find("input 'x': has no element type") != std::string::npos);
+  onnx::ModelProto untyped = model("Shape", {{2, 3}});
+  untyped.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->set_elem_type(0);
+  CHECK(inferred(untyped) == "2");
+  CHECK(inferred(untyped, typed).find("input 'x1': has no element type") != std::string::npos);
 }
 
 TEST_CASE("Inference and declared extents together") {
