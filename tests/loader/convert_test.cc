@@ -260,6 +260,17 @@ TEST_CASE("Functions go along") {
                       "v = local.f (z) }\n",
                       "f (a) => (r) { r = Softmax <axis = 0> (a) }", 11),
               "the rank is not known"));
+  // A function that nothing calls has no types: it stays where none are needed, and goes else.
+  m = parsed("g (float[3, 2] x) => (float[3, 2] y) { y = Neg (x) }\n",
+             "f (a) => (r) { r = local.h (a) }\n<domain: \"local\", opset_import: [\"\" : 13]>\n"
+             "h (a) => (r) { r = Softmax <axis = 0> (a) }");
+  m.mutable_functions(0)->add_opset_import()->set_domain("local");
+  m.mutable_functions(0)->mutable_opset_import(1)->set_version(1);
+  onnx::ModelProto newer = m;
+  loader::convert_opset(newer, 20);
+  CHECK(newer.functions_size() == 2);
+  CHECK(refusal([&] { loader::convert_opset(m, 11); }) == "");
+  CHECK(m.functions_size() == 0);
 }
 
 TEST_CASE("Models that cannot be converted") {
