@@ -5,6 +5,7 @@
 #include <map>
 
 #include "loader/attribute.hpp"
+#include "loader/depth.hpp"
 #include "loader/large_data.hpp"
 #include "loader/names.hpp"
 #include "loader/opsets.hpp"
@@ -144,7 +145,7 @@ class Inference {
   // attributes the graph is written for.
   std::vector<op::Info> infer_graph(onnx::GraphProto& g, const Scope& around, const Scope& owner,
                                     std::span<const op::Info> given, const VisitInfo* visit = nullptr) {
-    const Depth depth(*this);
+    const Depth depth = deeper();
     Scope scope{.outer = &around,
                 .opsets = owner.opsets,
                 .attributes = owner.attributes,
@@ -188,20 +189,9 @@ class Inference {
   }
 
  private:
-  // One level of bodies and calls.
-  class Depth {
-   public:
-    explicit Depth(Inference& inference) : inference_(inference) {
-      if (inference.depth_ == max_depth) inference.give_up("bodies and calls within each other are too many");
-      ++inference.depth_;
-    }
-    Depth(const Depth&) = delete;
-    Depth& operator=(const Depth&) = delete;
-    ~Depth() { --inference_.depth_; }
-
-   private:
-    Inference& inference_;
-  };
+  Depth deeper() {
+    return {depth_, max_depth, [&](const char* why) { give_up(why); }};
+  }
   // An error that inference which is not strict does not go on from.
   [[noreturn]] void give_up(const std::string& why) {
     given_up_ = true;
@@ -505,7 +495,7 @@ class Inference {
     if (n.output_size() > f.output_size() || (options_.strict && n.output_size() < f.output_size()))
       throw Error(ErrorCode::invalid_model, f.name(),
                   concat("the function has ", f.output_size(), " outputs, not ", n.output_size()));
-    const Depth depth(*this);
+    const Depth depth = deeper();
     onnx::FunctionProto copy = f;
     const AttributesByName attributes = attributes_of_call(n, f, scope.attributes);
     const GivenBy<Scope> given = given_by(attributes, f, scope.given, scope);
