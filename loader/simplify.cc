@@ -4,6 +4,7 @@
 
 #include "loader/attribute.hpp"
 #include "loader/convert.hpp"
+#include "loader/depth.hpp"
 #include "loader/infer.hpp"
 #include "loader/large_data.hpp"
 #include "loader/opsets.hpp"
@@ -107,8 +108,8 @@ class Simplifier {
   // --- folding ---
 
   void fold(onnx::GraphProto& g, Scope& scope, bool main) {
-    if (++depth_ > max_depth)
-      throw Error(ErrorCode::invalid_model, "model", "bodies within each other are too many");
+    const Depth depth(depth_, max_depth,
+                      [](const char* why) { throw Error(ErrorCode::invalid_model, "model", why); });
     for (const auto& v : g.input()) scope.others.insert(v.name());
     for (const auto& v : g.output()) scope.outputs.insert(v.name());
     for (const auto& t : g.sparse_initializer()) scope.others.insert(t.values().name());
@@ -126,7 +127,6 @@ class Simplifier {
       }
       fold_node(n, scope, main);
     }
-    --depth_;
   }
   void fold_body(onnx::GraphProto& g, const Scope& around) {
     Scope scope{.outer = &around};

@@ -232,7 +232,8 @@ void infer_shapes(Model& model, InferOptions options = {});
 /// Bodies, functions and training graphs go along; other domains keep the sets that are imported. Constants
 /// that become attributes are left out where nothing else reads them, together with the input of their name.
 /// Outputs of unknown rank get what inference tells of them. Where the conversion of a function needs types,
-/// all its calls have to agree on them; inlining converts each call for itself.
+/// all its calls have to agree on them; inlining converts each call for itself. Where a function that
+/// nothing calls cannot be converted, all functions that nothing calls are removed.
 ///
 /// Error{invalid_model} for models that break ONNX's rules, Error{not_supported} with the operator and the
 /// reason where the other set cannot say what a node means. The model is then as it was.

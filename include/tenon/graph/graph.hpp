@@ -139,7 +139,8 @@ class Graph {
   void add_output(std::string name, ValueId value) {
     if (value < 0 || value >= static_cast<ValueId>(values_.size()))
       raise(ErrorCode::invalid_model, concat("output '", name, "' has no value"));
-    if (!output_ids_.emplace(name, value).second)
+    // A value may be an output at several places.
+    if (output_ids_.emplace(name, value).first->second != value)
       raise(ErrorCode::invalid_model, concat("output '", name, "' is defined twice"));
     outputs_.emplace_back(std::move(name), value);
   }
