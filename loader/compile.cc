@@ -466,7 +466,7 @@ ModelPart compile_part(std::span<const HeaderText> files, const Model& model, co
     for (const std::string& line : emission.refused()) text += concat("\n  ", line);
     throw Error(ErrorCode::not_supported, "compile", text);
   }
-  return emission.take(identifier(options.name));
+  return emission.take(namespace_name(options.name));
 }
 
 std::string assemble(std::span<const HeaderText> files, std::span<const ModelPart> parts,
