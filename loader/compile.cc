@@ -8,6 +8,7 @@
 #include "loader/compile_operator.hpp"
 #include "loader/import.hpp"
 #include "loader/scratch_peak.hpp"
+#include "loader/sha1.hpp"
 #include "tenon/graph/passes/fuse_elementwise.hpp"
 #include "tenon/graph/passes/pack_matmul.hpp"
 #include "tenon/graph/plan.hpp"
@@ -509,10 +510,17 @@ std::string assemble(std::span<const HeaderText> files, std::span<const ModelPar
   if (!condition.empty())
     text += concat("#if ", condition, "\n#error \"this header needs", flags, "\"\n#endif\n\n");
   const std::vector<std::string> wanted(headers.begin(), headers.end());
+  // Other units of the program may have another model of the same name.
+  loader::Sha1 digest;
+  digest.add(std::as_bytes(std::span(text)));
+  for (const ModelPart& p : parts) digest.add(std::as_bytes(std::span(p.text)));
+  const std::string unit = concat("unit_", digest.hex().substr(0, 12));
+  text += concat("namespace ", space, " {\ninline namespace ", unit, " {}\n}  // namespace ", space, "\n");
+  const std::string enclosing = concat(space, "::", unit);
   text += amalgamate(files, wanted,
-                     {.enclosing = space, .freestanding = true, .types = {types.begin(), types.end()}});
+                     {.enclosing = enclosing, .freestanding = true, .types = {types.begin(), types.end()}});
   text += "\n#include <bit>\n#include <cstddef>\n#include <cstdint>\n#include <cstring>\n";
-  text += concat("\nnamespace ", space,
+  text += concat("\nnamespace ", enclosing,
                  " {\n\nstatic_assert(tenon::simd::detail::native == ", "tenon::simd::Level::", name,
                  ", \"compiled for the level ", name, "\");\n\n",
                  "using tenon::Shape;\nusing tenon::TensorView;\n\n");
@@ -521,7 +529,7 @@ std::string assemble(std::span<const HeaderText> files, std::span<const ModelPar
     text += within ? concat("namespace ", p.name, " {\n\n", p.text, "\n}  // namespace ", p.name, "\n\n")
                    : p.text;
   }
-  return text + concat("\n}  // namespace ", space, "\n");
+  return text + concat("\n}  // namespace ", enclosing, "\n");
 }
 
 CompiledModel compile(std::span<const HeaderText> files, const Model& model, const CompileOptions& options) {
