@@ -15,6 +15,7 @@
 #include <type_traits>
 
 #include "tenon/simd/arch.hpp"
+#include "tenon/simd/features.hpp"
 
 // GCC 12's AVX-512 intrinsics read variables that they leave unset on purpose, and warn of it where inlined.
 #if defined(__GNUC__) && !defined(__clang__)
