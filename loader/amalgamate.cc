@@ -458,8 +458,8 @@ class Amalgamator {
   // A macro's name within options_.enclosing. Those of others' headers keep theirs: xsimd renames by them.
   std::string renamed(std::string_view macro) const {
     const bool ours = macro.starts_with("TENON_") || macro.starts_with("XSIMD_");
-    return ours && macro != user_macro && !options_.enclosing.empty() ? concat(options_.enclosing, "_", macro)
-                                                                      : std::string(macro);
+    if (!ours || macro == user_macro || options_.enclosing.empty()) return std::string(macro);
+    return concat(options_.enclosing.substr(0, options_.enclosing.find(':')), "_", macro);
   }
 
   // The text with namespaces tenon and xsimd in the enclosing one.

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "tenon/simd/batch/memory.hpp"
+#include "tenon/simd/features.hpp"
 
 namespace tenon::simd {
 
