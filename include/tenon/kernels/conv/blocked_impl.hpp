@@ -125,8 +125,7 @@ struct Plan {
   int64_t rows, cols;      ///< of output cells; pointwise convolutions have one row
   bool pointwise, direct;  ///< x is read where it lies
   int64_t step, blocks, chunk;
-  Band band{};  ///< extents of bands
-  int64_t row_bands, col_bands, shares;
+  int64_t row_bands, col_bands, shares;  ///< of an image's cells, and of the output channels
 
   explicit Plan(const BlockedConvArgs<T>& a) : args(a), g(a.geometry) {
     in_channels = g.in_channels / g.groups;
@@ -156,21 +155,34 @@ struct Plan {
     constexpr int64_t tile = most_cells<Arch>(2);
     const int64_t fitting = std::max<int64_t>(band_bytes / cell_bytes, 1);  // columns of one row
     const int64_t halo = (g.kernel[0] - 1) * g.dilations[0];
-    band.cols = std::min(cols, std::max(fitting / (1 + halo) / tile * tile, 2 * tile));
-    band.rows = std::clamp<int64_t>((fitting / band.cols - halo) / phases(0), 1, rows);
-    row_bands = up(rows, band.rows), col_bands = up(cols, band.cols), shares = 1;
+    const int64_t most_cols = std::min(cols, std::max(fitting / (1 + halo) / tile * tile, 2 * tile));
+    const int64_t most_rows = std::clamp<int64_t>((fitting / most_cols - halo) / phases(0), 1, rows);
+    row_bands = up(rows, most_rows), col_bands = up(cols, most_cols), shares = 1;
 
     const double products = static_cast<double>(out_cells) * static_cast<double>(out_vectors * L) *
                             static_cast<double>(taps * in_channels) * static_cast<double>(g.batch * g.groups);
     const int64_t bands = row_bands * col_bands, items = g.batch * g.groups;
     const int64_t tasks = up(tasks_for<Arch>(products, items * bands), items);  // of an item
     if (tasks > bands) {
-      const bool by_channels = out_vectors * L * taps >= out_cells;  // the weights are more than the cells
+      // Tasks for parts of the channels read all of x each, and those for bands all of the weights.
+      const bool by_channels = out_vectors * L * taps >= out_cells * phases(0) * phases(1);
       if (by_channels) shares = std::min(up(tasks, bands), parts_of(out_vectors));
-      else if (rows > 1) band.rows = up(rows, up(tasks, col_bands));
-      else band.cols = up(up(cols, tasks), tile) * tile;
-      row_bands = up(rows, band.rows), col_bands = up(cols, band.cols);
+      else if (rows > 1) row_bands = std::min(rows, up(tasks, col_bands));
+      else col_bands = std::min(tasks, up(cols, tile));
     }
+  }
+
+  int64_t bands() const { return row_bands * col_bands; }
+
+  /// Band `at` of an image: whole tiles across, except at the end of rows.
+  Band band(int64_t at) const {
+    constexpr int64_t tile = most_cells<Arch>(2);
+    const int64_t down = at / col_bands, across = at % col_bands, tiles = up(cols, tile);
+    Band b;
+    b.row = share_begin(down, row_bands, rows), b.col = share_begin(across, col_bands, tiles) * tile;
+    b.rows = share_begin(down + 1, row_bands, rows) - b.row;
+    b.cols = std::min(share_begin(across + 1, col_bands, tiles) * tile, cols) - b.col;
+    return b;
   }
 
   /// Computes vectors of parts [part, part_end) of a band.
@@ -536,17 +548,12 @@ void blocked_conv_impl(const BlockedConvArgs<T>& a) {
   if (depthwise<Arch>(g)) return run_depthwise<T, Arch>(a);
   const Plan<T, Arch> plan(a);
   const int64_t parts = parts_of(plan.out_vectors);
-  const int64_t bands = plan.row_bands * plan.col_bands;
-  parallel_for(g.batch * g.groups * bands * plan.shares, 1, [&](int64_t begin, int64_t end) {
+  const int64_t each = plan.bands() * plan.shares;
+  parallel_for(g.batch * g.groups * each, 1, [&](int64_t begin, int64_t end) {
     for (int64_t task = begin; task < end; ++task) {
-      const int64_t item = task / (bands * plan.shares), in_item = task % (bands * plan.shares);
-      const int64_t at = in_item / plan.shares, share = in_item % plan.shares;
-      Band band;
-      band.row = at / plan.col_bands * plan.band.rows, band.col = at % plan.col_bands * plan.band.cols;
-      band.rows = std::min(plan.band.rows, plan.rows - band.row);
-      band.cols = std::min(plan.band.cols, plan.cols - band.col);
-      plan.run(item / g.groups, item % g.groups, band, share_begin(share, plan.shares, parts),
-               share_begin(share + 1, plan.shares, parts));
+      const int64_t item = task / each, share = task % plan.shares;
+      plan.run(item / g.groups, item % g.groups, plan.band(task % each / plan.shares),
+               share_begin(share, plan.shares, parts), share_begin(share + 1, plan.shares, parts));
     }
   });
 }
