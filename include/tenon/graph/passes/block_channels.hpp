@@ -5,7 +5,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <map>
 
 #include "tenon/graph/fused/blocked_conv.hpp"
