@@ -1,7 +1,6 @@
 #include "loader/amalgamate.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <map>
 #include <set>

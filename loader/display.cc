@@ -1,6 +1,5 @@
 #include "loader/display.hpp"
 
-#include <algorithm>
 #include <charconv>
 
 #include "loader/attribute.hpp"

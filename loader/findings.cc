@@ -1,7 +1,5 @@
 #include "loader/findings.hpp"
 
-#include <algorithm>
-
 namespace tenon::loader {
 
 namespace {

@@ -1,7 +1,6 @@
 // `tenon parse`: models from ONNX's textual syntax, and the comparison with recorded calls of ONNX's parser.
 #include "loader/parse_text.hpp"
 
-#include <algorithm>
 #include <fstream>
 #include <sstream>
 

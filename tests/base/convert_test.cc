@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <memory>
-#include <vector>
 
 namespace tenon {
 namespace {

@@ -1,4 +1,4 @@
-// What tests of graphs share: nodes and numbers in few words, comparisons, and what is refused.
+// What tests of graphs share: nodes and numbers in few words, comparisons, and errors.
 #pragma once
 
 #include <doctest/doctest.h>

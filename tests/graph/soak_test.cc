@@ -6,7 +6,6 @@
 #include <unistd.h>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <fstream>
 #include <thread>
 

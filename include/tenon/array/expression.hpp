@@ -7,8 +7,8 @@
 // a TensorView does, and takes over those that would not (`matmul(x, w) + b` owns the product), so that `auto
 // e = x * w + b;` lives as long as x, w and b do. Copies of an expression share what it owns.
 //
-// Extents are checked where an operator is applied, types by the compiler. Where an operand is broadcast,
-// what is computed of it is computed for each element of the result: `eval(exp(row)) * x` saves that.
+// Extents are checked where an operator is applied, types by the compiler. An operator on
+// an operand that is broadcast is computed for each element of the result: `eval(exp(row)) * x` saves that.
 #pragma once
 
 #include <tuple>
@@ -262,7 +262,7 @@ decltype(auto) as_operand(const X& x) {
   else return op::ready(x);
 }
 
-/// Op of what is held: an Expression where its types chain.
+/// Op of held operands: an Expression where their types chain.
 template <class Op, class... X>
 auto of_held(X&&... x) {
   using Call = op::TypedCall<Op, op::RunTimeAttributes<Op>, 1,

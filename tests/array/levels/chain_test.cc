@@ -3,8 +3,6 @@
 
 #include <doctest/doctest.h>
 
-#include <cmath>
-
 namespace tenon {
 namespace {
 

@@ -3,7 +3,6 @@
 
 #include <cmath>
 #include <functional>
-#include <string>
 
 #include "tenon/base/thread_pool.hpp"
 #include "tests/op/numbers.hpp"

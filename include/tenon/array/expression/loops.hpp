@@ -3,7 +3,6 @@
 #pragma once
 
 #include <tuple>
-#include <utility>
 
 #include "tenon/array/expression/operands.hpp"
 #include "tenon/base/scratch.hpp"

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <map>
 
 #include "tenon/base/lasting.hpp"

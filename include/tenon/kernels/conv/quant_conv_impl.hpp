@@ -95,6 +95,27 @@ ByteForm weight_form(const QuantConvArgs& g) {
                                                                                          : ByteForm::pairs;
 }
 
+/// Packs the weights of output channel `c`, row r of the panel `to`, and gives their sum, of numbers less the
+/// zero point where cells are pairs.
+template <class Ops, class Arch>
+int32_t pack_row(const WeightLayout<Ops, Arch>& l, const ByteRows& w, int64_t c, int64_t r, int32_t* to) {
+  constexpr int bits = 32 / Ops::per_cell;
+  const int32_t shift_of_bytes = Ops::per_cell == 4 ? 128 : w.zero_of(c);
+  const uint8_t* from = w.data + c * w.k;
+  uint32_t sum = 0;
+  for (int64_t k = 0; k < l.channels; ++k) {
+    int32_t* cell = to + k / Ops::per_cell * l.kernel * l.rows + r;
+    const int shift = static_cast<int>(k % Ops::per_cell) * bits;
+    for (int64_t t = 0; t < l.kernel; ++t) {
+      const int32_t u = w.is_signed ? *from++ ^ 128 : *from++;
+      const auto number = static_cast<uint32_t>(u - shift_of_bytes);
+      sum += number;
+      cell[t * l.rows] |= static_cast<int32_t>((number & ((1u << bits) - 1)) << shift);
+    }
+  }
+  return static_cast<int32_t>(sum);
+}
+
 template <class Ops, class Arch>
 void pack_weights(const QuantConvArgs& g, ByteForm form, int32_t* packed) {
   const WeightLayout<Ops, Arch> l(g.geometry);
@@ -114,23 +135,10 @@ void pack_weights(const QuantConvArgs& g, ByteForm form, int32_t* packed) {
       int32_t* to = packed + l.panels() + panel * rows * l.depth;
       std::fill_n(to, rows * l.depth, 0);
       for (int64_t r = 0; r < std::min<int64_t>(rows, l.m - first); ++r) {
-        const uint8_t* from = w.data + (at + r) * w.k;
-        const int32_t zero = w.zero_of(at + r);
-        uint32_t sum = 0;
-        for (int64_t c = 0; c < l.channels; ++c) {
-          int32_t* cell = to + c / Ops::per_cell * l.kernel * rows + r;
-          const int shift = static_cast<int>(c % Ops::per_cell) * bits;
-          for (int64_t t = 0; t < l.kernel; ++t) {
-            const int32_t u = w.is_signed ? *from++ ^ 128 : *from++;
-            const int32_t number = quads ? u - 128 : u - zero;
-            sum += static_cast<uint32_t>(number);
-            cell[t * rows] |=
-                static_cast<int32_t>((static_cast<uint32_t>(number) & ((1u << bits) - 1)) << shift);
-          }
-        }
-        packed[l.zero() + at + r] = quads ? zero - 128 : 0;
-        packed[l.correction() + at + r] =
-            quads ? wrap_sub(static_cast<int32_t>(sum), wrap_mul(static_cast<int32_t>(w.k), zero - 128)) : 0;
+        const int64_t c = at + r;
+        const int32_t sum = pack_row(l, w, c, r, to), zero = w.zero_of(c) - 128;
+        packed[l.zero() + c] = quads ? zero : 0;
+        packed[l.correction() + c] = quads ? wrap_sub(sum, wrap_mul(static_cast<int32_t>(w.k), zero)) : 0;
       }
     }
   });
@@ -373,14 +381,10 @@ void make_bytes(const int32_t* sums, int32_t add, float scale, const ByteResult&
   }
 }
 
-template <class Arch>
-void store_runs(const QuantConvArgs& g, int64_t plane, const Run* run, const Run* end, const int32_t* sums,
-                const uint8_t* bytes) {
-  for (; run < end; ++run) {
-    const int64_t to = plane + run->to;
-    if (g.y != nullptr) std::copy_n(sums + run->column, run->count, g.y + to);
-    else std::copy_n(bytes + run->column, run->count, static_cast<uint8_t*>(g.bytes.y) + to);
-  }
+/// Copies the outputs among a tile's columns to their plane.
+template <class Arch, class T>
+void store_runs(const Run* run, const Run* end, const T* columns, T* plane) {
+  for (; run < end; ++run) std::copy_n(columns + run->column, run->count, plane + run->to);
 }
 
 /// For planes that would be much larger than input and output: every output by itself.
@@ -399,11 +403,14 @@ class SparseConv {
         const int64_t c = plane % g_.geometry.out_channels;
         int64_t o[max_spatial] = {};
         for (int64_t e = 0; e < out; ++e) {
-          int32_t value[lanes] = {sum(plane / g_.geometry.out_channels, c, o)};
-          uint8_t byte[lanes];
-          if (g_.y == nullptr) make_bytes<Arch, lanes>(value, 0, g_.bytes.scale[c], g_.bytes, byte);
-          const Run run{0, e, 1};
-          store_runs<Arch>(g_, plane * out, &run, &run + 1, value, byte);
+          const int32_t value[lanes] = {sum(plane / g_.geometry.out_channels, c, o)};
+          if (g_.y != nullptr) {
+            g_.y[plane * out + e] = value[0];
+          } else {
+            uint8_t byte[lanes];
+            make_bytes<Arch, lanes>(value, 0, g_.bytes.scale[c], g_.bytes, byte);
+            static_cast<uint8_t*>(g_.bytes.y)[plane * out + e] = byte[0];
+          }
           step<Arch>(w_.rank, o, [&](int d) { return w_.axis[d].out; });
         }
       }
@@ -545,7 +552,6 @@ class PlaneConv {
   /// given, are of numbers that meet the zero points of weights.
   void finish_row(int64_t image, int64_t c, const Run* run, const Run* end, const int32_t* window,
                   int32_t* row) const {
-    alignas(64) uint8_t bytes[S::cols];
     const int64_t plane = (image * g_.geometry.out_channels + c) * l_.w.out_cells();
     int32_t add = g_.bias != nullptr ? g_.bias[c] : 0;
     if (Ops::per_cell == 4) add = wrap_sub(add, wrap_mul(x_zero(), packed_[weights_.correction() + c]));
@@ -555,13 +561,16 @@ class PlaneConv {
     }
     if (g_.y != nullptr) {
       for (int e = 0; e < S::cols; ++e) row[e] = wrap_add(row[e], add);
-      return store_runs<Arch>(g_, plane, run, end, row, bytes);
+      return store_runs<Arch>(run, end, row, g_.y + plane);
     }
-    // A run of all columns is written where it goes.
-    const bool whole = run->count == S::cols;
-    make_bytes<Arch, S::cols>(row, add, g_.bytes.scale[c], g_.bytes,
-                              whole ? static_cast<uint8_t*>(g_.bytes.y) + plane + run->to : bytes);
-    if (!whole) store_runs<Arch>(g_, plane, run, end, row, bytes);
+    auto* const to = static_cast<uint8_t*>(g_.bytes.y) + plane;
+    const auto make = [&](uint8_t* y) {
+      make_bytes<Arch, S::cols>(row, add, g_.bytes.scale[c], g_.bytes, y);
+    };
+    if (run->count == S::cols) return make(to + run->to);
+    alignas(64) uint8_t bytes[S::cols];
+    make(bytes);
+    store_runs<Arch, uint8_t>(run, end, bytes, to);
   }
 
   /// The zero point of the bytes in planes, of which signed ones are raised.

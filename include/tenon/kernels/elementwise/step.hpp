@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstring>
 
 #include "tenon/base/dtype.hpp"
 #include "tenon/base/parallel.hpp"

@@ -2,7 +2,6 @@
 // for any number of threads, so the later of two writes to one place counts.
 #pragma once
 
-#include <cmath>
 #include <complex>
 
 #include "tenon/kernels/move/move.hpp"

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
-#include <utility>
 
 #include "tenon/base/inline_vector.hpp"
 #include "tenon/base/parallel.hpp"

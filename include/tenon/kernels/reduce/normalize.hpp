@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <type_traits>
 
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/types.hpp"

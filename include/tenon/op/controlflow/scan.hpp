@@ -22,6 +22,15 @@ inline Value scan_slice(AnyView x, int axis, int64_t t, Allocator& allocator) {
   return slice;
 }
 
+/// The results of a body that takes the states, as infer_states leaves them, and `elements`.
+inline std::vector<Info> infer_scan(Infer& i, const BodyRef& body, std::vector<Info>& state,
+                                    const std::vector<Info>& elements) {
+  return infer_states(i, state, 0, [&](std::vector<Info> in) {
+    in.insert(in.end(), elements.begin(), elements.end());
+    return infer_body(body, in);
+  });
+}
+
 /// Runs the body `steps` times on `states`, which it replaces, and slice(step, k) for its further operands.
 /// Returns its further results, step by step.
 template <class Slice>
@@ -102,10 +111,7 @@ struct Scan {
       elements.push_back(e);
     }
     if (i.failed()) return;
-    const std::vector<Info> out = infer_states(i, state, 0, [&](std::vector<Info> in) {
-      in.insert(in.end(), elements.begin(), elements.end());
-      return infer_body(body, in);
-    });
+    const std::vector<Info> out = scan_detail::infer_scan(i, body, state, elements);
     if (i.failed()) return;
     for (int k = 0; k < i.outputs(); ++k) {
       if (k < states) {
@@ -222,10 +228,7 @@ struct Scan_8 {
       i.unify(batch, i.dims(0)[0], "batch and number of sequence_lens");
     }
     if (i.failed()) return;
-    const std::vector<Info> out = infer_states(i, state, 0, [&](std::vector<Info> in) {
-      in.insert(in.end(), elements.begin(), elements.end());
-      return infer_body(body, in);
-    });
+    const std::vector<Info> out = scan_detail::infer_scan(i, body, state, elements);
     if (i.failed()) return;
     for (int k = 0; k < i.outputs(); ++k) {
       const Info& one = k < states ? state[static_cast<std::size_t>(k)] : out[static_cast<std::size_t>(k)];

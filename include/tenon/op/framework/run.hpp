@@ -2,8 +2,6 @@
 // the values.
 #pragma once
 
-#include <memory>
-
 #include "tenon/base/scratch.hpp"
 #include "tenon/op/framework/bind.hpp"
 #include "tenon/op/framework/misfit.hpp"

@@ -47,7 +47,8 @@ inline constexpr bool has_dot_bytes_16 =
     false;
 #endif
 
-/// Each lane as four bytes, unsigned in x and signed in y: z + x0 y0 + x1 y1 + x2 y2 + x3 y3, wrapping. Fast where has_dot_bytes.
+/// Each lane as four bytes, unsigned in x and signed in y: z + x0 y0 + x1 y1 + x2 y2 + x3 y3, wrapping. Fast
+/// where has_dot_bytes.
 template <class A>
 inline xsimd::batch<int32_t, A> dot_bytes(const xsimd::batch<int32_t, A>& x,
                                           const xsimd::batch<int32_t, A>& y,
