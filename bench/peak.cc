@@ -209,8 +209,10 @@ int main() {
   report_arithmetic();
   report_copy("copy of 8 KB", 8 << 10);
   report_copy("copy of 128 KB", 128 << 10);
+  report_copy("copy of 2 MB", 2 << 20);
   report_copy("copy of 128 MB", 128 << 20);
   report_add("sum of two arrays of 8 KB", 8 << 10);
   report_add("sum of two arrays of 128 KB", 128 << 10);
+  report_add("sum of two arrays of 2 MB", 2 << 20);
   report_add("sum of two arrays of 128 MB", 128 << 20);
 }

@@ -25,7 +25,7 @@ struct Token {
   std::size_t end;
 };
 
-// The end of what stands between quotes; of the text, where they are not closed.
+// The end of a literal between quotes; the end of the text, where they are not closed.
 std::size_t literal_end(std::string_view text, std::size_t at) {
   const char quote = text[at++];
   while (at < text.size() && text[at] != quote) at += text[at] == '\\' ? 2 : 1;
@@ -458,8 +458,8 @@ class Amalgamator {
   // A macro's name within options_.enclosing. Those of others' headers keep theirs: xsimd renames by them.
   std::string renamed(std::string_view macro) const {
     const bool ours = macro.starts_with("TENON_") || macro.starts_with("XSIMD_");
-    return ours && macro != user_macro && !options_.enclosing.empty() ? concat(options_.enclosing, "_", macro)
-                                                                      : std::string(macro);
+    if (!ours || macro == user_macro || options_.enclosing.empty()) return std::string(macro);
+    return concat(options_.enclosing.substr(0, options_.enclosing.find(':')), "_", macro);
   }
 
   // The text with namespaces tenon and xsimd in the enclosing one.

@@ -20,7 +20,7 @@ struct HeaderText {
 struct Amalgamation {
   /// A namespace for everything, or "". Namespaces tenon and xsimd are then within it, and macros have its
   /// name before theirs and are undefined at the end, so that several such texts live in one program, or one
-  /// source, whatever flags each is compiled with. A name that nothing in Tenon has.
+  /// source, whatever flags each is compiled with. A name that nothing in Tenon has, or a::b.
   std::string enclosing{};
   /// For programs without heap, exceptions and threads. Headers of loader/freestanding take the place of
   /// the headers of their names; `throw` and `raise` become calls of tenon::fail.

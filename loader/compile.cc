@@ -8,13 +8,14 @@
 #include "loader/compile_operator.hpp"
 #include "loader/import.hpp"
 #include "loader/scratch_peak.hpp"
+#include "loader/sha1.hpp"
 #include "tenon/graph/passes/fuse_elementwise.hpp"
 #include "tenon/graph/passes/pack_matmul.hpp"
 #include "tenon/graph/plan.hpp"
 #include "tenon/loader.hpp"
 #include "tenon/op/nn/attention.hpp"
 #include "tenon/op/nn/dropout.hpp"
-#include "tenon/simd/tiles.hpp"
+#include "tenon/simd/features.hpp"
 
 namespace tenon {
 namespace {
@@ -466,7 +467,7 @@ ModelPart compile_part(std::span<const HeaderText> files, const Model& model, co
     for (const std::string& line : emission.refused()) text += concat("\n  ", line);
     throw Error(ErrorCode::not_supported, "compile", text);
   }
-  return emission.take(identifier(options.name));
+  return emission.take(namespace_name(options.name));
 }
 
 std::string assemble(std::span<const HeaderText> files, std::span<const ModelPart> parts,
@@ -477,6 +478,19 @@ std::string assemble(std::span<const HeaderText> files, std::span<const ModelPar
     headers.insert(p.headers.begin(), p.headers.end());
     types.insert(p.types.begin(), p.types.end());
   }
+  const auto level = static_cast<std::size_t>(simd::level());
+  const std::string_view name = simd::levels[level].name;
+  // Other units of the program may have another model of the same name.
+  loader::Sha1 digest;
+  const auto add = [&](std::string_view text) { digest.add(std::as_bytes(std::span(text))); };
+  add(concat(library_version, " ", name));
+  for (const ModelPart& p : parts) add(p.text);
+  const std::string unit = concat("unit_", digest.hex().substr(0, 12));
+  const std::string enclosing = concat(space, "::", unit);
+  const std::vector<std::string> wanted(headers.begin(), headers.end());
+  const std::string library = amalgamate(
+      files, wanted, {.enclosing = enclosing, .freestanding = true, .types = {types.begin(), types.end()}});
+
   std::string flags, condition;
   const auto require = [&](std::string_view feature) {
     flags += concat(" -m", feature);
@@ -484,7 +498,6 @@ std::string assemble(std::span<const HeaderText> files, std::span<const ModelPar
     for (char& c : macro) c = c == '-' ? '_' : c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
     condition += concat(condition.empty() ? "" : " || ", "!defined(", macro, ")");
   };
-  const auto level = static_cast<std::size_t>(simd::level());
   for (const simd::LevelInfo& l : std::span(simd::levels).first(level + 1)) {
     std::string_view features = l.features;
     while (!features.empty()) {
@@ -494,25 +507,25 @@ std::string assemble(std::span<const HeaderText> files, std::span<const ModelPar
       require(feature);
     }
   }
-  // Bytes are packed for the instructions that multiply them here.
-  const bool has_bytes = std::any_of(headers.begin(), headers.end(), [](const std::string& header) {
-    return header.ends_with("fused/quantized.hpp") || header.ends_with("fused/packed_mat_mul_integer.hpp") ||
-           header.ends_with("fused/last_conv.hpp");
-  });
-  if (has_bytes && simd::level() == std::rbegin(simd::levels)->level) {
-    if (simd::vnni()) require("avx512vnni");
-    if (simd::amx()) require("amx-tile"), require("amx-int8"), require("amx-bf16");
-  }
-  const std::string_view name = simd::levels[level].name;
+  // Constants are laid out for the instructions that multiply bytes, or halves, here.
+  const auto has = [&](std::string_view kernel) { return library.find(kernel) != library.npos; };
+  const bool widest = simd::level() == std::rbegin(simd::levels)->level, bytes = has("ByteForm");
+  const bool halves =
+      has("split_product") && (types.contains(DType::float16) || types.contains(DType::bfloat16));
+  const bool vnni = widest && bytes && simd::vnni(), amx = widest && (bytes || halves) && simd::amx();
+  if (vnni) require("avx512vnni");
+  if (amx) require("amx-tile"), require("amx-int8"), require("amx-bf16");
+
   std::string text = concat("// Compiled by tenon ", library_version, " for the level ", name,
                             ":\n//   g++ -std=c++20 -O2", flags, "\n#pragma once\n\n");
   if (!condition.empty())
     text += concat("#if ", condition, "\n#error \"this header needs", flags, "\"\n#endif\n\n");
-  const std::vector<std::string> wanted(headers.begin(), headers.end());
-  text += amalgamate(files, wanted,
-                     {.enclosing = space, .freestanding = true, .types = {types.begin(), types.end()}});
+  const std::string uses = concat(space, "_TENON_USES_");
+  text += concat("#define ", uses, "VNNI ", vnni ? 1 : 0, "\n#define ", uses, "AMX ", amx ? 1 : 0, "\n\n");
+  text += concat("namespace ", space, " {\ninline namespace ", unit, " {}\n}  // namespace ", space, "\n\n");
+  text += concat(library, "#undef ", uses, "VNNI\n#undef ", uses, "AMX\n");
   text += "\n#include <bit>\n#include <cstddef>\n#include <cstdint>\n#include <cstring>\n";
-  text += concat("\nnamespace ", space,
+  text += concat("\nnamespace ", enclosing,
                  " {\n\nstatic_assert(tenon::simd::detail::native == ", "tenon::simd::Level::", name,
                  ", \"compiled for the level ", name, "\");\n\n",
                  "using tenon::Shape;\nusing tenon::TensorView;\n\n");
@@ -521,7 +534,7 @@ std::string assemble(std::span<const HeaderText> files, std::span<const ModelPar
     text += within ? concat("namespace ", p.name, " {\n\n", p.text, "\n}  // namespace ", p.name, "\n\n")
                    : p.text;
   }
-  return text + concat("\n}  // namespace ", space, "\n");
+  return text + concat("\n}  // namespace ", enclosing, "\n");
 }
 
 CompiledModel compile(std::span<const HeaderText> files, const Model& model, const CompileOptions& options) {

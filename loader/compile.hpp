@@ -37,11 +37,12 @@ struct CompiledModel {
 ///     {1}}}}})
 ///
 /// The header has `digits::Memory`, and `digits::run(image, probability, memory)` with a view of each input
-/// and output, whose element types and extents are part of their types. It neither allocates nor throws; an
-/// operator that finds its data wrong (an index out of range) ends the program. Results are those of a
-/// session of `load`, to the bit where the compiler optimises as the header's second line says. A mapped file
-/// of weights gives the first result soonest; later ones of a large model come a tenth sooner where weights
-/// and Memory lie on large pages (madvise), as a session's do.
+/// and output, whose element types and extents are part of their types; packed elements are given by
+/// digits::tenon::PackedPtr. It neither allocates nor throws; an operator that finds its data wrong (an index
+/// out of range) ends the program. Results are those of a session of `load`, to the bit where the compiler
+/// optimises as the header's second line says. A mapped file of weights gives the first result soonest; later
+/// ones of a large model come a tenth sooner where weights and Memory lie on large pages (madvise), as a
+/// session's do.
 ///
 /// Error{invalid_argument} for shapes that name nothing, and extents that are left open, each named.
 /// Error{not_supported} with a line for each node that has no form in a header: those that run bodies, whose

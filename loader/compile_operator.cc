@@ -184,7 +184,7 @@ OperatorText text_of(const PackedConv& p, Constants& c) {
 OperatorText text_of(const BlockedConv& p, Constants& c) {
   Aggregate a("BlockedConv", c);
   a.set("conv", p.conv).set("bounds", p.bounds).set("block", p.block).set("extents", p.extents);
-  a.set("plain_x", p.plain_x).set("plain_y", p.plain_y).set("winograd", p.winograd);
+  a.set("plain_x", p.plain_x).set("plain_y", p.plain_y).set("winograd", int64_t{p.winograd});
   a.set("weights", p.weights).set("bias", p.bias);
   if (p.activation) a.set_text("activation", activation_text(p.activation));
   OperatorText text = a.take(concat(fused, "blocked_conv.hpp"));

@@ -11,22 +11,51 @@
 namespace tenon::emission {
 namespace {
 
+// Words of C++.
 constexpr std::string_view keywords[] = {
-    "alignas",  "alignof",  "and",      "and_eq",   "asm",       "auto",       "bitand",    "bitor",
-    "bool",     "break",    "case",     "catch",    "char",      "class",      "co_await",  "co_return",
-    "co_yield", "compl",    "concept",  "const",    "consteval", "constexpr",  "constinit", "continue",
-    "decltype", "default",  "delete",   "do",       "double",    "else",       "enum",      "explicit",
-    "export",   "extern",   "false",    "float",    "for",       "friend",     "goto",      "if",
-    "inline",   "int",      "long",     "main",     "mutable",   "namespace",  "new",       "noexcept",
-    "not",      "not_eq",   "nullptr",  "operator", "or",        "or_eq",      "private",   "protected",
-    "public",   "register", "requires", "return",   "short",     "signed",     "sizeof",    "static",
-    "std",      "struct",   "switch",   "template", "this",      "throw",      "true",      "try",
-    "typedef",  "typeid",   "typename", "union",    "unsigned",  "using",      "virtual",   "void",
-    "volatile", "wchar_t",  "while",    "xor",      "xor_eq",    "tenon",      "xsimd",     "op",
-    "kernels",  "detail",   "simd",     "passes",   "standin",   "linux",      "unix",      "assert",
-    "memory",   "weights",  "arena",    "run",      "Memory",    "TensorView", "Shape",     "constants",
-    "at",       "part",     "operands", "compute",  "bytes_of",  "Absent",     "set",       "make",
-    "lent",     "from",     "size"};
+    "alignas",     "alignof",  "and",        "and_eq",    "asm",       "auto",         "bitand",
+    "bitor",       "bool",     "break",      "case",      "catch",     "char",         "char16_t",
+    "char32_t",    "char8_t",  "class",      "co_await",  "co_return", "co_yield",     "compl",
+    "concept",     "const",    "const_cast", "consteval", "constexpr", "constinit",    "continue",
+    "decltype",    "default",  "delete",     "do",        "double",    "dynamic_cast", "else",
+    "enum",        "explicit", "export",     "extern",    "false",     "float",        "for",
+    "friend",      "goto",     "if",         "inline",    "int",       "long",         "mutable",
+    "namespace",   "new",      "noexcept",   "not",       "not_eq",    "nullptr",      "operator",
+    "or",          "or_eq",    "private",    "protected", "public",    "register",     "reinterpret_cast",
+    "requires",    "return",   "short",      "signed",    "sizeof",    "static",       "static_assert",
+    "static_cast", "struct",   "switch",     "template",  "this",      "thread_local", "throw",
+    "true",        "try",      "typedef",    "typeid",    "typename",  "union",        "unsigned",
+    "using",       "virtual",  "void",       "volatile",  "wchar_t",   "while",        "xor",
+    "xor_eq"};
+
+// Names in the text, and macros.
+constexpr std::string_view own[] = {
+    "std",       "tenon",  "xsimd",   "op",       "kernels", "detail",   "simd",       "passes",
+    "standin",   "memory", "weights", "arena",    "run",     "Memory",   "TensorView", "Shape",
+    "constants", "at",     "part",    "operands", "compute", "bytes_of", "Absent",     "set",
+    "make",      "lent",   "from",    "size",     "errno",   "linux",    "unix"};
+
+// What the C library calls so, no namespace can be called.
+constexpr std::string_view library_names[] = {
+    "EOF",      "INFINITY",  "NAN",      "NULL",   "abort",    "abs",       "access",      "acos",
+    "acosh",    "alarm",     "alloca",   "asin",   "asinh",    "assert",    "atan",        "atan2",
+    "atanh",    "atexit",    "basename", "bind",   "bsearch",  "byteswap",  "calloc",      "cbrt",
+    "ceil",     "clock",     "clone",    "close",  "connect",  "copysign",  "cos",         "cosh",
+    "crypt",    "daemon",    "div",      "drem",   "dup",      "environ",   "erf",         "erfc",
+    "exit",     "exp",       "exp10",    "exp2",   "expm1",    "fabs",      "fdim",        "ffs",
+    "floor",    "fma",       "fmax",     "fmin",   "fmod",     "fork",      "free",        "frexp",
+    "gamma",    "getenv",    "hypot",    "ilogb",  "index",    "ioctl",     "isinf",       "isnan",
+    "j0",       "j1",        "jn",       "kill",   "labs",     "ldexp",     "lgamma",      "link",
+    "listen",   "log",       "log10",    "log1p",  "log2",     "logb",      "lrint",       "lround",
+    "main",     "malloc",    "memcpy",   "modf",   "nan",      "nearbyint", "nextafter",   "nice",
+    "offsetof", "open",      "pause",    "pipe",   "poll",     "pow",       "printf",      "profil",
+    "putc",     "puts",      "qsort",    "raise",  "rand",     "random",    "read",        "realloc",
+    "recv",     "remainder", "remove",   "remquo", "rename",   "rewind",    "rindex",      "rint",
+    "round",    "scalb",     "select",   "send",   "shutdown", "signal",    "significand", "sin",
+    "sincos",   "sinh",      "sleep",    "socket", "splice",   "sqrt",      "srand",       "stat",
+    "stderr",   "stdin",     "stdout",   "strlen", "swab",     "sync",      "syscall",     "system",
+    "tan",      "tanh",      "tee",      "tgamma", "time",     "timezone",  "trunc",       "truncate",
+    "tzset",    "unlink",    "vfork",    "wait",   "write",    "y0",        "y1",          "yn"};
 
 /// Whether the text may have such a name of its own: w0, op3, in1, out0, list5, local2.
 bool is_numbered(std::string_view text) {
@@ -49,13 +78,24 @@ std::string identifier(std::string_view name) {
   // Names that begin with _ belong to the implementation.
   while (text.starts_with('_')) text.erase(0, 1);
   if (text.empty() || (text[0] >= '0' && text[0] <= '9')) text = concat('v', text);
-  if (std::ranges::find(keywords, text) != std::end(keywords) || is_numbered(text)) text += '_';
+  const auto is_in = [&](const auto& list) { return std::ranges::find(list, text) != std::end(list); };
+  if (is_in(keywords) || is_in(own) || is_numbered(text)) text += '_';
   return text;
 }
 
+std::string namespace_name(std::string_view name) {
+  const std::string text = identifier(name);
+  return concat(text, std::ranges::find(library_names, text) != std::end(library_names) ? "_" : "");
+}
+
 std::string Identifiers::fresh(std::string_view name) {
-  std::string text = identifier(name);
-  for (int k = 2; !taken_.insert(text).second; ++k) text = concat(identifier(name), "_", k);
+  std::string stem = identifier(name);
+  // Capitals are macros' names: M_PI, INT_MAX.
+  if (stem.size() > 1 && std::ranges::none_of(stem, [](char c) { return c >= 'a' && c <= 'z'; }) &&
+      !stem.ends_with('_'))
+    stem += '_';
+  std::string text = stem;
+  for (int k = 2; !taken_.insert(text).second; ++k) text = concat(stem, stem.ends_with('_') ? "" : "_", k);
   return text;
 }
 

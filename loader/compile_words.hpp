@@ -18,6 +18,8 @@ namespace tenon::emission {
 
 /// A name as a C++ identifier that nothing else in the text has.
 std::string identifier(std::string_view name);
+/// The same for a namespace, which no function of the C library may share a name with: exp gives exp_.
+std::string namespace_name(std::string_view name);
 
 class Identifiers {
  public:

@@ -495,10 +495,44 @@ void convert_function(onnx::FunctionProto& f, const onnx::FunctionProto& typed, 
               infos.end());
 }
 
-// Functions come to the model's opset. Where they are called tells the types of their values.
+// The functions that graphs call, by themselves or through each other.
+class Calls {
+ public:
+  explicit Calls(const onnx::ModelProto& model) {
+    for (const auto& f : model.functions()) functions_.emplace(key_of(f), &f);
+    add(model.graph().node());
+    for (const auto& t : model.training_info()) add(t.initialization().node()), add(t.algorithm().node());
+    while (!entered_.empty()) {
+      const onnx::FunctionProto& f = *entered_.back();
+      entered_.pop_back();
+      add(f.node());
+    }
+  }
+  bool contain(const onnx::FunctionProto& f) const { return called_.contains(key_of(f)); }
+
+ private:
+  void add(const NodeList& nodes) {
+    for (const auto& n : nodes) {
+      if (const auto f = functions_.find(key_of(n)); f != functions_.end() && called_.insert(f->first).second)
+        entered_.push_back(f->second);
+      for (const auto& a : n.attribute()) {
+        if (a.has_g()) add(a.g().node());
+        for (const auto& g : a.graphs()) add(g.node());
+      }
+    }
+  }
+  std::map<FunctionKey, const onnx::FunctionProto*> functions_;
+  std::set<FunctionKey> called_;
+  std::vector<const onnx::FunctionProto*> entered_;  // whose nodes are not read yet
+};
+
+// Functions come to the model's opset. Where they are called tells the types of their values; where one
+// cannot come and nothing calls it, those that nothing calls go.
 void convert_functions(onnx::ModelProto& model, int opset, const onnx::ModelProto& before,
                        const std::set<FunctionKey>& names) {
+  const Calls calls(before);
   std::optional<onnx::ModelProto> typed;
+  bool stuck = false;
   for (int k = 0; k < model.functions_size(); ++k) {
     onnx::FunctionProto& f = *model.mutable_functions(k);
     const std::string place = concat("function '", canonical(f.domain()), ".", f.name(), "'");
@@ -510,11 +544,21 @@ void convert_functions(onnx::ModelProto& model, int opset, const onnx::ModelProt
         typed = copy_for_inference(before);
         infer_functions(*typed);
       }
-      convert_function(f, typed->functions(k), opset, place, names);
+      try {
+        convert_function(f, typed->functions(k), opset, place, names);
+      } catch (const Error& e) {
+        if (e.code() != ErrorCode::not_supported || calls.contain(f)) throw;
+        stuck = true;
+      }
     }
     for (auto& o : *f.mutable_opset_import())
       if (canonical(o.domain()).empty()) o.set_version(opset);
   }
+  if (!stuck) return;
+  auto& functions = *model.mutable_functions();
+  functions.erase(
+      std::remove_if(functions.begin(), functions.end(), [&](const auto& f) { return !calls.contain(f); }),
+      functions.end());
 }
 
 // Error{invalid_model} for models that break rules on which conversion stands. Returns whether there is no

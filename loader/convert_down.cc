@@ -414,6 +414,16 @@ Rest softmax_13(Step& s) {
   return Rest::operands;
 }
 
+// Scales along an axis are newer than one for all elements.
+Rest one_scale_13(Step& s) {
+  const auto scale = s.shape(1);
+  if (!scale) s.refuse("there is one scale there, and their number is not known");
+  if (std::any_of(scale->begin(), scale->end(), [](const std::string& extent) { return extent != "1"; }))
+    s.refuse("there is one scale there");
+  s.erase("axis");
+  return all;
+}
+
 Rest dft_20(Step& s) {
   if (!s.has(2)) s.set("axis", int64_t{-2});
   return all;
@@ -460,8 +470,10 @@ constexpr AdapterRow rows[] = {
     {"ScatterElements", 11, scatter_11},
     {"Constant", 12, constant_12},
     {"Dropout", 12, dropout_12},
+    {"DequantizeLinear", 13, one_scale_13},
     {"Hardmax", 13, softmax_13},
     {"LogSoftmax", 13, softmax_13},
+    {"QuantizeLinear", 13, one_scale_13},
     {"Resize", 13, resize_13},
     {"Softmax", 13, softmax_13},
     {"BatchNormalization", 14, batch_normalization_14},

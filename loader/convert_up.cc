@@ -219,6 +219,12 @@ Rest softmax_13(Step& s) {
   return Rest::operands;
 }
 
+Rest resize_18(Step& s) {
+  if (s.text("coordinate_transformation_mode", "") == "tf_half_pixel_for_nn")
+    s.refuse("the coordinates tf_half_pixel_for_nn have no counterpart");
+  return all;
+}
+
 // Scale and bias had one element for each group.
 Rest group_normalization_21(Step& s) {
   const int64_t groups = s.integer("num_groups", 0);
@@ -267,6 +273,7 @@ constexpr AdapterRow rows[] = {
     {"LogSoftmax", 13, softmax_13},
     {"Softmax", 13, softmax_13},
     {"BatchNormalization", 14, batch_normalization_14},
+    {"Resize", 18, resize_18},
     {"Split", 18, split_18},
     {"GridSample", 20, grid_sample_20},
     {"GroupNormalization", 21, group_normalization_21},

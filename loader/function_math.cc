@@ -242,104 +242,130 @@ std::optional<Function> build_reduction_in_double(const FunctionCall& call) {
   return make_function(call, "(data, axes) => (reduced)", t.text());
 }
 
-// A Loop whose body takes the tensors of a place, has the nodes of the given body, and inserts the results.
-std::optional<Function> build_sequence_map(const FunctionCall& call) {
-  const auto* body = call.find("body");
-  const onnx::NodeProto& node = call.node();
-  if (body == nullptr || !body->has_g()) return {};
-  const onnx::GraphProto& g = body->g();
-  if (g.input_size() != node.input_size() || g.output_size() < node.output_size()) return {};
-  NameSet taken;  // also values around the node, which the body reads
-  taken.add_all(g);
-  const auto apart = [&](std::string_view name, int k) { return taken.fresh(concat(name, k)); };
+namespace {
 
-  Function f;
-  f.set_name("SequenceMap");
-  auto& opset = *f.add_opset_import();
-  opset.set_version(call.opset);
-  const auto add = [](auto& nodes, std::string_view op, const std::vector<std::string>& inputs,
-                      const std::string& output) -> onnx::NodeProto& {
-    onnx::NodeProto& n = *nodes.Add();
+// A Loop whose body takes the tensors of a place, has the nodes of the given body, and inserts the results.
+class SequenceMap {
+ public:
+  SequenceMap(const FunctionCall& call, const onnx::GraphProto& body)
+      : call_(call), node_(call.node()), body_(body) {
+    taken_.add_all(body);
+  }
+
+  // False where a type that has to be stated is not known.
+  bool build() {
+    function_.set_name("SequenceMap");
+    function_.add_opset_import()->set_version(call_.opset);
+    step_.set_name("step");
+    const std::string at = taken_.fresh("at"), going = taken_.fresh("going"), goes = taken_.fresh("goes");
+    declare_scalar(at, DType::int64, *step_.add_input());
+    declare_scalar(going, DType::bool_, *step_.add_input());
+    declare_scalar(goes, DType::bool_, *step_.add_output());
+    add(step_, "Identity", {going}, goes);
+    if (!take_inputs(at)) return false;
+    step_.mutable_node()->MergeFrom(body_.node());
+    *step_.mutable_initializer() = body_.initializer();
+    *step_.mutable_sparse_initializer() = body_.sparse_initializer();
+    *step_.mutable_value_info() = body_.value_info();
+    begin_loop();
+    if (!insert_results()) return false;
+    onnx::AttributeProto& repeated = attribute(loop_, "body", onnx::AttributeProto::GRAPH);
+    *repeated.mutable_g() = std::move(step_);
+    *function_.add_node() = std::move(loop_);
+    return true;
+  }
+  Function take() { return std::move(function_); }
+
+ private:
+  std::string fresh(std::string_view name, int k) { return taken_.fresh(concat(name, k)); }
+  static onnx::NodeProto& add(auto& graph, std::string_view op, const std::vector<std::string>& inputs,
+                              const std::string& output) {
+    onnx::NodeProto& n = *graph.add_node();
     n.set_op_type(std::string(op));
-    for (const auto& name : inputs) n.add_input(name);
+    for (const std::string& name : inputs) n.add_input(name);
     n.add_output(output);
     return n;
-  };
-  const auto set = [](onnx::NodeProto& n, const std::string& name) -> onnx::AttributeProto& {
-    auto& a = *n.add_attribute();
+  }
+  static onnx::AttributeProto& attribute(onnx::NodeProto& n, const char* name,
+                                         onnx::AttributeProto::AttributeType type) {
+    onnx::AttributeProto& a = *n.add_attribute();
     a.set_name(name);
+    a.set_type(type);
     return a;
-  };
-
-  onnx::GraphProto step;
-  step.set_name("step");
-  const std::string at = taken.fresh("at"), going = taken.fresh("going"), goes = taken.fresh("goes");
-  for (const auto& [name, element] : {std::pair{at, DType::int64}, std::pair{going, DType::bool_}}) {
-    auto& v = *step.add_input();
+  }
+  static void declare_scalar(const std::string& name, DType element, onnx::ValueInfoProto& v) {
     v.set_name(name);
     v.mutable_type()->mutable_tensor_type()->set_elem_type(number_of(element));
     v.mutable_type()->mutable_tensor_type()->mutable_shape();
   }
-  const auto declare_bool = [](onnx::ValueInfoProto& v) {
-    v.mutable_type()->mutable_tensor_type()->set_elem_type(number_of(DType::bool_));
-    v.mutable_type()->mutable_tensor_type()->mutable_shape();
-  };
-  auto& goes_on = *step.add_output();
-  goes_on.set_name(goes);
-  declare_bool(goes_on);
-  add(*step.mutable_node(), "Identity", {going}, goes);
-  for (int k = 0; k < node.input_size(); ++k) {
-    const onnx::TypeProto* t = call.type(k);
-    if (k > 0 && t == nullptr) return {};
-    const bool sequence = k == 0 || t->has_sequence_type();
-    f.add_input(apart("input", k));
-    if (sequence) add(*step.mutable_node(), "SequenceAt", {f.input(k), at}, g.input(k).name());
-    else add(*step.mutable_node(), "Identity", {f.input(k)}, g.input(k).name());
-  }
-  step.mutable_node()->MergeFrom(g.node());
-  *step.mutable_initializer() = g.initializer();
-  *step.mutable_sparse_initializer() = g.sparse_initializer();
-  *step.mutable_value_info() = g.value_info();
 
-  const std::string length = taken.fresh("length"), yes = taken.fresh("yes");
-  add(*f.mutable_node(), "SequenceLength", {f.input(0)}, length);
-  auto& start = set(add(*f.mutable_node(), "Constant", {}, yes), "value");
-  start.set_type(onnx::AttributeProto::TENSOR);
-  start.mutable_t()->set_data_type(number_of(DType::bool_));
-  start.mutable_t()->add_int32_data(1);
-  onnx::NodeProto loop;
-  loop.set_op_type("Loop");
-  loop.add_input(length);
-  loop.add_input(yes);
-  for (int k = 0; k < node.output_size(); ++k) {
-    const onnx::TypeProto& result = g.output(k).type();
-    const onnx::TypeProto* whole = call.result_type(k);
-    int element = result.tensor_type().elem_type();
-    if (element == 0 && whole != nullptr)
-      element = whole->sequence_type().elem_type().tensor_type().elem_type();
-    if (element == 0) return {};
-    onnx::TypeProto type;
-    type.mutable_sequence_type()->mutable_elem_type()->mutable_tensor_type()->set_elem_type(element);
-    const std::string empty = apart("empty", k), before = apart("before", k), after = apart("after", k);
-    auto& dtype = set(add(*f.mutable_node(), "SequenceEmpty", {}, empty), "dtype");
-    dtype.set_type(onnx::AttributeProto::INT);
-    dtype.set_i(element);
-    loop.add_input(empty);
-    auto& in = *step.add_input();
-    in.set_name(before);
-    *in.mutable_type() = type;
-    add(*step.mutable_node(), "SequenceInsert", {before, g.output(k).name()}, after);
-    auto& out = *step.add_output();
-    out.set_name(after);
-    *out.mutable_type() = type;
-    f.add_output(apart("output", k));
-    loop.add_output(f.output(k));
+  // The body's inputs: the tensors at a place of sequences, and other tensors as they are.
+  bool take_inputs(const std::string& at) {
+    for (int k = 0; k < node_.input_size(); ++k) {
+      const onnx::TypeProto* t = call_.type(k);
+      if (k > 0 && t == nullptr) return false;
+      const bool sequence = k == 0 || t->has_sequence_type();
+      function_.add_input(fresh("input", k));
+      if (sequence) add(step_, "SequenceAt", {function_.input(k), at}, body_.input(k).name());
+      else add(step_, "Identity", {function_.input(k)}, body_.input(k).name());
+    }
+    return true;
   }
-  auto& repeated = set(loop, "body");
-  repeated.set_type(onnx::AttributeProto::GRAPH);
-  *repeated.mutable_g() = std::move(step);
-  *f.add_node() = std::move(loop);
-  return f;
+  void begin_loop() {
+    const std::string length = taken_.fresh("length"), yes = taken_.fresh("yes");
+    add(function_, "SequenceLength", {function_.input(0)}, length);
+    onnx::AttributeProto& start =
+        attribute(add(function_, "Constant", {}, yes), "value", onnx::AttributeProto::TENSOR);
+    start.mutable_t()->set_data_type(number_of(DType::bool_));
+    start.mutable_t()->add_int32_data(1);
+    loop_.set_op_type("Loop");
+    loop_.add_input(length);
+    loop_.add_input(yes);
+  }
+  // Each output is a state of the loop, a sequence that is empty before it.
+  bool insert_results() {
+    for (int k = 0; k < node_.output_size(); ++k) {
+      const onnx::TypeProto* whole = call_.result_type(k);
+      int element = body_.output(k).type().tensor_type().elem_type();
+      if (element == 0 && whole != nullptr)
+        element = whole->sequence_type().elem_type().tensor_type().elem_type();
+      if (element == 0) return false;
+      onnx::TypeProto type;
+      type.mutable_sequence_type()->mutable_elem_type()->mutable_tensor_type()->set_elem_type(element);
+      const std::string empty = fresh("empty", k), before = fresh("before", k), after = fresh("after", k);
+      attribute(add(function_, "SequenceEmpty", {}, empty), "dtype", onnx::AttributeProto::INT)
+          .set_i(element);
+      loop_.add_input(empty);
+      add(step_, "SequenceInsert", {before, body_.output(k).name()}, after);
+      for (auto [name, v] : {std::pair{&before, step_.add_input()}, std::pair{&after, step_.add_output()}}) {
+        v->set_name(*name);
+        *v->mutable_type() = type;
+      }
+      function_.add_output(fresh("output", k));
+      loop_.add_output(function_.output(k));
+    }
+    return true;
+  }
+
+  const FunctionCall& call_;
+  const onnx::NodeProto& node_;
+  const onnx::GraphProto& body_;
+  NameSet taken_;  // also values around the node, which the body reads
+  Function function_;
+  onnx::GraphProto step_;
+  onnx::NodeProto loop_;
+};
+
+}  // namespace
+
+std::optional<Function> build_sequence_map(const FunctionCall& call) {
+  const auto* body = call.find("body");
+  const onnx::NodeProto& node = call.node();
+  if (body == nullptr || !body->has_g()) return {};
+  if (body->g().input_size() != node.input_size() || body->g().output_size() < node.output_size()) return {};
+  SequenceMap map(call, body->g());
+  if (!map.build()) return {};
+  return map.take();
 }
 
 }  // namespace tenon::loader

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "loader/attribute.hpp"
+#include "loader/depth.hpp"
 #include "loader/names.hpp"
 #include "loader/opsets.hpp"
 #include "loader/order.hpp"
@@ -433,25 +434,13 @@ class Importer {
     return op;
   }
 
-  // One level of bodies and calls.
-  class Depth {
-   public:
-    explicit Depth(Importer& importer) : importer_(importer) {
-      if (importer.depth_ >= importer.options_.max_depth)
-        throw Error(ErrorCode::limit, "model", "bodies and calls within each other are too many");
-      ++importer.depth_;
-    }
-    Depth(const Depth&) = delete;
-    Depth& operator=(const Depth&) = delete;
-    ~Depth() { --importer_.depth_; }
-
-   private:
-    Importer& importer_;
-  };
+  Depth deeper() {
+    return {depth_, options_.max_depth, [](const char* why) { throw Error(ErrorCode::limit, "model", why); }};
+  }
 
   // `owner`: the scope whose opsets and attributes the body is written for.
   op::BodyRef read_body(const onnx::GraphProto& g, Scope& scope, const Scope& owner) {
-    const Depth depth(*this);
+    const Depth depth = deeper();
     Graph graph = Graph::inside(*scope.graph);
     Scope inner{.graph = &graph,
                 .outer = &scope,
@@ -481,7 +470,7 @@ class Importer {
     const AttributesByName attributes = attributes_of_call(n, f, scope.attributes);
     const GivenBy<Scope> given = given_by(attributes, f, scope.given, scope);
     const Opsets own = read_opsets(f.opset_import(), place);
-    const Depth depth(*this);
+    const Depth depth = deeper();
     count_bytes(static_cast<int64_t>(f.ByteSizeLong()));  // names, lists and strings, once more
     const std::string tag = node_name(n).substr(0, max_prefix);
     Scope inner{

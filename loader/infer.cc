@@ -1,9 +1,11 @@
 #include "loader/infer.hpp"
 
 #include <deque>
+#include <exception>
 #include <map>
 
 #include "loader/attribute.hpp"
+#include "loader/depth.hpp"
 #include "loader/large_data.hpp"
 #include "loader/names.hpp"
 #include "loader/opsets.hpp"
@@ -143,7 +145,7 @@ class Inference {
   // attributes the graph is written for.
   std::vector<op::Info> infer_graph(onnx::GraphProto& g, const Scope& around, const Scope& owner,
                                     std::span<const op::Info> given, const VisitInfo* visit = nullptr) {
-    const Depth depth(*this);
+    const Depth depth = deeper();
     Scope scope{.outer = &around,
                 .opsets = owner.opsets,
                 .attributes = owner.attributes,
@@ -159,6 +161,8 @@ class Inference {
         info = merged(info, given[static_cast<std::size_t>(k)], concat("input '", v.name(), "'"));
       info.dims = symbols_.named(info.dims);
       if (!info.present()) info.type = unknown().type;
+      if (options_.check_types && v.has_type() && !known(info.type))
+        throw Error(ErrorCode::invalid_model, concat("input '", v.name(), "'"), "has no element type");
       if (known(info.type)) symbols_.write(info, *v.mutable_type());
       scope.infos[v.name()] = info;
     }
@@ -185,20 +189,9 @@ class Inference {
   }
 
  private:
-  // One level of bodies and calls.
-  class Depth {
-   public:
-    explicit Depth(Inference& inference) : inference_(inference) {
-      if (inference.depth_ == max_depth) inference.give_up("bodies and calls within each other are too many");
-      ++inference.depth_;
-    }
-    Depth(const Depth&) = delete;
-    Depth& operator=(const Depth&) = delete;
-    ~Depth() { --inference_.depth_; }
-
-   private:
-    Inference& inference_;
-  };
+  Depth deeper() {
+    return {depth_, max_depth, [&](const char* why) { give_up(why); }};
+  }
   // An error that inference which is not strict does not go on from.
   [[noreturn]] void give_up(const std::string& why) {
     given_up_ = true;
@@ -237,8 +230,27 @@ class Inference {
       return inference_.symbols_.info_of(original_.input(input).type()).dims;
     }
     std::vector<op::Info> infer(std::span<const op::Info> inputs) const override {
+      inferred_ = true;
       graph_ = original_;
-      return inference_.infer_graph(graph_, scope_, owner_, inputs);
+      try {
+        return inference_.infer_graph(graph_, scope_, owner_, inputs);
+      } catch (const Error&) {
+        fault_ = std::current_exception();
+        throw;
+      }
+    }
+    // A rule asks only for the branch that it knows to be taken, ONNX's inference for both.
+    void infer_once() const {
+      if (inferred_) return;
+      try {
+        infer({});
+      } catch (const Error&) {
+        if (inference_.given_up_) throw;
+      }
+    }
+    // The error of inferring this body, which a rule may put up with.
+    void rethrow() const {
+      if (fault_) std::rethrow_exception(fault_);
     }
     std::vector<Value> run(op::Context&, std::span<const Value>) const override {
       throw Error(ErrorCode::not_supported, original_.name(), "shape inference does not run bodies");
@@ -249,7 +261,10 @@ class Inference {
     onnx::GraphProto& graph_;
     const onnx::GraphProto original_;
     const Scope &scope_, &owner_;
+    mutable bool inferred_ = false;
+    mutable std::exception_ptr fault_;
   };
+  using Bodies = std::vector<std::shared_ptr<const BodyOfFile>>;
 
   template <class Info>
   void add_constant(Scope& scope, const std::string& name, Info given) {
@@ -360,22 +375,25 @@ class Inference {
           return;
         }
       }
-    const AnyOperator op = operator_of(n, found, scope);
+    Bodies bodies;
+    const AnyOperator op = operator_of(n, found, scope, bodies);
+    const auto refuse = [&](std::string_view why) {
+      throw Error(ErrorCode::invalid_model, place, std::string(why));
+    };
+    if (options_.strict && n.output_size() < op.spec().min_outputs(op.version()))
+      refuse("has too few outputs");
     if (op.spec().name == "Constant") {
       op::Context context;
       const op::Info info = constant(op::evaluate(op, context, {}, 1)[0]);
       if (!results.empty()) results[0] = info;
       return;
     }
-    const auto refuse = [&](std::string_view why) {
-      throw Error(ErrorCode::invalid_model, place, std::string(why));
-    };
     // An input that a call leaves out is left out where the function reads it, if that input is optional.
     for (std::size_t k = 0; k < in.size(); ++k)
       if (!in[k].present() && !n.input(static_cast<int>(k)).empty() && !is_optional(op, k)) in[k] = unknown();
     const bool untyped =
-                   std::ranges::any_of(in, [](const op::Info& i) { return i.present() && !known(i.type); }),
-               lost_constant = !options_.check_types && forget_wrong_types(op, in);
+        std::ranges::any_of(in, [](const op::Info& i) { return i.present() && !known(i.type); });
+    const WrongTypes wrong = options_.check_types ? WrongTypes{} : forget_wrong_types(op, in);
     const auto make = [&](std::size_t, const op::AttributeValue& value, DType element) {
       return element == DType::undefined ? op::Info{} : constant(op::input_from_attribute(value, element));
     };
@@ -383,24 +401,41 @@ class Inference {
     results.resize(std::max(results.size(), static_cast<std::size_t>(op.spec().min_outputs(op.version()))));
     std::fill(results.begin(), results.end(), op::Info{});
     const op::Message m = op.with_newest_inputs().infer(in, results);
+    for (const auto& body : bodies) {
+      body->infer_once();
+      if (options_.strict) body->rethrow();
+      // Runs let nodes leave results out.
+      const int given = body->outputs() - (op.spec().name == "Loop" ? 1 : 0);
+      if (options_.strict && given != n.output_size())
+        refuse(concat("has ", n.output_size(), " outputs, a body gives ", given));
+    }
     if (m.of_files() || (!m.empty() && (!m.of_runs() || (options_.check_types && !permitted(op, results)))))
       refuse(m.view());
     results.resize(static_cast<std::size_t>(n.output_size()));
-    for (op::Info& r : results) r.data = nullptr;
+    for (std::size_t k = 0; k < results.size(); ++k) {
+      op::Info& r = results[k];
+      r.data = nullptr;
+      const auto type = wrong.first.find(op.spec().output(static_cast<int>(k), op.version()).type);
+      if (!known(r.type) && type != wrong.first.end()) r.type = type->second;
+    }
     add_stated_extents(n, results);
     if (!options_.strict) return;
     for (const op::Info& r : results) {
       if (r.propagated.undefined) refuse("arithmetic on extents overflows");
-      if (r.provisional && lost_constant)
+      if (r.provisional && wrong.constant)
         refuse("a constant operand is of a type that the operator does not take");
       if (!known(r.type) && untyped && !unknown_operators_) refuse("the type of a result cannot be told");
     }
   }
 
+  struct WrongTypes {
+    bool constant = false;                   // one is of a constant
+    std::map<std::string_view, Type> first;  // those that a type variable has first, for results
+  };
   // ONNX's inference goes on with operands of types that the operator does not take, and with optional ones
-  // of another type than the operand they belong to, such as zero points. Returns whether one is a constant.
-  static bool forget_wrong_types(const AnyOperator& op, std::vector<op::Info>& in) {
-    bool constant = false;
+  // of another type than the operand they belong to, such as zero points.
+  static WrongTypes forget_wrong_types(const AnyOperator& op, std::vector<op::Info>& in) {
+    WrongTypes wrong;
     const op::Spec& spec = op.spec();
     std::map<std::string_view, Type> bound;
     for (std::size_t k = 0; k < in.size(); ++k) {
@@ -408,13 +443,14 @@ class Inference {
         continue;
       const op::Param& p = spec.input(static_cast<int>(k), op.version());
       const bool fits = spec.permits(p, op.version()).contains(in[k].type);
-      const Type first = bound.emplace(p.type, in[k].type).first->second;
-      if (fits && (first == in[k].type || p.arity != op::Arity::optional)) continue;
-      constant |= in[k].data != nullptr;
+      const auto [first, added] = bound.emplace(p.type, in[k].type);
+      if (fits && (first->second == in[k].type || p.arity != op::Arity::optional)) continue;
+      if (added) wrong.first.insert(*first);
+      wrong.constant |= in[k].data != nullptr;
       in[k].type = unknown().type;
       in[k].data = nullptr;
     }
-    return constant;
+    return wrong;
   }
   static bool is_optional(const AnyOperator& op, std::size_t input) {
     return static_cast<int>(input) < op.spec().inputs.size() &&
@@ -436,7 +472,8 @@ class Inference {
           if (!r.dims.ranked()) r.dims = symbols_.info_of(a.tp()).dims;
   }
 
-  AnyOperator operator_of(onnx::NodeProto& n, const Registry::Found& found, const Scope& scope) {
+  AnyOperator operator_of(onnx::NodeProto& n, const Registry::Found& found, const Scope& scope,
+                          Bodies& bodies) {
     std::vector<std::pair<std::string, op::AttributeValue>> attributes;
     for (auto& a : *n.mutable_attribute()) {
       const onnx::AttributeProto* value = resolve(a, scope.attributes);
@@ -446,7 +483,8 @@ class Inference {
             // A reference stands in a copy of a function: inferred types have their place there.
             if (value != &a) *a.mutable_g() = g;
             const Scope& owner = owner_of(*value, scope.given, scope);
-            return op::BodyRef{std::make_shared<const BodyOfFile>(*this, *a.mutable_g(), scope, owner)};
+            bodies.push_back(std::make_shared<const BodyOfFile>(*this, *a.mutable_g(), scope, owner));
+            return op::BodyRef{bodies.back()};
           }));
     }
     return make_operator(*found.op_class, found.version, std::move(attributes));
@@ -457,7 +495,7 @@ class Inference {
     if (n.output_size() > f.output_size() || (options_.strict && n.output_size() < f.output_size()))
       throw Error(ErrorCode::invalid_model, f.name(),
                   concat("the function has ", f.output_size(), " outputs, not ", n.output_size()));
-    const Depth depth(*this);
+    const Depth depth = deeper();
     onnx::FunctionProto copy = f;
     const AttributesByName attributes = attributes_of_call(n, f, scope.attributes);
     const GivenBy<Scope> given = given_by(attributes, f, scope.given, scope);

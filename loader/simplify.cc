@@ -4,6 +4,7 @@
 
 #include "loader/attribute.hpp"
 #include "loader/convert.hpp"
+#include "loader/depth.hpp"
 #include "loader/infer.hpp"
 #include "loader/large_data.hpp"
 #include "loader/opsets.hpp"
@@ -107,8 +108,8 @@ class Simplifier {
   // --- folding ---
 
   void fold(onnx::GraphProto& g, Scope& scope, bool main) {
-    if (++depth_ > max_depth)
-      throw Error(ErrorCode::invalid_model, "model", "bodies within each other are too many");
+    const Depth depth(depth_, max_depth,
+                      [](const char* why) { throw Error(ErrorCode::invalid_model, "model", why); });
     for (const auto& v : g.input()) scope.others.insert(v.name());
     for (const auto& v : g.output()) scope.outputs.insert(v.name());
     for (const auto& t : g.sparse_initializer()) scope.others.insert(t.values().name());
@@ -126,7 +127,6 @@ class Simplifier {
       }
       fold_node(n, scope, main);
     }
-    --depth_;
   }
   void fold_body(onnx::GraphProto& g, const Scope& around) {
     Scope scope{.outer = &around};
@@ -234,53 +234,69 @@ class Simplifier {
 
   // --- removal ---
 
-  // Leaves the nodes that outputs, or the names `kept`, depend on, and writes the constants that these read.
-  void remove_unread(onnx::GraphProto& g, const Scope& scope, std::set<std::string_view> kept) {
-    std::map<std::string_view, int> producers;
-    for (int k = 0; k < g.node_size(); ++k)
-      for (const std::string& name : g.node(k).output())
-        if (!name.empty()) producers.emplace(name, k);
-    for (const auto& v : g.output()) kept.insert(v.name());
-    for (const auto& q : g.quantization_annotation())
-      for (const auto& e : q.quant_parameter_tensor_names()) kept.insert(e.value());
+  using Producers = std::map<std::string_view, int>;
+  static bool is_folded(const onnx::GraphProto& g, const Scope& scope, std::string_view name, int producer) {
+    return scope.computed.contains(name) && g.node(producer).op_type() != "Constant";
+  }
 
-    const auto is_folded = [&](std::string_view name, int producer) {
-      return scope.computed.contains(name) && g.node(producer).op_type() != "Constant";
-    };
-
-    // The nodes to keep, from the outputs on.
+  // The nodes that the names `kept` depend on; adds the names that these read.
+  static std::vector<bool> needed_nodes(const onnx::GraphProto& g, const Scope& scope,
+                                        const Producers& producers, std::set<std::string_view>& kept) {
     std::vector<bool> needed(static_cast<std::size_t>(g.node_size()));
     std::vector<std::string_view> open(kept.begin(), kept.end());
     while (!open.empty()) {
       const std::string_view name = open.back();
       open.pop_back();
       const auto it = producers.find(name);
-      if (it == producers.end() || is_folded(name, it->second) ||
+      if (it == producers.end() || is_folded(g, scope, name, it->second) ||
           needed[static_cast<std::size_t>(it->second)])
         continue;
       needed[static_cast<std::size_t>(it->second)] = true;
       for (std::string_view read : names_read(g.node(it->second)))
         if (!read.empty() && kept.insert(read).second) open.push_back(read);
     }
+    return needed;
+  }
+  // A Constant in the place of the node that made its value.
+  static onnx::NodeProto constant_node(const std::string& name, const AnyTensor& tensor,
+                                       const onnx::NodeProto& folded) {
+    onnx::NodeProto n;
+    n.set_op_type("Constant");
+    if (folded.has_name()) n.set_name(folded.name());
+    n.add_output(name);
+    onnx::AttributeProto& a = *n.add_attribute();
+    a.set_name("value");
+    a.set_type(onnx::AttributeProto::TENSOR);
+    write_tensor(tensor, *a.mutable_t());
+    return n;
+  }
+
+  // Leaves the nodes that outputs, or the names `kept`, depend on, and writes the constants that these read.
+  void remove_unread(onnx::GraphProto& g, const Scope& scope, std::set<std::string_view> kept) {
+    Producers producers;
+    for (int k = 0; k < g.node_size(); ++k)
+      for (const std::string& name : g.node(k).output())
+        if (!name.empty()) producers.emplace(name, k);
+    for (const auto& v : g.output()) kept.insert(v.name());
+    for (const auto& q : g.quantization_annotation())
+      for (const auto& e : q.quant_parameter_tensor_names()) kept.insert(e.value());
+    const std::vector<bool> needed = needed_nodes(g, scope, producers, kept);
+
     google::protobuf::RepeatedPtrField<onnx::NodeProto> nodes;
-    std::set<std::string> outputs, values, written;
-    for (const auto& v : g.output()) outputs.insert(v.name());
+    std::set<std::string> values, written;
     for (const auto& v : g.input()) values.insert(v.name());
     for (const auto& [name, tensor] : scope.computed) {
-      if (!kept.contains(name) || !is_folded(name, producers.at(name))) continue;
-      values.insert(name);
+      if (!kept.contains(name) || !is_folded(g, scope, name, producers.at(name))) continue;
       folded_ = true;
+      values.insert(name);
       written.insert(name);
-      if (plain() && !outputs.contains(name)) continue;
-      onnx::NodeProto& n = *nodes.Add();
-      n.set_op_type("Constant");
-      if (const onnx::NodeProto& folded = g.node(producers.at(name)); folded.has_name())
-        n.set_name(folded.name());
-      n.add_output(name);
-      onnx::AttributeProto& a = *n.add_attribute();
-      a.set_name("value");
-      a.set_type(onnx::AttributeProto::TENSOR);
-      write_tensor(tensor, *a.mutable_t());
+      if (!plain() || scope.outputs.contains(name)) {
+        *nodes.Add() = constant_node(name, tensor, g.node(producers.at(name)));
+      } else {
+        onnx::TensorProto& t = *g.add_initializer();
+        t.set_name(name);
+        write_tensor(tensor, t);
+      }
     }
     const auto erase = [](auto& list, auto is) {
       list.erase(std::remove_if(list.begin(), list.end(), is), list.end());
@@ -290,12 +306,6 @@ class Simplifier {
     erase(*g.mutable_sparse_initializer(), [&](const auto& t) {
       return !kept.contains(t.values().name()) && !values.contains(t.values().name());
     });
-    for (const auto& name : written) {
-      if (!plain() || outputs.contains(name)) continue;
-      onnx::TensorProto& t = *g.add_initializer();
-      t.set_name(name);
-      write_tensor(scope.computed.find(name)->second, t);
-    }
     for (int k = 0; k < g.node_size(); ++k)
       if (needed[static_cast<std::size_t>(k)]) nodes.Add()->Swap(g.mutable_node(k));
     folded_ |= nodes.size() < g.node_size();

@@ -18,7 +18,7 @@ struct Sentence {
   float score;  // the logarithm of its probability
 };
 
-// `start` has the logarithm of each word's probability to come first, next(i, j) that of j behind i.
+// `start` has the logarithm of each word's probability to come first, next(i, j) the one of j behind i.
 template <int64_t Beams>
 Sentence search(const Tensor<float, Shape<V>>& start, const Tensor<float, Shape<V, V>>& next) {
   auto [score, last] = apply<op::TopK{}>(start, constant<int64_t, Beams>);

@@ -202,7 +202,7 @@ struct CheckOptions {
   bool pedantic = false;
   /// Where external data lies: it must be there. Empty: only what the model says of it is looked at.
   std::filesystem::path folder{};
-  std::filesystem::path trusted_root{};  ///< as that of LoadOptions
+  std::filesystem::path trusted_root{};  ///< as LoadOptions::trusted_root
   /// More than these are counted, not kept.
   int max_diagnostics = 1000;
 };
@@ -216,7 +216,7 @@ std::vector<Diagnostic> check(const Model& model, const CheckOptions& options = 
 struct InferOptions {
   bool strict = false;            ///< errors, instead of nodes that tell nothing
   bool check_types = false;       ///< also operands of types that the operator does not take are errors
-  int64_t max_nodes = 1'000'000;  ///< bounds nodes, those of functions and bodies once for each use
+  int64_t max_nodes = 1'000'000;  ///< bounds nodes, where functions and bodies count once for each use
 };
 
 /// Writes the types and extents of all values that operators' rules can tell into the model: of graph outputs
@@ -232,7 +232,8 @@ void infer_shapes(Model& model, InferOptions options = {});
 /// Bodies, functions and training graphs go along; other domains keep the sets that are imported. Constants
 /// that become attributes are left out where nothing else reads them, together with the input of their name.
 /// Outputs of unknown rank get what inference tells of them. Where the conversion of a function needs types,
-/// all its calls have to agree on them; inlining converts each call for itself.
+/// all its calls have to agree on them; inlining converts each call for itself. Where a function that
+/// nothing calls cannot be converted, all functions that nothing calls are removed.
 ///
 /// Error{invalid_model} for models that break ONNX's rules, Error{not_supported} with the operator and the
 /// reason where the other set cannot say what a node means. The model is then as it was.
@@ -313,13 +314,13 @@ struct MergeOptions {
 };
 
 /// One model of two: the inputs and outputs of both, without those that are connected. A symbol of an extent
-/// that both have is one symbol of the result. Where the second has external data of another folder, that
-/// of both is brought into the message, and the result has no folder.
+/// that both have is one symbol of the result. Where the second has external data in another folder, the
+/// data of both are brought into the message, and the result has no folder.
 ///
 ///     merge(encoder, decoder, {.connect = {{"features", "input"}}, .prefix_b = "decoder/"});
 ///
 /// Error{invalid_argument}: models whose IR versions, opsets or metadata differ, names or functions that both
-/// have, and connections of what is not there or of types and extents that contradict each other.
+/// have, and connections of names that are not there, or of types and extents that contradict each other.
 /// Error{not_supported} for models with training information.
 Model merge(const Model& a, const Model& b, const MergeOptions& options = {});
 

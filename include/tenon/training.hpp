@@ -51,10 +51,10 @@ class Training {
   /// Makes all stages ready to run. Nothing is kept of the model. Passes that `session` does not name are
   /// standard_passes(); its source is not used.
   ///
-  /// Error{invalid_model} for bindings of what is no initializer or no output, twice of one initializer, or
-  /// of two algorithms' initializers of one name; {invalid_type, invalid_shape} for bindings of a value that
-  /// does not fit; {invalid_model, not_supported} for graphs that cannot run; {limit} for stages that take
-  /// more than `load` allows, each with the main graph. The place is the stage's.
+  /// Error{invalid_model} for bindings that name no initializer or no output, for two of one
+  /// initializer, or of two algorithms' initializers of one name; {invalid_type, invalid_shape} for bindings
+  /// of a value that does not fit; {invalid_model, not_supported} for graphs that cannot run; {limit} for
+  /// stages that take more than `load` allows, each with the main graph. The place is the stage's.
   explicit Training(const Model& model, const SessionOptions& session = {}, const LoadOptions& load = {});
   Training(Training&&) noexcept;
   Training& operator=(Training&&) noexcept;

@@ -74,6 +74,13 @@ add_custom_command(OUTPUT ${written}
   COMMAND "${TENON_PROTOC}" "--cpp_out=${PROJECT_BINARY_DIR}/loader" "-I${PROJECT_SOURCE_DIR}/loader" "${proto}"
   DEPENDS "${proto}" COMMENT "Writing loader/onnx.pb.cc" VERBATIM)
 
+set(script "${PROJECT_SOURCE_DIR}/loader/bazel/embed_page.sh")
+set(page "${PROJECT_SOURCE_DIR}/loader/page/page.css" "${PROJECT_SOURCE_DIR}/loader/page/page.js")
+list(APPEND written "${PROJECT_BINARY_DIR}/loader/page.cc")
+add_custom_command(OUTPUT "${PROJECT_BINARY_DIR}/loader/page.cc"
+  COMMAND "${script}" ${page} > "${PROJECT_BINARY_DIR}/loader/page.cc"
+  DEPENDS "${script}" ${page} COMMENT "Writing loader/page.cc" VERBATIM)
+
 file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/loader/*.cc" "${PROJECT_SOURCE_DIR}/loader/image/*.cc"
   "${PROJECT_SOURCE_DIR}/loader/text/*.cc")
 add_library(tenon_loader ${sources} ${written} ${TENON_OPERATOR_UNITS} ${sealed})

@@ -38,6 +38,32 @@ void save(const std::filesystem::path& folder, std::string_view kind, std::size_
   write_pb(folder / concat(kind, "_", k, ".pb"), value, name);
 }
 
+// The milliseconds of each of so many runs, or where that is 0, of the runs of so many seconds, after a tenth
+// of these to warm up.
+std::vector<double> run_times(Binding& bound, int64_t iterations, double seconds) {
+  const auto warm = Clock::now();
+  do bound.run();
+  while (iterations == 0 && ms_since(warm) < seconds * 100);
+
+  const bool terminal = ::isatty(STDERR_FILENO) != 0;
+  std::vector<double> times;
+  const auto begin = Clock::now();
+  auto shown = begin;
+  while (iterations > 0 ? static_cast<int64_t>(times.size()) < iterations
+                        : ms_since(begin) < seconds * 1000 || times.empty()) {
+    const auto t = Clock::now();
+    bound.run();
+    times.push_back(ms_since(t));
+    if (terminal && ms_since(shown) > 100) {
+      shown = Clock::now();
+      show_progress(iterations > 0 ? static_cast<double>(times.size()) / static_cast<double>(iterations)
+                                   : std::min(1.0, ms_since(begin) / (seconds * 1000)));
+    }
+  }
+  if (terminal) std::fprintf(stderr, "\r%60s\r", "");
+  return times;
+}
+
 }  // namespace
 
 int bench(Arguments arguments) {
@@ -75,26 +101,7 @@ int bench(Arguments arguments) {
   if (!folder.empty())
     for (std::size_t k = 0; k < out.size(); ++k) save(folder, "output", k, out[k], out.names()[k]);
   Binding bound = session.bind(feeds, std::move(out));
-  const auto warm = Clock::now();
-  do bound.run();
-  while (iterations == 0 && ms_since(warm) < seconds * 100);
-
-  const bool terminal = ::isatty(STDERR_FILENO) != 0;
-  std::vector<double> times;
-  const auto begin = Clock::now();
-  auto shown = begin;
-  while (iterations > 0 ? static_cast<int64_t>(times.size()) < iterations
-                        : ms_since(begin) < seconds * 1000 || times.empty()) {
-    const auto t = Clock::now();
-    bound.run();
-    times.push_back(ms_since(t));
-    if (terminal && ms_since(shown) > 100) {
-      shown = Clock::now();
-      show_progress(iterations > 0 ? static_cast<double>(times.size()) / static_cast<double>(iterations)
-                                   : std::min(1.0, ms_since(begin) / (seconds * 1000)));
-    }
-  }
-  if (terminal) std::fprintf(stderr, "\r%60s\r", "");
+  std::vector<double> times = run_times(bound, iterations, seconds);
   std::sort(times.begin(), times.end());
   const std::size_t n = times.size();
   const double median = n % 2 ? times[n / 2] : (times[n / 2 - 1] + times[n / 2]) / 2;

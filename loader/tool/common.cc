@@ -44,6 +44,33 @@ Extents default_extents(const Dims& dims) {
   return e;
 }
 
+namespace {
+
+AnyTensor random_tensor(DType element, const Extents& extents, uint64_t seed) {
+  AnyTensor t = AnyTensor::uninitialized(element, extents);
+  // SplitMix64
+  auto next = [state = seed]() mutable {
+    uint64_t z = (state += 0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+    return z ^ (z >> 31);
+  };
+  visit_dtype(element, [&]<class T>() {
+    const auto out = t.out().as<T>();
+    for (int64_t k = 0; k < out.size(); ++k) {
+      const uint64_t r = next();
+      if constexpr (std::is_same_v<T, bool>) out[k] = (r & 1) != 0;
+      else if constexpr (std::is_same_v<T, std::string>) out[k] = std::to_string(r % 10);
+      else if constexpr (is_float(dtype_of<T>) || is_complex(dtype_of<T>))
+        out[k] = convert<T>(static_cast<double>(r >> 11) * 0x1p-53);
+      else out[k] = convert<T>(static_cast<int64_t>(r % 10));
+    }
+  });
+  return t;
+}
+
+}  // namespace
+
 Value random_value(Type type, const Extents& extents, uint64_t seed) {
   constexpr int64_t items = 3;  // of a sequence or a map
   const auto several = [&](Type item) {
@@ -68,7 +95,7 @@ Value random_value(Type type, const Extents& extents, uint64_t seed) {
       Map m;
       if (type.key == DType::string) m.keys = Tensor<std::string>(Extents{items}, {"0", "1", "2"});
       else m.keys = Tensor<int64_t>(Extents{items}, {0, 1, 2});
-      m.values = random_value(type.element, Extents{items}, seed).tensor();
+      m.values = random_tensor(type.element, Extents{items}, seed);
       return m;
     }
     case Kind::sparse_tensor: {
@@ -76,7 +103,7 @@ Value random_value(Type type, const Extents& extents, uint64_t seed) {
       SparseTensor s{{}, {}, extents};
       const int64_t count = element_count(extents), row = extents.empty() ? 1 : extents[extents.size() - 1];
       const int64_t rows = count == 0 ? 0 : count / row;
-      s.values = random_value(type.element, Extents{rows}, seed).tensor();
+      s.values = random_tensor(type.element, Extents{rows}, seed);
       s.indices = AnyTensor::uninitialized(DType::int64, Extents{rows});
       for (int64_t k = 0; k < rows; ++k) s.indices.out().as<int64_t>()[k] = k * row;
       return s;
@@ -84,26 +111,7 @@ Value random_value(Type type, const Extents& extents, uint64_t seed) {
     case Kind::opaque:
       throw Error(ErrorCode::not_supported, "random input", "an opaque value cannot be made up");
   }
-  AnyTensor t = AnyTensor::uninitialized(type.element, extents);
-  // SplitMix64
-  auto next = [state = seed]() mutable {
-    uint64_t z = (state += 0x9e3779b97f4a7c15);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-    return z ^ (z >> 31);
-  };
-  visit_dtype(type.element, [&]<class T>() {
-    const auto out = t.out().as<T>();
-    for (int64_t k = 0; k < out.size(); ++k) {
-      const uint64_t r = next();
-      if constexpr (std::is_same_v<T, bool>) out[k] = (r & 1) != 0;
-      else if constexpr (std::is_same_v<T, std::string>) out[k] = std::to_string(r % 10);
-      else if constexpr (is_float(dtype_of<T>) || is_complex(dtype_of<T>))
-        out[k] = convert<T>(static_cast<double>(r >> 11) * 0x1p-53);
-      else out[k] = convert<T>(static_cast<int64_t>(r % 10));
-    }
-  });
-  return t;
+  return random_tensor(type.element, extents, seed);
 }
 
 }  // namespace tenon::tool

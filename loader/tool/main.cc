@@ -1,4 +1,5 @@
 // `tenon`: runs, tests, describes and times models.
+#include <algorithm>
 #include <charconv>
 #include <exception>
 
@@ -119,6 +120,15 @@ void print_version() {
               std::string(simd::levels[static_cast<std::size_t>(simd::level())].name).c_str());
 }
 
+// A list in the text keeps its lines, which are indented.
+void print_error(std::string_view text) {
+  std::fputs("tenon: ", stderr);
+  for (std::size_t end = 0; end != text.npos; text.remove_prefix(std::min(text.size(), end + 1))) {
+    end = text.find("\n  ");
+    std::fprintf(stderr, "%s\n", loader::visible(text.substr(0, end)).c_str());
+  }
+}
+
 }  // namespace
 
 int64_t Arguments::integer(std::string_view option, int64_t least, int64_t most) {
@@ -188,7 +198,7 @@ int main(int argc, char** argv) {
   try {
     simd::check_request();
   } catch (const Error& e) {
-    std::fprintf(stderr, "tenon: %s\n", loader::visible(e.what()).c_str());
+    print_error(e.what());
     return 2;
   }
   std::string command;
@@ -218,7 +228,7 @@ int main(int argc, char** argv) {
                  text.empty() ? "tenon --help lists the commands\n" : text.c_str());
     return 2;
   } catch (const std::exception& e) {
-    std::fprintf(stderr, "tenon: %s\n", loader::visible(e.what()).c_str());
+    print_error(e.what());
     return 1;
   }
 }

@@ -28,9 +28,7 @@ double number(const AnyTensor& t) {
   return result;
 }
 
-}  // namespace
-
-int train(Arguments arguments) {
+struct Command {
   std::string file;
   ModelOutput output;
   std::vector<std::string> folders;
@@ -39,74 +37,91 @@ int train(Arguments arguments) {
   SessionOptions options;
   int64_t steps = 0;
   bool initialize = true;
-  while (!arguments.empty()) {
-    const std::string word = arguments.take();
-    if (word == "--steps") steps = arguments.integer(word, 0, 1'000'000'000);
-    else if (word == "--data") folders.push_back(arguments.value(word));
-    else if (word == "--input") inputs.push_back(parse_input(word, arguments.value(word)));
-    else if (word == "--algorithm")
-      algorithms.push_back(static_cast<std::size_t>(arguments.integer(word, 0, 1'000'000)));
-    else if (word == "--no-init") initialize = false;
-    else if (word == "--threads") options.threads = static_cast<int>(arguments.integer(word, 1, 1024));
-    else if (output.takes(word, arguments)) continue;
-    else if (word.starts_with("-")) throw UsageError{concat("train has no option ", word)};
-    else if (file.empty()) file = word;
-    else throw UsageError{concat("one model at a time, and '", word, "' is another")};
+
+  explicit Command(Arguments arguments) {
+    while (!arguments.empty()) {
+      const std::string word = arguments.take();
+      if (word == "--steps") steps = arguments.integer(word, 0, 1'000'000'000);
+      else if (word == "--data") folders.push_back(arguments.value(word));
+      else if (word == "--input") inputs.push_back(parse_input(word, arguments.value(word)));
+      else if (word == "--algorithm")
+        algorithms.push_back(static_cast<std::size_t>(arguments.integer(word, 0, 1'000'000)));
+      else if (word == "--no-init") initialize = false;
+      else if (word == "--threads") options.threads = static_cast<int>(arguments.integer(word, 1, 1024));
+      else if (output.takes(word, arguments)) continue;
+      else if (word.starts_with("-")) throw UsageError{concat("train has no option ", word)};
+      else if (file.empty()) file = word;
+      else throw UsageError{concat("one model at a time, and '", word, "' is another")};
+    }
+    if (file.empty()) throw UsageError{"train needs a model"};
+    if (folders.empty()) folders.emplace_back();
   }
-  if (file.empty()) throw UsageError{"train needs a model"};
+};
 
-  Model model(read_model(file), loader::folder_of(file));
-  if (model.proto().training_info_size() == 0)
-    throw Error(ErrorCode::invalid_model, file, "the model has no training information");
-  Training training = loader::in_file(file, [&] { return Training(model, options); });
-  if (algorithms.empty())
-    for (std::size_t k = 0; k < training.stages(); ++k) algorithms.push_back(k);
-
-  // The inputs of each algorithm, from each folder in turn.
-  if (folders.empty()) folders.emplace_back();
+// The inputs of each algorithm, from each folder in turn.
+std::vector<std::vector<Feeds>> read_batches(const Training& training, const Command& c) {
   const std::vector<std::string> variables = training.variables();
   std::set<std::string_view> known;
   std::vector<std::vector<Feeds>> batches;
-  for (const std::string& folder : folders) {
+  for (const std::string& folder : c.folders) {
     if (!folder.empty() && !fs::is_directory(folder)) throw Error(ErrorCode::io, folder, "not a folder");
     std::vector<Feeds>& batch = batches.emplace_back();
-    for (std::size_t algorithm : algorithms) {
+    for (std::size_t algorithm : c.algorithms) {
       const Graph& g = training.graph(algorithm);
       Feeds& feeds = batch.emplace_back();
       for (ValueId id : g.inputs()) {
         const Graph::ValueEntry& e = g.entry(id);
         known.insert(e.name);
-        const auto given = std::ranges::find(inputs, e.name, &InputSource::name);
+        const auto given = std::ranges::find(c.inputs, e.name, &InputSource::name);
         fs::path from;
-        if (given != inputs.end()) from = given->source;
+        if (given != c.inputs.end()) from = given->source;
         else if (!folder.empty() && std::ranges::find(variables, e.name) == variables.end())
           from = file_of_value(folder, e.name);
         if (!from.empty()) feeds.emplace_back(e.name, read_value(e, from));
       }
     }
   }
-  for (const InputSource& i : inputs)
+  for (const InputSource& i : c.inputs)
     if (!known.contains(i.name))
-      throw Error(ErrorCode::invalid_argument, file, concat("the training has no input '", i.name, "'"));
+      throw Error(ErrorCode::invalid_argument, c.file, concat("the training has no input '", i.name, "'"));
+  return batches;
+}
 
-  if (initialize) training.initialize();
-  for (int64_t step = 0; step < steps; ++step)
-    for (std::size_t k = 0; k < algorithms.size(); ++k) {
-      const std::vector<Feeds>& batch = batches[static_cast<std::size_t>(step) % batches.size()];
-      Outputs out = training.step(batch[k], algorithms[k]);
-      std::string line;
-      for (const auto& v : model.proto().training_info(static_cast<int>(algorithms[k])).algorithm().output())
-        if (const Value& value = out[v.name()]; is_number(value)) {
-          char text[40];
-          std::snprintf(text, sizeof text, "%.6g", number(value.tensor()));
-          line += concat(line.empty() ? "" : ", ", v.name(), " ", text);
-        }
-      std::printf("step %s, algorithm %zu: %s\n", std::to_string(step + 1).c_str(), algorithms[k],
-                  line.c_str());
+void print_numbers(const onnx::GraphProto& algorithm, Outputs& out) {
+  const char* between = "";
+  for (const auto& v : algorithm.output())
+    if (const Value& value = out[v.name()]; is_number(value)) {
+      std::printf("%s%s %.6g", between, v.name().c_str(), number(value.tensor()));
+      between = ", ";
     }
-  if (!output.is_given()) return 0;
+  std::printf("\n");
+}
+
+}  // namespace
+
+int train(Arguments arguments) {
+  Command c(std::move(arguments));
+  Model model(read_model(c.file), loader::folder_of(c.file));
+  if (model.proto().training_info_size() == 0)
+    throw Error(ErrorCode::invalid_model, c.file, "the model has no training information");
+  Training training = loader::in_file(c.file, [&] { return Training(model, c.options); });
+  if (c.algorithms.empty())
+    for (std::size_t k = 0; k < training.stages(); ++k) c.algorithms.push_back(k);
+  const std::vector<std::vector<Feeds>> batches = read_batches(training, c);
+
+  if (c.initialize) training.initialize();
+  for (int64_t step = 0; step < c.steps; ++step) {
+    const std::vector<Feeds>& batch = batches[static_cast<std::size_t>(step) % batches.size()];
+    for (std::size_t k = 0; k < c.algorithms.size(); ++k) {
+      const std::size_t algorithm = c.algorithms[k];
+      Outputs out = training.step(batch[k], algorithm);
+      std::printf("step %s, algorithm %zu: ", std::to_string(step + 1).c_str(), algorithm);
+      print_numbers(model.proto().training_info(static_cast<int>(algorithm)).algorithm(), out);
+    }
+  }
+  if (!c.output.is_given()) return 0;
   training.store(model);
-  output.write(std::move(model.proto()), loader::folder_of(file));
+  c.output.write(std::move(model.proto()), loader::folder_of(c.file));
   return 0;
 }
 

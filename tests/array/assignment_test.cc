@@ -1,4 +1,4 @@
-// y = what is to be computed: in y's memory, or in memory of its own. Every operator new of this program is
+// y = an expression: in y's memory, or in memory of its own. Every operator new of this program is
 // counted.
 #include <doctest/doctest.h>
 

@@ -23,6 +23,7 @@
 #include "tenon/op/tensor/reshape.hpp"
 #include "tenon/op/tensor/shape.hpp"
 #include "tenon/op/tensor/transpose.hpp"
+#include "tests/graph/build.hpp"
 #include "tests/heap.hpp"
 
 namespace {
@@ -38,6 +39,8 @@ void* tenon::heap::take(std::size_t bytes, std::size_t alignment) noexcept {
 void tenon::heap::give(void* p) noexcept { std::free(p); }
 
 namespace tenon {
+using test::node;
+
 namespace {
 
 Tensor<float> numbers(const Extents& extents) {
@@ -83,12 +86,6 @@ Graph network() {
   const auto f = g.add<op::Gemm{}>(m, numbers({8, 10}), numbers({10}));
   g.output("y", g.add<op::Softmax{}>(f));
   return g;
-}
-
-template <class Op>
-ValueId node(Graph& g, const Op& op, std::vector<ValueId> inputs) {
-  const std::string names[] = {""};
-  return g.add_node({}, AnyOperator::make(op), std::move(inputs), names)[0];
 }
 
 }  // namespace

@@ -18,6 +18,7 @@
 #include "tenon/op/tensor/reshape.hpp"
 #include "tenon/op/tensor/shape.hpp"
 #include "tenon/op/tensor/split.hpp"
+#include "tests/graph/build.hpp"
 
 /// Operators of one's own: the same form, any domain.
 namespace mine {
@@ -99,30 +100,7 @@ struct Silent {
 }  // namespace mine
 
 namespace tenon {
-namespace {
-
-std::string error_of(auto f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
-
-void check_error(auto f, std::initializer_list<std::string_view> texts) {
-  const std::string what = error_of(f);
-  for (std::string_view text : texts)
-    CHECK_MESSAGE(what.find(text) != std::string::npos, "'", what, "' lacks '", std::string(text), "'");
-}
-
-template <class Op>
-ValueId node(Graph& g, const Op& op, std::vector<ValueId> inputs, std::string value, std::string name = {}) {
-  const std::string names[] = {std::move(value)};
-  return g.add_node(std::move(name), AnyOperator::make(op), std::move(inputs), names)[0];
-}
-
-}  // namespace
+using namespace test;
 
 TEST_CASE("Graph: typed edges") {
   Graph g;

@@ -15,28 +15,19 @@
 #include "tenon/op/tensor/reshape.hpp"
 #include "tenon/op/tensor/split.hpp"
 #include "tenon/op/tensor/transpose.hpp"
+#include "tests/graph/build.hpp"
 
 namespace tenon {
+using test::node, test::same;
+
 namespace {
 
 using detail::Place;
-
-/// Adds a node with one result.
-template <class Op>
-ValueId node(Graph& g, const Op& op, std::vector<ValueId> inputs, std::string name) {
-  const std::string names[] = {std::move(name)};
-  return g.add_node({}, AnyOperator::make(op), std::move(inputs), names)[0];
-}
 
 Value numbers(const Extents& extents, float first = -3) {
   Tensor<float> t{extents};
   for (int64_t k = 0; k < t.size(); ++k) t[k] = first + 0.25f * static_cast<float>(k);
   return t;
-}
-
-bool same(const Value& a, const Value& b) {
-  return a.type() == b.type() && a.tensor().extents() == b.tensor().extents() &&
-         std::memcmp(a.tensor().data(), b.tensor().data(), static_cast<std::size_t>(a.tensor().bytes())) == 0;
 }
 
 /// Every value that a node makes, as outputs of one run: nothing can share memory then.

@@ -23,8 +23,11 @@
 #include "tenon/op/tensor/non_zero.hpp"
 #include "tenon/op/tensor/reshape.hpp"
 #include "tenon/op/tensor/transpose.hpp"
+#include "tests/graph/build.hpp"
 
 namespace tenon {
+using namespace test;
+
 namespace {
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -32,21 +35,6 @@ constexpr bool sanitized = true;  // freed memory is kept then
 #else
 constexpr bool sanitized = false;
 #endif
-
-template <class Op>
-ValueId node(Graph& g, const Op& op, std::vector<ValueId> inputs) {
-  const std::string names[] = {""};
-  return g.add_node({}, AnyOperator::make(op), std::move(inputs), names)[0];
-}
-
-Tensor<float> numbers(const Extents& extents, uint32_t seed) {
-  Tensor<float> t{extents};
-  for (int64_t k = 0; k < t.size(); ++k) {
-    seed = seed * 1664525 + 1013904223;
-    t[k] = static_cast<float>(seed >> 8) / (1 << 23) - 1;
-  }
-  return t;
-}
 
 /// Windows and products for any batch and width, extents that data decide, and a loop.
 Graph network() {

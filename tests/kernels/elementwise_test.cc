@@ -1,6 +1,8 @@
 #include "tenon/kernels/elementwise/elementwise.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -209,6 +211,37 @@ T integer_expected(BinaryOp op, T x, T y) {
 }
 
 }  // namespace
+
+TEST_CASE("square roots are rounded correctly, of every number in [1, 4) and of special ones") {
+  constexpr int64_t panel = 1 << 16;
+  std::vector<float> x(panel), y(panel);
+  const auto wrong = [&](int64_t n) {
+    unary(UnaryOp::sqrt, x.data(), y.data(), n);
+    int64_t count = 0;
+    for (int64_t i = 0; i < n; ++i) {
+      const float root = std::sqrt(x[i]);
+      count += std::isnan(root) ? !std::isnan(y[i])
+                                : std::bit_cast<uint32_t>(y[i]) != std::bit_cast<uint32_t>(root);
+    }
+    return count;
+  };
+  for (uint32_t bits = std::bit_cast<uint32_t>(1.0f); bits < std::bit_cast<uint32_t>(4.0f); bits += panel) {
+    for (uint32_t i = 0; i < panel; ++i) x[i] = std::bit_cast<float>(bits + i);
+    REQUIRE(wrong(panel) == 0);
+  }
+  using L = std::numeric_limits<float>;
+  const std::vector<float> special{
+      0.0f,     -0.0f,         1.0f,           L::denorm_min(), L::min(), 0x1p-100f, 0x1.fffffep-101f,
+      L::max(), L::infinity(), -L::infinity(), L::quiet_NaN(),  -1.0f,    2.0f};
+  for (std::size_t k = 0; k < special.size(); ++k) {
+    CAPTURE(special[k]);
+    for (int64_t i = 0; i < 40; ++i) x[i] = i % 3 == 0 ? special[k] : static_cast<float>(i) * 0x1.3p80f;
+    CHECK(wrong(40) == 0);
+    std::fill_n(x.begin(), 40, special[k]);
+    x[7] = 0.0f;
+    CHECK(wrong(40) == 0);
+  }
+}
 
 TEST_CASE("every unary op of floating point, at odd lengths and with special numbers") {
   test::for_each_float([]<class T>() {

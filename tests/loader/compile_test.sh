@@ -175,6 +175,111 @@ $tool compile "$folder/turn.onnxtxt" --level baseline -o "$folder/turn.hpp" || f
 said=$(cd "$folder" && ${CXX:-g++} -std=c++20 -O2 -Wall -Wextra -Werror turn.cc -o turn && ./turn)
 [ "$said" = "11 40 20 50 31 60 " ] || fail "turn gives $said"
 
+# Names that are words of C++, macros and functions of C; operands of no rank, no elements and half a byte; an input and
+# an initializer that are outputs, one value that is two, an input that nobody reads.
+cat > "$folder/exp.onnxtxt" <<'END'
+<ir_version: 10, opset_import: ["" : 21]>
+exp (float[2] static_cast, float INT_MAX, float[0,3] y1, int4[3] w0, bool[2] unused) =>
+    (float[2] static_cast, float[2] NULL, float[2] same, float[0,3] none, float int, float[3] w1, float[2] at) <
+  float[2] at = {5, 6}, float half = {0.5}
+> {
+  NULL = Mul (static_cast, INT_MAX)
+  same = Identity (NULL)
+  none = Neg (y1)
+  int = ReduceSum <keepdims = 0> (NULL)
+  w1 = DequantizeLinear (w0, half)
+}
+END
+cat > "$folder/exp.cc" <<'END'
+#include "exp.hpp"
+
+#include <cmath>
+#include <cstdio>
+
+int main() {
+  using namespace exp_;
+  static Memory memory;
+  alignas(64) static float x[] = {1, -2}, scale = 3, nothing[1], out[5][3], sum;
+  alignas(64) static std::uint8_t packed[] = {0x71, 0x0f};
+  alignas(64) static bool unused[2];
+  const tenon::PackedPtr<const tenon::int4> w0(packed);
+  run({x, {2}}, {&scale, {}}, {nothing, {0, 3}}, {w0, {3}}, {unused, {2}}, {out[0], {2}}, {out[1], {2}},
+      {out[2], {2}}, {nothing, {0, 3}}, {&sum, {}}, {out[3], {3}}, {out[4], {2}}, memory);
+  for (const auto& o : out) std::printf("%g %g %g, ", double{o[0]}, double{o[1]}, double{o[2]});
+  std::printf("%g\n", double{sum});
+}
+END
+$tool compile "$folder/exp.onnxtxt" --level baseline -o "$folder/exp.hpp" || fail "exp"
+for compiler in g++ clang++-19; do
+  command -v $compiler > /dev/null || continue
+  said=$(cd "$folder" && $compiler -std=c++20 -O1 -Wall -Wextra -Wconversion -Wshadow -Werror exp.cc -o exp && ./exp)
+  [ "$said" = "1 -2 0, 3 -6 0, 3 -6 0, 0.5 3.5 -0.5, 5 6 0, -3" ] || fail "$compiler: exp gives $said"
+done
+
+# Two models of one name, for two levels, in two units of a program.
+mkdir "$folder/one" "$folder/two"
+echo '<ir_version: 10, opset_import: ["" : 21]> m (float[4] x) => (float[4] y) { y = Relu (x) }' > "$folder/one/m.onnxtxt"
+echo '<ir_version: 10, opset_import: ["" : 21]> m (float[4] x) => (float[4] y) { y = Neg (x) }' > "$folder/two/m.onnxtxt"
+for unit in one two; do
+  cat > "$folder/$unit/m.cc" <<END
+#include "m.hpp"
+float $unit(float number) {
+  static m::Memory memory;
+  alignas(64) static float x[4], y[4];
+  x[3] = number;
+  m::run({x, {4}}, {y, {4}}, memory);
+  return y[3];
+}
+END
+  $tool compile "$folder/$unit/m.onnxtxt" --level "$([ $unit = one ] && echo baseline || echo "$level")" -o "$folder/$unit/m.hpp" ||
+    fail "model m of unit $unit"
+  # shellcheck disable=SC2046  # the flags are words
+  ${CXX:-g++} $(sed -n '2s/^\/\/ *g++//p' "$folder/$unit/m.hpp") -O0 -c "$folder/$unit/m.cc" -o "$folder/$unit/m.o" || fail "unit $unit"
+done
+cat > "$folder/units.cc" <<'END'
+#include <cstdio>
+float one(float), two(float);
+int main() { std::printf("%g %g", double{one(-2)}, double{two(-2)}); }
+END
+said=$(cd "$folder" && ${CXX:-g++} units.cc one/m.o two/m.o -o units && ./units)
+[ "$said" = "0 2" ] || fail "two models of one name give $said"
+
+# Weights that are laid out for words are not multiplied by tile registers, where the processor has these.
+cat > "$folder/bytes.onnxtxt" <<END
+<ir_version: 10, opset_import: ["" : 21]>
+bytes (float[1,64,5,5] s) => (float[1,64,5,5] u) <
+  float scale = {0.1}, uint8 zero = {128}, float[64] scales = {$(awk 'BEGIN { for (k = 0; k < 64; ++k) printf "%s0.02", k ? "," : "" }')},
+  int8[64,64,1,1] w = {$(awk 'BEGIN { for (k = 0; k < 4096; ++k) printf "%s%d", k ? "," : "", k * 37 % 255 - 127 }')}
+> {
+  q = QuantizeLinear (s, scale, zero)
+  d = DequantizeLinear (q, scale, zero)
+  e = DequantizeLinear <axis = 0> (w, scales)
+  c = Conv (d, e)
+  r = QuantizeLinear (c, scale, zero)
+  u = DequantizeLinear (r, scale, zero)
+}
+END
+cat > "$folder/bytes.cc" <<'END'
+#include "bytes.hpp"
+
+#include <cstdio>
+
+int main() {
+  static bytes::Memory memory;
+  alignas(64) static float s[1600], u[1600];
+  std::FILE* const in = std::fopen("bytes.npy", "rb");
+  if (in == nullptr || std::fseek(in, -6400, SEEK_END) != 0 || std::fread(s, 4, 1600, in) != 1600) return 1;
+  bytes::run({s, {1, 64, 5, 5}}, {u, {1, 64, 5, 5}}, memory);
+  return std::fwrite(u, 4, 1600, stdout) == 1600 ? 0 : 1;
+}
+END
+TENON_AMX=0 $tool run "$folder/bytes.onnxtxt" --keep s --output "$folder/out" > "$folder/said" || fail "run bytes"
+mv "$folder/out/s.npy" "$folder/bytes.npy"
+TENON_AMX=0 $tool compile "$folder/bytes.onnxtxt" -o "$folder/bytes.hpp" || fail "bytes"
+# shellcheck disable=SC2046  # the flags are words
+(cd "$folder" && ${CXX:-g++} $(sed -n '2s/^\/\/ *g++//p' bytes.hpp) bytes.cc -o bytes && ./bytes > bytes.raw) || fail "bytes.cc"
+cmp "$folder/bytes.raw" <(tail -c 6400 "$folder/out/u.npy") || fail "bytes differ"
+
 # What is refused, all of it.
 refused() {
   local status
@@ -195,6 +300,7 @@ says "3 nodes have no form in a header:"
 says "(NonZero-13): it makes its results in the run"
 says "(RandomNormalLike-1): it draws random numbers"
 says "(If-21): it runs a body"
+[ "$(wc -l <<< "$said")" -eq 4 ] || fail "not a line for each: $said"
 refused examples/digits/digits.onnx
 says "extents are left open"
 says "input 'image' (batch,8,8)"

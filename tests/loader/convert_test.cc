@@ -260,6 +260,17 @@ TEST_CASE("Functions go along") {
                       "v = local.f (z) }\n",
                       "f (a) => (r) { r = Softmax <axis = 0> (a) }", 11),
               "the rank is not known"));
+  // A function that nothing calls has no types: it stays where none are needed, and goes else.
+  m = parsed("g (float[3, 2] x) => (float[3, 2] y) { y = Neg (x) }\n",
+             "f (a) => (r) { r = local.h (a) }\n<domain: \"local\", opset_import: [\"\" : 13]>\n"
+             "h (a) => (r) { r = Softmax <axis = 0> (a) }");
+  m.mutable_functions(0)->add_opset_import()->set_domain("local");
+  m.mutable_functions(0)->mutable_opset_import(1)->set_version(1);
+  onnx::ModelProto newer = m;
+  loader::convert_opset(newer, 20);
+  CHECK(newer.functions_size() == 2);
+  CHECK(refusal([&] { loader::convert_opset(m, 11); }) == "");
+  CHECK(m.functions_size() == 0);
 }
 
 TEST_CASE("Models that cannot be converted") {
@@ -337,6 +348,14 @@ TEST_CASE("Attributes and types that the other version has not") {
             "g (float[3,4] x, float[3,2] s) => (uint8[3,4] y)"
             " { y = QuantizeLinear <axis = 1, block_size = 2> (x, s) }",
             "'block_size' has no counterpart"},
+           {13, 12, "g (float[3,4] x, float[1] s) => (uint8[3,4] y) { y = QuantizeLinear <axis = 0> (x, s) }",
+            "QuantizeLinear (x, s)"},
+           {13, 10, "g (uint8[3,4] x, float[4] s) => (float[3,4] y) { y = DequantizeLinear (x, s) }",
+            "there is one scale there"},
+           {17, 18,
+            "g (float[1,1,2,2] x, float[4] s) => (float[1,1,M,N] y)"
+            " { y = Resize <coordinate_transformation_mode = \"tf_half_pixel_for_nn\"> (x, \"\", s) }",
+            "have no counterpart"},
            {16, 15, "g (bool[2] c, float[2] x) => (float[2] y) { y = Where (c, x, x) }", "Where (c, x, x)"},
            {16, 15,
             "g (float[3] x, int64[1] i, float[1] u) => (float[3] y) { y = ScatterElements (x, i, u) }",

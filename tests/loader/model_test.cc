@@ -112,6 +112,19 @@ TEST_CASE("a model made by edits") {
   CHECK_FALSE(has_errors(check(m, {.full = true})));
 }
 
+TEST_CASE("a value that is an output twice") {
+  const Model m = parse_text(R"(<ir_version: 10, opset_import: ["" : 21]>
+      g (float[2] x, bool c) => (float[2] y, float[2] y, float[2] z) {
+        y, z = If (c) <then_branch = a () => (p, p) { p = Neg (x) },
+                       else_branch = b () => (q, r) { q = Abs (x) r = Exp (x) }>
+      })");
+  CHECK_FALSE(has_errors(check(m)));
+  Session s(m.graph());
+  Outputs out = s.run({{"x", Tensor<float>({2}, {1, -2})}, {"c", Tensor<bool>({}, {true})}});
+  REQUIRE(out.size() == 3);
+  for (int k = 0; k < 3; ++k) CHECK(out[static_cast<std::size_t>(k)].view<float>()[1] == 2);
+}
+
 TEST_CASE("outputs with one more extent") {
   for (const auto& [axis, extents] :
        {std::pair(0, "[1, N, M]"), {2, "[N, M, 1]"}, {-1, "[N, M, 1]"}, {-3, "[1, N, M]"}}) {

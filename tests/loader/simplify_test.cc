@@ -94,7 +94,7 @@ TEST_CASE("Arithmetic on extents that are known, or as far as they are") {
   CHECK(simplified(
             "g (float[n, 3, 4] x) => (int64[1] y, float[n, 3, 4] z) <int64[1] i = {2}> { s = Shape (x) y = "
             "Gather (s, i) z = Neg (x) }") == "Constant Neg 0");
-  // Operators that nobody knows do not hide what is known.
+  // Unknown operators do not hide known facts about others.
   Model unknown = parse_text(
       "<ir_version: 10, opset_import: [\"\" : 21, \"own\" : 1]> g (float[2, 3] x) => (int64[2] y, float[2] "
       "z) {"

@@ -66,6 +66,8 @@ void check_softmax(bool log) {
     check(from(1), {t<float>({0, 2}, {})}, {t<float>({0, 2}, {})});
     check_fails(from(4), {old}, "axis 4 outside of [-3, 2]");
     check_fails(from(1), {cast<bfloat16>({1, 1}, {0})}, "input input cannot be tensor(bfloat16)");
+    std::vector<op::Info> out(1);
+    CHECK(from(1).op.infer(std::vector{info(DType::float32, {3})}, out).of_files() == (version == 11));
   }
   // How many extents are not 1, only the run knows.
   for (const Dims& dims : {Dims(), Dims::of_rank(3), Dims{2, Dim::unknown(), 2}}) {

@@ -5,7 +5,11 @@
 #include <algorithm>
 #include <vector>
 
-TEST_CASE("copy moves all bytes and no others, at any distance modulo 4096") {
+namespace {
+
+using Copy = void (*)(void*, const void*, std::size_t);
+
+void check_copy(Copy copy) {
   std::vector<unsigned char> from(20000), to(30000);
   for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<unsigned char>(i * 7 + i / 251);
   const auto start =
@@ -14,9 +18,22 @@ TEST_CASE("copy moves all bytes and no others, at any distance modulo 4096") {
     for (int behind : {0, 1, 15, 16, 63, 64, 4095}) {
       std::fill(to.begin(), to.end(), static_cast<unsigned char>(1));
       unsigned char* const target = to.data() + start + behind;
-      tenon::simd::copy(target, from.data(), bytes);
+      copy(target, from.data(), bytes);
       CHECK(std::equal(target, target + bytes, from.begin()));
       CHECK(target[-1] == 1);
       CHECK(target[bytes] == 1);
     }
+}
+
+}  // namespace
+
+TEST_CASE("copy moves all bytes and no others, at any distance modulo 4096") {
+  check_copy(tenon::simd::copy);
+}
+
+TEST_CASE("so does copy_beyond_caches") {
+  check_copy([](void* to, const void* from, std::size_t bytes) {
+    tenon::simd::copy_beyond_caches(to, from, bytes);
+    tenon::simd::end_copies_beyond_caches();
+  });
 }

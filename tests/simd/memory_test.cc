@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "tenon/simd/batch.hpp"
+#include "tenon/simd/half.hpp"
 
 using namespace tenon;
 

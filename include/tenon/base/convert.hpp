@@ -222,7 +222,7 @@ R parse_real(std::string_view text, DType to) {
   return value;
 }
 
-/// Whether the magnitude of a decimal text is less than (-1), equal to (0) or greater than (1) that of x.
+/// Compares the magnitude of a decimal text with |x|: -1 if it is less, 0 if it is equal, 1 if it is greater.
 inline int compare_magnitude(std::string_view number, double x) {
   // 766 digits after the first are enough for any double.
   char text[800];

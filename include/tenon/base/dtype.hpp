@@ -1,4 +1,4 @@
-// DType: ONNX's element types under ONNX's own numbers (TensorProto.DataType), and what is known of each.
+// DType: ONNX's element types under ONNX's own numbers (TensorProto.DataType), with their names and sizes.
 #pragma once
 
 #include "tenon/base/version.hpp"

@@ -19,8 +19,7 @@ constexpr std::string_view name(ErrorCode code) {
   return names[static_cast<int>(code)];
 }
 
-/// A mistake in what was given to Tenon: the kind, the place (operator, node, file), and what is wrong with
-/// it.
+/// A mistake of the caller or in a file: the kind, the place (operator, node, file), and the mistake itself.
 class Error : public std::exception {
  public:
   [[gnu::cold]] Error(ErrorCode code, std::string where, std::string message)

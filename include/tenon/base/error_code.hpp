@@ -11,7 +11,7 @@ enum class ErrorCode {
   invalid_shape,     ///< ranks or extents that do not fit each other, or whose product overflows
   invalid_model,     ///< a model, file or graph that breaks ONNX's rules
   not_supported,     ///< an operator, domain, opset or feature that is not known here
-  out_of_range,      ///< an index outside of what it indexes
+  out_of_range,      ///< an index outside of its list or axis
   out_of_memory,     ///< an allocation failed
   io,                ///< a file could not be opened, read or mapped
   limit,             ///< a bound that the caller set was reached

@@ -96,7 +96,7 @@ constexpr uint32_t encode_float(R x, bool saturate) {
   const U fraction = magnitude & ((U{1} << W::mantissa) - 1);
   const U significand = field != 0 ? fraction | (U{1} << W::mantissa) : fraction;
   const int exponent = (field != 0 ? field : 1) - W::bias;
-  // Below the normal range the quantum stays that of the smallest normal number.
+  // Numbers below the normal range have the quantum of the smallest normal number.
   const int below = exponent < F.min_exponent() ? F.min_exponent() - exponent : 0;
   const int shift = W::mantissa - F.mantissa_bits + below;
   uint32_t result = 0;

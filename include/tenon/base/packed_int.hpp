@@ -17,7 +17,7 @@ namespace detail {
 
 /// A float cut towards zero. Beyond the range of I, where ONNX leaves the result open, it is what the x86
 /// instructions give (and hence numpy there), and the same on every machine: types narrower than 32 bits keep
-/// the low bits of the int32, uint32 those of the int64; NaN and what the wide type does not hold count as
+/// the low bits of the int32, uint32 the low bits of the int64; NaN and numbers beyond the wide type count as
 /// its smallest number. uint64 takes [2^63, 2^64) as it is, and 0 for more.
 template <class I, class R>
 constexpr I truncate_to(R x) {

@@ -143,7 +143,7 @@ void run_tasks(Executor& executor, int64_t tasks, const F& task) {
 
 /// Calls f(begin, end) for the chunks [0, grain), [grain, 2 grain), … of [0, n), at once where an executor is
 /// in force (see ScopedPool). `begin / grain` numbers the chunks. n <= grain is one call in the caller, n <=
-/// 0 none. A parallel_for inside f runs serially. Of exceptions, that of the first chunk to fail reaches the
+/// 0 none. A parallel_for inside f runs serially. The exception of the first chunk that fails reaches the
 /// caller.
 template <class F>
 void parallel_for(int64_t n, int64_t grain, F&& f) {
@@ -234,8 +234,8 @@ inline void for_rounds(int64_t rounds, int64_t n, void (*call)(void* f, int64_t 
 }
 }  // namespace detail
 
-/// Calls f(round, i) for every i of [0, n), for every round of [0, rounds); the calls of a round begin when
-/// those of the round before have returned, and see what they wrote. Cheaper than a parallel_for for each
+/// Calls f(round, i) for every i of [0, n), for every round of [0, rounds); a round begins when all
+/// calls of the round before have returned, and sees their writes. Cheaper than a parallel_for for each
 /// round: threads meet without the executor, and an i mostly stays on the thread whose caches have its data,
 /// for which odd rounds go through them from the last to the first. A parallel_for inside f runs serially,
 /// except that n = 1 is a plain loop in the caller. If f throws, one of the exceptions reaches the caller.

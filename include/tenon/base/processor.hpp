@@ -39,8 +39,8 @@ inline void leave_processor([[maybe_unused]] int processor) {
   if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
   cpu_set_t others = allowed;
   CPU_CLR(static_cast<std::size_t>(processor), &others);
-  // Linux keeps what is set here when the machine, or the container, gets more processors later: a thread
-  // that may run on all of today's may also run on those.
+  // A thread that may run on all processors of today may also run on those that the machine, or the
+  // container, gets later: Linux keeps the set as it is written here.
   if (CPU_COUNT(&allowed) >= sysconf(_SC_NPROCESSORS_CONF))
     for (std::size_t k = 0; k < CPU_SETSIZE; ++k) CPU_SET(k, &allowed);
   // Linux refuses an empty set.

@@ -88,7 +88,7 @@ class FilePart {
 
 /// A handle on a block of bytes: copies share the block, moves are a few words, and the last handle frees it.
 /// Counting is atomic, so handles on one block may live on many threads. Default-constructed or moved-from,
-/// it is empty; a block of zero bytes is not. Constness is that of the handle; `writable` tells whether the
+/// it is empty; a block of zero bytes is not. The handle alone is const or not; `writable` tells whether the
 /// bytes may be written.
 class Storage {
  public:

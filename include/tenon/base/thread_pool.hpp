@@ -59,8 +59,8 @@ class ThreadPool final : public Executor {
   static constexpr std::chrono::milliseconds rest{10};  // between a worker's moves
 
   // One call of run, living on the stack of its caller. Each thread first runs the tasks of its own slice,
-  // the same in every call of as many tasks, so that it finds in its caches what it wrote there in the call
-  // before; then those that others have not begun. `helpers` counts the workers that may touch the job.
+  // which is the same in every call of as many tasks, so that its caches hold the data of the call before;
+  // then it takes tasks that others have not begun. `helpers` counts the workers that may touch the job.
   struct Job {
     struct alignas(64) Slice {
       std::atomic<int64_t> next;

@@ -139,7 +139,8 @@ class Graph {
   void add_output(std::string name, ValueId value) {
     if (value < 0 || value >= static_cast<ValueId>(values_.size()))
       raise(ErrorCode::invalid_model, concat("output '", name, "' has no value"));
-    if (!output_ids_.emplace(name, value).second)
+    // A value may be an output at several places.
+    if (output_ids_.emplace(name, value).first->second != value)
       raise(ErrorCode::invalid_model, concat("output '", name, "' is defined twice"));
     outputs_.emplace_back(std::move(name), value);
   }
@@ -326,12 +327,8 @@ inline std::string describe(const Graph::Node& n) {
 struct AttributeElement {
   float value = 0;
 
-  static constexpr op::Spec spec{.name = "AttributeElement",
-                                 .domain = "tenon",
-                                 .since = {1},
-                                 .inputs = {{"like", "T"}},
-                                 .outputs = {{"element", "T"}},
-                                 .types = {{"T", types::numeric_bf16}}};
+  static constexpr op::Spec spec =
+      op::own_spec("AttributeElement", {{"like", "T"}}, {{"element", "T"}}, {{"T", types::numeric_bf16}});
   constexpr void infer(op::Infer& i) const { i.out(0, Dims::of_rank(0)); }
   void compute(AnyView, AnyOut element) const {
     convert_n(element.dtype(), element.data(), DType::float32, &value, 1);

@@ -51,7 +51,7 @@ struct AttentionArgs {
   double scale = 1, softcap = 0;  ///< softcap 0: none
   AttentionMask mask;
   /// A query i of batch entry b stands at position p = i + offsets[b] (nullptr: i + offset) among the keys,
-  /// and attends to those of [p - left, p + right] (negative: unbounded) below ends[b] (nullptr: all).
+  /// and attends to keys [p - left, p + right] (negative: unbounded) below ends[b] (nullptr: all).
   int64_t left = -1, right = -1;
   int64_t offset = 0;
   const int64_t *offsets = nullptr, *ends = nullptr;
@@ -136,152 +136,193 @@ void softmax_rows(DType d, W* x, int64_t rows, int64_t n) {
 }
 
 /// The queries [first, last) of the query heads that begin with `head`, of one batch entry: number r is query
-/// r % a.queries of head `head` + r / a.queries.
+/// (first + r) % a.queries of head `head` + (first + r) / a.queries.
 template <class W>
-void attention_piece(const AttentionArgs& a, int64_t b, int64_t head, int64_t first, int64_t last) {
-  constexpr W out = -std::numeric_limits<W>::infinity();
-  const int64_t keys = a.keys[0] + a.keys[1], rows = last - first;
-  const int64_t kv_head = head / (a.heads / a.kv_heads);
+class AttentionPiece {
+ public:
+  AttentionPiece(const AttentionArgs& a, int64_t b, int64_t head, int64_t first, int64_t last)
+      : a_(a),
+        b_(b),
+        head_(head),
+        kv_head_(head / (a.heads / a.kv_heads)),
+        first_(first),
+        rows_(last - first),
+        keys_(a.keys[0] + a.keys[1]),
+        all_{keys_, 0} {
+    for (int64_t r = 0; r < rows_; ++r) {
+      const Span s = attended(r);
+      if (s.first < s.last) all_ = {std::min(all_.first, s.first), std::max(all_.last, s.last)};
+    }
+    if (shown() && a.scores_kind != AttentionScores::weights) all_ = {0, keys_};
+    n_ = std::max<int64_t>(0, all_.last - all_.first);
+    score_ = scratch_.take<W>(rows_ * n_);
+    attends_ = scratch_.take<bool>(rows_);
+  }
+
+  void run() {
+    multiply_keys();
+    show(AttentionScores::scaled);
+    if (a_.softcap > 0) cap();
+    show(AttentionScores::capped);
+    mask();
+    show(AttentionScores::masked);
+    if (n_ > 0) softmax_rows(a_.softmax_type, score_, rows_, n_);
+    for (int64_t r = 0; r < rows_; ++r)
+      if (!attends_[r]) std::fill_n(score_ + r * n_, n_, W{0});
+    if (shown() && a_.scores_kind == AttentionScores::weights) show_weights();
+    multiply_values();
+  }
+
+ private:
+  static constexpr W out = -std::numeric_limits<W>::infinity();
   struct Span {
     int64_t first, last;
   };
-  // No window reaches further than from the first position to the last key and back.
-  const int64_t reach = keys + a.queries;
-  const auto attended = [&](int64_t r) -> Span {
-    const int64_t p = r % a.queries + (a.offsets != nullptr ? a.offsets[b] : a.offset);
-    int64_t from = 0, to = a.ends != nullptr ? std::min(keys, a.ends[b]) : keys;
-    if (a.left >= 0) from = std::max(from, p - std::min(a.left, reach));
-    if (a.right >= 0) to = std::min(to, p + std::min(a.right, reach) + 1);
-    return {from, std::max(from, to)};
-  };
-  const bool shown = a.scores.data != nullptr;
-  Span all{keys, 0};
-  for (int64_t r = first; r < last; ++r) {
-    const Span s = attended(r);
-    if (s.first < s.last) all = {std::min(all.first, s.first), std::max(all.last, s.last)};
-  }
-  if (shown && a.scores_kind != AttentionScores::weights) all = {0, keys};
-  const int64_t n = std::max<int64_t>(0, all.last - all.first);
-
-  Scratch scratch;
-  // Rows of one head, or of several heads whose rows are as far apart.
-  const auto row_of = [&](const auto& h) { return a.queries == 1 ? h.head : h.row; };
-  const auto place = [&](const auto& h) {
-    return moved(h.data, h.dtype, b * h.batch + head * h.head + first * row_of(h));
-  };
-  W* score = scratch.take<W>(rows * n);
-  int64_t q_row = row_of(a.q);
-  const W* q = load_rows<W>(scratch, a.q.dtype, place(a.q), rows, a.size, q_row);
+  /// The part of the earlier keys or values, or of those behind them, that the piece reads.
   struct Part {
-    int64_t first, last;  // of the keys of `all`
+    int64_t first, last;  // of the keys of `all_`
     const void* data;
     bool empty() const { return first == last; }
   };
-  const auto part = [&](const HeadRows<const void>* h, int p) -> Part {
-    const int64_t start = p == 0 ? 0 : a.keys[0];
-    const int64_t from = std::max(all.first, start), to = std::min(all.last, start + a.keys[p]);
+
+  bool shown() const { return a_.scores.data != nullptr; }
+
+  /// The keys in the window of number r.
+  Span attended(int64_t r) const {
+    // No window reaches further than from the first position to the last key and back.
+    const int64_t reach = keys_ + a_.queries;
+    const int64_t p = (first_ + r) % a_.queries + (a_.offsets != nullptr ? a_.offsets[b_] : a_.offset);
+    int64_t from = 0, to = a_.ends != nullptr ? std::min(keys_, a_.ends[b_]) : keys_;
+    if (a_.left >= 0) from = std::max(from, p - std::min(a_.left, reach));
+    if (a_.right >= 0) to = std::min(to, p + std::min(a_.right, reach) + 1);
+    return {from, std::max(from, to)};
+  }
+
+  // Rows of one head, or of several heads whose rows are as far apart.
+  int64_t row_of(const auto& h) const { return a_.queries == 1 ? h.head : h.row; }
+  auto place(const auto& h) const {
+    return moved(h.data, h.dtype, b_ * h.batch + head_ * h.head + first_ * row_of(h));
+  }
+  Part part(const HeadRows<const void>* h, int p) const {
+    const int64_t start = p == 0 ? 0 : a_.keys[0];
+    const int64_t from = std::max(all_.first, start), to = std::min(all_.last, start + a_.keys[p]);
     if (from >= to) return {0, 0, nullptr};
-    return {from - all.first, to - all.first,
-            moved(h[p].data, h[p].dtype, b * h[p].batch + kv_head * h[p].head + (from - start) * h[p].row)};
-  };
-  for (int p = 0; p < 2; ++p) {
-    const Part keys_of = part(a.k, p);
-    if (keys_of.empty()) continue;
-    Scratch inner;
-    int64_t k_row = a.k[p].row;
-    const W* k = load_rows<W>(inner, a.k[p].dtype, keys_of.data, keys_of.last - keys_of.first, a.size, k_row);
-    GemmArgs<W> g;
-    g.m = rows, g.n = keys_of.last - keys_of.first, g.k = a.size;
-    g.a = q, g.a_row = q_row;
-    g.b = k, g.b_row = 1, g.b_col = k_row;
-    g.c = score + keys_of.first, g.c_row = n;
-    if (a.size > 0) g.alpha = static_cast<W>(a.scale);
-    gemm(g);
+    return {from - all_.first, to - all_.first,
+            moved(h[p].data, h[p].dtype, b_ * h[p].batch + kv_head_ * h[p].head + (from - start) * h[p].row)};
   }
-  const auto show = [&](AttentionScores kind) {
-    if (!shown || a.scores_kind != kind) return;
-    for (int64_t r = 0; r < rows; ++r)
-      store_row(score + r * n, a.scores.dtype,
-                moved(a.scores.data, a.scores.dtype,
-                      b * a.scores.batch + head * a.scores.head + (first + r) * a.scores.row + all.first),
-                n);
-  };
-  show(AttentionScores::scaled);
-  if (a.softcap > 0) {
-    unary<UnaryOp::linear>(score, score, rows * n, {1 / a.softcap, 0});
-    unary<UnaryOp::tanh>(score, score, rows * n);
-    unary<UnaryOp::linear>(score, score, rows * n, {a.softcap, 0});
-  }
-  show(AttentionScores::capped);
 
-  W* bias = a.mask.dtype != DType::undefined ? scratch.take<W>(n) : nullptr;
-  auto* attends = scratch.take<bool>(rows);  // to any key
-  // The part of the mask that is in `bias`, which rows may share, and whether it lets any key through.
-  int64_t loaded = -1;
-  Span held{};
-  bool open = false;
-  for (int64_t r = 0; r < rows; ++r) {
-    const Span s = attended(first + r);
-    W* line = score + r * n;
-    attends[r] = s.first < s.last;
-    if (bias != nullptr && attends[r]) {
-      const int64_t h = head + (first + r) / a.queries, i = (first + r) % a.queries;
-      const int64_t at = b * a.mask.batch + h * a.mask.head + i * a.mask.row, count = s.last - s.first;
-      if (at != loaded || s.first != held.first || s.last != held.last) {
-        load_mask(a.mask, at, s.first, s.last, a.q.dtype, bias);
-        loaded = at, held = s;
-        open = a.mask.none_is_nan || std::any_of(bias, bias + count, [](W x) { return x != out; });
+  /// score_ = scale q k^T.
+  void multiply_keys() {
+    int64_t q_row = row_of(a_.q);
+    const W* q = load_rows<W>(scratch_, a_.q.dtype, place(a_.q), rows_, a_.size, q_row);
+    for (int p = 0; p < 2; ++p) {
+      const Part keys = part(a_.k, p);
+      if (keys.empty()) continue;
+      Scratch inner;
+      int64_t k_row = a_.k[p].row;
+      GemmArgs<W> g;
+      g.m = rows_, g.n = keys.last - keys.first, g.k = a_.size;
+      g.a = q, g.a_row = q_row;
+      g.b = load_rows<W>(inner, a_.k[p].dtype, keys.data, g.n, a_.size, k_row), g.b_row = 1, g.b_col = k_row;
+      g.c = score_ + keys.first, g.c_row = n_;
+      if (a_.size > 0) g.alpha = static_cast<W>(a_.scale);
+      gemm(g);
+    }
+  }
+
+  void cap() {
+    unary<UnaryOp::linear>(score_, score_, rows_ * n_, {1 / a_.softcap, 0});
+    unary<UnaryOp::tanh>(score_, score_, rows_ * n_);
+    unary<UnaryOp::linear>(score_, score_, rows_ * n_, {a_.softcap, 0});
+  }
+
+  /// Adds the mask, puts -infinity outside of windows, and finds the rows that attend to any key.
+  void mask() {
+    W* bias = a_.mask.dtype != DType::undefined ? scratch_.take<W>(n_) : nullptr;
+    // The part of the mask that is in `bias`, which rows may share, and whether it lets any key through.
+    int64_t loaded = -1;
+    Span held{};
+    bool open = false;
+    for (int64_t r = 0; r < rows_; ++r) {
+      const Span s = attended(r);
+      W* line = score_ + r * n_;
+      attends_[r] = s.first < s.last;
+      if (bias != nullptr && attends_[r]) {
+        const int64_t h = head_ + (first_ + r) / a_.queries, i = (first_ + r) % a_.queries;
+        const int64_t at = b_ * a_.mask.batch + h * a_.mask.head + i * a_.mask.row, count = s.last - s.first;
+        if (at != loaded || s.first != held.first || s.last != held.last) {
+          load_mask(a_.mask, at, s.first, s.last, a_.q.dtype, bias);
+          loaded = at, held = s;
+          open = a_.mask.none_is_nan || std::any_of(bias, bias + count, [](W x) { return x != out; });
+        }
+        attends_[r] = open;
+        W* const scores = line + (s.first - all_.first);
+        binary<BinaryOp::add>(scores, bias, scores, BroadcastPlan<2>::flat(count));
       }
-      attends[r] = open;
-      W* const scores = line + (s.first - all.first);
-      binary<BinaryOp::add>(scores, bias, scores, BroadcastPlan<2>::flat(count));
-    }
-    const int64_t from = std::clamp<int64_t>(s.first - all.first, 0, n),
-                  to = std::clamp<int64_t>(s.last - all.first, from, n);
-    std::fill(line, line + from, out);
-    std::fill(line + to, line + n, out);
-  }
-  show(AttentionScores::masked);
-  if (n > 0) softmax_rows(a.softmax_type, score, rows, n);
-  for (int64_t r = 0; r < rows; ++r)
-    if (!attends[r]) std::fill_n(score + r * n, n, W{0});
-  if (shown && a.scores_kind == AttentionScores::weights) {
-    Scratch inner;
-    W* line = inner.take<W>(keys);
-    std::fill_n(line, keys, W{0});
-    for (int64_t r = 0; r < rows; ++r) {
-      std::copy_n(score + r * n, n, line + (n > 0 ? all.first : 0));
-      store_row(line, a.scores.dtype,
-                moved(a.scores.data, a.scores.dtype,
-                      b * a.scores.batch + head * a.scores.head + (first + r) * a.scores.row),
-                keys);
+      const int64_t from = std::clamp<int64_t>(s.first - all_.first, 0, n_),
+                    to = std::clamp<int64_t>(s.last - all_.first, from, n_);
+      std::fill(line, line + from, out);
+      std::fill(line + to, line + n_, out);
     }
   }
 
-  void* to = place(a.y);
-  const bool direct = a.y.dtype == dtype_of<W>;
-  const int64_t y_row = direct ? row_of(a.y) : a.value_size;
-  W* y = direct ? static_cast<W*>(to) : scratch.take<W>(rows * a.value_size);
-  bool begun = false;
-  for (int p = 0; p < 2; ++p) {
-    const Part values_of = part(a.v, p);
-    if (values_of.empty()) continue;
+  /// Writes n scores of number r, from a key on, where the caller wants them.
+  void store_scores(const W* x, int64_t r, int64_t key, int64_t n) const {
+    const HeadRows<void>& to = a_.scores;
+    store_row(x, to.dtype,
+              moved(to.data, to.dtype, b_ * to.batch + head_ * to.head + (first_ + r) * to.row + key), n);
+  }
+  void show(AttentionScores kind) const {
+    if (!shown() || a_.scores_kind != kind) return;
+    for (int64_t r = 0; r < rows_; ++r) store_scores(score_ + r * n_, r, all_.first, n_);
+  }
+  /// Weights of keys that no window reaches are 0.
+  void show_weights() {
     Scratch inner;
-    int64_t v_row = a.v[p].row;
-    GemmArgs<W> g;
-    g.m = rows, g.n = a.value_size, g.k = values_of.last - values_of.first;
-    g.a = score + values_of.first, g.a_row = n;
-    g.b = load_rows<W>(inner, a.v[p].dtype, values_of.data, g.k, a.value_size, v_row), g.b_row = v_row;
-    g.c = y, g.c_row = y_row;
-    if (begun) g.beta = 1, g.d = y, g.d_row = y_row;
-    gemm(g);
-    begun = true;
+    W* line = inner.take<W>(keys_);
+    std::fill_n(line, keys_, W{0});
+    for (int64_t r = 0; r < rows_; ++r) {
+      std::copy_n(score_ + r * n_, n_, line + (n_ > 0 ? all_.first : 0));
+      store_scores(line, r, 0, keys_);
+    }
   }
-  for (int64_t r = 0; r < rows; ++r) {
-    if (!begun) std::fill_n(y + r * y_row, a.value_size, W{0});
-    if (!direct) store_row(y + r * y_row, a.y.dtype, moved(to, a.y.dtype, r * row_of(a.y)), a.value_size);
+
+  /// y = score_ v.
+  void multiply_values() {
+    void* to = place(a_.y);
+    const bool direct = a_.y.dtype == dtype_of<W>;
+    const int64_t y_row = direct ? row_of(a_.y) : a_.value_size;
+    W* y = direct ? static_cast<W*>(to) : scratch_.take<W>(rows_ * a_.value_size);
+    bool begun = false;
+    for (int p = 0; p < 2; ++p) {
+      const Part values = part(a_.v, p);
+      if (values.empty()) continue;
+      Scratch inner;
+      int64_t v_row = a_.v[p].row;
+      GemmArgs<W> g;
+      g.m = rows_, g.n = a_.value_size, g.k = values.last - values.first;
+      g.a = score_ + values.first, g.a_row = n_;
+      g.b = load_rows<W>(inner, a_.v[p].dtype, values.data, g.k, a_.value_size, v_row), g.b_row = v_row;
+      g.c = y, g.c_row = y_row;
+      if (begun) g.beta = 1, g.d = y, g.d_row = y_row;
+      gemm(g);
+      begun = true;
+    }
+    for (int64_t r = 0; r < rows_; ++r) {
+      if (!begun) std::fill_n(y + r * y_row, a_.value_size, W{0});
+      if (!direct)
+        store_row(y + r * y_row, a_.y.dtype, moved(to, a_.y.dtype, r * row_of(a_.y)), a_.value_size);
+    }
   }
-}
+
+  const AttentionArgs& a_;
+  const int64_t b_, head_, kv_head_, first_, rows_, keys_;
+  Span all_;       // the keys that any number attends to, or that are shown
+  int64_t n_ = 0;  // of these
+  Scratch scratch_;
+  W* score_ = nullptr;       // (rows, n)
+  bool* attends_ = nullptr;  // to any key
+};
 
 }  // namespace detail
 
@@ -305,8 +346,9 @@ void attention(const AttentionArgs& a) {
   parallel_for(a.batch * heads * pieces, 1, [&](int64_t begin, int64_t end) {
     for (int64_t item = begin; item < end; ++item) {
       const int64_t at = item / pieces, from = item % pieces * piece;
-      detail::attention_piece<W>(a, at / heads, at % heads * (joint ? group : 1), from,
-                                 std::min(from + piece, rows));
+      detail::AttentionPiece<W>(a, at / heads, at % heads * (joint ? group : 1), from,
+                                std::min(from + piece, rows))
+          .run();
     }
   });
 }

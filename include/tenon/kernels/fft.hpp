@@ -218,7 +218,7 @@ class LineTransform {
   void transform(Complex* line, Complex* work) const {
     fft_.transform(line, work);
     if (!halved_) return;
-    // The transforms of the even and odd numbers are parts of that of their pairs.
+    // The transform of the pairs has the transforms of the even and of the odd numbers as parts.
     const int64_t m = n_ / 2;
     line[m] = {line[0].re - line[0].im, 0};
     line[0] = {line[0].re + line[0].im, 0};

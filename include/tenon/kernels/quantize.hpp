@@ -261,7 +261,7 @@ class GridPanel {
   QuantPanel<T> panel_;
 };
 
-// ---- the rest ----------------------------------------------------------------------------------------
+// ---- a panel of quantize ------------------------------------------------------------------------------
 
 /// A quotient of int32 that rounds to the same whole number as the exact quotient: a double is precise enough
 /// to tell a tie from its neighbours. A quotient past the range of every result only has to stay past it.
@@ -294,67 +294,94 @@ inline void load_int32(const void* src, int64_t first, int64_t n, int32_t* to) {
   for (int64_t i = 0; i < n; ++i) to[i] = from[i];
 }
 
+/// Loads scales, rounded to the precision of the division.
+struct LoadScales {
+  const QuantizeArgs& a;
+  LoadFloats load = load_floats_of(a.scale_type);
+
+  void operator()(const void* src, int64_t first, int64_t count, float* to) const {
+    load(src, first, count, to);
+    if (a.scale_type != a.precision) round_floats(a.precision, to, count);
+  }
+};
+
+/// One thread's panels of quantize.
+class Quantizer {
+ public:
+  explicit Quantizer(const QuantizeArgs& a)
+      : a_(a),
+        scale_(a.grid, exact_ ? nullptr : a.scale, 1, LoadScales{a}),
+        divisor_(a.grid, exact_ ? a.scale : nullptr, 1, load_int32),
+        zero_(a.grid, a.zero, 0, load_floats_of(a.y_type)) {}
+
+  /// Quantises `count` elements from the `first` on.
+  void run(int64_t first, int64_t count) {
+    divide(first, count);
+    const float* zeros = zero_.get(first, count);
+    if (!whole_) {
+      for (int64_t i = 0; i < count; ++i) {
+        const float v = from_[i] / by_[i];
+        q_.at[i] = zeros[i] == 0 ? v : v + zeros[i];  // -0 + 0 would lose the sign
+      }
+    } else if (count == quant_panel && a_.y_type == DType::uint8) {
+      return round(zeros, static_cast<uint8_t*>(a_.y) + first);
+    } else if (count == quant_panel && a_.y_type == DType::int8) {
+      return round(zeros, static_cast<int8_t*>(a_.y) + first);
+    } else {
+      round(zeros, q_.at);
+    }
+    store_(q_.at, count, a_.y, first, a_.saturate);
+  }
+
+ private:
+  /// Finds numbers and their divisors; after a division in another precision, quotients and ones.
+  void divide(int64_t first, int64_t count) {
+    from_ = x_.at, by_ = scale_.get(first, count);
+    if (exact_) {
+      const int32_t *dividends = static_cast<const int32_t*>(a_.x) + first,
+                    *divisors = divisor_.get(first, count);
+      for (int64_t i = 0; i < count; ++i) x_.at[i] = quotient(dividends[i], divisors[i], whole_);
+      return;
+    }
+    if (a_.x_type == DType::float32 && a_.precision == DType::float32 && count == quant_panel) {
+      from_ = static_cast<const float*>(a_.x) + first;
+      return;
+    }
+    load_(a_.x, first, count, x_.at);
+    if (a_.x_type != a_.precision) round_floats(a_.precision, x_.at, count);
+    if (a_.precision == DType::float32) return;
+    for (int64_t i = 0; i < count; ++i) x_.at[i] /= by_[i];
+    round_floats(a_.precision, x_.at, count);
+    by_ = ones.at;
+  }
+  template <class T>
+  void round(const float* zeros, T* y) const {
+    simd::dispatch(
+        [&]<class Arch>(Arch) { quantize_panel_impl<Arch>(from_, by_, zeros, range_.low, range_.high, y); });
+  }
+
+  const QuantizeArgs& a_;
+  const bool whole_ = is_integer(a_.y_type), exact_ = a_.precision == DType::undefined;
+  const LoadFloats load_ = load_floats_of(a_.x_type);
+  const StoreFloats store_ = store_floats_of(a_.y_type);
+  const IntegerRange range_ = range_of(a_.y_type);
+  GridPanel<float, LoadScales> scale_;
+  GridPanel<int32_t, decltype(&load_int32)> divisor_;
+  GridPanel<float, LoadFloats> zero_;
+  QuantPanel<float> x_{}, q_{};
+  const float *from_ = nullptr, *by_ = nullptr;
+};
+
 }  // namespace detail
 
 /// Quantises grid.size() elements. See QuantizeArgs.
 inline void quantize(const QuantizeArgs& a) {
-  using namespace detail;
+  constexpr int64_t panel = detail::quant_panel;
   const int64_t n = a.grid.size();
-  if (n == 0) return;
-  const bool whole = is_integer(a.y_type), exact = a.precision == DType::undefined;
-  const bool bytes = a.y_type == DType::uint8 || a.y_type == DType::int8;
-  const LoadFloats load_x = load_floats_of(a.x_type), load_scale = load_floats_of(a.scale_type);
-  const LoadFloats load_zero = load_floats_of(a.y_type);
-  const StoreFloats store = store_floats_of(a.y_type);
-  const IntegerRange range = range_of(a.y_type);
-  const auto scales = [&](const void* src, int64_t first, int64_t count, float* to) {
-    load_scale(src, first, count, to);
-    if (a.scale_type != a.precision) round_floats(a.precision, to, count);
-  };
-
-  parallel_for((n + quant_panel - 1) / quant_panel, quant_grain, [&](int64_t begin, int64_t end) {
-    GridPanel<float, decltype(scales)> scale(a.grid, exact ? nullptr : a.scale, 1, scales);
-    GridPanel<int32_t, decltype(&load_int32)> divisor(a.grid, exact ? a.scale : nullptr, 1, load_int32);
-    GridPanel<float, LoadFloats> zero(a.grid, a.zero, 0, load_zero);
-    QuantPanel<float> x{}, q{};
-    for (int64_t first = begin * quant_panel; first < end * quant_panel; first += quant_panel) {
-      const int64_t count = std::min(quant_panel, n - first);
-      // Numbers and their divisors; after a division in another precision, quotients and ones.
-      const float *from = x.at, *by = scale.get(first, count);
-      if (exact) {
-        const int32_t *dividends = static_cast<const int32_t*>(a.x) + first,
-                      *divisors = divisor.get(first, count);
-        for (int64_t i = 0; i < count; ++i) x.at[i] = quotient(dividends[i], divisors[i], whole);
-      } else if (a.x_type == DType::float32 && a.precision == DType::float32 && count == quant_panel) {
-        from = static_cast<const float*>(a.x) + first;
-      } else {
-        load_x(a.x, first, count, x.at);
-        if (a.x_type != a.precision) round_floats(a.precision, x.at, count);
-      }
-      if (a.precision != DType::float32 && !exact) {
-        for (int64_t i = 0; i < count; ++i) x.at[i] /= by[i];
-        round_floats(a.precision, x.at, count);
-        by = ones.at;
-      }
-      const float* zeros = zero.get(first, count);
-      if (whole) {
-        simd::dispatch([&]<class Arch>(Arch) {
-          const auto to = [&]<class T>(T* y) {
-            quantize_panel_impl<Arch>(from, by, zeros, range.low, range.high, y);
-          };
-          if (!bytes || count < quant_panel) to(q.at);
-          else if (a.y_type == DType::uint8) to(static_cast<uint8_t*>(a.y) + first);
-          else to(static_cast<int8_t*>(a.y) + first);
-        });
-        if (bytes && count == quant_panel) continue;
-      } else {
-        for (int64_t i = 0; i < count; ++i) {
-          const float v = from[i] / by[i];
-          q.at[i] = zeros[i] == 0 ? v : v + zeros[i];  // -0 + 0 would lose the sign
-        }
-      }
-      store(q.at, count, a.y, first, a.saturate);
-    }
+  parallel_for((n + panel - 1) / panel, detail::quant_grain, [&](int64_t begin, int64_t end) {
+    detail::Quantizer quantizer(a);
+    for (int64_t first = begin * panel; first < end * panel; first += panel)
+      quantizer.run(first, std::min(panel, n - first));
   });
 }
 

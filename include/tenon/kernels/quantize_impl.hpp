@@ -4,6 +4,7 @@
 
 #include "tenon/kernels/quantize.hpp"
 #include "tenon/simd/batch.hpp"
+#include "tenon/simd/half.hpp"
 
 namespace tenon::kernels {
 

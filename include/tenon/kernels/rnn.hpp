@@ -97,7 +97,8 @@ struct RnnCut {
 
   template <class T>
   RnnCut(const RnnArgs<T>& a, int64_t gates) : hidden(a.hidden), rows(a.batch) {
-    // Multiply-adds: a microsecond, some times what it takes to meet, and what waking threads takes.
+    // Multiply-adds of a microsecond, a few times as long as threads need to meet; and as long as they need
+    // to wake.
     constexpr int64_t part = 1 << 15, all = 1 << 17;
     const Executor* executor = current_executor();
     if (executor == nullptr || hidden <= 4) return;
@@ -209,8 +210,8 @@ void rnn_store_state(const T* from, RnnRows<T> to, int64_t batch, int64_t hidden
     for (int64_t b = 0; b < batch; ++b) std::copy_n(from + b * hidden, hidden, to.at(0, b));
 }
 
-/// Calls part(RnnPart) until all steps are done. The biases of R come to those of W for the first `joint`
-/// gates.
+/// Calls part(RnnPart) until all steps are done. The first `joint` gates add the biases of R to the biases of
+/// W at once.
 template <class T, class F>
 void rnn_run(const RnnArgs<T>& a, const RnnCut& cut, int64_t gates, int64_t joint, int64_t phases, F part) {
   const int64_t n = a.hidden, width = gates * n, state = a.batch * n;

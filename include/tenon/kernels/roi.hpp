@@ -49,6 +49,19 @@ Span roi_bin(int64_t start, int64_t extent, int64_t bin, int64_t bins, int64_t c
   return {std::clamp<int64_t>(start + first, 0, cells), std::clamp<int64_t>(start + last, 0, cells)};
 }
 
+/// The greatest element of a bin of a plane; NaN if any element is, 0 for a bin without elements.
+template <class T>
+T greatest_of(const T* x, int64_t width, Span rows, Span columns) {
+  if (rows.first >= rows.last || columns.first >= columns.last) return 0;
+  T most = -std::numeric_limits<T>::infinity();
+  for (int64_t h = rows.first; h < rows.last; ++h)
+    for (int64_t w = columns.first; w < columns.last; ++w) {
+      const T v = x[h * width + w];
+      most = v > most || v != v ? v : most;
+    }
+  return most;
+}
+
 }  // namespace detail
 
 /// A region in whole cells, both ends of which belong to it; none is further than `limit` from 0.
@@ -70,20 +83,9 @@ void max_roi_pool(const RoiPoolArgs<T>& a, const RoiCells* cells) {
       T* y = a.y + (r * a.channels + c) * a.out_height * a.out_width;
       for (int64_t i = 0; i < a.out_height; ++i) {
         const detail::Span rows = detail::roi_bin<T>(roi.top, height, i, a.out_height, a.height);
-        for (int64_t j = 0; j < a.out_width; ++j, ++y) {
-          const detail::Span columns = detail::roi_bin<T>(roi.left, width, j, a.out_width, a.width);
-          if (rows.first >= rows.last || columns.first >= columns.last) {
-            *y = 0;
-            continue;
-          }
-          T most = -std::numeric_limits<T>::infinity();
-          for (int64_t h = rows.first; h < rows.last; ++h)
-            for (int64_t w = columns.first; w < columns.last; ++w) {
-              const T v = x[h * a.width + w];
-              most = v > most || v != v ? v : most;
-            }
-          *y = most;
-        }
+        for (int64_t j = 0; j < a.out_width; ++j)
+          *y++ = detail::greatest_of(x, a.width, rows,
+                                     detail::roi_bin<T>(roi.left, width, j, a.out_width, a.width));
       }
     }
   });
@@ -178,6 +180,40 @@ void raise_to(T& most, T v, T y_most, T y_least, T x_most, T x_least) {
   if (product > most) most = product;
 }
 
+/// The means of a row of bins: its samples' rows are summed to `line`, then their columns.
+template <class T>
+void average_bins(const T* x, int64_t width, const RoiAxis<T>& rows, int64_t i, const RoiAxis<T>& columns,
+                  int64_t bins, T count, T* line, T* y) {
+  std::fill(line + std::min(columns.first(), columns.last()), line + columns.last(), T(0));
+  for (const auto* v = rows.begin(i); v != rows.end(i); ++v) {
+    const T *low = x + v->low * width, *high = x + v->high * width;
+    for (int64_t k = columns.first(); k < columns.last(); ++k)
+      line[k] += v->low_sum * low[k] + v->high_sum * high[k];
+  }
+  for (int64_t j = 0; j < bins; ++j) {
+    T sum = 0;
+    for (const auto* h = columns.begin(j); h != columns.end(j); ++h)
+      sum += h->low_sum * line[h->low] + h->high_sum * line[h->high];
+    y[j] = sum / count;
+  }
+}
+
+/// The greatest product of a cell and its weight among the samples of bin (i, j).
+template <class T>
+T greatest_sample(const T* x, int64_t width, const RoiAxis<T>& rows, int64_t i, const RoiAxis<T>& columns,
+                  int64_t j) {
+  T most = rows.outside(i) || columns.outside(j) ? T(0) : -std::numeric_limits<T>::infinity();
+  for (const auto* v = rows.begin(i); v != rows.end(i); ++v)
+    for (const auto* h = columns.begin(j); h != columns.end(j); ++h) {
+      const T *low = x + v->low * width, *high = x + v->high * width;
+      raise_to(most, low[h->low], v->low_most, v->low_least, h->low_most, h->low_least);
+      raise_to(most, low[h->high], v->low_most, v->low_least, h->high_most, h->high_least);
+      raise_to(most, high[h->low], v->high_most, v->high_least, h->low_most, h->low_least);
+      raise_to(most, high[h->high], v->high_most, v->high_least, h->high_most, h->high_least);
+    }
+  return most;
+}
+
 }  // namespace detail
 
 /// y = the mean of each bin's samples, each interpolated between four cells; with `greatest`, of all samples
@@ -200,36 +236,11 @@ void roi_align(const RoiPoolArgs<T>& a, const RoiRegion<T>* regions, bool greate
         std::fill_n(y, a.out_height * a.out_width, T(0));
         continue;
       }
-      for (int64_t i = 0; i < a.out_height; ++i) {
-        if (!greatest) {
-          // The samples' rows are summed first, their columns then.
-          std::fill(line + std::min(columns.first(), columns.last()), line + columns.last(), T(0));
-          for (const auto* v = rows.begin(i); v != rows.end(i); ++v) {
-            const T *low = x + v->low * a.width, *high = x + v->high * a.width;
-            for (int64_t k = columns.first(); k < columns.last(); ++k)
-              line[k] += v->low_sum * low[k] + v->high_sum * high[k];
-          }
-        }
-        for (int64_t j = 0; j < a.out_width; ++j, ++y) {
-          if (!greatest) {
-            T sum = 0;
-            for (const auto* h = columns.begin(j); h != columns.end(j); ++h)
-              sum += h->low_sum * line[h->low] + h->high_sum * line[h->high];
-            *y = sum / count;
-            continue;
-          }
-          T most = -std::numeric_limits<T>::infinity();
-          if (rows.outside(i) || columns.outside(j)) most = 0;
-          for (const auto* v = rows.begin(i); v != rows.end(i); ++v)
-            for (const auto* h = columns.begin(j); h != columns.end(j); ++h) {
-              const T *low = x + v->low * a.width, *high = x + v->high * a.width;
-              detail::raise_to(most, low[h->low], v->low_most, v->low_least, h->low_most, h->low_least);
-              detail::raise_to(most, low[h->high], v->low_most, v->low_least, h->high_most, h->high_least);
-              detail::raise_to(most, high[h->low], v->high_most, v->high_least, h->low_most, h->low_least);
-              detail::raise_to(most, high[h->high], v->high_most, v->high_least, h->high_most, h->high_least);
-            }
-          *y = most;
-        }
+      for (int64_t i = 0; i < a.out_height; ++i, y += a.out_width) {
+        if (!greatest) detail::average_bins(x, a.width, rows, i, columns, a.out_width, count, line, y);
+        else
+          for (int64_t j = 0; j < a.out_width; ++j)
+            y[j] = detail::greatest_sample(x, a.width, rows, i, columns, j);
       }
     }
   });

@@ -38,9 +38,9 @@ void squared_distances(const C* x, int64_t rows, const C* v, int64_t count, int6
   });
 }
 
-/// Probabilities p (n) of n classes from those of pairs: pairs[i * n + j] is the probability of class i where
-/// it is i or j. Wu, Lin and Weng, "Probability estimates for multi-class classification by pairwise
-/// coupling", second approach. `work` holds n * n + n numbers.
+/// Probabilities p (n) of n classes from probabilities of pairs: pairs[i * n + j] is the probability of class
+/// i given that it is i or j. Wu, Lin and Weng, "Probability estimates for multi-class classification by
+/// pairwise coupling", second approach. `work` holds n * n + n numbers.
 inline void couple_probabilities(const double* pairs, int64_t n, double* p, double* work) {
   double *q = work, *qp = work + n * n;
   for (int64_t t = 0; t < n; ++t) {

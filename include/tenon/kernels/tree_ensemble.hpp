@@ -41,7 +41,7 @@ enum class TreeJoin : uint8_t { sum, min, max };
 
 /// Trees laid out for walking: nodes in the order of a depth-first walk, each with the number of the next one
 /// for either answer, a leaf as ~number. Nodes and leaves may have several parents. C, float or double, is
-/// the type of features; the answers for them are those of bounds in double.
+/// the type of features; comparisons with them answer as comparisons with bounds in double do.
 template <class C>
 class TreeTable {
  public:

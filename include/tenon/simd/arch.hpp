@@ -144,20 +144,6 @@ inline Level level() {
   return chosen;
 }
 
-/// Whether kernels with registers of 64 bytes may multiply bytes by AVX-512 VNNI, which some processors of
-/// the level avx512 lack. TENON_VNNI=0 keeps them from it. Read once.
-inline bool vnni() {
-#if defined(__x86_64__)
-  static const bool use = [] {
-    const char* const request = std::getenv("TENON_VNNI");
-    return __builtin_cpu_supports("avx512vnni") && (request == nullptr || std::string_view(request) != "0");
-  }();
-  return use;
-#else
-  return false;
-#endif
-}
-
 /// Calls f(Arch{}) with the tag of the level in force.
 template <class F>
 decltype(auto) dispatch(F&& f) {

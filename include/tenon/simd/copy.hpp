@@ -1,9 +1,14 @@
 // Copies of bytes that keep their speed where the C library's do not.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+
+#if defined(__x86_64__)
+#include <emmintrin.h>
+#endif
 
 namespace tenon::simd {
 
@@ -32,6 +37,33 @@ inline void copy(void* to, const void* from, std::size_t bytes) {
     std::memcpy(t + 48, &d, 16);
   }
   if (bytes > 0) std::memcpy(t, f, bytes);
+}
+
+/// Results of so many bytes are mostly in no cache any more when they are read.
+inline constexpr int64_t beyond_caches = int64_t{16} << 20;
+
+/// memcpy past the caches, which would first read what is written over. Other threads see the bytes after
+/// end_copies_beyond_caches.
+inline void copy_beyond_caches(void* to, const void* from, std::size_t bytes) {
+#if defined(__x86_64__)
+  auto* t = static_cast<char*>(to);
+  auto* f = static_cast<const char*>(from);
+  const std::size_t head = std::min(bytes, (64 - reinterpret_cast<std::uintptr_t>(t) % 64) % 64);
+  if (head > 0) std::memcpy(t, f, head);
+  t += head, f += head, bytes -= head;
+  for (; bytes >= 64; bytes -= 64, t += 64, f += 64)
+    for (int k = 0; k < 64; k += 16)
+      _mm_stream_si128(reinterpret_cast<__m128i*>(t + k),
+                       _mm_loadu_si128(reinterpret_cast<const __m128i*>(f + k)));
+  if (bytes > 0) std::memcpy(t, f, bytes);
+#else
+  copy(to, from, bytes);
+#endif
+}
+inline void end_copies_beyond_caches() {
+#if defined(__x86_64__)
+  _mm_sfence();
+#endif
 }
 
 }  // namespace tenon::simd

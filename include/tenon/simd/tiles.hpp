@@ -4,17 +4,11 @@
 // same anywhere, in tests.
 #pragma once
 
-#include <atomic>
 #include <bit>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
-#include <string_view>
 
-#if defined(__x86_64__) && defined(__linux__)
-#include <sys/syscall.h>
-#include <unistd.h>
-#endif
+#include "tenon/simd/features.hpp"
 
 namespace tenon::simd {
 
@@ -94,28 +88,6 @@ class PlainTiles {
 
 #if defined(__x86_64__)
 
-/// Whether AmxTiles may be used: the processor has it, and the system gives it to this process, which has to
-/// ask. TENON_AMX=0 keeps kernels from it. Read once.
-inline bool amx() {
-#if defined(__linux__)
-  // A static that a function initialises would have a lock, which programs without exceptions link without.
-  // Threads that ask at the same time get the same answer.
-  static std::atomic<signed char> known{-1};
-  signed char use = known.load(std::memory_order_relaxed);
-  if (use < 0) {
-    constexpr int request_permission = 0x1023, tile_data = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
-    const char* const request = std::getenv("TENON_AMX");
-    use = (request == nullptr || std::string_view(request) != "0") && __builtin_cpu_supports("amx-tile") &&
-          __builtin_cpu_supports("amx-int8") && __builtin_cpu_supports("amx-bf16") &&
-          syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
-    known.store(use, std::memory_order_relaxed);
-  }
-  return use != 0;
-#else
-  return false;
-#endif
-}
-
 /// The registers of the processor, held by this thread while the object lives. Its instructions are written
 /// as assembly, since the level avx512 does without them, so that the compiler has no intrinsics for them
 /// there.
@@ -174,7 +146,6 @@ class AmxTiles {
 #else
 
 using AmxTiles = PlainTiles;
-inline bool amx() { return false; }
 
 #endif
 

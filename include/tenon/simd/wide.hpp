@@ -4,6 +4,7 @@
 
 #include "tenon/base/types.hpp"
 #include "tenon/simd/batch.hpp"
+#include "tenon/simd/half.hpp"
 
 namespace tenon::simd {
 

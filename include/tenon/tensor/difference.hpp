@@ -124,7 +124,7 @@ inline std::string difference(const Value& actual, const Value& expected, Tolera
   if (expected.is_map()) return detail::difference(actual.map(), expected.map(), tolerance);
   if (expected.is_sparse_tensor())
     return detail::difference(actual.sparse_tensor(), expected.sparse_tensor(), tolerance);
-  if (expected.is_opaque())  // only its domain can tell what it holds
+  if (expected.is_opaque())  // only its domain knows the contents
     return actual.opaque().value == expected.opaque().value ? "" : "another opaque value";
   return detail::difference(actual.tensor(), expected.tensor(), tolerance);
 }

@@ -204,7 +204,7 @@ class Value {
   // compile.
   enum class Holds : uint8_t { nothing, tensor, sequence, optional, map, sparse_tensor, opaque };
 
-  inline Type other_type() const;  // of what is no tensor
+  inline Type other_type() const;  // of a value that is no tensor
   // The cold part has a function of its own, so that asking for a tensor costs a comparison.
   void expect(Holds kind, const char* what) const {
     if (holds_ != kind) refuse(what);
@@ -220,7 +220,7 @@ class Value {
 
   Holds holds_ = Holds::nothing;
   AnyTensor tensor_;
-  std::shared_ptr<const void> other_;  // what is no tensor
+  std::shared_ptr<const void> other_;  // a value that is no tensor
 };
 
 inline Type Value::other_type() const {

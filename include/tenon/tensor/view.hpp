@@ -49,8 +49,8 @@ struct Layout {
   }
 };
 
-/// Of the extents, those of the axes have values: a view is made for each operand of each call of an
-/// operator, and most have few axes.
+/// Only the first `rank_` extents have values: a view is made for each operand of each call of an operator,
+/// and most have few axes.
 template <>
 struct Layout<AnyShape> {
   static constexpr int static_rank = -1;

@@ -5,14 +5,11 @@
 
 #include "tenon/base/convert.hpp"
 #include "tenon/graph/session.hpp"
+#include "tests/graph/build.hpp"
 
 namespace tenon::passes::test {
 
-/// Adds a node with one result.
-template <class Op>
-ValueId node(Graph& g, const Op& op, std::vector<ValueId> inputs) {
-  return g.add_node({}, AnyOperator::make(op), std::move(inputs), std::vector<std::string>(1))[0];
-}
+using tenon::test::node;
 
 /// Numbers between -1 and 1, other ones for each `seed`.
 template <class T>

@@ -87,15 +87,18 @@ TEST_CASE("nodes whose results are small stay") {
   }
 }
 
-TEST_CASE("a result larger than caches") {
-  const auto build = [] {
-    Graph g;
-    const ValueId x = g.add_input("x", DType::float16, {(1 << 21) + 5});
-    const ValueId wide = node(g, op::Cast{.to = static_cast<int64_t>(DType::float32)}, {x});
-    g.add_output("y", node(g, op::Neg{}, {wide}));
-    return g;
-  };
-  test::check_pass(fuse_elementwise, build, {{"x", floats<float16>({(1 << 21) + 5}, 1)}}, 1, 0);
+TEST_CASE("results larger than caches") {
+  for (const int64_t n : {(1 << 21) + 5, (1 << 22) + 7}) {
+    CAPTURE(n);
+    const auto build = [&] {
+      Graph g;
+      const ValueId x = g.add_input("x", DType::float16, {n});
+      const ValueId wide = node(g, op::Cast{.to = static_cast<int64_t>(DType::float32)}, {x});
+      g.add_output("y", node(g, op::Neg{}, {wide}));
+      return g;
+    };
+    test::check_pass(fuse_elementwise, build, {{"x", floats<float16>({n}, 1)}}, 1, 0);
+  }
 }
 
 TEST_CASE("results do not depend on threads, and a dying operand is written over") {

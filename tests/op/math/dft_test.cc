@@ -165,6 +165,17 @@ TEST_CASE("DFT: empty, NaN, refused") {
   check_fails(DFT{}, {x, t<int64_t>({}, {INT64_MAX})}, "");
 }
 
+TEST_CASE("DFT: what inference of files refuses") {
+  const DFT dft;
+  const auto refused = [&](const Extents& extents) {
+    const Value length = t<int64_t>(extents, {4});
+    std::vector<op::Info> out(1);
+    return any(dft).infer(std::vector{info(DType::float32, {1, 4, 1}), op::info_of(length)}, out).of_files();
+  };
+  CHECK(refused({1}));
+  CHECK_FALSE(refused({}));
+}
+
 TEST_CASE("DFT: symbols, typed") {
   const auto n = Dim::symbol(1), m = Dim::symbol(2);
   const auto x = info(DType::float32, {n, m, 1}), z = info(DType::float32, {n, m, 2});

@@ -33,6 +33,19 @@ TEST_CASE("Flatten: what is refused") {
   check_fails(op::Flatten{}, {t<int32_t>({1}, {1})}, "input cannot be tensor(int32)", 1, 1);
 }
 
+TEST_CASE("Flatten: what inference of files refuses") {
+  const auto message = [](int64_t axis, int version, const Dims& x) {
+    const op::Flatten flatten{.axis = axis};
+    std::vector<op::Info> out(1);
+    return any(flatten, version).infer(std::vector{info(DType::float32, x)}, out);
+  };
+  CHECK(message(-1, 9, {2, 3}).view() == "axis -1, before version 11 expected at least 0");
+  CHECK(message(-1, 9, {2, 3}).of_files());
+  CHECK(message(1, 13, Dims::of_rank(0)).of_files());
+  CHECK(message(-1, 11, {2, 3}).view().empty());
+  CHECK(message(0, 9, {2, 3}).view().empty());
+}
+
 TEST_CASE("Flatten: symbols, typed") {
   const auto n = Dim::symbol(1);
   CHECK(infer(op::Flatten{}, {info(DType::float32, {n, 3, 4})})[0].dims == Dims{n, 12});

@@ -236,6 +236,12 @@ TEST_CASE("Resize: symbols, typed") {
   CHECK(infer(op::Resize{.keep_aspect_ratio_policy = "not_larger"},
               {info(f, {n, 2}), none, none, info(DType::int64, {2}, {7, 7})})[0]
             .dims == Dims::of_rank(2));
+  // Constant scales leave nothing to a run.
+  const float doubled[] = {1, 2};
+  op::Info scales = info(f, {2});
+  scales.data = doubled;
+  CHECK(infer(op::Resize{}, {info(f, {3, 2}), none, scales})[0] == info(f, {3, 4}));
+  CHECK(infer(op::Resize_10{}, {info(f, {3, 2}), scales})[0] == info(f, {3, 4}));
   auto y = op::Resize{}(Tensor<float, Shape<2>>{1, 2}, Tensor<float>(Extents{0}), Tensor<float, Shape<1>>{2});
   CHECK(y[1] == 1);
 }

@@ -15,17 +15,11 @@ namespace tenon::passes {
 struct ToBlocks {
   int64_t block = 0;
 
-  static constexpr op::Spec spec{.name = "ToBlocks",
-                                 .domain = "tenon",
-                                 .since = {1},
-                                 .inputs = {{"X", "T"}},
-                                 .outputs = {{"Y", "T"}},
-                                 .types = {{"T", types::float32}}};
-  static constexpr op::Attributes attributes{};
+  static constexpr op::Spec spec =
+      op::own_spec("ToBlocks", {{"X", "T"}}, {{"Y", "T"}}, {{"T", types::float32}});
 
   constexpr void infer(op::Infer& i) const {
-    if (!i.ranked(0)) return i.fail("the rank of X is not known");
-    if (!i.expect_rank_at_least(0, 3)) return;
+    if (!i.expect_ranked(0) || !i.expect_rank_at_least(0, 3)) return;
     Dims y = i.dims(0);
     y[1] = (y[1] + (block - 1)) / block;
     y.push_back(block);
@@ -42,17 +36,11 @@ struct ToBlocks {
 struct FromBlocks {
   int64_t channels = 0;
 
-  static constexpr op::Spec spec{.name = "FromBlocks",
-                                 .domain = "tenon",
-                                 .since = {1},
-                                 .inputs = {{"X", "T"}},
-                                 .outputs = {{"Y", "T"}},
-                                 .types = {{"T", types::float32}}};
-  static constexpr op::Attributes attributes{};
+  static constexpr op::Spec spec =
+      op::own_spec("FromBlocks", {{"X", "T"}}, {{"Y", "T"}}, {{"T", types::float32}});
 
   constexpr void infer(op::Infer& i) const {
-    if (!i.ranked(0)) return i.fail("the rank of X is not known");
-    if (!i.expect_rank_at_least(0, 4)) return;
+    if (!i.expect_ranked(0) || !i.expect_rank_at_least(0, 4)) return;
     const Dims& x = i.dims(0);
     Dims y{x[0], channels};
     for (int k = 2; k + 1 < x.rank(); ++k) y.push_back(x[k]);
@@ -65,28 +53,23 @@ struct FromBlocks {
   }
 };
 
-/// FusedConv over blocks of channels. X is in blocks unless it has few channels, Z is, and Y unless plain_y.
+/// FusedConv over blocks of channels. X is in blocks unless plain_x, Z is, and Y unless plain_y.
 struct BlockedConv {
   op::Conv conv;
   Bounds bounds{};
   int64_t block = 0;
   Extents extents;  ///< of the weights: (M, C/group, kernel...), with one or two spatial axes
-  bool plain_x = false, plain_y = false, winograd = false;
+  bool plain_x = false, plain_y = false;
+  int winograd = 0;                         ///< outputs on a side of Winograd's tiles, or 0
   Storage weights{};                        ///< as blocked_conv_pack_weights writes them
   Storage bias{};                           ///< (M), zeros up to whole blocks; or empty
   kernels::Activation<float> activation{};  ///< after the bounds
 
-  static constexpr op::Spec spec{.name = "BlockedConv",
-                                 .domain = "tenon",
-                                 .since = {1},
-                                 .inputs = {{"X", "T"}, {"Z", "T", op::optional}},
-                                 .outputs = {{"Y", "T"}},
-                                 .types = {{"T", types::float32}}};
-  static constexpr op::Attributes attributes{};
+  static constexpr op::Spec spec = op::own_spec("BlockedConv", {{"X", "T"}, {"Z", "T", op::optional}},
+                                                {{"Y", "T"}}, {{"T", types::float32}});
 
   constexpr void infer(op::Infer& i) const {
-    if (!i.ranked(0)) return i.fail("the rank of X is not known");
-    if (!i.expect_rank(0, extents.size() + (plain_x ? 0 : 1))) return;
+    if (!i.expect_ranked(0) || !i.expect_rank(0, extents.size() + (plain_x ? 0 : 1))) return;
     Dims x{i.dims(0)[0], plain_x ? i.dims(0)[1] : Dim(extents[1] * conv.group)};
     for (int k = 2; k < extents.size(); ++k) x.push_back(i.dims(0)[k]);
     op::infer_conv(i, conv.window(), conv.group, x, Dims(extents));
@@ -95,9 +78,7 @@ struct BlockedConv {
     Dims y = i.out(0).dims;
     y[1] = (extents[0] + block - 1) / block;
     y.push_back(block);
-    for (int k = 0; i.has(1) && i.ranked(1) && k < y.rank(); ++k)
-      i.unify(i.dims(1)[k], y[k], "extents of Y and Z");
-    i.out(0, y);
+    if (i.expect_extents(1, y)) i.out(0, y);
   }
   template <class T>
   void compute(TensorView<const T> x, TensorView<const T> z, TensorView<T> y) const {
@@ -133,17 +114,11 @@ struct BlockedConv {
 
 /// GlobalAveragePool over blocks of channels.
 struct BlockedMean {
-  static constexpr op::Spec spec{.name = "BlockedMean",
-                                 .domain = "tenon",
-                                 .since = {1},
-                                 .inputs = {{"X", "T"}},
-                                 .outputs = {{"Y", "T"}},
-                                 .types = {{"T", types::float32}}};
-  static constexpr op::Attributes attributes{};
+  static constexpr op::Spec spec =
+      op::own_spec("BlockedMean", {{"X", "T"}}, {{"Y", "T"}}, {{"T", types::float32}});
 
   constexpr void infer(op::Infer& i) const {
-    if (!i.ranked(0)) return i.fail("the rank of X is not known");
-    if (!i.expect_rank_at_least(0, 4)) return;
+    if (!i.expect_ranked(0) || !i.expect_rank_at_least(0, 4)) return;
     Dims y = i.dims(0);
     for (int k = 2; k + 1 < y.rank(); ++k) y[k] = 1;
     i.out(0, y);

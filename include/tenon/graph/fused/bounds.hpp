@@ -13,11 +13,9 @@ struct Bounds {
   double hi = std::numeric_limits<double>::infinity();
 };
 
-/// Unifies the extents y of a product with the extents of input k, which is added to it and may be left
-/// out.
+/// Unifies the extents y of a product with the extents of input k, which is added to it and may be left out.
 constexpr void infer_addend(op::Infer& i, int k, Dims& y) {
-  if (!i.has(k) || !i.ranked(k) || !y.ranked() || !i.expect_rank(k, y.rank())) return;
-  for (int d = 0; d < y.rank(); ++d) y[d] = i.unify(i.dims(k)[d], y[d], "extents of C and Y");
+  if (i.ranked(k) && y.ranked()) y = i.unify(i.dims(k), y, "extents of C and Y");
 }
 
 /// Whether a product is small enough for SmallMatMul. `gemm` asks the same, and looks at registers besides.

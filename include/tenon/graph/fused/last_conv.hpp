@@ -26,18 +26,12 @@ struct MoveChannels {
   DType type = DType::undefined;  ///< int8 or uint8, of (N, C, spatial...)
   bool back = false;
 
-  static constexpr op::Spec spec{.name = "MoveChannels",
-                                 .domain = "tenon",
-                                 .since = {1},
-                                 .inputs = {{"X", "T1"}},
-                                 .outputs = {{"Y", "T2"}},
-                                 .types = {{"T1", byte_types}, {"T2", byte_types}}};
-  static constexpr op::Attributes attributes{};
+  static constexpr op::Spec spec =
+      op::own_spec("MoveChannels", {{"X", "T1"}}, {{"Y", "T2"}}, {{"T1", byte_types}, {"T2", byte_types}});
 
   constexpr void infer(op::Infer& i) const {
     if (i.dtype(0) != (back ? DType::uint8 : type)) return i.fail("X is ", i.dtype(0));
-    if (!i.ranked(0)) return i.fail("the rank of X is not known");
-    if (!i.expect_rank_at_least(0, back ? 4 : 3)) return;
+    if (!i.expect_ranked(0) || !i.expect_rank_at_least(0, back ? 4 : 3)) return;
     const Dims& x = i.dims(0);
     const int last = x.rank() - 1;
     Dims y{x[0], back ? x[last] : Dim(1)};
@@ -73,18 +67,12 @@ struct LastConv {
   };
   std::optional<Sum> sum{};
 
-  static constexpr op::Spec spec{.name = "LastConv",
-                                 .domain = "tenon",
-                                 .since = {1},
-                                 .inputs = {{"X", "T1"}, {"Z", "T2", op::optional}},
-                                 .outputs = {{"Y", "T2"}},
-                                 .types = {{"T1", byte_types}, {"T2", types::uint8}}};
-  static constexpr op::Attributes attributes{};
+  static constexpr op::Spec spec = op::own_spec("LastConv", {{"X", "T1"}, {"Z", "T2", op::optional}},
+                                                {{"Y", "T2"}}, {{"T1", byte_types}, {"T2", types::uint8}});
 
   constexpr void infer(op::Infer& i) const {
     if (i.dtype(0) != x.type) return i.fail("X is ", i.dtype(0), ", not ", x.type);
-    if (!i.ranked(0)) return i.fail("the rank of X is not known");
-    if (!i.expect_rank(0, plain_x ? 4 : 5)) return;
+    if (!i.expect_ranked(0) || !i.expect_rank(0, plain_x ? 4 : 5)) return;
     const Dims& in = i.dims(0);
     op::infer_conv(i, conv.window(), conv.group, Dims{in[0], plain_x ? in[1] : in[4], in[2], in[3]},
                    Dims(extents));
@@ -92,8 +80,7 @@ struct LastConv {
     Dims out = i.out(0).dims;
     out[1] = 1;
     out.push_back(extents[0]);
-    for (int k = 0; i.has(1) && i.ranked(1) && k < out.rank(); ++k)
-      i.unify(i.dims(1)[k], out[k], "extents of Y and Z");
+    i.expect_extents(1, out);
     i.out(0, out);
     i.out(0).type = DType::uint8;
   }

@@ -13,8 +13,7 @@ namespace tenon::passes {
 constexpr void infer_fused_conv(op::Infer& i, const op::Conv& conv, DType element, const Extents& extents) {
   if (i.dtype(0) != element) return i.fail("X is ", i.dtype(0), ", the weights are ", element);
   op::infer_conv(i, conv.window(), conv.group, i.dims(0), Dims(extents));
-  if (!i.failed() && i.has(1) && i.ranked(1) && i.out(0).dims.ranked())
-    for (int k = 0; k < i.dims(0).rank(); ++k) i.unify(i.dims(1)[k], i.out(0).dims[k], "extents of Y and Z");
+  if (!i.failed()) i.expect_extents(1, i.out(0).dims);
 }
 
 /// Y = min(max(conv(X, weights) + bias + Z, lo), hi), where Z (the residual) has Y's extents or is left out.
@@ -27,13 +26,8 @@ struct PackedConv {
   Storage bias{};     ///< (M), or empty
   bool packed = true;
 
-  static constexpr op::Spec spec{.name = "FusedConv",
-                                 .domain = "tenon",
-                                 .since = {1},
-                                 .inputs = {{"X", "T"}, {"Z", "T", op::optional}},
-                                 .outputs = {{"Y", "T"}},
-                                 .types = {{"T", types::floats_bf16}}};
-  static constexpr op::Attributes attributes{};
+  static constexpr op::Spec spec = op::own_spec("FusedConv", {{"X", "T"}, {"Z", "T", op::optional}},
+                                                {{"Y", "T"}}, {{"T", types::floats_bf16}});
 
   constexpr void infer(op::Infer& i) const { infer_fused_conv(i, conv, element, extents); }
   template <class T>

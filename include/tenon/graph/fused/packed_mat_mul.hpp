@@ -26,13 +26,8 @@ struct PackedMatMul {
   Storage bias{};                  ///< (N), or empty
   kernels::NarrowMatrix narrow{};  ///< describes b and zeros, if narrow_pack wrote them
 
-  static constexpr op::Spec spec{.name = "PackedMatMul",
-                                 .domain = "tenon",
-                                 .since = {1},
-                                 .inputs = {{"A", "T"}, {"C", "T", op::optional}},
-                                 .outputs = {{"Y", "T"}},
-                                 .types = {{"T", types::floats_bf16}}};
-  static constexpr op::Attributes attributes{};
+  static constexpr op::Spec spec = op::own_spec("PackedMatMul", {{"A", "T"}, {"C", "T", op::optional}},
+                                                {{"Y", "T"}}, {{"T", types::floats_bf16}});
 
   constexpr void infer(op::Infer& i) const {
     if (i.dtype(0) != element) return i.fail("A is ", i.dtype(0), ", B is ", element);

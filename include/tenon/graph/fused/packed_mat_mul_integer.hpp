@@ -16,16 +16,13 @@ struct PackedMatMulInteger {
   Storage bias{};    ///< float (N), or empty
   Bounds bounds{};
 
-  static constexpr op::Spec spec{.name = "PackedMatMulInteger",
-                                 .domain = "tenon",
-                                 .since = {1},
-                                 .inputs = {{"A", "T1"},
-                                            {"a_zero_point", "T1", op::optional},
-                                            {"scale", "tensor(float)", op::optional},
-                                            {"C", "tensor(float)", op::optional}},
-                                 .outputs = {{"Y", "T2"}},
-                                 .types = {{"T1", byte_types}, {"T2", types::int32 | types::float32}}};
-  static constexpr op::Attributes attributes{};
+  static constexpr op::Spec spec =
+      op::own_spec("PackedMatMulInteger",
+                   {{"A", "T1"},
+                    {"a_zero_point", "T1", op::optional},
+                    {"scale", "tensor(float)", op::optional},
+                    {"C", "tensor(float)", op::optional}},
+                   {{"Y", "T2"}}, {{"T1", byte_types}, {"T2", types::int32 | types::float32}});
 
   constexpr void infer(op::Infer& i) const {
     if (i.dtype(0) != element) return i.fail("A is ", i.dtype(0), ", not ", element);

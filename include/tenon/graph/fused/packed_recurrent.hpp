@@ -16,14 +16,10 @@ struct PackedRecurrent {
   Storage w{};                       ///< each direction's W^T, as pack_b writes it
 
   static constexpr op::Spec spec = [] {
-    op::Spec s = Op::spec;
-    s.name = "PackedRecurrent";
-    s.domain = "tenon";
-    s.until = op::always;
+    op::Spec s = op::own_spec("PackedRecurrent", Op::spec);
     s.inputs.items_[1].arity = op::optional;
     return s;
   }();
-  static constexpr op::Attributes attributes{};
 
   void infer(op::Infer& i) const {
     if (i.dtype(0) != element) return i.fail("X is ", i.dtype(0), ", W is ", element);

@@ -58,13 +58,8 @@ struct QuantizedConv {
   Storage bias{};     ///< int32 (M), in units of the products' scales; or empty
   Storage scales{};   ///< float (M), scales of the sums over the scale of Y
 
-  static constexpr op::Spec spec{.name = "QuantizedConv",
-                                 .domain = "tenon",
-                                 .since = {1},
-                                 .inputs = {{"X", "T1"}},
-                                 .outputs = {{"Y", "T2"}},
-                                 .types = {{"T1", byte_types}, {"T2", byte_types}}};
-  static constexpr op::Attributes attributes{};
+  static constexpr op::Spec spec =
+      op::own_spec("QuantizedConv", {{"X", "T1"}}, {{"Y", "T2"}}, {{"T1", byte_types}, {"T2", byte_types}});
 
   constexpr void infer(op::Infer& i) const {
     if (i.dtype(0) != x.type) return i.fail("X is ", i.dtype(0), ", not ", x.type);
@@ -98,13 +93,8 @@ struct QuantizedMatMul {
   Storage bias{};    ///< int32 (N), in units of the products' scales; or empty
   Storage scales{};  ///< float (N), scales of the sums over the scale of Y
 
-  static constexpr op::Spec spec{.name = "QuantizedMatMul",
-                                 .domain = "tenon",
-                                 .since = {1},
-                                 .inputs = {{"A", "T1"}},
-                                 .outputs = {{"Y", "T2"}},
-                                 .types = {{"T1", byte_types}, {"T2", byte_types}}};
-  static constexpr op::Attributes attributes{};
+  static constexpr op::Spec spec =
+      op::own_spec("QuantizedMatMul", {{"A", "T1"}}, {{"Y", "T2"}}, {{"T1", byte_types}, {"T2", byte_types}});
 
   constexpr void infer(op::Infer& i) const {
     if (i.dtype(0) != a.type) return i.fail("A is ", i.dtype(0), ", not ", a.type);
@@ -144,13 +134,8 @@ struct QuantizedAdd {
   ByteScale a, b;
   ByteRange y;
 
-  static constexpr op::Spec spec{.name = "QuantizedAdd",
-                                 .domain = "tenon",
-                                 .since = {1},
-                                 .inputs = {{"A", "T1"}, {"B", "T2"}},
-                                 .outputs = {{"Y", "T3"}},
-                                 .types = {{"T1", byte_types}, {"T2", byte_types}, {"T3", byte_types}}};
-  static constexpr op::Attributes attributes{};
+  static constexpr op::Spec spec = op::own_spec("QuantizedAdd", {{"A", "T1"}, {"B", "T2"}}, {{"Y", "T3"}},
+                                                {{"T1", byte_types}, {"T2", byte_types}, {"T3", byte_types}});
 
   constexpr void infer(op::Infer& i) const {
     if (i.dtype(0) != a.type) return i.fail("A is ", i.dtype(0), ", not ", a.type);
@@ -177,21 +162,15 @@ struct QuantizedGlobalAverage {
   ByteRange y;
   bool last = false;  ///< X is (N, 1, spatial..., C), else (N, C, spatial...)
 
-  static constexpr op::Spec spec{.name = "QuantizedGlobalAverage",
-                                 .domain = "tenon",
-                                 .since = {1},
-                                 .inputs = {{"X", "T1"}},
-                                 .outputs = {{"Y", "T2"}},
-                                 .types = {{"T1", byte_types}, {"T2", byte_types}}};
-  static constexpr op::Attributes attributes{};
+  static constexpr op::Spec spec = op::own_spec("QuantizedGlobalAverage", {{"X", "T1"}}, {{"Y", "T2"}},
+                                                {{"T1", byte_types}, {"T2", byte_types}});
 
   constexpr void infer(op::Infer& i) const {
     if (i.dtype(0) != x.type) return i.fail("X is ", i.dtype(0), ", not ", x.type);
     if (!last) {
       op::infer_global_pool(i);
     } else {
-      if (!i.ranked(0)) return i.fail("the rank of X is not known");
-      if (!i.expect_rank_at_least(0, 4)) return;
+      if (!i.expect_ranked(0) || !i.expect_rank_at_least(0, 4)) return;
       const Dims& from = i.dims(0);
       Dims y_dims{from[0], from[from.rank() - 1]};
       for (int k = 2; k + 1 < from.rank(); ++k) y_dims.push_back(1);
@@ -236,13 +215,8 @@ struct ByteTable {
   DType x = DType::undefined, y = DType::undefined;
   std::array<uint8_t, 256> table{};  ///< by the bits of X, the bits of Y
 
-  static constexpr op::Spec spec{.name = "ByteTable",
-                                 .domain = "tenon",
-                                 .since = {1},
-                                 .inputs = {{"X", "T1"}},
-                                 .outputs = {{"Y", "T2"}},
-                                 .types = {{"T1", byte_types}, {"T2", byte_types}}};
-  static constexpr op::Attributes attributes{};
+  static constexpr op::Spec spec =
+      op::own_spec("ByteTable", {{"X", "T1"}}, {{"Y", "T2"}}, {{"T1", byte_types}, {"T2", byte_types}});
 
   constexpr void infer(op::Infer& i) const {
     if (i.dtype(0) != x) return i.fail("X is ", i.dtype(0), ", not ", x);

@@ -19,13 +19,7 @@ struct StoredTrees {
   int aggregate = 0, transform = 0;
   bool negative_weights = false;
 
-  static constexpr op::Spec spec = [] {
-    op::Spec s = Op::spec;
-    s.name = "StoredTrees";
-    s.domain = "tenon";
-    s.until = op::always;
-    return s;
-  }();
+  static constexpr op::Spec spec = op::own_spec("StoredTrees", Op::spec);
 
   void infer(op::Infer& i) const { op.infer(i); }
   template <class T, class... Out>

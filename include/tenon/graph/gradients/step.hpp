@@ -27,13 +27,8 @@ namespace tenon::gradients {
 
 /// The axes along which a tensor of extents `like` was stretched to extents `shape`, counted from behind.
 struct StretchedAxes {
-  static constexpr op::Spec spec{.name = "StretchedAxes",
-                                 .domain = "tenon",
-                                 .since = {1},
-                                 .inputs = {{"shape", "tensor(int64)"}, {"like", "tensor(int64)"}},
-                                 .outputs = {{"axes", "tensor(int64)"}},
-                                 .types = {}};
-  static constexpr op::Attributes attributes{};
+  static constexpr op::Spec spec = op::own_spec(
+      "StretchedAxes", {{"shape", "tensor(int64)"}, {"like", "tensor(int64)"}}, {{"axes", "tensor(int64)"}});
 
   constexpr void infer(op::Infer& i) const { i.out(0, Dims::of_rank(1)); }
   Tensor<int64_t> compute(TensorView<const int64_t> shape, TensorView<const int64_t> like) const {
@@ -241,7 +236,6 @@ class Step {
   const Op& op() const {
     return *node_.op.as<Op>();
   }
-  const AnyOperator& any_op() const { return node_.op; }
   int inputs() const { return static_cast<int>(node_.inputs.size()); }
   int outputs() const { return static_cast<int>(node_.outputs.size()); }
   /// Operand k; false when it is left out.

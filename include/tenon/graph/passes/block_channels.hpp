@@ -106,7 +106,7 @@ class ChannelBlocks {
     const bool x_is_plain = blocks(in[0]) < 0;
     BlockedConv blocked{.conv = conv.conv, .bounds = conv.bounds, .block = block_, .extents = conv.extents};
     blocked.plain_x = x_is_plain && g.groups == 1 && g.in_channels <= 4;
-    blocked.winograd = kernels::fits_winograd(g) && !few_cells(dims(p_.node(n).outputs[0]));
+    blocked.winograd = kernels::fits_winograd(g) ? winograd_outputs(dims(p_.node(n).outputs[0])) : 0;
     blocked.weights = Storage::make<float>(kernels::blocked_conv_weight_size<float>(g, blocked.winograd),
                                            lasting_allocator());
     kernels::blocked_conv_pack_weights<float>(g, blocked.winograd,
@@ -136,16 +136,19 @@ class ChannelBlocks {
     std::vector<ValueId> in = p_.node(maker).inputs;
     kernels::ConvGeometry g;
     g.groups = conv->conv.group, g.in_channels = conv->extents[1] * g.groups;
-    if (in.size() > 1 || !kernels::gives_planes(g, conv->winograd)) return;
+    const Graph::Node* x = made_by<ToBlocks>(p_, in[0]);
+    const bool own_x = x != nullptr && p_.only_reader(in[0]) == maker;
+    const bool keeps = own_x && kernels::keeps_planes(g, conv->winograd);
+    if (in.size() > 1 || !(keeps || kernels::gives_planes(g, conv->winograd))) return;
     const ValueId y = p_.node(n).outputs[0];
     const auto product = products_.find(p_.node(maker).outputs[0]);
-    const Graph::Node* x = made_by<ToBlocks>(p_, in[0]);
-    if (product != products_.end() && x != nullptr && !conv->activation && p_.only_reader(in[0]) == maker) {
+    if (product != products_.end() && own_x && !conv->activation) {
       p_.skipped(maker, "X and Y are plain");
       return p_.redirect(y, add(maker, AnyOperator::make(product->second), x->inputs));
     }
     BlockedConv plain = *conv;
     plain.plain_y = true;
+    if (keeps) plain.plain_x = true, in = x->inputs;
     p_.redirect(y, add(maker, AnyOperator::make(plain), std::move(in)));
   }
   /// Whether the windows of a convolution are single cells, and the images so large that laying them out in
@@ -175,11 +178,14 @@ class ChannelBlocks {
       return f->approximate == "tanh" ? activation<gelu_tanh, float>() : activation<gelu, float>();
     return {};
   }
-  /// Whether an image is so small that reading Winograd's weights, four times as many, takes longer than
-  /// computing with them.
-  static bool few_cells(const Dims& y) {
-    const Dim cells = y.product(2, y.rank()) * y[0];
-    return cells.known() && cells.value() < 100;
+  /// The outputs on a side of Winograd's tiles, or 0, for a y of these extents. Its weights come from memory,
+  /// four times as many for 4 x 4 outputs, and nearly twice for 2 x 2: in small images that takes longer than
+  /// computing with fewer. A batch that nobody knows is one image.
+  static int winograd_outputs(const Dims& y) {
+    const Dim cells = y.product(2, y.rank()), batch = y[0];
+    if (!cells.known()) return 4;
+    const int64_t all = cells.value() * (batch.known() ? batch.value() : 1);
+    return all < 100 ? 0 : all < 350 ? 2 : 4;
   }
 
   /// Numbers of channels, with zeros up to whole blocks.

@@ -21,7 +21,6 @@ struct FusedConv {
   Storage bias{};                    ///< (M), or empty
 
   static constexpr op::Spec spec = PackedConv::spec;
-  static constexpr op::Attributes attributes{};
 
   constexpr void infer(op::Infer& i) const { infer_fused_conv(i, conv, element, extents); }
   template <class T>

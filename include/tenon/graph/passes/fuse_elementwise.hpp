@@ -4,6 +4,7 @@
 #pragma once
 
 #include "tenon/graph/passes/match.hpp"
+#include "tenon/simd/copy.hpp"
 
 namespace tenon::passes {
 
@@ -22,15 +23,13 @@ struct FusedElementwise {
   std::vector<DType> buffers;        ///< the element type of each
   DType element = DType::undefined;  ///< of y
 
-  static constexpr op::Spec spec{
-      .name = "FusedElementwise",
-      .domain = "tenon",
-      .since = {1},
-      .inputs = {{.name = "x", .type = "T1", .arity = op::variadic, .heterogeneous = true}},
-      .outputs = {{"y", "T2"}},
-      .types = {{"T1", types::all}, {"T2", types::all}},
-      .memory = op::Memory::elementwise};
-  static constexpr op::Attributes attributes{};
+  static constexpr op::Spec spec = [] {
+    op::Spec s = op::own_spec("FusedElementwise",
+                              {{.name = "x", .type = "T1", .arity = op::variadic, .heterogeneous = true}},
+                              {{"y", "T2"}}, {{"T1", types::all}, {"T2", types::all}});
+    s.memory = op::Memory::elementwise;
+    return s;
+  }();
 
   constexpr void infer(op::Infer& i) const {
     Dims y;
@@ -44,31 +43,46 @@ struct FusedElementwise {
     i.out(0, element, y);
   }
   void compute(op::Context& context, std::span<const AnyView> x, AnyOut y) const {
-    const int64_t tiles = (y.size() + tile - 1) / tile;
+    const bool far = y.size() >= far_size;
+    const int64_t length = far ? tile / 2 : tile, tiles = (y.size() + length - 1) / length;
+    const Tiles to(y, length);
+    // y's tiles then wait in two buffers of their own for their way past the caches: unless an operand's
+    // lines are in these, which y is written over.
+    const bool past_caches =
+        far && packed_bytes(y.size(), element) >= simd::beyond_caches &&
+        std::ranges::none_of(x, [&](const AnyView& operand) { return operand.data() == y.data(); });
     parallel_for(tiles, std::clamp<int64_t>(tiles / 8, 1, 32), [&](int64_t first, int64_t end) {
       Scratch scratch;
       const std::size_t count = buffers.size();
-      std::byte* const memory = scratch.take<std::byte>(static_cast<int64_t>(count) * tile_bytes);
+      std::byte* const memory =
+          scratch.take<std::byte>(static_cast<int64_t>(count + (past_caches ? 2 : 0)) * tile_bytes);
+      const auto waiting = [&](int64_t t) {
+        return memory + (static_cast<int64_t>(count) + t % 2) * tile_bytes;
+      };
       // The operands, the values in the buffers, and y. Values that borrow own nothing that must be freed.
       auto* const values = reinterpret_cast<Value*>(
           scratch.take<std::byte>(static_cast<int64_t>((x.size() + count + 1) * sizeof(Value))));
       Value* const results = values + x.size();
-      for (std::size_t k = 0; k < x.size(); ++k)
+      Tiles* const from = scratch.take<Tiles>(static_cast<int64_t>(x.size()));
+      for (std::size_t k = 0; k < x.size(); ++k) {
+        from[k] = Tiles(x[k], whole[k] ? length : 0);
         if (!whole[k]) set(values + k, x[k].dtype(), x[k].data(), {});
+      }
       int64_t made = 0;  // elements of the tile for which values are made
       for (int64_t t = first; t < end; ++t) {
-        const int64_t from = t * tile, size = std::min(tile, y.size() - from);
+        const int64_t size = std::min(length, y.size() - t * length);
+        std::byte* const result = past_caches ? waiting(t) : to.at(t);
         if (size != made) {
           for (std::size_t k = 0; k < x.size(); ++k)
-            if (whole[k]) set(values + k, x[k].dtype(), at(x[k].data(), from, x[k].dtype()), {size});
+            if (whole[k]) set(values + k, x[k].dtype(), from[k].at(t), {size});
           for (std::size_t b = 0; b < count; ++b)
             set(results + b, buffers[b], memory + static_cast<int64_t>(b) * tile_bytes, {size});
-          set(results + count, element, at(y.data(), from, element), {size});
+          set(results + count, element, result, {size});
           made = size;
         } else {
           for (std::size_t k = 0; k < x.size(); ++k)
-            if (whole[k]) values[k].tensor().borrow(at(x[k].data(), from, x[k].dtype()));
-          results[count].tensor().borrow(at(y.data(), from, element));
+            if (whole[k]) values[k].tensor().borrow(from[k].at(t));
+          results[count].tensor().borrow(result);
         }
         for (std::size_t s = 0; s < steps.size(); ++s) {
           const auto& [op, inputs, buffer] = steps[s];
@@ -79,8 +93,23 @@ struct FusedElementwise {
                                         : results + steps[static_cast<std::size_t>(~inputs[k])].buffer;
           Value* const out[] = {results + buffer};
           op.run(context, std::span(in, inputs.size()), out);
-          if (y.size() >= far && t + 1 < end) fetch(x, y, from + tile, s);
+          if (!far) continue;
+          // Memory works while steps compute, on a step's share of the tiles around this one.
+          if (past_caches && t > first) {
+            const auto [begin, stop] = share(to.bytes, s);
+            simd::copy_beyond_caches(to.at(t - 1) + begin, waiting(t - 1) + begin,
+                                     static_cast<std::size_t>(stop - begin));
+          }
+          if (t + 1 == end || (t + 2) * length > y.size()) continue;
+          for (std::size_t k = 0; k < x.size(); ++k) fetch(from[k], t + 1, s);
+          if (!past_caches) fetch(to, t + 1, s);
         }
+      }
+      if (past_caches) {
+        const int64_t size = std::min(length, y.size() - (end - 1) * length);
+        simd::copy_beyond_caches(to.at(end - 1), waiting(end - 1),
+                                 static_cast<std::size_t>(packed_bytes(size, element)));
+        simd::end_copies_beyond_caches();
       }
     });
   }
@@ -90,27 +119,30 @@ struct FusedElementwise {
   // steps cost little beside its elements.
   static constexpr int64_t tile = 4096, tile_bytes = tile * 4;
   // Results of so many elements, and their operands, mostly come from memory. Where they are in a shared
-  // cache, the processor's own prefetching does better.
-  static constexpr int64_t far = 1 << 21;
+  // cache, the processor's own prefetching does better. The tiles are half as long then: memory takes no more
+  // requests at once than for a share of them.
+  static constexpr int64_t far_size = 1 << 21;
 
  private:
-  static void* at(const void* data, int64_t element, DType type) {
-    return static_cast<std::byte*>(const_cast<void*>(data)) + packed_bytes(element, type);
+  /// An array in tiles: all in one place for an operand that stands for all of y.
+  struct Tiles {
+    std::byte* data;
+    int64_t bytes;  ///< of a tile
+    template <class View>
+    Tiles(const View& v, int64_t length)
+        : data(static_cast<std::byte*>(const_cast<void*>(static_cast<const void*>(v.data())))),
+          bytes(packed_bytes(length, v.dtype())) {}
+    std::byte* at(int64_t t) const { return data + t * bytes; }
+  };
+  /// A step's share of a tile, in whole lines of the cache.
+  std::pair<int64_t, int64_t> share(int64_t bytes, std::size_t step) const {
+    const auto lines = bytes / 64, count = static_cast<int64_t>(steps.size()), s = static_cast<int64_t>(step);
+    return {lines * s / count * 64, lines * (s + 1) / count * 64};
   }
-  /// Asks for a step's share of the tile that begins at element `from`, so that memory works while steps
-  /// compute.
-  void fetch(std::span<const AnyView> x, const AnyOut& y, int64_t from, std::size_t step) const {
-    const int64_t size = std::min(tile, y.size() - from);
-    const auto count = static_cast<int64_t>(steps.size()), s = static_cast<int64_t>(step);
-    const auto ask = [&](const void* data, DType type) {
-      const int64_t lines = packed_bytes(size, type) / 64;
-      const auto* const start = static_cast<const std::byte*>(at(data, from, type));
-      for (int64_t line = lines * s / count; line < lines * (s + 1) / count; ++line)
-        __builtin_prefetch(start + line * 64, 0, 2);
-    };
-    for (std::size_t k = 0; k < x.size(); ++k)
-      if (whole[k]) ask(x[k].data(), x[k].dtype());
-    ask(y.data(), element);
+  /// Asks for a step's share of a tile.
+  void fetch(const Tiles& of, int64_t t, std::size_t step) const {
+    const auto [begin, end] = share(of.bytes, step);
+    for (int64_t byte = begin; byte < end; byte += 64) __builtin_prefetch(of.at(t) + byte, 0, 2);
   }
   static void set(Value* value, DType type, const void* data, const Extents& extents) {
     const auto bytes = static_cast<std::size_t>(packed_bytes(product(extents), type));

@@ -75,7 +75,6 @@ struct FileMatMul {
   std::shared_ptr<detail::FileMatrix> file{};
 
   static constexpr op::Spec spec = PackedMatMul::spec;
-  static constexpr op::Attributes attributes{};
 
   constexpr void infer(op::Infer& i) const { product.infer(i); }
   template <class T>

@@ -24,78 +24,96 @@ inline const float* of_columns(const Program& program, ValueId z, ValueId v, int
   return t->view().as<float>().data();
 }
 
-/// Takes the nodes that make floats of a product's sums into it, as long as nobody else reads values between.
-/// `operands` are the packed node's; returns the last node taken.
-inline int take_floats(const Program& program, int number, PackedMatMulInteger& q,
-                       std::vector<ValueId>& operands, std::string& with) {
-  ValueId v = program.node(number).outputs[0];
-  int last = program.only_reader(v);
-  if (last < 0 || !fits(program, last) || !program.node(last).op.as<op::Cast>()) return number;
-  const auto take = [&](int node) {
-    with += concat(with.empty() ? ", fused with " : ", ", program.label(node));
-    last = node;
-    v = program.node(node).outputs[0];
-  };
-  if (program.info(program.node(last).outputs[0]).type != Type(DType::float32)) return number;
-  take(last);
-  q.scales = Storage::make<float>(q.n);
-  auto* const scales = static_cast<float*>(q.scales.data());
-  std::fill_n(scales, q.n, 1.0f);
-  operands.resize(4, -1);
-  const auto scale_by = [&](ValueId z) {
-    int64_t step = 0;
-    const float* by = of_columns(program, z, v, q.n, step);
-    for (int64_t j = 0; by != nullptr && j < q.n; ++j) scales[j] *= by[j * step];
-    return by != nullptr;
-  };
-  // A number that the run computes.
-  const auto is_scale = [&](ValueId z) {
-    const op::Info& i = program.info(z);
-    return operands[2] < 0 && i.type == Type(DType::float32) && i.dims.count().is(1) &&
-           i.dims.rank() <= program.info(v).dims.rank();
-  };
-  const auto multiply = [&](ValueId z) {
-    if (q.bias || operands[3] >= 0) return false;
+/// The nodes that make floats of a product's sums, and which the product takes in as long as nobody else
+/// reads values between. `operands` are the packed node's.
+class FloatsOfSums {
+ public:
+  FloatsOfSums(const Program& program, int product, PackedMatMulInteger& q, std::vector<ValueId>& operands)
+      : program_(program), q_(q), operands_(operands), last_(product), v_(program.node(product).outputs[0]) {}
+
+  /// Takes nodes while they fit.
+  void take_all() {
+    const int cast = program_.only_reader(v_);
+    if (cast < 0 || !fits(program_, cast) || !program_.node(cast).op.as<op::Cast>()) return;
+    if (program_.info(program_.node(cast).outputs[0]).type != Type(DType::float32)) return;
+    take(cast);
+    q_.scales = Storage::make<float>(q_.n);
+    std::fill_n(static_cast<float*>(q_.scales.data()), q_.n, 1.0f);
+    operands_.resize(4, -1);
+    for (;;) {
+      const int next = program_.only_reader(v_);
+      if (next < 0 || !fits(program_, next)) return;
+      const Graph::Node& node = program_.node(next);
+      if (const auto bounds = bounds_of(program_, node, v_)) {
+        q_.bounds = *bounds;
+        return take(next);
+      }
+      const bool product = node.op.as<op::Mul>() != nullptr;
+      if (!product && !is_sum(node)) return;
+      const ValueId z = node.inputs[node.inputs[0] == v_ ? 1 : 0];
+      if (!(product ? multiply(z) : add(z))) return;
+      take(next);
+    }
+  }
+  int last() const { return last_; }  ///< the last node taken, or the product itself
+  /// The nodes taken, for a report.
+  const std::string& report() const { return report_; }
+
+ private:
+  void take(int node) {
+    report_ += concat(report_.empty() ? ", fused with " : ", ", program_.label(node));
+    last_ = node;
+    v_ = program_.node(node).outputs[0];
+  }
+  /// Multiplies by z, a constant, a number that the run computes, or a product of both.
+  bool multiply(ValueId z) {
+    if (q_.bias || operands_[3] >= 0) return false;
     if (scale_by(z)) return true;
-    const Graph::Node* product = made_by<op::Mul>(program, z);
+    const Graph::Node* product = made_by<op::Mul>(program_, z);
     for (std::size_t k = 0; product != nullptr && k < 2; ++k)
       if (is_scale(product->inputs[k]) && scale_by(product->inputs[1 - k])) {
-        operands[2] = product->inputs[k];
+        operands_[2] = product->inputs[k];
         return true;
       }
     if (!is_scale(z)) return false;
-    operands[2] = z;
+    operands_[2] = z;
     return true;
-  };
-  const auto add = [&](ValueId z) {
+  }
+  bool scale_by(ValueId z) {
     int64_t step = 0;
-    if (const float* by = q.bias ? nullptr : of_columns(program, z, v, q.n, step)) {
-      q.bias = Storage::make<float>(q.n);
-      for (int64_t j = 0; j < q.n; ++j) static_cast<float*>(q.bias.data())[j] = by[j * step];
+    const float* by = of_columns(program_, z, v_, q_.n, step);
+    auto* const scales = static_cast<float*>(q_.scales.data());
+    for (int64_t j = 0; by != nullptr && j < q_.n; ++j) scales[j] *= by[j * step];
+    return by != nullptr;
+  }
+  /// Whether z can be the one factor that the run computes.
+  bool is_scale(ValueId z) const {
+    const op::Info& i = program_.info(z);
+    return operands_[2] < 0 && i.type == Type(DType::float32) && i.dims.count().is(1) &&
+           i.dims.rank() <= program_.info(v_).dims.rank();
+  }
+  /// Adds z, a constant bias of columns or a residual of the product's extents.
+  bool add(ValueId z) {
+    int64_t step = 0;
+    if (const float* by = q_.bias ? nullptr : of_columns(program_, z, v_, q_.n, step)) {
+      q_.bias = Storage::make<float>(q_.n);
+      for (int64_t j = 0; j < q_.n; ++j) static_cast<float*>(q_.bias.data())[j] = by[j * step];
       return true;
     }
-    if (operands[3] >= 0 || program.info(z).type != Type(DType::float32) ||
-        !program.info(v).dims.same(program.info(z).dims))
+    if (operands_[3] >= 0 || program_.info(z).type != Type(DType::float32) ||
+        !program_.info(v_).dims.same(program_.info(z).dims))
       return false;
-    operands[3] = z;
+    operands_[3] = z;
     return true;
-  };
-  for (;;) {
-    const int next = program.only_reader(v);
-    if (next < 0 || !fits(program, next)) return last;
-    const Graph::Node& node = program.node(next);
-    if (const auto bounds = bounds_of(program, node, v)) {
-      q.bounds = *bounds;
-      take(next);
-      return last;
-    }
-    const bool product = node.op.as<op::Mul>() != nullptr;
-    if (!product && !is_sum(node)) return last;
-    const ValueId z = node.inputs[node.inputs[0] == v ? 1 : 0];
-    if (!(product ? multiply(z) : add(z))) return last;
-    take(next);
   }
-}
+
+  const Program& program_;
+  PackedMatMulInteger& q_;
+  std::vector<ValueId>& operands_;
+  int last_;
+  ValueId v_;  // the result of the last node
+  std::string report_;
+};
 
 /// Makes the readers of a node's results read an earlier node's, which quantises the same value.
 inline void quantize_once(Program& program, int number) {
@@ -133,10 +151,10 @@ inline void apply_pack_quantized(Program& program) {
         .element = program.info(n.inputs[0]).type.element, .k = b->extents()[0], .n = b->extents()[1]};
     q.b = packed_matrix(*b, zero, false);
     std::vector<ValueId> operands{n.inputs[0], input(n, 2)};
-    std::string with;
-    const int last = take_floats(program, number, q, operands, with);
-    program.applied(number, "packed", with);
-    program.replace(last, AnyOperator::make(q), std::move(operands));
+    FloatsOfSums floats(program, number, q, operands);
+    floats.take_all();
+    program.applied(number, "packed", floats.report());
+    program.replace(floats.last(), AnyOperator::make(q), std::move(operands));
   });
   program.for_each<op::QLinearMatMul>([&](int number, const op::QLinearMatMul&) {
     const Graph::Node& n = program.node(number);

@@ -21,11 +21,11 @@ inline int64_t channel_block() {
 /// y = activation(clamp(conv(x, w) + bias + add, lo, hi)) in blocks of channels. T: float.
 template <class T>
 struct BlockedConvArgs {
-  ConvGeometry geometry;        ///< of rank 2; see blockable_conv
-  bool plain_x = false;         ///< x is (N, Cin, H, W) with at most 4 channels, and not in blocks
-  bool plain_y = false;         ///< y is (N, Cout, H, W) and not in blocks; see gives_planes
-  bool winograd = false;        ///< the weights were packed for winograd
-  const T* x = nullptr;         ///< (N, Cin / block, H, W, block)
+  ConvGeometry geometry;  ///< of rank 2; see blockable_conv
+  bool plain_x = false;   ///< x is (N, Cin, H, W) and not in blocks: up to 4 channels, or see keeps_planes
+  bool plain_y = false;   ///< y is (N, Cout, H, W) and not in blocks; see gives_planes and keeps_planes
+  int winograd = 0;       ///< the weights were packed for tiles of so many outputs on a side; or 0
+  const T* x = nullptr;   ///< (N, Cin / block, H, W, block)
   const T* packed_w = nullptr;  ///< what blocked_conv_pack_weights wrote
   const T* bias = nullptr;      ///< (Cout), zeros up to whole blocks; or nullptr
   const T* add = nullptr;       ///< a residual like y, or nullptr; may be y itself
@@ -53,9 +53,13 @@ inline bool blockable_conv(const ConvGeometry& g) {
 }
 
 /// Whether blocked_conv gives a y that is not in blocks, where there is no `add`. Reads groups and channels.
-inline bool gives_planes(const ConvGeometry& g, bool winograd) {
-  return !winograd && (g.groups == 1 || g.groups < g.in_channels);
+inline bool gives_planes(const ConvGeometry& g, int winograd) {
+  return winograd == 0 && (g.groups == 1 || g.groups < g.in_channels);
 }
+
+/// Whether winograd works from a plain x to a plain y, where there is no `add`: groups are so many that
+/// threads share them. Reads groups.
+inline bool keeps_planes(const ConvGeometry& g, int winograd) { return winograd != 0 && g.groups >= 8; }
 
 /// Whether the convolution is one of 3 x 3 cells side by side, which winograd computes with a quarter of the
 /// products: F(4x4, 3x3), in tiles of 4 x 4 outputs. Asks no more of groups than blockable_conv. Reads
@@ -71,11 +75,12 @@ void blocked_conv_impl(const BlockedConvArgs<T>& args);
 template <class Arch, class T>
 void winograd_conv_impl(const BlockedConvArgs<T>& args);
 template <class Arch, class T>
-int64_t blocked_weight_size_impl(const ConvGeometry& geometry, bool winograd);
+int64_t blocked_weight_size_impl(const ConvGeometry& geometry, int winograd);
 template <class Arch, class T>
 void blocked_pack_weights_impl(const ConvGeometry& geometry, const ConvWeights<T>& w, T* packed);
 template <class Arch, class T>
-void winograd_pack_weights_impl(const ConvGeometry& geometry, const ConvWeights<T>& w, T* packed);
+void winograd_pack_weights_impl(const ConvGeometry& geometry, int outputs, const ConvWeights<T>& w,
+                                T* packed);
 template <class Arch, class T>
 void to_blocks_impl(int64_t batch, int64_t channels, int64_t cells, const T* x, T* y);
 template <class Arch, class T>
@@ -85,14 +90,14 @@ void from_blocks_impl(int64_t batch, int64_t channels, int64_t cells, const T* x
 template <class T>
 inline void blocked_conv(const BlockedConvArgs<T>& args) {
   simd::dispatch([&]<class Arch>(Arch) {
-    if (args.winograd) winograd_conv_impl<Arch, T>(args);
+    if (args.winograd != 0) winograd_conv_impl<Arch, T>(args);
     else blocked_conv_impl<Arch, T>(args);
   });
 }
 
 /// Elements of T that blocked_conv_pack_weights writes. Reads groups, channels and kernel.
 template <class T>
-inline int64_t blocked_conv_weight_size(const ConvGeometry& geometry, bool winograd) {
+inline int64_t blocked_conv_weight_size(const ConvGeometry& geometry, int winograd) {
   return simd::dispatch(
       [&]<class Arch>(Arch) { return blocked_weight_size_impl<Arch, T>(geometry, winograd); });
 }
@@ -100,10 +105,10 @@ inline int64_t blocked_conv_weight_size(const ConvGeometry& geometry, bool winog
 /// Writes constant weights in the order in which blocked_conv reads them: for any extents, strides, dilations
 /// and pads, or for winograd.
 template <class T>
-inline void blocked_conv_pack_weights(const ConvGeometry& geometry, bool winograd, const ConvWeights<T>& w,
+inline void blocked_conv_pack_weights(const ConvGeometry& geometry, int winograd, const ConvWeights<T>& w,
                                       T* packed) {
   simd::dispatch([&]<class Arch>(Arch) {
-    if (winograd) winograd_pack_weights_impl<Arch, T>(geometry, w, packed);
+    if (winograd != 0) winograd_pack_weights_impl<Arch, T>(geometry, winograd, w, packed);
     else blocked_pack_weights_impl<Arch, T>(geometry, w, packed);
   });
 }

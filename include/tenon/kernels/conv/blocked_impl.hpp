@@ -144,16 +144,20 @@ struct Plan {
     step = a.plain_x ? plain_step : L;
     blocks = up(in_channels, step);
 
-    constexpr int64_t weight_bytes = 128 << 10, band_bytes = 192 << 10;
+    // Second-level caches have 1 MB where vectors are of 64 bytes, and half of it elsewhere.
+    constexpr int64_t weight_bytes = 128 << 10, band_bytes = (Arch::registers == 32 ? 768 : 384) << 10;
     const int64_t block_bytes = 2 * L * step * taps * static_cast<int64_t>(sizeof(T));
     // Sums cannot wait in a y that is not in blocks.
     chunk = a.plain_y ? blocks : up(blocks, up(blocks, std::max<int64_t>(weight_bytes / block_bytes, 1)));
-    const int64_t cell_bytes = chunk * step * static_cast<int64_t>(sizeof(T)) * g.strides[1];
+    const auto phases = [&](int d) {
+      return CopiedAxis(1, g.kernel[d], g.strides[d], g.dilations[d]).phases;
+    };
+    const int64_t cell_bytes = chunk * step * static_cast<int64_t>(sizeof(T)) * phases(1);
     constexpr int64_t tile = most_cells<Arch>(2);
     const int64_t fitting = std::max<int64_t>(band_bytes / cell_bytes, 1);  // columns of one row
     const int64_t halo = (g.kernel[0] - 1) * g.dilations[0];
     band.cols = std::min(cols, std::max(fitting / (1 + halo) / tile * tile, 2 * tile));
-    band.rows = std::clamp<int64_t>((fitting / band.cols - halo) / g.strides[0], 1, rows);
+    band.rows = std::clamp<int64_t>((fitting / band.cols - halo) / phases(0), 1, rows);
     row_bands = up(rows, band.rows), col_bands = up(cols, band.cols), shares = 1;
 
     const double products = static_cast<double>(out_cells) * static_cast<double>(out_vectors * L) *
@@ -202,6 +206,9 @@ struct Plan {
       return group_weights +
              (vector * in_channels + block * Step * vectors_at(vector, out_vectors)) * L * taps;
     };
+    // With one tap the rows of a band as wide as the image join.
+    const bool joined = taps == 1 && at.cols == cols;
+    const int64_t band_rows = joined ? 1 : at.rows, row_cells = joined ? at.rows * at.cols : at.cols;
     for (int64_t k = 0; k < blocks; k += chunk) {
       Reach reach;
       reach.blocks = std::min(chunk, blocks - k), reach.block_step = block_step;
@@ -220,7 +227,8 @@ struct Plan {
                           : k + chunk < blocks ? weights(part, k + chunk)
                                                : nullptr;
           reach.ahead = reinterpret_cast<const char*>(next);
-          reach.ahead_bytes = reach.blocks * Step * taps * V * L * static_cast<int64_t>(sizeof(T)) / at.rows;
+          reach.ahead_bytes =
+              reach.blocks * Step * taps * V * L * static_cast<int64_t>(sizeof(T)) / band_rows;
           const int64_t to = ((n * all_vectors + first_vector + vector) * out_cells) * L;
           CellEnd<T> end{};
           end.y_block = (args.plain_y ? turned_cells : out_cells) * L;
@@ -228,19 +236,19 @@ struct Plan {
           end.bias = args.bias == nullptr ? nullptr : args.bias + (first_vector + vector) * L;
           end.lo = args.lo, end.hi = args.hi;
           end.activation = args.activation;
-          for (int64_t r = 0; r < at.rows; ++r) {
+          for (int64_t r = 0; r < band_rows; ++r) {
             const int64_t cell = (at.row + r) * cols + at.col;
             const T* row = cells + r * row_step;
             if (args.plain_y) {
               end.y = sums;
               turn_row<Step, V>(
-                  at.cols, reach, row, w, end, g.out_channels - (first_vector + vector) * L,
+                  row_cells, reach, row, w, end, g.out_channels - (first_vector + vector) * L,
                   args.y + (n * g.out_channels + (first_vector + vector) * L) * out_cells + cell);
               continue;
             }
             end.y = args.y + to + cell * L;
             end.add = args.add == nullptr ? nullptr : args.add + to + cell * L;
-            compute_row<T, Arch, Step, V>(at.cols, reach, row, w, end);
+            compute_row<T, Arch, Step, V>(row_cells, reach, row, w, end);
             if (next != nullptr) reach.ahead += reach.ahead_bytes;
           }
         });
@@ -478,8 +486,9 @@ int64_t channel_block_impl() {
 }
 
 template <class Arch, class T>
-int64_t blocked_weight_size_impl(const ConvGeometry& g, bool winograd) {
-  const int64_t block = simd::lanes<T, Arch>, cells = winograd ? 36 : g.kernel[0] * g.kernel[1];
+int64_t blocked_weight_size_impl(const ConvGeometry& g, int winograd) {
+  const int64_t block = simd::lanes<T, Arch>;
+  const int64_t cells = winograd != 0 ? (winograd + 2) * (winograd + 2) : g.kernel[0] * g.kernel[1];
   if (blocked_detail::depthwise<Arch>(g)) return blocked_detail::up(g.out_channels, block) * block * cells;
   return g.groups * blocked_detail::up(g.out_channels / g.groups, block) * block * cells *
          (g.in_channels / g.groups);
@@ -567,7 +576,7 @@ namespace tenon::kernels {
 
 template void blocked_conv_impl<TENON_INSTANTIATE, float>(const BlockedConvArgs<float>&);
 template int64_t channel_block_impl<TENON_INSTANTIATE, float>();
-template int64_t blocked_weight_size_impl<TENON_INSTANTIATE, float>(const ConvGeometry&, bool);
+template int64_t blocked_weight_size_impl<TENON_INSTANTIATE, float>(const ConvGeometry&, int);
 template void blocked_pack_weights_impl<TENON_INSTANTIATE, float>(const ConvGeometry&,
                                                                   const ConvWeights<float>&, float*);
 template void to_blocks_impl<TENON_INSTANTIATE, float>(int64_t, int64_t, int64_t, const float*, float*);

@@ -59,7 +59,8 @@ struct CellEnd {
 };
 
 /// R cells, V vectors. Neighbouring cells of x are `Step` elements apart, and have as many channels in a
-/// block.
+/// block. On the way the tile fetches the lines of the tile beside it, its sums and with one tap its cells,
+/// which come from memory where a row is computed for the first time.
 template <class T, class Arch, int Step, int R, int V>
 void compute_cells(const Reach& reach, const T* x, const T* w, const CellEnd<T>& end) {
   using B = batch<T, Arch>;
@@ -74,8 +75,18 @@ void compute_cells(const Reach& reach, const T* x, const T* w, const CellEnd<T>&
       sum[r][v] = start == nullptr ? B(T{0}) : B(simd::loadu<Arch>(start + v * end.y_block + r * L));
   for (int64_t b = 0; b < reach.blocks; ++b, x += reach.block_step) {
     const int64_t depth = b + 1 < reach.blocks ? int64_t{Step} : reach.last_depth;
+    if (reach.taps == 1)
+#pragma GCC unroll 16
+      for (int r = R; r < 2 * R; ++r) __builtin_prefetch(x + r * Step, 0, 3);
+    if (b < V && start != nullptr)
+#pragma GCC unroll 16
+      for (int r = R; r < 2 * R; ++r) __builtin_prefetch(start + b * end.y_block + r * L, 0, 3);
+    else if (b < 2 * V)
+#pragma GCC unroll 16
+      for (int r = R; r < 2 * R; ++r) __builtin_prefetch(end.y + b % V * end.y_block + r * L, 1, 3);
     for (int64_t t = 0; t < reach.taps; ++t) {
       const T* cell = x + reach.tap[t];
+#pragma GCC unroll 2
       for (int64_t i = 0; i < depth; ++i, ++cell, w += V * L) {
         B weight[V];
 #pragma GCC unroll 3

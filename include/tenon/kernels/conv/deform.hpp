@@ -42,8 +42,8 @@ class DeformPlaces {
         cell_(scratch.take<int64_t>(corners_ * capacity)),
         weight_(scratch.take<T>(corners_ * capacity)) {}
 
-  /// Finds the places of output cells [first, first + count) and a kernel cell. The offsets of an axis lie
-  /// `step` elements behind those of the axis before; `offset` and `mask` start with the first output cell.
+  /// Finds the places of output cells [first, first + count) and a kernel cell. The offsets of
+  /// neighbouring axes lie `step` elements apart; `offset` and `mask` start with the first output cell.
   void find(const int64_t* kernel_at, int64_t first, int64_t count, const T* offset, int64_t step,
             const T* mask) {
     count_ = count;

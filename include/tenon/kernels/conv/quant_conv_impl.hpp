@@ -220,7 +220,7 @@ void gather_words(const uint8_t* from, int64_t plane, int64_t channels, int64_t 
   }
 }
 
-/// Copies four channels, or those of them that there are, to their planes of cells (`planes`, cells() apart).
+/// Copies up to four channels to their planes of cells (`planes`, cells() apart).
 template <class Ops, class Arch>
 void fill_planes(const PlaneLayout<Arch>& l, const uint8_t* x, bool is_signed, int32_t zero, int64_t channels,
                  int32_t* planes) {
@@ -385,135 +385,208 @@ void store_runs(const QuantConvArgs& g, int64_t plane, const Run* run, const Run
 
 /// For planes that would be much larger than input and output: every output by itself.
 template <class Ops, class Arch>
-void run_sparse(const QuantConvArgs& g, const WeightLayout<Ops, Arch>& l, const int32_t* packed) {
-  const SlidingWindow<Arch> w = PlaneLayout<Arch>(g.geometry).w;
-  constexpr int bits = 32 / Ops::per_cell;
-  const int64_t in = w.in_cells(), out = w.out_cells();
-  const auto* x = static_cast<const uint8_t*>(g.x);
-  parallel_for(g.geometry.batch * g.geometry.out_channels, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t plane = begin; plane < end; ++plane) {
-      const int64_t c = plane % g.geometry.out_channels, group = c / l.m, m = c % l.m;
-      const uint8_t* from =
-          x + (plane / g.geometry.out_channels * g.geometry.in_channels + group * l.channels) * in;
-      const int32_t* row =
-          packed + l.panels() + group * l.group_size() + m / l.rows * l.rows * l.depth + m % l.rows;
-      int64_t o[max_spatial] = {};
-      for (int64_t e = 0; e < out; ++e) {
-        uint32_t sum = g.bias != nullptr ? static_cast<uint32_t>(g.bias[c]) : 0;
-        int64_t at[max_spatial] = {};
-        for (int64_t t = 0; t < l.kernel; ++t) {
-          int64_t place = 0;
-          bool inside = true;
-          for (int d = 0; d < w.rank; ++d) {
-            const int64_t i = o[d] * w.axis[d].stride + at[d] * w.axis[d].dilation - w.axis[d].pad;
-            inside = inside && i >= 0 && i < w.axis[d].in;
-            place = place * w.axis[d].in + i;
-          }
-          for (int64_t k = 0; inside && k < l.channels; ++k) {
-            const int32_t cell = row[(k / Ops::per_cell * l.kernel + t) * l.rows];
-            const int32_t weight =
-                static_cast<int32_t>(static_cast<uint32_t>(cell) << (32 - bits - k % Ops::per_cell * bits)) >>
-                (32 - bits);
-            const int32_t number =
-                g.x_signed ? static_cast<int8_t>(from[k * in + place]) : int32_t{from[k * in + place]};
-            sum += static_cast<uint32_t>((weight - packed[l.zero() + c]) * (number - g.x_zero));
-          }
-          step<Arch>(w.rank, at, [&](int d) { return w.axis[d].kernel; });
-        }
-        constexpr int lanes = simd::lanes<int32_t, Arch>;
-        int32_t value[lanes] = {static_cast<int32_t>(sum)};
-        uint8_t byte[lanes];
-        if (g.y == nullptr) make_bytes<Arch, lanes>(value, 0, g.bytes.scale[c], g.bytes, byte);
-        const Run run{0, e, 1};
-        store_runs<Arch>(g, plane * out, &run, &run + 1, value, byte);
-        step<Arch>(w.rank, o, [&](int d) { return w.axis[d].out; });
-      }
-    }
-  });
-}
+class SparseConv {
+ public:
+  SparseConv(const QuantConvArgs& g, const WeightLayout<Ops, Arch>& l, const SlidingWindow<Arch>& w,
+             const int32_t* packed)
+      : g_(g), l_(l), w_(w), packed_(packed) {}
 
-template <class Ops, class Arch>
-void run_conv(const QuantConvArgs& g, const int32_t* packed) {
-  using S = Tile<Ops, Arch>;
-  constexpr int lanes = simd::lanes<int32_t, Arch>;
-  constexpr int64_t panels_at_once = 64 / S::rows;  // whose weights stay in the second-level cache
-  const ConvGeometry& s = g.geometry;
-  const WeightLayout<Ops, Arch> weights(s);
-  const PlaneLayout<Arch> l(s);
-  if (!l.fits()) return run_sparse<Ops, Arch>(g, weights, packed);
-  const bool quads = Ops::per_cell == 4, with_zero = packed[1] != 0;
-  const int32_t x_zero = g.x_signed ? g.x_zero + 128 : g.x_zero;
-  const int64_t in = l.w.in_cells(), out = l.w.out_cells(), items = s.batch * s.groups;
-  const int64_t image = weights.cells * l.cells() + S::cols;  // the last vectors end past the last plane
-  const int64_t at_once = std::clamp<int64_t>((int64_t{8} << 20) / image, 1, items);
-  Scratch scratch;
-  int64_t* offset = scratch.take<int64_t>(weights.depth);
-  int64_t at[max_spatial] = {};
-  for (int64_t t = 0; t < weights.kernel; ++t) {
-    for (int64_t c = 0; c < weights.cells; ++c) offset[c * weights.kernel + t] = c * l.cells() + l.tap(at);
-    step<Arch>(l.w.rank, at, [&](int d) { return l.w.axis[d].kernel; });
+  void run() const {
+    const int64_t out = w_.out_cells();
+    parallel_for(g_.geometry.batch * g_.geometry.out_channels, 1, [&](int64_t begin, int64_t end) {
+      constexpr int lanes = simd::lanes<int32_t, Arch>;
+      for (int64_t plane = begin; plane < end; ++plane) {
+        const int64_t c = plane % g_.geometry.out_channels;
+        int64_t o[max_spatial] = {};
+        for (int64_t e = 0; e < out; ++e) {
+          int32_t value[lanes] = {sum(plane / g_.geometry.out_channels, c, o)};
+          uint8_t byte[lanes];
+          if (g_.y == nullptr) make_bytes<Arch, lanes>(value, 0, g_.bytes.scale[c], g_.bytes, byte);
+          const Run run{0, e, 1};
+          store_runs<Arch>(g_, plane * out, &run, &run + 1, value, byte);
+          step<Arch>(w_.rank, o, [&](int d) { return w_.axis[d].out; });
+        }
+      }
+    });
   }
-  const RunTable<Arch> table(scratch, l, S::cols);
-  int32_t* images = scratch.take<int32_t>(image * at_once);
-  const int64_t fours = (weights.channels + 3) / 4;
-  const int64_t span = l.span(), columns = (span + S::cols - 1) / S::cols;
-  const int64_t panels = (weights.m + S::rows - 1) / S::rows;
-  const int64_t blocks = (panels + panels_at_once - 1) / panels_at_once;
-  const int64_t work =
-      S::cols * std::min(weights.m, panels_at_once * S::rows) * weights.depth * Ops::per_cell;
-  for (int64_t first = 0; first < items; first += at_once) {
-    const int64_t count = std::min(at_once, items - first);
-    parallel_for(count * fours, std::max<int64_t>((int64_t{1} << 15) / l.cells(), 1),
+
+ private:
+  /// The sum of output channel c at the place `o`.
+  int32_t sum(int64_t image, int64_t c, const int64_t* o) const {
+    const int64_t group = c / l_.m, in = w_.in_cells();
+    const uint8_t* from =
+        static_cast<const uint8_t*>(g_.x) + (image * g_.geometry.in_channels + group * l_.channels) * in;
+    uint32_t sum = g_.bias != nullptr ? static_cast<uint32_t>(g_.bias[c]) : 0;
+    int64_t at[max_spatial] = {};
+    for (int64_t t = 0; t < l_.kernel; ++t) {
+      int64_t place = 0;
+      bool inside = true;
+      for (int d = 0; d < w_.rank; ++d) {
+        const int64_t i = o[d] * w_.axis[d].stride + at[d] * w_.axis[d].dilation - w_.axis[d].pad;
+        inside = inside && i >= 0 && i < w_.axis[d].in;
+        place = place * w_.axis[d].in + i;
+      }
+      for (int64_t k = 0; inside && k < l_.channels; ++k) {
+        const uint8_t byte = from[k * in + place];
+        const int32_t number = g_.x_signed ? static_cast<int8_t>(byte) : int32_t{byte};
+        sum += static_cast<uint32_t>((weight(c, k, t) - packed_[l_.zero() + c]) * (number - g_.x_zero));
+      }
+      step<Arch>(w_.rank, at, [&](int d) { return w_.axis[d].kernel; });
+    }
+    return static_cast<int32_t>(sum);
+  }
+  /// The weight of output channel c, input channel k of its group and kernel place t.
+  int32_t weight(int64_t c, int64_t k, int64_t t) const {
+    constexpr int bits = 32 / Ops::per_cell;
+    const int64_t m = c % l_.m;
+    const int32_t* row =
+        packed_ + l_.panels() + c / l_.m * l_.group_size() + m / l_.rows * l_.rows * l_.depth + m % l_.rows;
+    const auto cell = static_cast<uint32_t>(row[(k / Ops::per_cell * l_.kernel + t) * l_.rows]);
+    return static_cast<int32_t>(cell << (32 - bits - k % Ops::per_cell * bits)) >> (32 - bits);
+  }
+
+  const QuantConvArgs& g_;
+  const WeightLayout<Ops, Arch>& l_;
+  const SlidingWindow<Arch>& w_;
+  const int32_t* const packed_;
+};
+
+/// Outputs along whole planes: a tile is a panel of output channels times the columns of a few vectors.
+template <class Ops, class Arch>
+class PlaneConv {
+ public:
+  PlaneConv(const QuantConvArgs& g, const WeightLayout<Ops, Arch>& weights, const PlaneLayout<Arch>& l,
+            const int32_t* packed)
+      : g_(g),
+        weights_(weights),
+        l_(l),
+        packed_(packed),
+        items_(g.geometry.batch * g.geometry.groups),
+        image_(weights.cells * l.cells() + S::cols),
+        at_once_(std::clamp<int64_t>((int64_t{8} << 20) / image_, 1, items_)),
+        panels_((weights.m + S::rows - 1) / S::rows),
+        table_(scratch_, l, S::cols),
+        offset_(scratch_.take<int64_t>(weights.depth)),
+        images_(scratch_.take<int32_t>(image_ * at_once_)) {
+    int64_t at[max_spatial] = {};
+    for (int64_t t = 0; t < weights.kernel; ++t) {
+      for (int64_t c = 0; c < weights.cells; ++c) offset_[c * weights.kernel + t] = c * l.cells() + l.tap(at);
+      step<Arch>(l.w.rank, at, [&](int d) { return l.w.axis[d].kernel; });
+    }
+  }
+
+  void run() const {
+    for (int64_t first = 0; first < items_; first += at_once_) {
+      const int64_t count = std::min(at_once_, items_ - first);
+      fill(first, count);
+      compute(first, count);
+    }
+  }
+
+ private:
+  using S = Tile<Ops, Arch>;
+  static constexpr int64_t panels_at_once = 64 / S::rows;  // whose weights stay in the second-level cache
+
+  /// Copies the images of items [first, first + count) to their planes.
+  void fill(int64_t first, int64_t count) const {
+    const int64_t fours = (weights_.channels + 3) / 4, in = l_.w.in_cells();
+    const int32_t zero = x_zero();
+    parallel_for(count * fours, std::max<int64_t>((int64_t{1} << 15) / l_.cells(), 1),
                  [&](int64_t begin, int64_t end) {
                    for (int64_t f = begin; f < end; ++f) {
                      const int64_t item = f / fours, c = f % fours * 4;
                      fill_planes<Ops, Arch>(
-                         l, static_cast<const uint8_t*>(g.x) + ((first + item) * weights.channels + c) * in,
-                         g.x_signed, x_zero, weights.channels - c,
-                         images + item * image + c / Ops::per_cell * l.cells());
+                         l_,
+                         static_cast<const uint8_t*>(g_.x) + ((first + item) * weights_.channels + c) * in,
+                         g_.x_signed, zero, weights_.channels - c,
+                         images_ + item * image_ + c / Ops::per_cell * l_.cells());
                    }
                  });
-    parallel_for(
-        count * blocks * columns, std::max<int64_t>((int64_t{1} << 20) / std::max<int64_t>(work, 1), 1),
-        [&](int64_t begin, int64_t end) {
-          alignas(64) int32_t sums[S::rows * S::cols], window[S::cols];
-          alignas(64) uint8_t bytes[S::cols];
-          for (int64_t t = begin; t < end; ++t) {
-            const int64_t item = first + t / (blocks * columns), group = item % s.groups;
-            const int64_t j = t % columns * S::cols, block = t / columns % blocks * panels_at_once;
-            const int64_t vectors = (std::min<int64_t>(S::cols, span - j) + lanes - 1) / lanes;
-            const int32_t* b = images + (item - first) * image + j;
-            const Run *run = table.runs + table.first[t % columns],
-                      *end_run = table.runs + table.first[t % columns + 1];
-            if (run == end_run) continue;
-            const bool whole = run->count == S::cols;
-            if (with_zero)
-              sum_tile_for<Ops, Arch>(1, vectors)(weights.depth, packed + weights.ones(), b, offset, window);
-            for (int64_t panel = block; panel < std::min(block + panels_at_once, panels); ++panel) {
-              const int64_t m = panel * S::rows, rows = std::min<int64_t>(S::rows, weights.m - m);
-              const int32_t* a = packed + weights.panels() + group * weights.group_size() + m * weights.depth;
-              sum_tile_for<Ops, Arch>(rows, vectors)(weights.depth, a, b, offset, sums);
-              for (int64_t r = 0; r < rows; ++r) {
-                const int64_t c = group * weights.m + m + r;
-                int32_t* row = sums + r * S::cols;
-                int32_t add = g.bias != nullptr ? g.bias[c] : 0;
-                if (quads) add = wrap_sub(add, wrap_mul(x_zero, packed[weights.correction() + c]));
-                const int64_t plane = (item / s.groups * s.out_channels + c) * out;
-                if (with_zero)
-                  for (int e = 0; e < S::cols; ++e)
-                    row[e] = wrap_sub(row[e], wrap_mul(packed[weights.zero() + c], window[e]));
-                if (g.y != nullptr)
-                  for (int e = 0; e < S::cols; ++e) row[e] = wrap_add(row[e], add);
-                else
-                  make_bytes<Arch, S::cols>(
-                      row, add, g.bytes.scale[c], g.bytes,
-                      whole ? static_cast<uint8_t*>(g.bytes.y) + plane + run->to : bytes);
-                if (g.y != nullptr || !whole) store_runs<Arch>(g, plane, run, end_run, row, bytes);
-              }
-            }
-          }
-        });
   }
+
+  /// Computes the outputs of these items: tasks are columns times panels that share them.
+  void compute(int64_t first, int64_t count) const {
+    const int64_t columns = (l_.span() + S::cols - 1) / S::cols;
+    const int64_t blocks = (panels_ + panels_at_once - 1) / panels_at_once;
+    const int64_t work =
+        S::cols * std::min(weights_.m, panels_at_once * S::rows) * weights_.depth * Ops::per_cell;
+    parallel_for(count * blocks * columns,
+                 std::max<int64_t>((int64_t{1} << 20) / std::max<int64_t>(work, 1), 1),
+                 [&](int64_t begin, int64_t end) {
+                   for (int64_t t = begin; t < end; ++t)
+                     compute_columns(first, t / (blocks * columns), t / columns % blocks * panels_at_once,
+                                     t % columns);
+                 });
+  }
+
+  /// The tiles of panels from `panel` on, for item first + image.
+  void compute_columns(int64_t first, int64_t image, int64_t panel, int64_t column) const {
+    constexpr int lanes = simd::lanes<int32_t, Arch>;
+    alignas(64) int32_t sums[S::rows * S::cols], window[S::cols];
+    const Run *run = table_.runs + table_.first[column], *end = table_.runs + table_.first[column + 1];
+    if (run == end) return;
+    const int64_t item = first + image, group = item % g_.geometry.groups, j = column * S::cols;
+    const int64_t vectors = (std::min<int64_t>(S::cols, l_.span() - j) + lanes - 1) / lanes;
+    const int32_t* const b = images_ + image * image_ + j;
+    const bool with_zero = packed_[1] != 0;
+    if (with_zero)
+      sum_tile_for<Ops, Arch>(1, vectors)(weights_.depth, packed_ + weights_.ones(), b, offset_, window);
+    for (const int64_t end_panel = std::min(panel + panels_at_once, panels_); panel < end_panel; ++panel) {
+      const int64_t m = panel * S::rows, rows = std::min<int64_t>(S::rows, weights_.m - m);
+      const int32_t* a = packed_ + weights_.panels() + group * weights_.group_size() + m * weights_.depth;
+      sum_tile_for<Ops, Arch>(rows, vectors)(weights_.depth, a, b, offset_, sums);
+      for (int64_t r = 0; r < rows; ++r)
+        finish_row(item / g_.geometry.groups, group * weights_.m + m + r, run, end,
+                   with_zero ? window : nullptr, sums + r * S::cols);
+    }
+  }
+
+  /// Makes results of a row of sums, of output channel c, and stores its runs. The sums of the window, where
+  /// given, are of numbers that meet the zero points of weights.
+  void finish_row(int64_t image, int64_t c, const Run* run, const Run* end, const int32_t* window,
+                  int32_t* row) const {
+    alignas(64) uint8_t bytes[S::cols];
+    const int64_t plane = (image * g_.geometry.out_channels + c) * l_.w.out_cells();
+    int32_t add = g_.bias != nullptr ? g_.bias[c] : 0;
+    if (Ops::per_cell == 4) add = wrap_sub(add, wrap_mul(x_zero(), packed_[weights_.correction() + c]));
+    if (window != nullptr) {
+      const int32_t zero = packed_[weights_.zero() + c];
+      for (int e = 0; e < S::cols; ++e) row[e] = wrap_sub(row[e], wrap_mul(zero, window[e]));
+    }
+    if (g_.y != nullptr) {
+      for (int e = 0; e < S::cols; ++e) row[e] = wrap_add(row[e], add);
+      return store_runs<Arch>(g_, plane, run, end, row, bytes);
+    }
+    // A run of all columns is written where it goes.
+    const bool whole = run->count == S::cols;
+    make_bytes<Arch, S::cols>(row, add, g_.bytes.scale[c], g_.bytes,
+                              whole ? static_cast<uint8_t*>(g_.bytes.y) + plane + run->to : bytes);
+    if (!whole) store_runs<Arch>(g_, plane, run, end, row, bytes);
+  }
+
+  /// The zero point of the bytes in planes, of which signed ones are raised.
+  int32_t x_zero() const { return g_.x_signed ? g_.x_zero + 128 : g_.x_zero; }
+
+  const QuantConvArgs& g_;
+  const WeightLayout<Ops, Arch>& weights_;
+  const PlaneLayout<Arch>& l_;
+  const int32_t* const packed_;
+  const int64_t items_;    // groups of all images
+  const int64_t image_;    // cells of an item's planes, and as many as the last vectors read past them
+  const int64_t at_once_;  // items
+  const int64_t panels_;   // of a group
+  Scratch scratch_;
+  const RunTable<Arch> table_;
+  int64_t* const offset_;  // of each cell of a panel's rows in the planes
+  int32_t* const images_;
+};
+
+template <class Ops, class Arch>
+void run_conv(const QuantConvArgs& g, const int32_t* packed) {
+  const WeightLayout<Ops, Arch> weights(g.geometry);
+  const PlaneLayout<Arch> planes(g.geometry);
+  if (planes.fits()) PlaneConv<Ops, Arch>(g, weights, planes, packed).run();
+  else SparseConv<Ops, Arch>(g, weights, planes.w, packed).run();
 }
 
 }  // namespace tenon::kernels::quant_conv_detail

@@ -132,7 +132,7 @@ struct Tap {
   int64_t w, x;
 };
 
-/// Pixels that see the same taps: the places of their first taps in the image, and those of their results.
+/// Pixels that see the same taps: the places of their first taps in the image, and of their results in y.
 template <class Arch>
 struct Pixels {
   int64_t count;
@@ -413,7 +413,7 @@ class TileList {
   const Image& image_;
   const Layout<Arch>& l_;
   int64_t wide_;  // taps in a row of the kernel
-  Tap* taps_;     // all, then those of each kind of border
+  Tap* taps_;     // all of them, then the taps of each kind of border
   Pixel* border_;
 };
 
@@ -511,84 +511,136 @@ void fill_lines(const ConvGeometry& g, const Image& image, const Layout<Arch>& l
 
 /// The convolution as a product: rows are pixels, and columns output channels. A unit is 32 pixels.
 template <class Unit, class Arch>
-void conv_by_tiles(const QuantConvLastArgs& g) {
-  constexpr int64_t rows = tile_pixels, cols = tile_channels, step = simd::tile_rows, most_sums = 8;
-  constexpr int64_t lanes = simd::lanes<int32_t, Arch>;
-  const ConvGeometry& s = g.geometry;
-  const Layout<Arch> l(s, g.plain_x, true);
-  Scratch copies;
-  const Image x = g.plain_x ? padded_copy<Arch>(g, copies) : plain_image<Arch>(g);
-  const int64_t pixels = s.batch * s.out[0] * s.out[1], units = (pixels + rows - 1) / rows;
-  // Pixels that are read once or twice serve as they lie; copies come faster from the second-level cache.
-  const bool plain = l.panels() <= 2 && l.taps == 1 && x.pixel == 4 * l.depth && x.pixel <= 1024 &&
-                     s.strides[0] == 1 && s.strides[1] == 1 && s.pads[0] == 0 && s.pads[1] == 0 &&
-                     s.out[0] == s.in[0] && s.out[1] == s.in[1];
-  const int64_t line = plain ? x.pixel : (l.depth / step | 1) * simd::tile_bytes;
-  // Weights are read once for as many pixels as half a megabyte holds.
-  const int64_t most = std::max<int64_t>((int64_t{1} << 19) / (rows * line), 1);
-  // The first-level cache holds a unit's pixels and a panel's weights for ten steps of K.
-  const int64_t steps = l.depth / step, blocks = (steps + 9) / 10;
-  const auto run = [&](int64_t first_panel, int64_t last_panel, int64_t first, int64_t last,
-                       Scratch& scratch) {
-    const Ending<Arch> ending(g);
-    int32_t* const sums = scratch.take<int32_t>(most_sums * rows * cols);
-    uint8_t* const own =
-        plain ? nullptr : scratch.take<uint8_t>(std::min(most, last - first) * rows * line + short_tap);
-    // Units [begin, end) of `count` pixels, whose lines begin at `a`, in groups that keep their sums.
-    const auto compute = [&](const uint8_t* a, int64_t begin, int64_t end, int64_t count, int64_t panel,
-                             Unit& unit) {
-      const int64_t c = panel * cols, width = std::min(l.channels - c, cols);
-      const int32_t* const w = g.packed_w + l.channels + panel * l.panel();
-      for (int64_t group = begin; group < end; group += most_sums)
-        for (int64_t block = 0; block < blocks; ++block) {
-          const int64_t k = block * steps / blocks, count_k = (block + 1) * steps / blocks - k;
-          const bool is_first = block == 0, is_last = block + 1 == blocks;
-          for (int64_t u = group; u < std::min(group + most_sums, end); ++u) {
-            int32_t* const sum = blocks == 1 ? sums : sums + (u - group) * rows * cols;
-            const gemm_detail::TileSource from{a + (u - begin) * rows * line + k * simd::tile_bytes,
-                                               line,
-                                               simd::tile_bytes,
-                                               w + k * step * cols,
-                                               cols,
-                                               step * cols};
-            gemm_detail::sum_tile(unit, count, width, count_k, from, is_first ? g.packed_w + c : sum,
-                                  is_first ? 0 : cols, sum, cols);
-            const int64_t to = u * rows * l.channels + c;
-            if (is_last)
-              ending.write(width / lanes, count, sum, cols, g.scale + c,
-                           g.sum.z == nullptr ? nullptr : g.sum.z + to, g.y + to, l.channels);
+class TileConv {
+ public:
+  explicit TileConv(const QuantConvLastArgs& g)
+      : g_(g),
+        s_(g.geometry),
+        l_(s_, g.plain_x, true),
+        x_(g.plain_x ? padded_copy<Arch>(g, copies_) : plain_image<Arch>(g)),
+        pixels_(s_.batch * s_.out[0] * s_.out[1]),
+        plain_(l_.panels() <= 2 && x_.pixel == 4 * l_.depth && x_.pixel <= 1024 && is_identity(s_)),
+        line_(plain_ ? x_.pixel : (l_.depth / step | 1) * simd::tile_bytes),
+        most_(std::max<int64_t>((int64_t{1} << 19) / (rows * line_), 1)) {}
+
+  void run() const {
+    // Threads share the pixels, or where there are few, the channels as well: each share then fills its
+    // lines.
+    const int64_t units = (pixels_ + rows - 1) / rows, threads = gemm_detail::threads_at_hand<Arch>();
+    const int64_t parts = units >= 4 * threads ? 1 : std::min(threads, l_.panels());
+    const int64_t products = rows * l_.size() * 4 / parts;
+    parallel_for(
+        units * parts, std::max<int64_t>((int64_t{1} << 23) / products, 1), [&](int64_t begin, int64_t end) {
+          for (int64_t t = begin; t < end;) {
+            const int64_t part = t / units, first = t % units, last = std::min(units, first + end - t);
+            Share(*this, part * l_.panels() / parts, (part + 1) * l_.panels() / parts).run(first, last);
+            t += last - first;
           }
-        }
-    };
-    const auto compute_all = [&](const uint8_t* a, int64_t begin, int64_t end, int64_t count) {
-      if (begin == end) return;
-      Unit unit({static_cast<int>(count)});
-      for (int64_t panel = first_panel; panel < last_panel; ++panel)
-        compute(a, begin, end, count, panel, unit);
-    };
-    for (int64_t u = first; u < last; u += most) {
-      const int64_t end = std::min(u + most, last), whole = std::min(end, pixels / rows);
-      const uint8_t* const a = plain ? x.data + u * rows * line : own;
-      if (!plain)
-        fill_lines<Arch>(s, x, l, g.plain_x, g.x_zero, u * rows, std::min(end * rows, pixels) - u * rows, own,
-                         line);
-      compute_all(a, u, whole, rows);
-      compute_all(a + (whole - u) * rows * line, whole, end, pixels % rows);
-    }
+        });
+  }
+
+ private:
+  static constexpr int64_t rows = tile_pixels, cols = tile_channels, step = simd::tile_rows;
+  static constexpr int64_t lanes = simd::lanes<int32_t, Arch>;
+
+  static bool is_identity(const ConvGeometry& s) {
+    return sliding::SlidingWindow<Arch>(true, 2, s.in, s.out, s.kernel, s.strides, s.dilations, s.pads)
+        .identity();
+  }
+
+  /// Units [begin, end) of `pixels` pixels each, whose lines begin at `lines`.
+  struct Units {
+    const uint8_t* lines;
+    int64_t begin, end, pixels;
   };
-  // Threads share the pixels, or where there are few, the channels as well: each share then fills its lines.
-  const int64_t threads = gemm_detail::threads_at_hand<Arch>();
-  const int64_t parts = units >= 4 * threads ? 1 : std::min(threads, l.panels());
-  const int64_t products = rows * l.size() * 4 / parts;
-  parallel_for(units * parts, std::max<int64_t>((int64_t{1} << 23) / products, 1),
-               [&](int64_t begin, int64_t end) {
-                 for (int64_t t = begin; t < end;) {
-                   const int64_t part = t / units, first = t % units, last = std::min(units, first + end - t);
-                   Scratch scratch;
-                   run(part * l.panels() / parts, (part + 1) * l.panels() / parts, first, last, scratch);
-                   t += last - first;
-                 }
-               });
+
+  /// A thread's panels [first_panel, last_panel), and its memory.
+  class Share {
+   public:
+    Share(const TileConv& c, int64_t first_panel, int64_t last_panel)
+        : c_(c), first_panel_(first_panel), last_panel_(last_panel), ending_(c.g_) {}
+
+    /// Computes units [first, last).
+    void run(int64_t first, int64_t last) {
+      const int64_t line = c_.line_;
+      sums_ = scratch_.take<int32_t>(most_sums * rows * cols);
+      if (!c_.plain_)
+        own_ = scratch_.take<uint8_t>(std::min(c_.most_, last - first) * rows * line + short_tap);
+      for (int64_t u = first; u < last; u += c_.most_) {
+        const int64_t end = std::min(u + c_.most_, last), whole = std::min(end, c_.pixels_ / rows);
+        const uint8_t* const lines = c_.plain_ ? c_.x_.data + u * rows * line : own_;
+        if (!c_.plain_)
+          fill_lines<Arch>(c_.s_, c_.x_, c_.l_, c_.g_.plain_x, c_.g_.x_zero, u * rows,
+                           std::min(end * rows, c_.pixels_) - u * rows, own_, line);
+        compute({lines, u, whole, rows});
+        compute({lines + (whole - u) * rows * line, whole, end, c_.pixels_ % rows});
+      }
+    }
+
+   private:
+    static constexpr int64_t most_sums = 8;
+
+    /// Computes the units in groups that keep their sums.
+    void compute(const Units& units) {
+      if (units.begin == units.end) return;
+      Unit unit({static_cast<int>(units.pixels)});
+      // The first-level cache holds a unit's pixels and a panel's weights for ten steps of K.
+      const int64_t steps = c_.l_.depth / step, blocks = (steps + 9) / 10;
+      for (int64_t panel = first_panel_; panel < last_panel_; ++panel)
+        for (int64_t group = units.begin; group < units.end; group += most_sums)
+          for (int64_t block = 0; block < blocks; ++block)
+            add_block(unit, units, group, panel, block * steps / blocks, (block + 1) * steps / blocks);
+    }
+
+    /// Adds steps [k, end_k) of a panel to the sums of the group's units, and writes the results of sums that
+    /// are complete.
+    void add_block(Unit& unit, const Units& units, int64_t group, int64_t panel, int64_t k, int64_t end_k) {
+      const Layout<Arch>& l = c_.l_;
+      const QuantConvLastArgs& g = c_.g_;
+      const int64_t c = panel * cols, width = std::min(l.channels - c, cols), steps = l.depth / step;
+      const int32_t* const w = g.packed_w + l.channels + panel * l.panel();
+      for (int64_t u = group; u < std::min(group + most_sums, units.end); ++u) {
+        int32_t* const sums = end_k - k == steps ? sums_ : sums_ + (u - group) * rows * cols;
+        const gemm_detail::TileSource from{
+            units.lines + (u - units.begin) * rows * c_.line_ + k * simd::tile_bytes,
+            c_.line_,
+            simd::tile_bytes,
+            w + k * step * cols,
+            cols,
+            step * cols};
+        gemm_detail::sum_tile(unit, units.pixels, width, end_k - k, from, k == 0 ? g.packed_w + c : sums,
+                              k == 0 ? 0 : cols, sums, cols);
+        const int64_t to = u * rows * l.channels + c;
+        if (end_k == steps)
+          ending_.write(width / lanes, units.pixels, sums, cols, g.scale + c,
+                        g.sum.z == nullptr ? nullptr : g.sum.z + to, g.y + to, l.channels);
+      }
+    }
+
+    const TileConv& c_;
+    const int64_t first_panel_, last_panel_;
+    const Ending<Arch> ending_;
+    Scratch scratch_;
+    int32_t* sums_ = nullptr;
+    uint8_t* own_ = nullptr;  // lines filled for this share
+  };
+
+  const QuantConvLastArgs& g_;
+  const ConvGeometry& s_;
+  const Layout<Arch> l_;
+  Scratch copies_;
+  const Image x_;
+  const int64_t pixels_;
+  // Pixels that are read once or twice serve as they lie; copies come faster from the second-level cache.
+  const bool plain_;
+  const int64_t line_;  // bytes from a pixel's taps to the next pixel's
+  // Weights are read once for as many units as half a megabyte holds.
+  const int64_t most_;
+};
+
+template <class Unit, class Arch>
+void conv_by_tiles(const QuantConvLastArgs& g) {
+  TileConv<Unit, Arch>(g).run();
 }
 
 }  // namespace tenon::kernels::conv_last_detail

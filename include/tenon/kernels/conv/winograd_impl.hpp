@@ -1,10 +1,11 @@
-// Convolutions of 3 x 3 cells over blocks of channels by Winograd's F(4x4, 3x3): bodies.
+// Convolutions of 3 x 3 cells over blocks of channels by Winograd's F(4x4, 3x3) and F(2x2, 3x3): bodies.
 //
 // A tile of 4 x 4 outputs sees 6 x 6 inputs d. With the weights g it is A^T [(G g G^T) * (B^T d B)] A: 36
 // products for each pair of channels instead of 144. Each of the 36 places is a product of tiles by channels
-// and channels by output channels, which the tiles of cell_tile.hpp compute as pointwise convolutions. The
-// matrices belong to the points 0, 1, -1, 2, -2 and infinity (Lavin and Gray, "Fast Algorithms for
-// Convolutional Neural Networks", 2016.
+// and channels by output channels, which the tiles of cell_tile.hpp compute as pointwise convolutions. Tiles
+// of 2 x 2 outputs take 16 products instead of 36, and 16 weights in place of 36 (Lavin and Gray, "Fast
+// Algorithms for Convolutional Neural Networks", 2016). The matrices belong to points, of which 0 and
+// infinity are two.
 #pragma once
 
 #include <algorithm>
@@ -34,39 +35,89 @@ using cell_detail::with_vectors;
 using simd::batch;
 using simd::lanes;
 
-inline constexpr int64_t side = 6, outputs = 4, places = side * side;
+/// F(4x4, 3x3). The points beside 0 and infinity are near, -near, far and -far: the common 1 and 2 round
+/// three times as much. Their squares are exact, and the squares' product is 1.
+struct Tiles4 {
+  static constexpr int64_t outputs = 4, side = 6;
+  static constexpr double near = 0.70710678118654752440, near_2 = 0.5;
+  static constexpr double far = 1.41421356237309504880, far_2 = 2;
 
-/// The points beside 0 and infinity are near, -near, far and -far: the common 1 and 2 round three times as
-/// much. Their squares are exact, and the squares' product is 1.
-inline constexpr double near = 0.70710678118654752440, near_2 = 0.5;
-inline constexpr double far = 1.41421356237309504880, far_2 = 2;
+  /// B^T d of one column.
+  template <class B>
+  static void transform_inputs(const B (&d)[side], B (&t)[side]) {
+    using T = typename B::value_type;
+    const B both(T(-near_2 - far_2));
+    const B even_near = simd::mul_add(B(T(-far_2)), d[2], d[4]),
+            odd_near = simd::mul_add(B(T(-far_2)), d[1], d[3]);
+    const B even_far = simd::mul_add(B(T(-near_2)), d[2], d[4]),
+            odd_far = simd::mul_add(B(T(-near_2)), d[1], d[3]);
+    t[0] = simd::mul_add(both, d[2], d[0] + d[4]);
+    t[1] = simd::mul_add(B(T(near)), odd_near, even_near);
+    t[2] = simd::mul_add(B(T(-near)), odd_near, even_near);
+    t[3] = simd::mul_add(B(T(far)), odd_far, even_far);
+    t[4] = simd::mul_add(B(T(-far)), odd_far, even_far);
+    t[5] = simd::mul_add(both, d[3], d[1] + d[5]);
+  }
 
-/// B^T d of one column.
-template <class B>
-inline void transform_inputs(const B (&d)[side], B (&t)[side]) {
-  using T = typename B::value_type;
-  const B both(T(-near_2 - far_2));
-  const B even_near = simd::mul_add(B(T(-far_2)), d[2], d[4]),
-          odd_near = simd::mul_add(B(T(-far_2)), d[1], d[3]);
-  const B even_far = simd::mul_add(B(T(-near_2)), d[2], d[4]),
-          odd_far = simd::mul_add(B(T(-near_2)), d[1], d[3]);
-  t[0] = simd::mul_add(both, d[2], d[0] + d[4]);
-  t[1] = simd::mul_add(B(T(near)), odd_near, even_near);
-  t[2] = simd::mul_add(B(T(-near)), odd_near, even_near);
-  t[3] = simd::mul_add(B(T(far)), odd_far, even_far);
-  t[4] = simd::mul_add(B(T(-far)), odd_far, even_far);
-  t[5] = simd::mul_add(both, d[3], d[1] + d[5]);
-}
+  /// A^T m of one column.
+  template <class B>
+  static void transform_sums(const B (&m)[side], B (&y)[outputs]) {
+    using T = typename B::value_type;
+    const B sum_near = m[1] + m[2], rest_near = m[1] - m[2], sum_far = m[3] + m[4], rest_far = m[3] - m[4];
+    y[0] = m[0] + sum_near + sum_far;
+    y[1] = simd::mul_add(B(T(near)), rest_near, B(T(far)) * rest_far);
+    y[2] = simd::mul_add(B(T(near_2)), sum_near, B(T(far_2)) * sum_far);
+    y[3] = simd::mul_add(B(T(near * near_2)), rest_near, simd::mul_add(B(T(far * far_2)), rest_far, m[5]));
+  }
 
-/// A^T m of one column.
-template <class B>
-inline void transform_sums(const B (&m)[side], B (&y)[outputs]) {
-  using T = typename B::value_type;
-  const B sum_near = m[1] + m[2], rest_near = m[1] - m[2], sum_far = m[3] + m[4], rest_far = m[3] - m[4];
-  y[0] = m[0] + sum_near + sum_far;
-  y[1] = simd::mul_add(B(T(near)), rest_near, B(T(far)) * rest_far);
-  y[2] = simd::mul_add(B(T(near_2)), sum_near, B(T(far_2)) * sum_far);
-  y[3] = simd::mul_add(B(T(near * near_2)), rest_near, simd::mul_add(B(T(far * far_2)), rest_far, m[5]));
+  /// G g of one column.
+  template <class D>
+  static void transform_weights(const D& g0, const D& g1, const D& g2, D (&u)[side]) {
+    constexpr double by_near = 1 / (2 * near_2 * (near_2 - far_2)),
+                     by_far = 1 / (2 * far_2 * (far_2 - near_2));
+    const D even_near = g0 + near_2 * g2, odd_near = near * g1, even_far = g0 + far_2 * g2,
+            odd_far = far * g1;
+    u[0] = g0;
+    u[1] = (even_near + odd_near) * by_near;
+    u[2] = (even_near - odd_near) * by_near;
+    u[3] = (even_far + odd_far) * by_far;
+    u[4] = (even_far - odd_far) * by_far;
+    u[5] = g2;
+  }
+};
+
+/// F(2x2, 3x3), of the points 0, 1, -1 and infinity.
+struct Tiles2 {
+  static constexpr int64_t outputs = 2, side = 4;
+
+  template <class B>
+  static void transform_inputs(const B (&d)[side], B (&t)[side]) {
+    t[0] = d[0] - d[2];
+    t[1] = d[1] + d[2];
+    t[2] = d[2] - d[1];
+    t[3] = d[3] - d[1];
+  }
+
+  template <class B>
+  static void transform_sums(const B (&m)[side], B (&y)[outputs]) {
+    y[0] = m[0] + m[1] + m[2];
+    y[1] = m[1] - m[2] + m[3];
+  }
+
+  template <class D>
+  static void transform_weights(const D& g0, const D& g1, const D& g2, D (&u)[side]) {
+    u[0] = g0;
+    u[1] = (g0 + g2 + g1) / 2;
+    u[2] = (g0 + g2 - g1) / 2;
+    u[3] = g2;
+  }
+};
+
+/// Calls f with the form whose tiles have so many outputs on a side.
+template <class F>
+void with_tiles(int outputs, F f) {
+  if (outputs == Tiles2::outputs) f(Tiles2{});
+  else f(Tiles4{});
 }
 
 /// Numbers of half a register, in a register of doubles.
@@ -86,42 +137,31 @@ struct Wide {
   }
 };
 
-/// G g of one column.
-template <class D>
-inline void transform_weights(const D& g0, const D& g1, const D& g2, D (&u)[side]) {
-  constexpr double by_near = 1 / (2 * near_2 * (near_2 - far_2)), by_far = 1 / (2 * far_2 * (far_2 - near_2));
-  const D even_near = g0 + near_2 * g2, odd_near = near * g1, even_far = g0 + far_2 * g2, odd_far = far * g1;
-  u[0] = g0;
-  u[1] = (even_near + odd_near) * by_near;
-  u[2] = (even_near - odd_near) * by_near;
-  u[3] = (even_far + odd_far) * by_far;
-  u[4] = (even_far - odd_far) * by_far;
-  u[5] = g2;
-}
-
 /// G g G^T of the weights of `count` outputs side by side, a row for each place. The next place's row of u is
 /// `row` behind.
-template <class Arch, class T>
+template <class Arch, class Tiles, class T>
 inline void transform_weights(const T* g, int64_t count, T* u, int64_t row) {
   using W = Wide<Arch, T>;
+  constexpr int side = Tiles::side;
   using D = typename W::Type;
   for (int64_t i = 0; i < count; i += W::count) {
     D half[3][side];
     for (int k = 0; k < 3; ++k)
-      transform_weights(W::load(g + k * count + i), W::load(g + (3 + k) * count + i),
-                        W::load(g + (6 + k) * count + i), half[k]);
+      Tiles::transform_weights(W::load(g + k * count + i), W::load(g + (3 + k) * count + i),
+                               W::load(g + (6 + k) * count + i), half[k]);
     for (int r = 0; r < side; ++r) {
       D line[side];
-      transform_weights(half[0][r], half[1][r], half[2][r], line);
+      Tiles::transform_weights(half[0][r], half[1][r], half[2][r], line);
       for (int k = 0; k < side; ++k) W::store(u + (r * side + k) * row + i, line[k]);
     }
   }
 }
 
-template <class T, class Arch>
+template <class T, class Arch, class Tiles>
 struct Plan {
   using B = batch<T, Arch>;
   static constexpr int L = lanes<T, Arch>;
+  static constexpr int64_t side = Tiles::side, outputs = Tiles::outputs, places = side * side;
 
   const BlockedConvArgs<T>& args;
   const ConvGeometry& g;
@@ -209,12 +249,13 @@ struct Plan {
                      ? B(simd::loadu<Arch>(x + ((row + r) * g.in[1] + col + c) * L))
                      : B(T{0});
       }
-      transform_inputs(d, half[c]);
+      Tiles::transform_inputs(d, half[c]);
     }
     for (int64_t r = 0; r < side; ++r) {
-      const B d[side] = {half[0][r], half[1][r], half[2][r], half[3][r], half[4][r], half[5][r]};
-      B u[side];
-      transform_inputs(d, u);
+      B d[side], u[side];
+#pragma GCC unroll 6
+      for (int64_t c = 0; c < side; ++c) d[c] = half[c][r];
+      Tiles::transform_inputs(d, u);
 #pragma GCC unroll 6
       for (int64_t c = 0; c < side; ++c) simd::storeu(to + (r * side + c) * step, u[c]);
     }
@@ -230,14 +271,15 @@ struct Plan {
       B m[side];
 #pragma GCC unroll 6
       for (int64_t r = 0; r < side; ++r) m[r] = simd::loadu<Arch>(sums + (r * side + c) * step);
-      transform_sums(m, half[c]);
+      Tiles::transform_sums(m, half[c]);
     }
     const B bias = args.bias == nullptr ? B(T{0}) : B(simd::loadu<Arch>(args.bias + vector * L));
     const B lo(args.lo), hi(args.hi);
     for (int64_t r = 0; r < rows; ++r) {
-      const B m[side] = {half[0][r], half[1][r], half[2][r], half[3][r], half[4][r], half[5][r]};
-      B y[outputs];
-      transform_sums(m, y);
+      B m[side], y[outputs];
+#pragma GCC unroll 6
+      for (int64_t c = 0; c < side; ++c) m[c] = half[c][r];
+      Tiles::transform_sums(m, y);
       const int64_t at = plane + ((row + r) * g.out[1] + col) * L;
       T* to = args.activation ? tile + r * cols * L : args.y + at;
       for (int64_t c = 0; c < cols; ++c) {
@@ -258,46 +300,85 @@ struct Plan {
 namespace tenon::kernels {
 
 template <class Arch, class T>
-void winograd_pack_weights_impl(const ConvGeometry& g, const ConvWeights<T>& w, T* packed) {
+void winograd_pack_weights_impl(const ConvGeometry& g, int outputs, const ConvWeights<T>& w, T* packed) {
   using namespace winograd_detail;
   // Input channels that are written together: lines of 36 places far apart share a cache's sets.
   constexpr int64_t L = lanes<T, Arch>, together = 4;
   const int64_t in = g.in_channels / g.groups, out = g.out_channels / g.groups, vectors = up(out, L);
-  parallel_for(g.groups * parts_of(vectors), 1, [&](int64_t begin, int64_t end) {
-    alignas(64) T turned[together * 9 * 3 * L];  // [channel][row][column][output]
-    alignas(64) T all[places * together * 3 * L];
-    for (int64_t task = begin; task < end; ++task) {
-      const int64_t group = task / parts_of(vectors);
-      const int64_t vector = part_begin(task % parts_of(vectors), vectors),
-                    count = vectors_at(vector, vectors) * L;
-      const int64_t present = std::min(count, out - vector * L), first = group * out + vector * L;
-      for (int64_t block = 0; block < in; block += together) {
-        const int64_t channels = std::min(together, in - block), each = channels * count;
-        turn_weights<Arch>(w.data + (first * in + block) * 9, w.factors_of(first), in * 9, channels * 9,
-                           present, count, turned);
-        for (int64_t c = 0; c < channels; ++c)
-          transform_weights<Arch>(turned + c * 9 * count, count, all + c * count, each);
-        for (int64_t k = 0; k < places; ++k)
-          std::copy_n(all + k * each, each,
-                      packed + (((group * places + k) * vectors + vector) * in + block * (count / L)) * L);
+  with_tiles(outputs, [&]<class Tiles>(Tiles) {
+    constexpr int64_t places = Tiles::side * Tiles::side;
+    parallel_for(g.groups * parts_of(vectors), 1, [&](int64_t begin, int64_t end) {
+      alignas(64) T turned[together * 9 * 3 * L];  // [channel][row][column][output]
+      alignas(64) T all[places * together * 3 * L];
+      for (int64_t task = begin; task < end; ++task) {
+        const int64_t group = task / parts_of(vectors);
+        const int64_t vector = part_begin(task % parts_of(vectors), vectors),
+                      count = vectors_at(vector, vectors) * L;
+        const int64_t present = std::min(count, out - vector * L), first = group * out + vector * L;
+        for (int64_t block = 0; block < in; block += together) {
+          const int64_t channels = std::min(together, in - block), each = channels * count;
+          turn_weights<Arch>(w.data + (first * in + block) * 9, w.factors_of(first), in * 9, channels * 9,
+                             present, count, turned);
+          for (int64_t c = 0; c < channels; ++c)
+            transform_weights<Arch, Tiles>(turned + c * 9 * count, count, all + c * count, each);
+          for (int64_t k = 0; k < places; ++k)
+            std::copy_n(all + k * each, each,
+                        packed + (((group * places + k) * vectors + vector) * in + block * (count / L)) * L);
+        }
       }
+    });
+  });
+}
+
+namespace winograd_detail {
+
+/// A group after another from planes to planes. Its blocks stay in the second-level cache, while those of all
+/// groups would go through memory twice.
+template <class Arch, class Tiles, class T>
+void run_planes(const BlockedConvArgs<T>& a) {
+  const ConvGeometry& g = a.geometry;
+  const int64_t in = g.in_channels / g.groups, out = g.out_channels / g.groups;
+  const int64_t in_cells = g.in[0] * g.in[1], out_cells = g.out[0] * g.out[1];
+  constexpr int64_t L = lanes<T, Arch>;
+  const int64_t vectors = up(out, L);
+  parallel_for(g.batch * g.groups, 1, [&](int64_t begin, int64_t end) {
+    Scratch scratch;
+    T* x = scratch.take<T>(up(in, L) * L * in_cells);
+    BlockedConvArgs<T> one = a;
+    one.geometry.batch = one.geometry.groups = 1;
+    one.geometry.in_channels = in, one.geometry.out_channels = out;
+    one.x = x, one.y = scratch.take<T>(vectors * L * out_cells);
+    const Plan<T, Arch, Tiles> plan(one);
+    for (int64_t item = begin; item < end; ++item) {
+      const int64_t group = item % g.groups;
+      one.packed_w = a.packed_w + group * plan.places * vectors * L * in;
+      one.bias = a.bias == nullptr ? nullptr : a.bias + group * out;
+      to_blocks_impl<Arch>(1, in, in_cells, a.x + item * in * in_cells, x);
+      for (int64_t first = 0; first < plan.tiles; first += plan.band)
+        plan.run(0, first, std::min(first + plan.band, plan.tiles), 0, parts_of(vectors));
+      from_blocks_impl<Arch>(1, out, out_cells, one.y, a.y + item * out * out_cells);
     }
   });
 }
+
+}  // namespace winograd_detail
 
 template <class Arch, class T>
 void winograd_conv_impl(const BlockedConvArgs<T>& a) {
   using namespace winograd_detail;
   const ConvGeometry& g = a.geometry;
   if (g.batch <= 0 || g.out_channels <= 0 || g.out[0] <= 0 || g.out[1] <= 0) return;
-  const Plan<T, Arch> plan(a);
-  const int64_t parts = parts_of(plan.vectors);
-  parallel_for(g.batch * g.groups * plan.bands * plan.shares, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t task = begin; task < end; ++task) {
-      const int64_t first = task / plan.shares % plan.bands * plan.band, share = task % plan.shares;
-      plan.run(task / plan.shares / plan.bands, first, std::min(first + plan.band, plan.tiles),
-               share_begin(share, plan.shares, parts), share_begin(share + 1, plan.shares, parts));
-    }
+  with_tiles(a.winograd, [&]<class Tiles>(Tiles) {
+    if (a.plain_x) return run_planes<Arch, Tiles>(a);
+    const Plan<T, Arch, Tiles> plan(a);
+    const int64_t parts = parts_of(plan.vectors);
+    parallel_for(g.batch * g.groups * plan.bands * plan.shares, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t task = begin; task < end; ++task) {
+        const int64_t first = task / plan.shares % plan.bands * plan.band, share = task % plan.shares;
+        plan.run(task / plan.shares / plan.bands, first, std::min(first + plan.band, plan.tiles),
+                 share_begin(share, plan.shares, parts), share_begin(share + 1, plan.shares, parts));
+      }
+    });
   });
 }
 
@@ -307,7 +388,7 @@ void winograd_conv_impl(const BlockedConvArgs<T>& a) {
 namespace tenon::kernels {
 
 template void winograd_conv_impl<TENON_INSTANTIATE, float>(const BlockedConvArgs<float>&);
-template void winograd_pack_weights_impl<TENON_INSTANTIATE, float>(const ConvGeometry&,
+template void winograd_pack_weights_impl<TENON_INSTANTIATE, float>(const ConvGeometry&, int,
                                                                    const ConvWeights<float>&, float*);
 
 }  // namespace tenon::kernels

@@ -2,19 +2,14 @@
 #pragma once
 
 #include "tenon/kernels/elementwise/half.hpp"
-#include "tenon/simd/batch.hpp"
+#include "tenon/simd/wide.hpp"
 
 namespace tenon::kernels {
 
 template <class Arch, class From, class To>
 void convert_half_impl(const From* x, To* y, int64_t n) {
-  if constexpr (std::is_same_v<From, float16>)
-    simd::f16_to_f32<Arch>(reinterpret_cast<const uint16_t*>(x), y, n);
-  else if constexpr (std::is_same_v<From, bfloat16>)
-    simd::bf16_to_f32<Arch>(reinterpret_cast<const uint16_t*>(x), y, n);
-  else if constexpr (std::is_same_v<To, float16>)
-    simd::f32_to_f16<Arch>(x, reinterpret_cast<uint16_t*>(y), n);
-  else simd::f32_to_bf16<Arch>(x, reinterpret_cast<uint16_t*>(y), n);
+  if constexpr (std::is_same_v<To, float>) simd::widen<Arch>(x, y, n);
+  else simd::narrow<Arch>(x, y, n);
 }
 
 #ifdef TENON_INSTANTIATE

@@ -2,8 +2,8 @@
 //
 // K is cut at multiples of Tile::depth, for any number of threads. An element of C is the sum of its blocks
 // in order, so it does not depend on where tiles and tasks begin. Within a block, a panel of B (1536 bytes a
-// column) is multiplied by every panel of A before the next panel of B. It stays in the second-level cache,
-// from which a tile streams its vectors; A's few rows come from the first-level cache.
+// column) is multiplied by every panel of some rows of A before the next panel of B. Both stay in the
+// second-level cache, from which a tile streams B's vectors; A's few rows come from the first-level cache.
 #pragma once
 
 #include <algorithm>
@@ -49,9 +49,9 @@ struct Product {
 /// B lie, packed or where pack_b reads them, or nullptr. While tiles multiply a panel of B, they fetch what
 /// comes next into the second-level cache, a strand each: from there tiles read it in time, from memory not.
 template <class Ops, class Arch, class P>
-void compute_block(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1, int64_t p0, int64_t depth,
-                   const typename Ops::Cell* a, bool plain_a, const typename Ops::Cell* b, bool plain_b,
-                   const typename Ops::Cell* next) {
+void compute_rows(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1, int64_t p0, int64_t depth,
+                  const typename Ops::Cell* a, bool plain_a, const typename Ops::Cell* b, bool plain_b,
+                  const typename Ops::Cell* next) {
   using Cell = typename Ops::Cell;
   using Out = typename Ops::Out;
   using S = Tile<Ops, Arch>;
@@ -129,15 +129,29 @@ void compute_block(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1, i
   }
 }
 
+/// compute_rows, of as many rows of A at a time as stay in the second-level cache with the block of B: they
+/// are read once for each panel of it.
+template <class Ops, class Arch, class P>
+void compute_block(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1, int64_t p0, int64_t depth,
+                   const typename Ops::Cell* a, bool plain_a, const typename Ops::Cell* b, bool plain_b,
+                   const typename Ops::Cell* next) {
+  constexpr int64_t some = 256 / Tile<Ops, Arch>::rows * Tile<Ops, Arch>::rows;
+  const int64_t a_row = plain_a ? q.plain_a_row : depth;
+  for (int64_t i = i0; i < i1; i += some)
+    compute_rows<Ops, Arch>(q, i, std::min(i + some, i1), j0, j1, p0, depth, a + (i - i0) * a_row, plain_a, b,
+                            plain_b, i + some < i1 ? nullptr : next);
+}
+
 /// C of rows [i0, i1), columns [j0, j1), which begin at whole panels. Blocks are sized for a second-level
 /// cache of 1 MB: a block of B is read once for each panel of A, and all of A's chunk once for each block of
-/// B.
+/// B. A chunk is as large as that cache where B is packed, and larger where B would be packed once for each.
 template <class Ops, class Arch, class P>
 void compute_range(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1) {
   using Cell = typename Ops::Cell;
   using S = Tile<Ops, Arch>;
   constexpr int64_t block_cols = 4 * S::cols;
-  constexpr int64_t chunk_cells = (int64_t{4} << 20) / static_cast<int64_t>(sizeof(Cell));
+  const int64_t chunk_cells =
+      (q.packed_b != nullptr ? int64_t{1} << 20 : int64_t{4} << 20) / static_cast<int64_t>(sizeof(Cell));
   constexpr int64_t chunk_depth = 16 * S::depth;
   const int64_t padded_m = (q.m + S::rows - 1) / S::rows * S::rows;
   const int64_t padded_n = (q.n + S::cols - 1) / S::cols * S::cols;

@@ -15,6 +15,7 @@
 #include <iterator>
 
 #include "tenon/base/scratch.hpp"
+#include "tenon/base/types.hpp"
 #include "tenon/kernels/gemm/blocks.hpp"
 #include "tenon/simd/batch.hpp"
 #include "tenon/simd/tiles.hpp"
@@ -240,7 +241,9 @@ bool run_split(const GemmArgs<float>& g, int64_t items, const MakeProduct& produ
 /// run_split, if numbers have few bits, the processor has the registers and it pays: else false.
 template <class Arch, class MakeProduct>
 bool split_product(const GemmArgs<float>& g, int64_t items, const MakeProduct& product) {
-  if constexpr (Arch::register_bytes == 64) {
+  // The list of a compiled model has the types of its values alone.
+  constexpr bool has_halves = all_types::contains<float16> || all_types::contains<bfloat16>;
+  if constexpr (Arch::register_bytes == 64 && has_halves) {
     // Splitting B takes as long as the products with some ten rows of A.
     if (g.parts == 0 || g.packed_a != nullptr || g.a_col != 1 || g.m < 32 || g.n < split_cols ||
         g.k < split_step || g.d == g.c || !simd::has_tiles<Arch>())

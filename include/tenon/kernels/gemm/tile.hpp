@@ -122,7 +122,7 @@ void compute_tile(int64_t depth, const TileOperands<typename Ops::Cell>& operand
 #pragma GCC unroll 4
       for (int v = 0; v < NV; ++v) __builtin_prefetch(end.c + r * end.c_row + v * L, 1);
   }
-  for (int64_t p = 0; p < depth; ++p) {
+  const auto step = [&]() __attribute__((always_inline)) {
     __builtin_prefetch(ahead, 0, 2);
     V bv[NV];
 #pragma GCC unroll 4
@@ -137,7 +137,11 @@ void compute_tile(int64_t depth, const TileOperands<typename Ops::Cell>& operand
     a_high += a_step;
     b += b_step;
     ahead += ahead_step;
-  }
+  };
+  int64_t p = 0;
+  // Counting takes a share of the units that multiply.
+  for (; Tile<Ops, Arch>::wide && p + 2 <= depth; p += 2) step(), step();
+  for (; p < depth; ++p) step();
   if (end.raw != nullptr) {
 #pragma GCC unroll 32
     for (int r = 0; r < R; ++r)

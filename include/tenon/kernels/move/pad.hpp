@@ -50,6 +50,64 @@ void for_border_runs(PadMode mode, const PadSide& side, int64_t extent, F&& f) {
   }
 }
 
+/// Pads dense rows of whole bytes with `value`: each row of the result is written once, borders and all.
+/// False where elements are not whole bytes of one size, or rows so long that threads have to share them.
+inline bool pad_rows(const PadArgs& a, const int64_t* whole) {
+  if (a.rank == 0 || a.dtype == DType::string || is_packed(a.dtype)) return false;
+  // Axes without a border are one with the axis before them.
+  int row = a.rank - 1;
+  const int64_t size = bits(a.dtype) / 8;
+  int64_t step = 1, lines = 1;
+  for (; row > 0 && a.before[row] == 0 && a.after[row] == 0 && a.from_at.strides[row] == step; --row)
+    step *= whole[row];
+  if (a.from_at.strides[row] != step || whole[row] * step * size > copy_bytes) return false;
+  for (int d = 0; d < row; ++d) lines *= whole[d];
+  const int64_t before = a.before[row] * step, inner = a.extents[row] * step, after = a.after[row] * step;
+  const auto run = [&]<std::size_t bytes>(std::integral_constant<std::size_t, bytes>) {
+    constexpr auto width = static_cast<int64_t>(bytes);
+    const auto fill = [value = static_cast<const char*>(a.value)](char* to, int64_t n) {
+      char element[bytes];
+      std::memcpy(element, value, bytes);
+      for (int64_t i = 0; i < n; ++i) std::memcpy(to + i * width, element, bytes);
+    };
+    const int64_t elements = before + inner + after;
+    parallel_for(lines, copy_bytes / (elements * width) + 1, [&](int64_t begin, int64_t end) {
+      int64_t index[max_rank], from = a.from_at.offset;  // from counts on in borders, where nothing is read
+      for (int64_t rest = begin, d = row; d-- > 0; rest /= whole[d]) {
+        index[d] = rest % whole[d] - a.before[d];
+        from += index[d] * a.from_at.strides[d];
+      }
+      char* to = static_cast<char*>(a.to) + begin * elements * width;
+      for (int64_t line = begin; line < end; ++line, to += elements * width) {
+        bool inside = inner > 0;
+        for (int d = 0; d < row; ++d) inside &= index[d] >= 0 && index[d] < a.extents[d];
+        if (inside) {
+          fill(to, before);
+          simd::copy(to + before * width, static_cast<const char*>(a.from) + from * width,
+                     static_cast<std::size_t>(inner * width));
+          fill(to + (before + inner) * width, after);
+        } else {
+          fill(to, elements);
+        }
+        for (int d = row - 1; d >= 0; --d) {
+          from += a.from_at.strides[d];
+          if (++index[d] < whole[d] - a.before[d]) break;
+          from -= whole[d] * a.from_at.strides[d];
+          index[d] = -a.before[d];
+        }
+      }
+    });
+  };
+  switch (size) {
+    case 1: run(std::integral_constant<std::size_t, 1>{}); break;
+    case 2: run(std::integral_constant<std::size_t, 2>{}); break;
+    case 4: run(std::integral_constant<std::size_t, 4>{}); break;
+    case 8: run(std::integral_constant<std::size_t, 8>{}); break;
+    default: run(std::integral_constant<std::size_t, 16>{});
+  }
+  return true;
+}
+
 }  // namespace detail
 
 inline void pad(PadMode mode, const PadArgs& a) {
@@ -60,6 +118,7 @@ inline void pad(PadMode mode, const PadArgs& a) {
     strides[d] = step;
     start += a.before[d] * step;
   }
+  if (mode == PadMode::constant && detail::pad_rows(a, whole)) return;
   move(a.dtype, a.to, {start, strides}, a.from, a.from_at, {a.extents, static_cast<std::size_t>(a.rank)});
 
   // Borders are made axis by axis from the last to the first. A border covers the whole extents, borders

@@ -39,8 +39,6 @@ struct ReducePlan {
   int64_t reduced = 1;        ///< elements that make one element of the result
   int64_t extents[max_rank] = {};
   int64_t strides[max_rank] = {};  ///< of the input, in elements
-
-  constexpr bool is_reduced(int d) const { return ((rank - 1 - d) % 2 == 0) == last_reduced; }
 };
 
 /// The plan for a dense tensor of these extents; bit d of `axes` says that axis d is reduced.

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "tenon/kernels/reduce/rows.hpp"
 #include "tenon/kernels/reduce/softmax.hpp"
@@ -85,46 +86,54 @@ void softmax_row(bool log, const T* x, T* y, int64_t n) {
   }
 }
 
-/// Contiguous lines of n elements, so short that `count` registers hold one: (count - 1) lanes < n <= count
-/// lanes.
-template <class Arch, int count, class T>
+/// `rows` contiguous lines of n elements, so short that `count` registers hold one: (count - 1) lanes < n <=
+/// count lanes. `together` lines at a time, because each is a long chain of operations.
+template <class Arch, int count, int together, class T>
 void softmax_short_rows(bool log, const T* x, T* y, int64_t n, int64_t rows) {
   using C = compute_t<T>;
   using B = simd::batch<C, Arch>;
   constexpr int64_t width = simd::lanes<C, Arch>;
   const int64_t last = n - (count - 1) * width;
   const B least(-std::numeric_limits<C>::infinity());
-  for (; rows > 0; --rows, x += n, y += n) {
-    B v[count], e[count];
-    for (int k = 0; k < count - 1; ++k) v[k] = simd::load_wide<Arch>(x + k * width);
-    const T* const end = x + (count - 1) * width;
-    v[count - 1] = last == width ? simd::load_wide<Arch>(end)
-                                 : simd::first_n(simd::load_wide<Arch>(end, last), last, least);
-    B most = v[0];
-    for (int k = 1; k < count; ++k) most = simd::at_least(v[k], most);
-    const B greatest(simd::max_of_lanes(most));
-    for (int k = 0; k < count; ++k) e[k] = simd::exp_flushed(v[k] - greatest);
-    B sum = e[0];
-    for (int k = 1; k < count; ++k) sum = sum + e[k];
-    const C total = simd::sum_of_lanes(sum);
-    const B change(log ? static_cast<C>(std::log(static_cast<double>(total))) : C(1) / total);
-    for (int k = 0; k < count; ++k) {
-      const B result = log ? v[k] - greatest - change : e[k] * change;
-      if (k < count - 1 || last == width) simd::store_wide<Arch>(y + k * width, result);
-      else simd::store_wide<Arch>(y + k * width, result, last);
+  const auto load = [&](const T* from, int k) {
+    if (k < count - 1 || last == width) return simd::load_wide<Arch>(from + k * width);
+    return simd::first_n(simd::load_wide<Arch>(from + k * width, last), last, least);
+  };
+  for (; rows >= together; rows -= together, x += together * n, y += together * n) {
+    B v[together][count], greatest[together], change[together];
+    for (int r = 0; r < together; ++r) {
+      for (int k = 0; k < count; ++k) v[r][k] = load(x + r * n, k);
+      B most = v[r][0];
+      for (int k = 1; k < count; ++k) most = simd::at_least(v[r][k], most);
+      greatest[r] = B(simd::max_of_lanes(most));
     }
+    for (int r = 0; r < together; ++r)
+      for (int k = 0; k < count; ++k) v[r][k] = simd::exp_flushed(v[r][k] - greatest[r]);
+    for (int r = 0; r < together; ++r) {
+      B sum = v[r][0];
+      for (int k = 1; k < count; ++k) sum = sum + v[r][k];
+      const C total = simd::sum_of_lanes(sum);
+      change[r] = B(log ? static_cast<C>(std::log(static_cast<double>(total))) : C(1) / total);
+    }
+    for (int r = 0; r < together; ++r)
+      for (int k = 0; k < count; ++k) {
+        const B result = log ? load(x + r * n, k) - greatest[r] - change[r] : v[r][k] * change[r];
+        if (k < count - 1 || last == width) simd::store_wide<Arch>(y + r * n + k * width, result);
+        else simd::store_wide<Arch>(y + r * n + k * width, result, last);
+      }
   }
+  if constexpr (together > 1) softmax_short_rows<Arch, count, 1>(log, x, y, n, rows);
 }
 
 /// Contiguous lines.
 template <class Arch, class T>
 void softmax_rows(bool log, const T* x, T* y, int64_t n, int64_t rows) {
-  switch ((n + simd::lanes<compute_t<T>, Arch> - 1) / simd::lanes<compute_t<T>, Arch>) {
-    case 1: return softmax_short_rows<Arch, 1>(log, x, y, n, rows);
-    case 2: return softmax_short_rows<Arch, 2>(log, x, y, n, rows);
-    case 3: return softmax_short_rows<Arch, 3>(log, x, y, n, rows);
-    case 4: return softmax_short_rows<Arch, 4>(log, x, y, n, rows);
-  }
+  constexpr int64_t width = simd::lanes<compute_t<T>, Arch>;
+  const int64_t count = (n + width - 1) / width;
+  const auto short_rows = [&]<int... k>(std::integer_sequence<int, k...>) {
+    return ((count == k + 1 && (softmax_short_rows<Arch, k + 1, 2>(log, x, y, n, rows), true)) || ...);
+  };
+  if (short_rows(std::make_integer_sequence<int, Arch::registers / 4>{})) return;
   for (; rows > 0; --rows, x += n, y += n) softmax_row<Arch>(log, x, y, n);
 }
 

@@ -53,7 +53,7 @@ struct GridTaps {
   double weight[4];
 };
 
-/// F is the type of the arithmetic, that of the coordinates.
+/// F, the type of the coordinates, is the type of the arithmetic too.
 template <class F>
 void grid_taps(const GridSampleArgs& a, int axis, F coordinate, GridTaps& taps) {
   const int64_t extent = a.extents[axis];
@@ -103,74 +103,117 @@ void grid_taps(const GridSampleArgs& a, int axis, F coordinate, GridTaps& taps) 
   }
 }
 
+/// The terms of a block of points. Term k of point p is at [k * block + p]: an element of the plane, -1 for
+/// none, and its weight.
+class GridTerms {
+ public:
+  static constexpr int64_t most = 128;  ///< points that are done together
+
+  explicit GridTerms(const GridSampleArgs& a)
+      : a_(a),
+        taps_(a.mode == SampleMode::nearest  ? 1
+              : a.mode == SampleMode::linear ? 2
+                                             : 4) {
+    // Without an element, other extents may overflow.
+    plane_ = std::count(a.extents, a.extents + a.axes, 0) == 0;
+    for (int d = 0; d < a.axes; ++d) {
+      plane_ *= plane_ == 0 ? 0 : a.extents[d];
+      terms_ *= taps_;
+    }
+    block_ = std::clamp<int64_t>((1 << 13) / terms_, 1, most);
+  }
+  int64_t plane() const { return plane_; }
+  int64_t terms() const { return terms_; }
+  int64_t block() const { return block_; }
+
+  void take_memory(Scratch& scratch) {
+    coordinates_ = scratch.take<double>(block_ * a_.axes);
+    place_ = scratch.take<int64_t>(terms_ * block_);
+    weight_ = scratch.take<double>(terms_ * block_);
+  }
+
+  /// Finds the terms of n points, from the `first` of batch entry b on.
+  void find(int64_t b, int64_t first, int64_t n) {
+    const int64_t from = (b * a_.count + first) * a_.axes;
+    const char* points = static_cast<const char*>(a_.points) + from * (bits(a_.type) / 8);
+    convert_n(DType::float64, coordinates_, a_.type, points, n * a_.axes);
+    for (int64_t p = 0; p < n; ++p) {
+      if (plane_ == 0)
+        for (int64_t k = 0; k < terms_; ++k) place_[k * block_ + p] = -1;
+      else find_point(p);
+    }
+  }
+
+  /// y[p] = the sum of the terms of point p, for p < n, of a channel's plane x.
+  template <class T>
+  void sum(const T* x, int64_t n, T* y) const {
+    if (a_.mode == SampleMode::nearest) {
+      for (int64_t p = 0; p < n; ++p) y[p] = place_[p] < 0 ? T{} : x[place_[p]];
+    } else if constexpr (!std::is_same_v<T, std::string>) {
+      using C = interpolated_t<T>;
+      C total[most]{};
+      for (int64_t k = 0; k < terms_; ++k) {
+        const int64_t* at = place_ + k * block_;
+        const double* w = weight_ + k * block_;
+        for (int64_t p = 0; p < n; ++p) {
+          if (at[p] < 0) continue;
+          if constexpr (is_complex(dtype_of<T>))
+            total[p] += rounded(x[at[p]] * static_cast<typename T::value_type>(w[p]));
+          else total[p] += rounded(static_cast<C>(x[at[p]]) * static_cast<C>(w[p]));
+        }
+      }
+      for (int64_t p = 0; p < n; ++p) y[p] = convert<T>(total[p]);
+    }
+  }
+
+ private:
+  /// The terms of the axes so far, times the taps of the next axis, are the terms with it.
+  void find_point(int64_t p) {
+    int64_t* const place = place_ + p;
+    double* const weight = weight_ + p;
+    const int64_t block = block_;
+    place[0] = 0;
+    weight[0] = 1;
+    int64_t known = 1;
+    for (int d = 0; d < a_.axes; ++d, known *= taps_) {
+      GridTaps t;
+      const double at = coordinates_[p * a_.axes + a_.axes - 1 - d];
+      if (a_.type == DType::float64) grid_taps<double>(a_, d, at, t);
+      else grid_taps<float>(a_, d, static_cast<float>(at), t);
+      for (int64_t k = taps_; k-- > 0;)
+        for (int64_t j = 0; j < known; ++j) {
+          const int64_t so_far = place[j * block], to = (k * known + j) * block;
+          weight[to] = weight[j * block] * t.weight[k];
+          place[to] = so_far < 0 || t.index[k] < 0 ? -1 : so_far * a_.extents[d] + t.index[k];
+        }
+    }
+  }
+
+  const GridSampleArgs& a_;
+  int taps_;  // of an axis
+  int64_t plane_ = 0, terms_ = 1, block_ = 0;
+  double *coordinates_ = nullptr, *weight_ = nullptr;
+  int64_t* place_ = nullptr;
+};
+
 }  // namespace detail
 
 /// Integers are truncated. T: any type but strings, which have the nearest mode alone.
 template <class T>
 void grid_sample(const GridSampleArgs& a, const T* x, T* y) {
-  using C = interpolated_t<T>;
-  constexpr int64_t most = 128;  // points that are done together
-  const int taps = a.mode == SampleMode::nearest ? 1 : a.mode == SampleMode::linear ? 2 : 4;
-  // Without an element, other extents may overflow.
-  int64_t plane = std::count(a.extents, a.extents + a.axes, 0) == 0, terms = 1;
-  for (int d = 0; d < a.axes; ++d) {
-    plane *= plane == 0 ? 0 : a.extents[d];
-    terms *= taps;
-  }
-  const int64_t block = std::clamp<int64_t>((1 << 13) / terms, 1, most),
-                blocks = (a.count + block - 1) / block;
-  parallel_for(a.batch * blocks, 1 + (1 << 15) / (block * terms * a.channels + 1),
+  const detail::GridTerms shape(a);
+  const int64_t plane = shape.plane(), block = shape.block(), blocks = (a.count + block - 1) / block;
+  parallel_for(a.batch * blocks, 1 + (1 << 15) / (block * shape.terms() * a.channels + 1),
                [&](int64_t begin, int64_t end) {
                  Scratch scratch;
-                 double* const coordinates = scratch.take<double>(block * a.axes);
-                 // Term k of point p is at [k * block + p]: an element of the plane, -1 for none, and its
-                 // weight.
-                 int64_t* const place = scratch.take<int64_t>(terms * block);
-                 double* const weight = scratch.take<double>(terms * block);
+                 detail::GridTerms terms = shape;
+                 terms.take_memory(scratch);
                  for (int64_t task = begin; task < end; ++task) {
                    const int64_t b = task / blocks, first = task % blocks * block,
                                  n = std::min(block, a.count - first);
-                   const int64_t from = (b * a.count + first) * a.axes;
-                   const char* points = static_cast<const char*>(a.points) + from * (bits(a.type) / 8);
-                   convert_n(DType::float64, coordinates, a.type, points, n * a.axes);
-                   for (int64_t p = 0; p < n; ++p) {
-                     place[p] = plane == 0 ? -1 : 0;
-                     weight[p] = 1;
-                     int64_t known = 1;
-                     for (int d = 0; d < a.axes && plane != 0; ++d, known *= taps) {
-                       detail::GridTaps t;
-                       const double at = coordinates[p * a.axes + a.axes - 1 - d];
-                       if (a.type == DType::float64) detail::grid_taps<double>(a, d, at, t);
-                       else detail::grid_taps<float>(a, d, static_cast<float>(at), t);
-                       for (int64_t k = taps; k-- > 0;)
-                         for (int64_t j = 0; j < known; ++j) {
-                           const int64_t so_far = place[j * block + p], to = (k * known + j) * block + p;
-                           weight[to] = weight[j * block + p] * t.weight[k];
-                           place[to] = so_far < 0 || t.index[k] < 0 ? -1 : so_far * a.extents[d] + t.index[k];
-                         }
-                     }
-                     for (; plane == 0 && known < terms; ++known) place[known * block + p] = -1;
-                   }
-                   for (int64_t c = 0; c < a.channels; ++c) {
-                     const T* source = x + (b * a.channels + c) * plane;
-                     T* target = y + (b * a.channels + c) * a.count + first;
-                     if (a.mode == SampleMode::nearest) {
-                       for (int64_t p = 0; p < n; ++p) target[p] = place[p] < 0 ? T{} : source[place[p]];
-                     } else if constexpr (!std::is_same_v<T, std::string>) {
-                       C sum[most]{};
-                       for (int64_t k = 0; k < terms; ++k) {
-                         const int64_t* at = place + k * block;
-                         const double* w = weight + k * block;
-                         for (int64_t p = 0; p < n; ++p)
-                           if (at[p] >= 0) {
-                             if constexpr (is_complex(dtype_of<T>))
-                               sum[p] += rounded(source[at[p]] * static_cast<typename T::value_type>(w[p]));
-                             else sum[p] += rounded(static_cast<C>(source[at[p]]) * static_cast<C>(w[p]));
-                           }
-                       }
-                       for (int64_t p = 0; p < n; ++p) target[p] = convert<T>(sum[p]);
-                     }
-                   }
+                   terms.find(b, first, n);
+                   for (int64_t c = b * a.channels; c < (b + 1) * a.channels; ++c)
+                     terms.sum(x + c * plane, n, y + c * a.count + first);
                  }
                });
 }

@@ -51,7 +51,11 @@ struct FromAxisOn {
 
   constexpr void infer(Infer& i) const {
     const Dims& x = i.dims(0);
-    if (x.ranked() && axis != x.rank()) i.axis(axis, x.rank());
+    if (x.ranked()) {
+      const auto check = [&] { i.axis(axis, x.rank()); };
+      if (axis != x.rank()) check();
+      else if (i.version() >= 11) i.for_files(check);
+    }
     i.out(0, x);
   }
   template <class T>

@@ -23,7 +23,7 @@ constexpr Spec optimizer_spec(std::string_view name) {
 }
 
 /// The rule of an optimizer that keeps `states` states of each tensor: gradients and states have the tensor's
-/// extents, results the extents and types of what they replace.
+/// extents, results the extents and types of the operands that they replace.
 constexpr void infer_optimizer(Infer& i, int states) {
   const int each = 2 + states, given = i.inputs() - 2, n = given / each;
   if (given % each != 0) return i.fail("takes a multiple of ", each, " tensors behind R and T, not ", given);

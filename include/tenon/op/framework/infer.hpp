@@ -230,6 +230,11 @@ class Infer {
 
   /// The name of an input, as the version has it.
   constexpr std::string_view name(int input) const { return spec_.input(input, version_).name; }
+  /// The rank of input number `input` is known.
+  constexpr bool expect_ranked(int input) {
+    if (!ranked(input)) fail("the rank of ", name(input), " is not known");
+    return !failed();
+  }
   /// Input number `input` has rank `rank`, as far as that is known.
   constexpr bool expect_rank(int input, int rank) {
     const Dims& d = dims(input);

@@ -84,7 +84,7 @@ struct Operand<AnyView> {
   static constexpr bool typed = false;
 };
 
-/// An operand as a call reads it: what is Lazy is computed first.
+/// An operand as a call reads it: a Lazy one is computed first.
 template <class A>
 decltype(auto) ready(const A& a) {
   if constexpr (Lazy<A>) return a.eval();

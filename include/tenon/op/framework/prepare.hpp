@@ -13,13 +13,7 @@ struct PreparedModel {
   DType element = DType::undefined;  ///< of X
   std::shared_ptr<const void> model{};
 
-  static constexpr Spec spec = [] {
-    Spec s = Op::spec;
-    s.name = "PreparedModel";
-    s.domain = "tenon";
-    s.until = always;
-    return s;
-  }();
+  static constexpr Spec spec = own_spec("PreparedModel", Op::spec);
 
   void infer(Infer& i) const {
     if (i.dtype(0) != element) return i.fail("X is ", i.dtype(0), ", the model is for ", element);

@@ -142,7 +142,7 @@ class AnyOperator {
     return class_ != nullptr && class_->spec == &Op::spec ? static_cast<const Op*>(object_.get()) : nullptr;
   }
 
-  // --- the newest form of what an old version states ---
+  // --- an old version's node in the newest form ---
 
   AnyOperator with_newest_inputs() const {
     AnyOperator op = *this;
@@ -203,7 +203,7 @@ class AnyOperator {
     if (spec().variable(p.type) < 0) return spec().permits(p).single().element;
     bool shared = false;
     for (std::size_t k = 0; k < given.size(); ++k) {
-      if (spec().input(static_cast<int>(k)).type != p.type) continue;
+      if (!given[k].present() || spec().input(static_cast<int>(k)).type != p.type) continue;
       if (given[k].type.kind == Kind::tensor) return given[k].type.element;
       shared = true;
     }

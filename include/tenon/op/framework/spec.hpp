@@ -214,6 +214,20 @@ struct Spec {
   }
 };
 
+/// The specification of an operator that no file names: passes and derivatives put it in.
+constexpr Spec own_spec(std::string_view name, const List<Param, 9>& inputs, const List<Param, 5>& outputs,
+                        const List<TypeVar, 5>& types = {}) {
+  return {
+      .name = name, .domain = "tenon", .since = {1}, .inputs = inputs, .outputs = outputs, .types = types};
+}
+/// The same for an operator that stands in the place of ONNX's, with the same operands and versions.
+constexpr Spec own_spec(std::string_view name, Spec onnx) {
+  onnx.name = name;
+  onnx.domain = "tenon";
+  onnx.until = always;
+  return onnx;
+}
+
 /// The members common to all rows of a list of attributes.
 template <class Row>
 struct AttributeRow {

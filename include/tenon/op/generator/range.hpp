@@ -54,7 +54,6 @@ struct Range {
       compute_t<T> bounds[3]{};
       for (int k = 0; k < 3; ++k) {
         if constexpr (is_propagated(dtype_of<T>)) {
-          static_cast<void>(i.has_elements(k));
           const Opt<int64_t> number = int_at(i, k, 0);
           if (!number) return;
           bounds[k] = static_cast<T>(*number);

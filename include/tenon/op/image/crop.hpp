@@ -6,8 +6,8 @@
 
 namespace tenon::op {
 
-/// Of images (N, C, H, W) without `border` (left, top, right, bottom); with `scale` (height, width) that many
-/// rows and columns behind the left and top border. op::Crop{.border = {1, 1, 1, 1}}(x) of (1,3,8,8) gives
+/// Images (N, C, H, W) without their `border` (left, top, right, bottom); with `scale` (height, width) that
+/// many rows and columns behind the left and top border. op::Crop{.border = {1, 1, 1, 1}}(x) of (1,3,8,8) gives
 /// (1,3,6,6).
 struct Crop {
   Ints border{};

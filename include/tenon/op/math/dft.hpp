@@ -42,6 +42,9 @@ struct DFT {
       return i.fail("input: ", x,
                     real ? ", the inverse one-sided transform takes complex numbers"
                          : ", the one-sided transform takes real numbers");
+    i.for_files([&] {
+      if (i.in(1).data != nullptr) i.expect_rank(1, 0);
+    });
     Dims y = x;
     if (i.has(2) && !i.ints(2, along)) {
       if (i.failed()) return;

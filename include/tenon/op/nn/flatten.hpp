@@ -26,6 +26,10 @@ struct Flatten {
     // A scalar is (1,1), although the default axis lies outside of its range.
     if (axis < -rank || (axis > rank && !(rank == 0 && axis == 1)))
       return i.fail("axis ", axis, " outside of [", -rank, ", ", rank, "]");
+    i.for_files([&] {
+      if (axis > rank) i.fail("axis ", axis, " of a scalar");
+      if (axis < 0 && i.version() < 11) i.fail("axis ", axis, ", before version 11 expected at least 0");
+    });
     const int at = std::min(rank, resolve_axis(axis, rank));
     i.out(0, Dims{x.product(0, at), x.product(at, rank)});
   }

@@ -132,7 +132,8 @@ struct Resize {
       return i.fail("roi: ", i.dims(roi_input), ", expected ", 2 * n, " elements");
     if (scaled && sized && !both) return;  // the run tells which of the two is empty
     const int by = sized ? sizes_input : scales_input;
-    if (i.length(by).differs(n)) return i.fail(i.name(by), ": ", i.length(by), " elements for ", n, " axes");
+    const Dim count = sized ? i.length(by) : i.dims(by).count();
+    if (count.differs(n)) return i.fail(i.name(by), ": ", count, " elements for ", n, " axes");
     Dims y = x;
     if (sized) {
       size_extents(i, y);
@@ -211,7 +212,7 @@ struct Resize_10 {
 
   constexpr void infer(Infer& i) const {
     if (!check_resize_mode(i, mode, {"nearest", "linear"}) || !i.expect_rank(1, 1)) return;
-    infer_scaled(i, i.data<float>(1), i.length(1), 0);
+    infer_scaled(i, i.data<float>(1), i.dims(1).count(), 0);
   }
   template <class T>
   void compute(TensorView<const T> x, TensorView<const float> scales, TensorView<T> y) const {

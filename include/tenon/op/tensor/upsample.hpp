@@ -21,7 +21,7 @@ struct Upsample {
 
   constexpr void infer(Infer& i) const {
     if (!check_resize_mode(i, mode, {"nearest", "linear"}) || !i.expect_rank(1, 1)) return;
-    infer_scaled(i, i.data<float>(1), i.length(1), 1);
+    infer_scaled(i, i.data<float>(1), i.dims(1).count(), 1);
   }
   template <class T>
   void compute(TensorView<const T> x, TensorView<const float> scales, TensorView<T> y) const {

@@ -1,0 +1,222 @@
+// Products, conversions and places of bytes and 16-bit integers.
+#pragma once
+
+#include <cstring>
+
+#include "tenon/simd/batch/memory.hpp"
+#include "tenon/simd/features.hpp"
+
+namespace tenon::simd {
+
+/// Each lane as two int16 (x = x0 + 65536 x1): z + x0 y0 + x1 y1, wrapping.
+template <class A>
+inline xsimd::batch<int32_t, A> mul_add_pairs(const xsimd::batch<int32_t, A>& x,
+                                              const xsimd::batch<int32_t, A>& y,
+                                              const xsimd::batch<int32_t, A>& z) {
+#if defined(__AVX512F__)
+  if constexpr (detail::bytes<A> == 64) return _mm512_add_epi32(z, _mm512_madd_epi16(x, y));
+  else
+#endif
+#if defined(__AVX2__)
+      if constexpr (detail::bytes<A> == 32)
+    return _mm256_add_epi32(z, _mm256_madd_epi16(x, y));
+  else
+#endif
+#if defined(__x86_64__)
+    return _mm_add_epi32(z, _mm_madd_epi16(x, y));
+#else
+  return z + (x >> 16) * (y >> 16) + ((x << 16) >> 16) * ((y << 16) >> 16);
+#endif
+}
+
+/// Whether the level has the instruction of dot_bytes, and the processor too.
+template <class Arch>
+inline bool has_dot_bytes() {
+#if defined(__AVX512F__)
+  if constexpr (Arch::register_bytes == 64) return vnni();
+#endif
+  return false;
+}
+
+/// Whether the level has the instructions of dot_bytes_16.
+template <class Arch>
+inline constexpr bool has_dot_bytes_16 =
+#if defined(__x86_64__)
+    Arch::register_bytes >= 32;
+#else
+    false;
+#endif
+
+/// Each lane as four bytes, unsigned in x and signed in y: z + x0 y0 + x1 y1 + x2 y2 + x3 y3, wrapping. Fast where has_dot_bytes.
+template <class A>
+inline xsimd::batch<int32_t, A> dot_bytes(const xsimd::batch<int32_t, A>& x,
+                                          const xsimd::batch<int32_t, A>& y,
+                                          const xsimd::batch<int32_t, A>& z) {
+#if defined(__AVX512F__)
+  if constexpr (detail::bytes<A> == 64) {
+#if defined(__AVX512VNNI__)
+    return _mm512_dpbusd_epi32(z, x, y);
+#else
+    // The level does without VNNI, so that the compiler has no intrinsic for it here.
+    __m512i sum = z, u = x, s = y;
+    asm("vpdpbusd {%2, %1, %0|%0, %1, %2}" : "+v"(sum) : "v"(u), "v"(s));
+    return sum;
+#endif
+  } else
+#endif
+  {
+    constexpr int width = static_cast<int>(xsimd::batch<int32_t, A>::size);
+    alignas(64) int32_t a[width], b[width], c[width];
+    storeu(a, x);
+    storeu(b, y);
+    storeu(c, z);
+    for (int i = 0; i < width; ++i) {
+      int32_t sum = 0;
+      for (int e = 0; e < 32; e += 8) sum += (a[i] >> e & 255) * static_cast<int8_t>(b[i] >> e & 255);
+      c[i] = static_cast<int32_t>(static_cast<uint32_t>(c[i]) + static_cast<uint32_t>(sum));
+    }
+    return xsimd::batch<int32_t, A>::load_unaligned(c);
+  }
+}
+
+/// dot_bytes for bytes whose sums x0 y0 + x1 y1 and x2 y2 + x3 y3 fit into 16 bits. Fast where
+/// has_dot_bytes_16.
+template <class A>
+inline xsimd::batch<int32_t, A> dot_bytes_16(const xsimd::batch<int32_t, A>& x,
+                                             const xsimd::batch<int32_t, A>& y,
+                                             const xsimd::batch<int32_t, A>& z) {
+#if defined(__AVX512F__)
+  if constexpr (detail::bytes<A> == 64)
+    return _mm512_add_epi32(z, _mm512_madd_epi16(_mm512_maddubs_epi16(x, y), _mm512_set1_epi16(1)));
+  else
+#endif
+#if defined(__AVX2__)
+      if constexpr (detail::bytes<A> == 32)
+    return _mm256_add_epi32(z, _mm256_madd_epi16(_mm256_maddubs_epi16(x, y), _mm256_set1_epi16(1)));
+  else
+#endif
+    return dot_bytes(x, y, z);
+}
+
+/// As many bytes as there are lanes, zero-extended.
+template <class Arch>
+inline batch<int32_t, Arch> load_bytes(const uint8_t* p) {
+#if defined(__AVX512F__)
+  if constexpr (Arch::register_bytes == 64)
+    return _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+  else
+#endif
+#if defined(__AVX2__)
+      if constexpr (Arch::register_bytes == 32)
+    return _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)));
+  else
+#endif
+  {
+    alignas(64) int32_t lane[lanes<int32_t, Arch>];
+    for (int i = 0; i < lanes<int32_t, Arch>; ++i) lane[i] = p[i];
+    return loadu<Arch>(lane);
+  }
+}
+
+/// The low byte of each lane.
+template <class A>
+inline void store_bytes(uint8_t* p, const xsimd::batch<int32_t, A>& v) {
+#if defined(__AVX512F__)
+  if constexpr (detail::bytes<A> == 64)
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtepi32_epi8(v));
+  else
+#endif
+#if defined(__AVX2__)
+      if constexpr (detail::bytes<A> == 32) {
+    const __m256i low = _mm256_shuffle_epi8(v, _mm256_set1_epi32(0x0c080400));
+    const __m128i both = _mm_unpacklo_epi32(_mm256_castsi256_si128(low), _mm256_extracti128_si256(low, 1));
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(p), both);
+  } else
+#endif
+  {
+    constexpr int width = static_cast<int>(xsimd::batch<int32_t, A>::size);
+    alignas(64) int32_t lane[width];
+    storeu(lane, v);
+    for (int i = 0; i < width; ++i) p[i] = static_cast<uint8_t>(lane[i]);
+  }
+}
+
+/// round(x) + zero of numbers within 2^22, to nearest, ties to even; only the low byte of each lane is right.
+template <class A>
+inline xsimd::batch<int32_t, A> round_bytes(const xsimd::batch<float, A>& x,
+                                            const xsimd::batch<int32_t, A>& zero) {
+  // A float of this size has its whole part in its last bits.
+  return bits_as<int32_t>(x + xsimd::batch<float, A>(0x1.8p23f)) + zero;
+}
+
+/// Bytes of the numbers of `count` vectors side by side: round(x) + zero, to nearest, ties to even, within lo
+/// and hi, which are of the unsigned range. The numbers lie within 2^31.
+template <int count, class A>
+inline void store_rounded(uint8_t* p, const xsimd::batch<float, A>* x, int32_t zero, int32_t lo, int32_t hi) {
+  static_assert(count <= 4);
+#if defined(__AVX512F__)
+  if constexpr (detail::bytes<A> == 64) {
+    // 16 bits saturate before and after the zero point is added, bytes afterwards.
+    __m512i v[4];
+#pragma GCC unroll 4
+    for (int k = 0; k < 4; ++k) v[k] = k < count ? _mm512_cvtps_epi32(x[k]) : _mm512_setzero_si512();
+    const __m512i shift = _mm512_set1_epi16(static_cast<int16_t>(zero));
+    const __m512i low = _mm512_adds_epi16(_mm512_packs_epi32(v[0], v[1]), shift);
+    const __m512i high = _mm512_adds_epi16(_mm512_packs_epi32(v[2], v[3]), shift);
+    __m512i bytes = _mm512_packus_epi16(low, high);
+    bytes = _mm512_max_epu8(bytes, _mm512_set1_epi8(static_cast<char>(lo)));
+    bytes = _mm512_min_epu8(bytes, _mm512_set1_epi8(static_cast<char>(hi)));
+    // Each quarter has four bytes of each vector.
+    const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    bytes = _mm512_permutexvar_epi32(order, bytes);
+    if constexpr (count == 4) _mm512_storeu_si512(p, bytes);
+    else _mm512_mask_storeu_epi8(p, (uint64_t{1} << (16 * count)) - 1, bytes);
+  } else
+#endif
+  {
+    using F = xsimd::batch<float, A>;
+    const F least(static_cast<float>(lo - zero)), most(static_cast<float>(hi - zero));
+    const xsimd::batch<int32_t, A> shift(zero);
+    for (int k = 0; k < count; ++k)
+      store_bytes(p + k * static_cast<int>(F::size), round_bytes(F(min(max(x[k], least), most)), shift));
+  }
+}
+
+/// to[p * to_row + i] = the word of four bytes at from + i * from_row + 4 * p, for i, p < 4.
+template <class Arch>
+inline void transpose_words(const uint8_t* from, int64_t from_row, uint32_t* to, int64_t to_row) {
+#if defined(__x86_64__)
+  const auto row = [&](int i) { return _mm_loadu_ps(reinterpret_cast<const float*>(from + i * from_row)); };
+  __m128 r0 = row(0), r1 = row(1), r2 = row(2), r3 = row(3);
+  _MM_TRANSPOSE4_PS(r0, r1, r2, r3);
+  _mm_storeu_ps(reinterpret_cast<float*>(to), r0);
+  _mm_storeu_ps(reinterpret_cast<float*>(to + to_row), r1);
+  _mm_storeu_ps(reinterpret_cast<float*>(to + 2 * to_row), r2);
+  _mm_storeu_ps(reinterpret_cast<float*>(to + 3 * to_row), r3);
+#else
+  for (int i = 0; i < 4; ++i)
+    for (int p = 0; p < 4; ++p) std::memcpy(to + p * to_row + i, from + i * from_row + 4 * p, 4);
+#endif
+}
+
+/// to[j] = the word of the bytes r0[j], r1[j], r2[j], r3[j], the first lowest, for j < 16.
+template <class Arch>
+inline void interleave_bytes(const uint8_t* r0, const uint8_t* r1, const uint8_t* r2, const uint8_t* r3,
+                             uint32_t* to) {
+#if defined(__x86_64__)
+  const auto load = [](const uint8_t* p) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)); };
+  const __m128i a = load(r0), b = load(r1), c = load(r2), d = load(r3);
+  const __m128i ab = _mm_unpacklo_epi8(a, b), cd = _mm_unpacklo_epi8(c, d);
+  const __m128i ab_high = _mm_unpackhi_epi8(a, b), cd_high = _mm_unpackhi_epi8(c, d);
+  auto* out = reinterpret_cast<__m128i*>(to);
+  _mm_storeu_si128(out, _mm_unpacklo_epi16(ab, cd));
+  _mm_storeu_si128(out + 1, _mm_unpackhi_epi16(ab, cd));
+  _mm_storeu_si128(out + 2, _mm_unpacklo_epi16(ab_high, cd_high));
+  _mm_storeu_si128(out + 3, _mm_unpackhi_epi16(ab_high, cd_high));
+#else
+  for (int j = 0; j < 16; ++j)
+    to[j] = r0[j] | uint32_t{r1[j]} << 8 | uint32_t{r2[j]} << 16 | uint32_t{r3[j]} << 24;
+#endif
+}
+
+}  // namespace tenon::simd

@@ -1,0 +1,124 @@
+// Vectors of one element type at one instruction-set level: the only header that includes xsimd and
+// intrinsics. It is written to xsimd 8.1; names that later versions changed are hidden here.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "tenon/simd/arch.hpp"
+
+// GCC 12's AVX-512 intrinsics read variables that they leave unset on purpose, and warn of it where inlined.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+#if defined(__AVX2__)
+#include <immintrin.h>
+#elif defined(__x86_64__)
+#include <emmintrin.h>
+#endif
+#include <xsimd/xsimd.hpp>
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+
+namespace tenon::simd {
+
+namespace detail {
+
+// xsimd's name of the registers of so many bytes.
+#if defined(__x86_64__)
+template <int bytes>
+using registers = std::conditional_t<bytes == 64, xsimd::avx512bw,
+                                     std::conditional_t<bytes == 32, xsimd::fma3<xsimd::avx2>, xsimd::sse2>>;
+#else
+template <int bytes>
+using registers = xsimd::default_arch;
+#endif
+
+// A register's bytes: 16 at SSE2, 32 at AVX2 with FMA and F16C, 64 at AVX-512 F, BW, DQ and VL.
+template <class A>
+inline constexpr std::size_t bytes = sizeof(xsimd::batch<float, A>);
+
+}  // namespace detail
+}  // namespace tenon::simd
+
+// xsimd 8.1's x != y is false for NaN at the levels above Baseline.
+#if defined(__AVX2__) && defined(__FMA__) && XSIMD_VERSION_MAJOR < 9
+namespace xsimd {
+template <>
+inline batch_bool<float, fma3<avx2>> batch<float, fma3<avx2>>::operator!=(const batch& other) const noexcept {
+  return _mm256_cmp_ps(*this, other, _CMP_NEQ_UQ);
+}
+template <>
+inline batch_bool<double, fma3<avx2>> batch<double, fma3<avx2>>::operator!=(
+    const batch& other) const noexcept {
+  return _mm256_cmp_pd(*this, other, _CMP_NEQ_UQ);
+}
+#if defined(__AVX512BW__) && defined(__AVX512DQ__)
+template <>
+inline batch_bool<float, avx512bw> batch<float, avx512bw>::operator!=(const batch& other) const noexcept {
+  return _mm512_cmp_ps_mask(*this, other, _CMP_NEQ_UQ);
+}
+template <>
+inline batch_bool<double, avx512bw> batch<double, avx512bw>::operator!=(const batch& other) const noexcept {
+  return _mm512_cmp_pd_mask(*this, other, _CMP_NEQ_UQ);
+}
+#endif
+}  // namespace xsimd
+#endif
+
+namespace tenon::simd {
+
+// Of xsimd's own, lane by lane. Called qualified, as all functions here.
+using xsimd::abs, xsimd::nearbyint, xsimd::isnan, xsimd::select;
+using xsimd::all, xsimd::any;  ///< whether all or any of the lanes of a comparison hold
+using xsimd::max, xsimd::min, xsimd::to_float;
+
+/// A register of T at a level. T: int8..64, uint8..64, float, double.
+template <class T, class Arch>
+using batch = xsimd::batch<T, detail::registers<Arch::register_bytes>>;
+
+/// The comparison result that belongs to `batch<T, Arch>`.
+template <class T, class Arch>
+using batch_bool = xsimd::batch_bool<T, detail::registers<Arch::register_bytes>>;
+
+/// Elements in a `batch<T, Arch>`.
+template <class T, class Arch>
+inline constexpr int lanes = static_cast<int>(batch<T, Arch>::size);
+
+/// All lanes equal to x.
+template <class Arch, class T>
+inline batch<T, Arch> broadcast(T x) {
+  return batch<T, Arch>(x);
+}
+
+/// v, once computed: GCC would load a number from memory again for every product that it is in.
+template <class T, class A>
+inline xsimd::batch<T, A> in_register(const xsimd::batch<T, A>& v) {
+#if defined(__x86_64__)
+  typename xsimd::batch<T, A>::register_type r = v;
+#if defined(__AVX512F__)
+  asm("" : "+v"(r));
+#else
+  asm("" : "+x"(r));
+#endif
+  return r;
+#else
+  return v;
+#endif
+}
+
+/// The lanes' bits read as lanes of U (the same register width).
+template <class U, class T, class A>
+inline xsimd::batch<U, A> bits_as(const xsimd::batch<T, A>& v) {
+#if XSIMD_VERSION_MAJOR >= 10
+  return xsimd::bitwise_cast<U>(v);
+#else
+  return xsimd::bitwise_cast<xsimd::batch<U, A>>(v);
+#endif
+}
+
+}  // namespace tenon::simd

@@ -1,0 +1,51 @@
+// Instructions that some processors of a level have beside the level's. Kernels use them where they may.
+#pragma once
+
+#include <atomic>
+#include <cstdlib>
+#include <string_view>
+
+#if defined(__x86_64__) && defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
+namespace tenon::simd {
+
+/// Whether kernels with registers of 64 bytes may multiply bytes by AVX-512 VNNI, which some processors of
+/// the level avx512 lack. TENON_VNNI=0 keeps them from it. Read once.
+inline bool vnni() {
+#if defined(__x86_64__)
+  static const bool use = [] {
+    const char* const request = std::getenv("TENON_VNNI");
+    return __builtin_cpu_supports("avx512vnni") && (request == nullptr || std::string_view(request) != "0");
+  }();
+  return use;
+#else
+  return false;
+#endif
+}
+
+/// Whether tile registers (tiles.hpp) may be used: the processor has it, and the system gives it to this
+/// process, which has to ask. TENON_AMX=0 keeps kernels from it. Read once.
+inline bool amx() {
+#if defined(__x86_64__) && defined(__linux__)
+  // A static that a function initialises would have a lock, which programs without exceptions link without.
+  // Threads that ask at the same time get the same answer.
+  static std::atomic<signed char> known{-1};
+  signed char use = known.load(std::memory_order_relaxed);
+  if (use < 0) {
+    constexpr int request_permission = 0x1023, tile_data = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
+    const char* const request = std::getenv("TENON_AMX");
+    use = (request == nullptr || std::string_view(request) != "0") && __builtin_cpu_supports("amx-tile") &&
+          __builtin_cpu_supports("amx-int8") && __builtin_cpu_supports("amx-bf16") &&
+          syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
+    known.store(use, std::memory_order_relaxed);
+  }
+  return use != 0;
+#else
+  return false;
+#endif
+}
+
+}  // namespace tenon::simd

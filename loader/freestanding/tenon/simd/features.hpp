@@ -1,0 +1,29 @@
+// Instructions that some processors of a level have beside the level's, in a compiled model: those that its
+// constants are laid out for, which loader/compile.cc states.
+#pragma once
+
+#include <atomic>
+
+#if defined(__x86_64__) && defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
+namespace tenon::simd {
+
+constexpr bool vnni() { return TENON_USES_VNNI; }
+
+/// The first call asks the system for the registers.
+inline bool amx() {
+#if TENON_USES_AMX
+  static std::atomic<bool> asked{false};
+  if (!asked.load(std::memory_order_relaxed)) {
+    constexpr int request_permission = 0x1023, tile_data = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
+    syscall(SYS_arch_prctl, request_permission, tile_data);
+    asked.store(true, std::memory_order_relaxed);
+  }
+#endif
+  return TENON_USES_AMX;
+}
+
+}  // namespace tenon::simd
