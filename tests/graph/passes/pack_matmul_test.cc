@@ -201,5 +201,21 @@ TEST_CASE("rows that follow from an input's value of its own") {
   }
 }
 
+TEST_CASE("pack_matmul: a matrix is packed part by part as it is as a whole") {
+  kernels::GemmArgs<float> args;
+  args.k = 900, args.n = 1000;
+  const AnyTensor b = floats<float>({args.k, args.n}, 1);
+  args.b = static_cast<const float*>(b.data());
+  for (const bool transposed : {false, true}) {
+    CAPTURE(transposed);
+    args.b_row = transposed ? 1 : args.n, args.b_col = transposed ? args.k : 1;
+    const int64_t size = kernels::packed_b_size<float>(args.k, args.n);
+    std::vector<float> want(static_cast<std::size_t>(size));
+    kernels::pack_b(args, want.data());
+    const Storage packed = detail::packed_b(args, b.storage());
+    CHECK(std::equal(want.begin(), want.end(), packed.as<float>()));
+  }
+}
+
 }  // namespace
 }  // namespace tenon::passes
