@@ -242,21 +242,10 @@ class Converter {
       : model_(model), opset_(opset), data_(data), functions_(functions), names_{names, {}} {}
 
   void run(int target) {
-    while (opset_ != target) {
+    for (bool first = true; opset_ != target; first = false) {
       const int next = opset_ < target ? opset_ + 1 : opset_ - 1;
-      if (!inferred_) infer();
-      std::vector<const onnx::GraphProto*> typed;
-      each_graph_of(typed_, [&](const onnx::GraphProto& g) { typed.push_back(&g); });
-      std::size_t k = 0;
-      // An algorithm reads the values of the main graph.
-      const ConvertScope* main = nullptr;
-      std::deque<ConvertScope> scopes;
-      each_graph([&](onnx::GraphProto& g) {
-        ConvertScope& scope = scopes.emplace_back();
-        scope.outer = main;
-        convert_graph(g, *typed[k++], scope, next);
-        if (main == nullptr) main = &scope;
-      });
+      // The first step looks at all nodes, whether there are such operators.
+      if (first || changes(next)) convert(next);
       for (auto& o : *model_.mutable_opset_import())
         if (canonical(o.domain()).empty()) o.set_version(next);
       opset_ = next;
@@ -265,6 +254,29 @@ class Converter {
   }
 
  private:
+  bool changes(int next) {
+    bool found = false;
+    each_graph([&](const onnx::GraphProto& g) {
+      found = found || find_changed(g.node(), "", opset_, next, functions_) != nullptr;
+    });
+    return found;
+  }
+  void convert(int next) {
+    if (!inferred_) infer();
+    std::vector<const onnx::GraphProto*> typed;
+    each_graph_of(typed_, [&](const onnx::GraphProto& g) { typed.push_back(&g); });
+    std::size_t k = 0;
+    // An algorithm reads the values of the main graph.
+    const ConvertScope* main = nullptr;
+    std::deque<ConvertScope> scopes;
+    each_graph([&](onnx::GraphProto& g) {
+      ConvertScope& scope = scopes.emplace_back();
+      scope.outer = main;
+      convert_graph(g, *typed[k++], scope, next);
+      if (main == nullptr) main = &scope;
+    });
+  }
+
   template <class Model, class F>
   static void each_graph_of(Model& model, F f) {
     if constexpr (std::is_const_v<Model>) {

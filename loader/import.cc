@@ -189,7 +189,9 @@ class Importer {
       if (!sparse.emplace(t.values().name(), &t).second || defaults.contains(t.values().name()))
         throw Error(ErrorCode::invalid_model, place,
                     concat("initializer '", t.values().name(), "' is defined twice"));
-    for (const auto& v : g.input()) {
+    const int inputs = scope.outer == nullptr ? g.input_size() : inputs_without_constants(g);
+    for (int k = 0; k < inputs; ++k) {
+      const onnx::ValueInfoProto& v = g.input(k);
       if (v.name().empty()) throw Error(ErrorCode::invalid_model, place, "an input has no name");
       Value fallback;
       if (const auto it = defaults.find(v.name()); it != defaults.end()) {

@@ -115,7 +115,9 @@ struct Scope {
 class Inference {
  public:
   Inference(const onnx::ModelProto& model, InferOptions options)
-      : options_(options), constant_bytes_(static_cast<int64_t>(model.ByteSizeLong()) + max_constant_bytes) {
+      : options_(options),
+        constants_are_inputs_(model.ir_version() < 4),
+        constant_bytes_(static_cast<int64_t>(model.ByteSizeLong()) + max_constant_bytes) {
     opsets_ = read_opsets(model.opset_import(), "model");
     for (const auto& f : model.functions()) functions_[key_of(f)] = &f;
     std::map<const onnx::FunctionProto*, bool> finished;
@@ -223,8 +225,13 @@ class Inference {
   class BodyOfFile final : public op::Body {
    public:
     BodyOfFile(Inference& inference, onnx::GraphProto& g, const Scope& scope, const Scope& owner)
-        : inference_(inference), graph_(g), original_(g), scope_(scope), owner_(owner) {}
-    int inputs() const override { return original_.input_size(); }
+        : inference_(inference),
+          graph_(g),
+          original_(g),
+          scope_(scope),
+          owner_(owner),
+          inputs_(inference.constants_are_inputs_ ? inputs_without_constants(g) : g.input_size()) {}
+    int inputs() const override { return inputs_; }
     int outputs() const override { return original_.output_size(); }
     Dims declared_dims(int input) const override {
       return inference_.symbols_.info_of(original_.input(input).type()).dims;
@@ -261,6 +268,7 @@ class Inference {
     onnx::GraphProto& graph_;
     const onnx::GraphProto original_;
     const Scope &scope_, &owner_;
+    const int inputs_;
     mutable bool inferred_ = false;
     mutable std::exception_ptr fault_;
   };
@@ -553,6 +561,7 @@ class Inference {
   }
 
   InferOptions options_;
+  bool constants_are_inputs_;  // every initializer is an input as well
   Opsets opsets_;
   std::map<FunctionKey, const onnx::FunctionProto*> functions_;
   Symbols symbols_;

@@ -95,6 +95,14 @@ void change_names(onnx::GraphProto& g, const std::function<void(std::string&)>& 
   }
 }
 
+int inputs_without_constants(const onnx::GraphProto& body) {
+  std::unordered_set<std::string_view> constants;
+  for (const auto& t : body.initializer()) constants.insert(t.name());
+  int count = body.input_size();
+  while (count > 0 && constants.contains(body.input(count - 1).name())) --count;
+  return count;
+}
+
 const std::string& node_name(const onnx::NodeProto& n) {
   if (!n.name().empty()) return n.name();
   for (const std::string& name : n.output())

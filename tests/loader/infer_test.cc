@@ -379,6 +379,20 @@ TEST_CASE("Inference of bodies in their whole") {
   }
 }
 
+TEST_CASE("Inference of bodies whose constants are inputs, as before IR 4") {
+  auto m = loader::parse_text<onnx::ModelProto>(R"(<ir_version: 3, opset_import: ["" : 8]>
+      g (float[2] x, int64 n) => (float[2] y) <int64 n = {3}> {
+        y = Loop <body = b (int64 i, bool c, float[2] a, float k) => (bool c, float[2] s) <float k = {10}> {
+          s = Add (a, k)
+        }> (n, "", x)
+      })");
+  CHECK(inferred(m, typed) == "2");
+  Session s(Model(m).graph());
+  CHECK(s.run({{"x", Tensor<float>({2}, {1, 2})}})["y"].view<float>()[1] == 32);
+  m.set_ir_version(4);
+  CHECK(inferred(m, typed).find("the body takes 4 values") != std::string::npos);
+}
+
 TEST_CASE("Inference of old versions") {
   CHECK(
       types(
