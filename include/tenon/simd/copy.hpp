@@ -52,6 +52,7 @@ inline void copy_beyond_caches(void* to, const void* from, std::size_t bytes) {
   if (head > 0) std::memcpy(t, f, head);
   t += head, f += head, bytes -= head;
   for (; bytes >= 64; bytes -= 64, t += 64, f += 64)
+#pragma GCC unroll 4
     for (int k = 0; k < 64; k += 16)
       _mm_stream_si128(reinterpret_cast<__m128i*>(t + k),
                        _mm_loadu_si128(reinterpret_cast<const __m128i*>(f + k)));

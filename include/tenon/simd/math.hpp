@@ -200,17 +200,23 @@ inline B polynomial(const B& x, const B& xx, const T (&c)[n]) {
   return n % 2 ? mul_add(z, x, y) : mul_add(y, x, z);
 }
 
-/// x * y + z rounded once for certain: what mul_add's compiler may make of it is not enough where the result
-/// is exact.
+/// z - x * y rounded once for certain, where the level has FMA: what mul_add's compiler may make of it is not
+/// enough where the result is exact.
 template <class T, class A>
-inline xsimd::batch<T, A> fused_mul_add(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& y,
-                                        const xsimd::batch<T, A>& z) {
+inline xsimd::batch<T, A> fused_rest(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& y,
+                                     const xsimd::batch<T, A>& z) {
 #if defined(__AVX512F__)
-  if constexpr (detail::bytes<A> == 64 && std::is_same_v<T, float>) return _mm512_fmadd_ps(x, y, z);
-  else if constexpr (detail::bytes<A> == 64 && std::is_same_v<T, double>) return _mm512_fmadd_pd(x, y, z);
+  if constexpr (bytes<A> == 64 && std::is_same_v<T, float>) return _mm512_fnmadd_ps(x, y, z);
+  else if constexpr (bytes<A> == 64 && std::is_same_v<T, double>) return _mm512_fnmadd_pd(x, y, z);
   else
 #endif
-    return mul_add(x, y, z);
+#if defined(__AVX2__) && defined(__FMA__)
+      if constexpr (bytes<A> == 32 && std::is_same_v<T, float>)
+    return _mm256_fnmadd_ps(x, y, z);
+  else if constexpr (bytes<A> == 32 && std::is_same_v<T, double>) return _mm256_fnmadd_pd(x, y, z);
+  else
+#endif
+    return mul_add(-x, y, z);
 }
 
 template <class T, class A>
@@ -387,16 +393,16 @@ inline xsimd::batch<T, A> normal_tail(const xsimd::batch<T, A>& factor, const xs
   using N = Format<T>;
   // The square is in two parts, as exp makes relative errors of absolute ones.
   if constexpr (exp_by_table<T, A>) {
-    // exp(-(square + rest) / 2) = 2^n exp(-(r + rest) / 2), with `tail` = 2 - 2 exp(-(r + rest) / 2). What n
+    // exp(-(square - rest) / 2) = 2^n exp(-(r - rest) / 2), with `tail` = 2 - 2 exp(-(r - rest) / 2). What n
     // ln(2) lacks is in the quotient below.
     using I = xsimd::batch<uint32_t, A>;
-    const B square = t * t, rest = fused_mul_add(t, t, -square), magic(N::magic / 8 + lift<T>);
+    const B square = t * t, rest = fused_rest(t, t, square), magic(N::magic / 8 + lift<T>);
     const B shifted = mul_add(square, B(-0.5f * N::log2e), magic);
     const B r = mul_add(shifted - magic, B(0x1.62e430p0f), square);
-    const B tail = mul_add(r * r, mul_add(r, B(0x1.555b40p-5f), B(-0x1.00087cp-2f)), r + rest);
+    const B tail = mul_add(r * r, mul_add(r, B(0x1.555b40p-5f), B(-0x1.00087cp-2f)), r - rest);
     const B scale = power_of_two<true>(shifted),
             half = bits_as<T>(bits_as<uint32_t>(scale) - I(1u << N::mantissa));
-    const B e = mul_add(half, -tail, scale);
+    const B e = fused_rest(half, tail, scale);
     // exp(t^2/2) Phi(-t), its denominator times 2^lift
     static constexpr float above[] = {0x1.fffffcp-2f, 0x1.5e678ap-2f, 0x1.bdc952p-4f, 0x1.df85fcp-7f,
                                       0x1.b616ap-23f};
@@ -506,7 +512,7 @@ inline xsimd::batch<T, A> log1p_unit(const xsimd::batch<T, A>& x) {
 template <class T, class A>
 inline xsimd::batch<T, A> softplus(const xsimd::batch<T, A>& x) {
   using B = xsimd::batch<T, A>;
-  return at_least(x, B(T(0))) + simd::log1p_unit(simd::exp(-xsimd::abs(x)));
+  return at_least(x, B(T(0))) + simd::log1p_unit(simd::exp(x | B(detail::Format<T>::sign)));
 }
 
 template <class T, class A>
@@ -731,7 +737,7 @@ inline xsimd::batch<T, A> fmod(const xsimd::batch<T, A>& x, const xsimd::batch<T
     const auto direct = (q < B(T(uint64_t{1} << detail::Format<T>::mantissa))) &
                         (b >= B(detail::Format<T>::least_normal)) & (b < B(detail::Format<T>::infinity));
     if (xsimd::all(direct)) {
-      const B rest = detail::fused_mul_add(-q, b, a);
+      const B rest = detail::fused_rest(q, b, a);
       return detail::copy_sign(xsimd::select(rest < B(T(0)), rest + b, rest), x);
     }
   }
