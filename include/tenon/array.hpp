@@ -7,6 +7,7 @@
 #include "tenon/array/factory.hpp"
 #include "tenon/array/iterate.hpp"
 #include "tenon/array/join.hpp"
+#include "tenon/array/mask.hpp"
 #include "tenon/array/math.hpp"
 #include "tenon/array/mdspan.hpp"
 #include "tenon/array/npy.hpp"

@@ -15,7 +15,7 @@ namespace {
 
 template <class T, class S>
 std::vector<T> list(const Tensor<T, S>& t) {
-  return {t.begin(), t.end()};
+  return std::vector<T>(t.begin(), t.end());
 }
 using Floats = std::vector<float>;
 using Ints64 = std::vector<int64_t>;
@@ -56,6 +56,10 @@ TEST_CASE("functions of tensors have static extents where axes are static") {
   CHECK(list(reshape(x, {3, -1})) == Floats{1, 5, 3, 4, 2, 6});
   CHECK(list(transpose(x)) == Floats{1, 4, 5, 2, 3, 6});
   CHECK(list(cast<int64_t>(x / 2)) == Ints64{0, 2, 1, 2, 1, 3});
+  const Tensor<float> odd(Extents{7}, {NAN, INFINITY, -1e20f, -0.5f, 300.7f, 1e-40f, 0});
+  CHECK(list(cast<int32_t>(odd)) == list(apply<op::Cast{.to = dtype<int32_t>}>(odd)));
+  CHECK(list(cast<uint8_t>(odd)) == list(apply<op::Cast{.to = dtype<uint8_t>}>(odd)));
+  CHECK(list(cast<bool>(odd)) == list(apply<op::Cast{.to = dtype<bool>}>(odd)));
   CHECK(list(matmul(slice(x, all, range(0, 2)), Tensor<float, Shape<2>>{1, 10})) == Floats{51, 24});
   CHECK_THROWS_AS(sum(any, {2}), Error);
   CHECK_THROWS_AS(argmax(any, 2), Error);

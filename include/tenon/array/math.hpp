@@ -206,7 +206,18 @@ auto clip(const A& x, N low, N high) {
 /// The elements as another type: op::Cast. cast<float>(i)
 template <Element T, Array A>
 auto cast(const A& x) {
-  return apply<op::Cast{.to = dtype<T>}>(x);
+  using From = array_detail::element_of<A>;
+  if constexpr (std::is_arithmetic_v<T> && std::is_arithmetic_v<From>) {
+    // The operator is compiled for all pairs of types, which takes seconds.
+    const auto& from = op::ready(x);
+    auto y = Tensor<T, typename array_detail::Source<A>::shape>::uninitialized(from.extents());
+    parallel_for(from.size(), 16384, [&](int64_t begin, int64_t end) {
+      convert_n(y.data() + begin, from.data() + begin, end - begin);
+    });
+    return y;
+  } else {
+    return apply<op::Cast{.to = dtype<T>}>(x);
+  }
 }
 
 /// Axis k of the result is axis Perm[k] of x; without Perm they are in the reverse order: op::Transpose.

@@ -402,10 +402,10 @@ class StridedSlice {
     return *slice(*this, index...).data();
   }
   /// A part of this part, which refers to the same tensor. x(all, range(0, 3))(0, all)
-  template <array_detail::CutSpec... I>
-    requires(!(std::integral<I> && ...))
-  auto operator()(I... index) const {
-    return slice(*this, index...);
+  template <class... I>
+    requires(!(std::integral<std::remove_cvref_t<I>> && ...))
+  auto operator()(I&&... index) const {
+    return slice(*this, std::forward<I>(index)...);
   }
 
   /// Error{invalid_shape} where y does not broadcast to this part. slice(x, all, 0) = 1.0f

@@ -168,27 +168,29 @@ class Tensor {
   reference operator[](int64_t i) { return data()[i]; }
   const_reference operator[](int64_t i) const { return data()[i]; }
   template <class... I>
+    requires(std::is_convertible_v<I, int64_t> && ...)
   reference operator()(I... index) {
     return view()(index...);
   }
   template <class... I>
+    requires(std::is_convertible_v<I, int64_t> && ...)
   const_reference operator()(I... index) const {
     return view()(index...);
   }
   /// A part of the tensor, see TensorView. x(all, range(0, 3)) = y
   template <class... I>
     requires(!(std::is_convertible_v<I, int64_t> && ...))
-  auto operator()(I... index) & {
-    return slice(view(), index...);
+  auto operator()(I&&... index) & {
+    return slice(view(), std::forward<I>(index)...);
   }
   template <class... I>
     requires(!(std::is_convertible_v<I, int64_t> && ...))
-  auto operator()(I... index) const& {
-    return slice(view(), index...);
+  auto operator()(I&&... index) const& {
+    return slice(view(), std::forward<I>(index)...);
   }
   template <class... I>
     requires(!(std::is_convertible_v<I, int64_t> && ...))
-  auto operator()(I... index) && = delete;  // a part of memory that ends with the tensor
+  auto operator()(I&&... index) && = delete;  // a part of memory that ends with the tensor
   const_reference item() const { return view().item(); }
 
   TensorView<T, S> view() {

@@ -138,6 +138,7 @@ class TensorView {
   constexpr reference operator[](int64_t i) const { return data_[i]; }
   /// The element at an index per axis; Error{out_of_range} outside.
   template <class... I>
+    requires(std::is_convertible_v<I, int64_t> && ...)
   constexpr reference operator()(I... index) const {
     static_assert(Layout<S>::static_rank < 0 || Layout<S>::static_rank == static_cast<int>(sizeof...(I)),
                   "one index for each axis");
@@ -159,8 +160,8 @@ class TensorView {
   /// declared by array/slice.hpp. x(all, range(0, 3))
   template <class... I>
     requires(!(std::is_convertible_v<I, int64_t> && ...))
-  auto operator()(I... index) const {
-    return slice(*this, index...);
+  auto operator()(I&&... index) const {
+    return slice(*this, std::forward<I>(index)...);
   }
   /// The only element; Error{invalid_shape} when there is not exactly one.
   constexpr reference item() const {

@@ -1,0 +1,101 @@
+// Elements chosen by a condition: x(x < 0.0f) = 0.0f, x(m) += y, Tensor<float> negative = x(x < 0.0f).
+#pragma once
+
+#include "tenon/array/slice.hpp"
+#include "tenon/op/tensor/compress.hpp"
+
+namespace tenon {
+
+/// The elements of a part of a tensor at which a mask of bools, which broadcasts to the part, holds. It
+/// refers to both, and is assigned to or read where it is made.
+///
+/// Assigned to, an element becomes the number, or the element of y at the same place, y being broadcast:
+/// x(m) = y is x = where(m, y, x). Read, it is a vector of the elements in row-major order, for which the
+/// mask has the extents of the part: op::Compress.
+template <class Part, class Mask>
+class MaskedSlice {
+ public:
+  using value_type = std::remove_const_t<typename Part::value_type>;
+  using shape_type = Shape<dyn>;
+
+  MaskedSlice(const Part& part, Mask&& mask) : part_(part), mask_(std::move(mask)) {}
+  MaskedSlice(const MaskedSlice&) = default;
+
+  /// Error{invalid_shape} where the mask or y do not broadcast to the part.
+  template <class Y>
+    requires(Array<Y> || array_detail::Scalar<Y>)
+  MaskedSlice& operator=(const Y& y) {
+    if constexpr (!array_detail::any_invalid<Y>)
+      part_ = array_detail::of_held<op::Where>(Mask(mask_), array_detail::hold<op::Where, value_type>(y),
+                                               array_detail::hold<op::Where, value_type>(part_));
+    return *this;
+  }
+  MaskedSlice& operator=(const MaskedSlice& y) { return operator= <MaskedSlice>(y); }
+  template <class Y>
+  MaskedSlice& operator+=(const Y& y) {
+    return *this = part_ + y;
+  }
+  template <class Y>
+  MaskedSlice& operator-=(const Y& y) {
+    return *this = part_ - y;
+  }
+  template <class Y>
+  MaskedSlice& operator*=(const Y& y) {
+    return *this = part_ * y;
+  }
+  template <class Y>
+  MaskedSlice& operator/=(const Y& y) {
+    return *this = part_ / y;
+  }
+
+  /// The elements, in a tensor of their own. Error{invalid_shape} where the mask has other extents.
+  Tensor<value_type, shape_type> eval() const {
+    const auto& holds = array_detail::as_operand(mask_);
+    if (!std::ranges::equal(holds.extents(), part_.extents()))
+      op::raise(ErrorCode::invalid_shape, "slice", "a mask of extents ", to_string(holds.extents()),
+                " reads a part of extents ", to_string(part_.extents()));
+    const TensorView<const bool, Shape<dyn>> condition(holds.data(), {holds.size()});
+    return op::Compress{}(part_, condition).template as<shape_type>();
+  }
+  template <class To>
+    requires(widens<shape_type, To>())
+  operator Tensor<value_type, To>() const {
+    return eval();
+  }
+
+ private:
+  Part part_;
+  Mask mask_;
+};
+
+namespace array_detail {
+
+template <class Part, class Mask>
+struct Source<MaskedSlice<Part, Mask>> {
+  using element = typename MaskedSlice<Part, Mask>::value_type;
+  using shape = Shape<dyn>;
+  static Held<element, shape> hold(const MaskedSlice<Part, Mask>& s) { return s.eval(); }
+};
+
+template <class M>
+concept MaskArray = Array<M> && std::is_same_v<element_of<M>, bool>;
+
+template <class Part, class M>
+auto masked(const Part& part, M&& mask) {
+  using Mask = std::remove_cvref_t<decltype(hold<op::Where, bool>(std::forward<M>(mask)))>;
+  return MaskedSlice<Part, Mask>(part, hold<op::Where, bool>(std::forward<M>(mask)));
+}
+
+}  // namespace array_detail
+
+/// The elements of x where a mask holds, see MaskedSlice. slice(x, x < 0.0f) = 0.0f is x(x < 0.0f) = 0.0f.
+template <class T, class S, array_detail::MaskArray M>
+auto slice(const TensorView<T, S>& x, M&& mask) {
+  return array_detail::masked(slice(x), std::forward<M>(mask));
+}
+template <class T, class S, array_detail::MaskArray M>
+auto slice(const StridedSlice<T, S>& x, M&& mask) {
+  return array_detail::masked(x, std::forward<M>(mask));
+}
+
+}  // namespace tenon
