@@ -62,8 +62,8 @@ inline bool gives_planes(const ConvGeometry& g, int winograd) {
 inline bool keeps_planes(const ConvGeometry& g, int winograd) { return winograd != 0 && g.groups >= 8; }
 
 /// Whether the convolution is one of 3 x 3 cells side by side, which winograd computes with a quarter of the
-/// products: F(4x4, 3x3), in tiles of 4 x 4 outputs. Asks no more of groups than blockable_conv. Reads
-/// groups, channels, kernel, strides and dilations.
+/// products in tiles of 4 x 4 outputs, and four ninths in tiles of 2 x 2. Asks no more of groups than
+/// blockable_conv. Reads groups, channels, kernel, strides and dilations.
 inline bool fits_winograd(const ConvGeometry& g) {
   return g.in_channels / g.groups >= 16 && g.out_channels / g.groups >= 16 && g.kernel[0] == 3 &&
          g.kernel[1] == 3 && g.strides[0] == 1 && g.strides[1] == 1 && g.dilations[0] == 1 &&
