@@ -73,12 +73,18 @@ namespace detail {
 /// broadcast_plan for shapes that differ.
 template <int n>
 constexpr BroadcastPlan<n> stretched_plan(const int64_t* const (&shape)[n], const int (&ranks)[n]) {
+  // All returns give this plan, which then is the caller's: GCC copies one by an instruction that waits until
+  // memory has taken what was written past the caches.
+  BroadcastPlan<n> plan;
   for (int k = 0; k < n; ++k)
     for (int d = 0; d < ranks[k]; ++d)
-      if (shape[k][d] == 0) return BroadcastPlan<n>::flat(0);  // other extents may overflow
+      if (shape[k][d] == 0) {  // other extents may overflow
+        plan.size = plan.extents[0] = 0;
+        for (auto& stride : plan.strides) stride[0] = 1;
+        return plan;
+      }
 
   // Built from the last axis to the first, and turned round at the end.
-  BroadcastPlan<n> plan;
   const int rank = *std::max_element(ranks, ranks + n);
   int merged = 0;
   int64_t step[n];
@@ -103,7 +109,7 @@ constexpr BroadcastPlan<n> stretched_plan(const int64_t* const (&shape)[n], cons
     for (int k = 0; k < n; ++k) plan.strides[k][merged] = stride[k];
     ++merged;
   }
-  if (merged == 0) return {};
+  if (merged == 0) return plan;
   plan.rank = merged;
   std::reverse(plan.extents, plan.extents + merged);
   for (auto& stride : plan.strides) std::reverse(stride, stride + merged);
