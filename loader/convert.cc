@@ -398,7 +398,7 @@ class Converter {
     if (refers(n)) check_references(s, Form(from), form);
     if (rest == Rest::attributes_and_operands) convert_attributes(s, Form(from), form);
     check_operands(s, form);
-    inferred_ = inferred_ && s.before.empty() && s.after.empty();
+    inferred_ = inferred_ && s.before.empty() && s.after.empty() && !s.rebuilt;
     for (auto* list : {&s.before, &s.after})
       for (auto& m : *list)
         for (const auto& name : m.output()) scope.names.insert(name);

@@ -53,6 +53,7 @@ class Step {
   onnx::NodeProto& node;
   const int from_opset, to_opset;
   std::deque<onnx::NodeProto> before{}, after{};
+  bool rebuilt = false;  ///< the node has another body
 
   bool up() const { return to_opset > from_opset; }
   template <class... Parts>
@@ -91,6 +92,9 @@ class Step {
   void set(std::string_view name, const op::AttributeValue& value);
 
   // --- other nodes ---
+  std::string fresh(const std::string& name) {
+    return names_.used.fresh(name.empty() ? node.op_type() : name);
+  }
   /// A node in front of this one, and the name of its result.
   std::string add(const char* op, std::initializer_list<std::string> inputs,
                   std::initializer_list<std::pair<const char*, op::AttributeValue>> attributes = {});

@@ -190,20 +190,40 @@ Rest scatter_11(Step& s) {
   return Rest::operands;
 }
 
+// Each entry of a batch by itself: all operands are scanned along the batch, and the node is the body.
+void scan_batch(Step& s) {
+  onnx::NodeProto entry = s.node;
+  entry.clear_name();
+  onnx::AttributeProto body;
+  body.set_name("body");
+  body.set_type(onnx::AttributeProto::GRAPH);
+  onnx::GraphProto& g = *body.mutable_g();
+  g.set_name("entry");
+  for (auto& name : *entry.mutable_input()) g.add_input()->set_name(name = s.fresh(name));
+  for (auto& name : *entry.mutable_output()) g.add_output()->set_name(name = s.fresh(name));
+  g.add_node()->Swap(&entry);
+  s.node.clear_attribute();
+  s.node.add_attribute()->Swap(&body);
+  s.set("num_scan_inputs", static_cast<int64_t>(s.node.input_size()));
+  s.rebuilt = true;
+}
+
 // A batch of one entry is cut away, and put back.
 Rest scan_9(Step& s) {
   if (s.has(0)) s.refuse("sequence_lens has no counterpart");
   if (s.node.input_size() < 2) s.refuse("there is nothing to scan");
   s.node.mutable_input()->DeleteSubrange(0, 1);
+  if (auto* a = s.attribute("directions")) a->set_name("scan_input_directions");
+  bool one = true;
   for (int k = 0; k < s.node.input_size(); ++k) {
     const auto shape = s.shape(k);
-    if (!shape || shape->empty() || shape->front() != "1")
-      s.refuse("the batch is not known to have one entry");
-    s.set_input(k, s.add("Squeeze", {s.node.input(k)}, {{"axes", std::vector<int64_t>{0}}}));
+    one = one && shape && !shape->empty() && shape->front() == "1";
   }
+  if (!one) return scan_batch(s), Rest::operands;
+  for (int k = 0; k < s.node.input_size(); ++k)
+    s.set_input(k, s.add("Squeeze", {s.node.input(k)}, {{"axes", std::vector<int64_t>{0}}}));
   for (int k = 0; k < s.node.output_size(); ++k)
     if (!s.node.output(k).empty()) s.follow(k, "Unsqueeze", {}, {{"axes", std::vector<int64_t>{0}}});
-  if (auto* a = s.attribute("directions")) a->set_name("scan_input_directions");
   return Rest::operands;
 }
 

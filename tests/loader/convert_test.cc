@@ -145,6 +145,18 @@ TEST_CASE("Operators whose meaning changed") {
             "y, z = Scan <num_scan_inputs = 1, body = b (float[2] a, float[2] n) => (float[2] o, float[2] p) "
             "{ o = Add (a, n) p = Identity (o) }> (\"\", s, x) }") ==
         "Squeeze Squeeze Scan Unsqueeze Unsqueeze");
+  // A batch of several entries, or of a number that is not known: one Scan within another.
+  const std::string_view scan =
+      "{ y, z = Scan <num_scan_inputs = 1, directions = [1], body = b (float[2] a, float[2] n) =>"
+      " (float[2] o, float[2] p) { o = Add (a, n) p = Softmax <axis = 0> (o) }> (\"\", s, x) }";
+  for (int opset : {9, 13, 25}) {
+    CHECK(converted(8, opset,
+                    concat("g (float[2, 2] s, float[2, 3, 2] x) => (float[2, 2] y, float[2, 3, 2] z) ",
+                           scan)) == "Scan");
+    CHECK(converted(8, opset,
+                    concat("g (float[B, 2] s, float[B, 3, 2] x) => (float[B, 2] y, float[B, 3, 2] z) ",
+                           scan)) == "Scan");
+  }
 }
 
 TEST_CASE("ConstantOfShape and Tile in old sets") {
