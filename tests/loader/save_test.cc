@@ -432,5 +432,19 @@ TEST_CASE("2 GB and more") {
   CHECK(files_in(folder.path()) == 1);
 }
 
+TEST_CASE("a message without large raw data is parsed as it lies") {
+  onnx::ModelProto m;
+  onnx::TensorProto& t = *m.mutable_graph()->add_initializer();
+  const auto stripped = [&] {
+    const std::string bytes = m.SerializeAsString();
+    return loader::strip_raw_data(std::as_bytes(std::span(bytes)));
+  };
+  t.set_raw_data(std::string(255, 'z'));
+  CHECK(!stripped());
+  t.set_raw_data(std::string(256, 'z'));
+  REQUIRE(stripped());
+  CHECK(stripped()->find('z') == std::string::npos);
+}
+
 }  // namespace
 }  // namespace tenon
