@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "tenon/array/slice.hpp"
 #include "tenon/graph/session.hpp"
 #include "tenon/op/controlflow/if.hpp"
 #include "tenon/op/math/add.hpp"
@@ -101,6 +102,17 @@ struct Silent {
 
 namespace tenon {
 using namespace test;
+
+TEST_CASE("expressions and parts of tensors are constants") {
+  const Tensor<float, Shape<2, 2>> w{{1, 2}, {3, 4}};
+  Graph g;
+  const auto x = g.input<float, Shape<2>>("x");
+  const auto column = g.add(op::Add{}, x, w(all, 0));
+  static_assert(std::is_same_v<decltype(column), const Edge<float, Shape<2>>>);
+  g.output("y", g.add(op::Mul{}, column, slice(w, 1) * 2.0f));
+  Outputs out = Session(std::move(g)).run({{"x", Tensor<float, Shape<2>>{10, 20}}});
+  CHECK(out["y"].view<float, Shape<2>>()[1] == 184);
+}
 
 TEST_CASE("Graph: typed edges") {
   Graph g;

@@ -86,10 +86,10 @@ class Graph {
   Edge<T, S> constant(const Tensor<T, S>& tensor, std::string name = {}) {
     return {this, add_constant(std::move(name), tensor)};
   }
-  /// Adds a node. Operands are edges of this graph, tensors, numbers or `constant<…>` (which become
-  /// constants), or `none`. Returns an Edge, a tuple of Edges, or AnyEdges if only run time knows the element
-  /// type. Error when the operator forbids the operands and the compiler could not tell. Count asks for more
-  /// than the obligatory results.
+  /// Adds a node. Operands are edges of this graph, tensors, expressions (array/), numbers or `constant<…>`
+  /// (which become constants), or `none`. Returns an Edge, a tuple of Edges, or AnyEdges if only run time
+  /// knows the element type. Error when the operator forbids the operands and the compiler could not tell.
+  /// Count asks for more than the obligatory results.
   template <int Count = 0, op::Operator Op, class... A>
   auto add(const Op& op, const A&... a) {
     return add_typed<Count, Op, op::RunTimeAttributes<Op>>(op, a...);
@@ -239,6 +239,11 @@ class Graph {
       else if constexpr (requires { a.storage(); }) return g.add_constant({}, a);
       else return g.add_constant({}, AnyTensor::copy_of(op::Operand<A>::view(a)));
     }
+  };
+  template <Lazy A>
+  struct Argument<A> {
+    using type = decltype(std::declval<const A&>().eval());
+    static ValueId id(Graph& g, const A& a) { return g.add_constant({}, a.eval()); }
   };
   template <class T, class S>
   struct Argument<Edge<T, S>> {
