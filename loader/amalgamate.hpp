@@ -23,7 +23,8 @@ struct Amalgamation {
   /// source, whatever flags each is compiled with. A name that nothing in Tenon has, or a::b.
   std::string enclosing{};
   /// For programs without heap, exceptions and threads. Headers of loader/freestanding take the place of
-  /// the headers of their names; `throw` and `raise` become calls of tenon::fail.
+  /// the headers of their names; `throw` and `raise` become calls of tenon::fail. Before the text the macros
+  /// ENCLOSING_TENON_USES_VNNI and ENCLOSING_TENON_USES_AMX are to say, 0 or 1, what kernels may use.
   bool freestanding = false;
   /// Freestanding: the element types that calls are compiled for where only the run tells the type; all, if
   /// empty.

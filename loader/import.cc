@@ -105,7 +105,7 @@ class Importer {
                 .prefix = {},
                 .opsets = &opsets_,
                 .attributes = nullptr};
-    read_graph(model_.graph(), scope);
+    read_graph(model_.graph(), model_.graph().input_size(), scope);
     return graph;
   }
 
@@ -174,7 +174,8 @@ class Importer {
 
   // --- graphs ---
 
-  void read_graph(const onnx::GraphProto& g, Scope& scope) {
+  // `inputs`: how many a body is given, or all of the main graph's.
+  void read_graph(const onnx::GraphProto& g, int inputs, Scope& scope) {
     Graph& graph = *scope.graph;
     graph.set_name(g.name());
     const std::string place = concat("graph '", g.name(), "'");
@@ -189,7 +190,6 @@ class Importer {
       if (!sparse.emplace(t.values().name(), &t).second || defaults.contains(t.values().name()))
         throw Error(ErrorCode::invalid_model, place,
                     concat("initializer '", t.values().name(), "' is defined twice"));
-    const int inputs = scope.outer == nullptr ? g.input_size() : inputs_without_constants(g);
     for (int k = 0; k < inputs; ++k) {
       const onnx::ValueInfoProto& v = g.input(k);
       if (v.name().empty()) throw Error(ErrorCode::invalid_model, place, "an input has no name");
@@ -414,7 +414,7 @@ class Importer {
         if (const auto* value = resolve(a, scope.attributes)) {
           const Scope& owner = owner_of(*value, scope.given, scope);
           attributes.emplace_back(a.name(), read_attribute(*value, source_, [&](const onnx::GraphProto& g) {
-                                    return read_body(g, scope, owner);
+                                    return read_body(g, body_inputs(g, n, found.version), scope, owner);
                                   }));
           const auto* v = std::get_if<Value>(&attributes.back().second);
           if (v != nullptr && v->is_tensor()) counted(v->tensor());
@@ -441,7 +441,7 @@ class Importer {
   }
 
   // `owner`: the scope whose opsets and attributes the body is written for.
-  op::BodyRef read_body(const onnx::GraphProto& g, Scope& scope, const Scope& owner) {
+  op::BodyRef read_body(const onnx::GraphProto& g, int inputs, Scope& scope, const Scope& owner) {
     const Depth depth = deeper();
     Graph graph = Graph::inside(*scope.graph);
     Scope inner{.graph = &graph,
@@ -452,7 +452,7 @@ class Importer {
                 .attributes = owner.attributes,
                 .given = owner.given,
                 .from_call = &owner != &scope};
-    read_graph(g, inner);
+    read_graph(g, inputs, inner);
     return body(std::move(graph));
   }
 

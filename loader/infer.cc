@@ -224,13 +224,8 @@ class Inference {
   // A graph attribute, as the rules of If, Loop and Scan ask for it.
   class BodyOfFile final : public op::Body {
    public:
-    BodyOfFile(Inference& inference, onnx::GraphProto& g, const Scope& scope, const Scope& owner)
-        : inference_(inference),
-          graph_(g),
-          original_(g),
-          scope_(scope),
-          owner_(owner),
-          inputs_(inference.constants_are_inputs_ ? inputs_without_constants(g) : g.input_size()) {}
+    BodyOfFile(Inference& inference, onnx::GraphProto& g, int inputs, const Scope& scope, const Scope& owner)
+        : inference_(inference), graph_(g), original_(g), scope_(scope), owner_(owner), inputs_(inputs) {}
     int inputs() const override { return inputs_; }
     int outputs() const override { return original_.output_size(); }
     Dims declared_dims(int input) const override {
@@ -491,7 +486,8 @@ class Inference {
             // A reference stands in a copy of a function: inferred types have their place there.
             if (value != &a) *a.mutable_g() = g;
             const Scope& owner = owner_of(*value, scope.given, scope);
-            bodies.push_back(std::make_shared<const BodyOfFile>(*this, *a.mutable_g(), scope, owner));
+            const int inputs = constants_are_inputs_ ? body_inputs(g, n, found.version) : g.input_size();
+            bodies.push_back(std::make_shared<const BodyOfFile>(*this, *a.mutable_g(), inputs, scope, owner));
             return op::BodyRef{bodies.back()};
           }));
     }

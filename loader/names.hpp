@@ -25,8 +25,9 @@ void each_definition(const onnx::GraphProto& g, const std::function<void(const s
 void change_names(onnx::GraphProto& g, const std::function<void(std::string&)>& change,
                   const std::function<void(onnx::NodeProto&)>& node = {}, int depth = 0);
 
-/// The inputs of a body that its operator gives: before IR 4, each initializer is an input too, behind them.
-int inputs_without_constants(const onnx::GraphProto& body);
+/// The inputs of a body that its node, of the operator's version, gives. Before IR 4 each initializer is an
+/// input too; some may stand behind those.
+int body_inputs(const onnx::GraphProto& body, const onnx::NodeProto& n, int version);
 
 /// The node's name; without one, its first result identifies it.
 const std::string& node_name(const onnx::NodeProto& n);

@@ -231,9 +231,11 @@ TEST_CASE("a program without heap and exceptions computes the same bits") {
                         std::vector<DType> types) {
     std::vector<std::string> headers;
     for (const std::string& n : names) headers.push_back(operator_header(tool::embedded_headers(), n));
-    write_bytes(folder / concat(enclosing, ".hpp"),
-                "#pragma once\n" + amalgamate(tool::embedded_headers(), headers,
-                                              {std::string(enclosing), true, std::move(types)}));
+    write_bytes(
+        folder / concat(enclosing, ".hpp"),
+        concat("#pragma once\n#define ", enclosing, "_TENON_USES_VNNI 0\n#define ", enclosing,
+               "_TENON_USES_AMX 0\n") +
+            amalgamate(tool::embedded_headers(), headers, {std::string(enclosing), true, std::move(types)}));
   };
   const auto shell = [&](const std::string& command) {
     return std::system(concat("cd ", folder.path().string(), " && ", command).c_str());
