@@ -105,7 +105,7 @@ void pack_byte_rows(const ByteRows& x, int64_t i, int32_t* packed, int32_t* sums
   alignas(64) uint8_t flips[numbers];
   std::memset(flips, x.is_signed ? 128 : 0, sizeof flips);
   for (int64_t r = 0; r < count; ++r) {
-    const uint8_t* from = x.data + (i + r) * x.step;
+    const uint8_t* from = x.k == 0 ? x.data : x.data + (i + r) * x.step;  // nothing may be at nullptr
     V sum(0);
     for (int64_t cell = 0; cell < depth; cell += step) {
       const int64_t p = cell / block * block, d = std::min(block, depth - p);
