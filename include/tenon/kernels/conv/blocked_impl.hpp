@@ -218,8 +218,8 @@ struct Plan {
       return group_weights +
              (vector * in_channels + block * Step * vectors_at(vector, out_vectors)) * L * taps;
     };
-    // With one tap the rows of a band as wide as the image join.
-    const bool joined = taps == 1 && at.cols == cols;
+    // With one tap the rows of a band as wide as the image join, where they lie end to end.
+    const bool joined = taps == 1 && at.cols == cols && row_step == at.cols * Step;
     const int64_t band_rows = joined ? 1 : at.rows, row_cells = joined ? at.rows * at.cols : at.cols;
     for (int64_t k = 0; k < blocks; k += chunk) {
       Reach reach;
