@@ -181,10 +181,9 @@ class ChannelBlocks {
   /// four times as many for 4 x 4 outputs, and nearly twice for 2 x 2: in small images that takes longer than
   /// computing with fewer. A batch that nobody knows is one image.
   static int winograd_outputs(const Dims& y) {
-    const Dim cells = y.product(2, y.rank()), batch = y[0];
-    if (!cells.known()) return 4;
-    const int64_t all = cells.value() * (batch.known() ? batch.value() : 1);
-    return all < 100 ? 0 : all < 350 ? 2 : 4;
+    const Dim cells = y.product(2, y.rank()), all = y[0].known() ? cells * y[0] : cells;
+    if (!all.known()) return 4;
+    return all.value() < 100 ? 0 : all.value() < 350 ? 2 : 4;
   }
 
   /// Numbers of channels, with zeros up to whole blocks.
