@@ -26,6 +26,7 @@ using cell_detail::parts_of;
 using cell_detail::Reach;
 using cell_detail::share_begin;
 using cell_detail::tasks_for;
+using cell_detail::threads_at_hand;
 using cell_detail::turn;
 using cell_detail::turn_weights;
 using cell_detail::up;
@@ -164,9 +165,11 @@ struct Plan {
     const int64_t bands = row_bands * col_bands, items = g.batch * g.groups;
     const int64_t tasks = up(tasks_for<Arch>(products, items * bands), items);  // of an item
     if (tasks > bands) {
-      // Tasks for parts of the channels read all of x each, and those for bands all of the weights.
+      // Tasks for parts of the channels read all of x each, and those for bands all of the weights. Each
+      // makes its own copy of the band, so that more than a thread takes would copy in vain.
       const bool by_channels = out_vectors * L * taps >= out_cells * phases(0) * phases(1);
-      if (by_channels) shares = std::min(up(tasks, bands), parts_of(out_vectors));
+      const int64_t useful = direct ? tasks : std::min(tasks, threads_at_hand());
+      if (by_channels) shares = std::min(up(useful, bands), parts_of(out_vectors));
       else if (rows > 1) row_bands = std::min(rows, up(tasks, col_bands));
       else col_bands = std::min(tasks, up(cols, tile));
     }
@@ -235,9 +238,11 @@ struct Plan {
         const int64_t vector = part_begin(p, out_vectors);
         with_vectors<Arch>(vectors_at(vector, out_vectors), [&]<int V>(std::integral_constant<int, V>) {
           const T* w = weights(p, k);
-          const T* next = p + 1 < part_end     ? weights(p + 1, k)
-                          : k + chunk < blocks ? weights(part, k + chunk)
-                                               : nullptr;
+          // A thread's next task mostly is the next part's.
+          const T* next = p + 1 < part_end                   ? weights(p + 1, k)
+                          : k + chunk < blocks               ? weights(part, k + chunk)
+                          : part_end < parts_of(out_vectors) ? weights(part_end, 0)
+                                                             : nullptr;
           reach.ahead = reinterpret_cast<const char*>(next);
           reach.ahead_bytes =
               reach.blocks * Step * taps * V * L * static_cast<int64_t>(sizeof(T)) / band_rows;

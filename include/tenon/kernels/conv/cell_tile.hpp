@@ -157,15 +157,19 @@ constexpr int vectors_at(int64_t at, int64_t vectors) {
   return vectors == 1 ? 1 : at == 0 && vectors % 2 == 1 ? 3 : 2;
 }
 
+inline int64_t threads_at_hand() {
+  const Executor* executor = current_executor();
+  return executor == nullptr ? 1 : executor->threads();
+}
+
 /// Tasks of a loop, not fewer than `least`, that should take about as long as 2^20 products each; as many for
 /// each thread at hand.
 template <class Arch>
 int64_t tasks_for(double products, int64_t least) {
-  const Executor* executor = current_executor();
-  const int threads = executor == nullptr ? 1 : executor->threads();
+  const int64_t threads = threads_at_hand();
   if (threads == 1) return least;
-  const int64_t tasks =
-      std::max(static_cast<int64_t>(std::min(products / (1 << 20) + 1, 4.0 * threads)), least);
+  const int64_t tasks = std::max(
+      static_cast<int64_t>(std::min(products / (1 << 20) + 1, 4.0 * static_cast<double>(threads))), least);
   return tasks < threads ? tasks : up(tasks, threads) * threads;
 }
 

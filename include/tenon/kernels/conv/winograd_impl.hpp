@@ -28,6 +28,7 @@ using cell_detail::parts_of;
 using cell_detail::Reach;
 using cell_detail::share_begin;
 using cell_detail::tasks_for;
+using cell_detail::threads_at_hand;
 using cell_detail::turn_weights;
 using cell_detail::up;
 using cell_detail::vectors_at;
@@ -185,7 +186,9 @@ struct Plan {
                             static_cast<double>(vectors * L);
     const int64_t tasks = up(tasks_for<Arch>(products, items * bands), items);  // of an item
     if (tasks > bands) {
-      if (vectors * L >= 2 * tiles) shares = std::min(up(tasks, bands), parts_of(vectors));
+      // Each share transforms the inputs for itself.
+      if (vectors * L >= 2 * tiles)
+        shares = std::min(up(std::min(tasks, threads_at_hand()), bands), parts_of(vectors));
       else band = up(tiles, up(tiles, std::max(up(tiles, tasks), std::min(most, tiles))));
       bands = up(tiles, band);
     }
