@@ -191,17 +191,17 @@ void compute_range(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1) {
           const Cell* a = packs_a   ? a_space + packed_size(i_end - i, S::rows, p - k0)
                           : plain_a ? q.plain_a + i * q.plain_a_row + p
                                     : q.packed_a + p * padded_m + i * depth;
-          // The block of B that comes next.
+          // The block of B that comes next. Behind these columns it is that of the thread's next task.
           const int64_t next_p = p + depth < k_end ? p + depth : k0, next_j = p + depth < k_end ? j : j_end;
           if (q.packed_b != nullptr) {
             const auto block = [&](int64_t at, int64_t column) {
               return q.packed_b + at * padded_n + column * std::min<int64_t>(S::depth, k_end - at);
             };
             compute_block<Ops, Arch>(q, i, i_end, j, j_end, p, depth, a, plain_a, block(p, j), false,
-                                     next_j < j1 ? block(next_p, next_j) : nullptr);
+                                     next_j < q.n ? block(next_p, next_j) : nullptr);
           } else {
             const Cell* next =
-                q.ahead_b != nullptr && next_j < j1 ? q.ahead_b + next_p * q.ahead_b_row + next_j : nullptr;
+                q.ahead_b != nullptr && next_j < q.n ? q.ahead_b + next_p * q.ahead_b_row + next_j : nullptr;
             // Unpacked B is read by whole vectors only; the columns past the last whole vector are packed.
             int64_t j_plain = j;
             if (q.plain_b != nullptr) j_plain = j + (j_end - j) / lanes<Cell, Arch> * lanes<Cell, Arch>;
