@@ -170,6 +170,9 @@ struct Plan {
       const bool by_channels = out_vectors * L * taps >= out_cells * phases(0) * phases(1);
       const int64_t useful = direct ? tasks : std::min(tasks, threads_at_hand());
       if (by_channels) shares = std::min(up(useful, bands), parts_of(out_vectors));
+      // Few shares do not come out even among threads, but halves of them do.
+      if (by_channels && (!pointwise || shares % threads_at_hand() == 0)) return;
+      if (by_channels) col_bands = std::min(std::max(up(tasks, shares), col_bands), up(cols, tile));
       else if (rows > 1) row_bands = std::min(rows, up(tasks, col_bands));
       else col_bands = std::min(tasks, up(cols, tile));
     }
@@ -556,8 +559,9 @@ void blocked_conv_impl(const BlockedConvArgs<T>& a) {
   const int64_t each = plan.bands() * plan.shares;
   parallel_for(g.batch * g.groups * each, 1, [&](int64_t begin, int64_t end) {
     for (int64_t task = begin; task < end; ++task) {
-      const int64_t item = task / each, share = task % plan.shares;
-      plan.run(item / g.groups, item % g.groups, plan.band(task % each / plan.shares),
+      const int64_t item = task / each, of_item = task % each;
+      const int64_t share = of_item / plan.bands();
+      plan.run(item / g.groups, item % g.groups, plan.band(of_item % plan.bands()),
                share_begin(share, plan.shares, parts), share_begin(share + 1, plan.shares, parts));
     }
   });
