@@ -418,13 +418,20 @@ void run_depthwise(const BlockedConvArgs<T>& a) {
   if (copies) left = 0, right = g.out[1];
   const double products = static_cast<double>(g.batch * blocks * L) * static_cast<double>(out_cells * taps);
   const int64_t all = g.batch * blocks, tasks = 4 * tasks_for<Arch>(4 * products, 1);
-  const int64_t bands = std::min(up(tasks, all), g.out[0]);
-  const int64_t band_rows = up(g.out[0], bands);
+  // Pointwise convolutions before and behind cut their work alike, so that threads find most of their cells
+  // in their own caches.
+  const int64_t threads = threads_at_hand();
+  const bool by_rows = threads > 1 && out_cells > g.out_channels;
+  const int64_t bands = std::min(by_rows ? up(up(tasks, all), threads) * threads : up(tasks, all), g.out[0]);
   const DepthwiseFunction<T>* const functions = depthwise_functions_for<T, Arch>(g);
   parallel_for(all * bands, up(all * bands, tasks), [&](int64_t task, int64_t stop) {
     for (; task < stop; ++task) {
-      const int64_t item = task / bands, block = item % blocks;
-      const int64_t row = task % bands * band_rows, row_end = std::min(row + band_rows, g.out[0]);
+      const int64_t of_image = task % (blocks * bands);
+      const int64_t band = by_rows ? of_image / blocks : of_image % bands,
+                    block = by_rows ? of_image % blocks : of_image / bands,
+                    item = task / (blocks * bands) * blocks + block;
+      const int64_t row = share_begin(band, bands, g.out[0]),
+                    row_end = share_begin(band + 1, bands, g.out[0]);
       const T* w = a.packed_w + block * taps * L;
       // The cells that are read, from cell (first_row, first_col) of the image on.
       const T* cells = a.x + item * in_cells * L;
