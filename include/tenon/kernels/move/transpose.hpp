@@ -251,10 +251,15 @@ void run_copy(CopyPlan plan, const Mover& move) {
   walk_source(plan, row_bytes);
   const int64_t to_step = plan.to[inner], from_step = plan.from[inner];
   if (row_bytes > 2 * copy_bytes) {
-    for_each_outer(plan, inner, 0, plan.size / n, [&](int64_t to, int64_t from) {
-      parallel_for(n, copy_bytes / Mover::size, [&](int64_t begin, int64_t end) {
-        move.row(to + begin * to_step, to_step, from + begin * from_step, from_step, end - begin);
-      });
+    constexpr int64_t piece = copy_bytes / Mover::size;
+    const int64_t pieces = (n + piece - 1) / piece;
+    parallel_for(plan.size / n * pieces, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        for_each_outer(plan, inner, i / pieces, i / pieces + 1, [&](int64_t to, int64_t from) {
+          const int64_t first = i % pieces * piece;
+          move.row(to + first * to_step, to_step, from + first * from_step, from_step,
+                   std::min(piece, n - first));
+        });
     });
     return;
   }

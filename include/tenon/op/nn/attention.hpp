@@ -2,6 +2,7 @@
 // onnx.ai/onnx/operators/onnx__Attention.html
 #pragma once
 
+#include "tenon/kernels/move/move.hpp"
 #include "tenon/op/families/attention.hpp"
 
 namespace tenon::op {
@@ -13,25 +14,13 @@ namespace attention_detail {
 inline void append(AnyView past, AnyView fresh, const kernels::HeadRows<const void>& rows, AnyOut present) {
   if (present.empty()) return;
   const int64_t batch = present.extent(0), heads = present.extent(1), steps = present.extent(2),
-                size = present.extent(3), width = bits(fresh.dtype()) / 8;
-  const int64_t earlier = past ? past.extent(2) : 0;
-  auto* to = static_cast<std::byte*>(present.data());
-  for (int64_t b = 0; b < batch; ++b)
-    for (int64_t h = 0; h < heads; ++h, to += steps * size * width) {
-      const int64_t held = earlier * size * width;
-      if (held > 0)
-        std::memcpy(to, static_cast<const std::byte*>(past.data()) + (b * heads + h) * held,
-                    static_cast<std::size_t>(held));
-      const auto* from =
-          static_cast<const std::byte*>(fresh.data()) + (b * rows.batch + h * rows.head) * width;
-      if (rows.row == size) {
-        std::memcpy(to + held, from, static_cast<std::size_t>((steps - earlier) * size * width));
-      } else {
-        for (int64_t s = earlier; s < steps; ++s)
-          std::memcpy(to + s * size * width, from + (s - earlier) * rows.row * width,
-                      static_cast<std::size_t>(size * width));
-      }
-    }
+                size = present.extent(3), earlier = past ? past.extent(2) : 0;
+  const int64_t to[4] = {heads * steps * size, steps * size, size, 1};
+  const int64_t of_past[4] = {heads * earlier * size, earlier * size, size, 1},
+                of_fresh[4] = {rows.batch, rows.head, rows.row, 1};
+  const int64_t held[4] = {batch, heads, earlier, size}, added[4] = {batch, heads, steps - earlier, size};
+  if (past) kernels::move(fresh.dtype(), present.data(), {0, to}, past.data(), {0, of_past}, held);
+  kernels::move(fresh.dtype(), present.data(), {earlier * size, to}, fresh.data(), {0, of_fresh}, added);
 }
 
 }  // namespace attention_detail
