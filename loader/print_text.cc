@@ -253,7 +253,8 @@ class Printer {
       case DType::uint64: return print_numbers(t.uint64_data());
       default:
         if (!is_packed(type)) return print_numbers(t.int32_data());
-        // Each number is a byte; of another number of them, elements cannot be told.
+        // Each number is a byte; of another number of them, elements cannot be told. Braces hold all elements.
+        if (t.int32_data_size() == 0 && elements_of(t) != 0) return;
         if (t.int32_data_size() != packed_size(t, type)) add("...");
         else print_packed(t, type, [&](int64_t k) { return t.int32_data(static_cast<int>(k)); });
     }
