@@ -228,8 +228,12 @@ class Printer {
       print_name(t.name());
     }
     const bool external = t.data_location() == onnx::TensorProto::EXTERNAL;
-    if (is_initializer || external) out_ += " = ";
+    // Braces would have to hold all elements where these share bytes.
+    const bool absent = is_packed(dtype_from_onnx(t.data_type())) && !t.has_raw_data() &&
+                        t.int32_data_size() == 0 && elements_of(t) != 0;
+    if (is_initializer || external || absent) out_ += " = ";
     if (external) print_entries(t.external_data());
+    else if (absent) return;
     else if (t.has_raw_data()) print_raw(t);
     else print_data(t);
   }
@@ -253,8 +257,7 @@ class Printer {
       case DType::uint64: return print_numbers(t.uint64_data());
       default:
         if (!is_packed(type)) return print_numbers(t.int32_data());
-        // Each number is a byte; of another number of them, elements cannot be told. Braces hold all elements.
-        if (t.int32_data_size() == 0 && elements_of(t) != 0) return;
+        // Each number is a byte; of another number of them, elements cannot be told.
         if (t.int32_data_size() != packed_size(t, type)) add("...");
         else print_packed(t, type, [&](int64_t k) { return t.int32_data(static_cast<int>(k)); });
     }
