@@ -40,6 +40,10 @@ const Case cases[] = {
     {"kernel inside padding", 1, 1, 16, 2, {3, 3}, {2, 2}, {1, 1}, {1, 1}, {4, 4, 4, 4}},
     {"long row", 1, 1, 64, 16, {1, 3000}, {1, 9}, {1, 1}, {1, 1}, {0, 4, 0, 4}},
     {"groups", 2, 2, 32, 64, {8, 9}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
+    {"narrow groups", 2, 10, 40, 40, {13, 35}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
+    {"narrow groups halved", 1, 9, 36, 36, {9, 61}, {3, 3}, {2, 2}, {1, 1}, {1, 1, 1, 1}},
+    {"narrow groups small", 1, 3, 24, 24, {14, 14}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
+    {"narrow groups dilated", 1, 17, 34, 34, {9, 33}, {2, 5}, {1, 2}, {1, 2}, {1, 2, 1, 2}},
     {"depthwise", 2, 20, 20, 20, {13, 35}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
     {"depthwise strided", 1, 32, 32, 32, {14, 15}, {3, 5}, {2, 3}, {1, 2}, {1, 2, 1, 2}},
     {"depthwise small", 2, 20, 20, 20, {14, 14}, {5, 5}, {1, 1}, {1, 1}, {2, 2, 2, 2}},
@@ -157,7 +161,7 @@ double test(const Case& c, int winograd, bool exact) {
         else blocked_conv_impl<Arch>(a);
         from_blocks_impl<Arch>(c.batch, c.out_channels, cells, yb.data(), y.data());
       }
-      if (keeps || (a.add == nullptr && gives_planes(p.g, winograd))) {
+      if (keeps || (a.add == nullptr && gives_planes<float>(p.g, winograd))) {
         std::vector<float> planes(at(count + 1), 7.0f);
         a.plain_y = true, a.y = planes.data();
         if (winograd != 0) winograd_conv_impl<Arch>(a);

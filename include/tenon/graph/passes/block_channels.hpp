@@ -138,7 +138,7 @@ class ChannelBlocks {
     const Graph::Node* x = made_by<ToBlocks>(p_, in[0]);
     const bool own_x = x != nullptr && p_.only_reader(in[0]) == maker;
     const bool keeps = own_x && kernels::keeps_planes(g, conv->winograd);
-    if (in.size() > 1 || !(keeps || kernels::gives_planes(g, conv->winograd))) return;
+    if (in.size() > 1 || !(keeps || kernels::gives_planes<float>(g, conv->winograd))) return;
     const ValueId y = p_.node(n).outputs[0];
     const auto product = products_.find(p_.node(maker).outputs[0]);
     if (product != products_.end() && own_x && !conv->activation) {

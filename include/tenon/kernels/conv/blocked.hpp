@@ -43,18 +43,26 @@ struct ConvWeights {
   const double* factors_of(int64_t first) const { return factors == nullptr ? nullptr : factors + first; }
 };
 
+/// The channels of a group, as many in as out, where groups share a block of so many channels: one in
+/// depthwise convolutions; else 0. Reads groups and channels.
+inline int64_t narrow_group(const ConvGeometry& g, int64_t block) {
+  const int64_t width = g.in_channels / g.groups;
+  const bool shares = g.groups > 1 && width > 0 && width < block && block % width == 0;
+  return shares && g.in_channels == g.out_channels ? width : 0;
+}
+
 /// Whether blocked_conv takes groups of these channels. Reads groups and channels.
 template <class T>
 inline bool blockable_conv(const ConvGeometry& g) {
   const int64_t block = channel_block<T>();
-  const bool depthwise = g.groups == g.in_channels && g.groups == g.out_channels;
-  return g.groups == 1 || depthwise ||
+  return g.groups == 1 || narrow_group(g, block) > 0 ||
          (g.in_channels / g.groups % block == 0 && g.out_channels / g.groups % block == 0);
 }
 
 /// Whether blocked_conv gives a y that is not in blocks, where there is no `add`. Reads groups and channels.
+template <class T>
 inline bool gives_planes(const ConvGeometry& g, int winograd) {
-  return winograd == 0 && (g.groups == 1 || g.groups < g.in_channels);
+  return winograd == 0 && narrow_group(g, channel_block<T>()) == 0;
 }
 
 /// Whether winograd works from a plain x to a plain y, where there is no `add`: groups are so many that

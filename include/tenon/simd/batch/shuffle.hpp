@@ -52,6 +52,31 @@ inline xsimd::batch<T, A> look_up(const T (&table)[16], const xsimd::batch<uint3
   }
 }
 
+/// Lane index[i] of x, which is below the number of lanes, in lane i. T: of 32 bits.
+template <class T, class A>
+inline xsimd::batch<T, A> pick_lanes(const xsimd::batch<T, A>& x, const xsimd::batch<uint32_t, A>& index) {
+  static_assert(sizeof(T) == 4);
+#if defined(__AVX512F__)
+  if constexpr (detail::bytes<A> == 64)
+    return bits_as<T>(xsimd::batch<uint32_t, A>(_mm512_permutexvar_epi32(index, bits_as<uint32_t>(x))));
+  else
+#endif
+#if defined(__AVX2__)
+      if constexpr (detail::bytes<A> == 32)
+    return bits_as<T>(xsimd::batch<uint32_t, A>(_mm256_permutevar8x32_epi32(bits_as<uint32_t>(x), index)));
+  else
+#endif
+  {
+    constexpr std::size_t width = xsimd::batch<T, A>::size;
+    alignas(64) uint32_t at[width];
+    alignas(64) T from[width], to[width];
+    storeu(at, index);
+    storeu(from, x);
+    for (std::size_t i = 0; i < width; ++i) to[i] = from[at[i]];
+    return xsimd::batch<T, A>::load_aligned(to);
+  }
+}
+
 /// The masks of load_even_masked for lanes whose bit is set.
 template <class T, class Arch>
 constexpr uint64_t even_masks(uint64_t bits) {
