@@ -134,7 +134,8 @@ class ChannelBlocks {
     if (conv == nullptr || p_.only_reader(p_.node(maker).outputs[0]) != n) return;
     std::vector<ValueId> in = p_.node(maker).inputs;
     kernels::ConvGeometry g;
-    g.groups = conv->conv.group, g.in_channels = conv->extents[1] * g.groups;
+    g.groups = conv->conv.group;
+    g.in_channels = conv->extents[1] * g.groups, g.out_channels = conv->extents[0];
     const Graph::Node* x = made_by<ToBlocks>(p_, in[0]);
     const bool own_x = x != nullptr && p_.only_reader(in[0]) == maker;
     const bool keeps = own_x && kernels::keeps_planes(g, conv->winograd);
