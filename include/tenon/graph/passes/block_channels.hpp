@@ -97,7 +97,7 @@ class ChannelBlocks {
     g.strides = strides;
     g.dilations = dilations;
     if (!kernels::blockable_conv<float>(g)) return p_.skipped(n, "its groups are no whole blocks");
-    if (g.groups > 1 && g.groups == g.in_channels && kernel[0] * kernel[1] <= 9 && blocks(in[0]) < 0)
+    if (g.groups > 1 && 2 * g.groups >= g.in_channels && kernel[0] * kernel[1] <= 9 && blocks(in[0]) < 0)
       return p_.skipped(n, "it would take longer to lay X out in blocks");
     if (2 * g.out_channels < block_)
       return p_.skipped(n, g.out_channels, " output channels would leave a block almost empty");
