@@ -67,7 +67,10 @@ class TreeTable {
     };
     for (Node& n : nodes_)
       for (int32_t& next : n.next) next = resolve(next);
-    for (const int64_t root : roots) roots_.push_back(resolve(outside(settled(stated, root))));
+    for (const int64_t root : roots) {
+      roots_.push_back(resolve(outside(settled(stated, root))));
+      full_levels_.push_back(count_full_levels(roots_.back()));
+    }
     return true;
   }
 
@@ -78,7 +81,7 @@ class TreeTable {
   /// f(part) for all that scores are made of, lists first: for those who store a table.
   template <class Table, class F>
   static void each_part(Table& table, F f) {
-    f(table.nodes_), f(table.roots_), f(table.first_vote_), f(table.votes_);
+    f(table.nodes_), f(table.roots_), f(table.full_levels_), f(table.first_vote_), f(table.votes_);
     f(table.features_), f(table.track_nan_);
   }
 
@@ -104,7 +107,7 @@ class TreeTable {
   };
   static constexpr uint32_t nan_bit = uint32_t{1} << 31;
   static constexpr int32_t unseen = -1;
-  static constexpr int lanes = 8;  ///< walks at once, each of which waits for its own loads
+  static constexpr int lanes = 16;  ///< walks at once, each of which waits for its own loads
 
   /// A node whose two children are one leaf is that leaf.
   static int64_t settled(std::span<const StatedNode> stated, int64_t child) {
@@ -223,26 +226,45 @@ class TreeTable {
     return static_cast<int32_t>(at);
   }
 
-  /// Walks `lanes` pairs of a tree and a row down to their leaves.
+  /// Levels of a tree from the root on that hold no leaf; not all of them where a level has many nodes.
+  int32_t count_full_levels(int32_t root) const {
+    constexpr std::size_t most = 1 << 10;
+    std::vector<int32_t> level{root}, below;
+    for (int32_t levels = 0;; ++levels, level.swap(below)) {
+      below.clear();
+      for (const int32_t at : level) {
+        if (at < 0) return levels;
+        const Node& n = nodes_[static_cast<std::size_t>(at)];
+        below.insert(below.end(), n.next, n.next + 2);
+      }
+      if (below.size() > most) return levels + 1;
+    }
+  }
+
+  /// Walks `lanes` pairs of a tree and a row down to their leaves. No walk ends before `full_levels`.
   template <bool nans>
-  void walk(int32_t (&at)[lanes], const C* const (&row)[lanes]) const {
+  void walk(int32_t (&at)[lanes], const C* const (&row)[lanes], int32_t full_levels) const {
     const Node* const nodes = nodes_.data();
     const auto all_are_leaves = [&] {
       int32_t joined = -1;
       for (int k = 0; k < lanes; ++k) joined &= at[k];
       return joined < 0;
     };
-    while (!all_are_leaves()) {
-#pragma GCC unroll 8
+    const auto below = [&](int k, const Node& n) {
+      const C x = row[k][n.feature & ~nan_bit];
+      bool left = x <= n.bound;
+      if constexpr (nans) left |= (x != x) & ((n.feature & nan_bit) != 0);
+      return n.next[left];
+    };
+    for (; full_levels > 0; --full_levels)
+#pragma GCC unroll 16
+      for (int k = 0; k < lanes; ++k) at[k] = below(k, nodes[at[k]]);
+    while (!all_are_leaves())
+#pragma GCC unroll 16
       for (int k = 0; k < lanes; ++k) {
-        const Node& n = nodes[at[k] < 0 ? 0 : at[k]];
-        const C x = row[k][n.feature & ~nan_bit];
-        bool left = x <= n.bound;
-        if constexpr (nans) left |= (x != x) & ((n.feature & nan_bit) != 0);
-        const int32_t next = n.next[left];
+        const int32_t next = below(k, nodes[at[k] < 0 ? 0 : at[k]]);
         at[k] = at[k] < 0 ? at[k] : next;
       }
-    }
   }
 
   void vote(TreeJoin join, int32_t leaf, double* scores) const {
@@ -266,13 +288,13 @@ class TreeTable {
     const C* row[lanes];
     // Lanes past the end repeat the last row or tree.
     if (rows >= lanes) {
-      for (const int32_t root : roots_)
+      for (std::size_t t = 0; t < roots_.size(); ++t)
         for (int64_t r = 0; r < rows; r += lanes) {
           for (int k = 0; k < lanes; ++k) {
-            at[k] = root;
+            at[k] = roots_[t];
             row[k] = x + std::min(r + k, rows - 1) * features;
           }
-          walk<nans>(at, row);
+          walk<nans>(at, row, full_levels_[t]);
           for (int k = 0; k < lanes && r + k < rows; ++k) vote(join, at[k], scores + (r + k) * targets);
         }
       return;
@@ -280,16 +302,20 @@ class TreeTable {
     for (int64_t r = 0; r < rows; ++r) {
       for (int k = 0; k < lanes; ++k) row[k] = x + r * features;
       for (int64_t t = 0; t < trees(); t += lanes) {
-        for (int k = 0; k < lanes; ++k)
-          at[k] = roots_[static_cast<std::size_t>(std::min(t + k, trees() - 1))];
-        walk<nans>(at, row);
+        int32_t full_levels = std::numeric_limits<int32_t>::max();
+        for (int k = 0; k < lanes; ++k) {
+          const auto tree = static_cast<std::size_t>(std::min(t + k, trees() - 1));
+          at[k] = roots_[tree];
+          full_levels = std::min(full_levels, full_levels_[tree]);
+        }
+        walk<nans>(at, row, full_levels);
         for (int k = 0; k < lanes && t + k < trees(); ++k) vote(join, at[k], scores + r * targets);
       }
     }
   }
 
   std::vector<Node> nodes_;
-  std::vector<int32_t> roots_;
+  std::vector<int32_t> roots_, full_levels_;  // of each tree
   std::vector<int64_t> first_vote_;
   std::vector<TreeVote> votes_;
   int64_t features_ = 0;

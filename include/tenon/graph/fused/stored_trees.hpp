@@ -11,7 +11,7 @@ namespace tenon::passes {
 template <class Op, class C>
 struct StoredTrees {
   Op op{};
-  Storage lists[4];  ///< of the table, in the order of each_part
+  Storage lists[5];  ///< of the table, in the order of each_part
   int64_t features = 0;
   bool track_nan = false;
   Storage base;
