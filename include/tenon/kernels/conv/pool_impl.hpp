@@ -1,8 +1,8 @@
 // Pooling: bodies.
 //
-// Outputs are computed a vector at a time if the innermost axis is left alone and fills vectors, or if
-// unit-stride loads from a padded copy reach all windows of a channel. Else, and with indices, they are
-// computed one by one over the cells of each window inside of the input.
+// Outputs are computed a vector at a time: each over its window's cells where the innermost axis is left
+// alone and fills vectors, else a row of them from the fold of the rows that they see. With indices, and
+// where a row would be far longer with its padding, they are computed one by one.
 #pragma once
 
 #include <algorithm>
@@ -16,12 +16,9 @@
 namespace tenon::kernels::pool_detail {
 
 using sliding::Axis;
+using sliding::copy_strided;
+using sliding::fill_run;
 using sliding::fits_padded;
-using sliding::list_places;
-using sliding::most_places;
-using sliding::PaddedPlane;
-using sliding::Place;
-using sliding::reduce_windows;
 using sliding::SlidingWindow;
 using sliding::step;
 using sliding::steps_to_zero;
@@ -76,24 +73,92 @@ void for_planes(int64_t planes, int64_t work, F body) {
   parallel_for(planes, grain, body);
 }
 
-/// All outputs by vectors: join(cells, sum) over each window, beginning with `fill`, and done(place, sum) at
-/// its end.
+/// All outputs by vectors, rows after rows: the rows that windows see are folded to one, whose cells the
+/// windows then join. Some rows are folded before the first is joined, because a load that crosses what was
+/// just stored waits for it. done(place of the first output in the plane, outputs, joined cells).
 template <class Arch, class T, class Join, class Done>
-void pool_padded(const SlidingWindow<Arch>& w, int64_t planes, const T* x, T* y, T fill, Join join,
-                 Done done) {
-  const int64_t in = w.in_cells(), out = w.out_cells(), kernel = w.kernel_cells();
-  const int64_t size = PaddedPlane<T, Arch>::size(w, std::numeric_limits<int64_t>::max() - 1);
-  for_planes<Arch>(planes, in + out * kernel, [&](int64_t begin, int64_t end) {
+void pool_rows(const SlidingWindow<Arch>& w, int64_t planes, const T* x, T* y, T neutral, Join join,
+               Done done) {
+  using V = simd::batch<T, Arch>;
+  constexpr int L = simd::lanes<T, Arch>;
+  const Axis& inner = w.inner();
+  const int64_t in = w.in_cells(), out = w.out_cells(), rows = out / inner.out;
+  // A folded row begins where the first window does. With larger strides its cells are sorted by their rest.
+  const bool skips = std::is_floating_point_v<T> && inner.stride == 2, sorts = inner.stride > 1 && !skips;
+  const int64_t span = (inner.out - 1) * inner.stride + (inner.kernel - 1) * inner.dilation + 1;
+  const int64_t line = span + 2 * L, length = span / inner.stride + 1 + L,
+                sorted_line = length * inner.stride;
+  const int64_t first = std::max<int64_t>(-inner.pad, 0), last = std::min(inner.in, span - inner.pad);
+  SlidingWindow<Arch> outer = w;
+  --outer.rank;
+  const int64_t cells = w.kernel_cells() / inner.kernel;  // of the outer axes
+  const int64_t some =
+      std::clamp<int64_t>(std::min((int64_t{1} << 12) / line, (int64_t{1} << 12) / cells), 1, rows);
+  for_planes<Arch>(planes, in + out * w.kernel_cells(), [&](int64_t begin, int64_t end) {
     Scratch scratch;
-    int64_t* taps = scratch.take<int64_t>(kernel);
-    T* space = scratch.take<T>(size);
-    Place* places = scratch.take<Place>(most_places<T>(w));
-    PaddedPlane<T, Arch> padded(w, space, taps, fill);
-    const int64_t count = list_places(w, padded, space, places);
-    for (int64_t plane = begin; plane < end; ++plane) {
-      padded.load(x + plane * in);
-      reduce_windows<Arch>(
-          space, taps, kernel, places, count, fill, y + plane * out, [&](int64_t) { return join; }, done);
+    int64_t* taps = scratch.take<int64_t>(inner.kernel);
+    for (int64_t k = 0; k < inner.kernel; ++k) {
+      const int64_t cell = k * inner.dilation;
+      taps[k] = sorts ? cell % inner.stride * length + cell / inner.stride : cell;
+    }
+    int64_t* seen = scratch.take<int64_t>(some * cells);  // the rows that each of `some` sees
+    int64_t* counts = scratch.take<int64_t>(some);
+    T* folded = scratch.take<T>(some * line);
+    T* sorted = sorts ? scratch.take<T>(some * sorted_line) : folded;
+    fill_run<Arch>(folded, some * line, neutral);
+    if (sorts) fill_run<Arch>(sorted, some * sorted_line, neutral);
+    int64_t at[max_spatial] = {};
+    for (int64_t row = 0; row < rows; row += some) {
+      const int64_t count = std::min(some, rows - row);
+      for (int64_t r = 0; r < count; ++r) {
+        counts[r] = 0;
+        const auto add = [&](int64_t cell) { seen[r * cells + counts[r]++] = cell * inner.in + first; };
+        if (outer.rank == 0) add(0);
+        else for_cells(outer, at, add);
+        step<Arch>(outer.rank, at, [&](int d) { return outer.axis[d].out; });
+      }
+      for (int64_t plane = begin; plane < end; ++plane) {
+        const T* const from = x + plane * in;
+        for (int64_t r = 0; r < count; ++r) {
+          T* const to = folded + r * line + inner.pad + first;
+          const auto fold = [&](int64_t i, auto load) {
+            if (counts[r] == 0) return V(neutral);
+            V v = load(from + seen[r * cells] + i);
+            for (int64_t k = 1; k < counts[r]; ++k) v = join(load(from + seen[r * cells + k] + i), v);
+            return v;
+          };
+          int64_t i = 0;
+          for (; i + L <= last - first; i += L)
+            simd::storeu(to + i, fold(i, [](const T* p) { return V(simd::loadu<Arch>(p)); }));
+          if (const int64_t rest = last - first - i; rest > 0)
+            simd::store_n(to + i, fold(i, [&](const T* p) { return simd::load_n<Arch>(p, rest); }), rest);
+        }
+        for (int64_t r = 0; r < count && sorts; ++r)
+          for (int64_t s = 0; s < inner.stride; ++s)
+            copy_strided<Arch>(folded + r * line + s, inner.stride,
+                               (span - s + inner.stride - 1) / inner.stride,
+                               sorted + r * sorted_line + s * length);
+        const auto join_taps = [&](auto load, int64_t step_of_line, int64_t step_of_output) {
+          for (int64_t r = 0; r < count; ++r)
+            for (int64_t o = 0; o < inner.out; o += L) {
+              const T* const cell = sorted + r * step_of_line + o * step_of_output;
+              V v = load(cell);
+              for (int64_t k = 1; k < inner.kernel; ++k) v = join(load(cell + taps[k]), v);
+              const int64_t outputs = std::min<int64_t>(L, inner.out - o), place = (row + r) * inner.out + o;
+              T* const result = y + plane * out + place;
+              v = done(place, outputs, v);
+              if (outputs == L) simd::storeu(result, v);
+              else simd::store_n(result, v, outputs);
+            }
+        };
+        const auto plain = [](const T* p) { return V(simd::loadu<Arch>(p)); };
+        if constexpr (std::is_floating_point_v<T>) {
+          if (skips) join_taps([](const T* p) { return simd::load_even<Arch>(p); }, line, 2);
+          else join_taps(plain, sorts ? sorted_line : line, 1);
+        } else {
+          join_taps(plain, sorts ? sorted_line : line, 1);
+        }
+      }
     }
   });
 }
@@ -215,7 +280,8 @@ void max_pool_impl(const PoolArgs<T>& g) {
       return pool_vectors<Arch>(plain, g.planes, g.x, g.y, neutral, greater,
                                 [](int64_t, const V& v) { return v; });
     if (g.indices == nullptr && fits_padded<T>(w)) {
-      pool_padded<Arch>(w, g.planes, g.x, g.y, neutral, greater, [](const Place&, const V& v) { return v; });
+      pool_rows<Arch>(w, g.planes, g.x, g.y, neutral, greater,
+                      [](int64_t, int64_t, const V& v) { return v; });
       return;
     }
   }
@@ -276,8 +342,8 @@ void average_pool_impl(const PoolArgs<T>& g) {
         return pool_vectors<Arch>(w, g.planes, g.x, g.y, T{0}, plus, [counts](int64_t place, const V& sum) {
           return sum / V(simd::loadu<Arch>(counts + place));
         });
-      pool_padded<Arch>(w, g.planes, g.x, g.y, T{0}, plus, [counts](const Place& place, const V& sum) {
-        return sum / simd::load_n<Arch>(counts + place.to, place.count);
+      pool_rows<Arch>(w, g.planes, g.x, g.y, T{0}, plus, [=](int64_t place, int64_t count, const V& sum) {
+        return sum / simd::load_n<Arch>(counts + place, count);
       });
       return;
     }
@@ -300,7 +366,7 @@ void sum_pool_impl(const PoolArgs<T>& g) {
   if (fits_padded<T>(w)) {
     using V = simd::batch<T, Arch>;
     const auto plus = [](const V& a, const V& b) { return a + b; };
-    pool_padded<Arch>(w, g.planes, g.x, g.y, T{0}, plus, [](const Place&, const V& sum) { return sum; });
+    pool_rows<Arch>(w, g.planes, g.x, g.y, T{0}, plus, [](int64_t, int64_t, const V& sum) { return sum; });
     return;
   }
   pool_cells<Arch>(w, g.planes, [&](int64_t plane, const int64_t* at, int64_t to) {
