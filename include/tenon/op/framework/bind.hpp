@@ -94,9 +94,13 @@ constexpr void resolve_types(const Spec& spec, int version, uint32_t from_attrib
     const Param& p = spec.input(i, version);
     const Type t = i < given ? in[static_cast<std::size_t>(i)].type : Type{};
     if (!t) {
-      const bool member = p.arity == Arity::variadic && !p.heterogeneous && i < given;
-      if (p.arity != Arity::optional && (member || i < needed) && p.in(version)) {
+      if (p.arity != Arity::optional && i < needed && p.in(version)) {
         m.add("input "), m.add(p.name), m.add(" is missing");
+        return;
+      }
+      // A variadic operand has no gaps, but for those whose members have meanings of their own.
+      if (p.arity == Arity::variadic && !p.heterogeneous) {
+        m.add("input "), m.add(i), m.add(" is missing");
         return;
       }
       continue;
