@@ -12,6 +12,7 @@ void check_fold_rules() {
   const Value two = t<float>({2}, {1, 2}), one = t<float>({1}, {1}), three = t<float>({3}, {1, 2, 3});
   const Value whole = t<int32_t>({1}, {1}), narrow = cast<bfloat16>({1}, {1});
   check_fails(Op{}, {}, "input data_0 is missing");
+  for (int version : Op::spec.since) check_fails(Op{}, {one, Value(), one}, "input 1 is missing", 1, version);
   check_fails(Op{}, {t<bool>({1}, {true})}, "cannot be tensor(bool)");
   check_fails(Op{}, {one, t<double>({1}, {1})}, "is tensor(double), but T is tensor(float)");
   check_fails(Op{}, {two, one, three}, "do not broadcast");

@@ -30,6 +30,10 @@ TEST_CASE("NonMaxSuppression: cases") {
       // No number of boxes is none.
       {{}, {boxes, scores}, found({})},
       {{}, {boxes, scores, none_, f(0.5f)}, found({})},
+      {{}, {boxes, scores, t<int64_t>({0}, {})}, found({})},
+      {{},
+       {boxes, scores, most(9), t<float>({0}, {}), t<float>({0}, {})},
+       found({0, 0, 1, 0, 0, 2, 0, 0, 3})},
       {{}, {boxes, scores, most(0)}, found({})},
       {{}, {boxes, scores, most(-3)}, found({})},
       // Corners may be any two opposite ones.
@@ -135,7 +139,6 @@ TEST_CASE("NonMaxSuppression: what is refused, symbols, and typed") {
   check_fails(plain, {boxes, t<float>({2, 1, 1}, {1, 2})}, "images of boxes and scores differ: 1 and 2");
   check_fails(plain, {boxes, scores, t<int64_t>({2}, {1, 2})},
               "max_output_boxes_per_class: (2), expected one element");
-  check_fails(plain, {boxes, scores, one, t<float>({0}, {})}, "iou_threshold: (0), expected one element");
   check_fails(plain, {t<double>({1, 1, 4}, {0, 0, 1, 1}), scores}, "input boxes cannot be tensor(double)");
   const auto n = Dim::symbol(1);
   CHECK(infer(plain, {info(DType::float32, {n, 5, 4}), info(DType::float32, {n, 2, 5})})[0].dims ==

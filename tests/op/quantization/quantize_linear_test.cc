@@ -243,6 +243,9 @@ TEST_CASE("QuantizeLinear: symbols and types") {
   CHECK(open[0].dims == Dims{n});
   CHECK_FALSE(
       infer(op::QuantizeLinear{}, {info(DType::float32, {}), info(DType::float32, {})})[0].dims.ranked());
+  // One scale, for all that is known.
+  for (const Dims& x : {Dims::of_rank(0), Dims{2}, Dims{3, n}})
+    CHECK(infer(op::QuantizeLinear{}, {info(DType::float32, x), info(DType::float32, {Dim()})})[0].dims == x);
 }
 
 TEST_CASE("QuantizeLinear: typed") {

@@ -22,6 +22,8 @@ TEST_CASE("SequenceConstruct: cases") {
 
 TEST_CASE("SequenceConstruct: refused, symbols, called") {
   check_fails(op::SequenceConstruct{}, {}, "input inputs is missing");
+  check_fails(op::SequenceConstruct{}, {t<float>({1}, {1}), Value(), t<float>({1}, {1})},
+              "input 1 is missing");
   check_fails(op::SequenceConstruct{}, {t<float>({1}, {1}), t<double>({1}, {1})},
               "inputs is tensor(double), but T is tensor(float)");
   check_fails(op::SequenceConstruct{}, {cast<bfloat16>({1}, {1})}, "inputs cannot be tensor(bfloat16)");

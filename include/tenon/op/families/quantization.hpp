@@ -21,16 +21,15 @@ constexpr void infer_quantization(Infer& i, int64_t axis, int64_t block_size) {
   i.out(0, x);
   if (!i.expect_at_least("block_size", block_size, 0)) return;
   if (!scale.count().is(1) || !zero.count().is(1)) i.unify(scale, zero, "extents of scale and zero point");
-  if (i.failed() || !i.ranked(0, 1) || scale.rank() == 0 || scale.count().is(1)) return;
+  // Scales of unknown extents may be one.
+  if (i.failed() || !i.ranked(0, 1) || !scale.count().differs(1)) return;
   if (i.version() < 13) return i.fail("before version 13 there is one scale, not ", scale);
   if (x.rank() == 0) return i.fail("a scalar takes one scale, not ", scale);
   const int a = i.axis(axis, x.rank());
   if (i.failed()) return;
   if (block_size == 0) {
     if (scale.rank() != 1) return i.fail("scale ", scale, " has not one axis, and block_size is 0");
-    // A vector of unknown length may also be one scale.
-    if (scale[0].known() && x[a].differs(scale[0]))
-      i.fail("scale ", scale, " does not fit axis ", a, " of ", x);
+    if (x[a].differs(scale[0])) i.fail("scale ", scale, " does not fit axis ", a, " of ", x);
     return;
   }
   if (scale.rank() != x.rank()) return i.fail("blocks: scale ", scale, " and ", x, " differ in rank");

@@ -98,6 +98,11 @@ constexpr void resolve_types(const Spec& spec, int version, uint32_t from_attrib
         m.add("input "), m.add(p.name), m.add(" is missing");
         return;
       }
+      // A variadic operand has no gaps, but for those whose members have meanings of their own.
+      if (p.arity == Arity::variadic && !p.heterogeneous) {
+        m.add("input "), m.add(i), m.add(" is missing");
+        return;
+      }
       continue;
     }
     if (t.kind == Kind::unknown || (from_attributes >> std::min(i, 31) & 1)) continue;

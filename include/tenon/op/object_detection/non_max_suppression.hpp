@@ -11,10 +11,10 @@ namespace tenon::op {
 /// selected_indices (K, 3), rows (image, class, box), from boxes (N, B, 4) and scores (N, classes, B), best
 /// scores first for each class of each image: at most max_output_boxes_per_class boxes, none where it is left
 /// out, each with a score above score_threshold, if given, and the intersection of none with a better one
-/// more than iou_threshold of the union. A box is (y1, x1, y2, x2) of two opposite corners, with
-/// center_point_box 1 (x of the centre, y of the centre, width, height). Scores that are no numbers are left
-/// out. op::NonMaxSuppression{}(boxes, scores, int64_t{3}, 0.5f) of (1,6,4) and (1,1,6) gives (K,3), K at
-/// most 3.
+/// more than iou_threshold of the union. An empty tensor is as good as none. A box is (y1, x1, y2, x2) of two
+/// opposite corners, with center_point_box 1 (x of the centre, y of the centre, width, height). Scores that
+/// are no numbers are left out. op::NonMaxSuppression{}(boxes, scores, int64_t{3}, 0.5f) of (1,6,4) and
+/// (1,1,6) gives (K,3), K at most 3.
 struct NonMaxSuppression {
   int64_t center_point_box = 0;
 
@@ -34,7 +34,7 @@ struct NonMaxSuppression {
     if (!i.expect_choice("center_point_box", center_point_box, {0, 1})) return;
     if (!i.expect_rank(0, 3) || !i.expect_rank(1, 3)) return;
     for (int k : {2, 3, 4})
-      if (!i.expect_one(k)) return;
+      if (!i.dims(k).count().is(0) && !i.expect_one(k)) return;
     const Dims &boxes = i.dims(0), &scores = i.dims(1);
     if (boxes.ranked() && boxes[2].differs(4)) return i.fail("boxes ", boxes, " has not rows of 4 numbers");
     i.for_runs([&] {
@@ -49,8 +49,8 @@ struct NonMaxSuppression {
                           TensorView<const int64_t> max_output_boxes_per_class,
                           TensorView<const float> iou_threshold,
                           TensorView<const float> score_threshold) const {
-    const int64_t most = max_output_boxes_per_class ? max_output_boxes_per_class[0] : 0;
-    const float overlap = iou_threshold ? iou_threshold[0] : 0;
+    const int64_t most = max_output_boxes_per_class.empty() ? 0 : max_output_boxes_per_class[0];
+    const float overlap = iou_threshold.empty() ? 0 : iou_threshold[0];
     if (!(overlap >= 0 && overlap <= 1))
       raise(ErrorCode::invalid_argument, spec.name, "iou_threshold ", overlap, " outside of [0, 1]");
     const int64_t classes = scores.extent(1), n = boxes.extent(1),
@@ -62,7 +62,7 @@ struct NonMaxSuppression {
       for (int64_t t = begin; t < end; ++t)
         selected[static_cast<std::size_t>(t)] =
             kernels::suppress(corners.data() + t / classes * n, scores.data() + t * n, n, most, overlap,
-                              score_threshold ? score_threshold[0] : 0, static_cast<bool>(score_threshold));
+                              score_threshold.empty() ? 0 : score_threshold[0], !score_threshold.empty());
     });
     int64_t count = 0;
     for (const auto& s : selected) count += static_cast<int64_t>(s.size());
