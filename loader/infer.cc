@@ -401,9 +401,12 @@ class Inference {
       if (!results.empty()) results[0] = info;
       return;
     }
-    // An input that a call leaves out is left out where the function reads it, if that input is optional.
+    // An input that a call leaves out is left out where the function reads it. Where it is required there,
+    // nothing is known of it, which strict inference refuses.
     for (std::size_t k = 0; k < in.size(); ++k)
-      if (!in[k].present() && !n.input(static_cast<int>(k)).empty() && !is_optional(op, k)) in[k] = unknown();
+      if (!options_.strict && !in[k].present() && !n.input(static_cast<int>(k)).empty() &&
+          !is_optional(op, k))
+        in[k] = unknown();
     const bool untyped =
         std::ranges::any_of(in, [](const op::Info& i) { return i.present() && !known(i.type); });
     // ONNX's inference goes on from errors of rules, not from types that do not fit, unless they are a

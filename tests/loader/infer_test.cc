@@ -323,6 +323,10 @@ TEST_CASE("Inference of functions whose calls leave inputs out") {
   };
   CHECK(clipped("float") == "float[2]");
   CHECK(clipped("int8").find("input max is tensor(int8)") != std::string::npos);
+  const std::string_view required =
+      "g (float[2] x) => (y) { y = local.f (\"\", x) }" LOCAL "f (a, b) => (y) { y = Add (a, b) }";
+  CHECK(types(required).find("input A is missing") != std::string::npos);
+  CHECK(types(required, lenient) == "float[]");
 }
 
 TEST_CASE("Inference of single nodes") {
@@ -373,6 +377,10 @@ TEST_CASE("Strict inference refuses what ONNX's does, of nodes that run") {
     CHECK_MESSAGE(types(row.graph).find(row.says) != std::string::npos, row.graph, ": ", types(row.graph));
     CHECK(types(row.graph, lenient) == row.otherwise);
   }
+  CHECK(
+      types("g (float[3] s, float[N,2] x) => (a) { a = Scan <num_scan_inputs = 1, body = b (l, i) => (l) { }>"
+            " (s, \"\") }")
+          .find("input 1 is left out") != std::string::npos);
   CHECK(types("g (float[] x) => (y) { y = Transpose <perm = [1, 1]> (x) }").find("no permutation: 1") !=
         std::string::npos);
   CHECK(types("g (float[5,n] x) => (y) <int64[1] s = {1}> { y = SplitToSequence (x, s) }")
