@@ -373,6 +373,8 @@ TEST_CASE("Strict inference refuses what ONNX's does, of nodes that run") {
             "1 outputs, training has 3", "float[1,2]"},
            {"g (float[2,0] x) => (y) <int64[2] s = {-1, 0}> { y = Reshape (x, s) }",
             "-1 stands beside the extent 0 at axis 1", "float[2,0]"},
+           {"g (string[n,3] x) => (y) { y = StringNormalizer (x) }", "is not known to be (1,C)",
+            "string[1,unk__0]"},
        }) {
     CHECK_MESSAGE(types(row.graph).find(row.says) != std::string::npos, row.graph, ": ", types(row.graph));
     CHECK(types(row.graph, lenient) == row.otherwise);
@@ -447,6 +449,9 @@ TEST_CASE("Inference of old versions") {
           {.strict = true}, 9) == "float[20,8,5]");
   CHECK(types("g (float[4,3] x) => (y) { y = Slice <axes = [1], starts = [1], ends = [2]> (x) }",
               {.strict = true}, 1) == "float[4,1]");
+  const std::string_view none = "g (float[4,3] x) => (y, z) { y, z = TopK <k = 0> (x) }";
+  CHECK(types(none, {.strict = true}, 8).find("k: 0, expected at least 1") != std::string::npos);
+  CHECK(types(none, lenient, 8) == "float[4,0] int64[4,0]");
 }
 
 TEST_CASE("Inference of operands that an operator does not take") {
