@@ -373,6 +373,10 @@ TEST_CASE("Strict inference refuses what ONNX's does, of nodes that run") {
             "1 outputs, training has 3", "float[1,2]"},
            {"g (float[2,0] x) => (y) <int64[2] s = {-1, 0}> { y = Reshape (x, s) }",
             "-1 stands beside the extent 0 at axis 1", "float[2,0]"},
+           {"g (float[1,3] x, float[2,3] w) => (y) { y = Conv (x, w) }", "there are no spatial axes",
+            "float[1,2]"},
+           {"g (float[4,3] x) => (y, z) <int64 k = {2}> { y, z = TopK (x, k) }", "K: rank 0, expected 1",
+            "float[4,2] int64[4,2]"},
            {"g (string[n,3] x) => (y) { y = StringNormalizer (x) }", "is not known to be (1,C)",
             "string[1,unk__0]"},
        }) {
