@@ -1,5 +1,7 @@
 #include "loader/convert.hpp"
 
+#include <map>
+
 #include "loader/attribute.hpp"
 #include "loader/check.hpp"
 #include "loader/convert_step.hpp"
@@ -173,10 +175,11 @@ void require_operands(Step& s, const Form& from) {
           [&](int k) -> const op::Param& { return spec.output(k, from.version); });
 }
 
+// `bound` has the types of the type variables so far.
 template <class Param>
 void check_operands(Step& s, std::string_view what,
                     const google::protobuf::RepeatedPtrField<std::string>& names, int params, int least,
-                    const Form& to, Param param) {
+                    const Form& to, std::map<std::string_view, Type>& bound, Param param) {
   if (names.size() < least) s.refuse(least, " ", what, "s are needed");
   const bool variadic = params > 0 && param(params - 1).arity == op::Arity::variadic;
   for (int k = 0; k < names.size(); ++k) {
@@ -190,16 +193,23 @@ void check_operands(Step& s, std::string_view what,
     if (!p.in(to.version)) s.refuse("the ", what, " '", p.name, "' has no counterpart");
     if (s.up()) continue;
     const Type type = s.tensor_type(names[k]);
-    if (type && type.kind != Kind::unknown && !to.spec().permits(p, to.version).contains(type))
+    if (!type || type.kind == Kind::unknown) continue;
+    if (!to.spec().permits(p, to.version).contains(type))
       s.refuse("the ", what, " '", p.name, "' cannot be ", to_string(type));
+    if (p.heterogeneous) continue;
+    const Type first = bound.emplace(p.type, type).first->second;
+    if (!(first == type))
+      s.refuse("the ", what, " '", p.name, "' cannot be ", to_string(type), " where ", p.type, " is ",
+               to_string(first));
   }
 }
 
 void check_operands(Step& s, const Form& to) {
+  std::map<std::string_view, Type> bound;
   check_operands(s, "input", s.node.input(), to.spec().inputs.size(), to.spec().min_inputs(to.version), to,
-                 [&](int k) -> const op::Param& { return to.spec().input(k, to.version); });
+                 bound, [&](int k) -> const op::Param& { return to.spec().input(k, to.version); });
   check_operands(s, "output", s.node.output(), to.spec().outputs.size(), to.spec().min_outputs(to.version),
-                 to, [&](int k) -> const op::Param& { return to.spec().output(k, to.version); });
+                 to, bound, [&](int k) -> const op::Param& { return to.spec().output(k, to.version); });
 }
 
 // Attributes that the calls of a function give stay where both versions take them alike.

@@ -424,6 +424,16 @@ Rest one_scale_13(Step& s) {
   return all;
 }
 
+// No axes, stated as an input, take nothing away; as an attribute they are none stated, which takes all of 1.
+Rest squeeze_13(Step& s) {
+  if (const auto axes = s.constant(1); axes && axes->size() == 0) {
+    s.drop_input(1);
+    s.trim_inputs();
+    s.node.set_op_type("Identity");
+  }
+  return all;
+}
+
 Rest dft_20(Step& s) {
   if (!s.has(2)) s.set("axis", int64_t{-2});
   return all;
@@ -476,6 +486,7 @@ constexpr AdapterRow rows[] = {
     {"QuantizeLinear", 13, one_scale_13},
     {"Resize", 13, resize_13},
     {"Softmax", 13, softmax_13},
+    {"Squeeze", 13, squeeze_13},
     {"BatchNormalization", 14, batch_normalization_14},
     {"ScatterElements", 18, scatter_18},
     {"ScatterND", 18, scatter_18},

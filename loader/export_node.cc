@@ -3,7 +3,6 @@
 #include "loader/convert.hpp"
 #include "loader/convert_step.hpp"
 #include "loader/exporter.hpp"
-#include "loader/infer.hpp"
 #include "loader/opsets.hpp"
 #include "loader/tensor.hpp"
 
@@ -261,9 +260,6 @@ void Exporter::write_converted(const Graph::Node& n, onnx::NodeProto& p, int sta
   *m.mutable_graph()->add_node() = p;
   try {
     convert_opset(m, opset_);
-    // Versions may also differ in the types that go together. Bodies are not there to be asked.
-    onnx::ModelProto typed;
-    if (bodies.empty()) infer_shapes(typed = m, {.strict = true, .check_types = true});
   } catch (const Error& e) {
     refuse(n, e.message());
   }

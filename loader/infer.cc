@@ -155,7 +155,8 @@ class Inference {
                 .from_call = &owner != &around};
     std::map<std::string, op::Info, std::less<>> declared;
     for (const auto& v : g.value_info()) declared[v.name()] = symbols_.info_of(v.type());
-    for (const auto& v : g.output()) declared[v.name()] = symbols_.info_of(v.type());
+    for (const auto& v : g.output())
+      if (v.has_type()) declared[v.name()] = symbols_.info_of(v.type());
     for (int k = 0; k < g.input_size(); ++k) {
       auto& v = *g.mutable_input(k);
       op::Info info = symbols_.info_of(v.type());
@@ -235,7 +236,7 @@ class Inference {
       inferred_ = true;
       graph_ = original_;
       try {
-        return inference_.infer_graph(graph_, scope_, owner_, inputs);
+        return results_ = inference_.infer_graph(graph_, scope_, owner_, inputs);
       } catch (const Error&) {
         fault_ = std::current_exception();
         throw;
@@ -249,6 +250,14 @@ class Inference {
       } catch (const Error&) {
         if (inference_.given_up_) throw;
       }
+    }
+    // Whether another body's results, as far as both are known, have the types of this one's.
+    bool has_types_of(const BodyOfFile& other) const {
+      for (std::size_t k = 0; k < std::min(results_.size(), other.results_.size()); ++k)
+        if (known(results_[k].type) && known(other.results_[k].type) &&
+            !(results_[k].type == other.results_[k].type))
+          return false;
+      return true;
     }
     // The error of inferring this body, which a rule may put up with.
     void rethrow() const {
@@ -265,6 +274,7 @@ class Inference {
     const Scope &scope_, &owner_;
     const int inputs_;
     mutable bool inferred_ = false;
+    mutable std::vector<op::Info> results_;
     mutable std::exception_ptr fault_;
   };
   using Bodies = std::vector<std::shared_ptr<const BodyOfFile>>;
@@ -391,11 +401,17 @@ class Inference {
       if (!results.empty()) results[0] = info;
       return;
     }
-    // An input that a call leaves out is left out where the function reads it, if that input is optional.
+    // An input that a call leaves out is left out where the function reads it. Where it is required there,
+    // nothing is known of it, which strict inference refuses.
     for (std::size_t k = 0; k < in.size(); ++k)
-      if (!in[k].present() && !n.input(static_cast<int>(k)).empty() && !is_optional(op, k)) in[k] = unknown();
+      if (!options_.strict && !in[k].present() && !n.input(static_cast<int>(k)).empty() &&
+          !is_optional(op, k))
+        in[k] = unknown();
     const bool untyped =
         std::ranges::any_of(in, [](const op::Info& i) { return i.present() && !known(i.type); });
+    // ONNX's inference goes on from errors of rules, not from types that do not fit, unless they are a
+    // body's.
+    if (options_.check_types && depth_ == 1 && !fit(op, in)) given_up_ = true;
     const WrongTypes wrong = options_.check_types ? WrongTypes{} : forget_wrong_types(op, in);
     const auto make = [&](std::size_t, const op::AttributeValue& value, DType element) {
       return element == DType::undefined ? op::Info{} : constant(op::input_from_attribute(value, element));
@@ -412,7 +428,10 @@ class Inference {
       if (options_.strict && given != n.output_size())
         refuse(concat("has ", n.output_size(), " outputs, a body gives ", given));
     }
-    if (m.of_files() || (!m.empty() && (!m.of_runs() || (options_.check_types && !permitted(op, results)))))
+    if (options_.strict && bodies.size() == 2 && !bodies[0]->has_types_of(*bodies[1]))
+      refuse("the types of the branches' results differ");
+    if ((m.of_files() && options_.strict) ||
+        (!m.empty() && (!m.of_runs() || (options_.check_types && !permitted(op, results)))))
       refuse(m.view());
     results.resize(static_cast<std::size_t>(n.output_size()));
     for (std::size_t k = 0; k < results.size(); ++k) {
@@ -431,6 +450,19 @@ class Inference {
     }
   }
 
+  // Whether the operator takes operands of these types.
+  static bool fit(const AnyOperator& op, std::span<const op::Info> in) {
+    const op::Spec& spec = op.spec();
+    std::map<std::string_view, Type> bound;
+    for (std::size_t k = 0; k < in.size(); ++k) {
+      if (!known(in[k].type) || (static_cast<int>(k) >= spec.inputs.size() && !spec.variadic_inputs()))
+        continue;
+      const op::Param& p = spec.input(static_cast<int>(k), op.version());
+      if (!spec.permits(p, op.version()).contains(in[k].type)) return false;
+      if (!p.heterogeneous && !(bound.emplace(p.type, in[k].type).first->second == in[k].type)) return false;
+    }
+    return true;
+  }
   struct WrongTypes {
     bool constant = false;                   // one is of a constant
     std::map<std::string_view, Type> first;  // those that a type variable has first, for results

@@ -77,6 +77,8 @@ TEST_CASE("Attributes that became inputs") {
   CHECK(converted(18, 9,
                   "g (float[2, 3] x) => (float[1, 3] y) <int64[1] a = {-2}> { y = ReduceMean (x, a) }") ==
         "ReduceMean");
+  CHECK(converted(13, 12, "g (float[1, 4] x) => (float[1, 4] y) <int64[0] a = {}> { y = Squeeze (x, a) }") ==
+        "Identity");
   CHECK(converted(9, 12, "g (float[4] x) => (float[4] y) { y = Clip <min = -1.5> (x) }") ==
         "Constant Constant Clip");
   CHECK(converted(12, 9, "g (float[4] x) => (float[4] y) <float a = {-1.5}> { y = Clip (x, a) }") == "Clip");
@@ -343,6 +345,17 @@ std::string nodes_of(onnx::ModelProto m, int to) {
   std::string text;
   for (const auto& n : m.graph().node()) text += loader::print_text(n);
   return text;
+}
+
+TEST_CASE("Operands of different types stay where the version takes them") {
+  const std::string_view pow = "g (double[2] x, float[2] e) => (double[2] y) { y = Pow (x, e) }";
+  CHECK(holds(nodes_of(model(15, pow), 12), "Pow"));
+  CHECK(
+      holds(nodes_of(model(15, pow), 11), "the input 'Y' cannot be tensor(float) where T is tensor(double)"));
+  const std::string_view norm =
+      "g (float16[1,2] x, float[2] s) => (float16[1,2] y) { y = BatchNormalization (x, s, s, s, s) }";
+  CHECK(holds(nodes_of(model(22, norm), 15), "BatchNormalization"));
+  CHECK(holds(nodes_of(model(22, norm), 14), "the input 'scale' cannot be tensor(float)"));
 }
 
 TEST_CASE("Attributes and types that the other version has not") {

@@ -323,6 +323,10 @@ TEST_CASE("Inference of functions whose calls leave inputs out") {
   };
   CHECK(clipped("float") == "float[2]");
   CHECK(clipped("int8").find("input max is tensor(int8)") != std::string::npos);
+  const std::string_view required =
+      "g (float[2] x) => (y) { y = local.f (\"\", x) }" LOCAL "f (a, b) => (y) { y = Add (a, b) }";
+  CHECK(types(required).find("input A is missing") != std::string::npos);
+  CHECK(types(required, lenient) == "float[]");
 }
 
 TEST_CASE("Inference of single nodes") {
@@ -351,6 +355,52 @@ TEST_CASE("Inference of single nodes") {
                   types(row.graph));
 }
 
+TEST_CASE("Strict inference refuses what ONNX's does, of nodes that run") {
+  struct Refused {
+    std::string_view graph, says, otherwise;
+  };
+  for (const Refused& row : {
+           Refused{"g () => (y) <int64[1] n = {5}> { y = HannWindow (n) }", "size: rank 1, expected 0",
+                   "float[5]"},
+           {"g (float[3] x, float[1] r) => (y) { y = Dropout (x, r) }", "ratio: rank 1, expected 0",
+            "float[3]"},
+           {"g (int64 i, float[2] v) => (y) <int64 d = {3}> { y = OneHot (i, d, v) }",
+            "indices: rank 0, expected at least 1", "float[3]"},
+           {"g () => (y) <int64[1] s = {3}> { y = ConstantOfShape <value = float {2}> (s) }",
+            "value: rank 0, expected 1", "float[3]"},
+           {"g (float[1,2] x, float[2] s) => (y)"
+            " { y = BatchNormalization <training_mode = 1> (x, s, s, s, s) }",
+            "1 outputs, training has 3", "float[1,2]"},
+           {"g (float[2,0] x) => (y) <int64[2] s = {-1, 0}> { y = Reshape (x, s) }",
+            "-1 stands beside the extent 0 at axis 1", "float[2,0]"},
+           {"g (float[1,3] x, float[2,3] w) => (y) { y = Conv (x, w) }", "there are no spatial axes",
+            "float[1,2]"},
+           {"g (float[4,3] x) => (y, z) <int64 k = {2}> { y, z = TopK (x, k) }", "K: rank 0, expected 1",
+            "float[4,2] int64[4,2]"},
+           {"g (string[n,3] x) => (y) { y = StringNormalizer (x) }", "is not known to be (1,C)",
+            "string[1,unk__0]"},
+       }) {
+    CHECK_MESSAGE(types(row.graph).find(row.says) != std::string::npos, row.graph, ": ", types(row.graph));
+    CHECK(types(row.graph, lenient) == row.otherwise);
+  }
+  CHECK(
+      types("g (float[3] s, float[N,2] x) => (a) { a = Scan <num_scan_inputs = 1, body = b (l, i) => (l) { }>"
+            " (s, \"\") }")
+          .find("input 1 is left out") != std::string::npos);
+  CHECK(types("g (float[] x) => (y) { y = Transpose <perm = [1, 1]> (x) }").find("no permutation: 1") !=
+        std::string::npos);
+  CHECK(types("g (float[5,n] x) => (y) <int64[1] s = {1}> { y = SplitToSequence (x, s) }")
+            .find("the parts sum to 1, not to extent 5") != std::string::npos);
+}
+
+TEST_CASE("Inference of what runs alone refuse, and of attributes that are the writer's own") {
+  CHECK(types("g (float[2] x) => (y) { y = Loop <body = b (i, c, a) => (c, a) { }> (\"\", \"\", x) }") ==
+        "float[2]");
+  CHECK(types("g (float[2] x) => (y) { y = Relu <__note = 3> (x) }") == "float[2]");
+  CHECK(types("g (float[2] x) => (y) { y = Relu <note = 3> (x) }").find("has no attribute 'note'") !=
+        std::string::npos);
+}
+
 TEST_CASE("Inference of bodies in their whole") {
   // Both branches of If, also one that is not taken.
   const auto branches = [](std::string_view cond, std::string_view declared) {
@@ -367,6 +417,9 @@ TEST_CASE("Inference of bodies in their whole") {
     for (const auto& a : m.graph().node(0).attribute())
       CHECK(loader::type_text(a.g().output(0).type()) == "float[5]");
   }
+  CHECK(types("g (float[5] x) => (z) <bool t = {1}> { z = If (t) <then_branch = a () => (p) { p = Neg (x) },"
+              " else_branch = b () => (q) { q = Shape (x) }> }")
+            .find("the types of the branches' results differ") != std::string::npos);
   // As many results as the body gives.
   for (std::string_view node :
        {"z = Loop <body = b (i, c, a) => (c, a, x) { }> (n, \"\", x)",
@@ -400,13 +453,20 @@ TEST_CASE("Inference of old versions") {
           {.strict = true}, 9) == "float[20,8,5]");
   CHECK(types("g (float[4,3] x) => (y) { y = Slice <axes = [1], starts = [1], ends = [2]> (x) }",
               {.strict = true}, 1) == "float[4,1]");
+  const std::string_view none = "g (float[4,3] x) => (y, z) { y, z = TopK <k = 0> (x) }";
+  CHECK(types(none, {.strict = true}, 8).find("k: 0, expected at least 1") != std::string::npos);
+  CHECK(types(none, lenient, 8) == "float[4,0] int64[4,0]");
 }
 
 TEST_CASE("Inference of operands that an operator does not take") {
   const std::string_view sum = "g (bool[10] x, bool[10] y) => (z) { z = Add (x, y) }";
   CHECK(types(sum) == "bool[10]");
   CHECK(types(sum, lenient) == "bool[10]");
-  CHECK(types(sum, typed).find("input A cannot be tensor(bool)") != std::string::npos);
+  for (const bool strict : {false, true})
+    CHECK(types(sum, {.strict = strict, .check_types = true}).find("input A cannot be tensor(bool)") !=
+          std::string::npos);
+  CHECK(types("g (float[2] x, int8[2] y) => (z) { z = Add (x, y) }", {.check_types = true})
+            .find("input B is tensor(int8)") != std::string::npos);
   CHECK(types("g (bool[10] x, bool[10] y) => (float[10] z) { z = Add (x, y) }").find("declared as") !=
         std::string::npos);
   onnx::ModelProto untyped = model("Shape", {{2, 3}});
@@ -426,6 +486,7 @@ TEST_CASE("Inference and declared extents together") {
   CHECK(both("float[?,2]", "float[1,?]") == "float[1,2]");
   CHECK(both("float[?,2]", "float[1,A]") == "float[1,2]");
   CHECK(both("float[A]", "float[B]") == "float[B]");
+  CHECK(types("g (float[3] x) => (y) <int64[1,n] y> { y = NonZero (x) }") == "int64[1,n]");
   for (const auto& [x, y] :
        {std::pair{"float[?,2]", "float[1,A,1]"}, {"float[2,2]", "float[2,1]"}, {"float[2]", "uint8[2]"}}) {
     CHECK(both(x, y).find("declared as") != std::string::npos);

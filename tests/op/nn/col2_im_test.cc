@@ -102,6 +102,10 @@ TEST_CASE("Col2Im: symbols, and typed") {
   CHECK_FALSE(
       infer(plain, {info(DType::float32, {n, 12, 4}), info(DType::int64, {u}), info(DType::int64, {u})})[0]
           .dims.ranked());
+  // The lists tell how many axes there are, where image_shape and block_shape do not.
+  CHECK(infer(op::Col2Im{.strides = {2, 2}},
+              {info(DType::float32, {n, 12, 4}), info(DType::int64, {u}), info(DType::int64, {u})})[0]
+            .dims == Dims{n, u, u, u});
   Tensor<float, Shape<1, 2, 2>> x{{{1, 2}, {3, 4}}};
   const auto y = apply<op::Col2Im{}>(x, constant<int64_t, 1, 3>, constant<int64_t, 1, 2>);
   static_assert(std::is_same_v<decltype(y), const Tensor<float, Shape<1, 1, 1, 3>>>);

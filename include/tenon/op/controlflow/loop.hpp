@@ -29,7 +29,9 @@ struct Loop {
     if (body->inputs() != states + 2 || body->outputs() < states + 1 || body->outputs() < i.outputs() + 1)
       return i.fail("with ", states, " states and ", i.outputs(), " outputs, the body takes ", body->inputs(),
                     " values and gives ", body->outputs());
-    if (!i.has(0) && !i.has(1)) return i.fail("without M and cond the loop has no end");
+    i.for_runs([&] {
+      if (!i.has(0) && !i.has(1)) i.fail("without M and cond the loop has no end");
+    });
     if (!i.expect_one(0) || !i.expect_one(1)) return;
     std::vector<Info> state;
     for (int k = 0; k < states; ++k) state.push_back(shape_of(i.in(k + 2)));

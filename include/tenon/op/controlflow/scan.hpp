@@ -92,6 +92,8 @@ struct Scan {
     if (body->inputs() != i.inputs() || body->outputs() < states || body->outputs() < i.outputs())
       return i.fail("with ", i.inputs(), " inputs, ", states, " of them states, and ", i.outputs(),
                     " outputs, the body takes ", body->inputs(), " values and gives ", body->outputs());
+    for (int k = 0; k < i.inputs(); ++k)
+      if (!i.has(k)) return i.fail("input ", k, " is left out");
     check_list(i, "scan_input_axes", scan_input_axes, scanned, false);
     check_list(i, "scan_input_directions", scan_input_directions, scanned, true);
     check_list(i, "scan_output_axes", scan_output_axes, body->outputs() - states, false);

@@ -29,6 +29,9 @@ struct CosineWindow {
   constexpr void infer(Infer& i) const {
     i.out(0).type = i.element_type("output_datatype", output_datatype);
     const Dim size = i.item(0);
+    i.for_files([&] {
+      if (size.known()) i.expect_rank(0, 0);
+    });
     if (i.expect_one(0) && i.expect_at_least("size", size, 1)) i.out(0, {size});
   }
   void compute(AnyView, AnyOut output) const {

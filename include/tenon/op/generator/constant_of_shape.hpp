@@ -34,6 +34,11 @@ struct ConstantOfShape {
   void infer(Infer& i) const {
     if (value && value.value.tensor().size() != 1)
       return i.fail("value has ", value.value.tensor().size(), " elements");
+    if (value)
+      i.for_files([&] {
+        const int rank = value.value.tensor().rank();
+        if (rank != 1) i.fail("value: rank ", rank, ", expected 1");
+      });
     const DType d = value ? value.value.tensor().dtype() : DType::float32;
     i.out(0).type = d;
     const Dims r = requested_extents(i, 0);

@@ -30,6 +30,10 @@ struct TopK {
     if (!i.expect_one(1)) return;
     const Dim k = i.item(1);
     if (!i.expect_at_least("K", k, 0) || !i.ranked(0)) return;
+    i.for_files([&] {
+      if (i.version() < 10) i.expect_at_least("k", k, 1);
+      else if (k.known()) i.expect_rank(1, 1);
+    });
     Dims r = i.dims(0);
     const int a = i.axis(axis, r.rank());
     if (i.failed()) return;

@@ -118,6 +118,10 @@ struct BatchNormalization {
                                          attr("training_mode", &BatchNormalization::training_mode)};
 
   constexpr void infer(Infer& i) const {
+    if (training_mode != 0)
+      i.for_files([&] {
+        if (i.outputs() != 3) i.fail(i.outputs(), " outputs, training has 3");
+      });
     batch_normalization_detail::infer_batch_normalization(i, true, training_mode != 0);
   }
   template <class T>

@@ -31,10 +31,14 @@ struct Col2Im {
     const Dim axes = i.unify(i.length(1), i.length(2), "lengths of image_shape and block_shape");
     const Dims& x = i.dims(0);
     if (i.failed()) return;
-    if (!axes.known()) return;
+    const int64_t listed = !dilations.empty() ? dilations.size()
+                           : !strides.empty() ? strides.size()
+                                              : pads.size() / 2;
+    if (!axes.known() && listed == 0) return;
     if (axes.is(0)) return i.fail("image_shape has no elements");
-    if (Dim(max_spatial).below(axes)) return i.fail(axes, " spatial axes are more than ", max_spatial);
-    const int spatial = static_cast<int>(axes.value());
+    const int64_t many = axes.known() ? axes.value() : listed;
+    if (many > max_spatial) return i.fail(many, " spatial axes are more than ", max_spatial);
+    const int spatial = static_cast<int>(many);
     const WindowAttributes w = window();
     if (!w.check(i, spatial)) return;
     const Dims image = elements(i, 1, spatial), block = elements(i, 2, spatial);

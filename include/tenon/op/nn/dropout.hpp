@@ -79,6 +79,7 @@ struct Dropout {
   constexpr void infer(Infer& i) const {
     i.expect_one(1);
     i.expect_one(2);
+    i.for_files([&] { i.expect_rank(1, 0) && i.expect_rank(2, 0); });
     i.out(0, i.dims(0));
     i.out(1, i.dims(0));
   }

@@ -48,9 +48,16 @@ struct SplitToSequence {
     }
     if (!count.known() || count.is(0) || !i.has_elements(1)) return {};
     const Dim first = i.element(1, 0);
-    for (int64_t k = 1; k < count.value(); ++k)
-      if (!i.element(1, k).same(first)) return {};
-    return first;
+    Dim sum = 0;
+    bool equal = true;
+    for (int64_t k = 0; k < count.value(); ++k) {
+      const Dim length = i.element(1, k);
+      if (length.below(0)) return {};  // the run says which part it is
+      sum = sum + length;
+      equal &= length.same(first);
+    }
+    if (sum.differs(extent)) i.fail("the parts sum to ", sum, ", not to extent ", extent);
+    return equal ? first : Dim();
   }
   /// Error{invalid_shape} where the lengths are negative, or do not sum to the extent of the axis.
   Value compute(Context& c, AnyView input, AnyView split) const {

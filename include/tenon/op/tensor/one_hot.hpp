@@ -40,6 +40,7 @@ struct OneHot {
   constexpr void infer(Infer& i) const {
     i.for_runs([&] { i.expect_one(1); });
     if (!i.expect_rank(2, 1)) return;
+    i.for_files([&] { i.expect_rank_at_least(0, 1); });
     if (!negative && i.propagates(0))
       i.for_files([&] {
         for (int64_t k = 0; k < i.element_count(0) && !i.failed(); ++k)

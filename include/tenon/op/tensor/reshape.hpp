@@ -47,6 +47,10 @@ struct Reshape {
       }
     }
     if (left >= 0 && zero) return i.fail("with allowzero, -1 and 0 exclude each other");
+    i.for_files([&] {
+      for (int k = 0; k < r.rank() && left >= 0 && !i.failed(); ++k)
+        if (r[k].is(0)) i.fail("-1 stands beside the extent 0 at axis ", k);
+    });
     if (x.ranked() && left >= 0) {
       // Extents that the input has too cancel out, so that neither a symbol nor a 0 among them does harm.
       Dim have = 1, given = 1;

@@ -19,15 +19,15 @@ struct Transpose {
 
   constexpr void infer(Infer& i) const {
     const Dims& x = i.dims(0);
-    if (!x.ranked()) return i.out(0, perm.empty() ? Dims{} : i.of_rank(perm.size()));
-    if (!perm.empty() && !i.expect_entries("perm", perm.size(), x.rank())) return;
+    if (!x.ranked() && perm.empty()) return;
+    Dims r = x.ranked() ? x : i.of_rank(perm.size());
+    if (!r.ranked() || (!perm.empty() && !i.expect_entries("perm", perm.size(), r.rank()))) return;
     uint32_t seen = 0;
-    Dims r = x;
-    for (int d = 0; d < x.rank(); ++d) {
-      const int64_t from = source(d, x.rank());
-      if (from < 0 || from >= x.rank() || (seen >> from & 1)) return i.fail("perm is no permutation: ", from);
+    for (int d = 0; d < r.rank(); ++d) {
+      const int64_t from = source(d, r.rank());
+      if (from < 0 || from >= r.rank() || (seen >> from & 1)) return i.fail("perm is no permutation: ", from);
       seen |= 1u << from;
-      r[d] = x[from];
+      if (x.ranked()) r[d] = x[from];
     }
     i.out(0, r);
     if (!propagates_array(i)) return;

@@ -105,6 +105,9 @@ struct StringNormalizer {
     if (!x.ranked()) return;
     if (x.rank() < 1 || x.rank() > 2 || (x.rank() == 2 && x[0].differs(1)))
       return i.fail("X: ", x, ", expected (C) or (1,C)");
+    i.for_files([&] {
+      if (x.rank() == 2 && !x[0].is(1)) i.fail("X: ", x, " is not known to be (1,C)");
+    });
     if (x.rank() == 1) i.out(0, Dims{Dim()});
     else i.out(0, Dims{1, Dim()});
   }
