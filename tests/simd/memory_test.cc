@@ -161,6 +161,25 @@ TEST_CASE_TEMPLATE("load_even_masked and load_even_n read every second number", 
   }
 }
 
+TEST_CASE("pairs of numbers are split and joined, lanes picked") {
+  using B = simd::batch<float, Native>;
+  constexpr int width = simd::lanes<float, Native>;
+  alignas(64) float from[2 * width];
+  alignas(64) uint32_t last[width];
+  for (int i = 0; i < 2 * width; ++i) from[i] = static_cast<float>(i);
+  for (int i = 0; i < width; ++i) last[i] = static_cast<uint32_t>(width - 1 - i / 2);
+  const B x = simd::loadu<Native>(from), y = simd::loadu<Native>(from + width);
+  B even, odd, low, high;
+  simd::split_pairs(x, y, even, odd);
+  check_lanes<float>(even, [](int i) { return 2 * static_cast<float>(i); });
+  check_lanes<float>(odd, [](int i) { return 2 * static_cast<float>(i) + 1; });
+  simd::join_pairs(even, odd, low, high);
+  check_lanes<float>(low, [&](int i) { return from[i]; });
+  check_lanes<float>(high, [&](int i) { return from[width + i]; });
+  const auto index = simd::batch<uint32_t, Native>::load_aligned(last);
+  check_lanes<float>(simd::pick_lanes(x, index), [&](int i) { return from[width - 1 - i / 2]; });
+}
+
 TEST_CASE("conversions of half-precision numbers read and write n of them") {
   GuardedPage in, out;
   const auto check = [&]<class From, class To>(void (*convert)(const From*, To*, int64_t), From one,

@@ -343,7 +343,19 @@ inline void add_strided(const T* x, int64_t count, T* y, int64_t stride) {
     for (; i + L <= count; i += L) simd::storeu(y + i, simd::loadu<Arch>(y + i) + simd::loadu<Arch>(x + i));
     for (; i < count; ++i) y[i] += x[i];
   } else {
-    for (int64_t i = 0; i < count; ++i) y[i * stride] += x[i];
+    int64_t i = 0;
+    if constexpr (std::is_same_v<T, float>) {
+      // What is stored ends before the last number.
+      for (simd::batch<T, Arch> low, high, even, odd; stride == 2 && i + L < count; i += L) {
+        T* const to = y + 2 * i;
+        simd::split_pairs(simd::batch<T, Arch>(simd::loadu<Arch>(to)),
+                          simd::batch<T, Arch>(simd::loadu<Arch>(to + L)), even, odd);
+        simd::join_pairs(simd::batch<T, Arch>(even + simd::loadu<Arch>(x + i)), odd, low, high);
+        simd::storeu(to, low);
+        simd::storeu(to + L, high);
+      }
+    }
+    for (; i < count; ++i) y[i * stride] += x[i];
   }
 }
 
@@ -450,7 +462,10 @@ void conv_transpose_impl(const ConvTransposeArgs<T>& g) {
   // A task owns some output channels of an image. It multiplies about 128 rows (one for each channel and
   // kernel cell) by a piece of the input that fits into the second-level cache, and adds the products to the
   // channels' planes.
-  const int64_t channels = std::clamp<int64_t>(128 / std::max<int64_t>(kernel, 1), 1, group_out);
+  const int64_t threads = gemm_detail::threads_at_hand<Arch>(), items = s.batch * s.groups;
+  const int64_t shares = threads > 1 ? (2 * threads + items - 1) / items : 1;  // of an item, at least
+  const int64_t channels =
+      std::clamp<int64_t>(128 / std::max<int64_t>(kernel, 1), 1, (group_out + shares - 1) / shares);
   const int64_t blocks = (group_out + channels - 1) / channels;
   const int64_t piece = std::clamp<int64_t>((int64_t{1} << 17) / std::max<int64_t>(channels * kernel, 1), 64,
                                             std::max<int64_t>(in, 64));

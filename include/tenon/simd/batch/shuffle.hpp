@@ -163,6 +163,36 @@ inline void split_pairs(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& y
   }
 }
 
+/// The inverse of split_pairs: x and then y have the numbers of `even` and `odd` in turn. T: float.
+template <class T, class A>
+inline void join_pairs(const xsimd::batch<T, A>& even, const xsimd::batch<T, A>& odd, xsimd::batch<T, A>& x,
+                       xsimd::batch<T, A>& y) {
+  static_assert(std::is_same_v<T, float>);
+#if defined(__AVX512F__)
+  if constexpr (detail::bytes<A> == 64) {
+    const __m512i low = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+    x = _mm512_permutex2var_ps(even, low, odd);
+    y = _mm512_permutex2var_ps(even, _mm512_add_epi32(low, _mm512_set1_epi32(8)), odd);
+  } else
+#endif
+#if defined(__AVX2__)
+      if constexpr (detail::bytes<A> == 32) {
+    const __m256 low = _mm256_unpacklo_ps(even, odd), high = _mm256_unpackhi_ps(even, odd);
+    x = _mm256_permute2f128_ps(low, high, 0x20);
+    y = _mm256_permute2f128_ps(low, high, 0x31);
+  } else
+#endif
+  {
+    constexpr int width = static_cast<int>(xsimd::batch<T, A>::size);
+    alignas(64) T from[2 * width], to[2 * width];
+    storeu(from, even);
+    storeu(from + width, odd);
+    for (int i = 0; i < width; ++i) to[2 * i] = from[i], to[2 * i + 1] = from[width + i];
+    x = xsimd::batch<T, A>::load_unaligned(to);
+    y = xsimd::batch<T, A>::load_unaligned(to + width);
+  }
+}
+
 /// Lane i from p[2 * i] if bit i was set, else zero, where `masks` are even_masks(bits). Reads nothing else.
 /// T: float, double.
 template <class Arch, class T>
