@@ -228,7 +228,7 @@ class TreeTable {
 
   /// Levels of a tree from the root on that hold no leaf; not all of them where a level has many nodes.
   int32_t count_full_levels(int32_t root) const {
-    constexpr std::size_t most = 1 << 10;
+    constexpr std::size_t most = 1 << 8;
     std::vector<int32_t> level{root}, below;
     for (int32_t levels = 0;; ++levels, level.swap(below)) {
       below.clear();

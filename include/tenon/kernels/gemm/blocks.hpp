@@ -81,9 +81,8 @@ void compute_rows(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1, in
   const int64_t panels = (i1 - i0 + S::rows - 1) / S::rows, part = (S::cols + panels - 1) / panels;
   // With few tiles each takes a line of every row of the packed panel.
   const bool few = packed && part > line;
-  const int64_t strand = packed && !few ? part * depth : line, step = few      ? S::cols
-                                                                      : packed ? part
-                                                                               : q.ahead_b_row;
+  const int64_t strand = packed && !few ? part * depth : line;
+  const int64_t step = !packed ? q.ahead_b_row : few ? int64_t{S::cols} : part;
   const int64_t strands = !packed ? S::cols / line + 1 : few ? panels : (S::cols + part - 1) / part;
   for (int64_t j = j0; j < j1; j += S::cols) {
     const int64_t cols = std::min<int64_t>(S::cols, j1 - j);
