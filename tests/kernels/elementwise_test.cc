@@ -52,7 +52,7 @@ const UnaryCase unary_cases[] = {
     {UnaryOp::relu, [](double x, double, double) { return x < 0 ? 0 : x; }, 0},
     {UnaryOp::acos, [](double x, double, double) { return std::acos(x); }, 2},
     {UnaryOp::acosh, [](double x, double, double) { return std::acosh(x); }, 2},
-    {UnaryOp::asin, [](double x, double, double) { return std::asin(x); }, 2},
+    {UnaryOp::asin, [](double x, double, double) { return std::asin(x); }, 3},
     {UnaryOp::asinh, [](double x, double, double) { return std::asinh(x); }, 2},
     {UnaryOp::atan, [](double x, double, double) { return std::atan(x); }, 2},
     {UnaryOp::atanh, [](double x, double, double) { return std::atanh(x); }, 2},
@@ -104,7 +104,7 @@ const UnaryCase unary_cases[] = {
     {UnaryOp::softsign, [](double x, double, double) { return x / (1 + std::fabs(x)); }, 2},
     {UnaryOp::sqrt, [](double x, double, double) { return std::sqrt(x); }, 1},
     {UnaryOp::swish, [](double x, double a, double) { return x * sigmoid(a * x); }, 4, {1.25, 0}},
-    {UnaryOp::tan, [](double x, double, double) { return std::tan(x); }, 2},
+    {UnaryOp::tan, [](double x, double, double) { return std::tan(x); }, 4},
     {UnaryOp::tanh, [](double x, double, double) { return std::tanh(x); }, 4},
     {UnaryOp::thresholded_relu, [](double x, double a, double) { return x > a ? x : 0; }, 0, {0.5, 0}},
 };

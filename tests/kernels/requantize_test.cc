@@ -73,17 +73,18 @@ TEST_CASE("range and quantize_bytes: ties, their neighbours and no numbers, agai
           if (k % 4 == 3) x[k] += scale * 1e-5f;
         }
         std::vector<uint8_t> y(x.size());
-        const auto check = [&] {
-          quantize_bytes_impl<Arch>(x.data(), n, scale, 7, y.data());
+        const auto check = [&](uint8_t flip) {
+          quantize_bytes_impl<Arch>(x.data(), n, scale, 7, flip, y.data());
           int64_t wrong = 0;
           for (size_t k = 0; k < x.size(); ++k) {
             const float q = x[k] / scale;
             const float bounded = q > -7 ? std::min(q, 248.0f) : -7.0f;
-            wrong += y[k] != static_cast<int>(std::nearbyint(bounded)) + 7;
+            wrong += (y[k] ^ flip) != static_cast<int>(std::nearbyint(bounded)) + 7;
           }
           CHECK(wrong == 0);
         };
-        check();
+        check(0);
+        check(0x80);
         float least = 0, greatest = 0;
         x[0] = 0;
         std::erase_if(x, [](float v) { return !(std::abs(v) <= 3e38f); });
@@ -92,12 +93,12 @@ TEST_CASE("range and quantize_bytes: ties, their neighbours and no numbers, agai
         CHECK(greatest == *std::max_element(x.begin(), x.end()));
         x.resize(static_cast<size_t>(n), 1.0f);
         x[0] = inf, x[x.size() / 2] = -inf;
-        check();
+        check(0);
         range_impl<Arch>(x.data(), n, least, greatest);
         CHECK(least == -inf);
         CHECK(greatest == (n == 1 ? -inf : inf));
         x[x.size() / 3] = nan;
-        check();
+        check(0);
         range_impl<Arch>(x.data(), n, least, greatest);
         CHECK(std::isnan(least));
         CHECK(std::isnan(greatest));

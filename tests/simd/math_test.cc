@@ -114,6 +114,21 @@ TEST_CASE("elementary functions stay within their errors over the whole range") 
         "cos", single ? 1.7 : 0.6, [](const B& v) { return simd::cos(v); },
         [](long double v) { return std::cos(v); });
     check(
+        "tan", single ? 3.5 : 0.6, [](const B& v) { return simd::tan(v); },
+        [](long double v) { return std::tan(v); });
+    check("asin", 2.5, [](const B& v) { return simd::asin(v); }, [](long double v) { return std::asin(v); });
+    check("acos", 1.3, [](const B& v) { return simd::acos(v); }, [](long double v) { return std::acos(v); });
+    check("atan", 1.9, [](const B& v) { return simd::atan(v); }, [](long double v) { return std::atan(v); });
+    check(
+        "asinh", single ? 0.51 : 2.5, [](const B& v) { return simd::asinh(v); },
+        [](long double v) { return std::asinh(v); });
+    check(
+        "acosh", single ? 0.51 : 2.5, [](const B& v) { return simd::acosh(v); },
+        [](long double v) { return std::acosh(v); });
+    check(
+        "atanh", single ? 0.51 : 2.5, [](const B& v) { return simd::atanh(v); },
+        [](long double v) { return std::atanh(v); });
+    check(
         "expm1_negative", single ? 1 : 1.6, [](const B& v) { return simd::expm1_negative(-simd::abs(v)); },
         [](long double v) { return v == 0 ? 0 : std::expm1(-std::fabs(v)); });
     check(

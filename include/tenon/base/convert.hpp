@@ -424,24 +424,6 @@ inline void convert_numbers(DType to, void* dst, DType from, const void* src, in
   }
 }
 
-/// The conversions that models make most, in loops of their own; false for all others.
-inline bool convert_directly(DType to, void* dst, DType from, const void* src, int64_t n) {
-  const auto loop = [=]<class To, class From>() {
-    const From* __restrict x = static_cast<const From*>(src);
-    To* __restrict y = static_cast<To*>(dst);
-    int64_t i = 0;
-    // A known length: compilers then make vector code.
-    for (; i + panel_size <= n; i += panel_size)
-      for (int64_t k = 0; k < panel_size; ++k) y[i + k] = static_cast<To>(x[i + k]);
-    for (; i < n; ++i) y[i] = static_cast<To>(x[i]);
-  };
-  const auto to_floats = [&]<class From>() { loop.template operator()<float, From>(); };
-  if (to == DType::float32) return dispatch<bool, uint8_t, int8_t, int32_t, int64_t>(from, to_floats);
-  if (to == DType::int64 && from == DType::int32) return loop.template operator()<int64_t, int32_t>(), true;
-  if (to == DType::int32 && from == DType::int64) return loop.template operator()<int32_t, int64_t>(), true;
-  return false;
-}
-
 inline void copy_elements(DType type, void* dst, const void* src, int64_t n) {
   const int64_t bytes = packed_bytes(n, type);
   std::memcpy(dst, src, static_cast<size_t>(bytes));
@@ -477,7 +459,7 @@ inline void convert_n(DType to, void* dst, DType from, const void* src, int64_t 
   } else if (is_complex(to) && is_complex(from)) {
     if (to == DType::complex64) elements.template operator()<complex64, complex128>();
     else elements.template operator()<complex128, complex64>();
-  } else if (!detail::convert_directly(to, dst, from, src, n)) {
+  } else {
     detail::convert_numbers(to, dst, from, src, n, options);
   }
 }

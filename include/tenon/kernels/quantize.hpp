@@ -25,6 +25,7 @@ struct QuantGrid {
   int64_t outer_step = 0, axis_step = 0, inner_step = 0;
 
   constexpr int64_t size() const { return outer * extent * inner; }
+  constexpr bool is_per_tensor() const { return outer_step == 0 && axis_step == 0 && inner_step == 0; }
   static constexpr QuantGrid per_tensor(int64_t size) { return {.inner = size}; }
   static constexpr QuantGrid per_axis(int64_t outer, int64_t extent, int64_t inner) {
     return {.outer = outer, .extent = extent, .inner = inner, .axis_step = 1};
@@ -75,9 +76,13 @@ void dequantize_panel_impl(const T* x, const float* zero, const float* scale, fl
 /// The least and greatest of n > 0 numbers; NaN if one of them is.
 template <class Arch>
 void range_impl(const float* x, int64_t n, float& least, float& greatest);
-/// y = saturate(round(x / scale) + zero).
+/// y = saturate(round(x / scale) + zero), with the bits `flip` changed: that of the sign makes int8 of it,
+/// whose zero point has the bit changed too.
 template <class Arch>
-void quantize_bytes_impl(const float* x, int64_t n, float scale, uint8_t zero, uint8_t* y);
+void quantize_bytes_impl(const float* x, int64_t n, float scale, uint8_t zero, uint8_t flip, uint8_t* y);
+/// y = (x - zero) * scale. T: uint8, int8.
+template <class Arch, class T>
+void dequantize_bytes_impl(const T* x, int64_t n, float zero, float scale, float* y);
 /// Between float and float16 or bfloat16.
 template <class Arch>
 void load_half_impl(DType type, const uint16_t* x, float* y, int64_t n);
@@ -373,10 +378,34 @@ class Quantizer {
 
 }  // namespace detail
 
+/// The scale and zero point of bytes.
+struct DynamicScale {
+  float scale = 1;
+  uint8_t zero = 0;
+};
+
+/// Quantises n numbers. `flip` as for quantize_bytes_impl.
+inline void quantize_bytes(const float* x, int64_t n, DynamicScale by, uint8_t* y, uint8_t flip = 0) {
+  parallel_for(n, int64_t{1} << 14, [&](int64_t begin, int64_t end) {
+    simd::dispatch([&]<class Arch>(Arch) {
+      quantize_bytes_impl<Arch>(x + begin, end - begin, by.scale, by.zero, flip, y + begin);
+    });
+  });
+}
+
 /// Quantises grid.size() elements. See QuantizeArgs.
 inline void quantize(const QuantizeArgs& a) {
   constexpr int64_t panel = detail::quant_panel;
   const int64_t n = a.grid.size();
+  const bool floats =
+      a.x_type == DType::float32 && a.scale_type == DType::float32 && a.precision == DType::float32;
+  if (n > 0 && floats && a.grid.is_per_tensor() && (a.y_type == DType::uint8 || a.y_type == DType::int8)) {
+    const uint8_t flip = a.y_type == DType::int8 ? 0x80 : 0;
+    const uint8_t zero = a.zero == nullptr ? 0 : *static_cast<const uint8_t*>(a.zero);
+    return quantize_bytes(static_cast<const float*>(a.x), n,
+                          {*static_cast<const float*>(a.scale), static_cast<uint8_t>(zero ^ flip)},
+                          static_cast<uint8_t*>(a.y), flip);
+  }
   parallel_for((n + panel - 1) / panel, detail::quant_grain, [&](int64_t begin, int64_t end) {
     detail::Quantizer quantizer(a);
     for (int64_t first = begin * panel; first < end * panel; first += panel)
@@ -393,6 +422,22 @@ inline void dequantize(const DequantizeArgs& a) {
   const bool bytes = a.x_type == DType::uint8 || a.x_type == DType::int8;
   const LoadFloats load_x = load_floats_of(a.x_type), load_scale = load_floats_of(a.scale_type);
   const StoreFloats store = store_floats_of(a.y_type);
+  if (bytes && a.grid.is_per_tensor() && a.scale_type == DType::float32 && a.y_type == DType::float32) {
+    float zero = 0;
+    if (a.zero != nullptr) load_x(a.zero, 0, 1, &zero);
+    return parallel_for(n, int64_t{1} << 14,
+                        [&, scale = *static_cast<const float*>(a.scale)](int64_t begin, int64_t end) {
+                          float* const y = static_cast<float*>(a.y) + begin;
+                          simd::dispatch([&]<class Arch>(Arch) {
+                            if (a.x_type == DType::uint8)
+                              dequantize_bytes_impl<Arch>(static_cast<const uint8_t*>(a.x) + begin,
+                                                          end - begin, zero, scale, y);
+                            else
+                              dequantize_bytes_impl<Arch>(static_cast<const int8_t*>(a.x) + begin,
+                                                          end - begin, zero, scale, y);
+                          });
+                        });
+  }
 
   parallel_for((n + quant_panel - 1) / quant_panel, quant_grain, [&](int64_t begin, int64_t end) {
     GridPanel<float, LoadFloats> scale(a.grid, a.scale, 1, load_scale);
@@ -427,10 +472,6 @@ inline void dequantize(const DequantizeArgs& a) {
 
 /// The scale and zero point that DynamicQuantizeLinear chooses for numbers with this least and greatest one:
 /// uint8 then covers them and 0.
-struct DynamicScale {
-  float scale = 1;
-  uint8_t zero = 0;
-};
 inline DynamicScale dynamic_scale(float least, float greatest) {
   if (least > 0) least = 0;
   if (greatest < 0) greatest = 0;
@@ -461,15 +502,6 @@ inline DynamicScale dynamic_scale(const float* x, int64_t n) {
     if (!(ranges[k + 1] <= greatest)) greatest = ranges[k + 1];
   }
   return dynamic_scale(least, greatest);
-}
-
-/// Quantises n numbers by a scale of dynamic_scale.
-inline void quantize_bytes(const float* x, int64_t n, DynamicScale by, uint8_t* y) {
-  parallel_for(n, int64_t{1} << 14, [&](int64_t begin, int64_t end) {
-    simd::dispatch([&]<class Arch>(Arch) {
-      quantize_bytes_impl<Arch>(x + begin, end - begin, by.scale, by.zero, y + begin);
-    });
-  });
 }
 
 }  // namespace tenon::kernels

@@ -30,6 +30,16 @@ void dequantize_panel_impl(const T* __restrict x, const float* __restrict zero, 
   for (int64_t i = 0; i < detail::quant_panel; ++i) y[i] = (static_cast<float>(x[i]) - zero[i]) * scale[i];
 }
 
+template <class Arch, class T>
+void dequantize_bytes_impl(const T* __restrict x, int64_t n, float zero, float scale, float* __restrict y) {
+  const auto run = [&](int64_t at, int64_t count) {
+    for (int64_t i = at; i < at + count; ++i) y[i] = (static_cast<float>(x[i]) - zero) * scale;
+  };
+  int64_t i = 0;
+  for (; i + detail::quant_panel <= n; i += detail::quant_panel) run(i, detail::quant_panel);
+  run(i, n - i);
+}
+
 template <class Arch>
 void range_impl(const float* x, int64_t n, float& least, float& greatest) {
   using F = simd::batch<float, Arch>;
@@ -59,7 +69,7 @@ void range_impl(const float* x, int64_t n, float& least, float& greatest) {
 }
 
 template <class Arch>
-void quantize_bytes_impl(const float* x, int64_t n, float scale, uint8_t zero, uint8_t* y) {
+void quantize_bytes_impl(const float* x, int64_t n, float scale, uint8_t zero, uint8_t flip, uint8_t* y) {
   using F = simd::batch<float, Arch>;
   constexpr int64_t lanes = simd::lanes<float, Arch>, step = 4 * lanes;
   const F by(scale), inverse(1 / scale);
@@ -75,13 +85,14 @@ void quantize_bytes_impl(const float* x, int64_t n, float scale, uint8_t zero, u
       clear = clear & (simd::abs(q[k] - ((q[k] + F(magic)) - F(magic))) < F(0.5f - 0x1p-14f));
     }
     if (!simd::all(clear)) {
-      for (int k = 0; k < 4; ++k) {
-        // Of a NaN the lower bound.
-        q[k] = simd::max(F(simd::loadu<Arch>(from + k * lanes) / by), F(-1024.0f));
-        q[k] = simd::min(q[k], F(1024.0f));
-      }
+      for (int k = 0; k < 4; ++k) q[k] = simd::loadu<Arch>(from + k * lanes) / by;
     }
+    // Of a NaN the lower bound.
+#pragma GCC unroll 4
+    for (int k = 0; k < 4; ++k) q[k] = simd::min(F(simd::max(q[k], F(-1024.0f))), F(1024.0f));
     simd::store_rounded<4>(to, q, zero, 0, 255);
+    if (flip != 0)
+      for (int64_t i = 0; i < step; ++i) to[i] ^= flip;
   };
   int64_t i = 0;
   for (; i + step <= n; i += step) quotients(x + i, y + i);
@@ -119,8 +130,11 @@ template void quantize_panel_impl<TENON_INSTANTIATE>(const float*, const float*,
 template void dequantize_panel_impl<TENON_INSTANTIATE>(const uint8_t*, const float*, const float*, float*);
 template void dequantize_panel_impl<TENON_INSTANTIATE>(const int8_t*, const float*, const float*, float*);
 template void dequantize_panel_impl<TENON_INSTANTIATE>(const float*, const float*, const float*, float*);
+template void dequantize_bytes_impl<TENON_INSTANTIATE>(const uint8_t*, int64_t, float, float, float*);
+template void dequantize_bytes_impl<TENON_INSTANTIATE>(const int8_t*, int64_t, float, float, float*);
 template void range_impl<TENON_INSTANTIATE>(const float*, int64_t, float&, float&);
-template void quantize_bytes_impl<TENON_INSTANTIATE>(const float*, int64_t, float, uint8_t, uint8_t*);
+template void quantize_bytes_impl<TENON_INSTANTIATE>(const float*, int64_t, float, uint8_t, uint8_t,
+                                                     uint8_t*);
 template void load_half_impl<TENON_INSTANTIATE>(DType, const uint16_t*, float*, int64_t);
 template void store_half_impl<TENON_INSTANTIATE>(DType, const float*, uint16_t*, int64_t);
 

@@ -12,7 +12,9 @@
 //   sigmoid              2.7    2.4      mish                    4.7    4.3
 //   expm1_negative       1.0    1.6      pow                     0.51   0.6
 //   sin, cos             1.7    0.6      fmod, mod               exact
-//   expm1                2.8    3.0
+//   expm1                2.8    3.0      asin                    2.5    2.5
+//   tan                  3.5    0.6      acos                    1.3    1.3
+//   asinh, acosh, atanh  0.51   2.5      atan                    1.9    1.9
 //
 // Where mish or gelu is near the least normal number its error is counted in spacings of somewhat larger
 // numbers. NaN gives NaN, and infinities, -0, denormals and overflow what C's functions give; gelu(-infinity)
@@ -141,6 +143,12 @@ struct Format<float> {
   static constexpr float sqrt_half = 0x1.6a09e6p-1f;
   // (sinh(x) - x) / x^3 in x^2, |x| <= 1
   static constexpr float sinh_poly[] = {0x1.555556p-3f, 0x1.111112p-7f, 0x1.a01a02p-13f, 0x1.71de3ap-19f};
+  // (atan(x) - x) / x^3 in x^2, |x| <= tan(pi/8); (asin(x) - x) / x^3 in x^2, |x| <= 1/2
+  static constexpr float atan_poly[] = {-0x1.55554ap-2f, 0x1.9991aep-3f, -0x1.23b6bcp-3f, 0x1.b20234p-4f,
+                                        -0x1.f25656p-5f};
+  static constexpr float asin_poly[] = {0x1.5555cap-3f, 0x1.33014ep-4f, 0x1.748c64p-5f, 0x1.8ba25p-6f,
+                                        0x1.59dadap-5f};
+  static constexpr float half_pi = 0x1.921fb6p0f, half_pi_low = -0x1.777a5cp-25f;
 };
 template <>
 struct Format<double> {
@@ -182,6 +190,16 @@ struct Format<double> {
   static constexpr double sinh_poly[] = {0x1.5555555555555p-3,  0x1.1111111111111p-7,  0x1.a01a01a01a01ap-13,
                                          0x1.71de3a556c734p-19, 0x1.ae64567f544e4p-26, 0x1.6124613a86d09p-33,
                                          0x1.ae7f3e733b81fp-41, 0x1.952c77030ad4ap-49, 0x1.2f49b46814157p-57};
+  static constexpr double atan_poly[] = {-0x1.5555555555554p-2, 0x1.999999999965ap-3,  -0x1.2492492475d2dp-3,
+                                         0x1.c71c71b7779c7p-4,  -0x1.745d14bfa767dp-4, 0x1.3b136eab8d4b4p-4,
+                                         -0x1.110c79ab3802ap-4, 0x1.e1727ff061c31p-5,  -0x1.ab8093fa24b22p-5,
+                                         0x1.70f94d334b684p-5,  -0x1.1252bdfe0fee8p-5, 0x1.f252e03df7864p-7};
+  static constexpr double asin_poly[] = {0x1.5555555555578p-3, 0x1.333333332df83p-4, 0x1.6db6db7225d96p-5,
+                                         0x1.f1c71a8dd405cp-6, 0x1.6e8bdfa4c15fcp-6, 0x1.1c49e2d74fa14p-6,
+                                         0x1.ca20cb9c1967ap-7, 0x1.757b8d0bc38ap-7,  0x1.61738e0816024p-7,
+                                         0x1.e2c450d339975p-9, 0x1.6490ff5089f31p-6, -0x1.59523600a6c1fp-6,
+                                         0x1.0bafb1c7bd57ap-5};
+  static constexpr double half_pi = 0x1.921fb54442d18p0, half_pi_low = 0x1.1a62633145c07p-54;
 };
 
 template <class B, class T, std::size_t n>
@@ -602,34 +620,55 @@ inline xsimd::batch<T, A> mish(const xsimd::batch<T, A>& x) {
 
 namespace detail {
 
-/// sin(x + quarters pi/2), |x| <= 8192.
-template <int quarters, class A>
-inline xsimd::batch<float, A> sine(const xsimd::batch<float, A>& x) {
+/// Of x = n pi/2 + r, |x| <= 8192: the bits of n, sin(r) and cos(r).
+template <class A>
+struct Quarters {
+  xsimd::batch<uint32_t, A> n;
+  xsimd::batch<float, A> sine, cosine;
+};
+template <class A>
+inline Quarters<A> quarters_of(const xsimd::batch<float, A>& x) {
   using B = xsimd::batch<float, A>;
-  using I = xsimd::batch<uint32_t, A>;
   constexpr float magic = Format<float>::magic;
-  // x = n pi/2 + r. Rounded down, the parts of pi/2 keep the sign of -0.
+  // Rounded down, the parts of pi/2 keep the sign of -0.
   const B shifted = mul_add(x, B(0x1.45f306p-1f), B(magic)), n = shifted - B(magic);
   const B r =
       mul_add(n, B(-0x1.846988p-48f), mul_add(n, B(-0x1.4442dp-24f), mul_add(n, B(-0x1.921fb4p+0f), x)));
   const B z = r * r;
   static constexpr float sine_poly[] = {-0x1.555546p-3f, 0x1.11073ep-7f, -0x1.9943f2p-13f};
   static constexpr float cosine_poly[] = {0x1.555548p-5f, -0x1.6c0c34p-10f, 0x1.99eb9cp-16f};
-  const B s = mul_add(r * z, polynomial(z, sine_poly), r) | (r & B(-0.0f));
-  const B c = mul_add(z * z, polynomial(z, cosine_poly), mul_add(z, B(-0.5f), B(1.0f)));
-  const I q = bits_as<uint32_t>(shifted) + I(static_cast<uint32_t>(quarters));
-  return choose_negative(bits_as<float>(q << 31), c, s) ^ bits_as<float>((q & I(2)) << 30);
+  return {bits_as<uint32_t>(shifted), mul_add(r * z, polynomial(z, sine_poly), r) | (r & B(-0.0f)),
+          mul_add(z * z, polynomial(z, cosine_poly), mul_add(z, B(-0.5f), B(1.0f)))};
 }
 
-/// f of each lane, through `sine` where it serves, which needs FMA.
-template <int quarters, class T, class A, class F>
-inline xsimd::batch<T, A> sine_or(const xsimd::batch<T, A>& x, F f) {
+/// sin(x + quarters pi/2), |x| <= 8192.
+template <int quarters, class A>
+inline xsimd::batch<float, A> sine(const xsimd::batch<float, A>& x) {
+  using I = xsimd::batch<uint32_t, A>;
+  const auto parts = quarters_of(x);
+  const I q = parts.n + I(static_cast<uint32_t>(quarters));
+  return choose_negative(bits_as<float>(q << 31), parts.cosine, parts.sine) ^
+         bits_as<float>((q & I(2)) << 30);
+}
+
+/// tan(x), |x| <= 8192.
+template <class A>
+inline xsimd::batch<float, A> tangent(const xsimd::batch<float, A>& x) {
+  const auto [n, s, c] = quarters_of(x);
+  const auto odd = bits_as<float>(n << 31);
+  return choose_negative(odd, c, s) / (choose_negative(odd, s, c) ^ odd);
+}
+
+/// near(x), or far(v) of each lane where a lane lies beyond 8192, where the type is double, and where the
+/// level has no FMA.
+template <class T, class A, class Near, class Far>
+inline xsimd::batch<T, A> periodic(const xsimd::batch<T, A>& x, Near near, Far far) {
   if constexpr (std::is_same_v<T, float> && bytes<A> >= 32) {
-    const auto far = xsimd::abs(x) > xsimd::batch<T, A>(8192.0f);
-    const auto y = sine<quarters>(x);
-    return xsimd::any(far) ? xsimd::select(far, each_lane(x, f), y) : y;
+    const auto beyond = xsimd::abs(x) > xsimd::batch<T, A>(8192.0f);
+    const auto y = near(x);
+    return xsimd::any(beyond) ? xsimd::select(beyond, each_lane(x, far), y) : y;
   } else {
-    return each_lane(x, f);
+    return each_lane(x, far);
   }
 }
 
@@ -637,11 +676,74 @@ inline xsimd::batch<T, A> sine_or(const xsimd::batch<T, A>& x, F f) {
 
 template <class T, class A>
 inline xsimd::batch<T, A> sin(const xsimd::batch<T, A>& x) {
-  return detail::sine_or<0>(x, [](T v) { return std::sin(v); });
+  return detail::periodic(
+      x, [](const auto& v) { return detail::sine<0>(v); }, [](T v) { return std::sin(v); });
 }
 template <class T, class A>
 inline xsimd::batch<T, A> cos(const xsimd::batch<T, A>& x) {
-  return detail::sine_or<1>(x, [](T v) { return std::cos(v); });
+  return detail::periodic(
+      x, [](const auto& v) { return detail::sine<1>(v); }, [](T v) { return std::cos(v); });
+}
+template <class T, class A>
+inline xsimd::batch<T, A> tan(const xsimd::batch<T, A>& x) {
+  return detail::periodic(
+      x, [](const auto& v) { return detail::tangent(v); }, [](T v) { return std::tan(v); });
+}
+
+template <class T, class A>
+inline xsimd::batch<T, A> atan(const xsimd::batch<T, A>& x) {
+  using B = xsimd::batch<T, A>;
+  using N = detail::Format<T>;
+  // atan(a) = atan((a - 1) / (a + 1)) + pi/4 = atan(-1 / a) + pi/2
+  const B a = xsimd::abs(x), one(T(1)), zero(T(0)), half(N::half_pi), low(N::half_pi_low);
+  const auto middle = a > B(T(0.41421356237309504880)), high = a > B(T(2.41421356237309504880));
+  const B above = xsimd::select(high, -one, xsimd::select(middle, a - one, a));
+  const B below = xsimd::select(high, a, xsimd::select(middle, a + one, one));
+  const B share = xsimd::select(high, one, xsimd::select(middle, B(T(0.5)), zero));
+  const B r = above / below, z = r * r;
+  const B rest = mul_add(r * z, detail::polynomial(z, z * z, N::atan_poly), share * low);
+  return detail::copy_sign(mul_add(share, half, r + rest), x);
+}
+
+namespace detail {
+
+/// Of asin(a), |a| <= 1, the part that the polynomial gives: asin(a) for a small a, else
+/// (pi/2 - asin(|a|)) / 2.
+template <class T, class A>
+inline xsimd::batch<T, A> arc(const xsimd::batch<T, A>& a, const xsimd::batch_bool<T, A>& small) {
+  using B = xsimd::batch<T, A>;
+  const B z = xsimd::select(small, a * a, mul_add(a, B(T(-0.5)), B(T(0.5))));
+  const B r = xsimd::select(small, a, simd::sqrt(z));
+  return mul_add(r * z, polynomial(z, z * z, Format<T>::asin_poly), r);
+}
+
+}  // namespace detail
+
+/// NaN beyond 1.
+template <class T, class A>
+inline xsimd::batch<T, A> asin(const xsimd::batch<T, A>& x) {
+  using B = xsimd::batch<T, A>;
+  using N = detail::Format<T>;
+  const B a = xsimd::abs(x);
+  const auto small = a < B(T(0.5));
+  const B y = detail::arc(a, small);
+  const B large = B(N::half_pi) - (mul_add(y, B(T(2)), B(-N::half_pi_low)));
+  return detail::copy_sign(xsimd::select(small, y, large), x);
+}
+
+/// NaN beyond 1.
+template <class T, class A>
+inline xsimd::batch<T, A> acos(const xsimd::batch<T, A>& x) {
+  using B = xsimd::batch<T, A>;
+  using N = detail::Format<T>;
+  const B a = xsimd::abs(x);
+  const auto small = a < B(T(0.5));
+  // pi/2 - y, 2 y, pi - 2 y
+  const B y = detail::arc(a, small);
+  const B signed_y = y ^ (x & B(N::sign));
+  const B share = xsimd::select(small, B(T(-1)), B(T(2)));
+  const B whole = xsimd::select(small, B(T(1)), xsimd::select(x < B(T(0)), B(T(2)), B(T(0))));
+  return mul_add(whole, B(N::half_pi), mul_add(signed_y, share, whole * B(N::half_pi_low)));
 }
 
 namespace detail {
@@ -683,6 +785,65 @@ inline xsimd::batch<float, A> through_double(const xsimd::batch<float, A>& a, co
 }
 
 }  // namespace detail
+
+namespace detail {
+
+/// log(f(x)) in double.
+template <class A, class F>
+inline xsimd::batch<float, A> log_in_double(const xsimd::batch<float, A>& x, F f) {
+  using D = xsimd::batch<double, A>;
+  return through_double(
+      x, x, [&](const D& v, const D&) { return log_by<false>(Format<double>::log_poly, D(f(v))); });
+}
+/// y, but x + third x^3 for small x, with the sign of x.
+template <class A>
+inline xsimd::batch<float, A> odd_by(const xsimd::batch<float, A>& x, float third,
+                                     const xsimd::batch<float, A>& y) {
+  using B = xsimd::batch<float, A>;
+  const B a = xsimd::abs(x);
+  return copy_sign(xsimd::select(a < B(0x1p-12f), mul_add(a * a * a, B(third), a), y), x);
+}
+
+}  // namespace detail
+
+/// double: the C library's, lane by lane, as the two that follow.
+template <class T, class A>
+inline xsimd::batch<T, A> asinh(const xsimd::batch<T, A>& x) {
+  if constexpr (std::is_same_v<T, double>) return each_lane(x, [](T v) { return std::asinh(v); });
+  else
+    return detail::odd_by(x, -1.0f / 6,
+                          detail::log_in_double(xsimd::batch<T, A>(xsimd::abs(x)), [](const auto& v) {
+                            return v + simd::sqrt(mul_add(v, v, std::decay_t<decltype(v)>(1.0)));
+                          }));
+}
+/// NaN below 1.
+template <class T, class A>
+inline xsimd::batch<T, A> acosh(const xsimd::batch<T, A>& x) {
+  using B = xsimd::batch<T, A>;
+  if constexpr (std::is_same_v<T, double>) {
+    return each_lane(x, [](T v) { return std::acosh(v); });
+  } else {
+    const B y = detail::log_in_double(x, [](const auto& v) {
+      const std::decay_t<decltype(v)> one(1.0);
+      return v + simd::sqrt((v - one) * (v + one));
+    });
+    return xsimd::select(x >= B(T(1)), y, B(std::numeric_limits<T>::quiet_NaN()));
+  }
+}
+/// NaN beyond 1.
+template <class T, class A>
+inline xsimd::batch<T, A> atanh(const xsimd::batch<T, A>& x) {
+  using B = xsimd::batch<T, A>;
+  if constexpr (std::is_same_v<T, double>) {
+    return each_lane(x, [](T v) { return std::atanh(v); });
+  } else {
+    const B twice = detail::log_in_double(B(xsimd::abs(x)), [](const auto& v) {
+      const std::decay_t<decltype(v)> one(1.0);
+      return (one + v) / (one - v);
+    });
+    return detail::odd_by(x, 1.0f / 3, B(B(T(0.5)) * twice));
+  }
+}
 
 namespace detail {
 

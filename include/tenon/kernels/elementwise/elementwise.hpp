@@ -57,6 +57,9 @@ void logic_impl(LogicOp op, const bool* a, const bool* b, bool* c, const Broadca
 template <class Arch>
 void where_impl(const bool* condition, const void* a, const void* b, void* c, std::size_t element_size,
                 const BroadcastPlan<3>& plan, int64_t begin, int64_t end);
+template <class Arch>
+void within_impl(const void* x, std::size_t element_size, uint64_t mask, uint64_t low, uint64_t high, bool* y,
+                 int64_t n);
 
 namespace detail {
 template <class T>
@@ -177,6 +180,17 @@ inline void where(const bool* condition, const void* a, const void* b, void* c, 
   parallel_for(plan.size, detail::cheap_grain, [&, condition, a, b, c](int64_t begin, int64_t end) {
     simd::dispatch(
         [&]<class Arch>(Arch) { where_impl<Arch>(condition, a, b, c, element_size, plan, begin, end); });
+  });
+}
+
+/// y[i] = low <= (x[i] & mask) <= high for the bits of T, i < n; low <= high. Such ranges tell kinds of
+/// floats.
+template <class T>
+void within(const T* x, bool* y, int64_t n, uint64_t mask, uint64_t low, uint64_t high) {
+  parallel_for(n, detail::cheap_grain, [=](int64_t begin, int64_t end) {
+    simd::dispatch([=]<class Arch>(Arch) {
+      within_impl<Arch>(x + begin, sizeof(T), mask, low, high, y + begin, end - begin);
+    });
   });
 }
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 #include <utility>
 
 #include "tenon/kernels/elementwise/elementwise.hpp"
@@ -390,19 +391,51 @@ void logic_impl(LogicOp op, const bool* a, const bool* b, bool* c, const Broadca
 
 namespace detail {
 
-// One run of elements as blocks of bytes, moved by memcpy: they may have any type. Steps are 0 or 1.
+/// An integer of so many bytes, or for 16 the bytes themselves. Elements of any type go through it by memcpy.
+template <std::size_t bytes>
+struct BlockOf {
+  struct type {
+    char at[bytes];
+  };
+};
+template <>
+struct BlockOf<1> : std::type_identity<uint8_t> {};
+template <>
+struct BlockOf<2> : std::type_identity<uint16_t> {};
+template <>
+struct BlockOf<4> : std::type_identity<uint32_t> {};
+template <>
+struct BlockOf<8> : std::type_identity<uint64_t> {};
+
+template <std::size_t bytes>
+typename BlockOf<bytes>::type load_block(const char* p, int64_t i) {
+  typename BlockOf<bytes>::type block;
+  std::memcpy(&block, p + i * static_cast<int64_t>(bytes), bytes);
+  return block;
+}
+
+// One run of elements. Panels of known length that are no operand are what the compiler
+// makes vector code of: c may be a or b.
 template <class Arch, std::size_t size, bool a_moves, bool b_moves>
 void where_run(const bool* choose, const char* a, const char* b, char* c, int64_t n) {
-  struct Block {
-    char bytes[size];
+  constexpr int64_t panel = 64;
+  typename BlockOf<size>::type chosen[panel];
+  const auto run = [&](int64_t at, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) {
+      auto x = load_block<size>(a, a_moves ? at + i : 0), y = load_block<size>(b, b_moves ? at + i : 0);
+      if constexpr (size > 8) {
+        chosen[i] = choose[at + i] ? x : y;
+      } else {
+        // A choice would become a branch around the loads.
+        const auto mask = static_cast<decltype(x)>(-static_cast<int64_t>(choose[at + i]));
+        chosen[i] = static_cast<decltype(x)>(y ^ ((x ^ y) & mask));
+      }
+    }
+    std::memcpy(c + at * static_cast<int64_t>(size), chosen, static_cast<std::size_t>(count) * size);
   };
-  for (int64_t i = 0; i < n; ++i) {
-    Block x, y;
-    std::memcpy(&x, a + (a_moves ? i : 0) * static_cast<int64_t>(size), size);
-    std::memcpy(&y, b + (b_moves ? i : 0) * static_cast<int64_t>(size), size);
-    x = choose[i] ? x : y;
-    std::memcpy(c + i * static_cast<int64_t>(size), &x, size);
-  }
+  int64_t i = 0;
+  for (; i + panel <= n; i += panel) run(i, panel);
+  if (i < n) run(i, n - i);
 }
 
 template <class Arch, std::size_t bytes>
@@ -412,20 +445,26 @@ void where_blocks(const bool* condition, const char* a, const char* b, char* c, 
   const int inner = plan.rank - 1;
   const int64_t step = plan.strides[0][inner], step_a = plan.strides[1][inner],
                 step_b = plan.strides[2][inner];
+  // Steps of innermost rows are 0 or 1.
   for_each_run(plan, begin, end, [&](int64_t at, const int64_t* offsets, int64_t count) {
     const bool* choose = condition + offsets[0];
     const char *from_a = a + offsets[1] * size, *from_b = b + offsets[2] * size;
     char* to = c + at * size;
-    if (step == 1 && (step_a == 0 || step_a == 1) && (step_b == 0 || step_b == 1)) {
-      if (step_a && step_b) where_run<Arch, bytes, true, true>(choose, from_a, from_b, to, count);
-      else if (step_a) where_run<Arch, bytes, true, false>(choose, from_a, from_b, to, count);
-      else if (step_b) where_run<Arch, bytes, false, true>(choose, from_a, from_b, to, count);
+    if (step == 0) {
+      const char* from = *choose ? from_a : from_b;
+      if ((*choose ? step_a : step_b) != 0) {
+        std::memmove(to, from, static_cast<std::size_t>(count * size));
+      } else {
+        const auto block = load_block<bytes>(from, 0);
+        for (int64_t i = 0; i < count; ++i) std::memcpy(to + i * size, &block, bytes);
+      }
+    } else if (step_a != 0) {
+      if (step_b != 0) where_run<Arch, bytes, true, true>(choose, from_a, from_b, to, count);
+      else where_run<Arch, bytes, true, false>(choose, from_a, from_b, to, count);
+    } else {
+      if (step_b != 0) where_run<Arch, bytes, false, true>(choose, from_a, from_b, to, count);
       else where_run<Arch, bytes, false, false>(choose, from_a, from_b, to, count);
-      return;
     }
-    for (int64_t i = 0; i < count; ++i)
-      std::memcpy(to + i * size, choose[i * step] ? from_a + i * step_a * size : from_b + i * step_b * size,
-                  bytes);
   });
 }
 
@@ -442,6 +481,35 @@ void where_impl(const bool* condition, const void* a, const void* b, void* c, st
     case 4: return detail::where_blocks<Arch, 4>(condition, x, y, z, plan, begin, end);
     case 8: return detail::where_blocks<Arch, 8>(condition, x, y, z, plan, begin, end);
     case 16: return detail::where_blocks<Arch, 16>(condition, x, y, z, plan, begin, end);
+  }
+}
+
+namespace detail {
+template <class Arch, std::size_t size>
+void within_blocks(const void* x, bool* __restrict y, int64_t n, uint64_t mask, uint64_t low, uint64_t high) {
+  using Bits = typename BlockOf<size>::type;
+  const Bits kept = static_cast<Bits>(mask), least = static_cast<Bits>(low),
+             span = static_cast<Bits>(high - low);
+  const char* from = static_cast<const char*>(x);
+  const auto run = [&](int64_t at, int64_t count) {
+    for (int64_t i = at; i < at + count; ++i)
+      y[i] = static_cast<Bits>((load_block<size>(from, i) & kept) - least) <= span;
+  };
+  constexpr int64_t panel = 64;
+  int64_t i = 0;
+  for (; i + panel <= n; i += panel) run(i, panel);
+  if (i < n) run(i, n - i);
+}
+}  // namespace detail
+
+template <class Arch>
+void within_impl(const void* x, std::size_t element_size, uint64_t mask, uint64_t low, uint64_t high, bool* y,
+                 int64_t n) {
+  switch (element_size) {
+    case 1: return detail::within_blocks<Arch, 1>(x, y, n, mask, low, high);
+    case 2: return detail::within_blocks<Arch, 2>(x, y, n, mask, low, high);
+    case 4: return detail::within_blocks<Arch, 4>(x, y, n, mask, low, high);
+    case 8: return detail::within_blocks<Arch, 8>(x, y, n, mask, low, high);
   }
 }
 
@@ -469,6 +537,8 @@ template void logic_impl<TENON_INSTANTIATE>(LogicOp, const bool*, const bool*, b
                                             int64_t, int64_t);
 template void where_impl<TENON_INSTANTIATE>(const bool*, const void*, const void*, void*, std::size_t,
                                             const BroadcastPlan<3>&, int64_t, int64_t);
+template void within_impl<TENON_INSTANTIATE>(const void*, std::size_t, uint64_t, uint64_t, uint64_t, bool*,
+                                             int64_t);
 #endif
 
 }  // namespace tenon::kernels

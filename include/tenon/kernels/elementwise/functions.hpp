@@ -80,18 +80,12 @@ constexpr auto unary_row() {
     return cheap([](auto x, auto k) { return simd::at_least(x, k.zero); },
                  [](auto x) { return x < 0 ? decltype(x)(0) : x; });
   else if constexpr (op == bitwise_not) return cheap(None{}, [](auto x) { return ~x; });
-  else if constexpr (op == acos)
-    return costly([](auto x, auto) { return simd::each_lane(x, [](auto v) { return std::acos(v); }); });
-  else if constexpr (op == acosh)
-    return costly([](auto x, auto) { return simd::each_lane(x, [](auto v) { return std::acosh(v); }); });
-  else if constexpr (op == asin)
-    return costly([](auto x, auto) { return simd::each_lane(x, [](auto v) { return std::asin(v); }); });
-  else if constexpr (op == asinh)
-    return costly([](auto x, auto) { return simd::each_lane(x, [](auto v) { return std::asinh(v); }); });
-  else if constexpr (op == atan)
-    return costly([](auto x, auto) { return simd::each_lane(x, [](auto v) { return std::atan(v); }); });
-  else if constexpr (op == atanh)
-    return costly([](auto x, auto) { return simd::each_lane(x, [](auto v) { return std::atanh(v); }); });
+  else if constexpr (op == acos) return costly([](auto x, auto) { return simd::acos(x); });
+  else if constexpr (op == acosh) return costly([](auto x, auto) { return simd::acosh(x); });
+  else if constexpr (op == asin) return costly([](auto x, auto) { return simd::asin(x); });
+  else if constexpr (op == asinh) return costly([](auto x, auto) { return simd::asinh(x); });
+  else if constexpr (op == atan) return costly([](auto x, auto) { return simd::atan(x); });
+  else if constexpr (op == atanh) return costly([](auto x, auto) { return simd::atanh(x); });
   else if constexpr (op == ceil) return cheap([](auto x, auto) { return simd::ceil(x); });
   else if constexpr (op == celu)
     return costly([](auto x, auto k) {
@@ -134,8 +128,7 @@ constexpr auto unary_row() {
   else if constexpr (op == softsign) return costly([](auto x, auto k) { return x / (k.one + simd::abs(x)); });
   else if constexpr (op == sqrt) return costly([](auto x, auto) { return simd::sqrt(x); });
   else if constexpr (op == swish) return costly([](auto x, auto k) { return x * simd::sigmoid(k.a * x); });
-  else if constexpr (op == tan)
-    return costly([](auto x, auto) { return simd::each_lane(x, [](auto v) { return std::tan(v); }); });
+  else if constexpr (op == tan) return costly([](auto x, auto) { return simd::tan(x); });
   else if constexpr (op == tanh) return costly([](auto x, auto) { return simd::tanh(x); });
   else if constexpr (op == thresholded_relu)
     return cheap([](auto x, auto k) { return simd::select(x > k.a, x, k.zero); });

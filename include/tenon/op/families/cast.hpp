@@ -2,7 +2,7 @@
 #pragma once
 
 #include "tenon/base/convert.hpp"
-#include "tenon/kernels/elementwise/half.hpp"
+#include "tenon/kernels/elementwise/convert.hpp"
 #include "tenon/op/families/elementwise.hpp"
 
 namespace tenon::op {
@@ -44,30 +44,17 @@ constexpr void check_round_mode(Infer& i, const Str& mode) {
   i.expect_choice("round_mode", mode, {"up", "down", "nearest"});
 }
 
-/// Converts between float and a half precision by vector instructions; false for all other types.
-inline bool cast_half(AnyView x, AnyOut y) {
-  const auto widen = [&]<class H>() {
-    kernels::convert_half(x.as<H>().data(), y.as<float>().data(), x.size());
-  };
-  const auto narrow = [&]<class H>() {
-    kernels::convert_half(x.as<float>().data(), y.as<H>().data(), x.size());
-  };
-  using Halves = TypeList<float16, bfloat16>;
-  if (y.dtype() == DType::float32) return dispatch(Halves{}, x.dtype(), widen);
-  return x.dtype() == DType::float32 && dispatch(Halves{}, y.dtype(), narrow);
-}
-
 /// output = input, each element converted. Error{invalid_argument} for a string that says no such element.
 inline void cast(AnyView input, AnyOut output, CastOptions options) {
   const DType from = input.dtype(), to = output.dtype();
   if (from == to && input.data() == output.data()) return;
-  if (cast_half(input, output)) return;
   // Chunks end at whole bytes of any packed type.
   const int64_t grain = from == DType::string || to == DType::string ? 1024 : 16384;
   parallel_for(input.size(), grain, [&](int64_t begin, int64_t end) {
     const auto* source = static_cast<const std::byte*>(input.data()) + packed_bytes(begin, from);
     auto* target = static_cast<std::byte*>(output.data()) + packed_bytes(begin, to);
-    convert_n(to, target, from, source, end - begin, options);
+    if (!kernels::convert(to, target, from, source, end - begin))
+      convert_n(to, target, from, source, end - begin, options);
   });
 }
 

@@ -18,6 +18,14 @@ constexpr void infer_unary(Infer& i, F f) {
   propagate_elements(i, [&](auto value) { return f(value(0)); });
 }
 
+/// The bits of a float of any width.
+template <class T>
+constexpr uint64_t float_bits(T x) {
+  if constexpr (std::is_same_v<T, double>) return std::bit_cast<uint64_t>(x);
+  else if constexpr (std::is_same_v<T, float>) return std::bit_cast<uint32_t>(x);
+  else return x.bits;
+}
+
 /// y = f(x), element by element.
 template <kernels::UnaryOp F, class T>
 void unary(const TensorView<const T>& x, const TensorView<T>& y, kernels::UnaryParams p = {}) {

@@ -18,7 +18,10 @@ struct Not {
     infer_unary(i, [](Dim x) { return Dim(1) - x; });
   }
   void compute(TensorView<const bool> x, TensorView<bool> y) const {
-    kernels::unary_each(x.data(), y.data(), x.size(), [](bool v) { return !v; });
+    constexpr bool all = true;
+    auto plan = kernels::BroadcastPlan<2>::flat(x.size());
+    plan.strides[1][0] = 0;
+    kernels::logic(kernels::LogicOp::logical_xor, x.data(), &all, y.data(), plan);
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };

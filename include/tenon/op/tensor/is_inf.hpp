@@ -25,25 +25,14 @@ struct IsInf {
   template <class T>
   void compute(TensorView<const T> x, TensorView<bool> y) const {
     using Limits = std::numeric_limits<T>;
-    if constexpr (Limits::has_infinity) {
-      const auto high = bits(Limits::infinity()), low = bits(-Limits::infinity());
-      kernels::unary_each(x.data(), y.data(), x.size(),
-                          [=, up = detect_positive != 0, down = detect_negative != 0](T v) {
-                            return (up && bits(v) == high) || (down && bits(v) == low);
-                          });
-    } else {
-      std::fill(y.begin(), y.end(), false);
-    }
+    const bool up = detect_positive != 0, down = detect_negative != 0;
+    if (!Limits::has_infinity || (!up && !down)) return void(std::fill(y.begin(), y.end(), false));
+    constexpr uint64_t high = float_bits(Limits::infinity()),
+                       sign = float_bits(T(-1.0f)) & ~float_bits(T(1.0f));
+    const uint64_t infinity = up ? high : high | sign;
+    kernels::within(x.data(), y.data(), x.size(), ~(up && down ? sign : 0), infinity, infinity);
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
-
- private:
-  // Comparing the narrow floats themselves would convert each to float.
-  template <class T>
-  static constexpr auto bits(T v) {
-    if constexpr (std::is_floating_point_v<T>) return v;
-    else return v.bits;
-  }
 };
 
 }  // namespace tenon::op

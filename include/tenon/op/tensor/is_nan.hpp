@@ -19,23 +19,16 @@ struct IsNaN {
   constexpr void infer(Infer& i) const { infer_unary(i); }
   template <class T>
   void compute(TensorView<const T> x, TensorView<bool> y) const {
-    kernels::unary_each(x.data(), y.data(), x.size(), is_nan<T>);
+    using Limits = std::numeric_limits<T>;
+    constexpr uint64_t sign = float_bits(T(-1.0f)) & ~float_bits(T(1.0f)),
+                       nan = float_bits(Limits::quiet_NaN());
+    // Where the one NaN stands in the place of -0, the sign is no part of it.
+    constexpr bool zero = nan == sign;
+    constexpr uint64_t low = Limits::has_infinity ? float_bits(Limits::infinity()) + 1 : nan;
+    kernels::within(x.data(), y.data(), x.size(), zero ? ~uint64_t{0} : sign - 1, low,
+                    zero ? sign : sign - 1);
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
-
- private:
-  template <class T>
-  static constexpr bool is_nan(T v) {
-    if constexpr (std::is_floating_point_v<T>) {
-      return v != v;
-    } else {
-      constexpr auto format = T::format;
-      constexpr uint32_t nan = format.nan();
-      if (nan == format.sign()) return v.bits == nan;  // the one NaN stands in the place of -0
-      const uint32_t magnitude = v.bits & (format.sign() - 1);
-      return format.has_infinity() ? magnitude > format.infinity() : magnitude == nan;
-    }
-  }
 };
 
 }  // namespace tenon::op

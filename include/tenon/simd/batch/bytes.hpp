@@ -174,6 +174,32 @@ inline void store_rounded(uint8_t* p, const xsimd::batch<float, A>* x, int32_t z
     else _mm512_mask_storeu_epi8(p, (uint64_t{1} << (16 * count)) - 1, bytes);
   } else
 #endif
+#if defined(__AVX2__)
+      if constexpr (detail::bytes<A> == 32 && count == 4) {
+    const __m256i shift = _mm256_set1_epi16(static_cast<int16_t>(zero));
+    const auto pair = [&](int k) {
+      return _mm256_adds_epi16(_mm256_packs_epi32(_mm256_cvtps_epi32(x[k]), _mm256_cvtps_epi32(x[k + 1])),
+                               shift);
+    };
+    __m256i bytes = _mm256_packus_epi16(pair(0), pair(2));
+    bytes = _mm256_max_epu8(bytes, _mm256_set1_epi8(static_cast<char>(lo)));
+    bytes = _mm256_min_epu8(bytes, _mm256_set1_epi8(static_cast<char>(hi)));
+    bytes = _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), bytes);
+  } else
+#endif
+#if defined(__x86_64__)
+      if constexpr (detail::bytes<A> == 16 && count == 4) {
+    const __m128i shift = _mm_set1_epi16(static_cast<int16_t>(zero));
+    const auto pair = [&](int k) {
+      return _mm_adds_epi16(_mm_packs_epi32(_mm_cvtps_epi32(x[k]), _mm_cvtps_epi32(x[k + 1])), shift);
+    };
+    __m128i bytes = _mm_packus_epi16(pair(0), pair(2));
+    bytes = _mm_max_epu8(bytes, _mm_set1_epi8(static_cast<char>(lo)));
+    bytes = _mm_min_epu8(bytes, _mm_set1_epi8(static_cast<char>(hi)));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(p), bytes);
+  } else
+#endif
   {
     using F = xsimd::batch<float, A>;
     const F least(static_cast<float>(lo - zero)), most(static_cast<float>(hi - zero));
