@@ -65,6 +65,12 @@ void gather_elements(DType d, void* to, const void* from, std::span<const int64_
     const auto row = [&](int64_t t, int64_t f) {
       const Mover move = mover;
       const I* index = indices + t;
+      if (axis_step == 1 && last_step == 0) {
+        const int64_t extent = from_extent;
+        for (int64_t j = 0, end = n; j < end; ++j)
+          move.row(t + j, 0, f + detail::wrap_index(index[j], extent), 0, 1);
+        return;
+      }
       for (int64_t j = 0, end = n, step = last_step, scale = axis_step, extent = from_extent; j < end; ++j)
         move.row(t + j, 0, f + j * step + detail::wrap_index(index[j], extent) * scale, 0, 1);
     };
