@@ -118,7 +118,8 @@ struct BlockMover {
       int64_t i = 0;
       if (t_step == 1 && n >= 16 / size) {
         Four four;
-        for (std::size_t k = 0; k < 16; k += bytes) std::memcpy(reinterpret_cast<char*>(&four) + k, block, bytes);
+        for (std::size_t k = 0; k < 16; k += bytes)
+          std::memcpy(reinterpret_cast<char*>(&four) + k, block, bytes);
         for (; i + 64 / size <= n; i += 64 / size)
           for (int64_t k = 0; k < 64; k += 16) std::memcpy(to + (t + i) * size + k, &four, 16);
         for (; i + 16 / size <= n; i += 16 / size) store(t + i, four);
