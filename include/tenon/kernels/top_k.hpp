@@ -33,16 +33,6 @@ constexpr uint64_t order_key(T x) {
   }
 }
 
-/// Keys of the n elements at, at + step, …; the elements looked for have the least keys.
-using LoadKeys = void (*)(const void* x, int64_t at, int64_t step, int64_t n, bool largest, uint64_t* keys);
-
-template <class T>
-void load_keys(const void* x, int64_t at, int64_t step, int64_t n, bool largest, uint64_t* keys) {
-  const T* p = static_cast<const T*>(x) + at;
-  const uint64_t flip = largest ? ~uint64_t{0} : 0;
-  for (int64_t i = 0; i < n; ++i) keys[i] = order_key(p[i * step]) ^ flip;
-}
-
 struct Ranked {
   uint64_t key;
   int64_t index;
@@ -51,31 +41,79 @@ struct Ranked {
   }
 };
 
+/// Writes those of the n elements at, at + step, … whose keys are at most `bound`, numbered from `first` on,
+/// and returns how many. The elements looked for have the least keys. `found` has room for n + 1.
+using FindRanked = int64_t (*)(const void* x, int64_t at, int64_t step, int64_t n, bool largest,
+                               uint64_t bound, int64_t first, Ranked* found);
+
+template <class T>
+int64_t find_ranked(const void* x, int64_t at, int64_t step, int64_t n, bool largest, uint64_t bound,
+                    int64_t first, Ranked* found) {
+  const T* p = static_cast<const T*>(x) + at;
+  const uint64_t flip = largest ? ~uint64_t{0} : 0;
+  int64_t held = 0, i = 0;
+  const auto look = [&](int64_t k) {
+    const uint64_t key = order_key(p[k * step]) ^ flip;
+    found[held] = {key, first + k};
+    held += key <= bound;
+  };
+  if constexpr (std::is_same_v<T, float>) {
+    // Most parts of a long row have none, which comparisons with the first number above the bound tell.
+    constexpr int64_t part = 16;
+    constexpr uint32_t sign = uint32_t{1} << 31;
+    const uint64_t above = (bound + 1) ^ flip;
+    const auto bits = static_cast<uint32_t>(above);
+    const float limit = std::bit_cast<float>(bits & sign ? bits ^ sign : ~bits);
+    if (step == 1 && bound != ~uint64_t{0} && above >> 32 == 0)
+      for (; i + part <= n; i += part) {
+        int any = 0;
+        if (largest)
+          for (int64_t j = 0; j < part; ++j) any |= !(p[i + j] <= limit);
+        else
+          for (int64_t j = 0; j < part; ++j) any |= p[i + j] < limit;
+        if (any)
+          for (int64_t j = 0; j < part; ++j) look(i + j);
+      }
+  }
+  for (; i < n; ++i) look(i);
+  return held;
+}
+
+inline constexpr int64_t ranked_block = 256;
+
 /// Writes the first k elements of the row, in order, to `best`, which has room for `room` >= min(n, 2 k)
-/// elements.
-inline void rank_row(LoadKeys load, const void* x, int64_t at, int64_t step, int64_t n, int64_t k,
+/// elements and a block.
+inline void rank_row(FindRanked find, const void* x, int64_t at, int64_t step, int64_t n, int64_t k,
                      bool largest, Ranked* best, int64_t room) {
-  constexpr int64_t block = 256;
-  uint64_t keys[block];
-  int64_t held = 0;
   // Once k elements are held that precede all dropped ones, a later element matters only if it is less than
   // the last of the k: an equal one has the greater index.
-  bool full = false;
-  uint64_t bound = 0;
+  uint64_t bound = ~uint64_t{0};
+  int64_t held = 0;
+  constexpr int64_t few = 16;  // of which each is put into its place
+  const int64_t block = k <= few ? ranked_block / 4 : ranked_block;
   for (int64_t first = 0; first < n; first += block) {
-    const int64_t count = std::min(block, n - first);
-    load(x, at + first * step, step, count, largest, keys);
-    for (int64_t i = 0; i < count; ++i) {
-      if (full && keys[i] >= bound) continue;
-      best[held++] = {keys[i], first + i};
-      if (held < room) continue;
-      if (first + i + 1 == n) break;
+    Ranked* const found = best + (k <= few ? k : held);
+    const int64_t count =
+        find(x, at + first * step, step, std::min(block, n - first), largest, bound, first, found);
+    if (k <= few) {
+      for (int64_t i = 0; i < count; ++i) {
+        const Ranked element = found[i];
+        if (held == k && element.key >= best[k - 1].key) continue;
+        int64_t place = held < k ? held++ : k - 1;
+        for (; place > 0 && element.key < best[place - 1].key; --place) best[place] = best[place - 1];
+        best[place] = element;
+      }
+      if (held < k) continue;
+    } else {
+      held += count;
+      if (held < room || first + block >= n) continue;
       std::nth_element(best, best + (k - 1), best + held);
       held = k;
-      full = true;
-      bound = best[k - 1].key;
     }
+    if (best[k - 1].key == 0) break;
+    bound = best[k - 1].key - 1;
   }
+  if (k <= few) return;
   if (held > k) std::nth_element(best, best + (k - 1), best + held);
   std::sort(best, best + k);
 }
@@ -97,11 +135,11 @@ void take_ranked(const void* x, const Ranked* best, int64_t k, int64_t from, int
 inline void top_k(DType type, const void* x, int64_t outer, int64_t extent, int64_t inner, int64_t k,
                   bool largest, void* values, int64_t* indices) {
   if (outer == 0 || inner == 0 || k == 0) return;
-  detail::LoadKeys load = nullptr;
+  detail::FindRanked find = nullptr;
   decltype(&detail::take_ranked<uint8_t>) take = nullptr;
   dispatch<float, double, float16, bfloat16, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t,
            uint64_t>(type, [&]<class T>() {
-    load = detail::load_keys<T>;
+    find = detail::find_ranked<T>;
     take = detail::take_ranked<
         std::conditional_t<sizeof(T) == 1, uint8_t,
                            std::conditional_t<sizeof(T) == 2, uint16_t,
@@ -111,11 +149,11 @@ inline void top_k(DType type, const void* x, int64_t outer, int64_t extent, int6
   constexpr int64_t elements = 1 << 14;  // a task looks at about so many
   parallel_for(outer * inner, extent >= elements ? 1 : elements / extent, [&](int64_t begin, int64_t end) {
     Scratch scratch;
-    detail::Ranked* best = scratch.take<detail::Ranked>(room);
+    detail::Ranked* best = scratch.take<detail::Ranked>(room + detail::ranked_block + 1);
     for (int64_t row = begin; row < end; ++row) {
       const int64_t o = row / inner, i = row % inner;
       const int64_t from = o * extent * inner + i, to = o * k * inner + i;
-      detail::rank_row(load, x, from, inner, extent, k, largest, best, room);
+      detail::rank_row(find, x, from, inner, extent, k, largest, best, room);
       if (values) take(x, best, k, from, to, inner, values);
       if (indices)
         for (int64_t j = 0; j < k; ++j) indices[to + j * inner] = best[j].index;

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #include "tenon/base/scratch.hpp"
 #include "tenon/base/types.hpp"
@@ -53,6 +54,22 @@ int compare_slices(const Slices& s, int64_t a, int64_t b) {
   return 0;
 }
 
+/// Sorts n elements by their keys, equal ones as they were, byte by byte. Uses the memory of `other`, n
+/// elements, and returns where the result is.
+inline Ranked* sort_ranked(Ranked* x, Ranked* other, int64_t n) {
+  uint64_t varied = 0;
+  for (int64_t k = 0; k < n; ++k) varied |= x[k].key ^ x[0].key;
+  for (int shift = 0; shift < 64; shift += 8) {
+    if ((varied >> shift & 255) == 0) continue;
+    int64_t place[256] = {}, next = 0;
+    for (int64_t k = 0; k < n; ++k) ++place[x[k].key >> shift & 255];
+    for (int64_t& p : place) next += std::exchange(p, next);
+    for (int64_t k = 0; k < n; ++k) other[place[x[k].key >> shift & 255]++] = x[k];
+    std::swap(x, other);
+  }
+  return x;
+}
+
 }  // namespace detail
 
 /// Groups equal slices of x (outer, extent, inner) along its middle axis. Groups are in ascending order
@@ -68,12 +85,14 @@ inline int64_t unique(DType type, const void* x, int64_t outer, int64_t extent, 
   const detail::Slices slices{x, outer, extent, inner};
   Scratch scratch;
   int64_t* order = scratch.take<int64_t>(extent);
+  const detail::Ranked* sorted_keys = nullptr;
   // Equal slices by index, so that each group begins with its first. Keys stand for single numbers.
   const auto sort_keys = [&]<class T>() {
     auto* keys = scratch.take<detail::Ranked>(extent);
     for (int64_t k = 0; k < extent; ++k) keys[k] = {detail::order_key(static_cast<const T*>(x)[k]), k};
-    std::sort(keys, keys + extent);
-    for (int64_t k = 0; k < extent; ++k) order[k] = keys[k].index;
+    if (extent < 256) std::sort(keys, keys + extent);
+    else keys = detail::sort_ranked(keys, scratch.take<detail::Ranked>(extent), extent);
+    sorted_keys = keys;
   };
   if (outer != 1 || inner != 1 ||
       !dispatch<float, double, float16, bfloat16, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t,
@@ -85,13 +104,15 @@ inline int64_t unique(DType type, const void* x, int64_t outer, int64_t extent, 
     });
   }
   int64_t groups = 0;
-  for (int64_t k = 0; k < extent; ++k) {
-    if (k == 0 || compare(slices, order[k - 1], order[k]) != 0) {
-      first[groups] = order[k];
-      counts[groups++] = 0;
+  for (int64_t k = 0, begin = 0; k < extent; ++k) {
+    const int64_t at = sorted_keys ? sorted_keys[k].index : order[k];
+    if (k == 0 || (sorted_keys ? sorted_keys[k - 1].key != sorted_keys[k].key
+                               : compare(slices, order[k - 1], at) != 0)) {
+      first[groups++] = at;
+      begin = k;
     }
-    ++counts[groups - 1];
-    inverse[order[k]] = groups - 1;
+    counts[groups - 1] = k + 1 - begin;
+    inverse[at] = groups - 1;
   }
   if (sorted) return groups;
 

@@ -1,6 +1,8 @@
 // Elements taken by index: whole slices (gather) or one by one (gather_elements). Elements of any type.
 #pragma once
 
+#include <atomic>
+
 #include "tenon/kernels/move/move.hpp"
 
 namespace tenon::kernels {
@@ -13,6 +15,31 @@ constexpr int64_t wrap_index(I index, int64_t extent) {
   return i < 0 ? i + extent : i;
 }
 }  // namespace detail
+
+/// Whether n indices lie in [low, extent), low being 0 or -extent.
+template <class I>
+bool indices_within(const I* indices, int64_t n, int64_t low, int64_t extent) {
+  // Below 0 where the index is outside; no branch is needed for each.
+  const auto outside = [first = static_cast<uint64_t>(low), last = static_cast<uint64_t>(extent - 1)](
+                           auto index) { return (index - first) | (last - index); };
+  int64_t k = 0;
+  uint64_t any = 0;
+  if constexpr (sizeof(I) == 8) {
+    using Two [[gnu::vector_size(16)]] = uint64_t;
+    Two all{}, other{};
+    for (; k + 4 <= n; k += 4) {
+      Two a, b;
+      std::memcpy(&a, indices + k, 16);
+      std::memcpy(&b, indices + k + 2, 16);
+      all |= outside(a);
+      other |= outside(b);
+    }
+    all |= other;
+    any = all[0] | all[1];
+  }
+  for (; k < n; ++k) any |= outside(static_cast<uint64_t>(static_cast<int64_t>(indices[k])));
+  return any >> 63 == 0;
+}
 
 /// to (outer, count, inner) = from (outer, extent, inner) at indices (count), each in [-extent, extent). I:
 /// int32_t or int64_t.
@@ -41,9 +68,10 @@ void gather(DType d, void* to, const void* from, const I* indices, int64_t count
 
 /// to[index] = from[index with its entry on `axis` replaced by indices[index]], for all indices below
 /// `extents`. `indices` and `to` have the extents `extents`, which on axes other than `axis` are at most
-/// from's.
+/// from's. False if an index is outside of [-from's extent, from's extent) on the axis; what is written is
+/// then unspecified.
 template <class I>
-void gather_elements(DType d, void* to, const void* from, std::span<const int64_t> from_extents,
+bool gather_elements(DType d, void* to, const void* from, std::span<const int64_t> from_extents,
                      const I* indices, std::span<const int64_t> extents, int axis) {
   const auto along = static_cast<std::size_t>(axis);
   detail::CopyPlan plan;
@@ -57,14 +85,22 @@ void gather_elements(DType d, void* to, const void* from, std::span<const int64_
     plan.size *= extents[a];
     from_step *= from_extents[a];
   }
-  if (plan.size == 0) return;
+  if (plan.size == 0) return true;
   const int last = plan.rank - 1;
   const int64_t n = extents.back(), from_extent = from_extents[along], last_step = plan.from[last];
+  std::atomic<bool> inside = true;
   detail::with_mover(d, to, from, [&]<class Mover>(Mover mover) {
     const bool serial = detail::shares_bytes<Mover>;
     const auto row = [&](int64_t t, int64_t f) {
       const Mover move = mover;
       const I* index = indices + t;
+      if (axis_step == 1 && last_step == 0 && indices_within(index, n, 0, from_extent)) {
+#pragma GCC unroll 4
+        for (int64_t j = 0, end = n; j < end; ++j) move.row(t + j, 0, f + index[j], 0, 1);
+        return;
+      }
+      if (!indices_within(index, n, -from_extent, from_extent))
+        return inside.store(false, std::memory_order_relaxed);
       for (int64_t j = 0, end = n, step = last_step, scale = axis_step, extent = from_extent; j < end; ++j)
         move.row(t + j, 0, f + j * step + detail::wrap_index(index[j], extent) * scale, 0, 1);
     };
@@ -72,6 +108,7 @@ void gather_elements(DType d, void* to, const void* from, std::span<const int64_
       detail::for_each_outer(plan, last, begin, end, row);
     });
   });
+  return inside;
 }
 
 }  // namespace tenon::kernels

@@ -171,18 +171,31 @@ struct Rows {
 };
 
 /// Writes rows one behind the other: row r of the result is row r of each part, in their order. Writes
-/// nothing and returns false where `move` copies the parts faster: rows so short that a call for each costs
-/// more than the copy, or so long that threads have to share them.
+/// nothing and returns false for rows so long that threads have to share them.
 inline bool join_rows(void* to, std::span<const Rows> parts, int64_t rows) {
-  int64_t whole = 0;
+  int64_t whole = 0, longest = 0;
   for (const Rows& p : parts) {
-    if (p.bytes < 256) return false;
     whole += p.bytes;
+    longest = std::max(longest, p.bytes);
   }
-  if (rows <= 1 || whole > detail::copy_bytes) return false;
+  if (rows <= 1 || whole == 0 || whole > detail::copy_bytes) return false;
   parallel_for(rows, detail::copy_bytes / whole, [&](int64_t begin, int64_t end) {
     char* t = static_cast<char*>(to) + begin * whole;
-    for (int64_t r = begin; r < end; ++r)
+    int64_t r = begin;
+    // A call for each short row would cost more than the copy. They are copied in steps of sixteen bytes, of
+    // which the next rows write over what is too much; the last sixteen rows are long enough to hold it.
+    if (longest < 256)
+      for (; r + 16 < end; ++r)
+        for (const Rows& p : parts) {
+          const char* from = static_cast<const char*>(p.data) + r * p.bytes;
+          for (int64_t k = 0; k < p.bytes; k += 16) {
+            char step[16];
+            std::memcpy(step, from + k, 16);
+            std::memcpy(t + k, step, 16);
+          }
+          t += p.bytes;
+        }
+    for (; r < end; ++r)
       for (const Rows& p : parts) {
         simd::copy(t, static_cast<const char*>(p.data) + r * p.bytes, static_cast<std::size_t>(p.bytes));
         t += p.bytes;

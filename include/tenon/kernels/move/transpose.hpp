@@ -115,7 +115,16 @@ struct BlockMover {
     } else if (f_step == 0) {
       char block[bytes];
       std::memcpy(block, from + f * size, bytes);
-      for (int64_t i = 0; i < n; ++i) std::memcpy(to + (t + i * t_step) * size, block, bytes);
+      int64_t i = 0;
+      if (t_step == 1 && n >= 16 / size) {
+        Four four;
+        for (std::size_t k = 0; k < 16; k += bytes)
+          std::memcpy(reinterpret_cast<char*>(&four) + k, block, bytes);
+        for (; i + 64 / size <= n; i += 64 / size)
+          for (int64_t k = 0; k < 64; k += 16) std::memcpy(to + (t + i) * size + k, &four, 16);
+        for (; i + 16 / size <= n; i += 16 / size) store(t + i, four);
+      }
+      for (; i < n; ++i) std::memcpy(to + (t + i * t_step) * size, block, bytes);
     } else {
       for (int64_t i = 0; i < n; ++i) one(t + i * t_step, f + i * f_step);
     }
@@ -214,6 +223,10 @@ void copy_tiles(CopyPlan plan, int j, const Mover& move) {
   const auto least = [](int64_t a, int64_t b) { return a < b ? a : b; };
   const int64_t bytes = least(strip_i, plan.extents[i]) * least(strip_j, plan.extents[j]) * Mover::size;
   parallel_for(outer * pieces, bytes >= copy_bytes ? 1 : copy_bytes / bytes, [&](int64_t begin, int64_t end) {
+    if (pieces == 1)
+      return for_each_outer(plan, j, begin, end, [&](int64_t to, int64_t from) {
+        move.tile(to, plan.to[j], from, plan.from[i], plan.extents[i], plan.extents[j]);
+      });
     for (int64_t at = begin; at < end;) {
       const int64_t stop = least(end, at / pieces * pieces + pieces);
       for_each_outer(plan, j, at / pieces, at / pieces + 1, [&](int64_t to, int64_t from) {
@@ -243,7 +256,7 @@ void run_copy(CopyPlan plan, const Mover& move) {
   if (plan.rank == 0) return move.row(0, 1, 0, 1, 1);
   const int inner = plan.rank - 1;
   if constexpr (requires { &Mover::tile; }) {
-    if (plan.to[inner] == 1 && plan.from[inner] != 1)
+    if (plan.to[inner] == 1 && plan.from[inner] != 1 && plan.from[inner] != 0)
       for (int j = 0; j < inner; ++j)
         if (plan.from[j] == 1) return copy_tiles(plan, j, move);
   }

@@ -107,7 +107,7 @@ void grid_taps(const GridSampleArgs& a, int axis, F coordinate, GridTaps& taps) 
 /// none, and its weight.
 class GridTerms {
  public:
-  static constexpr int64_t most = 128;  ///< points that are done together
+  static constexpr int64_t most = 512;  ///< points that are done together
 
   explicit GridTerms(const GridSampleArgs& a)
       : a_(a),
@@ -130,6 +130,8 @@ class GridTerms {
     coordinates_ = scratch.take<double>(block_ * a_.axes);
     place_ = scratch.take<int64_t>(terms_ * block_);
     weight_ = scratch.take<double>(terms_ * block_);
+    narrow_ = scratch.take<float>(terms_ * block_);
+    order_ = scratch.take<int64_t>(block_);
   }
 
   /// Finds the terms of n points, from the `first` of batch entry b on.
@@ -137,10 +139,16 @@ class GridTerms {
     const int64_t from = (b * a_.count + first) * a_.axes;
     const char* points = static_cast<const char*>(a_.points) + from * (bits(a_.type) / 8);
     convert_n(DType::float64, coordinates_, a_.type, points, n * a_.axes);
-    for (int64_t p = 0; p < n; ++p) {
-      if (plane_ == 0)
-        for (int64_t k = 0; k < terms_; ++k) place_[k * block_ + p] = -1;
-      else find_point(p);
+    insides_ = 0;
+    for (int64_t p = 0, outsides = 0; p < n; ++p) {
+      if (plane_ > 0) find_point(p);
+      bool inside = plane_ > 0;
+      for (int64_t k = p; k < terms_ * block_; k += block_) {
+        if (plane_ == 0) place_[k] = -1;
+        inside &= place_[k] >= 0;
+        narrow_[k] = static_cast<float>(weight_[k]);
+      }
+      order_[inside ? insides_++ : n - ++outsides] = p;
     }
   }
 
@@ -150,23 +158,32 @@ class GridTerms {
     if (a_.mode == SampleMode::nearest) {
       for (int64_t p = 0; p < n; ++p) y[p] = place_[p] < 0 ? T{} : x[place_[p]];
     } else if constexpr (!std::is_same_v<T, std::string>) {
-      using C = interpolated_t<T>;
-      C total[most]{};
-      for (int64_t k = 0; k < terms_; ++k) {
-        const int64_t* at = place_ + k * block_;
-        const double* w = weight_ + k * block_;
-        for (int64_t p = 0; p < n; ++p) {
-          if (at[p] < 0) continue;
-          if constexpr (is_complex(dtype_of<T>))
-            total[p] += rounded(x[at[p]] * static_cast<typename T::value_type>(w[p]));
-          else total[p] += rounded(static_cast<C>(x[at[p]]) * static_cast<C>(w[p]));
-        }
-      }
-      for (int64_t p = 0; p < n; ++p) y[p] = convert<T>(total[p]);
+      int64_t j = 0;
+      if (terms_ == 2)
+        for (; j < insides_; ++j) y[order_[j]] = convert<T>(sum_terms<2, false>(x, order_[j]));
+      for (; j < insides_; ++j) y[order_[j]] = convert<T>(sum_terms<4, false>(x, order_[j]));
+      for (; j < n; ++j) y[order_[j]] = convert<T>(sum_terms<1, true>(x, order_[j]));
     }
   }
 
  private:
+  /// `together` divides the number of terms. `outside`: whether terms may be none.
+  template <int together, bool outside, class T>
+  auto sum_terms(const T* x, int64_t p) const {
+    using C = interpolated_t<T>;
+    C total{};
+    for (int64_t k = p; k < terms_ * block_; k += together * block_)
+#pragma GCC unroll 4
+      for (int64_t j = 0; j < together; ++j) {
+        const int64_t at = place_[k + j * block_];
+        if (outside && at < 0) continue;
+        if constexpr (sizeof(C) == (is_complex(dtype_of<T>) ? 2 : 1) * sizeof(float))
+          total += rounded(static_cast<C>(x[at]) * narrow_[k + j * block_]);
+        else total += rounded(static_cast<C>(x[at]) * weight_[k + j * block_]);
+      }
+    return total;
+  }
+
   /// The terms of the axes so far, times the taps of the next axis, are the terms with it.
   void find_point(int64_t p) {
     int64_t* const place = place_ + p;
@@ -193,7 +210,10 @@ class GridTerms {
   int taps_;  // of an axis
   int64_t plane_ = 0, terms_ = 1, block_ = 0;
   double *coordinates_ = nullptr, *weight_ = nullptr;
+  float* narrow_ = nullptr;  // the weights
   int64_t* place_ = nullptr;
+  int64_t* order_ = nullptr;  // points that have all terms, then the others
+  int64_t insides_ = 0;       // how many have all
 };
 
 }  // namespace detail

@@ -39,6 +39,20 @@ void resample(const T* x, T* y, const ResampleAxis<T>& axis, int64_t outer, int6
   });
 }
 
+namespace detail {
+
+/// A row of n elements from the columns, which repeat each element `times` times where that is not 0.
+template <class Mover>
+void pick_columns(const Mover& mover, int64_t to, int64_t from, const int64_t* columns, int64_t n,
+                  int64_t times) {
+  if constexpr (requires { &Mover::tile; })
+    if (times == 2 || times == 3) return mover.tile(to, times, from, 0, times, n / times);
+  const Mover move = mover;
+  for (int64_t j = 0; j < n; ++j) move.row(to + j, 0, from + columns[j], 0, 1);
+}
+
+}  // namespace detail
+
 /// to[i, j, …] = from[index[0][i], index[1][j], …] for dense arrays of these extents. Elements of type d.
 inline void pick(DType d, void* to, std::span<const int64_t> to_extents, const void* from,
                  std::span<const int64_t> from_extents, const int64_t* const* index) {
@@ -55,8 +69,10 @@ inline void pick(DType d, void* to, std::span<const int64_t> to_extents, const v
   if (plan.size == 0) return;
   const int last = rank - 1;
   const int64_t n = plan.extents[last], *columns = index[last];
-  bool whole = n == from_extents.back();
-  for (int64_t j = 0; whole && j < n; ++j) whole = columns[j] == j;
+  // How often each column is repeated, where all are alike: 1 for whole rows, 0 where columns differ.
+  int64_t times = n % from_extents.back() == 0 ? n / from_extents.back() : 0;
+  for (int64_t j = 0; times > 0 && j < n; ++j)
+    if (columns[j] != j / times) times = 0;
   detail::with_mover(d, to, from, [&]<class Mover>(Mover mover) {
     const bool serial = detail::shares_bytes<Mover>;
     detail::for_rows(plan.size / n, n * Mover::size, serial, [&](int64_t begin, int64_t end) {
@@ -67,15 +83,14 @@ inline void pick(DType d, void* to, std::span<const int64_t> to_extents, const v
         for (int a = last; a-- > 0; place[a] = 0)
           if (++place[a] < plan.extents[a]) return;
       };
+      int64_t before = -1;  // what the row before was made of
       for (int64_t row = begin; row < end; ++row, next()) {
         int64_t f = 0;
         for (int a = 0; a < last; ++a) f += index[a][place[a]] * strides[a];
-        if (whole) {
-          mover.row(row * n, 1, f, 1, n);
-          continue;
-        }
-        const Mover move = mover;
-        for (int64_t j = 0; j < n; ++j) move.row(row * n + j, 0, f + columns[j], 0, 1);
+        if (times == 1) mover.row(row * n, 1, f, 1, n);
+        else if (f == before) Mover{mover.to, mover.to}.row(row * n, 1, (row - 1) * n, 1, n);
+        else detail::pick_columns(mover, row * n, f, columns, n, times);
+        before = f;
       }
     });
   });

@@ -2,6 +2,7 @@
 // elements.
 #pragma once
 
+#include "tenon/kernels/move/gather.hpp"
 #include "tenon/kernels/move/move.hpp"
 #include "tenon/op/framework/call.hpp"
 
@@ -58,6 +59,7 @@ void with_indices(AnyView indices, F&& f) {
 /// Error{out_of_range} unless all indices lie in [-extent, extent).
 inline void check_indices(std::string_view name, AnyView indices, int64_t extent) {
   with_indices(indices, [&](const auto* p) {
+    if (kernels::indices_within(p, indices.size(), -extent, extent)) return;
     for (int64_t k = 0; k < indices.size(); ++k)
       if (p[k] < -extent || p[k] >= extent)
         raise(ErrorCode::out_of_range, name, "index ", p[k], " outside of [", -extent, ", ", extent - 1, "]");

@@ -35,11 +35,10 @@ struct GatherElements {
   /// Error{out_of_range} for an index outside of [-extent, extent).
   void compute(AnyView data, AnyView indices, AnyOut output) const {
     const int along = resolve_axis(axis, data.rank());
-    check_indices(spec.name, indices, data.extent(along));
-    if (output.empty()) return;
     with_indices(indices, [&](const auto* p) {
-      kernels::gather_elements(data.dtype(), output.data(), data.data(), data.extents(), p, indices.extents(),
-                               along);
+      if (!kernels::gather_elements(data.dtype(), output.data(), data.data(), data.extents(), p,
+                                    indices.extents(), along))
+        check_indices(spec.name, indices, data.extent(along));
     });
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
