@@ -719,7 +719,7 @@ inline xsimd::batch<T, A> arc(const xsimd::batch<T, A>& a, const xsimd::batch_bo
 
 }  // namespace detail
 
-/// NaN beyond 1.
+/// The inverse sine; NaN beyond 1.
 template <class T, class A>
 inline xsimd::batch<T, A> asin(const xsimd::batch<T, A>& x) {
   using B = xsimd::batch<T, A>;
@@ -731,7 +731,7 @@ inline xsimd::batch<T, A> asin(const xsimd::batch<T, A>& x) {
   return detail::copy_sign(xsimd::select(small, y, large), x);
 }
 
-/// NaN beyond 1.
+/// The inverse cosine; NaN beyond 1.
 template <class T, class A>
 inline xsimd::batch<T, A> acos(const xsimd::batch<T, A>& x) {
   using B = xsimd::batch<T, A>;
@@ -806,7 +806,7 @@ inline xsimd::batch<float, A> odd_by(const xsimd::batch<float, A>& x, float thir
 
 }  // namespace detail
 
-/// double: the C library's, lane by lane, as the two that follow.
+/// The inverse hyperbolic functions of doubles are the C library's, lane by lane.
 template <class T, class A>
 inline xsimd::batch<T, A> asinh(const xsimd::batch<T, A>& x) {
   if constexpr (std::is_same_v<T, double>) return each_lane(x, [](T v) { return std::asinh(v); });
