@@ -117,7 +117,7 @@ struct BlockMover {
       std::memcpy(block, from + f * size, bytes);
       int64_t i = 0;
       if (t_step == 1 && n >= 16 / size) {
-        Four four;
+        Four four{};
         for (std::size_t k = 0; k < 16; k += bytes)
           std::memcpy(reinterpret_cast<char*>(&four) + k, block, bytes);
         for (; i + 64 / size <= n; i += 64 / size)
