@@ -12,7 +12,7 @@
 
 namespace tenon {
 
-TEST_CASE("convert: every pair of types as base/convert.hpp has it") {
+TEST_CASE("convert_elements: every pair of types as base/convert.hpp has it") {
   constexpr std::size_t n = 64 * 40 + 13;
   constexpr DType types[] = {DType::bool_,   DType::uint8,   DType::int8,       DType::uint16,
                              DType::int16,   DType::uint32,  DType::int32,      DType::uint64,
@@ -55,8 +55,8 @@ TEST_CASE("convert: every pair of types as base/convert.hpp has it") {
     }
   }
   std::vector<float> one(1, 2.5f);
-  CHECK(kernels::convert(DType::int64, y.data(), DType::float32, one.data(), 1));
-  CHECK(!kernels::convert(DType::int4, y.data(), DType::float32, one.data(), 1));
+  CHECK(kernels::convert_elements(DType::int64, y.data(), DType::float32, one.data(), 1));
+  CHECK(!kernels::convert_elements(DType::int4, y.data(), DType::float32, one.data(), 1));
 }
 
 }  // namespace tenon

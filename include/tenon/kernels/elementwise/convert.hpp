@@ -15,7 +15,7 @@ bool convert_impl(DType to, void* dst, DType from, const void* src, int64_t n);
 
 /// n elements of type `from` at src converted into n of type `to` at dst, which do not overlap; false, with
 /// nothing done, for types that have no loop here.
-inline bool convert(DType to, void* dst, DType from, const void* src, int64_t n) {
+inline bool convert_elements(DType to, void* dst, DType from, const void* src, int64_t n) {
   return simd::dispatch([=]<class Arch>(Arch) { return convert_impl<Arch>(to, dst, from, src, n); });
 }
 

@@ -393,23 +393,23 @@ namespace detail {
 
 /// An integer of so many bytes, or for 16 the bytes themselves. Elements of any type go through it by memcpy.
 template <std::size_t bytes>
-struct BlockOf {
+struct ElementOf {
   struct type {
     char at[bytes];
   };
 };
 template <>
-struct BlockOf<1> : std::type_identity<uint8_t> {};
+struct ElementOf<1> : std::type_identity<uint8_t> {};
 template <>
-struct BlockOf<2> : std::type_identity<uint16_t> {};
+struct ElementOf<2> : std::type_identity<uint16_t> {};
 template <>
-struct BlockOf<4> : std::type_identity<uint32_t> {};
+struct ElementOf<4> : std::type_identity<uint32_t> {};
 template <>
-struct BlockOf<8> : std::type_identity<uint64_t> {};
+struct ElementOf<8> : std::type_identity<uint64_t> {};
 
 template <std::size_t bytes>
-typename BlockOf<bytes>::type load_block(const char* p, int64_t i) {
-  typename BlockOf<bytes>::type block;
+typename ElementOf<bytes>::type load_block(const char* p, int64_t i) {
+  typename ElementOf<bytes>::type block;
   std::memcpy(&block, p + i * static_cast<int64_t>(bytes), bytes);
   return block;
 }
@@ -419,7 +419,7 @@ typename BlockOf<bytes>::type load_block(const char* p, int64_t i) {
 template <class Arch, std::size_t size, bool a_moves, bool b_moves>
 void where_run(const bool* choose, const char* a, const char* b, char* c, int64_t n) {
   constexpr int64_t panel = 64;
-  typename BlockOf<size>::type chosen[panel];
+  typename ElementOf<size>::type chosen[panel];
   const auto run = [&](int64_t at, int64_t count) {
     for (int64_t i = 0; i < count; ++i) {
       auto x = load_block<size>(a, a_moves ? at + i : 0), y = load_block<size>(b, b_moves ? at + i : 0);
@@ -487,7 +487,7 @@ void where_impl(const bool* condition, const void* a, const void* b, void* c, st
 namespace detail {
 template <class Arch, std::size_t size>
 void within_blocks(const void* x, bool* __restrict y, int64_t n, uint64_t mask, uint64_t low, uint64_t high) {
-  using Bits = typename BlockOf<size>::type;
+  using Bits = typename ElementOf<size>::type;
   const Bits kept = static_cast<Bits>(mask), least = static_cast<Bits>(low),
              span = static_cast<Bits>(high - low);
   const char* from = static_cast<const char*>(x);

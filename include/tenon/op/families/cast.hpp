@@ -53,7 +53,7 @@ inline void cast(AnyView input, AnyOut output, CastOptions options) {
   parallel_for(input.size(), grain, [&](int64_t begin, int64_t end) {
     const auto* source = static_cast<const std::byte*>(input.data()) + packed_bytes(begin, from);
     auto* target = static_cast<std::byte*>(output.data()) + packed_bytes(begin, to);
-    if (!kernels::convert(to, target, from, source, end - begin))
+    if (!kernels::convert_elements(to, target, from, source, end - begin))
       convert_n(to, target, from, source, end - begin, options);
   });
 }
