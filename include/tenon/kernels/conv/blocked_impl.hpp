@@ -584,7 +584,7 @@ void blocked_conv_impl(const BlockedConvArgs<T>& a) {
   using namespace blocked_detail;
   const ConvGeometry& g = a.geometry;
   if (g.batch <= 0 || g.out_channels <= 0 || g.out[0] <= 0 || g.out[1] <= 0) return;
-  if (narrow_group(g, lanes<T, Arch>) > 0) return run_depthwise<T, Arch>(a);
+  if (g.groups > 1 && narrow_group(g, lanes<T, Arch>) > 0) return run_depthwise<T, Arch>(a);
   const Plan<T, Arch> plan(a);
   const int64_t parts = parts_of(plan.out_vectors);
   const int64_t each = plan.bands() * plan.shares;
