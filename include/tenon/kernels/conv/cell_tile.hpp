@@ -67,6 +67,7 @@ void compute_cells(const Reach& reach, const T* x, const T* w, const CellEnd<T>&
   constexpr int L = lanes<T, Arch>;
   B sum[R][V];
   const T* start = end.begins ? end.add : end.y;
+  const int64_t begun = start == nullptr ? 0 : V;  // vectors that sums begin with
   const char* ahead = reach.ahead_step == 0 ? reinterpret_cast<const char*>(w) : reach.ahead;
 #pragma GCC unroll 16
   for (int r = 0; r < R; ++r)
@@ -78,12 +79,11 @@ void compute_cells(const Reach& reach, const T* x, const T* w, const CellEnd<T>&
     if (reach.taps == 1)
 #pragma GCC unroll 16
       for (int r = R; r < 2 * R; ++r) __builtin_prefetch(x + r * Step, 0, 3);
-    if (b < V && start != nullptr)
+    if (b < begun + V) {
+      const T* line = b < begun ? start + b * end.y_block : end.y + (b - begun) * end.y_block;
 #pragma GCC unroll 16
-      for (int r = R; r < 2 * R; ++r) __builtin_prefetch(start + b * end.y_block + r * L, 0, 3);
-    else if (b < 2 * V)
-#pragma GCC unroll 16
-      for (int r = R; r < 2 * R; ++r) __builtin_prefetch(end.y + b % V * end.y_block + r * L, 1, 3);
+      for (int r = R; r < 2 * R; ++r) __builtin_prefetch(line + r * L, 0, 3);
+    }
     for (int64_t t = 0; t < reach.taps; ++t) {
       const T* cell = x + reach.tap[t];
 #pragma GCC unroll 2
@@ -126,21 +126,37 @@ void compute_cells(const Reach& reach, const T* x, const T* w, const CellEnd<T>&
 template <class T>
 using CellFunction = void (*)(const Reach&, const T*, const T*, const CellEnd<T>&);
 
+/// Cells of the next tile of a row, where `cells` are left: rows are cut evenly. Where a cell has few
+/// channels, with which a network only begins, there is code for the most cells and its halves alone (14, 7,
+/// 3, 1).
+template <class T, class Arch, int Step, int V>
+constexpr int64_t next_tile(int64_t cells) {
+  constexpr int64_t most = most_cells<Arch>(V);
+  if constexpr (Step >= lanes<T, Arch>) return up(cells, up(cells, most));
+  int64_t tile = most;
+  while (tile > cells) tile /= 2;
+  return tile;
+}
+
 template <class T, class Arch, int Step, int V>
 inline constexpr auto cell_functions = []<int... I>(std::integer_sequence<int, I...>) {
-  return std::array<CellFunction<T>, sizeof...(I)>{&compute_cells<T, Arch, Step, I + 1, V>...};
+  const auto function = []<int R>(std::integral_constant<int, R>) -> CellFunction<T> {
+    if constexpr (next_tile<T, Arch, Step, V>(R) == R) return &compute_cells<T, Arch, Step, R, V>;
+    else return nullptr;
+  };
+  return std::array<CellFunction<T>, sizeof...(I)>{function(std::integral_constant<int, I + 1>{})...};
 }(std::make_integer_sequence<int, most_cells<Arch>(V)>{});
 
-/// Computes `cells` neighbouring cells of one to three vectors, in tiles of nearly equal extents.
+/// Computes `cells` neighbouring cells of one to three vectors, in tiles.
 template <class T, class Arch, int Step, int V>
 void compute_row(int64_t cells, const Reach& reach, const T* x, const T* w, CellEnd<T> end) {
   constexpr int64_t most = most_cells<Arch>(V), L = lanes<T, Arch>;
   Reach own = reach;
-  int64_t tiles = (cells + most - 1) / most;
+  const int64_t tiles = up(cells, most);
   const int64_t steps = ((reach.blocks - 1) * Step + reach.last_depth) * reach.taps;
   own.ahead_step = reach.ahead == nullptr || steps <= 0 ? 0 : reach.ahead_bytes / (tiles * steps);
-  for (; tiles > 0; --tiles, own.ahead += own.ahead_step * steps) {
-    const int64_t some = (cells + tiles - 1) / tiles;
+  while (cells > 0) {
+    const int64_t some = next_tile<T, Arch, Step, V>(cells);
     cell_functions<T, Arch, Step, V>[static_cast<std::size_t>(some - 1)](own, x, w, end);
     if (end.ends)
       for (int v = 0; v < V; ++v) end.activation(end.y + v * end.y_block, some * L);
@@ -148,6 +164,7 @@ void compute_row(int64_t cells, const Reach& reach, const T* x, const T* w, Cell
     x += some * Step;
     end.y += some * L;
     if (end.add != nullptr) end.add += some * L;
+    own.ahead += own.ahead_step * steps;
   }
 }
 

@@ -71,58 +71,57 @@ void convert_half_loop(const void* src, void* dst, int64_t n) {
   else simd::narrow<Arch>(static_cast<const From*>(src), static_cast<To*>(dst), n);
 }
 
-/// The loop from elements of a type to floats, and from floats; nullptr for types without one. Results that
-/// wrap are made as unsigned ones.
+/// The type whose bits stand for a T: wrapped results are made as unsigned ones.
+template <class T>
+struct WrappedType {
+  using type = T;
+};
+template <std::integral T>
+  requires(sizeof(T) < 4 && !std::is_same_v<T, bool>)
+struct WrappedType<T> {
+  using type = std::make_unsigned_t<T>;
+};
+
+/// Types that C++ computes with, and floats are converted from and to.
+template <class T>
+inline constexpr bool has_convert_loop = std::is_arithmetic_v<T> && !std::is_same_v<T, float>;
+
+/// The loop from elements of a type to floats, and from floats; nullptr for types without one.
 template <class Arch>
 ConvertLoop to_floats(DType from) {
-  switch (from) {
-    case DType::bool_:
-    case DType::uint8: return convert_loop<Arch, float, uint8_t>;
-    case DType::int8: return convert_loop<Arch, float, int8_t>;
-    case DType::uint16: return convert_loop<Arch, float, uint16_t>;
-    case DType::int16: return convert_loop<Arch, float, int16_t>;
-    case DType::uint32: return convert_loop<Arch, float, uint32_t>;
-    case DType::int32: return convert_loop<Arch, float, int32_t>;
-    case DType::uint64: return convert_loop<Arch, float, uint64_t>;
-    case DType::int64: return convert_loop<Arch, float, int64_t>;
-    case DType::float64: return convert_loop<Arch, float, double>;
-    case DType::float16: return convert_half_loop<Arch, float, float16>;
-    case DType::bfloat16: return convert_half_loop<Arch, float, bfloat16>;
-    default: return nullptr;
-  }
+  ConvertLoop loop = nullptr;
+  dispatch(all_types{}, from, [&]<class From>() {
+    if constexpr (simd::is_narrow<From>) loop = convert_half_loop<Arch, float, From>;
+    else if constexpr (std::is_same_v<From, bool>) loop = convert_loop<Arch, float, uint8_t>;
+    else if constexpr (has_convert_loop<From>) loop = convert_loop<Arch, float, From>;
+  });
+  return loop;
 }
 template <class Arch>
 ConvertLoop of_floats(DType to) {
-  switch (to) {
-    case DType::bool_: return convert_loop<Arch, bool, float>;
-    case DType::int8:
-    case DType::uint8: return convert_loop<Arch, uint8_t, float>;
-    case DType::int16:
-    case DType::uint16: return convert_loop<Arch, uint16_t, float>;
-    case DType::uint32: return convert_loop<Arch, uint32_t, float>;
-    case DType::int32: return convert_loop<Arch, int32_t, float>;
-    case DType::uint64: return convert_loop<Arch, uint64_t, float>;
-    case DType::int64: return convert_loop<Arch, int64_t, float>;
-    case DType::float64: return convert_loop<Arch, double, float>;
-    case DType::float16: return convert_half_loop<Arch, float16, float>;
-    case DType::bfloat16: return convert_half_loop<Arch, bfloat16, float>;
-    default: return nullptr;
-  }
+  ConvertLoop loop = nullptr;
+  dispatch(all_types{}, to, [&]<class To>() {
+    if constexpr (simd::is_narrow<To>) loop = convert_half_loop<Arch, To, float>;
+    else if constexpr (has_convert_loop<To>) loop = convert_loop<Arch, typename WrappedType<To>::type, float>;
+  });
+  return loop;
 }
-/// The same between the wide integers, and from them to bool.
+/// The same between integers of 32 and of 64 bits, and from them to bool.
 template <class Arch>
 ConvertLoop of_integers(DType to, DType from) {
-  const bool narrow = from == DType::int32 || from == DType::uint32;
-  if (!narrow && from != DType::int64 && from != DType::uint64) return nullptr;
-  switch (to) {
-    case DType::bool_:
-      return narrow ? convert_loop<Arch, bool, uint32_t> : convert_loop<Arch, bool, uint64_t>;
-    case DType::int32:
-    case DType::uint32: return narrow ? nullptr : convert_loop<Arch, uint32_t, uint64_t>;
-    case DType::int64:
-    case DType::uint64: return from == DType::int32 ? convert_loop<Arch, int64_t, int32_t> : nullptr;
-    default: return nullptr;
-  }
+  ConvertLoop loop = nullptr;
+  dispatch(all_types{}, from, [&]<class From>() {
+    if constexpr (std::is_integral_v<From> && sizeof(From) >= 4) {
+      using Bits = std::make_unsigned_t<From>;
+      if (to == DType::bool_) loop = convert_loop<Arch, bool, Bits>;
+      if constexpr (sizeof(From) == 8) {
+        if (is_integer(to) && bits(to) == 32) loop = convert_loop<Arch, uint32_t, Bits>;
+      } else if (is_integer(to) && bits(to) == 64) {
+        loop = convert_loop<Arch, uint64_t, From>;
+      }
+    }
+  });
+  return loop;
 }
 
 }  // namespace detail

@@ -87,12 +87,14 @@ void softmax_row(bool log, const T* x, T* y, int64_t n) {
 }
 
 /// `rows` contiguous lines of n elements, so short that `count` registers hold one: (count - 1) lanes < n <=
-/// count lanes. `together` lines at a time, because each is a long chain of operations.
-template <class Arch, int count, int together, class T>
+/// count lanes. Two lines at a time, because each is a long chain of operations; softmax_row makes the same
+/// bits of a last one.
+template <class Arch, int count, class T>
 void softmax_short_rows(bool log, const T* x, T* y, int64_t n, int64_t rows) {
   using C = compute_t<T>;
   using B = simd::batch<C, Arch>;
   constexpr int64_t width = simd::lanes<C, Arch>;
+  constexpr int together = 2;
   const int64_t last = n - (count - 1) * width;
   const B least(-std::numeric_limits<C>::infinity());
   const auto load = [&](const T* from, int k) {
@@ -122,7 +124,7 @@ void softmax_short_rows(bool log, const T* x, T* y, int64_t n, int64_t rows) {
         else simd::store_wide<Arch>(y + r * n + k * width, result, last);
       }
   }
-  if constexpr (together > 1) softmax_short_rows<Arch, count, 1>(log, x, y, n, rows);
+  if (rows > 0) softmax_row<Arch>(log, x, y, n);
 }
 
 /// Contiguous lines.
@@ -131,7 +133,7 @@ void softmax_rows(bool log, const T* x, T* y, int64_t n, int64_t rows) {
   constexpr int64_t width = simd::lanes<compute_t<T>, Arch>;
   const int64_t count = (n + width - 1) / width;
   const auto short_rows = [&]<int... k>(std::integer_sequence<int, k...>) {
-    return ((count == k + 1 && (softmax_short_rows<Arch, k + 1, 2>(log, x, y, n, rows), true)) || ...);
+    return ((count == k + 1 && (softmax_short_rows<Arch, k + 1>(log, x, y, n, rows), true)) || ...);
   };
   if (short_rows(std::make_integer_sequence<int, Arch::registers / 4>{})) return;
   for (; rows > 0; --rows, x += n, y += n) softmax_row<Arch>(log, x, y, n);
