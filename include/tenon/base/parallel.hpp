@@ -94,6 +94,12 @@ void Executor::run(int64_t tasks, F&& f) {
 /// The executor that parallel_for uses on this thread; nullptr if it runs serially.
 inline Executor* current_executor() { return detail::current_executor; }
 
+/// How many threads a parallel_for of this thread could use now.
+inline int64_t threads_at_hand() {
+  const Executor* executor = current_executor();
+  return executor == nullptr ? 1 : std::max(executor->threads(), 1);
+}
+
 /// Puts an executor in force for parallel_for on this thread, for the lifetime of this object; nullptr means
 /// serial.
 class ScopedPool {

@@ -100,10 +100,9 @@ struct RnnCut {
     // Multiply-adds of a microsecond, a few times as long as threads need to meet; and as long as they need
     // to wake.
     constexpr int64_t part = 1 << 15, all = 1 << 17;
-    const Executor* executor = current_executor();
-    if (executor == nullptr || hidden <= 4) return;
+    if (hidden <= 4) return;
     const int64_t work = rows * gates * hidden * hidden;
-    const int64_t parts = std::min({int64_t{executor->threads()}, work / part, a.steps * work / all});
+    const int64_t parts = std::min({threads_at_hand(), work / part, a.steps * work / all});
     if (parts <= 1) return;
     if (rows >= 16) rows = ((rows + parts - 1) / parts + 7) / 8 * 8;
     else blocks = std::clamp<int64_t>(hidden / 16, 1, parts);

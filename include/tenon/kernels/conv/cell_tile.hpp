@@ -174,11 +174,6 @@ constexpr int vectors_at(int64_t at, int64_t vectors) {
   return vectors == 1 ? 1 : at == 0 && vectors % 2 == 1 ? 3 : 2;
 }
 
-inline int64_t threads_at_hand() {
-  const Executor* executor = current_executor();
-  return executor == nullptr ? 1 : executor->threads();
-}
-
 /// Tasks of a loop, not fewer than `least`, that should take about as long as 2^20 products each; as many for
 /// each thread at hand.
 template <class Arch>

@@ -462,7 +462,7 @@ void conv_transpose_impl(const ConvTransposeArgs<T>& g) {
   // A task owns some output channels of an image. It multiplies about 128 rows (one for each channel and
   // kernel cell) by a piece of the input that fits into the second-level cache, and adds the products to the
   // channels' planes.
-  const int64_t threads = gemm_detail::threads_at_hand<Arch>(), items = s.batch * s.groups;
+  const int64_t threads = threads_at_hand(), items = s.batch * s.groups;
   const int64_t shares = threads > 1 ? (2 * threads + items - 1) / items : 1;  // of an item, at least
   const int64_t channels =
       std::clamp<int64_t>(128 / std::max<int64_t>(kernel, 1), 1, (group_out + shares - 1) / shares);

@@ -526,7 +526,7 @@ class TileConv {
   void run() const {
     // Threads share the pixels, or where there are few, the channels as well: each share then fills its
     // lines.
-    const int64_t units = (pixels_ + rows - 1) / rows, threads = gemm_detail::threads_at_hand<Arch>();
+    const int64_t units = (pixels_ + rows - 1) / rows, threads = threads_at_hand();
     const int64_t parts = units >= 4 * threads ? 1 : std::min(threads, l_.panels());
     const int64_t products = rows * l_.size() * 4 / parts;
     parallel_for(

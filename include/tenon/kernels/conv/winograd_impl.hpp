@@ -28,7 +28,6 @@ using cell_detail::parts_of;
 using cell_detail::Reach;
 using cell_detail::share_begin;
 using cell_detail::tasks_for;
-using cell_detail::threads_at_hand;
 using cell_detail::turn_weights;
 using cell_detail::up;
 using cell_detail::vectors_at;

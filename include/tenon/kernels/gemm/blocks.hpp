@@ -232,18 +232,11 @@ struct Cut {
   double cost;
 };
 
-/// Threads that a loop of this thread could use now.
-template <class Arch>
-int64_t threads_at_hand() {
-  const Executor* executor = current_executor();
-  return executor == nullptr ? 1 : std::max(executor->threads(), 1);
-}
-
 /// The grain of a loop over `count` rows or columns that takes `size` multiply-adds in all: equal shares for
 /// the threads, or one call where that is all they are worth. A multiple of `step` past `least`.
 template <class Arch>
 int64_t share_of(int64_t count, int64_t size, int64_t least, int64_t step) {
-  const int64_t threads = threads_at_hand<Arch>();
+  const int64_t threads = threads_at_hand();
   // 65536 multiply-adds of numbers that are read once take two microseconds, some times what a share costs.
   int64_t parts = std::min({size >> 16, count / least, 4 * threads});
   if (threads == 1 || parts <= 1) return count;
@@ -286,7 +279,7 @@ Cut cut_for(int64_t m, int64_t n, int64_t panel_rows, int64_t panel_cols, bool p
 /// read it. That takes longer than to pack it again where the caches are far from each other.
 template <class Arch>
 int64_t b_copies(int64_t m, int64_t cells, int64_t most) {
-  const int64_t threads = threads_at_hand<Arch>();
+  const int64_t threads = threads_at_hand();
   return m >= 256 * (threads - 1) && cells <= most / threads ? threads : 1;
 }
 
@@ -297,7 +290,7 @@ void run_products(const P& shape, int64_t items, const MakeProduct& product) {
   using Cell = typename Ops::Cell;
   // A task should take much longer than waking a thread: a million multiply-adds take about 10 microseconds.
   constexpr double task_size = 1 << 20;
-  const int64_t threads = threads_at_hand<Arch>();
+  const int64_t threads = threads_at_hand();
   int64_t tasks = 1;
   if (threads > 1) {
     // With few rows the time is that of reading B.

@@ -156,7 +156,7 @@ void single_row(const GemmArgs<T>& g, const T* a, const T* b, const Finish<T>& f
   // Sums of a strip stay in the first-level cache while rows stream by. The longer the parts of rows, the
   // faster does memory deliver them: a strip of each, where that leaves all threads a part.
   constexpr int64_t strip = (int64_t{1} << 14) / static_cast<int64_t>(sizeof(T));
-  const int64_t least = std::clamp<int64_t>(g.n / threads_at_hand<Arch>(), 256, strip);
+  const int64_t least = std::clamp<int64_t>(g.n / threads_at_hand(), 256, strip);
   parallel_for(g.n, share_of<Arch>(g.n, g.n * g.k, least, 16), [&](int64_t begin, int64_t end) {
     Scratch own;
     T* sums = own.take<T>(strip);

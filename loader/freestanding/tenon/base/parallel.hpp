@@ -8,12 +8,7 @@
 
 namespace tenon {
 
-/// There is none in a freestanding program.
-class Executor {
- public:
-  int threads() const { return 1; }
-};
-inline constexpr Executor* current_executor() { return nullptr; }
+inline constexpr int64_t threads_at_hand() { return 1; }
 
 template <class F>
 void parallel_for(int64_t n, int64_t grain, F&& f) {
