@@ -2,7 +2,7 @@
 // block). Neighbouring channels are lanes, so a kernel loads vectors whatever the width of an image, needs no
 // border tests inside of them and no gathered matrix. Lanes past the last channel are computed and mean
 // nothing; no kernel lets them meet others. Arguments and entries; bodies: blocked_impl.hpp,
-// winograd_impl.hpp.
+// depthwise_impl.hpp, winograd_impl.hpp.
 #pragma once
 
 #include "tenon/kernels/conv/conv.hpp"
@@ -44,8 +44,9 @@ struct ConvWeights {
 };
 
 /// The channels of a group, as many in as out, where groups share a block of so many channels: one in
-/// depthwise convolutions; else 0. Reads groups and channels.
-inline int64_t narrow_group(const ConvGeometry& g, int64_t block) {
+/// depthwise convolutions; else 0. Reads groups and channels. Always inlined, so that compiled models of one
+/// group hold no depthwise code.
+[[gnu::always_inline]] inline int64_t narrow_group(const ConvGeometry& g, int64_t block) {
   const int64_t width = g.in_channels / g.groups;
   const bool shares = g.groups > 1 && width > 0 && width < block && block % width == 0;
   return shares && g.in_channels == g.out_channels ? width : 0;
@@ -80,6 +81,8 @@ inline bool fits_winograd(const ConvGeometry& g) {
 
 template <class Arch, class T>
 void blocked_conv_impl(const BlockedConvArgs<T>& args);
+template <class Arch, class T>
+void depthwise_conv_impl(const BlockedConvArgs<T>& args);
 template <class Arch, class T>
 void winograd_conv_impl(const BlockedConvArgs<T>& args);
 template <class Arch, class T>
@@ -137,5 +140,6 @@ inline void from_blocks(int64_t batch, int64_t channels, int64_t cells, const T*
 
 #ifndef TENON_COMPILED
 #include "tenon/kernels/conv/blocked_impl.hpp"
+#include "tenon/kernels/conv/depthwise_impl.hpp"
 #include "tenon/kernels/conv/winograd_impl.hpp"
 #endif

@@ -20,6 +20,7 @@ namespace tenon::kernels::blocked_detail {
 
 using cell_detail::CellEnd;
 using cell_detail::compute_row;
+using cell_detail::copy_cells;
 using cell_detail::most_cells;
 using cell_detail::part_begin;
 using cell_detail::parts_of;
@@ -55,17 +56,6 @@ struct CopiedAxis {
   /// The place of the cell at `offset` of the first window.
   int64_t place(int64_t offset, int64_t stride) const { return offset % stride * length + offset / stride; }
 };
-
-/// Copies one row of cells: to[i] = x[first + i * stride] for i < count, zero outside of [0, width).
-template <class T, class Arch>
-void copy_cells(const T* x, int64_t width, int64_t first, int64_t stride, int64_t count, T* to) {
-  constexpr int L = lanes<T, Arch>;
-  const batch<T, Arch> zero(T{0});
-  int64_t i = 0, c = first;
-  for (; i < count && c < 0; ++i, c += stride) simd::storeu(to + i * L, zero);
-  for (; i < count && c < width; ++i, c += stride) simd::storeu(to + i * L, simd::loadu<Arch>(x + c * L));
-  for (; i < count; ++i) simd::storeu(to + i * L, zero);
-}
 
 /// Joins up to plain_step planes of single numbers to cells: those from column `first` of x on, in the order
 /// of `across`.
@@ -306,210 +296,6 @@ struct Plan {
   }
 };
 
-// ------------------------------------------------------------------------------------------------- depthwise
-
-/// The taps that a depthwise cell sums. Groups of some channels join each of theirs: channel j of its group
-/// comes to a lane as lane lane[j * lanes + i] of the cell.
-template <class T>
-struct DepthwiseTaps {
-  int64_t rows, cols;           ///< kernel cells, all of them inside of the image
-  int64_t x_row, x_col, w_row;  ///< steps to the next kernel row and column in x, and row in w
-  int64_t channels, w_channel;  ///< of a group, and the step to the next in w
-  const uint32_t* lane;
-};
-
-/// Cells that depthwise kernels compute side by side: at least as many as the latency of a sum hides.
-template <class Arch>
-inline constexpr int depthwise_cells = std::max(most_cells<Arch>(1), 8);
-
-/// R neighbouring cells of a block. `x_step` is the distance of their windows. K and S are the kernel's
-/// columns and their stride, where they are known and columns lie side by side: then a cell is loaded once
-/// for all windows that see it. Else K is 0. `joins`: groups have more than one channel.
-template <class T, class Arch, int K, int S, bool joins, int R>
-void compute_depthwise(const DepthwiseTaps<T>& taps, const T* x, int64_t x_step, const T* w,
-                       const CellEnd<T>& end) {
-  using B = batch<T, Arch>;
-  constexpr int L = lanes<T, Arch>;
-  B sum[R];
-#pragma GCC unroll 16
-  for (int r = 0; r < R; ++r) sum[r] = B(T{0});
-  for (int64_t i = 0; i < taps.rows; ++i, x += taps.x_row, w += taps.w_row) {
-    const T* w_row = w;
-    for (int64_t c = 0; c < (joins ? taps.channels : 1); ++c, w_row += taps.w_channel) {
-      const auto lane = batch<uint32_t, Arch>::load_aligned(taps.lane + c * L);
-      const auto load = [&](const T* cell) {
-        if constexpr (joins) return simd::pick_lanes(B(simd::loadu<Arch>(cell)), lane);
-        else return B(simd::loadu<Arch>(cell));
-      };
-      if constexpr (K > 0) {
-        B weight[K];
-#pragma GCC unroll 5
-        for (int j = 0; j < K; ++j) weight[j] = simd::loadu<Arch>(w_row + j * L);
-#pragma GCC unroll 31
-        for (int j = 0; j < (R - 1) * S + K; ++j) {
-          const B cell = simd::in_register(load(x + j * L));
-#pragma GCC unroll 16
-          for (int r = 0; r < R; ++r)
-            if (j >= r * S && j < r * S + K) sum[r] = simd::mul_add(cell, weight[j - r * S], sum[r]);
-        }
-      } else {
-        const T* cell = x;
-        for (int64_t j = 0; j < taps.cols; ++j, cell += taps.x_col) {
-          const B weight = simd::loadu<Arch>(w_row + j * L);
-#pragma GCC unroll 16
-          for (int r = 0; r < R; ++r) sum[r] = simd::mul_add(load(cell + r * x_step), weight, sum[r]);
-        }
-      }
-    }
-  }
-  const B bias = end.bias != nullptr ? B(simd::loadu<Arch>(end.bias)) : B(T{0}), lo(end.lo), hi(end.hi);
-#pragma GCC unroll 16
-  for (int r = 0; r < R; ++r) {
-    B y = sum[r] + bias;
-    if (end.add != nullptr) y = y + simd::loadu<Arch>(end.add + r * L);
-    simd::storeu(end.y + r * L, simd::bound(y, lo, hi));
-  }
-}
-
-template <class T>
-using DepthwiseFunction = void (*)(const DepthwiseTaps<T>&, const T*, int64_t, const T*, const CellEnd<T>&);
-
-/// By cells less one.
-template <class T, class Arch, int K, int S, bool joins>
-inline constexpr auto depthwise_functions = []<int... I>(std::integer_sequence<int, I...>) {
-  return std::array<DepthwiseFunction<T>, sizeof...(I)>{&compute_depthwise<T, Arch, K, S, joins, I + 1>...};
-}(std::make_integer_sequence<int, depthwise_cells<Arch>>{});
-
-/// The functions for windows at the image's border, and for those whose columns all are inside.
-template <class T, class Arch>
-struct DepthwiseFunctions {
-  const DepthwiseFunction<T>*border, *inside;
-
-  DepthwiseFunctions(const ConvGeometry& g, bool joins) {
-    if (joins) choose<true>(g);
-    else choose<false>(g);
-  }
-
- private:
-  template <bool joins>
-  void choose(const ConvGeometry& g) {
-    border = inside = depthwise_functions<T, Arch, 0, 0, joins>.data();
-    const int64_t kernel = g.dilations[1] == 1 ? g.kernel[1] : 0, stride = g.strides[1];
-    if (kernel == 3 && stride == 1) inside = depthwise_functions<T, Arch, 3, 1, joins>.data();
-    if (kernel == 3 && stride == 2) inside = depthwise_functions<T, Arch, 3, 2, joins>.data();
-    if constexpr (!joins) {
-      if (kernel == 5 && stride == 1) inside = depthwise_functions<T, Arch, 5, 1, joins>.data();
-      if (kernel == 5 && stride == 2) inside = depthwise_functions<T, Arch, 5, 2, joins>.data();
-    }
-  }
-};
-
-/// The kernel cells [begin, end) of an axis that see cells of the image from output cell o.
-struct TapRange {
-  int64_t begin, end;
-  TapRange(const ConvGeometry& g, int d, int64_t o) {
-    const int64_t at = o * g.strides[d] - g.pads[d];
-    begin = std::min(at >= 0 ? 0 : up(-at, g.dilations[d]), g.kernel[d]);
-    end = at >= g.in[d] ? begin : std::clamp(up(g.in[d] - at, g.dilations[d]), begin, g.kernel[d]);
-  }
-};
-
-template <class T, class Arch>
-void run_depthwise(const BlockedConvArgs<T>& a) {
-  constexpr int L = lanes<T, Arch>;
-  const ConvGeometry& g = a.geometry;
-  const int64_t in_cells = g.in[0] * g.in[1], out_cells = g.out[0] * g.out[1],
-                taps = g.kernel[0] * g.kernel[1], width = narrow_group(g, L);
-  const int64_t blocks = up(g.out_channels, L);
-  alignas(64) uint32_t lane[L / 2 * L];
-  for (int64_t i = 0; i < width * L; ++i) lane[i] = static_cast<uint32_t>(i % L / width * width + i / L);
-  // Output columns whose windows are inside of the image.
-  int64_t left = 0, right = g.out[1];
-  const auto inside = [&](int64_t o) {
-    const TapRange t(g, 1, o);
-    return t.begin == 0 && t.end == g.kernel[1];
-  };
-  while (left < right && !inside(left)) ++left;
-  while (right > left && !inside(right - 1)) --right;
-  // Cells at the borders are computed one by one. Where they would take the most time, rows are copied with
-  // zeros beside them; with strides that would take longer.
-  const int64_t seen = (g.out[1] - 1) * g.strides[1] + (g.kernel[1] - 1) * g.dilations[1] + 1;
-  const bool copies = g.strides[1] == 1 && 8 * (left + g.out[1] - right) >= g.out[1] && seen <= 2 * g.in[1];
-  if (copies) left = 0, right = g.out[1];
-  const double products =
-      static_cast<double>(g.batch * blocks * L) * static_cast<double>(out_cells * taps * width);
-  const int64_t all = g.batch * blocks, tasks = 4 * tasks_for<Arch>(4 * products, 1);
-  // Pointwise convolutions before and behind cut their work alike, so that threads find most of their cells
-  // in their own caches.
-  const int64_t threads = threads_at_hand();
-  const bool by_rows = threads > 1 && out_cells > g.out_channels;
-  const int64_t bands = std::min(by_rows ? up(up(tasks, all), threads) * threads : up(tasks, all), g.out[0]);
-  const DepthwiseFunctions<T, Arch> functions(g, width > 1);
-  parallel_for(all * bands, up(all * bands, tasks), [&](int64_t task, int64_t stop) {
-    for (; task < stop; ++task) {
-      const int64_t of_image = task % (blocks * bands);
-      const int64_t band = by_rows ? of_image / blocks : of_image % bands,
-                    block = by_rows ? of_image % blocks : of_image / bands,
-                    item = task / (blocks * bands) * blocks + block;
-      const int64_t row = share_begin(band, bands, g.out[0]),
-                    row_end = share_begin(band + 1, bands, g.out[0]);
-      const T* w = a.packed_w + block * width * taps * L;
-      // The cells that are read, from cell (first_row, first_col) of the image on.
-      const T* cells = a.x + item * in_cells * L;
-      int64_t first_row = 0, first_col = 0, x_row = g.in[1];
-      Scratch scratch;
-      if (copies) {
-        const int64_t end_row = std::min(
-            (row_end - 1) * g.strides[0] - g.pads[0] + (g.kernel[0] - 1) * g.dilations[0] + 1, g.in[0]);
-        first_row = std::max<int64_t>(row * g.strides[0] - g.pads[0], 0), first_col = -g.pads[1];
-        x_row = seen;
-        T* space = scratch.take<T>(std::max<int64_t>(end_row - first_row, 0) * seen * L);
-        for (int64_t r = first_row; r < end_row; ++r)
-          copy_cells<T, Arch>(cells + r * g.in[1] * L, g.in[1], first_col, 1, seen,
-                              space + (r - first_row) * seen * L);
-        cells = space;
-      }
-      DepthwiseTaps<T> t;
-      t.x_row = g.dilations[0] * x_row * L, t.x_col = g.dilations[1] * L, t.w_row = g.kernel[1] * L;
-      t.channels = width, t.w_channel = taps * L, t.lane = lane;
-      CellEnd<T> end{};
-      end.bias = a.bias == nullptr ? nullptr : a.bias + block * L;
-      end.lo = a.lo, end.hi = a.hi;
-      for (int64_t r = row; r < row_end; ++r) {
-        const TapRange down(g, 0, r);
-        t.rows = down.end - down.begin;
-        const int64_t from =
-            (r * g.strides[0] - g.pads[0] + down.begin * g.dilations[0] - first_row) * x_row - g.pads[1] -
-            first_col;
-        const T* w_row = w + down.begin * g.kernel[1] * L;
-        const int64_t to = (item * g.out[0] + r) * g.out[1] * L;
-        const auto compute = [&](DepthwiseFunction<T> function, int64_t col, int64_t tap, int64_t tap_end) {
-          t.cols = tap_end - tap;
-          end.y = a.y + to + col * L;
-          end.add = a.add == nullptr ? nullptr : a.add + to + col * L;
-          function(t, cells + (from + col * g.strides[1] + tap * g.dilations[1]) * L, g.strides[1] * L,
-                   w_row + tap * L, end);
-        };
-        const auto compute_border = [&](int64_t col, int64_t end_col) {
-          for (; col < end_col; ++col) {
-            const TapRange across(g, 1, col);
-            compute(functions.border[0], col, across.begin, across.end);
-          }
-        };
-        compute_border(0, left);
-        int64_t col = left;
-        for (int64_t tiles = up(right - left, depthwise_cells<Arch>); tiles > 0; --tiles) {
-          const int64_t count = up(right - col, tiles);
-          compute(functions.inside[count - 1], col, 0, g.kernel[1]);
-          col += count;
-        }
-        compute_border(right, g.out[1]);
-        a.activation(a.y + to, g.out[1] * L);
-      }
-    }
-  });
-}
-
 /// Calls f(place in (N, C, cells), place in blocks, channels) for each block of each image, in parallel.
 template <class T, class Arch, class F>
 void for_blocks(int64_t batch, int64_t channels, int64_t cells, F f) {
@@ -583,7 +369,7 @@ void blocked_conv_impl(const BlockedConvArgs<T>& a) {
   using namespace blocked_detail;
   const ConvGeometry& g = a.geometry;
   if (g.batch <= 0 || g.out_channels <= 0 || g.out[0] <= 0 || g.out[1] <= 0) return;
-  if (g.groups > 1 && narrow_group(g, lanes<T, Arch>) > 0) return run_depthwise<T, Arch>(a);
+  if (narrow_group(g, lanes<T, Arch>) > 0) return depthwise_conv_impl<Arch>(a);
   const Plan<T, Arch> plan(a);
   const int64_t parts = parts_of(plan.out_vectors);
   const int64_t each = plan.bands() * plan.shares;

@@ -226,6 +226,17 @@ void turn(const T* from, int64_t from_row, int64_t rows, int64_t columns, T* to,
   rest(0, whole, columns);
 }
 
+/// Copies one row of cells: to[i] = x[first + i * stride] for i < count, zero outside of [0, width).
+template <class T, class Arch>
+void copy_cells(const T* x, int64_t width, int64_t first, int64_t stride, int64_t count, T* to) {
+  constexpr int L = lanes<T, Arch>;
+  const batch<T, Arch> zero(T{0});
+  int64_t i = 0, c = first;
+  for (; i < count && c < 0; ++i, c += stride) simd::storeu(to + i * L, zero);
+  for (; i < count && c < width; ++i, c += stride) simd::storeu(to + i * L, simd::loadu<Arch>(x + c * L));
+  for (; i < count; ++i) simd::storeu(to + i * L, zero);
+}
+
 /// Columns of the weights of `present` outputs, an output a row, each times its factor if there are any:
 /// to[j * count + i] for column j and output i < count, zero from `present` on. `w` may be any address.
 template <class Arch, class T>
