@@ -59,8 +59,9 @@ struct CellEnd {
 };
 
 /// R cells, V vectors. Neighbouring cells of x are `Step` elements apart, and have as many channels in a
-/// block. On the way the tile fetches the lines of the tile beside it, its sums and with one tap its cells,
-/// which come from memory where a row is computed for the first time.
+/// block. On the way the tile fetches the sums of the tile beside, which come from memory where a row is
+/// computed for the first time, and with one tap the cells that it reads in the next block or, where blocks
+/// are few, in the tile beside.
 template <class T, class Arch, int Step, int R, int V>
 void compute_cells(const Reach& reach, const T* x, const T* w, const CellEnd<T>& end) {
   using B = batch<T, Arch>;
@@ -74,11 +75,14 @@ void compute_cells(const Reach& reach, const T* x, const T* w, const CellEnd<T>&
 #pragma GCC unroll 3
     for (int v = 0; v < V; ++v)
       sum[r][v] = start == nullptr ? B(T{0}) : B(simd::loadu<Arch>(start + v * end.y_block + r * L));
+  // Many blocks' weights drive the cells of the tile beside out of the first-level cache again.
+  const bool many = reach.blocks * (Step * V * L * static_cast<int64_t>(sizeof(T))) > 16 << 10;
+  const int64_t ahead_cells = many ? reach.block_step : R * Step;
   for (int64_t b = 0; b < reach.blocks; ++b, x += reach.block_step) {
     const int64_t depth = b + 1 < reach.blocks ? int64_t{Step} : reach.last_depth;
     if (reach.taps == 1)
 #pragma GCC unroll 16
-      for (int r = R; r < 2 * R; ++r) __builtin_prefetch(x + r * Step, 0, 3);
+      for (int r = 0; r < R; ++r) __builtin_prefetch(x + ahead_cells + r * Step, 0, 3);
     if (b < begun + V) {
       const T* line = b < begun ? start + b * end.y_block : end.y + (b - begun) * end.y_block;
 #pragma GCC unroll 16
