@@ -13,7 +13,9 @@ for object in *.o; do
     awk -v tag="$3" '$5 == "WEAK" && $7 != "UND" && ($4 == "FUNC" || $8 ~ /^_ZTV/) && !index($8, tag) { print $8 }' > private
   [ -s private ] || continue
   ld -r --force-group-allocation -o sealed "$object"  # a private symbol cannot be in a group that the linker merges
-  # Variables of templates are "unique" symbols, which gold takes for doubles once they are out of their groups.
-  objcopy --localize-symbols=private --weaken sealed "$object"
+  # Variables of templates are "unique" symbols, which gold takes for doubles once they are out of their groups. Weak
+  # ones are all that an object defines, and not what it asks of others, for which the linker would not open an archive.
+  readelf -sW sealed | awk '($5 == "GLOBAL" || $5 == "UNIQUE") && $7 != "UND" { print $8 }' > defined
+  objcopy --localize-symbols=private --weaken-symbols=defined sealed "$object"
 done
 ar rcsD "$out" *.o
