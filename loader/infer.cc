@@ -6,88 +6,16 @@
 
 #include "loader/attribute.hpp"
 #include "loader/depth.hpp"
+#include "loader/infer_types.hpp"
 #include "loader/large_data.hpp"
 #include "loader/names.hpp"
 #include "loader/opsets.hpp"
 #include "loader/order.hpp"
+#include "loader/symbol_names.hpp"
 #include "tenon/loader.hpp"
 
 namespace tenon::loader {
 namespace {
-
-// Types and extents as op::Info has them, and as files have them. Symbols are numbered by their names.
-class Symbols {
- public:
-  op::Info info_of(const onnx::TypeProto& t) {
-    op::Info info;
-    info.type = read_type(t);
-    const onnx::TensorShapeProto* shape = shape_of(t);
-    if (shape != nullptr)
-      info.dims = read_dims(*shape, "model", [&](const std::string& name) { return symbol(name); });
-    return info;
-  }
-
-  void write(const op::Info& info, onnx::TypeProto& t) const {
-    write_type(
-        info.type, info.dims, [&](Dim d) { return names_[static_cast<std::size_t>(d.symbol() - 1)]; }, t);
-  }
-
-  // Unknown extents get symbols, so that equal ones can be told.
-  Dims named(Dims dims) {
-    for (int k = 0; k < dims.rank(); ++k)
-      while (dims[k] == Dim::unknown()) {
-        const std::string name = concat("unk__", generated_++);
-        if (!numbers_.count(name)) dims[k] = symbol(name);
-      }
-    return dims;
-  }
-
- private:
-  static const onnx::TensorShapeProto* shape_of(const onnx::TypeProto& t) {
-    switch (t.value_case()) {
-      case onnx::TypeProto::kTensorType:
-        return t.tensor_type().has_shape() ? &t.tensor_type().shape() : nullptr;
-      case onnx::TypeProto::kSparseTensorType:
-        return t.sparse_tensor_type().has_shape() ? &t.sparse_tensor_type().shape() : nullptr;
-      case onnx::TypeProto::kSequenceType: return shape_of(t.sequence_type().elem_type());
-      case onnx::TypeProto::kOptionalType: return shape_of(t.optional_type().elem_type());
-      default: return nullptr;
-    }
-  }
-  Dim symbol(const std::string& name) {
-    const auto [it, added] = numbers_.emplace(name, static_cast<int32_t>(names_.size()) + 1);
-    if (added) names_.push_back(name);
-    return Dim::symbol(it->second);
-  }
-  std::map<std::string, int32_t, std::less<>> numbers_;
-  std::vector<std::string> names_;
-  int generated_ = 0;
-};
-
-bool known(const Type& type) { return type && type.kind != Kind::unknown; }
-
-// "tensor(float) (1,?)"
-std::string text_of(const op::Info& info) {
-  std::string text = to_string(info.type);
-  for (int k = 0; k < info.dims.rank(); ++k)
-    text += concat(k == 0 ? " (" : ",", info.dims[k].known() ? std::to_string(info.dims[k].value()) : "?");
-  return info.dims.rank() > 0 ? text + ")" : text;
-}
-
-// Two statements about one value, joined.
-op::Info merged(const op::Info& declared, const op::Info& inferred, const std::string& place) {
-  if (!known(declared.type)) return inferred;
-  if (!known(inferred.type)) return declared;
-  if (!(declared.type == inferred.type) || !declared.dims.fits(inferred.dims))
-    throw Error(ErrorCode::invalid_model, place,
-                concat("declared as ", text_of(declared), ", but is ", text_of(inferred)));
-  op::Info both = inferred;
-  if (!inferred.dims.ranked()) both.dims = declared.dims;
-  else if (declared.dims.ranked())
-    for (int k = 0; k < both.dims.rank(); ++k)
-      if (!both.dims[k].known() && !(declared.dims[k] == Dim::unknown())) both.dims[k] = declared.dims[k];
-  return both;
-}
 
 // Functions that call functions can multiply nodes and constants exponentially.
 constexpr int64_t max_constant_bytes = int64_t{1} << 30;  // besides the file's own
@@ -318,12 +246,6 @@ class Inference {
     return info;
   }
 
-  static op::Info unknown() {
-    op::Info info;
-    info.type = Type(Kind::unknown, DType::undefined);
-    return info;
-  }
-
   void infer_node(onnx::NodeProto& n, Scope& scope,
                   const std::map<std::string, op::Info, std::less<>>& declared) {
     const std::string place = node_place(n);
@@ -450,55 +372,6 @@ class Inference {
     }
   }
 
-  // Whether the operator takes operands of these types.
-  static bool fit(const AnyOperator& op, std::span<const op::Info> in) {
-    const op::Spec& spec = op.spec();
-    std::map<std::string_view, Type> bound;
-    for (std::size_t k = 0; k < in.size(); ++k) {
-      if (!known(in[k].type) || (static_cast<int>(k) >= spec.inputs.size() && !spec.variadic_inputs()))
-        continue;
-      const op::Param& p = spec.input(static_cast<int>(k), op.version());
-      if (!spec.permits(p, op.version()).contains(in[k].type)) return false;
-      if (!p.heterogeneous && !(bound.emplace(p.type, in[k].type).first->second == in[k].type)) return false;
-    }
-    return true;
-  }
-  struct WrongTypes {
-    bool constant = false;                   // one is of a constant
-    std::map<std::string_view, Type> first;  // those that a type variable has first, for results
-  };
-  // ONNX's inference goes on with operands of types that the operator does not take, and with optional ones
-  // of another type than the operand they belong to, such as zero points.
-  static WrongTypes forget_wrong_types(const AnyOperator& op, std::vector<op::Info>& in) {
-    WrongTypes wrong;
-    const op::Spec& spec = op.spec();
-    std::map<std::string_view, Type> bound;
-    for (std::size_t k = 0; k < in.size(); ++k) {
-      if (!known(in[k].type) || (static_cast<int>(k) >= spec.inputs.size() && !spec.variadic_inputs()))
-        continue;
-      const op::Param& p = spec.input(static_cast<int>(k), op.version());
-      const bool fits = spec.permits(p, op.version()).contains(in[k].type);
-      const auto [first, added] = bound.emplace(p.type, in[k].type);
-      if (fits && (first->second == in[k].type || p.arity != op::Arity::optional)) continue;
-      if (added) wrong.first.insert(*first);
-      wrong.constant |= in[k].data != nullptr;
-      in[k].type = unknown().type;
-      in[k].data = nullptr;
-    }
-    return wrong;
-  }
-  static bool is_optional(const AnyOperator& op, std::size_t input) {
-    return static_cast<int>(input) < op.spec().inputs.size() &&
-           op.spec().input(static_cast<int>(input), op.version()).arity == op::Arity::optional;
-  }
-  static bool permitted(const AnyOperator& op, std::span<const op::Info> results) {
-    for (std::size_t k = 0; k < results.size(); ++k) {
-      const op::Param& p = op.spec().output(static_cast<int>(k), op.version());
-      if (known(results[k].type) && !op.spec().permits(p, op.version()).contains(results[k].type))
-        return false;
-    }
-    return true;
-  }
   // The type that an attribute states may have extents, which Type has not: an empty Optional's.
   void add_stated_extents(const onnx::NodeProto& n, std::vector<op::Info>& results) {
     for (const auto& a : n.attribute())
@@ -592,7 +465,7 @@ class Inference {
   bool constants_are_inputs_;  // every initializer is an input as well
   Opsets opsets_;
   std::map<FunctionKey, const onnx::FunctionProto*> functions_;
-  Symbols symbols_;
+  SymbolNames symbols_;
   bool noted_ = false;
   // The values of functions, as all calls so far agree on them.
   std::map<const onnx::FunctionProto*, std::map<std::string, op::Info, std::less<>>> agreed_;

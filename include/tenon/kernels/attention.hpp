@@ -210,23 +210,34 @@ class AttentionPiece {
             moved(h[p].data, h[p].dtype, b_ * h[p].batch + kv_head_ * h[p].head + (from - start) * h[p].row)};
   }
 
+  /// For each part of `rows` that is read, calls set(g, part, row) and runs the product g, whose b has the
+  /// part's vectors of n numbers, `row` apart.
+  template <class F>
+  void multiply(const HeadRows<const void>* rows, int64_t n, F set) {
+    for (int p = 0; p < 2; ++p) {
+      const Part read = part(rows, p);
+      if (read.empty()) continue;
+      Scratch inner;
+      int64_t row = rows[p].row;
+      GemmArgs<W> g;
+      g.m = rows_;
+      g.b = load_rows<W>(inner, rows[p].dtype, read.data, read.last - read.first, n, row);
+      set(g, read, row);
+      gemm(g);
+    }
+  }
+
   /// score_ = scale q k^T.
   void multiply_keys() {
     int64_t q_row = row_of(a_.q);
     const W* q = load_rows<W>(scratch_, a_.q.dtype, place(a_.q), rows_, a_.size, q_row);
-    for (int p = 0; p < 2; ++p) {
-      const Part keys = part(a_.k, p);
-      if (keys.empty()) continue;
-      Scratch inner;
-      int64_t k_row = a_.k[p].row;
-      GemmArgs<W> g;
-      g.m = rows_, g.n = keys.last - keys.first, g.k = a_.size;
+    multiply(a_.k, a_.size, [&](GemmArgs<W>& g, const Part& keys, int64_t k_row) {
+      g.n = keys.last - keys.first, g.k = a_.size;
       g.a = q, g.a_row = q_row;
-      g.b = load_rows<W>(inner, a_.k[p].dtype, keys.data, g.n, a_.size, k_row), g.b_row = 1, g.b_col = k_row;
+      g.b_row = 1, g.b_col = k_row;
       g.c = score_ + keys.first, g.c_row = n_;
       if (a_.size > 0) g.alpha = static_cast<W>(a_.scale);
-      gemm(g);
-    }
+    });
   }
 
   void cap() {
@@ -293,20 +304,14 @@ class AttentionPiece {
     const int64_t y_row = direct ? row_of(a_.y) : a_.value_size;
     W* y = direct ? static_cast<W*>(to) : scratch_.take<W>(rows_ * a_.value_size);
     bool begun = false;
-    for (int p = 0; p < 2; ++p) {
-      const Part values = part(a_.v, p);
-      if (values.empty()) continue;
-      Scratch inner;
-      int64_t v_row = a_.v[p].row;
-      GemmArgs<W> g;
-      g.m = rows_, g.n = a_.value_size, g.k = values.last - values.first;
+    multiply(a_.v, a_.value_size, [&](GemmArgs<W>& g, const Part& values, int64_t v_row) {
+      g.n = a_.value_size, g.k = values.last - values.first;
       g.a = score_ + values.first, g.a_row = n_;
-      g.b = load_rows<W>(inner, a_.v[p].dtype, values.data, g.k, a_.value_size, v_row), g.b_row = v_row;
+      g.b_row = v_row;
       g.c = y, g.c_row = y_row;
       if (begun) g.beta = 1, g.d = y, g.d_row = y_row;
-      gemm(g);
       begun = true;
-    }
+    });
     for (int64_t r = 0; r < rows_; ++r) {
       if (!begun) std::fill_n(y + r * y_row, a_.value_size, W{0});
       if (!direct)

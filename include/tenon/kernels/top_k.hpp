@@ -81,21 +81,28 @@ int64_t find_ranked(const void* x, int64_t at, int64_t step, int64_t n, bool lar
 
 inline constexpr int64_t ranked_block = 256;
 
-/// Writes the first k elements of the row, in order, to `best`, which has room for `room` >= min(n, 2 k)
-/// elements and a block.
-inline void rank_row(FindRanked find, const void* x, int64_t at, int64_t step, int64_t n, int64_t k,
-                     bool largest, Ranked* best, int64_t room) {
-  // Once k elements are held that precede all dropped ones, a later element matters only if it is less than
-  // the last of the k: an equal one has the greater index.
-  uint64_t bound = ~uint64_t{0};
-  int64_t held = 0;
-  constexpr int64_t few = 16;  // of which each is put into its place
-  const int64_t block = k <= few ? ranked_block / 4 : ranked_block;
-  for (int64_t first = 0; first < n; first += block) {
-    Ranked* const found = best + (k <= few ? k : held);
-    const int64_t count =
-        find(x, at + first * step, step, std::min(block, n - first), largest, bound, first, found);
-    if (k <= few) {
+/// A row of n elements, at, at + step, … of x. Once k elements are held that precede all dropped ones, a
+/// later element matters only if it is less than the last of the k: an equal one has the greater index.
+struct RankedRow {
+  FindRanked find;
+  const void* x;
+  int64_t at, step, n;
+  bool largest;
+
+  /// The elements from `first` on, at most `block`, whose keys are at most `bound`.
+  int64_t look(int64_t first, int64_t block, uint64_t bound, Ranked* found) const {
+    return find(x, at + first * step, step, std::min(block, n - first), largest, bound, first, found);
+  }
+
+  /// Writes the first k elements, in order, to `best`, which has room for a block more. Each is put into its
+  /// place, which takes least where k is small.
+  void rank_few(int64_t k, Ranked* best) const {
+    constexpr int64_t block = ranked_block / 4;
+    uint64_t bound = ~uint64_t{0};
+    int64_t held = 0;
+    for (int64_t first = 0; first < n; first += block) {
+      Ranked* const found = best + k;
+      const int64_t count = look(first, block, bound, found);
       for (int64_t i = 0; i < count; ++i) {
         const Ranked element = found[i];
         if (held == k && element.key >= best[k - 1].key) continue;
@@ -104,19 +111,27 @@ inline void rank_row(FindRanked find, const void* x, int64_t at, int64_t step, i
         best[place] = element;
       }
       if (held < k) continue;
-    } else {
-      held += count;
-      if (held < room || first + block >= n) continue;
+      if (best[k - 1].key == 0) return;
+      bound = best[k - 1].key - 1;
+    }
+  }
+
+  /// The same. `best` has room for `room` >= min(n, 2 k) elements and a block.
+  void rank_many(int64_t k, Ranked* best, int64_t room) const {
+    uint64_t bound = ~uint64_t{0};
+    int64_t held = 0;
+    for (int64_t first = 0; first < n; first += ranked_block) {
+      held += look(first, ranked_block, bound, best + held);
+      if (held < room || first + ranked_block >= n) continue;
       std::nth_element(best, best + (k - 1), best + held);
       held = k;
+      if (best[k - 1].key == 0) break;
+      bound = best[k - 1].key - 1;
     }
-    if (best[k - 1].key == 0) break;
-    bound = best[k - 1].key - 1;
+    if (held > k) std::nth_element(best, best + (k - 1), best + held);
+    std::sort(best, best + k);
   }
-  if (k <= few) return;
-  if (held > k) std::nth_element(best, best + (k - 1), best + held);
-  std::sort(best, best + k);
-}
+};
 
 template <class T>
 void take_ranked(const void* x, const Ranked* best, int64_t k, int64_t from, int64_t to, int64_t step,
@@ -150,10 +165,13 @@ inline void top_k(DType type, const void* x, int64_t outer, int64_t extent, int6
   parallel_for(outer * inner, extent >= elements ? 1 : elements / extent, [&](int64_t begin, int64_t end) {
     Scratch scratch;
     detail::Ranked* best = scratch.take<detail::Ranked>(room + detail::ranked_block + 1);
+    detail::RankedRow ranked{find, x, 0, inner, extent, largest};
     for (int64_t row = begin; row < end; ++row) {
       const int64_t o = row / inner, i = row % inner;
       const int64_t from = o * extent * inner + i, to = o * k * inner + i;
-      detail::rank_row(find, x, from, inner, extent, k, largest, best, room);
+      ranked.at = from;
+      if (k <= 16) ranked.rank_few(k, best);
+      else ranked.rank_many(k, best, room);
       if (values) take(x, best, k, from, to, inner, values);
       if (indices)
         for (int64_t j = 0; j < k; ++j) indices[to + j * inner] = best[j].index;

@@ -1,58 +1,68 @@
 // Numbers in other places: halves of words, tables, every other number, small transposes.
 #pragma once
 
+#include <bit>
+#include <utility>
+
 #include "tenon/simd/batch/memory.hpp"
 
 namespace tenon::simd {
+
+namespace detail {
+template <class Place, class T, class A, int... i>
+inline xsimd::batch<T, A> pick(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& y, Place place,
+                               std::integer_sequence<int, i...>) {
+  using Lanes [[gnu::vector_size(bytes<A>)]] = T;
+  return std::bit_cast<typename xsimd::batch<T, A>::register_type>(
+      __builtin_shufflevector(std::bit_cast<Lanes>(x.data), std::bit_cast<Lanes>(y.data), place(i)...));
+}
+
+/// Lane i is number place(i) of the numbers of x and then y. `place` has no state, so that the compiler,
+/// which chooses the instructions, knows the places.
+template <class T, class A, class Place>
+inline xsimd::batch<T, A> pick(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& y, Place place) {
+  constexpr int width = static_cast<int>(xsimd::batch<T, A>::size);
+  return pick(x, y, place, std::make_integer_sequence<int, width>{});
+}
+
+/// Every other number of x, from number `of_x` on, and then of y, from number `of_y` on: 0 or 1. T: float,
+/// double.
+template <int of_x, int of_y, class T, class A>
+inline xsimd::batch<T, A> pick_alternate(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& y) {
+#if defined(__AVX2__)
+  // g++ would take twice the instructions.
+  if constexpr (bytes<A> == 32 && sizeof(T) == 4) {
+    const __m256 mixed = _mm256_shuffle_ps(x, y, _MM_SHUFFLE(2 + of_y, of_y, 2 + of_x, of_x));
+    return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(mixed), _MM_SHUFFLE(3, 1, 2, 0)));
+  } else
+#endif
+  {
+    constexpr int half = static_cast<int>(xsimd::batch<T, A>::size / 2);
+    return pick(x, y, [](int i) { return 2 * i + (i < half ? of_x : of_y); });
+  }
+}
+
+/// table[index % period] of each lane, one by one.
+template <int period, class T, class A>
+inline xsimd::batch<T, A> look_up_each(const T* table, const xsimd::batch<uint32_t, A>& index) {
+  constexpr std::size_t width = xsimd::batch<T, A>::size;
+  alignas(64) uint32_t at[width];
+  alignas(64) T found[width];
+  storeu(at, index);
+  for (std::size_t i = 0; i < width; ++i) found[i] = table[at[i] % period];
+  return xsimd::batch<T, A>::load_aligned(found);
+}
+}  // namespace detail
 
 /// Lane i as the high halves of lanes 2 i (low) and 2 i + 1 of the numbers of x and then y.
 template <class A>
 inline xsimd::batch<uint32_t, A> high_halves(const xsimd::batch<uint32_t, A>& x,
                                              const xsimd::batch<uint32_t, A>& y) {
-#if defined(__AVX512F__)
-  if constexpr (detail::bytes<A> == 64) {
-    alignas(64) static constexpr uint16_t odd[32] = {1,  3,  5,  7,  9,  11, 13, 15, 17, 19, 21,
-                                                     23, 25, 27, 29, 31, 33, 35, 37, 39, 41, 43,
-                                                     45, 47, 49, 51, 53, 55, 57, 59, 61, 63};
-    return _mm512_permutex2var_epi16(x, _mm512_load_si512(odd), y);
-  } else
-#endif
-  {
-    constexpr int width = static_cast<int>(xsimd::batch<uint32_t, A>::size);
-    alignas(64) uint32_t from[2 * width], to[width];
-    storeu(from, x);
-    storeu(from + width, y);
-    for (int i = 0; i < width; ++i) to[i] = (from[2 * i] >> 16) | (from[2 * i + 1] & 0xffff0000u);
-    return xsimd::batch<uint32_t, A>::load_unaligned(to);
-  }
+  return bits_as<uint32_t>(
+      detail::pick(bits_as<uint16_t>(x), bits_as<uint16_t>(y), [](int i) { return 2 * i + 1; }));
 }
 
-/// table[index % period] of each lane, the table aligned. Fast where a register holds 16 words, or with the
-/// period 8 and the table twice, eight.
-template <int period, class T, class A>
-inline xsimd::batch<T, A> look_up(const T (&table)[16], const xsimd::batch<uint32_t, A>& index) {
-#if defined(__AVX512F__)
-  if constexpr (detail::bytes<A> == 64)
-    return bits_as<T>(xsimd::batch<uint32_t, A>(_mm512_permutexvar_epi32(index, _mm512_load_si512(table))));
-  else
-#endif
-#if defined(__AVX2__)
-      if constexpr (detail::bytes<A> == 32 && period == 8)
-    return bits_as<T>(xsimd::batch<uint32_t, A>(
-        _mm256_permutevar8x32_epi32(_mm256_load_si256(reinterpret_cast<const __m256i*>(table)), index)));
-  else
-#endif
-  {
-    constexpr std::size_t width = xsimd::batch<T, A>::size;
-    alignas(64) uint32_t at[width];
-    alignas(64) T found[width];
-    storeu(at, index);
-    for (std::size_t i = 0; i < width; ++i) found[i] = table[at[i] % period];
-    return xsimd::batch<T, A>::load_aligned(found);
-  }
-}
-
-/// Lane index[i] of x, which is below the number of lanes, in lane i. T: of 32 bits.
+/// Lane index[i] % lanes of x in lane i. T: of 32 bits.
 template <class T, class A>
 inline xsimd::batch<T, A> pick_lanes(const xsimd::batch<T, A>& x, const xsimd::batch<uint32_t, A>& index) {
   static_assert(sizeof(T) == 4);
@@ -68,13 +78,20 @@ inline xsimd::batch<T, A> pick_lanes(const xsimd::batch<T, A>& x, const xsimd::b
 #endif
   {
     constexpr std::size_t width = xsimd::batch<T, A>::size;
-    alignas(64) uint32_t at[width];
-    alignas(64) T from[width], to[width];
-    storeu(at, index);
+    alignas(64) T from[width];
     storeu(from, x);
-    for (std::size_t i = 0; i < width; ++i) to[i] = from[at[i]];
-    return xsimd::batch<T, A>::load_aligned(to);
+    return detail::look_up_each<width>(from, index);
   }
+}
+
+/// table[index % period] of each lane, the table aligned. Fast where a register holds 16 words, or with the
+/// period 8 and the table twice, eight.
+template <int period, class T, class A>
+inline xsimd::batch<T, A> look_up(const T (&table)[16], const xsimd::batch<uint32_t, A>& index) {
+  constexpr int width = static_cast<int>(xsimd::batch<T, A>::size);
+  if constexpr (width == 16 || (width == 8 && period == 8))
+    return pick_lanes(xsimd::batch<T, A>::load_aligned(table), index);
+  else return detail::look_up_each<period>(table, index);
 }
 
 /// The masks of load_even_masked for lanes whose bit is set.
@@ -89,116 +106,38 @@ constexpr uint64_t even_masks(uint64_t bits) {
   return (x & 0xffffffffu) | (x >> 32) << 33;
 }
 
-namespace detail {
-
-/// Lanes 0, 2, 4... of `low` and then 1, 3, 5... of `high`.
-template <class Arch, class T, class A>
-inline batch<T, Arch> join_even(const xsimd::batch<T, A>& low, const xsimd::batch<T, A>& high) {
-  constexpr int width = lanes<T, Arch>;
-#if defined(__AVX512F__)
-  if constexpr (Arch::register_bytes == 64) {
-    if constexpr (sizeof(T) == 4) {
-      const __m512i pick = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 17, 19, 21, 23, 25, 27, 29, 31);
-      return _mm512_permutex2var_ps(low, pick, high);
-    } else {
-      return _mm512_permutex2var_pd(low, _mm512_setr_epi64(0, 2, 4, 6, 9, 11, 13, 15), high);
-    }
-  } else
-#endif
-#if defined(__AVX2__)
-      if constexpr (Arch::register_bytes == 32 && sizeof(T) == 4) {
-    const __m256 mixed = _mm256_shuffle_ps(low, high, _MM_SHUFFLE(3, 1, 2, 0));
-    return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(mixed), _MM_SHUFFLE(3, 1, 2, 0)));
-  } else
-#endif
-  {
-    alignas(64) T a[width], b[width];
-    storeu(a, low);
-    storeu(b, high);
-    for (int i = width / 2; i-- > 0;) b[width / 2 + i] = b[2 * i + 1];
-    for (int i = 0; i < width / 2; ++i) b[i] = a[2 * i];
-    return loadu<Arch>(b);
-  }
-}
-
-}  // namespace detail
-
 // The second of two loads begins one early, so that it ends with the last number wanted.
 
 /// Lane i from p[2 * i]. Reads up to the last of these. T: float, double.
 template <class Arch, class T>
 inline batch<T, Arch> load_even(const T* p) {
-  return detail::join_even<Arch>(loadu<Arch>(p), loadu<Arch>(p + lanes<T, Arch> - 1));
+  return detail::pick_alternate<0, 1>(batch<T, Arch>(loadu<Arch>(p)),
+                                      batch<T, Arch>(loadu<Arch>(p + lanes<T, Arch> - 1)));
 }
 
-/// The numbers of x and then y, divided into the ones at even and at odd places. T: float.
+/// The numbers of x and then y, divided into the ones at even and at odd places.
 template <class T, class A>
 inline void split_pairs(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& y, xsimd::batch<T, A>& even,
                         xsimd::batch<T, A>& odd) {
-  static_assert(std::is_same_v<T, float>);
-#if defined(__AVX512F__)
-  if constexpr (detail::bytes<A> == 64) {
-    const __m512i pick = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
-    even = _mm512_permutex2var_ps(x, pick, y);
-    odd = _mm512_permutex2var_ps(x, _mm512_add_epi32(pick, _mm512_set1_epi32(1)), y);
-  } else
-#endif
-#if defined(__AVX2__)
-      if constexpr (detail::bytes<A> == 32) {
-    const auto in_order = [](__m256 v) {
-      return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(v), _MM_SHUFFLE(3, 1, 2, 0)));
-    };
-    even = in_order(_mm256_shuffle_ps(x, y, _MM_SHUFFLE(2, 0, 2, 0)));
-    odd = in_order(_mm256_shuffle_ps(x, y, _MM_SHUFFLE(3, 1, 3, 1)));
-  } else
-#endif
-  {
-    constexpr int width = static_cast<int>(xsimd::batch<T, A>::size);
-    alignas(64) T from[2 * width], to[2 * width];
-    storeu(from, x);
-    storeu(from + width, y);
-    for (int i = 0; i < width; ++i) to[i] = from[2 * i], to[width + i] = from[2 * i + 1];
-    even = xsimd::batch<T, A>::load_unaligned(to);
-    odd = xsimd::batch<T, A>::load_unaligned(to + width);
-  }
+  even = detail::pick_alternate<0, 0>(x, y);
+  odd = detail::pick_alternate<1, 1>(x, y);
 }
 
-/// The inverse of split_pairs: x and then y have the numbers of `even` and `odd` in turn. T: float.
+/// The inverse of split_pairs: x and then y have the numbers of `even` and `odd` in turn.
 template <class T, class A>
 inline void join_pairs(const xsimd::batch<T, A>& even, const xsimd::batch<T, A>& odd, xsimd::batch<T, A>& x,
                        xsimd::batch<T, A>& y) {
-  static_assert(std::is_same_v<T, float>);
-#if defined(__AVX512F__)
-  if constexpr (detail::bytes<A> == 64) {
-    const __m512i low = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
-    x = _mm512_permutex2var_ps(even, low, odd);
-    y = _mm512_permutex2var_ps(even, _mm512_add_epi32(low, _mm512_set1_epi32(8)), odd);
-  } else
-#endif
-#if defined(__AVX2__)
-      if constexpr (detail::bytes<A> == 32) {
-    const __m256 low = _mm256_unpacklo_ps(even, odd), high = _mm256_unpackhi_ps(even, odd);
-    x = _mm256_permute2f128_ps(low, high, 0x20);
-    y = _mm256_permute2f128_ps(low, high, 0x31);
-  } else
-#endif
-  {
-    constexpr int width = static_cast<int>(xsimd::batch<T, A>::size);
-    alignas(64) T from[2 * width], to[2 * width];
-    storeu(from, even);
-    storeu(from + width, odd);
-    for (int i = 0; i < width; ++i) to[2 * i] = from[i], to[2 * i + 1] = from[width + i];
-    x = xsimd::batch<T, A>::load_unaligned(to);
-    y = xsimd::batch<T, A>::load_unaligned(to + width);
-  }
+  constexpr int width = static_cast<int>(xsimd::batch<T, A>::size);
+  x = detail::pick(even, odd, [](int i) { return i / 2 + i % 2 * width; });
+  y = detail::pick(even, odd, [](int i) { return width / 2 + i / 2 + i % 2 * width; });
 }
 
 /// Lane i from p[2 * i] if bit i was set, else zero, where `masks` are even_masks(bits). Reads nothing else.
 /// T: float, double.
 template <class Arch, class T>
 inline batch<T, Arch> load_even_masked(const T* p, uint64_t masks) {
-  return detail::join_even<Arch>(load_masked<Arch>(p, masks & 0xffffffffu, T{0}),
-                                 load_masked<Arch>(p + lanes<T, Arch> - 1, masks >> 32, T{0}));
+  return detail::pick_alternate<0, 1>(load_masked<Arch>(p, masks & 0xffffffffu, T{0}),
+                                      load_masked<Arch>(p + lanes<T, Arch> - 1, masks >> 32, T{0}));
 }
 
 /// The first n lanes of load_even, 0 < n <= lanes, the others zero.

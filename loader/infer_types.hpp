@@ -1,0 +1,43 @@
+// The types of values in inference: those that are unknown, and those that an operator takes.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "tenon/op/framework/registry.hpp"
+
+namespace tenon::loader {
+
+inline bool known(const Type& type) { return type && type.kind != Kind::unknown; }
+
+/// A value of which nothing is known.
+inline op::Info unknown() {
+  op::Info info;
+  info.type = Type(Kind::unknown, DType::undefined);
+  return info;
+}
+
+/// Two statements about one value, joined. Error{invalid_model} where they contradict each other.
+op::Info merged(const op::Info& declared, const op::Info& inferred, const std::string& place);
+
+/// Whether the operator takes operands of these types.
+bool fit(const AnyOperator& op, std::span<const op::Info> in);
+
+struct WrongTypes {
+  bool constant = false;  ///< an operand of a wrong type is constant
+  /// The type of a type variable's first operand, where it is wrong: results have it.
+  std::map<std::string_view, Type> first{};
+};
+/// Makes operands unknown whose types the operator does not take, and optional ones of another type than the
+/// operand they belong to, such as zero points. ONNX's inference goes on with both.
+WrongTypes forget_wrong_types(const AnyOperator& op, std::span<op::Info> in);
+
+bool is_optional(const AnyOperator& op, std::size_t input);
+
+/// Whether the operator gives results of these types.
+bool permitted(const AnyOperator& op, std::span<const op::Info> results);
+
+}  // namespace tenon::loader
