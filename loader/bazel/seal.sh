@@ -15,7 +15,7 @@ for object in *.o; do
   ld -r --force-group-allocation -o sealed "$object"  # a private symbol cannot be in a group that the linker merges
   # Variables of templates are "unique" symbols, which gold takes for doubles once they are out of their groups. Weak
   # ones are all that an object defines, and not what it asks of others, for which the linker would not open an archive.
-  readelf -sW sealed | awk '($5 == "GLOBAL" || $5 == "UNIQUE") && $7 != "UND" { print $8 }' > defined
+  readelf -sW sealed | awk '$5 != "LOCAL" && $7 != "UND" { print $8 }' > defined
   objcopy --localize-symbols=private --weaken-symbols=defined sealed "$object"
 done
 ar rcsD "$out" *.o
