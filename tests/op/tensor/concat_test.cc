@@ -32,9 +32,9 @@ TEST_CASE("Concat: every type, against the definition") {
     Extents extents;  // of all inputs but for the axis
     int axis;
     Extents lengths;
-  } rows[] = {{{3, 1, 5}, 1, {2, 3, 1}}, {{3, 1, 5}, 0, {1, 2}}, {{3, 5, 1}, 2, {1, 1, 3}},
-              {{3, 4, 1}, 2, {5, 7, 2}}, {{1}, 0, {1, 4, 5, 8}}, {{40, 1, 70}, 1, {30, 50}},
-              {{1, 300, 300}, 0, {2, 1}}};
+  } rows[] = {{{3, 1, 5}, 1, {2, 3, 1}},  {{3, 1, 5}, 0, {1, 2}}, {{3, 5, 1}, 2, {1, 1, 3}},
+              {{3, 4, 1}, 2, {5, 7, 2}},  {{1}, 0, {1, 4, 5, 8}}, {{40, 1, 70}, 1, {30, 50}},
+              {{1, 300, 300}, 0, {2, 1}}, {{100, 1}, 1, {1, 2}},  {{70, 1, 3}, 1, {1, 0, 4}}};
   for (const auto& row : rows)
     for_types(op::Concat::spec.types[0], [&](DType d) {
       std::vector<Value> in;

@@ -157,6 +157,14 @@ TEST_CASE("Resize: every type is moved by nearest") {
                 [&](const Extents& i) { return place(in, {i[0] / 2, i[1], i[2] * 2}); });
     check_moved(run(op::Resize{}, {x, Value(), floats({1, 2, 1})})[0].tensor(), x.tensor(), {2, 6, 4},
                 [&](const Extents& i) { return place(in, {i[0], i[1] / 2, i[2]}); });
+    const Extents wide{2, 37};
+    const Value w = pattern(d, wide);
+    for (int64_t factor : {2, 3, 4}) {
+      const auto scale = static_cast<float>(factor);
+      check_moved(run(op::Resize{}, {w, Value(), floats({scale, scale})})[0].tensor(), w.tensor(),
+                  {2 * factor, 37 * factor},
+                  [&](const Extents& i) { return place(wide, {i[0] / factor, i[1] / factor}); });
+    }
   });
 }
 

@@ -1,5 +1,9 @@
 #include "tenon/op/tensor/unique.hpp"
 
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
 #include "tests/op/check.hpp"
 
 namespace tenon {
@@ -121,6 +125,49 @@ TEST_CASE("Unique: cases") {
   };
   for (const Row& row : rows) check(row.op, {row.x}, {row.y, row.indices, row.inverse, row.counts}, 0, 0);
   check(op::Unique{}, {x}, {t<float>({4}, {1, 2, 3, 4})});
+}
+
+// Keys differ in several bytes, and floats have NaN and zeros of both signs.
+TEST_CASE_TEMPLATE("Unique: many elements, against the definition", T, float, double, float16, int8_t,
+                   int32_t, uint64_t) {
+  using Number = compute_t<T>;
+  const auto same = [](Number a, Number b) { return a == b || (a != a && b != b); };
+  for (int64_t n : {255, 256, 1000})
+    for (int64_t sorted : {0, 1}) {
+      Tensor<T> x(Extents{n});
+      std::vector<Number> distinct;
+      std::vector<int64_t> first;
+      for (int64_t i = 0; i < n; ++i) {
+        auto v = static_cast<Number>(i * 7919 % 211 - 100);
+        if constexpr (sizeof(T) >= 4) v = static_cast<Number>(v * 1000003);
+        if constexpr (!std::is_integral_v<T>) {
+          if (i % 50 == 3) v = std::numeric_limits<Number>::quiet_NaN();
+          if (i % 50 == 7) v = -Number{0};
+        }
+        x[i] = static_cast<T>(v);
+        v = static_cast<Number>(x[i]);
+        if (std::ranges::any_of(distinct, [&](Number d) { return same(d, v); })) continue;
+        distinct.push_back(v);
+        first.push_back(i);
+      }
+      std::vector<std::size_t> groups(first.size());
+      std::iota(groups.begin(), groups.end(), std::size_t{0});
+      if (sorted != 0)
+        std::ranges::sort(groups, [&](std::size_t a, std::size_t b) {
+          return distinct[a] < distinct[b] || (distinct[a] == distinct[a] && distinct[b] != distinct[b]);
+        });
+      const auto count = static_cast<int64_t>(groups.size());
+      Tensor<T> y(Extents{count});
+      Tensor<int64_t> indices(Extents{count}), inverse(Extents{n}), counts(Extents{count});
+      for (int64_t g = 0; g < count; ++g) {
+        const std::size_t group = groups[static_cast<std::size_t>(g)];
+        indices[g] = first[group], y[g] = x[first[group]], counts[g] = 0;
+        for (int64_t i = 0; i < n; ++i)
+          if (same(static_cast<Number>(x[i]), distinct[group])) inverse[i] = g, ++counts[g];
+      }
+      CAPTURE(n);
+      check(op::Unique{.sorted = sorted}, {x}, {y, indices, inverse, counts}, 0, 0);
+    }
 }
 
 TEST_CASE("Unique: complex numbers by their real parts first") {
