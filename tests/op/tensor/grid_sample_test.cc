@@ -84,6 +84,42 @@ TEST_CASE("GridSample: planes and volumes") {
   check(op, {t<float>({1, 1, 2, 2}, {1, 2, 3, 4}), t<float>({1, 0, 1, 2}, {})}, {t<float>({1, 1, 0, 1}, {})});
 }
 
+TEST_CASE("GridSample: floats of few and of many channels, linear, as doubles") {
+  const WithThreads threads;
+  const Extents planes[] = {{9}, {5, 7}, {1, 6}, {3, 4, 5}};
+  for (const Extents& plane : planes)
+    for (int64_t channels : {1, 7, 8, 37})
+      for (int64_t count : {1, 300})
+        for (const char* padding : {"zeros", "border", "reflection"})
+          for (int64_t align : {0, 1}) {
+            Extents in{2, channels}, points{2, count};
+            for (const int64_t n : plane) in.push_back(n), points.push_back(1);
+            points.back() = static_cast<int64_t>(plane.size());
+            Tensor<float> x(in), grid(points);
+            Tensor<double> wide(in);
+            for (int64_t k = 0; k < x.size(); ++k) x[k] = static_cast<float>(k * 37 % 101) / 50 - 1;
+            // Beside a zero outside, an infinity inside does not matter.
+            x[0] = INFINITY;
+            for (int64_t k = 0; k < x.size(); ++k) wide[k] = static_cast<double>(x[k]);
+            const float special[] = {NAN, INFINITY, -INFINITY, 1e30f, -1, 1, 0};
+            for (int64_t k = 0; k < grid.size(); ++k)
+              grid[k] = k % 5 == 4 ? special[k / 5 % 7] : static_cast<float>(k * 29 % 97) / 36 - 1.3f;
+            const op::GridSample op{.align_corners = align, .padding_mode = padding};
+            const Value y = run(op, {x.clone(), grid.clone()})[0],
+                        want = run(op, {wide.clone(), grid.clone()})[0];
+            CAPTURE(padding);
+            CAPTURE(channels);
+            int64_t wrong = 0;
+            const auto a = y.view<float>();
+            const auto b = want.view<double>();
+            for (int64_t k = 0; k < a.size(); ++k) {
+              const double got = static_cast<double>(a[k]);
+              wrong += !(got == b[k] || (std::isnan(got) && std::isnan(b[k])) || std::abs(got - b[k]) < 1e-5);
+            }
+            CHECK(wrong == 0);
+          }
+}
+
 TEST_CASE("GridSample: every type") {
   const WithThreads threads;
   const Extents in{2, 3, 7};

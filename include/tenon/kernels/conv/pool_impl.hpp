@@ -73,6 +73,63 @@ void for_planes(int64_t planes, int64_t work, F body) {
   parallel_for(planes, grain, body);
 }
 
+/// The most cells that a window can have inside, at least 1.
+template <class Arch>
+int64_t most_cells(const SlidingWindow<Arch>& w) {
+  int64_t cells = 1;
+  for (int d = 0; d < w.rank; ++d) cells *= std::max<int64_t>(std::min(w.axis[d].kernel, w.axis[d].in), 1);
+  return cells;
+}
+
+/// What outputs see of a plane of rows: the place in the plane of each row inside of the window. They are the
+/// same for all planes: a short list is made once, of a long one `together` outputs at a time.
+template <class Arch>
+class SeenRows {
+ public:
+  /// Planes of `outer` rows, each `row` cells long.
+  [[gnu::noinline]] SeenRows(const SlidingWindow<Arch>& outer, int64_t row, int64_t together,
+                             Scratch& scratch)
+      : outer_(outer), row_(row), cells_(most_cells(outer)), listed_(outer.out_cells()) {
+    whole_ = listed_ * cells_ <= 1 << 14;
+    if (!whole_) listed_ = together;
+    take_memory(scratch);
+    if (whole_) list(listed_);
+  }
+  /// Before a task's first go_to.
+  void begin(Scratch& scratch) {
+    if (!whole_) take_memory(scratch);
+  }
+  /// To `count` outputs from the one numbered `first` on, which come one after another.
+  void go_to(int64_t first, int64_t count) {
+    if (whole_) first_ = first;
+    else list(count);
+  }
+  const int64_t* places(int64_t output) const { return places_ + (first_ + output) * cells_; }
+  int64_t count(int64_t output) const { return counts_[first_ + output]; }
+
+ private:
+  void take_memory(Scratch& scratch) {
+    places_ = scratch.take<int64_t>(listed_ * cells_);
+    counts_ = scratch.take<int64_t>(listed_);
+  }
+  [[gnu::noinline]] void list(int64_t count) {
+    for (int64_t r = 0; r < count; ++r) {
+      int64_t n = 0;
+      const auto add = [&](int64_t cell) { places_[r * cells_ + n++] = cell * row_; };
+      if (outer_.rank == 0) add(0);
+      else for_cells(outer_, at_, add);
+      counts_[r] = n;
+      step<Arch>(outer_.rank, at_, [&](int d) { return outer_.axis[d].out; });
+    }
+  }
+
+  const SlidingWindow<Arch>& outer_;
+  int64_t row_, cells_, listed_, first_ = 0;
+  bool whole_;
+  int64_t *places_ = nullptr, *counts_ = nullptr;
+  int64_t at_[max_spatial] = {};
+};
+
 /// All outputs by vectors, rows after rows: the rows that windows see are folded to one, whose cells the
 /// windows then join. Some rows are folded before the first is joined, because a load that crosses what was
 /// just stored waits for it. done(place of the first output in the plane, outputs, joined cells).
@@ -91,9 +148,11 @@ void pool_rows(const SlidingWindow<Arch>& w, int64_t planes, const T* x, T* y, T
   const int64_t first = std::max<int64_t>(-inner.pad, 0), last = std::min(inner.in, span - inner.pad);
   SlidingWindow<Arch> outer = w;
   --outer.rank;
-  const int64_t cells = w.kernel_cells() / inner.kernel;  // of the outer axes
+  const int64_t cells = most_cells(outer);
   const int64_t some =
       std::clamp<int64_t>(std::min((int64_t{1} << 12) / line, (int64_t{1} << 12) / cells), 1, rows);
+  Scratch list;
+  const SeenRows<Arch> all(outer, inner.in, some, list);
   for_planes<Arch>(planes, in + out * w.kernel_cells(), [&](int64_t begin, int64_t end) {
     Scratch scratch;
     int64_t* taps = scratch.take<int64_t>(inner.kernel);
@@ -101,30 +160,25 @@ void pool_rows(const SlidingWindow<Arch>& w, int64_t planes, const T* x, T* y, T
       const int64_t cell = k * inner.dilation;
       taps[k] = sorts ? cell % inner.stride * length + cell / inner.stride : cell;
     }
-    int64_t* seen = scratch.take<int64_t>(some * cells);  // the rows that each of `some` sees
-    int64_t* counts = scratch.take<int64_t>(some);
+    SeenRows<Arch> seen = all;
+    seen.begin(scratch);
     T* folded = scratch.take<T>(some * line);
     T* sorted = sorts ? scratch.take<T>(some * sorted_line) : folded;
     fill_run<Arch>(folded, some * line, neutral);
     if (sorts) fill_run<Arch>(sorted, some * sorted_line, neutral);
-    int64_t at[max_spatial] = {};
     for (int64_t row = 0; row < rows; row += some) {
       const int64_t count = std::min(some, rows - row);
-      for (int64_t r = 0; r < count; ++r) {
-        counts[r] = 0;
-        const auto add = [&](int64_t cell) { seen[r * cells + counts[r]++] = cell * inner.in + first; };
-        if (outer.rank == 0) add(0);
-        else for_cells(outer, at, add);
-        step<Arch>(outer.rank, at, [&](int d) { return outer.axis[d].out; });
-      }
+      seen.go_to(row, count);
       for (int64_t plane = begin; plane < end; ++plane) {
-        const T* const from = x + plane * in;
+        const T* const from = x + plane * in + first;
         for (int64_t r = 0; r < count; ++r) {
           T* const to = folded + r * line + inner.pad + first;
+          const int64_t* const places = seen.places(r);
+          const int64_t sees = seen.count(r);
           const auto fold = [&](int64_t i, auto load) {
-            if (counts[r] == 0) return V(neutral);
-            V v = load(from + seen[r * cells] + i);
-            for (int64_t k = 1; k < counts[r]; ++k) v = join(load(from + seen[r * cells + k] + i), v);
+            if (sees == 0) return V(neutral);
+            V v = load(from + places[0] + i);
+            for (int64_t k = 1; k < sees; ++k) v = join(load(from + places[k] + i), v);
             return v;
           };
           int64_t i = 0;
@@ -179,19 +233,27 @@ void pool_vectors(const SlidingWindow<Arch>& w, int64_t planes, const T* x, T* y
   SlidingWindow<Arch> outer = w;
   --outer.rank;
   const int64_t depth = w.inner().in, in = outer.in_cells() * depth, out = outer.out_cells();
-  for_planes<Arch>(planes, out * depth * outer.kernel_cells(), [&](int64_t begin, int64_t end) {
-    for (int64_t plane = begin; plane < end; ++plane) {
-      int64_t at[max_spatial] = {};
-      for (int64_t o = 0; o < out; ++o) {
-        for (int64_t c = 0; c < depth; c += L) {
-          const T* from = x + plane * in + c;
-          V sum(neutral);
-          for_cells(outer, at,
-                    [&](int64_t cell) { sum = join(V(simd::loadu<Arch>(from + cell * depth)), sum); });
-          simd::storeu(y + (plane * out + o) * depth + c, done(o * depth + c, sum));
-        }
-        step<Arch>(outer.rank, at, [&](int d) { return outer.axis[d].out; });
-      }
+  const int64_t cells = most_cells(outer), some = std::clamp<int64_t>((1 << 12) / cells, 1, out);
+  Scratch list;
+  const SeenRows<Arch> all(outer, depth, some, list);
+  for_planes<Arch>(planes, out * depth * cells, [&](int64_t begin, int64_t end) {
+    Scratch scratch;
+    SeenRows<Arch> seen = all;
+    seen.begin(scratch);
+    for (int64_t first = 0; first < out; first += some) {
+      const int64_t count = std::min(some, out - first);
+      seen.go_to(first, count);
+      for (int64_t plane = begin; plane < end; ++plane)
+        for (int64_t o = 0; o < count; ++o)
+          for (int64_t c = 0; c < depth; c += L) {
+            const T* const from = x + plane * in + c;
+            const int64_t* const places = seen.places(o);
+            V sum(neutral);
+            for (int64_t k = 0; k < seen.count(o); ++k)
+              sum = join(V(simd::loadu<Arch>(from + places[k])), sum);
+            const int64_t place = (first + o) * depth + c;
+            simd::storeu(y + plane * out * depth + place, done(place, sum));
+          }
     }
   });
 }
@@ -231,9 +293,7 @@ bool sees_whole(const SlidingWindow<Arch>& w) {
 template <class Arch, class One>
 void pool_cells(const SlidingWindow<Arch>& w, int64_t planes, One one) {
   const int64_t out = w.out_cells();
-  int64_t work = out;
-  for (int d = 0; d < w.rank; ++d) work *= std::min(w.axis[d].kernel, w.axis[d].in);
-  for_planes<Arch>(planes, work, [&](int64_t begin, int64_t end) {
+  for_planes<Arch>(planes, out * most_cells(w), [&](int64_t begin, int64_t end) {
     for (int64_t plane = begin; plane < end; ++plane) {
       int64_t at[max_spatial] = {};
       for (int64_t o = 0; o < out; ++o) {
@@ -330,13 +390,19 @@ void average_pool_impl(const PoolArgs<T>& g) {
     const bool by_vectors = keeps_vectors<T>(g.rank, w);
     if (by_vectors || fits_padded<T>(w)) {
       Scratch scratch;
-      const int64_t out = w.out_cells();
+      const int64_t last = w.rank - 1, row = w.inner().out, out = w.out_cells();
       T* counts = scratch.take<T>(out);
+      T* of_axis[max_spatial];
+      for (int d = 0; d < w.rank; ++d) {
+        of_axis[d] = scratch.take<T>(w.axis[d].out);
+        for (int64_t o = 0; o < w.axis[d].out; ++o) of_axis[d][o] = static_cast<T>(counted(d, o));
+      }
       int64_t at[max_spatial] = {};
-      for (int64_t o = 0; o < out; ++o) {
-        counts[o] = 1;
-        for (int d = 0; d < w.rank; ++d) counts[o] *= static_cast<T>(counted(d, at[d]));
-        step<Arch>(w.rank, at, [&](int d) { return w.axis[d].out; });
+      for (int64_t first = 0; first < out; first += row) {
+        T outer = 1;
+        for (int d = 0; d < last; ++d) outer *= of_axis[d][at[d]];
+        for (int64_t o = 0; o < row; ++o) counts[first + o] = outer * of_axis[last][o];
+        step<Arch>(last, at, [&](int d) { return w.axis[d].out; });
       }
       if (by_vectors)
         return pool_vectors<Arch>(w, g.planes, g.x, g.y, T{0}, plus, [counts](int64_t place, const V& sum) {

@@ -36,17 +36,23 @@ compute_t<T> greatest_of_row(const T* x, int64_t n) {
   return simd::max_of_lanes(simd::at_least(simd::at_least(a, b), simd::at_least(c, d)));
 }
 
+/// How far ahead memory is asked for while exponentials are computed, in elements.
+inline constexpr int64_t softmax_ahead = 1 << 12;
+
 /// The sum of the exponentials of a contiguous line's elements less `greatest`; f(e, i) or f(e, i, count)
-/// gets each batch of them. The exponentials take so long that one sum of them is enough.
+/// gets each batch of them. The exponentials take so long that one sum of them is enough, and that the next
+/// line comes into the cache meanwhile.
 template <class Arch, class T, class F>
 double sum_exponentials(const T* x, int64_t n, const simd::batch<compute_t<T>, Arch>& greatest, const F& f) {
   using B = simd::batch<compute_t<T>, Arch>;
   constexpr int64_t width = simd::lanes<compute_t<T>, Arch>, block = 32 * width;
+  const int64_t ahead = n < softmax_ahead ? n : softmax_ahead;
   double total = 0;
   for (int64_t i = 0; i < n;) {
     const int64_t end = n - i < block ? n : i + block;
     B sum(compute_t<T>(0));
     for (; i + width <= end; i += width) {
+      __builtin_prefetch(x + i + ahead);
       const B e = simd::exp_flushed(simd::load_wide<Arch>(x + i) - greatest);
       f(e, i);
       sum = sum + e;
@@ -69,7 +75,9 @@ void softmax_row(bool log, const T* x, T* y, int64_t n) {
   using B = simd::batch<C, Arch>;
   const B greatest(greatest_of_row<Arch>(x, n));
   if (log) {
-    const double sum = sum_exponentials<Arch>(x, n, greatest, [](auto...) {});
+    const double sum = sum_exponentials<Arch>(x, n, greatest, [y](const B&, int64_t i, auto...) {
+      if (i < softmax_ahead) __builtin_prefetch(y + i, 1);
+    });
     const B shift(static_cast<C>(std::log(sum)));
     map_row<Arch>(x, y, n, [&](const B& v, auto...) { return v - greatest - shift; });
   } else if constexpr (simd::is_narrow<T>) {

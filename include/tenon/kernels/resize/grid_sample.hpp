@@ -1,4 +1,5 @@
-// Elements, and numbers between elements, of a tensor's spatial axes at the points of a grid.
+// Elements, and numbers between elements, of a tensor's spatial axes at the points of a grid. Bodies of
+// linear sampling of floats: grid_sample_impl.hpp.
 #pragma once
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include "tenon/base/rounded.hpp"
 #include "tenon/base/scratch.hpp"
 #include "tenon/kernels/resize/interpolated.hpp"
+#include "tenon/simd/arch.hpp"
 
 namespace tenon::kernels {
 
@@ -218,9 +220,98 @@ class GridTerms {
 
 }  // namespace detail
 
+/// Points that linear sampling of floats does together. Term k of point p is at [k * linear_block + p]: an
+/// element of the plane, -1 for none, and its weight.
+inline constexpr int64_t linear_block = 128;
+
+// Serial bodies, for one to three axes of at most 2^22 elements.
+
+/// The terms of n points.
+template <class Arch>
+void grid_terms_impl(const GridSampleArgs& a, const float* points, int64_t n, int32_t* place, float* weight);
+/// y[p] = the sum of the terms of point p of a plane x.
+template <class Arch>
+void grid_line_impl(const float* x, int64_t terms, const int32_t* place, const float* weight, int64_t n,
+                    float* y);
+/// Elements [first, last) of planes as rows of all their channels, with zeros at the end.
+template <class Arch>
+void grid_turn_impl(const float* x, int64_t plane, int64_t channels, int64_t row, int64_t first, int64_t last,
+                    float* turned);
+/// y[c * y_row + p] = the sum of the terms of point p of channel c; `sums` is memory of (n, row).
+template <class Arch>
+void grid_rows_impl(const float* turned, int64_t row, int64_t channels, int64_t terms, const int32_t* place,
+                    const float* weight, int64_t n, float* sums, float* y, int64_t y_row);
+
+namespace detail {
+
+/// Whether sample_linear can do it.
+inline bool samples_linear(const GridSampleArgs& a) {
+  if (a.mode != SampleMode::linear || a.type == DType::float64 || a.axes > 3) return false;
+  int64_t plane = 1;
+  for (int d = 0; d < a.axes; ++d) {
+    if (a.extents[d] <= 0 || a.extents[d] > 1 << 22) return false;
+    plane *= a.extents[d];
+    if (plane > std::numeric_limits<int32_t>::max()) return false;
+  }
+  return true;
+}
+
+/// Planes are turned into rows of channels where there are enough points to pay for that, so that a point's
+/// channels are vectors.
+inline void sample_linear(const GridSampleArgs& a, const float* x, float* y) {
+  constexpr int64_t block = linear_block, most = 1 << 19;  // elements of the turned planes
+  int64_t plane = 1;
+  for (int d = 0; d < a.axes; ++d) plane *= a.extents[d];
+  const int64_t terms = int64_t{1} << a.axes, blocks = (a.count + block - 1) / block;
+  const bool turns = a.channels >= 8 && a.count >= plane / 4;
+  const int64_t together = turns ? std::clamp<int64_t>(most / plane / 16 * 16, 16, a.channels) : a.channels,
+                row = (together + 15) / 16 * 16, batches = turns ? 1 : a.batch;
+  Scratch planes;
+  float* const turned = turns ? planes.take<float>(plane * row) : nullptr;
+  for (int64_t b = 0; b < a.batch; b += batches)
+    for (int64_t c = 0; c < a.channels; c += together) {
+      const int64_t channels = std::min(together, a.channels - c);
+      const float* const from = x + (b * a.channels + c) * plane;
+      if (turns)
+        parallel_for(plane, 1 + (1 << 15) / row, [&](int64_t first, int64_t last) {
+          simd::dispatch([&]<class Arch>(Arch) {
+            grid_turn_impl<Arch>(from, plane, channels, row, first, last, turned);
+          });
+        });
+      parallel_for(
+          batches * blocks, 1 + (1 << 15) / (block * terms * channels), [&](int64_t begin, int64_t end) {
+            Scratch scratch;
+            float* const points = scratch.take<float>(block * a.axes);
+            int32_t* const place = scratch.take<int32_t>(terms * block);
+            float* const weight = scratch.take<float>(terms * block);
+            float* const sums = scratch.take<float>(turns ? block * row : 0);
+            for (int64_t task = begin; task < end; ++task) {
+              const int64_t entry = b + task / blocks, first = task % blocks * block,
+                            n = std::min(block, a.count - first), at = (entry * a.count + first) * a.axes;
+              convert_n(DType::float32, points, a.type,
+                        static_cast<const char*>(a.points) + at * (bits(a.type) / 8), n * a.axes);
+              simd::dispatch([&]<class Arch>(Arch) {
+                grid_terms_impl<Arch>(a, points, n, place, weight);
+                float* const to = y + (entry * a.channels + c) * a.count + first;
+                if (turns)
+                  return grid_rows_impl<Arch>(turned, row, channels, terms, place, weight, n, sums, to,
+                                              a.count);
+                for (int64_t k = 0; k < channels; ++k)
+                  grid_line_impl<Arch>(x + (entry * a.channels + k) * plane, terms, place, weight, n,
+                                       to + k * a.count);
+              });
+            }
+          });
+    }
+}
+
+}  // namespace detail
+
 /// Integers are truncated. T: any type but strings, which have the nearest mode alone.
 template <class T>
 void grid_sample(const GridSampleArgs& a, const T* x, T* y) {
+  if constexpr (std::is_same_v<T, float>)
+    if (detail::samples_linear(a)) return detail::sample_linear(a, x, y);
   const detail::GridTerms shape(a);
   const int64_t plane = shape.plane(), block = shape.block(), blocks = (a.count + block - 1) / block;
   parallel_for(a.batch * blocks, 1 + (1 << 15) / (block * shape.terms() * a.channels + 1),
@@ -239,3 +330,7 @@ void grid_sample(const GridSampleArgs& a, const T* x, T* y) {
 }
 
 }  // namespace tenon::kernels
+
+#ifndef TENON_COMPILED
+#include "tenon/kernels/resize/grid_sample_impl.hpp"
+#endif
