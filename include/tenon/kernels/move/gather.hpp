@@ -94,14 +94,24 @@ bool gather_elements(DType d, void* to, const void* from, std::span<const int64_
     const auto row = [&](int64_t t, int64_t f) {
       const Mover move = mover;
       const I* index = indices + t;
-      if (axis_step == 1 && last_step == 0 && indices_within(index, n, 0, from_extent)) {
-#pragma GCC unroll 4
-        for (int64_t j = 0, end = n; j < end; ++j) move.row(t + j, 0, f + index[j], 0, 1);
-        return;
-      }
-      if (!indices_within(index, n, -from_extent, from_extent))
-        return inside.store(false, std::memory_order_relaxed);
-      for (int64_t j = 0, end = n, step = last_step, scale = axis_step, extent = from_extent; j < end; ++j)
+      const int64_t end = n, extent = from_extent, step = last_step, scale = axis_step;
+      // Indices of a row are read at once and then again, when memory would be idle: it fetches the next row.
+      const auto along_row = [=](auto wrap) {
+        constexpr int64_t line = 64 / sizeof(I);
+        int64_t j = 0;
+        for (; j + line <= end; j += line) {
+          __builtin_prefetch(index + end + j);
+          if constexpr (requires { &Mover::fetch; }) move.fetch(t + end + j, f + extent + j);
+#pragma GCC unroll 16
+          for (int64_t k = j; k < j + line; ++k) move.row(t + k, 0, f + wrap(index[k]), 0, 1);
+        }
+        for (; j < end; ++j) move.row(t + j, 0, f + wrap(index[j]), 0, 1);
+      };
+      const bool dense = scale == 1 && step == 0;
+      if (dense && indices_within(index, n, 0, extent)) return along_row([](int64_t i) { return i; });
+      if (!indices_within(index, n, -extent, extent)) return inside.store(false, std::memory_order_relaxed);
+      if (dense) return along_row([=](int64_t i) { return detail::wrap_index(i, extent); });
+      for (int64_t j = 0; j < end; ++j)
         move.row(t + j, 0, f + j * step + detail::wrap_index(index[j], extent) * scale, 0, 1);
     };
     detail::for_rows(plan.size / n, n * Mover::size, serial, [&](int64_t begin, int64_t end) {

@@ -130,6 +130,10 @@ struct BlockMover {
     }
   }
 
+  void fetch(int64_t t, int64_t f) const {
+    __builtin_prefetch(to + t * size, 1), __builtin_prefetch(from + f * size);
+  }
+
   // to[t + i + j * t_step] = from[f + i * f_step + j], i < ni, j < nj
   void tile(int64_t t, int64_t t_step, int64_t f, int64_t f_step, int64_t ni, int64_t nj) const {
     if (ni <= 3 && t_step == ni) return weave(t, f, f_step, ni, nj);

@@ -104,10 +104,14 @@ void turn_impl(char* to, int64_t to_row, const char* from, int64_t from_row, int
       const int64_t high = rows - i < n ? rows - i : n, wide = columns - j < n ? columns - j : n;
       const char* block = from + i * from_row + j * size;
       int64_t row = from_row;
-      // Processors do not guess lines that lie rows apart.
-      for (int64_t k = 0; i + 3 * n <= rows && k < wide; ++k) {
-        __builtin_prefetch(block + (2 * n + k) * row);
-        __builtin_prefetch(to + (j + k) * to_row + (i + 2 * n) * size, 1);
+      // Processors do not guess lines that lie rows apart: those of the block after the next.
+      if (int64_t ahead = i + 2 * n, strip = j; rows > 2 * n || ahead < rows) {
+        if (ahead >= rows) ahead -= (rows + n - 1) / n * n, strip += n;
+        const int64_t lines = rows - ahead < n ? rows - ahead : n;
+        const char* source = from + ahead * from_row + strip * size;
+        for (int64_t k = 0; strip < columns && k < lines; ++k) __builtin_prefetch(source + k * from_row);
+        char* result = to + strip * to_row + ahead * size;
+        for (int64_t k = 0; k < n && strip + k < columns; ++k) __builtin_prefetch(result + k * to_row, 1);
       }
       // More than eight lines of the source may go to one place of the first-level cache, and would not stay
       // there: they are read at once.
