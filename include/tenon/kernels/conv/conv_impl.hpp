@@ -481,7 +481,7 @@ class Phases {
     // A task makes a slab of the first axis, whose sums stay in the second-level cache. Where all slabs would
     // be small, the threads share the work on one.
     const int64_t row = product_of<Arch>(grid_ + 1, s_.rank - 1),
-                  threads = gemm_detail::threads_at_hand<Arch>();
+                  threads = threads_at_hand();
     const auto rows_of = [&](int64_t cells) { return std::max<int64_t>(cells / row, 1); };
     int64_t rows = rows_of(std::max<int64_t>((1 << 17) / planes_, least_cells));
     const auto slabs_of = [&] { return (grid_[0] + rows - 1) / rows; };
@@ -621,7 +621,7 @@ class Phases {
       for (int64_t p = begin; p < end; ++p)
         convolve(part_[p], 1, x, extents, first, sums + part_[p].plane * cells);
     };
-    if (parts_ >= gemm_detail::threads_at_hand<Arch>()) parallel_for(parts_, 1, convolve_parts);
+    if (parts_ >= threads_at_hand()) parallel_for(parts_, 1, convolve_parts);
     else convolve_parts(0, parts_);
     const int64_t out = product_of<Arch>(s_.out, s_.rank);
     parallel_for(s_.out_channels, (1 << 15) / (cells * phases_) + 1, [&](int64_t begin, int64_t end) {
