@@ -81,11 +81,9 @@ void compute_cells(const Reach& reach, const T* x, const T* w, const CellEnd<T>&
   for (int64_t b = 0; b < reach.blocks; ++b, x += reach.block_step) {
     const int64_t depth = b + 1 < reach.blocks ? int64_t{Step} : reach.last_depth;
     if (reach.taps == 1)
-#pragma GCC unroll 16
       for (int r = 0; r < R; ++r) __builtin_prefetch(x + ahead_cells + r * Step, 0, 3);
     if (b < begun + V) {
       const T* line = b < begun ? start + b * end.y_block : end.y + (b - begun) * end.y_block;
-#pragma GCC unroll 16
       for (int r = R; r < 2 * R; ++r) __builtin_prefetch(line + r * L, 0, 3);
     }
     for (int64_t t = 0; t < reach.taps; ++t) {
