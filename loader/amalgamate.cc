@@ -119,7 +119,7 @@ constexpr std::string_view standins[] = {"vector",     "shared_ptr",  "make_shar
                                          "mutex",      "string",      "to_string"};
 constexpr std::string_view standin_headers[] = {"exception", "memory", "mutex", "string", "thread", "vector"};
 
-// Functions between a compiled model's calls and those that compute.
+// Functions between a compiled model's calls and the functions that compute.
 constexpr std::string_view inlined[] = {"call", "compute", "compute_with", "run_gemm", "set_addend"};
 
 bool is_among(std::string_view word, std::span<const std::string_view> words) {

@@ -39,14 +39,14 @@ struct CompiledModel {
 /// The header has `digits::Memory`, and `digits::run(image, probability, memory)` with a view of each input
 /// and output, whose element types and extents are part of their types; packed elements are given by
 /// digits::tenon::PackedPtr. It neither allocates nor throws; an operator that finds its data wrong (an index
-/// out of range) ends the program. Results are those of a session of `load`, to the bit where the compiler
+/// out of range) ends the program. Results equal a session's of `load`, to the bit where the compiler
 /// optimises as the header's second line says. A mapped file of weights gives the first result soonest; later
 /// ones of a large model come a tenth sooner where weights and Memory lie on large pages (madvise), as a
 /// session's do.
 ///
 /// Error{invalid_argument} for shapes that name nothing, and extents that are left open, each named.
-/// Error{not_supported} with a line for each node that has no form in a header: those that run bodies, whose
-/// results' extents only the run knows, or that work on strings, sequences or maps.
+/// Error{not_supported} with a line for each node that has no form in a header: it runs bodies, only the run
+/// knows its results' extents, or it works on strings, sequences or maps.
 CompiledModel compile(std::span<const HeaderText> files, const Model& model,
                       const CompileOptions& options = {});
 
@@ -58,7 +58,7 @@ struct ModelPart {
   std::set<DType> types;           ///< of the elements of its values
   std::vector<std::string> views;  ///< the types of the inputs, then of the outputs, of the last overload
 };
-/// The part of a model; errors are those of compile.
+/// The part of a model. Errors are compile's.
 ModelPart compile_part(std::span<const HeaderText> files, const Model& model, const CompileOptions& options);
 /// A header with each part in a namespace of its name within `space`, or in `space` itself if that is its
 /// name.

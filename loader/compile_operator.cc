@@ -1,4 +1,4 @@
-// The texts of operators: of those that passes make, and of the standard registry's.
+// The texts of operators, of the standard registry and of passes.
 #include "loader/compile_operator.hpp"
 
 #include <algorithm>
@@ -37,7 +37,7 @@ bool same(const op::AttributeValue& a, const op::AttributeValue& b) {
       a);
 }
 
-/// make(name{}, version, …) with the attributes that are not those of `initial`.
+/// make(name{}, version, …) with the attributes that differ from `initial`.
 OperatorText make_text(std::string_view name, int version, const std::vector<op::AttributeInfo>& attributes,
                        const std::vector<op::AttributeInfo>& initial, Constants& constants) {
   OperatorText text;

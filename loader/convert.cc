@@ -323,8 +323,8 @@ class Calls {
   std::vector<const onnx::FunctionProto*> entered_;  // whose nodes are not read yet
 };
 
-// Functions come to the model's opset. Where they are called tells the types of their values; where one
-// cannot come and nothing calls it, those that nothing calls go.
+// Functions come to the model's opset. Their calls tell the types of their values. Where a function cannot
+// come and nothing calls it, all functions that nothing calls go.
 void convert_functions(onnx::ModelProto& model, int opset, const onnx::ModelProto& before,
                        const std::set<FunctionKey>& names) {
   const Calls calls(before);

@@ -1,4 +1,4 @@
-// The types of values in inference: those that are unknown, and those that an operator takes.
+// The types of values in inference, which may be unknown, and the types that an operator takes.
 #pragma once
 
 #include <cstddef>

@@ -73,7 +73,7 @@ class Stripper {
     out.append(reinterpret_cast<const char*>(bytes_.data()) + from, to - from);
   }
 
-  // Whether the message has data to be left out. Writes what is left, unless `out` is null.
+  // Whether the message has data to be left out. Writes the rest, unless `out` is null.
   bool message(std::size_t at, std::size_t end, Message type, int depth, std::string* out) const {
     if (depth > max_depth) fail(at, "messages are nested too deeply");
     bool found = false;

@@ -313,8 +313,8 @@ struct MergeOptions {
   std::string prefix_a{}, prefix_b{};
 };
 
-/// One model of two: the inputs and outputs of both, without those that are connected. A symbol of an extent
-/// that both have is one symbol of the result. Where the second has external data in another folder, the
+/// One model of two, with the inputs and outputs of both that are not connected. A symbol of an extent that
+/// both have is one symbol of the result. Where the second has external data in another folder, the
 /// data of both are brought into the message, and the result has no folder.
 ///
 ///     merge(encoder, decoder, {.connect = {{"features", "input"}}, .prefix_b = "decoder/"});

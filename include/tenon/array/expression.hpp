@@ -4,8 +4,8 @@
 // `x * w + b` is an Expression: nothing is computed before it becomes a Tensor, by initialisation,
 // assignment, eval(), or as an argument, of operators too: op::Softmax{}(x * w). `y = x * w + b` writes into
 // y's memory where it can (see Tensor). An expression refers to tensors and views that live on (lvalues), as
-// a TensorView does, and takes over those that would not (`matmul(x, w) + b` owns the product), so that `auto
-// e = x * w + b;` lives as long as x, w and b do. Copies of an expression share what it owns.
+// a TensorView does, and takes over temporaries (`matmul(x, w) + b` owns the product), so that `auto e =
+// x * w + b;` lives as long as x, w and b do. Copies of an expression share what it owns.
 //
 // Extents are checked where an operator is applied, types by the compiler. An operator on
 // an operand that is broadcast is computed for each element of the result: `eval(exp(row)) * x` saves that.

@@ -204,7 +204,7 @@ Tensor<T, Shape<dyn, dyn>> eye(int64_t rows) {
   return array_detail::make_eye<T, Shape<dyn, dyn>>(rows, rows, 0);
 }
 
-/// A tensor of lists: element type and extents are those of the lists. array({1, 2, 3}) is a
+/// A tensor with the lists' element type and extents. array({1, 2, 3}) is a
 /// Tensor<int32_t, Shape<3>>, array<float>({{1, 2}, {3, 4}}) a Tensor<float, Shape<2, 2>>. Up to three axes;
 /// for more, full or nested lists in Tensor's constructor.
 template <Element T, std::size_t N>

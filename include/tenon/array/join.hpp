@@ -20,7 +20,7 @@ namespace array_detail {
 /// A Tensor or a TensorView.
 template <class X>
 concept Typed = requires { typename X::shape_type; } && op::Operand<X>::typed;
-/// The same, or what is computed of these.
+/// A Typed, or an expression that is computed when it is joined.
 template <class X>
 concept Joinable = Typed<X> || Lazy<X>;
 /// Tensors in a container, in number known at run time.

@@ -35,7 +35,7 @@ TensorView<const int64_t, Shape<static_cast<int64_t>(N)>> list(const int64_t (&v
   return {v, {static_cast<int64_t>(N)}};
 }
 
-/// The reduction Op over the axes K…, all without any, or over those of a list.
+/// The reduction Op over the axes K…, or over all axes where no K is given, or over the axes of a list.
 template <class Op, bool Keep, int64_t... K, class A>
 auto reduce(const A& x) {
   constexpr Op known{.keepdims = Keep};

@@ -241,7 +241,7 @@ inline std::string npy_header(DType d, std::span<const int64_t> extents) {
 }
 
 /// The tensor of a .npy file's bytes, copied; `place` names the file in errors. Error{invalid_argument} for
-/// what is no such file or is cut short, Error{not_supported} for element types that tensors do not have,
+/// other bytes and for a file that is cut short, Error{not_supported} for element types that tensors lack,
 /// Error{invalid_shape} for extents that overflow; each names the byte.
 inline AnyTensor parse_npy(std::span<const std::byte> file, std::string_view place = "npy") {
   const array_detail::NpyHeader h = array_detail::NpyReader(file, place).read();

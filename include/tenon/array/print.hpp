@@ -103,7 +103,7 @@ template <class T, class S>
 std::ostream& operator<<(std::ostream& stream, const Tensor<T, S>& t) {
   return stream << t.view();
 }
-/// Of expressions and strided slices, what is computed.
+/// Expressions and strided slices are computed first.
 template <Lazy E>
 std::ostream& operator<<(std::ostream& stream, const E& e) {
   return stream << e.eval();

@@ -27,7 +27,7 @@ class Draws {
   /// 64 random bits.
   uint64_t bits() {
     if (left_ == 0) {
-      words_ = philox_(element_, ++block_);  // block 0 is that of `random`
+      words_ = philox_(element_, ++block_);  // `random` takes block 0
       left_ = 2;
     }
     const std::size_t at = 2 * static_cast<std::size_t>(--left_);
@@ -165,8 +165,8 @@ Tensor<T, S> random(const Extents& extents, uint64_t seed, array_detail::Bound<T
 }
 
 /// Numbers of the normal distribution of this mean and standard deviation, rounded once.
-/// normal<float>({784, 10}, 42, 0, 0.01). Error{invalid_argument} for a deviation below 0 and for what is not
-/// finite.
+/// normal<float>({784, 10}, 42, 0, 0.01). Error{invalid_argument} for a deviation below 0, and for either
+/// number where it is not finite.
 template <Countable T, array_detail::Static S>
   requires(!std::is_integral_v<T>)
 Tensor<T, S> normal(uint64_t seed, double mean = 0, double deviation = 1) {

@@ -85,7 +85,7 @@ inline constexpr Cut cut_of = std::is_integral_v<I>        ? Cut::index
                               : std::is_same_v<I, Stepped> ? Cut::stepped
                                                            : Cut::range;
 
-/// Whether what is cut lies dense: indices, then a range at most, then whole axes.
+/// Whether the cut part lies dense: indices, then a range at most, then whole axes.
 template <class... I>
 constexpr bool dense_cut() {
   bool dense = true, whole = false;
@@ -278,7 +278,7 @@ constexpr bool may_stretch() {
   return true;
 }
 
-/// The elements of a part of type T and static extents S become those of y, a number or an Array, broadcast.
+/// Copies the elements of y, a number or an Array, broadcast, to a part of type T and static extents S.
 template <class T, class S, class Y>
 void assign(T* data, std::span<const int64_t> extents, std::span<const int64_t> strides, const Y& y) {
   if constexpr (Scalar<Y>) {

@@ -84,7 +84,7 @@ inline void heap_free(void* memory, std::size_t bytes, std::size_t alignment) no
 }
 
 /// Gives back the memory of the pages that lie whole within a block. When they are needed, the system reads
-/// those of a mapped file again; others have zeros.
+/// pages of a mapped file again; other pages have zeros.
 inline void forget_pages([[maybe_unused]] const void* data, [[maybe_unused]] std::size_t bytes) noexcept {
 #ifdef __linux__
   const auto page = static_cast<std::uintptr_t>(getpagesize());

@@ -169,8 +169,8 @@ inline void spin_pause() {
 }
 
 // Calls of many rounds, shared out to tasks that may start late, or one after another. A task first makes the
-// calls of its own slice, the same in every round, then those that another has not begun. It waits only for
-// calls that are under way.
+// calls of its own slice, the same in every round, then calls of other slices that nobody has begun. It waits
+// only for calls that are under way.
 class Rounds {
  public:
   static constexpr int64_t max_slices = 64;

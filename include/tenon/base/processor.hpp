@@ -31,15 +31,15 @@ inline int allowed_processors() {
   return static_cast<int>(std::thread::hardware_concurrency());
 }
 
-/// Moves the calling thread from a processor to another of those that it may run on, if there is one. The
-/// set of these is afterwards the same as before.
+/// Moves the calling thread from a processor to another one that it may run on, if there is any. The set of
+/// processors that it may run on stays the same.
 inline void leave_processor([[maybe_unused]] int processor) {
 #ifdef __linux__
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
   cpu_set_t others = allowed;
   CPU_CLR(static_cast<std::size_t>(processor), &others);
-  // A thread that may run on all processors of today may also run on those that the machine, or the
+  // A thread that may run on all processors of today may also run on processors that the machine, or the
   // container, gets later: Linux keeps the set as it is written here.
   if (CPU_COUNT(&allowed) >= sysconf(_SC_NPROCESSORS_CONF))
     for (std::size_t k = 0; k < CPU_SETSIZE; ++k) CPU_SET(k, &allowed);

@@ -76,8 +76,8 @@ void dequantize_panel_impl(const T* x, const float* zero, const float* scale, fl
 /// The least and greatest of n > 0 numbers; NaN if one of them is.
 template <class Arch>
 void range_impl(const float* x, int64_t n, float& least, float& greatest);
-/// y = saturate(round(x / scale) + zero), with the bits `flip` changed: that of the sign makes int8 of it,
-/// whose zero point has the bit changed too.
+/// y = saturate(round(x / scale) + zero), with the bits `flip` changed. A changed sign bit makes y int8; the
+/// zero point has the bit changed too.
 template <class Arch>
 void quantize_bytes_impl(const float* x, int64_t n, float scale, uint8_t zero, uint8_t flip, uint8_t* y);
 /// y = (x - zero) * scale. T: uint8, int8.

@@ -1,5 +1,5 @@
-// Greedy suppression of boxes that overlap better ones. A box is only compared with those that were selected
-// near it, which a grid over the plane finds.
+// Greedy suppression of boxes that overlap better ones. A grid over the plane finds the selected boxes near a
+// box, with which alone it is compared.
 #pragma once
 
 #include <algorithm>
@@ -67,7 +67,7 @@ class BoxGrid {
       return false;
     });
   }
-  /// Whether test(box) holds for a box among those that can overlap b.
+  /// Whether test(box) holds for any box that can overlap b.
   template <class F>
   bool any(const Box& b, F test) {
     if (!ordinary(b)) return false;

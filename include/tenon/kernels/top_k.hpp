@@ -41,8 +41,8 @@ struct Ranked {
   }
 };
 
-/// Writes those of the n elements at, at + step, … whose keys are at most `bound`, numbered from `first` on,
-/// and returns how many. The elements looked for have the least keys. `found` has room for n + 1.
+/// Writes each of the n elements at, at + step, … whose key is at most `bound`, numbered from `first` on, and
+/// returns their number. The elements looked for have the least keys. `found` has room for n + 1.
 using FindRanked = int64_t (*)(const void* x, int64_t at, int64_t step, int64_t n, bool largest,
                                uint64_t bound, int64_t first, Ranked* found);
 

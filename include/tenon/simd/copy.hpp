@@ -42,7 +42,7 @@ inline void copy(void* to, const void* from, std::size_t bytes) {
 /// Results of so many bytes are mostly in no cache any more when they are read.
 inline constexpr int64_t beyond_caches = int64_t{16} << 20;
 
-/// memcpy past the caches, which would first read what is written over. Other threads see the bytes after
+/// memcpy past the caches, which would first read the destination. Other threads see the bytes after
 /// end_copies_beyond_caches.
 inline void copy_beyond_caches(void* to, const void* from, std::size_t bytes) {
 #if defined(__x86_64__)

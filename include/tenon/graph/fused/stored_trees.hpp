@@ -7,7 +7,7 @@
 
 namespace tenon::passes {
 
-/// The results of Op, of whose attributes only those that concern labels are there.
+/// The results of Op. The attributes that concern labels are there, the others are not.
 template <class Op, class C>
 struct StoredTrees {
   Op op{};

@@ -1,4 +1,4 @@
-// Depthwise convolutions over blocks of channels, and those of groups that share a block: bodies.
+// Depthwise convolutions over blocks of channels, and convolutions of groups that share a block: bodies.
 #pragma once
 
 #include <algorithm>

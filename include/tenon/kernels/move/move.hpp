@@ -182,8 +182,8 @@ inline bool join_rows(void* to, std::span<const Rows> parts, int64_t rows) {
   parallel_for(rows, detail::copy_bytes / whole, [&](int64_t begin, int64_t end) {
     char* t = static_cast<char*>(to) + begin * whole;
     int64_t r = begin;
-    // A call for each short row would cost more than the copy. They are copied in steps of sixteen bytes, of
-    // which the next rows write over what is too much; the last sixteen rows are long enough to hold it.
+    // A call for each short row would cost more than the copy. Short rows are copied in steps of sixteen
+    // bytes. The next rows write over the surplus, and the last sixteen rows are long enough to hold it.
     if (longest < 256)
       for (; r + 16 < end; ++r)
         for (const Rows& p : parts) {

@@ -259,7 +259,7 @@ inline AnyOperator make_operator(const OperatorClass& c, int version,
                   "' is given twice");
     c.set_attribute(object.get(), version, attributes[k].first, std::move(attributes[k].second), inputs);
   }
-  // Of an object without values, because those of trees are many.
+  // The attributes of an object without values: a tree's values are many.
   for (const op::AttributeInfo& a : c.attributes(c.create(version).get()))
     if (a.required && a.in(version) &&
         std::none_of(attributes.begin(), attributes.end(), [&](const auto& g) { return g.first == a.name; }))

@@ -1,5 +1,5 @@
-// Instructions that some processors of a level have beside the level's, in a compiled model: those that its
-// constants are laid out for, which loader/compile.cc states.
+// Instructions that some processors of a level have beside the level's, in a compiled model. Its constants
+// are laid out for them; loader/compile.cc states which.
 #pragma once
 
 #include <atomic>

@@ -1,0 +1,119 @@
+// Convolutions of bytes over tensors of (N, H, W, C): the packed weights.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "tenon/base/parallel.hpp"
+#include "tenon/kernels/conv/conv.hpp"
+#include "tenon/kernels/gemm/bytes.hpp"
+#include "tenon/simd/batch.hpp"
+#include "tenon/simd/tiles.hpp"
+
+namespace tenon::kernels::conv_last_detail {
+
+/// The register tile: 24 sums, 4 vectors of weights, 1 word of 32 registers. Levels without 32 registers have
+/// no instruction for this product either, so that their tiles are only small.
+template <class Arch>
+struct Tile {
+  static constexpr int vectors = 4, cols = vectors * simd::lanes<int32_t, Arch>;
+  static constexpr int rows = Arch::register_bytes == 64 ? 6 : 1;
+};
+
+/// The extents of a product by tile registers: pixels and channels.
+inline constexpr int64_t tile_pixels = 2 * simd::tile_rows, tile_channels = 2 * simd::tile_rows;
+
+/// Extents of the packed weights: sums to start from, for each output channel, then panels of `cols` output
+/// channels, each of taps of `quads` words for each channel. Panels for tile registers (gemm/byte_tiles.hpp)
+/// are as wide as two of them, and end with words of zeros up to whole registers.
+template <class Arch>
+struct Layout {
+  int64_t taps, quads, channels, cols, step, depth;
+
+  Layout(const ConvGeometry& g, bool plain, bool tiles)
+      : taps(g.kernel[0] * (plain ? 1 : g.kernel[1])),
+        quads((g.in_channels * (plain ? g.kernel[1] : 1) + 3) / 4),
+        channels(g.out_channels),
+        cols(tiles ? tile_channels : Tile<Arch>::cols),
+        step(tiles ? simd::tile_rows : 1),
+        depth((taps * quads + step - 1) / step * step) {}
+  int64_t panels() const { return (channels + cols - 1) / cols; }
+  int64_t panel() const { return depth * cols; }
+  int64_t size() const { return channels + panels() * panel(); }
+};
+
+/// The weights of as many output channels as a register has words, `each` bytes of w apart, at all taps. The
+/// channels are whole words.
+template <class Arch>
+void pack_strip(const Layout<Arch>& l, int64_t cells, const int8_t* w, int64_t each, const int8_t* end,
+                int32_t* packed) {
+  constexpr int L = simd::lanes<int32_t, Arch>, side = 16;
+  const auto* const from = reinterpret_cast<const uint8_t*>(w);
+  auto* const to = reinterpret_cast<uint32_t*>(packed);
+  const int64_t tap = l.quads * l.cols;
+  int64_t q = 0;
+  if (cells == 1) {
+    for (; q + 4 <= l.quads; q += 4)
+      for (int r = 0; r < L; r += 4)
+        simd::transpose_words<Arch>(from + r * each + 4 * q, each, to + q * l.cols + r, l.cols);
+  }
+  for (; q < l.quads; ++q)
+    for (int64_t t = 0; t < cells; t += side) {
+      const int64_t count = std::min<int64_t>(side, cells - t);
+      uint32_t words[L * side];
+      for (int r = 0; r < L; ++r) {
+        const uint8_t* row[4];
+        uint8_t last[4][side];
+        for (int k = 0; k < 4; ++k) {
+          row[k] = from + r * each + (4 * q + k) * cells + t;
+          if (reinterpret_cast<const uint8_t*>(end) - row[k] >= side) continue;
+          std::memcpy(last[k], row[k], static_cast<std::size_t>(count));
+          row[k] = last[k];
+        }
+        simd::interleave_bytes<Arch>(row[0], row[1], row[2], row[3], words + r * side);
+      }
+      uint32_t* const at = to + t * tap + q * l.cols;
+      int64_t j = 0;
+      for (; j + 4 <= count; j += 4) simd::transpose_strip<Arch>(words + j, side, at + j * tap, tap);
+      for (; j < count; ++j)
+        for (int r = 0; r < L; ++r) at[j * tap + r] = words[r * side + j];
+    }
+}
+
+/// See quant_conv_last_pack.
+template <class Arch>
+void pack_weights(const Layout<Arch>& l, const ConvGeometry& g, bool plain_x, const int8_t* w,
+                  const int32_t* bias, int32_t x_zero, int32_t* packed) {
+  const int64_t cells = g.kernel[0] * g.kernel[1], each = g.in_channels * cells;
+  const int8_t* const end = w + g.out_channels * each;
+  parallel_for(l.panels(), 1, [&](int64_t begin_panel, int64_t end_panel) {
+    for (int64_t panel = begin_panel; panel < end_panel; ++panel) {
+      const int64_t first = panel * l.cols, count = std::min(l.cols, g.out_channels - first);
+      int32_t* const to = packed + l.channels + panel * l.panel();
+      if (plain_x || count < l.cols || l.depth > l.taps * l.quads) std::fill_n(to, l.panel(), 0);
+      for (int64_t m = first; m < first + count; ++m) {
+        uint32_t sum = 0;
+        for (const int8_t* k = w + m * each; k < w + (m + 1) * each; ++k) sum += static_cast<uint32_t>(*k);
+        packed[m] = gemm_detail::wrap_sub(bias != nullptr ? bias[m] : 0,
+                                          gemm_detail::wrap_mul(x_zero, static_cast<int32_t>(sum)));
+      }
+      if (!plain_x) {
+        for (int64_t m = 0; m < count; m += simd::lanes<int32_t, Arch>)
+          pack_strip(l, cells, w + (first + m) * each, each, end, to + m);
+        continue;
+      }
+      // Rows of a plain image's kernel hold the channels of all their taps, four after four.
+      auto* const bytes = reinterpret_cast<int8_t*>(to);
+      const int8_t* from = w + first * each;
+      for (int64_t m = 0; m < count; ++m)
+        for (int64_t c = 0; c < g.in_channels; ++c)
+          for (int64_t t = 0; t < cells; ++t) {
+            const int64_t e = t % g.kernel[1] * g.in_channels + c;
+            bytes[((t / g.kernel[1] * l.quads + e / 4) * l.cols + m) * 4 + e % 4] = *from++;
+          }
+    }
+  });
+}
+
+}  // namespace tenon::kernels::conv_last_detail
