@@ -1,5 +1,8 @@
 #include "tenon/op/math/cum_sum.hpp"
 
+#include <cstring>
+
+#include "tenon/base/thread_pool.hpp"
 #include "tests/op/cumulation.hpp"
 
 namespace tenon {
@@ -32,6 +35,21 @@ TEST_CASE("CumSum: long and wide") {
   const auto y = op::CumSum{}(x, constant<int64_t, 1>);
   for (int64_t k : {0, 1000, (1 << 12) - 1})
     CHECK(y(2, k, 69) == doctest::Approx(0.1f * double(k + 1)).epsilon(1e-7));
+}
+
+TEST_CASE("CumSum: the same bits for any number of threads") {
+  for (const Extents& extents : {Extents{1, 9, 1100}, Extents{2, 5, 300}, Extents{1, 40, 130}}) {
+    Tensor<float> x(extents);
+    for (int64_t k = 0; k < x.size(); ++k) x[k] = static_cast<float>(k * 37 % 101) / 7;
+    for (int64_t reverse : {0, 1}) {
+      const op::CumSum op{.reverse = reverse};
+      const auto serial = op(x, constant<int64_t, 1>);
+      ThreadPool pool(3);
+      const ScopedPool scope(pool);
+      const auto y = op(x, constant<int64_t, 1>);
+      CHECK(std::memcmp(y.data(), serial.data(), static_cast<std::size_t>(x.size()) * sizeof(float)) == 0);
+    }
+  }
 }
 
 }  // namespace tenon

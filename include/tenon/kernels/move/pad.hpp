@@ -2,6 +2,7 @@
 // wrapped around.
 #pragma once
 
+#include "tenon/base/scratch.hpp"
 #include "tenon/kernels/move/move.hpp"
 
 namespace tenon::kernels {
@@ -50,9 +51,97 @@ void for_border_runs(PadMode mode, const PadSide& side, int64_t extent, F&& f) {
   }
 }
 
-/// Pads dense rows of whole bytes with `value`: each row of the result is written once, borders and all.
-/// False where elements are not whole bytes of one size, or rows so long that threads have to share them.
-inline bool pad_rows(const PadArgs& a, const int64_t* whole) {
+/// The place of the source that stands at place p of an axis, counted from the source's first; -1 for none.
+[[gnu::noinline]] inline int64_t padded_place(PadMode mode, int64_t p, int64_t extent) {
+  if (p >= 0 && p < extent) return p;
+  if (mode == PadMode::constant) return -1;
+  if (mode == PadMode::edge || extent == 1) return p < 0 ? 0 : extent - 1;
+  const int64_t period = mode == PadMode::wrap ? extent : 2 * (extent - 1), rest = p % period,
+                place = rest < 0 ? rest + period : rest;
+  return place < extent ? place : period - place;
+}
+
+/// A call of memcpy would take longer than the copy of a short row.
+[[gnu::always_inline]] inline void copy_row(char* to, const char* from, int64_t bytes) {
+  constexpr int64_t part = 16;
+  if (bytes < part || bytes > 16 * part) return simd::copy(to, from, static_cast<std::size_t>(bytes));
+  const auto copy_part = [&](int64_t at) {
+    char held[part];
+    std::memcpy(held, from + at, part);
+    asm volatile("" ::: "memory");  // or the compiler makes a memcpy of the loop
+    std::memcpy(to + at, held, part);
+  };
+  for (int64_t at = 0; at + part < bytes; at += part) copy_part(at);
+  copy_part(bytes - part);
+}
+
+/// How rows are padded: blocks of `step` elements, of which `inner` come from the source, and `places` tells
+/// where those of the borders are in it.
+struct PaddedRow {
+  PadMode mode;
+  const char* value;
+  int64_t step, before, inner, after;
+  const int64_t* places;
+};
+
+/// n copies of the element at `value`. The end of what was written.
+template <std::size_t bytes>
+[[gnu::always_inline]] inline char* repeat_element(char* to, const char* value, int64_t n) {
+  char element[bytes];
+  std::memcpy(element, value, bytes);
+  for (; n > 0; --n, to += bytes) std::memcpy(to, element, bytes);
+  return to;
+}
+
+/// The blocks [place, end) of a row, all in one of its borders. `from`: what the source has of the row.
+template <std::size_t bytes>
+[[gnu::always_inline]] inline char* pad_border(const PaddedRow& row, char* to, const char* from,
+                                               int64_t place, int64_t end) {
+  if (row.mode == PadMode::constant) return repeat_element<bytes>(to, row.value, (end - place) * row.step);
+  const int64_t block = row.step * static_cast<int64_t>(bytes);
+  if (row.mode == PadMode::edge && row.step == 1)
+    return repeat_element<bytes>(to, from + (place == 0 ? 0 : row.inner - 1) * block, end - place);
+  const int64_t* const last = row.places + end;
+  if (row.step == 1) {
+    for (const int64_t* p = row.places + place; p < last; ++p, to += bytes)
+      std::memcpy(to, from + *p * static_cast<int64_t>(bytes), bytes);
+    return to;
+  }
+  for (const int64_t* p = row.places + place; p < last; ++p, to += block)
+    simd::copy(to, from + *p * block, static_cast<std::size_t>(block));
+  return to;
+}
+
+/// An axis: elements in front, elements of the source, and their distance.
+struct PaddedAxis {
+  int64_t before, extent, stride;
+};
+
+/// Writes rows [first, last) of an axis whose first element is at `from`. `row` and `axis` are copies, which
+/// the compiler knows not to change.
+template <std::size_t bytes>
+char* pad_axis(const PaddedRow row, const PaddedAxis axis, char* to, const char* from, int64_t first,
+               int64_t last) {
+  constexpr auto width = static_cast<int64_t>(bytes);
+  const int64_t border = row.before + row.inner, inner_bytes = row.inner * row.step * width;
+  for (int64_t k = first; k < last; ++k) {
+    int64_t place = k - axis.before;
+    if (place < 0 || place >= axis.extent) place = padded_place(row.mode, place, axis.extent);
+    if (place < 0) {
+      to = repeat_element<bytes>(to, row.value, (border + row.after) * row.step);
+      continue;
+    }
+    const char* const source = from + place * axis.stride * width;
+    to = pad_border<bytes>(row, to, source, 0, row.before);
+    copy_row(to, source, inner_bytes);
+    to = pad_border<bytes>(row, to + inner_bytes, source, border, border + row.after);
+  }
+  return to;
+}
+
+/// Pads dense rows of whole bytes: each row of the result is written once, borders and all. False where
+/// elements are not whole bytes of one size, or rows so long that threads have to share them.
+inline bool pad_rows(PadMode mode, const PadArgs& a, const int64_t* whole) {
   if (a.rank == 0 || a.dtype == DType::string || is_packed(a.dtype)) return false;
   // Axes without a border are one with the axis before them.
   int row = a.rank - 1;
@@ -62,39 +151,29 @@ inline bool pad_rows(const PadArgs& a, const int64_t* whole) {
     step *= whole[row];
   if (a.from_at.strides[row] != step || whole[row] * step * size > copy_bytes) return false;
   for (int d = 0; d < row; ++d) lines *= whole[d];
-  const int64_t before = a.before[row] * step, inner = a.extents[row] * step, after = a.after[row] * step;
+  Scratch scratch;
+  auto* const places = scratch.take<int64_t>(whole[row]);
+  for (int64_t i = 0; i < whole[row]; ++i) places[i] = padded_place(mode, i - a.before[row], a.extents[row]);
+  const PaddedRow padded{
+      mode, static_cast<const char*>(a.value), step, a.before[row], a.extents[row], a.after[row], places};
+  const int64_t line_bytes = whole[row] * step * size, together = row > 0 ? whole[row - 1] : 1;
   const auto run = [&]<std::size_t bytes>(std::integral_constant<std::size_t, bytes>) {
-    constexpr auto width = static_cast<int64_t>(bytes);
-    const auto fill = [value = static_cast<const char*>(a.value)](char* to, int64_t n) {
-      char element[bytes];
-      std::memcpy(element, value, bytes);
-      for (int64_t i = 0; i < n; ++i) std::memcpy(to + i * width, element, bytes);
-    };
-    const int64_t elements = before + inner + after;
-    parallel_for(lines, copy_bytes / (elements * width) + 1, [&](int64_t begin, int64_t end) {
-      int64_t index[max_rank], from = a.from_at.offset;  // from counts on in borders, where nothing is read
-      for (int64_t rest = begin, d = row; d-- > 0; rest /= whole[d]) {
-        index[d] = rest % whole[d] - a.before[d];
-        from += index[d] * a.from_at.strides[d];
-      }
-      char* to = static_cast<char*>(a.to) + begin * elements * width;
-      for (int64_t line = begin; line < end; ++line, to += elements * width) {
-        bool inside = inner > 0;
-        for (int d = 0; d < row; ++d) inside &= index[d] >= 0 && index[d] < a.extents[d];
-        if (inside) {
-          fill(to, before);
-          simd::copy(to + before * width, static_cast<const char*>(a.from) + from * width,
-                     static_cast<std::size_t>(inner * width));
-          fill(to + (before + inner) * width, after);
-        } else {
-          fill(to, elements);
+    parallel_for(lines, copy_bytes / line_bytes + 1, [&](int64_t begin, int64_t end) {
+      char* to = static_cast<char*>(a.to) + begin * line_bytes;
+      for (int64_t line = begin; line < end;) {
+        bool inside = padded.inner > 0;
+        int64_t at = a.from_at.offset;
+        for (int64_t rest = line / together, d = row - 1; d-- > 0; rest /= whole[d]) {
+          const int64_t place = padded_place(mode, rest % whole[d] - a.before[d], a.extents[d]);
+          inside &= place >= 0;
+          at += place * a.from_at.strides[d];
         }
-        for (int d = row - 1; d >= 0; --d) {
-          from += a.from_at.strides[d];
-          if (++index[d] < whole[d] - a.before[d]) break;
-          from -= whole[d] * a.from_at.strides[d];
-          index[d] = -a.before[d];
-        }
+        // Outside of the other axes there is nothing of the last one of lines.
+        PaddedAxis axis{0, inside ? 1 : 0, 0};
+        if (row > 0 && inside) axis = {a.before[row - 1], a.extents[row - 1], a.from_at.strides[row - 1]};
+        const int64_t first = line % together, last = std::min(together, first + end - line);
+        to = pad_axis<bytes>(padded, axis, to, static_cast<const char*>(a.from) + at * size, first, last);
+        line += last - first;
       }
     });
   };
@@ -118,7 +197,7 @@ inline void pad(PadMode mode, const PadArgs& a) {
     strides[d] = step;
     start += a.before[d] * step;
   }
-  if (mode == PadMode::constant && detail::pad_rows(a, whole)) return;
+  if (detail::pad_rows(mode, a, whole)) return;
   move(a.dtype, a.to, {start, strides}, a.from, a.from_at, {a.extents, static_cast<std::size_t>(a.rank)});
 
   // Borders are made axis by axis from the last to the first. A border covers the whole extents, borders

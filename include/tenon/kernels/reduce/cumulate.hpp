@@ -39,9 +39,13 @@ void cumulate_columns(const T* x, T* y, int64_t extent, int64_t step, int64_t co
   constexpr int64_t part = 16;  // a constant, for which compilers use vectors
   Sum sums[cumulated_block];
   std::fill_n(sums, columns, F == CumulateOp::sum ? Sum(0) : Sum(1));
+  // Where rows follow one another in memory, the processor's own prefetching does not keep up.
+  const int64_t ahead = step == columns ? int64_t{1024 / sizeof(T)} : 0;
   for (int64_t k = 0; k < extent; ++k, x += step, y += step) {
     int64_t i = 0;
     for (; i + part <= columns; i += part) {
+      __builtin_prefetch(x + i + ahead);
+      __builtin_prefetch(y + i + ahead, 1);
       Sum* const sum = sums + i;
       Sum next[part];
       for (int64_t j = 0; j < part; ++j) next[j] = running<F>(sum[j], x[i + j]);
@@ -102,7 +106,11 @@ void cumulate(const T* x, T* y, int64_t outer, int64_t extent, int64_t inner, bo
       const int64_t at = begin * extent;
       detail::cumulate_lines<F>(x + at, y + at, extent, end - begin, exclusive, reverse);
     });
-  constexpr int64_t block = detail::cumulated_block;
+  // Columns do not see one another: how they are cut changes no bit of a result.
+  const Executor* const executor = current_executor();
+  const int64_t threads = executor == nullptr ? 1 : std::max(executor->threads(), 1),
+                tasks = (threads + outer - 1) / outer,
+                block = std::clamp<int64_t>(inner / tasks / 16 * 16, 128, detail::cumulated_block);
   const int64_t blocks = (inner + block - 1) / block;
   parallel_for(outer * blocks, std::max<int64_t>(1, 4096 / (extent * std::min(inner, block))),
                [&](int64_t begin, int64_t end) {
