@@ -1,6 +1,9 @@
 // Bodies of resize.hpp.
 #pragma once
 
+#include <algorithm>
+#include <type_traits>
+
 #include "tenon/kernels/resize/resize.hpp"
 #include "tenon/simd/batch.hpp"
 
@@ -17,6 +20,8 @@ void resample_rows_impl(const T* x, T* y, const ResampleAxis<T>& axis, int64_t i
     T* to = y + row * inner;
     const int64_t* index = axis.index + j;
     const T* weights = axis.weights + j;
+    // Memory that the next row reads, which the processor does not guess where rows are left out.
+    const bool fetches = axis.in > out && j + 1 < out;
     int64_t i = 0;
     for (; i + 2 * width <= inner; i += 2 * width) {
       auto sum = simd::broadcast<Arch>(T{0}), sum2 = sum;
@@ -25,6 +30,10 @@ void resample_rows_impl(const T* x, T* y, const ResampleAxis<T>& axis, int64_t i
         const T* p = from + index[k * out] * inner + i;
         sum = simd::mul_add(w, simd::loadu<Arch>(p), sum);
         sum2 = simd::mul_add(w, simd::loadu<Arch>(p + width), sum2);
+        if (fetches) {
+          const char* next = reinterpret_cast<const char*>(from + index[k * out + 1] * inner + i);
+          for (int64_t b = 0; b < 2 * Arch::register_bytes; b += 64) __builtin_prefetch(next + b);
+        }
       }
       simd::storeu(to + i, sum);
       simd::storeu(to + i + width, sum2);
@@ -40,20 +49,54 @@ void resample_rows_impl(const T* x, T* y, const ResampleAxis<T>& axis, int64_t i
   }
 }
 
+namespace detail {
+
+/// Elements [begin, end) of a line, which have two neighbours for taps.
+template <class Arch>
+void resample_pairs(const float* from, float* to, const ResampleAxis<float>& axis, int64_t begin,
+                    int64_t end) {
+  constexpr int64_t L = simd::lanes<float, Arch>;
+  for (int64_t j = begin; j < end; j += L) {
+    j = std::min(j, end - L);
+    const auto low = simd::load_pairs<Arch>(from, axis.index + j),
+               high = simd::load_pairs<Arch>(from, axis.index + j + L / 2);
+    simd::batch<float, Arch> first, second;
+    simd::split_pairs(low, high, first, second);
+    const auto sum = simd::loadu<Arch>(axis.weights + j) * first;
+    simd::storeu(to + j, simd::mul_add(simd::loadu<Arch>(axis.weights + axis.out + j), second, sum));
+  }
+}
+
+}  // namespace detail
+
 template <class Arch, class T>
 void resample_lines_impl(const T* x, T* y, const ResampleAxis<T>& axis, int64_t begin, int64_t end) {
   const int64_t out = axis.out;
+  // Elements [0, head) and [tail, out) do not have two neighbours for taps: they are at the ends.
+  int64_t head = out, tail = out;
+  if constexpr (std::is_same_v<T, float>) {
+    const auto pair = [&](int64_t j) { return axis.index[out + j] == axis.index[j] + 1; };
+    for (head = 0; axis.taps == 2 && head < out && !pair(head);) ++head;
+    for (tail = head; axis.taps == 2 && tail < out && pair(tail);) ++tail;
+    if (tail - head < simd::lanes<T, Arch>) head = tail = out;
+  }
   for (int64_t line = begin; line < end; ++line) {
     const T* from = x + line * axis.in;
     T* __restrict to = y + line * out;
-    for (int64_t k = 0; k < axis.taps; ++k) {
-      const int64_t* index = axis.index + k * out;
-      const T* weights = axis.weights + k * out;
-      if (k == 0)
-        for (int64_t j = 0; j < out; ++j) to[j] = weights[j] * from[index[j]];
-      else
-        for (int64_t j = 0; j < out; ++j) to[j] += weights[j] * from[index[j]];
-    }
+    const auto sum = [&](int64_t first, int64_t last) {
+      for (int64_t k = 0; k < axis.taps; ++k) {
+        const int64_t* index = axis.index + k * out;
+        const T* weights = axis.weights + k * out;
+        if (k == 0)
+          for (int64_t j = first; j < last; ++j) to[j] = weights[j] * from[index[j]];
+        else
+          for (int64_t j = first; j < last; ++j) to[j] += weights[j] * from[index[j]];
+      }
+    };
+    sum(0, head);
+    if constexpr (std::is_same_v<T, float>)
+      if (head < tail) detail::resample_pairs<Arch>(from, to, axis, head, tail);
+    if (tail < out) sum(tail, out);
   }
 }
 

@@ -200,4 +200,27 @@ inline batch<T, Arch> load_masked(const T* p, uint64_t bits, T fill) {
   }
 }
 
+/// Lanes 2 * i and 2 * i + 1 from p[index[i]] and p[index[i] + 1], for half as many indices as lanes.
+template <class Arch>
+inline batch<float, Arch> load_pairs(const float* p, const int64_t* index) {
+  [[maybe_unused]] const auto* from = reinterpret_cast<const double*>(p);
+#if defined(__AVX512F__)
+  if constexpr (Arch::register_bytes == 64) {
+    return _mm512_castpd_ps(_mm512_i64gather_pd(_mm512_loadu_si512(index), from, sizeof(float)));
+  } else
+#endif
+#if defined(__AVX2__)
+      if constexpr (Arch::register_bytes == 32) {
+    const __m256i at = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(index));
+    return _mm256_castpd_ps(_mm256_i64gather_pd(from, at, sizeof(float)));
+  } else
+#endif
+  {
+    constexpr int width = lanes<float, Arch>;
+    alignas(64) float lane[width];
+    for (int i = 0; i < width; ++i) lane[i] = p[index[i / 2] + i % 2];
+    return loadu<Arch>(lane);
+  }
+}
+
 }  // namespace tenon::simd
