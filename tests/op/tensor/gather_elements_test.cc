@@ -27,14 +27,20 @@ TEST_CASE("GatherElements: every type, against the definition") {
   const struct {
     Extents extents, indices;
     int axis;
-  } rows[] = {
-      {{5, 3}, {4, 3}, 0}, {{5, 3}, {2, 7}, 1}, {{4, 5, 2}, {3, 9, 1}, 1}, {{200, 300}, {400, 299}, 0}};
+  } rows[] = {{{5, 3}, {4, 3}, 0},
+              {{5, 3}, {2, 7}, 1},
+              {{4, 5, 2}, {3, 9, 1}, 1},
+              {{4, 50}, {3, 77}, 1},
+              {{200, 300}, {400, 299}, 0}};
   for (const auto& row : rows)
     for_types(op::GatherElements::spec.types[0], [&](DType d) {
       const Value x = pattern(d, row.extents);
       const int64_t extent = row.extents[row.axis];
       Tensor<int64_t> indices{std::span<const int64_t>(row.indices)};
-      for (int64_t k = 0; k < indices.size(); ++k) indices[k] = (k * 7 + 3) % extent - (k % 2) * extent;
+      // The first row has no index below 0.
+      const int64_t row_size = row.indices[row.indices.size() - 1];
+      for (int64_t k = 0; k < indices.size(); ++k)
+        indices[k] = (k * 7 + 3) % extent - (k >= row_size ? k % 2 * extent : 0);
       const Value y = run(op::GatherElements{.axis = row.axis}, {x, indices})[0];
       check_moved(y.tensor(), x.tensor(), row.indices, [&](Extents index) {
         index[row.axis] = (place(row.indices, index) * 7 + 3) % extent;
