@@ -106,11 +106,7 @@ void cumulate(const T* x, T* y, int64_t outer, int64_t extent, int64_t inner, bo
       const int64_t at = begin * extent;
       detail::cumulate_lines<F>(x + at, y + at, extent, end - begin, exclusive, reverse);
     });
-  // Columns do not see one another: how they are cut changes no bit of a result.
-  const Executor* const executor = current_executor();
-  const int64_t threads = executor == nullptr ? 1 : std::max(executor->threads(), 1),
-                tasks = (threads + outer - 1) / outer,
-                block = std::clamp<int64_t>(inner / tasks / 16 * 16, 128, detail::cumulated_block);
+  constexpr int64_t block = detail::cumulated_block;
   const int64_t blocks = (inner + block - 1) / block;
   parallel_for(outer * blocks, std::max<int64_t>(1, 4096 / (extent * std::min(inner, block))),
                [&](int64_t begin, int64_t end) {

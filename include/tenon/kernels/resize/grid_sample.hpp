@@ -257,13 +257,13 @@ inline bool samples_linear(const GridSampleArgs& a) {
 }
 
 /// Planes are turned into rows of channels where there are enough points to pay for that, so that a point's
-/// channels are vectors.
+/// channels are vectors, and where that takes at most 64 MB.
 inline void sample_linear(const GridSampleArgs& a, const float* x, float* y) {
   constexpr int64_t block = linear_block, most = 1 << 19;  // elements of the turned planes
   int64_t plane = 1;
   for (int d = 0; d < a.axes; ++d) plane *= a.extents[d];
   const int64_t terms = int64_t{1} << a.axes, blocks = (a.count + block - 1) / block;
-  const bool turns = a.channels >= 8 && a.count >= plane / 4;
+  const bool turns = a.channels >= 8 && a.count >= plane / 4 && plane <= 1 << 20;
   const int64_t together = turns ? std::clamp<int64_t>(most / plane / 16 * 16, 16, a.channels) : a.channels,
                 row = (together + 15) / 16 * 16, batches = turns ? 1 : a.batch;
   Scratch planes;

@@ -32,7 +32,9 @@ void find_between(const GridSampleArgs& a, int axis, simd::batch<float, Arch> at
   constexpr int L = simd::lanes<float, Arch>;
   const auto n = static_cast<float>(a.extents[axis]);
   const float low = a.align_corners ? 0.0f : -0.5f, high = a.align_corners ? n - 1 : n - 0.5f;
-  V x = a.align_corners ? (at + V(1.0f)) * V(0.5f) * V(n - 1) : ((at + V(1.0f)) * V(n) - V(1.0f)) * V(0.5f);
+  // Kept apart from the subtraction, which would be one operation with it: places are the same at all levels.
+  const V scaled = simd::in_register((at + V(1.0f)) * V(n));
+  V x = a.align_corners ? (at + V(1.0f)) * V(0.5f) * V(n - 1) : (scaled - V(1.0f)) * V(0.5f);
   if (const auto within = (x >= V(low)) & (x <= V(high)); !simd::all(within)) {
     if (a.padding == SamplePadding::reflection) {
       alignas(64) float lane[L];
