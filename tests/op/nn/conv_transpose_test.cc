@@ -50,7 +50,7 @@ Value direct(const Value& x, const Value& w, const Value& b, const Extents& out,
 
 TEST_CASE("ConvTranspose: cases by hand") {
   const Value x = t<float>({1, 1, 3}, {1, 2, 3}), w = t<float>({1, 1, 3}, {1, 10, 100});
-  const float nan = std::nanf("");
+  const float nan = std::nanf(""), inf = std::numeric_limits<float>::infinity();
   struct Row {
     op::ConvTranspose op;
     std::vector<Value> in;
@@ -82,6 +82,10 @@ TEST_CASE("ConvTranspose: cases by hand") {
        t<float>({1, 4, 1}, {1, 2, 6, 8})},
       {{}, {t<float>({1, 2}, {1, 2}), t<float>({2, 3}, {1, 2, 3, 4, 5, 6})}, t<float>({1, 3}, {9, 12, 15})},
       {{}, {t<float>({1, 1, 2}, {nan, 1}), t<float>({1, 1, 1}, {1})}, t<float>({1, 1, 2}, {nan, 1})},
+      // Weights meet the input's cells alone, and no zeros around it.
+      {{},
+       {t<float>({1, 1, 2}, {1, 2}), t<float>({1, 1, 3}, {inf, 1, nan})},
+       t<float>({1, 1, 4}, {inf, inf, nan, nan})},
       {{}, {t<float>({0, 1, 2}, {}), w}, t<float>({0, 1, 4}, {})},
       {{}, {x, t<float>({1, 0, 1}, {})}, t<float>({1, 0, 3}, {})},
       {{.auto_pad = "SAME_UPPER"}, {t<float>({1, 1, 0}, {}), w}, t<float>({1, 1, 0}, {})},

@@ -425,6 +425,17 @@ bool fits_phases(const ConvGeometry& g) {
                    grid <= 2 * product_of<Arch>(g.in, g.rank));
 }
 
+/// Whether no weight is infinite or NaN: phases multiply cells around the input, zeros that ONNX does not
+/// have, with weights.
+template <class Arch, class T>
+bool weights_are_finite(const ConvTransposeArgs<T>& g) {
+  const ConvGeometry& s = g.geometry;
+  const int64_t count = s.in_channels * (s.out_channels / s.groups) * product_of<Arch>(s.kernel, s.rank);
+  int finite = 1;
+  for (int64_t i = 0; i < count; ++i) finite &= static_cast<int>(g.w[i] - g.w[i] == T{0});
+  return finite != 0;
+}
+
 /// A transposed convolution in phases. A part is a combination of runs, one of each axis: a convolution that
 /// gives (groups, phases of the part, Cout / groups) planes, each a grid of the cells of a phase.
 template <class Arch, class T>
@@ -480,8 +491,7 @@ class Phases {
     if (phases_ == 1) return convolve(part_[0], s_.batch, g_.x, grid_, 0, g_.y);
     // A task makes a slab of the first axis, whose sums stay in the second-level cache. Where all slabs would
     // be small, the threads share the work on one.
-    const int64_t row = product_of<Arch>(grid_ + 1, s_.rank - 1),
-                  threads = threads_at_hand();
+    const int64_t row = product_of<Arch>(grid_ + 1, s_.rank - 1), threads = threads_at_hand();
     const auto rows_of = [&](int64_t cells) { return std::max<int64_t>(cells / row, 1); };
     int64_t rows = rows_of(std::max<int64_t>((1 << 17) / planes_, least_cells));
     const auto slabs_of = [&] { return (grid_[0] + rows - 1) / rows; };
@@ -732,7 +742,7 @@ void conv_transpose_impl(const ConvTransposeArgs<T>& g) {
   using namespace conv_detail;
   const ConvGeometry& s = g.geometry;
   if (s.batch <= 0 || s.out_channels <= 0 || product_of<Arch>(s.out, s.rank) <= 0) return;
-  if (!fits_phases<Arch>(s)) return transpose_scattered<Arch>(g);
+  if (!fits_phases<Arch>(s) || !weights_are_finite<Arch>(g)) return transpose_scattered<Arch>(g);
   Scratch scratch;
   Phases<Arch, T>(scratch, g).run();
 }
