@@ -264,7 +264,8 @@ inline void sample_linear(const GridSampleArgs& a, const float* x, float* y) {
   for (int d = 0; d < a.axes; ++d) plane *= a.extents[d];
   const int64_t terms = int64_t{1} << a.axes, blocks = (a.count + block - 1) / block;
   const bool turns = a.channels >= 8 && a.count >= plane / 4 && plane <= 1 << 20;
-  const int64_t together = turns ? std::clamp<int64_t>(most / plane / 16 * 16, 16, a.channels) : a.channels,
+  const int64_t together =
+                    turns ? std::min(std::max<int64_t>(most / plane / 16 * 16, 16), a.channels) : a.channels,
                 row = (together + 15) / 16 * 16, batches = turns ? 1 : a.batch;
   Scratch planes;
   float* const turned = turns ? planes.take<float>(plane * row) : nullptr;
