@@ -170,15 +170,15 @@ void pool_rows(const SlidingWindow<Arch>& w, int64_t planes, const T* x, T* y, T
       const int64_t count = std::min(some, rows - row);
       seen.go_to(row, count);
       for (int64_t plane = begin; plane < end; ++plane) {
-        const T* const from = x + plane * in + first;
+        const T* const from = x + plane * in;
         for (int64_t r = 0; r < count; ++r) {
           T* const to = folded + r * line + inner.pad + first;
           const int64_t* const places = seen.places(r);
           const int64_t sees = seen.count(r);
           const auto fold = [&](int64_t i, auto load) {
             if (sees == 0) return V(neutral);
-            V v = load(from + places[0] + i);
-            for (int64_t k = 1; k < sees; ++k) v = join(load(from + places[k] + i), v);
+            V v = load(from + places[0] + first + i);
+            for (int64_t k = 1; k < sees; ++k) v = join(load(from + places[k] + first + i), v);
             return v;
           };
           int64_t i = 0;
@@ -246,11 +246,11 @@ void pool_vectors(const SlidingWindow<Arch>& w, int64_t planes, const T* x, T* y
       for (int64_t plane = begin; plane < end; ++plane)
         for (int64_t o = 0; o < count; ++o)
           for (int64_t c = 0; c < depth; c += L) {
-            const T* const from = x + plane * in + c;
+            const T* const from = x + plane * in;  // may be null, where windows see nothing
             const int64_t* const places = seen.places(o);
             V sum(neutral);
             for (int64_t k = 0; k < seen.count(o); ++k)
-              sum = join(V(simd::loadu<Arch>(from + places[k])), sum);
+              sum = join(V(simd::loadu<Arch>(from + places[k] + c)), sum);
             const int64_t place = (first + o) * depth + c;
             simd::storeu(y + plane * out * depth + place, done(place, sum));
           }
