@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "tenon/graph/fused/blocked_conv.hpp"
+#include "tenon/graph/fused/conv_chain.hpp"
 #include "tenon/graph/fused/last_conv.hpp"
 #include "tenon/graph/fused/packed_conv.hpp"
 #include "tenon/graph/fused/packed_mat_mul_integer.hpp"
@@ -191,6 +192,21 @@ OperatorText text_of(const BlockedConv& p, Constants& c) {
   text.constant &= !p.activation;
   return text;
 }
+OperatorText text_of(const ConvChain& p, Constants& c) {
+  std::string stages;
+  bool constant = true;
+  for (const BlockedConv& stage : std::span(p.stages).first(static_cast<std::size_t>(p.count))) {
+    const OperatorText one = text_of(stage, c);
+    stages += concat(stages.empty() ? "" : ", ", one.expression);
+    constant &= one.constant;
+  }
+  OperatorText text = Aggregate("ConvChain", c)
+                          .set_text("stages", concat("{", stages, "}"))
+                          .set("count", p.count)
+                          .take(concat(fused, "conv_chain.hpp"));
+  text.constant &= constant;
+  return text;
+}
 OperatorText text_of(const ToBlocks& p, Constants& c) {
   return Aggregate("ToBlocks", c).set("block", p.block).take(concat(fused, "blocked_conv.hpp"));
 }
@@ -346,10 +362,10 @@ bool text_of_one(const AnyOperator& op, Constants& c, std::optional<OperatorText
 OperatorText text_of(const AnyOperator& op, std::span<const HeaderText> files, Constants& c) {
   std::optional<OperatorText> text;
   if (const auto* late = op.as<FileMatMul>()) return text_of(late->packed(), c);
-  if (text_of_one<PackedMatMul, PackedConv, BlockedConv, ToBlocks, FromBlocks, BlockedMean, QuantizedConv,
-                  QuantizedMatMul, QuantizedAdd, QuantizedGlobalAverage, ByteTable, MoveChannels, LastConv,
-                  PackedMatMulInteger, PackedRecurrent<op::GRU>, PackedRecurrent<op::LSTM>,
-                  PackedRecurrent<op::RNN>>(op, c, text))
+  if (text_of_one<PackedMatMul, PackedConv, BlockedConv, ConvChain, ToBlocks, FromBlocks, BlockedMean,
+                  QuantizedConv, QuantizedMatMul, QuantizedAdd, QuantizedGlobalAverage, ByteTable,
+                  MoveChannels, LastConv, PackedMatMulInteger, PackedRecurrent<op::GRU>,
+                  PackedRecurrent<op::LSTM>, PackedRecurrent<op::RNN>>(op, c, text))
     return *std::move(text);
   if (text_of_model<op::LinearClassifier, op::LinearRegressor, op::SVMClassifier, op::SVMRegressor>(op, files,
                                                                                                     c, text))

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tenon/graph/passes/block_channels.hpp"
+#include "tenon/graph/passes/chain_convolutions.hpp"
 #include "tenon/graph/passes/channels_last.hpp"
 #include "tenon/graph/passes/drop_casts.hpp"
 #include "tenon/graph/passes/fuse_attention.hpp"
@@ -30,6 +31,7 @@ inline std::vector<Pass> standard_passes() {
           passes::fuse_attention,
           passes::fuse_convolution,
           passes::block_channels,
+          passes::chain_convolutions,
           passes::pack_convolution,
           passes::pack_matmul,
           passes::channels_last,

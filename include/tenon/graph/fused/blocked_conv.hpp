@@ -70,15 +70,19 @@ struct BlockedConv {
 
   constexpr void infer(op::Infer& i) const {
     if (!i.expect_ranked(0) || !i.expect_rank(0, extents.size() + (plain_x ? 0 : 1))) return;
-    Dims x{i.dims(0)[0], plain_x ? i.dims(0)[1] : Dim(extents[1] * conv.group)};
-    for (int k = 2; k < extents.size(); ++k) x.push_back(i.dims(0)[k]);
+    const Dims y = result(i, i.dims(0));
+    if (y.ranked() && (plain_y || i.expect_extents(1, y))) i.out(0, y);
+  }
+  /// The extents of Y by those of X; without rank where the windows do not fit.
+  constexpr Dims result(op::Infer& i, const Dims& of_x) const {
+    Dims x{of_x[0], plain_x ? of_x[1] : Dim(extents[1] * conv.group)};
+    for (int k = 2; k < extents.size(); ++k) x.push_back(of_x[k]);
     op::infer_conv(i, conv.window(), conv.group, x, Dims(extents));
-    if (i.failed() || !i.out(0).dims.ranked()) return;
-    if (plain_y) return;
-    Dims y = i.out(0).dims;
+    Dims y = i.failed() ? Dims() : i.out(0).dims;
+    if (plain_y || !y.ranked()) return y;
     y[1] = (extents[0] + block - 1) / block;
     y.push_back(block);
-    if (i.expect_extents(1, y)) i.out(0, y);
+    return y;
   }
   template <class T>
   void compute(TensorView<const T> x, TensorView<const T> z, TensorView<T> y) const {
@@ -93,22 +97,27 @@ struct BlockedConv {
     const auto in = pair(l.in, ones), out = pair(l.out, ones), kernel = pair(l.kernel, ones);
     const auto strides = pair(l.strides, ones), dilations = pair(l.dilations, ones),
                pads = pair(l.pads_begin, zeros);
+    auto args = arguments<T>({2, x.extent(0), conv.group, extents[1] * conv.group, extents[0], in.data(),
+                              out.data(), kernel.data(), strides.data(), dilations.data(), pads.data()});
+    args.x = x.data();
+    args.add = z.data();
+    args.y = y.data();
+    kernels::blocked_conv(args);
+  }
+  /// The kernel's arguments, but for the data of a run.
+  template <class T>
+  kernels::BlockedConvArgs<T> arguments(const kernels::ConvGeometry& geometry) const {
     kernels::BlockedConvArgs<T> args;
-    args.geometry = {2,          x.extent(0), conv.group,    extents[1] * conv.group, extents[0],
-                     in.data(),  out.data(),  kernel.data(), strides.data(),          dilations.data(),
-                     pads.data()};
+    args.geometry = geometry;
     args.plain_x = plain_x;
     args.plain_y = plain_y;
     args.winograd = winograd;
-    args.x = x.data();
     args.packed_w = static_cast<const T*>(weights.data());
     args.bias = bias ? static_cast<const T*>(bias.data()) : nullptr;
-    args.add = z.data();
-    args.y = y.data();
     args.lo = static_cast<T>(bounds.lo);
     args.hi = static_cast<T>(bounds.hi);
     args.activation = activation;
-    kernels::blocked_conv(args);
+    return args;
   }
 };
 

@@ -26,10 +26,12 @@ struct BlockedConvArgs {
   bool plain_y = false;   ///< y is (N, Cout, H, W) and not in blocks; see gives_planes and keeps_planes
   int winograd = 0;       ///< the weights were packed for tiles of so many outputs on a side; or 0
   const T* x = nullptr;   ///< (N, Cin / block, H, W, block)
+  int64_t x_plane = 0;    ///< cells from one block of x to the next, where N is 1; 0: H W
   const T* packed_w = nullptr;  ///< what blocked_conv_pack_weights wrote
   const T* bias = nullptr;      ///< (Cout), zeros up to whole blocks; or nullptr
   const T* add = nullptr;       ///< a residual like y, or nullptr; may be y itself
   T* y = nullptr;               ///< (N, Cout / block, H, W, block); must not overlap x
+  int64_t y_plane = 0;          ///< the same of y and add
   T lo = no_lower_bound<T>;     ///< fused activation: Relu is lo = 0, Clip is both; a NaN stays NaN
   T hi = no_upper_bound<T>;
   Activation<T> activation{};  ///< one that bounds cannot express

@@ -106,7 +106,7 @@ struct Plan {
   const BlockedConvArgs<T>& args;
   const ConvGeometry& g;
   int64_t in_channels, out_vectors;  ///< of a group
-  int64_t taps, in_cells, out_cells;
+  int64_t taps, in_cells, out_cells, x_plane, y_plane;
   int64_t rows, cols;      ///< of output cells; pointwise convolutions have one row
   bool pointwise, direct;  ///< x is read where it lies
   int64_t step, blocks, chunk;
@@ -118,6 +118,7 @@ struct Plan {
     taps = g.kernel[0] * g.kernel[1];
     in_cells = g.in[0] * g.in[1];
     out_cells = g.out[0] * g.out[1];
+    x_plane = a.x_plane > 0 ? a.x_plane : in_cells, y_plane = a.y_plane > 0 ? a.y_plane : out_cells;
     const auto stays_inside = [&](int d) {
       return g.strides[d] == 1 && g.pads[d] == 0 && g.out[d] + (g.kernel[d] - 1) * g.dilations[d] <= g.in[d];
     };
@@ -195,11 +196,11 @@ struct Plan {
                Step;
     }
     const int64_t row_step = (pointwise ? 0 : direct ? g.in[1] : across.size()) * Step;
-    const int64_t block_step = direct ? in_cells * Step : down.size() * across.size() * Step;
+    const int64_t block_step = direct ? x_plane * Step : down.size() * across.size() * Step;
     T* space = direct ? nullptr : scratch.take<T>(std::min(chunk, blocks) * block_step);
     T* sums = args.plain_y ? scratch.take<T>(3 * turned_cells * L) : nullptr;
-    const T* x = plain ? args.x + n * g.in_channels * in_cells
-                       : args.x + (n * up(g.in_channels, L) + group * in_channels / L) * in_cells * L;
+    const T* x = plain ? args.x + n * g.in_channels * x_plane
+                       : args.x + (n * up(g.in_channels, L) + group * in_channels / L) * x_plane * L;
     const int64_t first_vector = group * out_vectors, all_vectors = up(g.out_channels, L);
     const T* group_weights = args.packed_w + group * out_vectors * L * taps * in_channels;
     // The weights of a part from a block of input channels on.
@@ -219,7 +220,7 @@ struct Plan {
       const T* cells = direct ? x + k * block_step + (at.row * g.in[1] + at.col) * Step : space;
       if (!direct)
         for (int64_t b = 0; b < reach.blocks; ++b)
-          copy_band<Step, plain>(plain ? x : x + (k + b) * in_cells * L, at, down, across,
+          copy_band<Step, plain>(plain ? x : x + (k + b) * x_plane * L, at, down, across,
                                  space + b * block_step);
       for (int64_t p = part; p < part_end; ++p) {
         const int64_t vector = part_begin(p, out_vectors);
@@ -233,9 +234,9 @@ struct Plan {
           reach.ahead = reinterpret_cast<const char*>(next);
           reach.ahead_bytes =
               reach.blocks * Step * taps * V * L * static_cast<int64_t>(sizeof(T)) / band_rows;
-          const int64_t to = ((n * all_vectors + first_vector + vector) * out_cells) * L;
+          const int64_t to = ((n * all_vectors + first_vector + vector) * y_plane) * L;
           CellEnd<T> end{};
-          end.y_block = (args.plain_y ? turned_cells : out_cells) * L;
+          end.y_block = (args.plain_y ? turned_cells : y_plane) * L;
           end.begins = k == 0, end.ends = k + chunk >= blocks;
           end.bias = args.bias == nullptr ? nullptr : args.bias + (first_vector + vector) * L;
           end.lo = args.lo, end.hi = args.hi;
@@ -245,9 +246,8 @@ struct Plan {
             const T* row = cells + r * row_step;
             if (args.plain_y) {
               end.y = sums;
-              turn_row<Step, V>(
-                  row_cells, reach, row, w, end, g.out_channels - (first_vector + vector) * L,
-                  args.y + (n * g.out_channels + (first_vector + vector) * L) * out_cells + cell);
+              turn_row<Step, V>(row_cells, reach, row, w, end, g.out_channels - (first_vector + vector) * L,
+                                args.y + (n * g.out_channels + (first_vector + vector) * L) * y_plane + cell);
               continue;
             }
             end.y = args.y + to + cell * L;
@@ -268,11 +268,11 @@ struct Plan {
       const int64_t some = std::min(turned_cells, count - col);
       // The planes' lines come while sums are computed.
       for (int64_t c = 0; c < std::min<int64_t>(channels, V * L); ++c)
-        for (int64_t i = 0; i < some; i += L) __builtin_prefetch(y + c * out_cells + i, 1);
+        for (int64_t i = 0; i < some; i += L) __builtin_prefetch(y + c * y_plane + i, 1);
       compute_row<T, Arch, Step, V>(some, reach, x + col * Step, w, end);
       for (int64_t c = 0; c < std::min<int64_t>(channels, V * L); c += L)
         turn<Arch>(end.y + c * turned_cells, int64_t{L}, some, std::min<int64_t>(L, channels - c),
-                   y + c * out_cells, out_cells);
+                   y + c * y_plane, y_plane);
     }
   }
 
@@ -284,7 +284,7 @@ struct Plan {
         if (row < 0 || row >= g.in[0]) {
           std::memset(to, 0, static_cast<std::size_t>(across.size() * Step) * sizeof(T));
         } else if constexpr (plain) {
-          join_planes<T, Arch>(x + row * g.in[1], in_channels, in_cells, g.in[1],
+          join_planes<T, Arch>(x + row * g.in[1], in_channels, x_plane, g.in[1],
                                at.col * g.strides[1] - g.pads[1], g.strides[1], across, to);
         } else {
           for (int64_t pc = 0; pc < across.phases; ++pc)

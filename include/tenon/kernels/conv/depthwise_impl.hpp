@@ -139,7 +139,9 @@ void depthwise_conv_impl(const BlockedConvArgs<T>& a) {
   constexpr int L = lanes<T, Arch>;
   const ConvGeometry& g = a.geometry;
   const int64_t in_cells = g.in[0] * g.in[1], out_cells = g.out[0] * g.out[1],
-                taps = g.kernel[0] * g.kernel[1], width = narrow_group(g, L);
+                taps = g.kernel[0] * g.kernel[1], width = narrow_group(g, L),
+                x_plane = a.x_plane > 0 ? a.x_plane : in_cells,
+                y_plane = a.y_plane > 0 ? a.y_plane : out_cells;
   const int64_t blocks = up(g.out_channels, L);
   alignas(64) uint32_t lane[L / 2 * L];
   for (int64_t i = 0; i < width * L; ++i) lane[i] = static_cast<uint32_t>(i % L / width * width + i / L);
@@ -175,7 +177,7 @@ void depthwise_conv_impl(const BlockedConvArgs<T>& a) {
                     row_end = share_begin(band + 1, bands, g.out[0]);
       const T* w = a.packed_w + block * width * taps * L;
       // The cells that are read, from cell (first_row, first_col) of the image on.
-      const T* cells = a.x + item * in_cells * L;
+      const T* cells = a.x + item * x_plane * L;
       int64_t first_row = 0, first_col = 0, x_row = g.in[1];
       Scratch scratch;
       if (copies) {
@@ -202,7 +204,7 @@ void depthwise_conv_impl(const BlockedConvArgs<T>& a) {
             (r * g.strides[0] - g.pads[0] + down.begin * g.dilations[0] - first_row) * x_row - g.pads[1] -
             first_col;
         const T* w_row = w + down.begin * g.kernel[1] * L;
-        const int64_t to = (item * g.out[0] + r) * g.out[1] * L;
+        const int64_t to = (item * y_plane + r * g.out[1]) * L;
         const auto compute = [&](DepthwiseFunction<T> function, int64_t col, int64_t tap, int64_t tap_end) {
           t.cols = tap_end - tap;
           end.y = a.y + to + col * L;

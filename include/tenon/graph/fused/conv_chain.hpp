@@ -1,0 +1,66 @@
+// Convolutions over blocks of channels that follow one another, in one.
+#pragma once
+
+#include <array>
+
+#include "tenon/graph/fused/blocked_conv.hpp"
+#include "tenon/kernels/conv/chain.hpp"
+
+namespace tenon::passes {
+
+/// BlockedConv of BlockedConv, two to four of them with two spatial axes, none by Winograd. X belongs to the
+/// first, Z to the last.
+struct ConvChain {
+  static constexpr int most = 4;
+
+  std::array<BlockedConv, most> stages{};
+  int64_t count = 0;
+
+  static constexpr op::Spec spec = op::own_spec("ConvChain", {{"X", "T"}, {"Z", "T", op::optional}},
+                                                {{"Y", "T"}}, {{"T", types::float32}});
+
+  constexpr void infer(op::Infer& i) const {
+    if (!i.expect_ranked(0) || !i.expect_rank(0, stages[0].plain_x ? 4 : 5)) return;
+    Dims y = i.dims(0);
+    for (const BlockedConv& stage : used()) {
+      y = stage.result(i, y);
+      if (!y.ranked()) return;
+    }
+    if (i.expect_extents(1, y)) i.out(0, y);
+  }
+  template <class T>
+  void compute(TensorView<const T> x, TensorView<const T> z, TensorView<T> y) const {
+    if (y.empty()) return;
+    using Axes = std::array<int64_t, 2>;
+    std::array<Axes, most + 1> extents;
+    std::array<Axes, most> kernel, strides, dilations, pads;
+    std::array<kernels::BlockedConvArgs<T>, most> args;
+    extents[0] = {x.extent(2), x.extent(3)};
+    for (std::size_t s = 0; s < used().size(); ++s) {
+      const BlockedConv& stage = stages[s];
+      const op::WindowAttributes window = stage.conv.window();
+      for (int k = 0; k < 2; ++k) {
+        const auto at = static_cast<std::size_t>(k);
+        kernel[s][at] = stage.extents[k + 2];
+        strides[s][at] = window.stride(k), dilations[s][at] = window.dilation(k);
+        const op::WindowAttributes::Along along = window.along(k, extents[s][at], kernel[s][at]);
+        extents[s + 1][at] = along.out, pads[s][at] = along.padding.begin;
+      }
+      args[s] = stage.template arguments<T>({2, x.extent(0), stage.conv.group,
+                                             stage.extents[1] * stage.conv.group, stage.extents[0],
+                                             extents[s].data(), extents[s + 1].data(), kernel[s].data(),
+                                             strides[s].data(), dilations[s].data(), pads[s].data()});
+    }
+    args[0].x = x.data();
+    args[used().size() - 1].add = z.data();
+    args[used().size() - 1].y = y.data();
+    kernels::conv_chain(std::span<const kernels::BlockedConvArgs<T>>(args.data(), used().size()));
+  }
+
+ private:
+  constexpr std::span<const BlockedConv> used() const {
+    return std::span(stages).first(static_cast<std::size_t>(count));
+  }
+};
+
+}  // namespace tenon::passes

@@ -1,0 +1,61 @@
+// chain_convolutions: convolutions over blocks of channels that follow one another become one where the
+// result between them is larger than the second-level cache. It is then computed by bands of rows, and
+// neither written to memory nor read from there.
+#pragma once
+
+#include "tenon/graph/fused/conv_chain.hpp"
+#include "tenon/graph/passes/match.hpp"
+
+namespace tenon::passes {
+
+namespace detail {
+
+/// Whether a convolution can be computed by bands, each of which reads all of its weights.
+inline bool has_bands(const BlockedConv& conv) {
+  constexpr std::size_t most_weights = 64 << 10;
+  return conv.winograd == 0 && !conv.plain_y && conv.extents.size() == 4 &&
+         conv.weights.size_bytes() <= most_weights;
+}
+
+/// Whether a value leaves the second-level cache before it is read.
+inline bool leaves_cache(const Program& p, ValueId v) {
+  constexpr int64_t cached = (1 << 20) / sizeof(float);
+  const Dims& d = p.info(v).dims;
+  const Dim image = d.ranked() ? d.product(1, d.rank()) : Dim();
+  return image.known() && image.value() >= cached;
+}
+
+/// The convolution by bands that alone reads the large result of one by bands, or -1.
+inline int next_in_chain(const Program& p, int n) {
+  const Graph::Node& node = p.node(n);
+  if (node.inputs.size() > 1 || !leaves_cache(p, node.outputs[0])) return -1;
+  const int reader = p.only_reader(node.outputs[0]);
+  const auto* conv = reader < 0 ? nullptr : p.node(reader).op.as<BlockedConv>();
+  return conv != nullptr && has_bands(*conv) && p.node(reader).inputs[0] == node.outputs[0] ? reader : -1;
+}
+
+}  // namespace detail
+
+inline void apply_chain_convolutions(Program& program) {
+  program.for_each<BlockedConv>([&](int n, const BlockedConv& conv) {
+    if (!detail::has_bands(conv)) return;
+    ConvChain chain;
+    int last = n;
+    for (int next = n; next >= 0 && chain.count < ConvChain::most;
+         next = detail::next_in_chain(program, next)) {
+      chain.stages[static_cast<std::size_t>(chain.count++)] = *program.node(next).op.as<BlockedConv>();
+      last = next;
+    }
+    if (last == n) return;
+    program.applied(n, "in bands of rows, up to ", program.label(last));
+    std::vector<ValueId> inputs = program.node(last).inputs;
+    inputs[0] = program.node(n).inputs[0];
+    const ValueId y = program.node(last).outputs[0];
+    program.redirect(
+        y, program.add_node(program.node(last).name, AnyOperator::make(chain), std::move(inputs))[0]);
+  });
+}
+
+inline constexpr Pass chain_convolutions{"chain_convolutions", apply_chain_convolutions};
+
+}  // namespace tenon::passes
