@@ -195,14 +195,13 @@ OperatorText text_of(const BlockedConv& p, Constants& c) {
 OperatorText text_of(const ConvChain& p, Constants& c) {
   std::string stages;
   bool constant = true;
-  for (const BlockedConv& stage : std::span(p.stages).first(static_cast<std::size_t>(p.count))) {
-    const OperatorText one = text_of(stage, c);
+  for (std::size_t k = 0; k < p.stages.size(); ++k) {
+    const OperatorText one = text_of(p.stages[k], c);
     stages += concat(stages.empty() ? "" : ", ", one.expression);
     constant &= one.constant;
   }
   OperatorText text = Aggregate("ConvChain", c)
                           .set_text("stages", concat("{", stages, "}"))
-                          .set("count", p.count)
                           .take(concat(fused, "conv_chain.hpp"));
   text.constant &= constant;
   return text;

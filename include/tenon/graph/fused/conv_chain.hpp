@@ -11,10 +11,23 @@ namespace tenon::passes {
 /// BlockedConv of BlockedConv, two to four of them with two spatial axes, none by Winograd. X belongs to the
 /// first, Z to the last.
 struct ConvChain {
-  static constexpr int most = 4;
+  static constexpr std::size_t most = 4;
 
-  std::array<BlockedConv, most> stages{};
-  int64_t count = 0;
+  /// A list with room of its own. It has a constructor because g++ 12 fails on aggregates with arrays whose
+  /// elements have initial values.
+  class Stages {
+   public:
+    constexpr Stages(const std::same_as<BlockedConv> auto&... stages) noexcept
+        : stages_{stages...}, size_(sizeof...(stages)) {}
+    void add(const BlockedConv& stage) { stages_[size_++] = stage; }
+    constexpr std::size_t size() const { return size_; }
+    constexpr const BlockedConv& operator[](std::size_t k) const { return stages_[k]; }
+
+   private:
+    std::array<BlockedConv, most> stages_;
+    std::size_t size_;
+  };
+  Stages stages;
 
   static constexpr op::Spec spec = op::own_spec("ConvChain", {{"X", "T"}, {"Z", "T", op::optional}},
                                                 {{"Y", "T"}}, {{"T", types::float32}});
@@ -22,8 +35,8 @@ struct ConvChain {
   constexpr void infer(op::Infer& i) const {
     if (!i.expect_ranked(0) || !i.expect_rank(0, stages[0].plain_x ? 4 : 5)) return;
     Dims y = i.dims(0);
-    for (const BlockedConv& stage : used()) {
-      y = stage.result(i, y);
+    for (std::size_t s = 0; s < stages.size(); ++s) {
+      y = stages[s].result(i, y);
       if (!y.ranked()) return;
     }
     if (i.expect_extents(1, y)) i.out(0, y);
@@ -36,7 +49,7 @@ struct ConvChain {
     std::array<Axes, most> kernel, strides, dilations, pads;
     std::array<kernels::BlockedConvArgs<T>, most> args;
     extents[0] = {x.extent(2), x.extent(3)};
-    for (std::size_t s = 0; s < used().size(); ++s) {
+    for (std::size_t s = 0; s < stages.size(); ++s) {
       const BlockedConv& stage = stages[s];
       const op::WindowAttributes window = stage.conv.window();
       for (int k = 0; k < 2; ++k) {
@@ -52,14 +65,9 @@ struct ConvChain {
                                              strides[s].data(), dilations[s].data(), pads[s].data()});
     }
     args[0].x = x.data();
-    args[used().size() - 1].add = z.data();
-    args[used().size() - 1].y = y.data();
-    kernels::conv_chain(std::span<const kernels::BlockedConvArgs<T>>(args.data(), used().size()));
-  }
-
- private:
-  constexpr std::span<const BlockedConv> used() const {
-    return std::span(stages).first(static_cast<std::size_t>(count));
+    args[stages.size() - 1].add = z.data();
+    args[stages.size() - 1].y = y.data();
+    kernels::conv_chain(std::span<const kernels::BlockedConvArgs<T>>(args.data(), stages.size()));
   }
 };
 

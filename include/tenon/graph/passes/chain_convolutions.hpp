@@ -41,9 +41,9 @@ inline void apply_chain_convolutions(Program& program) {
     if (!detail::has_bands(conv)) return;
     ConvChain chain;
     int last = n;
-    for (int next = n; next >= 0 && chain.count < ConvChain::most;
+    for (int next = n; next >= 0 && chain.stages.size() < ConvChain::most;
          next = detail::next_in_chain(program, next)) {
-      chain.stages[static_cast<std::size_t>(chain.count++)] = *program.node(next).op.as<BlockedConv>();
+      chain.stages.add(*program.node(next).op.as<BlockedConv>());
       last = next;
     }
     if (last == n) return;
