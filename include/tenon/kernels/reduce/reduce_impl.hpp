@@ -4,6 +4,7 @@
 // panels.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -230,8 +231,10 @@ void reduce_columns(const X& x, Partial* p, const ReducePlan& plan, int64_t begi
   using Join = reduce_join<kind>;
   const int64_t stride = plan.rank > 1 ? plan.strides[plan.rank - 2] : n;
   // Short rows without gaps are taken several at a time, which makes several copies of a column; their
-  // partial results are joined at the end.
-  const int64_t copies = stride == n ? reduce_tile / n : 1;
+  // partial results are joined at the end, which takes the time of more rows than few copies lose.
+  constexpr int64_t width = simd::lanes<C, Arch>;
+  const int64_t copies =
+      stride == n ? std::clamp<int64_t>(std::max(width / n, (end - begin) / 128), 1, reduce_tile / n) : 1;
   reduce_total<C> total[reduce_tile];
   const auto pass = [&]<class J>(J, const auto& f) {
     for (int64_t j = 0; j < copies * n; ++j) total[j] = J::template identity<reduce_total<C>>();
