@@ -223,36 +223,69 @@ bool keeps_vectors(int rank, const SlidingWindow<Arch>& plain) {
   return rank > 1 && plain.inner().identity() && plain.inner().in % simd::lanes<T, Arch> == 0;
 }
 
-/// All outputs where keeps_vectors: each vector is folded over the cells of its window. done(place of the
-/// first of them, sum). `w` has the axes as the caller gave them.
+/// All outputs where keeps_vectors, as pool_rows has them, but each column's vectors by themselves: the rows
+/// that windows see are folded to one, whose columns the windows then join. done(place of the first of them,
+/// joined cells). `w` has the axes as the caller gave them.
 template <class Arch, class T, class Join, class Done>
 void pool_vectors(const SlidingWindow<Arch>& w, int64_t planes, const T* x, T* y, T neutral, Join join,
                   Done done) {
   using V = simd::batch<T, Arch>;
-  constexpr int L = simd::lanes<T, Arch>;
+  constexpr int64_t L = simd::lanes<T, Arch>;
+  const int64_t depth = w.inner().in;
   SlidingWindow<Arch> outer = w;
   --outer.rank;
-  const int64_t depth = w.inner().in, in = outer.in_cells() * depth, out = outer.out_cells();
-  const int64_t cells = most_cells(outer), some = std::clamp<int64_t>((1 << 12) / cells, 1, out);
+  const Axis& across = w.axis[outer.rank - 1];
+  const int64_t in = outer.in_cells() * depth, out = outer.out_cells(), rows = out / across.out;
+  const int64_t work = out * depth * most_cells(outer);
+  const int64_t span = (across.out - 1) * across.stride + (across.kernel - 1) * across.dilation + 1;
+  const int64_t first = std::max<int64_t>(-across.pad, 0), last = std::min(across.in, span - across.pad);
+  --outer.rank;
+  const int64_t some = std::clamp<int64_t>((1 << 12) / most_cells(outer), 1, rows);
   Scratch list;
-  const SeenRows<Arch> all(outer, depth, some, list);
-  for_planes<Arch>(planes, out * depth * cells, [&](int64_t begin, int64_t end) {
+  const SeenRows<Arch> all(outer, across.in * depth, some, list);
+  for_planes<Arch>(planes, work, [&](int64_t begin, int64_t end) {
     Scratch scratch;
     SeenRows<Arch> seen = all;
     seen.begin(scratch);
-    for (int64_t first = 0; first < out; first += some) {
-      const int64_t count = std::min(some, out - first);
-      seen.go_to(first, count);
+    T* const folded = scratch.take<T>(span * L);
+    fill_run<Arch>(folded, span * L, neutral);
+    // N columns from one on, `each` cells apart: the join of `count` vectors, which `cell` finds.
+    const auto joined = [&]<int N>(int64_t count, int64_t each, auto cell, auto store) {
+      V v[N];
+#pragma GCC unroll 4
+      for (int n = 0; n < N; ++n) v[n] = count > 0 ? V(simd::loadu<Arch>(cell(0) + n * each)) : V(neutral);
+      for (int64_t k = 1; k < count; ++k)
+#pragma GCC unroll 4
+        for (int n = 0; n < N; ++n) v[n] = join(V(simd::loadu<Arch>(cell(k) + n * each)), v[n]);
+#pragma GCC unroll 4
+      for (int n = 0; n < N; ++n) store(n, v[n]);
+    };
+    for (int64_t row = 0; row < rows; row += some) {
+      const int64_t count = std::min(some, rows - row);
+      seen.go_to(row, count);
       for (int64_t plane = begin; plane < end; ++plane)
-        for (int64_t o = 0; o < count; ++o)
+        for (int64_t r = 0; r < count; ++r)
           for (int64_t c = 0; c < depth; c += L) {
-            const T* const from = x + plane * in;  // may be null, where windows see nothing
-            const int64_t* const places = seen.places(o);
-            V sum(neutral);
-            for (int64_t k = 0; k < seen.count(o); ++k)
-              sum = join(V(simd::loadu<Arch>(from + places[k] + c)), sum);
-            const int64_t place = (first + o) * depth + c;
-            simd::storeu(y + plane * out * depth + place, done(place, sum));
+            const auto fold = [&]<int N>(int64_t i) {
+              joined.template operator()<N>(
+                  seen.count(r), depth,
+                  [&](int64_t k) { return x + plane * in + seen.places(r)[k] + i * depth + c; },
+                  [&](int n, const V& v) { simd::storeu(folded + (i + n + across.pad) * L, v); });
+            };
+            const auto join_window = [&]<int N>(int64_t o) {
+              joined.template operator()<N>(
+                  across.kernel, across.stride * L,
+                  [&](int64_t k) { return folded + (o * across.stride + k * across.dilation) * L; },
+                  [&](int n, const V& v) {
+                    const int64_t place = (((row + r) * across.out) + o + n) * depth + c;
+                    simd::storeu(y + plane * out * depth + place, done(place, v));
+                  });
+            };
+            int64_t i = first, o = 0;
+            for (; i + 4 <= last; i += 4) fold.template operator()<4>(i);
+            for (; i < last; ++i) fold.template operator()<1>(i);
+            for (; o + 4 <= across.out; o += 4) join_window.template operator()<4>(o);
+            for (; o < across.out; ++o) join_window.template operator()<1>(o);
           }
     }
   });
@@ -336,7 +369,7 @@ void max_pool_impl(const PoolArgs<T>& g) {
     const auto greater = [](const V& a, const V& b) { return simd::max_num(a, b); };
     const SlidingWindow<Arch> plain(false, g.rank, g.in, g.out, g.kernel, g.strides, g.dilations,
                                     g.pads_begin);
-    if (g.indices == nullptr && keeps_vectors<T>(g.rank, plain))
+    if (g.indices == nullptr && keeps_vectors<T>(g.rank, plain) && fits_padded<T>(plain))
       return pool_vectors<Arch>(plain, g.planes, g.x, g.y, neutral, greater,
                                 [](int64_t, const V& v) { return v; });
     if (g.indices == nullptr && fits_padded<T>(w)) {
@@ -388,7 +421,7 @@ void average_pool_impl(const PoolArgs<T>& g) {
       return;
     }
     const bool by_vectors = keeps_vectors<T>(g.rank, w);
-    if (by_vectors || fits_padded<T>(w)) {
+    if (fits_padded<T>(w)) {
       Scratch scratch;
       const int64_t last = w.rank - 1, row = w.inner().out, out = w.out_cells();
       T* counts = scratch.take<T>(out);
