@@ -9,6 +9,7 @@
 
 #include "tenon/base/thread_pool.hpp"
 #include "tenon/kernels/conv/quant_conv_last.hpp"
+#include "tenon/kernels/conv/transposed.hpp"
 #include "tenon/kernels/requantize.hpp"
 #include "tests/kernels/levels.hpp"
 

@@ -2,7 +2,7 @@
 // onnx.ai/onnx/operators/onnx__ConvTranspose.html
 #pragma once
 
-#include "tenon/kernels/conv/conv.hpp"
+#include "tenon/kernels/conv/transposed.hpp"
 #include "tenon/op/families/wide.hpp"
 #include "tenon/op/families/window.hpp"
 
