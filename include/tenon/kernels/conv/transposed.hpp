@@ -1,4 +1,4 @@
-// Transposed convolutions over tensors of (N, C, spatial...): arguments and entry. Bodies:
+// Transposed convolutions over tensors of (N, C, spatial...): arguments and entries. Bodies:
 // transposed_impl.hpp.
 #pragma once
 
@@ -11,19 +11,43 @@ namespace tenon::kernels {
 template <class T>
 struct ConvTransposeArgs {
   ConvGeometry geometry;
-  const T* x = nullptr;     ///< (N, Cin, in...)
-  const T* w = nullptr;     ///< (Cin, Cout / groups, kernel...)
-  const T* bias = nullptr;  ///< (Cout) or nullptr
-  T* y = nullptr;           ///< (N, Cout, out...); must not overlap x or w
+  const T* x = nullptr;         ///< (N, Cin, in...)
+  const T* w = nullptr;         ///< (Cin, Cout / groups, kernel...)
+  const T* packed_w = nullptr;  ///< what conv_transpose_pack_weights wrote; `w` is then read only where the
+                                ///< size of packed weights is 0 for the geometry
+  const T* bias = nullptr;      ///< (Cout) or nullptr
+  T* y = nullptr;               ///< (N, Cout, out...); must not overlap x or w
 };
 
 template <class Arch, class T>
 void conv_transpose_impl(const ConvTransposeArgs<T>& args);
+template <class Arch, class T>
+int64_t conv_transpose_packed_weight_size_impl(const ConvGeometry& geometry);
+template <class Arch, class T>
+bool conv_transpose_pack_weights_impl(const ConvGeometry& geometry, const T* w, T* packed);
 
 /// Computes the transposed convolution. See ConvTransposeArgs. T: float, double.
 template <class T>
 inline void conv_transpose(const ConvTransposeArgs<T>& args) {
   simd::dispatch([&]<class Arch>(Arch) { conv_transpose_impl<Arch, T>(args); });
+}
+
+/// Elements of T that conv_transpose_pack_weights writes; 0 where weights are read as they are. Reads all but
+/// `batch`. Without `in` and `out`, 0 if weights are read as they are for all extents. Depends on the level
+/// in force.
+template <class T>
+inline int64_t conv_transpose_packed_weight_size(const ConvGeometry& geometry) {
+  return simd::dispatch(
+      [&]<class Arch>(Arch) { return conv_transpose_packed_weight_size_impl<Arch, T>(geometry); });
+}
+
+/// Writes constant weights w (Cin, Cout / groups, kernel...) in the order in which conv_transpose reads them.
+/// Reads rank, groups, channels, kernel, strides, dilations and pads: the packed form serves any extents.
+/// False if a weight is not finite; then there is no packed form.
+template <class T>
+inline bool conv_transpose_pack_weights(const ConvGeometry& geometry, const T* w, T* packed) {
+  return simd::dispatch(
+      [&]<class Arch>(Arch) { return conv_transpose_pack_weights_impl<Arch, T>(geometry, w, packed); });
 }
 
 }  // namespace tenon::kernels

@@ -143,29 +143,31 @@ bool joins_phases(const ConvGeometry& g) {
 }
 
 /// Whether a transposed convolution is made in phases: each sees a kernel cell, and windows are the input's
-/// cells, or have enough output channels to be gathered for and are not mostly outside of the input.
+/// cells, or have enough output channels to be gathered for and are not mostly outside of the input. Without
+/// extents, whether some are.
 template <class Arch>
 bool fits_phases(const ConvGeometry& g) {
   const int64_t group_in = g.in_channels / g.groups, group_out = g.out_channels / g.groups;
   bool cells = true;
-  int64_t grid = 1;
   for (int d = 0; d < g.rank; ++d) {
     if (g.kernel[d] < g.strides[d] || (g.strides[d] > 1 && g.dilations[d] > 1)) return false;
     cells = cells && g.kernel[d] == g.strides[d] && g.pads[d] == 0;
-    grid *= (g.out[d] + g.strides[d] - 1) / g.strides[d];
   }
-  return cells || (group_out >= std::min(group_in, std::max<int64_t>(group_in / 2, 16)) &&
-                   grid <= 2 * product_of<Arch>(g.in, g.rank));
+  if (cells) return true;
+  if (group_out < std::min(group_in, std::max<int64_t>(group_in / 2, 16))) return false;
+  if (g.in == nullptr) return true;
+  int64_t grid = 1;
+  for (int d = 0; d < g.rank; ++d) grid *= (g.out[d] + g.strides[d] - 1) / g.strides[d];
+  return grid <= 2 * product_of<Arch>(g.in, g.rank);
 }
 
 /// Whether no weight is infinite or NaN: phases multiply cells around the input, zeros that ONNX does not
 /// have, with weights.
 template <class Arch, class T>
-bool weights_are_finite(const ConvTransposeArgs<T>& g) {
-  const ConvGeometry& s = g.geometry;
+bool weights_are_finite(const ConvGeometry& s, const T* w) {
   const int64_t count = s.in_channels * (s.out_channels / s.groups) * product_of<Arch>(s.kernel, s.rank);
   int finite = 1;
-  for (int64_t i = 0; i < count; ++i) finite &= static_cast<int>(g.w[i] - g.w[i] == T{0});
+  for (int64_t i = 0; i < count; ++i) finite &= static_cast<int>(w[i] - w[i] == T{0});
   return finite != 0;
 }
 
@@ -179,7 +181,7 @@ class Phases {
     Run* runs[max_spatial];
     int64_t count[max_spatial], at[max_spatial] = {};
     for (int d = 0; d < s_.rank; ++d) {
-      grid_[d] = (s_.out[d] + s_.strides[d] - 1) / s_.strides[d], ones_[d] = 1;
+      ones_[d] = 1;
       runs[d] = scratch.take<Run>(s_.strides[d]);
       count[d] = list_runs(s_.kernel[d], s_.strides[d], s_.dilations[d], s_.pads[d],
                            joins_phases<Arch, T>(s_), runs[d]);
@@ -199,7 +201,8 @@ class Phases {
       q.geometry.kernel = q.kernel, q.geometry.strides = ones_;
       q.plane = planes_;
       q.plain = keeps_order<Arch, T>(q.geometry);
-      q.weights = scratch.take<T>(conv_packed_weight_size_impl<Arch, T>(q.geometry));
+      q.weights = weight_size_;
+      weight_size_ += conv_packed_weight_size_impl<Arch, T>(q.geometry);
       q.bias = g_.bias == nullptr ? nullptr : scratch.take<T>(q.geometry.out_channels);
       for (int64_t i = 0; q.bias != nullptr && i < s_.groups * q.phases; ++i)
         std::copy_n(g_.bias + i / q.phases * group_out_, group_out_, q.bias + i * group_out_);
@@ -219,8 +222,48 @@ class Phases {
     }
   }
 
-  void run() const {
-    pack_weights();
+  int64_t weight_size() const { return weight_size_; }
+
+  /// Writes the weights of all parts. Some output channels and input channels at a time are turned, so that
+  /// output channels are neighbours.
+  void pack(const T* w, T* packed) const {
+    constexpr int64_t some_cells = 1 << 12;
+    const int64_t kernel = kernel_cells<Arch>(s_), group_in = s_.in_channels / s_.groups;
+    const int64_t turns = (group_out_ + R - 1) / R, most = std::max<int64_t>(some_cells / (R * kernel), 1);
+    const int64_t grain = (1 << 15) / (R * kernel * std::max<int64_t>(group_in, 1)) + 1;
+    for (int64_t p = 0; p < parts_; ++p) {  // the last panel's padding
+      const Part& q = part_[p];
+      const int64_t depth = group_in * kernel_cells<Arch>(q.geometry), m = q.phases * group_out_;
+      for (int64_t group = 0; !q.plain && m % R != 0 && group < s_.groups; ++group)
+        for (int64_t p0 = 0; p0 < depth; p0 += block) {
+          const int64_t width = std::min(block, depth - p0);
+          std::fill_n(packed + q.weights + group * packed_size(m, R, depth) + packed_size(m, R, p0) +
+                          m / R * R * width,
+                      R * width, T{0});
+        }
+    }
+    parallel_for(s_.groups * turns, grain, [&](int64_t begin, int64_t end) {
+      Scratch own;
+      T* turned = own.take<T>(most * kernel * R);
+      for (int64_t task = begin; task < end; ++task) {
+        const int64_t group = task / turns, co = task % turns * R,
+                      rows = std::min<int64_t>(R, group_out_ - co);
+        for (int64_t ci = 0; ci < group_in; ci += most) {
+          const int64_t channels = std::min(most, group_in - ci);
+          const T* from = w + ((group * group_in + ci) * group_out_ + co) * kernel;
+          for (int64_t c = 0; c < channels; ++c)
+            pack_panel<Arch, R>(from + c * group_out_ * kernel, kernel, int64_t{1}, rows, kernel,
+                                turned + c * kernel * R);
+          for (int64_t f = 0; f < phases_; ++f)
+            write_weights(phase_[f], group, phase_[f].row + co, rows, ci, channels, turned, packed);
+        }
+      }
+    });
+  }
+
+  void run(const T* packed) {
+    packed_ = packed;
+    for (int d = 0; d < s_.rank; ++d) grid_[d] = (s_.out[d] + s_.strides[d] - 1) / s_.strides[d];
     if (phases_ == 1) return convolve(part_[0], s_.batch, g_.x, grid_, 0, g_.y);
     // A task makes a slab of the first axis, whose sums stay in the second-level cache. Where all slabs would
     // be small, the threads share the work on one.
@@ -247,8 +290,8 @@ class Phases {
     ConvGeometry geometry;  ///< but for batch, extents and pads
     int64_t phases, plane;  ///< plane: the first among those of all parts
     bool plain;             ///< weights are not in panels
-    T* weights;
-    T* bias;  ///< or nullptr
+    int64_t weights;        ///< the first among those of all parts
+    T* bias;                ///< or nullptr
   };
   struct Phase {
     int64_t part, row, plane;  ///< the first among the rows of the part's weights, and among all planes
@@ -270,45 +313,9 @@ class Phases {
     return cells;
   }
 
-  /// Some output channels and input channels at a time are turned, so that output channels are neighbours.
-  void pack_weights() const {
-    constexpr int64_t some_cells = 1 << 12;
-    const int64_t kernel = kernel_cells<Arch>(s_), group_in = s_.in_channels / s_.groups;
-    const int64_t turns = (group_out_ + R - 1) / R, most = std::max<int64_t>(some_cells / (R * kernel), 1);
-    const int64_t grain = (1 << 15) / (R * kernel * std::max<int64_t>(group_in, 1)) + 1;
-    for (int64_t p = 0; p < parts_; ++p) {  // the last panel's padding
-      const Part& q = part_[p];
-      const int64_t depth = group_in * kernel_cells<Arch>(q.geometry), m = q.phases * group_out_;
-      for (int64_t group = 0; !q.plain && m % R != 0 && group < s_.groups; ++group)
-        for (int64_t p0 = 0; p0 < depth; p0 += block) {
-          const int64_t width = std::min(block, depth - p0);
-          std::fill_n(
-              q.weights + group * packed_size(m, R, depth) + packed_size(m, R, p0) + m / R * R * width,
-              R * width, T{0});
-        }
-    }
-    parallel_for(s_.groups * turns, grain, [&](int64_t begin, int64_t end) {
-      Scratch own;
-      T* turned = own.take<T>(most * kernel * R);
-      for (int64_t task = begin; task < end; ++task) {
-        const int64_t group = task / turns, co = task % turns * R,
-                      rows = std::min<int64_t>(R, group_out_ - co);
-        for (int64_t ci = 0; ci < group_in; ci += most) {
-          const int64_t channels = std::min(most, group_in - ci);
-          const T* w = g_.w + ((group * group_in + ci) * group_out_ + co) * kernel;
-          for (int64_t c = 0; c < channels; ++c)
-            pack_panel<Arch, R>(w + c * group_out_ * kernel, kernel, int64_t{1}, rows, kernel,
-                                turned + c * kernel * R);
-          for (int64_t f = 0; f < phases_; ++f)
-            write_weights(phase_[f], group, phase_[f].row + co, rows, ci, channels, turned);
-        }
-      }
-    });
-  }
-
   /// Writes the phase's weights of rows [i, i + rows) and of `channels` input channels from ci on.
   void write_weights(const Phase& f, int64_t group, int64_t i, int64_t rows, int64_t ci, int64_t channels,
-                     const T* turned) const {
+                     const T* turned, T* packed) const {
     const Part& q = part_[f.part];
     const int64_t kernel = kernel_cells<Arch>(s_), taps = kernel_cells<Arch>(q.geometry);
     const int64_t depth = s_.in_channels / s_.groups * taps, m = q.phases * group_out_;
@@ -316,11 +323,11 @@ class Phases {
       for (int64_t r = 0; r < rows; ++r)
         for (int64_t c = 0; c < channels; ++c)
           for (int64_t t = 0; t < taps; ++t)
-            q.weights[(group * m + i + r) * depth + (ci + c) * taps + t] =
+            packed[q.weights + (group * m + i + r) * depth + (ci + c) * taps + t] =
                 turned[(c * kernel + f.cells[t]) * R + r];
       return;
     }
-    T* const of_group = q.weights + group * packed_size(m, R, depth);
+    T* const of_group = packed + q.weights + group * packed_size(m, R, depth);
     for (int64_t r = 0, n = 0; r < rows; r += n) {
       const int64_t row = (i + r) % R;
       n = std::min(rows - r, R - row);
@@ -349,7 +356,7 @@ class Phases {
     ConvArgs<T> c;
     c.geometry = q.geometry;
     c.geometry.batch = batch, c.geometry.out = extents, c.geometry.pads = pads;
-    c.x = x, c.packed_w = q.weights, c.bias = q.bias, c.y = y;
+    c.x = x, c.packed_w = packed_ + q.weights, c.bias = q.bias, c.y = y;
     conv_impl<Arch>(c);
   }
 
@@ -416,7 +423,8 @@ class Phases {
   const ConvGeometry& s_;
   int64_t group_out_;
   int64_t grid_[max_spatial], ones_[max_spatial];  // the outputs of a phase; some of them lie outside of y
-  int64_t parts_ = 1, phases_ = 1, planes_ = 0;
+  int64_t parts_ = 1, phases_ = 1, planes_ = 0, weight_size_ = 0;
+  const T* packed_ = nullptr;
   Part* part_;
   Phase* phase_;
 };
@@ -475,9 +483,31 @@ void conv_transpose_impl(const ConvTransposeArgs<T>& g) {
   using namespace transposed_detail;
   const ConvGeometry& s = g.geometry;
   if (s.batch <= 0 || s.out_channels <= 0 || product_of<Arch>(s.out, s.rank) <= 0) return;
-  if (!fits_phases<Arch>(s) || !weights_are_finite<Arch>(g)) return transpose_scattered<Arch>(g);
+  if (!fits_phases<Arch>(s) || (g.packed_w == nullptr && !weights_are_finite<Arch>(s, g.w)))
+    return transpose_scattered<Arch>(g);
   Scratch scratch;
-  Phases<Arch, T>(scratch, g).run();
+  Phases<Arch, T> phases(scratch, g);
+  if (g.packed_w != nullptr) return phases.run(g.packed_w);
+  T* const packed = scratch.take<T>(phases.weight_size());
+  phases.pack(g.w, packed);
+  phases.run(packed);
+}
+
+template <class Arch, class T>
+int64_t conv_transpose_packed_weight_size_impl(const ConvGeometry& g) {
+  using namespace transposed_detail;
+  if (!fits_phases<Arch>(g)) return 0;
+  Scratch scratch;
+  return Phases<Arch, T>(scratch, ConvTransposeArgs<T>{g}).weight_size();
+}
+
+template <class Arch, class T>
+bool conv_transpose_pack_weights_impl(const ConvGeometry& g, const T* w, T* packed) {
+  using namespace transposed_detail;
+  if (!weights_are_finite<Arch>(g, w)) return false;
+  Scratch scratch;
+  Phases<Arch, T>(scratch, ConvTransposeArgs<T>{g}).pack(w, packed);
+  return true;
 }
 
 }  // namespace tenon::kernels
@@ -485,8 +515,13 @@ void conv_transpose_impl(const ConvTransposeArgs<T>& g) {
 #ifdef TENON_INSTANTIATE
 namespace tenon::kernels {
 
-template void conv_transpose_impl<TENON_INSTANTIATE, float>(const ConvTransposeArgs<float>&);
-template void conv_transpose_impl<TENON_INSTANTIATE, double>(const ConvTransposeArgs<double>&);
+#define TENON_CONV_TRANSPOSE(T)                                                                       \
+  template void conv_transpose_impl<TENON_INSTANTIATE, T>(const ConvTransposeArgs<T>&);               \
+  template int64_t conv_transpose_packed_weight_size_impl<TENON_INSTANTIATE, T>(const ConvGeometry&); \
+  template bool conv_transpose_pack_weights_impl<TENON_INSTANTIATE, T>(const ConvGeometry&, const T*, T*);
+TENON_CONV_TRANSPOSE(float)
+TENON_CONV_TRANSPOSE(double)
+#undef TENON_CONV_TRANSPOSE
 
 }  // namespace tenon::kernels
 #endif
