@@ -9,6 +9,7 @@
 #include "tenon/graph/fused/conv_chain.hpp"
 #include "tenon/graph/fused/last_conv.hpp"
 #include "tenon/graph/fused/packed_conv.hpp"
+#include "tenon/graph/fused/packed_conv_transpose.hpp"
 #include "tenon/graph/fused/packed_mat_mul_integer.hpp"
 #include "tenon/graph/fused/packed_recurrent.hpp"
 #include "tenon/graph/passes/pack_matmul.hpp"
@@ -181,6 +182,11 @@ OperatorText text_of(const PackedConv& p, Constants& c) {
   a.set("conv", p.conv).set("bounds", p.bounds).set("element", p.element).set("extents", p.extents);
   a.set("weights", p.weights).set("bias", p.bias).set("packed", p.packed);
   return a.take(concat(fused, "packed_conv.hpp"));
+}
+OperatorText text_of(const PackedConvTranspose& p, Constants& c) {
+  Aggregate a("PackedConvTranspose", c);
+  a.set("op", p.op).set("element", p.element).set("extents", p.extents).set("in", p.in);
+  return a.set("weights", p.weights).take(concat(fused, "packed_conv_transpose.hpp"));
 }
 OperatorText text_of(const BlockedConv& p, Constants& c) {
   Aggregate a("BlockedConv", c);
@@ -364,7 +370,7 @@ OperatorText text_of(const AnyOperator& op, std::span<const HeaderText> files, C
   if (text_of_one<PackedMatMul, PackedConv, BlockedConv, ConvChain, ToBlocks, FromBlocks, BlockedMean,
                   QuantizedConv, QuantizedMatMul, QuantizedAdd, QuantizedGlobalAverage, ByteTable,
                   MoveChannels, LastConv, PackedMatMulInteger, PackedRecurrent<op::GRU>,
-                  PackedRecurrent<op::LSTM>, PackedRecurrent<op::RNN>>(op, c, text))
+                  PackedRecurrent<op::LSTM>, PackedRecurrent<op::RNN>, PackedConvTranspose>(op, c, text))
     return *std::move(text);
   if (text_of_model<op::LinearClassifier, op::LinearRegressor, op::SVMClassifier, op::SVMRegressor>(op, files,
                                                                                                     c, text))

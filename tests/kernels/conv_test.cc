@@ -9,6 +9,7 @@
 
 #include "tenon/base/thread_pool.hpp"
 #include "tenon/kernels/conv/quant_conv_last.hpp"
+#include "tenon/kernels/conv/transposed.hpp"
 #include "tenon/kernels/requantize.hpp"
 #include "tests/kernels/levels.hpp"
 
@@ -221,16 +222,26 @@ void test_transpose(const Case& c) {
   const auto bias = numbers<T>(c.out_channels);
   const auto sums = expected<T>(c, out, true, x, w);
   std::vector<T> y(sums.size());
-  g.x = x.data(), g.w = w.data(), g.bias = bias.data(), g.y = y.data();
-  conv_transpose_impl<Arch>(g);
-  int64_t wrong = 0;
-  for (size_t i = 0; i < y.size(); ++i)
-    wrong += y[i] != sums[i] + bias[at(static_cast<int64_t>(i) / cells(out) % c.out_channels)];
-  CHECK(wrong == 0);
-  g.bias = nullptr;
-  conv_transpose_impl<Arch>(g);
-  for (size_t i = 0; i < y.size(); ++i) wrong += y[i] != sums[i];
-  CHECK(wrong == 0);
+  std::vector<T> packed(at(conv_transpose_packed_weight_size_impl<Arch, T>(g.geometry)));
+  g.x = x.data(), g.w = w.data(), g.y = y.data();
+  for (const bool prepacked : {false, true}) {
+    if (prepacked && packed.empty()) continue;
+    if (prepacked) {
+      CHECK(conv_transpose_pack_weights_impl<Arch>(g.geometry, w.data(), packed.data()));
+      g.w = nullptr, g.packed_w = packed.data();
+    }
+    CAPTURE(prepacked);
+    int64_t wrong = 0;
+    g.bias = bias.data();
+    conv_transpose_impl<Arch>(g);
+    for (size_t i = 0; i < y.size(); ++i)
+      wrong += y[i] != sums[i] + bias[at(static_cast<int64_t>(i) / cells(out) % c.out_channels)];
+    CHECK(wrong == 0);
+    g.bias = nullptr;
+    conv_transpose_impl<Arch>(g);
+    for (size_t i = 0; i < y.size(); ++i) wrong += y[i] != sums[i];
+    CHECK(wrong == 0);
+  }
 }
 
 // Bytes made of a sum, as ByteResult says.
@@ -466,8 +477,8 @@ TEST_CASE("conv: the same bits for any number of threads") {
         std::vector<float> serial(at(c.batch * c.out_channels * cells(out))), y = serial;
         const auto run = [&](float* to) {
           if (transposed)
-            conv_transpose_impl<Arch>(
-                ConvTransposeArgs<float>{geometry(c, out), x.data(), w.data(), nullptr, to});
+            conv_transpose_impl<Arch>(ConvTransposeArgs<float>{
+                .geometry = geometry(c, out), .x = x.data(), .w = w.data(), .y = to});
           else {
             ConvArgs<float> g;
             g.geometry = geometry(c, out), g.x = x.data(), g.w = w.data(), g.y = to;

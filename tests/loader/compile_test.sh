@@ -27,17 +27,18 @@ numbers() { awk -v n="$1" -v seed="$2" 'BEGIN { srand(seed); for (k = 0; k < n; 
   echo '}'
 } > "$folder/mlp.onnxtxt"
 
-# Recurrent layers, two of whose matrices are laid out for their kernels.
+# Recurrent layers and a transposed convolution, whose weights are laid out for their kernels.
 cat > "$folder/rnn.onnxtxt" <<END
 <ir_version: 10, opset_import: ["" : 22]>
-rnn (float[12,4,8] s) => (float[12,1,4,16] u, float[2,4,16] h) <
+rnn (float[12,4,8] s) => (float[12,1,4,16] u, float[2,4,16] h, float[2,4,34] v) <
   float[1,64,8] w = {$(numbers 512 1)}, float[1,64,16] r = {$(numbers 1024 2)}, float[1,48] p = {$(numbers 48 3)},
   float[2,48,8] w2 = {$(numbers 768 4)}, float[2,48,16] r2 = {$(numbers 1536 5)}, float[2,96] b2 = {$(numbers 192 6)},
-  float[1,4,16] zero = {$(numbers 64 7)}
+  float[1,4,16] zero = {$(numbers 64 7)}, float[4,4,4] w3 = {$(numbers 64 8)}
 > {
   u = LSTM <hidden_size = 16> (s, w, r, , , zero, zero, p)
   , h = GRU <hidden_size = 16, direction = "bidirectional", linear_before_reset = 1, activations =
     ["Sigmoid", "Tanh", "HardSigmoid", "Affine"], activation_alpha = [0.3, 0.5]> (s, w2, r2, b2)
+  v = ConvTranspose <strides = [2]> (h, w3)
 }
 END
 
@@ -53,7 +54,7 @@ cat > "$folder/main.cc" <<'END'
 static mlp::Memory mlp_memory;
 static rnn::Memory rnn_memory;
 static digits::Memory digits_memory;
-alignas(64) static float x[16], y[16], one[10], two[20], s[384], u[768], h[128];
+alignas(64) static float x[16], y[16], one[10], two[20], s[384], u[768], h[128], v[272];
 alignas(64) static unsigned char images[2 * 64];
 #ifdef WEIGHTS
 alignas(64) static std::byte weights[digits::weights_bytes];
@@ -95,7 +96,7 @@ int main() {
   for (int k = 0; k < 384; ++k) s[k] = 0.05f * static_cast<float>(k % 37 - 18);
   write_npy("s.npy", "<f4", "12, 4, 8", s, sizeof s);
   mlp::run({x, {1, 16}}, {y, {1, 16}}, mlp_memory);
-  rnn::run({s, {12, 4, 8}}, {u, {12, 1, 4, 16}}, {h, {2, 4, 16}}, rnn_memory);
+  rnn::run({s, {12, 4, 8}}, {u, {12, 1, 4, 16}}, {h, {2, 4, 16}}, {v, {2, 4, 34}}, rnn_memory);
 #ifdef WEIGHTS
   // Two overloads.
   std::FILE* const f = std::fopen("digits.bin", "rb");
@@ -109,6 +110,7 @@ int main() {
   write("y.raw", y, sizeof y);
   write("u.raw", u, sizeof u);
   write("h.raw", h, sizeof h);
+  write("v.raw", v, sizeof v);
   write("one.raw", one, sizeof one);
   write("two.raw", two, sizeof two);
 }
@@ -136,6 +138,7 @@ for level in ${levels//,/}; do
   expect examples/digits/digits.onnx image one probability one
   expect "$folder/rnn.onnxtxt" s s u u
   expect "$folder/rnn.onnxtxt" s s h h
+  expect "$folder/rnn.onnxtxt" s s v v
 done
 
 # The same again is the same text; a header is for its level alone.

@@ -1,10 +1,54 @@
-// pack_convolution: the weights of fused convolutions, in the order in which the kernel reads them.
+// pack_convolution: the weights of fused convolutions, and constant ones of ConvTranspose, in the order in
+// which the kernel reads them.
 #pragma once
 
 #include "tenon/base/lasting.hpp"
+#include "tenon/graph/fused/packed_conv_transpose.hpp"
 #include "tenon/graph/passes/fuse_convolution.hpp"
 
 namespace tenon::passes {
+
+namespace detail {
+
+inline void pack_transposed(Program& program, int n, const op::ConvTranspose& op) {
+  std::vector<ValueId> operands = program.node(n).inputs;
+  const AnyTensor* w = constant_floats(program, operands[1]);
+  if (w == nullptr || w->size() == 0) return program.skipped(n, "the weights are not constant");
+  if (!fits(program, n)) return program.skipped(n, "the operands do not fit");
+  const Dims& x = program.info(operands[0]).dims;
+  bool known = x.ranked();
+  for (int k = 2; known && k < x.rank(); ++k) known = x[k].known();
+  if (!known && !op.output_shape.empty())
+    return program.skipped(n, "padding depends on extents that are not known");
+
+  PackedConvTranspose packed{.op = op, .element = w->dtype(), .extents = w->extents()};
+  Extents from = packed.extents, to = from;  // of X and Y; padding is the same for all that are not known
+  for (int k = 2; k < w->rank(); ++k) {
+    from[k] = known ? x[k].value() : 1;
+    to[k] = op.extent_along(op.window(), k - 2, from[k], packed.extents[k]).value();
+    if (known) packed.in.push_back(from[k]);
+  }
+  const op::WindowLayout layout = op.layout_over(from, to, std::span(packed.extents).subspan(2));
+  auto g =
+      layout.geometry<kernels::ConvGeometry>(1, op.group, packed.extents[0], packed.extents[1] * op.group);
+  if (known) operands[1] = -1;
+  else g.in = g.out = nullptr;
+  std::string_view why;
+  dispatch<float, double>(compute_dtype(w->dtype()), [&]<class C>() {
+    Scratch scratch;
+    const int64_t size = kernels::conv_transpose_packed_weight_size<C>(g);
+    packed.weights = Storage::make<C>(size, lasting_allocator());
+    if (size == 0) why = "for such extents the weights are read as they are";
+    else if (!kernels::conv_transpose_pack_weights(g, op::numbers<C>(scratch, w->view()),
+                                                   static_cast<C*>(packed.weights.data())))
+      why = "a weight is not finite";
+  });
+  if (!why.empty()) return program.skipped(n, why);
+  program.applied(n, "packed");
+  program.replace(n, AnyOperator::make(packed), std::move(operands));
+}
+
+}  // namespace detail
 
 inline void apply_pack_convolution(Program& program) {
   program.for_each<FusedConv>([&](int n, const FusedConv& fused) {
@@ -25,6 +69,8 @@ inline void apply_pack_convolution(Program& program) {
     program.applied(n, "packed");
     program.replace(n, AnyOperator::make(packed), program.node(n).inputs);
   });
+  program.for_each<op::ConvTranspose>(
+      [&](int n, const op::ConvTranspose& op) { detail::pack_transposed(program, n, op); });
 }
 
 inline constexpr Pass pack_convolution{"pack_convolution", apply_pack_convolution};

@@ -2,7 +2,7 @@
 // onnx.ai/onnx/operators/onnx__ConvTranspose.html
 #pragma once
 
-#include "tenon/kernels/conv/conv.hpp"
+#include "tenon/kernels/conv/transposed.hpp"
 #include "tenon/op/families/wide.hpp"
 #include "tenon/op/families/window.hpp"
 
@@ -39,11 +39,13 @@ struct ConvTranspose {
 
   constexpr WindowAttributes window() const { return {auto_pad, dilations, kernel_shape, pads, strides}; }
 
-  constexpr void infer(Infer& i) const {
+  constexpr void infer(Infer& i) const { infer_with(i, i.dims(1)); }
+  /// The rule for weights of these extents.
+  constexpr void infer_with(Infer& i, const Dims& weights) const {
     const WindowAttributes w = window();
     if (auto_pad != "" && auto_pad != "NOTSET" && std::ranges::any_of(pads, [](int64_t p) { return p != 0; }))
       return i.fail("pads beside auto_pad '", auto_pad, "'");
-    Convolved c{i.dims(0), i.dims(1), {}};
+    Convolved c{i.dims(0), weights, {}};
     if (!infer_convolved(i, w, group, c)) return;
     const int spatial = c.kernel.rank();
     if (!w.check_kernel(i, c.kernel) ||
@@ -73,20 +75,20 @@ struct ConvTranspose {
 
   template <class T>
   void compute(TensorView<const T> x, TensorView<const T> w, TensorView<const T> b, TensorView<T> y) const {
+    compute_with<T>(w.extents(), nullptr, x, w, b, y);
+  }
+  /// The same for weights of these extents and, if not null, in the form of ConvTransposeArgs::packed_w.
+  template <class T>
+  void compute_with(std::span<const int64_t> weights, const compute_t<T>* packed, TensorView<const T> x,
+                    TensorView<const T> w, TensorView<const T> b, TensorView<T> y) const {
     if (y.empty()) return;
-    const WindowAttributes win = window();
-    WindowLayout layout(win, x.extents(), y.extents(), w.extents().subspan(2));
-    for (int k = 0; k < x.rank() - 2; ++k) {
-      const int64_t excess = natural(win, k, layout.in[k], layout.kernel[k]).value() - layout.out[k];
-      layout.pads_begin[k] = output_shape.empty() && !win.same()
-                                 ? win.padding(k).begin
-                                 : win.split(std::max<int64_t>(0, excess)).begin;
-    }
+    const WindowLayout layout = layout_over(x.extents(), y.extents(), weights.subspan(2));
     Scratch scratch;
     kernels::ConvTransposeArgs<compute_t<T>> args;
     args.geometry = layout.geometry<kernels::ConvGeometry>(x.extent(0), group, x.extent(1), y.extent(1));
     args.x = widen(scratch, x.data(), x.size());
     args.w = widen(scratch, w.data(), w.size());
+    args.packed_w = packed;
     args.bias = widen(scratch, b.data(), b.size());
     args.y = wide_result(scratch, y.data(), y.size());
     kernels::conv_transpose(args);
@@ -94,6 +96,18 @@ struct ConvTranspose {
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 
+  /// The windows of these extents over X's and Y's.
+  WindowLayout layout_over(std::span<const int64_t> x, std::span<const int64_t> y,
+                           std::span<const int64_t> kernel) const {
+    const WindowAttributes w = window();
+    WindowLayout layout(w, x, y, kernel);
+    for (int k = 0; k < static_cast<int>(kernel.size()); ++k) {
+      const int64_t excess = natural(w, k, layout.in[k], layout.kernel[k]).value() - layout.out[k];
+      layout.pads_begin[k] = output_shape.empty() && !w.same() ? w.padding(k).begin
+                                                               : w.split(std::max<int64_t>(0, excess)).begin;
+    }
+    return layout;
+  }
   constexpr int64_t added(int k) const { return output_padding.empty() ? 0 : output_padding[k]; }
   static constexpr bool too_large(Dim d) { return Dim(WindowAttributes::limit).below(d); }
   /// The extent along axis k before anything is cut off.
