@@ -2,8 +2,11 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
+#include <vector>
 
 using namespace tenon;
 
@@ -127,4 +130,32 @@ TEST_CASE("transpose_words, interleave_bytes: every place") {
       for (int e = 0; e < 4; ++e) CHECK((words[p * 5 + i] >> (8 * e) & 255) == bytes[i][1 + 4 * p + e]);
   for (int j = 0; j < 16; ++j)
     for (int e = 0; e < 4; ++e) CHECK((each[j] >> (8 * e) & 255) == bytes[e][j]);
+}
+
+TEST_CASE_TEMPLATE("turn: every place of a block at any address, and no other", T, uint8_t, int16_t, float,
+                   double) {
+  constexpr int gap = 3;
+  for (const int rows : {0, 1, 2, 3, 4, 5, 8, 15, 16, 17, 31, 33, 47, 64, 71})
+    for (const int columns : {0, 1, 2, 3, 4, 7, 8, 12, 18}) {
+      CAPTURE(rows);
+      CAPTURE(columns);
+      const int from_row = columns + gap, to_row = rows + gap;
+      const auto number = [&](int i, int j) { return static_cast<T>((i * columns + j) % 251 + 1); };
+      // Nothing lies behind the last number.
+      std::vector<char> bytes(1 + sizeof(T) * static_cast<std::size_t>(std::max(rows * from_row - gap, 0)));
+      for (int i = 0; i < rows; ++i)
+        for (int j = 0; j < columns; ++j) {
+          const T x = number(i, j);
+          std::memcpy(bytes.data() + 1 + sizeof(T) * static_cast<std::size_t>(i * from_row + j), &x,
+                      sizeof x);
+        }
+      std::vector<T> to(static_cast<std::size_t>(columns * to_row));
+      simd::turn<simd::Native>(reinterpret_cast<const T*>(bytes.data() + 1), from_row, rows, columns,
+                               to.data(), to_row);
+      int wrong = 0;
+      for (int j = 0; j < columns; ++j)
+        for (int i = 0; i < to_row; ++i)
+          wrong += to[static_cast<std::size_t>(j * to_row + i)] != (i < rows ? number(i, j) : T{0});
+      CHECK(wrong == 0);
+    }
 }

@@ -19,6 +19,7 @@ namespace tenon::kernels::cell_detail {
 
 using simd::batch;
 using simd::lanes;
+using simd::turn;
 
 constexpr int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -202,30 +203,6 @@ void with_vectors(int vectors, F f) {
   if (vectors == 1) f(std::integral_constant<int, 1>{});
   else if (vectors == 2) f(std::integral_constant<int, 2>{});
   else f(std::integral_constant<int, 3>{});
-}
-
-/// to[j * to_row + i] = from[i * from_row + j] for i < rows, j < columns. `from` may be any address.
-template <class Arch, class T>
-void turn(const T* from, int64_t from_row, int64_t rows, int64_t columns, T* to, int64_t to_row) {
-  constexpr int64_t side = simd::tile_side<T>, L = lanes<T, Arch>;
-  const int64_t whole = columns / side * side;
-  // Rows of some kilobytes at a time stay in the first-level cache, while few rows of `to` are written.
-  constexpr int64_t some = 128;
-  const int64_t strips = rows / L * L;
-  for (int64_t first = 0; first < strips; first += some)
-    for (int64_t j = 0; j < whole; j += side)
-      for (int64_t i = first; i < std::min(first + some, strips); i += L)
-        simd::transpose_strip<Arch>(from + i * from_row + j, from_row, to + j * to_row + i, to_row);
-  int64_t i = strips;
-  for (; i + side <= rows; i += side)
-    for (int64_t j = 0; j < whole; j += side)
-      simd::transpose_tile<Arch>(from + i * from_row + j, from_row, to + j * to_row + i, to_row);
-  const auto rest = [&](int64_t row, int64_t column, int64_t column_end) {
-    for (int64_t j = column; row < rows && j < column_end; ++j)
-      for (int64_t r = row; r < rows; ++r) to[j * to_row + r] = simd::element<Arch>(from + r * from_row + j);
-  };
-  rest(i, 0, whole);
-  rest(0, whole, columns);
 }
 
 /// Copies one row of cells: to[i] = x[first + i * stride] for i < count, zero outside of [0, width).

@@ -73,11 +73,7 @@ void pack_strip(const Layout<Arch>& l, int64_t cells, const int8_t* w, int64_t e
         }
         simd::interleave_bytes<Arch>(row[0], row[1], row[2], row[3], words + r * side);
       }
-      uint32_t* const at = to + t * tap + q * l.cols;
-      int64_t j = 0;
-      for (; j + 4 <= count; j += 4) simd::transpose_strip<Arch>(words + j, side, at + j * tap, tap);
-      for (; j < count; ++j)
-        for (int r = 0; r < L; ++r) at[j * tap + r] = words[r * side + j];
+      simd::turn<Arch>(static_cast<const uint32_t*>(words), side, L, count, to + t * tap + q * l.cols, tap);
     }
 }
 

@@ -154,16 +154,17 @@ void reduce_rows_of(const ReadAs<C>& x, int64_t stride, int64_t rows, int64_t n,
   }
 }
 
-/// turn_lines in the type C.
+/// columns[i * reduce_tile + r] = lines[r * n + i], r < count <= reduce_tile, i < n < short_line, in the type
+/// C.
 template <class Arch, class T, class C>
 void turn_lines_of(const T* lines, C* columns, int64_t n, int64_t count) {
-  turn_lines<Arch>(lines, columns, n, count);
+  simd::turn<Arch>(lines, n, count, n, columns, reduce_tile);
 }
 template <class Arch, class C>
 void turn_lines_of(const ReadAs<C>& lines, C* columns, int64_t n, int64_t count) {
   C converted[short_line * reduce_tile];
   lines.read(lines.at, converted, n * count);
-  turn_lines<Arch>(static_cast<const C*>(converted), columns, n, count);
+  simd::turn<Arch>(static_cast<const C*>(converted), n, count, n, columns, reduce_tile);
 }
 
 /// Calls f(offset, count) for the pieces of the reduced elements [begin, end) that lie on the last reduced

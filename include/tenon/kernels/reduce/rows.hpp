@@ -145,23 +145,6 @@ template <class Arch, class Join, class T, class F>
 /// Lines shorter than this are turned into columns first.
 inline constexpr int64_t short_line = 24;
 
-/// columns[i * reduce_tile + r] = lines[r * n + i], r < count <= reduce_tile, i < n < short_line.
-template <class Arch, class T>
-void turn_lines(const T* lines, T* columns, int64_t n, int64_t count) {
-  int64_t whole_i = 0, whole_r = 0;
-  if constexpr (sizeof(T) == 4 || sizeof(T) == 8) {
-    constexpr int64_t side = simd::tile_side<T>;
-    whole_i = n / side * side;
-    whole_r = count / side * side;
-    for (int64_t r = 0; r < whole_r; r += side)
-      for (int64_t i = 0; i < whole_i; i += side)
-        simd::transpose_tile<Arch>(lines + r * n + i, n, columns + i * reduce_tile + r, reduce_tile);
-  }
-  for (int64_t i = 0; i < n; ++i)
-    for (int64_t r = i < whole_i ? whole_r : 0; r < count; ++r)
-      columns[i * reduce_tile + r] = lines[r * n + i];
-}
-
 /// y = f(x, i) over n contiguous elements, a batch at a time.
 template <class Arch, class T, class F>
 void map_row(const T* x, T* y, int64_t n, const F& f) {

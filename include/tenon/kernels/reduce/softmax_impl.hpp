@@ -188,9 +188,10 @@ void softmax_impl(bool log, const T* x, T* y, int64_t axis, int64_t inner, int64
     T columns[detail::short_softmax * tile];
     for (int64_t line = first; line < last; line += tile) {
       const int64_t n = last - line < tile ? last - line : tile;
-      detail::turn_lines<Arch>(x + line * axis, columns, axis, n);
+      simd::turn<Arch>(x + line * axis, axis, n, axis, columns, tile);
       detail::softmax_tile<Arch>(log, static_cast<const T*>(columns), columns, axis, tile, n);
       T* to = y + line * axis;
+      // simd::turn would take longer: its columns are shorter than 8 here.
       for (int64_t r = 0; r < n; ++r)
         for (int64_t i = 0; i < axis; ++i) to[r * axis + i] = columns[i * tile + r];
     }

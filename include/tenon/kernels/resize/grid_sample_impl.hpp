@@ -11,19 +11,6 @@ namespace tenon::kernels {
 
 namespace detail {
 
-/// to[c * to_row + r] = from[r * from_row + c] for r < rows, c < columns.
-template <class Arch>
-void turn_block(const float* from, int64_t from_row, float* to, int64_t to_row, int64_t rows,
-                int64_t columns) {
-  constexpr int64_t L = simd::lanes<float, Arch>, side = simd::tile_side<float>;
-  const int64_t whole_r = rows / L * L, whole_c = columns / side * side;
-  for (int64_t r = 0; r < whole_r; r += L)
-    for (int64_t c = 0; c < whole_c; c += side)
-      simd::transpose_strip<Arch>(from + r * from_row + c, from_row, to + c * to_row + r, to_row);
-  for (int64_t c = 0; c < columns; ++c)
-    for (int64_t r = c < whole_c ? whole_r : 0; r < rows; ++r) to[c * to_row + r] = from[r * from_row + c];
-}
-
 /// Where coordinates of an axis lie: the element before, and how far behind it.
 template <class Arch>
 void find_between(const GridSampleArgs& a, int axis, simd::batch<float, Arch> at,
@@ -116,7 +103,7 @@ void grid_line_impl(const float* x, int64_t terms, const int32_t* place, const f
 template <class Arch>
 void grid_turn_impl(const float* x, int64_t plane, int64_t channels, int64_t row, int64_t first, int64_t last,
                     float* turned) {
-  detail::turn_block<Arch>(x + first, plane, turned + first * row, row, channels, last - first);
+  simd::turn<Arch>(x + first, plane, channels, last - first, turned + first * row, row);
   for (int64_t i = first; i < last; ++i) std::fill(turned + i * row + channels, turned + (i + 1) * row, 0.0f);
 }
 
@@ -142,7 +129,7 @@ void grid_rows_impl(const float* turned, int64_t row, int64_t channels, int64_t 
     for (; c + 4 * L <= row; c += 4 * L) sum.template operator()<4>(c);
     for (; c < row; c += L) sum.template operator()<1>(c);
   }
-  detail::turn_block<Arch>(sums, row, y, y_row, n, channels);
+  simd::turn<Arch>(sums, row, n, channels, y, y_row);
 }
 
 }  // namespace tenon::kernels

@@ -1,6 +1,7 @@
 // Numbers in other places: halves of words, tables, every other number, small transposes.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <utility>
 
@@ -225,6 +226,34 @@ inline void transpose_strip(const T* from, int64_t from_row, T* to, int64_t to_r
     for (int i = 0; i < lanes<T, Arch>; i += tile_side<T>)
       transpose_tile<Arch>(from + i * from_row, from_row, to + i, to_row);
   }
+}
+
+/// Transposes a block: to[j * to_row + i] = from[i * from_row + j] for i < rows, j < columns. `from` may be
+/// any address. Fast for T of 4 or 8 bytes.
+template <class Arch, class T>
+void turn(const T* from, int64_t from_row, int64_t rows, int64_t columns, T* to, int64_t to_row) {
+  int64_t tall = 0, wide = 0;  // of the part that is whole tiles
+  if constexpr (sizeof(T) == 4 || sizeof(T) == 8) {
+    constexpr int64_t side = tile_side<T>, L = lanes<T, Arch>;
+    const int64_t strips = rows / L * L;
+    tall = rows / side * side;
+    wide = columns / side * side;
+    // The lines of so many rows stay in the first-level cache while few rows of `to` are written.
+    constexpr int64_t some = 32;
+    for (int64_t first = 0; first < strips; first += some)
+      for (int64_t j = 0; j < wide; j += side)
+        for (int64_t i = first; i < std::min(first + some, strips); i += L)
+          transpose_strip<Arch>(from + i * from_row + j, from_row, to + j * to_row + i, to_row);
+    for (int64_t j = 0; j < wide; j += side)
+      for (int64_t i = strips; i < tall; i += side)
+        transpose_tile<Arch>(from + i * from_row + j, from_row, to + j * to_row + i, to_row);
+  }
+  const auto rest = [&](int64_t row, int64_t column, int64_t end) {
+    for (int64_t j = column; row < rows && j < end; ++j)
+      for (int64_t i = row; i < rows; ++i) to[j * to_row + i] = element<Arch>(from + i * from_row + j);
+  };
+  rest(tall, 0, wide);
+  rest(0, wide, columns);
 }
 
 }  // namespace tenon::simd
