@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tenon/base/thread_pool.hpp"
+#include "tenon/kernels/conv/quant_conv.hpp"
 #include "tenon/kernels/conv/quant_conv_last.hpp"
 #include "tenon/kernels/conv/transposed.hpp"
 #include "tenon/kernels/requantize.hpp"

@@ -1,36 +1,13 @@
-// Convolutions of bytes over tensors of (N, H, W, C): arguments and entries. Neighbouring output channels are
+// Convolutions of bytes over tensors of (N, H, W, C): entries. Neighbouring output channels are
 // lanes, and four neighbouring input channels are a word, so nothing is gathered or copied, whatever the
 // kernel and the width of an image. Bytes are unsigned: signed ones are raised by 128, and so are their zero
 // points. Bodies: quant_conv_last_impl.hpp.
 #pragma once
 
-#include "tenon/kernels/conv/quant_conv.hpp"
+#include "tenon/kernels/conv/quant_conv_last_args.hpp"
+#include "tenon/simd/arch.hpp"
 
 namespace tenon::kernels {
-
-/// A sum that follows a convolution: y = clamp(round(r + (z - z_zero) * z_rate) + zero, lo, hi), where r is
-/// (y' - zero') * rate of the convolution's byte y'.
-struct LastSum {
-  const uint8_t* z = nullptr;  ///< like y; nullptr: no sum
-  int32_t z_zero = 0;
-  float rate = 1, z_rate = 1;
-  int32_t zero = 0, lo = 0, hi = 255;
-};
-
-/// y = clamp(round((conv(x - x_zero, w) + bias) * scale) + zero, lo, hi), then perhaps a sum. Padded cells
-/// count as x_zero.
-struct QuantConvLastArgs {
-  ConvGeometry geometry;    ///< see fits_conv_last
-  bool plain_x = false;     ///< x is (N, Cin, H, W), Cin <= 4
-  bool x_signed = false;    ///< the bytes of a plain x are signed
-  const void* x = nullptr;  ///< (N, H, W, Cin)
-  int32_t x_zero = 0;       ///< of the unsigned range
-  const int32_t* packed_w = nullptr;
-  const float* scale = nullptr;  ///< (Cout), less than 1
-  int32_t zero = 0, lo = 0, hi = 255;
-  LastSum sum;
-  uint8_t* y = nullptr;  ///< (N, H, W, Cout)
-};
 
 /// Whether quant_conv_last takes groups and channels, with a plain x or with one of (N, H, W, C). Reads rank,
 /// groups, channels and dilations.

@@ -1,10 +1,10 @@
 // Convolutions of bytes over tensors of (N, H, W, C): bodies.
 //
-// A tile is a few pixels times as many output channels as four vectors hold. Of each kernel place (a tap) it
-// multiplies words of the pixels' input channels, wherever those lie, with vectors of weights. Where zero
-// points are 0, taps outside of the image are left out; else a copy with its padding is made. So it is of a
-// plain x, whose few channels would not fill words: there a tap is a whole row of the kernel, whose cells are
-// neighbours in the copy.
+// By words, a tile is a few pixels times as many output channels as four vectors hold. Of each kernel place
+// (a tap) it multiplies words of the pixels' input channels, wherever those lie, with vectors of weights.
+// Where zero points are 0, taps outside of the image are left out; else a copy of x with its padding is made.
+// A plain x is copied too, because its few channels would not fill words: a tap is then a whole row of the
+// kernel, whose cells are neighbours in the copy.
 #pragma once
 
 #include <algorithm>
@@ -16,11 +16,11 @@
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/scratch.hpp"
 #include "tenon/kernels/conv/quant_conv_last.hpp"
+#include "tenon/kernels/conv/quant_conv_last_operands.hpp"
+#include "tenon/kernels/conv/quant_conv_last_tiles.hpp"
 #include "tenon/kernels/conv/quant_conv_last_weights.hpp"
 #include "tenon/kernels/conv/sliding.hpp"
-#include "tenon/kernels/gemm/byte_tiles.hpp"
 #include "tenon/simd/batch.hpp"
-#include "tenon/simd/copy.hpp"
 
 namespace tenon::kernels::conv_last_detail {
 
@@ -49,70 +49,6 @@ struct TileWork {
   const float* scale;
   const uint8_t* z;
   uint8_t* y;
-};
-
-/// What becomes of sums.
-template <class Arch>
-class Ending {
- public:
-  explicit Ending(const QuantConvLastArgs& g)
-      : g_(g),
-        least_(static_cast<float>(g.lo - g.zero)),
-        most_(static_cast<float>(g.hi - g.zero)),
-        rate_(g.sum.rate),
-        z_rate_(g.sum.z_rate),
-        z_zero_(g.sum.z_zero) {}
-
-  /// Writes a pixel's bytes of NV vectors of channels.
-  template <int NV>
-  void write(const simd::batch<int32_t, Arch>* sum, const float* scale, const uint8_t* z, uint8_t* y) const {
-    F q[NV];
-    if (z == nullptr) {
-#pragma GCC unroll 4
-      for (int v = 0; v < NV; ++v) q[v] = simd::to_float(sum[v]) * F(simd::loadu<Arch>(scale + v * L));
-      return simd::store_rounded<NV>(y, q, g_.zero, g_.lo, g_.hi);
-    }
-#pragma GCC unroll 4
-    for (int v = 0; v < NV; ++v) {
-      F own = simd::to_float(sum[v]) * F(simd::loadu<Arch>(scale + v * L));
-      own = simd::min(simd::max(own, least_), most_);
-      own = simd::nearbyint(own) * rate_;
-      const F other = simd::to_float(simd::load_bytes<Arch>(z + v * L) - z_zero_);
-      q[v] = simd::mul_add(other, z_rate_, own);
-    }
-    simd::store_rounded<NV>(y, q, g_.sum.zero, g_.sum.lo, g_.sum.hi);
-  }
-
-  /// The same for `pixels` whose sums are `row` apart, and whose bytes `step`.
-  void write(int64_t vectors, int64_t pixels, const int32_t* sums, int64_t row, const float* scale,
-             const uint8_t* z, uint8_t* y, int64_t step) const {
-    const auto write_all = [&]<int NV>(std::integral_constant<int, NV>) {
-      for (int64_t p = 0; p < pixels; ++p) {
-        I sum[NV];
-#pragma GCC unroll 4
-        for (int v = 0; v < NV; ++v) sum[v] = simd::loadu<Arch>(sums + p * row + v * L);
-        write<NV>(sum, scale, z == nullptr ? nullptr : z + p * step, y + p * step);
-      }
-    };
-    for (; vectors > 4; vectors -= 4, sums += 4 * L, scale += 4 * L, y += 4 * L) {
-      write_all(std::integral_constant<int, 4>{});
-      if (z != nullptr) z += 4 * L;
-    }
-    switch (vectors) {
-      case 1: return write_all(std::integral_constant<int, 1>{});
-      case 2: return write_all(std::integral_constant<int, 2>{});
-      case 3: return write_all(std::integral_constant<int, 3>{});
-      default: return write_all(std::integral_constant<int, 4>{});
-    }
-  }
-
- private:
-  using I = simd::batch<int32_t, Arch>;
-  using F = simd::batch<float, Arch>;
-  static constexpr int L = simd::lanes<int32_t, Arch>;
-  const QuantConvLastArgs& g_;
-  const F least_, most_, rate_, z_rate_;
-  const I z_zero_;
 };
 
 template <class Arch, int R, int NV>
@@ -174,61 +110,6 @@ TileFunction<Arch> tile_for(int64_t rows, int64_t vectors) {
   return tiles<Arch>[static_cast<std::size_t>((rows - 1) * Tile<Arch>::vectors + vectors - 1)];
 }
 
-/// The input: pixel (n, y, x) is at data + n * image + y * row + x * pixel.
-struct Image {
-  const uint8_t* data;
-  int64_t image, row, pixel, height, width, pad[2];
-};
-
-template <class Arch>
-Image plain_image(const QuantConvLastArgs& g) {
-  const ConvGeometry& s = g.geometry;
-  const int64_t row = s.in[1] * s.in_channels;
-  return {static_cast<const uint8_t*>(g.x),
-          s.in[0] * row,
-          row,
-          s.in_channels,
-          s.in[0],
-          s.in[1],
-          {s.pads[0], s.pads[1]}};
-}
-
-/// Bytes that may be read from any tap of a padded copy: a plain x's last words end past the last pixel.
-inline constexpr int64_t short_tap = 32;
-
-/// A copy of x with its padding, pixel by pixel.
-template <class Arch>
-Image padded_copy(const QuantConvLastArgs& g, Scratch& scratch) {
-  const ConvGeometry& s = g.geometry;
-  const int64_t channels = s.in_channels, in = s.in[0] * s.in[1];
-  const auto span = [&](int d) {
-    return (s.out[d] - 1) * s.strides[d] + (s.kernel[d] - 1) * s.dilations[d] + 1;
-  };
-  const int64_t height = span(0), width = span(1), row = width * channels;
-  auto* copy = scratch.take<uint8_t>(s.batch * height * row + short_tap);
-  std::memset(copy + s.batch * height * row, 0, short_tap);
-  const int64_t first = std::clamp<int64_t>(s.pads[1], 0, width);
-  const int64_t last = std::clamp<int64_t>(s.in[1] + s.pads[1], first, width);
-  const uint8_t flip = g.x_signed ? 128 : 0;
-  const auto copy_rows = [&](int64_t begin, int64_t end) {
-    for (int64_t r = begin; r < end; ++r) {
-      uint8_t* to = copy + r * row;
-      const int64_t y = r % height - s.pads[0];
-      std::memset(to, g.x_zero, static_cast<std::size_t>(row));
-      if (y < 0 || y >= s.in[0]) continue;
-      const auto* image = static_cast<const uint8_t*>(g.x) + r / height * channels * in;
-      const int64_t from = y * s.in[1] + first - s.pads[1];
-      if (!g.plain_x)
-        simd::copy(to + first * channels, image + from * channels,
-                   static_cast<std::size_t>((last - first) * channels));
-      for (int64_t c = 0; g.plain_x && c < channels; ++c)
-        for (int64_t x = first; x < last; ++x) to[x * channels + c] = image[c * in + from + x - first] ^ flip;
-    }
-  };
-  parallel_for(s.batch * height, std::max<int64_t>((int64_t{1} << 14) / row, 1), copy_rows);
-  return {copy, height * row, row, channels, height, width, {0, 0}};
-}
-
 /// Tiles of a run of pixels.
 template <class Arch>
 class TileList {
@@ -263,7 +144,7 @@ class TileList {
         }
       }
     }
-    // Those at the border that see the same taps come together.
+    // Pixels at the border that see the same taps share tiles.
     std::sort(border_, border, [](const Pixel& a, const Pixel& b) {
       return a.seen != b.seen ? a.seen < b.seen : a.number < b.number;
     });
@@ -279,7 +160,7 @@ class TileList {
 
  private:
   using Range = std::array<int64_t, 2>;
-  using Seen = std::array<int64_t, 4>;  // kernel rows [0, 1) and columns [2, 3)
+  using Seen = std::array<int64_t, 4>;  // kernel rows [seen[0], seen[1]) and columns [seen[2], seen[3])
   struct Pixel {
     Seen seen;
     int64_t number, from;
@@ -368,176 +249,6 @@ void conv_by_words(const QuantConvLastArgs& g) {
       }
     });
   }
-}
-
-// ------------------------------------------------------------------------------------------- tile registers
-
-/// Copies the taps of `count` pixels, one after the other and then zeros up to whole registers, to lines
-/// `line` apart. Up to short_tap bytes past the last line may be written.
-template <class Arch>
-void fill_lines(const ConvGeometry& g, const Image& image, const Layout<Arch>& l, bool copied, int32_t border,
-                int64_t first, int64_t count, uint8_t* to, int64_t line) {
-  const int64_t wide = l.taps / g.kernel[0], tap = 4 * l.quads;
-  const bool dense = wide == 1 || (g.dilations[1] == 1 && image.pixel == tap);
-  const bool is_short = copied && wide * tap <= short_tap;
-  for (int64_t p = first; p < first + count; ++p, to += line) {
-    const int64_t row = p / g.out[1], left = p % g.out[1] * g.strides[1] - image.pad[1];
-    const int64_t top = row % g.out[0] * g.strides[0] - image.pad[0];
-    const uint8_t* const from = image.data + row / g.out[0] * image.image + left * image.pixel;
-    const bool whole = dense && left >= 0 && left + wide <= image.width;
-    uint8_t* at = to;
-    for (int64_t i = 0; i < g.kernel[0]; ++i) {
-      const int64_t y = top + i * g.dilations[0];
-      const bool inside = y >= 0 && y < image.height;
-      if (inside && whole) {
-        if (is_short) std::memcpy(at, from + y * image.row, short_tap);
-        else simd::copy(at, from + y * image.row, static_cast<std::size_t>(wide * tap));
-        at += wide * tap;
-        continue;
-      }
-      for (int64_t j = 0; j < wide; ++j, at += tap) {
-        const int64_t x = j * g.dilations[1];
-        if (inside && left + x >= 0 && left + x < image.width)
-          simd::copy(at, from + y * image.row + x * image.pixel, static_cast<std::size_t>(tap));
-        else std::memset(at, border, static_cast<std::size_t>(tap));
-      }
-    }
-    std::memset(at, 0, static_cast<std::size_t>(to + 4 * l.depth - at));
-  }
-}
-
-/// The convolution as a product: rows are pixels, and columns output channels. A unit is 32 pixels.
-template <class Unit, class Arch>
-class TileConv {
- public:
-  explicit TileConv(const QuantConvLastArgs& g)
-      : g_(g),
-        s_(g.geometry),
-        l_(s_, g.plain_x, true),
-        x_(g.plain_x ? padded_copy<Arch>(g, copies_) : plain_image<Arch>(g)),
-        pixels_(s_.batch * s_.out[0] * s_.out[1]),
-        plain_(l_.panels() <= 2 && x_.pixel == 4 * l_.depth && x_.pixel <= 1024 && is_identity(s_)),
-        line_(plain_ ? x_.pixel : (l_.depth / step | 1) * simd::tile_bytes),
-        most_(std::max<int64_t>((int64_t{1} << 19) / (rows * line_), 1)) {}
-
-  void run() const {
-    // Threads share the pixels, or where there are few, the channels as well: each share then fills its
-    // lines.
-    const int64_t units = (pixels_ + rows - 1) / rows, threads = threads_at_hand();
-    const int64_t parts = units >= 4 * threads ? 1 : std::min(threads, l_.panels());
-    const int64_t products = rows * l_.size() * 4 / parts;
-    parallel_for(
-        units * parts, std::max<int64_t>((int64_t{1} << 23) / products, 1), [&](int64_t begin, int64_t end) {
-          for (int64_t t = begin; t < end;) {
-            const int64_t part = t / units, first = t % units, last = std::min(units, first + end - t);
-            Share(*this, part * l_.panels() / parts, (part + 1) * l_.panels() / parts).run(first, last);
-            t += last - first;
-          }
-        });
-  }
-
- private:
-  static constexpr int64_t rows = tile_pixels, cols = tile_channels, step = simd::tile_rows;
-  static constexpr int64_t lanes = simd::lanes<int32_t, Arch>;
-
-  static bool is_identity(const ConvGeometry& s) {
-    return sliding::SlidingWindow<Arch>(true, 2, s.in, s.out, s.kernel, s.strides, s.dilations, s.pads)
-        .identity();
-  }
-
-  /// Units [begin, end) of `pixels` pixels each, whose lines begin at `lines`.
-  struct Units {
-    const uint8_t* lines;
-    int64_t begin, end, pixels;
-  };
-
-  /// A thread's panels [first_panel, last_panel), and its memory.
-  class Share {
-   public:
-    Share(const TileConv& c, int64_t first_panel, int64_t last_panel)
-        : c_(c), first_panel_(first_panel), last_panel_(last_panel), ending_(c.g_) {}
-
-    /// Computes units [first, last).
-    void run(int64_t first, int64_t last) {
-      const int64_t line = c_.line_;
-      sums_ = scratch_.take<int32_t>(most_sums * rows * cols);
-      if (!c_.plain_)
-        own_ = scratch_.take<uint8_t>(std::min(c_.most_, last - first) * rows * line + short_tap);
-      for (int64_t u = first; u < last; u += c_.most_) {
-        const int64_t end = std::min(u + c_.most_, last), whole = std::min(end, c_.pixels_ / rows);
-        const uint8_t* const lines = c_.plain_ ? c_.x_.data + u * rows * line : own_;
-        if (!c_.plain_)
-          fill_lines<Arch>(c_.s_, c_.x_, c_.l_, c_.g_.plain_x, c_.g_.x_zero, u * rows,
-                           std::min(end * rows, c_.pixels_) - u * rows, own_, line);
-        compute({lines, u, whole, rows});
-        compute({lines + (whole - u) * rows * line, whole, end, c_.pixels_ % rows});
-      }
-    }
-
-   private:
-    static constexpr int64_t most_sums = 8;
-
-    /// Computes the units in groups that keep their sums.
-    void compute(const Units& units) {
-      if (units.begin == units.end) return;
-      Unit unit({static_cast<int>(units.pixels)});
-      // The first-level cache holds a unit's pixels and a panel's weights for ten steps of K.
-      const int64_t steps = c_.l_.depth / step, blocks = (steps + 9) / 10;
-      for (int64_t panel = first_panel_; panel < last_panel_; ++panel)
-        for (int64_t group = units.begin; group < units.end; group += most_sums)
-          for (int64_t block = 0; block < blocks; ++block)
-            add_block(unit, units, group, panel, block * steps / blocks, (block + 1) * steps / blocks);
-    }
-
-    /// Adds steps [k, end_k) of a panel to the sums of the group's units, and writes the results of sums that
-    /// are complete.
-    void add_block(Unit& unit, const Units& units, int64_t group, int64_t panel, int64_t k, int64_t end_k) {
-      const Layout<Arch>& l = c_.l_;
-      const QuantConvLastArgs& g = c_.g_;
-      const int64_t c = panel * cols, width = std::min(l.channels - c, cols), steps = l.depth / step;
-      const int32_t* const w = g.packed_w + l.channels + panel * l.panel();
-      for (int64_t u = group; u < std::min(group + most_sums, units.end); ++u) {
-        int32_t* const sums = end_k - k == steps ? sums_ : sums_ + (u - group) * rows * cols;
-        const gemm_detail::TileSource from{
-            units.lines + (u - units.begin) * rows * c_.line_ + k * simd::tile_bytes,
-            c_.line_,
-            simd::tile_bytes,
-            w + k * step * cols,
-            cols,
-            step * cols};
-        gemm_detail::sum_tile(unit, units.pixels, width, end_k - k, from, k == 0 ? g.packed_w + c : sums,
-                              k == 0 ? 0 : cols, sums, cols);
-        const int64_t to = u * rows * l.channels + c;
-        if (end_k == steps)
-          ending_.write(width / lanes, units.pixels, sums, cols, g.scale + c,
-                        g.sum.z == nullptr ? nullptr : g.sum.z + to, g.y + to, l.channels);
-      }
-    }
-
-    const TileConv& c_;
-    const int64_t first_panel_, last_panel_;
-    const Ending<Arch> ending_;
-    Scratch scratch_;
-    int32_t* sums_ = nullptr;
-    uint8_t* own_ = nullptr;  // lines filled for this share
-  };
-
-  const QuantConvLastArgs& g_;
-  const ConvGeometry& s_;
-  const Layout<Arch> l_;
-  Scratch copies_;
-  const Image x_;
-  const int64_t pixels_;
-  // Pixels that are read once or twice serve as they lie; copies come faster from the second-level cache.
-  const bool plain_;
-  const int64_t line_;  // bytes from a pixel's taps to the next pixel's
-  // Weights are read once for as many units as half a megabyte holds.
-  const int64_t most_;
-};
-
-template <class Unit, class Arch>
-void conv_by_tiles(const QuantConvLastArgs& g) {
-  TileConv<Unit, Arch>(g).run();
 }
 
 }  // namespace tenon::kernels::conv_last_detail

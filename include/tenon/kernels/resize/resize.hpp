@@ -17,6 +17,18 @@ struct ResampleAxis {
   int64_t taps = 1;
   const int64_t* index = nullptr;  ///< (taps, out), in [0, in)
   const T* weights = nullptr;      ///< (taps, out)
+  /// The taps of elements [pairs_begin, pairs_end) are two neighbours; at the ends of the axis they may
+  /// coincide.
+  int64_t pairs_begin = 0, pairs_end = 0;
+
+  ResampleAxis() = default;
+  ResampleAxis(int64_t in, int64_t out, int64_t taps, const int64_t* index, const T* weights)
+      : in(in), out(out), taps(taps), index(index), weights(weights) {
+    if (taps != 2) return;
+    const auto pair = [=](int64_t j) { return index[out + j] == index[j] + 1; };
+    while (pairs_begin < out && !pair(pairs_begin)) ++pairs_begin;
+    for (pairs_end = pairs_begin; pairs_end < out && pair(pairs_end);) ++pairs_end;
+  }
 };
 
 /// Serial bodies: rows [begin, end) of the outer * out rows of `inner` elements each; and whole lines, where

@@ -72,14 +72,8 @@ void resample_pairs(const float* from, float* to, const ResampleAxis<float>& axi
 template <class Arch, class T>
 void resample_lines_impl(const T* x, T* y, const ResampleAxis<T>& axis, int64_t begin, int64_t end) {
   const int64_t out = axis.out;
-  // Elements [0, head) and [tail, out) do not have two neighbours for taps: they are at the ends.
-  int64_t head = out, tail = out;
-  if constexpr (std::is_same_v<T, float>) {
-    const auto pair = [&](int64_t j) { return axis.index[out + j] == axis.index[j] + 1; };
-    for (head = 0; axis.taps == 2 && head < out && !pair(head);) ++head;
-    for (tail = head; axis.taps == 2 && tail < out && pair(tail);) ++tail;
-    if (tail - head < simd::lanes<T, Arch>) head = tail = out;
-  }
+  const bool pairs = std::is_same_v<T, float> && axis.pairs_end - axis.pairs_begin >= simd::lanes<T, Arch>;
+  const int64_t head = pairs ? axis.pairs_begin : out, tail = pairs ? axis.pairs_end : out;
   for (int64_t line = begin; line < end; ++line) {
     const T* from = x + line * axis.in;
     T* __restrict to = y + line * out;
@@ -95,7 +89,7 @@ void resample_lines_impl(const T* x, T* y, const ResampleAxis<T>& axis, int64_t 
     };
     sum(0, head);
     if constexpr (std::is_same_v<T, float>)
-      if (head < tail) detail::resample_pairs<Arch>(from, to, axis, head, tail);
+      if (pairs) detail::resample_pairs<Arch>(from, to, axis, head, tail);
     if (tail < out) sum(tail, out);
   }
 }

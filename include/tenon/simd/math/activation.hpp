@@ -86,7 +86,7 @@ inline xsimd::batch<T, A> erf(const xsimd::batch<T, A>& x) {
 template <class T, class A>
 inline xsimd::batch<T, A> gelu(const xsimd::batch<T, A>& x) {
   using B = xsimd::batch<T, A>;
-  using U = typename detail::Format<T>::bits;
+  using U = typename detail::Format<T>::Bits;
   // Magnitudes are ordered as their bits are. NaN comes through the first term.
   const auto end = xsimd::batch<U, A>(std::bit_cast<U>(detail::Format<T>::tail_end));
   const B a = bits_as<T>(xsimd::min(bits_as<U>(xsimd::abs(x)), end));

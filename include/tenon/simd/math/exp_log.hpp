@@ -58,7 +58,7 @@ inline B expm1_of_rest(const ExpParts<B>& e) {
 template <bool table, class T, class A>
 inline xsimd::batch<T, A> power_of_two(const xsimd::batch<T, A>& shifted) {
   using N = Format<T>;
-  const auto bits = bits_as<typename N::bits>(shifted);
+  const auto bits = bits_as<typename N::Bits>(shifted);
   if constexpr (table) return bits_as<T>(look_up<8>(exp_table.bits, bits) + (bits << (N::mantissa - 3)));
   else return bits_as<T>(bits << N::mantissa);
 }
@@ -77,7 +77,7 @@ template <int add, class T, class A>
 inline xsimd::batch<T, A> exp_times(const xsimd::batch<T, A>& x) {
   using B = xsimd::batch<T, A>;
   using N = Format<T>;
-  using U = typename N::bits;
+  using U = typename N::Bits;
   using I = xsimd::batch<U, A>;
   constexpr bool table = exp_by_table<T, A>;
   const auto e = exp_parts<table, add>(at_most(at_least(x, B(N::exp_low)), B(N::exp_high + T(1))));
@@ -172,7 +172,7 @@ template <bool denormals, class T, class A, std::size_t n>
 inline xsimd::batch<T, A> log_by(const T (&poly)[n], const xsimd::batch<T, A>& x) {
   using B = xsimd::batch<T, A>;
   using N = Format<T>;
-  using U = typename N::bits;
+  using U = typename N::Bits;
   using I = xsimd::batch<U, A>;
   constexpr T up = T(U{1} << (N::mantissa + 1));
   const auto denormal = x < B(N::least_normal);

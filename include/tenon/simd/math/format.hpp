@@ -1,17 +1,16 @@
 // Constants of float and double, and the polynomials by which their functions are computed.
 #pragma once
 
-#include <cstdint>
 #include <limits>
+
+#include "tenon/base/narrow_float.hpp"
 
 namespace tenon::simd::detail {
 
 template <class T>
 struct Format;
 template <>
-struct Format<float> {
-  using bits = uint32_t;
-  static constexpr int mantissa = 23, bias = 127;
+struct Format<float> : tenon::detail::WideFormat<float> {
   static constexpr float magic = 0x1.8p23f;  // a sum with it has the rounded addend in its low bits
   static constexpr float sign = -0.0f, least_normal = 0x1p-126f,
                          infinity = std::numeric_limits<float>::infinity();
@@ -26,7 +25,7 @@ struct Format<float> {
   static constexpr float log1p_poly[] = {0x1.55550cp-1f, 0x1.99ce48p-2f, 0x1.1ef094p-2f, 0x1.1df9e8p-2f};
   // exp(t^2/2) Phi(-t) / k in k = 1 / (1 + tail_scale t); Phi(-t) is 0 from tail_end on
   static constexpr float tail_scale = 0.35f, tail_end = 14.5f;
-  static constexpr bits tail_split = 0xfffff000;  // t with half its digits
+  static constexpr Bits tail_split = 0xfffff000;  // t with half its digits
   static constexpr float tail_poly[] = {0x1.1df1c6p-3f,  0x1.1e70ccp-3f,  0x1.eac952p-4f,
                                         0x1.b05910p-4f,  -0x1.7c57e2p-6f, 0x1.464a40p-3f,
                                         -0x1.05fac0p-2f, 0x1.26f982p-3f,  -0x1.ddb858p-6f};
@@ -41,9 +40,7 @@ struct Format<float> {
   static constexpr float half_pi = 0x1.921fb6p0f, half_pi_low = -0x1.777a5cp-25f;
 };
 template <>
-struct Format<double> {
-  using bits = uint64_t;
-  static constexpr int mantissa = 52, bias = 1023;
+struct Format<double> : tenon::detail::WideFormat<double> {
   static constexpr double magic = 0x1.8p52;
   static constexpr double sign = -0.0, least_normal = 0x1p-1022,
                           infinity = std::numeric_limits<double>::infinity();
@@ -62,7 +59,7 @@ struct Format<double> {
                                           0x1.1072a9befd265p-3, 0x1.ef38b5a79c1b6p-4, 0x1.583c774988a16p-4,
                                           0x1.5a40e57e20237p-3};
   static constexpr double tail_scale = 0.2, tail_end = 38.6;
-  static constexpr bits tail_split = 0xfffffffff8000000;
+  static constexpr Bits tail_split = 0xfffffffff8000000;
   static constexpr double tail_poly[] = {0x1.46d04295eaa31p-4,  0x1.46d042f39d09cp-4,  0x1.39bda65b5bf94p-4,
                                          0x1.1f993d4712a93p-4,  0x1.f3d47d0dbc96ap-5,  0x1.986a09656decep-5,
                                          0x1.304d93aa88525p-5,  0x1.c7eb57fbb1c06p-6,  0x1.aa904527e50edp-8,

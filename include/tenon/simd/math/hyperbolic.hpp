@@ -38,12 +38,14 @@ inline xsimd::batch<T, A> cosh(const xsimd::batch<T, A>& x) {
 
 namespace detail {
 
-/// log(f(x)) in double.
-template <class A, class F>
-inline xsimd::batch<float, A> log_in_double(const xsimd::batch<float, A>& x, F f) {
+/// end(log(f(x))) of floats, the logarithm in double. Of doubles `library` of each lane: the C library's.
+template <class T, class A, class Library, class F, class End>
+inline xsimd::batch<T, A> log_in_double(const xsimd::batch<T, A>& x, Library library, F f, End end) {
   using D = xsimd::batch<double, A>;
-  return through_double(
-      x, x, [&](const D& v, const D&) { return log_by<false>(Format<double>::log_poly, D(f(v))); });
+  if constexpr (std::is_same_v<T, double>) return each_lane(x, library);
+  else
+    return end(through_double(
+        x, x, [&](const D& v, const D&) { return log_by<false>(Format<double>::log_poly, D(f(v))); }));
 }
 /// y, but x + third x^3 for small x, with the sign of x.
 template <class A>
@@ -56,43 +58,32 @@ inline xsimd::batch<float, A> odd_by(const xsimd::batch<float, A>& x, float thir
 
 }  // namespace detail
 
-/// The inverse hyperbolic functions of doubles are the C library's, lane by lane.
 template <class T, class A>
 inline xsimd::batch<T, A> asinh(const xsimd::batch<T, A>& x) {
-  if constexpr (std::is_same_v<T, double>) return each_lane(x, [](T v) { return std::asinh(v); });
-  else
-    return detail::odd_by(x, -1.0f / 6,
-                          detail::log_in_double(xsimd::batch<T, A>(xsimd::abs(x)), [](const auto& v) {
-                            return v + simd::sqrt(mul_add(v, v, std::decay_t<decltype(v)>(1.0)));
-                          }));
+  using D = xsimd::batch<double, A>;
+  return detail::log_in_double(
+      x, [](double v) { return std::asinh(v); },
+      [](const D& v) { return xsimd::abs(v) + simd::sqrt(mul_add(v, v, D(1.0))); },
+      [&](const auto& y) { return detail::odd_by(x, -1.0f / 6, y); });
 }
 /// NaN below 1.
 template <class T, class A>
 inline xsimd::batch<T, A> acosh(const xsimd::batch<T, A>& x) {
   using B = xsimd::batch<T, A>;
-  if constexpr (std::is_same_v<T, double>) {
-    return each_lane(x, [](T v) { return std::acosh(v); });
-  } else {
-    const B y = detail::log_in_double(x, [](const auto& v) {
-      const std::decay_t<decltype(v)> one(1.0);
-      return v + simd::sqrt((v - one) * (v + one));
-    });
-    return xsimd::select(x >= B(T(1)), y, B(std::numeric_limits<T>::quiet_NaN()));
-  }
+  using D = xsimd::batch<double, A>;
+  return detail::log_in_double(
+      x, [](double v) { return std::acosh(v); },
+      [](const D& v) { return v + simd::sqrt((v - D(1.0)) * (v + D(1.0))); },
+      [&](const B& y) { return xsimd::select(x >= B(T(1)), y, B(std::numeric_limits<T>::quiet_NaN())); });
 }
 /// NaN beyond 1.
 template <class T, class A>
 inline xsimd::batch<T, A> atanh(const xsimd::batch<T, A>& x) {
-  using B = xsimd::batch<T, A>;
-  if constexpr (std::is_same_v<T, double>) {
-    return each_lane(x, [](T v) { return std::atanh(v); });
-  } else {
-    const B twice = detail::log_in_double(B(xsimd::abs(x)), [](const auto& v) {
-      const std::decay_t<decltype(v)> one(1.0);
-      return (one + v) / (one - v);
-    });
-    return detail::odd_by(x, 1.0f / 3, B(B(T(0.5)) * twice));
-  }
+  using D = xsimd::batch<double, A>;
+  return detail::log_in_double(
+      x, [](double v) { return std::atanh(v); },
+      [](const D& v) { return (D(1.0) + xsimd::abs(v)) / (D(1.0) - xsimd::abs(v)); },
+      [&](const auto& y) { return detail::odd_by(x, 1.0f / 3, std::decay_t<decltype(y)>(0.5f) * y); });
 }
 
 }  // namespace tenon::simd

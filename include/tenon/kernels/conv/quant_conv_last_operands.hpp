@@ -1,0 +1,137 @@
+// Convolutions of bytes over tensors of (N, H, W, C): the image that they read, and the bytes that they
+// write.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "tenon/base/parallel.hpp"
+#include "tenon/base/scratch.hpp"
+#include "tenon/kernels/conv/quant_conv_last_args.hpp"
+#include "tenon/simd/batch.hpp"
+#include "tenon/simd/copy.hpp"
+
+namespace tenon::kernels::conv_last_detail {
+
+/// The input: pixel (n, y, x) is at data + n * image + y * row + x * pixel.
+struct Image {
+  const uint8_t* data;
+  int64_t image, row, pixel, height, width, pad[2];
+};
+
+template <class Arch>
+Image plain_image(const QuantConvLastArgs& g) {
+  const ConvGeometry& s = g.geometry;
+  const int64_t row = s.in[1] * s.in_channels;
+  return {static_cast<const uint8_t*>(g.x),
+          s.in[0] * row,
+          row,
+          s.in_channels,
+          s.in[0],
+          s.in[1],
+          {s.pads[0], s.pads[1]}};
+}
+
+/// Bytes that may be read from any tap of a padded copy: a plain x's last words end past the last pixel.
+inline constexpr int64_t short_tap = 32;
+
+/// A copy of x with its padding, pixel by pixel.
+template <class Arch>
+Image padded_copy(const QuantConvLastArgs& g, Scratch& scratch) {
+  const ConvGeometry& s = g.geometry;
+  const int64_t channels = s.in_channels, in = s.in[0] * s.in[1];
+  const auto span = [&](int d) {
+    return (s.out[d] - 1) * s.strides[d] + (s.kernel[d] - 1) * s.dilations[d] + 1;
+  };
+  const int64_t height = span(0), width = span(1), row = width * channels;
+  auto* copy = scratch.take<uint8_t>(s.batch * height * row + short_tap);
+  std::memset(copy + s.batch * height * row, 0, short_tap);
+  const int64_t first = std::clamp<int64_t>(s.pads[1], 0, width);
+  const int64_t last = std::clamp<int64_t>(s.in[1] + s.pads[1], first, width);
+  const uint8_t flip = g.x_signed ? 128 : 0;
+  const auto copy_rows = [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) {
+      uint8_t* to = copy + r * row;
+      const int64_t y = r % height - s.pads[0];
+      std::memset(to, g.x_zero, static_cast<std::size_t>(row));
+      if (y < 0 || y >= s.in[0]) continue;
+      const auto* image = static_cast<const uint8_t*>(g.x) + r / height * channels * in;
+      const int64_t from = y * s.in[1] + first - s.pads[1];
+      if (!g.plain_x)
+        simd::copy(to + first * channels, image + from * channels,
+                   static_cast<std::size_t>((last - first) * channels));
+      for (int64_t c = 0; g.plain_x && c < channels; ++c)
+        for (int64_t x = first; x < last; ++x) to[x * channels + c] = image[c * in + from + x - first] ^ flip;
+    }
+  };
+  parallel_for(s.batch * height, std::max<int64_t>((int64_t{1} << 14) / row, 1), copy_rows);
+  return {copy, height * row, row, channels, height, width, {0, 0}};
+}
+
+/// Makes bytes of sums, and adds z to them where there is one.
+template <class Arch>
+class Ending {
+ public:
+  explicit Ending(const QuantConvLastArgs& g)
+      : g_(g),
+        least_(static_cast<float>(g.lo - g.zero)),
+        most_(static_cast<float>(g.hi - g.zero)),
+        rate_(g.sum.rate),
+        z_rate_(g.sum.z_rate),
+        z_zero_(g.sum.z_zero) {}
+
+  /// Writes a pixel's bytes of NV vectors of channels.
+  template <int NV>
+  void write(const simd::batch<int32_t, Arch>* sum, const float* scale, const uint8_t* z, uint8_t* y) const {
+    F q[NV];
+    if (z == nullptr) {
+#pragma GCC unroll 4
+      for (int v = 0; v < NV; ++v) q[v] = simd::to_float(sum[v]) * F(simd::loadu<Arch>(scale + v * L));
+      return simd::store_rounded<NV>(y, q, g_.zero, g_.lo, g_.hi);
+    }
+#pragma GCC unroll 4
+    for (int v = 0; v < NV; ++v) {
+      F own = simd::to_float(sum[v]) * F(simd::loadu<Arch>(scale + v * L));
+      own = simd::min(simd::max(own, least_), most_);
+      own = simd::nearbyint(own) * rate_;
+      const F other = simd::to_float(simd::load_bytes<Arch>(z + v * L) - z_zero_);
+      q[v] = simd::mul_add(other, z_rate_, own);
+    }
+    simd::store_rounded<NV>(y, q, g_.sum.zero, g_.sum.lo, g_.sum.hi);
+  }
+
+  /// The same for `vectors` vectors of `pixels` pixels, whose sums are `row` apart and whose bytes `step`.
+  void write(int64_t vectors, int64_t pixels, const int32_t* sums, int64_t row, const float* scale,
+             const uint8_t* z, uint8_t* y, int64_t step) const {
+    const auto write_all = [&]<int NV>(std::integral_constant<int, NV>) {
+      for (int64_t p = 0; p < pixels; ++p) {
+        I sum[NV];
+#pragma GCC unroll 4
+        for (int v = 0; v < NV; ++v) sum[v] = simd::loadu<Arch>(sums + p * row + v * L);
+        write<NV>(sum, scale, z == nullptr ? nullptr : z + p * step, y + p * step);
+      }
+    };
+    for (; vectors > 4; vectors -= 4, sums += 4 * L, scale += 4 * L, y += 4 * L) {
+      write_all(std::integral_constant<int, 4>{});
+      if (z != nullptr) z += 4 * L;
+    }
+    switch (vectors) {
+      case 1: return write_all(std::integral_constant<int, 1>{});
+      case 2: return write_all(std::integral_constant<int, 2>{});
+      case 3: return write_all(std::integral_constant<int, 3>{});
+      default: return write_all(std::integral_constant<int, 4>{});
+    }
+  }
+
+ private:
+  using I = simd::batch<int32_t, Arch>;
+  using F = simd::batch<float, Arch>;
+  static constexpr int L = simd::lanes<int32_t, Arch>;
+  const QuantConvLastArgs& g_;
+  const F least_, most_, rate_, z_rate_;
+  const I z_zero_;
+};
+
+}  // namespace tenon::kernels::conv_last_detail
