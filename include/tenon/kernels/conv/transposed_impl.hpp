@@ -88,7 +88,13 @@ inline void add_strided(const T* x, int64_t count, T* y, int64_t stride) {
   if (stride == 1) {
     int64_t i = 0;
     for (; i + L <= count; i += L) simd::storeu(y + i, simd::loadu<Arch>(y + i) + simd::loadu<Arch>(x + i));
-    for (; i < count; ++i) y[i] += x[i];
+    if constexpr (Arch::register_bytes == 64) {
+      const int64_t rest = count - i;
+      if (rest > 0)
+        simd::store_n(y + i, simd::load_n<Arch>(y + i, rest) + simd::load_n<Arch>(x + i, rest), rest);
+    } else {
+      for (; i < count; ++i) y[i] += x[i];
+    }
   } else {
     int64_t i = 0;
     if constexpr (std::is_same_v<T, float>) {
@@ -112,25 +118,26 @@ void scatter_row(const Geometry& g, const int64_t* kernel_at, const T* sums, int
                  T* plane) {
   const int inner = g.rank - 1;
   const int64_t width = g.in[inner], stride = g.strides[inner];
-  for (int64_t i = begin; i < end;) {
-    const int64_t column = i % width, count = std::min(width - column, end - i);
-    int64_t rest = i / width, to = 0, cells = g.out[inner];
+  // The output column of input column 0, and the input columns whose output columns exist.
+  const int64_t zero = kernel_at[inner] * g.dilations[inner] - g.pads[inner];
+  const int64_t low = steps_to_zero(zero, stride), high = steps_to_zero(zero - g.out[inner], stride);
+  int64_t at[max_spatial], rest = begin / width, column = begin % width;
+  for (int d = inner - 1; d >= 0; rest /= g.in[d--]) at[d] = rest % g.in[d];
+  for (int64_t i = begin; i < end; column = 0) {
+    const int64_t count = std::min(width - column, end - i);
+    int64_t row = 0;
     bool inside = true;
-    for (int d = inner - 1; d >= 0; --d) {
-      const int64_t o = rest % g.in[d] * g.strides[d] + kernel_at[d] * g.dilations[d] - g.pads[d];
-      rest /= g.in[d];
+    for (int d = 0; d < inner; ++d) {
+      const int64_t o = at[d] * g.strides[d] + kernel_at[d] * g.dilations[d] - g.pads[d];
       inside = inside && o >= 0 && o < g.out[d];
-      to += o * cells;
-      cells *= g.out[d];
+      row = row * g.out[d] + o;
     }
-    if (inside) {
-      const int64_t o = column * stride + kernel_at[inner] * g.dilations[inner] - g.pads[inner];
-      const int64_t skip = std::min(steps_to_zero(o, stride), count);
-      const int64_t stop = std::min(steps_to_zero(o - g.out[inner], stride), count);
-      if (skip < stop)
-        add_strided<Arch>(sums + (i - begin) + skip, stop - skip, plane + to + o + skip * stride, stride);
-    }
+    const int64_t first = std::max(low, column), last = std::min(high, column + count);
+    if (inside && first < last)
+      add_strided<Arch>(sums + (i - begin) + (first - column), last - first,
+                        plane + row * g.out[inner] + zero + first * stride, stride);
     i += count;
+    step<Arch>(inner, at, [&](int d) { return g.in[d]; });
   }
 }
 
