@@ -14,7 +14,9 @@ void check_copy(Copy copy) {
   for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<unsigned char>(i * 7 + i / 251);
   const auto start =
       4096 - (to.data() - from.data()) % 4096;  // to[start + k] lies k behind from[0] modulo 4096
-  for (std::size_t bytes : {0, 1, 63, 1023, 1024, 1025, 4095, 8192, 16384})
+  std::vector<std::size_t> sizes{1023, 1024, 1025, 4095, 8192, 16384};
+  for (std::size_t bytes = 0; bytes <= 300; ++bytes) sizes.push_back(bytes);
+  for (const std::size_t bytes : sizes)
     for (int behind : {0, 1, 15, 16, 63, 64, 4095}) {
       std::fill(to.begin(), to.end(), static_cast<unsigned char>(1));
       unsigned char* const target = to.data() + start + behind;

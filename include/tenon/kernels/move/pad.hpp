@@ -61,20 +61,6 @@ void for_border_runs(PadMode mode, const PadSide& side, int64_t extent, F&& f) {
   return place < extent ? place : period - place;
 }
 
-/// A call of memcpy would take longer than the copy of a short row.
-[[gnu::always_inline]] inline void copy_row(char* to, const char* from, int64_t bytes) {
-  constexpr int64_t part = 16;
-  if (bytes < part || bytes > 16 * part) return simd::copy(to, from, static_cast<std::size_t>(bytes));
-  const auto copy_part = [&](int64_t at) {
-    char held[part];
-    std::memcpy(held, from + at, part);
-    asm volatile("" ::: "memory");  // or the compiler makes a memcpy of the loop
-    std::memcpy(to + at, held, part);
-  };
-  for (int64_t at = 0; at + part < bytes; at += part) copy_part(at);
-  copy_part(bytes - part);
-}
-
 /// How rows are padded: blocks of `step` elements, of which `inner` come from the source, and `places` tells
 /// where those of the borders are in it.
 struct PaddedRow {
@@ -133,7 +119,7 @@ char* pad_axis(const PaddedRow row, const PaddedAxis axis, char* to, const char*
     }
     const char* const source = from + place * axis.stride * width;
     to = pad_border<bytes>(row, to, source, 0, row.before);
-    copy_row(to, source, inner_bytes);
+    simd::copy(to, source, static_cast<std::size_t>(inner_bytes));
     to = pad_border<bytes>(row, to + inner_bytes, source, border, border + row.after);
   }
   return to;
