@@ -47,10 +47,12 @@ constexpr std::string_view usage = R"(usage: tenon COMMAND …
       compares with the conversions that DIR/index.jsonl records
   parse TEXT [-o MODEL [--external BYTES]]
       checks a model in ONNX's textual syntax; -o writes it as a file
+  parse --suite DIR
+      compares with the calls of ONNX's parser that DIR/index.jsonl records
   print MODEL [-o TEXT]
       a model in ONNX's textual syntax
-  parse --suite DIR, print --suite DIR
-      compares with the calls of ONNX's parser and printer that DIR/index.jsonl records
+  print --suite DIR
+      compares with the calls of ONNX's printer that DIR/index.jsonl records
   inline MODEL [--schema-functions] [--only DOMAIN:NAME…] [--except DOMAIN:NAME…] [--max-nodes N]
       [--max-bytes N] -o OUTPUT [--external BYTES]
       a model with the nodes of its functions in place of their calls, by default at most 1000000 nodes that
@@ -96,7 +98,31 @@ constexpr std::string_view usage = R"(usage: tenon COMMAND …
       the version, the compiler, the instruction-set levels that the processor has
 )";
 
-/// The part of the usage that is of one command.
+constexpr struct {
+  std::string_view name;
+  int (*run)(Arguments);
+} commands[] = {{"run", run},
+                {"test", test},
+                {"info", info},
+                {"infer", infer},
+                {"check", check},
+                {"convert", convert_model},
+                {"parse", parse},
+                {"print", print},
+                {"inline", inline_calls},
+                {"merge", merge},
+                {"extract", extract},
+                {"diff", diff},
+                {"simplify", simplify},
+                {"dump", dump},
+                {"train", train},
+                {"compare", compare},
+                {"bench", bench},
+                {"ops", ops},
+                {"amalgamate", amalgamate},
+                {"compile", compile_model}};
+
+/// The usage of one command.
 std::string usage_of(std::string_view command) {
   std::string text;
   bool within = false;
@@ -120,7 +146,7 @@ void print_version() {
               std::string(simd::levels[static_cast<std::size_t>(simd::level())].name).c_str());
 }
 
-// A list in the text keeps its lines, which are indented.
+// Indented lines stay lines of their own: they are a list.
 void print_error(std::string_view text) {
   std::fputs("tenon: ", stderr);
   for (std::size_t end = 0; end != text.npos; text.remove_prefix(std::min(text.size(), end + 1))) {
@@ -129,25 +155,24 @@ void print_error(std::string_view text) {
   }
 }
 
-}  // namespace
-
-int64_t Arguments::integer(std::string_view option, int64_t least, int64_t most) {
-  const std::string text = value(option);
-  int64_t n = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), n);
-  if (code != std::errc() || end != text.data() + text.size() || n < least || n > most)
+template <class T>
+T read_number(std::string_view text, std::string_view option, int64_t least, int64_t most) {
+  T n{};
+  const char* const stop = text.data() + text.size();
+  const auto [end, code] = std::from_chars(text.data(), stop, n);
+  if (code != std::errc() || end != stop || !(n >= static_cast<T>(least) && n <= static_cast<T>(most)))
     throw UsageError{concat("option ", option, " takes a number from ", least, " to ", most)};
   return n;
 }
 
+}  // namespace
+
+int64_t Arguments::integer(std::string_view option, int64_t least, int64_t most) {
+  return read_number<int64_t>(value(option), option, least, most);
+}
+
 double Arguments::number(std::string_view option, int64_t least, int64_t most) {
-  const std::string text = value(option);
-  double n = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), n);
-  if (code != std::errc() || end != text.data() + text.size() ||
-      !(n >= static_cast<double>(least) && n <= static_cast<double>(most)))
-    throw UsageError{concat("option ", option, " takes a number from ", least, " to ", most)};
-  return n;
+  return read_number<double>(value(option), option, least, most);
 }
 
 Extents parse_extents(std::string_view text) {
@@ -155,14 +180,12 @@ Extents parse_extents(std::string_view text) {
   while (!text.empty()) {
     int64_t n = 0;
     const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), n);
-    if (code != std::errc() || n < 0 || e.size() == max_rank)
+    const std::string_view rest = text.substr(static_cast<std::size_t>(end - text.data()));
+    if (code != std::errc() || n < 0 || e.size() == max_rank || rest == "x" ||
+        !(rest.empty() || rest[0] == 'x'))
       throw UsageError{concat("'", text, "' is not a shape such as 1x3x224x224")};
     e.push_back(n);
-    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-    if (text.empty()) break;
-    if (text.front() != 'x' || text.size() == 1)
-      throw UsageError{concat("'", text, "' is not a shape such as 1x3x224x224")};
-    text.remove_prefix(1);
+    text = rest.empty() ? rest : rest.substr(1);
   }
   return e;
 }
@@ -172,29 +195,6 @@ Extents parse_extents(std::string_view text) {
 int main(int argc, char** argv) {
   using namespace tenon;
   using namespace tenon::tool;
-  constexpr struct {
-    std::string_view name;
-    int (*run)(Arguments);
-  } commands[] = {{"run", tool::run},
-                  {"test", tool::test},
-                  {"info", tool::info},
-                  {"infer", tool::infer},
-                  {"check", tool::check},
-                  {"convert", tool::convert_model},
-                  {"parse", tool::parse},
-                  {"print", tool::print},
-                  {"inline", tool::inline_calls},
-                  {"merge", tool::merge},
-                  {"extract", tool::extract},
-                  {"diff", tool::diff},
-                  {"simplify", tool::simplify},
-                  {"dump", tool::dump},
-                  {"train", tool::train},
-                  {"compare", tool::compare},
-                  {"bench", tool::bench},
-                  {"ops", tool::ops},
-                  {"amalgamate", tool::amalgamate},
-                  {"compile", tool::compile_model}};
   try {
     simd::check_request();
   } catch (const Error& e) {

@@ -22,8 +22,8 @@ constexpr void infer_loss(Infer& i, const Str& reduction) {
 }
 
 /// loss[n][…] = -log_prob[n][label][…] * weight[label], 0 where the label is `ignored`; reduced to the sum,
-/// or to the sum divided by the sum of the weights of samples that are not ignored. Error{out_of_range} for
-/// any other label outside of [0, C).
+/// or to the mean: the sum divided by the weights of all samples that are not ignored. Error{out_of_range}
+/// for any other label outside of [0, C).
 template <class X, class W, class T>
 void reduce_likelihood(std::string_view name, const X* log_prob, int64_t classes, AnyView labels,
                        const W* weight, Opt<int64_t> ignored, const Str& reduction, TensorView<T> loss) {

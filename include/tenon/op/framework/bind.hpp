@@ -13,6 +13,8 @@
 // Tensor, a Value, a tuple of these, or a std::vector<Value>.
 #pragma once
 
+#include <array>
+
 #include "tenon/op/framework/slot.hpp"
 
 namespace tenon::op {
@@ -24,29 +26,18 @@ namespace detail {
 
 enum class Form { none, planned, fresh };
 
-template <class Op, class B, bool WithContext, class Ins, class Outs>
+/// Whether `compute` can be called, behind C (a Context or nothing): with outputs, or for results.
+template <class Op, class B, class Ins, class Outs, class... C>
 struct Callable;
-template <class Op, class B, bool WithContext, int... I, int... O>
-struct Callable<Op, B, WithContext, std::integer_sequence<int, I...>, std::integer_sequence<int, O...>> {
-  static constexpr bool planned = [] {
-    if constexpr (WithContext)
-      return requires(const Op& op, Context& c, argument_t<Op, I, false, B>... in,
-                      argument_t<Op, O, true, B>... out) { op.compute(c, in..., out...); };
-    else
-      return requires(const Op& op, argument_t<Op, I, false, B>... in, argument_t<Op, O, true, B>... out) {
-        op.compute(in..., out...);
+template <class Op, class B, int... I, int... O, class... C>
+struct Callable<Op, B, std::integer_sequence<int, I...>, std::integer_sequence<int, O...>, C...> {
+  static constexpr bool planned =
+      requires(const Op& op, C&... c, argument_t<Op, I, false, B>... in, argument_t<Op, O, true, B>... out) {
+        op.compute(c..., in..., out...);
       };
-  }();
-  static constexpr bool fresh = [] {
-    if constexpr (WithContext)
-      return requires(const Op& op, Context& c, argument_t<Op, I, false, B>... in) {
-        requires !std::is_void_v<decltype(op.compute(c, in...))>;
-      };
-    else
-      return requires(const Op& op, argument_t<Op, I, false, B>... in) {
-        requires !std::is_void_v<decltype(op.compute(in...))>;
-      };
-  }();
+  static constexpr bool fresh = requires(const Op& op, C&... c, argument_t<Op, I, false, B>... in) {
+    requires !std::is_void_v<decltype(op.compute(c..., in...))>;
+  };
 };
 
 /// The calling convention of `compute`: the number of typed variables, the form, whether with a context.
@@ -64,17 +55,56 @@ constexpr Convention find_convention() {
     return {};
   } else {
     using B = decltype(sample_bound<Op, K>());
-    if constexpr (Callable<Op, B, false, Inputs<Op>, Outputs<Op>>::planned) return {K, Form::planned, false};
-    else if constexpr (Callable<Op, B, true, Inputs<Op>, Outputs<Op>>::planned)
-      return {K, Form::planned, true};
-    else if constexpr (Callable<Op, B, false, Inputs<Op>, Outputs<Op>>::fresh) return {K, Form::fresh, false};
-    else if constexpr (Callable<Op, B, true, Inputs<Op>, Outputs<Op>>::fresh) return {K, Form::fresh, true};
+    using Plain = Callable<Op, B, Inputs<Op>, Outputs<Op>>;
+    using InContext = Callable<Op, B, Inputs<Op>, Outputs<Op>, Context>;
+    if constexpr (Plain::planned) return {K, Form::planned, false};
+    else if constexpr (InContext::planned) return {K, Form::planned, true};
+    else if constexpr (Plain::fresh) return {K, Form::fresh, false};
+    else if constexpr (InContext::fresh) return {K, Form::fresh, true};
     else return find_convention<Op, K + 1>();
   }
 }
 
 template <class Op>
 inline constexpr Convention convention = find_convention<Op>();
+
+/// The types of the specification's type variables.
+using VariableTypes = std::array<Type, 5>;
+
+/// Checks the inputs' element types. See resolve_types.
+constexpr VariableTypes bind_inputs(const Spec& spec, int version, uint32_t from_attributes,
+                                    std::span<const Info> in, Message& m) {
+  VariableTypes bound{};
+  const int given = static_cast<int>(in.size()), needed = spec.min_inputs(version);
+  if (given > spec.inputs.size() && !spec.variadic_inputs())
+    return m.add("takes at most ", spec.inputs.size(), " inputs, not ", given), bound;
+  for (int i = 0; i < std::max(given, needed); ++i) {
+    const Param& p = spec.input(i, version);
+    const Type t = i < given ? in[static_cast<std::size_t>(i)].type : Type{};
+    if (!t) {
+      if (p.arity != Arity::optional && i < needed && p.in(version))
+        return m.add("input ", p.name, " is missing"), bound;
+      // A variadic operand has no gaps, unless its members have meanings of their own.
+      if (p.arity == Arity::variadic && !p.heterogeneous) return m.add("input ", i, " is missing"), bound;
+      continue;
+    }
+    if (t.kind == Kind::unknown || (from_attributes >> std::min(i, 31) & 1)) continue;
+    if (!p.in(version) || !spec.permits(p, version).contains(t)) {
+      m.add("input ", p.name, " cannot be ", t.kind == Kind::tensor ? "tensor(" : "a value of (", t.element,
+            ")");
+      return bound;
+    }
+    const int v = spec.variable(p.type);
+    if (v < 0 || p.heterogeneous) continue;
+    Type& type = bound[static_cast<std::size_t>(v)];
+    if (type && !(type == t)) {
+      m.add("input ", p.name, " is tensor(", t.element, "), but ", p.type, " is tensor(", type.element, ")");
+      return bound;
+    }
+    type = t;
+  }
+  return bound;
+}
 
 }  // namespace detail
 
@@ -83,60 +113,19 @@ inline constexpr Convention convention = find_convention<Op>();
 /// the version states as an attribute.
 constexpr void resolve_types(const Spec& spec, int version, uint32_t from_attributes,
                              std::span<const Info> in, std::span<Info> out, Message& m) {
-  Type bound[5]{};
-  const int given = static_cast<int>(in.size());
-  if (given > spec.inputs.size() && !spec.variadic_inputs()) {
-    m.add("takes at most "), m.add(spec.inputs.size()), m.add(" inputs, not "), m.add(given);
-    return;
-  }
-  const int needed = spec.min_inputs(version);
-  for (int i = 0; i < std::max(given, needed); ++i) {
-    const Param& p = spec.input(i, version);
-    const Type t = i < given ? in[static_cast<std::size_t>(i)].type : Type{};
-    if (!t) {
-      if (p.arity != Arity::optional && i < needed && p.in(version)) {
-        m.add("input "), m.add(p.name), m.add(" is missing");
-        return;
-      }
-      // A variadic operand has no gaps, but for those whose members have meanings of their own.
-      if (p.arity == Arity::variadic && !p.heterogeneous) {
-        m.add("input "), m.add(i), m.add(" is missing");
-        return;
-      }
-      continue;
-    }
-    if (t.kind == Kind::unknown || (from_attributes >> std::min(i, 31) & 1)) continue;
-    if (!p.in(version) || !spec.permits(p, version).contains(t)) {
-      m.add("input "), m.add(p.name), m.add(" cannot be "),
-          m.add(t.kind == Kind::tensor ? "tensor(" : "a value of (");
-      m.add(t.element), m.add(")");
-      return;
-    }
-    const int v = spec.variable(p.type);
-    if (v < 0 || p.heterogeneous) continue;
-    if (bound[v] && !(bound[v] == t)) {
-      m.add("input "), m.add(p.name), m.add(" is tensor("), m.add(t.element), m.add("), but "), m.add(p.type);
-      m.add(" is tensor("), m.add(bound[v].element), m.add(")");
-      return;
-    }
-    bound[v] = t;
-  }
+  const detail::VariableTypes bound = detail::bind_inputs(spec, version, from_attributes, in, m);
+  if (!m.empty()) return;
   for (int o = 0; o < static_cast<int>(out.size()); ++o) {
-    if (o >= spec.outputs.size() && !spec.variadic_outputs()) {
-      m.add("has at most "), m.add(spec.outputs.size()), m.add(" outputs");
-      return;
-    }
+    if (o >= spec.outputs.size() && !spec.variadic_outputs())
+      return m.add("has at most ", spec.outputs.size(), " outputs");
     const Param& p = spec.output(o, version);
-    if (!p.in(version)) {
-      m.add("has no output "), m.add(p.name), m.add(" at version "), m.add(version);
-      return;
-    }
-    const int v = spec.variable(p.type);
+    if (!p.in(version)) return m.add("has no output ", p.name, " at version ", version);
     Type& type = out[static_cast<std::size_t>(o)].type;
     if (type) continue;
+    const int v = spec.variable(p.type);
     const TypeSet set = spec.permits(p, version);
-    if (v >= 0 && bound[v] && !p.heterogeneous) type = bound[v];
-    else if (set.single()) type = set.single();
+    if (v >= 0 && !p.heterogeneous) type = bound[static_cast<std::size_t>(v)];
+    if (!type && set.single()) type = set.single();
   }
 }
 

@@ -59,6 +59,9 @@ struct Message {
     }
     add(d.ranked() ? ")" : "...)");
   }
+  constexpr void add(const auto& first, const auto& second, const auto&... rest) {
+    add(first), add(second), (add(rest), ...);
+  }
 };
 
 /// The integers in a value, if they are known before the value is computed: shapes, axes, repeats. Carrying

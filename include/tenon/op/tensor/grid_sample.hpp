@@ -6,10 +6,10 @@
 
 namespace tenon::op {
 
-/// X (N, C, D1, …, Dk) at the points of grid (N, E1, …, Ek, k), each (x, y, …), the last axis first, gives
-/// Y (N, C, E1, …, Ek). -1 and 1 are the outer edges of the axis, or with `align_corners` the middles of its
-/// outermost elements. Integers are computed as real numbers and truncated. op::GridSample{}(x, grid) of
-/// (1,3,8,8) and (1,4,5,2) gives (1,3,4,5).
+/// X (N, C, D1, …, Dk) at the points of grid (N, E1, …, Ek, k) gives Y (N, C, E1, …, Ek). A point (x, y, …)
+/// begins with the last axis. Its coordinates -1 and 1 are the outer edges of an axis, or with
+/// `align_corners` the middles of the outermost elements. Integers are computed as real numbers and
+/// truncated. op::GridSample{}(x, grid) of (1,3,8,8) and (1,4,5,2) gives (1,3,4,5).
 struct GridSample {
   int64_t align_corners = 0;
   Str mode = "linear";         ///< linear, nearest, cubic; before 20 bilinear, nearest, bicubic
@@ -27,8 +27,7 @@ struct GridSample {
 
   constexpr void infer(Infer& i) const {
     const bool old = i.version() < 20;
-    if (!(old ? i.expect_choice("mode", mode, {"bilinear", "nearest", "bicubic"})
-              : i.expect_choice("mode", mode, {"linear", "nearest", "cubic"})))
+    if (!i.expect_choice("mode", mode, {old ? "bilinear" : "linear", "nearest", old ? "bicubic" : "cubic"}))
       return;
     if (!i.expect_choice("padding_mode", padding_mode, {"zeros", "border", "reflection"})) return;
     if (mode != "nearest" && i.dtype(0) == DType::string) return i.fail("strings have no '", mode, "'");
@@ -52,7 +51,6 @@ struct GridSample {
   template <class T>
   void compute(TensorView<const T> x, AnyView grid, TensorView<T> y) const {
     if (y.empty()) return;
-    const int64_t count = product(y.extents().subspan(2));
     using kernels::SampleMode, kernels::SamplePadding;
     kernels::grid_sample<T>({.mode = mode == "nearest"                      ? SampleMode::nearest
                                      : mode == "cubic" || mode == "bicubic" ? SampleMode::cubic
@@ -65,7 +63,7 @@ struct GridSample {
                              .extents = x.extents().data() + 2,
                              .batch = x.extent(0),
                              .channels = x.extent(1),
-                             .count = count,
+                             .count = product(y.extents().subspan(2)),
                              .type = grid.dtype(),
                              .points = grid.data()},
                             x.data(), y.data());

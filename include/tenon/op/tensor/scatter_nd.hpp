@@ -5,9 +5,10 @@
 
 namespace tenon::op {
 
-/// indices (…, k) name slices of data by their first k coordinates, from the end where below 0. updates (…,
-/// slice) go there in row-major order: of two to one place the second replaces the first, or is reduced after
-/// it. op::ScatterND{.reduction = "add"}(x, indices, updates) of (4,5), (2,1) and (2,5) gives (4,5).
+/// indices (…, k) name slices of data by their first k coordinates; coordinates below 0 count from the end.
+/// updates (…, slice) go there in row-major order: a later one of the same place replaces an earlier one, or
+/// is reduced after it. op::ScatterND{.reduction = "add"}(x, indices, updates) of (4,5), (2,1) and (2,5)
+/// gives (4,5).
 struct ScatterND {
   Str reduction = "none";  ///< none, add, mul; since 18 max, min
 

@@ -6,7 +6,7 @@
 
 namespace tenon::op {
 
-/// Z (…, K) holds the columns of X (…, C) that the K elements of Y name, under any extents of Y. A vector X
+/// Z (…, K) holds the columns of X (…, C) that the K elements of Y name, whatever extents Y has. A vector X
 /// is one row. Error{out_of_range} for an index outside of [0, C). op::ArrayFeatureExtractor{}(x, y) of (3,4)
 /// and (2) gives (3,2).
 struct ArrayFeatureExtractor {

@@ -6,9 +6,9 @@
 
 namespace tenon::op {
 
-/// Y (…, C) has a 1 where the element of X (…) stands among the C categories, and zeros elsewhere. Numbers
-/// are truncated to integers. An element of no category gives zeros, or with `zeros` = 0 an
-/// Error{invalid_argument}. op::OneHotEncoder{.cats_int64s = {1, 2}}(x) of (2) gives ((0,1)).
+/// Y (…, C) has for each element of X (…) a 1 at the place of its category, and zeros elsewhere. Numbers are
+/// truncated to integers. An element of no category gives zeros, or with `zeros` = 0 an
+/// Error{invalid_argument}. op::OneHotEncoder{.cats_int64s = {1, 2}}(x) of (3) gives (3,2).
 struct OneHotEncoder {
   std::vector<int64_t> cats_int64s{};
   std::vector<std::string> cats_strings{};
@@ -60,10 +60,11 @@ struct OneHotEncoder {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 
  private:
+  /// -1 for an element of no category.
   template <class K, class T>
   static int64_t find(const kernels::Lookup<K>& place, const T& x) {
     if constexpr (std::is_floating_point_v<T>) {
-      if (!(x > T(-0x1p63) && x < T(0x1p63)) && x != T(-0x1p63)) return -1;
+      if (!(x >= T(-0x1p63) && x < T(0x1p63))) return -1;
       return place.find(static_cast<int64_t>(x));
     } else {
       return place.find(x);
