@@ -1,11 +1,17 @@
-// Greedy suppression of boxes that overlap better ones. A grid over the plane finds the selected boxes near a
-// box, with which alone it is compared.
+// Greedy suppression of boxes that overlap better ones. Boxes are sorted only as far as they are wanted, and
+// compared with four selected ones at once; where many are selected, a grid over the plane finds the ones
+// near a box.
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <limits>
+#include <optional>
+#include <span>
 #include <vector>
+
+#include "tenon/base/scratch.hpp"
 
 namespace tenon::kernels {
 
@@ -29,133 +35,244 @@ inline bool overlap(const Box& a, float area_a, const Box& b, float area_b, floa
 
 namespace detail {
 
-/// Boxes that were selected, by the cells of a grid that they touch.
+/// A box with its area. Only proper boxes overlap others.
+struct Region : Box {
+  float size;
+
+  explicit Region(const Box& b) : Box(b), size(b.area()) {}
+  bool proper() const {
+    constexpr float inf = std::numeric_limits<float>::infinity();
+    return top < bottom && left < right && top > -inf && left > -inf && bottom < inf && right < inf &&
+           size > 0;
+  }
+};
+
+/// Proper boxes.
+class BoxList {
+ public:
+  void insert(const Region& b) {
+    const auto lane = size_++ % 4;
+    if (lane == 0) groups_.push_back(Group{.top = Four{} + std::numeric_limits<float>::infinity()});
+    Group& g = groups_.back();
+    g.top[lane] = b.top, g.left[lane] = b.left, g.bottom[lane] = b.bottom, g.right[lane] = b.right;
+    g.size[lane] = b.size;
+  }
+  /// Whether any box and the proper one b overlap.
+  bool any(const Region& b, float threshold) const {
+    const Four none{}, top = none + b.top, left = none + b.left, bottom = none + b.bottom,
+                       right = none + b.right;
+    for (const Group& g : groups_) {
+      const Four height = least(g.bottom, bottom) - most(g.top, top),
+                 width = least(g.right, right) - most(g.left, left), common = width * height;
+      const auto over =
+          (height > none) & (width > none) & (common / (b.size + g.size - common) > none + threshold);
+      const auto halves = std::bit_cast<Halves>(over);
+      if ((halves[0] | halves[1]) != 0) return true;
+    }
+    return false;
+  }
+  int64_t size() const { return size_; }
+
+ private:
+  using Four [[gnu::vector_size(16)]] = float;
+  using Halves [[gnu::vector_size(16)]] = uint64_t;
+  struct Group {
+    Four top{}, left{}, bottom{}, right{}, size{};  // lanes without a box have an infinite top
+  };
+
+  static Four least(Four a, Four b) { return a < b ? a : b; }
+  static Four most(Four a, Four b) { return a > b ? a : b; }
+
+  std::vector<Group> groups_;
+  int64_t size_ = 0;
+};
+
+/// Proper boxes by the cells of a grid that they touch.
 class BoxGrid {
  public:
-  /// For the boxes of these numbers.
-  BoxGrid(const Box* boxes, const std::vector<int64_t>& numbers) {
-    // The mean sides and the bounds of boxes that can overlap.
-    double height = 0, width = 0;
-    int64_t count = 0;
-    for (int64_t k : numbers) {
-      const Box& b = boxes[k];
-      if (!ordinary(b)) continue;
+  /// For boxes among n ones, box(k), of which at least one is proper.
+  template <class At>
+  BoxGrid(int64_t n, At box) {
+    // The mean sides and the bounds of proper boxes.
+    constexpr float max = std::numeric_limits<float>::max();
+    Box bounds{max, max, -max, -max};
+    double height = 0, width = 0, count = 0;
+    for (int64_t k = 0; k < n; ++k) {
+      const Region b(box(k));
+      if (!b.proper()) continue;
       ++count;
       height += length(b.top, b.bottom);
       width += length(b.left, b.right);
-      bounds_.top = std::min(bounds_.top, b.top), bounds_.bottom = std::max(bounds_.bottom, b.bottom);
-      bounds_.left = std::min(bounds_.left, b.left), bounds_.right = std::max(bounds_.right, b.right);
+      bounds.top = std::min(bounds.top, b.top), bounds.bottom = std::max(bounds.bottom, b.bottom);
+      bounds.left = std::min(bounds.left, b.left), bounds.right = std::max(bounds.right, b.right);
     }
-    if (count >= 64) {
-      rows_ = cells(length(bounds_.top, bounds_.bottom), height / static_cast<double>(count));
-      columns_ = cells(length(bounds_.left, bounds_.right), width / static_cast<double>(count));
-    }
-    first_.assign(static_cast<std::size_t>(rows_ * columns_), -1);
+    rows_ = Axis(bounds.top, bounds.bottom, height / count);
+    columns_ = Axis(bounds.left, bounds.right, width / count);
+    first_.assign(static_cast<std::size_t>(rows_.cells * columns_.cells), -1);
   }
 
-  void insert(int64_t box, const Box& b) {
-    if (!ordinary(b)) return;
+  void insert(const Region& b) {
     const Range r = range(b);
-    everyone_.push_back(box);
-    if (r.cells() > many) {
-      large_.push_back(box);
-      return;
-    }
+    if (r.cells() > many) return large_.insert(b);
     each(r, [&](int64_t& first) {
-      entries_.push_back({box, first});
+      entries_.push_back({b, first});
       first = static_cast<int64_t>(entries_.size()) - 1;
       return false;
     });
   }
-  /// Whether test(box) holds for any box that can overlap b.
-  template <class F>
-  bool any(const Box& b, F test) {
-    if (!ordinary(b)) return false;
+  /// Whether any box and the proper one b overlap; nothing where b touches many cells.
+  std::optional<bool> any(const Region& b, float threshold) {
     const Range r = range(b);
-    if (r.cells() > many) return std::any_of(everyone_.begin(), everyone_.end(), test);
-    if (std::any_of(large_.begin(), large_.end(), test)) return true;
-    return each(r, [&](int64_t first) {
-      for (; first >= 0; first = entries_[static_cast<std::size_t>(first)].next)
-        if (test(entries_[static_cast<std::size_t>(first)].box)) return true;
-      return false;
-    });
+    if (r.cells() > many) return std::nullopt;
+    return large_.any(b, threshold) || each(r, [&](int64_t first) {
+             for (; first >= 0; first = entries_[static_cast<std::size_t>(first)].next)
+               if (const Region& other = entries_[static_cast<std::size_t>(first)].box;
+                   overlap(b, b.size, other, other.size, threshold))
+                 return true;
+             return false;
+           });
   }
 
  private:
   static constexpr int64_t many = 16;  // a box that touches more cells is kept beside the grid
 
   struct Entry {
-    int64_t box, next;
+    Region box;
+    int64_t next;
   };
   struct Range {
     int64_t top, left, bottom, right;
     int64_t cells() const { return (bottom - top + 1) * (right - left + 1); }
   };
-
-  /// Only such boxes can overlap others.
-  static bool ordinary(const Box& b) {
-    constexpr float inf = std::numeric_limits<float>::infinity();
-    return b.top < b.bottom && b.left < b.right && b.top > -inf && b.left > -inf && b.bottom < inf &&
-           b.right < inf;
-  }
   /// In double: two floats may lie further apart than float reaches.
   static double length(float low, float high) { return static_cast<double>(high) - low; }
-  static int64_t cells(double extent, double mean) {
-    return static_cast<int64_t>(std::clamp(extent / mean, 1.0, 128.0));
-  }
-  /// The cell of a coordinate, of so many that divide [low, high].
-  static int64_t cell(float v, float low, float high, int64_t cells) {
-    const double at = length(low, v) / length(low, high) * static_cast<double>(cells);
-    return std::min(static_cast<int64_t>(at), cells - 1);
-  }
+  struct Axis {
+    float low = 0;
+    double scale = 0;
+    int64_t cells = 1;
+
+    Axis() = default;
+    Axis(float start, float end, double mean)
+        : low(start), cells(static_cast<int64_t>(std::clamp(length(start, end) / mean, 1.0, 128.0))) {
+      scale = static_cast<double>(cells) / length(start, end);
+    }
+    int64_t cell(float v) const { return std::min(static_cast<int64_t>(length(low, v) * scale), cells - 1); }
+  };
   Range range(const Box& b) const {
-    return {cell(b.top, bounds_.top, bounds_.bottom, rows_),
-            cell(b.left, bounds_.left, bounds_.right, columns_),
-            cell(b.bottom, bounds_.top, bounds_.bottom, rows_),
-            cell(b.right, bounds_.left, bounds_.right, columns_)};
+    return {rows_.cell(b.top), columns_.cell(b.left), rows_.cell(b.bottom), columns_.cell(b.right)};
   }
   /// f(first entry) for the cells of a range, until it holds.
   template <class F>
   bool each(const Range& r, F f) {
     for (int64_t i = r.top; i <= r.bottom; ++i)
       for (int64_t j = r.left; j <= r.right; ++j)
-        if (f(first_[static_cast<std::size_t>(i * columns_ + j)])) return true;
+        if (f(first_[static_cast<std::size_t>(i * columns_.cells + j)])) return true;
     return false;
   }
 
-  static constexpr float max_ = std::numeric_limits<float>::max();
-  Box bounds_{max_, max_, -max_, -max_};
-  int64_t rows_ = 1, columns_ = 1;
-  std::vector<int64_t> first_, everyone_, large_;
+  Axis rows_, columns_;
+  std::vector<int64_t> first_;
   std::vector<Entry> entries_;
+  BoxList large_;
 };
+
+/// A box and its place in the order of scores: better boxes have lower ranks.
+struct Ranked {
+  uint32_t rank;
+  int64_t box;
+
+  bool operator<(const Ranked& other) const {
+    return rank != other.rank ? rank < other.rank : box < other.box;
+  }
+};
+
+/// Equal for equal scores.
+inline uint32_t rank_of(float score) {
+  const auto bits = std::bit_cast<uint32_t>(score + 0.0f);  // -0 becomes 0
+  return bits >> 31 ? bits : ~bits & 0x7fffffff;
+}
+
+/// The boxes with scores above `least`, or all whose score is a number, in any order.
+inline std::span<Ranked> rank_boxes(const float* scores, int64_t n, float least, bool has_least,
+                                    Scratch& scratch) {
+  auto* const ranked = scratch.take<Ranked>(n);
+  constexpr int64_t block = 16;
+  int64_t count = 0;
+  for (int64_t begin = 0; begin < n; begin += block) {
+    const int64_t end = std::min(n, begin + block);
+    // Most scores are too low, often all of a block.
+    if (has_least && end - begin == block) {
+      int above = 0;
+      for (int64_t i = 0; i < block; ++i) above |= scores[begin + i] > least;
+      if (above == 0) continue;
+    }
+    for (int64_t k = begin; k < end; ++k) {
+      ranked[count] = {rank_of(scores[k]), k};
+      count += has_least ? scores[k] > least : scores[k] == scores[k];
+    }
+  }
+  return {ranked, static_cast<std::size_t>(count)};
+}
+
+/// Calls f(box) in the order of ranks until it returns false. The boxes are divided by their ranks, and the
+/// parts are sorted when their turn comes.
+template <class F>
+void by_rank(std::span<Ranked> ranked, Scratch& scratch, F f) {
+  const auto n = static_cast<int64_t>(ranked.size());
+  if (n == 0) return;
+  uint32_t low = ranked[0].rank, high = low;
+  for (const Ranked& r : ranked) low = std::min(low, r.rank), high = std::max(high, r.rank);
+  const int wanted = std::bit_width(static_cast<uint64_t>(n) / 4 + 1),
+            shift = std::max(0, static_cast<int>(std::bit_width(high - low)) - std::min(wanted, 16));
+  const int64_t parts = ((high - low) >> shift) + 1;
+  auto* const ends = scratch.take<int64_t>(parts + 1);
+  auto* const sorted = scratch.take<Ranked>(n);
+  std::fill_n(ends, parts + 1, 0);
+  for (const Ranked& r : ranked) ++ends[((r.rank - low) >> shift) + 1];
+  for (int64_t p = 0; p < parts; ++p) ends[p + 1] += ends[p];
+  for (const Ranked& r : ranked) sorted[ends[(r.rank - low) >> shift]++] = r;
+  for (int64_t p = 0, begin = 0; p < parts; begin = ends[p++]) {
+    if (ends[p] - begin > 1) std::sort(sorted + begin, sorted + ends[p]);
+    for (int64_t k = begin; k < ends[p]; ++k)
+      if (!f(sorted[k].box)) return;
+  }
+}
 
 }  // namespace detail
 
-/// The numbers of at most `most` boxes, best scores first, and the lower number first among equal scores: a
-/// box is left out when it overlaps one before it by more than `threshold`, which lies in [0, 1]. Boxes with
-/// scores not above `least`, and those whose score is no number, are left out.
-inline std::vector<int64_t> suppress(const Box* boxes, const float* scores, int64_t n, int64_t most,
-                                     float threshold, float least, bool has_least) {
-  std::vector<int64_t> order, selected;
+/// The numbers of at most `most` of the boxes box(k), k < n, best scores first, and the lower number first
+/// among equal scores: a box is left out when it overlaps one before it by more than `threshold`, which lies
+/// in [0, 1]. Boxes with scores not above `least`, and those whose score is no number, are left out.
+template <class At>
+std::vector<int64_t> suppress(At box, const float* scores, int64_t n, int64_t most, float threshold,
+                              float least, bool has_least) {
+  std::vector<int64_t> selected;
   if (most <= 0) return selected;
-  for (int64_t k = 0; k < n; ++k)
-    if (has_least ? scores[k] > least : scores[k] == scores[k]) order.push_back(k);
-  std::sort(order.begin(), order.end(),
-            [&](int64_t a, int64_t b) { return scores[a] != scores[b] ? scores[a] > scores[b] : a < b; });
-  detail::BoxGrid grid(boxes, order);
-  for (int64_t k : order) {
-    if (static_cast<int64_t>(selected.size()) == most) break;
-    const Box& b = boxes[k];
-    const float area = b.area();
+  Scratch scratch;
+  const std::span<detail::Ranked> ranked = detail::rank_boxes(scores, n, least, has_least, scratch);
+  detail::BoxList list;
+  std::optional<detail::BoxGrid> grid;
+  const auto overlaps = [&](const detail::Region& b) {
+    const auto found = grid ? grid->any(b, threshold) : std::nullopt;
+    return found ? *found : list.any(b, threshold);
+  };
+  detail::by_rank(ranked, scratch, [&](int64_t k) {
     // No intersection is more than the whole of the union.
-    if (threshold < 1 &&
-        grid.any(
-            b, [&](int64_t other) { return overlap(b, area, boxes[other], boxes[other].area(), threshold); }))
-      continue;
+    if (const detail::Region b(box(k)); threshold < 1 && b.proper()) {
+      if (overlaps(b)) return true;
+      // A short list takes less time than a grid: its best boxes overlap many.
+      if (list.size() == 1024 && !grid) {
+        grid.emplace(static_cast<int64_t>(ranked.size()),
+                     [&](int64_t i) { return box(ranked[static_cast<std::size_t>(i)].box); });
+        for (int64_t other : selected)
+          if (const detail::Region r(box(other)); r.proper()) grid->insert(r);
+      }
+      list.insert(b);
+      if (grid) grid->insert(b);
+    }
     selected.push_back(k);
-    if (threshold < 1) grid.insert(k, b);
-  }
+    return static_cast<int64_t>(selected.size()) < most;
+  });
   return selected;
 }
 

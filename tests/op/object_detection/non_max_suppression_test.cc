@@ -75,7 +75,7 @@ TEST_CASE("NonMaxSuppression: against all pairs") {
     return static_cast<float>(state >> 8) / 16777216 * below;
   };
   for (float side : {3.0f, 30.0f}) {
-    constexpr int64_t n = 700;
+    constexpr int64_t n = 2000;
     Tensor<float> boxes(Extents{1, n, 4}), scores(Extents{1, 1, n});
     for (int64_t k = 0; k < n; ++k) {
       float* b = boxes.data() + 4 * k;
@@ -113,7 +113,7 @@ TEST_CASE("NonMaxSuppression: against all pairs") {
 }
 
 TEST_CASE("NonMaxSuppression: boxes further apart than float reaches") {
-  constexpr int64_t n = 100;
+  constexpr int64_t n = 1100;
   Tensor<float> boxes(Extents{1, n, 4}), scores(Extents{1, 1, n});
   for (int64_t k = 0; k < n; ++k)
     for (int64_t side : {0, 1}) boxes[4 * k + side] = -3e38f, boxes[4 * k + 2 + side] = 3e38f;

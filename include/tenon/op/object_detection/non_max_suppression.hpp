@@ -55,13 +55,12 @@ struct NonMaxSuppression {
       raise(ErrorCode::invalid_argument, spec.name, "iou_threshold ", overlap, " outside of [0, 1]");
     const int64_t classes = scores.extent(1), n = boxes.extent(1),
                   tasks = most > 0 ? scores.extent(0) * classes : 0;
-    std::vector<kernels::Box> corners(static_cast<std::size_t>(boxes.size() / 4));
-    for (std::size_t k = 0; k < corners.size(); ++k) corners[k] = corners_of(boxes.data() + 4 * k);
     std::vector<std::vector<int64_t>> selected(static_cast<std::size_t>(n > 0 ? tasks : 0));
     parallel_for(static_cast<int64_t>(selected.size()), 1, [&](int64_t begin, int64_t end) {
       for (int64_t t = begin; t < end; ++t)
         selected[static_cast<std::size_t>(t)] =
-            kernels::suppress(corners.data() + t / classes * n, scores.data() + t * n, n, most, overlap,
+            kernels::suppress([&](int64_t k) { return corners_of(boxes.data() + 4 * (t / classes * n + k)); },
+                              scores.data() + t * n, n, most, overlap,
                               score_threshold.empty() ? 0 : score_threshold[0], !score_threshold.empty());
     });
     int64_t count = 0;
