@@ -3,16 +3,15 @@
 // stays near the error of one addition for any length.
 #pragma once
 
+#include <algorithm>
 #include <limits>
 
+#include "tenon/kernels/reduce/lines.hpp"
 #include "tenon/simd/wide.hpp"
 
 namespace tenon::kernels {
 
 namespace detail {
-
-/// Columns per step when rows are reduced to one row.
-inline constexpr int reduce_tile = 128;
 
 /// The joins of elements, for numbers and for batches, with their neutral elements.
 struct Add {
@@ -42,7 +41,7 @@ struct Multiply {
 struct Greatest {
   template <class V>
   static V join(const V& x, const V& y) {
-    if constexpr (std::is_arithmetic_v<V>) return x > y || x != x ? x : y;
+    if constexpr (std::is_arithmetic_v<V>) return ((x > y) | (x != x)) ? x : y;
     else return simd::max_nan(x, y);
   }
   template <class V>
@@ -54,7 +53,7 @@ struct Greatest {
 struct Least {
   template <class V>
   static V join(const V& x, const V& y) {
-    if constexpr (std::is_arithmetic_v<V>) return x < y || x != x ? x : y;
+    if constexpr (std::is_arithmetic_v<V>) return ((x < y) | (x != x)) ? x : y;
     else return simd::min_nan(x, y);
   }
   template <class V>
@@ -142,10 +141,24 @@ template <class Arch, class Join, class T, class F>
   }
 }
 
+/// How many of `rows` short rows of n <= reduce_tile elements, without gaps between them, are taken as one
+/// row. That makes several copies of a column; joining them takes the time of more rows than few copies lose.
+template <class C, class Arch>
+int64_t rows_together(int64_t rows, int64_t n) {
+  const int64_t most = std::min(rows, reduce_tile / n), some = std::max(simd::lanes<C, Arch> / n, rows / 128);
+  return std::max<int64_t>(1, std::min(some, most));
+}
+/// Joins the copies, total[k * n + j] of column j, into total[j].
+template <class Join, class V>
+void join_copies(V* total, int64_t n, int64_t copies) {
+  for (const V* copy = total + n; --copies > 0; copy += n)
+    for (int64_t j = 0; j < n; ++j) total[j] = Join::join(copy[j], total[j]);
+}
+
 /// Lines shorter than this are turned into columns first.
 inline constexpr int64_t short_line = 24;
 
-/// columns[i * reduce_tile + r] = lines[r * n + i], r < count <= reduce_tile, i < n < short_line.
+/// columns[i * reduce_tile + r] = lines[r * n + i], r < count <= reduce_tile, i < n.
 template <class Arch, class T>
 void turn_lines(const T* lines, T* columns, int64_t n, int64_t count) {
   int64_t whole_i = 0, whole_r = 0;
