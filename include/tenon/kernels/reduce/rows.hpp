@@ -3,16 +3,15 @@
 // stays near the error of one addition for any length.
 #pragma once
 
+#include <algorithm>
 #include <limits>
 
+#include "tenon/kernels/reduce/lines.hpp"
 #include "tenon/simd/wide.hpp"
 
 namespace tenon::kernels {
 
 namespace detail {
-
-/// Columns per step when rows are reduced to one row.
-inline constexpr int reduce_tile = 128;
 
 /// The joins of elements, for numbers and for batches, with their neutral elements.
 struct Add {
@@ -42,7 +41,7 @@ struct Multiply {
 struct Greatest {
   template <class V>
   static V join(const V& x, const V& y) {
-    if constexpr (std::is_arithmetic_v<V>) return x > y || x != x ? x : y;
+    if constexpr (std::is_arithmetic_v<V>) return ((x > y) | (x != x)) ? x : y;
     else return simd::max_nan(x, y);
   }
   template <class V>
@@ -54,7 +53,7 @@ struct Greatest {
 struct Least {
   template <class V>
   static V join(const V& x, const V& y) {
-    if constexpr (std::is_arithmetic_v<V>) return x < y || x != x ? x : y;
+    if constexpr (std::is_arithmetic_v<V>) return ((x < y) | (x != x)) ? x : y;
     else return simd::min_nan(x, y);
   }
   template <class V>
@@ -140,6 +139,20 @@ template <class Arch, class Join, class T, class F>
     while (r < end) add_rows.template operator()<1>();
     for (int64_t j = 0; j < n; ++j) total[j] = Join::join(static_cast<double>(sums[j]), total[j]);
   }
+}
+
+/// How many of `rows` short rows of n <= reduce_tile elements, without gaps between them, are taken as one
+/// row. That makes several copies of a column; joining them takes the time of more rows than few copies lose.
+template <class C, class Arch>
+int64_t rows_together(int64_t rows, int64_t n) {
+  const int64_t most = std::min(rows, reduce_tile / n), some = std::max(simd::lanes<C, Arch> / n, rows / 128);
+  return std::max<int64_t>(1, std::min(some, most));
+}
+/// Joins the copies, total[k * n + j] of column j, into total[j].
+template <class Join, class V>
+void join_copies(V* total, int64_t n, int64_t copies) {
+  for (const V* copy = total + n; --copies > 0; copy += n)
+    for (int64_t j = 0; j < n; ++j) total[j] = Join::join(copy[j], total[j]);
 }
 
 /// Lines shorter than this are turned into columns first.

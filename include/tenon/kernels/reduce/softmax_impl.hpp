@@ -2,6 +2,7 @@
 // scaling); lines with a stride are done a tile of neighbours at a time.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -156,27 +157,46 @@ void softmax_tile(bool log, const T* x, T* y, int64_t axis, int64_t inner, int64
   using C = compute_t<T>;
   using B = simd::batch<C, Arch>;
   constexpr int64_t width = simd::lanes<C, Arch>;
+  const int64_t copies = n == inner ? rows_together<C, Arch>(axis, n) : 1;
+  const int64_t columns = copies * n, whole = axis / copies * copies;
   double total[reduce_tile];
   alignas(64) C greatest[reduce_tile + width] = {}, last[reduce_tile + width] = {};
-  for (int64_t j = 0; j < n; ++j) total[j] = Greatest::identity<double>();
-  reduce_rows<Arch, Greatest>(x, inner, axis, n, total, [](const B& v, auto...) { return v; });
-  for (int64_t j = 0; j < n; ++j) {
-    greatest[j] = static_cast<C>(total[j]);
-    total[j] = 0;
-  }
+  // f(offset, stride, rows, columns) for the rows that are taken together, and for the rest.
+  const auto for_rows = [&](const auto& f) {
+    f(int64_t{0}, copies * inner, axis / copies, columns);
+    if (whole < axis) f(whole * inner, inner, axis - whole, n);
+  };
+  const auto totals = [&]<class Join>(Join, const auto& f) {
+    for (int64_t j = 0; j < columns; ++j) total[j] = Join::template identity<double>();
+    for_rows([&](int64_t at, int64_t stride, int64_t rows, int64_t wide) {
+      reduce_rows<Arch, Join>(
+          x + at, stride, rows, wide, total,
+          [&, at](const B& v, int64_t j, int64_t i, auto... count) { return f(v, j, at + i, count...); });
+    });
+    join_copies<Join>(total, n, copies);
+  };
+  const auto spread = [&](C* of_columns) {
+    for (int64_t j = n; j < columns; ++j) of_columns[j] = of_columns[j - n];
+  };
+  totals(Greatest{}, [](const B& v, auto...) { return v; });
+  for (int64_t j = 0; j < n; ++j) greatest[j] = static_cast<C>(total[j]);
+  spread(greatest);
   const bool kept = !log && !simd::is_narrow<T>;  // exponentials in y, as in softmax_row
   const auto below = [&](const B& v, int64_t j) { return v - simd::loadu<Arch>(greatest + j); };
-  reduce_rows<Arch, Add>(x, inner, axis, n, total, [&](const B& v, int64_t j, int64_t i, auto... count) {
+  totals(Add{}, [&](const B& v, int64_t j, int64_t i, auto... count) {
     const B e = simd::exp_flushed(below(v, j));
     if (kept) simd::store_wide<Arch>(y + i, e, count...);
     return e;
   });
   for (int64_t j = 0; j < n; ++j) last[j] = static_cast<C>(log ? std::log(total[j]) : 1 / total[j]);
-  for (int64_t i = 0; i < axis * inner; i += inner)
-    map_row<Arch>((kept ? y : x) + i, y + i, n, [&](const B& v, int64_t j, auto...) {
-      const B other = simd::loadu<Arch>(last + j);
-      return log ? below(v, j) - other : (kept ? v : simd::exp_flushed(below(v, j))) * other;
-    });
+  spread(last);
+  for_rows([&](int64_t at, int64_t stride, int64_t rows, int64_t wide) {
+    for (const int64_t end = at + rows * stride; at < end; at += stride)
+      map_row<Arch>((kept ? y : x) + at, y + at, wide, [&](const B& v, int64_t j, auto...) {
+        const B other = simd::loadu<Arch>(last + j);
+        return log ? below(v, j) - other : (kept ? v : simd::exp_flushed(below(v, j))) * other;
+      });
+  });
 }
 
 }  // namespace detail
@@ -200,10 +220,9 @@ void softmax_impl(bool log, const T* x, T* y, int64_t axis, int64_t inner, int64
   if (inner == 1) {
     return detail::softmax_rows<Arch>(log, x + first * axis, y + first * axis, axis, last - first);
   }
+  const int64_t together = detail::lines_together(inner);
   for (int64_t line = first; line < last;) {
-    const int64_t column = line % inner, left = inner - column;
-    int64_t n = left < last - line ? left : last - line;
-    if (n > detail::reduce_tile) n = detail::reduce_tile;
+    const int64_t column = line % inner, n = std::min({inner - column, last - line, together});
     const int64_t offset = line / inner * axis * inner + column;
     detail::softmax_tile<Arch>(log, x + offset, y + offset, axis, inner, n);
     line += n;
