@@ -10,6 +10,7 @@
 #include "tenon/base/inline_vector.hpp"
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/types.hpp"
+#include "tenon/kernels/reduce/lines.hpp"
 #include "tenon/simd/arch.hpp"
 
 namespace tenon::kernels {
@@ -219,8 +220,7 @@ void reduce(const T* x, T* y, const ReducePlan& plan) {
 template <class T>
 void arg_reduce(bool greatest, bool last_index, const T* x, int64_t* y, int64_t outer, int64_t axis,
                 int64_t inner) {
-  const int64_t grain = axis >= detail::reduce_grain ? 1 : detail::reduce_grain / axis;
-  parallel_for(outer * inner, grain, [=](int64_t first, int64_t last) {
+  detail::parallel_lines(outer, axis, inner, detail::reduce_grain, [=](int64_t first, int64_t last) {
     simd::dispatch([=]<class Arch>(Arch) {
       arg_reduce_impl<Arch>(greatest, last_index, x, y, axis, inner, first, last);
     });

@@ -230,11 +230,7 @@ template <class Arch, ReduceKind kind, class C, class X>
 void reduce_columns(const X& x, Partial* p, const ReducePlan& plan, int64_t begin, int64_t end, int64_t n) {
   using Join = reduce_join<kind>;
   const int64_t stride = plan.rank > 1 ? plan.strides[plan.rank - 2] : n;
-  // Short rows without gaps are taken several at a time, which makes several copies of a column; their
-  // partial results are joined at the end, which takes the time of more rows than few copies lose.
-  constexpr int64_t width = simd::lanes<C, Arch>;
-  const int64_t copies =
-      stride == n ? std::clamp<int64_t>(std::max(width / n, (end - begin) / 128), 1, reduce_tile / n) : 1;
+  const int64_t copies = stride == n ? rows_together<C, Arch>(end - begin, n) : 1;
   reduce_total<C> total[reduce_tile];
   const auto pass = [&]<class J>(J, const auto& f) {
     for (int64_t j = 0; j < copies * n; ++j) total[j] = J::template identity<reduce_total<C>>();
@@ -243,7 +239,7 @@ void reduce_columns(const X& x, Partial* p, const ReducePlan& plan, int64_t begi
       reduce_rows_of<Arch, J>(x + offset, copies * stride, rows / copies, copies * n, total, f);
       reduce_rows_of<Arch, J>(x + (offset + together * stride), stride, rows - together, n, total, f);
     });
-    for (int64_t j = n; j < copies * n; ++j) total[j % n] = J::join(total[j], total[j % n]);
+    join_copies<J>(total, n, copies);
   };
   if constexpr (kind == ReduceKind::exponentials) {
     alignas(64) C shift[reduce_tile + simd::lanes<C, Arch>] = {};
@@ -442,32 +438,94 @@ int64_t arg_line(const T* x, int64_t n, bool last_index) {
   }
 }
 
+/// The type in which elements of type T are compared.
+template <class T>
+using arg_value = std::conditional_t<std::is_integral_v<T>, T, compute_t<T>>;
+
+/// The extremum of each of n <= reduce_tile columns, and the row that it is in, of `rows` rows.
+template <class Arch, bool greatest, class T>
+void arg_rows(const T* x, int64_t stride, int64_t rows, int64_t n, bool last_index, arg_value<T>* best,
+              int64_t* y) {
+  using V = arg_value<T>;
+  // Vectors of V and of rows have equally many lanes.
+  using Row = std::conditional_t<sizeof(V) == 8, int64_t, int32_t>;
+  constexpr int64_t most = 1 << 30;
+  Row at[reduce_tile];
+  [[maybe_unused]] V converted[reduce_tile];
+  const auto row = [&](int64_t i) {
+    if constexpr (simd::is_narrow<T>) return simd::widen<Arch>(x + i * stride, converted, n), converted;
+    else return x + i * stride;
+  };
+  std::copy_n(row(0), n, best);
+  std::fill_n(y, n, 0);
+  for (int64_t begin = 0; begin < rows; begin += most) {
+    std::fill_n(at, n, Row(-1));
+    const int64_t end = std::min(rows, begin + most);
+    for (int64_t i = begin; i < end; ++i) {
+      const V* const v = row(i);
+      const Row here = static_cast<Row>(i - begin);
+      for (int64_t j = 0; j < n; ++j) {
+        const bool take = beats<greatest>(v[j], best[j], last_index);
+        best[j] = take ? v[j] : best[j];
+        at[j] = take ? here : at[j];
+      }
+    }
+    for (int64_t j = 0; j < n; ++j) y[j] = at[j] < 0 ? y[j] : begin + at[j];
+  }
+}
+
+/// The index in each of n <= reduce_tile neighbouring lines whose elements are `inner` apart.
+template <class Arch, bool greatest, class T>
+void arg_tile(const T* x, int64_t* y, int64_t axis, int64_t inner, int64_t n, bool last_index) {
+  using V = arg_value<T>;
+  const int64_t copies = n == inner ? rows_together<V, Arch>(axis, n) : 1, whole = axis / copies * copies;
+  V best[reduce_tile], other[reduce_tile];
+  int64_t at[reduce_tile];
+  if (copies == 1) return arg_rows<Arch, greatest>(x, inner, axis, n, last_index, best, y);
+  const auto join = [&](const V* value, const int64_t* row, int64_t step, int64_t first) {
+    for (int64_t j = 0; j < n; ++j) {
+      const int64_t index = row[j] * step + first;
+      const V v = value[j], b = best[j];
+      const bool equal = (v == b) | ((v != v) & (b != b));
+      if (equal ? last_index == (index > y[j]) : beats<greatest>(v, b, false)) best[j] = v, y[j] = index;
+    }
+  };
+  arg_rows<Arch, greatest>(x, copies * inner, axis / copies, copies * n, last_index, other, at);
+  for (int64_t j = 0; j < n; ++j) best[j] = other[j], y[j] = at[j] * copies;
+  for (int64_t k = 1; k < copies; ++k) join(other + k * n, at + k * n, copies, k);
+  if (whole == axis) return;
+  arg_rows<Arch, greatest>(x + whole * inner, inner, axis - whole, n, last_index, other, at);
+  join(other, at, 1, whole);
+}
+
 template <class Arch, bool greatest, class T>
 void arg_lines(const T* x, int64_t* y, int64_t axis, int64_t inner, int64_t first, int64_t last,
                bool last_index) {
-  // Narrow floats are compared as floats.
-  using V = std::conditional_t<std::is_integral_v<T>, T, compute_t<T>>;
+  // To find a place in a line takes a jump that is not foreseen; columns do without.
+  constexpr int64_t limit = simd::is_narrow<T> ? short_line : 2 * short_line;
+  if (inner == 1 && axis < limit && last - first > 1) {
+    using V = arg_value<T>;
+    V columns[limit * reduce_tile], best[reduce_tile];
+    for (int64_t n; first < last; first += n) {
+      n = std::min<int64_t>(last - first, reduce_tile);
+      if constexpr (simd::is_narrow<T>)
+        turn_lines_of<Arch>(ReadAs<V>::template of<Arch>(x + first * axis), columns, axis, n);
+      else turn_lines<Arch>(x + first * axis, columns, axis, n);
+      arg_rows<Arch, greatest, V>(columns, reduce_tile, axis, n, last_index, best, y + first);
+    }
+    return;
+  }
   if (inner == 1) {
     for (int64_t line = first; line < last; ++line)
       y[line] = arg_line<Arch, greatest>(x + line * axis, axis, last_index);
     return;
   }
-  V best[reduce_tile];
-  for (int64_t line = first; line < last;) {
-    const int64_t column = line % inner, left = inner - column;
-    int64_t n = left < last - line ? left : last - line;
-    if (n > reduce_tile) n = reduce_tile;
-    const T* p = x + line / inner * axis * inner + column;
-    for (int64_t j = 0; j < n; ++j) best[j] = static_cast<V>(p[j]), y[line + j] = 0;
-    for (int64_t i = 1; i < axis; ++i) {
-      for (int64_t j = 0; j < n; ++j) {
-        const V v = static_cast<V>(p[i * inner + j]);
-        const bool take = beats<greatest>(v, best[j], last_index);
-        best[j] = take ? v : best[j];
-        y[line + j] = take ? i : y[line + j];
-      }
-    }
-    line += n;
+  const int64_t together = lines_together(inner);
+  for (int64_t n; first < last; first += n) {
+    const int64_t column = first % inner;
+    n = std::min({inner - column, last - first, together});
+    arg_tile<Arch, greatest>(x + first / inner * axis * inner + column, y + first, axis, inner, n,
+                             last_index);
   }
 }
 
