@@ -307,8 +307,9 @@ TEST_CASE("the op known to the compiler gives the same") {
 
 TEST_CASE("arg_reduce finds the first or last of equals, and NaN before all numbers") {
   const auto run = []<class T>() {
-    const Shape shapes[] = {{1, 1, 1}, {3, 7, 1},   {2, 1000, 1}, {3, 5, 2}, {2, 9, 300},
-                            {0, 4, 2}, {2, 65, 17}, {5, 64, 1},   {4, 33, 1}};
+    const Shape shapes[] = {{1, 1, 1},   {3, 7, 1},    {2, 1000, 1}, {3, 5, 2},  {2, 9, 300},
+                            {0, 4, 2},   {2, 65, 17},  {5, 64, 1},   {4, 33, 1}, {1, 901, 7},
+                            {300, 7, 1}, {130, 47, 1}, {2, 301, 12}};
     for (const Shape& s : shapes) {
       for (bool strange : {false, true}) {
         const auto x = strange ? test::strange_numbers<T>(count(s), 0, 6) : test::numbers<T>(count(s), 0, 6);

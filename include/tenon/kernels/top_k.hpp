@@ -79,6 +79,42 @@ int64_t find_ranked(const void* x, int64_t at, int64_t step, int64_t n, bool lar
   return held;
 }
 
+/// Puts an element into its place among the `held` first ones, at most k, if it has one. Its index is the
+/// greatest.
+inline void put_ranked(Ranked element, int64_t k, Ranked* best, int64_t& held) {
+  if (held == k && element.key >= best[k - 1].key) return;
+  int64_t place = held < k ? held++ : k - 1;
+  for (; place > 0 && element.key < best[place - 1].key; --place) best[place] = best[place - 1];
+  best[place] = element;
+}
+
+/// The first k <= n elements, in order, of each of `columns` neighbouring rows whose elements are `step`
+/// apart: of row c from best + c * k on.
+template <int columns>
+void rank_columns(const float* x, int64_t step, int64_t n, int64_t k, bool largest, Ranked* best) {
+  const uint64_t flip = largest ? ~uint64_t{0} : 0;
+  float limit[columns];  // the last of the k elements
+  const auto put = [&](int64_t i, int c, int64_t held) {
+    Ranked* const own = best + c * k;
+    put_ranked({order_key(x[i * step + c]) ^ flip, i}, k, own, held);
+    if (held == k) limit[c] = x[own[k - 1].index * step + c];
+  };
+  for (int64_t i = 0; i < k; ++i)
+    for (int c = 0; c < columns; ++c) put(i, c, i);
+  for (int64_t i = k; i < n; ++i) {
+    const float* const row = x + i * step;
+    // NaN, in a row or as a limit, is looked at by its key.
+    int any = 0;
+    if (largest)
+      for (int c = 0; c < columns; ++c) any |= !(row[c] <= limit[c]);
+    else
+      for (int c = 0; c < columns; ++c) any |= !(row[c] >= limit[c]);
+    if (!any) continue;
+    for (int c = 0; c < columns; ++c)
+      if (largest ? !(row[c] <= limit[c]) : !(row[c] >= limit[c])) put(i, c, k);
+  }
+}
+
 inline constexpr int64_t ranked_block = 256;
 
 /// A row of n elements, at, at + step, … of x. Once k elements are held that precede all dropped ones, a
@@ -103,13 +139,7 @@ struct RankedRow {
     for (int64_t first = 0; first < n; first += block) {
       Ranked* const found = best + k;
       const int64_t count = look(first, block, bound, found);
-      for (int64_t i = 0; i < count; ++i) {
-        const Ranked element = found[i];
-        if (held == k && element.key >= best[k - 1].key) continue;
-        int64_t place = held < k ? held++ : k - 1;
-        for (; place > 0 && element.key < best[place - 1].key; --place) best[place] = best[place - 1];
-        best[place] = element;
-      }
+      for (int64_t i = 0; i < count; ++i) put_ranked(found[i], k, best, held);
       if (held < k) continue;
       if (best[k - 1].key == 0) return;
       bound = best[k - 1].key - 1;
@@ -162,19 +192,33 @@ inline void top_k(DType type, const void* x, int64_t outer, int64_t extent, int6
   });
   const int64_t room = k < extent / 2 ? std::min(extent, std::max<int64_t>(2 * k, 64)) : extent;
   constexpr int64_t elements = 1 << 14;  // a task looks at about so many
-  parallel_for(outer * inner, extent >= elements ? 1 : elements / extent, [&](int64_t begin, int64_t end) {
+  // Rows of neighbours are looked at together, 16 or 4.
+  constexpr int64_t most = 16;
+  const bool in_columns = type == DType::float32 && inner >= 4 && k <= most;
+  const int64_t grain = std::max<int64_t>(extent >= elements ? 1 : elements / extent, in_columns ? most : 1);
+  parallel_for(outer * inner, grain, [&](int64_t begin, int64_t end) {
     Scratch scratch;
+    static_assert(detail::ranked_block >= most * most);
     detail::Ranked* best = scratch.take<detail::Ranked>(room + detail::ranked_block + 1);
     detail::RankedRow ranked{find, x, 0, inner, extent, largest};
-    for (int64_t row = begin; row < end; ++row) {
+    for (int64_t row = begin, together; row < end; row += together) {
       const int64_t o = row / inner, i = row % inner;
       const int64_t from = o * extent * inner + i, to = o * k * inner + i;
+      const int64_t left = in_columns ? std::min(inner - i, end - row) : 1;
+      const auto columns = [&]<int n>() {
+        detail::rank_columns<n>(static_cast<const float*>(x) + from, inner, extent, k, largest, best);
+      };
+      together = left >= most ? most : left >= 4 ? 4 : 1;
       ranked.at = from;
-      if (k <= 16) ranked.rank_few(k, best);
+      if (together == most) columns.template operator()<most>();
+      else if (together > 1) columns.template operator()<4>();
+      else if (k <= most) ranked.rank_few(k, best);
       else ranked.rank_many(k, best, room);
-      if (values) take(x, best, k, from, to, inner, values);
-      if (indices)
-        for (int64_t j = 0; j < k; ++j) indices[to + j * inner] = best[j].index;
+      for (int64_t c = 0; c < together; ++c) {
+        if (values) take(x, best + c * k, k, from + c, to + c, inner, values);
+        if (indices)
+          for (int64_t j = 0; j < k; ++j) indices[to + c + j * inner] = best[c * k + j].index;
+      }
     }
   });
 }

@@ -128,6 +128,38 @@ TEST_CASE("TopK: cases") {
   for (const Row& row : rows) check(row.op, {row.x, row.k}, {row.values, row.indices}, 0, 0);
 }
 
+TEST_CASE("TopK: neighbouring rows give what each gives alone") {
+  constexpr int64_t n = 50;
+  for (int64_t columns : {3, 4, 7, 16, 37})
+    for (int64_t k : {1, 3, 16, 17})
+      for (int64_t largest : {0, 1}) {
+        Tensor<float> x(Extents{n, columns}), turned(Extents{columns, n});
+        for (int64_t i = 0; i < n; ++i)
+          for (int64_t c = 0; c < columns; ++c) {
+            const int64_t number = (i * columns + c) * 7919 % 1009 % 19;
+            const float v = number == 0   ? std::nanf("")
+                            : number == 1 ? INFINITY
+                            : number == 2 ? -0.0f
+                                          : static_cast<float>(number % 9 - 4);
+            x[i * columns + c] = turned[c * n + i] = v;
+          }
+        Tensor<float> values(Extents{k, columns}), own(Extents{columns, k});
+        Tensor<int64_t> indices(Extents{k, columns}), own_indices(Extents{columns, k});
+        kernels::top_k(DType::float32, x.data(), 1, n, columns, k, largest != 0, values.data(),
+                       indices.data());
+        kernels::top_k(DType::float32, turned.data(), columns, n, 1, k, largest != 0, own.data(),
+                       own_indices.data());
+        bool same = true;
+        for (int64_t j = 0; j < k; ++j)
+          for (int64_t c = 0; c < columns; ++c) {
+            same &= indices[j * columns + c] == own_indices[c * k + j];
+            same &=
+                std::bit_cast<uint32_t>(values[j * columns + c]) == std::bit_cast<uint32_t>(own[c * k + j]);
+          }
+        CHECK(same);
+      }
+}
+
 TEST_CASE("TopK: long rows against a full sort") {
   for (int64_t n : {1, 63, 64, 65, 300, 5000}) {
     for (int64_t k : {int64_t{1}, int64_t{2}, int64_t{31}, n / 3, n / 2, n - 1, n}) {

@@ -48,7 +48,7 @@ class Contraction {
     for (int label = 0; label < max_labels; ++label) count_[label] = 0;
     for (const Labelled<T>& t : tensors)
       for (int label : t.labels) ++count_[label];
-    for (Labelled<T>& t : tensors) t = summed(t);
+    for (Labelled<T>& t : tensors) t = summed(t, left == 1 ? y : nullptr);
     while (left > 1) {
       // The two whose product is the smallest go first. They are looked for among the first 32 tensors: all
       // pairs of very many would take too long.
@@ -115,23 +115,43 @@ class Contraction {
     return r;
   }
 
-  /// t without the labels that nothing else has, which are summed.
-  Labelled<T> summed(const Labelled<T>& t) {
+  /// The labels of t in the order in which it is dense; none where it is not.
+  Labels dense_order(const Labelled<T>& t) const {
+    Labels order = t.labels;
+    std::sort(order.begin(), order.end(), [&](int a, int b) { return t.stride(a) > t.stride(b); });
+    int64_t step = 1;
+    for (int k = order.size(); k-- > 0; step *= extents_[order[k]])
+      if (t.stride(order[k]) != step) return {};
+    return order;
+  }
+
+  /// t without the labels that nothing else has, which are summed. In the result's order it is written to y,
+  /// if that is not null.
+  Labelled<T> summed(const Labelled<T>& t, T* y) {
     Labels left, gone;
     for (int label : t.labels) (kept(label, 1) ? left : gone).push_back(label);
     if (gone.empty()) return t;
     for (int label : gone) --count_[label];
-    Labels order = left;
-    for (int label : gone) order.push_back(label);
-    const Labelled<T> dense = packed(t, order);
+    Labels order = dense_order(t);
+    const T* data = t.data;
+    if (order.empty()) {
+      order = left;
+      for (int label : gone) order.push_back(label);
+      data = packed(t, order).data;
+    }
     Labelled<T> r;
-    r.labels = left;
-    const int64_t extents[] = {extent(left), extent(gone)};
-    T* to = scratch_.take<T>(extents[0]);
-    reduce(ReduceOp::sum, dense.data, to, reduce_plan(extents, 2));
+    int64_t extents[max_rank];
+    uint32_t axes = 0;
+    for (int k = 0; k < order.size(); ++k) {
+      extents[k] = extents_[order[k]];
+      if (in(gone, order[k])) axes |= 1u << k;
+      else r.labels.push_back(order[k]);
+    }
+    T* to = y != nullptr && r.labels == result_ ? y : scratch_.take<T>(extent(left));
+    reduce(ReduceOp::sum, data, to, reduce_plan({extents, static_cast<std::size_t>(order.size())}, axes));
     r.data = to;
-    r.strides.resize(left.size());
-    for (int64_t k = left.size(), step = 1; k-- > 0; step *= extents_[left[k]]) r.strides[k] = step;
+    r.strides.resize(r.labels.size());
+    for (int64_t k = r.labels.size(), step = 1; k-- > 0; step *= extents_[r.labels[k]]) r.strides[k] = step;
     return r;
   }
 

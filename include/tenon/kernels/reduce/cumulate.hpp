@@ -31,9 +31,9 @@ Sum running(Sum sum, T x) {
 }
 
 /// `columns` neighbours, at most cumulated_block, through `extent` rows that are `step` elements from one
-/// another. y may be x. Arch: the level, so that the code of no level takes another's place.
+/// another. y may be x.
 inline constexpr int64_t cumulated_block = 1024;
-template <class Arch, CumulateOp F, class T>
+template <CumulateOp F, class T>
 void cumulate_columns(const T* x, T* y, int64_t extent, int64_t step, int64_t columns, bool exclusive) {
   using Sum = typename RunningOf<T>::type;
   constexpr int64_t part = 16;  // a constant, for which compilers use vectors
@@ -92,9 +92,10 @@ void cumulate_lines(const T* x, T* y, int64_t extent, int64_t lines, bool exclus
 
 }  // namespace detail
 
-/// Serial body: cumulate_columns of sums.
+/// Serial body: cumulate_columns of sums, of `blocks` blocks that are `apart` elements from one another.
 template <class Arch>
-void cumulate_impl(const float* x, float* y, int64_t extent, int64_t step, int64_t columns, bool exclusive);
+void cumulate_impl(const float* x, float* y, int64_t blocks, int64_t apart, int64_t extent, int64_t step,
+                   int64_t columns, bool exclusive);
 
 /// y[o, k, i] = x[o, 0, i] f … f x[o, k, i] in arrays of (outer, extent, inner) elements. With `exclusive`
 /// x[o, k, i] is left out; with `reverse` the axis is walked from its end. Floats are accumulated in double,
@@ -110,15 +111,19 @@ void cumulate(const T* x, T* y, int64_t outer, int64_t extent, int64_t inner, bo
   const int64_t blocks = (inner + block - 1) / block;
   parallel_for(outer * blocks, std::max<int64_t>(1, 4096 / (extent * std::min(inner, block))),
                [&](int64_t begin, int64_t end) {
-                 for (int64_t b = begin; b < end; ++b) {
+                 // Blocks that are whole axes are a task's to walk at once.
+                 const int64_t together = blocks == 1 ? end - begin : 1;
+                 for (int64_t b = begin; b < end; b += together) {
                    const int64_t first = b % blocks * block, columns = std::min(block, inner - first);
                    const int64_t at = (b / blocks * extent + (reverse ? extent - 1 : 0)) * inner + first;
-                   const int64_t step = reverse ? -inner : inner;
+                   const int64_t step = reverse ? -inner : inner, apart = extent * inner;
                    if constexpr (F == CumulateOp::sum && std::is_same_v<T, float>)
                      simd::dispatch([&]<class Arch>(Arch) {
-                       cumulate_impl<Arch>(x + at, y + at, extent, step, columns, exclusive);
+                       cumulate_impl<Arch>(x + at, y + at, together, apart, extent, step, columns, exclusive);
                      });
-                   else detail::cumulate_columns<void, F>(x + at, y + at, extent, step, columns, exclusive);
+                   else
+                     for (int64_t k = at; k < at + together * apart; k += apart)
+                       detail::cumulate_columns<F>(x + k, y + k, extent, step, columns, exclusive);
                  }
                });
 }

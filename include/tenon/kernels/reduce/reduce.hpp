@@ -10,6 +10,7 @@
 #include "tenon/base/inline_vector.hpp"
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/types.hpp"
+#include "tenon/kernels/reduce/lines.hpp"
 #include "tenon/simd/arch.hpp"
 
 namespace tenon::kernels {
@@ -70,11 +71,18 @@ constexpr ReducePlan reduce_plan(std::span<const int64_t> extents, uint32_t axes
 
 namespace detail {
 
-/// A partial result: in `value` if integers stay integers, else in `real`. For exponentials `real` is the sum
-/// of exp(x - greatest).
-struct Partial {
-  int64_t value;  ///< of uint64_t: the bits
-  double real, greatest;
+/// Partial results, in arrays: in `value` if integers stay integers, else in `real`. For exponentials `real`
+/// is the sum of exp(x - greatest).
+struct Partials {
+  int64_t* value;  ///< of uint64_t: the bits
+  double *real, *greatest;
+  Partials operator+(int64_t n) const { return {value + n, real + n, greatest + n}; }
+};
+template <int n>
+struct PartialArrays {
+  int64_t value[n];
+  double real[n], greatest[n];
+  operator Partials() { return {value, real, greatest}; }
 };
 
 /// The map and the join of a reduction's elements. Ops that differ only in the final step on the joined value
@@ -130,17 +138,17 @@ inline constexpr int reduce_partials = 512;       // partial results that are ke
 
 }  // namespace detail
 
-/// Serial bodies, in reduce_impl.hpp. Sets partial[o - first] for each result o in [first, last), over
-/// [begin, end) of the plan.reduced elements that make it.
+/// Serial bodies, in reduce_impl.hpp. Sets number o - first of `partial` for each result o in [first, last),
+/// over [begin, end) of the plan.reduced elements that make it.
 template <class Arch, detail::ReduceKind kind, class T>
-void reduce_part(const T* x, detail::Partial* partial, const ReducePlan& plan, int64_t first, int64_t last,
+void reduce_part(const T* x, detail::Partials partial, const ReducePlan& plan, int64_t first, int64_t last,
                  int64_t begin, int64_t end);
 template <class Arch, class T>
-void reduce_part_impl(ReduceOp op, const T* x, detail::Partial* partial, const ReducePlan& plan,
+void reduce_part_impl(ReduceOp op, const T* x, detail::Partials partial, const ReducePlan& plan,
                       int64_t first, int64_t last, int64_t begin, int64_t end);
-/// y[o] from partial[s * results + o], s < parts.
+/// y[o] from numbers s * results + o of `partial`, s < parts, which it joins in number o.
 template <class Arch, class T>
-void reduce_finish_impl(ReduceOp op, const detail::Partial* partial, int64_t parts, T* y, int64_t results,
+void reduce_finish_impl(ReduceOp op, const detail::Partials partial, int64_t parts, T* y, int64_t results,
                         int64_t reduced);
 template <class Arch, class T>
 void arg_reduce_impl(bool greatest, bool last_index, const T* x, int64_t* y, int64_t axis, int64_t inner,
@@ -153,7 +161,7 @@ namespace detail {
 template <class T, class Part>
 void reduce_cut(ReduceOp op, T* y, const ReducePlan& plan, const Part& part) {
   if (plan.kept == 0) return;
-  const auto finish = [&](const Partial* partial, int64_t parts, T* to, int64_t results) {
+  const auto finish = [&](Partials partial, int64_t parts, T* to, int64_t results) {
     simd::dispatch(
         [&]<class Arch>(Arch) { reduce_finish_impl<Arch>(op, partial, parts, to, results, plan.reduced); });
   };
@@ -163,25 +171,28 @@ void reduce_cut(ReduceOp op, T* y, const ReducePlan& plan, const Part& part) {
     int64_t grain = work >= reduce_grain ? 1 : reduce_grain / work;
     // Results in columns are read row by row; a task takes row pieces long enough to be worth fetching.
     if (!plan.last_reduced && grain < some) grain = some;
-    // Tasks of one size, of whole lines in columns.
-    const int64_t tasks = (plan.kept + grain - 1) / grain, line = plan.last_reduced ? 1 : 16;
+    // Tasks of one size; in columns, of whole rows or of whole lines of the cache.
+    const int64_t inner = plan.rank > 0 ? plan.extents[plan.rank - 1] : 1;
+    const int64_t line = plan.last_reduced ? 1 : inner <= some ? inner : 16;
+    const int64_t tasks = (plan.kept + grain - 1) / grain;
     grain = (plan.kept + tasks * line - 1) / (tasks * line) * line;
     parallel_for(plan.kept, grain, [&](int64_t first, int64_t last) {
-      Partial partial[some];
-      for (int64_t o = first; o < last; o += some) {
-        const int64_t n = last - o < some ? last - o : some;
+      PartialArrays<some> partial;
+      const int64_t together = some / line * line;
+      for (int64_t o = first; o < last; o += together) {
+        const int64_t n = last - o < together ? last - o : together;
         part(partial, o, o + n, 0, plan.reduced);
         finish(partial, 1, y + o, n);
       }
     });
     return;
   }
-  Partial partial[reduce_partials];
+  PartialArrays<reduce_partials> partial;
   const int64_t most_parts = reduce_partials / plan.kept;
   int64_t slice = (plan.reduced + most_parts - 1) / most_parts;
   if (slice * plan.kept < reduce_grain) slice = reduce_grain / plan.kept;
   parallel_for(plan.reduced, slice, [&](int64_t begin, int64_t end) {
-    part(partial + begin / slice * plan.kept, 0, plan.kept, begin, end);
+    part(Partials(partial) + begin / slice * plan.kept, 0, plan.kept, begin, end);
   });
   finish(partial, (plan.reduced + slice - 1) / slice, y, plan.kept);
 }
@@ -192,7 +203,7 @@ void reduce_cut(ReduceOp op, T* y, const ReducePlan& plan, const Part& part) {
 template <class T>
 void reduce(ReduceOp op, const T* x, T* y, const ReducePlan& plan) {
   detail::reduce_cut(
-      op, y, plan, [&](detail::Partial* partial, int64_t first, int64_t last, int64_t begin, int64_t end) {
+      op, y, plan, [&](detail::Partials partial, int64_t first, int64_t last, int64_t begin, int64_t end) {
         simd::dispatch(
             [&]<class Arch>(Arch) { reduce_part_impl<Arch>(op, x, partial, plan, first, last, begin, end); });
       });
@@ -205,7 +216,7 @@ void reduce(const T* x, T* y, const ReducePlan& plan) {
   reduce(op, x, y, plan);
 #else
   detail::reduce_cut(op, y, plan,
-                     [&](detail::Partial* partial, int64_t first, int64_t last, int64_t begin, int64_t end) {
+                     [&](detail::Partials partial, int64_t first, int64_t last, int64_t begin, int64_t end) {
                        simd::dispatch([&]<class Arch>(Arch) {
                          reduce_part<Arch, detail::kind_of<T>(op)>(x, partial, plan, first, last, begin, end);
                        });
@@ -219,8 +230,7 @@ void reduce(const T* x, T* y, const ReducePlan& plan) {
 template <class T>
 void arg_reduce(bool greatest, bool last_index, const T* x, int64_t* y, int64_t outer, int64_t axis,
                 int64_t inner) {
-  const int64_t grain = axis >= detail::reduce_grain ? 1 : detail::reduce_grain / axis;
-  parallel_for(outer * inner, grain, [=](int64_t first, int64_t last) {
+  detail::parallel_lines(outer, axis, inner, detail::reduce_grain, [=](int64_t first, int64_t last) {
     simd::dispatch([=]<class Arch>(Arch) {
       arg_reduce_impl<Arch>(greatest, last_index, x, y, axis, inner, first, last);
     });

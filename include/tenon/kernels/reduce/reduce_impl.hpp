@@ -103,15 +103,16 @@ struct ReadAs {
 
 /// Reduces n contiguous elements; f maps a number or a batch.
 template <class Arch, class Join, class T, class F>
+  requires std::is_integral_v<T>
 [[gnu::noinline]] reduce_total<T> reduce_run_of(const T* x, int64_t n, const F& f) {
-  if constexpr (std::is_integral_v<T>) {
-    using Total = reduce_total<T>;
-    Total total = Join::template identity<Total>();
-    for (int64_t i = 0; i < n; ++i) total = Join::join(f(static_cast<Total>(x[i])), total);
-    return total;
-  } else {
-    return reduce_run<Arch, Join>(x, n, f);
-  }
+  using Total = reduce_total<T>;
+  Total total = Join::template identity<Total>();
+  for (int64_t i = 0; i < n; ++i) total = Join::join(f(static_cast<Total>(x[i])), total);
+  return total;
+}
+template <class Arch, class Join, class T, class F>
+double reduce_run_of(const T* x, int64_t n, const F& f) {
+  return reduce_run<Arch, Join>(x, n, f);
 }
 template <class Arch, class Join, class C, class F>
 reduce_total<C> reduce_run_of(const ReadAs<C>& x, int64_t n, const F& f) {
@@ -128,19 +129,20 @@ reduce_total<C> reduce_run_of(const ReadAs<C>& x, int64_t n, const F& f) {
 
 /// Reduces `rows` rows of n <= reduce_tile elements into n totals.
 template <class Arch, class Join, class T, class F>
+  requires std::is_integral_v<T>
 [[gnu::noinline]] void reduce_rows_of(const T* x, int64_t stride, int64_t rows, int64_t n,
                                       reduce_total<T>* total, const F& f) {
-  if constexpr (std::is_integral_v<T>) {
-    const auto mapped = [&](int64_t i) { return f(static_cast<reduce_total<T>>(x[i])); };
-    int64_t r = 0;
-    for (; r + 2 <= rows; r += 2, x += 2 * stride)
-      for (int64_t j = 0; j < n; ++j)
-        total[j] = Join::join(Join::join(mapped(j), mapped(stride + j)), total[j]);
-    if (r < rows)
-      for (int64_t j = 0; j < n; ++j) total[j] = Join::join(mapped(j), total[j]);
-  } else {
-    reduce_rows<Arch, Join>(x, stride, rows, n, total, f);
-  }
+  const auto mapped = [&](int64_t i) { return f(static_cast<reduce_total<T>>(x[i])); };
+  int64_t r = 0;
+  for (; r + 2 <= rows; r += 2, x += 2 * stride)
+    for (int64_t j = 0; j < n; ++j)
+      total[j] = Join::join(Join::join(mapped(j), mapped(stride + j)), total[j]);
+  if (r < rows)
+    for (int64_t j = 0; j < n; ++j) total[j] = Join::join(mapped(j), total[j]);
+}
+template <class Arch, class Join, class T, class F>
+void reduce_rows_of(const T* x, int64_t stride, int64_t rows, int64_t n, double* total, const F& f) {
+  reduce_rows<Arch, Join>(x, stride, rows, n, total, f);
 }
 template <class Arch, class Join, class C, class F>
 void reduce_rows_of(const ReadAs<C>& x, int64_t stride, int64_t rows, int64_t n, reduce_total<C>* total,
@@ -202,10 +204,10 @@ int64_t result_offset(const ReducePlan& plan, int64_t o) {
   return d < 0 ? offset : offset + o * plan.strides[d];
 }
 
-/// One result from [begin, end) of the elements that make it; element 0 is at x. C is the type of lanes.
+/// One result, number 0 of p, from [begin, end) of the elements that make it; element 0 is at x. C is the
+/// type of lanes.
 template <class Arch, ReduceKind kind, class C, class X>
-Partial reduce_line(const X& x, const ReducePlan& plan, int64_t begin, int64_t end) {
-  using Join = reduce_join<kind>;
+void reduce_line(const X& x, Partials p, const ReducePlan& plan, int64_t begin, int64_t end) {
   const auto run = [&]<class J>(J, const auto& f) {
     auto total = J::template identity<reduce_total<C>>();
     for_each_segment<Arch>(plan, begin, end, [&](int64_t offset, int64_t n) {
@@ -213,70 +215,70 @@ Partial reduce_line(const X& x, const ReducePlan& plan, int64_t begin, int64_t e
     });
     return total;
   };
-  Partial p{};
   if constexpr (kind == ReduceKind::exponentials) {
-    p.greatest = run(Greatest{}, ReduceMap<ReduceKind::greatest>{});
-    const simd::batch<C, Arch> shift(static_cast<C>(exponent_shift<Arch>(p.greatest)));
-    p.real = run(Add{}, ExponentialsBelow<Arch, C>{shift});
+    *p.greatest = run(Greatest{}, ReduceMap<ReduceKind::greatest>{});
+    const simd::batch<C, Arch> shift(static_cast<C>(exponent_shift<Arch>(*p.greatest)));
+    *p.real = run(Add{}, ExponentialsBelow<Arch, C>{shift});
   } else if constexpr (std::is_integral_v<C>) {
-    p.value = static_cast<int64_t>(run(Join{}, ReduceMap<kind>{}));
+    *p.value = static_cast<int64_t>(run(reduce_join<kind>{}, ReduceMap<kind>{}));
   } else {
-    p.real = run(Join{}, ReduceMap<kind>{});
+    *p.real = run(reduce_join<kind>{}, ReduceMap<kind>{});
   }
-  return p;
 }
 
 /// The same for n <= reduce_tile results whose elements lie in columns: the plan's last axis is kept.
+/// `copies` rows are taken as one.
 template <class Arch, ReduceKind kind, class C, class X>
-void reduce_columns(const X& x, Partial* p, const ReducePlan& plan, int64_t begin, int64_t end, int64_t n) {
-  using Join = reduce_join<kind>;
+void reduce_columns(const X& x, Partials p, const ReducePlan& plan, int64_t begin, int64_t end, int64_t n,
+                    int64_t copies) {
   const int64_t stride = plan.rank > 1 ? plan.strides[plan.rank - 2] : n;
-  // Short rows without gaps are taken several at a time, which makes several copies of a column; their
-  // partial results are joined at the end, which takes the time of more rows than few copies lose.
-  constexpr int64_t width = simd::lanes<C, Arch>;
-  const int64_t copies =
-      stride == n ? std::clamp<int64_t>(std::max(width / n, (end - begin) / 128), 1, reduce_tile / n) : 1;
-  reduce_total<C> total[reduce_tile];
-  const auto pass = [&]<class J>(J, const auto& f) {
-    for (int64_t j = 0; j < copies * n; ++j) total[j] = J::template identity<reduce_total<C>>();
+  reduce_total<C> total[reduce_tile + simd::lanes<C, Arch>];
+  const auto pass = [&]<class J>(J, const auto& f, auto* result) {
+    if constexpr (std::is_integral_v<C>)
+      std::fill_n(total, copies * n, J::template identity<reduce_total<C>>());
+    else begin_totals<Arch, J>(total, copies * n);
     for_each_segment<Arch>(plan, begin, end, [&](int64_t offset, int64_t rows) {
-      const int64_t together = rows / copies * copies;
-      reduce_rows_of<Arch, J>(x + offset, copies * stride, rows / copies, copies * n, total, f);
-      reduce_rows_of<Arch, J>(x + (offset + together * stride), stride, rows - together, n, total, f);
+      const int64_t wide = copies == 1 ? rows : rows / copies, whole = wide * copies;
+      reduce_rows_of<Arch, J>(x + offset, copies * stride, wide, copies * n, total, f);
+      if (whole < rows)
+        reduce_rows_of<Arch, J>(x + (offset + whole * stride), stride, rows - whole, n, total, f);
     });
-    for (int64_t j = n; j < copies * n; ++j) total[j % n] = J::join(total[j], total[j % n]);
+    join_copies<J>(total, n, copies);
+    std::copy_n(total, n, result);
   };
   if constexpr (kind == ReduceKind::exponentials) {
     alignas(64) C shift[reduce_tile + simd::lanes<C, Arch>] = {};
-    pass(Greatest{}, ReduceMap<ReduceKind::greatest>{});
-    for (int64_t j = 0; j < n; ++j) p[j].greatest = total[j];
-    for (int64_t j = 0; j < copies * n; ++j)
-      shift[j] = static_cast<C>(exponent_shift<Arch>(p[j % n].greatest));
-    pass(Add{}, ColumnExponentialsBelow<Arch, C>{shift});
+    pass(Greatest{}, ReduceMap<ReduceKind::greatest>{}, p.greatest);
+    for (int64_t j = 0; j < n; ++j) shift[j] = static_cast<C>(exponent_shift<Arch>(p.greatest[j]));
+    for (int64_t j = n; j < copies * n; ++j) shift[j] = shift[j - n];
+    pass(Add{}, ColumnExponentialsBelow<Arch, C>{shift}, p.real);
+  } else if constexpr (std::is_integral_v<C>) {
+    pass(reduce_join<kind>{}, ReduceMap<kind>{}, p.value);
   } else {
-    pass(Join{}, ReduceMap<kind>{});
-  }
-  for (int64_t j = 0; j < n; ++j) {
-    if constexpr (std::is_integral_v<C>) p[j].value = static_cast<int64_t>(total[j]);
-    else p[j].real = total[j];
+    pass(reduce_join<kind>{}, ReduceMap<kind>{}, p.real);
   }
 }
 
 /// reduce_part of elements that are of type C, the type of lanes, or are read as such; columns are copied as
 /// elements of type Copy.
 template <class Arch, ReduceKind kind, class C, class Copy, class X>
-void reduce_elements(const X& x, Partial* partial, const ReducePlan& plan, int64_t first, int64_t last,
+void reduce_elements(const X& x, Partials partial, const ReducePlan& plan, int64_t first, int64_t last,
                      int64_t begin, int64_t end) {
   constexpr int64_t tile = reduce_tile;
   if (!plan.last_reduced) {
     const int64_t inner = plan.rank > 0 ? plan.extents[plan.rank - 1] : 1;
-    for (int64_t o = first; o < last;) {
-      const int64_t left = inner - o % inner;
-      int64_t n = left < last - o ? left : last - o;
-      if (n > tile) n = tile;
-      reduce_columns<Arch, kind, C>(x + result_offset<Arch>(plan, o), partial + (o - first), plan, begin, end,
-                                    n);
-      o += n;
+    // Rows without gaps between them.
+    const bool dense = inner <= tile && (plan.rank < 2 || plan.strides[plan.rank - 2] == inner);
+    const int64_t copies = dense ? rows_together<C, Arch>(end - begin, inner) : 1;
+    int64_t column = first % inner, row = result_offset<Arch>(plan, first - column);
+    for (int64_t o = first, n; o < last; o += n) {
+      n = std::min({inner - column, last - o, tile});
+      reduce_columns<Arch, kind, C>(x + (row + column), partial + (o - first), plan, begin, end, n,
+                                    n == inner ? copies : 1);
+      column += n;
+      if (column < inner) continue;
+      column = 0;
+      row = plan.rank <= 3 ? row + plan.strides[0] : result_offset<Arch>(plan, o + n);
     }
   } else if (plan.rank <= 2 && begin == 0 && end == plan.reduced && end < short_line && last - first > 1) {
     Copy columns[short_line * tile];
@@ -289,18 +291,18 @@ void reduce_elements(const X& x, Partial* partial, const ReducePlan& plan, int64
       const int64_t n = last - o < tile ? last - o : tile;
       turn_lines_of<Arch>(x + o * end, columns, end, n);
       reduce_columns<Arch, kind, C>(static_cast<const Copy*>(columns), partial + (o - first), turned, 0, end,
-                                    n);
+                                    n, 1);
     }
   } else {
     for (int64_t o = first; o < last; ++o)
-      partial[o - first] = reduce_line<Arch, kind, C>(x + result_offset<Arch>(plan, o), plan, begin, end);
+      reduce_line<Arch, kind, C>(x + result_offset<Arch>(plan, o), partial + (o - first), plan, begin, end);
   }
 }
 
 }  // namespace detail
 
 template <class Arch, detail::ReduceKind kind, class T>
-void reduce_part(const T* x, detail::Partial* partial, const ReducePlan& plan, int64_t first, int64_t last,
+void reduce_part(const T* x, detail::Partials partial, const ReducePlan& plan, int64_t first, int64_t last,
                  int64_t begin, int64_t end) {
   using C = detail::reduce_lane<kind, T>;
   const auto reduce_as = [&]<class Copy>(Copy, const auto& from) {
@@ -315,64 +317,70 @@ void reduce_part(const T* x, detail::Partial* partial, const ReducePlan& plan, i
 }
 
 template <class Arch, class T>
-void reduce_finish_impl(ReduceOp op, const detail::Partial* partial, int64_t parts, T* y, int64_t results,
+void reduce_finish_impl(ReduceOp op, detail::Partials partial, int64_t parts, T* y, int64_t results,
                         int64_t reduced) {
-  // Joins the parts. Exponentials are not joined here, because their shifts differ.
-  const auto joined = [&]<class V>(V, int64_t o, auto detail::Partial::* member) {
-    V total = static_cast<V>(partial[o].*member);
-    for (int64_t s = 1; s < parts; ++s) {
-      const V part = static_cast<V>(partial[s * results + o].*member);
-      switch (detail::kind_of<T>(op)) {
-        case detail::ReduceKind::greatest: total = detail::Greatest::join(part, total); break;
-        case detail::ReduceKind::least: total = detail::Least::join(part, total); break;
-        case detail::ReduceKind::product: total = detail::Multiply::join(part, total); break;
-        default: total = detail::Add::join(part, total); break;  // as reduce_join has it
-      }
-    }
-    return total;
-  };
-  for (int64_t o = 0; o < results; ++o) {
-    double real = 0;
-    if (op == ReduceOp::log_sum_exp) {
-      double greatest = partial[o].greatest;
+  double* const real = partial.real;
+  if (op == ReduceOp::log_sum_exp) {
+    // The parts' shifts differ.
+    for (int64_t o = 0; o < results; ++o) {
+      double greatest = partial.greatest[o], sum = 0;
       for (int64_t s = 1; s < parts; ++s)
-        greatest = detail::Greatest::join(partial[s * results + o].greatest, greatest);
+        greatest = detail::Greatest::join(partial.greatest[s * results + o], greatest);
       const double shift = detail::exponent_shift<Arch>(greatest);
-      for (int64_t s = 0; s < parts; ++s) {
-        const detail::Partial& part = partial[s * results + o];
-        if (part.real != 0) real += part.real * std::exp(detail::exponent_shift<Arch>(part.greatest) - shift);
-      }
-      real = greatest == std::numeric_limits<double>::infinity() ? greatest : std::log(real) + shift;
-    } else if (std::is_integral_v<T> && detail::stays_integer(detail::kind_of<T>(op))) {
-      using Value = std::conditional_t<std::is_unsigned_v<T>, uint64_t, int64_t>;
-      Value value = joined(Value{}, o, &detail::Partial::value);
-      if (op == ReduceOp::mean) value = reduced > 0 ? value / static_cast<Value>(reduced) : Value{0};
-      if constexpr (std::is_integral_v<T>) {
-        if (reduced == 0 && op == ReduceOp::max) y[o] = std::numeric_limits<T>::min();
-        else if (reduced == 0 && op == ReduceOp::min) y[o] = std::numeric_limits<T>::max();
-        else y[o] = static_cast<T>(value);
-      }
-      continue;
-    } else {
-      real = joined(double{}, o, &detail::Partial::real);
-      if (op == ReduceOp::mean) real /= static_cast<double>(reduced);
+      for (int64_t s = o; s < parts * results; s += results)
+        if (real[s] != 0)
+          sum += real[s] * std::exp(detail::exponent_shift<Arch>(partial.greatest[s]) - shift);
+      real[o] = greatest == std::numeric_limits<double>::infinity() ? greatest : std::log(sum) + shift;
     }
-    if (op == ReduceOp::l2) real = std::sqrt(real);
-    if (op == ReduceOp::log_sum) real = std::log(real);
+    parts = 1;
+  }
+  const auto join = [&](auto* total) {
+    if (parts == 1) return;
+    switch (detail::kind_of<T>(op)) {
+      case detail::ReduceKind::greatest: return detail::join_copies<detail::Greatest>(total, results, parts);
+      case detail::ReduceKind::least: return detail::join_copies<detail::Least>(total, results, parts);
+      case detail::ReduceKind::product: return detail::join_copies<detail::Multiply>(total, results, parts);
+      default: return detail::join_copies<detail::Add>(total, results, parts);  // as reduce_join has it
+    }
+  };
+  if constexpr (std::is_integral_v<T>) {
+    if (detail::stays_integer(detail::kind_of<T>(op))) {
+      if (reduced == 0 && op == ReduceOp::max)
+        return void(std::fill_n(y, results, std::numeric_limits<T>::min()));
+      if (reduced == 0 && op == ReduceOp::min)
+        return void(std::fill_n(y, results, std::numeric_limits<T>::max()));
+      using Value = std::conditional_t<std::is_unsigned_v<T>, uint64_t, int64_t>;
+      Value* const value = reinterpret_cast<Value*>(partial.value);
+      join(value);
+      if (op == ReduceOp::mean)
+        for (int64_t o = 0; o < results; ++o)
+          value[o] = reduced > 0 ? value[o] / static_cast<Value>(reduced) : Value{0};
+      for (int64_t o = 0; o < results; ++o) y[o] = static_cast<T>(value[o]);
+      return;
+    }
+  }
+  join(real);
+  if (op == ReduceOp::mean)
+    for (int64_t o = 0; o < results; ++o) real[o] /= static_cast<double>(reduced);
+  if (op == ReduceOp::l2)
+    detail::map_row<Arch>(real, real, results, [](const auto& v, auto...) { return simd::sqrt(v); });
+  if (op == ReduceOp::log_sum)
+    for (int64_t o = 0; o < results; ++o) real[o] = std::log(real[o]);
+  for (int64_t o = 0; o < results; ++o) {
     if constexpr (std::is_integral_v<T>) {
       // The logarithm of a sum that is 0 or negative is no integer; a result out of T's range becomes the
       // nearest T.
       constexpr T low = std::numeric_limits<T>::min(), high = std::numeric_limits<T>::max();
-      if (!(real > static_cast<double>(low))) y[o] = low;
-      else y[o] = real >= static_cast<double>(high) ? high : static_cast<T>(real);
+      if (!(real[o] > static_cast<double>(low))) y[o] = low;
+      else y[o] = real[o] >= static_cast<double>(high) ? high : static_cast<T>(real[o]);
     } else {
-      y[o] = static_cast<T>(real);
+      y[o] = static_cast<T>(real[o]);
     }
   }
 }
 
 template <class Arch, class T>
-void reduce_part_impl(ReduceOp op, const T* x, detail::Partial* partial, const ReducePlan& plan,
+void reduce_part_impl(ReduceOp op, const T* x, detail::Partials partial, const ReducePlan& plan,
                       int64_t first, int64_t last, int64_t begin, int64_t end) {
   const auto part = [&]<detail::ReduceKind kind>() {
     reduce_part<Arch, kind>(x, partial, plan, first, last, begin, end);
@@ -443,32 +451,94 @@ int64_t arg_line(const T* x, int64_t n, bool last_index) {
   }
 }
 
+/// The type in which elements of type T are compared.
+template <class T>
+using arg_value = std::conditional_t<std::is_integral_v<T>, T, compute_t<T>>;
+
+/// The extremum of each of n <= reduce_tile columns, and the row that it is in, of `rows` rows.
+template <class Arch, bool greatest, class T>
+void arg_rows(const T* x, int64_t stride, int64_t rows, int64_t n, bool last_index, arg_value<T>* best,
+              int64_t* y) {
+  using V = arg_value<T>;
+  // Vectors of V and of rows have equally many lanes.
+  using Row = std::conditional_t<sizeof(V) == 8, int64_t, int32_t>;
+  constexpr int64_t most = 1 << 30;
+  Row at[reduce_tile];
+  [[maybe_unused]] V converted[reduce_tile];
+  const auto row = [&](int64_t i) {
+    if constexpr (simd::is_narrow<T>) return simd::widen<Arch>(x + i * stride, converted, n), converted;
+    else return x + i * stride;
+  };
+  std::copy_n(row(0), n, best);
+  std::fill_n(y, n, 0);
+  for (int64_t begin = 0; begin < rows; begin += most) {
+    std::fill_n(at, n, Row(-1));
+    const int64_t end = std::min(rows, begin + most);
+    for (int64_t i = begin; i < end; ++i) {
+      const V* const v = row(i);
+      const Row here = static_cast<Row>(i - begin);
+      for (int64_t j = 0; j < n; ++j) {
+        const bool take = beats<greatest>(v[j], best[j], last_index);
+        best[j] = take ? v[j] : best[j];
+        at[j] = take ? here : at[j];
+      }
+    }
+    for (int64_t j = 0; j < n; ++j) y[j] = at[j] < 0 ? y[j] : begin + at[j];
+  }
+}
+
+/// The index in each of n <= reduce_tile neighbouring lines whose elements are `inner` apart.
+template <class Arch, bool greatest, class T>
+void arg_tile(const T* x, int64_t* y, int64_t axis, int64_t inner, int64_t n, bool last_index) {
+  using V = arg_value<T>;
+  const int64_t copies = n == inner ? rows_together<V, Arch>(axis, n) : 1, whole = axis / copies * copies;
+  V best[reduce_tile], other[reduce_tile];
+  int64_t at[reduce_tile];
+  if (copies == 1) return arg_rows<Arch, greatest>(x, inner, axis, n, last_index, best, y);
+  const auto join = [&](const V* value, const int64_t* row, int64_t step, int64_t first) {
+    for (int64_t j = 0; j < n; ++j) {
+      const int64_t index = row[j] * step + first;
+      const V v = value[j], b = best[j];
+      const bool equal = (v == b) | ((v != v) & (b != b));
+      if (equal ? last_index == (index > y[j]) : beats<greatest>(v, b, false)) best[j] = v, y[j] = index;
+    }
+  };
+  arg_rows<Arch, greatest>(x, copies * inner, axis / copies, copies * n, last_index, other, at);
+  for (int64_t j = 0; j < n; ++j) best[j] = other[j], y[j] = at[j] * copies;
+  for (int64_t k = 1; k < copies; ++k) join(other + k * n, at + k * n, copies, k);
+  if (whole == axis) return;
+  arg_rows<Arch, greatest>(x + whole * inner, inner, axis - whole, n, last_index, other, at);
+  join(other, at, 1, whole);
+}
+
 template <class Arch, bool greatest, class T>
 void arg_lines(const T* x, int64_t* y, int64_t axis, int64_t inner, int64_t first, int64_t last,
                bool last_index) {
-  // Narrow floats are compared as floats.
-  using V = std::conditional_t<std::is_integral_v<T>, T, compute_t<T>>;
+  // To find a place in a line takes a jump that is not foreseen; columns do without.
+  constexpr int64_t limit = simd::is_narrow<T> ? short_line : 2 * short_line;
+  if (inner == 1 && axis < limit && last - first > 1) {
+    using V = arg_value<T>;
+    V columns[limit * reduce_tile], best[reduce_tile];
+    for (int64_t n; first < last; first += n) {
+      n = std::min<int64_t>(last - first, reduce_tile);
+      if constexpr (simd::is_narrow<T>)
+        turn_lines_of<Arch>(ReadAs<V>::template of<Arch>(x + first * axis), columns, axis, n);
+      else turn_lines<Arch>(x + first * axis, columns, axis, n);
+      arg_rows<Arch, greatest, V>(columns, reduce_tile, axis, n, last_index, best, y + first);
+    }
+    return;
+  }
   if (inner == 1) {
     for (int64_t line = first; line < last; ++line)
       y[line] = arg_line<Arch, greatest>(x + line * axis, axis, last_index);
     return;
   }
-  V best[reduce_tile];
-  for (int64_t line = first; line < last;) {
-    const int64_t column = line % inner, left = inner - column;
-    int64_t n = left < last - line ? left : last - line;
-    if (n > reduce_tile) n = reduce_tile;
-    const T* p = x + line / inner * axis * inner + column;
-    for (int64_t j = 0; j < n; ++j) best[j] = static_cast<V>(p[j]), y[line + j] = 0;
-    for (int64_t i = 1; i < axis; ++i) {
-      for (int64_t j = 0; j < n; ++j) {
-        const V v = static_cast<V>(p[i * inner + j]);
-        const bool take = beats<greatest>(v, best[j], last_index);
-        best[j] = take ? v : best[j];
-        y[line + j] = take ? i : y[line + j];
-      }
-    }
-    line += n;
+  const int64_t together = lines_together(inner);
+  for (int64_t n; first < last; first += n) {
+    const int64_t column = first % inner;
+    n = std::min({inner - column, last - first, together});
+    arg_tile<Arch, greatest>(x + first / inner * axis * inner + column, y + first, axis, inner, n,
+                             last_index);
   }
 }
 
@@ -482,12 +552,12 @@ void arg_reduce_impl(bool greatest, bool last_index, const T* x, int64_t* y, int
 }
 
 #ifdef TENON_INSTANTIATE
-#define TENON_REDUCE(T)                                                                                 \
-  template void reduce_part_impl<TENON_INSTANTIATE, T>(                                                 \
-      ReduceOp, const T*, detail::Partial*, const ReducePlan&, int64_t, int64_t, int64_t, int64_t);     \
-  template void reduce_finish_impl<TENON_INSTANTIATE, T>(ReduceOp, const detail::Partial*, int64_t, T*, \
-                                                         int64_t, int64_t);                             \
-  template void arg_reduce_impl<TENON_INSTANTIATE, T>(bool, bool, const T*, int64_t*, int64_t, int64_t, \
+#define TENON_REDUCE(T)                                                                                    \
+  template void reduce_part_impl<TENON_INSTANTIATE, T>(                                                    \
+      ReduceOp, const T*, detail::Partials, const ReducePlan&, int64_t, int64_t, int64_t, int64_t);        \
+  template void reduce_finish_impl<TENON_INSTANTIATE, T>(ReduceOp, detail::Partials, int64_t, T*, int64_t, \
+                                                         int64_t);                                         \
+  template void arg_reduce_impl<TENON_INSTANTIATE, T>(bool, bool, const T*, int64_t*, int64_t, int64_t,    \
                                                       int64_t, int64_t);
 TENON_REDUCE(float)
 TENON_REDUCE(double)

@@ -41,8 +41,10 @@ struct Multiply {
 struct Greatest {
   template <class V>
   static V join(const V& x, const V& y) {
-    if constexpr (std::is_arithmetic_v<V>) return ((x > y) | (x != x)) ? x : y;
-    else return simd::max_nan(x, y);
+    if constexpr (std::is_arithmetic_v<V>) {
+      const V most = x > y ? x : y;  // apart from NaN, for which compilers then use vectors
+      return x != x ? x : most;
+    } else return simd::max_nan(x, y);
   }
   template <class V>
   static constexpr V identity() {
@@ -53,8 +55,10 @@ struct Greatest {
 struct Least {
   template <class V>
   static V join(const V& x, const V& y) {
-    if constexpr (std::is_arithmetic_v<V>) return ((x < y) | (x != x)) ? x : y;
-    else return simd::min_nan(x, y);
+    if constexpr (std::is_arithmetic_v<V>) {
+      const V least = x < y ? x : y;  // apart from NaN, for which compilers then use vectors
+      return x != x ? x : least;
+    } else return simd::min_nan(x, y);
   }
   template <class V>
   static constexpr V identity() {
@@ -107,37 +111,63 @@ template <class Arch, class Join, class T, class F>
   return total;
 }
 
-/// Reduces `rows` rows of n <= reduce_tile elements into n totals. f(batch, j, i) maps the elements of column
-/// j and on that lie i elements from x; f(batch, j, i, count) the last columns.
+/// Sets n totals to what begins them, and others behind them up to a whole register: a register is not loaded
+/// from smaller pieces that have just been stored.
+template <class Arch, class Join>
+void begin_totals(double* total, int64_t n) {
+  constexpr int wide = simd::lanes<double, Arch>;
+  for (int64_t j = 0; j < n; j += wide)
+    simd::storeu(total + j, simd::broadcast<Arch>(Join::template identity<double>()));
+}
+
+/// Joins the lanes of v with as many totals.
+template <class Arch, class Join, class C>
+void join_totals(const simd::batch<C, Arch>& v, double* total) {
+  constexpr int width = simd::lanes<C, Arch>, wide = simd::lanes<double, Arch>;
+  alignas(64) C lane[width];
+  simd::storeu(lane, v);
+  const auto load = [&](int k) {
+    if constexpr (std::is_same_v<C, double>) return simd::loadu<Arch>(lane + k);
+    else return simd::load_as_double<Arch>(lane + k);
+  };
+  for (int k = 0; k < width; k += wide)
+    simd::storeu(total + k, Join::join(load(k), simd::loadu<Arch>(total + k)));
+}
+
+/// Reduces `rows` rows of n <= reduce_tile elements into n totals; behind them is room up to a whole
+/// register. f(batch, j, i) maps the elements of column j and on that lie i elements from x; f(batch, j, i,
+/// count) the last columns.
 template <class Arch, class Join, class T, class F>
 [[gnu::noinline]] void reduce_rows(const T* x, int64_t stride, int64_t rows, int64_t n, double* total,
                                    const F& f) {
   using C = compute_t<T>;
   constexpr int64_t width = simd::lanes<C, Arch>;
   alignas(64) C sums[reduce_tile];
-  for (int64_t row = 0; row < rows; row += 16) {
-    const int64_t end = rows - row < 16 ? rows : row + 16;
-    for (int64_t j = 0; j < n; j += width)
-      simd::storeu(sums + j, simd::broadcast<Arch>(Join::template identity<C>()));
-    // Rows per step: fewer would load and store the sums more often, more would be too many streams.
-    int64_t r = row;
-    const auto add_rows = [&]<int count>() {
-      const auto columns = [&](int64_t j, auto... last) {
-        auto acc = simd::loadu<Arch>(sums + j);
-        for (int k = 0; k < count; ++k) {
-          const int64_t i = (r + k) * stride + j;
-          acc = Join::join(f(simd::load_wide<Arch>(x + i, last...), j, i, last...), acc);
-        }
-        simd::storeu(sums + j, acc);
-      };
-      int64_t j = 0;
-      for (; j + width <= n; j += width) columns(j);
-      if (j < n) columns(j, n - j);
-      r += count;
+  // Rows per step: fewer would load and store the sums more often, more that are far apart would be too many
+  // streams.
+  const int64_t step = stride <= 4 * reduce_tile ? 16 : 4;
+  for (int64_t row = 0; row < rows; row += step) {
+    const int64_t end = rows - row < step ? rows : row + step;
+    const bool begins = row % 16 == 0, ends = end % 16 == 0 || end == rows;
+    const auto columns = [&](int64_t j, auto... last) {
+      const auto mapped = [&](int64_t i) { return f(simd::load_wide<Arch>(x + i, last...), j, i, last...); };
+      int64_t i = row * stride + j;
+      auto acc = mapped(i);
+      if (!begins) acc = Join::join(acc, simd::loadu<Arch>(sums + j));
+      int64_t r = row + 1;
+      for (; r + 4 <= end; r += 4)
+#pragma GCC unroll 4
+        for (int k = 0; k < 4; ++k) acc = Join::join(mapped(i += stride), acc);
+      for (; r < end; ++r) acc = Join::join(mapped(i += stride), acc);
+      if (!ends) return simd::storeu(sums + j, acc);
+      // Columns behind the last may be others' totals.
+      const auto neutral = simd::broadcast<Arch>(Join::template identity<C>());
+      ((acc = simd::first_n(acc, last, neutral)), ...);
+      join_totals<Arch, Join, C>(acc, total + j);
     };
-    while (r + 4 <= end) add_rows.template operator()<4>();
-    while (r < end) add_rows.template operator()<1>();
-    for (int64_t j = 0; j < n; ++j) total[j] = Join::join(static_cast<double>(sums[j]), total[j]);
+    int64_t j = 0;
+    for (; j + width <= n; j += width) columns(j);
+    if (j < n) columns(j, n - j);
   }
 }
 
@@ -145,7 +175,8 @@ template <class Arch, class Join, class T, class F>
 /// row. That makes several copies of a column; joining them takes the time of more rows than few copies lose.
 template <class C, class Arch>
 int64_t rows_together(int64_t rows, int64_t n) {
-  const int64_t most = std::min(rows, reduce_tile / n), some = std::max(simd::lanes<C, Arch> / n, rows / 128);
+  const int64_t most = std::min(rows, reduce_tile / n),
+                some = std::max<int64_t>(std::min<int64_t>(simd::lanes<C, Arch> / n, rows / 8), rows / 128);
   return std::max<int64_t>(1, std::min(some, most));
 }
 /// Joins the copies, total[k * n + j] of column j, into total[j].

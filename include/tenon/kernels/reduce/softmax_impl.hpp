@@ -159,7 +159,7 @@ void softmax_tile(bool log, const T* x, T* y, int64_t axis, int64_t inner, int64
   constexpr int64_t width = simd::lanes<C, Arch>;
   const int64_t copies = n == inner ? rows_together<C, Arch>(axis, n) : 1;
   const int64_t columns = copies * n, whole = axis / copies * copies;
-  double total[reduce_tile];
+  double total[reduce_tile + width];
   alignas(64) C greatest[reduce_tile + width] = {}, last[reduce_tile + width] = {};
   // f(offset, stride, rows, columns) for the rows that are taken together, and for the rest.
   const auto for_rows = [&](const auto& f) {
@@ -167,7 +167,7 @@ void softmax_tile(bool log, const T* x, T* y, int64_t axis, int64_t inner, int64
     if (whole < axis) f(whole * inner, inner, axis - whole, n);
   };
   const auto totals = [&]<class Join>(Join, const auto& f) {
-    for (int64_t j = 0; j < columns; ++j) total[j] = Join::template identity<double>();
+    begin_totals<Arch, Join>(total, columns);
     for_rows([&](int64_t at, int64_t stride, int64_t rows, int64_t wide) {
       reduce_rows<Arch, Join>(
           x + at, stride, rows, wide, total,
