@@ -59,6 +59,73 @@ TEST_CASE("add_bytes: every pair of bytes, signs and bounds, against the definit
   });
 }
 
+TEST_CASE("quantize and dequantize: bytes with every kind of scales, in two parts, against the definition") {
+  const QuantGrid grids[] = {
+      QuantGrid::per_tensor(131),      QuantGrid::per_axis(3, 5, 49),     QuantGrid::per_axis(2, 3, 150),
+      QuantGrid::per_axis(40, 7, 1),   QuantGrid::per_axis(3, 131, 1),    QuantGrid::per_axis(1, 300, 1),
+      QuantGrid::per_axis(2, 90, 3),   QuantGrid::blocked(5, 100, 1, 32), QuantGrid::blocked(7, 11, 1, 3),
+      QuantGrid::blocked(2, 7, 37, 3), QuantGrid::blocked(2, 64, 4, 16),  QuantGrid::blocked(3, 5, 1, 100)};
+  at_each_level([&]<class Arch>(Arch) {
+    for (const QuantGrid& g : grids)
+      for (int form = 0; form < 4; ++form) {
+        CAPTURE(&g - grids);
+        CAPTURE(form);
+        const bool is_signed = form & 1, has_zero = form & 2;
+        const DType type = is_signed ? DType::int8 : DType::uint8;
+        const int low = is_signed ? -128 : 0, bias = is_signed ? 0x80 : 0;
+        const auto n = static_cast<size_t>(g.size());
+        std::vector<int64_t> number(n);
+        for (int64_t e = 0; e < g.size(); ++e)
+          number[static_cast<size_t>(e)] = e / g.inner / g.extent * g.outer_step +
+                                           e / g.inner % g.extent / g.block * g.axis_step +
+                                           e % g.inner * g.inner_step;
+        const auto scales = static_cast<size_t>(*std::max_element(number.begin(), number.end()) + 1);
+        std::vector<float> scale(scales), x(n), back(n), parts(n);
+        std::vector<uint8_t> zero(scales), y(n), part(n);
+        for (size_t k = 0; k < scales; ++k)
+          scale[k] = 0.01f * static_cast<float>(k % 13 + 1), zero[k] = static_cast<uint8_t>(k * 37);
+        for (size_t k = 0; k < n; ++k) x[k] = static_cast<float>(k * 101 % 997) / 100 - 5;
+        x[n / 2] = std::nanf("");
+        const QuantizeArgs q{.grid = g,
+                             .x = x.data(),
+                             .scale = scale.data(),
+                             .y_type = type,
+                             .zero = has_zero ? zero.data() : nullptr,
+                             .y = y.data()};
+        quantize(q);
+        // What a part writes past its end shows in the other one.
+        QuantizeArgs q_part = q;
+        q_part.y = part.data();
+        const int64_t cut = g.size() / 3;
+        quantize_bytes_impl<Arch>(q_part, cut, g.size());
+        quantize_bytes_impl<Arch>(q_part, 0, cut);
+        CHECK(part == y);
+        const DequantizeArgs d{.grid = g,
+                               .x_type = type,
+                               .x = y.data(),
+                               .zero = q.zero,
+                               .scale = scale.data(),
+                               .y = back.data()};
+        dequantize(d);
+        DequantizeArgs d_part = d;
+        d_part.y = parts.data();
+        dequantize_bytes_impl<Arch>(d_part, cut, g.size());
+        dequantize_bytes_impl<Arch>(d_part, 0, cut);
+        CHECK(parts == back);
+        int64_t wrong = 0;
+        for (size_t k = 0; k < n; ++k) {
+          const auto s = static_cast<size_t>(number[k]);
+          const int z = has_zero ? (zero[s] ^ bias) + low : 0;
+          const float v = x[k] / scale[s];
+          const int want = v == v ? std::clamp(static_cast<int>(std::nearbyint(v)) + z, low, low + 255) : low;
+          wrong += (y[k] ^ bias) + low != want;
+          wrong += back[k] != static_cast<float>(want - z) * scale[s];
+        }
+        CHECK(wrong == 0);
+      }
+  });
+}
+
 TEST_CASE("range and quantize_bytes: ties, their neighbours and no numbers, against the definition") {
   at_each_level([]<class Arch>(Arch) {
     const float nan = std::nanf(""), inf = std::numeric_limits<float>::infinity();
@@ -74,7 +141,14 @@ TEST_CASE("range and quantize_bytes: ties, their neighbours and no numbers, agai
         }
         std::vector<uint8_t> y(x.size());
         const auto check = [&](uint8_t flip) {
-          quantize_bytes_impl<Arch>(x.data(), n, scale, 7, flip, y.data());
+          const auto zero = static_cast<uint8_t>(7 ^ flip);
+          quantize_bytes_impl<Arch>({.grid = QuantGrid::per_tensor(n),
+                                     .x = x.data(),
+                                     .scale = &scale,
+                                     .y_type = flip == 0 ? DType::uint8 : DType::int8,
+                                     .zero = &zero,
+                                     .y = y.data()},
+                                    0, n);
           int64_t wrong = 0;
           for (size_t k = 0; k < x.size(); ++k) {
             const float q = x[k] / scale;

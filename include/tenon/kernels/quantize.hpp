@@ -76,13 +76,11 @@ void dequantize_panel_impl(const T* x, const float* zero, const float* scale, fl
 /// The least and greatest of n > 0 numbers; NaN if one of them is.
 template <class Arch>
 void range_impl(const float* x, int64_t n, float& least, float& greatest);
-/// y = saturate(round(x / scale) + zero), with the bits `flip` changed. A changed sign bit makes y int8; the
-/// zero point has the bit changed too.
+/// Elements [begin, end) where bytes stand on one side, and floats on the other and as scales.
 template <class Arch>
-void quantize_bytes_impl(const float* x, int64_t n, float scale, uint8_t zero, uint8_t flip, uint8_t* y);
-/// y = (x - zero) * scale. T: uint8, int8.
-template <class Arch, class T>
-void dequantize_bytes_impl(const T* x, int64_t n, float zero, float scale, float* y);
+void quantize_bytes_impl(const QuantizeArgs& a, int64_t begin, int64_t end);
+template <class Arch>
+void dequantize_bytes_impl(const DequantizeArgs& a, int64_t begin, int64_t end);
 /// Between float and float16 or bfloat16.
 template <class Arch>
 void load_half_impl(DType type, const uint16_t* x, float* y, int64_t n);
@@ -200,30 +198,21 @@ inline void round_floats(DType precision, float* x, int64_t n) {
 /// `number` (step 0) or `number` onwards (step 1).
 template <class F>
 void for_each_scale_run(const QuantGrid& g, int64_t first, int64_t n, F f) {
+  const bool whole_rows = g.inner > 1 || g.axis_step == 0;
   int64_t i = first % g.inner, k = first / g.inner % g.extent, o = first / g.inner / g.extent;
+  int64_t block = k / g.block, left = g.block - k % g.block;  // of the block
   for (int64_t at = 0; at < n;) {
-    int64_t count;
-    if (g.inner > 1 || g.axis_step == 0) {
-      count = std::min(n - at, g.inner - i);
-      f(at, o * g.outer_step + k / g.block * g.axis_step + i * g.inner_step, count, g.inner_step);
-      i += count;
-    } else if (g.block > 1) {
-      count = std::min({n - at, g.extent - k, g.block - k % g.block});
-      f(at, o * g.outer_step + k / g.block, count, int64_t{0});
-      k += count - 1;
-      i = 1;
-    } else {
-      count = std::min(n - at, g.extent - k);
-      f(at, o * g.outer_step + k, count, int64_t{1});
-      k += count - 1;
-      i = 1;
-    }
+    const int64_t row = whole_rows ? g.inner - i : g.block > 1 ? std::min(left, g.extent - k) : g.extent - k;
+    const int64_t count = std::min(n - at, row), steps = whole_rows ? 1 : count;
+    f(at, o * g.outer_step + block * g.axis_step + i * g.inner_step, count,
+      whole_rows ? g.inner_step : int64_t{g.block == 1});
     at += count;
-    if (i < g.inner) continue;
     i = 0;
-    if (++k < g.extent) continue;
-    k = 0;
-    ++o;
+    k += steps;
+    left -= steps;
+    if (g.block == 1) block = k;
+    else if (left == 0) ++block, left = g.block;
+    if (k == g.extent) k = 0, block = 0, left = g.block, ++o;
   }
 }
 
@@ -376,6 +365,29 @@ class Quantizer {
   const float *from_ = nullptr, *by_ = nullptr;
 };
 
+/// f(args, begin, end) for the elements of a grid whose scales are floats and whose zero points are bytes. A
+/// short row of scales, with one for each element, is repeated, for vectors take long rows.
+template <class Args, class F>
+void by_bytes(const Args& a, F f) {
+  constexpr int64_t room = 256;
+  const int64_t n = a.grid.size(), extent = a.grid.extent;
+  Args longer = a;
+  float scale[room];
+  uint8_t zero[room];
+  if (a.grid.inner == 1 && a.grid.axis_step != 0 && a.grid.block == 1 && a.grid.outer > 1 &&
+      extent <= room / 2) {
+    const int64_t length = room / extent * extent;
+    for (int64_t i = 0; i < length; ++i) scale[i] = static_cast<const float*>(a.scale)[i % extent];
+    longer.scale = scale;
+    if (a.zero != nullptr) {
+      for (int64_t i = 0; i < length; ++i) zero[i] = static_cast<const uint8_t*>(a.zero)[i % extent];
+      longer.zero = zero;
+    }
+    longer.grid = QuantGrid::per_axis(1 + n / length, length, 1);
+  }
+  parallel_for(n, int64_t{1} << 14, [&](int64_t begin, int64_t end) { f(longer, begin, end); });
+}
+
 }  // namespace detail
 
 /// The scale and zero point of bytes.
@@ -384,28 +396,17 @@ struct DynamicScale {
   uint8_t zero = 0;
 };
 
-/// Quantises n numbers. `flip` as for quantize_bytes_impl.
-inline void quantize_bytes(const float* x, int64_t n, DynamicScale by, uint8_t* y, uint8_t flip = 0) {
-  parallel_for(n, int64_t{1} << 14, [&](int64_t begin, int64_t end) {
-    simd::dispatch([&]<class Arch>(Arch) {
-      quantize_bytes_impl<Arch>(x + begin, end - begin, by.scale, by.zero, flip, y + begin);
-    });
-  });
-}
-
 /// Quantises grid.size() elements. See QuantizeArgs.
 inline void quantize(const QuantizeArgs& a) {
   constexpr int64_t panel = detail::quant_panel;
   const int64_t n = a.grid.size();
+  if (n == 0) return;
   const bool floats =
       a.x_type == DType::float32 && a.scale_type == DType::float32 && a.precision == DType::float32;
-  if (n > 0 && floats && a.grid.is_per_tensor() && (a.y_type == DType::uint8 || a.y_type == DType::int8)) {
-    const uint8_t flip = a.y_type == DType::int8 ? 0x80 : 0;
-    const uint8_t zero = a.zero == nullptr ? 0 : *static_cast<const uint8_t*>(a.zero);
-    return quantize_bytes(static_cast<const float*>(a.x), n,
-                          {*static_cast<const float*>(a.scale), static_cast<uint8_t>(zero ^ flip)},
-                          static_cast<uint8_t*>(a.y), flip);
-  }
+  if (floats && (a.y_type == DType::uint8 || a.y_type == DType::int8))
+    return detail::by_bytes(a, [&](const QuantizeArgs& longer, int64_t begin, int64_t end) {
+      simd::dispatch([&]<class Arch>(Arch) { quantize_bytes_impl<Arch>(longer, begin, end); });
+    });
   parallel_for((n + panel - 1) / panel, detail::quant_grain, [&](int64_t begin, int64_t end) {
     detail::Quantizer quantizer(a);
     for (int64_t first = begin * panel; first < end * panel; first += panel)
@@ -420,25 +421,12 @@ inline void dequantize(const DequantizeArgs& a) {
   if (n == 0) return;
   const bool wide = a.x_type == DType::int32;
   const bool bytes = a.x_type == DType::uint8 || a.x_type == DType::int8;
+  if (bytes && a.scale_type == DType::float32 && a.y_type == DType::float32)
+    return by_bytes(a, [&](const DequantizeArgs& longer, int64_t begin, int64_t end) {
+      simd::dispatch([&]<class Arch>(Arch) { dequantize_bytes_impl<Arch>(longer, begin, end); });
+    });
   const LoadFloats load_x = load_floats_of(a.x_type), load_scale = load_floats_of(a.scale_type);
   const StoreFloats store = store_floats_of(a.y_type);
-  if (bytes && a.grid.is_per_tensor() && a.scale_type == DType::float32 && a.y_type == DType::float32) {
-    float zero = 0;
-    if (a.zero != nullptr) load_x(a.zero, 0, 1, &zero);
-    return parallel_for(n, int64_t{1} << 14,
-                        [&, scale = *static_cast<const float*>(a.scale)](int64_t begin, int64_t end) {
-                          float* const y = static_cast<float*>(a.y) + begin;
-                          simd::dispatch([&]<class Arch>(Arch) {
-                            if (a.x_type == DType::uint8)
-                              dequantize_bytes_impl<Arch>(static_cast<const uint8_t*>(a.x) + begin,
-                                                          end - begin, zero, scale, y);
-                            else
-                              dequantize_bytes_impl<Arch>(static_cast<const int8_t*>(a.x) + begin,
-                                                          end - begin, zero, scale, y);
-                          });
-                        });
-  }
-
   parallel_for((n + quant_panel - 1) / quant_panel, quant_grain, [&](int64_t begin, int64_t end) {
     GridPanel<float, LoadFloats> scale(a.grid, a.scale, 1, load_scale);
     GridPanel<float, LoadFloats> zero(a.grid, wide ? nullptr : a.zero, 0, load_x);

@@ -26,7 +26,12 @@ struct DynamicQuantizeLinear {
     const kernels::DynamicScale by = kernels::dynamic_scale(x.data(), x.size());
     if (y_scale) y_scale[0] = by.scale;
     if (y_zero_point) y_zero_point[0] = by.zero;
-    if (y) kernels::quantize_bytes(x.data(), x.size(), by, y.data());
+    if (y)
+      kernels::quantize({.grid = kernels::QuantGrid::per_tensor(x.size()),
+                         .x = x.data(),
+                         .scale = &by.scale,
+                         .zero = &by.zero,
+                         .y = y.data()});
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };

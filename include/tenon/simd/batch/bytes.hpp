@@ -112,11 +112,28 @@ inline batch<int32_t, Arch> load_bytes(const uint8_t* p) {
     return _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)));
   else
 #endif
+#if defined(__x86_64__)
+      if constexpr (Arch::register_bytes == 16) {
+    const __m128i none = _mm_setzero_si128();
+    return _mm_unpacklo_epi16(
+        _mm_unpacklo_epi8(_mm_cvtsi32_si128(element<Arch>(reinterpret_cast<const int*>(p))), none), none);
+  } else
+#endif
   {
     alignas(64) int32_t lane[lanes<int32_t, Arch>];
     for (int i = 0; i < lanes<int32_t, Arch>; ++i) lane[i] = p[i];
     return loadu<Arch>(lane);
   }
+}
+
+/// The first n bytes, n <= lanes, zero-extended, the other lanes zero. Reads nothing past p + n.
+template <class Arch>
+inline batch<int32_t, Arch> load_bytes_n(const uint8_t* p, int64_t n) {
+  constexpr int64_t width = lanes<int32_t, Arch>;
+  if (n == width) return load_bytes<Arch>(p);
+  uint8_t lane[width] = {};
+  if (n > 0) std::memcpy(lane, p, static_cast<size_t>(n));
+  return load_bytes<Arch>(lane);
 }
 
 /// The low byte of each lane.
@@ -132,6 +149,13 @@ inline void store_bytes(uint8_t* p, const xsimd::batch<int32_t, A>& v) {
     const __m256i low = _mm256_shuffle_epi8(v, _mm256_set1_epi32(0x0c080400));
     const __m128i both = _mm_unpacklo_epi32(_mm256_castsi256_si128(low), _mm256_extracti128_si256(low, 1));
     _mm_storel_epi64(reinterpret_cast<__m128i*>(p), both);
+  } else
+#endif
+#if defined(__x86_64__)
+      if constexpr (detail::bytes<A> == 16) {
+    const __m128i low = _mm_and_si128(v, _mm_set1_epi32(255));
+    const int word = _mm_cvtsi128_si32(_mm_packus_epi16(_mm_packs_epi32(low, low), low));
+    std::memcpy(p, &word, 4);
   } else
 #endif
   {
@@ -151,9 +175,10 @@ inline xsimd::batch<int32_t, A> round_bytes(const xsimd::batch<float, A>& x,
 }
 
 /// Bytes of the numbers of `count` vectors side by side: round(x) + zero, to nearest, ties to even, within lo
-/// and hi, which are of the unsigned range. The numbers lie within 2^31.
+/// and hi, which are of the unsigned range, with the bits `flip` changed. The numbers lie within 2^31.
 template <int count, class A>
-inline void store_rounded(uint8_t* p, const xsimd::batch<float, A>* x, int32_t zero, int32_t lo, int32_t hi) {
+inline void store_rounded(uint8_t* p, const xsimd::batch<float, A>* x, int32_t zero, int32_t lo, int32_t hi,
+                          uint8_t flip = 0) {
   static_assert(count <= 4);
 #if defined(__AVX512F__)
   if constexpr (detail::bytes<A> == 64) {
@@ -167,6 +192,7 @@ inline void store_rounded(uint8_t* p, const xsimd::batch<float, A>* x, int32_t z
     __m512i bytes = _mm512_packus_epi16(low, high);
     bytes = _mm512_max_epu8(bytes, _mm512_set1_epi8(static_cast<char>(lo)));
     bytes = _mm512_min_epu8(bytes, _mm512_set1_epi8(static_cast<char>(hi)));
+    bytes = _mm512_xor_si512(bytes, _mm512_set1_epi8(static_cast<char>(flip)));
     // Each quarter has four bytes of each vector.
     const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
     bytes = _mm512_permutexvar_epi32(order, bytes);
@@ -184,6 +210,7 @@ inline void store_rounded(uint8_t* p, const xsimd::batch<float, A>* x, int32_t z
     __m256i bytes = _mm256_packus_epi16(pair(0), pair(2));
     bytes = _mm256_max_epu8(bytes, _mm256_set1_epi8(static_cast<char>(lo)));
     bytes = _mm256_min_epu8(bytes, _mm256_set1_epi8(static_cast<char>(hi)));
+    bytes = _mm256_xor_si256(bytes, _mm256_set1_epi8(static_cast<char>(flip)));
     bytes = _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), bytes);
   } else
@@ -197,15 +224,17 @@ inline void store_rounded(uint8_t* p, const xsimd::batch<float, A>* x, int32_t z
     __m128i bytes = _mm_packus_epi16(pair(0), pair(2));
     bytes = _mm_max_epu8(bytes, _mm_set1_epi8(static_cast<char>(lo)));
     bytes = _mm_min_epu8(bytes, _mm_set1_epi8(static_cast<char>(hi)));
+    bytes = _mm_xor_si128(bytes, _mm_set1_epi8(static_cast<char>(flip)));
     _mm_storeu_si128(reinterpret_cast<__m128i*>(p), bytes);
   } else
 #endif
   {
     using F = xsimd::batch<float, A>;
     const F least(static_cast<float>(lo - zero)), most(static_cast<float>(hi - zero));
-    const xsimd::batch<int32_t, A> shift(zero);
+    const xsimd::batch<int32_t, A> shift(zero), flips(flip);
     for (int k = 0; k < count; ++k)
-      store_bytes(p + k * static_cast<int>(F::size), round_bytes(F(min(max(x[k], least), most)), shift));
+      store_bytes(p + k * static_cast<int>(F::size),
+                  round_bytes(F(min(max(x[k], least), most)), shift) ^ flips);
   }
 }
 
