@@ -168,3 +168,19 @@ TEST_CASE("strided copies: slices, reversed axes, expansion, holes in the destin
     }
   });
 }
+
+TEST_CASE("strided copies: rows of every length, by several threads") {
+  ThreadPool pool(3);
+  const ScopedPool scope(pool);
+  for (int64_t n = 1; n <= 300; ++n) {
+    // Tasks begin and end inside of an axis of rows.
+    const int64_t extents[] = {3, 1500, n}, to[] = {1501 * (n + 1), n + 1, 1}, from[] = {n + 2, 0, 1};
+    const auto x = blocks<1>(3 * (n + 2));
+    std::vector<Block<1>> y(static_cast<std::size_t>(3 * to[0])), want = y;
+    for (int64_t i = 0; i < 3; ++i)
+      for (int64_t j = 0; j < 1500; ++j)
+        std::copy_n(x.begin() + i * from[0], n, want.begin() + i * to[0] + j * to[1]);
+    copy_strided(static_cast<void*>(y.data()), to, x.data(), from, extents, 3, 1);
+    CHECK(y == want);
+  }
+}

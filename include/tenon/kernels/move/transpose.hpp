@@ -3,10 +3,12 @@
 // assignment can move.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <type_traits>
 
 #include "tenon/base/inline_vector.hpp"
 #include "tenon/base/parallel.hpp"
@@ -93,6 +95,44 @@ constexpr void for_each_outer(const CopyPlan& plan, int axes, int64_t begin, int
 
 inline constexpr int64_t copy_bytes = 1 << 16;  // bytes that a task moves, about
 
+/// Rows of [part, 2 part] bytes: their first `part` bytes, and their last. A copy of a length that the
+/// compiler knows is no call.
+template <int64_t part>
+void copy_short_rows(char* to, int64_t to_step, const char* from, int64_t from_step, int64_t rows,
+                     int64_t bytes) {
+  const int64_t last = bytes - part;
+  if (last == 0) {
+    for (; rows > 0; --rows, to += to_step, from += from_step) std::memcpy(to, from, part);
+  } else {
+    for (; rows > 0; --rows, to += to_step, from += from_step) {
+      std::memcpy(to, from, part);
+      std::memcpy(to + last, from + last, part);
+    }
+  }
+}
+
+/// Rows of `bytes` bytes each, whose beginnings are to_step and from_step bytes apart.
+inline void copy_rows(char* to, int64_t to_step, const char* from, int64_t from_step, int64_t rows,
+                      int64_t bytes) {
+  const auto short_rows = [&]<int64_t part>(std::integral_constant<int64_t, part>) {
+    copy_short_rows<part>(to, to_step, from, from_step, rows, bytes);
+  };
+  using std::integral_constant;
+  switch (std::bit_width(static_cast<uint64_t>(bytes))) {
+    case 0: return;
+    case 1: return short_rows(integral_constant<int64_t, 1>{});
+    case 2: return short_rows(integral_constant<int64_t, 2>{});
+    case 3: return short_rows(integral_constant<int64_t, 4>{});
+    case 4: return short_rows(integral_constant<int64_t, 8>{});
+    case 5: return short_rows(integral_constant<int64_t, 16>{});
+    case 6: return short_rows(integral_constant<int64_t, 32>{});
+    case 7: return short_rows(integral_constant<int64_t, 64>{});
+    case 8: return short_rows(integral_constant<int64_t, 128>{});
+  }
+  for (; rows > 0; --rows, to += to_step, from += from_step)
+    simd::copy(to, from, static_cast<std::size_t>(bytes));
+}
+
 template <class T>
 struct ElementMover {
   T* to;
@@ -128,6 +168,10 @@ struct BlockMover {
     } else {
       for (int64_t i = 0; i < n; ++i) one(t + i * t_step, f + i * f_step);
     }
+  }
+
+  void rows(int64_t t, int64_t t_step, int64_t f, int64_t f_step, int64_t rows, int64_t n) const {
+    copy_rows(to + t * size, t_step * size, from + f * size, f_step * size, rows, n * size);
   }
 
   void fetch(int64_t t, int64_t f) const {
@@ -282,6 +326,25 @@ void run_copy(CopyPlan plan, const Mover& move) {
   }
   // A row of few bytes takes as long as a line of memory.
   const int64_t grain = copy_bytes / (row_bytes < 64 ? 64 : row_bytes) + 1;
+  if constexpr (requires { &Mover::rows; })
+    if (to_step == 1 && from_step == 1 && inner > 0) {
+      const int along = inner - 1;
+      const int64_t many = plan.extents[along];
+      return parallel_for(plan.size / n, grain, [&](int64_t begin, int64_t end) {
+        while (begin < end) {
+          const int64_t o = begin / many, first = begin % many;
+          // The rows of a part of the axis, or all of several outer indices.
+          const bool whole = first == 0 && end - begin >= many;
+          const int64_t stop = whole ? end / many : o + 1,
+                        rows = whole ? many : std::min(many - first, end - begin);
+          for_each_outer(plan, along, o, stop, [&](int64_t to, int64_t from) {
+            move.rows(to + first * plan.to[along], plan.to[along], from + first * plan.from[along],
+                      plan.from[along], rows, n);
+          });
+          begin += (stop - o) * rows;
+        }
+      });
+    }
   parallel_for(plan.size / n, grain, [&](int64_t begin, int64_t end) {
     for_each_outer(plan, inner, begin, end,
                    [&](int64_t to, int64_t from) { move.row(to, to_step, from, from_step, n); });
