@@ -523,7 +523,7 @@ void arg_lines(const T* x, int64_t* y, int64_t axis, int64_t inner, int64_t firs
       n = std::min<int64_t>(last - first, reduce_tile);
       if constexpr (simd::is_narrow<T>)
         turn_lines_of<Arch>(ReadAs<V>::template of<Arch>(x + first * axis), columns, axis, n);
-      else turn_lines<Arch>(x + first * axis, columns, axis, n);
+      else simd::turn<Arch>(x + first * axis, axis, n, axis, columns, int64_t{reduce_tile});
       arg_rows<Arch, greatest, V>(columns, reduce_tile, axis, n, last_index, best, y + first);
     }
     return;
