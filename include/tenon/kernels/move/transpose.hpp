@@ -203,7 +203,9 @@ struct BlockMover {
   void weave(int64_t t, int64_t f, int64_t f_step, int64_t ni, int64_t nj) const {
     int64_t k = 0;
     if constexpr (bytes == 4) {
-      for (; ni == 2 && k + 4 <= nj; k += 4) {
+      // The last step begins early enough to end with the row.
+      for (; ni == 2 && nj >= 4 && k < nj; k += 4) {
+        k = k + 4 <= nj ? k : nj - 4;
         const Four a = load(f + k), b = load(f + f_step + k);
         store(t + 2 * k, __builtin_shufflevector(a, b, 0, 4, 1, 5));
         store(t + 2 * k + 4, __builtin_shufflevector(a, b, 2, 6, 3, 7));

@@ -56,11 +56,19 @@ namespace detail {
 /// A row of n elements from the columns, which repeat each element `times` times where that is not 0.
 template <class Mover>
 void pick_columns(const Mover& mover, int64_t to, int64_t from, const int64_t* columns, int64_t n,
-                  int64_t times) {
+                  int64_t times, int64_t wide) {
   if constexpr (requires { &Mover::tile; })
-    if (times == 2 || times == 3) return mover.tile(to, times, from, 0, times, n / times);
+    if (times == 2 || times == 3) return mover.tile(to, times, from, 0, times, wide);
   const Mover move = mover;
   for (int64_t j = 0; j < n; ++j) move.row(to + j, 0, from + columns[j], 0, 1);
+}
+
+/// A row of n elements from the row before it.
+template <class Mover>
+void repeat_row(const Mover& mover, int64_t to, int64_t n) {
+  const Mover move{mover.to, mover.to};
+  if constexpr (requires { &Mover::rows; }) move.rows(to, 0, to - n, 0, 1, n);
+  else move.row(to, 1, to - n, 1, n);
 }
 
 }  // namespace detail
@@ -80,7 +88,7 @@ inline void pick(DType d, void* to, std::span<const int64_t> to_extents, const v
   }
   if (plan.size == 0) return;
   const int last = rank - 1;
-  const int64_t n = plan.extents[last], *columns = index[last];
+  const int64_t n = plan.extents[last], *columns = index[last], along = last > 0 ? plan.extents[last - 1] : 1;
   // How often each column is repeated, where all are alike: 1 for whole rows, 0 where columns differ.
   int64_t times = n % from_extents.back() == 0 ? n / from_extents.back() : 0;
   for (int64_t j = 0; times > 0 && j < n; ++j)
@@ -88,21 +96,19 @@ inline void pick(DType d, void* to, std::span<const int64_t> to_extents, const v
   detail::with_mover(d, to, from, [&]<class Mover>(Mover mover) {
     const bool serial = detail::shares_bytes<Mover>;
     detail::for_rows(plan.size / n, n * Mover::size, serial, [&](int64_t begin, int64_t end) {
-      int64_t place[max_rank] = {};
-      for (int64_t rest = begin, a = last; a-- > 0; rest /= plan.extents[a])
-        place[a] = rest % plan.extents[a];
-      const auto next = [&] {
-        for (int a = last; a-- > 0; place[a] = 0)
-          if (++place[a] < plan.extents[a]) return;
-      };
       int64_t before = -1;  // what the row before was made of
-      for (int64_t row = begin; row < end; ++row, next()) {
-        int64_t f = 0;
-        for (int a = 0; a < last; ++a) f += index[a][place[a]] * strides[a];
-        if (times == 1) mover.row(row * n, 1, f, 1, n);
-        else if (f == before) Mover{mover.to, mover.to}.row(row * n, 1, (row - 1) * n, 1, n);
-        else detail::pick_columns(mover, row * n, f, columns, n, times);
-        before = f;
+      for (int64_t row = begin; row < end;) {
+        int64_t start = 0;
+        for (int64_t rest = row / along, a = last - 1; a-- > 0; rest /= plan.extents[a])
+          start += index[a][rest % plan.extents[a]] * strides[a];
+        const int64_t stop = std::min(end, (row / along + 1) * along);
+        for (int64_t j = row % along; row < stop; ++j, ++row) {
+          const int64_t f = last > 0 ? start + index[last - 1][j] * strides[last - 1] : 0;
+          if (times == 1) mover.row(row * n, 1, f, 1, n);
+          else if (f == before) detail::repeat_row(mover, row * n, n);
+          else detail::pick_columns(mover, row * n, f, columns, n, times, from_extents.back());
+          before = f;
+        }
       }
     });
   });
