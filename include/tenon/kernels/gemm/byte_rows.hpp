@@ -16,7 +16,7 @@
 
 namespace tenon::kernels::gemm_detail {
 
-inline constexpr int64_t few_byte_rows = 8;
+inline constexpr int64_t few_byte_rows = 4;
 inline constexpr int64_t few_rows_columns = 512;  // of a task, whose sums stay in the first-level cache
 
 /// Whether few_rows_product serves a product: B is in rows, not packed, and read for few rows.
