@@ -61,6 +61,14 @@ void test_gemm(gemm_detail::ByteForm form, int64_t m, int64_t n, int64_t k) {
     g.b = {b.data(), n, 1, true, b_zero.data(), many_zeros};
     gemm_detail::multiply_bytes<Ops, Arch>(g, form);
     CHECK(c == expected);
+    if (gemm_detail::has_few_byte_rows<Arch>(g)) {
+      c.assign(c.size(), 0);
+      gemm_detail::few_rows_product<true, Arch>(g);
+      CHECK(c == expected);
+      c.assign(c.size(), 0);
+      gemm_detail::few_rows_product<false, Arch>(g);
+      CHECK(c == expected);
+    }
     const auto size = gemm_detail::ByteImage::size(n, S::cols, gemm_detail::depth_of<Ops>(k));
     std::vector<int32_t> packed(static_cast<size_t>(size));
     gemm_detail::pack_images<Ops, Arch, S::cols>(
@@ -224,7 +232,7 @@ TEST_CASE("gemm: numbers of few bits as sums of parts, against the definition") 
 
 TEST_CASE("quant_gemm: words and tile registers, against the definition") {
   for (const int64_t m : {1, 16, 17, 70})
-    for (const int64_t n : {1, 31, 32, 50})
+    for (const int64_t n : {1, 31, 32, 50, 90})
       for (const int64_t k : {0, 1, 63, 64, 130, 800}) {
         test_gemm<gemm_detail::TileQuad<simd::PlainTiles>>(gemm_detail::ByteForm::tiles, m, n, k);
         test_gemm<gemm_detail::Quad<false, true>>(gemm_detail::ByteForm::quads, m, n, k);

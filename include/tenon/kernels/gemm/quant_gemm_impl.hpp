@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "tenon/kernels/gemm/blocks.hpp"
+#include "tenon/kernels/gemm/byte_rows.hpp"
 #include "tenon/kernels/gemm/byte_tiles.hpp"
 #include "tenon/kernels/gemm/bytes.hpp"
 #include "tenon/kernels/gemm/quant_gemm.hpp"
@@ -196,6 +197,11 @@ template <class Arch>
 void quant_gemm_impl(const QuantGemmArgs& g) {
   using namespace gemm_detail;
   if (g.m <= 0 || g.n <= 0 || batch_items<Arch>(g.batch) <= 0) return;
+  if (has_few_byte_rows<Arch>(g)) {
+    if (simd::has_dot_bytes<Arch>()) few_rows_product<true, Arch>(g);
+    else few_rows_product<false, Arch>(g);
+    return;
+  }
   // The numbers of a B that is packed for one product are not worth a look.
   const ByteForm form = g.packed_b != nullptr         ? static_cast<ByteForm>(g.packed_b[0])
                         : simd::has_tiles<Arch>()     ? ByteForm::tiles

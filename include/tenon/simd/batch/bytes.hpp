@@ -275,4 +275,48 @@ inline void interleave_bytes(const uint8_t* r0, const uint8_t* r1, const uint8_t
 #endif
 }
 
+/// The words of interleave_bytes for as many columns as a vector has bytes: four vectors of words.
+template <class Arch>
+inline void interleave_vectors(const uint8_t* r0, const uint8_t* r1, const uint8_t* r2, const uint8_t* r3,
+                               batch<int32_t, Arch>* to) {
+#if defined(__AVX512F__)
+  if constexpr (Arch::register_bytes == 64) {
+    // Each quarter of a vector gets a word of each vector that is made, so that unpacking ends in order.
+    const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    const auto load = [&](const uint8_t* p) {
+      return _mm512_permutexvar_epi32(order, _mm512_loadu_si512(p));
+    };
+    const __m512i a = load(r0), b = load(r1), c = load(r2), d = load(r3);
+    const __m512i ab = _mm512_unpacklo_epi8(a, b), cd = _mm512_unpacklo_epi8(c, d);
+    const __m512i ab_high = _mm512_unpackhi_epi8(a, b), cd_high = _mm512_unpackhi_epi8(c, d);
+    to[0] = _mm512_unpacklo_epi16(ab, cd);
+    to[1] = _mm512_unpackhi_epi16(ab, cd);
+    to[2] = _mm512_unpacklo_epi16(ab_high, cd_high);
+    to[3] = _mm512_unpackhi_epi16(ab_high, cd_high);
+  } else
+#endif
+#if defined(__AVX2__)
+      if constexpr (Arch::register_bytes == 32) {
+    const __m256i order = _mm256_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7);
+    const auto load = [&](const uint8_t* p) {
+      return _mm256_permutevar8x32_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)), order);
+    };
+    const __m256i a = load(r0), b = load(r1), c = load(r2), d = load(r3);
+    const __m256i ab = _mm256_unpacklo_epi8(a, b), cd = _mm256_unpacklo_epi8(c, d);
+    const __m256i ab_high = _mm256_unpackhi_epi8(a, b), cd_high = _mm256_unpackhi_epi8(c, d);
+    to[0] = _mm256_unpacklo_epi16(ab, cd);
+    to[1] = _mm256_unpackhi_epi16(ab, cd);
+    to[2] = _mm256_unpacklo_epi16(ab_high, cd_high);
+    to[3] = _mm256_unpackhi_epi16(ab_high, cd_high);
+  } else
+#endif
+  {
+    constexpr int columns = 4 * lanes<int32_t, Arch>;
+    alignas(64) uint32_t words[columns];
+    for (int j = 0; j < columns; j += 16) interleave_bytes<Arch>(r0 + j, r1 + j, r2 + j, r3 + j, words + j);
+    for (int k = 0; k < 4; ++k)
+      to[k] = loadu<Arch>(reinterpret_cast<const int32_t*>(words) + k * lanes<int32_t, Arch>);
+  }
+}
+
 }  // namespace tenon::simd
