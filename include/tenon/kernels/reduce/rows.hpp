@@ -161,8 +161,8 @@ template <class Arch, class Join, class T, class F>
       for (; r < end; ++r) acc = Join::join(mapped(i += stride), acc);
       if (!ends) return simd::storeu(sums + j, acc);
       // Columns behind the last may be others' totals.
-      const auto neutral = simd::broadcast<Arch>(Join::template identity<C>());
-      ((acc = simd::first_n(acc, last, neutral)), ...);
+      if constexpr (sizeof...(last) > 0)
+        acc = simd::first_n(acc, last..., simd::broadcast<Arch>(Join::template identity<C>()));
       join_totals<Arch, Join, C>(acc, total + j);
     };
     int64_t j = 0;
