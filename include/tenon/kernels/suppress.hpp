@@ -177,11 +177,11 @@ class BoxGrid {
 };
 
 /// A box and its place in the order of scores: better boxes have lower ranks.
-struct Ranked {
+struct RankedBox {
   uint32_t rank;
   int64_t box;
 
-  bool operator<(const Ranked& other) const {
+  bool operator<(const RankedBox& other) const {
     return rank != other.rank ? rank < other.rank : box < other.box;
   }
 };
@@ -193,9 +193,9 @@ inline uint32_t rank_of(float score) {
 }
 
 /// The boxes with scores above `least`, or all whose score is a number, in any order.
-inline std::span<Ranked> rank_boxes(const float* scores, int64_t n, float least, bool has_least,
-                                    Scratch& scratch) {
-  auto* const ranked = scratch.take<Ranked>(n);
+inline std::span<RankedBox> rank_boxes(const float* scores, int64_t n, float least, bool has_least,
+                                       Scratch& scratch) {
+  auto* const ranked = scratch.take<RankedBox>(n);
   constexpr int64_t block = 16;
   int64_t count = 0;
   for (int64_t begin = 0; begin < n; begin += block) {
@@ -217,20 +217,20 @@ inline std::span<Ranked> rank_boxes(const float* scores, int64_t n, float least,
 /// Calls f(box) in the order of ranks until it returns false. The boxes are divided by their ranks, and the
 /// parts are sorted when their turn comes.
 template <class F>
-void by_rank(std::span<Ranked> ranked, Scratch& scratch, F f) {
+void by_rank(std::span<RankedBox> ranked, Scratch& scratch, F f) {
   const auto n = static_cast<int64_t>(ranked.size());
   if (n == 0) return;
   uint32_t low = ranked[0].rank, high = low;
-  for (const Ranked& r : ranked) low = std::min(low, r.rank), high = std::max(high, r.rank);
+  for (const RankedBox& r : ranked) low = std::min(low, r.rank), high = std::max(high, r.rank);
   const int wanted = std::bit_width(static_cast<uint64_t>(n) / 4 + 1),
             shift = std::max(0, static_cast<int>(std::bit_width(high - low)) - std::min(wanted, 16));
   const int64_t parts = ((high - low) >> shift) + 1;
   auto* const ends = scratch.take<int64_t>(parts + 1);
-  auto* const sorted = scratch.take<Ranked>(n);
+  auto* const sorted = scratch.take<RankedBox>(n);
   std::fill_n(ends, parts + 1, 0);
-  for (const Ranked& r : ranked) ++ends[((r.rank - low) >> shift) + 1];
+  for (const RankedBox& r : ranked) ++ends[((r.rank - low) >> shift) + 1];
   for (int64_t p = 0; p < parts; ++p) ends[p + 1] += ends[p];
-  for (const Ranked& r : ranked) sorted[ends[(r.rank - low) >> shift]++] = r;
+  for (const RankedBox& r : ranked) sorted[ends[(r.rank - low) >> shift]++] = r;
   for (int64_t p = 0, begin = 0; p < parts; begin = ends[p++]) {
     if (ends[p] - begin > 1) std::sort(sorted + begin, sorted + ends[p]);
     for (int64_t k = begin; k < ends[p]; ++k)
@@ -249,7 +249,7 @@ std::vector<int64_t> suppress(At box, const float* scores, int64_t n, int64_t mo
   std::vector<int64_t> selected;
   if (most <= 0) return selected;
   Scratch scratch;
-  const std::span<detail::Ranked> ranked = detail::rank_boxes(scores, n, least, has_least, scratch);
+  const std::span<detail::RankedBox> ranked = detail::rank_boxes(scores, n, least, has_least, scratch);
   detail::BoxList list;
   std::optional<detail::BoxGrid> grid;
   const auto overlaps = [&](const detail::Region& b) {
