@@ -366,7 +366,8 @@ class Quantizer {
 };
 
 /// f(args, begin, end) for the elements of a grid whose scales are floats and whose zero points are bytes. A
-/// short row of scales, with one for each element, is repeated, for vectors take long rows.
+/// short row of scales, with one for each element and the same for all rows, is repeated, for vectors take
+/// long rows.
 template <class Args, class F>
 void by_bytes(const Args& a, F f) {
   constexpr int64_t room = 256;
@@ -374,8 +375,8 @@ void by_bytes(const Args& a, F f) {
   Args longer = a;
   float scale[room];
   uint8_t zero[room];
-  if (a.grid.inner == 1 && a.grid.axis_step != 0 && a.grid.block == 1 && a.grid.outer > 1 &&
-      extent <= room / 2) {
+  if (a.grid.inner == 1 && a.grid.axis_step != 0 && a.grid.outer_step == 0 && a.grid.block == 1 &&
+      a.grid.outer > 1 && extent <= room / 2) {
     const int64_t length = room / extent * extent;
     for (int64_t i = 0; i < length; ++i) scale[i] = static_cast<const float*>(a.scale)[i % extent];
     longer.scale = scale;
