@@ -222,7 +222,7 @@ void by_rank(std::span<RankedBox> ranked, Scratch& scratch, F f) {
   if (n == 0) return;
   uint32_t low = ranked[0].rank, high = low;
   for (const RankedBox& r : ranked) low = std::min(low, r.rank), high = std::max(high, r.rank);
-  const int wanted = std::bit_width(static_cast<uint64_t>(n) / 4 + 1),
+  const int wanted = static_cast<int>(std::bit_width(static_cast<uint64_t>(n) / 4 + 1)),
             shift = std::max(0, static_cast<int>(std::bit_width(high - low)) - std::min(wanted, 16));
   const int64_t parts = ((high - low) >> shift) + 1;
   auto* const ends = scratch.take<int64_t>(parts + 1);

@@ -22,10 +22,10 @@ struct ResampleAxis {
   int64_t pairs_begin = 0, pairs_end = 0;
 
   ResampleAxis() = default;
-  ResampleAxis(int64_t in, int64_t out, int64_t taps, const int64_t* index, const T* weights)
-      : in(in), out(out), taps(taps), index(index), weights(weights) {
+  ResampleAxis(int64_t extent, int64_t new_extent, int64_t count, const int64_t* places, const T* factors)
+      : in(extent), out(new_extent), taps(count), index(places), weights(factors) {
     if (taps != 2) return;
-    const auto pair = [=](int64_t j) { return index[out + j] == index[j] + 1; };
+    const auto pair = [this](int64_t j) { return index[out + j] == index[j] + 1; };
     while (pairs_begin < out && !pair(pairs_begin)) ++pairs_begin;
     for (pairs_end = pairs_begin; pairs_end < out && pair(pairs_end);) ++pairs_end;
   }
