@@ -2,26 +2,14 @@
 
 #include "tenon/graph/passes/pack_convolution.hpp"
 #include "tenon/op/tensor/resize.hpp"
-#include "tests/graph/passes/check.hpp"
+#include "tests/graph/passes/network.hpp"
 
 namespace tenon::passes {
 namespace {
 
 using test::floats;
+using test::Network;
 using test::node;
-
-/// A network in the making, with a new constant for each seed.
-struct Builder {
-  Graph g;
-  int seed = 0;
-
-  ValueId constant(const Extents& extents) { return g.add_constant({}, floats<float>(extents, ++seed)); }
-  ValueId conv(ValueId x, int64_t in, int64_t out, Ints kernel, const op::Conv& attributes = {}) {
-    Extents w{out, in / attributes.group};
-    for (int64_t k : kernel) w.push_back(k);
-    return node(g, attributes, {x, constant(w), constant({out})});
-  }
-};
 
 /// Compares all results with and without the passes, and counts the nodes of an operator that are left.
 void check(const auto& build, const Feeds& feeds, std::string_view op, std::size_t count,
@@ -41,7 +29,7 @@ void check(const auto& build, const Feeds& feeds, std::string_view op, std::size
 
 TEST_CASE("a network stays in blocks from its first convolution to its last pool") {
   const auto build = [] {
-    Builder b;
+    Network b;
     const Dim n = b.g.symbol("N");
     const ValueId x = b.g.add_input("x", DType::float32, Dims{n, 3, 37, 41});
     ValueId y = node(b.g, op::Relu{}, {b.conv(x, 3, 24, {7, 7}, {.pads = {3, 3, 3, 3}, .strides = {2, 2}})});
@@ -70,7 +58,7 @@ TEST_CASE("a network stays in blocks from its first convolution to its last pool
 
 TEST_CASE("one spatial axis") {
   const auto build = [] {
-    Builder b;
+    Network b;
     const ValueId x = b.g.add_input("x", DType::float32, {2, 20, 50});
     const ValueId y = b.conv(x, 20, 33, {5}, {.dilations = {2}, .pads = {4, 4}, .strides = {2}});
     b.g.add_output("y", b.conv(node(b.g, op::Relu{}, {y}), 33, 33, {3}, {.group = 33, .pads = {2, 0}}));
@@ -81,7 +69,7 @@ TEST_CASE("one spatial axis") {
 
 TEST_CASE("values that others read are plain as well") {
   const auto build = [] {
-    Builder b;
+    Network b;
     const ValueId x = b.g.add_input("x", DType::float32, {1, 16, 9, 9});
     const ValueId y = b.conv(x, 16, 16, {3, 3}), z = node(b.g, op::Relu{}, {b.conv(y, 16, 16, {3, 3})});
     b.g.add_output("y", y);
@@ -98,7 +86,7 @@ TEST_CASE("a convolution whose result is read plain gives it plain") {
   const auto build_with = [](int64_t in, int64_t out, int64_t side, int64_t kernel, const op::Conv& conv,
                              bool activated) {
     return [=] {
-      Builder b;
+      Network b;
       const ValueId x = b.g.add_input("x", DType::float32, {2, in, side, side});
       const ValueId y = node(b.g, op::Relu{}, {b.conv(x, in, out, {kernel, kernel}, conv)});
       b.g.add_output("y", activated ? node(b.g, op::Tanh{}, {y}) : y);
@@ -134,7 +122,7 @@ TEST_CASE("a convolution applies the function of one number behind it") {
   const auto check_with = [](const auto& op) {
     CAPTURE(op.spec.name);
     const auto build = [&] {
-      Builder b;
+      Network b;
       const ValueId x = b.g.add_input("x", DType::float32, {1, 18, 14, 13});
       const op::Conv same{.pads = {1, 1, 1, 1}};
       ValueId y = node(b.g, op, {b.conv(x, 18, 20, {3, 3}, same)});  // by Winograd
@@ -162,7 +150,7 @@ TEST_CASE("a convolution applies the function of one number behind it") {
 TEST_CASE("Resize of spatial axes stays in blocks") {
   const auto check_with = [](const op::Resize& resize, const AnyTensor& factors, std::size_t left) {
     const auto build = [&] {
-      Builder b;
+      Network b;
       const ValueId x = b.g.add_input("x", DType::float32, {2, 18, 7, 5});
       const ValueId by = b.g.add_constant({}, factors);
       std::vector<ValueId> in{b.conv(x, 18, 20, {1, 1}), -1, by};
@@ -183,7 +171,7 @@ TEST_CASE("Resize of spatial axes stays in blocks") {
 TEST_CASE("a Split into whole blocks stays in blocks") {
   const auto build_with = [](int64_t first, int64_t axis) {
     return [=] {
-      Builder b;
+      Network b;
       const ValueId x = b.g.add_input("x", DType::float32, {2, 18, 7, 5});
       const ValueId lengths = b.g.add_constant({}, Tensor<int64_t>({2}, {first, 52 - first}));
       const std::vector<ValueId> parts =
@@ -203,7 +191,7 @@ TEST_CASE("a Split into whole blocks stays in blocks") {
 TEST_CASE("a Concat of one value again and again") {
   for (int64_t channels : {32, 20}) {  // whole blocks, and part of one
     const auto build = [&] {
-      Builder b;
+      Network b;
       const ValueId x = b.g.add_input("x", DType::float32, {1, 3, 8, 7});
       const ValueId y = b.conv(x, 3, channels, {3, 3});
       b.g.add_output("y", node(b.g, op::Concat{.axis = 1}, {y, y, y}));
@@ -215,7 +203,7 @@ TEST_CASE("a Concat of one value again and again") {
 
 TEST_CASE("convolutions that do not go into blocks") {
   const auto build = [] {
-    Builder b;
+    Network b;
     const ValueId x = b.g.add_input("x", DType::float32, {1, 18, 5, 5, 5});
     const ValueId flat = b.g.add_input("flat", DType::float32, {1, 18, 5, 5});
     b.g.add_output("volume", b.conv(x, 18, 18, {3, 3, 3}));
@@ -230,7 +218,7 @@ TEST_CASE("convolutions that do not go into blocks") {
 
 TEST_CASE("a NaN stays in its channel's windows") {
   const auto build = [] {
-    Builder b;
+    Network b;
     const ValueId x = b.g.add_input("x", DType::float32, {1, 17, 6, 6});
     const ValueId z = b.conv(b.g.add_input("z", DType::float32, {1, 17, 6, 6}), 17, 17, {1, 1});
     const ValueId sum = node(b.g, op::Add{}, {z, x});

@@ -1,32 +1,22 @@
 #include "tenon/graph/passes/chain_convolutions.hpp"
 
 #include "tenon/graph/passes/block_channels.hpp"
-#include "tests/graph/passes/check.hpp"
+#include "tests/graph/passes/network.hpp"
 
 namespace tenon::passes {
 namespace {
 
 using test::floats;
+using test::Network;
 using test::node;
 
-struct Network {
-  Graph g;
-  int seed = 0;
-
-  ValueId constant(const Extents& extents) { return g.add_constant({}, floats<float>(extents, ++seed)); }
-  ValueId conv(ValueId x, int64_t in, int64_t out, Ints kernel, const op::Conv& attributes = {}) {
-    Extents w{out, in / attributes.group};
-    for (int64_t k : kernel) w.push_back(k);
-    return node(g, attributes, {x, constant(w), constant({out})});
-  }
-  /// A block of a MobileNet, whose widened image has 64 channels.
-  ValueId bottleneck(ValueId x, Ints strides, bool residual) {
-    ValueId y = node(g, op::HardSwish{}, {conv(x, 16, 64, {1, 1})});
-    y = conv(y, 64, 64, {3, 3}, {.auto_pad = "SAME_UPPER", .group = 64, .strides = strides});
-    y = conv(node(g, op::Relu{}, {y}), 64, 16, {1, 1});
-    return residual ? node(g, op::Add{}, {y, x}) : y;
-  }
-};
+/// A block of a MobileNet, whose widened image has 64 channels.
+ValueId bottleneck(Network& n, ValueId x, Ints strides, bool residual) {
+  ValueId y = node(n.g, op::HardSwish{}, {n.conv(x, 16, 64, {1, 1})});
+  y = n.conv(y, 64, 64, {3, 3}, {.auto_pad = "SAME_UPPER", .group = 64, .strides = strides});
+  y = n.conv(node(n.g, op::Relu{}, {y}), 64, 16, {1, 1});
+  return residual ? node(n.g, op::Add{}, {y, x}) : y;
+}
 
 /// Runs a network without passes and with them, and counts the chains and the convolutions beside them.
 void check(const auto& build, const Value& x, std::size_t chains, std::size_t alone) {
@@ -55,9 +45,9 @@ TEST_CASE("blocks of large images are computed by bands, with the bits of whole 
     Network n;
     ValueId x = n.g.add_input("x", DType::float32, Dims{n.g.symbol("N"), 3, 200, 180});
     x = n.conv(x, 3, 16, {3, 3}, {.pads = {1, 1, 1, 1}, .strides = {2, 2}});
-    x = n.bottleneck(x, {}, true);
-    x = n.bottleneck(x, {2, 2}, false);
-    x = n.bottleneck(x, {}, true);  // 50 x 45: small
+    x = bottleneck(n, x, {}, true);
+    x = bottleneck(n, x, {2, 2}, false);
+    x = bottleneck(n, x, {}, true);  // 50 x 45: small
     n.g.add_output("y", x);
     return std::move(n.g);
   };
