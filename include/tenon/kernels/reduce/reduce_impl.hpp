@@ -159,11 +159,11 @@ void reduce_rows_of(const ReadAs<C>& x, int64_t stride, int64_t rows, int64_t n,
 /// columns[i * reduce_tile + r] = lines[r * n + i], r < count <= reduce_tile, i < n < short_line, in the type
 /// C.
 template <class Arch, class T, class C>
-void turn_lines_of(const T* lines, C* columns, int64_t n, int64_t count) {
+[[gnu::noinline]] void turn_lines_of(const T* lines, C* columns, int64_t n, int64_t count) {
   simd::turn<Arch>(lines, n, count, n, columns, reduce_tile);
 }
 template <class Arch, class C>
-void turn_lines_of(const ReadAs<C>& lines, C* columns, int64_t n, int64_t count) {
+[[gnu::noinline]] void turn_lines_of(const ReadAs<C>& lines, C* columns, int64_t n, int64_t count) {
   C converted[short_line * reduce_tile];
   lines.read(lines.at, converted, n * count);
   simd::turn<Arch>(static_cast<const C*>(converted), n, count, n, columns, reduce_tile);
@@ -229,8 +229,8 @@ void reduce_line(const X& x, Partials p, const ReducePlan& plan, int64_t begin, 
 /// The same for n <= reduce_tile results whose elements lie in columns: the plan's last axis is kept.
 /// `copies` rows are taken as one.
 template <class Arch, ReduceKind kind, class C, class X>
-void reduce_columns(const X& x, Partials p, const ReducePlan& plan, int64_t begin, int64_t end, int64_t n,
-                    int64_t copies) {
+[[gnu::noinline]] void reduce_columns(const X& x, Partials p, const ReducePlan& plan, int64_t begin,
+                                      int64_t end, int64_t n, int64_t copies) {
   const int64_t stride = plan.rank > 1 ? plan.strides[plan.rank - 2] : n;
   reduce_total<C> total[reduce_tile + simd::lanes<C, Arch>];
   const auto pass = [&]<class J>(J, const auto& f, auto* result) {
@@ -316,42 +316,62 @@ void reduce_part(const T* x, detail::Partials partial, const ReducePlan& plan, i
   else reduce_as(C{}, detail::ReadAs<C>::template of<Arch>(x));
 }
 
-template <class Arch, class T>
-void reduce_finish_impl(ReduceOp op, detail::Partials partial, int64_t parts, T* y, int64_t results,
-                        int64_t reduced) {
+namespace detail {
+
+/// total[o] = numbers s * results + o of `total`, s < parts, joined.
+template <class Arch, class V>
+[[gnu::noinline]] void join_parts(ReduceKind kind, V* total, int64_t results, int64_t parts) {
+  if (parts == 1) return;
+  switch (kind) {
+    case ReduceKind::greatest: return join_copies<Greatest>(total, results, parts);
+    case ReduceKind::least: return join_copies<Least>(total, results, parts);
+    case ReduceKind::product: return join_copies<Multiply>(total, results, parts);
+    default: return join_copies<Add>(total, results, parts);  // as reduce_join has it
+  }
+}
+
+/// Joins the parts of reduced doubles, and applies the op's final step.
+template <class Arch>
+[[gnu::noinline]] void finish_real(ReduceOp op, ReduceKind kind, const Partials& partial, int64_t parts,
+                                   int64_t results, int64_t reduced) {
   double* const real = partial.real;
   if (op == ReduceOp::log_sum_exp) {
     // The parts' shifts differ.
     for (int64_t o = 0; o < results; ++o) {
       double greatest = partial.greatest[o], sum = 0;
       for (int64_t s = 1; s < parts; ++s)
-        greatest = detail::Greatest::join(partial.greatest[s * results + o], greatest);
-      const double shift = detail::exponent_shift<Arch>(greatest);
+        greatest = Greatest::join(partial.greatest[s * results + o], greatest);
+      const double shift = exponent_shift<Arch>(greatest);
       for (int64_t s = o; s < parts * results; s += results)
-        if (real[s] != 0)
-          sum += real[s] * std::exp(detail::exponent_shift<Arch>(partial.greatest[s]) - shift);
+        if (real[s] != 0) sum += real[s] * std::exp(exponent_shift<Arch>(partial.greatest[s]) - shift);
       real[o] = greatest == std::numeric_limits<double>::infinity() ? greatest : std::log(sum) + shift;
     }
-    parts = 1;
+    return;
   }
-  const auto join = [&](auto* total) {
-    if (parts == 1) return;
-    switch (detail::kind_of<T>(op)) {
-      case detail::ReduceKind::greatest: return detail::join_copies<detail::Greatest>(total, results, parts);
-      case detail::ReduceKind::least: return detail::join_copies<detail::Least>(total, results, parts);
-      case detail::ReduceKind::product: return detail::join_copies<detail::Multiply>(total, results, parts);
-      default: return detail::join_copies<detail::Add>(total, results, parts);  // as reduce_join has it
-    }
-  };
+  join_parts<Arch>(kind, real, results, parts);
+  if (op == ReduceOp::mean)
+    for (int64_t o = 0; o < results; ++o) real[o] /= static_cast<double>(reduced);
+  if (op == ReduceOp::l2)
+    map_row<Arch>(real, real, results, [](const auto& v, auto...) { return simd::sqrt(v); });
+  if (op == ReduceOp::log_sum)
+    for (int64_t o = 0; o < results; ++o) real[o] = std::log(real[o]);
+}
+
+}  // namespace detail
+
+template <class Arch, class T>
+void reduce_finish_impl(ReduceOp op, detail::Partials partial, int64_t parts, T* y, int64_t results,
+                        int64_t reduced) {
+  const detail::ReduceKind kind = detail::kind_of<T>(op);
   if constexpr (std::is_integral_v<T>) {
-    if (detail::stays_integer(detail::kind_of<T>(op))) {
+    if (detail::stays_integer(kind)) {
       if (reduced == 0 && op == ReduceOp::max)
         return void(std::fill_n(y, results, std::numeric_limits<T>::min()));
       if (reduced == 0 && op == ReduceOp::min)
         return void(std::fill_n(y, results, std::numeric_limits<T>::max()));
       using Value = std::conditional_t<std::is_unsigned_v<T>, uint64_t, int64_t>;
       Value* const value = reinterpret_cast<Value*>(partial.value);
-      join(value);
+      detail::join_parts<Arch>(kind, value, results, parts);
       if (op == ReduceOp::mean)
         for (int64_t o = 0; o < results; ++o)
           value[o] = reduced > 0 ? value[o] / static_cast<Value>(reduced) : Value{0};
@@ -359,13 +379,8 @@ void reduce_finish_impl(ReduceOp op, detail::Partials partial, int64_t parts, T*
       return;
     }
   }
-  join(real);
-  if (op == ReduceOp::mean)
-    for (int64_t o = 0; o < results; ++o) real[o] /= static_cast<double>(reduced);
-  if (op == ReduceOp::l2)
-    detail::map_row<Arch>(real, real, results, [](const auto& v, auto...) { return simd::sqrt(v); });
-  if (op == ReduceOp::log_sum)
-    for (int64_t o = 0; o < results; ++o) real[o] = std::log(real[o]);
+  detail::finish_real<Arch>(op, kind, partial, parts, results, reduced);
+  const double* const real = partial.real;
   for (int64_t o = 0; o < results; ++o) {
     if constexpr (std::is_integral_v<T>) {
       // The logarithm of a sum that is 0 or negative is no integer; a result out of T's range becomes the
@@ -402,12 +417,33 @@ void reduce_part_impl(ReduceOp op, const T* x, detail::Partials partial, const R
 
 namespace detail {
 
-/// Whether x takes the place of `best`. NaN beats every number; of equals, the first or the last stands.
-template <bool greatest, class V>
-bool beats(V x, V best, bool last_index) {
-  const bool better = greatest ? x > best : x < best;
-  return better | (last_index ? (x == best) | (x != x) : (x != x) & (best == best));
-}
+/// The type in which columns of type T are compared: unsigned integers as the signed ones of their bits.
+template <class T>
+using arg_value = typename std::conditional_t<std::is_integral_v<T>, std::make_signed<T>,
+                                              std::type_identity<compute_t<T>>>::type;
+
+/// An order of elements: the greatest of `of(x)` is the extremum that is looked for.
+template <class V>
+struct ArgOrder {
+  V turn;  // floats: a factor; integers: the bits that are inverted, so that nothing overflows
+  bool last_index;
+
+  static ArgOrder of_type(bool is_unsigned, bool greatest, bool last_index) {
+    if constexpr (std::is_integral_v<V>)
+      return {
+          static_cast<V>((greatest ? V(0) : V(-1)) ^ (is_unsigned ? std::numeric_limits<V>::min() : V(0))),
+          last_index};
+    else return {static_cast<V>(greatest ? 1 : -1), last_index};
+  }
+  V of(V x) const {
+    if constexpr (std::is_integral_v<V>) return static_cast<V>(x ^ turn);
+    else return x * turn;
+  }
+  /// Whether x takes the place of `best`. NaN beats every number; of equals, the first or the last stands.
+  bool beats(V x, V best) const {
+    return (x > best) | (last_index ? (x == best) | (x != x) : (x != x) & (best == best));
+  }
+};
 
 /// The index in one contiguous line: finds the extremum first, then its index.
 template <class Arch, bool greatest, class T>
@@ -451,35 +487,33 @@ int64_t arg_line(const T* x, int64_t n, bool last_index) {
   }
 }
 
-/// The type in which elements of type T are compared.
-template <class T>
-using arg_value = std::conditional_t<std::is_integral_v<T>, T, compute_t<T>>;
-
-/// The extremum of each of n <= reduce_tile columns, and the row that it is in, of `rows` rows.
-template <class Arch, bool greatest, class T>
-void arg_rows(const T* x, int64_t stride, int64_t rows, int64_t n, bool last_index, arg_value<T>* best,
-              int64_t* y) {
-  using V = arg_value<T>;
+/// The extremum of each of n <= reduce_tile columns, in the order's terms, and the row that it is in, of
+/// `rows` rows.
+template <class Arch, class V, class X>
+[[gnu::noinline]] void arg_rows(const X& x, int64_t stride, int64_t rows, int64_t n, ArgOrder<V> order,
+                                V* best, int64_t* y) {
   // Vectors of V and of rows have equally many lanes.
   using Row = std::conditional_t<sizeof(V) == 8, int64_t, int32_t>;
   constexpr int64_t most = 1 << 30;
   Row at[reduce_tile];
   [[maybe_unused]] V converted[reduce_tile];
-  const auto row = [&](int64_t i) {
-    if constexpr (simd::is_narrow<T>) return simd::widen<Arch>(x + i * stride, converted, n), converted;
-    else return x + i * stride;
+  const auto row = [&](int64_t i) -> const V* {
+    if constexpr (std::is_pointer_v<X>) return x + i * stride;
+    else return x.read((x + i * stride).at, converted, n), converted;
   };
-  std::copy_n(row(0), n, best);
+  const V* const top = row(0);
+  for (int64_t j = 0; j < n; ++j) best[j] = order.of(top[j]);
   std::fill_n(y, n, 0);
   for (int64_t begin = 0; begin < rows; begin += most) {
     std::fill_n(at, n, Row(-1));
     const int64_t end = std::min(rows, begin + most);
     for (int64_t i = begin; i < end; ++i) {
-      const V* const v = row(i);
+      const V* const from = row(i);
       const Row here = static_cast<Row>(i - begin);
       for (int64_t j = 0; j < n; ++j) {
-        const bool take = beats<greatest>(v[j], best[j], last_index);
-        best[j] = take ? v[j] : best[j];
+        const V v = order.of(from[j]);
+        const bool take = order.beats(v, best[j]);
+        best[j] = take ? v : best[j];
         at[j] = take ? here : at[j];
       }
     }
@@ -488,57 +522,51 @@ void arg_rows(const T* x, int64_t stride, int64_t rows, int64_t n, bool last_ind
 }
 
 /// The index in each of n <= reduce_tile neighbouring lines whose elements are `inner` apart.
-template <class Arch, bool greatest, class T>
-void arg_tile(const T* x, int64_t* y, int64_t axis, int64_t inner, int64_t n, bool last_index) {
-  using V = arg_value<T>;
+template <class Arch, class V, class X>
+void arg_tile(const X& x, int64_t* y, int64_t axis, int64_t inner, int64_t n, ArgOrder<V> order) {
   const int64_t copies = n == inner ? rows_together<V, Arch>(axis, n) : 1, whole = axis / copies * copies;
   V best[reduce_tile], other[reduce_tile];
   int64_t at[reduce_tile];
-  if (copies == 1) return arg_rows<Arch, greatest>(x, inner, axis, n, last_index, best, y);
+  if (copies == 1) return arg_rows<Arch>(x, inner, axis, n, order, best, y);
   const auto join = [&](const V* value, const int64_t* row, int64_t step, int64_t first) {
     for (int64_t j = 0; j < n; ++j) {
       const int64_t index = row[j] * step + first;
       const V v = value[j], b = best[j];
       const bool equal = (v == b) | ((v != v) & (b != b));
-      if (equal ? last_index == (index > y[j]) : beats<greatest>(v, b, false)) best[j] = v, y[j] = index;
+      if (equal ? order.last_index == (index > y[j]) : (v > b) | (v != v)) best[j] = v, y[j] = index;
     }
   };
-  arg_rows<Arch, greatest>(x, copies * inner, axis / copies, copies * n, last_index, other, at);
+  arg_rows<Arch>(x, copies * inner, axis / copies, copies * n, order, other, at);
   for (int64_t j = 0; j < n; ++j) best[j] = other[j], y[j] = at[j] * copies;
   for (int64_t k = 1; k < copies; ++k) join(other + k * n, at + k * n, copies, k);
   if (whole == axis) return;
-  arg_rows<Arch, greatest>(x + whole * inner, inner, axis - whole, n, last_index, other, at);
+  arg_rows<Arch>(x + whole * inner, inner, axis - whole, n, order, other, at);
   join(other, at, 1, whole);
 }
 
-template <class Arch, bool greatest, class T>
-void arg_lines(const T* x, int64_t* y, int64_t axis, int64_t inner, int64_t first, int64_t last,
-               bool last_index) {
-  // To find a place in a line takes a jump that is not foreseen; columns do without.
-  constexpr int64_t limit = simd::is_narrow<T> ? short_line : 2 * short_line;
-  if (inner == 1 && axis < limit && last - first > 1) {
-    using V = arg_value<T>;
-    V columns[limit * reduce_tile], best[reduce_tile];
+/// Lines that are shorter than this are turned into columns: to find a place in a line takes a jump that is
+/// not foreseen.
+template <class X>
+inline constexpr int64_t arg_short_line = std::is_pointer_v<X> ? 2 * short_line : short_line;
+
+/// The index in each of the lines [first, last), which are columns or short.
+template <class Arch, class V, class X>
+[[gnu::noinline]] void arg_columns(const X& x, int64_t* y, int64_t axis, int64_t inner, int64_t first,
+                                   int64_t last, ArgOrder<V> order) {
+  if (inner == 1) {
+    V columns[arg_short_line<X> * reduce_tile], best[reduce_tile];
     for (int64_t n; first < last; first += n) {
       n = std::min<int64_t>(last - first, reduce_tile);
-      if constexpr (simd::is_narrow<T>)
-        turn_lines_of<Arch>(ReadAs<V>::template of<Arch>(x + first * axis), columns, axis, n);
-      else simd::turn<Arch>(x + first * axis, axis, n, axis, columns, int64_t{reduce_tile});
-      arg_rows<Arch, greatest, V>(columns, reduce_tile, axis, n, last_index, best, y + first);
+      turn_lines_of<Arch>(x + first * axis, columns, axis, n);
+      arg_rows<Arch>(static_cast<const V*>(columns), reduce_tile, axis, n, order, best, y + first);
     }
-    return;
-  }
-  if (inner == 1) {
-    for (int64_t line = first; line < last; ++line)
-      y[line] = arg_line<Arch, greatest>(x + line * axis, axis, last_index);
     return;
   }
   const int64_t together = lines_together(inner);
   for (int64_t n; first < last; first += n) {
     const int64_t column = first % inner;
     n = std::min({inner - column, last - first, together});
-    arg_tile<Arch, greatest>(x + first / inner * axis * inner + column, y + first, axis, inner, n,
-                             last_index);
+    arg_tile<Arch>(x + (first / inner * axis * inner + column), y + first, axis, inner, n, order);
   }
 }
 
@@ -547,8 +575,19 @@ void arg_lines(const T* x, int64_t* y, int64_t axis, int64_t inner, int64_t firs
 template <class Arch, class T>
 void arg_reduce_impl(bool greatest, bool last_index, const T* x, int64_t* y, int64_t axis, int64_t inner,
                      int64_t first, int64_t last) {
-  if (greatest) detail::arg_lines<Arch, true>(x, y, axis, inner, first, last, last_index);
-  else detail::arg_lines<Arch, false>(x, y, axis, inner, first, last, last_index);
+  using V = detail::arg_value<T>;
+  const auto in_columns = [&]<class X>(const X& from) {
+    if (inner == 1 && (axis >= detail::arg_short_line<X> || last - first == 1)) return false;
+    const auto order = detail::ArgOrder<V>::of_type(std::is_unsigned_v<T>, greatest, last_index);
+    detail::arg_columns<Arch>(from, y, axis, inner, first, last, order);
+    return true;
+  };
+  bool done;
+  if constexpr (simd::is_narrow<T>) done = in_columns(detail::ReadAs<V>::template of<Arch>(x));
+  else done = in_columns(reinterpret_cast<const V*>(x));
+  for (int64_t line = first; line < last && !done; ++line)
+    y[line] = greatest ? detail::arg_line<Arch, true>(x + line * axis, axis, last_index)
+                       : detail::arg_line<Arch, false>(x + line * axis, axis, last_index);
 }
 
 #ifdef TENON_INSTANTIATE
