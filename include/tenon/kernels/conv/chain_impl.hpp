@@ -17,7 +17,6 @@
 namespace tenon::kernels::chain_detail {
 
 using cell_detail::share_begin;
-using cell_detail::tasks_for;
 using cell_detail::up;
 using simd::lanes;
 
@@ -30,7 +29,7 @@ struct Rows {
 inline int64_t window_begin(const ConvGeometry& g, int64_t row) { return row * g.strides[0] - g.pads[0]; }
 
 /// The rows of the image that so many neighbouring windows see, where all are inside of it.
-inline int64_t rows_seen(const ConvGeometry& g, int64_t windows) {
+inline int64_t rows_needed(const ConvGeometry& g, int64_t windows) {
   return (windows - 1) * g.strides[0] + (g.kernel[0] - 1) * g.dilations[0] + 1;
 }
 
@@ -38,7 +37,7 @@ inline int64_t rows_seen(const ConvGeometry& g, int64_t windows) {
 inline Rows rows_seen(const ConvGeometry& g, Rows y) {
   const int64_t first = window_begin(g, y.begin);
   const int64_t begin = std::clamp<int64_t>(first, 0, g.in[0]);
-  return {begin, std::clamp(first + rows_seen(g, y.count()), begin, g.in[0])};
+  return {begin, std::clamp(first + rows_needed(g, y.count()), begin, g.in[0])};
 }
 
 template <class T, class Arch>
@@ -89,7 +88,7 @@ class Chain {
   int64_t plan_strips() {
     int64_t bytes = 0, rows = step_;
     for (int k = last_ - 1; k >= 0; --k) {
-      rows = capacity_[k] = std::min(rows_seen(geometry(k + 1), rows), geometry(k).out[0]);
+      rows = capacity_[k] = std::min(rows_needed(geometry(k + 1), rows), geometry(k).out[0]);
       bytes += vectors(k) * rows * geometry(k).out[1] * L * static_cast<int64_t>(sizeof(T));
     }
     return bytes;

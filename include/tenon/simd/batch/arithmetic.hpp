@@ -42,66 +42,56 @@ inline xsimd::batch<T, A> mul_add(const xsimd::batch<T, A>& x, const xsimd::batc
     return xsimd::fma(x, y, z);
 }
 
+namespace detail {
+
+/// The greater or the lesser; NaN when either is NaN.
+template <bool greater, class T, class A>
+inline xsimd::batch<T, A> extremum_nan(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& y) {
+  using B = xsimd::batch<T, A>;
+  if constexpr (!std::floating_point<T>) {
+    return greater ? xsimd::max(x, y) : xsimd::min(x, y);
+  } else {
+    // x86's instruction gives y if either is NaN.
+#if defined(__AVX512F__)
+    if constexpr (bytes<A> == 64 && sizeof(T) == 4) {
+      const __mmask16 number = _mm512_cmp_ps_mask(x, x, _CMP_ORD_Q);
+      return greater ? _mm512_mask_max_ps(x, number, x, y) : _mm512_mask_min_ps(x, number, x, y);
+    } else if constexpr (bytes<A> == 64) {
+      const __mmask8 number = _mm512_cmp_pd_mask(x, x, _CMP_ORD_Q);
+      return greater ? _mm512_mask_max_pd(x, number, x, y) : _mm512_mask_min_pd(x, number, x, y);
+    } else
+#endif
+#if defined(__AVX2__)
+        if constexpr (bytes<A> == 32 && sizeof(T) == 4) {
+      return xsimd::select(xsimd::isnan(x), x, B(greater ? _mm256_max_ps(x, y) : _mm256_min_ps(x, y)));
+    } else if constexpr (bytes<A> == 32) {
+      return xsimd::select(xsimd::isnan(x), x, B(greater ? _mm256_max_pd(x, y) : _mm256_min_pd(x, y)));
+    } else
+#endif
+    {
+#if defined(__x86_64__)
+      if constexpr (sizeof(T) == 4)
+        return xsimd::select(xsimd::isnan(x), x, B(greater ? _mm_max_ps(x, y) : _mm_min_ps(x, y)));
+      else return xsimd::select(xsimd::isnan(x), x, B(greater ? _mm_max_pd(x, y) : _mm_min_pd(x, y)));
+#else
+      return xsimd::select((greater ? x > y : x < y) | xsimd::isnan(x), x, y);
+#endif
+    }
+  }
+}
+
+}  // namespace detail
+
 /// The greater; NaN when either is NaN.
 template <class T, class A>
 inline xsimd::batch<T, A> max_nan(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& y) {
-  if constexpr (std::floating_point<T>) {
-    // x86's instruction gives y if either is NaN.
-#if defined(__AVX512F__)
-    if constexpr (detail::bytes<A> == 64 && sizeof(T) == 4)
-      return _mm512_mask_max_ps(x, _mm512_cmp_ps_mask(x, x, _CMP_ORD_Q), x, y);
-    else if constexpr (detail::bytes<A> == 64)
-      return _mm512_mask_max_pd(x, _mm512_cmp_pd_mask(x, x, _CMP_ORD_Q), x, y);
-    else
-#endif
-#if defined(__AVX2__)
-        if constexpr (detail::bytes<A> == 32 && sizeof(T) == 4)
-      return _mm256_blendv_ps(_mm256_max_ps(x, y), x, _mm256_cmp_ps(x, x, _CMP_UNORD_Q));
-    else if constexpr (detail::bytes<A> == 32)
-      return _mm256_blendv_pd(_mm256_max_pd(x, y), x, _mm256_cmp_pd(x, x, _CMP_UNORD_Q));
-    else
-#endif
-#if defined(__x86_64__)
-        if constexpr (sizeof(T) == 4)
-      return xsimd::select(xsimd::isnan(x), x, xsimd::batch<T, A>(_mm_max_ps(x, y)));
-    else return xsimd::select(xsimd::isnan(x), x, xsimd::batch<T, A>(_mm_max_pd(x, y)));
-#else
-    return xsimd::select((x > y) | xsimd::isnan(x), x, y);
-#endif
-  } else {
-    return xsimd::max(x, y);
-  }
+  return detail::extremum_nan<true>(x, y);
 }
 
 /// The lesser; NaN when either is NaN.
 template <class T, class A>
 inline xsimd::batch<T, A> min_nan(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& y) {
-  if constexpr (std::floating_point<T>) {
-    // x86's instruction gives y if either is NaN.
-#if defined(__AVX512F__)
-    if constexpr (detail::bytes<A> == 64 && sizeof(T) == 4)
-      return _mm512_mask_min_ps(x, _mm512_cmp_ps_mask(x, x, _CMP_ORD_Q), x, y);
-    else if constexpr (detail::bytes<A> == 64)
-      return _mm512_mask_min_pd(x, _mm512_cmp_pd_mask(x, x, _CMP_ORD_Q), x, y);
-    else
-#endif
-#if defined(__AVX2__)
-        if constexpr (detail::bytes<A> == 32 && sizeof(T) == 4)
-      return _mm256_blendv_ps(_mm256_min_ps(x, y), x, _mm256_cmp_ps(x, x, _CMP_UNORD_Q));
-    else if constexpr (detail::bytes<A> == 32)
-      return _mm256_blendv_pd(_mm256_min_pd(x, y), x, _mm256_cmp_pd(x, x, _CMP_UNORD_Q));
-    else
-#endif
-#if defined(__x86_64__)
-        if constexpr (sizeof(T) == 4)
-      return xsimd::select(xsimd::isnan(x), x, xsimd::batch<T, A>(_mm_min_ps(x, y)));
-    else return xsimd::select(xsimd::isnan(x), x, xsimd::batch<T, A>(_mm_min_pd(x, y)));
-#else
-    return xsimd::select((x < y) | xsimd::isnan(x), x, y);
-#endif
-  } else {
-    return xsimd::min(x, y);
-  }
+  return detail::extremum_nan<false>(x, y);
 }
 
 /// The greater; the other one when one is NaN.
