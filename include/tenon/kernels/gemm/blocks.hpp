@@ -244,6 +244,22 @@ int64_t share_of(int64_t count, int64_t size, int64_t least, int64_t step) {
   return ((count + parts - 1) / parts + step - 1) / step * step;
 }
 
+/// Calls f(item, begin, end) for parts of the `count` rows or columns of each of `items` products of `size`
+/// multiply-adds, at once where that pays. Products are cut, as share_of says, only where they are few.
+template <class Arch, class F>
+void for_shares(int64_t items, int64_t count, int64_t size, int64_t least, int64_t step, const F& f) {
+  const int64_t threads = threads_at_hand();
+  const int64_t tasks = threads == 1 ? 1 : std::clamp<int64_t>(size * items >> 16, 1, 4 * threads);
+  const int64_t share = items < tasks ? share_of<Arch>(count, size, least, step) : count;
+  const int64_t parts = (count + share - 1) / share;
+  parallel_for(items * parts, (items * parts + tasks - 1) / tasks, [&](int64_t begin, int64_t end) {
+    for (int64_t t = begin; t < end; ++t) {
+      const int64_t from = t % parts * share;
+      f(t / parts, from, std::min(from + share, count));
+    }
+  });
+}
+
 /// Cuts each of `items` products so that `threads` are done soonest, with about `tasks` tasks of a product at
 /// most. A task packs its rows of A and its columns of B, unless that operand is packed already.
 template <class Arch>
