@@ -279,9 +279,13 @@ Cut cut_for(int64_t m, int64_t n, int64_t panel_rows, int64_t panel_cols, bool p
                          a_cost * static_cast<double>(m * across) + b_cost * static_cast<double>(n * down);
       const double largest = static_cast<double>(std::min(rows, m)) * static_cast<double>(std::min(cols, n)) +
                              a_cost * static_cast<double>(rows) + b_cost * static_cast<double>(cols);
-      // The last task begins at the latest when the threads have done equal shares of all other work.
-      const double cost = (all * static_cast<double>(items) + largest * static_cast<double>(threads - 1)) /
-                          static_cast<double>(threads);
+      // Threads that are equally fast take rounds of tasks. At worst the last task begins when all threads
+      // have done equal shares of the other work.
+      const int64_t rounds = (items * down * across + threads - 1) / threads;
+      const double equal = largest * static_cast<double>(rounds);
+      const double worst = (all * static_cast<double>(items) + largest * static_cast<double>(threads - 1)) /
+                           static_cast<double>(threads);
+      const double cost = (equal + worst) / 2;
       if (best.down == 0 || cost < best.cost)
         best = {rows, cols, (row_panels * panel_rows + rows - 1) / rows,
                 (col_panels * panel_cols + cols - 1) / cols, cost};
@@ -304,8 +308,9 @@ template <class Ops, class Arch, class P, class MakeProduct>
 void run_products(const P& shape, int64_t items, const MakeProduct& product) {
   using S = Tile<Ops, Arch>;
   using Cell = typename Ops::Cell;
-  // A task should take much longer than waking a thread: a million multiply-adds take about 10 microseconds.
-  constexpr double task_size = 1 << 20;
+  // A task should take longer than handing it to a thread, about a microsecond. These many multiply-adds take
+  // two or three, and tile registers do more of them.
+  constexpr double task_size = requires { typename Ops::Unit; } ? 1 << 20 : Ops::per_cell << 18;
   const int64_t threads = threads_at_hand();
   int64_t tasks = 1;
   if (threads > 1) {
