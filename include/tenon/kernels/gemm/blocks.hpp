@@ -132,13 +132,18 @@ void compute_rows(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1, in
   }
 }
 
-/// compute_rows, of as many rows of A at a time as stay in the second-level cache with the block of B: they
-/// are read once for each panel of it.
+/// compute_rows, of some rows of A at a time. Where C does not stay in the second-level cache, rows are so
+/// few that the columns of each come one soon after the other, which the hardware notices and fetches. Where
+/// a panel of B does not stay in the first one, the rows do.
 template <class Ops, class Arch, class P>
 void compute_block(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1, int64_t p0, int64_t depth,
                    const typename Ops::Cell* a, bool plain_a, const typename Ops::Cell* b, bool plain_b,
                    const typename Ops::Cell* next) {
-  constexpr int64_t some = 256 / Tile<Ops, Arch>::rows * Tile<Ops, Arch>::rows;
+  using S = Tile<Ops, Arch>;
+  constexpr auto out_bytes = static_cast<int64_t>(sizeof(typename Ops::Out)),
+                 cell_bytes = static_cast<int64_t>(sizeof(typename Ops::Cell));
+  const bool stay = q.m * q.n * out_bytes <= 1 << 20 && depth * S::cols * cell_bytes <= 24 << 10;
+  const int64_t some = (stay ? 256 : 32) / S::rows * S::rows;
   const int64_t a_row = plain_a ? q.plain_a_row : depth;
   for (int64_t i = i0; i < i1; i += some)
     compute_rows<Ops, Arch>(q, i, std::min(i + some, i1), j0, j1, p0, depth, a + (i - i0) * a_row, plain_a, b,
@@ -152,7 +157,7 @@ template <class Ops, class Arch, class P>
 void compute_range(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1) {
   using Cell = typename Ops::Cell;
   using S = Tile<Ops, Arch>;
-  constexpr int64_t block_cols = 4 * S::cols;
+  const int64_t block_cols = 4 * S::depth / std::clamp<int64_t>(q.depth, 1, S::depth) * S::cols;
   const int64_t chunk_cells =
       (q.packed_b != nullptr ? int64_t{1} << 20 : int64_t{4} << 20) / static_cast<int64_t>(sizeof(Cell));
   constexpr int64_t chunk_depth = 16 * S::depth;
