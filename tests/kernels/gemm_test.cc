@@ -272,6 +272,43 @@ TEST_CASE("gemm: the same bits for any number of threads") {
   });
 }
 
+TEST_CASE("gemm: batches of rows, columns and small products are cut for any number of threads") {
+  at_each_level([]<class Arch>(Arch) {
+    for (const int64_t items : {1, 3, 40})
+      for (const Extents& e : {Extents{1, 700, 90}, Extents{700, 1, 90}, Extents{4, 130, 200},
+                               Extents{130, 3, 200}, Extents{6, 9, 33}, Extents{5, 1, 64}})
+        for (const bool a_transposed : {false, true})
+          for (const bool b_transposed : {false, true}) {
+            const int64_t a_size = e.m * e.k, b_size = e.k * e.n, c_size = e.m * e.n;
+            const auto a = numbers<float>(items * a_size), b = numbers<float>(items * b_size),
+                       row_bias = numbers<float>(e.m), col_bias = numbers<float>(e.n),
+                       d = numbers<float>(c_size);
+            std::vector<float> serial(static_cast<size_t>(items * c_size)), threaded = serial;
+            GemmArgs<float> g;
+            g.m = e.m, g.n = e.n, g.k = e.k, g.a = a.data(), g.b = b.data();
+            g.a_row = a_transposed ? 1 : e.k, g.a_col = a_transposed ? e.m : 1;
+            g.b_row = b_transposed ? 1 : e.n, g.b_col = b_transposed ? e.k : 1;
+            g.c = serial.data(), g.c_row = e.n;
+            g.d = d.data(), g.d_row = e.n, g.beta = 2;
+            g.row_bias = row_bias.data(), g.col_bias = col_bias.data();
+            g.batch = {1, &items, &a_size, &b_size, &c_size, nullptr};
+            gemm_impl<Arch>(g);
+            for (int64_t item = 0; item < items; ++item) {
+              GemmArgs<float> one = g;
+              one.a += item * a_size, one.b += item * b_size, one.c += item * c_size;
+              check(one, std::vector<float>(static_cast<size_t>(c_size)), e.n);
+            }
+            for (int threads : {2, 5}) {
+              ThreadPool pool(threads);
+              const ScopedPool scope(pool);
+              g.c = threaded.data();
+              gemm_impl<Arch>(g);
+              CHECK(serial == threaded);
+            }
+          }
+  });
+}
+
 namespace {
 
 enum class Numbers { any, extreme, small };

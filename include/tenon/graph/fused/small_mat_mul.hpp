@@ -29,7 +29,7 @@ struct SmallMatMul {
     args.lo = static_cast<T>(bounds.lo), args.hi = static_cast<T>(bounds.hi);
     const gemm::Finish<T> finish{alpha, beta, args.d, c_row, c_col, nullptr, nullptr, args.lo, args.hi};
     if constexpr (trans_b)
-      gemm::Skinny<Arch, T>{M, args.a, K, 1, args.b, K, N, K, true, finish, args.c, N}.run();
+      gemm::Skinny<Arch, T>{M, args.a, K, 1, args.b, K, K, true, finish, args.c, N}.run(0, N);
     else if constexpr (N <= 2 * gemm::Tile<gemm::Single<T>, Arch>::cols)
       gemm::tiny_product<Arch>(args, args.a, args.b, finish, args.c);
     else kernels::gemm(args);

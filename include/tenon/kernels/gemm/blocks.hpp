@@ -132,13 +132,18 @@ void compute_rows(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1, in
   }
 }
 
-/// compute_rows, of as many rows of A at a time as stay in the second-level cache with the block of B: they
-/// are read once for each panel of it.
+/// compute_rows, of some rows of A at a time. Where C does not stay in the second-level cache, rows are so
+/// few that the columns of each come one soon after the other, which the hardware notices and fetches. Where
+/// a panel of B does not stay in the first one, the rows do.
 template <class Ops, class Arch, class P>
 void compute_block(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1, int64_t p0, int64_t depth,
                    const typename Ops::Cell* a, bool plain_a, const typename Ops::Cell* b, bool plain_b,
                    const typename Ops::Cell* next) {
-  constexpr int64_t some = 256 / Tile<Ops, Arch>::rows * Tile<Ops, Arch>::rows;
+  using S = Tile<Ops, Arch>;
+  constexpr auto out_bytes = static_cast<int64_t>(sizeof(typename Ops::Out)),
+                 cell_bytes = static_cast<int64_t>(sizeof(typename Ops::Cell));
+  const bool stay = q.m * q.n * out_bytes <= 1 << 20 && depth * S::cols * cell_bytes <= 24 << 10;
+  const int64_t some = (stay ? 256 : 32) / S::rows * S::rows;
   const int64_t a_row = plain_a ? q.plain_a_row : depth;
   for (int64_t i = i0; i < i1; i += some)
     compute_rows<Ops, Arch>(q, i, std::min(i + some, i1), j0, j1, p0, depth, a + (i - i0) * a_row, plain_a, b,
@@ -152,7 +157,7 @@ template <class Ops, class Arch, class P>
 void compute_range(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1) {
   using Cell = typename Ops::Cell;
   using S = Tile<Ops, Arch>;
-  constexpr int64_t block_cols = 4 * S::cols;
+  const int64_t block_cols = 4 * S::depth / std::clamp<int64_t>(q.depth, 1, S::depth) * S::cols;
   const int64_t chunk_cells =
       (q.packed_b != nullptr ? int64_t{1} << 20 : int64_t{4} << 20) / static_cast<int64_t>(sizeof(Cell));
   constexpr int64_t chunk_depth = 16 * S::depth;
@@ -244,6 +249,22 @@ int64_t share_of(int64_t count, int64_t size, int64_t least, int64_t step) {
   return ((count + parts - 1) / parts + step - 1) / step * step;
 }
 
+/// Calls f(item, begin, end) for parts of the `count` rows or columns of each of `items` products of `size`
+/// multiply-adds, at once where that pays. Products are cut, as share_of says, only where they are few.
+template <class Arch, class F>
+void for_shares(int64_t items, int64_t count, int64_t size, int64_t least, int64_t step, const F& f) {
+  const int64_t threads = threads_at_hand();
+  const int64_t tasks = threads == 1 ? 1 : std::clamp<int64_t>(size * items >> 16, 1, 4 * threads);
+  const int64_t share = items < tasks ? share_of<Arch>(count, size, least, step) : count;
+  const int64_t parts = (count + share - 1) / share;
+  parallel_for(items * parts, (items * parts + tasks - 1) / tasks, [&](int64_t begin, int64_t end) {
+    for (int64_t t = begin; t < end; ++t) {
+      const int64_t from = t % parts * share;
+      f(t / parts, from, std::min(from + share, count));
+    }
+  });
+}
+
 /// Cuts each of `items` products so that `threads` are done soonest, with about `tasks` tasks of a product at
 /// most. A task packs its rows of A and its columns of B, unless that operand is packed already.
 template <class Arch>
@@ -263,9 +284,13 @@ Cut cut_for(int64_t m, int64_t n, int64_t panel_rows, int64_t panel_cols, bool p
                          a_cost * static_cast<double>(m * across) + b_cost * static_cast<double>(n * down);
       const double largest = static_cast<double>(std::min(rows, m)) * static_cast<double>(std::min(cols, n)) +
                              a_cost * static_cast<double>(rows) + b_cost * static_cast<double>(cols);
-      // The last task begins at the latest when the threads have done equal shares of all other work.
-      const double cost = (all * static_cast<double>(items) + largest * static_cast<double>(threads - 1)) /
-                          static_cast<double>(threads);
+      // Threads that are equally fast take rounds of tasks. At worst the last task begins when all threads
+      // have done equal shares of the other work.
+      const int64_t rounds = (items * down * across + threads - 1) / threads;
+      const double equal = largest * static_cast<double>(rounds);
+      const double worst = (all * static_cast<double>(items) + largest * static_cast<double>(threads - 1)) /
+                           static_cast<double>(threads);
+      const double cost = (equal + worst) / 2;
       if (best.down == 0 || cost < best.cost)
         best = {rows, cols, (row_panels * panel_rows + rows - 1) / rows,
                 (col_panels * panel_cols + cols - 1) / cols, cost};
@@ -288,8 +313,9 @@ template <class Ops, class Arch, class P, class MakeProduct>
 void run_products(const P& shape, int64_t items, const MakeProduct& product) {
   using S = Tile<Ops, Arch>;
   using Cell = typename Ops::Cell;
-  // A task should take much longer than waking a thread: a million multiply-adds take about 10 microseconds.
-  constexpr double task_size = 1 << 20;
+  // A task should take longer than handing it to a thread, about a microsecond. These many multiply-adds take
+  // two or three, and tile registers do more of them.
+  constexpr double task_size = requires { typename Ops::Unit; } ? 1 << 20 : Ops::per_cell << 18;
   const int64_t threads = threads_at_hand();
   int64_t tasks = 1;
   if (threads > 1) {

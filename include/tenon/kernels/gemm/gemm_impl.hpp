@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <type_traits>
+#include <utility>
 
 #include "tenon/kernels/gemm/blocks.hpp"
 #include "tenon/kernels/gemm/gemm.hpp"
@@ -20,6 +21,18 @@
 #include "tenon/kernels/gemm/tile.hpp"
 
 namespace tenon::kernels::gemm_detail {
+
+/// The product as that of B transposed and A transposed, of a C whose one column is dense.
+template <class T>
+void transpose(GemmArgs<T>& g) {
+  std::swap(g.m, g.n);
+  std::swap(g.a, g.b);
+  std::swap(g.a_row, g.b_col);
+  std::swap(g.a_col, g.b_row);
+  std::swap(g.d_row, g.d_col);
+  std::swap(g.row_bias, g.col_bias);
+  std::swap(g.batch.a, g.batch.b);
+}
 
 /// Picks a form and runs it.
 template <class Arch, class T>
@@ -41,6 +54,19 @@ void run_gemm(GemmArgs<T> g) {
     items = 1;
     g.batch.rank = 0;
   }
+  // Packed operands of one panel can be read like any other.
+  if (g.packed_b != nullptr && g.n <= 4) {
+    g.b = g.packed_b, g.b_row = S::cols, g.b_col = 1, g.packed_b = nullptr;
+    g.batch.b = nullptr;
+  }
+  if (g.packed_a != nullptr && g.m <= 4) {
+    g.a = g.packed_a, g.a_row = 1, g.a_col = S::rows, g.packed_a = nullptr;
+    g.batch.a = nullptr;
+  }
+  const bool plain = g.packed_a == nullptr && g.packed_b == nullptr;
+  const bool tiny =
+      plain && g.b_col == 1 && g.m <= 16 && g.k <= 64 && g.n <= 2 * S::cols && g.m * g.n * g.k <= 8192;
+  if (plain && !tiny && g.n == 1 && g.c_row == 1) transpose(g);  // a row of sums goes to C by vectors
   if (g.d == nullptr && g.col_bias != nullptr) {  // tiles can add a matrix, and rows of this one may be equal
     g.d = g.col_bias, g.d_row = 0, g.d_col = 1, g.beta = 1;
     g.batch.d = nullptr;
@@ -52,34 +78,31 @@ void run_gemm(GemmArgs<T> g) {
     if (f.d != nullptr) f.d += batch_offset<Arch>(g.batch, g.batch.d, item);
     return f;
   };
-  // Packed operands of one panel can be read like any other.
-  if (g.packed_b != nullptr && g.n <= 4) {
-    g.b = g.packed_b, g.b_row = S::cols, g.b_col = 1, g.packed_b = nullptr;
-    g.batch.b = nullptr;
-  }
-  if (g.packed_a != nullptr && g.m <= 4) {
-    g.a = g.packed_a, g.a_row = 1, g.a_col = S::rows, g.packed_a = nullptr;
-    g.batch.a = nullptr;
-  }
-  if (g.packed_a == nullptr && g.packed_b == nullptr) {
+  if (plain) {
     const bool dots_across = g.m <= 4 && (g.b_row == 1 || g.k <= 1) && g.n > 1;
     const bool dots_down = g.n <= 4 && (g.a_col == 1 || g.k <= 1);
     const bool row = g.m == 1 && g.b_col == 1;
-    const bool tiny = g.b_col == 1 && g.m <= 16 && g.k <= 64 && g.n <= 2 * S::cols && g.m * g.n * g.k <= 8192;
     if (row || tiny || dots_across || dots_down) {
-      for (int64_t item = 0; item < items; ++item) {
-        const T* a = g.k == 0 ? g.a : g.a + batch_offset<Arch>(g.batch, g.batch.a, item);
-        const T* b = g.k == 0 ? g.b : g.b + batch_offset<Arch>(g.batch, g.batch.b, item);
-        T* c = g.c + batch_offset<Arch>(g.batch, g.batch.c, item);
-        if (tiny) tiny_product<Arch>(g, a, b, finish_of(item), c);
-        else if (row) single_row<Arch>(g, a, b, finish_of(item), c);
-        else if (dots_across)
-          Skinny<Arch, T>{g.m, a, g.a_row, g.a_col, b, g.b_col, g.n, g.k, true, finish_of(item), c, g.c_row}
-              .run();
-        else
-          Skinny<Arch, T>{g.n, b, g.b_col, g.b_row, a, g.a_row, g.m, g.k, false, finish_of(item), c, g.c_row}
-              .run();
-      }
+      // The longer the parts of B's rows, the faster does memory deliver them: a strip of each, where that
+      // leaves all threads a part.
+      const int64_t count = tiny ? 1 : row || dots_across ? g.n : g.m;
+      const int64_t least = row    ? std::clamp<int64_t>(g.n / threads_at_hand(), 256, single_row_strip<T>)
+                            : tiny ? 1
+                                   : 4;
+      for_shares<Arch>(
+          items, count, g.m * g.n * g.k, least, row ? 16 : 4, [&](int64_t item, int64_t begin, int64_t end) {
+            const T* a = g.k == 0 ? g.a : g.a + batch_offset<Arch>(g.batch, g.batch.a, item);
+            const T* b = g.k == 0 ? g.b : g.b + batch_offset<Arch>(g.batch, g.batch.b, item);
+            T* c = g.c + batch_offset<Arch>(g.batch, g.batch.c, item);
+            if (tiny) tiny_product<Arch>(g, a, b, finish_of(item), c);
+            else if (row) single_row<Arch>(g, a, b, finish_of(item), c, begin, end);
+            else if (dots_across)
+              Skinny<Arch, T>{g.m, a, g.a_row, g.a_col, b, g.b_col, g.k, true, finish_of(item), c, g.c_row}
+                  .run(begin, end);
+            else
+              Skinny<Arch, T>{g.n, b, g.b_col, g.b_row, a, g.a_row, g.k, false, finish_of(item), c, g.c_row}
+                  .run(begin, end);
+          });
       return;
     }
   }

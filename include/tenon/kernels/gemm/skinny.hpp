@@ -93,6 +93,10 @@ void weighted_rows(const T* x, const T* matrix, int64_t row, int64_t count, int6
   for (; p < k; ++p) rows_at(std::integral_constant<int, 1>{}, p);
 }
 
+/// The columns that single_row takes at a time.
+template <class T>
+inline constexpr int64_t single_row_strip = (int64_t{1} << 14) / static_cast<int64_t>(sizeof(T));
+
 /// R (1 to 4) vectors against a matrix. `lies_across`: the vectors are rows of A and the matrix is B; else
 /// the vectors are columns of B and the matrix is A.
 template <class Arch, class T>
@@ -101,7 +105,7 @@ struct Skinny {
   const T* x;       // element p of vector r at r * x_step + p * x_k
   int64_t x_step, x_k;
   const T* matrix;  // element (i,p) at i * row + p
-  int64_t row, count, k;
+  int64_t row, k;
   bool lies_across;
   Finish<T> finish;
   T* c;
@@ -110,7 +114,8 @@ struct Skinny {
   /// Vectors that go through the matrix together. Baseline has no registers for more.
   static constexpr int64_t together = std::is_same_v<Arch, simd::Baseline> ? 2 : 4;
 
-  void run() const {
+  /// The products with rows [begin, end) of the matrix.
+  void run(int64_t begin, int64_t end) const {
     Scratch scratch;
     const T* dense = x;
     int64_t dense_step = x_step;
@@ -121,31 +126,33 @@ struct Skinny {
       dense = copy;
       dense_step = k;
     }
+    const int64_t count = end - begin;
     T* sums = scratch.take<T>(vectors * count);
     const int64_t sum_i = lies_across ? 1 : vectors, sum_r = lies_across ? count : 1;
-    parallel_for(count, share_of<Arch>(count, vectors * count * k, 4, 4), [&](int64_t begin, int64_t end) {
-      for (int64_t r = 0; r < vectors; r += together) {
-        const auto dots = [&]<int R>(std::integral_constant<int, R>) {
-          dot_rows<Arch, R>(dense + r * dense_step, dense_step, matrix + begin * row, row, end - begin, k,
-                            sums + begin * sum_i + r * sum_r, sum_i, sum_r);
-        };
-        const int64_t left = vectors - r;
-        if (left == 1) dots(std::integral_constant<int, 1>{});
-        else if (left == 2 || together == 2) dots(std::integral_constant<int, 2>{});
-        else if constexpr (together > 2) {
-          if (left == 3) dots(std::integral_constant<int, 3>{});
-          else dots(std::integral_constant<int, 4>{});
-        }
+    for (int64_t r = 0; r < vectors; r += together) {
+      const auto dots = [&]<int R>(std::integral_constant<int, R>) {
+        dot_rows<Arch, R>(dense + r * dense_step, dense_step, matrix + begin * row, row, count, k,
+                          sums + r * sum_r, sum_i, sum_r);
+      };
+      const int64_t left = vectors - r;
+      if (left == 1) dots(std::integral_constant<int, 1>{});
+      else if (left == 2 || together == 2) dots(std::integral_constant<int, 2>{});
+      else if constexpr (together > 2) {
+        if (left == 3) dots(std::integral_constant<int, 3>{});
+        else dots(std::integral_constant<int, 4>{});
       }
-    });
-    if (lies_across) finish_sums<Arch>(sums, count, vectors, count, 0, 0, finish, true, true, c, c_row);
-    else finish_sums<Arch>(sums, vectors, count, vectors, 0, 0, finish, true, true, c, c_row);
+    }
+    if (lies_across) finish_sums<Arch>(sums, count, vectors, count, 0, begin, finish, true, true, c, c_row);
+    else finish_sums<Arch>(sums, vectors, count, vectors, begin, 0, finish, true, true, c, c_row);
   }
 };
 
-/// One row of A, B with dense rows.
+/// Columns [begin, end) of a product of one row of A and a B with dense rows.
 template <class Arch, class T>
-void single_row(const GemmArgs<T>& g, const T* a, const T* b, const Finish<T>& finish, T* c) {
+void single_row(const GemmArgs<T>& g, const T* a, const T* b, const Finish<T>& finish, T* c, int64_t begin,
+                int64_t end) {
+  // Sums of a strip stay in the first-level cache while rows stream by.
+  constexpr int64_t strip = single_row_strip<T>;
   Scratch scratch;
   const T* x = a;
   if (g.a_col != 1 && g.k > 1) {
@@ -153,20 +160,13 @@ void single_row(const GemmArgs<T>& g, const T* a, const T* b, const Finish<T>& f
     for (int64_t p = 0; p < g.k; ++p) copy[p] = a[p * g.a_col];
     x = copy;
   }
-  // Sums of a strip stay in the first-level cache while rows stream by. The longer the parts of rows, the
-  // faster does memory deliver them: a strip of each, where that leaves all threads a part.
-  constexpr int64_t strip = (int64_t{1} << 14) / static_cast<int64_t>(sizeof(T));
-  const int64_t least = std::clamp<int64_t>(g.n / threads_at_hand(), 256, strip);
-  parallel_for(g.n, share_of<Arch>(g.n, g.n * g.k, least, 16), [&](int64_t begin, int64_t end) {
-    Scratch own;
-    T* sums = own.take<T>(strip);
-    for (int64_t j = begin; j < end; j += strip) {
-      const int64_t count = std::min(strip, end - j);
-      if (g.k == 0) std::fill(sums, sums + count, T{0});
-      weighted_rows<Arch>(x, b + j, g.b_row, count, g.k, sums);
-      finish_sums<Arch>(sums, count, 1, count, 0, j, finish, true, true, c, g.c_row);
-    }
-  });
+  T* sums = scratch.take<T>(strip);
+  for (int64_t j = begin; j < end; j += strip) {
+    const int64_t count = std::min(strip, end - j);
+    if (g.k == 0) std::fill(sums, sums + count, T{0});
+    weighted_rows<Arch>(x, b + j, g.b_row, count, g.k, sums);
+    finish_sums<Arch>(sums, count, 1, count, 0, j, finish, true, true, c, g.c_row);
+  }
 }
 
 /// A product too small to be worth packing: four rows of C at a time, one vector of columns after another.
