@@ -107,8 +107,19 @@ inline xsimd::batch<T, A> min_nan(const xsimd::batch<T, A>& x, const xsimd::batc
 /// The greater; the other one when one is NaN.
 template <class T, class A>
 inline xsimd::batch<T, A> max_num(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& y) {
-  if constexpr (std::floating_point<T>) return xsimd::select((x > y) | xsimd::isnan(y), x, y);
-  else return xsimd::max(x, y);
+  if constexpr (std::floating_point<T>) {
+    // x86's instruction gives y if either is NaN.
+#if defined(__AVX512F__)
+    if constexpr (detail::bytes<A> == 64 && sizeof(T) == 4)
+      return _mm512_mask_max_ps(x, _mm512_cmp_ps_mask(y, y, _CMP_ORD_Q), x, y);
+    else if constexpr (detail::bytes<A> == 64)
+      return _mm512_mask_max_pd(x, _mm512_cmp_pd_mask(y, y, _CMP_ORD_Q), x, y);
+    else
+#endif
+      return xsimd::select((x > y) | xsimd::isnan(y), x, y);
+  } else {
+    return xsimd::max(x, y);
+  }
 }
 
 /// x within [lo, hi], hi winning if they cross; NaN stays NaN. T: float, double.
