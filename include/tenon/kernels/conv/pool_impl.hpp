@@ -131,31 +131,34 @@ class SeenRows {
 };
 
 /// to[i] = done(i, results, joined cells) for i < n, by vectors: each joins `count` cells, which load(place,
-/// results if they do not fill a vector) reads at cell(i, k). The last vector ends with the last result, and
-/// two go side by side, as joins wait for each other.
-template <class Arch, class T, class Join, class Cell, class Load, class Done>
-void join_run(int64_t n, int64_t count, T neutral, Join join, Cell cell, Load load, T* to, Done done) {
+/// results if they do not fill a vector) reads at from + i * step + places[k]. The last vector ends with the
+/// last result, and two go side by side, as joins wait for each other.
+template <class Arch, class T, class Join, class Load, class Done>
+void join_run(const T* from, int64_t step, int64_t n, const int64_t* places, int64_t count, T neutral,
+              Join join, Load load, T* to, Done done) {
   using V = simd::batch<T, Arch>;
   constexpr int64_t L = simd::lanes<T, Arch>;
-  const auto joined = [=](int64_t i, auto... results) {
-    V v = count > 0 ? load(cell(i, 0), results...) : V(neutral);
-    for (int64_t k = 1; k < count; ++k) v = join(load(cell(i, k), results...), v);
+  const auto joined = [=](const T* cells, auto... results) {
+    V v = count > 0 ? load(cells + places[0], results...) : V(neutral);
+    for (int64_t k = 1; k < count; ++k) v = join(load(cells + places[k], results...), v);
     return v;
   };
   if (n < L) {
-    if (n > 0) simd::store_n(to, done(0, n, joined(0, n)), n);
+    if (n > 0) simd::store_n(to, done(0, n, joined(from, n)), n);
     return;
   }
   int64_t i = 0;
   for (; i + L < n; i += 2 * L) {
     const int64_t j = std::min(i + L, n - L);
+    const T *const first = from + i * step, *const second = from + j * step;
     V v(neutral), u(neutral);
-    if (count > 0) v = load(cell(i, 0)), u = load(cell(j, 0));
-    for (int64_t k = 1; k < count; ++k) v = join(load(cell(i, k)), v), u = join(load(cell(j, k)), u);
+    if (count > 0) v = load(first + places[0]), u = load(second + places[0]);
+    for (int64_t k = 1; k < count; ++k)
+      v = join(load(first + places[k]), v), u = join(load(second + places[k]), u);
     simd::storeu(to + i, done(i, L, v));
     simd::storeu(to + j, done(j, L, u));
   }
-  if (i < n) simd::storeu(to + n - L, done(n - L, L, joined(n - L)));
+  if (i < n) simd::storeu(to + n - L, done(n - L, L, joined(from + (n - L) * step)));
 }
 
 /// All outputs by vectors, rows after rows: the rows that windows see are folded to one, whose cells the
@@ -200,10 +203,7 @@ void pool_rows(const SlidingWindow<Arch>& w, int64_t planes, const T* x, T* y, T
       for (int64_t plane = begin; plane < end; ++plane) {
         for (int64_t r = 0; r < count; ++r)
           join_run<Arch>(
-              last - first, seen.count(r), neutral, join,
-              [from = x + plane * in + first, places = seen.places(r)](int64_t i, int64_t k) {
-                return from + places[k] + i;
-              },
+              x + plane * in + first, 1, last - first, seen.places(r), seen.count(r), neutral, join,
               [](const T* p, auto... results) {
                 if constexpr (sizeof...(results) == 0) return V(simd::loadu<Arch>(p));
                 else return simd::load_n<Arch>(p, results...);
@@ -217,13 +217,10 @@ void pool_rows(const SlidingWindow<Arch>& w, int64_t planes, const T* x, T* y, T
         const auto join_taps = [&](auto load, int64_t step_of_line, int64_t step_of_output) {
           for (int64_t r = 0; r < count; ++r) {
             const int64_t place = (row + r) * inner.out;
-            join_run<Arch>(
-                inner.out, inner.kernel, neutral, join,
-                [=, from = sorted + r * step_of_line](int64_t o, int64_t k) {
-                  return from + o * step_of_output + taps[k];
-                },
-                load, y + plane * out + place,
-                [=](int64_t o, int64_t results, const V& v) { return done(place + o, results, v); });
+            join_run<Arch>(sorted + r * step_of_line, step_of_output, inner.out, taps, inner.kernel, neutral,
+                           join, load, y + plane * out + place, [=](int64_t o, int64_t results, const V& v) {
+                             return done(place + o, results, v);
+                           });
           }
         };
         const auto plain = [](const T* p, auto...) { return V(simd::loadu<Arch>(p)); };
@@ -340,8 +337,8 @@ T greatest_number(const simd::batch<T, Arch>& v) {
   if constexpr (std::is_floating_point_v<T>) {
     using V = simd::batch<T, Arch>;
     const V least(-std::numeric_limits<T>::infinity());
-    const T most = simd::max_of_lanes(V(simd::select(v != v, least, v)));
-    return most > -std::numeric_limits<T>::infinity() || simd::any(v == least)
+    const T most = simd::max_of_lanes(V(simd::max_num(least, v)));
+    return most > -std::numeric_limits<T>::infinity() || xsimd::any(v == least)
                ? most
                : std::numeric_limits<T>::quiet_NaN();
   } else {

@@ -42,35 +42,40 @@ inline xsimd::batch<T, A> mul_add(const xsimd::batch<T, A>& x, const xsimd::batc
     return xsimd::fma(x, y, z);
 }
 
+namespace detail {
+// The greater; y if either is NaN, as x86's instruction has it, but x where `tested` is.
+template <class T, class A>
+inline xsimd::batch<T, A> max_or_first(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& y,
+                                       const xsimd::batch<T, A>& tested) {
+#if defined(__AVX512F__)
+  if constexpr (bytes<A> == 64 && sizeof(T) == 4)
+    return _mm512_mask_max_ps(x, _mm512_cmp_ps_mask(tested, tested, _CMP_ORD_Q), x, y);
+  else if constexpr (bytes<A> == 64)
+    return _mm512_mask_max_pd(x, _mm512_cmp_pd_mask(tested, tested, _CMP_ORD_Q), x, y);
+  else
+#endif
+#if defined(__AVX2__)
+      if constexpr (bytes<A> == 32 && sizeof(T) == 4)
+    return _mm256_blendv_ps(_mm256_max_ps(x, y), x, _mm256_cmp_ps(tested, tested, _CMP_UNORD_Q));
+  else if constexpr (bytes<A> == 32)
+    return _mm256_blendv_pd(_mm256_max_pd(x, y), x, _mm256_cmp_pd(tested, tested, _CMP_UNORD_Q));
+  else
+#endif
+#if defined(__x86_64__)
+      if constexpr (sizeof(T) == 4)
+    return xsimd::select(xsimd::isnan(tested), x, xsimd::batch<T, A>(_mm_max_ps(x, y)));
+  else return xsimd::select(xsimd::isnan(tested), x, xsimd::batch<T, A>(_mm_max_pd(x, y)));
+#else
+  return xsimd::select((x > y) | xsimd::isnan(tested), x, y);
+#endif
+}
+}  // namespace detail
+
 /// The greater; NaN when either is NaN.
 template <class T, class A>
 inline xsimd::batch<T, A> max_nan(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& y) {
-  if constexpr (std::floating_point<T>) {
-    // x86's instruction gives y if either is NaN.
-#if defined(__AVX512F__)
-    if constexpr (detail::bytes<A> == 64 && sizeof(T) == 4)
-      return _mm512_mask_max_ps(x, _mm512_cmp_ps_mask(x, x, _CMP_ORD_Q), x, y);
-    else if constexpr (detail::bytes<A> == 64)
-      return _mm512_mask_max_pd(x, _mm512_cmp_pd_mask(x, x, _CMP_ORD_Q), x, y);
-    else
-#endif
-#if defined(__AVX2__)
-        if constexpr (detail::bytes<A> == 32 && sizeof(T) == 4)
-      return _mm256_blendv_ps(_mm256_max_ps(x, y), x, _mm256_cmp_ps(x, x, _CMP_UNORD_Q));
-    else if constexpr (detail::bytes<A> == 32)
-      return _mm256_blendv_pd(_mm256_max_pd(x, y), x, _mm256_cmp_pd(x, x, _CMP_UNORD_Q));
-    else
-#endif
-#if defined(__x86_64__)
-        if constexpr (sizeof(T) == 4)
-      return xsimd::select(xsimd::isnan(x), x, xsimd::batch<T, A>(_mm_max_ps(x, y)));
-    else return xsimd::select(xsimd::isnan(x), x, xsimd::batch<T, A>(_mm_max_pd(x, y)));
-#else
-    return xsimd::select((x > y) | xsimd::isnan(x), x, y);
-#endif
-  } else {
-    return xsimd::max(x, y);
-  }
+  if constexpr (std::floating_point<T>) return detail::max_or_first(x, y, x);
+  else return xsimd::max(x, y);
 }
 
 /// The lesser; NaN when either is NaN.
@@ -107,19 +112,8 @@ inline xsimd::batch<T, A> min_nan(const xsimd::batch<T, A>& x, const xsimd::batc
 /// The greater; the other one when one is NaN.
 template <class T, class A>
 inline xsimd::batch<T, A> max_num(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& y) {
-  if constexpr (std::floating_point<T>) {
-    // x86's instruction gives y if either is NaN.
-#if defined(__AVX512F__)
-    if constexpr (detail::bytes<A> == 64 && sizeof(T) == 4)
-      return _mm512_mask_max_ps(x, _mm512_cmp_ps_mask(y, y, _CMP_ORD_Q), x, y);
-    else if constexpr (detail::bytes<A> == 64)
-      return _mm512_mask_max_pd(x, _mm512_cmp_pd_mask(y, y, _CMP_ORD_Q), x, y);
-    else
-#endif
-      return xsimd::select((x > y) | xsimd::isnan(y), x, y);
-  } else {
-    return xsimd::max(x, y);
-  }
+  if constexpr (std::floating_point<T>) return detail::max_or_first(x, y, y);
+  else return xsimd::max(x, y);
 }
 
 /// x within [lo, hi], hi winning if they cross; NaN stays NaN. T: float, double.
