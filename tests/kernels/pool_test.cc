@@ -34,6 +34,9 @@ const Case cases[] = {
     {"2-d ceil", 1, {7, 8}, {3, 3}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, {0, 1}},
     {"2-d ceil, padded", 1, {5, 5}, {3, 3}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},
     {"2-d global", 5, {7, 7}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}},
+    {"2-d global, few cells", 3, {1, 3}, {1, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}},
+    {"2-d global, many cells", 2, {13, 29}, {13, 29}, {1, 1}, {1, 1}, {0, 0}, {0, 0}},
+    {"2-d rows of several vectors", 2, {5, 150}, {3, 5}, {1, 1}, {1, 2}, {1, 3}, {1, 0}},
     {"2-d width 1", 2, {30, 1}, {3, 1}, {2, 1}, {1, 1}, {1, 0}, {1, 0}},
     {"2-d inner identity", 2, {10, 9}, {3, 1}, {1, 1}, {1, 1}, {1, 0}, {1, 0}},
     {"2-d wide kernel stride", 1, {5, 70}, {2, 5}, {2, 7}, {1, 1}, {0, 0}, {0, 0}},
@@ -215,6 +218,20 @@ TEST_CASE("max_pool: values and places, against the definition") {
       test_max<Arch, bfloat16>(c);
     }
   });
+}
+
+TEST_CASE("max_pool: windows of whole planes with few numbers") {
+  const float none = std::numeric_limits<float>::quiet_NaN(), least = -std::numeric_limits<float>::infinity();
+  const int64_t in[] = {5, 5}, out[] = {1, 1}, ones[] = {1, 1}, zeros[] = {0, 0};
+  std::vector<float> x(3 * 25, none), y(3);
+  x[25 + 24] = least, x[50 + 7] = -2;
+  PoolArgs<float> a;
+  a.rank = 2, a.planes = 3, a.in = in, a.out = out, a.kernel = in, a.strides = ones, a.dilations = ones;
+  a.pads_begin = zeros, a.pads_end = zeros, a.x = x.data(), a.y = y.data();
+  max_pool(a);
+  CHECK(same(y[0], none));
+  CHECK(y[1] == least);
+  CHECK(y[2] == -2);
 }
 
 TEST_CASE("average_pool: with and without padding in the count, against the definition") {

@@ -26,6 +26,7 @@ using cell_detail::part_begin;
 using cell_detail::parts_of;
 using cell_detail::Reach;
 using cell_detail::share_begin;
+using cell_detail::TapRange;
 using cell_detail::tasks_for;
 using cell_detail::turn;
 using cell_detail::turn_weights;
@@ -244,6 +245,12 @@ struct Plan {
           for (int64_t r = 0; r < band_rows; ++r) {
             const int64_t cell = (at.row + r) * cols + at.col;
             const T* row = cells + r * row_step;
+            if (!direct && !joined) {  // kernel rows above and below the image are left out
+              const TapRange inside(g, 0, at.row + r);
+              reach.before = inside.begin * g.kernel[1];
+              reach.behind = (g.kernel[0] - inside.end) * g.kernel[1];
+              reach.taps = taps - reach.before - reach.behind, reach.tap = tap + reach.before;
+            }
             if (args.plain_y) {
               end.y = sums;
               turn_row<Step, V>(row_cells, reach, row, w, end, g.out_channels - (first_vector + vector) * L,
@@ -296,17 +303,20 @@ struct Plan {
   }
 };
 
-/// Calls f(place in (N, C, cells), place in blocks, channels) for each block of each image, in parallel.
+/// Calls f(place in (N, C, cells), place in blocks, channels, cells) for pieces of each block of each image,
+/// in parallel. A piece stays in the first-level cache.
 template <class T, class Arch, class F>
 void for_blocks(int64_t batch, int64_t channels, int64_t cells, F f) {
   constexpr int L = lanes<T, Arch>;
-  const int64_t blocks = up(channels, L);
-  parallel_for(batch * blocks, up(int64_t{1} << 14, std::max<int64_t>(cells, 1) * L),
+  constexpr int64_t most = 256;
+  const int64_t blocks = up(channels, L), pieces = up(cells, most);
+  parallel_for(batch * blocks * pieces, up(int64_t{1} << 14, std::clamp<int64_t>(cells, 1, most) * L),
                [&](int64_t begin, int64_t end) {
                  for (int64_t task = begin; task < end; ++task) {
-                   const int64_t first = task % blocks * L;
-                   f((task / blocks * channels + first) * cells, task * cells * L,
-                     std::min<int64_t>(L, channels - first));
+                   const int64_t block = task / pieces, first = block % blocks * L,
+                                 cell = task % pieces * most;
+                   f((block / blocks * channels + first) * cells + cell, (block * cells + cell) * L,
+                     std::min<int64_t>(L, channels - first), std::min(most, cells - cell));
                  }
                });
 }
@@ -386,19 +396,21 @@ void blocked_conv_impl(const BlockedConvArgs<T>& a) {
 template <class Arch, class T>
 void to_blocks_impl(int64_t batch, int64_t channels, int64_t cells, const T* x, T* y) {
   using namespace blocked_detail;
-  for_blocks<T, Arch>(batch, channels, cells, [&](int64_t plain, int64_t blocked, int64_t count) {
-    constexpr int L = lanes<T, Arch>;
-    if (count < L) std::fill_n(y + blocked, cells * L, T{0});
-    turn<Arch>(x + plain, cells, count, cells, y + blocked, L);
-  });
+  for_blocks<T, Arch>(batch, channels, cells,
+                      [&](int64_t plain, int64_t blocked, int64_t count, int64_t some) {
+                        constexpr int L = lanes<T, Arch>;
+                        if (count < L) std::fill_n(y + blocked, some * L, T{0});
+                        turn<Arch>(x + plain, cells, count, some, y + blocked, L);
+                      });
 }
 
 template <class Arch, class T>
 void from_blocks_impl(int64_t batch, int64_t channels, int64_t cells, const T* x, T* y) {
   using namespace blocked_detail;
-  for_blocks<T, Arch>(batch, channels, cells, [&](int64_t plain, int64_t blocked, int64_t count) {
-    turn<Arch>(x + blocked, lanes<T, Arch>, cells, count, y + plain, cells);
-  });
+  for_blocks<T, Arch>(batch, channels, cells,
+                      [&](int64_t plain, int64_t blocked, int64_t count, int64_t some) {
+                        turn<Arch>(x + blocked, lanes<T, Arch>, some, count, y + plain, cells);
+                      });
 }
 
 }  // namespace tenon::kernels

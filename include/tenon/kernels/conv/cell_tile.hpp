@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "tenon/base/parallel.hpp"
+#include "tenon/kernels/conv/geometry.hpp"
 #include "tenon/kernels/elementwise/elementwise.hpp"
 #include "tenon/simd/batch.hpp"
 
@@ -36,12 +37,23 @@ constexpr int most_cells(int vectors) {
   return vectors == 3 ? 4 : vectors == 2 ? 6 : 12;
 }
 
+/// The kernel cells [begin, end) of an axis that see cells of the image from output cell o.
+struct TapRange {
+  int64_t begin, end;
+  TapRange(const ConvGeometry& g, int d, int64_t o) {
+    const int64_t at = o * g.strides[d] - g.pads[d];
+    begin = std::min(at >= 0 ? 0 : up(-at, g.dilations[d]), g.kernel[d]);
+    end = at >= g.in[d] ? begin : std::clamp(up(g.in[d] - at, g.dilations[d]), begin, g.kernel[d]);
+  }
+};
+
 /// The numbers that a sum joins.
 struct Reach {
   int64_t blocks = 0, block_step = 0;  ///< blocks of input channels, and their distance in x
   int64_t last_depth = 0;              ///< channels of the last one; the others are whole
   int64_t taps = 0;                    ///< kernel cells
   const int64_t* tap = nullptr;        ///< [taps] their offsets in x
+  int64_t before = 0, behind = 0;      ///< kernel cells whose weights alone are there, around the others
   const char* ahead = nullptr;  ///< weights that are used later, which tiles fetch on the way; or nullptr
   int64_t ahead_bytes = 0, ahead_step = 0;  ///< their size; bytes from one step of a tile to the next
 };
@@ -87,6 +99,7 @@ void compute_cells(const Reach& reach, const T* x, const T* w, const CellEnd<T>&
       const T* line = b < begun ? start + b * end.y_block : end.y + (b - begun) * end.y_block;
       for (int r = R; r < 2 * R; ++r) __builtin_prefetch(line + r * L, 0, 3);
     }
+    w += reach.before * depth * V * L;
     for (int64_t t = 0; t < reach.taps; ++t) {
       const T* cell = x + reach.tap[t];
 #pragma GCC unroll 2
@@ -104,6 +117,7 @@ void compute_cells(const Reach& reach, const T* x, const T* w, const CellEnd<T>&
         }
       }
     }
+    w += reach.behind * depth * V * L;
   }
   if (end.ends) {
     if (end.bias != nullptr) {

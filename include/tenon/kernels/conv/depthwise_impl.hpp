@@ -18,6 +18,7 @@ using cell_detail::CellEnd;
 using cell_detail::copy_cells;
 using cell_detail::most_cells;
 using cell_detail::share_begin;
+using cell_detail::TapRange;
 using cell_detail::tasks_for;
 using cell_detail::up;
 using simd::batch;
@@ -116,16 +117,6 @@ struct DepthwiseFunctions {
       if (kernel == 5 && stride == 1) inside = depthwise_functions<T, Arch, 5, 1, joins>.data();
       if (kernel == 5 && stride == 2) inside = depthwise_functions<T, Arch, 5, 2, joins>.data();
     }
-  }
-};
-
-/// The kernel cells [begin, end) of an axis that see cells of the image from output cell o.
-struct TapRange {
-  int64_t begin, end;
-  TapRange(const ConvGeometry& g, int d, int64_t o) {
-    const int64_t at = o * g.strides[d] - g.pads[d];
-    begin = std::min(at >= 0 ? 0 : up(-at, g.dilations[d]), g.kernel[d]);
-    end = at >= g.in[d] ? begin : std::clamp(up(g.in[d] - at, g.dilations[d]), begin, g.kernel[d]);
   }
 };
 

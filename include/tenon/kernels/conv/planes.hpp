@@ -3,13 +3,15 @@
 //
 // Neighbouring cells of an output row are lanes. A tile sums some output rows at once, so that the cells of
 // an input row are loaded once for all rows that see them; cells beside the image are masked off, and rows
-// above and below it are a row of zeros. The order of a sum, by kernel rows and then columns, does not depend
-// on its place in a tile.
+// above and below it are a row of zeros. Where a row fills no more than half of a vector of 16 lanes, two
+// rows of a tile share one. The order of a sum, by kernel rows and then columns, does not depend on its place
+// in a tile.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <type_traits>
+#include <utility>
 
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/scratch.hpp"
@@ -121,6 +123,55 @@ void sum_rows(const T* const* row, int64_t in_cols, int64_t pad, int64_t out_col
   }
 }
 
+/// Whether sum_half_rows computes rows: all that one sees lies in a vector, and what it gives in half of one.
+template <class Arch, int K, int S, class T>
+bool fits_half_rows(int64_t out_cols) {
+  constexpr int L = simd::lanes<T, Arch>;
+  return L == 16 && out_cols <= L / 2 && (out_cols - 1) * S + K <= L;
+}
+
+/// sum_rows where fits_half_rows: the first half of the tile's rows in lower halves of vectors, and the
+/// second in upper ones.
+template <class Arch, int K, int S, class T>
+void sum_half_rows(const T* const* row, int64_t in_cols, int64_t pad, int64_t out_cols, const T* w,
+                   const TileEnd<T>& end) {
+  using B = simd::batch<T, Arch>;
+  constexpr int L = simd::lanes<T, Arch>;
+  constexpr int R = tile_rows<Arch, K> / 2;
+  const uint64_t inside = lanes_inside<Arch, 1>(-pad, in_cols, L);
+  B sum[R];
+#pragma GCC unroll 4
+  for (int r = 0; r < R; ++r) {
+    const auto start = [&](int64_t at) {
+      return end.start == nullptr || at >= end.rows
+                 ? B(T{0})
+                 : B(simd::load_n<Arch>(end.start + at * out_cols, out_cols));
+    };
+    sum[r] = simd::pick_each<0, 1>(start(r), start(r + R));
+  }
+#pragma GCC unroll 13
+  for (int i = 0; i < (R - 1) * S + K; ++i) {
+    const B upper = simd::load_masked<Arch>(row[i] - pad, inside, T{0});
+    const B lower = simd::load_masked<Arch>(row[i + R * S] - pad, inside, T{0});
+    [&]<int... j>(std::integer_sequence<int, j...>) {
+      const B x[] = {simd::pick_each<j, S>(upper, lower)...};
+#pragma GCC unroll 7
+      for (int k = 0; k < K; ++k)
+#pragma GCC unroll 4
+        for (int r = 0; r < R; ++r)
+          if (i >= r * S && i < r * S + K) sum[r] = simd::mul_add(x[k], B(w[(i - r * S) * K + k]), sum[r]);
+    }(std::make_integer_sequence<int, K>{});
+  }
+  const B bias(end.bias), lo(end.lo), hi(end.hi);
+#pragma GCC unroll 4
+  for (int r = 0; r < R; ++r) {
+    if (end.ends) sum[r] = simd::bound(sum[r] + bias, lo, hi);
+    if (r < end.rows) simd::store_n(end.y + r * out_cols, sum[r], out_cols);
+    if (r + R < end.rows)
+      simd::store_n(end.y + (r + R) * out_cols, B(simd::pick_each<L / 2, 1>(sum[r], sum[r])), out_cols);
+  }
+}
+
 /// Computes the convolution with weights (Cout, Cin / groups, K, K).
 template <class Arch, int K, int S, class T>
 void run(const ConvArgs<T>& a, const T* weights) {
@@ -130,8 +181,11 @@ void run(const ConvArgs<T>& a, const T* weights) {
   const int64_t in_cells = g.in[0] * in_cols, out_cells = out_rows * out_cols;
   const int64_t depth = g.in_channels / g.groups, group_outputs = g.out_channels / g.groups;
   const int64_t tiles = (out_rows + R - 1) / R;
-  const int64_t products = R * out_cols * K * K * depth;
-  parallel_for(g.batch * g.out_channels * tiles, std::max<int64_t>((int64_t{1} << 18) / products, 1),
+  const bool halves = fits_half_rows<Arch, K, S, T>(out_cols);
+  constexpr int64_t L = simd::lanes<T, Arch>;
+  const int64_t lanes = halves ? L / 2 : (out_cols + L - 1) / L * L;
+  const int64_t products = R * lanes * K * K * depth;
+  parallel_for(g.batch * g.out_channels * tiles, std::max<int64_t>((int64_t{1} << 17) / products, 1),
                [&](int64_t begin, int64_t stop) {
                  Scratch scratch;
                  T* zeros = scratch.take<T>(in_cols);
@@ -155,8 +209,13 @@ void run(const ConvArgs<T>& a, const T* weights) {
                        ++at;
                      }
                      end.ends = c + 1 == depth;
-                     sum_rows<Arch, K, S>(row, in_cols, g.pads[1], out_cols,
-                                          weights + (channel * depth + c) * K * K, end);
+                     const T* const w = weights + (channel * depth + c) * K * K;
+                     if constexpr (L == 16)
+                       if (halves) {
+                         sum_half_rows<Arch, K, S>(row, in_cols, g.pads[1], out_cols, w, end);
+                         continue;
+                       }
+                     sum_rows<Arch, K, S>(row, in_cols, g.pads[1], out_cols, w, end);
                    }
                  }
                });

@@ -130,6 +130,37 @@ class SeenRows {
   int64_t at_[max_spatial] = {};
 };
 
+/// to[i] = done(i, results, joined cells) for i < n, by vectors: each joins `count` cells, which load(place,
+/// results if they do not fill a vector) reads at from + i * step + places[k]. The last vector ends with the
+/// last result, and two go side by side, as joins wait for each other.
+template <class Arch, class T, class Join, class Load, class Done>
+void join_run(const T* from, int64_t step, int64_t n, const int64_t* places, int64_t count, T neutral,
+              Join join, Load load, T* to, Done done) {
+  using V = simd::batch<T, Arch>;
+  constexpr int64_t L = simd::lanes<T, Arch>;
+  const auto joined = [=](const T* cells, auto... results) {
+    V v = count > 0 ? load(cells + places[0], results...) : V(neutral);
+    for (int64_t k = 1; k < count; ++k) v = join(load(cells + places[k], results...), v);
+    return v;
+  };
+  if (n < L) {
+    if (n > 0) simd::store_n(to, done(0, n, joined(from, n)), n);
+    return;
+  }
+  int64_t i = 0;
+  for (; i + L < n; i += 2 * L) {
+    const int64_t j = std::min(i + L, n - L);
+    const T *const first = from + i * step, *const second = from + j * step;
+    V v(neutral), u(neutral);
+    if (count > 0) v = load(first + places[0]), u = load(second + places[0]);
+    for (int64_t k = 1; k < count; ++k)
+      v = join(load(first + places[k]), v), u = join(load(second + places[k]), u);
+    simd::storeu(to + i, done(i, L, v));
+    simd::storeu(to + j, done(j, L, u));
+  }
+  if (i < n) simd::storeu(to + n - L, done(n - L, L, joined(from + (n - L) * step)));
+}
+
 /// All outputs by vectors, rows after rows: the rows that windows see are folded to one, whose cells the
 /// windows then join. Some rows are folded before the first is joined, because a load that crosses what was
 /// just stored waits for it. done(place of the first output in the plane, outputs, joined cells).
@@ -170,44 +201,31 @@ void pool_rows(const SlidingWindow<Arch>& w, int64_t planes, const T* x, T* y, T
       const int64_t count = std::min(some, rows - row);
       seen.go_to(row, count);
       for (int64_t plane = begin; plane < end; ++plane) {
-        const T* const from = x + plane * in;
-        for (int64_t r = 0; r < count; ++r) {
-          T* const to = folded + r * line + inner.pad + first;
-          const int64_t* const places = seen.places(r);
-          const int64_t sees = seen.count(r);
-          const auto fold = [&](int64_t i, auto load) {
-            if (sees == 0) return V(neutral);
-            V v = load(from + places[0] + first + i);
-            for (int64_t k = 1; k < sees; ++k) v = join(load(from + places[k] + first + i), v);
-            return v;
-          };
-          int64_t i = 0;
-          for (; i + L <= last - first; i += L)
-            simd::storeu(to + i, fold(i, [](const T* p) { return V(simd::loadu<Arch>(p)); }));
-          if (const int64_t rest = last - first - i; rest > 0)
-            simd::store_n(to + i, fold(i, [&](const T* p) { return simd::load_n<Arch>(p, rest); }), rest);
-        }
+        for (int64_t r = 0; r < count; ++r)
+          join_run<Arch>(
+              x + plane * in + first, 1, last - first, seen.places(r), seen.count(r), neutral, join,
+              [](const T* p, auto... results) {
+                if constexpr (sizeof...(results) == 0) return V(simd::loadu<Arch>(p));
+                else return simd::load_n<Arch>(p, results...);
+              },
+              folded + r * line + inner.pad + first, [](int64_t, int64_t, const V& v) { return v; });
         for (int64_t r = 0; r < count && sorts; ++r)
           for (int64_t s = 0; s < inner.stride; ++s)
             copy_strided<Arch>(folded + r * line + s, inner.stride,
                                (span - s + inner.stride - 1) / inner.stride,
                                sorted + r * sorted_line + s * length);
         const auto join_taps = [&](auto load, int64_t step_of_line, int64_t step_of_output) {
-          for (int64_t r = 0; r < count; ++r)
-            for (int64_t o = 0; o < inner.out; o += L) {
-              const T* const cell = sorted + r * step_of_line + o * step_of_output;
-              V v = load(cell);
-              for (int64_t k = 1; k < inner.kernel; ++k) v = join(load(cell + taps[k]), v);
-              const int64_t outputs = std::min<int64_t>(L, inner.out - o), place = (row + r) * inner.out + o;
-              T* const result = y + plane * out + place;
-              v = done(place, outputs, v);
-              if (outputs == L) simd::storeu(result, v);
-              else simd::store_n(result, v, outputs);
-            }
+          for (int64_t r = 0; r < count; ++r) {
+            const int64_t place = (row + r) * inner.out;
+            join_run<Arch>(sorted + r * step_of_line, step_of_output, inner.out, taps, inner.kernel, neutral,
+                           join, load, y + plane * out + place, [=](int64_t o, int64_t results, const V& v) {
+                             return done(place + o, results, v);
+                           });
+          }
         };
-        const auto plain = [](const T* p) { return V(simd::loadu<Arch>(p)); };
+        const auto plain = [](const T* p, auto...) { return V(simd::loadu<Arch>(p)); };
         if constexpr (std::is_floating_point_v<T>) {
-          if (skips) join_taps([](const T* p) { return simd::load_even<Arch>(p); }, line, 2);
+          if (skips) join_taps([](const T* p, auto...) { return simd::load_even<Arch>(p); }, line, 2);
           else join_taps(plain, sorts ? sorted_line : line, 1);
         } else {
           join_taps(plain, sorts ? sorted_line : line, 1);
@@ -306,10 +324,26 @@ void pool_whole(int64_t planes, int64_t cells, const T* x, T* y, T neutral, Join
 #pragma GCC unroll 4
         for (int v = 0; v < 4; ++v) sum[v] = join(V(simd::loadu<Arch>(from + i + v * L)), sum[v]);
       for (; i + L <= cells; i += L) sum[0] = join(V(simd::loadu<Arch>(from + i)), sum[0]);
-      if (i < cells) sum[1] = join(simd::load_n<Arch>(from + i, cells - i, neutral), sum[1]);
+      if (i < cells)
+        sum[1] = join(simd::load_masked<Arch>(from + i, (uint64_t{1} << (cells - i)) - 1, neutral), sum[1]);
       y[plane] = done(join(join(sum[0], sum[1]), join(sum[2], sum[3])));
     }
   });
+}
+
+/// The greatest lane; NaN only where all are.
+template <class Arch, class T>
+T greatest_number(const simd::batch<T, Arch>& v) {
+  if constexpr (std::is_floating_point_v<T>) {
+    using V = simd::batch<T, Arch>;
+    const V least(-std::numeric_limits<T>::infinity());
+    const T most = simd::max_of_lanes(V(simd::max_num(least, v)));
+    return most > -std::numeric_limits<T>::infinity() || xsimd::any(v == least)
+               ? most
+               : std::numeric_limits<T>::quiet_NaN();
+  } else {
+    return simd::fold_lanes(v, [](T a, T b) { return std::max(a, b); });
+  }
 }
 
 /// Whether there is one window, and it sees each cell of a plane once.
@@ -367,6 +401,9 @@ void max_pool_impl(const PoolArgs<T>& g) {
         std::is_integral_v<T> ? std::numeric_limits<T>::lowest() : std::numeric_limits<T>::quiet_NaN();
     using V = simd::batch<T, Arch>;
     const auto greater = [](const V& a, const V& b) { return simd::max_num(a, b); };
+    if (g.indices == nullptr && sees_whole(w))
+      return pool_whole<Arch>(g.planes, in, g.x, g.y, neutral, greater,
+                              [](const V& v) { return greatest_number<Arch>(v); });
     const SlidingWindow<Arch> plain(false, g.rank, g.in, g.out, g.kernel, g.strides, g.dilations,
                                     g.pads_begin);
     if (g.indices == nullptr && keeps_vectors<T>(g.rank, plain) && fits_padded<T>(plain))

@@ -43,61 +43,58 @@ inline xsimd::batch<T, A> mul_add(const xsimd::batch<T, A>& x, const xsimd::batc
 }
 
 namespace detail {
-
-/// The greater or the lesser; NaN when either is NaN.
+// The greater or the lesser; y if either is NaN, as x86's instruction has it, but x where `tested` is.
 template <bool greater, class T, class A>
-inline xsimd::batch<T, A> extremum_nan(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& y) {
+inline xsimd::batch<T, A> extremum_or_first(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& y,
+                                            const xsimd::batch<T, A>& tested) {
   using B = xsimd::batch<T, A>;
-  if constexpr (!std::floating_point<T>) {
-    return greater ? xsimd::max(x, y) : xsimd::min(x, y);
-  } else {
-    // x86's instruction gives y if either is NaN.
 #if defined(__AVX512F__)
-    if constexpr (bytes<A> == 64 && sizeof(T) == 4) {
-      const __mmask16 number = _mm512_cmp_ps_mask(x, x, _CMP_ORD_Q);
-      return greater ? _mm512_mask_max_ps(x, number, x, y) : _mm512_mask_min_ps(x, number, x, y);
-    } else if constexpr (bytes<A> == 64) {
-      const __mmask8 number = _mm512_cmp_pd_mask(x, x, _CMP_ORD_Q);
-      return greater ? _mm512_mask_max_pd(x, number, x, y) : _mm512_mask_min_pd(x, number, x, y);
-    } else
+  if constexpr (bytes<A> == 64 && sizeof(T) == 4) {
+    const __mmask16 number = _mm512_cmp_ps_mask(tested, tested, _CMP_ORD_Q);
+    return greater ? _mm512_mask_max_ps(x, number, x, y) : _mm512_mask_min_ps(x, number, x, y);
+  } else if constexpr (bytes<A> == 64) {
+    const __mmask8 number = _mm512_cmp_pd_mask(tested, tested, _CMP_ORD_Q);
+    return greater ? _mm512_mask_max_pd(x, number, x, y) : _mm512_mask_min_pd(x, number, x, y);
+  } else
 #endif
+  {
+    const auto first = xsimd::isnan(tested);
 #if defined(__AVX2__)
-        if constexpr (bytes<A> == 32 && sizeof(T) == 4) {
-      return xsimd::select(xsimd::isnan(x), x, B(greater ? _mm256_max_ps(x, y) : _mm256_min_ps(x, y)));
-    } else if constexpr (bytes<A> == 32) {
-      return xsimd::select(xsimd::isnan(x), x, B(greater ? _mm256_max_pd(x, y) : _mm256_min_pd(x, y)));
-    } else
+    if constexpr (bytes<A> == 32 && sizeof(T) == 4)
+      return xsimd::select(first, x, B(greater ? _mm256_max_ps(x, y) : _mm256_min_ps(x, y)));
+    else if constexpr (bytes<A> == 32)
+      return xsimd::select(first, x, B(greater ? _mm256_max_pd(x, y) : _mm256_min_pd(x, y)));
+    else
 #endif
-    {
 #if defined(__x86_64__)
-      if constexpr (sizeof(T) == 4)
-        return xsimd::select(xsimd::isnan(x), x, B(greater ? _mm_max_ps(x, y) : _mm_min_ps(x, y)));
-      else return xsimd::select(xsimd::isnan(x), x, B(greater ? _mm_max_pd(x, y) : _mm_min_pd(x, y)));
+        if constexpr (sizeof(T) == 4)
+      return xsimd::select(first, x, B(greater ? _mm_max_ps(x, y) : _mm_min_ps(x, y)));
+    else return xsimd::select(first, x, B(greater ? _mm_max_pd(x, y) : _mm_min_pd(x, y)));
 #else
-      return xsimd::select((greater ? x > y : x < y) | xsimd::isnan(x), x, y);
+    return xsimd::select((greater ? x > y : x < y) | first, x, y);
 #endif
-    }
   }
 }
-
 }  // namespace detail
 
 /// The greater; NaN when either is NaN.
 template <class T, class A>
 inline xsimd::batch<T, A> max_nan(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& y) {
-  return detail::extremum_nan<true>(x, y);
+  if constexpr (std::floating_point<T>) return detail::extremum_or_first<true>(x, y, x);
+  else return xsimd::max(x, y);
 }
 
 /// The lesser; NaN when either is NaN.
 template <class T, class A>
 inline xsimd::batch<T, A> min_nan(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& y) {
-  return detail::extremum_nan<false>(x, y);
+  if constexpr (std::floating_point<T>) return detail::extremum_or_first<false>(x, y, x);
+  else return xsimd::min(x, y);
 }
 
 /// The greater; the other one when one is NaN.
 template <class T, class A>
 inline xsimd::batch<T, A> max_num(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& y) {
-  if constexpr (std::floating_point<T>) return xsimd::select((x > y) | xsimd::isnan(y), x, y);
+  if constexpr (std::floating_point<T>) return detail::extremum_or_first<true>(x, y, y);
   else return xsimd::max(x, y);
 }
 

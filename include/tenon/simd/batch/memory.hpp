@@ -71,15 +71,6 @@ inline batch<T, Arch> load_n(const T* p, int64_t n) {
   }
 }
 
-/// The first n lanes from memory, the others `fill`.
-template <class Arch, class T>
-inline batch<T, Arch> load_n(const T* p, int64_t n, T fill) {
-  alignas(64) T lane[lanes<T, Arch>];
-  for (int i = 0; i < lanes<T, Arch>; ++i) lane[i] = fill;
-  if (n > 0) std::memcpy(lane, p, static_cast<size_t>(n) * sizeof(T));
-  return loadu<Arch>(lane);
-}
-
 /// Half of the lanes from memory of any alignment, the others zero.
 template <class Arch, class T>
 inline batch<T, Arch> load_half(const T* p) {

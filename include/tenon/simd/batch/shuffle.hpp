@@ -133,6 +133,16 @@ inline void join_pairs(const xsimd::batch<T, A>& even, const xsimd::batch<T, A>&
   y = detail::pick(even, odd, [](int i) { return width / 2 + i / 2 + i % 2 * width; });
 }
 
+/// Numbers from, from + step, ... of x in the lower half of the lanes, and of y in the upper half; the last
+/// one again where there are no more.
+template <int from, int step, class T, class A>
+inline xsimd::batch<T, A> pick_each(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& y) {
+  return detail::pick(x, y, [](int i) {
+    constexpr int width = static_cast<int>(xsimd::batch<T, A>::size), half = width / 2;
+    return i / half * width + std::min(from + i % half * step, width - 1);
+  });
+}
+
 /// Lane i from p[2 * i] if bit i was set, else zero, where `masks` are even_masks(bits). Reads nothing else.
 /// T: float, double.
 template <class Arch, class T>
