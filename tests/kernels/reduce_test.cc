@@ -107,6 +107,12 @@ const Case cases[] = {
     {{2, 50000}, 2},
     {{50000, 2}, 1},
     {{3, 20000, 5}, 2},
+    {{150, 20, 3}, 2},
+    {{150, 5, 16}, 2},
+    {{70, 23, 4}, 2},
+    {{70, 24, 4}, 2},
+    {{70, 6, 9}, 2},
+    {{40, 3, 5, 2}, 10},
     {{0}, 1},
     {{3, 0}, 2},
     {{3, 0}, 1},
@@ -259,8 +265,16 @@ TEST_CASE("log_sum_exp neither overflows nor underflows") {
 TEST_CASE("long float sums are near those of double, and the same bits for any number of threads") {
   const int64_t n = 1 << 20;
   const auto x = test::numbers<float>(n, 0, 1);
-  const Case splits[] = {{{n}, 1},          {{2, n / 2}, 2},      {{n / 2, 2}, 1},      {{64, n / 64}, 2},
-                         {{n / 64, 64}, 1}, {{16, n / 64, 4}, 5}, {{n / 1024, 1024}, 1}};
+  const Case splits[] = {{{n}, 1},
+                         {{2, n / 2}, 2},
+                         {{n / 2, 2}, 1},
+                         {{64, n / 64}, 2},
+                         {{n / 64, 64}, 1},
+                         {{16, n / 64, 4}, 5},
+                         {{n / 1024, 1024}, 1},
+                         {{n / 64, 4, 16}, 2},
+                         {{n / 32, 16, 2}, 2},
+                         {{n / 128, 16, 8}, 2}};
   for (const Case& c : splits) {
     const ReducePlan plan = reduce_plan(c.shape, c.axes);
     std::vector<double> exact;
@@ -278,7 +292,7 @@ TEST_CASE("long float sums are near those of double, and the same bits for any n
         reduce(op, x.data(), threaded.data(), plan);
         CHECK(std::memcmp(serial.data(), threaded.data(), serial.size() * 4) == 0);
       }
-      if (op != ReduceOp::sum) continue;
+      if (op != ReduceOp::sum || plan.reduced < 1000) continue;
       for (std::size_t o = 0; o < exact.size(); ++o)
         CHECK(std::fabs(serial[o] - exact[o]) <= 2e-7 * exact[o]);
     }

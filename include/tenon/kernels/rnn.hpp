@@ -11,6 +11,7 @@
 #include "tenon/base/scratch.hpp"
 #include "tenon/kernels/elementwise/elementwise.hpp"
 #include "tenon/kernels/gemm/gemm.hpp"
+#include "tenon/kernels/move/transpose.hpp"
 
 namespace tenon::kernels {
 
@@ -94,6 +95,7 @@ namespace detail {
 /// for each other. Else threads share the units, and with them the rows of R, and meet after each phase.
 struct RnnCut {
   int64_t hidden, rows, blocks = 1;
+  bool divisible = false;  ///< whether several threads would share the units
 
   template <class T>
   RnnCut(const RnnArgs<T>& a, int64_t gates) : hidden(a.hidden), rows(a.batch) {
@@ -102,6 +104,7 @@ struct RnnCut {
     constexpr int64_t part = 1 << 15, all = 1 << 17;
     if (hidden <= 4) return;
     const int64_t work = rows * gates * hidden * hidden;
+    divisible = work >= 2 * part;
     const int64_t parts = std::min({threads_at_hand(), work / part, a.steps * work / all});
     if (parts <= 1) return;
     if (rows >= 16) rows = ((rows + parts - 1) / parts + 7) / 8 * 8;
@@ -136,7 +139,17 @@ class RnnProduct {
     args_.b = r, args_.b_row = 1, args_.b_col = a.hidden;
     args_.c_row = args_.d_row = row;
     args_.beta = 1;
-    if (a.batch <= 4 || a.hidden == 0) return;
+    if (a.hidden == 0) return;
+    if (a.batch <= 4) {
+      // Sums along short rows are slow. A small matrix that many steps read is turned, where enough columns
+      // are summed at once.
+      if (a.hidden > 64 || a.steps < 16 || a.batch * gates * a.hidden < 128 || cut.divisible) return;
+      const int64_t extents[] = {gates * a.hidden, a.hidden}, swapped[] = {1, 0};
+      T* turned = scratch.take<T>(extents[0] * extents[1]);
+      transpose(static_cast<void*>(turned), r, extents, swapped, sizeof(T));
+      args_.b = turned, args_.b_row = extents[0], args_.b_col = 1;
+      return;
+    }
     // One matrix, or where threads share the units one for each gate of each block.
     const bool whole = cut.blocks == 1;
     const int64_t pieces = whole ? 1 : gates;

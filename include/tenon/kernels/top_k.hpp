@@ -115,6 +115,42 @@ void rank_columns(const float* x, int64_t step, int64_t n, int64_t k, bool large
   }
 }
 
+/// The first k <= n elements, in order, of each of 16 dense rows, n * k <= short_ranks: of row r from best +
+/// r * k on. Each element goes through all places, in a lane of its row, so that no jump depends on it.
+inline constexpr int64_t short_ranks = 64;
+inline void rank_short_rows(const float* x, int64_t n, int64_t k, bool largest, Ranked* best) {
+  constexpr int64_t rows = 16, width = 4;
+  using Lanes [[gnu::vector_size(4 * width)]] = int32_t;
+  using Keys = Lanes[rows / width];
+  Keys key[short_ranks], index[short_ranks];
+  for (int64_t i = 0; i < n; ++i) {
+    const int64_t places = std::min(i, k);
+    for (int64_t v = 0; v < rows / width; ++v) {
+      Lanes element;
+      for (int64_t r = 0; r < width; ++r) element[r] = std::bit_cast<int32_t>(x[(v * width + r) * n + i]);
+      // order_key, of the order of signed integers.
+      const Lanes magnitude = element & 0x7fffffff, from = magnitude - magnitude + static_cast<int32_t>(i);
+      Lanes e = magnitude == 0 ? magnitude : element ^ (element >> 31 & 0x7fffffff), at = from;
+      e |= (magnitude > 0x7f800000) & 0x7fffffff;
+      e &= ~(magnitude > 0x7f800000) | 0x7fffffff;
+      if (largest) e = ~e;
+      // An element that has given up its place goes before all that follow.
+      Lanes moves = magnitude - magnitude;
+      for (int64_t j = 0; j < places; ++j) {
+        const Lanes other = key[j][v], other_at = index[j][v];
+        moves |= e < other;
+        key[j][v] = moves ? e : other;
+        index[j][v] = moves ? at : other_at;
+        e = moves ? other : e;
+        at = moves ? other_at : at;
+      }
+      if (i < k) key[i][v] = e, index[i][v] = at;
+    }
+  }
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t j = 0; j < k; ++j) best[r * k + j] = {0, index[j][r / width][r % width]};
+}
+
 inline constexpr int64_t ranked_block = 256;
 
 /// A row of n elements, at, at + step, … of x. Once k elements are held that precede all dropped ones, a
@@ -195,7 +231,12 @@ inline void top_k(DType type, const void* x, int64_t outer, int64_t extent, int6
   // Rows of neighbours are looked at together, 16 or 4.
   constexpr int64_t most = 16;
   const bool in_columns = type == DType::float32 && inner >= 4 && k <= most;
-  const int64_t grain = std::max<int64_t>(extent >= elements ? 1 : elements / extent, in_columns ? most : 1);
+  const bool short_rows =
+      type == DType::float32 && inner == 1 && extent <= 32 && extent * k <= detail::short_ranks;
+  // To sort many takes some steps for each.
+  const int64_t work = k <= most ? extent : extent * std::bit_width(static_cast<uint64_t>(k));
+  const int64_t grain =
+      std::max<int64_t>(work >= elements ? 1 : elements / work, in_columns || short_rows ? most : 1);
   parallel_for(outer * inner, grain, [&](int64_t begin, int64_t end) {
     Scratch scratch;
     static_assert(detail::ranked_block >= most * most);
@@ -204,20 +245,24 @@ inline void top_k(DType type, const void* x, int64_t outer, int64_t extent, int6
     for (int64_t row = begin, together; row < end; row += together) {
       const int64_t o = row / inner, i = row % inner;
       const int64_t from = o * extent * inner + i, to = o * k * inner + i;
-      const int64_t left = in_columns ? std::min(inner - i, end - row) : 1;
+      const int64_t left = in_columns ? std::min(inner - i, end - row) : short_rows ? end - row : 1;
       const auto columns = [&]<int n>() {
         detail::rank_columns<n>(static_cast<const float*>(x) + from, inner, extent, k, largest, best);
       };
-      together = left >= most ? most : left >= 4 ? 4 : 1;
+      together = left >= most ? most : in_columns && left >= 4 ? 4 : 1;
       ranked.at = from;
-      if (together == most) columns.template operator()<most>();
+      if (together == most && short_rows)
+        detail::rank_short_rows(static_cast<const float*>(x) + from, extent, k, largest, best);
+      else if (together == most) columns.template operator()<most>();
       else if (together > 1) columns.template operator()<4>();
       else if (k <= most) ranked.rank_few(k, best);
       else ranked.rank_many(k, best, room);
+      const int64_t from_step = short_rows ? extent : 1, to_step = short_rows ? k : 1;
       for (int64_t c = 0; c < together; ++c) {
-        if (values) take(x, best + c * k, k, from + c, to + c, inner, values);
+        const int64_t at = to + c * to_step;
+        if (values) take(x, best + c * k, k, from + c * from_step, at, inner, values);
         if (indices)
-          for (int64_t j = 0; j < k; ++j) indices[to + c + j * inner] = best[c * k + j].index;
+          for (int64_t j = 0; j < k; ++j) indices[at + j * inner] = best[c * k + j].index;
       }
     }
   });

@@ -138,6 +138,7 @@ void check_forms(const Op& base, int64_t gates, const std::vector<Function>& def
         {.steps = 1, .batch = 1, .input = 1, .hidden = 1},
         {.steps = 9, .batch = 7, .input = 3, .hidden = 17},
         {.steps = 300, .batch = 1, .input = 2, .hidden = 2},
+        {.steps = 20, .batch = 3, .input = 3, .hidden = 44},
         {.steps = 0},
         {.batch = 0},
     };

@@ -82,12 +82,48 @@ void zip(const T* a, bool a_moves, const T* b, bool b_moves, R* c, int64_t n) {
   }
 }
 
+/// An integer of so many bytes, or for 16 the bytes themselves. Elements of any type go through it by memcpy.
+template <std::size_t bytes>
+struct ElementOf {
+  struct type {
+    char at[bytes];
+  };
+};
+template <>
+struct ElementOf<1> : std::type_identity<uint8_t> {};
+template <>
+struct ElementOf<2> : std::type_identity<uint16_t> {};
+template <>
+struct ElementOf<4> : std::type_identity<uint32_t> {};
+template <>
+struct ElementOf<8> : std::type_identity<uint64_t> {};
+
+// gather_blocks of an operand that innermost rows repeat: the loop over rows is that of the two last axes.
+template <class Arch, std::size_t size>
+void spread_blocks(BroadcastPlan<2> plan, int k, const void* x, void* to, int64_t at, int64_t count) {
+  using Block = typename ElementOf<size>::type;
+  constexpr int64_t width = simd::lanes<Block, Arch>;
+  const int64_t row = plan.inner(), step = plan.strides[k][plan.rank - 2];
+  plan.extents[--plan.rank - 1] *= row;
+  plan.strides[k][plan.rank - 1] = 0;
+  for_each_run(plan, at, at + count, [&](int64_t i, const int64_t* offsets, int64_t run) {
+    const int64_t first = i % plan.inner();
+    const Block* from = static_cast<const Block*>(x) + offsets[k] + first / row * step;
+    Block* const out = static_cast<Block*>(to) + (i - at);
+    for (int64_t begin = 0, end = row - first % row; begin < run; begin = end, end += row, from += step) {
+      const auto v = simd::broadcast<Arch>(simd::element<Arch>(from));
+      for (int64_t j = begin; j < std::min(end, run); j += width) simd::storeu(out + j, v);
+    }
+  });
+}
+
 // The elements of operand k for the results [at, at + count), gathered into `to`: blocks of bytes, of any
-// type.
+// type. Behind the last is room for a register.
 template <class Arch, std::size_t size>
 [[gnu::noinline]] void gather_blocks(const BroadcastPlan<2>& plan, int k, const void* x, void* to, int64_t at,
                                      int64_t count) {
   const auto step = plan.strides[k][plan.rank - 1] * static_cast<int64_t>(size);
+  if (step == 0 && plan.rank > 1) return spread_blocks<Arch, size>(plan, k, x, to, at, count);
   for_each_run(plan, at, at + count, [&](int64_t i, const int64_t* offsets, int64_t run) {
     const char* from = static_cast<const char*>(x) + offsets[k] * static_cast<int64_t>(size);
     char* out = static_cast<char*>(to) + (i - at) * static_cast<int64_t>(size);
@@ -109,7 +145,8 @@ template <class Arch, class T, class F>
 void zip_panels(const T* a, const T* b, const BroadcastPlan<2>& plan, int64_t begin, int64_t end,
                 const F& run) {
   const bool dense_a = plan.dense(0), dense_b = plan.dense(1);
-  T x[map_panel], y[map_panel];
+  constexpr int64_t room = map_panel + Arch::register_bytes / static_cast<int64_t>(sizeof(T));
+  T x[room], y[room];
   for (int64_t at = begin; at < end; at += map_panel) {
     const int64_t count = end - at < map_panel ? end - at : map_panel;
     const T* p = gather<Arch>(plan, 0, dense_a, a, x, at, count);
@@ -390,22 +427,6 @@ void logic_impl(LogicOp op, const bool* a, const bool* b, bool* c, const Broadca
 }
 
 namespace detail {
-
-/// An integer of so many bytes, or for 16 the bytes themselves. Elements of any type go through it by memcpy.
-template <std::size_t bytes>
-struct ElementOf {
-  struct type {
-    char at[bytes];
-  };
-};
-template <>
-struct ElementOf<1> : std::type_identity<uint8_t> {};
-template <>
-struct ElementOf<2> : std::type_identity<uint16_t> {};
-template <>
-struct ElementOf<4> : std::type_identity<uint32_t> {};
-template <>
-struct ElementOf<8> : std::type_identity<uint64_t> {};
 
 template <std::size_t bytes>
 typename ElementOf<bytes>::type load_block(const char* p, int64_t i) {

@@ -8,11 +8,11 @@
 namespace tenon::kernels {
 
 namespace detail {
-/// Indices below 0 count from the end.
+/// Indices below 0 count from the end. A jump would be guessed wrong where signs are mixed.
 template <class I>
 constexpr int64_t wrap_index(I index, int64_t extent) {
   const auto i = static_cast<int64_t>(index);
-  return i < 0 ? i + extent : i;
+  return i + (extent & i >> 63);
 }
 }  // namespace detail
 
@@ -107,18 +107,40 @@ bool gather_elements(DType d, void* to, const void* from, std::span<const int64_
         }
         for (; j < end; ++j) move.row(t + j, 0, f + wrap(index[j]), 0, 1);
       };
-      const bool dense = scale == 1 && step == 0;
-      if (dense && indices_within(index, n, 0, extent)) return along_row([](int64_t i) { return i; });
+      const auto each = [=](auto wrap) {
+        if (scale == 1 && step == 0) return along_row(wrap);
+#pragma GCC unroll 4
+        for (int64_t j = 0; j < end; ++j) move.row(t + j, 0, f + j * step + wrap(index[j]) * scale, 0, 1);
+      };
+      if (indices_within(index, n, 0, extent)) return each([](int64_t i) { return i; });
       if (!indices_within(index, n, -extent, extent)) return inside.store(false, std::memory_order_relaxed);
-      if (dense) return along_row([=](int64_t i) { return detail::wrap_index(i, extent); });
-      for (int64_t j = 0; j < end; ++j)
-        move.row(t + j, 0, f + j * step + detail::wrap_index(index[j], extent) * scale, 0, 1);
+      each([=](int64_t i) { return detail::wrap_index(i, extent); });
     };
     detail::for_rows(plan.size / n, n * Mover::size, serial, [&](int64_t begin, int64_t end) {
       detail::for_each_outer(plan, last, begin, end, row);
     });
   });
   return inside;
+}
+
+/// to (rows, columns, inner) = from with the first lengths[b] slices of sequence b in reverse order. The
+/// sequences are the columns, from the first row on, or the rows. Lengths lie in [0, a sequence's].
+inline void reverse_sequences(DType d, void* to, const void* from, const int64_t* lengths, bool in_columns,
+                              int64_t rows, int64_t columns, int64_t inner) {
+  detail::with_mover(d, to, from, [&]<class Mover>(Mover mover) {
+    const auto slices = [=](int64_t begin, int64_t end) {
+      int64_t row = begin / columns, column = begin % columns;
+      for (int64_t slice = begin; slice < end; ++slice) {
+        const int64_t n = lengths[in_columns ? column : row], t = in_columns ? row : column;
+        const int64_t ahead = t < n ? n - 1 - 2 * t : 0;
+        const int64_t source = slice + (in_columns ? ahead * columns : ahead);
+        if (inner == 1) mover.row(slice, 0, source, 0, 1);
+        else mover.row(slice * inner, 1, source * inner, 1, inner);
+        if (++column == columns) column = 0, ++row;
+      }
+    };
+    detail::for_rows(rows * columns, inner * Mover::size, detail::shares_bytes<Mover>, slices);
+  });
 }
 
 }  // namespace tenon::kernels

@@ -18,8 +18,7 @@
 namespace tenon::kernels {
 
 /// Serial body, in transpose_impl.hpp: to[j * to_row + i * bytes] = from[i * from_row + j * bytes] for blocks
-/// of 1, 2, 4 or 8 bytes, i < rows, j < columns; rows and columns are multiples of 16 / bytes. Rows' steps
-/// count bytes.
+/// of 1, 2, 4 or 8 bytes, i < rows, j < columns. Rows' steps count bytes.
 template <class Arch, std::size_t bytes>
 void turn_impl(char* to, int64_t to_row, const char* from, int64_t from_row, int64_t rows, int64_t columns);
 
@@ -180,74 +179,19 @@ struct BlockMover {
 
   // to[t + i + j * t_step] = from[f + i * f_step + j], i < ni, j < nj
   void tile(int64_t t, int64_t t_step, int64_t f, int64_t f_step, int64_t ni, int64_t nj) const {
-    if (ni <= 3 && t_step == ni) return weave(t, f, f_step, ni, nj);
-    if (nj <= 3 && f_step == nj) return part(t, t_step, f, ni, nj);
-    int64_t whole_i = 0, whole_j = 0;
     if constexpr (bytes < 16) {
-      constexpr int64_t n = 16 / size;
-      whole_i = ni / n * n;
-      whole_j = nj / n * n;
       simd::dispatch([&]<class Arch>(Arch) {
-        turn_impl<Arch, bytes>(to + t * size, t_step * size, from + f * size, f_step * size, whole_i,
-                               whole_j);
+        turn_impl<Arch, bytes>(to + t * size, t_step * size, from + f * size, f_step * size, ni, nj);
       });
+    } else {
+      for (int64_t j = 0; j < nj; ++j)
+        for (int64_t i = 0; i < ni; ++i) one(t + i + j * t_step, f + i * f_step + j);
     }
-    for (int64_t j = 0; j < nj; ++j)
-      for (int64_t i = j < whole_j ? whole_i : 0; i < ni; ++i) one(t + i + j * t_step, f + i * f_step + j);
   }
 
  private:
   using Four [[gnu::vector_size(16)]] = uint32_t;
 
-  // Few dense columns of the result, or of the source: rows of ni, or nj, elements without gaps.
-  void weave(int64_t t, int64_t f, int64_t f_step, int64_t ni, int64_t nj) const {
-    int64_t k = 0;
-    if constexpr (bytes == 4) {
-      // The last step begins early enough to end with the row.
-      for (; ni == 2 && nj >= 4 && k < nj; k += 4) {
-        k = k + 4 <= nj ? k : nj - 4;
-        const Four a = load(f + k), b = load(f + f_step + k);
-        store(t + 2 * k, __builtin_shufflevector(a, b, 0, 4, 1, 5));
-        store(t + 2 * k + 4, __builtin_shufflevector(a, b, 2, 6, 3, 7));
-      }
-      for (; ni == 3 && k + 4 <= nj; k += 4) {
-        const Four a = load(f + k), b = load(f + f_step + k), c = load(f + 2 * f_step + k);
-        store(t + 3 * k, __builtin_shufflevector(__builtin_shufflevector(a, b, 0, 4, 1, 1), c, 0, 1, 4, 2));
-        store(t + 3 * k + 4, __builtin_shufflevector(__builtin_shufflevector(b, c, 1, 5, 2, 2),
-                                                     __builtin_shufflevector(a, a, 2, 2, 2, 2), 0, 1, 4, 2));
-        store(t + 3 * k + 8, __builtin_shufflevector(__builtin_shufflevector(c, b, 2, 7, 3, 3),
-                                                     __builtin_shufflevector(a, a, 3, 3, 3, 3), 0, 4, 1, 2));
-      }
-    }
-    for (; k < nj; ++k)
-      for (int64_t c = 0; c < ni; ++c) one(t + k * ni + c, f + k + c * f_step);
-  }
-  void part(int64_t t, int64_t t_step, int64_t f, int64_t ni, int64_t nj) const {
-    int64_t k = 0;
-    if constexpr (bytes == 4) {
-      for (; nj == 2 && k + 4 <= ni; k += 4) {
-        const Four a = load(f + 2 * k), b = load(f + 2 * k + 4);
-        store(t + k, __builtin_shufflevector(a, b, 0, 2, 4, 6));
-        store(t + t_step + k, __builtin_shufflevector(a, b, 1, 3, 5, 7));
-      }
-      for (; nj == 3 && k + 4 <= ni; k += 4) {
-        const Four a = load(f + 3 * k), b = load(f + 3 * k + 4), c = load(f + 3 * k + 8);
-        store(t + k, __builtin_shufflevector(__builtin_shufflevector(a, b, 0, 3, 6, 6), c, 0, 1, 2, 5));
-        store(t + t_step + k,
-              __builtin_shufflevector(__builtin_shufflevector(a, b, 1, 4, 7, 7), c, 0, 1, 2, 6));
-        store(t + 2 * t_step + k,
-              __builtin_shufflevector(__builtin_shufflevector(a, b, 2, 5, 5, 5), c, 0, 1, 4, 7));
-      }
-    }
-    for (; k < ni; ++k)
-      for (int64_t c = 0; c < nj; ++c) one(t + k + c * t_step, f + k * nj + c);
-  }
-
-  auto load(int64_t f) const {
-    Four v;
-    std::memcpy(&v, from + f * size, sizeof v);
-    return v;
-  }
   template <class V>
   void store(int64_t t, const V& v) const {
     std::memcpy(to + t * size, &v, sizeof v);

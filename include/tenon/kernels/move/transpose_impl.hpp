@@ -1,6 +1,7 @@
 // Bodies of transpose.hpp: squares of elements turned in registers.
 #pragma once
 
+#include <algorithm>
 #include <utility>
 
 #include "tenon/kernels/move/transpose.hpp"
@@ -64,6 +65,41 @@ struct Lanes {
   }
 };
 
+/// Where element e of vector k comes from in `count` vectors of `side` elements, one after another: their
+/// elements in turn, or every count-th of them.
+template <int side, int count>
+struct Woven {
+  static constexpr int at(int k, int e) { return (k * side + e) / count + (k * side + e) % count * side; }
+};
+template <int count>
+struct Unwoven {
+  static constexpr int at(int k, int e) { return e * count + k; }
+};
+
+/// A vector of so many bytes.
+template <class T, int bytes>
+struct Vector {
+  using type [[gnu::vector_size(bytes)]] = T;
+  static constexpr int side = bytes / static_cast<int>(sizeof(T));
+
+  static type load(const char* from) {
+    type v;
+    std::memcpy(&v, from, bytes);
+    return v;
+  }
+  // Element e is number From::at(k, e) of those of a, b and, if there are three, c.
+  template <int k, int count, class From>
+  static type choose(type a, type b, type c, From) {
+    return [&]<int... e>(std::integer_sequence<int, e...>) {
+      const type v = __builtin_shufflevector(a, b, (From::at(k, e) < 2 * side ? From::at(k, e) : 0)...);
+      if constexpr (count == 2) return v;
+      else
+        return type(
+            __builtin_shufflevector(v, c, (From::at(k, e) < 2 * side ? e : From::at(k, e) - side)...));
+    }(std::make_integer_sequence<int, side>{});
+  }
+};
+
 // Turns `lanes` squares of side x side elements that lie below one another in the source, beside one another
 // in the result. Of the registers of a square, log2(side) rounds of interleaving register k with k + side / 2
 // turn it.
@@ -90,6 +126,83 @@ void turn_squares(char* to, int64_t to_row, const char* from, int64_t from_row) 
   for (int k = 0; k < side; ++k) std::memcpy(to + k * to_row, &v[k], sizeof(V));
 }
 
+// Number i * count + c of the elements at `to` is number i of row c, for as many i as `bytes` bytes hold.
+template <class T, int bytes, int count>
+void weave_step(char* to, const char* from, int64_t from_row) {
+  using V = Vector<T, bytes>;
+  const auto a = V::load(from), b = V::load(from + from_row), c = V::load(from + (count - 1) * from_row);
+  const auto part = [&]<int k>(std::integral_constant<int, k>) {
+    const auto v = V::template choose<k, count>(a, b, c, Woven<V::side, count>{});
+    std::memcpy(to + k * bytes, &v, bytes);
+  };
+  part(std::integral_constant<int, 0>{});
+  part(std::integral_constant<int, 1>{});
+  if constexpr (count == 3) part(std::integral_constant<int, 2>{});
+}
+
+// The inverse: number i of row c is number i * count + c of the elements at `from`.
+template <class T, int bytes, int count>
+void unweave_step(char* to, int64_t to_row, const char* from) {
+  using V = Vector<T, bytes>;
+  const auto a = V::load(from), b = V::load(from + bytes), c = V::load(from + (count - 1) * bytes);
+  const auto row = [&]<int r>(std::integral_constant<int, r>) {
+    const auto v = V::template choose<r, count>(a, b, c, Unwoven<count>{});
+    std::memcpy(to + r * to_row, &v, bytes);
+  };
+  row(std::integral_constant<int, 0>{});
+  row(std::integral_constant<int, 1>{});
+  if constexpr (count == 3) row(std::integral_constant<int, 2>{});
+}
+
+// Calls step<bytes>(i) for the elements i and on of rows of n, so many bytes of each; the last step begins
+// early enough to end with the rows. False if the rows are too short, or if the level has no shuffles of
+// elements so small.
+template <class Arch, class T, class Step>
+bool few_rows(int64_t n, const Step& step) {
+  constexpr int least = 16, most = sizeof(T) < 4 ? least : Arch::register_bytes;
+  constexpr int64_t wide = most / sizeof(T), side = least / sizeof(T);
+  if constexpr (sizeof(T) < 4 && Arch::register_bytes == 16) {
+    return false;
+  } else {
+    if (n < side) return false;
+    int64_t i = 0;
+    for (; i + wide <= n; i += wide) step.template operator()<most>(i);
+    for (; i < n; i += side) step.template operator()<least>(std::min(i, n - side));
+    return true;
+  }
+}
+
+// turn_impl of two or three rows, or columns, where the result, or the source, has no gaps between them.
+template <class Arch, class T, int count>
+bool weave(char* to, const char* from, int64_t from_row, int64_t n) {
+  return few_rows<Arch, T>(n, [=]<int bytes>(int64_t i) {
+    constexpr int64_t size = sizeof(T);
+    weave_step<T, bytes, count>(to + i * count * size, from + i * size, from_row);
+  });
+}
+template <class Arch, class T, int count>
+bool unweave(char* to, int64_t to_row, const char* from, int64_t n) {
+  return few_rows<Arch, T>(n, [=]<int bytes>(int64_t i) {
+    constexpr int64_t size = sizeof(T);
+    unweave_step<T, bytes, count>(to + i * size, to_row, from + i * count * size);
+  });
+}
+
+// turn_impl of any rows and columns, one by one.
+template <class Arch, std::size_t bytes>
+void turn_each(char* to, int64_t to_row, const char* from, int64_t from_row, int64_t rows, int64_t columns) {
+  constexpr int64_t size = bytes;
+  const auto one = [=](int64_t i, int64_t j) {
+    std::memcpy(to + j * to_row + i * size, from + i * from_row + j * size, bytes);
+  };
+  if (rows <= 3)
+    for (int64_t j = 0; j < columns; ++j)
+      for (int64_t i = 0; i < rows; ++i) one(i, j);
+  else
+    for (int64_t i = 0; i < rows; ++i)
+      for (int64_t j = 0; j < columns; ++j) one(i, j);
+}
+
 }  // namespace detail
 
 template <class Arch, std::size_t bytes>
@@ -98,6 +211,12 @@ void turn_impl(char* to, int64_t to_row, const char* from, int64_t from_row, int
   // Blocks of as many elements on both sides as lie in a cache line.
   constexpr int64_t line = 64, size = bytes, n = line / size, side = 16 / size,
                     lanes = Arch::register_bytes / 16;
+  if (rows == 2 && to_row == 2 * size && detail::weave<Arch, T, 2>(to, from, from_row, columns)) return;
+  if (rows == 3 && to_row == 3 * size && detail::weave<Arch, T, 3>(to, from, from_row, columns)) return;
+  if (columns == 2 && from_row == 2 * size && detail::unweave<Arch, T, 2>(to, to_row, from, rows)) return;
+  if (columns == 3 && from_row == 3 * size && detail::unweave<Arch, T, 3>(to, to_row, from, rows)) return;
+  if (rows < side || columns < side)
+    return detail::turn_each<Arch, bytes>(to, to_row, from, from_row, rows, columns);
   alignas(line) char read[n * line];
   for (int64_t j = 0; j < columns; j += n) {
     for (int64_t i = 0; i < rows; i += n) {
@@ -120,13 +239,17 @@ void turn_impl(char* to, int64_t to_row, const char* from, int64_t from_row, int
         block = read;
         row = line;
       }
-      for (int64_t y = 0; y < wide; y += side) {
+      // The last squares begin early enough to end with the block, and may begin before it.
+      for (int64_t k = 0; k < wide; k += side) {
+        const int64_t y = std::min(k, wide - side);
         char* const out = to + (j + y) * to_row + i * size;
         int64_t x = 0;
         for (; x + side * lanes <= high; x += side * lanes)
           detail::turn_squares<T, lanes>(out + x * size, to_row, block + x * row + y * size, row);
-        for (; x < high; x += side)
-          detail::turn_squares<T, 1>(out + x * size, to_row, block + x * row + y * size, row);
+        for (; x < high; x += side) {
+          const int64_t last = std::min(x, high - side);
+          detail::turn_squares<T, 1>(out + last * size, to_row, block + last * row + y * size, row);
+        }
       }
     }
   }

@@ -127,46 +127,54 @@ reduce_total<C> reduce_run_of(const ReadAs<C>& x, int64_t n, const F& f) {
   return total;
 }
 
-/// Reduces `rows` rows of n <= reduce_tile elements into n totals.
+/// Reduces `rows` rows of n elements into n totals, in each of so many blocks, as reduce_rows does.
 template <class Arch, class Join, class T, class F>
   requires std::is_integral_v<T>
 [[gnu::noinline]] void reduce_rows_of(const T* x, int64_t stride, int64_t rows, int64_t n,
-                                      reduce_total<T>* total, const F& f) {
-  const auto mapped = [&](int64_t i) { return f(static_cast<reduce_total<T>>(x[i])); };
-  int64_t r = 0;
-  for (; r + 2 <= rows; r += 2, x += 2 * stride)
-    for (int64_t j = 0; j < n; ++j)
-      total[j] = Join::join(Join::join(mapped(j), mapped(stride + j)), total[j]);
-  if (r < rows)
-    for (int64_t j = 0; j < n; ++j) total[j] = Join::join(mapped(j), total[j]);
+                                      reduce_total<T>* total, const F& f, int64_t blocks,
+                                      int64_t block_stride) {
+  for (int64_t block = 0; rows > 0 && block < blocks; ++block, total += n) {
+    const T* row = x + block * block_stride;
+    const auto mapped = [&](int64_t i) { return f(static_cast<reduce_total<T>>(row[i])); };
+    int64_t r = 0;
+    for (; r + 2 <= rows; r += 2, row += 2 * stride)
+      for (int64_t j = 0; j < n; ++j)
+        total[j] = Join::join(Join::join(mapped(j), mapped(stride + j)), total[j]);
+    if (r < rows)
+      for (int64_t j = 0; j < n; ++j) total[j] = Join::join(mapped(j), total[j]);
+  }
 }
 template <class Arch, class Join, class T, class F>
-void reduce_rows_of(const T* x, int64_t stride, int64_t rows, int64_t n, double* total, const F& f) {
-  reduce_rows<Arch, Join>(x, stride, rows, n, total, f);
+void reduce_rows_of(const T* x, int64_t stride, int64_t rows, int64_t n, double* total, const F& f,
+                    int64_t blocks, int64_t block_stride) {
+  reduce_rows<Arch, Join>(x, stride, rows, n, total, f, blocks, block_stride);
 }
 template <class Arch, class Join, class C, class F>
 void reduce_rows_of(const ReadAs<C>& x, int64_t stride, int64_t rows, int64_t n, reduce_total<C>* total,
-                    const F& f) {
+                    const F& f, int64_t blocks, int64_t block_stride) {
   constexpr int64_t some = 16;
   alignas(64) C converted[some * reduce_tile];
-  for (int64_t row = 0; row < rows; row += some) {
-    const int64_t count = rows - row < some ? rows - row : some;
-    for (int64_t r = 0; r < count; ++r) x.read((x + (row + r) * stride).at, converted + r * reduce_tile, n);
-    reduce_rows_of<Arch, Join>(static_cast<const C*>(converted), reduce_tile, count, n, total, f);
-  }
+  for (int64_t block = 0; block < blocks; ++block)
+    for (int64_t row = 0; row < rows; row += some) {
+      const int64_t count = rows - row < some ? rows - row : some;
+      for (int64_t r = 0; r < count; ++r)
+        x.read((x + (block * block_stride + (row + r) * stride)).at, converted + r * reduce_tile, n);
+      reduce_rows_of<Arch, Join>(static_cast<const C*>(converted), reduce_tile, count, n, total + block * n,
+                                 f, 1, 0);
+    }
 }
 
-/// columns[i * reduce_tile + r] = lines[r * n + i], r < count <= reduce_tile, i < n < short_line, in the type
-/// C.
+/// columns[i * count + r] = lines[r * n + i], r < count, i < n, n * count <= short_line * reduce_tile, in the
+/// type C.
 template <class Arch, class T, class C>
 [[gnu::noinline]] void turn_lines_of(const T* lines, C* columns, int64_t n, int64_t count) {
-  simd::turn<Arch>(lines, n, count, n, columns, reduce_tile);
+  simd::turn<Arch>(lines, n, count, n, columns, count);
 }
 template <class Arch, class C>
 [[gnu::noinline]] void turn_lines_of(const ReadAs<C>& lines, C* columns, int64_t n, int64_t count) {
   C converted[short_line * reduce_tile];
   lines.read(lines.at, converted, n * count);
-  simd::turn<Arch>(static_cast<const C*>(converted), n, count, n, columns, reduce_tile);
+  simd::turn<Arch>(static_cast<const C*>(converted), n, count, n, columns, count);
 }
 
 /// Calls f(offset, count) for the pieces of the reduced elements [begin, end) that lie on the last reduced
@@ -226,31 +234,37 @@ void reduce_line(const X& x, Partials p, const ReducePlan& plan, int64_t begin, 
   }
 }
 
-/// The same for n <= reduce_tile results whose elements lie in columns: the plan's last axis is kept.
-/// `copies` rows are taken as one.
+/// The same for n results in each of so many blocks, at most reduce_tile, whose elements lie in columns: the
+/// plan's last axis is kept. Several blocks are a plan's of rank 3. `copies` rows of one block are taken as
+/// one.
 template <class Arch, ReduceKind kind, class C, class X>
 [[gnu::noinline]] void reduce_columns(const X& x, Partials p, const ReducePlan& plan, int64_t begin,
-                                      int64_t end, int64_t n, int64_t copies) {
+                                      int64_t end, int64_t n, int64_t copies, int64_t blocks) {
   const int64_t stride = plan.rank > 1 ? plan.strides[plan.rank - 2] : n;
-  reduce_total<C> total[reduce_tile + simd::lanes<C, Arch>];
+  const int64_t results = blocks * n, columns = copies * results;
+  reduce_total<C> room[reduce_tile + simd::lanes<C, Arch>];
+  // The totals of several copies, or of a register in part, are more than the results.
+  const bool apart = copies > 1 || n % simd::lanes<C, Arch> != 0;
   const auto pass = [&]<class J>(J, const auto& f, auto* result) {
-    if constexpr (std::is_integral_v<C>)
-      std::fill_n(total, copies * n, J::template identity<reduce_total<C>>());
-    else begin_totals<Arch, J>(total, copies * n);
+    auto* const total = apart ? room : reinterpret_cast<reduce_total<C>*>(result);
+    if constexpr (std::is_integral_v<C>) std::fill_n(total, columns, J::template identity<reduce_total<C>>());
+    else begin_totals<Arch, J>(total, columns);
     for_each_segment<Arch>(plan, begin, end, [&](int64_t offset, int64_t rows) {
       const int64_t wide = copies == 1 ? rows : rows / copies, whole = wide * copies;
-      reduce_rows_of<Arch, J>(x + offset, copies * stride, wide, copies * n, total, f);
+      reduce_rows_of<Arch, J>(x + offset, copies * stride, wide, copies * n, total, f, blocks,
+                              plan.strides[0]);
       if (whole < rows)
-        reduce_rows_of<Arch, J>(x + (offset + whole * stride), stride, rows - whole, n, total, f);
+        reduce_rows_of<Arch, J>(x + (offset + whole * stride), stride, rows - whole, n, total, f, 1, 0);
     });
+    if (!apart) return;
     join_copies<J>(total, n, copies);
-    std::copy_n(total, n, result);
+    std::copy_n(total, results, result);
   };
   if constexpr (kind == ReduceKind::exponentials) {
     alignas(64) C shift[reduce_tile + simd::lanes<C, Arch>] = {};
     pass(Greatest{}, ReduceMap<ReduceKind::greatest>{}, p.greatest);
-    for (int64_t j = 0; j < n; ++j) shift[j] = static_cast<C>(exponent_shift<Arch>(p.greatest[j]));
-    for (int64_t j = n; j < copies * n; ++j) shift[j] = shift[j - n];
+    for (int64_t j = 0; j < results; ++j) shift[j] = static_cast<C>(exponent_shift<Arch>(p.greatest[j]));
+    for (int64_t j = results; j < columns; ++j) shift[j] = shift[j - n];
     pass(Add{}, ColumnExponentialsBelow<Arch, C>{shift}, p.real);
   } else if constexpr (std::is_integral_v<C>) {
     pass(reduce_join<kind>{}, ReduceMap<kind>{}, p.value);
@@ -265,33 +279,54 @@ template <class Arch, ReduceKind kind, class C, class Copy, class X>
 void reduce_elements(const X& x, Partials partial, const ReducePlan& plan, int64_t first, int64_t last,
                      int64_t begin, int64_t end) {
   constexpr int64_t tile = reduce_tile;
-  if (!plan.last_reduced) {
-    const int64_t inner = plan.rank > 0 ? plan.extents[plan.rank - 1] : 1;
-    // Rows without gaps between them.
-    const bool dense = inner <= tile && (plan.rank < 2 || plan.strides[plan.rank - 2] == inner);
-    const int64_t copies = dense ? rows_together<C, Arch>(end - begin, inner) : 1;
-    int64_t column = first % inner, row = result_offset<Arch>(plan, first - column);
-    for (int64_t o = first, n; o < last; o += n) {
-      n = std::min({inner - column, last - o, tile});
-      reduce_columns<Arch, kind, C>(x + (row + column), partial + (o - first), plan, begin, end, n,
-                                    n == inner ? copies : 1);
-      column += n;
-      if (column < inner) continue;
-      column = 0;
-      row = plan.rank <= 3 ? row + plan.strides[0] : result_offset<Arch>(plan, o + n);
-    }
-  } else if (plan.rank <= 2 && begin == 0 && end == plan.reduced && end < short_line && last - first > 1) {
+  const int64_t inner = plan.rank > 0 && !plan.last_reduced ? plan.extents[plan.rank - 1] : 1;
+  if (plan.rank <= (plan.last_reduced ? 2 : 3) && inner <= narrow_columns && begin == 0 &&
+      end == plan.reduced && end < short_line && last - first > inner) {
+    // Lines of end * inner elements become columns.
     Copy columns[short_line * tile];
     ReducePlan turned;
     turned.rank = 2;
     turned.extents[0] = turned.reduced = end;
-    turned.extents[1] = turned.kept = turned.strides[0] = tile;
     turned.strides[1] = 1;
-    for (int64_t o = first; o < last; o += tile) {
-      const int64_t n = last - o < tile ? last - o : tile;
-      turn_lines_of<Arch>(x + o * end, columns, end, n);
-      reduce_columns<Arch, kind, C>(static_cast<const Copy*>(columns), partial + (o - first), turned, 0, end,
-                                    n, 1);
+    for (int64_t o = first, n; o < last; o += n) {
+      const int64_t lines = std::min(tile / inner / 16 * 16, (last - o) / inner);
+      n = lines * inner;
+      turned.extents[1] = turned.kept = turned.strides[0] = n;
+      turn_lines_of<Arch>(x + o * end, columns, end * inner, lines);
+      if (inner == 1) {
+        reduce_columns<Arch, kind, C>(static_cast<const Copy*>(columns), partial + (o - first), turned, 0,
+                                      end, n, 1, 1);
+        continue;
+      }
+      PartialArrays<tile> results;
+      reduce_columns<Arch, kind, C>(static_cast<const Copy*>(columns), results, turned, 0, end, n, 1, 1);
+      const auto turn_back = [&](const auto* from, auto* to) {
+        for (int64_t j = 0; j < inner; ++j)
+          for (int64_t i = 0; i < lines; ++i) to[i * inner + j] = from[j * lines + i];
+      };
+      if constexpr (std::is_integral_v<C>) turn_back(results.value, partial.value + (o - first));
+      else turn_back(results.real, partial.real + (o - first));
+      if constexpr (kind == ReduceKind::exponentials)
+        turn_back(results.greatest, partial.greatest + (o - first));
+    }
+  } else if (!plan.last_reduced) {
+    // Rows without gaps between them.
+    const bool dense = inner <= tile && (plan.rank < 2 || plan.strides[plan.rank - 2] == inner);
+    const int64_t copies = dense && (plan.rank < 3 || end - begin >= short_line)
+                               ? rows_together<C, Arch>(end - begin, inner)
+                               : 1;
+    int64_t column = first % inner, row = result_offset<Arch>(plan, first - column);
+    for (int64_t o = first; o < last;) {
+      const int64_t n = std::min({inner - column, last - o, tile});
+      const int64_t blocks =
+          plan.rank == 3 && n == inner && copies == 1 ? std::min(last - o, tile) / inner : 1;
+      reduce_columns<Arch, kind, C>(x + (row + column), partial + (o - first), plan, begin, end, n,
+                                    n == inner ? copies : 1, blocks);
+      o += blocks * n;
+      column += n;
+      if (column < inner) continue;
+      column = 0;
+      row = plan.rank <= 3 ? row + blocks * plan.strides[0] : result_offset<Arch>(plan, o);
     }
   } else {
     for (int64_t o = first; o < last; ++o)
@@ -558,7 +593,7 @@ template <class Arch, class V, class X>
     for (int64_t n; first < last; first += n) {
       n = std::min<int64_t>(last - first, reduce_tile);
       turn_lines_of<Arch>(x + first * axis, columns, axis, n);
-      arg_rows<Arch>(static_cast<const V*>(columns), reduce_tile, axis, n, order, best, y + first);
+      arg_rows<Arch>(static_cast<const V*>(columns), n, axis, n, order, best, y + first);
     }
     return;
   }

@@ -134,24 +134,27 @@ void join_totals(const simd::batch<C, Arch>& v, double* total) {
     simd::storeu(total + k, Join::join(load(k), simd::loadu<Arch>(total + k)));
 }
 
-/// Reduces `rows` rows of n <= reduce_tile elements into n totals; behind them is room up to a whole
-/// register. f(batch, j, i) maps the elements of column j and on that lie i elements from x; f(batch, j, i,
-/// count) the last columns.
+/// Reduces `rows` rows of n elements into n totals, in each of so many blocks, whose first elements are
+/// `block_stride` apart: blocks * n <= reduce_tile. Behind the totals is room up to a whole register.
+/// f(batch, j, i) maps the elements of column j and on, counted through the blocks, that lie i elements from
+/// x; f(batch, j, i, count) the last columns.
 template <class Arch, class Join, class T, class F>
 [[gnu::noinline]] void reduce_rows(const T* x, int64_t stride, int64_t rows, int64_t n, double* total,
-                                   const F& f) {
+                                   const F& f, int64_t blocks = 1, int64_t block_stride = 0) {
   using C = compute_t<T>;
   constexpr int64_t width = simd::lanes<C, Arch>;
   alignas(64) C sums[reduce_tile];
   // Rows per step: fewer would load and store the sums more often, more that are far apart would be too many
   // streams.
   const int64_t step = stride <= 4 * reduce_tile ? 16 : 4;
-  for (int64_t row = 0; row < rows; row += step) {
+  for (int64_t row = 0, first = 0, block = 0; rows > 0 && first < blocks * n;) {
     const int64_t end = rows - row < step ? rows : row + step;
     const bool begins = row % 16 == 0, ends = end % 16 == 0 || end == rows;
     const auto columns = [&](int64_t j, auto... last) {
-      const auto mapped = [&](int64_t i) { return f(simd::load_wide<Arch>(x + i, last...), j, i, last...); };
-      int64_t i = row * stride + j;
+      const auto mapped = [&](int64_t i) {
+        return f(simd::load_wide<Arch>(x + i, last...), first + j, i, last...);
+      };
+      int64_t i = block + row * stride + j;
       auto acc = mapped(i);
       if (!begins) acc = Join::join(acc, simd::loadu<Arch>(sums + j));
       int64_t r = row + 1;
@@ -162,11 +165,13 @@ template <class Arch, class Join, class T, class F>
       if (!ends) return simd::storeu(sums + j, acc);
       // Columns behind the last may be others' totals.
       ((acc = simd::first_n(acc, last, simd::broadcast<Arch>(Join::template identity<C>()))), ...);
-      join_totals<Arch, Join, C>(acc, total + j);
+      join_totals<Arch, Join, C>(acc, total + first + j);
     };
     int64_t j = 0;
     for (; j + width <= n; j += width) columns(j);
     if (j < n) columns(j, n - j);
+    row = end;
+    if (row == rows) row = 0, first += n, block += block_stride;
   }
 }
 
@@ -187,6 +192,8 @@ void join_copies(V* total, int64_t n, int64_t copies) {
 
 /// Lines shorter than this are turned into columns first.
 inline constexpr int64_t short_line = 24;
+/// So many columns are narrow: they are turned into wide ones first where they are short.
+inline constexpr int64_t narrow_columns = 4;
 
 /// y = f(x, i) over n contiguous elements, a batch at a time.
 template <class Arch, class T, class F>

@@ -2,6 +2,7 @@
 // onnx.ai/onnx/operators/onnx__ReverseSequence.html
 #pragma once
 
+#include "tenon/kernels/move/gather.hpp"
 #include "tenon/op/families/movement.hpp"
 
 namespace tenon::op {
@@ -30,22 +31,13 @@ struct ReverseSequence {
   }
   /// Error{out_of_range} for a length outside of [0, extent of the time axis].
   void compute(AnyView input, TensorView<const int64_t> sequence_lens, AnyOut y) const {
-    const int64_t batches = input.extent(static_cast<int>(batch_axis)),
-                  times = input.extent(static_cast<int>(time_axis));
+    const int64_t times = input.extent(static_cast<int>(time_axis));
     for (const int64_t n : sequence_lens)
       if (n < 0 || n > times)
         raise(ErrorCode::out_of_range, spec.name, "length ", n, " outside of [0, ", times, "]");
     if (y.empty()) return;
-    const Extents dense = dense_strides(input.extents());
-    const int64_t step = dense[time_axis], inner = dense[1];
-    const int64_t forth[] = {step, 1}, back[] = {-step, 1};
-    for (int64_t b = 0; b < batches; ++b) {
-      const int64_t first = b * dense[batch_axis], n = sequence_lens[b];
-      const int64_t turned[] = {n, inner}, kept[] = {times - n, inner};
-      const int64_t last = first + (n - 1) * step, rest = first + n * step;
-      kernels::move(input.dtype(), y.data(), {first, forth}, input.data(), {last, back}, turned);
-      kernels::move(input.dtype(), y.data(), {rest, forth}, input.data(), {rest, forth}, kept);
-    }
+    kernels::reverse_sequences(input.dtype(), y.data(), input.data(), sequence_lens.data(), time_axis == 0,
+                               input.extent(0), input.extent(1), dense_strides(input.extents())[1]);
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
