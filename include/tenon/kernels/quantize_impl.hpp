@@ -47,7 +47,10 @@ void range_impl(const float* x, int64_t n, float& least, float& greatest) {
   for (; i + 4 * lanes <= n; i += 4 * lanes)
 #pragma GCC unroll 4
     for (int k = 0; k < 4; ++k) take(k, simd::loadu<Arch>(x + i + k * lanes));
-  for (; i < n; i += lanes) take(0, simd::load_n<Arch>(x + i, std::min(lanes, n - i), x[0]));
+  for (; i < n; i += lanes) {
+    const int64_t count = std::min(lanes, n - i);
+    take(0, simd::first_n(simd::load_n<Arch>(x + i, count), count, F(x[0])));
+  }
   if (simd::any(simd::isnan(sum)))
     for (int64_t k = 0; k < n; ++k)
       if (x[k] != x[k]) {
