@@ -318,39 +318,3 @@ TEST_CASE("the op known to the compiler gives the same") {
   reduce<ReduceOp::mean>(x.data(), b, plan);
   CHECK(std::memcmp(a, b, sizeof a) == 0);
 }
-
-TEST_CASE("arg_reduce finds the first or last of equals, and NaN before all numbers") {
-  const auto run = []<class T>() {
-    const Shape shapes[] = {{1, 1, 1},   {3, 7, 1},    {2, 1000, 1}, {3, 5, 2},  {2, 9, 300},
-                            {0, 4, 2},   {2, 65, 17},  {5, 64, 1},   {4, 33, 1}, {1, 901, 7},
-                            {300, 7, 1}, {130, 47, 1}, {2, 301, 12}};
-    for (const Shape& s : shapes) {
-      for (bool strange : {false, true}) {
-        const auto x = strange ? test::strange_numbers<T>(count(s), 0, 6) : test::numbers<T>(count(s), 0, 6);
-        const auto g = groups(x, s, 2);
-        std::vector<int64_t> y(g.size());
-        for (bool greatest : {false, true})
-          for (bool last : {false, true}) {
-            arg_reduce(greatest, last, x.data(), y.data(), s[0], s[1], s[2]);
-            for (std::size_t o = 0; o < g.size(); ++o) {
-              std::size_t best = 0;
-              for (std::size_t i = 1; i < g[o].size(); ++i) {
-                const double v = static_cast<double>(g[o][i]), b = static_cast<double>(g[o][best]);
-                // 64-bit integers are compared as they are: doubles would make neighbours equal.
-                const bool equal = std::is_integral_v<T> ? g[o][i] == g[o][best]
-                                                         : v == b || (std::isnan(v) && std::isnan(b));
-                const bool better = std::is_integral_v<T>
-                                        ? (greatest ? g[o][i] > g[o][best] : g[o][i] < g[o][best])
-                                        : !std::isnan(b) && (std::isnan(v) || (greatest ? v > b : v < b));
-                if (better || (equal && last)) best = i;
-              }
-              if (y[o] != static_cast<int64_t>(best))
-                FAIL_CHECK("bytes ", sizeof(T), " axis ", s[1], " got ", y[o], " for ", best);
-            }
-          }
-      }
-    }
-  };
-  test::for_each_float(run);
-  test::for_each_integer(run);
-}

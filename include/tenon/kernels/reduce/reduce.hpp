@@ -150,9 +150,6 @@ void reduce_part_impl(ReduceOp op, const T* x, detail::Partials partial, const R
 template <class Arch, class T>
 void reduce_finish_impl(ReduceOp op, const detail::Partials partial, int64_t parts, T* y, int64_t results,
                         int64_t reduced);
-template <class Arch, class T>
-void arg_reduce_impl(bool greatest, bool last_index, const T* x, int64_t* y, int64_t axis, int64_t inner,
-                     int64_t first, int64_t last);
 
 namespace detail {
 
@@ -222,19 +219,6 @@ void reduce(const T* x, T* y, const ReducePlan& plan) {
                        });
                      });
 #endif
-}
-
-/// y (outer,inner) = the index along `axis` of the greatest (or least) element of x (outer,axis,inner), the
-/// first or last of equals. NaN counts as greater (less) than all else, as numpy has it. axis >= 1. T: every
-/// number type.
-template <class T>
-void arg_reduce(bool greatest, bool last_index, const T* x, int64_t* y, int64_t outer, int64_t axis,
-                int64_t inner) {
-  detail::parallel_lines(outer, axis, inner, detail::reduce_grain, [=](int64_t first, int64_t last) {
-    simd::dispatch([=]<class Arch>(Arch) {
-      arg_reduce_impl<Arch>(greatest, last_index, x, y, axis, inner, first, last);
-    });
-  });
 }
 
 }  // namespace tenon::kernels

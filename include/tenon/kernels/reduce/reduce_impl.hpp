@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tenon/kernels/reduce/read_as.hpp"
 #include "tenon/kernels/reduce/reduce.hpp"
 #include "tenon/kernels/reduce/rows.hpp"
 #include "tenon/simd/math.hpp"
@@ -79,28 +80,6 @@ double exponent_shift(double greatest) {
   return greatest - greatest == 0 ? greatest : 0;
 }
 
-/// Elements of another type, which `read` converts to type C; takes the place of a pointer to them.
-template <class C>
-struct ReadAs {
-  const char* at;
-  int64_t size;  // of an element
-  void (*read)(const void* x, C* y, int64_t n);
-
-  template <class Arch, class T>
-  static ReadAs of(const T* x) {
-    const auto read = [](const void* from, C* y, int64_t n) {
-      const T* const elements = static_cast<const T*>(from);
-      if constexpr (simd::is_narrow<T> && std::is_same_v<C, float>) {
-        simd::widen<Arch>(elements, y, n);
-      } else {
-        for (int64_t i = 0; i < n; ++i) y[i] = static_cast<C>(elements[i]);
-      }
-    };
-    return {reinterpret_cast<const char*>(x), sizeof(T), read};
-  }
-  ReadAs operator+(int64_t n) const { return {at + n * size, size, read}; }
-};
-
 /// Reduces n contiguous elements; f maps a number or a batch.
 template <class Arch, class Join, class T, class F>
   requires std::is_integral_v<T>
@@ -162,19 +141,6 @@ void reduce_rows_of(const ReadAs<C>& x, int64_t stride, int64_t rows, int64_t n,
       reduce_rows_of<Arch, Join>(static_cast<const C*>(converted), reduce_tile, count, n, total + block * n,
                                  f, 1, 0);
     }
-}
-
-/// columns[i * count + r] = lines[r * n + i], r < count, i < n, n * count <= short_line * reduce_tile, in the
-/// type C.
-template <class Arch, class T, class C>
-[[gnu::noinline]] void turn_lines_of(const T* lines, C* columns, int64_t n, int64_t count) {
-  simd::turn<Arch>(lines, n, count, n, columns, count);
-}
-template <class Arch, class C>
-[[gnu::noinline]] void turn_lines_of(const ReadAs<C>& lines, C* columns, int64_t n, int64_t count) {
-  C converted[short_line * reduce_tile];
-  lines.read(lines.at, converted, n * count);
-  simd::turn<Arch>(static_cast<const C*>(converted), n, count, n, columns, count);
 }
 
 /// Calls f(offset, count) for the pieces of the reduced elements [begin, end) that lie on the last reduced
@@ -450,189 +416,12 @@ void reduce_part_impl(ReduceOp op, const T* x, detail::Partials partial, const R
   }
 }
 
-namespace detail {
-
-/// The type in which columns of type T are compared: unsigned integers as the signed ones of their bits.
-template <class T>
-using arg_value = typename std::conditional_t<std::is_integral_v<T>, std::make_signed<T>,
-                                              std::type_identity<compute_t<T>>>::type;
-
-/// An order of elements: the greatest of `of(x)` is the extremum that is looked for.
-template <class V>
-struct ArgOrder {
-  V turn;  // floats: a factor; integers: the bits that are inverted, so that nothing overflows
-  bool last_index;
-
-  static ArgOrder of_type(bool is_unsigned, bool greatest, bool last_index) {
-    if constexpr (std::is_integral_v<V>)
-      return {
-          static_cast<V>((greatest ? V(0) : V(-1)) ^ (is_unsigned ? std::numeric_limits<V>::min() : V(0))),
-          last_index};
-    else return {static_cast<V>(greatest ? 1 : -1), last_index};
-  }
-  V of(V x) const {
-    if constexpr (std::is_integral_v<V>) return static_cast<V>(x ^ turn);
-    else return x * turn;
-  }
-  /// Whether x takes the place of `best`. NaN beats every number; of equals, the first or the last stands.
-  bool beats(V x, V best) const {
-    return (x > best) | (last_index ? (x == best) | (x != x) : (x != x) & (best == best));
-  }
-};
-
-/// The index in one contiguous line: finds the extremum first, then its index.
-template <class Arch, bool greatest, class T>
-int64_t arg_line(const T* x, int64_t n, bool last_index) {
-  if constexpr (std::is_integral_v<T>) {
-    T best = x[0];
-    for (int64_t i = 1; i < n; ++i)
-      best = greatest ? (x[i] > best ? x[i] : best) : (x[i] < best ? x[i] : best);
-    int64_t at = last_index ? n - 1 : 0;
-    while (x[at] != best) last_index ? --at : ++at;
-    return at;
-  } else {
-    using C = compute_t<T>;
-    using B = simd::batch<C, Arch>;
-    constexpr int64_t width = simd::lanes<C, Arch>;
-    using Join = std::conditional_t<greatest, Greatest, Least>;
-    const B best(static_cast<C>(reduce_run<Arch, Join>(x, n, [](const B& v, auto...) { return v; })));
-    const auto stands = [&](int64_t i, auto... count) {
-      const B v = simd::load_wide<Arch>(x + i, count...);
-      // If there is a NaN, it is the extremum.
-      alignas(64) bool found[width];
-      const auto here = (v == best) | (simd::isnan(v) & simd::isnan(best));
-      if (!simd::any(here)) return int64_t{-1};
-      here.store_unaligned(found);
-      int64_t limit = width, at = -1;
-      ((limit = count), ...);
-      for (int64_t j = 0; j < limit; ++j)
-        if (found[j] && (last_index || at < 0)) at = i + j;
-      return at;
-    };
-    const int64_t whole = n / width * width;
-    int64_t at = -1;
-    if (last_index) {
-      if (whole < n) at = stands(whole, n - whole);
-      for (int64_t i = whole - width; at < 0 && i >= 0; i -= width) at = stands(i);
-    } else {
-      for (int64_t i = 0; at < 0 && i < whole; i += width) at = stands(i);
-      if (at < 0) at = stands(whole, n - whole);
-    }
-    return at;
-  }
-}
-
-/// The extremum of each of n <= reduce_tile columns, in the order's terms, and the row that it is in, of
-/// `rows` rows.
-template <class Arch, class V, class X>
-[[gnu::noinline]] void arg_rows(const X& x, int64_t stride, int64_t rows, int64_t n, ArgOrder<V> order,
-                                V* best, int64_t* y) {
-  // Vectors of V and of rows have equally many lanes.
-  using Row = std::conditional_t<sizeof(V) == 8, int64_t, int32_t>;
-  constexpr int64_t most = 1 << 30;
-  Row at[reduce_tile];
-  [[maybe_unused]] V converted[reduce_tile];
-  const auto row = [&](int64_t i) -> const V* {
-    if constexpr (std::is_pointer_v<X>) return x + i * stride;
-    else return x.read((x + i * stride).at, converted, n), converted;
-  };
-  const V* const top = row(0);
-  for (int64_t j = 0; j < n; ++j) best[j] = order.of(top[j]);
-  std::fill_n(y, n, 0);
-  for (int64_t begin = 0; begin < rows; begin += most) {
-    std::fill_n(at, n, Row(-1));
-    const int64_t end = std::min(rows, begin + most);
-    for (int64_t i = begin; i < end; ++i) {
-      const V* const from = row(i);
-      const Row here = static_cast<Row>(i - begin);
-      for (int64_t j = 0; j < n; ++j) {
-        const V v = order.of(from[j]);
-        const bool take = order.beats(v, best[j]);
-        best[j] = take ? v : best[j];
-        at[j] = take ? here : at[j];
-      }
-    }
-    for (int64_t j = 0; j < n; ++j) y[j] = at[j] < 0 ? y[j] : begin + at[j];
-  }
-}
-
-/// The index in each of n <= reduce_tile neighbouring lines whose elements are `inner` apart.
-template <class Arch, class V, class X>
-void arg_tile(const X& x, int64_t* y, int64_t axis, int64_t inner, int64_t n, ArgOrder<V> order) {
-  const int64_t copies = n == inner ? rows_together<V, Arch>(axis, n) : 1, whole = axis / copies * copies;
-  V best[reduce_tile], other[reduce_tile];
-  int64_t at[reduce_tile];
-  if (copies == 1) return arg_rows<Arch>(x, inner, axis, n, order, best, y);
-  const auto join = [&](const V* value, const int64_t* row, int64_t step, int64_t first) {
-    for (int64_t j = 0; j < n; ++j) {
-      const int64_t index = row[j] * step + first;
-      const V v = value[j], b = best[j];
-      const bool equal = (v == b) | ((v != v) & (b != b));
-      if (equal ? order.last_index == (index > y[j]) : (v > b) | (v != v)) best[j] = v, y[j] = index;
-    }
-  };
-  arg_rows<Arch>(x, copies * inner, axis / copies, copies * n, order, other, at);
-  for (int64_t j = 0; j < n; ++j) best[j] = other[j], y[j] = at[j] * copies;
-  for (int64_t k = 1; k < copies; ++k) join(other + k * n, at + k * n, copies, k);
-  if (whole == axis) return;
-  arg_rows<Arch>(x + whole * inner, inner, axis - whole, n, order, other, at);
-  join(other, at, 1, whole);
-}
-
-/// Lines that are shorter than this are turned into columns: to find a place in a line takes a jump that is
-/// not foreseen.
-template <class X>
-inline constexpr int64_t arg_short_line = std::is_pointer_v<X> ? 2 * short_line : short_line;
-
-/// The index in each of the lines [first, last), which are columns or short.
-template <class Arch, class V, class X>
-[[gnu::noinline]] void arg_columns(const X& x, int64_t* y, int64_t axis, int64_t inner, int64_t first,
-                                   int64_t last, ArgOrder<V> order) {
-  if (inner == 1) {
-    V columns[arg_short_line<X> * reduce_tile], best[reduce_tile];
-    for (int64_t n; first < last; first += n) {
-      n = std::min<int64_t>(last - first, reduce_tile);
-      turn_lines_of<Arch>(x + first * axis, columns, axis, n);
-      arg_rows<Arch>(static_cast<const V*>(columns), n, axis, n, order, best, y + first);
-    }
-    return;
-  }
-  const int64_t together = lines_together(inner);
-  for (int64_t n; first < last; first += n) {
-    const int64_t column = first % inner;
-    n = std::min({inner - column, last - first, together});
-    arg_tile<Arch>(x + (first / inner * axis * inner + column), y + first, axis, inner, n, order);
-  }
-}
-
-}  // namespace detail
-
-template <class Arch, class T>
-void arg_reduce_impl(bool greatest, bool last_index, const T* x, int64_t* y, int64_t axis, int64_t inner,
-                     int64_t first, int64_t last) {
-  using V = detail::arg_value<T>;
-  const auto in_columns = [&]<class X>(const X& from) {
-    if (inner == 1 && (axis >= detail::arg_short_line<X> || last - first == 1)) return false;
-    const auto order = detail::ArgOrder<V>::of_type(std::is_unsigned_v<T>, greatest, last_index);
-    detail::arg_columns<Arch>(from, y, axis, inner, first, last, order);
-    return true;
-  };
-  bool done;
-  if constexpr (simd::is_narrow<T>) done = in_columns(detail::ReadAs<V>::template of<Arch>(x));
-  else done = in_columns(reinterpret_cast<const V*>(x));
-  for (int64_t line = first; line < last && !done; ++line)
-    y[line] = greatest ? detail::arg_line<Arch, true>(x + line * axis, axis, last_index)
-                       : detail::arg_line<Arch, false>(x + line * axis, axis, last_index);
-}
-
 #ifdef TENON_INSTANTIATE
 #define TENON_REDUCE(T)                                                                                    \
   template void reduce_part_impl<TENON_INSTANTIATE, T>(                                                    \
       ReduceOp, const T*, detail::Partials, const ReducePlan&, int64_t, int64_t, int64_t, int64_t);        \
   template void reduce_finish_impl<TENON_INSTANTIATE, T>(ReduceOp, detail::Partials, int64_t, T*, int64_t, \
-                                                         int64_t);                                         \
-  template void arg_reduce_impl<TENON_INSTANTIATE, T>(bool, bool, const T*, int64_t*, int64_t, int64_t,    \
-                                                      int64_t, int64_t);
+                                                         int64_t);
 TENON_REDUCE(float)
 TENON_REDUCE(double)
 TENON_REDUCE(float16)

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "tenon/base/scratch.hpp"
+#include "tenon/kernels/reduce/arg_reduce.hpp"
 #include "tenon/kernels/reduce/reduce.hpp"
 #include "tenon/op/framework/call.hpp"
 

@@ -3,7 +3,7 @@
 
 #include "tenon/kernels/elementwise/elementwise.hpp"
 #include "tenon/kernels/gemm/gemm.hpp"
-#include "tenon/kernels/reduce/reduce.hpp"
+#include "tenon/kernels/reduce/arg_reduce.hpp"
 #include "tenon/kernels/reduce/softmax.hpp"
 #include "tenon/op/families/features.hpp"
 

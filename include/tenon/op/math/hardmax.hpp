@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "tenon/base/scratch.hpp"
-#include "tenon/kernels/reduce/reduce.hpp"
+#include "tenon/kernels/reduce/arg_reduce.hpp"
 #include "tenon/op/families/along_axis.hpp"
 
 namespace tenon::op {

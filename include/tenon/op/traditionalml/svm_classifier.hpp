@@ -3,6 +3,7 @@
 
 #include <numeric>
 
+#include "tenon/kernels/reduce/arg_reduce.hpp"
 #include "tenon/op/families/svm.hpp"
 
 namespace tenon::op {
