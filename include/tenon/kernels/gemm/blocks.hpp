@@ -38,16 +38,13 @@ struct Product {
   Finish<Out> finish;
   const Cell* plain_a = nullptr;
   int64_t plain_a_row = 0;
-  const Cell* ahead_b =
-      nullptr;  ///< what pack_b reads, in rows ahead_b_row apart, where it may be fetched ahead
-  int64_t ahead_b_row = 0;
   int64_t b_copies = 1, b_copy_cells = 0;  // of packed_b, if `items` is 1: a task reads its thread's
 };
 
 /// Adds one block of K to rows [i0, i1), columns [j0, j1) of C. `a` and `b` are the block's first cells,
 /// packed unless `plain_a` and `plain_b` say otherwise. `next` is where the first cells of the next block of
-/// B lie, packed or where pack_b reads them, or nullptr. While tiles multiply a panel of B, they fetch what
-/// comes next into the second-level cache, a strand each: from there tiles read it in time, from memory not.
+/// B lie, or nullptr. While tiles multiply a panel of B, they fetch what comes next into the second-level
+/// cache, a strand each: from there tiles read it in time, from memory not. Packing fetches for itself.
 template <class Ops, class Arch, class P>
 void compute_rows(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1, int64_t p0, int64_t depth,
                   const typename Ops::Cell* a, bool plain_a, const typename Ops::Cell* b, bool plain_b,
@@ -82,7 +79,7 @@ void compute_rows(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1, in
   // With few tiles each takes a line of every row of the packed panel.
   const bool few = packed && part > line;
   const int64_t strand = packed && !few ? part * depth : line;
-  const int64_t step = !packed ? q.ahead_b_row : few ? int64_t{S::cols} : part;
+  const int64_t step = !packed ? q.plain_b_row : few ? int64_t{S::cols} : part;
   const int64_t strands = !packed ? S::cols / line + 1 : few ? panels : (S::cols + part - 1) / part;
   for (int64_t j = j0; j < j1; j += S::cols) {
     const int64_t cols = std::min<int64_t>(S::cols, j1 - j);
@@ -93,11 +90,7 @@ void compute_rows(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1, in
     const int vectors = static_cast<int>(narrow ? cols / L : (cols + L - 1) / L);
     const bool whole_vectors = ragged == 0 || narrow;
     const Cell* ahead = next;
-    if (packed || plain_b) {
-      if (j + S::cols < j1) ahead = b_panel + S::cols * (packed ? depth : 1);
-    } else if (next != nullptr) {
-      ahead = next + (j - j0);
-    }
+    if ((packed || plain_b) && j + S::cols < j1) ahead = b_panel + S::cols * (packed ? depth : 1);
     int64_t rows = 0, tile = 0, fetched = 0;
     for (int64_t i = i0; i < i1 && vectors > 0; i += rows) {
       rows = std::min<int64_t>(S::rows, i1 - i);
@@ -209,7 +202,7 @@ void compute_range(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1) {
                                      next_j < q.n ? block(next_p, next_j) : nullptr);
           } else {
             const Cell* next =
-                q.ahead_b != nullptr && next_j < q.n ? q.ahead_b + next_p * q.ahead_b_row + next_j : nullptr;
+                q.plain_b != nullptr && next_j < q.n ? q.plain_b + next_p * q.plain_b_row + next_j : nullptr;
             // Unpacked B is read by whole vectors only; the columns past the last whole vector are packed.
             int64_t j_plain = j;
             if (q.plain_b != nullptr) j_plain = j + (j_end - j) / lanes<Cell, Arch> * lanes<Cell, Arch>;
@@ -220,7 +213,7 @@ void compute_range(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1) {
                                        q.plain_b + p * q.plain_b_row + j, true, next);
             if (j_end > j_plain)
               compute_block<Ops, Arch>(q, i, i_end, j_plain, j_end, p, depth, a, plain_a, b_space, false,
-                                       next);
+                                       nullptr);
           }
           p += depth;
         } while (p < k_end);

@@ -135,9 +135,7 @@ void run_gemm(GemmArgs<T> g) {
         g.c_row,
         finish_of(item),
         plain_a ? a : nullptr,
-        g.a_row,
-        g.b_col == 1 ? b : nullptr,
-        g.b_row};
+        g.a_row};
   };
   if constexpr (std::is_same_v<T, float>)
     if (split_product<Arch>(g, items, product)) return;
