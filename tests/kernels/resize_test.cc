@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "tenon/base/thread_pool.hpp"
 #include "tests/kernels/levels.hpp"
 
 using namespace tenon;
@@ -62,4 +63,41 @@ TEST_CASE("resample: against the definition, shorter and longer, with taps besid
         for (const int64_t in : {1, 2, 17, 40})
           for (const int64_t out : {1, 7, 16, 37, 70, 150}) test(in, out, taps, inner);
   });
+}
+
+TEST_CASE("pick: repeated rows and columns, for any number of threads") {
+  const auto test = []<class T>(DType d, int64_t planes, int64_t rows, int64_t columns, int64_t down,
+                                int64_t across, T one) {
+    CAPTURE(rows);
+    CAPTURE(columns);
+    CAPTURE(down);
+    CAPTURE(across);
+    const int64_t from[] = {planes, rows, columns}, to[] = {planes, rows * down, columns * across};
+    std::vector<T> x(at(planes * rows * columns)), y(at(planes * rows * down * columns * across));
+    for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<T>(static_cast<T>(i % 113) + one);
+    std::vector<int64_t> index[3];
+    for (int64_t p = 0; p < planes; ++p) index[0].push_back(p);
+    for (int64_t r = 0; r < to[1]; ++r) index[1].push_back(r / down);
+    for (int64_t c = 0; c < to[2]; ++c) index[2].push_back(c / across);
+    const int64_t* const places[] = {index[0].data(), index[1].data(), index[2].data()};
+    for (const int threads : {1, 2, 5}) {
+      ThreadPool pool(threads);
+      const ScopedPool scoped(pool);
+      std::fill(y.begin(), y.end(), T{});
+      pick(d, y.data(), to, x.data(), from, places);
+      int64_t wrong = 0;
+      for (int64_t i = 0; i < static_cast<int64_t>(y.size()); ++i) {
+        const int64_t c = i % to[2], r = i / to[2] % to[1], p = i / to[2] / to[1];
+        wrong += y[at(i)] != x[at((p * rows + r / down) * columns + c / across)];
+      }
+      CHECK(wrong == 0);
+    }
+  };
+  for (const int64_t columns : {1, 3, 4, 5, 13, 16})
+    for (const int64_t down : {1, 2, 3})
+      for (const int64_t across : {1, 2, 3}) {
+        test(DType::float32, 5, 7, columns, down, across, 1.0f);
+        test(DType::uint8, 5, 7, columns, down, across, uint8_t{1});
+      }
+  test(DType::float32, 70, 13, 13, 2, 2, 1.0f);  // tasks begin inside of planes
 }

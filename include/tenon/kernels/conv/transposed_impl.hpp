@@ -141,6 +141,58 @@ void scatter_row(const Geometry& g, const int64_t* kernel_at, const T* sums, int
   }
 }
 
+/// Lanes of `count` whose input column, `from` for lane 0, exists.
+template <class Arch>
+uint64_t columns_inside(int64_t from, int64_t width, int64_t count) {
+  const int64_t head = std::clamp<int64_t>(-from, 0, count), end = std::clamp(width - from, head, count);
+  return head < end ? (~uint64_t{0} >> (64 - (end - head))) << head : 0;
+}
+
+/// A plane of the output, where the innermost stride is 1: its vectors join what the rows of products of all
+/// kernel cells, `sums` (kernel..., in...), add to them, in the order of scatter_row.
+template <class Arch, class T, class Geometry>
+void gather_plane(const Geometry& g, const T* sums, T bias, T* plane) {
+  using V = simd::batch<T, Arch>;
+  constexpr int64_t L = simd::lanes<T, Arch>;
+  const int inner = g.rank - 1;
+  const int64_t width = g.in[inner], columns = g.out[inner], taps = g.kernel[inner];
+  const int64_t in = product_of<Arch>(g.in, g.rank), rows = product_of<Arch>(g.out, inner);
+  const int64_t outer_kernel = product_of<Arch>(g.kernel, inner), vectors = (columns + L - 1) / L;
+  Scratch scratch;
+  uint64_t* const inside = scratch.take<uint64_t>(vectors * taps);
+  for (int64_t v = 0; v < vectors; ++v)
+    for (int64_t k = 0; k < taps; ++k)
+      inside[v * taps + k] = columns_inside<Arch>(v * L - k * g.dilations[inner] + g.pads[inner], width, L);
+  const T** const seen = scratch.take<const T*>(outer_kernel);  // input rows, at column 0 of the output
+  int64_t at[max_spatial] = {};
+  for (int64_t r = 0; r < rows; ++r) {
+    int64_t kernel_at[max_spatial] = {}, count = 0;
+    for (int64_t k = 0; k < outer_kernel; ++k) {
+      int64_t row = 0;
+      bool exists = true;
+      for (int d = 0; d < inner; ++d) {
+        const int64_t i = at[d] + g.pads[d] - kernel_at[d] * g.dilations[d],
+                      x = g.strides[d] == 1 ? i : i / g.strides[d];
+        exists = exists && i >= 0 && x * g.strides[d] == i && x < g.in[d];
+        row = row * g.in[d] + x;
+      }
+      if (exists) seen[count++] = sums + k * taps * in + row * width + g.pads[inner];
+      step<Arch>(inner, kernel_at, [&](int d) { return g.kernel[d]; });
+    }
+    T* const to = plane + r * columns;
+    for (int64_t v = 0; v < vectors; ++v) {
+      V sum(bias);
+      for (int64_t s = 0; s < count; ++s) {
+        const T* from = seen[s] + v * L;
+        for (int64_t k = 0; k < taps; ++k, from += in - g.dilations[inner])
+          sum = sum + simd::load_masked<Arch>(from, inside[v * taps + k], T{0});
+      }
+      simd::store_n(to + v * L, sum, std::min<int64_t>(L, columns - v * L));
+    }
+    step<Arch>(inner, at, [&](int d) { return g.out[d]; });
+  }
+}
+
 /// Whether phases that see the same input cells are one convolution: its rows of weights begin at whole
 /// panels, or are few.
 template <class Arch, class T>
@@ -447,18 +499,27 @@ void transpose_scattered(const ConvTransposeArgs<T>& g) {
   // channels' planes.
   const int64_t threads = threads_at_hand(), items = s.batch * s.groups;
   const int64_t shares = threads > 1 ? (2 * threads + items - 1) / items : 1;  // of an item, at least
-  const int64_t channels =
-      std::clamp<int64_t>(128 / std::max<int64_t>(kernel, 1), 1, (group_out + shares - 1) / shares);
+  const int64_t most = std::clamp<int64_t>(128 / std::max<int64_t>(kernel, 1), 1, group_out);
+  const int64_t channels = std::min(most, (group_out + shares - 1) / shares);
   const int64_t blocks = (group_out + channels - 1) / channels;
-  const int64_t piece = std::clamp<int64_t>((int64_t{1} << 17) / std::max<int64_t>(channels * kernel, 1), 64,
-                                            std::max<int64_t>(in, 64));
+  const auto piece_of = [&](int64_t together) {
+    return std::clamp<int64_t>((int64_t{1} << 17) / std::max<int64_t>(together * kernel, 1), 64,
+                               std::max<int64_t>(in, 64));
+  };
+  const int64_t piece = piece_of(channels);
+  // Whole planes are gathered by vectors with masks, as adding to what was just stored would wait for it: for
+  // any number of threads, because the sign of a zero may differ.
+  const bool gathers =
+      Arch::register_bytes > 16 && s.strides[s.rank - 1] == 1 && in > 0 && piece_of(most) >= in;
   parallel_for(s.batch * s.groups * blocks, 1, [&](int64_t begin, int64_t end) {
     for (int64_t t = begin; t < end; ++t) {
       const int64_t item = t / blocks, group = item % s.groups, first = t % blocks * channels;
       const int64_t count = std::min(channels, group_out - first);
       T* y = g.y + (item * group_out + first) * out;
-      for (int64_t c = 0; c < count; ++c)
-        fill_run<Arch>(y + c * out, out, g.bias != nullptr ? g.bias[group * group_out + first + c] : T{0});
+      const auto bias = [&](int64_t c) {
+        return g.bias != nullptr ? g.bias[group * group_out + first + c] : T{0};
+      };
+      for (int64_t c = 0; c < count && !gathers; ++c) fill_run<Arch>(y + c * out, out, bias(c));
       Scratch scratch;
       T* sums = scratch.take<T>(count * kernel * std::min(piece, in));
       for (int64_t i = 0; i < in; i += piece) {
@@ -470,6 +531,11 @@ void transpose_scattered(const ConvTransposeArgs<T>& g) {
         product.b = g.x + item * group_in * in + i, product.b_row = in;
         product.c = sums, product.c_row = i_end - i;
         gemm_impl<Arch>(product);
+        if (gathers) {
+          for (int64_t c = 0; c < count; ++c)
+            gather_plane<Arch>(s, sums + c * kernel * in, bias(c), y + c * out);
+          break;
+        }
         int64_t at[max_spatial] = {};
         for (int64_t k = 0; k < kernel; ++k) {
           for (int64_t c = 0; c < count; ++c)

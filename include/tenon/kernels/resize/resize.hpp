@@ -2,7 +2,9 @@
 // for each axis. Bodies of the former: resize_impl.hpp.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <cstring>
 
 #include "tenon/kernels/move/move.hpp"
 #include "tenon/simd/arch.hpp"
@@ -63,6 +65,27 @@ void pick_columns(const Mover& mover, int64_t to, int64_t from, const int64_t* c
   for (int64_t j = 0; j < n; ++j) move.row(to + j, 0, from + columns[j], 0, 1);
 }
 
+/// `rows` rows, one behind another, of `wide` >= 4 elements of 4 bytes twice each.
+inline void pick_twice(char* to, const char* from, int64_t wide, int64_t rows) {
+  using Four [[gnu::vector_size(16)]] = uint32_t;
+  // The last step begins early enough to end with the row.
+  for (int64_t k = 0; k < wide; k += 4) {
+    k = std::min(k, wide - 4);
+    Four x;
+    std::memcpy(&x, from + 4 * k, sizeof x);
+    const Four low = __builtin_shufflevector(x, x, 0, 0, 1, 1),
+               high = __builtin_shufflevector(x, x, 2, 2, 3, 3);
+    char* const first = to + 8 * k;
+    const auto put = [&](char* place) {
+      std::memcpy(place, &low, sizeof low);
+      std::memcpy(place + 16, &high, sizeof high);
+    };
+    put(first);
+    if (rows > 1) put(first + 8 * wide);  // mostly the last one
+    for (int64_t r = 2; r < rows; ++r) put(first + 8 * wide * r);
+  }
+}
+
 /// A row of n elements from the row before it.
 template <class Mover>
 void repeat_row(const Mover& mover, int64_t to, int64_t n) {
@@ -104,6 +127,14 @@ inline void pick(DType d, void* to, std::span<const int64_t> to_extents, const v
         const int64_t stop = std::min(end, (row / along + 1) * along);
         for (int64_t j = row % along; row < stop; ++j, ++row) {
           const int64_t f = last > 0 ? start + index[last - 1][j] * strides[last - 1] : 0;
+          if constexpr (requires { &Mover::tile; } && Mover::size == 4)
+            if (times == 2 && n >= 8) {
+              int64_t alike = 1;
+              while (row + alike < stop && index[last - 1][j + alike] == index[last - 1][j]) ++alike;
+              detail::pick_twice(mover.to + row * n * 4, mover.from + f * 4, n / 2, alike);
+              j += alike - 1, row += alike - 1;
+              continue;
+            }
           if (times == 1) mover.row(row * n, 1, f, 1, n);
           else if (f == before) detail::repeat_row(mover, row * n, n);
           else detail::pick_columns(mover, row * n, f, columns, n, times, from_extents.back());
