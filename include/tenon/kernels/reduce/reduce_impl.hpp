@@ -239,6 +239,13 @@ template <class Arch, ReduceKind kind, class C, class X>
   }
 }
 
+/// to[i * rows + j] = from[j * columns + i] for j < rows, i < columns.
+template <class Arch, class V>
+[[gnu::noinline]] void turn_results(const V* from, V* to, int64_t rows, int64_t columns) {
+  for (int64_t j = 0; j < rows; ++j)
+    for (int64_t i = 0; i < columns; ++i) to[i * rows + j] = from[j * columns + i];
+}
+
 /// reduce_part of elements that are of type C, the type of lanes, or are read as such; columns are copied as
 /// elements of type Copy.
 template <class Arch, ReduceKind kind, class C, class Copy, class X>
@@ -259,21 +266,14 @@ void reduce_elements(const X& x, Partials partial, const ReducePlan& plan, int64
       n = lines * inner;
       turned.extents[1] = turned.kept = turned.strides[0] = n;
       turn_lines_of<Arch>(x + o * end, columns, end * inner, lines);
-      if (inner == 1) {
-        reduce_columns<Arch, kind, C>(static_cast<const Copy*>(columns), partial + (o - first), turned, 0,
-                                      end, n, 1, 1);
-        continue;
-      }
-      PartialArrays<tile> results;
-      reduce_columns<Arch, kind, C>(static_cast<const Copy*>(columns), results, turned, 0, end, n, 1, 1);
-      const auto turn_back = [&](const auto* from, auto* to) {
-        for (int64_t j = 0; j < inner; ++j)
-          for (int64_t i = 0; i < lines; ++i) to[i * inner + j] = from[j * lines + i];
-      };
-      if constexpr (std::is_integral_v<C>) turn_back(results.value, partial.value + (o - first));
-      else turn_back(results.real, partial.real + (o - first));
+      PartialArrays<tile> rows;
+      const Partials to = partial + (o - first), made = inner == 1 ? to : Partials(rows);
+      reduce_columns<Arch, kind, C>(static_cast<const Copy*>(columns), made, turned, 0, end, n, 1, 1);
+      if (inner == 1) continue;
+      if constexpr (std::is_integral_v<C>) turn_results<Arch>(made.value, to.value, inner, lines);
+      else turn_results<Arch>(made.real, to.real, inner, lines);
       if constexpr (kind == ReduceKind::exponentials)
-        turn_back(results.greatest, partial.greatest + (o - first));
+        turn_results<Arch>(made.greatest, to.greatest, inner, lines);
     }
   } else if (!plan.last_reduced) {
     // Rows without gaps between them.
@@ -295,6 +295,11 @@ void reduce_elements(const X& x, Partials partial, const ReducePlan& plan, int64
       row = plan.rank <= 3 ? row + blocks * plan.strides[0] : result_offset<Arch>(plan, o);
     }
   } else {
+    if constexpr (std::is_pointer_v<X> && !std::is_integral_v<C> && kind != ReduceKind::exponentials)
+      if (plan.rank <= 2)
+        return reduce_runs<Arch, reduce_join<kind>>(x + (first * plan.strides[0] + begin), end - begin,
+                                                    ReduceMap<kind>{}, partial.real, last - first,
+                                                    plan.strides[0]);
     for (int64_t o = first; o < last; ++o)
       reduce_line<Arch, kind, C>(x + result_offset<Arch>(plan, o), partial + (o - first), plan, begin, end);
   }

@@ -76,38 +76,48 @@ typename B::value_type join_lanes(const B& v) {
   else return simd::fold_lanes(v, [](auto x, auto y) { return Join::join(x, y); });
 }
 
-/// Reduces n contiguous elements; f(batch, i) maps a batch of elements from i on, f(batch, i, count) the last
-/// `count` ones.
+/// Reduces n contiguous elements into a total, in each of so many runs that are `stride` apart; f(batch, i)
+/// maps a batch of elements from i of a run on, f(batch, i, count) the last `count` ones.
 template <class Arch, class Join, class T, class F>
-[[gnu::noinline]] double reduce_run(const T* x, int64_t n, const F& f) {
+[[gnu::noinline]] void reduce_runs(const T* x, int64_t n, const F& f, double* totals, int64_t runs,
+                                   int64_t stride) {
   using C = compute_t<T>;
   using B = simd::batch<C, Arch>;
   constexpr int64_t width = simd::lanes<C, Arch>, ways = 4, block = 16 * ways * width;
   const B neutral(Join::template identity<C>());
-  const auto mapped = [&](int64_t i) { return f(simd::load_wide<Arch>(x + i), i); };
-  double total = Join::template identity<double>();
-  for (int64_t at = 0; at < n; at += block) {
-    const int64_t end = n - at < block ? n : at + block;
-    int64_t i = at;
-    B joined = neutral;
-    if (end - at >= ways * width) {
-      // Four named sums: an array of them would be in memory if the compiler did not unroll the loop.
-      B a = mapped(i), b = mapped(i + width), c = mapped(i + 2 * width), d = mapped(i + 3 * width);
-      for (i += ways * width; i + ways * width <= end; i += ways * width) {
-        a = Join::join(mapped(i), a);
-        b = Join::join(mapped(i + width), b);
-        c = Join::join(mapped(i + 2 * width), c);
-        d = Join::join(mapped(i + 3 * width), d);
+  for (int64_t run = 0; run < runs; ++run) {
+    const T* const from = x + run * stride;
+    const auto mapped = [&](int64_t i) { return f(simd::load_wide<Arch>(from + i), i); };
+    double total = Join::template identity<double>();
+    for (int64_t at = 0; at < n; at += block) {
+      const int64_t end = n - at < block ? n : at + block;
+      int64_t i = at;
+      B joined = neutral;
+      if (end - at >= ways * width) {
+        // Four named sums: an array of them would be in memory if the compiler did not unroll the loop.
+        B a = mapped(i), b = mapped(i + width), c = mapped(i + 2 * width), d = mapped(i + 3 * width);
+        for (i += ways * width; i + ways * width <= end; i += ways * width) {
+          a = Join::join(mapped(i), a);
+          b = Join::join(mapped(i + width), b);
+          c = Join::join(mapped(i + 2 * width), c);
+          d = Join::join(mapped(i + 3 * width), d);
+        }
+        joined = Join::join(Join::join(a, b), Join::join(c, d));
       }
-      joined = Join::join(Join::join(a, b), Join::join(c, d));
+      for (; i + width <= end; i += width) joined = Join::join(mapped(i), joined);
+      if (i < end) {
+        const B last = f(simd::load_wide<Arch>(from + i, end - i), i, end - i);
+        joined = Join::join(simd::first_n(last, end - i, neutral), joined);
+      }
+      total = Join::join(total, static_cast<double>(join_lanes<Join>(joined)));
     }
-    for (; i + width <= end; i += width) joined = Join::join(mapped(i), joined);
-    if (i < end) {
-      const B last = f(simd::load_wide<Arch>(x + i, end - i), i, end - i);
-      joined = Join::join(simd::first_n(last, end - i, neutral), joined);
-    }
-    total = Join::join(total, static_cast<double>(join_lanes<Join>(joined)));
+    totals[run] = total;
   }
+}
+template <class Arch, class Join, class T, class F>
+double reduce_run(const T* x, int64_t n, const F& f) {
+  double total;
+  reduce_runs<Arch, Join>(x, n, f, &total, 1, 0);
   return total;
 }
 
