@@ -51,10 +51,12 @@ constexpr int64_t element_count(std::span<const int64_t> extents) {
   return count;
 }
 
-/// The product of extents that have been checked; 1 for none.
+/// The product of extents that element_count has counted, or of some of them; 1 for none. Where it leaves
+/// int64 there is no element, and it is 0.
 constexpr int64_t product(std::span<const int64_t> extents) {
   int64_t p = 1;
-  for (int64_t e : extents) p *= e;
+  for (int64_t e : extents)
+    if (__builtin_mul_overflow(p, e, &p)) return 0;
   return p;
 }
 

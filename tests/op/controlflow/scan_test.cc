@@ -104,6 +104,16 @@ TEST_CASE("Scan: elements of every kind, several scan inputs, no state") {
         {a, b}, {t<float>({3, 2}, {1, 4, 2, 5, 3, 6}), t<int64_t>({3}, {9, 8, 7})});
 }
 
+TEST_CASE("Scan: sequences without elements, whatever their other extents") {
+  constexpr int64_t many = int64_t{1} << 62;
+  const Value wide = t<float>({2, 0, many}, {}), turned = t<float>({0, 2, many}, {});
+  check(op::Scan{.body = passes(1), .num_scan_inputs = 1}, {wide}, {wide});
+  check(op::Scan{.body = passes(1), .num_scan_inputs = 1, .scan_input_axes = {1}, .scan_output_axes = {1}},
+        {turned}, {turned});
+  check(op::Scan{.body = passes(1), .num_scan_inputs = 1}, {t<float>({2, 4, many, 0}, {})},
+        {t<float>({2, 4, many, 0}, {})});
+}
+
 TEST_CASE("Scan: what is refused") {
   using S = op::Scan;
   const Value zero = t<float>({2}, {0, 0}), x = t<float>({3, 2}, {1, 2, 3, 4, 5, 6});

@@ -9,9 +9,10 @@ namespace scan_detail {
 
 /// Slice t along an axis: lent where it lies in one piece, else copied.
 inline Value scan_slice(AnyView x, int axis, int64_t t, Allocator& allocator) {
-  const auto [outer, extent, inner] = split_at(x.extents(), axis);
   Extents extents(x.extents());
   extents.erase(axis);
+  if (x.empty()) return AnyTensor::uninitialized(x.dtype(), extents, allocator);
+  const auto [outer, extent, inner] = split_at(x.extents(), axis);
   const bool strings = x.dtype() == DType::string;
   const int64_t width = strings ? 8 * static_cast<int64_t>(sizeof(std::string)) : bits(x.dtype());
   if (outer == 1 && inner * width % 8 == 0)

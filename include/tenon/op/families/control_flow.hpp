@@ -46,7 +46,7 @@ inline AnyTensor stacked(std::string_view name, std::span<const Value> items, in
   AnyTensor result = AnyTensor::uninitialized(first.dtype(), extents, allocator);
   const auto cut = static_cast<std::size_t>(at);
   const std::span<const int64_t> one = first.extents();
-  const int64_t outer = product(one.first(cut)), inner = product(one.subspan(cut));
+  const int64_t outer = product(one.first(cut)), inner = first.size() == 0 ? 0 : product(one.subspan(cut));
   const int64_t rows[] = {outer, inner}, to[] = {n * inner, 1}, from[] = {inner, 1};
   for (int64_t k = 0; k < n; ++k) {
     const AnyTensor& t = items[static_cast<std::size_t>(reverse ? n - 1 - k : k)].tensor();
