@@ -135,7 +135,8 @@ void compute_block(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1, i
   using S = Tile<Ops, Arch>;
   constexpr auto out_bytes = static_cast<int64_t>(sizeof(typename Ops::Out)),
                  cell_bytes = static_cast<int64_t>(sizeof(typename Ops::Cell));
-  const bool stay = q.m * q.n * out_bytes <= 1 << 20 && depth * S::cols * cell_bytes <= 24 << 10;
+  const bool stay =
+      j1 - j0 < 2 * S::cols || (q.m * q.n * out_bytes <= 1 << 20 && depth * S::cols * cell_bytes <= 24 << 10);
   const int64_t some = (stay ? 256 : 32) / S::rows * S::rows;
   const int64_t a_row = plain_a ? q.plain_a_row : depth;
   for (int64_t i = i0; i < i1; i += some)
@@ -273,16 +274,23 @@ Cut cut_for(int64_t m, int64_t n, int64_t panel_rows, int64_t panel_cols, bool p
     for (int64_t across = 1; down * across <= tasks && across <= col_panels; ++across) {
       const int64_t rows = (row_panels + down - 1) / down * panel_rows;
       const int64_t cols = (col_panels + across - 1) / across * panel_cols;
-      const double all = static_cast<double>(m) * static_cast<double>(n) +
-                         a_cost * static_cast<double>(m * across) + b_cost * static_cast<double>(n * down);
-      const double largest = static_cast<double>(std::min(rows, m)) * static_cast<double>(std::min(cols, n)) +
+      const int64_t most_rows = std::min(rows, m), most_cols = std::min(cols, n);
+      const double all = (static_cast<double>(m) * static_cast<double>(n) +
+                          a_cost * static_cast<double>(m * across) + b_cost * static_cast<double>(n * down)) *
+                         static_cast<double>(items);
+      const double largest = static_cast<double>(most_rows) * static_cast<double>(most_cols) +
                              a_cost * static_cast<double>(rows) + b_cost * static_cast<double>(cols);
-      // Threads that are equally fast take rounds of tasks. At worst the last task begins when all threads
-      // have done equal shares of the other work.
-      const int64_t rounds = (items * down * across + threads - 1) / threads;
-      const double equal = largest * static_cast<double>(rounds);
-      const double worst = (all * static_cast<double>(items) + largest * static_cast<double>(threads - 1)) /
-                           static_cast<double>(threads);
+      // Threads that are equally fast take rounds of tasks. Last columns that are few need no round of their
+      // own, but cost half a panel. At worst the last task begins when the threads have done equal shares of
+      // the other work.
+      const bool few = n % most_cols > 0 && n % most_cols < most_cols / 4;
+      const int64_t full =
+          items * ((m + most_rows - 1) / most_rows) * (n / most_cols + (n % most_cols > 0 && !few));
+      const int64_t rounds = (full + threads - 1) / threads;
+      const double share = all / static_cast<double>(threads);
+      const double rest = few ? static_cast<double>(most_rows * panel_cols / 2) : 0;
+      const double equal = std::max(largest * static_cast<double>(rounds) + rest, share);
+      const double worst = share + largest * static_cast<double>(threads - 1) / static_cast<double>(threads);
       const double cost = (equal + worst) / 2;
       if (best.down == 0 || cost < best.cost)
         best = {rows, cols, (row_panels * panel_rows + rows - 1) / rows,
@@ -339,7 +347,7 @@ void run_products(const P& shape, int64_t items, const MakeProduct& product) {
     const Cut shared =
         cut_for<Arch>(shape.m, shape.n, S::rows, S::cols, packs_a, false, items, each, threads);
     const int64_t own = items == 1 ? b_copies<Arch>(shape.m, b_cells, most_cells) : 1;
-    const double packing = 16.0 * static_cast<double>(shape.n * items * own) / static_cast<double>(threads);
+    const double packing = 24.0 * static_cast<double>(shape.n * items * own) / static_cast<double>(threads);
     if (shared.cost + packing < cut.cost) {
       cut = shared;
       copies = own;

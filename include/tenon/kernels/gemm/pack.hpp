@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 #include "tenon/base/parallel.hpp"
 #include "tenon/simd/batch.hpp"
@@ -23,14 +24,25 @@ constexpr int64_t packed_size(int64_t count, int64_t width, int64_t depth) {
 /// width. `from` may be any address.
 template <class Arch, int width, class T>
 void pack_panel(const T* from, int64_t step, int64_t k_step, int64_t count, int64_t depth, T* to) {
-  constexpr int side = simd::tile_side<T>;
+  constexpr int side = simd::tile_side<T>, L = lanes<T, Arch>;
+  if constexpr (width % L == 0 && !std::is_same_v<Arch, simd::Baseline>) {
+    if (count < width && step == 1) {
+      for (int64_t p = 0; p < depth; ++p)
+#pragma GCC unroll 4
+        for (int e = 0; e < width; e += L) {
+          const int64_t n = std::clamp<int64_t>(count - e, 0, L);
+          simd::storeu(to + p * width + e, simd::load_n<Arch>(from + p * k_step + e, n));
+        }
+      return;
+    }
+  }
   if (count < width)
     for (int64_t p = 0; p < depth; ++p)
       for (int64_t i = count; i < width; ++i) to[p * width + i] = T{0};
   if (step == 1) {
     if (count == width) {
       // Rows are too far apart for the hardware to prefetch them.
-      constexpr int L = lanes<T, Arch>, line = 64 / static_cast<int>(sizeof(T));
+      constexpr int line = 64 / static_cast<int>(sizeof(T));
       for (int64_t p = 0; p < depth; ++p) {
         const T* row = from + p * k_step;
         const T* ahead = from + std::min(p + 8, depth - 1) * k_step;
