@@ -62,10 +62,18 @@ void within_impl(const void* x, std::size_t element_size, uint64_t mask, uint64_
                  int64_t n);
 
 namespace detail {
+/// At most `grain`, or the part of n > grain elements that makes an even number of tasks of one size, each of
+/// whole lines of the cache: two threads then end together.
+constexpr int64_t even_grain(int64_t n, int64_t grain) {
+  if (n <= grain) return grain;
+  const int64_t lines = (n + 2 * grain - 1) / (2 * grain) * 2 * 64;
+  return (n + lines - 1) / lines * 64;
+}
+
 template <class T>
 void run(UnaryLoop<T> loop, UnaryParams p, const T* x, T* y, int64_t n) {
   assert(loop.run != nullptr && "elements of this type do not have the function");
-  parallel_for(n, loop.grain,
+  parallel_for(n, even_grain(n, loop.grain),
                [=](int64_t begin, int64_t end) { loop.run(p, x + begin, y + begin, end - begin); });
 }
 template <class T>
@@ -73,7 +81,7 @@ bool run(BinaryLoop<T> loop, const T* a, const T* b, T* c, const BroadcastPlan<2
   assert(loop.run != nullptr && "elements of this type do not have the function");
   if (plan.size <= loop.grain) return plan.size <= 0 || loop.run(a, b, c, plan, 0, plan.size);
   std::atomic<bool> defined{true};
-  parallel_for(plan.size, loop.grain, [&, loop, a, b, c](int64_t begin, int64_t end) {
+  parallel_for(plan.size, even_grain(plan.size, loop.grain), [&, loop, a, b, c](int64_t begin, int64_t end) {
     if (!loop.run(a, b, c, plan, begin, end)) defined.store(false, std::memory_order_relaxed);
   });
   return defined.load(std::memory_order_relaxed);

@@ -102,7 +102,7 @@ struct ElementOf<8> : std::type_identity<uint64_t> {};
 template <class Arch, std::size_t size>
 void spread_blocks(BroadcastPlan<2> plan, int k, const void* x, void* to, int64_t at, int64_t count) {
   using Block = typename ElementOf<size>::type;
-  constexpr int64_t width = simd::lanes<Block, Arch>;
+  constexpr int64_t most = Arch::register_bytes;
   const int64_t row = plan.inner(), step = plan.strides[k][plan.rank - 2];
   plan.extents[--plan.rank - 1] *= row;
   plan.strides[k][plan.rank - 1] = 0;
@@ -110,10 +110,17 @@ void spread_blocks(BroadcastPlan<2> plan, int k, const void* x, void* to, int64_
     const int64_t first = i % plan.inner();
     const Block* from = static_cast<const Block*>(x) + offsets[k] + first / row * step;
     Block* const out = static_cast<Block*>(to) + (i - at);
-    for (int64_t begin = 0, end = row - first % row; begin < run; begin = end, end += row, from += step) {
-      const auto v = simd::broadcast<Arch>(simd::element<Arch>(from));
-      for (int64_t j = begin; j < std::min(end, run); j += width) simd::storeu(out + j, v);
-    }
+    // A register that is longer than a row would be stored across lines of the cache more often.
+    const auto fill = [&]<int64_t bytes>(std::integral_constant<int64_t, bytes>) {
+      using Part [[gnu::vector_size(bytes)]] = Block;
+      constexpr int64_t width = bytes / static_cast<int64_t>(size);
+      for (int64_t begin = 0, end = row - first % row; begin < run; begin = end, end += row, from += step) {
+        const Part v = Part{} + simd::element<Arch>(from);
+        for (int64_t j = begin; j < std::min(end, run); j += width) std::memcpy(out + j, &v, bytes);
+      }
+    };
+    if (row <= most / 2 / static_cast<int64_t>(size)) fill(std::integral_constant<int64_t, most / 2>{});
+    else fill(std::integral_constant<int64_t, most>{});
   });
 }
 

@@ -165,7 +165,12 @@ struct BlockMover {
       }
       for (; i < n; ++i) std::memcpy(to + (t + i * t_step) * size, block, bytes);
     } else {
-      for (int64_t i = 0; i < n; ++i) one(t + i * t_step, f + i * f_step);
+      int64_t i = 0;
+      if constexpr (bytes == 4)
+        // The second of two loads ends with the last element wanted.
+        for (; t_step == 1 && f_step == 2 && i + 4 <= n; i += 4)
+          store(t + i, __builtin_shufflevector(load(f + 2 * i), load(f + 2 * i + 3), 0, 2, 5, 7));
+      for (; i < n; ++i) one(t + i * t_step, f + i * f_step);
     }
   }
 
@@ -192,6 +197,11 @@ struct BlockMover {
  private:
   using Four [[gnu::vector_size(16)]] = uint32_t;
 
+  Four load(int64_t f) const {
+    Four v;
+    std::memcpy(&v, from + f * size, sizeof v);
+    return v;
+  }
   template <class V>
   void store(int64_t t, const V& v) const {
     std::memcpy(to + t * size, &v, sizeof v);
