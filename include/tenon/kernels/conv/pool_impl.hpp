@@ -409,7 +409,7 @@ void max_pool_impl(const PoolArgs<T>& g) {
     if (g.indices == nullptr && keeps_vectors<T>(g.rank, plain) && fits_padded<T>(plain))
       return pool_vectors<Arch>(plain, g.planes, g.x, g.y, neutral, greater,
                                 [](int64_t, const V& v) { return v; });
-    if (g.indices == nullptr && fits_padded<T>(w)) {
+    if (g.indices == nullptr && in > 0 && fits_padded<T>(w)) {
       pool_rows<Arch>(w, g.planes, g.x, g.y, neutral, greater,
                       [](int64_t, int64_t, const V& v) { return v; });
       return;
@@ -458,9 +458,10 @@ void average_pool_impl(const PoolArgs<T>& g) {
       return;
     }
     const bool by_vectors = keeps_vectors<T>(g.rank, w);
-    if (fits_padded<T>(w)) {
+    if (in > 0 && fits_padded<T>(w)) {
       Scratch scratch;
-      const int64_t last = w.rank - 1, row = w.inner().out, out = w.out_cells();
+      const int last = w.rank - 1;
+      const int64_t row = w.inner().out, out = w.out_cells();
       T* counts = scratch.take<T>(out);
       T* of_axis[max_spatial];
       for (int d = 0; d < w.rank; ++d) {
@@ -499,7 +500,7 @@ void sum_pool_impl(const PoolArgs<T>& g) {
   const SlidingWindow<Arch> w(true, g.rank, g.in, g.out, g.kernel, g.strides, g.dilations, g.pads_begin);
   const int64_t in = w.in_cells();
   if (g.planes <= 0 || w.out_cells() <= 0) return;
-  if (fits_padded<T>(w)) {
+  if (in > 0 && fits_padded<T>(w)) {
     using V = simd::batch<T, Arch>;
     const auto plus = [](const V& a, const V& b) { return a + b; };
     pool_rows<Arch>(w, g.planes, g.x, g.y, T{0}, plus, [](int64_t, int64_t, const V& sum) { return sum; });
