@@ -245,21 +245,24 @@ struct Plan {
           for (int64_t r = 0; r < band_rows; ++r) {
             const int64_t cell = (at.row + r) * cols + at.col;
             const T* row = cells + r * row_step;
+            const T* seen_w = w;
             if (!direct && !joined) {  // kernel rows above and below the image are left out
               const TapRange inside(g, 0, at.row + r);
               reach.before = inside.begin * g.kernel[1];
               reach.behind = (g.kernel[0] - inside.end) * g.kernel[1];
               reach.taps = taps - reach.before - reach.behind, reach.tap = tap + reach.before;
+              seen_w += reach.before * (reach.blocks > 1 ? int64_t{Step} : reach.last_depth) * V * L;
             }
             if (args.plain_y) {
               end.y = sums;
-              turn_row<Step, V>(row_cells, reach, row, w, end, g.out_channels - (first_vector + vector) * L,
+              turn_row<Step, V>(row_cells, reach, row, seen_w, end,
+                                g.out_channels - (first_vector + vector) * L,
                                 args.y + (n * g.out_channels + (first_vector + vector) * L) * y_plane + cell);
               continue;
             }
             end.y = args.y + to + cell * L;
             end.add = args.add == nullptr ? nullptr : args.add + to + cell * L;
-            compute_row<T, Arch, Step, V>(row_cells, reach, row, w, end);
+            compute_row<T, Arch, Step, V>(row_cells, reach, row, seen_w, end);
             if (next != nullptr) reach.ahead += reach.ahead_bytes;
           }
         });

@@ -53,7 +53,8 @@ struct Reach {
   int64_t last_depth = 0;              ///< channels of the last one; the others are whole
   int64_t taps = 0;                    ///< kernel cells
   const int64_t* tap = nullptr;        ///< [taps] their offsets in x
-  int64_t before = 0, behind = 0;      ///< kernel cells whose weights alone are there, around the others
+  int64_t before = 0, behind = 0;      ///< kernel cells whose weights alone are there, around the others;
+                                       ///< weights are given from the first block's others on
   const char* ahead = nullptr;  ///< weights that are used later, which tiles fetch on the way; or nullptr
   int64_t ahead_bytes = 0, ahead_step = 0;  ///< their size; bytes from one step of a tile to the next
 };
@@ -99,7 +100,6 @@ void compute_cells(const Reach& reach, const T* x, const T* w, const CellEnd<T>&
       const T* line = b < begun ? start + b * end.y_block : end.y + (b - begun) * end.y_block;
       for (int r = R; r < 2 * R; ++r) __builtin_prefetch(line + r * L, 0, 3);
     }
-    w += reach.before * depth * V * L;
     for (int64_t t = 0; t < reach.taps; ++t) {
       const T* cell = x + reach.tap[t];
 #pragma GCC unroll 2
@@ -117,7 +117,10 @@ void compute_cells(const Reach& reach, const T* x, const T* w, const CellEnd<T>&
         }
       }
     }
-    w += reach.behind * depth * V * L;
+    if (reach.before + reach.behind > 0) [[unlikely]] {
+      const int64_t next = b + 2 < reach.blocks ? int64_t{Step} : reach.last_depth;
+      w += (reach.behind * depth + reach.before * next) * V * L;
+    }
   }
   if (end.ends) {
     if (end.bias != nullptr) {
