@@ -246,11 +246,40 @@ template <class Arch, class V>
     for (int64_t i = 0; i < columns; ++i) to[i * rows + j] = from[j * columns + i];
 }
 
+/// reduce_line for the results [first, last).
+template <class Arch, ReduceKind kind, class C, class X>
+void reduce_lines(const X& x, Partials partial, const ReducePlan& plan, int64_t first, int64_t last,
+                  int64_t begin, int64_t end) {
+  if constexpr (std::is_pointer_v<X> && !std::is_integral_v<C> && kind != ReduceKind::exponentials)
+    if (plan.rank <= 2)
+      return reduce_runs<Arch, reduce_join<kind>>(x + (first * plan.strides[0] + begin), end - begin,
+                                                  ReduceMap<kind>{}, partial.real, last - first,
+                                                  plan.strides[0]);
+  for (int64_t o = first; o < last; ++o)
+    reduce_line<Arch, kind, C>(x + result_offset<Arch>(plan, o), partial + (o - first), plan, begin, end);
+}
+
+/// The loops of a kind over elements X, and over columns that have been copied. The walk through a tensor is
+/// one piece of code for all kinds.
+template <class Copy, class X>
+struct ReduceLoops {
+  template <class From>
+  using Columns = void (*)(const From&, Partials, const ReducePlan&, int64_t begin, int64_t end, int64_t n,
+                           int64_t copies, int64_t blocks);
+
+  void (*lines)(const X&, Partials, const ReducePlan&, int64_t first, int64_t last, int64_t begin,
+                int64_t end);
+  Columns<X> columns;
+  Columns<const Copy*> copied;
+  bool exponentials;
+};
+
 /// reduce_part of elements that are of type C, the type of lanes, or are read as such; columns are copied as
 /// elements of type Copy.
-template <class Arch, ReduceKind kind, class C, class Copy, class X>
-void reduce_elements(const X& x, Partials partial, const ReducePlan& plan, int64_t first, int64_t last,
-                     int64_t begin, int64_t end) {
+template <class Arch, class C, class Copy, class X>
+[[gnu::noinline]] void reduce_elements(const X& x, Partials partial, const ReducePlan& plan, int64_t first,
+                                       int64_t last, int64_t begin, int64_t end,
+                                       const ReduceLoops<Copy, X>& loops) {
   constexpr int64_t tile = reduce_tile;
   const int64_t inner = plan.rank > 0 && !plan.last_reduced ? plan.extents[plan.rank - 1] : 1;
   if (plan.rank <= (plan.last_reduced ? 2 : 3) && inner <= narrow_columns && begin == 0 &&
@@ -268,12 +297,11 @@ void reduce_elements(const X& x, Partials partial, const ReducePlan& plan, int64
       turn_lines_of<Arch>(x + o * end, columns, end * inner, lines);
       PartialArrays<tile> rows;
       const Partials to = partial + (o - first), made = inner == 1 ? to : Partials(rows);
-      reduce_columns<Arch, kind, C>(static_cast<const Copy*>(columns), made, turned, 0, end, n, 1, 1);
+      loops.copied(columns, made, turned, 0, end, n, 1, 1);
       if (inner == 1) continue;
       if constexpr (std::is_integral_v<C>) turn_results<Arch>(made.value, to.value, inner, lines);
       else turn_results<Arch>(made.real, to.real, inner, lines);
-      if constexpr (kind == ReduceKind::exponentials)
-        turn_results<Arch>(made.greatest, to.greatest, inner, lines);
+      if (loops.exponentials) turn_results<Arch>(made.greatest, to.greatest, inner, lines);
     }
   } else if (!plan.last_reduced) {
     // Rows without gaps between them.
@@ -286,8 +314,8 @@ void reduce_elements(const X& x, Partials partial, const ReducePlan& plan, int64
       const int64_t n = std::min({inner - column, last - o, tile});
       const int64_t blocks =
           plan.rank == 3 && n == inner && copies == 1 ? std::min(last - o, tile) / inner : 1;
-      reduce_columns<Arch, kind, C>(x + (row + column), partial + (o - first), plan, begin, end, n,
-                                    n == inner ? copies : 1, blocks);
+      loops.columns(x + (row + column), partial + (o - first), plan, begin, end, n, n == inner ? copies : 1,
+                    blocks);
       o += blocks * n;
       column += n;
       if (column < inner) continue;
@@ -295,13 +323,7 @@ void reduce_elements(const X& x, Partials partial, const ReducePlan& plan, int64
       row = plan.rank <= 3 ? row + blocks * plan.strides[0] : result_offset<Arch>(plan, o);
     }
   } else {
-    if constexpr (std::is_pointer_v<X> && !std::is_integral_v<C> && kind != ReduceKind::exponentials)
-      if (plan.rank <= 2)
-        return reduce_runs<Arch, reduce_join<kind>>(x + (first * plan.strides[0] + begin), end - begin,
-                                                    ReduceMap<kind>{}, partial.real, last - first,
-                                                    plan.strides[0]);
-    for (int64_t o = first; o < last; ++o)
-      reduce_line<Arch, kind, C>(x + result_offset<Arch>(plan, o), partial + (o - first), plan, begin, end);
+    loops.lines(x, partial, plan, first, last, begin, end);
   }
 }
 
@@ -311,8 +333,11 @@ template <class Arch, detail::ReduceKind kind, class T>
 void reduce_part(const T* x, detail::Partials partial, const ReducePlan& plan, int64_t first, int64_t last,
                  int64_t begin, int64_t end) {
   using C = detail::reduce_lane<kind, T>;
-  const auto reduce_as = [&]<class Copy>(Copy, const auto& from) {
-    detail::reduce_elements<Arch, kind, C, Copy>(from, partial, plan, first, last, begin, end);
+  const auto reduce_as = [&]<class Copy, class X>(Copy, const X& from) {
+    const detail::ReduceLoops<Copy, X> loops{
+        detail::reduce_lines<Arch, kind, C, X>, detail::reduce_columns<Arch, kind, C, X>,
+        detail::reduce_columns<Arch, kind, C, const Copy*>, kind == detail::ReduceKind::exponentials};
+    detail::reduce_elements<Arch, C>(from, partial, plan, first, last, begin, end, loops);
   };
   // Integers are converted as they are loaded where they are of the usual width.
   if constexpr (std::is_same_v<compute_t<T>, C> || (std::is_same_v<T, int32_t> && std::is_integral_v<C>))
