@@ -73,8 +73,6 @@ TEST_CASE_TEMPLATE("load_n reads n numbers", T, EVERY_TYPE) {
     const T* const first = page.begin<T>();
     check_lanes<T>(simd::load_n<Native>(last, n), [&](int i) { return i < n ? last[i] : T{0}; });
     check_lanes<T>(simd::load_n<Native>(first, n), [&](int i) { return i < n ? first[i] : T{0}; });
-    check_lanes<T>(simd::load_n<Native>(last, n, T{77}), [&](int i) { return i < n ? last[i] : T{77}; });
-    check_lanes<T>(simd::load_n<Native>(first, n, T{77}), [&](int i) { return i < n ? first[i] : T{77}; });
   }
 }
 
