@@ -135,8 +135,9 @@ void compute_block(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1, i
   using S = Tile<Ops, Arch>;
   constexpr auto out_bytes = static_cast<int64_t>(sizeof(typename Ops::Out)),
                  cell_bytes = static_cast<int64_t>(sizeof(typename Ops::Cell));
-  const bool stay =
-      j1 - j0 < 2 * S::cols || (q.m * q.n * out_bytes <= 1 << 20 && depth * S::cols * cell_bytes <= 24 << 10);
+  // Deep blocks of a packed B come from memory, and are read once for all rows.
+  const bool stay = j1 - j0 < 2 * S::cols || (q.packed_b != nullptr && 2 * depth > S::depth) ||
+                    (q.m * q.n * out_bytes <= 1 << 20 && depth * S::cols * cell_bytes <= 24 << 10);
   const int64_t some = (stay ? 256 : 32) / S::rows * S::rows;
   const int64_t a_row = plain_a ? q.plain_a_row : depth;
   for (int64_t i = i0; i < i1; i += some)
