@@ -243,6 +243,23 @@ TEST_CASE("gemm: NaN and infinity go through; factors of zero keep operands from
   });
 }
 
+namespace {
+
+// That 2 and 5 threads make the same bits of the product that one thread made.
+template <class Arch>
+void check_with_threads(GemmArgs<float> g, const std::vector<float>& serial) {
+  std::vector<float> threaded(serial.size());
+  g.c = threaded.data();
+  for (int threads : {2, 5}) {
+    ThreadPool pool(threads);
+    const ScopedPool scope(pool);
+    gemm_impl<Arch>(g);
+    CHECK(serial == threaded);
+  }
+}
+
+}  // namespace
+
 TEST_CASE("gemm: the same bits for any number of threads") {
   at_each_level([]<class Arch>(Arch) {
     for (const Extents& e : {Extents{130, 250, 700}, Extents{1, 9000, 300}, Extents{3, 4000, 200},
@@ -250,7 +267,7 @@ TEST_CASE("gemm: the same bits for any number of threads") {
       for (const bool b_transposed : {false, true})
         for (const bool packed : {false, true}) {
           const auto a = numbers<float>(e.m * e.k), b = numbers<float>(e.k * e.n);
-          std::vector<float> packed_b, serial(static_cast<size_t>(e.m * e.n)), threaded = serial;
+          std::vector<float> packed_b, serial(static_cast<size_t>(e.m * e.n));
           GemmArgs<float> g;
           g.m = e.m, g.n = e.n, g.k = e.k, g.a = a.data(), g.a_row = e.k, g.b = b.data();
           g.b_row = b_transposed ? 1 : e.n, g.b_col = b_transposed ? e.k : 1;
@@ -261,13 +278,7 @@ TEST_CASE("gemm: the same bits for any number of threads") {
             g.packed_b = packed_b.data();
           }
           gemm_impl<Arch>(g);
-          for (int threads : {2, 5}) {
-            ThreadPool pool(threads);
-            const ScopedPool scope(pool);
-            g.c = threaded.data();
-            gemm_impl<Arch>(g);
-            CHECK(serial == threaded);
-          }
+          check_with_threads<Arch>(g, serial);
         }
   });
 }
@@ -283,7 +294,7 @@ TEST_CASE("gemm: batches of rows, columns and small products are cut for any num
             const auto a = numbers<float>(items * a_size), b = numbers<float>(items * b_size),
                        row_bias = numbers<float>(e.m), col_bias = numbers<float>(e.n),
                        d = numbers<float>(c_size);
-            std::vector<float> serial(static_cast<size_t>(items * c_size)), threaded = serial;
+            std::vector<float> serial(static_cast<size_t>(items * c_size));
             GemmArgs<float> g;
             g.m = e.m, g.n = e.n, g.k = e.k, g.a = a.data(), g.b = b.data();
             g.a_row = a_transposed ? 1 : e.k, g.a_col = a_transposed ? e.m : 1;
@@ -298,13 +309,7 @@ TEST_CASE("gemm: batches of rows, columns and small products are cut for any num
               one.a += item * a_size, one.b += item * b_size, one.c += item * c_size;
               check(one, std::vector<float>(static_cast<size_t>(c_size)), e.n);
             }
-            for (int threads : {2, 5}) {
-              ThreadPool pool(threads);
-              const ScopedPool scope(pool);
-              g.c = threaded.data();
-              gemm_impl<Arch>(g);
-              CHECK(serial == threaded);
-            }
+            check_with_threads<Arch>(g, serial);
           }
   });
 }
