@@ -37,10 +37,10 @@ void svm_kernel(const Str& type, const std::vector<float>& params, const C* x, i
   kernels::unary<UnaryOp::linear>(similarity, similarity, rows * count,
                                   {.alpha = param(0), .beta = param(1)});
   if (type == "SIGMOID") return kernels::unary<UnaryOp::tanh>(similarity, similarity, rows * count);
-  const auto degree = tenon::detail::truncate_to<int32_t>(param(2));
-  parallel_for(rows * count, 1 << 13, [=](int64_t begin, int64_t end) {
-    for (int64_t k = begin; k < end; ++k) similarity[k] = kernels::power(similarity[k], degree);
-  });
+  const auto degree = static_cast<C>(tenon::detail::truncate_to<int32_t>(param(2)));
+  auto plan = kernels::BroadcastPlan<2>::flat(rows * count);
+  plan.strides[1][0] = 0;
+  kernels::binary<kernels::BinaryOp::pow>(similarity, &degree, similarity, plan);
 }
 
 /// Calls f(first, block, similarity) for blocks of rows from `first` on, so that memory does not grow with
