@@ -3,6 +3,8 @@
 
 #include <functional>
 
+#include "tenon/op/math/max.hpp"
+#include "tenon/op/math/mul.hpp"
 #include "tenon/op/math/sigmoid.hpp"
 #include "tenon/op/nn/global_average_pool.hpp"
 #include "tenon/op/nn/max_pool.hpp"
@@ -136,7 +138,7 @@ TEST_CASE("fuse_qdq: convolutions") {
 
 TEST_CASE("fuse_qdq: products") {
   for (const bool is_signed : {false, true})
-    for (const int form : {0, 1, 2}) {  // MatMul, Gemm, MatMul of two results
+    for (const int form : {0, 1, 2, 3}) {  // MatMul, Gemm, MatMul of two results, MatMul with a bias
       CAPTURE(is_signed);
       CAPTURE(form);
       Net shape{.is_signed = is_signed};
@@ -144,12 +146,17 @@ TEST_CASE("fuse_qdq: products") {
         Net n{.is_signed = is_signed};
         const ValueId a = n.input("a", form == 1 ? Extents{7, 30} : Extents{2, 7, 30}, 0.05f, 120);
         const ValueId other = n.input("b", {2, 30, 9}, 0.02f, 130);
-        ValueId y;
+        ValueId y = -1;
         if (form == 0) y = node(n.g, op::Relu{}, {node(n.g, op::MatMul{}, {a, n.weights({30, 9}, 1, 3)})});
         if (form == 1)
           y = node(n.g, op::Gemm{1, 1, 0, 1},
                    {a, n.weights({9, 30}, 0, 3), n.g.add_constant({}, floats<float>({9}, 4))});
         if (form == 2) y = node(n.g, op::MatMul{}, {a, other});
+        if (form == 3)
+          y = node(n.g, op::Relu{},
+                   {node(n.g, op::Add{},
+                         {n.g.add_constant({}, floats<float>({9}, 4)),
+                          node(n.g, op::MatMul{}, {a, n.weights({30, 9}, 1, 3)})})});
         n.g.add_output("y", n.quantize(y, 0.5f, 90));
         return std::move(n.g);
       };
@@ -157,6 +164,49 @@ TEST_CASE("fuse_qdq: products") {
             {{"a", shape.feed(form == 1 ? Extents{7, 30} : Extents{2, 7, 30}, 1)},
              {"b", shape.feed({2, 30, 9}, 2)}},
             1, 1);
+    }
+}
+
+TEST_CASE("fuse_qdq: products whose results stay floats") {
+  const Extents x{2, 7, 30};
+  for (const bool is_signed : {false, true})
+    for (const int form : {0, 1, 2, 3}) {  // MatMul alone, bias and residual, a bias out of reach, Gemm
+      CAPTURE(is_signed);
+      CAPTURE(form);
+      Net shape{.is_signed = is_signed};
+      const auto build = [&] {
+        Net n{.is_signed = is_signed};
+        const Extents rows = form == 3 ? Extents{7, 30} : x;
+        const ValueId a = n.input("a", rows, 0.05f, 120);
+        ValueId y = -1;
+        if (form == 3)
+          y = node(n.g, op::Gemm{1, 1, 0, 1},
+                   {a, n.weights({9, 30}, 0, 3), n.g.add_constant({}, floats<float>({9}, 4))});
+        else y = node(n.g, op::MatMul{}, {a, n.weights({30, 9}, 1, 3)});
+        if (form == 1 || form == 2) {
+          Tensor<float> row{Extents{9}};
+          for (int64_t k = 0; k < 9; ++k) row[k] = (form == 2 ? 1e9f : 0.3f) * static_cast<float>(k - 4);
+          y = node(n.g, op::Add{}, {y, n.g.add_constant({}, std::move(row))});
+        }
+        if (form == 1)
+          y = node(n.g, op::Relu{},
+                   {node(n.g, op::Add{}, {y, n.g.add_input("z", DType::float32, Dims{2, 7, 9})})});
+        if (form == 2) y = n.restore(n.quantize(y, 0.5f, 90), 0.5f, 90);
+        n.g.add_output("y", y);
+        return std::move(n.g);
+      };
+      const Session plain(build()), passed(build(), {.passes = std::vector{fuse_qdq, test::infos_are_true}});
+      CHECK(passed.program().nodes().size() == (form == 2 ? 3 : 1));
+      CHECK(passed.program().nodes()[0].op.as<PackedMatMulInteger>() != nullptr);
+      Feeds feeds{{"a", shape.feed(form == 3 ? Extents{7, 30} : x, 1)}};
+      if (form == 1) feeds.emplace_back("z", floats<float>({2, 7, 9}, 5));
+      Outputs expected = plain.run(feeds), got = passed.run(feeds);
+      const AnyTensor &e = expected[0].tensor(), &b = got[0].tensor();
+      REQUIRE(e.extents() == b.extents());
+      float most = 0;
+      for (int64_t k = 0; k < e.size(); ++k)
+        most = std::max(most, std::abs(e.view().as<float>()[k] - b.view().as<float>()[k]));
+      CHECK(most <= 1e-4f);
     }
 }
 
@@ -191,6 +241,23 @@ TEST_CASE("fuse_qdq: sums, averages, functions, moves") {
           }),
           feeds, 1, 0);
     check(graph([](Net& n, ValueId a, ValueId) { return n.quantize(a, 0.07f, 3); }), feeds, 1, 0);
+    // SiLU whose Sigmoid is quantised: two tables, one of which nobody reads.
+    check(graph([](Net& n, ValueId a, ValueId) {
+            const ValueId s =
+                n.restore(n.quantize(node(n.g, op::Sigmoid{}, {a}), 1.0f / 255, 0), 1.0f / 255, 0);
+            return n.quantize(node(n.g, op::Mul{}, {a, s}), 0.05f, 60);
+          }),
+          feeds, 1, 0);
+    check(graph([](Net& n, ValueId a, ValueId) {
+            const ValueId s = node(n.g, op::Sigmoid{}, {node(n.g, op::Mul{}, {one(n.g, 1.702f), a})});
+            return n.quantize(node(n.g, op::Mul{}, {node(n.g, op::Add{}, {a, a}), s}), 0.05f, 60);
+          }),
+          feeds, 1, 0);
+    // Of two tensors there is no table.
+    check(graph([](Net& n, ValueId a, ValueId b) {
+            return n.quantize(node(n.g, op::Max{}, {a, node(n.g, op::Sigmoid{}, {b})}), 0.05f, 60);
+          }),
+          feeds, 5, 0);
     check(graph([](Net& n, ValueId a, ValueId) {
             return n.quantize(node(n.g, op::MaxPool{.kernel_shape = {2, 2}}, {a}), 0.05f, 120);
           }),

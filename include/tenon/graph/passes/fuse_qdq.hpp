@@ -2,14 +2,17 @@
 // integers.
 //
 // Convolutions and products of constant weights, products of two results, sums, global averages, functions of
-// one number, and nodes that only move numbers. Results are as of ONNX's QLinear operators: sums are exact
+// one number, and nodes that only move numbers. A product of constant weights whose result nobody quantises
+// makes floats of its integers. Results are as of ONNX's QLinear operators: sums are exact
 // integers, multiplied once by the quotient of the scales. They differ from the floats that they replace by
 // one quantisation step at most, where a float lies close to the middle of two steps. Functions of one number
 // and moves do not differ at all.
 #pragma once
 
+#include <map>
 #include <vector>
 
+#include "tenon/graph/passes/floats_of_sums.hpp"
 #include "tenon/graph/passes/quantized.hpp"
 #include "tenon/op/math/add.hpp"
 #include "tenon/op/math/gemm.hpp"
@@ -148,6 +151,13 @@ inline void fuse_conv(Program& program, int number, const op::Conv& conv) {
   program.replace(end->node, AnyOperator::make(q), {x->v});
 }
 
+/// The zero point as a constant.
+inline ValueId zero_point(Program& program, const ByteScale& s) {
+  return program.add_constant(
+      {}, s.is_signed() ? AnyTensor(Tensor<int8_t>(Extents{}, {static_cast<int8_t>(s.zero)}))
+                        : AnyTensor(Tensor<uint8_t>(Extents{}, {static_cast<uint8_t>(s.zero)})));
+}
+
 /// A convolution that is one of integers already.
 inline void fuse_linear_conv(Program& program, int number, const op::QLinearConv& conv) {
   const Graph::Node& n = program.node(number);
@@ -171,6 +181,23 @@ inline void fuse_linear_conv(Program& program, int number, const op::QLinearConv
   program.replace(number, AnyOperator::make(q), {n.inputs[0]});
 }
 
+/// A product of 8-bit integers with constant ones that makes floats, for nobody quantises its result.
+inline void fuse_to_floats(Program& program, int number, const Bytes& a, const Weights& w, bool trans_b,
+                           ValueId c) {
+  PackedMatMulInteger q{.element = a.as.type};
+  q.k = w.data->extents()[trans_b ? 1 : 0];
+  q.n = w.data->extents()[trans_b ? 0 : 1];
+  q.b = packed_matrix(*w.data, w.zero, trans_b);
+  q.scales = scales_of(w, a.as, {}, q.n);
+  std::vector<ValueId> operands{a.v, zero_point(program, a.as), -1, -1};
+  FloatsOfSums floats(program, number, q, operands);
+  if (c >= 0 && !floats.add(c))
+    return program.skipped(number, "C is neither a row nor of the result's extents");
+  floats.take_arithmetic();
+  program.applied(number, "sums are integers", floats.report());
+  program.replace(floats.last(), AnyOperator::make(q), std::move(operands));
+}
+
 /// A MatMul or Gemm; `bias` is Gemm's C.
 inline void fuse_product(Program& program, int number, bool gemm, bool trans_b, ValueId bias) {
   const Graph::Node& n = program.node(number);
@@ -183,34 +210,42 @@ inline void fuse_product(Program& program, int number, bool gemm, bool trans_b, 
   const Dims& dims = program.info(n.outputs[0]).dims;
   if (!fits(program, number) || !dims.ranked())
     return program.skipped(number, "extents are not known, or do not fit");
-  const auto end = end_of(program, n.outputs[0]);
-  if (!end) return program.skipped(number, "the result is not quantised to 8 bits");
   const auto w = weights_behind(program, n.inputs[1], trans_b ? 0 : 1);
   if (!w) {
+    const auto end = end_of(program, n.outputs[0]);
+    if (!end) return program.skipped(number, "the result is not quantised to 8 bits");
     const auto b = bytes_behind(program, n.inputs[1]);
     if (!b || gemm || end->y.lo != end->y.as.least() || end->y.hi != end->y.as.least() + 255)
       return program.skipped(number, "B is not of 8 bits with scales of columns");
     const auto scale = [&](float x) {
       return program.add_constant({}, AnyTensor(Tensor<float>(Extents{}, {x})));
     };
-    const auto zero = [&](const ByteScale& s) {
-      return program.add_constant(
-          {}, s.is_signed() ? AnyTensor(Tensor<int8_t>(Extents{}, {static_cast<int8_t>(s.zero)}))
-                            : AnyTensor(Tensor<uint8_t>(Extents{}, {static_cast<uint8_t>(s.zero)})));
-    };
     program.applied(number, "in integers", end->with);
-    return program.replace(end->node, AnyOperator::make(op::QLinearMatMul{}),
-                           {a->v, scale(a->as.scale), zero(a->as), b->v, scale(b->as.scale), zero(b->as),
-                            scale(end->y.as.scale), zero(end->y.as)});
+    return program.replace(
+        end->node, AnyOperator::make(op::QLinearMatMul{}),
+        {a->v, scale(a->as.scale), zero_point(program, a->as), b->v, scale(b->as.scale),
+         zero_point(program, b->as), scale(end->y.as.scale), zero_point(program, end->y.as)});
   }
   if (w->data->rank() != 2) return program.skipped(number, "B is no matrix");
   if (dims.rank() < 2) return program.skipped(number, "A is a vector");
-  QuantizedMatMul q{.a = a->as, .y = end->y, .gemm = gemm};
+  QuantizedMatMul q{.a = a->as, .y = {}, .gemm = gemm};
   q.k = w->data->extents()[trans_b ? 1 : 0];
   q.n = w->data->extents()[trans_b ? 0 : 1];
-  q.scales = scales_of(*w, a->as, end->y.as, q.n);
-  if (!set_bias(program, *w, a->as, end->y.as, bias, q.n, q.bias))
-    return program.skipped(number, "C is no constant row, or not in reach of 32 bits");
+  auto end = end_of(program, n.outputs[0]);
+  ValueId row = bias;
+  const int sum = program.only_reader(n.outputs[0]);
+  if (!end && bias < 0 && sum >= 0 && fits(program, sum) && is_sum(program.node(sum))) {
+    // A bias of columns stands between the product and its quantisation.
+    const Graph::Node& add = program.node(sum);
+    row = add.inputs[add.inputs[0] == n.outputs[0] ? 1 : 0];
+    const Dims& c = program.info(row).dims;
+    if (c.count().is(q.n) && c.rank() >= 1 && c.rank() <= dims.rank() && c[c.rank() - 1].is(q.n))
+      end = end_of(program, add.outputs[0]);
+    if (end) end->with = concat(", with ", program.label(sum), end->with);
+  }
+  if (end) q.y = end->y, q.scales = scales_of(*w, a->as, end->y.as, q.n);
+  if (!end || !set_bias(program, *w, a->as, end->y.as, row, q.n, q.bias))
+    return fuse_to_floats(program, number, *a, *w, trans_b, bias);
   q.b = packed_matrix(*w->data, w->zero, trans_b);
   program.applied(number, "in integers", end->with);
   program.replace(end->node, AnyOperator::make(q), {a->v});
@@ -230,13 +265,6 @@ inline void fuse_add(Program& program, int number) {
   if (!end) return program.skipped(number, "the result is not quantised to 8 bits");
   program.applied(number, "in integers", end->with);
   program.replace(end->node, AnyOperator::make(QuantizedAdd{a->as, b->as, end->y}), {a->v, b->v});
-}
-
-/// Whether a node applies a function of one number to its first input, with constant parameters.
-inline bool is_constant_function(const Program& program, const Graph::Node& n) {
-  if (!is_function(n.op.spec()) || n.outputs.size() != 1) return false;
-  return std::all_of(n.inputs.begin() + 1, n.inputs.end(),
-                     [&](ValueId v) { return v < 0 || program.stored(v); });
 }
 
 /// Whether a node only moves the numbers of its first input, or of all inputs, to its one result.
@@ -265,33 +293,97 @@ inline void fuse_move(Program& program, int number, int mover, const ByteScale& 
   program.replace(number, AnyOperator(n.op), std::move(inputs));
 }
 
-/// A QuantizeLinear behind functions of one number: a table of 256 results. Without any, it changes the
-/// scale.
+/// The nodes between one tensor of 8-bit integers and a value each of whose elements is a function of the
+/// integer at its place alone.
+class FunctionsOfBytes {
+ public:
+  explicit FunctionsOfBytes(const Program& program) : program_(program) {}
+
+  /// Takes in the nodes that make a value. False where it depends on anything else.
+  bool take(ValueId v) {
+    if (numbers_.contains(v)) return true;
+    if (const auto x = bytes_behind(program_, v)) {
+      numbers_[v] = -1;
+      return leaves_.emplace_back(v, *x), reaches(x->v);
+    }
+    const int m = program_.maker(v);
+    if (m < 0 || numbers_.size() > most || !fits(program_, m)) return false;
+    const Graph::Node& n = program_.node(m);
+    const bool function = is_function(n.op.spec());
+    if (n.outputs.size() != 1 || !(function || is_arithmetic(n.op.spec()))) return false;
+    for (std::size_t k = 0; k < n.inputs.size(); ++k) {
+      const ValueId u = n.inputs[k];
+      if (u >= 0 && program_.stored(u) ? !(function && k > 0) && !number(program_, u, v) : u >= 0 && !take(u))
+        return false;
+    }
+    numbers_[v] = -1;
+    nodes_.push_back(m);
+    return true;
+  }
+  const std::vector<int>& nodes() const { return nodes_; }  ///< in order
+  ValueId bytes() const { return root_; }                   ///< -1 without any
+
+  /// The value for each of the bytes: a constant of 256 numbers.
+  ValueId results(Program& program, ValueId of) {
+    for (const auto& [v, x] : leaves_) {
+      Tensor<float> restored{Extents{256}};
+      const std::vector<const ByteTable*> path = tables_to(x.v);
+      for (int k = 0; k < 256; ++k) {
+        auto byte = static_cast<uint8_t>(k);
+        for (auto t = path.rbegin(); t != path.rend(); ++t) byte = (*t)->table[byte];
+        restored[k] = static_cast<float>((x.as.is_signed() ? static_cast<int8_t>(byte) : byte) - x.as.zero) *
+                      x.as.scale;
+      }
+      numbers_[v] = program.add_constant({}, AnyTensor(std::move(restored)));
+    }
+    for (const int m : nodes_) {
+      const AnyOperator op(program.node(m).op);
+      std::vector<ValueId> inputs = program.node(m).inputs;
+      for (ValueId& u : inputs)
+        if (u >= 0 && numbers_.contains(u)) u = numbers_[u];
+      numbers_[program.node(m).outputs[0]] = program.add_node({}, op, std::move(inputs))[0];
+    }
+    return numbers_[of];
+  }
+
+ private:
+  static constexpr std::size_t most = 64;
+
+  /// Whether these bytes are the root, or come from it by tables.
+  bool reaches(ValueId v) {
+    while (const Graph::Node* n = made_by<ByteTable>(program_, v)) v = n->inputs[0];
+    if (root_ < 0) root_ = v;
+    return root_ == v;
+  }
+  /// Last first.
+  std::vector<const ByteTable*> tables_to(ValueId v) const {
+    std::vector<const ByteTable*> path;
+    for (; v != root_; v = program_.node(program_.maker(v)).inputs[0])
+      path.push_back(program_.node(program_.maker(v)).op.as<ByteTable>());
+    return path;
+  }
+
+  const Program& program_;
+  std::map<ValueId, ValueId> numbers_;  // of a value, its 256 numbers, when they are there
+  std::vector<std::pair<ValueId, Bytes>> leaves_;
+  std::vector<int> nodes_;
+  ValueId root_ = -1;
+};
+
+/// A QuantizeLinear behind functions of one byte: a table of 256 results. Without any, it changes the scale.
 inline void fuse_functions(Program& program, int number, const ByteScale& as) {
-  std::vector<int> chain;  // last first
-  ValueId v = program.node(number).inputs[0];
-  for (int m = program.maker(v); m >= 0 && program.only_reader(v) >= 0 &&
-                                 is_constant_function(program, program.node(m)) && fits(program, m);
-       m = program.maker(v)) {
-    chain.push_back(m);
-    v = program.node(m).inputs[0];
+  const ValueId v = program.node(number).inputs[0];
+  FunctionsOfBytes functions(program);
+  if (!functions.take(v)) {
+    // Of sums, fuse_add has said it.
+    if (functions.bytes() >= 0 && program.maker(v) >= 0 && !is_sum(program.node(program.maker(v))))
+      program.skipped(number, "it quantises no function of one tensor of 8 bits");
+    return;
   }
-  const auto x = bytes_behind(program, v);
-  if (!x) return;
-  Tensor<float> numbers{Extents{256}};
-  for (int k = 0; k < 256; ++k)
-    numbers[k] =
-        static_cast<float>((x->as.is_signed() ? static_cast<int8_t>(k) : k) - x->as.zero) * x->as.scale;
-  ValueId y = program.add_constant({}, AnyTensor(std::move(numbers)));
-  for (auto m = chain.rbegin(); m != chain.rend(); ++m) {
-    const Graph::Node& n = program.node(*m);
-    std::vector<ValueId> inputs = n.inputs;
-    inputs[0] = y;
-    y = program.add_node({}, AnyOperator(n.op), std::move(inputs))[0];
-  }
-  const AnyTensor* results = constant_floats(program, y);
+  if (functions.bytes() < 0) return;
+  const AnyTensor* results = constant_floats(program, functions.results(program, v));
   if (results == nullptr || results->dtype() != DType::float32 || results->size() != 256) return;
-  ByteTable t{.x = x->as.type, .y = as.type};
+  ByteTable t{.x = program.info(functions.bytes()).type.element, .y = as.type};
   for (int k = 0; k < 256; ++k) {
     const float least = static_cast<float>(as.least() - as.zero), most = least + 255;
     float q = results->view().as<float>()[k] / as.scale;
@@ -299,8 +391,8 @@ inline void fuse_functions(Program& program, int number, const ByteScale& as) {
     q = std::nearbyint(q < most ? q : most) + static_cast<float>(as.zero);
     t.table[static_cast<std::size_t>(k)] = static_cast<uint8_t>(static_cast<int32_t>(q));
   }
-  program.applied(chain.empty() ? number : chain.back(), "a table of 256 results");
-  program.replace(number, AnyOperator::make(t), {x->v});
+  program.applied(functions.nodes().empty() ? number : functions.nodes().front(), "a table of 256 results");
+  program.replace(number, AnyOperator::make(t), {functions.bytes()});
 }
 
 inline void fuse_average(Program& program, int number, int pool, const ByteScale& as) {
