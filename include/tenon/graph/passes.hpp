@@ -17,6 +17,7 @@
 #include "tenon/graph/passes/pack_quantized.hpp"
 #include "tenon/graph/passes/pack_recurrent.hpp"
 #include "tenon/graph/passes/prepare_models.hpp"
+#include "tenon/graph/passes/widen_convolutions.hpp"
 
 namespace tenon {
 
@@ -29,6 +30,7 @@ inline std::vector<Pass> standard_passes() {
           passes::fuse_gelu,
           passes::fuse_layer_normalization,
           passes::fuse_attention,
+          passes::widen_convolutions,
           passes::fuse_convolution,
           passes::block_channels,
           passes::chain_convolutions,

@@ -34,6 +34,7 @@ struct OperatorClass {
   const op::Spec* spec;
   bool planned;  ///< the results' extents are known before `run`, which writes into memory that the caller
                  ///< allocates
+  uint32_t left_out;  ///< a bit for each element type for which `compute` was not compiled
   std::shared_ptr<void> (*create)(int version);
   std::shared_ptr<void> (*copy)(const void* object);
   std::vector<op::AttributeInfo> (*attributes)(const void* object);
@@ -57,6 +58,7 @@ template <class Op, uint32_t Filter = ~uint32_t{0}>
 inline constexpr OperatorClass operator_class{
     .spec = &Op::spec,
     .planned = op::is_planned<Op>,
+    .left_out = ~Filter,
     .create = [](int version) { return detail::shared_object(op::at_version<Op>(version)); },
     .copy = [](const void* object) { return detail::shared_object(*static_cast<const Op*>(object)); },
     .attributes = [](const void* object) { return op::attributes_of(*static_cast<const Op*>(object)); },
@@ -99,6 +101,8 @@ class AnyOperator {
   /// The version that the model states.
   int version() const { return version_; }
   bool planned() const { return class_->planned; }
+  /// Whether `run` may meet operands of the element type, if the specification permits them.
+  bool computes(DType t) const { return (class_->left_out >> static_cast<int>(t) & 1) == 0; }
   std::vector<op::AttributeInfo> attributes() const { return class_->attributes(object_.get()); }
   /// Infers from operands in the newest form, by the rules of the version that the model states.
   op::Message infer(std::span<const op::Info> in, std::span<op::Info> out) const {
