@@ -4,7 +4,7 @@
 // `dnnl`: the same in the words of bench/dnnl.cc.
 import { bert, gpt2, llamaBlock } from './language.mjs';
 import { dnnl, makers } from './operators.mjs';
-import { resnet50Qdq } from './quantized.mjs';
+import { mobilenetV2Qdq, resnet50Qdq } from './quantized.mjs';
 import { branches, chain, lstm, mlp, trees } from './small.mjs';
 import { efficientNet, mobilenetV2, resnet50, vgg19, yolo } from './vision.mjs';
 
@@ -28,6 +28,8 @@ export const models = {
   'trees-1000': { make: () => trees(1000) },
   'resnet50-qdq-s8s8': { make: () => resnet50Qdq('int8'), tolerance: 0.1 },
   'resnet50-qdq-u8s8': { make: () => resnet50Qdq('uint8'), tolerance: 0.1 },
+  'mobilenetv2-qdq-s8s8': { make: () => mobilenetV2Qdq('int8'), tolerance: 0.1 },
+  'mobilenetv2-qdq-u8s8': { make: () => mobilenetV2Qdq('uint8'), tolerance: 0.1 },
   'bert-base-128-int8': { make: () => bert({ quantized: true }), tolerance: 0.1 },
   'chain-1000': { make: () => chain(1000) },
   'branches-5000': { make: () => branches(5000) },

@@ -1,23 +1,32 @@
-// ResNet-50 in QDQ form: every tensor between operators is quantised and dequantised, weights are int8 with a scale
+// Networks in QDQ form: every tensor between operators is quantised and dequantised, weights are int8 with a scale
 // for each output channel, biases int32.
 import { Model } from './onnx.mjs';
 import { reluBound } from './layers.mjs';
+import { mobilenetV2Blocks } from './vision.mjs';
 
-/// `type` is that of the activations, uint8 or int8; what is not behind a Relu is symmetric around 128 or 0.
-export function resnet50Qdq(type) {
-  const m = new Model(13);
-  const unsigned = type === 'uint8';
-  const zeros = { int8: m.constant(0, 'int8'), uint8: m.constant(0, 'uint8'), middle: m.constant(128, 'uint8') };
+/// A network under construction. A tensor is what its consumers see, `value`, with its scale, `step`.
+class Quantized {
+  model = new Model(13);
 
-  // A tensor as its consumers see it, with the scale for its greatest value.
-  const quantize = (x, greatest, positive) => {
-    const step = positive && unsigned ? greatest / 255 : greatest / 127;
-    const scale = m.constant(step);
-    const zero = !unsigned ? zeros.int8 : positive ? zeros.uint8 : zeros.middle;
-    const value = m.node('DequantizeLinear', [m.node('QuantizeLinear', [x, scale, zero]), scale, zero]);
-    return { value, step };
-  };
-  const weights = (dims, fanIn, gain, step) => {
+  /// `type` is that of the activations, uint8 or int8; what may be negative is symmetric around 128 or 0.
+  constructor(type) {
+    this.unsigned = type === 'uint8';
+    const zero = (value, of) => this.model.constant(value, of);
+    this.zeros = { int8: zero(0, 'int8'), uint8: zero(0, 'uint8'), middle: zero(128, 'uint8') };
+  }
+
+  /// The tensor of a value, with the scale for its greatest.
+  tensor(x, greatest, positive) {
+    const step = positive && this.unsigned ? greatest / 255 : greatest / 127;
+    const scale = this.model.constant(step);
+    const zero = !this.unsigned ? this.zeros.int8 : positive ? this.zeros.uint8 : this.zeros.middle;
+    const quantized = this.model.node('QuantizeLinear', [x, scale, zero]);
+    return { value: this.model.node('DequantizeLinear', [quantized, scale, zero]), step };
+  }
+
+  /// Weights and bias for an input of this step.
+  #weights(dims, fanIn, gain, step) {
+    const m = this.model;
     const [outputs] = dims;
     const limit = gain * reluBound(fanIn);
     const scales = Array.from({ length: outputs }, (_, i) => (limit / 127) * (0.8 + 0.4 * ((i * 7) % 16) / 16));
@@ -31,35 +40,64 @@ export function resnet50Qdq(type) {
       zeroes('int32'),
     ], { axis: 0 });
     return [weight, bias];
-  };
-  const conv = (x, inputs, outputs, kernel, stride, { greatest = 6, relu = true, gain = 1 } = {}) => {
-    const constants = weights([outputs, inputs, kernel, kernel], inputs * kernel * kernel, gain, x.step);
-    const y = m.node('Conv', [x.value, ...constants], {
-      kernel_shape: [kernel, kernel], strides: [stride, stride], pads: Array(4).fill(kernel >> 1), group: 1,
+  }
+
+  conv(x, inputs, outputs, kernel, stride, { group = 1, activation, gain = 1 } = {}) {
+    const fanIn = (inputs / group) * kernel * kernel;
+    const y = this.model.node('Conv', [
+      x.value, ...this.#weights([outputs, inputs / group, kernel, kernel], fanIn, gain, x.step),
+    ], {
+      kernel_shape: [kernel, kernel], strides: [stride, stride], pads: Array(4).fill(kernel >> 1), group,
       dilations: [1, 1],
     });
-    return quantize(relu ? m.node('Relu', [y]) : y, greatest, relu);
-  };
+    return this.tensor(activation ? activation(y) : y, 6, activation !== undefined);
+  }
 
-  let x = quantize(m.input('data', [1, 3, 224, 224]), 1, true);
-  x = conv(x, 3, 64, 7, 2);
-  x = quantize(m.node('MaxPool', [x.value], { kernel_shape: [3, 3], strides: [2, 2], pads: [1, 1, 1, 1] }), 6, true);
+  /// The mean of each plane, and 1000 outputs of it.
+  classify(x, channels) {
+    x = this.tensor(this.model.node('GlobalAveragePool', [x.value]), 3, true);
+    x = this.tensor(this.model.node('Flatten', [x.value], { axis: 1 }), 3, true);
+    const y = this.model.node('Gemm', [x.value, ...this.#weights([1000, channels], channels, 1, x.step)], {
+      transB: 1,
+    });
+    this.model.output(this.tensor(y, 10, false).value, [1, 1000]);
+  }
+}
+
+export function resnet50Qdq(type) {
+  const q = new Quantized(type);
+  const m = q.model;
+  const activation = (y) => m.node('Relu', [y]);
+  let x = q.conv(q.tensor(m.input('data', [1, 3, 224, 224]), 1, true), 3, 64, 7, 2, { activation });
+  x = q.tensor(m.node('MaxPool', [x.value], { kernel_shape: [3, 3], strides: [2, 2], pads: [1, 1, 1, 1] }), 6, true);
   let channels = 64;
   for (const [stage, blocks] of [3, 4, 6, 3].entries()) {
     const width = 64 << stage;
     for (let block = 0; block < blocks; ++block) {
       const stride = stage > 0 && block === 0 ? 2 : 1;
-      let y = conv(x, channels, width, 1, 1);
-      y = conv(y, width, width, 3, stride);
-      y = conv(y, width, 4 * width, 1, 1, { relu: false, gain: 0.4 });
-      if (block === 0) x = conv(x, channels, 4 * width, 1, stride, { relu: false, gain: 0.8 });
+      let y = q.conv(x, channels, width, 1, 1, { activation });
+      y = q.conv(y, width, width, 3, stride, { activation });
+      y = q.conv(y, width, 4 * width, 1, 1, { gain: 0.4 });
+      if (block === 0) x = q.conv(x, channels, 4 * width, 1, stride, { gain: 0.8 });
       channels = 4 * width;
-      x = quantize(m.node('Relu', [m.node('Add', [y.value, x.value])]), 6, true);
+      x = q.tensor(activation(m.node('Add', [y.value, x.value])), 6, true);
     }
   }
-  x = quantize(m.node('GlobalAveragePool', [x.value]), 3, true);
-  x = quantize(m.node('Flatten', [x.value], { axis: 1 }), 3, true);
-  const y = m.node('Gemm', [x.value, ...weights([1000, 2048], 2048, 1, x.step)], { transB: 1 });
-  m.output(quantize(y, 10, false).value, [1, 1000]);
+  q.classify(x, 2048);
+  return m;
+}
+
+export function mobilenetV2Qdq(type) {
+  const q = new Quantized(type);
+  const m = q.model;
+  const activation = (y) => m.node('Clip', [y, m.constant(0), m.constant(6)]);
+  let x = q.conv(q.tensor(m.input('data', [1, 3, 224, 224]), 1, true), 3, 32, 3, 2, { activation });
+  for (const { channels, inner, width, stride } of mobilenetV2Blocks()) {
+    let y = inner === channels ? x : q.conv(x, channels, inner, 1, 1, { activation });
+    y = q.conv(y, inner, inner, 3, stride, { activation, group: inner });
+    y = q.conv(y, inner, width, 1, 1, { gain: 0.7 });
+    x = stride === 1 && channels === width ? q.tensor(m.node('Add', [x.value, y.value]), 6, false) : y;
+  }
+  q.classify(q.conv(x, 320, 1280, 1, 1, { activation }), 1280);
   return m;
 }

@@ -51,24 +51,28 @@ export function mobilenetV2(batch) {
   const m = new Model();
   const relu6 = (x) => m.node('Clip', [x, m.constant(0), m.constant(6)]);
   let x = relu6(conv(m, m.input('data', [batch, 3, 224, 224]), 3, 32, 3, { stride: 2 }));
-  let channels = 32;
-  const table = [
-    [1, 16, 1, 1], [6, 24, 2, 2], [6, 32, 3, 2], [6, 64, 4, 2], [6, 96, 3, 1], [6, 160, 3, 2], [6, 320, 1, 1],
-  ];
-  for (const [expansion, width, blocks, first] of table) {
-    for (let block = 0; block < blocks; ++block) {
-      const stride = block === 0 ? first : 1;
-      const inner = channels * expansion;
-      let y = expansion === 1 ? x : relu6(conv(m, x, channels, inner, 1));
-      y = relu6(conv(m, y, inner, inner, 3, { stride, group: inner }));
-      y = conv(m, y, inner, width, 1, { gain: 0.7 });
-      x = stride === 1 && channels === width ? m.node('Add', [x, y]) : y;
-      channels = width;
-    }
+  for (const { channels, inner, width, stride } of mobilenetV2Blocks()) {
+    let y = inner === channels ? x : relu6(conv(m, x, channels, inner, 1));
+    y = relu6(conv(m, y, inner, inner, 3, { stride, group: inner }));
+    y = conv(m, y, inner, width, 1, { gain: 0.7 });
+    x = stride === 1 && channels === width ? m.node('Add', [x, y]) : y;
   }
-  x = relu6(conv(m, x, channels, 1280, 1));
+  x = relu6(conv(m, x, 320, 1280, 1));
   m.output(gemm(m, pool(m, x), 1280, 1000), [batch, 1000]);
   return m;
+}
+
+/// The blocks of its table: channels that come in, within, and that go out.
+export function mobilenetV2Blocks() {
+  let channels = 32;
+  return [
+    [1, 16, 1, 1], [6, 24, 2, 2], [6, 32, 3, 2], [6, 64, 4, 2], [6, 96, 3, 1], [6, 160, 3, 2], [6, 320, 1, 1],
+  ].flatMap(([expansion, width, count, first]) => Array.from({ length: count }, (_, block) => {
+    const inner = channels * expansion;
+    const made = { channels, inner, width, stride: block === 0 ? first : 1 };
+    channels = width;
+    return made;
+  }));
 }
 
 // Tan, Le: EfficientNet (2019), B0: Swish, and squeeze-and-excitation in every block.
