@@ -88,7 +88,8 @@ struct LastConv {
     if (out.empty()) return;
     const op::WindowLayout l(conv.window(), in.extents(), out.extents(), std::span(extents).subspan(2));
     kernels::QuantConvLastArgs args;
-    args.geometry = l.geometry<kernels::ConvGeometry>(in.extent(0), 1, extents[1], extents[0]);
+    args.geometry =
+        l.geometry<kernels::ConvGeometry>(in.extent(0), conv.group, extents[1] * conv.group, extents[0]);
     args.plain_x = plain_x;
     args.x_signed = x.is_signed();
     args.x = in.data();

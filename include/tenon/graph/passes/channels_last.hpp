@@ -126,7 +126,7 @@ class ChannelsLast {
     const int maker = p_.maker(own);
     if (maker < 0 || p_.only_reader(plain) != n || p_.only_reader(own) != p_.maker(plain)) return false;
     const auto* conv = p_.node(maker).op.as<LastConv>();
-    if (conv == nullptr || conv->sum) return false;
+    if (conv == nullptr || conv->sum || conv->conv.group != 1) return false;
     LastConv with = *conv;
     const auto* sum = node.op.as<QuantizedAdd>();
     with.sum = {raised(other == 0 ? sum->a : sum->b), y};

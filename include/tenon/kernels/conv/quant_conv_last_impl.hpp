@@ -16,6 +16,7 @@
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/scratch.hpp"
 #include "tenon/kernels/conv/quant_conv_last.hpp"
+#include "tenon/kernels/conv/quant_conv_last_depthwise.hpp"
 #include "tenon/kernels/conv/quant_conv_last_operands.hpp"
 #include "tenon/kernels/conv/quant_conv_last_tiles.hpp"
 #include "tenon/kernels/conv/quant_conv_last_weights.hpp"
@@ -262,6 +263,7 @@ bool fast_conv_last_impl() {
 
 template <class Arch>
 int64_t quant_conv_last_weight_size_impl(const ConvGeometry& g, bool plain_x) {
+  if (is_depthwise_last(g)) return conv_last_detail::DepthwiseLayout(g).size();
   return conv_last_detail::Layout<Arch>(g, plain_x, simd::has_tiles<Arch>()).size();
 }
 
@@ -269,6 +271,7 @@ template <class Arch>
 void quant_conv_last_pack_impl(const ConvGeometry& g, bool plain_x, const int8_t* w, const int32_t* bias,
                                int32_t x_zero, int32_t* packed) {
   using namespace conv_last_detail;
+  if (is_depthwise_last(g)) return pack_depthwise(g, w, bias, x_zero, packed);
   pack_weights(Layout<Arch>(g, plain_x, simd::has_tiles<Arch>()), g, plain_x, w, bias, x_zero, packed);
 }
 
@@ -276,6 +279,8 @@ template <class Arch>
 void quant_conv_last_impl(const QuantConvLastArgs& g) {
   using namespace conv_last_detail;
   if (g.geometry.batch * g.geometry.out[0] * g.geometry.out[1] <= 0) return;
+  if constexpr (Arch::register_bytes == 64)
+    if (is_depthwise_last(g.geometry)) return conv_depthwise<Arch>(g);
   if constexpr (Arch::register_bytes == 64)
     if (simd::has_tiles<Arch>()) return conv_by_tiles<simd::AmxTiles, Arch>(g);
   conv_by_words<Arch>(g);

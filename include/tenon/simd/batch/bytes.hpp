@@ -174,6 +174,31 @@ inline xsimd::batch<int32_t, A> round_bytes(const xsimd::batch<float, A>& x,
   return bits_as<int32_t>(x + xsimd::batch<float, A>(0x1.8p23f)) + zero;
 }
 
+#if defined(__AVX512F__)
+namespace detail {
+/// Bytes of up to four vectors, see store_rounded. Each quarter has four bytes of each vector.
+template <int count, class A>
+inline __m512i rounded_quarters(const xsimd::batch<float, A>* x, int32_t zero, int32_t lo, int32_t hi) {
+  // 16 bits saturate before and after the zero point is added, bytes afterwards.
+  __m512i v[4];
+#pragma GCC unroll 4
+  for (int k = 0; k < 4; ++k) v[k] = k < count ? _mm512_cvtps_epi32(x[k]) : _mm512_setzero_si512();
+  const __m512i shift = _mm512_set1_epi16(static_cast<int16_t>(zero));
+  const __m512i low = _mm512_adds_epi16(_mm512_packs_epi32(v[0], v[1]), shift);
+  const __m512i high = _mm512_adds_epi16(_mm512_packs_epi32(v[2], v[3]), shift);
+  const __m512i bytes =
+      _mm512_max_epu8(_mm512_packus_epi16(low, high), _mm512_set1_epi8(static_cast<char>(lo)));
+  return _mm512_min_epu8(bytes, _mm512_set1_epi8(static_cast<char>(hi)));
+}
+/// Bytes of rounded_quarters in the order of the vectors.
+template <class A>
+inline __m512i in_order(__m512i quarters) {
+  return _mm512_permutexvar_epi32(_mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15),
+                                  quarters);
+}
+}  // namespace detail
+#endif
+
 /// Bytes of the numbers of `count` vectors side by side: round(x) + zero, to nearest, ties to even, within lo
 /// and hi, which are of the unsigned range, with the bits `flip` changed. The numbers lie within 2^31.
 template <int count, class A>
@@ -182,20 +207,9 @@ inline void store_rounded(uint8_t* p, const xsimd::batch<float, A>* x, int32_t z
   static_assert(count <= 4);
 #if defined(__AVX512F__)
   if constexpr (detail::bytes<A> == 64) {
-    // 16 bits saturate before and after the zero point is added, bytes afterwards.
-    __m512i v[4];
-#pragma GCC unroll 4
-    for (int k = 0; k < 4; ++k) v[k] = k < count ? _mm512_cvtps_epi32(x[k]) : _mm512_setzero_si512();
-    const __m512i shift = _mm512_set1_epi16(static_cast<int16_t>(zero));
-    const __m512i low = _mm512_adds_epi16(_mm512_packs_epi32(v[0], v[1]), shift);
-    const __m512i high = _mm512_adds_epi16(_mm512_packs_epi32(v[2], v[3]), shift);
-    __m512i bytes = _mm512_packus_epi16(low, high);
-    bytes = _mm512_max_epu8(bytes, _mm512_set1_epi8(static_cast<char>(lo)));
-    bytes = _mm512_min_epu8(bytes, _mm512_set1_epi8(static_cast<char>(hi)));
-    bytes = _mm512_xor_si512(bytes, _mm512_set1_epi8(static_cast<char>(flip)));
-    // Each quarter has four bytes of each vector.
-    const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-    bytes = _mm512_permutexvar_epi32(order, bytes);
+    const __m512i bytes =
+        _mm512_xor_si512(detail::in_order<A>(detail::rounded_quarters<count>(x, zero, lo, hi)),
+                         _mm512_set1_epi8(static_cast<char>(flip)));
     if constexpr (count == 4) _mm512_storeu_si512(p, bytes);
     else _mm512_mask_storeu_epi8(p, (uint64_t{1} << (16 * count)) - 1, bytes);
   } else
@@ -237,6 +251,47 @@ inline void store_rounded(uint8_t* p, const xsimd::batch<float, A>* x, int32_t z
                   round_bytes(F(min(max(x[k], least), most)), shift) ^ flips);
   }
 }
+
+/// The first n bytes of store_rounded.
+template <int count, class A>
+inline void store_rounded_n(uint8_t* p, const xsimd::batch<float, A>* x, int32_t zero, int32_t lo, int32_t hi,
+                            int64_t n) {
+  constexpr auto whole = count * static_cast<int64_t>(xsimd::batch<float, A>::size);
+  if (n >= whole) return store_rounded<count>(p, x, zero, lo, hi);
+#if defined(__AVX512F__)
+  if constexpr (detail::bytes<A> == 64)
+    _mm512_mask_storeu_epi8(p, (uint64_t{1} << n) - 1,
+                            detail::in_order<A>(detail::rounded_quarters<count>(x, zero, lo, hi)));
+  else
+#endif
+  {
+    uint8_t bytes[whole];
+    store_rounded<count>(bytes, x, zero, lo, hi);
+    std::memcpy(p, bytes, static_cast<std::size_t>(n));
+  }
+}
+
+#if defined(__AVX512F__)
+/// Vector k of `to` has in lane i the word of the bytes a[j], b[j], c[j], d[j], j = 16 (i / 4) + 4 k + i % 4.
+template <class A>
+inline void interleave_quarters(const xsimd::batch<uint8_t, A>& a, const xsimd::batch<uint8_t, A>& b,
+                                const xsimd::batch<uint8_t, A>& c, const xsimd::batch<uint8_t, A>& d,
+                                xsimd::batch<int32_t, A>* to) {
+  const __m512i ab = _mm512_unpacklo_epi8(a, b), cd = _mm512_unpacklo_epi8(c, d);
+  const __m512i ab_high = _mm512_unpackhi_epi8(a, b), cd_high = _mm512_unpackhi_epi8(c, d);
+  to[0] = _mm512_unpacklo_epi16(ab, cd);
+  to[1] = _mm512_unpackhi_epi16(ab, cd);
+  to[2] = _mm512_unpacklo_epi16(ab_high, cd_high);
+  to[3] = _mm512_unpackhi_epi16(ab_high, cd_high);
+}
+
+/// The first n bytes of store_rounded<4>, where byte j comes from the lane of interleave_quarters' column j.
+template <class A>
+inline void store_rounded_quarters_n(uint8_t* p, const xsimd::batch<float, A>* x, int32_t zero, int32_t lo,
+                                     int32_t hi, int64_t n) {
+  store_n(p, xsimd::batch<uint8_t, A>(detail::rounded_quarters<4>(x, zero, lo, hi)), n);
+}
+#endif
 
 /// to[p * to_row + i] = the word of four bytes at from + i * from_row + 4 * p, for i, p < 4.
 template <class Arch>
