@@ -78,6 +78,9 @@ TEST_CASE("MaxPool: cases by hand") {
       {{.kernel_shape = {2}}, t<double>({1, 1, 2}, {1, 2}), {t<double>({1, 1, 1}, {2}), at({1})}},
       {{.kernel_shape = {2}}, cast<float16>({1, 1, 2}, {1, 2}), {cast<float16>({1, 1, 1}, {2}), at({1})}},
       {{.kernel_shape = {2}}, cast<bfloat16>({1, 1, 2}, {1, -2}), {cast<bfloat16>({1, 1, 1}, {1}), at({0})}},
+      {{.kernel_shape = {2}},
+       cast<float16>({1, 1, 3}, {nan, -0.0f, -inf}),
+       {cast<float16>({1, 1, 2}, {-0.0f, -0.0f})}},
   };
   for (const Row& row : rows) check(row.op, {row.in}, row.out, 0, 0);
   for (int version : {1, 8, 10, 11, 12})

@@ -32,14 +32,13 @@ struct PoolArgs {
   bool count_include_pad = false;
 };
 
-/// T: float, double, integers, and class types that convert from and to float (float16, bfloat16).
+/// T: float, double, integers.
 /// NaNs lose against numbers, as in ONNX's reference. A window without a number inside gives NaN; for
 /// integers, a window without a cell inside gives the lowest value.
 template <class Arch, class T>
 void max_pool_impl(const PoolArgs<T>& args);
 
-/// T: float, double, and class types that convert from and to float. A window with nothing to count gives
-/// NaN.
+/// T: float, double. A window with nothing to count gives NaN.
 template <class Arch, class T>
 void average_pool_impl(const PoolArgs<T>& args);
 

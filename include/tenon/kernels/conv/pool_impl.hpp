@@ -23,10 +23,6 @@ using sliding::SlidingWindow;
 using sliding::step;
 using sliding::steps_to_zero;
 
-/// The type of sums and comparisons.
-template <class T>
-using Wide = std::conditional_t<std::is_arithmetic_v<T>, T, float>;
-
 /// Kernel cells [first, last) of an axis that output cell o sees inside of [low, high).
 struct Part {
   int64_t first, last;
@@ -391,44 +387,37 @@ namespace tenon::kernels {
 template <class Arch, class T>
 void max_pool_impl(const PoolArgs<T>& g) {
   using namespace pool_detail;
-  using W = Wide<T>;
   const SlidingWindow<Arch> w(true, g.rank, g.in, g.out, g.kernel, g.strides, g.dilations, g.pads_begin);
   const int64_t in = w.in_cells();
   if (g.planes <= 0 || w.out_cells() <= 0) return;
-  if constexpr (std::is_arithmetic_v<T>) {
-    // NaN is the neutral element of a maximum that prefers numbers.
-    constexpr T neutral =
-        std::is_integral_v<T> ? std::numeric_limits<T>::lowest() : std::numeric_limits<T>::quiet_NaN();
-    using V = simd::batch<T, Arch>;
-    const auto greater = [](const V& a, const V& b) { return simd::max_num(a, b); };
-    if (g.indices == nullptr && sees_whole(w))
-      return pool_whole<Arch>(g.planes, in, g.x, g.y, neutral, greater,
-                              [](const V& v) { return greatest_number<Arch>(v); });
-    const SlidingWindow<Arch> plain(false, g.rank, g.in, g.out, g.kernel, g.strides, g.dilations,
-                                    g.pads_begin);
-    if (g.indices == nullptr && keeps_vectors<T>(g.rank, plain) && fits_padded<T>(plain))
-      return pool_vectors<Arch>(plain, g.planes, g.x, g.y, neutral, greater,
-                                [](int64_t, const V& v) { return v; });
-    if (g.indices == nullptr && in > 0 && fits_padded<T>(w)) {
-      pool_rows<Arch>(w, g.planes, g.x, g.y, neutral, greater,
-                      [](int64_t, int64_t, const V& v) { return v; });
-      return;
-    }
+  // NaN is the neutral element of a maximum that prefers numbers.
+  constexpr T neutral =
+      std::is_integral_v<T> ? std::numeric_limits<T>::lowest() : std::numeric_limits<T>::quiet_NaN();
+  using V = simd::batch<T, Arch>;
+  const auto greater = [](const V& a, const V& b) { return simd::max_num(a, b); };
+  if (g.indices == nullptr && sees_whole(w))
+    return pool_whole<Arch>(g.planes, in, g.x, g.y, neutral, greater,
+                            [](const V& v) { return greatest_number<Arch>(v); });
+  const SlidingWindow<Arch> plain(false, g.rank, g.in, g.out, g.kernel, g.strides, g.dilations, g.pads_begin);
+  if (g.indices == nullptr && keeps_vectors<T>(g.rank, plain) && fits_padded<T>(plain))
+    return pool_vectors<Arch>(plain, g.planes, g.x, g.y, neutral, greater,
+                              [](int64_t, const V& v) { return v; });
+  if (g.indices == nullptr && in > 0 && fits_padded<T>(w)) {
+    pool_rows<Arch>(w, g.planes, g.x, g.y, neutral, greater, [](int64_t, int64_t, const V& v) { return v; });
+    return;
   }
   pool_cells<Arch>(w, g.planes, [&](int64_t plane, const int64_t* at, int64_t to) {
     const T* x = g.x + plane * in;
     int64_t best = -1;
-    W most{};
+    T most{};
     for_cells(w, at, [&](int64_t cell) {
-      const W value = static_cast<W>(x[cell]);
+      const T value = x[cell];
       if (best < 0 || value > most || (most != most && value == value)) {
         best = cell;
         most = value;
       }
     });
-    if (best >= 0) g.y[to] = x[best];
-    else if constexpr (std::is_integral_v<T>) g.y[to] = std::numeric_limits<T>::lowest();
-    else g.y[to] = static_cast<T>(std::numeric_limits<W>::quiet_NaN());
+    g.y[to] = best >= 0 ? x[best] : neutral;
     if (g.indices != nullptr)
       g.indices[to] =
           best < 0 ? -1 : plane * in + (g.column_major ? column_major_place<Arch>(g.rank, g.in, best) : best);
@@ -438,7 +427,6 @@ void max_pool_impl(const PoolArgs<T>& g) {
 template <class Arch, class T>
 void average_pool_impl(const PoolArgs<T>& g) {
   using namespace pool_detail;
-  using W = Wide<T>;
   // Axes are not joined, because divisors need the padding of each of the caller's axes.
   const SlidingWindow<Arch> w(false, g.rank, g.in, g.out, g.kernel, g.strides, g.dilations, g.pads_begin);
   const int64_t in = w.in_cells();
@@ -449,48 +437,46 @@ void average_pool_impl(const PoolArgs<T>& g) {
                                         a.in + (g.count_include_pad ? g.pads_end[d] : 0));
     return std::max<int64_t>(part.last - part.first, 0);
   };
-  if constexpr (std::is_floating_point_v<T>) {
-    using V = simd::batch<T, Arch>;
-    const auto plus = [](const V& a, const V& b) { return a + b; };
-    if (sees_whole(w)) {
-      pool_whole<Arch>(g.planes, in, g.x, g.y, T{0}, plus,
-                       [=](const V& sum) { return simd::sum_of_lanes(sum) / static_cast<T>(in); });
-      return;
+  using V = simd::batch<T, Arch>;
+  const auto plus = [](const V& a, const V& b) { return a + b; };
+  if (sees_whole(w)) {
+    pool_whole<Arch>(g.planes, in, g.x, g.y, T{0}, plus,
+                     [=](const V& sum) { return simd::sum_of_lanes(sum) / static_cast<T>(in); });
+    return;
+  }
+  const bool by_vectors = keeps_vectors<T>(g.rank, w);
+  if (in > 0 && fits_padded<T>(w)) {
+    Scratch scratch;
+    const int last = w.rank - 1;
+    const int64_t row = w.inner().out, out = w.out_cells();
+    T* counts = scratch.take<T>(out);
+    T* of_axis[max_spatial];
+    for (int d = 0; d < w.rank; ++d) {
+      of_axis[d] = scratch.take<T>(w.axis[d].out);
+      for (int64_t o = 0; o < w.axis[d].out; ++o) of_axis[d][o] = static_cast<T>(counted(d, o));
     }
-    const bool by_vectors = keeps_vectors<T>(g.rank, w);
-    if (in > 0 && fits_padded<T>(w)) {
-      Scratch scratch;
-      const int last = w.rank - 1;
-      const int64_t row = w.inner().out, out = w.out_cells();
-      T* counts = scratch.take<T>(out);
-      T* of_axis[max_spatial];
-      for (int d = 0; d < w.rank; ++d) {
-        of_axis[d] = scratch.take<T>(w.axis[d].out);
-        for (int64_t o = 0; o < w.axis[d].out; ++o) of_axis[d][o] = static_cast<T>(counted(d, o));
-      }
-      int64_t at[max_spatial] = {};
-      for (int64_t first = 0; first < out; first += row) {
-        T outer = 1;
-        for (int d = 0; d < last; ++d) outer *= of_axis[d][at[d]];
-        for (int64_t o = 0; o < row; ++o) counts[first + o] = outer * of_axis[last][o];
-        step<Arch>(last, at, [&](int d) { return w.axis[d].out; });
-      }
-      if (by_vectors)
-        return pool_vectors<Arch>(w, g.planes, g.x, g.y, T{0}, plus, [counts](int64_t place, const V& sum) {
-          return sum / V(simd::loadu<Arch>(counts + place));
-        });
-      pool_rows<Arch>(w, g.planes, g.x, g.y, T{0}, plus, [=](int64_t place, int64_t count, const V& sum) {
-        return sum / simd::load_n<Arch>(counts + place, count);
+    int64_t at[max_spatial] = {};
+    for (int64_t first = 0; first < out; first += row) {
+      T outer = 1;
+      for (int d = 0; d < last; ++d) outer *= of_axis[d][at[d]];
+      for (int64_t o = 0; o < row; ++o) counts[first + o] = outer * of_axis[last][o];
+      step<Arch>(last, at, [&](int d) { return w.axis[d].out; });
+    }
+    if (by_vectors)
+      return pool_vectors<Arch>(w, g.planes, g.x, g.y, T{0}, plus, [counts](int64_t place, const V& sum) {
+        return sum / V(simd::loadu<Arch>(counts + place));
       });
-      return;
-    }
+    pool_rows<Arch>(w, g.planes, g.x, g.y, T{0}, plus, [=](int64_t place, int64_t count, const V& sum) {
+      return sum / simd::load_n<Arch>(counts + place, count);
+    });
+    return;
   }
   pool_cells<Arch>(w, g.planes, [&](int64_t plane, const int64_t* at, int64_t to) {
     const T* x = g.x + plane * in;
-    W sum = 0, count = 1;
-    for_cells(w, at, [&](int64_t cell) { sum += static_cast<W>(x[cell]); });
-    for (int d = 0; d < w.rank; ++d) count *= static_cast<W>(counted(d, at[d]));
-    g.y[to] = static_cast<T>(count == 0 ? std::numeric_limits<W>::quiet_NaN() : sum / count);
+    T sum = 0, count = 1;
+    for_cells(w, at, [&](int64_t cell) { sum += x[cell]; });
+    for (int d = 0; d < w.rank; ++d) count *= static_cast<T>(counted(d, at[d]));
+    g.y[to] = count == 0 ? std::numeric_limits<T>::quiet_NaN() : sum / count;
   });
 }
 
@@ -517,20 +503,14 @@ void sum_pool_impl(const PoolArgs<T>& g) {
 }  // namespace tenon::kernels
 
 #ifdef TENON_INSTANTIATE
-#include "tenon/base/types.hpp"
-
 namespace tenon::kernels {
 
 template void max_pool_impl<TENON_INSTANTIATE, float>(const PoolArgs<float>&);
 template void max_pool_impl<TENON_INSTANTIATE, double>(const PoolArgs<double>&);
 template void max_pool_impl<TENON_INSTANTIATE, int8_t>(const PoolArgs<int8_t>&);
 template void max_pool_impl<TENON_INSTANTIATE, uint8_t>(const PoolArgs<uint8_t>&);
-template void max_pool_impl<TENON_INSTANTIATE, float16>(const PoolArgs<float16>&);
-template void max_pool_impl<TENON_INSTANTIATE, bfloat16>(const PoolArgs<bfloat16>&);
 template void average_pool_impl<TENON_INSTANTIATE, float>(const PoolArgs<float>&);
 template void average_pool_impl<TENON_INSTANTIATE, double>(const PoolArgs<double>&);
-template void average_pool_impl<TENON_INSTANTIATE, float16>(const PoolArgs<float16>&);
-template void average_pool_impl<TENON_INSTANTIATE, bfloat16>(const PoolArgs<bfloat16>&);
 template void sum_pool_impl<TENON_INSTANTIATE, float>(const PoolArgs<float>&);
 template void sum_pool_impl<TENON_INSTANTIATE, double>(const PoolArgs<double>&);
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tenon/kernels/conv/pool.hpp"
+#include "tenon/op/families/wide.hpp"
 #include "tenon/op/families/window.hpp"
 
 namespace tenon::op {
@@ -39,11 +40,13 @@ struct AveragePool {
   void compute(TensorView<const T> x, TensorView<T> y) const {
     if (y.empty()) return;
     const WindowLayout layout(window(), x.extents(), y.extents(), kernel_shape);
-    auto args = layout.pool<kernels::PoolArgs<T>>(x.extent(0) * x.extent(1));
-    args.x = x.data();
-    args.y = y.data();
+    auto args = layout.pool<kernels::PoolArgs<compute_t<T>>>(x.extent(0) * x.extent(1));
+    Scratch scratch;
+    args.x = widen(scratch, x.data(), x.size());
+    args.y = wide_result(scratch, y.data(), y.size());
     args.count_include_pad = count_include_pad != 0;
     kernels::average_pool(args);
+    narrow(args.y, y.data(), y.size());
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
