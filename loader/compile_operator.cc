@@ -241,6 +241,11 @@ OperatorText text_of(const QuantizedAdd& p, Constants& c) {
       .set("y", p.y)
       .take(concat(fused, "quantized.hpp"));
 }
+OperatorText text_of(const QuantizedMul& p, Constants& c) {
+  Aggregate a("QuantizedMul", c);
+  a.set("a", p.a).set("b", p.b).set("y", p.y).set("spread", p.spread).set("last", p.last);
+  return a.take(concat(fused, "quantized.hpp"));
+}
 OperatorText text_of(const QuantizedGlobalAverage& p, Constants& c) {
   return Aggregate("QuantizedGlobalAverage", c)
       .set("x", p.x)
@@ -368,8 +373,8 @@ OperatorText text_of(const AnyOperator& op, std::span<const HeaderText> files, C
   std::optional<OperatorText> text;
   if (const auto* late = op.as<FileMatMul>()) return text_of(late->packed(), c);
   if (text_of_one<PackedMatMul, PackedConv, BlockedConv, ConvChain, ToBlocks, FromBlocks, BlockedMean,
-                  QuantizedConv, QuantizedMatMul, QuantizedAdd, QuantizedGlobalAverage, ByteTable,
-                  MoveChannels, LastConv, PackedMatMulInteger, PackedRecurrent<op::GRU>,
+                  QuantizedConv, QuantizedMatMul, QuantizedAdd, QuantizedMul, QuantizedGlobalAverage,
+                  ByteTable, MoveChannels, LastConv, PackedMatMulInteger, PackedRecurrent<op::GRU>,
                   PackedRecurrent<op::LSTM>, PackedRecurrent<op::RNN>, PackedConvTranspose>(op, c, text))
     return *std::move(text);
   if (text_of_model<op::LinearClassifier, op::LinearRegressor, op::SVMClassifier, op::SVMRegressor>(op, files,

@@ -179,3 +179,54 @@ TEST_CASE("range and quantize_bytes: ties, their neighbours and no numbers, agai
       }
   });
 }
+
+TEST_CASE("mul_bytes: signs, bounds and numbers for rows, against the definition") {
+  at_each_level([]<class Arch>(Arch) {
+    constexpr int64_t n = 256 * 256 - 3;
+    std::vector<uint8_t> a(n), b(n), y(n);
+    for (size_t k = 0; k < a.size(); ++k)
+      a[k] = static_cast<uint8_t>(k & 255), b[k] = static_cast<uint8_t>(k >> 8);
+    for (int form = 0; form < 16; ++form) {
+      CAPTURE(form);
+      const bool a_signed = form & 1, b_signed = form & 2, y_signed = form & 4;
+      MulBytesArgs g;
+      g.a = {a.data(), a_signed, a_signed ? -7 : 120, 0.25f};
+      g.b = {b.data(), b_signed, b_signed ? 127 : 0, 0.5f};
+      g.scale = 16, g.zero = y_signed ? -3 : 77;
+      g.lo = y_signed ? -3 : 77, g.hi = y_signed ? 127 : 200;
+      g.b_column = form & 8 ? 0 : 1;
+      const uint8_t* by = b.data() + (form & 8 ? 12345 : 0);
+      mul_bytes_impl<Arch>(g, a.data(), by, n, y.data());
+      const auto number = [](uint8_t x, bool is_signed) {
+        return is_signed ? int{static_cast<int8_t>(x)} : int{x};
+      };
+      int64_t wrong = 0;
+      for (size_t k = 0; k < a.size(); ++k) {
+        const double product = (number(a[k], a_signed) - g.a.zero) * 0.25 *
+                               (number(by[form & 8 ? 0 : k], b_signed) - g.b.zero) * 0.5;
+        const double want =
+            std::min(std::max(std::nearbyint(product / 16) + g.zero, double(g.lo)), double(g.hi));
+        wrong += number(y[k], y_signed) != static_cast<int>(want);
+      }
+      CHECK(wrong == 0);
+    }
+  });
+}
+
+TEST_CASE("mul_bytes: numbers for rows and columns of several matrices") {
+  constexpr int64_t outer = 2, rows = 3, n = 40000;
+  std::vector<uint8_t> a(outer * rows * n), b(outer * n), y(a.size());
+  for (size_t k = 0; k < a.size(); ++k) a[k] = static_cast<uint8_t>(k % 13);
+  for (size_t k = 0; k < b.size(); ++k) b[k] = static_cast<uint8_t>(k % 17);
+  for (const bool columns : {false, true}) {
+    MulBytesArgs g{.outer = outer, .rows = rows, .n = n, .a = {a.data()}, .b = {b.data()}, .y = y.data()};
+    g.b_outer = columns ? n : rows, g.b_row = columns ? 0 : 1, g.b_column = columns;
+    mul_bytes(g);
+    int64_t wrong = 0;
+    for (int64_t k = 0; k < outer * rows * n; ++k) {
+      const int64_t at = columns ? k / (rows * n) * n + k % n : k / n;
+      wrong += y[static_cast<size_t>(k)] != a[static_cast<size_t>(k)] * b[static_cast<size_t>(at)];
+    }
+    CHECK(wrong == 0);
+  }
+}

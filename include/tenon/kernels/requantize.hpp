@@ -75,6 +75,41 @@ inline void add_bytes(const AddBytesArgs& a) {
   });
 }
 
+/// y = clamp(round(a * b / scale) + zero, lo, hi) of the numbers that a (outer, rows, n) and b stand for; the
+/// number of b for (o, r, i) is at o * b_outer + r * b_row + i * b_column. y may be a.data.
+struct MulBytesArgs {
+  int64_t outer = 1, rows = 1, n = 0;
+  ScaledBytes a, b;
+  int64_t b_outer = 0, b_row = 0, b_column = 1;  ///< b_column: 0 or 1
+  void* y = nullptr;
+  float scale = 1;
+  int32_t zero = 0, lo = 0, hi = 255;
+};
+
+/// Serial body for n > 0 neighbours, with as many numbers of b, or one if b_column is 0.
+template <class Arch>
+void mul_bytes_impl(const MulBytesArgs& args, const uint8_t* a, const uint8_t* b, int64_t n, uint8_t* y);
+
+/// See MulBytesArgs.
+inline void mul_bytes(const MulBytesArgs& g) {
+  constexpr int64_t longest = int64_t{1} << 15;
+  const int64_t pieces = (g.n + longest - 1) / longest;  // of a row
+  parallel_for(g.outer * g.rows * pieces, std::max<int64_t>(1, longest / std::max<int64_t>(g.n, 1)),
+               [&](int64_t begin, int64_t end) {
+                 simd::dispatch([&]<class Arch>(Arch) {
+                   for (int64_t p = begin; p < end; ++p) {
+                     const int64_t row = p / pieces, from = p % pieces * longest;
+                     const int64_t at = row * g.n + from;
+                     const int64_t b_at =
+                         row / g.rows * g.b_outer + row % g.rows * g.b_row + from * g.b_column;
+                     mul_bytes_impl<Arch>(g, static_cast<const uint8_t*>(g.a.data) + at,
+                                          static_cast<const uint8_t*>(g.b.data) + b_at,
+                                          std::min(longest, g.n - from), static_cast<uint8_t*>(g.y) + at);
+                   }
+                 });
+               });
+}
+
 /// y[i] = table[x[i]], of bytes; y may be x.
 inline void look_up_bytes(const uint8_t* table, const uint8_t* x, int64_t n, uint8_t* y) {
   parallel_for(n, int64_t{1} << 16, [&](int64_t begin, int64_t end) {

@@ -58,6 +58,36 @@ void add_bytes_impl(const AddBytesArgs& g, int64_t begin, int64_t end) {
   std::memcpy(y + i, to, static_cast<std::size_t>(end - i));
 }
 
+template <class Arch>
+void mul_bytes_impl(const MulBytesArgs& g, const uint8_t* a, const uint8_t* b, int64_t n, uint8_t* y) {
+  using I = simd::batch<int32_t, Arch>;
+  using F = simd::batch<float, Arch>;
+  constexpr int64_t lanes = simd::lanes<int32_t, Arch>;
+  const int32_t a_flip = g.a.is_signed ? 128 : 0, b_flip = g.b.is_signed ? 128 : 0;
+  const I fa(a_flip), fb(b_flip), za(g.a.zero + a_flip), zb(g.b.zero + b_flip), zero(g.zero);
+  const F rate(g.a.scale * g.b.scale / g.scale);
+  const F least(static_cast<float>(g.lo - g.zero)), most(static_cast<float>(g.hi - g.zero));
+  // Products of two bytes are whole floats.
+  const I one((b[0] ^ b_flip) - (g.b.zero + b_flip));
+  const auto product = [&](const uint8_t* u, const uint8_t* v, uint8_t* to) {
+    const I by = v == nullptr ? one : (simd::load_bytes<Arch>(v) ^ fb) - zb;
+    const F exact = simd::to_float((simd::load_bytes<Arch>(u) ^ fa) - za) * simd::to_float(by);
+    simd::store_bytes(to, simd::round_bytes(simd::min(simd::max(exact * rate, least), most), zero));
+  };
+  const auto all = [&](auto each) {
+    int64_t i = 0;
+    for (; i + lanes <= n; i += lanes) product(a + i, each ? b + i : nullptr, y + i);
+    if (i == n) return;
+    uint8_t u[lanes] = {}, v[lanes] = {}, to[lanes];
+    std::memcpy(u, a + i, static_cast<std::size_t>(n - i));
+    if (each) std::memcpy(v, b + i, static_cast<std::size_t>(n - i));
+    product(u, each ? v : nullptr, to);
+    std::memcpy(y + i, to, static_cast<std::size_t>(n - i));
+  };
+  if (g.b_column != 0) all(std::true_type{});
+  else all(std::false_type{});
+}
+
 }  // namespace tenon::kernels
 
 #ifdef TENON_INSTANTIATE
@@ -68,6 +98,8 @@ template void requantize_row_impl<TENON_INSTANTIATE>(const int32_t*, int64_t, fl
 template void requantize_row_impl<TENON_INSTANTIATE>(const int32_t*, int64_t, float, const float*, uint8_t,
                                                      uint8_t, uint8_t, uint8_t*);
 template void add_bytes_impl<TENON_INSTANTIATE>(const AddBytesArgs&, int64_t, int64_t);
+template void mul_bytes_impl<TENON_INSTANTIATE>(const MulBytesArgs&, const uint8_t*, const uint8_t*, int64_t,
+                                                uint8_t*);
 
 }  // namespace tenon::kernels
 #endif

@@ -253,6 +253,19 @@ TEST_CASE("fuse_qdq: sums, averages, functions, moves") {
             return n.quantize(node(n.g, op::Mul{}, {node(n.g, op::Add{}, {a, a}), s}), 0.05f, 60);
           }),
           feeds, 1, 0);
+    check(graph([](Net& n, ValueId a, ValueId b) {
+            return n.quantize(node(n.g, op::Relu{}, {node(n.g, op::Mul{}, {a, b})}), 0.03f, 60);
+          }),
+          feeds, 1, 1);
+    // A number for each channel.
+    for (const bool first : {false, true})
+      check(graph([=](Net& n, ValueId a, ValueId b) {
+              const ValueId mean =
+                  n.restore(n.quantize(node(n.g, op::GlobalAveragePool{}, {b}), 0.02f, 3), 0.02f, 3);
+              return n.quantize(node(n.g, op::Mul{}, first ? std::vector{mean, a} : std::vector{a, mean}),
+                                0.03f, 60);
+            }),
+            feeds, 2, 1);
     // Of two tensors there is no table.
     check(graph([](Net& n, ValueId a, ValueId b) {
             return n.quantize(node(n.g, op::Max{}, {a, node(n.g, op::Sigmoid{}, {b})}), 0.05f, 60);

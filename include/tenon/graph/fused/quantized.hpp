@@ -1,4 +1,4 @@
-// Operators over 8-bit integers: convolution, product, sum, mean, and any function of one byte.
+// Operators over 8-bit integers: convolution, products, sum, mean, and any function of one byte.
 #pragma once
 
 #include <array>
@@ -153,6 +153,51 @@ struct QuantizedAdd {
                         .zero = y.as.zero,
                         .lo = y.lo,
                         .hi = y.hi});
+  }
+};
+
+/// Y = A * B, all in 8 bits. B has A's extents, or a number for each channel of A.
+struct QuantizedMul {
+  ByteScale a, b;
+  ByteRange y;
+  bool spread = false;  ///< B is (N, C, 1...)
+  bool last = false;    ///< A is (N, 1, spatial..., C), and a spread B (N, 1, 1..., C)
+
+  static constexpr op::Spec spec = op::own_spec("QuantizedMul", {{"A", "T1"}, {"B", "T2"}}, {{"Y", "T3"}},
+                                                {{"T1", byte_types}, {"T2", byte_types}, {"T3", byte_types}});
+
+  constexpr void infer(op::Infer& i) const {
+    if (i.dtype(0) != a.type) return i.fail("A is ", i.dtype(0), ", not ", a.type);
+    if (i.dtype(1) != b.type) return i.fail("B is ", i.dtype(1), ", not ", b.type);
+    Dims small = i.dims(0);
+    if (spread) {
+      if (!i.expect_ranked(0) || !i.expect_rank_at_least(0, 2)) return;
+      const int channels = last ? small.rank() - 1 : 1;
+      for (int k = 1; k < small.rank(); ++k)
+        if (k != channels) small[k] = 1;
+    }
+    i.unify(small, i.dims(1), "extents of A and B");
+    i.out(0, i.dims(0));
+    i.out(0).type = y.as.type;
+  }
+  void compute(AnyView left, AnyView right, AnyOut out) const {
+    if (out.empty()) return;
+    kernels::MulBytesArgs args{.n = out.size(),
+                               .a = {left.data(), a.is_signed(), a.zero, a.scale},
+                               .b = {right.data(), b.is_signed(), b.zero, b.scale},
+                               .y = out.data(),
+                               .scale = y.as.scale,
+                               .zero = y.as.zero,
+                               .lo = y.lo,
+                               .hi = y.hi};
+    if (spread && last) {
+      args.outer = out.extent(0), args.n = args.b_outer = out.extent(-1);
+      args.rows = out.size() / args.outer / args.n;
+    } else if (spread) {
+      args.rows = out.extent(0) * out.extent(1), args.n = out.size() / args.rows;
+      args.b_row = 1, args.b_column = 0;
+    }
+    kernels::mul_bytes(args);
   }
 };
 

@@ -1,7 +1,8 @@
 // fuse_qdq: nodes between DequantizeLinear and QuantizeLinear, and QLinearConv, become nodes over 8-bit
 // integers.
 //
-// Convolutions and products of constant weights, products of two results, sums, global averages, functions of
+// Convolutions and products of constant weights, products of two results, also
+// element by element, sums, global averages, functions of
 // one number, and nodes that only move numbers. A product of constant weights whose result nobody quantises
 // makes floats of its integers. Results are as of ONNX's QLinear operators: sums are exact
 // integers, multiplied once by the quotient of the scales. They differ from the floats that they replace by
@@ -375,8 +376,8 @@ inline void fuse_functions(Program& program, int number, const ByteScale& as) {
   const ValueId v = program.node(number).inputs[0];
   FunctionsOfBytes functions(program);
   if (!functions.take(v)) {
-    // Of sums, fuse_add has said it.
-    if (functions.bytes() >= 0 && program.maker(v) >= 0 && !is_sum(program.node(program.maker(v))))
+    const int m = program.maker(v);  // sums and products speak for themselves
+    if (functions.bytes() >= 0 && m >= 0 && !is_sum(program.node(m)) && !program.node(m).op.as<op::Mul>())
       program.skipped(number, "it quantises no function of one tensor of 8 bits");
     return;
   }
@@ -393,6 +394,29 @@ inline void fuse_functions(Program& program, int number, const ByteScale& as) {
   }
   program.applied(functions.nodes().empty() ? number : functions.nodes().front(), "a table of 256 results");
   program.replace(number, AnyOperator::make(t), {functions.bytes()});
+}
+
+inline void fuse_mul(Program& program, int number) {
+  const Graph::Node& n = program.node(number);
+  auto a = bytes_behind(program, n.inputs[0]), b = bytes_behind(program, n.inputs[1]);
+  if (!a || !b) return;
+  const auto end = end_of(program, n.outputs[0]);
+  if (!end) return program.skipped(number, "the result is not quantised to 8 bits");
+  const auto spreads = [&](const Bytes& small, const Bytes& large) {
+    Dims channels = program.info(large.v).dims;
+    if (!channels.ranked() || channels.rank() < 3) return false;
+    for (int k = 2; k < channels.rank(); ++k) channels[k] = 1;
+    return channels.same(program.info(small.v).dims);
+  };
+  QuantizedMul q{.a = a->as, .b = b->as, .y = end->y};
+  if (!program.info(a->v).dims.same(program.info(b->v).dims)) {
+    if (spreads(*a, *b)) std::swap(a, b), std::swap(q.a, q.b);
+    else if (!spreads(*b, *a))
+      return program.skipped(number, "neither operand has the other's extents, or a number for each channel");
+    q.spread = true;
+  }
+  program.applied(number, "in integers", end->with);
+  program.replace(end->node, AnyOperator::make(q), {a->v, b->v});
 }
 
 inline void fuse_average(Program& program, int number, int pool, const ByteScale& as) {
@@ -430,6 +454,8 @@ inline void apply_fuse_qdq(Program& program) {
     }
     fuse_functions(program, n, *as);
   });
+  // Products that are no functions of one tensor.
+  program.for_each<op::Mul>([&](int n, const op::Mul&) { fuse_mul(program, n); });
 }
 
 /// Restored constants stay in sight: they are the weights.
