@@ -325,14 +325,16 @@ std::vector<uint8_t> channels_last(const std::vector<uint8_t>& x, int64_t channe
 // Against quant_conv and add_bytes.
 template <class Arch>
 void test_last(Case c, bool plain, bool is_signed, int32_t x_zero) {
-  c.out_channels = (c.out_channels + 15) / 16 * 16 + 64;
-  if (!plain) c.in_channels = (c.in_channels + 3) / 4 * 4;
+  const bool depthwise = c.groups >= 8;
+  if (depthwise && !fast_conv_last_impl<Arch>()) return;
+  if (!depthwise) c.out_channels = (c.out_channels + 15) / 16 * 16 + 64;
+  if (!plain && !depthwise) c.in_channels = (c.in_channels + 3) / 4 * 4;
   const Axes out = out_extents(c, false);
   QuantConvArgs g;
   g.geometry = geometry(c, out);
   if (!fits_conv_last(g.geometry, plain)) return;
   const auto x = numbers<uint8_t>(c.batch * c.in_channels * cells(c.in));
-  const auto w = numbers<int8_t>(c.out_channels * c.in_channels * cells(c.kernel));
+  const auto w = numbers<int8_t>(c.out_channels * c.in_channels / c.groups * cells(c.kernel));
   const auto bias = numbers<int32_t>(c.out_channels);
   std::vector<float> scales;
   for (int64_t m = 0; m < c.out_channels; ++m) scales.push_back(0x1p-10f * static_cast<float>(m % 7 + 1));
@@ -355,6 +357,7 @@ void test_last(Case c, bool plain, bool is_signed, int32_t x_zero) {
   l.zero = 120, l.lo = 30, l.hi = 220, l.y = y.data();
   quant_conv_last_impl<Arch>(l);
   CHECK(channels_last(y, c.out_channels, cells(out), true) == want);
+  if (depthwise) return;  // takes no sum
 
   const auto z = numbers<uint8_t>(static_cast<int64_t>(want.size()));
   const auto last_z = channels_last(z, c.out_channels, cells(out));
@@ -389,6 +392,29 @@ TEST_CASE("quant_conv_last: kinds of x, zero points, sums, threads, against quan
     }
     const Case many{"many pixels", 2, 1, 8, 16, {40, 41}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}};
     test_last<Arch>(many, false, false, 0);
+    for (const int64_t channels : {8, 64, 150})
+      for (const int64_t kernel : {1, 3, 5, 6})
+        for (const int64_t step : {1, 2, 3})
+          for (const int64_t dilation : {1, 2})
+            for (const int64_t width : {11, 23}) {
+              CAPTURE(channels);
+              CAPTURE(kernel);
+              CAPTURE(step);
+              CAPTURE(dilation);
+              CAPTURE(width);
+              const Case own{"depthwise",
+                             2,
+                             channels,
+                             channels,
+                             channels,
+                             {12, width},
+                             {kernel, kernel},
+                             {step, step},
+                             {dilation, dilation},
+                             {kernel / 2, 1, kernel / 2, 3}};
+              test_last<Arch>(own, false, false, 0);
+              test_last<Arch>(own, false, false, 77);
+            }
   });
 }
 

@@ -26,6 +26,20 @@ TEST_CASE("requantize: bounds and ties, against the definition") {
   });
 }
 
+TEST_CASE("look_up_bytes: every byte, all lengths, in place") {
+  at_each_level([]<class Arch>(Arch) {
+    std::vector<uint8_t> table(256);
+    for (size_t k = 0; k < 256; ++k) table[k] = static_cast<uint8_t>(k * 91 + 17);
+    for (const size_t n : {0, 1, 63, 64, 65, 129, 300}) {
+      std::vector<uint8_t> x(n), want(n);
+      for (size_t k = 0; k < n; ++k)
+        x[k] = static_cast<uint8_t>(k * 3), want[k] = table[static_cast<uint8_t>(k * 3)];
+      look_up_bytes_impl<Arch>(table.data(), x.data(), static_cast<int64_t>(n), x.data());
+      CHECK(x == want);
+    }
+  });
+}
+
 TEST_CASE("add_bytes: every pair of bytes, signs and bounds, against the definition") {
   at_each_level([]<class Arch>(Arch) {
     constexpr int64_t n = 256 * 256 - 3;

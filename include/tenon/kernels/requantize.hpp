@@ -110,10 +110,15 @@ inline void mul_bytes(const MulBytesArgs& g) {
                });
 }
 
+/// Serial body of look_up_bytes.
+template <class Arch>
+void look_up_bytes_impl(const uint8_t* table, const uint8_t* x, int64_t n, uint8_t* y);
+
 /// y[i] = table[x[i]], of bytes; y may be x.
 inline void look_up_bytes(const uint8_t* table, const uint8_t* x, int64_t n, uint8_t* y) {
   parallel_for(n, int64_t{1} << 16, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) y[i] = table[x[i]];
+    simd::dispatch(
+        [&]<class Arch>(Arch) { look_up_bytes_impl<Arch>(table, x + begin, end - begin, y + begin); });
   });
 }
 

@@ -88,6 +88,25 @@ void mul_bytes_impl(const MulBytesArgs& g, const uint8_t* a, const uint8_t* b, i
   else all(std::false_type{});
 }
 
+template <class Arch>
+void look_up_bytes_impl(const uint8_t* table, const uint8_t* x, int64_t n, uint8_t* y) {
+#if defined(__AVX512F__)
+  if constexpr (Arch::register_bytes == 64) {
+    constexpr int64_t lanes = 64;
+    if (n >= lanes && simd::vbmi()) {
+      simd::batch<uint8_t, Arch> parts[4];
+      for (int k = 0; k < 4; ++k) parts[k] = simd::loadu<Arch>(table + k * lanes);
+      for (int64_t i = 0; i < n; i += lanes) {
+        const int64_t count = std::min(n - i, lanes);
+        simd::store_n(y + i, simd::look_up_bytes(parts, simd::load_n<Arch>(x + i, count)), count);
+      }
+      return;
+    }
+  }
+#endif
+  for (int64_t i = 0; i < n; ++i) y[i] = table[x[i]];
+}
+
 }  // namespace tenon::kernels
 
 #ifdef TENON_INSTANTIATE
@@ -100,6 +119,7 @@ template void requantize_row_impl<TENON_INSTANTIATE>(const int32_t*, int64_t, fl
 template void add_bytes_impl<TENON_INSTANTIATE>(const AddBytesArgs&, int64_t, int64_t);
 template void mul_bytes_impl<TENON_INSTANTIATE>(const MulBytesArgs&, const uint8_t*, const uint8_t*, int64_t,
                                                 uint8_t*);
+template void look_up_bytes_impl<TENON_INSTANTIATE>(const uint8_t*, const uint8_t*, int64_t, uint8_t*);
 
 }  // namespace tenon::kernels
 #endif

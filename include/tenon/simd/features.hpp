@@ -26,6 +26,16 @@ inline bool vnni() {
 #endif
 }
 
+/// Whether kernels with registers of 64 bytes may pick bytes by AVX-512 VBMI, which some processors of the
+/// level avx512 lack.
+inline bool vbmi() {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("avx512vbmi") != 0;
+#else
+  return false;
+#endif
+}
+
 /// Whether tile registers (tiles.hpp) may be used: the processor has it, and the system gives it to this
 /// process, which has to ask. TENON_AMX=0 keeps kernels from it. Read once.
 inline bool amx() {

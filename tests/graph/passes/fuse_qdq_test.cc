@@ -312,8 +312,10 @@ TEST_CASE("channels_last: bytes stay so between convolutions") {
     Net shape{.is_signed = is_signed};
     const auto build = [&] {
       Net n{.is_signed = is_signed};
-      const auto conv = [&](ValueId in, Extents w, int64_t stride, float scale, int z, bool relu) {
+      const auto conv = [&](ValueId in, Extents w, int64_t stride, float scale, int z, bool relu,
+                            int64_t group = 1) {
         op::Conv c;
+        c.group = group;
         const int64_t pad = w[2] / 2;
         c.strides = {stride, stride}, c.pads = {pad, pad, pad, pad};
         ValueId y = node(n.g, c, {in, n.weights(w, 0, static_cast<int>(w[0]), 5)});
@@ -339,6 +341,7 @@ TEST_CASE("channels_last: bytes stay so between convolutions") {
       y = add(conv(inner, {64, 64, 1, 1}, 1, 0.05f, 120, false), y);
       y = n.restore(n.quantize(node(n.g, op::Sigmoid{}, {y}), 1.0f / 256, 0), 1.0f / 256, 0);
       y = n.restore(n.quantize(node(n.g, op::Concat{1}, {y, y}), 1.0f / 256, 0), 1.0f / 256, 0);
+      y = conv(y, {128, 1, 5, 5}, 1, 0.05f, 128, false, 128);
       y = conv(y, {32, 128, 3, 3}, 2, 0.05f, 128, false);
       n.g.add_output("plain", n.quantize(y, 0.05f, 100));
       n.g.add_output("mean", n.quantize(node(n.g, op::GlobalAveragePool{}, {y}), 0.01f, 100));

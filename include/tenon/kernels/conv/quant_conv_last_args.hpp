@@ -27,7 +27,7 @@ struct QuantConvLastArgs {
   const int32_t* packed_w = nullptr;
   const float* scale = nullptr;  ///< (Cout), less than 1
   int32_t zero = 0, lo = 0, hi = 255;
-  LastSum sum;
+  LastSum sum;           ///< none where channels have kernels of their own
   uint8_t* y = nullptr;  ///< (N, H, W, Cout)
 };
 

@@ -47,6 +47,7 @@ inline void pack_depthwise(const ConvGeometry& g, const int8_t* w, const int32_t
   }
 }
 
+#if defined(__AVX512F__)
 /// Neighbouring pixels of a row, and a panel of their channels.
 struct DepthwiseTile {
   const uint8_t* const* rows;  ///< of the image, four for each quad, from the tile's first column on
@@ -176,5 +177,6 @@ void conv_depthwise(const QuantConvLastArgs& g) {
         }
       });
 }
+#endif
 
 }  // namespace tenon::kernels::conv_last_detail

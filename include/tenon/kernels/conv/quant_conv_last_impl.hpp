@@ -279,8 +279,10 @@ template <class Arch>
 void quant_conv_last_impl(const QuantConvLastArgs& g) {
   using namespace conv_last_detail;
   if (g.geometry.batch * g.geometry.out[0] * g.geometry.out[1] <= 0) return;
+#if defined(__AVX512F__)
   if constexpr (Arch::register_bytes == 64)
     if (is_depthwise_last(g.geometry)) return conv_depthwise<Arch>(g);
+#endif
   if constexpr (Arch::register_bytes == 64)
     if (simd::has_tiles<Arch>()) return conv_by_tiles<simd::AmxTiles, Arch>(g);
   conv_by_words<Arch>(g);

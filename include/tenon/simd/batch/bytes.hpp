@@ -272,6 +272,20 @@ inline void store_rounded_n(uint8_t* p, const xsimd::batch<float, A>* x, int32_t
 }
 
 #if defined(__AVX512F__)
+/// table[x] of each byte, of a table in four vectors. Only where vbmi().
+template <class A>
+inline xsimd::batch<uint8_t, A> look_up_bytes(const xsimd::batch<uint8_t, A>* table,
+                                              const xsimd::batch<uint8_t, A>& x) {
+  // The level does without VBMI, so that the compiler has no intrinsic for it here.
+  const auto pick = [&](int k) {
+    __m512i found = x;
+    const __m512i low = table[k], high = table[k + 1];
+    asm("vpermi2b {%2, %1, %0|%0, %1, %2}" : "+v"(found) : "v"(low), "v"(high));
+    return found;
+  };
+  return _mm512_mask_mov_epi8(pick(0), _mm512_movepi8_mask(x), pick(2));
+}
+
 /// Vector k of `to` has in lane i the word of the bytes a[j], b[j], c[j], d[j], j = 16 (i / 4) + 4 k + i % 4.
 template <class A>
 inline void interleave_quarters(const xsimd::batch<uint8_t, A>& a, const xsimd::batch<uint8_t, A>& b,

@@ -12,6 +12,7 @@
 namespace tenon::simd {
 
 constexpr bool vnni() { return TENON_USES_VNNI; }
+constexpr bool vbmi() { return false; }
 
 /// The first call asks the system for the registers.
 inline bool amx() {
