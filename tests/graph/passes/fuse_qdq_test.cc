@@ -281,7 +281,26 @@ TEST_CASE("fuse_qdq: sums, averages, functions, moves") {
             return n.quantize(node(n.g, op::Concat{1}, {n.restore(t, 0.05f, 120), n.restore(u, 0.05f, 120)}),
                               0.05f, 120);
           }),
-          feeds, 5, 0);  // b has another scale
+          feeds, 4, 0);  // b has another scale, which a table changes
+  }
+}
+
+TEST_CASE("fuse_qdq: bytes are ordered in place of floats") {
+  for (const bool is_signed : {false, true}) {
+    CAPTURE(is_signed);
+    Net shape{.is_signed = is_signed};
+    const auto build = [&] {
+      Net n{.is_signed = is_signed};
+      const ValueId a =
+          node(n.g, op::Transpose{.perm = {0, 2, 1, 3}}, {n.input("a", {2, 5, 3, 8}, 0.05f, 120)});
+      const ValueId b =
+          node(n.g, op::Transpose{.perm = {0, 2, 3, 1}}, {n.input("b", {2, 6, 3, 8}, 0.03f, 10)});
+      const ValueId y = node(n.g, op::Transpose{.perm = {0, 2, 1, 3}}, {node(n.g, op::MatMul{}, {a, b})});
+      n.g.add_output("y", n.quantize(y, 0.2f, 100));
+      return std::move(n.g);
+    };
+    // Three orders and a product of integers.
+    check(build, {{"a", shape.feed({2, 5, 3, 8}, 1)}, {"b", shape.feed({2, 6, 3, 8}, 2)}}, 4, 1);
   }
 }
 
@@ -407,8 +426,8 @@ TEST_CASE("fuse_qdq: what is left alone, and why") {
   CHECK(reports(
             [] {
               Net n;
-              const ValueId x = n.input("x", {4, 5}, 1, 0);
-              n.g.add_output("y", n.quantize(node(n.g, op::Transpose{}, {x}), 2, 0));
+              const ValueId x = n.input("x", {1, 1, 4, 5}, 1, 0);
+              n.g.add_output("y", n.quantize(node(n.g, op::MaxPool{.kernel_shape = {2, 2}}, {x}), 2, 0));
               return std::move(n.g);
             },
             3) == "-the scale before is not that behind;");

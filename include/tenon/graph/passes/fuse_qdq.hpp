@@ -22,6 +22,7 @@
 #include "tenon/op/nn/q_linear_conv.hpp"
 #include "tenon/op/quantization/dequantize_linear.hpp"
 #include "tenon/op/quantization/quantize_linear.hpp"
+#include "tenon/op/tensor/resize.hpp"
 
 namespace tenon::passes {
 
@@ -274,7 +275,56 @@ inline bool is_move(const Graph::Node& n) {
       "Concat",  "DepthToSpace", "Expand",       "Flatten", "Gather", "Identity",  "MaxPool",
       "Reshape", "Slice",        "SpaceToDepth", "Squeeze", "Tile",   "Transpose", "Unsqueeze"};
   const op::Spec& spec = n.op.spec();
+  if (const auto* resize = n.op.as<op::Resize>())
+    return resize->mode == "nearest" && resize->coordinate_transformation_mode != "tf_crop_and_resize";
   return spec.domain.empty() && std::ranges::count(names, spec.name) != 0 && n.outputs.size() == 1;
+}
+
+/// Whether a node gives the numbers of its first input another order or other extents.
+inline bool is_order(const Graph::Node& n) {
+  static constexpr std::string_view names[] = {"Flatten", "Reshape", "Squeeze", "Transpose", "Unsqueeze"};
+  const op::Spec& spec = n.op.spec();
+  return spec.domain.empty() && std::ranges::count(names, spec.name) != 0 && n.outputs.size() == 1;
+}
+inline ValueId one_number(Program& program, float x) {
+  return program.add_constant({}, AnyTensor(Tensor<float>(Extents{}, {x})));
+}
+
+/// Orders bytes in place of the floats that a DequantizeLinear makes of them.
+inline void restore_later(Program& program, int number) {
+  const ValueId v = program.node(number).outputs[0];
+  const auto x = bytes_behind(program, v);
+  const int next = program.only_reader(v);
+  if (!x || program.stored(x->v) || next < 0 || !fits(program, next) || !is_order(program.node(next)) ||
+      program.node(next).inputs[0] != v)
+    return;
+  const Graph::Node& n = program.node(next);
+  std::vector<ValueId> inputs = n.inputs;
+  inputs[0] = x->v;
+  program.applied(next, "orders bytes");
+  const ValueId moved = program.add_node(n.name, AnyOperator(n.op), std::move(inputs))[0];
+  program.replace(next, AnyOperator::make(op::DequantizeLinear{}),
+                  {moved, one_number(program, x->as.scale), zero_point(program, x->as)});
+}
+
+/// Orders the bytes that a QuantizeLinear makes, in place of floats.
+inline void quantize_earlier(Program& program, int number) {
+  const auto as = quantized_as(program, program.node(number));
+  if (!as || !fits(program, number)) return;
+  const ValueId v = program.node(number).inputs[0];
+  const int m = program.maker(v);
+  if (m < 0 || program.only_reader(v) < 0 || !fits(program, m) || !is_order(program.node(m))) return;
+  const Graph::Node& n = program.node(m);
+  std::vector<ValueId> inputs = n.inputs;
+  if (program.info(inputs[0]).type != Type(DType::float32)) return;
+  program.applied(m, "orders bytes");
+  const AnyOperator order(n.op);
+  const ValueId scale = one_number(program, as->scale), zero = zero_point(program, *as);
+  inputs[0] = program.add_node(program.node(number).name, AnyOperator::make(op::QuantizeLinear{}),
+                               {inputs[0], scale, zero})[0];
+  const int earlier = program.maker(inputs[0]);
+  program.replace(number, order, std::move(inputs));
+  if (earlier >= 0) quantize_earlier(program, earlier);
 }
 
 /// A QuantizeLinear behind a node that moves 8-bit numbers of its scale.
@@ -392,6 +442,13 @@ inline void fuse_functions(Program& program, int number, const ByteScale& as) {
     q = std::nearbyint(q < most ? q : most) + static_cast<float>(as.zero);
     t.table[static_cast<std::size_t>(k)] = static_cast<uint8_t>(static_cast<int32_t>(q));
   }
+  const ValueId y = program.node(number).outputs[0];
+  bool same = t.x == t.y && !program.is_output(y) && !program.is_captured(y);
+  for (std::size_t k = 0; k < 256; ++k) same &= t.table[k] == k;
+  if (same) {
+    program.applied(number, "the bytes are there already");
+    return program.redirect(y, functions.bytes());
+  }
   program.applied(functions.nodes().empty() ? number : functions.nodes().front(), "a table of 256 results");
   program.replace(number, AnyOperator::make(t), {functions.bytes()});
 }
@@ -430,6 +487,10 @@ inline void fuse_average(Program& program, int number, int pool, const ByteScale
 
 inline void apply_fuse_qdq(Program& program) {
   using namespace qdq_detail;
+  program.for_each<op::DequantizeLinear>(
+      [&](int n, const op::DequantizeLinear&) { restore_later(program, n); });
+  program.for_each<op::QuantizeLinear>(
+      [&](int n, const op::QuantizeLinear&) { quantize_earlier(program, n); });
   program.for_each<op::Conv>([&](int n, const op::Conv& conv) { fuse_conv(program, n, conv); });
   program.for_each<op::QLinearConv>(
       [&](int n, const op::QLinearConv& conv) { fuse_linear_conv(program, n, conv); });
