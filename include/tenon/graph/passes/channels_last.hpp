@@ -100,6 +100,10 @@ class ChannelsLast {
       const QuantizedAdd bytes{raised(sum->a), raised(sum->b), raised(sum->y)};
       if (add_to(n, 1, bytes.y) || add_to(n, 0, bytes.y)) return;
       give(n, add(n, AnyOperator::make(bytes), std::move(in)), "channels last");
+    } else if (const auto* product = node.op.as<QuantizedMul>()) {
+      const QuantizedMul bytes{raised(product->a), raised(product->b), raised(product->y), product->spread,
+                               true};
+      give(n, add(n, AnyOperator::make(bytes), std::move(in)), "channels last");
     } else if (const auto* table = node.op.as<ByteTable>()) {
       ByteTable bytes{DType::uint8, DType::uint8};
       const std::size_t flip_x = table->x == DType::int8 ? 128 : 0,
