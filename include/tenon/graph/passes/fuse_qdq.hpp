@@ -309,22 +309,24 @@ inline void restore_later(Program& program, int number) {
 
 /// Orders the bytes that a QuantizeLinear makes, in place of floats.
 inline void quantize_earlier(Program& program, int number) {
-  const auto as = quantized_as(program, program.node(number));
-  if (!as || !fits(program, number)) return;
-  const ValueId v = program.node(number).inputs[0];
-  const int m = program.maker(v);
-  if (m < 0 || program.only_reader(v) < 0 || !fits(program, m) || !is_order(program.node(m))) return;
-  const Graph::Node& n = program.node(m);
-  std::vector<ValueId> inputs = n.inputs;
-  if (program.info(inputs[0]).type != Type(DType::float32)) return;
-  program.applied(m, "orders bytes");
-  const AnyOperator order(n.op);
-  const ValueId scale = one_number(program, as->scale), zero = zero_point(program, *as);
-  inputs[0] = program.add_node(program.node(number).name, AnyOperator::make(op::QuantizeLinear{}),
-                               {inputs[0], scale, zero})[0];
-  const int earlier = program.maker(inputs[0]);
-  program.replace(number, order, std::move(inputs));
-  if (earlier >= 0) quantize_earlier(program, earlier);
+  while (number >= 0) {
+    const auto as = quantized_as(program, program.node(number));
+    if (!as || !fits(program, number)) return;
+    const ValueId v = program.node(number).inputs[0];
+    const int m = program.maker(v);
+    if (m < 0 || program.only_reader(v) < 0 || !fits(program, m) || !is_order(program.node(m))) return;
+    const Graph::Node& n = program.node(m);
+    std::vector<ValueId> inputs = n.inputs;
+    if (program.info(inputs[0]).type != Type(DType::float32)) return;
+    program.applied(m, "orders bytes");
+    const AnyOperator order(n.op);
+    const ValueId scale = one_number(program, as->scale), zero = zero_point(program, *as);
+    inputs[0] = program.add_node(program.node(number).name, AnyOperator::make(op::QuantizeLinear{}),
+                                 {inputs[0], scale, zero})[0];
+    const int earlier = program.maker(inputs[0]);
+    program.replace(number, order, std::move(inputs));
+    number = earlier;
+  }
 }
 
 /// A QuantizeLinear behind a node that moves 8-bit numbers of its scale.
@@ -350,21 +352,22 @@ class FunctionsOfBytes {
  public:
   explicit FunctionsOfBytes(const Program& program) : program_(program) {}
 
-  /// Takes in the nodes that make a value. False where it depends on anything else.
-  bool take(ValueId v) {
+  /// Takes in the nodes that make a value. False where it depends on anything else, or on many.
+  bool take(ValueId v, std::size_t depth = 0) {
     if (numbers_.contains(v)) return true;
     if (const auto x = bytes_behind(program_, v)) {
       numbers_[v] = -1;
       return leaves_.emplace_back(v, *x), reaches(x->v);
     }
     const int m = program_.maker(v);
-    if (m < 0 || numbers_.size() > most || !fits(program_, m)) return false;
+    if (m < 0 || depth == most || nodes_.size() == most || !fits(program_, m)) return false;
     const Graph::Node& n = program_.node(m);
     const bool function = is_function(n.op.spec());
     if (n.outputs.size() != 1 || !(function || is_arithmetic(n.op.spec()))) return false;
     for (std::size_t k = 0; k < n.inputs.size(); ++k) {
       const ValueId u = n.inputs[k];
-      if (u >= 0 && program_.stored(u) ? !(function && k > 0) && !number(program_, u, v) : u >= 0 && !take(u))
+      if (u >= 0 && program_.stored(u) ? !(function && k > 0) && !number(program_, u, v)
+                                       : u >= 0 && !take(u, depth + 1))
         return false;
     }
     numbers_[v] = -1;
