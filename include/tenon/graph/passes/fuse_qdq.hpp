@@ -1,13 +1,12 @@
 // fuse_qdq: nodes between DequantizeLinear and QuantizeLinear, and QLinearConv, become nodes over 8-bit
 // integers.
 //
-// Convolutions and products of constant weights, products of two results, also
-// element by element, sums, global averages, functions of
-// one number, and nodes that only move numbers. A product of constant weights whose result nobody quantises
-// makes floats of its integers. Results are as of ONNX's QLinear operators: sums are exact
-// integers, multiplied once by the quotient of the scales. They differ from the floats that they replace by
-// one quantisation step at most, where a float lies close to the middle of two steps. Functions of one number
-// and moves do not differ at all.
+// Convolutions and products of constant weights, products of two results, also element by element, sums,
+// global averages, functions of one tensor of bytes, and nodes that only move numbers. A product of constant
+// weights whose result nobody quantises makes floats of its integers. Results are as of ONNX's QLinear
+// operators: sums are exact integers, multiplied once by the quotient of the scales. They differ from the
+// floats that they replace by one quantisation step at most, where a float lies close to the middle of two
+// steps. Functions and moves do not differ at all.
 #pragma once
 
 #include <map>
