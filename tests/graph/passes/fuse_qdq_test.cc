@@ -439,6 +439,14 @@ TEST_CASE("fuse_qdq: what is left alone, and why") {
               return std::move(n.g);
             },
             3) == "-the scale before is not that behind;");
+  CHECK(reports(
+            [] {
+              Net n;
+              const ValueId x = n.input("x", {1, 70000}, 1, 0);
+              n.g.add_output("y", node(n.g, op::MatMul{}, {x, n.weights({70000, 1}, 1, 1)}));
+              return std::move(n.g);
+            },
+            2) == "-sums may leave the reach of 32 bits;");
 }
 
 }  // namespace

@@ -129,6 +129,9 @@ inline bool set_bias(const Program& program, const Weights& w, const ByteScale& 
   return true;
 }
 
+/// The products of two bytes that a sum of 32 bits surely holds.
+inline constexpr int64_t most_products = (int64_t{1} << 31) / (255 * 128);
+
 inline void fuse_conv(Program& program, int number, const op::Conv& conv) {
   const Graph::Node& n = program.node(number);
   const auto x = bytes_behind(program, n.inputs[0]);
@@ -144,6 +147,8 @@ inline void fuse_conv(Program& program, int number, const op::Conv& conv) {
   if (!end) return program.skipped(number, "the result is not quantised to 8 bits");
   QuantizedConv q{.conv = conv, .x = x->as, .y = end->y, .extents = w->data->extents()};
   const int64_t channels = q.extents[0];
+  if (w->data->size() > channels * most_products)
+    return program.skipped(number, "sums may leave the reach of 32 bits");
   q.scales = scales_of(*w, x->as, end->y.as, channels);
   if (!set_bias(program, *w, x->as, end->y.as, input(n, 2), channels, q.bias))
     return program.skipped(number, "the bias is not constant, or not in reach of 32 bits");
@@ -232,6 +237,7 @@ inline void fuse_product(Program& program, int number, bool gemm, bool trans_b, 
   QuantizedMatMul q{.a = a->as, .y = {}, .gemm = gemm};
   q.k = w->data->extents()[trans_b ? 1 : 0];
   q.n = w->data->extents()[trans_b ? 0 : 1];
+  if (q.k > most_products) return program.skipped(number, "sums may leave the reach of 32 bits");
   auto end = end_of(program, n.outputs[0]);
   ValueId row = bias;
   const int sum = program.only_reader(n.outputs[0]);
