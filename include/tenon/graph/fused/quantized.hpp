@@ -244,14 +244,14 @@ struct QuantizedGlobalAverage {
                      int64_t sums[256];
                      std::fill_n(sums, count, -cells * (x.zero + flip));
                      // Sums of 2^20 bytes fit into 32 bits.
-                     for (int64_t k = 0, end; k < cells; k = end) {
-                       end = std::min(cells, k + (int64_t{1} << 20));
+                     for (int64_t k = 0, stop; k < cells; k = stop) {
+                       stop = std::min(cells, k + (int64_t{1} << 20));
                        uint32_t part[256] = {};
                        if (last) {
-                         for (int64_t j = k; j < end; ++j, first += step)
+                         for (int64_t j = k; j < stop; ++j, first += step)
                            for (int64_t e = 0; e < count; ++e) part[e] += uint32_t{first[e]} ^ flip;
                        } else {
-                         for (int64_t j = k; j < end; ++j) part[0] += uint32_t{first[j]} ^ flip;
+                         for (int64_t j = k; j < stop; ++j) part[0] += uint32_t{first[j]} ^ flip;
                        }
                        for (int64_t e = 0; e < count; ++e) sums[e] += part[e];
                      }
