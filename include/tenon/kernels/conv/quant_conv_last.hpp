@@ -18,7 +18,7 @@ inline bool is_depthwise_last(const ConvGeometry& g) {
 /// groups, channels and dilations.
 inline bool fits_conv_last(const ConvGeometry& g, bool plain_x) {
   if (is_depthwise_last(g)) return g.rank == 2 && !plain_x;
-  return g.rank == 2 && g.groups == 1 && g.out_channels % 16 == 0 && g.in_channels > 0 &&
+  return g.rank == 2 && g.groups == 1 && g.in_channels > 0 &&
          (plain_x ? g.in_channels <= 4 && g.dilations[1] == 1 : g.in_channels % 4 == 0);
 }
 

@@ -50,6 +50,7 @@ struct TileWork {
   const float* scale;
   const uint8_t* z;
   uint8_t* y;
+  int64_t channels;
 };
 
 template <class Arch, int R, int NV>
@@ -93,7 +94,7 @@ void compute_tile(const QuantConvLastArgs& g, const TileWork<Arch>& t) {
 #pragma GCC unroll 8
   for (int r = 0; r < R; ++r)
     ending.template write<NV>(sum[r], t.scale, t.z == nullptr ? nullptr : t.z + t.pixels.to[r],
-                              t.y + t.pixels.to[r]);
+                              t.y + t.pixels.to[r], t.channels);
 }
 
 template <class Arch>
@@ -210,8 +211,9 @@ void conv_by_words(const QuantConvLastArgs& g) {
              (s.out[d] - 1) * s.strides[d] + (s.kernel[d] - 1) * s.dilations[d] - s.pads[d] >= s.in[d];
   const Image x = padded ? padded_copy<Arch>(g, scratch) : plain_image<Arch>(g);
   const auto run = [&](const TileList<Arch>& t, int64_t begin, int64_t end, int64_t panel) {
-    const int64_t c = panel * cols, vectors = std::min(l.channels - c, cols) / lanes;
-    const int32_t* const w = g.packed_w + l.channels + panel * l.panel();
+    const int64_t c = panel * cols, channels = std::min(l.channels - c, cols);
+    const int64_t vectors = whole_vectors<Arch>(channels) / lanes;
+    const int32_t* const w = g.packed_w + l.starts() + panel * l.panel();
     // Four tiles fetch the next panel, all others the next tile's pixels.
     const int64_t quarter = panel + 1 < l.panels() ? l.panel() / 4 : 0;
     for (int64_t k = begin; k < end; ++k) {
@@ -220,7 +222,7 @@ void conv_by_words(const QuantConvLastArgs& g) {
                              : x.data + t.pixels[std::min(k + 1, end - 1)].from[0];
       tile_for<Arch>(t.pixels[k].count, vectors)(
           g, {t.pixels[k], l.quads, x.data, w, next, g.packed_w + c, g.scale + c,
-              g.sum.z != nullptr ? g.sum.z + c : nullptr, g.y + c});
+              g.sum.z != nullptr ? g.sum.z + c : nullptr, g.y + c, channels});
     }
   };
   const auto grain = [&](int64_t products) {

@@ -82,42 +82,53 @@ class Ending {
         z_rate_(g.sum.z_rate),
         z_zero_(g.sum.z_zero) {}
 
-  /// Writes a pixel's bytes of NV vectors of channels.
+  /// Writes a pixel's bytes of n channels, which lie in NV vectors.
   template <int NV>
-  void write(const simd::batch<int32_t, Arch>* sum, const float* scale, const uint8_t* z, uint8_t* y) const {
-    F q[NV];
+  void write(const simd::batch<int32_t, Arch>* sum, const float* scale, const uint8_t* z, uint8_t* y,
+             int64_t n) const {
+    F rate[NV], q[NV];
+#pragma GCC unroll 4
+    for (int v = 0; v < NV; ++v)
+      rate[v] = v + 1 < NV || n == NV * L ? F(simd::loadu<Arch>(scale + v * L))
+                                          : simd::load_n<Arch>(scale + v * L, n - v * L);
     if (z == nullptr) {
 #pragma GCC unroll 4
-      for (int v = 0; v < NV; ++v) q[v] = simd::to_float(sum[v]) * F(simd::loadu<Arch>(scale + v * L));
-      return simd::store_rounded<NV>(y, q, g_.zero, g_.lo, g_.hi);
+      for (int v = 0; v < NV; ++v) q[v] = simd::to_float(sum[v]) * rate[v];
+      return simd::store_rounded_n<NV>(y, q, g_.zero, g_.lo, g_.hi, n);
+    }
+    uint8_t whole[NV * L];
+    if (n < NV * L) {
+      std::memset(whole, 0, sizeof whole);
+      z = static_cast<const uint8_t*>(std::memcpy(whole, z, static_cast<std::size_t>(n)));
     }
 #pragma GCC unroll 4
     for (int v = 0; v < NV; ++v) {
-      F own = simd::to_float(sum[v]) * F(simd::loadu<Arch>(scale + v * L));
+      F own = simd::to_float(sum[v]) * rate[v];
       own = simd::min(simd::max(own, least_), most_);
       own = simd::nearbyint(own) * rate_;
       const F other = simd::to_float(simd::load_bytes<Arch>(z + v * L) - z_zero_);
       q[v] = simd::mul_add(other, z_rate_, own);
     }
-    simd::store_rounded<NV>(y, q, g_.sum.zero, g_.sum.lo, g_.sum.hi);
+    simd::store_rounded_n<NV>(y, q, g_.sum.zero, g_.sum.lo, g_.sum.hi, n);
   }
 
-  /// The same for `vectors` vectors of `pixels` pixels, whose sums are `row` apart and whose bytes `step`.
-  void write(int64_t vectors, int64_t pixels, const int32_t* sums, int64_t row, const float* scale,
+  /// The same for n channels of `pixels` pixels, whose sums are `row` apart and whose bytes `step`.
+  void write(int64_t n, int64_t pixels, const int32_t* sums, int64_t row, const float* scale,
              const uint8_t* z, uint8_t* y, int64_t step) const {
     const auto write_all = [&]<int NV>(std::integral_constant<int, NV>) {
       for (int64_t p = 0; p < pixels; ++p) {
         I sum[NV];
 #pragma GCC unroll 4
         for (int v = 0; v < NV; ++v) sum[v] = simd::loadu<Arch>(sums + p * row + v * L);
-        write<NV>(sum, scale, z == nullptr ? nullptr : z + p * step, y + p * step);
+        write<NV>(sum, scale, z == nullptr ? nullptr : z + p * step, y + p * step,
+                  std::min<int64_t>(n, NV * L));
       }
     };
-    for (; vectors > 4; vectors -= 4, sums += 4 * L, scale += 4 * L, y += 4 * L) {
+    for (; n > 4 * L; n -= 4 * L, sums += 4 * L, scale += 4 * L, y += 4 * L) {
       write_all(std::integral_constant<int, 4>{});
       if (z != nullptr) z += 4 * L;
     }
-    switch (vectors) {
+    switch ((n + L - 1) / L) {
       case 1: return write_all(std::integral_constant<int, 1>{});
       case 2: return write_all(std::integral_constant<int, 2>{});
       case 3: return write_all(std::integral_constant<int, 3>{});

@@ -82,7 +82,6 @@ class TileConv {
 
  private:
   static constexpr int64_t rows = tile_pixels, cols = tile_channels, step = simd::tile_rows;
-  static constexpr int64_t lanes = simd::lanes<int32_t, Arch>;
 
   static bool is_identity(const ConvGeometry& s) {
     return sliding::SlidingWindow<Arch>(true, 2, s.in, s.out, s.kernel, s.strides, s.dilations, s.pads)
@@ -138,8 +137,9 @@ class TileConv {
     void add_block(Unit& unit, const Units& units, int64_t group, int64_t panel, int64_t k, int64_t end_k) {
       const Layout<Arch>& l = c_.l_;
       const QuantConvLastArgs& g = c_.g_;
-      const int64_t c = panel * cols, width = std::min(l.channels - c, cols), steps = l.depth / step;
-      const int32_t* const w = g.packed_w + l.channels + panel * l.panel();
+      const int64_t c = panel * cols, channels = std::min(l.channels - c, cols), steps = l.depth / step;
+      const int64_t width = whole_vectors<Arch>(channels);
+      const int32_t* const w = g.packed_w + l.starts() + panel * l.panel();
       for (int64_t u = group; u < std::min(group + most_sums, units.end); ++u) {
         int32_t* const sums = end_k - k == steps ? sums_ : sums_ + (u - group) * rows * cols;
         const gemm_detail::TileSource from{
@@ -153,7 +153,7 @@ class TileConv {
                               k == 0 ? 0 : cols, sums, cols);
         const int64_t to = u * rows * l.channels + c;
         if (end_k == steps)
-          ending_.write(width / lanes, units.pixels, sums, cols, g.scale + c,
+          ending_.write(channels, units.pixels, sums, cols, g.scale + c,
                         g.sum.z == nullptr ? nullptr : g.sum.z + to, g.y + to, l.channels);
       }
     }

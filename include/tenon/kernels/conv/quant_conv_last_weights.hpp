@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "tenon/base/parallel.hpp"
+#include "tenon/base/scratch.hpp"
 #include "tenon/kernels/conv/conv.hpp"
 #include "tenon/kernels/gemm/bytes.hpp"
 #include "tenon/simd/batch.hpp"
@@ -21,12 +22,18 @@ struct Tile {
   static constexpr int rows = Arch::register_bytes == 64 ? 6 : 1;
 };
 
+template <class Arch>
+constexpr int64_t whole_vectors(int64_t channels) {
+  constexpr int64_t lanes = simd::lanes<int32_t, Arch>;
+  return (channels + lanes - 1) / lanes * lanes;
+}
+
 /// The extents of a product by tile registers: pixels and channels.
 inline constexpr int64_t tile_pixels = 2 * simd::tile_rows, tile_channels = 2 * simd::tile_rows;
 
-/// Extents of the packed weights: sums to start from, for each output channel, then panels of `cols` output
-/// channels, each of taps of `quads` words for each channel. Panels for tile registers (gemm/byte_tiles.hpp)
-/// are as wide as two of them, and end with words of zeros up to whole registers.
+/// Extents of the packed weights: sums to start from, for output channels up to whole vectors, then panels of
+/// `cols` output channels, each of taps of `quads` words for each channel. Panels for tile registers
+/// (gemm/byte_tiles.hpp) are as wide as two of them, and end with words of zeros up to whole registers.
 template <class Arch>
 struct Layout {
   int64_t taps, quads, channels, cols, step, depth;
@@ -40,7 +47,8 @@ struct Layout {
         depth((taps * quads + step - 1) / step * step) {}
   int64_t panels() const { return (channels + cols - 1) / cols; }
   int64_t panel() const { return depth * cols; }
-  int64_t size() const { return channels + panels() * panel(); }
+  int64_t starts() const { return whole_vectors<Arch>(channels); }
+  int64_t size() const { return starts() + panels() * panel(); }
 };
 
 /// The weights of as many output channels as a register has words, `each` bytes of w apart, at all taps. The
@@ -83,10 +91,11 @@ void pack_weights(const Layout<Arch>& l, const ConvGeometry& g, bool plain_x, co
                   const int32_t* bias, int32_t x_zero, int32_t* packed) {
   const int64_t cells = g.kernel[0] * g.kernel[1], each = g.in_channels * cells;
   const int8_t* const end = w + g.out_channels * each;
+  std::fill(packed + l.channels, packed + l.starts(), 0);
   parallel_for(l.panels(), 1, [&](int64_t begin_panel, int64_t end_panel) {
     for (int64_t panel = begin_panel; panel < end_panel; ++panel) {
       const int64_t first = panel * l.cols, count = std::min(l.cols, g.out_channels - first);
-      int32_t* const to = packed + l.channels + panel * l.panel();
+      int32_t* const to = packed + l.starts() + panel * l.panel();
       if (plain_x || count < l.cols || l.depth > l.taps * l.quads) std::fill_n(to, l.panel(), 0);
       for (int64_t m = first; m < first + count; ++m) {
         uint32_t sum = 0;
@@ -95,8 +104,16 @@ void pack_weights(const Layout<Arch>& l, const ConvGeometry& g, bool plain_x, co
                                           gemm_detail::wrap_mul(x_zero, static_cast<int32_t>(sum)));
       }
       if (!plain_x) {
-        for (int64_t m = 0; m < count; m += simd::lanes<int32_t, Arch>)
+        constexpr int64_t lanes = simd::lanes<int32_t, Arch>;
+        int64_t m = 0;
+        for (; m + lanes <= count; m += lanes)
           pack_strip(l, cells, w + (first + m) * each, each, end, to + m);
+        if (m == count) continue;
+        Scratch scratch;
+        auto* const rest = scratch.take<int8_t>(lanes * each);
+        std::fill(std::copy_n(w + (first + m) * each, (count - m) * each, rest), rest + lanes * each,
+                  int8_t{0});
+        pack_strip(l, cells, rest, each, rest + lanes * each, to + m);
         continue;
       }
       // Rows of a plain image's kernel hold the channels of all their taps, four after four.
