@@ -60,6 +60,7 @@ const Case cases[] = {
     {"few outputs strided, groups", 1, 2, 6, 6, {18, 41}, {5, 5}, {2, 2}, {1, 1}, {2, 2, 2, 2}},
     {"few outputs dilated", 1, 1, 3, 1, {14, 20}, {3, 3}, {1, 1}, {3, 3}, {3, 3, 3, 3}},
     {"depthwise 1-d", 1, 4, 4, 4, {100}, {9}, {1}, {1}, {8, 0}},
+    {"depthwise, many cells", 1, 2, 2, 2, {21, 24}, {17, 17}, {1, 1}, {1, 1}, {4, 8, 8, 8}},
     {"depthwise, padding beyond proportion",
      1,
      2,

@@ -14,6 +14,8 @@
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/scratch.hpp"
 #include "tenon/kernels/conv/quant_conv.hpp"
+#include "tenon/kernels/conv/quant_conv_bytes.hpp"
+#include "tenon/kernels/conv/quant_conv_depthwise.hpp"
 #include "tenon/kernels/conv/quant_conv_planes.hpp"
 #include "tenon/kernels/gemm/bytes.hpp"
 
@@ -218,22 +220,6 @@ struct RunTable {
     while (tile < tiles) first[++tile] = count;
   }
 };
-
-/// bytes[c] = clamp(round((sums[c] + add) * scale) + zero, lo, hi) for c < cols.
-template <class Arch, int cols>
-void make_bytes(const int32_t* sums, int32_t add, float scale, const ByteResult& to, uint8_t* bytes) {
-  using I = simd::batch<int32_t, Arch>;
-  using F = simd::batch<float, Arch>;
-  const I more(add), zero(to.zero);
-  const F rate(scale), least(static_cast<float>(to.lo - to.zero)), most(static_cast<float>(to.hi - to.zero));
-#pragma GCC unroll 4
-  for (int c = 0; c < cols; c += I::size) {
-    // As in requantize: bounds come before rounding, NaN gives the lower bound.
-    F q = simd::to_float(I(simd::loadu<Arch>(sums + c)) + more) * rate;
-    q = simd::min(simd::max(q, least), most);
-    simd::store_bytes(bytes + c, simd::round_bytes(q, zero));
-  }
-}
 
 /// Copies the outputs among a tile's columns to their plane.
 template <class Arch, class T>
@@ -459,6 +445,7 @@ namespace tenon::kernels {
 template <class Arch>
 int64_t quant_conv_packed_weight_size_impl(const QuantConvArgs& g) {
   using namespace quant_conv_detail;
+  if (sums_in_floats<Arch>(g.geometry)) return float_weights<Arch>(g.geometry);
   int64_t size = 0;
   with_form<Arch, true>(weight_form<Arch>(g),
                         [&]<class Ops>(Ops) { size = WeightLayout<Ops, Arch>(g.geometry).size(); });
@@ -468,6 +455,7 @@ int64_t quant_conv_packed_weight_size_impl(const QuantConvArgs& g) {
 template <class Arch>
 void quant_conv_pack_weights_impl(const QuantConvArgs& g, int32_t* packed) {
   using namespace quant_conv_detail;
+  if (sums_in_floats<Arch>(g.geometry)) return pack_float_weights<Arch>(g.geometry, weight_rows(g), packed);
   const ByteForm form = weight_form<Arch>(g);
   with_form<Arch, true>(form, [&]<class Ops>(Ops) { pack_weights<Ops, Arch>(g, form, packed); });
 }
@@ -486,6 +474,7 @@ void quant_conv_impl(const QuantConvArgs& g) {
     quant_conv_pack_weights_impl<Arch>(g, own);
     packed = own;
   }
+  if (sums_in_floats<Arch>(s)) return run_in_floats<Arch>(g, reinterpret_cast<const float*>(packed));
   with_form<Arch, true>(static_cast<ByteForm>(packed[0]),
                         [&]<class Ops>(Ops) { run_conv<Ops, Arch>(g, packed); });
 }
