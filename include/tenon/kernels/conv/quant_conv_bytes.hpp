@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "tenon/kernels/conv/quant_conv.hpp"
+#include "tenon/kernels/conv/quant_conv_args.hpp"
 #include "tenon/simd/batch.hpp"
 
 namespace tenon::kernels::quant_conv_detail {

@@ -11,6 +11,7 @@
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/scratch.hpp"
 #include "tenon/kernels/conv/conv.hpp"
+#include "tenon/kernels/conv/quant_conv_args.hpp"
 #include "tenon/kernels/conv/quant_conv_bytes.hpp"
 #include "tenon/kernels/gemm/bytes.hpp"
 
