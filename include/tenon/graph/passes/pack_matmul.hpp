@@ -26,11 +26,12 @@ Storage packed_b(const kernels::GemmArgs<C>& args, const Storage& b) {
   // As they lie in memory: blocks of rows, or where rows are neighbours, of the columns of some panels.
   const bool columns = args.b_col != 1;
   const int64_t step = columns ? 8 * kernels::packed_b_size<C>(1, 1) : args.n;
+  const int64_t rows = kernels::packed_b_rows<C>(args.k);
   kernels::GemmArgs<C> block = args;
   for (int64_t j = 0; j < args.n; j += block.n) {
     block.n = std::min(step, args.n - j);
     for (int64_t p = 0; p < args.k; p += block.k) {
-      block.k = std::min(kernels::packed_b_rows<C>, args.k - p);
+      block.k = std::min(rows, args.k - p);
       block.b = args.b + p * args.b_row + j * args.b_col;
       kernels::pack_b(block,
                       static_cast<C*>(packed.data()) + kernels::packed_b_size<C>(p, args.n) + j * block.k);

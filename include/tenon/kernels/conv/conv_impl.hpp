@@ -23,6 +23,7 @@
 
 namespace tenon::kernels::conv_detail {
 
+using gemm_detail::block_depth;
 using gemm_detail::Finish;
 using gemm_detail::pack_panel;
 using gemm_detail::pack_whole;
@@ -242,11 +243,12 @@ struct GroupProduct {
 /// Packs the weights of all groups: pack(group, i, rows, p, depth, to) writes a panel.
 template <class Ops, class Arch, class Pack>
 void pack_groups(const GroupProduct<Ops, Arch>& q, int64_t groups, typename Ops::Cell* packed, Pack pack) {
-  using S = Tile<Ops, Arch>;
   for (int64_t group = 0; group < groups; ++group)
-    pack_whole<Arch, S::rows, S::depth>(q.m, q.depth, packed + group * q.packed,
-                                        [&](int64_t i, int64_t rows, int64_t p, int64_t depth,
-                                            typename Ops::Cell* to) { pack(group, i, rows, p, depth, to); });
+    pack_whole<Arch, Tile<Ops, Arch>::rows>(
+        q.m, q.depth, block_depth<Ops, Arch>(q.depth), packed + group * q.packed,
+        [&](int64_t i, int64_t rows, int64_t p, int64_t depth, typename Ops::Cell* to) {
+          pack(group, i, rows, p, depth, to);
+        });
 }
 
 /// The pack_a of a product whose A is always packed beforehand.

@@ -27,6 +27,7 @@ namespace tenon::kernels::transposed_detail {
 using conv_detail::keeps_order;
 using conv_detail::kernel_cells;
 using conv_detail::product_of;
+using gemm_detail::block_depth;
 using gemm_detail::pack_panel;
 using gemm_detail::packed_size;
 using gemm_detail::Single;
@@ -293,6 +294,7 @@ class Phases {
     for (int64_t p = 0; p < parts_; ++p) {  // the last panel's padding
       const Part& q = part_[p];
       const int64_t depth = group_in * kernel_cells<Arch>(q.geometry), m = q.phases * group_out_;
+      const int64_t block = block_depth<Single<T>, Arch>(depth);
       for (int64_t group = 0; !q.plain && m % R != 0 && group < s_.groups; ++group)
         for (int64_t p0 = 0; p0 < depth; p0 += block) {
           const int64_t width = std::min(block, depth - p0);
@@ -386,6 +388,7 @@ class Phases {
                 turned[(c * kernel + f.cells[t]) * R + r];
       return;
     }
+    const int64_t block = block_depth<Single<T>, Arch>(depth);
     T* const of_group = packed + q.weights + group * packed_size(m, R, depth);
     for (int64_t r = 0, n = 0; r < rows; r += n) {
       const int64_t row = (i + r) % R;
@@ -476,7 +479,6 @@ class Phases {
 
   static constexpr int64_t least_cells = 192;  // of a slab, for whole panels of B
   static constexpr int R = Tile<Single<T>, Arch>::rows;
-  static constexpr int64_t block = Tile<Single<T>, Arch>::depth;
 
   const ConvTransposeArgs<T>& g_;
   const ConvGeometry& s_;

@@ -1,8 +1,8 @@
 // Matrix products: blocks of large operands for the caches, tasks for the threads.
 //
-// K is cut at multiples of Tile::depth, for any number of threads. An element of C is the sum of its blocks
-// in order, so it does not depend on where tiles and tasks begin. Within a block, a panel of B (1536 bytes a
-// column) is multiplied by every panel of some rows of A before the next panel of B. Both stay in the
+// K is cut at multiples of block_depth, for any number of threads. An element of C is the sum of its blocks
+// in order, so it does not depend on where tiles and tasks begin. Within a block, a panel of B (2048 bytes a
+// column at most) is multiplied by every panel of some rows of A before the next panel of B. Both stay in the
 // second-level cache, from which a tile streams B's vectors; A's few rows come from the first-level cache.
 #pragma once
 
@@ -67,6 +67,7 @@ void compute_rows(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1, in
   end.bounded = last && f.bounded();
   end.lo = f.lo;
   end.hi = f.hi;
+  end.far = q.m * q.n * static_cast<int64_t>(sizeof(Out)) > 1 << 20;
   const int64_t a_pitch = plain_a ? q.plain_a_row : depth;  // cells from panel to panel, by a panel's rows
   TileOperands<Cell> operands{};
   operands.a_row = plain_a ? q.plain_a_row : 1;
@@ -136,7 +137,7 @@ void compute_block(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1, i
   constexpr auto out_bytes = static_cast<int64_t>(sizeof(typename Ops::Out)),
                  cell_bytes = static_cast<int64_t>(sizeof(typename Ops::Cell));
   // Deep blocks of a packed B come from memory, and are read once for all rows.
-  const bool stay = j1 - j0 < 2 * S::cols || (q.packed_b != nullptr && 2 * depth > S::depth) ||
+  const bool stay = j1 - j0 < 2 * S::cols || (q.packed_b != nullptr && depth * cell_bytes > 768) ||
                     (q.m * q.n * out_bytes <= 1 << 20 && depth * S::cols * cell_bytes <= 24 << 10);
   const int64_t some = (stay ? 256 : 32) / S::rows * S::rows;
   const int64_t a_row = plain_a ? q.plain_a_row : depth;
@@ -152,16 +153,16 @@ template <class Ops, class Arch, class P>
 void compute_range(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1) {
   using Cell = typename Ops::Cell;
   using S = Tile<Ops, Arch>;
-  const int64_t block_cols = 4 * S::depth / std::clamp<int64_t>(q.depth, 1, S::depth) * S::cols;
-  const int64_t chunk_cells =
-      (q.packed_b != nullptr ? int64_t{1} << 20 : int64_t{4} << 20) / static_cast<int64_t>(sizeof(Cell));
-  constexpr int64_t chunk_depth = 16 * S::depth;
+  constexpr auto cell_bytes = static_cast<int64_t>(sizeof(Cell));
+  const int64_t block = block_depth<Ops, Arch>(q.depth);
+  const int64_t block_cols = 6144 / (std::clamp<int64_t>(q.depth, 1, block) * cell_bytes) * S::cols;
+  const int64_t chunk_cells = (q.packed_b != nullptr ? int64_t{1} << 20 : int64_t{4} << 20) / cell_bytes;
   const int64_t padded_m = (q.m + S::rows - 1) / S::rows * S::rows;
   const int64_t padded_n = (q.n + S::cols - 1) / S::cols * S::cols;
   // Packing A pays when it is read for more than 16 panels of B.
   const bool plain_a = q.plain_a != nullptr && j1 - j0 <= 16 * S::cols,
              packs_a = q.packed_a == nullptr && !plain_a;
-  const int64_t k_chunk = packs_a ? std::min(q.depth, chunk_depth) : q.depth;
+  const int64_t k_chunk = packs_a ? std::min(q.depth, 16 * block) : q.depth;
   int64_t m_chunk = i1 - i0;
   if (packs_a && k_chunk > 0) {
     const int64_t fitting = std::max<int64_t>(chunk_cells / k_chunk, 256) / S::rows * S::rows;
@@ -172,36 +173,35 @@ void compute_range(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1) {
   Cell* b_space = nullptr;
   if (q.packed_b == nullptr)
     b_space = scratch.take<Cell>(
-        packed_size(std::min(block_cols, j1 - j0), S::cols, std::min<int64_t>(q.depth, S::depth)) +
-        lanes<Cell, Arch>);
+        packed_size(std::min(block_cols, j1 - j0), S::cols, std::min(q.depth, block)) + lanes<Cell, Arch>);
   for (int64_t i = i0; i < i1; i += m_chunk) {
     const int64_t i_end = std::min(i + m_chunk, i1);
     int64_t k0 = 0;
     do {
       const int64_t k_end = std::min(k0 + k_chunk, q.depth);
       if (packs_a)
-        for (int64_t p = k0; p < k_end; p += S::depth) {
-          const int64_t depth = std::min<int64_t>(S::depth, k_end - p);
-          Cell* block = a_space + packed_size(i_end - i, S::rows, p - k0);
+        for (int64_t p = k0; p < k_end; p += block) {
+          const int64_t depth = std::min(block, k_end - p);
+          Cell* to = a_space + packed_size(i_end - i, S::rows, p - k0);
           for (int64_t r = i; r < i_end; r += S::rows)
-            q.pack_a(r, std::min<int64_t>(S::rows, i_end - r), p, depth, block + (r - i) * depth);
+            q.pack_a(r, std::min<int64_t>(S::rows, i_end - r), p, depth, to + (r - i) * depth);
         }
       for (int64_t j = j0; j < j1; j += block_cols) {
         const int64_t j_end = std::min(j + block_cols, j1);
         int64_t p = k0;
         do {
-          const int64_t depth = std::min<int64_t>(S::depth, k_end - p);
+          const int64_t depth = std::min(block, k_end - p);
           const Cell* a = packs_a   ? a_space + packed_size(i_end - i, S::rows, p - k0)
                           : plain_a ? q.plain_a + i * q.plain_a_row + p
                                     : q.packed_a + p * padded_m + i * depth;
           // The block of B that comes next. Behind these columns it is that of the thread's next task.
           const int64_t next_p = p + depth < k_end ? p + depth : k0, next_j = p + depth < k_end ? j : j_end;
           if (q.packed_b != nullptr) {
-            const auto block = [&](int64_t at, int64_t column) {
-              return q.packed_b + at * padded_n + column * std::min<int64_t>(S::depth, k_end - at);
+            const auto packed = [&](int64_t at, int64_t column) {
+              return q.packed_b + at * padded_n + column * std::min(block, k_end - at);
             };
-            compute_block<Ops, Arch>(q, i, i_end, j, j_end, p, depth, a, plain_a, block(p, j), false,
-                                     next_j < q.n ? block(next_p, next_j) : nullptr);
+            compute_block<Ops, Arch>(q, i, i_end, j, j_end, p, depth, a, plain_a, packed(p, j), false,
+                                     next_j < q.n ? packed(next_p, next_j) : nullptr);
           } else {
             const Cell* next =
                 q.plain_b != nullptr && next_j < q.n ? q.plain_b + next_p * q.plain_b_row + next_j : nullptr;
@@ -353,14 +353,14 @@ void run_products(const P& shape, int64_t items, const MakeProduct& product) {
       cut = shared;
       copies = own;
       packed_b = scratch.take<Cell>(b_cells * items * copies + lanes<Cell, Arch>);
-      const int64_t blocks = (shape.depth + S::depth - 1) / S::depth;
+      const int64_t block = block_depth<Ops, Arch>(shape.depth), blocks = (shape.depth + block - 1) / block;
       parallel_for(copies * items * blocks * col_panels, 1, [&](int64_t begin, int64_t end) {
         // pack_b may overwrite a vector past its panel, and another thread may have written there.
         Scratch of_thread;
-        Cell* panel = of_thread.take<Cell>(S::cols * S::depth + lanes<Cell, Arch>);
+        Cell* panel = of_thread.take<Cell>(S::cols * block + lanes<Cell, Arch>);
         for (int64_t t = begin; t < end; ++t) {
-          const int64_t image = t / (blocks * col_panels), p = t / col_panels % blocks * S::depth;
-          const int64_t j = t % col_panels * S::cols, depth = std::min<int64_t>(S::depth, shape.depth - p);
+          const int64_t image = t / (blocks * col_panels), p = t / col_panels % blocks * block;
+          const int64_t j = t % col_panels * S::cols, depth = std::min(block, shape.depth - p);
           product(image % items).pack_b(j, std::min<int64_t>(S::cols, shape.n - j), p, depth, panel);
           std::copy_n(panel, S::cols * depth,
                       packed_b + image * b_cells + packed_size(shape.n, S::cols, p) + j * depth);

@@ -22,6 +22,8 @@ int64_t packed_a_size_impl(int64_t m, int64_t k);
 template <class Arch, class T>
 int64_t packed_b_size_impl(int64_t k, int64_t n);
 template <class Arch, class T>
+int64_t packed_b_rows_impl(int64_t k);
+template <class Arch, class T>
 void pack_a_impl(const GemmArgs<T>& args, T* packed);
 template <class Arch, class T>
 void pack_b_impl(const GemmArgs<T>& args, T* packed);
@@ -38,10 +40,12 @@ inline int64_t packed_b_size(int64_t k, int64_t n) {
   return simd::dispatch([&]<class Arch>(Arch) { return packed_b_size_impl<Arch, T>(k, n); });
 }
 
-/// Rows of a B that are packed together: rows [p, p + K) of a B of (P,N), p a multiple of this, are written
-/// as a B of (K,N) at packed_b_size(p, N).
+/// Rows of a B of (K,N) that are packed together: pack_b writes rows [p, p + R) as a B of (R,N) at
+/// packed_b_size(p, N), p a multiple of R. Depends on the level in force.
 template <class T>
-inline constexpr int64_t packed_b_rows = 1536 / static_cast<int64_t>(sizeof(T));
+inline int64_t packed_b_rows(int64_t k) {
+  return simd::dispatch([&]<class Arch>(Arch) { return packed_b_rows_impl<Arch, T>(k); });
+}
 
 /// Writes the A of `args` (m, k, a and its strides are read) to `packed`, of packed_a_size elements, best
 /// aligned to 64 bytes, in the order in which gemm reads it.

@@ -191,24 +191,30 @@ int64_t packed_b_size_impl(int64_t k, int64_t n) {
 }
 
 template <class Arch, class T>
+int64_t packed_b_rows_impl(int64_t k) {
+  return gemm_detail::block_depth<gemm_detail::Single<T>, Arch>(k);
+}
+
+template <class Arch, class T>
 void pack_a_impl(const GemmArgs<T>& g, T* packed) {
   using namespace gemm_detail;
   using S = Tile<Single<T>, Arch>;
-  pack_whole<Arch, S::rows, S::depth>(
-      g.m, g.k, packed, [&](int64_t i, int64_t rows, int64_t p, int64_t depth, T* to) {
-        pack_panel<Arch, S::rows>(g.a + i * g.a_row + p * g.a_col, g.a_row, g.a_col, rows, depth, to);
-      });
+  pack_whole<Arch, S::rows>(g.m, g.k, block_depth<Single<T>, Arch>(g.k), packed,
+                            [&](int64_t i, int64_t rows, int64_t p, int64_t depth, T* to) {
+                              pack_panel<Arch, S::rows>(g.a + i * g.a_row + p * g.a_col, g.a_row, g.a_col,
+                                                        rows, depth, to);
+                            });
 }
 
 template <class Arch, class T>
 void pack_b_impl(const GemmArgs<T>& g, T* packed) {
   using namespace gemm_detail;
   using S = Tile<Single<T>, Arch>;
-  static_assert(S::depth == packed_b_rows<T>);
-  pack_whole<Arch, S::cols, S::depth>(
-      g.n, g.k, packed, [&](int64_t j, int64_t cols, int64_t p, int64_t depth, T* to) {
-        pack_panel<Arch, S::cols>(g.b + j * g.b_col + p * g.b_row, g.b_col, g.b_row, cols, depth, to);
-      });
+  pack_whole<Arch, S::cols>(g.n, g.k, block_depth<Single<T>, Arch>(g.k), packed,
+                            [&](int64_t j, int64_t cols, int64_t p, int64_t depth, T* to) {
+                              pack_panel<Arch, S::cols>(g.b + j * g.b_col + p * g.b_row, g.b_col, g.b_row,
+                                                        cols, depth, to);
+                            });
 }
 
 }  // namespace tenon::kernels
@@ -220,6 +226,7 @@ namespace tenon::kernels {
   template void gemm_impl<TENON_INSTANTIATE, T>(const GemmArgs<T>&);           \
   template int64_t packed_a_size_impl<TENON_INSTANTIATE, T>(int64_t, int64_t); \
   template int64_t packed_b_size_impl<TENON_INSTANTIATE, T>(int64_t, int64_t); \
+  template int64_t packed_b_rows_impl<TENON_INSTANTIATE, T>(int64_t);          \
   template void pack_a_impl<TENON_INSTANTIATE, T>(const GemmArgs<T>&, T*);     \
   template void pack_b_impl<TENON_INSTANTIATE, T>(const GemmArgs<T>&, T*);
 TENON_GEMM(float)

@@ -76,9 +76,10 @@ void pack_panel(const T* from, int64_t step, int64_t k_step, int64_t count, int6
     for (int64_t p = 0; p < depth; ++p) to[p * width + i] = element<Arch>(from + i * step + p * k_step);
 }
 
-/// All panels of an operand of `count` rows (or columns), in the order in which products read them.
-template <class Arch, int width, int64_t block, class Cell, class Pack>
-void pack_whole(int64_t count, int64_t depth, Cell* to, const Pack& pack) {
+/// All panels of an operand of `count` rows (or columns) and `depth` cells of K, in blocks of `block` cells,
+/// in the order in which products read them.
+template <class Arch, int width, class Cell, class Pack>
+void pack_whole(int64_t count, int64_t depth, int64_t block, Cell* to, const Pack& pack) {
   const int64_t panels = (count + width - 1) / width, blocks = (depth + block - 1) / block;
   parallel_for(blocks * panels, 4, [&](int64_t begin, int64_t end) {
     for (int64_t task = begin; task < end; ++task) {

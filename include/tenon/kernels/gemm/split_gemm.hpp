@@ -174,6 +174,7 @@ void compute_range(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1) {
   constexpr int64_t a_part = most_rows * S::depth / 2, b_part = most_cols * S::depth / 2;
   static_assert(most_cols % cols == 0 && S::depth % split_step == 0 && S::cols % L == 0 && cols % L == 0);
   const int64_t padded_n = (q.n + S::cols - 1) / S::cols * S::cols;
+  const int64_t block = block_depth<Single<float>, Arch>(q.depth);
   Scratch scratch;
   uint32_t* const a_parts = scratch.take<uint32_t>(parts * a_part);
   uint32_t* const b_parts = scratch.take<uint32_t>(parts * b_part);
@@ -182,8 +183,8 @@ void compute_range(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1) {
   alignas(64) float sums[rows * cols];
   uint32_t greatest_a = 0, greatest_b = 0;
   for (int64_t i = i0; i < i1; i += most_rows)
-    for (int64_t p = 0; p < q.depth; p += S::depth) {
-      const int64_t i_end = std::min(i + most_rows, i1), depth = std::min<int64_t>(S::depth, q.depth - p);
+    for (int64_t p = 0; p < q.depth; p += block) {
+      const int64_t i_end = std::min(i + most_rows, i1), depth = std::min(block, q.depth - p);
       const int64_t steps = (depth + split_step - 1) / split_step;
       Splitter<Arch, parts> a_splitter;
       for (int64_t r = i; r < i_end; r += rows)

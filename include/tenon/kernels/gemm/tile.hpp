@@ -70,8 +70,21 @@ struct Tile {
   static constexpr int rows = wide ? 8 : small ? 4 : 6;
   static constexpr int vectors = wide ? 3 : 2;
   static constexpr int cols = vectors * lanes<Cell, Arch>;
-  static constexpr int64_t depth = 1536 / static_cast<int64_t>(sizeof(Cell));  ///< cells of K in a block
+  /// The cells of K in a block, at most.
+  static constexpr int64_t depth =
+      (wide && Ops::per_cell == 1 ? 2048 : 1536) / static_cast<int64_t>(sizeof(Cell));
 };
+
+/// Cells of K in the blocks of a product over `depth` cells: as few blocks as can be, and equal ones. A block
+/// reads and writes all of C, so a short one costs as much for it as a long one.
+template <class Ops, class Arch>
+constexpr int64_t block_depth(int64_t depth) {
+  constexpr int64_t most = Tile<Ops, Arch>::depth, unit = 32;
+  if constexpr (Ops::per_cell != 1) return most;
+  depth = std::max<int64_t>(depth, 1);
+  const int64_t blocks = (depth + most - 1) / most;
+  return ((depth + blocks - 1) / blocks + unit - 1) / unit * unit;
+}
 
 /// The operands of a tile: cell (i, p) of A at a[i * a_row + p * a_step], row p of B at b + p * b_step. Step
 /// p also prefetches what is at ahead + p * ahead_step.
@@ -97,6 +110,7 @@ struct TileEnd {
   Out alpha;            ///< 1 for integers
   bool bounded;
   Out lo, hi;
+  bool far;  ///< whether C is more than the second-level cache keeps beside the operands
   Out* raw;
 };
 
@@ -115,8 +129,7 @@ void compute_tile(int64_t depth, const TileOperands<typename Ops::Cell>& operand
   for (int r = 0; r < R; ++r)
 #pragma GCC unroll 4
     for (int v = 0; v < NV; ++v) sum[r][v] = V(Cell{0});
-  // Where B comes from the second-level cache, the lines of C do not stay in the first one.
-  if (Tile<Ops, Arch>::wide && end.raw == nullptr) {
+  if (Tile<Ops, Arch>::wide && end.far && end.raw == nullptr) {
 #pragma GCC unroll 32
     for (int r = 0; r < R; ++r)
 #pragma GCC unroll 4
