@@ -36,6 +36,16 @@ inline bool vbmi() {
 #endif
 }
 
+/// Whether the processor computes registers of 64 bytes by halves, in the time of two of 32 bytes: AMD's
+/// family 19h.
+inline bool halves_registers() {
+#if defined(__x86_64__)
+  return __builtin_cpu_is("amdfam19h") != 0;
+#else
+  return false;
+#endif
+}
+
 /// Whether tile registers (tiles.hpp) may be used: the processor has it, and the system gives it to this
 /// process, which has to ask. TENON_AMX=0 keeps kernels from it. Read once.
 inline bool amx() {

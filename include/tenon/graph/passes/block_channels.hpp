@@ -105,7 +105,7 @@ class ChannelBlocks {
     const bool x_is_plain = blocks(in[0]) < 0;
     BlockedConv blocked{.conv = conv.conv, .bounds = conv.bounds, .block = block_, .extents = conv.extents};
     blocked.plain_x = x_is_plain && g.groups == 1 && g.in_channels <= 4;
-    blocked.winograd = kernels::fits_winograd(g) ? winograd_outputs(dims(p_.node(n).outputs[0])) : 0;
+    blocked.winograd = winograd_for(g, blocked.plain_x, dims(p_.node(n).outputs[0]));
     blocked.weights = Storage::make<float>(kernels::blocked_conv_weight_size<float>(g, blocked.winograd),
                                            lasting_allocator());
     kernels::blocked_conv_pack_weights<float>(g, blocked.winograd,
@@ -178,13 +178,16 @@ class ChannelBlocks {
       return f->approximate == "tanh" ? activation<gelu_tanh, float>() : activation<gelu, float>();
     return {};
   }
-  /// The outputs on a side of Winograd's tiles, or 0, for a y of these extents. Its weights come from memory,
-  /// four times as many for 4 x 4 outputs, and nearly twice for 2 x 2: in small images that takes longer than
-  /// computing with fewer. A batch that nobody knows is one image.
-  static int winograd_outputs(const Dims& y) {
-    const Dim cells = y.product(2, y.rank()), all = y[0].known() ? cells * y[0] : cells;
-    if (!all.known()) return 4;
-    return all.value() < 100 ? 0 : all.value() < 350 ? 2 : 4;
+  /// The outputs on a side of Winograd's tiles, or 0, for a y of these extents. A batch that nobody knows is
+  /// one image.
+  static int winograd_for(kernels::ConvGeometry g, bool plain_x, const Dims& y) {
+    int64_t out[2];
+    if (y.rank() == 4 && y[2].known() && y[3].known()) {
+      out[0] = y[2].value(), out[1] = y[3].value();
+      g.out = out;
+    }
+    g.batch = y[0].known() ? y[0].value() : 1;
+    return kernels::winograd_outputs(g, plain_x);
   }
 
   /// Numbers of channels, with zeros up to whole blocks.

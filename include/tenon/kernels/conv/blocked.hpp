@@ -5,8 +5,12 @@
 // depthwise_impl.hpp, winograd_impl.hpp.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
+
 #include "tenon/kernels/conv/conv.hpp"
 #include "tenon/kernels/elementwise/elementwise.hpp"
+#include "tenon/simd/features.hpp"
 
 namespace tenon::kernels {
 
@@ -25,8 +29,8 @@ struct BlockedConvArgs {
   bool plain_x = false;   ///< x is (N, Cin, H, W) and not in blocks: up to 4 channels, or see keeps_planes
   bool plain_y = false;   ///< y is (N, Cout, H, W) and not in blocks; see gives_planes and keeps_planes
   int winograd = 0;       ///< the weights were packed for tiles of so many outputs on a side; or 0
-  const T* x = nullptr;   ///< (N, Cin / block, H, W, block)
-  int64_t x_plane = 0;    ///< cells from one block of x to the next, where N is 1; 0: H W
+  const T* x = nullptr;         ///< (N, Cin / block, H, W, block)
+  int64_t x_plane = 0;          ///< cells from one block of x to the next, where N is 1; 0: H W
   const T* packed_w = nullptr;  ///< what blocked_conv_pack_weights wrote
   const T* bias = nullptr;      ///< (Cout), zeros up to whole blocks; or nullptr
   const T* add = nullptr;       ///< a residual like y, or nullptr; may be y itself
@@ -72,13 +76,54 @@ inline bool gives_planes(const ConvGeometry& g, int winograd) {
 /// threads share them. Reads groups.
 inline bool keeps_planes(const ConvGeometry& g, int winograd) { return winograd != 0 && g.groups >= 8; }
 
-/// Whether the convolution is one of 3 x 3 cells side by side, which winograd computes with a quarter of the
-/// products in tiles of 4 x 4 outputs, and four ninths in tiles of 2 x 2. Asks no more of groups than
-/// blockable_conv. Reads groups, channels, kernel, strides and dilations.
-inline bool fits_winograd(const ConvGeometry& g) {
-  return g.in_channels / g.groups >= 16 && g.out_channels / g.groups >= 16 && g.kernel[0] == 3 &&
-         g.kernel[1] == 3 && g.strides[0] == 1 && g.strides[1] == 1 && g.dilations[0] == 1 &&
-         g.dilations[1] == 1;
+/// Cells on a side of the kernel that sees one phase of x: the cells with one rest modulo the stride in each
+/// axis. Reads kernel and strides.
+inline int64_t phase_kernel(const ConvGeometry& g) {
+  const auto side = [&](int d) { return (g.kernel[d] + g.strides[d] - 1) / g.strides[d]; };
+  return std::max(side(0), side(1));
+}
+/// Channels of the phases of a group's x. Reads groups, channels and strides.
+inline int64_t phase_channels(const ConvGeometry& g) {
+  return g.in_channels / g.groups * g.strides[0] * g.strides[1];
+}
+
+/// The cells that a weight has to serve, or it takes longer to come from memory than to be multiplied.
+template <class Arch>
+int64_t cells_for_weight() {
+  return Arch::register_bytes == 64 && !simd::halves_registers() ? 32 : 8;
+}
+
+/// The outputs on a side of the tiles by which winograd computes a convolution, or 0 where it is better
+/// computed directly. Asks no more of groups than blockable_conv. Reads all but the extents of x and the
+/// pads; `out` is nullptr where nobody knows it.
+///   3 x 3 cells    4 x 4 outputs of 36 products in place of 144, or 2 x 2 of 16 in place of 36
+///   4 x 4          3 x 3, 36 in place of 144
+///   5 x 5          2 x 2, 36 in place of 100
+/// With a stride the kernel is that of the phases, and x is plain.
+inline int winograd_outputs(const ConvGeometry& g, bool plain_x) {
+  const int64_t stride = g.strides[0], kernel = phase_kernel(g), outputs = 7 - kernel, places = 36;
+  const int64_t in = g.in_channels / g.groups, out = g.out_channels / g.groups;
+  if (kernel < 3 || kernel > 5 || out < 16 || g.strides[1] != stride) return 0;
+  if (g.dilations[0] != 1 || g.dilations[1] != 1) return 0;
+  if (stride > 1) {
+    // Transforms take the time of so many channels' products.
+    constexpr int64_t transforms = 6;
+    const int64_t direct = outputs * outputs * in * g.kernel[0] * g.kernel[1];
+    const bool pays = 2 * direct >= 3 * places * (phase_channels(g) + transforms);
+    return plain_x && (stride == 2 || stride == 4) && pays ? static_cast<int>(outputs) : 0;
+  }
+  if (in < 16 || g.kernel[0] != g.kernel[1]) return 0;
+  if (g.out == nullptr) return static_cast<int>(outputs);
+  // For a pair of channels, in products. The weights of small images come from memory.
+  const int64_t least = simd::dispatch([]<class Arch>(Arch) { return cells_for_weight<Arch>(); });
+  const auto time = [&](int64_t side, int64_t weights) {
+    const int64_t tiles = g.batch * ((g.out[0] + side - 1) / side) * ((g.out[1] + side - 1) / side);
+    return weights * std::max(tiles, least);
+  };
+  const int64_t direct = time(1, kernel * kernel), large = time(outputs, places),
+                small = kernel == 3 ? time(2, 16) : direct;
+  if (direct <= std::min(large, small)) return 0;
+  return large <= small ? static_cast<int>(outputs) : 2;
 }
 
 template <class Arch, class T>

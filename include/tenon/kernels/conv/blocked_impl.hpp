@@ -336,11 +336,12 @@ int64_t channel_block_impl() {
 template <class Arch, class T>
 int64_t blocked_weight_size_impl(const ConvGeometry& g, int winograd) {
   const int64_t block = simd::lanes<T, Arch>;
-  const int64_t cells = winograd != 0 ? (winograd + 2) * (winograd + 2) : g.kernel[0] * g.kernel[1];
+  const int64_t side = winograd + phase_kernel(g) - 1;
+  const int64_t cells = winograd != 0 ? side * side : g.kernel[0] * g.kernel[1];
   if (const int64_t width = narrow_group(g, block); width > 0)
     return blocked_detail::up(g.out_channels, block) * block * width * cells;
   return g.groups * blocked_detail::up(g.out_channels / g.groups, block) * block * cells *
-         (g.in_channels / g.groups);
+         (winograd != 0 ? phase_channels(g) : g.in_channels / g.groups);
 }
 
 template <class Arch, class T>

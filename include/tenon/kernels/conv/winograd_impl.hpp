@@ -1,11 +1,14 @@
-// Convolutions of 3 x 3 cells over blocks of channels by Winograd's F(4x4, 3x3) and F(2x2, 3x3): bodies.
+// Convolutions over blocks of channels by Winograd's F(m x m, r x r): bodies.
 //
-// A tile of 4 x 4 outputs sees 6 x 6 inputs d. With the weights g it is A^T [(G g G^T) * (B^T d B)] A: 36
-// products for each pair of channels instead of 144. Each of the 36 places is a product of tiles by channels
-// and channels by output channels, which the tiles of cell_tile.hpp compute as pointwise convolutions. Tiles
-// of 2 x 2 outputs take 16 products instead of 36, and 16 weights in place of 36 (Lavin and Gray, "Fast
-// Algorithms for Convolutional Neural Networks", 2016). The matrices belong to points, of which 0 and
-// infinity are two.
+// A tile of m x m outputs of a kernel of r x r cells sees n x n inputs d, n = m + r - 1. With the weights g
+// it is A^T [(G g G^T) * (B^T d B)] A: n^2 products for each pair of channels instead of m^2 r^2, and n^2
+// weights in place of r^2 (Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks", 2016). Each
+// of the n^2 places is a product of tiles by channels and channels by output channels, which the tiles of
+// cell_tile.hpp compute as pointwise convolutions. The matrices belong to n - 1 points and infinity.
+//
+// A convolution of stride s is a sum of s^2 convolutions without one: that of each phase, the cells of x with
+// one rest modulo s in each axis, by the kernel's cells that see them. Phases are channels of an image, from
+// which the tiles then work.
 #pragma once
 
 #include <algorithm>
@@ -35,10 +38,11 @@ using cell_detail::with_vectors;
 using simd::batch;
 using simd::lanes;
 
-/// F(4x4, 3x3). The points beside 0 and infinity are near, -near, far and -far: the common 1 and 2 round
-/// three times as much. Their squares are exact, and the squares' product is 1.
-struct Tiles4 {
-  static constexpr int64_t outputs = 4, side = 6;
+/// F(4x4, 3x3), F(3x3, 4x4) and F(2x2, 5x5). The points beside 0 and infinity are near, -near, far and -far:
+/// the common 1 and 2 round three times as much. Their squares are exact, and the squares' product is 1.
+template <int64_t Outputs>
+struct Tiles6 {
+  static constexpr int64_t outputs = Outputs, side = 6, kernel = side + 1 - outputs;
   static constexpr double near = 0.70710678118654752440, near_2 = 0.5;
   static constexpr double far = 1.41421356237309504880, far_2 = 2;
 
@@ -59,36 +63,51 @@ struct Tiles4 {
     t[5] = simd::mul_add(both, d[3], d[1] + d[5]);
   }
 
-  /// A^T m of one column.
+  /// A^T m of one column: sums of the places times powers of their points, and infinity's in the last.
   template <class B>
   static void transform_sums(const B (&m)[side], B (&y)[outputs]) {
     using T = typename B::value_type;
     const B sum_near = m[1] + m[2], rest_near = m[1] - m[2], sum_far = m[3] + m[4], rest_far = m[3] - m[4];
     y[0] = m[0] + sum_near + sum_far;
-    y[1] = simd::mul_add(B(T(near)), rest_near, B(T(far)) * rest_far);
-    y[2] = simd::mul_add(B(T(near_2)), sum_near, B(T(far_2)) * sum_far);
-    y[3] = simd::mul_add(B(T(near * near_2)), rest_near, simd::mul_add(B(T(far * far_2)), rest_far, m[5]));
+    double near_power = near, far_power = far;
+#pragma GCC unroll 4
+    for (int64_t i = 1; i < outputs; ++i, near_power *= near, far_power *= far) {
+      const B& of_near = i % 2 == 0 ? sum_near : rest_near;
+      const B& of_far = i % 2 == 0 ? sum_far : rest_far;
+      const B low = i + 1 < outputs ? B(T(far_power)) * of_far : simd::mul_add(B(T(far_power)), of_far, m[5]);
+      y[i] = simd::mul_add(B(T(near_power)), of_near, low);
+    }
   }
 
-  /// G g of one column.
+  /// G g of one column: the kernel as a polynomial at the points, by a factor of each.
   template <class D>
-  static void transform_weights(const D& g0, const D& g1, const D& g2, D (&u)[side]) {
+  static void transform_weights(const D (&g)[kernel], D (&u)[side]) {
     constexpr double by_near = 1 / (2 * near_2 * (near_2 - far_2)),
                      by_far = 1 / (2 * far_2 * (far_2 - near_2));
-    const D even_near = g0 + near_2 * g2, odd_near = near * g1, even_far = g0 + far_2 * g2,
-            odd_far = far * g1;
-    u[0] = g0;
+    const auto even = [&](double square) {
+      D sum = g[0] + square * g[2];
+      if constexpr (kernel == 5) sum += square * square * g[4];
+      return sum;
+    };
+    const auto odd = [&](double square) {
+      D sum = g[1];
+      if constexpr (kernel > 3) sum += square * g[3];
+      return sum;
+    };
+    const D even_near = even(near_2), odd_near = near * odd(near_2), even_far = even(far_2),
+            odd_far = far * odd(far_2);
+    u[0] = g[0];
     u[1] = (even_near + odd_near) * by_near;
     u[2] = (even_near - odd_near) * by_near;
     u[3] = (even_far + odd_far) * by_far;
     u[4] = (even_far - odd_far) * by_far;
-    u[5] = g2;
+    u[5] = g[kernel - 1];
   }
 };
 
 /// F(2x2, 3x3), of the points 0, 1, -1 and infinity.
-struct Tiles2 {
-  static constexpr int64_t outputs = 2, side = 4;
+struct Tiles4 {
+  static constexpr int64_t outputs = 2, side = 4, kernel = 3;
 
   template <class B>
   static void transform_inputs(const B (&d)[side], B (&t)[side]) {
@@ -105,19 +124,21 @@ struct Tiles2 {
   }
 
   template <class D>
-  static void transform_weights(const D& g0, const D& g1, const D& g2, D (&u)[side]) {
-    u[0] = g0;
-    u[1] = (g0 + g2 + g1) / 2;
-    u[2] = (g0 + g2 - g1) / 2;
-    u[3] = g2;
+  static void transform_weights(const D (&g)[kernel], D (&u)[side]) {
+    u[0] = g[0];
+    u[1] = (g[0] + g[2] + g[1]) / 2;
+    u[2] = (g[0] + g[2] - g[1]) / 2;
+    u[3] = g[2];
   }
 };
 
-/// Calls f with the form whose tiles have so many outputs on a side.
+/// Calls f with the form whose tiles have so many outputs on a side, for a kernel of so many cells.
 template <class F>
-void with_tiles(int outputs, F f) {
-  if (outputs == Tiles2::outputs) f(Tiles2{});
-  else f(Tiles4{});
+void with_tiles(int64_t outputs, int64_t kernel, F f) {
+  if (kernel == 3 && outputs == 2) f(Tiles4{});
+  else if (kernel == 3) f(Tiles6<4>{});
+  else if (kernel == 4) f(Tiles6<3>{});
+  else f(Tiles6<2>{});
 }
 
 /// Numbers of half a register, in a register of doubles.
@@ -142,17 +163,20 @@ struct Wide {
 template <class Arch, class Tiles, class T>
 inline void transform_weights(const T* g, int64_t count, T* u, int64_t row) {
   using W = Wide<Arch, T>;
-  constexpr int side = Tiles::side;
+  constexpr int side = Tiles::side, kernel = Tiles::kernel;
   using D = typename W::Type;
   for (int64_t i = 0; i < count; i += W::count) {
-    D half[3][side];
-    for (int k = 0; k < 3; ++k)
-      Tiles::transform_weights(W::load(g + k * count + i), W::load(g + (3 + k) * count + i),
-                               W::load(g + (6 + k) * count + i), half[k]);
+    D half[kernel][side];
+    for (int k = 0; k < kernel; ++k) {
+      D column[kernel];
+      for (int r = 0; r < kernel; ++r) column[r] = W::load(g + (r * kernel + k) * count + i);
+      Tiles::transform_weights(column, half[k]);
+    }
     for (int r = 0; r < side; ++r) {
-      D line[side];
-      Tiles::transform_weights(half[0][r], half[1][r], half[2][r], line);
-      for (int k = 0; k < side; ++k) W::store(u + (r * side + k) * row + i, line[k]);
+      D line[kernel], places[side];
+      for (int k = 0; k < kernel; ++k) line[k] = half[k][r];
+      Tiles::transform_weights(line, places);
+      for (int k = 0; k < side; ++k) W::store(u + (r * side + k) * row + i, places[k]);
     }
   }
 }
@@ -301,16 +325,40 @@ struct Plan {
 
 namespace tenon::kernels {
 
+namespace winograd_detail {
+
+/// The weights (Cout, Cin, kernel) of the phases' channels: (Cout, Cin, stride, stride, kernel of a phase).
+template <class Arch, class T>
+void part_weights(const ConvGeometry& g, const T* w, T* to) {
+  const int64_t stride = g.strides[0], kernel = phase_kernel(g);
+  for (int64_t plane = 0; plane < g.out_channels * g.in_channels; ++plane, w += g.kernel[0] * g.kernel[1])
+    for (int64_t phase = 0; phase < stride * stride; ++phase)
+      for (int64_t k = 0; k < kernel * kernel; ++k) {
+        const int64_t row = k / kernel * stride + phase / stride, col = k % kernel * stride + phase % stride;
+        const bool inside = row < g.kernel[0] && col < g.kernel[1];
+        *to++ = inside ? simd::element<Arch>(w + row * g.kernel[1] + col) : T{0};
+      }
+}
+
+}  // namespace winograd_detail
+
 template <class Arch, class T>
 void winograd_pack_weights_impl(const ConvGeometry& g, int outputs, const ConvWeights<T>& w, T* packed) {
   using namespace winograd_detail;
   // Input channels that are written together: lines of 36 places far apart share a cache's sets.
   constexpr int64_t L = lanes<T, Arch>, together = 4;
-  const int64_t in = g.in_channels / g.groups, out = g.out_channels / g.groups, vectors = up(out, L);
-  with_tiles(outputs, [&]<class Tiles>(Tiles) {
-    constexpr int64_t places = Tiles::side * Tiles::side;
+  const int64_t in = phase_channels(g), out = g.out_channels / g.groups, vectors = up(out, L);
+  Scratch scratch;
+  const T* data = w.data;
+  if (g.strides[0] > 1) {
+    T* parted = scratch.take<T>(g.out_channels * in * phase_kernel(g) * phase_kernel(g));
+    part_weights<Arch>(g, data, parted);
+    data = parted;
+  }
+  with_tiles(outputs, phase_kernel(g), [&]<class Tiles>(Tiles) {
+    constexpr int64_t places = Tiles::side * Tiles::side, taps = Tiles::kernel * Tiles::kernel;
     parallel_for(g.groups * parts_of(vectors), 1, [&](int64_t begin, int64_t end) {
-      alignas(64) T turned[together * 9 * 3 * L];  // [channel][row][column][output]
+      alignas(64) T turned[together * taps * 3 * L];  // [channel][row][column][output]
       alignas(64) T all[places * together * 3 * L];
       for (int64_t task = begin; task < end; ++task) {
         const int64_t group = task / parts_of(vectors);
@@ -319,10 +367,10 @@ void winograd_pack_weights_impl(const ConvGeometry& g, int outputs, const ConvWe
         const int64_t present = std::min(count, out - vector * L), first = group * out + vector * L;
         for (int64_t block = 0; block < in; block += together) {
           const int64_t channels = std::min(together, in - block), each = channels * count;
-          turn_weights<Arch>(w.data + (first * in + block) * 9, w.factors_of(first), in * 9, channels * 9,
-                             present, count, turned);
+          turn_weights<Arch>(data + (first * in + block) * taps, w.factors_of(first), in * taps,
+                             channels * taps, present, count, turned);
           for (int64_t c = 0; c < channels; ++c)
-            transform_weights<Arch, Tiles>(turned + c * 9 * count, count, all + c * count, each);
+            transform_weights<Arch, Tiles>(turned + c * taps * count, count, all + c * count, each);
           for (int64_t k = 0; k < places; ++k)
             std::copy_n(all + k * each, each,
                         packed + (((group * places + k) * vectors + vector) * in + block * (count / L)) * L);
@@ -363,6 +411,75 @@ void run_planes(const BlockedConvArgs<T>& a) {
   });
 }
 
+/// From blocks to blocks.
+template <class Arch, class Tiles, class T>
+void run_blocks(const BlockedConvArgs<T>& a) {
+  const ConvGeometry& g = a.geometry;
+  const Plan<T, Arch, Tiles> plan(a);
+  const int64_t parts = parts_of(plan.vectors);
+  parallel_for(g.batch * g.groups * plan.bands * plan.shares, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t task = begin; task < end; ++task) {
+      const int64_t first = task / plan.shares % plan.bands * plan.band, share = task % plan.shares;
+      plan.run(task / plan.shares / plan.bands, first, std::min(first + plan.band, plan.tiles),
+               share_begin(share, plan.shares, parts), share_begin(share + 1, plan.shares, parts));
+    }
+  });
+}
+
+/// Lays a row of cells of the phases out in blocks: channel (c, i, j) of a cell is the place (i, j) of the
+/// `stride` x `stride` cells of plane c that it stands for. Blocks are `block_step` apart.
+template <int64_t stride, class Arch, class T>
+void lay_phases(const ConvGeometry& g, const T* x, int64_t row, int64_t cols, T* y, int64_t block_step) {
+  constexpr int64_t L = lanes<T, Arch>;
+  for (int64_t b = 0; b < up(phase_channels(g), L); ++b) std::fill_n(y + b * block_step, cols * L, T{0});
+  // Cells whose columns all are inside of the image.
+  const int64_t first = -g.pads[1], width = g.in[1];
+  const int64_t begin = std::clamp<int64_t>(up(-first, stride), 0, cols),
+                end = std::clamp((width - first) / stride, begin, cols);
+  for (int64_t c = 0; c < g.in_channels; ++c)
+    for (int64_t i = 0; i < stride; ++i) {
+      const int64_t from = row * stride + i - g.pads[0], channel = (c * stride + i) * stride;
+      if (from < 0 || from >= g.in[0]) continue;
+      const T* cells = x + (c * g.in[0] + from) * width;
+      T* to = y + channel / L * block_step + channel % L;
+      const auto at_border = [&](int64_t col) {
+        for (int64_t k = 0; k < stride; ++k)
+          if (const int64_t at = first + col * stride + k; at >= 0 && at < width) to[col * L + k] = cells[at];
+      };
+      for (int64_t col = 0; col < begin; ++col) at_border(col);
+      for (int64_t col = begin; col < end; ++col)
+        std::copy_n(cells + first + col * stride, stride, to + col * L);
+      for (int64_t col = end; col < cols; ++col) at_border(col);
+    }
+}
+
+/// From planes to blocks, of a convolution with a stride: an image after another.
+template <class Arch, class Tiles, class T>
+void run_phases(const BlockedConvArgs<T>& a) {
+  const ConvGeometry& g = a.geometry;
+  const int64_t L = lanes<T, Arch>, channels = phase_channels(g);
+  const int64_t in[2] = {g.out[0] + Tiles::kernel - 1, g.out[1] + Tiles::kernel - 1};
+  constexpr int64_t kernel[2] = {Tiles::kernel, Tiles::kernel}, ones[2] = {1, 1}, zeros[2] = {0, 0};
+  Scratch scratch;
+  T* phases = scratch.take<T>(up(channels, L) * in[0] * in[1] * L);
+  BlockedConvArgs<T> one = a;
+  one.geometry = {2, 1, 1, channels, g.out_channels, in, g.out, kernel, ones, ones, zeros};
+  one.plain_x = false, one.x = phases;
+  const int64_t image = up(g.out_channels, L) * g.out[0] * g.out[1] * L;
+  for (int64_t n = 0; n < g.batch; ++n, one.y += image) {
+    const T* x = a.x + n * g.in_channels * g.in[0] * g.in[1];
+    parallel_for(in[0], up(1 << 14, in[1] * channels), [&](int64_t row, int64_t end) {
+      for (; row < end; ++row) {
+        T* y = phases + row * in[1] * L;
+        if (g.strides[0] == 2) lay_phases<2, Arch>(g, x, row, in[1], y, in[0] * in[1] * L);
+        else lay_phases<4, Arch>(g, x, row, in[1], y, in[0] * in[1] * L);
+      }
+    });
+    run_blocks<Arch, Tiles>(one);
+    if (one.add != nullptr) one.add += image;
+  }
+}
+
 }  // namespace winograd_detail
 
 template <class Arch, class T>
@@ -370,17 +487,10 @@ void winograd_conv_impl(const BlockedConvArgs<T>& a) {
   using namespace winograd_detail;
   const ConvGeometry& g = a.geometry;
   if (g.batch <= 0 || g.out_channels <= 0 || g.out[0] <= 0 || g.out[1] <= 0) return;
-  with_tiles(a.winograd, [&]<class Tiles>(Tiles) {
-    if (a.plain_x) return run_planes<Arch, Tiles>(a);
-    const Plan<T, Arch, Tiles> plan(a);
-    const int64_t parts = parts_of(plan.vectors);
-    parallel_for(g.batch * g.groups * plan.bands * plan.shares, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t task = begin; task < end; ++task) {
-        const int64_t first = task / plan.shares % plan.bands * plan.band, share = task % plan.shares;
-        plan.run(task / plan.shares / plan.bands, first, std::min(first + plan.band, plan.tiles),
-                 share_begin(share, plan.shares, parts), share_begin(share + 1, plan.shares, parts));
-      }
-    });
+  with_tiles(a.winograd, phase_kernel(g), [&]<class Tiles>(Tiles) {
+    if (g.strides[0] > 1) run_phases<Arch, Tiles>(a);
+    else if (a.plain_x) run_planes<Arch, Tiles>(a);
+    else run_blocks<Arch, Tiles>(a);
   });
 }
 
