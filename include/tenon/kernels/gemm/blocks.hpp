@@ -20,7 +20,8 @@ namespace tenon::kernels::gemm_detail {
 
 /// One product. Each operand is packed beforehand, or by a function when a block needs it. pack_a(i, rows, p,
 /// depth, to) writes the panel of A that begins at row i, cells p to p + depth of K. pack_b does the same for
-/// B, and may overwrite up to a vector past the panel. An operand of Single cells with unit column stride can
+/// B, and may overwrite up to a vector past the panel. If pack_b has rows(), that is B's first cell where its
+/// rows are dense, plain_b_row apart, else nullptr. An operand of Single cells with unit column stride can
 /// also be read unpacked; an A only where compute_narrow has no part.
 template <class Ops, class PackA, class PackB>
 struct Product {
@@ -44,7 +45,9 @@ struct Product {
 /// Adds one block of K to rows [i0, i1), columns [j0, j1) of C. `a` and `b` are the block's first cells,
 /// packed unless `plain_a` and `plain_b` say otherwise. `next` is where the first cells of the next block of
 /// B lie, or nullptr. While tiles multiply a panel of B, they fetch what comes next into the second-level
-/// cache, a strand each: from there tiles read it in time, from memory not. Packing fetches for itself.
+/// cache, a strand each: from there tiles and packing read it in time, from memory not. That is the next
+/// panel of the block, or the first one of the next block. Where B is packed as it goes, it is the panel of
+/// the next block in the same place.
 template <class Ops, class Arch, class P>
 void compute_rows(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1, int64_t p0, int64_t depth,
                   const typename Ops::Cell* a, bool plain_a, const typename Ops::Cell* b, bool plain_b,
@@ -91,7 +94,8 @@ void compute_rows(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1, in
     const int vectors = static_cast<int>(narrow ? cols / L : (cols + L - 1) / L);
     const bool whole_vectors = ragged == 0 || narrow;
     const Cell* ahead = next;
-    if ((packed || plain_b) && j + S::cols < j1) ahead = b_panel + S::cols * (packed ? depth : 1);
+    if (!packed && !plain_b) ahead = next == nullptr ? nullptr : next + (j - j0);
+    else if (j + S::cols < j1) ahead = b_panel + S::cols * (packed ? depth : 1);
     int64_t rows = 0, tile = 0, fetched = 0;
     for (int64_t i = i0; i < i1 && vectors > 0; i += rows) {
       rows = std::min<int64_t>(S::rows, i1 - i);
@@ -141,9 +145,10 @@ void compute_block(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1, i
                     (q.m * q.n * out_bytes <= 1 << 20 && depth * S::cols * cell_bytes <= 24 << 10);
   const int64_t some = (stay ? 256 : 32) / S::rows * S::rows;
   const int64_t a_row = plain_a ? q.plain_a_row : depth;
+  // The first rows fetch the next block: the last ones can be too few tiles for it.
   for (int64_t i = i0; i < i1; i += some)
     compute_rows<Ops, Arch>(q, i, std::min(i + some, i1), j0, j1, p0, depth, a + (i - i0) * a_row, plain_a, b,
-                            plain_b, i + some < i1 ? nullptr : next);
+                            plain_b, i == i0 ? next : nullptr);
 }
 
 /// C of rows [i0, i1), columns [j0, j1), which begin at whole panels. Blocks are sized for a second-level
@@ -154,6 +159,7 @@ void compute_range(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1) {
   using Cell = typename Ops::Cell;
   using S = Tile<Ops, Arch>;
   constexpr auto cell_bytes = static_cast<int64_t>(sizeof(Cell));
+  constexpr bool packs_rows = !Ops::rare && requires { q.pack_b.rows(); };
   const int64_t block = block_depth<Ops, Arch>(q.depth);
   const int64_t block_cols = 6144 / (std::clamp<int64_t>(q.depth, 1, block) * cell_bytes) * S::cols;
   const int64_t chunk_cells = (q.packed_b != nullptr ? int64_t{1} << 20 : int64_t{4} << 20) / cell_bytes;
@@ -203,19 +209,28 @@ void compute_range(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1) {
             compute_block<Ops, Arch>(q, i, i_end, j, j_end, p, depth, a, plain_a, packed(p, j), false,
                                      next_j < q.n ? packed(next_p, next_j) : nullptr);
           } else {
+            const Cell* rows = q.plain_b;
+            if constexpr (packs_rows)
+              if (rows == nullptr) rows = q.pack_b.rows();
             const Cell* next =
-                q.plain_b != nullptr && next_j < q.n ? q.plain_b + next_p * q.plain_b_row + next_j : nullptr;
+                rows != nullptr && next_j < q.n ? rows + next_p * q.plain_b_row + next_j : nullptr;
             // Unpacked B is read by whole vectors only; the columns past the last whole vector are packed.
             int64_t j_plain = j;
             if (q.plain_b != nullptr) j_plain = j + (j_end - j) / lanes<Cell, Arch> * lanes<Cell, Arch>;
-            for (int64_t t = j_plain; t < j_end; t += S::cols)
+            int64_t t = j_plain;
+            if constexpr (packs_rows)
+              if (rows != nullptr && q.plain_b == nullptr) {
+                t = j + (j_end - j) / S::cols * S::cols;
+                pack_rows<Arch, S::cols>(rows + p * q.plain_b_row + j, q.plain_b_row, t - j, depth, b_space);
+              }
+            for (; t < j_end; t += S::cols)
               q.pack_b(t, std::min<int64_t>(S::cols, j_end - t), p, depth, b_space + (t - j_plain) * depth);
             if (j_plain > j)
               compute_block<Ops, Arch>(q, i, i_end, j, j_plain, p, depth, a, plain_a,
                                        q.plain_b + p * q.plain_b_row + j, true, next);
             if (j_end > j_plain)
               compute_block<Ops, Arch>(q, i, i_end, j_plain, j_end, p, depth, a, plain_a, b_space, false,
-                                       nullptr);
+                                       q.plain_b != nullptr ? nullptr : next);
           }
           p += depth;
         } while (p < k_end);

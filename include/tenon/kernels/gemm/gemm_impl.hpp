@@ -34,6 +34,18 @@ void transpose(GemmArgs<T>& g) {
   std::swap(g.batch.a, g.batch.b);
 }
 
+/// The packing of a B; see Product.
+template <class Arch, class T>
+struct PackB {
+  const T* b;
+  int64_t row, col;
+
+  const T* rows() const { return col == 1 ? b : nullptr; }
+  void operator()(int64_t j, int64_t cols, int64_t p, int64_t depth, T* to) const {
+    pack_panel<Arch, Tile<Single<T>, Arch>::cols>(b + j * col + p * row, col, row, cols, depth, to);
+  }
+};
+
 /// Picks a form and runs it.
 template <class Arch, class T>
 void run_gemm(GemmArgs<T> g) {
@@ -113,11 +125,12 @@ void run_gemm(GemmArgs<T> g) {
     const auto pack_a = [a, &g](int64_t i, int64_t rows, int64_t p, int64_t depth, T* to) {
       pack_panel<Arch, S::rows>(a + i * g.a_row + p * g.a_col, g.a_row, g.a_col, rows, depth, to);
     };
-    const auto pack_b = [b, &g](int64_t j, int64_t cols, int64_t p, int64_t depth, T* to) {
-      pack_panel<Arch, S::cols>(b + j * g.b_col + p * g.b_row, g.b_col, g.b_row, cols, depth, to);
-    };
+    const PackB<Arch, T> pack_b{b, g.b_row, g.b_col};
     // Packing B pays when B is read more than twice and does not fit into the second-level cache unpacked.
-    const bool plain_b = g.b_col == 1 && (g.m <= 2 * S::rows || g.k * g.n <= plain_cells);
+    // From there a tile of few registers reads long rows too late, which few of them crowd out of the
+    // first-level cache, and vectors that cross lines cost it twice: it pays sooner.
+    const bool soon = !S::wide && g.m * g.n * g.k > 3 << 20;
+    const bool plain_b = g.b_col == 1 && (g.m <= 2 * S::rows || (g.k * g.n <= plain_cells && !soon));
     const int64_t ragged = g.n % lanes<T, Arch>;
     const bool plain_a =
         g.packed_a == nullptr && g.a_col == 1 && !(narrow_fits<Ops, Arch> && ragged > 0 && ragged <= 3);
@@ -211,10 +224,7 @@ void pack_b_impl(const GemmArgs<T>& g, T* packed) {
   using namespace gemm_detail;
   using S = Tile<Single<T>, Arch>;
   pack_whole<Arch, S::cols>(g.n, g.k, block_depth<Single<T>, Arch>(g.k), packed,
-                            [&](int64_t j, int64_t cols, int64_t p, int64_t depth, T* to) {
-                              pack_panel<Arch, S::cols>(g.b + j * g.b_col + p * g.b_row, g.b_col, g.b_row,
-                                                        cols, depth, to);
-                            });
+                            PackB<Arch, T>{g.b, g.b_row, g.b_col});
 }
 
 }  // namespace tenon::kernels

@@ -20,6 +20,29 @@ constexpr int64_t packed_size(int64_t count, int64_t width, int64_t depth) {
   return (count + width - 1) / width * width * depth;
 }
 
+/// The panels of `count` columns, a multiple of `width`, of a matrix of `depth` rows, `row` apart, that are
+/// dense: as pack_panel would write them, one after the other. All are packed together, row by row: that
+/// walks through the pages once, and reads once a line that two panels share.
+template <class Arch, int width, class T>
+[[gnu::noinline]] void pack_rows(const T* from, int64_t row, int64_t count, int64_t depth, T* to) {
+  constexpr int L = lanes<T, Arch>, line = 64 / static_cast<int>(sizeof(T));
+  for (int64_t p = 0; p < depth; ++p) {
+    // Rows are too far apart for the hardware to prefetch them.
+    const T *at = from + p * row, *ahead = from + std::min(p + 4, depth - 1) * row;
+    T* panel = to + p * width;
+    for (int64_t j = 0; j < count; j += width, panel += width * depth) {
+#pragma GCC unroll 4
+      for (int e = 0; e < width; e += line) __builtin_prefetch(ahead + j + e);
+      if constexpr (width % L == 0) {
+#pragma GCC unroll 4
+        for (int e = 0; e < width; e += L) simd::storeu(panel + e, simd::loadu<Arch>(at + j + e));
+      } else {
+        __builtin_memcpy(panel, static_cast<const void*>(at + j), width * sizeof(T));
+      }
+    }
+  }
+}
+
 /// One panel: to[p * width + i] = from[i * step + p * k_step] for i < count, p < depth; zero for i up to
 /// width. `from` may be any address.
 template <class Arch, int width, class T>
@@ -41,20 +64,7 @@ void pack_panel(const T* from, int64_t step, int64_t k_step, int64_t count, int6
       for (int64_t i = count; i < width; ++i) to[p * width + i] = T{0};
   if (step == 1) {
     if (count == width) {
-      // Rows are too far apart for the hardware to prefetch them.
-      constexpr int line = 64 / static_cast<int>(sizeof(T));
-      for (int64_t p = 0; p < depth; ++p) {
-        const T* row = from + p * k_step;
-        const T* ahead = from + std::min(p + 8, depth - 1) * k_step;
-#pragma GCC unroll 4
-        for (int e = 0; e < width; e += line) __builtin_prefetch(ahead + e);
-        if constexpr (width % L == 0) {
-#pragma GCC unroll 4
-          for (int e = 0; e < width; e += L) simd::storeu(to + p * width + e, simd::loadu<Arch>(row + e));
-        } else {
-          __builtin_memcpy(to + p * width, static_cast<const void*>(row), width * sizeof(T));
-        }
-      }
+      pack_rows<Arch, width>(from, k_step, width, depth, to);
     } else {
       for (int64_t p = 0; p < depth; ++p)
         for (int64_t i = 0; i < count; ++i) to[p * width + i] = element<Arch>(from + p * k_step + i);
