@@ -76,6 +76,7 @@ void compute_rows(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1, in
   operands.a_row = plain_a ? q.plain_a_row : 1;
   operands.a_step = plain_a ? 1 : S::rows;
   operands.b_step = plain_b ? q.plain_b_row : S::cols;
+  operands.b_panel = plain_b ? S::cols : S::cols * depth;
   // A strand of the next packed panel goes along it, some cells a step; one of unpacked cells is a line wide.
   constexpr int64_t line = 64 / sizeof(Cell);
   const bool packed = q.packed_b != nullptr;
@@ -85,8 +86,11 @@ void compute_rows(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1, in
   const int64_t strand = packed && !few ? part * depth : line;
   const int64_t step = !packed ? q.plain_b_row : few ? int64_t{S::cols} : part;
   const int64_t strands = !packed ? S::cols / line + 1 : few ? panels : (S::cols + part - 1) / part;
-  for (int64_t j = j0; j < j1; j += S::cols) {
-    const int64_t cols = std::min<int64_t>(S::cols, j1 - j);
+  const int64_t joined = joins_panels<Ops, Arch> && i1 - i0 <= 2 ? 2 * S::cols : S::cols;
+  int64_t width = 0;
+  for (int64_t j = j0; j < j1; j += width) {
+    width = j1 - j < joined ? S::cols : joined;
+    const int64_t cols = std::min(width, j1 - j);
     const Cell* b_panel = plain_b ? b + (j - j0) : b + (j - j0) * depth;
     operands.b = b_panel;
     const int64_t ragged = cols % L;
@@ -95,7 +99,7 @@ void compute_rows(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1, in
     const bool whole_vectors = ragged == 0 || narrow;
     const Cell* ahead = next;
     if (!packed && !plain_b) ahead = next == nullptr ? nullptr : next + (j - j0);
-    else if (j + S::cols < j1) ahead = b_panel + S::cols * (packed ? depth : 1);
+    else if (j + width < j1) ahead = b_panel + width * (packed ? depth : 1);
     int64_t rows = 0, tile = 0, fetched = 0;
     for (int64_t i = i0; i < i1 && vectors > 0; i += rows) {
       rows = std::min<int64_t>(S::rows, i1 - i);
@@ -108,7 +112,12 @@ void compute_rows(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1, in
       end.add = add == nullptr ? nullptr : add + i * end.add_row + j;
       end.row_bias = last && f.row_bias != nullptr ? f.row_bias + i : nullptr;
       end.raw = direct && whole_vectors && exact_tile(rows) ? nullptr : raw;
-      tile_for<Ops, Arch>(rows, vectors)(depth, operands, end);
+      auto tile_function = vectors <= S::vectors ? tile_for<Ops, Arch>(rows, vectors) : nullptr;
+      if constexpr (joins_panels<Ops, Arch>)
+        if (vectors > S::vectors)
+          tile_function = rows == 1 ? &compute_tile<Ops, Arch, 1, 2 * S::vectors>
+                                    : &compute_tile<Ops, Arch, 2, 2 * S::vectors>;
+      tile_function(depth, operands, end);
       if (end.raw != nullptr)
         finish_sums<Arch>(raw, vectors * L, rows, narrow ? vectors * L : cols, i, j, f, first, last, q.c,
                           q.c_row);
@@ -132,7 +141,7 @@ void compute_rows(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1, in
 
 /// compute_rows, of some rows of A at a time. Where C does not stay in the second-level cache, rows are so
 /// few that the columns of each come one soon after the other, which the hardware notices and fetches. Where
-/// a panel of B does not stay in the first one, the rows do.
+/// a panel of B does not stay in the first one, the rows do. Last rows that join panels are on their own.
 template <class Ops, class Arch, class P>
 void compute_block(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1, int64_t p0, int64_t depth,
                    const typename Ops::Cell* a, bool plain_a, const typename Ops::Cell* b, bool plain_b,
@@ -145,10 +154,22 @@ void compute_block(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1, i
                     (q.m * q.n * out_bytes <= 1 << 20 && depth * S::cols * cell_bytes <= 24 << 10);
   const int64_t some = (stay ? 256 : 32) / S::rows * S::rows;
   const int64_t a_row = plain_a ? q.plain_a_row : depth;
-  // The first rows fetch the next block: the last ones can be too few tiles for it.
-  for (int64_t i = i0; i < i1; i += some)
-    compute_rows<Ops, Arch>(q, i, std::min(i + some, i1), j0, j1, p0, depth, a + (i - i0) * a_row, plain_a, b,
-                            plain_b, i == i0 ? next : nullptr);
+  int64_t few = 0;
+  if constexpr (joins_panels<Ops, Arch>) {
+    few = (i1 - i0) % S::rows;
+    if (few > 2) few = !plain_a ? 0 : few == 3 ? 3 : few % 2;
+    // A B that comes from memory is to be fetched all the time, by all rows.
+    if (q.packed_b != nullptr && q.n * q.depth * cell_bytes > 1 << 20 && i1 - i0 > 2 &&
+        i1 - i0 <= 2 * S::rows)
+      few = 0;
+  }
+  int64_t rows = 0;
+  for (int64_t i = i0; i < i1; i += rows) {
+    rows = i < i1 - few ? std::min(some, i1 - few - i) : std::min<int64_t>(i1 - i, 2);
+    // The first rows fetch the next block: the last ones can be too few tiles for it.
+    compute_rows<Ops, Arch>(q, i, i + rows, j0, j1, p0, depth, a + (i - i0) * a_row, plain_a, b, plain_b,
+                            i == i0 ? next : nullptr);
+  }
 }
 
 /// C of rows [i0, i1), columns [j0, j1), which begin at whole panels. Blocks are sized for a second-level

@@ -129,7 +129,7 @@ void run_gemm(GemmArgs<T> g) {
     // Packing B pays when B is read more than twice and does not fit into the second-level cache unpacked.
     // From there a tile of few registers reads long rows too late, which few of them crowd out of the
     // first-level cache, and vectors that cross lines cost it twice: it pays sooner.
-    const bool soon = !S::wide && g.m * g.n * g.k > 3 << 20;
+    const bool soon = !S::wide && g.m * g.n * g.k > 4 << 20;
     const bool plain_b = g.b_col == 1 && (g.m <= 2 * S::rows || (g.k * g.n <= plain_cells && !soon));
     const int64_t ragged = g.n % lanes<T, Arch>;
     const bool plain_a =

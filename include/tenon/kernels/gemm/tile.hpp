@@ -86,14 +86,14 @@ constexpr int64_t block_depth(int64_t depth) {
   return ((depth + blocks - 1) / blocks + unit - 1) / unit * unit;
 }
 
-/// The operands of a tile: cell (i, p) of A at a[i * a_row + p * a_step], row p of B at b + p * b_step. Step
-/// p also prefetches what is at ahead + p * ahead_step.
+/// The operands of a tile: cell (i, p) of A at a[i * a_row + p * a_step], row p of B at b + p * b_step, that
+/// of the next panel b_panel behind it. Step p also prefetches what is at ahead + p * ahead_step.
 template <class Cell>
 struct TileOperands {
   const Cell* a;
   int64_t a_row, a_step;
   const Cell* b;
-  int64_t b_step;
+  int64_t b_step, b_panel;
   const Cell* ahead;
   int64_t ahead_step;
 };
@@ -120,8 +120,8 @@ void compute_tile(int64_t depth, const TileOperands<typename Ops::Cell>& operand
                   const TileEnd<typename Ops::Out>& end) {
   using Cell = typename Ops::Cell;
   using V = batch<Cell, Arch>;
-  constexpr int L = lanes<Cell, Arch>;
-  const auto [a_begin, a_row, a_step, b_begin, b_step, ahead_begin, ahead_step] = operands;
+  constexpr int L = lanes<Cell, Arch>, panel_vectors = Tile<Ops, Arch>::vectors;
+  const auto [a_begin, a_row, a_step, b_begin, b_step, b_panel, ahead_begin, ahead_step] = operands;
   // Addresses of four rows are a base and two strides, for which there are registers.
   const Cell *a = a_begin, *a_high = a_begin + 4 * a_row, *b = b_begin, *ahead = ahead_begin;
   V sum[R][NV];
@@ -139,7 +139,8 @@ void compute_tile(int64_t depth, const TileOperands<typename Ops::Cell>& operand
     __builtin_prefetch(ahead, 0, 2);
     V bv[NV];
 #pragma GCC unroll 4
-    for (int v = 0; v < NV; ++v) bv[v] = simd::loadu<Arch>(b + v * L);
+    for (int v = 0; v < NV; ++v)
+      bv[v] = simd::loadu<Arch>(b + v / panel_vectors * b_panel + v % panel_vectors * L);
 #pragma GCC unroll 32
     for (int r = 0; r < R; ++r) {
       const V av(r < 4 ? a[r * a_row] : a_high[(r - 4) * a_row]);
@@ -212,6 +213,11 @@ inline constexpr auto tile_functions = []<int... I>(std::integer_sequence<int, I
   return std::array<TileFunction<Ops>, sizeof...(I)>{
       &compute_tile<Ops, Arch, std::max(I / vectors * 2, 1), I % vectors + 1>...};
 }(std::make_integer_sequence<int, (Tile<Ops, Arch>::rows / 2 + 1) * Tile<Ops, Arch>::vectors>{});
+
+/// Whether one or two rows take two panels of B at once: four or eight sums, where those of one panel would
+/// wait for each other. Elsewhere that is not worth its code.
+template <class Ops, class Arch>
+inline constexpr bool joins_panels = Tile<Ops, Arch>::rows == 6;
 
 /// Whether there is a tile of exactly this many rows.
 constexpr bool exact_tile(int64_t rows) { return rows == 1 || rows % 2 == 0; }
