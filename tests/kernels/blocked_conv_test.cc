@@ -241,3 +241,28 @@ TEST_CASE("Winograd stays within 1e-5 of the largest result") {
     }
   });
 }
+
+TEST_CASE("Winograd is chosen where it takes fewer products, and no longer to read its weights") {
+  const struct {
+    int64_t in, out, kernel, stride, dilation, side;  // side: outputs, or 0 where nobody knows
+    bool plain_x;
+    int outputs;
+  } some[] = {
+      {64, 64, 3, 1, 1, 56, false, 4},  {64, 64, 3, 1, 1, 0, false, 4}, {32, 32, 4, 1, 1, 28, false, 3},
+      {16, 16, 5, 1, 1, 28, false, 2},  {3, 64, 7, 2, 1, 112, true, 3}, {3, 32, 6, 2, 1, 320, true, 4},
+      {3, 96, 11, 4, 1, 55, true, 4},   {64, 64, 3, 1, 1, 3, false, 0}, {64, 64, 3, 1, 2, 56, false, 0},
+      {8, 64, 3, 1, 1, 56, false, 0},   {64, 8, 3, 1, 1, 56, false, 0}, {64, 64, 7, 1, 1, 56, false, 0},
+      {64, 64, 7, 2, 1, 56, false, 0},  {3, 32, 3, 2, 1, 112, true, 0}, {1, 64, 7, 2, 1, 112, true, 0},
+      {3, 768, 16, 16, 1, 14, true, 0}, {3, 64, 9, 3, 1, 112, true, 0},
+  };
+  for (const auto& c : some) {
+    CAPTURE(c.in);
+    CAPTURE(c.kernel);
+    CAPTURE(c.stride);
+    const int64_t out[2] = {c.side, c.side}, kernel[2] = {c.kernel, c.kernel},
+                  strides[2] = {c.stride, c.stride}, dilations[2] = {c.dilation, c.dilation};
+    ConvGeometry g{2,      1,       1,         c.in,   c.out, nullptr, c.side == 0 ? nullptr : out,
+                   kernel, strides, dilations, nullptr};
+    CHECK(winograd_outputs(g, c.plain_x) == c.outputs);
+  }
+}

@@ -71,10 +71,10 @@ TEST_CASE("values that others read are plain as well") {
   const auto build = [] {
     Network b;
     const ValueId x = b.g.add_input("x", DType::float32, {1, 16, 9, 9});
-    const ValueId y = b.conv(x, 16, 16, {3, 3}), z = node(b.g, op::Relu{}, {b.conv(y, 16, 16, {3, 3})});
+    const ValueId y = b.conv(x, 16, 16, {2, 2}), z = node(b.g, op::Relu{}, {b.conv(y, 16, 16, {2, 2})});
     b.g.add_output("y", y);
     b.g.add_output("z", z);
-    b.g.add_output("mixed", node(b.g, op::Add{}, {z, b.constant({5, 5})}));
+    b.g.add_output("mixed", node(b.g, op::Add{}, {z, b.constant({7, 7})}));
     return std::move(b.g);
   };
   const Value x = floats<float>({1, 16, 9, 9}, 5);
@@ -100,7 +100,8 @@ TEST_CASE("a convolution whose result is read plain gives it plain") {
     check(build, {{"x", x}}, "FromBlocks", from, 3e-5);
     check(build, {{"x", x}}, "FusedConv", products, 3e-5);
   };
-  check_with(build_with(3, 40, 33, 7, {.pads = {3, 3, 3, 3}, .strides = {2, 2}}, false), 3, 33, 0, 0, 0);
+  check_with(build_with(3, 40, 33, 7, {.pads = {3, 3, 3, 3}, .strides = {3, 3}}, false), 3, 33, 0, 0, 0);
+  check_with(build_with(3, 40, 33, 7, {.pads = {3, 3, 3, 3}, .strides = {2, 2}}, false), 3, 33, 0, 1, 0);
   check_with(build_with(18, 20, 9, 3, {.dilations = {2, 2}}, true), 18, 9, 1, 0, 0);
   check_with(build_with(64, 32, 9, 3, {.group = 2, .strides = {2, 2}}, false), 64, 9, 1, 0, 0);
   // Groups of four channels are narrower than most blocks.
@@ -108,6 +109,7 @@ TEST_CASE("a convolution whose result is read plain gives it plain") {
   check_with(build_with(48, 48, 9, 3, {.group = 12}, false), 48, 9, 1, narrow, 0);
   check_with(build_with(18, 20, 14, 3, {}, false), 18, 14, 1, 1, 0);  // by Winograd, in tiles of 2 x 2
   check_with(build_with(18, 20, 22, 3, {}, false), 18, 22, 1, 1, 0);  // in tiles of 4 x 4
+  check_with(build_with(18, 20, 22, 5, {}, false), 18, 22, 1, 1, 0);  // of 5 x 5 cells
   for (bool activated : {false, true})                                // group after group
     check_with(build_with(128, 256, 14, 3, {.group = 8}, activated), 128, 14, 0, 0, 0);
   // A product of matrices takes large images as they are.

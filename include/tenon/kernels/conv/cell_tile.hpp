@@ -79,7 +79,7 @@ struct CellEnd {
 template <class T, class Arch, int Step, int R, int V>
 void compute_cells(const Reach& reach, const T* x, const T* w, const CellEnd<T>& end) {
   using B = batch<T, Arch>;
-  constexpr int L = lanes<T, Arch>;
+  constexpr int L = lanes<T, Arch>, line = 64 / static_cast<int>(sizeof(T));
   B sum[R][V];
   const T* start = end.begins ? end.add : end.y;
   const int64_t begun = start == nullptr ? 0 : V;  // vectors that sums begin with
@@ -95,10 +95,10 @@ void compute_cells(const Reach& reach, const T* x, const T* w, const CellEnd<T>&
   for (int64_t b = 0; b < reach.blocks; ++b, x += reach.block_step) {
     const int64_t depth = b + 1 < reach.blocks ? int64_t{Step} : reach.last_depth;
     if (reach.taps == 1)
-      for (int r = 0; r < R; ++r) __builtin_prefetch(x + ahead_cells + r * Step, 0, 3);
+      for (int e = 0; e < R * Step; e += line) __builtin_prefetch(x + ahead_cells + e, 0, 3);
     if (b < begun + V) {
-      const T* line = b < begun ? start + b * end.y_block : end.y + (b - begun) * end.y_block;
-      for (int r = R; r < 2 * R; ++r) __builtin_prefetch(line + r * L, 0, 3);
+      const T* beside = (b < begun ? start + b * end.y_block : end.y + (b - begun) * end.y_block) + R * L;
+      for (int e = 0; e < R * L; e += line) __builtin_prefetch(beside + e, 0, 3);
     }
     for (int64_t t = 0; t < reach.taps; ++t) {
       const T* cell = x + reach.tap[t];

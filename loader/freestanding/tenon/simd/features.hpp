@@ -13,6 +13,7 @@ namespace tenon::simd {
 
 constexpr bool vnni() { return TENON_USES_VNNI; }
 constexpr bool vbmi() { return false; }
+constexpr bool halves_registers() { return false; }
 
 /// The first call asks the system for the registers.
 inline bool amx() {
