@@ -1,6 +1,7 @@
 // The passes that `load` applies.
 #pragma once
 
+#include "tenon/graph/passes/allow_winograd.hpp"
 #include "tenon/graph/passes/block_channels.hpp"
 #include "tenon/graph/passes/chain_convolutions.hpp"
 #include "tenon/graph/passes/channels_last.hpp"
@@ -32,6 +33,7 @@ inline std::vector<Pass> standard_passes() {
           passes::fuse_attention,
           passes::widen_convolutions,
           passes::fuse_convolution,
+          passes::allow_winograd,
           passes::block_channels,
           passes::chain_convolutions,
           passes::pack_convolution,

@@ -1,5 +1,6 @@
 #include "tenon/graph/passes/block_channels.hpp"
 
+#include "tenon/graph/passes/allow_winograd.hpp"
 #include "tenon/graph/passes/pack_convolution.hpp"
 #include "tenon/op/tensor/resize.hpp"
 #include "tests/graph/passes/network.hpp"
@@ -15,8 +16,8 @@ using test::node;
 void check(const auto& build, const Feeds& feeds, std::string_view op, std::size_t count,
            double tolerance = 1e-5) {
   const Session plain(build());
-  const Session passed(build(), {.passes = std::vector{fuse_convolution, block_channels, test::infos_are_true,
-                                                       pack_convolution}});
+  const Session passed(build(), {.passes = std::vector{fuse_convolution, allow_winograd, block_channels,
+                                                       test::infos_are_true, pack_convolution}});
   std::size_t found = 0;
   for (const Graph::Node& n : passed.program().nodes()) found += n.op.spec().name == op;
   CHECK(found == count);
@@ -107,9 +108,9 @@ TEST_CASE("a convolution whose result is read plain gives it plain") {
   // Groups of four channels are narrower than most blocks.
   const std::size_t narrow = kernels::channel_block<float>() > 4 ? 1 : 0;
   check_with(build_with(48, 48, 9, 3, {.group = 12}, false), 48, 9, 1, narrow, 0);
-  check_with(build_with(18, 20, 14, 3, {}, false), 18, 14, 1, 1, 0);  // by Winograd, in tiles of 2 x 2
-  check_with(build_with(18, 20, 22, 3, {}, false), 18, 22, 1, 1, 0);  // in tiles of 4 x 4
-  check_with(build_with(18, 20, 22, 5, {}, false), 18, 22, 1, 1, 0);  // of 5 x 5 cells
+  check_with(build_with(36, 40, 14, 3, {}, false), 36, 14, 1, 1, 0);  // by Winograd, in tiles of 2 x 2
+  check_with(build_with(36, 40, 22, 3, {}, false), 36, 22, 1, 1, 0);  // in tiles of 4 x 4
+  check_with(build_with(36, 40, 22, 5, {}, false), 36, 22, 1, 1, 0);  // of 5 x 5 cells
   for (bool activated : {false, true})                                // group after group
     check_with(build_with(128, 256, 14, 3, {.group = 8}, activated), 128, 14, 0, 0, 0);
   // A product of matrices takes large images as they are.
@@ -125,15 +126,15 @@ TEST_CASE("a convolution applies the function of one number behind it") {
     CAPTURE(op.spec.name);
     const auto build = [&] {
       Network b;
-      const ValueId x = b.g.add_input("x", DType::float32, {1, 18, 14, 13});
+      const ValueId x = b.g.add_input("x", DType::float32, {1, 36, 24, 13});
       const op::Conv same{.pads = {1, 1, 1, 1}};
-      ValueId y = node(b.g, op, {b.conv(x, 18, 20, {3, 3}, same)});  // by Winograd
+      ValueId y = node(b.g, op, {b.conv(x, 36, 20, {3, 3}, same)});  // by Winograd
       y = node(b.g, op, {b.conv(y, 20, 20, {3, 3}, {.group = 20, .pads = {1, 1, 1, 1}})});
       y = node(b.g, op, {node(b.g, op::Add{}, {b.conv(y, 20, 20, {1, 1}), y})});
       b.g.add_output("y", y);
       return std::move(b.g);
     };
-    const Value x = floats<float>({1, 18, 14, 13}, 7);
+    const Value x = floats<float>({1, 36, 24, 13}, 7);
     check(build, {{"x", x}}, "BlockedConv", 3, 3e-5);  // bounded results are smaller than the sums
     check(build, {{"x", x}}, op.spec.name, 0, 3e-5);
   };
@@ -200,6 +201,21 @@ TEST_CASE("a Concat of one value again and again") {
       return std::move(b.g);
     };
     check(build, {{"x", Value(floats<float>({1, 3, 8, 7}, 3))}}, "BlockedConv", 1);
+  }
+}
+
+TEST_CASE("without allow_winograd convolutions are computed directly") {
+  for (const bool allowed : {false, true}) {
+    Network b;
+    const ValueId x = b.g.add_input("x", DType::float32, {1, 64, 56, 56});
+    b.g.add_output("y", b.conv(x, 64, 64, {3, 3}));
+    std::vector<Pass> passes{fuse_convolution, block_channels};
+    if (allowed) passes.insert(passes.begin() + 1, allow_winograd);
+    const Session session(std::move(b.g), {.passes = passes});
+    int outputs = -1;
+    for (const Graph::Node& n : session.program().nodes())
+      if (const auto* conv = n.op.as<BlockedConv>()) outputs = conv->winograd;
+    CHECK(outputs == (allowed ? 4 : 0));
   }
 }
 

@@ -105,7 +105,7 @@ class ChannelBlocks {
     const bool x_is_plain = blocks(in[0]) < 0;
     BlockedConv blocked{.conv = conv.conv, .bounds = conv.bounds, .block = block_, .extents = conv.extents};
     blocked.plain_x = x_is_plain && g.groups == 1 && g.in_channels <= 4;
-    blocked.winograd = winograd_for(g, blocked.plain_x, dims(p_.node(n).outputs[0]));
+    if (conv.winograd) blocked.winograd = winograd_for(g, blocked.plain_x, dims(p_.node(n).outputs[0]));
     blocked.weights = Storage::make<float>(kernels::blocked_conv_weight_size<float>(g, blocked.winograd),
                                            lasting_allocator());
     kernels::blocked_conv_pack_weights<float>(g, blocked.winograd,

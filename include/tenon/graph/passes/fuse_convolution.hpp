@@ -19,6 +19,7 @@ struct FusedConv {
   Storage weights{};                 ///< in that order, not AnyTensor::aligned perhaps
   std::vector<double> factors{};     ///< (M) of the weights, or empty
   Storage bias{};                    ///< (M), or empty
+  bool winograd = false;             ///< whether it may be computed by Winograd, see allow_winograd
 
   static constexpr op::Spec spec = PackedConv::spec;
 

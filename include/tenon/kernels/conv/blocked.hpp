@@ -29,8 +29,8 @@ struct BlockedConvArgs {
   bool plain_x = false;   ///< x is (N, Cin, H, W) and not in blocks: up to 4 channels, or see keeps_planes
   bool plain_y = false;   ///< y is (N, Cout, H, W) and not in blocks; see gives_planes and keeps_planes
   int winograd = 0;       ///< the weights were packed for tiles of so many outputs on a side; or 0
-  const T* x = nullptr;         ///< (N, Cin / block, H, W, block)
-  int64_t x_plane = 0;          ///< cells from one block of x to the next, where N is 1; 0: H W
+  const T* x = nullptr;   ///< (N, Cin / block, H, W, block)
+  int64_t x_plane = 0;    ///< cells from one block of x to the next, where N is 1; 0: H W
   const T* packed_w = nullptr;  ///< what blocked_conv_pack_weights wrote
   const T* bias = nullptr;      ///< (Cout), zeros up to whole blocks; or nullptr
   const T* add = nullptr;       ///< a residual like y, or nullptr; may be y itself
@@ -79,7 +79,7 @@ inline bool keeps_planes(const ConvGeometry& g, int winograd) { return winograd 
 /// Cells on a side of the kernel that sees one phase of x: the cells with one rest modulo the stride in each
 /// axis. Reads kernel and strides.
 inline int64_t phase_kernel(const ConvGeometry& g) {
-  const auto side = [&](int d) { return (g.kernel[d] + g.strides[d] - 1) / g.strides[d]; };
+  const auto side = [&](int d) { return (g.kernel[d] - 1) / g.strides[d] + 1; };
   return std::max(side(0), side(1));
 }
 /// Channels of the phases of a group's x. Reads groups, channels and strides.
@@ -105,24 +105,27 @@ inline int winograd_outputs(const ConvGeometry& g, bool plain_x) {
   const int64_t in = g.in_channels / g.groups, out = g.out_channels / g.groups;
   if (kernel < 3 || kernel > 5 || out < 16 || g.strides[1] != stride) return 0;
   if (g.dilations[0] != 1 || g.dilations[1] != 1) return 0;
+  constexpr int64_t transforms = 6;  // they take the time of so many channels' products
   if (stride > 1) {
-    // Transforms take the time of so many channels' products.
-    constexpr int64_t transforms = 6;
+    if (!plain_x || (stride != 2 && stride != 4)) return 0;
     const int64_t direct = outputs * outputs * in * g.kernel[0] * g.kernel[1];
     const bool pays = 2 * direct >= 3 * places * (phase_channels(g) + transforms);
-    return plain_x && (stride == 2 || stride == 4) && pays ? static_cast<int>(outputs) : 0;
+    return pays ? static_cast<int>(outputs) : 0;
   }
   if (in < 16 || g.kernel[0] != g.kernel[1]) return 0;
   if (g.out == nullptr) return static_cast<int>(outputs);
-  // For a pair of channels, in products. The weights of small images come from memory.
+  // For an output channel, in products, of which extents may make more than integers count. The weights of
+  // small images come from memory.
   const int64_t least = simd::dispatch([]<class Arch>(Arch) { return cells_for_weight<Arch>(); });
-  const auto time = [&](int64_t side, int64_t weights) {
-    const int64_t tiles = g.batch * ((g.out[0] + side - 1) / side) * ((g.out[1] + side - 1) / side);
-    return weights * std::max(tiles, least);
+  const auto time = [&](int64_t side, int64_t weights, int64_t channels) {
+    const auto along = [&](int d) { return static_cast<double>((g.out[d] - 1) / side + 1); };
+    const double tiles = static_cast<double>(g.batch) * along(0) * along(1);
+    return std::max(tiles, static_cast<double>(least)) * static_cast<double>(weights * channels);
   };
-  const int64_t direct = time(1, kernel * kernel), large = time(outputs, places),
-                small = kernel == 3 ? time(2, 16) : direct;
-  if (direct <= std::min(large, small)) return 0;
+  const double direct = time(1, kernel * kernel, in), large = time(outputs, places, in + transforms),
+               small = kernel == 3 ? time(2, 16, in + transforms) : direct;
+  constexpr double worth_its_code = 1 << 20;
+  if (direct <= std::min(large, small) || direct * static_cast<double>(out) < worth_its_code) return 0;
   return large <= small ? static_cast<int>(outputs) : 2;
 }
 

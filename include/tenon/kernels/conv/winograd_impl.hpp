@@ -127,6 +127,7 @@ struct Plan {
             .space = space};
   }
 };
+
 }  // namespace tenon::kernels::winograd_detail
 
 namespace tenon::kernels {
