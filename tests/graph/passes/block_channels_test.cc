@@ -108,8 +108,8 @@ TEST_CASE("a convolution whose result is read plain gives it plain") {
   // Groups of four channels are narrower than most blocks.
   const std::size_t narrow = kernels::channel_block<float>() > 4 ? 1 : 0;
   check_with(build_with(48, 48, 9, 3, {.group = 12}, false), 48, 9, 1, narrow, 0);
-  check_with(build_with(36, 40, 14, 3, {}, false), 36, 14, 1, 1, 0);  // by Winograd, in tiles of 2 x 2
-  check_with(build_with(36, 40, 22, 3, {}, false), 36, 22, 1, 1, 0);  // in tiles of 4 x 4
+  check_with(build_with(36, 40, 14, 3, {}, false), 36, 14, 1, 1, 0);  // by Winograd
+  check_with(build_with(36, 40, 22, 3, {}, false), 36, 22, 1, 1, 0);
   check_with(build_with(36, 40, 22, 5, {}, false), 36, 22, 1, 1, 0);  // of 5 x 5 cells
   for (bool activated : {false, true})                                // group after group
     check_with(build_with(128, 256, 14, 3, {.group = 8}, activated), 128, 14, 0, 0, 0);

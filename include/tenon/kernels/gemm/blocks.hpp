@@ -112,12 +112,7 @@ void compute_rows(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1, in
       end.add = add == nullptr ? nullptr : add + i * end.add_row + j;
       end.row_bias = last && f.row_bias != nullptr ? f.row_bias + i : nullptr;
       end.raw = direct && whole_vectors && exact_tile(rows) ? nullptr : raw;
-      auto tile_function = vectors <= S::vectors ? tile_for<Ops, Arch>(rows, vectors) : nullptr;
-      if constexpr (joins_panels<Ops, Arch>)
-        if (vectors > S::vectors)
-          tile_function = rows == 1 ? &compute_tile<Ops, Arch, 1, 2 * S::vectors>
-                                    : &compute_tile<Ops, Arch, 2, 2 * S::vectors>;
-      tile_function(depth, operands, end);
+      tile_for<Ops, Arch>(rows, vectors)(depth, operands, end);
       if (end.raw != nullptr)
         finish_sums<Arch>(raw, vectors * L, rows, narrow ? vectors * L : cols, i, j, f, first, last, q.c,
                           q.c_row);

@@ -222,9 +222,15 @@ inline constexpr bool joins_panels = Tile<Ops, Arch>::rows == 6;
 /// Whether there is a tile of exactly this many rows.
 constexpr bool exact_tile(int64_t rows) { return rows == 1 || rows % 2 == 0; }
 
-/// The tile for 1 to Tile::rows rows and 1 to Tile::vectors vectors.
+/// The tile for 1 to Tile::rows rows and 1 to Tile::vectors vectors, or for one or two rows and two panels
+/// where these are joined.
 template <class Ops, class Arch>
 TileFunction<Ops> tile_for(int64_t rows, int vectors) {
+  if constexpr (joins_panels<Ops, Arch>) {
+    constexpr int joined = 2 * Tile<Ops, Arch>::vectors;
+    if (vectors == joined)
+      return rows == 1 ? &compute_tile<Ops, Arch, 1, joined> : &compute_tile<Ops, Arch, 2, joined>;
+  }
   const int64_t size = rows == 1 ? 0 : (rows + 1) / 2;
   return tile_functions<Ops, Arch>[static_cast<std::size_t>(size * Tile<Ops, Arch>::vectors + vectors - 1)];
 }
