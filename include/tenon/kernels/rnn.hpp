@@ -62,6 +62,18 @@ void rnn_activate(const RnnFunction& f, T clip, const T* x, T* y, int64_t n) {
   }
 }
 
+/// What a step of an LSTM does with n of its units: i = sigmoid, o = sigmoid, f = sigmoid and c = tanh of the
+/// sums in `gates`, `hidden` apart; cell = f * cell + i * c, h = o * tanh(cell).
+template <class Arch, class T>
+void lstm_units_impl(const T* gates, int64_t hidden, int64_t n, T* cell, T* h);
+/// The same of a GRU, before h is known: update = sigmoid(update), own = sigmoid(reset) * from, which may be
+/// own.
+template <class Arch, class T>
+void gru_gates_impl(T* update, const T* reset, int64_t n, const T* from, T* own);
+/// And then: h = (1 - update) * tanh(fresh + own) + update * before, where own is nullptr without it.
+template <class Arch, class T>
+void gru_units_impl(const T* update, const T* fresh, const T* own, int64_t n, const T* before, T* h);
+
 /// The vector of batch entry b at step t (or of all of them) lies at data + t * step + b * row.
 template <class T>
 struct RnnRows {
@@ -87,6 +99,11 @@ struct RnnArgs {
   RnnRows<T> y;                   ///< h after each step, zeros past the end of a sequence; may be absent
   RnnRows<T> final_h;             ///< may be absent
   T clip = std::numeric_limits<T>::infinity();  ///< activations get their argument clamped to [-clip, clip]
+
+  /// Whether a function is `kind`, of any number.
+  bool usual(const RnnFunction& f, RnnActivation kind) const {
+    return f.kind == kind && !(clip < std::numeric_limits<T>::infinity());
+  }
 };
 
 namespace detail {
@@ -125,7 +142,7 @@ struct RnnPart {
   T* gates;        ///< (batch, gates hidden): X W^T + bias of the step
   const T* h;      ///< (batch, hidden) before the step
   T* next;         ///< and after it
-  bool backward;   ///< a large R is read from its end, which the caches still hold
+  bool backward;   ///< every other step: R is read from its end, which the caches still hold
 };
 
 /// Adds h R^T to a part's gates. r (gates hidden, hidden), packed where many rows make that pay.
@@ -139,6 +156,7 @@ class RnnProduct {
     args_.b = r, args_.b_row = 1, args_.b_col = a.hidden;
     args_.c_row = args_.d_row = row;
     args_.beta = 1;
+    large_ = gates * a.hidden * a.hidden * static_cast<int64_t>(sizeof(T)) >= 1 << 19;
     if (a.hidden == 0) return;
     if (a.batch <= 4) {
       // Sums along short rows are slow. A small matrix that many steps read is turned, where enough columns
@@ -176,14 +194,20 @@ class RnnProduct {
     g.a = h + p.b0 * hidden;
     g.b += p.u0 * hidden;
     g.c = gates + p.b0 * g.c_row + p.u0;
-    if (cut_.blocks == 1 && (packed_ != nullptr || !p.backward)) {
+    const bool turned = g.b_col == 1;
+    if (turned && p.backward) {
+      g.a += hidden - 1, g.a_col = -1;
+      g.b += (hidden - 1) * g.b_row, g.b_row = -g.b_row;
+    }
+    const bool backward = large_ && !turned && p.backward;
+    if (cut_.blocks == 1 && (packed_ != nullptr || !backward)) {
       g.n = gates_ * hidden;
       g.packed_b = packed_;
       g.d = g.c;
       gemm(g);
     } else if (packed_ == nullptr) {
-      const int64_t same = 0, to_gate = p.backward ? -hidden : hidden, to_matrix = to_gate * hidden;
-      if (p.backward) g.c += (gates_ - 1) * hidden, g.b += (gates_ - 1) * hidden * hidden;
+      const int64_t same = 0, to_gate = backward ? -hidden : hidden, to_matrix = to_gate * hidden;
+      if (backward) g.c += (gates_ - 1) * hidden, g.b += (gates_ - 1) * hidden * hidden;
       g.d = g.c;
       g.batch = {.rank = 1, .extents = &gates_, .a = &same, .b = &to_matrix, .c = &to_gate, .d = &to_gate};
       gemm(g);
@@ -206,6 +230,7 @@ class RnnProduct {
   GemmArgs<T> args_;
   const T* packed_ = nullptr;
   int64_t packed_size_ = 0;
+  bool large_ = false;  ///< R is more than the first caches hold
 };
 
 /// to (batch, hidden), dense, from rows; zeros where these are absent.
@@ -241,7 +266,6 @@ void rnn_run(const RnnArgs<T>& a, const RnnCut& cut, int64_t gates, int64_t join
   const int64_t chunk =
       std::clamp<int64_t>(bytes / std::max<int64_t>(step_size * static_cast<int64_t>(sizeof(T)), 1), 1,
                           std::max<int64_t>(steps, 1));
-  const bool large = width * n * static_cast<int64_t>(sizeof(T)) >= bytes;
   T* products = scratch.take<T>(chunk * step_size);
   for (int64_t done = 0; done < steps; done += chunk) {
     const int64_t count = std::min(chunk, steps - done), first = a.reverse ? steps - done - count : done;
@@ -269,7 +293,7 @@ void rnn_run(const RnnArgs<T>& a, const RnnCut& cut, int64_t gates, int64_t join
         const int64_t k = round / phases, at = a.reverse ? count - 1 - k : k;
         const bool odd = (done + k) % 2 != 0;
         part(RnnPart<T>{first + at, round % phases, block, b0, b1, cut.begin(block), cut.begin(block + 1),
-                        products + at * step_size, odd ? h + state : h, odd ? h : h + state, odd && large});
+                        products + at * step_size, odd ? h + state : h, odd ? h : h + state, odd});
       });
     });
   }
@@ -335,6 +359,10 @@ void gru(const GruArgs<T>& a) {
   using namespace detail;
   const int64_t n = a.hidden, width = 3 * n;
   const bool linear = a.linear_before_reset;
+  const bool usual = a.usual(a.f, RnnActivation::sigmoid) && a.usual(a.g, RnnActivation::tanh);
+  const auto gates_of_units = [](T* update, const T* reset, int64_t count, const T* from, T* mine) {
+    simd::dispatch([&]<class Arch>(Arch) { gru_gates_impl<Arch>(update, reset, count, from, mine); });
+  };
   const RnnCut cut(a, 3);
   Scratch scratch;
   T* own = scratch.take<T>(a.batch * n);  // r * H, or with linear_before_reset the hidden gate's H R^T + bias
@@ -347,11 +375,13 @@ void gru(const GruArgs<T>& a) {
       for (int64_t b = p.b0; b < p.b1; ++b) {
         T* gate = p.gates + b * width + p.u0;
         T* mine = own + b * n + p.u0;
-        rnn_activate_gates(a.f, a.clip, gate, 2, n, count);
-        if (!linear)
-          for (int64_t k = 0; k < count; ++k) mine[k] = gate[n + k] * p.h[b * n + p.u0 + k];
-        else if (a.bias != nullptr) std::copy_n(a.bias + width + 2 * n + p.u0, count, mine);
-        else std::fill_n(mine, count, T{0});
+        const T* before = p.h + b * n + p.u0;
+        if (!usual) rnn_activate_gates(a.f, a.clip, gate, 2, n, count);
+        if (linear && a.bias != nullptr) std::copy_n(a.bias + width + 2 * n + p.u0, count, mine);
+        else if (linear) std::fill_n(mine, count, T{0});
+        else if (usual) gates_of_units(gate, gate + n, count, before, mine);
+        else
+          for (int64_t k = 0; k < count; ++k) mine[k] = gate[n + k] * before[k];
       }
       if (!linear) return;
     }
@@ -359,6 +389,13 @@ void gru(const GruArgs<T>& a) {
     else hidden_product(p, own, p.gates + 2 * n);
     rnn_for_each_row(a, p, 3, [&](int64_t offset, T* update) {
       T *reset = update + n, *fresh = update + 2 * n, *next = p.next + offset;
+      if (usual) {
+        if (linear) gates_of_units(update, reset, count, own + offset, own + offset);
+        simd::dispatch([&]<class Arch>(Arch) {
+          gru_units_impl<Arch>(update, fresh, linear ? own + offset : nullptr, count, p.h + offset, next);
+        });
+        return;
+      }
       if (linear) {
         for (int64_t k = 0; k < count; ++k) own[offset + k] *= reset[k];
         for (int64_t k = 0; k < count; ++k) fresh[k] += own[offset + k];
@@ -391,11 +428,15 @@ void lstm(const LstmArgs<T>& a) {
   T* c = scratch.take<T>(a.batch * n);
   rnn_load_state(c, a.initial_c, a.batch, n);
   const RnnProduct<T> product(scratch, a, cut, a.r, 4, 4 * n);
+  const bool usual = a.peephole == nullptr && !a.input_forget && a.usual(a.f, RnnActivation::sigmoid) &&
+                     a.usual(a.g, RnnActivation::tanh) && a.usual(a.h, RnnActivation::tanh);
   rnn_run(a, cut, 4, 4, 1, [&](const RnnPart<T>& p) {
     const int64_t count = p.u1 - p.u0;
     product(p, p.h, p.gates);
     rnn_for_each_row(a, p, 4, [&](int64_t offset, T* in) {
       T *out = in + n, *forget = in + 2 * n, *fresh = in + 3 * n, *cell = c + offset, *next = p.next + offset;
+      if (usual)
+        return simd::dispatch([&]<class Arch>(Arch) { lstm_units_impl<Arch>(in, n, count, cell, next); });
       const auto peep = [&](int64_t k, T* gate) {
         const T* weights = a.peephole + k * n + p.u0;
         for (int64_t e = 0; e < count; ++e) next[e] = weights[e] * cell[e];
@@ -418,3 +459,7 @@ void lstm(const LstmArgs<T>& a) {
 }
 
 }  // namespace tenon::kernels
+
+#ifndef TENON_COMPILED
+#include "tenon/kernels/rnn_impl.hpp"
+#endif

@@ -41,7 +41,8 @@ struct Plan {
   const Form<T, Arch> form;
   int64_t in_channels, blocks, vectors;  ///< of a group: input channels, and blocks of these and of outputs
   int64_t tiles_across, tiles;           ///< of an image
-  int64_t band, bands, shares = 1;  ///< tiles of a task, tasks of an item, and parts of the output channels
+  int64_t all_tiles;                     ///< of all images, which share what is read of the weights
+  int64_t band, bands, shares = 1;  ///< tiles of a task, tasks of a group, and parts of the output channels
 
   explicit Plan(const BlockedConvArgs<T>& a)
       : args(a), g(a.geometry), form(form_of<T, Arch>(phase_kernel(g), a.winograd)) {
@@ -49,29 +50,28 @@ struct Plan {
     blocks = up(in_channels, L), vectors = up(g.out_channels / g.groups, L);
     tiles_across = up(g.out[1], form.outputs);
     tiles = tiles_across * up(g.out[0], form.outputs);
+    all_tiles = g.batch * tiles;
     // The transformed inputs of a band should stay in the second-level cache, but the weights are read once
     // for each band.
     constexpr int64_t most = most_cells<Arch>(2), bytes = 1 << 20;
     const int64_t places = form.places();
     const int64_t fitting = bytes / (places * blocks * L * static_cast<int64_t>(sizeof(T)));
-    band = std::min(std::clamp(fitting / most * most, 2 * most, 4 * most), tiles);
-    bands = up(tiles, band);
-    const int64_t items = g.batch * g.groups;
-    const double products = static_cast<double>(items * tiles * places) * static_cast<double>(in_channels) *
-                            static_cast<double>(vectors * L);
-    const int64_t tasks = up(tasks_for<Arch>(products, items * bands), items);  // of an item
+    band = std::min(std::clamp(fitting / most * most, 2 * most, 4 * most), all_tiles);
+    bands = up(all_tiles, band);
+    const double products = static_cast<double>(g.groups * all_tiles * places) *
+                            static_cast<double>(in_channels) * static_cast<double>(vectors * L);
+    const int64_t tasks = up(tasks_for<Arch>(products, g.groups * bands), g.groups);  // of a group
     if (tasks > bands) {
       // Each share transforms the inputs for itself.
-      if (vectors * L >= 2 * tiles)
+      if (vectors * L >= 2 * all_tiles)
         shares = std::min(up(std::min(tasks, threads_at_hand()), bands), parts_of(vectors));
-      else band = up(tiles, up(tiles, std::max(up(tiles, tasks), std::min(most, tiles))));
-      bands = up(tiles, band);
+      else band = up(all_tiles, up(all_tiles, std::max(up(all_tiles, tasks), std::min(most, all_tiles))));
+      bands = up(all_tiles, band);
     }
   }
 
-  /// Computes parts [part, part_end) of the output channels for tiles [first, last) of an item: a group of an
-  /// image.
-  void run(int64_t item, int64_t first, int64_t last, int64_t part, int64_t part_end) const {
+  /// Computes parts [part, part_end) of a group's output channels for tiles [first, last) of all images.
+  void run(int64_t group, int64_t first, int64_t last, int64_t part, int64_t part_end) const {
     const int64_t count = last - first, places = form.places();
     Scratch scratch;
     T* inputs = scratch.take<T>(places * blocks * count * L);
@@ -79,11 +79,11 @@ struct Plan {
     T* space = scratch.take<T>(form.outputs * form.outputs * L);
     for (int64_t b = 0; b < blocks; ++b)
       for (int64_t t = first; t < last; ++t)
-        form.take(g, args.x + (item * blocks + b) * g.in[0] * g.in[1] * L, row_of(t), column_of(t),
-                  inputs + (b * count + t - first) * L, blocks * count * L);
+        form.take(g, args.x + (item_of(t, group) * blocks + b) * g.in[0] * g.in[1] * L, row_of(t),
+                  column_of(t), inputs + (b * count + t - first) * L, blocks * count * L);
     constexpr int64_t here = 0;
     Reach reach{blocks, count * L, in_channels - (blocks - 1) * L, 1, &here};
-    const int64_t group_vector = item % g.groups * vectors;
+    const int64_t group_vector = group * vectors;
     const T* weights = args.packed_w + group_vector * L * in_channels * places;
     for (int64_t p = part; p < part_end; ++p) {
       const int64_t vector = part_begin(p, vectors);
@@ -103,14 +103,16 @@ struct Plan {
         for (int v = 0; v < V; ++v)
           for (int64_t t = first; t < last; ++t)
             form.give(sums + (v * count + t - first) * L, V * count * L,
-                      end_of(t, group_vector + vector + v, item * vectors + vector + v, space));
+                      end_of(t, group_vector + vector + v, item_of(t, group) * vectors + vector + v, space));
       });
     }
   }
 
  private:
+  /// The place of tile t's image among the groups of all images.
+  int64_t item_of(int64_t t, int64_t group) const { return t / tiles * g.groups + group; }
   /// The first output of tile t.
-  int64_t row_of(int64_t t) const { return t / tiles_across * form.outputs; }
+  int64_t row_of(int64_t t) const { return t % tiles / tiles_across * form.outputs; }
   int64_t column_of(int64_t t) const { return t % tiles_across * form.outputs; }
   /// The end of tile t in a vector of y; `of_bias` is the vector among those of an image.
   TileEnd<T> end_of(int64_t t, int64_t of_bias, int64_t of_y, T* space) const {
@@ -224,10 +226,10 @@ void run_blocks(const BlockedConvArgs<T>& a) {
   const ConvGeometry& g = a.geometry;
   const Plan<T, Arch> plan(a);
   const int64_t parts = parts_of(plan.vectors);
-  parallel_for(g.batch * g.groups * plan.bands * plan.shares, 1, [&](int64_t begin, int64_t end) {
+  parallel_for(g.groups * plan.bands * plan.shares, 1, [&](int64_t begin, int64_t end) {
     for (int64_t task = begin; task < end; ++task) {
       const int64_t first = task / plan.shares % plan.bands * plan.band, share = task % plan.shares;
-      plan.run(task / plan.shares / plan.bands, first, std::min(first + plan.band, plan.tiles),
+      plan.run(task / plan.shares / plan.bands, first, std::min(first + plan.band, plan.all_tiles),
                share_begin(share, plan.shares, parts), share_begin(share + 1, plan.shares, parts));
     }
   });

@@ -42,6 +42,16 @@ struct Product {
   int64_t b_copies = 1, b_copy_cells = 0;  // of packed_b, if `items` is 1: a task reads its thread's
 };
 
+/// Whether a packed B streams by for so few rows: panel after panel and block after block, as it lies, so
+/// that the hardware fetches it from memory. Tiles of one or two rows fetch too late for that, and so few of
+/// other rows' would leave lines out, which is worse than to fetch none.
+template <class Ops, class Arch>
+constexpr bool streams(int64_t rows) {
+  using S = Tile<Ops, Arch>;
+  constexpr int64_t line = 64 / sizeof(typename Ops::Cell);
+  return rows <= 2 || (rows + S::rows - 1) / S::rows * line < S::cols;
+}
+
 /// Adds one block of K to rows [i0, i1), columns [j0, j1) of C. `a` and `b` are the block's first cells,
 /// packed unless `plain_a` and `plain_b` say otherwise. `next` is where the first cells of the next block of
 /// B lie, or nullptr. While tiles multiply a panel of B, they fetch what comes next into the second-level
@@ -81,12 +91,12 @@ void compute_rows(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1, in
   constexpr int64_t line = 64 / sizeof(Cell);
   const bool packed = q.packed_b != nullptr;
   const int64_t panels = (i1 - i0 + S::rows - 1) / S::rows, part = (S::cols + panels - 1) / panels;
-  // With few tiles each takes a line of every row of the packed panel.
-  const bool few = packed && part > line;
-  const int64_t strand = packed && !few ? part * depth : line;
-  const int64_t step = !packed ? q.plain_b_row : few ? int64_t{S::cols} : part;
-  const int64_t strands = !packed ? S::cols / line + 1 : few ? panels : (S::cols + part - 1) / part;
-  const int64_t joined = joins_panels<Ops, Arch> && i1 - i0 <= 2 ? 2 * S::cols : S::cols;
+  const int64_t strand = packed ? part * depth : line, step = packed ? part : q.plain_b_row,
+                strands = packed ? (S::cols + part - 1) / part : S::cols / line + 1;
+  const bool streaming = packed && streams<Ops, Arch>(i1 - i0);
+  // Two panels at once are two streams, and slower where memory is waited for.
+  const bool near = !packed || q.n * q.depth * static_cast<int64_t>(sizeof(Cell)) <= 1 << 23;
+  const int64_t joined = joins_panels<Ops, Arch> && i1 - i0 <= 2 && near ? 2 * S::cols : S::cols;
   int64_t width = 0;
   for (int64_t j = j0; j < j1; j += width) {
     width = j1 - j < joined ? S::cols : joined;
@@ -98,7 +108,8 @@ void compute_rows(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1, in
     const int vectors = static_cast<int>(narrow ? cols / L : (cols + L - 1) / L);
     const bool whole_vectors = ragged == 0 || narrow;
     const Cell* ahead = next;
-    if (!packed && !plain_b) ahead = next == nullptr ? nullptr : next + (j - j0);
+    if (streaming) ahead = nullptr;
+    else if (!packed && !plain_b) ahead = next == nullptr ? nullptr : next + (j - j0);
     else if (j + width < j1) ahead = b_panel + width * (packed ? depth : 1);
     int64_t rows = 0, tile = 0, fetched = 0;
     for (int64_t i = i0; i < i1 && vectors > 0; i += rows) {
@@ -177,7 +188,9 @@ void compute_range(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1) {
   constexpr auto cell_bytes = static_cast<int64_t>(sizeof(Cell));
   constexpr bool packs_rows = !Ops::rare && requires { q.pack_b.rows(); };
   const int64_t block = block_depth<Ops, Arch>(q.depth);
-  const int64_t block_cols = 6144 / (std::clamp<int64_t>(q.depth, 1, block) * cell_bytes) * S::cols;
+  const int64_t block_cols = q.packed_b != nullptr && streams<Ops, Arch>(i1 - i0)
+                                 ? (j1 - j0 + S::cols) / S::cols * S::cols
+                                 : 6144 / (std::clamp<int64_t>(q.depth, 1, block) * cell_bytes) * S::cols;
   const int64_t chunk_cells = (q.packed_b != nullptr ? int64_t{1} << 20 : int64_t{4} << 20) / cell_bytes;
   const int64_t padded_m = (q.m + S::rows - 1) / S::rows * S::rows;
   const int64_t padded_n = (q.n + S::cols - 1) / S::cols * S::cols;

@@ -173,10 +173,11 @@ void fill_direction(kernels::RnnArgs<T>& a, const T* x, std::span<const int64_t>
   }
 }
 
-/// Calls run(d) for each direction: both at once where the batch alone is too small to keep threads busy.
+/// Calls run(d) for each direction: both at once, so that threads need not meet at each step, unless there
+/// are more of them and the batch is large enough to keep them busy.
 template <class F>
 void for_directions(int directions, int64_t batch, F run) {
-  if (batch <= 4) {
+  if (batch <= 4 || threads_at_hand() <= directions) {
     parallel_for(directions, 1, [&](int64_t begin, int64_t end) {
       for (int64_t d = begin; d < end; ++d) run(static_cast<int>(d));
     });
