@@ -62,17 +62,30 @@ void rnn_activate(const RnnFunction& f, T clip, const T* x, T* y, int64_t n) {
   }
 }
 
-/// What a step of an LSTM does with n of its units: i = sigmoid, o = sigmoid, f = sigmoid and c = tanh of the
-/// sums in `gates`, `hidden` apart; cell = f * cell + i * c, h = o * tanh(cell).
 template <class Arch, class T>
 void lstm_units_impl(const T* gates, int64_t hidden, int64_t n, T* cell, T* h);
-/// The same of a GRU, before h is known: update = sigmoid(update), own = sigmoid(reset) * from, which may be
-/// own.
 template <class Arch, class T>
 void gru_gates_impl(T* update, const T* reset, int64_t n, const T* from, T* own);
-/// And then: h = (1 - update) * tanh(fresh + own) + update * before, where own is nullptr without it.
 template <class Arch, class T>
 void gru_units_impl(const T* update, const T* fresh, const T* own, int64_t n, const T* before, T* h);
+
+/// What a step of an LSTM does with n of its units: i = sigmoid, o = sigmoid, f = sigmoid and c = tanh of the
+/// sums in `gates`, `hidden` apart; cell = f * cell + i * c, h = o * tanh(cell).
+template <class T>
+inline void lstm_units(const T* gates, int64_t hidden, int64_t n, T* cell, T* h) {
+  simd::dispatch([&]<class Arch>(Arch) { lstm_units_impl<Arch>(gates, hidden, n, cell, h); });
+}
+/// The same of a GRU, before h is known: update = sigmoid(update), own = sigmoid(reset) * from, which may be
+/// own.
+template <class T>
+inline void gru_gates(T* update, const T* reset, int64_t n, const T* from, T* own) {
+  simd::dispatch([&]<class Arch>(Arch) { gru_gates_impl<Arch>(update, reset, n, from, own); });
+}
+/// And then: h = (1 - update) * tanh(fresh + own) + update * before, where own is nullptr without it.
+template <class T>
+inline void gru_units(const T* update, const T* fresh, const T* own, int64_t n, const T* before, T* h) {
+  simd::dispatch([&]<class Arch>(Arch) { gru_units_impl<Arch>(update, fresh, own, n, before, h); });
+}
 
 /// The vector of batch entry b at step t (or of all of them) lies at data + t * step + b * row.
 template <class T>
@@ -156,7 +169,6 @@ class RnnProduct {
     args_.b = r, args_.b_row = 1, args_.b_col = a.hidden;
     args_.c_row = args_.d_row = row;
     args_.beta = 1;
-    large_ = gates * a.hidden * a.hidden * static_cast<int64_t>(sizeof(T)) >= 1 << 19;
     if (a.hidden == 0) return;
     if (a.batch <= 4) {
       // Sums along short rows are slow. A small matrix that many steps read is turned, where enough columns
@@ -199,7 +211,10 @@ class RnnProduct {
       g.a += hidden - 1, g.a_col = -1;
       g.b += (hidden - 1) * g.b_row, g.b_row = -g.b_row;
     }
-    const bool backward = large_ && !turned && p.backward;
+    // Gates in their reverse order are products of their own, which is worth it for what the first caches do
+    // not hold.
+    const bool large = gates_ * hidden * hidden * static_cast<int64_t>(sizeof(T)) >= 1 << 19;
+    const bool backward = large && !turned && p.backward;
     if (cut_.blocks == 1 && (packed_ != nullptr || !backward)) {
       g.n = gates_ * hidden;
       g.packed_b = packed_;
@@ -230,7 +245,6 @@ class RnnProduct {
   GemmArgs<T> args_;
   const T* packed_ = nullptr;
   int64_t packed_size_ = 0;
-  bool large_ = false;  ///< R is more than the first caches hold
 };
 
 /// to (batch, hidden), dense, from rows; zeros where these are absent.
@@ -360,9 +374,6 @@ void gru(const GruArgs<T>& a) {
   const int64_t n = a.hidden, width = 3 * n;
   const bool linear = a.linear_before_reset;
   const bool usual = a.usual(a.f, RnnActivation::sigmoid) && a.usual(a.g, RnnActivation::tanh);
-  const auto gates_of_units = [](T* update, const T* reset, int64_t count, const T* from, T* mine) {
-    simd::dispatch([&]<class Arch>(Arch) { gru_gates_impl<Arch>(update, reset, count, from, mine); });
-  };
   const RnnCut cut(a, 3);
   Scratch scratch;
   T* own = scratch.take<T>(a.batch * n);  // r * H, or with linear_before_reset the hidden gate's H R^T + bias
@@ -379,7 +390,7 @@ void gru(const GruArgs<T>& a) {
         if (!usual) rnn_activate_gates(a.f, a.clip, gate, 2, n, count);
         if (linear && a.bias != nullptr) std::copy_n(a.bias + width + 2 * n + p.u0, count, mine);
         else if (linear) std::fill_n(mine, count, T{0});
-        else if (usual) gates_of_units(gate, gate + n, count, before, mine);
+        else if (usual) gru_gates<T>(gate, gate + n, count, before, mine);
         else
           for (int64_t k = 0; k < count; ++k) mine[k] = gate[n + k] * before[k];
       }
@@ -390,11 +401,8 @@ void gru(const GruArgs<T>& a) {
     rnn_for_each_row(a, p, 3, [&](int64_t offset, T* update) {
       T *reset = update + n, *fresh = update + 2 * n, *next = p.next + offset;
       if (usual) {
-        if (linear) gates_of_units(update, reset, count, own + offset, own + offset);
-        simd::dispatch([&]<class Arch>(Arch) {
-          gru_units_impl<Arch>(update, fresh, linear ? own + offset : nullptr, count, p.h + offset, next);
-        });
-        return;
+        if (linear) gru_gates<T>(update, reset, count, own + offset, own + offset);
+        return gru_units<T>(update, fresh, linear ? own + offset : nullptr, count, p.h + offset, next);
       }
       if (linear) {
         for (int64_t k = 0; k < count; ++k) own[offset + k] *= reset[k];
@@ -435,8 +443,7 @@ void lstm(const LstmArgs<T>& a) {
     product(p, p.h, p.gates);
     rnn_for_each_row(a, p, 4, [&](int64_t offset, T* in) {
       T *out = in + n, *forget = in + 2 * n, *fresh = in + 3 * n, *cell = c + offset, *next = p.next + offset;
-      if (usual)
-        return simd::dispatch([&]<class Arch>(Arch) { lstm_units_impl<Arch>(in, n, count, cell, next); });
+      if (usual) return lstm_units<T>(in, n, count, cell, next);
       const auto peep = [&](int64_t k, T* gate) {
         const T* weights = a.peephole + k * n + p.u0;
         for (int64_t e = 0; e < count; ++e) next[e] = weights[e] * cell[e];

@@ -189,7 +189,7 @@ void compute_range(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1) {
   constexpr bool packs_rows = !Ops::rare && requires { q.pack_b.rows(); };
   const int64_t block = block_depth<Ops, Arch>(q.depth);
   const int64_t block_cols = q.packed_b != nullptr && streams<Ops, Arch>(i1 - i0)
-                                 ? (j1 - j0 + S::cols) / S::cols * S::cols
+                                 ? j1 - j0
                                  : 6144 / (std::clamp<int64_t>(q.depth, 1, block) * cell_bytes) * S::cols;
   const int64_t chunk_cells = (q.packed_b != nullptr ? int64_t{1} << 20 : int64_t{4} << 20) / cell_bytes;
   const int64_t padded_m = (q.m + S::rows - 1) / S::rows * S::rows;
