@@ -156,6 +156,13 @@ void compute_tile(int64_t depth, const TileOperands<typename Ops::Cell>& operand
   // Counting takes a share of the units that multiply.
   for (; Tile<Ops, Arch>::wide && p + 2 <= depth; p += 2) step(), step();
   for (; p < depth; ++p) step();
+  if constexpr (!Ops::fused) {
+    // At -O3, GCC would compute values that follow the loop within it and leave itself no registers.
+#pragma GCC unroll 32
+    for (int r = 0; r < R; ++r)
+#pragma GCC unroll 4
+      for (int v = 0; v < NV; ++v) sum[r][v] = simd::in_register(sum[r][v]);
+  }
   if (end.raw != nullptr) {
 #pragma GCC unroll 32
     for (int r = 0; r < R; ++r)
