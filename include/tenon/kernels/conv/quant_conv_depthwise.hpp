@@ -58,7 +58,6 @@ void finish_sums(const QuantConvArgs& g, int64_t c, int64_t at, const float* sum
   constexpr int L = simd::lanes<int32_t, Arch>;
   const int32_t add = g.bias != nullptr ? g.bias[c] : 0;
   alignas(64) int32_t whole[panel];
-  alignas(64) uint8_t last[panel];
   for (int64_t i = 0; i < n; i += panel) {
     const int64_t count = std::min<int64_t>(panel, n - i);
 #pragma GCC unroll 4
@@ -68,9 +67,8 @@ void finish_sums(const QuantConvArgs& g, int64_t c, int64_t at, const float* sum
       for (int64_t k = 0; k < count; ++k) g.y[at + i + k] = gemm_detail::wrap_add(whole[k], add);
       continue;
     }
-    uint8_t* const to = static_cast<uint8_t*>(g.bytes.y) + at + i;
-    make_bytes<Arch, panel>(whole, add, g.bytes.scale[c], g.bytes, count == panel ? to : last);
-    if (count < panel) std::copy_n(last, count, to);
+    make_bytes<Arch, panel>(whole, count, add, g.bytes.scale[c], g.bytes,
+                            static_cast<uint8_t*>(g.bytes.y) + at + i);
   }
 }
 

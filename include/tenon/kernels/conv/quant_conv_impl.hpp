@@ -2,8 +2,7 @@
 //
 // The input is copied once, with its padding, as planes of cells: two or four neighbouring channels of one
 // place (gemm/bytes.hpp). An axis with a stride is split into phases, so that neighbouring outputs see
-// neighbouring cells through every kernel place. Outputs are computed along the whole plane, over the ends of
-// its rows: all loads are plain vectors, and what the ends give is left out when results are stored.
+// neighbouring cells through every kernel place.
 #pragma once
 
 #include <algorithm>
@@ -143,88 +142,50 @@ void pack_weights(const QuantConvArgs& g, ByteForm form, int32_t* packed) {
 
 // --------------------------------------------------------------------------------------------------- tiles
 
-/// Sums of R rows, NV vectors: cells of a panel of weights times the planes' cells from b + offset[p] on.
-template <class Ops, class Arch, int R, int NV>
-void sum_tile(int64_t depth, const int32_t* a, const int32_t* b, const int64_t* offset, int32_t* sums) {
-  using V = simd::batch<int32_t, Arch>;
-  constexpr int L = simd::lanes<int32_t, Arch>;
-  V sum[R][NV];
-#pragma GCC unroll 32
-  for (int r = 0; r < R; ++r)
-#pragma GCC unroll 4
-    for (int v = 0; v < NV; ++v) sum[r][v] = V(0);
-  for (int64_t p = 0; p < depth; ++p) {
-    const int32_t* from = b + offset[p];
-    V bv[NV];
-#pragma GCC unroll 4
-    for (int v = 0; v < NV; ++v) bv[v] = simd::loadu<Arch>(from + v * L);
-#pragma GCC unroll 32
-    for (int r = 0; r < R; ++r) {
-      const V av(a[r]);
-#pragma GCC unroll 4
-      for (int v = 0; v < NV; ++v) sum[r][v] = Ops::add_product(av, bv[v], sum[r][v]);
-    }
-    a += Tile<Ops, Arch>::rows;
-  }
-#pragma GCC unroll 32
-  for (int r = 0; r < R; ++r)
-#pragma GCC unroll 4
-    for (int v = 0; v < NV; ++v) simd::storeu(sums + r * Tile<Ops, Arch>::cols + v * L, sum[r][v]);
-}
-
-using SumTile = void (*)(int64_t, const int32_t*, const int32_t*, const int64_t*, int32_t*);
-
-template <class Ops, class Arch>
-inline constexpr auto sum_tiles = []<int... I>(std::integer_sequence<int, I...>) {
-  constexpr int vectors = Tile<Ops, Arch>::vectors;
-  return std::array<SumTile, sizeof...(I)>{
-      &sum_tile<Ops, Arch, std::max(I / vectors * 2, 1), I % vectors + 1>...};
-}(std::make_integer_sequence<int, (Tile<Ops, Arch>::rows / 2 + 1) * Tile<Ops, Arch>::vectors>{});
-
-template <class Ops, class Arch>
-SumTile sum_tile_for(int64_t rows, int64_t vectors) {
-  const int64_t size = rows == 1 ? 0 : (rows + 1) / 2;
-  return sum_tiles<Ops, Arch>[static_cast<std::size_t>(size * Tile<Ops, Arch>::vectors + vectors - 1)];
-}
-
-/// A run of neighbouring outputs among a tile's columns.
+/// Neighbouring outputs of a tile that see neighbouring cells: the first one's column, its place in the
+/// planes, and their count.
 struct Run {
-  int64_t column, to, count;
+  int64_t column, place, count;
 };
 
-/// The outputs among each tile's columns: runs[first[t]] to runs[first[t + 1]] of tile t.
+/// The runs of outputs [first, first + count).
 template <class Arch>
-struct RunTable {
-  int64_t* first;
-  Run* runs;
-
-  RunTable(Scratch& scratch, const PlaneLayout<Arch>& l, int64_t cols) {
-    const int inner = l.w.rank - 1;
-    const int64_t span = l.span(), tiles = (span + cols - 1) / cols, out = l.w.axis[inner].out;
-    const int64_t rows = l.w.out_cells() / out;
-    first = scratch.take<int64_t>(tiles + 1);
-    runs = scratch.take<Run>(rows + tiles);
-    int64_t count = 0, tile = 0, at[max_spatial] = {};
-    first[0] = 0;
-    for (int64_t r = 0; r < rows; ++r) {
-      int64_t place = 0;
-      for (int d = 0; d < inner; ++d) place += at[d] * l.axis[d].pitch;
-      for (int64_t o = 0; o < out;) {
-        while (tile < (place + o) / cols) first[++tile] = count;
-        const int64_t most = std::min(out - o, (tile + 1) * cols - (place + o));
-        runs[count++] = {place + o - tile * cols, r * out + o, most};
-        o += most;
-      }
-      step<Arch>(inner, at, [&](int d) { return l.w.axis[d].out; });
+int64_t list_runs(const PlaneLayout<Arch>& l, int64_t first, int64_t count, Run* runs) {
+  const int inner = l.w.rank - 1;
+  const int64_t out = l.w.axis[inner].out;
+  int64_t n = 0;
+  for (int64_t o = first; o < first + count; ++n) {
+    int64_t row = o / out, place = o % out;
+    const int64_t end = std::min(row * out + out, first + count);
+    for (int d = inner - 1; d >= 0; --d) {
+      place += row % l.w.axis[d].out * l.axis[d].pitch;
+      row /= l.w.axis[d].out;
     }
-    while (tile < tiles) first[++tile] = count;
+    runs[n] = {o - first, place, end - o};
+    o = end;
   }
-};
+  return n;
+}
 
-/// Copies the outputs among a tile's columns to their plane.
-template <class Arch, class T>
-void store_runs(const Run* run, const Run* end, const T* columns, T* plane) {
-  for (; run < end; ++run) std::copy_n(columns + run->column, run->count, plane + run->to);
+/// Copies what the runs see through the cells `offset` to rows of S::cols cells, past whose last one a vector
+/// may be written too.
+template <class S, class Arch>
+void gather_cells(const int32_t* planes, const int64_t* offset, int64_t depth, const Run* runs, int64_t count,
+                  int32_t* to) {
+  constexpr int L = simd::lanes<int32_t, Arch>;
+  if (count == 1) {
+    for (int64_t p = 0; p < depth; ++p, to += S::cols)
+#pragma GCC unroll 4
+      for (int c = 0; c < S::cols; c += L)
+        simd::storeu(to + c, simd::loadu<Arch>(planes + offset[p] + runs->place + c));
+    return;
+  }
+  for (int64_t p = 0; p < depth; ++p, to += S::cols)
+    for (const Run* run = runs; run < runs + count; ++run) {
+      const int32_t* const from = planes + offset[p] + run->place;
+      for (int64_t c = 0; c < run->count; c += L)
+        simd::storeu(to + run->column + c, simd::loadu<Arch>(from + c));
+    }
 }
 
 /// For planes that would be much larger than input and output: every output by itself.
@@ -247,9 +208,8 @@ class SparseConv {
           if (g_.y != nullptr) {
             g_.y[plane * out + e] = value[0];
           } else {
-            uint8_t byte[lanes];
-            make_bytes<Arch, lanes>(value, 0, g_.bytes.scale[c], g_.bytes, byte);
-            static_cast<uint8_t*>(g_.bytes.y)[plane * out + e] = byte[0];
+            make_bytes<Arch, lanes>(value, 1, 0, g_.bytes.scale[c], g_.bytes,
+                                    static_cast<uint8_t*>(g_.bytes.y) + plane * out + e);
           }
           step<Arch>(w_.rank, o, [&](int d) { return w_.axis[d].out; });
         }
@@ -298,7 +258,8 @@ class SparseConv {
   const int32_t* const packed_;
 };
 
-/// Outputs along whole planes: a tile is a panel of output channels times the columns of a few vectors.
+/// A tile is a panel of output channels times neighbouring outputs. What these see is copied beside each
+/// other for all panels whose weights stay in a cache.
 template <class Ops, class Arch>
 class PlaneConv {
  public:
@@ -312,7 +273,10 @@ class PlaneConv {
         image_(weights.cells * l.cells() + S::cols),
         at_once_(std::clamp<int64_t>((int64_t{8} << 20) / image_, 1, items_)),
         panels_((weights.m + S::rows - 1) / S::rows),
-        table_(scratch_, l, S::cols),
+        shallow_(weights.depth <= S::depth / 2),
+        width_(std::min(shallow_ ? S::depth / std::max<int64_t>(weights.depth, 1) : most_tiles, most_tiles) *
+               S::cols),
+        outputs_(l.w.out_cells()),
         offset_(scratch_.take<int64_t>(weights.depth)),
         images_(scratch_.take<int32_t>(image_ * at_once_)) {
     int64_t at[max_spatial] = {};
@@ -332,7 +296,9 @@ class PlaneConv {
 
  private:
   using S = Tile<Ops, Arch>;
-  static constexpr int64_t panels_at_once = 64 / S::rows;  // whose weights stay in the second-level cache
+  static constexpr int lanes = simd::lanes<int32_t, Arch>;
+  // Weights of so many panels, at S::depth cells, stay in the second-level cache.
+  static constexpr int64_t most_panels = 128 / S::rows, most_tiles = 4;
 
   /// Copies the images of items [first, first + count) to their planes.
   void fill(int64_t first, int64_t count) const {
@@ -351,66 +317,94 @@ class PlaneConv {
                  });
   }
 
-  /// Computes the outputs of these items: tasks are columns times panels that share them.
+  /// Computes the outputs of these items: tasks are outputs times panels that share them.
   void compute(int64_t first, int64_t count) const {
-    const int64_t columns = (l_.span() + S::cols - 1) / S::cols;
-    const int64_t blocks = (panels_ + panels_at_once - 1) / panels_at_once;
-    const int64_t work =
-        S::cols * std::min(weights_.m, panels_at_once * S::rows) * weights_.depth * Ops::per_cell;
-    parallel_for(count * blocks * columns,
+    const int64_t strips = (outputs_ + width_ - 1) / width_;
+    int64_t panels = std::min(panels_, most_panels);
+    while (panels > 16 / S::rows && count * strips * (panels_ / panels) < 2 * threads_at_hand()) panels /= 2;
+    const int64_t blocks = (panels_ + panels - 1) / panels;
+    const int64_t work = width_ * std::min(weights_.m, panels * S::rows) * weights_.depth * Ops::per_cell;
+    parallel_for(count * blocks * strips,
                  std::max<int64_t>((int64_t{1} << 20) / std::max<int64_t>(work, 1), 1),
                  [&](int64_t begin, int64_t end) {
-                   for (int64_t t = begin; t < end; ++t)
-                     compute_columns(first, t / (blocks * columns), t / columns % blocks * panels_at_once,
-                                     t % columns);
+                   Scratch scratch;
+                   int32_t* const cells = scratch.take<int32_t>(S::depth * S::cols + lanes);
+                   for (int64_t t = begin; t < end; ++t) {
+                     const int64_t panel = t / strips % blocks * panels;
+                     compute_strip(first, t / (blocks * strips), panel, std::min(panel + panels, panels_),
+                                   t % strips * width_, cells);
+                   }
                  });
   }
 
-  /// The tiles of panels from `panel` on, for item first + image.
-  void compute_columns(int64_t first, int64_t image, int64_t panel, int64_t column) const {
-    constexpr int lanes = simd::lanes<int32_t, Arch>;
-    alignas(64) int32_t sums[S::rows * S::cols], window[S::cols];
-    const Run *run = table_.runs + table_.first[column], *end = table_.runs + table_.first[column + 1];
-    if (run == end) return;
-    const int64_t item = first + image, group = item % g_.geometry.groups, j = column * S::cols;
-    const int64_t vectors = (std::min<int64_t>(S::cols, l_.span() - j) + lanes - 1) / lanes;
-    const int32_t* const b = images_ + image * image_ + j;
-    const bool with_zero = packed_[1] != 0;
-    if (with_zero)
-      sum_tile_for<Ops, Arch>(1, vectors)(weights_.depth, packed_ + weights_.ones(), b, offset_, window);
-    for (const int64_t end_panel = std::min(panel + panels_at_once, panels_); panel < end_panel; ++panel) {
-      const int64_t m = panel * S::rows, rows = std::min<int64_t>(S::rows, weights_.m - m);
-      const int32_t* a = packed_ + weights_.panels() + group * weights_.group_size() + m * weights_.depth;
-      sum_tile_for<Ops, Arch>(rows, vectors)(weights_.depth, a, b, offset_, sums);
-      for (int64_t r = 0; r < rows; ++r)
-        finish_row(item / g_.geometry.groups, group * weights_.m + m + r, run, end,
-                   with_zero ? window : nullptr, sums + r * S::cols);
+  /// The tiles of panels [panel, end_panel) and outputs from j on, for item first + image.
+  void compute_strip(int64_t first, int64_t image, int64_t panel, int64_t end_panel, int64_t j,
+                     int32_t* cells) const {
+    alignas(64) int32_t sums[most_panels * S::rows * most_tiles * S::cols], window[most_tiles * S::cols];
+    const int64_t item = first + image, group = item % g_.geometry.groups, m = panel * S::rows;
+    const int64_t rows = std::min(weights_.m, end_panel * S::rows) - m, cols = std::min(width_, outputs_ - j);
+    const int32_t* const a = packed_ + weights_.panels() + group * weights_.group_size() + m * weights_.depth;
+    const int32_t* const zeros = packed_[1] != 0 ? window : nullptr;
+    const auto gather = [&](int64_t p, int64_t depth, int64_t c, int32_t* to) {
+      Run runs[S::cols];
+      const int64_t count = list_runs<Arch>(l_, j + c, std::min<int64_t>(S::cols, cols - c), runs);
+      gather_cells<S, Arch>(images_ + image * image_, offset_ + p, depth, runs, count, to);
+    };
+    const auto sum = [&](int64_t p, int64_t depth, int64_t n, const int32_t* from, int64_t c,
+                         const int32_t* b, int32_t* to) {
+      const int64_t vectors = (std::min<int64_t>(S::cols, cols - c) + lanes - 1) / lanes;
+      gemm_detail::tile_for<Ops, Arch>(n, static_cast<int>(vectors))(
+          depth,
+          {from + p * S::rows, 1, S::rows, b, S::cols, 0, from + (p + weights_.depth) * S::rows, S::rows},
+          {to + c, width_, p == 0 ? nullptr : to + c, width_, nullptr, 1, false, 0, 0, false, nullptr});
+    };
+    const auto finish = [&](int64_t r, int32_t* row) {
+      finish_row(item / g_.geometry.groups, group * weights_.m + m + r, j, cols, zeros, row);
+    };
+    const auto in_panel = [&](int64_t r) { return std::min<int64_t>(S::rows, rows - r); };
+    if (shallow_) {
+      // A panel's results are whole cache lines.
+      for (int64_t c = 0; c < cols; c += S::cols) {
+        gather(0, weights_.depth, c, cells + c * weights_.depth);
+        if (zeros != nullptr)
+          sum(0, weights_.depth, 1, packed_ + weights_.ones(), c, cells + c * weights_.depth, window);
+      }
+      for (int64_t r = 0; r < rows; r += S::rows) {
+        for (int64_t c = 0; c < cols; c += S::cols)
+          sum(0, weights_.depth, in_panel(r), a + r * weights_.depth, c, cells + c * weights_.depth, sums);
+        for (int64_t i = 0; i < in_panel(r); ++i) finish(r + i, sums + i * width_);
+      }
+      return;
     }
+    for (int64_t p = 0; p < weights_.depth; p += S::depth) {
+      const int64_t depth = std::min(S::depth, weights_.depth - p);
+      for (int64_t c = 0; c < cols; c += S::cols) {
+        gather(p, depth, c, cells);
+        if (zeros != nullptr) sum(p, depth, 1, packed_ + weights_.ones(), c, cells, window);
+        for (int64_t r = 0; r < rows; r += S::rows)
+          sum(p, depth, in_panel(r), a + r * weights_.depth, c, cells, sums + r * width_);
+      }
+    }
+    for (int64_t r = 0; r < rows; ++r) finish(r, sums + r * width_);
   }
 
-  /// Makes results of a row of sums, of output channel c, and stores its runs. The sums of the window, where
-  /// given, are of numbers that meet the zero points of weights.
-  void finish_row(int64_t image, int64_t c, const Run* run, const Run* end, const int32_t* window,
+  /// Makes results of a row of sums: outputs [j, j + cols) of channel c. The sums of the window, where given,
+  /// are of numbers that meet the zero points of weights.
+  void finish_row(int64_t image, int64_t c, int64_t j, int64_t cols, const int32_t* window,
                   int32_t* row) const {
-    const int64_t plane = (image * g_.geometry.out_channels + c) * l_.w.out_cells();
+    const int64_t at = (image * g_.geometry.out_channels + c) * outputs_ + j;
     int32_t add = g_.bias != nullptr ? g_.bias[c] : 0;
     if (Ops::per_cell == 4) add = wrap_sub(add, wrap_mul(x_zero(), packed_[weights_.correction() + c]));
     if (window != nullptr) {
       const int32_t zero = packed_[weights_.zero() + c];
-      for (int e = 0; e < S::cols; ++e) row[e] = wrap_sub(row[e], wrap_mul(zero, window[e]));
+      for (int64_t e = 0; e < cols; ++e) row[e] = wrap_sub(row[e], wrap_mul(zero, window[e]));
     }
     if (g_.y != nullptr) {
-      for (int e = 0; e < S::cols; ++e) row[e] = wrap_add(row[e], add);
-      return store_runs<Arch>(run, end, row, g_.y + plane);
+      for (int64_t e = 0; e < cols; ++e) g_.y[at + e] = wrap_add(row[e], add);
+      return;
     }
-    auto* const to = static_cast<uint8_t*>(g_.bytes.y) + plane;
-    const auto make = [&](uint8_t* y) {
-      make_bytes<Arch, S::cols>(row, add, g_.bytes.scale[c], g_.bytes, y);
-    };
-    if (run->count == S::cols) return make(to + run->to);
-    alignas(64) uint8_t bytes[S::cols];
-    make(bytes);
-    store_runs<Arch, uint8_t>(run, end, bytes, to);
+    make_bytes<Arch, S::cols>(row, cols, add, g_.bytes.scale[c], g_.bytes,
+                              static_cast<uint8_t*>(g_.bytes.y) + at);
   }
 
   /// The zero point of the bytes in planes, of which signed ones are raised.
@@ -424,8 +418,10 @@ class PlaneConv {
   const int64_t image_;    // cells of an item's planes, and as many as the last vectors read past them
   const int64_t at_once_;  // items
   const int64_t panels_;   // of a group
+  const bool shallow_;     // whether the cells of several tiles stay in the first-level cache
+  const int64_t width_;    // outputs of a task
+  const int64_t outputs_;  // of a channel
   Scratch scratch_;
-  const RunTable<Arch> table_;
   int64_t* const offset_;  // of each cell of a panel's rows in the planes
   int32_t* const images_;
 };

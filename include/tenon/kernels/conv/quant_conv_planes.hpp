@@ -40,12 +40,6 @@ struct PlaneLayout {
   }
   /// Whether the planes have a reasonable size for the input and output. Nothing else is asked if not.
   bool fits() const { return __int128{box} * phases <= 4 * (__int128{w.in_cells()} + w.out_cells()) + 4096; }
-  /// Places from the first output to the last.
-  int64_t span() const {
-    int64_t places = 1;
-    for (int d = 0; d < w.rank; ++d) places += (w.axis[d].out - 1) * axis[d].pitch;
-    return places;
-  }
   int64_t cells() const { return box * phases; }
   /// The place that output 0 sees through kernel place `at`.
   int64_t tap(const int64_t* at) const {

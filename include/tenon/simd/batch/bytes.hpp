@@ -215,31 +215,35 @@ inline void store_rounded(uint8_t* p, const xsimd::batch<float, A>* x, int32_t z
   } else
 #endif
 #if defined(__AVX2__)
-      if constexpr (detail::bytes<A> == 32 && count == 4) {
+      if constexpr (detail::bytes<A> == 32 && count % 2 == 0) {
     const __m256i shift = _mm256_set1_epi16(static_cast<int16_t>(zero));
     const auto pair = [&](int k) {
       return _mm256_adds_epi16(_mm256_packs_epi32(_mm256_cvtps_epi32(x[k]), _mm256_cvtps_epi32(x[k + 1])),
                                shift);
     };
-    __m256i bytes = _mm256_packus_epi16(pair(0), pair(2));
+    const __m256i low = pair(0);
+    __m256i bytes = _mm256_packus_epi16(low, count == 4 ? pair(2) : low);
     bytes = _mm256_max_epu8(bytes, _mm256_set1_epi8(static_cast<char>(lo)));
     bytes = _mm256_min_epu8(bytes, _mm256_set1_epi8(static_cast<char>(hi)));
     bytes = _mm256_xor_si256(bytes, _mm256_set1_epi8(static_cast<char>(flip)));
     bytes = _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), bytes);
+    if constexpr (count == 4) _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), bytes);
+    else _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm256_castsi256_si128(bytes));
   } else
 #endif
 #if defined(__x86_64__)
-      if constexpr (detail::bytes<A> == 16 && count == 4) {
+      if constexpr (detail::bytes<A> == 16 && count % 2 == 0) {
     const __m128i shift = _mm_set1_epi16(static_cast<int16_t>(zero));
     const auto pair = [&](int k) {
       return _mm_adds_epi16(_mm_packs_epi32(_mm_cvtps_epi32(x[k]), _mm_cvtps_epi32(x[k + 1])), shift);
     };
-    __m128i bytes = _mm_packus_epi16(pair(0), pair(2));
+    const __m128i low = pair(0);
+    __m128i bytes = _mm_packus_epi16(low, count == 4 ? pair(2) : low);
     bytes = _mm_max_epu8(bytes, _mm_set1_epi8(static_cast<char>(lo)));
     bytes = _mm_min_epu8(bytes, _mm_set1_epi8(static_cast<char>(hi)));
     bytes = _mm_xor_si128(bytes, _mm_set1_epi8(static_cast<char>(flip)));
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(p), bytes);
+    if constexpr (count == 4) _mm_storeu_si128(reinterpret_cast<__m128i*>(p), bytes);
+    else _mm_storel_epi64(reinterpret_cast<__m128i*>(p), bytes);
   } else
 #endif
   {
