@@ -118,7 +118,7 @@ TEST_CASE("dot_bytes, dot_bytes_16: each product and sum") {
   CHECK(lane0(simd::dot_bytes_16(V(word(255, 255, 1, 1)), V(word(-64, -64, 0, 0)), V(0))) == -32640);
 }
 
-TEST_CASE("transpose_words, interleave_bytes: every place") {
+TEST_CASE("transpose_words, interleave_bytes, interleave_pairs: every place") {
   uint8_t bytes[4][32];
   for (int r = 0; r < 4; ++r)
     for (int i = 0; i < 32; ++i) bytes[r][i] = static_cast<uint8_t>(64 * r + i);
@@ -130,6 +130,14 @@ TEST_CASE("transpose_words, interleave_bytes: every place") {
       for (int e = 0; e < 4; ++e) CHECK((words[p * 5 + i] >> (8 * e) & 255) == bytes[i][1 + 4 * p + e]);
   for (int j = 0; j < 16; ++j)
     for (int e = 0; e < 4; ++e) CHECK((each[j] >> (8 * e) & 255) == bytes[e][j]);
+  for (const int flip : {0, 128}) {
+    int32_t pairs[16];
+    simd::interleave_pairs<simd::Native>(bytes[2], bytes[3] + 5, static_cast<uint8_t>(flip), 200, pairs);
+    for (int j = 0; j < 16; ++j) {
+      CHECK(static_cast<int16_t>(pairs[j] & 0xffff) == (bytes[2][j] ^ flip) - 200);
+      CHECK(pairs[j] >> 16 == (bytes[3][j + 5] ^ flip) - 200);
+    }
+  }
 }
 
 TEST_CASE_TEMPLATE("turn: every place of a block at any address, and no other", T, uint8_t, int16_t, float,

@@ -67,8 +67,7 @@ void finish_sums(const QuantConvArgs& g, int64_t c, int64_t at, const float* sum
       for (int64_t k = 0; k < count; ++k) g.y[at + i + k] = gemm_detail::wrap_add(whole[k], add);
       continue;
     }
-    make_bytes<Arch, panel>(whole, count, add, g.bytes.scale[c], g.bytes,
-                            static_cast<uint8_t*>(g.bytes.y) + at + i);
+    make_bytes<Arch>(whole, count, add, g.bytes.scale[c], g.bytes, static_cast<uint8_t*>(g.bytes.y) + at + i);
   }
 }
 

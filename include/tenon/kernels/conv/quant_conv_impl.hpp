@@ -2,12 +2,13 @@
 //
 // The input is copied once, with its padding, as planes of cells: two or four neighbouring channels of one
 // place (gemm/bytes.hpp). An axis with a stride is split into phases, so that neighbouring outputs see
-// neighbouring cells through every kernel place.
+// neighbouring cells through every kernel place. Where outputs see one place each there is no such copy.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <utility>
 
 #include "tenon/base/parallel.hpp"
@@ -188,6 +189,32 @@ void gather_cells(const int32_t* planes, const int64_t* offset, int64_t depth, c
     }
 }
 
+/// Cells of neighbouring places of a plain image, as gather_cells writes them: of `count` columns. Past
+/// these, 16 cells may be written too.
+template <class Ops, class S, class Arch>
+void gather_bytes(const uint8_t* x, int64_t plane, int64_t channels, int64_t count, uint8_t flip,
+                  int32_t zero, int32_t* to) {
+  constexpr int width = 16;
+  uint8_t nothing[width];
+  std::fill_n(nothing, width, static_cast<uint8_t>(zero ^ flip));
+  for (int64_t c = 0; c < channels; c += Ops::per_cell, to += S::cols)
+    for (int64_t j = 0; j < count; j += width) {
+      uint8_t last[Ops::per_cell][width];
+      const uint8_t* row[Ops::per_cell];
+      for (int e = 0; e < Ops::per_cell; ++e) {
+        row[e] = c + e < channels ? x + (c + e) * plane + j : nothing;
+        if (count - j < width && c + e < channels)
+          row[e] = static_cast<uint8_t*>(std::memcpy(last[e], row[e], static_cast<std::size_t>(count - j)));
+      }
+      if constexpr (Ops::per_cell == 2) {
+        simd::interleave_pairs<Arch>(row[0], row[1], flip, zero, to + j);
+      } else {
+        simd::interleave_bytes<Arch>(row[0], row[1], row[2], row[3], reinterpret_cast<uint32_t*>(to + j));
+        for (int e = 0; flip != 0 && e < width; ++e) to[j + e] ^= static_cast<int32_t>(flip * 0x1010101u);
+      }
+    }
+}
+
 /// For planes that would be much larger than input and output: every output by itself.
 template <class Ops, class Arch>
 class SparseConv {
@@ -204,12 +231,12 @@ class SparseConv {
         const int64_t c = plane % g_.geometry.out_channels;
         int64_t o[max_spatial] = {};
         for (int64_t e = 0; e < out; ++e) {
-          const int32_t value[lanes] = {sum(plane / g_.geometry.out_channels, c, o)};
+          const int32_t value[2 * lanes] = {sum(plane / g_.geometry.out_channels, c, o)};
           if (g_.y != nullptr) {
             g_.y[plane * out + e] = value[0];
           } else {
-            make_bytes<Arch, lanes>(value, 1, 0, g_.bytes.scale[c], g_.bytes,
-                                    static_cast<uint8_t*>(g_.bytes.y) + plane * out + e);
+            make_bytes<Arch>(value, 1, 0, g_.bytes.scale[c], g_.bytes,
+                             static_cast<uint8_t*>(g_.bytes.y) + plane * out + e);
           }
           step<Arch>(w_.rank, o, [&](int d) { return w_.axis[d].out; });
         }
@@ -270,8 +297,9 @@ class PlaneConv {
         l_(l),
         packed_(packed),
         items_(g.geometry.batch * g.geometry.groups),
-        image_(weights.cells * l.cells() + S::cols),
-        at_once_(std::clamp<int64_t>((int64_t{8} << 20) / image_, 1, items_)),
+        plain_(sees_image(l.w)),
+        image_(plain_ ? 0 : weights.cells * l.cells() + S::cols),
+        at_once_(plain_ ? items_ : std::clamp<int64_t>((int64_t{8} << 20) / image_, 1, items_)),
         panels_((weights.m + S::rows - 1) / S::rows),
         shallow_(weights.depth <= S::depth / 2),
         width_(std::min(shallow_ ? S::depth / std::max<int64_t>(weights.depth, 1) : most_tiles, most_tiles) *
@@ -289,7 +317,7 @@ class PlaneConv {
   void run() const {
     for (int64_t first = 0; first < items_; first += at_once_) {
       const int64_t count = std::min(at_once_, items_ - first);
-      fill(first, count);
+      if (!plain_) fill(first, count);
       compute(first, count);
     }
   }
@@ -299,6 +327,13 @@ class PlaneConv {
   static constexpr int lanes = simd::lanes<int32_t, Arch>;
   // Weights of so many panels, at S::depth cells, stay in the second-level cache.
   static constexpr int64_t most_panels = 128 / S::rows, most_tiles = 4;
+
+  /// Whether outputs see nothing but their own places.
+  static bool sees_image(const SlidingWindow<Arch>& w) {
+    return std::all_of(w.axis, w.axis + w.rank, [](const sliding::Axis& a) {
+      return a.kernel == 1 && a.stride == 1 && a.pad == 0 && a.in == a.out;
+    });
+  }
 
   /// Copies the images of items [first, first + count) to their planes.
   void fill(int64_t first, int64_t count) const {
@@ -328,7 +363,7 @@ class PlaneConv {
                  std::max<int64_t>((int64_t{1} << 20) / std::max<int64_t>(work, 1), 1),
                  [&](int64_t begin, int64_t end) {
                    Scratch scratch;
-                   int32_t* const cells = scratch.take<int32_t>(S::depth * S::cols + lanes);
+                   int32_t* const cells = scratch.take<int32_t>(S::depth * S::cols + 16);
                    for (int64_t t = begin; t < end; ++t) {
                      const int64_t panel = t / strips % blocks * panels;
                      compute_strip(first, t / (blocks * strips), panel, std::min(panel + panels, panels_),
@@ -346,8 +381,17 @@ class PlaneConv {
     const int32_t* const a = packed_ + weights_.panels() + group * weights_.group_size() + m * weights_.depth;
     const int32_t* const zeros = packed_[1] != 0 ? window : nullptr;
     const auto gather = [&](int64_t p, int64_t depth, int64_t c, int32_t* to) {
+      const int64_t n = std::min<int64_t>(S::cols, cols - c);
+      if (plain_) {
+        const int64_t channel = p * Ops::per_cell;
+        const auto* const x =
+            static_cast<const uint8_t*>(g_.x) + (item * weights_.channels + channel) * outputs_ + j + c;
+        return gather_bytes<Ops, S, Arch>(x, outputs_,
+                                          std::min(depth * Ops::per_cell, weights_.channels - channel), n,
+                                          g_.x_signed ? 128 : 0, x_zero(), to);
+      }
       Run runs[S::cols];
-      const int64_t count = list_runs<Arch>(l_, j + c, std::min<int64_t>(S::cols, cols - c), runs);
+      const int64_t count = list_runs<Arch>(l_, j + c, n, runs);
       gather_cells<S, Arch>(images_ + image * image_, offset_ + p, depth, runs, count, to);
     };
     const auto sum = [&](int64_t p, int64_t depth, int64_t n, const int32_t* from, int64_t c,
@@ -403,8 +447,7 @@ class PlaneConv {
       for (int64_t e = 0; e < cols; ++e) g_.y[at + e] = wrap_add(row[e], add);
       return;
     }
-    make_bytes<Arch, S::cols>(row, cols, add, g_.bytes.scale[c], g_.bytes,
-                              static_cast<uint8_t*>(g_.bytes.y) + at);
+    make_bytes<Arch>(row, cols, add, g_.bytes.scale[c], g_.bytes, static_cast<uint8_t*>(g_.bytes.y) + at);
   }
 
   /// The zero point of the bytes in planes, of which signed ones are raised.
@@ -415,6 +458,7 @@ class PlaneConv {
   const PlaneLayout<Arch>& l_;
   const int32_t* const packed_;
   const int64_t items_;    // groups of all images
+  const bool plain_;       // whether tiles read the bytes of x
   const int64_t image_;    // cells of an item's planes, and as many as the last vectors read past them
   const int64_t at_once_;  // items
   const int64_t panels_;   // of a group

@@ -348,6 +348,39 @@ inline void interleave_bytes(const uint8_t* r0, const uint8_t* r1, const uint8_t
 #endif
 }
 
+/// to[j] = two int16: r0[j] ^ flip less zero in the low half, the same of r1[j] in the high one, for j < 16.
+template <class Arch>
+inline void interleave_pairs(const uint8_t* r0, const uint8_t* r1, uint8_t flip, int32_t zero, int32_t* to) {
+#if defined(__x86_64__)
+  const __m128i flips = _mm_set1_epi8(static_cast<char>(flip));
+  const auto load = [&](const uint8_t* p) {
+    return _mm_xor_si128(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)), flips);
+  };
+  const __m128i a = load(r0), b = load(r1);
+  const __m128i low = _mm_unpacklo_epi8(a, b), high = _mm_unpackhi_epi8(a, b);
+#if defined(__AVX2__)
+  if constexpr (Arch::register_bytes >= 32) {
+    const __m256i zeros = _mm256_set1_epi16(static_cast<int16_t>(zero));
+    auto* out = reinterpret_cast<__m256i*>(to);
+    _mm256_storeu_si256(out, _mm256_sub_epi16(_mm256_cvtepu8_epi16(low), zeros));
+    _mm256_storeu_si256(out + 1, _mm256_sub_epi16(_mm256_cvtepu8_epi16(high), zeros));
+  } else
+#endif
+  {
+    const __m128i none = _mm_setzero_si128(), zeros = _mm_set1_epi16(static_cast<int16_t>(zero));
+    auto* out = reinterpret_cast<__m128i*>(to);
+    _mm_storeu_si128(out, _mm_sub_epi16(_mm_unpacklo_epi8(low, none), zeros));
+    _mm_storeu_si128(out + 1, _mm_sub_epi16(_mm_unpackhi_epi8(low, none), zeros));
+    _mm_storeu_si128(out + 2, _mm_sub_epi16(_mm_unpacklo_epi8(high, none), zeros));
+    _mm_storeu_si128(out + 3, _mm_sub_epi16(_mm_unpackhi_epi8(high, none), zeros));
+  }
+#else
+  for (int j = 0; j < 16; ++j)
+    to[j] = static_cast<int32_t>((static_cast<uint32_t>((r0[j] ^ flip) - zero) & 0xffff) |
+                                 static_cast<uint32_t>((r1[j] ^ flip) - zero) << 16);
+#endif
+}
+
 /// The words of interleave_bytes for as many columns as a vector has bytes: four vectors of words.
 template <class Arch>
 inline void interleave_vectors(const uint8_t* r0, const uint8_t* r1, const uint8_t* r2, const uint8_t* r3,
