@@ -134,8 +134,8 @@ TEST_CASE("transpose_words, interleave_bytes, interleave_pairs: every place") {
     int32_t pairs[16];
     simd::interleave_pairs<simd::Native>(bytes[2], bytes[3] + 5, static_cast<uint8_t>(flip), 200, pairs);
     for (int j = 0; j < 16; ++j) {
-      CHECK(static_cast<int16_t>(pairs[j] & 0xffff) == (bytes[2][j] ^ flip) - 200);
-      CHECK(pairs[j] >> 16 == (bytes[3][j + 5] ^ flip) - 200);
+      CHECK(static_cast<int16_t>(pairs[j]) == (bytes[2][j] ^ flip) - 200);
+      CHECK((pairs[j] >> 16) == (bytes[3][j + 5] ^ flip) - 200);
     }
   }
 }
