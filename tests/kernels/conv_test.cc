@@ -280,7 +280,9 @@ void test_quant(const Case& c, bool small) {
   const auto w_zero = numbers<W>(c.out_channels);
   const auto bias = numbers<int32_t>(c.out_channels);
   std::vector<float> scales;
-  for (int64_t m = 0; m < c.out_channels; ++m) scales.push_back(0x1p-9f * static_cast<float>(m % 7 + 1));
+  // One leaves the range of int32.
+  for (int64_t m = 0; m < c.out_channels; ++m)
+    scales.push_back(m % 7 == 6 ? 0x1p24f : 0x1p-9f * static_cast<float>(m % 7 + 1));
   for (const int zeros : {0, 1, 2}) {  // none, one, one for each channel
     const X x_zero = static_cast<X>(random_bits());
     std::vector<int32_t> wide_x(x.begin(), x.end()), wide_w(w.begin(), w.end());
@@ -450,6 +452,23 @@ TEST_CASE("quant_conv: signs, zero points, bytes and packed weights, against the
         test_quant<Arch, uint8_t, int8_t, uint8_t>(c, small);
         test_quant<Arch, int8_t, uint8_t, uint8_t>(c, small);
         test_quant<Arch, int8_t, int8_t, int8_t>(c, small);
+      }
+  });
+}
+
+TEST_CASE("quant_conv: more channels and outputs than a task takes") {
+  const Case many[] = {
+      {"3x3", 1, 1, 90, 150, {9, 11}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
+      {"pointwise, deep", 2, 1, 1601, 70, {3, 23}, {1, 1}, {1, 1}, {1, 1}, {0, 0, 0, 0}},
+      {"pointwise", 1, 2, 22, 290, {5, 43}, {1, 1}, {1, 1}, {1, 1}, {0, 0, 0, 0}},
+  };
+  at_each_level([&]<class Arch>(Arch) {
+    for (const Case& c : many)
+      for (const bool small : {false, true}) {
+        CAPTURE(c.name);
+        CAPTURE(small);
+        test_quant<Arch, uint8_t, int8_t, uint8_t>(c, small);
+        test_quant<Arch, int8_t, uint8_t, int8_t>(c, small);
       }
   });
 }
