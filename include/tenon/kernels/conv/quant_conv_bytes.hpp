@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <type_traits>
 
@@ -22,7 +23,7 @@ void make_bytes(const int32_t* sums, int64_t n, int32_t add, float scale, const 
   const F rate(scale), least(static_cast<float>(to.lo - to.zero)), most(static_cast<float>(to.hi - to.zero));
   const int32_t raise = to.lo < 0 ? 128 : 0;
   // Sums by a scale up to a half stay within 2^31, which the bytes' own bounds suffice for.
-  const bool small = scale <= 0.5f;
+  const bool small = std::abs(scale) <= 0.5f;
   const auto make = [&]<int NV>(std::integral_constant<int, NV>, const int32_t* from, uint8_t* y) {
     F q[NV];
 #pragma GCC unroll 4

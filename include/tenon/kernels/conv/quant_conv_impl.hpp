@@ -364,18 +364,19 @@ class PlaneConv {
                  [&](int64_t begin, int64_t end) {
                    Scratch scratch;
                    int32_t* const cells = scratch.take<int32_t>(S::depth * S::cols + 16);
+                   int32_t* const sums = scratch.take<int32_t>(most_panels * S::rows * width_);
                    for (int64_t t = begin; t < end; ++t) {
                      const int64_t panel = t / strips % blocks * panels;
                      compute_strip(first, t / (blocks * strips), panel, std::min(panel + panels, panels_),
-                                   t % strips * width_, cells);
+                                   t % strips * width_, cells, sums);
                    }
                  });
   }
 
   /// The tiles of panels [panel, end_panel) and outputs from j on, for item first + image.
   void compute_strip(int64_t first, int64_t image, int64_t panel, int64_t end_panel, int64_t j,
-                     int32_t* cells) const {
-    alignas(64) int32_t sums[most_panels * S::rows * most_tiles * S::cols], window[most_tiles * S::cols];
+                     int32_t* cells, int32_t* sums) const {
+    alignas(64) int32_t window[most_tiles * S::cols];
     const int64_t item = first + image, group = item % g_.geometry.groups, m = panel * S::rows;
     const int64_t rows = std::min(weights_.m, end_panel * S::rows) - m, cols = std::min(width_, outputs_ - j);
     const int32_t* const a = packed_ + weights_.panels() + group * weights_.group_size() + m * weights_.depth;
