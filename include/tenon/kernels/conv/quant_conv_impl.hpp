@@ -297,7 +297,7 @@ class PlaneConv {
         l_(l),
         packed_(packed),
         items_(g.geometry.batch * g.geometry.groups),
-        plain_(sees_image(l.w)),
+        plain_(l.w.identity()),
         image_(plain_ ? 0 : weights.cells * l.cells() + S::cols),
         at_once_(plain_ ? items_ : std::clamp<int64_t>((int64_t{8} << 20) / image_, 1, items_)),
         panels_((weights.m + S::rows - 1) / S::rows),
@@ -327,13 +327,6 @@ class PlaneConv {
   static constexpr int lanes = simd::lanes<int32_t, Arch>;
   // Weights of so many panels, at S::depth cells, stay in the second-level cache.
   static constexpr int64_t most_panels = 128 / S::rows, most_tiles = 4;
-
-  /// Whether outputs see nothing but their own places.
-  static bool sees_image(const SlidingWindow<Arch>& w) {
-    return std::all_of(w.axis, w.axis + w.rank, [](const sliding::Axis& a) {
-      return a.kernel == 1 && a.stride == 1 && a.pad == 0 && a.in == a.out;
-    });
-  }
 
   /// Copies the images of items [first, first + count) to their planes.
   void fill(int64_t first, int64_t count) const {
