@@ -1,6 +1,14 @@
 // ort: times a model in ONNX Runtime's shared library, as `tenon bench` times it in Tenon: README.md beside
 // this file.
 #include <dlfcn.h>
+#if defined(__linux__) && defined(__x86_64__)
+#include <asm/prctl.h>
+#include <cpuid.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+#endif
 
 #include <algorithm>
 #include <charconv>
@@ -111,6 +119,50 @@ class Library {
   void* const* functions_ = nullptr;
   std::string version_;
 };
+
+// --- The level ---
+
+#if defined(__linux__) && defined(__x86_64__)
+// What cpuid must not show of a processor, in the registers of its leaf 7: the bits of AVX-512 and AMX, and in
+// subleaf 1 those of AVX-VNNI and of what came after it.
+constexpr unsigned beyond_avx2_ebx = 1u << 16 | 1u << 17 | 1u << 21 | 7u << 26 | 1u << 30 | 1u << 31;
+constexpr unsigned beyond_avx2_ecx = 1u << 1 | 1u << 6 | 1u << 11 | 1u << 12 | 1u << 14;
+constexpr unsigned beyond_avx2_edx = 1u << 2 | 1u << 3 | 1u << 8 | 0xFu << 22;
+
+// Whether cpuid works in this thread, and in the threads that it starts; otherwise it raises SIGSEGV.
+bool allow_cpuid(bool allowed) { return syscall(SYS_arch_prctl, ARCH_SET_CPUID, allowed) == 0; }
+
+// Answers a cpuid that was trapped, and lets any other fault end the process.
+void answer_cpuid(int signal, siginfo_t*, void* context) {
+  greg_t* const registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
+  constexpr unsigned char cpuid[] = {0x0F, 0xA2};
+  if (std::memcmp(reinterpret_cast<const void*>(registers[REG_RIP]), cpuid, sizeof cpuid) != 0) {
+    ::signal(signal, SIG_DFL);
+    return;
+  }
+  const auto leaf = static_cast<unsigned>(registers[REG_RAX]);
+  const auto subleaf = static_cast<unsigned>(registers[REG_RCX]);
+  unsigned a, b, c, d;
+  allow_cpuid(true);
+  __cpuid_count(leaf, subleaf, a, b, c, d);
+  allow_cpuid(false);
+  if (leaf == 7 && subleaf == 0) b &= ~beyond_avx2_ebx, c &= ~beyond_avx2_ecx, d &= ~beyond_avx2_edx;
+  if (leaf == 7 && subleaf > 0) a = b = c = d = 0;
+  registers[REG_RAX] = a, registers[REG_RBX] = b, registers[REG_RCX] = c, registers[REG_RDX] = d;
+  registers[REG_RIP] += sizeof cpuid;
+}
+
+// Shows a library that is loaded afterwards a processor that stops at AVX2.
+void stop_at_avx2() {
+  struct sigaction action {};
+  action.sa_sigaction = answer_cpuid;
+  action.sa_flags = SA_SIGINFO | SA_NODEFER;
+  if (sigaction(SIGSEGV, &action, nullptr) != 0 || !allow_cpuid(false))
+    throw std::runtime_error("this machine cannot trap cpuid, so that no level can be set");
+}
+#else
+void stop_at_avx2() { throw std::runtime_error("--level needs Linux on x86-64"); }
+#endif
 
 // --- Tensors and their files ---
 
@@ -245,10 +297,10 @@ void fill(Tensor& t) {
 constexpr const char* usage =
     "usage: ort LIBRARY MODEL [--threads N] [--iters N | --seconds N] [--input NAME=FILE.pb]… [--shape "
     "NAME=1x3]…\n"
-    "       [--save DIR]\n";
+    "       [--save DIR] [--level avx2]\n";
 
 struct Arguments {
-  std::string library, model, save;
+  std::string library, model, save, level;
   int threads = 1;
   std::int64_t iterations = 0;
   double seconds = 5;
@@ -278,9 +330,11 @@ Arguments parse(int argc, char** argv) {
     else if (word == "--input") a.inputs.push_back(name_and_value(argv[k]));
     else if (word == "--shape") a.shapes.push_back(name_and_value(argv[k]));
     else if (word == "--save") a.save = argv[k];
+    else if (word == "--level") a.level = argv[k];
     else throw std::invalid_argument(std::string(word));
   }
   if (a.model.empty()) throw std::invalid_argument("a library and a model");
+  if (!a.level.empty() && a.level != "avx2") throw std::invalid_argument("--level avx2");
   return a;
 }
 
@@ -341,6 +395,7 @@ Tensor output(const Library& ort, Value* value, std::string name) {
 }
 
 void bench(const Arguments& a) {
+  if (!a.level.empty()) stop_at_avx2();
   const Library ort(a.library.c_str());
   const auto start = Clock::now();
   constexpr int errors_only = 3, all_optimizations = 99;
