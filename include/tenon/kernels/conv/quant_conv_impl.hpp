@@ -23,6 +23,9 @@ namespace tenon::kernels::quant_conv_detail {
 
 using gemm_detail::ByteForm;
 using gemm_detail::ByteRows;
+using gemm_detail::ConstantForm;
+using gemm_detail::Excess;
+using gemm_detail::ExcessLists;
 using gemm_detail::Tile;
 using gemm_detail::with_form;
 using gemm_detail::wrap_add;
@@ -47,14 +50,24 @@ struct WeightLayout {
   }
   int64_t line() const { return (groups * m + 15) / 16 * 16; }
   int64_t group_size() const { return (m + rows - 1) / rows * rows * depth; }
-  // Places: the header (form; whether a zero point is not 0), for each output channel the sum of its weights
-  // less their number times the zero point, and the zero point; one panel whose first row is ones; the
-  // panels of the groups.
+  int64_t all_panels() const { return groups * ((m + rows - 1) / rows); }
+  int64_t blocks() const { return (depth + Tile<Ops, Arch>::depth - 1) / Tile<Ops, Arch>::depth; }
+  // Places: the header (form; whether a zero point is not 0; lists of excess, if there is some), for each
+  // output channel the sum of its weights less their number times the zero point, and the zero point; one
+  // panel whose first row is ones; the panels of the groups; the lists.
   int64_t correction() const { return header; }
   int64_t zero() const { return header + line(); }
   int64_t ones() const { return header + 2 * line(); }
   int64_t panels() const { return ones() + rows * depth; }
   int64_t size() const { return panels() + groups * group_size(); }
+  int64_t size_with_excess(int64_t places) const {
+    return size() + (places > 0 ? ExcessLists::size(all_panels() * blocks(), places, rows) : 0);
+  }
+  /// The excess that `packed` lists, of a block of a panel of all groups.
+  Excess excess(const int32_t* packed, int64_t panel, int64_t block) const {
+    return {lists(const_cast<int32_t*>(packed)), panel * blocks() + block, rows};  // nothing is written
+  }
+  ExcessLists lists(int32_t* packed) const { return {packed + size(), packed[2]}; }
 };
 
 inline ByteRows weight_rows(const QuantConvArgs& g) {
@@ -69,26 +82,6 @@ inline ByteRows weight_rows(const QuantConvArgs& g) {
           g.w_signed,
           static_cast<const uint8_t*>(g.w_zero),
           g.w_zero_step};
-}
-
-/// Whether neighbouring channels' weights pass ByteRows::fits_16 at every kernel place.
-template <class Arch>
-bool channels_fit_16(const ByteRows& w, int64_t channels) {
-  const int64_t kernel = channels == 0 ? 0 : w.k / channels;
-  // One output channel after another: rows are kernel places.
-  ByteRows one = w;
-  one.step = 1, one.k_step = kernel, one.count = kernel, one.k = channels;
-  for (int64_t m = 0; m < w.count; ++m, one.data += w.step)
-    if (!one.fits_16()) return false;
-  return true;
-}
-
-template <class Arch>
-ByteForm weight_form(const QuantConvArgs& g) {
-  if (simd::has_dot_bytes<Arch>()) return ByteForm::quads;
-  const int64_t channels = g.geometry.in_channels / g.geometry.groups;
-  return simd::has_dot_bytes_16<Arch> && channels_fit_16<Arch>(weight_rows(g), channels) ? ByteForm::quads_16
-                                                                                         : ByteForm::pairs;
 }
 
 /// Packs the weights of output channel `c`, row r of the panel `to`, and gives their sum, of numbers less the
@@ -112,14 +105,34 @@ int32_t pack_row(const WeightLayout<Ops, Arch>& l, const ByteRows& w, int64_t c,
   return static_cast<int32_t>(sum);
 }
 
+/// The form for the weights, and the places of their excess.
+template <class Arch>
+ConstantForm weight_form(const QuantConvArgs& g) {
+  using Ops = gemm_detail::Quad<true, false>;
+  const WeightLayout<Ops, Arch> l(g.geometry);
+  return gemm_detail::constant_form<Arch>(l.all_panels() * l.depth, [&](int64_t most) {
+    const ByteRows w = weight_rows(g);
+    Scratch scratch;
+    int32_t* const panel = scratch.take<int32_t>(l.rows * l.depth);
+    int64_t places = 0;
+    for (int64_t c = 0; c < w.count && places <= most;) {
+      const int64_t end = std::min(c + l.rows, (c / l.m + 1) * l.m);  // of a group
+      std::fill_n(panel, l.rows * l.depth, 0);
+      for (int64_t r = 0; c < end; ++c, ++r) pack_row(l, w, c, r, panel);
+      for (int64_t p = 0; p < l.depth; ++p) places += gemm_detail::has_excess<l.rows>(panel + p * l.rows);
+    }
+    return places;
+  });
+}
+
 template <class Ops, class Arch>
-void pack_weights(const QuantConvArgs& g, ByteForm form, int32_t* packed) {
+void pack_weights(const QuantConvArgs& g, const ConstantForm& form, int32_t* packed) {
   const WeightLayout<Ops, Arch> l(g.geometry);
   const ByteRows w = weight_rows(g);
   const bool quads = Ops::per_cell == 4;
   constexpr int rows = l.rows, bits = 32 / Ops::per_cell;
   std::fill_n(packed, l.panels(), 0);
-  packed[0] = static_cast<int32_t>(form);
+  packed[0] = static_cast<int32_t>(form.form);
   for (int64_t c = 0; c < l.channels; ++c)
     for (int64_t t = 0; t < l.kernel; ++t)
       packed[l.ones() + (c / Ops::per_cell * l.kernel + t) * rows] |= 1 << (c % Ops::per_cell * bits);
@@ -139,6 +152,12 @@ void pack_weights(const QuantConvArgs& g, ByteForm form, int32_t* packed) {
     }
   });
   for (int64_t c = 0; c < l.groups * l.m; ++c) packed[1] |= packed[l.zero() + c] != 0;
+  if (form.places == 0) return;
+  packed[2] = static_cast<int32_t>(l.all_panels() * l.blocks());
+  gemm_detail::take_excesses<rows>(
+      l.all_panels(), l.depth, Tile<Ops, Arch>::depth,
+      [&](int64_t panel, int64_t p) { return packed + l.panels() + (panel * l.depth + p) * rows; },
+      l.lists(packed));
 }
 
 // --------------------------------------------------------------------------------------------------- tiles
@@ -275,8 +294,18 @@ class SparseConv {
     const int64_t m = c % l_.m;
     const int32_t* row =
         packed_ + l_.panels() + c / l_.m * l_.group_size() + m / l_.rows * l_.rows * l_.depth + m % l_.rows;
-    const auto cell = static_cast<uint32_t>(row[(k / Ops::per_cell * l_.kernel + t) * l_.rows]);
-    return static_cast<int32_t>(cell << (32 - bits - k % Ops::per_cell * bits)) >> (32 - bits);
+    const int64_t place = k / Ops::per_cell * l_.kernel + t;
+    const auto number = [&](int32_t cell) {
+      return static_cast<int32_t>(static_cast<uint32_t>(cell) << (32 - bits - k % Ops::per_cell * bits)) >>
+             (32 - bits);
+    };
+    int32_t weight = number(row[place * l_.rows]);
+    constexpr int64_t block = Tile<Ops, Arch>::depth;
+    const auto excess =
+        l_.excess(packed_, (c / l_.m * l_.group_size() / l_.depth + m) / l_.rows, place / block);
+    for (int64_t i = 0; i < excess.count; ++i)
+      if (excess.places[i] == place % block) weight += number(excess.cells[i * l_.rows + m % l_.rows]);
+    return weight;
   }
 
   const QuantConvArgs& g_;
@@ -358,17 +387,18 @@ class PlaneConv {
                    Scratch scratch;
                    int32_t* const cells = scratch.take<int32_t>(S::depth * S::cols + 16);
                    int32_t* const sums = scratch.take<int32_t>(most_panels * S::rows * width_);
+                   int32_t* const excess_cells = scratch.take<int32_t>(S::depth * S::cols);
                    for (int64_t t = begin; t < end; ++t) {
                      const int64_t panel = t / strips % blocks * panels;
                      compute_strip(first, t / (blocks * strips), panel, std::min(panel + panels, panels_),
-                                   t % strips * width_, cells, sums);
+                                   t % strips * width_, cells, sums, excess_cells);
                    }
                  });
   }
 
   /// The tiles of panels [panel, end_panel) and outputs from j on, for item first + image.
   void compute_strip(int64_t first, int64_t image, int64_t panel, int64_t end_panel, int64_t j,
-                     int32_t* cells, int32_t* sums) const {
+                     int32_t* cells, int32_t* sums, [[maybe_unused]] int32_t* excess_cells) const {
     alignas(64) int32_t window[most_tiles * S::cols];
     const int64_t item = first + image, group = item % g_.geometry.groups, m = panel * S::rows;
     const int64_t rows = std::min(weights_.m, end_panel * S::rows) - m, cols = std::min(width_, outputs_ - j);
@@ -388,29 +418,42 @@ class PlaneConv {
       const int64_t count = list_runs<Arch>(l_, j + c, n, runs);
       gather_cells<S, Arch>(images_ + image * image_, offset_ + p, depth, runs, count, to);
     };
-    const auto sum = [&](int64_t p, int64_t depth, int64_t n, const int32_t* from, int64_t c,
-                         const int32_t* b, int32_t* to) {
+    const auto sum = [&](int64_t depth, int64_t n, const int32_t* from, const int32_t* ahead, int64_t c,
+                         const int32_t* b, bool adds, int32_t* to) {
       const int64_t vectors = (std::min<int64_t>(S::cols, cols - c) + lanes - 1) / lanes;
       gemm_detail::tile_for<Ops, Arch>(n, static_cast<int>(vectors))(
-          depth,
-          {from + p * S::rows, 1, S::rows, b, S::cols, 0, from + (p + weights_.depth) * S::rows, S::rows},
-          {to + c, width_, p == 0 ? nullptr : to + c, width_, nullptr, 1, false, 0, 0, false, nullptr});
+          depth, {from, 1, S::rows, b, S::cols, 0, ahead, S::rows},
+          {to + c, width_, adds ? to + c : nullptr, width_, nullptr, 1, false, 0, 0, false, nullptr});
+    };
+    const auto sum_window = [&](int64_t p, int64_t depth, int64_t c, const int32_t* b) {
+      const int32_t* const ones = packed_ + weights_.ones() + p * S::rows;
+      if (zeros != nullptr) sum(depth, 1, ones, ones, c, b, p > 0, window);
+    };
+    const auto sum_panel = [&](int64_t p, int64_t depth, int64_t r, int64_t c, const int32_t* b,
+                               int32_t* to) {
+      const int32_t* const from = a + r * weights_.depth + p * S::rows;
+      const int64_t n = std::min<int64_t>(S::rows, rows - r);
+      sum(depth, n, from, from + weights_.depth * S::rows, c, b, p > 0, to);
+      if constexpr (requires { requires Ops::exceeds; }) {
+        const Excess excess = weights_.excess(packed_, group * panels_ + panel + r / S::rows, p / S::depth);
+        if (excess.count == 0) return;
+        excess.template gather<S::cols>(b, excess_cells);
+        sum(excess.count, n, excess.cells, excess.cells, c, excess_cells, true, to);
+      }
     };
     const auto finish = [&](int64_t r, int32_t* row) {
       finish_row(item / g_.geometry.groups, group * weights_.m + m + r, j, cols, zeros, row);
     };
-    const auto in_panel = [&](int64_t r) { return std::min<int64_t>(S::rows, rows - r); };
     if (shallow_) {
       // A panel's results are whole cache lines.
       for (int64_t c = 0; c < cols; c += S::cols) {
         gather(0, weights_.depth, c, cells + c * weights_.depth);
-        if (zeros != nullptr)
-          sum(0, weights_.depth, 1, packed_ + weights_.ones(), c, cells + c * weights_.depth, window);
+        sum_window(0, weights_.depth, c, cells + c * weights_.depth);
       }
       for (int64_t r = 0; r < rows; r += S::rows) {
         for (int64_t c = 0; c < cols; c += S::cols)
-          sum(0, weights_.depth, in_panel(r), a + r * weights_.depth, c, cells + c * weights_.depth, sums);
-        for (int64_t i = 0; i < in_panel(r); ++i) finish(r + i, sums + i * width_);
+          sum_panel(0, weights_.depth, r, c, cells + c * weights_.depth, sums);
+        for (int64_t i = 0; i < std::min<int64_t>(S::rows, rows - r); ++i) finish(r + i, sums + i * width_);
       }
       return;
     }
@@ -418,9 +461,8 @@ class PlaneConv {
       const int64_t depth = std::min(S::depth, weights_.depth - p);
       for (int64_t c = 0; c < cols; c += S::cols) {
         gather(p, depth, c, cells);
-        if (zeros != nullptr) sum(p, depth, 1, packed_ + weights_.ones(), c, cells, window);
-        for (int64_t r = 0; r < rows; r += S::rows)
-          sum(p, depth, in_panel(r), a + r * weights_.depth, c, cells, sums + r * width_);
+        sum_window(p, depth, c, cells);
+        for (int64_t r = 0; r < rows; r += S::rows) sum_panel(p, depth, r, c, cells, sums + r * width_);
       }
     }
     for (int64_t r = 0; r < rows; ++r) finish(r, sums + r * width_);
@@ -480,9 +522,11 @@ template <class Arch>
 int64_t quant_conv_packed_weight_size_impl(const QuantConvArgs& g) {
   using namespace quant_conv_detail;
   if (sums_in_floats<Arch>(g.geometry)) return float_weights<Arch>(g.geometry);
+  const ConstantForm form = weight_form<Arch>(g);
   int64_t size = 0;
-  with_form<Arch, true>(weight_form<Arch>(g),
-                        [&]<class Ops>(Ops) { size = WeightLayout<Ops, Arch>(g.geometry).size(); });
+  with_form<Arch, true>(form.form, [&]<class Ops>(Ops) {
+    size = WeightLayout<Ops, Arch>(g.geometry).size_with_excess(form.places);
+  });
   return size;
 }
 
@@ -490,8 +534,8 @@ template <class Arch>
 void quant_conv_pack_weights_impl(const QuantConvArgs& g, int32_t* packed) {
   using namespace quant_conv_detail;
   if (sums_in_floats<Arch>(g.geometry)) return pack_float_weights<Arch>(g.geometry, weight_rows(g), packed);
-  const ByteForm form = weight_form<Arch>(g);
-  with_form<Arch, true>(form, [&]<class Ops>(Ops) { pack_weights<Ops, Arch>(g, form, packed); });
+  const ConstantForm form = weight_form<Arch>(g);
+  with_form<Arch, true>(form.form, [&]<class Ops>(Ops) { pack_weights<Ops, Arch>(g, form, packed); });
 }
 
 template <class Arch>

@@ -13,6 +13,7 @@
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/scratch.hpp"
 #include "tenon/kernels/gemm/args.hpp"
+#include "tenon/kernels/gemm/byte_excess.hpp"
 #include "tenon/kernels/gemm/pack.hpp"
 #include "tenon/kernels/gemm/tile.hpp"
 
@@ -40,6 +41,7 @@ struct Product {
   const Cell* plain_a = nullptr;
   int64_t plain_a_row = 0;
   int64_t b_copies = 1, b_copy_cells = 0;  // of packed_b, if `items` is 1: a task reads its thread's
+  ExcessLists excess{};                    // of packed_b, where Ops::exceeds
 };
 
 /// Whether a packed B streams by for so few rows: panel after panel and block after block, as it lies, so
@@ -97,6 +99,9 @@ void compute_rows(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1, in
   // Two panels at once are two streams, and slower where memory is waited for.
   const bool near = !packed || q.n * q.depth * static_cast<int64_t>(sizeof(Cell)) <= 1 << 23;
   const int64_t joined = joins_panels<Ops, Arch> && i1 - i0 <= 2 && near ? 2 * S::cols : S::cols;
+  constexpr bool exceeds = requires { requires Ops::exceeds; };
+  [[maybe_unused]] alignas(64) Cell excess_a[exceeds ? S::rows * S::depth : 1];
+  [[maybe_unused]] alignas(64) Out excess_sums[exceeds ? S::rows * S::cols : 1];
   int64_t width = 0;
   for (int64_t j = j0; j < j1; j += width) {
     width = j1 - j < joined ? S::cols : joined;
@@ -104,7 +109,7 @@ void compute_rows(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1, in
     const Cell* b_panel = plain_b ? b + (j - j0) : b + (j - j0) * depth;
     operands.b = b_panel;
     const int64_t ragged = cols % L;
-    const bool narrow = narrow_fits<Ops, Arch> && ragged != 0 && ragged <= 3;
+    const bool narrow = narrow_fits<Ops, Arch> && ragged != 0 && ragged <= 3 && q.excess.lists == 0;
     const int vectors = static_cast<int>(narrow ? cols / L : (cols + L - 1) / L);
     const bool whole_vectors = ragged == 0 || narrow;
     const Cell* ahead = next;
@@ -124,6 +129,20 @@ void compute_rows(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1, in
       end.row_bias = last && f.row_bias != nullptr ? f.row_bias + i : nullptr;
       end.raw = direct && whole_vectors && exact_tile(rows) ? nullptr : raw;
       tile_for<Ops, Arch>(rows, vectors)(depth, operands, end);
+      if constexpr (exceeds) {
+        const int64_t blocks = (q.depth + S::depth - 1) / S::depth;
+        const Excess excess(q.excess, j / S::cols * blocks + p0 / S::depth, S::cols);
+        if (excess.count > 0) {
+          excess.gather<S::rows>(operands.a, excess_a);
+          TileEnd<Out> rest = end;
+          rest.add = end.c, rest.add_row = end.c_row, rest.row_bias = nullptr;
+          if (end.raw != nullptr) rest.raw = excess_sums;
+          tile_for<Ops, Arch>(rows, vectors)(
+              excess.count, {excess_a, 1, S::rows, excess.cells, S::cols, 0, excess_a, 0}, rest);
+          if (end.raw != nullptr)
+            for (int64_t e = 0; e < S::rows * vectors * L; ++e) raw[e] += excess_sums[e];
+        }
+      }
       if (end.raw != nullptr)
         finish_sums<Arch>(raw, vectors * L, rows, narrow ? vectors * L : cols, i, j, f, first, last, q.c,
                           q.c_row);

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "tenon/kernels/gemm/byte_excess.hpp"
 #include "tenon/kernels/gemm/pack.hpp"
 #include "tenon/kernels/gemm/tile.hpp"
 #include "tenon/simd/batch.hpp"
@@ -19,13 +20,13 @@
 namespace tenon::kernels::gemm_detail {
 
 /// A packed cell is four neighbours along K, the first in the low byte. `a_signed` says which operand is the
-/// signed one. Without `any`, no two products of neighbours may leave 16 bits together: see fits_16.
+/// signed one. Without `any`, no two products of neighbours may leave 16 bits together: see byte_excess.hpp.
 template <bool a_signed, bool any>
 struct Quad {
   using Cell = int32_t;
   using Out = int32_t;
   static constexpr int per_cell = 4;
-  static constexpr bool rare = false, fused = any;
+  static constexpr bool rare = false, fused = any, exceeds = !any;
 
   template <class V>
   static V add_product(const V& a, const V& b, const V& sum) {
@@ -51,7 +52,7 @@ constexpr int64_t depth_of(int64_t k) {
   return (k + numbers - 1) / numbers * (numbers / Ops::per_cell);
 }
 
-/// How numbers are packed: as Pair, Quad of bytes that passed fits_16, Quad of any bytes, or TileQuad.
+/// How numbers are packed: as Pair, Quad of bytes without excess, Quad of any bytes, or TileQuad.
 enum class ByteForm : int32_t { pairs, quads_16, quads, tiles };
 
 /// f(Ops) with the operations of a form other than tiles.
@@ -83,29 +84,7 @@ struct ByteRows {
       if (zero[i * zero_step] != zero[0]) return false;
     return true;
   }
-  /// As signed numbers s: whether s0 u0 + s1 u1 fits into 16 bits for neighbours s0, s1 and any bytes u.
-  bool fits_16() const {
-    const int32_t flip = is_signed ? 0 : 128;
-    for (int64_t p = 0; p + 1 < k; p += 2) {
-      bool fits = true;
-      for (int64_t i = 0; i < count; ++i) {
-        const uint8_t* x = data + i * step + p * k_step;
-        const int32_t sum = static_cast<int8_t>(x[0] ^ flip) + static_cast<int8_t>(x[k_step] ^ flip);
-        fits &= sum <= 128 && sum >= -128;  // where signs differ, each product alone is the worst
-      }
-      if (!fits) return false;
-    }
-    return true;
-  }
 };
-
-/// The form for a constant B: bytes that pass fits_16 have a faster form at levels without dot_bytes.
-template <class Arch>
-ByteForm form_for(const ByteRows& rows) {
-  if (simd::has_tiles<Arch>()) return ByteForm::tiles;
-  if (simd::has_dot_bytes<Arch>()) return ByteForm::quads;
-  return simd::has_dot_bytes_16<Arch> && rows.fits_16() ? ByteForm::quads_16 : ByteForm::pairs;
-}
 
 /// Rows of words for elements [0, k) of `count` rows: to[p * width + i] has elements 4 p to 4 p + 3 of row i,
 /// in the unsigned range; zero past the last element.
@@ -161,6 +140,16 @@ void split_quads(const uint32_t* __restrict words, const int32_t* __restrict zer
   }
 }
 
+/// Zeros in rows of words past `count` words and past n bytes of each.
+template <int width, class Word>
+void clear_padding(Word* words, int64_t count, int64_t n) {
+  const int64_t rows = (n + 3) / 4;
+  for (int64_t r = 0; r < rows && count < width; ++r)
+    std::fill(words + r * width + count, words + (r + 1) * width, Word{0});
+  for (int64_t e = 0; e < width && n % 4 != 0; ++e)
+    words[(rows - 1) * width + e] &= static_cast<Word>((1u << 8 * (n % 4)) - 1);
+}
+
 /// Packs the panel of rows [i, i + width) for all of K. With Quad, adds the sums of the rows' numbers to
 /// `sums`, which holds zeros. `lowered`: the operand is Quad's signed one.
 template <class Ops, class Arch, int width>
@@ -195,12 +184,47 @@ void pack_bytes(const ByteRows& x, bool lowered, int64_t i, int32_t* packed, int
           sum[e] += (halves & 0xffff) + (halves >> 16);
           to[r * width + e] = static_cast<int32_t>(w ^ flip);
         }
+      if (lowered) clear_padding<width>(to, count, n);
       std::fill(to + rows * width, to + std::min(chunk, depth - cell) * width, 0);
     }
   }
   if (Ops::per_cell == 4)
     for (int64_t e = 0; e < count; ++e)
       sums[i + e] = static_cast<int32_t>(sum[e] - (lowered ? 128 * static_cast<uint32_t>(x.k) : 0));
+}
+
+/// The form for a constant operand, and the places of its excess.
+struct ConstantForm {
+  ByteForm form;
+  int64_t places = 0;
+};
+
+/// The form where places(most) counts places with excess of `all`, no further than past `most`.
+template <class Arch, class Places>
+ConstantForm constant_form(int64_t all, const Places& places) {
+  if (simd::has_dot_bytes<Arch>()) return {ByteForm::quads};
+  if constexpr (simd::has_dot_bytes_16<Arch>) {
+    const int64_t most = most_excesses(all), count = places(most);
+    if (count <= most) return {ByteForm::quads_16, count};
+  }
+  return {ByteForm::pairs};
+}
+
+/// Counts the places where cells of rows, `width` together, have an excess, no further than past `most`.
+template <class Arch, int width>
+int64_t excess_places(const ByteRows& x, int64_t most) {
+  constexpr int64_t chunk = 16, numbers = 4 * chunk;
+  alignas(64) uint32_t words[chunk * width];
+  int64_t places = 0;
+  for (int64_t i = 0; i < x.count && places <= most; i += width)
+    for (int64_t k = 0; k < x.k; k += numbers) {
+      const int64_t n = std::min(numbers, x.k - k), count = std::min<int64_t>(width, x.count - i);
+      load_quads<Arch, width>(x, x.data + i * x.step + k * x.k_step, count, n, words);
+      for (uint32_t& w : words) w ^= 0x80808080u;
+      clear_padding<width>(words, count, n);
+      for (int64_t r = 0; r < (n + 3) / 4; ++r) places += has_excess<width>(words + r * width);
+    }
+  return places;
 }
 
 /// x * y, x + y and x - y, wrapping.

@@ -18,8 +18,8 @@ inline constexpr int64_t image_header = 16;  // int32_t, a cache line
 constexpr int64_t line_rounded(int64_t count) { return (count + 15) / 16 * 16; }
 
 /// A packed operand: a header that names its form, the correction and the zero point of each row (column),
-/// and the panels. The correction of A is the sum of a row; that of B is the sum of a column less K times its
-/// zero point.
+/// the panels, and lists of excess if the header counts some. The correction of A is the sum of a row; that
+/// of B is the sum of a column less K times its zero point.
 struct ByteImage {
   int32_t* at;
   int64_t count;
@@ -32,6 +32,8 @@ struct ByteImage {
   int32_t* correction() const { return at + image_header; }
   int32_t* zero() const { return correction() + line_rounded(count); }
   int32_t* cells() const { return zero() + line_rounded(count); }
+  int32_t& lists() const { return at[2]; }
+  ExcessLists excess(int64_t width, int64_t depth) const { return {at + size(count, width, depth), lists()}; }
 };
 
 /// Packs `items` operands of the same extents to images `step` apart; rows(item) is the operand.
@@ -44,6 +46,7 @@ void pack_images(ByteForm form, bool is_b, int64_t items, const Rows& rows, int3
     int32_t* const at = images + item * step;
     at[0] = static_cast<int32_t>(form);
     at[1] = shape.one_zero();
+    at[2] = 0;
   }
   parallel_for(items * panels, grain, [&](int64_t begin, int64_t end) {
     for (int64_t t = begin; t < end; ++t) {
@@ -82,6 +85,23 @@ void with_any_form(ByteForm form, F f) {
   if constexpr (Arch::register_bytes == 64)
     if (form == ByteForm::tiles) return f(TileQuad<simd::AmxTiles>{});
   with_form<Arch, false>(form, f);
+}
+
+/// The form for a constant B.
+template <class Arch>
+ConstantForm form_of_b(const QuantGemmArgs& g) {
+  if (simd::has_tiles<Arch>()) return {ByteForm::tiles};
+  constexpr int64_t cols = Tile<Quad<false, false>, Arch>::cols;
+  return constant_form<Arch>((g.n + cols - 1) / cols * ((g.k + 3) / 4), [&](int64_t most) {
+    return excess_places<Arch, cols>(columns_of_b(g, 0), most);
+  });
+}
+
+/// The lists of excess of B: of each panel and block.
+template <class Ops, class Arch>
+int64_t lists_of_b(const QuantGemmArgs& g) {
+  using S = Tile<Ops, Arch>;
+  return (g.n + S::cols - 1) / S::cols * ((depth_of<Ops>(g.k) + S::depth - 1) / S::depth);
 }
 
 /// The packing functions of a product whose operands are packed.
@@ -181,6 +201,7 @@ void multiply_bytes(const QuantGemmArgs& g, ByteForm form) {
       Product<Ops, Packed, Packed> q{g.m, g.n,     depth, a.cells(),  b.cells(), {},
                                      {},  nullptr, 0,     c_of(item), g.c_row,   finish};
       q.b_copies = copies, q.b_copy_cells = b_size;
+      if constexpr (requires { requires Ops::exceeds; }) q.excess = b.excess(S::cols, depth);
       return q;
     };
     run_products<Ops, Arch>(product(0), count, product);
@@ -213,9 +234,13 @@ void quant_gemm_impl(const QuantGemmArgs& g) {
 template <class Arch>
 int64_t quant_packed_b_size_impl(const QuantGemmArgs& g) {
   using namespace gemm_detail;
+  const ConstantForm form = form_of_b<Arch>(g);
   int64_t size = 0;
-  with_any_form<Arch>(form_for<Arch>(columns_of_b(g, 0)), [&]<class Ops>(Ops) {
-    size = ByteImage::size(g.n, Tile<Ops, Arch>::cols, depth_of<Ops>(g.k));
+  with_any_form<Arch>(form.form, [&]<class Ops>(Ops) {
+    using S = Tile<Ops, Arch>;
+    const int64_t depth = depth_of<Ops>(g.k);
+    size = ByteImage::size(g.n, S::cols, depth);
+    if (form.places > 0) size += ExcessLists::size(lists_of_b<Ops, Arch>(g), form.places, S::cols);
   });
   return size;
 }
@@ -223,10 +248,24 @@ int64_t quant_packed_b_size_impl(const QuantGemmArgs& g) {
 template <class Arch>
 void quant_pack_b_impl(const QuantGemmArgs& g, int32_t* packed) {
   using namespace gemm_detail;
-  const ByteForm form = form_for<Arch>(columns_of_b(g, 0));
-  with_any_form<Arch>(form, [&]<class Ops>(Ops) {
-    pack_images<Ops, Arch, Tile<Ops, Arch>::cols>(
-        form, true, 1, [&](int64_t) { return columns_of_b(g, 0); }, packed, 0);
+  const ConstantForm form = form_of_b<Arch>(g);
+  with_any_form<Arch>(form.form, [&]<class Ops>(Ops) {
+    using S = Tile<Ops, Arch>;
+    pack_images<Ops, Arch, S::cols>(
+        form.form, true, 1, [&](int64_t) { return columns_of_b(g, 0); }, packed, 0);
+    if constexpr (requires { requires Ops::exceeds; }) {
+      if (form.places == 0) return;
+      const ByteImage image{packed, g.n};
+      const int64_t depth = depth_of<Ops>(g.k);
+      image.lists() = static_cast<int32_t>(lists_of_b<Ops, Arch>(g));
+      const auto cells = [&](int64_t panel, int64_t p) {
+        const int64_t p0 = p / S::depth * S::depth;
+        return image.cells() + packed_size(g.n, S::cols, p0) +
+               S::cols * (panel * std::min(S::depth, depth - p0) + p - p0);
+      };
+      take_excesses<S::cols>((g.n + S::cols - 1) / S::cols, depth, S::depth, cells,
+                             image.excess(S::cols, depth));
+    }
   });
 }
 

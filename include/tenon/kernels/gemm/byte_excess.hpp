@@ -1,0 +1,110 @@
+// Products of 8-bit integers where there is no dot_bytes: signed numbers of two neighbours that, with the
+// unsigned ones, may leave 16 bits.
+//
+// Quad's fast products need s0 u0 + s1 u1 to fit into 16 bits for any bytes u. Of weights, few neighbours are
+// both so great. Packed, they lack their excess, which lies behind the panels in cells of its own. A tile's
+// sums add these last, after the other operand's cells of the same places in K.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace tenon::kernels::gemm_detail {
+
+/// What neighbours have in excess: without it in either of them, s0 u0 + s1 u1 fits into 16 bits for any
+/// bytes u. Where signs differ, each product alone is the worst.
+constexpr int32_t excess_of(int32_t s0, int32_t s1) {
+  const int32_t sum = s0 + s1;
+  return sum > 128 ? sum - 128 : sum < -128 ? sum + 128 : 0;
+}
+
+/// Whether one of `width` cells of signed bytes has an excess.
+template <int width, class Word>
+bool has_excess(const Word* cells) {
+  int32_t out = 0;
+  for (int e = 0; e < width; ++e) {
+    const auto cell = static_cast<uint32_t>(cells[e]);
+    const auto byte = [cell](int at) { return static_cast<int32_t>(cell << (24 - 8 * at)) >> 24; };
+    const int32_t low = byte(0) + byte(1), high = byte(2) + byte(3);
+    out |= (128 - low) | (128 + low) | (128 - high) | (128 + high);
+  }
+  return out < 0;
+}
+
+/// Takes the excess of a cell of signed bytes out of it: that of each two neighbours out of the first.
+inline int32_t take_excess(int32_t& cell) {
+  uint32_t rest = static_cast<uint32_t>(cell), excess = 0;
+  for (int at = 0; at < 32; at += 16) {
+    const auto byte = [&](int i) { return static_cast<int32_t>(rest << (24 - at - i)) >> 24; };
+    const int32_t first = byte(0), over = excess_of(first, byte(8));
+    excess |= (static_cast<uint32_t>(over) & 255) << at;
+    rest = (rest & ~(255u << at)) | (static_cast<uint32_t>(first - over) & 255) << at;
+  }
+  cell = static_cast<int32_t>(rest);
+  return static_cast<int32_t>(excess);
+}
+
+/// Cells of excess, in lists: one for each block of K of a panel, list panel * blocks + block. In memory,
+/// where each list begins and the last one ends; each cell's place in its block; the cells, `width` at each
+/// place. Without lists there is no excess.
+struct ExcessLists {
+  int32_t* begin = nullptr;
+  int64_t lists = 0;
+
+  /// The extent in int32_t.
+  static constexpr int64_t size(int64_t lists, int64_t places, int64_t width) {
+    return lists + 1 + places * (1 + width);
+  }
+  int32_t* places() const { return begin + lists + 1; }
+  int32_t* cells() const { return places() + begin[lists]; }
+};
+
+/// Places with excess up to which products are faster than those of Pairs, which take a quarter more at
+/// least.
+constexpr int64_t most_excesses(int64_t all) { return all / 6; }
+
+/// The excess of one tile: `count` places in a block, and the packed operand's cells there.
+struct Excess {
+  int64_t count = 0;
+  const int32_t* places = nullptr;
+  const int32_t* cells = nullptr;
+
+  Excess() = default;
+  Excess(const ExcessLists& from, int64_t list, int64_t width) {
+    if (from.lists == 0) return;
+    const int32_t at = from.begin[list];
+    count = from.begin[list + 1] - at;
+    places = from.places() + at;
+    cells = from.cells() + at * width;
+  }
+  /// Copies the other operand's cells of these places beside each other.
+  template <int width>
+  void gather(const int32_t* from, int32_t* to) const {
+    for (int64_t i = 0; i < count; ++i) std::copy_n(from + places[i] * width, width, to + i * width);
+  }
+};
+
+/// Fills the lists of panels of `width` cells: cell p of panel i at at(i, p), of `depth` cells in blocks of
+/// `block`. `to` has room for them.
+template <int width, class At>
+void take_excesses(int64_t panels, int64_t depth, int64_t block, const At& at, ExcessLists to) {
+  int32_t total = 0;
+  const auto each_place = [&](const auto& f) {
+    int64_t list = 0;
+    for (int64_t panel = 0; panel < panels; ++panel)
+      for (int64_t p0 = 0; p0 < depth; p0 += block, ++list) {
+        to.begin[list] = total;
+        for (int64_t p = p0; p < std::min(p0 + block, depth); ++p)
+          if (has_excess<width>(at(panel, p))) f(p - p0, at(panel, p)), ++total;
+      }
+    to.begin[list] = total;
+  };
+  each_place([&](int64_t place, int32_t*) { to.places()[total] = static_cast<int32_t>(place); });
+  int32_t* const cells = to.cells();
+  total = 0;
+  each_place([&](int64_t, int32_t* from) {
+    for (int e = 0; e < width; ++e) cells[int64_t{total} * width + e] = take_excess(from[e]);
+  });
+}
+
+}  // namespace tenon::kernels::gemm_detail
