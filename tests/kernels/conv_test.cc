@@ -464,7 +464,7 @@ TEST_CASE("quant_conv: signs, zero points, bytes and packed weights, against the
 
 TEST_CASE("quant_conv: more channels and outputs than a task takes, planes too large") {
   const Case many[] = {
-      {"few cells far apart", 1, 2, 20, 24, {3, 3}, {2, 2}, {1, 1}, {1, 1000}, {0, 0, 0, 999}},
+      {"few cells far apart", 1, 2, 20, 24, {3, 3}, {2, 2}, {1, 1}, {1, 2000}, {0, 0, 0, 1999}},
       {"3x3", 1, 1, 90, 150, {9, 11}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
       {"pointwise, deep", 2, 1, 1601, 70, {3, 23}, {1, 1}, {1, 1}, {1, 1}, {0, 0, 0, 0}},
       {"pointwise", 1, 2, 22, 290, {5, 43}, {1, 1}, {1, 1}, {1, 1}, {0, 0, 0, 0}},

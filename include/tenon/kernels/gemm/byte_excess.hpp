@@ -80,7 +80,8 @@ struct Excess {
   /// Copies the other operand's cells of these places beside each other.
   template <int width>
   void gather(const int32_t* from, int32_t* to) const {
-    for (int64_t i = 0; i < count; ++i) std::copy_n(from + places[i] * width, width, to + i * width);
+    for (int64_t i = 0; i < count; ++i)
+      __builtin_memcpy(to + i * width, from + places[i] * width, width * sizeof(int32_t));
   }
 };
 
