@@ -512,8 +512,11 @@ std::string assemble(std::span<const HeaderText> files, std::span<const ModelPar
   const bool widest = simd::level() == std::rbegin(simd::levels)->level, bytes = has("ByteForm");
   const bool halves =
       has("split_product") && (types.contains(DType::float16) || types.contains(DType::bfloat16));
-  const bool vnni = widest && bytes && simd::vnni(), amx = widest && (bytes || halves) && simd::amx();
-  if (vnni) require("avx512vnni");
+  const bool has_vnni = simd::level() == simd::Level::avx512 ? simd::vnni<64>()
+                        : simd::level() == simd::Level::avx2 ? simd::vnni<32>()
+                                                             : false;
+  const bool vnni = bytes && has_vnni, amx = widest && (bytes || halves) && simd::amx();
+  if (vnni) require(widest ? "avx512vnni" : "avxvnni");
   if (amx) require("amx-tile"), require("amx-int8"), require("amx-bf16");
 
   std::string text = concat("// Compiled by tenon ", library_version, " for the level ", name,

@@ -5,10 +5,9 @@ import { bound, gelu, layerNorm, linear } from './layers.mjs';
 // A product as dynamic quantisation writes it: the activations get their scale in the run.
 function quantizedLinear(m, x, inputs, outputs) {
   const [quantized, scale, zero] = m.node('DynamicQuantizeLinear', [x], {}, { outputs: 3 });
-  const product = m.node('MatMulInteger', [
-    quantized, m.weight([inputs, outputs], -127, 128, 'int8'), zero, m.constant(0, 'int8'),
-  ]);
-  const scales = m.node('Mul', [scale, m.constant(bound(inputs) / 127)]);
+  const { name, deviations: [deviation] } = m.quantizedWeight([inputs, outputs]);
+  const product = m.node('MatMulInteger', [quantized, name, zero, m.constant(0, 'int8')]);
+  const scales = m.node('Mul', [scale, m.constant(bound(inputs) / Math.sqrt(3) / deviation)]);
   const y = m.node('Mul', [m.node('Cast', [product], { to: 1 }), scales]);
   return m.node('Add', [y, m.weight([outputs], -0.1, 0.1)]);
 }

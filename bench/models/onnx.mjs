@@ -177,6 +177,24 @@ export class Model {
     return this.#initializer(type, dims, () => low + (high - low) * random());
   }
 
+  /// An initializer of int8 with values of a normal distribution, as those of networks are, scaled so that the
+  /// greatest of each of `rows` equal parts is 127; and the standard deviation of each part.
+  quantizedWeight(dims, rows = 1) {
+    const random = this.#random;
+    const values = new Float32Array(product(dims));
+    const each = values.length / rows;
+    for (let i = 0; i < values.length; ++i) {
+      values[i] = Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
+    }
+    const deviations = Array.from({ length: rows }, (_, row) => {
+      const part = values.subarray(row * each, (row + 1) * each);
+      const scale = 127 / part.reduce((greatest, v) => Math.max(greatest, Math.abs(v)), 0);
+      part.forEach((v, i) => { part[i] = Math.round(v * scale); });
+      return scale;
+    });
+    return { name: this.#initializer('int8', dims, (i) => values[i]), deviations };
+  }
+
   /// An initializer with the given values, or of rank 0 with one number.
   constant(values, type = 'float', dims = typeof values === 'number' ? [] : [values.length]) {
     return this.#initializer(type, dims, typeof values === 'number' ? () => values : (i) => values[i]);

@@ -28,12 +28,11 @@ class Quantized {
   #weights(dims, fanIn, gain, step) {
     const m = this.model;
     const [outputs] = dims;
-    const limit = gain * reluBound(fanIn);
-    const scales = Array.from({ length: outputs }, (_, i) => (limit / 127) * (0.8 + 0.4 * ((i * 7) % 16) / 16));
+    const deviation = (gain * reluBound(fanIn)) / Math.sqrt(3);
+    const { name, deviations } = m.quantizedWeight(dims, outputs);
+    const scales = deviations.map((d, i) => (deviation / d) * (0.8 + 0.4 * ((i * 7) % 16) / 16));
     const zeroes = (of) => m.constant(Array(outputs).fill(0), of);
-    const weight = m.node('DequantizeLinear', [
-      m.weight(dims, -127, 128, 'int8'), m.constant(scales), zeroes('int8'),
-    ], { axis: 0 });
+    const weight = m.node('DequantizeLinear', [name, m.constant(scales), zeroes('int8')], { axis: 0 });
     const biasScales = scales.map((s) => s * step);
     const bias = m.node('DequantizeLinear', [
       m.constant(biasScales.map((s, i) => (0.1 * Math.sin(i)) / s), 'int32'), m.constant(biasScales),

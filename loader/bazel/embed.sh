@@ -1,6 +1,14 @@
 #!/bin/bash
 # embed.sh FILE…: writes a .cc whose tenon::tool::embedded_headers() gives the files' texts, sorted by path. A path is
-# what follows include/ or, for stand-ins of freestanding programs, loader/; xsimd's notice is NOTICE.
+# what follows include/ or, for stand-ins of freestanding programs, loader/; xsimd's notice is NOTICE. Comments that
+# are whole lines and that no printed text keeps are left out here already, for the size of the tool.
+printed() {
+  case $1 in
+    NOTICE) cat "$2" ;;
+    xsimd/*) sed -E '/^ *\/\*.*\*\/ *$/d; /^ *\/\*/,/\*\//d; /^ *\/\//d; /^ *$/d' "$2" ;;
+    *) sed -E '/^ *\/\/([^/]|$)/d; /^ *$/d' "$2" ;;
+  esac
+}
 cat <<'END'
 // Written by loader/bazel/embed.sh.
 #include "loader/tool/embedded_headers.hpp"
@@ -19,8 +27,9 @@ for file in "$@"; do
   printf '%s\t%s\n' "$path" "$file"
 done | LC_ALL=C sort -u -t $'\t' -k 1,1 | while IFS=$'\t' read -r path file; do
   printf '{"%s", {R"_tenon_(' "$path"
-  cat "$file"
-  printf ')_tenon_", %d}},\n' "$(wc -c < "$file")"  # the compiler would count for seconds
+  printed "$path" "$file"
+  # The compiler would count for seconds.
+  printf ')_tenon_", %d}},\n' "$(printed "$path" "$file" | wc -c)"
 done
 cat <<'END'
 };

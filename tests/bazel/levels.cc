@@ -1,6 +1,6 @@
 // levels: lists the levels of simd/arch.hpp, one a line: name, tag, the features that it adds.
-// levels LEVEL PROGRAM: says "level: LEVEL" and runs the test PROGRAM at it, or says "skipped: ..." where the
-// processor has it not; tally.sh looks for these lines.
+// levels LEVEL PROGRAM…: says "level: LEVEL" and runs the test PROGRAM, with arguments, at it, or says
+// "skipped: ..." where the processor has it not; tally.sh looks for these lines.
 #include <unistd.h>
 
 #include <cstdio>
@@ -12,7 +12,7 @@ using namespace tenon;
 int main(int argc, char** argv) {
   for (const simd::LevelInfo& l : simd::levels) {
     const std::string features(l.features);
-    if (argc != 3) {
+    if (argc < 3) {
       std::printf("%s\n", concat(l.name, " ", l.tag, features).c_str());
     } else if (l.name == argv[1]) {
       if (l.level > simd::processor_level()) {
@@ -23,10 +23,10 @@ int main(int argc, char** argv) {
       std::printf("level: %s\n", argv[1]);
       std::fflush(stdout);
       setenv("TENON_ARCH", argv[1], 1);
-      execl(argv[2], argv[2], nullptr);
+      execvp(argv[2], argv + 2);
       std::perror(argv[2]);
       return 1;
     }
   }
-  return argc == 3;  // no level has this name
+  return argc >= 3;  // no level has this name
 }

@@ -107,7 +107,7 @@ TEST_CASE("dot_bytes, dot_bytes_16: each product and sum") {
       CAPTURE(u);
       CAPTURE(s);
       // The instruction of the first is not on every processor of the level.
-      if (sizeof(V) < 64 || simd::has_dot_bytes<simd::Native>()) {
+      if (!simd::has_dot_bytes_16<simd::Native> || simd::has_dot_bytes<simd::Native>()) {
         CHECK(lane0(simd::dot_bytes(V(word(u, u, u, u)), V(word(s, s, s, s)), V(7))) == 4 * u * s + 7);
         CHECK(lane0(simd::dot_bytes(V(word(0, 0, u, 0)), V(word(0, 0, s, 1)), V(7))) == u * s + 7);
         CHECK(lane0(simd::dot_bytes(V(word(1, 0, 0, u)), V(word(-1, 9, 9, s)), V(7))) == u * s + 6);

@@ -5,6 +5,9 @@
 #include <cstdlib>
 #include <string_view>
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 #if defined(__x86_64__) && defined(__linux__)
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -12,13 +15,17 @@
 
 namespace tenon::simd {
 
-/// Whether kernels with registers of 64 bytes may multiply bytes by AVX-512 VNNI, which some processors of
-/// the level avx512 lack. TENON_VNNI=0 keeps them from it. Read once.
+/// Whether kernels with registers of so many bytes, 64 or 32, may multiply bytes by AVX-512 VNNI or AVX-VNNI,
+/// which some processors of the levels avx512 and avx2 lack. TENON_VNNI=0 keeps them from it. Read once.
+template <int register_bytes>
 inline bool vnni() {
 #if defined(__x86_64__)
   static const bool use = [] {
     const char* const request = std::getenv("TENON_VNNI");
-    return __builtin_cpu_supports("avx512vnni") && (request == nullptr || std::string_view(request) != "0");
+    if (request != nullptr && std::string_view(request) == "0") return false;
+    if (register_bytes == 64) return __builtin_cpu_supports("avx512vnni") != 0;
+    unsigned a = 0, b, c, d;  // not every compiler knows the name avxvnni
+    return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a >> 4 & 1) != 0;
   }();
   return use;
 #else

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <utility>
@@ -49,8 +50,8 @@ struct WeightLayout {
     depth = cells * kernel;
   }
   int64_t line() const { return (groups * m + 15) / 16 * 16; }
-  int64_t group_size() const { return (m + rows - 1) / rows * rows * depth; }
-  int64_t all_panels() const { return groups * ((m + rows - 1) / rows); }
+  int64_t group_size() const { return padded_rows() * depth; }
+  int64_t padded_rows() const { return (m + rows - 1) / rows * rows; }
   int64_t blocks() const { return (depth + Tile<Ops, Arch>::depth - 1) / Tile<Ops, Arch>::depth; }
   // Places: the header (form; whether a zero point is not 0; lists of excess, if there is some), for each
   // output channel the sum of its weights less their number times the zero point, and the zero point; one
@@ -61,11 +62,12 @@ struct WeightLayout {
   int64_t panels() const { return ones() + rows * depth; }
   int64_t size() const { return panels() + groups * group_size(); }
   int64_t size_with_excess(int64_t places) const {
-    return size() + (places > 0 ? ExcessLists::size(all_panels() * blocks(), places, rows) : 0);
+    return size() + (places > 0 ? ExcessLists::size(groups * padded_rows() * blocks(), places, 1) : 0);
   }
-  /// The excess that `packed` lists, of a block of a panel of all groups.
-  Excess excess(const int32_t* packed, int64_t panel, int64_t block) const {
-    return {lists(const_cast<int32_t*>(packed)), panel * blocks() + block, rows};  // nothing is written
+  /// The excess that `packed` lists, of a block of output channel `row` of a group.
+  Excess excess(const int32_t* packed, int64_t group, int64_t row, int64_t block) const {
+    // Nothing is written.
+    return {lists(const_cast<int32_t*>(packed)), (group * padded_rows() + row) * blocks() + block, 1};
   }
   ExcessLists lists(int32_t* packed) const { return {packed + size(), packed[2]}; }
 };
@@ -84,44 +86,80 @@ inline ByteRows weight_rows(const QuantConvArgs& g) {
           g.w_zero_step};
 }
 
-/// Packs the weights of output channel `c`, row r of the panel `to`, and gives their sum, of numbers less the
-/// zero point where cells are pairs.
+/// The weights of output channel c as Quad's cells, of signed bytes: those of four channels at kernel place t
+/// are to[four * kernel + t].
 template <class Ops, class Arch>
-int32_t pack_row(const WeightLayout<Ops, Arch>& l, const ByteRows& w, int64_t c, int64_t r, int32_t* to) {
-  constexpr int bits = 32 / Ops::per_cell;
-  const int32_t shift_of_bytes = Ops::per_cell == 4 ? 128 : w.zero_of(c);
+void load_cells(const WeightLayout<Ops, Arch>& l, const ByteRows& w, int64_t c, uint32_t* to) {
   const uint8_t* from = w.data + c * w.k;
-  uint32_t sum = 0;
-  for (int64_t k = 0; k < l.channels; ++k) {
-    int32_t* cell = to + k / Ops::per_cell * l.kernel * l.rows + r;
-    const int shift = static_cast<int>(k % Ops::per_cell) * bits;
-    for (int64_t t = 0; t < l.kernel; ++t) {
-      const int32_t u = w.is_signed ? *from++ ^ 128 : *from++;
-      const auto number = static_cast<uint32_t>(u - shift_of_bytes);
-      sum += number;
-      cell[t * l.rows] |= static_cast<int32_t>((number & ((1u << bits) - 1)) << shift);
+  const int64_t whole = l.channels / 4 * l.kernel, left = l.channels % 4;
+  const uint32_t flip = w.is_signed ? 0 : 0x80808080u;
+  if (l.kernel == 1) {
+    std::memcpy(to, from, static_cast<std::size_t>(4 * whole));
+  } else {
+    for (int64_t four = 0; four < whole; four += l.kernel) {
+      const uint8_t* const x = from + 4 * four;
+      for (int64_t t = 0; t < l.kernel; ++t)
+        to[four + t] = uint32_t{x[t]} | uint32_t{x[l.kernel + t]} << 8 | uint32_t{x[2 * l.kernel + t]} << 16 |
+                       uint32_t{x[3 * l.kernel + t]} << 24;
     }
   }
+  for (int64_t i = 0; i < whole; ++i) to[i] ^= flip;
+  for (int64_t t = 0; t < l.kernel && left > 0; ++t) {
+    uint32_t cell = 0;
+    for (int64_t e = 0; e < left; ++e) cell |= uint32_t{from[4 * whole + e * l.kernel + t]} << 8 * e;
+    to[whole + t] = cell ^ (flip & ((1u << 8 * left) - 1));
+  }
+}
+
+/// The weights of output channel c as Pair's cells, less their zero point, to every rows-th cell.
+template <class Ops, class Arch>
+void pack_pairs(const WeightLayout<Ops, Arch>& l, const ByteRows& w, int64_t c, int32_t* to) {
+  const int32_t zero = w.zero_of(c);
+  const uint8_t* from = w.data + c * w.k;
+  for (int64_t k = 0; k < l.channels; ++k) {
+    int32_t* cell = to + k / 2 * l.kernel * l.rows;
+    for (int64_t t = 0; t < l.kernel; ++t, cell += l.rows) {
+      const int32_t u = w.is_signed ? *from++ ^ 128 : *from++;
+      *cell |= static_cast<int32_t>((static_cast<uint32_t>(u - zero) & 0xffff) << k % 2 * 16);
+    }
+  }
+}
+
+/// The sum of the weights of output channel c as signed bytes.
+inline int32_t sum_of_weights(const ByteRows& w, int64_t c) {
+  const uint8_t* const from = w.data + c * w.k;
+  uint32_t sum = 0;
+  for (int64_t i = 0; i < w.k; ++i)
+    sum += static_cast<uint32_t>(int32_t{w.is_signed ? static_cast<int8_t>(from[i]) : from[i] - 128});
   return static_cast<int32_t>(sum);
+}
+
+/// f(c, cells) for all output channels and their cells, by all threads.
+template <class Ops, class Arch, class F>
+void each_row(const WeightLayout<Ops, Arch>& l, const ByteRows& w, const F& f) {
+  const int64_t grain = std::max<int64_t>((int64_t{1} << 17) / std::max<int64_t>(w.k, 1), 1);
+  parallel_for(w.count, grain, [&](int64_t begin, int64_t end) {
+    Scratch scratch;
+    auto* const cells = scratch.take<uint32_t>(l.depth);
+    for (int64_t c = begin; c < end; ++c) {
+      if constexpr (Ops::per_cell == 4) load_cells(l, w, c, cells);
+      f(c, cells);
+    }
+  });
 }
 
 /// The form for the weights, and the places of their excess.
 template <class Arch>
 ConstantForm weight_form(const QuantConvArgs& g) {
-  using Ops = gemm_detail::Quad<true, false>;
-  const WeightLayout<Ops, Arch> l(g.geometry);
-  return gemm_detail::constant_form<Arch>(l.all_panels() * l.depth, [&](int64_t most) {
-    const ByteRows w = weight_rows(g);
-    Scratch scratch;
-    int32_t* const panel = scratch.take<int32_t>(l.rows * l.depth);
-    int64_t places = 0;
-    for (int64_t c = 0; c < w.count && places <= most;) {
-      const int64_t end = std::min(c + l.rows, (c / l.m + 1) * l.m);  // of a group
-      std::fill_n(panel, l.rows * l.depth, 0);
-      for (int64_t r = 0; c < end; ++c, ++r) pack_row(l, w, c, r, panel);
-      for (int64_t p = 0; p < l.depth; ++p) places += gemm_detail::has_excess<l.rows>(panel + p * l.rows);
-    }
-    return places;
+  const WeightLayout<gemm_detail::Quad<true, false>, Arch> l(g.geometry);
+  const ByteRows w = weight_rows(g);
+  return gemm_detail::constant_form<Arch>(w.count * l.depth, [&](int64_t most) {
+    std::atomic<int64_t> places{0};
+    each_row(l, w, [&](int64_t, const uint32_t* cells) {
+      if (places.load(std::memory_order_relaxed) <= most)
+        places.fetch_add(gemm_detail::count_excess<1>(cells, l.depth), std::memory_order_relaxed);
+    });
+    return places.load();
   });
 }
 
@@ -129,35 +167,47 @@ template <class Ops, class Arch>
 void pack_weights(const QuantConvArgs& g, const ConstantForm& form, int32_t* packed) {
   const WeightLayout<Ops, Arch> l(g.geometry);
   const ByteRows w = weight_rows(g);
-  const bool quads = Ops::per_cell == 4;
+  constexpr bool quads = Ops::per_cell == 4;
   constexpr int rows = l.rows, bits = 32 / Ops::per_cell;
-  std::fill_n(packed, l.panels(), 0);
+  std::fill_n(packed, l.size(), 0);
   packed[0] = static_cast<int32_t>(form.form);
   for (int64_t c = 0; c < l.channels; ++c)
     for (int64_t t = 0; t < l.kernel; ++t)
       packed[l.ones() + (c / Ops::per_cell * l.kernel + t) * rows] |= 1 << (c % Ops::per_cell * bits);
-  const int64_t panels = (l.m + rows - 1) / rows;
-  const int64_t grain = std::max<int64_t>((int64_t{1} << 15) / std::max<int64_t>(rows * w.k, 1), 1);
-  parallel_for(l.groups * panels, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t panel = begin; panel < end; ++panel) {
-      const int64_t first = panel % panels * rows, at = panel / panels * l.m + first;
-      int32_t* to = packed + l.panels() + panel * rows * l.depth;
-      std::fill_n(to, rows * l.depth, 0);
-      for (int64_t r = 0; r < std::min<int64_t>(rows, l.m - first); ++r) {
-        const int64_t c = at + r;
-        const int32_t sum = pack_row(l, w, c, r, to), zero = w.zero_of(c) - 128;
-        packed[l.zero() + c] = quads ? zero : 0;
-        packed[l.correction() + c] = quads ? wrap_sub(sum, wrap_mul(static_cast<int32_t>(w.k), zero)) : 0;
-      }
+  [[maybe_unused]] constexpr int64_t block = Tile<Ops, Arch>::depth;
+  [[maybe_unused]] ExcessLists lists;
+  [[maybe_unused]] const auto list_of = [&](int64_t c, int64_t p) {
+    return (c / l.m * l.padded_rows() + c % l.m) * l.blocks() + p / block;
+  };
+  if constexpr (requires { requires Ops::exceeds; }) {
+    if (form.places > 0) {
+      packed[2] = static_cast<int32_t>(l.groups * l.padded_rows() * l.blocks());
+      lists = l.lists(packed);
+      std::fill_n(lists.begin, lists.lists + 1, 0);
+      each_row(l, w, [&](int64_t c, const uint32_t* cells) {
+        for (int64_t p = 0; p < l.depth; p += block)
+          lists.template count<1>(list_of(c, p), cells + p, std::min(block, l.depth - p));
+      });
+      lists.sum_up();
+    }
+  }
+  each_row(l, w, [&](int64_t c, uint32_t* cells) {
+    const int64_t m = c % l.m;
+    int32_t* const to = packed + l.panels() + c / l.m * l.group_size() + m / rows * rows * l.depth + m % rows;
+    if constexpr (quads) {
+      auto* const numbers = reinterpret_cast<int32_t*>(cells);
+      if constexpr (requires { requires Ops::exceeds; })
+        for (int64_t p = 0; p < l.depth && lists.lists > 0; p += block)
+          lists.template take<1>(list_of(c, p), numbers + p);
+      for (int64_t p = 0; p < l.depth; ++p) to[p * rows] = numbers[p];
+      const int32_t zero = w.zero_of(c) - 128;
+      packed[l.zero() + c] = zero;
+      packed[l.correction() + c] = wrap_sub(sum_of_weights(w, c), wrap_mul(static_cast<int32_t>(w.k), zero));
+    } else {
+      pack_pairs(l, w, c, to);
     }
   });
   for (int64_t c = 0; c < l.groups * l.m; ++c) packed[1] |= packed[l.zero() + c] != 0;
-  if (form.places == 0) return;
-  packed[2] = static_cast<int32_t>(l.all_panels() * l.blocks());
-  gemm_detail::take_excesses<rows>(
-      l.all_panels(), l.depth, Tile<Ops, Arch>::depth,
-      [&](int64_t panel, int64_t p) { return packed + l.panels() + (panel * l.depth + p) * rows; },
-      l.lists(packed));
 }
 
 // --------------------------------------------------------------------------------------------------- tiles
@@ -300,11 +350,12 @@ class SparseConv {
              (32 - bits);
     };
     int32_t weight = number(row[place * l_.rows]);
-    constexpr int64_t block = Tile<Ops, Arch>::depth;
-    const auto excess =
-        l_.excess(packed_, (c / l_.m * l_.group_size() / l_.depth + m) / l_.rows, place / block);
-    for (int64_t i = 0; i < excess.count; ++i)
-      if (excess.places[i] == place % block) weight += number(excess.cells[i * l_.rows + m % l_.rows]);
+    if constexpr (requires { requires Ops::exceeds; }) {
+      constexpr int64_t block = Tile<Ops, Arch>::depth;
+      const Excess excess = l_.excess(packed_, c / l_.m, m, place / block);
+      for (int64_t i = 0; i < excess.count; ++i)
+        if (excess.places[i] == place % block) weight += number(excess.cells[i]);
+    }
     return weight;
   }
 
@@ -387,18 +438,17 @@ class PlaneConv {
                    Scratch scratch;
                    int32_t* const cells = scratch.take<int32_t>(S::depth * S::cols + 16);
                    int32_t* const sums = scratch.take<int32_t>(most_panels * S::rows * width_);
-                   int32_t* const excess_cells = scratch.take<int32_t>(S::depth * S::cols);
                    for (int64_t t = begin; t < end; ++t) {
                      const int64_t panel = t / strips % blocks * panels;
                      compute_strip(first, t / (blocks * strips), panel, std::min(panel + panels, panels_),
-                                   t % strips * width_, cells, sums, excess_cells);
+                                   t % strips * width_, cells, sums);
                    }
                  });
   }
 
   /// The tiles of panels [panel, end_panel) and outputs from j on, for item first + image.
   void compute_strip(int64_t first, int64_t image, int64_t panel, int64_t end_panel, int64_t j,
-                     int32_t* cells, int32_t* sums, [[maybe_unused]] int32_t* excess_cells) const {
+                     int32_t* cells, int32_t* sums) const {
     alignas(64) int32_t window[most_tiles * S::cols];
     const int64_t item = first + image, group = item % g_.geometry.groups, m = panel * S::rows;
     const int64_t rows = std::min(weights_.m, end_panel * S::rows) - m, cols = std::min(width_, outputs_ - j);
@@ -435,10 +485,15 @@ class PlaneConv {
       const int64_t n = std::min<int64_t>(S::rows, rows - r);
       sum(depth, n, from, from + weights_.depth * S::rows, c, b, p > 0, to);
       if constexpr (requires { requires Ops::exceeds; }) {
-        const Excess excess = weights_.excess(packed_, group * panels_ + panel + r / S::rows, p / S::depth);
-        if (excess.count == 0) return;
-        excess.template gather<S::cols>(b, excess_cells);
-        sum(excess.count, n, excess.cells, excess.cells, c, excess_cells, true, to);
+        if (packed_[2] == 0) return;
+        const int64_t vectors = (std::min<int64_t>(S::cols, cols - c) + lanes - 1) / lanes;
+        for (int64_t i = 0; i < n; ++i) {
+          const Excess excess = weights_.excess(packed_, group, m + r + i, p / S::depth);
+          int32_t* const row = to + i * width_ + c;
+          if (vectors == S::vectors) add_excess<S::vectors>(excess, b, row);
+          else
+            for (int64_t v = 0; v < vectors; ++v) add_excess<1>(excess, b + v * lanes, row + v * lanes);
+        }
       }
     };
     const auto finish = [&](int64_t r, int32_t* row) {
@@ -466,6 +521,23 @@ class PlaneConv {
       }
     }
     for (int64_t r = 0; r < rows; ++r) finish(r, sums + r * width_);
+  }
+
+  /// Adds the products of a row's excess to its sums.
+  template <int vectors>
+  static void add_excess(const Excess& excess, const int32_t* b, int32_t* to) {
+    using V = simd::batch<int32_t, Arch>;
+    if (excess.count == 0) return;
+    V sum[vectors];
+    for (int v = 0; v < vectors; ++v) sum[v] = simd::loadu<Arch>(to + v * lanes);
+    for (int64_t i = 0; i < excess.count; ++i) {
+      const V a(excess.cells[i]);
+      const int32_t* const from = b + excess.places[i] * S::cols;
+#pragma GCC unroll 4
+      for (int v = 0; v < vectors; ++v)
+        sum[v] = Ops::add_product(a, simd::loadu<Arch>(from + v * lanes), sum[v]);
+    }
+    for (int v = 0; v < vectors; ++v) simd::storeu(to + v * lanes, sum[v]);
   }
 
   /// Makes results of a row of sums: outputs [j, j + cols) of channel c. The sums of the window, where given,

@@ -109,7 +109,8 @@ void compute_rows(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1, in
     const Cell* b_panel = plain_b ? b + (j - j0) : b + (j - j0) * depth;
     operands.b = b_panel;
     const int64_t ragged = cols % L;
-    const bool narrow = narrow_fits<Ops, Arch> && ragged != 0 && ragged <= 3 && q.excess.lists == 0;
+    const bool narrow =
+        narrow_fits<Ops, Arch> && ragged != 0 && ragged <= 3 && !(exceeds && q.excess.lists != 0);
     const int vectors = static_cast<int>(narrow ? cols / L : (cols + L - 1) / L);
     const bool whole_vectors = ragged == 0 || narrow;
     const Cell* ahead = next;

@@ -18,9 +18,9 @@ constexpr int32_t excess_of(int32_t s0, int32_t s1) {
   return sum > 128 ? sum - 128 : sum < -128 ? sum + 128 : 0;
 }
 
-/// Whether one of `width` cells of signed bytes has an excess.
+/// The sign bit: whether one of `width` cells of signed bytes has an excess.
 template <int width, class Word>
-bool has_excess(const Word* cells) {
+int32_t excess_sign(const Word* cells) {
   int32_t out = 0;
   for (int e = 0; e < width; ++e) {
     const auto cell = static_cast<uint32_t>(cells[e]);
@@ -28,7 +28,15 @@ bool has_excess(const Word* cells) {
     const int32_t low = byte(0) + byte(1), high = byte(2) + byte(3);
     out |= (128 - low) | (128 + low) | (128 - high) | (128 + high);
   }
-  return out < 0;
+  return out;
+}
+
+/// The places, of `count`, where one of `width` cells has an excess.
+template <int width, class Word>
+int64_t count_excess(const Word* cells, int64_t count) {
+  int32_t places = 0;
+  for (int64_t p = 0; p < count; ++p) places -= excess_sign<width>(cells + p * width) >> 31;
+  return places;
 }
 
 /// Takes the excess of a cell of signed bytes out of it: that of each two neighbours out of the first.
@@ -44,9 +52,9 @@ inline int32_t take_excess(int32_t& cell) {
   return static_cast<int32_t>(excess);
 }
 
-/// Cells of excess, in lists: one for each block of K of a panel, list panel * blocks + block. In memory,
-/// where each list begins and the last one ends; each cell's place in its block; the cells, `width` at each
-/// place. Without lists there is no excess.
+/// Cells of excess, in lists. In memory, where each list begins and the last one ends; each cell's place
+/// among those of its list; the cells, `width` at each place. Without lists there is no excess. They are made
+/// in three steps: all lists are counted, counts are summed up, the excess is taken.
 struct ExcessLists {
   int32_t* begin = nullptr;
   int64_t lists = 0;
@@ -57,6 +65,25 @@ struct ExcessLists {
   }
   int32_t* places() const { return begin + lists + 1; }
   int32_t* cells() const { return places() + begin[lists]; }
+
+  template <int width, class Word>
+  void count(int64_t list, const Word* from, int64_t count) const {
+    begin[list + 1] = static_cast<int32_t>(count_excess<width>(from, count));
+  }
+  void sum_up() const {
+    begin[0] = 0;
+    for (int64_t i = 0; i < lists; ++i) begin[i + 1] += begin[i];
+  }
+  template <int width>
+  void take(int64_t list, int32_t* from) const {
+    int64_t at = begin[list];
+    for (int64_t p = 0; at < begin[list + 1]; ++p) {
+      if (excess_sign<width>(from + p * width) >= 0) continue;
+      places()[at] = static_cast<int32_t>(p);
+      for (int e = 0; e < width; ++e) cells()[at * width + e] = take_excess(from[p * width + e]);
+      ++at;
+    }
+  }
 };
 
 /// Places with excess up to which products are faster than those of Pairs, which take a quarter more at
@@ -84,28 +111,5 @@ struct Excess {
       __builtin_memcpy(to + i * width, from + places[i] * width, width * sizeof(int32_t));
   }
 };
-
-/// Fills the lists of panels of `width` cells: cell p of panel i at at(i, p), of `depth` cells in blocks of
-/// `block`. `to` has room for them.
-template <int width, class At>
-void take_excesses(int64_t panels, int64_t depth, int64_t block, const At& at, ExcessLists to) {
-  int32_t total = 0;
-  const auto each_place = [&](const auto& f) {
-    int64_t list = 0;
-    for (int64_t panel = 0; panel < panels; ++panel)
-      for (int64_t p0 = 0; p0 < depth; p0 += block, ++list) {
-        to.begin[list] = total;
-        for (int64_t p = p0; p < std::min(p0 + block, depth); ++p)
-          if (has_excess<width>(at(panel, p))) f(p - p0, at(panel, p)), ++total;
-      }
-    to.begin[list] = total;
-  };
-  each_place([&](int64_t place, int32_t*) { to.places()[total] = static_cast<int32_t>(place); });
-  int32_t* const cells = to.cells();
-  total = 0;
-  each_place([&](int64_t, int32_t* from) {
-    for (int e = 0; e < width; ++e) cells[int64_t{total} * width + e] = take_excess(from[e]);
-  });
-}
 
 }  // namespace tenon::kernels::gemm_detail

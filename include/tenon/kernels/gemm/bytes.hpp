@@ -8,9 +8,11 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 
+#include "tenon/base/parallel.hpp"
 #include "tenon/kernels/gemm/byte_excess.hpp"
 #include "tenon/kernels/gemm/pack.hpp"
 #include "tenon/kernels/gemm/tile.hpp"
@@ -60,8 +62,7 @@ template <class Arch, bool a_signed, class F>
 void with_form(ByteForm form, F f) {
   if (form == ByteForm::pairs) return f(Pair{});
   if constexpr (simd::has_dot_bytes_16<Arch>) {
-    if constexpr (Arch::register_bytes == 64)
-      if (form == ByteForm::quads) return f(Quad<a_signed, true>{});
+    if (form == ByteForm::quads) return f(Quad<a_signed, true>{});
     f(Quad<a_signed, false>{});
   }
 }
@@ -210,21 +211,32 @@ ConstantForm constant_form(int64_t all, const Places& places) {
   return {ByteForm::pairs};
 }
 
+/// The places where cells of rows [i, i + width) have an excess.
+template <class Arch, int width>
+int64_t excess_of_panel(const ByteRows& x, int64_t i) {
+  constexpr int64_t chunk = 16, numbers = 4 * chunk;
+  alignas(64) uint32_t words[chunk * width];
+  const int64_t count = std::min<int64_t>(width, x.count - i);
+  int64_t places = 0;
+  for (int64_t k = 0; k < x.k; k += numbers) {
+    const int64_t n = std::min(numbers, x.k - k);
+    load_quads<Arch, width>(x, x.data + i * x.step + k * x.k_step, count, n, words);
+    for (uint32_t& w : words) w ^= 0x80808080u;
+    clear_padding<width>(words, count, n);
+    places += count_excess<width>(words, (n + 3) / 4);
+  }
+  return places;
+}
+
 /// Counts the places where cells of rows, `width` together, have an excess, no further than past `most`.
 template <class Arch, int width>
 int64_t excess_places(const ByteRows& x, int64_t most) {
-  constexpr int64_t chunk = 16, numbers = 4 * chunk;
-  alignas(64) uint32_t words[chunk * width];
-  int64_t places = 0;
-  for (int64_t i = 0; i < x.count && places <= most; i += width)
-    for (int64_t k = 0; k < x.k; k += numbers) {
-      const int64_t n = std::min(numbers, x.k - k), count = std::min<int64_t>(width, x.count - i);
-      load_quads<Arch, width>(x, x.data + i * x.step + k * x.k_step, count, n, words);
-      for (uint32_t& w : words) w ^= 0x80808080u;
-      clear_padding<width>(words, count, n);
-      for (int64_t r = 0; r < (n + 3) / 4; ++r) places += has_excess<width>(words + r * width);
-    }
-  return places;
+  std::atomic<int64_t> places{0};
+  parallel_for((x.count + width - 1) / width, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t panel = begin; panel < end && places.load(std::memory_order_relaxed) <= most; ++panel)
+      places.fetch_add(excess_of_panel<Arch, width>(x, panel * width), std::memory_order_relaxed);
+  });
+  return places.load();
 }
 
 /// x * y, x + y and x - y, wrapping.

@@ -256,15 +256,23 @@ void quant_pack_b_impl(const QuantGemmArgs& g, int32_t* packed) {
     if constexpr (requires { requires Ops::exceeds; }) {
       if (form.places == 0) return;
       const ByteImage image{packed, g.n};
-      const int64_t depth = depth_of<Ops>(g.k);
+      const int64_t depth = depth_of<Ops>(g.k), blocks = (depth + S::depth - 1) / S::depth;
       image.lists() = static_cast<int32_t>(lists_of_b<Ops, Arch>(g));
-      const auto cells = [&](int64_t panel, int64_t p) {
-        const int64_t p0 = p / S::depth * S::depth;
-        return image.cells() + packed_size(g.n, S::cols, p0) +
-               S::cols * (panel * std::min(S::depth, depth - p0) + p - p0);
+      const ExcessLists lists = image.excess(S::cols, depth);
+      // f(list, cells, places), of each panel and block.
+      const auto each = [&](const auto& f) {
+        parallel_for(lists.lists, 1, [&](int64_t begin, int64_t end) {
+          for (int64_t list = begin; list < end; ++list) {
+            const int64_t p = list % blocks * S::depth, places = std::min(S::depth, depth - p);
+            f(list, image.cells() + packed_size(g.n, S::cols, p) + list / blocks * S::cols * places, places);
+          }
+        });
       };
-      take_excesses<S::cols>((g.n + S::cols - 1) / S::cols, depth, S::depth, cells,
-                             image.excess(S::cols, depth));
+      each([&](int64_t list, const int32_t* cells, int64_t places) {
+        lists.template count<S::cols>(list, cells, places);
+      });
+      lists.sum_up();
+      each([&](int64_t list, int32_t* cells, int64_t) { lists.template take<S::cols>(list, cells); });
     }
   });
 }

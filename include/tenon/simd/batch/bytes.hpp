@@ -29,15 +29,6 @@ inline xsimd::batch<int32_t, A> mul_add_pairs(const xsimd::batch<int32_t, A>& x,
 #endif
 }
 
-/// Whether the level has the instruction of dot_bytes, and the processor too.
-template <class Arch>
-inline bool has_dot_bytes() {
-#if defined(__AVX512F__)
-  if constexpr (Arch::register_bytes == 64) return vnni();
-#endif
-  return false;
-}
-
 /// Whether the level has the instructions of dot_bytes_16.
 template <class Arch>
 inline constexpr bool has_dot_bytes_16 =
@@ -47,8 +38,15 @@ inline constexpr bool has_dot_bytes_16 =
     false;
 #endif
 
-/// Each lane as four bytes, unsigned in x and signed in y: z + x0 y0 + x1 y1 + x2 y2 + x3 y3, wrapping. Fast
-/// where has_dot_bytes.
+/// Whether the level has the instruction of dot_bytes, and the processor too.
+template <class Arch>
+inline bool has_dot_bytes() {
+  if constexpr (has_dot_bytes_16<Arch>) return vnni<Arch::register_bytes>();
+  return false;
+}
+
+/// Each lane as four bytes, unsigned in x and signed in y: z + x0 y0 + x1 y1 + x2 y2 + x3 y3, wrapping. For
+/// levels with has_dot_bytes_16, it has to be there (has_dot_bytes).
 template <class A>
 inline xsimd::batch<int32_t, A> dot_bytes(const xsimd::batch<int32_t, A>& x,
                                           const xsimd::batch<int32_t, A>& y,
@@ -61,6 +59,17 @@ inline xsimd::batch<int32_t, A> dot_bytes(const xsimd::batch<int32_t, A>& x,
     // The level does without VNNI, so that the compiler has no intrinsic for it here.
     __m512i sum = z, u = x, s = y;
     asm("vpdpbusd {%2, %1, %0|%0, %1, %2}" : "+v"(sum) : "v"(u), "v"(s));
+    return sum;
+#endif
+  } else
+#endif
+#if defined(__AVX2__)
+      if constexpr (detail::bytes<A> == 32) {
+#if defined(__AVXVNNI__)
+    return _mm256_dpbusd_avx_epi32(z, x, y);
+#else
+    __m256i sum = z, u = x, s = y;
+    asm("%{vex%} vpdpbusd {%2, %1, %0|%0, %1, %2}" : "+x"(sum) : "x"(u), "x"(s));
     return sum;
 #endif
   } else

@@ -11,7 +11,10 @@
 
 namespace tenon::simd {
 
-constexpr bool vnni() { return TENON_USES_VNNI; }
+template <int register_bytes>
+constexpr bool vnni() {
+  return TENON_USES_VNNI;
+}
 constexpr bool vbmi() { return false; }
 constexpr bool halves_registers() { return false; }
 
