@@ -179,7 +179,7 @@ void pack_weights(const QuantConvArgs& g, const ConstantForm& form, int32_t* pac
   [[maybe_unused]] const auto list_of = [&](int64_t c, int64_t p) {
     return (c / l.m * l.padded_rows() + c % l.m) * l.blocks() + p / block;
   };
-  if constexpr (requires { requires Ops::exceeds; }) {
+  if constexpr (gemm_detail::may_exceed<Ops>) {
     if (form.places > 0) {
       packed[2] = static_cast<int32_t>(l.groups * l.padded_rows() * l.blocks());
       lists = l.lists(packed);
@@ -196,7 +196,7 @@ void pack_weights(const QuantConvArgs& g, const ConstantForm& form, int32_t* pac
     int32_t* const to = packed + l.panels() + c / l.m * l.group_size() + m / rows * rows * l.depth + m % rows;
     if constexpr (quads) {
       auto* const numbers = reinterpret_cast<int32_t*>(cells);
-      if constexpr (requires { requires Ops::exceeds; })
+      if constexpr (gemm_detail::may_exceed<Ops>)
         for (int64_t p = 0; p < l.depth && lists.lists > 0; p += block)
           lists.template take<1>(list_of(c, p), numbers + p);
       for (int64_t p = 0; p < l.depth; ++p) to[p * rows] = numbers[p];
@@ -350,7 +350,7 @@ class SparseConv {
              (32 - bits);
     };
     int32_t weight = number(row[place * l_.rows]);
-    if constexpr (requires { requires Ops::exceeds; }) {
+    if constexpr (gemm_detail::may_exceed<Ops>) {
       constexpr int64_t block = Tile<Ops, Arch>::depth;
       const Excess excess = l_.excess(packed_, c / l_.m, m, place / block);
       for (int64_t i = 0; i < excess.count; ++i)
@@ -484,7 +484,7 @@ class PlaneConv {
       const int32_t* const from = a + r * weights_.depth + p * S::rows;
       const int64_t n = std::min<int64_t>(S::rows, rows - r);
       sum(depth, n, from, from + weights_.depth * S::rows, c, b, p > 0, to);
-      if constexpr (requires { requires Ops::exceeds; }) {
+      if constexpr (gemm_detail::may_exceed<Ops>) {
         if (packed_[2] == 0) return;
         const int64_t vectors = (std::min<int64_t>(S::cols, cols - c) + lanes - 1) / lanes;
         for (int64_t i = 0; i < n; ++i) {

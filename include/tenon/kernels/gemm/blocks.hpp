@@ -41,7 +41,7 @@ struct Product {
   const Cell* plain_a = nullptr;
   int64_t plain_a_row = 0;
   int64_t b_copies = 1, b_copy_cells = 0;  // of packed_b, if `items` is 1: a task reads its thread's
-  ExcessLists excess{};                    // of packed_b, where Ops::exceeds
+  ExcessLists excess{};                    // of packed_b, where may_exceed<Ops>
 };
 
 /// Whether a packed B streams by for so few rows: panel after panel and block after block, as it lies, so
@@ -99,7 +99,7 @@ void compute_rows(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1, in
   // Two panels at once are two streams, and slower where memory is waited for.
   const bool near = !packed || q.n * q.depth * static_cast<int64_t>(sizeof(Cell)) <= 1 << 23;
   const int64_t joined = joins_panels<Ops, Arch> && i1 - i0 <= 2 && near ? 2 * S::cols : S::cols;
-  constexpr bool exceeds = requires { requires Ops::exceeds; };
+  constexpr bool exceeds = may_exceed<Ops>;
   [[maybe_unused]] alignas(64) Cell excess_a[exceeds ? S::rows * S::depth : 1];
   [[maybe_unused]] alignas(64) Out excess_sums[exceeds ? S::rows * S::cols : 1];
   int64_t width = 0;

@@ -11,6 +11,10 @@
 
 namespace tenon::kernels::gemm_detail {
 
+/// Whether the signed operand of products by Ops may have lists of excess.
+template <class Ops>
+inline constexpr bool may_exceed = false;
+
 /// What neighbours have in excess: without it in either of them, s0 u0 + s1 u1 fits into 16 bits for any
 /// bytes u. Where signs differ, each product alone is the worst.
 constexpr int32_t excess_of(int32_t s0, int32_t s1) {

@@ -28,7 +28,7 @@ struct Quad {
   using Cell = int32_t;
   using Out = int32_t;
   static constexpr int per_cell = 4;
-  static constexpr bool rare = false, fused = any, exceeds = !any;
+  static constexpr bool rare = false, fused = any;
 
   template <class V>
   static V add_product(const V& a, const V& b, const V& sum) {
@@ -37,6 +37,9 @@ struct Quad {
     else return simd::dot_bytes_16(u, s, sum);
   }
 };
+
+template <bool a_signed>
+inline constexpr bool may_exceed<Quad<a_signed, false>> = true;
 
 /// Quad for registers of `Unit`. A is the unsigned operand.
 template <class U>

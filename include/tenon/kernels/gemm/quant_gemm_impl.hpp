@@ -201,7 +201,7 @@ void multiply_bytes(const QuantGemmArgs& g, ByteForm form) {
       Product<Ops, Packed, Packed> q{g.m, g.n,     depth, a.cells(),  b.cells(), {},
                                      {},  nullptr, 0,     c_of(item), g.c_row,   finish};
       q.b_copies = copies, q.b_copy_cells = b_size;
-      if constexpr (requires { requires Ops::exceeds; }) q.excess = b.excess(S::cols, depth);
+      if constexpr (may_exceed<Ops>) q.excess = b.excess(S::cols, depth);
       return q;
     };
     run_products<Ops, Arch>(product(0), count, product);
@@ -253,7 +253,7 @@ void quant_pack_b_impl(const QuantGemmArgs& g, int32_t* packed) {
     using S = Tile<Ops, Arch>;
     pack_images<Ops, Arch, S::cols>(
         form.form, true, 1, [&](int64_t) { return columns_of_b(g, 0); }, packed, 0);
-    if constexpr (requires { requires Ops::exceeds; }) {
+    if constexpr (may_exceed<Ops>) {
       if (form.places == 0) return;
       const ByteImage image{packed, g.n};
       const int64_t depth = depth_of<Ops>(g.k), blocks = (depth + S::depth - 1) / S::depth;
