@@ -123,11 +123,13 @@ class Library {
 // --- The level ---
 
 #if defined(__linux__) && defined(__x86_64__)
-// What cpuid must not show of a processor, in the registers of its leaf 7: the bits of AVX-512 and AMX, and in
-// subleaf 1 those of AVX-VNNI and of what came after it.
+// What cpuid must not show of a processor, in the registers of its leaf 7: the bits of AVX-512 and AMX. Of
+// subleaf 1, with what came later, it shows none, or that of AVX-VNNI.
 constexpr unsigned beyond_avx2_ebx = 1u << 16 | 1u << 17 | 1u << 21 | 7u << 26 | 1u << 30 | 1u << 31;
 constexpr unsigned beyond_avx2_ecx = 1u << 1 | 1u << 6 | 1u << 11 | 1u << 12 | 1u << 14;
 constexpr unsigned beyond_avx2_edx = 1u << 2 | 1u << 3 | 1u << 8 | 0xFu << 22;
+
+unsigned shown_of_subleaf_1 = 0;
 
 // Whether cpuid works in this thread, and in the threads that it starts; otherwise it raises SIGSEGV.
 bool allow_cpuid(bool allowed) { return syscall(SYS_arch_prctl, ARCH_SET_CPUID, allowed) == 0; }
@@ -147,21 +149,22 @@ void answer_cpuid(int signal, siginfo_t*, void* context) {
   __cpuid_count(leaf, subleaf, a, b, c, d);
   allow_cpuid(false);
   if (leaf == 7 && subleaf == 0) b &= ~beyond_avx2_ebx, c &= ~beyond_avx2_ecx, d &= ~beyond_avx2_edx;
-  if (leaf == 7 && subleaf > 0) a = b = c = d = 0;
+  if (leaf == 7 && subleaf > 0) a = subleaf == 1 ? a & shown_of_subleaf_1 : 0, b = c = d = 0;
   registers[REG_RAX] = a, registers[REG_RBX] = b, registers[REG_RCX] = c, registers[REG_RDX] = d;
   registers[REG_RIP] += sizeof cpuid;
 }
 
-// Shows a library that is loaded afterwards a processor that stops at AVX2.
-void stop_at_avx2() {
-  struct sigaction action {};
+// Shows a library that is loaded afterwards a processor that stops at AVX2, and AVX-VNNI.
+void stop_at_avx2(bool vnni) {
+  if (vnni) shown_of_subleaf_1 = 1u << 4;
+  struct sigaction action{};
   action.sa_sigaction = answer_cpuid;
   action.sa_flags = SA_SIGINFO | SA_NODEFER;
   if (sigaction(SIGSEGV, &action, nullptr) != 0 || !allow_cpuid(false))
     throw std::runtime_error("this machine cannot trap cpuid, so that no level can be set");
 }
 #else
-void stop_at_avx2() { throw std::runtime_error("--level needs Linux on x86-64"); }
+void stop_at_avx2(bool) { throw std::runtime_error("--level needs Linux on x86-64"); }
 #endif
 
 // --- Tensors and their files ---
@@ -297,7 +300,7 @@ void fill(Tensor& t) {
 constexpr const char* usage =
     "usage: ort LIBRARY MODEL [--threads N] [--iters N | --seconds N] [--input NAME=FILE.pb]… [--shape "
     "NAME=1x3]…\n"
-    "       [--save DIR] [--level avx2]\n";
+    "       [--save DIR] [--level avx2|avx2-vnni]\n";
 
 struct Arguments {
   std::string library, model, save, level;
@@ -334,7 +337,8 @@ Arguments parse(int argc, char** argv) {
     else throw std::invalid_argument(std::string(word));
   }
   if (a.model.empty()) throw std::invalid_argument("a library and a model");
-  if (!a.level.empty() && a.level != "avx2") throw std::invalid_argument("--level avx2");
+  if (!a.level.empty() && a.level != "avx2" && a.level != "avx2-vnni")
+    throw std::invalid_argument("--level avx2 or avx2-vnni");
   return a;
 }
 
@@ -395,7 +399,7 @@ Tensor output(const Library& ort, Value* value, std::string name) {
 }
 
 void bench(const Arguments& a) {
-  if (!a.level.empty()) stop_at_avx2();
+  if (!a.level.empty()) stop_at_avx2(a.level == "avx2-vnni");
   const Library ort(a.library.c_str());
   const auto start = Clock::now();
   constexpr int errors_only = 3, all_optimizations = 99;

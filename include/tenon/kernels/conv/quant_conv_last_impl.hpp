@@ -260,7 +260,7 @@ namespace tenon::kernels {
 
 template <class Arch>
 bool fast_conv_last_impl() {
-  return simd::has_dot_bytes<Arch>();
+  return Arch::register_bytes == 64 && simd::has_dot_bytes<Arch>();
 }
 
 template <class Arch>
