@@ -153,7 +153,7 @@ template <class Arch>
 ConstantForm weight_form(const QuantConvArgs& g) {
   const WeightLayout<gemm_detail::Quad<true, false>, Arch> l(g.geometry);
   const ByteRows w = weight_rows(g);
-  return gemm_detail::constant_form<Arch>(w.count * l.depth, [&](int64_t most) {
+  return gemm_detail::constant_form<Arch>(w.count, l.depth, [&](int64_t most) {
     std::atomic<int64_t> places{0};
     each_row(l, w, [&](int64_t, const uint32_t* cells) {
       if (places.load(std::memory_order_relaxed) <= most)
@@ -382,8 +382,9 @@ class PlaneConv {
         at_once_(plain_ ? items_ : std::clamp<int64_t>((int64_t{8} << 20) / image_, 1, items_)),
         panels_((weights.m + S::rows - 1) / S::rows),
         shallow_(weights.depth <= S::depth / 2),
-        width_(std::min(shallow_ ? S::depth / std::max<int64_t>(weights.depth, 1) : most_tiles, most_tiles) *
-               S::cols),
+        width_(
+            (shallow_ ? std::min(S::depth / std::max<int64_t>(weights.depth, 1), most_tiles) : deep_tiles) *
+            S::cols),
         outputs_(l.w.out_cells()),
         offset_(scratch_.take<int64_t>(weights.depth)),
         images_(scratch_.take<int32_t>(image_ * at_once_)) {
@@ -406,7 +407,7 @@ class PlaneConv {
   using S = Tile<Ops, Arch>;
   static constexpr int lanes = simd::lanes<int32_t, Arch>;
   // Weights of so many panels, at S::depth cells, stay in the second-level cache.
-  static constexpr int64_t most_panels = 128 / S::rows, most_tiles = 4;
+  static constexpr int64_t most_panels = 128 / S::rows, most_tiles = 16, deep_tiles = 4;
 
   /// Copies the images of items [first, first + count) to their planes.
   void fill(int64_t first, int64_t count) const {

@@ -203,12 +203,12 @@ struct ConstantForm {
   int64_t places = 0;
 };
 
-/// The form where places(most) counts places with excess of `all`, no further than past `most`.
+/// The form where places(most) counts places with excess, of `lists` of `depth`, no further than past `most`.
 template <class Arch, class Places>
-ConstantForm constant_form(int64_t all, const Places& places) {
+ConstantForm constant_form(int64_t lists, int64_t depth, const Places& places) {
   if (simd::has_dot_bytes<Arch>()) return {ByteForm::quads};
   if constexpr (simd::has_dot_bytes_16<Arch>) {
-    const int64_t most = most_excesses(all), count = places(most);
+    const int64_t most = most_excesses(lists, depth), count = places(most);
     if (count <= most) return {ByteForm::quads_16, count};
   }
   return {ByteForm::pairs};

@@ -92,7 +92,7 @@ template <class Arch>
 ConstantForm form_of_b(const QuantGemmArgs& g) {
   if (simd::has_tiles<Arch>()) return {ByteForm::tiles};
   constexpr int64_t cols = Tile<Quad<false, false>, Arch>::cols;
-  return constant_form<Arch>((g.n + cols - 1) / cols * ((g.k + 3) / 4), [&](int64_t most) {
+  return constant_form<Arch>((g.n + cols - 1) / cols, (g.k + 3) / 4, [&](int64_t most) {
     return excess_places<Arch, cols>(columns_of_b(g, 0), most);
   });
 }
