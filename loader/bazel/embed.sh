@@ -5,7 +5,7 @@
 printed() {
   case $1 in
     NOTICE) cat "$2" ;;
-    xsimd/*) sed -E '/^ *\/\*.*\*\/ *$/d; /^ *\/\*/,/\*\//d; /^ *\/\//d; /^ *$/d' "$2" ;;
+    xsimd/*) sed -E '/^ *\/\*/{:a; /\*\//!{N; ba}; /\*\/ *$/d}; /^ *\/\//d; /^ *$/d' "$2" ;;
     # The comment at the top of an operator's header names it.
     tenon/op/*) sed -E '1,/^([^/]|$)/!{/^ *\/\/([^/]|$)/d}; /^ *$/d' "$2" ;;
     *) sed -E '/^ *\/\/([^/]|$)/d; /^ *$/d' "$2" ;;
