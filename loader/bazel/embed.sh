@@ -5,10 +5,10 @@
 printed() {
   case $1 in
     NOTICE) cat "$2" ;;
-    xsimd/*) sed -E '/^ *\/\*/{:a; /\*\//!{N; ba}; /\*\/ *$/d}; /^ *\/\//d; /^ *$/d' "$2" ;;
+    xsimd/*) sed -E '/^ *\/\*/{:a; /\*\//!{N; ba}; /\*\/ *$/d}; /^ *\/\//d' "$2" ;;
     # The comment at the top of an operator's header names it.
-    tenon/op/*) sed -E '1,/^([^/]|$)/!{/^ *\/\/([^/]|$)/d}; /^ *$/d' "$2" ;;
-    *) sed -E '/^ *\/\/([^/]|$)/d; /^ *$/d' "$2" ;;
+    tenon/op/*) sed -E '1,/^([^/]|$)/!{/^ *\/\/([^/]|$)/d}' "$2" ;;
+    *) sed -E '/^ *\/\/([^/]|$)/d' "$2" ;;
   esac
 }
 cat <<'END'
