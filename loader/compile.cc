@@ -15,6 +15,7 @@
 #include "tenon/loader.hpp"
 #include "tenon/op/nn/attention.hpp"
 #include "tenon/op/nn/dropout.hpp"
+#include "tenon/simd/batch.hpp"
 #include "tenon/simd/features.hpp"
 
 namespace tenon {
@@ -512,10 +513,8 @@ std::string assemble(std::span<const HeaderText> files, std::span<const ModelPar
   const bool widest = simd::level() == std::rbegin(simd::levels)->level, bytes = has("ByteForm");
   const bool halves =
       has("split_product") && (types.contains(DType::float16) || types.contains(DType::bfloat16));
-  const bool has_vnni = simd::level() == simd::Level::avx512 ? simd::vnni<64>()
-                        : simd::level() == simd::Level::avx2 ? simd::vnni<32>()
-                                                             : false;
-  const bool vnni = bytes && has_vnni, amx = widest && (bytes || halves) && simd::amx();
+  const bool vnni = bytes && simd::dispatch([]<class Arch>(Arch) { return simd::has_dot_bytes<Arch>(); }),
+             amx = widest && (bytes || halves) && simd::amx();
   if (vnni) require(widest ? "avx512vnni" : "avxvnni");
   if (amx) require("amx-tile"), require("amx-int8"), require("amx-bf16");
 
