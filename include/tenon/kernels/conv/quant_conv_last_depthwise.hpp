@@ -1,12 +1,15 @@
 // Convolutions of bytes over tensors of (N, H, W, C), each channel with a kernel of its own.
 //
-// 64 neighbouring channels are a panel. Bytes of four kernel rows meet in words, which an instruction
-// multiplies and sums. The words of a column of the image serve all the pixels of a tile that see it.
+// As many neighbouring channels as a register has bytes are a panel. Bytes of four kernel rows meet in words,
+// which an instruction multiplies and sums. The words of a column of the image serve all the pixels of a tile
+// that see it. Of registers of 64 bytes, a last panel of up to 32 channels is computed for two tiles at once,
+// one in each half.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/scratch.hpp"
@@ -17,8 +20,11 @@
 namespace tenon::kernels::conv_last_detail {
 
 /// Packed weights: panels of sums to start from, then of words for each four kernel rows and each column.
+/// Both halves of a half panel have the same.
+template <class Arch>
 struct DepthwiseLayout {
-  static constexpr int64_t cols = 64;
+  static constexpr int64_t cols = Arch::register_bytes;
+  static constexpr bool has_halves = cols == 64;
   int64_t channels, quads, wide;
 
   explicit DepthwiseLayout(const ConvGeometry& g)
@@ -26,13 +32,20 @@ struct DepthwiseLayout {
   int64_t panels() const { return (channels + cols - 1) / cols; }
   int64_t panel() const { return (1 + quads * wide) * cols; }
   int64_t size() const { return panels() * panel(); }
+  /// Whether the panel of the channel is a half panel.
+  bool is_half(int64_t channel) const { return has_halves && channels - channel / cols * cols <= cols / 2; }
   /// The word of a panel's channel, in the order of simd::interleave_quarters.
-  static int64_t place(int64_t channel) { return channel / 4 % 4 * 16 + channel / 16 * 4 + channel % 4; }
+  static int64_t place(int64_t channel) {
+    return channel / 4 % 4 * (cols / 4) + channel / 16 * 4 + channel % 4;
+  }
+  /// Words from a channel of a half panel to the same in the other half.
+  static constexpr int64_t other_half = 8;
 };
 
-inline void pack_depthwise(const ConvGeometry& g, const int8_t* w, const int32_t* bias, int32_t x_zero,
-                           int32_t* packed) {
-  const DepthwiseLayout l(g);
+template <class Arch>
+void pack_depthwise(const ConvGeometry& g, const int8_t* w, const int32_t* bias, int32_t x_zero,
+                    int32_t* packed) {
+  const DepthwiseLayout<Arch> l(g);
   std::fill_n(packed, l.size(), 0);
   for (int64_t c = 0; c < l.channels; ++c) {
     int32_t* const to = packed + c / l.cols * l.panel() + l.place(c % l.cols);
@@ -44,138 +57,228 @@ inline void pack_depthwise(const ConvGeometry& g, const int8_t* w, const int32_t
         word[i % 4] = *w;
       }
     *to = gemm_detail::wrap_sub(bias != nullptr ? bias[c] : 0, gemm_detail::wrap_mul(x_zero, sum));
+    for (int64_t i = 0; l.is_half(c) && i < l.panel(); i += l.cols) to[i + l.other_half] = to[i];
   }
 }
 
-#if defined(__AVX512F__)
-/// Neighbouring pixels of a row, and a panel of their channels.
+#if defined(__AVX2__)
+/// Whether a part of a register's bytes is loaded as fast as all of them.
+template <class Arch>
+inline constexpr bool loads_partly = Arch::register_bytes == 64;
+
+/// Neighbouring pixels of a row, or two of these where the panel is a half, and a panel of their channels.
 struct DepthwiseTile {
-  const uint8_t* const* rows;  ///< of the image, four for each quad, from the tile's first column on
-  int64_t step;                ///< from a column to the next one of a pixel's
-  const int32_t* w;            ///< the panel
-  const float* scale;          ///< (64), in the order of the panel
-  int64_t channels;            ///< up to 64
-  uint8_t* y;
+  struct Pixels {
+    const uint8_t* const* rows;  ///< of the image, four for each quad, from the first column on
+    int64_t step;                ///< from a column to the next one of a pixel's
+    uint8_t* y;
+  };
+  Pixels pixels[2];
+  const int32_t* w;    ///< the panel
+  const float* scale;  ///< in the order of the panel
+  int64_t channels;    ///< of the panel
 };
 
-/// R pixels with stride S and K kernel columns; K = 0: any number of columns.
-template <class Arch, int R, int S, int K>
-void depthwise_tile(const QuantConvLastArgs& g, const DepthwiseLayout& l, const DepthwiseTile& t) {
+/// R pixels, or twice as many, with stride S and a kernel of K rows and columns; K = 0: any numbers of them.
+template <class Arch, int R, int S, int K, bool two>
+void depthwise_tile(const QuantConvLastArgs& g, const DepthwiseLayout<Arch>& l, const DepthwiseTile& t) {
   using I = simd::batch<int32_t, Arch>;
   using F = simd::batch<float, Arch>;
-  constexpr int L = simd::lanes<int32_t, Arch>;
+  using B = simd::batch<uint8_t, Arch>;
+  // Of 32 registers, 16 are sums, 12 weights and 4 words; 16 registers compute half of the channels at a
+  // time.
+  constexpr int L = simd::lanes<int32_t, Arch>, passes = Arch::registers == 32 ? 1 : 2, V = 4 / passes;
+  const auto &first = t.pixels[0], &second = t.pixels[two];
   I sum[R][4];
-#pragma GCC unroll 8
-  for (int r = 0; r < R; ++r)
+  // Adds the first `count` rows of a quad; weights of the others are 0.
+  const auto add_quad = [&]<int count, int pass>(std::integral_constant<int, count>,
+                                                 std::integral_constant<int, pass>, int64_t q) {
+    const int32_t* const w = t.w + (1 + q * l.wide) * l.cols + pass * V * L;
+    const auto words_of = [&](int64_t c, I* words) {
+      B row[4];
 #pragma GCC unroll 4
-    for (int v = 0; v < 4; ++v) sum[r][v] = simd::loadu<Arch>(t.w + v * L);
-  const int32_t* w = t.w + l.cols;
-  for (int64_t q = 0; q < l.quads; ++q, w += l.wide * l.cols) {
-    const uint8_t* const* const rows = t.rows + 4 * q;
-    const auto column = [&](int64_t c, I* words) {
-      const auto bytes = [&](int i) { return simd::load_n<Arch>(rows[i] + c * t.step, t.channels); };
-      simd::interleave_quarters(bytes(0), bytes(1), bytes(2), bytes(3), words);
+      for (int i = 0; i < 4; ++i) {
+        const uint8_t* const from = first.rows[4 * q + i] + c * first.step;
+        if (i >= count) row[i] = B(uint8_t{0});
+        else if constexpr (two)
+          row[i] = simd::load_halves_n<Arch>(from, second.rows[4 * q + i] + c * second.step, t.channels);
+        else if constexpr (loads_partly<Arch>) row[i] = simd::load_n<Arch>(from, t.channels);
+        else row[i] = simd::loadu<Arch>(from);
+      }
+      if constexpr (pass == 0) simd::interleave_quarters<false>(row[0], row[1], row[2], row[3], words);
+      if constexpr (pass == passes - 1)
+        simd::interleave_quarters<true>(row[0], row[1], row[2], row[3], words + V - 2);
+    };
+    const auto add = [&](const I* words, int r, int64_t c) {
+#pragma GCC unroll 4
+      for (int v = 0; v < V; ++v) {
+        I& to = sum[r][pass * V + v];
+        to = simd::dot_bytes(words[v], simd::loadu<Arch>(w + c * l.cols + v * L), to);
+      }
     };
     if constexpr (K == 0) {
       for (int64_t c = 0; c < l.wide; ++c) {
-        I words[4];
-        column(c, words);
-#pragma GCC unroll 4
-        for (int v = 0; v < 4; ++v)
-          sum[0][v] = simd::dot_bytes(words[v], simd::loadu<Arch>(w + c * l.cols + v * L), sum[0][v]);
+        I words[V];
+        words_of(c, words);
+        add(words, 0, c);
       }
     } else {
 #pragma GCC unroll 16
       for (int c = 0; c < (R - 1) * S + K; ++c) {
-        I words[4];
-        column(c, words);
+        I words[V];
+        words_of(c, words);
 #pragma GCC unroll 8
         for (int r = 0; r < R; ++r)
-          if (c >= r * S && c < r * S + K)
-#pragma GCC unroll 4
-            for (int v = 0; v < 4; ++v)
-              sum[r][v] =
-                  simd::dot_bytes(words[v], simd::loadu<Arch>(w + (c - r * S) * l.cols + v * L), sum[r][v]);
+          if (c >= r * S && c < r * S + K) add(words, r, c - r * S);
       }
     }
-  }
+  };
+  const auto add_all = [&]<int pass>(std::integral_constant<int, pass> which) {
+#pragma GCC unroll 8
+    for (int r = 0; r < R; ++r)
+#pragma GCC unroll 4
+      for (int v = pass * V; v < (pass + 1) * V; ++v) sum[r][v] = simd::loadu<Arch>(t.w + v * L);
+    const int64_t whole = K == 0 ? l.quads : K / 4;
+    for (int64_t q = 0; q < whole; ++q) add_quad(std::integral_constant<int, 4>{}, which, q);
+    if constexpr (K % 4 != 0) add_quad(std::integral_constant<int, K % 4>{}, which, whole);
+  };
+  add_all(std::integral_constant<int, 0>{});
+  if constexpr (passes == 2) add_all(std::integral_constant<int, 1>{});
 #pragma GCC unroll 8
   for (int r = 0; r < R; ++r) {
     F q[4];
 #pragma GCC unroll 4
     for (int v = 0; v < 4; ++v) q[v] = simd::to_float(sum[r][v]) * F(simd::loadu<Arch>(t.scale + v * L));
-    simd::store_rounded_quarters_n(t.y + r * l.channels, q, g.zero, g.lo, g.hi, t.channels);
+    simd::store_rounded_quarters_n<two>(first.y + r * l.channels, second.y + r * l.channels, q, g.zero, g.lo,
+                                        g.hi, t.channels);
   }
 }
+
+/// The tiles of a geometry, of whole panels and of half ones, and how many pixels each has.
+template <class Arch>
+struct DepthwiseTiles {
+  using Function = void (*)(const QuantConvLastArgs&, const DepthwiseLayout<Arch>&, const DepthwiseTile&);
+  int64_t pixels;
+  Function whole, half = nullptr;
+};
+
+template <class Arch, int R, int S, int K>
+constexpr DepthwiseTiles<Arch> depthwise_tiles() {
+  if constexpr (!DepthwiseLayout<Arch>::has_halves) return {R, &depthwise_tile<Arch, R, S, K, false>};
+  else return {R, &depthwise_tile<Arch, R, S, K, false>, &depthwise_tile<Arch, R, S, K, true>};
+}
+
+template <class Arch>
+DepthwiseTiles<Arch> tiles_of(const ConvGeometry& g) {
+  const int64_t k = g.kernel[0], stride = g.strides[1];
+  if (g.out[1] < 4 || g.dilations[1] != 1 || g.kernel[1] != k || stride > 2 || (k != 3 && k != 5))
+    return depthwise_tiles<Arch, 1, 1, 0>();
+  if (stride == 1) return k == 3 ? depthwise_tiles<Arch, 4, 1, 3>() : depthwise_tiles<Arch, 4, 1, 5>();
+  return k == 3 ? depthwise_tiles<Arch, 4, 2, 3>() : depthwise_tiles<Arch, 4, 2, 5>();
+}
+
+/// A thread's part of a convolution.
+template <class Arch>
+class DepthwiseShare {
+ public:
+  DepthwiseShare(const QuantConvLastArgs& g, const DepthwiseLayout<Arch>& l,
+                 const DepthwiseTiles<Arch>& tiles, const uint8_t* outside, const float* scales)
+      : g_(g), s_(g.geometry), l_(l), tiles_(tiles), outside_(outside), scales_(scales) {
+    rows_ = scratch_.take<const uint8_t*>(most_);
+    for (Place& place : places_) {
+      place.rows = scratch_.take<const uint8_t*>(most_);
+      place.copy = scratch_.take<uint8_t>(s_.kernel[0] * columns_ * l.cols);
+    }
+  }
+
+  /// Computes a row of results.
+  void run(int64_t line) {
+    const int64_t height = s_.in[0], width = s_.in[1], C = l_.channels;
+    const uint8_t* const image = static_cast<const uint8_t*>(g_.x) + line / s_.out[0] * height * width * C;
+    for (int64_t i = 0; i < most_; ++i) {
+      // The weights of rows past the kernel are 0.
+      const int64_t y =
+          line % s_.out[0] * s_.strides[0] - s_.pads[0] + std::min(i, s_.kernel[0] - 1) * s_.dilations[0];
+      rows_[i] = y >= 0 && y < height ? image + y * width * C : outside_;
+    }
+    uint8_t* const y = g_.y + line * s_.out[1] * C;
+    for (int64_t panel = 0; panel < l_.panels(); ++panel) {
+      const int64_t first = panel * l_.cols, channels = std::min(C - first, l_.cols);
+      const bool half = l_.is_half(first);
+      DepthwiseTile tile{{}, g_.packed_w + panel * l_.panel(), scales_ + first, channels};
+      const int64_t last = s_.out[1] - tiles_.pixels, step = tiles_.pixels << half;
+      for (int64_t p = 0; p < s_.out[1]; p += step) {
+        for (int k = 0; k <= half; ++k)
+          tile.pixels[k] = see(places_[k], std::min(p + k * tiles_.pixels, last), first, channels, y);
+        (half ? tiles_.half : tiles_.whole)(g_, l_, tile);
+      }
+    }
+  }
+
+ private:
+  /// The rows from a tile's first column on, of the image or of a copy that has its border and whole
+  /// registers.
+  struct Place {
+    const uint8_t** rows;
+    uint8_t* copy;
+  };
+
+  DepthwiseTile::Pixels see(const Place& place, int64_t pixel, int64_t first, int64_t channels, uint8_t* y) {
+    const int64_t C = l_.channels, left = pixel * s_.strides[1] - s_.pads[1], dilation = s_.dilations[1];
+    y += pixel * C + first;
+    const bool readable = loads_partly<Arch> || channels == l_.cols;
+    if (readable && left >= 0 && left + (columns_ - 1) * dilation < s_.in[1]) {
+      for (int64_t i = 0; i < most_; ++i) place.rows[i] = rows_[i] + left * C + first;
+      return {place.rows, dilation * C, y};
+    }
+    for (int64_t i = 0; i < most_; ++i) {
+      uint8_t* const copy = place.copy + std::min(i, s_.kernel[0] - 1) * columns_ * l_.cols;
+      place.rows[i] = copy;
+      for (int64_t c = 0; c < columns_ && i < s_.kernel[0]; ++c) {
+        const int64_t x = left + c * dilation;
+        const bool inside = x >= 0 && x < s_.in[1];
+        const auto bytes = inside ? simd::load_n<Arch>(rows_[i] + x * C + first, channels)
+                                  : simd::batch<uint8_t, Arch>(static_cast<uint8_t>(g_.x_zero));
+        simd::storeu(copy + c * l_.cols, bytes);
+      }
+    }
+    return {place.rows, l_.cols, y};
+  }
+
+  const QuantConvLastArgs& g_;
+  const ConvGeometry& s_;
+  const DepthwiseLayout<Arch>& l_;
+  const DepthwiseTiles<Arch>& tiles_;
+  const uint8_t* const outside_;  // a row outside of the image
+  const float* const scales_;     // in the order of the panels
+  const int64_t most_ = 4 * l_.quads, columns_ = (tiles_.pixels - 1) * s_.strides[1] + l_.wide;
+  Scratch scratch_;
+  const uint8_t** rows_;
+  Place places_[2];
+};
 
 template <class Arch>
 void conv_depthwise(const QuantConvLastArgs& g) {
   const ConvGeometry& s = g.geometry;
-  const DepthwiseLayout l(s);
-  const int64_t C = l.channels, height = s.in[0], width = s.in[1], out_width = s.out[1];
-  const int64_t stride = s.strides[1], dilation = s.dilations[1];
-  auto* tile = &depthwise_tile<Arch, 1, 1, 0>;
-  int64_t pixels = 1;
-  if (out_width >= 4 && dilation == 1 && stride <= 2 && (l.wide == 3 || l.wide == 5)) {
-    pixels = 4;
-    tile = stride == 1   ? l.wide == 3 ? &depthwise_tile<Arch, 4, 1, 3> : &depthwise_tile<Arch, 4, 1, 5>
-             : l.wide == 3 ? &depthwise_tile<Arch, 4, 2, 3>
-                         : &depthwise_tile<Arch, 4, 2, 5>;
-  }
-  const int64_t columns = (pixels - 1) * stride + l.wide, reach = (columns - 1) * dilation;
+  const DepthwiseLayout<Arch> l(s);
+  const DepthwiseTiles<Arch> tiles = tiles_of<Arch>(s);
+  const int64_t C = l.channels, row = s.in[1] * C;
   Scratch scratch;
-  // A row outside of the image, and scales in the order of the panels.
-  auto* const outside = scratch.take<uint8_t>(width * C);
-  std::memset(outside, g.x_zero, static_cast<std::size_t>(width * C));
+  auto* const outside = scratch.take<uint8_t>(row);
+  std::memset(outside, g.x_zero, static_cast<std::size_t>(row));
   auto* const scales = scratch.take<float>(l.panels() * l.cols);
   std::fill_n(scales, l.panels() * l.cols, 0.f);
-  for (int64_t c = 0; c < C; ++c) scales[c / l.cols * l.cols + l.place(c % l.cols)] = g.scale[c];
-
-  const int64_t work = out_width * l.panels() * (l.quads * l.wide + 4) * 256;
-  parallel_for(
-      s.batch * s.out[0], std::max<int64_t>((int64_t{1} << 21) / work, 1), [&](int64_t begin, int64_t end) {
-        Scratch own;
-        const int64_t most = 4 * l.quads;
-        auto* const rows = own.take<const uint8_t*>(most);
-        auto* const at = own.take<const uint8_t*>(most);
-        auto* const patch = own.take<uint8_t>(s.kernel[0] * columns * l.cols);
-        for (int64_t line = begin; line < end; ++line) {
-          const uint8_t* const image =
-              static_cast<const uint8_t*>(g.x) + line / s.out[0] * height * width * C;
-          for (int64_t i = 0; i < most; ++i) {
-            // The weights of rows past the kernel are 0.
-            const int64_t y =
-                line % s.out[0] * s.strides[0] - s.pads[0] + std::min(i, s.kernel[0] - 1) * s.dilations[0];
-            rows[i] = y >= 0 && y < height ? image + y * width * C : outside;
-          }
-          for (int64_t panel = 0; panel < l.panels(); ++panel) {
-            const int64_t first = panel * l.cols, channels = std::min(C - first, l.cols);
-            for (int64_t p = 0; p < out_width; p += pixels) {
-              const int64_t to = std::min(p, out_width - pixels), left = to * stride - s.pads[1];
-              int64_t step = dilation * C;
-              if (left >= 0 && left + reach < width) {
-                for (int64_t i = 0; i < most; ++i) at[i] = rows[i] + left * C + first;
-              } else {
-                step = l.cols;
-                for (int64_t i = 0; i < most; ++i) {
-                  uint8_t* const copy = patch + std::min(i, s.kernel[0] - 1) * columns * l.cols;
-                  at[i] = copy;
-                  for (int64_t c = 0; c < columns && i < s.kernel[0]; ++c) {
-                    const int64_t x = left + c * dilation;
-                    const bool inside = x >= 0 && x < width;
-                    const auto bytes = inside ? simd::load_n<Arch>(rows[i] + x * C + first, channels)
-                                              : simd::batch<uint8_t, Arch>(static_cast<uint8_t>(g.x_zero));
-                    simd::storeu(copy + c * l.cols, bytes);
-                  }
-                }
-              }
-              tile(g, l,
-                   {at, step, g.packed_w + panel * l.panel(), scales + first, channels,
-                    g.y + (line * out_width + to) * C + first});
-            }
-          }
-        }
-      });
+  for (int64_t c = 0; c < C; ++c) {
+    float* const to = scales + c / l.cols * l.cols + l.place(c % l.cols);
+    *to = g.scale[c];
+    if (l.is_half(c)) to[l.other_half] = g.scale[c];
+  }
+  const int64_t work = s.out[1] * l.panels() * (l.quads * l.wide + 4) * 256;
+  parallel_for(s.batch * s.out[0], std::max<int64_t>((int64_t{1} << 19) / work, 1),
+               [&](int64_t begin, int64_t end) {
+                 DepthwiseShare<Arch> share(g, l, tiles, outside, scales);
+                 for (int64_t line = begin; line < end; ++line) share.run(line);
+               });
 }
 #endif
 

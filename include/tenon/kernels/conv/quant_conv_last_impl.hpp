@@ -134,17 +134,23 @@ class TileList {
       const int64_t line = p / width, top = line % g_.out[0] * g_.strides[0] - image_.pad[0];
       const int64_t row = line / g_.out[0] * image_.image + top * image_.row;
       const bool inside = top >= 0 && top <= most_top;
-      int64_t left = p % width * g_.strides[1] - image_.pad[1];
-      for (const int64_t end = std::min((line + 1) * width, last); p < end; ++p, left += g_.strides[1]) {
-        const int64_t from = row + left * image_.pixel;
-        if (inside && left >= 0 && left <= most_left) {
-          add(tile, taps_, taps_ + l_.taps, p, from);
-        } else {
+      const int64_t stride = g_.strides[1], left = p % width * stride - image_.pad[1];
+      const int64_t from = row + left * image_.pixel, step = stride * image_.pixel;
+      const int64_t n = std::min((line + 1) * width, last) - p;
+      // Pixels [begin, end) of these n see the whole kernel.
+      const int64_t end = inside ? std::min(sliding::steps_to_zero(left - most_left - 1, stride), n) : 0;
+      const int64_t begin = std::min(sliding::steps_to_zero(left, stride), end);
+      const auto add_border = [&](int64_t i, int64_t last_i) {
+        for (; i < last_i; ++i) {
           Range y = see(top, image_.height, g_.kernel[0], g_.dilations[0]);
-          Range x = see(left, image_.width, wide_, g_.dilations[1]);
-          *border++ = {{y[0], y[1], x[0], x[1]}, p, from};
+          Range x = see(left + i * stride, image_.width, wide_, g_.dilations[1]);
+          *border++ = {{y[0], y[1], x[0], x[1]}, p + i, from + i * step};
         }
-      }
+      };
+      add_border(0, begin);
+      add(tile, taps_, taps_ + l_.taps, p + begin, from + begin * step, step, end - begin);
+      add_border(end, n);
+      p += n;
     }
     // Pixels at the border that see the same taps share tiles.
     std::sort(border_, border, [](const Pixel& a, const Pixel& b) {
@@ -153,7 +159,7 @@ class TileList {
     Tap *taps = taps_ + l_.taps, *end = taps;
     for (const Pixel* p = border_; p < border; ++p) {
       if (p == border_ || p->seen != p[-1].seen) tile = nullptr, taps = end, end = add_taps(taps, p->seen);
-      add(tile, taps, end, p->number, p->from);
+      add(tile, taps, end, p->number, p->from, 0, 1);
     }
   }
 
@@ -179,14 +185,20 @@ class TileList {
                  i * g_.dilations[0] * image_.row + j * g_.dilations[1] * image_.pixel};
     return to;
   }
-  /// Adds a pixel to a tile, if there is one that has room, else to a new one.
-  void add(Pixels<Arch>*& tile, const Tap* first, const Tap* last, int64_t number, int64_t from) {
-    if (tile == nullptr || tile->count == Tile<Arch>::rows) {
-      tile = pixels + count++;
-      tile->count = 0, tile->first = first, tile->last = last;
+  /// Adds pixels, whose first taps are `step` apart, to a tile, while there is one that has room, then to new
+  /// ones.
+  void add(Pixels<Arch>*& tile, const Tap* first, const Tap* last, int64_t number, int64_t from, int64_t step,
+           int64_t n) {
+    for (const int64_t end = number + n; number < end;) {
+      if (tile == nullptr || tile->count == Tile<Arch>::rows) {
+        tile = pixels + count++;
+        tile->count = 0, tile->first = first, tile->last = last;
+      }
+      int64_t k = tile->count;
+      for (; k < Tile<Arch>::rows && number < end; ++k, ++number, from += step)
+        tile->from[k] = from, tile->to[k] = number * l_.channels;
+      tile->count = k;
     }
-    tile->from[tile->count] = from;
-    tile->to[tile->count++] = number * l_.channels;
   }
 
   const ConvGeometry& g_;
@@ -226,7 +238,7 @@ void conv_by_words(const QuantConvLastArgs& g) {
     }
   };
   const auto grain = [&](int64_t products) {
-    return std::max<int64_t>((int64_t{1} << 22) / std::max<int64_t>(products, 1), 1);
+    return std::max<int64_t>((int64_t{1} << 20) / std::max<int64_t>(products, 1), 1);
   };
   // Few weights stay in the cache while pixels pass by, few pixels while weights do.
   constexpr int64_t part = 32 * rows, most = 128 * rows;  // pixels
@@ -244,8 +256,8 @@ void conv_by_words(const QuantConvLastArgs& g) {
   TileList<Arch> tiles(s, x, l, std::min(pixels, most), scratch);
   for (int64_t first = 0; first < pixels; first += most) {
     tiles.list(first, std::min(first + most, pixels));
-    const int64_t parts = std::max<int64_t>(tiles.count / 12, 1);
-    parallel_for(l.panels() * parts, grain(12 * rows * l.panel() * 4), [&](int64_t begin, int64_t end) {
+    const int64_t parts = std::max<int64_t>(tiles.count / 4, 1);
+    parallel_for(l.panels() * parts, grain(4 * rows * l.panel() * 4), [&](int64_t begin, int64_t end) {
       for (int64_t task = begin; task < end; ++task) {
         const int64_t k = task % parts;
         run(tiles, k * tiles.count / parts, (k + 1) * tiles.count / parts, task / parts);
@@ -260,12 +272,12 @@ namespace tenon::kernels {
 
 template <class Arch>
 bool fast_conv_last_impl() {
-  return Arch::register_bytes == 64 && simd::has_dot_bytes<Arch>();
+  return simd::has_dot_bytes<Arch>();
 }
 
 template <class Arch>
 int64_t quant_conv_last_weight_size_impl(const ConvGeometry& g, bool plain_x) {
-  if (is_depthwise_last(g)) return conv_last_detail::DepthwiseLayout(g).size();
+  if (is_depthwise_last(g)) return conv_last_detail::DepthwiseLayout<Arch>(g).size();
   return conv_last_detail::Layout<Arch>(g, plain_x, simd::has_tiles<Arch>()).size();
 }
 
@@ -273,7 +285,7 @@ template <class Arch>
 void quant_conv_last_pack_impl(const ConvGeometry& g, bool plain_x, const int8_t* w, const int32_t* bias,
                                int32_t x_zero, int32_t* packed) {
   using namespace conv_last_detail;
-  if (is_depthwise_last(g)) return pack_depthwise(g, w, bias, x_zero, packed);
+  if (is_depthwise_last(g)) return pack_depthwise<Arch>(g, w, bias, x_zero, packed);
   pack_weights(Layout<Arch>(g, plain_x, simd::has_tiles<Arch>()), g, plain_x, w, bias, x_zero, packed);
 }
 
@@ -281,8 +293,8 @@ template <class Arch>
 void quant_conv_last_impl(const QuantConvLastArgs& g) {
   using namespace conv_last_detail;
   if (g.geometry.batch * g.geometry.out[0] * g.geometry.out[1] <= 0) return;
-#if defined(__AVX512F__)
-  if constexpr (Arch::register_bytes == 64)
+#if defined(__AVX2__)
+  if constexpr (simd::has_dot_bytes_16<Arch>)
     if (is_depthwise_last(g.geometry)) return conv_depthwise<Arch>(g);
 #endif
   if constexpr (Arch::register_bytes == 64)

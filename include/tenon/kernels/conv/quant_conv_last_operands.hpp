@@ -59,11 +59,21 @@ Image padded_copy(const QuantConvLastArgs& g, Scratch& scratch) {
       if (y < 0 || y >= s.in[0]) continue;
       const auto* image = static_cast<const uint8_t*>(g.x) + r / height * channels * in;
       const int64_t from = y * s.in[1] + first - s.pads[1];
-      if (!g.plain_x)
-        simd::copy(to + first * channels, image + from * channels,
-                   static_cast<std::size_t>((last - first) * channels));
-      for (int64_t c = 0; g.plain_x && c < channels; ++c)
-        for (int64_t x = first; x < last; ++x) to[x * channels + c] = image[c * in + from + x - first] ^ flip;
+      to += first * channels;
+      if (!g.plain_x) {
+        simd::copy(to, image + from * channels, static_cast<std::size_t>((last - first) * channels));
+        continue;
+      }
+      const uint8_t* plane[4];
+      for (int64_t c = 0; c < channels; ++c) plane[c] = image + c * in + from;
+      int64_t x = first;
+      // The bytes that interleave_rows writes past 16 pixels are of pixels that follow.
+      for (; x + 16 + (16 - 4 * channels + channels - 1) / channels <= last; x += 16, to += 16 * channels) {
+        simd::interleave_rows<Arch>(plane, static_cast<int>(channels), flip, to);
+        for (int64_t c = 0; c < channels; ++c) plane[c] += 16;
+      }
+      for (; x < last; ++x)
+        for (int64_t c = 0; c < channels; ++c) *to++ = *plane[c]++ ^ flip;
     }
   };
   parallel_for(s.batch * height, std::max<int64_t>((int64_t{1} << 14) / row, 1), copy_rows);
@@ -96,17 +106,14 @@ class Ending {
       for (int v = 0; v < NV; ++v) q[v] = simd::to_float(sum[v]) * rate[v];
       return simd::store_rounded_n<NV>(y, q, g_.zero, g_.lo, g_.hi, n);
     }
-    uint8_t whole[NV * L];
-    if (n < NV * L) {
-      std::memset(whole, 0, sizeof whole);
-      z = static_cast<const uint8_t*>(std::memcpy(whole, z, static_cast<std::size_t>(n)));
-    }
 #pragma GCC unroll 4
     for (int v = 0; v < NV; ++v) {
       F own = simd::to_float(sum[v]) * rate[v];
       own = simd::min(simd::max(own, least_), most_);
       own = simd::nearbyint(own) * rate_;
-      const F other = simd::to_float(simd::load_bytes<Arch>(z + v * L) - z_zero_);
+      const I bytes =
+          v + 1 < NV ? simd::load_bytes<Arch>(z + v * L) : simd::load_bytes_n<Arch>(z + v * L, n - v * L);
+      const F other = simd::to_float(bytes - z_zero_);
       q[v] = simd::mul_add(other, z_rate_, own);
     }
     simd::store_rounded_n<NV>(y, q, g_.sum.zero, g_.sum.lo, g_.sum.hi, n);

@@ -14,12 +14,12 @@
 
 namespace tenon::kernels::conv_last_detail {
 
-/// The register tile: 24 sums, 4 vectors of weights, 1 word of 32 registers. Levels without 32 registers have
-/// no instruction for this product either, so that their tiles are only small.
+/// The register tile: 24 sums, 4 vectors of weights, 1 word of 32 registers, or 12 sums, 2 vectors, 1 word
+/// of 16. Levels without instructions for this product need no large tiles.
 template <class Arch>
 struct Tile {
-  static constexpr int vectors = 4, cols = vectors * simd::lanes<int32_t, Arch>;
-  static constexpr int rows = Arch::register_bytes == 64 ? 6 : 1;
+  static constexpr int vectors = Arch::registers == 32 ? 4 : 2, cols = vectors * simd::lanes<int32_t, Arch>;
+  static constexpr int rows = simd::has_dot_bytes_16<Arch> ? 6 : 1;
 };
 
 template <class Arch>

@@ -51,8 +51,8 @@ template <class A>
 inline xsimd::batch<int32_t, A> dot_bytes(const xsimd::batch<int32_t, A>& x,
                                           const xsimd::batch<int32_t, A>& y,
                                           const xsimd::batch<int32_t, A>& z) {
-  // The levels do without VNNI, so that the compiler need not have intrinsics for it. Of those that it has, GCC
-  // reads weights again for each product, which takes twice the time.
+  // The levels do without VNNI, so that the compiler need not have intrinsics for it. Of those that it has,
+  // GCC reads weights again for each product, which takes twice the time.
 #if defined(__AVX512F__)
   if constexpr (detail::bytes<A> == 64) {
     __m512i sum = z, u = x, s = y;
@@ -133,6 +133,10 @@ template <class Arch>
 inline batch<int32_t, Arch> load_bytes_n(const uint8_t* p, int64_t n) {
   constexpr int64_t width = lanes<int32_t, Arch>;
   if (n == width) return load_bytes<Arch>(p);
+#if defined(__AVX512F__)
+  if constexpr (Arch::register_bytes == 64)
+    return _mm512_cvtepu8_epi32(_mm_maskz_loadu_epi8(static_cast<__mmask16>((1u << n) - 1), p));
+#endif
   uint8_t lane[width] = {};
   if (n > 0) std::memcpy(lane, p, static_cast<size_t>(n));
   return load_bytes<Arch>(lane);
@@ -200,6 +204,24 @@ inline __m512i in_order(__m512i quarters) {
 }
 }  // namespace detail
 #endif
+#if defined(__AVX2__)
+namespace detail {
+/// Bytes of two or four vectors, see store_rounded. Each half has four bytes of each vector.
+template <int count, class A>
+inline __m256i rounded_halves(const xsimd::batch<float, A>* x, int32_t zero, int32_t lo, int32_t hi) {
+  static_assert(count == 2 || count == 4);
+  const __m256i shift = _mm256_set1_epi16(static_cast<int16_t>(zero));
+  const auto pair = [&](int k) {
+    return _mm256_adds_epi16(_mm256_packs_epi32(_mm256_cvtps_epi32(x[k]), _mm256_cvtps_epi32(x[k + 1])),
+                             shift);
+  };
+  const __m256i low = pair(0);
+  const __m256i bytes = _mm256_max_epu8(_mm256_packus_epi16(low, count == 4 ? pair(2) : low),
+                                        _mm256_set1_epi8(static_cast<char>(lo)));
+  return _mm256_min_epu8(bytes, _mm256_set1_epi8(static_cast<char>(hi)));
+}
+}  // namespace detail
+#endif
 
 /// Bytes of the numbers of `count` vectors side by side: round(x) + zero, to nearest, ties to even, within lo
 /// and hi, which are of the unsigned range, with the bits `flip` changed. The numbers lie within 2^31.
@@ -213,20 +235,15 @@ inline void store_rounded(uint8_t* p, const xsimd::batch<float, A>* x, int32_t z
         _mm512_xor_si512(detail::in_order<A>(detail::rounded_quarters<count>(x, zero, lo, hi)),
                          _mm512_set1_epi8(static_cast<char>(flip)));
     if constexpr (count == 4) _mm512_storeu_si512(p, bytes);
-    else _mm512_mask_storeu_epi8(p, (uint64_t{1} << (16 * count)) - 1, bytes);
+    if constexpr (count == 2 || count == 3)
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_castsi512_si256(bytes));
+    if constexpr (count == 1 || count == 3)
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(p) + count / 2 * 2, _mm512_extracti32x4_epi32(bytes, count / 2 * 2));
   } else
 #endif
 #if defined(__AVX2__)
       if constexpr (detail::bytes<A> == 32 && count % 2 == 0) {
-    const __m256i shift = _mm256_set1_epi16(static_cast<int16_t>(zero));
-    const auto pair = [&](int k) {
-      return _mm256_adds_epi16(_mm256_packs_epi32(_mm256_cvtps_epi32(x[k]), _mm256_cvtps_epi32(x[k + 1])),
-                               shift);
-    };
-    const __m256i low = pair(0);
-    __m256i bytes = _mm256_packus_epi16(low, count == 4 ? pair(2) : low);
-    bytes = _mm256_max_epu8(bytes, _mm256_set1_epi8(static_cast<char>(lo)));
-    bytes = _mm256_min_epu8(bytes, _mm256_set1_epi8(static_cast<char>(hi)));
+    __m256i bytes = detail::rounded_halves<count>(x, zero, lo, hi);
     bytes = _mm256_xor_si256(bytes, _mm256_set1_epi8(static_cast<char>(flip)));
     bytes = _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
     if constexpr (count == 4) _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), bytes);
@@ -292,24 +309,72 @@ inline xsimd::batch<uint8_t, A> look_up_bytes(const xsimd::batch<uint8_t, A>* ta
   return _mm512_mask_mov_epi8(pick(0), _mm512_movepi8_mask(x), pick(2));
 }
 
-/// Vector k of `to` has in lane i the word of the bytes a[j], b[j], c[j], d[j], j = 16 (i / 4) + 4 k + i % 4.
-template <class A>
+#endif
+
+#if defined(__AVX2__)
+/// The first n bytes at p in the lower half, and those at q in the upper one; n is up to half of the lanes.
+template <class Arch>
+inline batch<uint8_t, Arch> load_halves_n(const uint8_t* p, const uint8_t* q, int64_t n) {
+#if defined(__AVX512F__)
+  if constexpr (Arch::register_bytes == 64) {
+    const auto ones = static_cast<__mmask32>((uint64_t{1} << n) - 1);
+    return _mm512_inserti64x4(_mm512_castsi256_si512(_mm256_maskz_loadu_epi8(ones, p)),
+                              _mm256_maskz_loadu_epi8(ones, q), 1);
+  } else
+#endif
+  {
+    constexpr int width = lanes<uint8_t, Arch>;
+    alignas(64) uint8_t lane[width] = {};
+    std::memcpy(lane, p, static_cast<std::size_t>(n));
+    std::memcpy(lane + width / 2, q, static_cast<std::size_t>(n));
+    return loadu<Arch>(lane);
+  }
+}
+
+/// Of four vectors of words, vectors 0 and 1, or with `high` 2 and 3: vector k has in lane i the word of the
+/// bytes a[j], b[j], c[j], d[j], j = 16 (i / 4) + 4 k + i % 4. For levels with registers of 32 bytes and
+/// more.
+template <bool high, class A>
 inline void interleave_quarters(const xsimd::batch<uint8_t, A>& a, const xsimd::batch<uint8_t, A>& b,
                                 const xsimd::batch<uint8_t, A>& c, const xsimd::batch<uint8_t, A>& d,
                                 xsimd::batch<int32_t, A>* to) {
-  const __m512i ab = _mm512_unpacklo_epi8(a, b), cd = _mm512_unpacklo_epi8(c, d);
-  const __m512i ab_high = _mm512_unpackhi_epi8(a, b), cd_high = _mm512_unpackhi_epi8(c, d);
-  to[0] = _mm512_unpacklo_epi16(ab, cd);
-  to[1] = _mm512_unpackhi_epi16(ab, cd);
-  to[2] = _mm512_unpacklo_epi16(ab_high, cd_high);
-  to[3] = _mm512_unpackhi_epi16(ab_high, cd_high);
+#if defined(__AVX512F__)
+  if constexpr (detail::bytes<A> == 64) {
+    const __m512i ab = high ? _mm512_unpackhi_epi8(a, b) : _mm512_unpacklo_epi8(a, b);
+    const __m512i cd = high ? _mm512_unpackhi_epi8(c, d) : _mm512_unpacklo_epi8(c, d);
+    to[0] = _mm512_unpacklo_epi16(ab, cd);
+    to[1] = _mm512_unpackhi_epi16(ab, cd);
+  } else
+#endif
+  {
+    const __m256i ab = high ? _mm256_unpackhi_epi8(a, b) : _mm256_unpacklo_epi8(a, b);
+    const __m256i cd = high ? _mm256_unpackhi_epi8(c, d) : _mm256_unpacklo_epi8(c, d);
+    to[0] = _mm256_unpacklo_epi16(ab, cd);
+    to[1] = _mm256_unpackhi_epi16(ab, cd);
+  }
 }
 
-/// The first n bytes of store_rounded<4>, where byte j comes from the lane of interleave_quarters' column j.
-template <class A>
-inline void store_rounded_quarters_n(uint8_t* p, const xsimd::batch<float, A>* x, int32_t zero, int32_t lo,
-                                     int32_t hi, int64_t n) {
-  store_n(p, xsimd::batch<uint8_t, A>(detail::rounded_quarters<4>(x, zero, lo, hi)), n);
+/// The first n bytes of store_rounded<4>, where byte j comes from the lane of interleave_quarters' column j;
+/// with `two`, for registers of 64 bytes, the first n of each half, those of the upper one to p2.
+template <bool two, class A>
+inline void store_rounded_quarters_n(uint8_t* p, [[maybe_unused]] uint8_t* p2,
+                                     const xsimd::batch<float, A>* x, int32_t zero, int32_t lo, int32_t hi,
+                                     int64_t n) {
+#if defined(__AVX512F__)
+  if constexpr (detail::bytes<A> == 64) {
+    const __m512i bytes = detail::rounded_quarters<4>(x, zero, lo, hi);
+    if constexpr (!two) return store_n(p, xsimd::batch<uint8_t, A>(bytes), n);
+    const auto ones = static_cast<__mmask32>((uint64_t{1} << n) - 1);
+    _mm256_mask_storeu_epi8(p, ones, _mm512_castsi512_si256(bytes));
+    _mm256_mask_storeu_epi8(p2, ones, _mm512_extracti64x4_epi64(bytes, 1));
+  } else
+#endif
+  {
+    static_assert(!two);
+    const xsimd::batch<uint8_t, A> bytes(detail::rounded_halves<4>(x, zero, lo, hi));
+    if (n == 32) storeu(p, bytes);
+    else store_n(p, bytes, n);
+  }
 }
 #endif
 
@@ -347,6 +412,31 @@ inline void interleave_bytes(const uint8_t* r0, const uint8_t* r1, const uint8_t
 #else
   for (int j = 0; j < 16; ++j)
     to[j] = r0[j] | uint32_t{r1[j]} << 8 | uint32_t{r2[j]} << 16 | uint32_t{r3[j]} << 24;
+#endif
+}
+
+/// to[j * rows + r] = row[r][j] ^ flip for j < 16 and r < rows, rows <= 4. Writes 16 - 4 * rows bytes more.
+template <class Arch>
+inline void interleave_rows(const uint8_t* const* row, int rows, uint8_t flip, uint8_t* to) {
+  uint32_t words[16];
+  const auto at = [&](int r) { return row[r < rows ? r : 0]; };
+  interleave_bytes<Arch>(at(0), at(1), at(2), at(3), words);
+#if defined(__AVX2__)
+  alignas(16) static constexpr int8_t kept[4][16] = {
+      {0, 4, 8, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+      {0, 1, 4, 5, 8, 9, 12, 13, -1, -1, -1, -1, -1, -1, -1, -1},
+      {0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1},
+      {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}};
+  const __m128i keep = _mm_load_si128(reinterpret_cast<const __m128i*>(kept[rows - 1]));
+  const __m128i flips = _mm_set1_epi8(static_cast<char>(flip));
+  for (int k = 0; k < 4; ++k) {
+    const __m128i four = _mm_loadu_si128(reinterpret_cast<const __m128i*>(words + 4 * k));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to + 4 * rows * k),
+                     _mm_xor_si128(_mm_shuffle_epi8(four, keep), flips));
+  }
+#else
+  for (int j = 0; j < 16; ++j)
+    for (int r = 0; r < rows; ++r) *to++ = static_cast<uint8_t>(words[j] >> 8 * r) ^ flip;
 #endif
 }
 
