@@ -72,7 +72,7 @@ void compute_rows(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1, in
   const Finish<Out>& f = q.finish;
   const bool plain_d = f.d == nullptr || (f.beta == Out{1} && f.d_col == 1);
   const bool direct = (f.alpha == Out{1} || std::is_floating_point_v<Out>) && (!first || plain_d) &&
-                      !(last && (f.col_bias != nullptr || f.floats != nullptr));
+                      !(last && f.floats != nullptr);
   const Out* add = first ? f.d : q.c;
   alignas(64) Out raw[S::rows * std::max<int>(S::cols, 3 * narrow_panels)];
   TileEnd<Out> end{};
@@ -117,6 +117,11 @@ void compute_rows(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1, in
     if (streaming) ahead = nullptr;
     else if (!packed && !plain_b) ahead = next == nullptr ? nullptr : next + (j - j0);
     else if (j + width < j1) ahead = b_panel + width * (packed ? depth : 1);
+    [[maybe_unused]] Excess excess;
+    if constexpr (exceeds) {
+      const int64_t blocks = (q.depth + S::depth - 1) / S::depth;
+      excess = Excess(q.excess, j / S::cols * blocks + p0 / S::depth, S::cols);
+    }
     int64_t rows = 0, tile = 0, fetched = 0;
     for (int64_t i = i0; i < i1 && vectors > 0; i += rows) {
       rows = std::min<int64_t>(S::rows, i1 - i);
@@ -128,15 +133,14 @@ void compute_rows(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1, in
       end.c = q.c + i * q.c_row + j;
       end.add = add == nullptr ? nullptr : add + i * end.add_row + j;
       end.row_bias = last && f.row_bias != nullptr ? f.row_bias + i : nullptr;
+      end.col_bias = last && f.col_bias != nullptr ? f.col_bias + j : nullptr;
       end.raw = direct && whole_vectors && exact_tile(rows) ? nullptr : raw;
       tile_for<Ops, Arch>(rows, vectors)(depth, operands, end);
       if constexpr (exceeds) {
-        const int64_t blocks = (q.depth + S::depth - 1) / S::depth;
-        const Excess excess(q.excess, j / S::cols * blocks + p0 / S::depth, S::cols);
         if (excess.count > 0) {
           excess.gather<S::rows>(operands.a, excess_a);
           TileEnd<Out> rest = end;
-          rest.add = end.c, rest.add_row = end.c_row, rest.row_bias = nullptr;
+          rest.add = end.c, rest.add_row = end.c_row, rest.row_bias = nullptr, rest.col_bias = nullptr;
           if (end.raw != nullptr) rest.raw = excess_sums;
           tile_for<Ops, Arch>(rows, vectors)(
               excess.count, {excess_a, 1, S::rows, excess.cells, S::cols, 0, excess_a, 0}, rest);

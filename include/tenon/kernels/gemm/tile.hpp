@@ -107,6 +107,7 @@ struct TileEnd {
   const Out* add;  ///< with rows add_row apart, or nullptr
   int64_t add_row;
   const Out* row_bias;  ///< or nullptr
+  const Out* col_bias;  ///< or nullptr
   Out alpha;            ///< 1 for integers
   bool bounded;
   Out lo, hi;
@@ -191,6 +192,14 @@ void compute_tile(int64_t depth, const TileOperands<typename Ops::Cell>& operand
     for (int r = 0; r < R; ++r)
 #pragma GCC unroll 4
       for (int v = 0; v < NV; ++v) sum[r][v] = sum[r][v] + V(end.row_bias[r]);
+  }
+  if (end.col_bias != nullptr) {
+#pragma GCC unroll 4
+    for (int v = 0; v < NV; ++v) {
+      const V bias = simd::loadu<Arch>(end.col_bias + v * L);
+#pragma GCC unroll 32
+      for (int r = 0; r < R; ++r) sum[r][v] = sum[r][v] + bias;
+    }
   }
   if constexpr (std::is_floating_point_v<Cell>) {
     if (end.bounded) {
