@@ -474,7 +474,8 @@ class PlaneConv {
       const int64_t vectors = (std::min<int64_t>(S::cols, cols - c) + lanes - 1) / lanes;
       gemm_detail::tile_for<Ops, Arch>(n, static_cast<int>(vectors))(
           depth, {from, 1, S::rows, b, S::cols, 0, ahead, S::rows},
-          {to + c, width_, adds ? to + c : nullptr, width_, nullptr, 1, false, 0, 0, false, nullptr});
+          {to + c, width_, adds ? to + c : nullptr, width_, nullptr, nullptr, 1, false, 0, 0, false,
+           nullptr});
     };
     const auto sum_window = [&](int64_t p, int64_t depth, int64_t c, const int32_t* b) {
       const int32_t* const ones = packed_ + weights_.ones() + p * S::rows;
