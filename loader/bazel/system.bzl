@@ -54,8 +54,29 @@ system_library = repository_rule(
     local = True,
 )
 
+def _system_linker(ctx):
+    folds = ["-fuse-ld=gold", "-Wl,--icf=safe"] if ctx.which("ld.gold") else []
+    ctx.file("BUILD.bazel", """package(default_visibility = ["//visibility:public"])
+
+cc_library(
+    name = "{name}",
+    linkopts = {folds},
+)
+""".format(name = ctx.name, folds = repr(folds)))
+
+system_linker = repository_rule(
+    implementation = _system_linker,
+    doc = """Flags, as a library `@name`, by which equal functions are linked once, where the machine's linker can.
+
+    Functions whose addresses are compared stay apart.""",
+    configure = True,
+    local = True,
+)
+
 def system_libraries():
     """All that the tree is made of, for WORKSPACE and MODULE.bazel."""
+    system_linker(name = "linker")
+
     system_library(
         name = "xsimd",
         header = "xsimd/xsimd.hpp",

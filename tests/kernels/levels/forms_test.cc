@@ -18,6 +18,9 @@ using Arch = simd::Native;
 
 namespace {
 
+// The instruction for words is not on every processor of a level that has it.
+const bool has_words = !simd::has_dot_bytes_16<Arch> || simd::has_dot_bytes<Arch>();
+
 template <class T>
 std::vector<T> numbers(int64_t count) {
   static std::mt19937 random(11);
@@ -84,11 +87,13 @@ struct Case {
   int64_t batch, in_channels, out_channels, in[2], kernel[2], strides[2], dilations[2], pad;
 };
 
-void test_conv(const Case& c, bool plain, bool with_sum) {
+// Small weights are those of products that fit into 16 bits.
+void test_conv(const Case& c, bool plain, bool with_sum, bool small) {
   CAPTURE(c.in_channels);
   CAPTURE(c.kernel[0]);
   CAPTURE(plain);
   CAPTURE(with_sum);
+  CAPTURE(small);
   const int64_t pads[] = {c.pad, c.pad};
   int64_t out[2];
   for (int d = 0; d < 2; ++d)
@@ -101,7 +106,9 @@ void test_conv(const Case& c, bool plain, bool with_sum) {
                 pixels = c.batch * out[0] * out[1];
   const auto x = numbers<uint8_t>(c.batch * cells * c.in_channels),
              z = numbers<uint8_t>(pixels * c.out_channels);
-  const auto w = numbers<int8_t>(c.out_channels * c.in_channels * taps);
+  auto w = numbers<int8_t>(c.out_channels * c.in_channels * taps);
+  for (int8_t& v : w)
+    if (small) v = static_cast<int8_t>(v >> 1);
   const auto bias = numbers<int16_t>(c.out_channels);
   const std::vector<int32_t> wide_bias(bias.begin(), bias.end());
   const std::vector<float> scale(static_cast<size_t>(c.out_channels), 0x1p-9f);
@@ -138,22 +145,31 @@ void test_conv(const Case& c, bool plain, bool with_sum) {
       expected.push_back(static_cast<uint8_t>(q));
     }
 
-  for (const bool tiles : {true, false})
+  using namespace conv_last_detail;
+  const auto check = [&]<class Words>(Words, bool tiles) {
+    CAPTURE(tiles);
+    CAPTURE(static_cast<int>(Words::form));
     for (const int threads : {1, 3}) {
-      CAPTURE(tiles);
       CAPTURE(threads);
       ThreadPool pool(threads);
       const ScopedPool scope(pool);
-      const conv_last_detail::Layout<Arch> layout(g.geometry, plain, tiles);
-      std::vector<int32_t> packed(static_cast<size_t>(layout.size()));
-      conv_last_detail::pack_weights(layout, g.geometry, plain, w.data(), wide_bias.data(), g.x_zero,
-                                     packed.data());
+      std::vector<int32_t> packed(
+          static_cast<size_t>(Layout<Arch>(g.geometry, plain, tiles, Words::per_word).size()));
+      pack_weights<Words>(Layout<Arch>(g.geometry, plain, tiles), g.geometry, plain, w.data(),
+                          wide_bias.data(), g.x_zero, packed.data());
       y.assign(y.size(), 0);
       g.packed_w = packed.data(), g.y = y.data();
-      if (tiles) conv_last_detail::conv_by_tiles<simd::PlainTiles, Arch>(g);
-      else conv_last_detail::conv_by_words<Arch>(g);
+      if (tiles) conv_by_tiles<simd::PlainTiles, Arch>(g);
+      else conv_by_words<Words, Arch>(g);
       CHECK(y == expected);
     }
+  };
+  check(Quads{}, true);
+  if (has_words) check(Quads{}, false);
+  check(Pairs{}, false);
+  const bool safe = are_safe(g.geometry, plain, w.data());
+  if (c.in_channels > 1) CHECK(safe == small);
+  if (safe) check(SafeQuads{}, false);
 }
 
 // Numbers of so many bits.
@@ -230,9 +246,6 @@ TEST_CASE("gemm: numbers of few bits as sums of parts, against the definition") 
       }
 }
 
-// The instruction for words is not on every processor of a level that has it.
-const bool has_words = !simd::has_dot_bytes_16<Arch> || simd::has_dot_bytes<Arch>();
-
 TEST_CASE("quant_gemm: words and tile registers, against the definition" * doctest::skip(!has_words)) {
   for (const int64_t m : {1, 16, 17, 70})
     for (const int64_t n : {1, 31, 32, 50, 90})
@@ -242,7 +255,7 @@ TEST_CASE("quant_gemm: words and tile registers, against the definition" * docte
       }
 }
 
-TEST_CASE("quant_conv_last: words and tile registers, against the definition" * doctest::skip(!has_words)) {
+TEST_CASE("quant_conv_last: all words and tile registers, against the definition") {
   const Case cases[] = {
       {2, 64, 48, {5, 9}, {1, 1}, {1, 1}, {1, 1}, 0},   {1, 64, 112, {9, 8}, {1, 1}, {1, 1}, {1, 1}, 0},
       {1, 8, 16, {7, 7}, {3, 3}, {1, 1}, {1, 1}, 1},    {2, 20, 80, {6, 11}, {3, 2}, {2, 1}, {1, 2}, 1},
@@ -250,8 +263,11 @@ TEST_CASE("quant_conv_last: words and tile registers, against the definition" * 
       {1, 68, 64, {40, 17}, {1, 1}, {2, 2}, {1, 1}, 0},
   };
   for (const Case& c : cases)
-    for (const bool with_sum : {false, true}) test_conv(c, false, with_sum);
+    for (const bool with_sum : {false, true})
+      for (const bool small : {false, true}) test_conv(c, false, with_sum, small);
   for (const int64_t channels : {1, 3, 4})
     for (const int64_t kernel : {1, 3, 7, 9})
-      test_conv({2, channels, 32, {13, 14}, {kernel, kernel}, {2, 1}, {1, 1}, kernel / 2}, true, kernel == 3);
+      for (const bool small : {false, true})
+        test_conv({2, channels, 32, {13, 14}, {kernel, kernel}, {2, 1}, {1, 1}, kernel / 2}, true,
+                  kernel == 3, small);
 }

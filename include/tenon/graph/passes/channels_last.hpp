@@ -81,9 +81,10 @@ class ChannelsLast {
     if (!std::all_of(scales, scales + g.out_channels, [](float s) { return s < 1; }))
       return p_.skipped(n, "scales are large");
     if (!q.plain) return p_.skipped(n, "weights have zero points");
+    const auto* const w = static_cast<const int8_t*>(q.plain.data());
     c.weights =
-        Storage::make<int32_t>(kernels::quant_conv_last_weight_size(g, c.plain_x), lasting_allocator());
-    kernels::quant_conv_last_pack(g, c.plain_x, static_cast<const int8_t*>(q.plain.data()),
+        Storage::make<int32_t>(kernels::quant_conv_last_weight_size(g, c.plain_x, w), lasting_allocator());
+    kernels::quant_conv_last_pack(g, c.plain_x, w,
                                   q.bias ? static_cast<const int32_t*>(q.bias.data()) : nullptr,
                                   raised(q.x).zero, static_cast<int32_t*>(c.weights.data()));
     if (!c.plain_x) c.x = raised(c.x);

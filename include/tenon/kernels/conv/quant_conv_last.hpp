@@ -25,22 +25,22 @@ inline bool fits_conv_last(const ConvGeometry& g, bool plain_x) {
 template <class Arch>
 bool fast_conv_last_impl();
 template <class Arch>
-int64_t quant_conv_last_weight_size_impl(const ConvGeometry& geometry, bool plain_x);
+int64_t quant_conv_last_weight_size_impl(const ConvGeometry& geometry, bool plain_x, const int8_t* w);
 template <class Arch>
 void quant_conv_last_pack_impl(const ConvGeometry& geometry, bool plain_x, const int8_t* w,
                                const int32_t* bias, int32_t x_zero, int32_t* packed);
 template <class Arch>
 void quant_conv_last_impl(const QuantConvLastArgs& args);
 
-/// Whether the level in force has instructions for quant_conv_last.
+/// Whether the level in force has instructions for products of bytes.
 inline bool fast_conv_last() {
   return simd::dispatch([]<class Arch>(Arch) { return fast_conv_last_impl<Arch>(); });
 }
 
-/// Elements of int32_t that quant_conv_last_pack writes. Reads channels and kernel.
-inline int64_t quant_conv_last_weight_size(const ConvGeometry& geometry, bool plain_x) {
+/// Elements of int32_t that quant_conv_last_pack writes for weights w. Reads channels and kernel.
+inline int64_t quant_conv_last_weight_size(const ConvGeometry& geometry, bool plain_x, const int8_t* w) {
   return simd::dispatch(
-      [&]<class Arch>(Arch) { return quant_conv_last_weight_size_impl<Arch>(geometry, plain_x); });
+      [&]<class Arch>(Arch) { return quant_conv_last_weight_size_impl<Arch>(geometry, plain_x, w); });
 }
 
 /// Writes weights w (Cout, Cin, kernel), a bias of (Cout) or nullptr, and the zero point of x in the order in

@@ -1,9 +1,9 @@
 // Convolutions of bytes over tensors of (N, H, W, C), each channel with a kernel of its own.
 //
-// As many neighbouring channels as a register has bytes are a panel. Bytes of four kernel rows meet in words,
-// which an instruction multiplies and sums. The words of a column of the image serve all the pixels of a tile
-// that see it. Of registers of 64 bytes, a last panel of up to 32 channels is computed for two tiles at once,
-// one in each half.
+// As many neighbouring channels as a register has bytes are a panel. Numbers of neighbouring kernel rows,
+// four or two, meet in words, which an instruction multiplies and sums. The words of a column of the image
+// serve all the pixels of a tile that see it. Of registers of 64 bytes, a last panel of up to 32 channels is
+// computed for two tiles at once, one in each half.
 #pragma once
 
 #include <algorithm>
@@ -13,27 +13,31 @@
 
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/scratch.hpp"
-#include "tenon/kernels/conv/quant_conv_last_args.hpp"
+#include "tenon/kernels/conv/quant_conv_last_weights.hpp"
 #include "tenon/kernels/gemm/bytes.hpp"
 #include "tenon/simd/batch.hpp"
 
 namespace tenon::kernels::conv_last_detail {
 
-/// Packed weights: panels of sums to start from, then of words for each four kernel rows and each column.
-/// Both halves of a half panel have the same.
-template <class Arch>
+/// Packed weights: panels of sums to start from, then of words for each group of kernel rows and each column.
+/// Both halves of a half panel have the same. Without half panels, the last panel has channels of the one
+/// before it too, so that it is whole.
+template <class Words, class Arch>
 struct DepthwiseLayout {
   static constexpr int64_t cols = Arch::register_bytes;
   static constexpr bool has_halves = cols == 64;
-  int64_t channels, quads, wide;
+  static constexpr int64_t per_word = Words::per_word;
+  int64_t channels, groups, wide;  ///< groups of rows, and columns
 
   explicit DepthwiseLayout(const ConvGeometry& g)
-      : channels(g.out_channels), quads((g.kernel[0] + 3) / 4), wide(g.kernel[1]) {}
+      : channels(g.out_channels), groups((g.kernel[0] + per_word - 1) / per_word), wide(g.kernel[1]) {}
   int64_t panels() const { return (channels + cols - 1) / cols; }
-  int64_t panel() const { return (1 + quads * wide) * cols; }
+  int64_t panel() const { return (1 + groups * wide) * cols; }
   int64_t size() const { return panels() * panel(); }
-  /// Whether the panel of the channel is a half panel.
-  bool is_half(int64_t channel) const { return has_halves && channels - channel / cols * cols <= cols / 2; }
+  int64_t first(int64_t panel) const {
+    return has_halves ? panel * cols : std::max<int64_t>(std::min(panel * cols, channels - cols), 0);
+  }
+  bool is_half(int64_t panel) const { return has_halves && channels - panel * cols <= cols / 2; }
   /// The word of a panel's channel, in the order of simd::interleave_quarters.
   static int64_t place(int64_t channel) {
     return channel / 4 % 4 * (cols / 4) + channel / 16 * 4 + channel % 4;
@@ -42,22 +46,27 @@ struct DepthwiseLayout {
   static constexpr int64_t other_half = 8;
 };
 
-template <class Arch>
+template <class Words, class Arch>
 void pack_depthwise(const ConvGeometry& g, const int8_t* w, const int32_t* bias, int32_t x_zero,
                     int32_t* packed) {
-  const DepthwiseLayout<Arch> l(g);
+  using Number = std::conditional_t<Words::per_word == 4, int8_t, int16_t>;
+  const DepthwiseLayout<Words, Arch> l(g);
   std::fill_n(packed, l.size(), 0);
-  for (int64_t c = 0; c < l.channels; ++c) {
-    int32_t* const to = packed + c / l.cols * l.panel() + l.place(c % l.cols);
-    int32_t sum = 0;
-    for (int64_t i = 0; i < g.kernel[0]; ++i)
-      for (int64_t j = 0; j < l.wide; ++j, ++w) {
-        sum += *w;
-        auto* const word = reinterpret_cast<int8_t*>(to + (1 + i / 4 * l.wide + j) * l.cols);
-        word[i % 4] = *w;
-      }
-    *to = gemm_detail::wrap_sub(bias != nullptr ? bias[c] : 0, gemm_detail::wrap_mul(x_zero, sum));
-    for (int64_t i = 0; l.is_half(c) && i < l.panel(); i += l.cols) to[i + l.other_half] = to[i];
+  for (int64_t panel = 0; panel < l.panels(); ++panel) {
+    const int64_t first = l.first(panel), last = std::min(first + l.cols, l.channels);
+    const int8_t* from = w + first * g.kernel[0] * l.wide;
+    for (int64_t c = first; c < last; ++c) {
+      int32_t* const to = packed + panel * l.panel() + l.place(c - first);
+      int32_t sum = 0;
+      for (int64_t i = 0; i < g.kernel[0]; ++i)
+        for (int64_t j = 0; j < l.wide; ++j, ++from) {
+          sum += *from;
+          auto* const word = reinterpret_cast<Number*>(to + (1 + i / l.per_word * l.wide + j) * l.cols);
+          word[i % l.per_word] = *from;
+        }
+      *to = gemm_detail::wrap_sub(bias != nullptr ? bias[c] : 0, gemm_detail::wrap_mul(x_zero, sum));
+      for (int64_t i = 0; l.is_half(panel) && i < l.panel(); i += l.cols) to[i + l.other_half] = to[i];
+    }
   }
 }
 
@@ -69,7 +78,7 @@ inline constexpr bool loads_partly = Arch::register_bytes == 64;
 /// Neighbouring pixels of a row, or two of these where the panel is a half, and a panel of their channels.
 struct DepthwiseTile {
   struct Pixels {
-    const uint8_t* const* rows;  ///< of the image, four for each quad, from the first column on
+    const uint8_t* const* rows;  ///< of the image, as many as words hold, from the first column on
     int64_t step;                ///< from a column to the next one of a pixel's
     uint8_t* y;
   };
@@ -80,8 +89,9 @@ struct DepthwiseTile {
 };
 
 /// R pixels, or twice as many, with stride S and a kernel of K rows and columns; K = 0: any numbers of them.
-template <class Arch, int R, int S, int K, bool two>
-void depthwise_tile(const QuantConvLastArgs& g, const DepthwiseLayout<Arch>& l, const DepthwiseTile& t) {
+template <class Words, class Arch, int R, int S, int K, bool two>
+void depthwise_tile(const QuantConvLastArgs& g, const DepthwiseLayout<Words, Arch>& l,
+                    const DepthwiseTile& t) {
   using I = simd::batch<int32_t, Arch>;
   using F = simd::batch<float, Arch>;
   using B = simd::batch<uint8_t, Arch>;
@@ -90,30 +100,31 @@ void depthwise_tile(const QuantConvLastArgs& g, const DepthwiseLayout<Arch>& l, 
   constexpr int L = simd::lanes<int32_t, Arch>, passes = Arch::registers == 32 ? 1 : 2, V = 4 / passes;
   const auto &first = t.pixels[0], &second = t.pixels[two];
   I sum[R][4];
-  // Adds the first `count` rows of a quad; weights of the others are 0.
-  const auto add_quad = [&]<int count, int pass>(std::integral_constant<int, count>,
-                                                 std::integral_constant<int, pass>, int64_t q) {
-    const int32_t* const w = t.w + (1 + q * l.wide) * l.cols + pass * V * L;
+  constexpr int per_word = Words::per_word;
+  // Adds the first `count` rows of a group; weights of the others are 0.
+  const auto add_group = [&]<int count, int pass>(std::integral_constant<int, count>,
+                                                  std::integral_constant<int, pass>, int64_t group) {
+    const int32_t* const w = t.w + (1 + group * l.wide) * l.cols + pass * V * L;
     const auto words_of = [&](int64_t c, I* words) {
-      B row[4];
+      B row[per_word];
 #pragma GCC unroll 4
-      for (int i = 0; i < 4; ++i) {
-        const uint8_t* const from = first.rows[4 * q + i] + c * first.step;
+      for (int i = 0; i < per_word; ++i) {
+        const uint8_t* const from = first.rows[per_word * group + i] + c * first.step;
         if (i >= count) row[i] = B(uint8_t{0});
         else if constexpr (two)
-          row[i] = simd::load_halves_n<Arch>(from, second.rows[4 * q + i] + c * second.step, t.channels);
+          row[i] = simd::load_halves_n<Arch>(from, second.rows[per_word * group + i] + c * second.step,
+                                             t.channels);
         else if constexpr (loads_partly<Arch>) row[i] = simd::load_n<Arch>(from, t.channels);
         else row[i] = simd::loadu<Arch>(from);
       }
-      if constexpr (pass == 0) simd::interleave_quarters<false>(row[0], row[1], row[2], row[3], words);
-      if constexpr (pass == passes - 1)
-        simd::interleave_quarters<true>(row[0], row[1], row[2], row[3], words + V - 2);
+      if constexpr (pass == 0) simd::interleave_quarters<false>(row, words);
+      if constexpr (pass == passes - 1) simd::interleave_quarters<true>(row, words + V - 2);
     };
     const auto add = [&](const I* words, int r, int64_t c) {
 #pragma GCC unroll 4
       for (int v = 0; v < V; ++v) {
         I& to = sum[r][pass * V + v];
-        to = simd::dot_bytes(words[v], simd::loadu<Arch>(w + c * l.cols + v * L), to);
+        to = Words::add_products(words[v], I(simd::loadu<Arch>(w + c * l.cols + v * L)), to);
       }
     };
     if constexpr (K == 0) {
@@ -138,9 +149,9 @@ void depthwise_tile(const QuantConvLastArgs& g, const DepthwiseLayout<Arch>& l, 
     for (int r = 0; r < R; ++r)
 #pragma GCC unroll 4
       for (int v = pass * V; v < (pass + 1) * V; ++v) sum[r][v] = simd::loadu<Arch>(t.w + v * L);
-    const int64_t whole = K == 0 ? l.quads : K / 4;
-    for (int64_t q = 0; q < whole; ++q) add_quad(std::integral_constant<int, 4>{}, which, q);
-    if constexpr (K % 4 != 0) add_quad(std::integral_constant<int, K % 4>{}, which, whole);
+    const int64_t whole = K == 0 ? l.groups : K / per_word;
+    for (int64_t i = 0; i < whole; ++i) add_group(std::integral_constant<int, per_word>{}, which, i);
+    if constexpr (K % per_word != 0) add_group(std::integral_constant<int, K % per_word>{}, which, whole);
   };
   add_all(std::integral_constant<int, 0>{});
   if constexpr (passes == 2) add_all(std::integral_constant<int, 1>{});
@@ -155,34 +166,37 @@ void depthwise_tile(const QuantConvLastArgs& g, const DepthwiseLayout<Arch>& l, 
 }
 
 /// The tiles of a geometry, of whole panels and of half ones, and how many pixels each has.
-template <class Arch>
+template <class Words, class Arch>
 struct DepthwiseTiles {
-  using Function = void (*)(const QuantConvLastArgs&, const DepthwiseLayout<Arch>&, const DepthwiseTile&);
+  using Function = void (*)(const QuantConvLastArgs&, const DepthwiseLayout<Words, Arch>&,
+                            const DepthwiseTile&);
   int64_t pixels;
   Function whole, half = nullptr;
 };
 
-template <class Arch, int R, int S, int K>
-constexpr DepthwiseTiles<Arch> depthwise_tiles() {
-  if constexpr (!DepthwiseLayout<Arch>::has_halves) return {R, &depthwise_tile<Arch, R, S, K, false>};
-  else return {R, &depthwise_tile<Arch, R, S, K, false>, &depthwise_tile<Arch, R, S, K, true>};
+template <class Words, class Arch, int R, int S, int K>
+constexpr DepthwiseTiles<Words, Arch> depthwise_tiles() {
+  if constexpr (!DepthwiseLayout<Words, Arch>::has_halves)
+    return {R, &depthwise_tile<Words, Arch, R, S, K, false>};
+  else return {R, &depthwise_tile<Words, Arch, R, S, K, false>, &depthwise_tile<Words, Arch, R, S, K, true>};
 }
 
-template <class Arch>
-DepthwiseTiles<Arch> tiles_of(const ConvGeometry& g) {
+template <class Words, class Arch>
+DepthwiseTiles<Words, Arch> tiles_of(const ConvGeometry& g) {
   const int64_t k = g.kernel[0], stride = g.strides[1];
   if (g.out[1] < 4 || g.dilations[1] != 1 || g.kernel[1] != k || stride > 2 || (k != 3 && k != 5))
-    return depthwise_tiles<Arch, 1, 1, 0>();
-  if (stride == 1) return k == 3 ? depthwise_tiles<Arch, 4, 1, 3>() : depthwise_tiles<Arch, 4, 1, 5>();
-  return k == 3 ? depthwise_tiles<Arch, 4, 2, 3>() : depthwise_tiles<Arch, 4, 2, 5>();
+    return depthwise_tiles<Words, Arch, 1, 1, 0>();
+  if (stride == 1)
+    return k == 3 ? depthwise_tiles<Words, Arch, 4, 1, 3>() : depthwise_tiles<Words, Arch, 4, 1, 5>();
+  return k == 3 ? depthwise_tiles<Words, Arch, 4, 2, 3>() : depthwise_tiles<Words, Arch, 4, 2, 5>();
 }
 
 /// A thread's part of a convolution.
-template <class Arch>
+template <class Words, class Arch>
 class DepthwiseShare {
  public:
-  DepthwiseShare(const QuantConvLastArgs& g, const DepthwiseLayout<Arch>& l,
-                 const DepthwiseTiles<Arch>& tiles, const uint8_t* outside, const float* scales)
+  DepthwiseShare(const QuantConvLastArgs& g, const DepthwiseLayout<Words, Arch>& l,
+                 const DepthwiseTiles<Words, Arch>& tiles, const uint8_t* outside, const float* scales)
       : g_(g), s_(g.geometry), l_(l), tiles_(tiles), outside_(outside), scales_(scales) {
     rows_ = scratch_.take<const uint8_t*>(most_);
     for (Place& place : places_) {
@@ -203,9 +217,9 @@ class DepthwiseShare {
     }
     uint8_t* const y = g_.y + line * s_.out[1] * C;
     for (int64_t panel = 0; panel < l_.panels(); ++panel) {
-      const int64_t first = panel * l_.cols, channels = std::min(C - first, l_.cols);
-      const bool half = l_.is_half(first);
-      DepthwiseTile tile{{}, g_.packed_w + panel * l_.panel(), scales_ + first, channels};
+      const int64_t first = l_.first(panel), channels = std::min(C - first, l_.cols);
+      const bool half = l_.is_half(panel);
+      DepthwiseTile tile{{}, g_.packed_w + panel * l_.panel(), scales_ + panel * l_.cols, channels};
       const int64_t last = s_.out[1] - tiles_.pixels, step = tiles_.pixels << half;
       for (int64_t p = 0; p < s_.out[1]; p += step) {
         for (int k = 0; k <= half; ++k)
@@ -247,36 +261,37 @@ class DepthwiseShare {
 
   const QuantConvLastArgs& g_;
   const ConvGeometry& s_;
-  const DepthwiseLayout<Arch>& l_;
-  const DepthwiseTiles<Arch>& tiles_;
+  const DepthwiseLayout<Words, Arch>& l_;
+  const DepthwiseTiles<Words, Arch>& tiles_;
   const uint8_t* const outside_;  // a row outside of the image
   const float* const scales_;     // in the order of the panels
-  const int64_t most_ = 4 * l_.quads, columns_ = (tiles_.pixels - 1) * s_.strides[1] + l_.wide;
+  const int64_t most_ = l_.per_word * l_.groups, columns_ = (tiles_.pixels - 1) * s_.strides[1] + l_.wide;
   Scratch scratch_;
   const uint8_t** rows_;
   Place places_[2];
 };
 
-template <class Arch>
+template <class Words, class Arch>
 void conv_depthwise(const QuantConvLastArgs& g) {
   const ConvGeometry& s = g.geometry;
-  const DepthwiseLayout<Arch> l(s);
-  const DepthwiseTiles<Arch> tiles = tiles_of<Arch>(s);
+  const DepthwiseLayout<Words, Arch> l(s);
+  const DepthwiseTiles<Words, Arch> tiles = tiles_of<Words, Arch>(s);
   const int64_t C = l.channels, row = s.in[1] * C;
   Scratch scratch;
   auto* const outside = scratch.take<uint8_t>(row);
   std::memset(outside, g.x_zero, static_cast<std::size_t>(row));
   auto* const scales = scratch.take<float>(l.panels() * l.cols);
   std::fill_n(scales, l.panels() * l.cols, 0.f);
-  for (int64_t c = 0; c < C; ++c) {
-    float* const to = scales + c / l.cols * l.cols + l.place(c % l.cols);
-    *to = g.scale[c];
-    if (l.is_half(c)) to[l.other_half] = g.scale[c];
-  }
-  const int64_t work = s.out[1] * l.panels() * (l.quads * l.wide + 4) * 256;
+  for (int64_t panel = 0; panel < l.panels(); ++panel)
+    for (int64_t c = l.first(panel), last = std::min(c + l.cols, C); c < last; ++c) {
+      float* const to = scales + panel * l.cols + l.place(c - l.first(panel));
+      *to = g.scale[c];
+      if (l.is_half(panel)) to[l.other_half] = g.scale[c];
+    }
+  const int64_t work = s.out[1] * l.panels() * (l.groups * l.wide + 4) * 256;
   parallel_for(s.batch * s.out[0], std::max<int64_t>((int64_t{1} << 19) / work, 1),
                [&](int64_t begin, int64_t end) {
-                 DepthwiseShare<Arch> share(g, l, tiles, outside, scales);
+                 DepthwiseShare<Words, Arch> share(g, l, tiles, outside, scales);
                  for (int64_t line = begin; line < end; ++line) share.run(line);
                });
 }

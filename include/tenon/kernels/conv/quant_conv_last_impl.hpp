@@ -42,7 +42,7 @@ struct Pixels {
 template <class Arch>
 struct TileWork {
   const Pixels<Arch>& pixels;
-  int64_t quads;
+  int64_t words;
   const uint8_t* x;
   const int32_t* w;
   const void* next;  ///< memory to fetch, a line for each word of the pixels
@@ -53,7 +53,7 @@ struct TileWork {
   int64_t channels;
 };
 
-template <class Arch, int R, int NV>
+template <class Words, class Arch, int R, int NV>
 void compute_tile(const QuantConvLastArgs& g, const TileWork<Arch>& t) {
   using I = simd::batch<int32_t, Arch>;
   constexpr int L = simd::lanes<int32_t, Arch>;
@@ -75,7 +75,7 @@ void compute_tile(const QuantConvLastArgs& g, const TileWork<Arch>& t) {
     const uint8_t* x[R];
 #pragma GCC unroll 8
     for (int r = 0; r < R; ++r) x[r] = t.x + (t.pixels.from[r] + tap->x);
-    for (int64_t q = 0; q < t.quads; ++q, w += Tile<Arch>::cols, next += 64) {
+    for (int64_t q = 0; q < t.words; ++q, w += Tile<Arch>::cols, next += 64) {
       __builtin_prefetch(next);
       I wv[NV];
 #pragma GCC unroll 4
@@ -86,7 +86,7 @@ void compute_tile(const QuantConvLastArgs& g, const TileWork<Arch>& t) {
         std::memcpy(&word, x[r] + 4 * q, 4);
         const I xv(word);
 #pragma GCC unroll 4
-        for (int v = 0; v < NV; ++v) sum[r][v] = simd::dot_bytes(xv, wv[v], sum[r][v]);
+        for (int v = 0; v < NV; ++v) sum[r][v] = Words::add_products(xv, wv[v], sum[r][v]);
       }
     }
   }
@@ -100,16 +100,16 @@ void compute_tile(const QuantConvLastArgs& g, const TileWork<Arch>& t) {
 template <class Arch>
 using TileFunction = void (*)(const QuantConvLastArgs&, const TileWork<Arch>&);
 
-template <class Arch>
+template <class Words, class Arch>
 inline constexpr auto tiles = []<int... I>(std::integer_sequence<int, I...>) {
   constexpr int vectors = Tile<Arch>::vectors;
   return std::array<TileFunction<Arch>, sizeof...(I)>{
-      &compute_tile<Arch, I / vectors + 1, I % vectors + 1>...};
+      &compute_tile<Words, Arch, I / vectors + 1, I % vectors + 1>...};
 }(std::make_integer_sequence<int, Tile<Arch>::rows * Tile<Arch>::vectors>{});
 
-template <class Arch>
+template <class Words, class Arch>
 TileFunction<Arch> tile_for(int64_t rows, int64_t vectors) {
-  return tiles<Arch>[static_cast<std::size_t>((rows - 1) * Tile<Arch>::vectors + vectors - 1)];
+  return tiles<Words, Arch>[static_cast<std::size_t>((rows - 1) * Tile<Arch>::vectors + vectors - 1)];
 }
 
 /// Tiles of a run of pixels.
@@ -181,7 +181,7 @@ class TileList {
   Tap* add_taps(Tap* to, const Seen& seen) const {
     for (int64_t i = seen[0]; i < seen[1]; ++i)
       for (int64_t j = seen[2]; j < seen[3]; ++j)
-        *to++ = {(i * wide_ + j) * l_.quads * Tile<Arch>::cols,
+        *to++ = {(i * wide_ + j) * l_.words * Tile<Arch>::cols,
                  i * g_.dilations[0] * image_.row + j * g_.dilations[1] * image_.pixel};
     return to;
   }
@@ -210,18 +210,18 @@ class TileList {
 };
 
 /// The convolution by tiles of words and vectors.
-template <class Arch>
+template <class Words, class Arch>
 void conv_by_words(const QuantConvLastArgs& g) {
   constexpr int64_t rows = Tile<Arch>::rows, cols = Tile<Arch>::cols, lanes = simd::lanes<int32_t, Arch>;
   const ConvGeometry& s = g.geometry;
   const int64_t pixels = s.batch * s.out[0] * s.out[1];
-  const Layout<Arch> l(s, g.plain_x, false);
+  const Layout<Arch> l(s, g.plain_x, false, Words::per_word);
   Scratch scratch;
-  bool padded = g.plain_x;
+  bool padded = g.plain_x || Words::per_word != 4;
   for (int d = 0; d < 2 && g.x_zero != 0; ++d)
     padded = padded || s.pads[d] > 0 ||
              (s.out[d] - 1) * s.strides[d] + (s.kernel[d] - 1) * s.dilations[d] - s.pads[d] >= s.in[d];
-  const Image x = padded ? padded_copy<Arch>(g, scratch) : plain_image<Arch>(g);
+  const Image x = padded ? padded_copy<Words, Arch>(g, scratch) : plain_image<Arch>(g);
   const auto run = [&](const TileList<Arch>& t, int64_t begin, int64_t end, int64_t panel) {
     const int64_t c = panel * cols, channels = std::min(l.channels - c, cols);
     const int64_t vectors = whole_vectors<Arch>(channels) / lanes;
@@ -232,8 +232,8 @@ void conv_by_words(const QuantConvLastArgs& g) {
       const void* next = k - begin < 4 && quarter >= 4096
                              ? static_cast<const void*>(w + l.panel() + (k - begin) * quarter)
                              : x.data + t.pixels[std::min(k + 1, end - 1)].from[0];
-      tile_for<Arch>(t.pixels[k].count, vectors)(
-          g, {t.pixels[k], l.quads, x.data, w, next, g.packed_w + c, g.scale + c,
+      tile_for<Words, Arch>(t.pixels[k].count, vectors)(
+          g, {t.pixels[k], l.words, x.data, w, next, g.packed_w + c, g.scale + c,
               g.sum.z != nullptr ? g.sum.z + c : nullptr, g.y + c, channels});
     }
   };
@@ -272,34 +272,49 @@ namespace tenon::kernels {
 
 template <class Arch>
 bool fast_conv_last_impl() {
-  return simd::has_dot_bytes<Arch>();
+  return simd::has_dot_bytes_16<Arch>;
 }
 
 template <class Arch>
-int64_t quant_conv_last_weight_size_impl(const ConvGeometry& g, bool plain_x) {
-  if (is_depthwise_last(g)) return conv_last_detail::DepthwiseLayout<Arch>(g).size();
-  return conv_last_detail::Layout<Arch>(g, plain_x, simd::has_tiles<Arch>()).size();
+int64_t quant_conv_last_weight_size_impl(const ConvGeometry& g, bool plain_x, const int8_t* w) {
+  using namespace conv_last_detail;
+  int64_t size = form_cells;
+  with_words(form_of<Arch>(g, plain_x, w), [&]<class Words>(Words) {
+    if (is_depthwise_last(g)) size += DepthwiseLayout<Words, Arch>(g).size();
+    else size += Layout<Arch>(g, plain_x, simd::has_tiles<Arch>(), Words::per_word).size();
+  });
+  return size;
 }
 
 template <class Arch>
 void quant_conv_last_pack_impl(const ConvGeometry& g, bool plain_x, const int8_t* w, const int32_t* bias,
                                int32_t x_zero, int32_t* packed) {
   using namespace conv_last_detail;
-  if (is_depthwise_last(g)) return pack_depthwise<Arch>(g, w, bias, x_zero, packed);
-  pack_weights(Layout<Arch>(g, plain_x, simd::has_tiles<Arch>()), g, plain_x, w, bias, x_zero, packed);
+  const WordForm form = form_of<Arch>(g, plain_x, w);
+  std::fill_n(packed, form_cells, static_cast<int32_t>(form));
+  packed += form_cells;
+  with_words(form, [&]<class Words>(Words) {
+    if (is_depthwise_last(g)) return pack_depthwise<Words, Arch>(g, w, bias, x_zero, packed);
+    pack_weights<Words>(Layout<Arch>(g, plain_x, simd::has_tiles<Arch>()), g, plain_x, w, bias, x_zero,
+                        packed);
+  });
 }
 
 template <class Arch>
-void quant_conv_last_impl(const QuantConvLastArgs& g) {
+void quant_conv_last_impl(const QuantConvLastArgs& args) {
   using namespace conv_last_detail;
-  if (g.geometry.batch * g.geometry.out[0] * g.geometry.out[1] <= 0) return;
+  if (args.geometry.batch * args.geometry.out[0] * args.geometry.out[1] <= 0) return;
+  QuantConvLastArgs g = args;
+  g.packed_w += form_cells;
+  with_words(static_cast<WordForm>(args.packed_w[0]), [&]<class Words>(Words) {
 #if defined(__AVX2__)
-  if constexpr (simd::has_dot_bytes_16<Arch>)
-    if (is_depthwise_last(g.geometry)) return conv_depthwise<Arch>(g);
+    if constexpr (simd::has_dot_bytes_16<Arch> && Words::form != WordForm::safe_quads)
+      if (is_depthwise_last(g.geometry)) return conv_depthwise<Words, Arch>(g);
 #endif
-  if constexpr (Arch::register_bytes == 64)
-    if (simd::has_tiles<Arch>()) return conv_by_tiles<simd::AmxTiles, Arch>(g);
-  conv_by_words<Arch>(g);
+    if constexpr (Arch::register_bytes == 64)
+      if (simd::has_tiles<Arch>()) return conv_by_tiles<simd::AmxTiles, Arch>(g);
+    conv_by_words<Words, Arch>(g);
+  });
 }
 
 }  // namespace tenon::kernels
@@ -308,7 +323,8 @@ void quant_conv_last_impl(const QuantConvLastArgs& g) {
 namespace tenon::kernels {
 
 template bool fast_conv_last_impl<TENON_INSTANTIATE>();
-template int64_t quant_conv_last_weight_size_impl<TENON_INSTANTIATE>(const ConvGeometry&, bool);
+template int64_t quant_conv_last_weight_size_impl<TENON_INSTANTIATE>(const ConvGeometry&, bool,
+                                                                     const int8_t*);
 template void quant_conv_last_pack_impl<TENON_INSTANTIATE>(const ConvGeometry&, bool, const int8_t*,
                                                            const int32_t*, int32_t, int32_t*);
 template void quant_conv_last_impl<TENON_INSTANTIATE>(const QuantConvLastArgs&);

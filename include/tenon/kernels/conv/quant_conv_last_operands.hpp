@@ -15,7 +15,7 @@
 
 namespace tenon::kernels::conv_last_detail {
 
-/// The input: pixel (n, y, x) is at data + n * image + y * row + x * pixel.
+/// The input: pixel (n, y, x) is at data + n * image + y * row + x * pixel, in bytes.
 struct Image {
   const uint8_t* data;
   int64_t image, row, pixel, height, width, pad[2];
@@ -37,47 +37,71 @@ Image plain_image(const QuantConvLastArgs& g) {
 /// Bytes that may be read from any tap of a padded copy: a plain x's last words end past the last pixel.
 inline constexpr int64_t short_tap = 32;
 
-/// A copy of x with its padding, pixel by pixel.
+/// Copies the cells [first, last) of a row of planes, which are `plane` apart, pixel by pixel.
 template <class Arch>
+void copy_planes(const uint8_t* from, int64_t plane, int64_t channels, int64_t count, uint8_t flip,
+                 uint8_t* to) {
+  const uint8_t* row[4];
+  for (int64_t c = 0; c < channels; ++c) row[c] = from + c * plane;
+  int64_t x = 0;
+  // The bytes that interleave_rows writes past 16 pixels are of pixels that follow.
+  for (; x + 16 + (15 - 3 * channels) / channels <= count; x += 16, to += 16 * channels) {
+    simd::interleave_rows<Arch>(row, static_cast<int>(channels), flip, to);
+    for (int64_t c = 0; c < channels; ++c) row[c] += 16;
+  }
+  for (; x < count; ++x)
+    for (int64_t c = 0; c < channels; ++c) *to++ = *row[c]++ ^ flip;
+}
+
+/// A copy of x with its padding, pixel by pixel, as numbers of which a word has Words::per_word.
+template <class Words, class Arch>
 Image padded_copy(const QuantConvLastArgs& g, Scratch& scratch) {
+  using Number = std::conditional_t<Words::per_word == 4, uint8_t, uint16_t>;
+  constexpr auto bytes = static_cast<int64_t>(sizeof(Number));
   const ConvGeometry& s = g.geometry;
   const int64_t channels = s.in_channels, in = s.in[0] * s.in[1];
   const auto span = [&](int d) {
     return (s.out[d] - 1) * s.strides[d] + (s.kernel[d] - 1) * s.dilations[d] + 1;
   };
   const int64_t height = span(0), width = span(1), row = width * channels;
-  auto* copy = scratch.take<uint8_t>(s.batch * height * row + short_tap);
-  std::memset(copy + s.batch * height * row, 0, short_tap);
+  const int64_t size = s.batch * height * row, rest = short_tap / bytes;
+  auto* const copy = scratch.take<Number>(size + rest);
+  std::fill_n(copy + size, rest, Number{0});
   const int64_t first = std::clamp<int64_t>(s.pads[1], 0, width);
   const int64_t last = std::clamp<int64_t>(s.in[1] + s.pads[1], first, width);
+  const int64_t begin = first * channels, end = last * channels;
   const uint8_t flip = g.x_signed ? 128 : 0;
-  const auto copy_rows = [&](int64_t begin, int64_t end) {
-    for (int64_t r = begin; r < end; ++r) {
-      uint8_t* to = copy + r * row;
+  const auto copy_rows = [&](int64_t row_begin, int64_t row_end) {
+    Scratch own;
+    uint8_t* const line = g.plain_x && bytes > 1 ? own.take<uint8_t>(end - begin) : nullptr;
+    for (int64_t r = row_begin; r < row_end; ++r) {
+      Number* const to = copy + r * row;
       const int64_t y = r % height - s.pads[0];
-      std::memset(to, g.x_zero, static_cast<std::size_t>(row));
-      if (y < 0 || y >= s.in[0]) continue;
-      const auto* image = static_cast<const uint8_t*>(g.x) + r / height * channels * in;
-      const int64_t from = y * s.in[1] + first - s.pads[1];
-      to += first * channels;
-      if (!g.plain_x) {
-        simd::copy(to, image + from * channels, static_cast<std::size_t>((last - first) * channels));
-        continue;
+      const bool inside = y >= 0 && y < s.in[0];
+      std::fill_n(to, inside ? begin : row, static_cast<Number>(g.x_zero));
+      if (!inside) continue;
+      std::fill(to + end, to + row, static_cast<Number>(g.x_zero));
+      const auto* from = static_cast<const uint8_t*>(g.x) + r / height * channels * in;
+      const int64_t cell = y * s.in[1] + first - s.pads[1];
+      if (g.plain_x) {
+        uint8_t* const bytes_to = bytes > 1 ? line : reinterpret_cast<uint8_t*>(to + begin);
+        copy_planes<Arch>(from + cell, in, channels, last - first, flip, bytes_to);
+        from = line;
+      } else {
+        from += cell * channels;
       }
-      const uint8_t* plane[4];
-      for (int64_t c = 0; c < channels; ++c) plane[c] = image + c * in + from;
-      int64_t x = first;
-      // The bytes that interleave_rows writes past 16 pixels are of pixels that follow.
-      for (; x + 16 + (16 - 4 * channels + channels - 1) / channels <= last; x += 16, to += 16 * channels) {
-        simd::interleave_rows<Arch>(plane, static_cast<int>(channels), flip, to);
-        for (int64_t c = 0; c < channels; ++c) plane[c] += 16;
-      }
-      for (; x < last; ++x)
-        for (int64_t c = 0; c < channels; ++c) *to++ = *plane[c]++ ^ flip;
+      if constexpr (bytes > 1) std::copy(from, from + (end - begin), to + begin);
+      else if (!g.plain_x) simd::copy(to + begin, from, static_cast<std::size_t>(end - begin));
     }
   };
   parallel_for(s.batch * height, std::max<int64_t>((int64_t{1} << 14) / row, 1), copy_rows);
-  return {copy, height * row, row, channels, height, width, {0, 0}};
+  return {reinterpret_cast<const uint8_t*>(copy),
+          height * row * bytes,
+          row * bytes,
+          channels * bytes,
+          height,
+          width,
+          {0, 0}};
 }
 
 /// Makes bytes of sums, and adds z to them where there is one.

@@ -21,7 +21,7 @@ namespace tenon::kernels::conv_last_detail {
 template <class Arch>
 void fill_lines(const ConvGeometry& g, const Image& image, const Layout<Arch>& l, bool copied, int32_t border,
                 int64_t first, int64_t count, uint8_t* to, int64_t line) {
-  const int64_t wide = l.taps / g.kernel[0], tap = 4 * l.quads;
+  const int64_t wide = l.taps / g.kernel[0], tap = 4 * l.words;
   const bool dense = wide == 1 || (g.dilations[1] == 1 && image.pixel == tap);
   const bool is_short = copied && wide * tap <= short_tap;
   for (int64_t p = first; p < first + count; ++p, to += line) {
@@ -58,7 +58,7 @@ class TileConv {
       : g_(g),
         s_(g.geometry),
         l_(s_, g.plain_x, true),
-        x_(g.plain_x ? padded_copy<Arch>(g, copies_) : plain_image<Arch>(g)),
+        x_(g.plain_x ? padded_copy<Quads, Arch>(g, copies_) : plain_image<Arch>(g)),
         pixels_(s_.batch * s_.out[0] * s_.out[1]),
         plain_(l_.panels() <= 2 && x_.pixel == 4 * l_.depth && x_.pixel <= 1024 && is_identity(s_)),
         line_(plain_ ? x_.pixel : (l_.depth / step | 1) * simd::tile_bytes),

@@ -7,12 +7,57 @@
 
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/scratch.hpp"
-#include "tenon/kernels/conv/conv.hpp"
+#include "tenon/kernels/conv/quant_conv_last.hpp"
+#include "tenon/kernels/gemm/byte_excess.hpp"
 #include "tenon/kernels/gemm/bytes.hpp"
 #include "tenon/simd/batch.hpp"
 #include "tenon/simd/tiles.hpp"
 
 namespace tenon::kernels::conv_last_detail {
+
+/// What a lane of 32 bits holds of x and of w: `per_word` numbers side by side, which are multiplied and
+/// summed.
+enum class WordForm : int32_t { quads, safe_quads, pairs };
+
+/// Bytes, unsigned in x and signed in w, by an instruction for them.
+struct Quads {
+  static constexpr WordForm form = WordForm::quads;
+  static constexpr int per_word = 4;
+  template <class V>
+  static V add_products(const V& x, const V& w, const V& sum) {
+    return simd::dot_bytes(x, w, sum);
+  }
+};
+
+/// The same without it, for weights two products of whose neighbours always fit into 16 bits.
+struct SafeQuads {
+  static constexpr WordForm form = WordForm::safe_quads;
+  static constexpr int per_word = 4;
+  template <class V>
+  static V add_products(const V& x, const V& w, const V& sum) {
+    return simd::dot_bytes_16(x, w, sum);
+  }
+};
+
+/// Numbers of 16 bits, for all other weights.
+struct Pairs {
+  static constexpr WordForm form = WordForm::pairs;
+  static constexpr int per_word = 2;
+  template <class V>
+  static V add_products(const V& x, const V& w, const V& sum) {
+    return simd::mul_add_pairs(x, w, sum);
+  }
+};
+
+/// Calls f with the words of a form.
+template <class F>
+void with_words(WordForm form, const F& f) {
+  switch (form) {
+    case WordForm::quads: return f(Quads{});
+    case WordForm::safe_quads: return f(SafeQuads{});
+    case WordForm::pairs: return f(Pairs{});
+  }
+}
 
 /// The register tile: 24 sums, 4 vectors of weights, 1 word of 32 registers, or 12 sums, 2 vectors, 1 word
 /// of 16. Levels without instructions for this product need no large tiles.
@@ -32,19 +77,19 @@ constexpr int64_t whole_vectors(int64_t channels) {
 inline constexpr int64_t tile_pixels = 2 * simd::tile_rows, tile_channels = 2 * simd::tile_rows;
 
 /// Extents of the packed weights: sums to start from, for output channels up to whole vectors, then panels of
-/// `cols` output channels, each of taps of `quads` words for each channel. Panels for tile registers
+/// `cols` output channels, each of taps of `words` for each channel. Panels for tile registers
 /// (gemm/byte_tiles.hpp) are as wide as two of them, and end with words of zeros up to whole registers.
 template <class Arch>
 struct Layout {
-  int64_t taps, quads, channels, cols, step, depth;
+  int64_t taps, words, channels, cols, step, depth;
 
-  Layout(const ConvGeometry& g, bool plain, bool tiles)
+  Layout(const ConvGeometry& g, bool plain, bool tiles, int per_word = 4)
       : taps(g.kernel[0] * (plain ? 1 : g.kernel[1])),
-        quads((g.in_channels * (plain ? g.kernel[1] : 1) + 3) / 4),
+        words((g.in_channels * (plain ? g.kernel[1] : 1) + 3) / 4 * (4 / per_word)),
         channels(g.out_channels),
         cols(tiles ? tile_channels : Tile<Arch>::cols),
         step(tiles ? simd::tile_rows : 1),
-        depth((taps * quads + step - 1) / step * step) {}
+        depth((taps * words + step - 1) / step * step) {}
   int64_t panels() const { return (channels + cols - 1) / cols; }
   int64_t panel() const { return depth * cols; }
   int64_t starts() const { return whole_vectors<Arch>(channels); }
@@ -59,14 +104,14 @@ void pack_strip(const Layout<Arch>& l, int64_t cells, const int8_t* w, int64_t e
   constexpr int L = simd::lanes<int32_t, Arch>, side = 16;
   const auto* const from = reinterpret_cast<const uint8_t*>(w);
   auto* const to = reinterpret_cast<uint32_t*>(packed);
-  const int64_t tap = l.quads * l.cols;
+  const int64_t tap = l.words * l.cols;
   int64_t q = 0;
   if (cells == 1) {
-    for (; q + 4 <= l.quads; q += 4)
+    for (; q + 4 <= l.words; q += 4)
       for (int r = 0; r < L; r += 4)
         simd::transpose_words<Arch>(from + r * each + 4 * q, each, to + q * l.cols + r, l.cols);
   }
-  for (; q < l.quads; ++q)
+  for (; q < l.words; ++q)
     for (int64_t t = 0; t < cells; t += side) {
       const int64_t count = std::min<int64_t>(side, cells - t);
       uint32_t words[L * side];
@@ -85,46 +130,95 @@ void pack_strip(const Layout<Arch>& l, int64_t cells, const int8_t* w, int64_t e
     }
 }
 
-/// See quant_conv_last_pack.
+/// Whether each two neighbours of a word of weights are so small that their products by bytes fit into 16
+/// bits.
+inline bool are_safe(const ConvGeometry& g, bool plain_x, const int8_t* w) {
+  const int64_t cells = g.kernel[0] * g.kernel[1], wide = g.kernel[1], C = g.in_channels;
+  // The weights of a row of a plain image's kernel are neighbours, channel after channel.
+  const int64_t lines = plain_x ? g.kernel[0] : cells, count = plain_x ? wide * C : C;
+  for (int64_t m = 0; m < g.out_channels; ++m, w += C * cells)
+    for (int64_t line = 0; line < lines; ++line) {
+      const auto at = [&](int64_t i) -> int32_t {
+        if (i >= count) return 0;
+        return plain_x ? w[i % C * cells + line * wide + i / C] : w[i * cells + line];
+      };
+      for (int64_t i = 0; i < count; i += 2)
+        if (gemm_detail::excess_of(at(i), at(i + 1)) != 0) return false;
+    }
+  return true;
+}
+
+/// The words of a convolution at the level in force.
 template <class Arch>
+WordForm form_of(const ConvGeometry& g, bool plain_x, const int8_t* w) {
+  if (!simd::has_dot_bytes_16<Arch> || simd::has_dot_bytes<Arch>()) return WordForm::quads;
+  if (is_depthwise_last(g)) return WordForm::pairs;
+  if (simd::has_tiles<Arch>()) return WordForm::quads;
+  return are_safe(g, plain_x, w) ? WordForm::safe_quads : WordForm::pairs;
+}
+
+/// Cells in front of packed weights: the form, and room, so that weights stay aligned.
+inline constexpr int64_t form_cells = 16;
+
+/// to[i] and to[cols + i] = the first two and the last two bytes of from[i] as 16-bit integers.
+inline void split_words(const int32_t* from, int64_t cols, int32_t* to) {
+  for (int64_t i = 0; i < cols; ++i) {
+    const auto word = static_cast<uint32_t>(from[i]);
+    const auto byte = [&](int left) {
+      return static_cast<uint32_t>(static_cast<int32_t>(word << left) >> 24);
+    };
+    to[i] = static_cast<int32_t>((byte(24) & 0xffff) | byte(16) << 16);
+    to[cols + i] = static_cast<int32_t>((byte(8) & 0xffff) | byte(0) << 16);
+  }
+}
+
+/// See quant_conv_last_pack. `l` is of words of bytes.
+template <class Words, class Arch>
 void pack_weights(const Layout<Arch>& l, const ConvGeometry& g, bool plain_x, const int8_t* w,
                   const int32_t* bias, int32_t x_zero, int32_t* packed) {
+  constexpr int64_t split = 4 / Words::per_word;
   const int64_t cells = g.kernel[0] * g.kernel[1], each = g.in_channels * cells;
   const int8_t* const end = w + g.out_channels * each;
   std::fill(packed + l.channels, packed + l.starts(), 0);
-  parallel_for(l.panels(), 1, [&](int64_t begin_panel, int64_t end_panel) {
-    for (int64_t panel = begin_panel; panel < end_panel; ++panel) {
-      const int64_t first = panel * l.cols, count = std::min(l.cols, g.out_channels - first);
-      int32_t* const to = packed + l.starts() + panel * l.panel();
-      if (plain_x || count < l.cols || l.depth > l.taps * l.quads) std::fill_n(to, l.panel(), 0);
-      for (int64_t m = first; m < first + count; ++m) {
-        uint32_t sum = 0;
-        for (const int8_t* k = w + m * each; k < w + (m + 1) * each; ++k) sum += static_cast<uint32_t>(*k);
-        packed[m] = gemm_detail::wrap_sub(bias != nullptr ? bias[m] : 0,
-                                          gemm_detail::wrap_mul(x_zero, static_cast<int32_t>(sum)));
-      }
-      if (!plain_x) {
-        constexpr int64_t lanes = simd::lanes<int32_t, Arch>;
-        int64_t m = 0;
-        for (; m + lanes <= count; m += lanes)
-          pack_strip(l, cells, w + (first + m) * each, each, end, to + m);
-        if (m == count) continue;
-        Scratch scratch;
-        auto* const rest = scratch.take<int8_t>(lanes * each);
-        std::fill(std::copy_n(w + (first + m) * each, (count - m) * each, rest), rest + lanes * each,
-                  int8_t{0});
-        pack_strip(l, cells, rest, each, rest + lanes * each, to + m);
-        continue;
-      }
-      // Rows of a plain image's kernel hold the channels of all their taps, four after four.
-      auto* const bytes = reinterpret_cast<int8_t*>(to);
-      const int8_t* from = w + first * each;
-      for (int64_t m = 0; m < count; ++m)
-        for (int64_t c = 0; c < g.in_channels; ++c)
-          for (int64_t t = 0; t < cells; ++t) {
-            const int64_t e = t % g.kernel[1] * g.in_channels + c;
-            bytes[((t / g.kernel[1] * l.quads + e / 4) * l.cols + m) * 4 + e % 4] = *from++;
-          }
+  const auto pack_panel = [&](int64_t panel, int32_t* to) {
+    const int64_t first = panel * l.cols, count = std::min(l.cols, g.out_channels - first);
+    if (plain_x || count < l.cols || l.depth > l.taps * l.words) std::fill_n(to, l.panel(), 0);
+    for (int64_t m = first; m < first + count; ++m) {
+      uint32_t sum = 0;
+      for (const int8_t* k = w + m * each; k < w + (m + 1) * each; ++k) sum += static_cast<uint32_t>(*k);
+      packed[m] = gemm_detail::wrap_sub(bias != nullptr ? bias[m] : 0,
+                                        gemm_detail::wrap_mul(x_zero, static_cast<int32_t>(sum)));
+    }
+    if (!plain_x) {
+      constexpr int64_t lanes = simd::lanes<int32_t, Arch>;
+      int64_t m = 0;
+      for (; m + lanes <= count; m += lanes) pack_strip(l, cells, w + (first + m) * each, each, end, to + m);
+      if (m == count) return;
+      Scratch scratch;
+      auto* const rest = scratch.take<int8_t>(lanes * each);
+      std::fill(std::copy_n(w + (first + m) * each, (count - m) * each, rest), rest + lanes * each,
+                int8_t{0});
+      pack_strip(l, cells, rest, each, rest + lanes * each, to + m);
+      return;
+    }
+    // Rows of a plain image's kernel hold the channels of all their taps, four after four.
+    auto* const bytes = reinterpret_cast<int8_t*>(to);
+    const int8_t* from = w + first * each;
+    for (int64_t m = 0; m < count; ++m)
+      for (int64_t c = 0; c < g.in_channels; ++c)
+        for (int64_t t = 0; t < cells; ++t) {
+          const int64_t e = t % g.kernel[1] * g.in_channels + c;
+          bytes[((t / g.kernel[1] * l.words + e / 4) * l.cols + m) * 4 + e % 4] = *from++;
+        }
+  };
+  parallel_for(l.panels(), 1, [&](int64_t begin, int64_t end) {
+    Scratch scratch;
+    auto* const bytes = split == 1 ? nullptr : scratch.take<int32_t>(l.panel());
+    for (int64_t panel = begin; panel < end; ++panel) {
+      int32_t* const to = packed + l.starts() + panel * l.panel() * split;
+      pack_panel(panel, split == 1 ? to : bytes);
+      for (int64_t i = 0; split > 1 && i < l.depth; ++i)
+        split_words(bytes + i * l.cols, l.cols, to + split * i * l.cols);
     }
   });
 }

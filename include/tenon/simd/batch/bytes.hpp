@@ -238,7 +238,8 @@ inline void store_rounded(uint8_t* p, const xsimd::batch<float, A>* x, int32_t z
     if constexpr (count == 2 || count == 3)
       _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_castsi512_si256(bytes));
     if constexpr (count == 1 || count == 3)
-      _mm_storeu_si128(reinterpret_cast<__m128i*>(p) + count / 2 * 2, _mm512_extracti32x4_epi32(bytes, count / 2 * 2));
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(p) + count / 2 * 2,
+                       _mm512_extracti32x4_epi32(bytes, count / 2 * 2));
   } else
 #endif
 #if defined(__AVX2__)
@@ -332,25 +333,40 @@ inline batch<uint8_t, Arch> load_halves_n(const uint8_t* p, const uint8_t* q, in
 }
 
 /// Of four vectors of words, vectors 0 and 1, or with `high` 2 and 3: vector k has in lane i the word of the
-/// bytes a[j], b[j], c[j], d[j], j = 16 (i / 4) + 4 k + i % 4. For levels with registers of 32 bytes and
+/// bytes r0[j], r1[j], r2[j], r3[j], j = 16 (i / 4) + 4 k + i % 4. For levels with registers of 32 bytes and
 /// more.
 template <bool high, class A>
-inline void interleave_quarters(const xsimd::batch<uint8_t, A>& a, const xsimd::batch<uint8_t, A>& b,
-                                const xsimd::batch<uint8_t, A>& c, const xsimd::batch<uint8_t, A>& d,
-                                xsimd::batch<int32_t, A>* to) {
+inline void interleave_quarters(const xsimd::batch<uint8_t, A> (&row)[4], xsimd::batch<int32_t, A>* to) {
 #if defined(__AVX512F__)
   if constexpr (detail::bytes<A> == 64) {
-    const __m512i ab = high ? _mm512_unpackhi_epi8(a, b) : _mm512_unpacklo_epi8(a, b);
-    const __m512i cd = high ? _mm512_unpackhi_epi8(c, d) : _mm512_unpacklo_epi8(c, d);
+    const __m512i ab = high ? _mm512_unpackhi_epi8(row[0], row[1]) : _mm512_unpacklo_epi8(row[0], row[1]);
+    const __m512i cd = high ? _mm512_unpackhi_epi8(row[2], row[3]) : _mm512_unpacklo_epi8(row[2], row[3]);
     to[0] = _mm512_unpacklo_epi16(ab, cd);
     to[1] = _mm512_unpackhi_epi16(ab, cd);
   } else
 #endif
   {
-    const __m256i ab = high ? _mm256_unpackhi_epi8(a, b) : _mm256_unpacklo_epi8(a, b);
-    const __m256i cd = high ? _mm256_unpackhi_epi8(c, d) : _mm256_unpacklo_epi8(c, d);
+    const __m256i ab = high ? _mm256_unpackhi_epi8(row[0], row[1]) : _mm256_unpacklo_epi8(row[0], row[1]);
+    const __m256i cd = high ? _mm256_unpackhi_epi8(row[2], row[3]) : _mm256_unpacklo_epi8(row[2], row[3]);
     to[0] = _mm256_unpacklo_epi16(ab, cd);
     to[1] = _mm256_unpackhi_epi16(ab, cd);
+  }
+}
+
+/// The same for words of two 16-bit integers r0[j], r1[j].
+template <bool high, class A>
+inline void interleave_quarters(const xsimd::batch<uint8_t, A> (&row)[2], xsimd::batch<int32_t, A>* to) {
+#if defined(__AVX512F__)
+  if constexpr (detail::bytes<A> == 64) {
+    const __m512i ab = high ? _mm512_unpackhi_epi8(row[0], row[1]) : _mm512_unpacklo_epi8(row[0], row[1]);
+    to[0] = _mm512_unpacklo_epi8(ab, _mm512_setzero_si512());
+    to[1] = _mm512_unpackhi_epi8(ab, _mm512_setzero_si512());
+  } else
+#endif
+  {
+    const __m256i ab = high ? _mm256_unpackhi_epi8(row[0], row[1]) : _mm256_unpacklo_epi8(row[0], row[1]);
+    to[0] = _mm256_unpacklo_epi8(ab, _mm256_setzero_si256());
+    to[1] = _mm256_unpackhi_epi8(ab, _mm256_setzero_si256());
   }
 }
 
