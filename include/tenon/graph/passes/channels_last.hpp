@@ -1,7 +1,8 @@
 // channels_last: quantised convolutions, and whatever lies between them, work on bytes whose channels lie
 // last: (N, C, spatial...) becomes (N, 1, spatial..., C), an ordinary tensor of unsigned bytes. So tables,
 // pools, sums and Concat stay the nodes that they are, and a sum behind a convolution becomes part of it.
-// Only where the processor has the instruction that sums products of four bytes.
+// Where the processor has no instruction that sums products of four bytes, only depthwise convolutions gain,
+// and networks that have some of them.
 #pragma once
 
 #include <map>
@@ -21,7 +22,7 @@ class ChannelsLast {
   explicit ChannelsLast(Program& program) : p_(program) {}
 
   void apply() {
-    if (!kernels::fast_conv_last()) return;
+    if (!kernels::fast_conv_last() && !(kernels::fast_depthwise_last() && has_depthwise())) return;
     p_.for_each_node([&](int n, const Graph::Node& node) {
       if (const auto* conv = node.op.as<QuantizedConv>()) take_convolution(n, *conv);
       else if (std::ranges::all_of(node.inputs, [&](ValueId v) { return last(v) >= 0; })) follow(n);
@@ -29,6 +30,15 @@ class ChannelsLast {
   }
 
  private:
+  bool has_depthwise() const {
+    bool found = false;
+    p_.for_each_node([&](int, const Graph::Node& node) {
+      const auto* q = node.op.as<QuantizedConv>();
+      found = found || (q != nullptr && q->conv.group >= 8 && q->extents[1] == 1);
+    });
+    return found;
+  }
+
   /// The form of a value with its channels last, or -1.
   ValueId last(ValueId v) const {
     const auto found = last_.find(v);
