@@ -148,13 +148,13 @@ void test_conv(const Case& c, bool plain, bool with_sum, bool small) {
   using namespace conv_last_detail;
   const auto check = [&]<class Words>(Words, bool tiles) {
     CAPTURE(tiles);
-    CAPTURE(static_cast<int>(Words::form));
+    CAPTURE(Words::per_cell);
     for (const int threads : {1, 3}) {
       CAPTURE(threads);
       ThreadPool pool(threads);
       const ScopedPool scope(pool);
       std::vector<int32_t> packed(
-          static_cast<size_t>(Layout<Arch>(g.geometry, plain, tiles, Words::per_word).size()));
+          static_cast<size_t>(Layout<Arch>(g.geometry, plain, tiles, Words::per_cell).size()));
       pack_weights<Words>(Layout<Arch>(g.geometry, plain, tiles), g.geometry, plain, w.data(),
                           wide_bias.data(), g.x_zero, packed.data());
       y.assign(y.size(), 0);
@@ -166,7 +166,7 @@ void test_conv(const Case& c, bool plain, bool with_sum, bool small) {
   };
   check(Quads{}, true);
   if (has_words) check(Quads{}, false);
-  check(Pairs{}, false);
+  check(Pair{}, false);
   const bool safe = are_safe(g.geometry, plain, w.data());
   if (c.in_channels > 1) CHECK(safe == small);
   if (safe) check(SafeQuads{}, false);

@@ -30,11 +30,19 @@ class ChannelsLast {
   }
 
  private:
+  /// A geometry that has only groups and channels.
+  static kernels::ConvGeometry channels_of(const QuantizedConv& q) {
+    kernels::ConvGeometry g;
+    g.groups = q.conv.group;
+    g.in_channels = q.extents[1] * g.groups;
+    g.out_channels = q.extents[0];
+    return g;
+  }
   bool has_depthwise() const {
     bool found = false;
     p_.for_each_node([&](int, const Graph::Node& node) {
       const auto* q = node.op.as<QuantizedConv>();
-      found = found || (q != nullptr && q->conv.group >= 8 && q->extents[1] == 1);
+      found = found || (q != nullptr && kernels::is_depthwise_last(channels_of(*q)));
     });
     return found;
   }
@@ -68,11 +76,8 @@ class ChannelsLast {
     const int rank = q.extents.size() - 2;
     if (rank != 2) return p_.skipped(n, "it has not two spatial axes");
     const int64_t dilations[] = {windows.dilation(0), windows.dilation(1)};
-    kernels::ConvGeometry g;
+    kernels::ConvGeometry g = channels_of(q);
     g.rank = rank;
-    g.groups = q.conv.group;
-    g.in_channels = q.extents[1] * g.groups;
-    g.out_channels = q.extents[0];
     g.kernel = &q.extents[2];
     g.dilations = dilations;
     // A copy with its padding grows with them.

@@ -26,7 +26,7 @@ template <class Words, class Arch>
 struct DepthwiseLayout {
   static constexpr int64_t cols = Arch::register_bytes;
   static constexpr bool has_halves = cols == 64;
-  static constexpr int64_t per_word = Words::per_word;
+  static constexpr int64_t per_word = Words::per_cell;
   int64_t channels, groups, wide;  ///< groups of rows, and columns
 
   explicit DepthwiseLayout(const ConvGeometry& g)
@@ -49,7 +49,7 @@ struct DepthwiseLayout {
 template <class Words, class Arch>
 void pack_depthwise(const ConvGeometry& g, const int8_t* w, const int32_t* bias, int32_t x_zero,
                     int32_t* packed) {
-  using Number = std::conditional_t<Words::per_word == 4, int8_t, int16_t>;
+  using Number = std::conditional_t<Words::per_cell == 4, int8_t, int16_t>;
   const DepthwiseLayout<Words, Arch> l(g);
   std::fill_n(packed, l.size(), 0);
   for (int64_t panel = 0; panel < l.panels(); ++panel) {
@@ -100,7 +100,7 @@ void depthwise_tile(const QuantConvLastArgs& g, const DepthwiseLayout<Words, Arc
   constexpr int L = simd::lanes<int32_t, Arch>, passes = Arch::registers == 32 ? 1 : 2, V = 4 / passes;
   const auto &first = t.pixels[0], &second = t.pixels[two];
   I sum[R][4];
-  constexpr int per_word = Words::per_word;
+  constexpr int per_word = Words::per_cell;
   // Adds the first `count` rows of a group; weights of the others are 0.
   const auto add_group = [&]<int count, int pass>(std::integral_constant<int, count>,
                                                   std::integral_constant<int, pass>, int64_t group) {
@@ -124,7 +124,7 @@ void depthwise_tile(const QuantConvLastArgs& g, const DepthwiseLayout<Words, Arc
 #pragma GCC unroll 4
       for (int v = 0; v < V; ++v) {
         I& to = sum[r][pass * V + v];
-        to = Words::add_products(words[v], I(simd::loadu<Arch>(w + c * l.cols + v * L)), to);
+        to = Words::add_product(words[v], I(simd::loadu<Arch>(w + c * l.cols + v * L)), to);
       }
     };
     if constexpr (K == 0) {

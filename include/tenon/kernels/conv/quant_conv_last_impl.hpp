@@ -11,6 +11,7 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 #include <utility>
 
 #include "tenon/base/parallel.hpp"
@@ -86,7 +87,7 @@ void compute_tile(const QuantConvLastArgs& g, const TileWork<Arch>& t) {
         std::memcpy(&word, x[r] + 4 * q, 4);
         const I xv(word);
 #pragma GCC unroll 4
-        for (int v = 0; v < NV; ++v) sum[r][v] = Words::add_products(xv, wv[v], sum[r][v]);
+        for (int v = 0; v < NV; ++v) sum[r][v] = Words::add_product(xv, wv[v], sum[r][v]);
       }
     }
   }
@@ -215,9 +216,9 @@ void conv_by_words(const QuantConvLastArgs& g) {
   constexpr int64_t rows = Tile<Arch>::rows, cols = Tile<Arch>::cols, lanes = simd::lanes<int32_t, Arch>;
   const ConvGeometry& s = g.geometry;
   const int64_t pixels = s.batch * s.out[0] * s.out[1];
-  const Layout<Arch> l(s, g.plain_x, false, Words::per_word);
+  const Layout<Arch> l(s, g.plain_x, false, Words::per_cell);
   Scratch scratch;
-  bool padded = g.plain_x || Words::per_word != 4;
+  bool padded = g.plain_x || Words::per_cell != 4;
   for (int d = 0; d < 2 && g.x_zero != 0; ++d)
     padded = padded || s.pads[d] > 0 ||
              (s.out[d] - 1) * s.strides[d] + (s.kernel[d] - 1) * s.dilations[d] - s.pads[d] >= s.in[d];
@@ -284,9 +285,9 @@ template <class Arch>
 int64_t quant_conv_last_weight_size_impl(const ConvGeometry& g, bool plain_x, const int8_t* w) {
   using namespace conv_last_detail;
   int64_t size = form_cells;
-  with_words(form_of<Arch>(g, plain_x, w), [&]<class Words>(Words) {
+  gemm_detail::with_form<Arch, false>(form_of<Arch>(g, plain_x, w), [&]<class Words>(Words) {
     if (is_depthwise_last(g)) size += DepthwiseLayout<Words, Arch>(g).size();
-    else size += Layout<Arch>(g, plain_x, simd::has_tiles<Arch>(), Words::per_word).size();
+    else size += Layout<Arch>(g, plain_x, simd::has_tiles<Arch>(), Words::per_cell).size();
   });
   return size;
 }
@@ -295,10 +296,10 @@ template <class Arch>
 void quant_conv_last_pack_impl(const ConvGeometry& g, bool plain_x, const int8_t* w, const int32_t* bias,
                                int32_t x_zero, int32_t* packed) {
   using namespace conv_last_detail;
-  const WordForm form = form_of<Arch>(g, plain_x, w);
+  const ByteForm form = form_of<Arch>(g, plain_x, w);
   std::fill_n(packed, form_cells, static_cast<int32_t>(form));
   packed += form_cells;
-  with_words(form, [&]<class Words>(Words) {
+  gemm_detail::with_form<Arch, false>(form, [&]<class Words>(Words) {
     if (is_depthwise_last(g)) return pack_depthwise<Words, Arch>(g, w, bias, x_zero, packed);
     pack_weights<Words>(Layout<Arch>(g, plain_x, simd::has_tiles<Arch>()), g, plain_x, w, bias, x_zero,
                         packed);
@@ -311,9 +312,9 @@ void quant_conv_last_impl(const QuantConvLastArgs& args) {
   if (args.geometry.batch * args.geometry.out[0] * args.geometry.out[1] <= 0) return;
   QuantConvLastArgs g = args;
   g.packed_w += form_cells;
-  with_words(static_cast<WordForm>(args.packed_w[0]), [&]<class Words>(Words) {
+  gemm_detail::with_form<Arch, false>(static_cast<ByteForm>(args.packed_w[0]), [&]<class Words>(Words) {
 #if defined(__AVX2__)
-    if constexpr (simd::has_dot_bytes_16<Arch> && Words::form != WordForm::safe_quads)
+    if constexpr (simd::has_dot_bytes_16<Arch> && !std::is_same_v<Words, SafeQuads>)
       if (is_depthwise_last(g.geometry)) return conv_depthwise<Words, Arch>(g);
 #endif
     if constexpr (Arch::register_bytes == 64)

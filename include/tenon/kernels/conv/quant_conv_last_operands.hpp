@@ -37,7 +37,7 @@ Image plain_image(const QuantConvLastArgs& g) {
 /// Bytes that may be read from any tap of a padded copy: a plain x's last words end past the last pixel.
 inline constexpr int64_t short_tap = 32;
 
-/// Copies the cells [first, last) of a row of planes, which are `plane` apart, pixel by pixel.
+/// Copies `count` cells of planes, which are `plane` apart, pixel by pixel.
 template <class Arch>
 void copy_planes(const uint8_t* from, int64_t plane, int64_t channels, int64_t count, uint8_t flip,
                  uint8_t* to) {
@@ -53,10 +53,10 @@ void copy_planes(const uint8_t* from, int64_t plane, int64_t channels, int64_t c
     for (int64_t c = 0; c < channels; ++c) *to++ = *row[c]++ ^ flip;
 }
 
-/// A copy of x with its padding, pixel by pixel, as numbers of which a word has Words::per_word.
+/// A copy of x with its padding, pixel by pixel, as numbers of which a word has Words::per_cell.
 template <class Words, class Arch>
 Image padded_copy(const QuantConvLastArgs& g, Scratch& scratch) {
-  using Number = std::conditional_t<Words::per_word == 4, uint8_t, uint16_t>;
+  using Number = std::conditional_t<Words::per_cell == 4, uint8_t, uint16_t>;
   constexpr auto bytes = static_cast<int64_t>(sizeof(Number));
   const ConvGeometry& s = g.geometry;
   const int64_t channels = s.in_channels, in = s.in[0] * s.in[1];

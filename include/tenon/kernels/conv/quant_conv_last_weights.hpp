@@ -15,49 +15,12 @@
 
 namespace tenon::kernels::conv_last_detail {
 
-/// What a lane of 32 bits holds of x and of w: `per_word` numbers side by side, which are multiplied and
-/// summed.
-enum class WordForm : int32_t { quads, safe_quads, pairs };
-
-/// Bytes, unsigned in x and signed in w, by an instruction for them.
-struct Quads {
-  static constexpr WordForm form = WordForm::quads;
-  static constexpr int per_word = 4;
-  template <class V>
-  static V add_products(const V& x, const V& w, const V& sum) {
-    return simd::dot_bytes(x, w, sum);
-  }
-};
-
-/// The same without it, for weights two products of whose neighbours always fit into 16 bits.
-struct SafeQuads {
-  static constexpr WordForm form = WordForm::safe_quads;
-  static constexpr int per_word = 4;
-  template <class V>
-  static V add_products(const V& x, const V& w, const V& sum) {
-    return simd::dot_bytes_16(x, w, sum);
-  }
-};
-
-/// Numbers of 16 bits, for all other weights.
-struct Pairs {
-  static constexpr WordForm form = WordForm::pairs;
-  static constexpr int per_word = 2;
-  template <class V>
-  static V add_products(const V& x, const V& w, const V& sum) {
-    return simd::mul_add_pairs(x, w, sum);
-  }
-};
-
-/// Calls f with the words of a form.
-template <class F>
-void with_words(WordForm form, const F& f) {
-  switch (form) {
-    case WordForm::quads: return f(Quads{});
-    case WordForm::safe_quads: return f(SafeQuads{});
-    case WordForm::pairs: return f(Pairs{});
-  }
-}
+// Words of x and of w (gemm/bytes.hpp): bytes, bytes whose products of two neighbours fit into 16 bits, and
+// 16-bit integers.
+using gemm_detail::ByteForm;
+using Quads = gemm_detail::Quad<false, true>;
+using SafeQuads = gemm_detail::Quad<false, false>;
+using gemm_detail::Pair;
 
 /// The register tile: 24 sums, 4 vectors of weights, 1 word of 32 registers, or 12 sums, 2 vectors, 1 word
 /// of 16. Levels without instructions for this product need no large tiles.
@@ -150,11 +113,11 @@ inline bool are_safe(const ConvGeometry& g, bool plain_x, const int8_t* w) {
 
 /// The words of a convolution at the level in force.
 template <class Arch>
-WordForm form_of(const ConvGeometry& g, bool plain_x, const int8_t* w) {
-  if (!simd::has_dot_bytes_16<Arch> || simd::has_dot_bytes<Arch>()) return WordForm::quads;
-  if (is_depthwise_last(g)) return WordForm::pairs;
-  if (simd::has_tiles<Arch>()) return WordForm::quads;
-  return are_safe(g, plain_x, w) ? WordForm::safe_quads : WordForm::pairs;
+ByteForm form_of(const ConvGeometry& g, bool plain_x, const int8_t* w) {
+  if (simd::has_dot_bytes<Arch>()) return ByteForm::quads;
+  if (is_depthwise_last(g)) return ByteForm::pairs;
+  if (simd::has_tiles<Arch>()) return ByteForm::quads;
+  return simd::has_dot_bytes_16<Arch> && are_safe(g, plain_x, w) ? ByteForm::quads_16 : ByteForm::pairs;
 }
 
 /// Cells in front of packed weights: the form, and room, so that weights stay aligned.
@@ -176,7 +139,7 @@ inline void split_words(const int32_t* from, int64_t cols, int32_t* to) {
 template <class Words, class Arch>
 void pack_weights(const Layout<Arch>& l, const ConvGeometry& g, bool plain_x, const int8_t* w,
                   const int32_t* bias, int32_t x_zero, int32_t* packed) {
-  constexpr int64_t split = 4 / Words::per_word;
+  constexpr int64_t split = 4 / Words::per_cell;
   const int64_t cells = g.kernel[0] * g.kernel[1], each = g.in_channels * cells;
   const int8_t* const end = w + g.out_channels * each;
   std::fill(packed + l.channels, packed + l.starts(), 0);
@@ -211,10 +174,10 @@ void pack_weights(const Layout<Arch>& l, const ConvGeometry& g, bool plain_x, co
           bytes[((t / g.kernel[1] * l.words + e / 4) * l.cols + m) * 4 + e % 4] = *from++;
         }
   };
-  parallel_for(l.panels(), 1, [&](int64_t begin, int64_t end) {
+  parallel_for(l.panels(), 1, [&](int64_t begin_panel, int64_t end_panel) {
     Scratch scratch;
     auto* const bytes = split == 1 ? nullptr : scratch.take<int32_t>(l.panel());
-    for (int64_t panel = begin; panel < end; ++panel) {
+    for (int64_t panel = begin_panel; panel < end_panel; ++panel) {
       int32_t* const to = packed + l.starts() + panel * l.panel() * split;
       pack_panel(panel, split == 1 ? to : bytes);
       for (int64_t i = 0; split > 1 && i < l.depth; ++i)
