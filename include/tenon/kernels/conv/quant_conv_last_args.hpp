@@ -7,6 +7,19 @@
 
 namespace tenon::kernels {
 
+/// Whether each of many channels has a kernel of its own.
+inline bool is_depthwise_last(const ConvGeometry& g) {
+  return g.groups >= 8 && g.groups == g.in_channels && g.groups == g.out_channels;
+}
+
+/// Whether quant_conv_last takes groups and channels, with a plain x or with one of (N, H, W, C). Reads rank,
+/// groups, channels and dilations.
+inline bool fits_conv_last(const ConvGeometry& g, bool plain_x) {
+  if (is_depthwise_last(g)) return g.rank == 2 && !plain_x;
+  return g.rank == 2 && g.groups == 1 && g.in_channels > 0 &&
+         (plain_x ? g.in_channels <= 4 && g.dilations[1] == 1 : g.in_channels % 4 == 0);
+}
+
 /// A sum that follows a convolution: y = clamp(round(r + (z - z_zero) * z_rate) + zero, lo, hi), where r is
 /// (y' - zero') * rate of the convolution's byte y'.
 struct LastSum {

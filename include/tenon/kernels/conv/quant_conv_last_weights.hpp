@@ -7,7 +7,7 @@
 
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/scratch.hpp"
-#include "tenon/kernels/conv/quant_conv_last.hpp"
+#include "tenon/kernels/conv/quant_conv_last_args.hpp"
 #include "tenon/kernels/gemm/byte_excess.hpp"
 #include "tenon/kernels/gemm/bytes.hpp"
 #include "tenon/simd/batch.hpp"
