@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "tenon/base/convert.hpp"
@@ -20,8 +21,8 @@ namespace {
 struct Case {
   int64_t k, n, block;
 };
-const Case cases[] = {{1, 1, 1},    {5, 3, 5},      {16, 17, 16},  {64, 33, 32},  {33, 70, 40},
-                      {96, 48, 16}, {160, 100, 64}, {800, 65, 80}, {400, 40, 400}};
+const Case cases[] = {{1, 1, 1},    {5, 3, 5},      {16, 17, 16},  {64, 33, 32},   {33, 70, 40},
+                      {96, 48, 16}, {160, 100, 64}, {800, 65, 80}, {400, 40, 400}, {1040, 72, 520}};
 
 /// A matrix of codes with scales and zero points, and its numbers.
 struct Matrix {
@@ -145,7 +146,8 @@ TEST_CASE_TEMPLATE("products of integers with scales", T, int2, uint2, int4, uin
 
 TEST_CASE_TEMPLATE("products of NaN, infinities and numbers of any size are those of floats", T, int2, uint4,
                    int8_t) {
-  const Matrix m = integers<T>({64, 40, 32}, false, true);
+  constexpr int64_t n = 72;
+  const Matrix m = integers<T>({64, n, 32}, false, true);
   const NarrowSize size = narrow_size(m.source);
   Storage data = Storage::make<std::byte>(size.data), zeros = Storage::make<uint8_t>(size.zeros);
   const NarrowMatrix b =
@@ -155,18 +157,18 @@ TEST_CASE_TEMPLATE("products of NaN, infinities and numbers of any size are thos
     for (const int64_t rows : {1, 3, 20}) {
       CAPTURE(x);
       CAPTURE(rows);
-      std::vector<float> a(static_cast<size_t>(rows * 64)), y(static_cast<size_t>(rows * 40));
+      std::vector<float> a(static_cast<size_t>(rows * 64)), y(static_cast<size_t>(rows * n));
       for (int64_t i = 0; i < rows; ++i) a[static_cast<size_t>(i * 64 + 37)] = x;
       GemmArgs<float> g;
-      g.m = rows, g.n = 40, g.k = 64;
+      g.m = rows, g.n = n, g.k = 64;
       g.a = a.data(), g.a_row = 64;
-      g.c = y.data(), g.c_row = 40;
+      g.c = y.data(), g.c_row = n;
       narrow_gemm(g, b);
       int64_t wrong = 0;
       for (int64_t i = 0; i < rows; ++i)
-        for (int64_t j = 0; j < 40; ++j) {
-          const double right = static_cast<double>(x) * m.numbers[static_cast<size_t>(37 * 40 + j)];
-          const double is = static_cast<double>(y[static_cast<size_t>(i * 40 + j)]);
+        for (int64_t j = 0; j < n; ++j) {
+          const double right = static_cast<double>(x) * m.numbers[static_cast<size_t>(37 * n + j)];
+          const double is = static_cast<double>(y[static_cast<size_t>(i * n + j)]);
           const bool same = std::isnan(right)   ? std::isnan(is)
                             : std::isinf(right) ? is == right
                                                 : std::abs(is - right) <= 1e-6 * std::abs(right) + 1e-44;
@@ -174,6 +176,53 @@ TEST_CASE_TEMPLATE("products of NaN, infinities and numbers of any size are thos
         }
       CHECK(wrong == 0);
     }
+}
+
+TEST_CASE_TEMPLATE("rows of numbers of many sizes: within 2^-22 of the largest in each block", T, uint2,
+                   int4) {
+  // One row and two are products of integers (narrow_digits.hpp); a block of 8192 is too long for them, and
+  // is summed in floats.
+  for (const auto& [k, block] : {std::pair<int64_t, int64_t>{192, 16}, {320, 32}, {4096, 4096}, {8192, 8192}})
+    for (const bool zeros : {false, true})
+      for (const int64_t rows : {1, 2}) {
+        CAPTURE(k);
+        CAPTURE(rows);
+        constexpr int64_t n = 100;
+        const Matrix m = integers<T>({k, n, block}, true, zeros);
+        const NarrowSize size = narrow_size(m.source);
+        Storage data = Storage::make<std::byte>(size.data), points = Storage::make<uint8_t>(size.zeros);
+        const NarrowMatrix b =
+            narrow_pack(m.source, static_cast<std::byte*>(data.data()), static_cast<uint8_t*>(points.data()));
+        auto a = test::numbers<float>(rows * k);
+        for (size_t i = 0; i < a.size(); ++i) {
+          if (i / 16 % 5 == 3) a[i] = 0;
+          else if (i % 3 == 0) a[i] = i % 2 == 0 ? 1.9999999f : -127.9999f;  // the largest digits
+          else if (i % 3 == 1) a[i] = std::ldexp(a[i], static_cast<int>(i % 40) - 38);
+        }
+        std::vector<float> y(static_cast<size_t>(rows * n));
+        GemmArgs<float> g;
+        g.m = rows, g.n = n, g.k = k;
+        g.a = a.data(), g.a_row = k;
+        g.c = y.data(), g.c_row = n;
+        narrow_gemm(g, b);
+        double worst = 0;
+        for (int64_t i = 0; i < rows; ++i)
+          for (int64_t j = 0; j < n; ++j) {
+            double sum = 0, bound = 0;
+            for (int64_t begin = 0; begin < k; begin += block) {
+              double most = 0, weights = 0;
+              for (int64_t p = begin; p < begin + block; ++p) {
+                const double x = static_cast<double>(a[static_cast<size_t>(i * k + p)]);
+                const double w = m.numbers[static_cast<size_t>(p * n + j)];
+                sum += x * w, most = std::max(most, std::abs(x)), weights += std::abs(w);
+              }
+              bound += most * weights;
+            }
+            worst = std::max(worst,
+                             std::abs(static_cast<double>(y[static_cast<size_t>(i * n + j)]) - sum) / bound);
+          }
+        CHECK(worst <= (block <= 4096 ? 0x1p-22 : 0x1p-20));
+      }
 }
 
 TEST_CASE_TEMPLATE("products of halves", T, float16, bfloat16) {

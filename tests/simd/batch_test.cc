@@ -89,7 +89,7 @@ TEST_CASE_TEMPLATE("first_n takes lanes from both", T, float, double) {
   }
 }
 
-TEST_CASE("dot_bytes, dot_bytes_16: each product and sum") {
+TEST_CASE("dot_bytes, dot_bytes_16, mul_add_bytes: each product and sum") {
   using V = Batch<int32_t>;
   constexpr int width = simd::lanes<int32_t, simd::Native>;
   const auto word = [](int a, int b, int c, int d) {
@@ -113,9 +113,21 @@ TEST_CASE("dot_bytes, dot_bytes_16: each product and sum") {
         CHECK(lane0(simd::dot_bytes(V(word(1, 0, 0, u)), V(word(-1, 9, 9, s)), V(7))) == u * s + 6);
       }
       CHECK(lane0(simd::dot_bytes_16(V(word(u, 5, 0, u)), V(word(s, 0, 9, s)), V(7))) == 2 * u * s + 7);
+      const int32_t pairs = lane0(simd::mul_add_bytes(V(word(u, 0, 3, u)), V(word(s, 9, 2, s)), V(7)));
+      CHECK(static_cast<int16_t>(pairs) == static_cast<int16_t>(u * s + 7));
+      CHECK((pairs >> 16) == static_cast<int16_t>(u * s + 6));
     }
   CHECK(lane0(simd::dot_bytes_16(V(word(255, 255, 0, 0)), V(word(64, 64, 1, 1)), V(0))) == 32640);
   CHECK(lane0(simd::dot_bytes_16(V(word(255, 255, 1, 1)), V(word(-64, -64, 0, 0)), V(0))) == -32640);
+}
+
+TEST_CASE("transpose_bytes: every place") {
+  int32_t words[4];
+  simd::transpose_bytes<simd::Native>(0x03020100, 0x13121110, 0x23222120, -0x0c0d0e10, words);
+  CHECK(words[0] == static_cast<int32_t>(0xf0201000));
+  CHECK(words[1] == static_cast<int32_t>(0xf1211101));
+  CHECK(words[2] == static_cast<int32_t>(0xf2221202));
+  CHECK(words[3] == static_cast<int32_t>(0xf3231303));
 }
 
 TEST_CASE("transpose_words, interleave_bytes, interleave_pairs: every place") {

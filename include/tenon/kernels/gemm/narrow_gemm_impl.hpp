@@ -11,172 +11,17 @@
 
 #include "tenon/base/scratch.hpp"
 #include "tenon/kernels/gemm/blocks.hpp"
-#include "tenon/kernels/gemm/narrow_gemm.hpp"
+#include "tenon/kernels/gemm/narrow_digits.hpp"
+#include "tenon/kernels/gemm/narrow_numbers.hpp"
 #include "tenon/kernels/gemm/pack.hpp"
 #include "tenon/kernels/gemm/split_gemm.hpp"
 #include "tenon/kernels/gemm/tile.hpp"
-#include "tenon/simd/wide.hpp"
 
 namespace tenon::kernels::narrow_detail {
 
 using gemm_detail::Finish;
 using gemm_detail::Single;
 using gemm_detail::Tile;
-using simd::batch;
-using simd::lanes;
-
-/// Integers of `bits` bits, greater by `middle`: a lane of 32 bits holds those of `depth` neighbours along K,
-/// the first lowest.
-template <int width, class Arch>
-struct Integers {
-  using V = batch<float, Arch>;
-  using Word = batch<uint32_t, Arch>;
-  static constexpr bool scaled = true;
-  /// Panels that are read side by side: one where widening takes longer than reading.
-  static constexpr int together = width == 8 ? 4 : 1;
-  static constexpr int bits = width, middle = 1 << (bits - 1);
-  static constexpr int depth = 32 / bits;
-  static constexpr int64_t bytes = Arch::register_bytes;
-  // A word has an integer at each of its places, which begin at multiples of `step`. They lie within the
-  // lower 16 bits, which are a mantissa's; the bits of the exponent are ones.
-  static constexpr int step = bits == 2 ? 8 : bits, places = 16 / step, words = depth / places;
-
-  Integers() {
-#pragma GCC unroll 4
-    for (int i = 0; i < places; ++i) {
-      const int at = i * step;
-      mask[i] = simd::in_register(Word(static_cast<uint32_t>(150 - at) << 23 | ((1u << bits) - 1) << at));
-    }
-    set_zeros(V(0.0f));
-  }
-  /// Which of the neighbours the integer at a place of a word is.
-  static constexpr int index(int w, int place) {
-    constexpr int each = step / bits;
-    return w / each * (16 / bits) + w % each + place * each;
-  }
-  static Word load(const std::byte* p) { return simd::loadu<Arch>(reinterpret_cast<const uint32_t*>(p)); }
-  /// Zero points of what is read from now on.
-  void set_zeros(const V& zero) {
-#pragma GCC unroll 4
-    for (int i = 0; i < places; ++i)
-      nothing[i] = zero + V(static_cast<float>((1 << (23 - i * step)) + middle));
-  }
-  Word word(const std::byte* p, int w) const {
-    const Word codes = load(p);
-    return simd::in_register(Word((w == 0 ? codes : codes >> (index(w, 0) * bits)) | exponent));
-  }
-  V number(const Word& word, int place) const {
-    return simd::bits_as<float>(Word(word & mask[place])) - nothing[place];
-  }
-
- private:
-  // At each place, the bits of an integer and of the exponent with which they are it and a power of two; and
-  // the number that is nothing there. Once in registers, GCC leaves them there.
-  Word mask[places], exponent = simd::in_register(Word(0x7f800000u));
-  V nothing[places];
-};
-
-/// Integers without zero points, the numbers of which a register holds.
-template <int width, class Arch>
-struct Listed : Integers<width, Arch> {
-  using Base = Integers<width, Arch>;
-  using typename Base::V, typename Base::Word;
-  static constexpr int places = 1, words = Base::depth;
-  struct Numbers {
-    alignas(64) float of[16];
-    constexpr Numbers() : of{} {
-      for (int i = 0; i < 16; ++i) of[i] = static_cast<float>(i % (1 << width) - Base::middle);
-    }
-  };
-  static constexpr Numbers numbers{};
-
-  static constexpr int index(int w, int) { return w; }
-  static Word word(const std::byte* p, int w) {
-    const Word codes = Base::load(p);
-    return w == 0 ? codes : codes >> (w * width);
-  }
-  void set_zeros(const V&) {}
-  static V number(const Word& word, int) { return simd::look_up<16>(numbers.of, word); }
-};
-
-/// Integers where several rows or panels leave few registers for masks.
-template <int width, class Arch, bool has_zeros>
-struct Shifted : Integers<width, Arch> {
-  using Base = Integers<width, Arch>;
-  using typename Base::V, typename Base::Word;
-  static constexpr int together = 4, places = 1, words = Base::depth;
-
-  static constexpr int index(int w, int) { return w; }
-  /// The integer is in the upper bits.
-  static Word word(const std::byte* p, int w) {
-    const Word codes = Base::load(p) ^ Word(Base::middle * (~0u / ((1u << width) - 1)));
-    return w + 1 == words ? codes : codes << (32 - width * (w + 1));
-  }
-  void set_zeros(const V& zero) { zero_ = zero; }
-  V number(const Word& word, int) const {
-    const V y = simd::to_float(simd::bits_as<int32_t>(word) >> (32 - width));
-    if constexpr (has_zeros) return y - zero_;
-    else return y;
-  }
-
- private:
-  V zero_;
-};
-
-/// float16 or bfloat16.
-template <class T, class Arch>
-struct Halves {
-  using V = batch<float, Arch>;
-  static constexpr bool scaled = false;
-  static constexpr int together = 4;  // memory is fastest in four places
-  static constexpr int depth = 4, places = 1, words = depth;
-  static constexpr int64_t bytes = depth * Arch::register_bytes / 2;
-
-  static constexpr int index(int w, int) { return w; }
-  static V word(const std::byte* p, int w) {
-    return simd::load_wide<Arch>(reinterpret_cast<const T*>(p) + w * lanes<float, Arch>);
-  }
-  void set_zeros(const V&) {}
-  static V number(const V& word, int) { return word; }
-};
-
-/// Where the parts of a packed matrix lie.
-template <class N, class Arch>
-struct Layout {
-  static constexpr int L = lanes<float, Arch>;
-  static constexpr int64_t scale_bytes = N::scaled ? Arch::register_bytes : 0;
-  int64_t block, blocks, block_bytes, panel_bytes;
-
-  template <class Matrix>
-  explicit Layout(const Matrix& m)
-      : block(N::scaled ? std::min(m.block, m.k) : m.k),
-        blocks((m.k + block - 1) / block),
-        block_bytes((block + N::depth - 1) / N::depth * N::bytes + scale_bytes),
-        panel_bytes((m.k + N::depth - 1) / N::depth * N::bytes + blocks * scale_bytes) {}
-
-  static int64_t panels(int64_t n) { return (n + L - 1) / L; }
-  /// Bytes before the codes of `panel` that begin at k.
-  int64_t at(int64_t panel, int64_t k) const {
-    return panel * panel_bytes + k / block * block_bytes + k % block / N::depth * N::bytes;
-  }
-  /// Bytes before a block's scales.
-  int64_t scales(int64_t panel, int64_t b) const {
-    return panel * panel_bytes + (b + 1 < blocks ? (b + 1) * block_bytes : panel_bytes) - scale_bytes;
-  }
-  /// The place of a block's zero points.
-  int64_t zeros(int64_t panel, int64_t b) const { return (panel * blocks + b) * L; }
-};
-
-/// Prepares for the numbers of a block.
-template <class N, class Arch>
-void set_block(N& numbers, const NarrowMatrix& b, const Layout<N, Arch>& layout, int64_t panel,
-               int64_t block) {
-  if constexpr (N::scaled)
-    if (b.zeros != nullptr)
-      numbers.set_zeros(simd::to_float(simd::load_bytes<Arch>(b.zeros + layout.zeros(panel, block))) -
-                        batch<float, Arch>(N::middle));
-}
-
 // --------------------------------------------------------------------------------------------- few rows
 
 /// Sums of R rows x, each of K rounded up to N::depth, x_step apart, and NV panels: sums[(r * NV + v) * L].
@@ -258,6 +103,46 @@ template <class N, class Arch, bool has_zeros>
 struct FormOf<N, Arch, true, has_zeros> {
   using type = Shifted<N::bits, Arch, has_zeros>;
 };
+
+/// multiply_few in digits, if there are any for the numbers of the rows.
+template <int bits, class Arch, bool dot>
+bool multiply_in_digits(const GemmArgs<float>& g, const NarrowMatrix& b, const Finish<float>& finish) {
+  using N = Integers<bits, Arch>;
+  constexpr int L = lanes<float, Arch>, NV = 2;
+  const Layout<N, Arch> layout(b);
+  const int64_t words = layout.blocks * ((layout.block + N::depth - 1) / N::depth);
+  Scratch scratch;
+  DigitRows x{nullptr, nullptr, words * (8 / bits) * digit_count, layout.blocks};
+  auto* digits = scratch.take<int32_t>(g.m * x.digits_row + 1);
+  auto* blocks = scratch.take<DigitBlock>(g.m * x.blocks_row);
+  for (int64_t r = 0; r < g.m; ++r)
+    if (!to_digits<Arch, bits>(g.a + r * g.a_row, g.a_col, g.k, layout.block,
+                               b.zeros == nullptr ? N::middle : 1, digits + r * x.digits_row,
+                               blocks + r * x.blocks_row))
+      return false;
+  x.digits = digits, x.blocks = blocks;
+  const bool equal = layout.block == words_together<bits> * N::depth && b.k % layout.block == 0;
+  const int64_t panels = layout.panels(g.n);
+  const int64_t share = gemm_detail::share_of<Arch>(panels, g.m * g.n * b.k, 4, 4);
+  parallel_for(panels, share, [&](int64_t begin, int64_t end) {
+    const auto multiply = [&]<int R, int V>(std::integral_constant<int, R>, std::integral_constant<int, V>) {
+      alignas(64) float sums[R * V * L];
+      if (equal) multiply_digits<bits, Arch, R, V, dot, true>(b, layout, x, begin, sums);
+      else multiply_digits<bits, Arch, R, V, dot, false>(b, layout, x, begin, sums);
+      gemm_detail::finish_sums<Arch>(sums, V * L, R, std::min<int64_t>(V * L, g.n - begin * L), 0, begin * L,
+                                     finish, true, true, g.c, g.c_row);
+      begin += V;
+    };
+    const auto rows = [&]<int R>(std::integral_constant<int, R> r) {
+      while (begin < end)
+        if (begin + NV <= end) multiply(r, std::integral_constant<int, NV>{});
+        else multiply(r, std::integral_constant<int, 1>{});
+    };
+    if (g.m == 1) rows(std::integral_constant<int, 1>{});
+    else rows(std::integral_constant<int, 2>{});
+  });
+  return true;
+}
 
 /// The product of rows that are taken four at a time, with each group of panels while it is in a cache.
 template <class N, class Arch>
@@ -355,6 +240,12 @@ void multiply(const GemmArgs<float>& g, const NarrowMatrix& b) {
       g.alpha, g.beta, g.beta == 0 ? nullptr : g.d, g.d_row, g.d_col, g.row_bias, g.col_bias, g.lo, g.hi};
   constexpr int64_t few = 12;  // rows for which tiles gain less than it costs to write panels for them
   if (g.m <= few && g.alpha != 0) {
+    if constexpr (N::scaled && simd::has_dot_bytes_16<Arch>)
+      if constexpr (N::bits <= 4)
+        if (g.m <= 2 && std::min(b.block, b.k) <= longest_digit_block && g.n >= 64)
+          if (simd::has_dot_bytes<Arch>() ? multiply_in_digits<N::bits, Arch, true>(g, b, finish)
+                                          : multiply_in_digits<N::bits, Arch, false>(g, b, finish))
+            return;
     if constexpr (N::scaled && Arch::register_bytes == 64)
       if constexpr (N::bits <= 4)
         if (b.zeros == nullptr) return multiply_few<Listed<N::bits, Arch>, Arch>(g, b, finish);

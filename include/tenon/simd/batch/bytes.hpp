@@ -1,6 +1,7 @@
 // Products, conversions and places of bytes and 16-bit integers.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 
 #include "tenon/simd/batch/memory.hpp"
@@ -79,6 +80,35 @@ inline xsimd::batch<int32_t, A> dot_bytes(const xsimd::batch<int32_t, A>& x,
       c[i] = static_cast<int32_t>(static_cast<uint32_t>(c[i]) + static_cast<uint32_t>(sum));
     }
     return xsimd::batch<int32_t, A>::load_unaligned(c);
+  }
+}
+
+/// Each lane as four bytes, unsigned in x and signed in y, and as two int16 in z and the result: z0 + x0 y0 +
+/// x1 y1 and z1 + x2 y2 + x3 y3. Products of two bytes saturate, sums wrap.
+template <class A>
+inline xsimd::batch<int32_t, A> mul_add_bytes(const xsimd::batch<int32_t, A>& x,
+                                              const xsimd::batch<int32_t, A>& y,
+                                              const xsimd::batch<int32_t, A>& z) {
+#if defined(__AVX512F__)
+  if constexpr (detail::bytes<A> == 64) return _mm512_add_epi16(z, _mm512_maddubs_epi16(x, y));
+  else
+#endif
+#if defined(__AVX2__)
+      if constexpr (detail::bytes<A> == 32)
+    return _mm256_add_epi16(z, _mm256_maddubs_epi16(x, y));
+  else
+#endif
+  {
+    constexpr int width = 4 * static_cast<int>(xsimd::batch<int32_t, A>::size);
+    alignas(64) uint8_t a[width];
+    alignas(64) int8_t b[width];
+    alignas(64) int16_t c[width / 2];
+    std::memcpy(a, &x, sizeof a), std::memcpy(b, &y, sizeof b), std::memcpy(c, &z, sizeof c);
+    for (int i = 0; i < width / 2; ++i) {
+      const int both = a[2 * i] * b[2 * i] + a[2 * i + 1] * b[2 * i + 1];
+      c[i] = static_cast<int16_t>(c[i] + std::min(std::max(both, -32768), 32767));
+    }
+    return loadu<A>(reinterpret_cast<const int32_t*>(c));
   }
 }
 
@@ -408,6 +438,20 @@ inline void transpose_words(const uint8_t* from, int64_t from_row, uint32_t* to,
 #else
   for (int i = 0; i < 4; ++i)
     for (int p = 0; p < 4; ++p) std::memcpy(to + p * to_row + i, from + i * from_row + 4 * p, 4);
+#endif
+}
+
+/// to[i] = the word of byte i of a, b, c and d, a's lowest, for i < 4.
+template <class Arch>
+inline void transpose_bytes(int32_t a, int32_t b, int32_t c, int32_t d, int32_t* to) {
+#if defined(__SSSE3__)
+  const __m128i turned = _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm_shuffle_epi8(_mm_setr_epi32(a, b, c, d), turned));
+#else
+  for (int i = 0; i < 4; ++i) {
+    const auto byte = [&](int32_t x, int at) { return (static_cast<uint32_t>(x) >> 8 * i & 255) << 8 * at; };
+    to[i] = static_cast<int32_t>(byte(a, 0) | byte(b, 1) | byte(c, 2) | byte(d, 3));
+  }
 #endif
 }
 
