@@ -93,12 +93,12 @@ void check(const GemmArgs<T>& g, const std::vector<T>& old, int64_t c_row) {
 struct Extents {
   int64_t m, n, k;
 };
-const Extents extents[] = {{1, 1, 1},    {1, 1, 0},     {3, 5, 0},     {0, 4, 3},    {4, 0, 3},
-                           {2, 3, 4},    {1, 17, 33},   {1, 100, 7},   {17, 1, 33},  {5, 4, 70},
-                           {4, 37, 19},  {3, 70, 300},  {7, 13, 11},   {8, 48, 5},   {9, 49, 257},
-                           {14, 31, 64}, {15, 33, 3},   {16, 65, 129}, {29, 97, 40}, {33, 50, 520},
-                           {64, 64, 64}, {65, 200, 31}, {130, 20, 17}, {70, 300, 9}, {21, 816, 400},
-                           {2, 1100, 6}, {9, 20, 1030}, {40, 64, 512}, {1, 64, 0}};
+const Extents extents[] = {
+    {1, 1, 1},     {1, 1, 0},      {3, 5, 0},    {0, 4, 3},      {4, 0, 3},    {2, 3, 4},     {1, 17, 33},
+    {1, 100, 7},   {17, 1, 33},    {5, 4, 70},   {4, 37, 19},    {3, 70, 300}, {7, 13, 11},   {8, 48, 5},
+    {9, 49, 257},  {14, 31, 64},   {15, 33, 3},  {16, 65, 129},  {29, 97, 40}, {33, 50, 520}, {64, 64, 64},
+    {65, 200, 31}, {130, 20, 17},  {70, 300, 9}, {21, 816, 400}, {2, 1100, 6}, {9, 20, 1030}, {40, 64, 512},
+    {1, 64, 0},    {1, 530, 1030}, {2, 65, 3},   {3, 70, 7500},  {4, 300, 2}};
 
 struct Form {
   const char* name;
@@ -263,8 +263,9 @@ void check_with_threads(GemmArgs<float> g, const std::vector<float>& serial) {
 
 TEST_CASE("gemm: the same bits for any number of threads") {
   at_each_level([]<class Arch>(Arch) {
-    for (const Extents& e : {Extents{130, 250, 700}, Extents{1, 9000, 300}, Extents{3, 4000, 200},
-                             Extents{700, 150, 90}, Extents{1024, 52, 900}})
+    for (const Extents& e :
+         {Extents{130, 250, 700}, Extents{1, 9000, 300}, Extents{1, 700, 3000}, Extents{3, 4000, 200},
+          Extents{4, 257, 4100}, Extents{700, 150, 90}, Extents{1024, 52, 900}})
       for (const bool b_transposed : {false, true})
         for (const bool packed : {false, true}) {
           const auto a = numbers<float>(e.m * e.k), b = numbers<float>(e.k * e.n);

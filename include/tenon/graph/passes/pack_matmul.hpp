@@ -43,8 +43,8 @@ Storage packed_b(const kernels::GemmArgs<C>& args, const Storage& b) {
   return packed;
 }
 
-/// The matrix B of products of which few rows are known or likely, in a file. The first product packs it:
-/// panels are read end to end, which two threads do up to twice as fast as rows of the matrix as it lies.
+/// The matrix B of products with a number of rows that is not known, in a file. The first product of more
+/// than a few rows packs it.
 class FileMatrix {
  public:
   explicit FileMatrix(Storage part) : part_(std::move(part)) {}
@@ -70,7 +70,7 @@ class FileMatrix {
 
 }  // namespace detail
 
-/// PackedMatMul whose matrix lies in a file by its strides until the first product.
+/// PackedMatMul whose matrix lies in a file by its strides until a product needs it packed.
 struct FileMatMul {
   PackedMatMul product{};
   std::shared_ptr<detail::FileMatrix> file{};
@@ -81,7 +81,8 @@ struct FileMatMul {
   template <class T>
   void compute(TensorView<const T> a, TensorView<const T> c, TensorView<T> y) const {
     product.compute_with(a, c, y, [&](auto& args) {
-      if constexpr (std::is_same_v<T, compute_t<T>>) args.packed_b = file->packed(args);
+      if constexpr (std::is_same_v<T, compute_t<T>>)
+        if (args.m > few_rows) args.packed_b = file->packed(args);
     });
   }
   /// The same product with its matrix packed now.
@@ -149,7 +150,7 @@ inline bool replace_product(Program& program, int number, PackedMatMul packed, b
     with += concat(with.empty() ? "fused with " : ", ", program.label(next));
   }
   if (last == number && !alone) return false;
-  const std::string_view how = file                ? "packed by its first run"
+  const std::string_view how = file                ? "packed by its first run of many rows"
                                : packed.b_row == 0 ? "packed"
                                                    : "for few rows";
   program.applied(number, how, with.empty() ? "" : ", ", with);
@@ -184,10 +185,9 @@ inline void pack_product(Program& program, int number, PackedMatMul packed, bool
   packed.k = k, packed.n = columns;
   const Dim rows = y.product(0, y.rank() - 1);
   const bool few = wide && rows.known() && rows.value() <= few_rows;
-  constexpr int64_t large = int64_t{1}
-                            << 18;  // bytes worth packing for a few rows, and no sooner than needed
+  constexpr int64_t large = int64_t{1} << 18;  // bytes that are packed no sooner than needed
   const bool in_file =
-      wide && (few || !rows.known()) && b->bytes() >= large && b->storage().owner<FilePart>() != nullptr;
+      wide && !rows.known() && b->bytes() >= large && b->storage().owner<FilePart>() != nullptr;
   if (few || in_file) {
     packed.b = b->storage();
     packed.b_row = trans_b ? 1 : columns, packed.b_col = trans_b ? k : 1;

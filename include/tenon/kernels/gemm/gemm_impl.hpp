@@ -93,21 +93,20 @@ void run_gemm(GemmArgs<T> g) {
   if (plain) {
     const bool dots_across = g.m <= 4 && (g.b_row == 1 || g.k <= 1) && g.n > 1;
     const bool dots_down = g.n <= 4 && (g.a_col == 1 || g.k <= 1);
-    const bool row = g.m == 1 && g.b_col == 1;
-    if (row || tiny || dots_across || dots_down) {
-      // The longer the parts of B's rows, the faster does memory deliver them: a strip of each, where that
-      // leaves all threads a part.
-      const int64_t count = tiny ? 1 : row || dots_across ? g.n : g.m;
-      const int64_t least = row    ? std::clamp<int64_t>(g.n / threads_at_hand(), 256, single_row_strip<T>)
-                            : tiny ? 1
-                                   : 4;
+    const bool rows = g.b_col == 1 && FewRows<Arch, T>::gains(g.m, g.n);
+    if (rows || tiny || dots_across || dots_down) {
+      const int64_t count = tiny ? 1 : rows || dots_across ? g.n : g.m;
+      const int64_t least = rows ? FewRows<Arch, T>::least_columns : tiny ? 1 : 4;
+      const FewRows<Arch, T> few{g};
+      if (const int64_t parts = rows && items == 1 ? few.parts() : 1; parts > 1)
+        return few.run(g.a, g.b, finish_of(0), g.c, parts);
       for_shares<Arch>(
-          items, count, g.m * g.n * g.k, least, row ? 16 : 4, [&](int64_t item, int64_t begin, int64_t end) {
+          items, count, g.m * g.n * g.k, least, rows ? 16 : 4, [&](int64_t item, int64_t begin, int64_t end) {
             const T* a = g.k == 0 ? g.a : g.a + batch_offset<Arch>(g.batch, g.batch.a, item);
             const T* b = g.k == 0 ? g.b : g.b + batch_offset<Arch>(g.batch, g.batch.b, item);
             T* c = g.c + batch_offset<Arch>(g.batch, g.batch.c, item);
             if (tiny) tiny_product<Arch>(g, a, b, finish_of(item), c);
-            else if (row) single_row<Arch>(g, a, b, finish_of(item), c, begin, end);
+            else if (rows) few.columns(a, b, finish_of(item), c, begin, end);
             else if (dots_across)
               Skinny<Arch, T>{g.m, a, g.a_row, g.a_col, b, g.b_col, g.k, true, finish_of(item), c, g.c_row}
                   .run(begin, end);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <type_traits>
 
@@ -15,9 +16,9 @@
 namespace tenon::kernels::gemm_detail {
 
 /// Sums of products of R vectors x (each of k, `x_step` apart) with rows [0, count) of a matrix whose rows
-/// lie `row` apart and are dense: sums[i * sum_i + r * sum_r]. Rows are taken four at a time: 4 R sums, R + 1
-/// operands, and memory is read in four streams. When fewer rows are left, the last row stands in for the
-/// missing ones: four independent sums cost no more than one.
+/// lie `row` apart and are dense: sums[i * sum_i + r * sum_r]. Rows are taken four at a time, a quarter of
+/// them apart: 4 R sums, R + 1 operands, and memory is read in four streams end to end. The last row stands
+/// in for missing ones: four independent sums cost no more than one.
 template <class Arch, int R, class T>
 void dot_rows(const T* x, int64_t x_step, const T* matrix, int64_t row, int64_t count, int64_t k, T* sums,
               int64_t sum_i, int64_t sum_r) {
@@ -26,12 +27,13 @@ void dot_rows(const T* x, int64_t x_step, const T* matrix, int64_t row, int64_t 
   const int64_t whole = k / L * L, rest = k - whole;
   V tail[R];
   for (int r = 0; r < R; ++r) tail[r] = simd::load_n<Arch>(x + r * x_step + whole, rest);
-  for (int64_t i = 0; i < count; i += 4) {
+  const int64_t quarter = (count + 3) / 4;
+  for (int64_t i = 0; i < quarter; ++i) {
     const T* at[4];
     V sum[4][R];
 #pragma GCC unroll 4
     for (int e = 0; e < 4; ++e) {
-      at[e] = e == 0 ? matrix + i * row : at[e - 1] + (i + e < count ? row : 0);
+      at[e] = matrix + std::min(i + e * quarter, count - 1) * row;
 #pragma GCC unroll 4
       for (int r = 0; r < R; ++r) sum[e][r] = V(T{0});
     }
@@ -58,44 +60,128 @@ void dot_rows(const T* x, int64_t x_step, const T* matrix, int64_t row, int64_t 
     for (int e = 0; e < 4; ++e)
 #pragma GCC unroll 4
       for (int r = 0; r < R; ++r)
-        if (i + e < count) sums[(i + e) * sum_i + r * sum_r] = simd::sum_of_lanes(sum[e][r]);
+        if (const int64_t at_row = i + e * quarter; at_row < count)
+          sums[at_row * sum_i + r * sum_r] = simd::sum_of_lanes(sum[e][r]);
   }
 }
 
-/// sums[j] = sum over p of x[p] * matrix[p * row + j], for j < count: rows are read eight at a time, end to
-/// end.
-template <class Arch, class T>
-void weighted_rows(const T* x, const T* matrix, int64_t row, int64_t count, int64_t k, T* sums) {
+/// sums[r * sums_row + j] = sum over p of x[r * x_row + p * x_k] * matrix[p * row + j], for r < R, j < count.
+/// Rows of the matrix are read four at a time, a quarter of k apart: where they lie end to end, memory is
+/// read in four streams without a break, which takes little more than half the time of neighbours.
+template <class Arch, int R, class T>
+void weighted_rows(const T* x, int64_t x_row, int64_t x_k, const T* matrix, int64_t row, int64_t count,
+                   int64_t k, T* sums, int64_t sums_row) {
   using V = batch<T, Arch>;
   constexpr int L = lanes<T, Arch>;
-  const auto rows_at = [&]<int N>(std::integral_constant<int, N>, int64_t p) {
+  const auto add_rows = [&]<int N, bool begins>(std::integral_constant<int, N>, std::bool_constant<begins>,
+                                                int64_t p, int64_t apart) {
     const T* at = matrix + p * row;
-    V xv[N];
-#pragma GCC unroll 8
-    for (int e = 0; e < N; ++e) xv[e] = V(x[p + e]);
+    V factor[R][N];
+#pragma GCC unroll 4
+    for (int r = 0; r < R; ++r)
+#pragma GCC unroll 4
+      for (int e = 0; e < N; ++e) factor[r][e] = V(element<Arch>(x + r * x_row + (p + e * apart) * x_k));
+    const auto add_vector = [&](int64_t j, const auto& load, const auto& store) {
+      V sum[R];
+#pragma GCC unroll 4
+      for (int r = 0; r < R; ++r) sum[r] = begins ? V(T{0}) : load(sums + r * sums_row + j);
+#pragma GCC unroll 4
+      for (int e = 0; e < N; ++e) {
+        const V y = load(at + e * apart * row + j);
+#pragma GCC unroll 4
+        for (int r = 0; r < R; ++r) sum[r] = Single<T>::add_product(factor[r][e], y, sum[r]);
+      }
+#pragma GCC unroll 4
+      for (int r = 0; r < R; ++r) store(sums + r * sums_row + j, sum[r]);
+    };
     int64_t j = 0;
-    for (; j + L <= count; j += L) {
-      V sum = p == 0 ? V(T{0}) : simd::loadu<Arch>(sums + j);
-#pragma GCC unroll 8
-      for (int e = 0; e < N; ++e)
-        sum = Single<T>::add_product(xv[e], simd::loadu<Arch>(at + e * row + j), sum);
-      simd::storeu(sums + j, sum);
-    }
-    if (j < count) {
-      V sum = p == 0 ? V(T{0}) : simd::load_n<Arch>(sums + j, count - j);
-      for (int e = 0; e < N; ++e)
-        sum = Single<T>::add_product(V(x[p + e]), simd::load_n<Arch>(at + e * row + j, count - j), sum);
-      simd::store_n(sums + j, sum, count - j);
-    }
+    for (; j + L <= count; j += L)
+      add_vector(
+          j, [](const T* from) { return simd::loadu<Arch>(from); },
+          [](T* to, const V& v) { simd::storeu(to, v); });
+    if (j < count)
+      add_vector(
+          j, [&](const T* from) { return simd::load_n<Arch>(from, count - j); },
+          [&](T* to, const V& v) { simd::store_n(to, v, count - j); });
   };
-  int64_t p = 0;
-  for (; p + 8 <= k; p += 8) rows_at(std::integral_constant<int, 8>{}, p);
-  for (; p < k; ++p) rows_at(std::integral_constant<int, 1>{}, p);
+  constexpr std::integral_constant<int, 4> four;
+  constexpr std::integral_constant<int, 1> one;
+  const int64_t quarter = k / 4;
+  if (quarter > 0) add_rows(four, std::true_type{}, 0, quarter);
+  else if (k > 0) add_rows(one, std::true_type{}, 0, 0);
+  for (int64_t p = 1; p < quarter; ++p) add_rows(four, std::false_type{}, p, quarter);
+  for (int64_t p = quarter > 0 ? 4 * quarter : 1; p < k; ++p) add_rows(one, std::false_type{}, p, 0);
 }
 
-/// The columns that single_row takes at a time.
-template <class T>
-inline constexpr int64_t single_row_strip = (int64_t{1} << 14) / static_cast<int64_t>(sizeof(T));
+/// The product of up to four rows of A with a B whose rows are dense, in which neither is packed.
+template <class Arch, class T>
+struct FewRows {
+  static constexpr int64_t least_columns = 256;  // of a task: of fewer, memory is read in too short pieces
+  /// Several rows of few columns gain more where their sums stay in the registers of tiles.
+  static bool gains(int64_t m, int64_t n) { return m == 1 || (m <= 3 && n >= 64) || (m == 4 && n >= 256); }
+
+  const GemmArgs<T>& g;
+
+  /// Sums of columns [begin, end) over [k0, k1) of K, rows sums_row apart.
+  void add(const T* a, const T* b, int64_t k0, int64_t k1, int64_t begin, int64_t end, T* sums,
+           int64_t sums_row) const {
+    const auto rows = [&]<int R>(std::integral_constant<int, R>) {
+      weighted_rows<Arch, R>(a + k0 * g.a_col, g.a_row, g.a_col, b + k0 * g.b_row + begin, g.b_row,
+                             end - begin, k1 - k0, sums, sums_row);
+    };
+    switch (g.m) {
+      case 1: return rows(std::integral_constant<int, 1>{});
+      case 2: return rows(std::integral_constant<int, 2>{});
+      case 3: return rows(std::integral_constant<int, 3>{});
+      default: return rows(std::integral_constant<int, 4>{});
+    }
+  }
+
+  /// Columns [begin, end).
+  void columns(const T* a, const T* b, const Finish<T>& finish, T* c, int64_t begin, int64_t end) const {
+    Scratch scratch;
+    const int64_t count = end - begin;
+    T* sums = scratch.take<T>(g.m * count);
+    if (g.k == 0) std::fill_n(sums, g.m * count, T{0});
+    add(a, b, 0, g.k, begin, end, sums, count);
+    finish_sums<Arch>(sums, count, g.m, count, 0, begin, finish, true, true, c, g.c_row);
+  }
+
+  /// Parts of K that threads share, so that each reads whole rows. A large B has so many for any number of
+  /// threads, or results would differ; their sums take a few megabytes at most.
+  int64_t parts() const {
+    constexpr int64_t most_sums = 1 << 19;
+    const int64_t wanted = std::min({g.k * g.n >> 18, g.k >> 5, most_sums / (g.m * g.n), int64_t{16}});
+    return static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(std::max<int64_t>(wanted, 1))));
+  }
+
+  /// The product by parts of K.
+  void run(const T* a, const T* b, const Finish<T>& finish, T* c, int64_t parts) const {
+    using V = batch<T, Arch>;
+    constexpr int64_t L = lanes<T, Arch>;
+    Scratch scratch;
+    const int64_t size = g.m * g.n, depth = (g.k + parts - 1) / parts;
+    T* sums = scratch.take<T>(parts * size);
+    const int64_t shares = std::clamp<int64_t>((threads_at_hand() + parts - 1) / parts, 1,
+                                               std::max<int64_t>(g.n / least_columns, 1));
+    parallel_for(parts * shares, 1, [&](int64_t t, int64_t) {
+      const int64_t part = t / shares, share = t % shares;
+      add(a, b, part * depth, std::min((part + 1) * depth, g.k), share * g.n / shares,
+          (share + 1) * g.n / shares, sums + part * size + share * g.n / shares, g.n);
+    });
+    parallel_for(g.n, share_of<Arch>(g.n, size * parts, least_columns, L), [&](int64_t begin, int64_t end) {
+      for (int64_t r = 0; r < g.m; ++r)
+        for (int64_t j = begin; j < end; j += L) {
+          T* to = sums + r * g.n + j;
+          const int64_t n = std::min(L, end - j);
+          V sum = load_some<Arch>(to, n);
+          for (int64_t part = 1; part < parts; ++part) sum = sum + load_some<Arch>(to + part * size, n);
+          simd::store_n(to, sum, n);
+        }
+      finish_sums<Arch>(sums + begin, g.n, g.m, end - begin, 0, begin, finish, true, true, c, g.c_row);
+    });
+  }
+};
 
 /// R (1 to 4) vectors against a matrix. `lies_across`: the vectors are rows of A and the matrix is B; else
 /// the vectors are columns of B and the matrix is A.
@@ -146,28 +232,6 @@ struct Skinny {
     else finish_sums<Arch>(sums, vectors, count, vectors, begin, 0, finish, true, true, c, c_row);
   }
 };
-
-/// Columns [begin, end) of a product of one row of A and a B with dense rows.
-template <class Arch, class T>
-void single_row(const GemmArgs<T>& g, const T* a, const T* b, const Finish<T>& finish, T* c, int64_t begin,
-                int64_t end) {
-  // Sums of a strip stay in the first-level cache while rows stream by.
-  constexpr int64_t strip = single_row_strip<T>;
-  Scratch scratch;
-  const T* x = a;
-  if (g.a_col != 1 && g.k > 1) {
-    T* copy = scratch.take<T>(g.k);
-    for (int64_t p = 0; p < g.k; ++p) copy[p] = a[p * g.a_col];
-    x = copy;
-  }
-  T* sums = scratch.take<T>(strip);
-  for (int64_t j = begin; j < end; j += strip) {
-    const int64_t count = std::min(strip, end - j);
-    if (g.k == 0) std::fill(sums, sums + count, T{0});
-    weighted_rows<Arch>(x, b + j, g.b_row, count, g.k, sums);
-    finish_sums<Arch>(sums, count, 1, count, 0, j, finish, true, true, c, g.c_row);
-  }
-}
 
 /// A product too small to be worth packing: four rows of C at a time, one vector of columns after another.
 /// When fewer rows are left, the last row stands in for the missing ones, as in dot_rows.
