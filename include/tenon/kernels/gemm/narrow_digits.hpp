@@ -98,12 +98,12 @@ bool to_digits(const float* x, int64_t step, int64_t k, int64_t block, int32_t z
 template <int bits>
 inline constexpr int words_together = std::min(32767 / (2 * 128 * ((1 << bits) - 1) * (8 / bits)), 4);
 
-/// The product of R rows in digits with a matrix of `bits` bits, of panels side by side: sums[(r * NV + v) *
-/// L]. With `dot`, there is dot_bytes; with `equal`, each block is of words_together words.
+/// The product of R rows in digits with a matrix of `bits` bits, of panels `apart` from each other: sums[(r *
+/// NV + v) * L]. With `dot`, there is dot_bytes; with `equal`, each block is of words_together words.
 template <int bits, class Arch, int R, int NV, bool dot, bool equal>
 [[gnu::noinline]] void multiply_digits(const NarrowMatrix& b,
                                        const Layout<Integers<bits, Arch>, Arch>& layout, const DigitRows& x,
-                                       int64_t panel, float* sums) {
+                                       int64_t panel, int64_t apart, float* sums) {
   using N = Integers<bits, Arch>;
   using I = batch<int32_t, Arch>;
   using V = batch<float, Arch>;
@@ -111,6 +111,7 @@ template <int bits, class Arch, int R, int NV, bool dot, bool equal>
   constexpr int together = words_together<bits>;
   const I mask = simd::in_register(I(0x01010101 * ((1 << bits) - 1)));
   const std::byte* at = b.data + layout.at(panel, 0);
+  const int64_t step = apart * layout.panel_bytes;
   V total[R][NV];
 #pragma GCC unroll 4
   for (int r = 0; r < R; ++r)
@@ -130,7 +131,7 @@ template <int bits, class Arch, int R, int NV, bool dot, bool equal>
         I codes[NV][places];
 #pragma GCC unroll 4
         for (int v = 0; v < NV; ++v) {
-          const std::byte* from = at + v * layout.panel_bytes + w * N::bytes;
+          const std::byte* from = at + v * step + w * N::bytes;
           if (w % (64 / N::bytes) == 0) __builtin_prefetch(from + ahead);
           const I word = simd::loadu<Arch>(reinterpret_cast<const int32_t*>(from));
 #pragma GCC unroll 4
@@ -179,9 +180,9 @@ template <int bits, class Arch, int R, int NV, bool dot, bool equal>
     }
 #pragma GCC unroll 4
     for (int v = 0; v < NV; ++v) {
-      const V scale = simd::loadu<Arch>(reinterpret_cast<const float*>(at + v * layout.panel_bytes));
+      const V scale = simd::loadu<Arch>(reinterpret_cast<const float*>(at + v * step));
       I zero;
-      if (b.zeros != nullptr) zero = simd::load_bytes<Arch>(b.zeros + layout.zeros(panel + v, block));
+      if (b.zeros != nullptr) zero = simd::load_bytes<Arch>(b.zeros + layout.zeros(panel + v * apart, block));
 #pragma GCC unroll 4
       for (int r = 0; r < R; ++r) {
         const DigitBlock& of = x.blocks[r * x.blocks_row + block];

@@ -24,16 +24,17 @@ using gemm_detail::Single;
 using gemm_detail::Tile;
 // --------------------------------------------------------------------------------------------- few rows
 
-/// Sums of R rows x, each of K rounded up to N::depth, x_step apart, and NV panels: sums[(r * NV + v) * L].
+/// Sums of R rows x, each of K rounded up to N::depth, x_step apart, and NV panels `apart` from each other:
+/// sums[(r * NV + v) * L].
 /// Inlined, GCC would leave it fewer registers.
 template <class N, class Arch, int R, int NV>
 [[gnu::noinline]] void few_rows(const NarrowMatrix& b, const float* x, int64_t x_step, int64_t panel,
-                                float* sums) {
+                                int64_t apart, float* sums) {
   using V = batch<float, Arch>;
   constexpr int L = lanes<float, Arch>;
   constexpr int chains = std::max(4 / (R * NV), 1);  // parts of a sum that do not wait for each other
   const Layout<N, Arch> layout(b);
-  const int64_t step = layout.panel_bytes;
+  const int64_t step = apart * layout.panel_bytes;
   const std::byte* at = b.data + layout.at(panel, 0);
   N numbers[NV];
   V total[R][NV];
@@ -46,7 +47,7 @@ template <class N, class Arch, int R, int NV>
     V sum[R][NV][chains];
 #pragma GCC unroll 4
     for (int v = 0; v < NV; ++v) {
-      set_block(numbers[v], b, layout, panel + v, block);
+      set_block(numbers[v], b, layout, panel + v * apart, block);
 #pragma GCC unroll 4
       for (int r = 0; r < R; ++r)
 #pragma GCC unroll 4
@@ -104,51 +105,24 @@ struct FormOf<N, Arch, true, has_zeros> {
   using type = Shifted<N::bits, Arch, has_zeros>;
 };
 
-/// multiply_few in digits, if there are any for the numbers of the rows.
-template <int bits, class Arch, bool dot>
-bool multiply_in_digits(const GemmArgs<float>& g, const NarrowMatrix& b, const Finish<float>& finish) {
-  using N = Integers<bits, Arch>;
-  constexpr int L = lanes<float, Arch>, NV = 2;
-  const Layout<N, Arch> layout(b);
-  const int64_t words = layout.blocks * ((layout.block + N::depth - 1) / N::depth);
-  Scratch scratch;
-  DigitRows x{nullptr, nullptr, words * (8 / bits) * digit_count, layout.blocks};
-  auto* digits = scratch.take<int32_t>(g.m * x.digits_row + 1);
-  auto* blocks = scratch.take<DigitBlock>(g.m * x.blocks_row);
-  for (int64_t r = 0; r < g.m; ++r)
-    if (!to_digits<Arch, bits>(g.a + r * g.a_row, g.a_col, g.k, layout.block,
-                               b.zeros == nullptr ? N::middle : 1, digits + r * x.digits_row,
-                               blocks + r * x.blocks_row))
-      return false;
-  x.digits = digits, x.blocks = blocks;
-  const bool equal = layout.block == words_together<bits> * N::depth && b.k % layout.block == 0;
-  const int64_t panels = layout.panels(g.n);
-  const int64_t share = gemm_detail::share_of<Arch>(panels, g.m * g.n * b.k, 4, 4);
-  parallel_for(panels, share, [&](int64_t begin, int64_t end) {
-    const auto multiply = [&]<int R, int V>(std::integral_constant<int, R>, std::integral_constant<int, V>) {
-      alignas(64) float sums[R * V * L];
-      if (equal) multiply_digits<bits, Arch, R, V, dot, true>(b, layout, x, begin, sums);
-      else multiply_digits<bits, Arch, R, V, dot, false>(b, layout, x, begin, sums);
-      gemm_detail::finish_sums<Arch>(sums, V * L, R, std::min<int64_t>(V * L, g.n - begin * L), 0, begin * L,
-                                     finish, true, true, g.c, g.c_row);
-      begin += V;
-    };
-    const auto rows = [&]<int R>(std::integral_constant<int, R> r) {
-      while (begin < end)
-        if (begin + NV <= end) multiply(r, std::integral_constant<int, NV>{});
-        else multiply(r, std::integral_constant<int, 1>{});
-    };
-    if (g.m == 1) rows(std::integral_constant<int, 1>{});
-    else rows(std::integral_constant<int, 2>{});
-  });
-  return true;
+/// Panels that are read side by side from far places, or memory would deliver less of them.
+inline constexpr int64_t panel_streams = 4;
+
+/// Writes what few_rows or multiply_digits made of R rows from row i on and NV panels.
+template <class Arch, int R, int NV>
+void finish_panels(const float* sums, int64_t i, int64_t panel, int64_t apart, const GemmArgs<float>& g,
+                   const Finish<float>& finish) {
+  constexpr int L = lanes<float, Arch>;
+  for (int v = 0; v < NV; ++v) {
+    const int64_t j = (panel + v * apart) * L;
+    gemm_detail::finish_sums<Arch>(sums + v * L, NV * L, R, std::min<int64_t>(L, g.n - j), i, j, finish, true,
+                                   true, g.c, g.c_row);
+  }
 }
 
 /// The product of rows that are taken four at a time, with each group of panels while it is in a cache.
 template <class N, class Arch>
 void multiply_few(const GemmArgs<float>& g, const NarrowMatrix& b, const Finish<float>& finish) {
-  constexpr int L = lanes<float, Arch>;
-  constexpr int64_t group = 4;
   const Layout<N, Arch> layout(b);
   const int64_t depth = (b.k + N::depth - 1) / N::depth * N::depth;
   Scratch scratch;
@@ -162,39 +136,74 @@ void multiply_few(const GemmArgs<float>& g, const NarrowMatrix& b, const Finish<
         copy[r * depth + k] = k < b.k ? g.a[r * g.a_row + k * g.a_col] : 0.0f;
     x = copy;
   }
-  const auto multiply = [&]<int R>(std::integral_constant<int, R>, int64_t i, int64_t p, int64_t end) {
+  // Rows [i, i + R) with `count` panels `apart` from each other.
+  const auto multiply = [&]<int R>(std::integral_constant<int, R>, int64_t i, int64_t p, int64_t count,
+                                   int64_t apart) {
     // R x together sums stay in registers.
     constexpr bool shifted = N::scaled && R * N::together > 1 && Arch::registers < 32;
     constexpr int wanted = shifted ? 4 : N::scaled && R > 1 ? 1 : N::together;
     constexpr int together = Arch::registers == 32 || R <= 2 ? wanted : std::min(wanted, 2);
-    alignas(64) float sums[R * together * L];
+    alignas(64) float sums[R * together * lanes<float, Arch>];
     const auto panels = [&]<int NV>(std::integral_constant<int, NV>) {
       using WithZeros = typename FormOf<N, Arch, shifted, true>::type;
       using Without = typename FormOf<N, Arch, shifted, false>::type;
-      if (b.zeros != nullptr) few_rows<WithZeros, Arch, R, NV>(b, x + i * x_step, x_step, p, sums);
-      else few_rows<Without, Arch, R, NV>(b, x + i * x_step, x_step, p, sums);
-      gemm_detail::finish_sums<Arch>(sums, NV * L, R, std::min<int64_t>(NV * L, g.n - p * L), i, p * L,
-                                     finish, true, true, g.c, g.c_row);
-      p += NV;
+      if (b.zeros != nullptr) few_rows<WithZeros, Arch, R, NV>(b, x + i * x_step, x_step, p, apart, sums);
+      else few_rows<Without, Arch, R, NV>(b, x + i * x_step, x_step, p, apart, sums);
+      finish_panels<Arch, R, NV>(sums, i, p, apart, g, finish);
+      p += NV * apart, count -= NV;
     };
-    while (p < end)
-      if (p + together <= end) panels(std::integral_constant<int, together>{});
+    while (count > 0)
+      if (count >= together) panels(std::integral_constant<int, together>{});
       else panels(std::integral_constant<int, 1>{});
   };
-  const int64_t panels = layout.panels(g.n);
-  const int64_t share = gemm_detail::share_of<Arch>(panels, g.m * g.n * b.k, group, group);
-  parallel_for(panels, share, [&](int64_t begin, int64_t end) {
-    for (int64_t p = begin; p < end; p += group)
-      for (int64_t i = 0; i < g.m; i += 4) {
-        const int64_t last = std::min(p + group, end);
-        switch (g.m - i) {
-          case 1: multiply(std::integral_constant<int, 1>{}, i, p, last); break;
-          case 2: multiply(std::integral_constant<int, 2>{}, i, p, last); break;
-          case 3: multiply(std::integral_constant<int, 3>{}, i, p, last); break;
-          default: multiply(std::integral_constant<int, 4>{}, i, p, last); break;
-        }
+  const auto rows = [&](int64_t p, int64_t count, int64_t apart) {
+    for (int64_t i = 0; i < g.m; i += 4) switch (g.m - i) {
+        case 1: multiply(std::integral_constant<int, 1>{}, i, p, count, apart); break;
+        case 2: multiply(std::integral_constant<int, 2>{}, i, p, count, apart); break;
+        case 3: multiply(std::integral_constant<int, 3>{}, i, p, count, apart); break;
+        default: multiply(std::integral_constant<int, 4>{}, i, p, count, apart); break;
       }
+  };
+  const int64_t panels = layout.panels(g.n);
+  const int64_t share = gemm_detail::share_of<Arch>(panels, g.m * g.n * b.k, panel_streams, panel_streams);
+  parallel_for(panels, share, [&](int64_t begin, int64_t end) {
+    const int64_t apart = (end - begin) / panel_streams, rest = begin + apart * panel_streams;
+    for (int64_t p = begin; p < begin + apart; ++p) rows(p, panel_streams, apart);
+    if (rest < end) rows(rest, end - rest, 1);
   });
+}
+
+/// The product of R rows in digits, if there are any for their numbers.
+template <int bits, class Arch, bool dot, int R>
+bool multiply_in_digits(const GemmArgs<float>& g, const NarrowMatrix& b, const Finish<float>& finish) {
+  using N = Integers<bits, Arch>;
+  const Layout<N, Arch> layout(b);
+  const int64_t words = layout.blocks * ((layout.block + N::depth - 1) / N::depth);
+  Scratch scratch;
+  DigitRows x{nullptr, nullptr, words * (8 / bits) * digit_count, layout.blocks};
+  auto* digits = scratch.take<int32_t>(R * x.digits_row + 1);
+  auto* blocks = scratch.take<DigitBlock>(R * x.blocks_row);
+  for (int r = 0; r < R; ++r)
+    if (!to_digits<Arch, bits>(g.a + r * g.a_row, g.a_col, g.k, layout.block,
+                               b.zeros == nullptr ? N::middle : 1, digits + r * x.digits_row,
+                               blocks + r * x.blocks_row))
+      return false;
+  x.digits = digits, x.blocks = blocks;
+  const bool equal = layout.block == words_together<bits> * N::depth && b.k % layout.block == 0;
+  const auto multiply = [&]<int NV>(std::integral_constant<int, NV>, int64_t panel, int64_t apart) {
+    alignas(64) float sums[R * NV * lanes<float, Arch>];
+    if (equal) multiply_digits<bits, Arch, R, NV, dot, true>(b, layout, x, panel, apart, sums);
+    else multiply_digits<bits, Arch, R, NV, dot, false>(b, layout, x, panel, apart, sums);
+    finish_panels<Arch, R, NV>(sums, 0, panel, apart, g, finish);
+  };
+  const int64_t panels = layout.panels(g.n);
+  const int64_t share = gemm_detail::share_of<Arch>(panels, R * g.n * b.k, panel_streams, panel_streams);
+  parallel_for(panels, share, [&](int64_t begin, int64_t end) {
+    const int64_t half = (end - begin) / 2;  // two streams leave registers enough
+    for (int64_t p = begin; p < begin + half; ++p) multiply(std::integral_constant<int, 2>{}, p, half);
+    if (begin + 2 * half < end) multiply(std::integral_constant<int, 1>{}, end - 1, 0);
+  });
+  return true;
 }
 
 // -------------------------------------------------------------------------------------------- more rows
@@ -241,11 +250,15 @@ void multiply(const GemmArgs<float>& g, const NarrowMatrix& b) {
   constexpr int64_t few = 12;  // rows for which tiles gain less than it costs to write panels for them
   if (g.m <= few && g.alpha != 0) {
     if constexpr (N::scaled && simd::has_dot_bytes_16<Arch>)
-      if constexpr (N::bits <= 4)
+      if constexpr (N::bits <= 4) {
+        const auto in_digits = [&]<bool dot>(std::bool_constant<dot>) {
+          return g.m == 1 ? multiply_in_digits<N::bits, Arch, dot, 1>(g, b, finish)
+                          : multiply_in_digits<N::bits, Arch, dot, 2>(g, b, finish);
+        };
         if (g.m <= 2 && std::min(b.block, b.k) <= longest_digit_block && g.n >= 64)
-          if (simd::has_dot_bytes<Arch>() ? multiply_in_digits<N::bits, Arch, true>(g, b, finish)
-                                          : multiply_in_digits<N::bits, Arch, false>(g, b, finish))
+          if (simd::has_dot_bytes<Arch>() ? in_digits(std::true_type{}) : in_digits(std::false_type{}))
             return;
+      }
     if constexpr (N::scaled && Arch::register_bytes == 64)
       if constexpr (N::bits <= 4)
         if (b.zeros == nullptr) return multiply_few<Listed<N::bits, Arch>, Arch>(g, b, finish);
