@@ -108,7 +108,9 @@ inline xsimd::batch<int32_t, A> mul_add_bytes(const xsimd::batch<int32_t, A>& x,
       const int both = a[2 * i] * b[2 * i] + a[2 * i + 1] * b[2 * i + 1];
       c[i] = static_cast<int16_t>(c[i] + std::min(std::max(both, -32768), 32767));
     }
-    return loadu<A>(reinterpret_cast<const int32_t*>(c));
+    xsimd::batch<int32_t, A> sums;
+    std::memcpy(&sums, c, sizeof c);
+    return sums;
   }
 }
 
