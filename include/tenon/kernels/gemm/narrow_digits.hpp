@@ -51,6 +51,7 @@ bool to_digits(const float* x, int64_t step, int64_t k, int64_t block, int32_t z
   auto* whole = scratch.take<int32_t>(padded);
   for (int64_t begin = 0; begin < k; begin += block, ++blocks) {
     const int64_t size = std::min(block, k - begin), words = (size + depth - 1) / depth;
+    const int64_t written = (size + L - 1) / L * L;
     for (int64_t i = 0; i < size; ++i) numbers[i] = x[(begin + i) * step];
     std::fill(numbers + size, numbers + padded, 0.0f);
     I most(0);
@@ -78,11 +79,11 @@ bool to_digits(const float* x, int64_t step, int64_t k, int64_t block, int32_t z
       simd::storeu(lane, of);
       uint32_t sum = 0;
       for (const int32_t part : lane)
-        sum += static_cast<uint32_t>(part - nothing * static_cast<int32_t>((size + L - 1) / L));
+        sum += static_cast<uint32_t>(part - nothing * static_cast<int32_t>(written / L));
       return static_cast<int32_t>(sum) * zero;
     };
     blocks->first = total(first, 0x80), blocks->rest = total(rest, 0x8080);
-    std::fill(whole + (size + L - 1) / L * L, whole + words * depth, 0);
+    std::fill_n(whole + written, std::max<int64_t>(words * depth - written, 0), 0);
     for (int64_t w = 0; w < words; ++w)
       for (int place = 0; place < places; ++place) {
         const int32_t* of = whole + w * depth + place;

@@ -137,14 +137,17 @@ struct FewRows {
     }
   }
 
-  /// Columns [begin, end).
+  /// Columns [begin, end), in strips whose sums stay in a cache.
   void columns(const T* a, const T* b, const Finish<T>& finish, T* c, int64_t begin, int64_t end) const {
+    const int64_t strip = (int64_t{1} << 16) / g.m;
     Scratch scratch;
-    const int64_t count = end - begin;
-    T* sums = scratch.take<T>(g.m * count);
-    if (g.k == 0) std::fill_n(sums, g.m * count, T{0});
-    add(a, b, 0, g.k, begin, end, sums, count);
-    finish_sums<Arch>(sums, count, g.m, count, 0, begin, finish, true, true, c, g.c_row);
+    T* sums = scratch.take<T>(g.m * std::min(strip, end - begin));
+    for (; begin < end; begin += strip) {
+      const int64_t count = std::min(strip, end - begin);
+      if (g.k == 0) std::fill_n(sums, g.m * count, T{0});
+      add(a, b, 0, g.k, begin, begin + count, sums, count);
+      finish_sums<Arch>(sums, count, g.m, count, 0, begin, finish, true, true, c, g.c_row);
+    }
   }
 
   /// Parts of K that threads share, so that each reads whole rows. A large B has so many for any number of
