@@ -14,6 +14,27 @@ namespace tenon {
 
 class Program;
 
+namespace detail {
+
+/// The tensor's bytes, which may lie anywhere, at an aligned place. A file's memory is given back on the way.
+inline AnyTensor aligned_copy(const AnyTensor& from) {
+  constexpr int64_t step = int64_t{1} << 22;
+  AnyTensor to = AnyTensor::uninitialized(from.dtype(), from.extents(), lasting_allocator());
+  const auto* source = static_cast<const std::byte*>(from.storage().data());
+  auto* target = static_cast<std::byte*>(to.data());
+  const bool in_file = from.storage().owner<FilePart>() != nullptr;
+  parallel_for(from.bytes(), step, [&](int64_t begin, int64_t end) {
+    for (; begin < end; begin += step) {
+      const auto size = static_cast<std::size_t>(std::min(step, end - begin));
+      std::memcpy(target + begin, source + begin, size);
+      if (in_file) forget_pages(source + begin, size);
+    }
+  });
+  return to;
+}
+
+}  // namespace detail
+
 /// A rewrite of a program that keeps its results and saves work. A pass sees the program after constants were
 /// folded. The bodies of If, Loop and Scan are programs of their own, and are rewritten before the program
 /// around them.
@@ -132,7 +153,7 @@ class Program {
   /// copies it; the runs of a finished program find only the tensors that `stored` gives.
   const Value& constant(ValueId v) const {
     Value& c = entry(v).constant;
-    if (c.is_tensor() && !c.tensor().aligned()) c = c.tensor().clone(lasting_allocator());
+    if (c.is_tensor() && !c.tensor().aligned()) c = detail::aligned_copy(c.tensor());
     return c;
   }
   /// The same as it is stored. A tensor may not be aligned: only its bytes may be read.

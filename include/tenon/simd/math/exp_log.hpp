@@ -72,26 +72,21 @@ inline xsimd::batch<T, A> exp_plain(const xsimd::batch<T, A>& x) {
   return mul_add(scale, expm1_of_rest<table>(e), scale);
 }
 
-/// exp(x) 2^add for any x: results may be denormals or overflow. Bit for bit as exp_plain where that holds.
-template <int add, class T, class A>
-inline xsimd::batch<T, A> exp_times(const xsimd::batch<T, A>& x) {
-  using B = xsimd::batch<T, A>;
+/// 2^(k/8) for the lowest bits k of `shifted`.
+template <class A>
+inline xsimd::batch<float, A> root_of_two(const xsimd::batch<float, A>& shifted) {
+  const auto bits = bits_as<uint32_t>(shifted);
+  return bits_as<float>(look_up<8>(exp_table.bits, bits) + ((bits & xsimd::batch<uint32_t, A>(7)) << 20));
+}
+
+/// y 2^n for n and what was added to it in `shifted` of exp_parts: results may be denormals or overflow.
+template <bool table, class T, class A>
+inline xsimd::batch<T, A> times_power_of_two(const xsimd::batch<T, A>& y, const xsimd::batch<T, A>& shifted) {
   using N = Format<T>;
   using U = typename N::Bits;
   using I = xsimd::batch<U, A>;
-  constexpr bool table = exp_by_table<T, A>;
-  const auto e = exp_parts<table, add>(at_most(at_least(x, B(N::exp_low)), B(N::exp_high + T(1))));
-  // 2^(k/8) (1 + rest), then times 2^n.
-  const I bits = bits_as<U>(e.shifted);
-  B y;
-  if constexpr (table) {
-    const B root = bits_as<T>(look_up<8>(exp_table.bits, bits) + ((bits & I(7)) << (N::mantissa - 3)));
-    y = mul_add(root, expm1_of_rest<table>(e), root);
-  } else {
-    y = B(T(1)) + expm1_of_rest<table>(e);
-  }
 #if defined(__AVX512F__)
-  const auto n = [&] { return e.shifted - B(table ? N::magic / 8 : N::magic + T(N::bias)); };
+  const auto n = [&] { return shifted - xsimd::batch<T, A>(table ? N::magic / 8 : N::magic + T(N::bias)); };
   if constexpr (bytes<A> == 64 && std::is_same_v<T, float>) return _mm512_scalef_ps(y, n());
   else if constexpr (bytes<A> == 64 && std::is_same_v<T, double>) return _mm512_scalef_pd(y, n());
   else
@@ -99,12 +94,31 @@ inline xsimd::batch<T, A> exp_times(const xsimd::batch<T, A>& x) {
   {
     // Two factors, whose exponents stay positive when halved because both biases are in before.
     constexpr U both = 2 * U{N::bias};
+    const I bits = bits_as<U>(shifted);
     I biased;
     if constexpr (table) biased = (bits - I(std::bit_cast<U>(N::magic / 8) - 8 * both)) >> 3;
     else biased = bits - I(std::bit_cast<U>(N::magic) + U{N::bias} - both);
     const I half = biased >> 1;
     return y * bits_as<T>(half << N::mantissa) * bits_as<T>((biased - half) << N::mantissa);
   }
+}
+
+/// exp(x) 2^add for any x: results may be denormals or overflow. Bit for bit as exp_plain where that holds.
+template <int add, class T, class A>
+inline xsimd::batch<T, A> exp_times(const xsimd::batch<T, A>& x) {
+  using B = xsimd::batch<T, A>;
+  using N = Format<T>;
+  constexpr bool table = exp_by_table<T, A>;
+  const auto e = exp_parts<table, add>(at_most(at_least(x, B(N::exp_low)), B(N::exp_high + T(1))));
+  // 2^(k/8) (1 + rest), then times 2^n.
+  B y;
+  if constexpr (table) {
+    const B root = root_of_two(e.shifted);
+    y = mul_add(root, expm1_of_rest<table>(e), root);
+  } else {
+    y = B(T(1)) + expm1_of_rest<table>(e);
+  }
+  return times_power_of_two<table>(y, e.shifted);
 }
 
 /// exp(x) - 1 for 0 <= x <= 80.
