@@ -419,6 +419,48 @@ TEST_CASE("quant_gemm: signs, zero points and packing, against the definition") 
   });
 }
 
+TEST_CASE("quant_gemm: unsigned rows in words and weights around zero, which need no packing of rows") {
+  at_each_level([]<class Arch>(Arch) {
+    constexpr int64_t items = 2;
+    for (const Numbers kind : {Numbers::extreme, Numbers::bell})
+      for (const int64_t m : {9, 37})
+        for (const int64_t n : {1, 50, 64, 769})
+          for (const int64_t k : {4, 60, 700})
+            for (const int64_t lead : {0, 1, 4}) {
+              CAPTURE(m);
+              CAPTURE(n);
+              CAPTURE(k);
+              CAPTURE(lead);
+              const int64_t row = k + (m == 9 ? 4 : 0), a_step = m * row, c_step = m * n, none = 0;
+              const auto a = bytes(lead + items * a_step, Numbers::extreme, false),
+                         b = bytes(k * n, kind, true);
+              const uint8_t a_zero = 130;
+              const auto row_bias = numbers<int32_t>(m);
+              std::vector<int32_t> c(static_cast<size_t>(items * c_step)), threaded = c;
+              QuantGemmArgs g;
+              g.m = m, g.n = n, g.k = k;
+              g.a = {a.data() + lead, row, 1, false, n == 64 ? nullptr : &a_zero, 0};
+              g.b = {b.data(), n, 1, true, nullptr, 0};
+              if (n % 2 != 0) g.row_bias = row_bias.data();
+              g.c = c.data(), g.c_row = n;
+              g.batch = {1, &items, &a_step, &none, &c_step, nullptr};
+              std::vector<int32_t> packed_b(static_cast<size_t>(quant_packed_b_size_impl<Arch>(g)));
+              if (k != 60) {
+                quant_pack_b_impl<Arch>(g, packed_b.data());
+                g.packed_b = packed_b.data();
+              }
+              quant_gemm_impl<Arch>(g);
+              for (int64_t item = 0; item < items; ++item)
+                CHECK(wrong_sums(g, item * a_step, 0, c.data() + item * c_step) == 0);
+              ThreadPool pool(3);
+              const ScopedPool scope(pool);
+              g.c = threaded.data();
+              quant_gemm_impl<Arch>(g);
+              CHECK(c == threaded);
+            }
+  });
+}
+
 TEST_CASE("quant_gemm: batches, blocks of K and threads") {
   at_each_level([]<class Arch>(Arch) {
     // (2,3,m,k) x (3,k,n), with the items of B shared along the first axis; and one operand for all items.

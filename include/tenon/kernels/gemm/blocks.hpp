@@ -22,8 +22,8 @@ namespace tenon::kernels::gemm_detail {
 /// One product. Each operand is packed beforehand, or by a function when a block needs it. pack_a(i, rows, p,
 /// depth, to) writes the panel of A that begins at row i, cells p to p + depth of K. pack_b does the same for
 /// B, and may overwrite up to a vector past the panel. If pack_b has rows(), that is B's first cell where its
-/// rows are dense, plain_b_row apart, else nullptr. An operand of Single cells with unit column stride can
-/// also be read unpacked; an A only where compute_narrow has no part.
+/// rows are dense, plain_b_row apart, else nullptr. An operand whose cells have unit column stride can also
+/// be read unpacked; an A only where compute_narrow has no part.
 template <class Ops, class PackA, class PackB>
 struct Product {
   using Cell = typename Ops::Cell;

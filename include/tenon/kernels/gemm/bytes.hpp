@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <numeric>
 
 #include "tenon/base/parallel.hpp"
 #include "tenon/kernels/gemm/byte_excess.hpp"
@@ -154,6 +155,20 @@ void clear_padding(Word* words, int64_t count, int64_t n) {
     words[(rows - 1) * width + e] &= static_cast<Word>((1u << 8 * (n % 4)) - 1);
 }
 
+/// sum + the four bytes of each word.
+template <class Arch>
+simd::batch<int32_t, Arch> sum_bytes(const simd::batch<uint32_t, Arch>& words,
+                                     const simd::batch<int32_t, Arch>& sum) {
+  using V = simd::batch<int32_t, Arch>;
+  using U = simd::batch<uint32_t, Arch>;
+  if constexpr (simd::has_dot_bytes_16<Arch>) {
+    return simd::dot_bytes_16(simd::bits_as<int32_t>(words), V(0x01010101), sum);
+  } else {
+    const U halves = (words & U(0xff00ff)) + ((words >> 8) & U(0xff00ff));
+    return sum + simd::bits_as<int32_t>(U((halves & U(0xffff)) + (halves >> 16)));
+  }
+}
+
 /// Packs the panel of rows [i, i + width) for all of K. With Quad, adds the sums of the rows' numbers to
 /// `sums`, which holds zeros. `lowered`: the operand is Quad's signed one.
 template <class Ops, class Arch, int width>
@@ -164,7 +179,12 @@ void pack_bytes(const ByteRows& x, bool lowered, int64_t i, int32_t* packed, int
   const int64_t count = std::min<int64_t>(width, x.count - i), depth = depth_of<Ops>(x.k);
   alignas(64) uint32_t words[chunk * width];
   alignas(64) int32_t zero[width] = {}, spare[width];
-  uint32_t sum[width] = {};
+  // Sums of words, of which a row has `width`, in whole vectors.
+  using V = simd::batch<int32_t, Arch>;
+  constexpr int lanes = simd::lanes<int32_t, Arch>, together = std::lcm(width, lanes);
+  static_assert(chunk * width % together == 0);
+  V sum[together / lanes];
+  for (V& part : sum) part = V(0);
   for (int64_t e = 0; e < count; ++e) zero[e] = x.zero_of(i + e);
   for (int64_t k = 0; k < x.k; k += numbers) {
     const int64_t n = std::min(numbers, x.k - k), rows = (n + 3) / 4;
@@ -182,19 +202,23 @@ void pack_bytes(const ByteRows& x, bool lowered, int64_t i, int32_t* packed, int
       }
     } else {
       const uint32_t flip = lowered ? 0x80808080u : 0;
-      for (int64_t r = 0; r < rows; ++r)
-        for (int e = 0; e < width; ++e) {
-          const uint32_t w = words[r * width + e], halves = (w & 0xff00ff) + (w >> 8 & 0xff00ff);
-          sum[e] += (halves & 0xffff) + (halves >> 16);
-          to[r * width + e] = static_cast<int32_t>(w ^ flip);
-        }
+      for (int64_t e = 0; e < rows * width; ++e) to[e] = static_cast<int32_t>(words[e] ^ flip);
+      std::fill(words + rows * width, words + chunk * width, 0);
+      for (int64_t e = 0; e < chunk * width; e += together)
+        for (int v = 0; v < together / lanes; ++v)
+          sum[v] = sum_bytes<Arch>(simd::loadu<Arch>(words + e + v * lanes), sum[v]);
       if (lowered) clear_padding<width>(to, count, n);
       std::fill(to + rows * width, to + std::min(chunk, depth - cell) * width, 0);
     }
   }
-  if (Ops::per_cell == 4)
-    for (int64_t e = 0; e < count; ++e)
-      sums[i + e] = static_cast<int32_t>(sum[e] - (lowered ? 128 * static_cast<uint32_t>(x.k) : 0));
+  if (Ops::per_cell == 2) return;
+  alignas(64) int32_t part[together];
+  for (int v = 0; v < together / lanes; ++v) simd::storeu(part + v * lanes, sum[v]);
+  for (int64_t e = 0; e < count; ++e) {
+    uint32_t total = lowered ? -128 * static_cast<uint32_t>(x.k) : 0;
+    for (int64_t at = e; at < together; at += width) total += static_cast<uint32_t>(part[at]);
+    sums[i + e] = static_cast<int32_t>(total);
+  }
 }
 
 /// The form for a constant operand, and the places of its excess.

@@ -131,6 +131,29 @@ void correct(const QuantGemmArgs& g, const ByteImage& a, const ByteImage& b, int
   });
 }
 
+/// Whether A's rows are read where they lie: as words of unsigned bytes, whose sums nobody asks for as B's
+/// zero point is in the middle of its range, for no more panels of B than packing A pays for.
+template <class Ops, class Arch>
+bool stays(const QuantGemmArgs& g) {
+  if constexpr (Ops::per_cell != 4 || requires { typename Ops::Unit; }) {
+    return false;
+  } else {
+    using S = Tile<Ops, Arch>;
+    const ByteRows a = rows_of_a(g, 0), b = columns_of_b(g, 0);
+    const auto in_words = [](int64_t bytes) { return bytes % 4 == 0; };
+    const int64_t last = g.n % simd::lanes<int32_t, Arch>;
+    if (a.is_signed || a.k_step != 1 || !a.one_zero() || !in_words(a.k) || !in_words(a.step) ||
+        !in_words(static_cast<int64_t>(reinterpret_cast<uintptr_t>(a.data) % 4)) || g.n > 16 * S::cols ||
+        (narrow_fits<Ops, Arch> && last != 0 && last <= 3))
+      return false;
+    for (int axis = 0; g.batch.a != nullptr && axis < g.batch.rank; ++axis)
+      if (!in_words(g.batch.a[axis])) return false;
+    if (g.packed_b == nullptr) return b.zero_of(0) == 128 && b.one_zero();
+    ByteImage image{const_cast<int32_t*>(g.packed_b), g.n};
+    return image.zero()[0] == 0 && image.one_zero() && image.lists() == 0;
+  }
+}
+
 template <class Ops, class Arch>
 void multiply_bytes(const QuantGemmArgs& g, ByteForm form) {
   using S = Tile<Ops, Arch>;
@@ -140,8 +163,11 @@ void multiply_bytes(const QuantGemmArgs& g, ByteForm form) {
     return strides == nullptr ||
            std::all_of(strides, strides + g.batch.rank, [](int64_t s) { return s == 0; });
   };
-  const bool one_a = shared(g.batch.a), one_b = g.packed_b != nullptr || items == 1 || shared(g.batch.b);
-  const int64_t a_size = ByteImage::size(g.m, S::rows, depth), b_size = ByteImage::size(g.n, S::cols, depth);
+  const bool plain_a = stays<Ops, Arch>(g);
+  const bool one_a = plain_a || shared(g.batch.a),
+             one_b = g.packed_b != nullptr || items == 1 || shared(g.batch.b);
+  const int64_t a_size = ByteImage::size(g.m, S::rows, plain_a ? 0 : depth),
+                b_size = ByteImage::size(g.n, S::cols, depth);
   // Operands are packed for as many items at a time as 16 MB hold.
   constexpr int64_t most = int64_t{4} << 20;
   const int64_t at_once = std::clamp<int64_t>(most / (a_size + b_size), 1, items);
@@ -154,11 +180,17 @@ void multiply_bytes(const QuantGemmArgs& g, ByteForm form) {
   int32_t* biases = quads ? scratch.take<int32_t>(bias_step * at_once) : nullptr;
   for (int64_t first = 0; first < items; first += at_once) {
     const int64_t count = std::min(at_once, items - first);
-    if (first == 0 || !one_a)
+    if (plain_a) {
+      const ByteImage image{a_images, g.m};
+      image.at[1] = 1;
+      std::fill_n(image.correction(), g.m, 0);
+      std::fill_n(image.zero(), g.m, rows_of_a(g, 0).zero_of(0));
+    } else if (first == 0 || !one_a) {
       pack_images<Ops, Arch, S::rows>(
           form, false, one_a ? 1 : count,
           [&](int64_t item) { return rows_of_a(g, batch_offset<Arch>(g.batch, g.batch.a, first + item)); },
           a_images, a_size);
+    }
     if (g.packed_b == nullptr && (first == 0 || !one_b))
       pack_images<Ops, Arch, S::cols>(
           form, true, one_b ? copies : count,
@@ -198,8 +230,24 @@ void multiply_bytes(const QuantGemmArgs& g, ByteForm form) {
         if (b.zero()[0] != 0) finish.row_bias = rows;
         if (a.zero()[0] != 0) finish.col_bias = rows + line_rounded(g.m);
       }
-      Product<Ops, Packed, Packed> q{g.m, g.n,     depth, a.cells(),  b.cells(), {},
-                                     {},  nullptr, 0,     c_of(item), g.c_row,   finish};
+      Product<Ops, Packed, Packed> q{.m = g.m,
+                                     .n = g.n,
+                                     .depth = depth,
+                                     .packed_a = plain_a ? nullptr : a.cells(),
+                                     .packed_b = b.cells(),
+                                     .pack_a = {},
+                                     .pack_b = {},
+                                     .plain_b = nullptr,
+                                     .plain_b_row = 0,
+                                     .c = c_of(item),
+                                     .c_row = g.c_row,
+                                     .finish = finish};
+      if (plain_a) {
+        const auto* data = static_cast<const uint8_t*>(g.a.data);
+        const int64_t offset = batch_offset<Arch>(g.batch, g.batch.a, first + item);
+        q.plain_a = reinterpret_cast<const int32_t*>(data + offset);
+        q.plain_a_row = g.a.row / 4;
+      }
       q.b_copies = copies, q.b_copy_cells = b_size;
       if constexpr (may_exceed<Ops>) q.excess = b.excess(S::cols, depth);
       return q;
