@@ -302,25 +302,46 @@ class Emission {
     for (ValueId v : n.inputs) expect_dense(v), note_type(v);
     note_type(n.outputs[0]);
     for (const FusedElementwise::Step& s : f.steps) {
-      std::string in;
+      std::vector<std::string> in;
       for (const int k : s.inputs) {
-        if (!in.empty()) in += ", ";
         if (k == FusedElementwise::absent) {
-          in += "Absent{}";
+          in.push_back("Absent{}");
         } else if (k >= 0) {
           const auto at = static_cast<std::size_t>(k);
           const std::string type = type_name(entry(n.inputs[at]).info.type.element);
-          in += f.whole[at] ? concat("part<const ", type, ">(", pointer(n.inputs[at]), ", from, size)")
-                            : concat("at<const ", type, ">(", pointer(n.inputs[at]), ")");
+          in.push_back(f.whole[at] ? concat("part<const ", type, ">(", pointer(n.inputs[at]), ", from, size)")
+                                   : concat("at<const ", type, ">(", pointer(n.inputs[at]), ")"));
         } else {
           const int buffer = f.steps[static_cast<std::size_t>(~k)].buffer;
-          in += tile(f, buffer, first, true, n);
+          in.push_back(tile(f, buffer, first, true, n));
         }
       }
-      text += concat("    compute(", operator_name(s.op, before), ", operands(", in, "), operands(",
-                     tile(f, s.buffer, first, false, n), "));\n");
+      const std::string to = tile(f, s.buffer, first, false, n);
+      text += s.chain.empty() ? concat("    compute(", operator_name(s.op, before), ", operands(", joined(in),
+                                       "), operands(", to, "));\n")
+                              : chain(s.chain, in, to);
     }
     return before + text + "  }\n";
+  }
+  std::string chain(const std::vector<FusedElementwise::Link>& links, const std::vector<std::string>& in,
+                    const std::string& to) {
+    headers_.insert("tenon/kernels/elementwise/steps.hpp");
+    static constexpr std::string_view functions[] = {"absolute", "negate", "relu", "sqrt", "clip", "add",
+                                                     "sub",      "mul",    "div",  "min",  "max"};
+    std::vector<std::string> steps;
+    for (const auto& [step, operand] : links)
+      steps.push_back(concat("{Step::Function::", functions[static_cast<std::size_t>(step.function)], ", ",
+                             step.second ? "true" : "false", ", ", literal(step.number), ", ",
+                             literal(step.bound), ", ",
+                             operand == 0 ? "nullptr" : concat(in[operand], ".data()"), "}"));
+    return concat("    {\n      using Step = tenon::kernels::ChainStep;\n      const Step steps[] = {",
+                  joined(steps), "};\n      tenon::kernels::run_chain(steps, ", in[0], ".data(), ", to,
+                  ".data(), size);\n    }\n");
+  }
+  static std::string joined(const std::vector<std::string>& parts) {
+    std::string text;
+    for (const std::string& part : parts) text += concat(text.empty() ? "" : ", ", part);
+    return text;
   }
   std::string tile(const FusedElementwise& f, int buffer, int64_t first, bool input, const Graph::Node& n) {
     const auto b = static_cast<std::size_t>(buffer);

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "tenon/base/lasting.hpp"
+#include "tenon/base/parallel.hpp"
 #include "tenon/graph/graph.hpp"
 #include "tenon/graph/limits.hpp"
 

@@ -1,11 +1,17 @@
 #include "tenon/graph/passes/fuse_elementwise.hpp"
 
+#include "tenon/op/math/abs.hpp"
 #include "tenon/op/math/clip.hpp"
+#include "tenon/op/math/div.hpp"
 #include "tenon/op/math/exp.hpp"
 #include "tenon/op/math/mat_mul.hpp"
+#include "tenon/op/math/max.hpp"
+#include "tenon/op/math/min.hpp"
 #include "tenon/op/math/neg.hpp"
 #include "tenon/op/math/pow.hpp"
+#include "tenon/op/math/relu.hpp"
 #include "tenon/op/math/sigmoid.hpp"
+#include "tenon/op/math/sqrt.hpp"
 #include "tenon/op/math/sub.hpp"
 #include "tenon/op/math/tanh.hpp"
 #include "tenon/op/tensor/cast.hpp"
@@ -99,6 +105,59 @@ TEST_CASE("results larger than caches") {
     };
     test::check_pass(fuse_elementwise, build, {{"x", floats<float16>({n}, 1)}}, 1, 0);
   }
+}
+
+std::vector<std::size_t> chains(Graph g) {
+  const Session s(std::move(g), {.passes = std::vector{fuse_elementwise}});
+  std::vector<std::size_t> lengths;
+  for (const Graph::Node& n : s.program().nodes())
+    if (const auto* f = n.op.as<FusedElementwise>())
+      for (const auto& step : f->steps) lengths.push_back(step.chain.size());
+  return lengths;
+}
+
+TEST_CASE("cheap functions of floats are one step, of numbers and of arrays, in either order") {
+  for (const int64_t n : {5000, (1 << 21) + 77}) {
+    CAPTURE(n);
+    const auto build = [&] {
+      Graph g;
+      const ValueId x = g.add_input("x", DType::float32, {n}), w = g.add_input("w", DType::float32, {n});
+      ValueId v = node(g, op::Mul{}, {x, number(g, 1.5f)});
+      v = node(g, op::Sub{}, {number(g, 0.25f), v});
+      v = node(g, op::Sqrt{}, {node(g, op::Abs{}, {v})});
+      v = node(g, op::Sub{}, {w, v});
+      v = node(g, op::Max{}, {v, node(g, op::Neg{}, {x})});
+      v = node(g, op::Div{}, {v, number(g, 3)});
+      v = node(g, op::Exp{}, {node(g, op::Relu{}, {v})});
+      v = node(g, op::Min{}, {node(g, op::Mul{}, {v, v}), x});
+      g.add_output("y", node(g, op::Clip{}, {v, number(g, -0.5f), -1}));
+      return g;
+    };
+    // Neg, the chain that reads it, Exp, and what follows.
+    CHECK(chains(build()) == std::vector<std::size_t>{1, 8, 0, 3});
+    test::check_pass(fuse_elementwise, build, {{"x", floats<float>({n}, 1)}, {"w", floats<float>({n}, 2)}}, 1,
+                     0);
+  }
+}
+
+TEST_CASE("a chain ends where its value is read twice, and before it has too many operands") {
+  std::vector<std::string> names;
+  for (int k = 0; k < 12; ++k) names.push_back(concat("x", k));
+  const auto build = [&] {
+    Graph g;
+    std::vector<ValueId> x;
+    for (const std::string& name : names) x.push_back(g.add_input(name, DType::float32, {5000}));
+    ValueId v = node(g, op::Add{}, {x[0], x[1]});
+    v = node(g, op::Sub{}, {node(g, op::Neg{}, {v}), v});
+    for (std::size_t k = 2; k < 12; ++k) v = node(g, op::Mul{}, {v, x[k]});
+    g.add_output("y", v);
+    return g;
+  };
+  CHECK(chains(build()) == std::vector<std::size_t>{1, 1 + 1 + 6, 4});
+  Feeds feeds;
+  for (int k = 0; k < 12; ++k)
+    feeds.emplace_back(names[static_cast<std::size_t>(k)], floats<float>({5000}, k));
+  test::check_pass(fuse_elementwise, build, feeds, 1, 0);
 }
 
 TEST_CASE("results do not depend on threads, and a dying operand is written over") {

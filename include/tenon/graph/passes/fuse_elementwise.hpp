@@ -1,9 +1,12 @@
 // fuse_elementwise: nodes that work element by element, and hand a result of the same extents to each other,
 // become one node. It takes them through all its steps a tile at a time, so that only its operands and its
-// result go through memory. Nodes whose results are known to be small stay as they are.
+// result go through memory. Cheap functions of floats that follow each other are one step, whose results stay
+// in registers. Nodes whose results are known to be small stay as they are.
 #pragma once
 
 #include "tenon/graph/passes/match.hpp"
+#include "tenon/graph/passes/packed.hpp"
+#include "tenon/kernels/elementwise/steps.hpp"
 #include "tenon/simd/copy.hpp"
 
 namespace tenon::passes {
@@ -11,10 +14,16 @@ namespace tenon::passes {
 /// y = the last of a list of operators, each of which reads the node's operands and the results of earlier
 /// ones. Operands have y's extents, or are numbers that stand for all of y.
 struct FusedElementwise {
+  /// A function of a chain; `operand` is the place of its array among the step's inputs, or 0.
+  struct Link {
+    kernels::ChainStep step;
+    std::size_t operand = 0;
+  };
   struct Step {
     AnyOperator op;
     std::vector<int> inputs;  ///< operand k of the node is k, the result of step s is ~s, none is `absent`
     int buffer = 0;           ///< where the result's tile lies; behind the last: in y
+    std::vector<Link> chain;  ///< if not empty, what the step does in place of `op`, from its first input on
   };
   static constexpr int absent = std::numeric_limits<int>::max();
 
@@ -84,25 +93,38 @@ struct FusedElementwise {
             if (whole[k]) values[k].tensor().borrow(from[k].at(t));
           results[count].tensor().borrow(result);
         }
+        // Memory works while steps compute, on a share of the tiles around this one after each turn.
+        const auto work_ahead = [&](std::size_t turn, std::size_t turn_end) {
+          if (!far) return;
+          if (past_caches && t > first) {
+            const auto [begin, stop] = share(to.bytes, turn, turn_end);
+            simd::copy_beyond_caches(to.at(t - 1) + begin, waiting(t - 1) + begin,
+                                     static_cast<std::size_t>(stop - begin));
+          }
+          if (t + 1 == end || (t + 2) * length > y.size()) return;
+          for (std::size_t k = 0; k < x.size(); ++k) fetch(from[k], t + 1, turn, turn_end);
+          if (!past_caches) fetch(to, t + 1, turn, turn_end);
+        };
         for (std::size_t s = 0; s < steps.size(); ++s) {
-          const auto& [op, inputs, buffer] = steps[s];
+          const auto& [op, inputs, buffer, chain] = steps[s];
           const Value* in[max_inputs];
           for (std::size_t k = 0; k < inputs.size(); ++k)
             in[k] = inputs[k] == absent ? nullptr
                     : inputs[k] >= 0    ? values + inputs[k]
                                         : results + steps[static_cast<std::size_t>(~inputs[k])].buffer;
           Value* const out[] = {results + buffer};
-          op.run(context, std::span(in, inputs.size()), out);
-          if (!far) continue;
-          // Memory works while steps compute, on a step's share of the tiles around this one.
-          if (past_caches && t > first) {
-            const auto [begin, stop] = share(to.bytes, s);
-            simd::copy_beyond_caches(to.at(t - 1) + begin, waiting(t - 1) + begin,
-                                     static_cast<std::size_t>(stop - begin));
+          if (chain.empty()) {
+            op.run(context, std::span(in, inputs.size()), out);
+            work_ahead(s * turns, (s + 1) * turns);
+            continue;
           }
-          if (t + 1 == end || (t + 2) * length > y.size()) continue;
-          for (std::size_t k = 0; k < x.size(); ++k) fetch(from[k], t + 1, s);
-          if (!past_caches) fetch(to, t + 1, s);
+          const std::size_t parts = far ? turns : 1;
+          const int64_t part = length / static_cast<int64_t>(parts);
+          for (std::size_t turn = 0; turn < parts; ++turn) {
+            const int64_t at = part * static_cast<int64_t>(turn);
+            run_chain(chain, in, *out[0], at, std::clamp<int64_t>(size - at, 0, part));
+            work_ahead(s * turns + turn, s * turns + turn + 1);
+          }
         }
       }
       if (past_caches) {
@@ -114,7 +136,7 @@ struct FusedElementwise {
     });
   }
 
-  static constexpr std::size_t max_inputs = 8;
+  static constexpr std::size_t max_inputs = 8, max_links = 32;
   // A tile of a result that the next step reads stays in the first-level cache, and the calls of a tile's
   // steps cost little beside its elements.
   static constexpr int64_t tile = 4096, tile_bytes = tile * 4;
@@ -134,15 +156,31 @@ struct FusedElementwise {
           bytes(packed_bytes(length, v.dtype())) {}
     std::byte* at(int64_t t) const { return data + t * bytes; }
   };
-  /// A step's share of a tile, in whole lines of the cache.
-  std::pair<int64_t, int64_t> share(int64_t bytes, std::size_t step) const {
-    const auto lines = bytes / 64, count = static_cast<int64_t>(steps.size()), s = static_cast<int64_t>(step);
-    return {lines * s / count * 64, lines * (s + 1) / count * 64};
+  // The parts in which a chain goes through a tile; other steps count as many.
+  static constexpr std::size_t turns = 8;
+
+  /// The share of some turns of all steps' of a tile, in whole lines of the cache.
+  std::pair<int64_t, int64_t> share(int64_t bytes, std::size_t turn, std::size_t turn_end) const {
+    const auto lines = static_cast<std::size_t>(bytes / 64), count = steps.size() * turns;
+    return {static_cast<int64_t>(lines * turn / count * 64),
+            static_cast<int64_t>(lines * turn_end / count * 64)};
   }
-  /// Asks for a step's share of a tile. Inlined, or GCC takes the call for one without effect.
-  [[gnu::always_inline]] void fetch(const Tiles& of, int64_t t, std::size_t step) const {
-    const auto [begin, end] = share(of.bytes, step);
+  /// Asks for a share of a tile. Inlined, or GCC takes the call for one without effect.
+  [[gnu::always_inline]] void fetch(const Tiles& of, int64_t t, std::size_t turn,
+                                    std::size_t turn_end) const {
+    const auto [begin, end] = share(of.bytes, turn, turn_end);
     for (int64_t byte = begin; byte < end; byte += 64) __builtin_prefetch(of.at(t) + byte, 0, 2);
+  }
+  /// Takes elements [at, at + size) of a chain's inputs to its result.
+  static void run_chain(const std::vector<Link>& chain, const Value* const* in, Value& out, int64_t at,
+                        int64_t size) {
+    const auto floats = [&](std::size_t k) { return static_cast<const float*>(in[k]->tensor().data()) + at; };
+    kernels::ChainStep links[max_links];
+    for (std::size_t l = 0; l < chain.size(); ++l) {
+      links[l] = chain[l].step;
+      if (chain[l].operand != 0) links[l].operand = floats(chain[l].operand);
+    }
+    kernels::run_chain({links, chain.size()}, floats(0), static_cast<float*>(out.tensor().data()) + at, size);
   }
   static void set(Value* value, DType type, const void* data, const Extents& extents) {
     const auto bytes = static_cast<std::size_t>(packed_bytes(product(extents), type));
@@ -222,8 +260,10 @@ class ElementwiseGroups {
     std::string text;
     for (const int n : group) {
       const Graph::Node& node = p_.node(n);
-      FusedElementwise::Step step{node.op, {}};
-      for (ValueId v : node.inputs) {
+      FusedElementwise::Step step{node.op, {}, 0, {}};
+      std::vector<ValueId> inputs = node.inputs;
+      if (const auto link = link_of(node, inputs)) step.chain = {*link}, step.op = {};
+      for (ValueId v : inputs) {
         if (v >= 0 && !numbers.contains(v)) {
           numbers[v] = static_cast<int>(operands.size());
           operands.push_back(v);
@@ -235,9 +275,88 @@ class ElementwiseGroups {
       fused.steps.push_back(std::move(step));
       text += concat(text.empty() ? "" : ", ", p_.label(n));
     }
+    join_chains(fused, group);
     give_buffers(fused, group);
     p_.applied(last, "fused: ", text);
     p_.replace(last, AnyOperator::make(fused), std::move(operands));
+  }
+
+  /// The link of a chain that a node is, if its operands are floats. `inputs` keeps the arrays.
+  std::optional<FusedElementwise::Link> link_of(const Graph::Node& node, std::vector<ValueId>& inputs) const {
+    using enum kernels::ChainStep::Function;
+    static constexpr std::pair<std::string_view, kernels::ChainStep::Function> functions[] = {
+        {"Abs", absolute}, {"Add", add},    {"Clip", clip}, {"Div", div},   {"Max", max}, {"Min", min},
+        {"Mul", mul},      {"Neg", negate}, {"Relu", relu}, {"Sqrt", sqrt}, {"Sub", sub}};
+    const auto* const found = std::ranges::find(functions, node.op.spec().name,
+                                                [](const auto& f) -> std::string_view { return f.first; });
+    if (found == std::end(functions) || !is_floats(node.inputs[0]) || !is_floats(node.outputs[0])) return {};
+    FusedElementwise::Link link{{.function = found->second}};
+    if (link.step.function >= add) {
+      if (inputs.size() != 2) return {};
+      const bool first = is_whole(inputs[0], node), second = is_whole(inputs[1], node);
+      link.operand = first && second;
+      if (link.operand != 0) return link;
+      const auto other = number(p_, inputs[first ? 1 : 0], inputs[first ? 0 : 1]);
+      if (!other) return {};
+      link.step.number = static_cast<float>(*other);
+      link.step.second = !first;
+      inputs = {inputs[first ? 0 : 1]};
+      return link;
+    }
+    if (link.step.function == clip) {
+      const auto bounds = bounds_of(p_, node, inputs[0]);
+      if (!bounds) return {};
+      link.step.number = static_cast<float>(bounds->lo), link.step.bound = static_cast<float>(bounds->hi);
+    }
+    inputs.resize(1);
+    return link;
+  }
+  bool is_floats(ValueId v) const {
+    const Type& t = p_.info(v).type;
+    return t.kind == Kind::tensor && t.element == DType::float32;
+  }
+
+  /// Makes one chain of each and of the one that alone reads its result. `group` has a step's last node each.
+  static void join_chains(FusedElementwise& fused, std::vector<int>& group) {
+    auto& steps = fused.steps;
+    const auto readers = [&](int v) {
+      std::ptrdiff_t count = 0;
+      for (const auto& step : steps) count += std::ranges::count(step.inputs, v);
+      return count;
+    };
+    for (auto& step : steps) {
+      if (step.chain.empty()) continue;
+      for (std::size_t k = 0; k < step.inputs.size(); ++k) {
+        const int v = step.inputs[k];
+        if (v >= 0) continue;
+        auto& before = steps[static_cast<std::size_t>(~v)];
+        if (before.chain.empty() || readers(v) != 1 || before.chain.size() == FusedElementwise::max_links ||
+            before.inputs.size() + step.inputs.size() - 1 > FusedElementwise::max_inputs)
+          continue;
+        FusedElementwise::Link link = step.chain[0];
+        if (link.operand != 0) {
+          if (k == 1) link.step.second = !link.step.second;
+          link.operand = before.inputs.size();
+          before.inputs.push_back(step.inputs[1 - k]);
+        }
+        before.chain.push_back(link);
+        step.chain = std::exchange(before.chain, {});
+        step.inputs = std::exchange(before.inputs, {});
+        break;
+      }
+    }
+    // Steps that are part of another one have no inputs any more.
+    std::vector<int> places;
+    std::size_t count = 0;
+    for (std::size_t s = 0; s < steps.size(); ++s) {
+      places.push_back(static_cast<int>(count));
+      if (steps[s].inputs.empty()) continue;
+      for (int& v : steps[s].inputs)
+        if (v < 0) v = ~places[static_cast<std::size_t>(~v)];
+      if (s != count) steps[count] = std::move(steps[s]), group[count] = group[s];
+      ++count;
+    }
+    steps.resize(count), group.resize(count);
   }
 
   /// Buffers of dead results are used again. A step may write over its own operands.
