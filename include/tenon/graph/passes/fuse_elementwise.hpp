@@ -136,7 +136,7 @@ struct FusedElementwise {
     });
   }
 
-  static constexpr std::size_t max_inputs = 8, max_links = 32;
+  static constexpr std::size_t max_inputs = 8, max_links = 16;
   // A tile of a result that the next step reads stays in the first-level cache, and the calls of a tile's
   // steps cost little beside its elements.
   static constexpr int64_t tile = 4096, tile_bytes = tile * 4;

@@ -1,7 +1,8 @@
 // Products whose right side is kept in fewer bits than a float has: bodies.
 //
-// A product of few rows takes the time in which memory is read: numbers are widened in registers. A product
-// of more rows widens panels of B to the second-level cache, from which tiles read them.
+// A product of few rows takes the time in which memory is read: numbers are widened in registers, or the rows
+// become integers too (narrow_digits.hpp). A product of more rows widens panels of B to the second-level
+// cache, from which tiles read them.
 #pragma once
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include "tenon/base/scratch.hpp"
 #include "tenon/kernels/gemm/blocks.hpp"
 #include "tenon/kernels/gemm/narrow_digits.hpp"
+#include "tenon/kernels/gemm/narrow_gemm.hpp"
 #include "tenon/kernels/gemm/narrow_numbers.hpp"
 #include "tenon/kernels/gemm/pack.hpp"
 #include "tenon/kernels/gemm/split_gemm.hpp"
@@ -192,7 +194,7 @@ bool multiply_in_digits(const GemmArgs<float>& g, const NarrowMatrix& b, const F
   const bool equal = layout.block == words_together<bits> * N::depth && b.k % layout.block == 0;
   const auto multiply = [&]<int NV>(std::integral_constant<int, NV>, int64_t panel, int64_t apart) {
     alignas(64) float sums[R * NV * lanes<float, Arch>];
-    if (equal) multiply_digits<bits, Arch, R, NV, dot, true>(b, layout, x, panel, apart, sums);
+    if (NV > 1 && equal) multiply_digits<bits, Arch, R, NV, dot, (NV > 1)>(b, layout, x, panel, apart, sums);
     else multiply_digits<bits, Arch, R, NV, dot, false>(b, layout, x, panel, apart, sums);
     finish_panels<Arch, R, NV>(sums, 0, panel, apart, g, finish);
   };

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "tenon/base/types.hpp"
-#include "tenon/kernels/gemm/narrow_gemm.hpp"
+#include "tenon/kernels/gemm/narrow_matrix.hpp"
 #include "tenon/simd/wide.hpp"
 
 namespace tenon::kernels::narrow_detail {

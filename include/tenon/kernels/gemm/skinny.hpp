@@ -65,16 +65,15 @@ void dot_rows(const T* x, int64_t x_step, const T* matrix, int64_t row, int64_t 
   }
 }
 
-/// sums[r * sums_row + j] = sum over p of x[r * x_row + p * x_k] * matrix[p * row + j], for r < R, j < count.
-/// Rows of the matrix are read four at a time, a quarter of k apart: where they lie end to end, memory is
-/// read in four streams without a break, which takes little more than half the time of neighbours.
+/// sums[r * sums_row + j] += sum over p of x[r * x_row + p * x_k] * matrix[p * row + j], for r < R, j <
+/// count. Rows of the matrix are read four at a time, a quarter of k apart: where they lie end to end, memory
+/// is read in four streams without a break, which takes little more than half the time of neighbours.
 template <class Arch, int R, class T>
 void weighted_rows(const T* x, int64_t x_row, int64_t x_k, const T* matrix, int64_t row, int64_t count,
                    int64_t k, T* sums, int64_t sums_row) {
   using V = batch<T, Arch>;
   constexpr int L = lanes<T, Arch>;
-  const auto add_rows = [&]<int N, bool begins>(std::integral_constant<int, N>, std::bool_constant<begins>,
-                                                int64_t p, int64_t apart) {
+  const auto add_rows = [&]<int N>(std::integral_constant<int, N>, int64_t p, int64_t apart) {
     const T* at = matrix + p * row;
     V factor[R][N];
 #pragma GCC unroll 4
@@ -84,7 +83,7 @@ void weighted_rows(const T* x, int64_t x_row, int64_t x_k, const T* matrix, int6
     const auto add_vector = [&](int64_t j, const auto& load, const auto& store) {
       V sum[R];
 #pragma GCC unroll 4
-      for (int r = 0; r < R; ++r) sum[r] = begins ? V(T{0}) : load(sums + r * sums_row + j);
+      for (int r = 0; r < R; ++r) sum[r] = load(sums + r * sums_row + j);
 #pragma GCC unroll 4
       for (int e = 0; e < N; ++e) {
         const V y = load(at + e * apart * row + j);
@@ -104,13 +103,9 @@ void weighted_rows(const T* x, int64_t x_row, int64_t x_k, const T* matrix, int6
           j, [&](const T* from) { return simd::load_n<Arch>(from, count - j); },
           [&](T* to, const V& v) { simd::store_n(to, v, count - j); });
   };
-  constexpr std::integral_constant<int, 4> four;
-  constexpr std::integral_constant<int, 1> one;
   const int64_t quarter = k / 4;
-  if (quarter > 0) add_rows(four, std::true_type{}, 0, quarter);
-  else if (k > 0) add_rows(one, std::true_type{}, 0, 0);
-  for (int64_t p = 1; p < quarter; ++p) add_rows(four, std::false_type{}, p, quarter);
-  for (int64_t p = quarter > 0 ? 4 * quarter : 1; p < k; ++p) add_rows(one, std::false_type{}, p, 0);
+  for (int64_t p = 0; p < quarter; ++p) add_rows(std::integral_constant<int, 4>{}, p, quarter);
+  for (int64_t p = 4 * quarter; p < k; ++p) add_rows(std::integral_constant<int, 1>{}, p, 0);
 }
 
 /// The product of up to four rows of A with a B whose rows are dense, in which neither is packed.
@@ -123,8 +118,9 @@ struct FewRows {
   const GemmArgs<T>& g;
 
   /// Sums of columns [begin, end) over [k0, k1) of K, rows sums_row apart.
-  void add(const T* a, const T* b, int64_t k0, int64_t k1, int64_t begin, int64_t end, T* sums,
+  void sum(const T* a, const T* b, int64_t k0, int64_t k1, int64_t begin, int64_t end, T* sums,
            int64_t sums_row) const {
+    for (int64_t r = 0; r < g.m; ++r) std::fill_n(sums + r * sums_row, end - begin, T{0});
     const auto rows = [&]<int R>(std::integral_constant<int, R>) {
       weighted_rows<Arch, R>(a + k0 * g.a_col, g.a_row, g.a_col, b + k0 * g.b_row + begin, g.b_row,
                              end - begin, k1 - k0, sums, sums_row);
@@ -144,8 +140,7 @@ struct FewRows {
     T* sums = scratch.take<T>(g.m * std::min(strip, end - begin));
     for (; begin < end; begin += strip) {
       const int64_t count = std::min(strip, end - begin);
-      if (g.k == 0) std::fill_n(sums, g.m * count, T{0});
-      add(a, b, 0, g.k, begin, begin + count, sums, count);
+      sum(a, b, 0, g.k, begin, begin + count, sums, count);
       finish_sums<Arch>(sums, count, g.m, count, 0, begin, finish, true, true, c, g.c_row);
     }
   }
@@ -169,7 +164,7 @@ struct FewRows {
                                                std::max<int64_t>(g.n / least_columns, 1));
     parallel_for(parts * shares, 1, [&](int64_t t, int64_t) {
       const int64_t part = t / shares, share = t % shares;
-      add(a, b, part * depth, std::min((part + 1) * depth, g.k), share * g.n / shares,
+      sum(a, b, part * depth, std::min((part + 1) * depth, g.k), share * g.n / shares,
           (share + 1) * g.n / shares, sums + part * size + share * g.n / shares, g.n);
     });
     parallel_for(g.n, share_of<Arch>(g.n, size * parts, least_columns, L), [&](int64_t begin, int64_t end) {
