@@ -331,9 +331,8 @@ class Emission {
     std::vector<std::string> steps;
     for (const auto& [step, operand] : links)
       steps.push_back(concat("{Step::Function::", functions[static_cast<std::size_t>(step.function)], ", ",
-                             step.second ? "true" : "false", ", ", literal(step.number), ", ",
-                             literal(step.bound), ", ",
-                             operand == 0 ? "nullptr" : concat(in[operand], ".data()"), "}"));
+                             literal(step.second), ", ", literal(step.number), ", ", literal(step.bound),
+                             ", ", operand == 0 ? "nullptr" : concat(in[operand], ".data()"), "}"));
     return concat("    {\n      using Step = tenon::kernels::ChainStep;\n      const Step steps[] = {",
                   joined(steps), "};\n      tenon::kernels::run_chain(steps, ", in[0], ".data(), ", to,
                   ".data(), size);\n    }\n");

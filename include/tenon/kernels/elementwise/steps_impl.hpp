@@ -36,21 +36,17 @@ void run_chain_at(std::span<const ChainStep> steps, const float* x, float* y, in
     const auto binary = [&]<BinaryOp op>() __attribute__((always_inline)) {
       const typename decltype(binary_row<op>())::real f{};
       constexpr bool turns = op != BinaryOp::add && op != BinaryOp::mul;
-      if (step.operand == nullptr) {
+      const auto with = [&](const auto& other) __attribute__((always_inline)) {
         if (turns && step.second) {
 #pragma GCC unroll 8
-          for (int r = 0; r < R; ++r) v[r] = f(k.a, v[r]);
+          for (int r = 0; r < R; ++r) v[r] = f(other(r), v[r]);
         } else {
 #pragma GCC unroll 8
-          for (int r = 0; r < R; ++r) v[r] = f(v[r], k.a);
+          for (int r = 0; r < R; ++r) v[r] = f(v[r], other(r));
         }
-      } else if (turns && step.second) {
-#pragma GCC unroll 8
-        for (int r = 0; r < R; ++r) v[r] = f(load(step.operand, r), v[r]);
-      } else {
-#pragma GCC unroll 8
-        for (int r = 0; r < R; ++r) v[r] = f(v[r], load(step.operand, r));
-      }
+      };
+      if (step.operand == nullptr) with([&](int) { return k.a; });
+      else with([&](int r) { return load(step.operand, r); });
     };
     switch (step.function) {
       case absolute: unary.template operator()<UnaryOp::absolute>(); break;
