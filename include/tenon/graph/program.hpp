@@ -131,7 +131,10 @@ class Program {
     detail::Meter::Owner own;
     if (folded_ == nullptr)
       folded_ = (own = detail::Meter::make(default_allocator(), options.max_folded_bytes)).get();
-    if (!options.passes.empty()) edit_ = std::make_unique<Edit>();
+    if (!options.passes.empty()) {
+      edit_ = std::make_unique<Edit>();
+      edit_->names_extents = scope == nullptr;
+    }
     add_values(graph, replaced, scope);
     if (drained != nullptr) drained->drop_contents();
     const std::vector<bool> needed = find_needed(graph);
@@ -285,6 +288,7 @@ class Program {
     std::vector<AnyOperator> removed;  // kept, for the visitor of a node may still refer to them
     std::vector<ValueId> left;         // values that lost a reader
     bool changed = true;               // whether nodes were changed since they were last put in order
+    bool names_extents = false;        // see name_extents
     std::string_view pass;
     const ProgramOptions* options = nullptr;
   };
@@ -515,11 +519,22 @@ class Program {
     for (op::Info& i : out) i.data = nullptr;
     return out;
   }
+  /// Gives each extent that nobody knows a symbol of its own, by which passes see that values further on have
+  /// the same one. Not in bodies: their symbols would be mistaken for those of the program around.
+  void name_extents(ValueId v, op::Info& i) const {
+    constexpr int64_t first = int64_t{1} << 30;  // graphs have fewer names
+    if (!edit_->names_extents || i.type.kind != Kind::tensor || !i.dims.ranked() || v >= first / max_rank)
+      return;
+    for (int k = 0; k < i.dims.rank(); ++k)
+      if (!i.dims[k].known() && !i.dims[k].symbolic())
+        i.dims[k] = Dim::symbol(static_cast<int32_t>(first + int64_t{v} * max_rank + k));
+  }
   /// Infers a node's results. Returns whether their infos changed.
   bool infer(int n) {
-    const std::vector<op::Info> out = inferred(node(n).op, node(n));
+    std::vector<op::Info> out = inferred(node(n).op, node(n));
     bool changed = false;
     for (std::size_t k = 0; k < out.size(); ++k) {
+      name_extents(node(n).outputs[k], out[k]);
       op::Info& i = edit_->infos[static_cast<std::size_t>(node(n).outputs[k])];
       changed |= i != out[k];
       i = out[k];

@@ -16,6 +16,7 @@ struct Case {
   Opt<Extents> mask{};
   bool mask_first = false;
   bool steps_first = false;  ///< Q, K and V are (batch, steps, heads, size), and K is transposed once
+  bool goes_back = false;    ///< and so is the result
   int64_t softmax_axis = -1;
   int64_t k_heads = 3;
   bool k_is_transposed = true;
@@ -35,6 +36,23 @@ const Case cases[] = {
     {.name = "a mask of one key for all", .mask = Extents{2, 1, 4, 1}},
     {.name = "a mask that forbids all keys", .mask = Extents{2, 1, 4, 5}, .forbids_all = true},
     {.name = "heads behind steps", .mask = Extents{2, 1, 1, 5}, .steps_first = true, .left = 4},
+    {.name = "heads behind steps on both sides",
+     .mask = Extents{2, 1, 1, 5},
+     .steps_first = true,
+     .goes_back = true,
+     .left = 5},
+    {.name = "heads behind steps on both sides, Q scaled",
+     .scale = Scale::of_q,
+     .steps_first = true,
+     .goes_back = true,
+     .left = 5},
+    {.name = "heads behind steps in a batch that only the run knows",
+     .mask = Extents{1, 1, 1, 5},
+     .steps_first = true,
+     .goes_back = true,
+     .batch_is_known = false,
+     .left = 5},
+    {.name = "a result alone with heads behind steps", .goes_back = true, .left = 2},
     {.name = "a batch that only the run knows", .mask = Extents{1, 1, 1, 5}, .batch_is_known = false},
     {.name = "a mask that widens", .mask = Extents{2, 3, 4, 5}, .batch_is_known = false, .left = 0},
     {.name = "another axis", .softmax_axis = 2, .left = 0},
@@ -78,7 +96,9 @@ Graph build(const Case& c) {
     const ValueId mask = g.add_constant({}, m);
     scores = c.mask_first ? node(g, op::Add{}, {mask, scores}) : node(g, op::Add{}, {scores, mask});
   }
-  g.add_output("y", node(g, op::MatMul{}, {node(g, op::Softmax{c.softmax_axis}, {scores}), v}));
+  ValueId y = node(g, op::MatMul{}, {node(g, op::Softmax{c.softmax_axis}, {scores}), v});
+  if (c.goes_back) y = node(g, op::Transpose{{0, 2, 1, 3}}, {y});
+  g.add_output("y", y);
   return g;
 }
 

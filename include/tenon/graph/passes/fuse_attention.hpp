@@ -1,11 +1,13 @@
 // fuse_attention: softmax(Q K^T * scale + mask) V over batches of heads becomes an Attention, which makes no
-// matrix of scores.
+// matrix of scores. Where Q, K and V are transposes of (batch, steps, heads, size), and the result goes to
+// the transpose back, the Attention reads and writes these as (batch, steps, heads * size).
 #pragma once
 
 #include "tenon/graph/passes/match.hpp"
 #include "tenon/op/math/mat_mul.hpp"
 #include "tenon/op/math/softmax.hpp"
 #include "tenon/op/nn/attention.hpp"
+#include "tenon/op/tensor/reshape.hpp"
 #include "tenon/op/tensor/transpose.hpp"
 
 namespace tenon::passes {
@@ -112,12 +114,46 @@ class Attentions {
     p_.applied(n, "fused with ", p_.label(last), " and the product before it into Attention");
     if (!in_order) k = p_.add_node(transpose.name, AnyOperator::make(op::Transpose{perm}), {k})[0];
     std::vector<ValueId> operands{q_, k, v};
-    if (mask_ >= 0) operands.push_back(mask_);
     op::Attention attention;
     attention.scale = static_cast<float>(scale_);
     attention.mask_stretches = true;
     attention.keyless_is_nan = true;
-    p_.replace(last, AnyOperator::make<op::Attention, fused_types.tensor>(attention), std::move(operands));
+    const int back = steps_before_heads(operands) ? transpose_back(p_.node(last).outputs[0]) : -1;
+    const Dim heads = dims(v)[1], size = dims(v)[3];
+    for (ValueId& x : operands) {
+      if (back < 0) break;
+      x = p_.node(p_.maker(x)).inputs[0];
+      const ValueId joined = extents({0, 0, (dims(x)[2] * dims(x)[3]).value()});
+      x = p_.add_node({}, AnyOperator::make(op::Reshape{}), {x, joined})[0];
+    }
+    if (back >= 0) attention.q_num_heads = attention.kv_num_heads = heads.value();
+    if (mask_ >= 0) operands.push_back(mask_);
+    AnyOperator op = AnyOperator::make<op::Attention, fused_types.tensor>(attention);
+    if (back < 0) return p_.replace(last, std::move(op), std::move(operands));
+    const ValueId y = p_.add_node(p_.node(last).name, std::move(op), std::move(operands))[0];
+    p_.replace(back, AnyOperator::make(op::Reshape{}), {y, extents({0, 0, heads.value(), size.value()})});
+  }
+
+  /// Whether a node swaps the axes of heads and steps.
+  bool swaps_heads(int n) const {
+    const auto* op = n < 0 ? nullptr : p_.node(n).op.as<op::Transpose>();
+    return op != nullptr && op->perm.size() == 4 && std::ranges::equal(op->perm, std::array{0, 2, 1, 3});
+  }
+  /// Whether these values are transposes of (batch, steps, heads, size) with known heads and sizes.
+  bool steps_before_heads(std::span<const ValueId> values) const {
+    return std::ranges::all_of(values, [&](ValueId v) {
+      const Dim heads = dims(v)[1], size = dims(v)[3];
+      return swaps_heads(p_.maker(v)) && heads.known() && !heads.is(0) && size.known() &&
+             (heads * size).known();
+    });
+  }
+  /// The node that alone reads v and swaps heads and steps, or -1.
+  int transpose_back(ValueId v) const {
+    const int n = p_.only_reader(v);
+    return swaps_heads(n) ? n : -1;
+  }
+  ValueId extents(std::initializer_list<int64_t> list) {
+    return p_.add_constant({}, AnyTensor(Tensor<int64_t>(Extents{std::ssize(list)}, list)));
   }
 
   Program& p_;
