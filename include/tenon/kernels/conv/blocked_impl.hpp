@@ -307,18 +307,23 @@ struct Plan {
 };
 
 /// Calls f(place in (N, C, cells), place in blocks, channels, cells) for pieces of each block of each image,
-/// in parallel. A piece stays in the first-level cache.
+/// in parallel. A piece stays in the first-level cache. Convolutions cut images of more cells than channels
+/// by cells, and so does this: threads find most of an image in their own caches.
 template <class T, class Arch, class F>
 void for_blocks(int64_t batch, int64_t channels, int64_t cells, F f) {
   constexpr int L = lanes<T, Arch>;
   constexpr int64_t most = 256;
-  const int64_t blocks = up(channels, L), pieces = up(cells, most);
-  parallel_for(batch * blocks * pieces, up(int64_t{1} << 14, std::clamp<int64_t>(cells, 1, most) * L),
-               [&](int64_t begin, int64_t end) {
-                 for (int64_t task = begin; task < end; ++task) {
-                   const int64_t block = task / pieces, first = block % blocks * L,
-                                 cell = task % pieces * most;
-                   f((block / blocks * channels + first) * cells + cell, (block * cells + cell) * L,
+  const int64_t blocks = up(channels, L), pieces = up(cells, most), threads = threads_at_hand();
+  const int64_t parts = cells > channels ? std::min(threads, pieces) : 1, part = up(pieces, parts);
+  parallel_for(batch * parts * blocks * part, up(int64_t{1} << 14, std::clamp<int64_t>(cells, 1, most) * L),
+               [&](int64_t task, int64_t end) {
+                 for (; task < end; ++task) {
+                   const int64_t of_image = task % (parts * blocks * part),
+                                 image = task / (parts * blocks * part);
+                   const int64_t piece = of_image / (blocks * part) * part + task % part;
+                   if (piece >= pieces) continue;
+                   const int64_t block = task / part % blocks, first = block * L, cell = piece * most;
+                   f((image * channels + first) * cells + cell, ((image * blocks + block) * cells + cell) * L,
                      std::min<int64_t>(L, channels - first), std::min(most, cells - cell));
                  }
                });
