@@ -206,6 +206,38 @@ TEST_CASE("convolutions over blocks of channels") {
   });
 }
 
+TEST_CASE("planes laid out in blocks and back, by any number of threads") {
+  const struct {
+    int64_t batch, channels, cells;
+  } some[] = {{1, 1, 1},    {1, 3, 700},  {1, 40, 256},   {1, 40, 257}, {2, 33, 1300},
+              {3, 16, 513}, {5, 7, 1024}, {1, 70, 12544}, {2, 300, 20}, {1, 64, 3000}};
+  at_each_level([&]<class Arch>(Arch) {
+    const int64_t block = channel_block_impl<Arch, float>();
+    for (const auto& c : some) {
+      CAPTURE(Arch::register_bytes);
+      CAPTURE(c.channels);
+      CAPTURE(c.cells);
+      const auto x = numbers(c.batch * c.channels * c.cells, true);
+      std::vector<float> expected;
+      for (int threads : {1, 2, 3, 5}) {
+        ThreadPool pool(threads);
+        const ScopedPool scope(pool);
+        std::vector<float> y = blocked<Arch>(x, c.batch, c.channels, c.cells), back(x.size());
+        for (int64_t n = 0; n < c.batch; ++n)
+          for (int64_t channel = 0; channel < c.channels; ++channel)
+            REQUIRE(
+                y[at(((n * ((c.channels + block - 1) / block) + channel / block) * c.cells + c.cells - 1) *
+                         block +
+                     channel % block)] == x[at((n * c.channels + channel + 1) * c.cells - 1)]);
+        if (threads == 1) expected = y;
+        CHECK(y == expected);
+        from_blocks_impl<Arch>(c.batch, c.channels, c.cells, y.data(), back.data());
+        CHECK(back == x);
+      }
+    }
+  });
+}
+
 TEST_CASE("Winograd stays within 1e-5 of the largest result") {
   const Case some[] = {
       {"same", 1, 1, 64, 40, {28, 28}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}},

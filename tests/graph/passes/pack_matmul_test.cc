@@ -1,6 +1,7 @@
 #include "tenon/graph/passes/pack_matmul.hpp"
 
 #include "tenon/op/tensor/reshape.hpp"
+#include "tenon/op/tensor/slice.hpp"
 #include "tests/graph/passes/check.hpp"
 
 namespace tenon::passes {
@@ -199,6 +200,22 @@ TEST_CASE("rows that follow from an input's value of its own") {
     CHECK((s.program().nodes()[1].op.as<PackedMatMul>() != nullptr) == (rows > 4));
     test::check_pass(pack_matmul, build, {{"a", floats<float>({30}, 2)}}, 2, 1e-6);
   }
+}
+
+TEST_CASE("a residual that has the rows of A, whatever their number") {
+  const auto build = [] {
+    Graph g;
+    const ValueId in = g.add_input("a", DType::float32, Dims{g.symbol("N"), 5});
+    const auto list = [&](int64_t n) { return g.add_constant({}, AnyTensor(Tensor<int64_t>({1}, {n}))); };
+    const ValueId end = g.add_input("end", DType::int64, Dims{1});
+    const ValueId some = node(g, op::Slice{}, {in, list(0), end});
+    const ValueId b = g.add_constant({}, floats<float>({5, 5}, 1));
+    g.add_output("y", node(g, op::Add{}, {node(g, op::MatMul{}, {some, b}), some}));
+    return g;
+  };
+  for (int64_t rows : {0, 1, 6})
+    test::check_pass(pack_matmul, build,
+                     {{"a", floats<float>({9, 5}, 2)}, {"end", Tensor<int64_t>({1}, {rows})}}, 2, 1e-6);
 }
 
 TEST_CASE("pack_matmul: a matrix is packed part by part as it is as a whole") {
