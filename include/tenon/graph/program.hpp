@@ -189,6 +189,16 @@ class Program {
   /// The type and extents of a value, as far as they are known before a run. Not present() when a node's rule
   /// forbids its operands; the plan raises that error.
   const op::Info& info(ValueId v) const { return edit_->infos[static_cast<std::size_t>(v)]; }
+  /// Gives each extent that nobody knows a symbol of its own, by which passes see that values further on have
+  /// the same one. Not in bodies: their symbols would be mistaken for those of the program around.
+  void name_extents(ValueId v, op::Info& i) const {
+    constexpr int64_t first = int64_t{1} << 30;  // graphs have fewer names
+    if (!edit_->names_extents || i.type.kind != Kind::tensor || !i.dims.ranked() || v >= first / max_rank)
+      return;
+    for (int k = 0; k < i.dims.rank(); ++k)
+      if (!i.dims[k].known() && !i.dims[k].symbolic())
+        i.dims[k] = Dim::symbol(static_cast<int32_t>(first + int64_t{v} * max_rank + k));
+  }
   /// The node that makes a value, or -1.
   int maker(ValueId v) const { return uses(v).maker; }
   /// The nodes that read a value themselves or in a body. A node that reads it twice is listed twice.
@@ -518,16 +528,6 @@ class Program {
     if (!fits) out.assign(out.size(), {});
     for (op::Info& i : out) i.data = nullptr;
     return out;
-  }
-  /// Gives each extent that nobody knows a symbol of its own, by which passes see that values further on have
-  /// the same one. Not in bodies: their symbols would be mistaken for those of the program around.
-  void name_extents(ValueId v, op::Info& i) const {
-    constexpr int64_t first = int64_t{1} << 30;  // graphs have fewer names
-    if (!edit_->names_extents || i.type.kind != Kind::tensor || !i.dims.ranked() || v >= first / max_rank)
-      return;
-    for (int k = 0; k < i.dims.rank(); ++k)
-      if (!i.dims[k].known() && !i.dims[k].symbolic())
-        i.dims[k] = Dim::symbol(static_cast<int32_t>(first + int64_t{v} * max_rank + k));
   }
   /// Infers a node's results. Returns whether their infos changed.
   bool infer(int n) {

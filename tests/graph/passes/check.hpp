@@ -67,9 +67,7 @@ inline void check_infos(Program& p) {
     }
     for (std::size_t k = 0; k < out.size(); ++k) {
       out[k].data = nullptr;
-      const Dims& named = p.info(n.outputs[k]).dims;
-      for (int d = 0; named.ranked() && d < std::min(named.rank(), out[k].dims.rank()); ++d)
-        if (out[k].dims[d] == Dim::unknown() && named[d].symbolic()) out[k].dims[d] = named[d];
+      p.name_extents(n.outputs[k], out[k]);
       fresh[static_cast<std::size_t>(n.outputs[k])] = fits ? out[k] : op::Info{};
       CHECK((p.info(n.outputs[k]) == *fresh[static_cast<std::size_t>(n.outputs[k])]));
     }

@@ -137,7 +137,7 @@ class Attentions {
   /// Whether a node swaps the axes of heads and steps.
   bool swaps_heads(int n) const {
     const auto* op = n < 0 ? nullptr : p_.node(n).op.as<op::Transpose>();
-    return op != nullptr && op->perm.size() == 4 && std::ranges::equal(op->perm, std::array{0, 2, 1, 3});
+    return op != nullptr && std::ranges::equal(op->perm, std::array{0, 2, 1, 3});
   }
   /// Whether these values are transposes of (batch, steps, heads, size) with known heads and sizes.
   bool steps_before_heads(std::span<const ValueId> values) const {
