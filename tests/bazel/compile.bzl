@@ -64,18 +64,12 @@ compile_fail_test = rule(
     toolchains = ["@bazel_tools//tools/cpp:toolchain_type"],
 )
 
-def _self_contained(ctx):
-    command, files = _compiler(ctx)
-    headers = [header.short_path.rpartition("include/")[2] for header in ctx.files.headers]
-    headers = [header for header in headers if header.split("/")[1] not in ctx.attr.skip]
-    stamps = []
-    for first in range(0, len(headers), 32):
-        stamp = ctx.actions.declare_file("%s/%d" % (ctx.label.name, first))
-        ctx.actions.run_shell(
-            command = """
-stamp=$1 common=$2; shift 2
-headers=()
-while [ "$1" != -- ]; do headers+=("$1"); shift; done
+# A header that another one includes first is seen with that one.
+_ALONE = """
+stamp=$1 common=$2 count=$3; shift 3
+headers=("${@:1:count}"); shift "$count"
+declare -A seen
+while [ "$1" != -- ]; do seen[=$(sed -n 's/^#include "\\(.*\\)"/\\1/p;T;q' "include/$1" 2> /dev/null)]=1; shift; done
 shift
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -85,30 +79,47 @@ if [ -n "$common" ]; then
   "$@" -x c++-header "$work/common.hpp" -o "$work/common.hpp.gch" || exit 1
 fi
 for header in "${headers[@]}"; do
+  [ "${seen[=$header]}" ] && continue
   echo '#include "'$header'"' > "$work/alone.cc"
   "$@" -fsyntax-only -Werror -include "$work/common.hpp" "$work/alone.cc" || exit 1
 done
 touch "$stamp"
-""",
-            arguments = [stamp.path, ctx.attr.common] + headers[first:first + 32] + ["--"] + command +
+"""
+
+def _self_contained(ctx):
+    command, files = _compiler(ctx)
+    headers = [header.short_path.rpartition("include/")[2] for header in ctx.files.headers]
+    headers = [
+        header
+        for header in headers
+        if any([header.startswith("tenon/" + place) for place in ctx.attr.places])
+    ]
+    stamps = []
+    for first in range(0, len(headers), ctx.attr.together):
+        some = headers[first:first + ctx.attr.together]
+        stamp = ctx.actions.declare_file("%s/%d" % (ctx.label.name, first))
+        ctx.actions.run_shell(
+            command = _ALONE,
+            arguments = [stamp.path, ctx.attr.common, str(len(some))] + some + headers + ["--"] + command +
                         ["-D" + define for define in ctx.attr.defines],
-            inputs = files,
+            inputs = depset(ctx.files.headers, transitive = [files]),
             outputs = [stamp],
             mnemonic = "SelfContained",
-            progress_message = "Including %s and the next 31 alone" % headers[first],
+            progress_message = "Including %s and the next %d alone" % (some[0], len(some) - 1),
         )
         stamps.append(stamp)
     return [DefaultInfo(files = depset(stamps))]
 
 self_contained = rule(
     implementation = _self_contained,
-    doc = "Builds where each header that is not in one of the `skip` folders compiles when a program includes nothing else.",
+    doc = "Builds where each header whose path in include/tenon begins like one of `places` compiles alone.",
     attrs = dict(
         _COMPILER,
-        common = attr.string(doc = "A header that all of them include: it is parsed once."),
+        common = attr.string(doc = "A header that all of them include: it is parsed once for `together` headers."),
         defines = attr.string_list(),
         headers = attr.label_list(allow_files = True),
-        skip = attr.string_list(),
+        places = attr.string_list(mandatory = True),
+        together = attr.int(default = 48),
     ),
     toolchains = ["@bazel_tools//tools/cpp:toolchain_type"],
 )
