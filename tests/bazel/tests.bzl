@@ -23,21 +23,22 @@ def tenon_tests(folder, deps, copts = [], size = "small", more_deps = {}):
             deps = deps + more_deps.get(source, []) + [":support"],
         )
 
-def tenon_joined_tests(folder, deps, copts = [], more_deps = {}, together = 12):
+def tenon_joined_tests(folder, deps, copts = [], more_deps = {}, together = 12, alone = []):
     """Programs of up to `together` *_test.cc that lie in the same folder, in or below `folder`.
 
     Parsing the headers takes most of such a source's time. Each has a program of its own as well, which is built when
-    it is named: //tests:op/math/acos_test.
+    it is named: //tests:op/math/acos_test. Sources `alone` have only that.
     """
     sources_of = {}
     for source in native.glob([folder + "/**/*_test.cc"]):
-        sources_of.setdefault(source.rpartition("/")[0], []).append(source)
+        if source not in alone:
+            sources_of.setdefault(source.rpartition("/")[0], []).append(source)
         native.cc_test(
             name = source[:-len(".cc")],
-            size = "small",
+            size = "medium" if source in alone else "small",
             srcs = [source],
             copts = copts,
-            tags = ["manual"],
+            tags = [] if source in alone else ["manual"],
             deps = deps + more_deps.get(source, []) + [":support"],
         )
     for path, sources in sources_of.items():
