@@ -53,6 +53,16 @@ inline bool halves_registers() {
 #endif
 }
 
+/// Whether the processor writes lines of the cache that registers of 64 bytes fill without reading them
+/// first, and stores past the caches gain nothing: AMD's with AVX-512 behind family 19h.
+inline bool fills_lines() {
+#if defined(__x86_64__)
+  return __builtin_cpu_is("amd") != 0 && __builtin_cpu_supports("avx512f") != 0 && !halves_registers();
+#else
+  return false;
+#endif
+}
+
 /// Whether tile registers (tiles.hpp) may be used: the processor has it, and the system gives it to this
 /// process, which has to ask. TENON_AMX=0 keeps kernels from it. Read once.
 inline bool amx() {

@@ -7,7 +7,9 @@
 #include "tenon/graph/passes/match.hpp"
 #include "tenon/graph/passes/packed.hpp"
 #include "tenon/kernels/elementwise/steps.hpp"
+#include "tenon/simd/arch.hpp"
 #include "tenon/simd/copy.hpp"
+#include "tenon/simd/features.hpp"
 
 namespace tenon::passes {
 
@@ -59,6 +61,7 @@ struct FusedElementwise {
     // lines are in these, which y is written over.
     const bool past_caches =
         far && packed_bytes(y.size(), element) >= simd::beyond_caches &&
+        !(simd::fills_lines() && simd::level() == simd::Level::avx512) &&
         std::ranges::none_of(x, [&](const AnyView& operand) { return operand.data() == y.data(); });
     parallel_for(tiles, std::clamp<int64_t>(tiles / 8, 1, 32), [&](int64_t first, int64_t end) {
       Scratch scratch;
