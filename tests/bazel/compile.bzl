@@ -68,9 +68,10 @@ compile_fail_test = rule(
 _ALONE = """
 stamp=$1 common=$2 count=$3; shift 3
 headers=("${@:1:count}"); shift "$count"
-declare -A seen
-while [ "$1" != -- ]; do seen[=$(sed -n 's/^#include "\\(.*\\)"/\\1/p;T;q' "include/$1" 2> /dev/null)]=1; shift; done
+files=()
+while [ "$1" != -- ]; do files+=("$1"); shift; done
 shift
+seen=$(awk -F '"' '/^#include "/ { print $2; nextfile }' "${files[@]}") || exit 1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 touch "$work/common.hpp"
@@ -79,7 +80,7 @@ if [ -n "$common" ]; then
   "$@" -x c++-header "$work/common.hpp" -o "$work/common.hpp.gch" || exit 1
 fi
 for header in "${headers[@]}"; do
-  [ "${seen[=$header]}" ] && continue
+  grep -qxF "$header" <<< "$seen" && continue
   echo '#include "'$header'"' > "$work/alone.cc"
   "$@" -fsyntax-only -Werror -include "$work/common.hpp" "$work/alone.cc" || exit 1
 done
@@ -88,19 +89,21 @@ touch "$stamp"
 
 def _self_contained(ctx):
     command, files = _compiler(ctx)
-    headers = [header.short_path.rpartition("include/")[2] for header in ctx.files.headers]
-    headers = [
-        header
-        for header in headers
-        if any([header.startswith("tenon/" + place) for place in ctx.attr.places])
-    ]
+    files_of = {header.short_path.rpartition("include/")[2]: header for header in ctx.files.headers}
+    files_of = {
+        name: header
+        for name, header in files_of.items()
+        if any([name.startswith("tenon/" + place) for place in ctx.attr.places])
+    }
+    paths = [header.path for header in files_of.values()]
     stamps = []
-    for first in range(0, len(headers), ctx.attr.together):
-        some = headers[first:first + ctx.attr.together]
+    together = 48
+    for first in range(0, len(files_of), together):
+        some = files_of.keys()[first:first + together]
         stamp = ctx.actions.declare_file("%s/%d" % (ctx.label.name, first))
         ctx.actions.run_shell(
             command = _ALONE,
-            arguments = [stamp.path, ctx.attr.common, str(len(some))] + some + headers + ["--"] + command +
+            arguments = [stamp.path, ctx.attr.common, str(len(some))] + some + paths + ["--"] + command +
                         ["-D" + define for define in ctx.attr.defines],
             inputs = depset(ctx.files.headers, transitive = [files]),
             outputs = [stamp],
@@ -115,11 +118,10 @@ self_contained = rule(
     doc = "Builds where each header whose path in include/tenon begins like one of `places` compiles alone.",
     attrs = dict(
         _COMPILER,
-        common = attr.string(doc = "A header that all of them include: it is parsed once for `together` headers."),
+        common = attr.string(doc = "A header that all of them include: it is parsed once for many of them."),
         defines = attr.string_list(),
         headers = attr.label_list(allow_files = True),
         places = attr.string_list(mandatory = True),
-        together = attr.int(default = 48),
     ),
     toolchains = ["@bazel_tools//tools/cpp:toolchain_type"],
 )

@@ -31,14 +31,15 @@ def tenon_joined_tests(folder, deps, copts = [], more_deps = {}, together = 12, 
     """
     sources_of = {}
     for source in native.glob([folder + "/**/*_test.cc"]):
-        if source not in alone:
+        is_alone = source in alone
+        if not is_alone:
             sources_of.setdefault(source.rpartition("/")[0], []).append(source)
         native.cc_test(
             name = source[:-len(".cc")],
-            size = "medium" if source in alone else "small",
+            size = "medium" if is_alone else "small",
             srcs = [source],
             copts = copts,
-            tags = [] if source in alone else ["manual"],
+            tags = [] if is_alone else ["manual"],
             deps = deps + more_deps.get(source, []) + [":support"],
         )
     for path, sources in sources_of.items():
