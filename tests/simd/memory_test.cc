@@ -159,7 +159,7 @@ TEST_CASE_TEMPLATE("load_even_masked and load_even_n read every second number", 
   }
 }
 
-TEST_CASE("pairs of numbers are split and joined, lanes picked") {
+TEST_CASE("pairs of numbers are split and joined, lanes shifted and picked") {
   using B = simd::batch<float, Native>;
   constexpr int width = simd::lanes<float, Native>;
   alignas(64) float from[2 * width];
@@ -174,6 +174,8 @@ TEST_CASE("pairs of numbers are split and joined, lanes picked") {
   simd::join_pairs(even, odd, low, high);
   check_lanes<float>(low, [&](int i) { return from[i]; });
   check_lanes<float>(high, [&](int i) { return from[width + i]; });
+  for (int n = 0; n < width; ++n)
+    check_lanes<float>(simd::shift_in<width - 1>(x, y, n), [&](int i) { return from[width - n + i]; });
   const auto index = simd::batch<uint32_t, Native>::load_aligned(last);
   check_lanes<float>(simd::pick_lanes(x, index), [&](int i) { return from[width - 1 - i / 2]; });
 }

@@ -339,7 +339,11 @@ void conv_impl(const ConvArgs<T>& g) {
     packed = nullptr;
     if constexpr (std::is_same_v<T, float>)
       if (fits_planes<Arch, T>(s) && planes_detail::run<Arch>(g, plain)) return;
-    if (depthwise<Arch>(s) && kernel > 0 && fits_padded<T>(w)) return run_depthwise<Arch>(g, w, plain);
+    if (depthwise<Arch>(s) && kernel > 0) {
+      if constexpr (std::is_same_v<T, float>)
+        if (planes_detail::fits_rows<Arch, T>(s)) return planes_detail::run_rows<Arch>(g, plain);
+      if (fits_padded<T>(w)) return run_depthwise<Arch>(g, w, plain);
+    }
   }
   const GroupProduct<Ops, Arch> q(s, out);
   Scratch scratch;

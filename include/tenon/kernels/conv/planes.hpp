@@ -1,5 +1,5 @@
 // Convolutions with few output channels in a group, over planes as they lie: 3 x 3, 5 x 5 and 7 x 7 cells
-// side by side, strides 1 and 2.
+// side by side, strides 1 and 2; and depthwise ones over rows.
 //
 // Neighbouring cells of an output row are lanes. A tile sums some output rows at once, so that the cells of
 // an input row are loaded once for all rows that see them; cells beside the image are masked off, and rows
@@ -27,98 +27,192 @@ struct ConvArgs;  // conv.hpp, which includes this header
 
 namespace tenon::kernels::planes_detail {
 
-using sliding::steps_to_zero;
+using sliding::lanes_inside;
 
-/// Output rows of a tile: 32 registers hold 8 sums and the weights of 3 x 3 cells, or 4 sums and 5 x 5
-/// weights.
-template <class Arch, int K>
-inline constexpr int tile_rows = Arch::registers == 32 && K != 5 ? 8 : 4;
+/// Output rows of a tile, and of one whose vectors hold two rows.
+inline constexpr int tile_rows = 4, half_tile_rows = 8;
 
-/// Of a tile: where its sums begin and end.
+/// What one input plane adds to one output plane, through K x K cells.
 template <class T>
-struct TileEnd {
-  const T* start;  ///< the numbers to which products are added, laid out like y; nullptr: zeros
-  T* y;            ///< the first row; the others follow it
-  int64_t rows;    ///< that exist, up to tile_rows
-  bool ends;       ///< the bias and the bounds come to the sums
+struct PlaneSum {
+  const T* x;
+  int64_t in_rows, in_cols, pad_top, pad_left;
+  const T* zeros;  ///< in_cols of them: the rows outside of the image
+  const T* w;
+  const T* start;  ///< the plane to which products are added; nullptr: zeros
+  T* y;            ///< `start` may be the same
+  int64_t out_cols;
+  bool ends;  ///< the bias and the bounds come to the sums
   T bias, lo, hi;
 };
 
-/// Bits of the first `count` lanes whose input column, `from` for lane 0, is inside of the image.
-template <class Arch, int S>
-uint64_t lanes_inside(int64_t from, int64_t in_cols, int64_t count) {
-  const int64_t head = std::min(steps_to_zero(from, S), count);
-  const int64_t end = std::min(steps_to_zero(from - in_cols, S), count);
-  return head < end ? (~uint64_t{0} >> (64 - (end - head))) << head : 0;
+/// The input rows from row `at` on.
+template <class Arch, class T, int n>
+inline void list_rows(const PlaneSum<T>& plane, int64_t at, const T* (&row)[n]) {
+  const T *from = plane.x + at * plane.in_cols, *zeros = plane.zeros;
+  const auto rows = static_cast<uint64_t>(plane.in_rows);
+  for (int i = 0; i < n; ++i) {
+    row[i] = static_cast<uint64_t>(at + i) < rows ? from : zeros;
+    from += plane.in_cols;
+  }
 }
 
-/// Adds what a tile of output rows sees of one input plane, through K x K cells with strides S. `row` has the
-/// (tile_rows - 1) * S + K input rows.
+/// What the sums of `rows` rows begin with, `count` cells each from cell `at` on.
+template <class Arch, class T, int R, class B>
+[[gnu::always_inline]] inline void start_sums(const PlaneSum<T>& plane, int64_t at, int64_t rows,
+                                              int64_t count, B (&sum)[R]) {
+#pragma GCC unroll 4
+  for (int r = 0; r < R; ++r)
+    sum[r] = plane.start == nullptr || r >= rows
+                 ? B(T{0})
+                 : B(simd::load_n<Arch>(plane.start + at + r * plane.out_cols, count));
+}
+
+/// Stores what start_sums began.
+template <class Arch, class T, int R, class B>
+[[gnu::always_inline]] inline void end_sums(const PlaneSum<T>& plane, int64_t at, int64_t rows, int64_t count,
+                                            B (&sum)[R]) {
+  if (plane.ends) {
+    const B bias(plane.bias), lo(plane.lo), hi(plane.hi);
+#pragma GCC unroll 4
+    for (int r = 0; r < R; ++r) sum[r] = simd::bound(sum[r] + bias, lo, hi);
+  }
+  T* y = plane.y + at;
+  const int64_t step = plane.out_cols;
+  if (rows == R && count == simd::lanes<T, Arch>) {
+#pragma GCC unroll 4
+    for (int r = 0; r < R; ++r) simd::storeu(y + r * step, sum[r]);
+    return;
+  }
+#pragma GCC unroll 4
+  for (int r = 0; r < R; ++r)
+    if (r < rows) simd::store_n(y + r * step, sum[r], count);
+}
+
+/// Computes output rows [begin, end) with strides S.
 template <class Arch, int K, int S, class T>
-void sum_rows(const T* const* row, int64_t in_cols, int64_t pad, int64_t out_cols, const T* w,
-              const TileEnd<T>& end) {
+void sum_rows(const PlaneSum<T>& plane, int64_t begin, int64_t end) {
   using B = simd::batch<T, Arch>;
   constexpr int L = simd::lanes<T, Arch>;
-  constexpr int R = tile_rows<Arch, K>;
+  constexpr int R = tile_rows;
+  const int64_t in_cols = plane.in_cols, out_cols = plane.out_cols;
   B weight[K * K];
 #pragma GCC unroll 49
-  for (int k = 0; k < K * K; ++k) weight[k] = B(w[k]);
-  const B bias(end.bias), lo(end.lo), hi(end.hi);
-  for (int64_t col = 0; col < out_cols; col += L) {
-    const int64_t from = col * S - pad, count = std::min<int64_t>(L, out_cols - col);
-    B sum[R];
-#pragma GCC unroll 8
-    for (int r = 0; r < R; ++r)
-      sum[r] = end.start == nullptr || r >= end.rows
-                   ? B(T{0})
-                   : B(simd::load_n<Arch>(end.start + r * out_cols + col, count));
-    // load(p, j, x) gives x[j], what kernel column j sees of the row p; with strides of two, columns 1 and 2,
-    // 3 and 4, ... are the even and the odd cells of two vectors, and x[j + 1] comes with x[j].
-    const auto add_rows = [&](auto load) {
-#pragma GCC unroll 21
-      for (int i = 0; i < (R - 1) * S + K; ++i) {
-        B x[K];
+  for (int k = 0; k < K * K; ++k) weight[k] = B(plane.w[k]);
+  for (int64_t first = begin; first < end; first += R) {
+    const int64_t rows = std::min<int64_t>(R, end - first);
+    const T* row[(R - 1) * S + K];
+    list_rows<Arch>(plane, first * S - plane.pad_top, row);
+    for (int64_t col = 0; col < out_cols; col += L) {
+      const int64_t from = col * S - plane.pad_left, count = std::min<int64_t>(L, out_cols - col);
+      B sum[R];
+      start_sums<Arch>(plane, first * out_cols + col, rows, count, sum);
+      // load(p, j, x) gives x[j], what kernel column j sees of the row p; with strides of two, columns 1 and
+      // 2, 3 and 4, ... are the even and the odd cells of two vectors, and x[j + 1] comes with x[j].
+      const auto add_rows = [&](auto load) {
+#pragma GCC unroll 13
+        for (int i = 0; i < (R - 1) * S + K; ++i) {
+          const T* p = simd::in_register(row[i] + from);
+          B x[K];
+#pragma GCC unroll 7
+          for (int j = 0; j < K; ++j) {
+            if (S == 1 || j == 0 || j % 2 == 1) load(p, j, x);
+            const B seen = simd::in_register(x[j]);
+#pragma GCC unroll 4
+            for (int r = 0; r < R; ++r)
+              if (i >= r * S && i < r * S + K)
+                sum[r] = simd::mul_add(seen, weight[(i - r * S) * K + j], sum[r]);
+          }
+        }
+      };
+      if (from >= 0 && from + (L - 1) * S + K <= in_cols) {
+        add_rows([](const T* p, int j, B(&x)[K]) {
+          if constexpr (S == 1) x[j] = simd::loadu<Arch>(p + j);
+          else if (j == 0) x[0] = simd::load_even<Arch>(p);
+          else
+            simd::split_pairs(B(simd::loadu<Arch>(p + j)), B(simd::loadu<Arch>(p + j + L)), x[j], x[j + 1]);
+        });
+      } else {
+        // Columns of the vectors that begin at kernel column j, and of those behind them.
+        uint64_t inside[K], next[K];
 #pragma GCC unroll 7
         for (int j = 0; j < K; ++j) {
-          if (S == 1 || j == 0 || j % 2 == 1) load(row[i] + from, j, x);
-          const B seen = simd::in_register(x[j]);
-#pragma GCC unroll 8
-          for (int r = 0; r < R; ++r)
-            if (i >= r * S && i < r * S + K)
-              sum[r] = simd::mul_add(seen, weight[(i - r * S) * K + j], sum[r]);
+          inside[j] = lanes_inside<Arch, 1>(from + j, in_cols, L);
+          next[j] = lanes_inside<Arch, 1>(from + j + L, in_cols, L);
         }
+        const uint64_t even = simd::even_masks<T, Arch>(lanes_inside<Arch, 2>(from, in_cols, L));
+        add_rows([&](const T* p, int j, B(&x)[K]) {
+          const auto masked = [](const T* q, uint64_t bits) {
+            return B(simd::load_masked<Arch>(q, bits, T{0}));
+          };
+          if constexpr (S == 1) x[j] = masked(p + j, inside[j]);
+          else if (j == 0) x[0] = simd::load_even_masked<Arch>(p, even);
+          else simd::split_pairs(masked(p + j, inside[j]), masked(p + j + L, next[j]), x[j], x[j + 1]);
+        });
       }
-    };
-    if (from >= 0 && from + (L - 1) * S + K <= in_cols) {
-      add_rows([](const T* p, int j, B(&x)[K]) {
-        if constexpr (S == 1) x[j] = simd::loadu<Arch>(p + j);
-        else if (j == 0) x[0] = simd::load_even<Arch>(p);
-        else simd::split_pairs(B(simd::loadu<Arch>(p + j)), B(simd::loadu<Arch>(p + j + L)), x[j], x[j + 1]);
-      });
-    } else {
-      // Columns of the vectors that begin at kernel column j, and of those behind them.
-      uint64_t inside[K], next[K];
-#pragma GCC unroll 7
-      for (int j = 0; j < K; ++j) {
-        inside[j] = lanes_inside<Arch, 1>(from + j, in_cols, L);
-        next[j] = lanes_inside<Arch, 1>(from + j + L, in_cols, L);
-      }
-      const uint64_t even = simd::even_masks<T, Arch>(lanes_inside<Arch, 2>(from, in_cols, L));
-      add_rows([&](const T* p, int j, B(&x)[K]) {
-        const auto masked = [](const T* q, uint64_t bits) {
-          return B(simd::load_masked<Arch>(q, bits, T{0}));
-        };
-        if constexpr (S == 1) x[j] = masked(p + j, inside[j]);
-        else if (j == 0) x[0] = simd::load_even_masked<Arch>(p, even);
-        else simd::split_pairs(masked(p + j, inside[j]), masked(p + j + L, next[j]), x[j], x[j + 1]);
-      });
+      end_sums<Arch>(plane, first * out_cols + col, rows, count, sum);
     }
-#pragma GCC unroll 8
-    for (int r = 0; r < R; ++r) {
-      if (r >= end.rows) break;
-      if (end.ends) sum[r] = simd::bound(sum[r] + bias, lo, hi);
-      if (count == L) simd::storeu(end.y + r * out_cols + col, sum[r]);
-      else simd::store_n(end.y + r * out_cols + col, sum[r], count);
+  }
+}
+
+/// sum_rows for registers of 16 lanes, which shift into each other in one step and whose masks cost nothing:
+/// a cell is loaded once. Kernel column j sees the vector of column K - S or K - 1, shifted by as many
+/// strides as lie between. With 3 x 3 cells, registers hold 9 weights, 4 sums and, of 6 or 9 rows, the vector
+/// before.
+template <class Arch, int K, int S, class T>
+void sum_shifted_rows(const PlaneSum<T>& plane, int64_t begin, int64_t end) {
+  using B = simd::batch<T, Arch>;
+  constexpr int L = simd::lanes<T, Arch>;
+  constexpr int R = tile_rows, seen = (R - 1) * S + K;
+  const int64_t out_cols = plane.out_cols;
+  const auto inside = [in_cols = plane.in_cols](int64_t from) {
+    return lanes_inside<Arch, 1>(from, in_cols, L);
+  };
+  const auto load = [](const T* p, uint64_t lanes) { return B(simd::load_masked<Arch>(p, lanes, T{0})); };
+  B weight[K * K];
+#pragma GCC unroll 49
+  for (int k = 0; k < K * K; ++k) weight[k] = B(plane.w[k]);
+  for (int64_t first = begin; first < end; first += R) {
+    const int64_t rows = std::min<int64_t>(R, end - first);
+    const T* row[seen];
+    list_rows<Arch>(plane, first * S - plane.pad_top, row);
+    // With strides of two, `even` and `odd` count from column `from` on; with one, both are its vector.
+    int64_t from = K - S - plane.pad_left;
+    B even_before[seen], odd_before[seen];
+    if (from <= 0) {
+#pragma GCC unroll 13
+      for (int i = 0; i < seen; ++i) even_before[i] = odd_before[i] = B(T{0});
+    } else {
+      const uint64_t bits = inside(from - S * L), next = inside(from - L);
+#pragma GCC unroll 13
+      for (int i = 0; i < seen; ++i) {
+        even_before[i] = odd_before[i] = load(row[i] + from - L, next);
+        if constexpr (S == 2)
+          simd::split_pairs(load(row[i] + from - S * L, bits), odd_before[i], even_before[i], odd_before[i]);
+      }
+    }
+    for (int64_t col = 0; col < out_cols; col += L, from += S * L) {
+      const int64_t count = std::min<int64_t>(L, out_cols - col);
+      const uint64_t bits = inside(from), next = inside(from + L);
+      B sum[R];
+      start_sums<Arch>(plane, first * out_cols + col, rows, count, sum);
+#pragma GCC unroll 13
+      for (int i = 0; i < seen; ++i) {
+        const T* p = simd::in_register(row[i] + from);
+        B even = load(p, bits), odd = even;
+        if constexpr (S == 2) simd::split_pairs(B(even), load(p + L, next), even, odd);
+#pragma GCC unroll 7
+        for (int j = 0; j < K; ++j) {
+          const bool of_odd = S == 1 || j % 2 == 0;
+          const B x = simd::in_register(simd::shift_in<K - 1>(of_odd ? odd_before[i] : even_before[i],
+                                                              of_odd ? odd : even, (K - 1 - j) / S));
+#pragma GCC unroll 4
+          for (int r = 0; r < R; ++r)
+            if (i >= r * S && i < r * S + K) sum[r] = simd::mul_add(x, weight[(i - r * S) * K + j], sum[r]);
+        }
+        even_before[i] = even, odd_before[i] = odd;
+      }
+      end_sums<Arch>(plane, first * out_cols + col, rows, count, sum);
     }
   }
 }
@@ -130,45 +224,53 @@ bool fits_half_rows(int64_t out_cols) {
   return L == 16 && out_cols <= L / 2 && (out_cols - 1) * S + K <= L;
 }
 
-/// sum_rows where fits_half_rows: the first half of the tile's rows in lower halves of vectors, and the
-/// second in upper ones.
+/// sum_rows where fits_half_rows: the first half of a tile's rows in lower halves of vectors, and the second
+/// in upper ones.
 template <class Arch, int K, int S, class T>
-void sum_half_rows(const T* const* row, int64_t in_cols, int64_t pad, int64_t out_cols, const T* w,
-                   const TileEnd<T>& end) {
+void sum_half_rows(const PlaneSum<T>& plane, int64_t begin, int64_t end) {
   using B = simd::batch<T, Arch>;
   constexpr int L = simd::lanes<T, Arch>;
-  constexpr int R = tile_rows<Arch, K> / 2;
-  const uint64_t inside = lanes_inside<Arch, 1>(-pad, in_cols, L);
-  B sum[R];
+  constexpr int R = half_tile_rows / 2;
+  const int64_t out_cols = plane.out_cols, pad = plane.pad_left;
+  const uint64_t inside = lanes_inside<Arch, 1>(-pad, plane.in_cols, L);
+  const B bias(plane.bias), lo(plane.lo), hi(plane.hi);
+  for (int64_t first = begin; first < end; first += 2 * R) {
+    const int64_t rows = std::min<int64_t>(2 * R, end - first);
+    const int64_t at = first * out_cols;
+    B sum[R];
 #pragma GCC unroll 4
-  for (int r = 0; r < R; ++r) {
-    const auto start = [&](int64_t at) {
-      return end.start == nullptr || at >= end.rows
-                 ? B(T{0})
-                 : B(simd::load_n<Arch>(end.start + at * out_cols, out_cols));
-    };
-    sum[r] = simd::pick_each<0, 1>(start(r), start(r + R));
-  }
+    for (int r = 0; r < R; ++r) sum[r] = B(T{0});
+    if (plane.start != nullptr) {
+      const auto load = [start = plane.start + at, rows, out_cols](int r) {
+        return r < rows ? B(simd::load_n<Arch>(start + r * out_cols, out_cols)) : B(T{0});
+      };
+#pragma GCC unroll 4
+      for (int r = 0; r < R; ++r) sum[r] = simd::pick_each<0, 1>(load(r), load(r + R));
+    }
+    const T* row[(2 * R - 1) * S + K];
+    list_rows<Arch>(plane, first * S - plane.pad_top, row);
 #pragma GCC unroll 13
-  for (int i = 0; i < (R - 1) * S + K; ++i) {
-    const B upper = simd::load_masked<Arch>(row[i] - pad, inside, T{0});
-    const B lower = simd::load_masked<Arch>(row[i + R * S] - pad, inside, T{0});
-    [&]<int... j>(std::integer_sequence<int, j...>) {
-      const B x[] = {simd::pick_each<j, S>(upper, lower)...};
+    for (int i = 0; i < (R - 1) * S + K; ++i) {
+      const B upper = simd::load_masked<Arch>(row[i] - pad, inside, T{0});
+      const B lower = simd::load_masked<Arch>(row[i + R * S] - pad, inside, T{0});
+      [&]<int... j>(std::integer_sequence<int, j...>) {
+        const B x[] = {simd::pick_each<j, S>(upper, lower)...};
 #pragma GCC unroll 7
-      for (int k = 0; k < K; ++k)
+        for (int k = 0; k < K; ++k)
 #pragma GCC unroll 4
-        for (int r = 0; r < R; ++r)
-          if (i >= r * S && i < r * S + K) sum[r] = simd::mul_add(x[k], B(w[(i - r * S) * K + k]), sum[r]);
-    }(std::make_integer_sequence<int, K>{});
-  }
-  const B bias(end.bias), lo(end.lo), hi(end.hi);
+          for (int r = 0; r < R; ++r)
+            if (i >= r * S && i < r * S + K)
+              sum[r] = simd::mul_add(x[k], B(plane.w[(i - r * S) * K + k]), sum[r]);
+      }(std::make_integer_sequence<int, K>{});
+    }
 #pragma GCC unroll 4
-  for (int r = 0; r < R; ++r) {
-    if (end.ends) sum[r] = simd::bound(sum[r] + bias, lo, hi);
-    if (r < end.rows) simd::store_n(end.y + r * out_cols, sum[r], out_cols);
-    if (r + R < end.rows)
-      simd::store_n(end.y + (r + R) * out_cols, B(simd::pick_each<L / 2, 1>(sum[r], sum[r])), out_cols);
+    for (int r = 0; r < R; ++r) {
+      T* y = plane.y + at + r * out_cols;
+      if (plane.ends) sum[r] = simd::bound(sum[r] + bias, lo, hi);
+      if (r < rows) simd::store_n(y, sum[r], out_cols);
+      if (r + R < rows)
+        simd::store_n(y + R * out_cols, B(simd::pick_each<L / 2, 1>(sum[r], sum[r])), out_cols);
+    }
   }
 }
 
@@ -176,47 +278,52 @@ void sum_half_rows(const T* const* row, int64_t in_cols, int64_t pad, int64_t ou
 template <class Arch, int K, int S, class T>
 void run(const ConvArgs<T>& a, const T* weights) {
   const auto& g = a.geometry;
-  constexpr int R = tile_rows<Arch, K>;
-  const int64_t in_cols = g.in[1], out_rows = g.out[0], out_cols = g.out[1];
-  const int64_t in_cells = g.in[0] * in_cols, out_cells = out_rows * out_cols;
-  const int64_t depth = g.in_channels / g.groups, group_outputs = g.out_channels / g.groups;
-  const int64_t tiles = (out_rows + R - 1) / R;
-  const bool halves = fits_half_rows<Arch, K, S, T>(out_cols);
   constexpr int64_t L = simd::lanes<T, Arch>;
+  const int64_t out_rows = g.out[0], out_cols = g.out[1], in_cells = g.in[0] * g.in[1];
+  const int64_t depth = g.in_channels / g.groups, group_outputs = g.out_channels / g.groups;
+  const bool halves = fits_half_rows<Arch, K, S, T>(out_cols);
+  const int64_t rows = halves ? half_tile_rows : tile_rows, tiles = (out_rows + rows - 1) / rows;
   const int64_t lanes = halves ? L / 2 : (out_cols + L - 1) / L * L;
-  const int64_t products = R * lanes * K * K * depth;
+  const int64_t products = rows * lanes * K * K * depth;
   parallel_for(g.batch * g.out_channels * tiles, std::max<int64_t>((int64_t{1} << 17) / products, 1),
                [&](int64_t begin, int64_t stop) {
                  Scratch scratch;
-                 T* zeros = scratch.take<T>(in_cols);
-                 std::fill_n(zeros, in_cols, T{0});
-                 int64_t plane = begin / tiles, tile = begin % tiles;
-                 for (; begin < stop; ++begin, ++tile) {
-                   if (tile == tiles) ++plane, tile = 0;
-                   const int64_t channel = plane % g.out_channels, first = tile * R;
-                   const int64_t to = plane * out_cells + first * out_cols;
-                   TileEnd<T> end;
-                   end.start = a.add == nullptr ? nullptr : a.add + to, end.y = a.y + to;
-                   end.rows = std::min<int64_t>(R, out_rows - first);
-                   end.bias = a.bias == nullptr ? T{0} : a.bias[channel];
-                   end.lo = a.lo, end.hi = a.hi;
-                   const T* x = a.x + plane / group_outputs * depth * in_cells;
-                   for (int64_t c = 0; c < depth; ++c, x += in_cells, end.start = end.y) {
-                     const T* row[(R - 1) * S + K];
-                     int64_t at = first * S - g.pads[0];
-                     for (const T*& r : row) {
-                       r = at >= 0 && at < g.in[0] ? x + at * in_cols : zeros;
-                       ++at;
+                 T* zeros = scratch.take<T>(g.in[1]);
+                 std::fill_n(zeros, g.in[1], T{0});
+                 // Tiles of one plane are summed at once where one input plane gives all, else one by one, so
+                 // that their sums stay close.
+                 int64_t plane = begin / tiles, tile = begin % tiles, channel = plane % g.out_channels;
+                 for (int64_t count; begin < stop; begin += count) {
+                   count = depth == 1 ? std::min(tiles - tile, stop - begin) : 1;
+                   PlaneSum<T> sum{
+                       .x = a.x + plane / group_outputs * depth * in_cells,
+                       .in_rows = g.in[0],
+                       .in_cols = g.in[1],
+                       .pad_top = g.pads[0],
+                       .pad_left = g.pads[1],
+                       .zeros = zeros,
+                       .w = weights + channel * depth * K * K,
+                       .start = a.add == nullptr ? nullptr : a.add + plane * out_rows * out_cols,
+                       .y = a.y + plane * out_rows * out_cols,
+                       .out_cols = out_cols,
+                       .ends = false,
+                       .bias = a.bias == nullptr ? T{0} : a.bias[channel],
+                       .lo = a.lo,
+                       .hi = a.hi,
+                   };
+                   const int64_t first = tile * rows, end = std::min((tile + count) * rows, out_rows);
+                   for (int64_t c = 0; c < depth; ++c, sum.x += in_cells, sum.w += K * K, sum.start = sum.y) {
+                     sum.ends = c + 1 == depth;
+                     if constexpr (L == 16) {
+                       if (halves) sum_half_rows<Arch, K, S>(sum, first, end);
+                       else sum_shifted_rows<Arch, K, S>(sum, first, end);
+                     } else {
+                       sum_rows<Arch, K, S>(sum, first, end);
                      }
-                     end.ends = c + 1 == depth;
-                     const T* const w = weights + (channel * depth + c) * K * K;
-                     if constexpr (L == 16)
-                       if (halves) {
-                         sum_half_rows<Arch, K, S>(row, in_cols, g.pads[1], out_cols, w, end);
-                         continue;
-                       }
-                     sum_rows<Arch, K, S>(row, in_cols, g.pads[1], out_cols, w, end);
                    }
+                   tile += count;
+                   if (tile == tiles) tile = 0, ++plane, ++channel;
+                   if (channel == g.out_channels) channel = 0;
                  }
                });
 }
@@ -235,6 +342,79 @@ bool run(const ConvArgs<T>& a, const T* weights) {
   else if (g.kernel[0] == 5) with_stride(std::integral_constant<int, 5>{});
   else with_stride(std::integral_constant<int, 7>{});
   return true;
+}
+
+/// Whether run_rows computes the convolution, which is depthwise: over rows, in vectors that shift into each
+/// other in one step.
+template <class Arch, class T>
+bool fits_rows(const ConvGeometry& g) {
+  return simd::lanes<T, Arch> == 16 && g.rank == 1 && g.strides[0] == 1 && g.dilations[0] == 1;
+}
+
+/// Computes a row of `out` cells from one of `in` cells and `kernel` weights. A cell is loaded once for as
+/// many weights as there are lanes.
+template <class Arch, class T>
+void sum_row(const T* x, int64_t in, int64_t pad, const T* w, int64_t kernel, T bias, const T* add, T lo,
+             T hi, T* y, int64_t out) {
+  using B = simd::batch<T, Arch>;
+  constexpr int L = simd::lanes<T, Arch>;
+  constexpr int R = 4;  // vectors side by side: the latency of a sum
+  const B b(bias), low(lo), high(hi);
+  for (int64_t col = 0; col < out; col += R * L) {
+    B sum[R];
+#pragma GCC unroll 4
+    for (int r = 0; r < R; ++r) sum[r] = B(T{0});
+    for (int64_t tap = 0; tap < kernel; tap += L) {
+      const int64_t from = col - pad + tap, taps = kernel - tap;
+      B cells[R + 1];
+      if (from >= 0 && from + (R + 1) * L <= in) {
+#pragma GCC unroll 5
+        for (int r = 0; r <= R; ++r) cells[r] = simd::loadu<Arch>(x + from + r * L);
+      } else {
+#pragma GCC unroll 5
+        for (int r = 0; r <= R; ++r)
+          cells[r] =
+              simd::load_masked<Arch>(x + from + r * L, lanes_inside<Arch, 1>(from + r * L, in, L), T{0});
+      }
+#pragma GCC unroll 16
+      for (int t = 0; t < L; ++t) {
+        if (t >= taps) break;
+        const B weight(w[tap + t]);
+#pragma GCC unroll 4
+        for (int r = 0; r < R; ++r)
+          sum[r] = simd::mul_add(t == 0 ? cells[r] : simd::shift_in<L - 1>(cells[r], cells[r + 1], L - t),
+                                 weight, sum[r]);
+      }
+    }
+    const bool whole = col + R * L <= out;
+#pragma GCC unroll 4
+    for (int r = 0; r < R; ++r) {
+      const int64_t at = col + r * L, count = whole ? L : std::min<int64_t>(L, out - at);
+      if (count <= 0) break;
+      B v = sum[r] + b;
+      if (add != nullptr) v = v + B(simd::load_n<Arch>(add + at, count));
+      v = simd::bound(v, low, high);
+      if (whole) simd::storeu(y + at, v);
+      else simd::store_n(y + at, v, count);
+    }
+  }
+}
+
+/// Computes a depthwise convolution of rows with weights (Cout, 1, K).
+template <class Arch, class T>
+void run_rows(const ConvArgs<T>& a, const T* weights) {
+  const auto& g = a.geometry;
+  const int64_t in = g.in[0], out = g.out[0], kernel = g.kernel[0], each = g.out_channels / g.groups;
+  parallel_for(g.batch * g.out_channels, std::max<int64_t>((int64_t{1} << 17) / (out * kernel), 1),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t plane = begin; plane < end; ++plane) {
+                   const int64_t channel = plane % g.out_channels;
+                   sum_row<Arch>(a.x + plane / each * in, in, g.pads[0], weights + channel * kernel, kernel,
+                                 a.bias == nullptr ? T{0} : a.bias[channel],
+                                 a.add == nullptr ? nullptr : a.add + plane * out, a.lo, a.hi,
+                                 a.y + plane * out, out);
+                 }
+               });
 }
 
 }  // namespace tenon::kernels::planes_detail

@@ -76,6 +76,14 @@ inline void step(int rank, int64_t* index, Extent extent) {
 /// The least t >= 0 with first + t * by >= 0.
 constexpr int64_t steps_to_zero(int64_t first, int64_t by) { return first >= 0 ? 0 : (-first + by - 1) / by; }
 
+/// Bits of the first `count` lanes whose input column, `from` for lane 0, is inside of the image.
+template <class Arch, int S>
+uint64_t lanes_inside(int64_t from, int64_t in_cols, int64_t count) {
+  const int64_t head = std::min(steps_to_zero(from, S), count);
+  const int64_t end = std::min(steps_to_zero(from - in_cols, S), count);
+  return head < end ? (~uint64_t{0} >> (64 - (end - head))) << head : 0;
+}
+
 /// to[i] = x for i < count.
 template <class Arch, class T>
 inline void fill_run(T* to, int64_t count, T x) {

@@ -111,6 +111,14 @@ inline xsimd::batch<T, A> in_register(const xsimd::batch<T, A>& v) {
 #endif
 }
 
+/// p, once computed: GCC would keep a pointer of its own, and step it, for each number that a loop reads
+/// there.
+template <class T>
+inline T* in_register(T* p) {
+  asm("" : "+r"(p));
+  return p;
+}
+
 /// The lanes' bits read as lanes of U (the same register width).
 template <class U, class T, class A>
 inline xsimd::batch<U, A> bits_as(const xsimd::batch<T, A>& v) {

@@ -124,6 +124,28 @@ inline void split_pairs(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& y
   odd = detail::pick_alternate<1, 1>(x, y);
 }
 
+/// The last n numbers of `before`, and then the numbers of x as far as there is room. The compiler has to
+/// know n, up to `most`, when it has unrolled loops. T: of 32 bits.
+template <int most, class T, class A>
+[[gnu::always_inline]] inline xsimd::batch<T, A> shift_in(const xsimd::batch<T, A>& before,
+                                                          const xsimd::batch<T, A>& x, int n) {
+  static_assert(sizeof(T) == 4);
+  constexpr int width = static_cast<int>(xsimd::batch<T, A>::size);
+  if constexpr (most == 0) {
+    return x;
+  } else {
+    if (n < most) return shift_in<most - 1>(before, x, n);
+#if defined(__AVX512F__)
+    // g++ would take a register for the places.
+    if constexpr (detail::bytes<A> == 64)
+      return bits_as<T>(xsimd::batch<uint32_t, A>(
+          _mm512_alignr_epi32(bits_as<uint32_t>(x), bits_as<uint32_t>(before), width - most)));
+    else
+#endif
+      return detail::pick(before, x, [](int i) { return width - most + i; });
+  }
+}
+
 /// The inverse of split_pairs: x and then y have the numbers of `even` and `odd` in turn.
 template <class T, class A>
 inline void join_pairs(const xsimd::batch<T, A>& even, const xsimd::batch<T, A>& odd, xsimd::batch<T, A>& x,
