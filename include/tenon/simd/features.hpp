@@ -53,9 +53,9 @@ inline bool halves_registers() {
 #endif
 }
 
-/// Whether the processor writes lines of the cache that registers of 64 bytes fill without reading them
-/// first, and stores past the caches gain nothing: AMD's with AVX-512 behind family 19h.
-inline bool fills_lines() {
+/// Whether the processor reads and writes arrays in memory best when left to itself, where others gain by
+/// asking for lines ahead and by stores past the caches: AMD's with AVX-512 behind family 19h.
+inline bool prefetches_enough() {
 #if defined(__x86_64__)
   return __builtin_cpu_is("amd") != 0 && __builtin_cpu_supports("avx512f") != 0 && !halves_registers();
 #else

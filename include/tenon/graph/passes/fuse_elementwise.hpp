@@ -54,14 +54,13 @@ struct FusedElementwise {
     i.out(0, element, y);
   }
   void compute(op::Context& context, std::span<const AnyView> x, AnyOut y) const {
-    const bool far = y.size() >= far_size;
+    const bool far = y.size() >= far_size && !simd::prefetches_enough();
     const int64_t length = far ? tile / 2 : tile, tiles = (y.size() + length - 1) / length;
     const Tiles to(y, length);
     // y's tiles then wait in two buffers of their own for their way past the caches: unless an operand's
     // lines are in these, which y is written over.
     const bool past_caches =
         far && packed_bytes(y.size(), element) >= simd::beyond_caches &&
-        !(simd::fills_lines() && simd::level() == simd::Level::avx512) &&
         std::ranges::none_of(x, [&](const AnyView& operand) { return operand.data() == y.data(); });
     parallel_for(tiles, std::clamp<int64_t>(tiles / 8, 1, 32), [&](int64_t first, int64_t end) {
       Scratch scratch;
