@@ -29,8 +29,13 @@ namespace tenon::kernels::planes_detail {
 
 using sliding::lanes_inside;
 
-/// Output rows of a tile, and of one whose vectors hold two rows.
-inline constexpr int tile_rows = 4, half_tile_rows = 8;
+/// Output rows of a tile with strides S. 7, where there are registers for them, divides the heights of most
+/// networks' images.
+template <class Arch, int S>
+inline constexpr int tile_rows = Arch::registers == 32 && S == 1 ? 7 : 4;
+
+/// Output rows of a tile whose vectors hold two rows.
+inline constexpr int half_tile_rows = 8;
 
 /// What one input plane adds to one output plane, through K x K cells.
 template <class T>
@@ -57,34 +62,35 @@ inline void list_rows(const PlaneSum<T>& plane, int64_t at, const T* (&row)[n]) 
   }
 }
 
-/// What the sums of `rows` rows begin with, `count` cells each from cell `at` on.
+/// Begins the sums of `rows` rows, of `count` cells each from cell `at` on. Always inlined, as end_sums is:
+/// g++ would keep the sums in memory.
 template <class Arch, class T, int R, class B>
 [[gnu::always_inline]] inline void start_sums(const PlaneSum<T>& plane, int64_t at, int64_t rows,
                                               int64_t count, B (&sum)[R]) {
-#pragma GCC unroll 4
+#pragma GCC unroll 7
   for (int r = 0; r < R; ++r)
     sum[r] = plane.start == nullptr || r >= rows
                  ? B(T{0})
                  : B(simd::load_n<Arch>(plane.start + at + r * plane.out_cols, count));
 }
 
-/// Stores what start_sums began.
+/// Bounds and stores sums that start_sums began.
 template <class Arch, class T, int R, class B>
 [[gnu::always_inline]] inline void end_sums(const PlaneSum<T>& plane, int64_t at, int64_t rows, int64_t count,
                                             B (&sum)[R]) {
   if (plane.ends) {
     const B bias(plane.bias), lo(plane.lo), hi(plane.hi);
-#pragma GCC unroll 4
+#pragma GCC unroll 7
     for (int r = 0; r < R; ++r) sum[r] = simd::bound(sum[r] + bias, lo, hi);
   }
   T* y = plane.y + at;
   const int64_t step = plane.out_cols;
   if (rows == R && count == simd::lanes<T, Arch>) {
-#pragma GCC unroll 4
+#pragma GCC unroll 7
     for (int r = 0; r < R; ++r) simd::storeu(y + r * step, sum[r]);
     return;
   }
-#pragma GCC unroll 4
+#pragma GCC unroll 7
   for (int r = 0; r < R; ++r)
     if (r < rows) simd::store_n(y + r * step, sum[r], count);
 }
@@ -94,7 +100,7 @@ template <class Arch, int K, int S, class T>
 void sum_rows(const PlaneSum<T>& plane, int64_t begin, int64_t end) {
   using B = simd::batch<T, Arch>;
   constexpr int L = simd::lanes<T, Arch>;
-  constexpr int R = tile_rows;
+  constexpr int R = tile_rows<Arch, S>;
   const int64_t in_cols = plane.in_cols, out_cols = plane.out_cols;
   B weight[K * K];
 #pragma GCC unroll 49
@@ -118,7 +124,7 @@ void sum_rows(const PlaneSum<T>& plane, int64_t begin, int64_t end) {
           for (int j = 0; j < K; ++j) {
             if (S == 1 || j == 0 || j % 2 == 1) load(p, j, x);
             const B seen = simd::in_register(x[j]);
-#pragma GCC unroll 4
+#pragma GCC unroll 7
             for (int r = 0; r < R; ++r)
               if (i >= r * S && i < r * S + K)
                 sum[r] = simd::mul_add(seen, weight[(i - r * S) * K + j], sum[r]);
@@ -157,13 +163,13 @@ void sum_rows(const PlaneSum<T>& plane, int64_t begin, int64_t end) {
 
 /// sum_rows for registers of 16 lanes, which shift into each other in one step and whose masks cost nothing:
 /// a cell is loaded once. Kernel column j sees the vector of column K - S or K - 1, shifted by as many
-/// strides as lie between. With 3 x 3 cells, registers hold 9 weights, 4 sums and, of 6 or 9 rows, the vector
+/// strides as lie between. With 3 x 3 cells, registers hold 9 weights, 7 or 4 sums and, of 9 rows, the vector
 /// before.
 template <class Arch, int K, int S, class T>
 void sum_shifted_rows(const PlaneSum<T>& plane, int64_t begin, int64_t end) {
   using B = simd::batch<T, Arch>;
   constexpr int L = simd::lanes<T, Arch>;
-  constexpr int R = tile_rows, seen = (R - 1) * S + K;
+  constexpr int R = tile_rows<Arch, S>, seen = (R - 1) * S + K;
   const int64_t out_cols = plane.out_cols;
   const auto inside = [in_cols = plane.in_cols](int64_t from) {
     return lanes_inside<Arch, 1>(from, in_cols, L);
@@ -206,7 +212,7 @@ void sum_shifted_rows(const PlaneSum<T>& plane, int64_t begin, int64_t end) {
           const bool of_odd = S == 1 || j % 2 == 0;
           const B x = simd::in_register(simd::shift_in<K - 1>(of_odd ? odd_before[i] : even_before[i],
                                                               of_odd ? odd : even, (K - 1 - j) / S));
-#pragma GCC unroll 4
+#pragma GCC unroll 7
           for (int r = 0; r < R; ++r)
             if (i >= r * S && i < r * S + K) sum[r] = simd::mul_add(x, weight[(i - r * S) * K + j], sum[r]);
         }
@@ -282,7 +288,7 @@ void run(const ConvArgs<T>& a, const T* weights) {
   const int64_t out_rows = g.out[0], out_cols = g.out[1], in_cells = g.in[0] * g.in[1];
   const int64_t depth = g.in_channels / g.groups, group_outputs = g.out_channels / g.groups;
   const bool halves = fits_half_rows<Arch, K, S, T>(out_cols);
-  const int64_t rows = halves ? half_tile_rows : tile_rows, tiles = (out_rows + rows - 1) / rows;
+  const int64_t rows = halves ? half_tile_rows : tile_rows<Arch, S>, tiles = (out_rows + rows - 1) / rows;
   const int64_t lanes = halves ? L / 2 : (out_cols + L - 1) / L * L;
   const int64_t products = rows * lanes * K * K * depth;
   parallel_for(g.batch * g.out_channels * tiles, std::max<int64_t>((int64_t{1} << 17) / products, 1),
