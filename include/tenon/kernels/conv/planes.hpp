@@ -15,6 +15,7 @@
 
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/scratch.hpp"
+#include "tenon/kernels/conv/geometry.hpp"
 #include "tenon/kernels/conv/sliding.hpp"
 #include "tenon/simd/batch.hpp"
 
