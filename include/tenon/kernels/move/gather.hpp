@@ -53,13 +53,26 @@ void gather(DType d, void* to, const void* from, const I* indices, int64_t count
     // captured references would be read again after each store.
     const auto rows = [=](int64_t begin, int64_t end) {
       for (int64_t row = begin; row < end;) {
-        const int64_t o = row / count, first = o * count, stop = std::min(end, first + count);
-        for (; row < stop; ++row) {
-          const int64_t at = o * extent + detail::wrap_index(indices[row - first], extent);
-          // A single element is not passed as a dense row, so that the compiler knows its size.
-          if (inner == 1) mover.row(row, 0, at, 0, 1);
-          else mover.row(row * inner, 1, at * inner, 1, inner);
+        const int64_t o = row / count, stop = std::min(end, (o + 1) * count), base = o * extent;
+        const I* index = indices + (row - o * count);
+        if (inner != 1) {
+          for (; row < stop; ++row) {
+            const int64_t at = base + detail::wrap_index(*index++, extent);
+            mover.row(row * inner, 1, at * inner, 1, inner);
+          }
+          continue;
         }
+        // A single element is not passed as a dense row, so that the compiler knows its size. Memory fetches
+        // the same columns two rows ahead.
+        const Mover move = mover;
+        const int64_t n = stop - row, t = row, wrap = extent, ahead = o + 2 < outer ? 2 * extent : 0;
+#pragma GCC unroll 8
+        for (int64_t k = 0; k < n; ++k) {
+          const int64_t at = base + detail::wrap_index(index[k], wrap);
+          if constexpr (requires { &Mover::fetch; }) move.fetch(t + k, at + ahead);
+          move.row(t + k, 0, at, 0, 1);
+        }
+        row = stop;
       }
     };
     detail::for_rows(outer * count, inner * Mover::size, serial, rows);
