@@ -7,7 +7,6 @@
 #include "tenon/graph/passes/match.hpp"
 #include "tenon/graph/passes/packed.hpp"
 #include "tenon/kernels/elementwise/steps.hpp"
-#include "tenon/simd/arch.hpp"
 #include "tenon/simd/copy.hpp"
 #include "tenon/simd/features.hpp"
 
