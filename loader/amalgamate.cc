@@ -8,7 +8,7 @@
 #include "tenon/base/error.hpp"
 #include "tenon/base/version.hpp"
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 namespace {
 
 // ---- tokens ----------------------------------------------------------------------------------------------
@@ -586,4 +586,4 @@ std::string operator_header(std::span<const HeaderText> files, std::string_view 
   throw Error(ErrorCode::invalid_argument, std::string(name.substr(0, 80)), concat("is no operator", names));
 }
 
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI

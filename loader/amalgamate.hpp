@@ -8,7 +8,7 @@
 
 #include "tenon/base/dtype.hpp"
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 
 /// A header as a program includes it: path "tenon/op/nn/conv.hpp" or "xsimd/xsimd.hpp". The paths of those
 /// that stand in for a header in freestanding texts begin with "freestanding/", and "NOTICE" is printed
@@ -41,4 +41,4 @@ std::string amalgamate(std::span<const HeaderText> files, std::span<const std::s
 /// operator has, with names near it, and for operators that need libraries beside xsimd.
 std::string operator_header(std::span<const HeaderText> files, std::string_view name);
 
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI

@@ -1,6 +1,6 @@
 #include "loader/attribute.hpp"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 
 onnx::AttributeProto::AttributeType type_of(const onnx::AttributeProto& a) {
   if (a.type() != onnx::AttributeProto::UNDEFINED) return a.type();
@@ -74,4 +74,4 @@ bool equal(const op::AttributeValue& a, const op::AttributeValue& b) {
       a);
 }
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

@@ -8,7 +8,7 @@
 #include "loader/tensor.hpp"
 #include "tenon/op/framework/attribute.hpp"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 
 /// The type of an attribute; IR 1 wrote none, and the value tells it.
 onnx::AttributeProto::AttributeType type_of(const onnx::AttributeProto& a);
@@ -57,4 +57,4 @@ GivenBy<Scope> given_by(const AttributesByName& attributes, const onnx::Function
   return given;
 }
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

@@ -9,7 +9,7 @@
 #include "loader/large_data.hpp"
 #include "tenon/loader.hpp"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 namespace {
 
 // The values that nodes of a graph may read at a point, and the graph around it.
@@ -451,4 +451,4 @@ std::vector<Diagnostic> check(const onnx::ValueInfoProto& value, const CheckOpti
   return run(options, versions, [&](Checker& c) { check_value_info(value, true, c.findings()); });
 }
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

@@ -4,7 +4,7 @@
 #include "loader/opsets.hpp"
 #include "tenon/model.hpp"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 
 /// The versions that a part of a model is checked against; a whole model states its own.
 struct Versions {
@@ -33,4 +33,4 @@ std::vector<Diagnostic> check(const onnx::SparseTensorProto& tensor, const Check
 std::vector<Diagnostic> check(const onnx::ValueInfoProto& value, const CheckOptions& options = {},
                               const Versions& versions = {});
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

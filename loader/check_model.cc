@@ -3,7 +3,7 @@
 
 #include "loader/findings.hpp"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 namespace {
 
 // Some writers have -1 for an extent that they do not know.
@@ -152,4 +152,4 @@ Configurations check_configurations(const onnx::ModelProto& model, Findings& fin
   return configurations;
 }
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

@@ -6,7 +6,7 @@
 #include "loader/findings.hpp"
 #include "tenon/loader.hpp"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 namespace {
 
 using onnx::AttributeProto;
@@ -280,4 +280,4 @@ void check_devices(const onnx::NodeProto& n, const Configurations* configuration
   }
 }
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

@@ -7,7 +7,7 @@
 #include "loader/wire.hpp"
 #include "tenon/tensor/type.hpp"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 namespace {
 
 // The IR version that brought an element type.
@@ -294,4 +294,4 @@ void check_keys(const google::protobuf::RepeatedPtrField<onnx::StringStringEntry
       findings.error("metadata", "metadata of ", shown(what), " has the key ", shown(e.key()), " twice");
 }
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

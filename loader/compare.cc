@@ -6,7 +6,7 @@
 #include <optional>
 #include <set>
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 namespace {
 
 // How many numbers of a float's type are less, from its bits. The bits of negative numbers count downwards.
@@ -214,4 +214,4 @@ std::vector<ValueDifference> compare(const Session& first, const Session& second
   return differences;
 }
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

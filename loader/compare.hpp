@@ -7,7 +7,7 @@
 #include "tenon/graph/session.hpp"
 #include "tenon/tensor/difference.hpp"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 
 /// How a value that two runs have differs. Numbers are of the elements that are finite in both.
 struct ValueDifference {
@@ -54,4 +54,4 @@ std::vector<ValueDifference> compare(const Session& first, const Session& second
 /// The nodes that make values, as ValueDifference::node.
 std::vector<std::string> makers_of(const Graph& graph, std::span<const std::string> names);
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

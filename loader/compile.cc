@@ -18,7 +18,7 @@
 #include "tenon/simd/batch.hpp"
 #include "tenon/simd/features.hpp"
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 namespace {
 
 using namespace emission;
@@ -564,4 +564,4 @@ CompiledModel compile(std::span<const HeaderText> files, const Model& model, con
   return {assemble(files, std::span(&part, 1), part.name), std::move(part.weights)};
 }
 
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI

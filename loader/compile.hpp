@@ -11,7 +11,7 @@
 #include "loader/amalgamate.hpp"
 #include "tenon/model.hpp"
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 
 /// Extents of symbols, {"batch", {1}}, and of inputs, {"image", {1, 8, 8}}.
 using ShapeSet = std::vector<std::pair<std::string, Extents>>;
@@ -65,4 +65,4 @@ ModelPart compile_part(std::span<const HeaderText> files, const Model& model, co
 std::string assemble(std::span<const HeaderText> files, std::span<const ModelPart> parts,
                      const std::string& space);
 
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI

@@ -26,7 +26,7 @@
 #include "tenon/op/traditionalml/tree_ensemble_classifier.hpp"
 #include "tenon/op/traditionalml/tree_ensemble_regressor.hpp"
 
-namespace tenon::emission {
+namespace tenon::TENON_ABI::emission {
 namespace {
 
 bool same(const op::AttributeValue& a, const op::AttributeValue& b) {
@@ -408,4 +408,4 @@ OperatorText text_of(const AnyOperator& op, std::span<const HeaderText> files, C
   return made;
 }
 
-}  // namespace tenon::emission
+}  // namespace tenon::TENON_ABI::emission

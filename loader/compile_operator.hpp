@@ -9,7 +9,7 @@
 #include "loader/compile_words.hpp"
 #include "tenon/op/framework/registry.hpp"
 
-namespace tenon::emission {
+namespace tenon::TENON_ABI::emission {
 
 /// An expression for an operator, and the headers that it needs.
 struct OperatorText {
@@ -21,4 +21,4 @@ struct OperatorText {
 /// Refused for an operator that has no form in a header.
 OperatorText text_of(const AnyOperator& op, std::span<const HeaderText> files, Constants& c);
 
-}  // namespace tenon::emission
+}  // namespace tenon::TENON_ABI::emission

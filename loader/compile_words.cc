@@ -8,7 +8,7 @@
 
 #include "tenon/base/error.hpp"
 
-namespace tenon::emission {
+namespace tenon::TENON_ABI::emission {
 namespace {
 
 // Words of C++.
@@ -203,4 +203,4 @@ void Constants::write(const std::string& as, std::string_view bytes) {
   text_ += "};\n";
 }
 
-}  // namespace tenon::emission
+}  // namespace tenon::TENON_ABI::emission

@@ -14,7 +14,7 @@
 #include "tenon/base/types.hpp"
 #include "tenon/tensor/shape.hpp"
 
-namespace tenon::emission {
+namespace tenon::TENON_ABI::emission {
 
 /// A name as a C++ identifier that nothing else in the text has.
 std::string identifier(std::string_view name);
@@ -72,4 +72,4 @@ class Constants {
   std::string text_, weights_;
 };
 
-}  // namespace tenon::emission
+}  // namespace tenon::TENON_ABI::emission

@@ -13,7 +13,7 @@
 #include "loader/names.hpp"
 #include "loader/order.hpp"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 namespace {
 
 template <class... Parts>
@@ -358,4 +358,4 @@ onnx::ModelProto extract(const onnx::ModelProto& model, const std::vector<std::s
   return Extract(model, inputs, outputs).run(inputs, outputs);
 }
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

@@ -4,7 +4,7 @@
 #include "loader/onnx.pb.h"
 #include "tenon/model.hpp"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 
 /// As the functions of tenon/model.hpp.
 void add_prefix(onnx::ModelProto& model, const std::string& prefix);
@@ -13,4 +13,4 @@ onnx::ModelProto merge(const onnx::ModelProto& a, const onnx::ModelProto& b,
 onnx::ModelProto extract(const onnx::ModelProto& model, const std::vector<std::string>& inputs,
                          const std::vector<std::string>& outputs);
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

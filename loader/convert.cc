@@ -8,7 +8,7 @@
 #include "loader/infer.hpp"
 #include "loader/large_data.hpp"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 namespace {
 
 using Nodes = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
@@ -445,4 +445,4 @@ void convert_opset(onnx::ModelProto& model, int opset) {
   model.Swap(&converted);
 }
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

@@ -6,7 +6,7 @@
 #include "loader/names.hpp"
 #include "loader/opsets.hpp"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 
 /// As tenon::convert_opset.
 void convert_opset(onnx::ModelProto& model, int opset);
@@ -29,4 +29,4 @@ inline constexpr int64_t ir_of_plain_initializers = 4;
 /// As tenon::convert_ir_version.
 void convert_ir_version(onnx::ModelProto& model, int64_t ir_version);
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

@@ -6,7 +6,7 @@
 #include "loader/convert_step.hpp"
 #include "tenon/base/convert.hpp"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 namespace {
 
 constexpr Rest all = Rest::attributes_and_operands;
@@ -505,4 +505,4 @@ Adapter adapter_down(std::string_view op, int boundary) {
   return find_adapter(rows, op, boundary);
 }
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

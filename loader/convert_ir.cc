@@ -5,7 +5,7 @@
 #include "loader/convert.hpp"
 #include "loader/large_data.hpp"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 namespace {
 
 // Before IR 4 an initializer is the value of an input: other constants are nodes.
@@ -58,4 +58,4 @@ void convert_ir_version(onnx::ModelProto& model, int64_t ir_version) {
   model.Swap(&converted);
 }
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

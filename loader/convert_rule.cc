@@ -4,7 +4,7 @@
 
 #include "loader/attribute.hpp"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 namespace {
 
 using op::AttributeInfo;
@@ -187,4 +187,4 @@ void count_axes_from_front(Step& s) {
   }
 }
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

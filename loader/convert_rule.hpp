@@ -7,7 +7,7 @@
 
 #include "loader/convert_step.hpp"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 
 /// An operator at one of its versions, and the attributes that it has there.
 struct Form {
@@ -67,4 +67,4 @@ void check_operands(Step& s, const Form& to);
 /// Before opset 11 axes are counted from the front.
 void count_axes_from_front(Step& s);
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

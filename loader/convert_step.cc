@@ -4,7 +4,7 @@
 
 #include "tenon/base/convert.hpp"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 
 using onnx::AttributeProto;
 
@@ -222,4 +222,4 @@ Rest one_hot_11(Step& s) {
   return Rest::attributes_and_operands;
 }
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

@@ -12,7 +12,7 @@
 #include "loader/tensor.hpp"
 #include "tenon/loader.hpp"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 
 /// Names, types and constants of a graph while its nodes are converted.
 struct ConvertScope {
@@ -132,4 +132,4 @@ Rest one_hot_11(Step& s);
 bool is_arithmetic_of_old(std::string_view op);  ///< had attributes `axis` and `broadcast` before opset 7
 void set_attribute(onnx::NodeProto& n, std::string_view name, const op::AttributeValue& value);
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

@@ -3,7 +3,7 @@
 
 #include "loader/convert_step.hpp"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 namespace {
 
 constexpr Rest all = Rest::attributes_and_operands;
@@ -312,4 +312,4 @@ Adapter adapter_up(std::string_view op, int boundary) {
   return find_adapter(rows, op, boundary);
 }
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

@@ -1,7 +1,9 @@
 // How many bodies and calls stand within each other: each takes stack.
 #pragma once
 
-namespace tenon::loader {
+#include "tenon/base/abi.hpp"
+
+namespace tenon::TENON_ABI::loader {
 
 /// One level more, for as long as it lives; `refuse`, which throws, is called where there are `most` already.
 class Depth {
@@ -19,4 +21,4 @@ class Depth {
   int& depth_;
 };
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

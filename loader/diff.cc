@@ -7,7 +7,7 @@
 #include "loader/findings.hpp"
 #include "loader/print_text.hpp"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 namespace {
 
 template <class Message>
@@ -283,4 +283,4 @@ std::vector<std::string> differences(const onnx::ModelProto& a, const onnx::Mode
   return d.take();
 }
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

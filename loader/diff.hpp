@@ -6,9 +6,9 @@
 
 #include "loader/onnx.pb.h"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 
 /// As tenon::differences.
 std::vector<std::string> differences(const onnx::ModelProto& a, const onnx::ModelProto& b, int most = 1000);
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

@@ -8,7 +8,7 @@
 #include "tenon/kernels/text/utf8.hpp"
 #include "tenon/tensor/print.hpp"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 namespace {
 
 constexpr int64_t most_elements = 8;   // of a tensor or a list
@@ -176,4 +176,4 @@ std::string operator_text(std::string_view domain, std::string_view name) {
   return concat(visible(own), own.empty() ? "" : ".", visible(name));
 }
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

@@ -8,7 +8,7 @@
 
 #include "loader/onnx.pb.h"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 
 /// A name as a terminal or a page may show it. Control characters and bytes that are not UTF-8 become "\x1b",
 /// characters that turn the direction of the text around them become "\u202e"; the rest stays. Of more than
@@ -25,4 +25,4 @@ std::string attribute_text(const onnx::AttributeProto& attribute);
 /// "ai.onnx.ml.Scaler"; operators of ai.onnx go without their domain.
 std::string operator_text(std::string_view domain, std::string_view name);
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

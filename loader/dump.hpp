@@ -5,10 +5,10 @@
 
 #include "loader/onnx.pb.h"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 
 /// As tenon::dot and tenon::html.
 std::string dot(const onnx::ModelProto& model);
 std::string html(const onnx::ModelProto& model);
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

@@ -3,7 +3,7 @@
 #include "loader/outline.hpp"
 #include "tenon/base/error.hpp"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 namespace {
 
 constexpr std::size_t most_name = 60, most_attribute = 60;
@@ -120,4 +120,4 @@ class Dot {
 
 std::string dot(const onnx::ModelProto& model) { return Dot(model).take(); }
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

@@ -8,7 +8,7 @@
 #include "loader/outline.hpp"
 #include "tenon/base/error.hpp"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 namespace {
 
 constexpr std::size_t most_title = 120;
@@ -309,4 +309,4 @@ class Page {
 
 std::string html(const onnx::ModelProto& model) { return Page(model).take(); }
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

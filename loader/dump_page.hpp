@@ -3,10 +3,12 @@
 
 #include <string_view>
 
-namespace tenon::loader {
+#include "tenon/base/abi.hpp"
+
+namespace tenon::TENON_ABI::loader {
 
 // The definitions are written by loader/bazel/embed_page.sh.
 extern const std::string_view page_style;
 extern const std::string_view page_script;
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

@@ -7,7 +7,7 @@
 #include "loader/parse_text.hpp"
 #include "loader/tensor.hpp"
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 namespace {
 
 using loader::shown;
@@ -210,4 +210,4 @@ void Model::set_symbol(std::string_view symbol, int64_t extent) {
   }
 }
 
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI

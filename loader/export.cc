@@ -7,7 +7,7 @@
 #include "loader/order.hpp"
 #include "loader/tensor.hpp"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 namespace {
 
 using op::AttributeInfo;
@@ -258,4 +258,4 @@ onnx::ModelProto to_model(const Graph& graph, const ExportOptions& options) {
   return model;
 }
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

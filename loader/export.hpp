@@ -4,9 +4,9 @@
 #include "loader/onnx.pb.h"
 #include "tenon/model.hpp"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 
 /// As tenon::to_model.
 onnx::ModelProto to_model(const Graph& graph, const ExportOptions& options = {});
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

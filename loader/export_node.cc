@@ -6,7 +6,7 @@
 #include "loader/opsets.hpp"
 #include "loader/tensor.hpp"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 namespace {
 
 using op::AttributeInfo;
@@ -313,4 +313,4 @@ void Exporter::write_stretched_axes(const std::string& shape, const std::string&
   add(s, "Sub", {positions, rank}, {}, axes);
 }
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

@@ -12,7 +12,7 @@
 #include "loader/onnx.pb.h"
 #include "tenon/graph/graph.hpp"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 
 /// Writes one graph at one opset of ai.onnx. Error{not_supported} for a node that the opset cannot express.
 class Exporter {
@@ -112,4 +112,4 @@ const CapturingBody* graph_of(const op::AttributeValue& value);
 /// A node's own version, unless inputs are attributes there.
 int stated_version(const Graph::Node& n);
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

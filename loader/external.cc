@@ -15,7 +15,7 @@
 #include "loader/wire.hpp"
 #include "tenon/base/types.hpp"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 namespace {
 
 namespace fs = std::filesystem;
@@ -273,4 +273,4 @@ bool embed_external_data(onnx::ModelProto& model, ExternalFiles& files) {
   return any;
 }
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

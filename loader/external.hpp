@@ -7,7 +7,7 @@
 #include "loader/file.hpp"
 #include "loader/onnx.pb.h"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 
 /// A reference to external data, as a tensor's entries state it.
 struct ExternalReference {
@@ -84,4 +84,4 @@ void for_each_tensor(onnx::ModelProto& model, const std::function<void(onnx::Ten
 /// Brings external data into the model's message. Whether there was any.
 bool embed_external_data(onnx::ModelProto& model, ExternalFiles& files);
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

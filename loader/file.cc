@@ -10,7 +10,7 @@
 #include <cerrno>
 #include <cstring>
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 namespace {
 
 // Sixteen digits that no other writer has.
@@ -194,4 +194,4 @@ void write_file(const std::filesystem::path& file, std::string_view bytes) {
   out.put_in_place();
 }
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

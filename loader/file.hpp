@@ -10,7 +10,7 @@
 #include "tenon/base/error.hpp"
 #include "tenon/base/storage.hpp"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 
 /// An open file or folder.
 class Descriptor {
@@ -140,4 +140,4 @@ bool same_folder(const std::filesystem::path& a, const std::filesystem::path& b)
 /// Writes a whole file as NewFile does, or leaves the old one. Error{io}.
 void write_file(const std::filesystem::path& file, std::string_view bytes);
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

@@ -1,6 +1,6 @@
 #include "loader/findings.hpp"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 
 namespace {
 
@@ -49,4 +49,4 @@ std::vector<Diagnostic> Findings::take() {
   return std::move(found_);
 }
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

@@ -10,7 +10,7 @@
 #include "loader/check.hpp"
 #include "loader/external.hpp"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 
 /// A name, in quotes and shortened.
 std::string shown(std::string_view name);
@@ -138,4 +138,4 @@ Configurations check_configurations(const onnx::ModelProto& model, Findings& fin
 void check_devices(const onnx::NodeProto& node, const Configurations* configurations,
                    const std::function<int(const std::string&)>& rank, Findings& findings);
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

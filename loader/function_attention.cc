@@ -5,7 +5,7 @@
 #include "loader/function_call.hpp"
 #include "loader/names.hpp"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 namespace {
 
 using Function = onnx::FunctionProto;
@@ -435,4 +435,4 @@ std::optional<Function> build_rotary_embedding(const FunctionCall& call) {
   return make_function(call, "(X, cos_cache, sin_cache, position_ids) => (Y)", t.text());
 }
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

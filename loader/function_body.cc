@@ -9,7 +9,7 @@
 #include "loader/function_call.hpp"
 #include "loader/parse_text.hpp"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 namespace {
 
 using Function = onnx::FunctionProto;
@@ -416,4 +416,4 @@ std::optional<Function> function_body(const TypedNode& node, const Opsets& opset
   return f;
 }
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

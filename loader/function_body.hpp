@@ -8,7 +8,7 @@
 #include "loader/onnx.pb.h"
 #include "loader/opsets.hpp"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 
 /// A node, and the types of its operands and results as far as they are known: a null pointer, or an end that
 /// comes early, where they are not.
@@ -31,4 +31,4 @@ bool has_function_body(const onnx::NodeProto& node);
 /// types, ranks or attribute values that are not known or not allowed.
 std::optional<onnx::FunctionProto> function_body(const TypedNode& node, const Opsets& opsets);
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

@@ -10,7 +10,7 @@
 #include "tenon/base/dtype.hpp"
 #include "tenon/base/error.hpp"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 
 /// A node whose operator is to be said by others.
 class FunctionCall {
@@ -106,4 +106,4 @@ std::optional<onnx::FunctionProto> build_linear_attention(const FunctionCall&);
 std::optional<onnx::FunctionProto> build_causal_conv_with_state(const FunctionCall&);
 std::optional<onnx::FunctionProto> build_rotary_embedding(const FunctionCall&);
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

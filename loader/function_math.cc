@@ -6,7 +6,7 @@
 #include "loader/function_call.hpp"
 #include "loader/names.hpp"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 
 using Function = onnx::FunctionProto;
 
@@ -368,4 +368,4 @@ std::optional<Function> build_sequence_map(const FunctionCall& call) {
   return map.take();
 }
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

@@ -3,7 +3,7 @@
 
 #include "loader/function_call.hpp"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 namespace {
 
 using Function = onnx::FunctionProto;
@@ -202,4 +202,4 @@ std::optional<Function> build_group_normalization(const FunctionCall& call) {
   return make_function(call, "(X, scale, bias) => (Y)", t.text());
 }
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

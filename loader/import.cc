@@ -13,7 +13,7 @@
 #include "tenon/graph/gradient.hpp"
 #include "tenon/op/training/gradient.hpp"
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 
 void register_all(Registry& registry);  // generated
 
@@ -550,4 +550,4 @@ Graph import_graph(const onnx::ModelProto& model, const LoadOptions& options, Da
 }
 
 }  // namespace loader
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI

@@ -5,7 +5,7 @@
 #include "tenon/graph/session.hpp"
 #include "tenon/model.hpp"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 
 /// A message as protobuf reads it. Error{invalid_model} with the byte where it is none. Large raw data is
 /// left out if `in_place`: read_tensor finds it in DataSource::model.
@@ -25,4 +25,4 @@ Graph import_graph(const onnx::ModelProto& model, const LoadOptions& options, Da
 /// The options with standard_passes() where they name none. One unit compiles the passes.
 SessionOptions with_standard_passes(SessionOptions options);
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

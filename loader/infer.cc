@@ -14,7 +14,7 @@
 #include "loader/symbol_names.hpp"
 #include "tenon/loader.hpp"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 namespace {
 
 // Functions that call functions can multiply nodes and constants exponentially.
@@ -497,4 +497,4 @@ void infer_functions(onnx::ModelProto& model, InferOptions options) {
   for (auto& f : *model.mutable_functions()) inference.write_value_infos(f);
 }
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

@@ -6,7 +6,7 @@
 #include "loader/onnx.pb.h"
 #include "tenon/model.hpp"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 
 /// As tenon::infer_shapes.
 void infer_shapes(onnx::ModelProto& model, InferOptions options = {});
@@ -17,4 +17,4 @@ void infer_shapes(onnx::ModelProto& model, InferOptions options, const VisitInfo
 /// which all their calls in the model agree.
 void infer_functions(onnx::ModelProto& model, InferOptions options = {});
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

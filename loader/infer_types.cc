@@ -1,6 +1,6 @@
 #include "loader/infer_types.hpp"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 namespace {
 
 // "tensor(float) (1,?)"
@@ -83,4 +83,4 @@ bool permitted(const AnyOperator& op, std::span<const op::Info> results) {
   return true;
 }
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

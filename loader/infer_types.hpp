@@ -9,7 +9,7 @@
 
 #include "tenon/op/framework/registry.hpp"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 
 inline bool known(const Type& type) { return type && type.kind != Kind::unknown; }
 
@@ -40,4 +40,4 @@ bool is_optional(const AnyOperator& op, std::size_t input);
 /// Whether the operator gives results of these types.
 bool permitted(const AnyOperator& op, std::span<const op::Info> results);
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

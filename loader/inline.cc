@@ -15,7 +15,7 @@
 #include "loader/order.hpp"
 #include "loader/value_types.hpp"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 namespace {
 
 using Attribute = onnx::AttributeProto;
@@ -610,4 +610,4 @@ void inline_functions(onnx::ModelProto& model, const InlineOptions& options) {
   Inliner(model, options).run();
 }
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

@@ -5,9 +5,9 @@
 #include "loader/onnx.pb.h"
 #include "tenon/model.hpp"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 
 /// As tenon::inline_functions; after an error the message is left in parts.
 void inline_functions(onnx::ModelProto& model, const InlineOptions& options = {});
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

@@ -9,7 +9,7 @@
 #include "loader/wire.hpp"
 #include "tenon/base/types.hpp"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 namespace {
 
 constexpr int64_t large = int64_t{64} << 10;
@@ -195,4 +195,4 @@ onnx::ModelProto copy_for_inference(const onnx::ModelProto& model) {
   return copy;
 }
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

@@ -6,7 +6,7 @@
 
 #include "loader/external.hpp"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 
 /// Whether a tensor has so much data that no operator's rule reads it (64 KiB and more), as its extents and
 /// its type want it, in raw data or in float_data.
@@ -52,4 +52,4 @@ class LargeData {
 /// external data in it. Parts that no inference reads are left out; functions are copied whole.
 onnx::ModelProto copy_for_inference(const onnx::ModelProto& model);
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

@@ -20,7 +20,7 @@
 #include "tenon/graph/passes.hpp"
 #include "tenon/loader.hpp"
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 
 Model::Model() : proto_(std::make_unique<onnx::ModelProto>()) {
   proto_->set_ir_version(onnx::IR_VERSION);
@@ -223,4 +223,4 @@ std::vector<std::string> differences(const Model& a, const Model& b, int most) {
   return loader::differences(a.proto(), b.proto(), most);
 }
 
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI

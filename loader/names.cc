@@ -2,7 +2,7 @@
 
 #include "loader/findings.hpp"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 namespace {
 
 void each_extent(const onnx::ValueInfoProto& v, const VisitName& visit) {
@@ -122,4 +122,4 @@ std::string NameSet::fresh(const std::string& wanted) {
   return name;
 }
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

@@ -7,7 +7,7 @@
 
 #include "loader/order.hpp"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 
 enum class NameOf : uint8_t { value, node, extent };
 
@@ -53,4 +53,4 @@ class NameSet {
   int64_t next_ = 0;
 };
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

@@ -8,7 +8,7 @@
 #include "loader/onnx.pb.h"
 #include "tenon/base/error.hpp"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 
 /// "ai.onnx" and "" are one domain.
 inline std::string_view canonical(std::string_view domain) {
@@ -49,4 +49,4 @@ Opsets read_opsets(const List& imports, const std::string& where) {
   return opsets;
 }
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

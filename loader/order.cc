@@ -4,7 +4,7 @@
 #include <map>
 #include <queue>
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 namespace {
 
 using Names = std::set<std::string_view>;
@@ -79,4 +79,4 @@ std::vector<const onnx::NodeProto*> in_order(const NodeList& nodes) {
   return order;
 }
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

@@ -7,7 +7,7 @@
 
 #include "loader/onnx.pb.h"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 
 using NodeList = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
 
@@ -19,4 +19,4 @@ std::set<std::string_view> names_read(const onnx::NodeProto& n);
 /// come last.
 std::vector<const onnx::NodeProto*> in_order(const NodeList& nodes);
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

@@ -6,7 +6,7 @@
 #include "loader/opsets.hpp"
 #include "tenon/base/dtype.hpp"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 namespace {
 
 constexpr std::size_t most_name = 120;
@@ -223,4 +223,4 @@ std::string node_text(const onnx::NodeProto& n) {
   return concat("'", visible(name, most_name), "' (", visible(n.op_type(), most_name), ")");
 }
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

@@ -9,7 +9,7 @@
 
 #include "loader/onnx.pb.h"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 
 /// Refers to the model, which must outlive it. A model that breaks ONNX's rules has an outline all the same:
 /// of two values of a name the first counts, and a name that nobody defines is a value without a producer.
@@ -68,4 +68,4 @@ std::string size_text(double bytes);
 /// The node in words, "'conv1' (Conv)"; a node without a name goes by its first result.
 std::string node_text(const onnx::NodeProto& node);
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

@@ -10,7 +10,7 @@
 #include "loader/text_words.hpp"
 #include "tenon/base/error.hpp"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 namespace {
 
 using Attribute = onnx::AttributeProto;
@@ -572,4 +572,4 @@ template onnx::GraphProto parse_text(std::string_view text);
 template onnx::FunctionProto parse_text(std::string_view text);
 template onnx::NodeProto parse_text(std::string_view text);
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

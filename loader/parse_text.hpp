@@ -5,7 +5,7 @@
 
 #include "loader/onnx.pb.h"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 
 /// The message that a whole text says: an onnx::ModelProto, GraphProto, FunctionProto or NodeProto.
 ///
@@ -17,4 +17,4 @@ namespace tenon::loader {
 template <class Message>
 Message parse_text(std::string_view text);
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

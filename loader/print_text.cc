@@ -7,7 +7,7 @@
 #include "loader/text_words.hpp"
 #include "tenon/base/error.hpp"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 namespace {
 
 using Attribute = onnx::AttributeProto;
@@ -404,4 +404,4 @@ std::string print_text(const onnx::GraphProto& graph) { return printed(graph); }
 std::string print_text(const onnx::FunctionProto& function) { return printed(function); }
 std::string print_text(const onnx::NodeProto& node) { return printed(node); }
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

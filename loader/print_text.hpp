@@ -5,7 +5,7 @@
 
 #include "loader/onnx.pb.h"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 
 /// A message as text, laid out as ONNX's own printer does. parse_text gives back everything the syntax can
 /// say; raw data comes back as numbers.
@@ -23,4 +23,4 @@ std::string print_text(const onnx::GraphProto& graph);
 std::string print_text(const onnx::FunctionProto& function);
 std::string print_text(const onnx::NodeProto& node);
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

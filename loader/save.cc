@@ -10,7 +10,7 @@
 #include "loader/text_words.hpp"
 #include "tenon/base/types.hpp"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 namespace {
 
 namespace fs = std::filesystem;
@@ -213,4 +213,4 @@ void save_model(onnx::ModelProto model, const fs::path& file, const SaveOptions&
   out.put_in_place();
 }
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

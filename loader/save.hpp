@@ -4,7 +4,7 @@
 #include "loader/tensor.hpp"
 #include "tenon/model.hpp"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 
 enum class ModelFormat : uint8_t { binary, text };
 /// The format that a file's name asks for: ONNX's textual syntax for ".onnxtxt" and ".onnxtext", else binary.
@@ -15,4 +15,4 @@ ModelFormat format_of(const std::filesystem::path& file);
 void save_model(onnx::ModelProto model, const std::filesystem::path& file, const SaveOptions& options = {},
                 const DataSource& source = {});
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

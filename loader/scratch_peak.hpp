@@ -6,7 +6,7 @@
 
 #include "tenon/base/scratch.hpp"
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 
 namespace peak_detail {
 
@@ -46,4 +46,4 @@ std::size_t scratch_peak(F f) {
   return bytes;
 }
 
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI

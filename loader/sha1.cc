@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstring>
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 
 void Sha1::add_block(const unsigned char* block) {
   uint32_t w[80];
@@ -58,4 +58,4 @@ std::string Sha1::hex() const {
   return digits;
 }
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

@@ -6,7 +6,9 @@
 #include <span>
 #include <string>
 
-namespace tenon::loader {
+#include "tenon/base/abi.hpp"
+
+namespace tenon::TENON_ABI::loader {
 
 /// The SHA-1 digest of bytes that come in parts (FIPS 180-4). It finds damage, and is no proof against
 /// forgery.
@@ -28,4 +30,4 @@ class Sha1 {
   uint64_t size_ = 0;
 };
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

@@ -12,7 +12,7 @@
 #include "tenon/graph/text.hpp"
 #include "tenon/loader.hpp"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 namespace {
 
 constexpr int max_rounds = 16;                           // each has folded something
@@ -338,4 +338,4 @@ class Simplifier {
 
 void simplify(onnx::ModelProto& model, const SimplifyOptions& options) { Simplifier(model, options).run(); }
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

@@ -4,9 +4,9 @@
 #include "loader/onnx.pb.h"
 #include "tenon/model.hpp"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 
 /// As tenon::simplify.
 void simplify(onnx::ModelProto& model, const SimplifyOptions& options = {});
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

@@ -9,7 +9,7 @@
 #include "loader/tensor.hpp"
 #include "tenon/op/framework/infer.hpp"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 
 /// Types and extents as op::Info has them, and as files have them. Symbols are numbered by their names.
 class SymbolNames {
@@ -60,4 +60,4 @@ class SymbolNames {
   int generated_ = 0;
 };
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

@@ -5,7 +5,7 @@
 
 #include "loader/wire.hpp"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 namespace {
 
 [[noreturn]] void fail(const onnx::TensorProto& t, const std::string& what) {
@@ -347,4 +347,4 @@ void write_type(Type type, const Dims& dims, const std::function<std::string(Dim
   }
 }
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

@@ -8,7 +8,7 @@
 #include "loader/onnx.pb.h"
 #include "tenon/tensor/value.hpp"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 
 /// The sources of tensor data that is not in the message.
 struct DataSource {
@@ -66,4 +66,4 @@ Type read_type(const onnx::TypeProto& t);
 void write_type(Type type, const Dims& dims, const std::function<std::string(Dim)>& symbol,
                 onnx::TypeProto& t);
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

@@ -6,7 +6,7 @@
 #include "loader/onnx.pb.h"
 #include "tenon/base/dtype.hpp"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 
 /// The words for types of attributes, in the order of onnx::AttributeProto::AttributeType.
 inline constexpr std::string_view attribute_type_words[] = {
@@ -62,4 +62,4 @@ struct PackedPlace {
 };
 constexpr bool is_signed_packed(DType type) { return type == DType::int4 || type == DType::int2; }
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

@@ -12,7 +12,7 @@
 #include "loader/parse_text.hpp"
 #include "tenon/base/thread_pool.hpp"
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 namespace {
 
 using BindingList = google::protobuf::RepeatedPtrField<onnx::StringStringEntryProto>;
@@ -389,4 +389,4 @@ void Training::store(Model& into) const {
   }
 }
 
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI

@@ -3,7 +3,7 @@
 #include "tenon/array/npy.hpp"
 #include "tenon/loader.hpp"
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 namespace {
 
 using loader::MappedFile;
@@ -192,4 +192,4 @@ void write_npy(const std::filesystem::path& file, const Value& value) {
   out.put_in_place();
 }
 
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI

@@ -7,7 +7,7 @@
 
 #include "loader/onnx.pb.h"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 
 /// The types of values in a graph and in the graphs around it, as far as these state them.
 class ValueTypes {
@@ -41,4 +41,4 @@ class ValueTypes {
   std::unordered_map<std::string, onnx::TypeProto> types_;
 };
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

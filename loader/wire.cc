@@ -4,7 +4,7 @@
 
 #include "tenon/base/error.hpp"
 
-namespace tenon::loader {
+namespace tenon::TENON_ABI::loader {
 namespace {
 
 constexpr int max_depth = 96;                  // protobuf itself stops at 100
@@ -138,4 +138,4 @@ class Stripper {
 
 std::optional<std::string> strip_raw_data(std::span<const std::byte> model) { return Stripper(model).run(); }
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

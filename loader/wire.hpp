@@ -7,7 +7,9 @@
 #include <span>
 #include <string>
 
-namespace tenon::loader {
+#include "tenon/base/abi.hpp"
+
+namespace tenon::TENON_ABI::loader {
 
 /// The key of the external_data entry that stands for raw data left in the file; its value is
 /// "offset,length".
@@ -17,4 +19,4 @@ inline constexpr std::string_view mapped_key{"\0mapped", 7};
 /// the bytes are no message.
 std::optional<std::string> strip_raw_data(std::span<const std::byte> model);
 
-}  // namespace tenon::loader
+}  // namespace tenon::TENON_ABI::loader

@@ -4,7 +4,7 @@
 #include "tenon/graph/session.hpp"
 #include "tenon/model.hpp"
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 
 /// Reads a model's main graph. The file is mapped: raw tensor data is used in place and stays mapped while
 /// anything refers to it; so is external data. Replacing such a file is safe, as writers that rename a new
@@ -27,4 +27,4 @@ void write_pb(const std::filesystem::path& file, const Value& value, std::string
 Value read_npy(const std::filesystem::path& file);
 void write_npy(const std::filesystem::path& file, const Value& value);
 
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI

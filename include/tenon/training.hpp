@@ -3,7 +3,7 @@
 
 #include "tenon/loader.hpp"
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 
 /// Initializers, and the outputs of a graph that they get the values of: {{"w", "w_new"}, {"t", "t_new"}}.
 using Bindings = std::vector<std::pair<std::string, std::string>>;
@@ -92,4 +92,4 @@ class Training {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI

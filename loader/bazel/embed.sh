@@ -15,7 +15,7 @@ cat <<'END'
 // Written by loader/bazel/embed.sh.
 #include "loader/tool/embedded_headers.hpp"
 
-namespace tenon::tool {
+namespace tenon::TENON_ABI::tool {
 namespace {
 constexpr HeaderText headers[] = {
 END
@@ -39,5 +39,5 @@ cat <<'END'
 
 std::span<const HeaderText> embedded_headers() { return headers; }
 
-}  // namespace tenon::tool
+}  // namespace tenon::TENON_ABI::tool
 END

@@ -7,7 +7,7 @@ constant() {
 }
 echo '// Written by loader/bazel/embed_page.sh.'
 echo '#include "loader/dump_page.hpp"'
-echo 'namespace tenon::loader {'
+echo 'namespace tenon::TENON_ABI::loader {'
 constant page_style "$1"
 constant page_script "$2"
-echo '}  // namespace tenon::loader'
+echo '}  // namespace tenon::TENON_ABI::loader'

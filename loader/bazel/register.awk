@@ -20,6 +20,7 @@ FNR == 1 {
 /^namespace [A-Za-z0-9_:]+ *\{/ && !/\}/ {
   name = $2
   sub(/\{.*/, "", name)
+  sub(/::TENON_ABI/, "", name)
   space[depth + 1] = depth ? space[depth] "::" name : name
   ++depth
 }
@@ -40,6 +41,6 @@ END {
   check()
   if (failed) exit 1
   printf "#include \"tenon/op/framework/registry.hpp\"\n%s\n", includes
-  printf "namespace tenon {\n\nvoid register_unit_%d(Registry& registry);\n\n", unit
-  printf "void register_unit_%d(Registry& registry) {\n%s}\n\n}  // namespace tenon\n", unit, calls
+  printf "namespace tenon::TENON_ABI {\n\nvoid register_unit_%d(Registry& registry);\n\n", unit
+  printf "void register_unit_%d(Registry& registry) {\n%s}\n\n}  // namespace tenon::TENON_ABI\n", unit, calls
 }

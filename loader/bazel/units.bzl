@@ -49,11 +49,11 @@ def _operator_units(ctx):
 
     every = ctx.actions.declare_file("%s/all.cc" % ctx.label.name)
     ctx.actions.write(every, "\n".join(
-        ["#include \"tenon/op/framework/registry.hpp\"", "", "namespace tenon {", ""] +
+        ["#include \"tenon/op/framework/registry.hpp\"", "", "namespace tenon::TENON_ABI {", ""] +
         ["void register_unit_%d(Registry& registry);" % index for index, _ in units] +
         ["", "void register_all(Registry& registry) {"] +
         ["  register_unit_%d(registry);" % index for index, _ in units] +
-        ["}", "", "}  // namespace tenon", ""],
+        ["}", "", "}  // namespace tenon::TENON_ABI", ""],
     ))
     return [DefaultInfo(files = depset([every] + [unit for _, unit in units]))]
 

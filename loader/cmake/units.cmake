@@ -94,7 +94,7 @@ foreach(unit RANGE ${last})
   string(APPEND calls "  register_unit_${unit}(registry);\n")
 endforeach()
 file(CONFIGURE OUTPUT "${units}/operator_units/all.cc" @ONLY CONTENT
-  "#include \"tenon/op/framework/registry.hpp\"\n\nnamespace tenon {\n\n${declarations}\nvoid register_all(Registry& registry) {\n${calls}}\n\n}  // namespace tenon\n")
+  "#include \"tenon/op/framework/registry.hpp\"\n\nnamespace tenon::TENON_ABI {\n\n${declarations}\nvoid register_all(Registry& registry) {\n${calls}}\n\n}  // namespace tenon::TENON_ABI\n")
 
 # All units and nothing compiled: tests/packages compares them with Bazel's.
 add_custom_target(tenon_units DEPENDS ${TENON_OPERATOR_UNITS})

@@ -1,7 +1,7 @@
 // decode_image: finds the format, decodes, and brings the channels into order.
 #include "loader/image/picture.hpp"
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 namespace image {
 namespace {
 
@@ -44,4 +44,4 @@ Tensor<uint8_t> decode_image(std::span<const uint8_t> encoded, PixelFormat forma
   return result;
 }
 
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI

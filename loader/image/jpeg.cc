@@ -8,7 +8,7 @@
 
 #include "loader/image/picture.hpp"
 
-namespace tenon::image {
+namespace tenon::TENON_ABI::image {
 namespace {
 
 constexpr std::string_view format = "JPEG";
@@ -110,4 +110,4 @@ Picture decode_jpeg(Bytes bytes, Allocator& allocator) {
   return p;
 }
 
-}  // namespace tenon::image
+}  // namespace tenon::TENON_ABI::image

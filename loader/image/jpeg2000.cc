@@ -5,7 +5,7 @@
 
 #include "loader/image/picture.hpp"
 
-namespace tenon::image {
+namespace tenon::TENON_ABI::image {
 namespace {
 
 constexpr std::string_view format = "JPEG 2000";
@@ -153,4 +153,4 @@ Picture decode_jpeg2000(Bytes bytes, Allocator& allocator) {
   return p;
 }
 
-}  // namespace tenon::image
+}  // namespace tenon::TENON_ABI::image

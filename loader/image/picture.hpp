@@ -5,7 +5,7 @@
 
 #include "tenon/op/image/image_decoder.hpp"
 
-namespace tenon::image {
+namespace tenon::TENON_ABI::image {
 
 using Bytes = std::span<const uint8_t>;
 using Picture = Tensor<uint8_t>;
@@ -60,4 +60,4 @@ inline bool begins_with(Bytes bytes, std::string_view magic) {
   return bytes.size() >= magic.size() && std::memcmp(bytes.data(), magic.data(), magic.size()) == 0;
 }
 
-}  // namespace tenon::image
+}  // namespace tenon::TENON_ABI::image

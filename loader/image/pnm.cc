@@ -1,7 +1,7 @@
 // PNM: PBM, PGM and PPM, as text (P1 to P3) and as bytes (P4 to P6).
 #include "loader/image/picture.hpp"
 
-namespace tenon::image {
+namespace tenon::TENON_ABI::image {
 namespace {
 
 constexpr std::string_view format = "PNM";
@@ -87,4 +87,4 @@ Picture decode_pnm(Bytes bytes, Allocator& allocator) {
   return p;
 }
 
-}  // namespace tenon::image
+}  // namespace tenon::TENON_ABI::image

@@ -6,7 +6,7 @@
 
 #include "loader/image/picture.hpp"
 
-namespace tenon::image {
+namespace tenon::TENON_ABI::image {
 namespace {
 
 constexpr std::string_view format = "TIFF";
@@ -104,4 +104,4 @@ Picture decode_tiff(Bytes bytes, Allocator& allocator) {
   return p;
 }
 
-}  // namespace tenon::image
+}  // namespace tenon::TENON_ABI::image

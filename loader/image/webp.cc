@@ -4,7 +4,7 @@
 
 #include "loader/image/picture.hpp"
 
-namespace tenon::image {
+namespace tenon::TENON_ABI::image {
 namespace {
 
 constexpr std::string_view format = "WebP";
@@ -48,4 +48,4 @@ Picture decode_webp(Bytes bytes, Allocator& allocator) {
   return p;
 }
 
-}  // namespace tenon::image
+}  // namespace tenon::TENON_ABI::image

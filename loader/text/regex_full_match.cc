@@ -6,7 +6,7 @@
 #include "tenon/base/parallel.hpp"
 #include "tenon/kernels/text/utf8.hpp"
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 
 void regex_full_match(std::string_view pattern, TensorView<const std::string> x, TensorView<bool> y) {
   constexpr std::string_view name = op::RegexFullMatch::spec.name;
@@ -31,4 +31,4 @@ void regex_full_match(std::string_view pattern, TensorView<const std::string> x,
   });
 }
 
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI

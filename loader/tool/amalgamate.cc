@@ -5,7 +5,7 @@
 #include "loader/tool/command.hpp"
 #include "loader/tool/embedded_headers.hpp"
 
-namespace tenon::tool {
+namespace tenon::TENON_ABI::tool {
 
 int amalgamate(Arguments arguments) {
   std::vector<std::string> headers;
@@ -27,4 +27,4 @@ int amalgamate(Arguments arguments) {
   return 0;
 }
 
-}  // namespace tenon::tool
+}  // namespace tenon::TENON_ABI::tool

@@ -8,7 +8,7 @@
 #include "loader/tool/command.hpp"
 #include "loader/tool/values.hpp"
 
-namespace tenon::tool {
+namespace tenon::TENON_ABI::tool {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -116,4 +116,4 @@ int bench(Arguments arguments) {
   return 0;
 }
 
-}  // namespace tenon::tool
+}  // namespace tenon::TENON_ABI::tool

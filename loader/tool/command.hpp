@@ -8,7 +8,7 @@
 
 #include "tenon/loader.hpp"
 
-namespace tenon::tool {
+namespace tenon::TENON_ABI::tool {
 
 /// An invalid command line: usage on stderr, exit code 2.
 struct UsageError {
@@ -64,4 +64,4 @@ Value random_value(Type type, const Extents& extents, uint64_t seed);
 /// The extents of an input with unknown ones set to 1.
 Extents default_extents(const Dims& dims);
 
-}  // namespace tenon::tool
+}  // namespace tenon::TENON_ABI::tool

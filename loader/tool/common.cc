@@ -4,7 +4,7 @@
 #include "loader/wire.hpp"
 #include "tenon/base/convert.hpp"
 
-namespace tenon::tool {
+namespace tenon::TENON_ABI::tool {
 namespace {
 
 // Gives a tensor whose data was left in the file a form that every reader of the message knows.
@@ -114,4 +114,4 @@ Value random_value(Type type, const Extents& extents, uint64_t seed) {
   return random_tensor(type.element, extents, seed);
 }
 
-}  // namespace tenon::tool
+}  // namespace tenon::TENON_ABI::tool

@@ -11,7 +11,7 @@
 #include "loader/tool/values.hpp"
 #include "tenon/graph/passes.hpp"
 
-namespace tenon::tool {
+namespace tenon::TENON_ABI::tool {
 namespace {
 
 namespace fs = std::filesystem;
@@ -231,4 +231,4 @@ int compare(Arguments arguments) {
   return print(r.passes ? compare_passes(r) : r.levels.empty() ? compare_models(r) : compare_levels(r));
 }
 
-}  // namespace tenon::tool
+}  // namespace tenon::TENON_ABI::tool

@@ -9,7 +9,7 @@
 #include "loader/tool/command.hpp"
 #include "loader/tool/embedded_headers.hpp"
 
-namespace tenon::tool {
+namespace tenon::TENON_ABI::tool {
 namespace {
 
 // "batch=1,image=1x8x8"
@@ -63,4 +63,4 @@ int compile_model(Arguments arguments) {
   return 0;
 }
 
-}  // namespace tenon::tool
+}  // namespace tenon::TENON_ABI::tool

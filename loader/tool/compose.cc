@@ -4,7 +4,7 @@
 #include "loader/tool/command.hpp"
 #include "loader/tool/models.hpp"
 
-namespace tenon::tool {
+namespace tenon::TENON_ABI::tool {
 namespace {
 
 std::vector<std::string> split_at_commas(std::string_view text) {
@@ -69,4 +69,4 @@ int extract(Arguments arguments) {
   return 0;
 }
 
-}  // namespace tenon::tool
+}  // namespace tenon::TENON_ABI::tool

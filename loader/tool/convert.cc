@@ -6,7 +6,7 @@
 #include "loader/tool/models.hpp"
 #include "tenon/tensor/difference.hpp"
 
-namespace tenon::tool {
+namespace tenon::TENON_ABI::tool {
 namespace {
 
 namespace fs = std::filesystem;
@@ -128,4 +128,4 @@ int convert_model(Arguments arguments) {
   return 0;
 }
 
-}  // namespace tenon::tool
+}  // namespace tenon::TENON_ABI::tool

@@ -4,7 +4,7 @@
 #include "loader/tool/command.hpp"
 #include "loader/tool/models.hpp"
 
-namespace tenon::tool {
+namespace tenon::TENON_ABI::tool {
 
 int diff(Arguments arguments) {
   std::vector<std::string> files;
@@ -16,4 +16,4 @@ int diff(Arguments arguments) {
   return lines.empty() ? 0 : 1;
 }
 
-}  // namespace tenon::tool
+}  // namespace tenon::TENON_ABI::tool

@@ -6,7 +6,7 @@
 #include "loader/tool/command.hpp"
 #include "loader/tool/models.hpp"
 
-namespace tenon::tool {
+namespace tenon::TENON_ABI::tool {
 
 int dump(Arguments arguments) {
   std::filesystem::path file, output;
@@ -35,4 +35,4 @@ int dump(Arguments arguments) {
   return 0;
 }
 
-}  // namespace tenon::tool
+}  // namespace tenon::TENON_ABI::tool

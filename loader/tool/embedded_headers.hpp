@@ -3,9 +3,9 @@
 
 #include "loader/amalgamate.hpp"
 
-namespace tenon::tool {
+namespace tenon::TENON_ABI::tool {
 
 /// Sorted by path. The definition is written by loader/bazel/embed.sh.
 std::span<const HeaderText> embedded_headers();
 
-}  // namespace tenon::tool
+}  // namespace tenon::TENON_ABI::tool

@@ -6,7 +6,7 @@
 #include "loader/tool/json.hpp"
 #include "loader/tool/models.hpp"
 
-namespace tenon::tool {
+namespace tenon::TENON_ABI::tool {
 namespace {
 
 using loader::Outline;
@@ -311,4 +311,4 @@ int info(Arguments arguments) {
   return 0;
 }
 
-}  // namespace tenon::tool
+}  // namespace tenon::TENON_ABI::tool

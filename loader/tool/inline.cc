@@ -10,7 +10,7 @@
 #include "loader/tool/command.hpp"
 #include "loader/tool/models.hpp"
 
-namespace tenon::tool {
+namespace tenon::TENON_ABI::tool {
 namespace {
 
 namespace fs = std::filesystem;
@@ -188,4 +188,4 @@ int inline_calls(Arguments arguments) {
   return 0;
 }
 
-}  // namespace tenon::tool
+}  // namespace tenon::TENON_ABI::tool

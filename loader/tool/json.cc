@@ -4,7 +4,7 @@
 
 #include "tenon/kernels/text/utf8.hpp"
 
-namespace tenon::tool {
+namespace tenon::TENON_ABI::tool {
 
 std::string json_string(std::string_view text) {
   std::string out = "\"";
@@ -35,4 +35,4 @@ JsonWriter& JsonWriter::whole(double number) {
   return raw(text);
 }
 
-}  // namespace tenon::tool
+}  // namespace tenon::TENON_ABI::tool

@@ -5,7 +5,9 @@
 #include <string>
 #include <string_view>
 
-namespace tenon::tool {
+#include "tenon/base/abi.hpp"
+
+namespace tenon::TENON_ABI::tool {
 
 /// A string of JSON. Bytes that are not UTF-8 become U+FFFD.
 std::string json_string(std::string_view text);
@@ -57,4 +59,4 @@ class JsonWriter {
   bool first_ = true;
 };
 
-}  // namespace tenon::tool
+}  // namespace tenon::TENON_ABI::tool

@@ -7,7 +7,7 @@
 
 #include "loader/tool/command.hpp"
 
-namespace tenon::tool {
+namespace tenon::TENON_ABI::tool {
 namespace {
 
 constexpr std::string_view usage = R"(usage: tenon COMMAND …
@@ -190,7 +190,7 @@ Extents parse_extents(std::string_view text) {
   return e;
 }
 
-}  // namespace tenon::tool
+}  // namespace tenon::TENON_ABI::tool
 
 int main(int argc, char** argv) {
   using namespace tenon;

@@ -6,7 +6,7 @@
 #include "loader/tool/suite.hpp"
 #include "loader/tool/text.hpp"
 
-namespace tenon::tool {
+namespace tenon::TENON_ABI::tool {
 
 /// A model in the format that the file's name says. Errors name the file.
 onnx::ModelProto read_model(const std::filesystem::path& file);
@@ -42,4 +42,4 @@ class ModelOutput {
   SaveOptions options_;
 };
 
-}  // namespace tenon::tool
+}  // namespace tenon::TENON_ABI::tool

@@ -1,7 +1,7 @@
 // `tenon ops`: the operators that models may use, from their specifications.
 #include "loader/tool/command.hpp"
 
-namespace tenon::tool {
+namespace tenon::TENON_ABI::tool {
 namespace {
 
 // "float float16 seq(float)"
@@ -90,4 +90,4 @@ int ops(Arguments arguments) {
   return 0;
 }
 
-}  // namespace tenon::tool
+}  // namespace tenon::TENON_ABI::tool

@@ -10,7 +10,7 @@
 #include "loader/tool/values.hpp"
 #include "tenon/tensor/print.hpp"
 
-namespace tenon::tool {
+namespace tenon::TENON_ABI::tool {
 namespace {
 
 void report(const Profile& profile, const std::string& file) {
@@ -121,4 +121,4 @@ int run(Arguments arguments) {
   return 0;
 }
 
-}  // namespace tenon::tool
+}  // namespace tenon::TENON_ABI::tool

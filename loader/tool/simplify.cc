@@ -7,7 +7,7 @@
 #include "loader/tool/command.hpp"
 #include "loader/tool/models.hpp"
 
-namespace tenon::tool {
+namespace tenon::TENON_ABI::tool {
 namespace {
 
 // Sets an input's extents, and the symbols that these are, in the whole model.
@@ -102,4 +102,4 @@ int simplify(Arguments arguments) {
   return 0;
 }
 
-}  // namespace tenon::tool
+}  // namespace tenon::TENON_ABI::tool

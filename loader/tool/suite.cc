@@ -7,7 +7,7 @@
 
 #include "tenon/base/error.hpp"
 
-namespace tenon::tool {
+namespace tenon::TENON_ABI::tool {
 
 class JsonReader {
  public:
@@ -175,4 +175,4 @@ void read_message(const std::filesystem::path& file, google::protobuf::MessageLi
     throw Error(ErrorCode::io, file.string(), concat("not a ", message.GetTypeName()));
 }
 
-}  // namespace tenon::tool
+}  // namespace tenon::TENON_ABI::tool

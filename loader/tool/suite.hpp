@@ -10,7 +10,7 @@
 
 #include "loader/onnx.pb.h"
 
-namespace tenon::tool {
+namespace tenon::TENON_ABI::tool {
 
 /// A value of JSON. A member that is absent or of another kind reads as nothing: "", 0, false, no members.
 class Json {
@@ -55,4 +55,4 @@ Message read_message(const std::filesystem::path& file) {
   return message;
 }
 
-}  // namespace tenon::tool
+}  // namespace tenon::TENON_ABI::tool

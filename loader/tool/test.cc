@@ -8,7 +8,7 @@
 #include "loader/tool/values.hpp"
 #include "tenon/tensor/difference.hpp"
 
-namespace tenon::tool {
+namespace tenon::TENON_ABI::tool {
 namespace {
 
 namespace fs = std::filesystem;
@@ -115,4 +115,4 @@ int test(Arguments arguments) {
   return failed == 0 && passed > 0 ? 0 : 1;
 }
 
-}  // namespace tenon::tool
+}  // namespace tenon::TENON_ABI::tool

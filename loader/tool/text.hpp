@@ -4,7 +4,7 @@
 #include "loader/tool/suite.hpp"
 #include "tenon/base/error.hpp"
 
-namespace tenon::tool {
+namespace tenon::TENON_ABI::tool {
 
 std::string read_text(const std::filesystem::path& file);
 /// A model in ONNX's textual syntax. Error{invalid_model} with line and column.
@@ -24,4 +24,4 @@ auto with_message_of(std::string_view api, F f) {
   throw Error(ErrorCode::not_supported, std::string(api), "no such call is known");
 }
 
-}  // namespace tenon::tool
+}  // namespace tenon::TENON_ABI::tool

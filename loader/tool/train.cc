@@ -8,7 +8,7 @@
 #include "tenon/base/convert.hpp"
 #include "tenon/training.hpp"
 
-namespace tenon::tool {
+namespace tenon::TENON_ABI::tool {
 namespace {
 
 namespace fs = std::filesystem;
@@ -125,4 +125,4 @@ int train(Arguments arguments) {
   return 0;
 }
 
-}  // namespace tenon::tool
+}  // namespace tenon::TENON_ABI::tool

@@ -8,7 +8,7 @@
 #include "tenon/array/npy.hpp"
 #include "tenon/base/convert.hpp"
 
-namespace tenon::tool {
+namespace tenon::TENON_ABI::tool {
 namespace {
 
 namespace fs = std::filesystem;
@@ -202,4 +202,4 @@ void ValueFiles::write(const std::string& name, const Value& value) {
 
 void ValueFiles::write_table() const { loader::write_file(folder_ / "values.tsv", table_); }
 
-}  // namespace tenon::tool
+}  // namespace tenon::TENON_ABI::tool

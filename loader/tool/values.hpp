@@ -5,7 +5,7 @@
 
 #include "loader/tool/command.hpp"
 
-namespace tenon::tool {
+namespace tenon::TENON_ABI::tool {
 
 /// An input of a run: a file, "random:1x3x224x224", or "" for one that is made up with the declared extents.
 struct InputSource {
@@ -54,4 +54,4 @@ class ValueFiles {
   std::string table_;
 };
 
-}  // namespace tenon::tool
+}  // namespace tenon::TENON_ABI::tool

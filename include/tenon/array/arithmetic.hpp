@@ -57,7 +57,7 @@
 #include "tenon/op/math/tanh.hpp"
 #include "tenon/op/tensor/where.hpp"
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 
 namespace array_detail {
 
@@ -422,4 +422,4 @@ auto where(C&& condition, A&& x, B&& y) {
   }
 }
 
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI

@@ -18,7 +18,7 @@
 #include "tenon/base/convert.hpp"
 #include "tenon/tensor/tensor.hpp"
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 
 struct CsvOptions {
   char separator = ',';  ///< a tab, a semicolon, a bar…: nothing that numbers, quotes or lines are made of
@@ -272,4 +272,4 @@ void save_csv(const std::filesystem::path& file, const X& x, const CsvOptions& o
   array_detail::write_file(file, {to_csv(x, options, names)});
 }
 
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI

@@ -16,7 +16,7 @@
 
 #include "tenon/array/shape.hpp"
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 
 /// The element types that Eigen computes with.
 template <class T>
@@ -133,4 +133,4 @@ auto to_tensor(const Eigen::DenseBase<D>& expression) {
   return t;
 }
 
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI

@@ -16,7 +16,7 @@
 
 #include "tenon/array/expression/loops.hpp"
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 
 namespace array_detail {
 
@@ -293,4 +293,4 @@ auto chain(A&&... a) {
 
 }  // namespace array_detail
 
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI

@@ -16,7 +16,7 @@
 #include "tenon/array/shape.hpp"
 #include "tenon/base/convert.hpp"
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 
 /// The types that numbers are counted in: integers of whole bytes, double, float, float16 and bfloat16.
 template <class T>
@@ -232,4 +232,4 @@ Tensor<T, Shape<static_cast<int64_t>(N), static_cast<int64_t>(M), static_cast<in
   return t;
 }
 
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI

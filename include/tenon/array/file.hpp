@@ -11,7 +11,7 @@
 
 #include "tenon/base/storage.hpp"
 
-namespace tenon::array_detail {
+namespace tenon::TENON_ABI::array_detail {
 
 struct CloseFile {
   void operator()(std::FILE* file) const noexcept { std::fclose(file); }
@@ -54,4 +54,4 @@ inline void write_file(const std::filesystem::path& file, std::initializer_list<
 
 inline std::string_view text_of(const Storage& bytes) { return {bytes.as<const char>(), bytes.size_bytes()}; }
 
-}  // namespace tenon::array_detail
+}  // namespace tenon::TENON_ABI::array_detail

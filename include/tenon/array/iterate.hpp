@@ -16,7 +16,7 @@
 
 #include "tenon/array/shape.hpp"
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 
 /// The parts of a tensor along its first axis, each a view with the axes behind it: a random access range.
 template <class T, class S>
@@ -178,4 +178,4 @@ Tensor<T, DynamicShape<Rank>> to_tensor(std::vector<T>&& v, const int64_t (&exte
   return Tensor<T, DynamicShape<Rank>>(Extents(std::span<const int64_t>(extents)), std::move(v));
 }
 
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI

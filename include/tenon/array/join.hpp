@@ -13,7 +13,7 @@
 #include "tenon/array/shape.hpp"
 #include "tenon/op/tensor/concat.hpp"
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 
 namespace array_detail {
 
@@ -149,4 +149,4 @@ array_detail::Joined<R, 1> stack(const R& tensors, I axis) {
   return array_detail::join<array_detail::Joined<R, 1>>("stack", parts, static_cast<int64_t>(axis));
 }
 
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI

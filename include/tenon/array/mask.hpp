@@ -4,7 +4,7 @@
 #include "tenon/array/slice.hpp"
 #include "tenon/op/tensor/compress.hpp"
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 
 /// The elements of a part of a tensor at which a mask of bools, which broadcasts to the part, holds. It
 /// refers to both, and is assigned to or read where it is made.
@@ -98,4 +98,4 @@ auto slice(const StridedSlice<T, S>& x, M&& mask) {
   return array_detail::masked(x, std::forward<M>(mask));
 }
 
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI

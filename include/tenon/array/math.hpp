@@ -22,7 +22,7 @@
 #include "tenon/op/tensor/reshape.hpp"
 #include "tenon/op/tensor/transpose.hpp"
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 
 namespace array_detail {
 
@@ -238,4 +238,4 @@ auto reshape(const A& x, const int64_t (&to)[N]) {
   return apply<op::Reshape{}>(x, array_detail::list(to));
 }
 
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI

@@ -18,7 +18,7 @@
 #include <mdspan>
 #endif
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 
 /// What an mdspan shows of itself: its rank and static extents, extents and strides in elements, and a plain
 /// pointer to the elements.
@@ -123,4 +123,4 @@ auto as_mdspan(const Tensor<T, S>& t) {
 }
 #endif
 
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI

@@ -20,7 +20,7 @@
 #include "tenon/kernels/move/move.hpp"
 #include "tenon/tensor/value.hpp"
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 
 namespace array_detail {
 
@@ -303,4 +303,4 @@ void save_npy(const std::filesystem::path& file, const E& e) {
   save_npy(file, e.eval());
 }
 
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI

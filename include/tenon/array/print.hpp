@@ -14,7 +14,7 @@
 
 #include "tenon/tensor/print.hpp"
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 
 namespace array_detail {
 
@@ -123,4 +123,4 @@ inline std::ostream& operator<<(std::ostream& stream, const Value& v) {
   return stream << to_string(v);
 }
 
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI

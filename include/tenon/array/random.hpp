@@ -13,7 +13,7 @@
 #include "tenon/array/factory.hpp"
 #include "tenon/kernels/random.hpp"
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 
 namespace array_detail {
 
@@ -184,4 +184,4 @@ Tensor<T, S> normal(const Extents& extents, uint64_t seed, double mean = 0, doub
   return array_detail::make_normal<T, S>(extents, seed, mean, deviation);
 }
 
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI

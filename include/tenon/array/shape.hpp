@@ -5,7 +5,7 @@
 
 #include "tenon/tensor/tensor.hpp"
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 
 namespace array_detail {
 
@@ -54,4 +54,4 @@ auto named(std::string_view place, F make) {
 template <std::size_t Rank>
 using DynamicShape = decltype(array_detail::dynamic_shape(std::make_index_sequence<Rank>{}));
 
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI

@@ -16,7 +16,7 @@
 #include "tenon/array/arithmetic.hpp"
 #include "tenon/op/families/movement.hpp"
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 
 namespace array_detail {
 
@@ -493,4 +493,4 @@ template <class T, class S>
 struct Operand<DenseSlice<T, S>> : Operand<TensorView<T, S>> {};
 
 }  // namespace op
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI

@@ -28,7 +28,7 @@
 #include "tenon/base/error.hpp"
 #include "tenon/base/types.hpp"
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 
 /// What Cast's attributes choose.
 struct CastOptions {
@@ -464,4 +464,4 @@ inline void convert_n(DType to, void* dst, DType from, const void* src, int64_t 
   }
 }
 
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI

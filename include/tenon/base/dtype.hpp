@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 
 enum class DType : uint8_t {
   undefined = 0,
@@ -128,4 +128,4 @@ constexpr bool is_signed(DType d) {
          (kind == detail::DTypeKind::floating && d != DType::float8e8m0);
 }
 
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI

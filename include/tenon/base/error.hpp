@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 
 constexpr std::string_view name(ErrorCode code) {
   constexpr std::string_view names[] = {
@@ -55,4 +55,4 @@ template <class... Parts>
   return text;
 }
 
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI

@@ -3,7 +3,7 @@
 
 #include "tenon/base/version.hpp"
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 
 enum class ErrorCode {
   invalid_argument,  ///< a caller's value is not what the call takes
@@ -18,4 +18,4 @@ enum class ErrorCode {
   cancelled,         ///< the caller asked a run to stop
 };
 
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI

@@ -14,7 +14,7 @@
 #include <unistd.h>
 #endif
 
-namespace tenon::detail {
+namespace tenon::TENON_ABI::detail {
 
 // Linux gives pages of 2 MB to memory for which it is asked. Weights and results that are read from end to
 // end then take a 512th of the page faults and of the translations, which saves a tenth to a third of the
@@ -94,4 +94,4 @@ inline void forget_pages([[maybe_unused]] const void* data, [[maybe_unused]] std
 #endif
 }
 
-}  // namespace tenon::detail
+}  // namespace tenon::TENON_ABI::detail

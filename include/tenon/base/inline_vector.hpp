@@ -10,7 +10,7 @@
 
 #include "tenon/base/error.hpp"
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 
 /// A vector of at most N elements that lives where it stands. Growing past N throws Error{out_of_range}.
 template <class T, int N>
@@ -127,4 +127,4 @@ struct Opt {
   constexpr bool operator==(const Opt&) const = default;
 };
 
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI

@@ -5,7 +5,7 @@
 
 #include "tenon/base/storage.hpp"
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 
 namespace detail {
 
@@ -108,4 +108,4 @@ static_assert(std::is_trivially_destructible_v<LastingAllocator>);
 /// The default allocator for blocks that live about as long as one another.
 inline Allocator& lasting_allocator() { return detail::lasting_blocks; }
 
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI

@@ -23,7 +23,7 @@
 #include <limits>
 #include <type_traits>
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 
 namespace detail {
 
@@ -349,7 +349,7 @@ struct NarrowFloatLimits : std::numeric_limits<void> {
 
 }  // namespace detail
 
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI
 
 template <>
 struct std::numeric_limits<tenon::float16> : tenon::detail::NarrowFloatLimits<tenon::float16> {};

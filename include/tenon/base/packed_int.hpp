@@ -11,7 +11,7 @@
 
 #include "tenon/base/narrow_float.hpp"
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 
 namespace detail {
 
@@ -236,9 +236,9 @@ class PackedPtr {
   int slot_ = 0;
 };
 
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI
 
-namespace tenon::detail {
+namespace tenon::TENON_ABI::detail {
 
 template <class T>
 struct PackedIntLimits : std::numeric_limits<void> {
@@ -251,7 +251,7 @@ struct PackedIntLimits : std::numeric_limits<void> {
   static constexpr T lowest() noexcept { return min(); }
 };
 
-}  // namespace tenon::detail
+}  // namespace tenon::TENON_ABI::detail
 
 template <>
 struct std::numeric_limits<tenon::int4> : tenon::detail::PackedIntLimits<tenon::int4> {};

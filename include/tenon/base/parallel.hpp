@@ -14,7 +14,7 @@
 #include <mutex>
 #include <type_traits>
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 
 /// Something that can run independent tasks at once. Derive from it to lend Tenon a pool of your own.
 class Executor {
@@ -253,4 +253,4 @@ void parallel_rounds(int64_t rounds, int64_t n, F&& f) {
       detail::address_of(f));
 }
 
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI

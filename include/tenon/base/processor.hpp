@@ -11,7 +11,7 @@
 #include <unistd.h>
 #endif
 
-namespace tenon::detail {
+namespace tenon::TENON_ABI::detail {
 
 /// The number of the calling thread's processor; -1 where it is not known.
 inline int current_processor() {
@@ -48,4 +48,4 @@ inline void leave_processor([[maybe_unused]] int processor) {
 #endif
 }
 
-}  // namespace tenon::detail
+}  // namespace tenon::TENON_ABI::detail

@@ -5,7 +5,7 @@
 
 #include <complex>
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 
 /// x as it is. Compilers contract a * b + c to one instruction where their flags give them one, which rounds
 /// once; they do not where rounded(a * b) is added, so that the bits are the same for all flags.
@@ -23,4 +23,4 @@ std::complex<F> rounded(std::complex<F> x) {
   return {rounded(x.real()), rounded(x.imag())};
 }
 
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI

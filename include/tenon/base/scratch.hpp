@@ -12,7 +12,7 @@
 #include <new>
 #include <type_traits>
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 
 namespace detail {
 
@@ -127,4 +127,4 @@ class Scratch {
   detail::ScratchStack::Mark mark_;
 };
 
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI

@@ -16,7 +16,7 @@
 #include "tenon/base/error.hpp"
 #include "tenon/base/heap.hpp"
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 
 /// Every block that is allocated here begins at a multiple of this: a cache line, and the widest vector
 /// register.
@@ -272,4 +272,4 @@ class Storage {
   bool writable_ = false;
 };
 
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI

@@ -12,7 +12,7 @@
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/processor.hpp"
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 
 /// A pool of threads that sleep while there is nothing to do. Several threads may call run at once: each
 /// works on its own call, and the workers help wherever tasks are left, so that no caller waits for another's
@@ -213,4 +213,4 @@ class ThreadPool final : public Executor {
   std::vector<std::thread> workers_;
 };
 
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI

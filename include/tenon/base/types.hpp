@@ -13,7 +13,7 @@
 #include "tenon/base/narrow_float.hpp"
 #include "tenon/base/packed_int.hpp"
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 
 using complex64 = std::complex<float>;
 using complex128 = std::complex<double>;
@@ -194,4 +194,4 @@ constexpr int64_t packed_bytes(int64_t n, DType d) {
   return n * each;
 }
 
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI

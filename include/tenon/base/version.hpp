@@ -8,8 +8,15 @@
 #include <nothing, which ends the compilation here>
 #endif
 
-namespace tenon {
+#if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
+#error Tenon computes with NaN, infinities and exact rounding: compile without -ffast-math and -ffinite-math-only.
+#include <nothing, which ends the compilation here>
+#endif
+
+#include "tenon/base/abi.hpp"
+
+namespace tenon::TENON_ABI {
 
 inline constexpr const char* library_version = "0.1.0";
 
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI

@@ -3,7 +3,7 @@
 
 #include "tenon/graph/frame.hpp"
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 
 /// A graph that an operator runs. Values that it captures are read in the scope that the operator runs in.
 class GraphBody final : public CapturingBody {
@@ -114,4 +114,4 @@ class GraphBody final : public CapturingBody {
 /// body(std::move(b))}.
 inline op::BodyRef body(Graph graph) { return {std::make_shared<const GraphBody>(std::move(graph))}; }
 
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI

@@ -9,7 +9,7 @@
 #include "tenon/graph/plan.hpp"
 #include "tenon/graph/text.hpp"
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 
 /// The time of each node of a run, in microseconds.
 struct Profile {
@@ -609,4 +609,4 @@ class Runner {
 };
 
 }  // namespace detail
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI

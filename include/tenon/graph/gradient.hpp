@@ -11,7 +11,7 @@
 #include "tenon/graph/gradients/window.hpp"
 #include "tenon/op/tensor/identity.hpp"
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 
 namespace gradients {
 
@@ -271,4 +271,4 @@ auto gradient(const Edge<T, S>& y, const Registry& operators, const X&... xs) {
   }(std::index_sequence_for<X...>{});
 }
 
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI

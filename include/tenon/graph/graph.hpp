@@ -6,7 +6,7 @@
 #include "tenon/op/framework/registry.hpp"
 #include "tenon/op/framework/typed.hpp"
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 
 class Graph;
 
@@ -525,4 +525,4 @@ inline std::vector<ValueId> Graph::add_nodes(const Graph& from, std::vector<Valu
   return results;
 }
 
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI

@@ -13,7 +13,7 @@
 
 #include "tenon/base/storage.hpp"
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 
 struct Profile;
 
@@ -177,4 +177,4 @@ class Budget {
 };
 
 }  // namespace detail
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI

@@ -20,7 +20,7 @@
 #include "tenon/graph/passes/prepare_models.hpp"
 #include "tenon/graph/passes/widen_convolutions.hpp"
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 
 /// For SessionOptions::passes. A Session of a graph built in code applies only the passes it is given, so
 /// that programs that use none do not compile them.
@@ -45,4 +45,4 @@ inline std::vector<Pass> standard_passes() {
           passes::fuse_elementwise};
 }
 
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI

@@ -7,7 +7,7 @@
 
 #include "tenon/graph/program.hpp"
 
-namespace tenon::detail {
+namespace tenon::TENON_ABI::detail {
 
 /// Where a value's elements are stored.
 enum class Place : uint8_t {
@@ -335,4 +335,4 @@ class Planner {
   std::vector<op::Info> in_, out_;
 };
 
-}  // namespace tenon::detail
+}  // namespace tenon::TENON_ABI::detail

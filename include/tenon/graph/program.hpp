@@ -11,7 +11,7 @@
 #include "tenon/graph/graph.hpp"
 #include "tenon/graph/limits.hpp"
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 
 class Program;
 
@@ -635,4 +635,4 @@ class Program {
   std::unique_ptr<Edit> edit_;
 };
 
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI

@@ -8,7 +8,7 @@
 #include "tenon/graph/body.hpp"
 #include "tenon/simd/arch.hpp"
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 
 /// Where a graph came from, and can be had again.
 class GraphSource {
@@ -154,7 +154,7 @@ class Session {
   std::unique_ptr<Shared> shared_;
 };
 
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI
 
 #ifndef TENON_COMPILED_SESSION
 #include "tenon/graph/session_impl.hpp"

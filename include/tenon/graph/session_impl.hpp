@@ -11,7 +11,7 @@
 #define TENON_SESSION inline
 #endif
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 
 TENON_SESSION void Binding::run() {
   const ScopedPool use(executor_);
@@ -192,6 +192,6 @@ TENON_SESSION Session::Variant& Session::variant(const Graph& graph, std::vector
   return *shared_->variants.back();
 }
 
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI
 
 #undef TENON_SESSION

@@ -6,7 +6,7 @@
 
 #include "tenon/op/framework/registry.hpp"
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 
 /// Calls f(string) for each string in a value.
 template <class F>
@@ -66,4 +66,4 @@ inline int64_t most_text(const AnyOperator& op, std::span<const Value* const> in
 }
 
 }  // namespace detail
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI

@@ -16,7 +16,7 @@
 #include "tenon/kernels/gemm/gemm.hpp"
 #include "tenon/kernels/reduce/softmax.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 /// Vectors of numbers of a type that run time knows. Distances are in elements.
 template <class Void>
@@ -357,4 +357,4 @@ void attention(const AttentionArgs& a) {
   });
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels

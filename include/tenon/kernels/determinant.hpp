@@ -5,7 +5,9 @@
 #include <cmath>
 #include <cstdint>
 
-namespace tenon::kernels {
+#include "tenon/base/abi.hpp"
+
+namespace tenon::TENON_ABI::kernels {
 
 /// The determinant of the row-major (n, n) matrix at a, which is destroyed; 1 for n = 0. By Gaussian
 /// elimination, with the greatest element of each column, or NaN, as its pivot.
@@ -34,4 +36,4 @@ T determinant(T* a, int64_t n) {
   return product;
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels

@@ -13,7 +13,7 @@
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/scratch.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 /// A complex number whose product is four multiplications, without std::complex's repair of infinities.
 struct Complex {
@@ -339,4 +339,4 @@ void stft(const T* x, T* y, const StftArgs<T>& args) {
                });
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels

@@ -9,7 +9,7 @@
 #include "tenon/base/scratch.hpp"
 #include "tenon/kernels/gemm/gemm.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 /// Vectors of all heads lie behind each other: a step's row of q is (heads * key_size), of k (kv_heads *
 /// key_size), of v (kv_heads * value_size); rows go by batch entry, then step.
@@ -81,4 +81,4 @@ void linear_attention(const LinearAttentionArgs<T>& a) {
   });
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels

@@ -11,7 +11,9 @@
 #include <type_traits>
 #include <vector>
 
-namespace tenon::kernels {
+#include "tenon/base/abi.hpp"
+
+namespace tenon::TENON_ABI::kernels {
 
 namespace detail {
 
@@ -82,4 +84,4 @@ class Lookup {
   std::vector<std::size_t> starts_;  // of each bucket among the places, and the end of the last one
 };
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels

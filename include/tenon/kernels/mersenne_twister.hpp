@@ -8,7 +8,7 @@
 
 #include "tenon/base/convert.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 /// The Mersenne Twister MT19937 of Matsumoto and Nishimura. Draws depend on one another: a stream belongs to
 /// one thread.
@@ -102,4 +102,4 @@ void random_bernoulli(const T* p, bool* y, int64_t n, MersenneTwister random) {
   }
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels

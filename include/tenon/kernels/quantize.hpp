@@ -14,7 +14,7 @@
 #include "tenon/base/types.hpp"
 #include "tenon/simd/arch.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 /// The number of each element's scale (and zero point). With the elements seen as (outer, extent, inner),
 /// element (o, k, i) has scale number o * outer_step + k / block * axis_step + i * inner_step. The inner step
@@ -493,7 +493,7 @@ inline DynamicScale dynamic_scale(const float* x, int64_t n) {
   return dynamic_scale(least, greatest);
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels
 
 #ifndef TENON_COMPILED
 #include "tenon/kernels/quantize_impl.hpp"

@@ -6,7 +6,7 @@
 #include "tenon/simd/batch.hpp"
 #include "tenon/simd/half.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 template <class Arch, class T>
 void quantize_panel_impl(const float* __restrict x, const float* __restrict scale,
@@ -201,10 +201,10 @@ void store_half_impl(DType type, const float* x, uint16_t* y, int64_t n) {
   else simd::f32_to_bf16<Arch>(x, y, n);
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels
 
 #ifdef TENON_INSTANTIATE
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 template void quantize_panel_impl<TENON_INSTANTIATE>(const float*, const float*, const float*, float, float,
                                                      uint8_t*);
@@ -221,5 +221,5 @@ template void quantize_bytes_impl<TENON_INSTANTIATE>(const QuantizeArgs&, int64_
 template void load_half_impl<TENON_INSTANTIATE>(DType, const uint16_t*, float*, int64_t);
 template void store_half_impl<TENON_INSTANTIATE>(DType, const float*, uint16_t*, int64_t);
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels
 #endif

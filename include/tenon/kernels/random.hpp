@@ -15,7 +15,7 @@
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/scratch.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 /// Philox 4x32 with 10 rounds (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3",
 /// 2011).
@@ -146,4 +146,4 @@ bool random_multinomial(const T* x, I* y, int64_t rows, int64_t classes, int64_t
   return all.load(std::memory_order_relaxed);
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels

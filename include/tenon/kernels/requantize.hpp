@@ -9,7 +9,7 @@
 #include "tenon/base/parallel.hpp"
 #include "tenon/simd/arch.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 /// y = clamp(round(x * scale) + zero, lo, hi), rounded to nearest, ties to even, for rows of x (rows, n).
 /// T: int8_t, uint8_t.
@@ -122,7 +122,7 @@ inline void look_up_bytes(const uint8_t* table, const uint8_t* x, int64_t n, uin
   });
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels
 
 #ifndef TENON_COMPILED
 #include "tenon/kernels/requantize_impl.hpp"

@@ -6,7 +6,7 @@
 #include "tenon/kernels/requantize.hpp"
 #include "tenon/simd/batch.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 template <class Arch, class T>
 void requantize_row_impl(const int32_t* __restrict x, int64_t n, float rate,
@@ -107,10 +107,10 @@ void look_up_bytes_impl(const uint8_t* table, const uint8_t* x, int64_t n, uint8
   for (int64_t i = 0; i < n; ++i) y[i] = table[x[i]];
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels
 
 #ifdef TENON_INSTANTIATE
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 template void requantize_row_impl<TENON_INSTANTIATE>(const int32_t*, int64_t, float, const float*, int8_t,
                                                      int8_t, int8_t, int8_t*);
@@ -121,5 +121,5 @@ template void mul_bytes_impl<TENON_INSTANTIATE>(const MulBytesArgs&, const uint8
                                                 uint8_t*);
 template void look_up_bytes_impl<TENON_INSTANTIATE>(const uint8_t*, const uint8_t*, int64_t, uint8_t*);
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels
 #endif

@@ -13,7 +13,7 @@
 #include "tenon/kernels/gemm/gemm.hpp"
 #include "tenon/kernels/move/transpose.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 enum class RnnActivation : uint8_t {
   relu,
@@ -465,7 +465,7 @@ void lstm(const LstmArgs<T>& a) {
   rnn_store_state(c, a.final_c, a.batch, n);
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels
 
 #ifndef TENON_COMPILED
 #include "tenon/kernels/rnn_impl.hpp"

@@ -4,7 +4,7 @@
 #include "tenon/kernels/rnn.hpp"
 #include "tenon/simd/math.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 namespace detail {
 
@@ -55,10 +55,10 @@ void gru_units_impl(const T* update, const T* fresh, const T* own, int64_t n, co
   });
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels
 
 #ifdef TENON_INSTANTIATE
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 #define TENON_CELLS(T)                                                                     \
   template void lstm_units_impl<TENON_INSTANTIATE, T>(const T*, int64_t, int64_t, T*, T*); \
@@ -68,5 +68,5 @@ TENON_CELLS(float)
 TENON_CELLS(double)
 #undef TENON_CELLS
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels
 #endif

@@ -9,7 +9,7 @@
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/scratch.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 /// The arguments of both pools. Region r lies in image image[r], and has a row of y (regions, channels,
 /// out...).
@@ -246,4 +246,4 @@ void roi_align(const RoiPoolArgs<T>& a, const RoiRegion<T>* regions, bool greate
   });
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels

@@ -11,7 +11,7 @@
 #include "tenon/base/types.hpp"
 #include "tenon/kernels/elementwise/half.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 template <class T>
 struct RotaryArgs {
@@ -75,4 +75,4 @@ void rotary(const RotaryArgs<T>& a) {
                });
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels

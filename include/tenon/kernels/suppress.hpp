@@ -13,7 +13,7 @@
 
 #include "tenon/base/scratch.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 /// A rectangle; low and high sides as the caller has them.
 struct Box {
@@ -276,4 +276,4 @@ std::vector<int64_t> suppress(At box, const float* scores, int64_t n, int64_t mo
   return selected;
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels

@@ -9,7 +9,7 @@
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/rounded.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 /// d (rows, count) = the squared distances between rows of x (rows, n) and of v (count, n).
 template <class C>
@@ -74,4 +74,4 @@ inline void couple_probabilities(const double* pairs, int64_t n, double* p, doub
   }
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels

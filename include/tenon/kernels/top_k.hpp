@@ -11,7 +11,7 @@
 #include "tenon/base/scratch.hpp"
 #include "tenon/base/types.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 namespace detail {
 
@@ -268,4 +268,4 @@ inline void top_k(DType type, const void* x, int64_t outer, int64_t extent, int6
   });
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels

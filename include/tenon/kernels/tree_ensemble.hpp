@@ -14,7 +14,7 @@
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/scratch.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 /// The question that a node asks of its feature.
 enum class TreeTest : uint8_t { leq, lt, gte, gt, eq, neq, member };
@@ -355,4 +355,4 @@ void tree_ensemble(const TreeTable<C>& table, TreeJoin join, double initial, con
   });
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels

@@ -13,7 +13,7 @@
 #include "tenon/base/types.hpp"
 #include "tenon/kernels/top_k.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 namespace detail {
 
@@ -133,4 +133,4 @@ inline int64_t unique(DType type, const void* x, int64_t outer, int64_t extent, 
   return groups;
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels

@@ -27,7 +27,7 @@
 #endif
 #define TENON_NO_FEATURE(feature, macro)
 
-namespace tenon::simd {
+namespace tenon::TENON_ABI::simd {
 
 #define TENON_LEVEL(Tag, name, registers, bytes, features) name,
 enum class Level { TENON_LEVELS(TENON_LEVEL, TENON_NO_FEATURE) };
@@ -162,4 +162,4 @@ decltype(auto) dispatch(F&& f) {
 #endif
 }
 
-}  // namespace tenon::simd
+}  // namespace tenon::TENON_ABI::simd

@@ -8,9 +8,11 @@
 
 #if defined(__x86_64__)
 #include <emmintrin.h>
+
+#include "tenon/base/abi.hpp"
 #endif
 
-namespace tenon::simd {
+namespace tenon::TENON_ABI::simd {
 
 namespace detail {
 
@@ -95,4 +97,4 @@ inline void end_copies_beyond_caches() {
 #endif
 }
 
-}  // namespace tenon::simd
+}  // namespace tenon::TENON_ABI::simd

@@ -13,7 +13,9 @@
 #include <unistd.h>
 #endif
 
-namespace tenon::simd {
+#include "tenon/base/abi.hpp"
+
+namespace tenon::TENON_ABI::simd {
 
 /// Whether kernels with registers of so many bytes, 64 or 32, may multiply bytes by AVX-512 VNNI or AVX-VNNI,
 /// which some processors of the levels avx512 and avx2 lack. TENON_VNNI=0 keeps them from it. Read once.
@@ -85,4 +87,4 @@ inline bool amx() {
 #endif
 }
 
-}  // namespace tenon::simd
+}  // namespace tenon::TENON_ABI::simd

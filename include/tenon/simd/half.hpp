@@ -6,7 +6,7 @@
 
 #include "tenon/simd/batch/registers.hpp"
 
-namespace tenon::simd {
+namespace tenon::TENON_ABI::simd {
 
 namespace detail {
 
@@ -178,4 +178,4 @@ inline void f32_to_bf16(const float* in, uint16_t* out, int64_t n) {
     for (int64_t i = 0; i < n; ++i) out[i] = detail::f32_to_bf16_bits<Arch>(in[i]);
 }
 
-}  // namespace tenon::simd
+}  // namespace tenon::TENON_ABI::simd

@@ -10,7 +10,7 @@
 
 #include "tenon/simd/features.hpp"
 
-namespace tenon::simd {
+namespace tenon::TENON_ABI::simd {
 
 inline constexpr int tile_rows = 16, tile_bytes = 64;
 
@@ -156,4 +156,4 @@ inline bool has_tiles() {
   return false;
 }
 
-}  // namespace tenon::simd
+}  // namespace tenon::TENON_ABI::simd

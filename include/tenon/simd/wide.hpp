@@ -6,7 +6,7 @@
 #include "tenon/simd/batch.hpp"
 #include "tenon/simd/half.hpp"
 
-namespace tenon::simd {
+namespace tenon::TENON_ABI::simd {
 
 template <class T>
 inline constexpr bool is_narrow = std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
@@ -164,4 +164,4 @@ inline void store_as_float(float* p, const xsimd::batch<double, A>& v, int64_t n
   }
 }
 
-}  // namespace tenon::simd
+}  // namespace tenon::TENON_ABI::simd

@@ -5,7 +5,7 @@
 
 #include "tenon/tensor/print.hpp"
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 
 /// A float may lie atol + rtol * |expected| from the expected one.
 struct Tolerance {
@@ -129,4 +129,4 @@ inline std::string difference(const Value& actual, const Value& expected, Tolera
   return detail::difference(actual.tensor(), expected.tensor(), tolerance);
 }
 
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI

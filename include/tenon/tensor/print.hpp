@@ -5,7 +5,7 @@
 #include "tenon/base/convert.hpp"
 #include "tenon/tensor/value.hpp"
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 
 namespace detail {
 
@@ -164,4 +164,4 @@ inline std::string to_string(const Value& v) {
   return text;
 }
 
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI

@@ -7,7 +7,7 @@
 
 #include "tenon/base/inline_vector.hpp"
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 
 /// An extent that only run time knows.
 inline constexpr int64_t dyn = -1;
@@ -217,4 +217,4 @@ constexpr Dims common(const Dims& a, const Dims& b) {
   return r;
 }
 
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI

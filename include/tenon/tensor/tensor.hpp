@@ -6,7 +6,7 @@
 #include "tenon/base/storage.hpp"
 #include "tenon/tensor/view.hpp"
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 
 namespace detail {
 template <class T, int Rank>
@@ -260,4 +260,4 @@ class Tensor {
   Storage storage_;
 };
 
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI

@@ -4,7 +4,7 @@
 #include "tenon/base/inline_vector.hpp"
 #include "tenon/base/types.hpp"
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 
 /// `none` is no value at all, `unknown` a value of which nothing is known.
 enum class Kind : uint8_t {
@@ -149,4 +149,4 @@ using float_types = TypeList<float, double, float16, bfloat16>;
 using number_types = TypeList<float, double, float16, bfloat16, int8_t, int16_t, int32_t, int64_t, uint8_t,
                               uint16_t, uint32_t, uint64_t>;
 
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI

@@ -6,7 +6,7 @@
 
 #include "tenon/tensor/tensor.hpp"
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 
 /// A tensor whose element type run time knows. Copies share the elements.
 class AnyTensor {
@@ -238,4 +238,4 @@ inline Type Value::other_type() const {
   return {};
 }
 
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI

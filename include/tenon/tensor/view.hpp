@@ -5,7 +5,7 @@
 #include "tenon/tensor/shape.hpp"
 #include "tenon/tensor/type.hpp"
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 
 /// Rank and extents at run time; the static ones are part of the type and cost nothing to ask for.
 template <class S>
@@ -256,4 +256,4 @@ class ErasedView {
 using AnyView = ErasedView<const void>;
 using AnyOut = ErasedView<void>;
 
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI

@@ -9,7 +9,7 @@
 #include "tenon/op/families/arithmetic.hpp"
 #include "tenon/op/families/unary.hpp"
 
-namespace tenon::array_detail {
+namespace tenon::TENON_ABI::array_detail {
 
 // --------------------------------------------------------------------------------------- functions of lanes
 
@@ -321,4 +321,4 @@ void run(const E& e, typename E::value_type* to) {
   });
 }
 
-}  // namespace tenon::array_detail
+}  // namespace tenon::TENON_ABI::array_detail

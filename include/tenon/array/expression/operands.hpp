@@ -5,7 +5,7 @@
 
 #include "tenon/op/framework/call.hpp"
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 
 template <class Op, class... X>
 class Expression;
@@ -91,4 +91,4 @@ template <class A>
 using element_of = typename Source<std::remove_cvref_t<A>>::element;
 
 }  // namespace array_detail
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI

@@ -9,7 +9,7 @@
 #include "tenon/op/families/reduction.hpp"
 #include "tenon/op/nn/conv.hpp"
 
-namespace tenon::passes {
+namespace tenon::TENON_ABI::passes {
 
 /// Y (N, C / block, spatial..., block) from X (N, C, spatial...); lanes past the last channel are zero.
 struct ToBlocks {
@@ -138,4 +138,4 @@ struct BlockedMean {
   }
 };
 
-}  // namespace tenon::passes
+}  // namespace tenon::TENON_ABI::passes

@@ -5,7 +5,7 @@
 
 #include "tenon/op/framework/infer.hpp"
 
-namespace tenon::passes {
+namespace tenon::TENON_ABI::passes {
 
 /// An activation that kernels apply themselves: y = min(max(x, lo), hi), where a NaN stays.
 struct Bounds {
@@ -23,4 +23,4 @@ constexpr bool is_small_product(int64_t m, int64_t k, int64_t n) {
   return m > 0 && k > 0 && n > 0 && m <= 16 && k <= 64 && n <= 64 && m * n * k <= 8192;
 }
 
-}  // namespace tenon::passes
+}  // namespace tenon::TENON_ABI::passes

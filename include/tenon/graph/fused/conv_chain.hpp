@@ -6,7 +6,7 @@
 #include "tenon/graph/fused/blocked_conv.hpp"
 #include "tenon/kernels/conv/chain.hpp"
 
-namespace tenon::passes {
+namespace tenon::TENON_ABI::passes {
 
 /// BlockedConv of BlockedConv, two to four of them with two spatial axes, none by Winograd. X belongs to the
 /// first, Z to the last.
@@ -71,4 +71,4 @@ struct ConvChain {
   }
 };
 
-}  // namespace tenon::passes
+}  // namespace tenon::TENON_ABI::passes

@@ -7,7 +7,7 @@
 #include "tenon/kernels/conv/quant_conv_last.hpp"
 #include "tenon/kernels/move/move.hpp"
 
-namespace tenon::passes {
+namespace tenon::TENON_ABI::passes {
 
 /// Signed bytes raised to the unsigned range, with their zero point.
 inline ByteScale raised(ByteScale s) {
@@ -110,4 +110,4 @@ struct LastConv {
   }
 };
 
-}  // namespace tenon::passes
+}  // namespace tenon::TENON_ABI::passes

@@ -7,7 +7,7 @@
 #include "tenon/op/families/wide.hpp"
 #include "tenon/op/nn/conv.hpp"
 
-namespace tenon::passes {
+namespace tenon::TENON_ABI::passes {
 
 /// The rule of a convolution with weights of these extents, and with the operand Z.
 constexpr void infer_fused_conv(op::Infer& i, const op::Conv& conv, DType element, const Extents& extents) {
@@ -50,4 +50,4 @@ struct PackedConv {
   }
 };
 
-}  // namespace tenon::passes
+}  // namespace tenon::TENON_ABI::passes

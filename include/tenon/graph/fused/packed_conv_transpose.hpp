@@ -4,7 +4,7 @@
 #include "tenon/base/storage.hpp"
 #include "tenon/op/nn/conv_transpose.hpp"
 
-namespace tenon::passes {
+namespace tenon::TENON_ABI::passes {
 
 /// The results of ConvTranspose. W is an operand where extents of X may come for which weights are read as
 /// they are, and is left out else.
@@ -34,4 +34,4 @@ struct PackedConvTranspose {
   }
 };
 
-}  // namespace tenon::passes
+}  // namespace tenon::TENON_ABI::passes

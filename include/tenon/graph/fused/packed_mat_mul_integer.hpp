@@ -4,7 +4,7 @@
 #include "tenon/graph/fused/quantized.hpp"
 #include "tenon/op/math/mat_mul_integer.hpp"
 
-namespace tenon::passes {
+namespace tenon::TENON_ABI::passes {
 
 /// Y (..., M, N) = (A - a_zero_point) times a constant 8-bit matrix, in int32; or with scales, in floats,
 /// min(max(that * (scale * scales) + bias + C, lo), hi). Zero points as MatMulInteger's.
@@ -65,4 +65,4 @@ struct PackedMatMulInteger {
   }
 };
 
-}  // namespace tenon::passes
+}  // namespace tenon::TENON_ABI::passes

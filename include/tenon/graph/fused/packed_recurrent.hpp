@@ -5,7 +5,7 @@
 #include "tenon/op/framework/infer.hpp"
 #include "tenon/tensor/view.hpp"
 
-namespace tenon::passes {
+namespace tenon::TENON_ABI::passes {
 
 /// The results of Op, whose W is left out.
 template <class Op>
@@ -33,4 +33,4 @@ struct PackedRecurrent {
   }
 };
 
-}  // namespace tenon::passes
+}  // namespace tenon::TENON_ABI::passes

@@ -16,7 +16,7 @@
 #include "tenon/op/families/window.hpp"
 #include "tenon/op/nn/conv.hpp"
 
-namespace tenon::passes {
+namespace tenon::TENON_ABI::passes {
 
 inline constexpr TypeSet byte_types = types::int8 | types::uint8;
 
@@ -284,4 +284,4 @@ struct ByteTable {
   }
 };
 
-}  // namespace tenon::passes
+}  // namespace tenon::TENON_ABI::passes

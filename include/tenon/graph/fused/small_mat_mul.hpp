@@ -4,7 +4,7 @@
 #include "tenon/graph/fused/bounds.hpp"
 #include "tenon/kernels/gemm/gemm_impl.hpp"
 
-namespace tenon::passes {
+namespace tenon::TENON_ABI::passes {
 
 /// Y (M, N) = min(max(alpha A B + beta C, lo), hi), where C has these strides, or is null. The kernel is the
 /// one to which `gemm` comes after it has looked at the extents, so that the others need not be compiled.
@@ -36,4 +36,4 @@ struct SmallMatMul {
   }
 };
 
-}  // namespace tenon::passes
+}  // namespace tenon::TENON_ABI::passes

@@ -5,7 +5,7 @@
 #include "tenon/base/storage.hpp"
 #include "tenon/op/families/tree_ensemble.hpp"
 
-namespace tenon::passes {
+namespace tenon::TENON_ABI::passes {
 
 /// The results of Op. The attributes that concern labels are there, the others are not.
 template <class Op, class C>
@@ -48,4 +48,4 @@ struct StoredTrees {
   }
 };
 
-}  // namespace tenon::passes
+}  // namespace tenon::TENON_ABI::passes

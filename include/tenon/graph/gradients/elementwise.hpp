@@ -57,7 +57,7 @@
 #include "tenon/op/tensor/cast.hpp"
 #include "tenon/op/tensor/identity.hpp"
 
-namespace tenon::gradients {
+namespace tenon::TENON_ABI::gradients {
 
 /// f of one operand: exp(x) is apply(op::Exp{}, x).
 template <class Op>
@@ -247,4 +247,4 @@ inline constexpr Rule flat_rules[] = {
     {&op::RandomUniformLike::spec, flat_step},
 };
 
-}  // namespace tenon::gradients
+}  // namespace tenon::TENON_ABI::gradients

@@ -23,7 +23,7 @@
 #include "tenon/op/tensor/transpose.hpp"
 #include "tenon/op/tensor/trilu.hpp"
 
-namespace tenon::gradients {
+namespace tenon::TENON_ABI::gradients {
 
 /// Each element of d added at its index among the elements of x.
 inline Term scattered(Term d, Term indices, Term x) {
@@ -158,4 +158,4 @@ inline constexpr Rule movement_rules[] = {
      }},
 };
 
-}  // namespace tenon::gradients
+}  // namespace tenon::TENON_ABI::gradients

@@ -16,7 +16,7 @@
 #include "tenon/op/nn/mean_variance_normalization.hpp"
 #include "tenon/op/nn/rms_normalization.hpp"
 
-namespace tenon::gradients {
+namespace tenon::TENON_ABI::gradients {
 
 /// The mean over axes, which stay as axes of one element.
 inline Term mean(Term x, Term axes) {
@@ -174,4 +174,4 @@ inline constexpr Rule normalization_rules[] = {
      }},
 };
 
-}  // namespace tenon::gradients
+}  // namespace tenon::TENON_ABI::gradients

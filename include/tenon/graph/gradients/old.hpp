@@ -5,7 +5,7 @@
 #include "tenon/graph/gradients/normalization.hpp"
 #include "tenon/graph/gradients/product.hpp"
 
-namespace tenon::gradients {
+namespace tenon::TENON_ABI::gradients {
 
 /// Extents of 1 behind B's own take it to the axis of A from which on it lies.
 template <class Op, int... Since>
@@ -59,4 +59,4 @@ inline constexpr Rule old_rules[] = {
     {&op::Hardmax_1::spec, flat_step},
 };
 
-}  // namespace tenon::gradients
+}  // namespace tenon::TENON_ABI::gradients

@@ -3,7 +3,7 @@
 
 #include "tenon/graph/gradient.hpp"
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 
 namespace gradients {
 /// Adds operators, compiled for the element types in Filter.
@@ -39,4 +39,4 @@ const Registry& gradient_operators() {
   return operators;
 }
 
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI

@@ -8,7 +8,7 @@
 #include "tenon/op/nn/flatten.hpp"
 #include "tenon/op/tensor/transpose.hpp"
 
-namespace tenon::gradients {
+namespace tenon::TENON_ABI::gradients {
 
 inline Term mat_mul(Term a, Term b) { return a.writer->add(op::MatMul{}, {a, b}); }
 /// Matrices with rows and columns exchanged.
@@ -148,4 +148,4 @@ inline constexpr Rule product_rules[] = {
     {&op::Einsum::spec, einsum_step},
 };
 
-}  // namespace tenon::gradients
+}  // namespace tenon::TENON_ABI::gradients

@@ -15,7 +15,7 @@
 #include "tenon/op/reduction/reduce_sum.hpp"
 #include "tenon/op/reduction/reduce_sum_square.hpp"
 
-namespace tenon::gradients {
+namespace tenon::TENON_ABI::gradients {
 
 /// A reduction's result, or its derivative, with the reduced axes as axes of one element.
 template <class Op>
@@ -93,4 +93,4 @@ inline constexpr Rule reduction_rules[] = {
      }},
 };
 
-}  // namespace tenon::gradients
+}  // namespace tenon::TENON_ABI::gradients

@@ -23,7 +23,7 @@
 #include "tenon/op/tensor/unsqueeze.hpp"
 #include "tenon/op/tensor/where.hpp"
 
-namespace tenon::gradients {
+namespace tenon::TENON_ABI::gradients {
 
 /// The axes along which a tensor of extents `like` was stretched to extents `shape`, counted from behind.
 struct StretchedAxes {
@@ -287,4 +287,4 @@ struct Rule {
   void (*apply)(Step& s);
 };
 
-}  // namespace tenon::gradients
+}  // namespace tenon::TENON_ABI::gradients

@@ -11,7 +11,7 @@
 #include "tenon/op/nn/global_max_pool.hpp"
 #include "tenon/op/nn/max_pool.hpp"
 
-namespace tenon::gradients {
+namespace tenon::TENON_ABI::gradients {
 
 /// A number for each spatial axis: vectors of int64.
 struct Windows {
@@ -183,4 +183,4 @@ inline constexpr Rule window_rules[] = {
      }},
 };
 
-}  // namespace tenon::gradients
+}  // namespace tenon::TENON_ABI::gradients

@@ -5,7 +5,7 @@
 
 #include "tenon/graph/passes/fuse_convolution.hpp"
 
-namespace tenon::passes {
+namespace tenon::TENON_ABI::passes {
 
 inline void apply_allow_winograd(Program& program) {
   program.for_each<FusedConv>([&](int n, const FusedConv& conv) {
@@ -18,4 +18,4 @@ inline void apply_allow_winograd(Program& program) {
 
 inline constexpr Pass allow_winograd{"allow_winograd", apply_allow_winograd};
 
-}  // namespace tenon::passes
+}  // namespace tenon::TENON_ABI::passes

@@ -26,7 +26,7 @@
 #include "tenon/op/tensor/resize.hpp"
 #include "tenon/op/tensor/split.hpp"
 
-namespace tenon::passes {
+namespace tenon::TENON_ABI::passes {
 
 namespace detail {
 
@@ -367,4 +367,4 @@ inline void apply_block_channels(Program& program) { detail::ChannelBlocks(progr
 
 inline constexpr Pass block_channels{"block_channels", apply_block_channels};
 
-}  // namespace tenon::passes
+}  // namespace tenon::TENON_ABI::passes

@@ -6,7 +6,7 @@
 #include "tenon/graph/fused/conv_chain.hpp"
 #include "tenon/graph/passes/match.hpp"
 
-namespace tenon::passes {
+namespace tenon::TENON_ABI::passes {
 
 namespace detail {
 
@@ -58,4 +58,4 @@ inline void apply_chain_convolutions(Program& program) {
 
 inline constexpr Pass chain_convolutions{"chain_convolutions", apply_chain_convolutions};
 
-}  // namespace tenon::passes
+}  // namespace tenon::TENON_ABI::passes

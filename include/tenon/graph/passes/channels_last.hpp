@@ -13,7 +13,7 @@
 #include "tenon/op/nn/max_pool.hpp"
 #include "tenon/op/tensor/concat.hpp"
 
-namespace tenon::passes {
+namespace tenon::TENON_ABI::passes {
 
 namespace detail {
 
@@ -164,4 +164,4 @@ inline void apply_channels_last(Program& program) { detail::ChannelsLast(program
 
 inline constexpr Pass channels_last{"channels_last", apply_channels_last};
 
-}  // namespace tenon::passes
+}  // namespace tenon::TENON_ABI::passes

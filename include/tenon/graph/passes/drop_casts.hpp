@@ -8,7 +8,7 @@
 #include "tenon/op/tensor/cast_like.hpp"
 #include "tenon/op/tensor/identity.hpp"
 
-namespace tenon::passes {
+namespace tenon::TENON_ABI::passes {
 
 namespace detail {
 
@@ -45,4 +45,4 @@ inline void apply_drop_casts(Program& program) {
 
 inline constexpr Pass drop_casts{"drop_casts", apply_drop_casts};
 
-}  // namespace tenon::passes
+}  // namespace tenon::TENON_ABI::passes

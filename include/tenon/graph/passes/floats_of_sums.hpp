@@ -8,7 +8,7 @@
 #include "tenon/graph/passes/quantized.hpp"
 #include "tenon/op/tensor/cast.hpp"
 
-namespace tenon::passes {
+namespace tenon::TENON_ABI::passes {
 
 namespace quantized_detail {
 
@@ -117,4 +117,4 @@ class FloatsOfSums {
 
 }  // namespace quantized_detail
 
-}  // namespace tenon::passes
+}  // namespace tenon::TENON_ABI::passes

@@ -10,7 +10,7 @@
 #include "tenon/op/tensor/reshape.hpp"
 #include "tenon/op/tensor/transpose.hpp"
 
-namespace tenon::passes {
+namespace tenon::TENON_ABI::passes {
 
 namespace detail {
 
@@ -168,4 +168,4 @@ inline void apply_fuse_attention(Program& program) { detail::Attentions(program)
 
 inline constexpr Pass fuse_attention{"fuse_attention", apply_fuse_attention};
 
-}  // namespace tenon::passes
+}  // namespace tenon::TENON_ABI::passes

@@ -8,7 +8,7 @@
 #include "tenon/op/nn/batch_normalization.hpp"
 #include "tenon/op/nn/conv.hpp"
 
-namespace tenon::passes {
+namespace tenon::TENON_ABI::passes {
 
 /// PackedConv, before its weights are packed.
 struct FusedConv {
@@ -187,4 +187,4 @@ inline void apply_fuse_convolution(Program& program) {
 
 inline constexpr Pass fuse_convolution{"fuse_convolution", apply_fuse_convolution};
 
-}  // namespace tenon::passes
+}  // namespace tenon::TENON_ABI::passes

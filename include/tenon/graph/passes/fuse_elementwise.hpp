@@ -10,7 +10,7 @@
 #include "tenon/simd/copy.hpp"
 #include "tenon/simd/features.hpp"
 
-namespace tenon::passes {
+namespace tenon::TENON_ABI::passes {
 
 /// y = the last of a list of operators, each of which reads the node's operands and the results of earlier
 /// ones. Operands have y's extents, or are numbers that stand for all of y.
@@ -399,4 +399,4 @@ inline void apply_fuse_elementwise(Program& program) { detail::ElementwiseGroups
 
 inline constexpr Pass fuse_elementwise{"fuse_elementwise", apply_fuse_elementwise};
 
-}  // namespace tenon::passes
+}  // namespace tenon::TENON_ABI::passes

@@ -17,7 +17,7 @@
 #include "tenon/op/math/swish.hpp"
 #include "tenon/op/math/tanh.hpp"
 
-namespace tenon::passes {
+namespace tenon::TENON_ABI::passes {
 
 namespace detail {
 
@@ -194,4 +194,4 @@ inline void apply_fuse_gelu(Program& program) {
 
 inline constexpr Pass fuse_gelu{"fuse_gelu", apply_fuse_gelu};
 
-}  // namespace tenon::passes
+}  // namespace tenon::TENON_ABI::passes

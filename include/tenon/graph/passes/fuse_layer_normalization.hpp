@@ -11,7 +11,7 @@
 #include "tenon/op/nn/rms_normalization.hpp"
 #include "tenon/op/reduction/reduce_mean.hpp"
 
-namespace tenon::passes {
+namespace tenon::TENON_ABI::passes {
 
 namespace detail {
 
@@ -175,4 +175,4 @@ inline void apply_fuse_layer_normalization(Program& program) { detail::Normaliza
 
 inline constexpr Pass fuse_layer_normalization{"fuse_layer_normalization", apply_fuse_layer_normalization};
 
-}  // namespace tenon::passes
+}  // namespace tenon::TENON_ABI::passes

@@ -23,7 +23,7 @@
 #include "tenon/op/quantization/quantize_linear.hpp"
 #include "tenon/op/tensor/resize.hpp"
 
-namespace tenon::passes {
+namespace tenon::TENON_ABI::passes {
 
 namespace qdq_detail {
 
@@ -532,4 +532,4 @@ inline constexpr Pass fuse_qdq{"fuse_qdq", apply_fuse_qdq, [](const Program&, co
                                  return n.op.as<op::DequantizeLinear>() != nullptr;
                                }};
 
-}  // namespace tenon::passes
+}  // namespace tenon::TENON_ABI::passes

@@ -13,7 +13,7 @@
 #include "tenon/op/math/mul.hpp"
 #include "tenon/op/math/sum.hpp"
 
-namespace tenon::passes {
+namespace tenon::TENON_ABI::passes {
 
 /// The element types for which passes put operators in the place of patterns. Graphs of doubles want the
 /// rounding of each node, and users of passes compile the operators for few types.
@@ -102,4 +102,4 @@ inline bool is_private(const Program& program, const std::vector<int>& nodes, in
   });
 }
 
-}  // namespace tenon::passes
+}  // namespace tenon::TENON_ABI::passes

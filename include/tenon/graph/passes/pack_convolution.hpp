@@ -6,7 +6,7 @@
 #include "tenon/graph/fused/packed_conv_transpose.hpp"
 #include "tenon/graph/passes/fuse_convolution.hpp"
 
-namespace tenon::passes {
+namespace tenon::TENON_ABI::passes {
 
 namespace detail {
 
@@ -75,4 +75,4 @@ inline void apply_pack_convolution(Program& program) {
 
 inline constexpr Pass pack_convolution{"pack_convolution", apply_pack_convolution};
 
-}  // namespace tenon::passes
+}  // namespace tenon::TENON_ABI::passes

@@ -11,7 +11,7 @@
 #include "tenon/graph/fused/packed_mat_mul.hpp"
 #include "tenon/graph/passes/packed.hpp"
 
-namespace tenon::passes {
+namespace tenon::TENON_ABI::passes {
 
 namespace detail {
 
@@ -232,4 +232,4 @@ inline void apply_pack_matmul(Program& program) {
 
 inline constexpr Pass pack_matmul{"pack_matmul", apply_pack_matmul};
 
-}  // namespace tenon::passes
+}  // namespace tenon::TENON_ABI::passes

@@ -8,7 +8,7 @@
 #include "tenon/op/quantization/dequantize_linear.hpp"
 #include "tenon/op/tensor/transpose.hpp"
 
-namespace tenon::passes {
+namespace tenon::TENON_ABI::passes {
 
 namespace detail {
 
@@ -78,4 +78,4 @@ inline constexpr Pass pack_narrow{
       return codes != nullptr && kernels::narrow_depth(codes->dtype()) > 1;
     }};
 
-}  // namespace tenon::passes
+}  // namespace tenon::TENON_ABI::passes

@@ -10,7 +10,7 @@
 #include "tenon/op/math/q_linear_mat_mul.hpp"
 #include "tenon/op/quantization/dynamic_quantize_linear.hpp"
 
-namespace tenon::passes {
+namespace tenon::TENON_ABI::passes {
 
 namespace quantized_detail {
 
@@ -86,4 +86,4 @@ inline void apply_pack_quantized(Program& program) {
 
 inline constexpr Pass pack_quantized{"pack_quantized", apply_pack_quantized};
 
-}  // namespace tenon::passes
+}  // namespace tenon::TENON_ABI::passes

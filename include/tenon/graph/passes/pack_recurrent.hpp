@@ -8,7 +8,7 @@
 #include "tenon/op/rnn/lstm.hpp"
 #include "tenon/op/rnn/rnn.hpp"
 
-namespace tenon::passes {
+namespace tenon::TENON_ABI::passes {
 
 namespace detail {
 
@@ -54,4 +54,4 @@ inline void apply_pack_recurrent(Program& program) {
 
 inline constexpr Pass pack_recurrent{"pack_recurrent", apply_pack_recurrent};
 
-}  // namespace tenon::passes
+}  // namespace tenon::TENON_ABI::passes

@@ -6,7 +6,7 @@
 #include "tenon/op/math/clip.hpp"
 #include "tenon/op/math/relu.hpp"
 
-namespace tenon::passes {
+namespace tenon::TENON_ABI::passes {
 
 /// A product of so many rows reads the unpacked matrix once: packing it would cost memory and gain nothing,
 /// unless the product had to widen it.
@@ -68,4 +68,4 @@ inline Storage columns(const AnyTensor& t) {
 
 }  // namespace detail
 
-}  // namespace tenon::passes
+}  // namespace tenon::TENON_ABI::passes

@@ -3,7 +3,7 @@
 
 #include "tenon/graph/program.hpp"
 
-namespace tenon::passes {
+namespace tenon::TENON_ABI::passes {
 
 inline void apply_prepare_models(Program& program) {
   program.for_each_node([&](int number, const Graph::Node& n) {
@@ -24,4 +24,4 @@ inline void apply_prepare_models(Program& program) {
 
 inline constexpr Pass prepare_models{"prepare_models", apply_prepare_models};
 
-}  // namespace tenon::passes
+}  // namespace tenon::TENON_ABI::passes

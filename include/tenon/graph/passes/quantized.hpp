@@ -8,7 +8,7 @@
 #include "tenon/graph/fused/quantized.hpp"
 #include "tenon/graph/passes/packed.hpp"
 
-namespace tenon::passes {
+namespace tenon::TENON_ABI::passes {
 
 namespace quantized_detail {
 
@@ -149,4 +149,4 @@ inline void set_filter(QuantizedConv& q, const Weights& w) {
 
 }  // namespace quantized_detail
 
-}  // namespace tenon::passes
+}  // namespace tenon::TENON_ABI::passes

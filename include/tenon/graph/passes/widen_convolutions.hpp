@@ -13,7 +13,7 @@
 #include "tenon/graph/passes/drop_casts.hpp"
 #include "tenon/op/tensor/transpose.hpp"
 
-namespace tenon::passes {
+namespace tenon::TENON_ABI::passes {
 
 namespace detail {
 
@@ -173,4 +173,4 @@ inline void apply_widen_convolutions(Program& program) { detail::WideRegions(pro
 
 inline constexpr Pass widen_convolutions{"widen_convolutions", apply_widen_convolutions};
 
-}  // namespace tenon::passes
+}  // namespace tenon::TENON_ABI::passes

@@ -12,7 +12,7 @@
 #include "tenon/kernels/elementwise/elementwise.hpp"
 #include "tenon/simd/features.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 /// Channels in a block at a level: the lanes of a vector.
 template <class Arch, class T>
@@ -186,7 +186,7 @@ inline void from_blocks(int64_t batch, int64_t channels, int64_t cells, const T*
   simd::dispatch([&]<class Arch>(Arch) { from_blocks_impl<Arch, T>(batch, channels, cells, x, y); });
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels
 
 #ifndef TENON_COMPILED
 #include "tenon/kernels/conv/blocked_impl.hpp"

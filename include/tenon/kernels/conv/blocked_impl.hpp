@@ -16,7 +16,7 @@
 #include "tenon/kernels/conv/cell_tile.hpp"
 #include "tenon/simd/batch.hpp"
 
-namespace tenon::kernels::blocked_detail {
+namespace tenon::TENON_ABI::kernels::blocked_detail {
 
 using cell_detail::CellEnd;
 using cell_detail::compute_row;
@@ -329,9 +329,9 @@ void for_blocks(int64_t batch, int64_t channels, int64_t cells, F f) {
                });
 }
 
-}  // namespace tenon::kernels::blocked_detail
+}  // namespace tenon::TENON_ABI::kernels::blocked_detail
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 template <class Arch, class T>
 int64_t channel_block_impl() {
@@ -422,10 +422,10 @@ void from_blocks_impl(int64_t batch, int64_t channels, int64_t cells, const T* x
                       });
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels
 
 #ifdef TENON_INSTANTIATE
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 template void blocked_conv_impl<TENON_INSTANTIATE, float>(const BlockedConvArgs<float>&);
 template int64_t channel_block_impl<TENON_INSTANTIATE, float>();
@@ -435,5 +435,5 @@ template void blocked_pack_weights_impl<TENON_INSTANTIATE, float>(const ConvGeom
 template void to_blocks_impl<TENON_INSTANTIATE, float>(int64_t, int64_t, int64_t, const float*, float*);
 template void from_blocks_impl<TENON_INSTANTIATE, float>(int64_t, int64_t, int64_t, const float*, float*);
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels
 #endif

@@ -16,7 +16,7 @@
 #include "tenon/kernels/elementwise/elementwise.hpp"
 #include "tenon/simd/batch.hpp"
 
-namespace tenon::kernels::cell_detail {
+namespace tenon::TENON_ABI::kernels::cell_detail {
 
 using simd::batch;
 using simd::lanes;
@@ -245,4 +245,4 @@ void turn_weights(const T* w, const double* factors, int64_t row, int64_t column
       to[j * count + i] = static_cast<T>(static_cast<double>(to[j * count + i]) * factors[i]);
 }
 
-}  // namespace tenon::kernels::cell_detail
+}  // namespace tenon::TENON_ABI::kernels::cell_detail

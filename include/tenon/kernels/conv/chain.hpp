@@ -6,7 +6,7 @@
 
 #include "tenon/kernels/conv/blocked.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 template <class Arch, class T>
 void conv_chain_impl(std::span<const BlockedConvArgs<T>> stages);
@@ -19,7 +19,7 @@ inline void conv_chain(std::span<const BlockedConvArgs<T>> stages) {
   simd::dispatch([&]<class Arch>(Arch) { conv_chain_impl<Arch, T>(stages); });
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels
 
 #ifndef TENON_COMPILED
 #include "tenon/kernels/conv/chain_impl.hpp"

@@ -14,7 +14,7 @@
 #include "tenon/kernels/conv/cell_tile.hpp"
 #include "tenon/kernels/conv/chain.hpp"
 
-namespace tenon::kernels::chain_detail {
+namespace tenon::TENON_ABI::kernels::chain_detail {
 
 using cell_detail::share_begin;
 using cell_detail::up;
@@ -137,9 +137,9 @@ class Chain {
   int64_t capacity_[most]{};  ///< rows of the strips
 };
 
-}  // namespace tenon::kernels::chain_detail
+}  // namespace tenon::TENON_ABI::kernels::chain_detail
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 template <class Arch, class T>
 void conv_chain_impl(std::span<const BlockedConvArgs<T>> stages) {
@@ -158,12 +158,12 @@ void conv_chain_impl(std::span<const BlockedConvArgs<T>> stages) {
   });
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels
 
 #ifdef TENON_INSTANTIATE
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 template void conv_chain_impl<TENON_INSTANTIATE, float>(std::span<const BlockedConvArgs<float>>);
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels
 #endif

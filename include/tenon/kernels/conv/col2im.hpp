@@ -10,7 +10,7 @@
 #include "tenon/base/types.hpp"
 #include "tenon/kernels/conv/sliding.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 /// Cell k of block b on an axis is image cell b * stride + k * dilation - pad; cells outside are left out.
 template <class T>
@@ -92,4 +92,4 @@ void col2im(const Col2ImArgs<T>& a) {
   });
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels

@@ -7,7 +7,7 @@
 #include "tenon/kernels/gemm/args.hpp"
 #include "tenon/simd/arch.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 /// y = clamp(conv(x, w) + bias + add, lo, hi). T: float, double.
 template <class T>
@@ -50,7 +50,7 @@ inline void conv_pack_weights(const ConvGeometry& geometry, const T* w, T* packe
   simd::dispatch([&]<class Arch>(Arch) { conv_pack_weights_impl<Arch, T>(geometry, w, packed); });
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels
 
 #ifndef TENON_COMPILED
 #include "tenon/kernels/conv/conv_impl.hpp"

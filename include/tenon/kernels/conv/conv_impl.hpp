@@ -21,7 +21,7 @@
 #include "tenon/kernels/gemm/tile.hpp"
 #include "tenon/simd/batch.hpp"
 
-namespace tenon::kernels::conv_detail {
+namespace tenon::TENON_ABI::kernels::conv_detail {
 
 using gemm_detail::block_depth;
 using gemm_detail::Finish;
@@ -305,9 +305,9 @@ void run_groups(const ConvGeometry& g, const GroupProduct<Ops, Arch>& q, const X
   run_products<Ops, Arch>(product(0), g.batch * g.groups, product);
 }
 
-}  // namespace tenon::kernels::conv_detail
+}  // namespace tenon::TENON_ABI::kernels::conv_detail
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 template <class Arch, class T>
 int64_t conv_packed_weight_size_impl(const ConvGeometry& g) {
@@ -366,10 +366,10 @@ void conv_impl(const ConvArgs<T>& g) {
                         });
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels
 
 #ifdef TENON_INSTANTIATE
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 #define TENON_CONV(T)                                                                       \
   template void conv_impl<TENON_INSTANTIATE, T>(const ConvArgs<T>&);                        \
@@ -379,5 +379,5 @@ TENON_CONV(float)
 TENON_CONV(double)
 #undef TENON_CONV
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels
 #endif

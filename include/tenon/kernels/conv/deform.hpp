@@ -11,7 +11,7 @@
 #include "tenon/kernels/conv/conv.hpp"
 #include "tenon/kernels/gemm/gemm.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 /// y = conv(x, w) + bias, where each kernel cell of each output cell sees the input at its place plus an
 /// offset, interpolated linearly between neighbours and multiplied by a mask. The input is zero outside of
@@ -149,4 +149,4 @@ void deform_conv(const DeformConvArgs<T>& a) {
   });
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels

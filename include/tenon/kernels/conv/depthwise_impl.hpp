@@ -12,7 +12,7 @@
 #include "tenon/kernels/conv/cell_tile.hpp"
 #include "tenon/simd/batch.hpp"
 
-namespace tenon::kernels::depthwise_detail {
+namespace tenon::TENON_ABI::kernels::depthwise_detail {
 
 using cell_detail::CellEnd;
 using cell_detail::copy_cells;
@@ -120,9 +120,9 @@ struct DepthwiseFunctions {
   }
 };
 
-}  // namespace tenon::kernels::depthwise_detail
+}  // namespace tenon::TENON_ABI::kernels::depthwise_detail
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 template <class Arch, class T>
 void depthwise_conv_impl(const BlockedConvArgs<T>& a) {
@@ -223,12 +223,12 @@ void depthwise_conv_impl(const BlockedConvArgs<T>& a) {
   });
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels
 
 #ifdef TENON_INSTANTIATE
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 template void depthwise_conv_impl<TENON_INSTANTIATE, float>(const BlockedConvArgs<float>&);
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels
 #endif

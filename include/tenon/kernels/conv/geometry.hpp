@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace tenon::kernels {
+#include "tenon/base/abi.hpp"
+
+namespace tenon::TENON_ABI::kernels {
 
 /// The geometry of windows: output cell o and kernel cell k of an axis see input cell o * stride + k *
 /// dilation - pad. Cells outside of the input count as zero. `pad` is the padding at the start; the padding
@@ -23,9 +25,9 @@ struct ConvGeometry {
   const int64_t* pads = nullptr;       ///< [rank], at the start of each axis; may be negative
 };
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels
 
-namespace tenon::kernels::conv_detail {
+namespace tenon::TENON_ABI::kernels::conv_detail {
 
 template <class Arch>
 int64_t product_of(const int64_t* extents, int rank) {
@@ -59,4 +61,4 @@ bool keeps_order(const ConvGeometry& g) {
   return depthwise<Arch>(g) || fits_planes<Arch, T>(g);
 }
 
-}  // namespace tenon::kernels::conv_detail
+}  // namespace tenon::TENON_ABI::kernels::conv_detail

@@ -19,14 +19,14 @@
 #include "tenon/kernels/conv/sliding.hpp"
 #include "tenon/simd/batch.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 template <class T>
 struct ConvArgs;  // conv.hpp, which includes this header
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels
 
-namespace tenon::kernels::planes_detail {
+namespace tenon::TENON_ABI::kernels::planes_detail {
 
 using sliding::lanes_inside;
 
@@ -424,4 +424,4 @@ void run_rows(const ConvArgs<T>& a, const T* weights) {
                });
 }
 
-}  // namespace tenon::kernels::planes_detail
+}  // namespace tenon::TENON_ABI::kernels::planes_detail

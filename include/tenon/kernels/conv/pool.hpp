@@ -5,7 +5,7 @@
 
 #include "tenon/simd/arch.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 /// Window cell k of output cell o on an axis is input cell o * stride + k * dilation - pad; cells outside of
 /// the input never count as values. The caller gives the output extents: ceil_mode is only a greater extent.
@@ -64,7 +64,7 @@ inline void sum_pool(const PoolArgs<T>& args) {
   simd::dispatch([&]<class Arch>(Arch) { sum_pool_impl<Arch, T>(args); });
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels
 
 #ifndef TENON_COMPILED
 #include "tenon/kernels/conv/pool_impl.hpp"

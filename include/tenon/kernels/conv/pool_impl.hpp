@@ -13,7 +13,7 @@
 #include "tenon/kernels/conv/pool.hpp"
 #include "tenon/kernels/conv/sliding.hpp"
 
-namespace tenon::kernels::pool_detail {
+namespace tenon::TENON_ABI::kernels::pool_detail {
 
 using sliding::Axis;
 using sliding::copy_strided;
@@ -380,9 +380,9 @@ int64_t column_major_place(int rank, const int64_t* extents, int64_t flat) {
   return place;
 }
 
-}  // namespace tenon::kernels::pool_detail
+}  // namespace tenon::TENON_ABI::kernels::pool_detail
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 template <class Arch, class T>
 void max_pool_impl(const PoolArgs<T>& g) {
@@ -500,10 +500,10 @@ void sum_pool_impl(const PoolArgs<T>& g) {
   });
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels
 
 #ifdef TENON_INSTANTIATE
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 template void max_pool_impl<TENON_INSTANTIATE, float>(const PoolArgs<float>&);
 template void max_pool_impl<TENON_INSTANTIATE, double>(const PoolArgs<double>&);
@@ -514,5 +514,5 @@ template void average_pool_impl<TENON_INSTANTIATE, double>(const PoolArgs<double
 template void sum_pool_impl<TENON_INSTANTIATE, float>(const PoolArgs<float>&);
 template void sum_pool_impl<TENON_INSTANTIATE, double>(const PoolArgs<double>&);
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels
 #endif

@@ -6,7 +6,7 @@
 #include "tenon/kernels/conv/quant_conv_args.hpp"
 #include "tenon/simd/arch.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 template <class Arch>
 void quant_conv_impl(const QuantConvArgs& args);
@@ -32,7 +32,7 @@ inline void quant_conv_pack_weights(const QuantConvArgs& args, int32_t* packed) 
   simd::dispatch([&]<class Arch>(Arch) { quant_conv_pack_weights_impl<Arch>(args, packed); });
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels
 
 #ifndef TENON_COMPILED
 #include "tenon/kernels/conv/quant_conv_impl.hpp"

@@ -5,7 +5,7 @@
 
 #include "tenon/kernels/conv/geometry.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 /// Bytes made of 32-bit sums: clamp(round(sum * scale) + zero, lo, hi), rounded to nearest, ties to even.
 struct ByteResult {
@@ -32,4 +32,4 @@ struct QuantConvArgs {
   ByteResult bytes;
 };
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels

@@ -9,7 +9,7 @@
 #include "tenon/kernels/conv/quant_conv_args.hpp"
 #include "tenon/simd/batch.hpp"
 
-namespace tenon::kernels::quant_conv_detail {
+namespace tenon::TENON_ABI::kernels::quant_conv_detail {
 
 /// bytes[c] = clamp(round((sums[c] + add) * scale) + zero, lo, hi) for c < n. Sums can be read to the end of
 /// two vectors.
@@ -44,4 +44,4 @@ void make_bytes(const int32_t* sums, int64_t n, int32_t add, float scale, const 
   }
 }
 
-}  // namespace tenon::kernels::quant_conv_detail
+}  // namespace tenon::TENON_ABI::kernels::quant_conv_detail

@@ -15,7 +15,7 @@
 #include "tenon/kernels/conv/quant_conv_bytes.hpp"
 #include "tenon/kernels/gemm/bytes.hpp"
 
-namespace tenon::kernels::quant_conv_detail {
+namespace tenon::TENON_ABI::kernels::quant_conv_detail {
 
 /// Whether each group has one input channel and few output channels, and sums of so many products of numbers
 /// of 9 bits stay within 2^24.
@@ -109,4 +109,4 @@ void run_in_floats(const QuantConvArgs& g, const float* weights) {
       });
 }
 
-}  // namespace tenon::kernels::quant_conv_detail
+}  // namespace tenon::TENON_ABI::kernels::quant_conv_detail

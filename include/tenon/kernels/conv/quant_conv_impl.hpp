@@ -20,7 +20,7 @@
 #include "tenon/kernels/conv/quant_conv_planes.hpp"
 #include "tenon/kernels/gemm/bytes.hpp"
 
-namespace tenon::kernels::quant_conv_detail {
+namespace tenon::TENON_ABI::kernels::quant_conv_detail {
 
 using gemm_detail::ByteForm;
 using gemm_detail::ByteRows;
@@ -588,9 +588,9 @@ void run_conv(const QuantConvArgs& g, const int32_t* packed) {
   else SparseConv<Ops, Arch>(g, weights, planes.w, packed).run();
 }
 
-}  // namespace tenon::kernels::quant_conv_detail
+}  // namespace tenon::TENON_ABI::kernels::quant_conv_detail
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 template <class Arch>
 int64_t quant_conv_packed_weight_size_impl(const QuantConvArgs& g) {
@@ -631,14 +631,14 @@ void quant_conv_impl(const QuantConvArgs& g) {
                         [&]<class Ops>(Ops) { run_conv<Ops, Arch>(g, packed); });
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels
 
 #ifdef TENON_INSTANTIATE
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 template void quant_conv_impl<TENON_INSTANTIATE>(const QuantConvArgs&);
 template int64_t quant_conv_packed_weight_size_impl<TENON_INSTANTIATE>(const QuantConvArgs&);
 template void quant_conv_pack_weights_impl<TENON_INSTANTIATE>(const QuantConvArgs&, int32_t*);
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels
 #endif

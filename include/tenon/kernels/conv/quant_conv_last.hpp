@@ -7,7 +7,7 @@
 #include "tenon/kernels/conv/quant_conv_last_args.hpp"
 #include "tenon/simd/arch.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 template <class Arch>
 bool fast_conv_last_impl();
@@ -50,7 +50,7 @@ inline void quant_conv_last(const QuantConvLastArgs& args) {
   simd::dispatch([&]<class Arch>(Arch) { quant_conv_last_impl<Arch>(args); });
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels
 
 #ifndef TENON_COMPILED
 #include "tenon/kernels/conv/quant_conv_last_impl.hpp"

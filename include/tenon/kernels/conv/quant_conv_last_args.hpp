@@ -5,7 +5,7 @@
 
 #include "tenon/kernels/conv/conv.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 /// Whether each of many channels has a kernel of its own.
 inline bool is_depthwise_last(const ConvGeometry& g) {
@@ -44,4 +44,4 @@ struct QuantConvLastArgs {
   uint8_t* y = nullptr;  ///< (N, H, W, Cout)
 };
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels

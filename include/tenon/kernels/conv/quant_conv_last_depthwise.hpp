@@ -17,7 +17,7 @@
 #include "tenon/kernels/gemm/bytes.hpp"
 #include "tenon/simd/batch.hpp"
 
-namespace tenon::kernels::conv_last_detail {
+namespace tenon::TENON_ABI::kernels::conv_last_detail {
 
 /// Packed weights: panels of sums to start from, then of words for each group of kernel rows and each column.
 /// Both halves of a half panel have the same. Without half panels, the last panel has channels of the one
@@ -297,4 +297,4 @@ void conv_depthwise(const QuantConvLastArgs& g) {
 }
 #endif
 
-}  // namespace tenon::kernels::conv_last_detail
+}  // namespace tenon::TENON_ABI::kernels::conv_last_detail

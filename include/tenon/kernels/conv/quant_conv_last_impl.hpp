@@ -24,7 +24,7 @@
 #include "tenon/kernels/conv/sliding.hpp"
 #include "tenon/simd/batch.hpp"
 
-namespace tenon::kernels::conv_last_detail {
+namespace tenon::TENON_ABI::kernels::conv_last_detail {
 
 /// A tap: the places of its weights in a panel and of its cell in the image, counted from the first tap.
 struct Tap {
@@ -267,9 +267,9 @@ void conv_by_words(const QuantConvLastArgs& g) {
   }
 }
 
-}  // namespace tenon::kernels::conv_last_detail
+}  // namespace tenon::TENON_ABI::kernels::conv_last_detail
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 template <class Arch>
 bool fast_conv_last_impl() {
@@ -323,10 +323,10 @@ void quant_conv_last_impl(const QuantConvLastArgs& args) {
   });
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels
 
 #ifdef TENON_INSTANTIATE
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 template bool fast_conv_last_impl<TENON_INSTANTIATE>();
 template bool fast_depthwise_last_impl<TENON_INSTANTIATE>();
@@ -336,5 +336,5 @@ template void quant_conv_last_pack_impl<TENON_INSTANTIATE>(const ConvGeometry&, 
                                                            const int32_t*, int32_t, int32_t*);
 template void quant_conv_last_impl<TENON_INSTANTIATE>(const QuantConvLastArgs&);
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels
 #endif

@@ -13,7 +13,7 @@
 #include "tenon/simd/batch.hpp"
 #include "tenon/simd/copy.hpp"
 
-namespace tenon::kernels::conv_last_detail {
+namespace tenon::TENON_ABI::kernels::conv_last_detail {
 
 /// The input: pixel (n, y, x) is at data + n * image + y * row + x * pixel, in bytes.
 struct Image {
@@ -176,4 +176,4 @@ class Ending {
   const I z_zero_;
 };
 
-}  // namespace tenon::kernels::conv_last_detail
+}  // namespace tenon::TENON_ABI::kernels::conv_last_detail

@@ -14,7 +14,7 @@
 #include "tenon/kernels/gemm/byte_tiles.hpp"
 #include "tenon/simd/copy.hpp"
 
-namespace tenon::kernels::conv_last_detail {
+namespace tenon::TENON_ABI::kernels::conv_last_detail {
 
 /// Copies the taps of `count` pixels, one after the other and then zeros up to whole registers, to lines
 /// `line` apart. Up to short_tap bytes past the last line may be written.
@@ -184,4 +184,4 @@ void conv_by_tiles(const QuantConvLastArgs& g) {
   TileConv<Unit, Arch>(g).run();
 }
 
-}  // namespace tenon::kernels::conv_last_detail
+}  // namespace tenon::TENON_ABI::kernels::conv_last_detail

@@ -13,7 +13,7 @@
 #include "tenon/simd/batch.hpp"
 #include "tenon/simd/tiles.hpp"
 
-namespace tenon::kernels::conv_last_detail {
+namespace tenon::TENON_ABI::kernels::conv_last_detail {
 
 // Words of x and of w (gemm/bytes.hpp): bytes, bytes whose products of two neighbours fit into 16 bits, and
 // 16-bit integers.
@@ -186,4 +186,4 @@ void pack_weights(const Layout<Arch>& l, const ConvGeometry& g, bool plain_x, co
   });
 }
 
-}  // namespace tenon::kernels::conv_last_detail
+}  // namespace tenon::TENON_ABI::kernels::conv_last_detail

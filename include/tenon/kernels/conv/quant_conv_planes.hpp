@@ -10,7 +10,7 @@
 #include "tenon/kernels/conv/sliding.hpp"
 #include "tenon/kernels/gemm/bytes.hpp"
 
-namespace tenon::kernels::quant_conv_detail {
+namespace tenon::TENON_ABI::kernels::quant_conv_detail {
 
 using sliding::SlidingWindow;
 using sliding::step;
@@ -148,4 +148,4 @@ void fill_planes(const PlaneLayout<Arch>& l, const uint8_t* x, bool is_signed, i
   }
 }
 
-}  // namespace tenon::kernels::quant_conv_detail
+}  // namespace tenon::TENON_ABI::kernels::quant_conv_detail

@@ -9,7 +9,7 @@
 #include "tenon/base/scratch.hpp"
 #include "tenon/simd/batch.hpp"
 
-namespace tenon::kernels::sliding {
+namespace tenon::TENON_ABI::kernels::sliding {
 
 /// Output cell o and kernel cell k of an axis see input cell o * stride + k * dilation - pad.
 struct Axis {
@@ -275,4 +275,4 @@ bool fits_padded(const SlidingWindow<Arch>& w) {
   return kernel <= limit && PaddedPlane<T, Arch>::size(w, limit) <= limit;
 }
 
-}  // namespace tenon::kernels::sliding
+}  // namespace tenon::TENON_ABI::kernels::sliding

@@ -4,7 +4,7 @@
 
 #include "tenon/kernels/conv/conv.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 /// The transposed convolution: input cell i and kernel cell k of an axis add to output cell i * stride + k *
 /// dilation - pad if that cell exists. `geometry.in` has the extents of x, `geometry.out` the extents of y.
@@ -50,7 +50,7 @@ inline bool conv_transpose_pack_weights(const ConvGeometry& geometry, const T* w
       [&]<class Arch>(Arch) { return conv_transpose_pack_weights_impl<Arch, T>(geometry, w, packed); });
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels
 
 #ifndef TENON_COMPILED
 #include "tenon/kernels/conv/transposed_impl.hpp"

@@ -22,7 +22,7 @@
 #include "tenon/kernels/gemm/tile.hpp"
 #include "tenon/simd/batch.hpp"
 
-namespace tenon::kernels::transposed_detail {
+namespace tenon::TENON_ABI::kernels::transposed_detail {
 
 using conv_detail::keeps_order;
 using conv_detail::kernel_cells;
@@ -549,9 +549,9 @@ void transpose_scattered(const ConvTransposeArgs<T>& g) {
   });
 }
 
-}  // namespace tenon::kernels::transposed_detail
+}  // namespace tenon::TENON_ABI::kernels::transposed_detail
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 template <class Arch, class T>
 void conv_transpose_impl(const ConvTransposeArgs<T>& g) {
@@ -585,10 +585,10 @@ bool conv_transpose_pack_weights_impl(const ConvGeometry& g, const T* w, T* pack
   return true;
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels
 
 #ifdef TENON_INSTANTIATE
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 #define TENON_CONV_TRANSPOSE(T)                                                                       \
   template void conv_transpose_impl<TENON_INSTANTIATE, T>(const ConvTransposeArgs<T>&);               \
@@ -598,5 +598,5 @@ TENON_CONV_TRANSPOSE(float)
 TENON_CONV_TRANSPOSE(double)
 #undef TENON_CONV_TRANSPOSE
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels
 #endif

@@ -17,7 +17,7 @@
 #include "tenon/kernels/conv/winograd_tiles.hpp"
 #include "tenon/simd/batch.hpp"
 
-namespace tenon::kernels::winograd_detail {
+namespace tenon::TENON_ABI::kernels::winograd_detail {
 
 using cell_detail::CellEnd;
 using cell_detail::compute_row;
@@ -130,9 +130,9 @@ struct Plan {
   }
 };
 
-}  // namespace tenon::kernels::winograd_detail
+}  // namespace tenon::TENON_ABI::kernels::winograd_detail
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 namespace winograd_detail {
 
@@ -302,14 +302,14 @@ void winograd_conv_impl(const BlockedConvArgs<T>& a) {
   else run_blocks<Arch>(a);
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels
 
 #ifdef TENON_INSTANTIATE
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 template void winograd_conv_impl<TENON_INSTANTIATE, float>(const BlockedConvArgs<float>&);
 template void winograd_pack_weights_impl<TENON_INSTANTIATE, float>(const ConvGeometry&, int,
                                                                    const ConvWeights<float>&, float*);
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels
 #endif

@@ -14,7 +14,7 @@
 #include "tenon/kernels/elementwise/elementwise.hpp"
 #include "tenon/simd/batch.hpp"
 
-namespace tenon::kernels::winograd_detail {
+namespace tenon::TENON_ABI::kernels::winograd_detail {
 
 using simd::batch;
 using simd::lanes;
@@ -264,4 +264,4 @@ Form<T, Arch> form_of(int64_t kernel, int64_t outputs) {
   return form_of_tiles<Tiles6<4>, T, Arch>();
 }
 
-}  // namespace tenon::kernels::winograd_detail
+}  // namespace tenon::TENON_ABI::kernels::winograd_detail

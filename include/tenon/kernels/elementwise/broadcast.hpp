@@ -9,7 +9,7 @@
 
 #include "tenon/base/inline_vector.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 /// How N dense row-major operands walk along with a dense row-major result. `rank` is at least 1,
 /// `strides[k][d]` is operand k's step along axis d in elements, 0 if it is broadcast there. Of the arrays,
@@ -167,4 +167,4 @@ constexpr void for_each_run(const BroadcastPlan<N>& plan, int64_t begin, int64_t
   }
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels

@@ -7,7 +7,7 @@
 #include "tenon/base/dtype.hpp"
 #include "tenon/simd/arch.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 /// The serial body, in convert_impl.hpp.
 template <class Arch>
@@ -19,7 +19,7 @@ inline bool convert_elements(DType to, void* dst, DType from, const void* src, i
   return simd::dispatch([=]<class Arch>(Arch) { return convert_impl<Arch>(to, dst, from, src, n); });
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels
 
 #ifndef TENON_COMPILED
 #include "tenon/kernels/elementwise/convert_impl.hpp"

@@ -9,7 +9,7 @@
 #include "tenon/kernels/elementwise/convert.hpp"
 #include "tenon/simd/wide.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 namespace detail {
 
@@ -156,4 +156,4 @@ bool convert_impl(DType to, void* dst, DType from, const void* src, int64_t n) {
 template bool convert_impl<TENON_INSTANTIATE>(DType, void*, DType, const void*, int64_t);
 #endif
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels

@@ -14,7 +14,7 @@
 #include "tenon/kernels/elementwise/ops.hpp"
 #include "tenon/simd/arch.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 /// One function for elements of type T: the number of elements that a task takes, and the serial loop, which
 /// is null if T does not have the function.
@@ -223,7 +223,7 @@ void binary_each(const A* a, const B* b, C* c, const BroadcastPlan<2>& plan, F f
   });
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels
 
 #ifndef TENON_COMPILED
 #include "tenon/kernels/elementwise/elementwise_impl.hpp"

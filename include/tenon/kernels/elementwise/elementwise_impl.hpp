@@ -12,7 +12,7 @@
 #include "tenon/kernels/elementwise/functions.hpp"
 #include "tenon/simd/wide.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 namespace detail {
 
@@ -569,4 +569,4 @@ template void within_impl<TENON_INSTANTIATE>(const void*, std::size_t, uint64_t,
                                              int64_t);
 #endif
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels

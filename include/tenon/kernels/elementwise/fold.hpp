@@ -6,7 +6,7 @@
 #include "tenon/kernels/elementwise/broadcast.hpp"
 #include "tenon/simd/arch.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 /// Sums are taken in the order of the operands. Extremes are NaN where an operand is.
 enum class FoldOp : uint8_t { sum, mean, min, max };
@@ -31,7 +31,7 @@ void fold(FoldOp op, const FoldOperand<T>* x, int64_t operands, T* y, int64_t si
   });
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels
 
 #ifndef TENON_COMPILED
 #include "tenon/kernels/elementwise/fold_impl.hpp"

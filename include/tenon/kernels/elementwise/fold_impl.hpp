@@ -6,7 +6,7 @@
 #include "tenon/kernels/elementwise/fold.hpp"
 #include "tenon/simd/wide.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 namespace detail {
 
@@ -111,4 +111,4 @@ TENON_FOLD(uint64_t)
 #undef TENON_FOLD
 #endif
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels

@@ -8,7 +8,7 @@
 #include "tenon/kernels/elementwise/ops.hpp"
 #include "tenon/simd/math.hpp"
 
-namespace tenon::kernels::detail {
+namespace tenon::TENON_ABI::kernels::detail {
 
 /// Stands for a body that a function does not have for a type of elements.
 struct None {};
@@ -216,4 +216,4 @@ struct CompareFunction {
   }
 };
 
-}  // namespace tenon::kernels::detail
+}  // namespace tenon::TENON_ABI::kernels::detail

@@ -7,7 +7,7 @@
 #include "tenon/base/types.hpp"
 #include "tenon/simd/arch.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 /// The serial body, in half_impl.hpp.
 template <class Arch, class From, class To>
@@ -21,7 +21,7 @@ void convert_half(const From* x, To* y, int64_t n) {
   });
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels
 
 #ifndef TENON_COMPILED
 #include "tenon/kernels/elementwise/half_impl.hpp"

@@ -4,7 +4,7 @@
 #include "tenon/kernels/elementwise/half.hpp"
 #include "tenon/simd/wide.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 template <class Arch, class From, class To>
 void convert_half_impl(const From* x, To* y, int64_t n) {
@@ -19,4 +19,4 @@ template void convert_half_impl<TENON_INSTANTIATE>(const float*, float16*, int64
 template void convert_half_impl<TENON_INSTANTIATE>(const float*, bfloat16*, int64_t);
 #endif
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels

@@ -6,7 +6,9 @@
 #include <limits>
 #include <type_traits>
 
-namespace tenon::kernels {
+#include "tenon/base/abi.hpp"
+
+namespace tenon::TENON_ABI::kernels {
 
 /// y = f(x). `a` and `b` stand for UnaryParams::alpha and beta. Each function has a row in functions.hpp; its
 /// place among the others means nothing.
@@ -125,4 +127,4 @@ T power(T base, E exponent) {
   }
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels

@@ -9,7 +9,7 @@
 #include "tenon/base/dtype.hpp"
 #include "tenon/base/parallel.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 /// Elements of float or, if `wide`, of double.
 template <class Void>
@@ -54,4 +54,4 @@ void step(const std::array<Reals<const void>, N>& in, const std::array<Reals<voi
   });
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels

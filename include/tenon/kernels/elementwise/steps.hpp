@@ -7,7 +7,7 @@
 #include "tenon/kernels/elementwise/ops.hpp"
 #include "tenon/simd/arch.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 /// One step of a chain, which makes v of v: a function of one number, or of v and an operand.
 struct ChainStep {
@@ -29,7 +29,7 @@ inline void run_chain(std::span<const ChainStep> steps, const float* x, float* y
   simd::dispatch([=]<class Arch>(Arch) { run_chain_impl<Arch>(steps, x, y, n); });
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels
 
 #ifndef TENON_COMPILED
 #include "tenon/kernels/elementwise/steps_impl.hpp"

@@ -6,7 +6,7 @@
 #include "tenon/kernels/elementwise/functions.hpp"
 #include "tenon/kernels/elementwise/steps.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 namespace detail {
 
@@ -83,4 +83,4 @@ void run_chain_impl(std::span<const ChainStep> steps, const float* x, float* y, 
 template void run_chain_impl<TENON_INSTANTIATE>(std::span<const ChainStep>, const float*, float*, int64_t);
 #endif
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels

@@ -9,7 +9,9 @@
 #include <cstdint>
 #include <limits>
 
-namespace tenon::kernels {
+#include "tenon/base/abi.hpp"
+
+namespace tenon::TENON_ABI::kernels {
 
 /// Many products of the same extents, one for each index of the row-major box `extents`. The offset of an
 /// item's operand is the dot product of its index with the operand's strides, in elements; stride 0 shares
@@ -89,4 +91,4 @@ struct QuantGemmArgs {
       nullptr;  ///< C then holds floats made of the sums; all items of a batch share it
 };
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels

@@ -17,7 +17,7 @@
 #include "tenon/kernels/gemm/pack.hpp"
 #include "tenon/kernels/gemm/tile.hpp"
 
-namespace tenon::kernels::gemm_detail {
+namespace tenon::TENON_ABI::kernels::gemm_detail {
 
 /// One product. Each operand is packed beforehand, or by a function when a block needs it. pack_a(i, rows, p,
 /// depth, to) writes the panel of A that begins at row i, cells p to p + depth of K. pack_b does the same for
@@ -469,4 +469,4 @@ int64_t batch_items(const GemmBatch& batch) {
   return items;
 }
 
-}  // namespace tenon::kernels::gemm_detail
+}  // namespace tenon::TENON_ABI::kernels::gemm_detail

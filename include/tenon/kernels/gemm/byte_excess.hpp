@@ -9,7 +9,9 @@
 #include <algorithm>
 #include <cstdint>
 
-namespace tenon::kernels::gemm_detail {
+#include "tenon/base/abi.hpp"
+
+namespace tenon::TENON_ABI::kernels::gemm_detail {
 
 /// Whether the signed operand of products by Ops may have lists of excess.
 template <class Ops>
@@ -119,4 +121,4 @@ struct Excess {
   }
 };
 
-}  // namespace tenon::kernels::gemm_detail
+}  // namespace tenon::TENON_ABI::kernels::gemm_detail

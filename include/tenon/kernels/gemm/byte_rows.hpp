@@ -14,7 +14,7 @@
 #include "tenon/kernels/gemm/blocks.hpp"
 #include "tenon/kernels/gemm/bytes.hpp"
 
-namespace tenon::kernels::gemm_detail {
+namespace tenon::TENON_ABI::kernels::gemm_detail {
 
 inline constexpr int64_t few_byte_rows = 4;
 inline constexpr int64_t few_rows_columns = 512;  // of a task, whose sums stay in the first-level cache
@@ -145,4 +145,4 @@ void few_rows_product(const QuantGemmArgs& g) {
   });
 }
 
-}  // namespace tenon::kernels::gemm_detail
+}  // namespace tenon::TENON_ABI::kernels::gemm_detail

@@ -14,7 +14,7 @@
 #include "tenon/kernels/gemm/bytes.hpp"
 #include "tenon/simd/tiles.hpp"
 
-namespace tenon::kernels::gemm_detail {
+namespace tenon::TENON_ABI::kernels::gemm_detail {
 
 /// A block's panel of A and one of B, 24 KB each, are read many times: one of them from the first-level
 /// cache, the other one from the second.
@@ -169,4 +169,4 @@ void compute_range(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1) {
   if (i1 > whole) compute(whole, i1, i1 - whole);
 }
 
-}  // namespace tenon::kernels::gemm_detail
+}  // namespace tenon::TENON_ABI::kernels::gemm_detail

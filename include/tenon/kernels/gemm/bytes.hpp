@@ -20,7 +20,7 @@
 #include "tenon/simd/batch.hpp"
 #include "tenon/simd/tiles.hpp"
 
-namespace tenon::kernels::gemm_detail {
+namespace tenon::TENON_ABI::kernels::gemm_detail {
 
 /// A packed cell is four neighbours along K, the first in the low byte. `a_signed` says which operand is the
 /// signed one. Without `any`, no two products of neighbours may leave 16 bits together: see byte_excess.hpp.
@@ -277,4 +277,4 @@ constexpr int32_t wrap_sub(int32_t x, int32_t y) {
   return static_cast<int32_t>(static_cast<uint32_t>(x) - static_cast<uint32_t>(y));
 }
 
-}  // namespace tenon::kernels::gemm_detail
+}  // namespace tenon::TENON_ABI::kernels::gemm_detail

@@ -8,7 +8,7 @@
 #include "tenon/kernels/move/move.hpp"
 #include "tenon/kernels/reduce/reduce.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 /// The number of labels, at most: letters of both cases, and the axes of an ellipsis.
 inline constexpr int max_labels = 52 + max_rank;
@@ -255,4 +255,4 @@ class Contraction {
   int count_[max_labels];  // tensors that have a label
 };
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels

@@ -6,7 +6,7 @@
 #include "tenon/kernels/gemm/args.hpp"
 #include "tenon/simd/arch.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 template <class Arch, class T>
 void gemm_impl(const GemmArgs<T>& args);
@@ -61,7 +61,7 @@ inline void pack_b(const GemmArgs<T>& args, T* packed) {
   simd::dispatch([&]<class Arch>(Arch) { pack_b_impl<Arch, T>(args, packed); });
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels
 
 #ifndef TENON_COMPILED
 #include "tenon/kernels/gemm/gemm_impl.hpp"

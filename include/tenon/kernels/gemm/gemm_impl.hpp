@@ -20,7 +20,7 @@
 #include "tenon/kernels/gemm/split_gemm.hpp"
 #include "tenon/kernels/gemm/tile.hpp"
 
-namespace tenon::kernels::gemm_detail {
+namespace tenon::TENON_ABI::kernels::gemm_detail {
 
 /// The product as that of B transposed and A transposed, of a C whose one column is dense.
 template <class T>
@@ -154,9 +154,9 @@ void run_gemm(GemmArgs<T> g) {
   run_products<Ops, Arch>(product(0), items, product);
 }
 
-}  // namespace tenon::kernels::gemm_detail
+}  // namespace tenon::TENON_ABI::kernels::gemm_detail
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 template <class Arch, class T>
 void gemm_impl(const GemmArgs<T>& g) {
@@ -226,10 +226,10 @@ void pack_b_impl(const GemmArgs<T>& g, T* packed) {
                             PackB<Arch, T>{g.b, g.b_row, g.b_col});
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels
 
 #ifdef TENON_INSTANTIATE
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 #define TENON_GEMM(T)                                                          \
   template void gemm_impl<TENON_INSTANTIATE, T>(const GemmArgs<T>&);           \
@@ -246,5 +246,5 @@ TENON_GEMM(int64_t)
 TENON_GEMM(uint64_t)
 #undef TENON_GEMM
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels
 #endif

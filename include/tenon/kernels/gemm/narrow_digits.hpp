@@ -14,7 +14,7 @@
 #include "tenon/base/scratch.hpp"
 #include "tenon/kernels/gemm/narrow_numbers.hpp"
 
-namespace tenon::kernels::narrow_detail {
+namespace tenon::TENON_ABI::kernels::narrow_detail {
 
 inline constexpr int digit_count = 3;
 /// Of numbers that share a scale, so that sums of 24 bits times 4 bits, less their first digit, fit into 32.
@@ -202,4 +202,4 @@ template <int bits, class Arch, int R, int NV, bool dot, bool equal>
     for (int v = 0; v < NV; ++v) simd::storeu(sums + (r * NV + v) * L, total[r][v]);
 }
 
-}  // namespace tenon::kernels::narrow_detail
+}  // namespace tenon::TENON_ABI::kernels::narrow_detail

@@ -9,7 +9,7 @@
 #include "tenon/kernels/gemm/narrow_matrix.hpp"
 #include "tenon/simd/arch.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 template <class Arch>
 NarrowSize narrow_size_impl(const NarrowSource& source);
@@ -34,7 +34,7 @@ inline void narrow_gemm(const GemmArgs<float>& args, const NarrowMatrix& b) {
   simd::dispatch([&]<class Arch>(Arch) { narrow_gemm_impl<Arch>(args, b); });
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels
 
 #ifndef TENON_COMPILED
 #include "tenon/kernels/gemm/narrow_gemm_impl.hpp"

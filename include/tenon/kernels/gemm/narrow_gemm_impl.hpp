@@ -19,7 +19,7 @@
 #include "tenon/kernels/gemm/split_gemm.hpp"
 #include "tenon/kernels/gemm/tile.hpp"
 
-namespace tenon::kernels::narrow_detail {
+namespace tenon::TENON_ABI::kernels::narrow_detail {
 
 using gemm_detail::Finish;
 using gemm_detail::Single;
@@ -375,9 +375,9 @@ void pack(const NarrowSource& s, const Layout<Halves<T, Arch>, Arch>& layout, st
     }
 }
 
-}  // namespace tenon::kernels::narrow_detail
+}  // namespace tenon::TENON_ABI::kernels::narrow_detail
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 template <class Arch>
 NarrowSize narrow_size_impl(const NarrowSource& s) {
@@ -421,14 +421,14 @@ void narrow_gemm_impl(const GemmArgs<float>& args, const NarrowMatrix& b) {
                      [&]<class N>(std::type_identity<N>) { narrow_detail::multiply<N, Arch>(args, b); });
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels
 
 #ifdef TENON_INSTANTIATE
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 template NarrowSize narrow_size_impl<TENON_INSTANTIATE>(const NarrowSource&);
 template NarrowMatrix narrow_pack_impl<TENON_INSTANTIATE>(const NarrowSource&, std::byte*, uint8_t*);
 template void narrow_gemm_impl<TENON_INSTANTIATE>(const GemmArgs<float>&, const NarrowMatrix&);
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels
 #endif

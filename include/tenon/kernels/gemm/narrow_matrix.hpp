@@ -6,7 +6,7 @@
 
 #include "tenon/base/dtype.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 /// B (K,N) before it is packed: halves, or integers whose numbers are (code - zero) * scale.
 struct NarrowSource {
@@ -52,4 +52,4 @@ constexpr bool narrow_fits(const NarrowSource& s) {
   return s.block >= s.k || (s.block > 0 && s.block % narrow_depth(s.type) == 0);
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels

@@ -8,7 +8,7 @@
 #include "tenon/kernels/gemm/narrow_matrix.hpp"
 #include "tenon/simd/wide.hpp"
 
-namespace tenon::kernels::narrow_detail {
+namespace tenon::TENON_ABI::kernels::narrow_detail {
 
 using simd::batch;
 using simd::lanes;
@@ -165,4 +165,4 @@ void set_block(N& numbers, const NarrowMatrix& b, const Layout<N, Arch>& layout,
                         batch<float, Arch>(N::middle));
 }
 
-}  // namespace tenon::kernels::narrow_detail
+}  // namespace tenon::TENON_ABI::kernels::narrow_detail

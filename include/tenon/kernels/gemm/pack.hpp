@@ -10,7 +10,7 @@
 #include "tenon/base/parallel.hpp"
 #include "tenon/simd/batch.hpp"
 
-namespace tenon::kernels::gemm_detail {
+namespace tenon::TENON_ABI::kernels::gemm_detail {
 
 using simd::element;
 using simd::lanes;
@@ -99,4 +99,4 @@ void pack_whole(int64_t count, int64_t depth, int64_t block, Cell* to, const Pac
   });
 }
 
-}  // namespace tenon::kernels::gemm_detail
+}  // namespace tenon::TENON_ABI::kernels::gemm_detail

@@ -7,7 +7,7 @@
 #include "tenon/kernels/gemm/args.hpp"
 #include "tenon/simd/arch.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 template <class Arch>
 void quant_gemm_impl(const QuantGemmArgs& args);
@@ -33,7 +33,7 @@ inline void quant_pack_b(const QuantGemmArgs& args, int32_t* packed) {
   simd::dispatch([&]<class Arch>(Arch) { quant_pack_b_impl<Arch>(args, packed); });
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels
 
 #ifndef TENON_COMPILED
 #include "tenon/kernels/gemm/quant_gemm_impl.hpp"

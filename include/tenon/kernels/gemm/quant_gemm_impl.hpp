@@ -11,7 +11,7 @@
 #include "tenon/kernels/gemm/bytes.hpp"
 #include "tenon/kernels/gemm/quant_gemm.hpp"
 
-namespace tenon::kernels::gemm_detail {
+namespace tenon::TENON_ABI::kernels::gemm_detail {
 
 inline constexpr int64_t image_header = 16;  // int32_t, a cache line
 
@@ -258,9 +258,9 @@ void multiply_bytes(const QuantGemmArgs& g, ByteForm form) {
   }
 }
 
-}  // namespace tenon::kernels::gemm_detail
+}  // namespace tenon::TENON_ABI::kernels::gemm_detail
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 template <class Arch>
 void quant_gemm_impl(const QuantGemmArgs& g) {
@@ -325,14 +325,14 @@ void quant_pack_b_impl(const QuantGemmArgs& g, int32_t* packed) {
   });
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels
 
 #ifdef TENON_INSTANTIATE
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 template void quant_gemm_impl<TENON_INSTANTIATE>(const QuantGemmArgs&);
 template int64_t quant_packed_b_size_impl<TENON_INSTANTIATE>(const QuantGemmArgs&);
 template void quant_pack_b_impl<TENON_INSTANTIATE>(const QuantGemmArgs&, int32_t*);
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels
 #endif

@@ -13,7 +13,7 @@
 #include "tenon/kernels/gemm/blocks.hpp"
 #include "tenon/kernels/gemm/tile.hpp"
 
-namespace tenon::kernels::gemm_detail {
+namespace tenon::TENON_ABI::kernels::gemm_detail {
 
 /// Sums of products of R vectors x (each of k, `x_step` apart) with rows [0, count) of a matrix whose rows
 /// lie `row` apart and are dense: sums[i * sum_i + r * sum_r]. Rows are taken four at a time, a quarter of
@@ -265,4 +265,4 @@ void tiny_product(const GemmArgs<T>& g, const T* a, const T* b, const Finish<T>&
   }
 }
 
-}  // namespace tenon::kernels::gemm_detail
+}  // namespace tenon::TENON_ABI::kernels::gemm_detail

@@ -20,7 +20,7 @@
 #include "tenon/simd/batch.hpp"
 #include "tenon/simd/tiles.hpp"
 
-namespace tenon::kernels::gemm_detail {
+namespace tenon::TENON_ABI::kernels::gemm_detail {
 
 /// The operations of a product whose operands are split on the way.
 template <class U, int p>
@@ -256,4 +256,4 @@ bool split_product(const GemmArgs<float>& g, int64_t items, const MakeProduct& p
   return false;
 }
 
-}  // namespace tenon::kernels::gemm_detail
+}  // namespace tenon::TENON_ABI::kernels::gemm_detail

@@ -14,7 +14,7 @@
 #include "tenon/kernels/gemm/args.hpp"
 #include "tenon/simd/batch.hpp"
 
-namespace tenon::kernels::gemm_detail {
+namespace tenon::TENON_ABI::kernels::gemm_detail {
 
 using simd::batch;
 using simd::lanes;
@@ -403,4 +403,4 @@ void finish_sums(const Out* sum, int64_t sum_row, int64_t rows, int64_t cols, in
     }
 }
 
-}  // namespace tenon::kernels::gemm_detail
+}  // namespace tenon::TENON_ABI::kernels::gemm_detail

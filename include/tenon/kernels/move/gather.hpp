@@ -5,7 +5,7 @@
 
 #include "tenon/kernels/move/move.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 namespace detail {
 /// Indices below 0 count from the end. A jump would be guessed wrong where signs are mixed.
@@ -156,4 +156,4 @@ inline void reverse_sequences(DType d, void* to, const void* from, const int64_t
   });
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels

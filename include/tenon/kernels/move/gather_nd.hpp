@@ -3,7 +3,7 @@
 
 #include "tenon/kernels/move/scatter.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 /// to (count, inner) = the slices of `from` that plan's index rows name, `per_batch` rows for each batch; the
 /// batches of `from` are `batch_step` elements apart.
@@ -25,4 +25,4 @@ inline void gather_nd(DType d, void* to, const void* from, const ScatterPlan& pl
   });
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels

@@ -7,7 +7,7 @@
 #include "tenon/base/types.hpp"
 #include "tenon/kernels/move/transpose.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 namespace detail {
 
@@ -258,4 +258,4 @@ inline void transpose(DType d, void* to, const void* from, std::span<const int64
   }
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels

@@ -3,7 +3,7 @@
 
 #include "tenon/kernels/move/move.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 /// to (outer, depth, inner) is values[0] throughout, but values[1] at (o, indices[o, i], i) where that index
 /// is below depth. Indices from -depth on count from the end if `negative`.
@@ -23,4 +23,4 @@ inline void one_hot(DType d, void* to, const int64_t* indices, const void* value
   });
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels

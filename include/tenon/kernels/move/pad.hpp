@@ -5,7 +5,7 @@
 #include "tenon/base/scratch.hpp"
 #include "tenon/kernels/move/move.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 enum class PadMode : uint8_t { constant, reflect, edge, wrap };
 
@@ -218,4 +218,4 @@ inline void pad(PadMode mode, const PadArgs& a) {
   }
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels

@@ -6,7 +6,7 @@
 
 #include "tenon/kernels/move/move.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 enum class ScatterOp : uint8_t { none, add, mul, max, min };
 
@@ -155,4 +155,4 @@ void scatter_elements(ScatterOp op, T* to, std::span<const int64_t> to_extents, 
   }
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels

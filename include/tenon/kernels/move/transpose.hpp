@@ -15,7 +15,7 @@
 #include "tenon/simd/arch.hpp"
 #include "tenon/simd/copy.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 /// Serial body, in transpose_impl.hpp: to[j * to_row + i * bytes] = from[i * from_row + j * bytes] for blocks
 /// of 1, 2, 4 or 8 bytes, i < rows, j < columns. Rows' steps count bytes.
@@ -367,7 +367,7 @@ void transpose(T* to, const T* from, std::span<const int64_t> extents, std::span
   copy_strided(to, s.to, from, s.from, s.extents, static_cast<int>(extents.size()));
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels
 
 #ifndef TENON_COMPILED
 #include "tenon/kernels/move/transpose_impl.hpp"

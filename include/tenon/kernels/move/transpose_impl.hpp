@@ -6,7 +6,7 @@
 
 #include "tenon/kernels/move/transpose.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 namespace detail {
 
@@ -262,4 +262,4 @@ template void turn_impl<TENON_INSTANTIATE, 4>(char*, int64_t, const char*, int64
 template void turn_impl<TENON_INSTANTIATE, 8>(char*, int64_t, const char*, int64_t, int64_t, int64_t);
 #endif
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels

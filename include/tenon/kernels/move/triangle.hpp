@@ -3,7 +3,7 @@
 
 #include "tenon/kernels/move/move.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 /// Copies dense matrices of rows x columns elements, `count` elements in all, with zeros (strings: empty
 /// ones) below the k-th diagonal or, where not `upper`, above it. Types of packed elements are not supported.
@@ -28,4 +28,4 @@ inline void triangle(DType d, void* to, const void* from, int64_t count, int64_t
                });
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels

@@ -6,7 +6,7 @@
 #include "tenon/kernels/reduce/lines.hpp"
 #include "tenon/simd/arch.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 /// Serial body, in arg_reduce_impl.hpp: of the lines [first, last).
 template <class Arch, class T>
@@ -27,7 +27,7 @@ void arg_reduce(bool greatest, bool last_index, const T* x, int64_t* y, int64_t 
   });
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels
 
 #ifndef TENON_COMPILED
 #include "tenon/kernels/reduce/arg_reduce_impl.hpp"

@@ -11,7 +11,7 @@
 #include "tenon/kernels/reduce/rows.hpp"
 #include "tenon/simd/wide.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 namespace detail {
 
@@ -207,4 +207,4 @@ TENON_ARG_REDUCE(uint64_t)
 #undef TENON_ARG_REDUCE
 #endif
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels

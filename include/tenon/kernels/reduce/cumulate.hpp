@@ -9,7 +9,7 @@
 #include "tenon/base/parallel.hpp"
 #include "tenon/simd/arch.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 enum class CumulateOp : uint8_t { sum, product };
 
@@ -128,7 +128,7 @@ void cumulate(const T* x, T* y, int64_t outer, int64_t extent, int64_t inner, bo
                });
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels
 
 #ifndef TENON_COMPILED
 #include "tenon/kernels/reduce/cumulate_impl.hpp"

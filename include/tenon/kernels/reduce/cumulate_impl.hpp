@@ -4,7 +4,7 @@
 #include "tenon/kernels/reduce/cumulate.hpp"
 #include "tenon/simd/wide.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 namespace detail {
 
@@ -71,4 +71,4 @@ template void cumulate_impl<TENON_INSTANTIATE>(const float*, float*, int64_t, in
                                                int64_t, bool);
 #endif
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels

@@ -9,7 +9,7 @@
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/scratch.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 /// Log-probabilities x of extents (outer, classes, inner), the classes of outer * inner samples, and a factor
 /// for each class. Samples of class `ignored` count nothing.
@@ -60,4 +60,4 @@ LossSum negative_log_likelihood(const Likelihood<X, W, I>& p, Y* y) {
   return total;
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels

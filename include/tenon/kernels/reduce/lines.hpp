@@ -6,7 +6,7 @@
 
 #include "tenon/base/parallel.hpp"
 
-namespace tenon::kernels::detail {
+namespace tenon::TENON_ABI::kernels::detail {
 
 /// Neighbouring lines with a stride that are walked at once, at most.
 inline constexpr int reduce_tile = 128;
@@ -31,4 +31,4 @@ void parallel_lines(int64_t outer, int64_t axis, int64_t inner, int64_t elements
                [&](int64_t begin, int64_t end) { f(line(begin), line(end)); });
 }
 
-}  // namespace tenon::kernels::detail
+}  // namespace tenon::TENON_ABI::kernels::detail

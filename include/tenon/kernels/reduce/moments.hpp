@@ -5,7 +5,7 @@
 
 #include "tenon/base/parallel.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 /// mean and population variance, each (channels), of x (batch, channels, spatial). Sums are in double, in the
 /// order of the elements; without elements the results are NaN. T: double, or a type that converts to float.
@@ -31,4 +31,4 @@ void moments(const T* x, double* mean, double* variance, int64_t batch, int64_t 
   });
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels

@@ -9,7 +9,7 @@
 #include "tenon/base/types.hpp"
 #include "tenon/simd/arch.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 /// y = (x - mean) / sqrt(variance + epsilon) * scale + bias over each row of x (rows, n); RMS: without the
 /// mean.
@@ -119,7 +119,7 @@ void lrn(const LrnArgs<T>& args) {
                });
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels
 
 #ifndef TENON_COMPILED
 #include "tenon/kernels/reduce/normalize_impl.hpp"

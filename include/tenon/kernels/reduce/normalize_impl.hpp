@@ -10,7 +10,7 @@
 #include "tenon/simd/math.hpp"
 #include "tenon/simd/wide.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 namespace detail {
 
@@ -212,4 +212,4 @@ TENON_NORMALIZE(bfloat16)
 #undef TENON_NORMALIZE
 #endif
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels

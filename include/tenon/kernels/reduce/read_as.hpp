@@ -7,7 +7,7 @@
 #include "tenon/kernels/reduce/rows.hpp"
 #include "tenon/simd/wide.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 namespace detail {
 
@@ -48,4 +48,4 @@ template <class Arch, class C>
 
 }  // namespace detail
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels

@@ -13,7 +13,7 @@
 #include "tenon/kernels/reduce/lines.hpp"
 #include "tenon/simd/arch.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 /// Results over no elements: sum, sum_square, l1 and l2 give 0; prod gives 1; mean gives NaN (integers 0);
 /// max and min give the type's least and greatest value (infinities for floats); log_sum and log_sum_exp give
@@ -221,7 +221,7 @@ void reduce(const T* x, T* y, const ReducePlan& plan) {
 #endif
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels
 
 #ifndef TENON_COMPILED
 #include "tenon/kernels/reduce/reduce_impl.hpp"

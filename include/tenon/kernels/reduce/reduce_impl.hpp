@@ -14,7 +14,7 @@
 #include "tenon/simd/math.hpp"
 #include "tenon/simd/wide.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 namespace detail {
 
@@ -467,4 +467,4 @@ TENON_REDUCE(uint64_t)
 #undef TENON_REDUCE
 #endif
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels

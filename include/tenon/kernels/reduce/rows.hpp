@@ -9,7 +9,7 @@
 #include "tenon/kernels/reduce/lines.hpp"
 #include "tenon/simd/wide.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 namespace detail {
 
@@ -216,4 +216,4 @@ void map_row(const T* x, T* y, int64_t n, const F& f) {
 
 }  // namespace detail
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels

@@ -9,7 +9,7 @@
 #include "tenon/kernels/reduce/lines.hpp"
 #include "tenon/simd/arch.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 /// Serial body, in softmax_impl.hpp: the lines [first, last) of the outer * inner.
 template <class Arch, class T>
@@ -38,7 +38,7 @@ void log_softmax(const T* x, T* y, int64_t outer, int64_t axis, int64_t inner) {
   detail::softmax_lines(true, x, y, outer, axis, inner);
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels
 
 #ifndef TENON_COMPILED
 #include "tenon/kernels/reduce/softmax_impl.hpp"

@@ -12,7 +12,7 @@
 #include "tenon/simd/math.hpp"
 #include "tenon/simd/wide.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 namespace detail {
 
@@ -239,4 +239,4 @@ template void softmax_impl<TENON_INSTANTIATE>(bool, const bfloat16*, bfloat16*, 
                                               int64_t);
 #endif
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels

@@ -14,7 +14,7 @@
 #include "tenon/kernels/resize/interpolated.hpp"
 #include "tenon/simd/arch.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 enum class SampleMode : uint8_t { nearest, linear, cubic };
 enum class SamplePadding : uint8_t { zeros, border, reflection };
@@ -330,7 +330,7 @@ void grid_sample(const GridSampleArgs& a, const T* x, T* y) {
                });
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels
 
 #ifndef TENON_COMPILED
 #include "tenon/kernels/resize/grid_sample_impl.hpp"

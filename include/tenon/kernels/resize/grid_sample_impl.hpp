@@ -7,7 +7,7 @@
 #include "tenon/kernels/resize/grid_sample.hpp"
 #include "tenon/simd/batch.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 namespace detail {
 
@@ -132,10 +132,10 @@ void grid_rows_impl(const float* turned, int64_t row, int64_t channels, int64_t 
   simd::turn<Arch>(sums, row, n, channels, y, y_row);
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels
 
 #ifdef TENON_INSTANTIATE
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 template void grid_terms_impl<TENON_INSTANTIATE>(const GridSampleArgs&, const float*, int64_t, int32_t*,
                                                  float*);
@@ -146,5 +146,5 @@ template void grid_turn_impl<TENON_INSTANTIATE>(const float*, int64_t, int64_t, 
 template void grid_rows_impl<TENON_INSTANTIATE>(const float*, int64_t, int64_t, int64_t, const int32_t*,
                                                 const float*, int64_t, float*, float*, int64_t);
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels
 #endif

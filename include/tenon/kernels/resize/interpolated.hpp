@@ -3,7 +3,7 @@
 
 #include "tenon/base/types.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 /// Complex numbers stay; others are computed in float where it holds all of them, else in double.
 template <class T>
@@ -12,4 +12,4 @@ using interpolated_t =
                        std::conditional_t<is_float(dtype_of<T>), compute_t<T>,
                                           std::conditional_t<sizeof(T) <= 2, float, double>>>;
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels

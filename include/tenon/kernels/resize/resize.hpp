@@ -9,7 +9,7 @@
 #include "tenon/kernels/move/move.hpp"
 #include "tenon/simd/arch.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 /// Element j of the new axis is the sum over k of weights[k * out + j] * element index[k * out + j] of the
 /// old one.
@@ -145,7 +145,7 @@ inline void pick(DType d, void* to, std::span<const int64_t> to_extents, const v
   });
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels
 
 #ifndef TENON_COMPILED
 #include "tenon/kernels/resize/resize_impl.hpp"

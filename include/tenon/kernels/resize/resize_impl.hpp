@@ -7,7 +7,7 @@
 #include "tenon/kernels/resize/resize.hpp"
 #include "tenon/simd/batch.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 template <class Arch, class T>
 void resample_rows_impl(const T* x, T* y, const ResampleAxis<T>& axis, int64_t inner, int64_t begin,
@@ -94,10 +94,10 @@ void resample_lines_impl(const T* x, T* y, const ResampleAxis<T>& axis, int64_t 
   }
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels
 
 #ifdef TENON_INSTANTIATE
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 template void resample_rows_impl<TENON_INSTANTIATE>(const float*, float*, const ResampleAxis<float>&, int64_t,
                                                     int64_t, int64_t);
@@ -108,5 +108,5 @@ template void resample_lines_impl<TENON_INSTANTIATE>(const float*, float*, const
 template void resample_lines_impl<TENON_INSTANTIATE>(const double*, double*, const ResampleAxis<double>&,
                                                      int64_t, int64_t);
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels
 #endif

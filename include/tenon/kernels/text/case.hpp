@@ -7,7 +7,7 @@
 
 #include "tenon/kernels/text/utf8.hpp"
 
-namespace tenon::kernels {
+namespace tenon::TENON_ABI::kernels {
 
 enum class Case : uint8_t { lower, upper };
 
@@ -162,4 +162,4 @@ inline bool append_with_case(std::string_view text, Case to, bool turkic, std::s
   return true;
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels

@@ -3,7 +3,9 @@
 
 #include <string_view>
 
-namespace tenon::kernels {
+#include "tenon/base/abi.hpp"
+
+namespace tenon::TENON_ABI::kernels {
 
 /// A code point and how many bytes it takes; none where the bytes are not UTF-8.
 struct CodePoint {
@@ -54,4 +56,4 @@ constexpr bool is_space(char32_t c) {
          c == 0x3000;
 }
 
-}  // namespace tenon::kernels
+}  // namespace tenon::TENON_ABI::kernels

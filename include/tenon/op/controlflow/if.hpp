@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/control_flow.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Runs then_branch where cond holds, else else_branch. Neither takes inputs, both give as many values, of
 /// equal types. Only the branch that runs has to fit the operands of the run. op::If{one, two}(true) gives
@@ -68,4 +68,4 @@ struct If {
   }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/control_flow.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Runs `body` at most M times, and for as long as cond holds, which each run gives anew. Without cond the
 /// body's condition does not matter; without M and cond the loop would never end, and is refused. The body
@@ -112,4 +112,4 @@ struct Loop {
   }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/control_flow.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 namespace scan_detail {
 
@@ -310,4 +310,4 @@ struct Scan_8 {
   }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -4,7 +4,7 @@
 
 #include "tenon/op/framework/call.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Each line of input along `axis` through F: f(x, y, outer, extent, inner), y may be x.
 template <Str Name, class F>
@@ -81,4 +81,4 @@ struct FromAxisOn {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/before_broadcasting.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// F on propagated elements.
 template <kernels::BinaryOp F>
@@ -36,4 +36,4 @@ struct Arithmetic {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -5,7 +5,7 @@
 #include "tenon/op/framework/attribute.hpp"
 #include "tenon/op/framework/call.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Extents of Q (batch, heads, queries, size), K (batch, KV heads, keys, size) and V (batch, KV heads, keys,
 /// value size).
@@ -53,4 +53,4 @@ kernels::HeadRows<Void> head_rows(DType dtype, Void* data, std::span<const int64
   return {dtype, data, e[1] * e[2], e[2] / heads, e[2]};
 }
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -4,7 +4,7 @@
 #include "tenon/op/families/elementwise.hpp"
 #include "tenon/op/tensor/unsqueeze.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Op at the versions Since: with `broadcast` B is stretched over A, along A's axes from `axis` on or else
 /// along the last ones; without it A and B have the same extents, or B is a scalar.
@@ -83,4 +83,4 @@ struct BeforeBroadcasting {
   }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/elementwise.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// C = F(A, B), bit by bit, with numpy's broadcasting.
 template <Str Name, kernels::BinaryOp F>
@@ -23,4 +23,4 @@ struct Bitwise {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

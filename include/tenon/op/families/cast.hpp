@@ -5,7 +5,7 @@
 #include "tenon/kernels/elementwise/convert.hpp"
 #include "tenon/op/families/elementwise.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// T1 and T2 of Cast and CastLike.
 constexpr TypeVar cast_types(std::string_view name) {
@@ -58,4 +58,4 @@ inline void cast(AnyView input, AnyOut output, CastOptions options) {
   });
 }
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

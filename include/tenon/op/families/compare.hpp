@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/elementwise.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// T1, the result of every comparison.
 inline constexpr TypeVar comparison_result{"T1", types::boolean};
@@ -78,4 +78,4 @@ void logic(TensorView<const bool> a, TensorView<const bool> b, TensorView<bool> 
   kernels::logic(F, a.data(), b.data(), c.data(), kernels::broadcast_plan(a.extents(), b.extents()));
 }
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -6,7 +6,7 @@
 #include "tenon/op/framework/attribute.hpp"
 #include "tenon/op/framework/call.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// The value itself, or a copy where it may not outlive the operator: a tensor in lent memory (operands often
 /// are), and strings, whose memory a session uses again.
@@ -137,4 +137,4 @@ inline std::vector<Value> run_body(std::string_view name, const BodyRef& body, C
   return out;
 }
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

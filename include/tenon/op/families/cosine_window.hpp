@@ -7,7 +7,7 @@
 #include "tenon/base/convert.hpp"
 #include "tenon/op/families/movement.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// output[n] = A0 - A1 cos(2 pi n / N) + A2 cos(4 pi n / N) for the `size` numbers n from 0 on, with N = size
 /// or, where `periodic` is 0, size - 1 (then the one number of size 1 is NaN, as the formula says). Computed
@@ -57,4 +57,4 @@ struct CosineWindow {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

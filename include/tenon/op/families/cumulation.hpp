@@ -4,7 +4,7 @@
 #include "tenon/kernels/reduce/cumulate.hpp"
 #include "tenon/op/framework/call.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Each element of y is F of the elements of x up to its own along `axis` or, with `exclusive`, before its
 /// own; with `reverse` from the end of the axis on.
@@ -41,4 +41,4 @@ struct Cumulation {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

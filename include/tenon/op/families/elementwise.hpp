@@ -6,7 +6,7 @@
 #include "tenon/kernels/elementwise/fold.hpp"
 #include "tenon/op/framework/call.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// A propagated element as a type holds it: int32 wraps, bool is whether it differs from 0.
 constexpr Dim held(DType dtype, Dim d) {
@@ -79,4 +79,4 @@ void fold(std::span<const TensorView<const T>> x, TensorView<T> y) {
   kernels::fold(F, operands, n, y.data(), y.size());
 }
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -8,7 +8,7 @@
 #include "tenon/base/scratch.hpp"
 #include "tenon/op/framework/call.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// The types of features.
 inline constexpr TypeSet feature_types = types::float32 | types::float64 | types::int64 | types::int32;
@@ -85,4 +85,4 @@ struct ClassLabels {
   }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/movement.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// The extents that `shape` states. With input 0, the input's extents, or (with `as_shape`) its elements, and
 /// `extra` behind them.
@@ -21,4 +21,4 @@ constexpr void infer_filled(Infer& i, const Ints& shape, const Ints& extra, bool
   i.out(0, y);
 }
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/reduction.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// The extents of the results: the spatial ones become 1.
 constexpr void infer_global_pool(Infer& i) {
@@ -33,4 +33,4 @@ struct GlobalPool {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

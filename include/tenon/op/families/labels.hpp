@@ -5,7 +5,7 @@
 #include "tenon/kernels/lookup.hpp"
 #include "tenon/op/framework/call.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// The types of keys and values.
 using label_types = TypeList<int64_t, float, std::string, int32_t, int16_t, double>;
@@ -55,4 +55,4 @@ struct NumberedNames {
   }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

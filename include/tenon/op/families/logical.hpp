@@ -4,7 +4,7 @@
 #include "tenon/op/families/before_broadcasting.hpp"
 #include "tenon/op/families/compare.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// F on propagated elements, as far as they are known.
 template <kernels::LogicOp F>
@@ -31,4 +31,4 @@ struct Logical {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

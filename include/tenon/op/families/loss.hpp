@@ -4,7 +4,7 @@
 #include "tenon/kernels/reduce/likelihood.hpp"
 #include "tenon/op/families/movement.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// The rule for scores (N, C, d1, …), labels (N, d1, …) and weights (C). The loss has the labels' extents, or
 /// is a scalar.
@@ -45,4 +45,4 @@ void reduce_likelihood(std::string_view name, const X* log_prob, int64_t classes
   });
 }
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

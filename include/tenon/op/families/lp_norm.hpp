@@ -5,7 +5,7 @@
 #include "tenon/op/families/wide.hpp"
 #include "tenon/op/families/window.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Refuses a p that is no norm's: one not above 0, or infinite.
 constexpr bool expect_norm(Infer& i, float p) {
@@ -34,4 +34,4 @@ T* powers_of_magnitudes(Scratch& scratch, const T* x, int64_t n, double p) {
   return powers;
 }
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -5,7 +5,7 @@
 #include "tenon/kernels/gemm/gemm.hpp"
 #include "tenon/op/framework/call.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// The extents of matmul(a, b): the last two axes are matrices, all before them broadcast; a vector is a
 /// row on the left, a column on the right, and leaves no axis. Unranked while a rank is not known.
@@ -74,4 +74,4 @@ struct MatMulPlan {
   kernels::GemmBatch batch() const { return {.rank = rank, .extents = extents, .a = a, .b = b, .c = c}; }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -6,7 +6,7 @@
 #include "tenon/kernels/move/move.hpp"
 #include "tenon/op/framework/call.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// T of Transpose, Squeeze, …
 inline constexpr TypeVar all_tensors = every_type("T");
@@ -109,4 +109,4 @@ constexpr void propagate_strided(Infer& i, int64_t offset, std::span<const int64
   });
 }
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -6,7 +6,7 @@
 #include "tenon/kernels/reduce/normalize.hpp"
 #include "tenon/op/framework/call.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Refuses a scale or bias that does not stretch over x.
 constexpr void expect_stretches(Infer& i, int input) {
@@ -87,4 +87,4 @@ void normalize_groups(TensorView<const T> x, int64_t groups, const T* scale, con
                           .epsilon = epsilon});
 }
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

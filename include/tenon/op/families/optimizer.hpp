@@ -7,7 +7,7 @@
 #include "tenon/kernels/elementwise/step.hpp"
 #include "tenon/op/framework/call.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// The specification of an optimizer.
 constexpr Spec optimizer_spec(std::string_view name) {
@@ -69,4 +69,4 @@ inline double real_item(AnyView v) {
   return v.dtype() == DType::float64 ? v.as<double>().item() : static_cast<double>(v.as<float>().item());
 }
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

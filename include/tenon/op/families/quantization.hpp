@@ -5,7 +5,7 @@
 #include "tenon/kernels/quantize.hpp"
 #include "tenon/op/framework/call.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// The results of QuantizeLinear by version, which DequantizeLinear takes too, besides int32.
 inline constexpr TypeSet quantized_8 = types::int8 | types::uint8;
@@ -48,4 +48,4 @@ inline kernels::QuantGrid quant_grid(AnyView x, AnyView scale, int64_t axis, int
                         : kernels::QuantGrid::per_axis(outer, extent, inner);
 }
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -4,7 +4,7 @@
 #include "tenon/kernels/conv/quant_conv.hpp"
 #include "tenon/op/families/window.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Refuses a scale or zero point of weights that is neither one element nor one for each output channel.
 constexpr void infer_per_channel(Infer& i, int input, Dim channels) {
@@ -40,4 +40,4 @@ void quantized_conv(const WindowAttributes& window, int64_t group, AnyView x, An
   kernels::quant_conv(args);
 }
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

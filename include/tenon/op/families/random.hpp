@@ -10,7 +10,7 @@
 #include "tenon/kernels/random.hpp"
 #include "tenon/op/framework/call.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// The output has the input's extents, and the type of number `dtype` or else the input's.
 constexpr void infer_random_like(Infer& i, Opt<int64_t> dtype) {
@@ -77,4 +77,4 @@ constexpr Spec random_like_spec(std::string_view name) {
           .deterministic = false};
 }
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -11,7 +11,7 @@
 #include "tenon/op/framework/attribute.hpp"
 #include "tenon/op/framework/call.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// The specification of an operator of the family, without what only one of them has.
 constexpr Spec recurrent_spec(std::string_view name, List<int, 10> since) {
@@ -227,4 +227,4 @@ void run_recurrent(std::string_view name, const RecurrentForm& form, const Recur
   if (o.y_h) narrow(h1, o.y_h.data(), o.y_h.size());
 }
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

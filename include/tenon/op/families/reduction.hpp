@@ -9,7 +9,7 @@
 #include "tenon/kernels/reduce/reduce.hpp"
 #include "tenon/op/framework/call.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// T of ReduceMax and ReduceMin.
 inline constexpr TypeVar extremum_types{
@@ -190,4 +190,4 @@ struct ArgReduction {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

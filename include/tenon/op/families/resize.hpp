@@ -11,7 +11,7 @@
 #include "tenon/kernels/resize/resize.hpp"
 #include "tenon/op/framework/call.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 enum class ResizeMode : uint8_t { nearest, linear, cubic };
 
@@ -297,4 +297,4 @@ constexpr ResizeMode resize_mode(const Str& mode) {
   return mode == "nearest" ? ResizeMode::nearest : mode == "cubic" ? ResizeMode::cubic : ResizeMode::linear;
 }
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

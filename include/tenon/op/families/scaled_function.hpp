@@ -4,7 +4,7 @@
 #include "tenon/op/families/unary.hpp"
 #include "tenon/op/families/wide.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Output = alpha F(beta Input). ONNX states no defaults: the factors are 1 unless stated.
 template <Str Name, kernels::UnaryOp F, Str Input, Str Output>
@@ -38,4 +38,4 @@ struct ScaledFunction {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -4,7 +4,7 @@
 #include "tenon/kernels/move/scatter.hpp"
 #include "tenon/op/families/movement.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// The version has the reduction, and input 0's elements do: strings have none, complex numbers no order.
 constexpr bool check_reduction(Infer& i, const Str& reduction) {
@@ -48,4 +48,4 @@ void dispatch_reduced(DType d, F&& f) {
   dispatch(number_types{}, d, f) || dispatch<bool, complex64, complex128>(d, f);
 }
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

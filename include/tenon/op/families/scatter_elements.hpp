@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/scatter.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// The result has data's extents. updates has indices' extents, which on axes other than `axis` are at most
 /// data's.
@@ -39,4 +39,4 @@ inline void scatter_elements(std::string_view name, kernels::ScatterOp op, int64
   });
 }
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -7,7 +7,7 @@
 #include "tenon/kernels/reduce/softmax.hpp"
 #include "tenon/op/families/features.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Scores that a model has computed, in place where results are of this type, else in scratch.
 template <class C>
@@ -131,4 +131,4 @@ void label_greatest(const ClassLabels& labels, const C* scores, int64_t rows, in
   for (int64_t r = 0; r < rows; ++r) labels.put(y, first + r, greatest[r]);
 }
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/movement.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// The place that a scalar states in a sequence of n tensors; negative ones count from the end.
 /// Error{out_of_range} outside of [-n, end).
@@ -14,4 +14,4 @@ inline std::size_t position_in(std::string_view name, AnyView position, int64_t 
   return static_cast<std::size_t>(p < 0 ? p + n : p);
 }
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

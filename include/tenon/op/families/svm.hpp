@@ -4,7 +4,7 @@
 #include "tenon/kernels/svm.hpp"
 #include "tenon/op/families/scores.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// The attributes kernel_type and kernel_params.
 inline bool expect_svm_kernel(Infer& i, const Str& type, const std::vector<float>& params) {
@@ -58,4 +58,4 @@ void for_similarities(const Str& type, const std::vector<float>& params, const C
   }
 }
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

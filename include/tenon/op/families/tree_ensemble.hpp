@@ -10,7 +10,7 @@
 #include "tenon/op/families/wide.hpp"
 #include "tenon/op/framework/attribute.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// How the leaves of all trees make a score, under the numbers by which TreeEnsemble names it.
 enum class TreeAggregate : uint8_t { average, sum, min, max };
@@ -282,4 +282,4 @@ struct NumberedTrees {
   }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/elementwise.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// T of the functions of real numbers, of which the last version added bfloat16.
 template <int... Since>
@@ -76,4 +76,4 @@ struct AlphaFunction {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

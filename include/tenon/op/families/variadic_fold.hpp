@@ -4,7 +4,7 @@
 #include "tenon/op/families/compare.hpp"
 #include "tenon/op/families/elementwise.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// F of all inputs, element by element, with numpy's broadcasting; before version 8 all tensors have the same
 /// extents.
@@ -53,4 +53,4 @@ struct VariadicFold {
   }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

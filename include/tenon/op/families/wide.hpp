@@ -7,7 +7,7 @@
 #include "tenon/kernels/elementwise/half.hpp"
 #include "tenon/tensor/view.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// The n elements at x as compute_t<T>: x itself, or a copy. Null stays null.
 template <class T>
@@ -56,4 +56,4 @@ const C* numbers(Scratch& scratch, AnyView v) {
   return p;
 }
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -3,7 +3,7 @@
 
 #include "tenon/op/framework/call.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// The attributes that lay windows out, as ONNX has them; an empty list is an absent one.
 struct WindowAttributes {
@@ -238,4 +238,4 @@ struct WindowLayout {
   }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

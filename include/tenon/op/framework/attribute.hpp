@@ -7,7 +7,7 @@
 #include "tenon/base/convert.hpp"
 #include "tenon/op/framework/context.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// The value of an attribute in a model file.
 using AttributeValue = std::variant<std::monostate, int64_t, float, std::string, std::vector<int64_t>,
@@ -267,4 +267,4 @@ void add_default_inputs(int version, std::vector<AttributeInput>& inputs) {
   });
 }
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

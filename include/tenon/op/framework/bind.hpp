@@ -17,7 +17,7 @@
 
 #include "tenon/op/framework/slot.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 template <class T>
 concept Operator = requires { T::spec.name; };
@@ -157,4 +157,4 @@ constexpr Message infer(const Op& op, int version, std::span<const Info> in, std
   return i.message();
 }
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -5,7 +5,7 @@
 #include "tenon/op/framework/run.hpp"
 #include "tenon/op/framework/typed.hpp"
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 namespace op {
 namespace detail {
 
@@ -173,4 +173,4 @@ auto apply(const A&... a) {
       Op, a...);
 }
 
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI

@@ -9,7 +9,7 @@
 
 #include "tenon/op/framework/bind.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// An operand that is left out.
 struct Absent {};
@@ -177,4 +177,4 @@ void compute(const Op& op, const std::tuple<In...>& in, const std::tuple<Out...>
   compiled_detail::call<Op, B>(op, in, out, detail::Inputs<Op>{}, detail::Outputs<Op>{});
 }
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

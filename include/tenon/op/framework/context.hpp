@@ -4,14 +4,14 @@
 #include "tenon/op/framework/infer.hpp"
 #include "tenon/tensor/value.hpp"
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 class CapturingBody;  // graph/graph.hpp
 namespace detail {
 class Budget;  // graph/limits.hpp
 }
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Passed to `compute` if it has a Context parameter. Graph attributes run in the context's scope.
 class Context {
@@ -66,4 +66,4 @@ struct BodyRef {
   throw Error(code, std::string(where), concat(parts...));
 }
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -3,7 +3,7 @@
 
 #include "tenon/op/framework/operand.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// The extents of a result when the values of all operands are known.
 inline Extents known_extents(const Spec& spec, const Info& result) {
@@ -42,4 +42,4 @@ std::vector<Value> evaluate(const Any& op, Context& context, std::span<const Val
   return results;
 }
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

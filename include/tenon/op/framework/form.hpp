@@ -4,7 +4,7 @@
 #include "tenon/op/framework/attribute.hpp"
 #include "tenon/op/framework/report.hpp"
 
-namespace tenon::op::detail {
+namespace tenon::TENON_ABI::op::detail {
 
 struct Call {
   void operator()();
@@ -28,4 +28,4 @@ consteval Message missing_form() {
   return m;
 }
 
-}  // namespace tenon::op::detail
+}  // namespace tenon::TENON_ABI::op::detail

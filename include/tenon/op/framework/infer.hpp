@@ -11,7 +11,7 @@
 #include "tenon/op/framework/spec.hpp"
 #include "tenon/tensor/shape.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Text of bounded length that the compiler can build.
 struct Message {
@@ -374,4 +374,4 @@ class Infer {
   bool* asked_in_vain_;
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

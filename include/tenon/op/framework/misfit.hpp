@@ -5,7 +5,7 @@
 #include "tenon/op/framework/report.hpp"
 #include "tenon/op/framework/slot.hpp"
 
-namespace tenon::op::detail {
+namespace tenon::TENON_ABI::op::detail {
 
 /// The C++ name of an element type.
 constexpr void add_cpp_name(Message& m, DType d) {
@@ -100,4 +100,4 @@ consteval Message misfit() {
   return m;
 }
 
-}  // namespace tenon::op::detail
+}  // namespace tenon::TENON_ABI::op::detail

@@ -3,7 +3,7 @@
 
 #include "tenon/op/framework/context.hpp"
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 
 /// Stands for an optional operand that is left out: op::Clip{}(x, none, 6.0f).
 struct None {};
@@ -157,4 +157,4 @@ consteval uint32_t filter_of() {
 }
 
 }  // namespace op
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI

@@ -3,7 +3,7 @@
 
 #include "tenon/op/framework/registry.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// The results of Op, whose compute is op.compute_with(op.prepare<T>(), x, results…), with the model that
 /// prepare made for X's type.
@@ -47,4 +47,4 @@ constexpr auto prepare_function() -> AnyOperator (*)(const std::shared_ptr<const
     };
 }
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

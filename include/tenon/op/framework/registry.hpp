@@ -9,7 +9,7 @@
 #include "tenon/op/framework/form.hpp"
 #include "tenon/op/framework/run.hpp"
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 
 class AnyOperator;
 class Lowering;
@@ -322,6 +322,6 @@ void register_operator(Registry& registry) {
   }
 }
 
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI
 
 #include "tenon/op/framework/prepare.hpp"

@@ -3,7 +3,7 @@
 
 #include "tenon/op/framework/infer.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 namespace detail {
 
 /// A text that compilers print.
@@ -53,4 +53,4 @@ constexpr void report() {
   else report<M, end, Said..., detail::part<M, Begin, end>()>();
 }
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -6,7 +6,7 @@
 #include "tenon/op/framework/bind.hpp"
 #include "tenon/op/framework/misfit.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 namespace detail {
 
 /// The view that `compute` takes of a value; absent if there is none.
@@ -186,4 +186,4 @@ void run(const Op& op, Context& context, std::span<const Value* const> in, std::
 template <class Op>
 inline constexpr bool is_planned = detail::convention<Op>.form == detail::Form::planned;
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

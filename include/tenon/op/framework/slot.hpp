@@ -5,7 +5,7 @@
 
 #include "tenon/op/framework/context.hpp"
 
-namespace tenon::op::detail {
+namespace tenon::TENON_ABI::op::detail {
 
 inline constexpr int max_variables = 3;
 
@@ -70,4 +70,4 @@ constexpr auto sample_bound() {
   }(std::make_integer_sequence<int, K>{});
 }
 
-}  // namespace tenon::op::detail
+}  // namespace tenon::TENON_ABI::op::detail

@@ -3,7 +3,7 @@
 
 #include "tenon/tensor/type.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// The first or the last version for which a row of a specification holds.
 inline constexpr int always = 1 << 20;
@@ -355,4 +355,4 @@ constexpr uint32_t inputs_from_attributes(int version) {
   return mask;
 }
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -8,7 +8,7 @@
 #include "tenon/op/framework/operand.hpp"
 #include "tenon/op/framework/report.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// A result, as far as the compiler knows it. No Info: g++'s sanitizers refuse constants that own memory.
 struct StaticInfo {
@@ -102,4 +102,4 @@ struct Invalid {
   operator T() const;
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/random.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Each element is 1 with the probability that the input states, else 0, of type `dtype` or else the input's;
 /// families/random.hpp states what `seed` means. Error{out_of_range} for a probability outside of [0, 1].
@@ -38,4 +38,4 @@ struct Bernoulli {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

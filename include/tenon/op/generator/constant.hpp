@@ -7,7 +7,7 @@
 #include "tenon/op/families/movement.hpp"
 #include "tenon/op/framework/attribute.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 namespace constant_detail {
 
@@ -108,4 +108,4 @@ struct Constant {
   }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

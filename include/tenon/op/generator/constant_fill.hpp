@@ -5,7 +5,7 @@
 #include "tenon/base/convert.hpp"
 #include "tenon/op/families/fill.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Elements of type `dtype`, ONNX's number of one, that all are `value`. The extents are `shape`, or
 /// `input`'s, or with input_as_shape its elements, with extra_shape behind them. op::ConstantFill{.value = 3,
@@ -44,4 +44,4 @@ struct ConstantFill {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

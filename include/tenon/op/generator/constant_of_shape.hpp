@@ -4,7 +4,7 @@
 #include "tenon/op/families/movement.hpp"
 #include "tenon/op/framework/attribute.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// A tensor of the extents `input` (none: a scalar) whose elements all are the one in `value`, by default
 /// 0.0f. op::ConstantOfShape{}(constant<int64_t, 2, 3>) gives (2,3).
@@ -57,4 +57,4 @@ struct ConstantOfShape {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -4,7 +4,7 @@
 #include "tenon/base/convert.hpp"
 #include "tenon/op/families/movement.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// A matrix of input's extents, of type `dtype` or else the input's, that is 1 at (i, i + k) and 0 elsewhere.
 /// op::EyeLike{.k = 1}(x) of (2,2) gives ((0,1),(0,0)).
@@ -45,4 +45,4 @@ struct EyeLike {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

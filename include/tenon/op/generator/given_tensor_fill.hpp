@@ -7,7 +7,7 @@
 #include "tenon/base/convert.hpp"
 #include "tenon/op/families/fill.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// `values` under the extents `shape`, or the input's with extra_shape behind them, in the input's
 /// type, by default float. Error{invalid_argument} unless there is a value for each element. input_as_shape
@@ -46,4 +46,4 @@ struct GivenTensorFill {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/random.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// For each row of the input (batch, classes), `sample_size` classes of type `dtype` (int32 or int64), each
 /// drawn with probabilities in proportion to exp(input); families/random.hpp states what `seed` means.
@@ -45,4 +45,4 @@ struct Multinomial {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/random.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Numbers of mean `mean` and standard deviation `scale`, of extents `shape` (none: a scalar) and type
 /// `dtype`; families/random.hpp states what `seed` means. op::RandomNormal{.seed = 7, .shape = {2, 3}}().
@@ -28,4 +28,4 @@ struct RandomNormal {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

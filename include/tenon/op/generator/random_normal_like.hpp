@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/random.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// As many numbers as the input has, of mean `mean` and standard deviation `scale`, of type `dtype` or else
 /// the input's; families/random.hpp states what `seed` means. op::RandomNormalLike{.mean = 1, .seed = 7}(x)
@@ -27,4 +27,4 @@ struct RandomNormalLike {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/random.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// As many numbers between `low` and `high` as the input has, of type `dtype` or else the input's;
 /// families/random.hpp states what `seed` means. op::RandomUniformLike{.high = 2, .seed = 7}(x) of (2,3)
@@ -27,4 +27,4 @@ struct RandomUniformLike {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

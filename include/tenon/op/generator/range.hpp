@@ -5,7 +5,7 @@
 
 #include "tenon/op/families/movement.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 namespace range_detail {
 
@@ -87,4 +87,4 @@ struct Range {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -4,7 +4,7 @@
 
 #include "tenon/op/families/movement.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Images (N, C, H, W) without their `border` (left, top, right, bottom); with `scale` (height, width) that
 /// many rows and columns behind the left and top border. op::Crop{.border = {1, 1, 1, 1}}(x) of (1,3,8,8)
@@ -52,4 +52,4 @@ struct Crop {
   constexpr int64_t before(int d) const { return border.empty() ? 0 : border[d == 2 ? 1 : 0]; }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

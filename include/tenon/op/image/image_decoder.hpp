@@ -3,7 +3,7 @@
 
 #include "tenon/op/framework/call.hpp"
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 
 /// What the channels of a decoded image are.
 enum class PixelFormat : uint8_t { rgb, bgr, grayscale };
@@ -54,4 +54,4 @@ struct ImageDecoder {
 };
 
 }  // namespace op
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI

@@ -6,7 +6,7 @@
 
 #include "tenon/op/families/unary.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// output = scale input + bias[c] for channel c of images (N, C, H, W); no `bias` adds nothing.
 /// op::ImageScaler{.bias = {1, 2}, .scale = 0.5f}(x) of (1,2,4,4) gives (1,2,4,4).
@@ -43,4 +43,4 @@ struct ImageScaler {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -3,11 +3,11 @@
 
 #include "tenon/op/families/logical.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// C = A && B with numpy's broadcasting. op::And{}(true, false) gives false.
 using And = Logical<"And", kernels::LogicOp::logical_and>;
 
 using And_1 = BeforeBroadcasting<And, 1>;
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

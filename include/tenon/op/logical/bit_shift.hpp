@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/elementwise.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Z = X << Y or X >> Y, for `direction` LEFT or RIGHT, with numpy's broadcasting; 0 where Y is X's width in
 /// bits or more. op::BitShift{.direction = {"LEFT"}}(uint8_t{3}, uint8_t{2}) gives 12.
@@ -30,4 +30,4 @@ struct BitShift {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

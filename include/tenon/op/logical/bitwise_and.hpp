@@ -3,9 +3,9 @@
 
 #include "tenon/op/families/bitwise.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// C = A & B with numpy's broadcasting. op::BitwiseAnd{}(6, 3) gives 2.
 using BitwiseAnd = Bitwise<"BitwiseAnd", kernels::BinaryOp::bitwise_and>;
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/unary.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Y = ~X; of a signed integer -X - 1. op::BitwiseNot{}(5) gives -6.
 struct BitwiseNot {
@@ -24,4 +24,4 @@ struct BitwiseNot {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -3,9 +3,9 @@
 
 #include "tenon/op/families/bitwise.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// C = A | B with numpy's broadcasting. op::BitwiseOr{}(6, 3) gives 7.
 using BitwiseOr = Bitwise<"BitwiseOr", kernels::BinaryOp::bitwise_or>;
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

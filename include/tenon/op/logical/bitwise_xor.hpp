@@ -3,9 +3,9 @@
 
 #include "tenon/op/families/bitwise.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// C = A ^ B with numpy's broadcasting. op::BitwiseXor{}(6, 3) gives 5.
 using BitwiseXor = Bitwise<"BitwiseXor", kernels::BinaryOp::bitwise_xor>;
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -4,11 +4,11 @@
 #include "tenon/op/families/before_broadcasting.hpp"
 #include "tenon/op/families/compare.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// C = A == B with numpy's broadcasting; NaN equals nothing. op::Equal{}(2, 2) gives true.
 using Equal = Comparison<"Equal", kernels::CompareOp::equal>;
 
 using Equal_1 = BeforeBroadcasting<Equal, 1>;
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -3,9 +3,9 @@
 
 #include "tenon/op/families/compare.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// C = A >= B with numpy's broadcasting; false where one is NaN. op::GreaterOrEqual{}(2, 2) gives true.
 using GreaterOrEqual = Comparison<"GreaterOrEqual", kernels::CompareOp::greater_equal>;
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -4,11 +4,11 @@
 #include "tenon/op/families/before_broadcasting.hpp"
 #include "tenon/op/families/compare.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// C = A < B with numpy's broadcasting; NaN is neither less nor greater. op::Less{}(2, 1) gives false.
 using Less = Comparison<"Less", kernels::CompareOp::less>;
 
 using Less_1 = BeforeBroadcasting<Less, 1>;
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

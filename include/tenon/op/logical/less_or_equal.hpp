@@ -3,9 +3,9 @@
 
 #include "tenon/op/families/compare.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// C = A <= B with numpy's broadcasting; false where one is NaN. op::LessOrEqual{}(2, 2) gives true.
 using LessOrEqual = Comparison<"LessOrEqual", kernels::CompareOp::less_equal>;
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

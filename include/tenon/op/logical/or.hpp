@@ -3,11 +3,11 @@
 
 #include "tenon/op/families/logical.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// C = A || B with numpy's broadcasting. op::Or{}(true, false) gives true.
 using Or = Logical<"Or", kernels::LogicOp::logical_or>;
 
 using Or_1 = BeforeBroadcasting<Or, 1>;
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

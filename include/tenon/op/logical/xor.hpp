@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/logical.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// C is whether one of A and B is true, but not both, with numpy's broadcasting. op::Xor{}(true, true) gives
 /// false.
@@ -11,4 +11,4 @@ using Xor = Logical<"Xor", kernels::LogicOp::logical_xor>;
 
 using Xor_1 = BeforeBroadcasting<Xor, 1>;
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

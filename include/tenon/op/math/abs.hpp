@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/unary.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Y = |X|; the least of the signed integers stays as it is. op::Abs{}(-3.0f) gives 3.
 struct Abs {
@@ -26,4 +26,4 @@ struct Abs {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

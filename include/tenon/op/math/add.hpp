@@ -3,11 +3,11 @@
 
 #include "tenon/op/families/arithmetic.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// C = A + B with numpy's broadcasting; integers wrap. op::Add{}(1.5f, 2.0f) gives 3.5.
 using Add = Arithmetic<"Add", kernels::BinaryOp::add>;
 
 using Add_1 = BeforeBroadcasting<Add, 1, 6>;
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -4,7 +4,7 @@
 
 #include "tenon/op/families/unary.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Y = alpha X + beta. op::Affine{.alpha = 2, .beta = 1}(3.0f) gives 7.
 struct Affine {
@@ -28,4 +28,4 @@ struct Affine {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

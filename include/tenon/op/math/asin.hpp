@@ -3,9 +3,9 @@
 
 #include "tenon/op/families/unary.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// output = arcsin(input) in [-pi/2, pi/2]; NaN outside of [-1, 1]. op::Asin{}(1.0f) gives 1.5708.
 using Asin = RealFunction<"Asin", kernels::UnaryOp::asin, "input", "output", 7, 22>;
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

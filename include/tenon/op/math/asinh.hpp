@@ -3,9 +3,9 @@
 
 #include "tenon/op/families/unary.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// output = arsinh(input). op::Asinh{}(1.0f) gives 0.881374.
 using Asinh = RealFunction<"Asinh", kernels::UnaryOp::asinh, "input", "output", 9, 22>;
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -3,9 +3,9 @@
 
 #include "tenon/op/families/unary.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// output = arctan(input) in [-pi/2, pi/2]. op::Atan{}(1.0f) gives 0.785398.
 using Atan = RealFunction<"Atan", kernels::UnaryOp::atan, "input", "output", 7, 22>;
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

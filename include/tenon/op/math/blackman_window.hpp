@@ -3,10 +3,10 @@
 
 #include "tenon/op/families/cosine_window.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// output[n] = 0.42 - 0.5 cos(2 pi n / N) + 0.08 cos(4 pi n / N). op::BlackmanWindow{}(constant<int64_t, 2>)
 /// gives (0,1).
 using BlackmanWindow = CosineWindow<"BlackmanWindow", 0.42, 0.5, 0.08>;
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -3,9 +3,9 @@
 
 #include "tenon/op/families/unary.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Y = ceil(X). op::Ceil{}(1.25f) gives 2.
 using Ceil = RealFunction<"Ceil", kernels::UnaryOp::ceil, "X", "Y", 1, 6, 13>;
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

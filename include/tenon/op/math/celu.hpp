@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/unary.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Y = X < 0 ? alpha (exp(X / alpha) - 1) : X. op::Celu{.alpha = 2}(-2.0f) gives -1.26424.
 struct Celu {
@@ -25,4 +25,4 @@ struct Celu {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -5,7 +5,7 @@
 
 #include "tenon/op/families/unary.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// output = min(max(input, min), max): all max where max is below min; NaN stays. Each bound is one element,
 /// or is left out. op::Clip{}(7.0f, none, 6.0f) gives 6.
@@ -44,4 +44,4 @@ struct Clip {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -3,9 +3,9 @@
 
 #include "tenon/op/families/unary.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// output = cos(input), in radians; NaN of infinities. op::Cos{}(1.0f) gives 0.540302.
 using Cos = RealFunction<"Cos", kernels::UnaryOp::cos, "input", "output", 7, 22>;
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

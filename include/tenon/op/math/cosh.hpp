@@ -3,9 +3,9 @@
 
 #include "tenon/op/families/unary.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// output = cosh(input). op::Cosh{}(1.0f) gives 1.54308.
 using Cosh = RealFunction<"Cosh", kernels::UnaryOp::cosh, "input", "output", 9, 22>;
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

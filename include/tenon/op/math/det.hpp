@@ -6,7 +6,7 @@
 #include "tenon/kernels/determinant.hpp"
 #include "tenon/op/framework/call.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// X (batch..., M, M) to Y (batch...), the determinant of each matrix, computed in double.
 /// op::Det{}(x) of ((1,2),(3,4)) gives -2.
@@ -42,4 +42,4 @@ struct Det {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

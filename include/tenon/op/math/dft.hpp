@@ -4,7 +4,7 @@
 #include "tenon/kernels/fft.hpp"
 #include "tenon/op/families/movement.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// The transform along `axis`, by default -2 (before version 20: 1), of real numbers (last extent 1) or
 /// complex ones (2: real and imaginary part), cut or filled with zeros to `dft_length`. The result is complex
@@ -86,4 +86,4 @@ struct DFT {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/arithmetic.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// C = A / B with numpy's broadcasting; integers are cut towards zero.
 /// Error{invalid_argument} when an integer is divided by zero. op::Div{}(-7, 2) gives -3.
@@ -11,4 +11,4 @@ using Div = Arithmetic<"Div", kernels::BinaryOp::div>;
 
 using Div_1 = BeforeBroadcasting<Div, 1, 6>;
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

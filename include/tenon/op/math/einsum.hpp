@@ -9,7 +9,7 @@
 #include "tenon/op/families/wide.hpp"
 #include "tenon/op/framework/call.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 namespace einsum_detail {
 
@@ -250,4 +250,4 @@ struct Einsum {
   }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/unary.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// output = erf(input); of integers (version 9), cut towards zero. op::Erf{}(1.0f) gives 0.842701.
 struct Erf {
@@ -27,4 +27,4 @@ struct Erf {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -3,9 +3,9 @@
 
 #include "tenon/op/families/unary.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// output = exp(input). op::Exp{}(1.0f) gives 2.71828.
 using Exp = RealFunction<"Exp", kernels::UnaryOp::exp, "input", "output", 1, 6, 13>;
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

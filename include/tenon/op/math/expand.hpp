@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/movement.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// numpy's broadcasting of input and a tensor of extents `shape`; input's extents stay where `shape` is 1.
 /// op::Expand{}(x, constant<int64_t, 2, 1, 3>) of (4,1) gives (2,4,3).
@@ -38,4 +38,4 @@ struct Expand {
   }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

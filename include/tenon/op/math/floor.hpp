@@ -3,9 +3,9 @@
 
 #include "tenon/op/families/unary.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Y = floor(X). op::Floor{}(-1.25f) gives -2.
 using Floor = RealFunction<"Floor", kernels::UnaryOp::floor, "X", "Y", 1, 6, 13>;
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

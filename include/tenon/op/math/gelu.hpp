@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/unary.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Y = X / 2 (1 + erf(X / sqrt(2))), or with `approximate` "tanh"
 /// Y = X / 2 (1 + tanh(sqrt(2 / pi) (X + 0.044715 X^3))). op::Gelu{.approximate = "tanh"}(1.0f) gives
@@ -31,4 +31,4 @@ struct Gelu {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

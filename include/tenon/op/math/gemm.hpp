@@ -8,7 +8,7 @@
 #include "tenon/op/families/wide.hpp"
 #include "tenon/op/framework/call.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 namespace gemm_detail {
 
@@ -155,4 +155,4 @@ struct Gemm_1 {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

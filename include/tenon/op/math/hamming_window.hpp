@@ -3,9 +3,9 @@
 
 #include "tenon/op/families/cosine_window.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// output[n] = 25/46 - 21/46 cos(2 pi n / N). op::HammingWindow{}(constant<int64_t, 2>) gives (0.087,1).
 using HammingWindow = CosineWindow<"HammingWindow", 25.0 / 46, 1 - 25.0 / 46, 0.0>;
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

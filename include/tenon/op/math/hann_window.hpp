@@ -3,9 +3,9 @@
 
 #include "tenon/op/families/cosine_window.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// output[n] = 0.5 - 0.5 cos(2 pi n / N). op::HannWindow{}(constant<int64_t, 4>) gives (0,0.5,1,0.5).
 using HannWindow = CosineWindow<"HannWindow", 0.5, 0.5, 0.0>;
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

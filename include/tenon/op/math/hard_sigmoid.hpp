@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/unary.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Y = max(0, min(1, alpha X + beta)). op::HardSigmoid{.alpha = 0.5f}(0.5f) gives 0.75.
 struct HardSigmoid {
@@ -27,4 +27,4 @@ struct HardSigmoid {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -7,7 +7,7 @@
 #include "tenon/kernels/reduce/arg_reduce.hpp"
 #include "tenon/op/families/along_axis.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 namespace hardmax_detail {
 
@@ -35,4 +35,4 @@ using Hardmax = AlongAxis<"Hardmax", hardmax_detail::Lines>;
 /// Axes from `axis` on are one line together.
 using Hardmax_1 = FromAxisOn<Hardmax>;
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -3,9 +3,9 @@
 
 #include "tenon/op/families/unary.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// output = ln(input); -Inf at 0, NaN below. op::Log{}(1.0f) gives 0.
 using Log = RealFunction<"Log", kernels::UnaryOp::log, "input", "output", 1, 6, 13>;
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

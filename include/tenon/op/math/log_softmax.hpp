@@ -3,7 +3,7 @@
 
 #include "tenon/op/math/softmax.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// output = input - log(ReduceSum(exp(input), axis)). Stable: the greatest element is subtracted first.
 /// op::LogSoftmax{.axis = 0}(x) of (0,0) gives (-0.693,-0.693).
@@ -12,4 +12,4 @@ using LogSoftmax = AlongAxis<"LogSoftmax", softmax_detail::Lines<true>>;
 /// Axes from `axis` on are normalised together.
 using LogSoftmax_1 = FromAxisOn<LogSoftmax>;
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -4,7 +4,7 @@
 #include "tenon/op/families/matmul.hpp"
 #include "tenon/op/families/wide.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Y (batch..., M, N) = A (batch..., M, K) B (batch..., K, N). Batches broadcast; a vector is a row on the
 /// left, a column on the right, and leaves no axis. Integers wrap. op::MatMul{}(x, w) of (5,2,3) and (3,4)
@@ -41,4 +41,4 @@ struct MatMul {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -5,7 +5,7 @@
 #include "tenon/kernels/gemm/quant_gemm.hpp"
 #include "tenon/op/families/matmul.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Y = (A - a_zero_point) (B - b_zero_point) in int32, which wraps, with the extents of MatMul. A zero point
 /// is one number, one for each row of A (column of B), or with A's (B's) rank one for each row (column) of
@@ -81,4 +81,4 @@ struct MatMulInteger {
   }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -7,7 +7,7 @@
 #include "tenon/base/convert.hpp"
 #include "tenon/op/families/movement.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// The matrix (dft_length / 2 + 1, num_mel_bins) by which spectra of a one-sided transform are multiplied.
 /// Band i is a triangle of height 1 from edge i over edge i + 1 to edge i + 2, of num_mel_bins + 2 edges at
@@ -81,4 +81,4 @@ struct MelWeightMatrix {
   }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

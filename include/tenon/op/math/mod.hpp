@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/elementwise.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// C = A mod B with numpy's broadcasting: with the sign of B, as Python's %, or with `fmod` the sign of A, as
 /// C's. Floats need fmod. Error{invalid_argument} when an integer is divided by zero. op::Mod{}(-7, 3) gives
@@ -35,4 +35,4 @@ struct Mod {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -3,11 +3,11 @@
 
 #include "tenon/op/families/arithmetic.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// C = A * B with numpy's broadcasting; integers wrap. op::Mul{}(1.5f, 2.0f) gives 3.
 using Mul = Arithmetic<"Mul", kernels::BinaryOp::mul>;
 
 using Mul_1 = BeforeBroadcasting<Mul, 1, 6>;
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/unary.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Y = -X; integers wrap, so that the least one stays. op::Neg{}(3.0f) gives -3.
 struct Neg {
@@ -28,4 +28,4 @@ struct Neg {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -4,7 +4,7 @@
 
 #include "tenon/op/families/loss.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// loss[n][d1]… = -input[n][target][d1]… * weight[target], with input (N, C, d1, …), target (N, d1, …) and
 /// weight (C), by default ones. Samples whose target is ignore_index have loss 0. `reduction` is "none",
@@ -34,4 +34,4 @@ struct NegativeLogLikelihoodLoss {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

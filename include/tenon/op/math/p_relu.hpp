@@ -4,7 +4,7 @@
 #include "tenon/op/families/elementwise.hpp"
 #include "tenon/op/tensor/unsqueeze.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 namespace p_relu_detail {
 
@@ -85,4 +85,4 @@ struct PRelu_1 {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -4,10 +4,10 @@
 
 #include "tenon/op/families/scaled_function.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Y = alpha ln(1 + exp(beta X)), which does not overflow before Y does. op::ParametricSoftplus{.alpha =
 /// 2}(0.0f) gives 1.386294.
 using ParametricSoftplus = ScaledFunction<"ParametricSoftplus", kernels::UnaryOp::softplus, "X", "Y">;
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -7,7 +7,7 @@
 #include "tenon/base/convert.hpp"
 #include "tenon/op/families/before_broadcasting.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Z = X ^ Y in X's type, with numpy's broadcasting. Integers to powers of integers wrap, negative powers
 /// give the quotient cut towards zero; Error{invalid_argument} for a negative power of the integer zero.
@@ -68,4 +68,4 @@ struct Pow {
 
 using Pow_1 = BeforeBroadcasting<Pow, 1>;
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -6,7 +6,7 @@
 #include "tenon/op/families/wide.hpp"
 #include "tenon/op/math/mat_mul_integer.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// y = saturate(round((a - a_zero_point) (b - b_zero_point) * a_scale * b_scale / y_scale) + y_zero_point),
 /// rounded to nearest, ties to even, with the extents of MatMul. Scales and zero points are one number, one
@@ -155,4 +155,4 @@ struct QLinearMatMul {
   }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -3,9 +3,9 @@
 
 #include "tenon/op/families/unary.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Y = the integer nearest to X, the even one where two are. op::Round{}(2.5f) gives 2.
 using Round = RealFunction<"Round", kernels::UnaryOp::round, "X", "Y", 11, 22>;
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

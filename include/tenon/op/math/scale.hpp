@@ -4,7 +4,7 @@
 
 #include "tenon/op/families/unary.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// output = scale input. op::Scale{.scale = 2}(3.0f) gives 6.
 struct Scale {
@@ -27,4 +27,4 @@ struct Scale {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -4,9 +4,9 @@
 
 #include "tenon/op/families/scaled_function.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// output = alpha tanh(beta input). op::ScaledTanh{.alpha = 2}(1.0f) gives 1.523188.
 using ScaledTanh = ScaledFunction<"ScaledTanh", kernels::UnaryOp::tanh, "input", "output">;
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/unary.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Y = gamma (X > 0 ? X : alpha (exp(X) - 1)). op::Selu{}(1.0f) gives 1.0507.
 struct Selu {
@@ -28,4 +28,4 @@ struct Selu {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -3,9 +3,9 @@
 
 #include "tenon/op/families/unary.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Y = 1 / (1 + exp(-X)). op::Sigmoid{}(0.0f) gives 0.5.
 using Sigmoid = RealFunction<"Sigmoid", kernels::UnaryOp::sigmoid, "X", "Y", 1, 6, 13>;
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

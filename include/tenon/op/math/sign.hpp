@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/unary.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// output = -1, 0 or 1 as input is below, at or above 0; NaN of NaN. op::Sign{}(-3.0f) gives -1.
 struct Sign {
@@ -24,4 +24,4 @@ struct Sign {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

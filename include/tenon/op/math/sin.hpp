@@ -3,9 +3,9 @@
 
 #include "tenon/op/families/unary.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// output = sin(input), in radians; NaN of infinities. op::Sin{}(1.0f) gives 0.841471.
 using Sin = RealFunction<"Sin", kernels::UnaryOp::sin, "input", "output", 7, 22>;
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -3,9 +3,9 @@
 
 #include "tenon/op/families/unary.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// output = sinh(input). op::Sinh{}(1.0f) gives 1.1752.
 using Sinh = RealFunction<"Sinh", kernels::UnaryOp::sinh, "input", "output", 9, 22>;
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -4,7 +4,7 @@
 #include "tenon/kernels/reduce/softmax.hpp"
 #include "tenon/op/families/along_axis.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 namespace softmax_detail {
 
@@ -26,4 +26,4 @@ using Softmax = AlongAxis<"Softmax", softmax_detail::Lines<false>>;
 /// Axes from `axis` on are normalised together.
 using Softmax_1 = FromAxisOn<Softmax>;
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

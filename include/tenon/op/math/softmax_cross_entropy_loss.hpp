@@ -6,7 +6,7 @@
 #include "tenon/op/families/loss.hpp"
 #include "tenon/op/families/wide.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// log_prob is the log of the softmax of scores over axis 1, of their extents; output is the
 /// NegativeLogLikelihoodLoss of log_prob, with the same attributes: scores (N, C, d1, …), labels (N, d1, …),
@@ -48,4 +48,4 @@ struct SoftmaxCrossEntropyLoss {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -3,9 +3,9 @@
 
 #include "tenon/op/families/unary.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Y = ln(1 + exp(X)), which does not overflow before X does. op::Softplus{}(0.0f) gives 0.693147.
 using Softplus = RealFunction<"Softplus", kernels::UnaryOp::softplus, "X", "Y", 1, 22>;
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

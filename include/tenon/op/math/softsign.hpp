@@ -3,9 +3,9 @@
 
 #include "tenon/op/families/unary.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// output = input / (1 + |input|); NaN of infinities. op::Softsign{}(1.0f) gives 0.5.
 using Softsign = RealFunction<"Softsign", kernels::UnaryOp::softsign, "input", "output", 1, 22>;
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -4,7 +4,7 @@
 #include "tenon/kernels/fft.hpp"
 #include "tenon/op/families/movement.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// The transforms of frames of the signals (batch, length), (batch, length, 1) or, complex, (batch, length,
 /// 2). Frames have `frame_length` numbers, or as many as `window`, or as the signal; each begins `frame_step`
@@ -64,4 +64,4 @@ struct STFT {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -4,7 +4,7 @@
 #include "tenon/op/families/elementwise.hpp"
 #include "tenon/op/families/wide.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Y = A sigmoid(alpha A) B for A and B of the same extents. op::SwiGLU{}(1.0f, 2.0f) gives 1.46212.
 struct SwiGLU {
@@ -40,4 +40,4 @@ struct SwiGLU {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -3,9 +3,9 @@
 
 #include "tenon/op/families/unary.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Y = X / (1 + exp(-alpha X)). op::Swish{}(1.0f) gives 0.731059.
 using Swish = AlphaFunction<"Swish", kernels::UnaryOp::swish, 1.0f, 24>;
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -3,9 +3,9 @@
 
 #include "tenon/op/families/unary.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// output = tan(input), in radians; NaN of infinities. op::Tan{}(1.0f) gives 1.55741.
 using Tan = RealFunction<"Tan", kernels::UnaryOp::tan, "input", "output", 7, 22>;
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

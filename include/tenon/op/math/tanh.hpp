@@ -3,9 +3,9 @@
 
 #include "tenon/op/families/unary.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// output = tanh(input). op::Tanh{}(1.0f) gives 0.761594.
 using Tanh = RealFunction<"Tanh", kernels::UnaryOp::tanh, "input", "output", 1, 6, 13>;
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -5,7 +5,7 @@
 #include "tenon/kernels/top_k.hpp"
 #include "tenon/op/framework/call.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// The `largest` (or least) K elements along `axis`, always in order, even where `sorted` does not ask for
 /// it; among equals the one of lower index goes first. NaN counts as greater than every number.
@@ -52,4 +52,4 @@ struct TopK {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

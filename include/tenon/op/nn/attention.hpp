@@ -5,7 +5,7 @@
 #include "tenon/kernels/move/move.hpp"
 #include "tenon/op/families/attention.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 namespace attention_detail {
 
@@ -216,4 +216,4 @@ struct Attention {
   }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

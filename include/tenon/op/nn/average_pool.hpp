@@ -5,7 +5,7 @@
 #include "tenon/op/families/wide.hpp"
 #include "tenon/op/families/window.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Y (N, C, out...) from X (N, C, in...). The padding of a window counts as zeros with count_include_pad,
 /// else not at all; cells that ceil_mode adds behind the padding never count.
@@ -51,4 +51,4 @@ struct AveragePool {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

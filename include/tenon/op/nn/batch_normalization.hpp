@@ -8,7 +8,7 @@
 #include "tenon/op/families/wide.hpp"
 #include "tenon/op/framework/call.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 namespace batch_normalization_detail {
 
@@ -181,4 +181,4 @@ struct BatchNormalization_1 {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -7,7 +7,7 @@
 #include "tenon/op/families/wide.hpp"
 #include "tenon/op/framework/call.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// output (B, C, L) from input (B, C, L) behind past_state (B, C, k-1), zeros where left out, and weight (C,
 /// 1, k): output t is the sum of weight j times element t + j of both, plus bias (C), then x sigmoid(x) where
@@ -119,4 +119,4 @@ struct CausalConvWithState {
   }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

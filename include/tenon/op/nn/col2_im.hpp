@@ -5,7 +5,7 @@
 #include "tenon/kernels/conv/col2im.hpp"
 #include "tenon/op/families/window.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// output (N, C, image_shape) from input (N, C * cells of a block, blocks): the inverse of taking blocks of
 /// block_shape out of an image, where cells that lie in several blocks are added up. Of bool a cell is true
@@ -97,4 +97,4 @@ struct Col2Im {
   }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

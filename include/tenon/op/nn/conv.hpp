@@ -5,7 +5,7 @@
 #include "tenon/op/families/wide.hpp"
 #include "tenon/op/families/window.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Y (N, M, out...) from X (N, C, in...), W (M, C/group, kernel...) and, if given, B (M). Where auto_pad is
 /// set, `pads` is not read. op::Conv{.pads = {1, 1, 1, 1}}(x, w) of (1,3,8,8) and (16,3,3,3) gives
@@ -51,4 +51,4 @@ struct Conv {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/quantized_conv.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// y = conv(x - x_zero_point, w - w_zero_point) in int32, which wraps, with the extents of Conv; padding
 /// counts as x_zero_point. w_zero_point is one number or one for each output channel. op::ConvInteger{}(x, w,
@@ -45,4 +45,4 @@ struct ConvInteger {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -6,7 +6,7 @@
 #include "tenon/op/families/wide.hpp"
 #include "tenon/op/families/window.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Y (N, M, out...) from X (N, C, in...), W (C, M/group, kernel...) and, if given, B (M), where
 /// out = stride (in - 1) + output_padding + dilation (kernel - 1) + 1 - pads. With output_shape or auto_pad,
@@ -125,4 +125,4 @@ struct ConvTranspose {
   }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -5,7 +5,7 @@
 #include "tenon/op/families/wide.hpp"
 #include "tenon/op/families/window.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Y (N, M, out...) from X (N, C, in...), W (M, C/group, kernel...) and, if given, B (M), as Conv. A kernel
 /// cell sees X at its place plus offset (N, offset_group * kernel cells * spatial axes, out...), interpolated
@@ -85,4 +85,4 @@ struct DeformConv {
   }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

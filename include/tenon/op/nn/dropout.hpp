@@ -6,7 +6,7 @@
 #include "tenon/kernels/random.hpp"
 #include "tenon/op/families/movement.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 namespace dropout_detail {
 
@@ -129,4 +129,4 @@ struct Dropout_1 {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/movement.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// (product of the extents before `axis`, product of the rest); `axis` in [-rank, rank].
 /// op::Flatten{}(x) of (2,3,4) gives (2,12).
@@ -37,4 +37,4 @@ struct Flatten {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -3,9 +3,9 @@
 
 #include "tenon/op/families/global_pool.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Y (N, C, 1...) from X (N, C, in...). op::GlobalAveragePool{}(x) of (1,3,8,8) gives (1,3,1,1).
 using GlobalAveragePool = GlobalPool<"GlobalAveragePool", kernels::ReduceOp::mean>;
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -4,7 +4,7 @@
 #include "tenon/op/families/global_pool.hpp"
 #include "tenon/op/families/lp_norm.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 namespace global_lp_pool_detail {
 
@@ -68,4 +68,4 @@ struct GlobalLpPool_1 {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -3,10 +3,10 @@
 
 #include "tenon/op/families/global_pool.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Y (N, C, 1...) from X (N, C, in...); NaN if any element is. op::GlobalMaxPool{}(x) of (1,3,8,8) gives
 /// (1,3,1,1).
 using GlobalMaxPool = GlobalPool<"GlobalMaxPool", kernels::ReduceOp::max>;
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -4,7 +4,7 @@
 
 #include "tenon/op/families/normalization.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 namespace group_normalization_detail {
 
@@ -85,4 +85,4 @@ struct GroupNormalization_18 {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -4,7 +4,7 @@
 
 #include "tenon/op/families/normalization.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// output = (input - mean) / sqrt(variance + epsilon) * scale + B, where input is (N, C, ...) and scale and B
 /// are (C). op::InstanceNormalization{}(x, scale, b) of (2,3,8,8) and two of (3) gives (2,3,8,8).
@@ -31,4 +31,4 @@ struct InstanceNormalization {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

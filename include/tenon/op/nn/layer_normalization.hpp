@@ -5,7 +5,7 @@
 #include "tenon/op/families/normalization.hpp"
 #include "tenon/op/families/wide.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Y = (X - Mean) * InvStdDev * Scale + B over the axes of X from `axis` on, with InvStdDev = 1 /
 /// sqrt(variance + epsilon). Mean and InvStdDev have X's extents, 1 on these axes; stash_type 1 (float) or 16
@@ -85,4 +85,4 @@ struct LayerNormalization {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

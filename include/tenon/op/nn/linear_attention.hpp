@@ -10,7 +10,7 @@
 #include "tenon/op/framework/attribute.hpp"
 #include "tenon/op/framework/call.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Each KV head has a state S (key size, value size), which each step changes and reads: with the rules
 /// "gated" and "gated_delta" S = exp(decay) S; then S += k v^T, with "delta" and "gated_delta"
@@ -134,4 +134,4 @@ struct LinearAttention {
   }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

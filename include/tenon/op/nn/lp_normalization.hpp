@@ -6,7 +6,7 @@
 #include "tenon/op/families/wide.hpp"
 #include "tenon/op/framework/call.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// output = input / its norm of order `p`, 1 or 2, along `axis`; 0 where the norm is 0.
 /// op::LpNormalization{.axis = 0}(x) of (3,4) gives (0.6,0.8).
@@ -50,4 +50,4 @@ struct LpNormalization {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -4,7 +4,7 @@
 #include "tenon/kernels/conv/pool.hpp"
 #include "tenon/op/families/lp_norm.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 namespace lp_pool_detail {
 
@@ -89,4 +89,4 @@ struct LpPool_1 {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

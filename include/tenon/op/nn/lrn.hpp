@@ -4,7 +4,7 @@
 #include "tenon/kernels/reduce/normalize.hpp"
 #include "tenon/op/framework/call.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Y = X / (bias + alpha / size * sum)^beta, (N, C, ...), where each channel's sum adds the squares of the
 /// `size` channels around it. op::LRN{.size = 5}(x) of (1,8,4,4) gives (1,8,4,4).
@@ -35,4 +35,4 @@ struct LRN {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

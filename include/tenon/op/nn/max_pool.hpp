@@ -5,7 +5,7 @@
 #include "tenon/op/families/wide.hpp"
 #include "tenon/op/families/window.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Y, and on request Indices, (N, C, out...) from X (N, C, in...). Padding never is the greatest. Indices
 /// count elements of X as one flat tensor; with storage_order 1 the first spatial axis of a plane counts
@@ -61,4 +61,4 @@ struct MaxPool {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

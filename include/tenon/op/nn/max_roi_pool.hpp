@@ -8,7 +8,7 @@
 #include "tenon/op/families/wide.hpp"
 #include "tenon/op/framework/call.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Y (R, C, pooled_shape) from X (N, C, H, W) and rois (R, 5), whose rows are (image, left, top, right,
 /// bottom): coordinates times spatial_scale are rounded, kept within 2^30, and both ends belong to the
@@ -73,4 +73,4 @@ struct MaxRoiPool {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

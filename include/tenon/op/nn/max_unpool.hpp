@@ -4,7 +4,7 @@
 
 #include "tenon/op/families/window.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// X's elements at the places that I states, and zeros elsewhere. The result's extents are output_shape, or
 /// the natural ones: stride (in - 1) + kernel - pads. I counts the elements of the result as one flat tensor.
@@ -122,4 +122,4 @@ struct MaxUnpool {
   }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

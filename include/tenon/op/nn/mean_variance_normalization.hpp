@@ -7,7 +7,7 @@
 #include "tenon/op/families/reduction.hpp"
 #include "tenon/op/families/wide.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 namespace mean_variance_normalization_detail {
 
@@ -94,4 +94,4 @@ struct MeanVarianceNormalization_1 {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

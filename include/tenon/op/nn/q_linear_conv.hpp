@@ -5,7 +5,7 @@
 #include "tenon/kernels/requantize.hpp"
 #include "tenon/op/families/quantized_conv.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// y = saturate(round(sums * x_scale * w_scale / y_scale) + y_zero_point), rounded to nearest, ties to even,
 /// where sums = conv(x - x_zero_point, w - w_zero_point) + B in int32. Padding counts as x_zero_point.
@@ -75,4 +75,4 @@ struct QLinearConv {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -5,7 +5,7 @@
 #include "tenon/op/families/normalization.hpp"
 #include "tenon/op/families/wide.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Y = X / sqrt(mean(X^2) + epsilon) * scale, where the mean is over the axes of X from `axis` on, along
 /// which scale stretches. Y has scale's type. Sums are at least as precise as `stash_type` asks.
@@ -66,4 +66,4 @@ struct RMSNormalization {
   }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -5,7 +5,7 @@
 #include "tenon/kernels/rotary.hpp"
 #include "tenon/op/framework/call.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Rotates pairs of the first rotary_embedding_dim numbers (0: all) of each head's vector by the angles of
 /// its position. X is (batch, heads, steps, head size), or (batch, steps, heads * head size) with num_heads
@@ -105,4 +105,4 @@ struct RotaryEmbedding {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -5,7 +5,7 @@
 
 #include "tenon/op/families/unary.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// output = input < -lambd ? input + bias : input > lambd ? input - bias : 0, and so 0 of NaN. Sums of an
 /// integer and the bias are cut towards zero, and wrap. op::Shrink{.bias = 1}(3.0f) gives 2.
@@ -54,4 +54,4 @@ struct Shrink {
   };
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

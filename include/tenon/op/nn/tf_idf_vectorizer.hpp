@@ -4,7 +4,7 @@
 #include "tenon/base/parallel.hpp"
 #include "tenon/op/framework/call.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 namespace tf_idf_vectorizer_detail {
 
@@ -199,4 +199,4 @@ struct TfIdfVectorizer {
   }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

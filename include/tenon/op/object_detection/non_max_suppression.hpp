@@ -6,7 +6,7 @@
 #include "tenon/kernels/suppress.hpp"
 #include "tenon/op/framework/call.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// selected_indices (K, 3), rows (image, class, box), from boxes (N, B, 4) and scores (N, classes, B), best
 /// scores first for each class of each image: at most max_output_boxes_per_class boxes, none where it is left
@@ -87,4 +87,4 @@ struct NonMaxSuppression {
   }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -8,7 +8,7 @@
 #include "tenon/op/families/wide.hpp"
 #include "tenon/op/framework/call.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Y (R, C, output_height, output_width) from X (N, C, H, W), rois (R, 4), whose rows are (left, top, right,
 /// bottom), and the images of the regions, batch_indices (R). Coordinates are multiplied by spatial_scale;
@@ -113,4 +113,4 @@ struct RoiAlign {
   }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

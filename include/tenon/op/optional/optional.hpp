@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/control_flow.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Holds the input, or without one is an empty optional of `type`, tensor(…) or seq(…).
 /// op::Optional{}(x) gives an optional that holds x.
@@ -35,4 +35,4 @@ struct Optional {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

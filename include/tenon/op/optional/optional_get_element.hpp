@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/control_flow.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// The value in an optional; Error{invalid_argument} for an empty one. Since version 18 the input may be a
 /// tensor or a sequence, which is the result itself. op::OptionalGetElement{}(op::Optional{}(x)) gives x.
@@ -31,4 +31,4 @@ struct OptionalGetElement {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -3,7 +3,7 @@
 
 #include "tenon/op/framework/call.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// True for an optional that holds a value. Since version 18 the input may be a tensor or a sequence, which
 /// is a value, and may be left out, which is none. op::OptionalHasElement{}(op::Optional{}(x)) gives true.
@@ -25,4 +25,4 @@ struct OptionalHasElement {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

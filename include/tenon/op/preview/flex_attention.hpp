@@ -6,7 +6,7 @@
 #include "tenon/op/families/control_flow.hpp"
 #include "tenon/op/families/wide.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Y = prob_mod(softmax(score_mod(Q K^T * scale))) V for each head; scale is 1 / sqrt(head size) by default.
 /// Q is (batch, heads, queries, size), K and V (batch, KV heads, keys, size or value size); each KV head
@@ -153,4 +153,4 @@ struct FlexAttention {
   }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/quantization.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Computed as float. One scale for the tensor, for each index of `axis`, or for each `block_size` elements
 /// along it. y has the type `output_dtype`, by default x_scale's.
@@ -52,4 +52,4 @@ struct DequantizeLinear {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -5,7 +5,7 @@
 #include "tenon/kernels/quantize.hpp"
 #include "tenon/op/framework/call.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// The scale spreads the range of x, widened to hold 0, over 0 to 255; it is 1 when x holds nothing but
 /// zeros. op::DynamicQuantizeLinear{}(x) of (0,2.55) gives (0,255), 0.01 and 0.
@@ -36,4 +36,4 @@ struct DynamicQuantizeLinear {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/quantization.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Rounded to nearest, ties to even, the zero point added, then confined to the range of y's type; NaN
 /// becomes the least integer. One scale for the tensor, for each index of `axis`, or for each `block_size`
@@ -70,4 +70,4 @@ struct QuantizeLinear {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

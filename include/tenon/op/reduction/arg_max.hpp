@@ -3,10 +3,10 @@
 
 #include "tenon/op/families/reduction.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// The index along `axis` of the greatest element: the first of equals, or the last with select_last_index.
 /// NaN counts as greater than all else. op::ArgMax{.axis = 0}(x) of (1,3,2) gives (1).
 using ArgMax = ArgReduction<"ArgMax", true>;
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

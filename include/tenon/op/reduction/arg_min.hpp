@@ -3,10 +3,10 @@
 
 #include "tenon/op/families/reduction.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// The index along `axis` of the least element: the first of equals, or the last with select_last_index.
 /// NaN counts as less than all else. op::ArgMin{.axis = 0}(x) of (1,3,2) gives (0).
 using ArgMin = ArgReduction<"ArgMin", false>;
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -3,10 +3,10 @@
 
 #include "tenon/op/families/reduction.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Square roots of sums of squares over `axes`, by default all, with noop_with_empty_axes none: the
 /// magnitudes. Roots of integers are truncated. op::ReduceL2{}(x, constant<int64_t, 1>) of (2,3) gives (2,1).
 using ReduceL2 = Reduction<"ReduceL2", kernels::ReduceOp::l2>;
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/reduction.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// log of the sum of exp over `axes`, by default all, with noop_with_empty_axes none: the elements
 /// themselves. Stable: the greatest element is subtracted first. Of nothing it is -infinity. Integers are
@@ -11,4 +11,4 @@ namespace tenon::op {
 /// gives (2,1).
 using ReduceLogSumExp = Reduction<"ReduceLogSumExp", kernels::ReduceOp::log_sum_exp>;
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -3,10 +3,10 @@
 
 #include "tenon/op/families/reduction.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Sums over `axes`, by default all, with noop_with_empty_axes none. Integers wrap.
 /// op::ReduceSum{}(x, constant<int64_t, 1>) of (2,3) gives (2,1).
 using ReduceSum = Reduction<"ReduceSum", kernels::ReduceOp::sum>;
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/recurrent.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Gates in the order z, r, h; `activations` f, g for each direction. z, r = f(X W^T + H R^T + biases),
 /// h = g(X W^T + (r * H) R^T + biases), H = (1 - z) * h + z * H; with linear_before_reset, r scales H R^T and
@@ -69,4 +69,4 @@ struct GRU {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

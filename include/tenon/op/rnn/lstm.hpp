@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/recurrent.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Gates in the order i, o, f, c; `activations` f, g, h for each direction. With layout 0, X is (steps,
 /// batch, input), Y (steps, directions, batch, hidden), the states (directions, batch, hidden); with 1, the
@@ -87,4 +87,4 @@ struct LSTM {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/recurrent.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// H = f(X W^T + H R^T + biases), f the direction's one of `activations`. With layout 0, X is (steps, batch,
 /// input), Y (steps, directions, batch, hidden), the states (directions, batch, hidden); with 1, the batch
@@ -53,4 +53,4 @@ struct RNN {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -4,7 +4,7 @@
 #include "tenon/op/families/control_flow.hpp"
 #include "tenon/op/tensor/concat.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// The tensors one behind the other along `axis`, on which alone their extents may differ. Where `new_axis`
 /// is 1 the result has the axis besides theirs, and their extents are equal. Error{invalid_argument} for an
@@ -62,4 +62,4 @@ struct ConcatFromSequence {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

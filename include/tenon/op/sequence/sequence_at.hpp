@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/sequence.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// The tensor at `position`, a scalar in [-n, n) for a sequence of n; negative positions count from the end.
 /// op::SequenceAt{}(sequence, int64_t{-1}) gives the last tensor.
@@ -26,4 +26,4 @@ struct SequenceAt {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

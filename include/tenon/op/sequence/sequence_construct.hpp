@@ -3,7 +3,7 @@
 
 #include "tenon/op/framework/call.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// The sequence of copies of the inputs, which share one element type. op::SequenceConstruct{}(x, y) gives
 /// (x,y).
@@ -30,4 +30,4 @@ struct SequenceConstruct {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -3,7 +3,7 @@
 
 #include "tenon/op/framework/call.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// The empty sequence of tensors of element type `dtype`, ONNX's number of it; float without one.
 /// op::SequenceEmpty{}() gives a seq(tensor(float)) of no tensors.
@@ -26,4 +26,4 @@ struct SequenceEmpty {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/sequence.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// The sequence without the tensor at `position`, a scalar in [-n, n) for a sequence of n; negative positions
 /// count from the end, and the last tensor goes where none is given. Error{out_of_range} outside.
@@ -33,4 +33,4 @@ struct SequenceErase {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/sequence.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// The sequence with a copy of the tensor in front of `position`, a scalar in [-n, n] for a sequence of n;
 /// negative positions count from the end, and the tensor comes last where none is given. Error{out_of_range}
@@ -37,4 +37,4 @@ struct SequenceInsert {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -3,7 +3,7 @@
 
 #include "tenon/op/framework/call.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// The number of tensors, as a scalar. op::SequenceLength{}(sequence) of (x,y) gives 2.
 struct SequenceLength {
@@ -20,4 +20,4 @@ struct SequenceLength {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

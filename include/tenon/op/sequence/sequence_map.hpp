@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/control_flow.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Runs `body` for each tensor of the first sequence. It takes that tensor, and of each further input the
 /// tensor at the same place if it is a sequence, which has to be as long as the first, or the tensor itself.
@@ -94,4 +94,4 @@ struct SequenceMap {
   }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/movement.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// A scalar `split` is the length of every part but perhaps the last, a vector states the length of each.
 /// Without it parts have length 1, and lose the axis where `keepdims` is 0.
@@ -93,4 +93,4 @@ struct SplitToSequence {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -6,7 +6,7 @@
 #include "tenon/base/scratch.hpp"
 #include "tenon/op/framework/call.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// theta (N, 2, 3) and size (N, C, H, W) give grid (N, H, W, 2): theta times (x, y, 1), for the places x and
 /// y of pixels in [-1, 1]. theta (N, 3, 4) and size (N, C, D, H, W) give (N, D, H, W, 3). With
@@ -77,4 +77,4 @@ struct AffineGrid {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -5,7 +5,7 @@
 
 #include "tenon/op/framework/call.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// output = the bits of input as elements of type `to`, one of ONNX's numbers, which has as many bits. As
 /// bools, all bytes but 0 are true. op::BitCast{.to = dtype<int32_t>}(1.0f) gives 0x3f800000.
@@ -50,4 +50,4 @@ struct BitCast {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

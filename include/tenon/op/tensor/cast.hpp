@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/cast.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// output = input in elements of type `to`, one of ONNX's numbers. base/convert.hpp states the rules.
 /// Error{invalid_argument} for a string that says no such element. op::Cast{.to = dtype<int32_t>}(2.7f)
@@ -48,4 +48,4 @@ struct Cast {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

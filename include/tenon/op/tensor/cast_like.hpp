@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/cast.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// output = input in elements of target_type's type; see Cast. op::CastLike{}(2.7f, 0) gives 2.
 struct CastLike {
@@ -30,4 +30,4 @@ struct CastLike {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

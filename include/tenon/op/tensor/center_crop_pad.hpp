@@ -5,7 +5,7 @@
 #include "tenon/kernels/move/pad.hpp"
 #include "tenon/op/families/movement.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Axis axes[k] (by default k) gets the extent shape[k]: elements of the middle are taken, or zeros (strings:
 /// empty ones) put around. An odd one goes behind. op::CenterCropPad{}(x, constant<int64_t, 2, 4>) of (4,3)
@@ -60,4 +60,4 @@ struct CenterCropPad {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -5,7 +5,7 @@
 #include "tenon/kernels/move/gather.hpp"
 #include "tenon/op/families/movement.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// The slices of `axis` at which condition (n) is true; without an axis, of the elements in row-major order.
 /// Where n and the extent differ, what lies behind the shorter one is left out. op::Compress{.axis = 0}(x, c)
@@ -63,4 +63,4 @@ struct Compress {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -4,7 +4,7 @@
 #include "tenon/base/scratch.hpp"
 #include "tenon/op/families/movement.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// The inputs differ at most in their extents on `axis`, where the result has the sum. Before version 4 the
 /// axis is 1 unless it is stated. op::Concat{.axis = 0}(x, y) of (2,3) and (1,3) gives (3,3).
@@ -88,4 +88,4 @@ struct Concat {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/movement.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// (N, C, H, W) to (N, C / b², H b, W b) with b = blocksize. Channels are read as (b, b, C / b²) with mode
 /// DCR, and as (C / b², b, b) with CRD. op::DepthToSpace{.blocksize = 2}(x) of (1,8,3,3) gives (1,2,6,6).
@@ -45,4 +45,4 @@ struct DepthToSpace {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

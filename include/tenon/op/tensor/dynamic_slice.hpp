@@ -4,7 +4,7 @@
 
 #include "tenon/op/tensor/slice.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Slice with steps of 1. op::DynamicSlice{}(x, constant<int64_t, 1>, constant<int64_t, 3>) of (4,5) gives
 /// (2,5).
@@ -24,4 +24,4 @@ struct DynamicSlice {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

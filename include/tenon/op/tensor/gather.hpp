@@ -4,7 +4,7 @@
 #include "tenon/kernels/move/gather.hpp"
 #include "tenon/op/families/movement.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// The result has data's extents with indices' extents in place of `axis`. Indices below 0 count from the
 /// end. op::Gather{.axis = 1}(x, indices) of (2,3) and (5) gives (2,5).
@@ -51,4 +51,4 @@ struct Gather {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

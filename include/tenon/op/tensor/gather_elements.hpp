@@ -4,7 +4,7 @@
 #include "tenon/kernels/move/gather.hpp"
 #include "tenon/op/families/movement.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Each element of the result is data's at the same coordinates, but for the one on `axis`, which indices
 /// give. The result has the extents of indices, which on other axes are at most data's.
@@ -44,4 +44,4 @@ struct GatherElements {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

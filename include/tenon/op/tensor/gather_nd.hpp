@@ -4,7 +4,7 @@
 #include "tenon/kernels/move/gather_nd.hpp"
 #include "tenon/op/families/scatter.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// indices (…, k) name slices of data by their first k coordinates behind the `batch_dims` axes that data and
 /// indices share; coordinates below 0 count from the end. op::GatherND{.batch_dims = 1}(x, indices) of
@@ -60,4 +60,4 @@ struct GatherND {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

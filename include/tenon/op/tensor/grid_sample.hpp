@@ -4,7 +4,7 @@
 #include "tenon/kernels/resize/grid_sample.hpp"
 #include "tenon/op/framework/call.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// X (N, C, D1, …, Dk) at the points of grid (N, E1, …, Ek, k) gives Y (N, C, E1, …, Ek). A point (x, y, …)
 /// begins with the last axis. Its coordinates -1 and 1 are the outer edges of an axis, or with
@@ -71,4 +71,4 @@ struct GridSample {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

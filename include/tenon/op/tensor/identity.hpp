@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/movement.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// The input, be it a tensor, a sequence or an optional. The result shares its elements.
 /// op::Identity{}(x) gives x.
@@ -42,4 +42,4 @@ struct Identity {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

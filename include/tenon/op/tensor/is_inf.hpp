@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/unary.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Y = whether X is an infinity of a sign that counts. Most float8 types have no infinity.
 /// op::IsInf{.detect_negative = 0}(-INFINITY) gives false.
@@ -35,4 +35,4 @@ struct IsInf {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

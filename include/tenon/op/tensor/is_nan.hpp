@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/unary.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Y = whether X is NaN. op::IsNaN{}(1.0f) gives false.
 struct IsNaN {
@@ -31,4 +31,4 @@ struct IsNaN {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

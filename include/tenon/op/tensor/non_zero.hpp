@@ -3,7 +3,7 @@
 
 #include "tenon/op/framework/call.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Y (rank, N): coordinates of the elements of X that are not zero (strings: not empty), in row-major order.
 /// op::NonZero{}(x) of (1,0,1) gives ((0,2)).
@@ -43,4 +43,4 @@ struct NonZero {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

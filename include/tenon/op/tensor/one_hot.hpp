@@ -6,7 +6,7 @@
 #include "tenon/kernels/move/one_hot.hpp"
 #include "tenon/op/families/movement.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// A new axis of extent depth before `axis`: along it, values is (off, on), and on stands at the index. Since
 /// 11 indices from -depth on count from the end; an index outside leaves all off. Before, ONNX's inference
@@ -74,4 +74,4 @@ struct OneHot {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

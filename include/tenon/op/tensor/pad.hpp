@@ -4,7 +4,7 @@
 #include "tenon/kernels/move/pad.hpp"
 #include "tenon/op/families/movement.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 namespace pad_detail {
 
@@ -120,4 +120,4 @@ struct Pad {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/movement.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// At most one requested extent is -1: it follows from the others. 0 copies the input's extent, or with
 /// `allowzero` is 0. Version 1 without extents makes a scalar.
@@ -75,4 +75,4 @@ struct Reshape {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

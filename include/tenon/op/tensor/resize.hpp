@@ -5,7 +5,7 @@
 #include "tenon/op/families/movement.hpp"
 #include "tenon/op/families/resize.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// The axes `axes` (by default all) get the extents `sizes`, or their extents times `scales`, rounded down;
 /// the one of the two that is not meant is left out or empty. roi, the parts of the axes that are taken, is
@@ -221,4 +221,4 @@ struct Resize_10 {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -5,7 +5,7 @@
 #include "tenon/kernels/move/gather.hpp"
 #include "tenon/op/families/movement.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// In batch b the first sequence_lens[b] slices of the time axis come in reverse order, the others stay. The
 /// two axes are 0 and 1, in either order. op::ReverseSequence{}(x, lengths) of (4,2,3) and (2) gives (4,2,3).
@@ -42,4 +42,4 @@ struct ReverseSequence {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -4,7 +4,7 @@
 
 #include "tenon/op/families/scatter_elements.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// ScatterElements before it had that name. op::Scatter{.axis = 1}(x, indices, updates) of (2,3), (2,1) and
 /// (2,1) gives (2,3).
@@ -27,4 +27,4 @@ struct Scatter {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -4,7 +4,7 @@
 
 #include "tenon/op/families/scatter_elements.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Each update goes to data's element at the same coordinates, but for the one on `axis`, which indices give,
 /// from the end where below 0. Of two updates to one place the second replaces the first, or is reduced after
@@ -31,4 +31,4 @@ struct ScatterElements {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/scatter.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// indices (…, k) name slices of data by their first k coordinates; coordinates below 0 count from the end.
 /// updates (…, slice) go there in row-major order: a later one of the same place replaces an earlier one, or
@@ -59,4 +59,4 @@ struct ScatterND {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

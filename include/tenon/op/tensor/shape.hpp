@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/movement.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// The extents of axes [start, end), as int64; both count from the end where below 0, and are cut to the
 /// rank. op::Shape{.start = 1}(x) of (2,3,4) gives (3,4).
@@ -40,4 +40,4 @@ struct Shape {
   }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/movement.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// The number of elements, an int64 scalar: 1 of a scalar, 0 where an extent is 0. op::Size{}(x) of (2,3)
 /// gives 6.
@@ -22,4 +22,4 @@ struct Size {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/movement.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// (N, C, H, W) to (N, b² C, H / b, W / b) with b = blocksize; the channels are (b, b, C).
 /// op::SpaceToDepth{.blocksize = 2}(x) of (1,2,6,6) gives (1,8,3,3).
@@ -38,4 +38,4 @@ struct SpaceToDepth {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/movement.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Removes `axes`, or else all axes of extent 1. op::Squeeze{}(x, constant<int64_t, 0>) of (1,3) gives (3).
 struct Squeeze {
@@ -44,4 +44,4 @@ struct Squeeze {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/movement.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// past_cache (batch, …, M, …) with the m entries of update written along `axis`, in batch b from
 /// write_indices[b] on (without it from 0). They end within the cache when linear, and go on at its beginning
@@ -67,4 +67,4 @@ struct TensorScatter {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

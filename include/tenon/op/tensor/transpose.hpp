@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/movement.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Axis d of the result is axis perm[d] of data; without `perm` the axes are reversed.
 /// op::Transpose{.perm = {0, 2, 1}}(x) of (4,2,3) gives (4,3,2).
@@ -47,4 +47,4 @@ struct Transpose {
   constexpr int64_t source(int d, int rank) const { return perm.empty() ? rank - 1 - d : perm[d]; }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -4,7 +4,7 @@
 #include "tenon/kernels/move/triangle.hpp"
 #include "tenon/op/families/movement.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Keeps the elements of each matrix on the k-th diagonal and above it or, with `upper` 0, on it and below
 /// it; the others are 0. Diagonal 0 is the main one; diagonals above it have positive numbers:
@@ -31,4 +31,4 @@ struct Trilu {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

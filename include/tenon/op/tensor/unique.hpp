@@ -5,7 +5,7 @@
 #include "tenon/kernels/unique.hpp"
 #include "tenon/op/framework/call.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Y holds each element of X once, or each slice along `axis`: in ascending order, or with `sorted` 0 in X's
 /// order. indices tell where in X each stands first, inverse_indices where in Y each element of X is, counts
@@ -67,4 +67,4 @@ struct Unique {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/movement.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// `axes` number the result's axes, in any order. op::Unsqueeze{}(x, constant<int64_t, 0>) of (3) gives
 /// (1,3).
@@ -35,4 +35,4 @@ struct Unsqueeze {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/resize.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Each extent times its scale, which is at least 1, rounded down; element j of an axis is the one at
 /// j / scale, or the lower neighbour with mode nearest. op::Upsample{}(x, scales) of (1,1,2,2) and (1,1,2,3)
@@ -87,4 +87,4 @@ struct Upsample_1 {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

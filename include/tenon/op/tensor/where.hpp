@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/elementwise.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// output = condition ? X : Y, with numpy's broadcasting of all three. op::Where{}(true, 1.0f, 2.0f) gives 1.
 struct Where {
@@ -41,4 +41,4 @@ struct Where {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

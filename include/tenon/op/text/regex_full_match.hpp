@@ -3,7 +3,7 @@
 
 #include "tenon/op/framework/call.hpp"
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 
 /// Whether each string of x, from its first to its last byte, matches a pattern of RE2's syntax; y has as
 /// many elements. Error{invalid_argument} for a mistake in the pattern, and for text that is not UTF-8.
@@ -34,4 +34,4 @@ struct RegexFullMatch {
 };
 
 }  // namespace op
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI

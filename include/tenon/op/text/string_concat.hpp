@@ -5,7 +5,7 @@
 #include "tenon/kernels/elementwise/broadcast.hpp"
 #include "tenon/op/framework/call.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Z = X followed by Y, with numpy's broadcasting. op::StringConcat{}(s, t) of ("a") and ("b") gives ("ab").
 struct StringConcat {
@@ -34,4 +34,4 @@ struct StringConcat {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -4,7 +4,7 @@
 #include "tenon/kernels/text/case.hpp"
 #include "tenon/op/framework/call.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 namespace string_normalizer_detail {
 
@@ -144,4 +144,4 @@ struct StringNormalizer {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -4,7 +4,7 @@
 #include "tenon/kernels/text/utf8.hpp"
 #include "tenon/op/framework/call.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 namespace string_split_detail {
 
@@ -101,4 +101,4 @@ struct StringSplit {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -4,7 +4,7 @@
 #include "tenon/kernels/move/gather.hpp"
 #include "tenon/op/families/features.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Z (…, K) holds the columns of X (…, C) that the K elements of Y name, whatever extents Y has. A vector X
 /// is one row. Error{out_of_range} for an index outside of [0, C). op::ArrayFeatureExtractor{}(x, y) of (3,4)
@@ -35,4 +35,4 @@ struct ArrayFeatureExtractor {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

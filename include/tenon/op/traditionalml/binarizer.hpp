@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/features.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Y = 1 where X > threshold, else 0, also for a NaN. op::Binarizer{.threshold = 2}(x) of (1,2,3) gives
 /// (0,0,1).
@@ -46,4 +46,4 @@ struct Binarizer {
   }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -5,7 +5,7 @@
 
 #include "tenon/op/families/features.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Y (1,N) holds the values of a map from integers, ordered by their keys ("DENSE"), or (1,max_map), each at
 /// the place that its key names, and zeros or "" elsewhere ("SPARSE"). Numbers become text with six decimals,
@@ -87,4 +87,4 @@ struct CastMap {
   }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

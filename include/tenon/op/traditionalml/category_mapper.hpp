@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/labels.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// cats_strings[k] and cats_int64s[k] stand for each other: strings become integers, integers strings, and
 /// a category that neither list has becomes the default. Of equal categories the last one counts.
@@ -51,4 +51,4 @@ struct CategoryMapper {
   NumberedNames names() const { return {cats_strings, cats_int64s, default_string, default_int64}; }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

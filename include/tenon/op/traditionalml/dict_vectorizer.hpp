@@ -4,7 +4,7 @@
 #include "tenon/kernels/lookup.hpp"
 #include "tenon/op/families/features.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Y (1,C) holds the map's value for each of the C entries of the vocabulary, 0 or "" for entries that are no
 /// key. Error{invalid_argument} for a key that the vocabulary lacks.
@@ -68,4 +68,4 @@ struct DictVectorizer {
   }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/features.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Y (N, sum of widths) holds the rows of all inputs (N,C) side by side as floats; (C) is one row. Where
 /// `inputdimensions` states the width of each input, longer rows are cut and shorter ones are followed by
@@ -59,4 +59,4 @@ struct FeatureVectorizer {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/features.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Y = X, with each element equal to the replaced value replaced by its column's imputed value, or the only
 /// one. Floats take the attributes for floats, integers the ones for integers. A NaN equals a NaN.
@@ -71,4 +71,4 @@ struct Imputer {
   }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -6,7 +6,7 @@
 #include "tenon/op/families/labels.hpp"
 #include "tenon/op/framework/attribute.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Y = the value at the key that equals X's element, or the default. Exactly one list of keys is stated, of
 /// X's type, and one of as many values, whose type is Y's. Of equal keys the last one counts; NaNs are equal.
@@ -157,4 +157,4 @@ struct LabelEncoder_1 {
   }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

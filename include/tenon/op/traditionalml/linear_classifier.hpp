@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/scores.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Z (N,E) = X (N,C) coefficients' + intercepts, transformed, where coefficients are (E,C); Y (N) holds the
 /// label of the greatest score. X (C) is one row. One row of coefficients for two labels gives the scores -s
@@ -92,4 +92,4 @@ struct LinearClassifier {
   ClassLabels labels() const { return {classlabels_strings, classlabels_ints}; }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/scores.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Y (N,targets) = X (N,C) coefficients' + intercepts, transformed, where coefficients are (targets,C);
 /// coefficients beyond these are not read. X (C) is one row.
@@ -57,4 +57,4 @@ struct LinearRegressor {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

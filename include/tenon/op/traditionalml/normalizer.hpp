@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/features.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Each row of X (N,C), or X (C), divided by its greatest element ("MAX"), the sum of magnitudes ("L1"), or
 /// the root of the sum of squares ("L2"); unchanged where that is 0. Signs stay.
@@ -59,4 +59,4 @@ struct Normalizer {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -4,7 +4,7 @@
 #include "tenon/kernels/lookup.hpp"
 #include "tenon/op/families/features.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Y (…, C) has for each element of X (…) a 1 at the place of its category, and zeros elsewhere. Numbers are
 /// truncated to integers. An element of no category gives zeros, or with `zeros` = 0 an
@@ -72,4 +72,4 @@ struct OneHotEncoder {
   }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/features.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Y = (X - offset) * scale; either holds one number for all features, or one for each feature of X (…, C),
 /// or is left out. op::Scaler{.offset = {1}, .scale = {2}}(x) of (1,2) gives (0,2).
@@ -55,4 +55,4 @@ struct Scaler {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

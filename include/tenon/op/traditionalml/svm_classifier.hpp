@@ -6,7 +6,7 @@
 #include "tenon/kernels/reduce/arg_reduce.hpp"
 #include "tenon/op/families/svm.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// With support vectors (`vectors_per_class` of each class, one class after the other) a decision function
 /// for each pair of the E classes votes for one of the two, and Y (N) holds the label of most votes. Z is
@@ -205,4 +205,4 @@ struct SVMClassifier {
   }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

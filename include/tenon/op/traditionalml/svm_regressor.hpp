@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/svm.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Y (N,1) = the coefficients' sum of similarities of a row of X (N,C) to the `n_supports` support vectors,
 /// plus rho[0], transformed. Without support vectors the function is linear with the coefficients (C). X
@@ -85,4 +85,4 @@ struct SVMRegressor {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

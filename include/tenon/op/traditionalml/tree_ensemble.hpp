@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/tree_ensemble.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Y (N,n_targets): each tree takes a row of X (N,F) to a leaf, which has a target and a weight; a target's
 /// weights are aggregated, and the row of scores transformed. nodes_… hold the inner nodes of all trees,
@@ -161,4 +161,4 @@ struct TreeEnsemble {
   int64_t targets() const { return n_targets ? *n_targets : voted_targets(leaf_targetids); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/tree_ensemble.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Z (N,E): each tree takes a row of X (N,F) to a leaf, whose votes (class_…) name classes and weights; a
 /// class's weights and base value are summed, and the row transformed. Y (N) holds the label of the greatest
@@ -122,4 +122,4 @@ struct TreeEnsembleClassifier {
   }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -3,7 +3,7 @@
 
 #include "tenon/op/families/tree_ensemble.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Y (N,n_targets): each tree takes a row of X (N,F) to a leaf, whose votes (target_…) name targets and
 /// weights; a target's weights are aggregated, base values added, and the row of scores transformed. A NaN
@@ -101,4 +101,4 @@ struct TreeEnsembleRegressor {
   }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

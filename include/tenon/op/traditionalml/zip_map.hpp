@@ -4,7 +4,7 @@
 #include "tenon/kernels/lookup.hpp"
 #include "tenon/op/families/features.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// A sequence with a map from the C labels to the elements of each row of X (N,C), or of X (C), which is one
 /// row. Of equal labels the last one counts.
@@ -65,4 +65,4 @@ struct ZipMap {
   }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -6,7 +6,7 @@
 
 #include "tenon/op/families/optimizer.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// For tensors X with gradients G and accumulated squared gradients H, with g = norm_coefficient * X + G:
 /// H_new = H + g², X_new = X - R / (1 + T * decay_factor) * g / (sqrt(H_new) + epsilon). R and T are one
@@ -36,4 +36,4 @@ struct Adagrad {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

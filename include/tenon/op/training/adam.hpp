@@ -6,7 +6,7 @@
 
 #include "tenon/op/families/optimizer.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// For tensors X with gradients G, averages V and averages of squares H, with g = norm_coefficient * X + G:
 /// V_new = alpha * V + (1 - alpha) * g, H_new = beta * H + (1 - beta) * g², X_new = (1 -
@@ -43,4 +43,4 @@ struct Adam {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -4,7 +4,7 @@
 
 #include "tenon/op/framework/call.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// Output k is the derivative, with respect to the value that xs[k] names, of the sum of the elements of the
 /// value that y names. The values named in xs and zs determine y; inputs are what they are replaced by, xs
@@ -46,4 +46,4 @@ struct Gradient {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

@@ -4,7 +4,7 @@
 
 #include "tenon/op/families/optimizer.hpp"
 
-namespace tenon::op {
+namespace tenon::TENON_ABI::op {
 
 /// For tensors X with gradients G and momenta V, with g = norm_coefficient * X + G: V_new = alpha * V + b *
 /// g, where b is 1 in the first step (T is not above 0) and beta later. X_new = X - R * V_new for mode
@@ -46,4 +46,4 @@ struct Momentum {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-}  // namespace tenon::op
+}  // namespace tenon::TENON_ABI::op

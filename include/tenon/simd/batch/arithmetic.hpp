@@ -6,7 +6,7 @@
 
 #include "tenon/simd/batch/memory.hpp"
 
-namespace tenon::simd {
+namespace tenon::TENON_ABI::simd {
 
 /// The greatest whole number not above x, with x's sign where it is zero.
 template <class T, class A>
@@ -242,4 +242,4 @@ inline T min_of_lanes(const xsimd::batch<T, A>& v) {
   return -max_of_lanes(xsimd::batch<T, A>(T(-0.0)) - v);
 }
 
-}  // namespace tenon::simd
+}  // namespace tenon::TENON_ABI::simd

@@ -7,7 +7,7 @@
 #include "tenon/simd/batch/memory.hpp"
 #include "tenon/simd/features.hpp"
 
-namespace tenon::simd {
+namespace tenon::TENON_ABI::simd {
 
 /// Each lane as two int16 (x = x0 + 65536 x1): z + x0 y0 + x1 y1, wrapping.
 template <class A>
@@ -579,4 +579,4 @@ inline void interleave_vectors(const uint8_t* r0, const uint8_t* r1, const uint8
   }
 }
 
-}  // namespace tenon::simd
+}  // namespace tenon::TENON_ABI::simd

@@ -5,7 +5,7 @@
 
 #include "tenon/simd/batch/registers.hpp"
 
-namespace tenon::simd {
+namespace tenon::TENON_ABI::simd {
 
 /// All lanes from memory of any alignment.
 template <class Arch, class T>
@@ -214,4 +214,4 @@ inline batch<float, Arch> load_pairs(const float* p, const int64_t* index) {
   }
 }
 
-}  // namespace tenon::simd
+}  // namespace tenon::TENON_ABI::simd

@@ -24,7 +24,7 @@
 #pragma GCC diagnostic pop
 #endif
 
-namespace tenon::simd {
+namespace tenon::TENON_ABI::simd {
 
 namespace detail {
 
@@ -43,7 +43,7 @@ template <class A>
 inline constexpr std::size_t bytes = sizeof(xsimd::batch<float, A>);
 
 }  // namespace detail
-}  // namespace tenon::simd
+}  // namespace tenon::TENON_ABI::simd
 
 // xsimd 8.1's x != y is false for NaN at the levels above Baseline.
 #if defined(__AVX2__) && defined(__FMA__) && XSIMD_VERSION_MAJOR < 9
@@ -70,7 +70,7 @@ inline batch_bool<double, avx512bw> batch<double, avx512bw>::operator!=(const ba
 }  // namespace xsimd
 #endif
 
-namespace tenon::simd {
+namespace tenon::TENON_ABI::simd {
 
 // Of xsimd's own, lane by lane. Called qualified, as all functions here.
 using xsimd::abs, xsimd::nearbyint, xsimd::isnan, xsimd::select;
@@ -129,4 +129,4 @@ inline xsimd::batch<U, A> bits_as(const xsimd::batch<T, A>& v) {
 #endif
 }
 
-}  // namespace tenon::simd
+}  // namespace tenon::TENON_ABI::simd

@@ -7,7 +7,7 @@
 
 #include "tenon/simd/batch/memory.hpp"
 
-namespace tenon::simd {
+namespace tenon::TENON_ABI::simd {
 
 namespace detail {
 template <class Place, class T, class A, int... i>
@@ -288,4 +288,4 @@ void turn(const T* from, int64_t from_row, int64_t rows, int64_t columns, T* to,
   rest(0, wide, columns);
 }
 
-}  // namespace tenon::simd
+}  // namespace tenon::TENON_ABI::simd

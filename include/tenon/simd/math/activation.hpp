@@ -5,7 +5,7 @@
 
 #include "tenon/simd/math/exp_log.hpp"
 
-namespace tenon::simd {
+namespace tenon::TENON_ABI::simd {
 
 namespace detail {
 
@@ -110,4 +110,4 @@ inline xsimd::batch<T, A> mish(const xsimd::batch<T, A>& x) {
   return x * (n / (n + B(T(2))));
 }
 
-}  // namespace tenon::simd
+}  // namespace tenon::TENON_ABI::simd

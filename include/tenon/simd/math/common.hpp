@@ -6,7 +6,7 @@
 #include "tenon/simd/batch.hpp"
 #include "tenon/simd/math/format.hpp"
 
-namespace tenon::simd {
+namespace tenon::TENON_ABI::simd {
 
 /// f of each lane, one by one: for functions whose vector form would not pay.
 template <class T, class A, class F>
@@ -224,4 +224,4 @@ inline xsimd::batch<float, A> through_double(const xsimd::batch<float, A>& a, co
 
 }  // namespace detail
 
-}  // namespace tenon::simd
+}  // namespace tenon::TENON_ABI::simd

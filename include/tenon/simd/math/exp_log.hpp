@@ -6,7 +6,7 @@
 
 #include "tenon/simd/math/common.hpp"
 
-namespace tenon::simd {
+namespace tenon::TENON_ABI::simd {
 
 namespace detail {
 
@@ -224,4 +224,4 @@ inline xsimd::batch<T, A> log1p_unit(const xsimd::batch<T, A>& x) {
   return mul_add(s * z, detail::polynomial(z, detail::Format<T>::log1p_poly), s + s);
 }
 
-}  // namespace tenon::simd
+}  // namespace tenon::TENON_ABI::simd

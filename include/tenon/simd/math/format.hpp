@@ -5,7 +5,7 @@
 
 #include "tenon/base/narrow_float.hpp"
 
-namespace tenon::simd::detail {
+namespace tenon::TENON_ABI::simd::detail {
 
 template <class T>
 struct Format;
@@ -89,4 +89,4 @@ struct Format<double> : tenon::detail::WideFormat<double> {
   static constexpr double half_pi = 0x1.921fb54442d18p0, half_pi_low = 0x1.1a62633145c07p-54;
 };
 
-}  // namespace tenon::simd::detail
+}  // namespace tenon::TENON_ABI::simd::detail

@@ -6,7 +6,7 @@
 
 #include "tenon/simd/math/exp_log.hpp"
 
-namespace tenon::simd {
+namespace tenon::TENON_ABI::simd {
 
 template <class T, class A>
 inline xsimd::batch<T, A> tanh(const xsimd::batch<T, A>& x) {
@@ -86,4 +86,4 @@ inline xsimd::batch<T, A> atanh(const xsimd::batch<T, A>& x) {
       [&](const auto& y) { return detail::odd_by(x, 1.0f / 3, std::decay_t<decltype(y)>(0.5f) * y); });
 }
 
-}  // namespace tenon::simd
+}  // namespace tenon::TENON_ABI::simd

@@ -6,7 +6,7 @@
 
 #include "tenon/simd/math/exp_log.hpp"
 
-namespace tenon::simd {
+namespace tenon::TENON_ABI::simd {
 
 namespace detail {
 
@@ -203,4 +203,4 @@ inline xsimd::batch<T, A> mod(const xsimd::batch<T, A>& x, const xsimd::batch<T,
   return xsimd::select(rest == zero, detail::copy_sign(zero, y), other);
 }
 
-}  // namespace tenon::simd
+}  // namespace tenon::TENON_ABI::simd

@@ -5,7 +5,7 @@
 
 #include "tenon/simd/math/common.hpp"
 
-namespace tenon::simd {
+namespace tenon::TENON_ABI::simd {
 
 namespace detail {
 
@@ -135,4 +135,4 @@ inline xsimd::batch<T, A> acos(const xsimd::batch<T, A>& x) {
   return mul_add(whole, B(N::half_pi), mul_add(signed_y, share, whole * B(N::half_pi_low)));
 }
 
-}  // namespace tenon::simd
+}  // namespace tenon::TENON_ABI::simd

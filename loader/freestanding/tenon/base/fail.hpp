@@ -3,7 +3,7 @@
 
 #include "tenon/base/error_code.hpp"
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 
 /// Ends the program. Where the user defines the macro TENON_ABORT, it is run in place of that: it sees
 /// `code`, and does not return.
@@ -14,4 +14,4 @@ namespace tenon {
   __builtin_trap();
 }
 
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI

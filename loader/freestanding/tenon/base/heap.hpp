@@ -5,8 +5,8 @@
 
 #include "tenon/base/version.hpp"
 
-namespace tenon::detail {
+namespace tenon::TENON_ABI::detail {
 
 inline void forget_pages(const void*, std::size_t) noexcept {}
 
-}  // namespace tenon::detail
+}  // namespace tenon::TENON_ABI::detail

@@ -6,7 +6,7 @@
 
 #include "tenon/base/fail.hpp"
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 
 /// The block that Scratch and vectors of the calling thread use while this object lives, from an address that
 /// is a multiple of 64 on. A request that does not fit ends in fail(out_of_memory).
@@ -69,4 +69,4 @@ inline Lent::Lent(void* memory, std::size_t bytes)
 }
 inline Lent::~Lent() { detail::lent = before_; }
 
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI

@@ -6,7 +6,7 @@
 
 #include "tenon/base/version.hpp"
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 
 inline constexpr int64_t threads_at_hand() { return 1; }
 
@@ -26,4 +26,4 @@ void parallel_rounds(int64_t rounds, int64_t n, F&& f) {
     for (int64_t i = 0; i < n; ++i) f(round, round % 2 == 0 ? i : n - 1 - i);
 }
 
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI

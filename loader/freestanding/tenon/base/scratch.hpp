@@ -7,7 +7,7 @@
 
 #include "tenon/base/lent.hpp"
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 
 /// Working memory for the lifetime of this object, as in other programs.
 class Scratch {
@@ -31,4 +31,4 @@ class Scratch {
   std::byte* begin_;
 };
 
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI

@@ -14,7 +14,7 @@
 
 #include "tenon/base/lent.hpp"
 
-namespace tenon::standin {
+namespace tenon::TENON_ABI::standin {
 
 struct mutex {};
 template <class M>
@@ -203,9 +203,9 @@ class vector {
 template <class I>
 vector(I, I) -> vector<std::iter_value_t<I>>;
 
-}  // namespace tenon::standin
+}  // namespace tenon::TENON_ABI::standin
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 
 /// For functions that only tell people something. None is called.
 template <class... Parts>
@@ -213,4 +213,4 @@ template <class... Parts>
   fail(ErrorCode::out_of_memory);
 }
 
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI

@@ -10,7 +10,7 @@
 #include "tenon/base/heap.hpp"
 #include "tenon/base/standin.hpp"
 
-namespace tenon {
+namespace tenon::TENON_ABI {
 
 inline constexpr std::size_t storage_alignment = 64;
 
@@ -87,4 +87,4 @@ class Storage {
   bool writable_ = false;
 };
 
-}  // namespace tenon
+}  // namespace tenon::TENON_ABI

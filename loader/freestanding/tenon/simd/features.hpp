@@ -9,7 +9,9 @@
 #include <unistd.h>
 #endif
 
-namespace tenon::simd {
+#include "tenon/base/abi.hpp"
+
+namespace tenon::TENON_ABI::simd {
 
 template <int register_bytes>
 constexpr bool vnni() {
@@ -31,4 +33,4 @@ inline bool amx() {
   return TENON_USES_AMX;
 }
 
-}  // namespace tenon::simd
+}  // namespace tenon::TENON_ABI::simd
