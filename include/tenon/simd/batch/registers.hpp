@@ -43,39 +43,18 @@ template <class A>
 inline constexpr std::size_t bytes = sizeof(xsimd::batch<float, A>);
 
 }  // namespace detail
-}  // namespace tenon::TENON_ABI::simd
-
-// xsimd 8.1's x != y is false for NaN at the levels above Baseline.
-#if defined(__AVX2__) && defined(__FMA__) && XSIMD_VERSION_MAJOR < 9
-namespace xsimd {
-template <>
-inline batch_bool<float, fma3<avx2>> batch<float, fma3<avx2>>::operator!=(const batch& other) const noexcept {
-  return _mm256_cmp_ps(*this, other, _CMP_NEQ_UQ);
-}
-template <>
-inline batch_bool<double, fma3<avx2>> batch<double, fma3<avx2>>::operator!=(
-    const batch& other) const noexcept {
-  return _mm256_cmp_pd(*this, other, _CMP_NEQ_UQ);
-}
-#if defined(__AVX512BW__) && defined(__AVX512DQ__)
-template <>
-inline batch_bool<float, avx512bw> batch<float, avx512bw>::operator!=(const batch& other) const noexcept {
-  return _mm512_cmp_ps_mask(*this, other, _CMP_NEQ_UQ);
-}
-template <>
-inline batch_bool<double, avx512bw> batch<double, avx512bw>::operator!=(const batch& other) const noexcept {
-  return _mm512_cmp_pd_mask(*this, other, _CMP_NEQ_UQ);
-}
-#endif
-}  // namespace xsimd
-#endif
-
-namespace tenon::TENON_ABI::simd {
 
 // Of xsimd's own, lane by lane. Called qualified, as all functions here.
 using xsimd::abs, xsimd::nearbyint, xsimd::isnan, xsimd::select;
 using xsimd::all, xsimd::any;  ///< whether all or any of the lanes of a comparison hold
 using xsimd::max, xsimd::min, xsimd::to_float;
+
+/// Which lanes differ; NaN differs from all. xsimd 8.1's x != y is false for NaN at the levels above
+/// Baseline.
+template <class T, class A>
+inline xsimd::batch_bool<T, A> not_equal(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& y) {
+  return !(x == y);
+}
 
 /// A register of T at a level. T: int8..64, uint8..64, float, double.
 template <class T, class Arch>

@@ -127,7 +127,7 @@ inline xsimd::batch<float, A> with_special_powers(const xsimd::batch<float, A>& 
   power = xsimd::select((xsimd::abs(x) == one) | (y == zero), one, power);
   const auto whole = simd::floor(y) == y;
   const B half = B(0.5f) * y;
-  const auto odd = whole & (simd::floor(half) != half);
+  const auto odd = whole & simd::not_equal(simd::floor(half), half);
   power = xsimd::select(odd, power | (x & B(-0.0f)), power);
   const B nan(std::numeric_limits<float>::quiet_NaN());
   power = xsimd::select((x < zero) & (x >= B(std::numeric_limits<float>::lowest())) & !whole, nan, power);
