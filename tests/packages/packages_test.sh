@@ -29,8 +29,8 @@ cp -rL CMakeLists.txt include loader "$tree"
 cd "$work" || exit 1
 command -v ninja > /dev/null && export CMAKE_GENERATOR=Ninja
 unset CXX CXXFLAGS PKG_CONFIG_PATH
-version=$(sed -n 's/.*library_version = "\(.*\)".*/\1/p' "$tree/include/tenon/base/version.hpp")
-IFS=. read -r major minor patch <<< "$version"
+read -r major minor patch < <(awk '/^#define TENON_VERSION_/ { print $3 }' "$tree/include/tenon/base/abi.hpp" | xargs)
+version=$major.$minor.$patch
 
 # Installed and moved: all headers, and nothing that knows where it was made.
 quietly cmake -S "$tree" -B build -DTENON_LOADER=OFF -DCMAKE_INSTALL_PREFIX="$work/first prefix" -DCMAKE_INSTALL_LIBDIR=lib

@@ -5,15 +5,21 @@
 // undefined symbol says why.
 #pragma once
 
-#ifdef TENON_COMPILED
-
-// No instructions: callers, operators and the kernels of every level link together.
-#define TENON_ABI_NAME v0_1_compiled
-
-#else
+#define TENON_VERSION_MAJOR 0
+#define TENON_VERSION_MINOR 1
+#define TENON_VERSION_PATCH 0
 
 #define TENON_ABI_PASTE(a, b, c, d, e, f, g, h, i, j, k) a##b##c##d##e##f##g##h##i##j##k
 #define TENON_ABI_JOIN(...) TENON_ABI_PASTE(__VA_ARGS__)
+#define TENON_ABI_NAMED(suffix) \
+  TENON_ABI_JOIN(v, TENON_VERSION_MAJOR, _, TENON_VERSION_MINOR, suffix, , , , , , )
+
+#ifdef TENON_COMPILED
+
+// No instructions: callers, operators and the kernels of every level link together.
+#define TENON_ABI_NAME TENON_ABI_NAMED(_compiled)
+
+#else
 
 // The suffix where the compiler defines the macro as 1, else nothing: TENON_ABI_ and a 1 make a token with a
 // comma, which moves the suffix to the second place.
@@ -26,12 +32,12 @@
 #if defined(__x86_64__)
 
 #ifdef __AVX__
-#define TENON_ABI_SSE v0_1_headers_x86_avx
+#define TENON_ABI_SSE TENON_ABI_NAMED(_headers_x86_avx)
 #else
-#define TENON_ABI_SSE                                                                                  \
-  TENON_ABI_JOIN(v0_1_headers_x86, TENON_ABI_FLAG(__SSE3__, _sse3), TENON_ABI_FLAG(__SSSE3__, _ssse3), \
-                 TENON_ABI_FLAG(__SSE4_1__, _sse41), TENON_ABI_FLAG(__SSE4_2__, _sse42),               \
-                 TENON_ABI_FLAG(__POPCNT__, _popcnt), , , , , )
+#define TENON_ABI_SSE                                                                   \
+  TENON_ABI_JOIN(TENON_ABI_NAMED(_headers_x86), TENON_ABI_FLAG(__SSE3__, _sse3),        \
+                 TENON_ABI_FLAG(__SSSE3__, _ssse3), TENON_ABI_FLAG(__SSE4_1__, _sse41), \
+                 TENON_ABI_FLAG(__SSE4_2__, _sse42), TENON_ABI_FLAG(__POPCNT__, _popcnt), , , , , )
 #endif
 #define TENON_ABI_AVX                                                                             \
   TENON_ABI_JOIN(TENON_ABI_SSE, TENON_ABI_FLAG(__AVX2__, _avx2), TENON_ABI_FLAG(__F16C__, _f16c), \
@@ -47,10 +53,10 @@
 #if defined(__AVX512F__) && defined(__AVX512CD__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && \
     defined(__AVX512VL__) && defined(__BMI__) && defined(__BMI2__) && defined(__F16C__) &&             \
     defined(__FMA__) && defined(__LZCNT__) && defined(__MOVBE__)
-#define TENON_ABI_LEVEL v0_1_headers_x86v4
+#define TENON_ABI_LEVEL TENON_ABI_NAMED(_headers_x86v4)
 #elif defined(__AVX2__) && defined(__BMI__) && defined(__BMI2__) && defined(__F16C__) && defined(__FMA__) && \
     defined(__LZCNT__) && defined(__MOVBE__) && !defined(__AVX512F__)
-#define TENON_ABI_LEVEL v0_1_headers_x86v3
+#define TENON_ABI_LEVEL TENON_ABI_NAMED(_headers_x86v3)
 #else
 #define TENON_ABI_LEVEL TENON_ABI_AVX512
 #endif
@@ -71,16 +77,25 @@
 #elif defined(__aarch64__)
 
 #define TENON_ABI_NAME                                                                                      \
-  TENON_ABI_JOIN(v0_1_headers_arm64, TENON_ABI_FLAG(__ARM_FEATURE_DOTPROD, _dotprod),                       \
+  TENON_ABI_JOIN(TENON_ABI_NAMED(_headers_arm64), TENON_ABI_FLAG(__ARM_FEATURE_DOTPROD, _dotprod),          \
                  TENON_ABI_FLAG(__ARM_FEATURE_FP16_VECTOR_ARITHMETIC, _fp16),                               \
                  TENON_ABI_FLAG(__ARM_FEATURE_BF16, _bf16),                                                 \
                  TENON_ABI_FLAG(__ARM_FEATURE_MATMUL_INT8, _i8mm), TENON_ABI_FLAG(__ARM_FEATURE_SVE, _sve), \
                  TENON_ABI_FLAG(__ARM_FEATURE_SVE2, _sve2), , , , )
 
 #else
-#define TENON_ABI_NAME v0_1_headers
+#define TENON_ABI_NAME TENON_ABI_NAMED(_headers)
 #endif
 
 #endif
 
 #define TENON_ABI inline TENON_ABI_NAME
+
+// The tag puts the name into those of a program's functions and variables that are of Tenon's types as well:
+// names of functions tell operands' types only.
+namespace tenon {
+inline namespace [[gnu::abi_tag]] TENON_ABI_NAME {}
+}  // namespace tenon
+
+// On what a process has one of: seen across libraries whose other symbols are hidden (-fvisibility=hidden).
+#define TENON_PROCESS_WIDE [[gnu::visibility("default")]]

@@ -20,7 +20,7 @@ constexpr std::string_view name(ErrorCode code) {
 }
 
 /// A mistake of the caller or in a file: the kind, the place (operator, node, file), and the mistake itself.
-class Error : public std::exception {
+class TENON_PROCESS_WIDE Error : public std::exception {
  public:
   [[gnu::cold]] Error(ErrorCode code, std::string where, std::string message)
       : code_(code), where_(std::move(where)), message_(std::move(message)) {

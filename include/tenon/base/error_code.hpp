@@ -5,7 +5,7 @@
 
 namespace tenon::TENON_ABI {
 
-enum class ErrorCode {
+enum class TENON_PROCESS_WIDE ErrorCode {
   invalid_argument,  ///< a caller's value is not what the call takes
   invalid_type,      ///< an element type or kind of value that the operator or conversion does not take
   invalid_shape,     ///< ranks or extents that do not fit each other, or whose product overflows

@@ -41,7 +41,7 @@ class Executor {
 };
 
 namespace detail {
-inline constinit thread_local Executor* current_executor = nullptr;
+TENON_PROCESS_WIDE inline constinit thread_local Executor* current_executor = nullptr;
 
 // A callable and the first of its exceptions, behind the plain function pointer that an Executor takes. No
 // template: loops are many, and each would compile it anew.

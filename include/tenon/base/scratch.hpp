@@ -98,7 +98,7 @@ class ScratchStack {
   int depth_ = 0;         // Scratch objects that live
 };
 
-inline ScratchStack& scratch_stack() {
+TENON_PROCESS_WIDE inline ScratchStack& scratch_stack() {
   static thread_local ScratchStack stack;
   return stack;
 }

@@ -17,6 +17,11 @@
 
 namespace tenon::TENON_ABI {
 
-inline constexpr const char* library_version = "0.1.0";
+#define TENON_VERSION_TEXT(x) #x
+#define TENON_VERSION_TEXTS(x, y, z) TENON_VERSION_TEXT(x) "." TENON_VERSION_TEXT(y) "." TENON_VERSION_TEXT(z)
+inline constexpr const char* library_version =
+    TENON_VERSION_TEXTS(TENON_VERSION_MAJOR, TENON_VERSION_MINOR, TENON_VERSION_PATCH);
+#undef TENON_VERSION_TEXTS
+#undef TENON_VERSION_TEXT
 
 }  // namespace tenon::TENON_ABI

@@ -25,8 +25,8 @@ class Tenon(ConanFile):
         return os.path.join(self.recipe_folder, "..", "..", "..")
 
     def set_version(self):
-        header = load(self, os.path.join(self._tree, "include", "tenon", "base", "version.hpp"))
-        self.version = re.search(r'library_version = "([0-9.]+)"', header).group(1)
+        header = load(self, os.path.join(self._tree, "include", "tenon", "base", "abi.hpp"))
+        self.version = ".".join(re.findall(r"#define TENON_VERSION_\w+ (\d+)", header))
 
     def export_sources(self):
         for pattern in "CMakeLists.txt", "LICENSE", "include/*", "loader/*":
