@@ -8,12 +8,15 @@
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #endif
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <ctime>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -279,6 +282,70 @@ TEST_CASE("a caller's own executor") {
   }
   CHECK(tenon::current_executor() == nullptr);
 }
+
+#ifdef __linux__
+// Forks while `busy` threads run loops on `pool`, and gives the status of f() in the child, which has ten
+// seconds.
+template <class F>
+int status_in_child(ThreadPool& pool, int busy, F f) {
+  std::atomic<bool> ends = false;
+  std::vector<std::thread> callers;
+  for (int k = 0; k < busy; ++k)
+    callers.emplace_back([&] {
+      const ScopedPool use(pool);
+      while (!ends) parallel_for(100, 1, [](int64_t, int64_t) {});
+    });
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(10);
+    _exit(f());
+  }
+  ends = true;
+  for (std::thread& t : callers) t.join();
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK_MESSAGE(WIFEXITED(status), "ended by signal ", WTERMSIG(status));
+  return WEXITSTATUS(status);
+}
+
+// The sum of 0 to 999.
+int64_t sum_on(Executor& pool) {
+  const ScopedPool use(pool);
+  std::atomic<int64_t> sum = 0;
+  parallel_for(1000, 1, [&](int64_t begin, int64_t) { sum += begin; });
+  return sum;
+}
+
+TEST_CASE("in the child of a fork a pool runs serially, and ends") {
+  for (int busy : {0, 3})
+    for (int repeat = 0; repeat < 20; ++repeat) {
+      auto pool = std::make_unique<ThreadPool>(4);
+      CHECK(sum_on(*pool) == 499500);
+      const int status = status_in_child(*pool, busy, [&] {
+        if (pool->threads() != 1) return 1;
+        if (sum_on(*pool) != 499500) return 2;
+        pool.reset();
+        return 0;
+      });
+      CHECK(status == 0);
+      CHECK(pool->threads() == 4);
+      CHECK(sum_on(*pool) == 499500);
+    }
+}
+
+// ThreadSanitizer ends children that start threads.
+#if !defined(__SANITIZE_THREAD__)
+TEST_CASE("in the child of a fork a pool of its own has workers") {
+  ThreadPool pool(4);
+  CHECK(sum_on(pool) == 499500);
+  const int status = status_in_child(pool, 0, [] {
+    ThreadPool own(3);
+    return own.threads() == 3 && sum_on(own) == 499500 ? 0 : 1;
+  });
+  CHECK(status == 0);
+}
+#endif
+#endif
 
 TEST_CASE("idle workers sleep") {
   ThreadPool pool(4);

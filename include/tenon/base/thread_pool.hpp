@@ -2,8 +2,10 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -12,11 +14,31 @@
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/processor.hpp"
 
+#if defined(__unix__) || defined(__APPLE__)
+#include <pthread.h>
+#endif
+
 namespace tenon::TENON_ABI {
+
+namespace detail {
+/// How often this process is the child of a fork, since the first call.
+inline const std::atomic<int64_t>& forks() {
+  static std::atomic<int64_t> count{0};
+#if defined(__unix__) || defined(__APPLE__)
+  [[maybe_unused]] static const int registered =
+      pthread_atfork(nullptr, nullptr, [] { count.fetch_add(1, std::memory_order_relaxed); });
+#endif
+  return count;
+}
+}  // namespace detail
 
 /// A pool of threads that sleep while there is nothing to do. Several threads may call run at once: each
 /// works on its own call, and the workers help wherever tasks are left, so that no caller waits for another's
 /// work. A call allocates nothing. The pool must outlive the calls.
+///
+/// The child of a fork has no threads but the one that called fork. There, a pool of its parent runs every
+/// call in the calling thread; pools that the child makes have workers. A fork from within a task leaves the
+/// child a call that others were working on: it must not return from the task, but exec or _exit.
 class ThreadPool final : public Executor {
  public:
   /// `threads` counts the calling thread: 1 starts no worker. Takes 1 to 4096, else Error{invalid_argument};
@@ -43,7 +65,7 @@ class ThreadPool final : public Executor {
 
   using Executor::run;
   void run(int64_t tasks, void (*task)(void* data, int64_t index), void* data) override {
-    if (tasks <= 1 || workers_.empty()) {
+    if (tasks <= 1 || threads() == 1) {
       for (int64_t i = 0; i < tasks; ++i) task(data, i);
       return;
     }
@@ -53,7 +75,7 @@ class ThreadPool final : public Executor {
     finish(job);
   }
 
-  int threads() const override { return static_cast<int>(workers_.size()) + 1; }
+  int threads() const override { return forked() ? 1 : static_cast<int>(workers_.size()) + 1; }
 
  private:
   static constexpr std::chrono::milliseconds rest{10};  // between a worker's moves
@@ -192,7 +214,10 @@ class ThreadPool final : public Executor {
     }
   }
 
+  bool forked() const { return forks_.load(std::memory_order_relaxed) != forks_before_; }
+
   void stop() {
+    if (forked()) return abandon();
     {
       const std::lock_guard lock(mutex_);
       stopping_ = true;
@@ -202,6 +227,17 @@ class ThreadPool final : public Executor {
     workers_.clear();
   }
 
+  // In the child of a fork workers cannot be joined, and the rest stands as they left it, perhaps locked or
+  // waited for. Fresh objects are destroyed in the place of all that.
+  void abandon() {
+    for (std::thread& worker : workers_) std::construct_at(&worker);
+    std::construct_at(&mutex_);
+    std::construct_at(&posted_or_stopping_);
+    std::construct_at(&finished_);
+  }
+
+  const std::atomic<int64_t>& forks_ = detail::forks();
+  const int64_t forks_before_ = forks_.load(std::memory_order_relaxed);
   std::mutex mutex_;
   std::condition_variable posted_or_stopping_, finished_;
   Job* jobs_ = nullptr;                       // guarded by mutex_
