@@ -390,7 +390,7 @@ OperatorText text_of(const AnyOperator& op, std::span<const HeaderText> files, C
   const OperatorClass* op_class = nullptr;
   if (found != operators.end())
     for (const auto& [since, one] : found->second)
-      if (one->spec == &spec) op_class = one;
+      if (one->same_operator(op.op_class())) op_class = one;
   if (op_class == nullptr) throw Refused{"the operator has no form in a header"};
   if (spec.name == "RoiAlign" || spec.name == "MaxRoiPool")
     throw Refused{"its working memory depends on data"};

@@ -107,7 +107,7 @@ void Exporter::write_node(const Graph::Node& n, Scope& s) {
   if (domain == "tenon") return write_internal(n, p, s);
   if (domain.empty()) return write_standard(n, p, s);
   const Registry::Found found = registry_.find(domain, spec.name, domains_[domain]);
-  const bool same = found.op_class != nullptr && found.op_class->spec == &spec;
+  const bool same = found.op_class != nullptr && found.op_class->same_operator(n.op.op_class());
   if (!same && known(domain, spec.name))
     refuse(n, concat("other nodes need version ", domains_[domain], " of ", domain,
                      ", where the operator is another"));
@@ -118,7 +118,7 @@ void Exporter::write_node(const Graph::Node& n, Scope& s) {
 void Exporter::write_standard(const Graph::Node& n, onnx::NodeProto& p, Scope& s) {
   const op::Spec& spec = n.op.spec();
   const auto implements = [&](const Registry::Found& f) {
-    return f.op_class != nullptr && f.op_class->spec == &spec;
+    return f.op_class != nullptr && f.op_class->same_operator(n.op.op_class());
   };
   const Registry::Found found = registry_.find("", spec.name, opset_),
                         newest = registry_.find("", spec.name, newest_opset());

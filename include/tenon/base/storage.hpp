@@ -147,8 +147,10 @@ class Storage {
   /// needs.
   template <class Owner>
   static Storage keep(void* data, size_t bytes, Owner owner) {
-    auto* block = new (std::nothrow) KeepBlock<Owner>{{{1}, &KeepBlock<Owner>::destroy}, std::move(owner)};
+    auto* block =
+        new (std::nothrow) KeepBlock<Owner>{{{1}, &KeepBlock<Owner>::destroy, nullptr}, std::move(owner)};
     if (block == nullptr) throw Error(ErrorCode::out_of_memory, "Storage", "no memory for a block's owner");
+    if constexpr (std::is_same_v<Owner, FilePart>) block->file_part = &block->owner;
     return Storage(block, data, bytes, true);
   }
   /// The same for memory that may only be read.
@@ -159,12 +161,8 @@ class Storage {
     return storage;
   }
 
-  /// What keeps the bytes, if `keep` was given an Owner, else null.
-  template <class Owner>
-  const Owner* owner() const noexcept {
-    if (block_ == nullptr || block_->destroy != &KeepBlock<Owner>::destroy) return nullptr;
-    return &static_cast<const KeepBlock<Owner>*>(block_)->owner;
-  }
+  /// What keeps the bytes, if `keep` was given a FilePart, else null.
+  const FilePart* file_part() const noexcept { return block_ == nullptr ? nullptr : block_->file_part; }
 
   /// The elements of a vector, which stay where they are.
   template <class T, class A>
@@ -217,6 +215,7 @@ class Storage {
   struct Block {
     std::atomic<int64_t> handles;
     void (*destroy)(Block*) noexcept;
+    const FilePart* file_part;  // that the block keeps
   };
 
   // Stands in front of the bytes of an allocated block, in the same allocation; its size keeps them aligned.
@@ -246,7 +245,7 @@ class Storage {
     const size_t allocated = sizeof(OwnBlock) + padded;
     void* memory = allocator.allocate(allocated, storage_alignment);
     if (memory == nullptr) no_memory(bytes);
-    return ::new (memory) OwnBlock{{{1}, &destroy_own<T>}, &allocator, allocated, elements};
+    return ::new (memory) OwnBlock{{{1}, &destroy_own<T>, nullptr}, &allocator, allocated, elements};
   }
 
   template <class T>

@@ -16,14 +16,14 @@ namespace tenon::TENON_ABI {
 namespace gradients {
 
 /// The rule of an operator, null if there is none.
-inline const Rule* find_rule(const op::Spec& spec) {
+inline const Rule* find_rule(const OperatorClass& op) {
   for (std::span<const Rule> table :
        {std::span<const Rule>(elementwise_rules), std::span<const Rule>(flat_rules),
         std::span<const Rule>(movement_rules), std::span<const Rule>(product_rules),
         std::span<const Rule>(reduction_rules), std::span<const Rule>(window_rules),
         std::span<const Rule>(normalization_rules), std::span<const Rule>(old_rules)})
     for (const Rule& r : table)
-      if (r.spec == &spec) return &r;
+      if (*r.op == *op.id) return &r;
   return nullptr;
 }
 
@@ -87,7 +87,7 @@ class Differentiation {
       step.first_ = static_cast<int>(graph_.nodes().size());
       if (step.first_ > max_nodes)
         throw Error(ErrorCode::not_supported, "Gradient", concat("more than ", max_nodes, " nodes"));
-      const Rule* rule = find_rule(step.node_.op.spec());
+      const Rule* rule = find_rule(step.node_.op.op_class());
       if (rule == nullptr) step.refuse("no derivative of ", std::string_view(step.node_.op.spec().name));
       rule->apply(step);
     }

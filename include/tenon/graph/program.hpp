@@ -23,7 +23,7 @@ inline AnyTensor aligned_copy(const AnyTensor& from) {
   AnyTensor to = AnyTensor::uninitialized(from.dtype(), from.extents(), lasting_allocator());
   const auto* source = static_cast<const std::byte*>(from.storage().data());
   auto* target = static_cast<std::byte*>(to.data());
-  const bool in_file = from.storage().owner<FilePart>() != nullptr;
+  const bool in_file = from.storage().file_part() != nullptr;
   parallel_for(from.bytes(), step, [&](int64_t begin, int64_t end) {
     for (; begin < end; begin += step) {
       const auto size = static_cast<std::size_t>(std::min(step, end - begin));

@@ -81,30 +81,30 @@ inline void extremum_step(Step& s) {
 }
 
 inline constexpr Rule elementwise_rules[] = {
-    {&op::Identity::spec, [](Step& s) { s.give(0, s.g()); }},
-    {&op::Neg::spec, [](Step& s) { s.give(0, -s.g()); }},
-    {&op::Add::spec,
+    {&operator_id<op::Identity>, [](Step& s) { s.give(0, s.g()); }},
+    {&operator_id<op::Neg>, [](Step& s) { s.give(0, -s.g()); }},
+    {&operator_id<op::Add>,
      [](Step& s) {
        s.give_summed(0, s.g());
        s.give_summed(1, s.g());
      }},
-    {&op::Sub::spec,
+    {&operator_id<op::Sub>,
      [](Step& s) {
        s.give_summed(0, s.g());
        if (s.wants(1)) s.give_summed(1, -s.g());
      }},
-    {&op::Mul::spec,
+    {&operator_id<op::Mul>,
      [](Step& s) {
        if (s.wants(0)) s.give_summed(0, s.g() * s.x(1));
        if (s.wants(1)) s.give_summed(1, s.g() * s.x(0));
      }},
-    {&op::Div::spec,
+    {&operator_id<op::Div>,
      [](Step& s) {
        const Term d = s.g() / s.x(1);
        s.give_summed(0, d);
        if (s.wants(1)) s.give_summed(1, -(d * s.y()));
      }},
-    {&op::Pow::spec,
+    {&operator_id<op::Pow>,
      [](Step& s) {
        const Term x = s.x(0), e = cast_like(s.x(1), x);
        const auto pow = [](Term a, Term b) { return a.writer->add(op::Pow{}, {a, b}); };
@@ -113,7 +113,7 @@ inline constexpr Rule elementwise_rules[] = {
        if (s.wants(1))
          s.give_summed(1, cast_like(s.g() * s.y() * apply(op::Log{}, where(equal(x, 0.0), 1.0, x)), s.x(1)));
      }},
-    {&op::Mod::spec,
+    {&operator_id<op::Mod>,
      [](Step& s) {
        s.give_summed(0, s.g());
        if (!s.wants(1)) return;
@@ -121,18 +121,18 @@ inline constexpr Rule elementwise_rules[] = {
        const Term quotient = apply(op::Floor{}, (s.x(0) - s.y()) / s.x(1) + 0.5);
        s.give_summed(1, -(s.g() * quotient));
      }},
-    {&op::Sum::spec,
+    {&operator_id<op::Sum>,
      [](Step& s) {
        for (int k = 0; k < s.inputs(); ++k) s.give_summed(k, s.g());
      }},
-    {&op::Mean::spec,
+    {&operator_id<op::Mean>,
      [](Step& s) {
        const Term d = s.g() / static_cast<double>(s.inputs());
        for (int k = 0; k < s.inputs(); ++k) s.give_summed(k, d);
      }},
-    {&op::Max::spec, extremum_step},
-    {&op::Min::spec, extremum_step},
-    {&op::Clip::spec,
+    {&operator_id<op::Max>, extremum_step},
+    {&operator_id<op::Min>, extremum_step},
+    {&operator_id<op::Clip>,
      [](Step& s) {
        // min(max(x, lo), hi): hi counts where both bounds do.
        Term inside = s.g();
@@ -153,71 +153,72 @@ inline constexpr Rule elementwise_rules[] = {
        if (below) inside = where(below, 0.0, inside);
        s.give_summed(0, inside);  // a bound of extents (1) stretches a scalar
      }},
-    {&op::Where::spec,
+    {&operator_id<op::Where>,
      [](Step& s) {
        if (s.wants(1)) s.give_summed(1, masked(s.x(0), s.g()));
        if (s.wants(2)) s.give_summed(2, where(s.x(0), 0.0, s.g()));
      }},
-    {&op::Cast::spec, [](Step& s) { s.give(0, cast_like(s.g(), s.x())); }},
-    {&op::CastLike::spec, [](Step& s) { s.give(0, cast_like(s.g(), s.x())); }},
-    {&op::Exp::spec, [](Step& s) { s.give(0, s.g() * s.y()); }},
-    {&op::Log::spec, [](Step& s) { s.give(0, s.g() / s.x()); }},
-    {&op::Sqrt::spec, [](Step& s) { s.give(0, s.g() / (s.y() * 2.0)); }},
-    {&op::Reciprocal::spec, [](Step& s) { s.give(0, -(s.g() * square(s.y()))); }},
-    {&op::Abs::spec, [](Step& s) { s.give(0, s.g() * sign(s.x())); }},
-    {&op::Sin::spec, [](Step& s) { s.give(0, s.g() * apply(op::Cos{}, s.x())); }},
-    {&op::Cos::spec, [](Step& s) { s.give(0, -(s.g() * apply(op::Sin{}, s.x()))); }},
-    {&op::Tan::spec, [](Step& s) { s.give(0, s.g() * (square(s.y()) + 1.0)); }},
-    {&op::Asin::spec, [](Step& s) { s.give(0, s.g() / sqrt(1.0 - square(s.x()))); }},
-    {&op::Acos::spec, [](Step& s) { s.give(0, -(s.g() / sqrt(1.0 - square(s.x())))); }},
-    {&op::Atan::spec, [](Step& s) { s.give(0, s.g() / (square(s.x()) + 1.0)); }},
-    {&op::Sinh::spec, [](Step& s) { s.give(0, s.g() * apply(op::Cosh{}, s.x())); }},
-    {&op::Cosh::spec, [](Step& s) { s.give(0, s.g() * apply(op::Sinh{}, s.x())); }},
-    {&op::Tanh::spec, [](Step& s) { s.give(0, s.g() * (1.0 - square(s.y()))); }},
-    {&op::Asinh::spec, [](Step& s) { s.give(0, s.g() / sqrt(square(s.x()) + 1.0)); }},
-    {&op::Acosh::spec, [](Step& s) { s.give(0, s.g() / sqrt(square(s.x()) - 1.0)); }},
-    {&op::Atanh::spec, [](Step& s) { s.give(0, s.g() / (1.0 - square(s.x()))); }},
-    {&op::Erf::spec,
+    {&operator_id<op::Cast>, [](Step& s) { s.give(0, cast_like(s.g(), s.x())); }},
+    {&operator_id<op::CastLike>, [](Step& s) { s.give(0, cast_like(s.g(), s.x())); }},
+    {&operator_id<op::Exp>, [](Step& s) { s.give(0, s.g() * s.y()); }},
+    {&operator_id<op::Log>, [](Step& s) { s.give(0, s.g() / s.x()); }},
+    {&operator_id<op::Sqrt>, [](Step& s) { s.give(0, s.g() / (s.y() * 2.0)); }},
+    {&operator_id<op::Reciprocal>, [](Step& s) { s.give(0, -(s.g() * square(s.y()))); }},
+    {&operator_id<op::Abs>, [](Step& s) { s.give(0, s.g() * sign(s.x())); }},
+    {&operator_id<op::Sin>, [](Step& s) { s.give(0, s.g() * apply(op::Cos{}, s.x())); }},
+    {&operator_id<op::Cos>, [](Step& s) { s.give(0, -(s.g() * apply(op::Sin{}, s.x()))); }},
+    {&operator_id<op::Tan>, [](Step& s) { s.give(0, s.g() * (square(s.y()) + 1.0)); }},
+    {&operator_id<op::Asin>, [](Step& s) { s.give(0, s.g() / sqrt(1.0 - square(s.x()))); }},
+    {&operator_id<op::Acos>, [](Step& s) { s.give(0, -(s.g() / sqrt(1.0 - square(s.x())))); }},
+    {&operator_id<op::Atan>, [](Step& s) { s.give(0, s.g() / (square(s.x()) + 1.0)); }},
+    {&operator_id<op::Sinh>, [](Step& s) { s.give(0, s.g() * apply(op::Cosh{}, s.x())); }},
+    {&operator_id<op::Cosh>, [](Step& s) { s.give(0, s.g() * apply(op::Sinh{}, s.x())); }},
+    {&operator_id<op::Tanh>, [](Step& s) { s.give(0, s.g() * (1.0 - square(s.y()))); }},
+    {&operator_id<op::Asinh>, [](Step& s) { s.give(0, s.g() / sqrt(square(s.x()) + 1.0)); }},
+    {&operator_id<op::Acosh>, [](Step& s) { s.give(0, s.g() / sqrt(square(s.x()) - 1.0)); }},
+    {&operator_id<op::Atanh>, [](Step& s) { s.give(0, s.g() / (1.0 - square(s.x()))); }},
+    {&operator_id<op::Erf>,
      [](Step& s) { s.give(0, s.g() * apply(op::Exp{}, -square(s.x())) * (2.0 * std::numbers::inv_sqrtpi)); }},
-    {&op::Sigmoid::spec, [](Step& s) { s.give(0, s.g() * s.y() * (1.0 - s.y())); }},
-    {&op::Softplus::spec, [](Step& s) { s.give(0, s.g() * apply(op::Sigmoid{}, s.x())); }},
-    {&op::Softsign::spec, [](Step& s) { s.give(0, s.g() / square(apply(op::Abs{}, s.x()) + 1.0)); }},
-    {&op::Relu::spec, [](Step& s) { s.give(0, masked(s.x() > 0.0, s.g())); }},
-    {&op::LeakyRelu::spec,
+    {&operator_id<op::Sigmoid>, [](Step& s) { s.give(0, s.g() * s.y() * (1.0 - s.y())); }},
+    {&operator_id<op::Softplus>, [](Step& s) { s.give(0, s.g() * apply(op::Sigmoid{}, s.x())); }},
+    {&operator_id<op::Softsign>, [](Step& s) { s.give(0, s.g() / square(apply(op::Abs{}, s.x()) + 1.0)); }},
+    {&operator_id<op::Relu>, [](Step& s) { s.give(0, masked(s.x() > 0.0, s.g())); }},
+    {&operator_id<op::LeakyRelu>,
      [](Step& s) { s.give(0, where(s.x() < 0.0, s.g() * double{s.op<op::LeakyRelu>().alpha}, s.g())); }},
-    {&op::ThresholdedRelu::spec,
+    {&operator_id<op::ThresholdedRelu>,
      [](Step& s) { s.give(0, masked(s.x() > double{s.op<op::ThresholdedRelu>().alpha}, s.g())); }},
-    {&op::PRelu::spec,
+    {&operator_id<op::PRelu>,
      [](Step& s) {
        const Term negative = s.x() < 0.0;
        if (s.wants(0)) s.give(0, where(negative, s.g() * s.x(1), s.g()));
        if (s.wants(1)) s.give_summed(1, masked(negative, s.g() * s.x()));
      }},
-    {&op::Elu::spec,
+    {&operator_id<op::Elu>,
      [](Step& s) { s.give(0, where(s.x() < 0.0, s.g() * (s.y() + double{s.op<op::Elu>().alpha}), s.g())); }},
-    {&op::Celu::spec,
+    {&operator_id<op::Celu>,
      [](Step& s) {
        s.give(0, where(s.x() < 0.0, s.g() * (s.y() / double{s.op<op::Celu>().alpha} + 1.0), s.g()));
      }},
-    {&op::Selu::spec,
+    {&operator_id<op::Selu>,
      [](Step& s) {
        const double alpha = s.op<op::Selu>().alpha, gamma = s.op<op::Selu>().gamma;
        s.give(0, where(s.x() > 0.0, s.g() * gamma, s.g() * (s.y() + alpha * gamma)));
      }},
-    {&op::HardSigmoid::spec,
+    {&operator_id<op::HardSigmoid>,
      [](Step& s) {
        const Term d = s.g() * double{s.op<op::HardSigmoid>().alpha};
        s.give(0, masked(s.y() > 0.0, masked(s.y() < 1.0, d)));
      }},
-    {&op::HardSwish::spec,
+    {&operator_id<op::HardSwish>,
      [](Step& s) {
        const Term d = s.g() * (s.x() / 3.0 + 0.5);
        s.give(0, where(s.x() > 3.0, s.g(), masked(s.x() > -3.0, d)));
      }},
-    {&op::Swish::spec,
+    {&operator_id<op::Swish>,
      [](Step& s) { s.through({s.x() * apply(op::Sigmoid{}, s.x() * double{s.op<op::Swish>().alpha})}); }},
-    {&op::Mish::spec, [](Step& s) { s.through({s.x() * apply(op::Tanh{}, apply(op::Softplus{}, s.x()))}); }},
-    {&op::Gelu::spec,
+    {&operator_id<op::Mish>,
+     [](Step& s) { s.through({s.x() * apply(op::Tanh{}, apply(op::Softplus{}, s.x()))}); }},
+    {&operator_id<op::Gelu>,
      [](Step& s) {
        const Term x = s.x();
        if (s.op<op::Gelu>().approximate == "tanh") {
@@ -226,7 +227,7 @@ inline constexpr Rule elementwise_rules[] = {
        }
        s.through({x * 0.5 * (apply(op::Erf{}, x * (1.0 / std::numbers::sqrt2)) + 1.0)});
      }},
-    {&op::Shrink::spec,
+    {&operator_id<op::Shrink>,
      [](Step& s) {
        const double lambd = s.op<op::Shrink>().lambd;
        s.give(0, masked(apply(op::Abs{}, s.x()) > lambd, s.g()));
@@ -236,15 +237,15 @@ inline constexpr Rule elementwise_rules[] = {
 /// Functions that are constant but for jumps, or do not depend on their operands' elements at all.
 inline void flat_step(Step&) {}
 inline constexpr Rule flat_rules[] = {
-    {&op::Ceil::spec, flat_step},
-    {&op::Floor::spec, flat_step},
-    {&op::Round::spec, flat_step},
-    {&op::Sign::spec, flat_step},
-    {&op::Hardmax::spec, flat_step},
-    {&op::EyeLike::spec, flat_step},
-    {&op::Bernoulli::spec, flat_step},
-    {&op::RandomNormalLike::spec, flat_step},
-    {&op::RandomUniformLike::spec, flat_step},
+    {&operator_id<op::Ceil>, flat_step},
+    {&operator_id<op::Floor>, flat_step},
+    {&operator_id<op::Round>, flat_step},
+    {&operator_id<op::Sign>, flat_step},
+    {&operator_id<op::Hardmax>, flat_step},
+    {&operator_id<op::EyeLike>, flat_step},
+    {&operator_id<op::Bernoulli>, flat_step},
+    {&operator_id<op::RandomNormalLike>, flat_step},
+    {&operator_id<op::RandomUniformLike>, flat_step},
 };
 
 }  // namespace tenon::TENON_ABI::gradients

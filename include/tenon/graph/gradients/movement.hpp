@@ -106,51 +106,51 @@ inline void dropout_step(Step& s) {
 }
 
 inline constexpr Rule movement_rules[] = {
-    {&op::Reshape::spec, reshaped_step},
-    {&op::Flatten::spec, reshaped_step},
-    {&op::Squeeze::spec, reshaped_step},
-    {&op::Unsqueeze::spec, reshaped_step},
-    {&op::Expand::spec, [](Step& s) { s.give_summed(0, s.g()); }},
-    {&op::Transpose::spec, transpose_step},
-    {&op::Concat::spec, concat_step},
-    {&op::Split::spec, split_step<op::Split>},
-    {&op::Split_1::spec, split_step<op::Split_1>},
-    {&op::Slice::spec, moved_step<op::Slice>},
-    {&op::DynamicSlice::spec, moved_step<op::DynamicSlice>},
-    {&op::Tile::spec, moved_step<op::Tile>},
-    {&op::Compress::spec, moved_step<op::Compress>},
-    {&op::DepthToSpace::spec, moved_step<op::DepthToSpace>},
-    {&op::SpaceToDepth::spec, moved_step<op::SpaceToDepth>},
-    {&op::ReverseSequence::spec, moved_step<op::ReverseSequence>},
-    {&op::Pad::spec, pad_step},
-    {&op::Gather::spec, gather_step},
-    {&op::GatherElements::spec,
+    {&operator_id<op::Reshape>, reshaped_step},
+    {&operator_id<op::Flatten>, reshaped_step},
+    {&operator_id<op::Squeeze>, reshaped_step},
+    {&operator_id<op::Unsqueeze>, reshaped_step},
+    {&operator_id<op::Expand>, [](Step& s) { s.give_summed(0, s.g()); }},
+    {&operator_id<op::Transpose>, transpose_step},
+    {&operator_id<op::Concat>, concat_step},
+    {&operator_id<op::Split>, split_step<op::Split>},
+    {&operator_id<op::Split_1>, split_step<op::Split_1>},
+    {&operator_id<op::Slice>, moved_step<op::Slice>},
+    {&operator_id<op::DynamicSlice>, moved_step<op::DynamicSlice>},
+    {&operator_id<op::Tile>, moved_step<op::Tile>},
+    {&operator_id<op::Compress>, moved_step<op::Compress>},
+    {&operator_id<op::DepthToSpace>, moved_step<op::DepthToSpace>},
+    {&operator_id<op::SpaceToDepth>, moved_step<op::SpaceToDepth>},
+    {&operator_id<op::ReverseSequence>, moved_step<op::ReverseSequence>},
+    {&operator_id<op::Pad>, pad_step},
+    {&operator_id<op::Gather>, gather_step},
+    {&operator_id<op::GatherElements>,
      [](Step& s) {
        s.give(0, s.w.add(op::ScatterElements{.axis = s.op<op::GatherElements>().axis, .reduction = "add"},
                          {zeros_like(s.x()), s.x(1), s.g()}));
      }},
-    {&op::GatherND::spec, moved_step<op::GatherND>},
-    {&op::ScatterElements::spec,
+    {&operator_id<op::GatherND>, moved_step<op::GatherND>},
+    {&operator_id<op::ScatterElements>,
      [](Step& s) {
        scatter_step<op::ScatterElements>(
            s, s.w.add(op::GatherElements{.axis = s.op<op::ScatterElements>().axis}, {s.g(), s.x(1)}));
      }},
-    {&op::ScatterND::spec,
+    {&operator_id<op::ScatterND>,
      [](Step& s) { scatter_step<op::ScatterND>(s, s.w.add(op::GatherND{}, {s.g(), s.x(1)})); }},
-    {&op::TopK::spec,
+    {&operator_id<op::TopK>,
      [](Step& s) {
        s.give(0, s.w.add(op::ScatterElements{.axis = s.op<op::TopK>().axis, .reduction = "add"},
                          {zeros_like(s.x()), s.y(1), s.g()}));
      }},
-    {&op::Trilu::spec, [](Step& s) { s.give(0, s.w.add(s.op<op::Trilu>(), {s.g(), s.x(1)})); }},
-    {&op::CumSum::spec,
+    {&operator_id<op::Trilu>, [](Step& s) { s.give(0, s.w.add(s.op<op::Trilu>(), {s.g(), s.x(1)})); }},
+    {&operator_id<op::CumSum>,
      [](Step& s) {
        op::CumSum back = s.op<op::CumSum>();
        back.reverse = !back.reverse;
        s.give(0, s.w.add(back, {s.g(), s.x(1)}));
      }},
-    {&op::Dropout::spec, dropout_step},
-    {&op::Range::spec,
+    {&operator_id<op::Dropout>, dropout_step},
+    {&operator_id<op::Range>,
      [](Step& s) {
        const Term steps = s.w.add(op::Range{}, {s.w.integer(0), size(s.y()), s.w.integer(1)});
        if (s.wants(0)) s.give(0, reshape(sum(s.g()), shape(s.x(0))));

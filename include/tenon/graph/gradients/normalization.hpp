@@ -123,30 +123,30 @@ Term likelihood_loss(Step& s, Term log_prob) {
 }
 
 inline constexpr Rule normalization_rules[] = {
-    {&op::Softmax::spec,
+    {&operator_id<op::Softmax>,
      [](Step& s) {
        const Term axis = s.w.integers({s.op<op::Softmax>().axis}), g = s.g();
        s.give(0, s.y() * (g - reduce_sum(g * s.y(), axis, true)));
      }},
-    {&op::LogSoftmax::spec,
+    {&operator_id<op::LogSoftmax>,
      [](Step& s) {
        const Term axis = s.w.integers({s.op<op::LogSoftmax>().axis}), g = s.g();
        s.give(0, g - apply(op::Exp{}, s.y()) * reduce_sum(g, axis, true));
      }},
-    {&op::LayerNormalization::spec, layer_normalization_step},
-    {&op::RMSNormalization::spec, rms_normalization_step},
-    {&op::InstanceNormalization::spec,
+    {&operator_id<op::LayerNormalization>, layer_normalization_step},
+    {&operator_id<op::RMSNormalization>, rms_normalization_step},
+    {&operator_id<op::InstanceNormalization>,
      [](Step& s) {
        group_normalization_step(s, shape(s.x(), 1, 2), s.op<op::InstanceNormalization>().epsilon);
      }},
-    {&op::GroupNormalization::spec,
+    {&operator_id<op::GroupNormalization>,
      [](Step& s) {
        const op::GroupNormalization& norm = s.op<op::GroupNormalization>();
        group_normalization_step(s, s.w.integers({norm.num_groups.value_or(1)}), norm.epsilon);
      }},
-    {&op::GroupNormalization_18::spec, group_normalization_18_step},
-    {&op::BatchNormalization::spec, batch_normalization_step},
-    {&op::MeanVarianceNormalization::spec,
+    {&operator_id<op::GroupNormalization_18>, group_normalization_18_step},
+    {&operator_id<op::BatchNormalization>, batch_normalization_step},
+    {&operator_id<op::MeanVarianceNormalization>,
      [](Step& s) {
        const Term x = widened(s.x()), axes = s.w.integers(s.op<op::MeanVarianceNormalization>().axes);
        const Term centered = x - s.w.add(op::ReduceMean{}, {x, axes});
@@ -156,7 +156,7 @@ inline constexpr Rule normalization_rules[] = {
        const Term deviation = where(none, 0.0, sqrt(where(none, 1.0, variance)));
        s.through({cast_like(centered / (deviation + 1e-9), s.x())});
      }},
-    {&op::LpNormalization::spec,
+    {&operator_id<op::LpNormalization>,
      [](Step& s) {
        const op::LpNormalization& norm = s.op<op::LpNormalization>();
        const Term x = widened(s.x()), axis = s.w.integers({norm.axis});
@@ -164,10 +164,10 @@ inline constexpr Rule normalization_rules[] = {
            norm.p == 1 ? s.w.add(op::ReduceL1{}, {x, axis}) : s.w.add(op::ReduceL2{}, {x, axis});
        s.through({cast_like(x / where(equal(length, 0.0), 1.0, length), s.x())});
      }},
-    {&op::LRN::spec, lrn_step},
-    {&op::NegativeLogLikelihoodLoss::spec,
+    {&operator_id<op::LRN>, lrn_step},
+    {&operator_id<op::NegativeLogLikelihoodLoss>,
      [](Step& s) { s.through({likelihood_loss<op::NegativeLogLikelihoodLoss>(s, widened(s.x()))}); }},
-    {&op::SoftmaxCrossEntropyLoss::spec,
+    {&operator_id<op::SoftmaxCrossEntropyLoss>,
      [](Step& s) {
        const Term log_prob = s.w.add(op::LogSoftmax{.axis = 1}, {widened(s.x())});
        s.through({likelihood_loss<op::SoftmaxCrossEntropyLoss>(s, log_prob), cast_like(log_prob, s.x())});

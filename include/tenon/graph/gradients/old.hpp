@@ -43,20 +43,20 @@ void from_axis_on_step(Step& s) {
 }
 
 inline constexpr Rule old_rules[] = {
-    {&op::Add_1::spec, before_broadcasting_step<op::Add, 1, 6>},
-    {&op::Sub_1::spec, before_broadcasting_step<op::Sub, 1, 6>},
-    {&op::Mul_1::spec, before_broadcasting_step<op::Mul, 1, 6>},
-    {&op::Div_1::spec, before_broadcasting_step<op::Div, 1, 6>},
-    {&op::Pow_1::spec, before_broadcasting_step<op::Pow, 1>},
-    {&op::PRelu_1::spec, p_relu_1_step},
-    {&op::Gemm_1::spec,
+    {&operator_id<op::Add_1>, before_broadcasting_step<op::Add, 1, 6>},
+    {&operator_id<op::Sub_1>, before_broadcasting_step<op::Sub, 1, 6>},
+    {&operator_id<op::Mul_1>, before_broadcasting_step<op::Mul, 1, 6>},
+    {&operator_id<op::Div_1>, before_broadcasting_step<op::Div, 1, 6>},
+    {&operator_id<op::Pow_1>, before_broadcasting_step<op::Pow, 1>},
+    {&operator_id<op::PRelu_1>, p_relu_1_step},
+    {&operator_id<op::Gemm_1>,
      [](Step& s) {
        const op::Gemm_1& old = s.op<op::Gemm_1>();
        s.through({s.w.add(op::Gemm{old.alpha, old.beta, old.transA, old.transB}, {s.x(0), s.x(1), s.x(2)})});
      }},
-    {&op::Softmax_1::spec, from_axis_on_step<op::Softmax>},
-    {&op::LogSoftmax_1::spec, from_axis_on_step<op::LogSoftmax>},
-    {&op::Hardmax_1::spec, flat_step},
+    {&operator_id<op::Softmax_1>, from_axis_on_step<op::Softmax>},
+    {&operator_id<op::LogSoftmax_1>, from_axis_on_step<op::LogSoftmax>},
+    {&operator_id<op::Hardmax_1>, flat_step},
 };
 
 }  // namespace tenon::TENON_ABI::gradients

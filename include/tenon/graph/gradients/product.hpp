@@ -143,9 +143,9 @@ inline void einsum_step(Step& s) {
 }
 
 inline constexpr Rule product_rules[] = {
-    {&op::MatMul::spec, mat_mul_step},
-    {&op::Gemm::spec, gemm_step},
-    {&op::Einsum::spec, einsum_step},
+    {&operator_id<op::MatMul>, mat_mul_step},
+    {&operator_id<op::Gemm>, gemm_step},
+    {&operator_id<op::Einsum>, einsum_step},
 };
 
 }  // namespace tenon::TENON_ABI::gradients

@@ -55,35 +55,35 @@ inline void product_step(Step& s) {
 }
 
 inline constexpr Rule reduction_rules[] = {
-    {&op::ReduceSum::spec,
+    {&operator_id<op::ReduceSum>,
      [](Step& s) { s.give(0, expand(restored<op::ReduceSum>(s, s.g()), shape(s.x()))); }},
-    {&op::ReduceMean::spec,
+    {&operator_id<op::ReduceMean>,
      [](Step& s) {
        // How many elements make up a mean; where there are no means, it does not matter.
        const Term count = size(s.x()) / s.w.add(op::Max{}, {size(s.y()), s.w.integer(1)});
        const Term g = widened(restored<op::ReduceMean>(s, s.g()));
        s.give(0, expand(cast_like(g / cast_like(count, g), s.x()), shape(s.x())));
      }},
-    {&op::ReduceMax::spec, extremum_of_step<op::ReduceMax>},
-    {&op::ReduceMin::spec, extremum_of_step<op::ReduceMin>},
-    {&op::ReduceProd::spec, product_step},
-    {&op::ReduceSumSquare::spec,
+    {&operator_id<op::ReduceMax>, extremum_of_step<op::ReduceMax>},
+    {&operator_id<op::ReduceMin>, extremum_of_step<op::ReduceMin>},
+    {&operator_id<op::ReduceProd>, product_step},
+    {&operator_id<op::ReduceSumSquare>,
      [](Step& s) {
        reduction_step<op::ReduceSumSquare>(s, [](Term x, Term, Term g) { return g * x * 2.0; });
      }},
-    {&op::ReduceL1::spec,
+    {&operator_id<op::ReduceL1>,
      [](Step& s) { reduction_step<op::ReduceL1>(s, [](Term x, Term, Term g) { return g * sign(x); }); }},
-    {&op::ReduceL2::spec,
+    {&operator_id<op::ReduceL2>,
      [](Step& s) {
        reduction_step<op::ReduceL2>(
            s, [](Term x, Term y, Term g) { return g * x / where(equal(y, 0.0), 1.0, y); });
      }},
-    {&op::ReduceLogSum::spec,
+    {&operator_id<op::ReduceLogSum>,
      [](Step& s) {
        s.give(0, expand(restored<op::ReduceLogSum>(s, s.g()) / sum_as<op::ReduceLogSum>(s, s.x()),
                         shape(s.x())));
      }},
-    {&op::ReduceLogSumExp::spec,
+    {&operator_id<op::ReduceLogSumExp>,
      [](Step& s) {
        // The logarithm of a sum of nothing but zeros is no number to subtract.
        const double nothing = -std::numeric_limits<double>::infinity();

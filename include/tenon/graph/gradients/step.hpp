@@ -74,7 +74,7 @@ class Writer {
   /// A node of the newest version of an operator. A false term is an operand left out.
   template <class Op>
   std::vector<Term> add_node(const Op& op, std::span<const Term> in, int results) {
-    return add_node({class_of(Op::spec), tenon::detail::shared_object(op), Op::spec.latest()}, in, results);
+    return add_node({class_of<Op>(), tenon::detail::shared_object(op), Op::spec.latest()}, in, results);
   }
   std::vector<Term> add_node(AnyOperator op, std::span<const Term> in, int results) {
     std::vector<ValueId> ids;
@@ -117,9 +117,11 @@ class Writer {
   }
 
  private:
-  const OperatorClass& class_of(const op::Spec& spec) const {
+  template <class Op>
+  const OperatorClass& class_of() const {
+    constexpr const op::Spec& spec = Op::spec;
     const OperatorClass* found = registry_.find(spec.domain, spec.name, spec.latest()).op_class;
-    if (found == nullptr || found->spec != &spec)
+    if (found == nullptr || *found->id != tenon::detail::operator_id<Op>)
       throw Error(ErrorCode::not_supported, "Gradient",
                   concat("the derivative needs operator ", std::string_view(spec.name),
                          ", which the registry lacks"));
@@ -281,9 +283,11 @@ class Step {
   friend class Differentiation;
 };
 
+using tenon::detail::operator_id;
+
 /// How derivatives pass through an operator.
 struct Rule {
-  const op::Spec* spec;
+  const tenon::detail::OperatorId* op;
   void (*apply)(Step& s);
 };
 

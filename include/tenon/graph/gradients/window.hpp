@@ -169,15 +169,15 @@ inline Term spatial_axes(Step& s) {
 }
 
 inline constexpr Rule window_rules[] = {
-    {&op::Conv::spec, conv_step},
-    {&op::ConvTranspose::spec, conv_transpose_step},
-    {&op::AveragePool::spec, average_pool_step},
-    {&op::MaxPool::spec, max_pool_step},
-    {&op::GlobalAveragePool::spec,
+    {&operator_id<op::Conv>, conv_step},
+    {&operator_id<op::ConvTranspose>, conv_transpose_step},
+    {&operator_id<op::AveragePool>, average_pool_step},
+    {&operator_id<op::MaxPool>, max_pool_step},
+    {&operator_id<op::GlobalAveragePool>,
      [](Step& s) {
        s.through({s.w.add(op::ReduceMean{.noop_with_empty_axes = 1}, {s.x(), spatial_axes(s)})});
      }},
-    {&op::GlobalMaxPool::spec,
+    {&operator_id<op::GlobalMaxPool>,
      [](Step& s) {
        s.through({s.w.add(op::ReduceMax{.noop_with_empty_axes = 1}, {s.x(), spatial_axes(s)})});
      }},

@@ -19,7 +19,7 @@ namespace detail {
 template <class C>
 Storage packed_b(const kernels::GemmArgs<C>& args, const Storage& b) {
   Storage packed = Storage::make<C>(kernels::packed_b_size<C>(args.k, args.n), lasting_allocator());
-  const auto* part = b.owner<FilePart>();
+  const auto* part = b.file_part();
   const auto forget = [&](const C* from, int64_t count) {
     if (part != nullptr) tenon::detail::forget_pages(from, static_cast<std::size_t>(count) * sizeof(C));
   };
@@ -186,8 +186,7 @@ inline void pack_product(Program& program, int number, PackedMatMul packed, bool
   const Dim rows = y.product(0, y.rank() - 1);
   const bool few = wide && rows.known() && rows.value() <= few_rows;
   constexpr int64_t large = int64_t{1} << 18;  // bytes that are packed no sooner than needed
-  const bool in_file =
-      wide && !rows.known() && b->bytes() >= large && b->storage().owner<FilePart>() != nullptr;
+  const bool in_file = wide && !rows.known() && b->bytes() >= large && b->storage().file_part() != nullptr;
   if (few || in_file) {
     packed.b = b->storage();
     packed.b_row = trans_b ? 1 : columns, packed.b_col = trans_b ? k : 1;

@@ -7,6 +7,7 @@
 #include "tenon/op/framework/attribute.hpp"
 #include "tenon/op/framework/evaluate.hpp"
 #include "tenon/op/framework/form.hpp"
+#include "tenon/op/framework/operator_id.hpp"
 #include "tenon/op/framework/run.hpp"
 
 namespace tenon::TENON_ABI {
@@ -32,6 +33,7 @@ std::shared_ptr<void> shared_object(T object) {
 /// The functions of an operator struct, for callers that do not know its type.
 struct OperatorClass {
   const op::Spec* spec;
+  const detail::OperatorId* id;
   bool planned;  ///< the results' extents are known before `run`, which writes into memory that the caller
                  ///< allocates
   uint32_t left_out;  ///< a bit for each element type for which `compute` was not compiled
@@ -51,12 +53,16 @@ struct OperatorClass {
   /// The same operator for an X of a type, with tables made of its attributes. Null for operators that make
   /// none.
   AnyOperator (*prepare)(const std::shared_ptr<const void>& object, DType x);
+
+  /// Whether both are of one operator struct, also where libraries have an OperatorClass each.
+  bool same_operator(const OperatorClass& other) const { return *id == *other.id; }
 };
 
 /// Filter has a bit for each element type that `run` can meet; `compute` is compiled for no other.
 template <class Op, uint32_t Filter = ~uint32_t{0}>
 inline constexpr OperatorClass operator_class{
     .spec = &Op::spec,
+    .id = &detail::operator_id<Op>,
     .planned = op::is_planned<Op>,
     .left_out = ~Filter,
     .create = [](int version) { return detail::shared_object(op::at_version<Op>(version)); },
@@ -140,10 +146,12 @@ class AnyOperator {
     return std::any_of(known.begin(), known.end(),
                        [](const auto& a) { return a.type == op::AttributeType::graph; });
   }
+  const OperatorClass& op_class() const { return *class_; }
   /// The object if it is an Op, else null.
   template <class Op>
   const Op* as() const {
-    return class_ != nullptr && class_->spec == &Op::spec ? static_cast<const Op*>(object_.get()) : nullptr;
+    return class_ != nullptr && *class_->id == detail::operator_id<Op> ? static_cast<const Op*>(object_.get())
+                                                                       : nullptr;
   }
 
   // --- an old version's node in the newest form ---
