@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "loader/onnx.pb.h"
+#include "tenon/base/abi.hpp"
 
 namespace tenon::TENON_ABI::loader {
 

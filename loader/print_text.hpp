@@ -4,6 +4,7 @@
 #include <string>
 
 #include "loader/onnx.pb.h"
+#include "tenon/base/abi.hpp"
 
 namespace tenon::TENON_ABI::loader {
 
