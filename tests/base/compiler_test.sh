@@ -1,14 +1,27 @@
 #!/bin/bash
-# A compiler that is too old says so, before anything else and without a page of errors behind it. Debian's default
-# clang is one; else g++ pretends. The headers are only preprocessed: nothing is parsed behind an inclusion that fails.
+# What the headers do not compile with is said in one error, before anything else and without a page of others behind
+# it: a compiler that is too old, as Debian's default clang is, else g++ pretends; and flags that change arithmetic. The
+# headers are only preprocessed: nothing is parsed behind an inclusion that fails.
+headers=(include/tenon/tenon.hpp include/tenon/base/*.hpp)
+# refuses MESSAGE COMMAND…: the command stops at the message and at the inclusion.
 refuses() {
-  local header errors
-  for header in include/tenon/tenon.hpp include/tenon/base/*.hpp; do
+  local message=$1 header errors
+  shift
+  for header in "${headers[@]}"; do
+    [ "$header" = include/tenon/base/abi.hpp ] && continue  # version.hpp includes it behind the messages
     errors=$("$@" -std=c++20 -Iinclude -E -o /dev/null -x c++ "$header" 2>&1 | grep 'error: ')
-    grep -q 'error: .*Tenon needs g++ [0-9]* or clang [0-9]*, or later' <<< "$(head -n 1 <<< "$errors")" &&
-      [ "$(wc -l <<< "$errors")" -eq 2 ] && continue
+    grep -q "error: .*$message" <<< "$(head -n 1 <<< "$errors")" && [ "$(wc -l <<< "$errors")" -eq 2 ] && continue
     echo "$* $header: $errors"
     exit 1
   done
 }
-if command -v clang++-14 > /dev/null; then refuses clang++-14; else refuses g++ -D__GNUC__=11; fi
+old='Tenon needs g++ [0-9]* or clang [0-9]*, or later'
+if command -v clang++-14 > /dev/null; then refuses "$old" clang++-14; else refuses "$old" g++ -D__GNUC__=11; fi
+
+headers=(include/tenon/base/version.hpp include/tenon/tenon.hpp)
+for compiler in g++ clang++-19; do
+  command -v $compiler > /dev/null || continue
+  for flag in -ffast-math -ffinite-math-only -Ofast; do
+    refuses 'Tenon computes with NaN, infinities and exact rounding: compile without -ffast-math' $compiler $flag
+  done
+done

@@ -25,7 +25,11 @@ Graph choice() {
 
 }  // namespace
 
-std::string UNIT() {
+#define TEXT_OF(name) #name
+#define TEXT(name) TEXT_OF(name)
+
+std::string UNIT(std::string& abi) {
+  abi = TEXT(TENON_ABI_NAME);
   std::string text = to_string(op::Add{}(apply<op::Relu{}>(op::MatMul{}(x, w)), 0.5f)) + "\n";
   for (const auto& passes : {std::vector<Pass>(), standard_passes()}) {
     const Session session(choice(), {.threads = 2, .passes = passes});
