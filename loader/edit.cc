@@ -3,6 +3,7 @@
 #include <set>
 
 #include "loader/findings.hpp"
+#include "loader/message.hpp"
 #include "loader/names.hpp"
 #include "loader/parse_text.hpp"
 #include "loader/tensor.hpp"
@@ -77,14 +78,14 @@ void change_shapes(onnx::GraphProto& g, const Change& change) {
 
 void Model::add_input(std::string_view text) {
   onnx::ValueInfoProto value = parse_value(text);
-  onnx::GraphProto& g = *proto_->mutable_graph();
+  onnx::GraphProto& g = *proto().mutable_graph();
   demand_free(g, value.name());
   *g.add_input() = std::move(value);
 }
 
 void Model::add_output(std::string_view text) {
   onnx::ValueInfoProto value = parse_value(text);
-  onnx::GraphProto& g = *proto_->mutable_graph();
+  onnx::GraphProto& g = *proto().mutable_graph();
   if (!defines(g, value.name())) refuse("there is no value ", shown(value.name()));
   if (find(g.output(), value.name()) >= 0) refuse(shown(value.name()), " is an output already");
   if (const int k = find(g.value_info(), value.name()); k >= 0) g.mutable_value_info()->DeleteSubrange(k, 1);
@@ -93,7 +94,7 @@ void Model::add_output(std::string_view text) {
 
 void Model::add_initializer(std::string_view name, const Value& value) {
   if (!value.is_tensor()) refuse("an initializer is a tensor");
-  onnx::GraphProto& g = *proto_->mutable_graph();
+  onnx::GraphProto& g = *proto().mutable_graph();
   demand_free(g, name);
   onnx::TensorProto& t = *g.add_initializer();
   loader::write_tensor(value.tensor(), t);
@@ -102,7 +103,7 @@ void Model::add_initializer(std::string_view name, const Value& value) {
 
 void Model::add_node(std::string_view text) {
   auto node = loader::parse_text<onnx::NodeProto>(text);
-  onnx::GraphProto& g = *proto_->mutable_graph();
+  onnx::GraphProto& g = *proto().mutable_graph();
   for (const auto& name : node.output())
     if (!name.empty()) demand_free(g, name);
   int at = 0;
@@ -117,14 +118,14 @@ void Model::add_node(std::string_view text) {
 }
 
 void Model::remove_output(std::string_view name) {
-  onnx::GraphProto& g = *proto_->mutable_graph();
+  onnx::GraphProto& g = *proto().mutable_graph();
   const int k = find(g.output(), name);
   if (k < 0) refuse("there is no output ", shown(name));
   g.mutable_output()->DeleteSubrange(k, 1);
 }
 
 void Model::remove(std::string_view name) {
-  onnx::GraphProto& g = *proto_->mutable_graph();
+  onnx::GraphProto& g = *proto().mutable_graph();
   const int producer = find_producer(g, name);
   std::set<std::string, std::less<>> gone;
   if (producer >= 0) gone.insert(g.node(producer).output().begin(), g.node(producer).output().end());
@@ -152,7 +153,7 @@ void Model::remove(std::string_view name) {
 }
 
 void Model::rename(std::string_view from, std::string_view to) {
-  onnx::GraphProto& g = *proto_->mutable_graph();
+  onnx::GraphProto& g = *proto().mutable_graph();
   if (from.empty() || !defines(g, from)) refuse("there is no value ", shown(from));
   if (to.empty()) refuse("a value needs a name");
   // An input with an initializer is one value.
@@ -160,7 +161,7 @@ void Model::rename(std::string_view from, std::string_view to) {
       find(g.input(), from) >= 0 && (find(g.initializer(), from) >= 0 || find_sparse(g, from) >= 0);
   int definitions = both ? -1 : 0;
   std::vector<onnx::GraphProto*> graphs{&g};
-  for (auto& t : *proto_->mutable_training_info())
+  for (auto& t : *proto().mutable_training_info())
     if (t.has_algorithm()) graphs.push_back(t.mutable_algorithm());
   for (const auto* graph : graphs)
     loader::each_definition(*graph, [&](const std::string& name) {
@@ -172,7 +173,7 @@ void Model::rename(std::string_view from, std::string_view to) {
     if (name == from) name = to;
   };
   for (auto* graph : graphs) loader::change_names(*graph, change);
-  for (auto& t : *proto_->mutable_training_info()) {
+  for (auto& t : *proto().mutable_training_info()) {
     for (auto* bindings : {t.mutable_initialization_binding(), t.mutable_update_binding()})
       for (auto& b : *bindings) change(*b.mutable_key());
     for (auto& b : *t.mutable_update_binding()) change(*b.mutable_value());
@@ -180,7 +181,7 @@ void Model::rename(std::string_view from, std::string_view to) {
 }
 
 void Model::set_extents(std::string_view name, std::string_view extents) {
-  onnx::GraphProto& g = *proto_->mutable_graph();
+  onnx::GraphProto& g = *proto().mutable_graph();
   const onnx::ValueInfoProto parsed = parse_value(concat("float", extents, " x"));
   std::vector<onnx::ValueInfoProto*> stated;
   for (auto* list : {g.mutable_input(), g.mutable_output(), g.mutable_value_info()})
@@ -203,8 +204,8 @@ void Model::set_symbol(std::string_view symbol, int64_t extent) {
     for (auto& d : *shape.mutable_dim())
       if (d.has_dim_param() && d.dim_param() == symbol) d.set_dim_value(extent);
   };
-  change_shapes(*proto_->mutable_graph(), change);
-  for (auto& t : *proto_->mutable_training_info()) {
+  change_shapes(*proto().mutable_graph(), change);
+  for (auto& t : *proto().mutable_training_info()) {
     if (t.has_initialization()) change_shapes(*t.mutable_initialization(), change);
     if (t.has_algorithm()) change_shapes(*t.mutable_algorithm(), change);
   }

@@ -13,6 +13,7 @@
 #include "loader/infer.hpp"
 #include "loader/inline.hpp"
 #include "loader/large_data.hpp"
+#include "loader/message.hpp"
 #include "loader/parse_text.hpp"
 #include "loader/print_text.hpp"
 #include "loader/save.hpp"
@@ -22,39 +23,39 @@
 
 namespace tenon::TENON_ABI {
 
-Model::Model() : proto_(std::make_unique<onnx::ModelProto>()) {
-  proto_->set_ir_version(onnx::IR_VERSION);
+Model::Model() : Model(onnx::ModelProto()) {
+  onnx::ModelProto& m = proto();
+  m.set_ir_version(onnx::IR_VERSION);
   for (const char* domain : {"", "ai.onnx.ml"}) {
-    auto& import = *proto_->add_opset_import();
+    auto& import = *m.add_opset_import();
     import.set_domain(domain);
     import.set_version(newest_opset(domain));
   }
-  proto_->mutable_graph()->set_name("main");
+  m.mutable_graph()->set_name("main");
 }
-Model::Model(onnx::ModelProto message, std::filesystem::path folder)
-    : proto_(std::make_unique<onnx::ModelProto>(std::move(message))), folder_(std::move(folder)) {}
-Model::Model(const Model& other)
-    : proto_(std::make_unique<onnx::ModelProto>(other.proto())), folder_(other.folder_) {}
+Model::Model(loader::Message message, std::filesystem::path folder)
+    : message_(std::make_unique<loader::Message>(std::move(message))), folder_(std::move(folder)) {}
+Model::Model(const Model& other) : Model(other.proto(), other.folder_) {}
 Model::Model(Model&&) noexcept = default;
 Model& Model::operator=(Model other) noexcept {
-  proto_ = std::move(other.proto_);
+  message_ = std::move(other.message_);
   folder_ = std::move(other.folder_);
   return *this;
 }
 Model::~Model() = default;
 
 ModelHeader Model::header() const {
-  ModelHeader h{.ir_version = proto_->ir_version(),
-                .producer_name = proto_->producer_name(),
-                .producer_version = proto_->producer_version(),
-                .domain = proto_->domain(),
-                .doc_string = proto_->doc_string(),
-                .model_version = proto_->model_version(),
+  ModelHeader h{.ir_version = proto().ir_version(),
+                .producer_name = proto().producer_name(),
+                .producer_version = proto().producer_version(),
+                .domain = proto().domain(),
+                .doc_string = proto().doc_string(),
+                .model_version = proto().model_version(),
                 .opset_imports = {},
                 .metadata = {}};
-  for (const auto& i : proto_->opset_import())
+  for (const auto& i : proto().opset_import())
     h.opset_imports.emplace_back(loader::canonical(i.domain()), i.version());
-  for (const auto& e : proto_->metadata_props()) h.metadata.emplace_back(e.key(), e.value());
+  for (const auto& e : proto().metadata_props()) h.metadata.emplace_back(e.key(), e.value());
   return h;
 }
 
@@ -118,7 +119,7 @@ class FileSource final : public GraphSource {
 }  // namespace
 
 Graph Model::graph(const LoadOptions& options) const {
-  return loader::import_graph(*proto_, options, external_source(options, folder_));
+  return loader::import_graph(proto(), options, external_source(options, folder_));
 }
 
 Model load_model(const std::filesystem::path& file) {

@@ -7,6 +7,7 @@
 
 #include "loader/findings.hpp"
 #include "loader/import.hpp"
+#include "loader/message.hpp"
 #include "loader/names.hpp"
 #include "loader/order.hpp"
 #include "loader/parse_text.hpp"

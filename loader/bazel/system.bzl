@@ -156,6 +156,17 @@ def system_libraries():
         package = "doctest-dev",
     )
 
+    # ONNX's own messages, for a test beside Tenon's.
+    system_library(
+        name = "onnx",
+        header = "onnx/onnx_pb.h",
+        linkopts = [
+            "-lonnx_proto",
+            "-lprotobuf",
+        ],
+        package = "libonnx-dev",
+    )
+
     system_library(
         name = "benchmark",
         header = "benchmark/benchmark.h",

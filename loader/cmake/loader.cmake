@@ -71,7 +71,7 @@ set(proto "${PROJECT_SOURCE_DIR}/loader/onnx.proto")
 set(written "${PROJECT_BINARY_DIR}/loader/onnx.pb.cc" "${PROJECT_BINARY_DIR}/loader/onnx.pb.h")
 file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/loader")
 add_custom_command(OUTPUT ${written}
-  COMMAND "${TENON_PROTOC}" "--cpp_out=${PROJECT_BINARY_DIR}/loader" "-I${PROJECT_SOURCE_DIR}/loader" "${proto}"
+  COMMAND "${TENON_PROTOC}" "--cpp_out=${PROJECT_BINARY_DIR}" "-I${PROJECT_SOURCE_DIR}" "${proto}"
   DEPENDS "${proto}" COMMENT "Writing loader/onnx.pb.cc" VERBATIM)
 
 set(script "${PROJECT_SOURCE_DIR}/loader/bazel/embed_page.sh")

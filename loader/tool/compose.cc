@@ -1,6 +1,7 @@
 // `tenon merge` and `tenon extract`: models put together, and cut out.
 #include "loader/compose.hpp"
 
+#include "loader/message.hpp"
 #include "loader/tool/command.hpp"
 #include "loader/tool/models.hpp"
 

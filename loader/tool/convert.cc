@@ -2,6 +2,7 @@
 #include "loader/convert.hpp"
 
 #include "loader/check.hpp"
+#include "loader/message.hpp"
 #include "loader/tool/command.hpp"
 #include "loader/tool/models.hpp"
 #include "tenon/tensor/difference.hpp"

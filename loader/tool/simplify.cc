@@ -4,6 +4,7 @@
 #include <map>
 
 #include "loader/infer.hpp"
+#include "loader/message.hpp"
 #include "loader/tool/command.hpp"
 #include "loader/tool/models.hpp"
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "loader/message.hpp"
 #include "loader/tool/command.hpp"
 #include "loader/tool/models.hpp"
 #include "loader/tool/values.hpp"

@@ -28,14 +28,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace tenon::fuzz;
   const Input input(data, size);
   switch (input.choice % 8) {
-    case 0: run<onnx::GraphProto>(input); break;
-    case 1: run<onnx::FunctionProto>(input); break;
-    case 2: run<onnx::NodeProto>(input); break;
-    case 3: run<onnx::AttributeProto>(input); break;
-    case 4: run<onnx::TensorProto>(input); break;
-    case 5: run<onnx::SparseTensorProto>(input); break;
-    case 6: run<onnx::ValueInfoProto>(input); break;
-    default: run<onnx::ModelProto>(input); break;
+    case 0: run<tenon::onnx::GraphProto>(input); break;
+    case 1: run<tenon::onnx::FunctionProto>(input); break;
+    case 2: run<tenon::onnx::NodeProto>(input); break;
+    case 3: run<tenon::onnx::AttributeProto>(input); break;
+    case 4: run<tenon::onnx::TensorProto>(input); break;
+    case 5: run<tenon::onnx::SparseTensorProto>(input); break;
+    case 6: run<tenon::onnx::ValueInfoProto>(input); break;
+    default: run<tenon::onnx::ModelProto>(input); break;
   }
   return 0;
 }

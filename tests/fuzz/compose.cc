@@ -54,7 +54,7 @@ void compare(const onnx::ModelProto& model, const Input& input) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace tenon::fuzz;
   const Input input(data, size);
-  onnx::ModelProto model;
+  tenon::onnx::ModelProto model;
   if (!input.read(model)) return 0;
   switch (input.choice % 8) {
     case 0: accepted([&] { tenon::loader::add_prefix(model, "p/"); }); break;

@@ -6,7 +6,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace tenon::fuzz;
   const Input input(data, size);
-  onnx::ModelProto model;
+  tenon::onnx::ModelProto model;
   if (!input.read(model)) return 0;
   const int opset = input.choice % (tenon::newest_opset() + 3);
   const std::string before = model.SerializeAsString();

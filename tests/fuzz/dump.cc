@@ -1,4 +1,5 @@
 // Drawings of any model: its names are text in them, and nothing else.
+#include "loader/message.hpp"
 #include "tests/fuzz/support.hpp"
 
 namespace tenon::fuzz {

@@ -1,4 +1,5 @@
 // Edits of any model, as its last bytes choose them: each is done, or refused with the model as it was.
+#include "loader/message.hpp"
 #include "tests/fuzz/support.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -2,6 +2,7 @@
 #include "loader/simplify.hpp"
 
 #include "loader/convert.hpp"
+#include "loader/message.hpp"
 #include "tests/fuzz/support.hpp"
 
 namespace tenon::fuzz {
@@ -17,7 +18,7 @@ bool loads(const onnx::ModelProto& model) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace tenon::fuzz;
   const Input input(data, size);
-  onnx::ModelProto model;
+  tenon::onnx::ModelProto model;
   if (!input.read(model)) return 0;
   const bool loaded = loads(model);
   if ((input.choice & 1) == 0) {

@@ -38,10 +38,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const Input input(data, size);
   const bool file = (input.choice & 4) != 0;
   switch (input.choice % 4) {
-    case 0: run<onnx::ModelProto>(input, file); break;
-    case 1: run<onnx::GraphProto>(input, file); break;
-    case 2: run<onnx::FunctionProto>(input, file); break;
-    default: run<onnx::NodeProto>(input, file); break;
+    case 0: run<tenon::onnx::ModelProto>(input, file); break;
+    case 1: run<tenon::onnx::GraphProto>(input, file); break;
+    case 2: run<tenon::onnx::FunctionProto>(input, file); break;
+    default: run<tenon::onnx::NodeProto>(input, file); break;
   }
   return 0;
 }

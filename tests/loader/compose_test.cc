@@ -6,6 +6,7 @@
 #include "loader/check.hpp"
 #include "loader/convert.hpp"
 #include "loader/diff.hpp"
+#include "loader/message.hpp"
 #include "loader/parse_text.hpp"
 #include "loader/print_text.hpp"
 #include "tenon/base/error.hpp"

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "loader/check.hpp"
+#include "loader/message.hpp"
 #include "loader/parse_text.hpp"
 #include "loader/print_text.hpp"
 #include "loader/tensor.hpp"

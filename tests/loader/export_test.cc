@@ -10,6 +10,7 @@
 
 #include "loader/check.hpp"
 #include "loader/file.hpp"
+#include "loader/message.hpp"
 #include "loader/parse_text.hpp"
 #include "loader/print_text.hpp"
 #include "tenon/loader.hpp"

@@ -1,7 +1,7 @@
 // Gradient nodes of files: what their attributes name, and where they stand.
 #include <doctest/doctest.h>
 
-#include "loader/onnx.pb.h"
+#include "loader/message.hpp"
 #include "tenon/loader.hpp"
 
 namespace tenon {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "loader/display.hpp"
+#include "loader/message.hpp"
 #include "loader/parse_text.hpp"
 #include "loader/tensor.hpp"
 #include "tenon/loader.hpp"

@@ -5,6 +5,7 @@
 
 #include "loader/check.hpp"
 #include "loader/infer.hpp"
+#include "loader/message.hpp"
 #include "loader/parse_text.hpp"
 #include "loader/print_text.hpp"
 #include "tenon/base/error.hpp"

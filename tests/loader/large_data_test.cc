@@ -9,6 +9,7 @@
 #include "loader/check.hpp"
 #include "loader/convert.hpp"
 #include "loader/inline.hpp"
+#include "loader/message.hpp"
 #include "loader/parse_text.hpp"
 #include "tenon/loader.hpp"
 #include "tests/heap.hpp"

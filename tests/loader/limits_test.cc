@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "loader/onnx.pb.h"
+#include "loader/message.hpp"
 #include "tenon/loader.hpp"
 #include "tests/loader/refusal.hpp"
 

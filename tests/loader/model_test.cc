@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
-#include "loader/onnx.pb.h"
+#include "loader/message.hpp"
 #include "tenon/loader.hpp"
 #include "tenon/op/math/relu.hpp"
 #include "tests/loader/refusal.hpp"

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "loader/check.hpp"
+#include "loader/message.hpp"
 #include "loader/print_text.hpp"
 #include "tenon/loader.hpp"
 #include "tenon/tensor/difference.hpp"

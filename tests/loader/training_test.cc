@@ -1,11 +1,11 @@
 // Training: steps against formulas by hand, stages, bindings, and the state in files.
 #include "tenon/training.hpp"
+#include "loader/message.hpp"
 
 #include <doctest/doctest.h>
 
 #include <cmath>
 
-#include "loader/onnx.pb.h"
 #include "tests/loader/refusal.hpp"
 
 namespace tenon {

@@ -5,7 +5,7 @@
 
 #include <filesystem>
 
-#include "loader/onnx.pb.h"
+#include "loader/message.hpp"
 #include "tenon/loader.hpp"
 #include "tenon/op/framework/call.hpp"
 #include "tenon/tensor/difference.hpp"
