@@ -1,7 +1,6 @@
 #include "loader/amalgamate.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 #include <set>
 
@@ -13,8 +12,9 @@ namespace {
 
 // ---- tokens ----------------------------------------------------------------------------------------------
 
-bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; }
-bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
+char lower_case(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+bool is_letter(char c) { return (lower_case(c) >= 'a' && lower_case(c) <= 'z') || c == '_'; }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_word(char c) { return is_letter(c) || is_digit(c); }
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
@@ -534,7 +534,7 @@ std::string_view operator_of(const HeaderText& file) {
 
 std::string lower_case(std::string_view text) {
   std::string lower(text);
-  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (char& c : lower) c = lower_case(c);
   return lower;
 }
 

@@ -2,6 +2,7 @@
 #include "loader/compile_words.hpp"
 
 #include <bit>
+#include <charconv>
 #include <cinttypes>
 #include <cmath>
 #include <cstdio>
@@ -121,18 +122,19 @@ std::string literal(int64_t v) { return v == INT64_MIN ? "INT64_MIN" : std::to_s
 std::string literal(bool v) { return v ? "true" : "false"; }
 std::string literal(double v) {
   char text[64];
-  if (!std::isfinite(v))
-    std::snprintf(text, sizeof text, "std::bit_cast<double>(std::uint64_t{0x%" PRIx64 "})",
-                  std::bit_cast<uint64_t>(v));
-  else std::snprintf(text, sizeof text, "%a", v);
+  if (std::isfinite(v)) {
+    char* const end = std::to_chars(text, text + sizeof text, std::fabs(v), std::chars_format::hex).ptr;
+    return concat(std::signbit(v) ? "-0x" : "0x", std::string_view(text, end));
+  }
+  std::snprintf(text, sizeof text, "std::bit_cast<double>(std::uint64_t{0x%" PRIx64 "})",
+                std::bit_cast<uint64_t>(v));
   return text;
 }
 std::string literal(float v) {
+  if (std::isfinite(v)) return literal(static_cast<double>(v)) + "f";
   char text[64];
-  if (!std::isfinite(v))
-    std::snprintf(text, sizeof text, "std::bit_cast<float>(std::uint32_t{0x%" PRIx32 "})",
-                  std::bit_cast<uint32_t>(v));
-  else std::snprintf(text, sizeof text, "%af", static_cast<double>(v));
+  std::snprintf(text, sizeof text, "std::bit_cast<float>(std::uint32_t{0x%" PRIx32 "})",
+                std::bit_cast<uint32_t>(v));
   return text;
 }
 

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "loader/convert_step.hpp"
+#include "tenon/base/convert.hpp"
 
 namespace tenon::TENON_ABI::loader {
 namespace {
@@ -94,7 +95,7 @@ Rest whole_p(Step& s) {
   if (p != nullptr) {
     const float value = p->f();
     if (value != std::floor(value) || std::abs(value) > 1e6f)
-      s.refuse("p is ", value, ", and has to be whole");
+      s.refuse("p is ", convert<std::string>(value), ", and has to be whole");
     s.set("p", static_cast<int64_t>(value));
   }
   return all;

@@ -6,6 +6,7 @@
 
 #include "loader/findings.hpp"
 #include "loader/print_text.hpp"
+#include "tenon/base/convert.hpp"
 
 namespace tenon::TENON_ABI::loader {
 namespace {
@@ -251,7 +252,8 @@ class Differences {
     if (a.has_t() && b.has_t()) tensor(place, a.t(), b.t());
     else if (a.has_i() && b.has_i() && a.i() != b.i()) line(place, a.i(), ", and ", b.i());
     else if (a.has_f() && b.has_f() && std::bit_cast<uint32_t>(a.f()) != std::bit_cast<uint32_t>(b.f()))
-      line(place, a.f(), ", and ", b.f());  // by their bits: NaN is not itself
+      line(place, convert<std::string>(a.f()), ", and ",
+           convert<std::string>(b.f()));  // by their bits: NaN is not itself
     else if (a.has_s() && b.has_s() && a.s() != b.s()) line(place, shown(a.s()), ", and ", shown(b.s()));
     if (lines_.size() == before && left_out_ == left_out_before && !equal(a, b)) line(place, "differs");
   }

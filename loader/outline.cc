@@ -1,10 +1,8 @@
 #include "loader/outline.hpp"
 
-#include <cstdio>
-
 #include "loader/display.hpp"
 #include "loader/opsets.hpp"
-#include "tenon/base/dtype.hpp"
+#include "tenon/base/convert.hpp"
 
 namespace tenon::TENON_ABI::loader {
 namespace {
@@ -210,10 +208,9 @@ std::map<std::string, ParameterCount> count_parameters(const Outline& outline) {
 }
 
 std::string size_text(double bytes) {
-  char text[40];
-  if (bytes < 1 << 20) std::snprintf(text, sizeof text, "%.1f KiB", bytes / 1024);
-  else std::snprintf(text, sizeof text, "%.1f MiB", bytes / (1 << 20));
-  return text;
+  const bool small = bytes < 1 << 20;
+  return tenon::detail::format_digits(bytes / (small ? 1 << 10 : 1 << 20), std::chars_format::fixed, 1) +
+         (small ? " KiB" : " MiB");
 }
 
 std::string node_text(const onnx::NodeProto& n) {

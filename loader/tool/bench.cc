@@ -7,6 +7,7 @@
 
 #include "loader/tool/command.hpp"
 #include "loader/tool/values.hpp"
+#include "tenon/base/convert.hpp"
 
 namespace tenon::TENON_ABI::tool {
 namespace {
@@ -21,7 +22,8 @@ double ms_since(Clock::time_point t) {
 double peak_mb() {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);)
-    if (line.starts_with("VmHWM:")) return std::strtod(line.c_str() + 6, nullptr) / 1024;
+    if (line.starts_with("VmHWM:"))
+      return static_cast<double>(std::strtoll(line.c_str() + 6, nullptr, 10)) / 1024;
   return 0;
 }
 
@@ -106,13 +108,19 @@ int bench(Arguments arguments) {
   const std::size_t n = times.size();
   const double median = n % 2 ? times[n / 2] : (times[n / 2 - 1] + times[n / 2]) / 2;
   const double p90 = times[std::min(n - 1, n * 9 / 10)];
-  std::printf("%s: %zu runs, median %.3f ms, min %.3f ms\n", file.c_str(), n, median, times[0]);
+  const auto digits = [](double x, int behind_point) {
+    return tenon::detail::format_digits(x, std::chars_format::fixed, behind_point);
+  };
+  std::printf("%s: %zu runs, median %s ms, min %s ms\n", file.c_str(), n, digits(median, 3).c_str(),
+              digits(times[0], 3).c_str());
   std::printf(
-      "{\"median_ms\": %.6f, \"min_ms\": %.6f, \"p90_ms\": %.6f, \"load_ms\": %.3f, \"first_ms\": %.3f, "
-      "\"rss_mb\": %.1f, "
+      "{\"median_ms\": %s, \"min_ms\": %s, \"p90_ms\": %s, \"load_ms\": %s, \"first_ms\": %s, "
+      "\"rss_mb\": %s, "
       "\"iters\": %zu, \"threads\": %d, \"level\": \"%s\", \"version\": \"%s\"}\n",
-      median, times[0], p90, load_ms, first_ms, peak_mb(), n, options.threads,
-      std::string(simd::levels[static_cast<std::size_t>(simd::level())].name).c_str(), library_version);
+      digits(median, 6).c_str(), digits(times[0], 6).c_str(), digits(p90, 6).c_str(),
+      digits(load_ms, 3).c_str(), digits(first_ms, 3).c_str(), digits(peak_mb(), 1).c_str(), n,
+      options.threads, std::string(simd::levels[static_cast<std::size_t>(simd::level())].name).c_str(),
+      library_version);
   return 0;
 }
 

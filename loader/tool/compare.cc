@@ -9,6 +9,7 @@
 #include "loader/display.hpp"
 #include "loader/tool/command.hpp"
 #include "loader/tool/values.hpp"
+#include "tenon/base/convert.hpp"
 #include "tenon/graph/passes.hpp"
 
 namespace tenon::TENON_ABI::tool {
@@ -183,24 +184,23 @@ std::vector<ValueDifference> compare_levels(const Request& r) {
 
 int print(const std::vector<ValueDifference>& all) {
   const auto first = std::ranges::find_if(all, [](const ValueDifference& d) { return !d.within(); });
-  const auto numbers = [](const ValueDifference& d) {
-    char text[120];
-    std::snprintf(text, sizeof text, "%10.3g %10.3g %12lld", d.absolute, d.relative,
-                  static_cast<long long>(d.ulp));
-    return std::string(text);
+  const auto digits = [](double x, int count) {
+    return tenon::detail::format_digits(x, std::chars_format::general, count);
   };
   if (first != all.end()) {
     std::printf("first difference: '%s', %s\n", visible(first->name).c_str(), visible(first->type).c_str());
     if (!first->node.empty()) std::printf("  made by %s\n", visible(first->node).c_str());
     std::printf("  %s\n", visible(first->reason).c_str());
-    std::printf("  greatest difference: absolute %.6g, relative %.6g, %lld ulp\n", first->absolute,
-                first->relative, static_cast<long long>(first->ulp));
+    std::printf("  greatest difference: absolute %s, relative %s, %lld ulp\n",
+                digits(first->absolute, 6).c_str(), digits(first->relative, 6).c_str(),
+                static_cast<long long>(first->ulp));
   }
   std::printf("  %10s %10s %12s  value\n", "absolute", "relative", "ulp");
   std::size_t wrong = 0;
   for (const ValueDifference& d : all) {
     wrong += !d.within();
-    std::printf("%c %s  %s\n", d.within() ? ' ' : '!', numbers(d).c_str(), visible(d.name).c_str());
+    std::printf("%c %10s %10s %12lld  %s\n", d.within() ? ' ' : '!', digits(d.absolute, 3).c_str(),
+                digits(d.relative, 3).c_str(), static_cast<long long>(d.ulp), visible(d.name).c_str());
   }
   std::printf("%zu values compared, %zu differ\n", all.size(), wrong);
   return wrong == 0 ? 0 : 1;

@@ -21,16 +21,15 @@ struct Written {
 };
 Written read_arguments(std::string_view text) {
   Written written;
+  constexpr std::string_view letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
   while (!text.empty()) {
     const char c = text.front();
     if (c == '\'' || c == '"') {
       const std::size_t end = std::min(text.find(c, 1), text.size());
       written.strings.emplace_back(text.substr(1, end - 1));
       text.remove_prefix(std::min(end + 1, text.size()));
-    } else if (std::isalpha(static_cast<unsigned char>(c))) {
-      const auto end = std::find_if_not(text.begin(), text.end(),
-                                        [](char d) { return std::isalpha(static_cast<unsigned char>(d)); });
-      written.words.emplace_back(text.begin(), end);
+    } else if (letters.find(c) != letters.npos) {
+      written.words.emplace_back(text.substr(0, text.find_first_not_of(letters)));
       text.remove_prefix(written.words.back().size());
     } else {
       text.remove_prefix(1);

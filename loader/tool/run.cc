@@ -8,6 +8,7 @@
 #include "loader/tool/command.hpp"
 #include "loader/tool/json.hpp"
 #include "loader/tool/values.hpp"
+#include "tenon/base/convert.hpp"
 #include "tenon/tensor/print.hpp"
 
 namespace tenon::TENON_ABI::tool {
@@ -16,10 +17,13 @@ namespace {
 void report(const Profile& profile, const std::string& file) {
   std::string json = "[";
   for (const Profile::Entry& e : profile.entries) {
-    char times[80];
-    std::snprintf(times, sizeof times, "\"ts\":%.3f,\"dur\":%.3f", e.start_us, e.duration_us);
+    const auto thousandths = [](double us) {
+      return tenon::detail::format_digits(us, std::chars_format::fixed, 3);
+    };
     json += concat(json.size() > 1 ? ",\n" : "\n", "{\"name\":", json_string(e.node),
-                   ",\"cat\":", json_string(e.op), ",\"ph\":\"X\",\"pid\":1,\"tid\":1,", times, "}");
+                   ",\"cat\":", json_string(e.op),
+                   ",\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":", thousandths(e.start_us),
+                   ",\"dur\":", thousandths(e.duration_us), "}");
   }
   loader::write_file(file, json + "\n]\n");
   std::vector<Profile::Entry> slowest = profile.entries;
@@ -29,8 +33,11 @@ void report(const Profile& profile, const std::string& file) {
   for (const auto& e : slowest) total += e.duration_us;
   std::printf("%10s %6s  %-24s %s\n", "us", "%", "operator", "node");
   for (const auto& e : slowest)
-    std::printf("%10.1f %6.2f  %-24s %s\n", e.duration_us, 100 * e.duration_us / total, e.op.c_str(),
-                e.node.c_str());
+    std::printf(
+        "%10s %6s  %-24s %s\n",
+        tenon::detail::format_digits(e.duration_us, std::chars_format::fixed, 1).c_str(),
+        tenon::detail::format_digits(100 * e.duration_us / total, std::chars_format::fixed, 2).c_str(),
+        e.op.c_str(), e.node.c_str());
 }
 
 // Asks for the graph's outputs, the values named, and all others that inputs or nodes give, if `all`. Returns

@@ -92,7 +92,9 @@ void print_numbers(const onnx::GraphProto& algorithm, Outputs& out) {
   const char* between = "";
   for (const auto& v : algorithm.output())
     if (const Value& value = out[v.name()]; is_number(value)) {
-      std::printf("%s%s %.6g", between, v.name().c_str(), number(value.tensor()));
+      std::printf(
+          "%s%s %s", between, v.name().c_str(),
+          tenon::detail::format_digits(number(value.tensor()), std::chars_format::general, 6).c_str());
       between = ", ";
     }
   std::printf("\n");

@@ -181,9 +181,10 @@ Feeds read_inputs(const Graph& g, const fs::path& folder, const std::string& mod
 
 std::string file_stem(std::string_view name) {
   constexpr std::size_t most = 100;
+  constexpr std::string_view kept = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-_";
   std::string stem(name.substr(0, most));
   for (char& c : stem)
-    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '.' && c != '-' && c != '_') c = '_';
+    if (kept.find(c) == kept.npos) c = '_';
   if (stem.empty() || stem.front() == '.') stem.insert(stem.begin(), '_');
   return stem;
 }

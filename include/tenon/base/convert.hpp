@@ -163,6 +163,12 @@ template <class T>
       .append(digits, static_cast<size_t>(exponent));
 }
 
+/// As printf does by %f (chars_format::fixed), %g or %a without "0x", for which the locale chooses the point.
+inline std::string format_digits(double x, std::chars_format form, int precision) {
+  char text[400];  // the greatest double has 309 digits before the point
+  return {text, std::to_chars(text, text + sizeof text, x, form, precision).ptr};
+}
+
 template <Element T>
 std::string format_element(const T& value) {
   if constexpr (dtype_of<T> == DType::bool_) {

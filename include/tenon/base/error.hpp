@@ -41,13 +41,18 @@ namespace detail {
 inline void append(std::string& text, std::string_view part) { text += part; }
 inline void append(std::string& text, char part) { text += part; }
 template <class N>
-  requires std::is_arithmetic_v<N>
+  requires std::is_integral_v<N>
 [[gnu::cold]] void append(std::string& text, N part) {
   text += std::to_string(part);
 }
+// std::to_string writes the locale's decimal point.
+template <class F>
+  requires std::is_floating_point_v<F>
+void append(std::string& text, F part) = delete;
 }  // namespace detail
 
-/// Joins strings and numbers, for messages: concat("rank ", 3, " of '", name, "'").
+/// Joins strings and integers, for messages: concat("rank ", 3, " of '", name, "'"). A float is given as
+/// convert<std::string>(x).
 template <class... Parts>
 [[gnu::cold]] std::string concat(const Parts&... parts) {
   std::string text;

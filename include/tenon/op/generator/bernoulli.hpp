@@ -1,6 +1,7 @@
 // Bernoulli: ones with given probabilities.   onnx.ai/onnx/operators/onnx__Bernoulli.html
 #pragma once
 
+#include "tenon/base/convert.hpp"
 #include "tenon/op/families/random.hpp"
 
 namespace tenon::TENON_ABI::op {
@@ -28,7 +29,8 @@ struct Bernoulli {
     for (int64_t k = 0; k < n; ++k) {
       const auto p = static_cast<double>(input[k]);
       if (!(p >= 0 && p <= 1))
-        raise(ErrorCode::out_of_range, spec.name, "probability ", std::to_string(p), " outside of [0, 1]");
+        raise(ErrorCode::out_of_range, spec.name, "probability ", convert<std::string>(p),
+              " outside of [0, 1]");
     }
     Scratch scratch;
     bool* ones = scratch.take<bool>(n);

@@ -32,7 +32,7 @@ inline void keep_all(AnyView x, AnyOut y, AnyOut mask) {
 /// drawn one by one, so this is a serial loop. Error{invalid_argument} unless ratio is in [0, 1).
 inline void drop(std::string_view name, AnyView x, double ratio, uint64_t seed, AnyOut y, AnyOut mask) {
   if (!(ratio >= 0 && ratio < 1))
-    raise(ErrorCode::invalid_argument, name, "ratio ", ratio, " outside of [0, 1)");
+    raise(ErrorCode::invalid_argument, name, "ratio ", convert<std::string>(ratio), " outside of [0, 1)");
   if (ratio == 0) return keep_all(x, y, mask);
   kernels::MersenneTwister random(static_cast<uint32_t>(seed));
   with_dropout_type(x.dtype(), [&]<class T>() {

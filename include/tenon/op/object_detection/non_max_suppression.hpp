@@ -52,7 +52,8 @@ struct NonMaxSuppression {
     const int64_t most = max_output_boxes_per_class.empty() ? 0 : max_output_boxes_per_class[0];
     const float overlap = iou_threshold.empty() ? 0 : iou_threshold[0];
     if (!(overlap >= 0 && overlap <= 1))
-      raise(ErrorCode::invalid_argument, spec.name, "iou_threshold ", overlap, " outside of [0, 1]");
+      raise(ErrorCode::invalid_argument, spec.name, "iou_threshold ", convert<std::string>(overlap),
+            " outside of [0, 1]");
     const int64_t classes = scores.extent(1), n = boxes.extent(1),
                   tasks = most > 0 ? scores.extent(0) * classes : 0;
     std::vector<std::vector<int64_t>> selected(static_cast<std::size_t>(n > 0 ? tasks : 0));

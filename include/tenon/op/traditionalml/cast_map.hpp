@@ -81,7 +81,7 @@ struct CastMap {
       put(value);
     } else {
       const float value = static_cast<const float*>(from.data())[at];
-      if (text) *text = std::to_string(value);
+      if (text) *text = tenon::detail::format_digits(value, std::chars_format::fixed, 6);
       else put(value);
     }
   }
