@@ -37,7 +37,9 @@ struct CompiledModel {
 ///     {1}}}}})
 ///
 /// The header has `digits::Memory`, and `digits::run(image, probability, memory)` with a view of each input
-/// and output, whose element types and extents are part of their types; packed elements are given by
+/// and output, whose element types and extents are part of their types: a pointer to the elements is enough,
+/// and the size of an array, a vector or a span is checked. Among overloads for several shapes,
+/// digits::TensorView<const float, digits::Shape<1, 8, 8>>(pointer) chooses one. Packed elements are given by
 /// digits::tenon::PackedPtr. It neither allocates nor throws; an operator that finds its data wrong (an index
 /// out of range) ends the program. Results equal a session's of `load`, to the bit where the compiler
 /// optimises as the header's second line says. A mapped file of weights gives the first result soonest; later

@@ -36,7 +36,7 @@ int main(int argc, char** argv) {
   const auto start = std::chrono::steady_clock::now();
   for (int k = 0; k < count; ++k) {
     float probability[10];
-    digits::run({images + 64 * k, {1, 8, 8}}, {probability, {1, 10}}, memory);
+    digits::run(images + 64 * k, probability, memory);
     right += std::max_element(probability, probability + 10) - probability == labels[k];
   }
   const std::chrono::duration<double, std::micro> time = std::chrono::steady_clock::now() - start;

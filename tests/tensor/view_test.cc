@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <memory>
 #include <numeric>
 #include <vector>
@@ -75,6 +76,44 @@ TEST_CASE("TensorView: extents that fit no tensor") {
   CHECK_THROWS_AS(TensorView<const float>(data, {INT64_MAX, 2}), Error);
   const std::vector<int64_t> seventeen(17, 1);
   CHECK_THROWS_AS(TensorView<const float>(data, std::span<const int64_t>(seventeen)), Error);
+}
+
+TEST_CASE("TensorView: static extents, of which nothing is repeated") {
+  using View = TensorView<const float, Shape<2, 3>>;
+  static constexpr float data[6] = {0, 1, 2, 3, 4, 5};
+  static constexpr std::array<float, 6> array{0, 1, 2, 3, 4, 5};
+  constexpr View views[] = {View(data), View(&data[0]), View(array), View(std::span(data)),
+                            View(std::span<const float>(data))};
+  for (const View& v : views) {
+    CHECK(static_cast<bool>(v));
+    CHECK(v.size() == 6);
+    CHECK(to_string(v.extents()) == "(2,3)");
+    CHECK(v(1, 2) == 5);
+  }
+  static_assert(views[1](1, 1) == 4);
+  std::vector<float> list(6, 1);
+  const TensorView<float, Shape<2, 3>> writer = list;
+  writer(1, 0) = 7;
+  CHECK(list[3] == 7);
+  const auto item = [](TensorView<const float, Shape<>> v) { return v.item(); };
+  CHECK(item(&data[4]) == 4);
+  uint8_t bytes[2] = {0x21, 0x03};
+  CHECK(int4(TensorView<int4, Shape<3>>(element_pointer<int4>(static_cast<void*>(bytes)))[2]) == int4(3));
+
+  list.pop_back();
+  CHECK_THROWS_WITH_AS((TensorView<float, Shape<2, 3>>(list)), "extents (2,3) need 6 elements, not 5", Error);
+  CHECK_THROWS_AS(View(std::span(data).subspan(1)), Error);
+  const std::span<const float> seven(data, 7);
+  CHECK_THROWS_AS((View{seven}), Error);
+
+  static_assert(!std::is_constructible_v<View, const double*>);
+  static_assert(!std::is_constructible_v<View, std::nullptr_t>);
+  static_assert(!std::is_constructible_v<View, const std::vector<double>&>);
+  static_assert(!std::is_constructible_v<View, TensorView<const float>>);
+  static_assert(!std::is_constructible_v<TensorView<float, Shape<2, 3>>, const float*>);
+  static_assert(!std::is_constructible_v<TensorView<float, Shape<2, 3>>, const std::vector<float>&>);
+  static_assert(!std::is_constructible_v<TensorView<const float, Shape<2, dyn>>, const float*>);
+  static_assert(!std::is_constructible_v<TensorView<const float>, std::span<const float>>);
 }
 
 TEST_CASE("TensorView: wider and narrower extents") {

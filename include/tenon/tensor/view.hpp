@@ -87,6 +87,13 @@ constexpr bool widens() {
   }
 }
 
+namespace detail {
+/// Whether R is elements T in a row, and no tensor or view, which has extents of its own.
+template <class R, class T>
+concept is_list_of =
+    std::is_convertible_v<R, std::span<T>> && !requires { typename std::remove_cvref_t<R>::shape_type; };
+}  // namespace detail
+
 /// Elements of type T (const T for reading only), dense and row-major, owned by someone else. A
 /// default-constructed view is absent: what an operator sees for an optional operand that was left out.
 /// Sub-byte elements are reached through a proxy reference.
@@ -111,6 +118,24 @@ class TensorView {
       : data_(data), layout_(extents), count_(count), present_(true) {}
   constexpr TensorView(pointer data, std::initializer_list<int64_t> extents)
       : TensorView(data, std::span<const int64_t>(extents.begin(), extents.size())) {}
+  /// Where S states all extents: `data` holds as many elements. TensorView<const float, Shape<2, 3>>(p)
+  template <class P>
+    requires(Layout<S>::is_static() && std::is_convertible_v<P, pointer> && !std::is_array_v<P> &&
+             !std::is_null_pointer_v<P>)
+  constexpr TensorView(const P& data) : TensorView(data, Layout<S>(), element_count(S::extents)) {}
+  /// The same of a span, a vector or an array, whose size is checked: by the compiler where its type states
+  /// it, else Error{invalid_shape}. The elements have to outlive the view.
+  template <class R>
+    requires(Layout<S>::is_static() && std::is_pointer_v<pointer> && detail::is_list_of<R, T>)
+  constexpr TensorView(R&& list) : TensorView(std::span<T>(list).data()) {
+    constexpr auto count = static_cast<std::size_t>(element_count(S::extents));
+    constexpr std::size_t stated = decltype(std::span(list))::extent;
+    static_assert(stated == std::dynamic_extent || stated == count, "as many elements as the extents need");
+    if (std::span<T>(list).size() != count)
+      throw Error(ErrorCode::invalid_shape, {},
+                  concat("extents ", to_string(S::extents), " need ", count, " elements, not ",
+                         std::span<T>(list).size()));
+  }
   /// From a view of writable elements or of narrower extents.
   template <class U, class From>
     requires(std::is_same_v<std::remove_const_t<U>, value_type> &&

@@ -17,7 +17,7 @@ struct Absent {};
 /// The tensor of elements T and extents E that begins at p: at<float, 1, 10>(p).
 template <class T, int64_t... E>
 TensorView<T, Shape<E...>> at(std::conditional_t<std::is_const_v<T>, const void*, void*> p) {
-  return {element_pointer<T>(p), Layout<Shape<E...>>(), (int64_t{1} * ... * E)};
+  return element_pointer<T>(p);
 }
 /// The n elements from element `first` of the array at p.
 template <class T>
