@@ -34,7 +34,9 @@ TEST_CASE("functions of tensors have static extents where axes are static") {
   static_assert(is<Tensor<float, Shape<2, 3>>, decltype(softmax(x)), decltype(log_softmax<0>(x)),
                    decltype(clip(x, 1, 4))>);
   static_assert(is<Tensor<float, Shape<3, 2>>, decltype(transpose(x)), decltype(transpose<1, 0>(x)),
-                   decltype(reshape<3, -1>(x))>);
+                   decltype(reshape<3, -1>(x)), decltype(reshape<Shape<3, 2>>(x)),
+                   decltype(reshape<Shape<dyn, 2>>(x))>);
+  static_assert(is<Tensor<float, Shape<2, 3, 1>>, decltype(reshape<Shape<2, 3, 1>>(x + 1))>);
   static_assert(is<Tensor<int32_t, Shape<2, 3>>, decltype(cast<int32_t>(x))>);
   static_assert(is<Tensor<float, Shape<2, 2>>, decltype(matmul(x, transpose(x)))>);
 
@@ -54,6 +56,9 @@ TEST_CASE("functions of tensors have static extents where axes are static") {
   CHECK(list(argmin(x, 0)) == Ints64{0, 1, 0});
   CHECK(list(clip(x, 2, 4)) == Floats{2, 4, 3, 4, 2, 4});
   CHECK(list(reshape(x, {3, -1})) == Floats{1, 5, 3, 4, 2, 6});
+  CHECK(list(reshape<Shape<3, 2>>(x)) == list(reshape<3, 2>(x)));
+  CHECK(list(reshape<Shape<6>>(any)) == list(x));
+  CHECK_THROWS_AS(reshape<Shape<4>>(any), Error);
   CHECK(list(transpose(x)) == Floats{1, 4, 5, 2, 3, 6});
   CHECK(list(cast<int64_t>(x / 2)) == Ints64{0, 2, 1, 2, 1, 3});
   const Tensor<float> odd(Extents{7}, {NAN, INFINITY, -1e20f, -0.5f, 300.7f, 1e-40f, 0});

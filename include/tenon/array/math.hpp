@@ -7,6 +7,7 @@
 #pragma once
 
 #include "tenon/array/arithmetic.hpp"
+#include "tenon/array/shape.hpp"
 #include "tenon/op/math/clip.hpp"
 #include "tenon/op/math/log_softmax.hpp"
 #include "tenon/op/math/mat_mul.hpp"
@@ -227,11 +228,16 @@ auto transpose(const A& x) {
   return apply<op::Transpose{.perm = {Perm...}}>(x);
 }
 /// The elements under other extents, of which one may be -1: it follows from the others: op::Reshape.
-/// reshape<2, -1>(x), reshape(x, {n, -1}).
+/// reshape<2, -1>(x), reshape<Shape<2, dyn>>(x), reshape(x, {n, -1}).
 template <int64_t... To, Array A>
   requires(sizeof...(To) > 0)
 auto reshape(const A& x) {
   return apply<op::Reshape{}>(x, constant<int64_t, To...>);
+}
+template <class S, Array A>
+  requires array_detail::is_shape<S>
+auto reshape(const A& x) {
+  return [&]<int64_t... To>(Shape<To...>) { return apply<op::Reshape{}>(x, constant<int64_t, To...>); }(S{});
 }
 template <Array A, std::size_t N>
 auto reshape(const A& x, const int64_t (&to)[N]) {
