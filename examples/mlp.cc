@@ -30,7 +30,8 @@ int main() {
   Session session(std::move(g), {.threads = 2});
   Tensor<float> batch({2, 784});
   for (int64_t k = 0; k < batch.size(); ++k) batch[k] = static_cast<float>(k % 7) / 7;
-  Tensor<float, Shape<dyn, 10>> y = session.run({{"x", batch}})["y"].as<float, Shape<dyn, 10>>();
+  Outputs out = session.run({{"x", batch}});
+  const auto y = out["y"].view<float, Shape<dyn, 10>>();
   std::printf("y =\n%s\n", to_string(y).c_str());
 
   float sum = 0;

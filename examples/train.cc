@@ -77,7 +77,7 @@ Value slice(const Value& all, int64_t first, int64_t count) {
   const int64_t bytes = from.bytes() / extents[0];
   extents[0] = count;
   AnyTensor part = AnyTensor::uninitialized(from.dtype(), extents);
-  std::memcpy(part.data(), static_cast<const char*>(from.data()) + first * bytes,
+  std::memcpy(part.out().data(), static_cast<const char*>(from.data()) + first * bytes,
               static_cast<std::size_t>(count * bytes));
   return part;
 }

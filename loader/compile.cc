@@ -456,11 +456,10 @@ Feeds feeds_for(const Graph& g, const ShapeSet& shapes, int number) {
     const Extents extents = dims.extents();
     const auto bytes = static_cast<std::size_t>(packed_bytes(element_count(extents), e.info.type.element));
     AnyTensor numbers(e.info.type.element, extents, Storage::allocate(bytes));
-    std::memset(numbers.data(), 0, bytes);
+    std::memset(numbers.out().data(), 0, bytes);
     if (number != 0)
-      dispatch(numeric{}, e.info.type.element, [&]<class T>() {
-        std::fill_n(static_cast<T*>(numbers.data()), numbers.size(), static_cast<T>(number));
-      });
+      dispatch(numeric{}, e.info.type.element,
+               [&]<class T>() { std::ranges::fill(numbers.out().as<T>(), static_cast<T>(number)); });
     feeds.emplace_back(e.name, std::move(numbers));
   }
   if (!open.empty())

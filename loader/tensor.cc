@@ -40,7 +40,7 @@ AnyTensor from_bytes(DType d, const Extents& extents, std::span<const std::byte>
     return anywhere || tensor.aligned() ? tensor : tensor.clone();
   }
   AnyTensor tensor = AnyTensor::uninitialized(d, extents);
-  if (!bytes.empty()) std::memcpy(tensor.data(), bytes.data(), bytes.size());
+  if (!bytes.empty()) std::memcpy(tensor.out().data(), bytes.data(), bytes.size());
   return tensor;
 }
 
@@ -87,7 +87,7 @@ AnyTensor read_typed(const onnx::TensorProto& t, DType d, const Extents& extents
     default: require_values(t, t.int32_data_size(), is_packed(d) ? bytes : count); break;
   }
   AnyTensor tensor = AnyTensor::uninitialized(d, extents);
-  void* data = tensor.data();
+  void* data = tensor.out().data();
   const auto each = [&]<class T>(const auto& field, T* out) {
     for (int k = 0; k < field.size(); ++k) out[k] = static_cast<T>(field[k]);
   };
@@ -152,7 +152,7 @@ AnyTensor sanitise_bools(AnyTensor tensor) {
   const auto* bytes = static_cast<const uint8_t*>(tensor.data());
   if (std::all_of(bytes, bytes + tensor.size(), [](uint8_t b) { return b < 2; })) return tensor;
   AnyTensor copy = tensor.clone();
-  auto* out = static_cast<uint8_t*>(copy.data());
+  auto* out = static_cast<uint8_t*>(copy.out().data());
   for (int64_t k = 0; k < copy.size(); ++k) out[k] = out[k] != 0;
   return copy;
 }
@@ -228,7 +228,7 @@ AnyTensor densify(const SparseTensor& s) {
                 concat("the extents ", to_string(s.extents), " stand for more than 2 GiB"));
   AnyTensor dense = AnyTensor::uninitialized(s.values.dtype(), s.extents);
   if (s.values.dtype() != DType::string && dense.bytes() > 0)
-    std::memset(dense.data(), 0, static_cast<std::size_t>(dense.bytes()));
+    std::memset(dense.out().data(), 0, static_cast<std::size_t>(dense.bytes()));
   const auto* index = static_cast<const int64_t*>(s.indices.data());
   const int rank = s.extents.size();
   visit_dtype(s.values.dtype(), [&]<class T>() {

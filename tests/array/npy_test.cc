@@ -58,7 +58,7 @@ TEST_CASE("npy: every type, there and back") {
     for (const Extents& extents :
          {Extents{}, Extents{5}, Extents{2, 3}, Extents{2, 0, 3}, Extents{2, 3, 4}}) {
       AnyTensor t = AnyTensor::uninitialized(dtype, extents);
-      auto* bytes = static_cast<uint8_t*>(t.data());
+      auto* bytes = static_cast<uint8_t*>(t.out().data());
       for (int64_t k = 0; k < t.bytes(); ++k)
         bytes[k] = static_cast<uint8_t>(dtype == DType::bool_ ? k % 2 : 37 * k + 11);
       const std::string file = to_npy(t);

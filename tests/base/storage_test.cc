@@ -70,7 +70,7 @@ TEST_CASE("allocated blocks are aligned, writable and of their size") {
     CHECK(s.size_bytes() == bytes);
     CHECK(s.writable());
     CHECK(s.unique());
-    std::memset(s.data(), 0x5a, bytes);
+    std::memset(s.as<void>(), 0x5a, bytes);
   }
 }
 
@@ -183,6 +183,28 @@ TEST_CASE("a vector is taken without copying") {
   CHECK(strings.as<std::string>()[1] == "b");
 }
 
+TEST_CASE("a handle for reading writes nothing") {
+  Storage own = Storage::make<float>(2), part = own.slice(4, 4);
+  own.as<float>()[0] = 1;
+  part.as<float>()[0] = 2;
+  Storage reader = own.read_only(), copy = reader, piece = reader.slice(4, 4), given = own;
+  given.forbid_writing();
+  CHECK(own.use_count() == 6);
+  for (Storage* s : {&reader, &copy, &piece, &given}) {
+    CHECK_FALSE(s->writable());
+    CHECK(s->as<const float>()[0] == (s == &piece ? 2 : 1));
+    CHECK(error_of([&] { s->as<float>(); }) == ErrorCode::invalid_argument);
+    CHECK(error_of([&] { s->as<void>(); }) == ErrorCode::invalid_argument);
+  }
+  CHECK(own.writable());  // the right is the handle's, not the block's
+  own = reader;
+  CHECK(error_of([&] { own.as<float>(); }) == ErrorCode::invalid_argument);
+  const Storage moved = std::move(part);
+  CHECK(moved.writable());
+  CHECK(Storage().as<float>() == nullptr);
+  static_assert(std::is_same_v<decltype(moved.data()), const void*>);
+}
+
 TEST_CASE("borrowed memory is never unique") {
   int values[] = {1, 2, 3};
   Storage s = Storage::borrow(values, sizeof values);
@@ -209,7 +231,7 @@ TEST_CASE("slices stay inside") {
     CAPTURE(row.bytes);
     if (row.fits) {
       const Storage part = s.slice(row.offset, row.bytes);
-      CHECK(part.as<char>() == s.as<char>() + row.offset);
+      CHECK(part.as<const char>() == s.as<const char>() + row.offset);
       CHECK(part.size_bytes() == row.bytes);
       CHECK(s.use_count() == 2);
     } else {
@@ -253,7 +275,7 @@ TEST_CASE("handles on many threads") {
   Storage s = Storage::make<std::string>(4);
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
-    threads.emplace_back([s, t] {
+    threads.emplace_back([s, t]() mutable {
       s.as<std::string>()[t] = std::string(30, 'a');
       for (int i = 0; i < 2000; ++i) {
         Storage copy = s;
@@ -275,13 +297,13 @@ TEST_CASE("blocks of the lasting allocator are aligned and apart") {
     blocks.push_back(Storage::allocate(bytes, tenon::lasting_allocator()));
   for (size_t k = 0; k < blocks.size(); ++k) {
     CHECK(aligned(blocks[k].data()));
-    std::memset(blocks[k].data(), static_cast<int>(k + 1), blocks[k].size_bytes());
+    std::memset(blocks[k].as<void>(), static_cast<int>(k + 1), blocks[k].size_bytes());
   }
   blocks.erase(blocks.begin() + 2);  // its memory goes back, and its place is not used again
   blocks.push_back(Storage::allocate(2 << 20, tenon::lasting_allocator()));
-  std::memset(blocks.back().data(), 100, blocks.back().size_bytes());
+  std::memset(blocks.back().as<void>(), 100, blocks.back().size_bytes());
   for (size_t k = 0; k + 1 < blocks.size(); ++k) {
-    const auto* bytes = blocks[k].as<unsigned char>();
+    const auto* bytes = blocks[k].as<const unsigned char>();
     const size_t number = k < 2 ? k + 1 : k + 2;
     CHECK(std::all_of(bytes, bytes + blocks[k].size_bytes(), [&](unsigned char b) { return b == number; }));
   }
@@ -295,11 +317,11 @@ TEST_CASE("threads share the lasting allocator") {
       std::vector<Storage> blocks;
       for (int k = 0; k < 50; ++k) {
         blocks.push_back(Storage::allocate(70000, tenon::lasting_allocator()));
-        std::memset(blocks.back().data(), t + 1, 70000);
+        std::memset(blocks.back().as<void>(), t + 1, 70000);
         if (k % 3 == 0) blocks.erase(blocks.begin());
       }
       for (const Storage& s : blocks)
-        for (size_t k = 0; k < 70000; ++k) wrong += s.as<char>()[k] != t + 1;
+        for (size_t k = 0; k < 70000; ++k) wrong += s.as<const char>()[k] != t + 1;
     });
   for (std::thread& t : threads) t.join();
   CHECK(wrong == 0);

@@ -22,14 +22,13 @@ Value small_value(const Type& type, const Dims& dims) {
   for (int k = 0; dims.ranked() && k < dims.rank(); ++k) e.push_back(dims[k].known() ? dims[k].value() : 2);
   if (element_count(e) > 1 << 16) throw Error(ErrorCode::invalid_argument, "input", "too large for a test");
   AnyTensor t = AnyTensor::uninitialized(d, e);
-  if (is_packed(d)) std::memset(t.data(), 0x12, static_cast<size_t>(t.bytes()));
+  if (is_packed(d)) std::memset(t.out().data(), 0x12, static_cast<size_t>(t.bytes()));
   visit_dtype(d, [&]<class T>() {
     if constexpr (std::is_same_v<T, std::string>)
-      for (int64_t k = 0; k < t.size(); ++k) static_cast<T*>(t.data())[k] = concat(k % 3);
+      for (int64_t k = 0; k < t.size(); ++k) t.out().as<T>()[k] = concat(k % 3);
     else if constexpr (!tenon::is_packed(dtype_of<T>) && !is_complex(dtype_of<T>))
-      for (int64_t k = 0; k < t.size(); ++k)
-        static_cast<T*>(t.data())[k] = convert<T>(static_cast<float>(k % 3));
-    else if (!is_packed(d)) std::memset(t.data(), 0, static_cast<size_t>(t.bytes()));
+      for (int64_t k = 0; k < t.size(); ++k) t.out().as<T>()[k] = convert<T>(static_cast<float>(k % 3));
+    else if (!is_packed(d)) std::memset(t.out().data(), 0, static_cast<size_t>(t.bytes()));
   });
   return t;
 }

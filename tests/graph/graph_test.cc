@@ -132,7 +132,7 @@ TEST_CASE("Graph: typed edges") {
   CHECK(out["r"].view<float, Shape<1, 3>>()(0, 0) == 1.5f);
   CHECK(out["r"].view<float>()(0, 1) == 2);
   CHECK(out["r"].view<float>()(0, 2) == 0);
-  CHECK(out["y"].as<float>()(0, 1) == doctest::Approx(0.5741f).epsilon(1e-3));
+  CHECK(out["y"].view<float>()(0, 1) == doctest::Approx(0.5741f).epsilon(1e-3));
 }
 
 TEST_CASE("Graph: numbers, constants of the compiler, operands left out, several results") {

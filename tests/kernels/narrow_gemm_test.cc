@@ -91,8 +91,7 @@ void check(const Matrix& m) {
   const int64_t k = m.source.k, n = m.source.n;
   const NarrowSize size = narrow_size(m.source);
   Storage data = Storage::make<std::byte>(size.data), zeros = Storage::make<uint8_t>(size.zeros);
-  const NarrowMatrix b =
-      narrow_pack(m.source, static_cast<std::byte*>(data.data()), static_cast<uint8_t*>(zeros.data()));
+  const NarrowMatrix b = narrow_pack(m.source, data.as<std::byte>(), zeros.as<uint8_t>());
   for (const int64_t rows : {1, 2, 3, 4, 7, 12, 30})
     for (const bool across : {false, true}) {
       CAPTURE(rows);
@@ -150,8 +149,7 @@ TEST_CASE_TEMPLATE("products of NaN, infinities and numbers of any size are thos
   const Matrix m = integers<T>({64, n, 32}, false, true);
   const NarrowSize size = narrow_size(m.source);
   Storage data = Storage::make<std::byte>(size.data), zeros = Storage::make<uint8_t>(size.zeros);
-  const NarrowMatrix b =
-      narrow_pack(m.source, static_cast<std::byte*>(data.data()), static_cast<uint8_t*>(zeros.data()));
+  const NarrowMatrix b = narrow_pack(m.source, data.as<std::byte>(), zeros.as<uint8_t>());
   constexpr float inf = std::numeric_limits<float>::infinity();
   for (const float x : {1e-42f, 1e-30f, 1e35f, inf, -inf, std::nanf("")})
     for (const int64_t rows : {1, 3, 20}) {
@@ -191,8 +189,7 @@ TEST_CASE_TEMPLATE("rows of numbers of many sizes: within 2^-22 of the largest i
         const Matrix m = integers<T>({k, n, block}, true, zeros);
         const NarrowSize size = narrow_size(m.source);
         Storage data = Storage::make<std::byte>(size.data), points = Storage::make<uint8_t>(size.zeros);
-        const NarrowMatrix b =
-            narrow_pack(m.source, static_cast<std::byte*>(data.data()), static_cast<uint8_t*>(points.data()));
+        const NarrowMatrix b = narrow_pack(m.source, data.as<std::byte>(), points.as<uint8_t>());
         auto a = test::numbers<float>(rows * k);
         for (size_t i = 0; i < a.size(); ++i) {
           if (i / 16 % 5 == 3) a[i] = 0;

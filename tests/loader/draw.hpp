@@ -40,7 +40,7 @@ using Attributes = std::vector<std::pair<std::string, op::AttributeValue>>;
 inline Value tensor_of(DType d, std::initializer_list<double> numbers) {
   const auto n = static_cast<int64_t>(numbers.size());
   AnyTensor t = AnyTensor::uninitialized(d, Extents{n});
-  convert_n(d, t.data(), DType::float64, numbers.begin(), n);
+  convert_n(d, t.out().data(), DType::float64, numbers.begin(), n);
   return t;
 }
 /// The attribute that states numbers in a type: `prefix`_floats, _int64s (or `ints`), _strings, else _tensor.
@@ -286,7 +286,7 @@ class Draw {
     if (pair_ &&
         (pair_.has(d) || !drawn_alike(d) || (d == DType::string && rule_.operands == TypeRule::moderate))) {
       if (is_packed(d))
-        std::memset(t.data(), 0, static_cast<std::size_t>(t.bytes()));  // the last byte's rest
+        std::memset(t.out().data(), 0, static_cast<std::size_t>(t.bytes()));  // the last byte's rest
       const std::vector<double> numbers = numbers_of(d);
       for (int64_t k = 0; k < t.size(); ++k) {
         const double real = of(numbers);
@@ -295,17 +295,17 @@ class Draw {
       return t;
     }
     for (int64_t k = 0; k < t.size(); ++k) {
-      if (d == DType::string) static_cast<std::string*>(t.data())[k] = text();
-      else if (d == DType::bool_) static_cast<bool*>(t.data())[k] = one_in(2);
-      else if (d == DType::int64) static_cast<int64_t*>(t.data())[k] = integer();
-      else if (d == DType::int32) static_cast<int32_t*>(t.data())[k] = static_cast<int32_t>(integer());
-      else if (d == DType::float32) static_cast<float*>(t.data())[k] = real();
-      else if (d == DType::float64) static_cast<double*>(t.data())[k] = static_cast<double>(real());
+      if (d == DType::string) t.out().as<std::string>()[k] = text();
+      else if (d == DType::bool_) t.out().as<bool>()[k] = one_in(2);
+      else if (d == DType::int64) t.out().as<int64_t>()[k] = integer();
+      else if (d == DType::int32) t.out().as<int32_t>()[k] = static_cast<int32_t>(integer());
+      else if (d == DType::float32) t.out().as<float>()[k] = real();
+      else if (d == DType::float64) t.out().as<double>()[k] = static_cast<double>(real());
     }
     const bool other = d != DType::string && d != DType::bool_ && d != DType::int64 && d != DType::int32 &&
                        d != DType::float32 && d != DType::float64;
     for (int64_t k = 0; other && k < t.bytes(); ++k)
-      static_cast<unsigned char*>(t.data())[k] = static_cast<unsigned char>(below(256));
+      static_cast<unsigned char*>(t.out().data())[k] = static_cast<unsigned char>(below(256));
     return t;
   }
   /// A map of a type in the set.
@@ -341,7 +341,7 @@ class Draw {
     for (const auto& hint : text_hints) {
       if (hint.op != op || !set.contains(hint.type) || hint.type == DType::string) continue;
       AnyTensor t = AnyTensor::uninitialized(hint.type, {static_cast<int64_t>(hint.text.size())});
-      auto* bytes = static_cast<char*>(std::memcpy(t.data(), hint.text.data(), hint.text.size()));
+      auto* bytes = static_cast<char*>(std::memcpy(t.out().data(), hint.text.data(), hint.text.size()));
       if (one_in(2)) bytes[below(t.size())] = static_cast<char>(below(256));
       return t;
     }
@@ -425,12 +425,11 @@ class Draw {
     if (rule_.mask && pair_.narrow == DType::bool_ && d == pair_.wide) real = real != 0 ? 0 : -INFINITY;
     if (rule_.blank && d == DType::string && real == 0) return;
     if (d == DType::string) {
-      static_cast<std::string*>(t.data())[k] = std::to_string(static_cast<int>(real));
+      t.out().as<std::string>()[k] = std::to_string(static_cast<int>(real));
     } else if (d == DType::complex64) {
-      static_cast<std::complex<float>*>(t.data())[k] = {static_cast<float>(real),
-                                                        static_cast<float>(imaginary)};
+      t.out().as<std::complex<float>>()[k] = {static_cast<float>(real), static_cast<float>(imaginary)};
     } else if (d == DType::complex128) {
-      static_cast<std::complex<double>*>(t.data())[k] = {real, imaginary};
+      t.out().as<std::complex<double>>()[k] = {real, imaginary};
     } else {
       visit_dtype(d, [&]<class T>() {
         if constexpr (!std::is_same_v<T, std::string> && !is_complex(dtype_of<T>))

@@ -215,7 +215,7 @@ AnyTensor drawn(const onnx::ValueInfoProto& v, std::mt19937& random) {
     else if (element == DType::bool_ || name(element).starts_with('u')) x = std::floor(std::fabs(x));
     else if (is_integer(element)) x = std::floor(2 * x);
   }
-  convert_n(element, t.data(), DType::float64, numbers.data(), t.size());
+  convert_n(element, t.out().data(), DType::float64, numbers.data(), t.size());
   return t;
 }
 

@@ -8,7 +8,7 @@ namespace tenon::test {
 Value cast(DType dtype, const Extents& extents, std::initializer_list<double> values) {
   AnyTensor tensor = AnyTensor::uninitialized(dtype, extents);
   REQUIRE(static_cast<int64_t>(values.size()) == tensor.size());
-  convert_n(dtype, tensor.data(), DType::float64, values.begin(), tensor.size());
+  convert_n(dtype, tensor.out().data(), DType::float64, values.begin(), tensor.size());
   return tensor;
 }
 

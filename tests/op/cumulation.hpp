@@ -20,8 +20,8 @@ void check_cumulation(F f, double neutral) {
       for (int64_t j = from; j < to; ++j) y[k] = f(y[k], x[k + (j - at) * step]);
     }
     AnyTensor in = AnyTensor::uninitialized(type, {2, 3, 2}), out = AnyTensor::uninitialized(type, {2, 3, 2});
-    convert_n(type, in.data(), DType::float64, x, 12);
-    convert_n(type, out.data(), DType::float64, y, 12);
+    convert_n(type, in.out().data(), DType::float64, x, 12);
+    convert_n(type, out.out().data(), DType::float64, y, 12);
     check(op, {Value(std::move(in)), stated}, {Value(std::move(out))}, 0, 0);
   };
   for (const Op op : {Op{}, Op{.exclusive = 1}, Op{.reverse = 1}, Op{.exclusive = 1, .reverse = 1}}) {

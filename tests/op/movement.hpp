@@ -12,10 +12,9 @@ inline Value pattern(DType d, const Extents& extents, uint32_t seed = 1) {
   AnyTensor t = AnyTensor::uninitialized(d, extents);
   for (int64_t k = 0; k < (d == DType::string ? t.size() : t.bytes()); ++k) {
     seed = seed * 1664525u + 1013904223u;
-    if (d == DType::string)
-      static_cast<std::string*>(t.data())[k] = concat("text number ", seed % 1000, " of ", k);
+    if (d == DType::string) t.out().as<std::string>()[k] = concat("text number ", seed % 1000, " of ", k);
     else
-      static_cast<uint8_t*>(t.data())[k] =
+      static_cast<uint8_t*>(t.out().data())[k] =
           static_cast<uint8_t>(d == DType::bool_ ? seed >> 24 & 1 : seed >> 24);
   }
   return t;

@@ -172,9 +172,9 @@ inline Value converted(const Value& v, DType from, DType to) {
     if (v.tensor().dtype() != from) return v;
     const AnyTensor& t = v.tensor();
     AnyTensor result = AnyTensor::uninitialized(to, t.extents());
-    convert_n(to, result.data(), from, t.data(), t.size());
+    convert_n(to, result.out().data(), from, t.data(), t.size());
     for (int64_t k = 0; to == DType::string && k < t.size(); ++k)
-      if (std::string& text = static_cast<std::string*>(result.data())[k]; text.ends_with(".0"))
+      if (std::string& text = result.out().as<std::string>()[k]; text.ends_with(".0"))
         text.resize(text.size() - 2);
     return result;
   }

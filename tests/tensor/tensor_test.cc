@@ -251,8 +251,8 @@ TEST_CASE("Tensor: clones have elements of their own") {
 TEST_CASE("Tensor: packed elements") {
   Tensor<uint2> t({5}, {uint2(0), uint2(1), uint2(2), uint2(3), uint2(1)});
   CHECK(t.storage().size_bytes() == 2);
-  CHECK(static_cast<uint8_t*>(t.storage().data())[0] == 0xe4);  // low bits first
-  CHECK(static_cast<uint8_t*>(t.storage().data())[1] == 0x01);
+  CHECK(static_cast<const uint8_t*>(t.storage().data())[0] == 0xe4);  // low bits first
+  CHECK(static_cast<const uint8_t*>(t.storage().data())[1] == 0x01);
   t(3) = uint2(0);
   CHECK(uint2(t(3)) == uint2(0));
   CHECK(uint2(t(2)) == uint2(2));
@@ -263,10 +263,19 @@ TEST_CASE("Tensor: packed elements") {
 }
 
 TEST_CASE("Tensor: storage is shared on request") {
-  const Tensor<float> a({2}, {1, 2});
+  Tensor<float> a({2}, {1, 2});
   const auto b = Tensor<float, Shape<2>>::from_storage(a.storage(), Extents{2});
   CHECK(b.data() == a.data());
   CHECK(a.storage().use_count() == 2);
+  CHECK(a.storage().writable());
+  CHECK_FALSE(b.storage().writable());
+  CHECK(b.storage().data() == a.data());
+  const float constant[] = {1, 2};
+  const char* const refused = "Tensor: memory that may only be read is no tensor's own";
+  CHECK_THROWS_WITH_AS((Tensor<float>::from_storage(b.storage(), Extents{2})), refused, Error);
+  CHECK_THROWS_WITH_AS((Tensor<float>::from_storage(Storage::borrow(constant, 8), Extents{2})), refused,
+                       Error);
+  CHECK(Tensor<float>::from_storage(Storage(), Extents{0}).empty());
   CHECK_THROWS_AS((Tensor<float, Shape<3>>::from_storage(a.storage(), Extents{2})), Error);
 }
 

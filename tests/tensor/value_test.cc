@@ -89,10 +89,102 @@ TEST_CASE("Value: what it holds") {
   CHECK_THROWS_WITH_AS(rows[1].value.sequence(), "tensor(float) is not a sequence", Error);
 }
 
+TEST_CASE("AnyTensor: a const tensor gives its elements for reading") {
+  Tensor<float, Shape<2>> t{1, 2};
+  const Tensor<float, Shape<2>>& constant = t;
+  AnyTensor reader = constant, writer = t, none;
+  CHECK(reader.data() == t.data());
+  CHECK_FALSE(reader.writable());
+  CHECK(writer.writable());
+  writer.out().as<float>()[0] = 5;
+  CHECK(reader.view().as<float>()[0] == 5);
+  CHECK_FALSE(static_cast<bool>(none.out()));
+
+  // Whatever is made of the handle without a copy is for reading, too.
+  AnyTensor moved_from = constant;
+  AnyTensor readers[] = {reader,
+                         std::as_const(t),
+                         std::move(moved_from),
+                         reader.reshaped({1, 2}),
+                         writer.read_only(),
+                         Value(constant).tensor(),
+                         Value(std::move(constant)).tensor(),
+                         Value(t).read_only().tensor(),
+                         {DType::float32, {2}, constant.storage()}};
+  for (AnyTensor& r : readers) {
+    CAPTURE(&r - readers);
+    CHECK(r.data() == t.data());
+    CHECK_THROWS_WITH_AS(
+        r.out(), concat("tensor(float) ", to_string(r.extents()), " may only be read").c_str(), Error);
+    AnyTensor own = r.clone();
+    own.out().as<float>()[1] = 7;
+  }
+  CHECK(t[1] == 2);
+  reader = writer;
+  CHECK(reader.writable());
+  reader.forbid_writing();
+  CHECK_THROWS_AS(reader.out(), Error);
+  CHECK(writer.writable());
+  static_assert(std::is_same_v<decltype(writer.data()), const void*>);
+}
+
+TEST_CASE("Value: whoever may write the elements of what it is made of, and may not") {
+  Tensor<float> mine({2}, {1, 2});
+  const Tensor<float> constant({2}, {1, 2});
+  Tensor<std::string> words({2}, {"a", "b"});
+  Tensor<int4> packed({2}, {int4(1), int4(2)});
+  static const float file[2] = {1, 2};
+  Value moved = Tensor<float>({2}, {1, 2});
+  struct Row {
+    Value value;
+    bool writable;
+  } rows[] = {{mine, true},
+              {constant, false},
+              {std::as_const(words), false},
+              {words, true},
+              {std::as_const(packed), false},
+              {packed, true},
+              {std::move(moved), true},
+              {AnyTensor(DType::float32, {2}, Storage::borrow(file, sizeof file)), false}};
+  for (const Row& row : rows) {
+    CAPTURE(&row - rows);
+    Value v = row.value;
+    CHECK(v.tensor().data() == row.value.tensor().data());
+    CHECK(v.tensor().writable() == row.writable);
+    if (row.writable) CHECK(v.tensor().out().data() == v.tensor().data());
+    else CHECK_THROWS_AS(v.tensor().out(), Error);
+  }
+  CHECK(mine.data() == rows[0].value.tensor().data());
+  CHECK(constant.data() == rows[1].value.tensor().data());
+}
+
+TEST_CASE("Value: for reading only, with all that it holds") {
+  Tensor<float> f({2}, {1, 2});
+  Tensor<int64_t> k({2}, {0, 1});
+  const Value held[] = {Sequence{DType::float32, {f}},
+                        OptionalValue{DType::float32, std::make_shared<Value>(f)}, Map{k, f},
+                        SparseTensor{f, k, {2}}};
+  const auto writable = [](const Value& v) {
+    return v.is_sequence()   ? v.sequence().items[0].tensor().writable()
+           : v.is_optional() ? v.optional().value->tensor().writable()
+           : v.is_map()      ? v.map().values.writable() || v.map().keys.writable()
+                             : v.sparse_tensor().values.writable() || v.sparse_tensor().indices.writable();
+  };
+  for (const Value& v : held) {
+    const Value r = v.read_only();
+    CHECK(r.type() == v.type());
+    CHECK(writable(v));
+    CHECK_FALSE(writable(r));
+  }
+  CHECK(held[0].read_only().sequence().items[0].tensor().data() == f.data());
+  CHECK_FALSE(static_cast<bool>(Value().read_only()));
+  CHECK(Value(OptionalValue{DType::float32, nullptr}).read_only().is_optional());
+}
+
 TEST_CASE("Value: with its type again") {
   const Tensor<float, Shape<2, 2>> t{{1, 2}, {3, 4}};
   const Value v = t;
-  CHECK(v.as<float>().data() == t.data());
+  CHECK(v.as<float>().data() != t.data());
   CHECK(v.as<float, Shape<2, dyn>>()(1, 1) == 4);
   CHECK(v.view<float, Shape<2, 2>>()(0, 1) == 2);
   CHECK_THROWS_WITH_AS(v.as<double>(), "tensor(float) is not a tensor(double)", Error);
@@ -101,7 +193,30 @@ TEST_CASE("Value: with its type again") {
   CHECK_THROWS_AS(Value().as<float>(), Error);
   CHECK_THROWS_AS((Value(Sequence{DType::float32, {v}}).as<float>()), Error);
 
+  // A const value keeps its elements, whoever may write them; another one hands them over.
+  Tensor<float> mutable_({2}, {1, 2});
+  Value shared = mutable_;
+  shared.as<float>()[0] = 9;
+  std::as_const(shared).as<float>()[0] = 9;
+  CHECK(mutable_[0] == 1);
+  CHECK_THROWS_AS(std::move(shared).as<double>(), Error);
+  CHECK_THROWS_AS((std::move(shared).as<float, Shape<3>>()), Error);
+  CHECK(shared.is_tensor());
+  auto taken = std::move(shared).as<float, Shape<2>>();
+  CHECK(taken.data() == mutable_.data());
+  CHECK_FALSE(static_cast<bool>(shared));
+  Value last = Tensor<float>({2}, {1, 2});
+  const void* const data = last.tensor().data();
+  const Tensor<float> only = std::move(last).as<float>();
+  CHECK(only.data() == data);
+  CHECK(only.storage().use_count() == 2);  // with the handle that storage() gives
+
   // Memory that may only be read is not given out for writing.
+  Value of_constant = t;
+  auto own = std::move(of_constant).as<float>();
+  CHECK_FALSE(static_cast<bool>(of_constant));
+  own[0] = 9;
+  CHECK(t[0] == 1);
   static const float constant[2] = {1, 2};
   const Value mapped = AnyTensor(DType::float32, {2}, Storage::borrow(static_cast<const void*>(constant), 8));
   Tensor<float> mine = mapped.as<float>();

@@ -58,8 +58,7 @@ void replace(Tensor<T, S>& t, const E& e, auto disturbs, auto write) {
   static_assert(may_be<From, S>(), "a tensor is given other extents than its type states");
   if constexpr (same && may_be<From, S>()) {
     const Storage& s = t.storage();
-    if (s.unique() && s.writable() && std::ranges::equal(t.extents(), e.extents()) && !disturbs(t.data()))
-      write(t.data());
+    if (s.unique() && std::ranges::equal(t.extents(), e.extents()) && !disturbs(t.data())) write(t.data());
     else t = eval(e).template as<S>();
   }
 }

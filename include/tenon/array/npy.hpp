@@ -209,7 +209,7 @@ inline AnyTensor npy_tensor(const NpyHeader& h, Storage elements) {
   }
   AnyTensor rows = AnyTensor::uninitialized(h.dtype, h.extents);
   const auto count = static_cast<std::size_t>(rank);
-  kernels::transpose(h.dtype, rows.data(), t.data(), {extents, count}, {axes, count});
+  kernels::transpose(h.dtype, rows.out().data(), t.data(), {extents, count}, {axes, count});
   return rows;
 }
 
@@ -246,7 +246,7 @@ inline std::string npy_header(DType d, std::span<const int64_t> extents) {
 inline AnyTensor parse_npy(std::span<const std::byte> file, std::string_view place = "npy") {
   const array_detail::NpyHeader h = array_detail::NpyReader(file, place).read();
   Storage elements = Storage::allocate(static_cast<std::size_t>(h.bytes));
-  if (h.bytes > 0) std::memcpy(elements.data(), file.data() + h.data, static_cast<std::size_t>(h.bytes));
+  if (h.bytes > 0) std::memcpy(elements.as<void>(), file.data() + h.data, static_cast<std::size_t>(h.bytes));
   return array_detail::npy_tensor(h, std::move(elements));
 }
 
@@ -266,7 +266,7 @@ template <Element T, class S = AnyShape>
 Tensor<T, S> load_npy(const std::filesystem::path& file) {
   Value v = load_npy(file);
   try {
-    return v.as<T, S>();
+    return std::move(v).as<T, S>();
   } catch (const Error& e) {
     throw Error(e.code(), file.string(), e.message());
   }

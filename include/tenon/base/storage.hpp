@@ -88,8 +88,8 @@ class FilePart {
 
 /// A handle on a block of bytes: copies share the block, moves are a few words, and the last handle frees it.
 /// Counting is atomic, so handles on one block may live on many threads. Default-constructed or moved-from,
-/// it is empty; a block of zero bytes is not. The handle alone is const or not; `writable` tells whether the
-/// bytes may be written.
+/// it is empty; a block of zero bytes is not. Whether the bytes may be written is a property of the handle,
+/// which its copies have too: `read_only` gives away the elements for reading alone.
 class Storage {
  public:
   Storage() = default;
@@ -191,15 +191,35 @@ class Storage {
     return part;
   }
 
+  /// A handle on the same bytes through which they may only be read.
+  Storage read_only() const noexcept {
+    Storage s = *this;
+    s.forbid_writing();
+    return s;
+  }
+  /// Makes this handle one through which the bytes may only be read.
+  void forbid_writing() noexcept { writable_ = false; }
+
   explicit operator bool() const noexcept { return data_ != nullptr; }
-  /// The first byte; nullptr only for an empty handle. Write through it only where `writable`.
-  void* data() const noexcept { return data_; }
+  /// The first byte, for reading; nullptr only for an empty handle.
+  const void* data() const noexcept { return data_; }
+  /// The bytes as const elements: s.as<const float>().
   template <class T>
+    requires std::is_const_v<T>
   T* as() const noexcept {
     return static_cast<T*>(data_);
   }
+  /// The bytes as elements that may be written: s.as<float>(). Error{invalid_argument} where they may only be
+  /// read.
+  template <class T>
+    requires(!std::is_const_v<T>)
+  T* as() {
+    if (!writable_ && data_ != nullptr) refuse_to_write();
+    return static_cast<T*>(data_);
+  }
   size_t size_bytes() const noexcept { return bytes_; }
-  /// False for blocks that were given as const memory, such as mapped files.
+  /// Whether the bytes may be written through this handle: not where they were given as const memory, such as
+  /// a mapped file, or by `read_only`.
   bool writable() const noexcept { return writable_; }
   /// How many handles there are on the block, slices included; 0 for borrowed memory and empty handles.
   int64_t use_count() const noexcept {
@@ -261,6 +281,9 @@ class Storage {
     allocator.deallocate(block, allocated, storage_alignment);
   }
 
+  [[noreturn, gnu::cold]] static void refuse_to_write() {
+    throw Error(ErrorCode::invalid_argument, "Storage", "the memory may only be read");
+  }
   [[noreturn]] static void no_memory(size_t bytes) {
     throw Error(ErrorCode::out_of_memory, "Storage", concat("cannot allocate ", bytes, " bytes"));
   }

@@ -158,8 +158,13 @@ class Frame final : public op::Context {
   }
 
   void bind(std::span<const Value* const> inputs, const op::Context* outer, std::span<Value> outputs) {
-    for_each_given(program_, inputs, outer,
-                   [&](std::size_t k, const Value& v) { at(program_.given()[k].value) = v; });
+    for_each_given(program_, inputs, outer, [&](std::size_t k, const Value& v) {
+      Value& given = at(program_.given()[k].value);
+      given = v;
+      // A result that shares the caller's elements is no way to write them. What an outer run gives is its
+      // own.
+      if (outer == nullptr && given.is_tensor()) given.tensor().forbid_writing();
+    });
     bind_outputs(outputs);
   }
   void unbind() {
@@ -220,7 +225,7 @@ class Frame final : public op::Context {
     switch (e.place) {
       case Place::fixed:
         if (program_.stored(v)) {
-          at(v) = program_.stored(v);
+          at(v) = program_.stored(v).read_only();  // results may share it
         } else if (e.root == v) {
           at(v) = integers(i);
         } else {
@@ -229,8 +234,8 @@ class Frame final : public op::Context {
         break;
       case Place::arena: {
         const int64_t bytes = packed_bytes(element_count(i.dims.extents()), i.type.element);
-        void* start = static_cast<std::byte*>(arena_.data()) +
-                      plan_.values[static_cast<std::size_t>(e.root)].offset + e.shift;
+        std::byte* start =
+            arena_.as<std::byte>() + plan_.values[static_cast<std::size_t>(e.root)].offset + e.shift;
         at(v) = AnyTensor(i.type.element, i.dims.extents(),
                           Storage::borrow(start, static_cast<std::size_t>(bytes)));
         break;
@@ -249,8 +254,8 @@ class Frame final : public op::Context {
   AnyTensor integers(const op::Info& i) {
     AnyTensor t = AnyTensor::uninitialized(i.type.element, i.dims.extents(), allocator());
     for (int k = 0; k < i.propagated.size(); ++k) {
-      if (i.type.element == DType::int64) static_cast<int64_t*>(t.data())[k] = i.propagated[k].value();
-      else static_cast<int32_t*>(t.data())[k] = static_cast<int32_t>(i.propagated[k].value());
+      if (i.type.element == DType::int64) t.out().as<int64_t>()[k] = i.propagated[k].value();
+      else t.out().as<int32_t>()[k] = static_cast<int32_t>(i.propagated[k].value());
     }
     return t;
   }
@@ -305,13 +310,13 @@ class Frame final : public op::Context {
       else if (d == DType::string) storage = Storage::make<std::string>(count);
       else storage = Storage::allocate(bytes, allocator());
       old = Value();
-      moved |= !at(v) || std::as_const(at(v)).tensor().data() != storage.data();
+      moved |= !at(v) || at(v).tensor().data() != storage.data();
     }
     for (std::size_t k = 0; moved && k < bound_.size(); ++k) {
       const Plan::Entry& e = entry(bound_[k]);
-      const Storage& s = memory(bound_[k]);
-      at(bound_[k]) =
-          AnyTensor(e.info.type.element, e.info.dims.extents(), Storage::borrow(s.data(), s.size_bytes()));
+      Storage& s = memory(bound_[k]);
+      at(bound_[k]) = AnyTensor(e.info.type.element, e.info.dims.extents(),
+                                Storage::borrow(s.as<void>(), s.size_bytes()));
     }
     for (std::size_t o = 0; o < outputs.size(); ++o) {
       const ValueId id = program_.outputs()[o];
@@ -442,8 +447,7 @@ class Frame final : public op::Context {
   void clear_text() {
     for (const auto& [v, bytes] : texts_) {
       if (entry(v).place != Place::own) continue;
-      AnyTensor& t = at(v).tensor();
-      for (int64_t k = 0; k < t.size(); ++k) std::string().swap(static_cast<std::string*>(t.data())[k]);
+      for (std::string& text : at(v).tensor().out().as<std::string>()) std::string().swap(text);
     }
     texts_.clear();
   }

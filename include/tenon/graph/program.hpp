@@ -22,7 +22,7 @@ inline AnyTensor aligned_copy(const AnyTensor& from) {
   constexpr int64_t step = int64_t{1} << 22;
   AnyTensor to = AnyTensor::uninitialized(from.dtype(), from.extents(), lasting_allocator());
   const auto* source = static_cast<const std::byte*>(from.storage().data());
-  auto* target = static_cast<std::byte*>(to.data());
+  auto* target = static_cast<std::byte*>(to.out().data());
   const bool in_file = from.storage().file_part() != nullptr;
   parallel_for(from.bytes(), step, [&](int64_t begin, int64_t end) {
     for (; begin < end; begin += step) {

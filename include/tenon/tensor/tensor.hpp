@@ -26,7 +26,7 @@ Storage make_elements(int64_t count, Allocator& allocator, bool raw = false) {
   } else {
     const int64_t bytes = packed_bytes(count, dtype_of<T>);
     Storage s = Storage::allocate(static_cast<std::size_t>(bytes), allocator);
-    if (!raw && bytes > 0) std::memset(s.data(), 0, static_cast<std::size_t>(bytes));
+    if (!raw && bytes > 0) std::memset(s.as<void>(), 0, static_cast<std::size_t>(bytes));
     return s;
   }
 }
@@ -40,9 +40,9 @@ concept Lazy = requires(const E& e) {
 };
 
 /// A dense, row-major tensor that owns its elements, 64-byte aligned when it allocates them. S states the
-/// extents
-/// (`Shape<1, 3, dyn, dyn>`) or leaves rank and extents to run time (`AnyShape`). It moves cheaply and does
-/// not copy; `clone()` does. Sub-byte elements are packed as ONNX packs them.
+/// extents (`Shape<1, 3, dyn, dyn>`) or leaves rank and extents to run time (`AnyShape`). It moves cheaply
+/// and does not copy; `clone()` does. A const tensor gives its elements away for reading only. Sub-byte
+/// elements are packed as ONNX packs them.
 template <class T, class S = AnyShape>
 class Tensor {
   static_assert(!std::is_const_v<T>,
@@ -105,8 +105,11 @@ class Tensor {
     const int64_t count = element_count(extents);
     return Tensor(detail::make_elements<T>(count, allocator, true), extents);
   }
-  /// The elements that `storage` holds, shared with it. Error{invalid_shape} when it is too small.
+  /// The elements that `storage` holds, shared with it. Error{invalid_shape} when it is too small,
+  /// {invalid_argument} when it may only be read.
   static Tensor from_storage(Storage storage, std::span<const int64_t> extents) {
+    if (storage && !storage.writable())
+      throw Error(ErrorCode::invalid_argument, "Tensor", "memory that may only be read is no tensor's own");
     if (storage.size_bytes() < static_cast<std::size_t>(packed_bytes(element_count(extents), dtype_of<T>)))
       throw Error(ErrorCode::invalid_shape, "Tensor", concat("storage too small for ", to_string(extents)));
     return Tensor(std::move(storage), extents);
@@ -146,7 +149,7 @@ class Tensor {
     Tensor t = uninitialized(extents(), allocator);
     if constexpr (std::is_pointer_v<pointer>) std::copy(begin(), end(), t.begin());
     else
-      std::memcpy(t.storage_.data(), storage_.data(),
+      std::memcpy(t.storage_.template as<void>(), storage_.data(),
                   static_cast<std::size_t>(packed_bytes(count_, dtype())));
     return t;
   }
@@ -159,8 +162,9 @@ class Tensor {
   int64_t size() const { return count_; }
   bool empty() const { return count_ == 0; }
 
-  pointer data() { return element_pointer<T>(storage_.data()); }
-  const_pointer data() const { return element_pointer<T>(static_cast<const void*>(storage_.data())); }
+  // A tensor's storage may be written, so that element access need not ask.
+  pointer data() { return element_pointer<T>(const_cast<void*>(storage_.data())); }
+  const_pointer data() const { return element_pointer<T>(storage_.data()); }
   pointer begin() { return data(); }
   pointer end() { return data() + count_; }
   const_pointer begin() const { return data(); }
@@ -225,7 +229,9 @@ class Tensor {
     return view().template as<To>();
   }
 
-  const Storage& storage() const& { return storage_; }
+  /// The memory: to share or to take over, and of a const tensor for reading only.
+  const Storage& storage() & { return storage_; }
+  Storage storage() const& { return storage_.read_only(); }
   Storage storage() && {
     layout_ = {};
     count_ = 0;

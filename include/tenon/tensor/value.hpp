@@ -8,7 +8,9 @@
 
 namespace tenon::TENON_ABI {
 
-/// A tensor whose element type run time knows. Copies share the elements.
+/// A tensor whose element type run time knows: a handle on elements, which copies share, with the right to
+/// write them where the handle has it. One that is made from a const tensor, or lies in a mapped file, is for
+/// reading only.
 class AnyTensor {
  public:
   AnyTensor() = default;
@@ -40,7 +42,10 @@ class AnyTensor {
   AnyTensor(Tensor<T, S>&& t) : dtype_(dtype_of<T>), count_(t.size()), extents_(t.extents()) {
     storage_ = std::move(t).storage();  // t has no extents afterwards
   }
-  /// Shares the tensor's elements.
+  /// Shares the tensor's elements, for writing too.
+  template <class T, class S>
+  AnyTensor(Tensor<T, S>& t) : AnyTensor(dtype_of<T>, Extents(t.extents()), t.storage()) {}
+  /// Shares the tensor's elements, for reading only.
   template <class T, class S>
   AnyTensor(const Tensor<T, S>& t) : AnyTensor(dtype_of<T>, Extents(t.extents()), t.storage()) {}
 
@@ -58,8 +63,8 @@ class AnyTensor {
   int64_t size() const { return count_; }
   int64_t bytes() const { return packed_bytes(count_, dtype_); }
   const Storage& storage() const { return storage_; }
+  /// The first byte, for reading; `out` is for writing.
   const void* data() const { return storage_.data(); }
-  void* data() { return storage_.data(); }
 
   /// Whether the elements lie where their type wants them. Those of a tensor within a file may lie anywhere;
   /// then only their bytes may be read.
@@ -72,15 +77,30 @@ class AnyTensor {
   /// Lets the elements lie at `data`, which the caller keeps valid; type and extents stay.
   void borrow(void* data) { storage_ = Storage::borrow(data, storage_.size_bytes()); }
 
-  AnyOut out() { return storage_ ? AnyOut(dtype_, storage_.data(), extents_, count_) : AnyOut(); }
   operator AnyView() const { return view(); }
+  /// Whether `out` is allowed.
+  bool writable() const { return storage_.writable(); }
+  /// A view for writing. Error{invalid_argument} where the elements may only be read.
+  AnyOut out() {
+    if (!storage_) return {};
+    if (!storage_.writable()) refuse_to_write();
+    return {dtype_, storage_.as<void>(), extents_, count_};
+  }
+  /// The same elements, for reading only.
+  AnyTensor read_only() const {
+    AnyTensor t = *this;
+    t.forbid_writing();
+    return t;
+  }
+  /// Makes this handle one through which the elements may only be read.
+  void forbid_writing() { storage_.forbid_writing(); }
 
   /// A tensor with a copy of the view's elements.
   static AnyTensor copy_of(AnyView v, Allocator& allocator = default_allocator()) {
     AnyTensor t = uninitialized(v.dtype(), Extents(v.extents()), allocator);
     if (v.dtype() == DType::string)
-      std::copy_n(static_cast<const std::string*>(v.data()), v.size(), static_cast<std::string*>(t.data()));
-    else if (!v.empty()) std::memcpy(t.data(), v.data(), static_cast<std::size_t>(v.bytes()));
+      std::copy_n(static_cast<const std::string*>(v.data()), v.size(), t.storage_.as<std::string>());
+    else if (!v.empty()) std::memcpy(t.storage_.as<void>(), v.data(), static_cast<std::size_t>(v.bytes()));
     return t;
   }
   /// The same with elements of its own.
@@ -89,6 +109,11 @@ class AnyTensor {
   AnyTensor reshaped(const Extents& extents) const { return {dtype_, extents, storage_}; }
 
  private:
+  [[noreturn, gnu::cold, gnu::noinline]] void refuse_to_write() const {
+    throw Error(ErrorCode::invalid_argument, {},
+                concat("tensor(", name(dtype_), ") ", to_string(extents_), " may only be read"));
+  }
+
   // The extents last: with few axes, what a run reads lies in one or two lines of the cache.
   DType dtype_ = DType::undefined;
   int64_t count_ = 0;
@@ -127,7 +152,8 @@ struct Opaque {
 };
 
 /// A tensor of any type, a sequence, an optional, a map, a sparse tensor, an opaque value, or nothing. Copies
-/// share the elements.
+/// share the elements. A value of a `const Tensor&` shares its elements for reading only, of a `Tensor&` for
+/// writing too, and a `Tensor&&` hands them over: see AnyTensor.
 class Value {
  public:
   Value() = default;
@@ -147,6 +173,8 @@ class Value {
   Value(AnyTensor t) : holds_(Holds::tensor), tensor_(std::move(t)) {}
   template <class T, class S>
   Value(Tensor<T, S>&& t) : Value(AnyTensor(std::move(t))) {}
+  template <class T, class S>
+  Value(Tensor<T, S>& t) : Value(AnyTensor(t)) {}
   template <class T, class S>
   Value(const Tensor<T, S>& t) : Value(AnyTensor(t)) {}
   template <Lazy E>
@@ -175,6 +203,9 @@ class Value {
     return tensor_;
   }
   AnyTensor& tensor() { return const_cast<AnyTensor&>(std::as_const(*this).tensor()); }
+  /// The same elements, for reading only, as are those of the tensors that a sequence, an optional, a map or
+  /// a sparse tensor holds.
+  Value read_only() const;
   const Sequence& sequence() const { return other<Sequence>(Holds::sequence, "a sequence"); }
   const OptionalValue& optional() const { return other<OptionalValue>(Holds::optional, "an optional"); }
   const Map& map() const { return other<Map>(Holds::map, "a map"); }
@@ -183,17 +214,23 @@ class Value {
   }
   const Opaque& opaque() const { return other<Opaque>(Holds::opaque, "an opaque value"); }
 
-  /// The tensor with its type; it shares the elements, or has a copy of them where memory may only be read.
-  /// Error{invalid_type, invalid_shape} when it has another type or other extents.
+  /// The elements as a tensor of their own: a copy, for others read this value. `view` reads without one, and
+  /// std::move(value).as<T>() takes the elements. Error{invalid_type, invalid_shape} when the value has
+  /// another type or other extents.
   template <class T, class S = AnyShape>
-  Tensor<T, S> as() const {
-    const AnyTensor& t = tensor();
-    if (t.dtype() != dtype_of<T>)
-      throw Error(ErrorCode::invalid_type, {},
-                  concat(to_string(type()), " is not a tensor(", name(dtype_of<T>), ")"));
-    const Storage& s = t.storage();
-    return Tensor<T, S>::from_storage(s.writable() ? s : t.clone().storage(), t.extents());
+  Tensor<T, S> as() const& {
+    const AnyTensor& t = typed<T, S>();
+    return Tensor<T, S>::from_storage(t.clone().storage(), t.extents());
   }
+  /// The elements themselves, as a tensor; the value holds nothing afterwards. Only elements that may only be
+  /// read are copied: those of a const tensor or a file. Other handles on the elements go on sharing them.
+  template <class T, class S = AnyShape>
+  Tensor<T, S> as() && {
+    typed<T, S>();
+    const AnyTensor t = std::move(*this).take();
+    return Tensor<T, S>::from_storage(t.writable() ? t.storage() : t.clone().storage(), t.extents());
+  }
+  /// The elements, for reading, as long as a handle keeps them. Errors as from `as`.
   template <class T, class S = AnyShape>
   TensorView<const T, S> view() const {
     return tensor().view().template as<T>().template as<S>();
@@ -205,6 +242,19 @@ class Value {
   enum class Holds : uint8_t { nothing, tensor, sequence, optional, map, sparse_tensor, opaque };
 
   inline Type other_type() const;  // of a value that is no tensor
+  AnyTensor take() && {
+    holds_ = Holds::nothing;
+    return std::move(tensor_);
+  }
+  template <class T, class S>
+  const AnyTensor& typed() const {
+    const AnyTensor& t = tensor();
+    if (t.dtype() != dtype_of<T>)
+      throw Error(ErrorCode::invalid_type, {},
+                  concat(to_string(type()), " is not a tensor(", name(dtype_of<T>), ")"));
+    static_cast<void>(Layout<S>(t.extents()));
+    return t;
+  }
   // The cold part has a function of its own, so that asking for a tensor costs a comparison.
   void expect(Holds kind, const char* what) const {
     if (holds_ != kind) refuse(what);
@@ -222,6 +272,23 @@ class Value {
   AnyTensor tensor_;
   std::shared_ptr<const void> other_;  // a value that is no tensor
 };
+
+inline Value Value::read_only() const {
+  if (is_tensor()) return tensor_.read_only();
+  if (is_sequence()) {
+    Sequence s{sequence().element, {}};
+    for (const Value& v : sequence().items) s.items.push_back(v.read_only());
+    return s;
+  }
+  if (is_optional() && optional().value)
+    return OptionalValue{optional().element, std::make_shared<const Value>(optional().value->read_only())};
+  if (is_map()) return Map{map().keys.read_only(), map().values.read_only()};
+  if (is_sparse_tensor()) {
+    const SparseTensor& s = sparse_tensor();
+    return SparseTensor{s.values.read_only(), s.indices.read_only(), s.extents};
+  }
+  return *this;
+}
 
 inline Type Value::other_type() const {
   if (is_sequence()) {

@@ -92,7 +92,8 @@ Graph build(const Case& c) {
   if (c.mask) {
     AnyTensor m = floats<T>(*c.mask, 4);
     if (c.forbids_all)
-      std::fill_n(static_cast<T*>(m.data()) + 5, 5, convert<T>(-std::numeric_limits<double>::infinity()));
+      std::fill_n(static_cast<T*>(m.out().data()) + 5, 5,
+                  convert<T>(-std::numeric_limits<double>::infinity()));
     const ValueId mask = g.add_constant({}, m);
     scores = c.mask_first ? node(g, op::Add{}, {mask, scores}) : node(g, op::Add{}, {scores, mask});
   }

@@ -230,7 +230,7 @@ TEST_CASE("pack_matmul: a matrix is packed part by part as it is as a whole") {
     std::vector<float> want(static_cast<std::size_t>(size));
     kernels::pack_b(args, want.data());
     const Storage packed = detail::packed_b(args, b.storage());
-    CHECK(std::equal(want.begin(), want.end(), packed.as<float>()));
+    CHECK(std::equal(want.begin(), want.end(), packed.as<const float>()));
   }
 }
 

@@ -11,7 +11,7 @@ TEST_CASE("Bernoulli: types and probabilities") {
   const auto probability = [](DType d, double p) {
     std::vector<double> list(20000, p);
     AnyTensor x = AnyTensor::uninitialized(d, {100, 200});
-    convert_n(d, x.data(), DType::float64, list.data(), x.size());
+    convert_n(d, x.out().data(), DType::float64, list.data(), x.size());
     return Value(std::move(x));
   };
   for (DType d : {DType::float16, DType::float32, DType::float64, DType::bfloat16})

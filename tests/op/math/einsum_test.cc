@@ -16,7 +16,7 @@ Value numbers(DType d, const Extents& extents, int64_t seed = 1) {
   Tensor<double> x{std::span<const int64_t>(extents)};
   for (int64_t k = 0; k < x.size(); ++k) x[k] = static_cast<double>((k * 7 + seed * 5) % 11 - 5);
   AnyTensor t = AnyTensor::uninitialized(d, extents);
-  convert_n(d, t.data(), DType::float64, x.data(), x.size());
+  convert_n(d, t.out().data(), DType::float64, x.data(), x.size());
   return t;
 }
 
@@ -108,7 +108,7 @@ TEST_CASE("Einsum: against the definition") {
       AnyTensor y = AnyTensor::uninitialized(d, expected.tensor().extents());
       Tensor<int64_t> whole{expected.tensor().extents()};  // so that int8 wraps
       convert_n(DType::int64, whole.data(), DType::float64, expected.tensor().data(), whole.size());
-      convert_n(d, y.data(), DType::int64, whole.data(), whole.size());
+      convert_n(d, y.out().data(), DType::int64, whole.data(), whole.size());
       check(einsum(row.equation), in, {Value(std::move(y))});
     }
   }
@@ -130,7 +130,7 @@ TEST_CASE("Einsum: forms of equations") {
   const Value product = by_definition("ij,jk->ik", {a, b});
   const auto as_float = [](const Value& v) {
     AnyTensor y = AnyTensor::uninitialized(DType::float32, v.tensor().extents());
-    convert_n(DType::float32, y.data(), DType::float64, v.tensor().data(), y.size());
+    convert_n(DType::float32, y.out().data(), DType::float64, v.tensor().data(), y.size());
     return Value(std::move(y));
   };
   const Value matmul = as_float(by_definition("abij,abjk->abik", {c, d}));

@@ -56,7 +56,7 @@ TEST_CASE("BitCast: cases") {
 TEST_CASE("BitCast: all pairs, there and back") {
   for (const DType from : dtypes) {
     AnyTensor x = AnyTensor::uninitialized(from, {2, 3});
-    for (int64_t k = 0; k < x.bytes(); ++k) static_cast<unsigned char*>(x.data())[k] = k % 2;
+    for (int64_t k = 0; k < x.bytes(); ++k) static_cast<unsigned char*>(x.out().data())[k] = k % 2;
     for (const DType type : dtypes) {
       CAPTURE(name(from));
       CAPTURE(name(type));

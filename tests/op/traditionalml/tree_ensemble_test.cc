@@ -65,7 +65,7 @@ TEST_CASE("TreeEnsemble: modes, missing values, sets") {
           r(k, 1) = test ? 0 : 5;
         }
         AnyTensor to = AnyTensor::uninitialized(d, {4, 2});
-        convert_n(d, to.data(), DType::float32, r.data(), r.size());
+        convert_n(d, to.out().data(), DType::float32, r.data(), r.size());
         return Value(to);
       };
       E e = stumps(row.mode, d);

@@ -112,7 +112,7 @@ class Writer {
           graph_.add_node({}, AnyOperator::make(tenon::detail::AttributeElement{static_cast<float>(value)}),
                           {like.id}, {})[0]);
     AnyTensor t = AnyTensor::uninitialized(type, {});
-    convert_n(type, t.data(), DType::float64, &value, 1);
+    convert_n(type, t.out().data(), DType::float64, &value, 1);
     return constant(t);
   }
 

@@ -111,7 +111,7 @@ class ChannelBlocks {
     kernels::blocked_conv_pack_weights<float>(g, blocked.winograd,
                                               {static_cast<const float*>(conv.weights.data()),
                                                conv.factors.empty() ? nullptr : conv.factors.data()},
-                                              static_cast<float*>(blocked.weights.data()));
+                                              blocked.weights.as<float>());
     if (conv.bias) blocked.bias = in_blocks(static_cast<const float*>(conv.bias.data()), g.out_channels);
     std::vector<ValueId> inputs{blocked.plain_x ? in[0] : to_blocks(in[0])};
     if (in.size() > 1) inputs.push_back(to_blocks(in[1]));
@@ -194,7 +194,7 @@ class ChannelBlocks {
   Storage in_blocks(const float* from, int64_t channels) const {
     const int64_t count = (channels + block_ - 1) / block_ * block_;
     Storage s = Storage::make<float>(count);
-    std::fill_n(std::copy_n(from, channels, static_cast<float*>(s.data())), count - channels, 0.0f);
+    std::fill_n(std::copy_n(from, channels, s.as<float>()), count - channels, 0.0f);
     return s;
   }
 

@@ -101,7 +101,7 @@ class ChannelsLast {
         Storage::make<int32_t>(kernels::quant_conv_last_weight_size(g, c.plain_x, w), lasting_allocator());
     kernels::quant_conv_last_pack(g, c.plain_x, w,
                                   q.bias ? static_cast<const int32_t*>(q.bias.data()) : nullptr,
-                                  raised(q.x).zero, static_cast<int32_t*>(c.weights.data()));
+                                  raised(q.x).zero, c.weights.as<int32_t>());
     if (!c.plain_x) c.x = raised(c.x);
     give(n, add(n, AnyOperator::make(c), {c.plain_x ? x : to_last(x)}), "channels last");
   }

@@ -35,7 +35,7 @@ class FloatsOfSums {
     if (program_.info(program_.node(cast).outputs[0]).type != Type(DType::float32)) return;
     take(cast);
     q_.scales = Storage::make<float>(q_.n);
-    std::fill_n(static_cast<float*>(q_.scales.data()), q_.n, 1.0f);
+    std::fill_n(q_.scales.as<float>(), q_.n, 1.0f);
     operands_.resize(4, -1);
     take_arithmetic();
   }
@@ -61,7 +61,7 @@ class FloatsOfSums {
     int64_t step = 0;
     if (const float* by = q_.bias ? nullptr : of_columns(program_, z, v_, q_.n, step)) {
       q_.bias = Storage::make<float>(q_.n);
-      for (int64_t j = 0; j < q_.n; ++j) static_cast<float*>(q_.bias.data())[j] = by[j * step];
+      for (int64_t j = 0; j < q_.n; ++j) q_.bias.as<float>()[j] = by[j * step];
       return true;
     }
     if (operands_[3] >= 0 || program_.info(z).type != Type(DType::float32) ||
@@ -97,7 +97,7 @@ class FloatsOfSums {
   bool scale_by(ValueId z) {
     int64_t step = 0;
     const float* by = of_columns(program_, z, v_, q_.n, step);
-    auto* const scales = static_cast<float*>(q_.scales.data());
+    auto* const scales = q_.scales.as<float>();
     for (int64_t j = 0; by != nullptr && j < q_.n; ++j) scales[j] *= by[j * step];
     return by != nullptr;
   }

@@ -36,7 +36,7 @@ struct FusedConv {
     if (factors.empty() && from.aligned()) return weights;
     AnyTensor own = from.clone();
     dispatch<float, double>(numbers, [&]<class C>() {
-      C* w = static_cast<C*>(own.data());
+      C* w = own.out().as<C>().data();
       for (std::size_t c = 0,
                        each = static_cast<std::size_t>(own.size()) / static_cast<std::size_t>(extents[0]);
            c < factors.size(); ++c)
@@ -123,7 +123,7 @@ void set_weights(FusedConv& op, const Program& program, ValueId w, const AnyTens
   Scratch scratch;
   if (b || map) {
     op.bias = Storage::make<C>(op.extents[0]);
-    C* bias = static_cast<C*>(op.bias.data());
+    C* bias = op.bias.as<C>();
     if (b) std::copy_n(op::numbers<C>(scratch, b->view()), m, bias);
     else std::fill_n(bias, m, C{0});
     for (std::size_t c = 0; map && c < m; ++c)

@@ -115,7 +115,7 @@ struct FusedElementwise {
                                         : results + steps[static_cast<std::size_t>(~inputs[k])].buffer;
           Value* const out[] = {results + buffer};
           if (chain.empty()) {
-            op.run(context, std::span(in, inputs.size()), out);
+            op.call()(context, std::span(in, inputs.size()), out);
             work_ahead(s * turns, (s + 1) * turns);
             continue;
           }
@@ -181,7 +181,8 @@ struct FusedElementwise {
       links[l] = chain[l].step;
       if (chain[l].operand != 0) links[l].operand = floats(chain[l].operand);
     }
-    kernels::run_chain({links, chain.size()}, floats(0), static_cast<float*>(out.tensor().data()) + at, size);
+    kernels::run_chain({links, chain.size()}, floats(0), static_cast<float*>(out.tensor().out().data()) + at,
+                       size);
   }
   static void set(Value* value, DType type, const void* data, const Extents& extents) {
     const auto bytes = static_cast<std::size_t>(packed_bytes(product(extents), type));

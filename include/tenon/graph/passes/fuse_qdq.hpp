@@ -93,7 +93,7 @@ inline bool set_bias(const Program& program, const Weights& w, const ByteScale& 
                      ValueId bias, int64_t channels, Storage& sums) {
   if (bias < 0) return true;
   sums = Storage::make<int32_t>(channels);
-  auto* whole = static_cast<int32_t*>(sums.data());
+  auto* whole = sums.as<int32_t>();
   const AnyTensor* floats = constant_floats(program, bias);
   const int maker = program.maker(bias);
   const AnyTensor *ints = nullptr, *scale = nullptr;
@@ -180,7 +180,7 @@ inline void fuse_linear_conv(Program& program, int number, const op::QLinearConv
   q.scales = scales_of(*w, *x, *y, q.extents[0]);
   if (b != nullptr) {
     q.bias = Storage::make<int32_t>(b->size());
-    std::copy_n(b->view().as<int32_t>().data(), b->size(), static_cast<int32_t*>(q.bias.data()));
+    std::copy_n(b->view().as<int32_t>().data(), b->size(), q.bias.as<int32_t>());
   }
   set_filter(q, *w);
   program.applied(number, "its weights are constant");

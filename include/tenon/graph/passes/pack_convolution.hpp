@@ -40,7 +40,7 @@ inline void pack_transposed(Program& program, int n, const op::ConvTranspose& op
     packed.weights = Storage::make<C>(size, lasting_allocator());
     if (size == 0) why = "for such extents the weights are read as they are";
     else if (!kernels::conv_transpose_pack_weights(g, op::numbers<C>(scratch, w->view()),
-                                                   static_cast<C*>(packed.weights.data())))
+                                                   packed.weights.as<C>()))
       why = "a weight is not finite";
   });
   if (!why.empty()) return program.skipped(n, why);
@@ -63,8 +63,7 @@ inline void apply_pack_convolution(Program& program) {
     const Storage plain = fused.plain_weights();
     dispatch<float, double>(compute_dtype(fused.element), [&]<class C>() {
       packed.weights = Storage::make<C>(kernels::conv_packed_weight_size<C>(g), lasting_allocator());
-      kernels::conv_pack_weights(g, static_cast<const C*>(plain.data()),
-                                 static_cast<C*>(packed.weights.data()));
+      kernels::conv_pack_weights(g, static_cast<const C*>(plain.data()), packed.weights.as<C>());
     });
     program.applied(n, "packed");
     program.replace(n, AnyOperator::make(packed), program.node(n).inputs);

@@ -33,8 +33,7 @@ Storage packed_b(const kernels::GemmArgs<C>& args, const Storage& b) {
     for (int64_t p = 0; p < args.k; p += block.k) {
       block.k = std::min(rows, args.k - p);
       block.b = args.b + p * args.b_row + j * args.b_col;
-      kernels::pack_b(block,
-                      static_cast<C*>(packed.data()) + kernels::packed_b_size<C>(p, args.n) + j * block.k);
+      kernels::pack_b(block, packed.as<C>() + kernels::packed_b_size<C>(p, args.n) + j * block.k);
       if (!columns) forget(block.b, block.k * args.n);
     }
     if (columns) forget(args.b + j * args.b_col, block.n * args.b_col);
@@ -165,8 +164,7 @@ inline void pack_narrow_matrix(PackedMatMul& packed, const kernels::NarrowSource
   packed.k = s.k, packed.n = s.n;
   packed.b = Storage::make<std::byte>(size.data, lasting_allocator());
   packed.zeros = Storage::make<uint8_t>(size.zeros);
-  packed.narrow = kernels::narrow_pack(s, static_cast<std::byte*>(packed.b.data()),
-                                       static_cast<uint8_t*>(packed.zeros.data()));
+  packed.narrow = kernels::narrow_pack(s, packed.b.as<std::byte>(), packed.zeros.as<uint8_t>());
   if (packed.narrow.zeros == nullptr) packed.zeros = {};
 }
 

@@ -35,7 +35,7 @@ void pack_recurrent(Program& program) {
       const int64_t directions = w->extents()[0], size = kernels::packed_b_size<C>(args.k, args.n);
       packed.w = Storage::make<C>(directions * size, lasting_allocator());
       for (int64_t d = 0; d < directions; ++d, args.b += args.n * args.k)
-        kernels::pack_b(args, static_cast<C*>(packed.w.data()) + d * size);
+        kernels::pack_b(args, packed.w.template as<C>() + d * size);
     });
     program.applied(number, "packed");
     std::vector<ValueId> operands = n.inputs;

@@ -61,7 +61,7 @@ inline Storage columns(const AnyTensor& t) {
   dispatch<float, double>(compute_dtype(t.dtype()), [&]<class C>() {
     Scratch scratch;
     s = Storage::make<C>(t.size());
-    std::copy_n(op::numbers<C>(scratch, t.view()), t.size(), static_cast<C*>(s.data()));
+    std::copy_n(op::numbers<C>(scratch, t.view()), t.size(), s.as<C>());
   });
   return s;
 }

@@ -77,7 +77,7 @@ inline std::optional<Weights> weights_of(const Program& program, ValueId v, Valu
 /// Scales of the sums of products over the results' scale, channel by channel.
 inline Storage scales_of(const Weights& w, const ByteScale& x, const ByteScale& y, int64_t channels) {
   Storage scales = Storage::make<float>(channels);
-  auto* to = static_cast<float*>(scales.data());
+  auto* to = scales.as<float>();
   for (int64_t c = 0; c < channels; ++c) to[c] = x.scale * w.scale(c) / y.scale;
   return scales;
 }
@@ -92,7 +92,7 @@ inline Storage packed_matrix(const AnyTensor& b, const AnyTensor* zero, bool tra
   args.b.is_signed = b.dtype() == DType::int8;
   if (zero != nullptr) args.b.zero = zero->data(), args.b.zero_step = zero->size() > 1;
   Storage packed = Storage::make<int32_t>(kernels::quant_packed_b_size(args), lasting_allocator());
-  kernels::quant_pack_b(args, static_cast<int32_t*>(packed.data()));
+  kernels::quant_pack_b(args, packed.as<int32_t>());
   return packed;
 }
 
@@ -107,7 +107,7 @@ inline Storage packed_filter(const QuantizedConv& q, kernels::QuantConvArgs args
   g.out_channels = e[0];
   g.kernel = e.size() > 2 ? &e[2] : &one;
   Storage packed = Storage::make<int32_t>(kernels::quant_conv_packed_weight_size(args), lasting_allocator());
-  kernels::quant_conv_pack_weights(args, static_cast<int32_t*>(packed.data()));
+  kernels::quant_conv_pack_weights(args, packed.as<int32_t>());
   return packed;
 }
 
@@ -126,7 +126,7 @@ inline void set_filter(QuantizedConv& q, const Weights& w) {
     return;
   }
   q.plain = Storage::make<int8_t>(size, lasting_allocator());
-  auto* const to = static_cast<int8_t*>(q.plain.data());
+  auto* const to = q.plain.as<int8_t>();
   int32_t wrong = 0;
   dispatch<int8_t, uint8_t>(from.dtype(), [&]<class T>() {
     const T* x = from.view().as<T>().data();

@@ -19,7 +19,7 @@ inline Value scan_slice(AnyView x, int axis, int64_t t, Allocator& allocator) {
     return lent({x.dtype(), static_cast<const char*>(x.data()) + t * (inner * width / 8), extents});
   AnyTensor slice = AnyTensor::uninitialized(x.dtype(), extents, allocator);
   const int64_t rows[] = {outer, inner}, to[] = {inner, 1}, from[] = {extent * inner, 1};
-  kernels::move(x.dtype(), slice.data(), {0, to}, x.data(), {t * inner, from}, rows);
+  kernels::move(x.dtype(), slice.out().data(), {0, to}, x.data(), {t * inner, from}, rows);
   return slice;
 }
 

@@ -53,7 +53,7 @@ inline AnyTensor stacked(std::string_view name, std::span<const Value> items, in
     if (t.dtype() != first.dtype() || !(t.extents() == first.extents()))
       raise(ErrorCode::invalid_shape, name, "one iteration gives tensor(", tenon::name(t.dtype()), ") ",
             to_string(t.extents()), ", the first tensor(", tenon::name(first.dtype()), ") ", to_string(one));
-    kernels::move(t.dtype(), result.data(), {k * inner, to}, t.data(), {0, from}, rows);
+    kernels::move(t.dtype(), result.out().data(), {k * inner, to}, t.data(), {0, from}, rows);
   }
   return result;
 }
@@ -67,7 +67,7 @@ inline AnyTensor zeros_of(std::string_view name, const Info& result, Allocator& 
   for (Dim d : result.dims) extents.push_back(d.known() ? d.value() : 0);
   AnyTensor t = AnyTensor::uninitialized(result.type.element, extents, allocator);
   if (t.dtype() != DType::string && t.size() > 0)
-    std::memset(t.data(), 0, static_cast<std::size_t>(t.bytes()));
+    std::memset(t.out().data(), 0, static_cast<std::size_t>(t.bytes()));
   return t;
 }
 /// `stacked` for no tensors at all.

@@ -243,7 +243,7 @@ inline AnyTensor input_from_attribute(const AttributeValue& value, DType element
   }
   if (const auto* i = std::get_if<int64_t>(&value)) return Tensor<int64_t>(Extents{1}, {*i});
   AnyTensor t = AnyTensor::uninitialized(element, {});
-  convert_n(element, t.data(), DType::float32, &std::get<float>(value), 1);
+  convert_n(element, t.out().data(), DType::float32, &std::get<float>(value), 1);
   return t;
 }
 

@@ -81,7 +81,7 @@ inline constexpr OperatorClass operator_class{
     .run =
         [](const void* object, op::Context& context, std::span<const Value* const> in,
            std::span<Value* const> out) {
-          op::run<Op, Filter>(*static_cast<const Op*>(object), context, in, out);
+          op::detail::run_bound<Op, Filter>(*static_cast<const Op*>(object), context, in, out);
         },
     .lower = op::lower_function<Op, Lowering>(),
     .prepare = op::prepare_function<Op, Filter>(),
@@ -114,7 +114,7 @@ class AnyOperator {
   op::Message infer(std::span<const op::Info> in, std::span<op::Info> out) const {
     return class_->infer(object_.get(), version_, in, out);
   }
-  /// What runs the operator, for as long as a copy of it lives.
+  /// What runs the operator, for as long as a copy of it lives, on results that may be written.
   struct Call {
     decltype(OperatorClass::run) run;
     const void* object;
@@ -124,7 +124,9 @@ class AnyOperator {
     }
   };
   Call call() const { return {class_->run, object_.get()}; }
+  /// See op::run.
   void run(op::Context& context, std::span<const Value* const> in, std::span<Value* const> out) const {
+    if (planned()) op::expect_writable(spec(), out);
     call()(context, in, out);
   }
   /// The same operator with the attributes that change(name, value) modifies; it returns true for these.

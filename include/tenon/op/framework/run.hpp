@@ -9,13 +9,14 @@
 namespace tenon::TENON_ABI::op {
 namespace detail {
 
-/// The view that `compute` takes of a value; absent if there is none.
+/// The view that `compute` takes of a value; absent if there is none. Whoever gives results knows that their
+/// memory may be written, so that no node asks.
 template <class View>
 View view_of(const Value* v) {
   if (v == nullptr || !*v) return {};
   const AnyTensor& t = v->tensor();
   if (!t.storage()) return {};
-  void* const data = t.storage().data();
+  void* const data = const_cast<void*>(t.data());
   if constexpr (std::is_same_v<View, AnyView> || std::is_same_v<View, AnyOut>) {
     return View(t.dtype(), data, t.extents(), t.size());
   } else {
@@ -172,18 +173,26 @@ void run_bound(const Op& op, Context& context, std::span<const Value* const> in,
 
 }  // namespace detail
 
-/// Calls `compute` on operands whose types only run time knows. The outputs of a planned operator already
-/// hold tensors of the inferred types and extents; other results are assigned. Null or empty values are
-/// operands left out. Filter has a bit for each element type that can occur; `compute` is not compiled for
-/// others.
-template <class Op, uint32_t Filter = ~uint32_t{0}>
-void run(const Op& op, Context& context, std::span<const Value* const> in, std::span<Value* const> out) {
-  detail::run_bound<Op, Filter>(op, context, in, out);
-}
-
 /// Whether the results' extents are known before `compute`, which then writes into memory that the caller
 /// allocates.
 template <class Op>
 inline constexpr bool is_planned = detail::convention<Op>.form == detail::Form::planned;
+
+/// Error{invalid_argument} if a result lies in memory that may only be read.
+inline void expect_writable(const Spec& spec, std::span<Value* const> out) {
+  for (std::size_t o = 0; o < out.size(); ++o)
+    if (out[o] && out[o]->is_tensor() && out[o]->tensor().storage() && !out[o]->tensor().writable())
+      raise(ErrorCode::invalid_argument, spec.name, "the memory of result ", o, " may only be read");
+}
+
+/// Calls `compute` on operands whose types only run time knows. The outputs of a planned operator already
+/// hold tensors of the inferred types and extents; other results are assigned. Null or empty values are
+/// operands left out. Filter has a bit for each element type that can occur; `compute` is not compiled for
+/// others. Error{invalid_argument} if a result lies in memory that may only be read.
+template <class Op, uint32_t Filter = ~uint32_t{0}>
+void run(const Op& op, Context& context, std::span<const Value* const> in, std::span<Value* const> out) {
+  if constexpr (is_planned<Op>) expect_writable(Op::spec, out);
+  detail::run_bound<Op, Filter>(op, context, in, out);
+}
 
 }  // namespace tenon::TENON_ABI::op

@@ -15,7 +15,7 @@ namespace constant_detail {
 inline AnyTensor dense(std::string_view name, const SparseTensor& s, Allocator& allocator) {
   AnyTensor t = AnyTensor::uninitialized(s.values.dtype(), s.extents, allocator);
   if (t.dtype() != DType::string && t.size() > 0)
-    std::memset(t.data(), 0, static_cast<std::size_t>(t.bytes()));
+    std::memset(t.out().data(), 0, static_cast<std::size_t>(t.bytes()));
   const bool coordinates = s.indices.rank() == 2;
   const int depth = coordinates ? s.extents.size() : 1;
   const int64_t count = s.values.size(), offsets[] = {t.size()}, one[] = {1};
@@ -33,7 +33,7 @@ inline AnyTensor dense(std::string_view name, const SparseTensor& s, Allocator& 
   for (int64_t k = 0; k < count * depth; ++k)
     if (plan.indices[k] < 0 || plan.indices[k] >= plan.extents[k % depth])
       raise(ErrorCode::out_of_range, name, "index ", plan.indices[k], " outside of ", to_string(s.extents));
-  kernels::scatter_nd(t.dtype(), t.data(), s.values.data(), plan);
+  kernels::scatter_nd(t.dtype(), t.out().data(), s.values.data(), plan);
   return t;
 }
 

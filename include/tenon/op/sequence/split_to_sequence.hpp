@@ -82,7 +82,7 @@ struct SplitToSequence {
       else extents[a] = n;
       AnyTensor part = AnyTensor::uninitialized(input.dtype(), extents, c.allocator());
       const int64_t rows[] = {outer, n * inner}, to[] = {n * inner, 1}, from[] = {extent * inner, 1};
-      kernels::move(input.dtype(), part.data(), {0, to}, input.data(), {at * inner, from}, rows);
+      kernels::move(input.dtype(), part.out().data(), {0, to}, input.data(), {at * inner, from}, rows);
       s.items.push_back(std::move(part));
       at += n;
     }

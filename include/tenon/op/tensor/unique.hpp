@@ -56,7 +56,7 @@ struct Unique {
       extents[a] = groups;
     }
     AnyTensor y = AnyTensor::uninitialized(x.dtype(), extents, c.allocator());
-    kernels::gather(x.dtype(), y.data(), x.data(), first, groups, outer, n, inner);
+    kernels::gather(x.dtype(), y.out().data(), x.data(), first, groups, outer, n, inner);
     const auto tensor = [&](const int64_t* values) {
       auto t = Tensor<int64_t>::uninitialized({{groups}}, c.allocator());
       std::copy_n(values, groups, t.data());

@@ -49,10 +49,10 @@ struct CastMap {
       std::sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return keys[a] < keys[b]; });
     AnyTensor y = AnyTensor::uninitialized(type(), {1, sparse ? max_map : count}, c.allocator());
     if (y.dtype() != DType::string && !y.view().empty())
-      std::memset(y.data(), 0, static_cast<std::size_t>(y.bytes()));
+      std::memset(y.out().data(), 0, static_cast<std::size_t>(y.bytes()));
     for (int64_t k = 0; k < count; ++k) {
       const int64_t from = order[static_cast<std::size_t>(k)];
-      convert_value(map.values, from, y, sparse ? keys[from] : k);
+      convert_value(map.values, from, y.out(), sparse ? keys[from] : k);
     }
     return y;
   }
@@ -62,7 +62,7 @@ struct CastMap {
   constexpr DType type() const {
     return cast_to == "TO_FLOAT" ? DType::float32 : cast_to == "TO_STRING" ? DType::string : DType::int64;
   }
-  static void convert_value(const AnyTensor& from, int64_t at, AnyTensor& to, int64_t place) {
+  static void convert_value(const AnyTensor& from, int64_t at, AnyOut to, int64_t place) {
     const auto put = [&]<class V>(const V& value) {
       if (to.dtype() == DType::float32) static_cast<float*>(to.data())[place] = convert<float>(value);
       else static_cast<int64_t*>(to.data())[place] = convert<int64_t>(value);

@@ -61,7 +61,7 @@ struct DictVectorizer {
         AnyTensor::uninitialized(map.values.dtype(), {1, static_cast<int64_t>(from.size())}, c.allocator());
     dispatch<int64_t, float, double, std::string>(y.dtype(), [&]<class V>() {
       const auto* values = static_cast<const V*>(map.values.data());
-      auto* to = static_cast<V*>(y.data());
+      auto* to = y.out().as<V>().data();
       for (std::size_t k = 0; k < from.size(); ++k) to[k] = from[k] < 0 ? V{} : values[from[k]];
     });
     return y;

@@ -51,7 +51,7 @@ struct ZipMap {
     const auto width = static_cast<int64_t>(labels.size()), count = static_cast<int64_t>(keys.size());
     const int64_t rows = row_count(x);
     const AnyTensor key_tensor = Tensor<K>(Extents{count}, keys.begin(), keys.end());
-    const Storage values = Storage::make<float>(rows * count, c.allocator());
+    Storage values = Storage::make<float>(rows * count, c.allocator());
     Sequence maps{Type(Kind::map, DType::float32, dtype_of<K>), {}};
     maps.items.reserve(static_cast<std::size_t>(rows));
     const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(float);

@@ -67,10 +67,19 @@ class Storage {
     if (offset > bytes_ || bytes > bytes_ - offset) fail(ErrorCode::out_of_range);
     return {static_cast<std::byte*>(data_) + offset, bytes, writable_};
   }
+  constexpr Storage read_only() const noexcept { return {data_, bytes_, false}; }
+  constexpr void forbid_writing() noexcept { writable_ = false; }
   constexpr explicit operator bool() const noexcept { return data_ != nullptr; }
-  constexpr void* data() const noexcept { return data_; }
+  constexpr const void* data() const noexcept { return data_; }
   template <class T>
+    requires std::is_const_v<T>
   T* as() const noexcept {
+    return static_cast<T*>(data_);
+  }
+  template <class T>
+    requires(!std::is_const_v<T>)
+  T* as() {
+    if (!writable_ && data_ != nullptr) fail(ErrorCode::invalid_argument);
     return static_cast<T*>(data_);
   }
   constexpr std::size_t size_bytes() const noexcept { return bytes_; }

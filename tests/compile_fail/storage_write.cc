@@ -1,0 +1,8 @@
+// The bytes behind a const handle, such as a const tensor's, are not written.
+// expect: no matching
+// expect: as<float>
+#include "tenon/tensor/tensor.hpp"
+
+using namespace tenon;
+
+void f(const Storage& s) { s.as<float>()[0] = 7; }
