@@ -53,7 +53,7 @@ class Emission {
 
   /// Adds the function for the extents of the inputs. `others` are other numbers of these extents.
   void add(Feeds feeds, Feeds others) {
-    plan_ = session_.plan(feeds);
+    plan_ = tenon::detail::plan_of(program_, feeds);
     for (Feeds* f : {&feeds, &others}) feed_lengths(*f);
     operands_.assign(plan_.values.size(), std::string());
     place_values();

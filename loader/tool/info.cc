@@ -117,13 +117,9 @@ void print_operators(const Outline& o, const onnx::ModelProto& model) {
 }
 
 // The memory of a run, unknown extents taken as 1. Error for models that cannot run here.
-struct PlanSize {
-  int64_t arena_bytes = 0, naive_bytes = 0;
-  int run_time = 0;  // values decided in the run
-};
-PlanSize plan_of(const std::string& file) {
+MemoryPlan plan_of(const std::string& file) {
   Graph graph = load_graph(file);
-  std::vector<std::pair<std::string, Value>> given;
+  Feeds given;
   for (ValueId v : graph.inputs()) {
     const Graph::ValueEntry& e = graph.entry(v);
     if (e.content || e.info.type.kind != Kind::tensor) continue;
@@ -131,19 +127,15 @@ PlanSize plan_of(const std::string& file) {
     const auto bytes = static_cast<std::size_t>(packed_bytes(element_count(extents), e.info.type.element));
     given.emplace_back(e.name, AnyTensor(e.info.type.element, extents, Storage::allocate(bytes)));
   }
-  const Session session(std::move(graph));
-  const detail::Plan plan = session.plan({given.begin(), given.end()});
-  PlanSize size{static_cast<int64_t>(plan.arena_bytes), static_cast<int64_t>(plan.naive_bytes)};
-  for (const auto& v : plan.values) size.run_time += v.place == detail::Place::run_time;
-  return size;
+  return Session(graph).plan(given);
 }
 
 void print_plan(const std::string& file) {
   try {
-    const PlanSize p = plan_of(file);
+    const MemoryPlan p = plan_of(file);
     line("memory plan (unknown extents as 1): ", loader::size_text(static_cast<double>(p.arena_bytes)),
          " for ", loader::size_text(static_cast<double>(p.naive_bytes)), " of intermediate values, ",
-         p.run_time, " values decided in the run");
+         p.run_time_values, " values decided in the run");
   } catch (const Error& e) {
     line("no memory plan, for it cannot run here: ", visible(e.what(), 2000));
   }
@@ -247,9 +239,9 @@ void write_parameters(JsonWriter& j, const Outline& o) {
 
 void write_plan(JsonWriter& j, const std::string& file) {
   try {
-    const PlanSize p = plan_of(file);
+    const MemoryPlan p = plan_of(file);
     j.key("memory_plan").begin('{').key("arena_bytes").integer(p.arena_bytes);
-    j.key("naive_bytes").integer(p.naive_bytes).key("decided_in_run").integer(p.run_time).end('}');
+    j.key("naive_bytes").integer(p.naive_bytes).key("decided_in_run").integer(p.run_time_values).end('}');
   } catch (const Error& e) {
     j.key("memory_plan").null().key("cannot_run").string(e.what());
   }

@@ -118,16 +118,16 @@ TEST_CASE("Limits: strings are folded while they are short and few") {
 TEST_CASE("Limits: iterations") {
   const Session s(loops());
   CHECK(first(s.run(feeds(7), {.max_iterations = 7})) == -1);
-  check_error([&] { s.run(feeds(8), {.max_iterations = 7}); }, ErrorCode::limit,
+  check_error([&] { return s.run(feeds(8), {.max_iterations = 7}); }, ErrorCode::limit,
               {"node 'loop' (Loop-", "more than 7 iterations"});
-  check_error([&] { s.run(feeds(forever), {.max_iterations = 10'000}); }, ErrorCode::limit,
+  check_error([&] { return s.run(feeds(forever), {.max_iterations = 10'000}); }, ErrorCode::limit,
               {"'loop'", "10000"});
   CHECK(first(s.run(feeds(8))) == 1);
 
   // The trips of the inner loop count together.
   const Session nested(loops(5));
   CHECK(first(nested.run(feeds(3), {.max_iterations = 15})) == -1);
-  check_error([&] { nested.run(feeds(4), {.max_iterations = 15}); }, ErrorCode::limit,
+  check_error([&] { return nested.run(feeds(4), {.max_iterations = 15}); }, ErrorCode::limit,
               {"'loop' (Loop-", "'inner' (Loop-", "15 iterations"});
   CHECK(first(nested.run(feeds(4))) == 1);
 }
@@ -141,7 +141,7 @@ TEST_CASE("Limits: iterations of Scan and SequenceMap") {
   const Session scan(std::move(g));
   const Value three = Tensor<float>({3, 2}, {1, 2, 3, 4, 5, 6});
   CHECK(first(scan.run({{"x", three}}, {.max_iterations = 3})) == -1);
-  check_error([&] { scan.run({{"x", three}}, {.max_iterations = 2}); }, ErrorCode::limit,
+  check_error([&] { return scan.run({{"x", three}}, {.max_iterations = 2}); }, ErrorCode::limit,
               {"'scan' (Scan-", "2 iterations"});
 
   Graph h;
@@ -152,20 +152,21 @@ TEST_CASE("Limits: iterations of Scan and SequenceMap") {
   h.add_output("y", node(h, op::SequenceMap{body(std::move(c))}, {list}, "map"));
   const Session map(std::move(h));
   CHECK(map.run({{"x", three}}, {.max_iterations = 3})["y"].sequence().items.size() == 3);
-  check_error([&] { map.run({{"x", three}}, {.max_iterations = 2}); }, ErrorCode::limit, {"'map'", "2 iter"});
+  check_error([&] { return map.run({{"x", three}}, {.max_iterations = 2}); }, ErrorCode::limit,
+              {"'map'", "2 iter"});
 }
 
 TEST_CASE("Limits: time") {
   const Session s(loops());
-  check_error([&] { s.run(feeds(forever), {.time_limit = 20ms}); }, ErrorCode::limit,
+  check_error([&] { return s.run(feeds(forever), {.time_limit = 20ms}); }, ErrorCode::limit,
               {"'loop'", "has passed its time of 20 ms"});
-  check_error([&] { s.run(feeds(1), {.time_limit = 0s}); }, ErrorCode::limit, {"'loop'", " 0 ms"});
-  check_error([&] { s.run(feeds(1), {.time_limit = -1s}); }, ErrorCode::limit, {"'loop'"});
+  check_error([&] { return s.run(feeds(1), {.time_limit = 0s}); }, ErrorCode::limit, {"'loop'", " 0 ms"});
+  check_error([&] { return s.run(feeds(1), {.time_limit = -1s}); }, ErrorCode::limit, {"'loop'"});
   for (const auto limit :
        {std::chrono::steady_clock::duration(1h), std::chrono::steady_clock::duration::max() - 1ns})
     CHECK(first(s.run(feeds(3), {.time_limit = limit})) == -1);
   Profile profile;
-  check_error([&] { s.run(feeds(1), {.profile = &profile, .time_limit = 0s}); }, ErrorCode::limit,
+  check_error([&] { return s.run(feeds(1), {.profile = &profile, .time_limit = 0s}); }, ErrorCode::limit,
               {"'loop'"});
   CHECK(profile.entries.empty());
 }
@@ -184,12 +185,12 @@ TEST_CASE("Limits: time in which a graph is made ready is part of a run's") {
   slow = true;
   CHECK(first(s.run(given, {.time_limit = 1h})) == 0);  // ready already
   for (const auto limit : {20ms, 0ms})
-    check_error([&] { s.run(given, {.outputs = {"x", "y"}, .time_limit = limit}); }, ErrorCode::limit,
+    check_error([&] { return s.run(given, {.outputs = {"x", "y"}, .time_limit = limit}); }, ErrorCode::limit,
                 {"'minus'", limit == 0ms ? " 0 ms" : "20 ms"});
   CHECK(first(s.run(given, {.outputs = {"x", "y"}, .time_limit = 1h})) == 1);
   std::stop_source source;
   source.request_stop();
-  check_error([&] { s.run(given, {.outputs = {"y", "x"}, .stop = source.get_token()}); },
+  check_error([&] { return s.run(given, {.outputs = {"y", "x"}, .stop = source.get_token()}); },
               ErrorCode::cancelled, {"'minus'"});
 }
 
@@ -204,10 +205,11 @@ TEST_CASE("Limits: a run is cancelled from another thread, and no other run with
     std::this_thread::sleep_for(20ms);
     source.request_stop();
   });
-  check_error([&] { s.run(feeds(forever), {.stop = source.get_token()}); }, ErrorCode::cancelled,
+  check_error([&] { return s.run(feeds(forever), {.stop = source.get_token()}); }, ErrorCode::cancelled,
               {"'loop' (Loop-", "cancelled"});
   stopper.join();
-  check_error([&] { s.run(feeds(1), {.stop = source.get_token()}); }, ErrorCode::cancelled, {"'loop'"});
+  check_error([&] { return s.run(feeds(1), {.stop = source.get_token()}); }, ErrorCode::cancelled,
+              {"'loop'"});
   done = true;
   other.join();
   CHECK(first(s.run(feeds(1), {.stop = std::stop_source().get_token()})) == -1);
@@ -228,9 +230,9 @@ TEST_CASE("Limits: bytes that the plan tells") {
     Outputs out;
     for (int round = 0; round < 3; ++round) {
       s.run(value(100), out, {.max_bytes = 3 * one + heads});
-      check_error([&] { s.run(value(100), {.max_bytes = 3 * one - 1}); }, ErrorCode::limit,
+      check_error([&] { return s.run(value(100), {.max_bytes = 3 * one - 1}); }, ErrorCode::limit,
                   {"node 'turned' (Transpose-", "19200 bytes", "this node's 6400", "bound of 19199"});
-      check_error([&] { s.run(value(100), out, {.max_bytes = 0}); }, ErrorCode::limit, {"bound of 0"});
+      check_error([&] { return s.run(value(100), out, {.max_bytes = 0}); }, ErrorCode::limit, {"bound of 0"});
     }
     CHECK(s.run(value(100))["z"].tensor().size() == 1600);
   }
@@ -275,7 +277,7 @@ TEST_CASE("Limits: bytes of loops") {
     CHECK(s.run(feeds(10), {.max_bytes = 1 << 20})["y"].tensor().size() == 2048);
     for (int round = 0; round < 2; ++round) {
       memory.most = 0;
-      check_error([&] { s.run(feeds(forever), {.max_bytes = 1 << 20}); }, ErrorCode::limit,
+      check_error([&] { return s.run(feeds(forever), {.max_bytes = 1 << 20}); }, ErrorCode::limit,
                   {"node 'loop' (Loop-", "node 'twice' (Concat-"});
       CHECK(memory.most <= 2 << 20);
     }
@@ -299,7 +301,7 @@ TEST_CASE("Limits: bytes of strings") {
   const Session doubled(std::move(chain));
   CHECK(doubled.run({{"x", texts(2, 4)}}, {.max_bytes = 32 << 20})["y"].tensor().size() == 2);
   for (int round = 0; round < 2; ++round)
-    check_error([&] { doubled.run({{"x", texts(2, 400)}}, {.max_bytes = 1 << 20}); }, ErrorCode::limit,
+    check_error([&] { return doubled.run({{"x", texts(2, 400)}}, {.max_bytes = 1 << 20}); }, ErrorCode::limit,
                 {"node 'twice", "strings of up to", "bound of 1048576"});
   CHECK(doubled.run({{"x", texts(1, 4)}})["y"].view<std::string>()[0].size() == 4 << 20);
 
@@ -371,7 +373,7 @@ TEST_CASE("Limits: bindings keep the bounds that they were given") {
   g.add_output("y", node(g, op::Neg{}, {x}, "minus"));
   const Session t(std::move(g));
   const Feeds hundred = {{"x", Tensor<float>(Extents{100})}};
-  check_error([&] { t.bind(hundred, {}, {.max_bytes = 399}); }, ErrorCode::limit, {"'minus'", "399"});
+  check_error([&] { return t.bind(hundred, {}, {.max_bytes = 399}); }, ErrorCode::limit, {"'minus'", "399"});
   Binding enough = t.bind(hundred, {}, {.max_bytes = 512});
   for (int round = 0; round < 3; ++round) enough.run();
 }
@@ -405,8 +407,8 @@ TEST_CASE("Limits: constants are folded as far as their memory is allowed") {
     CHECK(const_cast<Outputs&>(y)["y"].view<float>()(999) == 3);
   }
   const Session s(graph(int64_t{1} << 40));
-  check_error([&] { s.run({{"x", Tensor<float>({1}, {5})}}, {.max_bytes = 1 << 20}); }, ErrorCode::limit,
-              {"node '"});
+  check_error([&] { return s.run({{"x", Tensor<float>({1}, {5})}}, {.max_bytes = 1 << 20}); },
+              ErrorCode::limit, {"node '"});
 }
 
 }  // namespace tenon

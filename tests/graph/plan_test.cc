@@ -74,7 +74,7 @@ TEST_CASE("Plan: results overwrite operands that die") {
   const ValueId e = node(g, op::Relu{}, {d}, "e");
   g.add_output("y", node(g, op::Add{}, {e, x}, "f"));
   const Session s(std::move(g));
-  const detail::Plan p = s.plan({});
+  const detail::Plan p = detail::plan_of(s.program(), {});
   CHECK(entry(p, x).place == Place::given);
   CHECK(entry(p, b).root == a);  // in place
   CHECK(entry(p, c).root == c);  // b is read again
@@ -100,7 +100,7 @@ TEST_CASE("Plan: other extents of one memory") {
   g.add_output("y", h);
   g.add_output("c", c);
   const Session s(std::move(g));
-  const detail::Plan p = s.plan({});
+  const detail::Plan p = detail::plan_of(s.program(), {});
   CHECK(entry(p, b).root == a);
   CHECK(entry(p, c).root == c);
   CHECK(entry(p, e).root == entry(p, d).root);
@@ -119,7 +119,7 @@ TEST_CASE("Plan: a result that is an output takes its operands' memory with it")
   const ValueId d = node(g, op::Exp{}, {c}, "d");
   g.add_output("y", d);
   const Session s(std::move(g));
-  const detail::Plan p = s.plan({});
+  const detail::Plan p = detail::plan_of(s.program(), {});
   for (ValueId v : {a, b, c, d}) {
     CHECK(entry(p, v).root == a);
     CHECK(entry(p, v).place == Place::output);
@@ -181,7 +181,7 @@ TEST_CASE("Plan: the arena is smaller than its values together") {
   for (int k = 0; k < 10; ++k) v = node(g, op::MatMul{}, {v, w}, concat("v", k));
   g.add_output("y", v);
   const Session s(std::move(g));
-  const detail::Plan p = s.plan({});
+  const detail::Plan p = detail::plan_of(s.program(), {});
   CHECK(p.naive_bytes == 9 * 4096);
   CHECK(p.arena_bytes == 2 * 4096);
   for (const auto& e : p.values)
@@ -199,7 +199,7 @@ TEST_CASE("Plan: values that live at the same time do not overlap") {
   const ValueId turned = node(g, op::Transpose{}, {joined}, "turned");
   g.add_output("y", node(g, op::MatMul{}, {joined, turned}, "product"));
   const Session s(std::move(g));
-  const detail::Plan p = s.plan({});
+  const detail::Plan p = detail::plan_of(s.program(), {});
   // First and last steps of every block, checked pairwise.
   const auto& nodes = s.graph().nodes();
   struct Block {
@@ -247,7 +247,7 @@ TEST_CASE("Plan: operands of a Concat lie in its result") {
   const ValueId wide = node(g, op::Concat{.axis = 2}, {abca, abca}, "wide");  // its operands are in pieces
   g.add_output("y", node(g, op::Relu{}, {wide}, "r"));
   const Session s(std::move(g));
-  const detail::Plan p = s.plan({});
+  const detail::Plan p = detail::plan_of(s.program(), {});
   for (ValueId v : {a, b, ab, c, abca}) CHECK(entry(p, v).root == abca);
   CHECK(entry(p, a).shift == 0);
   CHECK(entry(p, b).shift == 128);

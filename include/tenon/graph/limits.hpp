@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -26,7 +28,7 @@ inline constexpr int64_t no_bound = std::numeric_limits<int64_t>::max();
 /// max_bytes: s.run(feeds, {.time_limit = std::chrono::seconds(5), .max_bytes = int64_t{1} << 30})
 struct RunOptions {
   std::vector<std::string> outputs{};  ///< any values of the graph by name; empty: the graph's outputs
-  Profile* profile = nullptr;          ///< receives the time of each node
+  Profile* profile = nullptr;          ///< receives the time of each node; of `run`, and not of a Binding
   /// Time from the call on, in which a graph is also made ready for outputs or inputs that are new. The clock
   /// is read before each node and each iteration, so that an operator which has begun is finished.
   std::chrono::steady_clock::duration time_limit = std::chrono::steady_clock::duration::max();
@@ -121,6 +123,8 @@ class Deadline {
                   concat(what, " has passed its time of ",
                          std::chrono::duration_cast<std::chrono::milliseconds>(limit_).count(), " ms"));
   }
+  /// The end; none: the wait has no bound.
+  std::optional<Clock::time_point> end() const { return timed_ ? std::optional(end_) : std::nullopt; }
 
  private:
   Clock::duration limit_;
@@ -146,6 +150,15 @@ class Budget {
   void check() const {
     if (options_.stop.stop_requested()) throw Error(ErrorCode::cancelled, {}, "the run was cancelled");
     deadline_.check("the run");
+  }
+  /// Waits until `done`, which is asked under the lock. Errors of `check` when a bound ends the wait.
+  template <class Lock, class F>
+  void wait(std::condition_variable_any& changed, Lock& lock, F done) const {
+    while (!done()) {
+      check();
+      if (const auto end = deadline_.end()) changed.wait_until(lock, options_.stop, *end, done);
+      else changed.wait(lock, options_.stop, done);
+    }
   }
   /// Before each run of a body.
   void count(const void* body) {

@@ -2,6 +2,8 @@
 // without.
 #pragma once
 
+#include <condition_variable>
+#include <exception>
 #include <optional>
 
 #include "tenon/base/thread_pool.hpp"
@@ -14,14 +16,20 @@ namespace tenon::TENON_ABI {
 class GraphSource {
  public:
   virtual ~GraphSource() = default;
-  virtual Graph read() const = 0;
+  /// Runs of several threads may call it at once.
+  [[nodiscard]] virtual Graph read() const = 0;
 };
 
 struct SessionOptions {
-  int threads = 1;                 ///< threads of the session's own pool, the calling thread included
-  Executor* executor = nullptr;    ///< the caller's pool, used in place of an own one
-  Allocator* allocator = nullptr;  ///< for the values that runs make; default: aligned operator new
-  bool fold_constants = true;      ///< compute nodes over constants once, when the session is made
+  int threads = 1;  ///< threads of the session's own pool, the calling thread included
+  /// The caller's pool, used in place of an own one. It has to outlive the session and its Bindings. Null:
+  /// the session's own or, where `threads` is 1, the one in force on the thread that calls (ScopedPool),
+  /// which a Binding then goes on to use.
+  Executor* executor = nullptr;
+  /// For the values that runs make; null: aligned operator new. Results give their memory back to it, so that
+  /// it has to outlive the session, its Bindings, and all Outputs and copies of their values.
+  Allocator* allocator = nullptr;
+  bool fold_constants = true;  ///< compute nodes over constants once, when the session is made
   /// Bytes that computed constants may take; nodes whose results would take more are left to the runs. When
   /// not set: 1 GiB, and 16 times the graph's constants, for an element of 2 bits may become a float.
   std::optional<int64_t> max_folded_bytes{};
@@ -32,25 +40,42 @@ struct SessionOptions {
   /// When set, the session keeps only the constants that its runs read, as kernels want them. It reads the
   /// graph again for a run that asks for other values by name, or gives inputs that have values of their own.
   std::shared_ptr<const GraphSource> source{};
+  /// How many programs are kept besides the graph's own, each with constants as its kernels want them: one
+  /// for each list of RunOptions::outputs and each set of given inputs that have values of their own. The one
+  /// unused for longest goes first, as soon as no run and no Binding uses it.
+  int max_programs = 16;
 };
 
-/// The inputs of a run, by name. Values share the tensors' elements.
+/// The inputs of a run, by name. The names are read within the call alone; the text that they point to may go
+/// after it. Values share the tensors' elements, which have to stay until the run ends. A Binding keeps the
+/// values; elements that a value only borrows (a view's) have to stay as long as the Binding runs.
 using Feeds = std::vector<std::pair<std::string_view, Value>>;
 
-/// The results of a run, by name and in the order asked for.
+/// The results of a run, by name and in the order asked for. They belong to the caller and outlive the
+/// session. Error{invalid_argument} for a name or a number that is none.
 class Outputs {
  public:
-  Value& operator[](std::string_view name) {
-    for (std::size_t k = 0; k < names_.size(); ++k)
-      if (names_[k] == name) return values_[k];
-    throw Error(ErrorCode::invalid_argument, "session", concat("there is no output '", name, "'"));
-  }
-  Value& operator[](std::size_t k) { return values_.at(k); }
-  std::size_t size() const { return values_.size(); }
-  const std::vector<std::string>& names() const { return names_; }
-  std::vector<Value>& values() { return values_; }
+  [[nodiscard]] Value& operator[](std::string_view name) { return values_[number(name)]; }
+  [[nodiscard]] const Value& operator[](std::string_view name) const { return values_[number(name)]; }
+  [[nodiscard]] Value& operator[](std::size_t k) { return values_[number(k)]; }
+  [[nodiscard]] const Value& operator[](std::size_t k) const { return values_[number(k)]; }
+  [[nodiscard]] std::size_t size() const { return values_.size(); }
+  [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
+  [[nodiscard]] std::vector<Value>& values() { return values_; }
+  [[nodiscard]] const std::vector<Value>& values() const { return values_; }
 
  private:
+  std::size_t number(std::string_view name) const {
+    for (std::size_t k = 0; k < names_.size(); ++k)
+      if (names_[k] == name) return number(k);
+    throw Error(ErrorCode::invalid_argument, "session", concat("there is no output '", name, "'"));
+  }
+  std::size_t number(std::size_t k) const {
+    if (k < values_.size()) return k;
+    throw Error(ErrorCode::invalid_argument, "session",
+                concat("there is no output ", k, ", but ", values_.size(), " outputs"));
+  }
+
   friend class Session;
   friend class Binding;
   std::vector<std::string> names_;
@@ -59,24 +84,46 @@ class Outputs {
 
 /// Inputs and outputs that stay the same from run to run, so that a run pays for the operators alone. It
 /// reads the elements that the inputs then have, and overwrites the outputs. Outputs that are constants are
-/// written by bind alone. Belongs to a Session, which must outlive it, and to one thread at a time.
+/// written by bind alone. Belongs to one thread at a time. It keeps what it needs of its Session, and may
+/// outlive it; the caller's executor and allocator have to outlive both.
 class Binding {
  public:
+  /// Bound to nothing, until another one is assigned to it.
+  Binding() = default;
   /// Errors of operators, as from Session::run. Each run has the bounds that bind was given.
+  /// Error{invalid_argument} for a Binding that is bound to nothing, or was moved from.
   void run();
-  Outputs& outputs() { return outputs_; }
+  [[nodiscard]] Outputs& outputs() { return outputs_; }
+  [[nodiscard]] const Outputs& outputs() const { return outputs_; }
 
  private:
   friend class Session;
-  std::unique_ptr<detail::Frame> frame_;
-  Executor* executor_ = nullptr;
-  Allocator* allocator_ = nullptr;
-  RunOptions options_;
+  struct Bound {
+    std::shared_ptr<const void> variant;  // of the session, with the program that the frame runs
+    std::shared_ptr<ThreadPool> pool;     // of the session
+    Executor* executor;
+    Allocator* allocator;
+    RunOptions options;
+    std::unique_ptr<detail::Frame> frame;
+  };
+  std::unique_ptr<Bound> bound_;
   Outputs outputs_;
 };
 
+/// The memory that a run takes, known before it.
+struct MemoryPlan {
+  int64_t arena_bytes = 0;      ///< one block, in which values between inputs and outputs lie
+  int64_t naive_bytes = 0;      ///< the same if values did not share memory
+  int64_t run_time_values = 0;  ///< values that get memory in the run, which alone knows their extents
+};
+
 /// A graph made ready to run. `run` may be called from many threads at once. A second run with inputs of the
-/// same extents plans nothing and, given the same Outputs again, allocates nothing.
+/// same extents plans nothing and, given the same Outputs again, allocates nothing. The first run that asks
+/// for other outputs, or gives inputs that have values of their own, makes a program for them, while other
+/// threads run what is there; threads that ask for the same wait for the one that makes it.
+///
+/// A Session that was moved from has no graph: Error{invalid_argument} from whatever needs one. Bindings stay
+/// what they are when their Session moves.
 class Session {
  public:
   /// Error{invalid_argument} when TENON_ARCH is set but names no level that is present. Errors of passes and
@@ -84,13 +131,14 @@ class Session {
   explicit Session(Graph graph, SessionOptions options = {});
 
   /// The graph; without the contents of its constants when it has a source.
-  const Graph& graph() const { return graph_; }
+  [[nodiscard]] const Graph& graph() const { return graph_; }
 
   /// Runs the graph: s.run({{"x", batch}})["y"]. Inputs with a value of their own may be left out, and inputs
   /// on which no requested output depends. Error{invalid_argument} for unknown or missing inputs,
   /// {invalid_type, invalid_shape} for inputs that do not fit. Errors of operators go through, with the
-  /// node's name.
-  Outputs run(const Feeds& feeds, const RunOptions& options = {}) const {
+  /// node's name. What making a new program throws reaches all runs that wait for it, but for the bounds of
+  /// the run that makes it; the next run tries again.
+  [[nodiscard]] Outputs run(const Feeds& feeds, const RunOptions& options = {}) const {
     Outputs outputs;
     run(feeds, outputs, options);
     return outputs;
@@ -99,13 +147,18 @@ class Session {
   void run(const Feeds& feeds, Outputs& outputs, const RunOptions& options = {}) const;
   /// Binds inputs, and the memory of earlier results where it fits, for many runs:
   /// Binding b = s.bind({{"x", batch}}); b.run(); b.outputs()["y"]
-  Binding bind(const Feeds& feeds, Outputs outputs = {}, const RunOptions& options = {}) const;
+  [[nodiscard]] Binding bind(const Feeds& feeds, Outputs outputs = {}, const RunOptions& options = {}) const;
 
-  /// How a run with these inputs lays out memory.
-  detail::Plan plan(const Feeds& feeds) const;
-  const Program& program() const { return shared_->variants.front()->runner.program(); }
+  /// How a run for the graph's outputs with these inputs lays out memory; inputs that are left out are taken
+  /// as they are declared. Errors of inputs as from `run`, and of operators' rules.
+  [[nodiscard]] MemoryPlan plan(const Feeds& feeds) const;
+  /// The program of the graph's outputs.
+  [[nodiscard]] const Program& program() const {
+    check_alive();
+    return shared_->own->runner->program();
+  }
   /// The passes' reports on the graph and its bodies, in order. Empty unless SessionOptions::explain is set.
-  const std::vector<PassReport>& reports() const { return reports_; }
+  [[nodiscard]] const std::vector<PassReport>& reports() const { return reports_; }
 
  private:
   // The graph compiled for one set of outputs and one set of replaced inputs (inputs with a value of their
@@ -113,21 +166,36 @@ class Session {
   struct Variant {
     std::vector<std::string> outputs;
     std::vector<ValueId> given;
+    // Made by one thread, and read by others when it is ready:
     std::vector<bool> needed;  // whether the outputs depend on each input of the graph
-    detail::Runner runner;
+    std::optional<detail::Runner> runner;
+    // Guarded by Shared::mutex:
+    enum class State : uint8_t { compiling, ready, failed, given_up } state = State::compiling;
+    // Of a failed one. Each run that waits throws a copy of an Error; what else there is, they share.
+    std::optional<Error> error;
+    std::exception_ptr other;
   };
   struct Shared {
+    std::shared_ptr<Variant> own;  // of the graph's outputs
     std::mutex mutex;
-    std::vector<std::unique_ptr<Variant>> variants;
+    std::condition_variable_any compiled;            // a variant is ready, or will not be
+    std::vector<std::shared_ptr<Variant>> variants;  // the others, the last one used last
   };
+
+  void check_alive() const {
+    if (shared_ == nullptr) throw Error(ErrorCode::invalid_argument, "session", "it was moved from");
+  }
 
   const std::vector<std::string>& requested(const RunOptions& o) const {
     return o.outputs.empty() ? names_ : o.outputs;
   }
 
   Allocator& allocator() const { return options_.allocator ? *options_.allocator : default_allocator(); }
+  Executor* executor() const {
+    return options_.executor ? options_.executor : tenon::detail::current_executor;
+  }
 
-  /// Calls f(runner, inputs, budget) with the runner for the options, the inputs in the graph's order, and
+  /// Calls f(variant, inputs, budget) with the variant for the options, the inputs in the graph's order, and
   /// the bounds, null for none.
   template <class F>
   void with_inputs(const Feeds& feeds, Outputs& outputs, const RunOptions& options, F f) const;
@@ -139,20 +207,27 @@ class Session {
 
   static int64_t default_folded(const Graph& graph);
   static std::vector<bool> needed_inputs(const Graph& graph, std::span<const ValueId> outputs);
-  Variant& find_variant(const RunOptions& options, std::span<const ValueId> given,
-                        const detail::Budget* budget) const;
-  Variant& variant(const Graph& graph, std::vector<std::string> names, std::vector<ValueId> ids,
-                   std::span<const ValueId> given, const detail::Budget* budget, Graph* drained = nullptr,
-                   std::vector<PassReport>* reports = nullptr) const;
+  std::shared_ptr<Variant> find_variant(const RunOptions& options, std::span<const ValueId> given,
+                                        const detail::Budget* budget) const;
+  /// Compiles a variant that find_variant has entered, and tells those that wait for it.
+  void make(const std::shared_ptr<Variant>& variant, const detail::Budget* budget) const;
+  std::vector<ValueId> ids_of(const std::vector<std::string>& outputs) const;
+  void compile(Variant& variant, const Graph& graph, std::vector<ValueId> ids, const detail::Budget* budget,
+               Graph* drained = nullptr, std::vector<PassReport>* reports = nullptr) const;
 
   Graph graph_;
   SessionOptions options_;
-  std::unique_ptr<ThreadPool> pool_;
+  std::shared_ptr<ThreadPool> pool_;
   std::vector<std::string> names_;
   std::vector<ValueId> outputs_;
   std::vector<PassReport> reports_;
   std::unique_ptr<Shared> shared_;
 };
+
+namespace detail {
+/// The plan of a program's run with these inputs; those that are left out are taken as they are declared.
+Plan plan_of(const Program& program, const Feeds& feeds);
+}  // namespace detail
 
 }  // namespace tenon::TENON_ABI
 
