@@ -7,6 +7,7 @@
 
 #include "tenon/graph/fused/blocked_conv.hpp"
 #include "tenon/graph/fused/conv_chain.hpp"
+#include "tenon/graph/fused/fused_attention.hpp"
 #include "tenon/graph/fused/last_conv.hpp"
 #include "tenon/graph/fused/packed_conv.hpp"
 #include "tenon/graph/fused/packed_conv_transpose.hpp"
@@ -212,6 +213,12 @@ OperatorText text_of(const ConvChain& p, Constants& c) {
   text.constant &= constant;
   return text;
 }
+OperatorText text_of(const FusedAttention& p, Constants& c) {
+  return Aggregate("FusedAttention", c)
+      .set("scale", p.scale)
+      .set("heads", p.heads)
+      .take(concat(fused, "fused_attention.hpp"));
+}
 OperatorText text_of(const ToBlocks& p, Constants& c) {
   return Aggregate("ToBlocks", c).set("block", p.block).take(concat(fused, "blocked_conv.hpp"));
 }
@@ -375,7 +382,8 @@ OperatorText text_of(const AnyOperator& op, std::span<const HeaderText> files, C
   if (text_of_one<PackedMatMul, PackedConv, BlockedConv, ConvChain, ToBlocks, FromBlocks, BlockedMean,
                   QuantizedConv, QuantizedMatMul, QuantizedAdd, QuantizedMul, QuantizedGlobalAverage,
                   ByteTable, MoveChannels, LastConv, PackedMatMulInteger, PackedRecurrent<op::GRU>,
-                  PackedRecurrent<op::LSTM>, PackedRecurrent<op::RNN>, PackedConvTranspose>(op, c, text))
+                  PackedRecurrent<op::LSTM>, PackedRecurrent<op::RNN>, PackedConvTranspose, FusedAttention>(
+          op, c, text))
     return *std::move(text);
   if (text_of_model<op::LinearClassifier, op::LinearRegressor, op::SVMClassifier, op::SVMRegressor>(op, files,
                                                                                                     c, text))

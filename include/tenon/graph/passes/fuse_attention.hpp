@@ -1,12 +1,12 @@
-// fuse_attention: softmax(Q K^T * scale + mask) V over batches of heads becomes an Attention, which makes no
-// matrix of scores. Where Q, K and V are transposes of (batch, steps, heads, size), and the result goes to
-// the transpose back, the Attention reads and writes these as (batch, steps, heads * size).
+// fuse_attention: softmax(Q K^T * scale + mask) V over batches of heads becomes a FusedAttention, which makes
+// no matrix of scores. Where Q, K and V are transposes of (batch, steps, heads, size), and the result goes to
+// the transpose back, it reads and writes these as (batch, steps, heads * size).
 #pragma once
 
+#include "tenon/graph/fused/fused_attention.hpp"
 #include "tenon/graph/passes/match.hpp"
 #include "tenon/op/math/mat_mul.hpp"
 #include "tenon/op/math/softmax.hpp"
-#include "tenon/op/nn/attention.hpp"
 #include "tenon/op/tensor/reshape.hpp"
 #include "tenon/op/tensor/transpose.hpp"
 
@@ -114,10 +114,7 @@ class Attentions {
     p_.applied(n, "fused with ", p_.label(last), " and the product before it into Attention");
     if (!in_order) k = p_.add_node(transpose.name, AnyOperator::make(op::Transpose{perm}), {k})[0];
     std::vector<ValueId> operands{q_, k, v};
-    op::Attention attention;
-    attention.scale = static_cast<float>(scale_);
-    attention.mask_stretches = true;
-    attention.keyless_is_nan = true;
+    FusedAttention attention{.scale = static_cast<float>(scale_)};
     const int back = steps_before_heads(operands) ? transpose_back(p_.node(last).outputs[0]) : -1;
     const Dim heads = dims(v)[1], size = dims(v)[3];
     for (ValueId& x : operands) {
@@ -126,9 +123,9 @@ class Attentions {
       const ValueId joined = extents({0, 0, (dims(x)[2] * dims(x)[3]).value()});
       x = p_.add_node({}, AnyOperator::make(op::Reshape{}), {x, joined})[0];
     }
-    if (back >= 0) attention.q_num_heads = attention.kv_num_heads = heads.value();
+    if (back >= 0) attention.heads = heads.value();
     if (mask_ >= 0) operands.push_back(mask_);
-    AnyOperator op = AnyOperator::make<op::Attention, fused_types.tensor>(attention);
+    AnyOperator op = AnyOperator::make<FusedAttention, fused_types.tensor>(attention);
     if (back < 0) return p_.replace(last, std::move(op), std::move(operands));
     const ValueId y = p_.add_node(p_.node(last).name, std::move(op), std::move(operands))[0];
     p_.replace(back, AnyOperator::make(op::Reshape{}), {y, extents({0, 0, heads.value(), size.value()})});

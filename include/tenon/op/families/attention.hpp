@@ -1,4 +1,4 @@
-// Attention and FlexAttention share the rule for queries, keys and values, and where their heads lie.
+// What operators of attention share: the rules for queries, keys, values and masks, and where these lie.
 #pragma once
 
 #include "tenon/kernels/attention.hpp"
@@ -38,6 +38,34 @@ constexpr AttentionExtents infer_attention(Infer& i, const Opt<int64_t>& heads,
   if (e.kv_heads.is(0) ? e.heads.differs(0) : (e.heads % e.kv_heads).differs(0))
     i.fail(e.kv_heads, " heads of K do not serve ", e.heads, " heads of Q");
   return e;
+}
+
+/// Refuses a mask, input `mask`, that does not stretch to `scores`, (batch, heads, queries, keys). One that
+/// has fewer keys does all the same, unless its one key holds for all of them (`one_key_for_all`).
+constexpr void check_attention_mask(Infer& i, int mask, const Dims& scores, bool one_key_for_all) {
+  const Dims& m = i.dims(mask);
+  if (!i.has(mask) || !m.ranked()) return;
+  if (m.rank() > 4) return i.fail(i.name(mask), ": rank ", m.rank(), ", expected at most 4");
+  if (!one_key_for_all && !i.expect_rank_at_least(mask, 1)) return;
+  for (int k = 1; k <= m.rank(); ++k) {
+    const Dim d = m[m.rank() - k], s = scores[4 - k];
+    const bool fits = k == 1 && !one_key_for_all ? !s.below(d) : d.is(1) || !d.differs(s);
+    if (!fits) return i.fail(i.name(mask), " ", m, " does not stretch to ", scores);
+  }
+}
+
+/// Where the numbers of a mask lie, whose axes are the last ones of (batch, heads, queries, keys).
+inline kernels::AttentionMask attention_mask(AnyView mask) {
+  kernels::AttentionMask m;
+  m.dtype = mask.dtype(), m.data = mask.data(), m.keys = 1;
+  int64_t step = 1;
+  for (int k = 1; k <= mask.rank(); ++k) {
+    const int64_t extent = mask.extent(-k);
+    if (k == 1) m.keys = extent;
+    else (k == 2 ? m.row : k == 3 ? m.head : m.batch) = extent == 1 ? 0 : step;
+    step *= extent;
+  }
+  return m;
 }
 
 /// The type of a softmax, if it is stated, is a type of floating-point numbers.

@@ -47,11 +47,8 @@ struct Attention {
   float softcap = 0;
   Opt<int64_t> softmax_precision{};
   /// Whether a mask of one key holds for all keys, as the function of version 23 has it; later, keys past the
-  /// mask's end are masked. No attribute of ONNX.
+  /// mask's end are masked. A version's switch, no attribute.
   bool mask_stretches = false;
-  /// Whether a query that the mask forbids all keys gets NaN, as from a Softmax, and not zeros. No attribute
-  /// of ONNX.
-  bool keyless_is_nan = false;
 
   static constexpr Spec spec{
       .name = "Attention",
@@ -122,7 +119,7 @@ struct Attention {
       if (i.has(4)) return i.fail("nonpad_kv_seqlen is of keys that hold the past, so past_key has no place");
       i.expect_extents(6, {e.batch});
     }
-    check_mask(i, {e.batch, e.heads, e.queries, keys});
+    check_attention_mask(i, 3, {e.batch, e.heads, e.queries, keys}, mask_stretches);
     if (rank == 0) return;
     if (rank == 3) i.out(0, {e.batch, e.queries, e.heads * e.value_size});
     else i.out(0, {e.batch, e.heads, e.queries, e.value_size});
@@ -177,7 +174,8 @@ struct Attention {
       a.offsets = offsets;
       a.ends = nonpad_kv_seqlen.data();
     }
-    if (attn_mask) a.mask = stretched(attn_mask, keys);
+    if (attn_mask) a.mask = attention_mask(attn_mask);
+    a.mask.stretched = mask_stretches && a.mask.keys == 1 && keys > 0;
     if (softmax_precision && dtype_from_onnx(*softmax_precision) != t)
       a.softmax_type = dtype_from_onnx(*softmax_precision);
     if (qk_matmul_output)
@@ -186,34 +184,6 @@ struct Attention {
     kernels::attention<compute_t<T>>(a);
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
-
- private:
-  /// Refuses a mask that does not stretch to `scores`, (batch, heads, queries, keys).
-  constexpr void check_mask(Infer& i, const Dims& scores) const {
-    const Dims& mask = i.dims(3);
-    if (!i.has(3) || !mask.ranked()) return;
-    if (mask.rank() > 4) return i.fail("attn_mask: rank ", mask.rank(), ", expected at most 4");
-    if (!mask_stretches && !i.expect_rank_at_least(3, 1)) return;
-    for (int k = 1; k <= mask.rank(); ++k) {
-      const Dim m = mask[mask.rank() - k], s = scores[4 - k];
-      const bool fits = k == 1 && !mask_stretches ? !s.below(m) : m.is(1) || !m.differs(s);
-      if (!fits) return i.fail("attn_mask ", mask, " does not stretch to ", scores);
-    }
-  }
-  kernels::AttentionMask stretched(AnyView mask, int64_t keys) const {
-    kernels::AttentionMask m;
-    m.dtype = mask.dtype(), m.data = mask.data(), m.keys = 1;
-    int64_t step = 1;
-    for (int k = 1; k <= mask.rank(); ++k) {
-      const int64_t extent = mask.extent(-k);
-      if (k == 1) m.keys = extent;
-      else (k == 2 ? m.row : k == 3 ? m.head : m.batch) = extent == 1 ? 0 : step;
-      step *= extent;
-    }
-    m.none_is_nan = keyless_is_nan;
-    m.stretched = mask_stretches && m.keys == 1 && keys > 0;
-    return m;
-  }
 };
 
 }  // namespace tenon::TENON_ABI::op
