@@ -5,6 +5,7 @@
 
 #include "loader/attribute.hpp"
 #include "loader/depth.hpp"
+#include "loader/infer_types.hpp"
 #include "loader/names.hpp"
 #include "loader/opsets.hpp"
 #include "loader/order.hpp"
@@ -229,8 +230,10 @@ class Importer {
       if (id < 0) id = find(scope, v.name());
       if (id < 0)
         throw Error(ErrorCode::invalid_model, place, concat("output '", v.name(), "' is not produced"));
-      // The declared type is ignored: some cases that ONNX's evaluator passes declare a wrong one
-      // (refeval/test_greater).
+      const Type declared = read_type(v.type()), made = graph.entry(id).info.type;
+      if (options_.declared_outputs && known(declared) && known(made) && !(declared == made))
+        throw Error(ErrorCode::invalid_model, concat(place, ", output '", v.name(), "'"),
+                    concat("declared as ", to_string(declared), ", but is ", to_string(made)));
       graph.add_output(v.name(), id);
     }
   }

@@ -26,9 +26,13 @@ struct LoadOptions {
   /// model may lead to files within it. Empty: symbolic links and hard links in external data's place are
   /// refused.
   std::filesystem::path trusted_root{};
-  /// Require inputs of the main graph to have the extents that the model declares. By default these extents
-  /// are ignored, as by ONNX's reference evaluator; element types are always required.
+  /// Inputs of the main graph have to have the extents that the model declares for them. False: these extents
+  /// are ignored, as by ONNX's reference evaluator. Declared types are required in either case.
   bool declared_extents = true;
+  /// Outputs of graphs and bodies have to have the types that the model declares for them. False: these types
+  /// are ignored, as by ONNX's reference evaluator. Extents that are declared for outputs are not looked at
+  /// here, but by `check` with CheckOptions::full.
+  bool declared_outputs = true;
   // Bounds; Error{limit} past one. SessionOptions::max_folded_bytes bounds the constants that are computed.
   int64_t max_file_bytes = no_bound;  ///< size of the model's file, external data not included
   /// Bytes of constants that the file's size does not bound: sparse tensors made dense, and the constants of
@@ -74,8 +78,9 @@ class Model {
   const std::filesystem::path& folder() const { return folder_; }
   ModelHeader header() const;
 
-  /// The main graph, for a Session. Error{invalid_model} with the place that breaks ONNX's rules.
-  /// Error{not_supported} with a list of every unknown operator, domain, opset and type.
+  /// The main graph, for a Session. Error{invalid_model} with the place that breaks ONNX's rules, such as an
+  /// output that is declared of another type than it has. Error{not_supported} with a list of every unknown
+  /// operator, domain, opset and type.
   Graph graph(const LoadOptions& options = {}) const;
 
   // --- editing the main graph; texts are in ONNX's textual syntax ---

@@ -100,6 +100,34 @@ TEST_CASE("what the numbers of a tensor claim is checked against its data") {
   }
 }
 
+TEST_CASE("outputs are declared of the type that they have, in bodies too, unless declarations are ignored") {
+  const struct {
+    std::string_view branch, output, says;
+  } rows[] = {
+      {"float[n] b", "float[n] y", ""},
+      {"b", "y", ""},
+      {"float[3, 4] b", "float[9] y", ""},  // extents are not looked at
+      {"float[n] b", "int64[n] y", "graph 'g', output 'y': declared as tensor(int64), but is tensor(float)"},
+      {"bool[n] b", "float[n] y",
+       "graph 'otherwise', output 'b': declared as tensor(bool), but is tensor(float)"},
+      {"float[n] b", "seq(float[n]) y",
+       "graph 'g', output 'y': declared as seq(tensor(float)), but is tensor(float)"},
+  };
+  for (const auto& row : rows) {
+    CAPTURE(row.says);
+    const Model m = parse_text(concat(R"(<ir_version: 10, opset_import: ["": 21]>
+        g (bool c, float[n] x) => ()",
+                                      row.output, R"() {
+          y = If (c) <then_branch = then () => (float[n] a) { a = Neg (x) },
+                      else_branch = otherwise () => ()",
+                                      row.branch, R"() { b = Abs (x) }>
+        })"));
+    const std::string text = refusal([&] { (void)m.graph(); });
+    CHECK_MESSAGE((row.says.empty() ? text.empty() : holds(text, row.says)), text);
+    CHECK(refusal([&] { (void)m.graph({.declared_outputs = false}); }).empty());
+  }
+}
+
 TEST_CASE("what a graph must not be") {
   struct Row {
     std::string_view says;
