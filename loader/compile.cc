@@ -15,6 +15,7 @@
 #include "tenon/loader.hpp"
 #include "tenon/op/nn/attention.hpp"
 #include "tenon/op/nn/dropout.hpp"
+#include "tenon/op/tensor/identity.hpp"
 #include "tenon/simd/batch.hpp"
 #include "tenon/simd/features.hpp"
 
@@ -272,7 +273,7 @@ class Emission {
   std::string fresh(const Graph::Node& n) {
     for (const op::AttributeInfo& a : n.op.attributes())
       if (a.type == op::AttributeType::graph) throw Refused{"it runs a body"};
-    if (n.op.spec().name != "Identity" || !n.op.spec().domain.empty() || !is_dense(entry(n.inputs[0]).info))
+    if (!n.op.as<op::Identity>() || !is_dense(entry(n.inputs[0]).info))
       throw Refused{"it makes its results in the run: their extents depend on data, or they are no tensors"};
     const ValueId x = n.inputs[0], y = n.outputs[0];
     expect_dense(x);

@@ -392,7 +392,9 @@ OperatorText text_of(const AnyOperator& op, std::span<const HeaderText> files, C
                                                                                              text))
     return *std::move(text);
   const op::Spec& spec = op.spec();
-  if (spec.name == "PreparedModel") throw Refused{"its model takes memory from the heap"};
+  if (spec.workspace == op::Workspace::heap) throw Refused{"it takes memory from the heap"};
+  if (spec.workspace == op::Workspace::unplanned) throw Refused{"its working memory depends on data"};
+  if (op.takes_context()) throw Refused{"it may run bodies"};
   const auto& operators = standard_registry().operators();
   const auto found = operators.find({std::string(spec.domain), std::string(spec.name)});
   const OperatorClass* op_class = nullptr;
@@ -400,10 +402,6 @@ OperatorText text_of(const AnyOperator& op, std::span<const HeaderText> files, C
     for (const auto& [since, one] : found->second)
       if (one->same_operator(op.op_class())) op_class = one;
   if (op_class == nullptr) throw Refused{"the operator has no form in a header"};
-  if (spec.name == "RoiAlign" || spec.name == "MaxRoiPool")
-    throw Refused{"its working memory depends on data"};
-  if (spec.name == "FlexAttention") throw Refused{"it may run bodies"};
-  if (spec.name == "TfIdfVectorizer") throw Refused{"it takes memory from the heap"};
   std::string name = concat("tenon::op::", spec.name);
   if (found->second.rbegin()->second != op_class) name += concat("_", spec.since[0]);
   OperatorText made = make_text(name, op.version(), op.attributes(),

@@ -7,6 +7,8 @@
 #include "loader/file.hpp"
 #include "tenon/array/npy.hpp"
 #include "tenon/base/convert.hpp"
+#include "tenon/op/tensor/cast.hpp"
+#include "tenon/op/tensor/cast_like.hpp"
 
 namespace tenon::TENON_ABI::tool {
 namespace {
@@ -25,20 +27,23 @@ int64_t extent(const op::Info& info, int64_t axis) {
   return info.dims[static_cast<int>(axis)].value();
 }
 
-int64_t axis_of(const AnyOperator& op) {
+std::optional<int64_t> axis_of(const AnyOperator& op) {
   for (const op::AttributeInfo& a : op.attributes())
     if (a.name == "axis")
       if (const int64_t* const axis = std::get_if<int64_t>(&a.value)) return *axis;
-  return 0;
+  return {};
+}
+
+// Whether a node's results have the integers of its first input, or of all members of a variadic one.
+bool keeps_integers(const AnyOperator& op) {
+  const op::Elements e = op.elements();
+  return e == op::Elements::order || e == op::Elements::choice || op.as<op::Cast>() || op.as<op::CastLike>();
 }
 
 // For each value of a graph, the number that its integers stay below where operators look something up by
 // them: the extent of the axis that a Gather indexes with the value itself, or with its elements after they
 // were moved.
 std::vector<int64_t> index_limits(const Graph& g) {
-  constexpr std::string_view lookups[] = {"Gather", "GatherElements", "GatherND"};
-  constexpr std::string_view moves[] = {"Cast",  "Concat", "Expand",  "Flatten", "Identity",  "Reshape",
-                                        "Slice", "Split",  "Squeeze", "Tile",    "Transpose", "Unsqueeze"};
   std::vector<int64_t> limits(g.values().size(), unlimited);
   auto limit = [&](ValueId v, int64_t below) {
     if (v < 0) return;
@@ -47,21 +52,25 @@ std::vector<int64_t> index_limits(const Graph& g) {
   };
   for (auto node = g.nodes().rbegin(); node != g.nodes().rend(); ++node) {
     const Graph::Node& n = *node;
-    const std::string_view name = n.op.spec().name;
-    auto is_one_of = [&](const auto& names) { return std::ranges::find(names, name) != std::end(names); };
-    if (!n.op.spec().domain.empty()) continue;
-    if (is_one_of(lookups) && n.inputs.size() > 1 && n.inputs[0] >= 0) {
-      const op::Info& table = g.entry(n.inputs[0]).info;
-      if (name != "GatherND") limit(n.inputs[1], extent(table, axis_of(n.op)));
+    const op::Spec& spec = n.op.spec();
+    for (std::size_t k = 0; k < n.inputs.size(); ++k) {
+      const int looked_up = spec.input(static_cast<int>(k)).looks_up;
+      const ValueId in = looked_up < 0 ? -1 : n.inputs[static_cast<std::size_t>(looked_up)];
+      if (in < 0) continue;
+      const op::Info& table = g.entry(in).info;
+      if (const auto axis = axis_of(n.op)) limit(n.inputs[k], extent(table, *axis));
       else
-        for (int k = 0; table.dims.ranked() && k < table.dims.rank(); ++k)
-          limit(n.inputs[1], extent(table, k));
-    } else if (is_one_of(moves)) {
-      const std::size_t moved =
-          name == "Concat" ? n.inputs.size() : std::min<std::size_t>(1, n.inputs.size());
-      for (ValueId out : n.outputs)
-        for (std::size_t k = 0; k < moved && out >= 0; ++k)
-          limit(n.inputs[k], limits[static_cast<std::size_t>(out)]);
+        for (int d = 0; table.dims.ranked() && d < table.dims.rank(); ++d)
+          limit(n.inputs[k], extent(table, d));
+    }
+    if (keeps_integers(n.op)) {
+      const auto of_first = [](const op::Param& p, const auto& members) {
+        return std::span(members).first(
+            p.arity == op::Arity::variadic ? members.size() : std::min<std::size_t>(1, members.size()));
+      };
+      for (const ValueId out : of_first(spec.output(0), n.outputs))
+        for (const ValueId in : of_first(spec.input(0), n.inputs))
+          if (out >= 0) limit(in, limits[static_cast<std::size_t>(out)]);
     }
     if (n.captures.empty()) continue;
     for (const op::AttributeInfo& a : n.op.attributes())

@@ -3,6 +3,7 @@
 #include "tenon/graph/passes/allow_winograd.hpp"
 #include "tenon/graph/passes/pack_convolution.hpp"
 #include "tenon/op/tensor/resize.hpp"
+#include "tests/graph/passes/custom.hpp"
 #include "tests/graph/passes/network.hpp"
 
 namespace tenon::passes {
@@ -247,6 +248,21 @@ TEST_CASE("a NaN stays in its channel's windows") {
   Tensor<float> x{Extents{1, 17, 6, 6}};
   for (int64_t k = 0; k < x.size(); ++k) x[k] = k == 40 ? std::numeric_limits<float>::quiet_NaN() : 0.5f;
   check(build, {{"x", Value(x)}, {"z", Value(floats<float>({1, 17, 6, 6}, 3))}}, "BlockedConv", 3);
+}
+
+TEST_CASE("operators of a domain of their own that work element by element stay in blocks") {
+  const auto build = [] {
+    Network b;
+    const ValueId x = b.g.add_input("x", DType::float32, {1, 17, 6, 6});
+    ValueId y = node(b.g, test::custom::Abs{}, {b.conv(x, 17, 17, {3, 3})});
+    y = node(b.g, test::custom::Distance{}, {y, b.constant({17, 1, 1})});
+    b.g.add_output("y", b.conv(y, 17, 20, {1, 1}));
+    return std::move(b.g);
+  };
+  const Value x = floats<float>({1, 17, 6, 6}, 5);
+  check(build, {{"x", x}}, "BlockedConv", 2);
+  check(build, {{"x", x}}, "FromBlocks", 0);
+  check(build, {{"x", x}}, "Abs", 1);
 }
 
 }  // namespace tenon::passes

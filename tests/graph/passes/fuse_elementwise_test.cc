@@ -17,6 +17,7 @@
 #include "tenon/op/tensor/cast.hpp"
 #include "tenon/op/tensor/where.hpp"
 #include "tests/graph/passes/check.hpp"
+#include "tests/graph/passes/custom.hpp"
 
 namespace tenon::passes {
 namespace {
@@ -176,6 +177,17 @@ TEST_CASE("results do not depend on threads, and a dying operand is written over
   const ScopedPool use(pool);
   Outputs three = s.run(feeds);
   CHECK(test::difference(one[0].tensor(), three[0].tensor()) == 0);
+}
+
+TEST_CASE("operators of a domain of their own, one with the name of ONNX's") {
+  const auto build = [] {
+    Graph g;
+    const ValueId x = g.add_input("x", DType::float32, {g.symbol("n"), 7});
+    const ValueId y = node(g, op::Tanh{}, {node(g, test::custom::Abs{}, {x})});
+    g.add_output("y", node(g, op::Abs{}, {node(g, test::custom::Distance{}, {y, number(g, 0.25f)})}));
+    return g;
+  };
+  test::check_pass(fuse_elementwise, build, {{"x", floats<float>({3000, 7}, 1)}}, 1, 0);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "tenon/op/tensor/concat.hpp"
 #include "tenon/op/tensor/transpose.hpp"
 #include "tests/graph/passes/check.hpp"
+#include "tests/graph/passes/custom.hpp"
 
 namespace tenon::passes {
 namespace {
@@ -302,6 +303,47 @@ TEST_CASE("fuse_qdq: bytes are ordered in place of floats") {
     // Three orders and a product of integers.
     check(build, {{"a", shape.feed({2, 5, 3, 8}, 1)}, {"b", shape.feed({2, 6, 3, 8}, 2)}}, 4, 1);
   }
+}
+
+TEST_CASE("fuse_qdq: operators of a domain of their own") {
+  using test::custom::Backwards;
+  constexpr TypeSet bytes = types::int8 | types::uint8;
+  for (const bool is_signed : {false, true}) {
+    CAPTURE(is_signed);
+    Net shape{.is_signed = is_signed};
+    const auto graph = [&](auto op, float scale) {
+      return [=] {
+        Net n{.is_signed = is_signed};
+        n.g.add_output("y", n.quantize(node(n.g, op, {n.input("x", {90}, 0.05f, 120)}), scale, 120));
+        return std::move(n.g);
+      };
+    };
+    const Feeds feeds{{"x", shape.feed({90}, 1)}};
+    check(graph(test::custom::Abs{}, 0.04f), feeds, 1, 0);
+    check(graph(Backwards < true, types::float32 | bytes > {}, 0.04f), feeds, 2, 0);  // of bytes, and a table
+    check(graph(Backwards < false, types::float32 | bytes > {}, 0.05f), feeds, 1, 0);
+    // No bytes go where only floats are taken.
+    for (const auto& build : {std::function<Graph()>(graph(Backwards<true, types::float32>{}, 0.05f)),
+                              std::function<Graph()>(graph(Backwards<false, types::float32>{}, 0.05f))}) {
+      const Session plain(build()), passed(build(), {.passes = std::vector{fuse_qdq, test::infos_are_true}});
+      CHECK(passed.program().nodes().size() == 3);
+      CHECK(tenon::test::same(plain.run(feeds)[0].tensor(), passed.run(feeds)[0].tensor()));
+    }
+  }
+}
+
+TEST_CASE("fuse_qdq: a version that takes no bytes keeps its floats") {
+  const auto build = [] {
+    Net n;
+    const ValueId x = n.input("x", {1, 1, 6, 6}, 0.05f, 120);
+    const AnyOperator pool =
+        make_operator(operator_class<op::MaxPool>, 11, {{"kernel_shape", std::vector<int64_t>{2, 2}}});
+    n.g.add_output("y", n.quantize(n.g.add_node({}, pool, {x}, std::vector<std::string>(1))[0], 0.05f, 120));
+    return std::move(n.g);
+  };
+  const Session plain(build()), passed(build(), {.passes = std::vector{fuse_qdq, test::infos_are_true}});
+  const Feeds feeds{{"x", Net{}.feed({1, 1, 6, 6}, 1)}};
+  CHECK(tenon::test::same(plain.run(feeds)[0].tensor(), passed.run(feeds)[0].tensor()));
 }
 
 TEST_CASE("fuse_qdq: a residual block in integers throughout") {

@@ -2,12 +2,15 @@
 
 #include "tenon/graph/passes/block_channels.hpp"
 #include "tenon/op/math/div.hpp"
+#include "tenon/op/math/mat_mul.hpp"
 #include "tenon/op/math/relu.hpp"
+#include "tenon/op/math/softmax.hpp"
 #include "tenon/op/nn/batch_normalization.hpp"
 #include "tenon/op/nn/global_average_pool.hpp"
 #include "tenon/op/nn/max_pool.hpp"
 #include "tenon/op/tensor/reshape.hpp"
 #include "tests/graph/passes/check.hpp"
+#include "tests/graph/passes/custom.hpp"
 
 namespace tenon::passes {
 namespace {
@@ -113,6 +116,23 @@ TEST_CASE("operators that are compiled for one type stay") {
   g.output("y", g.add(op::Conv{}, x, Tensor<float16, Shape<4, 4, 1, 1>>{}));
   const Session passed = session(std::move(g));
   CHECK(count(passed, "Cast") == 0);
+}
+
+TEST_CASE("what stands between convolutions is a matter of operands, and not of names") {
+  const auto build = [] {
+    Graph g;
+    const ValueId x = g.add_input("x", DType::float16, Dims{1, 16, 9, 9});
+    ValueId y = node(g, test::custom::Abs{}, {conv<float16>(g, x, 16, 16, 1)});
+    y = node(g, op::Softmax{.axis = 1}, {y});
+    y = node(g, op::MatMul{},
+             {conv<float16>(g, y, 16, 16, 3), g.add_constant({}, floats<float16>({9, 9}, 5))});
+    g.add_output("y", conv<float16>(g, y, 16, 16, 6));
+    return g;
+  };
+  const Session passed = session(build());
+  CHECK(count(passed, "BlockedConv") == 3);
+  CHECK(count(passed, "Cast") == 4);  // around the MatMul too
+  check(passed, build(), {{"x", floats<float16>({1, 16, 9, 9}, 2)}}, 3e-3);
 }
 
 }  // namespace tenon::passes

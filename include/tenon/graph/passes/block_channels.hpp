@@ -213,10 +213,12 @@ class ChannelBlocks {
       join(n, *concat);
     } else if (const auto* resize = node.op.as<op::Resize>(); resize && x >= 0) {
       enlarge(n, *resize, x);
-    } else if (element_by_element(node.op)) {
+    } else if (is_elementwise(node) && p_.info(node.outputs[0]).type == Type(DType::float32)) {
+      const bool function = node.op.elements() == op::Elements::function;
       std::vector<ValueId> inputs;
       for (ValueId v : node.inputs) {
-        const ValueId b = v < 0 ? v : operand(v, dims(node.outputs[0]));
+        const bool parameter = function && !inputs.empty();
+        const ValueId b = v < 0 || parameter ? v : operand(v, dims(node.outputs[0]));
         if (v >= 0 && b < 0) return;
         inputs.push_back(b);
       }
@@ -348,11 +350,6 @@ class ChannelBlocks {
     extents.push_back(block_);
     return p_.add_constant(
         {}, AnyTensor(DType::float32, extents, in_blocks(static_cast<const float*>(t.data()), t.size())));
-  }
-
-  /// Whether each element of the result depends on the operands' elements at its place alone.
-  static bool element_by_element(const AnyOperator& op) {
-    return is_function(op.spec()) || is_arithmetic(op.spec());
   }
 
   Program& p_;

@@ -7,6 +7,12 @@
 #include "tenon/graph/passes/match.hpp"
 #include "tenon/graph/passes/packed.hpp"
 #include "tenon/kernels/elementwise/steps.hpp"
+#include "tenon/op/math/abs.hpp"
+#include "tenon/op/math/max.hpp"
+#include "tenon/op/math/min.hpp"
+#include "tenon/op/math/neg.hpp"
+#include "tenon/op/math/sqrt.hpp"
+#include "tenon/op/math/sub.hpp"
 #include "tenon/simd/copy.hpp"
 #include "tenon/simd/features.hpp"
 
@@ -209,23 +215,21 @@ class ElementwiseGroups {
   /// Whether a node computes each element of a result of floats from its operands' elements at the same
   /// place, and from numbers.
   bool fuses(int n) const {
-    static constexpr std::string_view others[] = {"Cast", "CastLike", "Where"};
     const Graph::Node& node = p_.node(n);
-    if (!fits(p_, n) || node.outputs.size() != 1 || node.inputs.size() > FusedElementwise::max_inputs ||
-        !is_fused_type(p_, node.outputs[0]))
+    if (!fits(p_, n) || !is_elementwise(node) || !node.op.planned() ||
+        node.inputs.size() > FusedElementwise::max_inputs || !is_fused_type(p_, node.outputs[0]))
       return false;
     // Results of one tile stay in the cache as they are.
     const Dim count = p_.info(node.outputs[0]).dims.count();
     if (count.known() && count.value() <= FusedElementwise::tile) return false;
-    const op::Spec& spec = node.op.spec();
-    if (!is_function(spec) && !is_arithmetic(spec) &&
-        !(spec.domain.empty() && std::ranges::find(others, spec.name) != std::end(others)))
-      return false;
+    const bool function = node.op.elements() == op::Elements::function;
     bool any = false;
-    for (ValueId v : node.inputs) {
+    for (std::size_t k = 0; k < node.inputs.size(); ++k) {
+      const ValueId v = node.inputs[k];
       if (v < 0) continue;
-      any |= is_whole(v, node);
-      if (!is_whole(v, node) && !p_.info(v).dims.count().is(1)) return false;
+      const bool whole = is_whole(v, node) && !(function && k > 0);
+      if (!whole && !p_.info(v).dims.count().is(1)) return false;
+      any |= whole;
     }
     return any;
   }
@@ -283,17 +287,31 @@ class ElementwiseGroups {
     p_.replace(last, AnyOperator::make(fused), std::move(operands));
   }
 
+  /// The function of a chain that an operator of one array is, and of two.
+  static std::optional<kernels::ChainStep::Function> function_of_one(const AnyOperator& op) {
+    using enum kernels::ChainStep::Function;
+    if (op.as<op::Abs>()) return absolute;
+    if (op.as<op::Clip>()) return clip;
+    if (op.as<op::Neg>()) return negate;
+    if (op.as<op::Relu>()) return relu;
+    if (op.as<op::Sqrt>()) return sqrt;
+    return {};
+  }
+  static std::optional<kernels::ChainStep::Function> function_of_two(const AnyOperator& op) {
+    using enum kernels::ChainStep::Function;
+    if (op.as<op::Add>()) return add;
+    if (op.as<op::Div>()) return div;
+    if (op.as<op::Max>()) return max;
+    if (op.as<op::Min>()) return min;
+    if (op.as<op::Mul>()) return mul;
+    if (op.as<op::Sub>()) return sub;
+    return {};
+  }
   /// The link of a chain that a node is, if its operands are floats. `inputs` keeps the arrays.
   std::optional<FusedElementwise::Link> link_of(const Graph::Node& node, std::vector<ValueId>& inputs) const {
-    using enum kernels::ChainStep::Function;
-    static constexpr std::pair<std::string_view, kernels::ChainStep::Function> functions[] = {
-        {"Abs", absolute}, {"Add", add},    {"Clip", clip}, {"Div", div},   {"Max", max}, {"Min", min},
-        {"Mul", mul},      {"Neg", negate}, {"Relu", relu}, {"Sqrt", sqrt}, {"Sub", sub}};
-    const auto* const found = std::ranges::find(functions, node.op.spec().name,
-                                                [](const auto& f) -> std::string_view { return f.first; });
-    if (found == std::end(functions) || !is_floats(node.inputs[0]) || !is_floats(node.outputs[0])) return {};
-    FusedElementwise::Link link{{.function = found->second}};
-    if (link.step.function >= add) {
+    if (!is_floats(node.inputs[0]) || !is_floats(node.outputs[0])) return {};
+    if (const auto of_two = function_of_two(node.op)) {
+      FusedElementwise::Link link{{.function = *of_two}};
       if (inputs.size() != 2) return {};
       const bool first = is_whole(inputs[0], node), second = is_whole(inputs[1], node);
       link.operand = first && second;
@@ -305,7 +323,10 @@ class ElementwiseGroups {
       inputs = {inputs[first ? 0 : 1]};
       return link;
     }
-    if (link.step.function == clip) {
+    const auto of_one = function_of_one(node.op);
+    if (!of_one) return {};
+    FusedElementwise::Link link{{.function = *of_one}};
+    if (node.op.as<op::Clip>()) {
       const auto bounds = bounds_of(p_, node, inputs[0]);
       if (!bounds) return {};
       link.step.number = static_cast<float>(bounds->lo), link.step.bound = static_cast<float>(bounds->hi);

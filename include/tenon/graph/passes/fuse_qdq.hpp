@@ -18,10 +18,10 @@
 #include "tenon/op/math/gemm.hpp"
 #include "tenon/op/math/mat_mul.hpp"
 #include "tenon/op/math/q_linear_mat_mul.hpp"
+#include "tenon/op/nn/global_average_pool.hpp"
 #include "tenon/op/nn/q_linear_conv.hpp"
 #include "tenon/op/quantization/dequantize_linear.hpp"
 #include "tenon/op/quantization/quantize_linear.hpp"
-#include "tenon/op/tensor/resize.hpp"
 
 namespace tenon::TENON_ABI::passes {
 
@@ -274,22 +274,17 @@ inline void fuse_add(Program& program, int number) {
   program.replace(end->node, AnyOperator::make(QuantizedAdd{a->as, b->as, end->y}), {a->v, b->v});
 }
 
-/// Whether a node only moves the numbers of its first input, or of all inputs, to its one result.
-inline bool is_move(const Graph::Node& n) {
-  static constexpr std::string_view names[] = {
-      "Concat",  "DepthToSpace", "Expand",       "Flatten", "Gather", "Identity",  "MaxPool",
-      "Reshape", "Slice",        "SpaceToDepth", "Squeeze", "Tile",   "Transpose", "Unsqueeze"};
-  const op::Spec& spec = n.op.spec();
-  if (const auto* resize = n.op.as<op::Resize>())
-    return resize->mode == "nearest" && resize->coordinate_transformation_mode != "tf_crop_and_resize";
-  return spec.domain.empty() && std::ranges::count(names, spec.name) != 0 && n.outputs.size() == 1;
+/// Whether a node only moves the numbers of its first input, or of all members of a variadic one, to its one
+/// result, and does the same with bytes.
+inline bool is_move(const Graph::Node& n, DType bytes) {
+  const op::Elements e = n.op.elements();
+  return (e == op::Elements::order || e == op::Elements::choice) && n.outputs.size() == 1 && takes(n, bytes);
 }
 
-/// Whether a node gives the numbers of its first input another order or other extents.
-inline bool is_order(const Graph::Node& n) {
-  static constexpr std::string_view names[] = {"Flatten", "Reshape", "Squeeze", "Transpose", "Unsqueeze"};
-  const op::Spec& spec = n.op.spec();
-  return spec.domain.empty() && std::ranges::count(names, spec.name) != 0 && n.outputs.size() == 1;
+/// Whether a node gives the numbers of its first input another order or other extents, and does the same with
+/// bytes.
+inline bool is_order(const Graph::Node& n, DType bytes) {
+  return n.op.elements() == op::Elements::order && n.outputs.size() == 1 && takes(n, bytes);
 }
 inline ValueId one_number(Program& program, float x) {
   return program.add_constant({}, AnyTensor(Tensor<float>(Extents{}, {x})));
@@ -300,8 +295,8 @@ inline void restore_later(Program& program, int number) {
   const ValueId v = program.node(number).outputs[0];
   const auto x = bytes_behind(program, v);
   const int next = program.only_reader(v);
-  if (!x || program.stored(x->v) || next < 0 || !fits(program, next) || !is_order(program.node(next)) ||
-      program.node(next).inputs[0] != v)
+  if (!x || program.stored(x->v) || next < 0 || !fits(program, next) ||
+      !is_order(program.node(next), x->as.type) || program.node(next).inputs[0] != v)
     return;
   const Graph::Node& n = program.node(next);
   std::vector<ValueId> inputs = n.inputs;
@@ -319,7 +314,8 @@ inline void quantize_earlier(Program& program, int number) {
     if (!as || !fits(program, number)) return;
     const ValueId v = program.node(number).inputs[0];
     const int m = program.maker(v);
-    if (m < 0 || program.only_reader(v) < 0 || !fits(program, m) || !is_order(program.node(m))) return;
+    if (m < 0 || program.only_reader(v) < 0 || !fits(program, m) || !is_order(program.node(m), as->type))
+      return;
     const Graph::Node& n = program.node(m);
     std::vector<ValueId> inputs = n.inputs;
     if (program.info(inputs[0]).type != Type(DType::float32)) return;
@@ -338,7 +334,8 @@ inline void quantize_earlier(Program& program, int number) {
 inline void fuse_move(Program& program, int number, int mover, const ByteScale& as) {
   const Graph::Node& n = program.node(mover);
   std::vector<ValueId> inputs = n.inputs;
-  const std::size_t moved = n.op.spec().name == "Concat" ? inputs.size() : 1;
+  const bool all = n.op.spec().input(0).arity == op::Arity::variadic;
+  const std::size_t moved = all ? inputs.size() : 1;
   for (std::size_t k = 0; k < moved; ++k) {
     const auto x = bytes_behind(program, inputs[k]);
     if (!x || !(x->as == as)) {
@@ -367,8 +364,8 @@ class FunctionsOfBytes {
     const int m = program_.maker(v);
     if (m < 0 || depth == most || nodes_.size() == most || !fits(program_, m)) return false;
     const Graph::Node& n = program_.node(m);
-    const bool function = is_function(n.op.spec());
-    if (n.outputs.size() != 1 || !(function || is_arithmetic(n.op.spec()))) return false;
+    const bool function = n.op.elements() == op::Elements::function;
+    if (!is_elementwise(n)) return false;
     for (std::size_t k = 0; k < n.inputs.size(); ++k) {
       const ValueId u = n.inputs[k];
       if (u >= 0 && program_.stored(u) ? !(function && k > 0) && !number(program_, u, v)
@@ -518,8 +515,8 @@ inline void apply_fuse_qdq(Program& program) {
     if (!as || !fits(program, n)) return;
     const int m = program.maker(v);
     if (m >= 0 && program.only_reader(v) >= 0 && fits(program, m)) {
-      if (is_move(program.node(m))) return fuse_move(program, n, m, *as);
-      if (program.node(m).op.spec().name == "GlobalAveragePool") return fuse_average(program, n, m, *as);
+      if (is_move(program.node(m), as->type)) return fuse_move(program, n, m, *as);
+      if (program.node(m).op.as<op::GlobalAveragePool>()) return fuse_average(program, n, m, *as);
     }
     fuse_functions(program, n, *as);
   });

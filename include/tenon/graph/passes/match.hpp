@@ -41,23 +41,18 @@ inline bool is_sum(const Graph::Node& n) {
   return n.op.as<op::Add>() || (n.inputs.size() == 2 && n.op.as<op::Sum>());
 }
 
-/// Whether an operator applies a function of one number to each element of its first input; its other inputs
-/// are parameters.
-inline bool is_function(const op::Spec& spec) {
-  static constexpr std::string_view names[] = {
-      "Abs",       "Ceil",     "Celu",   "Clip",    "Cos",         "Elu",
-      "Erf",       "Exp",      "Floor",  "Gelu",    "HardSigmoid", "HardSwish",
-      "LeakyRelu", "Log",      "Mish",   "Neg",     "Reciprocal",  "Relu",
-      "Round",     "Selu",     "Shrink", "Sigmoid", "Sign",        "Sin",
-      "Softplus",  "Softsign", "Sqrt",   "Swish",   "Tanh",        "ThresholdedRelu"};
-  return spec.domain.empty() && std::ranges::find(names, spec.name) != std::end(names);
+/// Whether a node computes each element of its one result from its operands' elements at that place, and from
+/// numbers.
+inline bool is_elementwise(const Graph::Node& n) {
+  const op::Elements e = n.op.elements();
+  return (e == op::Elements::function || e == op::Elements::arithmetic) && n.outputs.size() == 1;
 }
 
-/// Whether an operator computes each element of its result from the elements of all its inputs at that place.
-inline bool is_arithmetic(const op::Spec& spec) {
-  static constexpr std::string_view names[] = {"Add", "Div",   "Max", "Mean", "Min",
-                                               "Mul", "PRelu", "Pow", "Sub",  "Sum"};
-  return spec.domain.empty() && std::ranges::find(names, spec.name) != std::end(names);
+/// Whether a node's first operand, and all members of a variadic one, may have another element type.
+inline bool takes(const Graph::Node& n, DType type) {
+  const op::Spec& spec = n.op.spec();
+  return n.op.computes(type) &&
+         spec.permits(spec.input(0, n.op.version()), n.op.version()).contains(Type(type));
 }
 
 /// The node that makes a value, when its operator is an Op, else null.

@@ -11,6 +11,8 @@
 #include <map>
 
 #include "tenon/graph/passes/drop_casts.hpp"
+#include "tenon/op/nn/conv.hpp"
+#include "tenon/op/nn/conv_transpose.hpp"
 #include "tenon/op/tensor/transpose.hpp"
 
 namespace tenon::TENON_ABI::passes {
@@ -38,9 +40,7 @@ class WideRegions {
   /// Whether the node is a convolution of 16-bit floats with constant weights.
   bool is_convolution(int n) const {
     const Graph::Node& node = p_.node(n);
-    const op::Spec& spec = node.op.spec();
-    if (!spec.domain.empty() || (spec.name != "Conv" && spec.name != "ConvTranspose") || !is_ready(n))
-      return false;
+    if (!(node.op.as<op::Conv>() || node.op.as<op::ConvTranspose>()) || !is_ready(n)) return false;
     const bool constant = stored_floats(p_, node.inputs[1]) != nullptr;
     if (!constant) p_.skipped(n, "the weights are not constant");
     return constant;
@@ -52,40 +52,31 @@ class WideRegions {
            is_narrow(node.outputs[0]) && node.captures.empty() && node.op.computes(DType::float32) &&
            std::ranges::none_of(node.outputs, [&](ValueId v) { return p_.is_captured(v); });
   }
-  /// Whether the node is one of those that stand between convolutions.
+  /// Whether the node may stand between convolutions: it is the same function of numbers of any precision,
+  /// and works on images alone. The other operand of a product would have to be widened as well.
   bool stands_between(int n) const {
-    static constexpr std::string_view names[] = {"AveragePool",
-                                                 "BatchNormalization",
-                                                 "Concat",
-                                                 "DepthToSpace",
-                                                 "Flatten",
-                                                 "GlobalAveragePool",
-                                                 "GlobalLpPool",
-                                                 "GlobalMaxPool",
-                                                 "GroupNormalization",
-                                                 "Identity",
-                                                 "InstanceNormalization",
-                                                 "LRN",
-                                                 "LpPool",
-                                                 "MaxPool",
-                                                 "Pad",
-                                                 "ReduceMean",
-                                                 "Reshape",
-                                                 "Resize",
-                                                 "Slice",
-                                                 "SpaceToDepth",
-                                                 "Split",
-                                                 "Squeeze",
-                                                 "Unsqueeze"};
-    const op::Spec& spec = p_.node(n).op.spec();
-    const bool listed = spec.domain.empty() && std::ranges::find(names, spec.name) != std::end(names);
-    return (listed || is_function(spec) || is_arithmetic(spec) || shuffles_planes(n)) && is_ready(n);
+    if (!is_ready(n)) return false;
+    const Graph::Node& node = p_.node(n);
+    const op::Spec& spec = node.op.spec();
+    const op::Param &x = spec.input(0), &y = spec.output(0);
+    if (spec.variable(x.type) < 0 || y.type != x.type || x.heterogeneous || !spec.deterministic) return false;
+    if (node.op.as<op::Transpose>()) return shuffles_planes(n);
+    return node.op.elements() != op::Elements::any || (has_small_parameters(node) && !node.op.takes_graphs());
   }
-  /// Whether the node is a Transpose that leaves rows whole, as shuffles of channels do and those before
+  /// Whether all operands behind the first are integers, or constants of a number for each channel at most.
+  bool has_small_parameters(const Graph::Node& node) const {
+    const Dims& x = p_.info(node.inputs[0]).dims;
+    const int64_t channels = x.rank() > 1 && x[1].known() ? x[1].value() : 1;
+    return std::all_of(node.inputs.begin() + 1, node.inputs.end(), [&](ValueId v) {
+      if (v < 0 || !is_narrow(v)) return true;
+      const AnyTensor* parameters = stored_floats(p_, v);
+      return parameters != nullptr && parameters->size() <= channels;
+    });
+  }
+  /// Whether the node, a Transpose, leaves rows whole, as shuffles of channels do and those before
   /// products of matrices do not.
   bool shuffles_planes(int n) const {
     const auto* transpose = p_.node(n).op.as<op::Transpose>();
-    if (transpose == nullptr) return false;
     const Dims& x = p_.info(p_.node(n).inputs[0]).dims;
     return x.ranked() && x.rank() > 1 && transpose->source(x.rank() - 1, x.rank()) == x.rank() - 1;
   }

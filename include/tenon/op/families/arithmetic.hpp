@@ -26,7 +26,7 @@ struct Arithmetic {
                                          {6, types::wide_numeric},
                                          {13, types::wide_numeric_bf16},
                                          {14, types::numeric_bf16}}}},
-                             .memory = Memory::elementwise};
+                             .elements = Elements::arithmetic};
 
   constexpr void infer(Infer& i) const { infer_broadcast(i, combined<F>); }
   template <class T>

@@ -16,6 +16,7 @@ struct BeforeBroadcasting {
   static constexpr Spec spec = [] {
     Spec s = Op::spec;
     s.since = {Since...};
+    s.elements = Elements::any;  // extents are stretched in other ways than numpy's
     return s;
   }();
   // Version 6 took away a hint that the comparisons never had.

@@ -13,7 +13,7 @@ struct Bitwise {
                              .inputs = {{"A", "T"}, {"B", "T"}},
                              .outputs = {{"C", "T"}},
                              .types = {{"T", types::integers}},
-                             .memory = Memory::elementwise};
+                             .elements = Elements::arithmetic};
 
   constexpr void infer(Infer& i) const { infer_broadcast(i); }
   template <class T>

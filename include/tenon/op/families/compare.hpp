@@ -60,7 +60,7 @@ struct Comparison {
                 : strict ? TypeVar("T", {{1, types::floats}, {9, types::numeric}, {13, types::numeric_bf16}})
                          : TypeVar("T", {{12, types::numeric}, {16, types::numeric_bf16}}),
                 comparison_result},
-      .memory = Memory::elementwise};
+      .elements = Elements::arithmetic};
 
   constexpr void infer(Infer& i) const {
     infer_broadcast(i, [](Dim a, Dim b) { return compared(F, a, b); });

@@ -22,7 +22,7 @@ struct Logical {
                              .inputs = {{"A", "T"}, {"B", "T"}},
                              .outputs = {{"C", "T1"}},
                              .types = {{"T", types::boolean}, comparison_result},
-                             .memory = Memory::elementwise};
+                             .elements = Elements::arithmetic};
 
   constexpr void infer(Infer& i) const { infer_broadcast(i, connected<F>); }
   void compute(TensorView<const bool> a, TensorView<const bool> b, TensorView<bool> c) const {

@@ -293,6 +293,10 @@ constexpr bool check_resize_mode(Infer& i, const Str& mode, std::initializer_lis
   if (mode != "nearest" && i.dtype(0) == DType::string) return i.fail("strings have no '", mode, "'"), false;
   return true;
 }
+/// Where the elements of the result come from, if no mode of coordinates asks for others.
+constexpr Elements resized_elements(const Str& mode) {
+  return mode == "nearest" ? Elements::choice : Elements::any;
+}
 constexpr ResizeMode resize_mode(const Str& mode) {
   return mode == "nearest" ? ResizeMode::nearest : mode == "cubic" ? ResizeMode::cubic : ResizeMode::linear;
 }

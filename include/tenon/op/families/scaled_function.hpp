@@ -17,7 +17,7 @@ struct ScaledFunction {
                              .inputs = {{Input, "T"}},
                              .outputs = {{Output, "T"}},
                              .types = {{"T", types::floats}},
-                             .memory = Memory::elementwise,
+                             .elements = Elements::function,
                              .until = 9};
   static constexpr Attributes attributes{attr("alpha", &ScaledFunction::alpha),
                                          attr("beta", &ScaledFunction::beta)};

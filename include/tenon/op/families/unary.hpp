@@ -40,7 +40,7 @@ struct RealFunction {
                              .inputs = {{Input, "T"}},
                              .outputs = {{Output, "T"}},
                              .types = {real_types<Since...>},
-                             .memory = Memory::elementwise};
+                             .elements = Elements::function};
   static constexpr auto attributes = [] {
     // Operators that have the hint lost it at version 6.
     if constexpr (((Since == 6) || ...)) return Attributes{consumed_inputs};
@@ -65,7 +65,7 @@ struct AlphaFunction {
                              .inputs = {{"X", "T"}},
                              .outputs = {{"Y", "T"}},
                              .types = {real_types<Since...>},
-                             .memory = Memory::elementwise};
+                             .elements = Elements::function};
   static constexpr Attributes attributes{attr("alpha", &AlphaFunction::alpha), consumed_inputs};
 
   constexpr void infer(Infer& i) const { infer_unary(i); }

@@ -18,7 +18,7 @@ struct VariadicFold {
       .outputs = {{Result, "T"}},
       .types = {extreme ? TypeVar("T", {{1, types::floats}, {12, types::numeric}, {13, types::numeric_bf16}})
                         : TypeVar("T", {{1, types::floats}, {13, types::floats_bf16}})},
-      .memory = Memory::elementwise};
+      .elements = Elements::arithmetic};
   static constexpr Attributes attributes{consumed_inputs};
 
   constexpr void infer(Infer& i) const {

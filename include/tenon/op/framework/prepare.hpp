@@ -13,7 +13,11 @@ struct PreparedModel {
   DType element = DType::undefined;  ///< of X
   std::shared_ptr<const void> model{};
 
-  static constexpr Spec spec = own_spec("PreparedModel", Op::spec);
+  static constexpr Spec spec = [] {
+    Spec s = own_spec("PreparedModel", Op::spec);
+    s.workspace = Workspace::heap;
+    return s;
+  }();
 
   void infer(Infer& i) const {
     if (i.dtype(0) != element) return i.fail("X is ", i.dtype(0), ", the model is for ", element);

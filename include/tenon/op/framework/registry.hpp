@@ -30,12 +30,23 @@ std::shared_ptr<void> shared_object(T object) {
 }
 }  // namespace detail
 
+namespace op {
+/// The operator's own `elements`, or null if it has none.
+template <class Op>
+constexpr auto elements_function() -> Elements (*)(const void* object) {
+  if constexpr (requires(const Op& op) { op.elements(); })
+    return [](const void* object) { return static_cast<const Op*>(object)->elements(); };
+  else return nullptr;
+}
+}  // namespace op
+
 /// The functions of an operator struct, for callers that do not know its type.
 struct OperatorClass {
   const op::Spec* spec;
   const detail::OperatorId* id;
   bool planned;  ///< the results' extents are known before `run`, which writes into memory that the caller
                  ///< allocates
+  bool context;  ///< `compute` takes a Context: it may run bodies, or make values
   uint32_t left_out;  ///< a bit for each element type for which `compute` was not compiled
   std::shared_ptr<void> (*create)(int version);
   std::shared_ptr<void> (*copy)(const void* object);
@@ -53,6 +64,8 @@ struct OperatorClass {
   /// The same operator for an X of a type, with tables made of its attributes. Null for operators that make
   /// none.
   AnyOperator (*prepare)(const std::shared_ptr<const void>& object, DType x);
+  /// Where the elements of the first output come from, by the attributes. Null where these do not matter.
+  op::Elements (*elements)(const void* object);
 
   /// Whether both are of one operator struct, also where libraries have an OperatorClass each.
   bool same_operator(const OperatorClass& other) const { return *id == *other.id; }
@@ -64,6 +77,7 @@ inline constexpr OperatorClass operator_class{
     .spec = &Op::spec,
     .id = &detail::operator_id<Op>,
     .planned = op::is_planned<Op>,
+    .context = op::detail::convention<Op>.context,
     .left_out = ~Filter,
     .create = [](int version) { return detail::shared_object(op::at_version<Op>(version)); },
     .copy = [](const void* object) { return detail::shared_object(*static_cast<const Op*>(object)); },
@@ -85,6 +99,7 @@ inline constexpr OperatorClass operator_class{
         },
     .lower = op::lower_function<Op, Lowering>(),
     .prepare = op::prepare_function<Op, Filter>(),
+    .elements = op::elements_function<Op>(),
 };
 
 /// An operator with its attributes, at a version of its specification. Copies share the object.
@@ -107,6 +122,11 @@ class AnyOperator {
   /// The version that the model states.
   int version() const { return version_; }
   bool planned() const { return class_->planned; }
+  bool takes_context() const { return class_->context; }
+  /// Where the elements of the first output come from.
+  op::Elements elements() const {
+    return class_->elements != nullptr ? class_->elements(object_.get()) : class_->spec->elements;
+  }
   /// Whether `run` may meet operands of the element type, if the specification permits them.
   bool computes(DType t) const { return (class_->left_out >> static_cast<int>(t) & 1) == 0; }
   std::vector<op::AttributeInfo> attributes() const { return class_->attributes(object_.get()); }

@@ -39,6 +39,8 @@ struct Param {
   int until = always;          ///< the last one
   int types_of = 1;            ///< earlier versions accept the types of this version, because files rely on
                                ///< it
+  int looks_up = -1;           ///< the number of the input in which the elements are places: along the axis
+                               ///< that attribute `axis` names, or along any where there is no such attribute
 
   constexpr bool in(int version) const { return since <= version && version <= until; }
 };
@@ -92,6 +94,18 @@ constexpr TypeVar every_type(std::string_view name,
   return v;
 }
 
+/// Where the elements of the first output come from, of all members if that is variadic. Passes and tools ask
+/// this in place of names, so that operators of all domains are alike to them.
+enum class Elements : uint8_t {
+  any,         ///< nothing is known
+  function,    ///< a function of the first input's element at the same place, for extents of any rank. Other
+               ///< inputs are parameters of the function, which say nothing of places
+  arithmetic,  ///< a function of all inputs' elements at the same place, with numpy's broadcasting
+  order,       ///< the first input's elements, each once, in places that do not depend on elements
+  choice,  ///< elements of the first input, or of all members if that is variadic, chosen by their places,
+           ///< by other inputs, or by comparing them with each other
+};
+
 /// How a session may lay out the first output.
 enum class Memory : uint8_t {
   fresh,        ///< memory of its own
@@ -102,6 +116,13 @@ enum class Memory : uint8_t {
   moved,        ///< memory of its own for bytes of input 0, which need not be AnyTensor::aligned
 };
 
+/// The memory that `compute` takes apart from its operands.
+enum class Workspace : uint8_t {
+  planned,    ///< Scratch, as much as the operands' extents say
+  unplanned,  ///< Scratch, as much as the operands' elements say
+  heap,       ///< memory of the heap
+};
+
 struct Spec {
   std::string_view name;
   std::string_view domain = "";  ///< "" is ai.onnx
@@ -109,7 +130,10 @@ struct Spec {
   List<Param, 9> inputs;
   List<Param, 5> outputs;
   List<TypeVar, 5> types;
-  Memory memory = Memory::fresh;
+  Elements elements = Elements::any;  ///< where attributes decide, the struct has `Elements elements() const`
+  Memory memory = elements == Elements::function || elements == Elements::arithmetic ? Memory::elementwise
+                                                                                     : Memory::fresh;
+  Workspace workspace = Workspace::planned;
   bool deterministic = true;  ///< false: may not be folded into a constant
   int until = always;         ///< the last opset version, for an operator that was withdrawn after it
   List<OldParam, 8> old_inputs{};

@@ -15,7 +15,7 @@ struct BitShift {
                              .inputs = {{"X", "T"}, {"Y", "T"}},
                              .outputs = {{"Z", "T"}},
                              .types = {{"T", types::unsigned_integers}},
-                             .memory = Memory::elementwise};
+                             .elements = Elements::arithmetic};
   static constexpr Attributes attributes{attr("direction", &BitShift::direction).required()};
 
   constexpr void infer(Infer& i) const {

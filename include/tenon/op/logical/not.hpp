@@ -12,7 +12,7 @@ struct Not {
                              .inputs = {{"X", "T"}},
                              .outputs = {{"Y", "T"}},
                              .types = {{"T", types::boolean}},
-                             .memory = Memory::elementwise};
+                             .elements = Elements::function};
 
   constexpr void infer(Infer& i) const {
     infer_unary(i, [](Dim x) { return Dim(1) - x; });

@@ -13,7 +13,7 @@ struct Abs {
       .inputs = {{"X", "T"}},
       .outputs = {{"Y", "T"}},
       .types = {{"T", {{1, types::floats}, {6, types::numeric}, {13, types::numeric_bf16}}}},
-      .memory = Memory::elementwise};
+      .elements = Elements::function};
   static constexpr Attributes attributes{consumed_inputs};
 
   constexpr void infer(Infer& i) const {

@@ -16,7 +16,7 @@ struct Affine {
                              .inputs = {{"X", "T"}},
                              .outputs = {{"Y", "T"}},
                              .types = {{"T", types::floats}},
-                             .memory = Memory::elementwise,
+                             .elements = Elements::function,
                              .until = 9};
   static constexpr Attributes attributes{attr("alpha", &Affine::alpha), attr("beta", &Affine::beta)};
 

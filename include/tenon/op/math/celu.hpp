@@ -14,7 +14,7 @@ struct Celu {
                              .inputs = {{"X", "T"}},
                              .outputs = {{"Y", "T"}},
                              .types = {{"T", {{12, types::float32}, {28, types::floats_bf16}}}},
-                             .memory = Memory::elementwise};
+                             .elements = Elements::function};
   static constexpr Attributes attributes{attr("alpha", &Celu::alpha)};
 
   constexpr void infer(Infer& i) const { infer_unary(i); }

@@ -18,7 +18,7 @@ struct Clip {
                  {.name = "max", .type = "T", .arity = optional, .since = 11}},
       .outputs = {{"output", "T"}},
       .types = {{"T", {{1, types::floats}, {12, types::numeric}, {13, types::numeric_bf16}}}},
-      .memory = Memory::elementwise};
+      .elements = Elements::function};
   static constexpr double most = std::numeric_limits<float>::max();
   static constexpr Attributes attributes{consumed_inputs, attr_as_input<float>("max", 2).until(5),
                                          attr_as_input<float>("max", 2).since(6).until(10).by_default(most),

@@ -12,7 +12,7 @@ struct Erf {
                              .inputs = {{"input", "T"}},
                              .outputs = {{"output", "T"}},
                              .types = {{"T", {{9, types::numeric}, {13, types::floats_bf16}}}},
-                             .memory = Memory::elementwise};
+                             .elements = Elements::function};
 
   constexpr void infer(Infer& i) const { infer_unary(i); }
   template <class T>

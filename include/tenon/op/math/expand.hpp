@@ -12,7 +12,8 @@ struct Expand {
                              .since = {8, 13},
                              .inputs = {{"input", "T"}, {"shape", "tensor(int64)"}},
                              .outputs = {{"output", "T"}},
-                             .types = {all_tensors_ir4}};
+                             .types = {all_tensors_ir4},
+                             .elements = Elements::choice};
 
   constexpr void infer(Infer& i) const {
     const Dims& x = i.dims(0);

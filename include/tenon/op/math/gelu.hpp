@@ -16,7 +16,7 @@ struct Gelu {
                              .inputs = {{"X", "T"}},
                              .outputs = {{"Y", "T"}},
                              .types = {{"T", types::floats_bf16}},
-                             .memory = Memory::elementwise};
+                             .elements = Elements::function};
   static constexpr Attributes attributes{attr("approximate", &Gelu::approximate)};
 
   constexpr void infer(Infer& i) const {

@@ -15,7 +15,7 @@ struct HardSigmoid {
                              .inputs = {{"X", "T"}},
                              .outputs = {{"Y", "T"}},
                              .types = {{"T", {{1, types::floats}, {22, types::floats_bf16}}}},
-                             .memory = Memory::elementwise};
+                             .elements = Elements::function};
   static constexpr Attributes attributes{attr("alpha", &HardSigmoid::alpha), attr("beta", &HardSigmoid::beta),
                                          consumed_inputs};
 

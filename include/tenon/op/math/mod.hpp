@@ -16,7 +16,7 @@ struct Mod {
                              .inputs = {{"A", "T"}, {"B", "T"}},
                              .outputs = {{"C", "T"}},
                              .types = {{"T", {{10, types::numeric}, {13, types::numeric_bf16}}}},
-                             .memory = Memory::elementwise};
+                             .elements = Elements::arithmetic};
   static constexpr Attributes attributes{attr("fmod", &Mod::fmod)};
 
   constexpr void infer(Infer& i) const {

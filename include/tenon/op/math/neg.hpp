@@ -15,7 +15,7 @@ struct Neg {
                                         {{1, types::floats},
                                          {6, types::floats | types::signed_integers},
                                          {13, types::floats_bf16 | types::signed_integers}}}},
-                             .memory = Memory::elementwise};
+                             .elements = Elements::function};
   static constexpr Attributes attributes{consumed_inputs};
 
   constexpr void infer(Infer& i) const {

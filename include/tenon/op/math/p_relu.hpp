@@ -28,7 +28,7 @@ struct PRelu {
       .inputs = {{"X", "T"}, {"slope", "T"}},
       .outputs = {{"Y", "T"}},
       .types = {{"T", {{1, types::floats}, {9, types::wide_numeric}, {16, types::wide_numeric_bf16}}}},
-      .memory = Memory::elementwise};
+      .elements = Elements::arithmetic};
 
   constexpr void infer(Infer& i) const {
     const Dims &x = i.dims(0), &slope = i.dims(1);

@@ -23,7 +23,7 @@ struct Pow {
                                          {12, types::floats | types::indices},
                                          {13, types::floats_bf16 | types::indices}}},
                                        {"T1", {{12, types::numeric}, {15, types::numeric_bf16}}}},
-                             .memory = Memory::elementwise,
+                             .elements = Elements::arithmetic,
                              .old_inputs = {{11, 1, {"Y", "T"}}}};
 
   constexpr void infer(Infer& i) const { infer_broadcast(i); }

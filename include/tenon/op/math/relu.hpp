@@ -15,7 +15,7 @@ struct Relu {
                                         {{1, types::floats},
                                          {13, types::floats_bf16},
                                          {14, types::floats_bf16 | types::signed_integers}}}},
-                             .memory = Memory::elementwise};
+                             .elements = Elements::function};
   static constexpr Attributes attributes{consumed_inputs};
 
   constexpr void infer(Infer& i) const { infer_unary(i); }

@@ -15,7 +15,7 @@ struct Scale {
                              .inputs = {{"input", "T"}},
                              .outputs = {{"output", "T"}},
                              .types = {{"T", types::floats}},
-                             .memory = Memory::elementwise,
+                             .elements = Elements::function,
                              .until = 9};
   static constexpr Attributes attributes{attr("scale", &Scale::scale)};
 

@@ -15,7 +15,7 @@ struct Selu {
                              .inputs = {{"X", "T"}},
                              .outputs = {{"Y", "T"}},
                              .types = {real_types<1, 6, 22>},
-                             .memory = Memory::elementwise};
+                             .elements = Elements::function};
   static constexpr Attributes attributes{attr("alpha", &Selu::alpha), attr("gamma", &Selu::gamma),
                                          initially(&Selu::alpha, 1.6732f).until(5),
                                          initially(&Selu::gamma, 1.0507f).until(5), consumed_inputs};

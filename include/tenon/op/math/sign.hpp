@@ -12,7 +12,7 @@ struct Sign {
                              .inputs = {{"input", "T"}},
                              .outputs = {{"output", "T"}},
                              .types = {{"T", {{9, types::numeric}, {13, types::numeric_bf16}}}},
-                             .memory = Memory::elementwise};
+                             .elements = Elements::function};
 
   constexpr void infer(Infer& i) const {
     infer_unary(i, [](Dim x) { return x.known() ? Dim((x.value() > 0) - (x.value() < 0)) : Dim(); });

@@ -21,7 +21,8 @@ struct TopK {
       .inputs = {{"X", "T"}, {.name = "K", .type = "tensor(int64)", .since = 10}},
       .outputs = {{"Values", "T"}, {"Indices", "I"}},
       .types = {{"T", {{1, types::floats}, {11, types::numeric}, {24, types::numeric_bf16}}},
-                {"I", types::int64}}};
+                {"I", types::int64}},
+      .elements = Elements::choice};
   static constexpr Attributes attributes{
       attr("axis", &TopK::axis), attr_as_input<int64_t>("k", 1).required().until(9),
       attr("largest", &TopK::largest).since(11), attr("sorted", &TopK::sorted).since(11)};

@@ -15,6 +15,7 @@ struct Flatten {
                              .inputs = {{"input", "T"}},
                              .outputs = {{"output", "T"}},
                              .types = {every_type("T", {{1, types::floats}, {9, types::all}})},
+                             .elements = Elements::order,
                              .memory = Memory::alias};
   static constexpr Attributes attributes{attr("axis", &Flatten::axis)};
 

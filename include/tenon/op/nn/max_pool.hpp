@@ -28,7 +28,8 @@ struct MaxPool {
                  {{1, types::floats},
                   {12, types::floats | types::int8 | types::uint8},
                   {22, types::floats_bf16 | types::int8 | types::uint8}}},
-                {"I", {{8, types::int64}}}}};
+                {"I", {{8, types::int64}}}},
+      .elements = Elements::choice};
   static constexpr Attributes attributes{attr("auto_pad", &MaxPool::auto_pad),
                                          attr("ceil_mode", &MaxPool::ceil_mode).since(10),
                                          attr("dilations", &MaxPool::dilations).since(10),

@@ -22,7 +22,8 @@ struct MaxRoiPool {
                              .since = {1, 22},
                              .inputs = {{"X", "T"}, {"rois", "T"}},
                              .outputs = {{"Y", "T"}},
-                             .types = {{"T", {{1, types::floats}, {22, types::floats_bf16}}}}};
+                             .types = {{"T", {{1, types::floats}, {22, types::floats_bf16}}}},
+                             .workspace = Workspace::unplanned};
   static constexpr Attributes attributes{attr("pooled_shape", &MaxRoiPool::pooled_shape).required(),
                                          attr("spatial_scale", &MaxRoiPool::spatial_scale)};
 

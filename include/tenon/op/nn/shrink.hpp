@@ -18,7 +18,7 @@ struct Shrink {
                              .inputs = {{"input", "T"}},
                              .outputs = {{"output", "T"}},
                              .types = {{"T", types::numeric}},
-                             .memory = Memory::elementwise};
+                             .elements = Elements::function};
   static constexpr Attributes attributes{attr("bias", &Shrink::bias), attr("lambd", &Shrink::lambd)};
 
   constexpr void infer(Infer& i) const { infer_unary(i); }

@@ -86,7 +86,8 @@ struct TfIdfVectorizer {
       .since = {9},
       .inputs = {{"X", "T"}},
       .outputs = {{"Y", "T1"}},
-      .types = {{"T", types::string | types::int32 | types::int64}, {"T1", types::float32}}};
+      .types = {{"T", types::string | types::int32 | types::int64}, {"T1", types::float32}},
+      .workspace = Workspace::heap};
   static constexpr Attributes attributes{
       attr("max_gram_length", &TfIdfVectorizer::max_gram_length).required(),
       attr("max_skip_count", &TfIdfVectorizer::max_skip_count).required(),

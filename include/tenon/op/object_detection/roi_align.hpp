@@ -29,7 +29,8 @@ struct RoiAlign {
       .since = {10, 16, 22},
       .inputs = {{"X", "T1"}, {"rois", "T1"}, {"batch_indices", "T2"}},
       .outputs = {{"Y", "T1"}},
-      .types = {{"T1", {{10, types::floats}, {22, types::floats_bf16}}}, {"T2", types::int64}}};
+      .types = {{"T1", {{10, types::floats}, {22, types::floats_bf16}}}, {"T2", types::int64}},
+      .workspace = Workspace::unplanned};
   static constexpr Attributes attributes{
       attr("coordinate_transformation_mode", &RoiAlign::coordinate_transformation_mode).since(16),
       initially(&RoiAlign::coordinate_transformation_mode, "output_half_pixel").until(15),

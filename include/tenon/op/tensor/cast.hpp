@@ -31,7 +31,7 @@ struct Cast {
                              .inputs = {{"input", "T1"}},
                              .outputs = {{"output", "T2"}},
                              .types = {cast_types("T1"), cast_types("T2")},
-                             .memory = Memory::elementwise};
+                             .elements = Elements::function};
   static constexpr Attributes attributes{
       attr("round_mode", &Cast::round_mode).since(24), attr("saturate", &Cast::saturate).since(19),
       attr_read("to", read_type_name).required().until(5), attr("to", &Cast::to).required().since(6)};

@@ -15,7 +15,7 @@ struct CastLike {
                              .inputs = {{"input", "T1"}, {"target_type", "T2"}},
                              .outputs = {{"output", "T2"}},
                              .types = {cast_types("T1"), cast_types("T2")},
-                             .memory = Memory::elementwise};
+                             .elements = Elements::function};
   static constexpr Attributes attributes{attr("round_mode", &CastLike::round_mode).since(24),
                                          attr("saturate", &CastLike::saturate).since(19)};
 

@@ -17,7 +17,8 @@ struct Compress {
                              .since = {9, 11},
                              .inputs = {{"input", "T"}, {"condition", "T1"}},
                              .outputs = {{"output", "T"}},
-                             .types = {{"T", types::all}, {"T1", types::boolean}}};
+                             .types = {{"T", types::all}, {"T1", types::boolean}},
+                             .elements = Elements::choice};
   static constexpr Attributes attributes{attr("axis", &Compress::axis)};
 
  private:

@@ -16,6 +16,7 @@ struct Concat {
                              .inputs = {{"inputs", "T", variadic}},
                              .outputs = {{"concat_result", "T"}},
                              .types = {{"T", {{1, types::floats}, {4, types::all}, {13, types::all_ir4}}}},
+                             .elements = Elements::choice,
                              .memory = Memory::join};
   static constexpr Attributes attributes{attr("axis", &Concat::axis).until(3),
                                          attr("axis", &Concat::axis).required().since(4)};

@@ -15,7 +15,8 @@ struct DepthToSpace {
                              .since = {1, 11, 13},
                              .inputs = {{"input", "T"}},
                              .outputs = {{"output", "T"}},
-                             .types = {all_tensors_ir4}};
+                             .types = {all_tensors_ir4},
+                             .elements = Elements::order};
   static constexpr Attributes attributes{attr("blocksize", &DepthToSpace::blocksize).required(),
                                          attr("mode", &DepthToSpace::mode).since(11)};
 

@@ -15,6 +15,7 @@ struct DynamicSlice {
       .inputs = {{"data", "T"}, {"starts", "Tind"}, {"ends", "Tind"}, {"axes", "Tind", optional}},
       .outputs = {{"output", "T"}},
       .types = {{"T", types::all}, {"Tind", types::indices}},
+      .elements = Elements::choice,
       .until = 9};
 
   constexpr void infer(Infer& i) const { Slice{}.infer(i); }

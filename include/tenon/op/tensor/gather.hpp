@@ -13,9 +13,10 @@ struct Gather {
 
   static constexpr Spec spec{.name = "Gather",
                              .since = {1, 11, 13},
-                             .inputs = {{"data", "T"}, {"indices", "Tind"}},
+                             .inputs = {{"data", "T"}, {.name = "indices", .type = "Tind", .looks_up = 0}},
                              .outputs = {{"output", "T"}},
                              .types = {all_tensors_ir4, {"Tind", types::indices}},
+                             .elements = Elements::choice,
                              .memory = Memory::moved};
   static constexpr Attributes attributes{attr("axis", &Gather::axis)};
 

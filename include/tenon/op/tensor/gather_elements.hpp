@@ -14,9 +14,10 @@ struct GatherElements {
 
   static constexpr Spec spec{.name = "GatherElements",
                              .since = {11, 13},
-                             .inputs = {{"data", "T"}, {"indices", "Tind"}},
+                             .inputs = {{"data", "T"}, {.name = "indices", .type = "Tind", .looks_up = 0}},
                              .outputs = {{"output", "T"}},
-                             .types = {all_tensors_ir4, {"Tind", types::indices}}};
+                             .types = {all_tensors_ir4, {"Tind", types::indices}},
+                             .elements = Elements::choice};
   static constexpr Attributes attributes{attr("axis", &GatherElements::axis)};
 
   constexpr void infer(Infer& i) const {

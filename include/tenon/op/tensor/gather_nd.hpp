@@ -12,11 +12,13 @@ namespace tenon::TENON_ABI::op {
 struct GatherND {
   int64_t batch_dims = 0;
 
-  static constexpr Spec spec{.name = "GatherND",
-                             .since = {11, 12, 13},
-                             .inputs = {{"data", "T"}, {"indices", "tensor(int64)"}},
-                             .outputs = {{"output", "T"}},
-                             .types = {all_tensors_ir4}};
+  static constexpr Spec spec{
+      .name = "GatherND",
+      .since = {11, 12, 13},
+      .inputs = {{"data", "T"}, {.name = "indices", .type = "tensor(int64)", .looks_up = 0}},
+      .outputs = {{"output", "T"}},
+      .types = {all_tensors_ir4},
+      .elements = Elements::choice};
   static constexpr Attributes attributes{attr("batch_dims", &GatherND::batch_dims).since(12)};
 
   constexpr void infer(Infer& i) const {

@@ -25,6 +25,7 @@ struct Identity {
                                          {24, types::all_ir12 | others},
                                          {25, types::all_ir13 | others}}},
                                        all_tensors_ir4},
+                             .elements = Elements::order,
                              .memory = Memory::alias,
                              .old_inputs = {{13, 0, {"input", "T"}}},
                              .old_outputs = {{13, 0, {"output", "T"}}}};

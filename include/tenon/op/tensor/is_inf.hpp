@@ -17,7 +17,8 @@ struct IsInf {
       .inputs = {{"X", "T1"}},
       .outputs = {{"Y", "T2"}},
       .types = {{"T1", {{10, types::float32 | types::float64}, {20, types::floats_bf16 | types::float8s}}},
-                {"T2", types::boolean}}};
+                {"T2", types::boolean}},
+      .elements = Elements::function};
   static constexpr Attributes attributes{attr("detect_negative", &IsInf::detect_negative),
                                          attr("detect_positive", &IsInf::detect_positive)};
 

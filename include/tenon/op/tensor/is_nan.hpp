@@ -12,9 +12,10 @@ struct IsNaN {
       .since = {9, 13, 20},
       .inputs = {{"X", "T1"}},
       .outputs = {{"Y", "T2"}},
-      .types = {
-          {"T1", {{9, types::floats}, {13, types::floats_bf16}, {20, types::floats_bf16 | types::float8s}}},
-          {"T2", types::boolean}}};
+      .types = {{"T1",
+                 {{9, types::floats}, {13, types::floats_bf16}, {20, types::floats_bf16 | types::float8s}}},
+                {"T2", types::boolean}},
+      .elements = Elements::function};
 
   constexpr void infer(Infer& i) const { infer_unary(i); }
   template <class T>

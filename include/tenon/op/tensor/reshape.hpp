@@ -17,6 +17,7 @@ struct Reshape {
       .inputs = {{"data", "T"}, {.name = "shape", .type = "tensor(int64)", .since = 5}},
       .outputs = {{"reshaped", "T"}},
       .types = {every_type("T", {{1, types::floats}, {5, types::all}})},
+      .elements = Elements::order,
       .memory = Memory::alias};
   static constexpr Attributes attributes{attr("allowzero", &Reshape::allowzero).since(14),
                                          consumed_inputs.until(4),

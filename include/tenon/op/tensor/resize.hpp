@@ -44,6 +44,9 @@ struct Resize {
       attr("mode", &Resize::mode),
       attr("nearest_mode", &Resize::nearest_mode)};
 
+  /// The nearest elements are chosen, unless there are others beyond the edges.
+  constexpr Elements elements() const { return crops() ? Elements::any : resized_elements(mode); }
+
  private:
   static constexpr int roi_input = 1, scales_input = 2, sizes_input = 3;
 
@@ -210,6 +213,7 @@ struct Resize_10 {
                              .types = {{"T", types::all}}};
   static constexpr Attributes attributes{attr("mode", &Resize_10::mode)};
 
+  constexpr Elements elements() const { return resized_elements(mode); }
   constexpr void infer(Infer& i) const {
     if (!check_resize_mode(i, mode, {"nearest", "linear"}) || !i.expect_rank(1, 1)) return;
     infer_scaled(i, i.data<float>(1), i.dims(1).count(), 0);

@@ -17,7 +17,8 @@ struct ReverseSequence {
                              .since = {10},
                              .inputs = {{"input", "T"}, {"sequence_lens", "tensor(int64)"}},
                              .outputs = {{"Y", "T"}},
-                             .types = {{"T", types::all}}};
+                             .types = {{"T", types::all}},
+                             .elements = Elements::order};
   static constexpr Attributes attributes{attr("batch_axis", &ReverseSequence::batch_axis),
                                          attr("time_axis", &ReverseSequence::time_axis)};
 

@@ -11,12 +11,13 @@ namespace tenon::TENON_ABI::op {
 struct Scatter {
   int64_t axis = 0;
 
-  static constexpr Spec spec{.name = "Scatter",
-                             .since = {9, 11},
-                             .inputs = {{"data", "T"}, {"indices", "Tind"}, {"updates", "T"}},
-                             .outputs = {{"output", "T"}},
-                             .types = {{"T", types::all}, {"Tind", types::indices}},
-                             .until = 10};
+  static constexpr Spec spec{
+      .name = "Scatter",
+      .since = {9, 11},
+      .inputs = {{"data", "T"}, {.name = "indices", .type = "Tind", .looks_up = 0}, {"updates", "T"}},
+      .outputs = {{"output", "T"}},
+      .types = {{"T", types::all}, {"Tind", types::indices}},
+      .until = 10};
   static constexpr Attributes attributes{attr("axis", &Scatter::axis)};
 
   constexpr void infer(Infer& i) const { infer_scatter_elements(i, axis); }

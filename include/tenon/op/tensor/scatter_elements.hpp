@@ -13,11 +13,12 @@ struct ScatterElements {
   int64_t axis = 0;
   Str reduction = "none";  ///< none, add, mul; since 18 max, min
 
-  static constexpr Spec spec{.name = "ScatterElements",
-                             .since = {11, 13, 16, 18},
-                             .inputs = {{"data", "T"}, {"indices", "Tind"}, {"updates", "T"}},
-                             .outputs = {{"output", "T"}},
-                             .types = {all_tensors_ir4, {"Tind", types::indices}}};
+  static constexpr Spec spec{
+      .name = "ScatterElements",
+      .since = {11, 13, 16, 18},
+      .inputs = {{"data", "T"}, {.name = "indices", .type = "Tind", .looks_up = 0}, {"updates", "T"}},
+      .outputs = {{"output", "T"}},
+      .types = {all_tensors_ir4, {"Tind", types::indices}}};
   static constexpr Attributes attributes{attr("axis", &ScatterElements::axis),
                                          attr("reduction", &ScatterElements::reduction).since(16)};
 

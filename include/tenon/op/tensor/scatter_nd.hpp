@@ -14,7 +14,9 @@ struct ScatterND {
 
   static constexpr Spec spec{.name = "ScatterND",
                              .since = {11, 13, 16, 18},
-                             .inputs = {{"data", "T"}, {"indices", "tensor(int64)"}, {"updates", "T"}},
+                             .inputs = {{"data", "T"},
+                                        {.name = "indices", .type = "tensor(int64)", .looks_up = 0},
+                                        {"updates", "T"}},
                              .outputs = {{"output", "T"}},
                              .types = {all_tensors_ir4}};
   static constexpr Attributes attributes{attr("reduction", &ScatterND::reduction).since(16)};

@@ -61,7 +61,8 @@ struct Slice {
                                         {.name = "axes", .type = "Tind", .arity = optional, .since = 10},
                                         {.name = "steps", .type = "Tind", .arity = optional, .since = 10}},
                              .outputs = {{"output", "T"}},
-                             .types = {all_tensors_ir4, {"Tind", {{10, types::indices}}}}};
+                             .types = {all_tensors_ir4, {"Tind", {{10, types::indices}}}},
+                             .elements = Elements::choice};
   static constexpr Attributes attributes{
       attr_as_input<std::vector<int64_t>>("axes", 3).until(9),
       attr_as_input<std::vector<int64_t>>("ends", 2).required().until(9),

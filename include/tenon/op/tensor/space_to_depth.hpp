@@ -14,7 +14,8 @@ struct SpaceToDepth {
                              .since = {1, 13},
                              .inputs = {{"input", "T"}},
                              .outputs = {{"output", "T"}},
-                             .types = {all_tensors_ir4}};
+                             .types = {all_tensors_ir4},
+                             .elements = Elements::order};
   static constexpr Attributes attributes{attr("blocksize", &SpaceToDepth::blocksize).required()};
 
   constexpr void infer(Infer& i) const {

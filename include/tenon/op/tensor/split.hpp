@@ -81,7 +81,8 @@ struct Split {
       .since = {2, 11, 13, 18},
       .inputs = {{"input", "T"}, {.name = "split", .type = "tensor(int64)", .arity = optional, .since = 13}},
       .outputs = {{"outputs", "T", variadic}},
-      .types = {all_tensors_ir4}};
+      .types = {all_tensors_ir4},
+      .elements = Elements::choice};
   static constexpr Attributes attributes{attr("axis", &Split::axis),
                                          attr_as_input<std::vector<int64_t>>("split", 1).until(12),
                                          attr("num_outputs", &Split::num_outputs).since(18)};
@@ -114,7 +115,8 @@ struct Split_1 {
                              .since = {1},
                              .inputs = {{"input", "T"}, {"split", "T", optional}},
                              .outputs = {{"outputs...", "T", variadic}},
-                             .types = {{"T", types::floats}}};
+                             .types = {{"T", types::floats}},
+                             .elements = Elements::choice};
   static constexpr Attributes attributes{attr("axis", &Split_1::axis), attr("split", &Split_1::split)};
 
   constexpr void infer(Infer& i) const {

@@ -13,6 +13,7 @@ struct Squeeze {
       .inputs = {{"data", "T"}, {.name = "axes", .type = "tensor(int64)", .arity = optional, .since = 13}},
       .outputs = {{"squeezed", "T"}},
       .types = {all_tensors},
+      .elements = Elements::order,
       .memory = Memory::alias};
   static constexpr Attributes attributes{attr_as_input<std::vector<int64_t>>("axes", 1).until(12)};
 

@@ -32,7 +32,8 @@ struct Tile {
                              .since = {6, 13},
                              .inputs = {{"input", "T"}, {"repeats", "T1"}},
                              .outputs = {{"output", "T"}},
-                             .types = {all_tensors_ir4, {"T1", types::int64}}};
+                             .types = {all_tensors_ir4, {"T1", types::int64}},
+                             .elements = Elements::choice};
 
   constexpr void infer(Infer& i) const {
     Dims x = i.dims(0);
@@ -61,7 +62,8 @@ struct Tile_1 {
                              .since = {1},
                              .inputs = {{"input", "T"}, {"tiles", "T"}, {"axis", "T"}},
                              .outputs = {{"output", "T"}},
-                             .types = {{"T", types::floats}, {"T1", types::int64}}};
+                             .types = {{"T", types::floats}, {"T1", types::int64}},
+                             .elements = Elements::choice};
 
   constexpr void infer(Infer& i) const {
     const Dims& x = i.dims(0);

@@ -14,7 +14,8 @@ struct Transpose {
                              .since = {1, 13, 21, 23, 24, 25},
                              .inputs = {{"data", "T"}},
                              .outputs = {{"transposed", "T"}},
-                             .types = {all_tensors}};
+                             .types = {all_tensors},
+                             .elements = Elements::order};
   static constexpr Attributes attributes{attr("perm", &Transpose::perm)};
 
   constexpr void infer(Infer& i) const {

@@ -14,6 +14,7 @@ struct Unsqueeze {
       .inputs = {{"data", "T"}, {.name = "axes", .type = "tensor(int64)", .since = 13}},
       .outputs = {{"expanded", "T"}},
       .types = {all_tensors},
+      .elements = Elements::order,
       .memory = Memory::alias};
   static constexpr Attributes attributes{attr_as_input<std::vector<int64_t>>("axes", 1).required().until(12)};
 

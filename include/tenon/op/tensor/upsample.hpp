@@ -19,6 +19,7 @@ struct Upsample {
                              .until = 9};
   static constexpr Attributes attributes{attr("mode", &Upsample::mode)};
 
+  constexpr Elements elements() const { return resized_elements(mode); }
   constexpr void infer(Infer& i) const {
     if (!check_resize_mode(i, mode, {"nearest", "linear"}) || !i.expect_rank(1, 1)) return;
     infer_scaled(i, i.data<float>(1), i.dims(1).count(), 1);
@@ -43,6 +44,7 @@ struct Upsample_7 {
   static constexpr Attributes attributes{attr("mode", &Upsample_7::mode),
                                          attr("scales", &Upsample_7::scales).required()};
 
+  constexpr Elements elements() const { return resized_elements(mode); }
   constexpr void infer(Infer& i) const {
     if (check_resize_mode(i, mode, {"nearest", "linear"}))
       infer_scaled(i, scales.data(), static_cast<int64_t>(scales.size()), 1);
@@ -68,6 +70,8 @@ struct Upsample_1 {
   static constexpr Attributes attributes{attr("height_scale", &Upsample_1::height_scale).required(),
                                          attr("mode", &Upsample_1::mode),
                                          attr("width_scale", &Upsample_1::width_scale).required()};
+
+  constexpr Elements elements() const { return resized_elements(mode); }
 
  private:
   constexpr std::array<float, 4> scales() const {

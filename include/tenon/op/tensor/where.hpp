@@ -12,7 +12,7 @@ struct Where {
                              .inputs = {{"condition", "B"}, {"X", "T"}, {"Y", "T"}},
                              .outputs = {{"output", "T"}},
                              .types = {{"B", types::boolean}, {"T", {{9, types::all}, {16, types::all_ir4}}}},
-                             .memory = Memory::elementwise};
+                             .elements = Elements::arithmetic};
 
   constexpr void infer(Infer& i) const {
     infer_broadcast(i);

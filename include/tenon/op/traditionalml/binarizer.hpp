@@ -16,7 +16,7 @@ struct Binarizer {
                              .inputs = {{"X", "T"}},
                              .outputs = {{"Y", "T"}},
                              .types = {{"T", feature_types}},
-                             .memory = Memory::elementwise};
+                             .elements = Elements::function};
   static constexpr Attributes attributes{attr("threshold", &Binarizer::threshold)};
 
   constexpr void infer(Infer& i) const { i.out(0, i.dims(0)); }
