@@ -327,13 +327,13 @@ class Emission {
   std::string chain(const std::vector<FusedElementwise::Link>& links, const std::vector<std::string>& in,
                     const std::string& to) {
     headers_.insert("tenon/kernels/elementwise/steps.hpp");
-    static constexpr std::string_view functions[] = {"absolute", "negate", "relu", "sqrt", "clip", "add",
-                                                     "sub",      "mul",    "div",  "min",  "max"};
     std::vector<std::string> steps;
-    for (const auto& [step, operand] : links)
-      steps.push_back(concat("{Step::Function::", functions[static_cast<std::size_t>(step.function)], ", ",
-                             literal(step.second), ", ", literal(step.number), ", ", literal(step.bound),
-                             ", ", operand == 0 ? "nullptr" : concat(in[operand], ".data()"), "}"));
+    for (const auto& [step, operand] : links) {
+      const auto& [function, second, number, bound, array] = step;  // the array is known in the run
+      steps.push_back(concat("{Step::Function::", name_of(function), ", ", literal(second), ", ",
+                             literal(number), ", ", literal(bound), ", ",
+                             operand == 0 ? "nullptr" : concat(in[operand], ".data()"), "}"));
+    }
     return concat("    {\n      using Step = tenon::kernels::ChainStep;\n      const Step steps[] = {",
                   joined(steps), "};\n      tenon::kernels::run_chain(steps, ", in[0], ".data(), ", to,
                   ".data(), size);\n    }\n");

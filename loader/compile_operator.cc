@@ -7,12 +7,14 @@
 
 #include "tenon/graph/fused/blocked_conv.hpp"
 #include "tenon/graph/fused/conv_chain.hpp"
+#include "tenon/graph/fused/fields.hpp"
 #include "tenon/graph/fused/fused_attention.hpp"
 #include "tenon/graph/fused/last_conv.hpp"
 #include "tenon/graph/fused/packed_conv.hpp"
 #include "tenon/graph/fused/packed_conv_transpose.hpp"
 #include "tenon/graph/fused/packed_mat_mul_integer.hpp"
 #include "tenon/graph/fused/packed_recurrent.hpp"
+#include "tenon/graph/fused/stored_trees.hpp"
 #include "tenon/graph/passes/pack_matmul.hpp"
 #include "tenon/loader.hpp"
 #include "tenon/op/framework/prepare.hpp"
@@ -97,218 +99,87 @@ OperatorText make_text(std::string_view name, const Op& op, Constants& constants
 
 using namespace passes;
 
-/// The members of an aggregate of namespace tenon::passes.
+/// The loops of the functions of floats, by their numbers.
+template <std::size_t... op>
+auto loops_of_floats(std::index_sequence<op...>) {
+  return std::array{kernels::unary_loop_of<static_cast<kernels::UnaryOp>(op), float>().run...};
+}
+
+/// An aggregate of namespace tenon::passes, or of one of its fields, with those of its fields that differ
+/// from their initial values.
 class Aggregate {
  public:
-  Aggregate(std::string_view name, Constants& constants)
-      : text_(concat("tenon::passes::", name, "{")), constants_(constants) {}
-  template <class T>
-  Aggregate& set(std::string_view name, const T& value) {
-    text_ += concat(text_.back() == '{' ? "." : ", .", name, " = ", word(value));
-    return *this;
+  Aggregate(std::span<const HeaderText> files, Constants& constants) : files_(files), constants_(constants) {}
+
+  template <Listed T>
+  OperatorText write(std::string_view type, std::string_view header, const T& value) {
+    text_.headers.insert(concat("tenon/graph/fused/", header));
+    text_.expression = concat("tenon::passes::", type, word(value));
+    text_.constant &= !of_file_;
+    return std::move(text_);
   }
-  Aggregate& set_text(std::string_view name, const std::string& value) {
-    text_ += concat(text_.back() == '{' ? "." : ", .", name, " = ", value);
-    return *this;
-  }
-  OperatorText take(std::string header) { return {text_ + "}", {std::move(header)}, !of_file_}; }
 
  private:
   template <class T>
   std::string word(const T& v) {
-    if constexpr (std::is_same_v<T, Storage>) return constants_.storage(v, of_file_);
-    else if constexpr (std::is_same_v<T, Dims>) return concat("tenon::Dims(", literal(v.extents()), ")");
-    else if constexpr (std::is_same_v<T, Bounds>) return concat("{", literal(v.lo), ", ", literal(v.hi), "}");
-    else if constexpr (std::is_same_v<T, ByteScale>)
-      return concat("{", literal(v.type), ", ", literal(v.scale), ", ", v.zero, "}");
-    else if constexpr (std::is_same_v<T, ByteRange>)
-      return concat("{", word(v.as), ", ", v.lo, ", ", v.hi, "}");
-    else if constexpr (requires { T::spec; })
+    if constexpr (Listed<T>) {
+      std::string text;
+      const T initial{};
+      for_each_field<T>([&](std::string_view name, auto member) {
+        const std::string one = word(v.*member);
+        if (one != word(initial.*member)) text += concat(text.empty() ? "." : ", .", name, " = ", one);
+      });
+      return concat("{", text, "}");
+    } else if constexpr (op::Operator<T>) {
+      text_.headers.insert(operator_header(files_, T::spec.name));
       return make_text(concat("tenon::op::", T::spec.name), v, constants_).expression;
-    else return literal(v);
+    } else if constexpr (std::is_same_v<T, Storage>) {
+      return constants_.storage(v, of_file_);
+    } else if constexpr (std::is_same_v<T, Dims>) {
+      return concat("tenon::Dims(", literal(v.extents()), ")");
+    } else if constexpr (std::is_same_v<T, kernels::Activation<float>>) {
+      if (!v) return "{}";
+      text_.constant = false;
+      return activation(v);
+    } else if constexpr (std::is_same_v<T, kernels::NarrowMatrix>) {
+      const auto& [type, k, n, block, data, zeros] = v;  // the last two are found in the run
+      if (data != nullptr || zeros != nullptr) throw Refused{"a matrix lies in memory of its own"};
+      return concat("{", literal(type), ", ", k, ", ", n, ", ", block, "}");
+    } else if constexpr (std::is_same_v<T, ConvChain::Stages>) {
+      return list(v, "tenon::passes::BlockedConv");
+    } else if constexpr (std::is_same_v<T, std::array<Storage, 5>> ||
+                         std::is_same_v<T, std::array<uint8_t, 256>>) {
+      return concat("{", list(v, ""), "}");
+    } else if constexpr (std::is_same_v<T, int> || std::is_same_v<T, uint8_t>) {
+      return concat(int{v});
+    } else {
+      return literal(v);
+    }
+  }
+  template <class List>
+  std::string list(const List& of, std::string_view type) {
+    std::string text;
+    for (std::size_t k = 0; k < of.size(); ++k) text += concat(k > 0 ? ", " : "", type, word(of[k]));
+    return concat("{", text, "}");
+  }
+  /// An activation in the words that made it.
+  static std::string activation(const kernels::Activation<float>& a) {
+    const auto& [run, parameters] = a;
+    const auto& [alpha, beta] = parameters;
+    const auto loops =
+        loops_of_floats(std::make_index_sequence<static_cast<std::size_t>(kernels::UnaryOp::op_count)>());
+    const auto found = std::ranges::find(loops, run);
+    if (found == loops.end()) throw Refused{"its activation has no name"};
+    return concat("tenon::kernels::activation<tenon::kernels::UnaryOp::",
+                  name_of(static_cast<kernels::UnaryOp>(found - loops.begin())),
+                  ", float>({.alpha = ", literal(alpha), ", .beta = ", literal(beta), "})");
   }
 
-  std::string text_;
+  std::span<const HeaderText> files_;
   Constants& constants_;
+  OperatorText text_;
   bool of_file_ = false;
 };
-
-constexpr std::string_view fused = "tenon/graph/fused/";
-
-/// An activation in the words that made it.
-std::string activation_text(const kernels::Activation<float>& a) {
-  std::string text;
-  const auto one = [&]<kernels::UnaryOp op>(std::string_view name) {
-    if (text.empty() && a.run == kernels::activation<op, float>().run)
-      text = concat("tenon::kernels::activation<tenon::kernels::UnaryOp::", name,
-                    ", float>({.alpha = ", literal(a.parameters.alpha),
-                    ", .beta = ", literal(a.parameters.beta), "})");
-  };
-  using enum kernels::UnaryOp;
-  one.operator()<hard_swish>("hard_swish");
-  one.operator()<mish>("mish");
-  one.operator()<sigmoid>("sigmoid");
-  one.operator()<tanh>("tanh");
-  one.operator()<elu>("elu");
-  one.operator()<leaky_relu>("leaky_relu");
-  one.operator()<swish>("swish");
-  one.operator()<hard_sigmoid>("hard_sigmoid");
-  one.operator()<gelu_tanh>("gelu_tanh");
-  one.operator()<gelu>("gelu");
-  if (text.empty()) throw Refused{"its activation has no name"};
-  return text;
-}
-
-OperatorText text_of(const PackedMatMul& p, Constants& c) {
-  Aggregate a("PackedMatMul", c);
-  a.set("alpha", p.alpha)
-      .set("beta", p.beta)
-      .set("trans_a", p.trans_a)
-      .set("gemm", p.gemm)
-      .set("bounds", p.bounds);
-  a.set("element", p.element)
-      .set("k", p.k)
-      .set("n", p.n)
-      .set("b", p.b)
-      .set("b_row", p.b_row)
-      .set("b_col", p.b_col);
-  a.set("zeros", p.zeros).set("bias", p.bias);
-  if (p.narrow.type != DType::undefined)
-    a.set_text("narrow", concat("{", literal(p.narrow.type), ", ", p.narrow.k, ", ", p.narrow.n, ", ",
-                                p.narrow.block, "}"));
-  return a.take(concat(fused, "packed_mat_mul.hpp"));
-}
-OperatorText text_of(const PackedConv& p, Constants& c) {
-  Aggregate a("PackedConv", c);
-  a.set("conv", p.conv).set("bounds", p.bounds).set("element", p.element).set("extents", p.extents);
-  a.set("weights", p.weights).set("bias", p.bias).set("packed", p.packed);
-  return a.take(concat(fused, "packed_conv.hpp"));
-}
-OperatorText text_of(const PackedConvTranspose& p, Constants& c) {
-  Aggregate a("PackedConvTranspose", c);
-  a.set("op", p.op).set("element", p.element).set("extents", p.extents).set("in", p.in);
-  return a.set("weights", p.weights).take(concat(fused, "packed_conv_transpose.hpp"));
-}
-OperatorText text_of(const BlockedConv& p, Constants& c) {
-  Aggregate a("BlockedConv", c);
-  a.set("conv", p.conv).set("bounds", p.bounds).set("block", p.block).set("extents", p.extents);
-  a.set("plain_x", p.plain_x).set("plain_y", p.plain_y).set("winograd", int64_t{p.winograd});
-  a.set("weights", p.weights).set("bias", p.bias);
-  if (p.activation) a.set_text("activation", activation_text(p.activation));
-  OperatorText text = a.take(concat(fused, "blocked_conv.hpp"));
-  text.constant &= !p.activation;
-  return text;
-}
-OperatorText text_of(const ConvChain& p, Constants& c) {
-  std::string stages;
-  bool constant = true;
-  for (std::size_t k = 0; k < p.stages.size(); ++k) {
-    const OperatorText one = text_of(p.stages[k], c);
-    stages += concat(stages.empty() ? "" : ", ", one.expression);
-    constant &= one.constant;
-  }
-  OperatorText text = Aggregate("ConvChain", c)
-                          .set_text("stages", concat("{", stages, "}"))
-                          .take(concat(fused, "conv_chain.hpp"));
-  text.constant &= constant;
-  return text;
-}
-OperatorText text_of(const FusedAttention& p, Constants& c) {
-  return Aggregate("FusedAttention", c)
-      .set("scale", p.scale)
-      .set("heads", p.heads)
-      .take(concat(fused, "fused_attention.hpp"));
-}
-OperatorText text_of(const ToBlocks& p, Constants& c) {
-  return Aggregate("ToBlocks", c).set("block", p.block).take(concat(fused, "blocked_conv.hpp"));
-}
-OperatorText text_of(const FromBlocks& p, Constants& c) {
-  return Aggregate("FromBlocks", c).set("channels", p.channels).take(concat(fused, "blocked_conv.hpp"));
-}
-OperatorText text_of(const BlockedMean&, Constants& c) {
-  return Aggregate("BlockedMean", c).take(concat(fused, "blocked_conv.hpp"));
-}
-OperatorText text_of(const QuantizedConv& p, Constants& c) {
-  Aggregate a("QuantizedConv", c);
-  a.set("conv", p.conv).set("x", p.x).set("y", p.y).set("extents", p.extents).set("plain", p.plain);
-  return a.set("weights", p.weights)
-      .set("bias", p.bias)
-      .set("scales", p.scales)
-      .take(concat(fused, "quantized.hpp"));
-}
-OperatorText text_of(const QuantizedMatMul& p, Constants& c) {
-  Aggregate a("QuantizedMatMul", c);
-  a.set("a", p.a).set("y", p.y).set("gemm", p.gemm).set("k", p.k).set("n", p.n);
-  return a.set("b", p.b).set("bias", p.bias).set("scales", p.scales).take(concat(fused, "quantized.hpp"));
-}
-OperatorText text_of(const QuantizedAdd& p, Constants& c) {
-  return Aggregate("QuantizedAdd", c)
-      .set("a", p.a)
-      .set("b", p.b)
-      .set("y", p.y)
-      .take(concat(fused, "quantized.hpp"));
-}
-OperatorText text_of(const QuantizedMul& p, Constants& c) {
-  Aggregate a("QuantizedMul", c);
-  a.set("a", p.a).set("b", p.b).set("y", p.y).set("spread", p.spread).set("last", p.last);
-  return a.take(concat(fused, "quantized.hpp"));
-}
-OperatorText text_of(const QuantizedGlobalAverage& p, Constants& c) {
-  return Aggregate("QuantizedGlobalAverage", c)
-      .set("x", p.x)
-      .set("y", p.y)
-      .set("last", p.last)
-      .take(concat(fused, "quantized.hpp"));
-}
-OperatorText text_of(const ByteTable& p, Constants& c) {
-  std::string table = "{{";
-  for (std::size_t k = 0; k < p.table.size(); ++k) table += concat(k > 0 ? "," : "", int{p.table[k]});
-  return Aggregate("ByteTable", c)
-      .set("x", p.x)
-      .set("y", p.y)
-      .set_text("table", table + "}}")
-      .take(concat(fused, "quantized.hpp"));
-}
-OperatorText text_of(const MoveChannels& p, Constants& c) {
-  return Aggregate("MoveChannels", c)
-      .set("type", p.type)
-      .set("back", p.back)
-      .take(concat(fused, "last_conv.hpp"));
-}
-OperatorText text_of(const LastConv& p, Constants& c) {
-  Aggregate a("LastConv", c);
-  a.set("conv", p.conv).set("x", p.x).set("y", p.y).set("extents", p.extents).set("plain_x", p.plain_x);
-  a.set("weights", p.weights).set("scales", p.scales);
-  if (p.sum) {
-    const auto scale = [&](const ByteScale& s) {
-      return concat("{", literal(s.type), ", ", literal(s.scale), ", ", s.zero, "}");
-    };
-    a.set_text("sum", concat("tenon::passes::LastConv::Sum{", scale(p.sum->z), ", {", scale(p.sum->y.as),
-                             ", ", p.sum->y.lo, ", ", p.sum->y.hi, "}}"));
-  }
-  return a.take(concat(fused, "last_conv.hpp"));
-}
-OperatorText text_of(const PackedMatMulInteger& p, Constants& c) {
-  Aggregate a("PackedMatMulInteger", c);
-  a.set("element", p.element)
-      .set("k", p.k)
-      .set("n", p.n)
-      .set("b", p.b)
-      .set("scales", p.scales)
-      .set("bias", p.bias);
-  return a.set("bounds", p.bounds).take(concat(fused, "packed_mat_mul_integer.hpp"));
-}
-
-template <class Op>
-OperatorText text_of(const PackedRecurrent<Op>& p, Constants& c) {
-  Aggregate a(concat("PackedRecurrent<tenon::op::", Op::spec.name, ">"), c);
-  a.set("op", p.op).set("element", p.element).set("extents", p.extents).set("w", p.w);
-  OperatorText text = a.take(concat(fused, "packed_recurrent.hpp"));
-  std::string name(Op::spec.name);
-  for (char& c : name) c = static_cast<char>(c - 'A' + 'a');
-  text.headers.insert(concat("tenon/op/rnn/", name, ".hpp"));
-  return text;
-}
 
 /// Models whose floats need no preparation: their operators prepare nothing in a run. Or nothing.
 template <class... Op>
@@ -332,26 +203,26 @@ bool text_of_trees(const AnyOperator& op, std::span<const HeaderText> files, Con
     return Storage::borrow(static_cast<const void*>(list.data()), list.size() * sizeof(list[0]));
   };
   const auto write = [&]<class O, class C>(const O& op, const op::TreeModel<C>& m) {
-    Aggregate a(concat("StoredTrees<tenon::op::", O::spec.name, ", ", type_name(dtype_of<C>), ">"), c);
-    O labels{};
-    if constexpr (requires { labels.classlabels_int64s; }) {
+    StoredTrees<O, C> trees{.features = m.table.features(),
+                            .base = bytes(m.base),
+                            .targets = m.targets,
+                            .only_target = m.only_target,
+                            .aggregate = static_cast<int>(m.aggregate),
+                            .transform = static_cast<int>(m.transform),
+                            .negative_weights = m.negative_weights};
+    if constexpr (requires { op.classlabels_int64s; }) {
       if (!op.classlabels_strings.empty()) throw Refused{"a value is no tensor of numbers"};
-      labels.classlabels_int64s = op.classlabels_int64s;
+      trees.op.classlabels_int64s = op.classlabels_int64s;
     }
-    a.set("op", labels);
-    std::string lists, numbers;
-    bool of_file = false;
+    Storage* list = trees.lists.data();
     kernels::TreeTable<C>::each_part(m.table, [&]<class P>(const P& part) {
-      if constexpr (std::is_same_v<P, bool>)
-        a.set_text("lists", lists + "}").set("features", m.table.features()).set("track_nan", part);
-      else if constexpr (!std::is_same_v<P, int64_t>)
-        lists += concat(lists.empty() ? "{" : ", ", c.storage(bytes(part), of_file));
+      if constexpr (std::is_same_v<P, bool>) trees.track_nan = part;
+      else if constexpr (!std::is_same_v<P, int64_t>) *list++ = bytes(part);
     });
-    a.set("base", bytes(m.base)).set("targets", m.targets).set("only_target", m.only_target);
-    a.set("aggregate", static_cast<int64_t>(m.aggregate)).set("transform", static_cast<int64_t>(m.transform));
-    text = a.set("negative_weights", m.negative_weights).take(concat(fused, "stored_trees.hpp"));
+    text = Aggregate(files, c).write(
+        concat("StoredTrees<tenon::op::", O::spec.name, ", ", type_name(dtype_of<C>), ">"),
+        "stored_trees.hpp", trees);
     text->constant = false;  // attributes may be tensors
-    text->headers.insert(operator_header(files, O::spec.name));
   };
   return ([&] {
     const auto* const p = op.as<op::PreparedModel<Op>>();
@@ -364,26 +235,51 @@ bool text_of_trees(const AnyOperator& op, std::span<const HeaderText> files, Con
   }() || ...);
 }
 
-/// Tries the operators that passes make, in turn.
+/// An operator that passes put in: its type's name and its header, in graph/fused/.
+template <class Op>
+struct Fused {
+  std::string type;
+  std::string_view header;
+};
+/// Tries them in turn.
 template <class... Op>
-bool text_of_one(const AnyOperator& op, Constants& c, std::optional<OperatorText>& text) {
+bool text_of_one(const AnyOperator& op, std::span<const HeaderText> files, Constants& c,
+                 std::optional<OperatorText>& text, const Fused<Op>&... fused) {
   return ([&] {
     const Op* const p = op.as<Op>();
-    if (p != nullptr) text = text_of(*p, c);
+    if (p != nullptr) text = Aggregate(files, c).write(fused.type, fused.header, *p);
     return p != nullptr;
   }() || ...);
+}
+template <class Op>
+Fused<PackedRecurrent<Op>> recurrent() {
+  return {concat("PackedRecurrent<tenon::op::", Op::spec.name, ">"), "packed_recurrent.hpp"};
 }
 
 }  // namespace
 
 OperatorText text_of(const AnyOperator& op, std::span<const HeaderText> files, Constants& c) {
   std::optional<OperatorText> text;
-  if (const auto* late = op.as<FileMatMul>()) return text_of(late->packed(), c);
-  if (text_of_one<PackedMatMul, PackedConv, BlockedConv, ConvChain, ToBlocks, FromBlocks, BlockedMean,
-                  QuantizedConv, QuantizedMatMul, QuantizedAdd, QuantizedMul, QuantizedGlobalAverage,
-                  ByteTable, MoveChannels, LastConv, PackedMatMulInteger, PackedRecurrent<op::GRU>,
-                  PackedRecurrent<op::LSTM>, PackedRecurrent<op::RNN>, PackedConvTranspose, FusedAttention>(
-          op, c, text))
+  const Fused<PackedMatMul> product{"PackedMatMul", "packed_mat_mul.hpp"};
+  if (const auto* late = op.as<FileMatMul>())
+    return Aggregate(files, c).write(product.type, product.header, late->packed());
+  if (text_of_one(
+          op, files, c, text, product, Fused<PackedConv>{"PackedConv", "packed_conv.hpp"},
+          Fused<BlockedConv>{"BlockedConv", "blocked_conv.hpp"},
+          Fused<ConvChain>{"ConvChain", "conv_chain.hpp"}, Fused<ToBlocks>{"ToBlocks", "blocked_conv.hpp"},
+          Fused<FromBlocks>{"FromBlocks", "blocked_conv.hpp"},
+          Fused<BlockedMean>{"BlockedMean", "blocked_conv.hpp"},
+          Fused<QuantizedConv>{"QuantizedConv", "quantized.hpp"},
+          Fused<QuantizedMatMul>{"QuantizedMatMul", "quantized.hpp"},
+          Fused<QuantizedAdd>{"QuantizedAdd", "quantized.hpp"},
+          Fused<QuantizedMul>{"QuantizedMul", "quantized.hpp"},
+          Fused<QuantizedGlobalAverage>{"QuantizedGlobalAverage", "quantized.hpp"},
+          Fused<ByteTable>{"ByteTable", "quantized.hpp"},
+          Fused<MoveChannels>{"MoveChannels", "last_conv.hpp"}, Fused<LastConv>{"LastConv", "last_conv.hpp"},
+          Fused<PackedMatMulInteger>{"PackedMatMulInteger", "packed_mat_mul_integer.hpp"},
+          recurrent<op::GRU>(), recurrent<op::LSTM>(), recurrent<op::RNN>(),
+          Fused<PackedConvTranspose>{"PackedConvTranspose", "packed_conv_transpose.hpp"},
+          Fused<FusedAttention>{"FusedAttention", "fused_attention.hpp"}))
     return *std::move(text);
   if (text_of_model<op::LinearClassifier, op::LinearRegressor, op::SVMClassifier, op::SVMRegressor>(op, files,
                                                                                                     c, text))

@@ -1,6 +1,7 @@
 // The words of a compiled model's text: identifiers, literals, and constants that its header holds.
 #pragma once
 
+#include <array>
 #include <map>
 #include <optional>
 #include <set>
@@ -8,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "tenon/base/storage.hpp"
@@ -29,6 +31,17 @@ class Identifiers {
   std::set<std::string> taken_;
 };
 
+namespace detail {
+template <auto e>
+constexpr std::string_view enumerator() {
+  std::string_view words =
+      __PRETTY_FUNCTION__;  // "… [with auto e = tenon::Colour::red; …]", "… [e = Colour::red]"
+  words.remove_prefix(words.find("e = ") + 4);
+  words = words.substr(0, words.find_first_of(";]"));
+  return words.substr(words.rfind(':') + 1);
+}
+}  // namespace detail
+
 /// A name in a comment of one line.
 std::string comment(std::string_view name);
 std::string c_text(std::string_view s);
@@ -39,6 +52,15 @@ std::string literal(double v);
 std::string literal(float v);
 std::string literal(DType d);
 std::string literal(const Extents& e);
+/// The name of an enumerator below 64, as its enumeration spells it: taken from the compiler's words for a
+/// function of it, so that there is no list to keep.
+template <class E>
+std::string_view name_of(E e) {
+  static constexpr auto names = []<std::size_t... k>(std::index_sequence<k...>) {
+    return std::array{detail::enumerator<static_cast<E>(k)>()...};
+  }(std::make_index_sequence<64>());
+  return names.at(static_cast<std::size_t>(e));
+}
 /// The C++ type of an element type.
 std::string type_name(DType d);
 

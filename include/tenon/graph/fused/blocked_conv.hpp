@@ -15,6 +15,7 @@ namespace tenon::TENON_ABI::passes {
 struct ToBlocks {
   int64_t block = 0;
 
+  static constexpr op::Attributes fields{op::attr("block", &ToBlocks::block)};
   static constexpr op::Spec spec =
       op::own_spec("ToBlocks", {{"X", "T"}}, {{"Y", "T"}}, {{"T", types::float32}});
 
@@ -36,6 +37,7 @@ struct ToBlocks {
 struct FromBlocks {
   int64_t channels = 0;
 
+  static constexpr op::Attributes fields{op::attr("channels", &FromBlocks::channels)};
   static constexpr op::Spec spec =
       op::own_spec("FromBlocks", {{"X", "T"}}, {{"Y", "T"}}, {{"T", types::float32}});
 
@@ -55,16 +57,22 @@ struct FromBlocks {
 
 /// FusedConv over blocks of channels. X is in blocks unless plain_x, Z is, and Y unless plain_y.
 struct BlockedConv {
-  op::Conv conv;
+  op::Conv conv{};
   Bounds bounds{};
   int64_t block = 0;
-  Extents extents;  ///< of the weights: (M, C/group, kernel...), with one or two spatial axes
+  Extents extents{};  ///< of the weights: (M, C/group, kernel...), with one or two spatial axes
   bool plain_x = false, plain_y = false;
   int winograd = 0;                         ///< outputs on a side of Winograd's tiles, or 0
   Storage weights{};                        ///< as blocked_conv_pack_weights writes them
   Storage bias{};                           ///< (M), zeros up to whole blocks; or empty
   kernels::Activation<float> activation{};  ///< after the bounds
 
+  static constexpr op::Attributes fields{
+      op::attr("conv", &BlockedConv::conv),         op::attr("bounds", &BlockedConv::bounds),
+      op::attr("block", &BlockedConv::block),       op::attr("extents", &BlockedConv::extents),
+      op::attr("plain_x", &BlockedConv::plain_x),   op::attr("plain_y", &BlockedConv::plain_y),
+      op::attr("winograd", &BlockedConv::winograd), op::attr("weights", &BlockedConv::weights),
+      op::attr("bias", &BlockedConv::bias),         op::attr("activation", &BlockedConv::activation)};
   static constexpr op::Spec spec = op::own_spec("BlockedConv", {{"X", "T"}, {"Z", "T", op::optional}},
                                                 {{"Y", "T"}}, {{"T", types::float32}});
 
@@ -123,6 +131,7 @@ struct BlockedConv {
 
 /// GlobalAveragePool over blocks of channels.
 struct BlockedMean {
+  static constexpr op::Attributes<> fields{};
   static constexpr op::Spec spec =
       op::own_spec("BlockedMean", {{"X", "T"}}, {{"Y", "T"}}, {{"T", types::float32}});
 

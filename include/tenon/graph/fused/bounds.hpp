@@ -11,6 +11,8 @@ namespace tenon::TENON_ABI::passes {
 struct Bounds {
   double lo = -std::numeric_limits<double>::infinity();
   double hi = std::numeric_limits<double>::infinity();
+
+  static constexpr op::Attributes fields{op::attr("lo", &Bounds::lo), op::attr("hi", &Bounds::hi)};
 };
 
 /// Unifies the extents y of a product with the extents of input k, which is added to it and may be left out.

@@ -29,6 +29,7 @@ struct ConvChain {
   };
   Stages stages;
 
+  static constexpr op::Attributes fields{op::attr("stages", &ConvChain::stages)};
   static constexpr op::Spec spec = op::own_spec("ConvChain", {{"X", "T"}, {"Z", "T", op::optional}},
                                                 {{"Y", "T"}}, {{"T", types::float32}});
 

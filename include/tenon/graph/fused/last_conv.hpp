@@ -1,8 +1,6 @@
 // Quantised convolutions over channels that lie last, and the moves to and from there.
 #pragma once
 
-#include <optional>
-
 #include "tenon/graph/fused/quantized.hpp"
 #include "tenon/kernels/conv/quant_conv_last.hpp"
 #include "tenon/kernels/move/move.hpp"
@@ -26,6 +24,8 @@ struct MoveChannels {
   DType type = DType::undefined;  ///< int8 or uint8, of (N, C, spatial...)
   bool back = false;
 
+  static constexpr op::Attributes fields{op::attr("type", &MoveChannels::type),
+                                         op::attr("back", &MoveChannels::back)};
   static constexpr op::Spec spec =
       op::own_spec("MoveChannels", {{"X", "T1"}}, {{"Y", "T2"}}, {{"T1", byte_types}, {"T2", byte_types}});
 
@@ -54,19 +54,30 @@ struct MoveChannels {
 
 /// QuantizedConv of channels that lie last, plus Z if `sum` is there.
 struct LastConv {
-  op::Conv conv;
-  ByteScale x;  ///< the bytes of X are raised unless it is plain
-  ByteRange y;  ///< raised
-  Extents extents;
+  op::Conv conv{};
+  ByteScale x{};  ///< the bytes of X are raised unless it is plain
+  ByteRange y{};  ///< raised
+  Extents extents{};
   bool plain_x = false;  ///< X is (N, C, H, W)
   Storage weights{};     ///< as quant_conv_last_pack writes them
   Storage scales{};      ///< float (M), scales of the sums over the scale of Y
   struct Sum {
-    ByteScale z;
-    ByteRange y;
-  };
-  std::optional<Sum> sum{};
+    ByteScale z{};  ///< of no type: there is no sum
+    ByteRange y{};
 
+    static constexpr op::Attributes fields{op::attr("z", &Sum::z), op::attr("y", &Sum::y)};
+    explicit operator bool() const { return z.type != DType::undefined; }
+  };
+  Sum sum{};
+
+  static constexpr op::Attributes fields{op::attr("conv", &LastConv::conv),
+                                         op::attr("x", &LastConv::x),
+                                         op::attr("y", &LastConv::y),
+                                         op::attr("extents", &LastConv::extents),
+                                         op::attr("plain_x", &LastConv::plain_x),
+                                         op::attr("weights", &LastConv::weights),
+                                         op::attr("scales", &LastConv::scales),
+                                         op::attr("sum", &LastConv::sum)};
   static constexpr op::Spec spec = op::own_spec("LastConv", {{"X", "T1"}, {"Z", "T2", op::optional}},
                                                 {{"Y", "T2"}}, {{"T1", byte_types}, {"T2", types::uint8}});
 
@@ -100,12 +111,12 @@ struct LastConv {
     args.y = static_cast<uint8_t*>(out.data());
     if (sum)
       args.sum = {static_cast<const uint8_t*>(z.data()),
-                  sum->z.zero,
-                  y.as.scale / sum->y.as.scale,
-                  sum->z.scale / sum->y.as.scale,
-                  sum->y.as.zero,
-                  sum->y.lo,
-                  sum->y.hi};
+                  sum.z.zero,
+                  y.as.scale / sum.y.as.scale,
+                  sum.z.scale / sum.y.as.scale,
+                  sum.y.as.zero,
+                  sum.y.lo,
+                  sum.y.hi};
     kernels::quant_conv_last(args);
   }
 };

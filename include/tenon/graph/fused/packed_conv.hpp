@@ -18,14 +18,19 @@ constexpr void infer_fused_conv(op::Infer& i, const op::Conv& conv, DType elemen
 
 /// Y = min(max(conv(X, weights) + bias + Z, lo), hi), where Z (the residual) has Y's extents or is left out.
 struct PackedConv {
-  op::Conv conv;
+  op::Conv conv{};
   Bounds bounds{};
   DType element = DType::undefined;  ///< of X
-  Extents extents;                   ///< of the weights: (M, C/group, kernel...)
+  Extents extents{};                 ///< of the weights: (M, C/group, kernel...)
   Storage weights{};  ///< as conv_pack_weights writes them, or in that order where not `packed`
   Storage bias{};     ///< (M), or empty
   bool packed = true;
 
+  static constexpr op::Attributes fields{
+      op::attr("conv", &PackedConv::conv),       op::attr("bounds", &PackedConv::bounds),
+      op::attr("element", &PackedConv::element), op::attr("extents", &PackedConv::extents),
+      op::attr("weights", &PackedConv::weights), op::attr("bias", &PackedConv::bias),
+      op::attr("packed", &PackedConv::packed)};
   static constexpr op::Spec spec = op::own_spec("FusedConv", {{"X", "T"}, {"Z", "T", op::optional}},
                                                 {{"Y", "T"}}, {{"T", types::floats_bf16}});
 

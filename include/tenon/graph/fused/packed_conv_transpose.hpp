@@ -15,6 +15,10 @@ struct PackedConvTranspose {
   Extents in{};       ///< along X's spatial axes, as `weights` want them; empty where W is an operand
   Storage weights{};  ///< as conv_transpose_pack_weights writes them
 
+  static constexpr op::Attributes fields{
+      op::attr("op", &PackedConvTranspose::op), op::attr("element", &PackedConvTranspose::element),
+      op::attr("extents", &PackedConvTranspose::extents), op::attr("in", &PackedConvTranspose::in),
+      op::attr("weights", &PackedConvTranspose::weights)};
   static constexpr op::Spec spec = [] {
     op::Spec s = op::own_spec("PackedConvTranspose", op::ConvTranspose::spec);
     s.inputs.items_[1].arity = op::optional;

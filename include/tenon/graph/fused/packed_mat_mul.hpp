@@ -26,6 +26,20 @@ struct PackedMatMul {
   Storage bias{};                  ///< (N), or empty
   kernels::NarrowMatrix narrow{};  ///< describes b and zeros, if narrow_pack wrote them
 
+  static constexpr op::Attributes fields{op::attr("alpha", &PackedMatMul::alpha),
+                                         op::attr("beta", &PackedMatMul::beta),
+                                         op::attr("trans_a", &PackedMatMul::trans_a),
+                                         op::attr("gemm", &PackedMatMul::gemm),
+                                         op::attr("bounds", &PackedMatMul::bounds),
+                                         op::attr("element", &PackedMatMul::element),
+                                         op::attr("k", &PackedMatMul::k),
+                                         op::attr("n", &PackedMatMul::n),
+                                         op::attr("b", &PackedMatMul::b),
+                                         op::attr("b_row", &PackedMatMul::b_row),
+                                         op::attr("b_col", &PackedMatMul::b_col),
+                                         op::attr("zeros", &PackedMatMul::zeros),
+                                         op::attr("bias", &PackedMatMul::bias),
+                                         op::attr("narrow", &PackedMatMul::narrow)};
   static constexpr op::Spec spec = op::own_spec("PackedMatMul", {{"A", "T"}, {"C", "T", op::optional}},
                                                 {{"Y", "T"}}, {{"T", types::floats_bf16}});
 

@@ -16,6 +16,13 @@ struct PackedMatMulInteger {
   Storage bias{};    ///< float (N), or empty
   Bounds bounds{};
 
+  static constexpr op::Attributes fields{op::attr("element", &PackedMatMulInteger::element),
+                                         op::attr("k", &PackedMatMulInteger::k),
+                                         op::attr("n", &PackedMatMulInteger::n),
+                                         op::attr("b", &PackedMatMulInteger::b),
+                                         op::attr("scales", &PackedMatMulInteger::scales),
+                                         op::attr("bias", &PackedMatMulInteger::bias),
+                                         op::attr("bounds", &PackedMatMulInteger::bounds)};
   static constexpr op::Spec spec =
       op::own_spec("PackedMatMulInteger",
                    {{"A", "T1"},

@@ -15,6 +15,9 @@ struct PackedRecurrent {
   Dims extents{};                    ///< of W
   Storage w{};                       ///< each direction's W^T, as pack_b writes it
 
+  static constexpr op::Attributes fields{
+      op::attr("op", &PackedRecurrent::op), op::attr("element", &PackedRecurrent::element),
+      op::attr("extents", &PackedRecurrent::extents), op::attr("w", &PackedRecurrent::w)};
   static constexpr op::Spec spec = [] {
     op::Spec s = op::own_spec("PackedRecurrent", Op::spec);
     s.inputs.items_[1].arity = op::optional;

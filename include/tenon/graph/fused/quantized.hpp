@@ -26,6 +26,9 @@ struct ByteScale {
   float scale = 1;
   int32_t zero = 0;
 
+  static constexpr op::Attributes fields{op::attr("type", &ByteScale::type),
+                                         op::attr("scale", &ByteScale::scale),
+                                         op::attr("zero", &ByteScale::zero)};
   bool is_signed() const { return type == DType::int8; }
   int32_t least() const { return is_signed() ? -128 : 0; }
   friend bool operator==(const ByteScale&, const ByteScale&) = default;
@@ -33,9 +36,11 @@ struct ByteScale {
 
 /// How results become 8-bit integers: round(y / scale) + zero, within lo and hi.
 struct ByteRange {
-  ByteScale as;
+  ByteScale as{};
   int32_t lo = 0, hi = 255;
 
+  static constexpr op::Attributes fields{op::attr("as", &ByteRange::as), op::attr("lo", &ByteRange::lo),
+                                         op::attr("hi", &ByteRange::hi)};
   /// A type's whole range, or the part that real bounds leave.
   static ByteRange of(const ByteScale& as, const Bounds& b = {}) {
     const auto near = [&](double bound) {
@@ -49,15 +54,20 @@ struct ByteRange {
 
 /// Y = X (of x's type and zero point) convolved with constant 8-bit weights, plus bias, in 8 bits.
 struct QuantizedConv {
-  op::Conv conv;
-  ByteScale x;
-  ByteRange y;
-  Extents extents;    ///< of the weights: (M, C/group, kernel...)
+  op::Conv conv{};
+  ByteScale x{};
+  ByteRange y{};
+  Extents extents{};  ///< of the weights: (M, C/group, kernel...)
   Storage plain{};    ///< weights of int8 without zero points, until a pass packs them
   Storage weights{};  ///< as quant_conv_pack_weights writes them, or empty
   Storage bias{};     ///< int32 (M), in units of the products' scales; or empty
   Storage scales{};   ///< float (M), scales of the sums over the scale of Y
 
+  static constexpr op::Attributes fields{
+      op::attr("conv", &QuantizedConv::conv),   op::attr("x", &QuantizedConv::x),
+      op::attr("y", &QuantizedConv::y),         op::attr("extents", &QuantizedConv::extents),
+      op::attr("plain", &QuantizedConv::plain), op::attr("weights", &QuantizedConv::weights),
+      op::attr("bias", &QuantizedConv::bias),   op::attr("scales", &QuantizedConv::scales)};
   static constexpr op::Spec spec =
       op::own_spec("QuantizedConv", {{"X", "T1"}}, {{"Y", "T2"}}, {{"T1", byte_types}, {"T2", byte_types}});
 
@@ -85,14 +95,19 @@ struct QuantizedConv {
 
 /// Y (..., M, N) = A (..., M, K) times a constant 8-bit matrix, plus bias, in 8 bits.
 struct QuantizedMatMul {
-  ByteScale a;
-  ByteRange y;
+  ByteScale a{};
+  ByteRange y{};
   bool gemm = false;  ///< A is a matrix
   int64_t k = 0, n = 0;
   Storage b{};       ///< (K, N), as quant_pack_b writes it
   Storage bias{};    ///< int32 (N), in units of the products' scales; or empty
   Storage scales{};  ///< float (N), scales of the sums over the scale of Y
 
+  static constexpr op::Attributes fields{
+      op::attr("a", &QuantizedMatMul::a),       op::attr("y", &QuantizedMatMul::y),
+      op::attr("gemm", &QuantizedMatMul::gemm), op::attr("k", &QuantizedMatMul::k),
+      op::attr("n", &QuantizedMatMul::n),       op::attr("b", &QuantizedMatMul::b),
+      op::attr("bias", &QuantizedMatMul::bias), op::attr("scales", &QuantizedMatMul::scales)};
   static constexpr op::Spec spec =
       op::own_spec("QuantizedMatMul", {{"A", "T1"}}, {{"Y", "T2"}}, {{"T1", byte_types}, {"T2", byte_types}});
 
@@ -131,9 +146,11 @@ struct QuantizedMatMul {
 
 /// Y = A + B of equal extents, all in 8 bits.
 struct QuantizedAdd {
-  ByteScale a, b;
-  ByteRange y;
+  ByteScale a{}, b{};
+  ByteRange y{};
 
+  static constexpr op::Attributes fields{op::attr("a", &QuantizedAdd::a), op::attr("b", &QuantizedAdd::b),
+                                         op::attr("y", &QuantizedAdd::y)};
   static constexpr op::Spec spec = op::own_spec("QuantizedAdd", {{"A", "T1"}, {"B", "T2"}}, {{"Y", "T3"}},
                                                 {{"T1", byte_types}, {"T2", byte_types}, {"T3", byte_types}});
 
@@ -158,11 +175,14 @@ struct QuantizedAdd {
 
 /// Y = A * B, all in 8 bits. B has A's extents, or a number for each channel of A.
 struct QuantizedMul {
-  ByteScale a, b;
-  ByteRange y;
+  ByteScale a{}, b{};
+  ByteRange y{};
   bool spread = false;  ///< B is (N, C, 1...)
   bool last = false;    ///< A is (N, 1, spatial..., C), and a spread B (N, 1, 1..., C)
 
+  static constexpr op::Attributes fields{
+      op::attr("a", &QuantizedMul::a), op::attr("b", &QuantizedMul::b), op::attr("y", &QuantizedMul::y),
+      op::attr("spread", &QuantizedMul::spread), op::attr("last", &QuantizedMul::last)};
   static constexpr op::Spec spec = op::own_spec("QuantizedMul", {{"A", "T1"}, {"B", "T2"}}, {{"Y", "T3"}},
                                                 {{"T1", byte_types}, {"T2", byte_types}, {"T3", byte_types}});
 
@@ -203,10 +223,13 @@ struct QuantizedMul {
 
 /// Y (N, C, 1...) = the mean of each channel of X, in 8 bits.
 struct QuantizedGlobalAverage {
-  ByteScale x;
-  ByteRange y;
+  ByteScale x{};
+  ByteRange y{};
   bool last = false;  ///< X is (N, 1, spatial..., C), else (N, C, spatial...)
 
+  static constexpr op::Attributes fields{op::attr("x", &QuantizedGlobalAverage::x),
+                                         op::attr("y", &QuantizedGlobalAverage::y),
+                                         op::attr("last", &QuantizedGlobalAverage::last)};
   static constexpr op::Spec spec = op::own_spec("QuantizedGlobalAverage", {{"X", "T1"}}, {{"Y", "T2"}},
                                                 {{"T1", byte_types}, {"T2", byte_types}});
 
@@ -270,6 +293,8 @@ struct ByteTable {
   DType x = DType::undefined, y = DType::undefined;
   std::array<uint8_t, 256> table{};  ///< by the bits of X, the bits of Y
 
+  static constexpr op::Attributes fields{op::attr("x", &ByteTable::x), op::attr("y", &ByteTable::y),
+                                         op::attr("table", &ByteTable::table)};
   static constexpr op::Spec spec =
       op::own_spec("ByteTable", {{"X", "T1"}}, {{"Y", "T2"}}, {{"T1", byte_types}, {"T2", byte_types}});
 
