@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 
 #include "tenon/op/framework/registry.hpp"
 #include "tenon/op/framework/typed.hpp"
@@ -194,6 +195,20 @@ class Graph {
   /// differs or the other graph captures values.
   std::vector<ValueId> add_graph(const Graph& function, std::span<const ValueId> inputs,
                                  std::string_view prefix = {});
+
+  /// The function of one of this graph's nodes: a graph of the nodes that its operator's `lower` adds, whose
+  /// outputs are the node's results. content(k) is the value of operand number k where it is known, and then
+  /// a constant; each other operand that is there is an input, in their order. Nothing where the operator has
+  /// no `lower`, or it knows no nodes for the operands.
+  template <class F>
+  std::optional<Graph> function_of(const Node& node, F content) const;
+  /// The same where constants of this graph are all that is known.
+  std::optional<Graph> function_of(const Node& node) const {
+    return function_of(node, [&](std::size_t k) {
+      const ValueEntry& e = entry(node.inputs[k]);
+      return e.source == Source::constant ? e.content : Value();
+    });
+  }
 
   // --- reading ---
 
@@ -393,18 +408,23 @@ inline std::vector<ValueId> outer_values(const AnyOperator& op) {
 }
 }  // namespace detail
 
-/// Adds the newest nodes to the graph in place of the node of an old form.
+/// Adds nodes to the graph in place of a node.
 class Graph::LoweredNode final : public Lowering {
  public:
   LoweredNode(Graph& graph, const Node& node, std::span<const op::Info> in)
       : Lowering(in, node.op.version()), graph_(graph), node_(node) {}
 
-  ValueId input(int number) const override { return node_.inputs[static_cast<std::size_t>(number)]; }
+  ValueId input(int number) const override {
+    const auto at = static_cast<std::size_t>(number);
+    return at < node_.inputs.size() ? node_.inputs[at] : -1;
+  }
   ValueId constant(const AnyTensor& tensor) override { return graph_.add_constant({}, tensor); }
 
  private:
-  ValueId add_node(AnyOperator op, std::span<const ValueId> inputs) override {
-    return graph_.add_node(node_.name, op.in_place_of(node_.op), {inputs.begin(), inputs.end()}, {})[0];
+  std::vector<ValueId> add_node(AnyOperator op, std::span<const ValueId> inputs,
+                                std::size_t results) override {
+    return graph_.add_node(node_.name, op.in_place_of(node_.op), {inputs.begin(), inputs.end()},
+                           std::vector<std::string>(results));
   }
 
   Graph& graph_;
@@ -452,9 +472,9 @@ inline std::vector<ValueId> Graph::add_node(std::string node_name, AnyOperator o
   if (!m.empty())
     throw Error(ErrorCode::invalid_model, detail::describe(n),
                 concat(m.view(), " [", op::describe_operands(n.op.spec(), in), "]"));
-  if (made == 1 && n.op.lowers()) {
-    LoweredNode lowered(*this, n, in);
-    if (const ValueId id = n.op.lower(lowered); id >= 0) {
+  if (made == 1 && n.op.renews()) {
+    LoweredNode renewed(*this, n, in);
+    if (const ValueId id = n.op.renew(renewed); id >= 0) {
       if (made == outputs.size()) name_value(id, outputs[0]);
       return {id};
     }
@@ -465,6 +485,30 @@ inline std::vector<ValueId> Graph::add_node(std::string node_name, AnyOperator o
         add_value({k < outputs.size() ? outputs[k] : std::string(), Source::node, out[k], {}, -1}));
   nodes_.push_back(std::move(n));
   return nodes_.back().outputs;
+}
+
+template <class F>
+std::optional<Graph> Graph::function_of(const Node& node, F content) const {
+  if (!node.op.lowers()) return {};
+  Graph g;
+  g.symbols_ = symbols_;
+  Node n{node.name, node.op, {}, {}, {}};
+  std::vector<op::Info> in;
+  for (std::size_t k = 0; k < node.inputs.size(); ++k) {
+    const ValueId v = node.inputs[k];
+    if (v < 0) n.inputs.push_back(-1);
+    else if (Value known = content(k)) n.inputs.push_back(g.add_constant({}, std::move(known)));
+    else n.inputs.push_back(g.add_input(concat("in", k), entry(v).info.type, entry(v).info.dims));
+    in.push_back(g.operand_info(n.inputs.back()));
+  }
+  LoweredNode lowered(g, n, in);
+  const std::vector<ValueId> results = n.op.lower(lowered);
+  if (results.empty()) return {};
+  if (results.size() < node.outputs.size())
+    throw Error(ErrorCode::invalid_model, detail::describe(node),
+                concat("lower gives ", results.size(), " of ", node.outputs.size(), " results"));
+  for (std::size_t k = 0; k < node.outputs.size(); ++k) g.add_output(concat("out", k), results[k]);
+  return g;
 }
 
 inline std::vector<ValueId> Graph::add_graph(const Graph& function, std::span<const ValueId> inputs,

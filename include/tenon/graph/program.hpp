@@ -139,7 +139,7 @@ class Program {
     if (drained != nullptr) drained->drop_contents();
     const std::vector<bool> needed = find_needed(graph);
     for (std::size_t n = 0; n < needed.size(); ++n)
-      if (needed[n]) add_from(graph.nodes()[n], options);
+      if (needed[n]) add_from(graph, graph.nodes()[n], graph.nodes()[n], options);
     if (edit_) rewrite(options);
     finish();
   }
@@ -359,13 +359,45 @@ class Program {
     return needed;
   }
 
-  void add_from(const Node& from, const ProgramOptions& options) {
-    Node n = from;
+  /// Adds a graph's node. `n` is the same over the program's values.
+  void add_from(const Graph& graph, const Node& from, Node n, const ProgramOptions& options) {
     check_time(n);
     compile_bodies(n, options);
     if (fold_ && fold(n, options.passes)) return;
+    if (n.op.is_function() && expand(graph, from, n, options)) return;
     nodes_.push_back(std::move(n));
     if (edit_) infer(static_cast<int>(nodes_.size()) - 1);
+  }
+
+  /// Puts the nodes of an operator's function in the place of its node. False where they are not known before
+  /// the run, or a result is not made by a node of its own.
+  bool expand(const Graph& graph, const Node& from, const Node& n, const ProgramOptions& options) {
+    const auto content = [&](std::size_t k) { return stored(n.inputs[k]); };
+    const std::optional<Graph> body = graph.function_of(from, content);
+    if (!body) return false;
+    std::vector<ValueId> here(body->values().size(), -1);
+    auto input = body->inputs().begin();
+    for (std::size_t k = 0; k < n.inputs.size(); ++k)
+      if (n.inputs[k] >= 0 && !content(k)) here[static_cast<std::size_t>(*input++)] = n.inputs[k];
+    for (std::size_t k = 0; k < n.outputs.size(); ++k) {
+      const ValueId v = body->outputs()[k].second;
+      ValueId& result = here[static_cast<std::size_t>(v)];
+      if (body->entry(v).source != Graph::Source::node || result >= 0) return false;
+      result = n.outputs[k];
+    }
+    for (std::size_t v = 0; v < here.size(); ++v) {
+      if (here[v] >= 0) continue;
+      here[v] = add_value({});
+      if (body->values()[v].content) set_constant(here[v], body->values()[v].content);
+    }
+    for (const Node& of_body : body->nodes()) {
+      Node m = of_body;
+      for (auto* list : {&m.inputs, &m.outputs})
+        for (ValueId& v : *list)
+          if (v >= 0) v = here[static_cast<std::size_t>(v)];
+      add_from(*body, of_body, std::move(m), options);
+    }
+    return true;
   }
 
   void check_time(const Node& n) const {
@@ -513,8 +545,10 @@ class Program {
 
   ValueId add_value(std::string name) {
     values_.push_back({std::move(name), {}, true});
-    edit_->infos.emplace_back();
-    edit_->uses.emplace_back();
+    if (edit_) {
+      edit_->infos.emplace_back();
+      edit_->uses.emplace_back();
+    }
     return static_cast<ValueId>(values_.size()) - 1;
   }
   std::vector<op::Info> inferred(const AnyOperator& op, const Node& n) const {

@@ -66,7 +66,7 @@ struct FromAxisOn {
   }
   /// Along one axis, where the others behind `axis` have extent 1.
   template <class L>
-  int32_t lower(L& to) const {
+  int32_t renew(L& to) const {
     const Dims& x = to.dims(0);
     if (!x.ranked() || x.rank() == 0 || axis == x.rank()) return -1;
     const int first = resolve_axis(axis, x.rank());

@@ -53,7 +53,7 @@ struct BeforeBroadcasting {
   }
   /// Today's broadcasting aligns B by its last axis: extents of 1 behind its own take it to `axis`.
   template <class L>
-  int32_t lower(L& to) const {
+  int32_t renew(L& to) const {
     const Dims &a = to.dims(0), &b = to.dims(1);
     if (!a.ranked() || !b.ranked()) return -1;
     const int64_t first = first_axis(a.rank(), b.rank());

@@ -247,11 +247,24 @@ inline AnyTensor input_from_attribute(const AttributeValue& value, DType element
   return t;
 }
 
+/// The `renew` of an old form, or null if it has none.
+template <class Op, class L>
+constexpr auto renew_function() -> int32_t (*)(const void*, L&) {
+  if constexpr (requires(const Op& op, L& to) { op.renew(to); })
+    return [](const void* object, L& to) -> int32_t { return static_cast<const Op*>(object)->renew(to); };
+  else return nullptr;
+}
+
 /// The operator's own `lower`, or null if it has none.
 template <class Op, class L>
-constexpr auto lower_function() -> int32_t (*)(const void*, L&) {
+constexpr auto lower_function() -> std::vector<int32_t> (*)(const void*, L&) {
   if constexpr (requires(const Op& op, L& to) { op.lower(to); })
-    return [](const void* object, L& to) -> int32_t { return static_cast<const Op*>(object)->lower(to); };
+    return [](const void* object, L& to) -> std::vector<int32_t> {
+      const auto results = static_cast<const Op*>(object)->lower(to);
+      if constexpr (!std::is_convertible_v<decltype(results), int32_t>) return results;
+      else if (results < 0) return {};
+      else return {results};
+    };
   else return nullptr;
 }
 

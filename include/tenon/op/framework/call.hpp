@@ -133,7 +133,7 @@ auto call(const Op& op, const A&... a) {
     return Invalid{};
   } else if constexpr ((Lazy<A> || ...)) {
     return call<Count, Op, Static, clean<decltype(ready(a))>...>(op, ready(a)...);
-  } else if constexpr (convention<Op>.form == Form::none) {
+  } else if constexpr (convention<Op>.form == Form::none && !is_function<Op>) {
     report<titled<Op>(misfit<Op>())>();
     return Invalid{};
   } else if constexpr (!(Operand<A>::typed && ...)) {

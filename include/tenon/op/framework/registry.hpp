@@ -2,6 +2,7 @@
 // an object of it, Registry lists the operators that a loader may name.
 #pragma once
 
+#include <deque>
 #include <map>
 
 #include "tenon/op/framework/attribute.hpp"
@@ -58,9 +59,13 @@ struct OperatorClass {
                        std::span<op::Info> out);
   void (*run)(const void* object, op::Context& context, std::span<const Value* const> in,
               std::span<Value* const> out);
-  /// Adds newest nodes that mean the same and returns their result, -1 when there are none. Null for newest
-  /// forms.
-  int32_t (*lower)(const void* object, Lowering& to);
+  /// Adds newest nodes that mean the same as an old form and returns their result, -1 when there are none.
+  /// Null for newest forms, and for old ones that run as they are.
+  int32_t (*renew)(const void* object, Lowering& to);
+  /// Adds the nodes of the operator's function and returns their results, none when only the run knows them.
+  /// Null for operators that no function defines.
+  std::vector<int32_t> (*lower)(const void* object, Lowering& to);
+  bool is_function;  ///< there is no `compute`: `run` runs the nodes of `lower`
   /// The same operator for an X of a type, with tables made of its attributes. Null for operators that make
   /// none.
   AnyOperator (*prepare)(const std::shared_ptr<const void>& object, DType x);
@@ -97,7 +102,9 @@ inline constexpr OperatorClass operator_class{
            std::span<Value* const> out) {
           op::detail::run_bound<Op, Filter>(*static_cast<const Op*>(object), context, in, out);
         },
+    .renew = op::renew_function<Op, Lowering>(),
     .lower = op::lower_function<Op, Lowering>(),
+    .is_function = op::detail::is_function<Op>,
     .prepare = op::prepare_function<Op, Filter>(),
     .elements = op::elements_function<Op>(),
 };
@@ -202,8 +209,16 @@ class AnyOperator {
     }
     return {};
   }
+  bool renews() const { return class_->renew != nullptr; }
+  int32_t renew(Lowering& to) const { return class_->renew(object_.get(), to); }
+
+  // --- an operator that a function defines ---
+
   bool lowers() const { return class_->lower != nullptr; }
-  int32_t lower(Lowering& to) const { return class_->lower(object_.get(), to); }
+  std::vector<int32_t> lower(Lowering& to) const { return class_->lower(object_.get(), to); }
+  /// Whether the function is all that there is to run.
+  bool is_function() const { return class_->is_function; }
+
   bool prepares() const { return class_->prepare != nullptr; }
   /// The operator with its work on its attributes done, for a first operand of an element type.
   AnyOperator prepared(DType x) const { return class_->prepare(object_, x); }
@@ -253,8 +268,8 @@ class AnyOperator {
   std::vector<op::AttributeInput> inputs_;
 };
 
-/// The graph to which the `lower` of an old form adds newest nodes that mean the same. Numbers stand for
-/// values.
+/// What an operator's `lower`, and the `renew` of an old form, add nodes to that mean the same. Numbers stand
+/// for values; -1 is an operand that is left out.
 class Lowering {
  public:
   Lowering(std::span<const op::Info> in, int version) : in_(in), version_(version) {}
@@ -263,22 +278,83 @@ class Lowering {
   Lowering& operator=(const Lowering&) = delete;
 
   int version() const { return version_; }
-  const op::Info& in(int input) const { return in_[static_cast<std::size_t>(input)]; }
+  const op::Info& in(int input) const {
+    static constexpr op::Info none;
+    return static_cast<std::size_t>(input) < in_.size() ? in_[static_cast<std::size_t>(input)] : none;
+  }
   const Dims& dims(int input) const { return in(input).dims; }
   virtual int32_t input(int number) const = 0;
   virtual int32_t constant(const AnyTensor& tensor) = 0;
   /// A node with one result.
   template <class Op>
   int32_t add(const Op& op, std::initializer_list<int32_t> inputs) {
-    return add_node(AnyOperator::make(op), inputs);
+    return add_node(AnyOperator::make(op), inputs, 1)[0];
+  }
+  /// A node with so many results.
+  template <class Op>
+  std::vector<int32_t> add(const Op& op, std::initializer_list<int32_t> inputs, int results) {
+    return add_node(AnyOperator::make(op), inputs, static_cast<std::size_t>(results));
   }
 
  private:
-  virtual int32_t add_node(AnyOperator op, std::span<const int32_t> inputs) = 0;
+  virtual std::vector<int32_t> add_node(AnyOperator op, std::span<const int32_t> inputs,
+                                        std::size_t results) = 0;
 
   std::span<const op::Info> in_;
   int version_;
 };
+
+namespace op::detail {
+
+/// Runs the nodes as they are added. Operands come first among the values.
+class RunLowering final : public Lowering {
+ public:
+  RunLowering(Context& context, std::span<const Value* const> in, std::span<const Info> infos, int version)
+      : Lowering(infos, version), context_(context) {
+    for (const Value* v : in) values_.push_back(v != nullptr ? *v : Value());
+    operands_ = in.size();
+  }
+
+  int32_t input(int number) const override {
+    const auto at = static_cast<std::size_t>(number);
+    return at < operands_ && values_[at] ? number : -1;
+  }
+  int32_t constant(const AnyTensor& tensor) override { return keep(tensor); }
+  Value& value(int32_t v) { return values_[static_cast<std::size_t>(v)]; }
+
+ private:
+  int32_t keep(Value v) {
+    values_.push_back(std::move(v));
+    return static_cast<int32_t>(values_.size()) - 1;
+  }
+  std::vector<int32_t> add_node(AnyOperator op, std::span<const int32_t> inputs,
+                                std::size_t results) override {
+    std::vector<const Value*> in;
+    for (int32_t v : inputs) in.push_back(v < 0 ? nullptr : &value(v));
+    std::vector<int32_t> made;
+    for (Value& v : evaluate(op, context_, in, results)) made.push_back(keep(std::move(v)));
+    return made;
+  }
+
+  Context& context_;
+  std::deque<Value> values_;
+  std::size_t operands_ = 0;
+};
+
+template <class Op>
+void run_function(const Op& op, Context& context, std::span<const Value* const> in,
+                  std::span<Value* const> out) {
+  std::vector<Info> infos;
+  for (const Value* v : in) infos.push_back(v != nullptr ? info_of(*v) : Info{});
+  RunLowering to(context, in, infos, Op::spec.latest());
+  const std::vector<int32_t> made = lower_function<Op, Lowering>()(&op, to);
+  if (made.size() < out.size())
+    raise(ErrorCode::not_supported, Op::spec.name, "no function is known for these operands");
+  for (std::size_t o = 0; o < out.size(); ++o)
+    if (out[o] != nullptr && made[o] >= 0) *out[o] = to.value(made[o]);
+}
+
+}  // namespace op::detail
 
 /// Makes an operator of a class from a model's attributes. Error{invalid_model} for an attribute that is
 /// missing, stated twice, or unknown to the version.
@@ -302,20 +378,29 @@ inline AnyOperator make_operator(const OperatorClass& c, int version,
   return {c, object, version, std::move(inputs)};
 }
 
+/// How programs spell an operator: {"tenon::op::Softmax_1", "tenon/op/math/softmax.hpp"}.
+struct OperatorSource {
+  std::string_view type{}, header{};
+};
+
 /// The operators that can be found by domain, name and opset version.
 class Registry {
  public:
+  /// `source` is for headers that programs write (`tenon compile`); its texts outlive the registry.
   /// Error{invalid_argument} when a version is there already.
-  void add(const OperatorClass& c) {
+  void add(const OperatorClass& c, OperatorSource source = {}) {
     auto& versions = operators_[{std::string(c.spec->domain), std::string(c.spec->name)}];
     for (int since : c.spec->since)
       if (!versions.emplace(since, &c).second)
         throw Error(ErrorCode::invalid_argument, std::string(c.spec->name),
                     concat("version ", since, " is registered twice"));
+    int& newest = newest_[std::string(c.spec->domain)];
+    newest = std::max(newest, c.spec->latest());
+    if (!source.type.empty()) sources_.insert_or_assign(&c, source);
   }
   template <op::Operator Op>
-  void add() {
-    add(operator_class<Op>);
+  void add(OperatorSource source = {}) {
+    add(operator_class<Op>, source);
   }
 
   struct Found {
@@ -334,20 +419,33 @@ class Registry {
     return {v->second, v->first};
   }
 
+  /// The newest version that an operator of the domain has: 0 where there is no operator of it.
+  int newest(std::string_view domain) const {
+    const auto it = newest_.find(domain == "ai.onnx" ? std::string_view() : domain);
+    return it == newest_.end() ? 0 : it->second;
+  }
+  /// Empty for an operator that was added without.
+  OperatorSource source(const OperatorClass& c) const {
+    const auto it = sources_.find(&c);
+    return it == sources_.end() ? OperatorSource{} : it->second;
+  }
+
   using Key = std::pair<std::string, std::string>;  ///< domain and name
   const std::map<Key, std::map<int, const OperatorClass*>>& operators() const { return operators_; }
 
  private:
   std::map<Key, std::map<int, const OperatorClass*>> operators_;
+  std::map<std::string, int, std::less<>> newest_;  // by domain
+  std::map<const OperatorClass*, OperatorSource> sources_;
 };
 
 /// Adds T if it is an operator. The generated registration units call this for every struct of an operator's
 /// header.
 template <class T>
-void register_operator(Registry& registry) {
+void register_operator(Registry& registry, OperatorSource source = {}) {
   if constexpr (op::Operator<T>) {
     constexpr op::Message missing = op::detail::missing_form<T>();
-    if constexpr (missing.empty()) registry.add<T>();
+    if constexpr (missing.empty()) registry.add<T>(source);
     else op::report<op::titled<T>(missing)>();
   }
 }

@@ -6,7 +6,11 @@
 #include "tenon/op/framework/bind.hpp"
 #include "tenon/op/framework/misfit.hpp"
 
-namespace tenon::TENON_ABI::op {
+namespace tenon::TENON_ABI {
+
+class Lowering;
+
+namespace op {
 namespace detail {
 
 /// The view that `compute` takes of a value; absent if there is none. Whoever gives results knows that their
@@ -171,6 +175,16 @@ void run_bound(const Op& op, Context& context, std::span<const Value* const> in,
   }
 }
 
+/// Whether Op has `lower` and no `compute`, and runs by the nodes that it lowers to.
+template <class Op>
+inline constexpr bool is_function =
+    convention<Op>.form == Form::none && requires(const Op& op, Lowering& to) { op.lower(to); };
+
+/// Runs such an operator. In registry.hpp.
+template <class Op>
+void run_function(const Op& op, Context& context, std::span<const Value* const> in,
+                  std::span<Value* const> out);
+
 }  // namespace detail
 
 /// Whether the results' extents are known before `compute`, which then writes into memory that the caller
@@ -192,7 +206,9 @@ inline void expect_writable(const Spec& spec, std::span<Value* const> out) {
 template <class Op, uint32_t Filter = ~uint32_t{0}>
 void run(const Op& op, Context& context, std::span<const Value* const> in, std::span<Value* const> out) {
   if constexpr (is_planned<Op>) expect_writable(Op::spec, out);
-  detail::run_bound<Op, Filter>(op, context, in, out);
+  if constexpr (detail::is_function<Op>) detail::run_function(op, context, in, out);
+  else detail::run_bound<Op, Filter>(op, context, in, out);
 }
 
-}  // namespace tenon::TENON_ABI::op
+}  // namespace op
+}  // namespace tenon::TENON_ABI

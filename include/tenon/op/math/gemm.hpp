@@ -145,7 +145,7 @@ struct Gemm_1 {
     gemm_detail::gemm(a, b, c, y, alpha, beta, transA != 0, transB != 0);
   }
   template <class L>
-  int32_t lower(L& to) const {
+  int32_t renew(L& to) const {
     const Dims &a = to.dims(0), &b = to.dims(1), &c = to.dims(2);
     if (!a.ranked() || !b.ranked() || !c.ranked()) return -1;
     const bool exact = c.rank() == 2 && c[0].same(a[transA ? 1 : 0]) && c[1].same(b[transB ? 0 : 1]);

@@ -69,7 +69,7 @@ struct PRelu_1 {
   }
   /// Today's broadcasting aligns slopes by their last axis: extents of 1 behind it take them to axis 1.
   template <class L>
-  int32_t lower(L& to) const {
+  int32_t renew(L& to) const {
     const Dims &x = to.dims(0), &slope = to.dims(1);
     if (!x.ranked() || !slope.ranked()) return -1;
     int64_t behind = slope.rank() == 1 ? x.rank() - 2 : 0;

@@ -173,7 +173,7 @@ struct BatchNormalization_1 {
                                                        {running_mean, running_var, saved_mean, saved_var});
   }
   template <class L>
-  int32_t lower(L& to) const {
+  int32_t renew(L& to) const {
     if (spatial == 0 || is_test == 0) return -1;
     return to.add(BatchNormalization{.epsilon = epsilon, .momentum = momentum},
                   {to.input(0), to.input(1), to.input(2), to.input(3), to.input(4)});

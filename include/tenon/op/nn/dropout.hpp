@@ -123,7 +123,7 @@ struct Dropout_1 {
     dropout_detail::drop(spec.name, data, ratio, kernels::fresh_seed(), output, mask);
   }
   template <class L>
-  int32_t lower(L& to) const {
+  int32_t renew(L& to) const {
     return is_test == 0 ? -1 : to.add(Dropout{}, {to.input(0)});
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }

@@ -134,7 +134,7 @@ struct LabelEncoder_1 {
     names.map(names.lookup<T>(), x, y);
   }
   template <class L>
-  int32_t lower(L& to) const {
+  int32_t renew(L& to) const {
     const DType x = to.in(0).type.element;
     if (classes_strings.empty() || (x != DType::string && x != DType::int64)) return -1;
     LabelEncoder newest{.default_int64 = default_int64, .default_string = default_string};
