@@ -523,15 +523,6 @@ class Amalgamator {
 
 // ---- operators -------------------------------------------------------------------------------------------
 
-// The operator that a header's first line names; "" for other headers.
-std::string_view operator_of(const HeaderText& file) {
-  const std::string_view group = folder_of(file.path);
-  if (folder_of(group) != "tenon/op" || group.ends_with("/framework") || group.ends_with("/families"))
-    return {};
-  const std::size_t colon = std::min(file.text.find(':'), file.text.size());
-  return file.text.starts_with("// ") ? file.text.substr(3, colon - 3) : std::string_view();
-}
-
 std::string lower_case(std::string_view text) {
   std::string lower(text);
   for (char& c : lower) c = lower_case(c);
@@ -563,21 +554,26 @@ std::string amalgamate(std::span<const HeaderText> files, std::span<const std::s
   return Amalgamator(files, options).write(headers);
 }
 
-std::string operator_header(std::span<const HeaderText> files, std::string_view name) {
-  std::vector<std::pair<std::size_t, std::string_view>> near;
-  for (const HeaderText& f : files) {
-    const std::string_view op = operator_of(f);
-    if (op.empty()) continue;
-    if (op == name) {
-      if (is_among(name, linked_operators))
-        throw Error(ErrorCode::not_supported, std::string(name),
-                    "this operator needs other libraries, which no header can hold");
-      return std::string(f.path);
-    }
+std::string operator_header(const Registry& registry, std::string_view name) {
+  const OperatorClass* found = nullptr;
+  std::vector<std::pair<std::size_t, std::string>> near;
+  for (const auto& [key, versions] : registry.operators()) {
+    const auto& [domain, op] = key;
+    const std::string whole = domain.empty() ? op : concat(domain, ".", op);
+    const OperatorClass* const newest = versions.rbegin()->second;
+    if (registry.source(*newest).header.empty()) continue;
+    // ai.onnx comes first among the domains that have an operator of a name.
+    if (name == whole || (name == op && found == nullptr)) found = newest;
     const std::string ours = lower_case(op), theirs = lower_case(name);
     const bool within = theirs.size() > 2 && ours.find(theirs) != ours.npos;
     const std::size_t far = within ? ours.size() > theirs.size() : edits(ours, theirs);
     if (far <= std::max<std::size_t>(1, name.size() / 3)) near.emplace_back(far, op);
+  }
+  if (found != nullptr) {
+    if (found->spec->domain.empty() && is_among(found->spec->name, linked_operators))
+      throw Error(ErrorCode::not_supported, std::string(name),
+                  "this operator needs other libraries, which no header can hold");
+    return std::string(registry.source(*found).header);
   }
   std::ranges::sort(near);
   std::string names;

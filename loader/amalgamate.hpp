@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tenon/base/dtype.hpp"
+#include "tenon/op/framework/registry.hpp"
 
 namespace tenon::TENON_ABI {
 
@@ -37,8 +37,10 @@ struct Amalgamation {
 std::string amalgamate(std::span<const HeaderText> files, std::span<const std::string> headers,
                        const Amalgamation& options = {});
 
-/// The header of an operator: "tenon/op/nn/conv.hpp" for Conv. Error{invalid_argument} for a name that no
-/// operator has, with names near it, and for operators that need libraries beside xsimd.
-std::string operator_header(std::span<const HeaderText> files, std::string_view name);
+/// The header of an operator: "tenon/op/nn/conv.hpp" for "Conv". The domain may stand before the name, as in
+/// "ai.onnx.ml.Normalizer"; without it, the first domain that has the name is meant, and ai.onnx is first.
+/// Error{invalid_argument} for a name that no operator has, with names near it, and for operators that need
+/// libraries beside xsimd.
+std::string operator_header(const Registry& registry, std::string_view name);
 
 }  // namespace tenon::TENON_ABI

@@ -37,9 +37,7 @@ class Checker {
         findings_(options, versions.ir_version),
         given_(versions.opsets),
         opsets_(&given_) {
-    if (given_.empty())
-      for (const auto& [key, versions] : standard_registry().operators())
-        if (key.first.empty()) given_[""] = std::max(given_[""], versions.rbegin()->first);
+    if (given_.empty()) given_[""] = findings_.registry.newest("");
   }
   std::vector<Diagnostic> take() { return findings_.take(); }
   Findings& findings() { return findings_; }
@@ -115,10 +113,8 @@ class Checker {
     const auto callee = functions_.find(key_of(n));
     if (callee != functions_.end()) call(n, *callee->second);
     if (opset == opsets_->end()) return;
-    const std::string_view domain = canonical(n.domain());
-    const bool unknown =
-        callee == functions_.end() &&
-        (domain.empty() || domain == "ai.onnx.ml" || domain == "ai.onnx.training" || options_.custom_domains);
+    const bool unknown = callee == functions_.end() &&
+                         (options_.custom_domains || is_complete(canonical(n.domain()), findings_.registry));
     check_schema(n, opset->second, unknown, findings_);
   }
 
@@ -186,7 +182,8 @@ class Checker {
     Opsets opsets;
     for (const auto& i : imports) {
       const std::string domain(canonical(i.domain()));
-      if ((i.version() < 1 && is_onnx_domain(domain)) || i.version() < 0 || i.version() > INT32_MAX)
+      if ((i.version() < 1 && has_domain(domain, findings_.registry)) || i.version() < 0 ||
+          i.version() > INT32_MAX)
         error("opset-import", of, " imports version ", i.version(), " of ", shown(display(domain)));
       const int version = static_cast<int>(std::clamp<int64_t>(i.version(), 0, INT32_MAX));
       const auto [it, added] = opsets.emplace(domain, version);
@@ -377,7 +374,8 @@ class Checker {
   void check_compatibility(const onnx::NodeProto& n, const Opsets& own, const Opsets& model) {
     if (options_.skip_opset_compatibility) return;
     const auto a = own.find(canonical(n.domain())), b = model.find(canonical(n.domain()));
-    if (a == own.end() || b == model.end() || same_operator(n, a->second, b->second)) return;
+    if (a == own.end() || b == model.end() || same_operator(n, a->second, b->second, findings_.registry))
+      return;
     error("opset-import", n.op_type(), " is another operator in opset ", a->second,
           " of the function than in opset ", b->second, " of the model");
   }
@@ -412,7 +410,7 @@ std::vector<Diagnostic> check(const onnx::ModelProto& model, const CheckOptions&
     if (!options.full || c.findings().errors() > 0) return;
     onnx::ModelProto copy = copy_for_inference(model);
     try {
-      infer_shapes(copy, {.strict = true, .check_types = true});
+      infer_shapes(copy, {.registry = options.registry, .strict = true, .check_types = true});
     } catch (const Error& e) {
       if (e.code() == ErrorCode::not_supported) c.findings().warn("inference", e.what());
       else c.findings().error("inference", e.what());

@@ -46,6 +46,7 @@ bool is_message(AttributeProto::AttributeType type) {
 
 // A schema, for one of its versions.
 struct Schema {
+  const OperatorClass* op_class = nullptr;
   const op::Spec* spec = nullptr;
   int version = 0;
   bool deprecated = false;
@@ -63,24 +64,20 @@ bool is_before_standard(const Schema& s) {
          (s.spec->name == "MeanVarianceNormalization" || s.spec->name == "ThresholdedRelu");
 }
 
-Schema schema_of(const onnx::NodeProto& n, int opset) {
-  if (!is_onnx_domain(n.domain())) return {};
-  const Registry::Found found = standard_registry().find(n.domain(), n.op_type(), opset, true);
+Schema schema_of(const onnx::NodeProto& n, int opset, const Registry& registry) {
+  const Registry::Found found = registry.find(n.domain(), n.op_type(), opset, true);
   if (found.op_class == nullptr) return {};
-  Schema s{found.op_class->spec, found.version, found.op_class->spec->until < opset};
+  Schema s{found.op_class, found.op_class->spec, found.version, found.op_class->spec->until < opset};
   if (is_before_standard(s)) return {};
   s.deprecated |= was_never_sound(s);
   return s;
 }
 
 const std::vector<op::AttributeInfo>& attributes_of(const Schema& s) {
-  thread_local std::map<std::pair<const op::Spec*, int>, std::vector<op::AttributeInfo>> known;
-  const auto [it, added] = known.try_emplace({s.spec, s.version});
+  thread_local std::map<std::pair<const OperatorClass*, int>, std::vector<op::AttributeInfo>> known;
+  const auto [it, added] = known.try_emplace({s.op_class, s.version});
   if (added) {
-    const auto& versions =
-        standard_registry().operators().at({std::string(s.spec->domain), std::string(s.spec->name)});
-    const OperatorClass& c = *versions.at(s.version);
-    it->second = c.attributes(c.create(s.version).get());
+    it->second = s.op_class->attributes(s.op_class->create(s.version).get());
     std::erase_if(it->second, [&](const op::AttributeInfo& a) { return !a.in(s.version); });
   }
   return it->second;
@@ -127,9 +124,12 @@ void check_attributes(const onnx::NodeProto& n, const Schema& s, Findings& findi
 
 }  // namespace
 
-bool is_onnx_domain(std::string_view domain) {
-  return domain.empty() || domain == "ai.onnx" || domain == "ai.onnx.ml" || domain == "ai.onnx.training" ||
-         domain == "ai.onnx.preview" || domain == "ai.onnx.preview.training";
+bool has_domain(std::string_view domain, const Registry& registry) {
+  return domain == "ai.onnx.training" ||
+         registry.newest(domain) > 0;  // ONNX names it, and has no operator there
+}
+bool is_complete(std::string_view domain, const Registry& registry) {
+  return !domain.starts_with("ai.onnx.preview") && has_domain(domain, registry);
 }
 
 bool is_removed_experiment(const onnx::NodeProto& n) {
@@ -147,8 +147,8 @@ bool is_removed_experiment(const onnx::NodeProto& n) {
   return canonical(n.domain()).empty() && names.contains(n.op_type());
 }
 
-bool same_operator(const onnx::NodeProto& n, int opset, int other) {
-  const Schema a = schema_of(n, opset), b = schema_of(n, other);
+bool same_operator(const onnx::NodeProto& n, int opset, int other, const Registry& registry) {
+  const Schema a = schema_of(n, opset, registry), b = schema_of(n, other, registry);
   return a.version == b.version && a.deprecated == b.deprecated;
 }
 
@@ -174,7 +174,7 @@ void check_attribute(const AttributeProto& a, Findings& findings) {
 }
 
 void check_schema(const onnx::NodeProto& n, int opset, bool unknown, Findings& findings) {
-  const Schema s = schema_of(n, opset);
+  const Schema s = schema_of(n, opset, findings.registry);
   if (s.spec == nullptr) {
     if (unknown)
       findings.error("operator", "there is no operator ", shown(n.op_type()), " in opset ", opset, " of ",

@@ -7,6 +7,7 @@
 
 #include "loader/compile_operator.hpp"
 #include "loader/import.hpp"
+#include "loader/opsets.hpp"
 #include "loader/scratch_peak.hpp"
 #include "loader/sha1.hpp"
 #include "tenon/graph/passes/fuse_elementwise.hpp"
@@ -39,8 +40,11 @@ struct Parameter {
 
 class Emission {
  public:
-  Emission(std::span<const HeaderText> files, const Session& session, const CompileOptions& options)
-      : files_(files), session_(session), program_(session.program()), constants_(options.weights_threshold) {
+  Emission(const Registry& registry, const Session& session, const CompileOptions& options)
+      : registry_(registry),
+        session_(session),
+        program_(session.program()),
+        constants_(options.weights_threshold) {
     Identifiers names;
     const Graph& g = session.graph();
     for (std::size_t k = 0; k < g.inputs().size(); ++k)
@@ -191,7 +195,7 @@ class Emission {
 
   /// The name of a node's operator. What is no constant of the language is made in the run, in `before`.
   std::string operator_name(const AnyOperator& op, std::string& before) {
-    OperatorText text = text_of(op, files_, constants_);
+    OperatorText text = text_of(op, registry_, constants_);
     headers_.insert(text.headers.begin(), text.headers.end());
     if (text.constant) return constants_.op(text.expression);
     const std::string made = concat("local", locals_++);
@@ -398,7 +402,7 @@ class Emission {
     }
   }
 
-  std::span<const HeaderText> files_;
+  const Registry& registry_;
   const Session& session_;
   const Program& program_;
   Constants constants_;
@@ -475,9 +479,9 @@ Feeds feeds_for(const Graph& g, const ShapeSet& shapes, int number) {
 
 }  // namespace
 
-ModelPart compile_part(std::span<const HeaderText> files, const Model& model, const CompileOptions& options) {
-  const Session session(model.graph(), loader::with_standard_passes({}));
-  Emission emission(files, session, options);
+ModelPart compile_part(const Model& model, const CompileOptions& options) {
+  const Session session(model.graph({.registry = options.registry}), loader::with_standard_passes({}));
+  Emission emission(loader::registry_of(options.registry), session, options);
   std::vector<ShapeSet> sets = options.shapes;
   if (sets.empty()) sets.emplace_back();
   for (const ShapeSet& set : sets)
@@ -560,7 +564,7 @@ std::string assemble(std::span<const HeaderText> files, std::span<const ModelPar
 }
 
 CompiledModel compile(std::span<const HeaderText> files, const Model& model, const CompileOptions& options) {
-  ModelPart part = compile_part(files, model, options);
+  ModelPart part = compile_part(model, options);
   return {assemble(files, std::span(&part, 1), part.name), std::move(part.weights)};
 }
 

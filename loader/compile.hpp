@@ -17,6 +17,7 @@ namespace tenon::TENON_ABI {
 using ShapeSet = std::vector<std::pair<std::string, Extents>>;
 
 struct CompileOptions {
+  const Registry* registry = nullptr;  ///< as LoadOptions::registry
   /// The namespace, made a C++ identifier.
   std::string name = "model";
   /// An overload of `run` for each. A model whose extents are all known needs none.
@@ -61,7 +62,7 @@ struct ModelPart {
   std::vector<std::string> views;  ///< the types of the inputs, then of the outputs, of the last overload
 };
 /// The part of a model. Errors are compile's.
-ModelPart compile_part(std::span<const HeaderText> files, const Model& model, const CompileOptions& options);
+ModelPart compile_part(const Model& model, const CompileOptions& options);
 /// A header with each part in a namespace of its name within `space`, or in `space` itself if that is its
 /// name.
 std::string assemble(std::span<const HeaderText> files, std::span<const ModelPart> parts,

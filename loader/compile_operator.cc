@@ -105,11 +105,18 @@ auto loops_of_floats(std::index_sequence<op...>) {
   return std::array{kernels::unary_loop_of<static_cast<kernels::UnaryOp>(op), float>().run...};
 }
 
+/// The header of an operator of the registry.
+std::string header_of(const Registry& registry, const op::Spec& spec) {
+  const OperatorClass* const c = registry.find(spec.domain, spec.name, spec.latest(), true).op_class;
+  if (c == nullptr) throw Refused{"the operator has no form in a header"};
+  return std::string(registry.source(*c).header);
+}
+
 /// An aggregate of namespace tenon::passes, or of one of its fields, with those of its fields that differ
 /// from their initial values.
 class Aggregate {
  public:
-  Aggregate(std::span<const HeaderText> files, Constants& constants) : files_(files), constants_(constants) {}
+  Aggregate(const Registry& registry, Constants& constants) : registry_(registry), constants_(constants) {}
 
   template <Listed T>
   OperatorText write(std::string_view type, std::string_view header, const T& value) {
@@ -131,7 +138,7 @@ class Aggregate {
       });
       return concat("{", text, "}");
     } else if constexpr (op::Operator<T>) {
-      text_.headers.insert(operator_header(files_, T::spec.name));
+      text_.headers.insert(header_of(registry_, T::spec));
       return make_text(concat("tenon::op::", T::spec.name), v, constants_).expression;
     } else if constexpr (std::is_same_v<T, Storage>) {
       return constants_.storage(v, of_file_);
@@ -175,7 +182,7 @@ class Aggregate {
                   ", float>({.alpha = ", literal(alpha), ", .beta = ", literal(beta), "})");
   }
 
-  std::span<const HeaderText> files_;
+  const Registry& registry_;
   Constants& constants_;
   OperatorText text_;
   bool of_file_ = false;
@@ -183,21 +190,21 @@ class Aggregate {
 
 /// Models whose floats need no preparation: their operators prepare nothing in a run. Or nothing.
 template <class... Op>
-bool text_of_model(const AnyOperator& op, std::span<const HeaderText> files, Constants& c,
+bool text_of_model(const AnyOperator& op, const Registry& registry, Constants& c,
                    std::optional<OperatorText>& text) {
   return ([&] {
     const auto* const p = op.as<op::PreparedModel<Op>>();
     if (p == nullptr) return false;
     if (p->element != DType::float32) throw Refused{"its model takes memory from the heap"};
     text = make_text(concat("tenon::op::", Op::spec.name), *p->op, c);
-    text->headers.insert(operator_header(files, Op::spec.name));
+    text->headers.insert(header_of(registry, Op::spec));
     return true;
   }() || ...);
 }
 
 /// Ensembles of trees, as they are laid out. Or nothing.
 template <class... Op>
-bool text_of_trees(const AnyOperator& op, std::span<const HeaderText> files, Constants& c,
+bool text_of_trees(const AnyOperator& op, const Registry& registry, Constants& c,
                    std::optional<OperatorText>& text) {
   const auto bytes = [](const auto& list) {
     return Storage::borrow(static_cast<const void*>(list.data()), list.size() * sizeof(list[0]));
@@ -219,10 +226,11 @@ bool text_of_trees(const AnyOperator& op, std::span<const HeaderText> files, Con
       if constexpr (std::is_same_v<P, bool>) trees.track_nan = part;
       else if constexpr (!std::is_same_v<P, int64_t>) *list++ = bytes(part);
     });
-    text = Aggregate(files, c).write(
-        concat("StoredTrees<tenon::op::", O::spec.name, ", ", type_name(dtype_of<C>), ">"),
-        "stored_trees.hpp", trees);
+    text = Aggregate(registry, c)
+               .write(concat("StoredTrees<tenon::op::", O::spec.name, ", ", type_name(dtype_of<C>), ">"),
+                      "stored_trees.hpp", trees);
     text->constant = false;  // attributes may be tensors
+    text->headers.insert(header_of(registry, O::spec));
   };
   return ([&] {
     const auto* const p = op.as<op::PreparedModel<Op>>();
@@ -243,11 +251,11 @@ struct Fused {
 };
 /// Tries them in turn.
 template <class... Op>
-bool text_of_one(const AnyOperator& op, std::span<const HeaderText> files, Constants& c,
+bool text_of_one(const AnyOperator& op, const Registry& registry, Constants& c,
                  std::optional<OperatorText>& text, const Fused<Op>&... fused) {
   return ([&] {
     const Op* const p = op.as<Op>();
-    if (p != nullptr) text = Aggregate(files, c).write(fused.type, fused.header, *p);
+    if (p != nullptr) text = Aggregate(registry, c).write(fused.type, fused.header, *p);
     return p != nullptr;
   }() || ...);
 }
@@ -258,13 +266,13 @@ Fused<PackedRecurrent<Op>> recurrent() {
 
 }  // namespace
 
-OperatorText text_of(const AnyOperator& op, std::span<const HeaderText> files, Constants& c) {
+OperatorText text_of(const AnyOperator& op, const Registry& registry, Constants& c) {
   std::optional<OperatorText> text;
   const Fused<PackedMatMul> product{"PackedMatMul", "packed_mat_mul.hpp"};
   if (const auto* late = op.as<FileMatMul>())
-    return Aggregate(files, c).write(product.type, product.header, late->packed());
+    return Aggregate(registry, c).write(product.type, product.header, late->packed());
   if (text_of_one(
-          op, files, c, text, product, Fused<PackedConv>{"PackedConv", "packed_conv.hpp"},
+          op, registry, c, text, product, Fused<PackedConv>{"PackedConv", "packed_conv.hpp"},
           Fused<BlockedConv>{"BlockedConv", "blocked_conv.hpp"},
           Fused<ConvChain>{"ConvChain", "conv_chain.hpp"}, Fused<ToBlocks>{"ToBlocks", "blocked_conv.hpp"},
           Fused<FromBlocks>{"FromBlocks", "blocked_conv.hpp"},
@@ -281,32 +289,23 @@ OperatorText text_of(const AnyOperator& op, std::span<const HeaderText> files, C
           Fused<PackedConvTranspose>{"PackedConvTranspose", "packed_conv_transpose.hpp"},
           Fused<FusedAttention>{"FusedAttention", "fused_attention.hpp"}))
     return *std::move(text);
-  if (text_of_model<op::LinearClassifier, op::LinearRegressor, op::SVMClassifier, op::SVMRegressor>(op, files,
-                                                                                                    c, text))
+  if (text_of_model<op::LinearClassifier, op::LinearRegressor, op::SVMClassifier, op::SVMRegressor>(
+          op, registry, c, text))
     return *std::move(text);
-  if (text_of_trees<op::TreeEnsemble, op::TreeEnsembleClassifier, op::TreeEnsembleRegressor>(op, files, c,
+  if (text_of_trees<op::TreeEnsemble, op::TreeEnsembleClassifier, op::TreeEnsembleRegressor>(op, registry, c,
                                                                                              text))
     return *std::move(text);
   const op::Spec& spec = op.spec();
   if (spec.workspace == op::Workspace::heap) throw Refused{"it takes memory from the heap"};
   if (spec.workspace == op::Workspace::unplanned) throw Refused{"its working memory depends on data"};
   if (op.takes_context()) throw Refused{"it may run bodies"};
-  const auto& operators = standard_registry().operators();
-  const auto found = operators.find({std::string(spec.domain), std::string(spec.name)});
-  const OperatorClass* op_class = nullptr;
-  if (found != operators.end())
-    for (const auto& [since, one] : found->second)
-      if (one->same_operator(op.op_class())) op_class = one;
-  if (op_class == nullptr) throw Refused{"the operator has no form in a header"};
-  std::string name = concat("tenon::op::", spec.name);
-  if (found->second.rbegin()->second != op_class) name += concat("_", spec.since[0]);
-  OperatorText made = make_text(name, op.version(), op.attributes(),
+  const OperatorClass* const op_class = registry.find(spec.domain, spec.name, op.version(), true).op_class;
+  const OperatorSource source = op_class == nullptr ? OperatorSource{} : registry.source(*op_class);
+  if (source.type.empty() || !op_class->same_operator(op.op_class()))
+    throw Refused{"the operator has no form in a header"};
+  OperatorText made = make_text(source.type, op.version(), op.attributes(),
                                 op_class->attributes(op_class->create(op.version()).get()), c);
-  try {
-    made.headers.insert(operator_header(files, spec.name));
-  } catch (const Error& e) {
-    throw Refused{e.message()};
-  }
+  made.headers.insert(std::string(source.header));
   return made;
 }
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <set>
-#include <span>
 #include <string>
 
 #include "loader/amalgamate.hpp"
@@ -19,6 +18,6 @@ struct OperatorText {
 };
 
 /// Refused for an operator that has no form in a header.
-OperatorText text_of(const AnyOperator& op, std::span<const HeaderText> files, Constants& c);
+OperatorText text_of(const AnyOperator& op, const Registry& registry, Constants& c);
 
 }  // namespace tenon::TENON_ABI::emission

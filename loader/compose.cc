@@ -147,8 +147,8 @@ onnx::GraphProto merge_graphs(onnx::GraphProto a, onnx::GraphProto b, const Merg
 class Extract {
  public:
   Extract(const onnx::ModelProto& model, const std::vector<std::string>& inputs,
-          const std::vector<std::string>& outputs)
-      : model_(model), g_(model.graph()) {
+          const std::vector<std::string>& outputs, const Registry* registry)
+      : model_(model), g_(model.graph()), registry_(registry) {
     if (outputs.empty()) refuse(place, "no outputs are named");
     for (const auto& name : inputs)
       if (!inputs_.insert(name).second) refuse(place, "the input ", shown(name), " is named twice");
@@ -250,7 +250,7 @@ class Extract {
       }
     if (!inferred_.has_graph()) {
       inferred_ = model_;
-      infer_shapes(inferred_);
+      infer_shapes(inferred_, {.registry = registry_});
     }
     if (const auto* v = known(inferred_.graph())) return *v;
     refuse(place, "the type of ", shown(name), " is not known");
@@ -281,6 +281,7 @@ class Extract {
 
   const onnx::ModelProto& model_;
   const onnx::GraphProto& g_;
+  const Registry* registry_;
   onnx::ModelProto inferred_;
   std::unordered_set<std::string> inputs_, outputs_, graph_inputs_, initial_, reached_;
   std::unordered_map<std::string, int> producers_;
@@ -354,8 +355,8 @@ onnx::ModelProto merge(const onnx::ModelProto& a, const onnx::ModelProto& b, con
 }
 
 onnx::ModelProto extract(const onnx::ModelProto& model, const std::vector<std::string>& inputs,
-                         const std::vector<std::string>& outputs) {
-  return Extract(model, inputs, outputs).run(inputs, outputs);
+                         const std::vector<std::string>& outputs, const Registry* registry) {
+  return Extract(model, inputs, outputs, registry).run(inputs, outputs);
 }
 
 }  // namespace tenon::TENON_ABI::loader

@@ -23,8 +23,13 @@ class Converter {
  public:
   // `names` has all names of the model.
   Converter(onnx::ModelProto& model, int opset, const LargeData& data, NameSet& names,
-            const std::set<FunctionKey>& functions)
-      : model_(model), opset_(opset), data_(data), functions_(functions), names_{names, {}} {}
+            const std::set<FunctionKey>& functions, const Registry& registry)
+      : model_(model),
+        opset_(opset),
+        data_(data),
+        functions_(functions),
+        registry_(registry),
+        names_{names, {}} {}
 
   void run(int target) {
     for (bool first = true; opset_ != target; first = false) {
@@ -42,7 +47,7 @@ class Converter {
   bool changes(int next) {
     bool found = false;
     each_graph([&](const onnx::GraphProto& g) {
-      found = found || find_changed(g.node(), "", opset_, next, functions_) != nullptr;
+      found = found || find_changed(g.node(), "", opset_, next, functions_, registry_) != nullptr;
     });
     return found;
   }
@@ -84,10 +89,10 @@ class Converter {
       onnx::ModelProto part;
       *part.mutable_opset_import() = model_.opset_import();
       *part.mutable_graph() = t.initialization();
-      infer_shapes(part);
+      infer_shapes(part, {.registry = &registry_});
       *t.mutable_initialization() = part.graph();
     }
-    infer_shapes(typed_store_);
+    infer_shapes(typed_store_, {.registry = &registry_});
     inferred_ = true;
   }
 
@@ -164,8 +169,7 @@ class Converter {
   void convert_node(onnx::NodeProto& n, ConvertScope& scope, int next, Nodes& out) {
     if (!is_default_domain(n) || functions_.contains(key_of(n))) return append(n, scope, out);
     const std::string op = n.op_type();
-    const Registry::Found from = standard_registry().find("", op, opset_),
-                          to = standard_registry().find("", op, next);
+    const Registry::Found from = registry_.find("", op, opset_), to = registry_.find("", op, next);
     if (from.op_class != nullptr && from.op_class == to.op_class && from.version == to.version)
       return append(n, scope, out);
     Step s(n, opset_, next, scope, names_);
@@ -177,7 +181,7 @@ class Converter {
     require_operands(s, Form(from));
     if (!s.up() && opset_ == 11) count_axes_from_front(s);
     const Rest rest = adapter == nullptr ? Rest::attributes_and_operands : adapter(s);
-    const Registry::Found found = standard_registry().find("", n.op_type(), next);
+    const Registry::Found found = registry_.find("", n.op_type(), next);
     if (found.op_class == nullptr) s.refuse("opset ", next, " has no such operator");
     const Form form(found);
     if (refers(n)) check_references(s, Form(from), form);
@@ -231,7 +235,7 @@ class Converter {
     for (const auto& t : g.initializer())
       if (unread(t.name())) removed.insert(t.name());
     remove(*g.mutable_node(), [&](const onnx::NodeProto& n) {
-      return n.op_type() == "Constant" && n.output_size() == 1 && unread(n.output(0));
+      return is_standard(n, "Constant") && n.output_size() == 1 && unread(n.output(0));
     });
     remove(*g.mutable_value_info(), [&](const onnx::ValueInfoProto& v) { return unread(v.name()); });
     if (main) {
@@ -252,6 +256,7 @@ class Converter {
   int opset_;
   const LargeData& data_;  // of which the model has descriptions
   const std::set<FunctionKey>& functions_;
+  const Registry& registry_;
   ConvertNames names_;
   bool inferred_ = false;
   onnx::ModelProto typed_store_;
@@ -260,7 +265,8 @@ class Converter {
 };
 
 void convert_function(onnx::FunctionProto& f, const onnx::FunctionProto& typed, int opset,
-                      const std::string& place, const std::set<FunctionKey>& functions) {
+                      const std::string& place, const std::set<FunctionKey>& functions,
+                      const Registry& registry) {
   NameSet names;
   names.add_all(f);
   onnx::ModelProto part;
@@ -278,7 +284,7 @@ void convert_function(onnx::FunctionProto& f, const onnx::FunctionProto& typed, 
   for (const std::string& name : f.output()) g.add_output()->set_name(name);
   g.mutable_node()->Swap(f.mutable_node());
   try {
-    convert_part(part, opset, names, functions);
+    convert_part(part, opset, names, functions, registry);
   } catch (const Error& e) {
     throw Error(e.code(), concat(place, e.where().empty() ? "" : ", ", e.where()),
                 concat(e.message(), " (a call that is inlined is converted for itself)"));
@@ -326,7 +332,7 @@ class Calls {
 // Functions come to the model's opset. Their calls tell the types of their values. Where a function cannot
 // come and nothing calls it, all functions that nothing calls go.
 void convert_functions(onnx::ModelProto& model, int opset, const onnx::ModelProto& before,
-                       const std::set<FunctionKey>& names) {
+                       const std::set<FunctionKey>& names, const Registry& registry) {
   const Calls calls(before);
   std::optional<onnx::ModelProto> typed;
   bool stuck = false;
@@ -335,14 +341,14 @@ void convert_functions(onnx::ModelProto& model, int opset, const onnx::ModelProt
     const std::string place = concat("function '", canonical(f.domain()), ".", f.name(), "'");
     const Opsets opsets = read_opsets(f.opset_import(), place);
     const auto own = opsets.find("");
-    if (own == opsets.end() || own->second == opset || own->second > newest_opset()) continue;
-    if (find_changed(f.node(), "", own->second, opset, names) != nullptr) {
+    if (own == opsets.end() || own->second == opset || own->second > registry.newest("")) continue;
+    if (find_changed(f.node(), "", own->second, opset, names, registry) != nullptr) {
       if (!typed) {
         typed = copy_for_inference(before);
-        infer_functions(*typed);
+        infer_functions(*typed, {.registry = &registry});
       }
       try {
-        convert_function(f, typed->functions(k), opset, place, names);
+        convert_function(f, typed->functions(k), opset, place, names, registry);
       } catch (const Error& e) {
         if (e.code() != ErrorCode::not_supported || calls.contain(f)) throw;
         stuck = true;
@@ -360,9 +366,10 @@ void convert_functions(onnx::ModelProto& model, int opset, const onnx::ModelProt
 
 // Error{invalid_model} for models that break rules on which conversion stands. Returns whether there is no
 // other breach either.
-bool demand_sound(const onnx::ModelProto& model, std::string_view which, bool wholly) {
+bool demand_sound(const onnx::ModelProto& model, std::string_view which, bool wholly,
+                  const Registry& registry) {
   bool whole = true;
-  for (const Diagnostic& d : check(model)) {
+  for (const Diagnostic& d : check(model, {.registry = &registry})) {
     if (d.severity != Severity::error) continue;
     whole = false;
     // Conversion itself looks at operators, their attributes, and the outputs of bodies.
@@ -377,21 +384,21 @@ bool lacks_shape(const onnx::ValueInfoProto& v) {
 }
 
 // Gives outputs of the main graph that state no rank the type that inference tells.
-void state_outputs(onnx::ModelProto& model) {
+void state_outputs(onnx::ModelProto& model, const Registry& registry) {
   auto& outputs = *model.mutable_graph()->mutable_output();
   if (std::none_of(outputs.begin(), outputs.end(), lacks_shape)) return;
   onnx::ModelProto typed = model;
-  infer_shapes(typed);
+  infer_shapes(typed, {.registry = &registry});
   for (int k = 0; k < outputs.size(); ++k)
     if (lacks_shape(outputs[k])) *outputs[k].mutable_type() = typed.graph().output(k).type();
 }
 
 // The opset of ai.onnx that a model imports.
-int opset_of(const onnx::ModelProto& model) {
+int opset_of(const onnx::ModelProto& model, const Registry& registry) {
   const Opsets opsets = read_opsets(model.opset_import(), "model");
   const auto own = opsets.find(std::string_view());
   if (own == opsets.end()) throw Error(ErrorCode::invalid_model, "model", "no opset of ai.onnx is imported");
-  if (own->second > newest_opset())
+  if (own->second > registry.newest(""))
     throw Error(ErrorCode::not_supported, "model", concat("opset ", own->second, " is not known"));
   return own->second;
 }
@@ -399,15 +406,16 @@ int opset_of(const onnx::ModelProto& model) {
 }  // namespace
 
 const onnx::NodeProto* find_changed(const NodeList& nodes, const std::string& domain, int opset, int other,
-                                    const std::set<FunctionKey>& functions, int depth) {
+                                    const std::set<FunctionKey>& functions, const Registry& registry,
+                                    int depth) {
   if (depth > max_nesting) return nullptr;
   for (const auto& n : nodes) {
     if (canonical(n.domain()) == domain && !functions.contains(key_of(n)) &&
-        !(is_onnx_domain(domain) && same_operator(n, opset, other)))
+        !(has_domain(domain, registry) && same_operator(n, opset, other, registry)))
       return &n;
     for (const auto& a : n.attribute()) {
       const auto within = [&](const onnx::GraphProto& g) {
-        return find_changed(g.node(), domain, opset, other, functions, depth + 1);
+        return find_changed(g.node(), domain, opset, other, functions, registry, depth + 1);
       };
       if (a.has_g())
         if (const auto* found = within(a.g())) return found;
@@ -418,17 +426,17 @@ const onnx::NodeProto* find_changed(const NodeList& nodes, const std::string& do
   return nullptr;
 }
 
-void convert_part(onnx::ModelProto& part, int opset, NameSet& names, const std::set<FunctionKey>& functions) {
+void convert_part(onnx::ModelProto& part, int opset, NameSet& names, const std::set<FunctionKey>& functions,
+                  const Registry& registry) {
   LargeData data(part);
-  Converter(part, opset_of(part), data, names, functions).run(opset);
+  Converter(part, opset_of(part, registry), data, names, functions, registry).run(opset);
 }
 
-void convert_opset(onnx::ModelProto& model, int opset) {
-  if (opset < 1 || opset > newest_opset())
-    throw Error(ErrorCode::not_supported, "model",
-                concat("opset ", opset, ": there are 1 to ", newest_opset()));
-  const int own = opset_of(model);
-  const bool sound = demand_sound(model, "model", false);
+void convert_opset(onnx::ModelProto& model, int opset, const Registry& registry) {
+  if (const int newest = registry.newest(""); opset < 1 || opset > newest)
+    throw Error(ErrorCode::not_supported, "model", concat("opset ", opset, ": there are 1 to ", newest));
+  const int own = opset_of(model, registry);
+  const bool sound = demand_sound(model, "model", false, registry);
   LargeData data(model);
   onnx::ModelProto converted = model;
   NameSet names;
@@ -437,10 +445,10 @@ void convert_opset(onnx::ModelProto& model, int opset) {
     names.add_all(t.initialization()), names.add_all(t.algorithm());
   std::set<FunctionKey> functions;
   for (const auto& f : converted.functions()) functions.insert(key_of(f));
-  Converter(converted, own, data, names, functions).run(opset);
-  convert_functions(converted, opset, model, functions);
-  demand_sound(converted, "the converted model", sound);
-  state_outputs(converted);
+  Converter(converted, own, data, names, functions, registry).run(opset);
+  convert_functions(converted, opset, model, functions, registry);
+  demand_sound(converted, "the converted model", sound, registry);
+  state_outputs(converted, registry);
   data.put_into(converted);
   model.Swap(&converted);
 }

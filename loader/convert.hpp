@@ -9,18 +9,20 @@
 namespace tenon::TENON_ABI::loader {
 
 /// As tenon::convert_opset.
-void convert_opset(onnx::ModelProto& model, int opset);
+void convert_opset(onnx::ModelProto& model, int opset, const Registry& registry = standard_registry());
 
 /// Rewrites the nodes of a part's main graph, a piece of a model, for another opset of ai.onnx. The inputs of
 /// the graph are the values that the nodes read from around them, with the types that are known; constants
 /// among these are initializers. Nodes that call `functions` stay. Values that are added get names that
 /// `names` has not. Error{not_supported} as of convert_opset; the part is then left as it may be.
-void convert_part(onnx::ModelProto& part, int opset, NameSet& names, const std::set<FunctionKey>& functions);
+void convert_part(onnx::ModelProto& part, int opset, NameSet& names, const std::set<FunctionKey>& functions,
+                  const Registry& registry);
 
 /// The first node, bodies included, whose operator of `domain` is not the same at two opsets; null if there
 /// is none. Calls of `functions` are left out.
 const onnx::NodeProto* find_changed(const NodeList& nodes, const std::string& domain, int opset, int other,
-                                    const std::set<FunctionKey>& functions, int depth = 0);
+                                    const std::set<FunctionKey>& functions, const Registry& registry,
+                                    int depth = 0);
 
 /// The oldest IR version in which models import operator sets.
 inline constexpr int64_t oldest_ir_version = 3;

@@ -63,13 +63,13 @@ onnx::ModelProto Exporter::run() {
   model.set_producer_version(library_version);
   find_domains(graph_);
   domains_[""] = opset_;
+  Scope main(graph_, nullptr, *model.mutable_graph());
+  write_graph(main);
   for (const auto& [domain, version] : domains_) {
     auto& import = *model.add_opset_import();
     import.set_domain(domain);
     import.set_version(version);
   }
-  Scope main(graph_, nullptr, *model.mutable_graph());
-  write_graph(main);
   return model;
 }
 
@@ -244,15 +244,16 @@ void Exporter::make_value(const Value& value, const std::string& name, Scope& s)
 }
 
 onnx::ModelProto to_model(const Graph& graph, const ExportOptions& options) {
-  const int opset = options.opset.value_or(newest_opset());
-  if (opset < 1 || opset > newest_opset())
+  const Registry& registry = registry_of(options.registry);
+  const int newest = registry.newest(""), opset = options.opset.value_or(newest);
+  if (opset < 1 || opset > newest)
     throw Error(ErrorCode::invalid_argument, "to_model",
-                concat("opset ", opset, ": there are 1 to ", newest_opset()));
-  onnx::ModelProto model = Exporter(graph, opset).run();
+                concat("opset ", opset, ": there are 1 to ", newest));
+  onnx::ModelProto model = Exporter(graph, opset, registry).run();
   model.set_ir_version(onnx::IR_VERSION);
   convert_ir_version(model, options.ir_version.value_or(ir_version_of(opset)));
   // Inputs and outputs of unknown types break the rule "type", and run.
-  for (const Diagnostic& d : check(model))
+  for (const Diagnostic& d : check(model, {.registry = &registry}))
     if (d.severity == Severity::error && d.rule != "type")
       throw Error(ErrorCode::not_supported, concat("opset ", opset), to_string(d));
   return model;

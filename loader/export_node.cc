@@ -108,9 +108,11 @@ void Exporter::write_node(const Graph::Node& n, Scope& s) {
   if (domain.empty()) return write_standard(n, p, s);
   const Registry::Found found = registry_.find(domain, spec.name, domains_[domain]);
   const bool same = found.op_class != nullptr && found.op_class->same_operator(n.op.op_class());
-  if (!same && known(domain, spec.name))
+  if (!same && known(domain, spec.name)) {
+    if (write_function(n, p, s)) return;
     refuse(n, concat("other nodes need version ", domains_[domain], " of ", domain,
                      ", where the operator is another"));
+  }
   write_attributes(n, same ? found.version : domains_[domain], found.op_class, p, s);
   *s.out.add_node() = std::move(p);
 }
@@ -121,12 +123,12 @@ void Exporter::write_standard(const Graph::Node& n, onnx::NodeProto& p, Scope& s
     return f.op_class != nullptr && f.op_class->same_operator(n.op.op_class());
   };
   const Registry::Found found = registry_.find("", spec.name, opset_),
-                        newest = registry_.find("", spec.name, newest_opset());
+                        newest = registry_.find("", spec.name, registry_.newest(""));
   int stated_at = opset_;
   if (implements(found) && found.version == n.op.version() && is_stated(n)) {
     write_attributes(n, found.version, found.op_class, p, s);
   } else if (implements(newest)) {
-    stated_at = newest_opset();
+    stated_at = registry_.newest("");
     write_attributes(n, newest.version, newest.op_class, p, s);
     if (n.op.version() != newest.version) {
       amend(n, p, s);
@@ -135,7 +137,10 @@ void Exporter::write_standard(const Graph::Node& n, onnx::NodeProto& p, Scope& s
   } else {
     stated_at = n.op.version();
     const Registry::Found own = registry_.find("", spec.name, stated_at, true);
-    if (!implements(own)) refuse(n, "opsets of ai.onnx have no such operator");
+    if (!implements(own)) {
+      if (write_function(n, p, s)) return;
+      refuse(n, "opsets of ai.onnx have no such operator");
+    }
     write_attributes(n, stated_at, own.op_class, p, s);
   }
   if (stated_at == opset_) *s.out.add_node() = std::move(p);
@@ -259,26 +264,62 @@ void Exporter::write_converted(const Graph::Node& n, onnx::NodeProto& p, int sta
     }
   *m.mutable_graph()->add_node() = p;
   try {
-    convert_opset(m, opset_);
+    convert_opset(m, opset_, registry_);
   } catch (const Error& e) {
+    if (bodies.empty() && write_function(n, p, s)) return;
     refuse(n, e.message());
   }
-  // The node's operands and results keep their names, all others get fresh ones.
+  // The node's operands and results keep their names.
   std::map<std::string, std::string> names;
   for (const auto* kept : {&p.input(), &p.output()})
     for (const std::string& name : *kept) names[name] = name;
+  adopt(n, *m.mutable_graph(), std::move(names), bodies, s);
+}
+
+bool Exporter::write_function(const Graph::Node& n, const onnx::NodeProto& p, Scope& s) {
+  const std::optional<Graph> f = s.graph.function_of(n);
+  if (!f) return false;
+  onnx::ModelProto m = Exporter(*f, opset_, registry_).run();
+  for (const auto& i : m.opset_import())
+    if (const int version = static_cast<int>(i.version());
+        domains_.try_emplace(i.domain(), version).first->second != version)
+      return false;
+  onnx::GraphProto& g = *m.mutable_graph();
+  for (auto& made : *g.mutable_node()) {
+    if (std::ranges::any_of(made.attribute(), [](const auto& a) { return a.has_g(); })) return false;
+    made.clear_name();
+  }
+  std::map<std::string, std::string> names;
+  auto input = g.input().begin();
+  for (std::size_t k = 0; k < n.inputs.size(); ++k)
+    if (n.inputs[k] >= 0 && s.graph.entry(n.inputs[k]).source != Graph::Source::constant)
+      names[input++->name()] = operand(n.inputs[k], s);
+  for (int k = 0; k < p.output_size(); ++k)
+    if (!p.output(k).empty()) names[g.output(k).name()] = p.output(k);
+  for (auto& t : *g.mutable_initializer()) {
+    std::string& name = names[t.name()] = names_.fresh(n.name);
+    t.set_name(name);
+    s.out.add_initializer()->Swap(&t);
+  }
+  std::map<std::string, onnx::GraphProto> none;
+  adopt(n, g, std::move(names), none, s);
+  return true;
+}
+
+void Exporter::adopt(const Graph::Node& n, onnx::GraphProto& g, std::map<std::string, std::string> names,
+                     std::map<std::string, onnx::GraphProto>& bodies, Scope& s) {
   const auto rename = [&](std::string& name) {
     if (name.empty()) return;
     std::string& now = names[name];
     if (now.empty()) now = names_.fresh(n.name);
     name = now;
   };
-  for (onnx::NodeProto& made : *m.mutable_graph()->mutable_node()) {
+  for (onnx::NodeProto& made : *g.mutable_node()) {
     for (auto& name : *made.mutable_input()) rename(name);
     for (auto& name : *made.mutable_output()) rename(name);
     for (auto& a : *made.mutable_attribute())
       if (a.has_g()) a.mutable_g()->Swap(&bodies[a.name()]);
-    if (made.op_type() == "Constant" && made.attribute(0).has_t() && made.input_size() == 0) {
+    if (is_standard(made, "Constant") && made.attribute(0).has_t()) {
       onnx::TensorProto& t = *s.out.add_initializer();
       t.Swap(made.mutable_attribute(0)->mutable_t());
       t.set_name(made.output(0));

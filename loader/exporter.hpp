@@ -17,7 +17,8 @@ namespace tenon::TENON_ABI::loader {
 /// Writes one graph at one opset of ai.onnx. Error{not_supported} for a node that the opset cannot express.
 class Exporter {
  public:
-  Exporter(const Graph& graph, int opset) : graph_(graph), opset_(opset), registry_(standard_registry()) {
+  Exporter(const Graph& graph, int opset, const Registry& registry)
+      : graph_(graph), opset_(opset), registry_(registry) {
     for (NameSet* names : {&names_, &nodes_}) names->add("");
   }
 
@@ -78,6 +79,12 @@ class Exporter {
   // A node of ai.onnx: as it is where the opset has its version, else from the newest form of its operator.
   void write_standard(const Graph::Node& n, onnx::NodeProto& p, Scope& s);
   bool known(const std::string& domain, std::string_view name) const;
+  // Whether a function says what the node is; its nodes are then written in the node's place.
+  bool write_function(const Graph::Node& n, const onnx::NodeProto& p, Scope& s);
+  // Adds the nodes of a model that says what a node is. `names`: what its values are called here; others get
+  // new names.
+  void adopt(const Graph::Node& n, onnx::GraphProto& g, std::map<std::string, std::string> names,
+             std::map<std::string, onnx::GraphProto>& bodies, Scope& s);
 
   // The attributes of a version, where they differ from its defaults. Without a class the defaults are not
   // known.

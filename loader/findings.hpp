@@ -27,9 +27,13 @@ struct Place {
 class Findings {
  public:
   explicit Findings(const CheckOptions& options, int64_t ir = onnx::IR_VERSION)
-      : ir_version(ir), external(options.folder, options.trusted_root), options_(options) {}
+      : ir_version(ir),
+        registry(registry_of(options.registry)),
+        external(options.folder, options.trusted_root),
+        options_(options) {}
 
   int64_t ir_version;
+  const Registry& registry;
   ExternalFiles external;  ///< of a model whose folder is known
   Place* place = nullptr;
 
@@ -101,9 +105,11 @@ void check_schema(const onnx::NodeProto& node, int opset, bool unknown, Findings
 /// Whether the operator is one that ONNX tried out and removed. Such nodes have no schema, and pass.
 bool is_removed_experiment(const onnx::NodeProto& node);
 /// Whether two opsets have the same version of the node's operator.
-bool same_operator(const onnx::NodeProto& node, int opset, int other);
-/// Domains whose operators are ONNX's.
-bool is_onnx_domain(std::string_view domain);
+bool same_operator(const onnx::NodeProto& node, int opset, int other, const Registry& registry);
+/// Domains of ONNX, and of the registry's operators.
+bool has_domain(std::string_view domain, const Registry& registry);
+/// Those in which an operator that the registry has not is none. ONNX's previews are open.
+bool is_complete(std::string_view domain, const Registry& registry);
 
 /// Symbols of extents: a symbol stands for one extent in a whole model.
 class Symbols {

@@ -31,4 +31,13 @@ bool has_function_body(const onnx::NodeProto& node);
 /// types, ranks or attribute values that are not known or not allowed.
 std::optional<onnx::FunctionProto> function_body(const TypedNode& node, const Opsets& opsets);
 
+/// Whether a version of a node's operator has a function by its `lower`.
+bool lowers(const onnx::NodeProto& node, const Registry& registry);
+
+/// That function, for the node's operands and attributes; its operators are those of `opsets`. Nothing where
+/// types are not known that `lower` asks for, where the opsets cannot say what it adds, and for nodes whose
+/// attributes are graphs or refer to a surrounding function's.
+std::optional<onnx::FunctionProto> lowered_body(const TypedNode& node, const Opsets& opsets,
+                                                const Registry& registry);
+
 }  // namespace tenon::TENON_ABI::loader

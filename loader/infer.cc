@@ -44,6 +44,7 @@ class Inference {
  public:
   Inference(const onnx::ModelProto& model, InferOptions options)
       : options_(options),
+        registry_(registry_of(options.registry)),
         constants_are_inputs_(model.ir_version() < 4),
         constant_bytes_(static_cast<int64_t>(model.ByteSizeLong()) + max_constant_bytes) {
     opsets_ = read_opsets(model.opset_import(), "model");
@@ -293,13 +294,12 @@ class Inference {
     const auto opset = scope.opsets->find(domain);
     // Operators that ONNX deprecated keep their rules in later operator sets.
     Registry::Found found;
-    if (opset != scope.opsets->end())
-      found = standard_registry().find(domain, n.op_type(), opset->second, true);
+    if (opset != scope.opsets->end()) found = registry_.find(domain, n.op_type(), opset->second, true);
     if (found.op_class == nullptr) {
       unknown_operators_ = true;
       return;
     }
-    if (found.op_class->spec->name == "Constant" && n.attribute_size() == 1 && !results.empty())
+    if (is_standard(n, "Constant") && n.attribute_size() == 1 && !results.empty())
       if (const auto* value = resolve(n.attribute(0), scope.attributes)) {
         if (value->has_sparse_tensor()) {
           results[0] = info_of(value->sparse_tensor());
@@ -317,7 +317,7 @@ class Inference {
     };
     if (options_.strict && n.output_size() < op.spec().min_outputs(op.version()))
       refuse("has too few outputs");
-    if (op.spec().name == "Constant") {
+    if (is_standard(n, "Constant")) {
       op::Context context;
       const op::Info info = constant(op::evaluate(op, context, {}, 1)[0]);
       if (!results.empty()) results[0] = info;
@@ -346,7 +346,7 @@ class Inference {
       body->infer_once();
       if (options_.strict) body->rethrow();
       // Runs let nodes leave results out.
-      const int given = body->outputs() - (op.spec().name == "Loop" ? 1 : 0);
+      const int given = body->outputs() - (is_standard(n, "Loop") ? 1 : 0);
       if (options_.strict && given != n.output_size())
         refuse(concat("has ", n.output_size(), " outputs, a body gives ", given));
     }
@@ -462,6 +462,7 @@ class Inference {
   }
 
   InferOptions options_;
+  const Registry& registry_;
   bool constants_are_inputs_;  // every initializer is an input as well
   Opsets opsets_;
   std::map<FunctionKey, const onnx::FunctionProto*> functions_;

@@ -56,8 +56,8 @@ struct KnownValues {
   }
   void add_constants(const NodeList& nodes, const Renamed& names) {
     for (const auto& n : nodes)
-      if (n.op_type() == "Constant" && canonical(n.domain()).empty() && n.output_size() == 1 &&
-          n.attribute_size() == 1 && n.attribute(0).has_t() && !is_external(n.attribute(0).t()))
+      if (is_standard(n, "Constant") && n.output_size() == 1 && n.attribute_size() == 1 &&
+          n.attribute(0).has_t() && !is_external(n.attribute(0).t()))
         if (const std::string* name = name_of(n.output(0), names))
           constants.emplace(*name, n.attribute(0).t());
   }
@@ -329,7 +329,11 @@ class Copy {
 class Inliner {
  public:
   Inliner(onnx::ModelProto& model, const InlineOptions& options)
-      : model_(model), options_(options), nodes_left_(options.max_nodes), bytes_left_(options.max_bytes) {
+      : model_(model),
+        options_(options),
+        registry_(registry_of(options.registry)),
+        nodes_left_(options.max_nodes),
+        bytes_left_(options.max_bytes) {
     Functions functions;
     for (const auto& f : model.functions())
       if (!functions.emplace(key_of(f), &f).second)
@@ -353,7 +357,7 @@ class Inliner {
         })) {
       typed_ = copy_for_inference(model);
       try {
-        infer_functions(*typed_);
+        infer_functions(*typed_, {.registry = &registry_});
       } catch (const Error&) {  // then the model's own statements are known
       }
       for (const auto& f : typed_->functions()) typed_functions_.emplace(key_of(f), &f);
@@ -403,8 +407,13 @@ class Inliner {
   }
   // Whether a node may stand for the function that defines its operator. Local functions go before.
   bool is_expandable(const onnx::NodeProto& n) const {
-    return n.overload().empty() && has_function_body(n) && !functions_.contains(key_of(n)) &&
-           is_selected(n.domain(), n.op_type());
+    return n.overload().empty() && (has_function_body(n) || lowers(n, registry_)) &&
+           !functions_.contains(key_of(n)) && is_selected(n.domain(), n.op_type());
+  }
+
+  std::optional<onnx::FunctionProto> function_of(const TypedNode& n, const Opsets& opsets) const {
+    auto f = function_body(n, opsets);
+    return f ? f : lowered_body(n, opsets, registry_);
   }
 
   // In rounds, because an operator's function may use operators that are functions as well, and depends on
@@ -413,7 +422,8 @@ class Inliner {
     constexpr int most_rounds = 16;
     for (int round = 0; round < most_rounds; ++round) {
       onnx::ModelProto typed = copy_for_inference(model_);
-      infer_shapes(typed, {.max_nodes = std::max(options_.max_nodes, InferOptions{}.max_nodes)});
+      infer_shapes(typed, {.registry = &registry_,
+                           .max_nodes = std::max(options_.max_nodes, InferOptions{}.max_nodes)});
       std::vector<const onnx::GraphProto*> typed_graphs{&typed.graph()};
       for (const auto& t : typed.training_info()) {
         if (t.has_initialization()) typed_graphs.push_back(&t.initialization());
@@ -444,7 +454,7 @@ class Inliner {
     for (int k = 0; k < before.size(); ++k) {
       onnx::NodeProto& n = before[k];
       if (is_expandable(n))
-        if (const auto f = function_body({n, types.of(n.input()), types.of(n.output())}, caller.opsets)) {
+        if (const auto f = function_of({n, types.of(n.input()), types.of(n.output())}, caller.opsets)) {
           Copy copy(*f, n, caller, bytes_left_, true);
           if ((nodes_left_ -= copy.nodes.size()) < 0) give_up("max_nodes");
           if ((bytes_left_ -= static_cast<int64_t>(f->ByteSizeLong())) < 0) give_up("max_bytes");
@@ -527,8 +537,10 @@ class Inliner {
     const Opsets opsets = read_opsets(f.opset_import(), name_of(f));
     for (const auto& [domain, version] : opsets)
       if (const auto it = caller.opsets.find(domain); it != caller.opsets.end() && it->second != version)
-        if (const onnx::NodeProto* n = find_changed(f.node(), domain, version, it->second, names_)) {
-          if (options_.convert_opsets && domain.empty() && std::max(version, it->second) <= newest_opset()) {
+        if (const onnx::NodeProto* n =
+                find_changed(f.node(), domain, version, it->second, names_, registry_)) {
+          if (options_.convert_opsets && domain.empty() &&
+              std::max(version, it->second) <= registry_.newest("")) {
             way.convert = true;
             continue;
           }
@@ -583,7 +595,7 @@ class Inliner {
         if (!name.empty() && made.contains(name)) g.add_output()->set_name(name);
       g.mutable_node()->Swap(&copy.nodes);
       g.mutable_value_info()->Swap(&copy.value_infos);
-      convert_part(part, caller.opsets.at(""), caller.names, names_);
+      convert_part(part, caller.opsets.at(""), caller.names, names_, registry_);
       g.mutable_node()->Swap(&copy.nodes);
       g.mutable_value_info()->Swap(&copy.value_infos);
       return true;
@@ -594,6 +606,7 @@ class Inliner {
   }
   onnx::ModelProto& model_;
   const InlineOptions& options_;
+  const Registry& registry_;
   google::protobuf::RepeatedPtrField<onnx::FunctionProto> originals_;
   Functions functions_;  // into originals_
   std::set<FunctionKey> names_;

@@ -31,9 +31,7 @@ void describe(const onnx::TensorProto& t, onnx::TensorProto& description) {
 // which more is out already.
 std::string mark_of(const LargeData* data) { return concat(reinterpret_cast<std::uintptr_t>(data), ":"); }
 
-bool is_constant(const onnx::NodeProto& n) {
-  return n.op_type() == "Constant" && canonical(n.domain()).empty();
-}
+bool is_constant(const onnx::NodeProto& n) { return is_standard(n, "Constant"); }
 
 // Calls visit with each initializer and Constant's tensor, in bodies too.
 template <class Visit>

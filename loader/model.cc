@@ -174,7 +174,9 @@ std::vector<Diagnostic> check(const Model& model, const CheckOptions& options) {
 }
 
 void infer_shapes(Model& model, InferOptions options) { loader::infer_shapes(model.proto(), options); }
-void convert_opset(Model& model, int opset) { loader::convert_opset(model.proto(), opset); }
+void convert_opset(Model& model, int opset, const Registry* registry) {
+  loader::convert_opset(model.proto(), opset, loader::registry_of(registry));
+}
 void convert_ir_version(Model& model, int64_t ir_version) {
   loader::convert_ir_version(model.proto(), ir_version);
 }
@@ -202,8 +204,8 @@ Model merge(const Model& a, const Model& b, const MergeOptions& options) {
   return Model(loader::merge(first.proto(), second.proto(), options), apart ? "" : a.folder());
 }
 Model extract(const Model& model, const std::vector<std::string>& inputs,
-              const std::vector<std::string>& outputs) {
-  return Model(loader::extract(model.proto(), inputs, outputs), model.folder());
+              const std::vector<std::string>& outputs, const Registry* registry) {
+  return Model(loader::extract(model.proto(), inputs, outputs, registry), model.folder());
 }
 Model to_model(const Graph& graph, const ExportOptions& options) {
   return Model(loader::to_model(graph, options));
@@ -214,7 +216,7 @@ void save(const Model& model, const std::filesystem::path& file, const SaveOptio
 void save(const Graph& graph, const std::filesystem::path& file, const SaveOptions& options) {
   SaveOptions converted = options;
   converted.opset.reset(), converted.ir_version.reset();
-  save(to_model(graph, {.opset = options.opset, .ir_version = options.ir_version}), file, converted);
+  save(to_model(graph, {options.registry, options.opset, options.ir_version}), file, converted);
 }
 
 std::string dot(const Model& model) { return loader::dot(model.proto()); }

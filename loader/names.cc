@@ -96,8 +96,8 @@ void change_names(onnx::GraphProto& g, const std::function<void(std::string&)>& 
 }
 
 int body_inputs(const onnx::GraphProto& body, const onnx::NodeProto& n, int version) {
-  const bool lengths = n.op_type() == "Scan" && version == 8;  // of sequences, before what goes to the body
-  const int given = n.op_type() == "If" ? 0 : n.input_size() - (lengths ? 1 : 0);
+  const bool lengths = is_standard(n, "Scan") && version == 8;  // of sequences, before what goes to the body
+  const int given = is_standard(n, "If") ? 0 : n.input_size() - (lengths ? 1 : 0);
   int count = body.input_size();
   if (count <= given) return count;
   std::unordered_set<std::string_view> constants;

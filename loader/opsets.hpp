@@ -7,6 +7,7 @@
 
 #include "loader/onnx.pb.h"
 #include "tenon/base/error.hpp"
+#include "tenon/model.hpp"
 
 namespace tenon::TENON_ABI::loader {
 
@@ -16,6 +17,16 @@ inline std::string_view canonical(std::string_view domain) {
 }
 inline std::string display(std::string_view domain) {
   return std::string(domain.empty() ? "ai.onnx" : domain);
+}
+
+/// The registry that options name, or else the standard one.
+inline const Registry& registry_of(const Registry* named) {
+  return named != nullptr ? *named : standard_registry();
+}
+
+/// Whether a node's operator is the one of ai.onnx that has the name.
+inline bool is_standard(const onnx::NodeProto& n, std::string_view op) {
+  return n.op_type() == op && canonical(n.domain()).empty();
 }
 
 /// The identity of a function: domain, name, overload.

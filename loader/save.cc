@@ -164,7 +164,7 @@ void save_model(onnx::ModelProto model, const fs::path& file, const SaveOptions&
                 const DataSource& source) {
   const ModelFormat format = format_of(file);
   if (!options.external_file.empty()) check_name(file, options.external_file);
-  if (options.opset) convert_opset(model, *options.opset);
+  if (options.opset) convert_opset(model, *options.opset, registry_of(options.registry));
   if (options.ir_version) convert_ir_version(model, *options.ir_version);
   NewFile out(file);
   std::optional<DataFile> data;

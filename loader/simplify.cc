@@ -40,6 +40,7 @@ class Simplifier {
   Simplifier(onnx::ModelProto& model, const SimplifyOptions& options)
       : model_(model),
         options_(options),
+        registry_(registry_of(options.registry)),
         deadline_(options.time_limit),
         opsets_(read_opsets(model.opset_import(), "model")) {
     if (opsets_.empty()) opsets_.emplace("", 1);
@@ -83,7 +84,7 @@ class Simplifier {
       if (bound_.contains(t.name()) || inputs.contains(t.name()))
         t.set_data_location(onnx::TensorProto::EXTERNAL);
     try {
-      infer_shapes(m, {}, [&](const std::string& name, const op::Info& info) {
+      infer_shapes(m, {.registry = options_.registry}, [&](const std::string& name, const op::Info& info) {
         if (results.contains(name)) note(name, info);
       });
     } catch (const Error&) {  // nodes of constants are folded all the same
@@ -164,8 +165,8 @@ class Simplifier {
 
   // The tensor that a Constant states in the message.
   static const onnx::TensorProto* tensor_of(const onnx::NodeProto& n) {
-    if (n.op_type() != "Constant" || !canonical(n.domain()).empty() || n.output_size() != 1 ||
-        n.attribute_size() != 1 || !n.attribute(0).has_t() || is_external(n.attribute(0).t()))
+    if (!is_standard(n, "Constant") || n.output_size() != 1 || n.attribute_size() != 1 ||
+        !n.attribute(0).has_t() || is_external(n.attribute(0).t()))
       return nullptr;
     return &n.attribute(0).t();
   }
@@ -184,7 +185,7 @@ class Simplifier {
     const std::string domain(canonical(n.domain()));
     const auto opset = opsets_.find(domain);
     if (opset == opsets_.end()) return {};
-    const Registry::Found found = standard_registry().find(domain, n.op_type(), opset->second);
+    const Registry::Found found = registry_.find(domain, n.op_type(), opset->second);
     if (found.op_class == nullptr || !found.op_class->spec->deterministic) return {};
     for (const auto& a : n.attribute())
       if (a.has_g() || a.graphs_size() > 0 || a.type() == onnx::AttributeProto::GRAPH) return {};
@@ -236,7 +237,7 @@ class Simplifier {
 
   using Producers = std::map<std::string_view, int>;
   static bool is_folded(const onnx::GraphProto& g, const Scope& scope, std::string_view name, int producer) {
-    return scope.computed.contains(name) && g.node(producer).op_type() != "Constant";
+    return scope.computed.contains(name) && !is_standard(g.node(producer), "Constant");
   }
 
   // The nodes that the names `kept` depend on; adds the names that these read.
@@ -324,6 +325,7 @@ class Simplifier {
 
   onnx::ModelProto& model_;
   const SimplifyOptions& options_;
+  const Registry& registry_;
   detail::Deadline deadline_;
   Opsets opsets_;
   std::set<FunctionKey> functions_;

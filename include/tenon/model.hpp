@@ -13,10 +13,15 @@ namespace loader {
 struct Message;  // loader/message.hpp
 }
 
-/// Every operator that this build knows.
+/// Every operator of ONNX. A program that has others as well copies it and adds them:
+///
+///     Registry registry = standard_registry();
+///     registry.add<SoftSaturate>();
+///     Session s = load("model.onnx", {}, {.registry = &registry});
 const Registry& standard_registry();
-/// The newest operator set of a domain that this library knows; 0 for other domains.
-int newest_opset(std::string_view domain = "");
+/// The newest operator set of a domain in a registry, or for null in standard_registry(); 0 for domains that
+/// it has no operator of.
+int newest_opset(std::string_view domain = "", const Registry* registry = nullptr);
 
 struct LoadOptions {
   /// Operators that models may use, which outlive the sessions of `load`; null: standard_registry().
@@ -124,6 +129,7 @@ Model parse_text(std::string_view text);
 std::string print_text(const Model& model);
 
 struct SaveOptions {
+  const Registry* registry = nullptr;   ///< as LoadOptions::registry, for the conversions
   std::optional<int> opset{};           ///< convert_opset first; of a Graph: as of ExportOptions
   std::optional<int64_t> ir_version{};  ///< convert_ir_version first; of a Graph: as of ExportOptions
   /// Initializers of at least so many bytes go to a file beside the model, and others into the model's file.
@@ -157,6 +163,7 @@ struct SaveOptions {
 void save(const Model& model, const std::filesystem::path& file, const SaveOptions& options = {});
 
 struct ExportOptions {
+  const Registry* registry = nullptr;   ///< as LoadOptions::registry
   std::optional<int> opset{};           ///< of ai.onnx; default: the newest
   std::optional<int64_t> ir_version{};  ///< 3 or later; default: of the ONNX release that brought the opset
 };
@@ -166,7 +173,8 @@ struct ExportOptions {
 /// Inputs and outputs keep names, types and extents; other values keep names that are theirs alone and get
 /// new ones where they have none. Nodes and constants on which no output depends are left out. Nodes of old
 /// versions become nodes of the opset. Operators of domains besides ai.onnx, also of a program's own, are
-/// stated as they are; the model imports their domains at the newest version that a node states. An input or
+/// stated as they are; the model imports their domains at the newest version that a node states. Where an
+/// operator cannot be stated so and has a function (`lower`), its nodes take the node's place. An input or
 /// output of a rank that nobody knows is written without extents, which runtimes take, and ONNX's own checker
 /// does not.
 ///
@@ -197,11 +205,13 @@ std::string to_string(const Diagnostic& d);
 bool has_errors(std::span<const Diagnostic> diagnostics);
 
 struct CheckOptions {
+  /// As LoadOptions::registry: nodes of all its domains are checked against the operators that it has.
+  const Registry* registry = nullptr;
   /// Also shape inference, as ONNX's strict mode with checked types, where nothing else is wrong.
   bool full = false;
   /// Functions may import other versions of an operator than the model does.
   bool skip_opset_compatibility = false;
-  /// Unknown operators are errors in all domains, not in ONNX's alone.
+  /// Unknown operators are errors in all domains, not in ONNX's and the registry's alone.
   bool custom_domains = false;
   /// Also warnings about rules that hardly any model keeps: names are C identifiers, nodes' names are unique,
   /// a model has a domain.
@@ -220,9 +230,10 @@ std::vector<Diagnostic> check(const Model& model, const CheckOptions& options = 
 // --- rewriting ---
 
 struct InferOptions {
-  bool strict = false;            ///< errors, instead of nodes that tell nothing
-  bool check_types = false;       ///< also operands of types that the operator does not take are errors
-  int64_t max_nodes = 1'000'000;  ///< bounds nodes, where functions and bodies count once for each use
+  const Registry* registry = nullptr;  ///< as LoadOptions::registry
+  bool strict = false;                 ///< errors, instead of nodes that tell nothing
+  bool check_types = false;            ///< also operands of types that the operator does not take are errors
+  int64_t max_nodes = 1'000'000;       ///< bounds nodes, where functions and bodies count once for each use
 };
 
 /// Writes the types and extents of all values that operators' rules can tell into the model: of graph outputs
@@ -242,8 +253,9 @@ void infer_shapes(Model& model, InferOptions options = {});
 /// nothing calls cannot be converted, all functions that nothing calls are removed.
 ///
 /// Error{invalid_model} for models that break ONNX's rules, Error{not_supported} with the operator and the
-/// reason where the other set cannot say what a node means. The model is then as it was.
-void convert_opset(Model& model, int opset);
+/// reason where the other set cannot say what a node means. The model is then as it was. `registry`: as
+/// LoadOptions::registry.
+void convert_opset(Model& model, int opset, const Registry* registry = nullptr);
 
 /// Makes a model one of another IR version. Before IR 4, initializers that are no inputs become nodes.
 /// Error{not_supported} with the first part of the model that the version has not; the model is then as it
@@ -251,6 +263,7 @@ void convert_opset(Model& model, int opset);
 void convert_ir_version(Model& model, int64_t ir_version);
 
 struct SimplifyOptions {
+  const Registry* registry = nullptr;  ///< as LoadOptions::registry
   /// The largest constant, in bytes, that a node becomes. Nodes that make constants smaller become constants
   /// of any size.
   int64_t max_bytes = 1 << 20;
@@ -259,11 +272,12 @@ struct SimplifyOptions {
   std::chrono::steady_clock::duration time_limit = std::chrono::steady_clock::duration::max();
 };
 
-/// Replaces nodes of ONNX's operators by constants where all that they read is constant, or where inference
-/// tells their results (the extents of a tensor, and arithmetic on them), and removes nodes, initializers and
-/// value infos on which no output depends. The model stays at its opset and IR version; interface, names,
-/// metadata and functions stay too. Initializers that are inputs are values that runs may replace, and no
-/// constants. Nodes that draw random numbers, run bodies or call functions stay; bodies are simplified.
+/// Replaces nodes of the registry's operators by constants where all that they read is constant, or where
+/// inference tells their results (the extents of a tensor, and arithmetic on them), and removes nodes,
+/// initializers and value infos on which no output depends. The model stays at its opset and IR version;
+/// interface, names, metadata and functions stay too. Initializers that are inputs are values that runs may
+/// replace, and no constants. Nodes that draw random numbers, run bodies or call functions stay; bodies are
+/// simplified.
 ///
 ///     simplify(model);
 ///
@@ -277,10 +291,12 @@ struct FunctionName {
 };
 
 struct InlineOptions {
+  const Registry* registry =
+      nullptr;  ///< as LoadOptions::registry, for inference and for operators' functions
   std::optional<std::vector<FunctionName>> only{};  ///< absent: all functions
   std::vector<FunctionName> except{};               ///< these are kept, with the calls of them
-  /// Also nodes of operators that ONNX defines by functions are replaced, where such a function is known
-  /// (loader/function_body.hpp); `only` and `except` hold for them as well.
+  /// Also nodes of operators that functions define are replaced, where such a function is known: ONNX's
+  /// (loader/function_body.hpp), and the `lower` of others. `only` and `except` hold for them as well.
   bool schema_functions = false;
   /// The nodes of a function whose operators mean something else at its caller's opset of ai.onnx are
   /// converted to that opset, as by convert_opset. False: such a function cannot be inlined.
@@ -335,9 +351,9 @@ Model merge(const Model& a, const Model& b, const MergeOptions& options = {});
 /// with an input stay its default values if the input is named, else constants.
 ///
 /// Error{invalid_argument}: names that are there twice or are no values, values whose types are not known,
-/// and outputs that need other inputs.
+/// and outputs that need other inputs. `registry`: as LoadOptions::registry.
 Model extract(const Model& model, const std::vector<std::string>& inputs,
-              const std::vector<std::string>& outputs);
+              const std::vector<std::string>& outputs, const Registry* registry = nullptr);
 
 /// What differs in the structure of two models. A line for each difference, the place first, in the order of
 /// the first model; none for equal models:

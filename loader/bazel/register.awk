@@ -1,5 +1,5 @@
-# Reads operator headers and writes the unit that registers what they define:
-#   awk -v unit=3 -f register.awk include/tenon/op/math/add.hpp ...
+# Reads operator headers and writes the unit that registers what they define, a part of tenon::register_all:
+#   awk -v register=register_all -v unit=3 -f register.awk include/tenon/op/math/add.hpp ...
 # An operator is a struct (no template, no mere declaration) that opens at the start of a line, or an alias that stands
 # on one, in namespace tenon::op or a namespace within it, and not in a namespace called detail. A header without any
 # is an error.
@@ -31,7 +31,8 @@ FNR == 1 {
     depth && space[depth] ~ /^tenon::op(::|$)/ && space[depth] !~ /detail(::|$)/ {
   name = $2
   sub(/[:{].*/, "", name)
-  calls = calls "  register_operator<" space[depth] "::" name ">(registry);\n"
+  type = space[depth] "::" name
+  calls = calls "  register_operator<" type ">(registry, {\"" type "\", \"" path "\"});\n"
   found = 1
 }
 
@@ -41,6 +42,6 @@ END {
   check()
   if (failed) exit 1
   printf "#include \"tenon/op/framework/registry.hpp\"\n%s\n", includes
-  printf "namespace tenon::TENON_ABI {\n\nvoid register_unit_%d(Registry& registry);\n\n", unit
-  printf "void register_unit_%d(Registry& registry) {\n%s}\n\n}  // namespace tenon::TENON_ABI\n", unit, calls
+  printf "namespace tenon::TENON_ABI {\n\nvoid %s_%d(Registry& registry);\n\n", register, unit
+  printf "void %s_%d(Registry& registry) {\n%s}\n\n}  // namespace tenon::TENON_ABI\n", register, unit, calls
 }

@@ -39,8 +39,9 @@ def _operator_units(ctx):
             continue
         unit = ctx.actions.declare_file("%s/unit_%d.cc" % (ctx.label.name, index))
         ctx.actions.run_shell(
-            command = 'awk -v unit="$1" -f "$2" "${@:4}" > "$3"',
-            arguments = [str(index), ctx.file._script.path, unit.path] + [header.path for header in headers],
+            command = 'awk -v register="$1" -v unit="$2" -f "$3" "${@:5}" > "$4"',
+            arguments = [ctx.attr.register, str(index), ctx.file._script.path, unit.path] +
+                        [header.path for header in headers],
             inputs = headers + [ctx.file._script],
             outputs = [unit],
             mnemonic = "OperatorUnit",
@@ -50,21 +51,22 @@ def _operator_units(ctx):
     every = ctx.actions.declare_file("%s/all.cc" % ctx.label.name)
     ctx.actions.write(every, "\n".join(
         ["#include \"tenon/op/framework/registry.hpp\"", "", "namespace tenon::TENON_ABI {", ""] +
-        ["void register_unit_%d(Registry& registry);" % index for index, _ in units] +
-        ["", "void register_all(Registry& registry) {"] +
-        ["  register_unit_%d(registry);" % index for index, _ in units] +
+        ["void %s_%d(Registry& registry);" % (ctx.attr.register, index) for index, _ in units] +
+        ["", "void %s(Registry& registry) {" % ctx.attr.register] +
+        ["  %s_%d(registry);" % (ctx.attr.register, index) for index, _ in units] +
         ["}", "", "}  // namespace tenon::TENON_ABI", ""],
     ))
     return [DefaultInfo(files = depset([every] + [unit for _, unit in units]))]
 
 operator_units = rule(
     implementation = _operator_units,
-    doc = """Units that register every operator of the headers, and tenon::register_all, which calls them all.
+    doc = """Units that register every operator of the headers, and the function of tenon that calls them all.
 
     An operator is a struct that opens at the start of a line in one of the headers; see register.awk.""",
     attrs = {
         "count": attr.int(default = 40),
         "headers": attr.label_list(allow_files = True),
+        "register": attr.string(default = "register_all"),
         "_script": attr.label(default = "//loader/bazel:register.awk", allow_single_file = True),
     },
 )

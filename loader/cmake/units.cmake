@@ -3,12 +3,13 @@
 #   TENON_LEVEL_TAG_<level>, TENON_LEVEL_OPTIONS_<level>, TENON_KERNEL_UNITS_<level>
 #   TENON_OPERATOR_UNITS          unit_<n>.cc and all.cc
 set(bazel "${PROJECT_SOURCE_DIR}/loader/bazel")
+set(TENON_BAZEL_FILES "${bazel}" CACHE INTERNAL "Where Bazel's rules and scripts lie")
 set(units "${PROJECT_BINARY_DIR}/units")
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${bazel}/levels.bzl" "${bazel}/units.bzl")
 
 # "tenon/op/math/add.hpp", as sources spell it.
 function(tenon_include_of header result)
-  file(RELATIVE_PATH path "${PROJECT_SOURCE_DIR}/include" "${header}")
+  string(REGEX REPLACE "^.*include/(tenon/)" "\\1" path "${header}")
   set(${result} "${path}" PARENT_SCOPE)
 endfunction()
 
@@ -65,36 +66,43 @@ function(tenon_unit_of path count result)
   set(${result} ${unit} PARENT_SCOPE)
 endfunction()
 
-file(STRINGS "${bazel}/units.bzl" count REGEX "\"count\": attr.int\\(default = [0-9]+\\)")
-if(NOT count MATCHES "default = ([0-9]+)")
-  message(FATAL_ERROR "loader/cmake/units.cmake finds no count of units in loader/bazel/units.bzl")
-endif()
-set(count ${CMAKE_MATCH_1})
-foreach(header IN LISTS TENON_OPERATOR_HEADERS)
-  tenon_include_of("${header}" path)
-  tenon_unit_of("${path}" ${count} unit)
-  list(APPEND headers_of_${unit} "${header}")
-endforeach()
-
-set(TENON_OPERATOR_UNITS "${units}/operator_units/all.cc")
-set(declarations "")
-set(calls "")
-math(EXPR last "${count} - 1")
-foreach(unit RANGE ${last})
-  if(NOT headers_of_${unit})
-    continue()
+# Sets RESULT to units that register the operators of headers, and to one with tenon::REGISTER, which calls them all.
+function(tenon_operator_units result folder register)
+  file(STRINGS "${TENON_BAZEL_FILES}/units.bzl" count REGEX "\"count\": attr.int\\(default = [0-9]+\\)")
+  if(NOT count MATCHES "default = ([0-9]+)")
+    message(FATAL_ERROR "loader/cmake/units.cmake finds no count of units in loader/bazel/units.bzl")
   endif()
-  set(file "${units}/operator_units/unit_${unit}.cc")
-  add_custom_command(OUTPUT "${file}"
-    COMMAND awk -v unit=${unit} -f "${bazel}/register.awk" ${headers_of_${unit}} > "${file}"
-    DEPENDS "${bazel}/register.awk" ${headers_of_${unit}}
-    COMMENT "Writing operator_units/unit_${unit}.cc" VERBATIM)
-  list(APPEND TENON_OPERATOR_UNITS "${file}")
-  string(APPEND declarations "void register_unit_${unit}(Registry& registry);\n")
-  string(APPEND calls "  register_unit_${unit}(registry);\n")
-endforeach()
-file(CONFIGURE OUTPUT "${units}/operator_units/all.cc" @ONLY CONTENT
-  "#include \"tenon/op/framework/registry.hpp\"\n\nnamespace tenon::TENON_ABI {\n\n${declarations}\nvoid register_all(Registry& registry) {\n${calls}}\n\n}  // namespace tenon::TENON_ABI\n")
+  set(count ${CMAKE_MATCH_1})
+  foreach(header IN LISTS ARGN)
+    tenon_include_of("${header}" path)
+    tenon_unit_of("${path}" ${count} unit)
+    list(APPEND headers_of_${unit} "${header}")
+  endforeach()
+
+  get_filename_component(name "${folder}" NAME)
+  set(files "${folder}/all.cc")
+  set(declarations "")
+  set(calls "")
+  math(EXPR last "${count} - 1")
+  foreach(unit RANGE ${last})
+    if(NOT headers_of_${unit})
+      continue()
+    endif()
+    set(file "${folder}/unit_${unit}.cc")
+    add_custom_command(OUTPUT "${file}"
+      COMMAND awk -v register=${register} -v unit=${unit} -f "${TENON_BAZEL_FILES}/register.awk" ${headers_of_${unit}} > "${file}"
+      DEPENDS "${TENON_BAZEL_FILES}/register.awk" ${headers_of_${unit}}
+      COMMENT "Writing ${name}/unit_${unit}.cc" VERBATIM)
+    list(APPEND files "${file}")
+    string(APPEND declarations "void ${register}_${unit}(Registry& registry);\n")
+    string(APPEND calls "  ${register}_${unit}(registry);\n")
+  endforeach()
+  file(CONFIGURE OUTPUT "${folder}/all.cc" @ONLY CONTENT
+    "#include \"tenon/op/framework/registry.hpp\"\n\nnamespace tenon::TENON_ABI {\n\n${declarations}\nvoid ${register}(Registry& registry) {\n${calls}}\n\n}  // namespace tenon::TENON_ABI\n")
+  set(${result} ${files} PARENT_SCOPE)
+endfunction()
+
+tenon_operator_units(TENON_OPERATOR_UNITS "${units}/operator_units" register_all ${TENON_OPERATOR_HEADERS})
 
 # All units and nothing compiled: tests/packages compares them with Bazel's.
 add_custom_target(tenon_units DEPENDS ${TENON_OPERATOR_UNITS})

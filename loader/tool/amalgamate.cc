@@ -2,8 +2,8 @@
 #include "loader/amalgamate.hpp"
 #include "loader/file.hpp"
 
+#include "loader/opsets.hpp"
 #include "loader/tool/command.hpp"
-#include "loader/tool/embedded_headers.hpp"
 
 namespace tenon::TENON_ABI::tool {
 
@@ -15,14 +15,14 @@ int amalgamate(Arguments arguments) {
     if (word == "-o") output = arguments.value(word);
     else if (word.starts_with("-")) throw UsageError{concat("amalgamate has no option '", word, "'")};
     else {
-      headers.push_back(operator_header(embedded_headers(), word));
+      headers.push_back(operator_header(loader::registry_of(arguments.registry()), word));
       names += concat(names.empty() ? "" : ", ", word);
     }
   }
   if (headers.empty() || output.empty()) throw UsageError{"amalgamate takes operators, and -o"};
   const std::string text =
       concat("// ", names, ": Tenon's operators in one header, written by `tenon amalgamate`.\n",
-             "#pragma once\n\n", tenon::amalgamate(embedded_headers(), headers));
+             "#pragma once\n\n", tenon::amalgamate(arguments.headers(), headers));
   loader::write_file(output, text);
   return 0;
 }

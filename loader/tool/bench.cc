@@ -92,7 +92,7 @@ int bench(Arguments arguments) {
   if (!folder.empty()) std::filesystem::create_directories(folder);
 
   const auto start = Clock::now();
-  const Session session = load(file, options);
+  const Session session = load(file, options, {.registry = arguments.registry()});
   const double load_ms = ms_since(start);
   const Feeds feeds = make_feeds(session.graph(), inputs, file);
   for (std::size_t k = 0; !folder.empty() && k < feeds.size(); ++k)

@@ -56,7 +56,7 @@ std::string difference(const fs::path& folder, const Json& call) {
 
 int check(Arguments arguments) {
   fs::path model, suite;
-  CheckOptions options;
+  CheckOptions options{.registry = arguments.registry()};
   while (!arguments.empty()) {
     const std::string word = arguments.take();
     if (word == "--suite") suite = arguments.value(word);

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "loader/tool/commands.hpp"
 #include "tenon/loader.hpp"
 
 namespace tenon::TENON_ABI::tool {
@@ -15,10 +16,14 @@ struct UsageError {
   std::string message;
 };
 
-/// The words of a command line, taken one by one.
+/// The words of a command line, taken one by one, and what its commands know of operators.
 class Arguments {
  public:
-  Arguments(int argc, char** argv) : words_(argv, argv + argc) {}
+  Arguments(int argc, char** argv, const Catalog& catalog) : words_(argv, argv + argc), catalog_(&catalog) {}
+  /// The operators that models may name.
+  const Registry* registry() const { return catalog_->registry; }
+  /// The texts of all headers that there are.
+  std::vector<HeaderText> headers() const;
   bool empty() const { return next_ == words_.size(); }
   std::string take() { return words_[next_++]; }
   /// The word that take() gives.
@@ -33,6 +38,7 @@ class Arguments {
 
  private:
   std::vector<std::string> words_;
+  const Catalog* catalog_;
   std::size_t next_ = 0;
 };
 

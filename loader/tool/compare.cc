@@ -27,6 +27,7 @@ struct Request {
   fs::path folder;
   std::vector<InputSource> inputs;
   SessionOptions session;
+  LoadOptions load;
   CompareOptions compare;
 };
 
@@ -61,7 +62,7 @@ Feeds feeds_for_second(const Graph& first, const Feeds& feeds, const Graph& seco
 }
 
 std::vector<ValueDifference> compare_models(const Request& r) {
-  const Session first = load(r.first, r.session), second = load(r.second, r.session);
+  const Session first = load(r.first, r.session, r.load), second = load(r.second, r.session, r.load);
   const Feeds feeds = feeds_for(first.graph(), r);
   return loader::compare(first, second, feeds, feeds_for_second(first.graph(), feeds, second.graph(), r),
                          r.compare);
@@ -70,7 +71,7 @@ std::vector<ValueDifference> compare_models(const Request& r) {
 std::vector<ValueDifference> compare_passes(const Request& r) {
   SessionOptions none = r.session;
   none.passes.emplace();
-  const Session first = load(r.first, none), second = load(r.first, r.session);
+  const Session first = load(r.first, none, r.load), second = load(r.first, r.session, r.load);
   const Feeds feeds = feeds_for(first.graph(), r);
   CompareOptions options = r.compare;
   options.computed_only = true;
@@ -99,7 +100,7 @@ fs::path value_file(const fs::path& folder, std::size_t k) { return folder / con
 // The values that the program computes for the outputs, by number; a line of the list has the number among
 // all values of the graph, and the type. Names may hold any character, and stay out of it.
 void write_run(const Request& r, const fs::path& folder) {
-  const Session session = load(r.first, r.session);
+  const Session session = load(r.first, r.session, r.load);
   CompareOptions options = r.compare;
   options.computed_only = true;
   const std::vector<std::string> names = loader::common_values(session, session, options);
@@ -210,6 +211,7 @@ int print(const std::vector<ValueDifference>& all) {
 
 int compare(Arguments arguments) {
   Request r;
+  r.load.registry = arguments.registry();
   while (!arguments.empty()) {
     const std::string word = arguments.take();
     if (word == "--inputs") r.folder = arguments.value(word);

@@ -7,7 +7,6 @@
 #include "loader/display.hpp"
 #include "loader/file.hpp"
 #include "loader/tool/command.hpp"
-#include "loader/tool/embedded_headers.hpp"
 
 namespace tenon::TENON_ABI::tool {
 namespace {
@@ -41,7 +40,7 @@ void set_level(const std::string& level) {
 
 int compile_model(Arguments arguments) {
   std::string model, output, weights, level = "native";
-  CompileOptions options;
+  CompileOptions options{.registry = arguments.registry()};
   while (!arguments.empty()) {
     const std::string word = arguments.take();
     if (word == "-o") output = arguments.value(word);
@@ -57,7 +56,7 @@ int compile_model(Arguments arguments) {
   set_level(level);
   if (options.name == CompileOptions().name) options.name = std::filesystem::path(model).stem().string();
   if (!weights.empty()) options.weights_threshold = 4096;
-  const CompiledModel compiled = compile(embedded_headers(), load_model(model), options);
+  const CompiledModel compiled = compile(arguments.headers(), load_model(model), options);
   loader::write_file(output, compiled.header);
   if (!weights.empty()) loader::write_file(weights, compiled.weights);
   return 0;

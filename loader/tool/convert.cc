@@ -109,7 +109,7 @@ int convert_model(Arguments arguments) {
     const std::string word = arguments.take();
     if (word == "--suite") suite = arguments.value(word);
     else if (output.takes(word, arguments)) continue;
-    else if (word == "--opset") opset = arguments.integer(word, 1, newest_opset());
+    else if (word == "--opset") opset = arguments.integer(word, 1, newest_opset("", arguments.registry()));
     else if (word.starts_with("-") || !model.empty())
       throw UsageError{concat("convert takes one model, and not '", word, "'")};
     else model = word;
@@ -124,7 +124,9 @@ int convert_model(Arguments arguments) {
   if (model.empty() || !output.is_given() || opset == 0)
     throw UsageError{"convert needs a model, --opset and -o"};
   onnx::ModelProto proto = read_model(model);
-  loader::in_file(model, [&] { loader::convert_opset(proto, static_cast<int>(opset)); });
+  loader::in_file(model, [&] {
+    loader::convert_opset(proto, static_cast<int>(opset), loader::registry_of(arguments.registry()));
+  });
   output.write(std::move(proto), loader::folder_of(model));
   return 0;
 }

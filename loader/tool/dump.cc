@@ -23,7 +23,7 @@ int dump(Arguments arguments) {
   if (file.empty() || as_dot == as_html) throw UsageError{"dump needs a model, and --dot or --html"};
   onnx::ModelProto model = read_outline(file);
   try {
-    loader::infer_shapes(model);
+    loader::infer_shapes(model, {.registry = arguments.registry()});
   } catch (const Error& e) {
     std::fprintf(stderr, "tenon: types are those that the model states: %s\n",
                  loader::visible(e.what()).c_str());

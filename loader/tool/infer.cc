@@ -156,7 +156,8 @@ int infer(Arguments arguments) {
   if (model.empty() == suite.empty()) throw UsageError{"infer needs a model, or --check and a folder"};
   if (!suite.empty()) return run_suite(suite, [&](const Json& call) { return difference(suite, call); });
   onnx::ModelProto proto = read_model(model);
-  loader::in_file(model, [&] { loader::infer_shapes(proto, {.strict = strict}); });
+  loader::in_file(model,
+                  [&] { loader::infer_shapes(proto, {.registry = arguments.registry(), .strict = strict}); });
   if (!output.is_given()) return print(proto.graph(), ""), 0;
   output.write(std::move(proto), loader::folder_of(model));
   return 0;

@@ -88,7 +88,8 @@ struct Version {
   bool imported = false;  // whether the operator's domain is
   int number = 0;         // 0: the operator is unknown here
 };
-Version version_of(const Outline& o, const Outline::Node& n, const onnx::ModelProto& model) {
+Version version_of(const Outline& o, const Outline::Node& n, const onnx::ModelProto& model,
+                   const Registry& registry) {
   int graph = n.graph;
   while (o.graphs[static_cast<std::size_t>(graph)].parent >= 0)
     graph = o.nodes[static_cast<std::size_t>(o.graphs[static_cast<std::size_t>(graph)].parent)].graph;
@@ -99,17 +100,17 @@ Version version_of(const Outline& o, const Outline::Node& n, const onnx::ModelPr
   for (const auto& i : imports)
     if (loader::canonical(i.domain()) == domain) opset = i.version();
   if (opset < 1 || opset > 1'000'000) return {};
-  const Registry::Found found = standard_registry().find(domain, n.proto->op_type(), static_cast<int>(opset));
+  const Registry::Found found = registry.find(domain, n.proto->op_type(), static_cast<int>(opset));
   return {.imported = true, .number = found.op_class == nullptr ? 0 : found.version};
 }
 
 // "Conv-11", "com.acme.Whirl, unknown here"
-void print_operators(const Outline& o, const onnx::ModelProto& model) {
+void print_operators(const Outline& o, const onnx::ModelProto& model, const Registry& registry) {
   std::map<std::string, int> operators;
   for (const Outline::Node& n : o.nodes) {
     if (n.function >= 0) continue;
     const std::string name = loader::operator_text(n.proto->domain(), n.proto->op_type());
-    const Version v = version_of(o, n, model);
+    const Version v = version_of(o, n, model, registry);
     ++operators[v.number > 0 ? concat(name, "-", v.number)
                              : name + (v.imported ? ", unknown here" : ", of a domain that is not imported")];
   }
@@ -117,8 +118,8 @@ void print_operators(const Outline& o, const onnx::ModelProto& model) {
 }
 
 // The memory of a run, unknown extents taken as 1. Error for models that cannot run here.
-MemoryPlan plan_of(const std::string& file) {
-  Graph graph = load_graph(file);
+MemoryPlan plan_of(const std::string& file, const Registry& registry) {
+  Graph graph = load_graph(file, {.registry = &registry});
   Feeds given;
   for (ValueId v : graph.inputs()) {
     const Graph::ValueEntry& e = graph.entry(v);
@@ -130,9 +131,9 @@ MemoryPlan plan_of(const std::string& file) {
   return Session(graph).plan(given);
 }
 
-void print_plan(const std::string& file) {
+void print_plan(const std::string& file, const Registry& registry) {
   try {
-    const MemoryPlan p = plan_of(file);
+    const MemoryPlan p = plan_of(file, registry);
     line("memory plan (unknown extents as 1): ", loader::size_text(static_cast<double>(p.arena_bytes)),
          " for ", loader::size_text(static_cast<double>(p.naive_bytes)), " of intermediate values, ",
          p.run_time_values, " values decided in the run");
@@ -141,7 +142,8 @@ void print_plan(const std::string& file) {
   }
 }
 
-void print(const Outline& outline, const onnx::ModelProto& model, const std::string& file) {
+void print(const Outline& outline, const onnx::ModelProto& model, const std::string& file,
+           const Registry& registry) {
   print_header(model);
   const Outline::Graph& main = outline.graphs[0];
   line("graph '", visible(model.graph().name()), "', ", main.nodes.size(), " nodes, ", outline.nodes.size(),
@@ -150,8 +152,8 @@ void print(const Outline& outline, const onnx::ModelProto& model, const std::str
   for (int v : main.outputs) print_value("output ", outline.values[static_cast<std::size_t>(v)]);
   print_functions(outline);
   print_parameters(outline);
-  print_operators(outline, model);
-  print_plan(file);
+  print_operators(outline, model, registry);
+  print_plan(file, registry);
 }
 
 // --- the same as JSON ---
@@ -204,12 +206,13 @@ void write_functions(JsonWriter& j, const Outline& o) {
   });
 }
 
-void write_operators(JsonWriter& j, const Outline& o, const onnx::ModelProto& model) {
+void write_operators(JsonWriter& j, const Outline& o, const onnx::ModelProto& model,
+                     const Registry& registry) {
   std::map<std::tuple<std::string, std::string, int>, int64_t> operators;
   for (const Outline::Node& n : o.nodes)
     if (n.function < 0)
       ++operators[{loader::display(loader::canonical(n.proto->domain())), n.proto->op_type(),
-                   version_of(o, n, model).number}];
+                   version_of(o, n, model, registry).number}];
   write_list(j, "operators", operators, [&](const auto& entry) {
     const auto& [domain, op, version] = entry.first;
     j.begin('{').key("domain").string(domain).key("name").string(op).key("version");
@@ -237,9 +240,9 @@ void write_parameters(JsonWriter& j, const Outline& o) {
   j.end('}');
 }
 
-void write_plan(JsonWriter& j, const std::string& file) {
+void write_plan(JsonWriter& j, const std::string& file, const Registry& registry) {
   try {
-    const MemoryPlan p = plan_of(file);
+    const MemoryPlan p = plan_of(file, registry);
     j.key("memory_plan").begin('{').key("arena_bytes").integer(p.arena_bytes);
     j.key("naive_bytes").integer(p.naive_bytes).key("decided_in_run").integer(p.run_time_values).end('}');
   } catch (const Error& e) {
@@ -247,7 +250,8 @@ void write_plan(JsonWriter& j, const std::string& file) {
   }
 }
 
-std::string json_of(const Outline& o, const onnx::ModelProto& m, const std::string& file) {
+std::string json_of(const Outline& o, const onnx::ModelProto& m, const std::string& file,
+                    const Registry& registry) {
   JsonWriter j;
   j.begin('{').key("file").string(file).key("ir_version").integer(m.ir_version());
   write_list(j, "opsets", m.opset_import(), [&](const onnx::OperatorSetIdProto& i) {
@@ -274,8 +278,8 @@ std::string json_of(const Outline& o, const onnx::ModelProto& m, const std::stri
     j.begin('{').key("graph").string(g.title).key("nodes").integer(std::ssize(g.nodes)).end('}');
   });
   write_parameters(j, o);
-  write_operators(j, o, m);
-  write_plan(j, file);
+  write_operators(j, o, m, registry);
+  write_plan(j, file, registry);
   return j.end('}').text() + "\n";
 }
 
@@ -297,8 +301,9 @@ int info(Arguments arguments) {
   if (file.empty()) throw UsageError{"info needs a model"};
   const onnx::ModelProto model = read_outline(file);
   const Outline outline(model);
-  if (!as_json) return print(outline, model, file), 0;
-  const std::string text = json_of(outline, model, file);
+  const Registry& registry = loader::registry_of(arguments.registry());
+  if (!as_json) return print(outline, model, file, registry), 0;
+  const std::string text = json_of(outline, model, file, registry);
   std::fwrite(text.data(), 1, text.size(), stdout);
   return 0;
 }

@@ -146,7 +146,7 @@ FunctionName read_name(const std::string& text) {
 int inline_calls(Arguments arguments) {
   fs::path file, suite;
   ModelOutput output;
-  InlineOptions options;
+  InlineOptions options{.registry = arguments.registry()};
   std::vector<FunctionName>* names = nullptr;  // that words are added to
   while (!arguments.empty()) {
     const std::string word = arguments.take();
@@ -170,7 +170,9 @@ int inline_calls(Arguments arguments) {
     onnx::NodeProto operation;
     operation.set_domain(n.domain);
     operation.set_op_type(n.name);
-    if (options.schema_functions && loader::has_function_body(operation)) return true;
+    if (options.schema_functions && (loader::has_function_body(operation) ||
+                                     loader::lowers(operation, loader::registry_of(arguments.registry()))))
+      return true;
     return std::any_of(model.functions().begin(), model.functions().end(), [&](const auto& f) {
       return loader::canonical(f.domain()) == loader::canonical(n.domain) && f.name() == n.name;
     });

@@ -1,4 +1,5 @@
 // `tenon ops`: the operators that models may use, from their specifications.
+#include "loader/opsets.hpp"
 #include "loader/tool/command.hpp"
 
 namespace tenon::TENON_ABI::tool {
@@ -24,9 +25,9 @@ std::string list(const TypeSet& set) {
 }
 
 // A line for each operator, version and type variable; a column for each element type of tensors.
-int print_matrix() {
+int print_matrix(const Registry& registry) {
   std::size_t width = 0;
-  for (const auto& [key, versions] : standard_registry().operators())
+  for (const auto& [key, versions] : registry.operators())
     width = std::max(width, key.first.size() + key.second.size() + 1);
   const int column = static_cast<int>(width);
   const auto heading = [&](int row) {  // names of types, downwards
@@ -43,7 +44,7 @@ int print_matrix() {
   for (std::size_t row = 0; row < rows; ++row)
     std::printf("%*s%s\n", column + 9, "", heading(static_cast<int>(row)).c_str());
   int cells = 0;
-  for (const auto& [key, versions] : standard_registry().operators())
+  for (const auto& [key, versions] : registry.operators())
     for (const auto& [version, c] : versions)
       for (int v = 0; v < c->spec->types.size(); ++v) {
         const TypeSet set = c->spec->types_at(v, version);
@@ -66,13 +67,14 @@ int print_matrix() {
 }  // namespace
 
 int ops(Arguments arguments) {
+  const Registry& registry = loader::registry_of(arguments.registry());
   if (!arguments.empty()) {
     const std::string word = arguments.take();
-    if (word == "--matrix" && arguments.empty()) return print_matrix();
+    if (word == "--matrix" && arguments.empty()) return print_matrix(registry);
     throw UsageError{concat("ops takes no '", word, "'")};
   }
   int operators = 0, schemas = 0;
-  for (const auto& [key, versions] : standard_registry().operators()) {
+  for (const auto& [key, versions] : registry.operators()) {
     ++operators;
     std::string since;
     for (const auto& [version, c] : versions) since += concat(since.empty() ? "" : ",", version);

@@ -100,7 +100,7 @@ int run(Arguments arguments) {
     else throw UsageError{concat("one model at a time, and '", word, "' is another")};
   }
   if (model.empty()) throw UsageError{"run needs a model"};
-  const Session session = load(model, options);
+  const Session session = load(model, options, {.registry = arguments.registry()});
   for (const PassReport& r : session.reports()) std::printf("%s\n", to_string(r).c_str());
   const Graph& g = session.graph();
   const Feeds feeds = make_feeds(g, inputs, model);

@@ -36,7 +36,7 @@ void fix_extents(Model& model, const std::string& name, const Extents& extents) 
 }
 
 // Puts newly inferred extents of values in place of the file's. Where inference tells none, the file's stay.
-void infer_again(onnx::ModelProto& model) {
+void infer_again(onnx::ModelProto& model, const Registry* registry) {
   onnx::GraphProto& g = *model.mutable_graph();
   const auto extents_of = [](onnx::ValueInfoProto& v) -> onnx::TypeProto::Tensor* {
     return v.type().has_tensor_type() ? v.mutable_type()->mutable_tensor_type() : nullptr;
@@ -48,7 +48,7 @@ void infer_again(onnx::ModelProto& model) {
         before[v.name()] = t->shape();
         t->clear_shape();
       }
-  loader::infer_shapes(model);
+  loader::infer_shapes(model, {.registry = registry});
   for (auto* list : {g.mutable_output(), g.mutable_value_info()})
     for (auto& v : *list)
       if (auto* t = extents_of(v); t != nullptr && !t->has_shape() && before.contains(v.name()))
@@ -69,7 +69,7 @@ int simplify(Arguments arguments) {
   std::filesystem::path file;
   ModelOutput output;
   std::vector<std::pair<std::string, Extents>> fixed;
-  SimplifyOptions options;
+  SimplifyOptions options{.registry = arguments.registry()};
   while (!arguments.empty()) {
     const std::string word = arguments.take();
     if (output.takes(word, arguments)) continue;
@@ -94,7 +94,7 @@ int simplify(Arguments arguments) {
   const int before = count_nodes(model.proto().graph());
   loader::in_file(file, [&] {
     for (const auto& [name, extents] : fixed) fix_extents(model, name, extents);
-    if (!fixed.empty()) infer_again(model.proto());
+    if (!fixed.empty()) infer_again(model.proto(), arguments.registry());
     loader::simplify(model.proto(), options);
   });
   const int after = count_nodes(model.proto().graph());

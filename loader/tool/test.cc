@@ -45,9 +45,9 @@ std::vector<Tolerance> read_tolerances(const fs::path& folder) {
 }
 
 // Throws, or returns a description of the failure.
-std::string run_case(const fs::path& folder, const SessionOptions& options) {
-  const Session session =
-      load(folder / "model.onnx", options, {.declared_extents = false, .declared_outputs = false});
+std::string run_case(const fs::path& folder, const SessionOptions& options, const Registry* registry) {
+  const Session session = load(folder / "model.onnx", options,
+                               {.registry = registry, .declared_extents = false, .declared_outputs = false});
   const std::vector<Tolerance> tolerances = read_tolerances(folder);
   std::vector<fs::path> sets;
   for (const auto& entry : fs::directory_iterator(folder))
@@ -100,7 +100,7 @@ int test(Arguments arguments) {
   for (const fs::path& c : cases) {
     std::string reason;
     try {
-      reason = run_case(c, options);
+      reason = run_case(c, options, arguments.registry());
     } catch (const std::exception& e) {
       reason = e.what();
     }

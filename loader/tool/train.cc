@@ -36,10 +36,12 @@ struct Command {
   std::vector<InputSource> inputs;
   std::vector<std::size_t> algorithms;
   SessionOptions options;
+  LoadOptions load;
   int64_t steps = 0;
   bool initialize = true;
 
   explicit Command(Arguments arguments) {
+    load.registry = arguments.registry();
     while (!arguments.empty()) {
       const std::string word = arguments.take();
       if (word == "--steps") steps = arguments.integer(word, 0, 1'000'000'000);
@@ -107,7 +109,7 @@ int train(Arguments arguments) {
   Model model(read_model(c.file), loader::folder_of(c.file));
   if (model.proto().training_info_size() == 0)
     throw Error(ErrorCode::invalid_model, c.file, "the model has no training information");
-  Training training = loader::in_file(c.file, [&] { return Training(model, c.options); });
+  Training training = loader::in_file(c.file, [&] { return Training(model, c.options, c.load); });
   if (c.algorithms.empty())
     for (std::size_t k = 0; k < training.stages(); ++k) c.algorithms.push_back(k);
   const std::vector<std::vector<Feeds>> batches = read_batches(training, c);

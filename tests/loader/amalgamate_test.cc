@@ -138,11 +138,10 @@ TEST_CASE("what cannot be amalgamated") {
         "b: is included under two conditions, and has no guard");
 
   const auto header = [](std::string_view name) {
-    return refusal([&] { operator_header(tool::embedded_headers(), name); });
+    return refusal([&] { operator_header(standard_registry(), name); });
   };
-  CHECK(operator_header(tool::embedded_headers(), "Conv") == "tenon/op/nn/conv.hpp");
-  CHECK(operator_header(tool::embedded_headers(), "SVMRegressor") ==
-        "tenon/op/traditionalml/svm_regressor.hpp");
+  CHECK(operator_header(standard_registry(), "Conv") == "tenon/op/nn/conv.hpp");
+  CHECK(operator_header(standard_registry(), "SVMRegressor") == "tenon/op/traditionalml/svm_regressor.hpp");
   CHECK(header("Convv") == "Convv: is no operator; near it: Conv");
   CHECK(header("sigmoid").find("near it: Sigmoid, HardSigmoid") != std::string::npos);
   CHECK(header("framework") == "framework: is no operator");
@@ -230,7 +229,7 @@ TEST_CASE("a program without heap and exceptions computes the same bits") {
   const auto text = [&](std::string_view enclosing, const std::vector<std::string>& names,
                         std::vector<DType> types) {
     std::vector<std::string> headers;
-    for (const std::string& n : names) headers.push_back(operator_header(tool::embedded_headers(), n));
+    for (const std::string& n : names) headers.push_back(operator_header(standard_registry(), n));
     write_bytes(
         folder / concat(enclosing, ".hpp"),
         concat("#pragma once\n#define ", enclosing, "_TENON_USES_VNNI 0\n#define ", enclosing,
@@ -243,7 +242,7 @@ TEST_CASE("a program without heap and exceptions computes the same bits") {
   std::string normal = "#include <cstddef>\n";
   const std::vector<std::string> names{"Conv", "MaxPool", "MatMul", "Softmax", "Cast"};
   for (const std::string& n : names)
-    normal += concat("#include \"", operator_header(tool::embedded_headers(), n), "\"\n");
+    normal += concat("#include \"", operator_header(standard_registry(), n), "\"\n");
   text("one", names, {DType::float32, DType::int64});
   text("two", {"Relu"}, {});
 

@@ -59,7 +59,7 @@ Case read_case(const std::string& path, std::size_t number) {
     c.in.push_back(feeds.back().second.tensor().bytes());
   }
   options.shapes.push_back(shapes);
-  c.part = compile_part(tool::embedded_headers(), load_model(file), options);
+  c.part = compile_part(load_model(file), options);
   Outputs results = session.run(feeds);
   for (std::size_t o = 0; o < results.size(); ++o) {
     c.expected += bytes_of(results[o]);
