@@ -1,13 +1,17 @@
 #!/bin/bash
-# embed.sh FILE…: writes a .cc whose tenon::tool::embedded_headers() gives the files' texts, sorted by path. A path is
+# embed.sh [--as NAME] FILE…: writes a .cc whose tenon::tool::embedded_headers(), or the function of the name, gives the
+# files' texts, sorted by path. A path is
 # what follows include/ or, for stand-ins of freestanding programs, loader/; xsimd's notice is NOTICE. Comments that
 # are whole lines and that no printed text keeps are left out here already, for the size of the tool.
+name=embedded_headers
+if [ "$1" = --as ]; then
+  name=$2
+  shift 2
+fi
 printed() {
   case $1 in
     NOTICE) cat "$2" ;;
     xsimd/*) sed -E '/^ *\/\*/{:a; /\*\//!{N; ba}; /\*\/ *$/d}; /^ *\/\//d' "$2" ;;
-    # The comment at the top of an operator's header names it.
-    tenon/op/*) sed -E '1,/^([^/]|$)/!{/^ *\/\/([^/]|$)/d}' "$2" ;;
     *) sed -E '/^ *\/\/([^/]|$)/d' "$2" ;;
   esac
 }
@@ -37,7 +41,12 @@ cat <<'END'
 };
 }  // namespace
 
-std::span<const HeaderText> embedded_headers() { return headers; }
+END
+if [ $name != embedded_headers ]; then
+  echo "std::span<const HeaderText> $name();  // declared by whoever links it"
+fi
+echo "std::span<const HeaderText> $name() { return headers; }"
+cat <<'END'
 
 }  // namespace tenon::TENON_ABI::tool
 END

@@ -10,7 +10,7 @@ find_package(Threads REQUIRED)
 
 # Operators: what BUILD.bazel's //:operator_headers lists.
 file(GLOB TENON_OPERATOR_HEADERS CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/tenon/op/*/*.hpp")
-list(FILTER TENON_OPERATOR_HEADERS EXCLUDE REGEX "/op/(families|framework)/[^/]*$")
+list(FILTER TENON_OPERATOR_HEADERS EXCLUDE REGEX "/op/(families|framework|[^/]*[.][^/]*)/[^/]*$")
 
 # The umbrella takes the place of the file of that name in the tree, which an operator added since may be missing from.
 set(script "${PROJECT_SOURCE_DIR}/loader/bazel/umbrella.sh")

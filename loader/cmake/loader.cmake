@@ -98,6 +98,7 @@ set_target_properties(tenon_loader PROPERTIES OUTPUT_NAME tenon-loader EXPORT_NA
 file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/include/tenon/*.hpp"
   "${PROJECT_SOURCE_DIR}/loader/freestanding/*.hpp")
 list(REMOVE_ITEM headers include/tenon/tenon.hpp)
+list(FILTER headers EXCLUDE REGEX "^include/tenon/op/[^/]*[.][^/]*/")
 get_target_property(folder Tenon::xsimd INTERFACE_INCLUDE_DIRECTORIES)
 file(GLOB_RECURSE xsimd "${folder}/xsimd/*.hpp")
 set(texts loader/NOTICE ${headers} "${PROJECT_BINARY_DIR}/include/tenon/tenon.hpp" ${xsimd})
@@ -109,13 +110,20 @@ add_custom_command(OUTPUT "${embedded}"
   DEPENDS "${script}" "${PROJECT_SOURCE_DIR}/loader/NOTICE" ${headers} "${PROJECT_BINARY_DIR}/include/tenon/tenon.hpp" ${xsimd}
   WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}" COMMENT "Writing loader/embedded_headers.cc" VERBATIM)
 
+# Tenon::tool is all of it but main.cc, for a tool that knows other operators as well: loader/tool/commands.hpp.
 file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/loader/tool/*.cc")
-add_executable(tenon_tool ${sources} "${embedded}")
-target_include_directories(tenon_tool PRIVATE "${PROJECT_BINARY_DIR}" "${PROJECT_SOURCE_DIR}")
-target_link_libraries(tenon_tool PRIVATE tenon_loader PkgConfig::TENON_LOADER)
+list(REMOVE_ITEM sources "${PROJECT_SOURCE_DIR}/loader/tool/main.cc")
+add_library(tenon_commands STATIC EXCLUDE_FROM_ALL ${sources} "${embedded}")
+add_library(Tenon::tool ALIAS tenon_commands)
+target_include_directories(tenon_commands PRIVATE "${PROJECT_BINARY_DIR}"
+  PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>")
+target_link_libraries(tenon_commands PUBLIC tenon_loader PRIVATE PkgConfig::TENON_LOADER)
+add_executable(tenon_tool "${PROJECT_SOURCE_DIR}/loader/tool/main.cc")
+target_link_libraries(tenon_tool PRIVATE tenon_commands)
 set_target_properties(tenon_tool PROPERTIES OUTPUT_NAME tenon)
+include("${CMAKE_CURRENT_LIST_DIR}/pack.cmake")
 
-foreach(target tenon_loader tenon_tool)
+foreach(target tenon_loader tenon_commands tenon_tool)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
   # Operators compile for minutes and gain nothing from -O3: the kernels have it, and Bazel's build gives -O2 as well.
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O2>)

@@ -23,6 +23,7 @@ quietly() {
 units=$(realpath "${1:-loader}")
 readme=$(realpath README.md)
 programs=$(realpath tests/packages)
+pack=$(realpath tests/pack)
 tree="$work/the tree" prefix="$work/moved here"
 mkdir "$tree"
 cp -rL CMakeLists.txt include loader "$tree"
@@ -120,3 +121,13 @@ for folder in "$units"/operator_units "$units"/kernels_*_units; do
   diff -r "$folder" "loader/units/${folder##*/}" || fail "${folder##*/}: CMake's are not Bazel's"
 done
 [ "$(ls loader/units)" = "$(cd "$units" && ls -d operator_units kernels_*_units | sort)" ] || fail "other levels"
+
+# A pack of operators in a project of its own: the same units again.
+mkdir "$work/pack"
+cp -rL "$pack/include" "$work/pack"
+quietly project pack -DTENON_LOADER=ON -DTREE="$tree" << 'END'
+add_subdirectory("${TREE}" tenon)
+tenon_add_pack(example_pack example.pack include)
+END
+quietly cmake --build "$work/pack/build" --target example_pack_units
+diff -r "$pack/example_pack_units" "$work/pack/build/example_pack/example_pack_units" || fail "the pack's units are not Bazel's"

@@ -1,0 +1,31 @@
+# tenon_add_pack(NAME DOMAIN FOLDER): the operators of a domain, whose headers are FOLDER/tenon/op/DOMAIN/*.hpp, as
+# loader/bazel/pack.bzl has them. The library NAME has tenon::register_NAME, and NAME_headers, for a tool that writes
+# headers, their texts. See include/tenon/op/README.md.
+function(tenon_add_pack name domain folder)
+  get_filename_component(folder "${folder}" ABSOLUTE)
+  get_filename_component(base "${folder}" NAME)
+  if(NOT base STREQUAL "include")
+    message(FATAL_ERROR "tenon_add_pack(${name}): ${folder} is not called include")
+  endif()
+  file(GLOB headers CONFIGURE_DEPENDS "${folder}/tenon/op/${domain}/*.hpp")
+  if(NOT headers)
+    message(FATAL_ERROR "tenon_add_pack(${name}): there are no headers ${folder}/tenon/op/${domain}/*.hpp")
+  endif()
+  set(written "${CMAKE_CURRENT_BINARY_DIR}/${name}")
+  execute_process(COMMAND sh "${TENON_BAZEL_FILES}/umbrella.sh" --pack "${domain}" "register_${name}" ${headers}
+    OUTPUT_VARIABLE text COMMAND_ERROR_IS_FATAL ANY)
+  file(CONFIGURE OUTPUT "${written}/include/tenon/op/${domain}.hpp" CONTENT "${text}" @ONLY)
+
+  tenon_operator_units(units "${written}/${name}_units" "register_${name}" ${headers})
+  add_library(${name} STATIC ${units})
+  add_custom_target(${name}_units DEPENDS ${units})
+  target_include_directories(${name} PUBLIC "${written}/include" "${folder}")
+  target_link_libraries(${name} PUBLIC tenon_loader)
+
+  set(embedded "${written}/${name}_headers.cc")
+  add_custom_command(OUTPUT "${embedded}"
+    COMMAND "${TENON_BAZEL_FILES}/embed.sh" --as "${name}_headers" ${headers} > "${embedded}"
+    DEPENDS "${TENON_BAZEL_FILES}/embed.sh" ${headers} COMMENT "Writing ${name}_headers.cc" VERBATIM)
+  add_library(${name}_headers STATIC EXCLUDE_FROM_ALL "${embedded}")
+  target_link_libraries(${name}_headers PRIVATE tenon_commands)
+endfunction()
