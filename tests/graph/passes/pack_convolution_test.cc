@@ -16,7 +16,6 @@ struct Case {
 };
 
 const Case cases[] = {
-    {"no spatial axes", {3, 2}, {2, 3}},
     {"1-d", {2, 3, 20}, {3, 7, 16}, {.pads = {4, 4}, .strides = {8}}},
     {"1-d, stride 1", {2, 5, 9}, {5, 6, 3}, {.pads = {2, 1}}, false},
     {"4x4", {2, 6, 7, 9}, {6, 17, 4, 4}, {.pads = {1, 1, 1, 1}, .strides = {2, 2}}},

@@ -73,6 +73,9 @@ TEST_CASE("LayerNormalization: what is refused") {
   check_fails(op::LayerNormalization{}, {x, t<float>({3}, {1, 2, 3})}, "input 1 (3) does not stretch");
   check_fails(op::LayerNormalization{}, {x, t<float>({3, 1}, {1, 2, 3})}, "input 1 (3,1) does not stretch");
   check_fails(op::LayerNormalization{}, {x, t<float>({2, 1, 2}, {1, 2, 3, 4})}, "input 1 (2,1,2) does not");
+  check_fails(op::LayerNormalization{}, {x, t<float>({1, 1, 2}, {1, 2})}, "input 1 (1,1,2) does not");
+  check_fails(op::LayerNormalization{}, {x, t<float>({2}, {1, 2}), t<float>({1, 1, 1}, {1})},
+              "input 2 (1,1,1) does not");
   check_fails(op::LayerNormalization{}, {x, t<float>({2}, {1, 2}), t<float>({0}, {})},
               "input 2 (0) does not stretch");
   check_fails(op::LayerNormalization{}, {x, t<double>({2}, {1, 2})},

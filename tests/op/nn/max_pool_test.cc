@@ -135,6 +135,8 @@ TEST_CASE("MaxPool: what is refused") {
   } rows[] = {
       {{}, "kernel_shape: 0 entries, expected 2"},
       {{.kernel_shape = {2}}, "kernel_shape: 1 entries, expected 2"},
+      {{.kernel_shape = {2, 2}, .storage_order = 7}, "storage_order: 7, expected 0 or 1"},
+      {{.ceil_mode = -1, .kernel_shape = {2, 2}}, "ceil_mode: -1, expected 0 or 1"},
       {{.kernel_shape = {0, 1}}, "kernel_shape holds 0"},
       {{.kernel_shape = {INT64_MIN, 1}}, "kernel_shape holds"},
       {{.kernel_shape = {3, 1}}, "a window of (3,1) does not fit into (1,1,2,2) along axis 2"},

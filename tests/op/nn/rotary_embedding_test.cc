@@ -14,15 +14,14 @@ struct Case {
   int64_t batch = 2, heads = 3, steps = 4, size = 8, rotated = 0;
   int64_t interleaved = 0;
   bool ids = true, packed = false;
-  int64_t spare = 0;  // unused angles at the end of a row
 };
 
 template <class T>
 void check_case(const Case& k, double tolerance) {
-  const int64_t pairs = (k.rotated ? k.rotated : k.size) / 2, row = pairs + k.spare, positions = 9;
+  const int64_t pairs = (k.rotated ? k.rotated : k.size) / 2, positions = 9;
   const Extents ex =
       k.packed ? Extents{k.batch, k.steps, k.heads * k.size} : Extents{k.batch, k.heads, k.steps, k.size};
-  const Extents ec = k.ids ? Extents{positions, row} : Extents{k.batch, k.steps, row};
+  const Extents ec = k.ids ? Extents{positions, pairs} : Extents{k.batch, k.steps, pairs};
   const std::span<const int64_t> of_x(ex), of_cache(ec);
   Tensor<T> x(of_x), y(of_x), cos(of_cache), sin(of_cache);
   Tensor<int64_t> ids({k.batch, k.steps});
@@ -41,7 +40,7 @@ void check_case(const Case& k, double tolerance) {
         for (int64_t i = 0; i < k.size; ++i) y[at + i] = x[at + i];
         for (int64_t p = 0; p < pairs; ++p) {
           const int64_t u = at + (k.interleaved ? 2 * p : p), v = k.interleaved ? u + 1 : u + pairs;
-          const auto c = convert<double>(cos[angle * row + p]), n = convert<double>(sin[angle * row + p]);
+          const auto c = convert<double>(cos[angle * pairs + p]), n = convert<double>(sin[angle * pairs + p]);
           const auto xu = convert<double>(x[u]), xv = convert<double>(x[v]);
           y[u] = convert<T>(c * xu - n * xv);
           y[v] = convert<T>(n * xu + c * xv);
@@ -67,7 +66,6 @@ TEST_CASE("RotaryEmbedding: layouts, caches, part of a head, types") {
           check_case<float16>(k, 2e-3);
           check_case<bfloat16>(k, 2e-2);
         }
-  check_case<float>({.spare = 3}, 1e-6);
   check_case<float>({.batch = 1, .heads = 16, .steps = 33, .size = 64}, 1e-6);
   check_case<float>({.batch = 0}, 1e-6);
   check_case<float>({.steps = 0, .packed = true}, 1e-6);
@@ -100,6 +98,13 @@ TEST_CASE("RotaryEmbedding: what is refused") {
   check_fails(R{}, {x, own, own, ids}, "cos_cache: rank 3, expected 2");
   check_fails(R{}, {x, zeros({1, 2, 2}), own}, "cos_cache: (1,2,2), expected (1,3,?)");
   check_fails(R{}, {x, zeros({5, 1}), zeros({5, 1}), ids}, "cos_cache: (5,1), expected 2 angles a position");
+  check_fails(R{}, {x, zeros({5, 3}), zeros({5, 3}), ids}, "cos_cache: (5,3), expected 2 angles a position");
+  check_fails(R{}, {x, zeros({1, 3, 3}), zeros({1, 3, 3})},
+              "cos_cache: (1,3,3), expected 2 angles a position");
+  check_fails(R{.rotary_embedding_dim = 2}, {x, cache, cache, ids},
+              "cos_cache: (5,2), expected 1 angles a position");
+  check_fails(R{.interleaved = 7}, {x, cache, cache, ids}, "interleaved: 7, expected 0 or 1");
+  check_fails(R{}, {x, cache, cache, t<int64_t>({1, 3}, {0, -6, 1})}, "position -6 outside of 5");
   check_fails(R{}, {x, cache, zeros({4, 2}), ids}, "extents of cos_cache and sin_cache differ: 5 and 4");
   check_fails(R{}, {x, cache, cache, t<int64_t>({3}, {0, 1, 2})}, "position_ids: (3), expected (1,3)");
 }

@@ -17,6 +17,7 @@ TEST_CASE("TensorScatter: cases") {
       {{}, {x, u, t<int64_t>({2}, {1, 0})}, t<float>({2, 3, 1}, {1, 7, 8, 9, 10, 6})},
       {{.mode = "circular"}, {x, u, t<int64_t>({2}, {2, 4})}, t<float>({2, 3, 1}, {8, 2, 7, 4, 9, 10})},
       {{.mode = "circular"}, {x, u, t<int64_t>({2}, {-1, 0})}, t<float>({2, 3, 1}, {8, 2, 7, 9, 10, 6})},
+      {{.mode = "circular"}, {x, t<float>({2, 0, 1}, {}), t<int64_t>({2}, {-7, 9})}, x},
       {{.axis = 2},
        {wide, t<float>({1, 2, 1}, {7, 8}), t<int64_t>({1}, {2})},
        t<float>({1, 2, 3}, {1, 2, 7, 4, 5, 8})},
@@ -48,6 +49,8 @@ TEST_CASE("TensorScatter: what is refused, symbols, typed") {
   const Value x = t<float>({1, 3, 1}, {1, 2, 3}), u = t<float>({1, 2, 1}, {7, 8});
   check_fails(op::TensorScatter{}, {x, u, t<int64_t>({1}, {2})}, "2 entries from 2 on leave a cache of 3");
   check_fails(op::TensorScatter{}, {x, u, t<int64_t>({1}, {-1})}, "2 entries from -1 on leave a cache of 3");
+  check_fails(op::TensorScatter{}, {x, t<float>({1, 0, 1}, {}), t<int64_t>({1}, {-1})},
+              "0 entries from -1 on leave a cache of 3");
   check_fails(op::TensorScatter{}, {x, u, t<int64_t>({1}, {INT64_MAX})}, "leave a cache of 3");
   check_fails(op::TensorScatter{.mode = "wrap"}, {x, u}, "mode: 'wrap', expected linear or circular");
   check_fails(op::TensorScatter{.axis = 0}, {x, u}, "axis 0 is the batch");

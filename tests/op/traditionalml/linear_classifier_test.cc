@@ -12,6 +12,7 @@ TEST_CASE("LinearClassifier: cases") {
   using i64 = int64_t;
   const Value x = t<float>({2, 2}, {1, 2, -3, 0});
   const std::vector<float> three{1, 0, 0, 1, 1, 1};  // x0, x1, x0 + x1
+  const std::vector<i64> count{0, 1, 2};
   const std::vector<std::string> words{"no", "yes"};
   const auto sigmoid = [](double v) { return static_cast<float>(1 / (1 + std::exp(-v))); };
   const float e4 = std::exp(-4.0f);
@@ -23,9 +24,15 @@ TEST_CASE("LinearClassifier: cases") {
        x,
        t<i64>({2}, {6, 5}),
        t<float>({2, 3}, {1, 2.5f, 3, -3, 0.5f, -3})},
-      // Labels may be left out, and so may intercepts; of equal scores the first counts.
-      {{.coefficients = three}, x, t<i64>({2}, {2, 1}), t<float>({2, 3}, {1, 2, 3, -3, 0, -3})},
-      {{.coefficients = three}, t<float>({2}, {0, 0}), t<i64>({1}, {0}), t<float>({1, 3}, {0, 0, 0})},
+      // Intercepts may be left out; of equal scores the first counts.
+      {{.classlabels_ints = count, .coefficients = three},
+       x,
+       t<i64>({2}, {2, 1}),
+       t<float>({2, 3}, {1, 2, 3, -3, 0, -3})},
+      {{.classlabels_ints = count, .coefficients = three},
+       t<float>({2}, {0, 0}),
+       t<i64>({1}, {0}),
+       t<float>({1, 3}, {0, 0, 0})},
       // One function for two labels.
       {{.classlabels_strings = words, .coefficients = {1, 1}, .intercepts = {-1}},
        x,
@@ -45,13 +52,12 @@ TEST_CASE("LinearClassifier: cases") {
        x,
        t<std::string>({2}, {"yes", "no"}),
        t<float>({2, 2}, {sigmoid(-4), sigmoid(4), sigmoid(8), sigmoid(-8)})},
-      // One function for one label, or none.
+      // One function for one label.
       {{.classlabels_ints = {7}, .coefficients = {1, 1}}, x, t<i64>({2}, {7, 0}), t<float>({2, 1}, {3, -3})},
       {{.classlabels_strings = {"in"}, .coefficients = {1, 1}},
        x,
        t<std::string>({2}, {"in", ""}),
        t<float>({2, 1}, {3, -3})},
-      {{.coefficients = {1, 1}}, x, t<i64>({2}, {1, 0}), t<float>({2, 1}, {3, -3})},
       {{.classlabels_ints = {7}, .coefficients = {1, 1}, .post_transform = "LOGISTIC"},
        x,
        t<i64>({2}, {7, 0}),
@@ -61,11 +67,11 @@ TEST_CASE("LinearClassifier: cases") {
        t<i64>({2}, {7, 7}),
        t<float>({2, 1}, {1, 1})},
       // Scores of 0 stay 0.
-      {{.coefficients = three, .post_transform = "SOFTMAX_ZERO"},
+      {{.classlabels_ints = count, .coefficients = three, .post_transform = "SOFTMAX_ZERO"},
        t<float>({2, 2}, {-4, 0, 2, -2}),
        t<i64>({2}, {0, 0}),
        t<float>({2, 3}, {0.5f, 0, 0.5f, 1 / (1 + e4), e4 / (1 + e4), 0})},
-      {{.coefficients = three, .post_transform = "SOFTMAX_ZERO"},
+      {{.classlabels_ints = count, .coefficients = three, .post_transform = "SOFTMAX_ZERO"},
        t<float>({2}, {0, 0}),
        t<i64>({1}, {0}),
        t<float>({1, 3}, {0.5f, 0.5f, 0.5f})},
@@ -74,11 +80,23 @@ TEST_CASE("LinearClassifier: cases") {
        t<i64>({1}, {2}),
        t<float>({1, 3}, {-0.674489f, 0, 0.674489f})},
       // Other types, no rows, no features.
-      {{.coefficients = three}, t<double>({2}, {1, 2}), t<i64>({1}, {2}), t<float>({1, 3}, {1, 2, 3})},
-      {{.coefficients = three}, t<int32_t>({2}, {1, 2}), t<i64>({1}, {2}), t<float>({1, 3}, {1, 2, 3})},
-      {{.coefficients = three}, t<i64>({2}, {1, 2}), t<i64>({1}, {2}), t<float>({1, 3}, {1, 2, 3})},
-      {{.coefficients = three}, t<float>({0, 2}, {}), t<i64>({0}, {}), t<float>({0, 3}, {})},
-      {{.coefficients = {}, .intercepts = {1, 2}},
+      {{.classlabels_ints = count, .coefficients = three},
+       t<double>({2}, {1, 2}),
+       t<i64>({1}, {2}),
+       t<float>({1, 3}, {1, 2, 3})},
+      {{.classlabels_ints = count, .coefficients = three},
+       t<int32_t>({2}, {1, 2}),
+       t<i64>({1}, {2}),
+       t<float>({1, 3}, {1, 2, 3})},
+      {{.classlabels_ints = count, .coefficients = three},
+       t<i64>({2}, {1, 2}),
+       t<i64>({1}, {2}),
+       t<float>({1, 3}, {1, 2, 3})},
+      {{.classlabels_ints = count, .coefficients = three},
+       t<float>({0, 2}, {}),
+       t<i64>({0}, {}),
+       t<float>({0, 3}, {})},
+      {{.classlabels_ints = {0, 1}, .coefficients = {}, .intercepts = {1, 2}},
        t<float>({1, 0}, {}),
        t<i64>({1}, {1}),
        t<float>({1, 2}, {1, 2})},
@@ -86,7 +104,10 @@ TEST_CASE("LinearClassifier: cases") {
   for (const Row& row : rows) check(row.op, {row.x}, {row.y, row.z}, 1e-3, 1e-6);
   check(rows[0].op, {x}, {rows[0].y});
 
-  check_fails(C{.coefficients = {1, 2, 3}}, {x}, "3 coefficients for 2 features", 2);
+  check_fails(C{.coefficients = three}, {x}, "states no labels", 2);
+  check_fails(C{.classlabels_ints = count, .coefficients = three, .multi_class = 2}, {x},
+              "multi_class: 2, expected 0 or 1", 2);
+  check_fails(C{.classlabels_ints = {1}, .coefficients = {1, 2, 3}}, {x}, "3 coefficients for 2 features", 2);
   check_fails(C{.coefficients = three, .intercepts = {1}}, {x}, "numbers of models differ: 3 and 1", 2);
   check_fails(C{.classlabels_ints = {1, 2}, .coefficients = three}, {x}, "2 labels for 3 classes", 2);
   check_fails(C{.classlabels_ints = {1}, .classlabels_strings = {"a"}, .coefficients = {1, 1}}, {x},

@@ -22,7 +22,7 @@ struct BeforeBroadcasting {
   // Version 6 took away a hint that the comparisons never had.
   static constexpr auto attributes = [] {
     constexpr auto along = attr("axis", &BeforeBroadcasting::axis);
-    constexpr auto stretch = attr("broadcast", &BeforeBroadcasting::broadcast);
+    constexpr auto stretch = attr("broadcast", &BeforeBroadcasting::broadcast).flag();
     if constexpr (sizeof...(Since) > 1) return Attributes{along, stretch, consumed_inputs};
     else return Attributes{along, stretch};
   }();

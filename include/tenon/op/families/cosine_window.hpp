@@ -24,7 +24,7 @@ struct CosineWindow {
                              .outputs = {{"output", "T2"}},
                              .types = {{"T1", types::indices}, {"T2", types::numeric_bf16}}};
   static constexpr Attributes attributes{attr("output_datatype", &CosineWindow::output_datatype),
-                                         attr("periodic", &CosineWindow::periodic)};
+                                         attr("periodic", &CosineWindow::periodic).flag()};
 
   constexpr void infer(Infer& i) const {
     i.out(0).type = i.element_type("output_datatype", output_datatype);

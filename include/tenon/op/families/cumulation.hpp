@@ -23,8 +23,8 @@ struct Cumulation {
                                          {14, types::wide_numeric_bf16}}},
                                        {"T2", types::indices}},
                              .memory = Memory::elementwise};
-  static constexpr Attributes attributes{attr("exclusive", &Cumulation::exclusive),
-                                         attr("reverse", &Cumulation::reverse)};
+  static constexpr Attributes attributes{attr("exclusive", &Cumulation::exclusive).flag(),
+                                         attr("reverse", &Cumulation::reverse).flag()};
 
   constexpr void infer(Infer& i) const {
     if (!i.expect_one(1)) return;

@@ -8,10 +8,14 @@
 
 namespace tenon::TENON_ABI::op {
 
-/// Refuses a scale or bias that does not stretch over x.
+/// Refuses a scale or bias that does not stretch over x, or has more axes, be they of extent 1:
+/// unidirectional broadcasting puts axes in front of the second tensor only.
 constexpr void expect_stretches(Infer& i, int input) {
   const Dims &x = i.dims(0), &s = i.dims(input);
-  if (!i.has(input) || !s.ranked()) return;
+  if (!i.has(input) || !s.ranked() || !x.ranked()) return;
+  i.for_runs([&] {
+    if (s.rank() > x.rank()) i.fail("input ", input, " ", s, " does not stretch over ", x);
+  });
   for (int k = 1; k <= s.rank(); ++k) {
     const Dim d = s[s.rank() - k];
     if (!d.is(1) && (k > x.rank() ? d.known() : d.differs(x[x.rank() - k])))
@@ -49,9 +53,7 @@ const T* apart(Scratch& scratch, TensorView<const T> v, TensorView<T> y) {
 /// y = F(y, v), where v, at `elements`, is stretched.
 template <kernels::BinaryOp F, class T>
 void combine(TensorView<T> y, TensorView<const T> v, const T* elements) {
-  const auto axes = std::min(v.extents().size(), y.extents().size());
-  kernels::binary<F>(y.data(), elements, y.data(),
-                     kernels::broadcast_plan(y.extents(), v.extents().last(axes)));
+  kernels::binary<F>(y.data(), elements, y.data(), kernels::broadcast_plan(y.extents(), v.extents()));
 }
 
 /// The precision of the first stage, which stash_type states. Sums are at least that precise whatever it is.

@@ -61,9 +61,7 @@ struct WindowAttributes {
   /// Refuses attributes that do not fit the number of spatial axes, or are out of range.
   constexpr bool check(Infer& i, int spatial) const {
     if (spatial > max_spatial) return i.fail(spatial, " spatial axes are more than ", max_spatial), false;
-    i.for_files([&] {
-      if (spatial < 1) i.fail("there are no spatial axes");
-    });
+    if (spatial < 1) return i.fail("there are no spatial axes"), false;
     if (!auto_pad.empty() &&
         !i.expect_choice("auto_pad", auto_pad, {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"}))
       return false;

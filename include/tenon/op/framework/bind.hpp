@@ -140,7 +140,16 @@ constexpr void check_result_types(const Spec& spec, std::span<const Info> out, I
   }
 }
 
-/// resolve_types, then the operator's own rule.
+/// Refuses flags that are neither 0 nor 1. ONNX's inference looks at few of them.
+template <class Op>
+constexpr void expect_flags(const Op& op, Infer& i) {
+  attributes_of_class<Op>().each([&](const auto& a) {
+    if constexpr (requires { requires std::same_as<decltype((op.*a.member)), const int64_t&>; })
+      if (a.is_flag) i.for_runs([&] { i.expect_choice(a.name, op.*a.member, {0, 1}); });
+  });
+}
+
+/// resolve_types, then the flags and the operator's own rule.
 template <class Op>
 constexpr Message infer(const Op& op, int version, std::span<const Info> in, std::span<Info> out) {
   Message m;
@@ -148,6 +157,7 @@ constexpr Message infer(const Op& op, int version, std::span<const Info> in, std
   if (!m.empty()) return m;
   bool asked_in_vain = false;
   Infer i(Op::spec, in, out, version, asked_in_vain);
+  expect_flags(op, i);
   op.infer(i);
   i.for_runs([&] { check_result_types(Op::spec, out, i); });
   for (Info& o : out) {

@@ -258,12 +258,19 @@ struct AttributeRow {
   std::string_view name;
   int input = -1;  ///< the number of the input that replaces it in newest versions
   bool is_required = false;
+  bool is_flag = false;
   int first = 1;
   int last = always;
 
   constexpr Row required() const {
     Row r = static_cast<const Row&>(*this);
     r.is_required = true;
+    return r;
+  }
+  /// The attribute is 0 or 1: runs refuse all other numbers.
+  constexpr Row flag() const {
+    Row r = static_cast<const Row&>(*this);
+    r.is_flag = true;
     return r;
   }
   constexpr Row since(int version) const {

@@ -30,7 +30,7 @@ struct ConstantFill {
   static constexpr Attributes attributes{
       attr("value", &ConstantFill::value), attr("dtype", &ConstantFill::dtype),
       attr("shape", &ConstantFill::shape), attr("extra_shape", &ConstantFill::extra_shape),
-      attr("input_as_shape", &ConstantFill::input_as_shape)};
+      attr("input_as_shape", &ConstantFill::input_as_shape).flag()};
 
   constexpr void infer(Infer& i) const {
     i.out(0).type = i.element_type("dtype", dtype);

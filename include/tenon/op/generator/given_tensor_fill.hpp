@@ -27,7 +27,7 @@ struct GivenTensorFill {
                              .until = 9};
   static constexpr Attributes attributes{attr("values", &GivenTensorFill::values),
                                          attr("shape", &GivenTensorFill::shape),
-                                         attr("input_as_shape", &GivenTensorFill::input_as_shape),
+                                         attr("input_as_shape", &GivenTensorFill::input_as_shape).flag(),
                                          attr("extra_shape", &GivenTensorFill::extra_shape)};
 
   void infer(Infer& i) const {

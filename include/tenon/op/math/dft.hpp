@@ -24,7 +24,8 @@ struct DFT {
                  {.name = "axis", .type = "tensor(int64)", .arity = optional, .since = 20}},
       .outputs = {{"output", "T1"}},
       .types = {{"T1", types::floats_bf16}, {"T2", types::indices}}};
-  static constexpr Attributes attributes{attr("inverse", &DFT::inverse), attr("onesided", &DFT::onesided),
+  static constexpr Attributes attributes{attr("inverse", &DFT::inverse).flag(),
+                                         attr("onesided", &DFT::onesided).flag(),
                                          attr_as_input<int64_t>("axis", 2).until(19).by_default(1)};
 
   constexpr void infer(Infer& i) const {

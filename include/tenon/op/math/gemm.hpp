@@ -108,7 +108,8 @@ struct Gemm {
       .types = {{"T", {{1, types::floats}, {9, types::wide_numeric}, {13, types::wide_numeric_bf16}}}},
       .old_inputs = {{10, 2, {"C", "T"}}}};
   static constexpr Attributes attributes{attr("alpha", &Gemm::alpha), attr("beta", &Gemm::beta),
-                                         attr("transA", &Gemm::transA), attr("transB", &Gemm::transB)};
+                                         attr("transA", &Gemm::transA).flag(),
+                                         attr("transB", &Gemm::transB).flag()};
 
   constexpr void infer(Infer& i) const {
     gemm_detail::infer_gemm(i, transA != 0, transB != 0, i.dims(0), i.dims(1), i.dims(2));
@@ -134,8 +135,9 @@ struct Gemm_1 {
                              .outputs = {{"Y", "T"}},
                              .types = {{"T", types::floats}}};
   static constexpr Attributes attributes{attr("alpha", &Gemm_1::alpha), attr("beta", &Gemm_1::beta),
-                                         attr("broadcast", &Gemm_1::broadcast),
-                                         attr("transA", &Gemm_1::transA), attr("transB", &Gemm_1::transB)};
+                                         attr("broadcast", &Gemm_1::broadcast).flag(),
+                                         attr("transA", &Gemm_1::transA).flag(),
+                                         attr("transB", &Gemm_1::transB).flag()};
 
   constexpr void infer(Infer& i) const {
     gemm_detail::infer_gemm(i, transA != 0, transB != 0, i.dims(0), i.dims(1), i.dims(2), broadcast == 0);

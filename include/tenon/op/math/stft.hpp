@@ -22,7 +22,7 @@ struct STFT {
                                         {"frame_length", "T2", optional}},
                              .outputs = {{"output", "T1"}},
                              .types = {{"T1", types::floats_bf16}, {"T2", types::indices}}};
-  static constexpr Attributes attributes{attr("onesided", &STFT::onesided)};
+  static constexpr Attributes attributes{attr("onesided", &STFT::onesided).flag()};
 
   constexpr void infer(Infer& i) const {
     const Dims &x = i.dims(0), &window = i.dims(2);

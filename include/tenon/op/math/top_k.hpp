@@ -25,7 +25,7 @@ struct TopK {
       .elements = Elements::choice};
   static constexpr Attributes attributes{
       attr("axis", &TopK::axis), attr_as_input<int64_t>("k", 1).required().until(9),
-      attr("largest", &TopK::largest).since(11), attr("sorted", &TopK::sorted).since(11)};
+      attr("largest", &TopK::largest).flag().since(11), attr("sorted", &TopK::sorted).flag().since(11)};
 
   constexpr void infer(Infer& i) const {
     if (!i.expect_one(1)) return;

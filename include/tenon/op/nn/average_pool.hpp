@@ -24,13 +24,14 @@ struct AveragePool {
                              .inputs = {{"X", "T"}},
                              .outputs = {{"Y", "T"}},
                              .types = {{"T", {{1, types::floats}, {22, types::floats_bf16}}}}};
-  static constexpr Attributes attributes{attr("auto_pad", &AveragePool::auto_pad),
-                                         attr("ceil_mode", &AveragePool::ceil_mode).since(10),
-                                         attr("count_include_pad", &AveragePool::count_include_pad).since(7),
-                                         attr("dilations", &AveragePool::dilations).since(19),
-                                         attr("kernel_shape", &AveragePool::kernel_shape).required(),
-                                         attr("pads", &AveragePool::pads),
-                                         attr("strides", &AveragePool::strides)};
+  static constexpr Attributes attributes{
+      attr("auto_pad", &AveragePool::auto_pad),
+      attr("ceil_mode", &AveragePool::ceil_mode).flag().since(10),
+      attr("count_include_pad", &AveragePool::count_include_pad).flag().since(7),
+      attr("dilations", &AveragePool::dilations).since(19),
+      attr("kernel_shape", &AveragePool::kernel_shape).required(),
+      attr("pads", &AveragePool::pads),
+      attr("strides", &AveragePool::strides)};
 
   constexpr WindowAttributes window() const {
     return {auto_pad, dilations, kernel_shape, pads, strides, ceil_mode != 0};

@@ -115,7 +115,7 @@ struct BatchNormalization {
       .old_outputs = {{14, 1, {"running_mean", "U", optional}}, {14, 2, {"running_var", "U", optional}}}};
   static constexpr Attributes attributes{attr("epsilon", &BatchNormalization::epsilon),
                                          attr("momentum", &BatchNormalization::momentum),
-                                         attr("training_mode", &BatchNormalization::training_mode)};
+                                         attr("training_mode", &BatchNormalization::training_mode).flag()};
 
   constexpr void infer(Infer& i) const {
     if (training_mode != 0)
@@ -157,7 +157,7 @@ struct BatchNormalization_1 {
                                          attr("is_test", &BatchNormalization_1::is_test).until(6),
                                          initially(&BatchNormalization_1::is_test, 1).since(7),
                                          attr("momentum", &BatchNormalization_1::momentum),
-                                         attr("spatial", &BatchNormalization_1::spatial).until(8)};
+                                         attr("spatial", &BatchNormalization_1::spatial).flag().until(8)};
 
   constexpr void infer(Infer& i) const {
     batch_normalization_detail::infer_batch_normalization(

@@ -11,8 +11,11 @@ namespace tenon::TENON_ABI::op {
 /// Y (N, M, out...) from X (N, C, in...), W (C, M/group, kernel...) and, if given, B (M), where
 /// out = stride (in - 1) + output_padding + dilation (kernel - 1) + 1 - pads. With output_shape or auto_pad,
 /// the pads follow from the extents and an odd one lies at the end; `pads` is not read with output_shape, and
-/// must be 0 with auto_pad.
-/// op::ConvTranspose{.strides = {2, 2}}(x, w) of (1,3,8,8) and (3,16,2,2) gives (1,16,16,16).
+/// must be 0 with auto_pad. Where output_shape leaves nothing to pad, cells that no filter reaches are added
+/// at the end, as by output_padding, and as many: fewer than the stride or the dilation, whichever is
+/// greater. So reads "less than the corresponding stride/dilation dimension", which is PyTorch's rule; all
+/// runtimes that compare with the stride alone refuse some of PyTorch's models. op::ConvTranspose{.strides =
+/// {2, 2}}(x, w) of (1,3,8,8) and (3,16,2,2) gives (1,16,16,16).
 struct ConvTranspose {
   Str auto_pad = "NOTSET";
   Ints dilations{};
@@ -59,7 +62,7 @@ struct ConvTranspose {
     infer_bias(i, 2, channels);
     Dims y{c.x[0], channels};
     for (int k = 0; k < spatial; ++k) {
-      if (added(k) > 0 && added(k) >= std::max(w.stride(k), w.dilation(k)))
+      if (added(k) > 0 && added(k) >= padding_limit(w, k))
         return i.fail("output_padding ", added(k), " is not below the stride or dilation");
       const Dim in = c.x[k + 2], whole = natural(w, k, in, c.kernel[k]),
                 out = extent_along(w, k, in, c.kernel[k]);
@@ -68,6 +71,13 @@ struct ConvTranspose {
         return i.fail("the extent along axis ", k + 2, " is too large");
       if (out.below(0) || (in.known() && out.known() && out.is(0) != in.is(0)))
         return i.fail("extent ", in, " along axis ", k + 2, " would become ", out);
+      const Dim reached = whole - added(k);
+      i.for_runs([&] {
+        if (!output_shape.empty() && !in.is(0) && reached.known() &&
+            output_shape[k] - reached.value() >= padding_limit(w, k))
+          i.fail("output_shape ", out, " along axis ", k + 2, ": filters end at ", reached,
+                 ", and what is added is not below the stride or dilation");
+      });
       y.push_back(out);
     }
     i.out(0, y);
@@ -109,6 +119,10 @@ struct ConvTranspose {
     return layout;
   }
   constexpr int64_t added(int k) const { return output_padding.empty() ? 0 : output_padding[k]; }
+  /// What output_padding is below along axis k.
+  static constexpr int64_t padding_limit(const WindowAttributes& w, int k) {
+    return std::max(w.stride(k), w.dilation(k));
+  }
   static constexpr bool too_large(Dim d) { return Dim(WindowAttributes::limit).below(d); }
   /// The extent along axis k before anything is cut off.
   constexpr Dim natural(const WindowAttributes& w, int k, Dim in, Dim kernel) const {

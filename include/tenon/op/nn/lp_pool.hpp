@@ -41,7 +41,7 @@ struct LpPool {
                              .outputs = {{"Y", "T"}},
                              .types = {{"T", {{1, types::floats}, {22, types::floats_bf16}}}}};
   static constexpr Attributes attributes{attr("auto_pad", &LpPool::auto_pad),
-                                         attr("ceil_mode", &LpPool::ceil_mode).since(18),
+                                         attr("ceil_mode", &LpPool::ceil_mode).flag().since(18),
                                          attr("dilations", &LpPool::dilations).since(18),
                                          attr("kernel_shape", &LpPool::kernel_shape).required(),
                                          attr("p", &LpPool::p),

@@ -31,11 +31,11 @@ struct MaxPool {
                 {"I", {{8, types::int64}}}},
       .elements = Elements::choice};
   static constexpr Attributes attributes{attr("auto_pad", &MaxPool::auto_pad),
-                                         attr("ceil_mode", &MaxPool::ceil_mode).since(10),
+                                         attr("ceil_mode", &MaxPool::ceil_mode).flag().since(10),
                                          attr("dilations", &MaxPool::dilations).since(10),
                                          attr("kernel_shape", &MaxPool::kernel_shape).required(),
                                          attr("pads", &MaxPool::pads),
-                                         attr("storage_order", &MaxPool::storage_order).since(8),
+                                         attr("storage_order", &MaxPool::storage_order).flag().since(8),
                                          attr("strides", &MaxPool::strides)};
 
   constexpr WindowAttributes window() const {

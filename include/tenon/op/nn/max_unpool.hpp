@@ -10,8 +10,9 @@ namespace tenon::TENON_ABI::op {
 /// the natural ones: stride (in - 1) + kernel - pads. I counts the elements of the result as one flat tensor.
 /// With other extents in output_shape, an I that MaxPool cannot have given for a tensor of these extents
 /// counts the elements of the natural ones, which lie at the start of each axis. Of two elements for one
-/// place the second stays. op::MaxUnpool{.kernel_shape = {2, 2}, .strides = {2, 2}}(x, i) of two (1,3,4,4)
-/// gives (1,3,8,8).
+/// place the second stays. output_shape may be below the natural extents as far as each window begins within
+/// it, which is what MaxPool with ceil_mode leaves; ONNX's reference and ONNX Runtime want the natural ones
+/// at least. op::MaxUnpool{.kernel_shape = {2, 2}, .strides = {2, 2}}(x, i) of two (1,3,4,4) gives (1,3,8,8).
 struct MaxUnpool {
   Ints kernel_shape{};
   Ints pads{};
@@ -53,7 +54,17 @@ struct MaxUnpool {
     for (int k = 0; k < x.rank(); ++k) {
       const Dim extent = i.has_elements(2) ? i.element(2, k) : Dim();
       if (!i.expect_at_least("output_shape", extent, 0)) return;
-      x[k] = k < 2 ? i.unify(extent, x[k], "extents of X and output_shape") : extent;
+      if (k < 2) {
+        x[k] = i.unify(extent, x[k], "extents of X and output_shape");
+        continue;
+      }
+      const Dim last = (x[k] - 1) * w.stride(k - 2) - w.padding(k - 2).begin;
+      i.for_runs([&] {
+        if (extent.known() && last.known() && extent.value() <= std::max<int64_t>(0, last.value()) &&
+            !x[k].is(0))
+          i.fail("output_shape ", extent, " along axis ", k, ": the last window begins at ", last);
+      });
+      x[k] = extent;
     }
     i.out(0, x);
   }

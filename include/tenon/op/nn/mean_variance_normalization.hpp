@@ -79,8 +79,8 @@ struct MeanVarianceNormalization_1 {
                              .types = {{"T", types::floats}},
                              .memory = Memory::elementwise};
   static constexpr Attributes attributes{
-      attr("across_channels", &MeanVarianceNormalization_1::across_channels),
-      attr("normalize_variance", &MeanVarianceNormalization_1::normalize_variance)};
+      attr("across_channels", &MeanVarianceNormalization_1::across_channels).flag(),
+      attr("normalize_variance", &MeanVarianceNormalization_1::normalize_variance).flag()};
 
   constexpr void infer(Infer& i) const {
     if (i.expect_rank_at_least(0, 2)) i.out(0, i.dims(0));

@@ -10,7 +10,9 @@ namespace tenon::TENON_ABI::op {
 /// Rotates pairs of the first rotary_embedding_dim numbers (0: all) of each head's vector by the angles of
 /// its position. X is (batch, heads, steps, head size), or (batch, steps, heads * head size) with num_heads
 /// stated. The caches are (positions, pairs) with position_ids (batch, steps), else (batch, steps, pairs).
-/// Pairs are the halves' elements of one place, or with `interleaved` neighbours.
+/// Pairs are the halves' elements of one place, or with `interleaved` neighbours. Caches have an angle for
+/// each pair and no more: ONNX's algorithm says so, though its function body drops what is over. A negative
+/// position counts from behind, as in that algorithm and in the body's Gather, where ONNX Runtime refuses it.
 /// op::RotaryEmbedding{}(x, cos, sin, ids) of (2,3,4,8), (50,4), (50,4) and (2,4) gives (2,3,4,8).
 struct RotaryEmbedding {
   int64_t interleaved = 0;
@@ -24,7 +26,8 @@ struct RotaryEmbedding {
       .outputs = {{"Y", "T"}},
       .types = {{"T", types::float32 | types::float16 | types::bfloat16}, {"M", types::int64}}};
   static constexpr Attributes attributes{
-      attr("interleaved", &RotaryEmbedding::interleaved), attr("num_heads", &RotaryEmbedding::num_heads),
+      attr("interleaved", &RotaryEmbedding::interleaved).flag(),
+      attr("num_heads", &RotaryEmbedding::num_heads),
       attr("rotary_embedding_dim", &RotaryEmbedding::rotary_embedding_dim)};
 
   constexpr void infer(Infer& i) const {
@@ -60,13 +63,15 @@ struct RotaryEmbedding {
       const Dims& cache = i.dims(k);
       if (!cache.ranked()) continue;
       if (!shared && !i.expect_extents(k, {batch, steps, Dim()})) return;
-      if (pairs.known() && cache[cache.rank() - 1].below(pairs.value()))
-        return i.fail(i.name(k), ": ", cache, ", expected ", pairs, " angles a position");
+      i.for_runs([&] {
+        if (cache[cache.rank() - 1].differs(pairs))
+          i.fail(i.name(k), ": ", cache, ", expected ", pairs, " angles a position");
+      });
     }
     i.unify(i.dims(1), i.dims(2), "extents of cos_cache and sin_cache");
     if (i.has(3)) i.expect_extents(3, {batch, steps});
   }
-  /// Error{out_of_range} for a position outside of the caches; a negative one counts from behind.
+  /// Error{out_of_range} for a position outside of the caches.
   template <class T>
   void compute(TensorView<const T> x, TensorView<const T> cos_cache, TensorView<const T> sin_cache,
                TensorView<const int64_t> position_ids, TensorView<T> y) const {

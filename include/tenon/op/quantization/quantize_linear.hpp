@@ -37,7 +37,7 @@ struct QuantizeLinear {
                                          attr("block_size", &QuantizeLinear::block_size).since(21),
                                          attr("output_dtype", &QuantizeLinear::output_dtype).since(21),
                                          attr("precision", &QuantizeLinear::precision).since(23),
-                                         attr("saturate", &QuantizeLinear::saturate).since(19)};
+                                         attr("saturate", &QuantizeLinear::saturate).flag().since(19)};
 
   /// The type of y: the zero point's, else `output_dtype`, else uint8.
   constexpr void infer(Infer& i) const {

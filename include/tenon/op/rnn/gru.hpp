@@ -31,7 +31,7 @@ struct GRU {
       attr("activation_alpha", &GRU::activation_alpha), attr("activation_beta", &GRU::activation_beta),
       attr("activations", &GRU::activations), attr("clip", &GRU::clip), attr("direction", &GRU::direction),
       attr("hidden_size", &GRU::hidden_size), attr("layout", &GRU::layout).since(14),
-      attr("linear_before_reset", &GRU::linear_before_reset).since(3),
+      attr("linear_before_reset", &GRU::linear_before_reset).flag().since(3),
       ignored<int64_t>("output_sequence").until(6).by_default(0),
       // ONNX's own default is misspelt.
       initially(&GRU::direction, "foward").until(2)};

@@ -33,7 +33,7 @@ struct LSTM {
                                          attr("clip", &LSTM::clip),
                                          attr("direction", &LSTM::direction),
                                          attr("hidden_size", &LSTM::hidden_size),
-                                         attr("input_forget", &LSTM::input_forget),
+                                         attr("input_forget", &LSTM::input_forget).flag(),
                                          attr("layout", &LSTM::layout).since(14),
                                          ignored<int64_t>("output_sequence").until(6).by_default(0)};
 

@@ -20,7 +20,7 @@ struct SplitToSequence {
                                        {"I", types::indices},
                                        {"S", {{11, seq(types::all)}, {24, seq(types::all_ir4)}}}}};
   static constexpr Attributes attributes{attr("axis", &SplitToSequence::axis),
-                                         attr("keepdims", &SplitToSequence::keepdims)};
+                                         attr("keepdims", &SplitToSequence::keepdims).flag()};
 
   /// Parts are values of their own; a greater number of them comes from a mistaken extent.
   static constexpr int64_t max_parts = int64_t{1} << 22;

@@ -22,7 +22,7 @@ struct AffineGrid {
                              .outputs = {{"grid", "T1"}},
                              .types = {{"T1", types::floats_bf16}, {"T2", types::int64}},
                              .deterministic = false};
-  static constexpr Attributes attributes{attr("align_corners", &AffineGrid::align_corners)};
+  static constexpr Attributes attributes{attr("align_corners", &AffineGrid::align_corners).flag()};
 
   constexpr void infer(Infer& i) const {
     const Dims& theta = i.dims(0);

@@ -33,7 +33,7 @@ struct Cast {
                              .types = {cast_types("T1"), cast_types("T2")},
                              .elements = Elements::function};
   static constexpr Attributes attributes{
-      attr("round_mode", &Cast::round_mode).since(24), attr("saturate", &Cast::saturate).since(19),
+      attr("round_mode", &Cast::round_mode).since(24), attr("saturate", &Cast::saturate).flag().since(19),
       attr_read("to", read_type_name).required().until(5), attr("to", &Cast::to).required().since(6)};
 
   constexpr void infer(Infer& i) const {

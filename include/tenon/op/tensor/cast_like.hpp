@@ -17,7 +17,7 @@ struct CastLike {
                              .types = {cast_types("T1"), cast_types("T2")},
                              .elements = Elements::function};
   static constexpr Attributes attributes{attr("round_mode", &CastLike::round_mode).since(24),
-                                         attr("saturate", &CastLike::saturate).since(19)};
+                                         attr("saturate", &CastLike::saturate).flag().since(19)};
 
   constexpr void infer(Infer& i) const {
     check_round_mode(i, round_mode);

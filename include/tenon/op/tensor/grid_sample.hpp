@@ -22,7 +22,7 @@ struct GridSample {
                              .types = {{"T1", {{16, types::all}, {22, types::all_ir4}}},
                                        {"T2", {{16, types::floats}, {22, types::floats_bf16}}}}};
   static constexpr Attributes attributes{
-      attr("align_corners", &GridSample::align_corners), attr("mode", &GridSample::mode),
+      attr("align_corners", &GridSample::align_corners).flag(), attr("mode", &GridSample::mode),
       attr("padding_mode", &GridSample::padding_mode), initially(&GridSample::mode, "bilinear").until(19)};
 
   constexpr void infer(Infer& i) const {

@@ -8,10 +8,10 @@
 
 namespace tenon::TENON_ABI::op {
 
-/// A new axis of extent depth before `axis`: along it, values is (off, on), and on stands at the index. Since
-/// 11 indices from -depth on count from the end; an index outside leaves all off. Before, ONNX's inference
-/// refuses constants below 0. Numbers of other types are truncated to int64. op::OneHot{}(indices, depth,
-/// values) of (2), 3 and (2) gives (2,3).
+/// indices have an axis at least, which ONNX's inference asks for. A new axis of extent depth before `axis`:
+/// along it, values is (off, on), and on stands at the index. Since 11 indices from -depth on count from the
+/// end; an index outside leaves all off. Before, ONNX's inference refuses constants below 0. Numbers of other
+/// types are truncated to int64. op::OneHot{}(indices, depth, values) of (2), 3 and (2) gives (2,3).
 struct OneHot {
   int64_t axis = -1;
   bool negative = true;  ///< whether negative indices count from the end; not before 11
@@ -39,8 +39,7 @@ struct OneHot {
  public:
   constexpr void infer(Infer& i) const {
     i.for_runs([&] { i.expect_one(1); });
-    if (!i.expect_rank(2, 1)) return;
-    i.for_files([&] { i.expect_rank_at_least(0, 1); });
+    if (!i.expect_rank(2, 1) || !i.expect_rank_at_least(0, 1)) return;
     if (!negative && i.propagates(0))
       i.for_files([&] {
         for (int64_t k = 0; k < i.element_count(0) && !i.failed(); ++k)

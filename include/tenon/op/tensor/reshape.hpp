@@ -19,7 +19,7 @@ struct Reshape {
       .types = {every_type("T", {{1, types::floats}, {5, types::all}})},
       .elements = Elements::order,
       .memory = Memory::alias};
-  static constexpr Attributes attributes{attr("allowzero", &Reshape::allowzero).since(14),
+  static constexpr Attributes attributes{attr("allowzero", &Reshape::allowzero).flag().since(14),
                                          consumed_inputs.until(4),
                                          attr_as_input<std::vector<int64_t>>("shape", 1).until(4)};
 

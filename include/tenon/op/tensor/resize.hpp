@@ -34,11 +34,11 @@ struct Resize {
       .types = {{"T1", {{11, types::all}, {13, types::all_ir4}}}, {"T2", types::floats}},
       .old_inputs = {{12, 1, {"roi", "T2"}}, {12, 2, {"scales", "tensor(float)"}}}};
   static constexpr Attributes attributes{
-      attr("antialias", &Resize::antialias).since(18),
+      attr("antialias", &Resize::antialias).flag().since(18),
       attr("axes", &Resize::axes).since(18),
       attr("coordinate_transformation_mode", &Resize::coordinate_transformation_mode),
       attr("cubic_coeff_a", &Resize::cubic_coeff_a),
-      attr("exclude_outside", &Resize::exclude_outside),
+      attr("exclude_outside", &Resize::exclude_outside).flag(),
       attr("extrapolation_value", &Resize::extrapolation_value),
       attr("keep_aspect_ratio_policy", &Resize::keep_aspect_ratio_policy).since(18),
       attr("mode", &Resize::mode),

@@ -7,7 +7,9 @@ namespace tenon::TENON_ABI::op {
 
 /// past_cache (batch, …, M, …) with the m entries of update written along `axis`, in batch b from
 /// write_indices[b] on (without it from 0). They end within the cache when linear, and go on at its beginning
-/// when circular. op::TensorScatter{}(cache, update, at) of (2,8,4), (2,1,4) and (2) gives (2,8,4).
+/// when circular: there any index is valid, since ONNX takes it modulo M (np.mod in its algorithm, so that -1
+/// is the last entry), with an empty update too. ONNX Runtime refuses negative ones.
+/// op::TensorScatter{}(cache, update, at) of (2,8,4), (2,1,4) and (2) gives (2,8,4).
 struct TensorScatter {
   int64_t axis = -2;
   Str mode = "linear";  ///< linear, circular

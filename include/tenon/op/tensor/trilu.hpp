@@ -17,7 +17,7 @@ struct Trilu {
                              .inputs = {{"input", "T"}, {"k", "tensor(int64)", optional}},
                              .outputs = {{"output", "T"}},
                              .types = {{"T", types::all_ir4}}};
-  static constexpr Attributes attributes{attr("upper", &Trilu::upper)};
+  static constexpr Attributes attributes{attr("upper", &Trilu::upper).flag()};
 
   constexpr void infer(Infer& i) const {
     i.expect_rank_at_least(0, 2);

@@ -23,7 +23,7 @@ struct Unique {
                                          {"inverse_indices", "tensor(int64)", optional},
                                          {"counts", "tensor(int64)", optional}},
                              .types = {{"T", types::all}}};
-  static constexpr Attributes attributes{attr("axis", &Unique::axis), attr("sorted", &Unique::sorted)};
+  static constexpr Attributes attributes{attr("axis", &Unique::axis), attr("sorted", &Unique::sorted).flag()};
 
   constexpr void infer(Infer& i) const {
     Dims y = Dims::of_rank(1);

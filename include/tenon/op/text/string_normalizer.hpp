@@ -75,8 +75,9 @@ constexpr bool is_turkic(std::string_view locale) {
 /// The elements of X, (C) or (1,C), that are not among `stopwords`, in the case that case_change_action says;
 /// one empty string where none is left. Stop words are found in any case unless is_case_sensitive is 1. Case
 /// is Unicode's simple mapping, in which the locale tells Turkic languages from all others; its default is
-/// en_US. Error{invalid_argument} where text whose case counts is not UTF-8.
-/// op::StringNormalizer{.case_change_action = "UPPER", .stopwords = {"a"}}(s) of ("a","b") gives ("B").
+/// en_US. Error{invalid_argument} where X or a stop word is not UTF-8, also where case does not count: X
+/// holds "UTF-8 strings". ONNX Runtime then lets other bytes pass. op::StringNormalizer{.case_change_action =
+/// "UPPER", .stopwords = {"a"}}(s) of ("a","b") gives ("B").
 struct StringNormalizer {
   Str case_change_action = "NONE";
   int64_t is_case_sensitive = 0;
@@ -88,10 +89,10 @@ struct StringNormalizer {
                              .inputs = {{"X", "tensor(string)"}},
                              .outputs = {{"Y", "tensor(string)"}},
                              .types = {}};
-  static constexpr Attributes attributes{attr("case_change_action", &StringNormalizer::case_change_action),
-                                         attr("is_case_sensitive", &StringNormalizer::is_case_sensitive),
-                                         attr("locale", &StringNormalizer::locale),
-                                         attr("stopwords", &StringNormalizer::stopwords)};
+  static constexpr Attributes attributes{
+      attr("case_change_action", &StringNormalizer::case_change_action),
+      attr("is_case_sensitive", &StringNormalizer::is_case_sensitive).flag(),
+      attr("locale", &StringNormalizer::locale), attr("stopwords", &StringNormalizer::stopwords)};
 
   constexpr void infer(Infer& i) const {
     if (!i.expect_choice("case_change_action", case_change_action, {"NONE", "LOWER", "UPPER"})) return;
@@ -116,10 +117,11 @@ struct StringNormalizer {
     const bool turkic = locale && string_normalizer_detail::is_turkic(*locale);
     const bool changes = !(case_change_action == "NONE"), folds = !is_case_sensitive && !stopwords.empty();
     const Case to = case_change_action == "UPPER" ? Case::upper : Case::lower;
+    expect_utf8("X", x.begin(), x.end());
+    expect_utf8("stopwords", stopwords.begin(), stopwords.end());
     const auto in_case = [&](const std::string& s) {
       std::string text;
-      if (!kernels::append_with_case(s, to, turkic, text))
-        raise(ErrorCode::invalid_argument, spec.name, "text is not UTF-8");
+      kernels::append_with_case(s, to, turkic, text);
       return text;
     };
     std::vector<std::string> stops = stopwords, kept;
@@ -142,6 +144,14 @@ struct StringNormalizer {
     return y;
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
+
+ private:
+  template <class Iterator>
+  static void expect_utf8(std::string_view what, Iterator begin, Iterator end) {
+    const Iterator bad = std::find_if_not(begin, end, kernels::is_utf8);
+    if (bad != end)
+      raise(ErrorCode::invalid_argument, spec.name, what, ": element ", bad - begin, " is not UTF-8");
+  }
 };
 
 }  // namespace tenon::TENON_ABI::op

@@ -7,9 +7,10 @@ namespace tenon::TENON_ABI::op {
 
 /// Z (N,E) = X (N,C) coefficients' + intercepts, transformed, where coefficients are (E,C); Y (N) holds the
 /// label of the greatest score. X (C) is one row. One row of coefficients for two labels gives the scores -s
-/// and s. For one label, or without labels, it gives s, and the label where s is at least 0 (transformed:
-/// 0.5), else 0 or ""; a class without labels is 1. `multi_class` changes nothing.
-/// op::LinearClassifier{.classlabels_ints = {0, 1}, .coefficients = {…}}(x) gives (labels, scores).
+/// and s. For one label it gives s, and the label where s is at least 0 (transformed: 0.5), else 0 or "".
+/// `multi_class` changes nothing. Labels must be stated, as ONNX's text says, though its reference then
+/// counts classes. op::LinearClassifier{.classlabels_ints = {0, 1}, .coefficients = {…}}(x) gives (labels,
+/// scores).
 struct LinearClassifier {
   std::vector<int64_t> classlabels_ints{};
   std::vector<std::string> classlabels_strings{};
@@ -28,12 +29,15 @@ struct LinearClassifier {
                                          attr("classlabels_strings", &LinearClassifier::classlabels_strings),
                                          attr("coefficients", &LinearClassifier::coefficients).required(),
                                          attr("intercepts", &LinearClassifier::intercepts),
-                                         attr("multi_class", &LinearClassifier::multi_class),
+                                         attr("multi_class", &LinearClassifier::multi_class).flag(),
                                          attr("post_transform", &LinearClassifier::post_transform)};
 
   void infer(Infer& i) const {
     const Dims& x = i.dims(0);
     if (!expect_post_transform(i, post_transform) || !labels().expect_one_kind(i, "classlabel")) return;
+    i.for_runs([&] {
+      if (labels().count() == 0) i.fail("states no labels");
+    });
     if (!expect_rows(i)) return;
     Dim models = intercepts.empty() ? Dim() : Dim(static_cast<int64_t>(intercepts.size()));
     if (const Dim features = feature_count(x); features.known()) {
@@ -81,7 +85,7 @@ struct LinearClassifier {
       const C least = post_transform == "NONE" ? 0 : C(0.5);
       for (int64_t r = 0; r < rows; ++r) {
         if (!(scores[r] >= least)) labels().put_none(y, r);
-        else labels().put(y, r, labels().count() == 0 ? 1 : 0);
+        else labels().put(y, r, 0);
       }
     }
     store_scores(scores, z);

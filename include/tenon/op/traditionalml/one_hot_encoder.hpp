@@ -22,7 +22,7 @@ struct OneHotEncoder {
                              .types = {{"T", feature_types | types::string}}};
   static constexpr Attributes attributes{attr("cats_int64s", &OneHotEncoder::cats_int64s),
                                          attr("cats_strings", &OneHotEncoder::cats_strings),
-                                         attr("zeros", &OneHotEncoder::zeros)};
+                                         attr("zeros", &OneHotEncoder::zeros).flag()};
 
   void infer(Infer& i) const {
     if (cats_int64s.empty() == cats_strings.empty())

@@ -29,7 +29,7 @@ struct SVMRegressor {
                                          attr("kernel_params", &SVMRegressor::kernel_params),
                                          attr("kernel_type", &SVMRegressor::kernel_type),
                                          attr("n_supports", &SVMRegressor::n_supports),
-                                         attr("one_class", &SVMRegressor::one_class),
+                                         attr("one_class", &SVMRegressor::one_class).flag(),
                                          attr("post_transform", &SVMRegressor::post_transform),
                                          attr("rho", &SVMRegressor::rho),
                                          attr("support_vectors", &SVMRegressor::support_vectors)};
