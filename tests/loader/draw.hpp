@@ -352,6 +352,7 @@ class Draw {
     const bool names_type = a.name.ends_with("dtype") || a.name == "output_datatype" || a.name == "to" ||
                             (pair_ && a.name == "stash_type");
     if (pair_ && a.name == "is_test") return int64_t{1};
+    if (a.flag && !one_in(8)) return static_cast<int64_t>(below(2));
     if (pair_ && names_type && !one_in(4)) {
       const DType d = one_in(3) ? DType::float32 : wanted;
       if (a.type == op::AttributeType::string) return upper(d);

@@ -52,6 +52,9 @@ TEST_CASE("STFT: empty, refused, symbols, typed") {
   check_fails(STFT{}, {t<float>({1, 1, 1, 1}, {1}), step}, "signal: rank 4, expected 2 or 3");
   check_fails(STFT{}, {t<float>({1, 1, 3}, {1, 2, 3}), step},
               "the last extent is neither 1 (real) nor 2 (complex)");
+  check_fails(STFT{}, {t<float>({1, 2, 2}, {1, 2, 3, 4}), step},
+              "the one-sided transform takes real numbers");
+  check_fails(STFT{.onesided = 7}, {x, step}, "onesided: 7, expected 0 or 1");
   const auto n = Dim::symbol(1), m = Dim::symbol(2);
   const auto f = [](const Dims& d) { return info(DType::float32, d); };
   const auto scalar = [](int64_t v) { return info(DType::int64, {}, {v}); };

@@ -133,6 +133,7 @@ struct AttributeInfo {
   bool required = false;
   int since = 1, until = always;
   AttributeValue value;
+  bool flag = false;  ///< 0 or 1
 
   bool in(int version) const { return since <= version && version <= until; }
 };
@@ -212,7 +213,7 @@ std::vector<AttributeInfo> attributes_of(const Op& op) {
   std::vector<AttributeInfo> list;
   detail::for_each_attribute<Op>([&]<class Row>(const Row& a) {
     list.push_back({a.name, detail::Member<typename Row::type>::type, a.is_required, a.first, a.last,
-                    detail::value_of(op, a)});
+                    detail::value_of(op, a), a.is_flag});
   });
   return list;
 }

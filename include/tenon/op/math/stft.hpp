@@ -9,8 +9,8 @@ namespace tenon::TENON_ABI::op {
 /// The transforms of frames of the signals (batch, length), (batch, length, 1) or, complex, (batch, length,
 /// 2). Frames have `frame_length` numbers, or as many as `window`, or as the signal; each begins `frame_step`
 /// numbers behind the one before it, and is multiplied by the window. The result is (batch, frames, bins, 2),
-/// with frame_length / 2 + 1 bins if `onesided`, else frame_length. op::STFT{}(x, 4, window) of (1,16,1) and
-/// (8) gives (1,3,5,2).
+/// with frame_length / 2 + 1 bins if `onesided`, which takes real signals, else frame_length. op::STFT{}(x,
+/// 4, window) of (1,16,1) and (8) gives (1,3,5,2).
 struct STFT {
   int64_t onesided = 1;
 
@@ -34,6 +34,10 @@ struct STFT {
     if (x.rank() > 3) return i.fail("signal: rank ", x.rank(), ", expected 2 or 3");
     if (x.rank() == 3 && x[2].known() && !x[2].is(1) && !x[2].is(2))
       return i.fail("signal: ", x, ", the last extent is neither 1 (real) nor 2 (complex)");
+    i.for_runs([&] {
+      if (onesided != 0 && x.rank() == 3 && x[2].differs(1))
+        i.fail("signal: ", x, ", the one-sided transform takes real numbers");
+    });
     const Dim samples = x.ranked() ? x[1] : Dim();
     Dim length = i.has(3) ? stated : samples;
     if (i.has(2)) {
