@@ -20,7 +20,7 @@ TEST_CASE("LayerNormalization: cases") {
       {plain, {x, t<float>({2}, {2, 3}), t<float>({2}, {10, 20})}, {t<float>({2, 2}, {8, 23, 8, 23})}},
       // Scale and bias that are stretched.
       {plain, {x, t<float>({1}, {2}), t<float>({}, {10})}, {t<float>({2, 2}, {8, 12, 8, 12})}},
-      {plain, {x, t<float>({1, 1, 2}, {2, 3})}, {t<float>({2, 2}, {-2, 3, -2, 3})}},
+      {plain, {x, t<float>({1, 2}, {2, 3})}, {t<float>({2, 2}, {-2, 3, -2, 3})}},
       {all,
        {t<float>({2, 2}, {1, 3, 1, 3}), t<float>({2}, {2, 3})},
        {t<float>({2, 2}, {-2, 3, -2, 3}), t<float>({1, 1}, {2}), t<float>({1, 1}, {1})}},
@@ -30,7 +30,7 @@ TEST_CASE("LayerNormalization: cases") {
       {plain,
        {x, t<float>({2, 2}, {2, 3, 4, 5}), t<float>({2}, {10, 20})},
        {t<float>({2, 2}, {8, 23, 6, 25}), t<float>({2, 1}, {2, 15})}},
-      {plain, {x, one, t<float>({1, 2, 1}, {10, 20})}, {t<float>({2, 2}, {9, 11, 19, 21})}},
+      {plain, {x, one, t<float>({2, 1}, {10, 20})}, {t<float>({2, 2}, {9, 11, 19, 21})}},
       {plain,
        {cast<float16>({2, 1, 2}, {1, 3, 10, 20}), cast<float16>({2, 1, 1}, {2, 3}), cast<float16>({1}, {1})},
        {cast<float16>({2, 1, 2}, {-1, 3, -2, 4})}},

@@ -124,7 +124,7 @@ TEST_CASE("LinearClassifier: symbols, called") {
   CHECK(out[0].dims == Dims{n});
   CHECK(out[0].type == Type(DType::string));
   CHECK(out[1].dims == Dims{n, 2});
-  out = infer(C{.coefficients = {1, 2, 3, 4}}, {info(DType::float32, {n, 2})}, 2);
+  out = infer(C{.classlabels_ints = {0, 1}, .coefficients = {1, 2, 3, 4}}, {info(DType::float32, {n, 2})}, 2);
   CHECK(out[1].dims == Dims{n, 2});
   CHECK(out[0].type == Type(DType::int64));
   const auto [y, z] = two(Tensor<float, Shape<1, 2>>{{1, 2}});
