@@ -27,7 +27,7 @@ TEST_CASE("STFT: frames, windows, types") {
   const double s = std::sqrt(3.0);
   check(STFT{.onesided = 0}, {z, step}, {t<double>({2, 1, 3, 2}, {1, 1, 1, 1, 1, 1, 0, 2, s, -1, -s, -1})}, 0,
         1e-12);
-  check(STFT{}, {z, step}, {t<double>({2, 1, 2, 2}, {1, 1, 1, 1, 0, 2, s, -1})}, 0, 1e-12);
+  check_fails(STFT{}, {z, step}, "signal: (2,3,2), the one-sided transform takes real numbers");
   check(STFT{}, {t<double>({2, 3, 1}, {1, 0, 0, 0, 2, 0}), step},
         {t<double>({2, 1, 2, 2}, {1, 0, 1, 0, 2, 0, -1, -s})}, 0, 1e-12);
   check(STFT{.onesided = 0},
