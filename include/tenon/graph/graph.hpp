@@ -133,8 +133,8 @@ class Graph {
     return add_value({std::move(name), Source::constant, info, std::move(value), -1});
   }
   /// Adds a node over values of this graph. `inputs` holds -1 for operands left out. `outputs` holds a name,
-  /// or "", for each result; obligatory results at the end may be left out. Error, with the node's name, when
-  /// the operator's rule forbids the operands.
+  /// or "", for each result; obligatory results at the end may be left out. Error{invalid_model}, with the
+  /// node's name, when the operator's rule forbids the operands, {invalid_type} when it forbids their types.
   std::vector<ValueId> add_node(std::string name, AnyOperator op, std::vector<ValueId> inputs,
                                 std::span<const std::string> outputs);
   void add_output(std::string name, ValueId value) {
@@ -470,8 +470,8 @@ inline std::vector<ValueId> Graph::add_node(std::string node_name, AnyOperator o
     throw Error(e.code(), detail::describe(n), e.what());
   }
   if (!m.empty())
-    throw Error(ErrorCode::invalid_model, detail::describe(n),
-                concat(m.view(), " [", op::describe_operands(n.op.spec(), in), "]"));
+    throw Error(m.code() == ErrorCode::invalid_type ? m.code() : ErrorCode::invalid_model,
+                detail::describe(n), concat(m.view(), " [", op::describe_operands(n.op.spec(), in), "]"));
   if (made == 1 && n.op.renews()) {
     LoweredNode renewed(*this, n, in);
     if (const ValueId id = n.op.renew(renewed); id >= 0) {

@@ -46,7 +46,7 @@ struct If {
       const bool has_a = a.type && a.type.kind != Kind::unknown,
                  has_b = b.type && b.type.kind != Kind::unknown;
       if (has_a && has_b && !(a.type == b.type))
-        return i.fail("the types of output ", k, " differ in the branches");
+        return i.fail_type("the types of output ", k, " differ in the branches");
       if (has_a || has_b) i.out(k).type = has_a ? a.type : b.type;
       i.out(k, common(a.dims, b.dims));
     }

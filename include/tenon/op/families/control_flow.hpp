@@ -101,7 +101,7 @@ std::vector<Info> infer_states(Infer& i, std::vector<Info>& states, std::size_t 
       Type& type = states[k].type;
       const bool known = after.type && after.type.kind != Kind::unknown && !is_held_by(type, after.type);
       if (known && type && type.kind != Kind::unknown && !(type == after.type)) {
-        i.fail("state ", k, " changes its type in the body");
+        i.fail_type("state ", k, " changes its type in the body");
         return out;
       }
       const Dims both = common(states[k].dims, after.dims);

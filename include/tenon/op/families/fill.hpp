@@ -11,7 +11,7 @@ constexpr void infer_filled(Infer& i, const Ints& shape, const Ints& extra, bool
   if (i.has(0) && !shape.empty()) return i.fail("shape beside an input");
   if (!i.has(0) && !extra.empty()) return i.fail("extra_shape without an input");
   if (i.has(0) && as_shape && i.dtype(0) != DType::int64 && i.dtype(0) != DType::int32)
-    return i.fail("input_as_shape: extents of type ", i.dtype(0));
+    return i.fail_type("input_as_shape: extents of type ", i.dtype(0));
   Dims y = !i.has(0) ? Dims(std::span<const int64_t>(shape)) : as_shape ? requested_extents(i, 0) : i.dims(0);
   if (i.failed() || !y.ranked()) return;
   if (y.rank() + extra.size() > max_rank) return i.fail("the result has a rank above ", max_rank);

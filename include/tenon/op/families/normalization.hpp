@@ -58,8 +58,8 @@ void combine(TensorView<T> y, TensorView<const T> v, const T* elements) {
 
 /// The precision of the first stage, which stash_type states. Sums are at least that precise whatever it is.
 constexpr bool expect_stash_type(Infer& i, int64_t stash_type) {
-  return i.expect_choice("stash_type", stash_type,
-                         {dtype<float>, dtype<float16>, dtype<double>, dtype<bfloat16>});
+  return i.expect_type("stash_type", stash_type,
+                       {dtype<float>, dtype<float16>, dtype<double>, dtype<bfloat16>});
 }
 
 /// The rule of a normalisation of X (N, C, ...), input 0, whose scale and bias, inputs 1 and 2, have one

@@ -290,7 +290,8 @@ void resize_scaled(TensorView<const T> x, const float* scales, TensorView<T> y, 
 /// `mode` is one of these; strings can only be moved, by nearest.
 constexpr bool check_resize_mode(Infer& i, const Str& mode, std::initializer_list<Str> choices) {
   if (!i.expect_choice("mode", mode, choices)) return false;
-  if (mode != "nearest" && i.dtype(0) == DType::string) return i.fail("strings have no '", mode, "'"), false;
+  if (mode != "nearest" && i.dtype(0) == DType::string)
+    return i.fail_type("strings have no '", mode, "'"), false;
   return true;
 }
 /// Where the elements of the result come from, if no mode of coordinates asks for others.

@@ -13,9 +13,9 @@ constexpr bool check_reduction(Infer& i, const Str& reduction) {
                          : i.expect_choice("reduction", reduction, {"none", "add", "mul"});
   if (!known) return false;
   if (reduction != "none" && i.dtype(0) == DType::string)
-    return i.fail("strings have no '", reduction, "'"), false;
+    return i.fail_type("strings have no '", reduction, "'"), false;
   if ((reduction == "max" || reduction == "min") && is_complex(i.dtype(0)))
-    return i.fail("complex numbers have no '", reduction, "'"), false;
+    return i.fail_type("complex numbers have no '", reduction, "'"), false;
   return true;
 }
 

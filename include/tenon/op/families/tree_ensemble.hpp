@@ -103,9 +103,11 @@ struct NumberList {
     if (tensor) {
       const AnyView v = view();
       if (!floats.empty()) i.fail(name, " and ", name, "_as_tensor are both given");
-      else if (v.rank() != 1 || (v.dtype() != DType::float64 && v.dtype() != DType::float32))
-        i.fail(name, "_as_tensor: tensor(", v.dtype(), ") ", Dims(v.extents()),
-               ", expected a list of double");
+      else if (v.dtype() != DType::float64 && v.dtype() != DType::float32)
+        i.fail_type(name, "_as_tensor: tensor(", v.dtype(), ") ", Dims(v.extents()),
+                    ", expected a list of double");
+      else if (v.rank() != 1)
+        i.fail(name, "_as_tensor: tensor(", v.dtype(), ") ", Dims(v.extents()), ", expected a list");
     }
     return !i.failed();
   }

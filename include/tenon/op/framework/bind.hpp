@@ -92,6 +92,7 @@ constexpr VariableTypes bind_inputs(const Spec& spec, int version, uint32_t from
     if (!p.in(version) || !spec.permits(p, version).contains(t)) {
       m.add("input ", p.name, " cannot be ", t.kind == Kind::tensor ? "tensor(" : "a value of (", t.element,
             ")");
+      m.code_ = ErrorCode::invalid_type;
       return bound;
     }
     const int v = spec.variable(p.type);
@@ -99,6 +100,7 @@ constexpr VariableTypes bind_inputs(const Spec& spec, int version, uint32_t from
     Type& type = bound[static_cast<std::size_t>(v)];
     if (type && !(type == t)) {
       m.add("input ", p.name, " is tensor(", t.element, "), but ", p.type, " is tensor(", type.element, ")");
+      m.code_ = ErrorCode::invalid_type;
       return bound;
     }
     type = t;
@@ -135,8 +137,8 @@ constexpr void check_result_types(const Spec& spec, std::span<const Info> out, I
     const Param& p = spec.output(o, i.version());
     const Type t = out[static_cast<std::size_t>(o)].type;
     if (t && t.kind != Kind::unknown && !spec.permits(p, i.version()).contains(t))
-      return i.fail("output ", p.name, " cannot be ", t.kind == Kind::tensor ? "tensor(" : "a value of (",
-                    t.element, ")");
+      return i.fail_type("output ", p.name, " cannot be ",
+                         t.kind == Kind::tensor ? "tensor(" : "a value of (", t.element, ")");
   }
 }
 

@@ -13,12 +13,13 @@
 
 namespace tenon::TENON_ABI::op {
 
-/// Text of bounded length that the compiler can build.
+/// Text of bounded length that the compiler can build, and the code of the Error that it becomes.
 struct Message {
   enum class Scope : uint8_t { all, runs, files };
 
   char text_[199]{};
   Scope scope_ = Scope::all;
+  ErrorCode code_ = ErrorCode::invalid_shape;
   int size_ = 0;
 
   constexpr std::string_view view() const { return {text_, static_cast<std::size_t>(size_)}; }
@@ -29,6 +30,7 @@ struct Message {
   /// Whether only inference of a file refuses (Infer::for_files).
   constexpr bool of_files() const { return scope_ == Scope::files; }
   constexpr bool operator==(const Message&) const = default;
+  constexpr ErrorCode code() const { return code_; }
 
   constexpr void add(std::string_view s) {
     for (char c : s)
@@ -220,6 +222,13 @@ class Infer {
     message_ = {};
     (message_.add(parts), ...);
   }
+  /// The same for an element type or a kind of value that the operator does not take: Error{invalid_type}
+  /// instead of {invalid_shape}.
+  constexpr void fail_type(const auto&... parts) {
+    if (failed()) return;
+    fail(parts...);
+    message_.code_ = ErrorCode::invalid_type;
+  }
   constexpr bool failed() const { return !message_.empty() && !message_.of_runs(); }
   /// Makes checks that the specification demands and ONNX's inference leaves out: what fails in `check`
   /// refuses nodes that are to run, while the rule goes on and inference of a file has its results.
@@ -288,6 +297,14 @@ class Infer {
       message_.add(c);
     }
     return false;
+  }
+
+  /// Attribute `attribute` states one of these element types, by ONNX's numbers.
+  constexpr bool expect_type(std::string_view attribute, int64_t number,
+                             std::initializer_list<int64_t> choices) {
+    if (failed()) return false;
+    if (!expect_choice(attribute, number, choices)) message_.code_ = ErrorCode::invalid_type;
+    return !failed();
   }
 
   /// The element type that an attribute states by ONNX's number; fails when there is none of that number.

@@ -138,7 +138,7 @@ inline Value to_value(AnyView v) {
   return text;
 }
 [[noreturn, gnu::cold]] inline void raise_rule(const Spec& spec, std::span<const Info> in, const Message& m) {
-  raise(ErrorCode::invalid_shape, spec.name, m.view(), " [", describe_operands(spec, in), "]");
+  throw Error(m.code(), std::string(spec.name), concat(m.view(), " [", describe_operands(spec, in), "]"));
 }
 
 template <class A>

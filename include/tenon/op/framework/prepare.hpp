@@ -20,7 +20,7 @@ struct PreparedModel {
   }();
 
   void infer(Infer& i) const {
-    if (i.dtype(0) != element) return i.fail("X is ", i.dtype(0), ", the model is for ", element);
+    if (i.dtype(0) != element) return i.fail_type("X is ", i.dtype(0), ", the model is for ", element);
     op->infer(i);
   }
   template <class T, class... Out>

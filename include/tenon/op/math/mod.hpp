@@ -22,7 +22,7 @@ struct Mod {
   constexpr void infer(Infer& i) const {
     if (!i.expect_choice("fmod", fmod, {0, 1})) return;
     i.for_runs([&] {
-      if (fmod == 0 && is_float(i.dtype(0))) i.fail("fmod: 0, expected 1 for ", i.dtype(0));
+      if (fmod == 0 && is_float(i.dtype(0))) i.fail_type("fmod: 0, expected 1 for ", i.dtype(0));
     });
     infer_broadcast(i);
   }

@@ -27,7 +27,7 @@ struct LayerNormalization {
                                          attr("stash_type", &LayerNormalization::stash_type)};
 
   constexpr void infer(Infer& i) const {
-    if (!i.expect_choice("stash_type", stash_type, {dtype<float>, dtype<bfloat16>})) return;
+    if (!i.expect_type("stash_type", stash_type, {dtype<float>, dtype<bfloat16>})) return;
     const DType stash = dtype_from_onnx(stash_type);
     const Dims& x = i.dims(0);
     Dims rows = x;

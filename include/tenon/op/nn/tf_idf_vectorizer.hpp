@@ -158,8 +158,8 @@ struct TfIdfVectorizer {
       return i.fail("one of pool_int64s and pool_strings has to be stated");
     const DType d = i.dtype(0);
     if (d != DType::undefined && (d == DType::string) != pool_int64s.empty())
-      return i.fail("X is tensor(", d, "), but the pool is of ",
-                    pool_int64s.empty() ? "strings" : "integers");
+      return i.fail_type("X is tensor(", d, "), but the pool is of ",
+                         pool_int64s.empty() ? "strings" : "integers");
     if (ngram_indexes.empty()) return i.fail("ngram_indexes is empty");
     for (int64_t index : ngram_indexes)
       if (!i.expect_at_least("ngram_indexes", index, 0)) return;

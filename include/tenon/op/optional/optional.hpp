@@ -23,7 +23,7 @@ struct Optional {
     if (!element) return i.fail("has neither an input nor the attribute 'type'");
     if (element.kind == Kind::unknown) return;
     if (!spec.types[0].any().contains(element))
-      return i.fail("attribute 'type' is neither a tensor nor a sequence");
+      return i.fail_type("attribute 'type' is neither a tensor nor a sequence");
     i.out(0).type =
         Type(element.kind == Kind::sequence ? Kind::optional_sequence : Kind::optional, element.element);
     i.out(0, i.dims(0));

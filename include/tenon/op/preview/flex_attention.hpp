@@ -67,7 +67,7 @@ struct FlexAttention {
                     " outputs, expected one each");
     const Info result = infer_body(mod, {&scores, 1})[0];
     if (result.type && result.type.kind != Kind::unknown && !(result.type == scores.type))
-      return i.fail(name, " changes the type of its operand");
+      return i.fail_type(name, " changes the type of its operand");
     if (!result.dims.fits(scores.dims)) i.fail(name, " turns ", scores.dims, " into ", result.dims);
   }
   /// The tensor that `mod` makes of `x`.

@@ -46,7 +46,7 @@ struct QuantizeLinear {
     if (i.has(2)) {
       i.out(0).type = i.in(2).type;
       if (output_dtype != 0 && i.dtype(2) != DType::undefined && dtype_from_onnx(output_dtype) != i.dtype(2))
-        i.fail("output_dtype ", output_dtype, " is not the zero point's type, ", i.dtype(2));
+        i.fail_type("output_dtype ", output_dtype, " is not the zero point's type, ", i.dtype(2));
       return;
     }
     i.out(0).type = output_dtype == 0 ? DType::uint8 : i.element_type("output_dtype", output_dtype);

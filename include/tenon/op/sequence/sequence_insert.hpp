@@ -20,7 +20,7 @@ struct SequenceInsert {
     i.expect_one(2);
     const Type s = i.in(0).type, t = i.in(1).type;
     if (s.kind == Kind::sequence && t.kind == Kind::tensor && s.element != t.element)
-      return i.fail("a tensor(", t.element, ") in a sequence of tensor(", s.element, ")");
+      return i.fail_type("a tensor(", t.element, ") in a sequence of tensor(", s.element, ")");
     i.out(0, common(i.dims(0), i.dims(1)));
   }
   Value compute(Context& c, const Value& input_sequence, AnyView tensor, AnyView position) const {

@@ -35,7 +35,7 @@ struct SequenceMap {
     for (int k = 0; k < i.outputs(); ++k) {
       const Info& one = out[static_cast<std::size_t>(k)];
       if (one.present() && one.type.kind != Kind::unknown) {
-        if (one.type.kind != Kind::tensor) return i.fail("result ", k, " of the body is no tensor");
+        if (one.type.kind != Kind::tensor) return i.fail_type("result ", k, " of the body is no tensor");
         i.out(k).type = Type(Kind::sequence, one.type.element);
       }
       i.out(k, one.dims);

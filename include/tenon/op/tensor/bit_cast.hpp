@@ -33,7 +33,7 @@ struct BitCast {
     const DType from = i.dtype(0), type = i.element_type("to", *to);
     if (i.failed()) return;
     if (from != DType::undefined && type != DType::string && bits(from) != bits(type))
-      return i.fail("elements of ", from, " have ", bits(from), " bits, of ", type, " ", bits(type));
+      return i.fail_type("elements of ", from, " have ", bits(from), " bits, of ", type, " ", bits(type));
     i.out(0, type, i.dims(0));
   }
   void compute(AnyView input, AnyOut output) const {

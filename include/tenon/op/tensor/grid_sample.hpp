@@ -30,7 +30,7 @@ struct GridSample {
     if (!i.expect_choice("mode", mode, {old ? "bilinear" : "linear", "nearest", old ? "bicubic" : "cubic"}))
       return;
     if (!i.expect_choice("padding_mode", padding_mode, {"zeros", "border", "reflection"})) return;
-    if (mode != "nearest" && i.dtype(0) == DType::string) return i.fail("strings have no '", mode, "'");
+    if (mode != "nearest" && i.dtype(0) == DType::string) return i.fail_type("strings have no '", mode, "'");
     const Dims &x = i.dims(0), &grid = i.dims(1);
     if (!(old ? i.expect_rank(0, 4) && i.expect_rank(1, 4) : i.expect_rank_at_least(0, 3))) return;
     if (!x.ranked() && !grid.ranked()) return old ? i.out(0, Dims::of_rank(4)) : void();

@@ -31,7 +31,7 @@ struct DictVectorizer {
     const Type x = i.in(0).type;
     if (x.kind != Kind::map) return;
     if ((x.key == DType::string) == string_vocabulary.empty())
-      return i.fail("keys and vocabulary are of different types");
+      return i.fail_type("keys and vocabulary are of different types");
     i.out(0, x.element,
           {1, static_cast<int64_t>(std::max(int64_vocabulary.size(), string_vocabulary.size()))});
   }

@@ -60,11 +60,12 @@ struct LabelEncoder {
       return i.fail("keys ", Dims(k.extents()), " and values ", Dims(v.extents()), " are not lists");
     if (k.size() != v.size()) return i.fail(k.size(), " keys, but ", v.size(), " values");
     if (i.dtype(0) != DType::undefined && k.dtype() != i.dtype(0))
-      return i.fail("keys are tensor(", k.dtype(), "), X is tensor(", i.dtype(0), ")");
+      return i.fail_type("keys are tensor(", k.dtype(), "), X is tensor(", i.dtype(0), ")");
     if (default_tensor) {
       const AnyView d = default_tensor.value.tensor().view();
       if (d.dtype() != v.dtype())
-        return i.fail("default_tensor is tensor(", d.dtype(), "), the values are tensor(", v.dtype(), ")");
+        return i.fail_type("default_tensor is tensor(", d.dtype(), "), the values are tensor(", v.dtype(),
+                           ")");
       if (d.rank() > 1 || d.size() != 1)
         return i.fail("default_tensor: ", Dims(d.extents()), ", expected one element");
     }

@@ -28,7 +28,7 @@ struct OneHotEncoder {
     if (cats_int64s.empty() == cats_strings.empty())
       return i.fail("states ", cats_int64s.empty() ? "no categories" : "categories of two types");
     if ((i.dtype(0) == DType::string) == cats_strings.empty())
-      return i.fail("X and the categories are of different types");
+      return i.fail_type("X and the categories are of different types");
     if (!i.ranked(0)) return;
     if (i.dims(0).rank() == max_rank) return i.fail("X has no room for another axis");
     Dims y = i.dims(0);

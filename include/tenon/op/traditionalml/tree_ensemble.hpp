@@ -63,8 +63,10 @@ struct TreeEnsemble {
     const int64_t n = view(nodes_splits).size(), leaves = view(leaf_weights).size();
     const auto tensor = [&](std::string_view name, const TensorAttribute& a, DType type, int64_t count) {
       const AnyView v = view(a);
-      if (a && (v.rank() != 1 || (type != DType::undefined && v.dtype() != type)))
-        i.fail(name, ": tensor(", v.dtype(), ") ", Dims(v.extents()), ", expected a list of ", type);
+      if (a && type != DType::undefined && v.dtype() != type)
+        i.fail_type(name, ": tensor(", v.dtype(), ") ", Dims(v.extents()), ", expected a list of ", type);
+      else if (a && v.rank() != 1)
+        i.fail(name, ": tensor(", v.dtype(), ") ", Dims(v.extents()), ", expected a list");
       return !i.failed() && (!a || count < 0 || i.expect_entries(name, v.size(), count));
     };
     const auto list = [&](std::string_view name, const std::vector<int64_t>& l, int64_t count) {
