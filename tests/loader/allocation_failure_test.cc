@@ -1,20 +1,20 @@
-// Memory may end at any allocation: loading and running a model then ends in std::bad_alloc or an Error (or
-// does without), and nothing is lost. Every operator new of this program may fail. Ordinarily ever fewer
-// allocations of each model are tried; TENON_EVERY_ALLOCATION=1 tries all of them.
+// Memory may end at any allocation: loading and running a model then ends in std::bad_alloc or
+// Error{out_of_memory} (or does without), and nothing is lost. Every operator new of this program may fail.
+// Ordinarily ever fewer allocations of each model are tried; TENON_EVERY_ALLOCATION=1 tries all of them.
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <new>
-#include <set>
+#include <optional>
 
-#include "loader/onnx.pb.h"
 #include "tenon/loader.hpp"
 #include "tests/heap.hpp"
+#include "tests/loader/draw.hpp"
+#include "tests/loader/folder.hpp"
 
 namespace {
 
@@ -65,9 +65,14 @@ struct Tally {
   int64_t allocations = 0, tried = 0, without_memory = 0, errors = 0, results = 0;
 };
 
-/// Calls f, which gives Outputs, again and again, with another allocation failing each time.
+/// Whether an operator may lose memory: RE2's objects own by plain pointers what their constructors have made
+/// when an allocation throws, and the library is Debian's.
+bool loses_memory(std::string_view op) { return op == "RegexFullMatch"; }
+
+/// Calls f, which gives Outputs, again and again, with another allocation failing each time. `loses` says
+/// that blocks may be lost.
 template <class F>
-void walk(const std::string& name, Tally& tally, F f) {
+void walk(const std::string& what, Tally& tally, bool loses, F f) {
   static const bool every = std::getenv("TENON_EVERY_ALLOCATION") != nullptr;
   Outputs expected = f();
   int64_t in_use = 0;
@@ -79,7 +84,7 @@ void walk(const std::string& name, Tally& tally, F f) {
   in_use = blocks;
   for (const bool later : {false, true})
     for (int64_t n = 0;; n += every ? 1 : 1 + n / 4) {
-      std::snprintf(current, sizeof current, "%s, allocation %lld%s", name.c_str(), static_cast<long long>(n),
+      std::snprintf(current, sizeof current, "%s, allocation %lld%s", what.c_str(), static_cast<long long>(n),
                     later ? " and all behind it" : "");
       int64_t* counter = &tally.results;
       bool right = true;
@@ -92,15 +97,15 @@ void walk(const std::string& name, Tally& tally, F f) {
         right = random || same(expected, results);
       } catch (const std::bad_alloc&) {
         counter = &tally.without_memory;
-      } catch (const Error&) {
+      } catch (const Error& e) {
+        left = -1;
         counter = &tally.errors;
+        if (e.code() != ErrorCode::out_of_memory) FAIL_CHECK(current, ": ", std::string(e.what()));
       }
       left = -1;
       if (!right) FAIL_CHECK(current, ": the results differ");
-      if (blocks > in_use) {
-        FAIL_CHECK(current, ": ", blocks - in_use, " blocks are lost");
-        in_use = blocks;
-      }
+      if (blocks > in_use && !loses) FAIL_CHECK(current, ": ", blocks - in_use, " blocks are lost");
+      in_use = std::max(in_use, blocks);
       if (!failed) {
         tally.allocations += n;
         break;
@@ -110,36 +115,13 @@ void walk(const std::string& name, Tally& tally, F f) {
   {
     Outputs last = f();
   }
-  if (blocks > in_use) FAIL_CHECK(name, ": blocks are lost");
+  if (blocks > in_use) FAIL_CHECK(what, ": blocks are lost");
 }
 
 void report(const std::string& of, const Tally& t) {
   MESSAGE(of, ": ", t.allocations, " allocations, ", t.tried, " failed: ", t.without_memory,
           " std::bad_alloc, ", t.errors, " Errors, ", t.results, " results");
   CHECK(t.tried > 0);
-}
-
-/// One case an operator: the first folder, by name, with a node of it.
-std::vector<fs::path> cases() {
-  const char* const given = std::getenv("TENON_CASES");
-  const fs::path folder = given ? given : "/usr/share/libonnx-testdata/data/node";
-  if (!fs::is_directory(folder)) return {};
-  std::vector<fs::path> folders;
-  for (const auto& e : fs::directory_iterator(folder))
-    if (fs::exists(e.path() / "model.onnx")) folders.push_back(e.path());
-  std::ranges::sort(folders);
-  std::set<std::string> seen;
-  std::vector<fs::path> found;
-  for (const fs::path& f : folders) {
-    std::ifstream in(f / "model.onnx", std::ios::binary);
-    const std::string bytes{std::istreambuf_iterator<char>(in), {}};
-    onnx::ModelProto m;
-    if (!m.ParseFromString(bytes)) continue;
-    bool first = false;
-    for (const auto& n : m.graph().node()) first |= seen.insert(n.op_type()).second;
-    if (first) found.push_back(f / "model.onnx");
-  }
-  return found;
 }
 
 }  // namespace
@@ -152,43 +134,56 @@ TEST_CASE("memory that ends while digits are loaded and read") {
   const Value scans = read_npy("examples/digits/images.npy");
   const Value images = AnyTensor(DType::uint8, {3, 8, 8}, scans.tensor().storage().slice(0, 192));
   Tally tally;
-  walk("digits", tally, [&] {
+  walk("digits", tally, false, [&] {
     const Session s = load("examples/digits/digits.onnx");
     return s.run({{"image", images}});
   });
   report("digits", tally);
 }
 
-TEST_CASE("memory that ends while a case of each operator is loaded and run") {
+TEST_CASE("memory that ends while a use of each operator is made ready and run") {
+  constexpr uint64_t most = 10000;  // draws for each operator
+  const Folder folder;
+  const fs::path file = folder / "model.onnx";
   Tally tally;
-  int64_t models = 0;
-  for (const fs::path& model : cases()) {
-    Feeds feeds;
-    std::vector<std::string> names;
-    try {
-      const Session s = load(model);
-      const Graph& g = s.graph();
-      for (std::size_t k = 0; k < g.inputs().size(); ++k) names.push_back(g.entry(g.inputs()[k]).name);
-      for (std::size_t k = 0; k < names.size(); ++k) {
-        const fs::path file = model.parent_path() / "test_data_set_0" / concat("input_", k, ".pb");
-        if (fs::exists(file)) feeds.emplace_back(names[k], read_pb(file, g.entry(g.inputs()[k]).info.type));
+  int64_t models = 0, graphs = 0;
+  for (const auto& [key, versions] : standard_registry().operators()) {
+    if (!test::runs_alone(key)) continue;
+    const auto& [version, c] = *versions.rbegin();
+    std::optional<Feeds> feeds;
+    const auto draw = [&](uint64_t seed) {
+      test::Draw draw(test::seed_of(seed, version));
+      test::WantedType any;
+      return test::draw_graph(draw, *c, version, any);
+    };
+    const auto accepted = [&](Session s, const Feeds& f) {
+      (void)s.run(f, {.time_limit = std::chrono::seconds(1), .max_bytes = 1 << 20});
+    };
+    for (uint64_t seed = 1; !feeds && seed <= most; ++seed) {
+      bool written = false;
+      try {
+        test::DrawnGraph drawn = draw(seed);
+        try {
+          save(drawn.graph, file);
+          written = true;
+        } catch (const Error& e) {  // nodes that the newest operator set has not
+          if (e.code() != ErrorCode::not_supported) throw;
+        }
+        accepted(written ? load(file) : Session(std::move(drawn.graph)), drawn.feeds);
+        feeds = std::move(drawn.feeds);
+      } catch (const Error&) {
+        continue;  // not what the operator takes
       }
-      (void)s.run(feeds);
-    } catch (const Error&) {
-      continue;  // a disputed case
+      walk(concat(key.second, ", seed ", seed), tally, loses_memory(key.second), [&] {
+        const Session s = written ? load(file) : Session(draw(seed).graph);
+        return s.run(*feeds);
+      });
+      ++(written ? models : graphs);
     }
-    ++models;
-    walk(model.parent_path().filename().string(), tally, [&] {
-      const Session s = load(model);
-      return s.run(feeds);
-    });
+    CHECK_MESSAGE(feeds, key.second, " is not met");
   }
-  if (models == 0) {
-    MESSAGE("ONNX's cases are not installed");
-    return;
-  }
-  report(concat(models, " cases"), tally);
-  CHECK(models > 100);
+  report(concat(models, " models and ", graphs, " graphs"), tally);
+  CHECK(models > 200);
 }
 
 }  // namespace tenon

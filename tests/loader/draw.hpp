@@ -622,10 +622,16 @@ inline Used use_alone(Draw& draw, const OperatorClass& c, int version, Allocator
   return {in, op::evaluate(any, context, operands, count)};
 }
 
-/// The same in a session: for operators with bodies, which may capture its values, and for old versions,
-/// which the graph brings into the newest form.
-inline Used use_in_session(Draw& draw, const OperatorClass& c, int version, Allocator& memory,
-                           WantedType& wanted) {
+/// A use as a graph: the operands, some of them constants, and what a session is to be fed.
+struct DrawnGraph {
+  Graph graph;
+  std::vector<Value> in;
+  Feeds feeds;
+};
+
+/// Draws everything for one use of an operator, and adds it to a graph, which brings old versions into the
+/// newest form. Bodies may capture its values. Error where it refuses.
+inline DrawnGraph draw_graph(Draw& draw, const OperatorClass& c, int version, WantedType& wanted) {
   const op::Spec& spec = *c.spec;
   const std::vector<Value> in = draw_operands(draw, spec, version, wanted);
   const int results = draw_results(draw, spec);
@@ -657,8 +663,15 @@ inline Used use_in_session(Draw& draw, const OperatorClass& c, int version, Allo
   });
   const std::vector<std::string> names(static_cast<std::size_t>(results));
   for (const ValueId v : g.add_node({}, any, ids, names)) g.add_output(concat("result", v), v);
-  Outputs out = Session(std::move(g), {.allocator = &memory}).run(feeds);
-  return {in, std::move(out.values())};
+  return {std::move(g), in, std::move(feeds)};
+}
+
+/// The same as use_alone in a session: for operators with bodies, and for old versions.
+inline Used use_in_session(Draw& draw, const OperatorClass& c, int version, Allocator& memory,
+                           WantedType& wanted) {
+  DrawnGraph drawn = draw_graph(draw, c, version, wanted);
+  Outputs out = Session(std::move(drawn.graph), {.allocator = &memory}).run(drawn.feeds);
+  return {std::move(drawn.in), std::move(out.values())};
 }
 
 /// Whether an operator has a graph as an attribute.
