@@ -152,11 +152,11 @@ TEST_CASE("memory that ends while a use of each operator is made ready and run")
     const auto& [version, c] = *versions.rbegin();
     std::optional<Feeds> feeds;
     const auto draw = [&](uint64_t seed) {
-      test::Draw draw(test::seed_of(seed, version));
+      test::Draw drawn(test::seed_of(seed, version));
       test::WantedType any;
-      return test::draw_graph(draw, *c, version, any);
+      return test::draw_graph(drawn, *c, version, any);
     };
-    const auto accepted = [&](Session s, const Feeds& f) {
+    const auto try_out = [](Session s, const Feeds& f) {
       (void)s.run(f, {.time_limit = std::chrono::seconds(1), .max_bytes = 1 << 20});
     };
     for (uint64_t seed = 1; !feeds && seed <= most; ++seed) {
@@ -169,7 +169,7 @@ TEST_CASE("memory that ends while a use of each operator is made ready and run")
         } catch (const Error& e) {  // nodes that the newest operator set has not
           if (e.code() != ErrorCode::not_supported) throw;
         }
-        accepted(written ? load(file) : Session(std::move(drawn.graph)), drawn.feeds);
+        try_out(written ? load(file) : Session(std::move(drawn.graph)), drawn.feeds);
         feeds = std::move(drawn.feeds);
       } catch (const Error&) {
         continue;  // not what the operator takes

@@ -36,6 +36,32 @@ struct Planned {
     std::copy_n(x.as<float>().data(), y.size(), y.as<float>().data());
   }
 };
+
+/// One that refuses, a type or something else.
+struct Refuses {
+  bool type = false;
+
+  static constexpr op::Spec spec = Says::spec;
+  static constexpr op::Attributes attributes{};
+
+  constexpr void infer(op::Infer& i) const {
+    i.for_runs([&] { type ? i.fail_type("first") : i.fail("first"); });
+    i.fail_type("second");
+  }
+  Value compute(const AnyView) const { return {}; }
+};
+
+/// The code of the error of a use on an operand.
+template <class Op>
+ErrorCode code_of(const Op& op, const Value& x, int version = 3) {
+  try {
+    run(op, {x}, 1, version);
+  } catch (const Error& e) {
+    return e.code();
+  }
+  FAIL("no error");
+  return {};
+}
 }  // namespace
 
 TEST_CASE("evaluate: results are what the rule said") {
@@ -49,6 +75,15 @@ TEST_CASE("evaluate: results are what the rule said") {
   check_equal(run(Planned{{2}}, {x})[0], x);
   check_fails(Planned{{Dim::symbol(1)}}, {x}, "the extents of a result cannot be told from the operands");
   check_fails(Planned{}, {x}, "the extents of a result cannot be told from the operands");
+}
+
+TEST_CASE("a refusal of a type has a code of its own") {
+  const Value x = t<float>({2}, {1, 2});
+  CHECK(code_of(Says{.dims = {2}}, t<int64_t>({2}, {1, 2})) == ErrorCode::invalid_type);
+  CHECK(code_of(Says{.dims = {2}}, x, 1) == ErrorCode::invalid_type);  // of the result
+  CHECK(code_of(Says{.dims = {2}}, Value()) == ErrorCode::invalid_shape);
+  CHECK(code_of(Refuses{.type = true}, x) == ErrorCode::invalid_type);
+  CHECK(code_of(Refuses{}, x) == ErrorCode::invalid_type);
 }
 
 TEST_CASE("infer: results are of types that the version permits") {
