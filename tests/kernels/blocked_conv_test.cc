@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "tenon/base/thread_pool.hpp"
-#include "tests/kernels/levels.hpp"
 
 using namespace tenon;
 using namespace tenon::kernels;
@@ -192,7 +191,7 @@ double test(const Case& c, int winograd, bool exact) {
 // Sums of these numbers are exact in float: results have to be equal.
 TEST_CASE("convolutions over blocks of channels") {
   ThreadPool pool(3);
-  at_each_level([&]<class Arch>(Arch) {
+  simd::dispatch([&]<class Arch>(Arch) {
     for (const Case& c : cases) {
       if (c.groups > 1 && c.groups != c.in_channels &&
           c.in_channels / c.groups % channel_block_impl<Arch, float>() != 0)
@@ -211,7 +210,7 @@ TEST_CASE("planes laid out in blocks and back, by any number of threads") {
     int64_t batch, channels, cells;
   } some[] = {{1, 1, 1},    {1, 3, 700},  {1, 40, 256},   {1, 40, 257}, {2, 33, 1300},
               {3, 16, 513}, {5, 7, 1024}, {1, 70, 12544}, {2, 300, 20}, {1, 64, 3000}};
-  at_each_level([&]<class Arch>(Arch) {
+  simd::dispatch([&]<class Arch>(Arch) {
     const int64_t block = channel_block_impl<Arch, float>();
     for (const auto& c : some) {
       CAPTURE(Arch::register_bytes);
@@ -258,7 +257,7 @@ TEST_CASE("Winograd stays within 1e-5 of the largest result") {
       {"all padding", 1, 1, 2, 16, {3, 2}, {5, 5}, {2, 2}, {1, 1}, {9, 9, 9, 9}},
   };
   ThreadPool pool(3);
-  at_each_level([&]<class Arch>(Arch) {
+  simd::dispatch([&]<class Arch>(Arch) {
     for (const Case& c : some) {
       const int64_t kernel = phase_kernel(Problem(c).g);
       for (const int64_t outputs : kernel == 3 ? std::vector<int64_t>{4, 2} : std::vector{7 - kernel}) {

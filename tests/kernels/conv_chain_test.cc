@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "tenon/base/thread_pool.hpp"
-#include "tests/kernels/levels.hpp"
 
 using namespace tenon;
 using namespace tenon::kernels;
@@ -147,7 +146,7 @@ struct Problem {
 
 TEST_CASE("convolutions in bands of rows give the bits of each after the other") {
   ThreadPool pool(3);
-  at_each_level([&]<class Arch>(Arch) {
+  simd::dispatch([&]<class Arch>(Arch) {
     for (const Case& c : cases) {
       CAPTURE(c.name);
       CAPTURE(Arch::register_bytes);

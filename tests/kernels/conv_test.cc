@@ -12,7 +12,6 @@
 #include "tenon/kernels/conv/quant_conv_last.hpp"
 #include "tenon/kernels/conv/transposed.hpp"
 #include "tenon/kernels/requantize.hpp"
-#include "tests/kernels/levels.hpp"
 
 using namespace tenon;
 using namespace tenon::kernels;
@@ -145,12 +144,14 @@ std::vector<T> numbers(int64_t count) {
   return v;
 }
 
-// Calls f(input cell, kernel cell, output cell) for all cells that meet; `transposed` swaps the roles of
-// input and output.
-template <class F>
-void meetings(const Case& c, const Axes& out, bool transposed, F f) {
+struct Meeting {
+  int64_t input, kernel, output;  // cells
+};
+// All cells that meet; `transposed` swaps the roles of input and output.
+std::vector<Meeting> meetings(const Case& c, const Axes& out, bool transposed) {
   const Axes& sliding = transposed ? c.in : out;  // o in o * stride + k * dilation - pad
   const Axes& covered = transposed ? out : c.in;
+  std::vector<Meeting> all;
   for (int64_t o = 0; o < cells(sliding); ++o)
     for (int64_t k = 0; k < cells(c.kernel); ++k) {
       int64_t flat = 0, stride = 1, o_rest = o, k_rest = k;
@@ -162,34 +163,31 @@ void meetings(const Case& c, const Axes& out, bool transposed, F f) {
         inside = inside && at >= 0 && at < covered[d];
         flat += at * stride, stride *= covered[d];
       }
-      if (inside) {
-        if (transposed) f(o, k, flat);
-        else f(flat, k, o);
-      }
+      if (inside) all.push_back(transposed ? Meeting{o, k, flat} : Meeting{flat, k, o});
     }
+  return all;
 }
 
 size_t at(int64_t i) { return static_cast<size_t>(i); }
 
 // Weights are (Cout, Cin / groups, kernel); `transposed`: (Cin, Cout / groups, kernel).
-template <class Wide, class T>
-std::vector<Wide> expected(const Case& c, const Axes& out, bool transposed, const std::vector<T>& x,
-                           const std::vector<T>& w) {
+template <class T>
+std::vector<T> expected(const Case& c, const Axes& out, bool transposed, const std::vector<T>& x,
+                        const std::vector<T>& w) {
   const int64_t in = cells(c.in), to = cells(out), kernel = cells(c.kernel);
   const int64_t gi = c.in_channels / c.groups, go = c.out_channels / c.groups;
-  std::vector<Wide> y(at(c.batch * c.out_channels * to));
-  meetings(c, out, transposed, [&](int64_t i, int64_t k, int64_t o) {
-    for (int64_t n = 0; n < c.batch; ++n)
-      for (int64_t co = 0; co < c.out_channels; ++co)
-        for (int64_t ci = 0; ci < gi; ++ci) {
-          const int64_t group = co / go;
-          const int64_t weight =
-              transposed ? ((group * gi + ci) * go + co % go) * kernel + k : (co * gi + ci) * kernel + k;
-          y[at((n * c.out_channels + co) * to + o)] +=
-              static_cast<Wide>(x[at((n * c.in_channels + group * gi + ci) * in + i)]) *
-              static_cast<Wide>(w[at(weight)]);
-        }
-  });
+  const std::vector<Meeting> all = meetings(c, out, transposed);
+  std::vector<T> y(at(c.batch * c.out_channels * to));
+  for (int64_t n = 0; n < c.batch; ++n)
+    for (int64_t co = 0; co < c.out_channels; ++co)
+      for (int64_t ci = 0; ci < gi; ++ci) {
+        const int64_t group = co / go;
+        const T* const image = x.data() + (n * c.in_channels + group * gi + ci) * in;
+        const T* const weight =
+            w.data() + (transposed ? (group * gi + ci) * go + co % go : co * gi + ci) * kernel;
+        T* const sums = y.data() + (n * c.out_channels + co) * to;
+        for (const Meeting& m : all) sums[m.output] += image[m.input] * weight[m.kernel];
+      }
   return y;
 }
 
@@ -205,7 +203,7 @@ void test_conv(const Case& c) {
   const auto bias = numbers<T>(c.out_channels), add = numbers<T>(c.batch * c.out_channels * to);
   std::vector<T> y(add.size()), packed(at(conv_packed_weight_size_impl<Arch, T>(g.geometry)));
   conv_pack_weights_impl<Arch, T>(g.geometry, w.data(), packed.data());
-  const auto sums = expected<T>(c, out, false, x, w);
+  const auto sums = expected(c, out, false, x, w);
   for (const bool prepacked : {false, true})
     for (int form = 0; form < 4; ++form) {
       y = add;
@@ -239,7 +237,7 @@ void test_transpose(const Case& c) {
   const auto x = numbers<T>(c.batch * c.in_channels * cells(c.in));
   const auto w = numbers<T>(c.in_channels * (c.out_channels / c.groups) * cells(c.kernel));
   const auto bias = numbers<T>(c.out_channels);
-  const auto sums = expected<T>(c, out, true, x, w);
+  const auto sums = expected(c, out, true, x, w);
   std::vector<T> y(sums.size());
   std::vector<T> packed(at(conv_transpose_packed_weight_size_impl<Arch, T>(g.geometry)));
   g.x = x.data(), g.w = w.data(), g.y = y.data();
@@ -302,7 +300,7 @@ void test_quant(const Case& c, Weights kind) {
     std::vector<int32_t> wide_x(x.begin(), x.end()), wide_w(w.begin(), w.end());
     for (int32_t& v : wide_x) v -= x_zero;
     for (size_t i = 0; i < w.size() && zeros != 0; ++i) wide_w[i] -= w_zero[zeros == 2 ? i / at(own) : 0];
-    auto want = expected<int32_t>(c, out, false, wide_x, wide_w);
+    auto want = expected(c, out, false, wide_x, wide_w);
     const auto channel = [&](size_t i) { return at(static_cast<int64_t>(i) / to % c.out_channels); };
     for (size_t i = 0; i < want.size(); ++i) want[i] += bias[channel(i)];
     g.x = x.data(), g.x_signed = std::is_signed_v<X>, g.x_zero = x_zero;
@@ -395,7 +393,7 @@ void test_last(Case c, bool plain, bool is_signed, int32_t x_zero) {
 }  // namespace
 
 TEST_CASE("quant_conv_last: kinds of x, zero points, sums, threads, against quant_conv") {
-  at_each_level([]<class Arch>(Arch) {
+  simd::dispatch([]<class Arch>(Arch) {
     for (const int threads : {1, 3}) {
       ThreadPool pool(threads);
       const ScopedPool scope(pool);
@@ -436,7 +434,7 @@ TEST_CASE("quant_conv_last: kinds of x, zero points, sums, threads, against quan
 }
 
 TEST_CASE("conv: bias, residual, bounds and packed weights, against the definition") {
-  at_each_level([]<class Arch>(Arch) {
+  simd::dispatch([]<class Arch>(Arch) {
     for (const Case& c : cases) {
       CAPTURE(c.name);
       test_conv<Arch, float>(c);
@@ -446,7 +444,7 @@ TEST_CASE("conv: bias, residual, bounds and packed weights, against the definiti
 }
 
 TEST_CASE("conv_transpose: against the definition") {
-  at_each_level([]<class Arch>(Arch) {
+  simd::dispatch([]<class Arch>(Arch) {
     for (const Case& c : cases) {
       if (c.strides[0] > 100) continue;  // a stride that makes much output of little input
       CAPTURE(c.name);
@@ -457,7 +455,7 @@ TEST_CASE("conv_transpose: against the definition") {
 }
 
 TEST_CASE("quant_conv: signs, zero points, bytes and packed weights, against the definition") {
-  at_each_level([]<class Arch>(Arch) {
+  simd::dispatch([]<class Arch>(Arch) {
     for (const Case& c : cases)
       for (const Weights kind : {Weights::any, Weights::small, Weights::bell}) {
         CAPTURE(c.name);
@@ -477,7 +475,7 @@ TEST_CASE("quant_conv: more channels and outputs than a task takes, planes too l
       {"pointwise, deep", 2, 1, 1601, 70, {3, 23}, {1, 1}, {1, 1}, {1, 1}, {0, 0, 0, 0}},
       {"pointwise", 1, 2, 22, 290, {5, 43}, {1, 1}, {1, 1}, {1, 1}, {0, 0, 0, 0}},
   };
-  at_each_level([&]<class Arch>(Arch) {
+  simd::dispatch([&]<class Arch>(Arch) {
     for (const Case& c : many)
       for (const Weights kind : {Weights::any, Weights::small, Weights::bell}) {
         CAPTURE(c.name);
@@ -489,7 +487,7 @@ TEST_CASE("quant_conv: more channels and outputs than a task takes, planes too l
 }
 
 TEST_CASE("quant_conv: the same for any number of threads") {
-  at_each_level([]<class Arch>(Arch) {
+  simd::dispatch([]<class Arch>(Arch) {
     const int64_t in[] = {20, 33}, kernel[] = {3, 3}, strides[] = {2, 1}, ones[] = {1, 1}, out[] = {10, 33};
     const auto x = numbers<uint8_t>(2 * 24 * 660), w = numbers<uint8_t>(40 * 12 * 9);
     QuantConvArgs g;
@@ -511,7 +509,7 @@ TEST_CASE("quant_conv: the same for any number of threads") {
 
 TEST_CASE("conv: NaN in the input stays where it is seen") {
   const int64_t in[] = {6, 20}, kernel[] = {3, 3}, ones[] = {1, 1};
-  at_each_level([&]<class Arch>(Arch) {
+  simd::dispatch([&]<class Arch>(Arch) {
     for (int64_t groups : {1, 4}) {
       std::vector<float> x(4 * 120, 1.0f), w(at(4 * 4 / groups * 9), 1.0f), y(4 * 120);
       x[0] = std::numeric_limits<float>::quiet_NaN();
@@ -537,7 +535,7 @@ TEST_CASE("conv: the same bits for any number of threads") {
                            {"strided, few cells", 3, 1, 64, 70, {5, 5}, {3, 3}, {2, 2}, {1, 1}, {1, 1, 1, 1}},
                            {"5x5 of few cells", 1, 1, 30, 70, {6, 7}, {5, 5}, {1, 1}, {1, 1}, {0, 0, 0, 0}},
                            {"one output", 1, 1, 40, 1, {60, 61}, {5, 5}, {1, 1}, {1, 1}, {2, 2, 2, 2}}};
-  at_each_level([&]<class Arch>(Arch) {
+  simd::dispatch([&]<class Arch>(Arch) {
     for (const Case& c : threaded)
       for (const bool transposed : {false, true}) {
         CAPTURE(c.name);

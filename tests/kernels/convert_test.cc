@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "tenon/base/convert.hpp"
-#include "tests/kernels/levels.hpp"
 
 namespace tenon {
 
@@ -46,7 +45,7 @@ TEST_CASE("convert_elements: every pair of types as base/convert.hpp has it") {
       for (std::size_t count : {n, std::size_t{1}, std::size_t{64}}) {
         std::fill(expected.begin(), expected.end(), std::byte{});
         convert_n(to, expected.data(), from, x.data(), static_cast<int64_t>(count));
-        kernels::at_each_level([&]<class Arch>(Arch) {
+        simd::dispatch([&]<class Arch>(Arch) {
           std::fill(y.begin(), y.end(), std::byte{});
           if (!kernels::convert_impl<Arch>(to, y.data(), from, x.data(), static_cast<int64_t>(count))) return;
           ++kernels_used;

@@ -13,7 +13,6 @@
 
 #include "tenon/base/thread_pool.hpp"
 #include "tenon/kernels/gemm/quant_gemm.hpp"
-#include "tests/kernels/levels.hpp"
 
 using namespace tenon;
 using namespace tenon::kernels;
@@ -33,53 +32,61 @@ std::vector<T> numbers(int64_t count) {
   return v;
 }
 
+// Sums are made in double for float, and wrap for integers.
 template <class T>
-T wrapping(T a, T b, T sum) {
-  if constexpr (std::is_integral_v<T>) {
-    using U = std::make_unsigned_t<T>;
-    return static_cast<T>(static_cast<U>(a) * static_cast<U>(b) + static_cast<U>(sum));
-  } else {
-    return sum + a * b;
-  }
-}
+using Wide = std::conditional_t<
+    std::is_same_v<T, float>, double,
+    typename std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>, std::type_identity<T>>::type>;
 
-// Element (i,j) as the definition says, and the size of its terms, to which its error is held.
+// A times B as the definition says, before factors and biases, and the sizes of the terms of floating-point
+// sums, to which their errors are held; (M,N) each.
 template <class T>
-T expected(const GemmArgs<T>& g, int64_t i, int64_t j, T old, double* size) {
-  using Wide = std::conditional_t<std::is_same_v<T, float>, double, T>;
-  Wide sum = 0;
-  double terms = 0;
-  for (int64_t p = 0; p < g.k; ++p) {
-    const T a = g.a[i * g.a_row + p * g.a_col], b = g.b[p * g.b_row + j * g.b_col];
-    sum = wrapping<Wide>(a, b, sum);
-    terms += std::abs(static_cast<double>(a) * static_cast<double>(b));
-  }
-  Wide x = g.alpha != T{0} ? wrapping<Wide>(g.alpha, sum, 0) : Wide{0};
-  if (g.beta != T{0}) {
-    const T d = g.d == g.c ? old : g.d[i * g.d_row + j * g.d_col];
-    x = wrapping<Wide>(g.beta, d, x);
-    terms += std::abs(static_cast<double>(d));
-  }
-  if (g.row_bias) x = wrapping<Wide>(g.row_bias[i], 1, x);
-  if (g.col_bias) x = wrapping<Wide>(g.col_bias[j], 1, x);
-  if (std::is_floating_point_v<T> && x < Wide(g.lo)) x = Wide(g.lo);
-  if (std::is_floating_point_v<T> && x > Wide(g.hi)) x = Wide(g.hi);
-  *size = terms * std::abs(static_cast<double>(g.alpha)) + 1;
-  return static_cast<T>(x);
-}
+struct Product {
+  std::vector<Wide<T>> sums;
+  std::vector<double> sizes;
 
+  explicit Product(const GemmArgs<T>& g)
+      : sums(static_cast<size_t>(g.m * g.n)), sizes(std::is_floating_point_v<T> ? sums.size() : 0) {
+    std::vector<Wide<T>> row(static_cast<size_t>(g.n));
+    for (int64_t p = 0; p < g.k; ++p) {
+      for (int64_t j = 0; j < g.n; ++j)
+        row[static_cast<size_t>(j)] = static_cast<Wide<T>>(g.b[p * g.b_row + j * g.b_col]);
+      for (int64_t i = 0; i < g.m; ++i) {
+        const auto a = static_cast<Wide<T>>(g.a[i * g.a_row + p * g.a_col]);
+        Wide<T>* const sum = sums.data() + i * g.n;
+        for (int64_t j = 0; j < g.n; ++j) sum[j] += a * row[static_cast<size_t>(j)];
+        if constexpr (std::is_floating_point_v<T>) {
+          double* const size = sizes.data() + i * g.n;
+          for (int64_t j = 0; j < g.n; ++j)
+            size[j] += std::abs(static_cast<double>(a) * static_cast<double>(row[static_cast<size_t>(j)]));
+        }
+      }
+    }
+  }
+};
+
+// That C is what `product` makes, C before having been `old`.
 template <class T>
-void check(const GemmArgs<T>& g, const std::vector<T>& old, int64_t c_row) {
+void check(const GemmArgs<T>& g, const Product<T>& product, const std::vector<T>& old, int64_t c_row) {
   int64_t wrong = 0;
+  const auto alpha = static_cast<Wide<T>>(g.alpha), beta = static_cast<Wide<T>>(g.beta);
   for (int64_t i = 0; i < g.m; ++i)
     for (int64_t j = 0; j < g.n; ++j) {
-      double size = 0;
-      const T want = expected(g, i, j, old[static_cast<size_t>(i * c_row + j)], &size);
-      const T got = g.c[i * c_row + j];
+      const auto at = static_cast<size_t>(i * g.n + j), at_c = static_cast<size_t>(i * c_row + j);
+      Wide<T> x = g.alpha != T{0} ? alpha * product.sums[at] : Wide<T>{0};
+      T d{};
+      if (g.beta != T{0}) d = g.d == g.c ? old[at_c] : g.d[i * g.d_row + j * g.d_col];
+      x += beta * static_cast<Wide<T>>(d);
+      if (g.row_bias) x += static_cast<Wide<T>>(g.row_bias[i]);
+      if (g.col_bias) x += static_cast<Wide<T>>(g.col_bias[j]);
+      const T got = g.c[at_c];
       if constexpr (std::is_floating_point_v<T>) {
+        const T want = static_cast<T>(std::min<Wide<T>>(std::max<Wide<T>>(x, g.lo), g.hi));
+        const double terms = product.sizes[at] + std::abs(static_cast<double>(d)),
+                     size = terms * std::abs(static_cast<double>(g.alpha)) + 1;
         if (!(std::abs(got - want) <= 8 * std::numeric_limits<T>::epsilon() * size)) ++wrong;
       } else {
-        if (got != want) ++wrong;
+        if (got != static_cast<T>(x)) ++wrong;
       }
     }
   CHECK(wrong == 0);
@@ -88,6 +95,10 @@ void check(const GemmArgs<T>& g, const std::vector<T>& old, int64_t c_row) {
     for (int64_t j = g.n; j < c_row; ++j)
       if (g.c[i * c_row + j] != old[static_cast<size_t>(i * c_row + j)]) ++wrong;
   CHECK(wrong == 0);
+}
+template <class T>
+void check(const GemmArgs<T>& g, const std::vector<T>& old, int64_t c_row) {
+  check(g, Product<T>(g), old, c_row);
 }
 
 struct Extents {
@@ -137,12 +148,13 @@ void test_products() {
       GemmArgs<T> run = g;
       if (form.pack_a) pack_a_impl<Arch>(g, packed_a.data()), run.packed_a = packed_a.data(), run.a = nullptr;
       if (form.pack_b) pack_b_impl<Arch>(g, packed_b.data()), run.packed_b = packed_b.data(), run.b = nullptr;
+      const Product<T> product(g);
       const auto with = [&](auto set) {
         GemmArgs<T> r = run, full = g;
         set(r), set(full);
         c = old;
         gemm_impl<Arch>(r);
-        check(full, old, c_row);
+        check(full, product, old, c_row);
       };
       with([&](auto&) {});
       with([&](auto& r) { r.row_bias = row_bias.data(), r.lo = 0; });
@@ -157,7 +169,7 @@ void test_products() {
 }  // namespace
 
 TEST_CASE("gemm: odd extents, strides, packing and finishing, against the definition") {
-  at_each_level([]<class Arch>(Arch) {
+  simd::dispatch([]<class Arch>(Arch) {
     test_products<Arch, float>();
     test_products<Arch, double>();
     test_products<Arch, int32_t>();
@@ -168,7 +180,7 @@ TEST_CASE("gemm: odd extents, strides, packing and finishing, against the defini
 }
 
 TEST_CASE("gemm: blocks of K and chunks of A") {
-  at_each_level([]<class Arch>(Arch) {
+  simd::dispatch([]<class Arch>(Arch) {
     for (const Extents& e : {Extents{40, 52, 5000}, Extents{300, 60, 4500}, Extents{6, 210, 1500}}) {
       const auto a = numbers<float>(e.m * e.k), b = numbers<float>(e.k * e.n),
                  old = numbers<float>(e.m * e.n);
@@ -183,7 +195,7 @@ TEST_CASE("gemm: blocks of K and chunks of A") {
 }
 
 TEST_CASE("gemm: batches") {
-  at_each_level([]<class Arch>(Arch) {
+  simd::dispatch([]<class Arch>(Arch) {
     // (2,3,m,k) x (3,k,n), with the items of B shared along the first axis.
     const int64_t m = 5, n = 21, k = 9;
     const int64_t extents[] = {2, 3}, a_strides[] = {3 * m * k, m * k}, b_strides[] = {0, k * n},
@@ -216,7 +228,7 @@ TEST_CASE("gemm: batches") {
 
 TEST_CASE("gemm: NaN and infinity go through; factors of zero keep operands from being read") {
   const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
-  at_each_level([=]<class Arch>(Arch) {
+  simd::dispatch([=]<class Arch>(Arch) {
     for (int64_t n : {1, 3, 20, 60}) {
       const int64_t m = 9, k = 4;
       std::vector<float> a(m * k, 0.0f), b(static_cast<size_t>(k * n), 1.0f),
@@ -262,7 +274,7 @@ void check_with_threads(GemmArgs<float> g, const std::vector<float>& serial) {
 }  // namespace
 
 TEST_CASE("gemm: the same bits for any number of threads") {
-  at_each_level([]<class Arch>(Arch) {
+  simd::dispatch([]<class Arch>(Arch) {
     for (const Extents& e :
          {Extents{130, 250, 700}, Extents{1, 9000, 300}, Extents{1, 700, 3000}, Extents{3, 4000, 200},
           Extents{4, 257, 4100}, Extents{700, 150, 90}, Extents{1024, 52, 900}})
@@ -286,7 +298,7 @@ TEST_CASE("gemm: the same bits for any number of threads") {
 }
 
 TEST_CASE("gemm: batches of rows, columns and small products are cut for any number of threads") {
-  at_each_level([]<class Arch>(Arch) {
+  simd::dispatch([]<class Arch>(Arch) {
     for (const int64_t items : {1, 3, 40})
       for (const Extents& e : {Extents{1, 700, 90}, Extents{700, 1, 90}, Extents{4, 130, 200},
                                Extents{130, 3, 200}, Extents{6, 9, 33}, Extents{5, 1, 64}})
@@ -344,26 +356,39 @@ int32_t number(const QuantMatrix& q, const void* data, int64_t index) {
 
 // Elements of the product that differ from the definition; `a` and `b` are offsets of the operands.
 int64_t wrong_sums(const QuantGemmArgs& g, int64_t a, int64_t b, const int32_t* c) {
-  int64_t wrong = 0;
+  std::vector<uint32_t> sums(static_cast<size_t>(g.m * g.n)), row(static_cast<size_t>(g.n));
+  std::vector<int32_t> b_zeros(row.size());
+  for (int64_t j = 0; j < g.n; ++j)
+    b_zeros[static_cast<size_t>(j)] = number(g.b, g.b.zero, j * g.b.zero_step);
   for (int64_t i = 0; i < g.m; ++i)
     for (int64_t j = 0; j < g.n; ++j) {
-      const int32_t a_zero = number(g.a, g.a.zero, i * g.a.zero_step),
-                    b_zero = number(g.b, g.b.zero, j * g.b.zero_step);
-      uint32_t sum = 0;
-      for (int64_t p = 0; p < g.k; ++p)
-        sum += static_cast<uint32_t>((number(g.a, g.a.data, a + i * g.a.row + p * g.a.col) - a_zero) *
-                                     (number(g.b, g.b.data, b + p * g.b.row + j * g.b.col) - b_zero));
+      uint32_t& sum = sums[static_cast<size_t>(i * g.n + j)];
       if (g.row_bias) sum += static_cast<uint32_t>(g.row_bias[i]);
       if (g.col_bias) sum += static_cast<uint32_t>(g.col_bias[j]);
-      wrong += c[i * g.c_row + j] != static_cast<int32_t>(sum);
     }
+  for (int64_t p = 0; p < g.k; ++p) {
+    for (int64_t j = 0; j < g.n; ++j) {
+      const auto at = static_cast<size_t>(j);
+      row[at] = static_cast<uint32_t>(number(g.b, g.b.data, b + p * g.b.row + j * g.b.col) - b_zeros[at]);
+    }
+    for (int64_t i = 0; i < g.m; ++i) {
+      const auto x = static_cast<uint32_t>(number(g.a, g.a.data, a + i * g.a.row + p * g.a.col) -
+                                           number(g.a, g.a.zero, i * g.a.zero_step));
+      uint32_t* const sum = sums.data() + i * g.n;
+      for (int64_t j = 0; j < g.n; ++j) sum[j] += x * row[static_cast<size_t>(j)];
+    }
+  }
+  int64_t wrong = 0;
+  for (int64_t i = 0; i < g.m; ++i)
+    for (int64_t j = 0; j < g.n; ++j)
+      wrong += c[i * g.c_row + j] != static_cast<int32_t>(sums[static_cast<size_t>(i * g.n + j)]);
   return wrong;
 }
 
 }  // namespace
 
 TEST_CASE("quant_gemm: signs, zero points and packing, against the definition") {
-  at_each_level([]<class Arch>(Arch) {
+  simd::dispatch([]<class Arch>(Arch) {
     for (const Extents& e : extents)
       for (const Numbers kind : {Numbers::any, Numbers::extreme, Numbers::small, Numbers::bell})
         for (int form = 0; form < 16; ++form) {
@@ -420,7 +445,7 @@ TEST_CASE("quant_gemm: signs, zero points and packing, against the definition") 
 }
 
 TEST_CASE("quant_gemm: unsigned rows in words and weights around zero, which need no packing of rows") {
-  at_each_level([]<class Arch>(Arch) {
+  simd::dispatch([]<class Arch>(Arch) {
     constexpr int64_t items = 2;
     for (const Numbers kind : {Numbers::extreme, Numbers::bell})
       for (const int64_t m : {9, 37})
@@ -462,7 +487,7 @@ TEST_CASE("quant_gemm: unsigned rows in words and weights around zero, which nee
 }
 
 TEST_CASE("quant_gemm: batches, blocks of K and threads") {
-  at_each_level([]<class Arch>(Arch) {
+  simd::dispatch([]<class Arch>(Arch) {
     // (2,3,m,k) x (3,k,n), with the items of B shared along the first axis; and one operand for all items.
     const int64_t m = 5, n = 70, k = 1700;
     const int64_t extents[] = {2, 3}, a_strides[] = {3 * m * k, m * k}, b_strides[] = {0, k * n},
@@ -494,7 +519,7 @@ TEST_CASE("quant_gemm: batches, blocks of K and threads") {
 }
 
 TEST_CASE("quant_gemm: rows so many that each thread packs B for itself") {
-  at_each_level([]<class Arch>(Arch) {
+  simd::dispatch([]<class Arch>(Arch) {
     const int64_t m = 1100, n = 101, k = 70, one = 1, step = k * n;
     const auto a = numbers<uint8_t>(m * k), b = numbers<uint8_t>(k * n);
     const uint8_t a_zero = 3, b_zero = 200;

@@ -10,7 +10,6 @@
 
 #include "tenon/base/thread_pool.hpp"
 #include "tenon/base/types.hpp"
-#include "tests/kernels/levels.hpp"
 
 using namespace tenon;
 using namespace tenon::kernels;
@@ -207,7 +206,7 @@ void test_average(const Case& c) {
 }  // namespace
 
 TEST_CASE("max_pool: values and places, against the definition") {
-  at_each_level([]<class Arch>(Arch) {
+  simd::dispatch([]<class Arch>(Arch) {
     for (const Case& c : cases) {
       CAPTURE(c.name);
       test_max<Arch, float>(c);
@@ -233,7 +232,7 @@ TEST_CASE("max_pool: windows of whole planes with few numbers") {
 }
 
 TEST_CASE("average_pool: with and without padding in the count, against the definition") {
-  at_each_level([]<class Arch>(Arch) {
+  simd::dispatch([]<class Arch>(Arch) {
     for (const Case& c : cases) {
       CAPTURE(c.name);
       test_average<Arch, float>(c);
@@ -247,7 +246,7 @@ TEST_CASE("pooling: a huge window costs no more than its input") {
                 pads[] = {999'999'997, 999'999'997}, none[] = {0, 0};
   const std::vector<float> x{1, 2, 3, 4, 5, 6, 7, 8, 9};
   float y = 0;
-  at_each_level([&]<class Arch>(Arch) {
+  simd::dispatch([&]<class Arch>(Arch) {
     PoolArgs<float> g{2, 1, in, out, kernel, ones, ones, pads, none, x.data(), &y};
     max_pool_impl<Arch>(g);
     CHECK(y == 9);
@@ -259,7 +258,7 @@ TEST_CASE("pooling: a huge window costs no more than its input") {
 TEST_CASE("pooling: the same bits for any number of threads") {
   const int64_t in[] = {40, 50}, out[] = {20, 25}, kernel[] = {3, 3}, strides[] = {2, 2}, ones[] = {1, 1};
   const auto x = numbers<float>(64 * 2000);
-  at_each_level([&]<class Arch>(Arch) {
+  simd::dispatch([&]<class Arch>(Arch) {
     std::vector<float> serial(64 * 500), threaded(64 * 500);
     PoolArgs<float> g{2, 64, in, out, kernel, strides, ones, ones, ones, x.data(), serial.data()};
     average_pool_impl<Arch>(g);

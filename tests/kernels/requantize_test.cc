@@ -8,13 +8,12 @@
 #include <vector>
 
 #include "tenon/kernels/quantize.hpp"
-#include "tests/kernels/levels.hpp"
 
 using namespace tenon;
 using namespace tenon::kernels;
 
 TEST_CASE("requantize: bounds and ties, against the definition") {
-  at_each_level([]<class Arch>(Arch) {
+  simd::dispatch([]<class Arch>(Arch) {
     std::vector<int32_t> x;
     for (int32_t k = -700; k < 700; ++k) x.push_back(k);
     x.insert(x.end(), {std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()});
@@ -27,7 +26,7 @@ TEST_CASE("requantize: bounds and ties, against the definition") {
 }
 
 TEST_CASE("look_up_bytes: every byte, all lengths, in place") {
-  at_each_level([]<class Arch>(Arch) {
+  simd::dispatch([]<class Arch>(Arch) {
     std::vector<uint8_t> table(256);
     for (size_t k = 0; k < 256; ++k) table[k] = static_cast<uint8_t>(k * 91 + 17);
     for (const size_t n : {0, 1, 63, 64, 65, 129, 300}) {
@@ -41,7 +40,7 @@ TEST_CASE("look_up_bytes: every byte, all lengths, in place") {
 }
 
 TEST_CASE("add_bytes: every pair of bytes, signs and bounds, against the definition") {
-  at_each_level([]<class Arch>(Arch) {
+  simd::dispatch([]<class Arch>(Arch) {
     constexpr int64_t n = 256 * 256 - 3;
     std::vector<uint8_t> a(n), b(n), y(n);
     for (size_t k = 0; k < a.size(); ++k)
@@ -79,7 +78,7 @@ TEST_CASE("quantize and dequantize: bytes with every kind of scales, in two part
       QuantGrid::per_axis(40, 7, 1),   QuantGrid::per_axis(3, 131, 1),    QuantGrid::per_axis(1, 300, 1),
       QuantGrid::per_axis(2, 90, 3),   QuantGrid::blocked(5, 100, 1, 32), QuantGrid::blocked(7, 11, 1, 3),
       QuantGrid::blocked(2, 7, 37, 3), QuantGrid::blocked(2, 64, 4, 16),  QuantGrid::blocked(3, 5, 1, 100)};
-  at_each_level([&]<class Arch>(Arch) {
+  simd::dispatch([&]<class Arch>(Arch) {
     for (const QuantGrid& g : grids)
       for (int form = 0; form < 4; ++form) {
         CAPTURE(&g - grids);
@@ -141,7 +140,7 @@ TEST_CASE("quantize and dequantize: bytes with every kind of scales, in two part
 }
 
 TEST_CASE("range and quantize_bytes: ties, their neighbours and no numbers, against the definition") {
-  at_each_level([]<class Arch>(Arch) {
+  simd::dispatch([]<class Arch>(Arch) {
     const float nan = std::nanf(""), inf = std::numeric_limits<float>::infinity();
     for (const float scale : {1.0f, 0.0237f, 3e30f, 1e-45f, 0.0f, inf, nan})
       for (const int64_t n : {1, 15, 64, 130, 1003}) {
@@ -195,7 +194,7 @@ TEST_CASE("range and quantize_bytes: ties, their neighbours and no numbers, agai
 }
 
 TEST_CASE("mul_bytes: signs, bounds and numbers for rows, against the definition") {
-  at_each_level([]<class Arch>(Arch) {
+  simd::dispatch([]<class Arch>(Arch) {
     constexpr int64_t n = 256 * 256 - 3;
     std::vector<uint8_t> a(n), b(n), y(n);
     for (size_t k = 0; k < a.size(); ++k)

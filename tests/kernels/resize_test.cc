@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "tenon/base/thread_pool.hpp"
-#include "tests/kernels/levels.hpp"
 
 using namespace tenon;
 using namespace tenon::kernels;
@@ -49,7 +48,7 @@ void test_resample(int64_t in, int64_t out, int64_t taps, int64_t inner, Place p
 }  // namespace
 
 TEST_CASE("resample: against the definition, shorter and longer, with taps beside each other and apart") {
-  at_each_level([]<class Arch>(Arch) {
+  simd::dispatch([]<class Arch>(Arch) {
     const auto test = [](int64_t in, int64_t out, int64_t taps, int64_t inner) {
       const auto even = [=](int64_t j) { return (j * in + in / 2) / out - taps / 2; };
       test_resample<Arch, float>(in, out, taps, inner, even);

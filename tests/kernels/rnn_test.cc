@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "tests/kernels/data.hpp"
-#include "tests/kernels/levels.hpp"
 
 using namespace tenon::kernels;
 
@@ -55,7 +54,7 @@ void test_gru(int64_t n, bool linear) {
 }  // namespace
 
 TEST_CASE_TEMPLATE("units of a step, against the definition", T, float, double) {
-  at_each_level([]<class Arch>(Arch) {
+  tenon::simd::dispatch([]<class Arch>(Arch) {
     CAPTURE(Arch::register_bytes);
     for (const int64_t n : test::sizes) {
       CAPTURE(n);
