@@ -2,22 +2,27 @@
 
 load("//loader/bazel:levels.bzl", "LEVELS")
 
+# Limits. A test takes at most a sixth of its limit on a machine half as fast as a core of 2.5 GHz (Cascade Lake): "small"
+# (60 s) is for what takes 5 s on such a core, "medium" (300 s) for 25 s, timeout = "long" (900 s) for 75 s.
+
 def _at_level(name, level, program):
     native.sh_test(
         name = name + "_" + level,
-        size = "small",
+        size = "medium",
+        timeout = "long",  # kernels of every type, form and remainder
         srcs = ["//tests/bazel:levels"],
         args = [level, "$(location %s)" % program],
         data = [program],
         target_compatible_with = LEVELS[level].family,
     )
 
-def tenon_tests(folder, deps, copts = [], size = "small", more_deps = {}):
+def tenon_tests(folder, deps, copts = [], timeout = "moderate", more_deps = {}):
     """A cc_test for every *_test.cc in `folder`. `more_deps` has dependencies that only some sources need."""
     for source in native.glob([folder + "/*_test.cc"]):
         native.cc_test(
             name = source[:-len(".cc")],
-            size = size,
+            size = "medium",
+            timeout = timeout,
             srcs = [source],
             copts = copts,
             deps = deps + more_deps.get(source, []) + [":support"],
@@ -36,7 +41,8 @@ def tenon_joined_tests(folder, deps, copts = [], more_deps = {}, together = 12, 
             sources_of.setdefault(source.rpartition("/")[0], []).append(source)
         native.cc_test(
             name = source[:-len(".cc")],
-            size = "medium" if is_alone else "small",
+            size = "medium",
+            timeout = "long",
             srcs = [source],
             copts = copts,
             tags = [] if is_alone else ["manual"],
@@ -57,6 +63,7 @@ def tenon_joined_tests(folder, deps, copts = [], more_deps = {}, together = 12, 
             native.cc_test(
                 name = name,
                 size = "medium",
+                timeout = "long",
                 srcs = [name + ".cc"],
                 copts = copts,
                 deps = deps + [":support"] + [dep for source in joined for dep in more_deps.get(source, [])],
