@@ -1,4 +1,5 @@
 // levels: lists the levels of simd/arch.hpp, one a line: name, tag, the features that it adds.
+// levels present: the names of those that the processor has.
 // levels LEVEL PROGRAM…: says "level: LEVEL" and runs the test PROGRAM, with arguments, at it, or says
 // "skipped: ..." where the processor has it not; tally.sh looks for these lines.
 #include <unistd.h>
@@ -12,7 +13,9 @@ using namespace tenon;
 int main(int argc, char** argv) {
   for (const simd::LevelInfo& l : simd::levels) {
     const std::string features(l.features);
-    if (argc < 3) {
+    if (argc == 2) {
+      if (l.level <= simd::processor_level()) std::printf("%s ", std::string(l.name).c_str());
+    } else if (argc < 3) {
       std::printf("%s\n", concat(l.name, " ", l.tag, features).c_str());
     } else if (l.name == argv[1]) {
       if (l.level > simd::processor_level()) {

@@ -5,7 +5,7 @@ load("//loader/bazel:levels.bzl", "LEVELS")
 # Limits. A test takes at most a sixth of its limit on a machine half as fast as a core of 2.5 GHz (Cascade Lake): "small"
 # (60 s) is for what takes 5 s on such a core, "medium" (300 s) for 25 s, timeout = "long" (900 s) for 75 s.
 
-def _at_level(name, level, program):
+def _at_level(name, level, program, built = []):
     native.sh_test(
         name = name + "_" + level,
         size = "medium",
@@ -13,7 +13,7 @@ def _at_level(name, level, program):
         srcs = ["//tests/bazel:levels"],
         args = [level, "$(location %s)" % program],
         data = [program],
-        target_compatible_with = LEVELS[level].family,
+        target_compatible_with = LEVELS[level].family + built,
     )
 
 def tenon_tests(folder, deps, copts = [], timeout = "moderate", more_deps = {}):
@@ -81,7 +81,7 @@ def tenon_level_run_tests(folder, deps, copts = []):
             deps = deps + [":support"],
         )
         for level in LEVELS:
-            _at_level(name, level, name)
+            _at_level(name, level, name, LEVELS[level].built)
 
 def tenon_level_built_tests(folder, deps):
     """Every *_test.cc below `folder` built with the flags of each level, as a header-only user does, and run."""

@@ -1,7 +1,7 @@
 // Instruction-set levels. A kernel is a template on a level's tag; `dispatch` picks the tag.
 // Header-only, the compiler's flags choose. With TENON_COMPILED the kernels of all levels are linked in, each
 // from a unit with flags of its own, and the processor (or the variable TENON_ARCH, by a level's name)
-// chooses at run time.
+// chooses at run time. A build of one level alone (--//loader:level) has stubs in the place of the others'.
 #pragma once
 
 #include <cstdlib>
@@ -99,10 +99,20 @@ inline Level processor_level() {
   return greatest;
 }
 
-/// The levels that this program can run at here, least first.
+#if defined(TENON_COMPILED)
+/// The one level whose kernels are linked in, where they were built for one alone (loader/bazel/absent.cc);
+/// else there is no such object, and all levels are.
+[[gnu::weak]] extern const Level only_level;
+#endif
+
+/// The levels that this program can run at here, least first; none where its only level is beyond the
+/// processor.
 inline std::span<const LevelInfo> present_levels() {
 #if defined(TENON_COMPILED)
-  return std::span(levels).first(static_cast<std::size_t>(processor_level()) + 1);
+  const std::span here = std::span(levels).first(static_cast<std::size_t>(processor_level()) + 1);
+  if (&only_level == nullptr) return here;
+  const auto only = static_cast<std::size_t>(only_level);
+  return only < here.size() ? here.subspan(only, 1) : here.first(0);
 #else
   return std::span(levels).subspan(static_cast<std::size_t>(detail::native), 1);
 #endif
@@ -115,19 +125,28 @@ inline std::string names(std::span<const LevelInfo> some) {
   return text;
 }
 
-/// The level that TENON_ARCH names, or without it the greatest that is present; nullptr where it names none
-/// of these.
+/// The level that TENON_ARCH names, or without it the greatest that is present; nullptr where there is none
+/// or it names none of these.
 inline const LevelInfo* requested_level() {
   const char* const request = std::getenv("TENON_ARCH");
   const std::span<const LevelInfo> present = present_levels();
-  if (request == nullptr || *request == '\0') return &present.back();
+  if (!present.empty() && (request == nullptr || *request == '\0')) return &present.back();
   for (const LevelInfo& l : present)
     if (l.name == request) return &l;
   return nullptr;
 }
 
-/// Error{invalid_argument} where TENON_ARCH names no level that is present.
+namespace detail {
+[[noreturn]] inline void throw_no_level() {
+  throw Error(ErrorCode::not_supported, "kernels",
+              concat("this program was built for a level that the processor has not; it has: ",
+                     names(std::span(levels).first(static_cast<std::size_t>(processor_level()) + 1))));
+}
+}  // namespace detail
+
+/// Error{invalid_argument} where TENON_ARCH names no level that is present, {not_supported} where none is.
 inline void check_request() {
+  if (present_levels().empty()) detail::throw_no_level();
   if (requested_level() == nullptr)
     throw Error(
         ErrorCode::invalid_argument, "TENON_ARCH",
@@ -135,9 +154,10 @@ inline void check_request() {
 }
 
 /// The level in force: the one requested, or, for kernels do not throw, the greatest where the request is
-/// mistaken. Read once.
+/// mistaken. Read once. Error{not_supported} where none is present.
 inline Level level() {
   static const Level chosen = [] {
+    if (present_levels().empty()) detail::throw_no_level();
     const LevelInfo* const request = requested_level();
     return (request != nullptr ? request : &present_levels().back())->level;
   }();

@@ -1,0 +1,18 @@
+// In the place of the kernels of every level but TENON_ONLY_LEVEL, in a build of that level alone: absent.sh
+// gives each of their functions a stub. What asks for a kernel brings this object in, and with it the name of
+// the level that is there, so that no stub is called.
+#include <cstdio>
+#include <cstdlib>
+
+#include "tenon/simd/arch.hpp"
+
+namespace tenon::TENON_ABI::simd {
+
+const Level only_level = Level::TENON_ONLY_LEVEL;
+
+}  // namespace tenon::TENON_ABI::simd
+
+extern "C" [[noreturn]] void tenon_absent_kernel() {
+  std::fputs("tenon: a kernel of a level that was left out of the build\n", stderr);
+  std::abort();
+}
