@@ -31,23 +31,18 @@
 
 #if defined(__x86_64__)
 
-#ifdef __AVX__
+// Groups of features that no flag names are left out, because every namespace's name expands them.
+#if defined(__AVX__)
 #define TENON_ABI_SSE TENON_ABI_NAMED(_headers_x86_avx)
+#elif defined(__SSE3__)
+#define TENON_ABI_SSE                                                                     \
+  TENON_ABI_JOIN(TENON_ABI_NAMED(_headers_x86), TENON_ABI_FLAG(__SSE3__, _sse3),          \
+                 TENON_ABI_FLAG(__SSSE3__, _ssse3), TENON_ABI_FLAG(__SSE4_1__, _sse41),   \
+                 TENON_ABI_FLAG(__SSE4_2__, _sse42), TENON_ABI_FLAG(__POPCNT__, _popcnt), \
+                 TENON_ABI_FLAG(__SSE4A__, _sse4a), , , , )
 #else
-#define TENON_ABI_SSE                                                                   \
-  TENON_ABI_JOIN(TENON_ABI_NAMED(_headers_x86), TENON_ABI_FLAG(__SSE3__, _sse3),        \
-                 TENON_ABI_FLAG(__SSSE3__, _ssse3), TENON_ABI_FLAG(__SSE4_1__, _sse41), \
-                 TENON_ABI_FLAG(__SSE4_2__, _sse42), TENON_ABI_FLAG(__POPCNT__, _popcnt), , , , , )
+#define TENON_ABI_SSE TENON_ABI_NAMED(_headers_x86)
 #endif
-#define TENON_ABI_AVX                                                                             \
-  TENON_ABI_JOIN(TENON_ABI_SSE, TENON_ABI_FLAG(__AVX2__, _avx2), TENON_ABI_FLAG(__F16C__, _f16c), \
-                 TENON_ABI_FLAG(__FMA__, _fma), TENON_ABI_FLAG(__BMI__, _bmi),                    \
-                 TENON_ABI_FLAG(__BMI2__, _bmi2), TENON_ABI_FLAG(__LZCNT__, _lzcnt),              \
-                 TENON_ABI_FLAG(__MOVBE__, _movbe), , , )
-#define TENON_ABI_AVX512                                                                                  \
-  TENON_ABI_JOIN(TENON_ABI_AVX, TENON_ABI_FLAG(__AVX512F__, _avx512f), TENON_ABI_FLAG(__AVX512CD__, _cd), \
-                 TENON_ABI_FLAG(__AVX512BW__, _bw), TENON_ABI_FLAG(__AVX512DQ__, _dq),                    \
-                 TENON_ABI_FLAG(__AVX512VL__, _vl), , , , , )
 
 // A microarchitecture level of the x86-64 psABI stands for all its features, which would make long names.
 #if defined(__AVX512F__) && defined(__AVX512CD__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && \
@@ -57,10 +52,21 @@
 #elif defined(__AVX2__) && defined(__BMI__) && defined(__BMI2__) && defined(__F16C__) && defined(__FMA__) && \
     defined(__LZCNT__) && defined(__MOVBE__) && !defined(__AVX512F__)
 #define TENON_ABI_LEVEL TENON_ABI_NAMED(_headers_x86v3)
+#elif defined(__AVX__)
+#define TENON_ABI_AVX                                                                             \
+  TENON_ABI_JOIN(TENON_ABI_SSE, TENON_ABI_FLAG(__AVX2__, _avx2), TENON_ABI_FLAG(__F16C__, _f16c), \
+                 TENON_ABI_FLAG(__FMA__, _fma), TENON_ABI_FLAG(__BMI__, _bmi),                    \
+                 TENON_ABI_FLAG(__BMI2__, _bmi2), TENON_ABI_FLAG(__LZCNT__, _lzcnt),              \
+                 TENON_ABI_FLAG(__MOVBE__, _movbe), , , )
+#define TENON_ABI_LEVEL                                                                                   \
+  TENON_ABI_JOIN(TENON_ABI_AVX, TENON_ABI_FLAG(__AVX512F__, _avx512f), TENON_ABI_FLAG(__AVX512CD__, _cd), \
+                 TENON_ABI_FLAG(__AVX512BW__, _bw), TENON_ABI_FLAG(__AVX512DQ__, _dq),                    \
+                 TENON_ABI_FLAG(__AVX512VL__, _vl), , , , , )
 #else
-#define TENON_ABI_LEVEL TENON_ABI_AVX512
+#define TENON_ABI_LEVEL TENON_ABI_SSE
 #endif
 
+#if defined(__AVX__)
 #define TENON_ABI_MORE                                                                                   \
   TENON_ABI_JOIN(TENON_ABI_LEVEL, TENON_ABI_FLAG(__AVX512VNNI__, _vnni),                                 \
                  TENON_ABI_FLAG(__AVX512VBMI__, _vbmi), TENON_ABI_FLAG(__AVX512VBMI2__, _vbmi2),         \
@@ -73,6 +79,9 @@
                  TENON_ABI_FLAG(__AMX_BF16__, _bf16), TENON_ABI_FLAG(__SSE4A__, _sse4a),                  \
                  TENON_ABI_FLAG(__XOP__, _xop), TENON_ABI_FLAG(__FMA4__, _fma4),                          \
                  TENON_ABI_FLAG(__TBM__, _tbm), TENON_ABI_FLAG(__AVX10_1__, _avx10), , )
+#else
+#define TENON_ABI_NAME TENON_ABI_LEVEL
+#endif
 
 #elif defined(__aarch64__)
 
