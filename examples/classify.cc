@@ -57,7 +57,7 @@ int main(int argc, char** argv) {
     if (labelled) labels = read_npy(labels_file).as<uint8_t, Shape<dyn>>();
     if (labelled && labels.size() != count)
       throw Error(ErrorCode::invalid_shape, labels_file,
-                  concat("labels for ", labels.size(), " of ", count, " images"));
+                  str_cat("labels for ", labels.size(), " of ", count, " images"));
 
     const auto start = std::chrono::steady_clock::now();
     const Session session = load(model, {.threads = 2});
@@ -66,7 +66,7 @@ int main(int argc, char** argv) {
     const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
     if (probability.extent(0) != count)
       throw Error(ErrorCode::invalid_shape, model,
-                  concat("results for ", probability.extent(0), " of ", count, " images"));
+                  str_cat("results for ", probability.extent(0), " of ", count, " images"));
 
     // The first three images, and up to ten of those that the network gets wrong.
     int64_t wrong = 0;
@@ -82,7 +82,8 @@ int main(int argc, char** argv) {
     std::printf("%s images read in %.2f ms, loading the network included\n", std::to_string(count).c_str(),
                 took.count());
     if (labelled)
-      std::printf("%s: %.2f %%\n", concat(count - wrong, " of ", count, " right").c_str(),
+      std::printf("%s of %s right: %.2f %%\n", std::to_string(count - wrong).c_str(),
+                  std::to_string(count).c_str(),
                   100.0 * static_cast<double>(count - wrong) / static_cast<double>(count));
   } catch (const Error& e) {
     std::fprintf(stderr, "classify: %s\n", e.what());

@@ -32,7 +32,7 @@ std::size_t literal_end(std::string_view text, std::size_t at) {
 }
 std::size_t raw_literal_end(std::string_view text, std::size_t quote) {
   const std::size_t open = std::min(text.find('(', quote), text.size());
-  const std::string close = concat(")", text.substr(quote + 1, open - quote - 1), "\"");
+  const std::string close = str_cat(")", text.substr(quote + 1, open - quote - 1), "\"");
   const std::size_t end = text.find(close, open);
   return end == text.npos ? text.size() : end + close.size();
 }
@@ -129,7 +129,7 @@ bool is_among(std::string_view word, std::span<const std::string_view> words) {
 // A call of tenon::fail with the code that the arguments of an Error or of `raise` begin with.
 std::string fail_call(std::string_view arguments) {
   const std::string_view code = trimmed(arguments.substr(0, find_level(arguments, 0, ",")));
-  return concat("tenon::fail(", code.starts_with("ErrorCode") ? "tenon::" : "", code, ")");
+  return str_cat("tenon::fail(", code.starts_with("ErrorCode") ? "tenon::" : "", code, ")");
 }
 
 // `throw …` behind the word, up to its end.
@@ -188,13 +188,13 @@ std::string freestanding_text(std::string_view text) {
       result += "if constexpr (false)";
       at = find_level(text, next + 1, "") + 1;
     } else if (word == "void" && next < text.size() && is_letter(text[next]) && chooses(text, next)) {
-      result += concat(result.ends_with("inline ") ? "" : "inline ", always_inline, word);
+      result += str_cat(result.ends_with("inline ") ? "" : "inline ", always_inline, word);
       at = t.end;
     } else if (word == "Arch" && has(text, t.end, ") {") && result.ends_with(">(")) {
-      result += concat(word, ") ", always_inline);
+      result += str_cat(word, ") ", always_inline);
       at = t.end + 2;
     } else if (word == "decltype" && has(text, t.end, "(auto) dispatch(")) {
-      result += concat("inline ", always_inline, word);
+      result += str_cat("inline ", always_inline, word);
       at = t.end;
     } else if (word == "try") {
       at = t.end;
@@ -270,7 +270,7 @@ std::string joined(std::string_view folder, std::string_view path) {
     }
   }
   std::string result;
-  for (const std::string_view step : steps) result += concat(result.empty() ? "" : "/", step);
+  for (const std::string_view step : steps) result += str_cat(result.empty() ? "" : "/", step);
   return result;
 }
 
@@ -283,7 +283,7 @@ class Amalgamator {
   std::string write(std::span<const std::string> headers) {
     for (const std::string& h : headers) {
       if (find(h).empty())
-        throw Error(ErrorCode::invalid_argument, "amalgamate", concat("there is no header ", h));
+        throw Error(ErrorCode::invalid_argument, "amalgamate", str_cat("there is no header ", h));
       add(find(h));
     }
     std::string text = notice();
@@ -293,11 +293,11 @@ class Amalgamator {
       text +=
           "#ifdef TENON_COMPILED\n#error This header has the kernels' bodies: compile without "
           "TENON_COMPILED\n#endif\n";
-    for (const std::string& s : standard_) text += concat("#include <", s, ">\n");
+    for (const std::string& s : standard_) text += str_cat("#include <", s, ">\n");
     text += options_.enclosing.empty() ? body_ : enclosed(body_);
     for (const std::string& m : macros_)
       if (!options_.enclosing.empty() || !(m.starts_with("TENON_") || m.starts_with("XSIMD_")))
-        text += concat("#undef ", renamed(m), "\n");
+        text += str_cat("#undef ", renamed(m), "\n");
     return text;
   }
 
@@ -318,7 +318,7 @@ class Amalgamator {
   // The path under which there is a header, or "".
   std::string find(std::string_view path) const {
     if (options_.freestanding)
-      if (const auto f = files_.find(concat("freestanding/", path)); f != files_.end())
+      if (const auto f = files_.find(str_cat("freestanding/", path)); f != files_.end())
         return std::string(f->first);
     return files_.contains(path) ? std::string(path) : std::string();
   }
@@ -350,9 +350,9 @@ class Amalgamator {
       const auto type = static_cast<DType>(d);
       if (type == DType::string || (!options_.types.empty() && !std::ranges::count(options_.types, type)))
         continue;
-      list += concat(list.empty() ? "" : ", ", "cpp_type<static_cast<DType>(", d, ")>");
+      list += str_cat(list.empty() ? "" : ", ", "cpp_type<static_cast<DType>(", d, ")>");
     }
-    text.replace(at, text.find(';', at) - at, concat("using all_types = TypeList<", list, ">"));
+    text.replace(at, text.find(';', at) - at, str_cat("using all_types = TypeList<", list, ">"));
   }
 
   void add(const std::string& path) {
@@ -407,7 +407,7 @@ class Amalgamator {
       if (c.printed) print(line);
       conditions_.push_back(c);
     } else if (conditions_.size() == outer && (d.name == "elif" || d.name == "else" || d.name == "endif")) {
-      throw Error(ErrorCode::not_supported, path, concat("has an #", d.name, " without an #if"));
+      throw Error(ErrorCode::not_supported, path, str_cat("has an #", d.name, " without an #if"));
     } else if (d.name == "elif" || d.name == "else") {
       Condition& c = conditions_.back();
       if (c.printed) {
@@ -458,7 +458,7 @@ class Amalgamator {
   std::string renamed(std::string_view macro) const {
     const bool ours = macro.starts_with("TENON_") || macro.starts_with("XSIMD_");
     if (!ours || macro == user_macro || options_.enclosing.empty()) return std::string(macro);
-    return concat(options_.enclosing.substr(0, options_.enclosing.find(':')), "_", macro);
+    return str_cat(options_.enclosing.substr(0, options_.enclosing.find(':')), "_", macro);
   }
 
   // The text with namespaces tenon and xsimd in the enclosing one.
@@ -484,8 +484,8 @@ class Amalgamator {
         const bool is_qualified = has(text, skip_blanks(text, t.end), "::");
         const bool is_member = previous == "::" && is_joined;
         if (previous == "namespace" || (previous == "::" && !is_member))
-          result += concat(options_.enclosing, "::", token);
-        else if (is_qualified && !is_member) result += concat("::", options_.enclosing, "::", token);
+          result += str_cat(options_.enclosing, "::", token);
+        else if (is_qualified && !is_member) result += str_cat("::", options_.enclosing, "::", token);
         else result += token;
       } else {
         result += t.part == Part::word ? renamed(token) : std::string(token);
@@ -498,14 +498,14 @@ class Amalgamator {
   }
 
   std::string notice() const {
-    std::string text = concat("// Tenon ", library_version, ", under the Apache License, Version 2.0:\n",
-                              "// http://www.apache.org/licenses/LICENSE-2.0\n");
+    std::string text = str_cat("// Tenon ", library_version, ", under the Apache License, Version 2.0:\n",
+                               "// http://www.apache.org/licenses/LICENSE-2.0\n");
     const auto f = files_.find("NOTICE");
     if (f == files_.end()) return text;
     text += "//\n";
     for (std::string_view rest = f->second; !rest.empty();) {
       const std::size_t end = std::min(rest.find('\n'), rest.size());
-      text += concat(end == 0 ? "//" : "// ", rest.substr(0, end), "\n");
+      text += str_cat(end == 0 ? "//" : "// ", rest.substr(0, end), "\n");
       rest.remove_prefix(std::min(end + 1, rest.size()));
     }
     return text;
@@ -559,7 +559,7 @@ std::string operator_header(const Registry& registry, std::string_view name) {
   std::vector<std::pair<std::size_t, std::string>> near;
   for (const auto& [key, versions] : registry.operators()) {
     const auto& [domain, op] = key;
-    const std::string whole = domain.empty() ? op : concat(domain, ".", op);
+    const std::string whole = domain.empty() ? op : str_cat(domain, ".", op);
     const OperatorClass* const newest = versions.rbegin()->second;
     if (registry.source(*newest).header.empty()) continue;
     // ai.onnx comes first among the domains that have an operator of a name.
@@ -578,8 +578,8 @@ std::string operator_header(const Registry& registry, std::string_view name) {
   std::ranges::sort(near);
   std::string names;
   for (std::size_t k = 0; k < std::min<std::size_t>(near.size(), 5); ++k)
-    names += concat(k == 0 ? "; near it: " : ", ", near[k].second);
-  throw Error(ErrorCode::invalid_argument, std::string(name.substr(0, 80)), concat("is no operator", names));
+    names += str_cat(k == 0 ? "; near it: " : ", ", near[k].second);
+  throw Error(ErrorCode::invalid_argument, std::string(name.substr(0, 80)), str_cat("is no operator", names));
 }
 
 }  // namespace tenon::TENON_ABI

@@ -20,7 +20,7 @@ const onnx::AttributeProto* resolve(const onnx::AttributeProto& a, const Attribu
   if (a.ref_attr_name().empty()) return &a;
   if (call == nullptr)
     throw Error(ErrorCode::invalid_model, {},
-                concat("attribute '", a.name(), "' refers to one of a function, outside of any"));
+                str_cat("attribute '", a.name(), "' refers to one of a function, outside of any"));
   const auto it = call->find(a.ref_attr_name());
   return it == call->end() ? nullptr : it->second;
 }
@@ -54,7 +54,7 @@ op::AttributeValue read_attribute(const onnx::AttributeProto& a, const DataSourc
     default: break;
   }
   throw Error(ErrorCode::not_supported, {},
-              concat("attribute '", a.name(), "' of type ", onnx::AttributeProto::AttributeType_Name(type)));
+              str_cat("attribute '", a.name(), "' of type ", onnx::AttributeProto::AttributeType_Name(type)));
 }
 
 bool equal(const op::AttributeValue& a, const op::AttributeValue& b) {

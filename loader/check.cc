@@ -137,7 +137,7 @@ class Checker {
   }
 
   void function(const onnx::FunctionProto& f) {
-    const std::string name = concat(f.domain(), f.domain().empty() ? "" : ".", f.name());
+    const std::string name = str_cat(f.domain(), f.domain().empty() ? "" : ".", f.name());
     const Within within(findings_, {.what = "function", .name = name});
     if (f.name().empty()) error("required", "a function has no name");
     if (findings_.ir_version >= 8 && !f.has_domain()) error("required", "the function has no domain");
@@ -361,7 +361,7 @@ class Checker {
   void collect_functions(const onnx::ModelProto& m) {
     for (const auto& f : m.functions())
       if (!functions_.emplace(key_of(f), &f).second)
-        error("function", "function ", shown(concat(f.domain(), ".", f.name())), " is there twice");
+        error("function", "function ", shown(str_cat(f.domain(), ".", f.name())), " is there twice");
   }
 
   void call(const onnx::NodeProto& n, const onnx::FunctionProto& f) {

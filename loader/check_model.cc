@@ -96,9 +96,9 @@ void check_cycles(const onnx::ModelProto& m, const Functions& functions, Finding
       const Function next = calls[at][path.back().second++];
       if (states[next] == State::unseen) open(next);
       else if (states[next] == State::open)
-        findings.error("function", "function ", shown(concat(next->domain(), ".", next->name())),
-                       " calls itself",
-                       next == at ? "" : concat(", through ", shown(concat(at->domain(), ".", at->name()))));
+        findings.error(
+            "function", "function ", shown(str_cat(next->domain(), ".", next->name())), " calls itself",
+            next == at ? "" : str_cat(", through ", shown(str_cat(at->domain(), ".", at->name()))));
     }
   }
 }
@@ -142,7 +142,7 @@ Configurations check_configurations(const onnx::ModelProto& model, Findings& fin
     findings.warn("ir-version", "device configurations are a part of IR 11 and later");
   Configurations configurations;
   for (const auto& c : model.configuration()) {
-    const std::string of = concat("device configuration ", shown(c.name()));
+    const std::string of = str_cat("device configuration ", shown(c.name()));
     if (c.name().empty()) findings.error(rule, "a device configuration has no name");
     else if (!configurations.emplace(c.name(), &c).second) findings.error(rule, of, " is there twice");
     if (c.num_devices() < 1) findings.error(rule, of, " has ", c.num_devices(), " devices");

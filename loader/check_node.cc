@@ -109,7 +109,7 @@ void check_attributes(const onnx::NodeProto& n, const Schema& s, Findings& findi
       continue;
     }
     seen[static_cast<std::size_t>(it - infos.begin())] = true;
-    const std::string_view type = op::name(it->type);
+    const std::string_view type = op::name_of(it->type);
     if (!a.has_type() && findings.ir_version < 2) continue;
     if (name_of(a.type()) != type)
       findings.error("attribute", "attribute ", shown(a.name()), " is of type ", name_of(a.type()), ", not ",
@@ -154,7 +154,7 @@ bool same_operator(const onnx::NodeProto& n, int opset, int other, const Registr
 
 void check_attribute(const AttributeProto& a, Findings& findings) {
   constexpr std::string_view rule = "attribute";
-  const std::string of = concat("attribute ", shown(a.name()));
+  const std::string of = str_cat("attribute ", shown(a.name()));
   if (a.name().empty()) findings.error("required", "an attribute has no name");
   if (findings.ir_version >= 2 && a.type() == AttributeProto::UNDEFINED)
     findings.error("required", of, " has no type");
@@ -208,7 +208,7 @@ namespace {
 // `devices`: how many there are, -1 if that is not known. `rank` likewise.
 void check_sharding(const onnx::ShardingSpecProto& s, int64_t devices, int rank, Findings& findings) {
   constexpr std::string_view rule = "sharding";
-  const std::string of = concat("the sharding of ", shown(s.tensor_name()));
+  const std::string of = str_cat("the sharding of ", shown(s.tensor_name()));
   const auto check_device = [&](int64_t d) {
     if (d < 0 || (devices >= 0 && d >= devices))
       findings.error(rule, of, " has the device ", d, ", which is none");

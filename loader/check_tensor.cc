@@ -98,14 +98,14 @@ void check_size(const onnx::TensorProto& t, DType d, int64_t count, std::string_
     needed = least;
   }
   const auto says = [&] {
-    return concat(of, " of ", count, " elements of ", name(d), " has ", field.size,
-                  raw ? " bytes" : " numbers", " in ", field.name, ", ", needed, " are needed");
+    return str_cat(of, " of ", count, " elements of ", name_of(d), " has ", field.size,
+                   raw ? " bytes" : " numbers", " in ", field.name, ", ", needed, " are needed");
   };
   if (field.size < least) findings.error(rule, says());
   else if (field.size != needed) findings.warn(rule, says());
-  else if (raw && is_packed(d) && count % (8 / bits(d)) != 0 &&
-           static_cast<uint8_t>(t.raw_data().back()) >> (count % (8 / bits(d)) * bits(d)) != 0)
-    findings.warn(rule, of, " of ", name(d), " has bits behind its last element");
+  else if (raw && is_packed(d) && count % (8 / bits_of(d)) != 0 &&
+           static_cast<uint8_t>(t.raw_data().back()) >> (count % (8 / bits_of(d)) * bits_of(d)) != 0)
+    findings.warn(rule, of, " of ", name_of(d), " has bits behind its last element");
 }
 
 // The numbers of a tensor of int64 that is checked; nothing where they lie in a file that is not known.
@@ -129,7 +129,7 @@ void check_element(int32_t element, std::string_view name_, Findings& findings) 
   if (d == DType::undefined)
     findings.error("element-type", shown(name_), " has the element type ", element, ", which is none");
   else if (findings.ir_version > 0 && findings.ir_version < first_version(d))
-    findings.error("element-type", shown(name_), " has elements of ", name(d), ", a type of IR ",
+    findings.error("element-type", shown(name_), " has elements of ", name_of(d), ", a type of IR ",
                    first_version(d), " and later, in IR ", findings.ir_version);
 }
 
@@ -193,7 +193,7 @@ void check_value_info(const onnx::ValueInfoProto& value, bool main, Findings& fi
 
 void check_tensor(const onnx::TensorProto& t, Findings& findings) {
   constexpr std::string_view rule = "tensor-data";
-  const std::string of = concat("tensor ", shown(t.name()));
+  const std::string of = str_cat("tensor ", shown(t.name()));
   if (!t.has_data_type() || t.data_type() == onnx::TensorProto::UNDEFINED)
     findings.error("element-type", of, " has no element type");
   else check_element(t.data_type(), t.name(), findings);
@@ -211,7 +211,7 @@ void check_tensor(const onnx::TensorProto& t, Findings& findings) {
   std::string used;
   int uses = 0;
   for (const Field& f : fields)
-    if (f.size > 0) used += concat(uses++ == 0 ? "" : ", ", f.name);
+    if (f.size > 0) used += str_cat(uses++ == 0 ? "" : ", ", f.name);
 
   if (is_external(t)) {
     if (uses > 0) findings.error("external-data", of, " is external, but has ", used);
@@ -230,19 +230,19 @@ void check_tensor(const onnx::TensorProto& t, Findings& findings) {
   }
   if (uses != 1)
     return findings.error(rule, of,
-                          uses == 0 ? " has no data" : concat(" has data in several fields: ", used));
+                          uses == 0 ? " has no data" : str_cat(" has data in several fields: ", used));
   if (d == DType::undefined) return;
   if (!t.raw_data().empty() && d == DType::string)
     return findings.error(rule, of, " has strings in raw_data");
   if (t.raw_data().empty() && field_of(t, d).size == 0)
-    return findings.error(rule, of, " of ", name(d), " has its elements in ", used, " instead of ",
+    return findings.error(rule, of, " of ", name_of(d), " has its elements in ", used, " instead of ",
                           field_of(t, d).name);
   check_size(t, d, *count, of, findings);
 }
 
 void check_sparse_tensor(const onnx::SparseTensorProto& s, Findings& findings) {
   constexpr std::string_view rule = "sparse-tensor";
-  const std::string of = concat("sparse tensor ", shown(s.values().name()));
+  const std::string of = str_cat("sparse tensor ", shown(s.values().name()));
   const int64_t before = findings.errors();
   if (!s.has_values()) return findings.error(rule, "a sparse tensor has no values");
   check_tensor(s.values(), findings);

@@ -67,9 +67,9 @@ void compare_tensors(const AnyTensor& first, const AnyTensor& second, Tolerance 
   });
   if (worst >= 0)
     d.reason =
-        concat(d.differing, " of ", d.elements, " elements, the worst at ", place_of(worst, first.extents()),
-               ": ", tenon::detail::element_text(second.view(), worst), " instead of ",
-               tenon::detail::element_text(first.view(), worst));
+        str_cat(d.differing, " of ", d.elements, " elements, the worst at ", place_of(worst, first.extents()),
+                ": ", tenon::detail::element_text(second.view(), worst), " instead of ",
+                tenon::detail::element_text(first.view(), worst));
 }
 
 std::set<std::string_view> computed(const Session& s) {
@@ -136,7 +136,7 @@ class Search {
 ValueDifference compare(const Value& first, const Value& second, Tolerance tolerance) {
   ValueDifference d;
   d.type = to_string(first.type());
-  if (first.is_tensor()) d.type += concat(" ", to_string(first.tensor().extents()));
+  if (first.is_tensor()) d.type += str_cat(" ", to_string(first.tensor().extents()));
   if (first.is_tensor() && second.is_tensor() && first.type() == second.type() &&
       first.tensor().extents() == second.tensor().extents())
     compare_tensors(first.tensor(), second.tensor(), tolerance, d);

@@ -69,13 +69,13 @@ class Emission {
       try {
         body += node(n, plan_.actions[s]);
       } catch (const Refused& r) {
-        refused_.insert(concat(tenon::detail::describe(n), ": ", r.reason));
+        refused_.insert(str_cat(tenon::detail::describe(n), ": ", r.reason));
       }
     }
     if (!refused_.empty()) return;
     for (const Parameter& o : outputs_) {
-      const std::string from = pointer(o.value), to = concat("out", o.number);
-      if (from != to) body += concat("  std::memcpy(", to, ", ", from, ", ", bytes(o.value), ");\n");
+      const std::string from = pointer(o.value), to = str_cat("out", o.number);
+      if (from != to) body += str_cat("  std::memcpy(", to, ", ", from, ", ", bytes(o.value), ");\n");
       note_type(o.value);
     }
     const int64_t scratch = peak(feeds, others);
@@ -85,7 +85,7 @@ class Emission {
     views_.clear();
     const auto add_view = [&](const Parameter& p, bool input) {
       views_.push_back(view_type(p.value, input));
-      parameters += concat(views_.back(), " ", p.name, ", ");
+      parameters += str_cat(views_.back(), " ", p.name, ", ");
     };
     for (const Parameter& p : inputs_) add_view(p, true);
     for (const Parameter& p : outputs_) add_view(p, false);
@@ -95,9 +95,9 @@ class Emission {
     text += "  [[maybe_unused]] std::byte* const arena = memory.arena;\n";
     for (const Parameter& p : inputs_)
       text +=
-          concat("  [[maybe_unused]] const std::byte* const in", p.number, " = bytes_of(", p.name, ");\n");
+          str_cat("  [[maybe_unused]] const std::byte* const in", p.number, " = bytes_of(", p.name, ");\n");
     for (const Parameter& p : outputs_)
-      text += concat("  std::byte* const out", p.number, " = bytes_of(", p.name, ");\n");
+      text += str_cat("  std::byte* const out", p.number, " = bytes_of(", p.name, ");\n");
     text += body;
   }
 
@@ -108,17 +108,17 @@ class Emission {
         name, {}, std::move(constants_.weights()), std::move(headers_), std::move(types_), std::move(views_)};
     part.text = "namespace constants {\n\n// Words of constant tensors, as kernels read them.\n";
     part.text += "using Word [[gnu::may_alias]] = std::uint64_t;\n\n";
-    part.text += concat(constants_.text(), "\n}  // namespace constants\n\n");
+    part.text += str_cat(constants_.text(), "\n}  // namespace constants\n\n");
     part.text += "/// What a run works in; its contents mean nothing between runs.\nstruct Memory {\n";
-    part.text += concat("  alignas(64) std::byte arena[", std::max<int64_t>(arena_bytes_, 64), "];\n");
-    if (scratch_bytes_ > 0) part.text += concat("  alignas(64) std::byte scratch[", scratch_bytes_, "];\n");
+    part.text += str_cat("  alignas(64) std::byte arena[", std::max<int64_t>(arena_bytes_, 64), "];\n");
+    if (scratch_bytes_ > 0) part.text += str_cat("  alignas(64) std::byte scratch[", scratch_bytes_, "];\n");
     part.text += "};\n";
     if (!part.weights.empty())
-      part.text += concat("\n/// The bytes of the weights' file, which a run wants at a multiple of 64.\n",
-                          "inline constexpr std::size_t weights_bytes = ", part.weights.size(), ";\n");
+      part.text += str_cat("\n/// The bytes of the weights' file, which a run wants at a multiple of 64.\n",
+                           "inline constexpr std::size_t weights_bytes = ", part.weights.size(), ";\n");
     const std::string weights = part.weights.empty() ? "" : ", const std::byte* weights";
     for (const auto& [parameters, body] : functions_)
-      part.text += concat("\ninline void run(", parameters, weights, ") noexcept {\n", body, "}\n");
+      part.text += str_cat("\ninline void run(", parameters, weights, ") noexcept {\n", body, "}\n");
     return part;
   }
 
@@ -133,7 +133,7 @@ class Emission {
 
   /// Values that have memory before the first node.
   void place_values() {
-    for (const Parameter& p : inputs_) operands_[static_cast<std::size_t>(p.value)] = concat("in", p.number);
+    for (const Parameter& p : inputs_) operands_[static_cast<std::size_t>(p.value)] = str_cat("in", p.number);
   }
 
   /// An expression for a value's first byte.
@@ -144,8 +144,8 @@ class Emission {
     switch (e.place) {
       case Place::fixed: return known = constant(v);
       case Place::given: return known = pointer(e.root);
-      case Place::arena: return known = concat("(arena + ", entry(e.root).offset + e.shift, ")");
-      case Place::output: return known = concat("out", entry(e.root).output);
+      case Place::arena: return known = str_cat("(arena + ", entry(e.root).offset + e.shift, ")");
+      case Place::output: return known = str_cat("out", entry(e.root).output);
       default: throw Refused{"a value is made by the run"};
     }
   }
@@ -180,17 +180,17 @@ class Emission {
 
   std::string view_type(ValueId v, bool input) const {
     std::string shape;
-    for (const int64_t e : entry(v).info.dims.extents()) shape += concat(shape.empty() ? "" : ", ", e);
-    return concat("TensorView<", input ? "const " : "", type_name(entry(v).info.type.element), ", Shape<",
-                  shape, ">>");
+    for (const int64_t e : entry(v).info.dims.extents()) shape += str_cat(shape.empty() ? "" : ", ", e);
+    return str_cat("TensorView<", input ? "const " : "", type_name(entry(v).info.type.element), ", Shape<",
+                   shape, ">>");
   }
   std::string view(ValueId v, bool input) {
     if (v < 0) return "Absent{}";
     expect_dense(v);
     note_type(v);
-    std::string text = concat("at<", input ? "const " : "", type_name(entry(v).info.type.element));
-    for (const int64_t e : entry(v).info.dims.extents()) text += concat(", ", e);
-    return concat(text, ">(", pointer(v), ")");
+    std::string text = str_cat("at<", input ? "const " : "", type_name(entry(v).info.type.element));
+    for (const int64_t e : entry(v).info.dims.extents()) text += str_cat(", ", e);
+    return str_cat(text, ">(", pointer(v), ")");
   }
 
   /// The name of a node's operator. What is no constant of the language is made in the run, in `before`.
@@ -198,8 +198,8 @@ class Emission {
     OperatorText text = text_of(op, registry_, constants_);
     headers_.insert(text.headers.begin(), text.headers.end());
     if (text.constant) return constants_.op(text.expression);
-    const std::string made = concat("local", locals_++);
-    before += concat("  const auto ", made, " = ", text.expression, ";\n");
+    const std::string made = str_cat("local", locals_++);
+    before += str_cat("  const auto ", made, " = ", text.expression, ";\n");
     return made;
   }
 
@@ -221,11 +221,11 @@ class Emission {
     if (std::string small = small_product(n); !small.empty()) return small;
     const std::string op = operator_name(n.op, before);
     std::string in, out;
-    for (ValueId v : n.inputs) in += concat(in.empty() ? "" : ", ", view(v, true));
+    for (ValueId v : n.inputs) in += str_cat(in.empty() ? "" : ", ", view(v, true));
     for (ValueId v : n.outputs)
-      out += concat(out.empty() ? "" : ", ", entry(v).place == Place::none ? "Absent{}" : view(v, false));
-    return concat(before, "  compute(", op, ", operands(", in, "), operands(", out, "));  // ",
-                  comment(tenon::detail::describe(n)), "\n");
+      out += str_cat(out.empty() ? "" : ", ", entry(v).place == Place::none ? "Absent{}" : view(v, false));
+    return str_cat(before, "  compute(", op, ", operands(", in, "), operands(", out, "));  // ",
+                   comment(tenon::detail::describe(n)), "\n");
   }
 
   /// A product for which the kernel is known already: its text, or nothing.
@@ -239,7 +239,8 @@ class Emission {
     const DType type = a.type.element;
     if (type != DType::float32 && type != DType::float64) return {};
     const Extents y = entry(n.outputs[0]).info.dims.extents();
-    const int64_t columns = y.empty() ? 0 : y[y.size() - 1], rows = columns == 0 ? 0 : product(y) / columns;
+    const int64_t columns = y.empty() ? 0 : y[y.size() - 1],
+                  rows = columns == 0 ? 0 : extent_product(y) / columns;
     const int64_t depth = rows == 0 ? 0 : element_count(a.dims.extents()) / rows;
     if (!is_small_product(rows, depth, columns)) return {};
     if (trans_b && (rows > 4 || depth == 1 || columns == 1)) return {};  // gemm has other kernels for these
@@ -264,13 +265,13 @@ class Emission {
     headers_.insert("tenon/graph/fused/small_mat_mul.hpp");
     const std::string t = type_name(type);
     const Bounds bounds = packed != nullptr ? packed->bounds : Bounds{};
-    const std::string op = constants_.op(concat(
+    const std::string op = constants_.op(str_cat(
         "tenon::passes::SmallMatMul<", t, ", ", rows, ", ", depth, ", ", columns, trans_b ? ", true" : "",
         ">{.alpha = ", literal(alpha), ", .beta = ", literal(beta), ", .bounds = {", literal(bounds.lo), ", ",
         literal(bounds.hi), "}, .c_row = ", c_row, ", .c_col = ", c_col, "}"));
     const std::string b = packed != nullptr ? constants_.address(packed->b, of_file) : pointer(n.inputs[1]);
-    return concat("  ", op, ".compute(", pointer(n.inputs[0]), ", ", b, ", ", c, ", ", pointer(n.outputs[0]),
-                  ");  // ", comment(tenon::detail::describe(n)), "\n");
+    return str_cat("  ", op, ".compute(", pointer(n.inputs[0]), ", ", b, ", ", c, ", ", pointer(n.outputs[0]),
+                   ");  // ", comment(tenon::detail::describe(n)), "\n");
   }
 
   /// Identity hands on whatever it is given.
@@ -284,9 +285,9 @@ class Emission {
     std::string from = pointer(x);
     for (const Parameter& o : outputs_)
       if (o.value == y) {
-        operands_[static_cast<std::size_t>(y)] = concat("out", o.number);
-        return concat("  std::memcpy(out", o.number, ", ", from, ", ", bytes(x), ");  // ",
-                      comment(tenon::detail::describe(n)), "\n");
+        operands_[static_cast<std::size_t>(y)] = str_cat("out", o.number);
+        return str_cat("  std::memcpy(out", o.number, ", ", from, ", ", bytes(x), ");  // ",
+                       comment(tenon::detail::describe(n)), "\n");
       }
     if (entry(x).place == Place::arena) throw Refused{"it hands on a value whose memory has another use"};
     operands_[static_cast<std::size_t>(y)] = std::move(from);
@@ -300,7 +301,7 @@ class Emission {
     tile_bytes_ =
         std::max(tile_bytes_, static_cast<int64_t>(f.buffers.size()) * FusedElementwise::tile_bytes);
     std::string before;
-    std::string text = concat(
+    std::string text = str_cat(
         "  for (std::int64_t from = 0; from < ", size, "; from += ", FusedElementwise::tile, ") {  // ",
         comment(tenon::detail::describe(n)), "\n    const std::int64_t size = std::min<std::int64_t>(",
         FusedElementwise::tile, ", ", size, " - from);\n");
@@ -314,16 +315,17 @@ class Emission {
         } else if (k >= 0) {
           const auto at = static_cast<std::size_t>(k);
           const std::string type = type_name(entry(n.inputs[at]).info.type.element);
-          in.push_back(f.whole[at] ? concat("part<const ", type, ">(", pointer(n.inputs[at]), ", from, size)")
-                                   : concat("at<const ", type, ">(", pointer(n.inputs[at]), ")"));
+          in.push_back(f.whole[at]
+                           ? str_cat("part<const ", type, ">(", pointer(n.inputs[at]), ", from, size)")
+                           : str_cat("at<const ", type, ">(", pointer(n.inputs[at]), ")"));
         } else {
           const int buffer = f.steps[static_cast<std::size_t>(~k)].buffer;
           in.push_back(tile(f, buffer, first, true, n));
         }
       }
       const std::string to = tile(f, s.buffer, first, false, n);
-      text += s.chain.empty() ? concat("    compute(", operator_name(s.op, before), ", operands(", joined(in),
-                                       "), operands(", to, "));\n")
+      text += s.chain.empty() ? str_cat("    compute(", operator_name(s.op, before), ", operands(",
+                                        joined(in), "), operands(", to, "));\n")
                               : chain(s.chain, in, to);
     }
     return before + text + "  }\n";
@@ -334,17 +336,17 @@ class Emission {
     std::vector<std::string> steps;
     for (const auto& [step, operand] : links) {
       const auto& [function, second, number, bound, array] = step;  // the array is known in the run
-      steps.push_back(concat("{Step::Function::", name_of(function), ", ", literal(second), ", ",
-                             literal(number), ", ", literal(bound), ", ",
-                             operand == 0 ? "nullptr" : concat(in[operand], ".data()"), "}"));
+      steps.push_back(str_cat("{Step::Function::", name_of(function), ", ", literal(second), ", ",
+                              literal(number), ", ", literal(bound), ", ",
+                              operand == 0 ? "nullptr" : str_cat(in[operand], ".data()"), "}"));
     }
-    return concat("    {\n      using Step = tenon::kernels::ChainStep;\n      const Step steps[] = {",
-                  joined(steps), "};\n      tenon::kernels::run_chain(steps, ", in[0], ".data(), ", to,
-                  ".data(), size);\n    }\n");
+    return str_cat("    {\n      using Step = tenon::kernels::ChainStep;\n      const Step steps[] = {",
+                   joined(steps), "};\n      tenon::kernels::run_chain(steps, ", in[0], ".data(), ", to,
+                   ".data(), size);\n    }\n");
   }
   static std::string joined(const std::vector<std::string>& parts) {
     std::string text;
-    for (const std::string& part : parts) text += concat(text.empty() ? "" : ", ", part);
+    for (const std::string& part : parts) text += str_cat(text.empty() ? "" : ", ", part);
     return text;
   }
   std::string tile(const FusedElementwise& f, int buffer, int64_t first, bool input, const Graph::Node& n) {
@@ -352,10 +354,10 @@ class Emission {
     const bool last = b == f.buffers.size();
     const DType type = last ? f.element : f.buffers[b];
     types_.insert(type);
-    return concat("part<", input ? "const " : "", type_name(type), ">(",
-                  last ? pointer(n.outputs[0])
-                       : concat("arena + ", first + static_cast<int64_t>(b) * FusedElementwise::tile_bytes),
-                  last ? ", from, size)" : ", 0, size)");
+    return str_cat("part<", input ? "const " : "", type_name(type), ">(",
+                   last ? pointer(n.outputs[0])
+                        : str_cat("arena + ", first + static_cast<int64_t>(b) * FusedElementwise::tile_bytes),
+                   last ? ", from, size)" : ", 0, size)");
   }
 
   const Parameter* parameter(ValueId v) const {
@@ -433,13 +435,13 @@ Feeds feeds_for(const Graph& g, const ShapeSet& shapes, int number) {
     if (e.content) continue;
     if (e.info.type.kind != Kind::tensor || e.info.type.element == DType::string)
       throw Error(ErrorCode::not_supported, "compile",
-                  concat("input '", e.name, "' is no tensor of numbers"));
+                  str_cat("input '", e.name, "' is no tensor of numbers"));
     Dims dims = e.info.dims;
     for (const auto& [name, extents] : shapes)
       if (name == e.name) {
         if (!dims.fits(Dims(extents)))
           throw Error(ErrorCode::invalid_argument, "compile",
-                      concat("input '", name, "' does not have the extents ", to_string(extents)));
+                      str_cat("input '", name, "' does not have the extents ", to_string(extents)));
         dims = Dims(extents);
         used.insert(name);
       }
@@ -452,10 +454,10 @@ Feeds feeds_for(const Graph& g, const ShapeSet& shapes, int number) {
     if (!dims.known()) {
       std::string text = dims.ranked() ? "" : " of unknown rank";
       for (int k = 0; dims.ranked() && k < dims.rank(); ++k)
-        text += concat(k > 0 ? "," : "(", dims[k].known()      ? std::to_string(dims[k].value())
-                                          : dims[k].symbolic() ? std::string(g.symbol_name(dims[k]))
-                                                               : "?");
-      open += concat("\n  input '", e.name, "' ", text, dims.ranked() ? ")" : "");
+        text += str_cat(k > 0 ? "," : "(", dims[k].known()      ? std::to_string(dims[k].value())
+                                           : dims[k].symbolic() ? std::string(g.symbol_name(dims[k]))
+                                                                : "?");
+      open += str_cat("\n  input '", e.name, "' ", text, dims.ranked() ? ")" : "");
       continue;
     }
     const Extents extents = dims.extents();
@@ -463,17 +465,17 @@ Feeds feeds_for(const Graph& g, const ShapeSet& shapes, int number) {
     AnyTensor numbers(e.info.type.element, extents, Storage::allocate(bytes));
     std::memset(numbers.out().data(), 0, bytes);
     if (number != 0)
-      dispatch(numeric{}, e.info.type.element,
-               [&]<class T>() { std::ranges::fill(numbers.out().as<T>(), static_cast<T>(number)); });
+      visit_types(numeric{}, e.info.type.element,
+                  [&]<class T>() { std::ranges::fill(numbers.out().as<T>(), static_cast<T>(number)); });
     feeds.emplace_back(e.name, std::move(numbers));
   }
   if (!open.empty())
     throw Error(ErrorCode::invalid_argument, "compile",
-                concat("extents are left open; fix them with --shape NAME=NUMBER or INPUT=1x8x8:", open));
+                str_cat("extents are left open; fix them with --shape NAME=NUMBER or INPUT=1x8x8:", open));
   for (const auto& [name, extents] : shapes)
     if (!used.contains(name))
       throw Error(ErrorCode::invalid_argument, "compile",
-                  concat("'", name, "' names no input, and no extent of one that is open"));
+                  str_cat("'", name, "' names no input, and no extent of one that is open"));
   return feeds;
 }
 
@@ -488,8 +490,8 @@ ModelPart compile_part(const Model& model, const CompileOptions& options) {
     emission.add(feeds_for(session.graph(), set, 0), feeds_for(session.graph(), set, 1));
   if (!emission.refused().empty()) {
     const std::size_t count = emission.refused().size();
-    std::string text = concat(count, count == 1 ? " node has" : " nodes have", " no form in a header:");
-    for (const std::string& line : emission.refused()) text += concat("\n  ", line);
+    std::string text = str_cat(count, count == 1 ? " node has" : " nodes have", " no form in a header:");
+    for (const std::string& line : emission.refused()) text += str_cat("\n  ", line);
     throw Error(ErrorCode::not_supported, "compile", text);
   }
   return emission.take(namespace_name(options.name));
@@ -508,20 +510,20 @@ std::string assemble(std::span<const HeaderText> files, std::span<const ModelPar
   // Other units of the program may have another model of the same name.
   loader::Sha1 digest;
   const auto add = [&](std::string_view text) { digest.add(std::as_bytes(std::span(text))); };
-  add(concat(library_version, " ", name));
+  add(str_cat(library_version, " ", name));
   for (const ModelPart& p : parts) add(p.text);
-  const std::string unit = concat("unit_", digest.hex().substr(0, 12));
-  const std::string enclosing = concat(space, "::", unit);
+  const std::string unit = str_cat("unit_", digest.hex().substr(0, 12));
+  const std::string enclosing = str_cat(space, "::", unit);
   const std::vector<std::string> wanted(headers.begin(), headers.end());
   const std::string library = amalgamate(
       files, wanted, {.enclosing = enclosing, .freestanding = true, .types = {types.begin(), types.end()}});
 
   std::string flags, condition;
   const auto require = [&](std::string_view feature) {
-    flags += concat(" -m", feature);
-    std::string macro = concat("__", feature, "__");
+    flags += str_cat(" -m", feature);
+    std::string macro = str_cat("__", feature, "__");
     for (char& c : macro) c = c == '-' ? '_' : c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-    condition += concat(condition.empty() ? "" : " || ", "!defined(", macro, ")");
+    condition += str_cat(condition.empty() ? "" : " || ", "!defined(", macro, ")");
   };
   for (const simd::LevelInfo& l : std::span(simd::levels).first(level + 1)) {
     std::string_view features = l.features;
@@ -542,25 +544,25 @@ std::string assemble(std::span<const HeaderText> files, std::span<const ModelPar
   if (vnni) require(widest ? "avx512vnni" : "avxvnni");
   if (amx) require("amx-tile"), require("amx-int8"), require("amx-bf16");
 
-  std::string text = concat("// Compiled by tenon ", library_version, " for the level ", name,
-                            ":\n//   g++ -std=c++20 -O2", flags, "\n#pragma once\n\n");
+  std::string text = str_cat("// Compiled by tenon ", library_version, " for the level ", name,
+                             ":\n//   g++ -std=c++20 -O2", flags, "\n#pragma once\n\n");
   if (!condition.empty())
-    text += concat("#if ", condition, "\n#error \"this header needs", flags, "\"\n#endif\n\n");
-  const std::string uses = concat(space, "_TENON_USES_");
-  text += concat("#define ", uses, "VNNI ", vnni ? 1 : 0, "\n#define ", uses, "AMX ", amx ? 1 : 0, "\n\n");
-  text += concat("namespace ", space, " {\ninline namespace ", unit, " {}\n}  // namespace ", space, "\n\n");
-  text += concat(library, "#undef ", uses, "VNNI\n#undef ", uses, "AMX\n");
+    text += str_cat("#if ", condition, "\n#error \"this header needs", flags, "\"\n#endif\n\n");
+  const std::string uses = str_cat(space, "_TENON_USES_");
+  text += str_cat("#define ", uses, "VNNI ", vnni ? 1 : 0, "\n#define ", uses, "AMX ", amx ? 1 : 0, "\n\n");
+  text += str_cat("namespace ", space, " {\ninline namespace ", unit, " {}\n}  // namespace ", space, "\n\n");
+  text += str_cat(library, "#undef ", uses, "VNNI\n#undef ", uses, "AMX\n");
   text += "\n#include <bit>\n#include <cstddef>\n#include <cstdint>\n#include <cstring>\n";
-  text += concat("\nnamespace ", enclosing,
-                 " {\n\nstatic_assert(tenon::simd::detail::native == ", "tenon::simd::Level::", name,
-                 ", \"compiled for the level ", name, "\");\n\n",
-                 "using tenon::Shape;\nusing tenon::TensorView;\n\n");
+  text += str_cat("\nnamespace ", enclosing,
+                  " {\n\nstatic_assert(tenon::simd::detail::native == ", "tenon::simd::Level::", name,
+                  ", \"compiled for the level ", name, "\");\n\n",
+                  "using tenon::Shape;\nusing tenon::TensorView;\n\n");
   for (const ModelPart& p : parts) {
     const bool within = p.name != space;
-    text += within ? concat("namespace ", p.name, " {\n\n", p.text, "\n}  // namespace ", p.name, "\n\n")
+    text += within ? str_cat("namespace ", p.name, " {\n\n", p.text, "\n}  // namespace ", p.name, "\n\n")
                    : p.text;
   }
-  return text + concat("\n}  // namespace ", enclosing, "\n");
+  return text + str_cat("\n}  // namespace ", enclosing, "\n");
 }
 
 CompiledModel compile(std::span<const HeaderText> files, const Model& model, const CompileOptions& options) {

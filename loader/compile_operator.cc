@@ -61,35 +61,35 @@ OperatorText make_text(std::string_view name, int version, const std::vector<op:
     const auto number = [](auto v) { return literal(v); };
     std::string value;
     if (const auto* i = std::get_if<int64_t>(&a.value)) {
-      value = concat("std::int64_t{", literal(*i), "}");
+      value = str_cat("std::int64_t{", literal(*i), "}");
     } else if (const auto* f = std::get_if<float>(&a.value)) {
       value = literal(*f);
     } else if (const auto* s = std::get_if<std::string>(&a.value)) {
-      value = concat("std::string_view(", c_text(*s), ")");
+      value = str_cat("std::string_view(", c_text(*s), ")");
     } else if (const auto* v = std::get_if<std::vector<int64_t>>(&a.value)) {
       value = list_of("std::int64_t", *v, number);
     } else if (const auto* r = std::get_if<std::vector<float>>(&a.value)) {
       value = list_of("float", *r, number);
     } else if (texts != nullptr) {
-      members += concat(members.empty() ? "." : ", .", a.name,
-                        " = tenon::standin::vector<tenon::standin::string>::listed(",
-                        list_of("tenon::standin::string", *texts, c_text), ")");
+      members += str_cat(members.empty() ? "." : ", .", a.name,
+                         " = tenon::standin::vector<tenon::standin::string>::listed(",
+                         list_of("tenon::standin::string", *texts, c_text), ")");
       continue;
     } else if (const auto* t = std::get_if<Value>(&a.value);
                t != nullptr && a.type == op::AttributeType::tensor && t->tensor().dtype() != DType::string) {
       const AnyTensor& x = t->tensor();
       bool of_file = false;
-      members +=
-          concat(members.empty() ? "." : ", .", a.name, " = {tenon::AnyTensor(", literal(x.dtype()), ", ",
-                 literal(Extents(x.extents())), ", ",
-                 constants.storage(x.storage().slice(0, static_cast<std::size_t>(x.bytes())), of_file), ")}");
+      members += str_cat(
+          members.empty() ? "." : ", .", a.name, " = {tenon::AnyTensor(", literal(x.dtype()), ", ",
+          literal(Extents(x.extents())), ", ",
+          constants.storage(x.storage().slice(0, static_cast<std::size_t>(x.bytes())), of_file), ")}");
       continue;
     } else {
-      throw Refused{concat("attribute '", a.name, "' has no form in a header")};
+      throw Refused{str_cat("attribute '", a.name, "' has no form in a header")};
     }
-    settings += concat(", tenon::op::set(", c_text(a.name), ", ", value, ")");
+    settings += str_cat(", tenon::op::set(", c_text(a.name), ", ", value, ")");
   }
-  text.expression = concat("tenon::op::make(", name, "{", members, "}, ", version, settings, ")");
+  text.expression = str_cat("tenon::op::make(", name, "{", members, "}, ", version, settings, ")");
   return text;
 }
 template <class Op>
@@ -120,8 +120,8 @@ class Aggregate {
 
   template <Listed T>
   OperatorText write(std::string_view type, std::string_view header, const T& value) {
-    text_.headers.insert(concat("tenon/graph/fused/", header));
-    text_.expression = concat("tenon::passes::", type, word(value));
+    text_.headers.insert(str_cat("tenon/graph/fused/", header));
+    text_.expression = str_cat("tenon::passes::", type, word(value));
     text_.constant &= !of_file_;
     return std::move(text_);
   }
@@ -134,16 +134,16 @@ class Aggregate {
       const T initial{};
       for_each_field<T>([&](std::string_view name, auto member) {
         const std::string one = word(v.*member);
-        if (one != word(initial.*member)) text += concat(text.empty() ? "." : ", .", name, " = ", one);
+        if (one != word(initial.*member)) text += str_cat(text.empty() ? "." : ", .", name, " = ", one);
       });
-      return concat("{", text, "}");
+      return str_cat("{", text, "}");
     } else if constexpr (op::Operator<T>) {
       text_.headers.insert(header_of(registry_, T::spec));
-      return make_text(concat("tenon::op::", T::spec.name), v, constants_).expression;
+      return make_text(str_cat("tenon::op::", T::spec.name), v, constants_).expression;
     } else if constexpr (std::is_same_v<T, Storage>) {
       return constants_.storage(v, of_file_);
     } else if constexpr (std::is_same_v<T, Dims>) {
-      return concat("tenon::Dims(", literal(v.extents()), ")");
+      return str_cat("tenon::Dims(", literal(v.extents()), ")");
     } else if constexpr (std::is_same_v<T, kernels::Activation<float>>) {
       if (!v) return "{}";
       text_.constant = false;
@@ -151,14 +151,14 @@ class Aggregate {
     } else if constexpr (std::is_same_v<T, kernels::NarrowMatrix>) {
       const auto& [type, k, n, block, data, zeros] = v;  // the last two are found in the run
       if (data != nullptr || zeros != nullptr) throw Refused{"a matrix lies in memory of its own"};
-      return concat("{", literal(type), ", ", k, ", ", n, ", ", block, "}");
+      return str_cat("{", literal(type), ", ", k, ", ", n, ", ", block, "}");
     } else if constexpr (std::is_same_v<T, ConvChain::Stages>) {
       return list(v, "tenon::passes::BlockedConv");
     } else if constexpr (std::is_same_v<T, std::array<Storage, 5>> ||
                          std::is_same_v<T, std::array<uint8_t, 256>>) {
-      return concat("{", list(v, ""), "}");
+      return str_cat("{", list(v, ""), "}");
     } else if constexpr (std::is_same_v<T, int> || std::is_same_v<T, uint8_t>) {
-      return concat(int{v});
+      return str_cat(int{v});
     } else {
       return literal(v);
     }
@@ -166,8 +166,8 @@ class Aggregate {
   template <class List>
   std::string list(const List& of, std::string_view type) {
     std::string text;
-    for (std::size_t k = 0; k < of.size(); ++k) text += concat(k > 0 ? ", " : "", type, word(of[k]));
-    return concat("{", text, "}");
+    for (std::size_t k = 0; k < of.size(); ++k) text += str_cat(k > 0 ? ", " : "", type, word(of[k]));
+    return str_cat("{", text, "}");
   }
   /// An activation in the words that made it.
   static std::string activation(const kernels::Activation<float>& a) {
@@ -177,9 +177,9 @@ class Aggregate {
         loops_of_floats(std::make_index_sequence<static_cast<std::size_t>(kernels::UnaryOp::op_count)>());
     const auto found = std::ranges::find(loops, run);
     if (found == loops.end()) throw Refused{"its activation has no name"};
-    return concat("tenon::kernels::activation<tenon::kernels::UnaryOp::",
-                  name_of(static_cast<kernels::UnaryOp>(found - loops.begin())),
-                  ", float>({.alpha = ", literal(alpha), ", .beta = ", literal(beta), "})");
+    return str_cat("tenon::kernels::activation<tenon::kernels::UnaryOp::",
+                   name_of(static_cast<kernels::UnaryOp>(found - loops.begin())),
+                   ", float>({.alpha = ", literal(alpha), ", .beta = ", literal(beta), "})");
   }
 
   const Registry& registry_;
@@ -196,7 +196,7 @@ bool text_of_model(const AnyOperator& op, const Registry& registry, Constants& c
     const auto* const p = op.as<op::PreparedModel<Op>>();
     if (p == nullptr) return false;
     if (p->element != DType::float32) throw Refused{"its model takes memory from the heap"};
-    text = make_text(concat("tenon::op::", Op::spec.name), *p->op, c);
+    text = make_text(str_cat("tenon::op::", Op::spec.name), *p->op, c);
     text->headers.insert(header_of(registry, Op::spec));
     return true;
   }() || ...);
@@ -227,7 +227,7 @@ bool text_of_trees(const AnyOperator& op, const Registry& registry, Constants& c
       else if constexpr (!std::is_same_v<P, int64_t>) *list++ = bytes(part);
     });
     text = Aggregate(registry, c)
-               .write(concat("StoredTrees<tenon::op::", O::spec.name, ", ", type_name(dtype_of<C>), ">"),
+               .write(str_cat("StoredTrees<tenon::op::", O::spec.name, ", ", type_name(dtype_of<C>), ">"),
                       "stored_trees.hpp", trees);
     text->constant = false;  // attributes may be tensors
     text->headers.insert(header_of(registry, O::spec));
@@ -261,7 +261,7 @@ bool text_of_one(const AnyOperator& op, const Registry& registry, Constants& c,
 }
 template <class Op>
 Fused<PackedRecurrent<Op>> recurrent() {
-  return {concat("PackedRecurrent<tenon::op::", Op::spec.name, ">"), "packed_recurrent.hpp"};
+  return {str_cat("PackedRecurrent<tenon::op::", Op::spec.name, ">"), "packed_recurrent.hpp"};
 }
 
 }  // namespace

@@ -78,7 +78,7 @@ std::string identifier(std::string_view name) {
   }
   // Names that begin with _ belong to the implementation.
   while (text.starts_with('_')) text.erase(0, 1);
-  if (text.empty() || (text[0] >= '0' && text[0] <= '9')) text = concat('v', text);
+  if (text.empty() || (text[0] >= '0' && text[0] <= '9')) text = str_cat('v', text);
   const auto is_in = [&](const auto& list) { return std::ranges::find(list, text) != std::end(list); };
   if (is_in(keywords) || is_in(own) || is_numbered(text)) text += '_';
   return text;
@@ -86,7 +86,7 @@ std::string identifier(std::string_view name) {
 
 std::string namespace_name(std::string_view name) {
   const std::string text = identifier(name);
-  return concat(text, std::ranges::find(library_names, text) != std::end(library_names) ? "_" : "");
+  return str_cat(text, std::ranges::find(library_names, text) != std::end(library_names) ? "_" : "");
 }
 
 std::string Identifiers::fresh(std::string_view name) {
@@ -96,7 +96,7 @@ std::string Identifiers::fresh(std::string_view name) {
       !stem.ends_with('_'))
     stem += '_';
   std::string text = stem;
-  for (int k = 2; !taken_.insert(text).second; ++k) text = concat(stem, stem.ends_with('_') ? "" : "_", k);
+  for (int k = 2; !taken_.insert(text).second; ++k) text = str_cat(stem, stem.ends_with('_') ? "" : "_", k);
   return text;
 }
 
@@ -110,7 +110,7 @@ std::string c_text(std::string_view s) {
   std::string text = "\"";
   char code[8];
   for (const char c : s)
-    if (c == '"' || c == '\\') text += concat('\\', c);
+    if (c == '"' || c == '\\') text += str_cat('\\', c);
     else if (c >= ' ' && c < 127) text += c;
     else
       std::snprintf(code, sizeof code, "\\%03o", static_cast<unsigned>(static_cast<unsigned char>(c))),
@@ -124,7 +124,7 @@ std::string literal(double v) {
   char text[64];
   if (std::isfinite(v)) {
     char* const end = std::to_chars(text, text + sizeof text, std::fabs(v), std::chars_format::hex).ptr;
-    return concat(std::signbit(v) ? "-0x" : "0x", std::string_view(text, end));
+    return str_cat(std::signbit(v) ? "-0x" : "0x", std::string_view(text, end));
   }
   std::snprintf(text, sizeof text, "std::bit_cast<double>(std::uint64_t{0x%" PRIx64 "})",
                 std::bit_cast<uint64_t>(v));
@@ -139,18 +139,18 @@ std::string literal(float v) {
 }
 
 std::string type_name(DType d) {
-  if (d == DType::float32 || d == DType::float64 || d == DType::bool_) return std::string(name(d));
-  if (is_integer(d) && bits(d) >= 8) return concat("std::", name(d), "_t");
-  return concat("tenon::", name(d));
+  if (d == DType::float32 || d == DType::float64 || d == DType::bool_) return std::string(name_of(d));
+  if (is_integer(d) && bits_of(d) >= 8) return str_cat("std::", name_of(d), "_t");
+  return str_cat("tenon::", name_of(d));
 }
 std::string literal(DType d) {
-  return d == DType::undefined ? "tenon::DType::undefined" : concat("tenon::dtype_of<", type_name(d), ">");
+  return d == DType::undefined ? "tenon::DType::undefined" : str_cat("tenon::dtype_of<", type_name(d), ">");
 }
 
 std::string literal(const Extents& e) {
   std::string text;
-  for (const int64_t extent : e) text += concat(text.empty() ? "" : ", ", literal(extent));
-  return concat("tenon::Extents{", text, "}");
+  for (const int64_t extent : e) text += str_cat(text.empty() ? "" : ", ", literal(extent));
+  return str_cat("tenon::Extents{", text, "}");
 }
 
 std::string Constants::address(const Storage& storage, bool& of_file) {
@@ -161,10 +161,10 @@ std::string Constants::address(const Storage& storage, bool& of_file) {
     kept_.push_back(storage);
     if (large) {
       weights_.resize((weights_.size() + 63) / 64 * 64);
-      it->second = concat("(weights + ", weights_.size(), ")");
+      it->second = str_cat("(weights + ", weights_.size(), ")");
       weights_ += bytes;
     } else {
-      it->second = concat("w", kept_.size() - 1);
+      it->second = str_cat("w", kept_.size() - 1);
       write(it->second, bytes);
     }
   }
@@ -174,26 +174,26 @@ std::string Constants::address(const Storage& storage, bool& of_file) {
 
 std::string Constants::storage(const Storage& s, bool& of_file) {
   if (!s) return "{}";
-  return concat("tenon::Storage::borrow(", address(s, of_file), ", ", s.size_bytes(), ")");
+  return str_cat("tenon::Storage::borrow(", address(s, of_file), ", ", s.size_bytes(), ")");
 }
 
 std::string Constants::list(std::string_view type, const std::vector<std::string>& elements) {
   std::string text;
-  for (const std::string& e : elements) text += concat(text.empty() ? "" : ", ", e);
-  if (text.empty()) return concat("std::span<const ", type, ">()");
-  const auto [it, added] = lists_.try_emplace(concat(type, "|", text), concat("list", lists_.size()));
-  if (added) text_ += concat("inline constexpr ", type, " ", it->second, "[] = {", text, "};\n");
-  return concat("std::span<const ", type, ">(", it->second, ")");
+  for (const std::string& e : elements) text += str_cat(text.empty() ? "" : ", ", e);
+  if (text.empty()) return str_cat("std::span<const ", type, ">()");
+  const auto [it, added] = lists_.try_emplace(str_cat(type, "|", text), str_cat("list", lists_.size()));
+  if (added) text_ += str_cat("inline constexpr ", type, " ", it->second, "[] = {", text, "};\n");
+  return str_cat("std::span<const ", type, ">(", it->second, ")");
 }
 
 std::string Constants::op(const std::string& expression) {
-  const auto [it, added] = operators_.try_emplace(expression, concat("op", operators_.size()));
-  if (added) text_ += concat("inline constexpr auto ", it->second, " = ", expression, ";\n");
+  const auto [it, added] = operators_.try_emplace(expression, str_cat("op", operators_.size()));
+  if (added) text_ += str_cat("inline constexpr auto ", it->second, " = ", expression, ";\n");
   return it->second;
 }
 
 void Constants::write(const std::string& as, std::string_view bytes) {
-  text_ += concat("alignas(64) inline constexpr Word ", as, "[] = {");
+  text_ += str_cat("alignas(64) inline constexpr Word ", as, "[] = {");
   char word[24];
   for (std::size_t k = 0; k < std::max<std::size_t>(bytes.size(), 1); k += 8) {
     uint64_t bits = 0;

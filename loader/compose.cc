@@ -18,7 +18,7 @@ namespace {
 
 template <class... Parts>
 [[noreturn]] void refuse(std::string_view where, const Parts&... parts) {
-  throw Error(ErrorCode::invalid_argument, std::string(where), concat(parts...));
+  throw Error(ErrorCode::invalid_argument, std::string(where), str_cat(parts...));
 }
 
 void refuse_training(const onnx::ModelProto& m, std::string_view where) {
@@ -96,7 +96,7 @@ onnx::GraphProto merge_graphs(onnx::GraphProto a, onnx::GraphProto b, const Merg
   int count = 0;
   for (const auto& name : second)
     if (first.contains(name) && !sources.contains(name) && ++count <= 5)
-      common += concat(common.empty() ? "" : ", ", shown(name));
+      common += str_cat(common.empty() ? "" : ", ", shown(name));
   if (count > 0)
     refuse("merge", "both models have values with the names ", common, count > 5 ? ", …" : "",
            ": a prefix keeps them apart");
@@ -126,10 +126,10 @@ onnx::GraphProto merge_graphs(onnx::GraphProto a, onnx::GraphProto b, const Merg
   drop(*a.mutable_output(), name, connected);
 
   onnx::GraphProto merged = std::move(a);
-  merged.set_name(concat(merged.name(), "_", b.name()));
+  merged.set_name(str_cat(merged.name(), "_", b.name()));
   if (!b.doc_string().empty())
     merged.set_doc_string(
-        concat(merged.doc_string(), merged.doc_string().empty() ? "" : "\n\n", b.doc_string()));
+        str_cat(merged.doc_string(), merged.doc_string().empty() ? "" : "\n\n", b.doc_string()));
   merged.mutable_node()->MergeFrom(b.node());
   merged.mutable_input()->MergeFrom(b.input());
   merged.mutable_output()->MergeFrom(b.output());
@@ -327,7 +327,7 @@ onnx::ModelProto merge(const onnx::ModelProto& a, const onnx::ModelProto& b, con
   for (const auto& f : first.functions()) functions.insert(key_of(f));
   for (const auto& f : second.functions())
     if (functions.contains(key_of(f)))
-      refuse("merge", "both models have a function ", shown(concat(f.domain(), ".", f.name())),
+      refuse("merge", "both models have a function ", shown(str_cat(f.domain(), ".", f.name())),
              ": a prefix keeps them apart");
 
   onnx::ModelProto merged;

@@ -125,7 +125,7 @@ class Converter {
       const ConvertScope* s = &scope;
       while (s != nullptr && !s->names.contains(v.name())) s = s->outer;
       if (s == nullptr)
-        throw Error(ErrorCode::invalid_model, g.name(), concat("output '", v.name(), "' is not defined"));
+        throw Error(ErrorCode::invalid_model, g.name(), str_cat("output '", v.name(), "' is not defined"));
     }
     Nodes out;
     out.Reserve(g.node_size());
@@ -286,8 +286,8 @@ void convert_function(onnx::FunctionProto& f, const onnx::FunctionProto& typed, 
   try {
     convert_part(part, opset, names, functions, registry);
   } catch (const Error& e) {
-    throw Error(e.code(), concat(place, e.where().empty() ? "" : ", ", e.where()),
-                concat(e.message(), " (a call that is inlined is converted for itself)"));
+    throw Error(e.code(), str_cat(place, e.where().empty() ? "" : ", ", e.where()),
+                str_cat(e.message(), " (a call that is inlined is converted for itself)"));
   }
   g.mutable_node()->Swap(f.mutable_node());
   std::set<std::string_view> values(f.input().begin(), f.input().end());
@@ -338,7 +338,7 @@ void convert_functions(onnx::ModelProto& model, int opset, const onnx::ModelProt
   bool stuck = false;
   for (int k = 0; k < model.functions_size(); ++k) {
     onnx::FunctionProto& f = *model.mutable_functions(k);
-    const std::string place = concat("function '", canonical(f.domain()), ".", f.name(), "'");
+    const std::string place = str_cat("function '", canonical(f.domain()), ".", f.name(), "'");
     const Opsets opsets = read_opsets(f.opset_import(), place);
     const auto own = opsets.find("");
     if (own == opsets.end() || own->second == opset || own->second > registry.newest("")) continue;
@@ -399,7 +399,7 @@ int opset_of(const onnx::ModelProto& model, const Registry& registry) {
   const auto own = opsets.find(std::string_view());
   if (own == opsets.end()) throw Error(ErrorCode::invalid_model, "model", "no opset of ai.onnx is imported");
   if (own->second > registry.newest(""))
-    throw Error(ErrorCode::not_supported, "model", concat("opset ", own->second, " is not known"));
+    throw Error(ErrorCode::not_supported, "model", str_cat("opset ", own->second, " is not known"));
   return own->second;
 }
 
@@ -434,7 +434,7 @@ void convert_part(onnx::ModelProto& part, int opset, NameSet& names, const std::
 
 void convert_opset(onnx::ModelProto& model, int opset, const Registry& registry) {
   if (const int newest = registry.newest(""); opset < 1 || opset > newest)
-    throw Error(ErrorCode::not_supported, "model", concat("opset ", opset, ": there are 1 to ", newest));
+    throw Error(ErrorCode::not_supported, "model", str_cat("opset ", opset, ": there are 1 to ", newest));
   const int own = opset_of(model, registry);
   const bool sound = demand_sound(model, "model", false, registry);
   LargeData data(model);

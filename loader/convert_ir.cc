@@ -43,8 +43,8 @@ void turn_initializers_into_nodes(onnx::GraphProto& g) {
 void convert_ir_version(onnx::ModelProto& model, int64_t ir_version) {
   if (ir_version < oldest_ir_version || ir_version > onnx::IR_VERSION)
     throw Error(ErrorCode::invalid_argument, "model",
-                concat("IR version ", ir_version, ": there are ", oldest_ir_version, " to ",
-                       static_cast<int>(onnx::IR_VERSION), " that import opsets"));
+                str_cat("IR version ", ir_version, ": there are ", oldest_ir_version, " to ",
+                        static_cast<int>(onnx::IR_VERSION), " that import opsets"));
   std::set<std::string> before;
   for (const Diagnostic& d : check(model)) before.insert(to_string(d));
   LargeData data(model);
@@ -53,7 +53,7 @@ void convert_ir_version(onnx::ModelProto& model, int64_t ir_version) {
   if (ir_version < ir_of_plain_initializers) turn_initializers_into_nodes(*converted.mutable_graph());
   for (const Diagnostic& d : check(converted))
     if (d.severity == Severity::error && !before.contains(to_string(d)))
-      throw Error(ErrorCode::not_supported, concat("IR version ", ir_version), to_string(d));
+      throw Error(ErrorCode::not_supported, str_cat("IR version ", ir_version), to_string(d));
   data.put_into(converted);
   model.Swap(&converted);
 }

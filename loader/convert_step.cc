@@ -49,7 +49,7 @@ void set_attribute(onnx::NodeProto& n, std::string_view name, const op::Attribut
     a->set_type(AttributeProto::SPARSE_TENSOR);
     write_sparse_tensor(v->sparse_tensor(), *a->mutable_sparse_tensor());
   } else {
-    throw Error(ErrorCode::not_supported, n.op_type(), concat("attribute '", name, "' cannot be written"));
+    throw Error(ErrorCode::not_supported, n.op_type(), str_cat("attribute '", name, "' cannot be written"));
   }
 }
 
@@ -81,7 +81,7 @@ std::optional<Shape> Step::shape(int input) const {
   for (const auto& d : t->tensor_type().shape().dim())
     shape.push_back(d.has_dim_value()       ? std::to_string(d.dim_value())
                     : d.dim_param().empty() ? "?"
-                                            : concat("'", d.dim_param()));
+                                            : str_cat("'", d.dim_param()));
   return shape;
 }
 

@@ -59,7 +59,7 @@ class Step {
   template <class... Parts>
   [[noreturn]] void refuse(const Parts&... parts) const {
     throw Error(ErrorCode::not_supported, node_place(node),
-                concat("from opset ", from_opset, " to ", to_opset, ": ", parts...));
+                str_cat("from opset ", from_opset, " to ", to_opset, ": ", parts...));
   }
 
   [[noreturn]] void refuse_reference(std::string_view attribute) const {

@@ -59,15 +59,15 @@ class Differences {
     by_key(
         "", "function", a.functions(), b.functions(),
         [](const onnx::FunctionProto& f) {
-          return concat(f.domain(), ".", f.name(), f.overload().empty() ? "" : ":", f.overload());
+          return str_cat(f.domain(), ".", f.name(), f.overload().empty() ? "" : ":", f.overload());
         },
         [this](const std::string& at, const auto& x, const auto& y) { function(at, x, y); });
     field("training", "stages", a.training_info_size(), b.training_info_size());
     for (int k = 0; k < std::min(a.training_info_size(), b.training_info_size()); ++k) {
       const auto &x = a.training_info(k), &y = b.training_info(k);
-      const std::string at = concat("training ", k);
-      graph(concat(at, ".initialization"), x.initialization(), y.initialization(), 0);
-      graph(concat(at, ".algorithm"), x.algorithm(), y.algorithm(), 0);
+      const std::string at = str_cat("training ", k);
+      graph(str_cat(at, ".initialization"), x.initialization(), y.initialization(), 0);
+      graph(str_cat(at, ".algorithm"), x.algorithm(), y.algorithm(), 0);
       by_key(at, "initialization binding", x.initialization_binding(), y.initialization_binding(), by_entry,
              entry());
       by_key(at, "update binding", x.update_binding(), y.update_binding(), by_entry, entry());
@@ -75,24 +75,24 @@ class Differences {
   }
 
   std::vector<std::string> take() {
-    if (left_out_ > 0) lines_.push_back(concat(left_out_, " more differences"));
+    if (left_out_ > 0) lines_.push_back(str_cat(left_out_, " more differences"));
     return std::move(lines_);
   }
 
  private:
   template <class... Parts>
   void line(std::string_view place, const Parts&... parts) {
-    if (static_cast<int>(lines_.size()) < most_) lines_.push_back(concat(place, ": ", parts...));
+    if (static_cast<int>(lines_.size()) < most_) lines_.push_back(str_cat(place, ": ", parts...));
     else ++left_out_;
   }
   static std::string display_of(const std::string& text) { return shown(text); }
   template <class Number>
   static std::string display_of(Number n) {
-    return concat(n);
+    return str_cat(n);
   }
   template <class T>
   void field(std::string_view place, std::string_view what, const T& a, const T& b) {
-    if (a != b) line(concat(place, place.empty() ? "" : ", ", what), display_of(a), ", and ", display_of(b));
+    if (a != b) line(str_cat(place, place.empty() ? "" : ", ", what), display_of(a), ", and ", display_of(b));
   }
 
   // Members of two lists that a key identifies; compare_members(place, a, b).
@@ -101,7 +101,7 @@ class Differences {
               Compare compare_members) {
     using Member = typename List::value_type;
     const auto at = [&](const std::string& name) {
-      return concat(place, place.empty() ? "" : ", ", what, " ", shown(name));
+      return str_cat(place, place.empty() ? "" : ", ", what, " ", shown(name));
     };
     std::map<std::string, std::vector<const Member*>> others;  // with one key: the first one last
     for (auto it = b.rbegin(); it != b.rend(); ++it) others[key(*it)].push_back(&*it);
@@ -155,11 +155,11 @@ class Differences {
   void names(std::string_view place, std::string_view what, const List& a, const List& b) {
     const auto joined = [](const List& list) {
       std::string text;
-      for (const auto& name : list) text += concat(text.empty() ? "" : ", ", shown(name));
-      return concat("(", text, ")");
+      for (const auto& name : list) text += str_cat(text.empty() ? "" : ", ", shown(name));
+      return str_cat("(", text, ")");
     };
     if (!std::equal(a.begin(), a.end(), b.begin(), b.end()))
-      line(concat(place, ", ", what), joined(a), ", and ", joined(b));
+      line(str_cat(place, ", ", what), joined(a), ", and ", joined(b));
   }
 
   template <class List>
@@ -178,7 +178,7 @@ class Differences {
     if (a.size() != b.size()) return;
     for (int k = 0; k < a.size(); ++k)
       if (a[k].name() != b[k].name())
-        return line(concat(place, ", ", what, " ", k), shown(a[k].name()), ", and ", shown(b[k].name()));
+        return line(str_cat(place, ", ", what, " ", k), shown(a[k].name()), ", and ", shown(b[k].name()));
   }
 
   void graph(const std::string& place, const onnx::GraphProto& a, const onnx::GraphProto& b, int depth) {
@@ -202,7 +202,7 @@ class Differences {
   static std::string key_of_node(const onnx::NodeProto& n) {
     for (const auto& name : n.output())
       if (!name.empty()) return name;
-    return concat(n.name(), " (", n.op_type(), ") without outputs");
+    return str_cat(n.name(), " (", n.op_type(), ") without outputs");
   }
   template <class List>
   void nodes(const std::string& place, const List& a, const List& b, int depth) {
@@ -218,7 +218,7 @@ class Differences {
     if (!in_order) line(place, "the nodes stand in another order");
   }
   void node(const std::string& of, const onnx::NodeProto& a, const onnx::NodeProto& b, int depth) {
-    const std::string place = concat(of, " (", std::string_view(a.op_type()).substr(0, 80), ")");
+    const std::string place = str_cat(of, " (", std::string_view(a.op_type()).substr(0, 80), ")");
     field(place, "operator", a.op_type(), b.op_type());
     field(place, "domain", std::string(canonical(a.domain())), std::string(canonical(b.domain())));
     field(place, "overload", a.overload(), b.overload());
@@ -242,7 +242,7 @@ class Differences {
         a.graphs_size() == b.graphs_size()) {
       if (a.has_g()) graph(place, a.g(), b.g(), depth + 1);
       for (int k = 0; k < a.graphs_size(); ++k)
-        graph(concat(place, "[", k, "]"), a.graphs(k), b.graphs(k), depth + 1);
+        graph(str_cat(place, "[", k, "]"), a.graphs(k), b.graphs(k), depth + 1);
       return;
     }
     const std::size_t before = lines_.size();
@@ -263,9 +263,9 @@ class Differences {
       std::string text =
           onnx::TensorProto::DataType_IsValid(t.data_type())
               ? onnx::TensorProto::DataType_Name(static_cast<onnx::TensorProto::DataType>(t.data_type()))
-              : concat("type ", t.data_type());
-      for (int k = 0; k < std::min(t.dims_size(), 16); ++k) text += concat(k == 0 ? "[" : ",", t.dims(k));
-      return concat(text, t.dims_size() > 16 ? ",…" : "", t.dims_size() > 0 ? "]" : "");
+              : str_cat("type ", t.data_type());
+      for (int k = 0; k < std::min(t.dims_size(), 16); ++k) text += str_cat(k == 0 ? "[" : ",", t.dims(k));
+      return str_cat(text, t.dims_size() > 16 ? ",…" : "", t.dims_size() > 0 ? "]" : "");
     };
     const std::string first = type(a), second = type(b);
     if (first != second) line(place, first, ", and ", second);

@@ -53,29 +53,29 @@ std::string number_text(N number) {
   char text[32];
   return {text, std::to_chars(text, text + sizeof(text), number).ptr};
 }
-std::string string_text(std::string_view text) { return concat("\"", visible(text, most_text), "\""); }
+std::string string_text(std::string_view text) { return str_cat("\"", visible(text, most_text), "\""); }
 
 template <class List, class F>
 std::string list_text(const List& list, F text_of) {
   std::string text = "[";
   int k = 0;
   for (const auto& element : list) {
-    if (k == 2 * most_elements) return concat(text, ", …] (", list.size(), ")");
-    text += concat(k++ > 0 ? ", " : "", text_of(element));
+    if (k == 2 * most_elements) return str_cat(text, ", …] (", list.size(), ")");
+    text += str_cat(k++ > 0 ? ", " : "", text_of(element));
   }
   return text + "]";
 }
 
 std::string element_word(int number) {
   const DType d = dtype_from_onnx(number);
-  return d == DType::undefined ? "?" : std::string(name(d));
+  return d == DType::undefined ? "?" : std::string(name_of(d));
 }
 std::string dims_text(const onnx::TensorShapeProto& shape) {
   std::string text;
   for (const auto& d : shape.dim())
-    text += concat(text.empty() ? "[" : ",", d.has_dim_value()       ? number_text(d.dim_value())
-                                             : d.dim_param().empty() ? "?"
-                                                                     : visible(d.dim_param(), most_text));
+    text += str_cat(text.empty() ? "[" : ",", d.has_dim_value()       ? number_text(d.dim_value())
+                                              : d.dim_param().empty() ? "?"
+                                                                      : visible(d.dim_param(), most_text));
   return text.empty() ? text : text + "]";
 }
 // The textual syntax tells a scalar, "float", from a tensor of unknown rank, "float[]".
@@ -103,20 +103,20 @@ std::string visible(std::string_view text, std::size_t most) {
 std::string type_text(const onnx::TypeProto& type) {
   const auto inner = [](std::string_view kind, const onnx::TypeProto& t) {
     const std::string text = type_text(t);
-    return concat(kind, text.empty() ? "?" : text, ")");
+    return str_cat(kind, text.empty() ? "?" : text, ")");
   };
   switch (type.value_case()) {
     case onnx::TypeProto::kTensorType: return tensor_type_text(type.tensor_type());
     case onnx::TypeProto::kSparseTensorType:
-      return concat("sparse_tensor(", tensor_type_text(type.sparse_tensor_type()), ")");
+      return str_cat("sparse_tensor(", tensor_type_text(type.sparse_tensor_type()), ")");
     case onnx::TypeProto::kSequenceType: return inner("seq(", type.sequence_type().elem_type());
     case onnx::TypeProto::kOptionalType: return inner("optional(", type.optional_type().elem_type());
     case onnx::TypeProto::kMapType:
-      return inner(concat("map(", element_word(type.map_type().key_type()), ", "),
+      return inner(str_cat("map(", element_word(type.map_type().key_type()), ", "),
                    type.map_type().value_type());
     case onnx::TypeProto::kOpaqueType:
-      return concat("opaque(", visible(type.opaque_type().domain(), most_text), ",",
-                    visible(type.opaque_type().name(), most_text), ")");
+      return str_cat("opaque(", visible(type.opaque_type().domain(), most_text), ",",
+                     visible(type.opaque_type().name(), most_text), ")");
     case onnx::TypeProto::VALUE_NOT_SET: break;
   }
   return "";
@@ -126,7 +126,7 @@ std::string tensor_text(const onnx::TensorProto& tensor) {
   std::string text = element_word(tensor.data_type());
   int64_t count = 1;
   for (int k = 0; k < tensor.dims_size(); ++k) {
-    text += concat(k > 0 ? "," : "[", tensor.dims(k));
+    text += str_cat(k > 0 ? "," : "[", tensor.dims(k));
     if (__builtin_mul_overflow(count, tensor.dims(k), &count)) count = -1;
   }
   if (tensor.dims_size() > 0) text += "]";
@@ -140,16 +140,17 @@ std::string tensor_text(const onnx::TensorProto& tensor) {
       elements += t.dtype() == DType::string ? string_text(static_cast<const std::string*>(t.data())[k])
                                              : tenon::detail::element_text(t.view(), k);
     }
-    return concat(text, elements, "}");
+    return str_cat(text, elements, "}");
   } catch (const Error&) {
     return text;
   }
 }
 
 std::string attribute_text(const onnx::AttributeProto& a) {
-  if (!a.ref_attr_name().empty()) return concat("@", visible(a.ref_attr_name(), most_text));
+  if (!a.ref_attr_name().empty()) return str_cat("@", visible(a.ref_attr_name(), most_text));
   const auto sparse = [](const onnx::SparseTensorProto& s) {
-    return concat("sparse ", element_word(s.values().data_type()), list_text(s.dims(), number_text<int64_t>));
+    return str_cat("sparse ", element_word(s.values().data_type()),
+                   list_text(s.dims(), number_text<int64_t>));
   };
   switch (type_of(a)) {
     case onnx::AttributeProto::FLOAT: return number_text(a.f());
@@ -163,7 +164,7 @@ std::string attribute_text(const onnx::AttributeProto& a) {
     case onnx::AttributeProto::INTS: return list_text(a.ints(), number_text<int64_t>);
     case onnx::AttributeProto::STRINGS: return list_text(a.strings(), string_text);
     case onnx::AttributeProto::TENSORS: return list_text(a.tensors(), tensor_text);
-    case onnx::AttributeProto::GRAPHS: return concat(a.graphs_size(), " graphs");
+    case onnx::AttributeProto::GRAPHS: return str_cat(a.graphs_size(), " graphs");
     case onnx::AttributeProto::SPARSE_TENSORS: return list_text(a.sparse_tensors(), sparse);
     case onnx::AttributeProto::TYPE_PROTOS: return list_text(a.type_protos(), type_text);
     case onnx::AttributeProto::UNDEFINED: break;
@@ -173,7 +174,7 @@ std::string attribute_text(const onnx::AttributeProto& a) {
 
 std::string operator_text(std::string_view domain, std::string_view name) {
   const std::string_view own = canonical(domain);
-  return concat(visible(own), own.empty() ? "" : ".", visible(name));
+  return str_cat(visible(own), own.empty() ? "" : ".", visible(name));
 }
 
 }  // namespace tenon::TENON_ABI::loader

@@ -37,7 +37,7 @@ class Dot {
  private:
   template <class... Parts>
   void add(const Parts&... parts) {
-    out_ += concat(parts...);
+    out_ += str_cat(parts...);
   }
   const Outline::Value& value(int v) const { return outline_.values[static_cast<std::size_t>(v)]; }
 
@@ -62,7 +62,7 @@ class Dot {
     }
     int k = 0;
     for (int v : graph.outputs) {
-      const std::string id = concat("o", g, "_", k++);
+      const std::string id = str_cat("o", g, "_", k++);
       add(indent, id, " [label=\"", value_label(v), "\", shape=ellipse, fillcolor=\"#fbe9d7\"];\n");
       print_edge(v, id);
     }
@@ -70,17 +70,18 @@ class Dot {
 
   std::string value_label(int v) const {
     const std::string type = value(v).type != nullptr ? type_text(*value(v).type) : "";
-    return concat(escaped(visible(value(v).name, most_name)), type.empty() ? "" : "\\n", escaped(type));
+    return str_cat(escaped(visible(value(v).name, most_name)), type.empty() ? "" : "\\n", escaped(type));
   }
 
   // The operator, the name, constants by the place of the operand, attributes. Constants are no nodes: most
   // operators have some, which nobody else reads.
   std::string node_label(const Outline::Node& node) const {
     const onnx::NodeProto& p = *node.proto;
-    std::string label = concat(escaped(visible(operator_text(p.domain(), p.op_type()), most_name)), "\\n");
-    if (!p.name().empty()) label += concat(escaped(visible(p.name(), most_name)), "\\n");
+    std::string label = str_cat(escaped(visible(operator_text(p.domain(), p.op_type()), most_name)), "\\n");
+    if (!p.name().empty()) label += str_cat(escaped(visible(p.name(), most_name)), "\\n");
     const auto line = [&](std::string_view name, std::string_view text) {
-      label += concat(escaped(visible(name, most_name)), ": ", escaped(visible(text, most_attribute)), "\\l");
+      label +=
+          str_cat(escaped(visible(name, most_name)), ": ", escaped(visible(text, most_attribute)), "\\l");
     };
     for (int v : node.inputs) {
       if (v < 0 || value(v).source != Outline::Source::initializer) continue;
@@ -93,7 +94,7 @@ class Dot {
 
   void print_edges(int n, const Outline::Node& node) {
     for (int v : node.inputs)
-      if (v >= 0) print_edge(v, concat("n", n));
+      if (v >= 0) print_edge(v, str_cat("n", n));
   }
   // From where the value is made; a body's reader of a value from around is joined with its maker there.
   void print_edge(int v, const std::string& to) {
@@ -101,15 +102,16 @@ class Dot {
     while (value(from).source == Outline::Source::outer) from = value(from).outer;
     const Outline::Value& made = value(from);
     if (made.source == Outline::Source::initializer) return;
-    std::string id = concat("n", made.producer);
-    if (made.source == Outline::Source::input) id = concat("v", from);
+    std::string id = str_cat("n", made.producer);
+    if (made.source == Outline::Source::input) id = str_cat("v", from);
     if (made.source == Outline::Source::nowhere) {
-      id = concat("v", from);
-      edges_ += concat("  ", id, " [label=\"", value_label(from), "\", shape=ellipse, color=red];\n");
+      id = str_cat("v", from);
+      edges_ += str_cat("  ", id, " [label=\"", value_label(from), "\", shape=ellipse, color=red];\n");
     }
-    edges_ += concat("  ", id, " -> ", to, " [label=\"",
-                     made.type != nullptr ? escaped(type_text(*made.type)) : "", "\", tooltip=\"",
-                     escaped(visible(made.name, most_name)), "\"", from != v ? ", style=dashed" : "", "];\n");
+    edges_ +=
+        str_cat("  ", id, " -> ", to, " [label=\"",
+                made.type != nullptr ? escaped(type_text(*made.type)) : "", "\", tooltip=\"",
+                escaped(visible(made.name, most_name)), "\"", from != v ? ", style=dashed" : "", "];\n");
   }
 
   const Outline outline_;

@@ -100,7 +100,7 @@ std::string json(std::string_view visible_text) {
 }
 std::string json(const std::vector<int>& numbers) {
   std::string out = "[";
-  for (int n : numbers) out += concat(out.size() > 1 ? "," : "", n);
+  for (int n : numbers) out += str_cat(out.size() > 1 ? "," : "", n);
   return out + "]";
 }
 
@@ -164,18 +164,18 @@ class Page {
       if (!text.empty()) add("<dt>", escaped(name), "</dt><dd>", escaped(text), "</dd>");
     };
     fact("about", visible(model_.doc_string()));
-    fact("producer", visible(concat(model_.producer_name(), model_.producer_version().empty() ? "" : " ",
-                                    model_.producer_version())));
+    fact("producer", visible(str_cat(model_.producer_name(), model_.producer_version().empty() ? "" : " ",
+                                     model_.producer_version())));
     fact("IR version", std::to_string(model_.ir_version()));
     std::string opsets;
     for (const auto& o : model_.opset_import())
-      opsets += concat(opsets.empty() ? "" : ", ", visible(display(o.domain())), " ", o.version());
+      opsets += str_cat(opsets.empty() ? "" : ", ", visible(display(o.domain())), " ", o.version());
     fact("opsets", opsets);
-    fact("nodes", concat(graph(0).nodes.size(), " in the main graph, ", outline_.nodes.size(), " in all"));
+    fact("nodes", str_cat(graph(0).nodes.size(), " in the main graph, ", outline_.nodes.size(), " in all"));
     std::string parameters;
     for (const auto& [type, count] : count_parameters(outline_))
       parameters +=
-          concat(parameters.empty() ? "" : "; ", count.tensors, " of ", type, ", ", size_text(count.bytes));
+          str_cat(parameters.empty() ? "" : "; ", count.tensors, " of ", type, ", ", size_text(count.bytes));
     fact("parameters", parameters);
     for (const auto& e : model_.metadata_props()) fact(visible(e.key()), visible(e.value()));
     out_ += "</dl></section>\n";

@@ -15,7 +15,7 @@ using loader::shown;
 
 template <class... Parts>
 [[noreturn]] void refuse(const Parts&... parts) {
-  throw Error(ErrorCode::invalid_argument, "model", concat(parts...));
+  throw Error(ErrorCode::invalid_argument, "model", str_cat(parts...));
 }
 
 template <class Named>
@@ -46,7 +46,7 @@ void demand_free(const onnx::GraphProto& g, std::string_view name) {
 
 // The text of an input or output, "float[batch, 3] x", as a graph's.
 onnx::ValueInfoProto parse_value(std::string_view text) {
-  onnx::GraphProto g = loader::parse_text<onnx::GraphProto>(concat("g (", text, ") => () {}"));
+  onnx::GraphProto g = loader::parse_text<onnx::GraphProto>(str_cat("g (", text, ") => () {}"));
   if (g.input_size() != 1 || g.initializer_size() > 0 || g.node_size() > 0 || g.value_info_size() > 0)
     refuse("'", text, "' is not one value with its type");
   return std::move(*g.mutable_input(0));
@@ -182,7 +182,7 @@ void Model::rename(std::string_view from, std::string_view to) {
 
 void Model::set_extents(std::string_view name, std::string_view extents) {
   onnx::GraphProto& g = *proto().mutable_graph();
-  const onnx::ValueInfoProto parsed = parse_value(concat("float", extents, " x"));
+  const onnx::ValueInfoProto parsed = parse_value(str_cat("float", extents, " x"));
   std::vector<onnx::ValueInfoProto*> stated;
   for (auto* list : {g.mutable_input(), g.mutable_output(), g.mutable_value_info()})
     if (const int k = find(*list, name); k >= 0) {

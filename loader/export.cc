@@ -119,8 +119,8 @@ void Exporter::write_graph(Scope& s) {
       if (read.contains(s.names[k])) write_constant(e, s.names[k], s);
     } else if (e.source == Graph::Source::input && e.content) {
       if (!e.content.is_tensor() && !e.content.is_sparse_tensor())
-        throw Error(ErrorCode::not_supported, concat("input '", e.name, "'"),
-                    concat("its own value is ", to_string(e.content.type()), ", and can only be a tensor"));
+        throw Error(ErrorCode::not_supported, str_cat("input '", e.name, "'"),
+                    str_cat("its own value is ", to_string(e.content.type()), ", and can only be a tensor"));
       write_constant(e, s.names[k], s);
     } else if (e.source == Graph::Source::node && e.info.type && e.info.type.kind != Kind::unknown &&
                !results.contains(s.names[k])) {
@@ -169,7 +169,7 @@ void Exporter::name_output(const std::string& stated, ValueId v, bool first, Sco
     return;
   }
   if (own != stated && names_.contains(stated))
-    throw Error(ErrorCode::invalid_argument, concat("output '", stated, "'"),
+    throw Error(ErrorCode::invalid_argument, str_cat("output '", stated, "'"),
                 "an input has this name, and is another value");
   names_.add(stated);
   if (own.empty()) own = stated;
@@ -238,8 +238,8 @@ void Exporter::make_value(const Value& value, const std::string& name, Scope& s)
     if (const auto& v = value.optional().value) add(s, "Optional", {part(*v)}, {}, name);
     else add(s, "Optional", {}, {{"type", value.optional().element}}, name);
   } else {
-    throw Error(ErrorCode::not_supported, concat("constant '", name, "'"),
-                concat(value ? to_string(value.type()) : "nothing", " cannot be written"));
+    throw Error(ErrorCode::not_supported, str_cat("constant '", name, "'"),
+                str_cat(value ? to_string(value.type()) : "nothing", " cannot be written"));
   }
 }
 
@@ -248,14 +248,14 @@ onnx::ModelProto to_model(const Graph& graph, const ExportOptions& options) {
   const int newest = registry.newest(""), opset = options.opset.value_or(newest);
   if (opset < 1 || opset > newest)
     throw Error(ErrorCode::invalid_argument, "to_model",
-                concat("opset ", opset, ": there are 1 to ", newest));
+                str_cat("opset ", opset, ": there are 1 to ", newest));
   onnx::ModelProto model = Exporter(graph, opset, registry).run();
   model.set_ir_version(onnx::IR_VERSION);
   convert_ir_version(model, options.ir_version.value_or(ir_version_of(opset)));
   // Inputs and outputs of unknown types break the rule "type", and run.
   for (const Diagnostic& d : check(model, {.registry = &registry}))
     if (d.severity == Severity::error && d.rule != "type")
-      throw Error(ErrorCode::not_supported, concat("opset ", opset), to_string(d));
+      throw Error(ErrorCode::not_supported, str_cat("opset ", opset), to_string(d));
   return model;
 }
 

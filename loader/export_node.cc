@@ -31,10 +31,10 @@ void check_newest(const Graph::Node& n, const Registry::Found& found, const onnx
   }
   try {
     const op::Message m = make_operator(*found.op_class, found.version, std::move(attributes)).infer(in, out);
-    if (!m.empty()) refuse(n, concat("at version ", found.version, ": ", m.view()));
+    if (!m.empty()) refuse(n, str_cat("at version ", found.version, ": ", m.view()));
   } catch (const Error& e) {
     if (e.code() == ErrorCode::not_supported) throw;
-    refuse(n, concat("at version ", found.version, ": ", e.message()));
+    refuse(n, str_cat("at version ", found.version, ": ", e.message()));
   }
 }
 
@@ -78,7 +78,7 @@ std::string Exporter::add(Scope& s, const char* op, const std::vector<std::strin
 
 std::string Exporter::add(Scope& s, const char* op, const std::vector<std::string>& inputs,
                           const NamedAttributes& attributes) {
-  return add(s, op, inputs, attributes, names_.fresh(concat(op, "_out")));
+  return add(s, op, inputs, attributes, names_.fresh(str_cat(op, "_out")));
 }
 
 std::string Exporter::add_constant(Scope& s, const AnyTensor& tensor) {
@@ -110,8 +110,8 @@ void Exporter::write_node(const Graph::Node& n, Scope& s) {
   const bool same = found.op_class != nullptr && found.op_class->same_operator(n.op.op_class());
   if (!same && known(domain, spec.name)) {
     if (write_function(n, p, s)) return;
-    refuse(n, concat("other nodes need version ", domains_[domain], " of ", domain,
-                     ", where the operator is another"));
+    refuse(n, str_cat("other nodes need version ", domains_[domain], " of ", domain,
+                      ", where the operator is another"));
   }
   write_attributes(n, same ? found.version : domains_[domain], found.op_class, p, s);
   *s.out.add_node() = std::move(p);
@@ -162,7 +162,7 @@ void Exporter::write_attributes(const Graph::Node& n, int version, const Operato
     if (const auto* body = std::get_if<BodyRef>(&a.value)) {
       const CapturingBody* capturing = graph_of(a.value);
       if (!*body) continue;
-      if (capturing == nullptr) refuse(n, concat("the body '", a.name, "' is no graph"));
+      if (capturing == nullptr) refuse(n, str_cat("the body '", a.name, "' is no graph"));
       onnx::AttributeProto& g = *p.add_attribute();
       g.set_name(std::string(a.name));
       g.set_type(onnx::AttributeProto::GRAPH);

@@ -22,21 +22,21 @@ namespace fs = std::filesystem;
 
 Error refusal(const std::string& what) { return {ErrorCode::invalid_model, "external data", what}; }
 Error refusal(const std::string& location, const std::string& what) {
-  return {ErrorCode::invalid_model, concat("external data '", location, "'"), what};
+  return {ErrorCode::invalid_model, str_cat("external data '", location, "'"), what};
 }
 
 int64_t read_number(const std::string& key, const std::string& text) {
   int64_t value = 0;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (code != std::errc() || end != text.data() + text.size() || value < 0)
-    throw refusal(concat("its ", key, " is '", text, "', no number of bytes"));
+    throw refusal(str_cat("its ", key, " is '", text, "', no number of bytes"));
   return value;
 }
 
 // The path by which the system knows an open file.
 fs::path path_of(const Descriptor& d) {
   std::string path(PATH_MAX, '\0');
-  const ssize_t n = ::readlink(concat("/proc/self/fd/", d.number()).c_str(), path.data(), path.size());
+  const ssize_t n = ::readlink(str_cat("/proc/self/fd/", d.number()).c_str(), path.data(), path.size());
   if (n < 0) throw Error(ErrorCode::io, "/proc/self/fd", last_error());
   path.resize(static_cast<std::size_t>(n));
   return path;
@@ -76,20 +76,20 @@ ExternalReference read_reference(const onnx::TensorProto& t) {
   for (const auto& entry : t.external_data()) {
     // Raw data beside the reference means nothing, wherever it is.
     if (entry.key() == mapped_key) continue;
-    if (!keys.insert(entry.key()).second) throw refusal(concat("it has the key '", entry.key(), "' twice"));
+    if (!keys.insert(entry.key()).second) throw refusal(str_cat("it has the key '", entry.key(), "' twice"));
     if (entry.key() == "location") r.location = entry.value(), located = true;
     else if (entry.key() == "offset") r.offset = read_number(entry.key(), entry.value());
     else if (entry.key() == "length") length = read_number(entry.key(), entry.value());
     else if (entry.key() == "checksum") r.checksum = entry.value();
-    else if (entry.key() != "basepath") unknown += concat(unknown.empty() ? "'" : ", '", entry.key(), "'");
+    else if (entry.key() != "basepath") unknown += str_cat(unknown.empty() ? "'" : ", '", entry.key(), "'");
   }
-  if (!unknown.empty()) throw refusal(concat("it has keys that are not allowed: ", unknown));
+  if (!unknown.empty()) throw refusal(str_cat("it has keys that are not allowed: ", unknown));
   if (!located) throw refusal("it has no location");
   check_location(r.location);
   const DType d = dtype_from_onnx(t.data_type());
   if (d == DType::string) throw refusal(r.location, "strings cannot be external");
   if (d == DType::undefined) {
-    if (length < 0) throw refusal(r.location, concat("no length, for elements of type ", t.data_type()));
+    if (length < 0) throw refusal(r.location, str_cat("no length, for elements of type ", t.data_type()));
     r.size = length;
     return r;
   }
@@ -101,7 +101,7 @@ ExternalReference read_reference(const onnx::TensorProto& t) {
     throw refusal(r.location, e.message());
   }
   if (length >= 0 && length != r.size)
-    throw refusal(r.location, concat("it has ", length, " bytes, ", r.size, " are needed"));
+    throw refusal(r.location, str_cat("it has ", length, " bytes, ", r.size, " are needed"));
   return r;
 }
 
@@ -133,7 +133,7 @@ Descriptor ExternalFiles::open(const std::string& location) const {
       throw refusal(location, "it lies outside of the trusted root and the model's folder");
     if (::fstat(d.number(), &status) != 0 || !S_ISREG(status.st_mode))
       throw refusal(location, "not a regular file");
-    d = Descriptor(::open(concat("/proc/self/fd/", d.number()).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    d = Descriptor(::open(str_cat("/proc/self/fd/", d.number()).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     if (!d) throw refusal(location, last_error());
     return d;
   }
@@ -160,7 +160,7 @@ ExternalFiles::File& ExternalFiles::file(const std::string& location) {
   struct stat status{};
   if (::fstat(d.number(), &status) != 0) throw refusal(location, last_error());
   File& f = files_[{status.st_dev, status.st_ino}];
-  if (!f.mapped) f.mapped = MappedFile::map(d, concat("external data '", location, "'"));
+  if (!f.mapped) f.mapped = MappedFile::map(d, str_cat("external data '", location, "'"));
   by_location_.emplace(location, &f);
   return f;
 }
@@ -176,7 +176,7 @@ FileBytes ExternalFiles::find(const onnx::TensorProto& t) {
   const auto available = static_cast<int64_t>(all.size());
   if (r.offset > available || r.size > available - r.offset)
     throw refusal(r.location,
-                  concat(r.size, " bytes at ", r.offset, ": this reaches beyond the file's ", available));
+                  str_cat(r.size, " bytes at ", r.offset, ": this reaches beyond the file's ", available));
   if (!r.checksum.empty()) {
     if (f.digest.empty()) {
       constexpr std::size_t part = 16 << 20;  // bounds the memory that is resident meanwhile
@@ -190,7 +190,8 @@ FileBytes ExternalFiles::find(const onnx::TensorProto& t) {
     }
     const auto same = [](char a, char b) { return a == (b >= 'A' && b <= 'F' ? b - 'A' + 'a' : b); };
     if (!std::equal(f.digest.begin(), f.digest.end(), r.checksum.begin(), r.checksum.end(), same))
-      throw refusal(r.location, concat("the checksum of the file is ", f.digest, ", not '", r.checksum, "'"));
+      throw refusal(r.location,
+                    str_cat("the checksum of the file is ", f.digest, ", not '", r.checksum, "'"));
   }
   if (r.size > 0) {
     const int64_t end = r.offset + r.size;
@@ -200,7 +201,7 @@ FileBytes ExternalFiles::find(const onnx::TensorProto& t) {
       if ((next != f.segments.end() && next->first < end) ||
           (next != f.segments.begin() && std::prev(next)->second > r.offset))
         throw refusal(r.location,
-                      concat("the bytes from ", r.offset, " to ", end, " overlap those of another tensor"));
+                      str_cat("the bytes from ", r.offset, " to ", end, " overlap those of another tensor"));
       f.segments.emplace_hint(next, r.offset, end);
     }
   }

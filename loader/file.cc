@@ -33,11 +33,11 @@ std::array<int64_t, 5> state_of(const struct stat& status) {
 
 // A name beside a file that nothing else has.
 std::string hidden_name(const std::filesystem::path& file) {
-  return concat(".", file.filename().string().substr(0, 200), ".", random_digits());
+  return str_cat(".", file.filename().string().substr(0, 200), ".", random_digits());
 }
 
 // A path by which the system finds an open file, also one without a name.
-std::string path_of_open(const Descriptor& d) { return concat("/proc/self/fd/", d.number()); }
+std::string path_of_open(const Descriptor& d) { return str_cat("/proc/self/fd/", d.number()); }
 
 }  // namespace
 
@@ -57,7 +57,7 @@ std::shared_ptr<const MappedFile> MappedFile::map(const Descriptor& file, const 
   const State state = state_of(status);
   if (size == 0) return std::shared_ptr<const MappedFile>(new MappedFile(nullptr, 0, state));
   void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.number(), 0);
-  if (data == MAP_FAILED) throw Error(ErrorCode::io, place, concat("cannot be mapped: ", last_error()));
+  if (data == MAP_FAILED) throw Error(ErrorCode::io, place, str_cat("cannot be mapped: ", last_error()));
   return std::shared_ptr<const MappedFile>(new MappedFile(static_cast<const std::byte*>(data), size, state));
 }
 

@@ -130,7 +130,7 @@ decltype(auto) in_file(const std::filesystem::path& file, F f) {
   } catch (const Error& e) {
     const std::string name = file.string();
     if (e.where().starts_with(name)) throw;
-    throw Error(e.code(), concat(name, e.where().empty() ? "" : ": ", e.where()), e.message());
+    throw Error(e.code(), str_cat(name, e.where().empty() ? "" : ": ", e.where()), e.message());
   }
 }
 

@@ -15,8 +15,8 @@ std::string clean(std::string text) {
 }
 
 std::string node_text(const Place& p) {
-  return concat(p.node->name().empty() ? std::to_string(p.index) : shown(p.node->name()), " (",
-                std::string_view(p.node->op_type()).substr(0, most_of_name), ")");
+  return str_cat(p.node->name().empty() ? std::to_string(p.index) : shown(p.node->name()), " (",
+                 std::string_view(p.node->op_type()).substr(0, most_of_name), ")");
 }
 std::string graph_text(const Place* p) {
   std::vector<const Place*> path;
@@ -24,9 +24,9 @@ std::string graph_text(const Place* p) {
   std::string text;
   for (; !path.empty(); path.pop_back()) {
     const Place& at = *path.back();
-    text += concat(text.empty() ? "" : ".", at.what.substr(0, most_of_name), at.name.empty() ? "" : " ",
-                   at.name.substr(0, most_of_name));
-    if (path.size() > 1 && at.node != nullptr) text += concat("/", node_text(at));
+    text += str_cat(text.empty() ? "" : ".", at.what.substr(0, most_of_name), at.name.empty() ? "" : " ",
+                    at.name.substr(0, most_of_name));
+    if (path.size() > 1 && at.node != nullptr) text += str_cat("/", node_text(at));
   }
   return text;
 }
@@ -34,7 +34,7 @@ std::string graph_text(const Place* p) {
 }  // namespace
 
 std::string shown(std::string_view name) {
-  return concat("'", name.substr(0, most_of_name), name.size() > most_of_name ? "…'" : "'");
+  return str_cat("'", name.substr(0, most_of_name), name.size() > most_of_name ? "…'" : "'");
 }
 
 void Findings::add(Severity severity, std::string_view rule, std::string message) {
@@ -45,7 +45,7 @@ void Findings::add(Severity severity, std::string_view rule, std::string message
 std::vector<Diagnostic> Findings::take() {
   if (left_out_ > 0)
     found_.push_back({errors_ > 0 ? Severity::error : Severity::warning, "", "", "more",
-                      concat(left_out_, " more are left out")});
+                      str_cat(left_out_, " more are left out")});
   return std::move(found_);
 }
 

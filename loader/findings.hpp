@@ -40,11 +40,11 @@ class Findings {
   template <class... Parts>
   void error(std::string_view rule, const Parts&... parts) {
     ++errors_;
-    if (room()) add(Severity::error, rule, concat(parts...));
+    if (room()) add(Severity::error, rule, str_cat(parts...));
   }
   template <class... Parts>
   void warn(std::string_view rule, const Parts&... parts) {
-    if (room()) add(Severity::warning, rule, concat(parts...));
+    if (room()) add(Severity::warning, rule, str_cat(parts...));
   }
   int64_t errors() const { return errors_; }
   std::vector<Diagnostic> take();

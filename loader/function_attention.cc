@@ -14,7 +14,7 @@ bool is_half(DType t) { return t == DType::float16 || t == DType::bfloat16; }
 
 // (batch, steps, heads * size) as (batch, heads, steps, size).
 void split_heads(FunctionText& t, std::string_view name, std::string_view x, int64_t heads) {
-  t.ints(concat(name, "_heads"), {heads});
+  t.ints(str_cat(name, "_heads"), {heads});
   t.line(name, "_batch = Shape <start = 0, end = 1> (", x, ")");
   t.line(name, "_steps = Shape <start = 1, end = 2> (", x, ")");
   t.line(name, "_width = Shape <start = 2, end = 3> (", x, ")");
@@ -31,7 +31,7 @@ void repeat_heads(FunctionText& t, std::string_view name, std::string_view x) {
   t.line(name, "_heads = Shape <start = 1, end = 2> (", x, ")");
   t.line(name, "_rest = Shape <start = 2> (", x, ")");
   t.line(name, "_times = Div (Heads, ", name, "_heads)");
-  t.ints(concat(name, "_axis"), {2});
+  t.ints(str_cat(name, "_axis"), {2});
   t.line(name, "_apart = Unsqueeze (", x, ", ", name, "_axis)");
   t.line(name, "_wide = Concat <axis = 0> (", name, "_batch, ", name, "_heads, ", name, "_times, ", name,
          "_rest)");
@@ -76,7 +76,7 @@ bool add_allowed(FunctionText& t, const FunctionCall& call) {
   std::string allowed;
   const auto demand = [&](std::string_view name) {
     if (!allowed.empty()) t.line(allowed, "And", name, " = And (", allowed, ", ", name, ")");
-    allowed = allowed.empty() ? std::string(name) : concat(allowed, "And", name);
+    allowed = allowed.empty() ? std::string(name) : str_cat(allowed, "And", name);
   };
   if (right >= 0) {
     t.line("Right = Constant <value = int64 {", right, "}> ()").line("Early = LessOrEqual (Ahead, Right)");
@@ -179,7 +179,7 @@ std::optional<Function> build_attention(const FunctionCall& call) {
   const int64_t heads = call.integer("q_num_heads", 0), kv_heads = call.integer("kv_num_heads", 0);
   if (rank == 3 && (heads < 1 || kv_heads < 1)) return {};
   for (const auto& [name, part] : {std::pair{"Q", heads}, std::pair{"K", kv_heads}, std::pair{"V", kv_heads}})
-    if (rank == 3) split_heads(t, concat(name, "Split"), name, part);
+    if (rank == 3) split_heads(t, str_cat(name, "Split"), name, part);
     else t.line(name, "Split = Identity (", name, ")");
   if (call.has(4)) t.line("PresentK = Concat <axis = 2> (past_key, KSplit)");
   else t.line("PresentK = Identity (KSplit)");

@@ -335,8 +335,8 @@ std::vector<int64_t> FunctionCall::integers(std::string_view attribute) const {
 
 std::string list_text(const std::vector<int64_t>& values) {
   std::string text;
-  for (const int64_t v : values) text += concat(text.empty() ? "" : ",", v);
-  return concat("[", text, "]");
+  for (const int64_t v : values) text += str_cat(text.empty() ? "" : ",", v);
+  return str_cat("[", text, "]");
 }
 std::string number_text(double value) {
   if (std::isnan(value)) return "nan";
@@ -359,21 +359,21 @@ FunctionText& FunctionText::reduce(std::string_view name, std::string_view reduc
   if (opset_ < (reduce == "ReduceSum" ? 13 : 18))
     return line(name, " = ", reduce, " <axes: ints = ", list_text(axes), ", keepdims = ", int{keepdims},
                 "> (", x, ")");
-  ints(concat(name, "_axes"), axes);
+  ints(str_cat(name, "_axes"), axes);
   return line(name, " = ", reduce, " <keepdims = ", int{keepdims}, "> (", x, ", ", name, "_axes)");
 }
 FunctionText& FunctionText::squeeze(std::string_view name, std::string_view squeeze, std::string_view x,
                                     int64_t axis) {
   if (opset_ < 13) return line(name, " = ", squeeze, " <axes = [", axis, "]> (", x, ")");
-  ints(concat(name, "_axes"), {axis});
+  ints(str_cat(name, "_axes"), {axis});
   return line(name, " = ", squeeze, " (", x, ", ", name, "_axes)");
 }
 
 std::optional<Function> make_function(const FunctionCall& call, std::string_view parameters,
                                       std::string_view nodes) {
-  auto f = parse_text<Function>(concat("<domain: \"", call.node().domain(),
-                                       "\", opset_import: [\"\" : ", call.opset, "]> ", call.node().op_type(),
-                                       " ", parameters, " {", nodes, "}"));
+  auto f = parse_text<Function>(str_cat("<domain: \"", call.node().domain(),
+                                        "\", opset_import: [\"\" : ", call.opset, "]> ",
+                                        call.node().op_type(), " ", parameters, " {", nodes, "}"));
   for (auto& n : *f.mutable_node()) {
     if (n.op_type() != "CastLike") continue;
     const auto it = std::find(f.input().begin(), f.input().end(), n.input(1));

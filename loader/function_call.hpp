@@ -46,7 +46,7 @@ class FunctionText {
 
   template <class... Parts>
   FunctionText& line(const Parts&... parts) {
-    text_ += concat(parts..., "\n");
+    text_ += str_cat(parts..., "\n");
     return *this;
   }
   /// A vector of integers.

@@ -30,7 +30,7 @@ std::optional<Graph> graph_of(const TypedNode& typed, const Registry::Found& fou
     if (type.has_tensor_type() && type.tensor_type().has_shape())
       dims = read_dims(type.tensor_type().shape(), n.op_type(),
                        [&](const std::string& symbol) { return g.symbol(symbol); });
-    inputs.push_back(g.add_input(concat("in", k), read_type(type), dims));
+    inputs.push_back(g.add_input(str_cat("in", k), read_type(type), dims));
   }
   g.add_node(n.name(), make_operator(*found.op_class, found.version, std::move(attributes)),
              std::move(inputs), std::vector<std::string>(static_cast<std::size_t>(n.output_size())));
@@ -81,7 +81,7 @@ std::optional<onnx::FunctionProto> lowered_body(const TypedNode& typed, const Op
     f.set_name(n.op_type());
     *f.mutable_opset_import() = m.opset_import();
     // The graph has inputs for the operands that are there alone.
-    for (int k = 0; k < n.input_size(); ++k) f.add_input(concat("in", k));
+    for (int k = 0; k < n.input_size(); ++k) f.add_input(str_cat("in", k));
     for (const auto& v : m.graph().output()) f.add_output(v.name());
     for (auto& t : *m.mutable_graph()->mutable_initializer()) *f.add_node() = constant_of(t);
     f.mutable_node()->MergeFrom(m.graph().node());

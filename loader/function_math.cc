@@ -60,22 +60,22 @@ std::optional<Function> build_clip(const FunctionCall& call) {
 std::optional<Function> build_cast_like(const FunctionCall& call) {
   const DType to = call.element(1);
   if (to == DType::undefined) return {};
-  std::string attributes = concat("to = ", number_of(to));
-  if (call.opset >= 19) attributes += concat(", saturate = ", call.integer("saturate", 1));
+  std::string attributes = str_cat("to = ", number_of(to));
+  if (call.opset >= 19) attributes += str_cat(", saturate = ", call.integer("saturate", 1));
   if (call.opset >= 24) {
     const std::string mode = call.word("round_mode", "up");
     if (mode != "up" && mode != "down" && mode != "nearest") return {};
-    attributes += concat(", round_mode = \"", mode, "\"");
+    attributes += str_cat(", round_mode = \"", mode, "\"");
   }
   return make_function(call, "(input, target_type) => (output)",
-                       concat("output = Cast <", attributes, "> (input)"));
+                       str_cat("output = Cast <", attributes, "> (input)"));
 }
 
 std::optional<Function> build_gelu(const FunctionCall& call) {
   const std::string approximate = call.word("approximate", "none");
   FunctionText t(call.opset);
   const auto constant = [&](std::string_view name, double value) {
-    t.real(concat(name, "_exact"), value).line(name, " = CastLike (", name, "_exact, X)");
+    t.real(str_cat(name, "_exact"), value).line(name, " = CastLike (", name, "_exact, X)");
   };
   constant("Half", 0.5);
   constant("One", 1);
@@ -108,7 +108,7 @@ std::optional<Function> build_shrink(const FunctionCall& call) {
   FunctionText t(call.opset);
   if (integer) t.line("Wide = Cast <to = 11> (input)");
   const auto constant = [&](std::string_view name, double value) {
-    t.real(concat(name, "_exact"), value);
+    t.real(str_cat(name, "_exact"), value);
     if (integer) t.line(name, " = Identity (", name, "_exact)");
     else t.line(name, " = CastLike (", name, "_exact, input)");
   };
@@ -140,7 +140,7 @@ std::optional<Function> build_bernoulli(const FunctionCall& call) {
   const auto to = call.integer("dtype", number_of(type));
   if (type == DType::undefined) return {};
   std::string seed;
-  if (const auto* a = call.find("seed")) seed = concat(", seed: float = ", number_text(a->f()));
+  if (const auto* a = call.find("seed")) seed = str_cat(", seed: float = ", number_text(a->f()));
   FunctionText t(call.opset);
   t.line("P = Cast <to = 11> (input)").line("U = RandomUniformLike <dtype = 11", seed, "> (P)");
   t.real("One", 1).real("Half", 0.5).line("Rest = Sub (One, P)").line("Upper = Greater (U, Rest)");
@@ -277,7 +277,7 @@ class SequenceMap {
   Function take() { return std::move(function_); }
 
  private:
-  std::string fresh(std::string_view name, int k) { return taken_.fresh(concat(name, k)); }
+  std::string fresh(std::string_view name, int k) { return taken_.fresh(str_cat(name, k)); }
   static onnx::NodeProto& add(auto& graph, std::string_view op, const std::vector<std::string>& inputs,
                               const std::string& output) {
     onnx::NodeProto& n = *graph.add_node();

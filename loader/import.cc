@@ -80,7 +80,7 @@ class Importer {
       throw Error(ErrorCode::invalid_model, "model", "ir_version is missing");
     if (ir > onnx::IR_VERSION)
       throw Error(ErrorCode::not_supported, "model",
-                  concat("IR version ", ir, " is newer than ", static_cast<int>(onnx::IR_VERSION)));
+                  str_cat("IR version ", ir, " is newer than ", static_cast<int>(onnx::IR_VERSION)));
     if (!model_.has_graph()) throw Error(ErrorCode::invalid_model, "model", "there is no graph");
     opsets_ = read_opsets(model_.opset_import(), "model");
     if (opsets_.empty()) {
@@ -89,7 +89,7 @@ class Importer {
     }
     for (const auto& f : model_.functions()) {
       if (!functions_.emplace(key_of(f), &f).second)
-        throw Error(ErrorCode::invalid_model, "model", concat("function '", f.name(), "' is defined twice"));
+        throw Error(ErrorCode::invalid_model, "model", str_cat("function '", f.name(), "' is defined twice"));
     }
     report_missing();
     Graph graph;
@@ -110,14 +110,14 @@ class Importer {
     for (const auto& [domain, version] : opsets_) check_opset(domain, version);
     scan(model_.graph(), opsets_);
     for (const auto& [key, f] : functions_) {
-      const Opsets own = read_opsets(f->opset_import(), concat("function '", f->name(), "'"));
+      const Opsets own = read_opsets(f->opset_import(), str_cat("function '", f->name(), "'"));
       for (const auto& n : f->node()) scan(n, own.empty() ? opsets_ : own);
       for (const auto& a : f->attribute_proto())
         if (a.has_g()) scan(a.g(), own.empty() ? opsets_ : own);
     }
     if (missing_.empty()) return;
     std::string list;
-    for (const std::string& s : missing_) list += concat(list.empty() ? "" : "; ", s);
+    for (const std::string& s : missing_) list += str_cat(list.empty() ? "" : "; ", s);
     throw Error(ErrorCode::not_supported, "model", list);
   }
   void check_opset(const std::string& domain, int version) {
@@ -126,7 +126,7 @@ class Importer {
     const int newest = registry_.newest(domain);
     if (newest > 0 && version > newest)
       missing_.insert(
-          concat("opset ", version, " of ", display(domain), " (the newest known is ", newest, ")"));
+          str_cat("opset ", version, " of ", display(domain), " (the newest known is ", newest, ")"));
   }
   template <class F>
   void note_unsupported(F f) {
@@ -146,7 +146,7 @@ class Importer {
     for (const auto& n : g.node()) scan(n, opsets);
   }
   void scan_type(int32_t number) {
-    if (dtype_from_onnx(number) == DType::undefined) missing_.insert(concat("element type ", number));
+    if (dtype_from_onnx(number) == DType::undefined) missing_.insert(str_cat("element type ", number));
   }
   void scan(const onnx::NodeProto& n, const Opsets& opsets) {
     for (const auto& a : n.attribute()) {
@@ -159,9 +159,9 @@ class Importer {
     const auto it = opsets.find(domain);
     if (it == opsets.end())
       missing_.insert(
-          concat("operator ", display(domain), ".", n.op_type(), " (the domain is not imported)"));
+          str_cat("operator ", display(domain), ".", n.op_type(), " (the domain is not imported)"));
     else if (registry_.find(domain, n.op_type(), it->second).op_class == nullptr)
-      missing_.insert(concat("operator ", display(domain), ".", n.op_type(), " at opset ", it->second));
+      missing_.insert(str_cat("operator ", display(domain), ".", n.op_type(), " at opset ", it->second));
   }
   const onnx::FunctionProto* find_function(const onnx::NodeProto& n) const {
     const auto it = functions_.find(key_of(n));
@@ -174,18 +174,19 @@ class Importer {
   void read_graph(const onnx::GraphProto& g, int inputs, Scope& scope) {
     Graph& graph = *scope.graph;
     graph.set_name(g.name());
-    const std::string place = concat("graph '", g.name(), "'");
+    const std::string place = str_cat("graph '", g.name(), "'");
     std::map<std::string_view, const onnx::TensorProto*> defaults;
     for (const auto& t : g.initializer()) {
       if (t.name().empty()) throw Error(ErrorCode::invalid_model, place, "an initializer has no name");
       if (!defaults.emplace(t.name(), &t).second)
-        throw Error(ErrorCode::invalid_model, place, concat("initializer '", t.name(), "' is defined twice"));
+        throw Error(ErrorCode::invalid_model, place,
+                    str_cat("initializer '", t.name(), "' is defined twice"));
     }
     std::map<std::string_view, const onnx::SparseTensorProto*> sparse;
     for (const auto& t : g.sparse_initializer())
       if (!sparse.emplace(t.values().name(), &t).second || defaults.contains(t.values().name()))
         throw Error(ErrorCode::invalid_model, place,
-                    concat("initializer '", t.values().name(), "' is defined twice"));
+                    str_cat("initializer '", t.values().name(), "' is defined twice"));
     for (int k = 0; k < inputs; ++k) {
       const onnx::ValueInfoProto& v = g.input(k);
       if (v.name().empty()) throw Error(ErrorCode::invalid_model, place, "an input has no name");
@@ -224,24 +225,24 @@ class Importer {
       ValueId id = v.type().has_sparse_tensor_type() ? find_sparse(scope, v.name()) : -1;
       if (id < 0) id = find(scope, v.name());
       if (id < 0)
-        throw Error(ErrorCode::invalid_model, place, concat("output '", v.name(), "' is not produced"));
+        throw Error(ErrorCode::invalid_model, place, str_cat("output '", v.name(), "' is not produced"));
       const Type declared = read_type(v.type()), made = graph.entry(id).info.type;
       if (options_.declared_outputs && known(declared) && known(made) && !(declared == made))
-        throw Error(ErrorCode::invalid_model, concat(place, ", output '", v.name(), "'"),
-                    concat("declared as ", to_string(declared), ", but is ", to_string(made)));
+        throw Error(ErrorCode::invalid_model, str_cat(place, ", output '", v.name(), "'"),
+                    str_cat("declared as ", to_string(declared), ", but is ", to_string(made)));
       graph.add_output(v.name(), id);
     }
   }
 
   static void check_fallback(const std::string& name, Type type, const Dims& dims, const Value& fallback) {
     const auto refuse = [&](const std::string& why) {
-      throw Error(ErrorCode::invalid_model, concat("input '", name, "'"), why);
+      throw Error(ErrorCode::invalid_model, str_cat("input '", name, "'"), why);
     };
     if (!(type == fallback.type()))
-      refuse(concat("its initializer is ", to_string(fallback.type()), ", not ", to_string(type)));
+      refuse(str_cat("its initializer is ", to_string(fallback.type()), ", not ", to_string(type)));
     const Extents& x = fallback.is_tensor() ? fallback.tensor().extents() : fallback.sparse_tensor().extents;
     if (!dims.fits(x))
-      refuse(concat("its initializer's extents are ", to_string(x), ", not the declared ones"));
+      refuse(str_cat("its initializer's extents are ", to_string(x), ", not the declared ones"));
   }
 
   // `from_call`: a graph that a call gave asks.
@@ -278,8 +279,8 @@ class Importer {
 
   static void demand_new(const Scope& scope, const std::string& name) {
     if (scope.names.contains(name) || scope.sparse.contains(name))
-      throw Error(ErrorCode::invalid_model, concat("graph '", scope.graph->name(), "'"),
-                  concat("value '", name, "' is defined twice"));
+      throw Error(ErrorCode::invalid_model, str_cat("graph '", scope.graph->name(), "'"),
+                  str_cat("value '", name, "' is defined twice"));
   }
   static void define(Scope& scope, const std::string& name, ValueId id) {
     demand_new(scope, name);
@@ -300,8 +301,8 @@ class Importer {
   void count_bytes(int64_t bytes) {
     if (bytes > options_.max_bytes - bytes_)
       throw Error(ErrorCode::limit, "model",
-                  concat("calls of functions, and sparse constants made dense, take more than ",
-                         options_.max_bytes, " bytes"));
+                  str_cat("calls of functions, and sparse constants made dense, take more than ",
+                          options_.max_bytes, " bytes"));
     bytes_ += bytes;
   }
   // A constant, which a function's call reads anew. Outside of functions the file's size bounds them all.
@@ -319,7 +320,7 @@ class Importer {
   void read_node(const onnx::NodeProto& n, Scope& scope) {
     // Functions that call functions can multiply nodes exponentially, and derivatives of derivatives too.
     if (++nodes_ > options_.max_nodes || std::ssize(scope.graph->nodes()) > options_.max_nodes)
-      throw Error(ErrorCode::limit, "model", concat("more than ", options_.max_nodes, " nodes"));
+      throw Error(ErrorCode::limit, "model", str_cat("more than ", options_.max_nodes, " nodes"));
     const std::string place = node_place(n);
     const onnx::FunctionProto* const f = find_function(n);
     const Registry::Found found = f == nullptr ? find_class(n, scope) : Registry::Found{};
@@ -333,7 +334,7 @@ class Importer {
       if (id < 0) id = find(scope, name);
       if (id == Scope::missing)
         throw Error(ErrorCode::invalid_model, place,
-                    concat("input '", name, "' is not defined, or depends on the node"));
+                    str_cat("input '", name, "' is not defined, or depends on the node"));
       inputs.push_back(id);
     }
     // Operands left out at the end are the same as operands not named.
@@ -359,7 +360,7 @@ class Importer {
       const ValueId id = find(scope, name);
       if (id < 0)
         throw Error(ErrorCode::invalid_model, place,
-                    concat("value '", name, "' is not defined, or depends on the node"));
+                    str_cat("value '", name, "' is not defined, or depends on the node"));
       return id;
     };
     std::vector<op::Info> in, out(static_cast<std::size_t>(n.output_size()));
@@ -377,7 +378,7 @@ class Importer {
     try {
       outputs = add_gradient(*scope.graph, request, registry_);
     } catch (const Error& e) {
-      throw Error(e.code(), e.where() == "Gradient" ? place : concat(place, ": ", e.where()), e.message());
+      throw Error(e.code(), e.where() == "Gradient" ? place : str_cat(place, ": ", e.where()), e.message());
     }
     for (int k = 0; k < n.output_size(); ++k) {
       const ValueId id = outputs[static_cast<std::size_t>(k)];
@@ -419,18 +420,18 @@ class Importer {
         }
       op = tenon::make_operator(*found.op_class, found.version, std::move(attributes));
     } catch (const Error& e) {
-      throw Error(
-          e.code(),
-          concat(place,
-                 e.where().empty() || e.where() == n.op_type() || e.where() == place ? "" : ": " + e.where()),
-          e.message());
+      throw Error(e.code(),
+                  str_cat(place, e.where().empty() || e.where() == n.op_type() || e.where() == place
+                                     ? ""
+                                     : ": " + e.where()),
+                  e.message());
     }
     const int wanted = n.output_size(), most = found.op_class->spec->outputs.size();
     if (wanted > most && !found.op_class->spec->variadic_outputs())
-      throw Error(ErrorCode::invalid_model, place, concat("has at most ", most, " outputs, not ", wanted));
+      throw Error(ErrorCode::invalid_model, place, str_cat("has at most ", most, " outputs, not ", wanted));
     if (wanted < found.op_class->spec->min_outputs(found.version))
       throw Error(ErrorCode::invalid_model, place,
-                  concat("has at least ", found.op_class->spec->min_outputs(found.version), " outputs"));
+                  str_cat("has at least ", found.op_class->spec->min_outputs(found.version), " outputs"));
     return op;
   }
 
@@ -463,10 +464,10 @@ class Importer {
       throw Error(ErrorCode::invalid_model, place, "the function calls itself");
     if (static_cast<int>(inputs.size()) > f.input_size())
       throw Error(ErrorCode::invalid_model, place,
-                  concat("the function has ", f.input_size(), " inputs, not ", inputs.size()));
+                  str_cat("the function has ", f.input_size(), " inputs, not ", inputs.size()));
     if (n.output_size() > f.output_size())
       throw Error(ErrorCode::invalid_model, place,
-                  concat("the function has ", f.output_size(), " outputs, not ", n.output_size()));
+                  str_cat("the function has ", f.output_size(), " outputs, not ", n.output_size()));
     const AttributesByName attributes = attributes_of_call(n, f, scope.attributes);
     const GivenBy<Scope> given = given_by(attributes, f, scope.given, scope);
     const Opsets own = read_opsets(f.opset_import(), place);
@@ -478,7 +479,7 @@ class Importer {
         .outer = nullptr,
         .names = {},
         // The number alone tells calls apart.
-        .prefix = concat(scope.prefix.size() < max_prefix ? scope.prefix : "", tag, "#", ++calls_made_, "/"),
+        .prefix = str_cat(scope.prefix.size() < max_prefix ? scope.prefix : "", tag, "#", ++calls_made_, "/"),
         .opsets = own.empty() ? &opsets_ : &own,
         .attributes = &attributes,
         .given = &given,
@@ -497,7 +498,7 @@ class Importer {
       const ValueId id = find(inner, f.output(k));
       if (id < 0)
         throw Error(ErrorCode::invalid_model, place,
-                    concat("the function does not produce '", f.output(k), "'"));
+                    str_cat("the function does not produce '", f.output(k), "'"));
       define(scope, n.output(k), id);
     }
   }

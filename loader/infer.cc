@@ -90,11 +90,11 @@ class Inference {
       auto& v = *g.mutable_input(k);
       op::Info info = symbols_.info_of(v.type());
       if (static_cast<std::size_t>(k) < given.size())
-        info = merged(info, given[static_cast<std::size_t>(k)], concat("input '", v.name(), "'"));
+        info = merged(info, given[static_cast<std::size_t>(k)], str_cat("input '", v.name(), "'"));
       info.dims = symbols_.named(info.dims);
       if (!info.present()) info.type = unknown().type;
       if (options_.check_types && v.has_type() && !known(info.type))
-        throw Error(ErrorCode::invalid_model, concat("input '", v.name(), "'"), "has no element type");
+        throw Error(ErrorCode::invalid_model, str_cat("input '", v.name(), "'"), "has no element type");
       if (known(info.type)) symbols_.write(info, *v.mutable_type());
       scope.infos[v.name()] = info;
     }
@@ -110,7 +110,7 @@ class Inference {
     std::vector<op::Info> results;
     for (auto& v : *g.mutable_output()) {
       const op::Info* info = scope.find(v.name());
-      results.push_back(info ? merged(declared[v.name()], *info, concat("output '", v.name(), "'"))
+      results.push_back(info ? merged(declared[v.name()], *info, str_cat("output '", v.name(), "'"))
                              : declared[v.name()]);
       if (known(results.back().type)) symbols_.write(results.back(), *v.mutable_type());
     }
@@ -136,7 +136,7 @@ class Inference {
     const auto [it, first] = finished.emplace(&f, false);
     if (it->second) return;
     if (!first || depth > 200)
-      throw Error(ErrorCode::invalid_model, concat("function '", f.name(), "'"),
+      throw Error(ErrorCode::invalid_model, str_cat("function '", f.name(), "'"),
                   first ? "functions call each other too deeply" : "the function calls itself");
     check_calls(f.node(), finished, depth);
     finished[&f] = true;
@@ -213,7 +213,7 @@ class Inference {
     op::Info& info = scope.infos[name];
     if (!info.present()) info = unknown();
     try {
-      info = merged(info, given(), concat("initializer '", name, "'"));
+      info = merged(info, given(), str_cat("initializer '", name, "'"));
     } catch (const Error&) {
       if (options_.strict || given_up_) throw;
     }
@@ -251,20 +251,20 @@ class Inference {
                   const std::map<std::string, op::Info, std::less<>>& declared) {
     const std::string place = node_place(n);
     std::vector<op::Info> results(static_cast<std::size_t>(n.output_size()), unknown());
-    if (--nodes_ < 0) give_up(concat("more than ", options_.max_nodes, " nodes"));
+    if (--nodes_ < 0) give_up(str_cat("more than ", options_.max_nodes, " nodes"));
     try {
       std::vector<op::Info> in;
       for (const std::string& name : n.input()) {
         const op::Info* info = name.empty() ? nullptr : scope.find(name);
         if (info == nullptr && !name.empty())
-          throw Error(ErrorCode::invalid_model, place, concat("input '", name, "' is not defined"));
+          throw Error(ErrorCode::invalid_model, place, str_cat("input '", name, "' is not defined"));
         in.push_back(info == nullptr ? op::Info{} : *info);
       }
       infer_results(n, scope, place, std::move(in), results);
       for (int k = 0; k < n.output_size(); ++k)
         if (const auto it = declared.find(n.output(k)); it != declared.end())
           results[static_cast<std::size_t>(k)] =
-              merged(it->second, results[static_cast<std::size_t>(k)], concat("value '", n.output(k), "'"));
+              merged(it->second, results[static_cast<std::size_t>(k)], str_cat("value '", n.output(k), "'"));
     } catch (const Error&) {
       if (options_.strict || given_up_) throw;
       // Types follow from the operands' types. The rule failed at the extents, which stay unknown.
@@ -348,7 +348,7 @@ class Inference {
       // Runs let nodes leave results out.
       const int given = body->outputs() - (is_standard(n, "Loop") ? 1 : 0);
       if (options_.strict && given != n.output_size())
-        refuse(concat("has ", n.output_size(), " outputs, a body gives ", given));
+        refuse(str_cat("has ", n.output_size(), " outputs, a body gives ", given));
     }
     if (options_.strict && bodies.size() == 2 && !bodies[0]->has_types_of(*bodies[1]))
       refuse("the types of the branches' results differ");
@@ -403,7 +403,7 @@ class Inference {
                       const std::vector<op::Info>& in, std::vector<op::Info>& results) {
     if (n.output_size() > f.output_size() || (options_.strict && n.output_size() < f.output_size()))
       throw Error(ErrorCode::invalid_model, f.name(),
-                  concat("the function has ", f.output_size(), " outputs, not ", n.output_size()));
+                  str_cat("the function has ", f.output_size(), " outputs, not ", n.output_size()));
     const Depth depth = deeper();
     onnx::FunctionProto copy = f;
     const AttributesByName attributes = attributes_of_call(n, f, scope.attributes);

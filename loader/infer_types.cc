@@ -7,7 +7,7 @@ namespace {
 std::string text_of(const op::Info& info) {
   std::string text = to_string(info.type);
   for (int k = 0; k < info.dims.rank(); ++k)
-    text += concat(k == 0 ? " (" : ",", info.dims[k].known() ? std::to_string(info.dims[k].value()) : "?");
+    text += str_cat(k == 0 ? " (" : ",", info.dims[k].known() ? std::to_string(info.dims[k].value()) : "?");
   return info.dims.rank() > 0 ? text + ")" : text;
 }
 
@@ -40,7 +40,7 @@ op::Info merged(const op::Info& declared, const op::Info& inferred, const std::s
   if (!known(inferred.type)) return declared;
   if (!(declared.type == inferred.type) || !declared.dims.fits(inferred.dims))
     throw Error(ErrorCode::invalid_model, place,
-                concat("declared as ", text_of(declared), ", but is ", text_of(inferred)));
+                str_cat("declared as ", text_of(declared), ", but is ", text_of(inferred)));
   op::Info both = inferred;
   if (!inferred.dims.ranked()) both.dims = declared.dims;
   else if (declared.dims.ranked())

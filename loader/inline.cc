@@ -113,11 +113,11 @@ struct Scope {
 };
 
 [[noreturn]] void give_up(std::string_view bound) {
-  throw Error(ErrorCode::not_supported, std::string(place), concat("calls multiply nodes beyond ", bound));
+  throw Error(ErrorCode::not_supported, std::string(place), str_cat("calls multiply nodes beyond ", bound));
 }
 
 std::string name_of(const onnx::FunctionProto& f) {
-  return concat("function ", shown(concat(f.domain(), ".", f.name())));
+  return str_cat("function ", shown(str_cat(f.domain(), ".", f.name())));
 }
 
 // A function's nodes as they stand in place of one call.
@@ -126,7 +126,7 @@ class Copy {
   // `open`: names that the function does not define are the caller's.
   Copy(const onnx::FunctionProto& f, const onnx::NodeProto& call, Caller& caller, int64_t& bytes_left,
        bool open = false)
-      : f_(f), caller_(caller), bytes_left_(bytes_left), open_(open), suffix_(concat("__", ++caller.calls)) {
+      : f_(f), caller_(caller), bytes_left_(bytes_left), open_(open), suffix_(str_cat("__", ++caller.calls)) {
     if (call.input_size() > f.input_size() || call.output_size() > f.output_size())
       refuse("called with more inputs or outputs than it has");
     bind_attributes(call);
@@ -157,7 +157,7 @@ class Copy {
  private:
   template <class... Parts>
   [[noreturn]] void refuse(const Parts&... parts) const {
-    throw Error(ErrorCode::invalid_model, name_of(f_), concat(parts...));
+    throw Error(ErrorCode::invalid_model, name_of(f_), str_cat(parts...));
   }
   std::string fresh(const std::string& name) { return caller_.names.fresh(name + suffix_); }
 
@@ -170,7 +170,7 @@ class Copy {
       if (!added && !it->second->ref_attr_name().empty() && !has_default(it->second->ref_attr_name()))
         throw Error(
             ErrorCode::not_supported, name_of(f_),
-            concat("the default of ", shown(a.name()), " depends on whether its caller's caller states it"));
+            str_cat("the default of ", shown(a.name()), " depends on whether its caller's caller states it"));
     }
   }
   bool has_default(const std::string& name) const {
@@ -544,8 +544,8 @@ class Inliner {
             way.convert = true;
             continue;
           }
-          way.obstacle = concat(display(domain), " ", version, " is another opset than ", it->second,
-                                " of its caller, and ", shown(n->op_type()), " is not the same in both");
+          way.obstacle = str_cat(display(domain), " ", version, " is another opset than ", it->second,
+                                 " of its caller, and ", shown(n->op_type()), " is not the same in both");
           return way;
         }
     for (const auto& [domain, version] : opsets)
@@ -601,7 +601,7 @@ class Inliner {
       return true;
     } catch (const Error& e) {
       if (options_.keep_incompatible && e.code() == ErrorCode::not_supported) return false;
-      throw Error(e.code(), concat(name_of(f), e.where().empty() ? "" : ", ", e.where()), e.message());
+      throw Error(e.code(), str_cat(name_of(f), e.where().empty() ? "" : ", ", e.where()), e.message());
     }
   }
   onnx::ModelProto& model_;

@@ -29,7 +29,7 @@ void describe(const onnx::TensorProto& t, onnx::TensorProto& description) {
 
 // The begin of the entry that marks tensors in place of large ones: data may be taken out of a message of
 // which more is out already.
-std::string mark_of(const LargeData* data) { return concat(reinterpret_cast<std::uintptr_t>(data), ":"); }
+std::string mark_of(const LargeData* data) { return str_cat(reinterpret_cast<std::uintptr_t>(data), ":"); }
 
 bool is_constant(const onnx::NodeProto& n) { return is_standard(n, "Constant"); }
 
@@ -132,7 +132,7 @@ LargeData::LargeData(onnx::ModelProto& model, Of of) : model_(model) {
     describe(*found[k], tensors_[k]);
     auto* mark = tensors_[k].add_external_data();
     mark->set_key(std::string(mapped_key));
-    mark->set_value(concat(mark_of(this), k));
+    mark->set_value(str_cat(mark_of(this), k));
   }
   for (std::size_t k = 0; k < found.size(); ++k) tensors_[k].Swap(found[k]);
 }

@@ -77,7 +77,7 @@ Graph read_graph(const std::filesystem::path& file, const std::shared_ptr<const 
                  const LoadOptions& options, loader::DataSource source, loader::Placement placement) {
   return loader::in_file(file, [&] {
     if (static_cast<int64_t>(mapped->bytes().size()) > options.max_file_bytes)
-      throw Error(ErrorCode::limit, {}, concat("has more than ", options.max_file_bytes, " bytes"));
+      throw Error(ErrorCode::limit, {}, str_cat("has more than ", options.max_file_bytes, " bytes"));
     if (loader::format_of(file) == loader::ModelFormat::text)
       return loader::import_graph(parse_bytes(mapped->bytes()), options, std::move(source));
     source.model = mapped->bytes();
@@ -158,9 +158,9 @@ Session load(const std::filesystem::path& file, const SessionOptions& session, c
 }
 
 std::string to_string(const Diagnostic& d) {
-  return concat(d.severity == Severity::error ? "error" : "warning", " [", d.rule, "]",
-                d.graph.empty() ? "" : " ", d.graph, d.node.empty() ? "" : ", node ", d.node, ": ",
-                d.message);
+  return str_cat(d.severity == Severity::error ? "error" : "warning", " [", d.rule, "]",
+                 d.graph.empty() ? "" : " ", d.graph, d.node.empty() ? "" : ", node ", d.node, ": ",
+                 d.message);
 }
 
 bool has_errors(std::span<const Diagnostic> diagnostics) {

@@ -113,12 +113,12 @@ const std::string& node_name(const onnx::NodeProto& n) {
   return n.op_type();
 }
 std::string node_place(const onnx::NodeProto& n) {
-  return concat("node '", node_name(n), "' (", n.op_type(), ")");
+  return str_cat("node '", node_name(n), "' (", n.op_type(), ")");
 }
 
 std::string NameSet::fresh(const std::string& wanted) {
   std::string name = wanted;
-  while (!names_.insert(name).second) name = concat(wanted, "_", next_++);
+  while (!names_.insert(name).second) name = str_cat(wanted, "_", next_++);
   return name;
 }
 

@@ -49,13 +49,13 @@ Opsets read_opsets(const List& imports, const std::string& where) {
   for (const auto& i : imports) {
     if (i.version() < 1 || i.version() > 1'000'000)
       throw Error(ErrorCode::invalid_model, where,
-                  concat("opset version ", i.version(), " of ", display(i.domain())));
+                  str_cat("opset version ", i.version(), " of ", display(i.domain())));
     const int version = static_cast<int>(i.version());
     const auto [it, added] = opsets.emplace(std::string(canonical(i.domain())), version);
     if (!added && it->second != version)
       throw Error(
           ErrorCode::invalid_model, where,
-          concat("opsets ", it->second, " and ", version, " of ", display(i.domain()), " are imported"));
+          str_cat("opsets ", it->second, " and ", version, " of ", display(i.domain()), " are imported"));
   }
   return opsets;
 }

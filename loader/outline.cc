@@ -17,8 +17,8 @@ class Builder {
     for (const auto& f : model.functions()) {
       const int g =
           add_graph(Outline::GraphKind::function,
-                    concat("function ", visible(f.domain(), most_name), ".", visible(f.name(), most_name),
-                           f.overload().empty() ? "" : ":", visible(f.overload(), most_name)));
+                    str_cat("function ", visible(f.domain(), most_name), ".", visible(f.name(), most_name),
+                            f.overload().empty() ? "" : ":", visible(f.overload(), most_name)));
       graph(g).function = &f;
       functions.push_back(g);
       functions_.emplace(key_of(f), g);
@@ -29,11 +29,11 @@ class Builder {
       const auto& t = model.training_info(k);
       // The algorithm reads the values of the main graph.
       if (t.has_initialization())
-        fill(add_graph(Outline::GraphKind::training, concat("training ", k, ", initialization")),
+        fill(add_graph(Outline::GraphKind::training, str_cat("training ", k, ", initialization")),
              t.initialization(), nullptr);
       if (t.has_algorithm()) {
         Scope main_scope{main, nullptr, main_names_};
-        fill(add_graph(Outline::GraphKind::training, concat("training ", k, ", algorithm")), t.algorithm(),
+        fill(add_graph(Outline::GraphKind::training, str_cat("training ", k, ", algorithm")), t.algorithm(),
              &main_scope);
       }
     }
@@ -162,7 +162,7 @@ class Builder {
   }
   void read_body(Scope& scope, int n, const std::string& attribute, const onnx::GraphProto& proto) {
     const int g = add_graph(Outline::GraphKind::body,
-                            concat(visible(attribute, most_name), " of ", node_text(*node(n).proto)));
+                            str_cat(visible(attribute, most_name), " of ", node_text(*node(n).proto)));
     graph(g).parent = n;
     node(n).bodies.emplace_back(attribute, g);
     fill(g, proto, &scope);
@@ -189,13 +189,13 @@ std::map<std::string, ParameterCount> count_parameters(const Outline& outline) {
   std::map<std::string, ParameterCount> counts;
   const auto add = [&](const onnx::TensorProto& t) {
     const DType type = dtype_from_onnx(t.data_type());
-    ParameterCount& c = counts[std::string(name(type))];
+    ParameterCount& c = counts[std::string(name_of(type))];
     double elements = 1;
     for (int64_t d : t.dims()) elements *= static_cast<double>(d);
     ++c.tensors;
     c.elements += elements;
     if (type != DType::string) {
-      c.bytes += elements * bits(type) / 8;
+      c.bytes += elements * bits_of(type) / 8;
       return;
     }
     for (const std::string& s : t.string_data()) c.bytes += static_cast<double>(s.size());
@@ -217,7 +217,7 @@ std::string node_text(const onnx::NodeProto& n) {
   std::string_view name = n.name();
   for (const std::string& output : n.output())
     if (name.empty()) name = output;
-  return concat("'", visible(name, most_name), "' (", visible(n.op_type(), most_name), ")");
+  return str_cat("'", visible(name, most_name), "' (", visible(n.op_type(), most_name), ")");
 }
 
 }  // namespace tenon::TENON_ABI::loader

@@ -114,7 +114,7 @@ class Parser {
     expect('=');
     std::string domain, name = read_word();
     while (take('.')) {
-      domain += concat(domain.empty() ? "" : ".", name);
+      domain += str_cat(domain.empty() ? "" : ".", name);
       name = read_word();
     }
     n.set_domain(std::move(domain));
@@ -145,14 +145,14 @@ class Parser {
     const std::string_view before = text_.substr(0, at);
     const std::size_t line = static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n')) + 1;
     const std::size_t column = at - (line == 1 ? 0 : before.rfind('\n') + 1) + 1;
-    throw Error(ErrorCode::invalid_model, concat("line ", line, ", column ", column), message);
+    throw Error(ErrorCode::invalid_model, str_cat("line ", line, ", column ", column), message);
   }
   [[noreturn]] void fail_to_find(std::string_view what) {
     skip_space();
     const std::string_view rest = text_.substr(at_);
-    if (rest.empty()) fail(concat("expected ", what, ", but the text ends"));
+    if (rest.empty()) fail(str_cat("expected ", what, ", but the text ends"));
     const std::size_t size = std::max<std::size_t>(find_word().size(), 1);
-    fail(concat("expected ", what, " instead of '", shown(rest.substr(0, size)), "'"));
+    fail(str_cat("expected ", what, " instead of '", shown(rest.substr(0, size)), "'"));
   }
   // A part of the text, for messages.
   static std::string shown(std::string_view part) {
@@ -177,7 +177,7 @@ class Parser {
     return true;
   }
   void expect(char c) {
-    if (!take(c)) fail_to_find(concat("'", c, "'"));
+    if (!take(c)) fail_to_find(str_cat("'", c, "'"));
   }
   void expect_arrow() {
     skip_space();
@@ -217,7 +217,7 @@ class Parser {
   std::string read_name() { return peek() == '"' ? read_string() : read_word(); }
   std::string read_qualified_name() {
     std::string name = read_word();
-    while (take('.')) name += concat(".", read_word());
+    while (take('.')) name += str_cat(".", read_word());
     return name;
   }
   // Names, of which any may be missing. A comma at the end adds none.
@@ -273,7 +273,7 @@ class Parser {
   template <class T>
   T value_of(const Number& n) const {
     const auto check = [&](bool right) {
-      if (!right) fail(n.at, concat("'", shown(n.text), "' is no number of its type"));
+      if (!right) fail(n.at, str_cat("'", shown(n.text), "' is no number of its type"));
     };
     T value{};
     if constexpr (std::is_integral_v<T>) {
@@ -304,7 +304,7 @@ class Parser {
       const std::size_t start = at_;
       const std::string key = read_word("a key");
       expect(':');
-      if (!set(key)) fail(start, concat("no key '", shown(key), "' is known here"));
+      if (!set(key)) fail(start, str_cat("no key '", shown(key), "' is known here"));
     } while (take(','));
     expect('>');
   }
@@ -373,7 +373,7 @@ class Parser {
     if (begins_type(word)) read_type(*v.mutable_type());
     v.set_name(read_name());
     if (v.name() == word && (peek() == '[' || begins_name(peek())))
-      fail(concat("there is no type '", shown(word), "'"));
+      fail(str_cat("there is no type '", shown(word), "'"));
   }
 
   // "{1, 2}" or ["location": "file"], or nothing.
@@ -416,20 +416,20 @@ class Parser {
 
   // Elements that share bytes: one number for each, so that the last byte can be told to be full or not.
   void read_packed(DType type, onnx::TensorProto& t) {
-    const int32_t values = 1 << bits(type), least = is_signed_packed(type) ? -values / 2 : 0;
+    const int32_t values = 1 << bits_of(type), least = is_signed_packed(type) ? -values / 2 : 0;
     int64_t element = 0;
     read_list('}', [&] {
       const Number n = find_number();
       const auto value = value_of<int32_t>(n);
       if (value < least || value >= least + values)
-        fail(n.at, concat(value, " is no value of ", name(type), ": they are from ", least, " to ",
-                          least + values - 1));
+        fail(n.at, str_cat(value, " is no value of ", name_of(type), ": they are from ", least, " to ",
+                           least + values - 1));
       const PackedPlace place(type, element++);
       if (place.shift == 0) t.add_int32_data(0);
       const int last = t.int32_data_size() - 1;
       t.set_int32_data(last, t.int32_data(last) | (value & (values - 1)) << place.shift);
     });
-    if (element != elements_of(t)) fail(concat(element, " numbers are not what the extents want"));
+    if (element != elements_of(t)) fail(str_cat(element, " numbers are not what the extents want"));
   }
 
   void read_attributes(onnx::NodeProto& n) {
@@ -487,8 +487,8 @@ class Parser {
       a.set_type(Attribute::FLOAT), a.set_f(value_of<float>(n));
     }
     if (wanted != Attribute::UNDEFINED && wanted != a.type())
-      fail(start, concat("the value is of type ", attribute_type_words[a.type()], ", not ",
-                         attribute_type_words[wanted]));
+      fail(start, str_cat("the value is of type ", attribute_type_words[a.type()], ", not ",
+                          attribute_type_words[wanted]));
   }
   void read_tensor_or_type(Attribute& a) {
     onnx::TypeProto type;

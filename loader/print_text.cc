@@ -201,7 +201,7 @@ class Printer {
       case onnx::TypeProto::VALUE_NOT_SET: return;
     }
   }
-  static std::string_view element_word(int number) { return name(dtype_from_onnx(number)); }
+  static std::string_view element_word(int number) { return name_of(dtype_from_onnx(number)); }
   template <class Tensor>
   void print_tensor_type(const Tensor& t) {
     out_ += element_word(t.elem_type());
@@ -280,7 +280,7 @@ class Printer {
       check_raw(t, packed_size(t, type));
       return print_packed(t, type, [&](int64_t k) { return t.raw_data()[static_cast<std::size_t>(k)]; });
     }
-    switch (bits(type)) {
+    switch (bits_of(type)) {
       case 8: return print_raw_as<uint8_t>(t, 1);
       case 16: return print_raw_as<uint16_t>(t, 1);
       case 32: return print_raw_as<uint32_t>(t, 1);
@@ -305,17 +305,17 @@ class Printer {
   }
   static void check_raw(const onnx::TensorProto& t, int64_t size) {
     if (static_cast<int64_t>(t.raw_data().size()) != size)
-      throw Error(ErrorCode::invalid_model, concat("tensor '", t.name(), "'"),
-                  concat("raw data of ", t.raw_data().size(), " bytes is not what the extents want"));
+      throw Error(ErrorCode::invalid_model, str_cat("tensor '", t.name(), "'"),
+                  str_cat("raw data of ", t.raw_data().size(), " bytes is not what the extents want"));
   }
   // Bytes of elements that share them; negative for extents that no tensor has.
   static int64_t packed_size(const onnx::TensorProto& t, DType type) {
-    const int64_t elements = elements_of(t), in_a_byte = 8 / bits(type);
+    const int64_t elements = elements_of(t), in_a_byte = 8 / bits_of(type);
     return elements < 0 ? -1 : elements / in_a_byte + (elements % in_a_byte != 0);
   }
   template <class Byte>
   void print_packed(const onnx::TensorProto& t, DType type, Byte byte_at) {
-    const int32_t values = 1 << bits(type), least = is_signed_packed(type) ? -values / 2 : 0;
+    const int32_t values = 1 << bits_of(type), least = is_signed_packed(type) ? -values / 2 : 0;
     out_ += " {";
     for (int64_t k = 0, elements = elements_of(t); k < elements; ++k) {
       if (k > 0) out_ += ',';

@@ -47,7 +47,7 @@ class DataFile {
 
   // The name that data with a digest has.
   static std::string name_of(std::string model, const std::string& digest) {
-    const std::string rest = concat(".", digest.substr(0, 16), ".data");
+    const std::string rest = str_cat(".", digest.substr(0, 16), ".data");
     std::size_t size = std::min(model.size(), longest_name - rest.size());
     // Not in the middle of a character of UTF-8.
     while (size > 0 && size < model.size() && (model[size] & 0xC0) == 0x80) --size;
@@ -133,7 +133,7 @@ void serialize(const onnx::ModelProto& model, const fs::path& file, NewFile& out
 
 void check_name(const fs::path& model, const std::string& data) {
   const auto refuse = [&](const std::string& why) {
-    throw Error(ErrorCode::invalid_argument, concat("external data's file '", data, "'"), why);
+    throw Error(ErrorCode::invalid_argument, str_cat("external data's file '", data, "'"), why);
   };
   if (fs::path(data).filename() != data || data == ".") refuse("is not the name of a file beside the model");
   if (model.filename() == data) refuse("is the model's own file");
@@ -151,9 +151,9 @@ ModelFormat format_of(const fs::path& file) {
   const auto refuse = [&](std::string_view format, auto... extensions) {
     if (((extension == extensions) || ...))
       throw Error(ErrorCode::not_supported, file.string(),
-                  concat("models in ", format,
-                         " are not read or written here; '.onnx' files are, and ONNX's "
-                         "textual syntax is"));
+                  str_cat("models in ", format,
+                          " are not read or written here; '.onnx' files are, and ONNX's "
+                          "textual syntax is"));
   };
   refuse("protobuf's text format", ".textproto", ".txtpb", ".prototxt", ".pbtxt");
   refuse("JSON", ".json", ".onnxjson");
@@ -185,7 +185,8 @@ void save_model(onnx::ModelProto model, const fs::path& file, const SaveOptions&
   for_each_tensor(model, [&](onnx::TensorProto& t, bool in_attribute) {
     if (is_external(t) && source.external &&
         fs::equivalent(source.external->folder() / read_reference(t).location, file, none))
-      throw Error(ErrorCode::io, file.string(), concat("the file holds the data of tensor '", t.name(), "'"));
+      throw Error(ErrorCode::io, file.string(),
+                  str_cat("the file holds the data of tensor '", t.name(), "'"));
     if (is_external(t) && source.external && (threshold || elsewhere)) {
       const FileBytes there = *raw_data_of(t, source);
       if (!there.bytes.empty() && static_cast<int64_t>(there.bytes.size()) >= threshold.value_or(0))

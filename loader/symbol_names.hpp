@@ -32,7 +32,7 @@ class SymbolNames {
   Dims named(Dims dims) {
     for (int k = 0; k < dims.rank(); ++k)
       while (dims[k] == Dim::unknown()) {
-        const std::string name = concat("unk__", generated_++);
+        const std::string name = str_cat("unk__", generated_++);
         if (!numbers_.count(name)) dims[k] = symbol(name);
       }
     return dims;

@@ -9,14 +9,14 @@ namespace tenon::TENON_ABI::loader {
 namespace {
 
 [[noreturn]] void fail(const onnx::TensorProto& t, const std::string& what) {
-  throw Error(ErrorCode::invalid_model, concat("tensor '", t.name(), "'"), what);
+  throw Error(ErrorCode::invalid_model, str_cat("tensor '", t.name(), "'"), what);
 }
 
 Extents read_extents(const onnx::TensorProto& t) {
-  if (t.dims_size() > max_rank) fail(t, concat("rank ", t.dims_size(), " is above ", max_rank));
+  if (t.dims_size() > max_rank) fail(t, str_cat("rank ", t.dims_size(), " is above ", max_rank));
   Extents e;
   for (int64_t d : t.dims()) {
-    if (d < 0) fail(t, concat("negative extent ", d));
+    if (d < 0) fail(t, str_cat("negative extent ", d));
     e.push_back(d);
   }
   try {
@@ -69,7 +69,7 @@ std::optional<FileBytes> left_in_file(const onnx::TensorProto& t, const DataSour
 
 // Called before memory is reserved: the file has to contain all the elements that it claims.
 void require_values(const onnx::TensorProto& t, int64_t have, int64_t expected) {
-  if (have != expected) fail(t, concat(have, " values in its data, ", expected, " are needed"));
+  if (have != expected) fail(t, str_cat(have, " values in its data, ", expected, " are needed"));
 }
 
 AnyTensor read_typed(const onnx::TensorProto& t, DType d, const Extents& extents, int64_t count) {
@@ -121,7 +121,7 @@ std::optional<FileBytes> raw_data_of(const onnx::TensorProto& t, const DataSourc
     try {
       return source.external->find(t);
     } catch (const Error& e) {
-      throw Error(e.code(), concat("tensor '", t.name(), "': ", e.where()), e.message());
+      throw Error(e.code(), str_cat("tensor '", t.name(), "': ", e.where()), e.message());
     }
   }
   if (auto left = left_in_file(t, source)) return left;
@@ -159,7 +159,7 @@ AnyTensor sanitise_bools(AnyTensor tensor) {
 
 AnyTensor read_tensor(const onnx::TensorProto& t, const DataSource& source, Placement placement) {
   const DType d = dtype_from_onnx(t.data_type());
-  if (d == DType::undefined) fail(t, concat("element type ", t.data_type(), " is not one of ONNX's"));
+  if (d == DType::undefined) fail(t, str_cat("element type ", t.data_type(), " is not one of ONNX's"));
   if (t.has_segment()) fail(t, "segments of tensors are not supported");
   const Extents extents = read_extents(t);
   const int64_t count = element_count(extents);
@@ -176,7 +176,7 @@ AnyTensor read_tensor(const onnx::TensorProto& t, const DataSource& source, Plac
   if (!raw) return read_typed(t, d, extents, count);
   if (d == DType::string) fail(t, "strings cannot be raw data");
   if (static_cast<int64_t>(raw->bytes.size()) != bytes)
-    fail(t, concat(raw->bytes.size(), " bytes of raw data, ", bytes, " are needed"));
+    fail(t, str_cat(raw->bytes.size(), " bytes of raw data, ", bytes, " are needed"));
   return finish(from_bytes(d, extents, raw->bytes, raw->file, placement));
 }
 
@@ -186,7 +186,7 @@ AnyTensor read_tensor(const onnx::TensorProto& t, const DataSource& source) {
 
 SparseTensor read_sparse_tensor(const onnx::SparseTensorProto& t, const DataSource& source) {
   SparseTensor s{read_tensor(t.values(), source), read_tensor(t.indices(), source), {}};
-  const auto refuse = [&](const std::string& why) { fail(t.values(), concat("sparse: ", why)); };
+  const auto refuse = [&](const std::string& why) { fail(t.values(), str_cat("sparse: ", why)); };
   if (t.dims_size() > max_rank) refuse("too many axes");
   for (int64_t d : t.dims()) {
     if (d < 0) refuse("negative extent");
@@ -207,12 +207,12 @@ SparseTensor read_sparse_tensor(const onnx::SparseTensorProto& t, const DataSour
     if (linear) {
       offset = index[k];
       if (offset < 0 || offset >= count)
-        refuse(concat("index ", offset, " outside of ", to_string(s.extents)));
+        refuse(str_cat("index ", offset, " outside of ", to_string(s.extents)));
     } else {
       for (int a = 0; a < rank; ++a) {
         const int64_t i = index[k * rank + a];
         if (i < 0 || i >= s.extents[a])
-          refuse(concat("index ", i, " outside of axis ", a, " of ", to_string(s.extents)));
+          refuse(str_cat("index ", i, " outside of axis ", a, " of ", to_string(s.extents)));
         offset = offset * s.extents[a] + i;
       }
     }
@@ -225,7 +225,7 @@ SparseTensor read_sparse_tensor(const onnx::SparseTensorProto& t, const DataSour
 AnyTensor densify(const SparseTensor& s) {
   if (packed_bytes(element_count(s.extents), s.values.dtype()) > INT32_MAX)
     throw Error(ErrorCode::not_supported, "sparse tensor",
-                concat("the extents ", to_string(s.extents), " stand for more than 2 GiB"));
+                str_cat("the extents ", to_string(s.extents), " stand for more than 2 GiB"));
   AnyTensor dense = AnyTensor::uninitialized(s.values.dtype(), s.extents);
   if (s.values.dtype() != DType::string && dense.bytes() > 0)
     std::memset(dense.out().data(), 0, static_cast<std::size_t>(dense.bytes()));
@@ -265,7 +265,7 @@ void write_sparse_tensor(const SparseTensor& tensor, onnx::SparseTensorProto& t)
 namespace {
 DType known(int32_t number) {
   const DType d = dtype_from_onnx(number);
-  if (d == DType::undefined) throw Error(ErrorCode::not_supported, {}, concat("element type ", number));
+  if (d == DType::undefined) throw Error(ErrorCode::not_supported, {}, str_cat("element type ", number));
   return d;
 }
 }  // namespace
@@ -283,19 +283,19 @@ Type read_type(const onnx::TypeProto& t) {
       if (e.kind == Kind::tensor) return {Kind::sequence, e.element};
       if (e.kind == Kind::map) return {Kind::sequence_map, e.element, e.key};
       if (e.kind == Kind::unknown) return e;
-      throw Error(ErrorCode::not_supported, {}, concat("a sequence of ", to_string(e)));
+      throw Error(ErrorCode::not_supported, {}, str_cat("a sequence of ", to_string(e)));
     }
     case onnx::TypeProto::kOptionalType: {
       const Type e = read_type(t.optional_type().elem_type());
       if (e.kind == Kind::tensor) return {Kind::optional, e.element};
       if (e.kind == Kind::sequence) return {Kind::optional_sequence, e.element};
       if (e.kind == Kind::unknown) return e;
-      throw Error(ErrorCode::not_supported, {}, concat("an optional of ", to_string(e)));
+      throw Error(ErrorCode::not_supported, {}, str_cat("an optional of ", to_string(e)));
     }
     case onnx::TypeProto::kMapType: {
       const Type v = read_type(t.map_type().value_type());
       if (v.kind != Kind::tensor)
-        throw Error(ErrorCode::not_supported, {}, concat("a map to ", to_string(v)));
+        throw Error(ErrorCode::not_supported, {}, str_cat("a map to ", to_string(v)));
       return {Kind::map, v.element, known(t.map_type().key_type())};
     }
     case onnx::TypeProto::kOpaqueType: return {Kind::opaque, DType::undefined};

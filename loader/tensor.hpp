@@ -48,7 +48,7 @@ void write_sparse_tensor(const SparseTensor& tensor, onnx::SparseTensorProto& t)
 template <class F>
 Dims read_dims(const onnx::TensorShapeProto& shape, const std::string& where, F symbol) {
   if (shape.dim_size() > max_rank)
-    throw Error(ErrorCode::not_supported, where, concat("rank ", shape.dim_size(), " is above ", max_rank));
+    throw Error(ErrorCode::not_supported, where, str_cat("rank ", shape.dim_size(), " is above ", max_rank));
   Dims d = Dims::of_rank(0);
   for (const auto& dim : shape.dim()) {
     if (dim.has_dim_value() && dim.dim_value() >= 0) d.push_back(dim.dim_value());

@@ -56,7 +56,7 @@ inline int64_t elements_of(const onnx::TensorProto& t) {
 /// The place of an element among packed ones, of which the first has the lowest bits.
 struct PackedPlace {
   PackedPlace(DType type, int64_t element)
-      : byte(element * bits(type) / 8), shift(static_cast<int>(element * bits(type) % 8)) {}
+      : byte(element * bits_of(type) / 8), shift(static_cast<int>(element * bits_of(type) % 8)) {}
   int64_t byte;
   int shift;
 };

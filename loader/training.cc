@@ -42,26 +42,26 @@ struct Stage {
   Outputs outputs;                     // of the last step; new values' places have the memory of older ones
 };
 
-std::string place_of(int stage) { return concat("training ", stage); }
+std::string place_of(int stage) { return str_cat("training ", stage); }
 
 /// Error when a value of this type and these extents is none for the variable.
 void check_fit(const Variable& v, Type type, const Dims& dims, std::string_view value) {
   const AnyTensor& own = v.initial.tensor();
   const auto refuse = [&](ErrorCode code, const std::string& what) {
-    throw Error(code, concat("variable '", v.name, "'"), concat(value, what));
+    throw Error(code, str_cat("variable '", v.name, "'"), str_cat(value, what));
   };
   if (type && type.kind != Kind::unknown && !(type == v.initial.type()))
-    refuse(ErrorCode::invalid_type, concat(" is ", to_string(type), ", not ", to_string(v.initial.type())));
+    refuse(ErrorCode::invalid_type, str_cat(" is ", to_string(type), ", not ", to_string(v.initial.type())));
   if (dims.ranked() && !dims.fits(own.extents())) {
     op::Message shape;
     shape.add(dims);
     refuse(ErrorCode::invalid_shape,
-           concat(" has extents ", shape.view(), ", not ", to_string(own.extents())));
+           str_cat(" has extents ", shape.view(), ", not ", to_string(own.extents())));
   }
 }
 void check_fit(const Variable& v, const Value& value, std::string_view name) {
   if (!value)
-    throw Error(ErrorCode::invalid_type, concat("variable '", v.name, "'"), concat(name, " is nothing"));
+    throw Error(ErrorCode::invalid_type, str_cat("variable '", v.name, "'"), str_cat(name, " is nothing"));
   check_fit(v, value.type(), value.is_tensor() ? Dims(value.tensor().extents()) : Dims(), name);
 }
 
@@ -71,7 +71,7 @@ auto in_stage(int stage, F f) {
   try {
     return f();
   } catch (const Error& e) {
-    throw Error(e.code(), concat(place_of(stage), e.where().empty() ? "" : ", ", e.where()), e.message());
+    throw Error(e.code(), str_cat(place_of(stage), e.where().empty() ? "" : ", ", e.where()), e.message());
   }
 }
 
@@ -96,7 +96,7 @@ void check_independence(const onnx::GraphProto& main, const onnx::GraphProto& al
     for (std::string_view name : loader::names_read(n))
       if (made.contains(name))
         throw Error(ErrorCode::invalid_model, loader::node_place(n),
-                    concat("the main graph reads '", name, "' of the algorithm"));
+                    str_cat("the main graph reads '", name, "' of the algorithm"));
 }
 
 void write_bindings(const Bindings& bindings, BindingList& list) {
@@ -148,13 +148,13 @@ struct Training::State {
 
   Stage& at(std::size_t stage) {
     if (stage >= stages.size())
-      throw Error(ErrorCode::invalid_argument, "training", concat("there is no stage ", stage));
+      throw Error(ErrorCode::invalid_argument, "training", str_cat("there is no stage ", stage));
     return stages[stage];
   }
   Variable& find(std::string_view name) {
     const auto it = numbers.find(name);
     if (it == numbers.end())
-      throw Error(ErrorCode::invalid_argument, "training", concat("there is no variable '", name, "'"));
+      throw Error(ErrorCode::invalid_argument, "training", str_cat("there is no variable '", name, "'"));
     return variables[it->second];
   }
 
@@ -169,8 +169,8 @@ struct Training::State {
       bytes += stage_bytes + main;
       if (nodes > load.max_nodes || bytes > load.max_bytes)
         throw Error(ErrorCode::limit, place_of(k),
-                    concat("the stages so far, each with the main graph, have more than ", load.max_nodes,
-                           " nodes or ", load.max_bytes, " bytes"));
+                    str_cat("the stages so far, each with the main graph, have more than ", load.max_nodes,
+                            " nodes or ", load.max_bytes, " bytes"));
     }
   }
   static void check_bindings(const onnx::ModelProto& model, int stage) {
@@ -198,7 +198,7 @@ struct Training::State {
         if (!bound.contains(t.name())) continue;
         if (!numbers.emplace(t.name(), variables.size()).second)
           throw Error(ErrorCode::invalid_model, main ? "main graph" : place_of(owner),
-                      concat("there is another variable '", t.name(), "'"));
+                      str_cat("there is another variable '", t.name(), "'"));
         *values.mutable_graph()->add_initializer() = t;
         variables.push_back({.name = t.name(), .owner = owner, .input = inputs.contains(t.name())});
       }
@@ -217,7 +217,7 @@ struct Training::State {
       const Assignment& a =
           result.emplace_back(numbers.find(b.key())->second, b.value(), places.at(b.value()));
       const op::Info& i = g.entry(g.outputs()[a.place].second).info;
-      check_fit(variables[a.variable], i.type, i.dims, concat("'", a.output, "'"));
+      check_fit(variables[a.variable], i.type, i.dims, str_cat("'", a.output, "'"));
     }
     return result;
   }
@@ -234,7 +234,7 @@ struct Training::State {
     Graph before = graph(std::move(initialization));
     for (ValueId id : before.inputs())
       if (!before.entry(id).optional)
-        throw Error(ErrorCode::invalid_model, concat("input '", before.entry(id).name, "'"),
+        throw Error(ErrorCode::invalid_model, str_cat("input '", before.entry(id).name, "'"),
                     "an initialization has no inputs");
     stage.initialize = assignments(t.initialization_binding(), before);
     stage.initialization.emplace(std::move(before), session);
@@ -309,7 +309,7 @@ void Training::initialize(const RunOptions& options) {
     in_stage(static_cast<int>(k), [&] {
       Outputs outputs = stage.initialization->run({}, run);
       for (const Assignment& a : stage.initialize) {
-        check_fit(state_->variables[a.variable], outputs[a.place], concat("'", a.output, "'"));
+        check_fit(state_->variables[a.variable], outputs[a.place], str_cat("'", a.output, "'"));
         values[a.variable] = outputs[a.place];
       }
     });
@@ -335,14 +335,14 @@ Outputs Training::step(const Feeds& feeds, std::size_t number, const RunOptions&
       all.emplace_back(variable.name, variable.value);
       if (!variable.input &&
           std::ranges::find(feeds, variable.name, &Feeds::value_type::first) != feeds.end())
-        throw Error(ErrorCode::invalid_argument, concat("variable '", variable.name, "'"),
+        throw Error(ErrorCode::invalid_argument, str_cat("variable '", variable.name, "'"),
                     "it is no input that a step can be given");
     }
     all.insert(all.end(), feeds.begin(), feeds.end());
     stage.algorithm->run(all, stage.outputs, run);
     for (std::size_t k = 0; k < places.size(); ++k)
       check_fit(state_->variables[stage.update[k].variable], stage.outputs[places[k]],
-                concat("'", stage.update[k].output, "'"));
+                str_cat("'", stage.update[k].output, "'"));
     Outputs result = stage.outputs;
     // The next step may write where a value lay that is no more.
     for (std::size_t k = 0; k < places.size(); ++k)
@@ -379,7 +379,7 @@ void Training::store(Model& into) const {
   for (std::size_t k = 0; k < places.size(); ++k)
     if (places[k] == nullptr)
       throw Error(ErrorCode::invalid_argument, "training",
-                  concat("the model has no variable '", state_->variables[k].name, "'"));
+                  str_cat("the model has no variable '", state_->variables[k].name, "'"));
   for (std::size_t k = 0; k < places.size(); ++k) {
     onnx::TensorProto t;
     t.set_name(places[k]->name());

@@ -97,7 +97,7 @@ void write_item(const Value& v, P& p, Tensor tensor, Sparse sparse, Items items,
   else if (v.is_sequence()) p.set_elem_type(P::SEQUENCE), write_sequence(v.sequence(), *items());
   else if (v.is_map()) p.set_elem_type(P::MAP), write_map(v.map(), *entries());
   else if (v.is_optional()) p.set_elem_type(P::OPTIONAL), write_optional(v.optional(), *inner());
-  else throw Error(ErrorCode::not_supported, "value", concat("no file holds ", to_string(v.type())));
+  else throw Error(ErrorCode::not_supported, "value", str_cat("no file holds ", to_string(v.type())));
 }
 void write_sequence(const Sequence& s, onnx::SequenceProto& p) {
   p.set_elem_type(onnx::SequenceProto::TENSOR);
@@ -148,7 +148,7 @@ Value read_pb(const std::filesystem::path& file, Type type) {
     }
   } catch (const Error& e) {
     if (e.where() == place) throw;
-    throw Error(e.code(), concat(place, e.where().empty() ? "" : ": ", e.where()), e.message());
+    throw Error(e.code(), str_cat(place, e.where().empty() ? "" : ": ", e.where()), e.message());
   }
   return {};
 }
@@ -173,7 +173,7 @@ void write_pb(const std::filesystem::path& file, const Value& value, std::string
     p.mutable_values()->set_name(std::string(name));
     bytes = p.SerializeAsString();
   } else
-    throw Error(ErrorCode::not_supported, file.string(), concat("no file holds ", to_string(value.type())));
+    throw Error(ErrorCode::not_supported, file.string(), str_cat("no file holds ", to_string(value.type())));
   loader::write_file(file, bytes);
 }
 
@@ -185,7 +185,7 @@ void write_npy(const std::filesystem::path& file, const Value& value) {
   const AnyTensor& t = value.tensor();
   if (npy_type(t.dtype()).empty())
     throw Error(ErrorCode::invalid_type, file.string(),
-                concat("numpy has no type for ", to_string(value.type())));
+                str_cat("numpy has no type for ", to_string(value.type())));
   loader::NewFile out(file);
   out.write(npy_header(t.dtype(), t.extents()));
   out.write({static_cast<const char*>(t.data()), static_cast<std::size_t>(t.bytes())});

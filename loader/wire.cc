@@ -46,7 +46,7 @@ class Stripper {
 
  private:
   [[noreturn]] static void fail(std::size_t at, const std::string& what) {
-    throw Error(ErrorCode::invalid_model, concat("byte ", at), what);
+    throw Error(ErrorCode::invalid_model, str_cat("byte ", at), what);
   }
 
   uint64_t varint(std::size_t& at, std::size_t end) const {
@@ -90,7 +90,7 @@ class Stripper {
         case 2: {
           const uint64_t length = varint(at, end);
           if (length > end - at)
-            fail(start, concat("field ", field, " claims ", length, " bytes, ", end - at, " are left"));
+            fail(start, str_cat("field ", field, " claims ", length, " bytes, ", end - at, " are left"));
           const std::size_t stop = at + static_cast<std::size_t>(length);
           const Message inner = child(type, field);
           if (inner != Message::leaf) {
@@ -105,7 +105,7 @@ class Stripper {
             if (out != nullptr) {
               std::string entry;
               put_bytes(entry, 1, mapped_key);
-              put_bytes(entry, 2, concat(at, ",", length));
+              put_bytes(entry, 2, str_cat(at, ",", length));
               put_bytes(*out, 13, entry);
             }
             at = stop;
@@ -117,7 +117,7 @@ class Stripper {
           at = stop;
           break;
         }
-        default: fail(start, concat("not a protobuf message: wire type ", tag & 7));
+        default: fail(start, str_cat("not a protobuf message: wire type ", tag & 7));
       }
       if (out != nullptr) copy(start, at, *out);
     }

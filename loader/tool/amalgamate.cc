@@ -13,16 +13,16 @@ int amalgamate(Arguments arguments) {
   while (!arguments.empty()) {
     const std::string word = arguments.take();
     if (word == "-o") output = arguments.value(word);
-    else if (word.starts_with("-")) throw UsageError{concat("amalgamate has no option '", word, "'")};
+    else if (word.starts_with("-")) throw UsageError{str_cat("amalgamate has no option '", word, "'")};
     else {
       headers.push_back(operator_header(loader::registry_of(arguments.registry()), word));
-      names += concat(names.empty() ? "" : ", ", word);
+      names += str_cat(names.empty() ? "" : ", ", word);
     }
   }
   if (headers.empty() || output.empty()) throw UsageError{"amalgamate takes operators, and -o"};
   const std::string text =
-      concat("// ", names, ": Tenon's operators in one header, written by `tenon amalgamate`.\n",
-             "#pragma once\n\n", tenon::amalgamate(arguments.headers(), headers));
+      str_cat("// ", names, ": Tenon's operators in one header, written by `tenon amalgamate`.\n",
+              "#pragma once\n\n", tenon::amalgamate(arguments.headers(), headers));
   loader::write_file(output, text);
   return 0;
 }

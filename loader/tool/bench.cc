@@ -37,7 +37,7 @@ void show_progress(double done) {
 
 void save(const std::filesystem::path& folder, std::string_view kind, std::size_t k, const Value& value,
           std::string_view name) {
-  write_pb(folder / concat(kind, "_", k, ".pb"), value, name);
+  write_pb(folder / str_cat(kind, "_", k, ".pb"), value, name);
 }
 
 // The milliseconds of each of so many runs, or where that is 0, of the runs of so many seconds, after a tenth
@@ -84,9 +84,9 @@ int bench(Arguments arguments) {
       inputs.push_back(parse_input(word, arguments.value(word)));
       inputs.back().source.insert(0, "random:");
     } else if (word == "--save") folder = arguments.value(word);
-    else if (word.starts_with("--")) throw UsageError{concat("bench has no option ", word)};
+    else if (word.starts_with("--")) throw UsageError{str_cat("bench has no option ", word)};
     else if (file.empty()) file = word;
-    else throw UsageError{concat("one model at a time, and '", word, "' is another")};
+    else throw UsageError{str_cat("one model at a time, and '", word, "' is another")};
   }
   if (file.empty()) throw UsageError{"bench needs a model"};
   if (!folder.empty()) std::filesystem::create_directories(folder);

@@ -45,10 +45,10 @@ std::string difference(const fs::path& folder, const Json& call) {
     return refused && e.code() == ErrorCode::io && fs::exists(folder / call["in"].string()) ? "" : e.what();
   }
   if (has_errors(found) == refused) return "";
-  if (refused) return concat("accepted, recorded: ", call["msg"].string());
+  if (refused) return str_cat("accepted, recorded: ", call["msg"].string());
   std::string reasons;
   for (const auto& d : found)
-    if (d.severity == Severity::error) reasons += concat(reasons.empty() ? "" : "; ", to_string(d));
+    if (d.severity == Severity::error) reasons += str_cat(reasons.empty() ? "" : "; ", to_string(d));
   return reasons;
 }
 
@@ -63,7 +63,7 @@ int check(Arguments arguments) {
     else if (word == "--full") options.full = true;
     else if (word == "--pedantic") options.pedantic = true;
     else if (word.starts_with("-") || !model.empty())
-      throw UsageError{concat("check takes one model, and not '", word, "'")};
+      throw UsageError{str_cat("check takes one model, and not '", word, "'")};
     else model = word;
   }
   if (model.empty() == suite.empty()) throw UsageError{"check needs a model, or --suite and a folder"};

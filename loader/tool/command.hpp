@@ -30,7 +30,7 @@ class Arguments {
   const std::string& next() const { return words_[next_]; }
   /// The word after an option.
   std::string value(std::string_view option) {
-    if (empty()) throw UsageError{concat("option ", option, " needs a value")};
+    if (empty()) throw UsageError{str_cat("option ", option, " needs a value")};
     return take();
   }
   int64_t integer(std::string_view option, int64_t least, int64_t most);

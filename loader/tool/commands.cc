@@ -131,7 +131,7 @@ std::string usage_of(std::string_view command) {
   for (std::size_t at = 0, end; at < usage.size(); at = end + 1) {
     end = std::min(usage.find('\n', at), usage.size() - 1);
     const std::string_view line = usage.substr(at, end - at + 1);
-    if (!line.starts_with("   ")) within = line.starts_with(concat("  ", command, " "));
+    if (!line.starts_with("   ")) within = line.starts_with(str_cat("  ", command, " "));
     if (within) text += line;
   }
   return text;
@@ -163,7 +163,7 @@ T read_number(std::string_view text, std::string_view option, int64_t least, int
   const char* const stop = text.data() + text.size();
   const auto [end, code] = std::from_chars(text.data(), stop, n);
   if (code != std::errc() || end != stop || !(n >= static_cast<T>(least) && n <= static_cast<T>(most)))
-    throw UsageError{concat("option ", option, " takes a number from ", least, " to ", most)};
+    throw UsageError{str_cat("option ", option, " takes a number from ", least, " to ", most)};
   return n;
 }
 
@@ -185,7 +185,7 @@ Extents parse_extents(std::string_view text) {
     const std::string_view rest = text.substr(static_cast<std::size_t>(end - text.data()));
     if (code != std::errc() || n < 0 || e.size() == max_rank || rest == "x" ||
         !(rest.empty() || rest[0] == 'x'))
-      throw UsageError{concat("'", text, "' is not a shape such as 1x3x224x224")};
+      throw UsageError{str_cat("'", text, "' is not a shape such as 1x3x224x224")};
     e.push_back(n);
     text = rest.empty() ? rest : rest.substr(1);
   }
@@ -226,7 +226,7 @@ int run_command(int argc, char** argv, const Catalog& catalog) {
       std::printf("%s", usage_of(command).c_str());
       return 0;
     }
-    throw UsageError{concat("there is no command '", command, "'")};
+    throw UsageError{str_cat("there is no command '", command, "'")};
   } catch (const UsageError& e) {
     const std::string text = usage_of(command);
     std::fprintf(stderr, "tenon: %s\n%s", e.message.c_str(),

@@ -56,7 +56,7 @@ Feeds feeds_for_second(const Graph& first, const Feeds& feeds, const Graph& seco
     if (feed != feeds.end()) result.emplace_back(e.name, feed->second);
     else if (!e.optional)
       throw Error(ErrorCode::invalid_argument, r.second,
-                  concat("no input of the first model is for input '", e.name, "'"));
+                  str_cat("no input of the first model is for input '", e.name, "'"));
   }
   return result;
 }
@@ -95,7 +95,7 @@ struct TemporaryFolder {
   }
 };
 
-fs::path value_file(const fs::path& folder, std::size_t k) { return folder / concat(k, ".pb"); }
+fs::path value_file(const fs::path& folder, std::size_t k) { return folder / str_cat(k, ".pb"); }
 
 // The values that the program computes for the outputs, by number; a line of the list has the number among
 // all values of the graph, and the type. Names may hold any character, and stay out of it.
@@ -138,7 +138,7 @@ void run_in_child(const Request& r, const std::string& level, const fs::path& fo
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-    throw Error(ErrorCode::invalid_argument, concat("level ", level), "the run failed");
+    throw Error(ErrorCode::invalid_argument, str_cat("level ", level), "the run failed");
 }
 
 struct Recorded {
@@ -221,10 +221,10 @@ int compare(Arguments arguments) {
     else if (word == "--threads") r.session.threads = static_cast<int>(arguments.integer(word, 1, 1024));
     else if (word == "--passes") r.passes = true;
     else if (word == "--levels") r.levels = {arguments.value(word), arguments.value(word)};
-    else if (word.starts_with("--")) throw UsageError{concat("compare has no option ", word)};
+    else if (word.starts_with("--")) throw UsageError{str_cat("compare has no option ", word)};
     else if (r.first.empty()) r.first = word;
     else if (r.second.empty()) r.second = word;
-    else throw UsageError{concat("two models, and '", word, "' is another")};
+    else throw UsageError{str_cat("two models, and '", word, "' is another")};
   }
   if (r.first.empty()) throw UsageError{"compare needs a model"};
   if ((r.second.empty() ? 0 : 1) + (r.passes ? 1 : 0) + (r.levels.empty() ? 0 : 1) != 1)

@@ -19,7 +19,7 @@ ShapeSet parse_shapes(std::string_view text) {
     text.remove_prefix(std::min(text.size(), one.size() + 1));
     const std::size_t equals = one.rfind('=');
     if (equals == std::string_view::npos || equals == 0)
-      throw UsageError{concat("'", one, "' is not NAME=1 or INPUT=1x8x8")};
+      throw UsageError{str_cat("'", one, "' is not NAME=1 or INPUT=1x8x8")};
     set.emplace_back(std::string(one.substr(0, equals)), parse_extents(one.substr(equals + 1)));
   }
   return set;
@@ -48,9 +48,9 @@ int compile_model(Arguments arguments) {
     else if (word == "--level") level = arguments.value(word);
     else if (word == "--weights") weights = arguments.value(word);
     else if (word == "--namespace") options.name = arguments.value(word);
-    else if (word.starts_with("--")) throw UsageError{concat("compile has no option ", word)};
+    else if (word.starts_with("--")) throw UsageError{str_cat("compile has no option ", word)};
     else if (model.empty()) model = word;
-    else throw UsageError{concat("one model at a time, and '", word, "' is another")};
+    else throw UsageError{str_cat("one model at a time, and '", word, "' is another")};
   }
   if (model.empty() || output.empty()) throw UsageError{"compile needs a model and -o HEADER"};
   set_level(level);

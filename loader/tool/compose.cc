@@ -34,7 +34,7 @@ int merge(Arguments arguments) {
     else if (word == "--prefix-a") options.prefix_a = arguments.value(word), connecting = false;
     else if (word == "--prefix-b") options.prefix_b = arguments.value(word), connecting = false;
     else if (output.takes(word, arguments)) connecting = false;
-    else if (word.starts_with("-")) throw UsageError{concat("merge has no option '", word, "'")};
+    else if (word.starts_with("-")) throw UsageError{str_cat("merge has no option '", word, "'")};
     else files.push_back(word);
   }
   if (files.size() != 2 || !output.is_given()) throw UsageError{"merge takes two models, and -o"};
@@ -42,7 +42,7 @@ int merge(Arguments arguments) {
     return Model(read_model(file), loader::folder_of(file));
   };
   const Model first = read(files[0]), second = read(files[1]);
-  const Model merged = loader::in_file(concat(files[0].string(), " and ", files[1].string()),
+  const Model merged = loader::in_file(str_cat(files[0].string(), " and ", files[1].string()),
                                        [&] { return merge(first, second, options); });
   if (merged.folder().empty()) output.prefer_external();
   output.write(merged.proto(), merged.folder());
@@ -59,7 +59,7 @@ int extract(Arguments arguments) {
     else if (word == "--outputs") outputs = split_at_commas(arguments.value(word));
     else if (output.takes(word, arguments)) continue;
     else if (word.starts_with("-") || !file.empty())
-      throw UsageError{concat("extract takes one model, and not '", word, "'")};
+      throw UsageError{str_cat("extract takes one model, and not '", word, "'")};
     else file = word;
   }
   if (file.empty() || !output.is_given() || outputs.empty())

@@ -35,10 +35,11 @@ bool agree(const onnx::TypeProto& a, const onnx::TypeProto& b) {
 
 template <class List>
 std::string difference(const char* what, const List& ours, const List& recorded) {
-  if (ours.size() != recorded.size()) return concat(ours.size(), " ", what, "s instead of ", recorded.size());
+  if (ours.size() != recorded.size())
+    return str_cat(ours.size(), " ", what, "s instead of ", recorded.size());
   for (int k = 0; k < ours.size(); ++k)
     if (ours[k].name() != recorded[k].name() || !agree(ours[k].type(), recorded[k].type()))
-      return concat(what, " '", ours[k].name(), "' differs");
+      return str_cat(what, " '", ours[k].name(), "' differs");
   return "";
 }
 
@@ -75,11 +76,11 @@ std::string difference(const fs::path& folder, const Json& call, int& not_run) {
   try {
     loader::convert_opset(model, target);
   } catch (const Error& e) {
-    return error ? "" : concat("refused: ", e.what());
+    return error ? "" : str_cat("refused: ", e.what());
   }
-  if (error) return concat("converted, recorded: ", call["msg"].string());
+  if (error) return str_cat("converted, recorded: ", call["msg"].string());
   const auto recorded = read_message<onnx::ModelProto>(folder / call["out"].string());
-  if (opset_of(model) != target) return concat("opset ", opset_of(model), " instead of ", target);
+  if (opset_of(model) != target) return str_cat("opset ", opset_of(model), " instead of ", target);
   for (const auto& d : loader::check(model))
     if (d.severity == Severity::error && !has_errors(loader::check(recorded))) return to_string(d);
   for (const std::string& d : {difference("input", model.graph().input(), recorded.graph().input()),
@@ -95,7 +96,7 @@ std::string difference(const fs::path& folder, const Json& call, int& not_run) {
   ours = results(model);
   for (std::size_t k = 0; k < expected.size() && !draws(model.graph()); ++k)
     if (const auto d = difference(ours[k], expected[k], {.rtol = 1e-5, .atol = 1e-6}); !d.empty())
-      return concat("output ", k, ": ", d);
+      return str_cat("output ", k, ": ", d);
   return "";
 }
 
@@ -111,7 +112,7 @@ int convert_model(Arguments arguments) {
     else if (output.takes(word, arguments)) continue;
     else if (word == "--opset") opset = arguments.integer(word, 1, newest_opset("", arguments.registry()));
     else if (word.starts_with("-") || !model.empty())
-      throw UsageError{concat("convert takes one model, and not '", word, "'")};
+      throw UsageError{str_cat("convert takes one model, and not '", word, "'")};
     else model = word;
   }
   if (!suite.empty()) {

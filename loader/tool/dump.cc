@@ -17,7 +17,7 @@ int dump(Arguments arguments) {
     else if (word == "--html") as_html = true;
     else if (word == "-o") output = arguments.value(word);
     else if (word.starts_with("-") || !file.empty())
-      throw UsageError{concat("dump takes one model, and not '", word, "'")};
+      throw UsageError{str_cat("dump takes one model, and not '", word, "'")};
     else file = word;
   }
   if (file.empty() || as_dot == as_html) throw UsageError{"dump needs a model, and --dot or --html"};

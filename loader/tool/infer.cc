@@ -30,7 +30,7 @@ class Comparison {
         const auto it = types.find(v.name());
         static const onnx::TypeProto nothing;
         if (std::string d = difference(it == types.end() ? nothing : *it->second, v.type()); !d.empty())
-          return concat("value '", v.name(), "': ", d);
+          return str_cat("value '", v.name(), "': ", d);
       }
     // Nodes keep their places.
     for (int n = 0; n < std::min(ours.node_size(), recorded.node_size()); ++n)
@@ -38,7 +38,7 @@ class Comparison {
         if (ours.node(n).attribute(a).has_g())
           if (std::string d = difference(ours.node(n).attribute(a).g(), recorded.node(n).attribute(a).g());
               !d.empty())
-            return concat("in '", ours.node(n).attribute(a).name(), "': ", d);
+            return str_cat("in '", ours.node(n).attribute(a).name(), "': ", d);
     return "";
   }
 
@@ -62,7 +62,7 @@ class Comparison {
   std::string difference(const onnx::TypeProto& ours, const onnx::TypeProto& recorded) {
     if (recorded.value_case() == onnx::TypeProto::VALUE_NOT_SET) return "";
     if (ours.value_case() != recorded.value_case())
-      return concat(loader::type_text(ours), " instead of ", loader::type_text(recorded));
+      return str_cat(loader::type_text(ours), " instead of ", loader::type_text(recorded));
     if (recorded.has_sequence_type())
       return difference(ours.sequence_type().elem_type(), recorded.sequence_type().elem_type());
     if (recorded.has_optional_type())
@@ -73,13 +73,13 @@ class Comparison {
       return difference(ours, recorded, ours.sparse_tensor_type(), recorded.sparse_tensor_type());
     return ours.SerializeAsString() == recorded.SerializeAsString()
                ? ""
-               : concat(loader::type_text(ours), " instead of ", loader::type_text(recorded));
+               : str_cat(loader::type_text(ours), " instead of ", loader::type_text(recorded));
   }
   template <class T>
   std::string difference(const onnx::TypeProto& all_ours, const onnx::TypeProto& all, const T& ours,
                          const T& recorded) {
     const auto says = [&] {
-      return concat(loader::type_text(all_ours), " instead of ", loader::type_text(all));
+      return str_cat(loader::type_text(all_ours), " instead of ", loader::type_text(all));
     };
     if (recorded.elem_type() != 0 && ours.elem_type() != recorded.elem_type()) return says();
     if (!recorded.has_shape()) return "";
@@ -93,7 +93,7 @@ class Comparison {
     if (recorded.has_dim_value()) return ours.has_dim_value() && ours.dim_value() == recorded.dim_value();
     if (recorded.dim_param().empty() || ours.has_dim_value()) return true;
     if (given_.count(recorded.dim_param())) return ours.dim_param() == recorded.dim_param();
-    const std::string text = ours.dim_param().empty() ? concat("?", unknown_++) : ours.dim_param();
+    const std::string text = ours.dim_param().empty() ? str_cat("?", unknown_++) : ours.dim_param();
     return renamed_.emplace(recorded.dim_param(), text).first->second == text;
   }
 
@@ -111,9 +111,9 @@ std::string difference(const fs::path& folder, const Json& call) {
     loader::infer_shapes(model, {.strict = call["args"]["strict_mode"].boolean(),
                                  .check_types = call["args"]["check_type"].boolean()});
   } catch (const Error& e) {
-    return error ? "" : concat("refused: ", e.what());
+    return error ? "" : str_cat("refused: ", e.what());
   }
-  if (error) return concat("accepted, recorded: ", call["msg"].string());
+  if (error) return str_cat("accepted, recorded: ", call["msg"].string());
   const auto recorded = read_message<onnx::ModelProto>(folder / call["out"].string());
   return comparison.difference(model.graph(), recorded.graph());
 }
@@ -150,7 +150,7 @@ int infer(Arguments arguments) {
     else if (output.takes(word, arguments)) continue;
     else if (word == "--strict") strict = true;
     else if (word.starts_with("-") || !model.empty())
-      throw UsageError{concat("infer takes one model, and not '", word, "'")};
+      throw UsageError{str_cat("infer takes one model, and not '", word, "'")};
     else model = word;
   }
   if (model.empty() == suite.empty()) throw UsageError{"infer needs a model, or --check and a folder"};

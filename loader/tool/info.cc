@@ -16,7 +16,7 @@ constexpr std::size_t most_text = 400;  // bytes of doc strings and metadata
 
 template <class... Parts>
 void line(const Parts&... parts) {
-  const std::string text = concat(parts..., "\n");
+  const std::string text = str_cat(parts..., "\n");
   std::fwrite(text.data(), 1, text.size(), stdout);
 }
 
@@ -24,7 +24,7 @@ void print_header(const onnx::ModelProto& m) {
   std::string opsets;
   for (const auto& o : m.opset_import())
     opsets +=
-        concat(", ", visible(loader::display(loader::canonical(o.domain())), most_text), " ", o.version());
+        str_cat(", ", visible(loader::display(loader::canonical(o.domain())), most_text), " ", o.version());
   line("IR version ", m.ir_version(), opsets);
   if (!m.producer_name().empty())
     line("producer ", visible(m.producer_name(), most_text), m.producer_version().empty() ? "" : " ",
@@ -47,8 +47,8 @@ void print_value(const char* what, const Outline::Value& v) {
 std::string names(const Outline& o, const std::vector<int>& values) {
   std::string text;
   for (int v : values)
-    text += concat(text.empty() ? "" : ", ", visible(o.values[static_cast<std::size_t>(v)].name));
-  return concat("(", text, ")");
+    text += str_cat(text.empty() ? "" : ", ", visible(o.values[static_cast<std::size_t>(v)].name));
+  return str_cat("(", text, ")");
 }
 
 void print_functions(const Outline& o) {
@@ -58,10 +58,10 @@ void print_functions(const Outline& o) {
     if (g.kind != Outline::GraphKind::function) continue;
     std::string attributes;
     for (const std::string& a : g.function->attribute())
-      attributes += concat(attributes.empty() ? " <" : ", ", visible(a));
+      attributes += str_cat(attributes.empty() ? " <" : ", ", visible(a));
     for (const auto& a : g.function->attribute_proto())
       attributes +=
-          concat(attributes.empty() ? " <" : ", ", visible(a.name()), " = ", loader::attribute_text(a));
+          str_cat(attributes.empty() ? " <" : ", ", visible(a.name()), " = ", loader::attribute_text(a));
     line(g.title, attributes, attributes.empty() ? " " : "> ", names(o, g.inputs), " => ",
          names(o, g.outputs), ": ", g.nodes.size(), g.nodes.size() == 1 ? " node, " : " nodes, ", g.calls,
          g.calls == 1 ? " call" : " calls");
@@ -111,7 +111,7 @@ void print_operators(const Outline& o, const onnx::ModelProto& model, const Regi
     if (n.function >= 0) continue;
     const std::string name = loader::operator_text(n.proto->domain(), n.proto->op_type());
     const Version v = version_of(o, n, model, registry);
-    ++operators[v.number > 0 ? concat(name, "-", v.number)
+    ++operators[v.number > 0 ? str_cat(name, "-", v.number)
                              : name + (v.imported ? ", unknown here" : ", of a domain that is not imported")];
   }
   for (const auto& [name, n] : operators) std::printf("%6d %s\n", n, name.c_str());
@@ -181,7 +181,7 @@ void write_value(JsonWriter& j, const Outline::Value& v) {
   else j.string(loader::type_text(*v.type));
   if (v.type != nullptr && v.type->has_tensor_type()) {
     const auto& t = v.type->tensor_type();
-    j.key("element").string(name(dtype_from_onnx(t.elem_type())));
+    j.key("element").string(name_of(dtype_from_onnx(t.elem_type())));
     if (t.has_shape()) write_shape(j, t.shape());
   }
   j.key("optional").boolean(v.content != nullptr || v.sparse_content != nullptr).end('}');
@@ -295,7 +295,7 @@ int info(Arguments arguments) {
       continue;
     }
     if (word.starts_with("--") || !file.empty())
-      throw UsageError{concat("info takes one model, and not '", word, "'")};
+      throw UsageError{str_cat("info takes one model, and not '", word, "'")};
     file = word;
   }
   if (file.empty()) throw UsageError{"info needs a model"};

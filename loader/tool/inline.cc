@@ -86,7 +86,7 @@ class Canonical {
   void rename(std::string& name) {
     if (name.empty()) return;
     std::string& canonical = names_[name];
-    if (canonical.empty()) canonical = concat("#", names_.size());
+    if (canonical.empty()) canonical = str_cat("#", names_.size());
     name = canonical;
   }
   template <class Named>
@@ -123,9 +123,9 @@ std::string differs(const fs::path& folder, const Json& call) {
   try {
     loader::inline_functions(ours, options_of(call));
   } catch (const Error& e) {
-    return error ? "" : concat("refused: ", e.what());
+    return error ? "" : str_cat("refused: ", e.what());
   }
-  if (error) return concat("accepted, recorded: ", call["msg"].string());
+  if (error) return str_cat("accepted, recorded: ", call["msg"].string());
   auto recorded = read_message<onnx::ModelProto>(folder / call["out"].string());
   Canonical::rename(ours);
   Canonical::rename(recorded);
@@ -137,7 +137,7 @@ std::string differs(const fs::path& folder, const Json& call) {
 FunctionName read_name(const std::string& text) {
   const std::size_t colon = text.rfind(':');
   if (colon == text.npos || colon + 1 == text.size())
-    throw UsageError{concat("'", text, "' is not a function's DOMAIN:NAME")};
+    throw UsageError{str_cat("'", text, "' is not a function's DOMAIN:NAME")};
   return {text.substr(0, colon), text.substr(colon + 1)};
 }
 
@@ -157,10 +157,10 @@ int inline_calls(Arguments arguments) {
     else if (word == "--schema-functions") options.schema_functions = true;
     else if (word == "--max-nodes") options.max_nodes = arguments.integer(word, 0, no_bound);
     else if (word == "--max-bytes") options.max_bytes = arguments.integer(word, 0, no_bound);
-    else if (word.starts_with("-")) throw UsageError{concat("inline has no option '", word, "'")};
+    else if (word.starts_with("-")) throw UsageError{str_cat("inline has no option '", word, "'")};
     else if (names != nullptr) names->push_back(read_name(word));
     else if (file.empty()) file = word;
-    else throw UsageError{concat("inline takes one model, and not '", word, "'")};
+    else throw UsageError{str_cat("inline takes one model, and not '", word, "'")};
   }
   if (!suite.empty()) return run_suite(suite, [&](const Json& call) { return differs(suite, call); });
   if (file.empty() || !output.is_given())
@@ -181,9 +181,9 @@ int inline_calls(Arguments arguments) {
     for (const FunctionName& n : list)
       if (!is_there(n))
         throw Error(ErrorCode::not_supported, file.string(),
-                    concat("no function '", n.name, "' of '", n.domain, "' is in the model",
-                           options.schema_functions ? ", and no operator's function has this name"
-                                                    : "; --schema-functions are those of operators"));
+                    str_cat("no function '", n.name, "' of '", n.domain, "' is in the model",
+                            options.schema_functions ? ", and no operator's function has this name"
+                                                     : "; --schema-functions are those of operators"));
   loader::in_file(file, [&] { loader::inline_functions(model, options); });
   output.write(std::move(model), loader::folder_of(file));
   return 0;

@@ -10,7 +10,8 @@ std::string list(const TypeSet& set) {
   std::string text;
   const auto add = [&](uint32_t mask, std::string_view before, std::string_view behind) {
     for (int d = 1; d < dtype_count; ++d)
-      if (mask >> d & 1) text += concat(text.empty() ? "" : " ", before, name(static_cast<DType>(d)), behind);
+      if (mask >> d & 1)
+        text += str_cat(text.empty() ? "" : " ", before, name_of(static_cast<DType>(d)), behind);
   };
   add(set.tensor, "", "");
   add(set.sequence, "seq(", ")");
@@ -33,14 +34,14 @@ int print_matrix(const Registry& registry) {
   const auto heading = [&](int row) {  // names of types, downwards
     std::string text;
     for (int d = 1; d < dtype_count; ++d) {
-      const std::string_view type = name(static_cast<DType>(d));
+      const std::string_view type = name_of(static_cast<DType>(d));
       text += ' ';
       text += static_cast<std::size_t>(row) < type.size() ? type[static_cast<std::size_t>(row)] : ' ';
     }
     return text;
   };
   std::size_t rows = 0;
-  for (int d = 1; d < dtype_count; ++d) rows = std::max(rows, name(static_cast<DType>(d)).size());
+  for (int d = 1; d < dtype_count; ++d) rows = std::max(rows, name_of(static_cast<DType>(d)).size());
   for (std::size_t row = 0; row < rows; ++row)
     std::printf("%*s%s\n", column + 9, "", heading(static_cast<int>(row)).c_str());
   int cells = 0;
@@ -56,7 +57,7 @@ int print_matrix(const Registry& registry) {
           cells += permitted;
         }
         std::printf("%-*s %-3d %-4.*s%s\n", column,
-                    concat(key.first, key.first.empty() ? "" : ".", key.second).c_str(), version,
+                    str_cat(key.first, key.first.empty() ? "" : ".", key.second).c_str(), version,
                     static_cast<int>(c->spec->types[v].name.size()), c->spec->types[v].name.data(),
                     marks.c_str());
       }
@@ -71,13 +72,13 @@ int ops(Arguments arguments) {
   if (!arguments.empty()) {
     const std::string word = arguments.take();
     if (word == "--matrix" && arguments.empty()) return print_matrix(registry);
-    throw UsageError{concat("ops takes no '", word, "'")};
+    throw UsageError{str_cat("ops takes no '", word, "'")};
   }
   int operators = 0, schemas = 0;
   for (const auto& [key, versions] : registry.operators()) {
     ++operators;
     std::string since;
-    for (const auto& [version, c] : versions) since += concat(since.empty() ? "" : ",", version);
+    for (const auto& [version, c] : versions) since += str_cat(since.empty() ? "" : ",", version);
     std::printf("%s.%s since %s\n", key.first.empty() ? "ai.onnx" : key.first.c_str(), key.second.c_str(),
                 since.c_str());
     for (const auto& [version, c] : versions) {

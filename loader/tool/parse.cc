@@ -22,9 +22,9 @@ std::string differs(const fs::path& folder, const Json& call) {
     try {
       ours = loader::parse_text<Message>(text);
     } catch (const Error& e) {
-      return error ? "" : concat("refused: ", e.what());
+      return error ? "" : str_cat("refused: ", e.what());
     }
-    if (error) return concat("accepted, recorded: ", call["msg"].string());
+    if (error) return str_cat("accepted, recorded: ", call["msg"].string());
     const auto recorded = read_message<Message>(folder / call["out"].string());
     if (ours.SerializeAsString() == recorded.SerializeAsString()) return "";
     return difference(loader::print_text(ours), loader::print_text(recorded));
@@ -50,7 +50,7 @@ std::string difference(std::string_view ours, std::string_view recorded) {
   const auto [a, b] = std::mismatch(ours.begin(), ours.end(), recorded.begin(), recorded.end());
   if (a == ours.end() && b == recorded.end()) return "differs in what the syntax does not say";
   const auto at = static_cast<std::size_t>(a - ours.begin());
-  return concat("'", ours.substr(at, 60), "' instead of '", recorded.substr(at, 60), "'");
+  return str_cat("'", ours.substr(at, 60), "' instead of '", recorded.substr(at, 60), "'");
 }
 
 int parse(Arguments arguments) {
@@ -61,7 +61,7 @@ int parse(Arguments arguments) {
     if (word == "--suite") suite = arguments.value(word);
     else if (output.takes(word, arguments)) continue;
     else if (word.starts_with("-") || !text.empty())
-      throw UsageError{concat("parse takes one file, and not '", word, "'")};
+      throw UsageError{str_cat("parse takes one file, and not '", word, "'")};
     else text = word;
   }
   if (text.empty() == suite.empty()) throw UsageError{"parse needs a file, or --suite and a folder"};

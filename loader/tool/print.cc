@@ -49,7 +49,7 @@ int print(Arguments arguments) {
     if (word == "--suite") suite = arguments.value(word);
     else if (word == "-o") output = arguments.value(word);
     else if (word.starts_with("-") || !model.empty())
-      throw UsageError{concat("print takes one model, and not '", word, "'")};
+      throw UsageError{str_cat("print takes one model, and not '", word, "'")};
     else model = word;
   }
   if (model.empty() == suite.empty()) throw UsageError{"print needs a model, or --suite and a folder"};

@@ -20,10 +20,10 @@ void report(const Profile& profile, const std::string& file) {
     const auto thousandths = [](double us) {
       return tenon::detail::format_digits(us, std::chars_format::fixed, 3);
     };
-    json += concat(json.size() > 1 ? ",\n" : "\n", "{\"name\":", json_string(e.node),
-                   ",\"cat\":", json_string(e.op),
-                   ",\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":", thousandths(e.start_us),
-                   ",\"dur\":", thousandths(e.duration_us), "}");
+    json += str_cat(json.size() > 1 ? ",\n" : "\n", "{\"name\":", json_string(e.node),
+                    ",\"cat\":", json_string(e.op),
+                    ",\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":", thousandths(e.start_us),
+                    ",\"dur\":", thousandths(e.duration_us), "}");
   }
   loader::write_file(file, json + "\n]\n");
   std::vector<Profile::Entry> slowest = profile.entries;
@@ -51,7 +51,7 @@ std::size_t keep(const Graph& g, const std::vector<std::string>& names, bool all
   for (const std::string& name : names) {
     if (g.find(name) < 0 && !asked.contains(name))
       throw Error(ErrorCode::invalid_argument, "--keep",
-                  concat("the main graph has no value '", name, "'; values of bodies cannot be kept"));
+                  str_cat("the main graph has no value '", name, "'; values of bodies cannot be kept"));
     ask(name);
   }
   const std::size_t shown = options.outputs.size();
@@ -95,9 +95,9 @@ int run(Arguments arguments) {
           std::chrono::milliseconds(static_cast<int64_t>(1000 * arguments.number(word, 0, 1'000'000'000)));
     else if (word == "--max-iterations") run_options.max_iterations = arguments.integer(word, 0, no_bound);
     else if (word == "--max-bytes") run_options.max_bytes = arguments.integer(word, 0, no_bound);
-    else if (word.starts_with("--")) throw UsageError{concat("run has no option ", word)};
+    else if (word.starts_with("--")) throw UsageError{str_cat("run has no option ", word)};
     else if (model.empty()) model = word;
-    else throw UsageError{concat("one model at a time, and '", word, "' is another")};
+    else throw UsageError{str_cat("one model at a time, and '", word, "' is another")};
   }
   if (model.empty()) throw UsageError{"run needs a model"};
   const Session session = load(model, options, {.registry = arguments.registry()});

@@ -17,22 +17,22 @@ void fix_extents(Model& model, const std::string& name, const Extents& extents) 
     if (v.name() != name) continue;
     const onnx::TensorShapeProto shape = v.type().tensor_type().shape();
     if (v.type().tensor_type().has_shape() && shape.dim_size() != extents.size())
-      throw UsageError{concat("input '", name, "' has ", shape.dim_size(), " axes, not ", extents.size())};
+      throw UsageError{str_cat("input '", name, "' has ", shape.dim_size(), " axes, not ", extents.size())};
     std::map<std::string, int64_t> symbols;
     for (int k = 0; k < shape.dim_size(); ++k) {
       const auto& d = shape.dim(k);
       if (d.has_dim_value() ? d.dim_value() != extents[k]
                             : !d.dim_param().empty() &&
                                   symbols.emplace(d.dim_param(), extents[k]).first->second != extents[k])
-        throw UsageError{concat("axis ", k, " of input '", name, "' cannot have the extent ", extents[k],
-                                " beside what the model and other options say")};
+        throw UsageError{str_cat("axis ", k, " of input '", name, "' cannot have the extent ", extents[k],
+                                 " beside what the model and other options say")};
     }
     for (const auto& [symbol, extent] : symbols) model.set_symbol(symbol, extent);
     std::string text;
-    for (int64_t e : extents) text += concat(text.empty() ? "" : ",", e);
-    return model.set_extents(name, concat("[", text, "]"));
+    for (int64_t e : extents) text += str_cat(text.empty() ? "" : ",", e);
+    return model.set_extents(name, str_cat("[", text, "]"));
   }
-  throw UsageError{concat("the model has no input '", name, "'")};
+  throw UsageError{str_cat("the model has no input '", name, "'")};
 }
 
 // Puts newly inferred extents of values in place of the file's. Where inference tells none, the file's stay.
@@ -84,7 +84,7 @@ int simplify(Arguments arguments) {
       if (equals == std::string::npos) throw UsageError{"--extents takes NAME=1x3x224x224"};
       fixed.emplace_back(text.substr(0, equals), parse_extents(std::string_view(text).substr(equals + 1)));
     } else if (word.starts_with("-") || !file.empty()) {
-      throw UsageError{concat("simplify takes one model, and not '", word, "'")};
+      throw UsageError{str_cat("simplify takes one model, and not '", word, "'")};
     } else {
       file = word;
     }

@@ -22,7 +22,7 @@ class JsonReader {
 
  private:
   [[noreturn]] void refuse() const {
-    throw Error(ErrorCode::invalid_argument, "JSON", concat("no value at '", rest_.substr(0, 20), "'"));
+    throw Error(ErrorCode::invalid_argument, "JSON", str_cat("no value at '", rest_.substr(0, 20), "'"));
   }
   void skip_space() { rest_.remove_prefix(std::min(rest_.find_first_not_of(" \t\r\n"), rest_.size())); }
   bool take(std::string_view text) {
@@ -172,7 +172,7 @@ void read_message(const std::filesystem::path& file, google::protobuf::MessageLi
   std::ifstream in(file, std::ios::binary);
   if (!in) throw Error(ErrorCode::io, file.string(), "cannot be read");
   if (!message.ParseFromIstream(&in))
-    throw Error(ErrorCode::io, file.string(), concat("not a ", message.GetTypeName()));
+    throw Error(ErrorCode::io, file.string(), str_cat("not a ", message.GetTypeName()));
 }
 
 }  // namespace tenon::TENON_ABI::tool

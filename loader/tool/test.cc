@@ -23,7 +23,7 @@ Tolerance read_tolerance(std::string_view json, Tolerance otherwise) {
     at = json.find_first_not_of(" \t\r\n:", at + key.size());
     const char* const end = json.data() + json.size();
     if (at == std::string_view::npos || std::from_chars(json.data() + at, end, number).ec != std::errc())
-      throw Error(ErrorCode::invalid_argument, "data.json", concat(key, " is no number"));
+      throw Error(ErrorCode::invalid_argument, "data.json", str_cat(key, " is no number"));
   };
   read("\"rtol\"", otherwise.rtol);
   read("\"atol\"", otherwise.atol);
@@ -58,12 +58,12 @@ std::string run_case(const fs::path& folder, const SessionOptions& options, cons
     const std::vector<fs::path> out = numbered(set, "output");
     const Feeds feeds = read_data_set(session.graph(), set);
     Outputs results = session.run(feeds);
-    if (out.size() > results.size()) return concat(results.size(), " outputs instead of ", out.size());
+    if (out.size() > results.size()) return str_cat(results.size(), " outputs instead of ", out.size());
     for (std::size_t k = 0; k < out.size(); ++k) {
       const Type type = results[k].type();
       const std::string d = difference(results[k], as_declared(read_pb(out[k], type), type),
                                        tolerances[k + 1 < tolerances.size() ? k + 1 : 0]);
-      if (!d.empty()) return concat("output '", results.names()[k], "': ", d);
+      if (!d.empty()) return str_cat("output '", results.names()[k], "': ", d);
     }
   }
   return "";
@@ -92,7 +92,7 @@ int test(Arguments arguments) {
     const std::string word = arguments.take();
     if (word == "--threads") options.threads = static_cast<int>(arguments.integer(word, 1, 1024));
     else if (word == "--no-passes") options.passes.emplace();
-    else if (word.starts_with("--")) throw UsageError{concat("test has no option ", word)};
+    else if (word.starts_with("--")) throw UsageError{str_cat("test has no option ", word)};
     else find_cases(word, cases), any = true;
   }
   if (!any) throw UsageError{"test needs a folder"};

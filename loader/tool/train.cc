@@ -52,9 +52,9 @@ struct Command {
       else if (word == "--no-init") initialize = false;
       else if (word == "--threads") options.threads = static_cast<int>(arguments.integer(word, 1, 1024));
       else if (output.takes(word, arguments)) continue;
-      else if (word.starts_with("-")) throw UsageError{concat("train has no option ", word)};
+      else if (word.starts_with("-")) throw UsageError{str_cat("train has no option ", word)};
       else if (file.empty()) file = word;
-      else throw UsageError{concat("one model at a time, and '", word, "' is another")};
+      else throw UsageError{str_cat("one model at a time, and '", word, "' is another")};
     }
     if (file.empty()) throw UsageError{"train needs a model"};
     if (folders.empty()) folders.emplace_back();
@@ -86,7 +86,7 @@ std::vector<std::vector<Feeds>> read_batches(const Training& training, const Com
   }
   for (const InputSource& i : c.inputs)
     if (!known.contains(i.name))
-      throw Error(ErrorCode::invalid_argument, c.file, concat("the training has no input '", i.name, "'"));
+      throw Error(ErrorCode::invalid_argument, c.file, str_cat("the training has no input '", i.name, "'"));
   return batches;
 }
 

@@ -106,14 +106,14 @@ bool numpy_has(const Value& v) { return v.is_tensor() && !npy_type(v.tensor().dt
 
 InputSource parse_input(std::string_view option, const std::string& given) {
   const std::size_t equals = given.find('=');
-  if (equals == std::string::npos) throw UsageError{concat(option, " takes NAME=SOURCE, not '", given, "'")};
+  if (equals == std::string::npos) throw UsageError{str_cat(option, " takes NAME=SOURCE, not '", given, "'")};
   return {given.substr(0, equals), given.substr(equals + 1)};
 }
 
 Feeds make_feeds(const Graph& g, std::span<const InputSource> sources, const std::string& model) {
   for (const InputSource& s : sources)
     if (std::ranges::none_of(g.inputs(), [&](ValueId v) { return g.entry(v).name == s.name; }))
-      throw Error(ErrorCode::invalid_argument, model, concat("the model has no input '", s.name, "'"));
+      throw Error(ErrorCode::invalid_argument, model, str_cat("the model has no input '", s.name, "'"));
   const std::vector<int64_t> limits = index_limits(g);
   Feeds feeds;
   for (std::size_t k = 0; k < g.inputs().size(); ++k) {
@@ -136,7 +136,7 @@ Value read_value(const Graph::ValueEntry& input, const fs::path& file) {
   const Type declared = input.info.type;
   if (file.extension() == ".npy") return read_npy(file);
   if (file.extension() == ".pb") return as_declared(read_pb(file, declared), declared);
-  throw UsageError{concat("input '", input.name, "': '", file.string(), "' is no .npy and no .pb")};
+  throw UsageError{str_cat("input '", input.name, "': '", file.string(), "' is no .npy and no .pb")};
 }
 
 fs::path file_of_value(const fs::path& folder, std::string_view name) {
@@ -148,7 +148,7 @@ fs::path file_of_value(const fs::path& folder, std::string_view name) {
 std::vector<fs::path> numbered(const fs::path& folder, std::string_view stem) {
   std::vector<fs::path> files;
   for (int k = 0;; ++k) {
-    fs::path f = folder / concat(stem, "_", k, ".pb");
+    fs::path f = folder / str_cat(stem, "_", k, ".pb");
     if (!fs::exists(f)) return files;
     files.push_back(std::move(f));
   }
@@ -166,7 +166,7 @@ Feeds read_data_set(const Graph& g, const fs::path& set) {
     if (!g.entry(v).optional) ids.push_back(v);
   if (files.size() > ids.size()) ids = g.inputs();
   if (files.size() > ids.size())
-    throw Error(ErrorCode::invalid_argument, set.string(), concat(files.size(), " inputs for ", ids.size()));
+    throw Error(ErrorCode::invalid_argument, set.string(), str_cat(files.size(), " inputs for ", ids.size()));
   Feeds feeds;
   for (std::size_t k = 0; k < files.size(); ++k) {
     const Graph::ValueEntry& e = g.entry(ids[k]);
@@ -203,11 +203,11 @@ ValueFiles::ValueFiles(fs::path folder) : folder_(std::move(folder)) { fs::creat
 void ValueFiles::write(const std::string& name, const Value& value) {
   const std::string first = file_stem(name);
   std::string stem = first;
-  for (int k = 2; !taken_.insert(stem).second; ++k) stem = concat(first, "-", k);
+  for (int k = 2; !taken_.insert(stem).second; ++k) stem = str_cat(first, "-", k);
   stem += numpy_has(value) ? ".npy" : ".pb";
   if (numpy_has(value)) write_npy(folder_ / stem, value);
   else write_pb(folder_ / stem, value, name);
-  table_ += concat(stem, "\t", loader::visible(name), "\n");
+  table_ += str_cat(stem, "\t", loader::visible(name), "\n");
 }
 
 void ValueFiles::write_table() const { loader::write_file(folder_ / "values.tsv", table_); }

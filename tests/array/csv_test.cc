@@ -78,7 +78,7 @@ TEST_CASE("csv: what is refused names the line") {
   CHECK(refusal<float>("1,\n\"2") == "x.csv: line 2: the quote of field 1 has no end");
   CHECK(refusal<float>("\"1\"2") == "x.csv: line 1: text behind the quotes of field 1");
   CHECK(refusal<float>(std::string(100, 'x')) ==
-        concat("x.csv: line 1: field 1: '", std::string(40, 'x'), "...' is no float"));
+        str_cat("x.csv: line 1: field 1: '", std::string(40, 'x'), "...' is no float"));
   CHECK(refusal<int8_t>("128") == "x.csv: line 1: field 1: '128' is no int8");
   CHECK(refusal<int8_t>("1.5") == "x.csv: line 1: field 1: '1.5' is no int8");
   CHECK(refusal<uint8_t>("-1") == "x.csv: line 1: field 1: '-1' is no uint8");

@@ -72,7 +72,7 @@ TEST_CASE("concat and stack: containers") {
   const std::array views{any.front().view(), any.front().view()};
   CHECK(values_of(stack(views, 1)) == std::vector<int64_t>{1, 1, 2, 2});
   // Messages are joined as before.
-  CHECK(concat("axis ", 1) == "axis 1");
+  CHECK(str_cat("axis ", 1) == "axis 1");
 
   const auto refused = [](const char* words, auto f) { CHECK_THROWS_WITH_AS(f(), words, Error); };
   refused("concat: no tensors", [] { concat(std::vector<Tensor<float>>(), 0); });

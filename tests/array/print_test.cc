@@ -54,7 +54,7 @@ TEST_CASE("<<: the stream's format") {
         "[[ 1.0e+00,  5.0e-01],\n [-2.5e-01,  2.0e+00]]");
   CHECK(written(x, std::setw(6)) == "[[   1.0,    0.5],\n [ -0.25,    2.0]]");
   const Tensor<double, Shape<2>> v{3.14159265, -NAN};
-  CHECK(written(v, std::setprecision(3)) == concat("[3.14, ", std::signbit(-NAN) ? "-nan" : "nan", "]"));
+  CHECK(written(v, std::setprecision(3)) == str_cat("[3.14, ", std::signbit(-NAN) ? "-nan" : "nan", "]"));
   CHECK(written(Tensor<double, Shape<1>>{0.1}, std::setprecision(0)) == "[0.1]");
   CHECK(written(Tensor<double, Shape<1>>{1e308}, std::fixed, std::setprecision(5000)).size() ==
         2 + 309 + 1 + 1074);

@@ -489,8 +489,8 @@ void check_erased(TypeList<From...>, TypeList<To...>) {
     const bool agrees[] = {(erased_agrees<To>(src, {}) && erased_agrees<To>(src, other))...};
     const DType to[] = {dtype_of<To>...};
     for (size_t i = 0; i < std::size(to); ++i) {
-      CAPTURE(name(dtype_of<F>));
-      CAPTURE(name(to[i]));
+      CAPTURE(name_of(dtype_of<F>));
+      CAPTURE(name_of(to[i]));
       CHECK(agrees[i]);
     }
   };

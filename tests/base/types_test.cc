@@ -357,9 +357,9 @@ TEST_CASE("DType: ONNX's numbers and names") {
     CAPTURE(row.name);
     const auto d = static_cast<DType>(row.number);
     CHECK(dtype_from_onnx(row.number) == d);
-    CHECK(name(d) == row.name);
+    CHECK(name_of(d) == row.name);
     CHECK(dtype_from_name(row.name) == d);
-    CHECK(bits(d) == row.bits);
+    CHECK(bits_of(d) == row.bits);
     CHECK(is_packed(d) == (row.bits == 2 || row.bits == 4));
     CHECK(is_float(d) == row.is_float);
     CHECK(is_integer(d) == row.is_integer);
@@ -378,7 +378,7 @@ TEST_CASE("DType: ONNX's numbers and names") {
   }
   CHECK(dtype_from_name("float32") == DType::undefined);
   CHECK(dtype_from_name("undefined") == DType::undefined);
-  CHECK(name(static_cast<DType>(200)) == "undefined");
+  CHECK(name_of(static_cast<DType>(200)) == "undefined");
 }
 
 static_assert(all_types::size == 26 && all_types::contains<int2> && !all_types::contains<char>);
@@ -394,11 +394,11 @@ static_assert(std::is_same_v<element_reference_t<std::string>, std::string&>);
 TEST_CASE("dispatch over some types") {
   int size = 0;
   auto record = [&]<class T>() { size = sizeof(T); };
-  CHECK(dispatch<float, int64_t>(DType::int64, record));
+  CHECK(visit_types<float, int64_t>(DType::int64, record));
   CHECK(size == 8);
-  CHECK(!dispatch<float, int64_t>(DType::int32, record));
-  CHECK(!dispatch<>(DType::int32, record));
-  CHECK(dispatch(TypeList<bool>{}, DType::bool_, record));
+  CHECK(!visit_types<float, int64_t>(DType::int32, record));
+  CHECK(!visit_types<>(DType::int32, record));
+  CHECK(visit_types(TypeList<bool>{}, DType::bool_, record));
   CHECK(size == 1);
   CHECK_THROWS_AS(visit_dtype(DType::undefined, record), Error);
   CHECK_THROWS_AS(visit_dtype(static_cast<DType>(99), record), Error);

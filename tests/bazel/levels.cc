@@ -16,7 +16,7 @@ int main(int argc, char** argv) {
     if (argc == 2) {
       if (l.level <= simd::processor_level()) std::printf("%s ", std::string(l.name).c_str());
     } else if (argc < 3) {
-      std::printf("%s\n", concat(l.name, " ", l.tag, features).c_str());
+      std::printf("%s\n", str_cat(l.name, " ", l.tag, features).c_str());
     } else if (l.name == argv[1]) {
       if (l.level > simd::processor_level()) {
         std::printf("skipped: level %s:%s wanted, the processor has %s\n", argv[1], features.c_str(),

@@ -25,7 +25,7 @@ Value small_value(const Type& type, const Dims& dims) {
   if (is_packed(d)) std::memset(t.out().data(), 0x12, static_cast<size_t>(t.bytes()));
   visit_dtype(d, [&]<class T>() {
     if constexpr (std::is_same_v<T, std::string>)
-      for (int64_t k = 0; k < t.size(); ++k) t.out().as<T>()[k] = concat(k % 3);
+      for (int64_t k = 0; k < t.size(); ++k) t.out().as<T>()[k] = str_cat(k % 3);
     else if constexpr (!tenon::is_packed(dtype_of<T>) && !is_complex(dtype_of<T>))
       for (int64_t k = 0; k < t.size(); ++k) t.out().as<T>()[k] = convert<T>(static_cast<float>(k % 3));
     else if (!is_packed(d)) std::memset(t.out().data(), 0, static_cast<size_t>(t.bytes()));

@@ -23,7 +23,7 @@ std::vector<Use> uses() {
   for (const auto& [key, versions] : standard_registry().operators())
     for (const auto& [version, c] : versions)
       if (test::runs_alone(key))
-        all.push_back({hash_of(concat(key.first, ".", key.second, "-", version)), c, version});
+        all.push_back({hash_of(str_cat(key.first, ".", key.second, "-", version)), c, version});
   std::sort(all.begin(), all.end(), [](const Use& a, const Use& b) { return a.hash < b.hash; });
   return all;
 }
@@ -59,7 +59,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   } catch (const Error& e) {
     ending = e.message();
     require(std::string_view(e.what()).find("not what its rule said") == std::string_view::npos,
-            "results are what the operator's rule said", concat(use->c->spec->name, ": ", e.what()));
+            "results are what the operator's rule said", str_cat(use->c->spec->name, ": ", e.what()));
   }
   note_ending(*use, ending);
   return 0;

@@ -69,7 +69,7 @@ struct Corpus {
     if (bytes.size() > 1 << 14) return;
     const fs::path folder = folder_ / target;
     fs::create_directories(folder);
-    std::ofstream out(folder / concat(++count_), std::ios::binary);
+    std::ofstream out(folder / str_cat(++count_), std::ios::binary);
     out.put(choice).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   }
   void add_model(const onnx::ModelProto& m) {
@@ -181,7 +181,7 @@ bool draw_model(const Registry::Key& key, const OperatorClass& c, int version, u
   tenon::make_operator(c, version, attributes);
   int k = 0;
   for (const Value& v : test::draw_operands(draw, *c.spec, version, any)) {
-    const std::string name = v ? concat("x", k) : "";
+    const std::string name = v ? str_cat("x", k) : "";
     n->add_input(name);
     if (!v) continue;
     if (v.is_tensor() && k++ % 2 == 1) {
@@ -201,8 +201,8 @@ bool draw_model(const Registry::Key& key, const OperatorClass& c, int version, u
     for (const int64_t e : v.tensor().extents()) shape->add_dim()->set_dim_value(e);
   }
   for (int r = 0; r < std::max(1, c.spec->min_outputs(version)); ++r) {
-    n->add_output(concat("y", r));
-    g->add_output()->set_name(concat("y", r));
+    n->add_output(str_cat("y", r));
+    g->add_output()->set_name(str_cat("y", r));
   }
   return true;
 }

@@ -143,7 +143,7 @@ TEST_CASE("Allocations: shape arithmetic") {
 TEST_CASE("Allocations: many inputs") {
   Graph g;
   std::vector<std::string> names;
-  for (int k = 0; k < 200; ++k) names.push_back(concat("x", k));
+  for (int k = 0; k < 200; ++k) names.push_back(str_cat("x", k));
   ValueId sum = g.add_input(names[0], DType::float32, {3});
   for (int k = 1; k < 200; ++k)
     sum = node(g, op::Add{}, {sum, g.add_input(names[k], DType::float32, {3}, numbers({3}))});

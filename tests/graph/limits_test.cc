@@ -105,7 +105,7 @@ struct Counting final : Allocator {
 TEST_CASE("Limits: strings are folded while they are short and few") {
   Graph g;
   ValueId v = g.add_constant("text", Tensor<std::string>({1}, {std::string(16, 'a')}));
-  for (int k = 0; k < 40; ++k) v = node(g, op::StringConcat{}, {v, v}, concat("twice", k));
+  for (int k = 0; k < 40; ++k) v = node(g, op::StringConcat{}, {v, v}, str_cat("twice", k));
   g.add_output("long", v);
   const ValueId shape = g.add_constant("shape", Tensor<int64_t>({1}, {int64_t{1} << 22}));
   const ValueId some = g.add_constant("some", Tensor<std::string>({1}, {std::string(16, 'a')}));
@@ -296,7 +296,7 @@ TEST_CASE("Limits: bytes of strings") {
   // Doubled by each node, known before the run.
   Graph chain;
   ValueId v = chain.add_input("x", DType::string, {chain.symbol("n")});
-  for (int k = 0; k < 20; ++k) v = node(chain, op::StringConcat{}, {v, v}, concat("twice", k));
+  for (int k = 0; k < 20; ++k) v = node(chain, op::StringConcat{}, {v, v}, str_cat("twice", k));
   chain.add_output("y", v);
   const Session doubled(std::move(chain));
   CHECK(doubled.run({{"x", texts(2, 4)}}, {.max_bytes = 32 << 20})["y"].tensor().size() == 2);

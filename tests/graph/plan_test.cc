@@ -178,7 +178,7 @@ TEST_CASE("Plan: the arena is smaller than its values together") {
   Graph g;
   ValueId v = g.add_input("x", DType::float32, {32, 32});
   const ValueId w = g.add_constant("w", Value(numbers({32, 32}, -0.1f)));
-  for (int k = 0; k < 10; ++k) v = node(g, op::MatMul{}, {v, w}, concat("v", k));
+  for (int k = 0; k < 10; ++k) v = node(g, op::MatMul{}, {v, w}, str_cat("v", k));
   g.add_output("y", v);
   const Session s(std::move(g));
   const detail::Plan p = detail::plan_of(s.program(), {});
@@ -194,7 +194,7 @@ TEST_CASE("Plan: values that live at the same time do not overlap") {
   std::vector<ValueId> parts;
   const std::string names[] = {"p0", "p1", "p2", "p3"};
   const auto split = g.add_node({}, AnyOperator::make(op::Split{.axis = 1, .num_outputs = 4}), {x}, names);
-  for (std::size_t k = 0; k < 4; ++k) parts.push_back(node(g, op::Neg{}, {split[k]}, concat("n", k)));
+  for (std::size_t k = 0; k < 4; ++k) parts.push_back(node(g, op::Neg{}, {split[k]}, str_cat("n", k)));
   const ValueId joined = node(g, op::Concat{.axis = 1}, {parts[3], parts[1], parts[0], parts[2]}, "joined");
   const ValueId turned = node(g, op::Transpose{}, {joined}, "turned");
   g.add_output("y", node(g, op::MatMul{}, {joined, turned}, "product"));
@@ -229,9 +229,9 @@ TEST_CASE("Plan: more values at a time than gaps are looked for") {
   const ValueId x = g.add_input("x", DType::float32, {8});
   std::vector<ValueId> branches;
   for (int k = 0; k < 600; ++k) {
-    const ValueId a = node(g, op::Neg{}, {x}, concat("a", k));
+    const ValueId a = node(g, op::Neg{}, {x}, str_cat("a", k));
     branches.push_back(
-        node(g, op::MatMul{}, {a, g.add_constant({}, Value(numbers({8, 8}, 0.01f)))}, concat("b", k)));
+        node(g, op::MatMul{}, {a, g.add_constant({}, Value(numbers({8, 8}, 0.01f)))}, str_cat("b", k)));
   }
   g.add_output("y", node(g, op::Concat{.axis = 0}, {node(g, op::Sum{}, branches, "sum"), x}, "joined"));
   check_sharing(Session(std::move(g)), {{"x", numbers({8})}});
@@ -272,7 +272,7 @@ TEST_CASE("Plan: graphs of many shapes give what unshared memory gives") {
     values.push_back(g.add_constant("w", Value(numbers({4, 4}, 0))));
     const int count = 4 + static_cast<int>(next(16));
     for (int k = 0; k < count; ++k) {
-      const std::string name = concat("v", k);
+      const std::string name = str_cat("v", k);
       // Recent values more often, so that chains come about.
       const auto pick = [&] {
         return next(3) ? values[values.size() - 1 - next(2)] : values[next(values.size())];
@@ -302,7 +302,7 @@ TEST_CASE("Plan: graphs of many shapes give what unshared memory gives") {
       }
     }
     g.add_output("last", values.back());
-    for (std::size_t k = 0; k < next(4); ++k) g.add_output(concat("out", k), values[next(values.size())]);
+    for (std::size_t k = 0; k < next(4); ++k) g.add_output(str_cat("out", k), values[next(values.size())]);
     const Session s(std::move(g), {.fold_constants = next(2) == 0});
     check_sharing(s, {{"x", numbers({4, 4}, -1)}, {"z", numbers({16}, -2)}});
   }

@@ -63,7 +63,7 @@ TEST_CASE("a level that is not present is refused") {
   for (const char* name : {"avx", "avx5120", "Baseline", " "}) {
     setenv("TENON_ARCH", name, 1);
     check_error([] { Session{Graph{}}; },
-                {concat("TENON_ARCH: '", name, "' is none of the levels present: baseline")});
+                {str_cat("TENON_ARCH: '", name, "' is none of the levels present: baseline")});
     try {
       Session{Graph{}};
     } catch (const Error& e) {
@@ -702,8 +702,8 @@ Graph gated_graph(int count) {
   const ValueId twice = node(g, op::Add{}, {x, x});
   for (int k = 0; k < count; ++k) {
     const ValueId c = g.add_constant({}, one(static_cast<float>(k)));
-    node(g, op::Add{}, {x, node(g, Gated{}, {c})}, concat("slow", k));
-    node(g, op::Add{}, {twice, node(g, op::Neg{}, {c})}, concat("other", k));
+    node(g, op::Add{}, {x, node(g, Gated{}, {c})}, str_cat("slow", k));
+    node(g, op::Add{}, {twice, node(g, op::Neg{}, {c})}, str_cat("other", k));
   }
   return g;
 }
@@ -871,13 +871,13 @@ std::size_t programs() {
 Graph chain() {
   Graph g;
   ValueId v = g.add_input("x", DType::float32, {1});
-  for (int k = 0; k < 10; ++k) v = node(g, op::Neg{}, {v}, concat("v", k));
+  for (int k = 0; k < 10; ++k) v = node(g, op::Neg{}, {v}, str_cat("v", k));
   node(g, Gated{}, {v}, "gated");
   g.add_output("y", v);
   return g;
 }
 std::vector<std::string> set_of(int number) {
-  return {concat("v", number % 10), concat("v", number / 10 % 10), concat("v", number / 100)};
+  return {str_cat("v", number % 10), str_cat("v", number / 10 % 10), str_cat("v", number / 100)};
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ TEST_CASE("convert_elements: every pair of types as base/convert.hpp has it") {
           std::fill(y.begin(), y.end(), std::byte{});
           if (!kernels::convert_impl<Arch>(to, y.data(), from, x.data(), static_cast<int64_t>(count))) return;
           ++kernels_used;
-          INFO(name(from), " to ", name(to));
+          INFO(name_of(from), " to ", name_of(to));
           CHECK(y == expected);
         });
       }

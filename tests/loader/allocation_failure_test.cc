@@ -174,7 +174,7 @@ TEST_CASE("memory that ends while a use of each operator is made ready and run")
       } catch (const Error&) {
         continue;  // not what the operator takes
       }
-      walk(concat(key.second, ", seed ", seed), tally, loses_memory(key.second), [&] {
+      walk(str_cat(key.second, ", seed ", seed), tally, loses_memory(key.second), [&] {
         const Session s = written ? load(file) : Session(draw(seed).graph);
         return s.run(*feeds);
       });
@@ -182,7 +182,7 @@ TEST_CASE("memory that ends while a use of each operator is made ready and run")
     }
     CHECK_MESSAGE(feeds, key.second, " is not met");
   }
-  report(concat(models, " models and ", graphs, " graphs"), tally);
+  report(str_cat(models, " models and ", graphs, " graphs"), tally);
   CHECK(models > 200);
 }
 

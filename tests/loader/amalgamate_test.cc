@@ -98,7 +98,7 @@ TEST_CASE("without exceptions, heap and threads") {
   const struct {
     std::string_view header, text;
   } cases[] = {
-      {"if (a) throw Error(ErrorCode::io, f(b, \");\"), concat(1, 2));\n",
+      {"if (a) throw Error(ErrorCode::io, f(b, \");\"), str_cat(1, 2));\n",
        "if (a) m::fail(m::ErrorCode::io);\n"},
       {"throw std::bad_alloc();\n", "m::fail(m::ErrorCode::out_of_memory);\n"},
       {"throw;\n", "m::fail(m::ErrorCode::invalid_argument);\n"},
@@ -221,7 +221,7 @@ static int test() {
   return none.empty() && part.size_bytes() == 2 ? 0 : 7;
 }
 }
-int main() { return one::test() + 8 * two::tenon::product(std::array<int64_t, 2>{0, 1}); }
+int main() { return one::test() + 8 * two::tenon::extent_product(std::array<int64_t, 2>{0, 1}); }
 )";
 
 TEST_CASE("a program without heap and exceptions computes the same bits") {
@@ -231,27 +231,27 @@ TEST_CASE("a program without heap and exceptions computes the same bits") {
     std::vector<std::string> headers;
     for (const std::string& n : names) headers.push_back(operator_header(standard_registry(), n));
     write_bytes(
-        folder / concat(enclosing, ".hpp"),
-        concat("#pragma once\n#define ", enclosing, "_TENON_USES_VNNI 0\n#define ", enclosing,
-               "_TENON_USES_AMX 0\n") +
+        folder / str_cat(enclosing, ".hpp"),
+        str_cat("#pragma once\n#define ", enclosing, "_TENON_USES_VNNI 0\n#define ", enclosing,
+                "_TENON_USES_AMX 0\n") +
             amalgamate(tool::embedded_headers(), headers, {std::string(enclosing), true, std::move(types)}));
   };
   const auto shell = [&](const std::string& command) {
-    return std::system(concat("cd ", folder.path().string(), " && ", command).c_str());
+    return std::system(str_cat("cd ", folder.path().string(), " && ", command).c_str());
   };
   std::string normal = "#include <cstddef>\n";
   const std::vector<std::string> names{"Conv", "MaxPool", "MatMul", "Softmax", "Cast"};
   for (const std::string& n : names)
-    normal += concat("#include \"", operator_header(standard_registry(), n), "\"\n");
+    normal += str_cat("#include \"", operator_header(standard_registry(), n), "\"\n");
   text("one", names, {DType::float32, DType::int64});
   text("two", {"Relu"}, {});
 
   write_bytes(folder / "free.cc",
-              concat("#include \"one.hpp\"\nnamespace tenon = one::tenon;\n#define LEND tenon::Lent "
-                     "lent(memory, sizeof memory);\n",
-                     program));
-  write_bytes(folder / "free_main.cc", concat("#include \"free.cc\"\n", main_program));
-  write_bytes(folder / "normal.cc", concat(normal, "#define LEND\n", program, main_program));
+              str_cat("#include \"one.hpp\"\nnamespace tenon = one::tenon;\n#define LEND tenon::Lent "
+                      "lent(memory, sizeof memory);\n",
+                      program));
+  write_bytes(folder / "free_main.cc", str_cat("#include \"free.cc\"\n", main_program));
+  write_bytes(folder / "normal.cc", str_cat(normal, "#define LEND\n", program, main_program));
   write_bytes(folder / "memory.cc", memory_program);
 
   const std::string include = std::filesystem::absolute("include").string();
@@ -260,7 +260,7 @@ TEST_CASE("a program without heap and exceptions computes the same bits") {
   REQUIRE(shell(flags + "-fno-exceptions free_main.cc -o free && ./free > free.txt") == 0);
   CHECK(shell("nm -u free.o > undefined.txt") == 0);
   CHECK(shell("! grep -E '_Zn|_Zd|malloc|calloc|__cxa|pthread|_ZSt' undefined.txt") == 0);
-  REQUIRE(shell(concat(flags, "-I", include, " normal.cc -o normal && ./normal > normal.txt")) == 0);
+  REQUIRE(shell(str_cat(flags, "-I", include, " normal.cc -o normal && ./normal > normal.txt")) == 0);
   CHECK(bytes_of(folder / "free.txt").size() > 80);
   CHECK(bytes_of(folder / "free.txt") == bytes_of(folder / "normal.txt"));
   CHECK(shell(flags + "-fno-exceptions memory.cc -o memory && ./memory") == 0);

@@ -92,7 +92,7 @@ AnyOperator with(const Registry::Key& key, const OperatorClass& c, int version,
   const std::shared_ptr<void> object = c.create(version);
   std::vector<op::AttributeInput> inputs;
   for (const op::AttributeInfo& a : c.attributes(object.get())) {
-    const std::string name(a.name);
+    const std::string name_of(a.name);
     if (!a.in(version) || a.name == given.name) continue;
     if (const auto it = needed.find(key.second + "." + name); it != needed.end())
       c.set_attribute(object.get(), version, name, op::AttributeValue(it->second), inputs);
@@ -113,7 +113,7 @@ std::string refusal(const AnyOperator& op, int operands, const Dims& dims) {
   std::string said;
   for (int outputs : {std::max(1, op.spec().min_outputs(version)), op.spec().outputs.size()}) {
     std::vector<op::Info> out(static_cast<std::size_t>(outputs));
-    said += concat(op.infer(in, out).view(), "\n");
+    said += str_cat(op.infer(in, out).view(), "\n");
   }
   return said;
 }
@@ -136,7 +136,7 @@ bool refuses(const Registry::Key& key, const OperatorClass& c, int version, cons
 
 bool lists(const Names& names, const std::string& op, std::string_view attribute,
            std::set<std::string>& used) {
-  for (const std::string& name : {std::string(attribute), concat(op, ".", attribute)})
+  for (const std::string& name : {std::string(attribute), str_cat(op, ".", attribute)})
     if (names.contains(name)) return used.insert(name), true;
   return false;
 }

@@ -19,7 +19,7 @@ inline std::string rules(const std::vector<Diagnostic>& found) {
   std::string text;
   for (const Diagnostic& d : found) {
     const bool error = d.severity == Severity::error;
-    text += concat(text.empty() ? "" : " ", error ? "" : "(", d.rule, error ? "" : ")");
+    text += str_cat(text.empty() ? "" : " ", error ? "" : "(", d.rule, error ? "" : ")");
   }
   return text;
 }

@@ -110,7 +110,7 @@ TEST_CASE("Check: tensors") {
 
 TEST_CASE("Check: external data") {
   const std::filesystem::path folder =
-      std::filesystem::temp_directory_path() / concat("tenon_check_", ::getpid());
+      std::filesystem::temp_directory_path() / str_cat("tenon_check_", ::getpid());
   std::filesystem::create_directories(folder / "sub");
   std::ofstream(folder / "sub/w.bin") << std::string(16, 'w');
   std::filesystem::create_symlink("sub/w.bin", folder / "link");

@@ -245,8 +245,8 @@ TEST_CASE("Check: functions") {
           auto* n = m.mutable_functions(0)->mutable_node(0);
           *n = node("If", {"a"}, {"b"});
           for (const char* name : {"then_branch", "else_branch"}) {
-            onnx::GraphProto g = branch("a", concat(name, "_out"));
-            *g.mutable_node(0) = node("f", {"a"}, {concat(name, "_out")}, "local");
+            onnx::GraphProto g = branch("a", str_cat(name, "_out"));
+            *g.mutable_node(0) = node("f", {"a"}, {str_cat(name, "_out")}, "local");
             *n->add_attribute() = body(name, g);
           }
         }},
@@ -297,7 +297,7 @@ TEST_CASE("Check: functions") {
 
 // The rules that a model breaks, warnings left out.
 std::string errors(std::string_view text, int ir = 10, int opset = 21) {
-  const auto m = loader::parse_text<onnx::ModelProto>(concat(
+  const auto m = loader::parse_text<onnx::ModelProto>(str_cat(
       "<ir_version: ", ir, ", opset_import: [\"\" : ", opset, ", \"local\" : 1, \"own\" : 1]>\n", text));
   auto found = check(m, {.full = true});
   std::erase_if(found, [](const Diagnostic& d) { return d.severity != Severity::error; });
@@ -316,14 +316,14 @@ TEST_CASE("Check: functions that call themselves from bodies") {
         " { p2 = If (c) <then_branch = a3 () => (p3) { p3 = local.f (x, c) },"
         " else_branch = b3 () => (q3) { q3 = Neg (x) }> }, else_branch = b2 () => (q2) { q2 = Neg (x) }> },"
         " else_branch = b () => (q) { q = Neg (x) }>"})
-    CHECK(errors(concat("g (float[2] x, bool c) => (float[2] y) { y = local.f (x, c) }" LOCAL
-                        "f (x, c) => (y) { ",
-                        nodes, " }")) == "function");
+    CHECK(errors(str_cat("g (float[2] x, bool c) => (float[2] y) { y = local.f (x, c) }" LOCAL
+                         "f (x, c) => (y) { ",
+                         nodes, " }")) == "function");
   const auto calls = [](std::string_view other) {
-    return errors(concat("g (float[2] x, bool c) => (float[2] y) { y = local.f (x, c) }" LOCAL
-                         "f (x, c) => (y) { y = If (c) <then_branch = a () => (p) { p = local.h (x, c) },"
-                         " else_branch = b () => (q) { q = Neg (x) }> }" LOCAL "h (x, c) => (y) { ",
-                         other, " }"));
+    return errors(str_cat("g (float[2] x, bool c) => (float[2] y) { y = local.f (x, c) }" LOCAL
+                          "f (x, c) => (y) { y = If (c) <then_branch = a () => (p) { p = local.h (x, c) },"
+                          " else_branch = b () => (q) { q = Neg (x) }> }" LOCAL "h (x, c) => (y) { ",
+                          other, " }"));
   };
   CHECK(calls("y = Neg (x)") == "");
   CHECK(calls("y = local.f (x, c)") == "function");
@@ -334,9 +334,9 @@ TEST_CASE("Check: functions that call themselves from bodies") {
 TEST_CASE("Check: bodies of loops, and the constants that they read") {
   const auto loop = [](std::string_view inputs, std::string_view parameters, std::string_view operand,
                        int ir) {
-    return errors(concat("g (int64 n, bool c, float[2] x", inputs,
-                         ") => (float[2] y) { y = Loop (n, c, x) <body = b (int64[] i, bool[] d, ",
-                         parameters, " { e = Identity (d) r = Add (v, ", operand, ") }> }"),
+    return errors(str_cat("g (int64 n, bool c, float[2] x", inputs,
+                          ") => (float[2] y) { y = Loop (n, c, x) <body = b (int64[] i, bool[] d, ",
+                          parameters, " { e = Identity (d) r = Add (v, ", operand, ") }> }"),
                   ir, 8);
   };
   for (const int ir : {3, 10}) {

@@ -27,7 +27,7 @@ Value vector(std::vector<T> elements) {
 }
 
 Session session(const std::string& body, SessionOptions options = {}) {
-  return Session(parse_text(concat("<ir_version: 10, opset_import: [\"\" : 21]> ", body)).graph(),
+  return Session(parse_text(str_cat("<ir_version: 10, opset_import: [\"\" : 21]> ", body)).graph(),
                  std::move(options));
 }
 std::vector<std::string> names(const std::vector<ValueDifference>& all) {
@@ -88,7 +88,7 @@ TEST_CASE("the first value that differs is named, with its node") {
         y = Mul (t, k) })";
   const auto with = [&](std::string_view c) {
     std::string whole = text;
-    whole.insert(whole.find("{ early"), concat("<float[2] c = {", c, "}> "));
+    whole.insert(whole.find("{ early"), str_cat("<float[2] c = {", c, "}> "));
     return whole;
   };
   const Session a = session(with("1, 1")), b = session(with("1, 1.5"));

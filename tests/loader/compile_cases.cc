@@ -36,7 +36,7 @@ Case read_case(const std::string& path, std::size_t number) {
   const fs::path file = fs::path(path) / "model.onnx";
   const Session session = load(file);
   const Graph& g = session.graph();
-  CompileOptions options{.name = concat("c", number)};
+  CompileOptions options{.name = str_cat("c", number)};
   Feeds feeds;
   ShapeSet shapes;
   std::vector<ValueId> ids;
@@ -44,7 +44,7 @@ Case read_case(const std::string& path, std::size_t number) {
     if (!g.entry(v).optional) ids.push_back(v);
   for (std::size_t k = 0; k < ids.size(); ++k) {
     const Graph::ValueEntry& e = g.entry(ids[k]);
-    const fs::path data = fs::path(path) / "test_data_set_0" / concat("input_", k, ".pb");
+    const fs::path data = fs::path(path) / "test_data_set_0" / str_cat("input_", k, ".pb");
     if (!fs::exists(data)) break;
     Value& v = feeds.emplace_back(e.name, read_pb(data, e.info.type)).second;
     // Files have the bits of bfloat16 as uint16.
@@ -80,23 +80,23 @@ std::string unit_text(const std::vector<Case>& cases) {
   std::string list;
   for (const Case& c : cases) {
     // Not all of them at once: hundreds of cases may have gigabytes.
-    text += concat("static void test_", c.part.name, "() {\n  auto* const memory = new ", c.part.name,
-                   "::Memory;\n");
+    text += str_cat("static void test_", c.part.name, "() {\n  auto* const memory = new ", c.part.name,
+                    "::Memory;\n");
     std::string call, after;
     for (std::size_t k = 0; k < c.part.views.size(); ++k) {
       const bool input = k < c.in.size();
       const int64_t bytes = input ? c.in[k] : c.out[k - c.in.size()];
-      text += concat("  void* const v", k, " = std::aligned_alloc(64, ", (bytes / 64 + 1) * 64, ");\n");
-      if (input) text += concat("  take(v", k, ", ", bytes, ");\n");
-      else after += concat("  std::fwrite(v", k, ", 1, ", bytes, ", stdout);\n");
-      after += concat("  std::free(v", k, ");\n");
-      call += concat("Of<", c.part.views[k], ">::at(v", k, "), ");
+      text += str_cat("  void* const v", k, " = std::aligned_alloc(64, ", (bytes / 64 + 1) * 64, ");\n");
+      if (input) text += str_cat("  take(v", k, ", ", bytes, ");\n");
+      else after += str_cat("  std::fwrite(v", k, ", 1, ", bytes, ", stdout);\n");
+      after += str_cat("  std::free(v", k, ");\n");
+      call += str_cat("Of<", c.part.views[k], ">::at(v", k, "), ");
     }
-    text += concat("  ", c.part.name, "::run(", call, "*memory);\n", after, "  delete memory;\n}\n");
-    list += concat("test_", c.part.name, ", ");
+    text += str_cat("  ", c.part.name, "::run(", call, "*memory);\n", after, "  delete memory;\n}\n");
+    list += str_cat("test_", c.part.name, ", ");
   }
-  text += concat("}  // namespace cases\n\nint main() {\n  using namespace cases;\n  for (auto* test : {",
-                 list, "}) test(), std::fflush(stdout);\n}\n");
+  text += str_cat("}  // namespace cases\n\nint main() {\n  using namespace cases;\n  for (auto* test : {",
+                  list, "}) test(), std::fflush(stdout);\n}\n");
   return text;
 }
 
@@ -109,19 +109,19 @@ std::string read(const fs::path& file) {
 // Compiles and runs a unit; returns how many cases differ.
 int test_unit(const fs::path& folder, const std::string& compiler, int number,
               const std::vector<Case>& cases) {
-  const std::string stem = (folder / concat("unit", number)).string();
+  const std::string stem = (folder / str_cat("unit", number)).string();
   std::vector<ModelPart> parts;
   for (const Case& c : cases) parts.push_back(c.part);
   write(stem + ".cc", assemble(tool::embedded_headers(), parts, "cases") + unit_text(cases));
   const auto run = [](const std::string& command) { return std::system(command.c_str()); };
-  if (run(concat(compiler, " ", stem, ".cc -o ", stem, " > ", stem, ".log 2>&1")) != 0) {
+  if (run(str_cat(compiler, " ", stem, ".cc -o ", stem, " > ", stem, ".log 2>&1")) != 0) {
     std::printf("%s.cc does not compile\n", stem.c_str());
     return static_cast<int>(cases.size());
   }
   std::string input;
   for (const Case& c : cases) input += c.input;
   write(stem + ".in", input);
-  const int ended = run(concat(stem, " < ", stem, ".in > ", stem, ".out"));
+  const int ended = run(str_cat(stem, " < ", stem, ".in > ", stem, ".out"));
   const std::string output = read(stem + ".out");
   std::size_t at = 0;
   int wrong = 0;

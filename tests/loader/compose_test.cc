@@ -18,7 +18,7 @@ namespace {
 
 onnx::ModelProto model_of(std::string_view text) {
   return loader::parse_text<onnx::ModelProto>(
-      concat("<ir_version: 10, opset_import: [\"\" : 17, \"local\" : 1]>\n", text));
+      str_cat("<ir_version: 10, opset_import: [\"\" : 17, \"local\" : 1]>\n", text));
 }
 constexpr std::string_view local = "\n<opset_import: [\"\" : 17, \"local\" : 1], domain: \"local\">\n";
 
@@ -39,15 +39,15 @@ using Floats = std::vector<float>;
 
 std::string names(const auto& list) {
   std::string text;
-  for (const auto& v : list) text += concat(text.empty() ? "" : " ", v.name());
+  for (const auto& v : list) text += str_cat(text.empty() ? "" : " ", v.name());
   return text;
 }
 
 onnx::ModelProto doubles() {
   return model_of(
-      concat("a (float[N] x) => (float[N] y, float[N] z) <float[N] t> { t = local.twice (x)\n y = Abs (t)\n "
-             "z = Neg (x) }",
-             local, "twice (v) => (r) { r = Add (v, v) }"));
+      str_cat("a (float[N] x) => (float[N] y, float[N] z) <float[N] t> { t = local.twice (x)\n y = Abs (t)\n "
+              "z = Neg (x) }",
+              local, "twice (v) => (r) { r = Add (v, v) }"));
 }
 onnx::ModelProto adds() {
   return model_of(
@@ -138,7 +138,7 @@ onnx::ModelProto three_out() {
 }
 std::string operators(const auto& nodes) {
   std::string text;
-  for (const auto& n : nodes) text += concat(text.empty() ? "" : " ", n.op_type());
+  for (const auto& n : nodes) text += str_cat(text.empty() ? "" : " ", n.op_type());
   return text;
 }
 
@@ -169,7 +169,7 @@ TEST_CASE("merge: inputs and outputs that stay, in order") {
   m = loader::merge(model_of("a (float[N] A) => (float[N] B) { B = Add (A, A) }"),
                     model_of("b (float[N] B) => (float[N] C) { C = Add (B, B) }"), {.connect = {{"B", "B"}}});
   check_rules(m);
-  CHECK(concat(names(m.graph().input()), names(m.graph().output())) == "AC");
+  CHECK(str_cat(names(m.graph().input()), names(m.graph().output())) == "AC");
   const auto sum = model_of("a (float[N] A, float[N] B) => (float[N] C) { C = Add (A, B) }");
   m = loader::merge(sum, sum, {.connect = {{"C", "A"}}, .prefix_a = "m1/", .prefix_b = "m2/"});
   check_rules(m);
@@ -212,9 +212,9 @@ TEST_CASE("merge: constants and value infos of inputs that are no more") {
 TEST_CASE("merge: names that both models have") {
   const auto model = [](std::string_view in, std::string_view out, std::string_view between,
                         std::string_view constant) {
-    return model_of(concat("g (float[1] ", in, ") => (float[1] ", out, ") <float[1] ", between, ", float[1] ",
-                           constant, " = {1}> { ", between, " = Add (", in, ", ", constant, ") ", out,
-                           " = Neg (", between, ") }"));
+    return model_of(str_cat("g (float[1] ", in, ") => (float[1] ", out, ") <float[1] ", between,
+                            ", float[1] ", constant, " = {1}> { ", between, " = Add (", in, ", ", constant,
+                            ") ", out, " = Neg (", between, ") }"));
   };
   const auto a = model("i0", "o0", "v0", "w0");
   for (const auto& [b, name] : {std::pair{model("i0", "o1", "v1", "w1"), "'i0'"},
@@ -238,11 +238,11 @@ TEST_CASE("merge: names that both models have") {
 
   // Functions of the same name, and the calls of them.
   const auto calls = [](std::string_view functions) {
-    return model_of(concat("g (float x0, float x1) => (float y) { y = local.f (x0, x1) }", functions));
+    return model_of(str_cat("g (float x0, float x1) => (float y) { y = local.f (x0, x1) }", functions));
   };
-  const auto one = calls(concat(local, "f (a, b) => (c) { c = Add (a, b) }"));
-  const auto two = calls(concat(local, "h (a, b) => (c) { c = Mul (a, b) }", local,
-                                "f (a, b) => (c) { d = local.h (a, b) c = Sub (d, b) }"));
+  const auto one = calls(str_cat(local, "f (a, b) => (c) { c = Add (a, b) }"));
+  const auto two = calls(str_cat(local, "h (a, b) => (c) { c = Mul (a, b) }", local,
+                                 "f (a, b) => (c) { d = local.h (a, b) c = Sub (d, b) }"));
   const auto m =
       loader::merge(one, two, {.connect = {{"y", "x0"}, {"y", "x1"}}, .prefix_a = "m1/", .prefix_b = "m2/"});
   check_rules(m);
@@ -280,12 +280,12 @@ TEST_CASE("prefixes in bodies, and on every name") {
   loader::add_prefix(m, "pre/");
   check_rules(m);
   const auto& g = m.graph();
-  CHECK(concat(names(g.input()), " ", names(g.output()), " ", names(g.initializer()), " ",
-               names(g.value_info()), " ",
-               names(g.node())) == "pre/x pre/c pre/y pre/w pre/w0 pre/h pre/first pre/choice");
+  CHECK(str_cat(names(g.input()), " ", names(g.output()), " ", names(g.initializer()), " ",
+                names(g.value_info()), " ",
+                names(g.node())) == "pre/x pre/c pre/y pre/w pre/w0 pre/h pre/first pre/choice");
   const auto& t = g.node(1).attribute(0).g();
-  CHECK(concat(names(t.output()), " ", names(t.initializer()), " ", names(t.value_info()), " ",
-               t.node(0).name(), " ", t.node(0).input(0)) == "pre/p pre/k pre/u pre/in pre/h");
+  CHECK(str_cat(names(t.output()), " ", names(t.initializer()), " ", names(t.value_info()), " ",
+                t.node(0).name(), " ", t.node(0).input(0)) == "pre/p pre/k pre/u pre/in pre/h");
   CHECK(t.node(1).attribute(0).g().node(0).input(0) == "pre/u");
   CHECK(g.node(1).attribute(1).g().node(0).input(1).empty());
 }
@@ -305,10 +305,10 @@ TEST_CASE("extract cuts out what the outputs need") {
 
   // Functions come along as far as they are called, also by other functions.
   const auto calling = model_of(
-      concat("g (int8[5] i0, int8[5] i1) => (int8[5] o0, int8[5] o1, int8[5] o2)"
-             " { o0 = Add (i0, i1) t = local.add (i0, i1) o1 = Neg (t) o2 = local.both (t, i1) }",
-             local, "same (a) => (b) { b = Identity (a) }", local, "add (a, b) => (c) { c = Add (a, b) }",
-             local, "both (a, b) => (c) { d = local.same (a) e = local.same (b) c = local.add (d, e) }"));
+      str_cat("g (int8[5] i0, int8[5] i1) => (int8[5] o0, int8[5] o1, int8[5] o2)"
+              " { o0 = Add (i0, i1) t = local.add (i0, i1) o1 = Neg (t) o2 = local.both (t, i1) }",
+              local, "same (a) => (b) { b = Identity (a) }", local, "add (a, b) => (c) { c = Add (a, b) }",
+              local, "both (a, b) => (c) { d = local.same (a) e = local.same (b) c = local.add (d, e) }"));
   struct Row {
     std::vector<std::string> outputs;
     std::string_view functions;

@@ -19,7 +19,7 @@ namespace {
 
 onnx::ModelProto model(int opset, std::string_view graph) {
   return loader::parse_text<onnx::ModelProto>(
-      concat("<ir_version: 8, opset_import: [\"\" : ", opset, "]>\n", graph));
+      str_cat("<ir_version: 8, opset_import: [\"\" : ", opset, "]>\n", graph));
 }
 
 std::vector<Value> results(const onnx::ModelProto& m) {
@@ -116,11 +116,11 @@ TEST_CASE("Broadcasting before opset 7") {
 TEST_CASE("Operators whose meaning changed") {
   for (const char* op : {"Softmax", "LogSoftmax", "Hardmax"}) {
     const auto graph = [&](int axis) {
-      return concat("g (float[2, 3, 4] x) => (float[2, 3, 4] y) { y = ", op, " <axis = ", axis, "> (x) }");
+      return str_cat("g (float[2, 3, 4] x) => (float[2, 3, 4] y) { y = ", op, " <axis = ", axis, "> (x) }");
     };
-    CHECK(converted(11, 13, graph(1)) == concat("Shape Flatten ", op, " Reshape"));
+    CHECK(converted(11, 13, graph(1)) == str_cat("Shape Flatten ", op, " Reshape"));
     CHECK(converted(11, 13, graph(2)) == op);
-    CHECK(converted(13, 9, graph(1)) == concat("Transpose ", op, " Transpose"));
+    CHECK(converted(13, 9, graph(1)) == str_cat("Transpose ", op, " Transpose"));
     CHECK(converted(13, 9, graph(-1)) == op);
   }
   CHECK(converted(9, 19,
@@ -154,19 +154,19 @@ TEST_CASE("Operators whose meaning changed") {
       " (float[2] o, float[2] p) { o = Add (a, n) p = Softmax <axis = 0> (o) }> (\"\", s, x) }";
   for (int opset : {9, 13, 25}) {
     CHECK(converted(8, opset,
-                    concat("g (float[2, 2] s, float[2, 3, 2] x) => (float[2, 2] y, float[2, 3, 2] z) ",
-                           scan)) == "Scan");
+                    str_cat("g (float[2, 2] s, float[2, 3, 2] x) => (float[2, 2] y, float[2, 3, 2] z) ",
+                            scan)) == "Scan");
     CHECK(converted(8, opset,
-                    concat("g (float[B, 2] s, float[B, 3, 2] x) => (float[B, 2] y, float[B, 3, 2] z) ",
-                           scan)) == "Scan");
+                    str_cat("g (float[B, 2] s, float[B, 3, 2] x) => (float[B, 2] y, float[B, 3, 2] z) ",
+                            scan)) == "Scan");
   }
 }
 
 TEST_CASE("ConstantOfShape and Tile in old sets") {
   const auto made = [](std::string_view value, int to, std::string_view shape = "int64[2] s = {2, 3}") {
     return converted(9, to,
-                     concat("g (float[1] x) => (float[M, N] y) <", shape, "> { c = ConstantOfShape ", value,
-                            " (s)\n f = Cast <to = 1> (c)\n y = Add (f, x) }"));
+                     str_cat("g (float[1] x) => (float[M, N] y) <", shape, "> { c = ConstantOfShape ", value,
+                             " (s)\n f = Cast <to = 1> (c)\n y = Add (f, x) }"));
   };
   CHECK(made("<value = float[1] {2.5}>", 8) == "Constant Tile Cast Add");
   CHECK(made("", 7) == "Constant Tile Cast Add");
@@ -214,8 +214,8 @@ TEST_CASE("Bodies go along") {
 TEST_CASE("Functions go along") {
   const auto parsed = [](std::string_view graph, std::string_view function) {
     return loader::parse_text<onnx::ModelProto>(
-        concat("<ir_version: 10, opset_import: [\"\" : 13, \"local\" : 1]>\n", graph,
-               "<domain: \"local\", opset_import: [\"\" : 13]>\n", function));
+        str_cat("<ir_version: 10, opset_import: [\"\" : 13, \"local\" : 1]>\n", graph,
+                "<domain: \"local\", opset_import: [\"\" : 13]>\n", function));
   };
   const auto converted = [](onnx::ModelProto m, int opset) {
     const auto expected = results(m);

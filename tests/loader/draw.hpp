@@ -48,14 +48,14 @@ inline std::pair<std::string, op::AttributeValue> listed(std::string_view prefix
                                                          std::initializer_list<double> numbers,
                                                          std::string_view ints = "_int64s") {
   if (d == DType::float32)
-    return {concat(prefix, "_floats"), std::vector<float>(numbers.begin(), numbers.end())};
-  if (d == DType::int64) return {concat(prefix, ints), std::vector<int64_t>(numbers.begin(), numbers.end())};
+    return {str_cat(prefix, "_floats"), std::vector<float>(numbers.begin(), numbers.end())};
+  if (d == DType::int64) return {str_cat(prefix, ints), std::vector<int64_t>(numbers.begin(), numbers.end())};
   if (d == DType::string) {
     std::vector<std::string> texts;
-    for (const double x : numbers) texts.push_back(concat(static_cast<int64_t>(x)));
-    return {concat(prefix, "_strings"), std::move(texts)};
+    for (const double x : numbers) texts.push_back(str_cat(static_cast<int64_t>(x)));
+    return {str_cat(prefix, "_strings"), std::move(texts)};
   }
-  return {concat(prefix, "_tensor"), tensor_of(d, numbers)};
+  return {str_cat(prefix, "_tensor"), tensor_of(d, numbers)};
 }
 
 /// Attributes that chance does not find: small models, for features of type d and labels of type `label`
@@ -391,7 +391,7 @@ class Draw {
   }
   /// "FLOAT16", as Cast-1 names the type.
   static std::string upper(DType d) {
-    std::string text(name(d));
+    std::string text(name_of(d));
     for (char& c : text) c = static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
     return text;
   }
@@ -507,7 +507,7 @@ inline op::BodyRef draw_body(Draw& draw, Graph& outer, std::span<const Value> in
   std::vector<ValueId> values;
   for (std::size_t k = 0; k < inputs.size(); ++k)
     values.push_back(
-        g.add_input(concat("in", k), draw.one_in(2) ? Type(Kind::unknown, {}) : inputs[k].type(), {}));
+        g.add_input(str_cat("in", k), draw.one_in(2) ? Type(Kind::unknown, {}) : inputs[k].type(), {}));
   values.push_back(g.add_constant(
       {}, draw.tensor(draw.pair() ? wanted : draw.type(types::all.tensor), draw.extents({}, 1))));
   for (const ValueId v : outer.inputs())
@@ -527,7 +527,7 @@ inline op::BodyRef draw_body(Draw& draw, Graph& outer, std::span<const Value> in
   }
   for (int k = 0; k < results; ++k) {
     const bool through = k + skip < static_cast<int>(inputs.size()) && draw.one_in(2);
-    g.add_output(concat("out", k), through ? g.inputs()[static_cast<std::size_t>(k + skip)] : any());
+    g.add_output(str_cat("out", k), through ? g.inputs()[static_cast<std::size_t>(k + skip)] : any());
   }
   return {std::make_shared<const Limited>(std::make_shared<const GraphBody>(std::move(g)))};
 }
@@ -662,7 +662,7 @@ inline DrawnGraph draw_graph(Draw& draw, const OperatorClass& c, int version, Wa
     return op::AttributeValue(draw_body(draw, g, taken, results + loop, loop, wanted.type));
   });
   const std::vector<std::string> names(static_cast<std::size_t>(results));
-  for (const ValueId v : g.add_node({}, any, ids, names)) g.add_output(concat("result", v), v);
+  for (const ValueId v : g.add_node({}, any, ids, names)) g.add_output(str_cat("result", v), v);
   return {std::move(g), in, std::move(feeds)};
 }
 

@@ -147,7 +147,7 @@ std::string ill_formed(const std::string& page) {
     }
     at = end;
   }
-  return open.empty() ? "" : concat("<", open.back(), "> is not closed");
+  return open.empty() ? "" : str_cat("<", open.back(), "> is not closed");
 }
 
 // "" for text in graphviz's language whose strings end, and whose braces match outside of them.
@@ -165,7 +165,7 @@ std::string ill_drawn(const std::string& text) {
 }
 
 bool installed(const char* program) {
-  return std::system(concat("command -v ", program, " > /dev/null 2>&1").c_str()) == 0;
+  return std::system(str_cat("command -v ", program, " > /dev/null 2>&1").c_str()) == 0;
 }
 fs::path scratch() {
   const char* folder = std::getenv("TEST_TMPDIR");
@@ -179,7 +179,7 @@ std::string read(const fs::path& file) {
 // The page after its scripts, as Chromium has it; "" where it cannot run.
 std::string seen_by_browser(const std::string& address) {
   const fs::path seen = scratch() / "dump_test.dom";
-  const std::string command = concat(
+  const std::string command = str_cat(
       "timeout 100 chromium --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --disable-quic ",
       "--no-first-run --disable-background-networking --disable-component-update --disable-sync ",
       "--user-data-dir=", (scratch() / "dump_test_profile").string(), " --dump-dom ", address, " > ",
@@ -201,7 +201,7 @@ TEST_CASE("visible") {
 TEST_CASE("types and attributes in short") {
   const auto type = [](std::string_view text) {
     return loader::type_text(
-        parse_text<onnx::GraphProto>(concat("g (", text, " x) => () {}")).input(0).type());
+        parse_text<onnx::GraphProto>(str_cat("g (", text, " x) => () {}")).input(0).type());
   };
   for (std::string_view same : {"float[1,batch,?]", "float", "int4[]", "seq(float[2])",
                                 "optional(seq(string[]))", "map(int64, float)", "sparse_tensor(double[3])"})
@@ -210,7 +210,7 @@ TEST_CASE("types and attributes in short") {
   CHECK(loader::type_text({}) == "");
   const auto attribute = [](std::string_view text) {
     return loader::attribute_text(
-        parse_text<onnx::NodeProto>(concat("y = Op <a", text, "> (x)")).attribute(0));
+        parse_text<onnx::NodeProto>(str_cat("y = Op <a", text, "> (x)")).attribute(0));
   };
   CHECK(attribute(" = 3") == "3");
   CHECK(attribute(" = 0.25") == "0.25");
@@ -301,7 +301,7 @@ TEST_CASE("graphviz reads the drawings") {
   const fs::path file = scratch() / "dump_test.dot";
   for (const onnx::ModelProto& m : {model(), hostile_model(), onnx::ModelProto()}) {
     std::ofstream(file, std::ios::binary) << dot(m);
-    CHECK(std::system(concat("dot -Tcanon -o ", file.string(), ".canon ", file.string()).c_str()) == 0);
+    CHECK(std::system(str_cat("dot -Tcanon -o ", file.string(), ".canon ", file.string()).c_str()) == 0);
     CHECK(!holds(read(file.string() + ".canon"), "injected\t["));
   }
 }
@@ -317,8 +317,8 @@ TEST_CASE("a browser shows the page") {
     std::string text =
         "<ir_version: 10, opset_import: [\"\" : 21]> g (float[N] x) => (float[N] v9999) { v0 = Neg (x)\n";
     for (int k = 1; k < 10000; ++k)
-      text += concat("[\"/layer", k / 100, "/block", k / 10, "/n", k, "\"] v", k, " = Add (v", k - 1, ", v",
-                     k > 7 ? k - 7 : 0, ")\n");
+      text += str_cat("[\"/layer", k / 100, "/block", k / 10, "/n", k, "\"] v", k, " = Add (v", k - 1, ", v",
+                      k > 7 ? k - 7 : 0, ")\n");
     large = parse_text<onnx::ModelProto>(text + "}");
   }
   // How many boxes are drawn: of the first model all, three nodes, their scope, two inputs and the output.
@@ -328,10 +328,10 @@ TEST_CASE("a browser shows the page") {
   } cases[] = {{model(), 7}, {hostile_model(), 16}, {large, 100}, {onnx::ModelProto(), 0}};
   for (const auto& c : cases) {
     std::ofstream(file, std::ios::binary) << html(c.model);
-    const std::string dom = seen_by_browser(concat("file://", fs::absolute(file).string()));
+    const std::string dom = seen_by_browser(str_cat("file://", fs::absolute(file).string()));
     CHECK(!holds(dom, "data-owned"));
     const auto number = [&](std::string_view name) {
-      const std::size_t at = dom.find(concat(name, "=\""));
+      const std::size_t at = dom.find(str_cat(name, "=\""));
       return at == std::string::npos ? -1 : std::atoi(dom.c_str() + at + name.size() + 2);
     };
     CHECK(number("data-drawn") >= c.least);
@@ -356,7 +356,7 @@ TEST_CASE("a browser shows the page") {
       document.body.dataset.seen = seen.join(' ');
     </script>)");
   std::ofstream(file, std::ios::binary) << page;
-  CHECK(holds(seen_by_browser(concat("file://", fs::absolute(file).string())),
+  CHECK(holds(seen_by_browser(str_cat("file://", fs::absolute(file).string())),
               "data-seen=\"11 /layer7/block77/n773 true true block 10000\""));
 }
 

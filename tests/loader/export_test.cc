@@ -92,7 +92,7 @@ void check_same(const std::vector<Value>& ours, const std::vector<Value>& expect
 // The model of a text's graph at an opset. Its results are the graph's.
 onnx::ModelProto saved(int opset, std::string_view graph, int from) {
   INFO(graph, " from ", from, " at ", opset);
-  const Model model = parse_text(concat("<ir_version: 8, opset_import: [\"\" : ", from, "]>\n", graph));
+  const Model model = parse_text(str_cat("<ir_version: 8, opset_import: [\"\" : ", from, "]>\n", graph));
   const onnx::ModelProto m = loader::to_model(model.graph(), {.opset = opset});
   check_sound(m);
   CHECK(m.opset_import(0).version() == opset);
@@ -173,7 +173,7 @@ TEST_CASE("Constants of all kinds") {
                   DType::float8e8m0, DType::complex64, DType::bool_}) {
     AnyTensor t = AnyTensor::uninitialized(d, {3});
     std::memset(t.out().data(), 1, static_cast<std::size_t>(t.bytes()));
-    keep(std::string(name(d)), t);
+    keep(std::string(name_of(d)), t);
   }
   const Value one = Tensor<float, Shape<1>>{1};
   keep("sequence", Sequence{DType::float32, {one, one}});
@@ -301,7 +301,7 @@ g (float[n, 3] x, float[m] b) => (float[n, 3] s, float[m] db) {
 }
 
 struct Folder {
-  fs::path path = fs::temp_directory_path() / concat("tenon_export_test_", std::to_string(::getpid()));
+  fs::path path = fs::temp_directory_path() / str_cat("tenon_export_test_", std::to_string(::getpid()));
   Folder() { fs::create_directories(path); }
   ~Folder() { fs::remove_all(path); }
 };
@@ -312,7 +312,7 @@ TEST_CASE("ONNX's own checker accepts opset 17, IR 8, where it is installed") {
   check_same(results(Session(Model(m).graph())), results(Session(network())));
   std::string python;
   for (const char* p : {"python3", "/usr/bin/python3"})
-    if (python.empty() && std::system(concat(p, " -c 'import onnx.checker' 2>/dev/null").c_str()) == 0)
+    if (python.empty() && std::system(str_cat(p, " -c 'import onnx.checker' 2>/dev/null").c_str()) == 0)
       python = p;
   if (python.empty()) {
     std::puts("skipped: ONNX's checker is not installed");
@@ -321,8 +321,8 @@ TEST_CASE("ONNX's own checker accepts opset 17, IR 8, where it is installed") {
   const Folder folder;
   const fs::path file = folder.path / "model.onnx";
   loader::write_file(file, m.SerializeAsString());
-  CHECK(std::system(concat(python, " -c 'import onnx; onnx.checker.check_model(onnx.load(\"", file.string(),
-                           "\"), full_check=True)'")
+  CHECK(std::system(str_cat(python, " -c 'import onnx; onnx.checker.check_model(onnx.load(\"", file.string(),
+                            "\"), full_check=True)'")
                         .c_str()) == 0);
 }
 
@@ -333,7 +333,7 @@ Feeds read_feeds(const Graph& g, const fs::path& set) {
   for (ValueId v : g.inputs())
     if (!g.entry(v).optional) ids.push_back(v);
   for (std::size_t k = 0; k < ids.size(); ++k) {
-    const fs::path file = set / concat("input_", k, ".pb");
+    const fs::path file = set / str_cat("input_", k, ".pb");
     if (fs::exists(file)) feeds.emplace_back(g.entry(ids[k]).name, read_pb(file, g.entry(ids[k]).info.type));
   }
   return feeds;

@@ -149,7 +149,7 @@ TEST_CASE("what a tensor says of external data, read and checked alike") {
   for (const Row& row : rows) {
     const onnx::TensorProto t = elsewhere(row.entries);
     std::string shown;
-    for (const auto& [key, value] : row.entries) shown += concat(key, "=", value, " ");
+    for (const auto& [key, value] : row.entries) shown += str_cat(key, "=", value, " ");
     INFO(shown);
     const auto agrees = [&](const std::string& text) {
       return row.says.empty() ? text.empty() : holds(text, row.says);

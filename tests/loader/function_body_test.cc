@@ -199,7 +199,7 @@ onnx::ModelProto model_of(const Use& use, std::string_view opset, std::string_vi
         (graph[at + 1] == '[' || graph[at + 1] == ' '))
       graph.replace(at, 1, type);
   return loader::parse_text<onnx::ModelProto>(
-      concat("<ir_version: 13, opset_import: [\"\" : ", opset, ", \"ai.onnx.preview\" : 1]> ", graph));
+      str_cat("<ir_version: 13, opset_import: [\"\" : ", opset, ", \"ai.onnx.preview\" : 1]> ", graph));
 }
 
 AnyTensor drawn(const onnx::ValueInfoProto& v, std::mt19937& random) {
@@ -212,7 +212,7 @@ AnyTensor drawn(const onnx::ValueInfoProto& v, std::mt19937& random) {
   for (double& x : numbers) {
     x = static_cast<double>(random() % 600) / 100 - 3;
     if (v.name() == "index") x = static_cast<double>(random() % 3);
-    else if (element == DType::bool_ || name(element).starts_with('u')) x = std::floor(std::fabs(x));
+    else if (element == DType::bool_ || name_of(element).starts_with('u')) x = std::floor(std::fabs(x));
     else if (is_integer(element)) x = std::floor(2 * x);
   }
   convert_n(element, t.out().data(), DType::float64, numbers.data(), t.size());
@@ -316,7 +316,7 @@ std::string expanded(std::string_view text, const InlineOptions& options = {.sch
   auto m = loader::parse_text<onnx::ModelProto>(text);
   loader::inline_functions(m, options);
   std::string operators;
-  for (const auto& n : m.graph().node()) operators += concat(operators.empty() ? "" : " ", n.op_type());
+  for (const auto& n : m.graph().node()) operators += str_cat(operators.empty() ? "" : " ", n.op_type());
   return operators;
 }
 

@@ -24,7 +24,7 @@ onnx::ModelProto model(const char* op, std::initializer_list<std::initializer_li
   n->set_op_type(op);
   for (const auto& extents : inputs) {
     auto* x = g->add_input();
-    x->set_name(concat("x", g->input_size()));
+    x->set_name(str_cat("x", g->input_size()));
     n->add_input(x->name());
     auto* t = x->mutable_type()->mutable_tensor_type();
     t->set_elem_type(onnx::TensorProto::FLOAT);
@@ -50,7 +50,7 @@ std::string inferred(onnx::ModelProto m, InferOptions options = {.strict = true}
   }
   std::string text;
   for (const auto& d : m.graph().output(0).type().tensor_type().shape().dim())
-    text += concat(text.empty() ? "" : ",", d.has_dim_value() ? std::to_string(d.dim_value()) : "?");
+    text += str_cat(text.empty() ? "" : ",", d.has_dim_value() ? std::to_string(d.dim_value()) : "?");
   return text;
 }
 
@@ -80,7 +80,7 @@ TEST_CASE("Inference of functions that multiply") {
   own->set_version(1);
   const auto add_function = [&](int k, bool last) {
     auto* f = m.add_functions();
-    f->set_name(concat("f", k));
+    f->set_name(str_cat("f", k));
     f->set_domain("own");
     f->add_input("a");
     f->add_output("c");
@@ -88,7 +88,7 @@ TEST_CASE("Inference of functions that multiply") {
     *f->add_opset_import() = *own;
     for (const auto& [from, to] : {std::pair("a", "b"), std::pair("b", "c")}) {
       auto* n = f->add_node();
-      n->set_op_type(last ? "Neg" : concat("f", k + 1));
+      n->set_op_type(last ? "Neg" : str_cat("f", k + 1));
       if (!last) n->set_domain("own");
       n->add_input(from);
       n->add_output(to);
@@ -125,7 +125,7 @@ TEST_CASE("Inference of sparse constants that stand for much") {
 // The types of the outputs, "float[2] int64[N]", or the refusal.
 std::string types(std::string_view text, InferOptions options = {.strict = true}, int opset = 18) {
   onnx::ModelProto m = loader::parse_text<onnx::ModelProto>(
-      concat("<ir_version: 8, opset_import: [\"\" : ", opset, ", \"local\" : 1, \"own\" : 1]>\n", text));
+      str_cat("<ir_version: 8, opset_import: [\"\" : ", opset, ", \"local\" : 1, \"own\" : 1]>\n", text));
   try {
     loader::infer_shapes(m, options);
   } catch (const Error& e) {
@@ -133,7 +133,7 @@ std::string types(std::string_view text, InferOptions options = {.strict = true}
   }
   std::string types;
   for (const auto& o : m.graph().output())
-    types += concat(types.empty() ? "" : " ", o.has_type() ? loader::type_text(o.type()) : "?");
+    types += str_cat(types.empty() ? "" : " ", o.has_type() ? loader::type_text(o.type()) : "?");
   return types;
 }
 #define LOCAL "\n<opset_import: [\"\" : 18, \"local\" : 1], domain: \"local\">\n"
@@ -221,8 +221,8 @@ TEST_CASE("Inference of extents that no number holds") {
   for (const auto& [op, a, b] : {std::tuple{"Add", "9223372036854775807", "1"},
                                  {"Sub", "-9223372036854775807", "2"},
                                  {"Mul", "4611686018427387904", "2"}}) {
-    const std::string text = concat("g () => (z) <int64[1] a = {", a, "}, int64[1] b = {", b, "}> { s = ", op,
-                                    " (a, b) z = ConstantOfShape (s) }");
+    const std::string text = str_cat("g () => (z) <int64[1] a = {", a, "}, int64[1] b = {", b,
+                                     "}> { s = ", op, " (a, b) z = ConstantOfShape (s) }");
     CHECK(types(text).find("overflows") != std::string::npos);
     CHECK(types(text, lenient).starts_with("float["));
   }
@@ -283,10 +283,10 @@ TEST_CASE("Inference through functions") {
   // A body that does not suit the operands is an error of the strict, also where it is known not to run.
   const auto choice = [](int c, InferOptions options) {
     return types(
-        concat("g (float x) => (float r, int64 i) { c = Constant <value = bool {", c,
-               "}> () r, i = local.f <dim = 0> (x, c) }" LOCAL "f <dim> (v, c) => (r, i) { i, r = If (c) <"
-               "then_branch = a () => (p, q) { q = Identity (v) p = ArgMin <axis: int = @dim> (v) },"
-               " else_branch = b () => (s, t) { s = Constant <value_int = 0> () t = Identity (v) }> }"),
+        str_cat("g (float x) => (float r, int64 i) { c = Constant <value = bool {", c,
+                "}> () r, i = local.f <dim = 0> (x, c) }" LOCAL "f <dim> (v, c) => (r, i) { i, r = If (c) <"
+                "then_branch = a () => (p, q) { q = Identity (v) p = ArgMin <axis: int = @dim> (v) },"
+                " else_branch = b () => (s, t) { s = Constant <value_int = 0> () t = Identity (v) }> }"),
         options);
   };
   CHECK(choice(1, {.strict = true}).find("axis 0") != std::string::npos);
@@ -306,9 +306,9 @@ TEST_CASE("Inference through functions") {
 
 TEST_CASE("Inference of functions whose calls leave inputs out") {
   const auto quantized = [](std::string_view operands) {
-    return types(concat("g (float[2] x, float s, int8 i, uint8 u) => (y) { y = local.g (", operands,
-                        ") }" LOCAL "g (x, s, z) => (y) { y = local.f (x, s, z) }" LOCAL
-                        "f (x, s, z) => (y) { y = QuantizeLinear (x, s, z) }"));
+    return types(str_cat("g (float[2] x, float s, int8 i, uint8 u) => (y) { y = local.g (", operands,
+                         ") }" LOCAL "g (x, s, z) => (y) { y = local.f (x, s, z) }" LOCAL
+                         "f (x, s, z) => (y) { y = QuantizeLinear (x, s, z) }"));
   };
   CHECK(quantized("x, s, i") == "int8[2]");
   CHECK(quantized("x, s, u") == "uint8[2]");
@@ -318,8 +318,8 @@ TEST_CASE("Inference of functions whose calls leave inputs out") {
               "f (x, axes) => (y) { y = ReduceMax (x, axes) }") == "float[1,1]");
   const auto clipped = [](std::string_view type) {
     return types(
-        concat("g (float[2] x, ", type,
-               " m) => (y) { y = local.f (x, \"\", m) }" LOCAL "f (x, a, b) => (y) { y = Clip (x, a, b) }"),
+        str_cat("g (float[2] x, ", type,
+                " m) => (y) { y = local.f (x, \"\", m) }" LOCAL "f (x, a, b) => (y) { y = Clip (x, a, b) }"),
         typed);
   };
   CHECK(clipped("float") == "float[2]");
@@ -343,7 +343,7 @@ TEST_CASE("Inference of single nodes") {
     CHECK_MESSAGE(types(row.graph) == row.expected, row.graph, ": ", types(row.graph));
   for (std::string_view operands :
        {"float[?,2] x, float[2] y", "float[?,2] x, float[1,2] y", "float[a,2] x, float[b,2] y"}) {
-    const std::string sum = types(concat("g (", operands, ") => (z) { z = Add (x, y) }"));
+    const std::string sum = types(str_cat("g (", operands, ") => (z) { z = Add (x, y) }"));
     CHECK_MESSAGE((sum.starts_with("float[") && sum.ends_with(",2]") && sum[6] != 'a' && sum[6] != 'b'), sum);
   }
   for (const Row& row : {
@@ -401,15 +401,15 @@ TEST_CASE("Inference of what runs alone refuse, and of attributes that are the w
 TEST_CASE("Inference of bodies in their whole") {
   // Both branches of If, also one that is not taken.
   const auto branches = [](std::string_view cond, std::string_view declared) {
-    return concat("g (bool c, float[5] x) => (z) <bool t = {1}> { z = If (", cond,
-                  ") <then_branch = a () => (p) { p = Neg (x) }, else_branch = b () => (", declared,
-                  " q) { q = Abs (x) }> }");
+    return str_cat("g (bool c, float[5] x) => (z) <bool t = {1}> { z = If (", cond,
+                   ") <then_branch = a () => (p) { p = Neg (x) }, else_branch = b () => (", declared,
+                   " q) { q = Abs (x) }> }");
   };
   for (std::string_view cond : {"c", "t"}) {
     CHECK(types(branches(cond, "float[5]")) == "float[5]");
     CHECK(types(branches(cond, "float[5,1]")).find("declared as tensor(float) (5,1)") != std::string::npos);
     auto m = loader::parse_text<onnx::ModelProto>(
-        concat("<ir_version: 8, opset_import: [\"\" : 18]>\n", branches(cond, "")));
+        str_cat("<ir_version: 8, opset_import: [\"\" : 18]>\n", branches(cond, "")));
     loader::infer_shapes(m);
     for (const auto& a : m.graph().node(0).attribute())
       CHECK(loader::type_text(a.g().output(0).type()) == "float[5]");
@@ -423,7 +423,7 @@ TEST_CASE("Inference of bodies in their whole") {
         "z = Scan <num_scan_inputs = 1, body = b (e) => (p, q) { p = Neg (e) q = Abs (e) }> (x)",
         "z = If (t) <then_branch = a () => (p, q) { p = Neg (x) q = Abs (x) },"
         " else_branch = b () => (p, q) { p = Neg (x) q = Abs (x) }>"}) {
-    const std::string graph = concat("g (float[5] x, int64 n) => (z) <bool t = {1}> { ", node, " }");
+    const std::string graph = str_cat("g (float[5] x, int64 n) => (z) <bool t = {1}> { ", node, " }");
     CHECK(types(graph).find("has 1 outputs, a body gives 2") != std::string::npos);
     CHECK(types(graph, lenient) == "float[5]");
   }
@@ -474,7 +474,7 @@ TEST_CASE("Inference of operands that an operator does not take") {
 
 TEST_CASE("Inference and declared extents together") {
   const auto both = [](std::string_view x, std::string_view y, InferOptions options = {.strict = true}) {
-    return types(concat("g (", x, " x) => (", y, " y) { y = Relu (x) }"), options);
+    return types(str_cat("g (", x, " x) => (", y, " y) { y = Relu (x) }"), options);
   };
   CHECK(both("float[1]", "float[]") == "float[1]");
   CHECK(both("float[]", "float[1]") == "float[1]");

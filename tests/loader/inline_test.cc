@@ -23,9 +23,9 @@ onnx::ModelProto model_of(std::string_view text) { return loader::parse_text<onn
 std::string operators(const onnx::GraphProto& g) {
   std::string text;
   for (const auto& n : g.node()) {
-    text += concat(text.empty() ? "" : " ", n.op_type());
+    text += str_cat(text.empty() ? "" : " ", n.op_type());
     for (const auto& a : n.attribute())
-      if (a.has_g()) text += concat("(", operators(a.g()), ")");
+      if (a.has_g()) text += str_cat("(", operators(a.g()), ")");
   }
   return text;
 }
@@ -131,13 +131,13 @@ pick (v, c) => (r) {
 
 TEST_CASE("a graph that the call gives reads the function's values, and else the caller's") {
   const auto text = [](std::string_view name) {
-    return concat(HEAD R"(
+    return str_cat(HEAD R"(
 g (float[3] x) => (float[3] y) {
   v = Neg (x)
   c = Constant <value = bool {1}> ()
   y = local.pick <body = b () => (p) { p = Identity (v) }> (x, c)
 })" LOCAL "pick <body> (w, c) => (r) { ",
-                  name, R"( = Add (w, w)
+                   name, R"( = Add (w, w)
   r = If (c) <then_branch: graph = @body, else_branch = e () => (q) { q = Identity (w) }> })");
   };
   same_result(text("v"));
@@ -255,11 +255,11 @@ TEST_CASE("selected functions") {
 TEST_CASE("opsets") {
   // The same operators at both: inlined.
   const auto model = [](std::string_view node) {
-    return concat(HEAD
-                  "g (float[N] x) => (float[N] y) { y = local.foo (x) }\n"
-                  "<opset_import: [\"\" : 18, \"other\" : 3], domain: \"local\">\n"
-                  "foo (x) => (y) { y = ",
-                  node, " }");
+    return str_cat(HEAD
+                   "g (float[N] x) => (float[N] y) { y = local.foo (x) }\n"
+                   "<opset_import: [\"\" : 18, \"other\" : 3], domain: \"local\">\n"
+                   "foo (x) => (y) { y = ",
+                   node, " }");
   };
   CHECK(operators(same_result(model("Add (x, x)")).graph()) == "Add");
   const auto m = inlined(model("Neg (x)"));
@@ -281,8 +281,8 @@ TEST_CASE("opsets") {
 std::string converted(int opset, std::string_view call, std::string_view function,
                       std::string_view more = "") {
   const std::string text =
-      concat(HEAD "g (float[3] x) => (float[M] y) ", more, " { y = local.foo ", call,
-             " }\n<opset_import: [\"\" : ", opset, "], domain: \"local\">\nfoo ", function);
+      str_cat(HEAD "g (float[3] x) => (float[M] y) ", more, " { y = local.foo ", call,
+              " }\n<opset_import: [\"\" : ", opset, "], domain: \"local\">\nfoo ", function);
   return operators(same_result(text).graph());
 }
 
@@ -345,8 +345,8 @@ TEST_CASE("a graph that a call gives is of its caller's opsets") {
 
 TEST_CASE("functions that cannot be converted") {
   const auto model = [](std::string_view call, std::string_view function) {
-    return concat(HEAD "g (float[3] x) => (float[3] y) { y = local.foo ", call,
-                  " }\n<opset_import: [\"\" : 20], domain: \"local\">\nfoo ", function);
+    return str_cat(HEAD "g (float[3] x) => (float[3] y) { y = local.foo ", call,
+                   " }\n<opset_import: [\"\" : 20], domain: \"local\">\nfoo ", function);
   };
   const std::string gelu = model("(x)", "(x) => (y) { y = Gelu (x) }");
   CHECK(holds(refusal_of(gelu), "function 'local.foo', node 'y' (Gelu): from opset 20 to 19"));
@@ -378,12 +378,12 @@ TEST_CASE("what is refused") {
 TEST_CASE("functions that multiply end") {
   std::string text = HEAD "g (float[N] x) => (float[N] y) { y = local.f60 (x) }" LOCAL "f0 (x) => (x) {}";
   for (int k = 1; k <= 60; ++k)
-    text += concat(LOCAL "f", k, " (x) => (y) { t = local.f", k - 1, " (x)\n y = local.f", k - 1, " (t) }");
+    text += str_cat(LOCAL "f", k, " (x) => (y) { t = local.f", k - 1, " (x)\n y = local.f", k - 1, " (t) }");
   CHECK(holds(refusal_of(text, {.max_nodes = 20'000}), "multiply nodes beyond max_nodes"));
   CHECK(holds(refusal_of(text, {.max_bytes = 1 << 20}), "multiply nodes beyond max_bytes"));
 
   text = HEAD "g (float[N] x) => (float[N] y) { y = local.f1000 (x) }" LOCAL "f0 (x) => (x) {}";
-  for (int k = 1; k <= 1000; ++k) text += concat(LOCAL "f", k, " (x) => (y) { y = local.f", k - 1, " (x) }");
+  for (int k = 1; k <= 1000; ++k) text += str_cat(LOCAL "f", k, " (x) => (y) { y = local.f", k - 1, " (x) }");
   CHECK(holds(refusal_of(text), "too deep"));
 }
 

@@ -64,7 +64,7 @@ TEST_CASE("bounds of loading: sparse tensors are counted as dense ones, before t
     auto* s = m.proto().mutable_graph()->add_sparse_initializer();
     s->add_dims(1 << 28);
     auto& values = *s->mutable_values();
-    values.set_name(concat("sparse", k));
+    values.set_name(str_cat("sparse", k));
     values.set_data_type(onnx::TensorProto::FLOAT);
     values.add_dims(1);
     values.add_float_data(1);
@@ -75,7 +75,7 @@ TEST_CASE("bounds of loading: sparse tensors are counted as dense ones, before t
     auto& n = *m.proto().mutable_graph()->add_node();
     n.set_op_type("Neg");
     n.add_input(values.name());
-    n.add_output(concat("dense", k));
+    n.add_output(str_cat("dense", k));
   }
   CHECK(holds(past_a_bound([&] { m.graph({.max_bytes = 1 << 20}); }), "more than 1048576 bytes"));
 }
@@ -88,7 +88,7 @@ TEST_CASE("bounds of loading: the file") {
   const auto size = static_cast<int64_t>(bytes.size());
   CHECK(past_a_bound([&] { load_graph(file, {.max_file_bytes = size}); }).empty());
   const std::string said = past_a_bound([&] { load(file, {}, {.max_file_bytes = size - 1}); });
-  CHECK(holds(said, concat("tenon_limits_test.onnx: has more than ", size - 1, " bytes")));
+  CHECK(holds(said, str_cat("tenon_limits_test.onnx: has more than ", size - 1, " bytes")));
   std::filesystem::remove(file);
 }
 

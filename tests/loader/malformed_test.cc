@@ -115,12 +115,12 @@ TEST_CASE("outputs are declared of the type that they have, in bodies too, unles
   };
   for (const auto& row : rows) {
     CAPTURE(row.says);
-    const Model m = parse_text(concat(R"(<ir_version: 10, opset_import: ["": 21]>
+    const Model m = parse_text(str_cat(R"(<ir_version: 10, opset_import: ["": 21]>
         g (bool c, float[n] x) => ()",
-                                      row.output, R"() {
+                                       row.output, R"() {
           y = If (c) <then_branch = then () => (float[n] a) { a = Neg (x) },
                       else_branch = otherwise () => ()",
-                                      row.branch, R"() { b = Abs (x) }>
+                                       row.branch, R"() { b = Abs (x) }>
         })"));
     const std::string text = refusal([&] { (void)m.graph(); });
     CHECK_MESSAGE((row.says.empty() ? text.empty() : holds(text, row.says)), text);
@@ -253,7 +253,7 @@ TEST_CASE("functions that call each other too deeply, and what their names add u
     own->set_version(1);
     for (int k = 0; k < functions; ++k) {
       auto* f = m.add_functions();
-      f->set_name(concat("f", k));
+      f->set_name(str_cat("f", k));
       f->set_domain("own");
       f->add_input("a");
       f->add_output("b");
@@ -262,7 +262,7 @@ TEST_CASE("functions that call each other too deeply, and what their names add u
       auto* n = f->add_node();
       n->set_name(std::string(2000, 'n'));
       const bool last = k == functions - 1;
-      n->set_op_type(last ? "Neg" : concat("f", k + 1));
+      n->set_op_type(last ? "Neg" : str_cat("f", k + 1));
       if (!last) n->set_domain("own");
       n->add_input("a");
       n->add_output("b");

@@ -138,8 +138,8 @@ TEST_CASE("outputs with one more extent") {
     for (const std::string name : {"s", "p"}) {
       m.rename(name, name + "_flat");
       m.remove_output(name + "_flat");
-      m.add_node(concat(name, " = Unsqueeze (", name, "_flat, axes)"));
-      m.add_output(concat("float", extents, " ", name));
+      m.add_node(str_cat(name, " = Unsqueeze (", name, "_flat, axes)"));
+      m.add_output(str_cat("float", extents, " ", name));
     }
     CHECK_FALSE(has_errors(check(m, {.full = true})));
     CHECK(m.proto().graph().output(0).name() == "s");
@@ -176,7 +176,7 @@ TEST_CASE("extents are stated anew") {
 }
 
 TEST_CASE("models and graphs saved and loaded") {
-  const auto folder = std::filesystem::temp_directory_path() / concat("tenon_model_", getpid());
+  const auto folder = std::filesystem::temp_directory_path() / str_cat("tenon_model_", getpid());
   std::filesystem::create_directory(folder);
   const Model m = small();
   save(m, folder / "m.onnx");

@@ -54,7 +54,7 @@ TEST_CASE("Operators accept every type that they state, at every version") {
             met = accepts(*c, version, seed, wanted) && wanted.met;
           }
           CHECK_MESSAGE(met, key.second, "-", version, " ", std::string_view(spec.types[v].name), " ",
-                        name(static_cast<DType>(d)));
+                        name_of(static_cast<DType>(d)));
         }
       }
     }

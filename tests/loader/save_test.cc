@@ -93,7 +93,7 @@ std::string external_of(onnx::ModelProto m, std::string* location = nullptr) {
   loader::for_each_tensor(m, [&](const onnx::TensorProto& t, bool in_attribute) {
     if (!loader::is_external(t)) return;
     CHECK(t.raw_data().empty());
-    names += concat(names.empty() ? "" : " ", in_attribute ? "constant" : t.name());
+    names += str_cat(names.empty() ? "" : " ", in_attribute ? "constant" : t.name());
     if (location != nullptr) *location = entry(t, "location");
   });
   return names;

@@ -49,7 +49,7 @@ std::vector<Value> results(const Model& model) {
 // The nodes of the simplified main graph, and how many constants it has.
 std::string simplified(std::string_view text, const SimplifyOptions& options = {}, int ir = 8) {
   INFO(text);
-  Model model = parse_text(concat("<ir_version: ", ir, ", opset_import: [\"\" : 17]>\n", text));
+  Model model = parse_text(str_cat("<ir_version: ", ir, ", opset_import: [\"\" : 17]>\n", text));
   const Model before = model;
   loader::simplify(model.proto(), options);
   for (const auto& d : loader::check(model.proto()))
@@ -59,7 +59,7 @@ std::string simplified(std::string_view text, const SimplifyOptions& options = {
   for (std::size_t k = 0; k < ours.size(); ++k) CHECK(difference(ours[k], expected[k], exact) == "");
   std::string list;
   for (const auto& n : model.proto().graph().node()) list += n.op_type() + " ";
-  return concat(list, model.proto().graph().initializer_size());
+  return str_cat(list, model.proto().graph().initializer_size());
 }
 
 TEST_CASE("What is constant is computed") {
@@ -125,9 +125,9 @@ TEST_CASE("Sizes are bounded") {
   CHECK(simplified(fill) == "Add 1");
   CHECK(simplified(fill, {.max_bytes = 1000}) == "ConstantOfShape Add 1");
   Model model =
-      parse_text(concat("<ir_version: 8, opset_import: [\"\" : 17]>\n",
-                        "g () => (float y) <int64[2] s = {2000000000, 2000000000}> { f = ConstantOfShape "
-                        "(s) y = ReduceSum <keepdims = 0> (f) }"));
+      parse_text(str_cat("<ir_version: 8, opset_import: [\"\" : 17]>\n",
+                         "g () => (float y) <int64[2] s = {2000000000, 2000000000}> { f = ConstantOfShape "
+                         "(s) y = ReduceSum <keepdims = 0> (f) }"));
   loader::simplify(model.proto());
   CHECK(model.proto().graph().node_size() == 2);
 }
@@ -146,7 +146,7 @@ TEST_CASE("ONNX's test models: the same bits by no more nodes") {
       int file = 0;
       for (const ValueId v : session.graph().inputs())
         if (const auto& e = session.graph().entry(v); !e.optional)
-          feeds.emplace_back(e.name, read_pb(set / concat("input_", file++, ".pb"), e.info.type));
+          feeds.emplace_back(e.name, read_pb(set / str_cat("input_", file++, ".pb"), e.info.type));
       Outputs out = session.run(feeds);
       return std::move(out.values());
     };
@@ -202,9 +202,9 @@ TEST_CASE("The time is bounded, and the model stays one that means the same") {
 }
 
 TEST_CASE("a long string is not put into many elements") {
-  Model m = parse_text(concat(R"(<ir_version: 10, opset_import: ["" : 21]>
+  Model m = parse_text(str_cat(R"(<ir_version: 10, opset_import: ["" : 21]>
     main (float[1] x) => (string[N] y) <string[1] a = {")",
-                              std::string(4096, 'a'), R"("}, int64[1] n = {4096}> { y = Expand (a, n) })"));
+                               std::string(4096, 'a'), R"("}, int64[1] n = {4096}> { y = Expand (a, n) })"));
   simplify(m);
   CHECK(m.proto().graph().node(0).op_type() == "Expand");
   simplify(m, {.max_bytes = 4096 * 4096 + 4096 * 32});
@@ -214,7 +214,7 @@ TEST_CASE("a long string is not put into many elements") {
 TEST_CASE("strings that double are computed while they are short") {
   std::string text = R"(<ir_version: 10, opset_import: ["" : 20]>
     main (float[1] x) => (float[1] y, string[1] s) <string[1] a0 = {"0123456789abcdef"}> { y = Relu (x) )";
-  for (int k = 1; k <= 40; ++k) text += concat("a", k, " = StringConcat (a", k - 1, ", a", k - 1, ") ");
+  for (int k = 1; k <= 40; ++k) text += str_cat("a", k, " = StringConcat (a", k - 1, ", a", k - 1, ") ");
   Model m = parse_text(text + "s = Identity (a40) }");
   simplify(m);
   CHECK(m.proto().graph().node_size() > 20);

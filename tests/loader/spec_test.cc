@@ -140,7 +140,7 @@ std::string to_text(const TypeSet& s) {
   std::string text;
   const auto add = [&](std::string_view kind, uint32_t mask) {
     for (int d = 1; d < dtype_count; ++d)
-      if (mask >> d & 1) text += concat(" ", kind, name(static_cast<DType>(d)));
+      if (mask >> d & 1) text += str_cat(" ", kind, name_of(static_cast<DType>(d)));
   };
   add("", s.tensor), add("seq ", s.sequence), add("optional ", s.optional),
       add("optional seq ", s.optional_sequence);
@@ -157,7 +157,7 @@ struct Comparison {
 
   void differ(const auto&... parts) {
     differences.push_back(
-        concat(spec.domain, spec.domain.empty() ? "" : ":", spec.name, "-", version, ": ", parts...));
+        str_cat(spec.domain, spec.domain.empty() ? "" : ":", spec.name, "-", version, ": ", parts...));
   }
 
   /// `param(k)` is operand number k of `count`.
@@ -212,7 +212,7 @@ struct Comparison {
   static std::string text_of(const op::AttributeValue& value) {
     std::string text;
     const auto list = [&](const auto& items) {
-      for (const auto& item : items) text += concat(text.empty() ? "" : ",", item);
+      for (const auto& item : items) text += str_cat(text.empty() ? "" : ",", item);
     };
     if (const auto* i = std::get_if<int64_t>(&value)) text = std::to_string(*i);
     else if (const auto* s = std::get_if<std::string>(&value)) text = *s;
@@ -240,7 +240,8 @@ struct Comparison {
       }
       if (!seen.insert(it->first).second) differ("attribute ", a.name, " is stated twice");
       const AttributeFact& e = it->second;
-      if (name(a.type) != e.type) differ("attribute ", a.name, " takes ", e.type, ", not ", name(a.type));
+      if (name_of(a.type) != e.type)
+        differ("attribute ", a.name, " takes ", e.type, ", not ", name_of(a.type));
       if (a.required != e.required)
         differ("attribute ", a.name, " is ", e.required ? "required" : "not required");
       if (has_value(a.value) != e.has_default) {

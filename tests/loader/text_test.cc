@@ -39,19 +39,19 @@ Message parsed(std::string_view text) {
 }
 
 onnx::AttributeProto attribute(std::string_view text) {
-  return parsed<onnx::NodeProto>(concat("y = Op <", text, "> (x)")).attribute(0);
+  return parsed<onnx::NodeProto>(str_cat("y = Op <", text, "> (x)")).attribute(0);
 }
 std::string refused_attribute(std::string_view text) {
-  return refusal_of<onnx::NodeProto>(concat("y = Op <", text, "> (x)"));
+  return refusal_of<onnx::NodeProto>(str_cat("y = Op <", text, "> (x)"));
 }
 onnx::TypeProto type(std::string_view text) {
-  return parsed<onnx::GraphProto>(concat("g (", text, " x) => () {}")).input(0).type();
+  return parsed<onnx::GraphProto>(str_cat("g (", text, " x) => () {}")).input(0).type();
 }
 onnx::TensorProto constant(std::string_view type, std::string_view data) {
-  return parsed<onnx::GraphProto>(concat("g () => () <", type, " w = ", data, "> {}")).initializer(0);
+  return parsed<onnx::GraphProto>(str_cat("g () => () <", type, " w = ", data, "> {}")).initializer(0);
 }
 std::string refused_constant(std::string_view type, std::string_view data) {
-  return refusal_of<onnx::GraphProto>(concat("g () => () <", type, " w = ", data, "> {}"));
+  return refusal_of<onnx::GraphProto>(str_cat("g () => () <", type, " w = ", data, "> {}"));
 }
 
 TEST_CASE("Text of a node") {
@@ -74,9 +74,9 @@ TEST_CASE("Text of names that are left out") {
   const auto counts = [](std::string_view text) {
     const auto n = parsed<onnx::NodeProto>(text);
     std::string names;
-    for (const auto& name : n.output()) names += concat("[", name, "]");
+    for (const auto& name : n.output()) names += str_cat("[", name, "]");
     names += "=";
-    for (const auto& name : n.input()) names += concat("[", name, "]");
+    for (const auto& name : n.input()) names += str_cat("[", name, "]");
     return names;
   };
   CHECK(counts("= Op ()") == "=");
@@ -100,7 +100,7 @@ TEST_CASE("Text of attributes") {
   CHECK(attribute("x = [\"a\", \"b\"]").strings(1) == "b");
   for (std::string_view list :
        {"ints", "floats", "strings", "tensors", "graphs", "type_protos", "sparse_tensors"})
-    CHECK(attribute(concat("x : ", list, " = []")).has_type());
+    CHECK(attribute(str_cat("x : ", list, " = []")).has_type());
   const auto reference = attribute("x : ints = @outer");
   CHECK(reference.ref_attr_name() == "outer");
   CHECK(reference.type() == onnx::AttributeProto::INTS);
@@ -116,7 +116,7 @@ TEST_CASE("Text of attributes") {
   CHECK(attribute("x = g (float a) => (b) { b = Op (a) }").g().node_size() == 1);
   CHECK(attribute("x = [g () => () {}, h () => () {}]").graphs(1).name() == "h");
   for (std::string_view name : {"\"a graph\"", "\"\"", "\"map\"", "\"inf\"", "\"float\"", "inf_", "nanx"})
-    CHECK(attribute(concat("x = ", name, " () => () {}")).type() == onnx::AttributeProto::GRAPH);
+    CHECK(attribute(str_cat("x = ", name, " () => () {}")).type() == onnx::AttributeProto::GRAPH);
 }
 
 TEST_CASE("Text of attributes that are refused") {
@@ -138,7 +138,7 @@ TEST_CASE("Text of attributes that are refused") {
 
 TEST_CASE("Text of floats") {
   const auto bits = [](std::string_view text) {
-    const float f = attribute(concat("x : float = ", text)).f();
+    const float f = attribute(str_cat("x : float = ", text)).f();
     uint32_t b = 0;
     std::memcpy(&b, &f, sizeof b);
     return b;
@@ -155,7 +155,7 @@ TEST_CASE("Text of floats") {
   CHECK(bits("1E+1") == 0x41200000);
   for (std::string_view text : {"inf1", "-inf1", "nan0", "-nan0", "naninf", "not_a_float", "1e39", "1e",
                                 "- 1", "+1", ".5", "1.2.3", "0x10", "-", "1e99999999999"})
-    CHECK_FALSE(refused_attribute(concat("x : float = ", text)).empty());
+    CHECK_FALSE(refused_attribute(str_cat("x : float = ", text)).empty());
   // Shortest forms that read back as the same bits.
   uint32_t state = 1;
   for (int k = 0; k < 1000; ++k) {
@@ -198,11 +198,11 @@ TEST_CASE("Text of types") {
   CHECK_FALSE(type("opaque(Kind)").opaque_type().has_domain());
   CHECK_FALSE(type("opaque()").opaque_type().has_name());
   for (int k = 1; k < dtype_count; ++k)
-    CHECK(type(name(static_cast<DType>(k))).tensor_type().elem_type() == k);
+    CHECK(type(name_of(static_cast<DType>(k))).tensor_type().elem_type() == k);
   for (std::string_view text :
        {"seq", "seq()", "seq(x)", "map(float)", "map(seq(float), float)", "float[,]", "float[1.5]", "float[1",
         "sparse_tensor(seq(float))", "opaque(a,)", "opaque(1)"})
-    CHECK_FALSE(refusal_of<onnx::GraphProto>(concat("g (", text, " x) => () {}")).empty());
+    CHECK_FALSE(refusal_of<onnx::GraphProto>(str_cat("g (", text, " x) => () {}")).empty());
 }
 
 TEST_CASE("Text of constants") {
@@ -409,8 +409,8 @@ TEST_CASE("Text that is nested as deep as it may be makes a file that can be rea
   const auto depth_of = [](std::string_view open, std::string_view inner, std::string_view close) {
     for (int depth = 100;; --depth) {
       const std::string text =
-          concat("<ir_version: 10, opset_import: []> g () => () { y = Op <a = ", repeated(open, depth), inner,
-                 repeated(close, depth), "> (x) }");
+          str_cat("<ir_version: 10, opset_import: []> g () => () { y = Op <a = ", repeated(open, depth),
+                  inner, repeated(close, depth), "> (x) }");
       if (!refusal_of<onnx::ModelProto>(text).empty()) continue;
       onnx::ModelProto m;
       CHECK(m.ParseFromString(parsed<onnx::ModelProto>(text).SerializeAsString()));

@@ -15,7 +15,7 @@ using Floats = std::vector<float>;
 
 Model model_of(std::string_view graph) {
   return parse_text(
-      concat("<ir_version: 10, opset_import: [\"\" : 21, \"ai.onnx.preview.training\" : 1]>\n", graph));
+      str_cat("<ir_version: 10, opset_import: [\"\" : 21, \"ai.onnx.preview.training\" : 1]>\n", graph));
 }
 Tensor<float> tensor(const Extents& extents, const Floats& numbers) {
   Tensor<float> t(extents);
@@ -76,9 +76,9 @@ struct Regression {
 
 Model sgd() {
   Model m = regression();
-  add_training(m, {.algorithm = concat("step (float[n, 1] target) => (float loss, float[2, 1] w_new) "
-                                       "<float half = {0.5}, float rate = {0.01}> {",
-                                       loss_nodes, "change = Mul (rate, dw)\n w_new = Sub (w, change) }"),
+  add_training(m, {.algorithm = str_cat("step (float[n, 1] target) => (float loss, float[2, 1] w_new) "
+                                        "<float half = {0.5}, float rate = {0.01}> {",
+                                        loss_nodes, "change = Mul (rate, dw)\n w_new = Sub (w, change) }"),
                    .update = {{"w", "w_new"}}});
   return m;
 }
@@ -190,7 +190,7 @@ TEST_CASE("Training: Momentum, Adagrad and Adam against their formulas") {
     const bool two = c.states == 2;
     Model m = regression();
     add_training(
-        m, {.algorithm = concat(
+        m, {.algorithm = str_cat(
                 "step (float[n, 1] target) => (float loss, float[2, 1] w_new, float[2, 1] v_new, int64 t_new",
                 two ? ", float[2, 1] h_new" : "",
                 ") <float half = {0.5}, float rate = {0.01}, int64 t = {0}, int64 one = {1}, "

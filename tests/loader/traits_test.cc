@@ -66,7 +66,7 @@ void for_each_class(F f) {
   for (const auto& [key, versions] : standard_registry().operators())
     for (const auto& [version, c] : versions)
       if (runs_alone(key) && seen.insert(c).second) {
-        const std::string name = concat(key.first, key.first.empty() ? "" : ".", key.second, "-", version);
+        const std::string name = str_cat(key.first, key.first.empty() ? "" : ".", key.second, "-", version);
         CAPTURE(name);
         f(*c);
       }

@@ -42,7 +42,7 @@ struct Row {
   int version, variable;
 
   std::string cell(DType d) const {
-    return concat(c->spec->name, "-", version, " ", c->spec->types[variable].name, " ", name(d));
+    return str_cat(c->spec->name, "-", version, " ", c->spec->types[variable].name, " ", name_of(d));
   }
 };
 
@@ -89,14 +89,14 @@ Outcome compare(uint64_t seed, const Row& row, TypePair pair) {
     // Some meanings are not for all types, a model or a body is for one type, and the wider one's results may
     // take more memory than the test gives.
     if (error.code() == ErrorCode::invalid_type || error.code() == ErrorCode::out_of_memory) return {};
-    return {Outcome::differs, concat("refused with ", name(accepted ? pair.wide : pair.narrow), " only (",
-                                     name(error.code()), "): ", error.what())};
+    return {Outcome::differs, str_cat("refused with ", name_of(accepted ? pair.wide : pair.narrow), " only (",
+                                      name_of(error.code()), "): ", error.what())};
   }
   if (!accepted) return {};
   for (std::size_t k = 0; k < narrow.use.results.size(); ++k)
     if (std::string d = difference(narrow.use.results[k], wide.use.results[k], pair, type_rule(op));
         !d.empty())
-      return {Outcome::differs, concat("result ", k, ": ", d)};
+      return {Outcome::differs, str_cat("result ", k, ": ", d)};
   return {narrow.holds_elements() ? Outcome::agrees : Outcome::none};
 }
 
@@ -107,8 +107,8 @@ int agreeing_uses(const Row& row, TypePair pair, std::vector<uint64_t>& suited) 
   int agreed = 0;
   const auto attempt = [&](uint64_t seed) {
     const Outcome o = compare(seed, row, pair);
-    CHECK_MESSAGE(o.how != Outcome::differs, row.cell(pair.narrow), " held to ", name(pair.wide), ", seed ",
-                  seed, ": ", o.difference);
+    CHECK_MESSAGE(o.how != Outcome::differs, row.cell(pair.narrow), " held to ", name_of(pair.wide),
+                  ", seed ", seed, ": ", o.difference);
     agreed += o.how == Outcome::agrees;
     return o.how == Outcome::agrees;
   };

@@ -44,7 +44,7 @@ TEST_CASE("a value written and read is the same") {
                           OptionalValue{DType::float32, nullptr},
                           offsets,
                           coordinates};
-  const auto file = std::filesystem::temp_directory_path() / concat("tenon_value_", getpid(), ".pb");
+  const auto file = std::filesystem::temp_directory_path() / str_cat("tenon_value_", getpid(), ".pb");
   for (const Value& v : values) {
     INFO(to_string(v));
     write_pb(file, v, "v");
@@ -143,10 +143,10 @@ TEST_CASE("a sparse constant stays sparse for operators that take it") {
 TEST_CASE("a sparse initializer is the value that an input has of its own") {
   const Registry registry = own_registry();
   const auto model = [](const std::string& inputs, int32_t type = 1) {
-    Model m = parse_text(concat(R"(<ir_version: 10, opset_import: ["" : 21, "local" : 1]>
+    Model m = parse_text(str_cat(R"(<ir_version: 10, opset_import: ["" : 21, "local" : 1]>
       main ()",
-                                inputs,
-                                R"() => (int64 n, float[2] y) { n = local.CountStored (w)  y = Neg (x) })"));
+                                 inputs,
+                                 R"() => (int64 n, float[2] y) { n = local.CountStored (w)  y = Neg (x) })"));
     for (const char* name : {"w", "x"}) {
       auto& s = *m.proto().mutable_graph()->add_sparse_initializer();
       auto& values = *s.mutable_values();

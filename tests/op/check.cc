@@ -121,14 +121,14 @@ void check_other_types(const AnyOperator& op, const std::vector<Value>& in, cons
         other_types.count(spec.name, OtherTypes::rounded);
         continue;
       }
-      const std::string title =
-          concat(spec.name, "-", op.version(), " with ", name(other), " in the place of ", name(d), ": ");
+      const std::string title = str_cat(spec.name, "-", op.version(), " with ", name_of(other),
+                                        " in the place of ", name_of(d), ": ");
       std::vector<Value> results;
       try {
         results = run(op, operands, static_cast<int>(out.size()));
       } catch (const Error& e) {
         // Some meanings are not for all types, and a model is for one type.
-        CHECK_MESSAGE(e.code() == ErrorCode::invalid_type, title, name(e.code()), ": ",
+        CHECK_MESSAGE(e.code() == ErrorCode::invalid_type, title, name_of(e.code()), ": ",
                       std::string(e.what()));
         other_types.count(spec.name, OtherTypes::refused);
         continue;

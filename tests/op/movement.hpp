@@ -12,7 +12,7 @@ inline Value pattern(DType d, const Extents& extents, uint32_t seed = 1) {
   AnyTensor t = AnyTensor::uninitialized(d, extents);
   for (int64_t k = 0; k < (d == DType::string ? t.size() : t.bytes()); ++k) {
     seed = seed * 1664525u + 1013904223u;
-    if (d == DType::string) t.out().as<std::string>()[k] = concat("text number ", seed % 1000, " of ", k);
+    if (d == DType::string) t.out().as<std::string>()[k] = str_cat("text number ", seed % 1000, " of ", k);
     else
       static_cast<uint8_t*>(t.out().data())[k] =
           static_cast<uint8_t>(d == DType::bool_ ? seed >> 24 & 1 : seed >> 24);
@@ -23,7 +23,7 @@ inline Value pattern(DType d, const Extents& extents, uint32_t seed = 1) {
 /// The bits of an element.
 inline std::string element(AnyView v, int64_t k) {
   if (v.dtype() == DType::string) return static_cast<const std::string*>(v.data())[k];
-  const int width = bits(v.dtype());
+  const int width = bits_of(v.dtype());
   const char* bytes = static_cast<const char*>(v.data());
   if (width >= 8) return std::string(bytes + k * width / 8, static_cast<std::size_t>(width / 8));
   return std::string(1, static_cast<char>(static_cast<uint8_t>(bytes[k * width / 8]) >> (k * width % 8) &
@@ -41,7 +41,7 @@ void check_moved(AnyView actual, AnyView source, const Extents& extents, F from)
       index[d] = rest % actual.extents()[static_cast<std::size_t>(d)];
     const int64_t at = from(index);
     if (element(actual, k) != element(source, at)) {
-      FAIL_CHECK(name(source.dtype()), ": element ", k, " is not element ", at, " of the source");
+      FAIL_CHECK(name_of(source.dtype()), ": element ", k, " is not element ", at, " of the source");
       return;
     }
   }
@@ -59,7 +59,7 @@ template <class F>
 void for_types(const op::TypeVar& v, F f) {
   for (int d = 1; d < dtype_count; ++d)
     if (v.any().tensor >> d & 1) {
-      CAPTURE(name(static_cast<DType>(d)));
+      CAPTURE(name_of(static_cast<DType>(d)));
       f(static_cast<DType>(d));
     }
 }

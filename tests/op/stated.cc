@@ -9,8 +9,8 @@ std::vector<Value> run(const Stated& stated, const std::vector<Value>& in, int o
   std::vector<ValueId> ids;
   Feeds feeds;
   std::vector<std::string> names, results;
-  for (std::size_t k = 0; k < in.size(); ++k) names.push_back(concat("in", k));
-  for (int k = 0; k < outputs; ++k) results.push_back(concat("out", k));
+  for (std::size_t k = 0; k < in.size(); ++k) names.push_back(str_cat("in", k));
+  for (int k = 0; k < outputs; ++k) results.push_back(str_cat("out", k));
   for (std::size_t k = 0; k < in.size(); ++k) {
     if (!in[k]) {
       ids.push_back(-1);

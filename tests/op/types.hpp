@@ -189,7 +189,7 @@ inline Value converted(const Value& v, DType from, DType to) {
 /// The least and the greatest number of an integer type or a float type.
 inline std::pair<double, double> range_of(DType d) {
   if (is_integer(d)) {
-    const double most = std::ldexp(1.0, bits(d) - is_signed(d)) - 1;
+    const double most = std::ldexp(1.0, bits_of(d) - is_signed(d)) - 1;
     return {is_signed(d) ? -most - 1 : 0, most};
   }
   double most = 0;
@@ -218,7 +218,7 @@ inline std::string difference(const Value& narrow, const Value& wide, TypePair p
     return difference(narrow, converted(wide, pair.wide, pair.narrow), tolerance);
   const DType other = wide.type().element;
   const bool follows = result == pair.narrow && other == pair.wide;
-  if (follows && rule.saturate && (is_integer(result) || bits(result) <= 8)) {
+  if (follows && rule.saturate && (is_integer(result) || bits_of(result) <= 8)) {
     // What lies beyond the range of either type is bounded by both.
     const auto [least, most] = range_of(result);
     const auto [other_least, other_most] = range_of(other);

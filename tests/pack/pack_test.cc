@@ -93,7 +93,7 @@ constexpr std::string_view text =
   z = example.pack.Gate (s)
 })";
 
-Model model(std::string_view graph = text) { return parse_text(concat(header, graph)); }
+Model model(std::string_view graph = text) { return parse_text(str_cat(header, graph)); }
 
 Session session(const Model& m, const Registry* registry = &pack()) {
   return Session(m.graph({.registry = registry}));
@@ -124,14 +124,14 @@ std::string operators_of(const Model& m) {
   std::set<std::string> names;
   for (const auto& n : m.proto().graph().node()) names.insert(n.op_type());
   std::string all;
-  for (const std::string& n : names) all += concat(all.empty() ? "" : " ", n);
+  for (const std::string& n : names) all += str_cat(all.empty() ? "" : " ", n);
   return all;
 }
 std::string operators_of(const Session& s) {
   std::set<std::string> names;
   for (const auto& n : s.program().nodes()) names.insert(std::string(n.op.spec().name));
   std::string all;
-  for (const std::string& n : names) all += concat(all.empty() ? "" : " ", n);
+  for (const std::string& n : names) all += str_cat(all.empty() ? "" : " ", n);
   return all;
 }
 
@@ -167,7 +167,7 @@ TEST_CASE("check") {
   };
   for (const auto& c : cases) {
     CAPTURE(c.name);
-    const Model m = model(concat("main (float[2] x) => (float[2] y) { ", c.node, " }"));
+    const Model m = model(str_cat("main (float[2] x) => (float[2] y) { ", c.node, " }"));
     std::string found;
     for (const Diagnostic& d : check(m, {.registry = &pack(), .full = true})) found += to_string(d);
     if (c.said.empty()) CHECK(found.empty());

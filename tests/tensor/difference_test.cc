@@ -25,7 +25,7 @@ TEST_CASE_TEMPLATE("difference: integers exactly", T, int8_t, uint8_t, int16_t, 
   const Tensor<T> expected({3}, {0, 1, most}), near({3}, {0, 1, static_cast<T>(most - 1)});
   CHECK(difference(expected, expected) == "");
   CHECK(difference(near, expected, {.rtol = 1, .atol = 1e30}) ==
-        concat("1 of 3 elements differ, first at (2): ", +near[2], " instead of ", +most));
+        str_cat("1 of 3 elements differ, first at (2): ", +near[2], " instead of ", +most));
 }
 
 TEST_CASE("difference: packed integers and bools exactly") {

@@ -19,8 +19,8 @@ TEST_CASE("to_string: tensors of every rank") {
   };
   for (const Row& row : rows) {
     const std::string head =
-        concat("tensor(", name(row.tensor.dtype()), ") ", to_string(row.tensor.extents()));
-    CHECK(to_string(row.tensor) == concat(head, row.tensor.rank() > 1 ? "\n" : " ", row.text));
+        str_cat("tensor(", name_of(row.tensor.dtype()), ") ", to_string(row.tensor.extents()));
+    CHECK(to_string(row.tensor) == str_cat(head, row.tensor.rank() > 1 ? "\n" : " ", row.text));
     CHECK(to_string(Value(row.tensor)) == to_string(row.tensor));
   }
   CHECK(to_string(Tensor<float, Shape<2>>{1, 2}) == "[1.0, 2.0]");

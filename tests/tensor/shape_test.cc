@@ -56,7 +56,7 @@ TEST_CASE("Extents: axes") {
   CHECK(s.extent == 3);
   CHECK(s.inner == 5);
   CHECK(split_at({}, 0).extent == 1);
-  CHECK(product(Extents{INT64_MAX, 2, 0}) == 0);
+  CHECK(extent_product(Extents{INT64_MAX, 2, 0}) == 0);
 }
 
 TEST_CASE("Dim: arithmetic of known, symbolic and unknown extents") {

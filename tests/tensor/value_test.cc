@@ -115,7 +115,7 @@ TEST_CASE("AnyTensor: a const tensor gives its elements for reading") {
     CAPTURE(&r - readers);
     CHECK(r.data() == t.data());
     CHECK_THROWS_WITH_AS(
-        r.out(), concat("tensor(float) ", to_string(r.extents()), " may only be read").c_str(), Error);
+        r.out(), str_cat("tensor(float) ", to_string(r.extents()), " may only be read").c_str(), Error);
     AnyTensor own = r.clone();
     own.out().as<float>()[1] = 7;
   }

@@ -68,15 +68,15 @@ std::string outcome(const std::vector<Value>& actual, const std::vector<Value>& 
   model.mutable_graph()->set_name("through");
   for (std::size_t k = 0; k < actual.size(); ++k) {
     auto* x = model.mutable_graph()->add_input();
-    x->set_name(concat("x", k));
+    x->set_name(str_cat("x", k));
     set_type(*x->mutable_type(), actual[k].type());
     *model.mutable_graph()->add_output() = *x;
-    write_value(set / concat("input_", k, ".pb"), actual[k]);
-    write_value(set / concat("output_", k, ".pb"), expected[k]);
+    write_value(set / str_cat("input_", k, ".pb"), actual[k]);
+    write_value(set / str_cat("output_", k, ".pb"), expected[k]);
   }
   write_message(folder / "model.onnx", model);
   if (!data_json.empty()) std::ofstream(folder / "data.json") << data_json;
-  std::FILE* tool = popen(concat("loader/tenon test ", folder.string()).c_str(), "r");
+  std::FILE* tool = popen(str_cat("loader/tenon test ", folder.string()).c_str(), "r");
   REQUIRE(tool != nullptr);
   std::string said;
   for (int c; (c = std::fgetc(tool)) != EOF;) said += static_cast<char>(c);
@@ -91,7 +91,7 @@ void check_passes(const Value& actual, const Value& expected) {
 void check_fails(const Value& actual, const Value& expected, std::string_view difference) {
   const std::string said = outcome({actual}, {expected});
   CHECK_MESSAGE(
-      said.find(concat(": output 'x0': ", difference, "\n0 passed, 1 failed\n")) != std::string::npos, said);
+      said.find(str_cat(": output 'x0': ", difference, "\n0 passed, 1 failed\n")) != std::string::npos, said);
 }
 
 Value real(float x) { return Tensor<float>({}, {x}); }
@@ -100,7 +100,7 @@ Value real(float x) { return Tensor<float>({}, {x}); }
 
 TEST_CASE("tenon test sees a wrong element") {
   const auto words = [](auto one, auto other) {
-    return concat("1 of 2 elements differ, first at (1): ", one, " instead of ", other);
+    return str_cat("1 of 2 elements differ, first at (1): ", one, " instead of ", other);
   };
   const Tensor<int32_t> a({2}, {1, 2147483647}), b({2}, {1, 2147483000});
   check_passes(a, a);
@@ -172,7 +172,7 @@ TEST_CASE("tenon test holds each output to the tolerance of data.json") {
     CAPTURE(row.data_json);
     const std::string said = outcome({real(row.first), real(row.second)}, {real(1), real(1)}, row.data_json);
     if (row.wrong.empty()) CHECK(said == "1 passed, 0 failed\n");
-    else CHECK_MESSAGE(said.find(concat("output '", row.wrong, "': ")) != std::string::npos, said);
+    else CHECK_MESSAGE(said.find(str_cat("output '", row.wrong, "': ")) != std::string::npos, said);
   }
   CHECK(outcome({real(1)}, {real(1)}, R"({"rtol": "x"})").find("\"rtol\" is no number") != std::string::npos);
 }

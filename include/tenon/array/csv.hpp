@@ -37,7 +37,7 @@ inline void check_separator(char c) {
   const auto u = static_cast<unsigned char>(c);
   const bool word = (u >= '0' && u <= '9') || ((u | 0x20) >= 'a' && (u | 0x20) <= 'z') || u >= 0x80;
   if (word || c == '\0' || std::string_view("\"\n\r+-.()").find(c) != std::string_view::npos)
-    throw Error(ErrorCode::invalid_argument, "csv", concat("character ", int{u}, " cannot part fields"));
+    throw Error(ErrorCode::invalid_argument, "csv", str_cat("character ", int{u}, " cannot part fields"));
 }
 
 /// Walks over the fields of a text.
@@ -80,7 +80,7 @@ class CsvFields {
   int64_t column() const { return column_; }
   [[noreturn, gnu::cold]] void fail(std::string_view what) const {
     throw Error(ErrorCode::invalid_argument, std::string(place_),
-                concat("line ", line_of_field_, ": ", what));
+                str_cat("line ", line_of_field_, ": ", what));
   }
 
  private:
@@ -97,7 +97,7 @@ class CsvFields {
     const std::size_t first = ++at_;
     bool doubled = false;
     for (;; ++at_) {
-      if (at_ >= text_.size()) fail(concat("the quote of field ", column_, " has no end"));
+      if (at_ >= text_.size()) fail(str_cat("the quote of field ", column_, " has no end"));
       line_ += text_[at_] == '\n';
       if (text_[at_] != '"') continue;
       if (at_ + 1 >= text_.size() || text_[at_ + 1] != '"') break;
@@ -108,7 +108,7 @@ class CsvFields {
     ++at_;
     while (separator_ != ' ' && at_ < text_.size() && text_[at_] == ' ') ++at_;
     if (at_ < text_.size() && text_[at_] != separator_ && !at_line_end())
-      fail(concat("text behind the quotes of field ", column_));
+      fail(str_cat("text behind the quotes of field ", column_));
     if (!doubled) return field;
     plain_.clear();
     for (std::size_t k = 0; k < field.size(); ++k) {
@@ -193,7 +193,7 @@ Csv<T> parse_csv(std::string_view text, const CsvOptions& options = {}, std::str
     }
     if (columns < 0) columns = counted.column();
     if (counted.column() != columns)
-      counted.fail(concat(counted.column(), " fields, the first line has ", columns));
+      counted.fail(str_cat(counted.column(), " fields, the first line has ", columns));
     rows += !names;
   }
   const int64_t extents[] = {rows, std::max<int64_t>(columns, 0)};
@@ -207,8 +207,8 @@ Csv<T> parse_csv(std::string_view text, const CsvOptions& options = {}, std::str
       if (names) continue;
       T value{};
       if (!array_detail::read_field(field, value))
-        fields.fail(concat("field ", fields.column(), ": '", field.substr(0, 40),
-                           field.size() > 40 ? "..." : "", "' is no ", name(dtype_of<T>)));
+        fields.fail(str_cat("field ", fields.column(), ": '", field.substr(0, 40),
+                            field.size() > 40 ? "..." : "", "' is no ", name_of(dtype_of<T>)));
       *out = std::move(value);
       ++out;
     }
@@ -234,11 +234,11 @@ std::string to_csv(const TensorView<T, S>& v, const CsvOptions& options = {},
   array_detail::check_separator(options.separator);
   if (!v || v.rank() > 2)
     throw Error(ErrorCode::invalid_shape, "csv",
-                concat("no table: ", v ? to_string(v.extents()) : "no tensor"));
+                str_cat("no table: ", v ? to_string(v.extents()) : "no tensor"));
   const int64_t rows = v.rank() > 0 ? v.extent(0) : 1, columns = v.rank() > 1 ? v.extent(1) : 1;
   if (columns == 0 && rows > 0) throw Error(ErrorCode::invalid_shape, "csv", "rows without columns");
   if (!names.empty() && static_cast<int64_t>(names.size()) != columns)
-    throw Error(ErrorCode::invalid_shape, "csv", concat(names.size(), " names for ", columns, " columns"));
+    throw Error(ErrorCode::invalid_shape, "csv", str_cat(names.size(), " names for ", columns, " columns"));
   std::string text;
   for (std::size_t k = 0; k < names.size(); ++k) {
     if (k > 0) text += options.separator;

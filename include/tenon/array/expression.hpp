@@ -190,7 +190,7 @@ class Expression {
 
   std::tuple<X...> parts_;
   Layout<shape_type> layout_{};
-  int64_t size_ = Layout<shape_type>::is_static() ? product(Layout<shape_type>().extents()) : 0;
+  int64_t size_ = Layout<shape_type>::is_static() ? extent_product(Layout<shape_type>().extents()) : 0;
 };
 
 /// The elements of an expression, a slice, a view or a tensor in a tensor of their own. eval(x * w + b)
@@ -236,7 +236,7 @@ Number<T> number(std::string_view place, N x) {
                 "beside a tensor of integers stands an integer, not a floating-point number");
   if constexpr (std::is_integral_v<T> && std::is_integral_v<N> && !std::is_same_v<T, N>)
     if (static_cast<N>(static_cast<T>(x)) != x || is_negative(static_cast<T>(x)) != is_negative(x))
-      op::raise(ErrorCode::invalid_argument, place, "the number ", x, " is no ", name(dtype_of<T>));
+      op::raise(ErrorCode::invalid_argument, place, "the number ", x, " is no ", name_of(dtype_of<T>));
   return {static_cast<T>(x)};
 }
 

@@ -146,7 +146,7 @@ namespace array_detail {
 
 template <class T, class S>
 Tensor<T, S> make_linspace(double first, double last, int64_t count) {
-  if (count < 0) throw Error(ErrorCode::invalid_argument, "linspace", concat("a count of ", count));
+  if (count < 0) throw Error(ErrorCode::invalid_argument, "linspace", str_cat("a count of ", count));
   if (!std::isfinite(first) || !std::isfinite(last))
     throw Error(ErrorCode::invalid_argument, "linspace", "bounds are finite");
   auto t = named("linspace", [&] { return Tensor<T, S>::uninitialized(std::span(&count, 1)); });

@@ -64,7 +64,7 @@ class Rows {
     if (!v || v.rank() == 0)
       throw Error(ErrorCode::invalid_shape, "rows", v ? "a scalar has none" : "no tensor");
     layout_ = Layout<typename Row::shape_type>(v.extents().subspan(1));
-    each_ = product(layout_.extents());
+    each_ = extent_product(layout_.extents());
     size_ = v.extents()[0];
   }
   int64_t size() const { return size_; }
@@ -119,7 +119,7 @@ auto view_as(R&& r, std::span<const int64_t> extents) {
     const Layout<S> layout(extents);
     if (element_count(extents) != size)
       throw Error(ErrorCode::invalid_shape, {},
-                  concat("extents ", to_string(extents), " for ", size, " elements"));
+                  str_cat("extents ", to_string(extents), " for ", size, " elements"));
     return TensorView<ElementOf<R>, S>(std::ranges::data(r), layout, size);
   });
 }

@@ -44,7 +44,7 @@ auto with_axis(const TensorView<T, S>& v) {
     const int rank = v.rank();
     if (Axis < -rank - 1 || Axis > rank)
       throw Error(ErrorCode::out_of_range, "stack",
-                  concat("axis ", Axis, " of a result of ", rank + 1, " axes"));
+                  str_cat("axis ", Axis, " of a result of ", rank + 1, " axes"));
     Extents extents(v.extents());
     extents.insert(resolve_axis(Axis, rank + 1), 1);
     return TensorView<T>(v.data(), extents);
@@ -82,7 +82,7 @@ Result join(std::string_view place, const std::vector<TensorView<const T>>& part
   if (parts.empty()) refuse(ErrorCode::invalid_argument, "no tensors");
   Extents extents(parts[0].extents());
   if (axis < -extents.size() || axis >= extents.size())
-    refuse(ErrorCode::out_of_range, concat("axis ", axis, " of extents ", to_string(extents)));
+    refuse(ErrorCode::out_of_range, str_cat("axis ", axis, " of extents ", to_string(extents)));
   const int along = resolve_axis(axis, extents.size());
   extents[along] = 0;
   std::vector<AnyView> views;
@@ -91,8 +91,8 @@ Result join(std::string_view place, const std::vector<TensorView<const T>>& part
     Extents expected = extents;
     if (x.rank() == extents.size()) expected[along] = x.extent(along);
     if (!std::ranges::equal(x.extents(), expected))
-      refuse(ErrorCode::invalid_shape, concat("extents ", to_string(parts[0].extents()), " and ",
-                                              to_string(x.extents()), " differ off axis ", along));
+      refuse(ErrorCode::invalid_shape, str_cat("extents ", to_string(parts[0].extents()), " and ",
+                                               to_string(x.extents()), " differ off axis ", along));
     if (__builtin_add_overflow(extents[along], x.extent(along), &extents[along]))
       refuse(ErrorCode::invalid_shape, "the extents overflow");
     views.emplace_back(x);
@@ -142,7 +142,7 @@ array_detail::Joined<R, 1> stack(const R& tensors, I axis) {
       throw Error(ErrorCode::invalid_shape, "stack", "the ranks differ");
     if (static_cast<int64_t>(axis) < -v.rank() - 1 || static_cast<int64_t>(axis) > v.rank())
       throw Error(ErrorCode::out_of_range, "stack",
-                  concat("axis ", axis, " of a result of ", v.rank() + 1, " axes"));
+                  str_cat("axis ", axis, " of a result of ", v.rank() + 1, " axes"));
     extents.insert(resolve_axis(static_cast<int64_t>(axis), v.rank() + 1), 1);
     parts.emplace_back(v.data(), extents, v.size());
   }

@@ -50,7 +50,7 @@ M make_mdspan(const TensorView<T, S>& v, std::index_sequence<K...>) {
   };
   if (!v || v.rank() != static_cast<int>(sizeof...(K)) || !(fits(K) && ...))
     throw Error(ErrorCode::invalid_shape, "as_mdspan",
-                v ? concat("extents ", to_string(v.extents()), " do not fit the type") : "no tensor");
+                v ? str_cat("extents ", to_string(v.extents()), " do not fit the type") : "no tensor");
   return M(v.data(), static_cast<Index>(v.extents()[K])...);
 }
 
@@ -69,8 +69,8 @@ auto view_of(const M& m) {
     for (std::size_t k = M::rank(); count > 0 && k-- > 0; step *= extents[static_cast<int64_t>(k)])
       if (extents[static_cast<int64_t>(k)] > 1 && static_cast<int64_t>(m.stride(k)) != step)
         throw Error(ErrorCode::invalid_shape, {},
-                    concat("axis ", k, " has a stride of ", static_cast<int64_t>(m.stride(k)),
-                           ", dense rows have ", step));
+                    str_cat("axis ", k, " has a stride of ", static_cast<int64_t>(m.stride(k)),
+                            ", dense rows have ", step));
     return TensorView<typename M::element_type, S>(m.data_handle(), Layout<S>(extents), count);
   });
 }

@@ -38,7 +38,7 @@ inline constexpr NpyType npy_types[] = {
     {"<c8", DType::complex64}, {"<c16", DType::complex128}};
 
 /// Bytes of a number whose order counts: half of a complex one.
-constexpr int scalar_bytes(DType d) { return is_complex(d) ? bits(d) / 16 : bits(d) / 8; }
+constexpr int scalar_bytes(DType d) { return is_complex(d) ? bits_of(d) / 16 : bits_of(d) / 8; }
 
 struct NpyHeader {
   DType dtype = DType::undefined;
@@ -62,14 +62,14 @@ class NpyReader {
       return static_cast<std::size_t>(static_cast<unsigned char>(all_[i]));
     };
     if (byte(6) < 1 || byte(6) > 3 || byte(7) != 0)
-      fail(concat("version ", byte(6), ".", byte(7), " is not known"));
+      fail(str_cat("version ", byte(6), ".", byte(7), " is not known"));
     const std::size_t width = byte(6) == 1 ? 2 : 4;
     at_ = 8;
     if (all_.size() - at_ < width) fail("the file ends within its header");
     std::size_t length = 0;
     for (std::size_t k = 0; k < width; ++k) length |= byte(at_ + k) << 8 * k;
     if (length > all_.size() - at_ - width)
-      fail(concat("a header of ", length, " bytes, of which the file has ", all_.size() - at_ - width));
+      fail(str_cat("a header of ", length, " bytes, of which the file has ", all_.size() - at_ - width));
     at_ += width;
     end_ = header_.data = at_ + length;
     read_dictionary();
@@ -79,7 +79,7 @@ class NpyReader {
  private:
   [[noreturn, gnu::cold]] void fail(std::string_view what,
                                     ErrorCode code = ErrorCode::invalid_argument) const {
-    throw Error(code, std::string(place_), concat("byte ", at_, ": ", what));
+    throw Error(code, std::string(place_), str_cat("byte ", at_, ": ", what));
   }
 
   void skip_blanks() {
@@ -91,7 +91,7 @@ class NpyReader {
   }
   bool take(char c) { return next_is(c) && (++at_, true); }
   void expect(char c) {
-    if (!take(c)) fail(concat("'", c, "' expected in the header"));
+    if (!take(c)) fail(str_cat("'", c, "' expected in the header"));
   }
   bool take_word(std::string_view word) {
     if (!all_.substr(at_, end_ - at_).starts_with(word)) return false;
@@ -115,14 +115,14 @@ class NpyReader {
       if (key == "descr" && !std::exchange(has_type, true)) read_type();
       else if (key == "fortran_order" && !std::exchange(has_order, true)) read_order();
       else if (key == "shape" && !std::exchange(has_shape, true)) read_shape();
-      else fail(concat("the key '", key.substr(0, 32), "' is not one of the format's, or stands twice"));
+      else fail(str_cat("the key '", key.substr(0, 32), "' is not one of the format's, or stands twice"));
       if (!take(',')) break;
     }
     expect('}');
     skip_blanks();
     if (at_ < end_) fail("something stands behind the header's end");
     if (!has_type || !has_order || !has_shape)
-      fail(concat("the header has no ", !has_type ? "descr" : !has_order ? "fortran_order" : "shape"));
+      fail(str_cat("the header has no ", !has_type ? "descr" : !has_order ? "fortran_order" : "shape"));
   }
   void read_type() {
     constexpr ErrorCode unknown = ErrorCode::not_supported;
@@ -135,7 +135,7 @@ class NpyReader {
         header_.dtype = t.dtype;
     at_ = at;
     if (header_.dtype == DType::undefined)
-      fail(concat("the element type '", descr.substr(0, 32), "' is not supported"), unknown);
+      fail(str_cat("the element type '", descr.substr(0, 32), "' is not supported"), unknown);
     text();
     header_.swapped = descr[0] == '>';
   }
@@ -150,7 +150,7 @@ class NpyReader {
       int64_t extent = 0;
       const auto [end, code] = std::from_chars(all_.data() + at_, all_.data() + end_, extent);
       if (code != std::errc() || extent < 0) fail("an extent of int64, 0 or greater, expected in the header");
-      if (header_.extents.size() == max_rank) fail(concat("more than ", max_rank, " axes"));
+      if (header_.extents.size() == max_rank) fail(str_cat("more than ", max_rank, " axes"));
       header_.extents.push_back(extent);
       at_ = static_cast<std::size_t>(end - all_.data());
       take_word("L");  // as Python 2 wrote long integers
@@ -168,7 +168,7 @@ class NpyReader {
       fail(e.message(), e.code());
     }
     if (all_.size() - header_.data < static_cast<std::size_t>(header_.bytes))
-      fail(concat(all_.size() - header_.data, " bytes of elements, ", header_.bytes, " are needed"));
+      fail(str_cat(all_.size() - header_.data, " bytes of elements, ", header_.bytes, " are needed"));
     return header_;
   }
 
@@ -226,10 +226,10 @@ constexpr std::string_view npy_type(DType d) {
 /// numpy does not have.
 inline std::string npy_header(DType d, std::span<const int64_t> extents) {
   if (npy_type(d).empty())
-    throw Error(ErrorCode::invalid_type, "npy", concat("numpy has no type for tensor(", name(d), ")"));
-  std::string text = concat("{'descr': '", npy_type(d), "', 'fortran_order': False, 'shape': (");
+    throw Error(ErrorCode::invalid_type, "npy", str_cat("numpy has no type for tensor(", name_of(d), ")"));
+  std::string text = str_cat("{'descr': '", npy_type(d), "', 'fortran_order': False, 'shape': (");
   for (std::size_t k = 0; k < extents.size(); ++k)
-    text += concat(k == 0 ? "" : ", ", extents[k], extents.size() == 1 ? "," : "");
+    text += str_cat(k == 0 ? "" : ", ", extents[k], extents.size() == 1 ? "," : "");
   text += "), }";
   constexpr std::size_t before = 10;  // the name, the version, the length of what follows
   text.append(63 - (before + text.size()) % 64, ' ') += '\n';

@@ -52,7 +52,7 @@ struct NumberFormat {
       const T x = v.as<T>()[i];
       if (!shortest) {
         const std::string imaginary = text(x.imag());
-        word = concat("(", text(x.real()), imaginary[0] == '-' ? "" : "+", imaginary, "j)");
+        word = str_cat("(", text(x.real()), imaginary[0] == '-' ? "" : "+", imaginary, "j)");
       }
     }
     if (word.empty()) word = tenon::detail::element_text_as<T>(v, i);

@@ -176,7 +176,7 @@ struct Cutter {
   void cut(std::integral auto i) {
     const int64_t e = extent();
     const auto index = static_cast<int64_t>(i);
-    if (index < -e || index >= e) raise_cut(concat("index ", index), axis, extents);
+    if (index < -e || index >= e) raise_cut(str_cat("index ", index), axis, extents);
     place.offset += (index < 0 ? index + e : index) * stride();
     ++axis;
   }
@@ -210,7 +210,7 @@ struct Cutter {
     }
   }
   [[noreturn, gnu::cold]] void raise_range(int64_t begin, int64_t end, bool open) const {
-    raise_cut(concat("range [", begin, ",", open ? std::string("all") : std::to_string(end), ")"), axis,
+    raise_cut(str_cat("range [", begin, ",", open ? std::string("all") : std::to_string(end), ")"), axis,
               extents);
   }
 };
@@ -398,7 +398,7 @@ class StridedSlice {
   T& operator()(I... index) const {
     static_assert(S::rank < 0 || S::rank == static_cast<int>(sizeof...(I)), "one index for each axis");
     if (static_cast<int>(sizeof...(I)) != rank())
-      throw Error(ErrorCode::out_of_range, {}, concat(sizeof...(I), " indices for rank ", rank()));
+      throw Error(ErrorCode::out_of_range, {}, str_cat(sizeof...(I), " indices for rank ", rank()));
     return *slice(*this, index...).data();
   }
   /// A part of this part, which refers to the same tensor. x(all, range(0, 3))(0, all)

@@ -194,7 +194,7 @@ std::string format_element(const T& value) {
 [[noreturn]] inline void malformed(std::string_view text, DType to) {
   constexpr size_t shown = 64;
   throw Error(ErrorCode::invalid_argument, "Cast",
-              concat("'", text.substr(0, shown), text.size() > shown ? "..." : "", "' is no ", name(to)));
+              str_cat("'", text.substr(0, shown), text.size() > shown ? "..." : "", "' is no ", name_of(to)));
 }
 
 constexpr std::string_view trim(std::string_view text) {
@@ -434,7 +434,7 @@ inline void copy_elements(DType type, void* dst, const void* src, int64_t n) {
   const int64_t bytes = packed_bytes(n, type);
   std::memcpy(dst, src, static_cast<size_t>(bytes));
   if (is_packed(type)) {
-    const int used = static_cast<int>(n * bits(type) % 8);
+    const int used = static_cast<int>(n * bits_of(type) % 8);
     if (used != 0) static_cast<uint8_t*>(dst)[bytes - 1] &= static_cast<uint8_t>((1 << used) - 1);
   }
 }

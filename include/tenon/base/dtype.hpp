@@ -89,7 +89,7 @@ constexpr const DTypeRow& dtype_row(DType d) {
 }  // namespace detail
 
 /// ONNX's spelling of the type inside of tensor(...): "float", "double", "int4", "bool".
-constexpr std::string_view name(DType d) { return detail::dtype_row(d).name; }
+constexpr std::string_view name_of(DType d) { return detail::dtype_row(d).name; }
 
 /// The type that `name` spells, or DType::undefined when none does.
 constexpr DType dtype_from_name(std::string_view name) {
@@ -105,10 +105,10 @@ constexpr DType dtype_from_onnx(int64_t value) {
 }
 
 /// Bits of one element in an array; 0 for string and undefined.
-constexpr int bits(DType d) { return detail::dtype_row(d).bits; }
+constexpr int bits_of(DType d) { return detail::dtype_row(d).bits; }
 
 /// Whether several elements share a byte.
-constexpr bool is_packed(DType d) { return bits(d) > 0 && bits(d) < 8; }
+constexpr bool is_packed(DType d) { return bits_of(d) > 0 && bits_of(d) < 8; }
 
 /// Whether it is one of the real floating-point types, narrow ones included.
 constexpr bool is_float(DType d) { return detail::dtype_row(d).kind == detail::DTypeKind::floating; }

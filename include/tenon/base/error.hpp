@@ -12,7 +12,7 @@
 
 namespace tenon::TENON_ABI {
 
-constexpr std::string_view name(ErrorCode code) {
+constexpr std::string_view name_of(ErrorCode code) {
   constexpr std::string_view names[] = {
       "invalid argument", "invalid type",  "invalid shape", "invalid model", "not supported",
       "out of range",     "out of memory", "input/output",  "limit",         "cancelled"};
@@ -51,10 +51,10 @@ template <class F>
 void append(std::string& text, F part) = delete;
 }  // namespace detail
 
-/// Joins strings and integers, for messages: concat("rank ", 3, " of '", name, "'"). A float is given as
+/// Joins strings and integers, for messages: str_cat("rank ", 3, " of '", name, "'"). A float is given as
 /// convert<std::string>(x).
 template <class... Parts>
-[[gnu::cold]] std::string concat(const Parts&... parts) {
+[[gnu::cold]] std::string str_cat(const Parts&... parts) {
   std::string text;
   (detail::append(text, parts), ...);
   return text;

@@ -79,7 +79,7 @@ struct InlineVector {
   }
 
   [[noreturn]] static void overflow() {
-    throw Error(ErrorCode::out_of_range, {}, concat("more than ", N, " elements"));
+    throw Error(ErrorCode::out_of_range, {}, str_cat("more than ", N, " elements"));
   }
 };
 
@@ -100,7 +100,7 @@ struct Str {
   constexpr Str(const char* s) : Str(std::string_view(s)) {}
   constexpr Str(std::string_view s) {
     if (s.size() > 31)
-      throw Error(ErrorCode::invalid_argument, {}, concat("'", s, "' is longer than any known value"));
+      throw Error(ErrorCode::invalid_argument, {}, str_cat("'", s, "' is longer than any known value"));
     for (char c : s) text_[size_++] = c;
   }
   constexpr operator std::string_view() const { return {text_, static_cast<std::size_t>(size_)}; }

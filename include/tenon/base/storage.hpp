@@ -28,7 +28,7 @@ Int checked_mul(Int a, Int b, std::string_view where) {
   static_assert(std::is_integral_v<Int>);
   Int product;
   if (__builtin_mul_overflow(a, b, &product)) {
-    throw Error(ErrorCode::invalid_shape, std::string(where), concat(a, " x ", b, " is too large"));
+    throw Error(ErrorCode::invalid_shape, std::string(where), str_cat(a, " x ", b, " is too large"));
   }
   return product;
 }
@@ -129,7 +129,7 @@ class Storage {
   template <class T>
   static Storage make(int64_t n, Allocator& allocator = default_allocator()) {
     static_assert(alignof(T) <= storage_alignment);
-    if (n < 0) throw Error(ErrorCode::invalid_shape, "Storage", concat("cannot hold ", n, " elements"));
+    if (n < 0) throw Error(ErrorCode::invalid_shape, "Storage", str_cat("cannot hold ", n, " elements"));
     const size_t bytes = checked_mul(static_cast<size_t>(n), sizeof(T), "Storage");
     if constexpr (std::is_trivially_default_constructible_v<T> && std::is_trivially_destructible_v<T>) {
       return allocate(bytes, allocator);
@@ -183,7 +183,7 @@ class Storage {
   Storage slice(size_t offset, size_t bytes) const {
     if (offset > bytes_ || bytes > bytes_ - offset) {
       throw Error(ErrorCode::out_of_range, "Storage",
-                  concat(bytes, " bytes at ", offset, " reach beyond a block of ", bytes_));
+                  str_cat(bytes, " bytes at ", offset, " reach beyond a block of ", bytes_));
     }
     Storage part = *this;
     if (part.data_ != nullptr) part.data_ = static_cast<std::byte*>(part.data_) + offset;
@@ -285,7 +285,7 @@ class Storage {
     throw Error(ErrorCode::invalid_argument, "Storage", "the memory may only be read");
   }
   [[noreturn]] static void no_memory(size_t bytes) {
-    throw Error(ErrorCode::out_of_memory, "Storage", concat("cannot allocate ", bytes, " bytes"));
+    throw Error(ErrorCode::out_of_memory, "Storage", str_cat("cannot allocate ", bytes, " bytes"));
   }
 
   Block* block_ = nullptr;  // nullptr: borrowed, or empty

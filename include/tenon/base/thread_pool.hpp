@@ -45,7 +45,7 @@ class ThreadPool final : public Executor {
   /// Error{out_of_memory} if the system does not give that many.
   explicit ThreadPool(int threads) {
     if (threads < 1 || threads > 4096) {
-      throw Error(ErrorCode::invalid_argument, "ThreadPool", concat("cannot have ", threads, " threads"));
+      throw Error(ErrorCode::invalid_argument, "ThreadPool", str_cat("cannot have ", threads, " threads"));
     }
     // A worker that spins while the thread it waits for has no processor only slows that thread down.
     spin_ = threads <= detail::allowed_processors();
@@ -57,7 +57,7 @@ class ThreadPool final : public Executor {
       const size_t started = workers_.size() + 1;
       stop();
       throw Error(ErrorCode::out_of_memory, "ThreadPool",
-                  concat("only ", started, " of ", threads, " threads: ", error.what()));
+                  str_cat("only ", started, " of ", threads, " threads: ", error.what()));
     }
   }
 

@@ -91,7 +91,7 @@ concept NarrowFloatElement = Element<T> && is_float(dtype_of<T>) && !std::is_flo
 /// The type that kernels compute elements of type T in: float for every narrow float, else T.
 template <class T>
 using compute_t = std::conditional_t<NarrowFloatElement<T>, float, T>;
-constexpr DType compute_dtype(DType d) { return is_float(d) && bits(d) < 32 ? DType::float32 : d; }
+constexpr DType compute_dtype(DType d) { return is_float(d) && bits_of(d) < 32 ? DType::float32 : d; }
 
 template <class... Ts>
 struct TypeList {
@@ -109,20 +109,21 @@ using all_types =
 
 /// Calls f.template operator()<T>() for the T among Ts whose DType is d. False, and no call, when none is.
 template <class... Ts, class F>
-constexpr bool dispatch([[maybe_unused]] DType d, [[maybe_unused]] F&& f) {
+constexpr bool visit_types([[maybe_unused]] DType d, [[maybe_unused]] F&& f) {
   return ((d == dtype_of<Ts> && (static_cast<void>(f.template operator()<Ts>()), true)) || ...);
 }
 
 template <class... Ts, class F>
-constexpr bool dispatch(TypeList<Ts...>, DType d, F&& f) {
-  return dispatch<Ts...>(d, f);
+constexpr bool visit_types(TypeList<Ts...>, DType d, F&& f) {
+  return visit_types<Ts...>(d, f);
 }
 
 /// Calls f.template operator()<T>() for the T of d, one of the 26.
 /// @throws Error{invalid_type} when d is undefined.
 template <class F>
 constexpr void visit_dtype(DType d, F&& f) {
-  if (!dispatch(all_types{}, d, f)) throw Error(ErrorCode::invalid_type, "dtype", "undefined element type");
+  if (!visit_types(all_types{}, d, f))
+    throw Error(ErrorCode::invalid_type, "dtype", "undefined element type");
 }
 
 namespace detail {
@@ -183,13 +184,13 @@ constexpr void store_element(PackedPtr<T> p, int64_t i, std::type_identity_t<T> 
 /// @throws Error{invalid_shape} when that does not fit an int64.
 constexpr int64_t packed_bytes(int64_t n, DType d) {
   if (is_packed(d)) {
-    const int per_byte = 8 / bits(d);
+    const int per_byte = 8 / bits_of(d);
     return n / per_byte + (n % per_byte != 0);
   }
-  const int64_t each = d == DType::string ? static_cast<int64_t>(sizeof(std::string)) : bits(d) / 8;
+  const int64_t each = d == DType::string ? static_cast<int64_t>(sizeof(std::string)) : bits_of(d) / 8;
   if (each != 0 && n > std::numeric_limits<int64_t>::max() / each) {
     throw Error(ErrorCode::invalid_shape, "",
-                concat(n, " elements of ", name(d), " overflow the address space"));
+                str_cat(n, " elements of ", name_of(d), " overflow the address space"));
   }
   return n * each;
 }

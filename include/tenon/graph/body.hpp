@@ -83,8 +83,8 @@ class GraphBody final : public CapturingBody {
                         inputs[k].type.kind != Kind::unknown;
       if (both && !(declared.type == inputs[k].type))
         throw Error(ErrorCode::invalid_type, graph_->name(),
-                    concat("input ", k, " is ", to_string(inputs[k].type), ", but ", to_string(declared.type),
-                           " is declared"));
+                    str_cat("input ", k, " is ", to_string(inputs[k].type), ", but ",
+                            to_string(declared.type), " is declared"));
       if (inputs[k].present()) given[k] = inputs[k];
     }
     const detail::Plan plan = runner_.plan(given);
@@ -103,7 +103,7 @@ class GraphBody final : public CapturingBody {
   void check_count(std::size_t given) const {
     if (given != graph_->inputs().size())
       throw Error(ErrorCode::invalid_model, graph_->name(),
-                  concat("the graph has ", graph_->inputs().size(), " inputs, and is given ", given));
+                  str_cat("the graph has ", graph_->inputs().size(), " inputs, and is given ", given));
   }
 
   std::shared_ptr<const Graph> graph_;

@@ -137,8 +137,8 @@ class Frame final : public op::Context {
       for (ValueId v : n.outputs)
         if (const int64_t bytes = bytes_of(v); bytes > most) greatest = &n, most = bytes;
     throw Error(ErrorCode::limit, greatest ? describe(*greatest) : "plan",
-                concat("the values of the run take ", planned_bytes_, " bytes, this node's ", most, ", and ",
-                       budget.meter()->left(), " are left of the bound of ", budget.meter()->bound()));
+                str_cat("the values of the run take ", planned_bytes_, " bytes, this node's ", most, ", and ",
+                        budget.meter()->left(), " are left of the bound of ", budget.meter()->bound()));
   }
   // The memory that the plan gives: the arena, strings and outputs.
   int64_t planned_bytes() const {
@@ -423,8 +423,8 @@ class Frame final : public op::Context {
     if (strings > 0) most = most_text(s.node->op, s.in, strings);
     if (most > meter()->left())
       throw Error(ErrorCode::limit, {},
-                  concat("strings of up to ", most, " bytes, and ", meter()->left(),
-                         " are left of the bound of ", meter()->bound()));
+                  str_cat("strings of up to ", most, " bytes, and ", meter()->left(),
+                          " are left of the bound of ", meter()->bound()));
   }
   void count_text(const Step& s) {
     for (std::size_t k = 0; k < s.out.size(); ++k) {

@@ -86,7 +86,7 @@ class Differentiation {
       Step step(*this, writer_, made);
       step.first_ = static_cast<int>(graph_.nodes().size());
       if (step.first_ > max_nodes)
-        throw Error(ErrorCode::not_supported, "Gradient", concat("more than ", max_nodes, " nodes"));
+        throw Error(ErrorCode::not_supported, "Gradient", str_cat("more than ", max_nodes, " nodes"));
       const Rule* rule = find_rule(step.node_.op.op_class());
       if (rule == nullptr) step.refuse("no derivative of ", std::string_view(step.node_.op.spec().name));
       rule->apply(step);
@@ -245,7 +245,7 @@ inline std::vector<ValueId> add_gradient(Graph& graph, const GradientRequest& re
     if (const Type t = graph.entry(v).info.type;
         t && t.kind != Kind::unknown && !(t.kind == Kind::tensor && is_float(t.element)))
       throw Error(ErrorCode::invalid_type, "Gradient",
-                  concat(name, " is ", to_string(t), ", not a tensor of floats"));
+                  str_cat(name, " is ", to_string(t), ", not a tensor of floats"));
   };
   for (ValueId x : request.xs) check_floats("an x", x);
   check_floats("y", request.y);
@@ -254,7 +254,7 @@ inline std::vector<ValueId> add_gradient(Graph& graph, const GradientRequest& re
   if (!request.inputs.empty()) {
     if (request.inputs.size() != names.size())
       throw Error(ErrorCode::invalid_argument, "Gradient",
-                  concat(request.inputs.size(), " inputs for ", names.size(), " values"));
+                  str_cat(request.inputs.size(), " inputs for ", names.size(), " values"));
     y = gradients::replay(graph, operators, names, request.inputs, y);
   }
   const std::span all(names);

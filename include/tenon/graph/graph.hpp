@@ -139,16 +139,16 @@ class Graph {
                                 std::span<const std::string> outputs);
   void add_output(std::string name, ValueId value) {
     if (value < 0 || value >= static_cast<ValueId>(values_.size()))
-      raise(ErrorCode::invalid_model, concat("output '", name, "' has no value"));
+      raise(ErrorCode::invalid_model, str_cat("output '", name, "' has no value"));
     // A value may be an output at several places.
     if (output_ids_.emplace(name, value).first->second != value)
-      raise(ErrorCode::invalid_model, concat("output '", name, "' is defined twice"));
+      raise(ErrorCode::invalid_model, str_cat("output '", name, "' is defined twice"));
     outputs_.emplace_back(std::move(name), value);
   }
   /// Gives a name to a value that has none.
   void name_value(ValueId id, std::string name) {
     if (!name.empty() && !names_.emplace(name, id).second)
-      raise(ErrorCode::invalid_model, concat("value '", name, "' is defined twice"));
+      raise(ErrorCode::invalid_model, str_cat("value '", name, "' is defined twice"));
     values_[static_cast<std::size_t>(id)].name = std::move(name);
   }
   /// Makes a value of the graph around available as a value of this graph.
@@ -230,7 +230,7 @@ class Graph {
   };
 
   [[noreturn]] void raise(ErrorCode code, std::string message) const {
-    throw Error(code, name_.empty() ? std::string("graph") : concat("graph '", name_, "'"),
+    throw Error(code, name_.empty() ? std::string("graph") : str_cat("graph '", name_, "'"),
                 std::move(message));
   }
   std::vector<ValueId> add_nodes(const Graph& from, std::vector<ValueId> here, std::string_view prefix);
@@ -339,7 +339,7 @@ class Graph {
 namespace detail {
 /// "node 'conv1' (Conv-11)"
 inline std::string describe(const Graph::Node& n) {
-  return concat("node '", n.name, "' (", n.op.stated(), ")");
+  return str_cat("node '", n.name, "' (", n.op.stated(), ")");
 }
 
 /// Turns a numeric attribute into an operand. The operand gets the element type of `like`, which only the run
@@ -457,7 +457,7 @@ inline std::vector<ValueId> Graph::add_node(std::string node_name, AnyOperator o
                                             std::vector<ValueId> inputs,
                                             std::span<const std::string> outputs) {
   Node n{std::move(node_name), std::move(op), std::move(inputs), {}, {}};
-  if (n.name.empty()) n.name = concat(n.op.spec().name, "_", nodes_.size());
+  if (n.name.empty()) n.name = str_cat(n.op.spec().name, "_", nodes_.size());
   const auto made =
       std::max(outputs.size(), static_cast<std::size_t>(n.op.spec().min_outputs(n.op.version())));
   std::vector<op::Info> in, out(made);
@@ -471,7 +471,7 @@ inline std::vector<ValueId> Graph::add_node(std::string node_name, AnyOperator o
   }
   if (!m.empty())
     throw Error(m.code() == ErrorCode::invalid_type ? m.code() : ErrorCode::invalid_model,
-                detail::describe(n), concat(m.view(), " [", op::describe_operands(n.op.spec(), in), "]"));
+                detail::describe(n), str_cat(m.view(), " [", op::describe_operands(n.op.spec(), in), "]"));
   if (made == 1 && n.op.renews()) {
     LoweredNode renewed(*this, n, in);
     if (const ValueId id = n.op.renew(renewed); id >= 0) {
@@ -498,7 +498,7 @@ std::optional<Graph> Graph::function_of(const Node& node, F content) const {
     const ValueId v = node.inputs[k];
     if (v < 0) n.inputs.push_back(-1);
     else if (Value known = content(k)) n.inputs.push_back(g.add_constant({}, std::move(known)));
-    else n.inputs.push_back(g.add_input(concat("in", k), entry(v).info.type, entry(v).info.dims));
+    else n.inputs.push_back(g.add_input(str_cat("in", k), entry(v).info.type, entry(v).info.dims));
     in.push_back(g.operand_info(n.inputs.back()));
   }
   LoweredNode lowered(g, n, in);
@@ -506,16 +506,16 @@ std::optional<Graph> Graph::function_of(const Node& node, F content) const {
   if (results.empty()) return {};
   if (results.size() < node.outputs.size())
     throw Error(ErrorCode::invalid_model, detail::describe(node),
-                concat("lower gives ", results.size(), " of ", node.outputs.size(), " results"));
-  for (std::size_t k = 0; k < node.outputs.size(); ++k) g.add_output(concat("out", k), results[k]);
+                str_cat("lower gives ", results.size(), " of ", node.outputs.size(), " results"));
+  for (std::size_t k = 0; k < node.outputs.size(); ++k) g.add_output(str_cat("out", k), results[k]);
   return g;
 }
 
 inline std::vector<ValueId> Graph::add_graph(const Graph& function, std::span<const ValueId> inputs,
                                              std::string_view prefix) {
   if (inputs.size() != function.inputs_.size())
-    raise(ErrorCode::invalid_argument, concat("graph '", function.name_, "' has ", function.inputs_.size(),
-                                              " inputs, not ", inputs.size()));
+    raise(ErrorCode::invalid_argument, str_cat("graph '", function.name_, "' has ", function.inputs_.size(),
+                                               " inputs, not ", inputs.size()));
   if (!function.captures_.empty())
     raise(ErrorCode::invalid_argument, "a graph that captures values cannot be a function");
   std::vector<ValueId> here(function.values_.size(), -1);
@@ -554,13 +554,13 @@ inline std::vector<ValueId> Graph::add_nodes(const Graph& from, std::vector<Valu
     std::vector<std::string> names;
     for (ValueId id : n.outputs) {
       const std::string& own = from.entry(id).name;
-      names.push_back(own.empty() ? own : concat(prefix, own));
+      names.push_back(own.empty() ? own : str_cat(prefix, own));
     }
     const auto moved = [&](std::string_view, const auto&, const CapturingBody& body) {
       return body.moved(*this, here);
     };
     const auto out =
-        add_node(concat(prefix, n.name), n.captures.empty() ? n.op : detail::with_bodies(n.op, moved),
+        add_node(str_cat(prefix, n.name), n.captures.empty() ? n.op : detail::with_bodies(n.op, moved),
                  std::move(in), names);
     for (std::size_t k = 0; k < out.size(); ++k) here[static_cast<std::size_t>(n.outputs[k])] = out[k];
   }

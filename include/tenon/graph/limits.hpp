@@ -77,7 +77,7 @@ class Meter final : public Allocator {
     if (bytes <= bound_ && before <= bound_ - bytes) return;
     give(bytes);
     throw Error(ErrorCode::limit, "memory",
-                concat(bytes, " bytes more than the ", before, " in use pass the bound of ", bound_));
+                str_cat(bytes, " bytes more than the ", before, " in use pass the bound of ", bound_));
   }
   void give(int64_t bytes) noexcept { used_.fetch_sub(bytes, std::memory_order_relaxed); }
   int64_t bound() const { return bound_; }
@@ -120,8 +120,8 @@ class Deadline {
   void check(std::string_view what) const {
     if (timed_ && Clock::now() >= end_)
       throw Error(ErrorCode::limit, {},
-                  concat(what, " has passed its time of ",
-                         std::chrono::duration_cast<std::chrono::milliseconds>(limit_).count(), " ms"));
+                  str_cat(what, " has passed its time of ",
+                          std::chrono::duration_cast<std::chrono::milliseconds>(limit_).count(), " ms"));
   }
   /// The end; none: the wait has no bound.
   std::optional<Clock::time_point> end() const { return timed_ ? std::optional(end_) : std::nullopt; }
@@ -164,7 +164,7 @@ class Budget {
   void count(const void* body) {
     check();
     if (options_.max_iterations != no_bound && ++runs_[body] > options_.max_iterations)
-      throw Error(ErrorCode::limit, {}, concat("more than ", options_.max_iterations, " iterations"));
+      throw Error(ErrorCode::limit, {}, str_cat("more than ", options_.max_iterations, " iterations"));
   }
   /// Memory for values; null when it has no bound.
   Meter* meter() const { return meter_.get(); }

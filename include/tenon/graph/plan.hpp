@@ -184,7 +184,7 @@ class Planner {
   /// Lets the operands of a join lie in its result v, one behind the other, so that nothing is left to copy.
   /// They do where all axes before the joined one have extent 1.
   void adopt(const Graph::Node& n, ValueId v) {
-    if (at(v).place != Place::arena || bits(at(v).info.type.element) % 8 != 0) return;
+    if (at(v).place != Place::arena || bits_of(at(v).info.type.element) % 8 != 0) return;
     const Dims& y = at(v).info.dims;
     int axis = 0;  // that the operands are joined along, if they meet these conditions
     while (axis < y.rank() && y[axis].is(1)) ++axis;

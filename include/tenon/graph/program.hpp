@@ -56,7 +56,7 @@ struct PassReport {
 };
 
 /// "node 'conv1' (Conv-11) -> fuse_convolution: fused with Relu 'relu1'"
-inline std::string to_string(const PassReport& r) { return concat(r.node, " -> ", r.pass, ": ", r.text); }
+inline std::string to_string(const PassReport& r) { return str_cat(r.node, " -> ", r.pass, ": ", r.text); }
 
 struct ProgramOptions {
   bool fold = true;  ///< compute nodes over constants when the program is made
@@ -75,7 +75,7 @@ namespace detail {
 /// Rethrows an Error with the node's description prepended to where().
 [[noreturn]] inline void rethrow_at(const Graph::Node& n, const Error& e) {
   const bool itself = e.where().empty() || e.where() == n.op.spec().name;
-  throw Error(e.code(), itself ? describe(n) : concat(describe(n), ": ", e.where()), e.message());
+  throw Error(e.code(), itself ? describe(n) : str_cat(describe(n), ": ", e.where()), e.message());
 }
 
 /// A body that records the inputs of the last `infer`. The rule of a loop calls `infer` until the answer
@@ -279,7 +279,7 @@ class Program {
   // --- reports of passes ---
 
   /// "Relu 'relu1'", for reports
-  std::string label(int n) const { return concat(node(n).op.spec().name, " '", node(n).name, "'"); }
+  std::string label(int n) const { return str_cat(node(n).op.spec().name, " '", node(n).name, "'"); }
   /// Reports that the pass is about to rewrite a node.
   void applied(int n, const auto&... text) const { report(n, true, text...); }
   /// Reports why the pass leaves a node alone although the node's operator is one that the pass handles.
@@ -421,7 +421,7 @@ class Program {
     n.op = detail::with_bodies(n.op, [&](std::string_view name, const auto&, const CapturingBody& body) {
       ProgramOptions inner = options;
       inner.folded = folded_;
-      inner.where = concat(options.where, detail::describe(n), ", ", name, ": ");
+      inner.where = str_cat(options.where, detail::describe(n), ", ", name, ": ");
       return body.compiled({*this, asked[name]}, inner);
     });
     n.captures = detail::outer_values(n.op);
@@ -612,7 +612,7 @@ class Program {
           for_each_operand(node(n), [&](ValueId v) {
             if (const int m = maker(v); m >= 0 && state[static_cast<std::size_t>(m)] == open)
               throw Error(ErrorCode::invalid_model, std::string(edit_->pass),
-                          concat(label(m), " depends on itself"));
+                          str_cat(label(m), " depends on itself"));
             push_maker(v);
           });
           continue;
@@ -632,7 +632,7 @@ class Program {
   void report(int n, bool applied, const auto&... text) const {
     const ProgramOptions& o = *edit_->options;
     if (o.reports)
-      o.reports->push_back({o.where + detail::describe(node(n)), edit_->pass, applied, concat(text...)});
+      o.reports->push_back({o.where + detail::describe(node(n)), edit_->pass, applied, str_cat(text...)});
   }
 
   /// Aligns the constants, except where only operators that move bytes read them.

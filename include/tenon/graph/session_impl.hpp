@@ -99,7 +99,7 @@ void Session::with_inputs(const Feeds& feeds, Outputs& outputs, const RunOptions
   for (std::size_t k = 0; k < count; ++k)
     if (const Graph::ValueEntry& e = graph_.entry(graph_.inputs()[k]);
         inputs[k] == nullptr && !e.optional && variant->needed[k])
-      throw Error(ErrorCode::invalid_argument, "session", concat("input '", e.name, "' is missing"));
+      throw Error(ErrorCode::invalid_argument, "session", str_cat("input '", e.name, "' is missing"));
   outputs.values_.resize(requested(options).size());
   if (outputs.names_ != requested(options)) outputs.names_ = requested(options);
   const ScopedPool use(executor());
@@ -117,22 +117,22 @@ TENON_SESSION std::size_t Session::feed(std::string_view name, const Value& valu
     inputs[k] = &value;
     return k + 1;
   }
-  throw Error(ErrorCode::invalid_argument, "session", concat("there is no input '", name, "'"));
+  throw Error(ErrorCode::invalid_argument, "session", str_cat("there is no input '", name, "'"));
 }
 
 TENON_SESSION void Session::check(const Graph::ValueEntry& e, const Value& v) const {
-  const auto where = [&] { return concat("input '", e.name, "'"); };
+  const auto where = [&] { return str_cat("input '", e.name, "'"); };
   if (e.info.type && e.info.type.kind != Kind::unknown && !(v.type() == e.info.type))
     throw Error(ErrorCode::invalid_type, where(),
-                concat(to_string(v.type()), " given, ", to_string(e.info.type), " declared"));
+                str_cat(to_string(v.type()), " given, ", to_string(e.info.type), " declared"));
   if (!v.is_tensor() || e.info.dims.fits(v.tensor().extents())) return;
   std::string declared;
   for (const Dim d : e.info.dims)
-    declared += concat(declared.empty() ? "" : ",", d.known()      ? std::to_string(d.value())
-                                                    : d.symbolic() ? std::string(graph_.symbol_name(d))
-                                                                   : "?");
+    declared += str_cat(declared.empty() ? "" : ",", d.known()      ? std::to_string(d.value())
+                                                     : d.symbolic() ? std::string(graph_.symbol_name(d))
+                                                                    : "?");
   throw Error(ErrorCode::invalid_shape, where(),
-              concat(to_string(v.tensor().extents()), " given, (", declared, ") declared"));
+              str_cat(to_string(v.tensor().extents()), " given, (", declared, ") declared"));
 }
 
 TENON_SESSION std::shared_ptr<Session::Variant> Session::find_variant(const RunOptions& options,
@@ -216,7 +216,8 @@ TENON_SESSION std::vector<ValueId> Session::ids_of(const std::vector<std::string
     ValueId id = graph_.find(name);
     for (std::size_t k = 0; id < 0 && k < names_.size(); ++k)
       if (names_[k] == name) id = outputs_[k];
-    if (id < 0) throw Error(ErrorCode::invalid_argument, "session", concat("there is no value '", name, "'"));
+    if (id < 0)
+      throw Error(ErrorCode::invalid_argument, "session", str_cat("there is no value '", name, "'"));
     ids.push_back(id);
   }
   return ids;

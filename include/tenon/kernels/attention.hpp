@@ -68,7 +68,7 @@ using MaskTypes = TypeList<bool, float, double, float16, bfloat16, int8_t, int16
 template <class Void>
 Void* moved(Void* p, DType d, int64_t elements) {
   using Byte = std::conditional_t<std::is_const_v<Void>, const std::byte, std::byte>;
-  return static_cast<Byte*>(p) + elements * (bits(d) / 8);
+  return static_cast<Byte*>(p) + elements * (bits_of(d) / 8);
 }
 
 template <class From, class To>
@@ -88,7 +88,7 @@ template <class W>
 const W* load_rows(Scratch& scratch, DType d, const void* x, int64_t count, int64_t n, int64_t& row) {
   if (d == dtype_of<W>) return static_cast<const W*>(x);
   W* copy = scratch.take<W>(count * n);
-  dispatch(AttentionFloats{}, d, [&]<class T>() {
+  visit_types(AttentionFloats{}, d, [&]<class T>() {
     for (int64_t i = 0; i < count; ++i) convert_floats(static_cast<const T*>(x) + i * row, copy + i * n, n);
   });
   row = n;
@@ -96,7 +96,7 @@ const W* load_rows(Scratch& scratch, DType d, const void* x, int64_t count, int6
 }
 template <class W>
 void store_row(const W* x, DType d, void* y, int64_t n) {
-  dispatch(AttentionFloats{}, d, [&]<class T>() { convert_floats(x, static_cast<T*>(y), n); });
+  visit_types(AttentionFloats{}, d, [&]<class T>() { convert_floats(x, static_cast<T*>(y), n); });
 }
 
 template <class W, class T>
@@ -109,12 +109,12 @@ template <class W>
 void load_mask(const AttentionMask& mask, int64_t at, int64_t first, int64_t last, DType round, W* bias) {
   constexpr W out = -std::numeric_limits<W>::infinity();
   const int64_t held = mask.stretched ? last : std::clamp(mask.keys, first, last);
-  dispatch(MaskTypes{}, mask.dtype, [&]<class T>() {
+  visit_types(MaskTypes{}, mask.dtype, [&]<class T>() {
     const T* row = static_cast<const T*>(mask.data) + at;
     for (int64_t j = first; j < held; ++j) bias[j - first] = mask_number<W>(row[mask.stretched ? 0 : j]);
   });
   if (mask.dtype != round && mask.dtype != DType::bool_)
-    dispatch<float16, bfloat16>(round, [&]<class T>() {
+    visit_types<float16, bfloat16>(round, [&]<class T>() {
       for (int64_t j = 0; j < held - first; ++j)
         bias[j] = static_cast<W>(static_cast<float>(static_cast<T>(static_cast<float>(bias[j]))));
     });
@@ -125,7 +125,7 @@ void load_mask(const AttentionMask& mask, int64_t at, int64_t first, int64_t las
 template <class W>
 void softmax_rows(DType d, W* x, int64_t rows, int64_t n) {
   if (d == DType::undefined || d == dtype_of<W>) return softmax(x, x, rows, n, 1);
-  dispatch(AttentionFloats{}, d, [&]<class T>() {
+  visit_types(AttentionFloats{}, d, [&]<class T>() {
     Scratch scratch;
     T* copy = scratch.take<T>(rows * n);
     convert_floats(x, copy, rows * n);

@@ -153,7 +153,7 @@ void load_floats(const void* src, int64_t first, int64_t n, float* __restrict to
 
 inline LoadFloats load_floats_of(DType type) {
   LoadFloats f = nullptr;
-  dispatch(QuantTypes{}, type, [&]<class T>() { f = load_floats<T>; });
+  visit_types(QuantTypes{}, type, [&]<class T>() { f = load_floats<T>; });
   return f;
 }
 
@@ -178,7 +178,7 @@ void store_floats(const float* from, int64_t n, void* dst, int64_t first, [[mayb
 
 inline StoreFloats store_floats_of(DType type) {
   StoreFloats f = nullptr;
-  dispatch(QuantTypes{}, type, [&]<class T>() { f = store_floats<T>; });
+  visit_types(QuantTypes{}, type, [&]<class T>() { f = store_floats<T>; });
   return f;
 }
 
@@ -277,7 +277,7 @@ struct IntegerRange {
   float low, high;
 };
 inline IntegerRange range_of(DType type) {
-  const int width = bits(type);
+  const int width = bits_of(type);
   const float count = static_cast<float>(1 << width);
   return is_signed(type) ? IntegerRange{-count / 2, count / 2 - 1} : IntegerRange{0, count - 1};
 }

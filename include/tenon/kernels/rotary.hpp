@@ -6,9 +6,9 @@
 #include <cstdint>
 
 #include "tenon/base/parallel.hpp"
-#include "tenon/base/rounded.hpp"
 #include "tenon/base/scratch.hpp"
 #include "tenon/base/types.hpp"
+#include "tenon/base/uncontracted.hpp"
 #include "tenon/kernels/elementwise/half.hpp"
 
 namespace tenon::TENON_ABI::kernels {
@@ -65,8 +65,8 @@ void rotary(const RotaryArgs<T>& a) {
                      const int64_t step = a.interleaved ? 2 : 1, second = a.interleaved ? 1 : a.pairs;
                      for (int64_t p = 0; p < a.pairs; ++p) {
                        const W u = from[p * step], v = from[p * step + second];
-                       to[p * step] = rounded(cos[p] * u) - rounded(sin[p] * v);
-                       to[p * step + second] = rounded(sin[p] * u) + rounded(cos[p] * v);
+                       to[p * step] = uncontracted(cos[p] * u) - uncontracted(sin[p] * v);
+                       to[p * step + second] = uncontracted(sin[p] * u) + uncontracted(cos[p] * v);
                      }
                      if constexpr (narrow) convert_half(to, y, rotated);
                      if (x != y) std::copy_n(x + rotated, a.size - rotated, y + rotated);

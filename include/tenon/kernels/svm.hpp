@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "tenon/base/parallel.hpp"
-#include "tenon/base/rounded.hpp"
+#include "tenon/base/uncontracted.hpp"
 
 namespace tenon::TENON_ABI::kernels {
 
@@ -28,11 +28,11 @@ void squared_distances(const C* x, int64_t rows, const C* v, int64_t count, int6
             Few of_a, of_b;
             std::memcpy(&of_a, a + k + w * width, sizeof of_a);
             std::memcpy(&of_b, b + k + w * width, sizeof of_b);
-            sums[w] += rounded((of_a - of_b) * (of_a - of_b));
+            sums[w] += uncontracted((of_a - of_b) * (of_a - of_b));
           }
         C total = 0;
         for (int w = 0; w < ways; ++w) total += sums[w / width][w % width];
-        for (; k < n; ++k) total += rounded((a[k] - b[k]) * (a[k] - b[k]));
+        for (; k < n; ++k) total += uncontracted((a[k] - b[k]) * (a[k] - b[k]));
         d[r * count + c] = total;
       }
   });
@@ -48,7 +48,7 @@ inline void couple_probabilities(const double* pairs, int64_t n, double* p, doub
     q[t * n + t] = 0;
     for (int64_t j = 0; j < n; ++j) {
       if (j == t) continue;
-      q[t * n + t] += rounded(pairs[j * n + t] * pairs[j * n + t]);
+      q[t * n + t] += uncontracted(pairs[j * n + t] * pairs[j * n + t]);
       q[t * n + j] = -pairs[j * n + t] * pairs[t * n + j];
     }
   }
@@ -57,17 +57,18 @@ inline void couple_probabilities(const double* pairs, int64_t n, double* p, doub
     double pqp = 0, error = 0;
     for (int64_t t = 0; t < n; ++t) {
       qp[t] = 0;
-      for (int64_t j = 0; j < n; ++j) qp[t] += rounded(q[t * n + j] * p[j]);
-      pqp += rounded(p[t] * qp[t]);
+      for (int64_t j = 0; j < n; ++j) qp[t] += uncontracted(q[t * n + j] * p[j]);
+      pqp += uncontracted(p[t] * qp[t]);
     }
     for (int64_t t = 0; t < n; ++t) error = std::max(error, std::abs(qp[t] - pqp));
     if (error < enough) return;
     for (int64_t t = 0; t < n; ++t) {
       const double step = (pqp - qp[t]) / q[t * n + t];
       p[t] += step;
-      pqp = (pqp + rounded(step * (rounded(step * q[t * n + t]) + 2 * qp[t]))) / ((1 + step) * (1 + step));
+      pqp = (pqp + uncontracted(step * (uncontracted(step * q[t * n + t]) + 2 * qp[t]))) /
+            ((1 + step) * (1 + step));
       for (int64_t j = 0; j < n; ++j) {
-        qp[j] = (qp[j] + rounded(step * q[t * n + j])) / (1 + step);
+        qp[j] = (qp[j] + uncontracted(step * q[t * n + j])) / (1 + step);
         p[j] /= 1 + step;
       }
     }

@@ -218,8 +218,8 @@ inline void top_k(DType type, const void* x, int64_t outer, int64_t extent, int6
   if (outer == 0 || inner == 0 || k == 0) return;
   detail::FindRanked find = nullptr;
   decltype(&detail::take_ranked<uint8_t>) take = nullptr;
-  dispatch<float, double, float16, bfloat16, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t,
-           uint64_t>(type, [&]<class T>() {
+  visit_types<float, double, float16, bfloat16, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t,
+              uint32_t, uint64_t>(type, [&]<class T>() {
     find = detail::find_ranked<T>;
     take = detail::take_ranked<
         std::conditional_t<sizeof(T) == 1, uint8_t,

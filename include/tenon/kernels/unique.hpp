@@ -79,8 +79,8 @@ inline Ranked* sort_ranked(Ranked* x, Ranked* other, int64_t n) {
 inline int64_t unique(DType type, const void* x, int64_t outer, int64_t extent, int64_t inner, bool sorted,
                       int64_t* first, int64_t* inverse, int64_t* counts) {
   detail::CompareSlices compare = nullptr;
-  dispatch<float, double, float16, bfloat16, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t,
-           uint64_t, bool, std::string, complex64, complex128>(
+  visit_types<float, double, float16, bfloat16, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t,
+              uint32_t, uint64_t, bool, std::string, complex64, complex128>(
       type, [&]<class T>() { compare = detail::compare_slices<T>; });
   const detail::Slices slices{x, outer, extent, inner};
   Scratch scratch;
@@ -95,8 +95,8 @@ inline int64_t unique(DType type, const void* x, int64_t outer, int64_t extent, 
     sorted_keys = keys;
   };
   if (outer != 1 || inner != 1 ||
-      !dispatch<float, double, float16, bfloat16, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t,
-                uint32_t, uint64_t, bool>(type, sort_keys)) {
+      !visit_types<float, double, float16, bfloat16, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t,
+                   uint32_t, uint64_t, bool>(type, sort_keys)) {
     std::iota(order, order + extent, int64_t{0});
     std::sort(order, order + extent, [&](int64_t a, int64_t b) {
       const int c = compare(slices, a, b);

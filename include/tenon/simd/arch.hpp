@@ -121,7 +121,7 @@ inline std::span<const LevelInfo> present_levels() {
 /// "baseline, avx2"
 inline std::string names(std::span<const LevelInfo> some) {
   std::string text;
-  for (const LevelInfo& l : some) text += concat(text.empty() ? "" : ", ", l.name);
+  for (const LevelInfo& l : some) text += str_cat(text.empty() ? "" : ", ", l.name);
   return text;
 }
 
@@ -139,8 +139,8 @@ inline const LevelInfo* requested_level() {
 namespace detail {
 [[noreturn]] inline void throw_no_level() {
   throw Error(ErrorCode::not_supported, "kernels",
-              concat("this program was built for a level that the processor has not; it has: ",
-                     names(std::span(levels).first(static_cast<std::size_t>(processor_level()) + 1))));
+              str_cat("this program was built for a level that the processor has not; it has: ",
+                      names(std::span(levels).first(static_cast<std::size_t>(processor_level()) + 1))));
 }
 }  // namespace detail
 
@@ -148,9 +148,9 @@ namespace detail {
 inline void check_request() {
   if (present_levels().empty()) detail::throw_no_level();
   if (requested_level() == nullptr)
-    throw Error(
-        ErrorCode::invalid_argument, "TENON_ARCH",
-        concat("'", std::getenv("TENON_ARCH"), "' is none of the levels present: ", names(present_levels())));
+    throw Error(ErrorCode::invalid_argument, "TENON_ARCH",
+                str_cat("'", std::getenv("TENON_ARCH"),
+                        "' is none of the levels present: ", names(present_levels())));
 }
 
 /// The level in force: the one requested, or, for kernels do not throw, the greatest where the request is

@@ -39,13 +39,13 @@ inline bool is_close(AnyView actual, int64_t i, AnyView expected, int64_t k, Tol
 
 /// The words for elements that differ.
 inline std::string instead(AnyView actual, int64_t i, AnyView expected, int64_t k) {
-  return concat(element_text(actual, i), " instead of ", element_text(expected, k));
+  return str_cat(element_text(actual, i), " instead of ", element_text(expected, k));
 }
 
 inline std::string difference(const AnyTensor& actual, const AnyTensor& expected, Tolerance t) {
   Extents place = expected.extents();
   if (!(actual.extents() == place))
-    return concat("extents ", to_string(actual.extents()), " instead of ", to_string(place));
+    return str_cat("extents ", to_string(actual.extents()), " instead of ", to_string(place));
   int64_t wrong = 0, first = 0;
   for (int64_t k = expected.size(); k-- > 0;)
     if (!is_close(actual, k, expected, k, t)) ++wrong, first = k;
@@ -55,21 +55,21 @@ inline std::string difference(const AnyTensor& actual, const AnyTensor& expected
     place[a] = rest % expected.extents()[a];
     rest /= expected.extents()[a];
   }
-  return concat(wrong, " of ", expected.size(), " elements differ, first at ", to_string(place), ": ",
-                instead(actual, first, expected, first));
+  return str_cat(wrong, " of ", expected.size(), " elements differ, first at ", to_string(place), ": ",
+                 instead(actual, first, expected, first));
 }
 
 /// Entries may stand in any order.
 inline std::string difference(const Map& actual, const Map& expected, Tolerance t) {
   const int64_t n = expected.keys.size();
-  if (actual.keys.size() != n) return concat(actual.keys.size(), " entries instead of ", n);
+  if (actual.keys.size() != n) return str_cat(actual.keys.size(), " entries instead of ", n);
   for (int64_t k = 0; k < n; ++k) {
     int64_t i = 0;
     while (i < n && !is_close(actual.keys, i, expected.keys, k, {})) ++i;
     const std::string key = element_text(expected.keys, k);
-    if (i == n) return concat("no entry for ", key);
+    if (i == n) return str_cat("no entry for ", key);
     if (!is_close(actual.values, i, expected.values, k, t))
-      return concat("entry for ", key, ": ", instead(actual.values, i, expected.values, k));
+      return str_cat("entry for ", key, ": ", instead(actual.values, i, expected.values, k));
   }
   return "";
 }
@@ -88,19 +88,20 @@ inline AnyTensor offsets(const SparseTensor& s) {
 
 inline std::string difference(const SparseTensor& actual, const SparseTensor& expected, Tolerance t) {
   if (!(actual.extents == expected.extents))
-    return concat("extents ", to_string(actual.extents), " instead of ", to_string(expected.extents));
+    return str_cat("extents ", to_string(actual.extents), " instead of ", to_string(expected.extents));
   if (std::string d = difference(offsets(actual), offsets(expected), {}); !d.empty())
-    return concat("offsets: ", d);
-  if (std::string d = difference(actual.values, expected.values, t); !d.empty()) return concat("values: ", d);
+    return str_cat("offsets: ", d);
+  if (std::string d = difference(actual.values, expected.values, t); !d.empty())
+    return str_cat("values: ", d);
   return "";
 }
 
 inline std::string difference(const Sequence& actual, const Sequence& expected, Tolerance t) {
   const std::size_t n = expected.items.size();
-  if (actual.items.size() != n) return concat(actual.items.size(), " items instead of ", n);
+  if (actual.items.size() != n) return str_cat(actual.items.size(), " items instead of ", n);
   for (std::size_t k = 0; k < n; ++k)
     if (std::string d = tenon::difference(actual.items[k], expected.items[k], t); !d.empty())
-      return concat("item ", k, ": ", d);
+      return str_cat("item ", k, ": ", d);
   return "";
 }
 
@@ -117,7 +118,7 @@ inline std::string difference(const OptionalValue& actual, const OptionalValue& 
 /// exactly.
 inline std::string difference(const Value& actual, const Value& expected, Tolerance tolerance) {
   if (!(actual.type() == expected.type()))
-    return concat(to_string(actual.type()), " instead of ", to_string(expected.type()));
+    return str_cat(to_string(actual.type()), " instead of ", to_string(expected.type()));
   if (!expected) return "";
   if (expected.is_sequence()) return detail::difference(actual.sequence(), expected.sequence(), tolerance);
   if (expected.is_optional()) return detail::difference(actual.optional(), expected.optional(), tolerance);

@@ -115,8 +115,8 @@ std::string to_string(const E& e) {
 /// What the C++ type does not tell comes first: "tensor(float) (2) [1.0, 2.0]".
 inline std::string to_string(AnyView v) {
   if (!v) return "none";
-  return concat(to_string(Type(v.dtype())), " ", to_string(v.extents()), v.rank() > 1 ? "\n" : " ",
-                detail::elements_text(v, detail::element_text));
+  return str_cat(to_string(Type(v.dtype())), " ", to_string(v.extents()), v.rank() > 1 ? "\n" : " ",
+                 detail::elements_text(v, detail::element_text));
 }
 inline std::string to_string(const AnyTensor& t) {
   return t.dtype() == DType::undefined ? "none" : to_string(t.view());
@@ -139,7 +139,7 @@ inline std::string to_string(const Value& v) {
     return to_string(v.tensor());
   } else if (v.is_sequence()) {
     const std::vector<Value>& items = v.sequence().items;
-    text += concat(" of ", items.size());
+    text += str_cat(" of ", items.size());
     list(items.size(), [&](std::size_t k) { return to_string(items[k]); });
   } else if (v.is_optional()) {
     const auto& held = v.optional().value;
@@ -148,7 +148,7 @@ inline std::string to_string(const Value& v) {
   } else if (v.is_map()) {
     const AnyView keys = v.map().keys.view(), values = v.map().values.view();
     const auto n = static_cast<std::size_t>(std::min(keys.size(), values.size()));
-    text += concat(" of ", n);
+    text += str_cat(" of ", n);
     list(n, [&](std::size_t k) {
       const auto i = static_cast<int64_t>(k);
       return detail::element_text(keys, i) + ": " + detail::element_text(values, i);
@@ -159,7 +159,7 @@ inline std::string to_string(const Value& v) {
     text += "\n  values " + detail::indented(to_string(s.values));
     text += "\n  indices " + detail::indented(to_string(s.indices));
   } else if (v.is_opaque()) {
-    text += concat("(", v.opaque().domain, ",", v.opaque().name, ")");
+    text += str_cat("(", v.opaque().domain, ",", v.opaque().name, ")");
   }
   return text;
 }

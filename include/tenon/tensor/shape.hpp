@@ -32,7 +32,7 @@ using Extents = InlineVector<int64_t, max_rank>;
 /// "(2,3)"
 [[gnu::cold]] inline std::string to_string(std::span<const int64_t> extents) {
   std::string text = "(";
-  for (std::size_t i = 0; i < extents.size(); ++i) text += concat(i ? "," : "", extents[i]);
+  for (std::size_t i = 0; i < extents.size(); ++i) text += str_cat(i ? "," : "", extents[i]);
   return text + ")";
 }
 
@@ -41,19 +41,19 @@ constexpr int64_t element_count(std::span<const int64_t> extents) {
   int64_t count = 1;
   bool zero = false;
   for (int64_t e : extents) {
-    if (e < 0) throw Error(ErrorCode::invalid_shape, {}, concat("negative extent in ", to_string(extents)));
+    if (e < 0) throw Error(ErrorCode::invalid_shape, {}, str_cat("negative extent in ", to_string(extents)));
     zero |= e == 0;
   }
   if (zero) return 0;
   for (int64_t e : extents)
     if (__builtin_mul_overflow(count, e, &count))
-      throw Error(ErrorCode::invalid_shape, {}, concat("extents ", to_string(extents), " overflow"));
+      throw Error(ErrorCode::invalid_shape, {}, str_cat("extents ", to_string(extents), " overflow"));
   return count;
 }
 
 /// The product of extents that element_count has counted, or of some of them; 1 for none. Where it leaves
 /// int64 there is no element, and it is 0.
-constexpr int64_t product(std::span<const int64_t> extents) {
+constexpr int64_t extent_product(std::span<const int64_t> extents) {
   int64_t p = 1;
   for (int64_t e : extents)
     if (__builtin_mul_overflow(p, e, &p)) return 0;
@@ -64,7 +64,7 @@ constexpr int64_t product(std::span<const int64_t> extents) {
 constexpr int64_t extent_at(std::span<const int64_t> extents, int axis) {
   const auto rank = static_cast<int>(extents.size());
   if (axis < -rank || axis >= rank)
-    throw Error(ErrorCode::out_of_range, {}, concat("axis ", axis, " of ", to_string(extents)));
+    throw Error(ErrorCode::out_of_range, {}, str_cat("axis ", axis, " of ", to_string(extents)));
   return extents[static_cast<std::size_t>(axis < 0 ? axis + rank : axis)];
 }
 
@@ -78,7 +78,7 @@ struct AxisSplit {
 constexpr AxisSplit split_at(std::span<const int64_t> extents, int axis) {
   if (extents.empty()) return {};
   const auto at = static_cast<std::size_t>(axis);
-  return {product(extents.first(at)), extents[at], product(extents.subspan(at + 1))};
+  return {extent_product(extents.first(at)), extents[at], extent_product(extents.subspan(at + 1))};
 }
 
 /// An integer that is known, a symbol ("batch"), or unknown: an extent, or an element of shape arithmetic.

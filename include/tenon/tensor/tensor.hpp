@@ -75,8 +75,8 @@ class Tensor {
     for (; first != last && n < count_; ++first) data()[n++] = static_cast<T>(*first);
     if (n != count_ || first != last)
       throw Error(ErrorCode::invalid_shape, "Tensor",
-                  concat("extents ", to_string(extents), " need ", count_, " values, not ",
-                         first != last ? "more" : "fewer"));
+                  str_cat("extents ", to_string(extents), " need ", count_, " values, not ",
+                          first != last ? "more" : "fewer"));
   }
   /// Takes over the buffer of a vector.
   Tensor(const Extents& extents, std::vector<T>&& values)
@@ -84,7 +84,7 @@ class Tensor {
       : layout_(extents), count_(element_count(extents)) {
     if (static_cast<int64_t>(values.size()) != count_)
       throw Error(ErrorCode::invalid_shape, "Tensor",
-                  concat("extents ", to_string(extents), " need ", count_, " values, not ", values.size()));
+                  str_cat("extents ", to_string(extents), " need ", count_, " values, not ", values.size()));
     storage_ = Storage::take(std::move(values));
   }
   /// Nested lists, one level an axis: Tensor<float, Shape<2, 2>> t{{1, 2}, {3, 4}}.
@@ -111,7 +111,7 @@ class Tensor {
     if (storage && !storage.writable())
       throw Error(ErrorCode::invalid_argument, "Tensor", "memory that may only be read is no tensor's own");
     if (storage.size_bytes() < static_cast<std::size_t>(packed_bytes(element_count(extents), dtype_of<T>)))
-      throw Error(ErrorCode::invalid_shape, "Tensor", concat("storage too small for ", to_string(extents)));
+      throw Error(ErrorCode::invalid_shape, "Tensor", str_cat("storage too small for ", to_string(extents)));
     return Tensor(std::move(storage), extents);
   }
 

@@ -35,17 +35,17 @@ struct Type {
 };
 
 inline std::string to_string(Type t) {
-  const std::string tensor = concat("tensor(", name(t.element), ")");
+  const std::string tensor = str_cat("tensor(", name_of(t.element), ")");
   switch (t.kind) {
     case Kind::none: return "none";
     case Kind::unknown: return "unknown";
     case Kind::tensor: return tensor;
-    case Kind::sequence: return concat("seq(", tensor, ")");
-    case Kind::optional: return concat("optional(", tensor, ")");
-    case Kind::optional_sequence: return concat("optional(seq(", tensor, "))");
-    case Kind::sparse_tensor: return concat("sparse_tensor(", name(t.element), ")");
-    case Kind::map: return concat("map(", name(t.key), ",", tensor, ")");
-    case Kind::sequence_map: return concat("seq(map(", name(t.key), ",", tensor, "))");
+    case Kind::sequence: return str_cat("seq(", tensor, ")");
+    case Kind::optional: return str_cat("optional(", tensor, ")");
+    case Kind::optional_sequence: return str_cat("optional(seq(", tensor, "))");
+    case Kind::sparse_tensor: return str_cat("sparse_tensor(", name_of(t.element), ")");
+    case Kind::map: return str_cat("map(", name_of(t.key), ",", tensor, ")");
+    case Kind::sequence_map: return str_cat("seq(map(", name_of(t.key), ",", tensor, "))");
     case Kind::opaque: return "opaque";
   }
   return "none";

@@ -17,7 +17,7 @@ class AnyTensor {
   AnyTensor(DType dtype, const Extents& extents, Storage storage)
       : dtype_(dtype), count_(element_count(extents)), storage_(std::move(storage)), extents_(extents) {
     if (storage_.size_bytes() < static_cast<std::size_t>(packed_bytes(count_, dtype)))
-      throw Error(ErrorCode::invalid_shape, {}, concat("storage too small for ", to_string(extents)));
+      throw Error(ErrorCode::invalid_shape, {}, str_cat("storage too small for ", to_string(extents)));
   }
   AnyTensor(const AnyTensor&) = default;
   AnyTensor& operator=(const AnyTensor&) = default;
@@ -69,7 +69,7 @@ class AnyTensor {
   /// Whether the elements lie where their type wants them. Those of a tensor within a file may lie anywhere;
   /// then only their bytes may be read.
   bool aligned() const {
-    const auto size = static_cast<uintptr_t>(is_complex(dtype_) ? bits(dtype_) / 16 : bits(dtype_) / 8);
+    const auto size = static_cast<uintptr_t>(is_complex(dtype_) ? bits_of(dtype_) / 16 : bits_of(dtype_) / 8);
     return size <= 1 || reinterpret_cast<uintptr_t>(storage_.data()) % size == 0;
   }
 
@@ -111,7 +111,7 @@ class AnyTensor {
  private:
   [[noreturn, gnu::cold, gnu::noinline]] void refuse_to_write() const {
     throw Error(ErrorCode::invalid_argument, {},
-                concat("tensor(", name(dtype_), ") ", to_string(extents_), " may only be read"));
+                str_cat("tensor(", name_of(dtype_), ") ", to_string(extents_), " may only be read"));
   }
 
   // The extents last: with few axes, what a run reads lies in one or two lines of the cache.
@@ -251,7 +251,7 @@ class Value {
     const AnyTensor& t = tensor();
     if (t.dtype() != dtype_of<T>)
       throw Error(ErrorCode::invalid_type, {},
-                  concat(to_string(type()), " is not a tensor(", name(dtype_of<T>), ")"));
+                  str_cat(to_string(type()), " is not a tensor(", name_of(dtype_of<T>), ")"));
     static_cast<void>(Layout<S>(t.extents()));
     return t;
   }
@@ -260,7 +260,7 @@ class Value {
     if (holds_ != kind) refuse(what);
   }
   [[noreturn, gnu::cold, gnu::noinline]] void refuse(const char* what) const {
-    throw Error(ErrorCode::invalid_type, {}, concat(to_string(type()), " is not ", what));
+    throw Error(ErrorCode::invalid_type, {}, str_cat(to_string(type()), " is not ", what));
   }
   template <class H>
   const H& other(Holds kind, const char* what) const {

@@ -17,7 +17,7 @@ struct Layout {
   constexpr explicit Layout(std::span<const int64_t> extents) {
     if (!fits(extents))
       throw Error(ErrorCode::invalid_shape, {},
-                  concat("extents ", to_string(extents), " do not fit the type ", text()));
+                  str_cat("extents ", to_string(extents), " do not fit the type ", text()));
     // Not std::copy: gcc takes its memmove of no extents for one from null.
     for (std::size_t i = 0; i < extents.size(); ++i) extents_[i] = extents[i];
   }
@@ -35,7 +35,7 @@ struct Layout {
   [[gnu::cold]] static std::string text() {
     std::string t = "(";
     for (std::size_t i = 0; i < S::extents.size(); ++i)
-      t += concat(i ? "," : "", S::extents[i] == dyn ? std::string("dyn") : std::to_string(S::extents[i]));
+      t += str_cat(i ? "," : "", S::extents[i] == dyn ? std::string("dyn") : std::to_string(S::extents[i]));
     return t + ")";
   }
   constexpr int rank() const { return S::rank; }
@@ -133,8 +133,8 @@ class TensorView {
     static_assert(stated == std::dynamic_extent || stated == count, "as many elements as the extents need");
     if (std::span<T>(list).size() != count)
       throw Error(ErrorCode::invalid_shape, {},
-                  concat("extents ", to_string(S::extents), " need ", count, " elements, not ",
-                         std::span<T>(list).size()));
+                  str_cat("extents ", to_string(S::extents), " need ", count, " elements, not ",
+                          std::span<T>(list).size()));
   }
   /// From a view of writable elements or of narrower extents.
   template <class U, class From>
@@ -168,14 +168,14 @@ class TensorView {
     static_assert(Layout<S>::static_rank < 0 || Layout<S>::static_rank == static_cast<int>(sizeof...(I)),
                   "one index for each axis");
     if (static_cast<int>(sizeof...(I)) != rank())
-      throw Error(ErrorCode::out_of_range, {}, concat(sizeof...(I), " indices for rank ", rank()));
+      throw Error(ErrorCode::out_of_range, {}, str_cat(sizeof...(I), " indices for rank ", rank()));
     if (!present_) throw Error(ErrorCode::out_of_range, {}, "an absent view has no elements");
     int64_t offset = 0;
     std::size_t axis = 0;
     [[maybe_unused]] auto step = [&](int64_t i) {
       if (i < 0 || i >= extents()[axis])
         throw Error(ErrorCode::out_of_range, {},
-                    concat("index ", i, " outside of axis ", axis, " of extents ", to_string(extents())));
+                    str_cat("index ", i, " outside of axis ", axis, " of extents ", to_string(extents())));
       offset = offset * extents()[axis++] + i;
     };
     (step(static_cast<int64_t>(index)), ...);
@@ -191,7 +191,7 @@ class TensorView {
   /// The only element; Error{invalid_shape} when there is not exactly one.
   constexpr reference item() const {
     if (count_ != 1)
-      throw Error(ErrorCode::invalid_shape, {}, concat("one element expected, not ", to_string(extents())));
+      throw Error(ErrorCode::invalid_shape, {}, str_cat("one element expected, not ", to_string(extents())));
     return data_[0];
   }
   constexpr std::span<T> span() const
@@ -215,7 +215,7 @@ class TensorView {
 namespace detail {
 [[noreturn, gnu::cold]] inline void wrong_element(DType is, DType expected) {
   throw Error(ErrorCode::invalid_type, {},
-              concat("tensor(", name(is), ") is not a tensor(", name(expected), ")"));
+              str_cat("tensor(", name_of(is), ") is not a tensor(", name_of(expected), ")"));
 }
 }  // namespace detail
 

@@ -62,7 +62,7 @@ void check_operator(const AnyOperator& op, const std::vector<Given>& given, int 
       d = differentiate();
     }
     g.add_output("y", y.id);
-    for (std::size_t k = 0; k < d.size(); ++k) g.add_output(concat("d", k), d[k]);
+    for (std::size_t k = 0; k < d.size(); ++k) g.add_output(str_cat("d", k), d[k]);
     const Session session(std::move(g));
     const auto run = [&](std::initializer_list<std::string> wanted) {
       Feeds feeds;
@@ -73,7 +73,7 @@ void check_operator(const AnyOperator& op, const std::vector<Given>& given, int 
     };
     for (std::size_t k = 0; k < operands.size(); ++k) {
       CAPTURE(operands[k].first);
-      Outputs o = run({concat("d", k)});
+      Outputs o = run({str_cat("d", k)});
       const auto slope = o[std::size_t{0}].view<double>();
       REQUIRE(std::equal(slope.extents().begin(), slope.extents().end(), operands[k].second.extents().begin(),
                          operands[k].second.extents().end()));
@@ -106,7 +106,7 @@ std::vector<double> slopes(const AnyOperator& op, const std::vector<Value>& in, 
   const gradients::Term index = w.add(op::Range{}, {w.integer(1), size(f) + 1.0, w.integer(1)});
   const gradients::Term y = f * cast_like(reshape(index, shape(f)), f);
   const std::vector<ValueId> d = add_gradient(g, {.xs = xs, .y = y.id}, standard_registry());
-  for (std::size_t k = 0; k < d.size(); ++k) g.add_output(concat("d", k), d[k]);
+  for (std::size_t k = 0; k < d.size(); ++k) g.add_output(str_cat("d", k), d[k]);
   Outputs out = Session(std::move(g)).run(feeds);
   std::vector<double> result;
   for (std::size_t k = 0; k < d.size(); ++k) {

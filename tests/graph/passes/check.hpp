@@ -29,7 +29,7 @@ inline double difference(const AnyTensor& a, const AnyTensor& b) {
   double most = 0, scale = 1e-30;
   REQUIRE(a.dtype() == b.dtype());
   REQUIRE(a.extents() == b.extents());
-  REQUIRE(dispatch(TypeList<float, double, float16, bfloat16>{}, a.dtype(), [&]<class T>() {
+  REQUIRE(visit_types(TypeList<float, double, float16, bfloat16>{}, a.dtype(), [&]<class T>() {
     for (int64_t k = 0; k < a.size(); ++k) {
       const auto x = convert<double>(a.view().as<T>()[k]), y = convert<double>(b.view().as<T>()[k]);
       if (std::isfinite(x)) scale = std::max(scale, std::abs(x));

@@ -56,7 +56,7 @@ struct Backwards {
     if (i.expect_rank(0, 1)) i.out(0, Dims{all ? i.dims(0)[0] : i.dims(0)[0] / 2});
   }
   void compute(AnyView x, AnyOut y) const {
-    const int64_t size = bits(x.dtype()) / 8;
+    const int64_t size = bits_of(x.dtype()) / 8;
     for (int64_t k = 0; k < y.size(); ++k)
       std::copy_n(static_cast<const std::byte*>(x.data()) + (x.size() - 1 - k * (all ? 1 : 2)) * size, size,
                   static_cast<std::byte*>(y.data()) + k * size);

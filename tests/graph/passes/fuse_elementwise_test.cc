@@ -143,7 +143,7 @@ TEST_CASE("cheap functions of floats are one step, of numbers and of arrays, in 
 
 TEST_CASE("a chain ends where its value is read twice, and before it has too many operands") {
   std::vector<std::string> names;
-  for (int k = 0; k < 12; ++k) names.push_back(concat("x", k));
+  for (int k = 0; k < 12; ++k) names.push_back(str_cat("x", k));
   const auto build = [&] {
     Graph g;
     std::vector<ValueId> x;

@@ -15,8 +15,8 @@ struct Formula {
 
   ValueId number(double d, const Extents& extents = {}) {
     Value v;
-    dispatch(TypeList<float, double, float16, bfloat16>{}, element,
-             [&]<class T>() { v = AnyTensor(Tensor<T>(extents, {convert<T>(d)})); });
+    visit_types(TypeList<float, double, float16, bfloat16>{}, element,
+                [&]<class T>() { v = AnyTensor(Tensor<T>(extents, {convert<T>(d)})); });
     return g.add_constant({}, std::move(v));
   }
   ValueId add(ValueId a, ValueId b) { return node(g, op::Add{}, {a, b}); }

@@ -7,7 +7,7 @@ using namespace test;
 
 TEST_CASE("Range: cases") {
   const auto of = []<class T>(T a, T b, T c, std::type_identity_t<std::initializer_list<T>> out) {
-    CAPTURE(name(dtype_of<T>));
+    CAPTURE(name_of(dtype_of<T>));
     const Value y = t<T>({static_cast<int64_t>(out.size())}, out);
     for (int version : {11, 27})
       check(op::Range{}, {t<T>({}, {a}), t<T>({}, {b}), t<T>({}, {c})}, {y}, 1e-6, 1e-7, version);

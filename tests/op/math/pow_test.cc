@@ -40,7 +40,7 @@ TEST_CASE("Pow: cases") {
       {{t<int64_t>({2}, {4, 10}), cast<float16>({2}, {2, 2})}, t<int64_t>({2}, {16, 100})},
   };
   for (const Row& row : rows) {
-    const bool narrow = bits(row.out.type().element) == 16;
+    const bool narrow = bits_of(row.out.type().element) == 16;
     check(op::Pow{}, row.in, {row.out}, narrow ? 4e-3 : 1e-6);
   }
   check_in_place(op::Pow{}, {f, t<float>({2}, {2, 3})}, 0);

@@ -51,7 +51,7 @@ void check_case(const Case& c, op::Attention op, double tolerance, int version =
   const List keys = joined(past_k, P, k, S, B * K, D), values = joined(past_v, P, v, S, B * K, V);
   List mask;
   if (c.mask.size() > 0) {
-    mask = numbers_of<T>(product(c.mask), 6, 2);
+    mask = numbers_of<T>(extent_product(c.mask), 6, 2);
     for (std::size_t m = 0; m < mask.size(); ++m) {
       if (c.bool_mask) mask[m] = mask[m] > -0.5 ? 0 : -INFINITY;
       else if (m % 5 == 3) mask[m] = -INFINITY;

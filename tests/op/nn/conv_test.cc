@@ -21,7 +21,7 @@ Value direct(const Value& x, const Value& w, const Value& b, const Extents& out,
   Extents extents{n, m};
   for (int64_t e : out) extents.push_back(e);
   Tensor<float> y(extents);
-  const int64_t cells = product(out), taps = product(wv.extents().subspan(2));
+  const int64_t cells = extent_product(out), taps = extent_product(wv.extents().subspan(2));
   for (int64_t at = 0; at < y.size(); ++at) {
     const int64_t channel = at / cells % m, image = at / cells / m;
     float sum = b ? b.tensor().view().as<float>()[channel] : 0.0f;

@@ -22,8 +22,8 @@ Value direct(const Value& x, const Value& w, const Value& b, const Extents& out,
   Extents extents{n, m};
   for (int64_t e : out) extents.push_back(e);
   Tensor<float> y(extents);
-  const int64_t cells = product(out), taps = product(wv.extents().subspan(2)),
-                inputs = product(xv.extents().subspan(2));
+  const int64_t cells = extent_product(out), taps = extent_product(wv.extents().subspan(2)),
+                inputs = extent_product(xv.extents().subspan(2));
   if (b)
     for (int64_t k = 0; k < y.size(); ++k) y[k] = b.tensor().view().as<float>()[k / cells % m];
   for (int64_t at = 0; at < xv.size(); ++at) {

@@ -122,7 +122,7 @@ TEST_CASE("DequantizeLinear: earlier versions") {
   }
   for (const auto& [version, name] :
        {std::pair(10, "axis"), std::pair(19, "block_size"), std::pair(21, "output_dtype")})
-    check_refused<D>(version, {{name, int64_t{1}}}, concat("has no attribute '", name, "'"));
+    check_refused<D>(version, {{name, int64_t{1}}}, str_cat("has no attribute '", name, "'"));
 }
 
 TEST_CASE("DequantizeLinear: what is refused") {

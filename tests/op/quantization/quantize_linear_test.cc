@@ -205,7 +205,7 @@ TEST_CASE("QuantizeLinear: earlier versions") {
   for (const auto& [version, name] :
        {std::pair(10, "axis"), std::pair(13, "saturate"), std::pair(19, "block_size"),
         std::pair(19, "output_dtype"), std::pair(21, "precision")})
-    check_refused<Q>(version, {{name, int64_t{1}}}, concat("has no attribute '", name, "'"));
+    check_refused<Q>(version, {{name, int64_t{1}}}, str_cat("has no attribute '", name, "'"));
 }
 
 TEST_CASE("QuantizeLinear: what is refused") {

@@ -58,10 +58,10 @@ TEST_CASE("BitCast: all pairs, there and back") {
     AnyTensor x = AnyTensor::uninitialized(from, {2, 3});
     for (int64_t k = 0; k < x.bytes(); ++k) static_cast<unsigned char*>(x.out().data())[k] = k % 2;
     for (const DType type : dtypes) {
-      CAPTURE(name(from));
-      CAPTURE(name(type));
+      CAPTURE(name_of(from));
+      CAPTURE(name_of(type));
       const op::BitCast there{.to = static_cast<int64_t>(type)}, back{.to = static_cast<int64_t>(from)};
-      if (bits(from) == bits(type)) check(back, run(there, {x}), {x}, 0, 0);
+      if (bits_of(from) == bits_of(type)) check(back, run(there, {x}), {x}, 0, 0);
       else check_fails(there, {x}, " bits, of ");
     }
   }

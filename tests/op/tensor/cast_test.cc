@@ -83,7 +83,7 @@ TEST_CASE("Cast: version 1 names the type") {
   check_refused<op::Cast>(1, {}, "attribute 'to' is required");
   check_refused<op::Cast>(1, {{"to", int64_t{1}}}, "attribute 'to' takes STRING");
   for (const char* name : {"", "float", "UNDEFINED", "Float", "INT64 ", "A NAME THAT IS AS LONG AS CAN B"})
-    check_throws([&] { return cast_1(name); }, concat("attribute 'to' is '", name, "', which is no type"));
+    check_throws([&] { return cast_1(name); }, str_cat("attribute 'to' is '", name, "', which is no type"));
   check_throws([&] { return cast_1("A NAME THAT IS LONGER THAN CAN BE"); }, "is longer than any known value");
   // Types that later versions have are none of version 1.
   check_fails(cast_1("STRING"), {f}, "output output cannot be tensor(string)");

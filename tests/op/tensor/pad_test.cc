@@ -165,7 +165,7 @@ TEST_CASE("Pad: versions 1 and 2 state pads and value as attributes") {
     check_fails(pad({1, 0}), {t<int32_t>({1}, {1})}, "data cannot be tensor(int32)");
     check_fails(pad({1, 0}), {t<std::string>({1}, {"a"})}, "data cannot be tensor(string)");
     check_fails(pad({1, 0}), {t<float>({1}, {1}), vec({1, 0})}, "has no input pads at version");
-    check_refused<op::Pad>(version, {}, concat("attribute '", pads, "' is required"));
+    check_refused<op::Pad>(version, {}, str_cat("attribute '", pads, "' is required"));
 
     // The border has the data's type, which only the run may know.
     for (const Value& x : {t<float>({1}, {1}), t<double>({1}, {1}), cast<float16>({1}, {1})}) {

@@ -65,7 +65,7 @@ TEST_CASE("ScatterElements: every type and axis, against the definition") {
       const Value x = pattern(d, row.data), u = pattern(d, row.updates, 5);
       const int64_t extent = row.data[row.axis];
       Tensor<int64_t> indices{std::span<const int64_t>(row.updates)};
-      std::vector<int64_t> from(static_cast<std::size_t>(product(row.data)), -1);
+      std::vector<int64_t> from(static_cast<std::size_t>(extent_product(row.data)), -1);
       for (int64_t k = 0; k < indices.size(); ++k) {
         indices[k] = (k * 7 + 3) % extent - (k % 2) * extent;
         Extents index(row.updates);

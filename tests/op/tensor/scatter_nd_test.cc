@@ -116,9 +116,9 @@ TEST_CASE("ScatterND: what is refused") {
   for (const char* late : {"max", "min"}) {
     CAPTURE(late);
     check_fails(op::ScatterND{.reduction = late}, {m, i, u},
-                concat("reduction: '", late, "', expected none, add or mul"), 1, 16);
+                str_cat("reduction: '", late, "', expected none, add or mul"), 1, 16);
     check_fails(stated<op::ScatterND>(16, {{"reduction", std::string(late)}}), {m, i, u},
-                concat("reduction: '", late, "', expected none, add or mul"));
+                str_cat("reduction: '", late, "', expected none, add or mul"));
   }
   for (int version : {11, 13})
     check_refused<op::ScatterND>(version, {{"reduction", std::string("add")}},

@@ -27,8 +27,8 @@ TEST_CASE("CategoryMapper: many categories, symbols, called") {
   Tensor<std::string> x(Extents{5000});
   for (int64_t k = 0; k < 5000; ++k) {
     op.cats_int64s.push_back(3 * k);
-    op.cats_strings.push_back(concat("name ", k));
-    x[k] = concat("name ", 4999 - k);
+    op.cats_strings.push_back(str_cat("name ", k));
+    x[k] = str_cat("name ", 4999 - k);
   }
   const Value y = op(x);
   for (int64_t k = 0; k < 5000; ++k) CHECK(y.view<int64_t>()[k] == 3 * (4999 - k));

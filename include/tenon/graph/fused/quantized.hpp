@@ -128,7 +128,7 @@ struct QuantizedMatMul {
     args.c = scratch.take<int32_t>(out.size()), args.c_row = n;
     args.col_bias = bias ? static_cast<const int32_t*>(bias.data()) : nullptr;
     kernels::quant_gemm(args);
-    dispatch<int8_t, uint8_t>(y.as.type, [&]<class T>() {
+    visit_types<int8_t, uint8_t>(y.as.type, [&]<class T>() {
       const float one = 1;
       const T y_zero = static_cast<T>(y.as.zero);
       kernels::requantize<T>({.rows = args.m,

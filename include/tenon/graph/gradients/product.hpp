@@ -98,7 +98,7 @@ inline void einsum_step(Step& s) {
     std::vector<Term> in{s.g()};
     for (int j = 0; j < s.inputs(); ++j) {
       if (j == k) continue;
-      from += concat(",", stated(equation.operands[static_cast<std::size_t>(j)]));
+      from += str_cat(",", stated(equation.operands[static_cast<std::size_t>(j)]));
       in.push_back(s.x(j));
     }
     const std::string own = stated(equation.operands[static_cast<std::size_t>(k)]);
@@ -128,7 +128,7 @@ inline void einsum_step(Step& s) {
       }
     }
     op::Einsum back;
-    back.equation = concat(from, "->", to);
+    back.equation = str_cat(from, "->", to);
     Term d = s.w.add_node(back, in, 1)[0];
     if (!lone.empty()) d = s.w.add(op::Unsqueeze{}, {d, s.w.integers(lone)});
     // An extent 1 of another operand stretches to x's, and one of x to the label's.

@@ -82,7 +82,7 @@ class Writer {
     while (!ids.empty() && ids.back() < 0) ids.pop_back();
     std::vector<Term> made;
     std::string name;
-    if (!name_.empty()) name = concat(name_, "/", op.spec().name, "_", graph_.nodes().size());
+    if (!name_.empty()) name = str_cat(name_, "/", op.spec().name, "_", graph_.nodes().size());
     for (ValueId id : graph_.add_node(std::move(name), std::move(op), std::move(ids),
                                       std::vector<std::string>(static_cast<std::size_t>(results))))
       made.push_back(term(id));
@@ -123,8 +123,8 @@ class Writer {
     const OperatorClass* found = registry_.find(spec.domain, spec.name, spec.latest()).op_class;
     if (found == nullptr || *found->id != tenon::detail::operator_id<Op>)
       throw Error(ErrorCode::not_supported, "Gradient",
-                  concat("the derivative needs operator ", std::string_view(spec.name),
-                         ", which the registry lacks"));
+                  str_cat("the derivative needs operator ", std::string_view(spec.name),
+                          ", which the registry lacks"));
     return *found;
   }
 
@@ -259,7 +259,7 @@ class Step {
   /// the node: a false one is a result that must not matter.
   void through(std::initializer_list<Term> results);
   [[noreturn]] void refuse(const auto&... why) const {
-    throw Error(ErrorCode::not_supported, tenon::detail::describe(node_), concat("Gradient: ", why...));
+    throw Error(ErrorCode::not_supported, tenon::detail::describe(node_), str_cat("Gradient: ", why...));
   }
   /// The rank of a term; an Error when it is not known.
   int rank(Term t) const {

@@ -76,7 +76,7 @@ class FloatsOfSums {
 
  private:
   void take(int node) {
-    report_ += concat(report_.empty() ? ", fused with " : ", ", program_.label(node));
+    report_ += str_cat(report_.empty() ? ", fused with " : ", ", program_.label(node));
     last_ = node;
     v_ = program_.node(node).outputs[0];
   }

@@ -35,7 +35,7 @@ struct FusedConv {
     const AnyTensor from(numbers, extents, weights);
     if (factors.empty() && from.aligned()) return weights;
     AnyTensor own = from.clone();
-    dispatch<float, double>(numbers, [&]<class C>() {
+    visit_types<float, double>(numbers, [&]<class C>() {
       C* w = own.out().as<C>().data();
       for (std::size_t c = 0,
                        each = static_cast<std::size_t>(own.size()) / static_cast<std::size_t>(extents[0]);
@@ -175,9 +175,9 @@ inline void apply_fuse_convolution(Program& program) {
       if (bounds) fused.bounds = *bounds;
       ends = bounds.has_value();
       last = next;
-      with += concat(with.empty() ? "" : ", ", program.label(next));
+      with += str_cat(with.empty() ? "" : ", ", program.label(next));
     }
-    dispatch<float, double>(compute_dtype(w->dtype()), [&]<class C>() {
+    visit_types<float, double>(compute_dtype(w->dtype()), [&]<class C>() {
       detail::set_weights<C>(fused, program, in[1], b, map ? &*map : nullptr);
     });
     program.applied(n, with.empty() ? "alone" : "fused with " + with);

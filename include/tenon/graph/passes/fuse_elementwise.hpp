@@ -191,7 +191,7 @@ struct FusedElementwise {
                        size);
   }
   static void set(Value* value, DType type, const void* data, const Extents& extents) {
-    const auto bytes = static_cast<std::size_t>(packed_bytes(product(extents), type));
+    const auto bytes = static_cast<std::size_t>(packed_bytes(extent_product(extents), type));
     ::new (static_cast<void*>(value))
         Value(AnyTensor(type, extents, Storage::borrow(const_cast<void*>(data), bytes)));
   }
@@ -279,7 +279,7 @@ class ElementwiseGroups {
       }
       numbers[node.outputs[0]] = ~static_cast<int>(fused.steps.size());
       fused.steps.push_back(std::move(step));
-      text += concat(text.empty() ? "" : ", ", p_.label(n));
+      text += str_cat(text.empty() ? "" : ", ", p_.label(n));
     }
     join_chains(fused, group);
     give_buffers(fused, group);

@@ -136,7 +136,7 @@ class Normalizations {
       const int next = p_.only_reader(result(last));
       if (next < 0 || !fits(p_, next) || !fuses(node(next))) return ValueId{-1};
       const ValueId other = of_each_row(next, result(last));
-      if (other >= 0) last = next, with += concat(", ", p_.label(next));
+      if (other >= 0) last = next, with += str_cat(", ", p_.label(next));
       return other;
     };
     scale = next_is([](const Graph::Node& m) { return m.op.as<op::Mul>() != nullptr; });
@@ -144,8 +144,8 @@ class Normalizations {
     const DType element = p_.info(x_).type.element;
     if (scale < 0) {
       Value one;
-      dispatch(float_types{}, element,
-               [&]<class T>() { one = AnyTensor(Tensor<T>({}, {static_cast<T>(1.0f)})); });
+      visit_types(float_types{}, element,
+                  [&]<class T>() { one = AnyTensor(Tensor<T>({}, {static_cast<T>(1.0f)})); });
       scale = p_.add_constant({}, std::move(one));
     }
     const int64_t axis = axis_ - p_.info(x_).dims.rank();

@@ -65,7 +65,7 @@ inline std::optional<End> end_of(const Program& program, ValueId v) {
   std::string with;
   if (const auto b = bounds_of(program, program.node(next), v)) {
     bounds = *b;
-    with = concat(", with ", program.label(next));
+    with = str_cat(", with ", program.label(next));
     v = program.node(next).outputs[0];
     next = program.only_reader(v);
     if (next < 0 || !fits(program, next)) return {};
@@ -248,7 +248,7 @@ inline void fuse_product(Program& program, int number, bool gemm, bool trans_b, 
     const Dims& c = program.info(row).dims;
     if (c.count().is(q.n) && c.rank() >= 1 && c.rank() <= dims.rank() && c[c.rank() - 1].is(q.n))
       end = end_of(program, add.outputs[0]);
-    if (end) end->with = concat(", with ", program.label(sum), end->with);
+    if (end) end->with = str_cat(", with ", program.label(sum), end->with);
   }
   if (end) q.y = end->y, q.scales = scales_of(*w, a->as, end->y.as, q.n);
   if (!end || !set_bias(program, *w, a->as, end->y.as, row, q.n, q.bias))

@@ -23,7 +23,7 @@ inline constexpr TypeSet fused_types = types::float32 | types::float16 | types::
 inline const AnyTensor* stored_floats(const Program& program, ValueId v) {
   if (v < 0 || !program.stored(v).is_tensor()) return nullptr;
   const AnyTensor& t = program.stored(v).tensor();
-  return dispatch(float_types{}, t.dtype(), []<class T>() {}) ? &t : nullptr;
+  return visit_types(float_types{}, t.dtype(), []<class T>() {}) ? &t : nullptr;
 }
 /// The same, for callers that read the elements.
 inline const AnyTensor* constant_floats(const Program& program, ValueId v) {
@@ -75,8 +75,8 @@ inline std::optional<double> number(const Program& program, ValueId v, ValueId x
   const Dims& dims = program.info(x).dims;
   if (t.size() != 1 || (t.rank() > 0 && (!dims.ranked() || t.rank() > dims.rank()))) return {};
   std::optional<double> found;
-  dispatch(TypeList<float, double, float16, bfloat16, int32_t, int64_t>{}, t.dtype(),
-           [&]<class T>() { found = convert<double>(*static_cast<const T*>(t.data())); });
+  visit_types(TypeList<float, double, float16, bfloat16, int32_t, int64_t>{}, t.dtype(),
+              [&]<class T>() { found = convert<double>(*static_cast<const T*>(t.data())); });
   return found;
 }
 

@@ -34,7 +34,7 @@ inline void pack_transposed(Program& program, int n, const op::ConvTranspose& op
   if (known) operands[1] = -1;
   else g.in = g.out = nullptr;
   std::string_view why;
-  dispatch<float, double>(compute_dtype(w->dtype()), [&]<class C>() {
+  visit_types<float, double>(compute_dtype(w->dtype()), [&]<class C>() {
     Scratch scratch;
     const int64_t size = kernels::conv_transpose_packed_weight_size<C>(g);
     packed.weights = Storage::make<C>(size, lasting_allocator());
@@ -61,7 +61,7 @@ inline void apply_pack_convolution(Program& program) {
     g.kernel = fused.extents.size() > 2 ? fused.extents.begin() + 2 : &one;
     PackedConv packed{fused.conv, fused.bounds, fused.element, fused.extents, {}, fused.bias};
     const Storage plain = fused.plain_weights();
-    dispatch<float, double>(compute_dtype(fused.element), [&]<class C>() {
+    visit_types<float, double>(compute_dtype(fused.element), [&]<class C>() {
       packed.weights = Storage::make<C>(kernels::conv_packed_weight_size<C>(g), lasting_allocator());
       kernels::conv_pack_weights(g, static_cast<const C*>(plain.data()), packed.weights.as<C>());
     });

@@ -87,7 +87,7 @@ struct FileMatMul {
   /// The same product with its matrix packed now.
   PackedMatMul packed() const {
     PackedMatMul now = product;
-    dispatch<float, double>(product.element, [&]<class C>() {
+    visit_types<float, double>(product.element, [&]<class C>() {
       kernels::GemmArgs<C> args;
       args.n = product.n;
       args.k = product.k;
@@ -146,7 +146,7 @@ inline bool replace_product(Program& program, int number, PackedMatMul packed, b
     if (bounds) packed.bounds = *bounds;
     ends = bounds.has_value();
     last = next;
-    with += concat(with.empty() ? "fused with " : ", ", program.label(next));
+    with += str_cat(with.empty() ? "fused with " : ", ", program.label(next));
   }
   if (last == number && !alone) return false;
   const std::string_view how = file                ? "packed by its first run of many rows"
@@ -197,7 +197,7 @@ inline void pack_product(Program& program, int number, PackedMatMul packed, bool
     pack_narrow_matrix(packed,
                        {.type = b->dtype(), .k = k, .n = columns, .codes = b->data(), .transposed = trans_b});
   else
-    dispatch<float, double>(b->dtype(), [&]<class C>() {
+    visit_types<float, double>(b->dtype(), [&]<class C>() {
       kernels::GemmArgs<C> args;
       args.k = k;
       args.n = columns;

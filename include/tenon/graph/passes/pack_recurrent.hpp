@@ -24,7 +24,7 @@ void pack_recurrent(Program& program) {
     if (const Dim rows = x.rank() == 3 ? x.product(0, 2) : Dim(); rows.known() && rows.value() <= few_rows)
       return program.skipped(number, "X has ", rows.value(), " rows, too few to gain");
     PackedRecurrent<Op> packed{.op = op, .element = w->dtype(), .extents = Dims(w->extents())};
-    dispatch<float, double>(compute_dtype(w->dtype()), [&]<class C>() {
+    visit_types<float, double>(compute_dtype(w->dtype()), [&]<class C>() {
       Scratch scratch;
       kernels::GemmArgs<C> args;
       args.n = w->extents()[1];

@@ -58,7 +58,7 @@ namespace detail {
 /// A constant as kernels read it.
 inline Storage columns(const AnyTensor& t) {
   Storage s;
-  dispatch<float, double>(compute_dtype(t.dtype()), [&]<class C>() {
+  visit_types<float, double>(compute_dtype(t.dtype()), [&]<class C>() {
     Scratch scratch;
     s = Storage::make<C>(t.size());
     std::copy_n(op::numbers<C>(scratch, t.view()), t.size(), s.as<C>());

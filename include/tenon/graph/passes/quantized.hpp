@@ -128,7 +128,7 @@ inline void set_filter(QuantizedConv& q, const Weights& w) {
   q.plain = Storage::make<int8_t>(size, lasting_allocator());
   auto* const to = q.plain.as<int8_t>();
   int32_t wrong = 0;
-  dispatch<int8_t, uint8_t>(from.dtype(), [&]<class T>() {
+  visit_types<int8_t, uint8_t>(from.dtype(), [&]<class T>() {
     const T* x = from.view().as<T>().data();
     for (int64_t c = 0; c < q.extents[0]; ++c) {
       const int32_t zero = zero_at(c);

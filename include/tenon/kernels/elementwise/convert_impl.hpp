@@ -90,7 +90,7 @@ inline constexpr bool has_convert_loop = std::is_arithmetic_v<T> && !std::is_sam
 template <class Arch>
 ConvertLoop to_floats(DType from) {
   ConvertLoop loop = nullptr;
-  dispatch(all_types{}, from, [&]<class From>() {
+  visit_types(all_types{}, from, [&]<class From>() {
     if constexpr (simd::is_narrow<From>) loop = convert_half_loop<Arch, float, From>;
     else if constexpr (std::is_same_v<From, bool>) loop = convert_loop<Arch, float, uint8_t>;
     else if constexpr (has_convert_loop<From>) loop = convert_loop<Arch, float, From>;
@@ -100,7 +100,7 @@ ConvertLoop to_floats(DType from) {
 template <class Arch>
 ConvertLoop of_floats(DType to) {
   ConvertLoop loop = nullptr;
-  dispatch(all_types{}, to, [&]<class To>() {
+  visit_types(all_types{}, to, [&]<class To>() {
     if constexpr (simd::is_narrow<To>) loop = convert_half_loop<Arch, To, float>;
     else if constexpr (has_convert_loop<To>) loop = convert_loop<Arch, typename WrappedType<To>::type, float>;
   });
@@ -110,13 +110,13 @@ ConvertLoop of_floats(DType to) {
 template <class Arch>
 ConvertLoop of_integers(DType to, DType from) {
   ConvertLoop loop = nullptr;
-  dispatch(all_types{}, from, [&]<class From>() {
+  visit_types(all_types{}, from, [&]<class From>() {
     if constexpr (std::is_integral_v<From> && sizeof(From) >= 4) {
       using Bits = std::make_unsigned_t<From>;
       if (to == DType::bool_) loop = convert_loop<Arch, bool, Bits>;
       if constexpr (sizeof(From) == 8) {
-        if (is_integer(to) && bits(to) == 32) loop = convert_loop<Arch, uint32_t, Bits>;
-      } else if (is_integer(to) && bits(to) == 64) {
+        if (is_integer(to) && bits_of(to) == 32) loop = convert_loop<Arch, uint32_t, Bits>;
+      } else if (is_integer(to) && bits_of(to) == 64) {
         loop = convert_loop<Arch, uint64_t, From>;
       }
     }
@@ -135,7 +135,7 @@ bool convert_impl(DType to, void* dst, DType from, const void* src, int64_t n) {
   };
   if (to == DType::float32) return run(to_floats<Arch>(from));
   if (from == DType::float32) return run(of_floats<Arch>(to));
-  if (bits(from) > 16) return run(of_integers<Arch>(to, from));
+  if (bits_of(from) > 16) return run(of_integers<Arch>(to, from));
 
   // What has 16 bits a float holds exactly.
   constexpr int64_t panel = 512;
@@ -146,8 +146,8 @@ bool convert_impl(DType to, void* dst, DType from, const void* src, int64_t n) {
   for (int64_t i = 0; i < n; i += panel) {
     alignas(64) float floats[panel];
     const int64_t count = std::min(panel, n - i);
-    load(x + i * bits(from) / 8, floats, count);
-    store(floats, y + i * bits(to) / 8, count);
+    load(x + i * bits_of(from) / 8, floats, count);
+    store(floats, y + i * bits_of(to) / 8, count);
   }
   return true;
 }

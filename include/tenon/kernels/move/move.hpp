@@ -60,7 +60,7 @@ template <class F>
 void with_packed_mover(DType d, void* to, const void* from, F&& f) {
   uint8_t* t = static_cast<uint8_t*>(to);
   const uint8_t* s = static_cast<const uint8_t*>(from);
-  if (bits(d) == 2) f(PackedMover<2>{t, s});
+  if (bits_of(d) == 2) f(PackedMover<2>{t, s});
   else f(PackedMover<4>{t, s});
 }
 
@@ -71,7 +71,7 @@ void with_mover(DType d, void* to, const void* from, F&& f) {
     return f(ElementMover<std::string>{static_cast<std::string*>(to), static_cast<const std::string*>(from)});
   char* t = static_cast<char*>(to);
   const char* s = static_cast<const char*>(from);
-  switch (bits(d)) {
+  switch (bits_of(d)) {
     case 8: return f(BlockMover<1>{t, s});
     case 16: return f(BlockMover<2>{t, s});
     case 32: return f(BlockMover<4>{t, s});
@@ -139,7 +139,7 @@ inline void move(DType d, void* to, Strided to_at, const void* from, Strided fro
                  static_cast<const std::string*>(from) + from_at.offset, from_at.strides, extents.data(),
                  rank);
   } else {
-    const int size = bits(d) / 8;
+    const int size = bits_of(d) / 8;
     copy_strided(static_cast<char*>(to) + to_at.offset * size, to_at.strides,
                  static_cast<const char*>(from) + from_at.offset * size, from_at.strides, extents.data(),
                  rank, static_cast<std::size_t>(size));
@@ -220,11 +220,11 @@ inline void fill(DType d, void* to, const void* value, int64_t n) {
   const auto* bytes = static_cast<const uint8_t*>(value);
   bool same = d != DType::string;
   unsigned byte = same ? bytes[0] : 0;
-  for (int k = 1; same && k < bits(d) / 8; ++k) same = bytes[k] == byte;
+  for (int k = 1; same && k < bits_of(d) / 8; ++k) same = bytes[k] == byte;
   if (is_packed(d)) {
     // The bits after the last element in its byte are unused, so whole bytes may be written.
-    byte &= (1u << bits(d)) - 1;
-    for (int k = bits(d); k < 8; k *= 2) byte |= byte << k;
+    byte &= (1u << bits_of(d)) - 1;
+    for (int k = bits_of(d); k < 8; k *= 2) byte |= byte << k;
   }
   if (!same) {
     const int64_t one = 1, zero = 0;
@@ -254,7 +254,7 @@ inline void transpose(DType d, void* to, const void* from, std::span<const int64
   } else if (d == DType::string) {
     transpose(static_cast<std::string*>(to), static_cast<const std::string*>(from), extents, permutation);
   } else {
-    transpose(to, from, extents, permutation, static_cast<std::size_t>(bits(d) / 8));
+    transpose(to, from, extents, permutation, static_cast<std::size_t>(bits_of(d) / 8));
   }
 }
 

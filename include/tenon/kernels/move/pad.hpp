@@ -131,7 +131,7 @@ inline bool pad_rows(PadMode mode, const PadArgs& a, const int64_t* whole) {
   if (a.rank == 0 || a.dtype == DType::string || is_packed(a.dtype)) return false;
   // Axes without a border are one with the axis before them.
   int row = a.rank - 1;
-  const int64_t size = bits(a.dtype) / 8;
+  const int64_t size = bits_of(a.dtype) / 8;
   int64_t step = 1, lines = 1;
   for (; row > 0 && a.before[row] == 0 && a.after[row] == 0 && a.from_at.strides[row] == step; --row)
     step *= whole[row];

@@ -9,8 +9,8 @@
 
 #include "tenon/base/convert.hpp"
 #include "tenon/base/parallel.hpp"
-#include "tenon/base/rounded.hpp"
 #include "tenon/base/scratch.hpp"
+#include "tenon/base/uncontracted.hpp"
 #include "tenon/kernels/resize/interpolated.hpp"
 #include "tenon/simd/arch.hpp"
 
@@ -43,7 +43,7 @@ F reflect(F x, F low, F high) {
   const F range = high - low;
   if (x >= low && x <= high) return x;
   const F over = x < low ? low - x : x - high, turns = std::floor(over / range),
-          rest = over - rounded(turns * range);
+          rest = over - uncontracted(turns * range);
   if (!(range > 0 && turns * std::numeric_limits<F>::epsilon() < 1)) return 0;
   const bool even = std::fmod(turns, F{2}) == 0;
   return std::clamp((x < low) == even ? low + rest : high - rest, low, high);
@@ -61,7 +61,7 @@ void grid_taps(const GridSampleArgs& a, int axis, F coordinate, GridTaps& taps) 
   const int64_t extent = a.extents[axis];
   const auto n = static_cast<F>(extent);
   const F low = a.align_corners ? F{0} : F(-0.5), high = a.align_corners ? n - 1 : n - F(0.5);
-  F x = a.align_corners ? (coordinate + 1) / 2 * (n - 1) : (rounded((coordinate + 1) * n) - 1) / 2;
+  F x = a.align_corners ? (coordinate + 1) / 2 * (n - 1) : (uncontracted((coordinate + 1) * n) - 1) / 2;
   if (a.mode == SampleMode::nearest) x = std::nearbyint(x);
   if (!(x >= low && x <= high)) {
     // As PyTorch has it, cubic interpolation takes border elements around the place itself.
@@ -83,9 +83,11 @@ void grid_taps(const GridSampleArgs& a, int axis, F coordinate, GridTaps& taps) 
   } else {
     first = -1, count = 4;
     constexpr double c = -0.75;
-    const auto near = [](double d) { return rounded((rounded((c + 2) * d) - (c + 3)) * d * d) + 1; };
+    const auto near = [](double d) {
+      return uncontracted((uncontracted((c + 2) * d) - (c + 3)) * d * d) + 1;
+    };
     const auto far = [](double d) {
-      return rounded((rounded((rounded(c * d) - 5 * c) * d) + 8 * c) * d) - 4 * c;
+      return uncontracted((uncontracted((uncontracted(c * d) - 5 * c) * d) + 8 * c) * d) - 4 * c;
     };
     taps.weight[0] = far(1 + ratio);
     taps.weight[1] = near(ratio);
@@ -139,7 +141,7 @@ class GridTerms {
   /// Finds the terms of n points, from the `first` of batch entry b on.
   void find(int64_t b, int64_t first, int64_t n) {
     const int64_t from = (b * a_.count + first) * a_.axes;
-    const char* points = static_cast<const char*>(a_.points) + from * (bits(a_.type) / 8);
+    const char* points = static_cast<const char*>(a_.points) + from * (bits_of(a_.type) / 8);
     convert_n(DType::float64, coordinates_, a_.type, points, n * a_.axes);
     insides_ = 0;
     for (int64_t p = 0, outsides = 0; p < n; ++p) {
@@ -180,8 +182,8 @@ class GridTerms {
         const int64_t at = place_[k + j * block_];
         if (outside && at < 0) continue;
         if constexpr (sizeof(C) == (is_complex(dtype_of<T>) ? 2 : 1) * sizeof(float))
-          total += rounded(static_cast<C>(x[at]) * narrow_[k + j * block_]);
-        else total += rounded(static_cast<C>(x[at]) * weight_[k + j * block_]);
+          total += uncontracted(static_cast<C>(x[at]) * narrow_[k + j * block_]);
+        else total += uncontracted(static_cast<C>(x[at]) * weight_[k + j * block_]);
       }
     return total;
   }
@@ -290,7 +292,7 @@ inline void sample_linear(const GridSampleArgs& a, const float* x, float* y) {
               const int64_t entry = b + task / blocks, first = task % blocks * block,
                             n = std::min(block, a.count - first), at = (entry * a.count + first) * a.axes;
               convert_n(DType::float32, points, a.type,
-                        static_cast<const char*>(a.points) + at * (bits(a.type) / 8), n * a.axes);
+                        static_cast<const char*>(a.points) + at * (bits_of(a.type) / 8), n * a.axes);
               simd::dispatch([&]<class Arch>(Arch) {
                 grid_terms_impl<Arch>(a, points, n, place, weight);
                 float* const to = y + (entry * a.channels + c) * a.count + first;

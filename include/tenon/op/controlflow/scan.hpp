@@ -14,7 +14,7 @@ inline Value scan_slice(AnyView x, int axis, int64_t t, Allocator& allocator) {
   if (x.empty()) return AnyTensor::uninitialized(x.dtype(), extents, allocator);
   const auto [outer, extent, inner] = split_at(x.extents(), axis);
   const bool strings = x.dtype() == DType::string;
-  const int64_t width = strings ? 8 * static_cast<int64_t>(sizeof(std::string)) : bits(x.dtype());
+  const int64_t width = strings ? 8 * static_cast<int64_t>(sizeof(std::string)) : bits_of(x.dtype());
   if (outer == 1 && inner * width % 8 == 0)
     return lent({x.dtype(), static_cast<const char*>(x.data()) + t * (inner * width / 8), extents});
   AnyTensor slice = AnyTensor::uninitialized(x.dtype(), extents, allocator);

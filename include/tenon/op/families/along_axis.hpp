@@ -61,7 +61,8 @@ struct FromAxisOn {
   template <class T>
   void compute(TensorView<const T> x, TensorView<T> y) const {
     if (x.empty()) return;
-    const int64_t rows = product(x.extents().first(static_cast<std::size_t>(resolve_axis(axis, x.rank()))));
+    const int64_t rows =
+        extent_product(x.extents().first(static_cast<std::size_t>(resolve_axis(axis, x.rank()))));
     Op::lines(x.data(), y.data(), rows, x.size() / rows, 1);
   }
   /// Along one axis, where the others behind `axis` have extent 1.

@@ -46,13 +46,15 @@ inline AnyTensor stacked(std::string_view name, std::span<const Value> items, in
   AnyTensor result = AnyTensor::uninitialized(first.dtype(), extents, allocator);
   const auto cut = static_cast<std::size_t>(at);
   const std::span<const int64_t> one = first.extents();
-  const int64_t outer = product(one.first(cut)), inner = first.size() == 0 ? 0 : product(one.subspan(cut));
+  const int64_t outer = extent_product(one.first(cut)),
+                inner = first.size() == 0 ? 0 : extent_product(one.subspan(cut));
   const int64_t rows[] = {outer, inner}, to[] = {n * inner, 1}, from[] = {inner, 1};
   for (int64_t k = 0; k < n; ++k) {
     const AnyTensor& t = items[static_cast<std::size_t>(reverse ? n - 1 - k : k)].tensor();
     if (t.dtype() != first.dtype() || !(t.extents() == first.extents()))
-      raise(ErrorCode::invalid_shape, name, "one iteration gives tensor(", tenon::name(t.dtype()), ") ",
-            to_string(t.extents()), ", the first tensor(", tenon::name(first.dtype()), ") ", to_string(one));
+      raise(ErrorCode::invalid_shape, name, "one iteration gives tensor(", tenon::name_of(t.dtype()), ") ",
+            to_string(t.extents()), ", the first tensor(", tenon::name_of(first.dtype()), ") ",
+            to_string(one));
     kernels::move(t.dtype(), result.out().data(), {k * inner, to}, t.data(), {0, from}, rows);
   }
   return result;

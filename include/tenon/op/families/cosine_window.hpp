@@ -50,7 +50,7 @@ struct CosineWindow {
         }
         if (output.dtype() != DType::float64)  // as ONNX's definition, where 1 is 1 for integers too
           for (double& v : values) v = static_cast<double>(static_cast<float>(v));
-        convert_n(output.dtype(), bytes + at * bits(output.dtype()) / 8, DType::float64, values, count);
+        convert_n(output.dtype(), bytes + at * bits_of(output.dtype()) / 8, DType::float64, values, count);
       }
     });
   }

@@ -20,7 +20,7 @@ AnyView list_view(const std::vector<T>& list) {
 template <class K>
 void map_labels(const kernels::Lookup<K>& place, TensorView<const K> x, AnyView values, const void* otherwise,
                 AnyOut y) {
-  dispatch(label_types{}, y.dtype(), [&]<class V>() {
+  visit_types(label_types{}, y.dtype(), [&]<class V>() {
     const auto* from = static_cast<const V*>(values.data());
     const V& other = *static_cast<const V*>(otherwise);
     V* to = static_cast<V*>(y.data());

@@ -26,7 +26,7 @@ constexpr void expect_stretches(Infer& i, int input) {
 /// Whether a scale or bias is the same for all rows, which have the last `axes` axes. An absent one is.
 template <class T>
 bool same_for_all_rows(TensorView<const T> v, std::size_t axes) {
-  return product(v.extents().first(v.extents().size() - std::min(v.extents().size(), axes))) == 1;
+  return extent_product(v.extents().first(v.extents().size() - std::min(v.extents().size(), axes))) == 1;
 }
 
 /// v's elements for n positions along the axes of `extents`, the same in every row: in v itself, or in a copy

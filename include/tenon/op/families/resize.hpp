@@ -186,13 +186,13 @@ void interpolate(const T* x, T* y, std::span<const int64_t> in, std::span<const 
   }
   // Everything is done plane by plane, a plane being what lies behind the axes that stay the same.
   const auto plane = static_cast<std::size_t>(first);
-  const int64_t planes = product(in.first(plane)), from = product(in.subspan(plane)) * parts,
-                to = product(out.subspan(plane)) * parts;
+  const int64_t planes = extent_product(in.first(plane)), from = extent_product(in.subspan(plane)) * parts,
+                to = extent_product(out.subspan(plane)) * parts;
   int64_t most = to;
   Extents extents = before;
   for (int k = 0; k < passes; ++k) {
     extents[order[k]] = after[order[k]];
-    most = std::max(most, product(std::span<const int64_t>(extents).subspan(plane)) * parts);
+    most = std::max(most, extent_product(std::span<const int64_t>(extents).subspan(plane)) * parts);
   }
   constexpr bool wide = std::is_same_v<T, C>;
   parallel_for(planes, 1 + (1 << 16) / (from + to), [&](int64_t begin, int64_t end) {

@@ -45,7 +45,7 @@ inline void check_coordinates(std::string_view name, TensorView<const int64_t> i
 /// Calls f.template operator()<T>() for the T of elements that can be reduced.
 template <class F>
 void dispatch_reduced(DType d, F&& f) {
-  dispatch(number_types{}, d, f) || dispatch<bool, complex64, complex128>(d, f);
+  visit_types(number_types{}, d, f) || visit_types<bool, complex64, complex128>(d, f);
 }
 
 }  // namespace tenon::TENON_ABI::op

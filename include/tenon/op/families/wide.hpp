@@ -46,7 +46,7 @@ template <class C>
 const C* numbers(Scratch& scratch, AnyView v) {
   if (v.dtype() == dtype_of<C>) return static_cast<const C*>(v.data());
   C* p = scratch.take<C>(v.size());
-  dispatch(float_types{}, v.dtype(), [&]<class T>() {
+  visit_types(float_types{}, v.dtype(), [&]<class T>() {
     const T* from = v.as<T>().data();
     if constexpr (!std::is_same_v<T, compute_t<T>> && std::is_same_v<C, float>)
       kernels::convert_half(from, p, v.size());

@@ -28,7 +28,7 @@ enum class AttributeType : uint8_t {
 };
 
 /// ONNX's name of the type, as AttributeProto spells it.
-constexpr std::string_view name(AttributeType t) {
+constexpr std::string_view name_of(AttributeType t) {
   constexpr std::string_view names[] = {"UNDEFINED", "INT",        "FLOAT",        "STRING",
                                         "INTS",      "FLOATS",     "STRINGS",      "TENSOR",
                                         "GRAPH",     "TYPE_PROTO", "SPARSE_TENSOR"};
@@ -104,7 +104,7 @@ struct ValueMember {
   static void set(W& m, const Value& v) {
     if (v.is_sparse_tensor() != (T == AttributeType::sparse))
       throw Error(ErrorCode::invalid_type, {},
-                  concat(to_string(v.type()), " is not what the attribute takes"));
+                  str_cat(to_string(v.type()), " is not what the attribute takes"));
     m.value = v;
   }
   static AttributeValue get(const W& m) { return m ? AttributeValue(m.value) : AttributeValue(); }
@@ -229,7 +229,7 @@ void set_attribute(Op& op, int version, std::string_view name, AttributeValue&& 
     found = true;
     using M = detail::Member<typename Row::type>;
     if (auto* v = std::get_if<typename M::value>(&value)) return detail::set(op, a, std::move(*v), inputs);
-    raise(ErrorCode::invalid_model, Op::spec.name, "attribute '", name, "' takes ", op::name(M::type));
+    raise(ErrorCode::invalid_model, Op::spec.name, "attribute '", name, "' takes ", op::name_of(M::type));
   });
   if (!found && !name.starts_with("__"))  // such names are the writer's own
     raise(ErrorCode::invalid_model, Op::spec.name, "version ", version, " has no attribute '", name, "'");

@@ -63,7 +63,7 @@ struct BodyRef {
 };
 
 [[noreturn, gnu::cold]] inline void raise(ErrorCode code, std::string_view where, const auto&... parts) {
-  throw Error(code, std::string(where), concat(parts...));
+  throw Error(code, std::string(where), str_cat(parts...));
 }
 
 }  // namespace tenon::TENON_ABI::op

@@ -52,7 +52,7 @@ struct Message {
     if (d.known()) add(d.value());
     else add("?");
   }
-  constexpr void add(DType d) { add(name(d)); }
+  constexpr void add(DType d) { add(name_of(d)); }
   constexpr void add(const Dims& d) {
     add("(");
     for (int i = 0; i < d.rank(); ++i) {

@@ -11,7 +11,7 @@ namespace tenon::TENON_ABI::op::detail {
 constexpr void add_cpp_name(Message& m, DType d) {
   if (d == DType::string) m.add("std::");
   m.add(d);
-  if (is_integer(d) && bits(d) >= 8) m.add("_t");
+  if (is_integer(d) && bits_of(d) >= 8) m.add("_t");
 }
 
 /// The parameter type that operand I requires, as text with the ONNX names of type variables.

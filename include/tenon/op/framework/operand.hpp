@@ -126,19 +126,19 @@ inline Value to_value(AnyView v) {
   for (std::size_t i = 0; i < in.size(); ++i) {
     if (!in[i].present()) continue;
     const bool stated = static_cast<int>(i) < spec.inputs.size() || spec.variadic_inputs();
-    text += concat(text.empty() ? "" : ", ",
-                   stated ? spec.input(static_cast<int>(i)).name : std::string_view("?"), ": ",
-                   to_string(in[i].type));
+    text += str_cat(text.empty() ? "" : ", ",
+                    stated ? spec.input(static_cast<int>(i)).name : std::string_view("?"), ": ",
+                    to_string(in[i].type));
     if (in[i].dims.ranked()) {
       Message m;
       m.add(in[i].dims);
-      text += concat(" ", m.view());
+      text += str_cat(" ", m.view());
     }
   }
   return text;
 }
 [[noreturn, gnu::cold]] inline void raise_rule(const Spec& spec, std::span<const Info> in, const Message& m) {
-  throw Error(m.code(), std::string(spec.name), concat(m.view(), " [", describe_operands(spec, in), "]"));
+  throw Error(m.code(), std::string(spec.name), str_cat(m.view(), " [", describe_operands(spec, in), "]"));
 }
 
 template <class A>

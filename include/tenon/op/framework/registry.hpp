@@ -231,7 +231,7 @@ class AnyOperator {
   }
   /// "Softmax-11": as the model states it.
   std::string stated() const {
-    return stated_ ? concat(stated_->name, "-", stated_version_) : concat(spec().name, "-", version_);
+    return stated_ ? str_cat(stated_->name, "-", stated_version_) : str_cat(spec().name, "-", version_);
   }
 
  private:
@@ -393,7 +393,7 @@ class Registry {
     for (int since : c.spec->since)
       if (!versions.emplace(since, &c).second)
         throw Error(ErrorCode::invalid_argument, std::string(c.spec->name),
-                    concat("version ", since, " is registered twice"));
+                    str_cat("version ", since, " is registered twice"));
     int& newest = newest_[std::string(c.spec->domain)];
     newest = std::max(newest, c.spec->latest());
     if (!source.type.empty()) sources_.insert_or_assign(&c, source);

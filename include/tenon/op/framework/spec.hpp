@@ -230,7 +230,7 @@ struct Spec {
   /// The set of "tensor(float)".
   static constexpr TypeSet parse_tensor(std::string_view text) {
     for (int d = 1; d <= 26; ++d) {
-      const std::string_view n = tenon::name(static_cast<DType>(d));
+      const std::string_view n = tenon::name_of(static_cast<DType>(d));
       if (text.size() == n.size() + 8 && text.starts_with("tensor(") && text.substr(7, n.size()) == n)
         return tensor({static_cast<DType>(d)});
     }

@@ -50,7 +50,7 @@ struct Range {
     for (int k = 0; k < 3; ++k)
       if (!i.expect_one(k)) return;
     i.out(0, Dims::of_rank(1));
-    dispatch<float, double, float16, bfloat16, int16_t, int32_t, int64_t>(i.dtype(0), [&]<class T>() {
+    visit_types<float, double, float16, bfloat16, int16_t, int32_t, int64_t>(i.dtype(0), [&]<class T>() {
       compute_t<T> bounds[3]{};
       for (int k = 0; k < 3; ++k) {
         if constexpr (is_propagated(dtype_of<T>)) {

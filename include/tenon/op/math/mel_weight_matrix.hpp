@@ -57,7 +57,7 @@ struct MelWeightMatrix {
     double* weights = scratch.take<double>(rows);
     const DType d = output.dtype();
     const int64_t strides[] = {bands, 1}, dense[] = {1, 1}, extents[] = {rows, 1};
-    void* column = scratch.take<char>(rows * bits(d) / 8);
+    void* column = scratch.take<char>(rows * bits_of(d) / 8);
     for (int64_t band = 0; band < bands; ++band) {
       const int64_t left = edge(band), center = edge(band + 1), right = edge(band + 2);
       std::fill_n(weights, rows, 0.0);

@@ -16,7 +16,7 @@ namespace batch_normalization_detail {
 template <class F>
 void fill(AnyOut out, F f) {
   if (!out) return;
-  dispatch(float_types{}, out.dtype(), [&]<class T>() {
+  visit_types(float_types{}, out.dtype(), [&]<class T>() {
     T* to = out.as<T>().data();
     for (int64_t k = 0; k < out.size(); ++k)
       if constexpr (std::is_same_v<T, double>) to[k] = f(k);

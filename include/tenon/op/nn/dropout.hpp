@@ -13,7 +13,8 @@ namespace dropout_detail {
 /// Calls f.operator()<T>() for T of d, one of Dropout's float types.
 template <class F>
 void with_dropout_type(DType d, F&& f) {
-  dispatch<float, double, float16, bfloat16, float8e4m3fn, float8e4m3fnuz, float8e5m2, float8e5m2fnuz>(d, f);
+  visit_types<float, double, float16, bfloat16, float8e4m3fn, float8e4m3fnuz, float8e5m2, float8e5m2fnuz>(d,
+                                                                                                          f);
 }
 
 /// y = x, and a mask of ones, of bool or of x's type, where it is asked for.

@@ -57,7 +57,7 @@ struct LayerNormalization {
         if (s) std::fill_n(s, stats, std::numeric_limits<float>::quiet_NaN());
     } else {
       const auto extents = x.extents().subspan(static_cast<std::size_t>(resolve_axis(axis, x.rank())));
-      const int64_t n = product(extents);
+      const int64_t n = extent_product(extents);
       const bool shared = same_for_all_rows(scale, extents.size()) && same_for_all_rows(b, extents.size());
       const auto of_row = [&](TensorView<const T> v) {
         return shared ? stretched(scratch, v, extents, n) : nullptr;

@@ -118,7 +118,7 @@ struct LinearAttention {
     kernels::linear_attention(a);
     narrow(a.y, output.data(), output.size());
     if (!direct)
-      dispatch<float16, bfloat16>(present_state.dtype(), [&]<class S>() {
+      visit_types<float16, bfloat16>(present_state.dtype(), [&]<class S>() {
         narrow(a.state, static_cast<S*>(present_state.data()), n);
       });
   }

@@ -38,7 +38,7 @@ struct RMSNormalization {
   void compute(AnyView x, TensorView<const V> scale, TensorView<V> y) const {
     if (x.empty()) return;
     const auto extents = x.extents().subspan(static_cast<std::size_t>(resolve_axis(axis, x.rank())));
-    const int64_t n = product(extents);
+    const int64_t n = extent_product(extents);
     Scratch scratch;
     if (same_for_all_rows(scale, extents.size()))
       return normalize(x, n, stretched(scratch, scale, extents, n), y);

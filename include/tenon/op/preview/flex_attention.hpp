@@ -130,7 +130,7 @@ struct FlexAttention {
       scores = modified(c, "score_mod", score_mod, scores);
       weights = AnyTensor::uninitialized(type, extents, c.allocator());
     }
-    dispatch(float_types{}, type, [&]<class P>() {
+    visit_types(float_types{}, type, [&]<class P>() {
       kernels::softmax(static_cast<const P*>(scores.data()), static_cast<P*>(weights.data()),
                        batch * heads * queries, keys, 1);
     });

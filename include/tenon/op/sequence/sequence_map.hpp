@@ -63,7 +63,8 @@ struct SequenceMap {
         const DType element = out[k].tensor().dtype();
         if (at > 0 && results[k].element.element != element)
           raise(ErrorCode::invalid_type, spec.name, "result ", k, " of the body is tensor(",
-                tenon::name(element), "), and was tensor(", tenon::name(results[k].element.element), ")");
+                tenon::name_of(element), "), and was tensor(", tenon::name_of(results[k].element.element),
+                ")");
         results[k].element = element;
         results[k].items.push_back(std::move(out[k]));
       }

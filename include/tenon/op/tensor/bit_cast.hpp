@@ -32,8 +32,9 @@ struct BitCast {
     if (!to) return i.fail("attribute 'to' is missing");
     const DType from = i.dtype(0), type = i.element_type("to", *to);
     if (i.failed()) return;
-    if (from != DType::undefined && type != DType::string && bits(from) != bits(type))
-      return i.fail_type("elements of ", from, " have ", bits(from), " bits, of ", type, " ", bits(type));
+    if (from != DType::undefined && type != DType::string && bits_of(from) != bits_of(type))
+      return i.fail_type("elements of ", from, " have ", bits_of(from), " bits, of ", type, " ",
+                         bits_of(type));
     i.out(0, type, i.dims(0));
   }
   void compute(AnyView input, AnyOut output) const {

@@ -49,7 +49,7 @@ struct GatherND {
     check_coordinates(spec.name, indices, data.extents().subspan(static_cast<std::size_t>(batch)), batch);
     const Extents strides = dense_strides(data.extents());
     const int64_t count = indices.size() / depth;
-    const int64_t batches = product(indices.extents().first(static_cast<std::size_t>(batch)));
+    const int64_t batches = extent_product(indices.extents().first(static_cast<std::size_t>(batch)));
     const kernels::ScatterPlan plan{.indices = indices.data(),
                                     .count = count,
                                     .depth = depth,

@@ -63,7 +63,7 @@ struct GridSample {
                              .extents = x.extents().data() + 2,
                              .batch = x.extent(0),
                              .channels = x.extent(1),
-                             .count = product(y.extents().subspan(2)),
+                             .count = extent_product(y.extents().subspan(2)),
                              .type = grid.dtype(),
                              .points = grid.data()},
                             x.data(), y.data());

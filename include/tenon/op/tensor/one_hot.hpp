@@ -30,7 +30,7 @@ struct OneHot {
     if (i.dtype(1) == DType::int64 || i.dtype(1) == DType::int32) return i.item(1);
     Dim depth;
     if (i.dims(1).count().differs(1)) return depth;
-    dispatch(number_types{}, i.dtype(1), [&]<class T>() {
+    visit_types(number_types{}, i.dtype(1), [&]<class T>() {
       if (const T* p = i.data<T>(1)) depth = convert<int64_t>(*p);
     });
     return depth;

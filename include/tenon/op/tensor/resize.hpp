@@ -166,7 +166,7 @@ struct Resize {
                 : common != 0   ? common
                                 : static_cast<double>(a.out) / static_cast<double>(a.in);
       if (!crops() || roi.empty()) continue;
-      dispatch(float_types{}, roi.dtype(), [&]<class R>() {
+      visit_types(float_types{}, roi.dtype(), [&]<class R>() {
         const R* bounds = static_cast<const R*>(roi.data());
         a.start = static_cast<compute_t<R>>(bounds[k]);
         a.end = static_cast<compute_t<R>>(bounds[n + k]);

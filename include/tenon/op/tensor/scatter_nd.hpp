@@ -45,12 +45,13 @@ struct ScatterND {
     copy_elements(data, output);
     if (updates.empty() || output.empty()) return;
     const Extents strides = dense_strides(data.extents());
-    const kernels::ScatterPlan plan{.indices = indices.data(),
-                                    .count = product(indices.extents().first(indices.extents().size() - 1)),
-                                    .depth = depth,
-                                    .extents = data.extents().data(),
-                                    .strides = strides.data(),
-                                    .inner = depth == 0 ? data.size() : strides[depth - 1]};
+    const kernels::ScatterPlan plan{
+        .indices = indices.data(),
+        .count = extent_product(indices.extents().first(indices.extents().size() - 1)),
+        .depth = depth,
+        .extents = data.extents().data(),
+        .strides = strides.data(),
+        .inner = depth == 0 ? data.size() : strides[depth - 1]};
     const kernels::ScatterOp op = scatter_op(reduction);
     if (op == kernels::ScatterOp::none)
       return kernels::scatter_nd(output.dtype(), output.data(), updates.data(), plan);

@@ -25,7 +25,7 @@ struct Where {
   void compute(TensorView<const bool> condition, AnyView x, AnyView y, AnyOut output) const {
     const auto plan = kernels::broadcast_plan(condition.extents(), x.extents(), y.extents());
     if (x.dtype() != DType::string) {
-      const auto bytes = static_cast<std::size_t>(bits(x.dtype()) / 8);
+      const auto bytes = static_cast<std::size_t>(bits_of(x.dtype()) / 8);
       return kernels::where(condition.data(), x.data(), y.data(), output.data(), bytes, plan);
     }
     const auto* a = static_cast<const std::string*>(x.data());

@@ -59,7 +59,7 @@ struct DictVectorizer {
         raise(ErrorCode::invalid_argument, spec.name, "key '", keys[k], "' is not in the vocabulary");
     AnyTensor y =
         AnyTensor::uninitialized(map.values.dtype(), {1, static_cast<int64_t>(from.size())}, c.allocator());
-    dispatch<int64_t, float, double, std::string>(y.dtype(), [&]<class V>() {
+    visit_types<int64_t, float, double, std::string>(y.dtype(), [&]<class V>() {
       const auto* values = static_cast<const V*>(map.values.data());
       auto* to = y.out().as<V>().data();
       for (std::size_t k = 0; k < from.size(); ++k) to[k] = from[k] < 0 ? V{} : values[from[k]];

@@ -162,7 +162,7 @@ struct SVMClassifier {
           double sum = rho[pair];
           const auto add = [&](int64_t own, int64_t other) {
             for (int64_t v = first[own]; v < first[own + 1]; ++v)
-              sum += static_cast<double>(rounded(weights[other * vectors + v] * near[v]));
+              sum += static_cast<double>(uncontracted(weights[other * vectors + v] * near[v]));
           };
           add(a, b - 1);
           add(b, a);
@@ -195,7 +195,7 @@ struct SVMClassifier {
     std::size_t pair = 0;
     for (int64_t a = 0; a < classes; ++a)
       for (int64_t b = a + 1; b < classes; ++b, ++pair) {
-        const double logit = rounded(static_cast<double>(decisions[pair]) * prob_a[pair]) + prob_b[pair];
+        const double logit = uncontracted(static_cast<double>(decisions[pair]) * prob_a[pair]) + prob_b[pair];
         const double chance = std::clamp(1 / (1 + std::exp(logit)), 1e-7, 1 - 1e-7);
         of_pairs[a * classes + b] = chance;
         of_pairs[b * classes + a] = 1 - chance;

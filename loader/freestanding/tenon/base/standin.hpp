@@ -209,7 +209,7 @@ namespace tenon::TENON_ABI {
 
 /// For functions that only tell people something. None is called.
 template <class... Parts>
-[[noreturn]] standin::string concat(const Parts&...) {
+[[noreturn]] standin::string str_cat(const Parts&...) {
   fail(ErrorCode::out_of_memory);
 }
 

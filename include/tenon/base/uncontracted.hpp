@@ -8,9 +8,9 @@
 namespace tenon::TENON_ABI {
 
 /// x as it is. Compilers contract a * b + c to one instruction where their flags give them one, which rounds
-/// once; they do not where rounded(a * b) is added, so that the bits are the same for all flags.
+/// once; they do not where uncontracted(a * b) is added, so that the bits are the same for all flags.
 template <class F>
-F rounded(F x) {
+F uncontracted(F x) {
 #if defined(__x86_64__)
   asm("" : "+x"(x));
 #elif defined(__aarch64__)
@@ -19,8 +19,8 @@ F rounded(F x) {
   return x;
 }
 template <class F>
-std::complex<F> rounded(std::complex<F> x) {
-  return {rounded(x.real()), rounded(x.imag())};
+std::complex<F> uncontracted(std::complex<F> x) {
+  return {uncontracted(x.real()), uncontracted(x.imag())};
 }
 
 }  // namespace tenon::TENON_ABI
