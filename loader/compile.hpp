@@ -50,8 +50,8 @@ struct CompiledModel {
 /// Error{invalid_argument} for shapes that name nothing, and extents that are left open, each named.
 /// Error{not_supported} with a line for each node that has no form in a header: it runs bodies, only the run
 /// knows its results' extents, or it works on strings, sequences or maps.
-CompiledModel compile(std::span<const HeaderText> files, const Model& model,
-                      const CompileOptions& options = {});
+[[nodiscard]] CompiledModel compile(std::span<const HeaderText> files, const Model& model,
+                                    const CompileOptions& options = {});
 
 /// A model's part of a header that several models share.
 struct ModelPart {
@@ -62,10 +62,10 @@ struct ModelPart {
   std::vector<std::string> views;  ///< the types of the inputs, then of the outputs, of the last overload
 };
 /// The part of a model. Errors are compile's.
-ModelPart compile_part(const Model& model, const CompileOptions& options);
+[[nodiscard]] ModelPart compile_part(const Model& model, const CompileOptions& options);
 /// A header with each part in a namespace of its name within `space`, or in `space` itself if that is its
 /// name.
-std::string assemble(std::span<const HeaderText> files, std::span<const ModelPart> parts,
-                     const std::string& space);
+[[nodiscard]] std::string assemble(std::span<const HeaderText> files, std::span<const ModelPart> parts,
+                                   const std::string& space);
 
 }  // namespace tenon::TENON_ABI

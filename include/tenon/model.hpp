@@ -18,10 +18,10 @@ struct Message;  // loader/message.hpp
 ///     Registry registry = standard_registry();
 ///     registry.add<SoftSaturate>();
 ///     Session s = load("model.onnx", {}, {.registry = &registry});
-const Registry& standard_registry();
+[[nodiscard]] const Registry& standard_registry();
 /// The newest operator set of a domain in a registry, or for null in standard_registry(); 0 for domains that
 /// it has no operator of.
-int newest_opset(std::string_view domain = "", const Registry* registry = nullptr);
+[[nodiscard]] int newest_opset(std::string_view domain = "", const Registry* registry = nullptr);
 
 struct LoadOptions {
   /// Operators that models may use, which outlive the sessions of `load`; null: standard_registry().
@@ -81,12 +81,12 @@ class Model {
   const auto& proto() const;
   /// The folder that external data's locations are relative to.
   const std::filesystem::path& folder() const { return folder_; }
-  ModelHeader header() const;
+  [[nodiscard]] ModelHeader header() const;
 
   /// The main graph, for a Session. Error{invalid_model} with the place that breaks ONNX's rules, such as an
   /// output that is declared of another type than it has. Error{not_supported} with a list of every unknown
   /// operator, domain, opset and type.
-  Graph graph(const LoadOptions& options = {}) const;
+  [[nodiscard]] Graph graph(const LoadOptions& options = {}) const;
 
   // --- editing the main graph; texts are in ONNX's textual syntax ---
 
@@ -119,14 +119,14 @@ class Model {
 
 /// Reads a model, ".onnxtxt" and ".onnxtext" files as text. Error{io} when the file cannot be read,
 /// Error{invalid_model} with the byte where it is no message. Nothing else is checked.
-Model load_model(const std::filesystem::path& file);
+[[nodiscard]] Model load_model(const std::filesystem::path& file);
 /// The same from bytes in memory.
-Model parse_model(std::span<const std::byte> bytes);
+[[nodiscard]] Model parse_model(std::span<const std::byte> bytes);
 /// The same from ONNX's textual syntax (github.com/onnx/onnx/blob/main/docs/Syntax.md). Error{invalid_model}
 /// with the line and the column.
-Model parse_text(std::string_view text);
+[[nodiscard]] Model parse_text(std::string_view text);
 /// The model in that syntax, which has no words for some things (loader/print_text.hpp names them).
-std::string print_text(const Model& model);
+[[nodiscard]] std::string print_text(const Model& model);
 
 struct SaveOptions {
   const Registry* registry = nullptr;   ///< as LoadOptions::registry, for the conversions
@@ -181,7 +181,7 @@ struct ExportOptions {
 /// Error{not_supported} with the node and the reason where the opset, or the IR version, cannot say what a
 /// node or a value is. Error{invalid_argument} for an opset or IR version that is none, and where an
 /// output has the name of an input that it is not.
-Model to_model(const Graph& graph, const ExportOptions& options = {});
+[[nodiscard]] Model to_model(const Graph& graph, const ExportOptions& options = {});
 /// Writes the model of a graph.
 void save(const Graph& graph, const std::filesystem::path& file, const SaveOptions& options = {});
 
@@ -201,8 +201,8 @@ struct Diagnostic {
   std::string message;
 };
 /// "error [ssa] main, node 'n' (Add): output 'y' is defined twice"
-std::string to_string(const Diagnostic& d);
-bool has_errors(std::span<const Diagnostic> diagnostics);
+[[nodiscard]] std::string to_string(const Diagnostic& d);
+[[nodiscard]] bool has_errors(std::span<const Diagnostic> diagnostics);
 
 struct CheckOptions {
   /// As LoadOptions::registry: nodes of all its domains are checked against the operators that it has.
@@ -225,7 +225,7 @@ struct CheckOptions {
 
 /// All breaches of ONNX's rules for its format and its operators, in the order of the model. External data
 /// has to be there if the model has a folder. The time is in proportion to the model's size.
-std::vector<Diagnostic> check(const Model& model, const CheckOptions& options = {});
+[[nodiscard]] std::vector<Diagnostic> check(const Model& model, const CheckOptions& options = {});
 
 // --- rewriting ---
 
@@ -344,7 +344,7 @@ struct MergeOptions {
 /// Error{invalid_argument}: models whose IR versions, opsets or metadata differ, names or functions that both
 /// have, and connections of names that are not there, or of types and extents that contradict each other.
 /// Error{not_supported} for models with training information.
-Model merge(const Model& a, const Model& b, const MergeOptions& options = {});
+[[nodiscard]] Model merge(const Model& a, const Model& b, const MergeOptions& options = {});
 
 /// The part of a main graph that makes the outputs of the inputs, any values by name, in the order given;
 /// with the initializers and functions in use. Types that the model does not state are inferred. Initializers
@@ -352,8 +352,8 @@ Model merge(const Model& a, const Model& b, const MergeOptions& options = {});
 ///
 /// Error{invalid_argument}: names that are there twice or are no values, values whose types are not known,
 /// and outputs that need other inputs. `registry`: as LoadOptions::registry.
-Model extract(const Model& model, const std::vector<std::string>& inputs,
-              const std::vector<std::string>& outputs, const Registry* registry = nullptr);
+[[nodiscard]] Model extract(const Model& model, const std::vector<std::string>& inputs,
+                            const std::vector<std::string>& outputs, const Registry* registry = nullptr);
 
 /// What differs in the structure of two models. A line for each difference, the place first, in the order of
 /// the first model; none for equal models:
@@ -364,7 +364,7 @@ Model extract(const Model& model, const std::vector<std::string>& inputs,
 /// Nodes are the same node where their first outputs have the same name. The order of initializers, value
 /// infos, attributes, imports, functions and metadata tells nothing. Tensors are compared as they are stored,
 /// external data by its place. After `most` lines the rest is left out.
-std::vector<std::string> differences(const Model& a, const Model& b, int most = 1000);
+[[nodiscard]] std::vector<std::string> differences(const Model& a, const Model& b, int most = 1000);
 
 // --- drawing ---
 
@@ -374,11 +374,11 @@ std::vector<std::string> differences(const Model& a, const Model& b, int most = 
 ///
 ///     infer_shapes(model);
 ///     std::ofstream("model.dot") << dot(model);
-std::string dot(const Model& model);
+[[nodiscard]] std::string dot(const Model& model);
 /// The model as one page of HTML that needs nothing else: a drawing with nodes folded by the scopes in
 /// their names ("/layer1/conv/Conv"), bodies and functions to open, search, and tables that can be read
 /// without scripts. Whatever names hold is shown as text and never acts; the page's policy allows no script
 /// but its own, and no request.
-std::string html(const Model& model);
+[[nodiscard]] std::string html(const Model& model);
 
 }  // namespace tenon::TENON_ABI

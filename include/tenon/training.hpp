@@ -61,9 +61,9 @@ class Training {
   ~Training();
 
   /// The number of stages, which are the model's TrainingInfoProtos in their order.
-  std::size_t stages() const;
+  [[nodiscard]] std::size_t stages() const;
   /// What a step of a stage runs: the main graph and the algorithm behind it. Variables are inputs.
-  const Graph& graph(std::size_t stage) const;
+  [[nodiscard]] const Graph& graph(std::size_t stage) const;
 
   /// Gives all variables the values that the model had, and then what the initializations of all stages give
   /// them, in order. The bounds of `options` hold for each. Errors as from step().
@@ -78,9 +78,9 @@ class Training {
   Outputs step(const Feeds& feeds, std::size_t stage = 0, const RunOptions& options = {});
 
   /// The variables' names: of the main graph, then of each algorithm.
-  std::vector<std::string> variables() const;
+  [[nodiscard]] std::vector<std::string> variables() const;
   /// The value that a variable has now. Error{invalid_argument} when there is none of the name.
-  const Value& operator[](std::string_view variable) const;
+  [[nodiscard]] const Value& operator[](std::string_view variable) const;
   /// Gives a variable a value of its type and extents. Error{invalid_argument, invalid_type, invalid_shape}.
   void assign(std::string_view variable, Value value);
   /// Writes the variables into the initializers of the model that the training was made of.

@@ -11,7 +11,7 @@ namespace {
 template <class T>
 std::string refusal(std::string_view text, const CsvOptions& options = {}) {
   try {
-    parse_csv<T>(text, options, "x.csv");
+    (void)parse_csv<T>(text, options, "x.csv");
   } catch (const Error& e) {
     return e.what();
   }

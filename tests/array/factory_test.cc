@@ -55,13 +55,14 @@ TEST_CASE("zeros, ones, full: types and extents") {
 TEST_CASE("factories: extents that are refused") {
   const int64_t most = INT64_MAX;
   CHECK(refusal([] { zeros<float>({2, -1}); }) == "zeros: negative extent in (2,-1)");
-  CHECK(
-      refusal([&] { ones<float>({most, 2}); }).starts_with("ones: extents (9223372036854775807,2) overflow"));
-  CHECK(refusal([&] { full<double>({most}, 1); }).starts_with("full: "));
+  CHECK(refusal([&] {
+          return ones<float>({most, 2});
+        }).starts_with("ones: extents (9223372036854775807,2) overflow"));
+  CHECK(refusal([&] { return full<double>({most}, 1); }).starts_with("full: "));
   CHECK(refusal([] { zeros<float, Shape<dyn, 3>>({2, 2}); }) ==
         "zeros: extents (2,2) do not fit the type (dyn,3)");
-  CHECK(refusal([&] { eye<float>(-1); }).starts_with("eye: negative extent"));
-  CHECK(refusal([&] { eye<float>(most, most); }).starts_with("eye: extents"));
+  CHECK(refusal([&] { return eye<float>(-1); }).starts_with("eye: negative extent"));
+  CHECK(refusal([&] { return eye<float>(most, most); }).starts_with("eye: extents"));
 }
 
 TEST_CASE("arange") {

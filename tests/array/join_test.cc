@@ -75,20 +75,20 @@ TEST_CASE("concat and stack: containers") {
   CHECK(str_cat("axis ", 1) == "axis 1");
 
   const auto refused = [](const char* words, auto f) { CHECK_THROWS_WITH_AS(f(), words, Error); };
-  refused("concat: no tensors", [] { concat(std::vector<Tensor<float>>(), 0); });
-  refused("stack: no tensors", [] { stack(std::vector<Tensor<float>>(), 0); });
-  refused("concat: axis 2 of extents (1,2)", [&] { concat(parts, 2); });
-  refused("stack: axis -4 of a result of 3 axes", [&] { stack(parts, -4); });
-  refused("stack: extents (1,2) and (1,1) differ off axis 0", [&] { stack(any, 0); });
+  refused("concat: no tensors", [] { return concat(std::vector<Tensor<float>>(), 0); });
+  refused("stack: no tensors", [] { return stack(std::vector<Tensor<float>>(), 0); });
+  refused("concat: axis 2 of extents (1,2)", [&] { return concat(parts, 2); });
+  refused("stack: axis -4 of a result of 3 axes", [&] { return stack(parts, -4); });
+  refused("stack: extents (1,2) and (1,1) differ off axis 0", [&] { return stack(any, 0); });
   any.push_back(Tensor<int64_t>({1, 1}, {3}));
-  refused("concat: extents (2) and (1,1) differ off axis 0", [&] { concat(any, 0); });
+  refused("concat: extents (2) and (1,1) differ off axis 0", [&] { return concat(any, 0); });
   refused("stack: the ranks differ", [&] {
     any.erase(std::next(any.begin()));
-    stack(any, 0);
+    (void)stack(any, 0);
   });
   any.front() = Tensor<int64_t>(std::move(any.back()));
-  refused("concat: a tensor is absent", [&] { concat(any, 0); });
-  refused("stack: a tensor is absent", [&] { stack(any, 0); });
+  refused("concat: a tensor is absent", [&] { return concat(any, 0); });
+  refused("stack: a tensor is absent", [&] { return stack(any, 0); });
 }
 
 }  // namespace tenon

@@ -244,12 +244,12 @@ TEST_CASE("slices stay inside") {
 TEST_CASE("what cannot be allocated") {
   constexpr size_t max = std::numeric_limits<size_t>::max();
   for (const size_t bytes : {max, max - 63, max / 2, max / 2 - 64}) {
-    CHECK(error_of([&] { Storage::allocate(bytes); }) == ErrorCode::out_of_memory);
+    CHECK(error_of([&] { return Storage::allocate(bytes); }) == ErrorCode::out_of_memory);
   }
   Counting allocator;
   allocator.limit = 1000;
-  CHECK(error_of([&] { Storage::allocate(1000, allocator); }) == ErrorCode::out_of_memory);
-  CHECK(error_of([&] { Storage::make<Element>(1000, allocator); }) == ErrorCode::out_of_memory);
+  CHECK(error_of([&] { return Storage::allocate(1000, allocator); }) == ErrorCode::out_of_memory);
+  CHECK(error_of([&] { return Storage::make<Element>(1000, allocator); }) == ErrorCode::out_of_memory);
   CHECK(Element::alive == 0);
   CHECK(error_of([] { Storage::make<float>(-1); }) == ErrorCode::invalid_shape);
   CHECK(error_of([] { Storage::make<float>(int64_t{1} << 62); }) == ErrorCode::invalid_shape);

@@ -17,7 +17,7 @@ void check_npy(std::string_view text) {
   require(back.dtype() == t.dtype() && back.extents() == t.extents() &&
               (t.bytes() == 0 || std::memcmp(back.data(), t.data(), static_cast<size_t>(t.bytes())) == 0),
           "a tensor is read as it was written", text);
-  require(!accepted([&] { parse_npy(std::as_bytes(std::span(written)).first(written.size() - 1)); }) ||
+  require(!accepted([&] { return parse_npy(std::as_bytes(std::span(written)).first(written.size() - 1)); }) ||
               t.bytes() == 0,
           "a file that is cut short is refused");
 }

@@ -144,17 +144,17 @@ TEST_CASE("What is refused") {
   const ValueId x = g.add_input("x", DType::float64, {2, 2});
   const ValueId places = node(g, op::NonZero{}, {x});
   const ValueId y = node(g, op::Det{}, {x});
-  check_error([&] { add_gradient(g, {.xs = {x}, .y = y}, standard_registry()); },
+  check_error([&] { return add_gradient(g, {.xs = {x}, .y = y}, standard_registry()); },
               "Gradient: no derivative of Det");
-  check_error([&] { add_gradient(g, {.xs = {x}, .y = places}, standard_registry()); },
+  check_error([&] { return add_gradient(g, {.xs = {x}, .y = places}, standard_registry()); },
               "y is tensor(int64), not a tensor of floats");
-  check_error([&] { add_gradient(g, {.xs = {places}, .y = y}, standard_registry()); },
+  check_error([&] { return add_gradient(g, {.xs = {places}, .y = y}, standard_registry()); },
               "an x is tensor(int64), not a tensor of floats");
-  check_error([&] { add_gradient(g, {.xs = {99}, .y = y}, standard_registry()); },
+  check_error([&] { return add_gradient(g, {.xs = {99}, .y = y}, standard_registry()); },
               "a value is not of this graph");
-  check_error([&] { add_gradient(g, {.xs = {x}, .y = y, .inputs = {x, x}}, standard_registry()); },
+  check_error([&] { return add_gradient(g, {.xs = {x}, .y = y, .inputs = {x, x}}, standard_registry()); },
               "2 inputs for 1 values");
-  check_error([&] { add_gradient(g, {.xs = {x}, .y = node(g, op::Exp{}, {x})}, Registry()); },
+  check_error([&] { return add_gradient(g, {.xs = {x}, .y = node(g, op::Exp{}, {x})}, Registry()); },
               "which the registry lacks");
 }
 

@@ -165,7 +165,7 @@ TEST_CASE("what a tensor says of external data, read and checked alike") {
         "g () => (float[3] y) { y = Identity (w) }");
     *m.mutable_graph()->add_initializer() = t;
     write_bytes(folder / "model.onnx", m.SerializeAsString());
-    const std::string loaded = refusal([&] { load_graph(folder / "model.onnx"); });
+    const std::string loaded = refusal([&] { return load_graph(folder / "model.onnx"); });
     CHECK_MESSAGE(agrees(loaded), loaded);
     CHECK((row.says.empty() || holds(loaded, "tensor 'w'")));
   }

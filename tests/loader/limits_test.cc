@@ -52,7 +52,7 @@ TEST_CASE("bounds of loading: nodes, nesting, and constants of functions") {
               {{.max_bytes = needed - 1}, "take more than"},
               {{.max_bytes = -1}, "take more than -1 bytes"}};
   for (const Row& row : rows) {
-    const std::string said = past_a_bound([&] { m.graph(row.options); });
+    const std::string said = past_a_bound([&] { return m.graph(row.options); });
     CHECK_MESSAGE((row.said.empty() ? said.empty() : holds(said, row.said)), "'", said, "' and not '",
                   std::string(row.said), "'");
   }
@@ -77,7 +77,7 @@ TEST_CASE("bounds of loading: sparse tensors are counted as dense ones, before t
     n.add_input(values.name());
     n.add_output(str_cat("dense", k));
   }
-  CHECK(holds(past_a_bound([&] { m.graph({.max_bytes = 1 << 20}); }), "more than 1048576 bytes"));
+  CHECK(holds(past_a_bound([&] { return m.graph({.max_bytes = 1 << 20}); }), "more than 1048576 bytes"));
 }
 
 TEST_CASE("bounds of loading: the file") {
@@ -86,8 +86,8 @@ TEST_CASE("bounds of loading: the file") {
   const auto file = std::filesystem::temp_directory_path() / "tenon_limits_test.onnx";
   std::ofstream(file, std::ios::binary) << bytes;
   const auto size = static_cast<int64_t>(bytes.size());
-  CHECK(past_a_bound([&] { load_graph(file, {.max_file_bytes = size}); }).empty());
-  const std::string said = past_a_bound([&] { load(file, {}, {.max_file_bytes = size - 1}); });
+  CHECK(past_a_bound([&] { return load_graph(file, {.max_file_bytes = size}); }).empty());
+  const std::string said = past_a_bound([&] { return load(file, {}, {.max_file_bytes = size - 1}); });
   CHECK(holds(said, str_cat("tenon_limits_test.onnx: has more than ", size - 1, " bytes")));
   std::filesystem::remove(file);
 }

@@ -47,7 +47,7 @@ std::span<const std::byte> bytes_of(const std::string& s) {
 
 // The error's text, "" when the model loads.
 std::string refusal_of(const std::string& bytes) {
-  return refusal([&] { parse_model(bytes_of(bytes)).graph(); });
+  return refusal([&] { return parse_model(bytes_of(bytes)).graph(); });
 }
 std::string refusal_of(const onnx::ModelProto& m) { return refusal_of(m.SerializeAsString()); }
 

@@ -22,7 +22,7 @@ using loader::print_text;
 
 template <class Message>
 std::string refusal_of(std::string_view text) {
-  return refusal(ErrorCode::invalid_model, [&] { parse_text<Message>(text); });
+  return refusal(ErrorCode::invalid_model, [&] { return parse_text<Message>(text); });
 }
 
 // The message of a text, printed and parsed again without a difference.

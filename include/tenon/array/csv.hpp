@@ -179,7 +179,8 @@ void append_field(std::string& text, const T& value, char separator) {
 /// taken as they are. Error{invalid_argument} names the line: a field that is no T, a line of more or fewer
 /// fields than the first, quotes without end. A text without lines has (0, 0), one of names alone (0, N).
 template <Element T>
-Csv<T> parse_csv(std::string_view text, const CsvOptions& options = {}, std::string_view place = "csv") {
+[[nodiscard]] Csv<T> parse_csv(std::string_view text, const CsvOptions& options = {},
+                               std::string_view place = "csv") {
   array_detail::check_separator(options.separator);
   Csv<T> table;
   int64_t rows = 0, columns = -1;
@@ -218,7 +219,7 @@ Csv<T> parse_csv(std::string_view text, const CsvOptions& options = {}, std::str
 
 /// The numbers of a file. The same errors, which name it, and Error{io}.
 template <Element T>
-Csv<T> load_csv(const std::filesystem::path& file, const CsvOptions& options = {}) {
+[[nodiscard]] Csv<T> load_csv(const std::filesystem::path& file, const CsvOptions& options = {}) {
   const Storage all = array_detail::read_file(file);
   return parse_csv<T>(array_detail::text_of(all), options, file.string());
 }
@@ -227,8 +228,8 @@ Csv<T> load_csv(const std::filesystem::path& file, const CsvOptions& options = {
 /// written where there are any, one for each column. Error{invalid_shape} for more than two axes, for other
 /// numbers of names, and for rows without columns, which no line tells from none.
 template <class T, class S>
-std::string to_csv(const TensorView<T, S>& v, const CsvOptions& options = {},
-                   std::span<const std::string> names = {}) {
+[[nodiscard]] std::string to_csv(const TensorView<T, S>& v, const CsvOptions& options = {},
+                                 std::span<const std::string> names = {}) {
   static_assert(S::rank <= 2, "a table has two axes at most");
   using array_detail::append_field;
   array_detail::check_separator(options.separator);
@@ -256,12 +257,13 @@ std::string to_csv(const TensorView<T, S>& v, const CsvOptions& options = {},
   return text;
 }
 template <class T, class S>
-std::string to_csv(const Tensor<T, S>& t, const CsvOptions& options = {},
-                   std::span<const std::string> names = {}) {
+[[nodiscard]] std::string to_csv(const Tensor<T, S>& t, const CsvOptions& options = {},
+                                 std::span<const std::string> names = {}) {
   return to_csv(t.view(), options, names);
 }
 template <Lazy E>
-std::string to_csv(const E& e, const CsvOptions& options = {}, std::span<const std::string> names = {}) {
+[[nodiscard]] std::string to_csv(const E& e, const CsvOptions& options = {},
+                                 std::span<const std::string> names = {}) {
   return to_csv(e.eval(), options, names);
 }
 

@@ -96,27 +96,27 @@ concept EigenMemory = std::derived_from<D, Eigen::DenseBase<D>> && (D::Flags & E
 /// tensor's static extents. The map refers to the tensor; of a const one, or a view of const elements, it may
 /// only be read.
 template <EigenElement T, class S>
-auto as_eigen(Tensor<T, S>& t) {
+[[nodiscard]] auto as_eigen(Tensor<T, S>& t) {
   return array_detail::eigen_map(t.view());
 }
 template <EigenElement T, class S>
-auto as_eigen(const Tensor<T, S>& t) {
+[[nodiscard]] auto as_eigen(const Tensor<T, S>& t) {
   return array_detail::eigen_map(t.view());
 }
 template <class T, class S>
   requires EigenElement<std::remove_const_t<T>>
-auto as_eigen(const TensorView<T, S>& v) {
+[[nodiscard]] auto as_eigen(const TensorView<T, S>& v) {
   return array_detail::eigen_map(v);
 }
 
 /// The elements of a vector or a row-major matrix as a tensor, not copied; they have to outlive the view. A
 /// column-major matrix does not compile; one with gaps between rows is an Error{invalid_shape}.
 template <array_detail::EigenMemory D>
-auto view_of(D& m) {
+[[nodiscard]] auto view_of(D& m) {
   return array_detail::view_of_eigen(m.data(), m);
 }
 template <array_detail::EigenMemory D>
-auto view_of(const D& m) {
+[[nodiscard]] auto view_of(const D& m) {
   return array_detail::view_of_eigen(static_cast<const typename D::Scalar*>(m.data()), m);
 }
 
@@ -124,7 +124,7 @@ auto view_of(const D& m) {
 /// is.
 template <class D>
   requires EigenElement<typename D::Scalar>
-auto to_tensor(const Eigen::DenseBase<D>& expression) {
+[[nodiscard]] auto to_tensor(const Eigen::DenseBase<D>& expression) {
   using S = array_detail::ShapeOfEigen<D>;
   auto t = Tensor<typename D::Scalar, S>::uninitialized(array_detail::extents_of_eigen(expression.derived()));
   auto map = as_eigen(t);

@@ -61,43 +61,43 @@ int64_t count_steps(T start, T stop, T step) {
 
 /// Every element is 0, false or "". zeros<float, Shape<2, 3>>(), zeros<float>({2, 3}).
 template <Element T, array_detail::Static S>
-Tensor<T, S> zeros() {
+[[nodiscard]] Tensor<T, S> zeros() {
   return {};
 }
 template <Element T, std::size_t R>
-Tensor<T, DynamicShape<R>> zeros(const int64_t (&extents)[R]) {
+[[nodiscard]] Tensor<T, DynamicShape<R>> zeros(const int64_t (&extents)[R]) {
   return array_detail::named("zeros", [&] { return Tensor<T, DynamicShape<R>>(std::span(extents)); });
 }
 template <Element T, class S = AnyShape>
-Tensor<T, S> zeros(const Extents& extents) {
+[[nodiscard]] Tensor<T, S> zeros(const Extents& extents) {
   return array_detail::named("zeros", [&] { return Tensor<T, S>(std::span<const int64_t>(extents)); });
 }
 
 /// Every element is `value`, converted to T as static_cast does. full<int8_t>({2, 3}, 7).
 template <Element T, array_detail::Static S, class V>
-Tensor<T, S> full(const V& value) {
+[[nodiscard]] Tensor<T, S> full(const V& value) {
   return array_detail::make_full<T, S>("full", S::extents, static_cast<T>(value));
 }
 template <Element T, std::size_t R, class V>
-Tensor<T, DynamicShape<R>> full(const int64_t (&extents)[R], const V& value) {
+[[nodiscard]] Tensor<T, DynamicShape<R>> full(const int64_t (&extents)[R], const V& value) {
   return array_detail::make_full<T, DynamicShape<R>>("full", extents, static_cast<T>(value));
 }
 template <Element T, class S = AnyShape, class V>
-Tensor<T, S> full(const Extents& extents, const V& value) {
+[[nodiscard]] Tensor<T, S> full(const Extents& extents, const V& value) {
   return array_detail::make_full<T, S>("full", extents, static_cast<T>(value));
 }
 
 /// Every element is 1 (true; 1 + 0i). ones<double>({3}).
 template <Element T, array_detail::Static S>
-Tensor<T, S> ones() {
+[[nodiscard]] Tensor<T, S> ones() {
   return array_detail::make_full<T, S>("ones", S::extents, convert<T>(1.0f));
 }
 template <Element T, std::size_t R>
-Tensor<T, DynamicShape<R>> ones(const int64_t (&extents)[R]) {
+[[nodiscard]] Tensor<T, DynamicShape<R>> ones(const int64_t (&extents)[R]) {
   return array_detail::make_full<T, DynamicShape<R>>("ones", extents, convert<T>(1.0f));
 }
 template <Element T, class S = AnyShape>
-Tensor<T, S> ones(const Extents& extents) {
+[[nodiscard]] Tensor<T, S> ones(const Extents& extents) {
   return array_detail::make_full<T, S>("ones", extents, convert<T>(1.0f));
 }
 
@@ -106,7 +106,7 @@ Tensor<T, S> ones(const Extents& extents) {
 /// Error{invalid_argument} for a step of 0, for bounds that are not finite, and for more numbers than int64
 /// counts.
 template <Countable T>
-Tensor<T, Shape<dyn>> arange(T start, T stop, T step = T(1)) {
+[[nodiscard]] Tensor<T, Shape<dyn>> arange(T start, T stop, T step = T(1)) {
   const int64_t count = array_detail::count_steps(start, stop, step);
   auto t = array_detail::named("arange",
                                [&] { return Tensor<T, Shape<dyn>>::uninitialized(std::span(&count, 1)); });
@@ -120,20 +120,20 @@ Tensor<T, Shape<dyn>> arange(T start, T stop, T step = T(1)) {
 }
 /// 0, 1, … up to stop, stop excluded. arange(4) gives int32 0, 1, 2, 3.
 template <Countable T>
-Tensor<T, Shape<dyn>> arange(T stop) {
+[[nodiscard]] Tensor<T, Shape<dyn>> arange(T stop) {
   return arange(T(0), stop);
 }
 /// Numbers of several types count in the type that C++'s arithmetic gives: arange(0, 1, 0.25) in doubles.
 template <class Stated = void, Countable A, Countable B, Countable C = A>
   requires(std::is_void_v<Stated> && !(std::is_same_v<A, B> && std::is_same_v<A, C>))
-auto arange(A start, B stop, C step = C(1)) {
+[[nodiscard]] auto arange(A start, B stop, C step = C(1)) {
   using T = std::common_type_t<A, B, C>;
   return arange<T>(static_cast<T>(start), static_cast<T>(stop), static_cast<T>(step));
 }
 /// The same for an extent that the compiler knows. arange<float, Shape<4>>() gives 0, 1, 2, 3.
 template <Countable T, array_detail::Static S>
   requires(S::rank == 1)
-Tensor<T, S> arange() {
+[[nodiscard]] Tensor<T, S> arange() {
   constexpr int64_t count = S::extents[0];
   if constexpr (std::is_integral_v<T>)
     static_assert(count == 0 || std::in_range<T>(count - 1), "arange: T does not hold the last number");
@@ -164,12 +164,12 @@ Tensor<T, S> make_linspace(double first, double last, int64_t count) {
 /// Shape<5>>. Error{invalid_argument} for a negative count and for bounds that are not finite.
 template <Countable T = double>
   requires(!std::is_integral_v<T>)
-Tensor<T, Shape<dyn>> linspace(double first, double last, int64_t count) {
+[[nodiscard]] Tensor<T, Shape<dyn>> linspace(double first, double last, int64_t count) {
   return array_detail::make_linspace<T, Shape<dyn>>(first, last, count);
 }
 template <Countable T, array_detail::Static S>
   requires(!std::is_integral_v<T> && S::rank == 1)
-Tensor<T, S> linspace(double first, double last) {
+[[nodiscard]] Tensor<T, S> linspace(double first, double last) {
   return array_detail::make_linspace<T, S>(first, last, S::extents[0]);
 }
 
@@ -192,15 +192,15 @@ Tensor<T, S> make_eye(int64_t rows, int64_t columns, int64_t diagonal) {
 /// above 0 lies above the main one.
 template <Element T, array_detail::Static S>
   requires(S::rank == 2)
-Tensor<T, S> eye(int64_t diagonal = 0) {
+[[nodiscard]] Tensor<T, S> eye(int64_t diagonal = 0) {
   return array_detail::make_eye<T, S>(S::extents[0], S::extents[1], diagonal);
 }
 template <Element T>
-Tensor<T, Shape<dyn, dyn>> eye(int64_t rows, int64_t columns, int64_t diagonal = 0) {
+[[nodiscard]] Tensor<T, Shape<dyn, dyn>> eye(int64_t rows, int64_t columns, int64_t diagonal = 0) {
   return array_detail::make_eye<T, Shape<dyn, dyn>>(rows, columns, diagonal);
 }
 template <Element T>
-Tensor<T, Shape<dyn, dyn>> eye(int64_t rows) {
+[[nodiscard]] Tensor<T, Shape<dyn, dyn>> eye(int64_t rows) {
   return array_detail::make_eye<T, Shape<dyn, dyn>>(rows, rows, 0);
 }
 
@@ -208,13 +208,14 @@ Tensor<T, Shape<dyn, dyn>> eye(int64_t rows) {
 /// Tensor<int32_t, Shape<3>>, array<float>({{1, 2}, {3, 4}}) a Tensor<float, Shape<2, 2>>. Up to three axes;
 /// for more, full or nested lists in Tensor's constructor.
 template <Element T, std::size_t N>
-Tensor<T, Shape<static_cast<int64_t>(N)>> array(const T (&list)[N]) {
+[[nodiscard]] Tensor<T, Shape<static_cast<int64_t>(N)>> array(const T (&list)[N]) {
   auto t = Tensor<T, Shape<static_cast<int64_t>(N)>>::uninitialized(Shape<static_cast<int64_t>(N)>::extents);
   std::copy(std::begin(list), std::end(list), t.begin());
   return t;
 }
 template <Element T, std::size_t N, std::size_t M>
-Tensor<T, Shape<static_cast<int64_t>(N), static_cast<int64_t>(M)>> array(const T (&list)[N][M]) {
+[[nodiscard]] Tensor<T, Shape<static_cast<int64_t>(N), static_cast<int64_t>(M)>> array(
+    const T (&list)[N][M]) {
   using S = Shape<static_cast<int64_t>(N), static_cast<int64_t>(M)>;
   auto t = Tensor<T, S>::uninitialized(S::extents);
   auto to = t.begin();
@@ -222,8 +223,8 @@ Tensor<T, Shape<static_cast<int64_t>(N), static_cast<int64_t>(M)>> array(const T
   return t;
 }
 template <Element T, std::size_t N, std::size_t M, std::size_t K>
-Tensor<T, Shape<static_cast<int64_t>(N), static_cast<int64_t>(M), static_cast<int64_t>(K)>> array(
-    const T (&list)[N][M][K]) {
+[[nodiscard]] Tensor<T, Shape<static_cast<int64_t>(N), static_cast<int64_t>(M), static_cast<int64_t>(K)>>
+array(const T (&list)[N][M][K]) {
   using S = Shape<static_cast<int64_t>(N), static_cast<int64_t>(M), static_cast<int64_t>(K)>;
   auto t = Tensor<T, S>::uninitialized(S::extents);
   auto to = t.begin();

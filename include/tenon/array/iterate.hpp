@@ -81,15 +81,15 @@ class Rows {
 
 /// The rows of a tensor, which they refer to. for (auto row : rows(x)) row[0] = 1.
 template <class T, class S>
-Rows<T, S> rows(const TensorView<T, S>& v) {
+[[nodiscard]] Rows<T, S> rows(const TensorView<T, S>& v) {
   return Rows<T, S>(v);
 }
 template <class T, class S>
-Rows<T, S> rows(Tensor<T, S>& t) {
+[[nodiscard]] Rows<T, S> rows(Tensor<T, S>& t) {
   return Rows<T, S>(t.view());
 }
 template <class T, class S>
-Rows<const T, S> rows(const Tensor<T, S>& t) {
+[[nodiscard]] Rows<const T, S> rows(const Tensor<T, S>& t) {
   return Rows<const T, S>(t.view());
 }
 template <class T, class S>
@@ -129,22 +129,22 @@ auto view_as(R&& r, std::span<const int64_t> extents) {
 /// The elements of a std::vector, std::span, std::array or C array as a tensor of one axis, not copied; they
 /// have to outlive the view. A const vector gives a view of const elements. view_of(v).
 template <array_detail::Memory R>
-auto view_of(R&& r) {
+[[nodiscard]] auto view_of(R&& r) {
   const auto size = static_cast<int64_t>(std::ranges::size(r));
   return array_detail::view_as<Shape<array_detail::static_size<R>>>(r, std::span(&size, 1));
 }
 /// The same under extents of as many elements: view_of(v, {2, 3}), view_of(v, x.extents()), and with static
 /// ones view_of<Shape<2, 3>>(v). Error{invalid_shape} where their number is another.
 template <array_detail::Memory R, std::size_t Rank>
-auto view_of(R&& r, const int64_t (&extents)[Rank]) {
+[[nodiscard]] auto view_of(R&& r, const int64_t (&extents)[Rank]) {
   return array_detail::view_as<DynamicShape<Rank>>(r, extents);
 }
 template <array_detail::Memory R>
-auto view_of(R&& r, const Extents& extents) {
+[[nodiscard]] auto view_of(R&& r, const Extents& extents) {
   return array_detail::view_as<AnyShape>(r, extents);
 }
 template <array_detail::Static S, array_detail::Memory R>
-auto view_of(R&& r) {
+[[nodiscard]] auto view_of(R&& r) {
   return array_detail::view_as<S>(r, S::extents);
 }
 
@@ -153,14 +153,14 @@ auto view_of(R&& r) {
 /// another.
 template <std::ranges::forward_range R>
   requires Element<std::ranges::range_value_t<R>>
-auto to_tensor(const R& r) {
+[[nodiscard]] auto to_tensor(const R& r) {
   using T = std::ranges::range_value_t<R>;
   return Tensor<T, Shape<dyn>>(Extents{static_cast<int64_t>(std::ranges::distance(r))}, std::ranges::begin(r),
                                std::ranges::end(r));
 }
 template <std::ranges::forward_range R, std::size_t Rank>
   requires Element<std::ranges::range_value_t<R>>
-auto to_tensor(const R& r, const int64_t (&extents)[Rank]) {
+[[nodiscard]] auto to_tensor(const R& r, const int64_t (&extents)[Rank]) {
   using T = std::ranges::range_value_t<R>;
   return Tensor<T, DynamicShape<Rank>>(Extents(std::span<const int64_t>(extents)), std::ranges::begin(r),
                                        std::ranges::end(r));
@@ -168,13 +168,13 @@ auto to_tensor(const R& r, const int64_t (&extents)[Rank]) {
 /// The tensor takes over the vector's memory.
 template <Element T>
   requires(!std::is_same_v<T, bool> && !PackedElement<T>)
-Tensor<T, Shape<dyn>> to_tensor(std::vector<T>&& v) {
+[[nodiscard]] Tensor<T, Shape<dyn>> to_tensor(std::vector<T>&& v) {
   const Extents extents{static_cast<int64_t>(v.size())};
   return Tensor<T, Shape<dyn>>(extents, std::move(v));
 }
 template <Element T, std::size_t Rank>
   requires(!std::is_same_v<T, bool> && !PackedElement<T>)
-Tensor<T, DynamicShape<Rank>> to_tensor(std::vector<T>&& v, const int64_t (&extents)[Rank]) {
+[[nodiscard]] Tensor<T, DynamicShape<Rank>> to_tensor(std::vector<T>&& v, const int64_t (&extents)[Rank]) {
   return Tensor<T, DynamicShape<Rank>>(Extents(std::span<const int64_t>(extents)), std::move(v));
 }
 

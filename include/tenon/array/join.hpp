@@ -108,7 +108,7 @@ Result join(std::string_view place, const std::vector<TensorView<const T>>& part
 /// its element types. concat<-1>(x, y). For an axis or a number of tensors that run time knows,
 /// concat(tensors, axis).
 template <int64_t Axis, array_detail::Joinable First, array_detail::Joinable... Rest>
-auto concat(const First& first, const Rest&... rest) {
+[[nodiscard]] auto concat(const First& first, const Rest&... rest) {
   return apply<op::Concat{.axis = Axis}>(first, rest...);
 }
 /// The same for a container of tensors or views. concat(std::vector{x.view(), y.view()}, 0).
@@ -125,7 +125,7 @@ array_detail::Joined<R, 0> concat(const R& tensors, I axis) {
 /// Tensors of the same extents along a new axis, which is `Axis` of the result. stack<0>(x, y) of (2,3) twice
 /// gives (2,2,3), stack<-1>(x, y) gives (2,3,2).
 template <int64_t Axis, array_detail::Joinable First, array_detail::Joinable... Rest>
-auto stack(const First& first, const Rest&... rest) {
+[[nodiscard]] auto stack(const First& first, const Rest&... rest) {
   return concat<Axis>(array_detail::with_axis<Axis>(array_detail::part(op::ready(first))),
                       array_detail::with_axis<Axis>(array_detail::part(op::ready(rest)))...);
 }

@@ -59,7 +59,7 @@ M make_mdspan(const TensorView<T, S>& v, std::index_sequence<K...>) {
 /// The elements of an mdspan as a tensor with its static extents; they have to outlive the view.
 /// Error{invalid_shape} where the elements are not dense and row-major.
 template <MdspanShaped M>
-auto view_of(const M& m) {
+[[nodiscard]] auto view_of(const M& m) {
   using S = decltype(array_detail::mdspan_shape<M>(std::make_index_sequence<M::rank()>{}));
   return array_detail::named("view_of", [&] {
     Extents extents;
@@ -78,16 +78,16 @@ auto view_of(const M& m) {
 /// A tensor's elements as an mdspan of type M, which has its layout_right and a constructor from a pointer
 /// and the extents. Error{invalid_shape} where the extents do not fit M's.
 template <MdspanShaped M, class T, class S>
-M as_mdspan(const TensorView<T, S>& v) {
+[[nodiscard]] M as_mdspan(const TensorView<T, S>& v) {
   static_assert(S::rank < 0 || S::rank == static_cast<int>(M::rank()), "the ranks differ");
   return array_detail::make_mdspan<M>(v, std::make_index_sequence<M::rank()>{});
 }
 template <MdspanShaped M, class T, class S>
-M as_mdspan(Tensor<T, S>& t) {
+[[nodiscard]] M as_mdspan(Tensor<T, S>& t) {
   return as_mdspan<M>(t.view());
 }
 template <MdspanShaped M, class T, class S>
-M as_mdspan(const Tensor<T, S>& t) {
+[[nodiscard]] M as_mdspan(const Tensor<T, S>& t) {
   return as_mdspan<M>(t.view());
 }
 
@@ -108,17 +108,17 @@ struct StdMdspan<T, Shape<E...>> {
 /// The same as the std::mdspan that fits the tensor's shape.
 template <class T, class S>
   requires(S::rank >= 0)
-auto as_mdspan(const TensorView<T, S>& v) {
+[[nodiscard]] auto as_mdspan(const TensorView<T, S>& v) {
   return as_mdspan<typename array_detail::StdMdspan<T, S>::type>(v);
 }
 template <class T, class S>
   requires(S::rank >= 0)
-auto as_mdspan(Tensor<T, S>& t) {
+[[nodiscard]] auto as_mdspan(Tensor<T, S>& t) {
   return as_mdspan(t.view());
 }
 template <class T, class S>
   requires(S::rank >= 0)
-auto as_mdspan(const Tensor<T, S>& t) {
+[[nodiscard]] auto as_mdspan(const Tensor<T, S>& t) {
   return as_mdspan(t.view());
 }
 #endif

@@ -224,7 +224,7 @@ constexpr std::string_view npy_type(DType d) {
 
 /// The bytes of a .npy file before the elements, which follow in C order. Error{invalid_type} for types that
 /// numpy does not have.
-inline std::string npy_header(DType d, std::span<const int64_t> extents) {
+[[nodiscard]] inline std::string npy_header(DType d, std::span<const int64_t> extents) {
   if (npy_type(d).empty())
     throw Error(ErrorCode::invalid_type, "npy", str_cat("numpy has no type for tensor(", name_of(d), ")"));
   std::string text = str_cat("{'descr': '", npy_type(d), "', 'fortran_order': False, 'shape': (");
@@ -243,7 +243,7 @@ inline std::string npy_header(DType d, std::span<const int64_t> extents) {
 /// The tensor of a .npy file's bytes, copied; `place` names the file in errors. Error{invalid_argument} for
 /// other bytes and for a file that is cut short, Error{not_supported} for element types that tensors lack,
 /// Error{invalid_shape} for extents that overflow; each names the byte.
-inline AnyTensor parse_npy(std::span<const std::byte> file, std::string_view place = "npy") {
+[[nodiscard]] inline AnyTensor parse_npy(std::span<const std::byte> file, std::string_view place = "npy") {
   const array_detail::NpyHeader h = array_detail::NpyReader(file, place).read();
   Storage elements = Storage::allocate(static_cast<std::size_t>(h.bytes));
   if (h.bytes > 0) std::memcpy(elements.as<void>(), file.data() + h.data, static_cast<std::size_t>(h.bytes));
@@ -251,7 +251,7 @@ inline AnyTensor parse_npy(std::span<const std::byte> file, std::string_view pla
 }
 
 /// A tensor of a file. The same errors, and Error{io}.
-inline AnyTensor load_npy(const std::filesystem::path& file) {
+[[nodiscard]] inline AnyTensor load_npy(const std::filesystem::path& file) {
   const Storage all = array_detail::read_file(file);
   const std::span<const std::byte> bytes(all.as<const std::byte>(), all.size_bytes());
   const array_detail::NpyHeader h = array_detail::NpyReader(bytes, file.string()).read();
@@ -263,7 +263,7 @@ inline AnyTensor load_npy(const std::filesystem::path& file) {
 /// The same with its type. Error{invalid_type} for elements of another type, Error{invalid_shape} for extents
 /// that do not fit S. load_npy<float, Shape<dyn, 3>>("x.npy").
 template <Element T, class S = AnyShape>
-Tensor<T, S> load_npy(const std::filesystem::path& file) {
+[[nodiscard]] Tensor<T, S> load_npy(const std::filesystem::path& file) {
   Value v = load_npy(file);
   try {
     return std::move(v).as<T, S>();
@@ -273,17 +273,17 @@ Tensor<T, S> load_npy(const std::filesystem::path& file) {
 }
 
 /// The bytes of a .npy file. Error{invalid_type} for types that numpy does not have, and for no tensor.
-inline std::string to_npy(AnyView v) {
+[[nodiscard]] inline std::string to_npy(AnyView v) {
   std::string bytes = npy_header(v.dtype(), v.extents());
   if (!v.empty()) bytes.append(static_cast<const char*>(v.data()), static_cast<std::size_t>(v.bytes()));
   return bytes;
 }
 template <class T, class S>
-std::string to_npy(const Tensor<T, S>& t) {
+[[nodiscard]] std::string to_npy(const Tensor<T, S>& t) {
   return to_npy(AnyView(t.view()));
 }
 template <Lazy E>
-std::string to_npy(const E& e) {
+[[nodiscard]] std::string to_npy(const E& e) {
   return to_npy(e.eval());
 }
 

@@ -149,18 +149,19 @@ Tensor<T, S> make_normal(std::span<const int64_t> extents, uint64_t seed, double
 /// type's greatest. random<float>({2, 3}, 42), random<int32_t>({10}, 42, 1, 6), random<float, Shape<2,
 /// 3>>(42). Error{invalid_argument} for bounds that are not finite or, of integers, out of order.
 template <Countable T, array_detail::Static S>
-Tensor<T, S> random(uint64_t seed, array_detail::Bound<T> low = 0,
-                    array_detail::Bound<T> high = array_detail::greatest_bound<T>) {
+[[nodiscard]] Tensor<T, S> random(uint64_t seed, array_detail::Bound<T> low = 0,
+                                  array_detail::Bound<T> high = array_detail::greatest_bound<T>) {
   return array_detail::make_random<T, S>(S::extents, seed, low, high);
 }
 template <Countable T, std::size_t R>
-Tensor<T, DynamicShape<R>> random(const int64_t (&extents)[R], uint64_t seed, array_detail::Bound<T> low = 0,
-                                  array_detail::Bound<T> high = array_detail::greatest_bound<T>) {
+[[nodiscard]] Tensor<T, DynamicShape<R>> random(
+    const int64_t (&extents)[R], uint64_t seed, array_detail::Bound<T> low = 0,
+    array_detail::Bound<T> high = array_detail::greatest_bound<T>) {
   return array_detail::make_random<T, DynamicShape<R>>(extents, seed, low, high);
 }
 template <Countable T, class S = AnyShape>
-Tensor<T, S> random(const Extents& extents, uint64_t seed, array_detail::Bound<T> low = 0,
-                    array_detail::Bound<T> high = array_detail::greatest_bound<T>) {
+[[nodiscard]] Tensor<T, S> random(const Extents& extents, uint64_t seed, array_detail::Bound<T> low = 0,
+                                  array_detail::Bound<T> high = array_detail::greatest_bound<T>) {
   return array_detail::make_random<T, S>(extents, seed, low, high);
 }
 
@@ -169,18 +170,19 @@ Tensor<T, S> random(const Extents& extents, uint64_t seed, array_detail::Bound<T
 /// number where it is not finite.
 template <Countable T, array_detail::Static S>
   requires(!std::is_integral_v<T>)
-Tensor<T, S> normal(uint64_t seed, double mean = 0, double deviation = 1) {
+[[nodiscard]] Tensor<T, S> normal(uint64_t seed, double mean = 0, double deviation = 1) {
   return array_detail::make_normal<T, S>(S::extents, seed, mean, deviation);
 }
 template <Countable T, std::size_t R>
   requires(!std::is_integral_v<T>)
-Tensor<T, DynamicShape<R>> normal(const int64_t (&extents)[R], uint64_t seed, double mean = 0,
-                                  double deviation = 1) {
+[[nodiscard]] Tensor<T, DynamicShape<R>> normal(const int64_t (&extents)[R], uint64_t seed, double mean = 0,
+                                                double deviation = 1) {
   return array_detail::make_normal<T, DynamicShape<R>>(extents, seed, mean, deviation);
 }
 template <Countable T, class S = AnyShape>
   requires(!std::is_integral_v<T>)
-Tensor<T, S> normal(const Extents& extents, uint64_t seed, double mean = 0, double deviation = 1) {
+[[nodiscard]] Tensor<T, S> normal(const Extents& extents, uint64_t seed, double mean = 0,
+                                  double deviation = 1) {
   return array_detail::make_normal<T, S>(extents, seed, mean, deviation);
 }
 

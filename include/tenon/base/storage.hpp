@@ -119,7 +119,7 @@ class Storage {
   }
 
   /// A new block of uninitialised bytes at a multiple of 64. Error{out_of_memory}.
-  static Storage allocate(size_t bytes, Allocator& allocator = default_allocator()) {
+  [[nodiscard]] static Storage allocate(size_t bytes, Allocator& allocator = default_allocator()) {
     return Storage(*new_block<std::byte>(bytes, 0, allocator), bytes);
   }
 
@@ -127,7 +127,7 @@ class Storage {
   /// default-constructed and destroyed with the block (std::string). Error{invalid_shape} for n < 0 or n *
   /// sizeof(T) beyond 64 bits, Error{out_of_memory}.
   template <class T>
-  static Storage make(int64_t n, Allocator& allocator = default_allocator()) {
+  [[nodiscard]] static Storage make(int64_t n, Allocator& allocator = default_allocator()) {
     static_assert(alignof(T) <= storage_alignment);
     if (n < 0) throw Error(ErrorCode::invalid_shape, "Storage", str_cat("cannot hold ", n, " elements"));
     const size_t bytes = checked_mul(static_cast<size_t>(n), sizeof(T), "Storage");
@@ -146,7 +146,7 @@ class Storage {
   /// shared_ptr, a unique_ptr with a deleter, a mapping). The memory need not be aligned beyond its elements'
   /// needs.
   template <class Owner>
-  static Storage keep(void* data, size_t bytes, Owner owner) {
+  [[nodiscard]] static Storage keep(void* data, size_t bytes, Owner owner) {
     auto* block =
         new (std::nothrow) KeepBlock<Owner>{{{1}, &KeepBlock<Owner>::destroy, nullptr}, std::move(owner)};
     if (block == nullptr) throw Error(ErrorCode::out_of_memory, "Storage", "no memory for a block's owner");
@@ -155,7 +155,7 @@ class Storage {
   }
   /// The same for memory that may only be read.
   template <class Owner>
-  static Storage keep(const void* data, size_t bytes, Owner owner) {
+  [[nodiscard]] static Storage keep(const void* data, size_t bytes, Owner owner) {
     Storage storage = keep(const_cast<void*>(data), bytes, std::move(owner));
     storage.writable_ = false;
     return storage;
@@ -174,13 +174,15 @@ class Storage {
   }
 
   /// Memory that the caller keeps valid for as long as any handle is used.
-  static Storage borrow(void* data, size_t bytes) noexcept { return Storage(nullptr, data, bytes, true); }
-  static Storage borrow(const void* data, size_t bytes) noexcept {
+  [[nodiscard]] static Storage borrow(void* data, size_t bytes) noexcept {
+    return Storage(nullptr, data, bytes, true);
+  }
+  [[nodiscard]] static Storage borrow(const void* data, size_t bytes) noexcept {
     return Storage(nullptr, const_cast<void*>(data), bytes, false);
   }
 
   /// A handle on a part of the same block. Error{out_of_range} where the part reaches beyond this one.
-  Storage slice(size_t offset, size_t bytes) const {
+  [[nodiscard]] Storage slice(size_t offset, size_t bytes) const {
     if (offset > bytes_ || bytes > bytes_ - offset) {
       throw Error(ErrorCode::out_of_range, "Storage",
                   str_cat(bytes, " bytes at ", offset, " reach beyond a block of ", bytes_));

@@ -112,6 +112,8 @@ class GraphBody final : public CapturingBody {
 
 /// A graph as the value of an attribute: op::If{.then_branch = body(std::move(a)), .else_branch =
 /// body(std::move(b))}.
-inline op::BodyRef body(Graph graph) { return {std::make_shared<const GraphBody>(std::move(graph))}; }
+[[nodiscard]] inline op::BodyRef body(Graph graph) {
+  return {std::make_shared<const GraphBody>(std::move(graph))};
+}
 
 }  // namespace tenon::TENON_ABI

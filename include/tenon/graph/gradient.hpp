@@ -230,8 +230,8 @@ struct GradientRequest {
 /// other, and may be differentiated again. Operators of the added nodes come from `operators`, which is
 /// `standard_registry()` (tenon/loader.hpp) where the loader is linked. Error{not_supported}, with the node's
 /// name, where the way from xs to y leads through an operator without a derivative.
-inline std::vector<ValueId> add_gradient(Graph& graph, const GradientRequest& request,
-                                         const Registry& operators) {
+[[nodiscard]] inline std::vector<ValueId> add_gradient(Graph& graph, const GradientRequest& request,
+                                                       const Registry& operators) {
   std::vector<ValueId> names = request.xs;
   names.insert(names.end(), request.zs.begin(), request.zs.end());
   const auto check = [&](ValueId v) {

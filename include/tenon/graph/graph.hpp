@@ -65,7 +65,7 @@ class Graph {
 
   Graph() : symbols_(std::make_shared<Symbols>()) {}
   /// A graph within another, whose values it may capture; for the attributes of If, Loop and Scan.
-  static Graph inside(Graph& outer) {
+  [[nodiscard]] static Graph inside(Graph& outer) {
     Graph g;
     g.outer_ = &outer;
     g.symbols_ = outer.symbols_;
@@ -114,7 +114,7 @@ class Graph {
     }
     return Dim::symbol(it->second);
   }
-  std::string_view symbol_name(Dim d) const {
+  [[nodiscard]] std::string_view symbol_name(Dim d) const {
     return symbols_->names[static_cast<std::size_t>(d.symbol() - 1)];
   }
 
@@ -174,7 +174,7 @@ class Graph {
   }
   /// The value of a name: looked up here, then in the graphs around, from which it is captured. -1 when there
   /// is none.
-  ValueId find(std::string_view name) {
+  [[nodiscard]] ValueId find(std::string_view name) {
     if (const auto it = names_.find(name); it != names_.end()) return it->second;
     if (outer_ == nullptr) return -1;
     const ValueId outer = outer_->find(name);
@@ -183,13 +183,13 @@ class Graph {
     names_.emplace(std::string(name), id);
     return id;
   }
-  ValueId find(std::string_view name) const {
+  [[nodiscard]] ValueId find(std::string_view name) const {
     const auto it = names_.find(name);
     return it == names_.end() ? -1 : it->second;
   }
   /// A copy of this graph within `outer` in place of the graph that it was built in. here[v] is the value in
   /// `outer` that stands for value v of the old surrounding graph.
-  Graph moved(Graph& outer, std::span<const ValueId> here) const;
+  [[nodiscard]] Graph moved(Graph& outer, std::span<const ValueId> here) const;
   /// Adds the nodes of another graph (a function, in ONNX's words) with `inputs` for its inputs. Returns this
   /// graph's values for its outputs. Names get the prefix. Error{invalid_argument} when the number of inputs
   /// differs or the other graph captures values.

@@ -24,7 +24,7 @@ namespace tenon::TENON_ABI {
 
 /// For SessionOptions::passes. A Session of a graph built in code applies only the passes it is given, so
 /// that programs that use none do not compile them.
-inline std::vector<Pass> standard_passes() {
+[[nodiscard]] inline std::vector<Pass> standard_passes() {
   return {passes::drop_casts,
           passes::fuse_qdq,
           passes::pack_narrow,

@@ -101,13 +101,14 @@ class Tensor {
   }
 
   /// Elements whose values are not set yet (strings are empty).
-  static Tensor uninitialized(std::span<const int64_t> extents, Allocator& allocator = default_allocator()) {
+  [[nodiscard]] static Tensor uninitialized(std::span<const int64_t> extents,
+                                            Allocator& allocator = default_allocator()) {
     const int64_t count = element_count(extents);
     return Tensor(detail::make_elements<T>(count, allocator, true), extents);
   }
   /// The elements that `storage` holds, shared with it. Error{invalid_shape} when it is too small,
   /// {invalid_argument} when it may only be read.
-  static Tensor from_storage(Storage storage, std::span<const int64_t> extents) {
+  [[nodiscard]] static Tensor from_storage(Storage storage, std::span<const int64_t> extents) {
     if (storage && !storage.writable())
       throw Error(ErrorCode::invalid_argument, "Tensor", "memory that may only be read is no tensor's own");
     if (storage.size_bytes() < static_cast<std::size_t>(packed_bytes(element_count(extents), dtype_of<T>)))
@@ -144,7 +145,7 @@ class Tensor {
   Tensor(Tensor<T, From>&& o) : layout_(o.extents()), count_(o.size()), storage_(std::move(o).storage()) {}
 
   /// A copy with elements of its own.
-  Tensor clone(Allocator& allocator = default_allocator()) const {
+  [[nodiscard]] Tensor clone(Allocator& allocator = default_allocator()) const {
     if (!storage_) return {};
     Tensor t = uninitialized(extents(), allocator);
     if constexpr (std::is_pointer_v<pointer>) std::copy(begin(), end(), t.begin());

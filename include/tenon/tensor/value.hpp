@@ -49,8 +49,8 @@ class AnyTensor {
   template <class T, class S>
   AnyTensor(const Tensor<T, S>& t) : AnyTensor(dtype_of<T>, Extents(t.extents()), t.storage()) {}
 
-  static AnyTensor uninitialized(DType dtype, const Extents& extents,
-                                 Allocator& allocator = default_allocator()) {
+  [[nodiscard]] static AnyTensor uninitialized(DType dtype, const Extents& extents,
+                                               Allocator& allocator = default_allocator()) {
     const int64_t count = element_count(extents);
     if (dtype == DType::string) return {dtype, extents, Storage::make<std::string>(count, allocator)};
     return {dtype, extents,
@@ -104,9 +104,11 @@ class AnyTensor {
     return t;
   }
   /// The same with elements of its own.
-  AnyTensor clone(Allocator& allocator = default_allocator()) const { return copy_of(view(), allocator); }
+  [[nodiscard]] AnyTensor clone(Allocator& allocator = default_allocator()) const {
+    return copy_of(view(), allocator);
+  }
   /// The same elements under other extents of the same count.
-  AnyTensor reshaped(const Extents& extents) const { return {dtype_, extents, storage_}; }
+  [[nodiscard]] AnyTensor reshaped(const Extents& extents) const { return {dtype_, extents, storage_}; }
 
  private:
   [[noreturn, gnu::cold, gnu::noinline]] void refuse_to_write() const {
