@@ -128,7 +128,7 @@ MemoryPlan plan_of(const std::string& file, const Registry& registry) {
     const auto bytes = static_cast<std::size_t>(packed_bytes(element_count(extents), e.info.type.element));
     given.emplace_back(e.name, AnyTensor(e.info.type.element, extents, Storage::allocate(bytes)));
   }
-  return Session(graph).plan(given);
+  return Session(std::move(graph)).plan(given);
 }
 
 void print_plan(const std::string& file, const Registry& registry) {

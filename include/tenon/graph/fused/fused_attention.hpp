@@ -11,6 +11,8 @@ struct FusedAttention {
   float scale = 1;
   int64_t heads = 0;  ///< of Q, K and V of rank 3, (batch, steps, heads * size); 0: they have rank 4
 
+  static constexpr op::Attributes fields{op::attr("scale", &FusedAttention::scale),
+                                         op::attr("heads", &FusedAttention::heads)};
   static constexpr op::Spec spec =
       op::own_spec("FusedAttention", {{"Q", "T"}, {"K", "T"}, {"V", "T"}, {"mask", "T", op::optional}},
                    {{"Y", "T"}}, {{"T", types::floats_bf16}});

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "tenon/base/convert.hpp"
 #include "tenon/kernels/roi.hpp"
 #include "tenon/op/families/wide.hpp"
 #include "tenon/op/framework/call.hpp"
@@ -108,7 +109,8 @@ struct RoiAlign {
     s.size = length / static_cast<C>(bins);
     if (!std::isfinite(s.start) || !std::isfinite(length) ||
         (sampling_ratio == 0 && length > C(most_samples)))
-      raise(ErrorCode::out_of_range, spec.name, "a region from ", ends[0], " to ", ends[2], " is too large");
+      raise(ErrorCode::out_of_range, spec.name, "a region from ", convert<std::string>(ends[0]), " to ",
+            convert<std::string>(ends[2]), " is too large");
     s.grid = sampling_ratio > 0 ? sampling_ratio : static_cast<int64_t>(std::ceil(std::max<C>(s.size, 0)));
     return s;
   }

@@ -118,12 +118,13 @@ struct FlexAttention {
       g.m = queries, g.n = keys, g.k = size;
       g.a = numbers<W>(scratch, q), g.a_row = size;
       g.b = numbers<W>(scratch, k), g.b_row = 1, g.b_col = size;
-      W* product = type == dtype_of<W> ? static_cast<W*>(scores.data()) : scratch.take<W>(scores.size());
+      W* product =
+          type == dtype_of<W> ? static_cast<W*>(scores.out().data()) : scratch.take<W>(scores.size());
       g.c = product, g.c_row = keys;
       g.alpha = static_cast<W>(factor);
       g.batch = batch_of(of_q, of_k, of_scores);
       kernels::gemm(g);
-      if (type != dtype_of<W>) kernels::detail::store_row(product, type, scores.data(), scores.size());
+      if (type != dtype_of<W>) kernels::detail::store_row(product, type, scores.out().data(), scores.size());
     }
     AnyTensor weights = scores;
     if (score_mod) {
@@ -131,7 +132,7 @@ struct FlexAttention {
       weights = AnyTensor::uninitialized(type, extents, c.allocator());
     }
     visit_types(float_types{}, type, [&]<class P>() {
-      kernels::softmax(static_cast<const P*>(scores.data()), static_cast<P*>(weights.data()),
+      kernels::softmax(static_cast<const P*>(scores.data()), static_cast<P*>(weights.out().data()),
                        batch * heads * queries, keys, 1);
     });
     if (prob_mod) weights = modified(c, "prob_mod", prob_mod, weights);

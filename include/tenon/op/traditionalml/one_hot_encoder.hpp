@@ -1,6 +1,7 @@
 // OneHotEncoder: a 1 at the place of a category.   onnx.ai/onnx/operators/onnx_aionnxml_OneHotEncoder.html
 #pragma once
 
+#include "tenon/base/convert.hpp"
 #include "tenon/kernels/lookup.hpp"
 #include "tenon/op/families/features.hpp"
 
@@ -53,7 +54,8 @@ struct OneHotEncoder {
         const int64_t at = find(place, x[k]);
         if (at >= 0) y[k * width + at] = 1;
         else if (zeros == 0)
-          raise(ErrorCode::invalid_argument, spec.name, "'", x[k], "' at ", k, " is of no category");
+          raise(ErrorCode::invalid_argument, spec.name, "'", convert<std::string>(x[k]), "' at ", k,
+                " is of no category");
       }
     });
   }
