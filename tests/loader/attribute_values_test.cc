@@ -92,7 +92,7 @@ AnyOperator with(const Registry::Key& key, const OperatorClass& c, int version,
   const std::shared_ptr<void> object = c.create(version);
   std::vector<op::AttributeInput> inputs;
   for (const op::AttributeInfo& a : c.attributes(object.get())) {
-    const std::string name_of(a.name);
+    const std::string name(a.name);
     if (!a.in(version) || a.name == given.name) continue;
     if (const auto it = needed.find(key.second + "." + name); it != needed.end())
       c.set_attribute(object.get(), version, name, op::AttributeValue(it->second), inputs);

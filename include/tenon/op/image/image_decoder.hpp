@@ -12,7 +12,8 @@ enum class PixelFormat : uint8_t { rgb, bgr, grayscale };
 /// file. Samples have 8 bits, whatever the file's have; alpha is left out; of several images the first is
 /// taken; gray is 0.299 R + 0.587 G + 0.114 B. Error{invalid_argument} for bytes that are no whole image of
 /// these formats, Error{out_of_memory} for one whose decoding would take more than 1 GiB.
-/// Defined by //loader:image, which links the formats' libraries.
+/// Defined by //loader:image, which links the formats' libraries; for headers alone by
+/// //loader:image_header_only.
 Tensor<uint8_t> decode_image(std::span<const uint8_t> encoded, PixelFormat format,
                              Allocator& allocator = default_allocator());
 

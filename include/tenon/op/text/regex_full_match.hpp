@@ -7,7 +7,7 @@ namespace tenon::TENON_ABI {
 
 /// Whether each string of x, from its first to its last byte, matches a pattern of RE2's syntax; y has as
 /// many elements. Error{invalid_argument} for a mistake in the pattern, and for text that is not UTF-8.
-/// Defined by //loader:text, which links RE2.
+/// Defined by //loader:text, which links RE2; for headers alone by //loader:text_header_only.
 void regex_full_match(std::string_view pattern, TensorView<const std::string> x, TensorView<bool> y);
 
 namespace op {
