@@ -100,7 +100,7 @@ inline constexpr OperatorClass operator_class{
     .run =
         [](const void* object, op::Context& context, std::span<const Value* const> in,
            std::span<Value* const> out) {
-          op::detail::run_bound<Op, Filter>(*static_cast<const Op*>(object), context, in, out);
+          op::detail::run_unchecked<Op, Filter>(*static_cast<const Op*>(object), context, in, out);
         },
     .renew = op::renew_function<Op, Lowering>(),
     .lower = op::lower_function<Op, Lowering>(),

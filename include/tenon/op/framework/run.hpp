@@ -185,6 +185,14 @@ template <class Op>
 void run_function(const Op& op, Context& context, std::span<const Value* const> in,
                   std::span<Value* const> out);
 
+/// As `run`, for callers that know that results may be written.
+template <class Op, uint32_t Filter>
+void run_unchecked(const Op& op, Context& context, std::span<const Value* const> in,
+                   std::span<Value* const> out) {
+  if constexpr (is_function<Op>) run_function(op, context, in, out);
+  else run_bound<Op, Filter>(op, context, in, out);
+}
+
 }  // namespace detail
 
 /// Whether the results' extents are known before `compute`, which then writes into memory that the caller
@@ -206,8 +214,7 @@ inline void expect_writable(const Spec& spec, std::span<Value* const> out) {
 template <class Op, uint32_t Filter = ~uint32_t{0}>
 void run(const Op& op, Context& context, std::span<const Value* const> in, std::span<Value* const> out) {
   if constexpr (is_planned<Op>) expect_writable(Op::spec, out);
-  if constexpr (detail::is_function<Op>) detail::run_function(op, context, in, out);
-  else detail::run_bound<Op, Filter>(op, context, in, out);
+  detail::run_unchecked<Op, Filter>(op, context, in, out);
 }
 
 }  // namespace op
