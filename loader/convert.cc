@@ -158,8 +158,8 @@ class Converter {
   void append(onnx::NodeProto& n, ConvertScope& scope, Nodes& out) const {
     onnx::NodeProto* added = out.Add();
     added->Swap(&n);
-    if (!is_default_domain(*added) || added->op_type() != "Constant" || added->output_size() != 1 ||
-        added->attribute_size() != 1 || !added->attribute(0).ref_attr_name().empty())
+    if (!is_standard(*added, "Constant") || added->output_size() != 1 || added->attribute_size() != 1 ||
+        !added->attribute(0).ref_attr_name().empty())
       return;
     const onnx::AttributeProto& a = added->attribute(0);
     if (a.name() == "value" && a.has_t()) scope.tensors[added->output(0)] = &data_.whole(a.t());
@@ -206,7 +206,7 @@ class Converter {
       for (const auto& a : n.attribute()) {
         if (a.has_g()) add_names_read(a.g(), read);
         for (const auto& b : a.graphs()) add_names_read(b, read);
-        if (!is_default_domain(n)) {  // Gradient's attributes name values
+        if (names_values(n)) {
           read.insert(a.s());
           read.insert(a.strings().begin(), a.strings().end());
         }

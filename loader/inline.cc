@@ -215,7 +215,7 @@ class Copy {
     for (auto& d : *n.mutable_device_configurations())
       for (auto& s : *d.mutable_sharding_spec())
         if (const std::string* found = scope.find(s.tensor_name())) s.set_tensor_name(*found);
-    const bool names_values = n.op_type() == "Gradient" && n.domain() == "ai.onnx.preview.training";
+    const bool by_attributes = names_values(n);
     google::protobuf::RepeatedPtrField<Attribute> kept;
     for (auto& a : *n.mutable_attribute()) {
       if (!a.ref_attr_name().empty() && given_ == 0) {
@@ -231,7 +231,7 @@ class Copy {
         copy.set_name(a.name());
         continue;
       }
-      if (names_values) {
+      if (by_attributes) {
         if (a.has_s()) replace(*a.mutable_s(), scope);
         for (auto& name : *a.mutable_strings()) replace(name, scope);
       }

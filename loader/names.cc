@@ -82,9 +82,9 @@ void change_names(onnx::GraphProto& g, const std::function<void(std::string&)>& 
     for (auto& name : *n.mutable_output()) change(name);
     for (auto& d : *n.mutable_device_configurations())
       for (auto& s : *d.mutable_sharding_spec()) change(*s.mutable_tensor_name());
-    const bool names_values = n.op_type() == "Gradient" && n.domain() == "ai.onnx.preview.training";
+    const bool by_attributes = names_values(n);
     for (auto& a : *n.mutable_attribute()) {
-      if (names_values) {
+      if (by_attributes) {
         if (a.has_s()) change(*a.mutable_s());
         for (auto& name : *a.mutable_strings()) change(name);
       }

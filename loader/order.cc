@@ -30,14 +30,18 @@ void add_names_read(const onnx::NodeProto& n, Names& read) {
     if (a.has_g()) add_names_captured(a.g(), read);
     for (const auto& g : a.graphs()) add_names_captured(g, read);
   }
-  if (n.op_type() != "Gradient" || n.domain() != "ai.onnx.preview.training") return;
-  for (const auto& a : n.attribute()) {  // its attributes name values
+  if (!names_values(n)) return;
+  for (const auto& a : n.attribute()) {
     read.insert(a.s());
     read.insert(a.strings().begin(), a.strings().end());
   }
 }
 
 }  // namespace
+
+bool names_values(const onnx::NodeProto& n) {
+  return n.op_type() == "Gradient" && n.domain() == "ai.onnx.preview.training";
+}
 
 std::set<std::string_view> names_read(const onnx::NodeProto& n) {
   Names read;

@@ -12,6 +12,9 @@ namespace tenon::TENON_ABI::loader {
 
 using NodeList = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
 
+/// Whether a node's attributes name values of its graph, as Gradient's do.
+bool names_values(const onnx::NodeProto& n);
+
 /// The names that a node reads, itself or in its bodies; "" is among them where an operand is left out.
 std::set<std::string_view> names_read(const onnx::NodeProto& n);
 

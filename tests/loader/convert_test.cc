@@ -503,6 +503,19 @@ TEST_CASE("What conversion does not read stays") {
   CHECK(m.opset_import_size() == 2);
   for (const auto& n : m.graph().node())
     if (n.op_type() == "Squeeze") CHECK(n.input_size() == (n.domain() == "own" ? 1 : 2));
+  // A constant that became an attribute goes, unless a Gradient names it. Attributes of other operators are
+  // texts, whatever these are called.
+  for (const auto& [node, nodes] :
+       {std::pair{"own.Label <y = \"axes\"> (x)", 2},
+        {"own.Gradient <y = \"axes\"> (x)", 2},
+        {"ai.onnx.preview.training.Gradient <xs = [\"x\"], y = \"axes\"> (x)", 3}}) {
+    m = loader::parse_text<onnx::ModelProto>(
+        str_cat("<ir_version: 8, opset_import: [\"\" : 13, \"own\" : 1, \"ai.onnx.preview.training\" : 1]> "
+                "g (float[1, 2] x) => (float[2] y) { axes = Constant <value = int64[1] {0}> () t = ",
+                node, " y = Squeeze (x, axes) }"));
+    loader::convert_opset(m, 12);
+    CHECK_MESSAGE(m.graph().node_size() == nodes, node);
+  }
   // Values around a body that only the body reads.
   m = model(10, R"(g (bool c, float[2] x) => (float[2] y) { z = Neg (x)
       y = If (c) <then_branch = t () => (float[2] a) { a = Add (z, x) },
