@@ -342,15 +342,20 @@ class Inference {
     results.resize(std::max(results.size(), static_cast<std::size_t>(op.spec().min_outputs(op.version()))));
     std::fill(results.begin(), results.end(), op::Info{});
     const op::Message m = op.with_newest_inputs().infer(in, results);
+    // What other operators make of their bodies' results is for their rules to say.
+    const bool gives_results =
+        std::ranges::any_of(std::initializer_list<std::string_view>{"If", "Loop", "Scan", "SequenceMap"},
+                            [&](std::string_view name) { return is_standard(n, name); });
     for (const auto& body : bodies) {
       body->infer_once();
       if (options_.strict) body->rethrow();
+      if (!gives_results) continue;
       // Runs let nodes leave results out.
       const int given = body->outputs() - (is_standard(n, "Loop") ? 1 : 0);
       if (options_.strict && given != n.output_size())
         refuse(str_cat("has ", n.output_size(), " outputs, a body gives ", given));
     }
-    if (options_.strict && bodies.size() == 2 && !bodies[0]->has_types_of(*bodies[1]))
+    if (options_.strict && is_standard(n, "If") && bodies.size() == 2 && !bodies[0]->has_types_of(*bodies[1]))
       refuse("the types of the branches' results differ");
     if ((m.of_files() && options_.strict) ||
         (!m.empty() && (!m.of_runs() || (options_.check_types && !permitted(op, results)))))

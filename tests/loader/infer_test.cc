@@ -10,6 +10,8 @@
 #include "loader/parse_text.hpp"
 #include "loader/tensor.hpp"
 #include "tenon/loader.hpp"
+#include "tenon/op/families/movement.hpp"
+#include "tenon/op/framework/attribute.hpp"
 
 namespace tenon {
 namespace {
@@ -470,6 +472,46 @@ TEST_CASE("Inference of operands that an operator does not take") {
   untyped.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->set_elem_type(0);
   CHECK(inferred(untyped) == "2");
   CHECK(inferred(untyped, typed).find("input 'x1': has no element type") != std::string::npos);
+}
+
+/// Gives X, whatever its graphs give.
+struct OwnIf {
+  op::BodyRef then_branch{}, else_branch{};
+
+  static constexpr op::Spec spec{.name = "If",
+                                 .domain = "own",
+                                 .since = {1},
+                                 .inputs = {{"X", "T"}},
+                                 .outputs = {{"Y", "T"}},
+                                 .types = {{"T", types::floats}}};
+  static constexpr op::Attributes attributes{op::attr("then_branch", &OwnIf::then_branch),
+                                             op::attr("else_branch", &OwnIf::else_branch)};
+  constexpr void infer(op::Infer& i) const { i.out(0, i.dims(0)); }
+  void compute(AnyView x, AnyOut y) const { op::copy_elements(x, y); }
+};
+
+TEST_CASE("Inference of graphs that another domain's operator takes") {
+  Registry registry = standard_registry();
+  registry.add<OwnIf>();
+  const InferOptions strict{.registry = &registry, .strict = true};
+  constexpr std::string_view p = "p = Constant <value = float {1}> ()",
+                             r = "r = Constant <value = int64 {1}> ()";
+  const auto two = str_cat("t () => (p, q) { ", p, " q = Identity (p) }");
+  const auto one = str_cat("t () => (p) { ", p, " }"), other = str_cat("e () => (r) { ", r, " }");
+  const auto of = [&](std::string_view op, std::string_view a, std::string_view b, std::string_view in) {
+    return types(str_cat("g (float[2] x, bool c) => (y) { y = ", op, " <then_branch = ", a,
+                         ", else_branch = ", b, "> (", in, ") }"),
+                 strict);
+  };
+  // ONNX's If gives what its branches give.
+  CHECK(of("If", two, two, "c").find("has 1 outputs, a body gives 2") != std::string::npos);
+  CHECK(of("If", one, other, "c").find("types") != std::string::npos);
+  CHECK(of("If", one, one, "c") == "float");
+  // What another domain's gives, its rule says; but the graphs have to be sound.
+  CHECK(of("own.If", two, two, "x") == "float[2]");
+  CHECK(of("own.If", one, other, "x") == "float[2]");
+  CHECK(of("own.If", one, "e () => (r) { r = Neg (z) }", "x").find("'z' is not defined") !=
+        std::string::npos);
 }
 
 TEST_CASE("Inference and declared extents together") {
