@@ -43,6 +43,15 @@ expected='0 differ' says compare model.onnxtxt simple.onnx
 expected='0 differ' says compare model.onnxtxt --passes
 expected='' says convert model.onnxtxt --opset 17 -o older.onnxtxt
 [[ $(cat older.onnxtxt) == *'"" : 17'* ]] || fail "convert: $(cat older.onnxtxt)"
+# Recorded conversions are run with the pack, and compared.
+mkdir suite
+sed 's/factor: float = 2/factor: float = 3/' older.onnxtxt > wrong.onnxtxt
+for name in model older wrong; do $tool parse $name.onnxtxt -o suite/$name.onnx || fail "parse $name"; done
+for name in older wrong; do
+  echo "{\"in\": \"model.onnx\", \"target\": 17, \"out\": \"$name.onnx\", \"verdict\": \"ok\"}" >> suite/index.jsonl
+done
+said=$($tool convert --suite suite 2> /dev/null) && fail "convert --suite takes another factor"
+[[ $said == "FAIL model.onnx: output 0: "*"1 passed, 1 failed" ]] || fail "convert --suite: $said"
 
 # Headers: the operators', and the model's.
 expected='' says amalgamate Gate -o gate.hpp
