@@ -142,11 +142,17 @@ constexpr void check_result_types(const Spec& spec, std::span<const Info> out, I
   }
 }
 
+/// Whether a row of attributes is of a member of Op that is an integer.
+template <class Op, class Row>
+inline constexpr bool is_integer_row = requires(const Op& op, const Row& row) {
+  { op.*row.member } -> std::same_as<const int64_t&>;
+};
+
 /// Refuses flags that are neither 0 nor 1. ONNX's inference looks at few of them.
 template <class Op>
 constexpr void expect_flags(const Op& op, Infer& i) {
   attributes_of_class<Op>().each([&](const auto& a) {
-    if constexpr (requires { requires std::same_as<decltype((op.*a.member)), const int64_t&>; })
+    if constexpr (is_integer_row<Op, std::remove_cvref_t<decltype(a)>>)
       if (a.is_flag) i.for_runs([&] { i.expect_choice(a.name, op.*a.member, {0, 1}); });
   });
 }
