@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "loader/amalgamate.hpp"
+#include "loader/message.hpp"
 #include "loader/onnx.pb.h"
 #include "tenon/loader.hpp"
 #include "tenon/op/example.pack.hpp"
