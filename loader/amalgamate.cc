@@ -544,9 +544,6 @@ std::size_t edits(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-// Whose bodies are in libraries.
-constexpr std::string_view linked_operators[] = {"ImageDecoder", "RegexFullMatch"};
-
 }  // namespace
 
 std::string amalgamate(std::span<const HeaderText> files, std::span<const std::string> headers,
@@ -570,7 +567,7 @@ std::string operator_header(const Registry& registry, std::string_view name) {
     if (far <= std::max<std::size_t>(1, name.size() / 3)) near.emplace_back(far, op);
   }
   if (found != nullptr) {
-    if (found->spec->domain.empty() && is_among(found->spec->name, linked_operators))
+    if (found->spec->linked)
       throw Error(ErrorCode::not_supported, std::string(name),
                   "this operator needs other libraries, which no header can hold");
     return std::string(registry.source(*found).header);

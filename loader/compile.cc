@@ -216,6 +216,7 @@ class Emission {
     if (const ValueId v = key_count(n); v >= 0 && parameter(v) == nullptr)
       throw Refused{"its working memory depends on data"};
     if (!n.op.spec().deterministic && !is_repeatable(n)) throw Refused{"it draws random numbers"};
+    if (n.op.spec().linked) throw Refused{"another library does its work"};
     std::string before;
     if (const auto* f = n.op.as<FusedElementwise>()) return elementwise(n, *f);
     if (std::string small = small_product(n); !small.empty()) return small;

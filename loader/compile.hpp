@@ -49,7 +49,7 @@ struct CompiledModel {
 ///
 /// Error{invalid_argument} for shapes that name nothing, and extents that are left open, each named.
 /// Error{not_supported} with a line for each node that has no form in a header: it runs bodies, only the run
-/// knows its results' extents, or it works on strings, sequences or maps.
+/// knows its results' extents, it works on strings, sequences or maps, or another library does its work.
 [[nodiscard]] CompiledModel compile(std::span<const HeaderText> files, const Model& model,
                                     const CompileOptions& options = {});
 

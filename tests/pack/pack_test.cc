@@ -1,11 +1,12 @@
 // The library's functions on models of a pack's operators: one that has `compute`, one that `lower` defines.
 #include <doctest/doctest.h>
 
-#include "loader/amalgamate.hpp"
+#include "loader/compile.hpp"
 #include "loader/message.hpp"
 #include "loader/onnx.pb.h"
 #include "tenon/loader.hpp"
 #include "tenon/op/example.pack.hpp"
+#include "tenon/op/families/movement.hpp"
 #include "tenon/op/math/add.hpp"
 #include "tenon/op/math/mul.hpp"
 #include "tenon/op/math/sub.hpp"
@@ -67,6 +68,20 @@ struct GateTwice {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
+/// Y = X, as if a library said so that programs link.
+struct Foreign {
+  static constexpr Spec spec{.name = "Foreign",
+                             .domain = "example.pack",
+                             .since = {1},
+                             .inputs = {{"X", "T"}},
+                             .outputs = {{"Y", "T"}},
+                             .types = {{"T", types::floats}},
+                             .linked = true};
+  constexpr void infer(Infer& i) const { i.out(0, i.dims(0)); }
+  void compute(AnyView x, AnyOut y) const { copy_elements(x, y); }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+};
+
 }  // namespace op::example_pack
 
 namespace {
@@ -80,6 +95,7 @@ const Registry& pack() {
     register_operator<SumAndDifference>(r);
     register_operator<Cube>(r);
     register_operator<GateTwice>(r);
+    register_operator<Foreign>(r, {"tenon::op::example_pack::Foreign", "tenon/op/example.pack/foreign.hpp"});
     return r;
   }();
   return registry;
@@ -150,6 +166,19 @@ TEST_CASE("a registry knows its domains, and how programs spell its operators") 
   CHECK(header_of("example.pack.Saturate") == "tenon/op/example.pack/saturate.hpp");
   CHECK(refusal([&] { header_of("Gates"); }) == "Gates: is no operator; near it: Gate");
   CHECK(holds(refusal([] { operator_header(standard_registry(), "Gate"); }), "is no operator"));
+}
+
+TEST_CASE("headers that stand alone have no operators of other libraries") {
+  CHECK(refusal([] { operator_header(pack(), "Foreign"); }) ==
+        "Foreign: this operator needs other libraries, which no header can hold");
+  const auto compiled = [](std::string_view op) {
+    return refusal([&] {
+      compile_part(model(str_cat("main (float[2] x) => (float[2] y) { y = example.pack.", op, " (x) }")),
+                   {.registry = &pack()});
+    });
+  };
+  CHECK(compiled("Saturate").empty());
+  CHECK(holds(compiled("Foreign"), "(Foreign-1): another library does its work"));
 }
 
 TEST_CASE("check") {

@@ -135,6 +135,7 @@ struct Spec {
                                                                                      : Memory::fresh;
   Workspace workspace = Workspace::planned;
   bool deterministic = true;  ///< false: may not be folded into a constant
+  bool linked = false;        ///< true: `compute` calls what a library defines that programs link
   int until = always;         ///< the last opset version, for an operator that was withdrawn after it
   List<OldParam, 8> old_inputs{};
   List<OldParam, 5> old_outputs{};

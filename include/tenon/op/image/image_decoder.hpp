@@ -30,7 +30,8 @@ struct ImageDecoder {
                              .since = {20},
                              .inputs = {{"encoded_stream", "T1"}},
                              .outputs = {{"image", "T2"}},
-                             .types = {{"T1", types::uint8}, {"T2", types::uint8}}};
+                             .types = {{"T1", types::uint8}, {"T2", types::uint8}},
+                             .linked = true};
   static constexpr Attributes attributes{attr("pixel_format", &ImageDecoder::pixel_format)};
 
   constexpr void infer(Infer& i) const {

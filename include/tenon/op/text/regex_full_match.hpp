@@ -23,7 +23,8 @@ struct RegexFullMatch {
                              .since = {20},
                              .inputs = {{"X", "T1"}},
                              .outputs = {{"Y", "T2"}},
-                             .types = {{"T1", types::string}, {"T2", types::boolean}}};
+                             .types = {{"T1", types::string}, {"T2", types::boolean}},
+                             .linked = true};
   static constexpr Attributes attributes{attr("pattern", &RegexFullMatch::pattern)};
 
   constexpr void infer(Infer& i) const { i.out(0, i.dims(0)); }
