@@ -279,8 +279,8 @@ class Lowering {
 
   int version() const { return version_; }
   const op::Info& in(int input) const {
-    static constexpr op::Info none;
-    return static_cast<std::size_t>(input) < in_.size() ? in_[static_cast<std::size_t>(input)] : none;
+    static constexpr op::Info left_out;
+    return static_cast<std::size_t>(input) < in_.size() ? in_[static_cast<std::size_t>(input)] : left_out;
   }
   const Dims& dims(int input) const { return in(input).dims; }
   virtual int32_t input(int number) const = 0;

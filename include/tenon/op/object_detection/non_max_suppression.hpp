@@ -2,6 +2,7 @@
 // onnx.ai/onnx/operators/onnx__NonMaxSuppression.html
 #pragma once
 
+#include "tenon/base/convert.hpp"
 #include "tenon/base/parallel.hpp"
 #include "tenon/kernels/suppress.hpp"
 #include "tenon/op/framework/call.hpp"
