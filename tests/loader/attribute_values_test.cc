@@ -36,6 +36,7 @@ const Names numbers{
     {"end", "an axis, clamped"},
     {"ignore_index", "any class, or none"},
     {"is_test", "ONNX: \"if nonzero\""},
+    {"keepdims", "reductions keep the axes where it is 1, as ONNX Runtime and ONNX's reference compare"},
     {"k", "EyeLike: any diagonal; TopK-1: an operand by now, which top_k_test has"},
     {"kv_num_heads", "read only with operands of three axes; attention_test has what is refused"},
     {"left_window_size", "-1 is no window; attention_test has what is refused"},

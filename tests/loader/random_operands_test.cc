@@ -22,7 +22,7 @@ bool accepts(const OperatorClass& c, int version, uint64_t seed, WantedType& wan
 }
 
 TEST_CASE("Operators on random operands") {
-  constexpr int wanted = 20, least = 100, most = 10000;  // accepted uses of each version, and uses in all
+  constexpr int wanted = 20, least = 100, most = 20000;  // accepted uses of each version, and uses in all
   for (const auto& [key, versions] : standard_registry().operators())
     for (const auto& [version, c] : versions) {
       if (!runs_alone(key)) continue;

@@ -212,7 +212,7 @@ struct Comparison {
   static std::string text_of(const op::AttributeValue& value) {
     std::string text;
     const auto list = [&](const auto& items) {
-      for (const auto& item : items) text += str_cat(text.empty() ? "" : ",", item);
+      for (const auto& item : items) text += str_cat(text.empty() ? "" : ",", convert<std::string>(item));
     };
     if (const auto* i = std::get_if<int64_t>(&value)) text = std::to_string(*i);
     else if (const auto* s = std::get_if<std::string>(&value)) text = *s;
@@ -247,7 +247,8 @@ struct Comparison {
       if (has_value(a.value) != e.has_default) {
         differ("attribute ", a.name, e.has_default ? " has the default " + e.value : " has no default");
       } else if (const auto* f = std::get_if<float>(&a.value)) {
-        if (*f != std::stof(e.value)) differ("attribute ", a.name, " is ", e.value, " by default, not ", *f);
+        if (*f != std::stof(e.value))
+          differ("attribute ", a.name, " is ", e.value, " by default, not ", convert<std::string>(*f));
       } else if (text_of(a.value) != e.value) {
         differ("attribute ", a.name, " is ", e.value, " by default, not ", text_of(a.value));
       }

@@ -75,12 +75,13 @@ void for_each_class(F f) {
 // --- elements at the same place ---
 
 bool has_whole_bytes(const Value& v) {
-  return !v || (v.is_tensor() && v.tensor().dtype() != DType::string && bits(v.tensor().dtype()) >= 8);
+  return !v || (v.is_tensor() && v.tensor().dtype() != DType::string && bits_of(v.tensor().dtype()) >= 8);
 }
 AnyTensor element(const AnyTensor& t, int64_t k, int rank) {
   AnyTensor one = AnyTensor::uninitialized(t.dtype(), Extents::filled(rank, 1));
-  const auto size = static_cast<std::size_t>(bits(t.dtype()) / 8);
-  std::memcpy(one.data(), static_cast<const std::byte*>(t.data()) + static_cast<std::size_t>(k) * size, size);
+  const auto size = static_cast<std::size_t>(bits_of(t.dtype()) / 8);
+  std::memcpy(one.out().data(), static_cast<const std::byte*>(t.data()) + static_cast<std::size_t>(k) * size,
+              size);
   return one;
 }
 /// Where element k of a result comes from in an operand that is broadcast to it.
@@ -149,7 +150,7 @@ std::optional<std::vector<int64_t>> moved(const Accepted& use, std::span<const i
     AnyTensor t = AnyTensor::uninitialized(in[k].tensor().dtype(), Extents(in[k].tensor().extents()));
     std::vector<int64_t> numbers;
     for (int64_t j = 0; j < t.size(); ++j) numbers.push_back(grown(ranks[at++], way));
-    convert_n(t.dtype(), t.data(), DType::int64, numbers.data(), t.size());
+    convert_n(t.dtype(), t.out().data(), DType::int64, numbers.data(), t.size());
     in[k] = std::move(t);
   }
   std::vector<int64_t> results;
@@ -169,7 +170,7 @@ std::optional<std::vector<int64_t>> moved(const Accepted& use, std::span<const i
 bool check_moves(const Accepted& use, Draw& draw, bool order) {
   int64_t count = 0;
   for (std::size_t k = 0; k < use.first_inputs(); ++k) {
-    if (!use.in[k].is_tensor() || !dispatch(Numbers{}, use.in[k].tensor().dtype(), []<class T>() {}))
+    if (!use.in[k].is_tensor() || !visit_types(Numbers{}, use.in[k].tensor().dtype(), []<class T>() {}))
       return false;
     count += use.in[k].tensor().size();
   }
@@ -239,7 +240,7 @@ TEST_CASE("operands that look something up may be anything below the extent, and
               for (int64_t& n : numbers) n = draw.below(least);
               const auto evaluate = [&] {
                 AnyTensor t = AnyTensor::uninitialized(places.dtype(), Extents(places.extents()));
-                convert_n(t.dtype(), t.data(), DType::int64, numbers.data(), t.size());
+                convert_n(t.dtype(), t.out().data(), DType::int64, numbers.data(), t.size());
                 std::vector<Value> in = use.in;
                 in[static_cast<std::size_t>(k)] = std::move(t);
                 use.with(in);

@@ -137,7 +137,7 @@ struct Reduction {
       .types = {extremum ? extremum_types
                          : TypeVar("T", {{1, types::wide_numeric}, {13, types::wide_numeric_bf16}})}};
   static constexpr Attributes attributes{
-      attr("keepdims", &Reduction::keepdims).flag(),
+      attr("keepdims", &Reduction::keepdims),
       attr("noop_with_empty_axes", &Reduction::noop_with_empty_axes).flag().since(axes_input),
       attr_as_input<std::vector<int64_t>>("axes", 1).until(axes_input - 1)};
 
@@ -170,7 +170,7 @@ struct ArgReduction {
                              .outputs = {{"reduced", "tensor(int64)"}},
                              .types = {{"T", {{1, types::numeric}, {13, types::numeric_bf16}}}}};
   static constexpr Attributes attributes{
-      attr("axis", &ArgReduction::axis), attr("keepdims", &ArgReduction::keepdims).flag(),
+      attr("axis", &ArgReduction::axis), attr("keepdims", &ArgReduction::keepdims),
       attr("select_last_index", &ArgReduction::select_last_index).flag().since(12)};
 
   constexpr void infer(Infer& i) const {
