@@ -18,10 +18,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const std::string before = model.proto().SerializeAsString();
     const bool done = accepted([&] {
       switch (byte % 8) {
-        case 0: model.add_input(tenon::concat("float[N, 3] ", byte % 16 == 0 ? "fresh" : name)); break;
-        case 1: model.add_output(tenon::concat("float[2] ", name)); break;
+        case 0: model.add_input(tenon::str_cat("float[N, 3] ", byte % 16 == 0 ? "fresh" : name)); break;
+        case 1: model.add_output(tenon::str_cat("float[2] ", name)); break;
         case 2: model.add_initializer("w", tenon::Tensor<float>({2}, {1, 2})); break;
-        case 3: model.add_node(tenon::concat("fresh_", byte, " = Add (", name, ", ", other, ")")); break;
+        case 3: model.add_node(tenon::str_cat("fresh_", byte, " = Add (", name, ", ", other, ")")); break;
         case 4: byte % 16 < 8 ? model.remove_output(name) : model.remove(name); break;
         case 5: model.rename(name, byte % 16 < 8 ? "renamed" : other); break;
         case 6: model.set_extents(name, byte % 16 < 8 ? "[N, 4]" : "[]"); break;
@@ -30,7 +30,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     });
     if (!done)
       require(model.proto().SerializeAsString() == before, "an edit that is refused changes nothing",
-              tenon::concat("edit ", byte % 8, " of '", name, "'"));
+              tenon::str_cat("edit ", byte % 8, " of '", name, "'"));
   }
   // Bounds keep the time short.
   accepted([&] { return model.graph({.max_bytes = 1 << 24, .max_nodes = 20'000}); });

@@ -33,6 +33,8 @@ const Names numbers{
     {"axis", "only the operands' ranks tell"},
     {"chunk_size", "a hint; ONNX: \"does not affect output correctness\""},
     {"default_int64", "an element"},
+    {"detect_negative", "ONNX: 0 turns it off"},
+    {"detect_positive", "ONNX: 0 turns it off"},
     {"end", "an axis, clamped"},
     {"ignore_index", "any class, or none"},
     {"is_test", "ONNX: \"if nonzero\""},

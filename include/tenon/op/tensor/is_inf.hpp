@@ -19,8 +19,8 @@ struct IsInf {
       .types = {{"T1", {{10, types::float32 | types::float64}, {20, types::floats_bf16 | types::float8s}}},
                 {"T2", types::boolean}},
       .elements = Elements::function};
-  static constexpr Attributes attributes{attr("detect_negative", &IsInf::detect_negative).flag(),
-                                         attr("detect_positive", &IsInf::detect_positive).flag()};
+  static constexpr Attributes attributes{attr("detect_negative", &IsInf::detect_negative),
+                                         attr("detect_positive", &IsInf::detect_positive)};
 
   constexpr void infer(Infer& i) const { infer_unary(i); }
   template <class T>
