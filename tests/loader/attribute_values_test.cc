@@ -169,7 +169,7 @@ TEST_CASE("Attributes of few values refuse all others") {
         }
       }
   CHECK(modes > 100);
-  CHECK(flags > 200);
+  CHECK(flags > 150);
   for (const Names* names : {&texts, &unnamed, &numbers, &counts})
     for (const auto& [name, why] : *names) CHECK_MESSAGE(used.contains(name), name);
 }
