@@ -15,4 +15,4 @@ install() {
 
 export HOME="${HOME:-$(getent passwd "$(id -u)" | cut -d: -f6)}"
 needed_to_build=(bazel-bootstrap g++ libxsimd-dev libprotobuf-dev protobuf-compiler libre2-dev
-  libjpeg-dev libpng-dev libtiff-dev libwebp-dev libopenjp2-7-dev)
+  libjpeg-dev libpng-dev libtiff-dev libwebp-dev libopenjp2-7-dev zlib1g-dev)

@@ -54,8 +54,8 @@ def operator_pack(name, domain, include = "include", most_bytes = None, deps = [
         name = name + "_headers_cc",
         srcs = headers,
         outs = [name + "_headers.cc"],
-        cmd = "$(location //loader/bazel:embed.sh) --as %s_headers $(SRCS) > $@" % name,
-        tools = ["//loader/bazel:embed.sh"],
+        cmd = "$(location //loader/bazel:embed) --as %s_headers $(SRCS) > $@" % name,
+        tools = ["//loader/bazel:embed"],
         **kwargs
     )
     native.cc_library(

@@ -92,6 +92,14 @@ def system_libraries():
         program = "protoc",
     )
 
+    # Of the tool, which has all headers in itself.
+    system_library(
+        name = "zlib",
+        header = "zlib.h",
+        linkopts = ["-lz"],
+        package = "zlib1g-dev",
+    )
+
     # What //loader:text and //loader:image are made of.
     system_library(
         name = "re2",

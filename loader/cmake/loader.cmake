@@ -7,6 +7,11 @@ if(NOT TENON_PROTOC)
   list(APPEND missing protoc)
 endif()
 mark_as_advanced(TENON_PROTOC)
+# The tool has all headers in itself, deflated.
+find_package(ZLIB QUIET)
+if(NOT ZLIB_FOUND)
+  list(APPEND missing zlib)
+endif()
 # Sealing, loader/bazel/seal.sh, is for objects in ELF.
 foreach(program bash awk ar ld readelf objcopy)
   find_program(TENON_HAS_${program} ${program})
@@ -22,7 +27,7 @@ if(missing OR NOT CMAKE_EXECUTABLE_FORMAT STREQUAL "ELF")
   else()
     set(missing "objects have to be in ELF")
   endif()
-  set(advice "Debian: apt-get install pkg-config libprotobuf-dev protobuf-compiler libre2-dev libjpeg-dev libpng-dev libtiff-dev libwebp-dev libopenjp2-7-dev")
+  set(advice "Debian: apt-get install pkg-config libprotobuf-dev protobuf-compiler libre2-dev libjpeg-dev libpng-dev libtiff-dev libwebp-dev libopenjp2-7-dev zlib1g-dev")
   if(NOT TENON_LOADER STREQUAL "AUTO")
     message(FATAL_ERROR "Tenon::loader cannot be built: ${missing}. ${advice}")
   endif()
@@ -103,11 +108,13 @@ get_target_property(folder Tenon::xsimd INTERFACE_INCLUDE_DIRECTORIES)
 file(GLOB_RECURSE xsimd "${folder}/xsimd/*.hpp")
 set(texts loader/NOTICE ${headers} "${PROJECT_BINARY_DIR}/include/tenon/tenon.hpp" ${xsimd})
 list(TRANSFORM headers PREPEND "${PROJECT_SOURCE_DIR}/")
-set(script "${PROJECT_SOURCE_DIR}/loader/bazel/embed.sh")
+add_executable(tenon_embed EXCLUDE_FROM_ALL "${PROJECT_SOURCE_DIR}/loader/bazel/embed.cc")
+target_compile_features(tenon_embed PRIVATE cxx_std_20)
+target_link_libraries(tenon_embed PRIVATE ZLIB::ZLIB)
 set(embedded "${PROJECT_BINARY_DIR}/loader/embedded_headers.cc")
 add_custom_command(OUTPUT "${embedded}"
-  COMMAND "${script}" ${texts} > "${embedded}"
-  DEPENDS "${script}" "${PROJECT_SOURCE_DIR}/loader/NOTICE" ${headers} "${PROJECT_BINARY_DIR}/include/tenon/tenon.hpp" ${xsimd}
+  COMMAND tenon_embed ${texts} > "${embedded}"
+  DEPENDS tenon_embed "${PROJECT_SOURCE_DIR}/loader/NOTICE" ${headers} "${PROJECT_BINARY_DIR}/include/tenon/tenon.hpp" ${xsimd}
   WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}" COMMENT "Writing loader/embedded_headers.cc" VERBATIM)
 
 # Tenon::tool is all of it but main.cc, for a tool that knows other operators as well: loader/tool/commands.hpp.
@@ -117,7 +124,7 @@ add_library(tenon_commands STATIC EXCLUDE_FROM_ALL ${sources} "${embedded}")
 add_library(Tenon::tool ALIAS tenon_commands)
 target_include_directories(tenon_commands PRIVATE "${PROJECT_BINARY_DIR}"
   PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>")
-target_link_libraries(tenon_commands PUBLIC tenon_loader PRIVATE PkgConfig::TENON_LOADER)
+target_link_libraries(tenon_commands PUBLIC tenon_loader PRIVATE PkgConfig::TENON_LOADER ZLIB::ZLIB)
 add_executable(tenon_tool "${PROJECT_SOURCE_DIR}/loader/tool/main.cc")
 target_link_libraries(tenon_tool PRIVATE tenon_commands)
 set_target_properties(tenon_tool PROPERTIES OUTPUT_NAME tenon)

@@ -24,8 +24,8 @@ function(tenon_add_pack name domain folder)
 
   set(embedded "${written}/${name}_headers.cc")
   add_custom_command(OUTPUT "${embedded}"
-    COMMAND "${TENON_BAZEL_FILES}/embed.sh" --as "${name}_headers" ${headers} > "${embedded}"
-    DEPENDS "${TENON_BAZEL_FILES}/embed.sh" ${headers} COMMENT "Writing ${name}_headers.cc" VERBATIM)
+    COMMAND tenon_embed --as "${name}_headers" ${headers} > "${embedded}"
+    DEPENDS tenon_embed ${headers} COMMENT "Writing ${name}_headers.cc" VERBATIM)
   add_library(${name}_headers STATIC EXCLUDE_FROM_ALL "${embedded}")
   target_link_libraries(${name}_headers PRIVATE tenon_commands)
 endfunction()

@@ -56,7 +56,7 @@ inline int64_t place(const Extents& extents, const Extents& index) {
 
 /// Calls f(dtype) for the tensor types that a type variable permits in any version.
 template <class F>
-void for_types(const op::TypeVar& v, F f) {
+void for_types(const op::TypeVars::Item& v, F f) {
   for (int d = 1; d < dtype_count; ++d)
     if (v.any().tensor >> d & 1) {
       CAPTURE(name_of(static_cast<DType>(d)));

@@ -48,6 +48,7 @@ class Tenon(ConanFile):
             self.requires("libtiff/[>=4.5 <5]")
             self.requires("libwebp/[>=1.2 <2]")
             self.requires("openjpeg/[>=2.5 <3]")
+            self.requires("zlib/[>=1.2.11 <2]")
 
     def build_requirements(self):
         if self.options.loader:
@@ -97,4 +98,5 @@ class Tenon(ConanFile):
                 "libtiff::libtiff",
                 "libwebp::libwebp",
                 "openjpeg::openjpeg",
+                "zlib::zlib",
             ]

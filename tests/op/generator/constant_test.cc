@@ -23,8 +23,8 @@ TEST_CASE("Constant: each attribute") {
   check(op::Constant{.value_string = std::string("a")}, {}, {t<std::string>({}, {"a"})});
   check(op::Constant{.value_strings = std::vector<std::string>{"a", ""}}, {},
         {t<std::string>({2}, {"a", ""})});
-  const op::TypeVar all{"T", types::all_ir13};
-  for_types(all, [&](DType d) {
+  const op::TypeVars all{{"T", types::all_ir13}};
+  for_types(all[0], [&](DType d) {
     const Value p = pattern(d, {5});
     check_moved(run(op::Constant{.value = {p}}, {})[0].tensor(), p.tensor(), {5},
                 [](const Extents& i) { return i[0]; });

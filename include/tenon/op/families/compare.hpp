@@ -48,9 +48,9 @@ struct Comparison {
                         strict = F == kernels::CompareOp::less || F == kernels::CompareOp::greater;
   static constexpr Spec spec{
       .name = Name,
-      .since = equality ? List<int, 10>{7, 11, 13, 19}
-               : strict ? List<int, 10>{7, 9, 13}
-                        : List<int, 10>{12, 16},
+      .since = equality ? List<int16_t, 10>{7, 11, 13, 19}
+               : strict ? List<int16_t, 10>{7, 9, 13}
+                        : List<int16_t, 10>{12, 16},
       .inputs = {{"A", "T"}, {"B", "T"}},
       .outputs = {{"C", "T1"}},
       .types = {equality ? TypeVar("T", {{1, types::indices | types::boolean},

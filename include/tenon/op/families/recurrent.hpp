@@ -14,7 +14,7 @@
 namespace tenon::TENON_ABI::op {
 
 /// The specification of an operator of the family, without what only one of them has.
-constexpr Spec recurrent_spec(std::string_view name, List<int, 10> since) {
+constexpr Spec recurrent_spec(std::string_view name, List<int16_t, 10> since) {
   return {.name = name,
           .since = since,
           .inputs = {{"X", "T"},

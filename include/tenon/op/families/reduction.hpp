@@ -128,9 +128,9 @@ struct Reduction {
   static constexpr int axes_input = F == kernels::ReduceOp::sum ? 13 : 18;
   static constexpr Spec spec{
       .name = Name,
-      .since = extremum           ? List<int, 10>{1, 11, 12, 13, 18, 20}
-               : axes_input == 13 ? List<int, 10>{1, 11, 13}
-                                  : List<int, 10>{1, 11, 13, 18},
+      .since = extremum           ? List<int16_t, 10>{1, 11, 12, 13, 18, 20}
+               : axes_input == 13 ? List<int16_t, 10>{1, 11, 13}
+                                  : List<int16_t, 10>{1, 11, 13, 18},
       .inputs = {{"data", "T"},
                  {.name = "axes", .type = "tensor(int64)", .arity = optional, .since = axes_input}},
       .outputs = {{"reduced", "T"}},

@@ -13,7 +13,7 @@ struct VariadicFold {
   static constexpr bool extreme = F == kernels::FoldOp::min || F == kernels::FoldOp::max;
   static constexpr Spec spec{
       .name = Name,
-      .since = extreme ? List<int, 10>{1, 6, 8, 12, 13} : List<int, 10>{1, 6, 8, 13},
+      .since = extreme ? List<int16_t, 10>{1, 6, 8, 12, 13} : List<int16_t, 10>{1, 6, 8, 13},
       .inputs = {{"data_0", "T", variadic}},
       .outputs = {{Result, "T"}},
       .types = {extreme ? TypeVar("T", {{1, types::floats}, {12, types::numeric}, {13, types::numeric_bf16}})

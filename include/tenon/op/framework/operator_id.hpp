@@ -23,11 +23,13 @@ template <const op::Spec& spec>
 constexpr std::string_view operator_text() {
   return __PRETTY_FUNCTION__;
 }
-// No constant: the linker folds equal ones (--icf=all).
+// No constant: the linker folds equal ones (--icf=all). Hidden, since each library has its own, and a dynamic
+// symbol costs more than its byte.
 template <const op::Spec& spec>
-inline char operator_mark = 0;
+[[gnu::visibility("hidden")]] inline char operator_mark = 0;
 template <const op::Spec& spec>
-inline constexpr OperatorId operator_of_spec{operator_text<spec>(), &operator_mark<spec>};
+[[gnu::visibility("hidden")]] inline constexpr OperatorId operator_of_spec{operator_text<spec>(),
+                                                                           &operator_mark<spec>};
 
 template <class Op>
 inline constexpr const OperatorId& operator_id = operator_of_spec<Op::spec>;

@@ -78,7 +78,7 @@ struct OperatorClass {
 
 /// Filter has a bit for each element type that `run` can meet; `compute` is compiled for no other.
 template <class Op, uint32_t Filter = ~uint32_t{0}>
-inline constexpr OperatorClass operator_class{
+[[gnu::visibility("hidden")]] inline constexpr OperatorClass operator_class{
     .spec = &Op::spec,
     .id = &detail::operator_id<Op>,
     .planned = op::is_planned<Op>,

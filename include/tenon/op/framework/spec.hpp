@@ -1,12 +1,15 @@
 // An operator's specification by ONNX: names, versions, operands, type constraints, attributes.
 #pragma once
 
+#include <algorithm>
+#include <span>
+
 #include "tenon/tensor/type.hpp"
 
 namespace tenon::TENON_ABI::op {
 
 /// The first or the last version for which a row of a specification holds.
-inline constexpr int always = 1 << 20;
+inline constexpr int always = 0x7fff;
 
 /// A list in constant data: at most N entries.
 template <class T, int N>
@@ -33,22 +36,21 @@ struct Param {
   std::string_view name;
   std::string_view type;
   Arity arity = Arity::single;
-  int min_arity = 1;           ///< of a variadic operand
+  int16_t min_arity = 1;       ///< of a variadic operand
   bool heterogeneous = false;  ///< whether the types of a variadic operand's members may differ
-  int since = 1;               ///< the first version that has the operand
-  int until = always;          ///< the last one
-  int types_of = 1;            ///< earlier versions accept the types of this version, because files rely on
-                               ///< it
-  int looks_up = -1;           ///< the number of the input in which the elements are places: along the axis
-                               ///< that attribute `axis` names, or along any where there is no such attribute
+  int16_t since = 1;           ///< the first version that has the operand
+  int16_t until = always;      ///< the last one
+  int16_t types_of = 1;   ///< earlier versions accept the types of this version, because files rely on it
+  int16_t looks_up = -1;  ///< the number of the input in which the elements are places: along the axis
+                          ///< that attribute `axis` names, or along any where there is no such attribute
 
   constexpr bool in(int version) const { return since <= version && version <= until; }
 };
 
 /// An operand up to and including an old version in which its name, type or arity differed from today's.
 struct OldParam {
-  int until = 0;
-  int at = 0;  ///< its number among the operands
+  int16_t until = 0;
+  int16_t at = 0;  ///< its number among the operands
   Param param;
 };
 
@@ -56,6 +58,8 @@ struct OldParam {
 struct TypeRow {
   int since = 1;
   TypeSet set;
+
+  constexpr bool operator==(const TypeRow&) const = default;
 };
 
 struct TypeVar {
@@ -65,20 +69,6 @@ struct TypeVar {
   constexpr TypeVar() = default;
   constexpr TypeVar(std::string_view n, TypeSet set) : name(n), rows{{1, set}} {}
   constexpr TypeVar(std::string_view n, std::initializer_list<TypeRow> r) : name(n), rows(r) {}
-
-  /// The types that version `version` permits.
-  constexpr TypeSet at(int version) const {
-    TypeSet set;
-    for (const TypeRow& row : rows)
-      if (row.since <= version) set = row.set;
-    return set;
-  }
-  /// The types that at least one version permits.
-  constexpr TypeSet any() const {
-    TypeSet set;
-    for (const TypeRow& row : rows) set = set | row.set;
-    return set;
-  }
 };
 
 /// A type variable that takes all types of ONNX's IR, version by version as the IR got them. Versions that
@@ -93,6 +83,64 @@ constexpr TypeVar every_type(std::string_view name,
     if (row.since > last) v.rows.push_back(row);
   return v;
 }
+
+/// The type variables of an operator. Their rows lie one behind the other, equal ones once, since every
+/// operator of a program keeps its specification.
+class TypeVars {
+ public:
+  struct Item {
+    std::string_view name;
+    std::span<const TypeRow> rows;
+
+    /// The types that version `version` permits.
+    constexpr TypeSet at(int version) const {
+      TypeSet set;
+      for (const TypeRow& row : rows)
+        if (row.since <= version) set = row.set;
+      return set;
+    }
+    /// The types that at least one version permits.
+    constexpr TypeSet any() const {
+      TypeSet set;
+      for (const TypeRow& row : rows) set = set | row.set;
+      return set;
+    }
+  };
+
+  constexpr TypeVars() = default;
+  constexpr TypeVars(std::initializer_list<TypeVar> vars) {
+    for (const TypeVar& v : vars) {
+      Range range = find(v);
+      if (range.size == 0) {
+        range = {static_cast<int16_t>(rows_.size()), static_cast<int16_t>(v.rows.size())};
+        for (const TypeRow& row : v.rows) rows_.push_back(row);
+      }
+      ranges_.push_back(range);
+      names_.push_back(v.name);
+    }
+  }
+  constexpr int size() const { return names_.size(); }
+  constexpr Item operator[](int i) const {
+    const Range& range = ranges_[i];
+    return {names_[i], {rows_.begin() + range.first, static_cast<size_t>(range.size)}};
+  }
+
+ private:
+  struct Range {
+    int16_t first = 0, size = 0;
+  };
+  constexpr Range find(const TypeVar& v) const {
+    for (const Range& range : ranges_)
+      if (std::equal(v.rows.begin(), v.rows.end(), rows_.begin() + range.first,
+                     rows_.begin() + range.first + range.size))
+        return range;
+    return {};
+  }
+
+  List<std::string_view, 5> names_;
+  List<Range, 5> ranges_;
+  List<TypeRow, 10> rows_;
+};
 
 /// Where the elements of the first output come from, of all members if that is variadic. Passes and tools ask
 /// this in place of names, so that operators of all domains are alike to them.
@@ -126,19 +174,19 @@ enum class Workspace : uint8_t {
 struct Spec {
   std::string_view name;
   std::string_view domain = "";  ///< "" is ai.onnx
-  List<int, 10> since;           ///< the versions that this struct implements, ascending
+  List<int16_t, 10> since;       ///< the versions that this struct implements, ascending
   List<Param, 9> inputs;
   List<Param, 5> outputs;
-  List<TypeVar, 5> types;
+  TypeVars types;
   Elements elements = Elements::any;  ///< where attributes decide, the struct has `Elements elements() const`
   Memory memory = elements == Elements::function || elements == Elements::arithmetic ? Memory::elementwise
                                                                                      : Memory::fresh;
   Workspace workspace = Workspace::planned;
   bool deterministic = true;  ///< false: may not be folded into a constant
   bool linked = false;        ///< true: `compute` calls what a library defines that programs link
-  int until = always;         ///< the last opset version, for an operator that was withdrawn after it
-  List<OldParam, 8> old_inputs{};
-  List<OldParam, 5> old_outputs{};
+  int16_t until = always;     ///< the last opset version, for an operator that was withdrawn after it
+  List<OldParam, 4> old_inputs{};
+  List<OldParam, 2> old_outputs{};
 
  private:
   // These come before the constants that call them: in a constant clang accepts only functions whose body it
@@ -215,7 +263,7 @@ struct Spec {
   constexpr TypeSet output_permits(int i) const { return permits(outputs, old_outputs, i); }
   constexpr TypeSet permits(const Param& p, int version) const {
     const int v = variable(p.type);
-    return v < 0 ? parse_tensor(p.type) : types[v].at(std::max(version, p.types_of));
+    return v < 0 ? parse_tensor(p.type) : types[v].at(std::max<int>(version, p.types_of));
   }
   /// The fewest inputs (outputs) that a node of a version can name.
   constexpr int min_inputs(int version = always) const { return fewest(inputs, old_inputs, version); }
@@ -241,7 +289,7 @@ struct Spec {
 
 /// The specification of an operator that no file names: passes and derivatives put it in.
 constexpr Spec own_spec(std::string_view name, const List<Param, 9>& inputs, const List<Param, 5>& outputs,
-                        const List<TypeVar, 5>& types = {}) {
+                        const TypeVars& types = {}) {
   return {
       .name = name, .domain = "tenon", .since = {1}, .inputs = inputs, .outputs = outputs, .types = types};
 }
@@ -291,7 +339,7 @@ struct AttributeRow {
 template <class Op, class T>
 struct Attribute : AttributeRow<Attribute<Op, T>> {
   using type = T;
-  T Op::* member = nullptr;
+  T Op::*member = nullptr;
 };
 /// An attribute of old versions that is no member today.
 template <class T>
@@ -315,7 +363,7 @@ struct ReadAttribute : AttributeRow<ReadAttribute<Op, T>> {
 /// A member's initial value at versions that have another default or lack the attribute.
 template <class Op, class T>
 struct InitialValue : AttributeRow<InitialValue<Op, T>> {
-  T Op::* member = nullptr;
+  T Op::*member = nullptr;
   T value{};
 };
 
@@ -341,7 +389,7 @@ template <class... A>
 Attributes(A...) -> Attributes<A...>;
 
 template <class Op, class T>
-constexpr Attribute<Op, T> attr(std::string_view name, T Op::* member) {
+constexpr Attribute<Op, T> attr(std::string_view name, T Op::*member) {
   return {{.name = name}, member};
 }
 /// A hint that changes no result.
@@ -362,7 +410,7 @@ constexpr ReadAttribute<Op, T> attr_read(std::string_view name, void (*read)(Op&
 }
 
 template <class Op, class T>
-constexpr InitialValue<Op, T> initially(T Op::* member, std::type_identity_t<T> value) {
+constexpr InitialValue<Op, T> initially(T Op::*member, std::type_identity_t<T> value) {
   return {{}, member, value};
 }
 

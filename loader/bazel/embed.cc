@@ -1,0 +1,115 @@
+// embed [--as NAME] FILE...: writes a .cc whose tenon::tool::embedded_headers(), or the function NAME, gives
+// the texts of the files, sorted by path. A path is what follows include/ or, for the headers of freestanding
+// programs, loader/; xsimd's notice is NOTICE. Comments that fill whole lines are left out where no printed
+// text keeps them, and zlib deflates the rest: the texts would be a tenth of the tool.
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <zlib.h>
+
+namespace {
+
+std::string read(const std::string& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(in), {}};
+  if (!in) throw std::runtime_error("cannot read " + file);
+  return text;
+}
+
+std::string path_of(const std::string& file) {
+  for (const std::string_view folder : {"include/", "loader/"}) {
+    const size_t at = file.rfind(folder);
+    const bool starts = at != file.npos && (at == 0 || file[at - 1] == '/');
+    const std::string path = starts ? file.substr(at + folder.size()) : "";
+    if (starts && (folder == "include/" || path.starts_with("freestanding/"))) return path;
+  }
+  if (file.ends_with("NOTICE")) return "NOTICE";
+  throw std::runtime_error(file + " lies in no folder that programs include from");
+}
+
+// Tenon's documentation comments, `///`, stay.
+std::string without_comments(std::string_view text, bool is_xsimd) {
+  std::string kept;
+  while (!text.empty()) {
+    const size_t end = text.find('\n');
+    size_t length = end == text.npos ? text.size() : end + 1;
+    const std::string_view line = text.substr(0, length);
+    const size_t first = line.find_first_not_of(' ');
+    const std::string_view code = first == line.npos ? line : line.substr(first);
+    bool drop = code.starts_with("//") && (is_xsimd || !code.starts_with("///"));
+    if (is_xsimd && code.starts_with("/*")) {
+      // A comment that code follows on its last line is kept.
+      const size_t close = text.find("*/");
+      if (close == text.npos) throw std::runtime_error("a comment has no end");
+      const size_t after = text.find_first_not_of(' ', close + 2);
+      drop = after == text.npos || text[after] == '\n';
+      length = drop ? std::min(after, text.size() - 1) + 1 : length;
+    }
+    if (!drop) kept += line;
+    text.remove_prefix(length);
+  }
+  return kept;
+}
+
+std::string deflated(const std::string& text) {
+  uLongf size = compressBound(text.size());
+  std::string out(size, '\0');
+  if (compress2(reinterpret_cast<Bytef*>(out.data()), &size, reinterpret_cast<const Bytef*>(text.data()),
+                text.size(), Z_BEST_COMPRESSION) != Z_OK)
+    throw std::runtime_error("zlib cannot deflate the texts");
+  out.resize(size);
+  return out;
+}
+
+void write(const std::string& name, const std::map<std::string, std::string>& texts) {
+  std::string all;
+  std::printf(
+      "// Written by loader/bazel/embed.cc.\n#include \"loader/tool/embedded_headers.hpp\"\n\n"
+      "namespace tenon::TENON_ABI::tool {\nnamespace {\n\nconstexpr EmbeddedHeader headers[] = {\n");
+  for (const auto& [path, text] : texts) {
+    std::printf("    {\"%s\", %zu},\n", path.c_str(), text.size());
+    all += text;
+  }
+  std::printf("};\nconstexpr char deflated[] =");
+  const std::string bytes = deflated(all);
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    if (i % 64 == 0) std::printf(i == 0 ? "\n    \"" : "\"\n    \"");
+    std::printf("\\%03o", static_cast<unsigned char>(bytes[i]));
+  }
+  std::printf("\";\n\n}  // namespace\n\n");
+  if (name != "embedded_headers")
+    std::printf("std::span<const HeaderText> %s();  // declared by whoever links it\n", name.c_str());
+  std::printf(
+      "std::span<const HeaderText> %s() {\n"
+      "  static const EmbeddedTexts texts(headers, {deflated, sizeof(deflated) - 1});\n"
+      "  return texts.headers();\n}\n\n}  // namespace tenon::TENON_ABI::tool\n",
+      name.c_str());
+}
+
+}  // namespace
+
+int main(int count, char** argument) try {
+  std::vector<std::string> files(argument + 1, argument + count);
+  std::string name = "embedded_headers";
+  if (files.size() > 1 && files[0] == "--as") {
+    name = files[1];
+    files.erase(files.begin(), files.begin() + 2);
+  }
+  std::map<std::string, std::string> texts;
+  for (const std::string& file : files) {
+    const std::string path = path_of(file), text = read(file);
+    texts[path] = path == "NOTICE" ? text : without_comments(text, path.starts_with("xsimd/"));
+  }
+  write(name, texts);
+  return std::fflush(stdout) == 0 ? 0 : 1;
+} catch (const std::exception& e) {
+  std::fprintf(stderr, "embed: %s\n", e.what());
+  return 1;
+}
