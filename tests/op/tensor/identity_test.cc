@@ -7,8 +7,8 @@ namespace tenon {
 using namespace test;
 
 TEST_CASE("Identity: tensors") {
-  const op::TypeVar tensors{"V", types::all_ir13};
-  for_types(tensors, [&](DType d) {
+  const op::TypeVars tensors{{"V", types::all_ir13}};
+  for_types(tensors[0], [&](DType d) {
     const Value x = pattern(d, {3, 5});
     const Value y = run(op::Identity{}, {x})[0];
     CHECK(y.tensor().data() == x.tensor().data());  // shared

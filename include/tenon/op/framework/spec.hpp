@@ -339,7 +339,7 @@ struct AttributeRow {
 template <class Op, class T>
 struct Attribute : AttributeRow<Attribute<Op, T>> {
   using type = T;
-  T Op::*member = nullptr;
+  T Op::* member = nullptr;
 };
 /// An attribute of old versions that is no member today.
 template <class T>
@@ -363,7 +363,7 @@ struct ReadAttribute : AttributeRow<ReadAttribute<Op, T>> {
 /// A member's initial value at versions that have another default or lack the attribute.
 template <class Op, class T>
 struct InitialValue : AttributeRow<InitialValue<Op, T>> {
-  T Op::*member = nullptr;
+  T Op::* member = nullptr;
   T value{};
 };
 
@@ -389,7 +389,7 @@ template <class... A>
 Attributes(A...) -> Attributes<A...>;
 
 template <class Op, class T>
-constexpr Attribute<Op, T> attr(std::string_view name, T Op::*member) {
+constexpr Attribute<Op, T> attr(std::string_view name, T Op::* member) {
   return {{.name = name}, member};
 }
 /// A hint that changes no result.
@@ -410,7 +410,7 @@ constexpr ReadAttribute<Op, T> attr_read(std::string_view name, void (*read)(Op&
 }
 
 template <class Op, class T>
-constexpr InitialValue<Op, T> initially(T Op::*member, std::type_identity_t<T> value) {
+constexpr InitialValue<Op, T> initially(T Op::* member, std::type_identity_t<T> value) {
   return {{}, member, value};
 }
 
