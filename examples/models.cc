@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <exception>
 
-#include "tenon/loader.hpp"
+#include "tenon/model.hpp"
 #include "tenon/op/math/relu.hpp"
 #include "tenon/tensor/print.hpp"
 

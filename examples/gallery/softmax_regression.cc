@@ -2,7 +2,7 @@
 #include <cstdio>
 #include <tuple>
 
-#include "tenon/loader.hpp"
+#include "tenon/model.hpp"
 #include "tenon/op/training/adam.hpp"
 
 namespace {

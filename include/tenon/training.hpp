@@ -1,7 +1,7 @@
 // Training: models that train as their training information says. Link //loader.
 #pragma once
 
-#include "tenon/loader.hpp"
+#include "tenon/model.hpp"
 
 namespace tenon::TENON_ABI {
 

@@ -24,12 +24,6 @@ tensor(float) (2,2)
 tensor(float) (2,3)
 [[1.0, 1.0, 1.0],
  [0.0, 0.0, 0.0]]
-tensor(float) (2,2)
-[[0.6666667, 0.6666667],
- [0.6666667, 0.6666667]]
-tensor(float) (2,3)
-[[1.0, 1.0, 1.0],
- [0.0, 0.0, 0.0]]
 Reshape: (2,3) cannot become (7) [data: tensor(float) (2,3), shape: tensor(int64) (1)])");
     if (common.empty()) common = abi;
     CHECK((abi == common) == (unit != compiled && unit != other_version));

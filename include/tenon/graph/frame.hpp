@@ -11,17 +11,6 @@
 
 namespace tenon::TENON_ABI {
 
-/// The time of each node of a run, in microseconds.
-struct Profile {
-  struct Entry {
-    std::string node;
-    std::string op;
-    double start_us = 0;  ///< since the run began
-    double duration_us = 0;
-  };
-  std::vector<Entry> entries;
-};
-
 namespace detail {
 
 class Frame final : public op::Context {

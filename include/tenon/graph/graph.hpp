@@ -39,6 +39,15 @@ struct AnyEdge {
   AnyEdge(Edge<T, S> e) : graph(e.graph), id(e.id) {}
 };
 
+/// A node of a graph; a type of its own so that headers which only name it need no graph.
+struct GraphNode {
+  std::string name;
+  AnyOperator op;
+  std::vector<ValueId> inputs;  ///< -1: left out
+  std::vector<ValueId> outputs;
+  std::vector<ValueId> captures;  ///< values that the node's graph attributes use
+};
+
 /// A list of nodes in the order of their addition, which is a topological order. Values have names, types,
 /// extents as far as the operators' rules tell, and contents if they are constant. A graph that is an
 /// operator's attribute may use values of the graph around it: `capture`.
@@ -55,13 +64,7 @@ class Graph {
     ValueId outer = -1;     ///< of a capture: the value of the graph around
     bool optional = false;  ///< of an input: it has a value of its own
   };
-  struct Node {
-    std::string name;
-    AnyOperator op;
-    std::vector<ValueId> inputs;  ///< -1: left out
-    std::vector<ValueId> outputs;
-    std::vector<ValueId> captures;  ///< values that the node's graph attributes use
-  };
+  using Node = GraphNode;
 
   Graph() : symbols_(std::make_shared<Symbols>()) {}
   /// A graph within another, whose values it may capture; for the attributes of If, Loop and Scan.

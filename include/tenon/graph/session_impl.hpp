@@ -1,6 +1,10 @@
 // Bodies of session.hpp.
 #pragma once
 
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+
 #include "tenon/graph/session.hpp"
 
 #ifdef TENON_COMPILED_SESSION
@@ -10,6 +14,90 @@
 #endif
 
 namespace tenon::TENON_ABI {
+
+// What a Binding keeps of its session, and may outlive it with.
+struct Binding::Bound {
+  std::shared_ptr<const void> variant;  // with the program that the frame runs
+  std::shared_ptr<ThreadPool> pool;
+  Executor* executor;
+  Allocator* allocator;
+  RunOptions options;
+  std::unique_ptr<detail::Frame> frame;
+};
+
+TENON_SESSION Binding::Binding() noexcept = default;
+TENON_SESSION Binding::Binding(Binding&&) noexcept = default;
+TENON_SESSION Binding& Binding::operator=(Binding&&) noexcept = default;
+TENON_SESSION Binding::~Binding() = default;
+
+struct Session::State {
+  // The graph compiled for one set of outputs and one set of replaced inputs (inputs with a value of their
+  // own that the run gives all the same).
+  struct Variant {
+    std::vector<std::string> outputs;
+    std::vector<ValueId> given;
+    // Made by one thread, and read by others when it is ready:
+    std::vector<bool> needed;  // whether the outputs depend on each input of the graph
+    std::optional<detail::Runner> runner;
+    // Guarded by State::mutex:
+    enum class Progress : uint8_t { compiling, ready, failed, given_up } progress = Progress::compiling;
+    // Of a failed one. Each run that waits throws a copy of an Error; what else there is, they share.
+    std::optional<Error> error;
+    std::exception_ptr other;
+  };
+
+  State(Graph graph, SessionOptions options);
+
+  const std::vector<std::string>& requested(const RunOptions& o) const {
+    return o.outputs.empty() ? names : o.outputs;
+  }
+  Allocator& allocator() const { return options.allocator ? *options.allocator : default_allocator(); }
+  Executor* executor() const { return options.executor ? options.executor : tenon::detail::current_executor; }
+
+  /// Calls f(variant, inputs, budget) with the variant for the options, the inputs in the graph's order, and
+  /// the bounds, null for none.
+  template <class F>
+  void with_inputs(const Feeds& feeds, std::vector<std::string>& output_names, std::vector<Value>& values,
+                   const RunOptions& run, F f);
+  /// Sets the input of that name, looked for from input `first` on and then before it; returns the one behind
+  /// it, where feeds in the graph's order find the next input at once.
+  std::size_t feed(std::string_view name, const Value& value, std::span<const Value*> inputs,
+                   std::size_t first) const;
+  void check(const Graph::ValueEntry& e, const Value& v) const;
+
+  static int64_t default_folded(const Graph& graph);
+  static std::vector<bool> needed_inputs(const Graph& graph, std::span<const ValueId> outputs);
+  std::shared_ptr<Variant> find_variant(const RunOptions& run, std::span<const ValueId> given,
+                                        const detail::Budget* budget);
+  /// Compiles a variant that find_variant has entered, and tells those that wait for it.
+  void make(const std::shared_ptr<Variant>& variant, const detail::Budget* budget);
+  std::vector<ValueId> ids_of(const std::vector<std::string>& requested) const;
+  void compile(Variant& variant, const Graph& from, std::vector<ValueId> ids, const detail::Budget* budget,
+               Graph* drained = nullptr, std::vector<PassReport>* receiver = nullptr) const;
+
+  Graph graph;
+  SessionOptions options;
+  std::shared_ptr<ThreadPool> pool;
+  std::vector<std::string> names;
+  std::vector<ValueId> outputs;
+  std::vector<PassReport> reports;
+  std::shared_ptr<Variant> own;  // of the graph's outputs
+  std::mutex mutex;
+  std::condition_variable_any compiled;            // a variant is ready, or will not be
+  std::vector<std::shared_ptr<Variant>> variants;  // the others, the last one used last
+};
+
+TENON_SESSION Session::Session(Session&&) noexcept = default;
+TENON_SESSION Session& Session::operator=(Session&&) noexcept = default;
+TENON_SESSION Session::~Session() = default;
+
+TENON_SESSION Session::State& Session::state() const {
+  if (state_ == nullptr) throw Error(ErrorCode::invalid_argument, "session", "it was moved from");
+  return *state_;
+}
+TENON_SESSION const Graph& Session::graph() const { return state().graph; }
+TENON_SESSION const Program& Session::program() const { return state().own->runner->program(); }
+TENON_SESSION const std::vector<PassReport>& Session::reports() const { return state().reports; }
 
 TENON_SESSION void Binding::run() {
   if (bound_ == nullptr)
@@ -21,45 +109,55 @@ TENON_SESSION void Binding::run() {
 }
 
 TENON_SESSION Session::Session(Graph graph, SessionOptions options)
-    : graph_(std::move(graph)), options_(std::move(options)), shared_(std::make_unique<Shared>()) {
+    : state_(std::make_unique<State>(std::move(graph), std::move(options))) {}
+
+TENON_SESSION Session::State::State(Graph of, SessionOptions with)
+    : graph(std::move(of)), options(std::move(with)) {
   simd::check_request();
-  if (options_.executor == nullptr && options_.threads > 1) {
-    pool_ = std::make_shared<ThreadPool>(options_.threads);
-    options_.executor = pool_.get();
+  if (options.executor == nullptr && options.threads > 1) {
+    pool = std::make_shared<ThreadPool>(options.threads);
+    options.executor = pool.get();
   }
-  for (const auto& [name, id] : graph_.outputs()) names_.push_back(name), outputs_.push_back(id);
-  shared_->own = std::make_shared<Variant>();
-  compile(*shared_->own, graph_, outputs_, nullptr, options_.source ? &graph_ : nullptr,
-          options_.explain ? &reports_ : nullptr);
+  for (const auto& [name, id] : graph.outputs()) names.push_back(name), outputs.push_back(id);
+  own = std::make_shared<Variant>();
+  compile(*own, graph, outputs, nullptr, options.source ? &graph : nullptr,
+          options.explain ? &reports : nullptr);
+}
+
+TENON_SESSION Outputs Session::run(const Feeds& feeds, const RunOptions& options) const {
+  Outputs outputs;
+  run(feeds, outputs, options);
+  return outputs;
 }
 
 TENON_SESSION void Session::run(const Feeds& feeds, Outputs& outputs, const RunOptions& options) const {
-  with_inputs(feeds, outputs, options,
-              [&](const std::shared_ptr<Variant>& variant, std::span<const Value* const> inputs,
-                  detail::Budget* budget) {
-                variant->runner->run(inputs, nullptr, outputs.values_, options.profile, budget);
-              });
+  state().with_inputs(feeds, outputs.names_, outputs.values_, options,
+                      [&](const std::shared_ptr<State::Variant>& variant,
+                          std::span<const Value* const> inputs, detail::Budget* budget) {
+                        variant->runner->run(inputs, nullptr, outputs.values_, options.profile, budget);
+                      });
 }
 
 TENON_SESSION Binding Session::bind(const Feeds& feeds, Outputs outputs, const RunOptions& options) const {
   Binding b;
-  with_inputs(feeds, outputs, options,
-              [&](const std::shared_ptr<Variant>& variant, std::span<const Value* const> inputs,
-                  detail::Budget* budget) {
-                auto frame = variant->runner->take(inputs, nullptr, budget);
-                frame->bind(inputs, outputs.values_, budget);
-                b.bound_ = std::make_unique<Binding::Bound>(
-                    Binding::Bound{variant, pool_, executor(), &allocator(), options, std::move(frame)});
-              });
+  State& s = state();
+  s.with_inputs(feeds, outputs.names_, outputs.values_, options,
+                [&](const std::shared_ptr<State::Variant>& variant, std::span<const Value* const> inputs,
+                    detail::Budget* budget) {
+                  auto frame = variant->runner->take(inputs, nullptr, budget);
+                  frame->bind(inputs, outputs.values_, budget);
+                  b.bound_ = std::make_unique<Binding::Bound>(Binding::Bound{
+                      variant, s.pool, s.executor(), &s.allocator(), options, std::move(frame)});
+                });
   b.outputs_ = std::move(outputs);
   return b;
 }
 
 TENON_SESSION MemoryPlan Session::plan(const Feeds& feeds) const {
-  const Program& p = program();
-  std::vector<const Value*> inputs(graph_.inputs().size());
-  for (std::size_t next = 0; const auto& [name, value] : feeds) next = feed(name, value, inputs, next);
-  const detail::Plan plan = detail::plan_of(p, feeds);
+  const State& s = state();
+  std::vector<const Value*> inputs(s.graph.inputs().size());
+  for (std::size_t next = 0; const auto& [name, value] : feeds) next = s.feed(name, value, inputs, next);
+  const detail::Plan plan = detail::plan_of(program(), feeds);
   MemoryPlan result{.arena_bytes = plan.arena_bytes, .naive_bytes = plan.naive_bytes};
   for (const auto& e : plan.values) result.run_time_values += e.place == detail::Place::run_time;
   return result;
@@ -76,11 +174,11 @@ TENON_SESSION detail::Plan detail::plan_of(const Program& program, const Feeds& 
 }
 
 template <class F>
-void Session::with_inputs(const Feeds& feeds, Outputs& outputs, const RunOptions& options, F f) const {
-  check_alive();
+void Session::State::with_inputs(const Feeds& feeds, std::vector<std::string>& output_names,
+                                 std::vector<Value>& values, const RunOptions& run, F f) {
   std::optional<detail::Budget> budget;
-  if (detail::Budget::needed(options)) budget.emplace(options, allocator());
-  const std::size_t count = graph_.inputs().size();
+  if (detail::Budget::needed(run)) budget.emplace(run, allocator());
+  const std::size_t count = graph.inputs().size();
   Scratch scratch;
   const std::span inputs(scratch.take<const Value*>(static_cast<int64_t>(count)), count);
   std::fill(inputs.begin(), inputs.end(), nullptr);
@@ -90,28 +188,27 @@ void Session::with_inputs(const Feeds& feeds, Outputs& outputs, const RunOptions
   ValueId* const given = scratch.take<ValueId>(static_cast<int64_t>(count));
   std::size_t replaced = 0;
   for (std::size_t k = 0; k < count; ++k) {
-    const Graph::ValueEntry& e = graph_.entry(graph_.inputs()[k]);
-    if (inputs[k] != nullptr && e.optional) given[replaced++] = graph_.inputs()[k];
+    const Graph::ValueEntry& e = graph.entry(graph.inputs()[k]);
+    if (inputs[k] != nullptr && e.optional) given[replaced++] = graph.inputs()[k];
   }
   // Held until the run ends, for other runs may push it out.
-  const std::shared_ptr<Variant> variant =
-      find_variant(options, {given, replaced}, budget ? &*budget : nullptr);
+  const std::shared_ptr<Variant> variant = find_variant(run, {given, replaced}, budget ? &*budget : nullptr);
   for (std::size_t k = 0; k < count; ++k)
-    if (const Graph::ValueEntry& e = graph_.entry(graph_.inputs()[k]);
+    if (const Graph::ValueEntry& e = graph.entry(graph.inputs()[k]);
         inputs[k] == nullptr && !e.optional && variant->needed[k])
       throw Error(ErrorCode::invalid_argument, "session", str_cat("input '", e.name, "' is missing"));
-  outputs.values_.resize(requested(options).size());
-  if (outputs.names_ != requested(options)) outputs.names_ = requested(options);
+  values.resize(requested(run).size());
+  if (output_names != requested(run)) output_names = requested(run);
   const ScopedPool use(executor());
   f(variant, inputs, budget ? &*budget : nullptr);
 }
 
-TENON_SESSION std::size_t Session::feed(std::string_view name, const Value& value,
-                                        std::span<const Value*> inputs, std::size_t first) const {
-  const std::vector<ValueId>& ids = graph_.inputs();
+TENON_SESSION std::size_t Session::State::feed(std::string_view name, const Value& value,
+                                               std::span<const Value*> inputs, std::size_t first) const {
+  const std::vector<ValueId>& ids = graph.inputs();
   for (std::size_t n = 0; n < ids.size(); ++n) {
     const std::size_t k = (first + n) % ids.size();
-    const Graph::ValueEntry& e = graph_.entry(ids[k]);
+    const Graph::ValueEntry& e = graph.entry(ids[k]);
     if (e.name != name) continue;
     check(e, value);
     inputs[k] = &value;
@@ -120,7 +217,7 @@ TENON_SESSION std::size_t Session::feed(std::string_view name, const Value& valu
   throw Error(ErrorCode::invalid_argument, "session", str_cat("there is no input '", name, "'"));
 }
 
-TENON_SESSION void Session::check(const Graph::ValueEntry& e, const Value& v) const {
+TENON_SESSION void Session::State::check(const Graph::ValueEntry& e, const Value& v) const {
   const auto where = [&] { return str_cat("input '", e.name, "'"); };
   if (e.info.type && e.info.type.kind != Kind::unknown && !(v.type() == e.info.type))
     throw Error(ErrorCode::invalid_type, where(),
@@ -129,37 +226,35 @@ TENON_SESSION void Session::check(const Graph::ValueEntry& e, const Value& v) co
   std::string declared;
   for (const Dim d : e.info.dims)
     declared += str_cat(declared.empty() ? "" : ",", d.known()      ? std::to_string(d.value())
-                                                     : d.symbolic() ? std::string(graph_.symbol_name(d))
+                                                     : d.symbolic() ? std::string(graph.symbol_name(d))
                                                                     : "?");
   throw Error(ErrorCode::invalid_shape, where(),
               str_cat(to_string(v.tensor().extents()), " given, (", declared, ") declared"));
 }
 
-TENON_SESSION std::shared_ptr<Session::Variant> Session::find_variant(const RunOptions& options,
-                                                                      std::span<const ValueId> given,
-                                                                      const detail::Budget* budget) const {
-  if (options.outputs.empty() && given.empty()) return shared_->own;
-  std::vector<std::shared_ptr<Variant>>& variants = shared_->variants;
-  std::unique_lock lock(shared_->mutex);
+TENON_SESSION std::shared_ptr<Session::State::Variant> Session::State::find_variant(
+    const RunOptions& run, std::span<const ValueId> given, const detail::Budget* budget) {
+  if (run.outputs.empty() && given.empty()) return own;
+  std::unique_lock lock(mutex);
   while (true) {
     const auto found = std::ranges::find_if(variants, [&](const auto& v) {
-      return v->outputs == options.outputs &&
+      return v->outputs == run.outputs &&
              std::equal(v->given.begin(), v->given.end(), given.begin(), given.end());
     });
     if (found == variants.end()) break;
     const std::shared_ptr<Variant> v = *found;
     std::rotate(found, found + 1, variants.end());
-    const auto ended = [&] { return v->state != Variant::State::compiling; };
-    if (budget != nullptr) budget->wait(shared_->compiled, lock, ended);
-    else shared_->compiled.wait(lock, ended);
-    if (v->state == Variant::State::ready) return v;
-    if (v->state == Variant::State::failed) {
+    const auto ended = [&] { return v->progress != Variant::Progress::compiling; };
+    if (budget != nullptr) budget->wait(compiled, lock, ended);
+    else compiled.wait(lock, ended);
+    if (v->progress == Variant::Progress::ready) return v;
+    if (v->progress == Variant::Progress::failed) {
       if (v->error) throw Error(*v->error);
       std::rethrow_exception(v->other);
     }
   }
   const auto v = std::make_shared<Variant>();
-  v->outputs = options.outputs;
+  v->outputs = run.outputs;
   v->given.assign(given.begin(), given.end());
   variants.push_back(v);
   lock.unlock();
@@ -167,31 +262,30 @@ TENON_SESSION std::shared_ptr<Session::Variant> Session::find_variant(const RunO
   return v;
 }
 
-TENON_SESSION void Session::make(const std::shared_ptr<Variant>& variant,
-                                 const detail::Budget* budget) const {
-  using State = Variant::State;
-  const auto end = [&](State state) {
+TENON_SESSION void Session::State::make(const std::shared_ptr<Variant>& variant,
+                                        const detail::Budget* budget) {
+  using Progress = Variant::Progress;
+  const auto end = [&](Progress progress) {
     std::shared_ptr<Variant> gone;  // freed outside of the lock
-    const std::lock_guard lock(shared_->mutex);
-    variant->state = state;
-    std::vector<std::shared_ptr<Variant>>& variants = shared_->variants;
-    const auto ready = [](const std::shared_ptr<Variant>& v) { return v->state == State::ready; };
-    if (state != State::ready) {
+    const std::lock_guard lock(mutex);
+    variant->progress = progress;
+    const auto ready = [](const std::shared_ptr<Variant>& v) { return v->progress == Progress::ready; };
+    if (progress != Progress::ready) {
       std::erase(variants, variant);
-    } else if (std::ranges::count_if(variants, ready) > options_.max_programs) {
+    } else if (std::ranges::count_if(variants, ready) > options.max_programs) {
       const auto oldest = std::ranges::find_if(variants, ready);
       gone = std::move(*oldest);
       variants.erase(oldest);
     }
-    shared_->compiled.notify_all();
+    compiled.notify_all();
   };
   try {
     std::vector<ValueId> ids = ids_of(variant->outputs);
-    if (options_.source == nullptr) {
-      compile(*variant, graph_, std::move(ids), budget);
+    if (options.source == nullptr) {
+      compile(*variant, graph, std::move(ids), budget);
     } else {
-      const Graph again = options_.source->read();
-      if (again.values().size() != graph_.values().size() || again.nodes().size() != graph_.nodes().size())
+      const Graph again = options.source->read();
+      if (again.values().size() != graph.values().size() || again.nodes().size() != graph.nodes().size())
         throw Error(ErrorCode::io, "session", "the graph is not the one that it was");
       compile(*variant, again, std::move(ids), budget);
     }
@@ -199,23 +293,23 @@ TENON_SESSION void Session::make(const std::shared_ptr<Variant>& variant,
     // The bounds are this run's own. Another one that waits has others, and compiles for itself.
     const bool bounded = e.code() == ErrorCode::limit || e.code() == ErrorCode::cancelled;
     variant->error = e;
-    end(budget != nullptr && bounded ? State::given_up : State::failed);
+    end(budget != nullptr && bounded ? Progress::given_up : Progress::failed);
     throw;
   } catch (...) {
     variant->other = std::current_exception();
-    end(State::failed);
+    end(Progress::failed);
     throw;
   }
-  end(State::ready);
+  end(Progress::ready);
 }
 
-TENON_SESSION std::vector<ValueId> Session::ids_of(const std::vector<std::string>& outputs) const {
-  if (outputs.empty()) return outputs_;
+TENON_SESSION std::vector<ValueId> Session::State::ids_of(const std::vector<std::string>& requested) const {
+  if (requested.empty()) return outputs;
   std::vector<ValueId> ids;
-  for (const std::string& name : outputs) {
-    ValueId id = graph_.find(name);
-    for (std::size_t k = 0; id < 0 && k < names_.size(); ++k)
-      if (names_[k] == name) id = outputs_[k];
+  for (const std::string& name : requested) {
+    ValueId id = graph.find(name);
+    for (std::size_t k = 0; id < 0 && k < names.size(); ++k)
+      if (names[k] == name) id = outputs[k];
     if (id < 0)
       throw Error(ErrorCode::invalid_argument, "session", str_cat("there is no value '", name, "'"));
     ids.push_back(id);
@@ -223,14 +317,15 @@ TENON_SESSION std::vector<ValueId> Session::ids_of(const std::vector<std::string
   return ids;
 }
 
-TENON_SESSION int64_t Session::default_folded(const Graph& graph) {
+TENON_SESSION int64_t Session::State::default_folded(const Graph& graph) {
   int64_t bytes = 0;
   for (const Graph::ValueEntry& e : graph.values())
     if (e.content.is_tensor()) bytes += e.content.tensor().bytes();
   return (int64_t{1} << 30) + 16 * std::min(bytes, int64_t{1} << 58);
 }
 
-TENON_SESSION std::vector<bool> Session::needed_inputs(const Graph& graph, std::span<const ValueId> outputs) {
+TENON_SESSION std::vector<bool> Session::State::needed_inputs(const Graph& graph,
+                                                              std::span<const ValueId> outputs) {
   std::vector<bool> read(graph.values().size());
   const auto is_read = [&](ValueId v) { return read[static_cast<std::size_t>(v)]; };
   const auto mark = [&](std::span<const ValueId> values) {
@@ -246,15 +341,15 @@ TENON_SESSION std::vector<bool> Session::needed_inputs(const Graph& graph, std::
   return needed;
 }
 
-TENON_SESSION void Session::compile(Variant& variant, const Graph& graph, std::vector<ValueId> ids,
-                                    const detail::Budget* budget, Graph* drained,
-                                    std::vector<PassReport>* reports) const {
+TENON_SESSION void Session::State::compile(Variant& variant, const Graph& from, std::vector<ValueId> ids,
+                                           const detail::Budget* budget, Graph* drained,
+                                           std::vector<PassReport>* receiver) const {
   const ScopedPool use(executor());
-  ProgramOptions program{.fold = options_.fold_constants, .reports = reports, .budget = budget};
-  program.max_folded_bytes = options_.max_folded_bytes ? *options_.max_folded_bytes : default_folded(graph);
-  if (options_.passes) program.passes = *options_.passes;
-  variant.needed = needed_inputs(graph, ids);
-  variant.runner.emplace(Program(graph, std::move(ids), variant.given, program, nullptr, drained),
+  ProgramOptions program{.fold = options.fold_constants, .reports = receiver, .budget = budget};
+  program.max_folded_bytes = options.max_folded_bytes ? *options.max_folded_bytes : default_folded(from);
+  if (options.passes) program.passes = *options.passes;
+  variant.needed = needed_inputs(from, ids);
+  variant.runner.emplace(Program(from, std::move(ids), variant.given, program, nullptr, drained),
                          allocator());
 }
 

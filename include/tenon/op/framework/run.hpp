@@ -168,8 +168,8 @@ void run_bound(const Op& op, Context& context, std::span<const Value* const> in,
     Caller<Op, Bound<Ts...>>{{context, in, out}, op}();
   } else {
     const DType d = find_dtype<Op, v>(in, out);
-    if (!dispatch_mask < Op::spec.types[v].any().tensor &
-        Filter > (d, [&]<class T>() { run_bound<Op, Filter, Ts..., T>(op, context, in, out); }))
+    constexpr uint32_t mask = Op::spec.types[v].any().tensor & Filter;
+    if (!dispatch_mask<mask>(d, [&]<class T>() { run_bound<Op, Filter, Ts..., T>(op, context, in, out); }))
       raise(ErrorCode::invalid_type, Op::spec.name, Op::spec.types[v].name, " cannot be tensor(", name_of(d),
             ")");
   }

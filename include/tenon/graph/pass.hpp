@@ -1,0 +1,33 @@
+// Pass: a rewrite of a program, and its report.
+#pragma once
+
+#include "tenon/base/error.hpp"
+
+namespace tenon::TENON_ABI {
+
+class Program;
+struct GraphNode;
+
+/// A rewrite of a program that keeps its results and saves work. A pass sees the program after constants were
+/// folded. The bodies of If, Loop and Scan are programs of their own, and are rewritten before the program
+/// around them.
+struct Pass {
+  std::string_view name;
+  void (*apply)(Program& program);
+  /// Whether the pass wants to see a node although its operands are constants. Such nodes and their readers
+  /// are computed after the pass. Null: none.
+  bool (*keeps)(const Program& program, const GraphNode& node) = nullptr;
+};
+
+/// A pass's report on one node: the rewrite, or the reason for leaving the node alone.
+struct PassReport {
+  std::string node;  ///< "node 'conv1' (Conv-11)", after the names of nodes whose bodies contain it
+  std::string_view pass;
+  bool applied = false;
+  std::string text;
+};
+
+/// "node 'conv1' (Conv-11) -> fuse_convolution: fused with Relu 'relu1'"
+inline std::string to_string(const PassReport& r) { return str_cat(r.node, " -> ", r.pass, ": ", r.text); }
+
+}  // namespace tenon::TENON_ABI

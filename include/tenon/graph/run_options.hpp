@@ -1,0 +1,50 @@
+// RunOptions: what a run gives, its bounds and its profile.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <limits>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "tenon/base/abi.hpp"
+
+namespace tenon::TENON_ABI {
+
+/// The time of each node of a run, in microseconds.
+struct Profile {
+  struct Entry {
+    std::string node;
+    std::string op;
+    double start_us = 0;  ///< since the run began
+    double duration_us = 0;
+  };
+  std::vector<Entry> entries;
+};
+
+/// A bound on bytes or on numbers of things that nothing passes.
+inline constexpr int64_t no_bound = std::numeric_limits<int64_t>::max();
+
+/// A run that passes one of the bounds ends with Error{limit}, one that is cancelled with Error{cancelled};
+/// where() names the node. The session and its other runs go on as before. There are no bounds by default:
+/// a model from an untrusted source may hold a Loop without an end, so give its runs time_limit and
+/// max_bytes: s.run(feeds, {.time_limit = std::chrono::seconds(5), .max_bytes = int64_t{1} << 30})
+struct RunOptions {
+  std::vector<std::string> outputs{};  ///< any values of the graph by name; empty: the graph's outputs
+  Profile* profile = nullptr;          ///< receives the time of each node; of `run`, and not of a Binding
+  /// Time from the call on, in which a graph is also made ready for outputs or inputs that are new. The clock
+  /// is read before each node and each iteration, so that an operator which has begun is finished.
+  std::chrono::steady_clock::duration time_limit = std::chrono::steady_clock::duration::max();
+  /// Iterations of one node (Loop, Scan, SequenceMap), together in all loops around it.
+  int64_t max_iterations = no_bound;
+  /// Bytes that values take at any one time: arenas, outputs, and results whose extents only the run knows,
+  /// with the characters of strings. Strings that a loop's body gives are counted until the loop ends. A node
+  /// whose strings might pass the bound, if each were as long as the longest it reads, does not begin.
+  /// Inputs, constants and operators' working memory are not counted.
+  int64_t max_bytes = no_bound;
+  /// Cancels the run from any thread, before its next node or iteration.
+  std::stop_token stop{};
+};
+
+}  // namespace tenon::TENON_ABI
